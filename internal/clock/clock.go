@@ -1,0 +1,20 @@
+// Package clock is the one time base of a run: monotonic nanoseconds since the process began to measure.
+//
+// Every record, schedule and window speaks in these numbers, so that they compare and subtract without
+// conversions, and a step of the system's wall clock cannot bend a latency. Wall turns such a number into
+// Unix time, for exports only.
+package clock
+
+import "time"
+
+// epoch is fixed when the program starts and never changes; it anchors both scales.
+var epoch = time.Now()
+
+// Now is the monotonic time in nanoseconds since the epoch of this process.
+func Now() int64 { return int64(time.Since(epoch)) }
+
+// Wall turns a reading of Now into nanoseconds since the Unix epoch.
+func Wall(t int64) int64 { return epoch.UnixNano() + t }
+
+// At turns a reading of Now into a time.Time that still carries its monotonic part.
+func At(t int64) time.Time { return epoch.Add(time.Duration(t)) }

@@ -1,0 +1,24 @@
+//go:build !linux
+
+package clock
+
+import (
+	"context"
+	"time"
+)
+
+// SleepUntil waits until Now reaches t and returns true, or returns false as soon as ctx ends.
+func SleepUntil(ctx context.Context, t int64) bool {
+	wait := time.Duration(t - Now())
+	if wait <= 0 {
+		return ctx.Err() == nil
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return ctx.Err() == nil
+	}
+}

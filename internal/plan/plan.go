@@ -1,0 +1,287 @@
+// Package plan is the whole run as one validated value: what to load, how, how to measure, where to write.
+//
+// A plan is plain data that survives JSON both ways. The command line makes it, nothing below reads a flag or
+// the environment. Flags are checked where they are parsed, in the words of their dialect; a Plan that exists
+// is consistent.
+package plan
+
+import "time"
+
+// Plan describes one run.
+type Plan struct {
+	Face    Face    `json:"face"`
+	Target  Target  `json:"target"`
+	Load    Load    `json:"load"`
+	Input   Input   `json:"input"`
+	Measure Measure `json:"measure"`
+	Output  Output  `json:"output"`
+	// Verbose is 0, 1 (-v) or 2 (-v -v).
+	Verbose int `json:"verbose,omitempty"`
+}
+
+// Face is the set of manners of a run: the drop-in keeps perf_analyzer's, redline has its own.
+type Face string
+
+// The faces.
+const (
+	DropIn  Face = "perf_analyzer"
+	Redline Face = "redline"
+)
+
+// Kind is a service kind.
+type Kind string
+
+// The service kinds, by their names on the command line.
+const (
+	Triton      Kind = "triton"
+	OpenAI      Kind = "openai"
+	TFServing   Kind = "tfserving"
+	TorchServe  Kind = "torchserve"
+	TritonCAPI  Kind = "triton_c_api"
+	DynamicGRPC Kind = "dynamic_grpc"
+)
+
+// Protocol is the wire protocol; empty for in-process kinds.
+type Protocol string
+
+// The protocols.
+const (
+	HTTP Protocol = "http"
+	GRPC Protocol = "grpc"
+)
+
+// CallMode is how calls were asked for. Auto lets the model decide.
+type CallMode string
+
+// The call modes.
+const (
+	Auto  CallMode = "auto"
+	Sync  CallMode = "sync"
+	Async CallMode = "async"
+)
+
+// Target is the server and the model.
+type Target struct {
+	Kind     Kind     `json:"kind"`
+	Protocol Protocol `json:"protocol"`
+	URL      string   `json:"url"`
+	Model    string   `json:"model"`
+	Version  string   `json:"version,omitempty"`
+	Endpoint string   `json:"endpoint,omitempty"`
+
+	ComposingModels []ModelRef  `json:"composing_models,omitempty"` // --bls-composing-models
+	SignatureName   string      `json:"signature_name,omitempty"`
+	GRPCMethod      string      `json:"grpc_method,omitempty"`
+	ServerDirectory string      `json:"server_directory,omitempty"` // triton_c_api
+	ModelRepository string      `json:"model_repository,omitempty"` // triton_c_api
+	Headers         []Header    `json:"headers,omitempty"`
+	Parameters      []Parameter `json:"parameters,omitempty"`
+	Call            CallMode    `json:"call"`
+	Streaming       bool        `json:"streaming,omitempty"`
+	Compression     string      `json:"compression,omitempty"` // "", none, gzip, deflate
+	TLS             TLS         `json:"tls,omitzero"`
+	Trace           Trace       `json:"trace,omitzero"`
+	Metrics         Metrics     `json:"metrics,omitzero"`
+	// Embedded: the server is a child of this program, started for the run.
+	Embedded bool `json:"embedded,omitempty"`
+	// Timeout is the deadline of one request. Connections is the number of gRPC connections; 0 chooses.
+	Timeout     time.Duration `json:"timeout"`
+	Connections int           `json:"connections,omitempty"`
+}
+
+// ModelRef names a model and perhaps a version.
+type ModelRef struct {
+	Name    string `json:"name"`
+	Version string `json:"version,omitempty"`
+}
+
+// Header is one extra request header, or gRPC metadata pair.
+type Header struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// Parameter is one custom request parameter. Type is string, int or bool.
+type Parameter struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+	Type  string `json:"type"`
+}
+
+// TLS holds the settings of both transports; which apply follows from the protocol.
+type TLS struct {
+	GRPC            bool   `json:"grpc,omitempty"` // --ssl-grpc-use-ssl; for HTTP the URL's scheme decides
+	CAFile          string `json:"ca_file,omitempty"`
+	CertFile        string `json:"cert_file,omitempty"`
+	KeyFile         string `json:"key_file,omitempty"`
+	CertType        string `json:"cert_type,omitempty"` // PEM or DER
+	KeyType         string `json:"key_type,omitempty"`
+	SkipVerifyPeer  bool   `json:"skip_verify_peer,omitempty"`
+	SkipVerifyHost  bool   `json:"skip_verify_host,omitempty"`
+	VerifyHostLevel int    `json:"verify_host_level,omitempty"`
+}
+
+// Trace is what to ask of the server's tracer. Empty strings are left alone.
+type Trace struct {
+	Level        string `json:"level,omitempty"`
+	Rate         string `json:"rate,omitempty"`
+	Count        string `json:"count,omitempty"`
+	LogFrequency string `json:"log_frequency,omitempty"`
+}
+
+// Metrics is the server's Prometheus endpoint.
+type Metrics struct {
+	Collect  bool          `json:"collect,omitempty"`
+	URL      string        `json:"url,omitempty"`
+	Interval time.Duration `json:"interval,omitempty"`
+}
+
+// Mode is how requests are started.
+type Mode string
+
+// The load modes.
+const (
+	Concurrency         Mode = "concurrency"
+	RequestRate         Mode = "request_rate"
+	CustomIntervals     Mode = "custom_intervals"
+	PeriodicConcurrency Mode = "periodic_concurrency"
+	SessionConcurrency  Mode = "session_concurrency"
+	FixedSchedule       Mode = "fixed_schedule"
+)
+
+// Search is how levels are visited.
+type Search string
+
+// The searches.
+const (
+	Linear Search = "linear"
+	Binary Search = "binary"
+	Single Search = "none"
+)
+
+// Distribution is the arrival process of rate mode.
+type Distribution string
+
+// The distributions.
+const (
+	Constant Distribution = "constant"
+	Poisson  Distribution = "poisson"
+)
+
+// Load is when requests are sent.
+type Load struct {
+	Mode         Mode         `json:"mode"`
+	Concurrency  IntRange     `json:"concurrency"`
+	Rate         FloatRange   `json:"rate"`
+	Periodic     IntRange     `json:"periodic,omitzero"`
+	Period       int          `json:"request_period,omitempty"`
+	Sessions     int          `json:"sessions,omitempty"`
+	Intervals    string       `json:"intervals_file,omitempty"`
+	Distribution Distribution `json:"distribution"`
+	Search       Search       `json:"search"`
+	// MaxThreads bounds what a synchronous rate mode may keep in flight. MaxThreadsSet: the user gave it.
+	MaxThreads    int    `json:"max_threads"`
+	MaxThreadsSet bool   `json:"max_threads_set,omitempty"`
+	Seed          uint64 `json:"seed"`
+	// MPI: coordinate with the other ranks.
+	MPI bool `json:"mpi,omitempty"`
+}
+
+// IntRange is start:end:step. End 0 is unlimited.
+type IntRange struct {
+	Start int `json:"start"`
+	End   int `json:"end"`
+	Step  int `json:"step"`
+}
+
+// FloatRange is start:end:step. End 0 is unlimited.
+type FloatRange struct {
+	Start float64 `json:"start"`
+	End   float64 `json:"end"`
+	Step  float64 `json:"step"`
+}
+
+// DataSource is where inputs come from.
+type DataSource string
+
+// The data sources.
+const (
+	Random    DataSource = "random"
+	Zero      DataSource = "zero"
+	Directory DataSource = "directory"
+	JSONFiles DataSource = "json"
+)
+
+// SharedMemory is the kind of shared memory that carries tensors.
+type SharedMemory string
+
+// The shared memory kinds.
+const (
+	NoSharedMemory     SharedMemory = "none"
+	SystemSharedMemory SharedMemory = "system"
+	CUDASharedMemory   SharedMemory = "cuda"
+)
+
+// Input is what requests carry.
+type Input struct {
+	Batch        int                `json:"batch"`
+	BatchSet     bool               `json:"batch_set,omitempty"`
+	Source       DataSource         `json:"source"`
+	Paths        []string           `json:"paths,omitempty"`
+	Shapes       map[string][]int64 `json:"shapes,omitempty"`
+	StringLength int                `json:"string_length"`
+	StringData   string             `json:"string_data,omitempty"`
+	InputJSON    bool               `json:"input_json,omitempty"`  // --input-tensor-format json
+	OutputJSON   bool               `json:"output_json,omitempty"` // --output-tensor-format json
+	Seed         uint64             `json:"seed"`
+
+	SharedMemory     SharedMemory `json:"shared_memory"`
+	OutputRegionSize int          `json:"output_region_size"`
+
+	SequenceLength          int     `json:"sequence_length"`
+	SequenceLengthSet       bool    `json:"sequence_length_set,omitempty"`
+	SequenceLengthVariation float64 `json:"sequence_length_variation"`
+	SequenceStartID         uint64  `json:"sequence_start_id"`
+	SequenceIDRange         uint64  `json:"sequence_id_range"`
+	Sequences               int     `json:"sequences"` // --num-of-sequences
+	SerialSequences         bool    `json:"serial_sequences,omitempty"`
+}
+
+// WindowMode is what ends a window.
+type WindowMode string
+
+// The window modes.
+const (
+	TimeWindows  WindowMode = "time_windows"
+	CountWindows WindowMode = "count_windows"
+)
+
+// Measure is how a level is measured.
+type Measure struct {
+	Window      WindowMode    `json:"window"`
+	Interval    time.Duration `json:"interval"`
+	MinRequests int           `json:"min_requests"`
+	// Stability is the allowed spread as a fraction: 0.1 for ten per cent.
+	Stability float64 `json:"stability"`
+	MaxTrials int     `json:"max_trials"`
+	// Percentile stabilises on this percentile instead of the mean; 0 is none.
+	Percentile int `json:"percentile,omitempty"`
+	// LatencyLimit stops the search; 0 is none.
+	LatencyLimit time.Duration `json:"latency_limit,omitempty"`
+	RequestCount int           `json:"request_count,omitempty"`
+	WarmupCount  int           `json:"warmup_count,omitempty"`
+	// FromSend reports latency from the send even in open loop.
+	FromSend bool `json:"from_send,omitempty"`
+	// StopOnFailure ends the run at the first failed request. Otherwise MaxErrorRate does: the share of failed
+	// requests over the whole level that ends the run; 0 stops only when all of the last hundred failed.
+	StopOnFailure bool    `json:"stop_on_failure,omitempty"`
+	MaxErrorRate  float64 `json:"max_error_rate,omitempty"`
+}
+
+// Output is where results go.
+type Output struct {
+	CSV        string `json:"csv,omitempty"`
+	VerboseCSV bool   `json:"verbose_csv,omitempty"`
+	Export     string `json:"export,omitempty"`      // --profile-export-file
+	ResultJSON string `json:"result_json,omitempty"` // redline's own result tree
+}

@@ -1,0 +1,194 @@
+// Package result is the one tree that every report reads: the plan, what was measured at each level, what the
+// server counted, how the client itself fared, and the verdict. It is plain data with a schema number; times
+// are nanoseconds unless a name says otherwise.
+package result
+
+import (
+	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/service"
+)
+
+// Schema is the version of the JSON form of Result. It grows when a field changes its meaning.
+const Schema = 1
+
+// Result is one run.
+type Result struct {
+	Schema      int            `json:"schema"`
+	Tool        string         `json:"tool"`
+	Version     string         `json:"version"`
+	StartUnixNs int64          `json:"start_unix_ns"`
+	EndUnixNs   int64          `json:"end_unix_ns"`
+	Environment Environment    `json:"environment"`
+	Plan        *plan.Plan     `json:"plan"`
+	Model       *service.Model `json:"model,omitempty"`
+	// Async and Batch are what the run settled on after it saw the model.
+	Async       bool    `json:"async"`
+	Levels      []Level `json:"levels"`
+	Verdict     Verdict `json:"verdict"`
+	Interrupted bool    `json:"interrupted,omitempty"`
+	// Error is why the run ended early, if it did.
+	Error string `json:"error,omitempty"`
+}
+
+// Environment is the machine that made the load.
+type Environment struct {
+	OS       string `json:"os"`
+	Arch     string `json:"arch"`
+	Go       string `json:"go"`
+	CPUs     int    `json:"cpus"`
+	MaxProcs int    `json:"max_procs"`
+	Hostname string `json:"hostname,omitempty"`
+}
+
+// Level is one concurrency or rate.
+type Level struct {
+	Mode        plan.Mode `json:"mode"`
+	Concurrency int       `json:"concurrency,omitempty"`
+	Rate        float64   `json:"rate,omitempty"`
+	// Windows are all passes in order; Used is how many of the last were merged into Client and Server.
+	Windows []Window `json:"windows"`
+	Used    int      `json:"used"`
+	// Accepted: the level stands as measured. Stable tells whether it met the stability rule; Reason says why not.
+	Accepted bool   `json:"accepted"`
+	Stable   bool   `json:"stable"`
+	Reason   string `json:"reason,omitempty"`
+	// LatencyUnstable: only the throughput was stable (asynchronous calls accept that).
+	LatencyUnstable bool `json:"latency_unstable,omitempty"`
+	// OverLimit: the latency reached the limit asked for.
+	OverLimit bool      `json:"over_limit,omitempty"`
+	Client    Client    `json:"client"`
+	Server    *Server   `json:"server,omitempty"`
+	GPU       *GPU      `json:"gpu,omitempty"`
+	Failures  []Failure `json:"failures,omitempty"`
+	Health    Health    `json:"health"`
+}
+
+// Window is one pass. Error is set when it could not be measured.
+type Window struct {
+	StartUnixNs int64   `json:"start_unix_ns"`
+	EndUnixNs   int64   `json:"end_unix_ns"`
+	Client      Client  `json:"client"`
+	Server      *Server `json:"server,omitempty"`
+	Error       string  `json:"error,omitempty"`
+}
+
+// Client is what the client saw in one window, or in the merged windows of a level.
+type Client struct {
+	Requests   uint64 `json:"requests"`
+	Responses  uint64 `json:"responses"`
+	Sequences  uint64 `json:"sequences"`
+	Delayed    uint64 `json:"delayed"`
+	Failed     uint64 `json:"failed"`
+	DurationNs int64  `json:"duration_ns"`
+	// Rates are per second of DurationNs. Infer counts requests times the batch size.
+	InferPerSec    float64 `json:"infer_per_sec"`
+	ResponsePerSec float64 `json:"response_per_sec"`
+	SequencePerSec float64 `json:"sequence_per_sec"`
+	SendRate       float64 `json:"send_rate"`
+	// Latency is the headline; Sent is measured from the send, Due from the schedule (equal in closed loop),
+	// First is the time to the first response of streamed requests.
+	Latency Latency  `json:"latency"`
+	Sent    Latency  `json:"latency_from_send"`
+	Due     Latency  `json:"latency_from_due"`
+	First   *Latency `json:"latency_first_response,omitempty"`
+	// OverheadPercent is the share of time in which a request should have been in flight and was not.
+	OverheadPercent float64 `json:"overhead_percent"`
+	// Averages of the parts of a request, in nanoseconds: the whole call, sending it, receiving its answer.
+	CallNs uint64 `json:"call_ns"`
+	SendNs uint64 `json:"send_ns"`
+	RecvNs uint64 `json:"recv_ns"`
+}
+
+// Latency summarises a set of latencies in nanoseconds.
+type Latency struct {
+	Count       uint64       `json:"count"`
+	Min         int64        `json:"min"`
+	Max         int64        `json:"max"`
+	Avg         int64        `json:"avg"`
+	StdDev      int64        `json:"std_dev"`
+	Percentiles []Percentile `json:"percentiles"` // ascending
+	// Exact is false when so many requests were measured that the percentiles come from a histogram, with a
+	// relative error of at most 0.1 %.
+	Exact bool `json:"exact"`
+}
+
+// Percentile is one point of the distribution.
+type Percentile struct {
+	P  float64 `json:"p"`
+	Ns int64   `json:"ns"`
+}
+
+// At returns the latency at percentile p, or 0 when it was not computed.
+func (l *Latency) At(p float64) int64 {
+	for _, q := range l.Percentiles {
+		if q.P == p {
+			return q.Ns
+		}
+	}
+	return 0
+}
+
+// Server is what the server counted during the same time: the model first, then its composing models.
+type Server struct {
+	Stats service.ModelStats `json:"stats"`
+	// Cache tells whether cache lines are shown for this model.
+	Cache     bool     `json:"cache,omitempty"`
+	Composing []Server `json:"composing,omitempty"`
+}
+
+// GPU holds averages by GPU id, from the server's metrics.
+type GPU struct {
+	Utilization map[string]float64 `json:"utilization"`
+	PowerWatts  map[string]float64 `json:"power_watts"`
+	MemoryUsed  map[string]uint64  `json:"memory_used_bytes"`
+	MemoryTotal map[string]uint64  `json:"memory_total_bytes"`
+}
+
+// Failure groups failed requests by class and text.
+type Failure struct {
+	Class string `json:"class"`
+	Text  string `json:"text"`
+	Count uint64 `json:"count"`
+	Slot  int    `json:"slot"` // of the first
+}
+
+// Health is how the client itself fared over the measured windows.
+type Health struct {
+	LagP50Ns         int64   `json:"lag_p50_ns"`
+	LagP99Ns         int64   `json:"lag_p99_ns"`
+	LagMaxNs         int64   `json:"lag_max_ns"`
+	AskedRate        float64 `json:"asked_rate,omitempty"`
+	AchievedRate     float64 `json:"achieved_rate"`
+	AskedInFlight    float64 `json:"asked_in_flight,omitempty"`
+	AchievedInFlight float64 `json:"achieved_in_flight"`
+	// CPUShare is this process's CPU time per wall time, in cores; MachineShare the same for the whole machine's busy time as a fraction of all cores.
+	CPUCores        float64 `json:"cpu_cores"`
+	MachineShare    float64 `json:"machine_share"`
+	CPUPerRequestNs int64   `json:"cpu_per_request_ns"`
+	GCPauseMaxNs    int64   `json:"gc_pause_max_ns"`
+	SchedDelayMaxNs int64   `json:"sched_delay_max_ns"`
+	Dropped         uint64  `json:"dropped"` // due requests that were never sent
+}
+
+// Verdict says whether the numbers can be trusted.
+type Verdict struct {
+	State   State    `json:"state"`
+	Reasons []Reason `json:"reasons,omitempty"`
+}
+
+// State is the verdict in a word.
+type State string
+
+// The states.
+const (
+	Valid         State = "valid"
+	ClientLimited State = "client-limited"
+	Unstable      State = "unstable"
+	Failed        State = "failed"
+)
+
+// Reason is one ground of a verdict, with the way out.
+type Reason struct {
+	What string `json:"what"`
+	Try  string `json:"try"`
+}

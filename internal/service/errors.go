@@ -1,0 +1,26 @@
+package service
+
+import "github.com/redline-bench/redline/internal/record"
+
+// Error is a failed conversation with the server. Class says what failed; Text is the server's own message or
+// the network's reason; Code is the protocol's status.
+type Error struct {
+	Op    string // what was being done: "model metadata", "model config", "infer", ...
+	Class record.Class
+	Code  int    // HTTP status or gRPC code; 0 when none was received
+	Text  string // the server's message, or the reason in our words
+	Addr  string // the address that was tried
+	Err   error  // the cause, if any
+}
+
+func (e *Error) Error() string {
+	if e.Text != "" {
+		return e.Text
+	}
+	if e.Err != nil {
+		return e.Err.Error()
+	}
+	return e.Class.String()
+}
+
+func (e *Error) Unwrap() error { return e.Err }

@@ -1,0 +1,101 @@
+// Package service is the contract between the engine and a kind of server.
+//
+// A Service describes the model, prepares requests as wire bytes, opens a Transport that carries them, and
+// reads what the server counted. Each kind lives in a folder of its own below this one; none imports another,
+// nor the engine. The engine knows only what stands here, so it names no protocol.
+//
+// The hot path is Transport.Send and Sink.Response/Done. Nothing on it encodes or allocates after warm-up:
+// a Request is bytes made once, and Vars are the few numbers that differ from send to send.
+package service
+
+import (
+	"context"
+
+	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/tensor"
+)
+
+// Service is one kind of server at one address.
+type Service interface {
+	// Describe asks the server for the model. Errors are of type *Error.
+	Describe(ctx context.Context) (*Model, error)
+	// Prepare turns the inputs of one request into a Request for Transport.Send. It is called before the load
+	// starts, once for each distinct request.
+	Prepare(in Inputs) (Request, error)
+	// Open makes a transport with no slots. The sink's methods are called from the transport's goroutines.
+	Open(ctx context.Context, sink Sink) (Transport, error)
+	// Outputs decodes the payload of one response, as handed to Sink.Response, into tensors. It is called by
+	// exports, off the hot path.
+	Outputs(payload []byte) ([]tensor.Tensor, error)
+	Close() error
+}
+
+// StatsReader is implemented by services whose server counts inferences.
+type StatsReader interface {
+	// Stats returns the cumulative counters of the model, and of its composing models.
+	Stats(ctx context.Context) ([]ModelStats, error)
+}
+
+// Inputs is one request before it is encoded.
+type Inputs struct {
+	Tensors []tensor.Tensor // with the batch dimension in Shape where the model batches
+	Outputs []string        // names of the outputs to ask for
+	// Expect, when not nil, is compared with each final response: a difference is a record.Mismatch.
+	Expect []tensor.Tensor
+	// Step is kept in the record, to find the inputs again.
+	Step uint32
+}
+
+// Request is a prepared request, opaque to the engine.
+type Request interface{}
+
+// Vars are the parts of a request that differ from send to send. They are written into reserved places of
+// the prepared bytes.
+type Vars struct {
+	ID      uint64 // the request id, sent in decimal when HasID
+	HasID   bool
+	SeqID   uint64 // sequence id; 0 is none
+	Start   bool
+	End     bool
+	Present bool // sequence parameters are sent at all
+}
+
+// Call is one request in flight. The engine owns it and reuses it, one per slot; the transport fills in the
+// times and the outcome between Send and Done.
+type Call struct {
+	Slot int
+	Req  Request
+	Vars Vars
+	// Rec collects what will be recorded. The engine sets Due, Step and the flags; the transport sets Sent,
+	// Written, First, End, In, Out, Responses and Class.
+	Rec record.Record
+	// Err is the failure's text where Rec.Class is not OK. It is set by the transport.
+	Err error
+}
+
+// Transport carries calls. Slot s belongs to the calls with Call.Slot == s: at most one is in flight on it.
+type Transport interface {
+	// Grow makes slots 0..n-1 usable: it dials what is missing and returns the first error. It may be called
+	// while calls are in flight.
+	Grow(ctx context.Context, n int) error
+	// Send puts c on the wire and never waits for the answer. Exactly one Done follows, also when sending
+	// fails. It may be called from within Done of the same slot, where writes are gathered into one system call.
+	Send(c *Call)
+	// Flush pushes out what Send gathered when it was called outside of Done. The engine calls it after a burst.
+	Flush()
+	// Cut ends the call in flight on the slot, if any, with the given class; Done follows.
+	Cut(slot int, class record.Class)
+	// Lane is the index of the goroutine that reports the slot's ends: calls of one lane never end concurrently.
+	Lane(slot int) int
+	// Close cuts everything and waits for the transport's goroutines.
+	Close() error
+}
+
+// Sink receives what happens to calls, on the transport's goroutines.
+type Sink interface {
+	// Response reports one response message of c, read at time at. The payload is valid until it returns.
+	// empty marks a final response that carries no outputs.
+	Response(c *Call, payload []byte, at int64, empty bool)
+	// Done reports the end of c. After Done the call belongs to the engine again, which may Send it anew at once.
+	Done(c *Call)
+}
