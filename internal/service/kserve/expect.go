@@ -1,0 +1,27 @@
+package kserve
+
+import (
+	"bytes"
+
+	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/tensor"
+)
+
+// The two ways in which an answer can differ from the expected one. The texts are perf_analyzer's.
+var (
+	ErrOutputSize = &service.Error{Op: OpInfer, Class: record.Mismatch, Text: "Output size doesn't match expected size"}
+	ErrOutput     = &service.Error{Op: OpInfer, Class: record.Mismatch, Text: "Output doesn't match expected output"}
+)
+
+// Match compares one output with what was expected of it; nil means that they are equal. A missing output is
+// one of size zero.
+func Match(want *tensor.Tensor, got []byte) *service.Error {
+	if len(got) != len(want.Data) {
+		return ErrOutputSize
+	}
+	if !bytes.Equal(got, want.Data) {
+		return ErrOutput
+	}
+	return nil
+}
