@@ -1,0 +1,59 @@
+# Redline: build, check, measure. `make help` lists the targets.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := build
+
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+GOFLAGS_BUILD := -trimpath -ldflags "-s -w -X main.version=$(VERSION)"
+PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
+FUZZTIME ?= 20s
+
+.PHONY: help build demo test check unit e2e fmt generate bench test-heavy cover dist clean
+
+help: ## this list
+	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: ## bin/redline (static), bin/redline-native, bin/perf_analyzer (a link to bin/redline)
+	@mkdir -p bin
+	CGO_ENABLED=0 go build $(GOFLAGS_BUILD) -o bin/redline ./cmd/redline
+	CGO_ENABLED=0 go build $(GOFLAGS_BUILD) -tags native -o bin/redline-native ./cmd/redline
+	@ln -sf redline bin/perf_analyzer
+
+demo: ## a concurrency sweep on the embedded server; prints where its files are
+	@scripts/demo.sh
+
+test: ## everything that must hold: static checks, unit tests, end to end, real peers
+	@scripts/check.sh
+	@$(MAKE) --no-print-directory build unit e2e
+
+check: ## format, vet, lint, generated files
+	@scripts/check.sh
+
+unit: ## import direction and unit tests, with the race detector, shuffled
+	go test -race -shuffle=on -timeout 10m . ./cmd/... ./internal/...
+
+e2e: build ## the built binary: scripts, accuracy, static check, the real Triton and perf_analyzer
+	go test -count=1 -timeout 30m ./e2e/...
+
+fmt: ## format the tree
+	@lint=$$(scripts/lint.sh); if [ -n "$$lint" ]; then "$$lint" fmt ./...; else gofmt -w $$(git ls-files '*.go'); fi
+
+generate: ## protocol code and docs/flags.md
+	go generate ./...
+
+bench: build ## side by side with wrk, h2load and perf_analyzer; about four minutes
+	go run ./bench -bin bin/redline -out out/bench
+
+test-heavy: build ## long checks: fuzzing, repeated accuracy runs
+	@FUZZTIME=$(FUZZTIME) scripts/fuzz.sh
+	REDLINE_HEAVY=1 go test -count=1 -timeout 60m ./e2e/...
+
+cover: ## coverage of the unit tests
+	go test -coverprofile=coverage.out -coverpkg=./internal/... ./cmd/... ./internal/...
+	@go tool cover -func=coverage.out | tail -1
+
+dist: ## release archives for all platforms, with checksums
+	@VERSION=$(VERSION) scripts/dist.sh $(PLATFORMS)
+
+clean: ## remove what make made
+	rm -rf bin dist out coverage.out

@@ -1,0 +1,215 @@
+package redline_test
+
+import (
+	"fmt"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/redline-bench/redline/"
+
+// A layer is a set of packages and the layers that they may import. A trailing /* takes in what lies below.
+type layer struct {
+	name     string
+	packages []string
+	imports  []string // names of layers
+	// sealed: packages of this layer must not import one another.
+	sealed bool
+	why    string
+}
+
+// The layers, top first. This table is the import direction of ARCHITECTURE.md: change both together.
+var layers = []layer{
+	{
+		name: "entry", packages: []string{"cmd/redline"}, imports: []string{"cli"},
+		why: "main hands the process over to cli and does nothing else",
+	},
+	{
+		name: "cli", packages: []string{"internal/cli"},
+		imports: []string{"dialect", "report", "profile", "engine", "kinds", "model", "base", "proto", "refserver"},
+		why:     "the command line is the only place that knows every part",
+	},
+	{
+		name: "dialect", packages: []string{"internal/pacompat"},
+		imports: []string{"report", "model", "base"},
+		why:     "a dialect turns flags into a plan and a result into text; it never runs anything",
+	},
+	{
+		name: "report", packages: []string{"internal/report", "internal/term"},
+		imports: []string{"model", "base"},
+		why:     "writers are functions of the result",
+	},
+	{
+		name: "profile", packages: []string{"internal/profile"},
+		imports: []string{"engine", "model", "base"},
+		why:     "the search over levels drives the engine and names no protocol",
+	},
+	{
+		name: "engine", packages: []string{"internal/engine"},
+		imports: []string{"model", "base"},
+		why:     "the engine knows the service contract, no service kind and no wire",
+	},
+	{
+		name: "kinds", packages: []string{"internal/service/*"},
+		imports: []string{"model", "base", "wire", "proto"}, sealed: true,
+		why: "a service kind stands alone: it imports neither the engine nor another kind",
+	},
+	{
+		name:     "model",
+		packages: []string{"internal/pace", "internal/measure", "internal/workload", "internal/service", "internal/plan", "internal/result"},
+		imports:  []string{"base"},
+		why:      "plans, schedules, records and results are values; they do no I/O of their own",
+	},
+	{
+		name: "wire", packages: []string{"internal/wire/*"}, imports: []string{"base"},
+		why: "byte-level clients know no model",
+	},
+	{
+		name:     "base",
+		packages: []string{"internal/tensor", "internal/stats", "internal/record", "internal/clock", "internal/getopt"},
+		why:      "the ground floor imports the standard library only, and its own neighbors",
+	},
+	{
+		name: "proto", packages: []string{"internal/proto/*"},
+		why: "generated protocol types",
+	},
+	{
+		name: "refserver", packages: []string{"internal/refserver", "internal/refserver/*"}, imports: []string{"proto"},
+		why: "the reference server shares only tensor and the protocol types with the load side, so that a bug cannot cancel itself",
+	},
+}
+
+// extra grants single packages to a layer that may not import the whole layer they are in.
+var extra = map[string][]string{
+	"refserver": {"internal/tensor"},
+}
+
+// Test files may import what they need to prove a package: the direction binds the program, not its proofs.
+func TestImportDirection(t *testing.T) {
+	for pkg, imports := range packageImports(t) {
+		from, ok := layerOf(pkg)
+		if !ok {
+			t.Errorf("%s belongs to no layer: give it a place in the table of architecture_test.go and in ARCHITECTURE.md", pkg)
+			continue
+		}
+		for imp, file := range imports {
+			if err := allowed(from, pkg, imp); err != nil {
+				t.Errorf("%s: %v", file, err)
+			}
+		}
+	}
+}
+
+func TestImportRules(t *testing.T) {
+	f := func(pkg, imp string, want bool) {
+		t.Helper()
+		from, ok := layerOf(pkg)
+		if !ok {
+			t.Fatalf("%s has no layer", pkg)
+		}
+		if err := allowed(from, pkg, imp); (err == nil) != want {
+			t.Errorf("%s -> %s: %v", pkg, imp, err)
+		}
+	}
+	f("internal/engine", "internal/service", true)
+	f("internal/engine", "internal/service/kserve", false)
+	f("internal/engine", "internal/wire/h1", false)
+	f("internal/service/kserve", "internal/wire/h2", true)
+	f("internal/service/kserve/httpkind", "internal/service/kserve", true)
+	f("internal/service/kserve", "internal/service/openai", false)
+	f("internal/service/kserve", "internal/engine", false)
+	f("internal/refserver", "internal/tensor", true)
+	f("internal/refserver", "internal/plan", false)
+	f("internal/refserver", "internal/wire/h2", false)
+	f("internal/plan", "internal/pacompat", false)
+	f("internal/cli", "internal/refserver", true)
+	f("internal/profile", "internal/refserver", false)
+}
+
+func layerOf(pkg string) (layer, bool) {
+	for _, l := range layers {
+		for _, p := range l.packages {
+			prefix, below := strings.CutSuffix(p, "/*")
+			if pkg == p || below && strings.HasPrefix(pkg, prefix+"/") {
+				return l, true
+			}
+		}
+	}
+	return layer{}, false
+}
+
+// unit is the part of a path that counts as one member of a sealed layer: internal/service/kserve/... is kserve.
+func unit(pkg string) string {
+	parts := strings.Split(pkg, "/")
+	return path.Join(parts[:min(3, len(parts))]...)
+}
+
+func allowed(from layer, pkg, imp string) error {
+	to, ok := layerOf(imp)
+	if !ok {
+		return fmt.Errorf("%s imports %s, which belongs to no layer", pkg, imp)
+	}
+	if to.name == from.name && (!from.sealed || unit(pkg) == unit(imp)) {
+		return nil
+	}
+	for _, name := range from.imports {
+		if name == to.name {
+			return nil
+		}
+	}
+	for _, p := range extra[from.name] {
+		if p == imp {
+			return nil
+		}
+	}
+	may := append(append([]string{}, from.imports...), extra[from.name]...)
+	return fmt.Errorf("%s (layer %s) must not import %s (layer %s): %s; it may import: %s",
+		pkg, from.name, imp, to.name, from.why, strings.Join(may, ", "))
+}
+
+// packageImports maps each package of the program to its imports within the module, and those to a file that has them.
+func packageImports(t *testing.T) map[string]map[string]string {
+	t.Helper()
+	all := map[string]map[string]string{}
+	for _, root := range []string{"cmd", "internal"} {
+		err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				if d != nil && d.Name() == "testdata" {
+					return fs.SkipDir
+				}
+				return err
+			}
+			if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+				return nil
+			}
+			file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
+			if err != nil {
+				return err
+			}
+			pkg := path.Dir(filepath.ToSlash(name))
+			if all[pkg] == nil {
+				all[pkg] = map[string]string{}
+			}
+			for _, spec := range file.Imports {
+				p, err := strconv.Unquote(spec.Path.Value)
+				if err != nil {
+					return err
+				}
+				if in, ok := strings.CutPrefix(p, module); ok {
+					all[pkg][in] = name
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return all
+}

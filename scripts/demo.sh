@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# The main job in under a minute: build, start the embedded server, sweep the concurrency of model `simple`
+# over gRPC, show the report, keep the files.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+mkdir -p bin
+[ -n "${REDLINE_BIN:-}" ] || { CGO_ENABLED=0 go build -trimpath -o bin/redline ./cmd/redline; ln -sf redline bin/perf_analyzer; }
+out=$(mktemp -d "${TMPDIR:-/tmp}/redline-demo.XXXXXX")
+${REDLINE_BIN:-bin/redline} profile --embedded -m simple -i grpc --concurrency-range 1:8:1 \
+  -p 500 -r 6 -s 50 -f "$out/latency.csv" --profile-export-file "$out/requests.json" --json "$out/result.json"
+echo
+echo "result files: $out"
+ls -l "$out" | awk 'NR>1 {printf "  %-14s %10s bytes\n", $9, $5}'
