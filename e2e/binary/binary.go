@@ -1,0 +1,30 @@
+// Package binary builds the program under test the way `make build` does, for the end-to-end tests.
+package binary
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+)
+
+// Build puts redline, and perf_analyzer as a link to it, into dir and returns dir.
+func Build(dir string) (string, error) {
+	cmd := exec.Command("go", "build", "-trimpath", "-o", filepath.Join(dir, "redline"), "./cmd/redline")
+	cmd.Dir = Root()
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build redline: %w\n%s", err, out)
+	}
+	if err := os.Symlink("redline", filepath.Join(dir, "perf_analyzer")); err != nil {
+		return "", err
+	}
+	return dir, nil
+}
+
+// Root is the top folder of the source tree.
+func Root() string {
+	_, file, _, _ := runtime.Caller(0)
+	return filepath.Join(filepath.Dir(file), "..", "..")
+}

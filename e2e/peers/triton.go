@@ -1,0 +1,159 @@
+package peers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/redline-bench/redline/e2e/binary"
+)
+
+// Triton is a running server with the models of e2e/models.
+type Triton struct {
+	HTTP, GRPC, Metrics string // host:port
+	LogFile             string
+	cmd                 *exec.Cmd
+	exited              chan error
+}
+
+// StartTriton starts the server on free loopback ports, with its models and log below dir, and waits until it
+// is ready. Stop ends it.
+func (p *Peers) StartTriton(ctx context.Context, dir string) (*Triton, error) {
+	models := filepath.Join(dir, "models")
+	if err := Repository(filepath.Join(binary.Root(), "e2e", "models"), models); err != nil {
+		return nil, err
+	}
+	ports, err := FreePorts(3)
+	if err != nil {
+		return nil, err
+	}
+	addr := func(i int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(ports[i])) }
+	t := &Triton{HTTP: addr(0), GRPC: addr(1), Metrics: addr(2), LogFile: filepath.Join(dir, "triton.log"), exited: make(chan error, 1)}
+	log, err := os.Create(t.LogFile)
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	t.cmd = exec.Command(filepath.Join(p.Dir, "tritonserver"),
+		"--model-repository="+models, "--disable-auto-complete-config",
+		"--http-address=127.0.0.1", "--http-port="+strconv.Itoa(ports[0]), "--http-thread-count=4",
+		"--grpc-address=127.0.0.1", "--grpc-port="+strconv.Itoa(ports[1]),
+		"--metrics-address=127.0.0.1", "--metrics-port="+strconv.Itoa(ports[2]), "--allow-gpu-metrics=false",
+		"--backend-config=python,shm-default-byte-size=1048576", "--backend-config=python,shm-growth-byte-size=1048576",
+		fmt.Sprintf("--backend-config=python,shm-region-prefix-name=redline_%d_", os.Getpid()),
+		"--exit-timeout-secs=5")
+	t.cmd.Stdout, t.cmd.Stderr = log, log
+	// A group of its own, so that Stop reaches the backend's helpers too.
+	t.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := t.cmd.Start(); err != nil {
+		return nil, err
+	}
+	go func() { t.exited <- t.cmd.Wait() }()
+	if err := t.ready(ctx); err != nil {
+		t.Stop()
+		text, _ := os.ReadFile(t.LogFile)
+		return nil, fmt.Errorf("start tritonserver: %w\n%s", err, tail(string(text), 30))
+	}
+	return t, nil
+}
+
+func (t *Triton) ready(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	defer cancel()
+	for {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+t.HTTP+"/v2/health/ready", http.NoBody)
+		if err != nil {
+			return err
+		}
+		if resp, err := http.DefaultClient.Do(req); err == nil {
+			resp.Body.Close()
+			if resp.StatusCode == http.StatusOK {
+				return nil
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case err := <-t.exited:
+			t.exited <- err
+			return errors.New("it ended during start-up")
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+// Stop ends the server, gently first.
+func (t *Triton) Stop() {
+	syscall.Kill(t.cmd.Process.Pid, syscall.SIGTERM)
+	select {
+	case <-t.exited:
+	case <-time.After(20 * time.Second):
+	}
+	syscall.Kill(-t.cmd.Process.Pid, syscall.SIGKILL)
+}
+
+var modelFile = regexp.MustCompile(`default_model_filename: "(.+)"`)
+
+// Repository lays out a model repository in to from the flat folder from: NAME.pbtxt becomes NAME/config.pbtxt,
+// with the Python file that it names beside it as version 1.
+func Repository(from, to string) error {
+	configs, err := filepath.Glob(filepath.Join(from, "*.pbtxt"))
+	if err != nil {
+		return err
+	}
+	for _, config := range configs {
+		text, err := os.ReadFile(config)
+		if err != nil {
+			return err
+		}
+		name := strings.TrimSuffix(filepath.Base(config), ".pbtxt")
+		version := filepath.Join(to, name, "1")
+		if err := os.MkdirAll(version, 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(to, name, "config.pbtxt"), append([]byte("name: \""+name+"\"\n"), text...), 0o644); err != nil {
+			return err
+		}
+		m := modelFile.FindSubmatch(text)
+		if m == nil {
+			continue // an ensemble has no code
+		}
+		code, err := os.ReadFile(filepath.Join(from, string(m[1])))
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(version, string(m[1])), code, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// FreePorts returns loopback ports that nobody listens on.
+func FreePorts(n int) ([]int, error) {
+	var ports []int
+	for range n {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, err
+		}
+		defer l.Close()
+		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
+	}
+	return ports, nil
+}
+
+func tail(s string, n int) string {
+	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
+	return strings.Join(lines[max(0, len(lines)-n):], "\n")
+}
