@@ -1,0 +1,224 @@
+package text
+
+import (
+	"io"
+	"strconv"
+
+	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/service"
+)
+
+// Console is the report on the screen. Out receives the report, Err the remarks beside it.
+type Console struct {
+	Out, Err io.Writer
+	Plan     *plan.Plan
+	// Model is what the server said of the model; nil where the service kind has none.
+	Model *service.Model
+	// Async is the call mode that the run settled on.
+	Async bool
+	// Requests is the number of requests of a schedule that sets it; 0 takes the plan's.
+	Requests int
+}
+
+// DataRead reports the size of the JSON input data.
+func (c *Console) DataRead(streams, steps int) {
+	var p page
+	if streams == 1 {
+		p.linef(" Successfully read data for %d stream/streams with %d step/steps.", streams, steps)
+	} else {
+		p.linef(" Successfully read data for %d stream/streams.", streams)
+	}
+	p.to(c.Out)
+}
+
+// Header announces a level. Modes without a level have no header.
+func (c *Console) Header(l *result.Level) {
+	var p page
+	header(&p, l)
+	p.to(c.Out)
+}
+
+func header(p *page, l *result.Level) {
+	switch l.Mode {
+	case plan.Concurrency:
+		p.linef("Request concurrency: %d", l.Concurrency)
+	case plan.RequestRate:
+		p.linef("Request Rate: %s inference requests per second", number(l.Rate))
+	case plan.CustomIntervals, plan.PeriodicConcurrency, plan.SessionConcurrency, plan.FixedSchedule:
+	}
+}
+
+// WarmupHeader announces the warm-up of a level. It uses no more concurrency than it has requests.
+func (c *Console) WarmupHeader(l *result.Level) {
+	if l.Mode != plan.Concurrency {
+		return
+	}
+	warm := *l
+	if n := c.Plan.Measure.WarmupCount; warm.Concurrency > n {
+		warm.Concurrency = n
+		c.Warn(WarmupConcurrency)
+	}
+	c.Header(&warm)
+}
+
+// Pass reports one window as it ends, on a verbose run. n counts from 1 in each level.
+func (c *Console) Pass(n int, w *result.Window) {
+	if w.Error == "" && w.Client.Requests == 1 {
+		c.Warn(SingleRequest)
+	}
+	if c.Plan.Verbose == 0 {
+		return
+	}
+	var p page
+	lat := &w.Client.Latency
+	switch pct := c.Plan.Measure.Percentile; {
+	case w.Error != "":
+		p.linef("  Pass [%d] cb::Error: %s", n, w.Error)
+	case pct > 0:
+		p.linef("  Pass [%d] throughput: %s infer/sec. p%d latency: %d usec",
+			n, rate(w.Client.InferPerSec), pct, us(lat.At(float64(pct))))
+	default:
+		p.linef("  Pass [%d] throughput: %s infer/sec. Avg latency: %d usec (std %d usec). ",
+			n, rate(w.Client.InferPerSec), us(lat.Avg), us(lat.StdDev))
+	}
+	p.to(c.Out)
+}
+
+// Level reports what was measured at a level: the client's view, the server's, its GPUs, and a warning when the
+// client could not keep up.
+func (c *Console) Level(l *result.Level) {
+	var out, remarks page
+	c.level(&out, &remarks, l)
+	out.to(c.Out)
+	remarks.to(c.Err)
+}
+
+// Partial reports on Err what was measured before the run ended early.
+func (c *Console) Partial(l *result.Level) {
+	if l.Client.Requests == 0 {
+		return
+	}
+	var out, remarks page
+	out.linef("Measured before the run ended:")
+	header(&out, l)
+	c.level(&out, &remarks, l)
+	out.to(c.Err)
+	remarks.to(c.Err)
+}
+
+func (c *Console) level(out, remarks *page, l *result.Level) {
+	if l.Client.Requests == 1 {
+		remarks.linef("%s", SingleRequest)
+	}
+	out.linef("  Client: ")
+	c.client(out, &l.Client)
+	if c.late(l) {
+		remarks.linef("%s", Late(us(l.Client.Sent.Avg), us(l.Client.Due.Avg)))
+	}
+	if c.serverStats() {
+		out.linef("  Server: ")
+		s := result.Server{}
+		if l.Server != nil {
+			s = *l.Server
+		}
+		b := serverBlock{out: out, remarks: remarks, model: c.Model}
+		b.write(&s, 1)
+	}
+	if c.Plan.Target.Metrics.Collect {
+		out.linef("  Server Prometheus Metrics: ")
+		gpus(out, l.GPU)
+	}
+	if l.Client.OverheadPercent > 50 {
+		out.linef("%s", KeepUp)
+	}
+}
+
+// late tells whether an open loop ran so late that the latency from the schedule is another number than the one
+// from the send: by a tenth, and by enough to be more than jitter.
+func (c *Console) late(l *result.Level) bool {
+	if l.Mode == plan.Concurrency || c.Plan.Face != plan.DropIn {
+		return false
+	}
+	const jitter = 100_000
+	sent, due := l.Client.Sent.Avg, l.Client.Due.Avg
+	return due-sent > max(jitter, sent/10)
+}
+
+// Summary ends the report with one line a level, in the order measured.
+func (c *Console) Summary(levels []result.Level) {
+	levels = Reported(c.Plan, levels)
+	if len(levels) == 0 {
+		return
+	}
+	var p page
+	pct := c.Plan.Measure.Percentile
+	if pct > 0 {
+		p.linef("Inferences/Second vs. Client p%d Batch Latency", pct)
+	} else {
+		p.linef("Inferences/Second vs. Client Average Batch Latency")
+	}
+	for i := range levels {
+		l := &levels[i]
+		ns := l.Client.Latency.Avg
+		if pct > 0 {
+			ns = l.Client.Latency.At(float64(pct))
+		}
+		name := "Request Rate"
+		if c.Plan.Load.Mode == plan.Concurrency {
+			name = "Concurrency"
+		}
+		p.linef("%s: %s, throughput: %s infer/sec, latency %d usec%s",
+			name, levelValue(c.Plan, l), rate(l.Client.InferPerSec), us(ns), c.mark(l))
+	}
+	p.to(c.Out)
+}
+
+// mark says what is wrong with a level that only redline's own face reports.
+func (c *Console) mark(l *result.Level) string {
+	switch {
+	case c.Plan.Face != plan.Redline:
+		return ""
+	case !l.Stable:
+		return " (unstable)"
+	case l.OverLimit:
+		return " (over the limit)"
+	}
+	return ""
+}
+
+// Reported chooses the levels that reports speak of. The drop-in leaves out what was not accepted; redline shows
+// everything that was measured. Modes without levels have no report.
+func Reported(p *plan.Plan, levels []result.Level) []result.Level {
+	if p.Load.Mode == plan.PeriodicConcurrency || p.Load.Mode == plan.SessionConcurrency {
+		return nil
+	}
+	var out []result.Level
+	for i := range levels {
+		if levels[i].Accepted || p.Face == plan.Redline && levels[i].Client.Requests > 0 {
+			out = append(out, levels[i])
+		}
+	}
+	return out
+}
+
+// levelValue is the number that names a level. A fixed schedule is one level of rate 1.
+func levelValue(p *plan.Plan, l *result.Level) string {
+	switch p.Load.Mode {
+	case plan.Concurrency:
+		return strconv.Itoa(l.Concurrency)
+	case plan.FixedSchedule:
+		return "1"
+	case plan.RequestRate, plan.CustomIntervals, plan.PeriodicConcurrency, plan.SessionConcurrency:
+	}
+	return number(l.Rate)
+}
+
+// serverStats tells whether the server's counters are part of the report.
+func (c *Console) serverStats() bool { return serverStats(c.Plan, c.Model) }
+
+func serverStats(p *plan.Plan, m *service.Model) bool {
+	return m != nil && m.Statistics && (p.Target.Kind == plan.Triton || p.Target.Kind == plan.TritonCAPI)
+}
+
+func decoupled(m *service.Model) bool { return m != nil && m.Decoupled }

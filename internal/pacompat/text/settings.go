@@ -1,0 +1,131 @@
+package text
+
+import (
+	"time"
+
+	"github.com/redline-bench/redline/internal/plan"
+)
+
+func kindName(k plan.Kind) string {
+	switch k {
+	case plan.Triton:
+		return "TRITON"
+	case plan.TFServing:
+		return "TENSORFLOW_SERVING"
+	case plan.TorchServe:
+		return "TORCHSERVE"
+	case plan.TritonCAPI:
+		return "TRITON_C_API"
+	case plan.OpenAI:
+		return "OPENAI"
+	case plan.DynamicGRPC:
+		return "DYNAMIC_GRPC"
+	}
+	return "UNKNOWN"
+}
+
+// Settings writes the block that opens every run.
+func (c *Console) Settings() {
+	var p page
+	pl := c.Plan
+	p.linef("*** Measurement Settings ***")
+	if pl.Target.Kind == plan.Triton || pl.Input.BatchSet {
+		p.linef("  Batch size: %d", pl.Input.Batch)
+	}
+	p.linef("  Service Kind: %s", kindName(pl.Target.Kind))
+	if n := pl.Measure.WarmupCount; n > 0 {
+		p.linef("  Sending %d warmup request%s", n, plural(n))
+	}
+	if n := c.requests(); n > 0 {
+		p.linef("  Sending %d benchmark request%s", n, plural(n))
+	} else {
+		c.stabilization(&p)
+	}
+	c.limits(&p)
+	if pl.Load.Mode == plan.RequestRate {
+		word := "uniform"
+		if pl.Load.Distribution == plan.Poisson {
+			word = "poisson"
+		}
+		p.linef("  Using %s distribution on request generation", word)
+	}
+	if pl.Load.Search == plan.Binary {
+		p.linef("  Using Binary Search algorithm")
+	}
+	if c.Async {
+		p.linef("  Using asynchronous calls for inference")
+	} else {
+		p.linef("  Using synchronous calls for inference")
+	}
+	if decoupled(c.Model) {
+		if pl.Face == plan.Redline {
+			p.linef("  Detected decoupled model, reporting the first and the last response")
+		} else {
+			p.linef("  Detected decoupled model, using the first response for measuring latency")
+		}
+	}
+	p.linef("")
+	p.to(c.Out)
+}
+
+func (c *Console) requests() int {
+	if c.Requests > 0 {
+		return c.Requests
+	}
+	return c.Plan.Measure.RequestCount
+}
+
+func (c *Console) stabilization(p *page) {
+	m := &c.Plan.Measure
+	p.linef("  Using %q mode for stabilization", string(m.Window))
+	metric := "latency and throughput"
+	if c.Async {
+		metric = "throughput"
+	}
+	if m.Percentile > 0 {
+		p.linef("  Stabilizing using p%d%s", m.Percentile, metric)
+	} else {
+		p.linef("  Stabilizing using average %s", metric)
+	}
+	if m.Window == plan.CountWindows {
+		p.linef("  Minimum number of samples in each window: %d", m.MinRequests)
+	} else {
+		p.linef("  Measurement window: %d msec", m.Interval/time.Millisecond)
+	}
+}
+
+// limits tells where the search ends. A range that ends at 1 is no range.
+func (c *Console) limits(p *page) {
+	limit := c.Plan.Measure.LatencyLimit / time.Millisecond
+	switch c.Plan.Load.Mode {
+	case plan.Concurrency:
+		r := c.Plan.Load.Concurrency
+		if r.End == 0 && !c.Async {
+			r.End = c.Plan.Load.MaxThreads // one thread carries one synchronous request
+		}
+		if r.End == 1 {
+			return
+		}
+		p.linef("  Latency limit: %d msec", limit)
+		if r.End != 0 {
+			p.linef("  Concurrency limit: %d concurrent requests", max(r.Start, r.End))
+		}
+	case plan.RequestRate:
+		r := c.Plan.Load.Rate
+		if r.End == 1 {
+			return
+		}
+		p.linef("  Latency limit: %d msec", limit)
+		if r.End != 0 {
+			p.linef("  Request Rate limit: %s requests per seconds", number(max(r.Start, r.End)))
+		}
+	case plan.CustomIntervals, plan.PeriodicConcurrency, plan.SessionConcurrency, plan.FixedSchedule:
+	}
+}
+
+func plural(n int) string {
+	if n > 1 {
+		return "s"
+	}
+	return ""
+}
