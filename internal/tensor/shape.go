@@ -1,6 +1,7 @@
 package tensor
 
 import (
+	"math"
 	"strconv"
 	"strings"
 )
@@ -8,16 +9,25 @@ import (
 // Shape is the dimensions of a tensor; -1 is a variable one.
 type Shape []int64
 
-// Elements is the product of the dimensions, or -1 when one is variable. A scalar has one element.
+// Elements is the product of the dimensions, or -1 when one is variable. A scalar has one element. A product
+// beyond int64 is cut to its largest value.
 func (s Shape) Elements() int64 {
 	n := int64(1)
 	for _, d := range s {
 		if d < 0 {
 			return -1
 		}
-		n *= d
+		n = mul(n, d)
 	}
 	return n
+}
+
+// mul multiplies two numbers that are not negative, and stops at the largest one.
+func mul(a, b int64) int64 {
+	if b != 0 && a > math.MaxInt64/b {
+		return math.MaxInt64
+	}
+	return a * b
 }
 
 // Dynamic tells whether a dimension is variable.
