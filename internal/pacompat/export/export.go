@@ -1,0 +1,271 @@
+// Package export writes the raw data of a run in the form of perf_analyzer's --profile-export-file: every request
+// that was measured, with its times, its inputs and its outputs.
+//
+// The file is one JSON document without white space. It is written as the requests come, so a run of an hour needs
+// no more memory than a run of a second; the inputs, which repeat, are encoded once. Until Commit the data lies in
+// a temporary file beside the final one: a run that fails leaves nothing behind.
+//
+// The keys, their order and their types are the original's. Where the original breaks its own file, this one does
+// not: it is always valid JSON and valid UTF-8 (a NaN is null, a byte outside of UTF-8 is U+FFFD), it holds all
+// elements of a batch, and half-precision numbers are numbers.
+package export
+
+import (
+	"bufio"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/redline-bench/redline/internal/clock"
+	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/tensor"
+)
+
+// Config tells a Writer how to look inside of requests.
+type Config struct {
+	// Inputs returns the inputs of a prepared request, by the Step of its records.
+	Inputs func(step uint32) []tensor.Tensor
+	// Outputs decodes one response. The tensors may share its memory.
+	Outputs func(payload []byte) ([]tensor.Tensor, error)
+	// Names are the model's outputs. A response without any, as the last one of a stream, shows each as "".
+	Names []string
+}
+
+// The sizes of a Writer.
+const (
+	bufferSize = 256 << 10
+	// cacheSize bounds the encoded inputs that are kept, in bytes.
+	cacheSize = 32 << 20
+)
+
+// Writer writes one file. It is not safe for concurrent use. After an error every call returns that error.
+type Writer struct {
+	cfg   Config
+	path  string
+	file  *os.File
+	w     *bufio.Writer
+	buf   []byte // one request while it is encoded
+	cache map[uint32][]byte
+	free  int // what the cache may still take
+	err   error
+
+	experiments, requests int  // written so far, the latter in this experiment
+	open                  bool // an experiment has begun
+}
+
+// Create makes the temporary file beside path, so that a folder that cannot be written to is known before the load
+// starts.
+func Create(path string, cfg Config) (*Writer, error) {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return nil, fmt.Errorf("create the profile export: %s is a folder", path)
+	}
+	dir, base := filepath.Split(path)
+	temp := fmt.Sprintf("%s.%s.%d.tmp", dir, base, os.Getpid())
+	f, err := os.OpenFile(temp, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o666)
+	if err != nil {
+		return nil, fmt.Errorf("create the profile export: %w", err)
+	}
+	w := &Writer{
+		cfg: cfg, path: path, file: f, w: bufio.NewWriterSize(f, bufferSize),
+		cache: make(map[uint32][]byte), free: cacheSize,
+	}
+	w.buf = append(w.buf, `{"experiments":[`...)
+	w.flush()
+	return w, w.err
+}
+
+// flush hands the encoded piece to the file's buffer.
+func (w *Writer) flush() {
+	if w.err == nil {
+		if _, err := w.w.Write(w.buf); err != nil {
+			w.err = fmt.Errorf("write the profile export: %w", err)
+		}
+	}
+	w.buf = w.buf[:0]
+}
+
+// Begin opens the experiment of one level. Modes without a concurrency are known by their rate.
+func (w *Writer) Begin(mode plan.Mode, concurrency int, rate float64) error {
+	if w.open {
+		_ = w.End(nil) // the level before was cut short; its error is kept
+	}
+	b := w.buf
+	if w.experiments > 0 {
+		b = append(b, ',')
+	}
+	switch mode {
+	case plan.Concurrency:
+		b = append(b, `{"experiment":{"mode":"concurrency","value":`...)
+		b = strconv.AppendInt(b, int64(concurrency), 10)
+	case plan.PeriodicConcurrency:
+		b = append(b, `{"experiment":{"mode":"concurrency","value":1`...)
+	case plan.FixedSchedule, plan.SessionConcurrency:
+		b = append(b, `{"experiment":{"mode":"request_rate","value":0.0`...)
+	case plan.RequestRate, plan.CustomIntervals:
+		b = append(b, `{"experiment":{"mode":"request_rate","value":`...)
+		b = appendFloat(b, rate)
+	}
+	w.buf = append(b, `},"requests":[`...)
+	w.flush()
+	w.experiments++
+	w.requests, w.open = 0, true
+	return w.err
+}
+
+// Request adds one request. Data holds the responses of its events, one after the other.
+func (w *Writer) Request(r *record.Record, events []record.Event, data []byte) error {
+	if w.err != nil {
+		return w.err
+	}
+	b := w.buf
+	if w.requests > 0 {
+		b = append(b, ',')
+	}
+	w.requests++
+	b = append(b, `{"timestamp":`...)
+	b = strconv.AppendInt(b, clock.Wall(r.Sent), 10)
+	if r.SeqID != 0 {
+		b = append(b, `,"sequence_id":`...)
+		b = strconv.AppendUint(b, r.SeqID, 10)
+	}
+	b = append(b, `,"request_inputs":`...)
+	b = w.appendInputs(b, r.Step)
+	b = append(b, `,"response_timestamps":[`...)
+	if len(events) == 0 {
+		b = strconv.AppendInt(b, clock.Wall(r.End), 10)
+	}
+	for i := range events {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendInt(b, clock.Wall(events[i].At), 10)
+	}
+	b = append(b, `],"response_outputs":[`...)
+	b = w.appendResponses(b, events, data)
+	w.buf = append(b, `]}`...)
+	w.flush()
+	return w.err
+}
+
+// appendInputs adds the inputs of a step, which are encoded only once as long as there is room to keep them.
+func (w *Writer) appendInputs(b []byte, step uint32) []byte {
+	if known, ok := w.cache[step]; ok {
+		return append(b, known...)
+	}
+	start := len(b)
+	var inputs []tensor.Tensor
+	if w.cfg.Inputs != nil {
+		inputs = w.cfg.Inputs(step)
+	}
+	b = appendTensors(b, inputs)
+	if n := len(b) - start; n <= w.free {
+		w.cache[step] = append([]byte(nil), b[start:]...)
+		w.free -= n
+	}
+	return b
+}
+
+func (w *Writer) appendResponses(b []byte, events []record.Event, data []byte) []byte {
+	if len(events) == 0 {
+		return w.appendOutputs(b, nil)
+	}
+	for i := range events {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		n := min(int(events[i].Size), len(data))
+		b = w.appendOutputs(b, data[:n])
+		data = data[n:]
+	}
+	return b
+}
+
+// appendOutputs adds one response. One that cannot be decoded counts as one without outputs: its request was
+// measured and belongs into the file.
+func (w *Writer) appendOutputs(b, payload []byte) []byte {
+	var outputs []tensor.Tensor
+	if w.cfg.Outputs != nil && len(payload) > 0 {
+		if list, err := w.cfg.Outputs(payload); err == nil {
+			outputs = list
+		}
+	}
+	if len(outputs) > 0 {
+		return appendTensors(b, outputs)
+	}
+	b = append(b, '{')
+	for i, name := range w.cfg.Names {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendString(b, name)
+		b = append(b, `:""`...)
+	}
+	return append(b, '}')
+}
+
+// End closes the experiment with the edges of its windows in Unix nanoseconds. The largest integer stands for a
+// window without end.
+func (w *Writer) End(boundaries []int64) error {
+	if !w.open {
+		return w.err
+	}
+	b := append(w.buf, `],"window_boundaries":[`...)
+	for i, t := range boundaries {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		if t == math.MaxInt64 {
+			b = strconv.AppendUint(b, math.MaxUint64, 10)
+			continue
+		}
+		b = strconv.AppendInt(b, t, 10)
+	}
+	w.buf = append(b, `]}`...)
+	w.flush()
+	w.open = false
+	return w.err
+}
+
+// Commit completes the document and puts it in place. An error leaves no file.
+func (w *Writer) Commit(version string, kind plan.Kind, endpoint string) error {
+	if w.open {
+		_ = w.End(nil) // its error is kept
+	}
+	b := append(w.buf, `],"version":`...)
+	b = appendString(b, version)
+	b = append(b, `,"service_kind":`...)
+	b = appendString(b, string(kind))
+	b = append(b, `,"endpoint":`...)
+	b = appendString(b, endpoint)
+	w.buf = append(b, '}')
+	w.flush()
+	err := w.err
+	if err == nil {
+		err = w.w.Flush()
+	}
+	if err == nil {
+		err = w.file.Close()
+	}
+	if err == nil {
+		err = os.Rename(w.file.Name(), w.path)
+	}
+	if err != nil {
+		w.Abort()
+		return fmt.Errorf("finish the profile export: %w", err)
+	}
+	w.file = nil
+	return nil
+}
+
+// Abort removes what was written. After Commit it does nothing.
+func (w *Writer) Abort() {
+	if w.file == nil {
+		return
+	}
+	_ = w.file.Close() // its data is unwanted
+	_ = os.Remove(w.file.Name())
+	w.file = nil
+}

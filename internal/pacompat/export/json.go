@@ -1,0 +1,167 @@
+package export
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/redline-bench/redline/internal/tensor"
+)
+
+// appendTensors adds tensors as one object of name and data.
+func appendTensors(b []byte, list []tensor.Tensor) []byte {
+	b = append(b, '{')
+	for i := range list {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendString(b, list[i].Name)
+		b = append(b, ':')
+		b = appendData(b, list[i].Type, list[i].Data)
+	}
+	return append(b, '}')
+}
+
+// appendData adds the data of a tensor: an array without shape, a single value where there is only one element,
+// and "" where there is none.
+func appendData(b []byte, t tensor.Datatype, raw []byte) []byte {
+	size := t.Size()
+	switch {
+	case len(raw) == 0:
+		return append(b, `""`...)
+	case t == tensor.Bytes:
+		// One string for the whole tensor: the length of the first element is cut off, those of the others are not.
+		return appendString(b, raw[min(4, len(raw)):])
+	case size == 0:
+		return appendString(b, raw)
+	case len(raw) < 2*size:
+		return appendElements(b, t, raw)
+	}
+	b = append(b, '[')
+	b = appendElements(b, t, raw)
+	return append(b, ']')
+}
+
+// appendElements adds the elements with commas between them. Bytes that make no whole element are left out.
+func appendElements(b []byte, t tensor.Datatype, raw []byte) []byte {
+	le, size := binary.LittleEndian, t.Size()
+	for i := 0; i+size <= len(raw); i += size {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		e := raw[i : i+size]
+		switch t {
+		case tensor.Bool:
+			b = strconv.AppendBool(b, e[0] != 0)
+		case tensor.Uint8:
+			b = strconv.AppendUint(b, uint64(e[0]), 10)
+		case tensor.Uint16:
+			b = strconv.AppendUint(b, uint64(le.Uint16(e)), 10)
+		case tensor.Uint32:
+			b = strconv.AppendUint(b, uint64(le.Uint32(e)), 10)
+		case tensor.Uint64:
+			b = strconv.AppendUint(b, le.Uint64(e), 10)
+		case tensor.Int8:
+			b = strconv.AppendInt(b, int64(int8(e[0])), 10)
+		case tensor.Int16:
+			b = strconv.AppendInt(b, int64(int16(le.Uint16(e))), 10)
+		case tensor.Int32:
+			b = strconv.AppendInt(b, int64(int32(le.Uint32(e))), 10)
+		case tensor.Int64:
+			b = strconv.AppendInt(b, int64(le.Uint64(e)), 10)
+		case tensor.FP16:
+			b = appendFloat(b, float64(tensor.Float32FromFP16(le.Uint16(e))))
+		case tensor.BF16:
+			b = appendFloat(b, float64(tensor.Float32FromBF16(le.Uint16(e))))
+		case tensor.FP32:
+			b = appendFloat(b, float64(math.Float32frombits(le.Uint32(e))))
+		case tensor.FP64:
+			b = appendFloat(b, math.Float64frombits(le.Uint64(e)))
+		case tensor.Invalid, tensor.Bytes, tensor.JSON: // they have no size and never come here
+		}
+	}
+	return b
+}
+
+// appendFloat adds the shortest form that reads back as the same 64-bit number, always with a fraction or an
+// exponent. A float of fewer bits is written as the 64-bit number that it is.
+func appendFloat(b []byte, v float64) []byte {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return append(b, "null"...)
+	}
+	start := len(b)
+	if a := math.Abs(v); a != 0 && (a < 1e-6 || a >= 1e21) {
+		b = strconv.AppendFloat(b, v, 'e', -1, 64)
+		// Two digits at least and a plus sign are Go's manner: 1e+21 is 1e21 here.
+		return trimExponent(b, start)
+	}
+	b = strconv.AppendFloat(b, v, 'f', -1, 64)
+	if bytes.IndexByte(b[start:], '.') < 0 {
+		b = append(b, '.', '0')
+	}
+	return b
+}
+
+func trimExponent(b []byte, start int) []byte {
+	at := start + bytes.IndexByte(b[start:], 'e') + 1
+	digits := at + 1
+	for digits < len(b)-1 && b[digits] == '0' {
+		digits++
+	}
+	keep := at
+	if b[at] == '-' {
+		keep++
+	}
+	return append(b[:keep], b[digits:]...)
+}
+
+const hexDigits = "0123456789ABCDEF"
+
+// appendString adds text as a JSON string. Only what must be escaped is; a byte that is not UTF-8 is U+FFFD.
+func appendString[T string | []byte](b []byte, text T) []byte {
+	b = append(b, '"')
+	plain := 0 // start of the stretch that is copied as it is
+	for i := 0; i < len(text); {
+		c := text[i]
+		if c >= ' ' && c != '"' && c != '\\' && c < utf8.RuneSelf {
+			i++
+			continue
+		}
+		if c >= utf8.RuneSelf {
+			var few [utf8.UTFMax]byte
+			n := copy(few[:], text[i:])
+			if r, size := utf8.DecodeRune(few[:n]); r != utf8.RuneError || size > 1 {
+				i += size
+				continue
+			}
+		}
+		b = append(b, text[plain:i]...)
+		b = appendEscaped(b, c)
+		i++
+		plain = i
+	}
+	b = append(b, text[plain:]...)
+	return append(b, '"')
+}
+
+func appendEscaped(b []byte, c byte) []byte {
+	switch {
+	case c == '"', c == '\\':
+		return append(b, '\\', c)
+	case c == '\b':
+		return append(b, `\b`...)
+	case c == '\f':
+		return append(b, `\f`...)
+	case c == '\n':
+		return append(b, `\n`...)
+	case c == '\r':
+		return append(b, `\r`...)
+	case c == '\t':
+		return append(b, `\t`...)
+	case c < ' ':
+		return append(b, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
+	}
+	return utf8.AppendRune(b, utf8.RuneError)
+}
