@@ -8,6 +8,8 @@ const (
 	maxBlock = 1024
 	// maxArena bounds what a recycled block keeps of its arena, in bytes.
 	maxArena = 1 << 20
+	// maxSpares is how many emptied blocks wait for the writer: enough for a busy lane between two looks of the collector.
+	maxSpares = 8
 )
 
 // extra is the variable part of one record. Its slices point into the block's arenas.
@@ -32,13 +34,13 @@ type Shard struct {
 	size int    // writer's
 	head *block // reader's
 	read uint32 // reader's
-	// spare passes one emptied block back to the writer.
-	spare atomic.Pointer[block]
+	// spares passes emptied blocks back to the writer.
+	spares chan *block
 }
 
 // NewShard makes an empty shard. With keep, Add stores events and response bytes too.
 func NewShard(keep bool) *Shard {
-	s := &Shard{keep: keep, size: minBlock}
+	s := &Shard{keep: keep, size: minBlock, spares: make(chan *block, maxSpares)}
 	b := s.newBlock()
 	s.tail, s.head = b, b
 	return s
@@ -71,8 +73,10 @@ func (s *Shard) Add(r *Record, events []Event, data []byte) {
 }
 
 func (s *Shard) grow() *block {
-	b := s.spare.Swap(nil)
-	if b == nil {
+	var b *block
+	select {
+	case b = <-s.spares:
+	default:
 		if s.size < maxBlock {
 			s.size *= 2
 		}
@@ -114,5 +118,8 @@ func (s *Shard) recycle(b *block) {
 	b.n.Store(0)
 	b.next.Store(nil)
 	b.events, b.data = b.events[:0], b.data[:0]
-	s.spare.Store(b)
+	select {
+	case s.spares <- b:
+	default:
+	}
 }

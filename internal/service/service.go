@@ -71,6 +71,8 @@ type Call struct {
 	Rec record.Record
 	// Err is the failure's text where Rec.Class is not OK. It is set by the transport.
 	Err error
+	// Owner is the engine's own; the transport leaves it alone.
+	Owner any
 }
 
 // Transport carries calls. Slot s belongs to the calls with Call.Slot == s: at most one is in flight on it.

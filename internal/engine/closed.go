@@ -1,0 +1,71 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/redline-bench/redline/internal/clock"
+)
+
+// Closed keeps n requests in flight until Stop, or until limit requests were started when limit is not 0. It
+// returns once all n are on their way. Called again with another n it raises or lowers the load while it runs.
+func (e *Engine) Closed(ctx context.Context, n int, limit int) error {
+	if err := e.grow(ctx, n); err != nil {
+		return err
+	}
+	e.limited.Store(limit > 0)
+	e.budget.Store(int64(limit))
+	e.stopped.Store(false)
+	e.closed.Store(true)
+	e.active.Store(int64(n))
+	e.generation.Add(1)
+	for _, s := range e.snapshot()[:n] {
+		if s.since.CompareAndSwap(0, clock.Now()) {
+			e.running.Add(1)
+			e.next(s)
+		}
+	}
+	e.tr.Flush()
+	return nil
+}
+
+// next starts the following request of a slot that is held by the caller, or lets the slot rest.
+func (e *Engine) next(s *slot) {
+	if e.stopped.Load() || int64(s.call.Slot) >= e.active.Load() || !e.spend() {
+		e.rest(s)
+		return
+	}
+	now := clock.Now()
+	s.since.Store(now)
+	s.call.Rec.Due = now
+	e.send(s)
+}
+
+// spend takes one request from the budget.
+func (e *Engine) spend() bool {
+	return !e.limited.Load() || e.budget.Add(-1) >= 0
+}
+
+// rest marks the slot idle and tells a waiter.
+func (e *Engine) rest(s *slot) {
+	s.since.Store(0)
+	e.running.Add(-1)
+	e.notify()
+}
+
+func (e *Engine) notify() {
+	select {
+	case e.wake <- struct{}{}:
+	default:
+	}
+}
+
+// send fills in and sends the request of a slot; Rec.Due is set already.
+func (e *Engine) send(s *slot) {
+	if g := e.generation.Load(); g != s.generation {
+		s.generation = g
+		s.feed = e.cfg.Feed(s.call.Slot, int(e.active.Load()))
+	}
+	s.call.Err = nil
+	s.feed.Next(&s.call)
+	e.tr.Send(&s.call)
+}

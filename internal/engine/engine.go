@@ -1,0 +1,233 @@
+// Package engine keeps requests in flight and gives each a record. It knows nothing of tensors, tokens or
+// protocols: a Feed says what to send, a pace.Schedule says when, a service.Transport carries it.
+//
+// In closed loop each slot sends its next request as soon as the last one ended, on the goroutine that saw
+// the end: no hand-off, nothing shared. In open loop one dispatcher sends each request at its due time on a
+// free slot; a request that finds none, or whose time has passed, is sent as soon as possible and its
+// lateness is kept in its record. Ends are written to the shard of the transport's lane and drained by one
+// collector.
+package engine
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redline-bench/redline/internal/clock"
+	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/service"
+)
+
+// Feed fills in what the next request of one slot is: Call.Req, Vars and the record's step, sequence and flags.
+type Feed interface {
+	Next(c *service.Call)
+}
+
+// Config is what an engine works with.
+type Config struct {
+	Service service.Service
+	// Feed makes the feed of a slot, one of active slots in use. It is called again when their number changes.
+	Feed func(slot, active int) Feed
+	// Keep stores response times and bytes with the records, for exports.
+	Keep bool
+	// Timeout is the deadline of one request; 0 is none.
+	Timeout time.Duration
+	// StopOnFailure makes the first failed request stop the load. Otherwise it stops when GiveUpAfter requests
+	// in a row have failed.
+	StopOnFailure bool
+}
+
+// GiveUpAfter is how many requests in a row must fail for the load to be stopped.
+const GiveUpAfter = 100
+
+// Engine carries the load of one run.
+type Engine struct {
+	cfg Config
+	tr  service.Transport
+
+	mu     sync.Mutex // guards slots and shards while they grow
+	slots  []*slot
+	shards []*record.Shard
+
+	// active is the number of slots in use in closed loop; generation tells slots to re-make their feeds.
+	active      atomic.Int64
+	generation  atomic.Int64
+	closed      atomic.Bool // closed loop: an ended request is followed by the next
+	stopped     atomic.Bool
+	budget      atomic.Int64 // requests that may still be started; meaningful when limited
+	limited     atomic.Bool
+	dispatching atomic.Bool   // a paced load is still sending
+	running     atomic.Int64  // slots in flight
+	wake        chan struct{} // a slot became idle
+	free        freeList
+	sent        atomic.Uint64
+	behind      atomic.Int64
+
+	failures  failures
+	failed    chan struct{} // closed at the failure that stops the load
+	failOnce  sync.Once
+	unbroken  atomic.Int64 // failures in a row
+	watchStop context.CancelFunc
+	watch     sync.WaitGroup
+}
+
+// slot is a place for one request in flight.
+type slot struct {
+	call       service.Call
+	feed       Feed
+	generation int64
+	shard      *record.Shard
+	since      atomic.Int64 // when the request in flight was sent; 0 is idle
+	events     []record.Event
+	data       []byte
+}
+
+// Open connects the engine to its service. Close must be called.
+func Open(ctx context.Context, cfg Config) (*Engine, error) {
+	e := &Engine{cfg: cfg, wake: make(chan struct{}, 1), failed: make(chan struct{})}
+	tr, err := cfg.Service.Open(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	e.tr = tr
+	if cfg.Timeout > 0 {
+		wctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+		e.watchStop = cancel
+		e.watch.Go(func() { e.watchDeadlines(wctx) })
+	}
+	return e, nil
+}
+
+// Close cuts what is in flight and frees everything.
+func (e *Engine) Close() error {
+	e.Stop()
+	if e.watchStop != nil {
+		e.watchStop()
+		e.watch.Wait()
+	}
+	return e.tr.Close()
+}
+
+// grow makes n slots usable.
+func (e *Engine) grow(ctx context.Context, n int) error {
+	if err := e.tr.Grow(ctx, n); err != nil {
+		return err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for i := len(e.slots); i < n; i++ {
+		lane := e.tr.Lane(i)
+		for len(e.shards) <= lane {
+			e.shards = append(e.shards, record.NewShard(e.cfg.Keep))
+		}
+		s := &slot{shard: e.shards[lane], generation: -1}
+		s.call.Slot, s.call.Owner = i, s
+		e.slots = append(e.slots, s)
+	}
+	return nil
+}
+
+// Drain calls fn for every record that ended since the last Drain. Only one goroutine may call it.
+func (e *Engine) Drain(fn func(r *record.Record, events []record.Event, data []byte)) {
+	e.mu.Lock()
+	shards := e.shards
+	e.mu.Unlock()
+	for _, s := range shards {
+		s.Drain(fn)
+	}
+}
+
+// Stop starts nothing more. Requests in flight go on.
+func (e *Engine) Stop() { e.stopped.Store(true) }
+
+// Wait blocks until nothing is in flight, or until ctx ends; then it cuts the rest and waits for their ends.
+func (e *Engine) Wait(ctx context.Context) error {
+	for e.running.Load() > 0 {
+		select {
+		case <-e.wake:
+		case <-ctx.Done():
+			e.cutAll(record.Canceled)
+			e.settle()
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// Finished blocks until a load with a limit has ended by itself, a failure has stopped it, or ctx ends.
+func (e *Engine) Finished(ctx context.Context) error {
+	for e.dispatching.Load() || e.running.Load() > 0 {
+		select {
+		case <-e.wake:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// settle waits a moment for cut requests to report their ends.
+func (e *Engine) settle() {
+	timeout := time.NewTimer(time.Second)
+	defer timeout.Stop()
+	for e.running.Load() > 0 {
+		select {
+		case <-e.wake:
+		case <-timeout.C:
+			return
+		}
+	}
+}
+
+func (e *Engine) cutAll(class record.Class) {
+	for _, s := range e.snapshot() {
+		if s.since.Load() != 0 {
+			e.tr.Cut(s.call.Slot, class)
+		}
+	}
+}
+
+func (e *Engine) snapshot() []*slot {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.slots
+}
+
+// InFlight is the number of requests on the wire.
+func (e *Engine) InFlight() int { return int(e.running.Load()) }
+
+// Sent is the number of requests started since the engine was opened.
+func (e *Engine) Sent() uint64 { return e.sent.Load() }
+
+// Behind is how long, all in all, a due request was waiting to be sent.
+func (e *Engine) Behind() time.Duration { return time.Duration(e.behind.Load()) }
+
+// Failed is closed when a failure has stopped the load.
+func (e *Engine) Failed() <-chan struct{} { return e.failed }
+
+// Failures are the failed requests so far, grouped.
+func (e *Engine) Failures() []Failure { return e.failures.list() }
+
+// SlotErrors are the first failures of each slot that had one.
+func (e *Engine) SlotErrors() []SlotError { return e.failures.slots() }
+
+// watchDeadlines cuts requests that are older than the deadline. One look over the slots every so often is far
+// cheaper than a timer a request.
+func (e *Engine) watchDeadlines(ctx context.Context) {
+	tick := time.NewTicker(max(e.cfg.Timeout/20, 10*time.Millisecond))
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		oldest := clock.Now() - int64(e.cfg.Timeout)
+		for _, s := range e.snapshot() {
+			if since := s.since.Load(); since != 0 && since < oldest {
+				e.tr.Cut(s.call.Slot, record.Timeout)
+			}
+		}
+	}
+}

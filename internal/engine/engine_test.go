@@ -1,0 +1,234 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/redline-bench/redline/internal/engine"
+	"github.com/redline-bench/redline/internal/pace"
+	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/testkit"
+)
+
+func open(t *testing.T, svc *testkit.Service, cfg engine.Config) *engine.Engine {
+	t.Helper()
+	cfg.Service = svc
+	cfg.Feed = func(int, int) engine.Feed { return testkit.Feed{} }
+	e, err := engine.Open(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return e
+}
+
+func records(e *engine.Engine) []record.Record {
+	var out []record.Record
+	e.Drain(func(r *record.Record, _ []record.Event, _ []byte) { out = append(out, *r) })
+	return out
+}
+
+func finished(t *testing.T, e *engine.Engine) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	if err := e.Finished(ctx); err != nil {
+		t.Fatal("the load did not end")
+	}
+}
+
+func TestClosedLoopSendsExactlyTheLimitAndKeepsEachRecord(t *testing.T) {
+	svc := &testkit.Service{Answer: func(int64) (time.Duration, error) { return 0, nil }}
+	e := open(t, svc, engine.Config{})
+	if err := e.Closed(t.Context(), 7, 500); err != nil {
+		t.Fatal(err)
+	}
+	finished(t, e)
+	if n := len(records(e)); n != 500 || svc.Sent() != 500 {
+		t.Errorf("%d records of %d requests, want 500", n, svc.Sent())
+	}
+	if most := svc.MostInFlight(); most > 7 {
+		t.Errorf("%d in flight, asked for 7", most)
+	}
+}
+
+func TestClosedLoopFollowsAChangeOfLevel(t *testing.T) {
+	gate := make(chan struct{})
+	svc := &testkit.Service{Answer: func(n int64) (time.Duration, error) { <-gate; return 0, nil }}
+	e := open(t, svc, engine.Config{})
+	for _, n := range []int{2, 5} {
+		if err := e.Closed(t.Context(), n, 0); err != nil {
+			t.Fatal(err)
+		}
+		if got := e.InFlight(); got != n {
+			t.Errorf("%d in flight after Closed(%d)", got, n)
+		}
+	}
+	if err := e.Closed(t.Context(), 1, 0); err != nil {
+		t.Fatal(err)
+	}
+	for range 20 { // each of the five may end once; then only slot 0 goes on
+		gate <- struct{}{}
+	}
+	for e.InFlight() > 1 {
+		gate <- struct{}{}
+	}
+	e.Stop()
+	close(gate)
+	finished(t, e)
+}
+
+func TestFirstFailureStopsTheLoadWhenAsked(t *testing.T) {
+	boom := errors.New("boom")
+	svc := &testkit.Service{Answer: func(n int64) (time.Duration, error) {
+		if n == 10 {
+			return 0, boom
+		}
+		return 0, nil
+	}}
+	e := open(t, svc, engine.Config{StopOnFailure: true})
+	if err := e.Closed(t.Context(), 1, 0); err != nil {
+		t.Fatal(err)
+	}
+	<-e.Failed()
+	finished(t, e)
+	if svc.Sent() != 11 {
+		t.Errorf("%d requests were sent, want 11", svc.Sent())
+	}
+	if got := e.SlotErrors(); len(got) != 1 || !errors.Is(got[0].Err, boom) || got[0].Slot != 0 {
+		t.Errorf("slot errors %v", got)
+	}
+}
+
+func TestFailuresAreCountedAndOnlyAnUnbrokenRunOfThemStopsTheLoad(t *testing.T) {
+	svc := &testkit.Service{Answer: func(n int64) (time.Duration, error) {
+		if n%2 == 0 || n > 1000 {
+			return 0, errors.New("boom")
+		}
+		return 0, nil
+	}}
+	e := open(t, svc, engine.Config{})
+	if err := e.Closed(t.Context(), 1, 0); err != nil {
+		t.Fatal(err)
+	}
+	<-e.Failed()
+	finished(t, e)
+	f := e.Failures()
+	if len(f) != 1 || f[0].Count < 500+engine.GiveUpAfter-2 || f[0].Class != record.Server {
+		t.Errorf("failures %+v", f)
+	}
+	ok := 0
+	for _, r := range records(e) {
+		if r.Class == record.OK {
+			ok++
+		}
+	}
+	if ok != 500 {
+		t.Errorf("%d good records, want 500", ok)
+	}
+}
+
+func TestPacedLoadSendsAtDueTimesAndKeepsTheLateness(t *testing.T) {
+	svc := &testkit.Service{Answer: func(int64) (time.Duration, error) { return 0, nil }}
+	e := open(t, svc, engine.Config{})
+	stop, err := e.Paced(t.Context(), engine.PacedLoad{Schedule: pace.Constant(2000), Feeds: 4, Slots: 8, Cap: 64, Limit: 400})
+	if err != nil {
+		t.Fatal(err)
+	}
+	finished(t, e)
+	stop()
+	got := records(e)
+	if len(got) != 400 {
+		t.Fatalf("%d records, want 400", len(got))
+	}
+	for _, r := range got {
+		if r.Sent < r.Due {
+			t.Fatalf("sent %d ns before it was due", r.Due-r.Sent)
+		}
+		if late := r.Flags&record.Delayed != 0; late && r.Lag() < int64(engine.DelayedAfter) {
+			t.Fatalf("marked late with a lag of %d ns", r.Lag())
+		}
+	}
+}
+
+// With one slot and a slow server the schedule cannot be kept: every request is still sent, and the wait shows.
+func TestPacedLoadBehindItsScheduleShowsTheWait(t *testing.T) {
+	const wait = 20 * time.Millisecond
+	svc := &testkit.Service{Answer: func(int64) (time.Duration, error) { return wait, nil }}
+	e := open(t, svc, engine.Config{})
+	stop, err := e.Paced(t.Context(), engine.PacedLoad{Schedule: pace.Constant(1000), Feeds: 1, Slots: 1, Cap: 1, Limit: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	finished(t, e)
+	stop()
+	got := records(e)
+	if len(got) != 10 || svc.MostInFlight() != 1 {
+		t.Fatalf("%d records, %d in flight", len(got), svc.MostInFlight())
+	}
+	last := got[len(got)-1]
+	if lag := time.Duration(last.Lag()); lag < 9*(wait-time.Millisecond)-10*time.Millisecond {
+		t.Errorf("the tenth request waited %s behind nine of %s", lag, wait)
+	}
+	if e.Behind() < 8*(wait-time.Millisecond) {
+		t.Errorf("behind for %s only", e.Behind())
+	}
+}
+
+// Twice as many due as the first slots can hold: the engine makes more.
+func TestPacedLoadGrows(t *testing.T) {
+	svc := &testkit.Service{Answer: func(int64) (time.Duration, error) { return 100 * time.Millisecond, nil }}
+	e := open(t, svc, engine.Config{})
+	stop, err := e.Paced(t.Context(), engine.PacedLoad{Schedule: pace.Constant(1000), Feeds: 4, Slots: 4, Cap: 1000, Limit: 200})
+	if err != nil {
+		t.Fatal(err)
+	}
+	finished(t, e)
+	stop()
+	if most := svc.MostInFlight(); most < 20 {
+		t.Errorf("never more than %d in flight", most)
+	}
+}
+
+func TestDeadlineEndsAHungRequest(t *testing.T) {
+	svc := &testkit.Service{Answer: func(int64) (time.Duration, error) { return time.Hour, nil }}
+	e := open(t, svc, engine.Config{Timeout: 30 * time.Millisecond, StopOnFailure: true})
+	if err := e.Closed(t.Context(), 3, 0); err != nil {
+		t.Fatal(err)
+	}
+	<-e.Failed()
+	finished(t, e)
+	for _, r := range records(e) {
+		if r.Class != record.Timeout || r.Latency() < int64(30*time.Millisecond) {
+			t.Errorf("class %s after %s", r.Class, time.Duration(r.Latency()))
+		}
+	}
+}
+
+func TestWaitCutsWhatDoesNotEnd(t *testing.T) {
+	svc := &testkit.Service{Answer: func(int64) (time.Duration, error) { return time.Hour, nil }}
+	e := open(t, svc, engine.Config{})
+	if err := e.Closed(t.Context(), 3, 0); err != nil {
+		t.Fatal(err)
+	}
+	e.Stop()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	if err := e.Wait(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Wait: %v", err)
+	}
+	for _, r := range records(e) {
+		if r.Class != record.Canceled {
+			t.Errorf("class %s", r.Class)
+		}
+	}
+	if e.InFlight() != 0 || len(e.Failures()) != 0 {
+		t.Errorf("%d in flight, failures %v", e.InFlight(), e.Failures())
+	}
+}

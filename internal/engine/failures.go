@@ -1,0 +1,98 @@
+package engine
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/service"
+)
+
+// maxTexts bounds how many different failure texts are kept; the rest are counted under their class alone.
+const maxTexts = 64
+
+// maxSlots bounds for how many slots the first failure is kept.
+const maxSlots = 1024
+
+// Failure is a group of failed requests with the same class and text.
+type Failure struct {
+	Class record.Class
+	Err   error // of the first
+	Slot  int   // of the first
+	Count uint64
+}
+
+// failures groups failed calls. Failures are rare or end the run, so a lock is no burden.
+type failures struct {
+	mu     sync.Mutex
+	groups []*Failure
+	index  map[failureKey]*Failure
+	bySlot map[int]error
+}
+
+type failureKey struct {
+	class record.Class
+	text  string
+}
+
+var errOther = errors.New("other failures of this class")
+
+func (f *failures) add(c *service.Call) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	err := c.Err
+	if err == nil {
+		err = errors.New(c.Rec.Class.String())
+	}
+	key := failureKey{c.Rec.Class, err.Error()}
+	g := f.index[key]
+	if g == nil && len(f.groups) >= maxTexts {
+		key.text, err = "", errOther
+		g = f.index[key]
+	}
+	if g == nil {
+		g = &Failure{Class: c.Rec.Class, Err: err, Slot: c.Slot}
+		if f.index == nil {
+			f.index = make(map[failureKey]*Failure)
+		}
+		f.index[key] = g
+		f.groups = append(f.groups, g)
+	}
+	g.Count++
+	if f.bySlot == nil {
+		f.bySlot = make(map[int]error)
+	}
+	if _, known := f.bySlot[c.Slot]; !known && len(f.bySlot) < maxSlots {
+		f.bySlot[c.Slot] = err
+	}
+}
+
+// SlotError is the first failure of one slot.
+type SlotError struct {
+	Slot int
+	Err  error
+}
+
+// slots lists the first failure of each slot, in the order of the slots.
+func (f *failures) slots() []SlotError {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var out []SlotError
+	for _, slot := range slices.Sorted(maps.Keys(f.bySlot)) {
+		out = append(out, SlotError{slot, f.bySlot[slot]})
+	}
+	return out
+}
+
+// list copies the groups in the order of their first failure.
+func (f *failures) list() []Failure {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	out := make([]Failure, len(f.groups))
+	for i, g := range f.groups {
+		out[i] = *g
+	}
+	return out
+}

@@ -1,0 +1,223 @@
+package engine
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redline-bench/redline/internal/clock"
+	"github.com/redline-bench/redline/internal/pace"
+	"github.com/redline-bench/redline/internal/record"
+)
+
+// DelayedAfter is how late a send may be before it is marked as delayed.
+const DelayedAfter = time.Millisecond
+
+// flushEvery bounds how many late sends are gathered before they are pushed out.
+const flushEvery = 16
+
+// PacedLoad is an open-loop load.
+type PacedLoad struct {
+	Schedule pace.Schedule
+	// Feeds is how many feeds take turns: request n uses feed n mod Feeds.
+	Feeds int
+	// Slots is how many slots to begin with. Cap is the most that may be in flight; more due requests wait.
+	Slots, Cap int
+	// Limit ends the load after so many requests; 0 is none.
+	Limit int
+}
+
+// Paced sends requests at their due times until the schedule ends, the limit is reached, or stop is called,
+// which waits for the dispatcher but not for what is in flight. Nothing may be in flight when it is called.
+func (e *Engine) Paced(ctx context.Context, load PacedLoad) (stop func(), err error) {
+	if err := e.grow(ctx, load.Slots); err != nil {
+		return nil, err
+	}
+	e.closed.Store(false)
+	e.stopped.Store(false)
+	e.free.reset(e.snapshot())
+	d := &dispatcher{e: e, load: load, feeds: make([]Feed, load.Feeds)}
+	for i := range d.feeds {
+		d.feeds[i] = e.cfg.Feed(i, load.Feeds)
+	}
+	e.dispatching.Store(true)
+	ctx, cancel := context.WithCancel(ctx)
+	var done sync.WaitGroup
+	done.Go(func() {
+		d.run(ctx)
+		d.grown.Wait()
+		e.dispatching.Store(false)
+		e.notify()
+	})
+	return func() {
+		e.Stop()
+		cancel()
+		done.Wait()
+	}, nil
+}
+
+type dispatcher struct {
+	e        *Engine
+	load     PacedLoad
+	start    int64
+	feeds    []Feed
+	n        int
+	ungiven  int // sends since the last flush
+	lastSent int64
+	growing  sync.Mutex
+	grown    sync.WaitGroup
+	full     atomic.Bool // no more slots can be made
+}
+
+func (d *dispatcher) run(ctx context.Context) {
+	defer d.e.tr.Flush()
+	d.start = clock.Now()
+	for d.load.Limit == 0 || d.n < d.load.Limit {
+		offset, ok := d.load.Schedule.Next()
+		if !ok || d.e.stopped.Load() {
+			return
+		}
+		due := d.start + int64(offset)
+		if due > clock.Now() {
+			d.flush()
+			if !clock.SleepUntil(ctx, due) {
+				return
+			}
+		}
+		s := d.take(ctx)
+		if s == nil {
+			return
+		}
+		d.send(s, due)
+	}
+}
+
+// take gets a free slot, and waits for one when none is left.
+func (d *dispatcher) take(ctx context.Context) *slot {
+	for {
+		s, left, total := d.e.free.pop()
+		if left*4 < total && total < d.load.Cap && !d.full.Load() {
+			d.growMore(ctx, total)
+		}
+		if s != nil {
+			return s
+		}
+		d.flush()
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-d.e.free.more():
+		}
+		if d.e.stopped.Load() {
+			return nil
+		}
+	}
+}
+
+// growMore doubles the slots in the background, so that dialing does not hold up what is due.
+func (d *dispatcher) growMore(ctx context.Context, total int) {
+	if !d.growing.TryLock() {
+		return
+	}
+	d.grown.Go(func() {
+		defer d.growing.Unlock()
+		n := min(total*2, d.load.Cap)
+		if d.e.grow(ctx, n) != nil {
+			d.full.Store(true) // the slots that exist go on; the wait for them shows as lateness
+			return
+		}
+		d.e.free.extend(d.e.snapshot()[:n])
+	})
+}
+
+func (d *dispatcher) send(s *slot, due int64) {
+	now := clock.Now()
+	// The time from when this request was due, or from when the previous one went out if that is later, is
+	// time in which the client was behind.
+	if from := max(due, d.lastSent); now > from {
+		d.e.behind.Add(now - from)
+	}
+	d.lastSent = now
+	c := &s.call
+	c.Rec = record.Record{Due: due}
+	if now-due > int64(DelayedAfter) {
+		c.Rec.Flags = record.Delayed
+	}
+	s.since.Store(now)
+	d.e.running.Add(1)
+	d.e.sent.Add(1)
+	c.Err = nil
+	d.feeds[d.n%len(d.feeds)].Next(c)
+	d.n++
+	d.e.tr.Send(c)
+	if d.ungiven++; d.ungiven >= flushEvery {
+		d.flush()
+	}
+}
+
+func (d *dispatcher) flush() {
+	if d.ungiven > 0 {
+		d.ungiven = 0
+		d.e.tr.Flush()
+	}
+}
+
+// freeList is the stack of idle slots of an open loop: the one used last is taken first, so that few
+// connections stay warm.
+type freeList struct {
+	mu     sync.Mutex
+	stack  []*slot
+	total  int
+	signal chan struct{}
+}
+
+func (f *freeList) reset(slots []*slot) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.stack, f.total = f.stack[:0], len(slots)
+	if f.signal == nil {
+		f.signal = make(chan struct{}, 1)
+	}
+	for i := len(slots) - 1; i >= 0; i-- {
+		f.stack = append(f.stack, slots[i])
+	}
+}
+
+// extend adds the slots beyond those known.
+func (f *freeList) extend(slots []*slot) {
+	f.mu.Lock()
+	f.stack = append(f.stack, slots[f.total:]...)
+	f.total = len(slots)
+	f.mu.Unlock()
+	f.ping()
+}
+
+func (f *freeList) pop() (s *slot, left, total int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if n := len(f.stack); n > 0 {
+		s = f.stack[n-1]
+		f.stack = f.stack[:n-1]
+	}
+	return s, len(f.stack), f.total
+}
+
+func (f *freeList) push(s *slot) {
+	f.mu.Lock()
+	f.stack = append(f.stack, s)
+	first := len(f.stack) == 1
+	f.mu.Unlock()
+	if first {
+		f.ping()
+	}
+}
+
+func (f *freeList) ping() {
+	select {
+	case f.signal <- struct{}{}:
+	default:
+	}
+}
+
+func (f *freeList) more() <-chan struct{} { return f.signal }

@@ -1,0 +1,57 @@
+package measure
+
+import (
+	"time"
+
+	"github.com/redline-bench/redline/internal/result"
+)
+
+// Load is what a level asked of the client, and what the client spent on it.
+type Load struct {
+	Rate        float64 // requests per second asked for; 0 in closed loop
+	Concurrency int     // requests in flight asked for; 0 in open loop
+	Cap         int     // the most that could be in flight in open loop; 0 is no bound
+	SendRate    float64 // requests per second sent
+	Wall        time.Duration
+	CPU         time.Duration
+	Busy        float64 // share of the machine in use, 0 to 1
+	GCPause     time.Duration
+	SchedDelay  time.Duration
+	MaxProcs    int
+}
+
+// Health computes the client's own condition over the merged windows of a level.
+//
+// By Little's law the mean number of requests in flight is the sum of their latencies divided by the time.
+func (w *Window) Health(l Load) result.Health {
+	lag := w.lag.Quantiles(50, 99)
+	h := result.Health{
+		LagP50Ns: lag[0], LagP99Ns: lag[1], LagMaxNs: w.lag.Max(),
+		AskedRate: l.Rate, AskedInFlight: float64(l.Concurrency),
+		GCPauseMaxNs: int64(l.GCPause), SchedDelayMaxNs: int64(l.SchedDelay), MachineShare: l.Busy,
+	}
+	if l.Wall <= 0 {
+		return h
+	}
+	h.AchievedRate = l.SendRate
+	h.AchievedInFlight = float64(w.callNs) / float64(l.Wall)
+	h.CPUCores = float64(l.CPU) / float64(l.Wall)
+	if n := w.requests + w.failed; n > 0 {
+		h.CPUPerRequestNs = int64(l.CPU) / int64(n)
+	}
+	return h
+}
+
+// Overhead is the share of the time, in per cent, in which a request should have been in flight and was not.
+// In closed loop that is one minus the mean number in flight over the number asked for; in open loop the share
+// of time in which a request was due and not yet sent.
+func (w *Window) Overhead(concurrency int, d, behind time.Duration) float64 {
+	if d <= 0 {
+		return 0
+	}
+	share := float64(behind) / float64(d)
+	if concurrency > 0 {
+		share = 1 - float64(w.callNs)/(float64(d)*float64(concurrency))
+	}
+	return 100 * min(1, max(0, share))
+}

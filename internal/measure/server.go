@@ -1,0 +1,114 @@
+package measure
+
+import (
+	"errors"
+	"strconv"
+
+	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/service"
+)
+
+// ErrNoVersion is returned when no version of a model did any work during the window.
+var ErrNoVersion = errors.New("failed to find the requested model version")
+
+// ServerDelta is what the server counted between two snapshots of its counters, for the model and its composing
+// models. several names a model of which more than one version worked although none was asked for.
+func ServerDelta(m *service.Model, from, to []service.ModelStats) (s *result.Server, several []string, err error) {
+	top, many, err := delta(m.Name, m.Version, from, to)
+	if errors.Is(err, ErrNoVersion) && m.OwnCache {
+		top, err = service.ModelStats{Name: m.Name, Version: m.Version}, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if many {
+		several = append(several, m.Name)
+	}
+	s = &result.Server{Stats: top, Cache: m.Cache}
+	for _, part := range m.Composing {
+		sub := &service.Model{Name: part.Name, Version: part.Version, Composing: part.Parts, Cache: m.Cache}
+		child, more, err := ServerDelta(sub, from, to)
+		if err != nil {
+			return nil, nil, err
+		}
+		several = append(several, more...)
+		s.Composing = append(s.Composing, *child)
+	}
+	return s, several, nil
+}
+
+// delta picks the version: the one asked for, or the highest of those that queued work during the window.
+func delta(name, version string, from, to []service.ModelStats) (best service.ModelStats, many bool, err error) {
+	found := false
+	for _, end := range to {
+		if end.Name != name || (version != "" && end.Version != version) {
+			continue
+		}
+		d := end.Sub(find(from, name, end.Version))
+		if version == "" && d.Queue.Count == 0 {
+			continue
+		}
+		many = found
+		if !found || number(end.Version) > number(best.Version) {
+			best = d
+		}
+		found = true
+	}
+	if !found {
+		return best, false, ErrNoVersion
+	}
+	return best, many, nil
+}
+
+func find(stats []service.ModelStats, name, version string) service.ModelStats {
+	for _, s := range stats {
+		if s.Name == name && s.Version == version {
+			return s
+		}
+	}
+	return service.ModelStats{Name: name, Version: version}
+}
+
+func number(version string) int64 {
+	n, err := strconv.ParseInt(version, 10, 64)
+	if err != nil {
+		return -1
+	}
+	return n
+}
+
+// SumServers adds the windows of a level. Models are matched by their place: all windows come from one run.
+func SumServers(parts []*result.Server) *result.Server {
+	var total *result.Server
+	for _, p := range parts {
+		if p == nil {
+			continue
+		}
+		if total == nil {
+			first := clone(*p)
+			total = &first
+			continue
+		}
+		addServer(total, p)
+	}
+	return total
+}
+
+// clone copies the whole tree, so that adding to it leaves the windows alone.
+func clone(s result.Server) result.Server {
+	parts := s.Composing
+	s.Composing = nil
+	for _, p := range parts {
+		s.Composing = append(s.Composing, clone(p))
+	}
+	return s
+}
+
+func addServer(dst, src *result.Server) {
+	dst.Stats = dst.Stats.Add(src.Stats)
+	for i := range dst.Composing {
+		if i < len(src.Composing) {
+			addServer(&dst.Composing[i], &src.Composing[i])
+		}
+	}
+}

@@ -1,0 +1,84 @@
+package measure
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/redline-bench/redline/internal/result"
+)
+
+// The rules of the verdict. A level is client-limited when the client, not the server, set its numbers.
+const (
+	// minRate: a smaller share of the asked rate means that the client did not send it.
+	minRate = 0.99
+	// maxLagShare and minLag: requests sent later than this share of the median latency distort it.
+	maxLagShare = 0.1
+	minLag      = time.Millisecond
+	// minInFlight: a smaller share of the asked concurrency means that the client was busy elsewhere.
+	minInFlight = 0.9
+	// maxCPU: with more than this share of its processors used the client has no reserve.
+	maxCPU = 0.9
+)
+
+// Judge decides on one level: the reasons why the client limited it, none when the server did.
+func Judge(lv *result.Level, l Load) []result.Reason {
+	var out []result.Reason
+	add := func(try, what string, args ...any) {
+		out = append(out, result.Reason{What: fmt.Sprintf(what, args...), Try: try})
+	}
+	h := &lv.Health
+	if l.Rate > 0 && h.AchievedRate < minRate*l.Rate {
+		try := "lower --request-rate-range, or give the client more CPU"
+		if l.Cap > 0 {
+			try = fmt.Sprintf("use --async, or raise --max-threads above %d", l.Cap)
+		}
+		add(try, "sent %.6g of the %.6g requests per second asked for", h.AchievedRate, l.Rate)
+	}
+	if lag := time.Duration(h.LagP99Ns); l.Rate > 0 && lag > max(minLag, time.Duration(maxLagShare*float64(lv.Client.Sent.At(50)))) {
+		add("lower the rate, or give the client more CPU", "1 %% of the requests were sent more than %s late", lag.Round(time.Microsecond))
+	}
+	if l.Concurrency > 0 && h.AchievedInFlight < minInFlight*float64(l.Concurrency) {
+		add("lower the concurrency, or give the client more CPU",
+			"kept %.3g requests in flight where %d were asked for", h.AchievedInFlight, l.Concurrency)
+	}
+	if l.MaxProcs > 0 && h.CPUCores > maxCPU*float64(l.MaxProcs) {
+		add("give the client more cores, or run it on another machine",
+			"the client used %.2f of its %d cores", h.CPUCores, l.MaxProcs)
+	}
+	return out
+}
+
+// Conclude gives the verdict on the whole run.
+func Conclude(levels []result.Level, limits [][]result.Reason, runErr string) result.Verdict {
+	if runErr != "" {
+		return result.Verdict{State: result.Failed, Reasons: []result.Reason{{What: runErr}}}
+	}
+	v := result.Verdict{State: result.Valid}
+	for i := range levels {
+		for _, r := range limits[i] {
+			v.State = result.ClientLimited
+			r.What = LevelName(&levels[i]) + ": " + r.What
+			v.Reasons = append(v.Reasons, r)
+		}
+	}
+	for i := range levels {
+		if lv := &levels[i]; !lv.Stable && lv.Reason != "" {
+			if v.State == result.Valid {
+				v.State = result.Unstable
+			}
+			v.Reasons = append(v.Reasons, result.Reason{
+				What: LevelName(lv) + ": " + lv.Reason,
+				Try:  "measure longer (--measurement-interval), more often (--max-trials) or allow more spread (--stability-percentage)",
+			})
+		}
+	}
+	return v
+}
+
+// LevelName names a level as the reports do.
+func LevelName(lv *result.Level) string {
+	if lv.Concurrency > 0 {
+		return fmt.Sprintf("concurrency %d", lv.Concurrency)
+	}
+	return fmt.Sprintf("request rate %.6g", lv.Rate)
+}

@@ -1,0 +1,193 @@
+// Package measure turns records into numbers: windows, stability, percentiles, client health and the verdict.
+// It is pure: no clock, no goroutine, no I/O. Each formula stands in the comment of the function that uses it.
+package measure
+
+import (
+	"time"
+
+	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/stats"
+)
+
+// Setup is what the formulas need to know of the run.
+type Setup struct {
+	Batch int
+	// Open: requests follow a schedule, so the latency from the due time differs from that from the send.
+	Open bool
+	// FromSend makes the latency from the send the headline in open loop too.
+	FromSend bool
+	// Percentile is one more percentile to compute; 0 is none.
+	Percentile int
+	// Streaming: a request may have several responses, so the time to the first one is of interest.
+	Streaming bool
+}
+
+// Window gathers the records of one pass.
+type Window struct {
+	setup Setup
+	sent  stats.Sample // latency from the send
+	due   stats.Sample // latency from the due time, open loop only
+	first stats.Sample // time to the first response, streaming only
+	lag   stats.Sample // how late requests were sent, open loop only
+
+	requests, responses, sequences, delayed, failed uint64
+	empty                                           uint64 // ended with nothing but an empty final response
+
+	callNs, sendNs, recvNs int64
+	firstSent, lastEnd     int64
+}
+
+// NewWindow makes an empty window.
+func NewWindow(setup Setup) *Window { return &Window{setup: setup} }
+
+// Add takes one record in.
+func (w *Window) Add(r *record.Record) {
+	if r.Class != record.OK {
+		if r.Class != record.Canceled {
+			w.failed++
+		}
+		return
+	}
+	if r.Responses == 0 {
+		w.empty++ // its only response carried no answer: there is no latency to speak of
+		return
+	}
+	w.requests++
+	w.responses += uint64(r.Responses)
+	if r.Flags&record.SequenceEnd != 0 {
+		w.sequences++
+	}
+	if r.Flags&record.Delayed != 0 {
+		w.delayed++
+	}
+	w.sent.Add(r.End - r.Sent)
+	if w.setup.Open {
+		w.due.Add(r.End - r.Due)
+		w.lag.Add(max(0, r.Sent-r.Due))
+	}
+	if w.setup.Streaming {
+		w.first.Add(r.First - r.Sent)
+	}
+	w.callNs += r.End - r.Sent
+	w.sendNs += r.Written - r.Sent
+	w.recvNs += r.End - r.First
+	if w.firstSent == 0 || r.Sent < w.firstSent {
+		w.firstSent = r.Sent
+	}
+	w.lastEnd = max(w.lastEnd, r.End)
+}
+
+// Requests is the number of requests counted so far.
+func (w *Window) Requests() uint64 { return w.requests }
+
+// Failed is the number of failed requests so far.
+func (w *Window) Failed() uint64 { return w.failed }
+
+// Ended is the number of requests that ended, well or not.
+func (w *Window) Ended() uint64 { return w.requests + w.failed + w.empty }
+
+// Median is a quick look at the median latency of the latest requests, for live views.
+func (w *Window) Median() time.Duration {
+	if w.setup.Open && !w.setup.FromSend {
+		return time.Duration(w.due.RecentMedian(1000))
+	}
+	return time.Duration(w.sent.RecentMedian(1000))
+}
+
+// Span is the time from the first send to the last end.
+func (w *Window) Span() (from, to int64) { return w.firstSent, w.lastEnd }
+
+// Merge takes all of o in.
+func (w *Window) Merge(o *Window) {
+	w.sent.Merge(&o.sent)
+	w.due.Merge(&o.due)
+	w.first.Merge(&o.first)
+	w.lag.Merge(&o.lag)
+	w.requests += o.requests
+	w.responses += o.responses
+	w.sequences += o.sequences
+	w.delayed += o.delayed
+	w.failed += o.failed
+	w.empty += o.empty
+	w.callNs += o.callNs
+	w.sendNs += o.sendNs
+	w.recvNs += o.recvNs
+	if o.requests > 0 && (w.firstSent == 0 || o.firstSent < w.firstSent) {
+		w.firstSent = o.firstSent
+	}
+	w.lastEnd = max(w.lastEnd, o.lastEnd)
+}
+
+// Client computes the client's numbers for a window that lasted d.
+func (w *Window) Client(d time.Duration) result.Client {
+	c := result.Client{
+		Requests: w.requests, Responses: w.responses, Sequences: w.sequences, Delayed: w.delayed, Failed: w.failed,
+		DurationNs:     int64(d),
+		InferPerSec:    perSecond(w.requests*uint64(max(1, w.setup.Batch)), d),
+		ResponsePerSec: perSecond(w.responses, d),
+		SequencePerSec: perSecond(w.sequences, d),
+		Sent:           w.summary(&w.sent),
+	}
+	c.Due = c.Sent
+	if w.setup.Open {
+		c.Due = w.summary(&w.due)
+	}
+	c.Latency = c.Due
+	if w.setup.FromSend {
+		c.Latency = c.Sent
+	}
+	if w.setup.Streaming {
+		first := w.summary(&w.first)
+		c.First = &first
+	}
+	if n := int64(w.requests); n > 0 {
+		c.CallNs, c.SendNs, c.RecvNs = uint64(w.callNs/n), uint64(w.sendNs/n), uint64(w.recvNs/n)
+	}
+	return c
+}
+
+// perSecond is n/d in 32-bit floats, as the original computes and prints it.
+func perSecond(n uint64, d time.Duration) float64 {
+	if d <= 0 {
+		return 0
+	}
+	return float64(float32(n) / (float32(d) / float32(time.Second)))
+}
+
+// percentiles are computed for every latency; the reports choose among them.
+var percentiles = []float64{1, 5, 10, 25, 50, 75, 90, 95, 99, 99.9, 99.99}
+
+func (w *Window) summary(s *stats.Sample) result.Latency {
+	ps := wanted(w.setup.Percentile)
+	l := result.Latency{
+		Count: s.Count(), Min: s.Min(), Max: s.Max(), Avg: s.Mean(), StdDev: s.StdDev(), Exact: s.Exact(),
+		Percentiles: make([]result.Percentile, len(ps)),
+	}
+	for i, v := range s.Quantiles(ps...) {
+		l.Percentiles[i] = result.Percentile{P: ps[i], Ns: v}
+	}
+	return l
+}
+
+// wanted is percentiles with one more in its place.
+func wanted(extra int) []float64 {
+	if extra <= 0 {
+		return percentiles
+	}
+	out := make([]float64, 0, len(percentiles)+1)
+	placed := false
+	for _, p := range percentiles {
+		if !placed && float64(extra) <= p {
+			placed = true
+			if float64(extra) != p {
+				out = append(out, float64(extra))
+			}
+		}
+		out = append(out, p)
+	}
+	if !placed {
+		out = append(out, float64(extra))
+	}
+	return out
+}

@@ -1,0 +1,289 @@
+package profile
+
+import (
+	"context"
+	"errors"
+	"math"
+	"runtime"
+	"time"
+
+	"github.com/redline-bench/redline/internal/engine"
+	"github.com/redline-bench/redline/internal/measure"
+	"github.com/redline-bench/redline/internal/pace"
+	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/result"
+)
+
+// visit measures one level, keeps it in the result, and tells the search how it went.
+func (r *Runner) visit(ctx context.Context, lv result.Level) outcome {
+	m := &levelRun{Runner: r, lv: &lv}
+	err := m.warmUp(ctx)
+	if err == nil {
+		err = m.measure(ctx)
+	}
+	m.stop()
+	err = errors.Join(err, m.finish(err))
+	if len(lv.Windows) > 0 || err == nil {
+		r.res.Levels = append(r.res.Levels, lv)
+		r.limits = append(r.limits, m.reasons)
+		r.Observer.LevelEnds(&lv)
+	}
+	return outcome{
+		met: lv.Stable && !lv.OverLimit, stable: lv.Stable, err: err,
+		goOn: r.Plan.Face == plan.Redline && !lv.Stable && !measure.OverLimit(&lv.Client, &r.Plan.Measure),
+	}
+}
+
+// levelRun is the measurement of one level.
+type levelRun struct {
+	*Runner
+	lv       *result.Level
+	passes   []*pass // as many as lv.Windows
+	held     []held  // records that ended after the window they were drained in
+	reasons  []result.Reason
+	stopOpen func() // ends the dispatcher of an open loop and waits for it
+	load     measure.Load
+	failed   []engine.Failure // failures before this level
+	statsErr error            // the server's counters made no sense
+}
+
+// warmUp sends the requests that do not count.
+func (m *levelRun) warmUp(ctx context.Context) error {
+	m.failed = m.eng.Failures()
+	w := m.Plan.Measure.WarmupCount
+	if w == 0 {
+		return nil
+	}
+	warm := *m.lv
+	if m.lv.Mode == plan.Concurrency {
+		if m.lv.Concurrency > w {
+			m.Observer.Warn(Warning{Kind: WarmupExceeded})
+			warm.Concurrency = w
+		}
+		m.Observer.LevelBegins(&warm, true)
+	}
+	if err := m.start(ctx, &warm, w); err != nil {
+		return err
+	}
+	err := m.untilIdle(ctx)
+	m.stop()
+	m.discard()
+	return err
+}
+
+// start sets the load of a level.
+func (m *levelRun) start(ctx context.Context, lv *result.Level, limit int) error {
+	if lv.Mode == plan.Concurrency {
+		m.load = measure.Load{Concurrency: lv.Concurrency}
+		return m.eng.Closed(ctx, lv.Concurrency, limit)
+	}
+	return m.startOpen(ctx, lv, limit)
+}
+
+// The slots of an open loop with asynchronous calls: few at first, more as they are needed.
+const (
+	firstSlots = 16
+	mostSlots  = 1 << 16
+)
+
+func (m *levelRun) startOpen(ctx context.Context, lv *result.Level, limit int) error {
+	threads := max(1, m.Plan.Load.MaxThreads)
+	load := engine.PacedLoad{Schedule: m.schedule(lv), Feeds: threads, Slots: threads, Cap: threads, Limit: limit}
+	m.load = measure.Load{Rate: lv.Rate, Cap: threads}
+	if m.Async {
+		load.Slots, load.Cap = max(threads, firstSlots), mostSlots
+		m.load.Cap = 0
+	}
+	stop, err := m.eng.Paced(ctx, load)
+	m.stopOpen = stop
+	return err
+}
+
+func (m *levelRun) schedule(lv *result.Level) pace.Schedule {
+	switch {
+	case lv.Mode == plan.CustomIntervals:
+		return pace.Intervals(m.gaps)
+	case m.Plan.Load.Distribution == plan.Poisson:
+		return pace.Poisson(lv.Rate, m.Plan.Load.Seed)
+	default:
+		return pace.Constant(lv.Rate)
+	}
+}
+
+// stop ends an open loop and lets what it has in flight end. A closed loop runs on into the next level.
+func (m *levelRun) stop() {
+	if m.stopOpen == nil {
+		return
+	}
+	m.stopOpen()
+	m.stopOpen = nil
+	drain, cancel := context.WithTimeout(context.Background(), DrainTime)
+	defer cancel()
+	_ = m.eng.Wait(drain)
+}
+
+// discard drops what was recorded so far.
+func (m *levelRun) discard() {
+	m.eng.Drain(func(*record.Record, []record.Event, []byte) {})
+	m.held = m.held[:0]
+}
+
+// measure repeats passes until three agree, the limit is crossed, or the trials are used up.
+func (m *levelRun) measure(ctx context.Context) error {
+	if m.Exporter != nil {
+		if err := m.Exporter.Begin(m.lv.Mode, m.lv.Concurrency, m.lv.Rate); err != nil {
+			return err
+		}
+	}
+	first, err := m.begin(ctx)
+	if err != nil {
+		return err
+	}
+	trials := m.Plan.Measure.MaxTrials
+	if m.Plan.Measure.RequestCount > 0 {
+		trials = 1
+	}
+	for n := 1; n <= trials; n++ {
+		p := first
+		if n > 1 {
+			p = m.follow(m.passes[len(m.passes)-1])
+		}
+		err := m.pass(ctx, p, n, trials)
+		m.keep(p, n)
+		if err = errors.Join(err, m.statsErr); err != nil {
+			return err
+		}
+		if m.settled() {
+			return nil
+		}
+	}
+	return nil
+}
+
+// settled tells whether the passes so far decide the level.
+func (m *levelRun) settled() bool {
+	rules := &m.Plan.Measure
+	if rules.RequestCount > 0 {
+		m.lv.Stable = m.lv.Windows[0].Error == ""
+		return true
+	}
+	m.lv.Stable, m.lv.Reason = measure.Stable(m.lv.Windows, rules, false)
+	if m.lv.Stable {
+		return true
+	}
+	if rules.LatencyLimit == 0 || len(m.lv.Windows) < measure.StableWindows {
+		return false
+	}
+	for _, w := range m.lv.Windows[len(m.lv.Windows)-measure.StableWindows:] {
+		if w.Error == "" && measure.OverLimit(&w.Client, rules) {
+			return true
+		}
+	}
+	return false
+}
+
+// finish merges the last windows, judges the level and closes its export. cause is why measuring ended early.
+func (m *levelRun) finish(cause error) error {
+	rules := &m.Plan.Measure
+	if !m.lv.Stable && m.Async && cause == nil && rules.RequestCount == 0 {
+		if ok, _ := measure.Stable(m.lv.Windows, rules, true); ok {
+			m.lv.Stable, m.lv.LatencyUnstable, m.lv.Reason = true, true, ""
+		}
+	}
+	if cause != nil {
+		m.lv.Stable, m.lv.Reason = false, "the level was not finished: "+cause.Error()
+	}
+	m.merge()
+	m.lv.OverLimit = measure.OverLimit(&m.lv.Client, rules) && (m.lv.Stable || m.Plan.Face == plan.Redline)
+	m.lv.Accepted = m.lv.Stable && !m.lv.OverLimit
+	var err error
+	if cause == nil {
+		err = m.windowError()
+	}
+	if m.Exporter != nil && len(m.lv.Windows) > 0 {
+		err = errors.Join(err, m.Exporter.End(m.boundaries()))
+	}
+	return err
+}
+
+// windowError is the first error among the last three windows: an early bad window is forgotten once three good
+// ones follow.
+func (m *levelRun) windowError() error {
+	for _, w := range m.lastWindows() {
+		if w.Error != "" {
+			return ErrNoRequests
+		}
+	}
+	return nil
+}
+
+func (m *levelRun) lastWindows() []result.Window {
+	return m.lv.Windows[max(0, len(m.lv.Windows)-measure.StableWindows):]
+}
+
+// merge computes the level from its last three windows.
+func (m *levelRun) merge() {
+	used := m.passes[max(0, len(m.passes)-measure.StableWindows):]
+	if len(used) == 0 {
+		return
+	}
+	total := measure.NewWindow(m.setup())
+	var duration time.Duration
+	var servers []*result.Server
+	var overhead, sendRate float64
+	for i, p := range used {
+		w := &m.lastWindows()[i]
+		total.Merge(p.win)
+		duration += time.Duration(w.Client.DurationNs)
+		servers = append(servers, w.Server)
+		overhead += w.Client.OverheadPercent / float64(len(used))
+		sendRate += w.Client.SendRate / float64(len(used))
+	}
+	m.lv.Used = len(used)
+	m.lv.Client = total.Client(duration)
+	m.lv.Client.OverheadPercent, m.lv.Client.SendRate = overhead, sendRate
+	m.lv.Server = measure.SumServers(servers)
+	m.judge(total, used, duration)
+	m.lv.Failures = m.newFailures()
+}
+
+// judge adds the client's own health and what it means.
+func (m *levelRun) judge(total *measure.Window, used []*pass, duration time.Duration) {
+	usage := used[len(used)-1].after.Since(used[0].before)
+	m.load.Wall, m.load.CPU, m.load.Busy = duration, usage.CPU, usage.Busy
+	m.load.GCPause, m.load.SchedDelay = usage.GCPause, usage.SchedDelay
+	m.load.MaxProcs, m.load.SendRate = runtime.GOMAXPROCS(0), m.lv.Client.SendRate
+	m.lv.Health = total.Health(m.load)
+	if m.lv.Client.Requests > 0 {
+		m.reasons = measure.Judge(m.lv, m.load)
+	}
+}
+
+// newFailures are the failures since the level began.
+func (m *levelRun) newFailures() []result.Failure {
+	var out []result.Failure
+	for i, f := range m.eng.Failures() {
+		if i < len(m.failed) {
+			f.Count -= m.failed[i].Count
+		}
+		if f.Count > 0 {
+			out = append(out, result.Failure{Class: f.Class.String(), Text: f.Err.Error(), Count: f.Count, Slot: f.Slot})
+		}
+	}
+	return out
+}
+
+// boundaries are the edges of the windows in Unix nanoseconds, shared edges once.
+func (m *levelRun) boundaries() []int64 {
+	var out []int64
+	last := int64(math.MinInt64)
+	for _, w := range m.lv.Windows {
+		if w.StartUnixNs != last {
+			out = append(out, w.StartUnixNs)
+		}
+		last = w.EndUnixNs
+		out = append(out, last)
+	}
+	return out
+}

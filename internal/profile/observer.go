@@ -1,0 +1,63 @@
+package profile
+
+import (
+	"time"
+
+	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/result"
+)
+
+// Observer is told what happens, in order, on the goroutine of Run. Reports and progress lines implement it.
+type Observer interface {
+	// LevelBegins is called when the load of a level, or of its warm-up, has been set.
+	LevelBegins(lv *result.Level, warmup bool)
+	// Pass is called after each window; n counts from 1.
+	Pass(n int, w *result.Window)
+	// LevelEnds is called with the finished level, accepted or not.
+	LevelEnds(lv *result.Level)
+	// Progress is called several times a second while a window runs.
+	Progress(p Progress)
+	// Warn reports something that the user should know and that does not end the run.
+	Warn(w Warning)
+}
+
+// Progress is a look at the window in progress.
+type Progress struct {
+	Level    *result.Level
+	Pass     int
+	Passes   int // the most there can be
+	Elapsed  time.Duration
+	Window   time.Duration // 0 when the window ends by count
+	Requests uint64
+	Wanted   uint64 // requests that end the window; 0 when it ends by time
+	Failed   uint64
+	Rate     float64
+	Median   time.Duration
+	InFlight int
+}
+
+// Warning is one remark. Text is for people; Kind lets a dialect choose its own words.
+type Warning struct {
+	Kind  WarningKind
+	Text  string
+	Model string
+}
+
+// WarningKind tells warnings apart.
+type WarningKind int
+
+// The warnings.
+const (
+	WarmupExceeded   WarningKind = iota // more concurrency than warm-up requests
+	SeveralVersions                     // several versions of a model did work
+	OneRequest                          // a window had a single request: no deviation
+	StatisticsFailed                    // the server's counters could not be read
+)
+
+// Exporter receives every request that was measured.
+type Exporter interface {
+	Begin(mode plan.Mode, concurrency int, rate float64) error
+	Request(r *record.Record, events []record.Event, data []byte) error
+	End(boundaries []int64) error
+}

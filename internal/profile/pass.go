@@ -1,0 +1,287 @@
+package profile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/redline-bench/redline/internal/clock"
+	"github.com/redline-bench/redline/internal/measure"
+	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/vitals"
+)
+
+// tick is how often records are folded and progress is told while a window runs.
+const tick = 50 * time.Millisecond
+
+// pass is one window while it is measured.
+type pass struct {
+	win          *measure.Window
+	from, until  int64
+	before       vitals.Reading
+	after        vitals.Reading
+	serverFrom   []service.ModelStats
+	serverTo     []service.ModelStats
+	sentFrom     uint64
+	behindFrom   time.Duration
+	sent         uint64
+	behind       time.Duration
+	statsMissing bool
+}
+
+// held is a record that belongs to a later window than the one it was drained in.
+type held struct {
+	rec    record.Record
+	events []record.Event
+	data   []byte
+}
+
+// begin sets the load and opens the first window. With a request count the window opens before the first
+// request; otherwise when the load is already running, so that its start does not count.
+func (m *levelRun) begin(ctx context.Context) (*pass, error) {
+	count := m.Plan.Measure.RequestCount
+	p := &pass{win: measure.NewWindow(m.setup())}
+	if m.lv.Mode == plan.RequestRate {
+		m.Observer.LevelBegins(m.lv, false)
+	}
+	if count > 0 {
+		if err := m.open(ctx, p); err != nil {
+			return nil, err
+		}
+	}
+	if err := m.start(ctx, m.lv, count); err != nil {
+		return nil, err
+	}
+	if m.lv.Mode == plan.Concurrency {
+		m.Observer.LevelBegins(m.lv, false)
+	}
+	if count == 0 {
+		if err := m.open(ctx, p); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+// open takes the first readings of a level.
+func (m *levelRun) open(ctx context.Context, p *pass) error {
+	stats, err := m.stats(ctx)
+	if err != nil {
+		return err
+	}
+	m.discard()
+	p.serverFrom, p.statsMissing = stats, stats == nil
+	p.before, p.sentFrom, p.behindFrom, p.from = vitals.Read(), m.eng.Sent(), m.eng.Behind(), clock.Now()
+	return nil
+}
+
+// follow opens the window after p: it shares p's end.
+func (m *levelRun) follow(p *pass) *pass {
+	return &pass{
+		win: measure.NewWindow(m.setup()), from: p.until, before: p.after, serverFrom: p.serverTo,
+		sentFrom: p.sentFrom + p.sent, behindFrom: p.behindFrom + p.behind, statsMissing: p.statsMissing,
+	}
+}
+
+// pass measures one window.
+func (m *levelRun) pass(ctx context.Context, p *pass, n, trials int) error {
+	p.until = math.MaxInt64
+	if m.Plan.Measure.Window == plan.TimeWindows {
+		p.until = p.from + int64(m.Plan.Measure.Interval)
+	}
+	err := m.await(ctx, p, n, trials)
+	m.close(p)
+	return errors.Join(err, m.closeServer(ctx, p, err))
+}
+
+// await folds records until the window is over.
+func (m *levelRun) await(ctx context.Context, p *pass, n, trials int) error {
+	m.takeHeld(p)
+	idle, stopWaiting := m.idleSignal(ctx)
+	defer stopWaiting()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		if err := m.fold(p); err != nil {
+			return err
+		}
+		if m.over(p) {
+			return nil
+		}
+		m.Observer.Progress(m.progress(p, n, trials))
+		timer.Reset(min(tick, max(0, time.Duration(p.until-clock.Now()))))
+		select {
+		case <-ctx.Done():
+			return ErrInterrupted
+		case <-m.eng.Failed():
+			return errors.Join(m.fold(p), m.loadError())
+		case <-idle:
+			return m.fold(p)
+		case <-timer.C:
+		}
+		if m.tooManyFailed(p) {
+			return m.loadError()
+		}
+	}
+}
+
+// over tells whether the window is complete.
+func (m *levelRun) over(p *pass) bool {
+	rules := &m.Plan.Measure
+	if rules.RequestCount > 0 {
+		return false // the idle signal ends it
+	}
+	if rules.Window == plan.CountWindows {
+		return p.win.Requests() >= uint64(rules.MinRequests)
+	}
+	return clock.Now() >= p.until
+}
+
+// tooManyFailed applies --max-error-rate once there is enough to judge by.
+func (m *levelRun) tooManyFailed(p *pass) bool {
+	limit := m.Plan.Measure.MaxErrorRate
+	const enough = 100
+	return limit > 0 && p.win.Ended() >= enough && float64(p.win.Failed()) > limit*float64(p.win.Ended())
+}
+
+func (m *levelRun) loadError() error {
+	return &LoadError{Slots: m.eng.SlotErrors(), Async: m.Async}
+}
+
+// idleSignal is closed when a load with a limit has ended; a load without one never signals. stop ends the
+// waiting.
+func (m *levelRun) idleSignal(ctx context.Context) (idle <-chan struct{}, stop func()) {
+	if m.Plan.Measure.RequestCount == 0 {
+		return nil, func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		if m.eng.Finished(ctx) == nil {
+			close(done)
+		}
+	}()
+	return done, func() {
+		cancel()
+		<-ended
+	}
+}
+
+// fold takes the ended requests into the window. Those that ended after it are held for the next one.
+func (m *levelRun) fold(p *pass) error {
+	var failed error
+	m.eng.Drain(func(r *record.Record, events []record.Event, data []byte) {
+		if r.End > p.until {
+			m.held = append(m.held, held{*r, append([]record.Event(nil), events...), append([]byte(nil), data...)})
+			return
+		}
+		if err := m.count(p, r, events, data); err != nil && failed == nil {
+			failed = err
+		}
+	})
+	return failed
+}
+
+func (m *levelRun) takeHeld(p *pass) {
+	for _, h := range m.held {
+		_ = m.count(p, &h.rec, h.events, h.data) // an error of the export comes back at its end
+	}
+	m.held = m.held[:0]
+}
+
+func (m *levelRun) count(p *pass, r *record.Record, events []record.Event, data []byte) error {
+	p.win.Add(r)
+	if m.Exporter == nil || r.Class != record.OK {
+		return nil
+	}
+	if err := m.Exporter.Request(r, events, data); err != nil {
+		return fmt.Errorf("write the profile export: %w", err)
+	}
+	return nil
+}
+
+// close fixes the window's end: the asked one, or the last end of a window that goes by count.
+func (m *levelRun) close(p *pass) {
+	now := clock.Now()
+	first, last := p.win.Span()
+	switch {
+	case m.Plan.Measure.RequestCount > 0 && last > 0:
+		p.from, p.until = min(p.from, first), last
+	case p.until > now && last > p.from:
+		p.until = last
+	case p.until > now:
+		p.until = now
+	}
+	p.sent, p.behind, p.after = m.eng.Sent()-p.sentFrom, m.eng.Behind()-p.behindFrom, vitals.Read()
+}
+
+// duration is the time that the window's requests are divided by. With a request count that is the time from the
+// first send to the last end: waiting for the window to be noticed is not part of it.
+func (m *levelRun) duration(p *pass) time.Duration {
+	if first, last := p.win.Span(); m.Plan.Measure.RequestCount > 0 && last > 0 {
+		return time.Duration(last - first)
+	}
+	return time.Duration(p.until - p.from)
+}
+
+// keep turns the pass into a window of the result and tells the observer.
+func (m *levelRun) keep(p *pass, n int) {
+	d := m.duration(p)
+	w := result.Window{StartUnixNs: clock.Wall(p.from), EndUnixNs: clock.Wall(p.until), Client: p.win.Client(d)}
+	w.Client.OverheadPercent = p.win.Overhead(m.load.Concurrency, d, p.behind)
+	w.Client.SendRate = float64(p.sent) / d.Seconds()
+	if m.load.Concurrency > 0 {
+		w.Client.SendRate = float64(w.Client.Requests) / d.Seconds()
+	}
+	if w.Client.Requests == 0 {
+		w.Error = ErrNoRequests.Error()
+	}
+	if w.Client.Requests == 1 {
+		m.Observer.Warn(Warning{Kind: OneRequest})
+	}
+	if w.Error == "" && !p.statsMissing {
+		w.Server = m.serverWindow(p)
+	}
+	m.passes = append(m.passes, p)
+	m.lv.Windows = append(m.lv.Windows, w)
+	m.Observer.Pass(n, &w)
+}
+
+func (m *levelRun) progress(p *pass, n, trials int) Progress {
+	elapsed := time.Duration(clock.Now() - p.from)
+	g := Progress{
+		Level: m.lv, Pass: n, Passes: trials, Elapsed: elapsed, Requests: p.win.Requests(), Failed: p.win.Failed(),
+		Median: p.win.Median(), InFlight: m.eng.InFlight(),
+	}
+	if elapsed > 0 {
+		g.Rate = float64(g.Requests) / elapsed.Seconds() * float64(max(1, m.Plan.Input.Batch))
+	}
+	switch rules := &m.Plan.Measure; {
+	case rules.RequestCount > 0:
+		g.Wanted = uint64(rules.RequestCount)
+	case rules.Window == plan.CountWindows:
+		g.Wanted = uint64(rules.MinRequests)
+	default:
+		g.Window = rules.Interval
+	}
+	return g
+}
+
+// untilIdle waits for the end of a warm-up.
+func (m *levelRun) untilIdle(ctx context.Context) error {
+	if m.eng.Finished(ctx) != nil {
+		return ErrInterrupted
+	}
+	select {
+	case <-m.eng.Failed():
+		return m.loadError()
+	default:
+		return nil
+	}
+}

@@ -1,0 +1,128 @@
+// Package profile runs a plan: it visits the levels of a search, measures windows at each until they agree,
+// and gathers everything into one result. It decides when a level is good enough; the engine makes the load,
+// measure does the arithmetic, an Observer shows it.
+package profile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"time"
+
+	"github.com/redline-bench/redline/internal/clock"
+	"github.com/redline-bench/redline/internal/engine"
+	"github.com/redline-bench/redline/internal/measure"
+	"github.com/redline-bench/redline/internal/pace"
+	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/service"
+)
+
+// The ways a run can end short of success.
+var (
+	ErrUnstable    = errors.New("failed to obtain stable measurement")
+	ErrNoRequests  = errors.New("no valid requests recorded within time interval; use a larger time window")
+	ErrInterrupted = errors.New("interrupted")
+)
+
+// LoadError means that failed requests ended the run.
+type LoadError struct {
+	Slots []engine.SlotError
+	Async bool
+}
+
+func (e *LoadError) Error() string {
+	if len(e.Slots) == 0 {
+		return "requests failed"
+	}
+	return fmt.Sprintf("requests failed: %v", e.Slots[0].Err)
+}
+
+// DrainTime is how long requests in flight may take to end after the first interrupt.
+const DrainTime = 5 * time.Second
+
+// Runner holds what a run needs.
+type Runner struct {
+	Plan    *plan.Plan
+	Service service.Service
+	Model   *service.Model
+	// Feed makes the request source of a slot.
+	Feed func(slot, active int) engine.Feed
+	// Async: calls are asynchronous; in open loop any number may be in flight.
+	Async    bool
+	Observer Observer
+	Exporter Exporter // may be nil
+
+	eng    *engine.Engine
+	res    *result.Result
+	limits [][]result.Reason
+	gaps   []time.Duration // custom intervals
+}
+
+// Run carries out the plan until it is done, or until ctx ends: then it reports what it has. hard cuts what is
+// in flight at once. The result is never nil; the error says why it is not complete.
+func (r *Runner) Run(ctx, hard context.Context) (*result.Result, error) {
+	r.res = &result.Result{Schema: result.Schema, Plan: r.Plan, Model: r.Model, Async: r.Async, StartUnixNs: clock.Wall(clock.Now())}
+	err := r.run(ctx, hard)
+	r.res.EndUnixNs = clock.Wall(clock.Now())
+	r.res.Interrupted = errors.Is(err, ErrInterrupted)
+	text := ""
+	if err != nil && !errors.Is(err, ErrUnstable) && !r.res.Interrupted {
+		text = err.Error()
+	}
+	r.res.Error = text
+	r.res.Verdict = measure.Conclude(r.res.Levels, r.limits, text)
+	r.res.Environment = environment()
+	return r.res, err
+}
+
+func environment() result.Environment {
+	host, _ := os.Hostname()
+	return result.Environment{
+		OS: runtime.GOOS, Arch: runtime.GOARCH, Go: runtime.Version(),
+		CPUs: runtime.NumCPU(), MaxProcs: runtime.GOMAXPROCS(0), Hostname: host,
+	}
+}
+
+func (r *Runner) run(ctx, hard context.Context) error {
+	if r.Plan.Load.Mode == plan.CustomIntervals {
+		gaps, err := readIntervals(r.Plan.Load.Intervals)
+		if err != nil {
+			return err
+		}
+		r.gaps = gaps
+	}
+	eng, err := engine.Open(hard, engine.Config{
+		Service: r.Service, Feed: r.Feed, Keep: r.Exporter != nil,
+		Timeout: r.Plan.Target.Timeout, StopOnFailure: r.Plan.Measure.StopOnFailure,
+	})
+	if err != nil {
+		return err
+	}
+	r.eng = eng
+	err = r.search(ctx)
+	eng.Stop()
+	drain, cancel := context.WithTimeout(hard, DrainTime)
+	defer cancel()
+	_ = eng.Wait(drain) // what did not end in time was cut; it is in no window
+	return errors.Join(err, eng.Close())
+}
+
+func readIntervals(path string) ([]time.Duration, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("read the request intervals: %w", err)
+	}
+	defer f.Close()
+	return pace.ReadIntervals(f, path)
+}
+
+// setup is what the formulas need to know.
+func (r *Runner) setup() measure.Setup {
+	return measure.Setup{
+		Batch: r.Plan.Input.Batch, Open: r.Plan.Load.Mode != plan.Concurrency, FromSend: r.Plan.Measure.FromSend,
+		Percentile: r.Plan.Measure.Percentile, Streaming: r.Plan.Target.Streaming,
+	}
+}

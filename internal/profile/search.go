@@ -1,0 +1,104 @@
+package profile
+
+import (
+	"context"
+
+	"github.com/redline-bench/redline/internal/pace"
+	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/result"
+)
+
+// search visits the levels that the plan asks for.
+func (r *Runner) search(ctx context.Context) error {
+	load := &r.Plan.Load
+	switch {
+	case load.Mode == plan.CustomIntervals:
+		return r.visit(ctx, result.Level{Mode: load.Mode, Rate: float64(pace.MeanRate(r.gaps))}).fail()
+	case load.Mode == plan.RequestRate && load.Search == plan.Binary:
+		return binary(load.Rate.Start, load.Rate.End, load.Rate.Step, half, r.rate(ctx))
+	case load.Mode == plan.RequestRate:
+		return linear(load.Rate.Start, load.Rate.End, load.Rate.Step, r.rate(ctx))
+	case load.Search == plan.Binary:
+		c := load.Concurrency
+		return binary(c.Start, c.End, c.Step, halfInt, r.concurrency(ctx))
+	default:
+		c := load.Concurrency
+		return linear(c.Start, c.End, c.Step, r.concurrency(ctx))
+	}
+}
+
+func (r *Runner) concurrency(ctx context.Context) func(int) outcome {
+	return func(n int) outcome { return r.visit(ctx, result.Level{Mode: plan.Concurrency, Concurrency: n}) }
+}
+
+func (r *Runner) rate(ctx context.Context) func(float64) outcome {
+	return func(v float64) outcome { return r.visit(ctx, result.Level{Mode: plan.RequestRate, Rate: v}) }
+}
+
+// outcome is what a search needs to know of a visited level.
+type outcome struct {
+	met    bool // stable, and within the latency limit
+	stable bool
+	goOn   bool // an unstable level need not end the search
+	err    error
+}
+
+// fail is the error of a single level: not to be stable is one.
+func (o outcome) fail() error {
+	if o.err == nil && !o.stable {
+		return ErrUnstable
+	}
+	return o.err
+}
+
+type number interface{ int | float64 }
+
+// linear visits start, start+step, … up to end, or without bound when end is 0, as long as levels meet the
+// threshold. It fails when the first level is unstable, or any that did not end the search.
+func linear[T number](start, end, step T, visit func(T) outcome) error {
+	unstable := false
+	for v := start; ; v += step {
+		o := visit(v)
+		if o.err != nil {
+			return o.err
+		}
+		more := v+step <= end || end == 0
+		if !o.stable && (o.goOn || v == start) {
+			unstable = true
+		}
+		if !more || step <= 0 || !o.met && (!o.goOn || end == 0) {
+			break
+		}
+	}
+	if unstable {
+		return ErrUnstable
+	}
+	return nil
+}
+
+func half(lo, hi float64) float64 { return (lo + hi) / 2 }
+func halfInt(lo, hi int) int      { return (lo + hi) / 2 }
+
+// binary looks for the highest level that meets the threshold: it is above start and below end, and halved
+// until the interval is no wider than step.
+func binary[T number](start, end, step T, mid func(lo, hi T) T, visit func(T) outcome) error {
+	if o := visit(start); o.err != nil || !o.met {
+		return o.err
+	}
+	if o := visit(end); o.err != nil || o.met {
+		return o.err
+	}
+	for lo, hi := start, end; hi-lo > step; {
+		m := mid(lo, hi)
+		o := visit(m)
+		if o.err != nil {
+			return o.err
+		}
+		if o.met {
+			lo = m
+		} else {
+			hi = m
+		}
+	}
+	return nil
+}

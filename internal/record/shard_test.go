@@ -1,0 +1,73 @@
+package record_test
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/redline-bench/redline/internal/record"
+)
+
+// One writer and one reader at once: every record arrives once, in order, with its own events and bytes.
+func TestShardLosesNothing(t *testing.T) {
+	const n = 50_000
+	s := record.NewShard(true)
+	var writer sync.WaitGroup
+	writer.Go(func() {
+		for i := range n {
+			data := fmt.Appendf(nil, "answer %d", i)
+			s.Add(&record.Record{Sent: int64(i)}, []record.Event{{At: int64(i), Size: uint32(len(data))}}, data)
+		}
+	})
+	seen := 0
+	read := func() {
+		s.Drain(func(r *record.Record, events []record.Event, data []byte) {
+			if r.Sent != int64(seen) || len(events) != 1 || events[0].At != int64(seen) || string(data) != fmt.Sprintf("answer %d", seen) {
+				t.Fatalf("record %d: %+v %v %q", seen, r, events, data)
+			}
+			seen++
+		})
+	}
+	done := make(chan struct{})
+	go func() { writer.Wait(); close(done) }()
+	for running := true; running; {
+		select {
+		case <-done:
+			running = false
+		default:
+		}
+		read()
+	}
+	if seen != n {
+		t.Errorf("%d of %d records arrived", seen, n)
+	}
+}
+
+func TestShardDoesNotAllocateOnceItRuns(t *testing.T) {
+	s := record.NewShard(false)
+	r := record.Record{Sent: 1, End: 2}
+	step := func() {
+		for range 2000 {
+			s.Add(&r, nil, nil)
+		}
+		s.Drain(func(*record.Record, []record.Event, []byte) {})
+	}
+	for range 20 {
+		step()
+	}
+	if a := testing.AllocsPerRun(100, step); a > 0 {
+		t.Errorf("%v allocations for 2000 records", a)
+	}
+}
+
+func BenchmarkAdd(b *testing.B) {
+	s := record.NewShard(false)
+	r := record.Record{Sent: 1, End: 2}
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		s.Add(&r, nil, nil)
+		if i%1000 == 0 {
+			s.Drain(func(*record.Record, []record.Event, []byte) {})
+		}
+	}
+}
