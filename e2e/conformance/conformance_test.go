@@ -53,13 +53,17 @@ func TestRealPeers(t *testing.T) {
 		t.Fatal(err)
 	}
 	store := Store{Dir: filepath.Join(cache, "outcomes"), Seed: peers.Versions + digest(t, filepath.Join(root, "models"), data)}
-	r := runner{real: p.PerfAnalyzer(), ours: filepath.Join(bin, "perf_analyzer"), fill: fill, store: store}
+	r := runner{triton: triton, real: p.PerfAnalyzer(), ours: filepath.Join(bin, "perf_analyzer"), fill: fill, store: store}
 	for i := range cases {
 		t.Run(cases[i].Name, func(t *testing.T) { r.check(t, &cases[i]) })
+		if err := triton.Err(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
 type runner struct {
+	triton     *peers.Triton
 	real, ours string
 	fill       *strings.Replacer
 	store      Store
@@ -93,6 +97,9 @@ func (r runner) want(t *testing.T, c *Case, fresh bool) *Outcome {
 	}
 	o, err := Run(t.Context(), r.real, c, r.fill, limit)
 	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.triton.Err(); err != nil {
 		t.Fatal(err)
 	}
 	if err := r.store.Save(c, o); err != nil {

@@ -9,7 +9,7 @@
 # pip and apt are set up for. Usage: install.sh DIR. Needs python3 with pip, and apt where the C library is old.
 set -euo pipefail
 dir=$1
-stamp=$dir/ready-3
+stamp=$dir/ready-4
 [ -e "$stamp" ] && exit 0
 mkdir -p "$dir"
 exec 9>"$dir/lock"
@@ -23,8 +23,9 @@ pip() { "$py" -m pip --quiet --disable-pip-version-check install --no-warn-scrip
 
 echo "installing the real tritonserver" >&2
 pip --target "$dir/server" --no-deps nvidia-pytriton==0.7.0
-pip --target "$dir/server" 'numpy<3'
 home=$dir/server/pytriton/tritonserver
+# The backend looks for modules in the machine's Python and in its own folder, and ignores PYTHONPATH.
+pip --target "$home/backends/python" 'numpy<3'
 stub=$home/python_backend_stubs/$pyversion/triton_python_backend_stub
 [ -e "$stub" ] || { echo "this tritonserver has no Python backend for Python $pyversion" >&2; exit 1; }
 cp "$stub" "$home/backends/python/"
@@ -32,7 +33,7 @@ chmod +x "$home/bin/tritonserver" "$home/backends/python/triton_python_backend_s
 
 cat >"$dir/tritonserver" <<X
 #!/bin/sh
-export PYTHONPATH="$dir/server" PYTHONDONTWRITEBYTECODE=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 CUDA_VISIBLE_DEVICES=
+export PYTHONDONTWRITEBYTECODE=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 CUDA_VISIBLE_DEVICES=
 export LD_LIBRARY_PATH="$pylib:$dir/server/nvidia_pytriton.libs\${LD_LIBRARY_PATH:+:\$LD_LIBRARY_PATH}" PATH="$(dirname "$py"):\$PATH"
 exec "$home/bin/tritonserver" --backend-directory="$home/backends" --cache-directory="$home/caches" --repoagent-directory="$home/repoagents" "\$@"
 X

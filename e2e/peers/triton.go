@@ -92,6 +92,18 @@ func (t *Triton) ready(ctx context.Context) error {
 	}
 }
 
+// Err tells whether the server still runs; if not, the error ends with the tail of its log.
+func (t *Triton) Err() error {
+	select {
+	case err := <-t.exited:
+		t.exited <- err
+		text, _ := os.ReadFile(t.LogFile)
+		return fmt.Errorf("tritonserver ended: %w\n%s", err, tail(string(text), 30))
+	default:
+		return nil
+	}
+}
+
 // Stop ends the server, gently first.
 func (t *Triton) Stop() {
 	syscall.Kill(t.cmd.Process.Pid, syscall.SIGTERM)
