@@ -1,0 +1,408 @@
+package h1_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"math/big"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redline-bench/redline/internal/wire/h1"
+)
+
+const (
+	request = "POST /v2 HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n"
+	reply   = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\nok"
+)
+
+// listen runs serve for each connection and returns the address. Everything ends with the test.
+func listen(tb testing.TB, serve func(net.Conn)) string {
+	tb.Helper()
+	l, err := new(net.ListenConfig).Listen(tb.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	run(tb, l, serve)
+	return l.Addr().String()
+}
+
+func run(tb testing.TB, l net.Listener, serve func(net.Conn)) {
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	var open []net.Conn
+	wg.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			mu.Lock()
+			open = append(open, c)
+			mu.Unlock()
+			wg.Go(func() { defer c.Close(); serve(c) })
+		}
+	})
+	tb.Cleanup(func() {
+		l.Close()
+		mu.Lock()
+		for _, c := range open {
+			c.Close()
+		}
+		mu.Unlock()
+		wg.Wait()
+	})
+}
+
+// answer reads whole requests of a known size and writes the same answer to each.
+func answer(size int, out string) func(net.Conn) {
+	return func(c net.Conn) {
+		buf, resp := make([]byte, size), []byte(out)
+		for {
+			if _, err := io.ReadFull(c, buf); err != nil {
+				return
+			}
+			if _, err := c.Write(resp); err != nil {
+				return
+			}
+		}
+	}
+}
+
+func dial(tb testing.TB, cfg h1.Config) *h1.Conn {
+	tb.Helper()
+	c, err := h1.Dial(tb.Context(), cfg)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { c.Close() })
+	return c
+}
+
+// loop sends n requests, one after the other, from within the handler.
+type loop struct {
+	c    *h1.Conn
+	req  []byte
+	body []byte
+	left int
+	bad  int
+	last h1.Reply
+}
+
+func (l *loop) Head(*h1.Reply) bool { return false }
+func (l *loop) Data([]byte, int64)  {}
+
+func (l *loop) Reply(r *h1.Reply) bool {
+	if r.Status != 200 {
+		l.bad++
+	}
+	l.last = *r
+	if l.left--; l.left == 0 {
+		l.c.Stop()
+		return false
+	}
+	return l.send()
+}
+
+func (l *loop) send() bool {
+	h, b, err := l.c.TryWrite(l.req, l.body)
+	if err == nil && len(h)+len(b) > 0 {
+		err = l.c.Write(h, b)
+	}
+	if err != nil {
+		l.bad++
+	}
+	return true
+}
+
+func (l *loop) run(tb testing.TB, n int) {
+	tb.Helper()
+	l.left = n
+	l.send()
+	if err := l.c.Serve(l); err != nil || l.bad > 0 {
+		tb.Fatalf("%v, %d bad", err, l.bad)
+	}
+}
+
+func TestExchanges(t *testing.T) {
+	l := &loop{c: dial(t, h1.Config{Addr: listen(t, answer(len(request), reply))}), req: []byte(request)}
+	l.run(t, 100)
+	l.run(t, 50)
+	if got := l.c.Exchanges(); got != 150 {
+		t.Errorf("%d exchanges, want 150", got)
+	}
+	if l.last.First > l.last.End || l.last.First <= 0 {
+		t.Errorf("first byte at %d, last at %d", l.last.First, l.last.End)
+	}
+}
+
+func TestLargeExchange(t *testing.T) {
+	big := bytes.Repeat([]byte("x"), 3<<20)
+	out := "HTTP/1.1 200 OK\r\nContent-Length: 3145728\r\n\r\n" + string(big)
+	l := &loop{c: dial(t, h1.Config{Addr: listen(t, answer(len(request)+len(big), out))}), req: []byte(request), body: big}
+	l.run(t, 5)
+	if !bytes.Equal(l.last.Body, big) {
+		t.Error("the body differs")
+	}
+}
+
+func TestDo(t *testing.T) {
+	c := dial(t, h1.Config{Addr: listen(t, answer(len(request), reply))})
+	for range 3 {
+		r, err := c.Do(t.Context(), []byte(request), nil)
+		if err != nil || string(r.Body) != "ok" || string(r.Type) != "text/plain" {
+			t.Fatalf("got %+v, %v", r, err)
+		}
+	}
+}
+
+func TestDoEndsWithItsContext(t *testing.T) {
+	c := dial(t, h1.Config{Addr: listen(t, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) })})
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(time.Millisecond, cancel)
+	_, err := c.Do(ctx, []byte(request), nil)
+	wantKind(t, err, h1.Broken, false)
+}
+
+func wantKind(t *testing.T, err error, want h1.Kind, partial bool) {
+	t.Helper()
+	var e *h1.Error
+	if !errors.As(err, &e) || e.Kind != want || e.Partial != partial {
+		t.Errorf("got %v (%+v), want kind %v, partial %t", err, e, want, partial)
+	}
+}
+
+func TestEnds(t *testing.T) {
+	read := func(c net.Conn) { _, _ = io.ReadFull(c, make([]byte, len(request))) }
+	reset := func(c net.Conn) { _ = c.(*net.TCPConn).SetLinger(0) }
+	for name, tc := range map[string]struct {
+		serve   func(net.Conn)
+		want    h1.Kind
+		partial bool
+	}{
+		"closed":             {read, h1.Empty, false},
+		"closed in a reply":  {func(c net.Conn) { read(c); _, _ = io.WriteString(c, reply[:30]) }, h1.Truncated, true},
+		"closed in the body": {func(c net.Conn) { read(c); _, _ = io.WriteString(c, reply[:len(reply)-1]) }, h1.Truncated, true},
+		"reset":              {func(c net.Conn) { read(c); reset(c) }, h1.Reset, false},
+		"http/2":             {func(c net.Conn) { read(c); _, _ = io.WriteString(c, "\x00\x00\x00\x04\x00\x00\x00\x00\x00") }, h1.NotHTTP, true},
+		"malformed":          {func(c net.Conn) { read(c); _, _ = io.WriteString(c, "HTTP/1.1 abc\r\n\r\n") }, h1.Malformed, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := dial(t, h1.Config{Addr: listen(t, tc.serve)}).Do(t.Context(), []byte(request), nil)
+			wantKind(t, err, tc.want, tc.partial)
+		})
+	}
+}
+
+func TestReplyThatEndsTheConnection(t *testing.T) {
+	for name, out := range map[string]string{
+		"header":      "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok",
+		"until close": "HTTP/1.1 200 OK\r\n\r\nok",
+	} {
+		t.Run(name, func(t *testing.T) {
+			addr := listen(t, func(c net.Conn) {
+				_, _ = io.ReadFull(c, make([]byte, len(request)))
+				_, _ = io.WriteString(c, out)
+			})
+			c := dial(t, h1.Config{Addr: addr})
+			l := &loop{c: c, left: 2}
+			if err := c.Write([]byte(request), nil); err != nil {
+				t.Fatal(err)
+			}
+			l.req = nil
+			if err := c.Serve(closer{l}); err != nil || string(l.last.Body) != "ok" || !l.last.Close {
+				t.Errorf("got %+v, %v", l.last, err)
+			}
+		})
+	}
+}
+
+// closer takes a reply and writes nothing more.
+type closer struct{ *loop }
+
+func (c closer) Reply(r *h1.Reply) bool {
+	c.last = *r
+	c.last.Body = bytes.Clone(r.Body)
+	return false
+}
+
+func TestDialFailures(t *testing.T) {
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := l.Addr().String()
+	l.Close()
+	_, err = h1.Dial(t.Context(), h1.Config{Addr: addr})
+	wantKind(t, err, h1.Refused, false)
+	if !strings.Contains(err.Error(), addr) {
+		t.Errorf("no address in %q", err)
+	}
+	_, err = h1.Dial(t.Context(), h1.Config{Addr: "127.0.0.1:99999"})
+	wantKind(t, err, h1.Unreachable, false)
+	_, err = h1.Dial(t.Context(), h1.Config{Addr: listen(t, answer(1, reply)), TLS: &tls.Config{ServerName: "x"}})
+	wantKind(t, err, h1.Handshake, false)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = h1.Dial(ctx, h1.Config{Addr: addr})
+	wantKind(t, err, h1.Broken, false)
+}
+
+// TestIdleClose shows that a reader at rest sees the server go, also when the close came right behind a reply.
+func TestIdleClose(t *testing.T) {
+	addr := listen(t, func(c net.Conn) {
+		_, _ = io.ReadFull(c, make([]byte, len(request)))
+		_, _ = io.WriteString(c, reply)
+	})
+	c := dial(t, h1.Config{Addr: addr})
+	l := &loop{c: c}
+	if err := c.Write([]byte(request), nil); err != nil {
+		t.Fatal(err)
+	}
+	err := c.Serve(closer{l})
+	wantKind(t, err, h1.Empty, false)
+	if l.last.Status != 200 {
+		t.Errorf("the reply was lost")
+	}
+}
+
+func TestBreakWakesTheReader(t *testing.T) {
+	c := dial(t, h1.Config{Addr: listen(t, answer(len(request), reply))})
+	time.AfterFunc(time.Millisecond, c.Break)
+	wantKind(t, c.Serve(&loop{c: c}), h1.Broken, false)
+	if _, _, err := c.TryWrite([]byte(request), nil); err == nil {
+		t.Error("a broken connection can be written to")
+	}
+}
+
+type events struct {
+	loop
+	parts []string
+	at    []int64
+}
+
+func (e *events) Head(r *h1.Reply) bool { return string(r.Type) == "text/event-stream" }
+
+func (e *events) Data(b []byte, at int64) {
+	e.parts, e.at = append(e.parts, string(b)), append(e.at, at)
+}
+
+func TestStreaming(t *testing.T) {
+	next := make(chan struct{})
+	addr := listen(t, func(c net.Conn) {
+		_, _ = io.ReadFull(c, make([]byte, len(request)))
+		_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")
+		for _, s := range []string{"1\r\na\r\n", "1\r\nb\r\n", "1\r\nc\r\n0\r\n\r\n"} {
+			_, _ = io.WriteString(c, s)
+			if _, ok := <-next; !ok {
+				return
+			}
+		}
+	})
+	c := dial(t, h1.Config{Addr: addr})
+	e := &stepper{next: next}
+	e.c, e.left = c, 1
+	if err := c.Write([]byte(request), nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Serve(e); err != nil || strings.Join(e.parts, "") != "abc" || len(e.at) != 3 || e.at[0] >= e.at[2] {
+		t.Errorf("got %q at %v, %v", e.parts, e.at, err)
+	}
+	close(next)
+}
+
+// stepper lets the server go on after each piece.
+type stepper struct {
+	events
+	next chan struct{}
+}
+
+func (s *stepper) Data(b []byte, at int64) {
+	s.events.Data(b, at)
+	if len(s.parts) < 3 {
+		s.next <- struct{}{}
+	}
+}
+
+func TestTLS(t *testing.T) {
+	cert, pool := certificate(t)
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	big := strings.Repeat("x", 1<<18)
+	run(t, tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{cert}}), answer(len(request)+len(big), reply))
+	c := dial(t, h1.Config{Addr: l.Addr().String(), TLS: &tls.Config{RootCAs: pool, ServerName: "redline.test"}})
+	lp := &loop{c: c, req: []byte(request), body: []byte(big)}
+	lp.run(t, 20)
+}
+
+func certificate(t *testing.T) (tls.Certificate, *x509.CertPool) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tpl := &x509.Certificate{
+		SerialNumber: big.NewInt(1), DNSNames: []string{"redline.test"},
+		NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, tpl, tpl, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parsed, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := x509.NewCertPool()
+	pool.AddCert(parsed)
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pool
+}
+
+func TestNoAllocations(t *testing.T) {
+	for name, body := range map[string]int{"small": 0, "large": 1 << 20} {
+		big := make([]byte, body)
+		l := &loop{c: dial(t, h1.Config{Addr: listen(t, answer(len(request)+body, reply))}), req: []byte(request), body: big}
+		l.run(t, 10)
+		if n := testing.AllocsPerRun(5, func() { l.run(t, 40) }); n >= 1 {
+			t.Errorf("%s: %.0f allocations in 40 exchanges", name, n)
+		}
+	}
+}
+
+func BenchmarkExchange(b *testing.B) {
+	l := &loop{c: dial(b, h1.Config{Addr: listen(b, answer(len(request), reply))}), req: []byte(request)}
+	b.ReportAllocs()
+	l.run(b, b.N)
+}
+
+// BenchmarkBare is the floor: the same exchange with plain reads and writes, nothing parsed.
+func BenchmarkBare(b *testing.B) {
+	addr := listen(b, answer(len(request), reply))
+	var d net.Dialer
+	c, err := d.DialContext(b.Context(), "tcp", addr)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer c.Close()
+	req, buf := []byte(request), make([]byte, 4096)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := c.Write(req); err != nil {
+			b.Fatal(err)
+		}
+		if _, err := io.ReadFull(c, buf[:len(reply)]); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,194 @@
+// Package h1 is an HTTP/1.1 client connection made for load: prepared bytes out, a small strict parser in, a
+// time at every read, and no allocation per exchange once its buffer has grown to the size of the replies.
+//
+// A Conn has one reader, the goroutine in Serve, and one writer at a time, which may be any goroutine. There
+// is no pipelining: one request, one reply. Serve hands each finished reply to a Handler, which may write the
+// next request at once; so a closed loop lives in one goroutine, and while a connection is idle its reader
+// still sees the server close it.
+//
+// On Linux, Serve stays inside one raw read of the runtime's poller. The poller is edge-triggered and keeps
+// an edge that comes while nobody waits, so after a short read that ended a reply there is no need to ask the
+// kernel again before waiting: that saves one of three system calls per exchange. See serve_linux.go.
+//
+// The parser believes nothing: what is not exactly HTTP/1.x ends the connection with an *Error whose Kind
+// says how, and never as a reply.
+package h1
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"syscall"
+	"time"
+)
+
+// Limits and sizes used where a Config has none.
+const (
+	DefaultMaxHead = 64 << 10
+	DefaultMaxBody = 2 << 30
+	firstBuffer    = 4 << 10
+)
+
+// Config says where and how to connect.
+type Config struct {
+	Addr    string      // host:port
+	TLS     *tls.Config // nil: plain TCP
+	MaxHead int         // most bytes of a reply's head, or of its trailers; 0 is DefaultMaxHead
+	MaxBody int64       // most bytes of a reply's body; 0 is DefaultMaxBody
+	// Number names one further header whose decimal value is wanted in Reply.Number. It must be in lower case.
+	Number string
+}
+
+// Reply is one answer. Its slices are valid until the handler returns.
+type Reply struct {
+	Status   int
+	Type     []byte // Content-Type
+	Encoding []byte // Content-Encoding
+	Number   int64  // the header named by Config.Number; -1 when absent
+	Close    bool   // the connection ends with this reply
+	Body     []byte // empty when it was streamed
+	Size     int64  // bytes of the body
+	First    int64  // clock.Now when the first byte was read
+	End      int64  // clock.Now when the last byte was read
+}
+
+// Handler is told what arrives on a connection, in the goroutine of Serve.
+type Handler interface {
+	// Head is called once for each reply, when its head is complete. Returning true asks for the body piece
+	// by piece through Data; otherwise it is gathered into Reply.Body.
+	Head(r *Reply) (stream bool)
+	// Data passes on a piece of a streamed body, read at the given time. b is valid until it returns.
+	Data(b []byte, at int64)
+	// Reply reports a finished reply. It may write the next request, and then returns true.
+	Reply(r *Reply) (next bool)
+}
+
+// Conn is one connection. Use Dial.
+type Conn struct {
+	nc   net.Conn
+	raw  syscall.RawConn // nil: no raw access, as with TLS
+	addr string
+	rd   reader
+	// exchanges counts the replies that were read; the reader's alone.
+	exchanges int
+	stop      bool  // the reader's alone
+	err       error // what the parser found; the reader's alone
+	cause     error // what reading gave; the reader's alone
+	onRead    func(fd uintptr) bool
+	onWrite   func(fd uintptr) bool
+	out       [2][]byte // what is being written; the writer's alone
+	bufs      net.Buffers
+	outErr    error
+}
+
+// Dial connects. Errors are of type *Error.
+func Dial(ctx context.Context, cfg Config) (*Conn, error) {
+	var d net.Dialer // turns Nagle's delay off by itself
+	nc, err := d.DialContext(ctx, "tcp", cfg.Addr)
+	if err != nil {
+		return nil, dialError(cfg.Addr, err)
+	}
+	c := newConn(nc, cfg)
+	if cfg.TLS == nil {
+		c.openRaw(nc)
+		return c, nil
+	}
+	tc := tls.Client(nc, cfg.TLS)
+	if err := tc.HandshakeContext(ctx); err != nil {
+		_ = nc.Close() // the handshake's error says more
+		return nil, &Error{Kind: Handshake, Addr: cfg.Addr, Err: err}
+	}
+	c.nc = tc
+	return c, nil
+}
+
+func newConn(nc net.Conn, cfg Config) *Conn {
+	c := &Conn{nc: nc, addr: cfg.Addr}
+	c.rd.init(cfg)
+	return c
+}
+
+// Exchanges is the number of replies read so far. Only the goroutine of Serve may ask.
+func (c *Conn) Exchanges() int { return c.exchanges }
+
+// Started tells whether a byte of the reply being read has come. Only the goroutine of Serve may ask.
+func (c *Conn) Started() bool { return c.rd.started() }
+
+// Stop ends Serve, without an error, as soon as the handler that calls it returns.
+func (c *Conn) Stop() { c.stop = true }
+
+// longAgo is a deadline that has passed.
+var longAgo = time.Unix(1, 0)
+
+// Break makes every read and write fail at once, now and later. It never blocks and may be called from any
+// goroutine; the connection still needs Close.
+func (c *Conn) Break() { _ = c.nc.SetDeadline(longAgo) } // it can only fail on a closed connection, which is as good
+
+// Close frees the connection. It must not be called from within a handler.
+func (c *Conn) Close() error { return c.nc.Close() }
+
+// Write writes head and then body, and waits until the kernel has taken all. Either may be empty.
+func (c *Conn) Write(head, body []byte) error {
+	c.out = [2][]byte{head, body}
+	c.bufs = c.out[:]
+	if _, err := c.bufs.WriteTo(c.nc); err != nil {
+		return c.writeError(err)
+	}
+	return nil
+}
+
+// Serve reads replies and hands them to h until a reply ends the connection or the handler calls Stop, which
+// both give nil. Other ends are of type *Error.
+func (c *Conn) Serve(h Handler) error {
+	c.rd.h, c.stop = h, false
+	if c.raw != nil {
+		return c.serveRaw()
+	}
+	return c.serve()
+}
+
+// serve reads through net.Conn.
+func (c *Conn) serve() error {
+	for {
+		b := c.rd.space()
+		n, err := c.nc.Read(b)
+		if n > 0 {
+			if _, err := c.take(n); err != nil {
+				return err
+			}
+			if c.stop {
+				return nil
+			}
+		}
+		if err != nil {
+			return c.finish(err)
+		}
+	}
+}
+
+// take parses n new bytes. next tells that a reply ended and that another request is on its way.
+func (c *Conn) take(n int) (next bool, err error) {
+	done, err := c.rd.feed(n)
+	if err != nil {
+		return false, c.parseError(err)
+	}
+	if !done {
+		return false, nil
+	}
+	c.exchanges++
+	c.stop = c.rd.reply.Close
+	next = c.rd.h.Reply(&c.rd.reply)
+	c.rd.reset()
+	return next, nil
+}
+
+// finish ends the reading: a close may be what ends a reply.
+func (c *Conn) finish(cause error) error {
+	if done := c.rd.end(cause); done {
+		c.exchanges++
+		c.rd.h.Reply(&c.rd.reply)
+		c.rd.reset()
+		return nil
+	}
+	return c.readError(cause)
+}
