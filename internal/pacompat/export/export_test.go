@@ -319,6 +319,7 @@ func BenchmarkRequest(b *testing.B) {
 func FuzzText(f *testing.F) {
 	f.Add([]byte("\x03\x00\x00\x00a\xffb"), uint8(tensor.Bytes))
 	f.Add([]byte{1, 2, 3, 4, 5, 6, 7, 8}, uint8(tensor.FP64))
+	f.Add([]byte{1}, uint8(tensor.Int32)) // not a whole element
 	f.Fuzz(func(t *testing.T, raw []byte, typ uint8) {
 		value(t, tensor.Datatype(typ%16), raw)
 	})

@@ -25,11 +25,11 @@ func appendTensors(b []byte, list []tensor.Tensor) []byte {
 }
 
 // appendData adds the data of a tensor: an array without shape, a single value where there is only one element,
-// and "" where there is none.
+// and "" where there is none, or not even a whole one.
 func appendData(b []byte, t tensor.Datatype, raw []byte) []byte {
 	size := t.Size()
 	switch {
-	case len(raw) == 0:
+	case len(raw) == 0, len(raw) < size:
 		return append(b, `""`...)
 	case t == tensor.Bytes:
 		// One string for the whole tensor: the length of the first element is cut off, those of the others are not.
