@@ -55,18 +55,12 @@ func (c *Console) WarmupHeader(l *result.Level) {
 		return
 	}
 	warm := *l
-	if n := c.Plan.Measure.WarmupCount; warm.Concurrency > n {
-		warm.Concurrency = n
-		c.Warn(WarmupConcurrency)
-	}
+	warm.Concurrency = min(warm.Concurrency, c.Plan.Measure.WarmupCount)
 	c.Header(&warm)
 }
 
 // Pass reports one window as it ends, on a verbose run. n counts from 1 in each level.
 func (c *Console) Pass(n int, w *result.Window) {
-	if w.Error == "" && w.Client.Requests == 1 {
-		c.Warn(SingleRequest)
-	}
 	if c.Plan.Verbose == 0 {
 		return
 	}

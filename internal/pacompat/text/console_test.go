@@ -120,14 +120,13 @@ func TestSettings(t *testing.T) {
 func TestHeaders(t *testing.T) {
 	p := simplePlan()
 	p.Measure.WarmupCount = 2
-	c, out, errs := console(p, simpleModel())
+	c, out, _ := console(p, simpleModel())
 	c.WarmupHeader(&result.Level{Mode: plan.Concurrency, Concurrency: 4})
 	c.Header(&result.Level{Mode: plan.Concurrency, Concurrency: 4})
 	c.WarmupHeader(&result.Level{Mode: plan.RequestRate, Rate: 12.5})
 	c.Header(&result.Level{Mode: plan.RequestRate, Rate: 12.5})
 	c.Header(&result.Level{Mode: plan.CustomIntervals, Rate: 40})
 	same(t, "stdout", out.String(), "Request concurrency: 2\nRequest concurrency: 4\nRequest Rate: 12.5 inference requests per second\n")
-	same(t, "stderr", errs.String(), text.WarmupConcurrency+"\n")
 
 	out.Reset()
 	c.DataRead(1, 16)
@@ -150,6 +149,9 @@ func TestPass(t *testing.T) {
 	out.Reset()
 	c.Pass(4, &result.Window{Client: result.Client{Requests: 1}})
 	same(t, "quiet", out.String(), "")
+	l := simpleLevel()
+	l.Client.Requests = 1
+	c.Level(&l)
 	same(t, "single request", errs.String(), text.SingleRequest+"\n")
 }
 

@@ -1,11 +1,7 @@
 package text
 
 import (
-	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
-	"io"
 	"net"
 	"net/netip"
 	"net/url"
@@ -17,8 +13,25 @@ import (
 	"github.com/redline-bench/redline/internal/service"
 )
 
-// OpInfer is the Op of errors of inference requests; all other conversations are with fresh connections.
-const OpInfer = "infer"
+// opInfer is the Op of errors of inference requests. All other conversations have connections of their own.
+const opInfer = "infer"
+
+// StartText splits a failure before the load began into what was being done and the detail, for StartFailed.
+func StartText(err error, p plan.Protocol) (what, detail string) {
+	what = "failed to get model metadata" // the first words with a server, so any other trouble shows there
+	var e *service.Error
+	if errors.As(err, &e) {
+		switch e.Op {
+		case "model config":
+			what = "failed to get model config"
+		case "model parser":
+			what = "failed to create model parser"
+		case "server metadata":
+			what = "unable to get server metadata"
+		}
+	}
+	return what, ErrorText(err, p)
+}
 
 // ErrorText tells a failed conversation in the original's words: those of libcurl over HTTP, those of gRPC's C
 // core over gRPC, and the server's own message where it sent one.
@@ -28,19 +41,19 @@ func ErrorText(err error, p plan.Protocol) string {
 		return err.Error()
 	}
 	switch e.Class {
-	case record.Server:
-		return e.Error()
 	case record.Mismatch:
 		if strings.HasPrefix(e.Text, "Output size") {
 			return e.Text
 		}
 		return Mismatch
-	case record.OK, record.Canceled, record.Connect, record.Transport, record.Protocol, record.Timeout, record.NumClasses:
+	case record.Connect, record.Transport, record.Protocol, record.Timeout:
+		if p == plan.GRPC {
+			return grpcText(e)
+		}
+		return httpText(e)
+	case record.OK, record.Server, record.Canceled, record.NumClasses:
 	}
-	if p == plan.GRPC {
-		return grpcText(e)
-	}
-	return httpText(e)
+	return e.Error()
 }
 
 // AsyncErrorText is ErrorText for a request of an asynchronous run. There the original never looks at the state of
@@ -54,112 +67,69 @@ func AsyncErrorText(err error, p plan.Protocol) string {
 }
 
 func httpText(e *service.Error) string {
-	const prefix = "HTTP client failed: "
-	switch e.Class {
-	case record.Timeout:
-		return prefix + "Timeout was reached"
-	case record.Connect:
-		return prefix + httpConnectText(e.Err)
-	case record.Protocol:
-		if foreignAnswer(e) {
-			return prefix + "Unsupported protocol"
-		}
-	case record.Transport:
-		return prefix + httpTransportText(e)
-	case record.OK, record.Server, record.Mismatch, record.Canceled, record.NumClasses:
-	}
-	return e.Error()
-}
-
-func httpConnectText(err error) string {
-	var dns *net.DNSError
-	var cert *tls.CertificateVerificationError
-	var header tls.RecordHeaderError
-	var alert tls.AlertError
-	var authority x509.UnknownAuthorityError
-	var host x509.HostnameError
+	why := causeOf(e.Err)
+	text := ""
 	switch {
-	case errors.As(err, &dns):
-		return "Couldn't resolve host name"
-	case errors.As(err, &cert), errors.As(err, &authority), errors.As(err, &host):
-		return "SSL peer certificate or SSH remote key was not OK"
-	case errors.As(err, &header), errors.As(err, &alert):
-		return "SSL connect error"
-	case timedOut(err):
-		return "Timeout was reached"
-	}
-	return "Couldn't connect to server"
-}
-
-func httpTransportText(e *service.Error) string {
-	err := e.Err
-	switch {
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		return "Transferred a partial file"
-	case e.Op == OpInfer && (errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET)):
+	case e.Class == record.Timeout, why == late:
+		text = "Timeout was reached"
+	case why == foreign:
+		text = "Unsupported protocol"
+	case e.Class == record.Protocol:
+		return e.Error()
+	case why == unresolved:
+		text = "Couldn't resolve host name"
+	case why == certificate:
+		text = "SSL peer certificate or SSH remote key was not OK"
+	case why == handshake:
+		text = "SSL connect error"
+	case e.Class == record.Connect:
+		text = "Couldn't connect to server"
+	case why == truncated:
+		text = "Transferred a partial file"
+	case e.Op == opInfer && (why == empty || why == reset):
 		// On a connection in use libcurl tries once more, and cannot send the body a second time.
-		return "Send failed since rewinding of the data stream failed"
-	case errors.Is(err, io.EOF):
-		return "Server returned nothing (no headers, no data)"
-	case errors.Is(err, syscall.EPIPE):
-		return "Failed sending data to the peer"
-	case timedOut(err):
-		return "Timeout was reached"
+		text = "Send failed since rewinding of the data stream failed"
+	case why == empty:
+		text = "Server returned nothing (no headers, no data)"
+	case why == unsent:
+		text = "Failed sending data to the peer"
+	default:
+		text = "Failure when receiving data from the peer"
 	}
-	return "Failure when receiving data from the peer"
-}
-
-func timedOut(err error) bool {
-	var n net.Error
-	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &n) && n.Timeout()
+	return "HTTP client failed: " + text
 }
 
 func grpcText(e *service.Error) string {
 	const unreachable = "failed to connect to all addresses; last error: "
-	switch e.Class {
-	case record.Connect:
-		if host, ok := unresolved(e); ok {
-			return "DNS resolution failed for " + e.Addr + ": C-ares status is not ARES_SUCCESS qtype=AAAA name=" + host +
-				" is_balancer=0: Domain name not found"
+	why := causeOf(e.Err)
+	scheme := strings.Contains(e.Addr, "://") // such an address is looked up as a name as it stands
+	switch {
+	case e.Class == record.Connect && (scheme || why == unresolved):
+		name := e.Addr
+		if host, _, err := net.SplitHostPort(e.Addr); err == nil && !scheme {
+			name = host
 		}
+		return "DNS resolution failed for " + e.Addr + ": C-ares status is not ARES_SUCCESS qtype=AAAA name=" + name +
+			" is_balancer=0: Domain name not found"
+	case why == foreign:
+		return unreachable + "UNAVAILABLE: " + peer(e) + ": Socket closed"
+	case e.Class == record.Connect:
 		return unreachable + "UNKNOWN: " + peer(e) + ": Failed to connect to remote host: " + connectReason(e.Err)
-	case record.Protocol:
-		if foreignAnswer(e) {
-			return unreachable + "UNAVAILABLE: " + peer(e) + ": Socket closed"
-		}
-	case record.Transport:
-		if errors.Is(e.Err, syscall.ECONNRESET) {
-			return "recvmsg:Connection reset by peer"
-		}
-		return "Socket closed"
-	case record.Timeout:
+	case e.Class == record.Timeout:
 		return "Deadline Exceeded"
-	case record.OK, record.Server, record.Mismatch, record.Canceled, record.NumClasses:
+	case e.Class == record.Protocol:
+		return e.Error()
+	case why == reset:
+		return "recvmsg:Connection reset by peer"
 	}
-	return e.Error()
+	return "Socket closed"
 }
 
-// unresolved returns the name that could not be looked up. An address with a scheme is such a name as a whole.
-func unresolved(e *service.Error) (string, bool) {
-	if strings.Contains(e.Addr, "://") {
-		return e.Addr, true
-	}
-	var dns *net.DNSError
-	if !errors.As(e.Err, &dns) {
-		return "", false
-	}
-	if host, _, err := net.SplitHostPort(e.Addr); err == nil {
-		return host, true
-	}
-	return e.Addr, true
-}
-
+// connectReason is the system's word for why there is no connection, with a capital as the C library has it.
 func connectReason(err error) string {
 	var errno syscall.Errno
 	switch {
-	case errors.Is(err, syscall.ECONNREFUSED):
-		return "Connection refused"
-	case timedOut(err):
+	case causeOf(err) == late:
 		return "Timeout occurred: FD Shutdown"
 	case errors.As(err, &errno):
 		text := errno.Error()

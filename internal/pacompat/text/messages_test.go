@@ -2,6 +2,7 @@ package text_test
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"io"
 	"net"
@@ -14,6 +15,8 @@ import (
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/wire/h1"
+	"github.com/redline-bench/redline/internal/wire/h2"
 )
 
 func TestMessages(t *testing.T) {
@@ -73,7 +76,14 @@ func TestErrorText(t *testing.T) {
 	http(record.Connect, refused, "Couldn't connect to server")
 	http(record.Connect, lookup, "Couldn't resolve host name")
 	http(record.Connect, context.DeadlineExceeded, "Timeout was reached")
-	http(record.Protocol, errors.New("not HTTP"), "Unsupported protocol")
+	http(record.Protocol, &h1.Error{Kind: h1.NotHTTP}, "Unsupported protocol")
+	http(record.Transport, &h1.Error{Kind: h1.Empty, Err: io.EOF}, "Server returned nothing (no headers, no data)")
+	http(record.Transport, &h1.Error{Kind: h1.Truncated, Err: io.EOF}, "Transferred a partial file")
+	http(record.Transport, &h1.Error{Kind: h1.Reset, Err: syscall.ECONNRESET}, "Failure when receiving data from the peer")
+	http(record.Connect, &h1.Error{Kind: h1.Resolve}, "Couldn't resolve host name")
+	http(record.Connect, &h1.Error{Kind: h1.Refused, Err: refused}, "Couldn't connect to server")
+	http(record.Connect, &h1.Error{Kind: h1.Handshake, Err: errors.New("no cipher")}, "SSL connect error")
+	http(record.Connect, &h1.Error{Kind: h1.Handshake, Err: x509.UnknownAuthorityError{}}, "SSL peer certificate or SSH remote key was not OK")
 	http(record.Transport, io.EOF, "Server returned nothing (no headers, no data)")
 	http(record.Transport, io.ErrUnexpectedEOF, "Transferred a partial file")
 	http(record.Transport, syscall.ECONNRESET, "Failure when receiving data from the peer")
@@ -92,9 +102,13 @@ func TestErrorText(t *testing.T) {
 		"DNS resolution failed for nohost:8001: C-ares status is not ARES_SUCCESS qtype=AAAA name=nohost is_balancer=0: Domain name not found")
 	f(plan.GRPC, &service.Error{Class: record.Connect, Addr: "http://127.0.0.1:18001"},
 		"DNS resolution failed for http://127.0.0.1:18001: C-ares status is not ARES_SUCCESS qtype=AAAA name=http://127.0.0.1:18001 is_balancer=0: Domain name not found")
-	f(plan.GRPC, &service.Error{Class: record.Protocol, Addr: "localhost:18000"}, all+"UNAVAILABLE: ipv4:127.0.0.1:18000: Socket closed")
+	f(plan.GRPC, &service.Error{Class: record.Protocol, Addr: "localhost:18000", Err: &h2.Error{Kind: h2.NotHTTP2}}, all+"UNAVAILABLE: ipv4:127.0.0.1:18000: Socket closed")
 	f(plan.GRPC, &service.Error{Class: record.Transport, Err: syscall.ECONNRESET}, "recvmsg:Connection reset by peer")
 	f(plan.GRPC, &service.Error{Class: record.Transport, Err: io.EOF}, "Socket closed")
+	f(plan.GRPC, &service.Error{Class: record.Transport, Err: &h2.Error{Kind: h2.Closed, Err: io.EOF}}, "Socket closed")
+	f(plan.GRPC, &service.Error{Class: record.Connect, Err: &h2.Error{Kind: h2.Timeout}, Addr: "10.0.0.1:1"},
+		all+"UNKNOWN: ipv4:10.0.0.1:1: Failed to connect to remote host: Timeout occurred: FD Shutdown")
+	f(plan.GRPC, &service.Error{Class: record.Protocol, Err: &h2.Error{Kind: h2.Protocol, Text: "frame too large"}}, "frame too large")
 	f(plan.GRPC, &service.Error{Class: record.Timeout}, "Deadline Exceeded")
 
 	for _, p := range []plan.Protocol{plan.HTTP, plan.GRPC} {
@@ -110,4 +124,17 @@ func TestAsyncErrorText(t *testing.T) {
 	same(t, "HTTP", text.AsyncErrorText(dead, plan.HTTP), "failed to parse the request JSON buffer: The document is empty. at 0")
 	same(t, "gRPC", text.AsyncErrorText(dead, plan.GRPC), "Socket closed")
 	same(t, "server", text.AsyncErrorText(&service.Error{Class: record.Server, Text: "no"}, plan.HTTP), "no")
+}
+
+func TestStartText(t *testing.T) {
+	f := func(op, want string) {
+		t.Helper()
+		what, detail := text.StartText(&service.Error{Op: op, Class: record.Server, Text: "no"}, plan.HTTP)
+		same(t, op, what+": "+detail, want+": no")
+	}
+	f("model metadata", "failed to get model metadata")
+	f("connect", "failed to get model metadata")
+	f("model config", "failed to get model config")
+	f("model parser", "failed to create model parser")
+	f("server metadata", "unable to get server metadata")
 }
