@@ -1,0 +1,112 @@
+package workload
+
+import (
+	"bytes"
+	"encoding/base64"
+	"math"
+
+	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/tensor"
+	"github.com/redline-bench/redline/internal/tensor/jsonscan"
+)
+
+// tensor reads one tensor: an array of values, or an object with "content" or "b64" and perhaps "shape".
+func (f *files) tensor(v jsonscan.Value, spec service.TensorSpec, at place, output bool) (datum, error) {
+	shape, content := spec.Shape, v
+	switch v.Kind() {
+	case jsonscan.Array:
+	case jsonscan.Object:
+		if given, ok := v.Get("shape"); ok {
+			var err error
+			if shape, err = dimensions(given); err != nil {
+				return datum{}, err
+			}
+		}
+		if _, ok := v.Get("b64"); ok {
+			break
+		}
+		var ok bool
+		if content, ok = v.Get("content"); !ok {
+			return datum{}, dataErrorf("missing content field. ( Location stream id: %d, step id: %d)", at.stream, at.step)
+		}
+	default:
+		return datum{}, dataErrorf(malformed)
+	}
+	data, err := f.content(content, spec, at)
+	if err != nil {
+		return datum{}, err
+	}
+	return check(spec, shape, data, output)
+}
+
+func dimensions(v jsonscan.Value) (tensor.Shape, error) {
+	if v.Kind() != jsonscan.Array {
+		return nil, dataErrorf("shape values must be integers.")
+	}
+	shape := tensor.Shape{}
+	for e := range v.Elements() {
+		d, ok := e.Int64()
+		if !ok || d < math.MinInt32 || d > math.MaxInt32 {
+			return nil, dataErrorf("shape values must be integers.")
+		}
+		shape = append(shape, d)
+	}
+	return shape, nil
+}
+
+// content turns the values of a tensor into raw bytes of their own, so that the file's text can be let go.
+func (f *files) content(v jsonscan.Value, spec service.TensorSpec, at place) ([]byte, error) {
+	if v.Kind() == jsonscan.Array {
+		raw, err := tensor.AppendValues(f.scratch[:0], spec.Type, v)
+		if err != nil {
+			return nil, &DataError{Text: err.Error(), Err: err}
+		}
+		f.scratch = raw
+		return append(make([]byte, 0, len(raw)), raw...), nil
+	}
+	code, ok := v.Get("b64")
+	if !ok {
+		return nil, dataErrorf("The tensor values are not supported. Expected an array or b64 string ( Location stream id: %d, step id: %d)", at.stream, at.step)
+	}
+	if code.Kind() != jsonscan.String {
+		return nil, dataErrorf("the value of b64 field should be of type string ( Location stream id: %d, step id: %d)", at.stream, at.step)
+	}
+	f.scratch = code.AppendText(f.scratch[:0])
+	raw, err := decode(f.scratch)
+	if err != nil {
+		return nil, &DataError{Err: err, Text: dataErrorf("the value of b64 field is not base64 ( Location stream id: %d, step id: %d)", at.stream, at.step).Error()}
+	}
+	return raw, nil
+}
+
+// decode reads base64 with white space anywhere and with or without padding. It changes text.
+func decode(text []byte) ([]byte, error) {
+	kept := text[:0]
+	for _, b := range text {
+		if b != ' ' && b != '\t' && b != '\n' && b != '\r' {
+			kept = append(kept, b)
+		}
+	}
+	kept = bytes.TrimRight(kept, "=")
+	raw := make([]byte, base64.RawStdEncoding.DecodedLen(len(kept)))
+	n, err := base64.RawStdEncoding.Decode(raw, kept)
+	return raw[:n], err
+}
+
+// check holds the shape of a tensor against the model's, and its size against the shape. What is expected of
+// an output may have any shape that the model allows, also one that is not known.
+func check(spec service.TensorSpec, shape tensor.Shape, data []byte, output bool) (datum, error) {
+	if !spec.Shape.Accepts(shape) {
+		return datum{}, dataErrorf("The supplied shape of %s for input \"%s\" is incompatible with the model's input shape of %s", shape, spec.Name, spec.Shape)
+	}
+	if shape.Dynamic() {
+		if output {
+			return datum{set: true, data: data}, nil
+		}
+		return datum{}, dataErrorf("The variable-sized tensor \"%s\" with model shape %s needs to have its shape fully defined. See the --shape option.", spec.Name, spec.Shape)
+	}
+	if want := tensor.ByteSize(spec.Type, shape); want >= 0 && want != int64(len(data)) {
+		return datum{}, dataErrorf("mismatch in the data provided for %s. Expected: %d bytes, Got: %d bytes", spec.Name, want, len(data))
+	}
+	return datum{set: true, shape: shape, data: data}, nil
+}

@@ -1,0 +1,134 @@
+// Package workload turns input data into requests and says which request comes next.
+//
+// Load reads or makes the data: streams of steps, a step being one value for each input of the model (and,
+// for validation, for each output). Prepare gathers steps into batches and has each distinct request encoded
+// once. A Cursor belongs to one slot of the engine and names the next request without sharing or allocating;
+// for models that keep state, a SequenceCursor does the same in sequences.
+//
+// The rules and the texts of errors are perf_analyzer's, because programs match on them.
+package workload
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/tensor"
+)
+
+// Data is the input data of a run. It is not changed after Load.
+type Data struct {
+	// FromJSON tells that the data was read from JSON files, which perf_analyzer announces.
+	FromJSON bool
+
+	batch    int
+	batching bool // the model batches: shapes get a first dimension
+	sequence bool
+	in       plan.Input
+	inputs   []service.TensorSpec // by name, variable shapes replaced by the user's
+	outputs  []service.TensorSpec // by name
+	streams  [][]step
+}
+
+// step is the data of one member of a batch.
+type step struct {
+	in   []datum // beside Data.inputs
+	want []datum // beside Data.outputs; nil when nothing is expected
+}
+
+// datum is one tensor without its batch dimension.
+type datum struct {
+	set   bool
+	shape tensor.Shape // nil where it is not known, which only outputs may be
+	data  []byte
+}
+
+// DataError says what is wrong with the input data, in perf_analyzer's words.
+type DataError struct {
+	Text string
+	Path string // the file, where there is one
+	// Code and Offset are the parser's error number and place where the file is not JSON; else Code is 0.
+	Code, Offset int
+	Err          error // the cause, if any
+}
+
+func (e *DataError) Error() string { return e.Text }
+
+func (e *DataError) Unwrap() error { return e.Err }
+
+func dataErrorf(format string, args ...any) error {
+	return &DataError{Text: fmt.Sprintf(format, args...)}
+}
+
+// Load reads or makes the data for a model as the plan asks. Errors about the data are of type *DataError.
+func Load(in plan.Input, m *service.Model) (*Data, error) {
+	d := &Data{
+		batch:    max(in.Batch, 1),
+		batching: m.MaxBatch > 0,
+		sequence: m.Sequential(),
+		in:       in,
+		inputs:   sorted(m.Inputs),
+		outputs:  sorted(m.Outputs),
+	}
+	for i := range d.inputs {
+		spec := &d.inputs[i]
+		if shape, ok := in.Shapes[spec.Name]; ok && spec.Shape.Dynamic() {
+			spec.Shape = shape
+		}
+	}
+	if err := d.read(); err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+func (d *Data) read() error {
+	switch d.in.Source {
+	case plan.JSONFiles:
+		d.FromJSON = true
+		return d.readFiles(d.in.Paths)
+	case plan.Directory:
+		if len(d.in.Paths) == 0 {
+			return dataErrorf("no directory was given for the input data")
+		}
+		return d.readDirectory(d.in.Paths[0])
+	case plan.Random, plan.Zero:
+		return d.generate()
+	}
+	return dataErrorf("unknown source of input data %q", d.in.Source)
+}
+
+// Streams is the number of data streams.
+func (d *Data) Streams() int { return len(d.streams) }
+
+// Steps is the number of steps of a stream.
+func (d *Data) Steps(stream int) int { return len(d.streams[stream]) }
+
+// Validates tells whether some step says what the outputs must be.
+func (d *Data) Validates() bool {
+	for _, stream := range d.streams {
+		for i := range stream {
+			if stream[i].want != nil {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// sorted copies the specs in the order of their names, in which they are sent.
+func sorted(specs []service.TensorSpec) []service.TensorSpec {
+	specs = slices.Clone(specs)
+	slices.SortFunc(specs, func(a, b service.TensorSpec) int { return cmp.Compare(a.Name, b.Name) })
+	return specs
+}
+
+func find(specs []service.TensorSpec, name string) int {
+	i, ok := slices.BinarySearchFunc(specs, name, func(s service.TensorSpec, name string) int { return cmp.Compare(s.Name, name) })
+	if !ok {
+		return -1
+	}
+	return i
+}

@@ -1,0 +1,192 @@
+package workload
+
+import (
+	"errors"
+	"os"
+	"slices"
+
+	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/tensor/jsonscan"
+)
+
+const misaligned = "The 'validation_data' field doesn't align with 'data' field in the json file"
+
+const malformed = "Input data file is malformed."
+
+// files gathers the steps of one JSON file after the other.
+type files struct {
+	d       *Data
+	many    bool // the entries are arrays, each a stream; else all are steps of one stream
+	started bool // many is known
+	scratch []byte
+}
+
+// place is a step, as errors name it.
+type place struct{ stream, step int }
+
+func (d *Data) readFiles(paths []string) error {
+	f := &files{d: d}
+	for _, path := range paths {
+		if err := f.read(path); err != nil {
+			var e *DataError
+			if errors.As(err, &e) && e.Path == "" {
+				e.Path = path
+			}
+			return err
+		}
+	}
+	steps := 0
+	for i, stream := range d.streams {
+		if len(stream) == 0 && f.many {
+			return dataErrorf("stream %d of the input data has no steps", i)
+		}
+		steps += len(stream)
+	}
+	if steps == 0 {
+		return d.nothing()
+	}
+	return nil
+}
+
+// nothing is the error of data without steps.
+func (d *Data) nothing() error {
+	for _, spec := range d.inputs {
+		if !spec.Optional {
+			return dataErrorf("unable to find data for input '%s'.", spec.Name)
+		}
+	}
+	return dataErrorf("the input data has no steps")
+}
+
+func (f *files) read(path string) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return &DataError{Text: "failed to open file for reading provided data", Path: path, Err: err}
+	}
+	root, err := jsonscan.Parse(text)
+	if err != nil {
+		e := &DataError{Text: "failed to parse the specified json file for reading provided data", Path: path, Err: err}
+		var syntax *jsonscan.SyntaxError
+		if errors.As(err, &syntax) {
+			e.Code, e.Offset = int(syntax.Code), syntax.Offset
+		}
+		return e
+	}
+	data, ok := root.Get("data")
+	if !ok {
+		return dataErrorf("The json file doesn't contain data field")
+	}
+	if data.Kind() != jsonscan.Array {
+		return dataErrorf(malformed)
+	}
+	want, validates := root.Get("validation_data")
+	entries, expected, err := align(data, want, validates)
+	if err != nil {
+		return err
+	}
+	for i, entry := range entries {
+		var want jsonscan.Value
+		if validates {
+			want = expected[i]
+		}
+		if err := f.entry(entry, want); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// align splits two arrays of the same length, the second only where it is there.
+func align(data, want jsonscan.Value, validates bool) (entries, expected []jsonscan.Value, err error) {
+	entries = slices.Collect(data.Elements())
+	if !validates {
+		return entries, nil, nil
+	}
+	expected = slices.Collect(want.Elements())
+	if want.Kind() != jsonscan.Array || len(expected) != len(entries) {
+		return nil, nil, dataErrorf(misaligned)
+	}
+	return entries, expected, nil
+}
+
+// entry takes one entry of the data array: a stream or a step.
+func (f *files) entry(entry, want jsonscan.Value) error {
+	many := entry.Kind() == jsonscan.Array
+	if f.started && many != f.many {
+		return dataErrorf("Inconsistency in input-data provided. Can not have a combination of objects and arrays inside of the Data array")
+	}
+	if many || !f.started {
+		f.d.streams = append(f.d.streams, nil)
+	}
+	f.many, f.started = many, true
+	if !many {
+		return f.step(entry, want)
+	}
+	steps, expected, err := align(entry, want, want != nil)
+	if err != nil {
+		return err
+	}
+	for i, s := range steps {
+		var want jsonscan.Value
+		if expected != nil {
+			want = expected[i]
+		}
+		if err := f.step(s, want); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// step adds one step to the last stream.
+func (f *files) step(v, want jsonscan.Value) error {
+	stream := len(f.d.streams) - 1
+	at := place{stream, len(f.d.streams[stream])}
+	var s step
+	var err error
+	if s.in, err = f.tensors(v, f.d.inputs, at, false); err != nil {
+		return err
+	}
+	if want != nil {
+		if s.want, err = f.tensors(want, f.d.outputs, at, true); err != nil {
+			return err
+		}
+	}
+	f.d.streams[stream] = append(f.d.streams[stream], s)
+	return nil
+}
+
+// tensors reads the members of a step.
+func (f *files) tensors(v jsonscan.Value, specs []service.TensorSpec, at place, output bool) ([]datum, error) {
+	if v.Kind() != jsonscan.Object {
+		return nil, dataErrorf(malformed)
+	}
+	members := make([]jsonscan.Value, len(specs))
+	unknown := ""
+	for name, member := range v.Members() {
+		text := string(name.AppendText(nil))
+		i := find(specs, text)
+		switch {
+		case i < 0 && text != "model" && unknown == "":
+			unknown = text
+		case i >= 0 && members[i] == nil: // of two members of one name the first counts
+			members[i] = member
+		}
+	}
+	data := make([]datum, len(specs))
+	for i, spec := range specs {
+		var err error
+		switch {
+		case members[i] != nil:
+			if data[i], err = f.tensor(members[i], spec, at, output); err != nil {
+				return nil, err
+			}
+		case !spec.Optional:
+			return nil, dataErrorf("missing tensor %s ( Location stream id: %d, step id: %d)", spec.Name, at.stream, at.step)
+		}
+	}
+	if unknown != "" {
+		return nil, dataErrorf("The input or output '%s' is not found in the model configuration", unknown)
+	}
+	return data, nil
+}

@@ -1,0 +1,154 @@
+package workload
+
+import (
+	"math"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+
+	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/service"
+)
+
+// Sequences is what the sequences of a run share: the counter of ids, and the ids that are in use.
+type Sequences struct {
+	r       *Requests
+	in      plan.Input
+	counter atomic.Uint64
+	held    []atomic.Uint64 // the id that each slot used last
+	mu      sync.Mutex      // taken once the counter has gone through its range
+}
+
+// Sequences makes room for the sequences of that many slots.
+func (r *Requests) Sequences(slots int) *Sequences {
+	return &Sequences{r: r, in: r.d.in, held: make([]atomic.Uint64, slots)}
+}
+
+// SequenceCursor names the requests of one slot, which runs one sequence after the other. One goroutine at a
+// time may use it.
+type SequenceCursor struct {
+	all       *Sequences
+	rand      *rand.Rand
+	slot      int
+	id        uint64 // request id
+	ids       bool
+	seq       uint64
+	stream    *span
+	length    int
+	remaining int
+}
+
+// Cursor makes the cursor of a slot; see Requests.Cursor for ids.
+func (s *Sequences) Cursor(slot int, ids bool) *SequenceCursor {
+	return &SequenceCursor{
+		all:  s,
+		rand: rand.New(rand.NewPCG(s.in.Seed, uint64(slot))),
+		slot: slot,
+		id:   uint64(slot) << counterBits,
+		ids:  ids,
+	}
+}
+
+// Next sets up call for the next request of the slot's sequence, or for the first of a new one.
+func (c *SequenceCursor) Next(call *service.Call) {
+	start := c.remaining == 0
+	if start {
+		c.begin()
+	}
+	c.set(call, start)
+}
+
+// Close sets up call for one last request that ends the slot's sequence, and tells whether one was open.
+func (c *SequenceCursor) Close(call *service.Call) bool {
+	if c.remaining == 0 {
+		return false
+	}
+	c.remaining = 1
+	c.set(call, false)
+	return true
+}
+
+// Open tells whether the slot's sequence has not been ended.
+func (c *SequenceCursor) Open() bool { return c.remaining > 0 }
+
+func (c *SequenceCursor) set(call *service.Call, start bool) {
+	end := c.remaining == 1
+	step := c.stream.first + (c.length-c.remaining)%c.stream.count
+	call.Req = c.all.r.list[step]
+	call.Vars = service.Vars{ID: c.id, HasID: c.ids, SeqID: c.seq, Start: start, End: end, Present: true}
+	call.Rec.Step = uint32(step)
+	call.Rec.SeqID = c.seq
+	call.Rec.Flags &^= sequenceFlags
+	if start {
+		call.Rec.Flags |= record.SequenceStart
+	}
+	if end {
+		call.Rec.Flags |= record.SequenceEnd
+	}
+	if c.ids {
+		c.id++
+	}
+	c.remaining--
+}
+
+// begin chooses the id, the stream and the length of a new sequence. Data from files gives the length by the
+// number of its steps, unless the user asks for a length: then the steps are taken around.
+func (c *SequenceCursor) begin() {
+	all := c.all
+	c.seq = all.claim(c.slot, c.stream != nil)
+	c.stream = &all.r.streams[0]
+	if n := len(all.r.streams); n > 1 {
+		c.stream = &all.r.streams[c.rand.IntN(n)]
+	}
+	c.length = c.stream.count
+	if !all.r.d.FromJSON || all.in.SequenceLengthSet {
+		c.length = vary(all.in.SequenceLength, all.in.SequenceLengthVariation, 2*c.rand.Float64()-1)
+	}
+	c.remaining = c.length
+}
+
+// vary is length + trunc(u * variation% of length), at least 1, for a u in [-1, 1].
+func vary(length int, variation, u float64) int {
+	return max(1, length+int(math.Trunc(u*variation/100*float64(length))))
+}
+
+// claim gives the slot the next id of the range. One that another slot still has is not given twice: the slot
+// then keeps the one it had. A slot that never had one looks further. Until the counter has gone through the
+// range once, no id can be in use.
+func (s *Sequences) claim(slot int, had bool) uint64 {
+	id, first := s.nextID()
+	if !first {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if had && s.inUse(id) {
+			return s.held[slot].Load()
+		}
+		for range s.held {
+			if !s.inUse(id) {
+				break
+			}
+			id, _ = s.nextID()
+		}
+	}
+	s.held[slot].Store(id)
+	return id
+}
+
+// nextID counts one id further, and tells whether it comes for the first time.
+func (s *Sequences) nextID() (id uint64, first bool) {
+	n := s.counter.Add(1) - 1
+	if s.in.SequenceIDRange == 0 || n < s.in.SequenceIDRange {
+		return s.in.SequenceStartID + n, true
+	}
+	return s.in.SequenceStartID + n%s.in.SequenceIDRange, false
+}
+
+func (s *Sequences) inUse(id uint64) bool {
+	for i := range s.held {
+		if s.held[i].Load() == id {
+			return true
+		}
+	}
+	return false
+}
