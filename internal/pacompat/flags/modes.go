@@ -1,0 +1,245 @@
+package flags
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+
+	"github.com/redline-bench/redline/internal/pacompat/flags/cxx"
+	"github.com/redline-bench/redline/internal/plan"
+)
+
+// modeName is what the original's messages call a load mode.
+func modeName(m plan.Mode) string {
+	switch m {
+	case plan.Concurrency:
+		return "Concurrency"
+	case plan.RequestRate:
+		return "RequestRate"
+	case plan.CustomIntervals:
+		return "CustomIntervals"
+	case plan.PeriodicConcurrency:
+		return "PeriodicConcurrency"
+	case plan.SessionConcurrency:
+		return "SessionConcurrency"
+	case plan.FixedSchedule:
+		return "FixedSchedule"
+	}
+	return string(m)
+}
+
+// take claims the load mode for an option; only one option may.
+func (r *raw) take(m plan.Mode, hasValue bool) error {
+	if err := r.exclusive(modeName(m), hasValue); err != nil {
+		return err
+	}
+	r.mode = m
+	return nil
+}
+
+// takeOld notes the use of -t, -c or -d. They may come before another mode, and then win over it.
+func (r *raw) takeOld(name string, hasValue bool) error {
+	r.warnDeprecated(name, "--concurrency-range")
+	if err := r.exclusive("DeprecatedConcurrency", hasValue); err != nil {
+		return err
+	}
+	r.old = true
+	return nil
+}
+
+// exclusive fails when a load mode is taken already. The original looks the names up in a table that lacks
+// RequestRate, and so blames the value of the second option instead; without a value it aborts.
+func (r *raw) exclusive(name string, hasValue bool) error {
+	if r.mode == "" {
+		return nil
+	}
+	const both = "Cannot use both %s and %s inference load modes."
+	if r.mode == plan.RequestRate && r.face == plan.DropIn {
+		if hasValue {
+			return cxx.ErrInvalid
+		}
+		return line(both, modeName(r.mode), name)
+	}
+	return usagef(both, modeName(r.mode), name)
+}
+
+func setConcurrency(r *raw, v string) error {
+	if err := r.take(plan.Concurrency, true); err != nil {
+		return err
+	}
+	parts := strings.Split(v, ":")
+	if len(parts) > 3 {
+		return usagef("Failed to parse --concurrency-range. The value does not match <start:end:step>.")
+	}
+	c := &r.plan.Load.Concurrency
+	var err error
+	if c.Start, err = level(parts[0]); err != nil {
+		return err
+	}
+	for i, dst := range []*int{&c.End, &c.Step} {
+		if i+1 < len(parts) {
+			if *dst, err = bound(parts[i+1]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func setRate(r *raw, v string) error {
+	if err := r.take(plan.RequestRate, true); err != nil {
+		return err
+	}
+	parts := strings.Split(v, ":")
+	if len(parts) > 3 {
+		return usagef("Failed to parse --request-rate-range. The value does not match <start:end:step>.")
+	}
+	rate := &r.plan.Load.Rate
+	for i, dst := range []*float64{&rate.Start, &rate.End, &rate.Step} {
+		if i >= len(parts) {
+			break
+		}
+		f, err := finite(parts[i])
+		if err != nil {
+			return err
+		}
+		if i == 0 && f <= 0 {
+			return usagef("Failed to parse --request-rate-range. The start of the search range must be > 0.")
+		}
+		*dst = f
+	}
+	return nil
+}
+
+func setIntervals(r *raw, v string) error {
+	if err := r.take(plan.CustomIntervals, true); err != nil {
+		return err
+	}
+	return existing("Failed to parse --request-intervals. The value must be a valid file path",
+		func(r *raw) *string { return &r.plan.Load.Intervals })(r, v)
+}
+
+func setPeriodic(r *raw, v string) error {
+	if err := r.take(plan.PeriodicConcurrency, true); err != nil {
+		return err
+	}
+	const failed = "Failed to parse --periodic-concurrency-range. "
+	parts := strings.Split(v, ":")
+	switch {
+	case len(parts) < 2:
+		return usagef(failed + "Both <start> and <end> values must be provided.")
+	case len(parts) > 3:
+		return usagef(failed + "The value does not match <start:end:step>.")
+	}
+	p := &r.plan.Load.Periodic
+	p.Step = 1
+	var err error
+	for i, dst := range []*int{&p.Start, &p.End, &p.Step} {
+		if i < len(parts) {
+			if *dst, err = level(parts[i]); err != nil {
+				return err
+			}
+		}
+	}
+	switch {
+	case p.Step == 0:
+		return usagef(failed + "The <step> value must be > 0.")
+	case p.Start > p.End:
+		return usagef(failed + "The <start> must be <= <end>.")
+	case (p.End-p.Start)%p.Step != 0:
+		return usagef(failed + "The <step> value must be a factor of the range size (<end> - <start>).")
+	}
+	return nil
+}
+
+func setSessions(r *raw, v string) error {
+	if err := r.take(plan.SessionConcurrency, true); err != nil {
+		return err
+	}
+	n, err := level(v)
+	if err != nil {
+		return err
+	}
+	if n == 0 {
+		return usagef("Failed to parse --session-concurrency. Session concurrency must be > 0.")
+	}
+	r.plan.Load.Sessions = n
+	return nil
+}
+
+// settle decides the load mode and what hangs on it, before the rules across options.
+func (r *raw) settle() error {
+	load, m := &r.plan.Load, &r.plan.Measure
+	if r.old || r.mode == "" {
+		r.mode = plan.Concurrency
+	}
+	load.Mode = r.mode
+	if r.mode == plan.CustomIntervals {
+		load.Search = plan.Single
+	}
+	if !load.MaxThreadsSet {
+		load.MaxThreads = 4
+		if r.mode == plan.Concurrency {
+			load.MaxThreads = max(16, load.Concurrency.End)
+		}
+	}
+	if r.mode == plan.FixedSchedule {
+		n, err := r.scheduleLength()
+		if err != nil {
+			return err
+		}
+		m.RequestCount = n
+	}
+	if m.RequestCount != 0 {
+		m.Window, m.MinRequests = plan.CountWindows, m.RequestCount
+	}
+	return nil
+}
+
+// scheduleLength counts the requests of a fixed schedule. The original aborts at each of these faults.
+func (r *raw) scheduleLength() (int, error) {
+	if r.plan.Measure.RequestCount != 0 {
+		return 0, line("Cannot specify `--request-count` when using `--fixed-schedule`. The request count will be " +
+			"equal to the number of requests in the input data minus the warmup request count.")
+	}
+	if len(r.paths) == 0 {
+		return 0, line("When using `--fixed-schedule`, you must provide a dataset using `--input-data`.")
+	}
+	total := 0
+	for _, p := range r.paths {
+		if !isFile(p) {
+			return 0, line("'%s' is not a file. When using `--fixed-schedule`, all paths passed to --input-data must be files.", p)
+		}
+		n, err := payloads(p)
+		if err != nil {
+			return 0, err
+		}
+		total += n
+	}
+	if total == 0 {
+		return 0, line("The dataset provided is empty. When using `--fixed-schedule`, the dataset must contain at least one payload.")
+	}
+	if r.plan.Measure.WarmupCount >= total {
+		return 0, line("The warmup request count must be less than the total number of payloads in the dataset.")
+	}
+	return total - r.plan.Measure.WarmupCount, nil
+}
+
+// payloads counts the entries of a data set: an object with the one member "data".
+func payloads(path string) (int, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return 0, line("Cannot read the input data file '%s': %v", path, err)
+	}
+	var doc any
+	if err := json.Unmarshal(b, &doc); err != nil {
+		return 0, line("JSON parse error: %v. Review JSON file for formatting errors: '%s'", err, path)
+	}
+	obj, _ := doc.(map[string]any)
+	data, ok := obj["data"].([]any)
+	if !ok || len(obj) != 1 {
+		return 0, line("Input data JSON file must contain an object with a single 'data' member that is an array. "+
+			"Review JSON file: '%s'", path)
+	}
+	return len(data), nil
+}

@@ -1,0 +1,191 @@
+package flags
+
+import (
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/redline-bench/redline/internal/pacompat/flags/cxx"
+	"github.com/redline-bench/redline/internal/plan"
+)
+
+func inputRows() []Row {
+	return []Row{
+		{
+			Short: 'b', Arg: "N", Section: Input, Ready: true, Default: "1",
+			Help: "Batch size of each request. Throughput counts inferences, so batches of 8 count eight times.",
+			set: func(r *raw, v string) error {
+				r.plan.Input.BatchSet = true
+				return integer(1, "Failed to parse -b (batch size). The value must be > 0.",
+					func(r *raw) *int { return &r.plan.Input.Batch })(r, v)
+			},
+		}, {
+			Long: "input-data", Arg: "zero|random|PATH", Section: Input, Ready: true, Repeat: true, Default: "random",
+			Hint: Hint{Files: true, Values: []string{"zero", "random"}},
+			Help: "Where input tensors come from: zeros, random values, a directory with one file for each input, or JSON files " +
+				"that also hold the expected outputs.",
+			set: setInputData,
+		}, {
+			Long: "shape", Arg: "NAME:D1,D2,...", Section: Input, Ready: true, Repeat: true,
+			Help: "The shape to send for an input whose dimensions the model leaves open.",
+			set:  addShape,
+		}, {
+			Long: "string-length", Arg: "N", Section: Input, Ready: true, Default: "128", Unit: "characters",
+			Help: "The length of random strings.",
+			set: integer(1, "Failed to parse --string-length. The value must be > 0",
+				func(r *raw) *int { return &r.plan.Input.StringLength }),
+		}, {
+			Long: "string-data", Arg: "TEXT", Section: Input, Ready: true,
+			Help: "Send this text as every string instead of random ones.",
+			set:  text(func(r *raw) *string { return &r.plan.Input.StringData }),
+		}, {
+			Long: "input-tensor-format", Arg: "FORMAT", Section: Input, Ready: true, Default: "binary", Hint: values("binary", "json"),
+			Help: "HTTP: send tensors as bytes (binary) or as text (json). Use json for servers without the binary extension.",
+			set:  tensorFormat("--input-tensor-format", func(r *raw) *bool { return &r.plan.Input.InputJSON }),
+		}, {
+			Long: "output-tensor-format", Arg: "FORMAT", Section: Input, Ready: true, Default: "binary", Hint: values("binary", "json"),
+			Help: "HTTP: ask for outputs as bytes (binary) or as text (json).",
+			set:  tensorFormat("--output-tensor-format", func(r *raw) *bool { return &r.plan.Input.OutputJSON }),
+		}, {
+			Long: "shared-memory", Arg: "KIND", Section: Input, Default: "none", Hint: values("none", "system", "cuda"),
+			Limit: "none", active: func(r *raw) bool { return r.plan.Input.SharedMemory != plan.NoSharedMemory },
+			Help: "Pass tensors through memory shared with a server on the same machine (system), or through the GPU's (cuda), " +
+				"instead of the network.",
+			set: choice("--shared-memory", "The available options are 'system', 'cuda', or 'none'.",
+				func(r *raw) *plan.SharedMemory { return &r.plan.Input.SharedMemory },
+				plan.NoSharedMemory, plan.SystemSharedMemory, plan.CUDASharedMemory),
+		}, {
+			Long: "output-shared-memory-size", Arg: "N", Section: Input, Default: "102400", Unit: "bytes",
+			active: func(r *raw) bool { return r.plan.Input.SharedMemory != plan.NoSharedMemory },
+			Help:   "The size of the shared region of an output whose size the model leaves open.",
+			set: integer(0, "Failed to parse --output-shared-memory-size. The value must be >= 0.",
+				func(r *raw) *int { return &r.plan.Input.OutputRegionSize }),
+		},
+	}
+}
+
+// setInputData tries the value as a path first, so that a file may be named "zero".
+func setInputData(r *raw, v string) error {
+	if _, err := os.Stat(v); err == nil {
+		r.paths = append(r.paths, v)
+		return nil
+	}
+	switch v {
+	case "zero":
+		r.zero = true
+	case "random":
+	default:
+		return usagef("Failed to parse --input-data. Unsupported type provided: '%s'. "+
+			"The available options are 'zero', 'random', path to a directory, or a json file.", v)
+	}
+	return nil
+}
+
+// addShape splits at the last colon: names of inputs may hold one.
+func addShape(r *raw, v string) error {
+	i := strings.LastIndexByte(v, ':')
+	if i < 0 {
+		return usagef("Failed to parse --shape. There must be a colon after input name.")
+	}
+	var dims []int64
+	for part := range strings.SplitSeq(v[i+1:], ",") {
+		d, err := cxx.Stoll(part)
+		if err != nil {
+			return err
+		}
+		if d <= 0 {
+			return usagef("Failed to parse --shape. The dimensions of input tensor must be > 0.")
+		}
+		dims = append(dims, d)
+	}
+	if r.plan.Input.Shapes == nil {
+		r.plan.Input.Shapes = map[string][]int64{}
+	}
+	r.plan.Input.Shapes[v[:i]] = dims
+	return nil
+}
+
+func tensorFormat(name string, dst func(*raw) *bool) func(*raw, string) error {
+	words := []string{"binary", "json"}
+	return func(r *raw, v string) error {
+		word := strings.ToLower(v)
+		if !slices.Contains(words, word) {
+			return unsupported(r, name, v, "The available options are 'binary' or 'json'.", words)
+		}
+		*dst(r) = word == "json"
+		return nil
+	}
+}
+
+func sequenceRows() []Row {
+	return []Row{
+		{
+			Long: "sequence-length", Arg: "N", Section: Sequences, Default: "20", Unit: "requests",
+			Help: "The length of a sequence: how many requests share a correlation id.",
+			set:  setSequenceLength,
+		}, {
+			Long: "sequence-length-variation", Arg: "PCT", Section: Sequences, Default: "20", Unit: "%",
+			Help: "How far lengths may differ from that, so that sequences do not all end at once.",
+			set: func(r *raw, v string) (err error) {
+				r.plan.Input.SequenceLengthVariation, err = finite(v)
+				return err
+			},
+		}, {
+			Long: "sequence-id-range", Arg: "START[:END]", Section: Sequences, Default: "1",
+			Help: "The correlation ids to use, END not included. Give each of several clients its own.",
+			set:  setSequenceIDs,
+		}, {
+			Long: "num-of-sequences", Arg: "N", Section: Sequences, Default: "4",
+			Help: "Open loop: how many sequences are open at once.",
+			set: integer(1, "Failed to parse --num-of-sequences. The value must be > 0.",
+				func(r *raw) *int { return &r.plan.Input.Sequences }),
+		}, {
+			Long: "serial-sequences", Section: Sequences,
+			Help: "Open loop: wait for a sequence's answer before its next request is sent.",
+			set:  flag(func(r *raw) *bool { return &r.plan.Input.SerialSequences }),
+		},
+	}
+}
+
+func setSequenceLength(r *raw, v string) error {
+	n, err := cxx.Stoi(v)
+	if err != nil {
+		return err
+	}
+	in := &r.plan.Input
+	in.SequenceLengthSet = true
+	if n <= 0 {
+		r.warn("WARNING: The sequence length must be > 0. Perf Analyzer will use default value if it is measuring on sequence model.")
+		return nil
+	}
+	in.SequenceLength = n
+	return nil
+}
+
+func setSequenceIDs(r *raw, v string) error {
+	const failed = "Failed to parse --sequence-id-range. "
+	parts := strings.Split(v, ":")
+	if len(parts) > 2 {
+		return usagef(failed + "The value does not match <start:end>.")
+	}
+	ids := make([]int, len(parts))
+	for i, part := range parts {
+		n, err := cxx.Stoi(part)
+		if err != nil {
+			return err
+		}
+		if n < 0 {
+			return usagef(failed + "The range values must be >= 0.")
+		}
+		ids[i] = n
+	}
+	r.startID = ids[0]
+	if len(ids) == 1 {
+		return nil
+	}
+	if ids[0] > ids[1] {
+		return usagef(failed + "The 'end' value must be greater than 'start' value.")
+	}
+	r.plan.Input.SequenceIDRange = uint64(ids[1] - ids[0])
+	return nil
+}

@@ -1,0 +1,164 @@
+package flags
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redline-bench/redline/internal/plan"
+)
+
+func targetRows() []Row {
+	return []Row{
+		{
+			Short: 'm', Arg: "NAME", Section: Target, Ready: true,
+			Help: "The model to load. Required.",
+			set:  text(func(r *raw) *string { return &r.plan.Target.Model }),
+		}, {
+			Short: 'x', Arg: "VERSION", Section: Target, Ready: true, Default: "the server's choice",
+			Help: "The model's version. Name one to measure it while a newer one is being served.",
+			set:  text(func(r *raw) *string { return &r.plan.Target.Version }),
+		}, {
+			Short: 'u', Arg: "URL", Section: Target, Ready: true, Default: "localhost:8000, or localhost:8001 with -i grpc",
+			Help: "Where the server listens, as HOST:PORT. For HTTP, https:// in front turns on TLS.",
+			set: func(r *raw, v string) error {
+				r.urlSet, r.plan.Target.URL = true, v
+				return nil
+			},
+		}, {
+			Short: 'i', Arg: "PROTOCOL", Section: Target, Ready: true, Default: "http", Hint: values("http", "grpc"),
+			Help: "The protocol: http or grpc. gRPC costs both sides less for each request, HTTP passes more proxies.",
+			set:  text(func(r *raw) *string { return &r.protocol }),
+		}, {
+			Long: "embedded", Section: Target, Ready: true, Face: RedlineOnly,
+			Help: "Start the reference server for this run on free local ports, load it, and stop it at the end: for " +
+				"trying things out, and for knowing what this client costs.",
+			set: flag(func(r *raw) *bool { return &r.plan.Target.Embedded }),
+		}, {
+			Long: "embedded-arg", Arg: "ARG", Section: Target, Ready: true, Face: RedlineOnly, Repeat: true,
+			Help: "One more argument for the embedded server, as 'redline serve' takes them.",
+			set: func(r *raw, v string) error {
+				r.notes.EmbeddedArgs = append(r.notes.EmbeddedArgs, v)
+				return nil
+			},
+		}, {
+			Long: "service-kind", Arg: "KIND", Section: Target, Default: "triton",
+			Limit: "triton", active: func(r *raw) bool { return r.plan.Target.Kind != plan.Triton },
+			Hint: values("triton", "openai", "tfserving", "torchserve", "triton_c_api", "dynamic_grpc"),
+			Help: "What kind of server it is. triton is any KServe v2 server.",
+			set: choice("--service-kind", "The available options are 'triton', 'tfserving', 'torchserve', or 'triton_c_api'.",
+				func(r *raw) *plan.Kind { return &r.plan.Target.Kind },
+				plan.Triton, plan.OpenAI, plan.TFServing, plan.TorchServe, plan.TritonCAPI, plan.DynamicGRPC),
+		}, {
+			Long: "bls-composing-models", Arg: "NAME[:VERSION],...", Section: Target, Repeat: true,
+			active: func(r *raw) bool { return len(r.plan.Target.ComposingModels) > 0 },
+			Help:   "The models that a BLS model calls. The server cannot tell; name them to see their share of the time.",
+			set:    addComposingModels,
+		},
+	}
+}
+
+// addComposingModels reads name[:version],... with any space in it.
+func addComposingModels(r *raw, v string) error {
+	for item := range strings.SplitSeq(strings.Join(strings.Fields(v), ""), ",") {
+		name, version, _ := strings.Cut(item, ":")
+		version, _, _ = strings.Cut(version, ":")
+		if name != "" {
+			r.plan.Target.ComposingModels = append(r.plan.Target.ComposingModels, plan.ModelRef{Name: name, Version: version})
+		}
+	}
+	return nil
+}
+
+func kindRows() []Row {
+	forKind := func(kinds ...plan.Kind) func(*raw) bool {
+		return func(r *raw) bool { return slices.Contains(kinds, r.plan.Target.Kind) }
+	}
+	return []Row{
+		{
+			Long: "endpoint", Arg: "PATH", Section: Kinds, active: forKind(plan.OpenAI),
+			Help: "openai: the path to send requests to, such as v1/chat/completions.",
+			set:  text(func(r *raw) *string { return &r.plan.Target.Endpoint }),
+		}, {
+			Long: "grpc-method", Arg: "PKG.SERVICE/METHOD", Section: Kinds, active: forKind(plan.DynamicGRPC),
+			Help: "dynamic_grpc: the method to call.",
+			set: func(r *raw, v string) error {
+				if strings.Count(v, "/") != 1 {
+					return usagef("Received gRPC method name '%s' that does not match the format: <package>.<service>/<method>.", v)
+				}
+				r.plan.Target.GRPCMethod = v
+				return nil
+			},
+		}, {
+			Long: "model-signature-name", Arg: "NAME", Section: Kinds, Default: "serving_default", active: forKind(plan.TFServing),
+			Help: "tfserving: the signature of the saved model to call.",
+			set:  text(func(r *raw) *string { return &r.plan.Target.SignatureName }),
+		}, {
+			Long: "triton-server-directory", Arg: "DIR", Section: Kinds, Default: "/opt/tritonserver", Hint: dirs(),
+			active: forKind(plan.TritonCAPI),
+			Help:   "triton_c_api: where Triton is installed; its lib/libtritonserver.so is loaded into this process.",
+			set:    text(func(r *raw) *string { return &r.plan.Target.ServerDirectory }),
+		}, {
+			Long: "model-repository", Arg: "DIR", Section: Kinds, Hint: dirs(), active: forKind(plan.TritonCAPI),
+			Help: "triton_c_api: the model repository to serve in this process. Required for that kind.",
+			set:  text(func(r *raw) *string { return &r.plan.Target.ModelRepository }),
+		},
+	}
+}
+
+func serverRows() []Row {
+	return []Row{
+		{
+			Long: "collect-metrics", Section: Server,
+			Help: "Read the server's Prometheus endpoint during each window and report GPU use and memory beside the latencies.",
+			set:  flag(func(r *raw) *bool { return &r.plan.Target.Metrics.Collect }),
+		}, {
+			Long: "metrics-url", Arg: "URL", Section: Server, Default: "port 8002 of the host of -u",
+			Help: "Where that endpoint is.",
+			set: func(r *raw, v string) error {
+				r.metricsURLSet, r.metricsURL = true, v
+				return nil
+			},
+		}, {
+			Long: "metrics-interval", Arg: "N", Section: Server, Default: "1000", Unit: "ms",
+			Help: "How often it is read.",
+			set: func(r *raw, v string) error {
+				r.metricsIntSet = true
+				return millis(1, "Failed to parse --metrics-interval. The value must be > 0 msecs.",
+					func(r *raw) *time.Duration { return &r.metricsEvery })(r, v)
+			},
+		}, {
+			Long: "trace-level", Arg: "LEVEL", Section: Server, Default: "as the server has it", Hint: values("OFF", "TIMESTAMPS", "TENSORS"),
+			Help: "What the server's tracer should record during the run: to see where the time goes inside.",
+			set: choice("--trace-level", "The available options are 'OFF', 'TIMESTAMPS', or 'TENSORS'.",
+				func(r *raw) *string { return &r.plan.Target.Trace.Level }, "OFF", "TIMESTAMPS", "TENSORS"),
+		}, {
+			Long: "trace-rate", Arg: "N", Section: Server, Default: "as the server has it",
+			Help: "Trace one request in N.",
+			set:  text(func(r *raw) *string { return &r.plan.Target.Trace.Rate }),
+		}, {
+			Long: "trace-count", Arg: "N", Section: Server, Default: "as the server has it",
+			Help: "Stop after N traces; -1 never stops.",
+			set: number(-1, "Failed to parse --trace-count. The value must be >= 0 or set to -1 (default).",
+				func(r *raw) *string { return &r.plan.Target.Trace.Count }),
+		}, {
+			Long: "log-frequency", Arg: "N", Section: Server, Default: "as the server has it",
+			Help: "Let the server write its trace file after every N traces; 0 only at its end.",
+			set: number(0, "Failed to parse --log-frequency. The value must be >= 0.",
+				func(r *raw) *string { return &r.plan.Target.Trace.LogFrequency }),
+		},
+	}
+}
+
+// number is integer for a value that the server takes as text.
+func number(least int, message string, dst func(*raw) *string) func(*raw, string) error {
+	return func(r *raw, v string) error {
+		var n int
+		if err := integer(least, message, func(*raw) *int { return &n })(r, v); err != nil {
+			return err
+		}
+		*dst(r) = strconv.Itoa(n)
+		return nil
+	}
+}

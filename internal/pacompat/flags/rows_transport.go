@@ -1,0 +1,129 @@
+package flags
+
+import (
+	"strings"
+
+	"github.com/redline-bench/redline/internal/pacompat/flags/cxx"
+	"github.com/redline-bench/redline/internal/plan"
+)
+
+func transportRows() []Row {
+	return append([]Row{
+		{
+			Short: 'H', Arg: "'NAME: VALUE'", Section: Transport, Ready: true, Repeat: true,
+			Help: "A header for every request, or a metadata pair with gRPC: an authorization token, a tenant, a route.",
+			set:  addHeader,
+		}, {
+			Long: "streaming", Section: Transport,
+			Help: "gRPC: keep one bidirectional stream open and send requests on it. Decoupled models need it.",
+			set:  flag(func(r *raw) *bool { return &r.plan.Target.Streaming }),
+		}, {
+			Long: "grpc-compression-algorithm", Arg: "NAME", Section: Transport, Ready: true, Default: "none",
+			Hint: values("none", "gzip", "deflate"),
+			Help: "gRPC: compress requests with none, gzip or deflate. Trades CPU time on both sides for bytes on the network.",
+			set: func(r *raw, v string) error {
+				r.compressionSet = true
+				return choice("--grpc-compression-algorithm", "The available options are 'gzip', 'deflate', or 'none'.",
+					func(r *raw) *string { return &r.plan.Target.Compression }, "none", "gzip", "deflate")(r, v)
+			},
+		}, {
+			Long: "connections", Arg: "N", Section: Transport, Ready: true, Face: RedlineOnly, Default: "0",
+			Help: "gRPC: spread the requests over N connections; 0 chooses. More help when one is the bottleneck, or when a " +
+				"balancer spreads by connection.",
+			set: integer(0, "--connections must be 0 or more", func(r *raw) *int { return &r.plan.Target.Connections }),
+		}, {
+			Long: "request-timeout", Arg: "DURATION", Section: Transport, Ready: true, Face: RedlineOnly, Default: "600s",
+			Help: "Give a request up as failed after this long, such as 500ms, 30s or 2m.",
+			set:  setTimeout,
+		}, {
+			Long: "request-parameter", Arg: "NAME:VALUE:TYPE", Section: Transport, Repeat: true,
+			Help: "gRPC: a custom parameter for every request; TYPE is string, int or bool.",
+			set:  addParameter,
+		},
+	}, tlsRows()...)
+}
+
+func tlsRows() []Row {
+	file := func(long, help string, dst func(*raw) *string) Row {
+		return Row{
+			Long: long, Arg: "FILE", Section: Transport, Ready: true, Hint: files(), Help: help,
+			set: existing("Failed to parse --"+long+". The value must be a valid file path.", dst),
+		}
+	}
+	encoding := func(long, help string, dst func(*raw) *string) Row {
+		return Row{
+			Long: long, Arg: "TYPE", Section: Transport, Ready: true, Default: "PEM", Hint: values("PEM", "DER"), Help: help,
+			set: choice("--"+long, "The available options are 'PEM' or 'DER'.", dst, "PEM", "DER"),
+		}
+	}
+	return []Row{
+		{
+			Long: "ssl-grpc-use-ssl", Section: Transport, Ready: true,
+			Help: "gRPC: use TLS.",
+			set:  flag(func(r *raw) *bool { return &r.grpcTLS.GRPC }),
+		},
+		file("ssl-grpc-root-certifications-file", "gRPC: PEM certificates of the authorities to trust, instead of the system's.",
+			func(r *raw) *string { return &r.grpcTLS.CAFile }),
+		file("ssl-grpc-private-key-file", "gRPC: PEM private key of this client, for servers that ask who calls.",
+			func(r *raw) *string { return &r.grpcTLS.KeyFile }),
+		file("ssl-grpc-certificate-chain-file", "gRPC: PEM certificate chain of this client.",
+			func(r *raw) *string { return &r.grpcTLS.CertFile }),
+		{
+			Long: "ssl-https-verify-peer", Arg: "0|1", Section: Transport, Ready: true, Default: "1", Hint: values("0", "1"),
+			Help: "HTTPS: 0 accepts any certificate, for a test server with one of its own making.",
+			set: func(r *raw, v string) error {
+				n := cxx.Atol(v)
+				if n != 0 && n != 1 {
+					return usagef("Failed to parse --ssl-https-verify-peer. The value must be either 0 or 1.")
+				}
+				r.httpTLS.SkipVerifyPeer = n == 0
+				return nil
+			},
+		}, {
+			Long: "ssl-https-verify-host", Arg: "0|1|2", Section: Transport, Ready: true, Default: "2", Hint: values("0", "1", "2"),
+			Help: "HTTPS: 0 accepts a certificate that names another host; 1 and 2 do not.",
+			set: func(r *raw, v string) error {
+				n := cxx.Atol(v)
+				if n < 0 || n > 2 {
+					return usagef("Failed to parse --ssl-https-verify-host. The value must be either 0, 1, or 2.")
+				}
+				r.httpTLS.SkipVerifyHost, r.httpTLS.VerifyHostLevel = n == 0, int(n)
+				return nil
+			},
+		},
+		file("ssl-https-ca-certificates-file", "HTTPS: certificates of the authorities to trust, instead of the system's.",
+			func(r *raw) *string { return &r.httpTLS.CAFile }),
+		file("ssl-https-client-certificate-file", "HTTPS: certificate of this client, for servers that ask who calls.",
+			func(r *raw) *string { return &r.httpTLS.CertFile }),
+		encoding("ssl-https-client-certificate-type", "HTTPS: how that certificate is encoded: PEM or DER.",
+			func(r *raw) *string { return &r.httpTLS.CertType }),
+		file("ssl-https-private-key-file", "HTTPS: private key of this client.",
+			func(r *raw) *string { return &r.httpTLS.KeyFile }),
+		encoding("ssl-https-private-key-type", "HTTPS: how that key is encoded: PEM or DER.",
+			func(r *raw) *string { return &r.httpTLS.KeyType }),
+	}
+}
+
+// addHeader splits at the first colon and keeps the value as it is, leading space included.
+func addHeader(r *raw, v string) error {
+	name, value, ok := strings.Cut(v, ":")
+	if !ok || name == "" || strings.ContainsAny(v, "\r\n") {
+		return line("Failed to parse -H. A header is written 'Name: value', on one line: %q", v)
+	}
+	r.plan.Target.Headers = append(r.plan.Target.Headers, plan.Header{Name: name, Value: value})
+	return nil
+}
+
+// addParameter keeps the types that can be sent. The original drops others without a word; here it is a warning.
+func addParameter(r *raw, v string) error {
+	parts := strings.Split(v, ":")
+	if len(parts) != 3 {
+		return usagef("Failed to parse --request-parameter. The value does not match <name:value:type>.")
+	}
+	p := plan.Parameter{Name: parts[0], Value: parts[1], Type: strings.ToLower(parts[2])}
+	if p.Type != "string" && p.Type != "int" && p.Type != "bool" {
+		r.warn("WARNING: --request-parameter " + v + " is not sent: its type is not string, int or bool.")
+	}
+	r.plan.Target.Parameters = append(r.plan.Target.Parameters, p)
+	return nil
+}

@@ -1,0 +1,348 @@
+package flags
+
+import (
+	"strings"
+
+	"github.com/redline-bench/redline/internal/plan"
+)
+
+// verify holds the rules across options, in the original's order: the first that fails is the one reported.
+func (r *raw) verify() error {
+	for _, rule := range []func() error{
+		r.verifyTarget, r.verifyNumbers, r.verifyCalls, r.verifyPeriodic, r.verifySearch,
+		r.verifyWarmup, r.verifyRequestCount, r.verifyKind, r.verifyMetrics, r.verifySessions, r.verifyEmbedded,
+	} {
+		if err := rule(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// verifyTarget checks model, ranges, protocol, and what only gRPC can do.
+func (r *raw) verifyTarget() error {
+	t := &r.plan.Target
+	if t.Model == "" && t.Kind != plan.DynamicGRPC {
+		return usagef("Failed to parse -m (model name). The value must be specified.")
+	}
+	if r.plan.Load.Concurrency.Start == 0 {
+		return usagef("The start of the search range must be > 0")
+	}
+	t.Protocol = plan.Protocol(strings.ToLower(r.protocol))
+	if t.Protocol != plan.HTTP && t.Protocol != plan.GRPC {
+		return usagef("Failed to parse -i (protocol). The value should be either HTTP or gRPC.")
+	}
+	if t.Streaming && t.Protocol != plan.GRPC && t.Kind != plan.TritonCAPI {
+		return usagef("Streaming is only allowed with gRPC protocol and Triton C API.")
+	}
+	if r.compressionSet && t.Protocol != plan.GRPC {
+		return usagef("Using compression algorithm is only allowed with gRPC protocol.")
+	}
+	return nil
+}
+
+// verifyNumbers checks single values that the original looks at late.
+func (r *raw) verifyNumbers() error {
+	if r.plan.Input.SequenceLengthVariation < 0 {
+		return usagef("Failed to parse --sequence-length-variation. The value must be >= 0.0.")
+	}
+	if r.startID == 0 {
+		r.warn("WARNING: using an invalid start sequence id. Perf Analyzer will use default value if it is measuring on sequence model.")
+		r.startID = 1
+	}
+	if r.percentile != -1 && (r.percentile < 1 || r.percentile > 99) {
+		return usagef("Failed to parse --percentile. The value must be -1 for not reporting or in range (0, 100).")
+	}
+	return nil
+}
+
+func (r *raw) verifyCalls() error {
+	if r.zero && len(r.paths) > 0 {
+		return usagef("The -z flag cannot be set when --data-directory is provided.")
+	}
+	if r.async && r.sync {
+		return usagef("Cannot specify --async and --sync simultaneously.")
+	}
+	return nil
+}
+
+func (r *raw) verifyPeriodic() error {
+	load := &r.plan.Load
+	if r.mode == plan.PeriodicConcurrency {
+		if !r.plan.Target.Streaming {
+			return usagef("The --periodic-concurrency-range option requires bi-directional gRPC streaming.")
+		}
+		if r.plan.Output.Export == "" {
+			return usagef("Must provide --profile-export-file when using the --periodic-concurrency-range option.")
+		}
+		if load.MaxThreads < load.Periodic.End {
+			if load.MaxThreadsSet {
+				r.warn("WARNING: Overriding max_threads specification to ensure requested concurrency range.")
+			}
+			load.MaxThreads = load.Periodic.End
+		}
+	}
+	if len(r.plan.Target.Parameters) > 0 && r.plan.Target.Protocol != plan.GRPC {
+		return usagef("The --request-parameter option is currently only supported by gRPC protocol.")
+	}
+	return nil
+}
+
+// verifySearch checks that a search can end.
+func (r *raw) verifySearch() error {
+	load := &r.plan.Load
+	unlimited := load.Concurrency.End == 0 || load.Rate.End == 0
+	limit := r.plan.Measure.LatencyLimit
+	if unlimited && limit == 0 {
+		return usagef("The end of the search range and the latency limit can not be both 0 (or 0.0) simultaneously")
+	}
+	if load.Search != plan.Binary {
+		return nil
+	}
+	switch {
+	case unlimited:
+		return usagef("The end of the range can not be 0 (or 0.0) for binary search mode.")
+	case limit == 0:
+		return usagef("The --latency-threshold cannot be 0 for binary search mode.")
+	case load.Concurrency.End < load.Concurrency.Start || load.Rate.End < load.Rate.Start:
+		return usagef("The end of the range can not be less than start of the range for binary search mode.")
+	}
+	return nil
+}
+
+func (r *raw) verifyWarmup() error {
+	if r.plan.Measure.WarmupCount == 0 {
+		return nil
+	}
+	load := &r.plan.Load
+	if r.mode == plan.Concurrency && load.Concurrency.Start < load.Concurrency.End {
+		return usagef("--warmup-request-count not supported with multiple concurrency values in one run")
+	}
+	if r.mode == plan.RequestRate && load.Rate.Start < load.Rate.End {
+		return usagef("--warmup-request-count not supported with multiple request rate values in one run")
+	}
+	return nil
+}
+
+func (r *raw) verifyRequestCount() error {
+	n := r.plan.Measure.RequestCount
+	if n == 0 {
+		return nil
+	}
+	load := &r.plan.Load
+	if r.mode == plan.Concurrency {
+		if n < load.Concurrency.Start {
+			return usagef("--request-count can not be less than concurrency")
+		}
+		if load.Concurrency.Start < load.Concurrency.End {
+			return usagef("--request-count not supported with multiple concurrency values in one run")
+		}
+	}
+	if r.mode == plan.RequestRate {
+		if float64(n)+1 <= load.Rate.Start {
+			return usagef("--request-count can not be less than request rate")
+		}
+		if load.Rate.Start < load.Rate.End {
+			return usagef("--request-count not supported with multiple request rate values in one run")
+		}
+	}
+	return nil
+}
+
+// verifyKind checks what each service kind demands.
+func (r *raw) verifyKind() error {
+	t, in := &r.plan.Target, &r.plan.Input
+	switch t.Kind {
+	case plan.Triton:
+	case plan.TFServing:
+		switch {
+		case t.Protocol != plan.GRPC:
+			return usagef("perf_analyzer supports only grpc protocol for TensorFlow Serving.")
+		case t.Streaming:
+			return usagef("perf_analyzer does not support streaming for TensorFlow Serving.")
+		case r.async:
+			return usagef("perf_analyzer does not support async API for TensorFlow Serving.")
+		}
+		if !in.BatchSet {
+			in.Batch = 0
+		}
+	case plan.TorchServe:
+		if len(r.paths) == 0 {
+			return usagef("--input-data should be provided with a json file with input data for torchserve.")
+		}
+	case plan.TritonCAPI:
+		return r.verifyCAPI()
+	case plan.OpenAI:
+		return r.verifyOpenAI()
+	case plan.DynamicGRPC:
+		if r.async {
+			return usagef("Dynamic gRPC client only supports synchronous RPCs at the moment.")
+		}
+		if len(r.paths) == 0 {
+			return usagef("Must supply --input-data to provide input data stream for streaming Dynamic gRPC service.")
+		}
+		t.Protocol = plan.GRPC
+	}
+	return nil
+}
+
+func (r *raw) verifyCAPI() error {
+	t := &r.plan.Target
+	switch {
+	case t.ServerDirectory == "":
+		return usagef("--triton-server-path should not be empty when using service-kind=triton_c_api.")
+	case t.ModelRepository == "":
+		return usagef("--model-repository should not be empty when using service-kind=triton_c_api.")
+	case r.async && t.Streaming && r.plan.Input.SharedMemory != plan.NoSharedMemory:
+		return usagef("Cannot use --shared-memory=system or --shared-memory=cuda with --service-kind=triton_c_api and --async and --streaming.")
+	}
+	t.Protocol = ""
+	return nil
+}
+
+func (r *raw) verifyOpenAI() error {
+	switch {
+	case len(r.paths) == 0:
+		return usagef("Must supply --input-data for OpenAI service kind.")
+	case r.plan.Target.Endpoint == "":
+		return usagef("Must supply --endpoint for OpenAI service kind. For example, \"v1/chat/completions\".")
+	case !r.async:
+		return usagef("Only async mode is currently supported for OpenAI service-kind")
+	case r.plan.Input.Batch != 1:
+		return usagef("Batching is not currently supported with OpenAI service-kind")
+	}
+	return nil
+}
+
+func (r *raw) verifyMetrics() error {
+	switch collect := r.plan.Target.Metrics.Collect; {
+	case collect && r.plan.Target.Kind != plan.Triton:
+		return usagef("Server-side metric collection is only supported with Triton client backend.")
+	case !collect && r.metricsURLSet:
+		return usagef("Must specify --collect-metrics when using the --metrics-url option.")
+	case !collect && r.metricsIntSet:
+		return usagef("Must specify --collect-metrics when using the --metrics-interval option.")
+	}
+	return nil
+}
+
+func (r *raw) verifySessions() error {
+	if r.mode == plan.SessionConcurrency && r.plan.Target.Kind != plan.OpenAI {
+		return usagef("Session concurrency mode is only supported with OpenAI service kind.")
+	}
+	return nil
+}
+
+// verifyEmbedded is redline's own: the embedded server is one Triton, at an address of its own choosing.
+func (r *raw) verifyEmbedded() error {
+	t := &r.plan.Target
+	if !t.Embedded {
+		if len(r.notes.EmbeddedArgs) > 0 {
+			return line("--embedded-arg needs --embedded: without it no server is started")
+		}
+		return nil
+	}
+	if r.urlSet {
+		return line("-u and --embedded exclude each other: the embedded server chooses its own address")
+	}
+	if t.Kind != plan.Triton {
+		return line("--embedded serves --service-kind triton only, not %s", t.Kind)
+	}
+	return nil
+}
+
+// finish fills in what follows from other options once all rules hold.
+func (r *raw) finish() error {
+	t, in, m := &r.plan.Target, &r.plan.Input, &r.plan.Measure
+	t.Call = plan.Auto
+	if r.sync {
+		t.Call = plan.Sync
+	}
+	if r.async {
+		t.Call = plan.Async
+	}
+	r.finishURLs()
+	switch t.Protocol {
+	case plan.GRPC:
+		t.TLS = r.grpcTLS
+	case plan.HTTP:
+		t.TLS = r.httpTLS
+	}
+	if r.percentile > 0 {
+		m.Percentile = r.percentile
+	}
+	if r.latencyFrom != "" {
+		m.FromSend = r.latencyFrom == fromSend
+	}
+	in.SequenceStartID = uint64(r.startID)
+	switch {
+	case len(r.paths) > 0 && isDir(r.paths[0]):
+		in.Source, in.Paths = plan.Directory, r.paths[:1]
+	case len(r.paths) > 0:
+		in.Source, in.Paths = plan.JSONFiles, r.paths
+	case r.zero:
+		in.Source = plan.Zero
+	}
+	r.dropForeign()
+	return nil
+}
+
+// finishURLs chooses the addresses that were not given.
+func (r *raw) finishURLs() {
+	t := &r.plan.Target
+	if t.Metrics.Collect {
+		t.Metrics.URL, t.Metrics.Interval = r.metricsURL, r.metricsEvery
+		if host := hostOf(t.URL); r.urlSet && !r.metricsURLSet && host != "" {
+			t.Metrics.URL = host + ":8002/metrics"
+		}
+	}
+	if r.urlSet || t.Embedded {
+		return
+	}
+	t.URL = "localhost:8000"
+	if t.Protocol == plan.GRPC {
+		switch t.Kind {
+		case plan.Triton:
+			t.URL = "localhost:8001"
+		case plan.TFServing:
+			t.URL = "localhost:8500"
+		case plan.OpenAI, plan.TorchServe, plan.TritonCAPI, plan.DynamicGRPC:
+		}
+	}
+}
+
+// hostOf returns the host of an address: no scheme, path or port.
+func hostOf(url string) string {
+	if _, rest, ok := strings.Cut(url, "://"); ok {
+		url = rest
+	}
+	url, _, _ = strings.Cut(url, "/")
+	if i := strings.LastIndexByte(url, ':'); i >= 0 && !strings.HasSuffix(url, "]") {
+		return url[:i]
+	}
+	return url
+}
+
+// dropForeign leaves the settings of other service kinds and load modes out of the plan: the original ignores
+// them, and a plan says only what will happen.
+func (r *raw) dropForeign() {
+	t := &r.plan.Target
+	if t.Kind != plan.TFServing {
+		t.SignatureName = ""
+	}
+	if t.Kind != plan.TritonCAPI {
+		t.ServerDirectory, t.ModelRepository = "", ""
+	}
+	if t.Kind != plan.DynamicGRPC {
+		t.GRPCMethod = ""
+	}
+	if r.mode != plan.PeriodicConcurrency {
+		r.plan.Load.Periodic, r.plan.Load.Period = plan.IntRange{}, 0
+	}
+	if r.mode != plan.SessionConcurrency {
+		r.plan.Load.Sessions = 0
+	}
+	if r.mode != plan.CustomIntervals {
+		r.plan.Load.Intervals = ""
+	}
+}
