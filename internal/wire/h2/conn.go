@@ -1,0 +1,219 @@
+// Package h2 is a gRPC client connection over HTTP/2, made to load servers: many streams on a connection, few
+// system calls, no allocation in the steady state, and a timestamp with every read.
+//
+// A connection has one goroutine, the caller's, which runs Serve: it reads, handles every frame that came with
+// the read, calls the handlers of the streams, and writes once what the handlers sent. A closed loop of many
+// requests in flight therefore costs one read and one write for a whole batch. Other goroutines may send too:
+// Open and Send append frames to a buffer under a mutex, Flush writes it. A write never makes Serve wait: what
+// the kernel does not take at once is pushed by a goroutine of its own, while reading goes on.
+//
+// The package knows gRPC's framing (length-prefixed messages, compression, status in trailers) and nothing of
+// what messages mean. What the server sends is held against the standard: a breach ends the stream or the
+// connection with an *Error, never with a panic and never with success.
+package h2
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"math"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/redline-bench/redline/internal/clock"
+	"github.com/redline-bench/redline/internal/wire/h2/hpack"
+	"github.com/redline-bench/redline/internal/wire/h2/outbox"
+)
+
+// Config says how to connect. The zero value of every field but Addr works.
+type Config struct {
+	Addr string
+	// TLS, when set, makes the connection one over TLS; ALPN is added here.
+	TLS *tls.Config
+	// MaxMessage bounds the size of a received message; 0 is gRPC's own bound of 2 GiB.
+	MaxMessage int
+	// Lock, when set, is held while handlers run: connections that share it never run them concurrently.
+	Lock sync.Locker
+	// OnDrain, when set, is called once, on a goroutine of its own, when the connection will take no more
+	// streams although those it has go on.
+	OnDrain func()
+	// Wait bounds the time to connect and to receive the server's settings; 0 is 20 seconds.
+	Wait time.Duration
+}
+
+const defaultWait = 20 * time.Second
+
+// Conn is one connection. Use Dial.
+type Conn struct {
+	cfg Config
+	nc  net.Conn
+
+	mu       sync.Mutex
+	streams  table
+	queue    []*Stream // waiting for a place among the concurrent streams
+	nextID   uint32
+	win      int64 // what the server lets us send on the connection
+	peer     peerSettings
+	blocked  []*Stream // have unsent bytes
+	enc      *hpack.Encoder
+	prepared []prepared
+	scratch  []byte
+	cuts     []cut
+	err      *Error // the connection is dead
+	draining bool
+	out      outbox.Box
+
+	in reader
+}
+
+// peerSettings are the server's settings that bind us.
+type peerSettings struct {
+	maxStreams uint32
+	window     int64
+	frameSize  int
+}
+
+// Dial connects, and waits for the server's settings. Errors are of type *Error. The caller must run Serve
+// and, in the end, Close.
+func Dial(ctx context.Context, cfg Config) (*Conn, error) {
+	if cfg.MaxMessage == 0 {
+		cfg.MaxMessage = math.MaxInt32
+	}
+	if cfg.Wait == 0 {
+		cfg.Wait = defaultWait
+	}
+	ctx, cancel := context.WithTimeout(ctx, cfg.Wait)
+	defer cancel()
+	nc, err := connect(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	c := newConn(cfg, nc)
+	stop := context.AfterFunc(ctx, func() { _ = nc.SetDeadline(time.Unix(1, 0)) })
+	err = c.hello()
+	if !stop() && err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		_ = nc.Close()
+		return nil, helloError(cfg, err)
+	}
+	_ = nc.SetDeadline(time.Time{})
+	return c, nil
+}
+
+func newConn(cfg Config, nc net.Conn) *Conn {
+	c := &Conn{
+		cfg:    cfg,
+		nc:     nc,
+		nextID: 1,
+		win:    defaultWindow,
+		peer:   peerSettings{maxStreams: math.MaxUint32, window: defaultWindow, frameSize: minFrameSize},
+		enc:    hpack.NewEncoder(),
+	}
+	c.out.Init(nc, &c.mu, c.broken)
+	c.in.init()
+	return c
+}
+
+// connect makes the byte stream, TLS included.
+func connect(ctx context.Context, cfg Config) (net.Conn, error) {
+	var d net.Dialer
+	nc, err := d.DialContext(ctx, "tcp", cfg.Addr)
+	if err != nil {
+		return nil, dialError(cfg.Addr, err)
+	}
+	if cfg.TLS == nil {
+		return nc, nil
+	}
+	conf := cfg.TLS.Clone()
+	conf.NextProtos = []string{"h2"}
+	if conf.ServerName == "" {
+		host, _, err := net.SplitHostPort(cfg.Addr)
+		if err != nil {
+			host = cfg.Addr
+		}
+		conf.ServerName = host
+	}
+	tc := tls.Client(nc, conf)
+	if err := tc.HandshakeContext(ctx); err != nil {
+		_ = nc.Close()
+		e := dialError(cfg.Addr, err)
+		if e.Kind == Unreachable {
+			e.Kind = TLS
+		}
+		return nil, e
+	}
+	if tc.ConnectionState().NegotiatedProtocol != "h2" {
+		_ = nc.Close()
+		return nil, &Error{Kind: NotHTTP2, Text: "dial " + cfg.Addr + ": the server does not offer HTTP/2 (ALPN h2) over TLS"}
+	}
+	return tc, nil
+}
+
+// hello sends the preface and reads until the server's settings have come.
+func (c *Conn) hello() error {
+	if _, err := c.nc.Write(appendHello(nil)); err != nil {
+		return err
+	}
+	for !c.in.settled {
+		n, err := c.fill()
+		if n > 0 {
+			if ferr := c.feed(clock.Now()); ferr != nil {
+				return ferr
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	c.Flush()
+	return nil
+}
+
+func helloError(cfg Config, err error) error {
+	var own *Error
+	if errors.As(err, &own) {
+		return &Error{Kind: own.Kind, Code: own.Code, Text: "dial " + cfg.Addr + ": " + own.Text, Err: own.Err}
+	}
+	if errors.Is(err, context.Canceled) {
+		return &Error{Kind: Canceled, Text: "dial " + cfg.Addr, Err: err}
+	}
+	e := dialError(cfg.Addr, err)
+	switch {
+	case e.Kind == Timeout || errors.Is(err, context.DeadlineExceeded):
+		e.Kind, e.Text = Timeout, "dial "+cfg.Addr+": connected, but no HTTP/2 settings came; is it a gRPC port?"
+	case e.Kind == Unreachable:
+		e.Kind, e.Text = readError(err).Kind, "dial "+cfg.Addr+": the server closed the connection without HTTP/2 settings; is it a gRPC port?"
+	}
+	return e
+}
+
+// MaxStreams is how many streams the server lets run at once on this connection.
+func (c *Conn) MaxStreams() uint32 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.peer.maxStreams
+}
+
+// Close ends the connection at once: Serve returns after every stream has ended with an error of kind Local.
+func (c *Conn) Close() error {
+	c.mu.Lock()
+	if c.err == nil {
+		c.err = &Error{Kind: Local, Text: "the connection was closed here"}
+	}
+	c.mu.Unlock()
+	return c.nc.Close()
+}
+
+// Flush writes what Open and Send have gathered, and does not wait for it.
+func (c *Conn) Flush() { c.out.Flush() }
+
+// broken ends the connection after a failed write; the mutex is held. The reader reports it.
+func (c *Conn) broken(err error) {
+	if c.err == nil {
+		c.err = readError(err)
+	}
+	_ = c.nc.Close()
+}

@@ -1,0 +1,245 @@
+package h2
+
+import (
+	"encoding/binary"
+
+	"github.com/redline-bench/redline/internal/wire/h2/zip"
+)
+
+// inbound is what a stream has received. It belongs to the reader.
+type inbound struct {
+	first    int64
+	headers  bool // the response headers have come
+	encoding zip.Encoding
+	used     int64 // bytes of our window that were not given back yet
+
+	prefix  [prefixLen]byte
+	prefixN int
+	packed  bool
+	size    int    // of the message that is being gathered
+	buf     []byte // its bytes so far; nil between messages
+}
+
+// partial tells whether a message has begun and not ended.
+func (in *inbound) partial() bool { return in.prefixN > 0 || in.buf != nil }
+
+// beginData starts a DATA frame. pad counts the padding with its length byte.
+func (c *Conn) beginData(h frameHeader, pad int, at int64) error {
+	in := &c.in
+	s, err := c.find(h.stream)
+	if err != nil {
+		return err
+	}
+	if in.win -= int64(h.length); in.win < 0 {
+		return violation(codeFlow, "the server sends more than the connection's window")
+	}
+	if s != nil && !s.in.headers {
+		c.failStream(s, violation(codeProtocol, "DATA came before HEADERS"), at)
+		s = nil
+	}
+	if s != nil {
+		if s.in.used += int64(h.length); s.in.used > ourWindow {
+			c.failStream(s, violation(codeFlow, "the server sends more than the stream's window"), at)
+			s = nil
+		} else if s.in.first == 0 && h.length > pad {
+			s.in.first = at
+		}
+	}
+	in.inData, in.dst, in.data, in.pad, in.dataEnd = true, s, h.length-pad, max(pad-1, 0), h.has(flagEndStream)
+	c.giveBack(s)
+	return nil
+}
+
+// giveBack returns window to the server once half of it is used.
+func (c *Conn) giveBack(s *Stream) {
+	conn := c.in.win < ourWindow/2
+	stream := s != nil && s.in.used > ourWindow/2
+	if !conn && !stream {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if conn {
+		c.out.Buf = appendShort(c.out.Buf, frameWindow, 0, uint32(ourWindow-c.in.win))
+		c.in.win = ourWindow
+	}
+	if stream {
+		c.out.Buf = appendShort(c.out.Buf, frameWindow, s.id, uint32(s.in.used))
+		s.in.used = 0
+	}
+}
+
+// feedData handles what the buffer holds of the DATA frame being read. It returns false when that is not all.
+func (c *Conn) feedData(at int64) bool {
+	in := &c.in
+	if in.dst != nil {
+		c.finish(in.dst, at) // a read may have gone straight into the message
+	}
+	if n := min(in.data, in.w-in.r); n > 0 {
+		p := in.buf[in.r : in.r+n]
+		in.r += n
+		in.data -= n
+		if in.dst != nil {
+			c.gather(in.dst, p, at)
+		}
+	}
+	if in.data == 0 {
+		n := min(in.pad, in.w-in.r)
+		in.r += n
+		in.pad -= n
+	}
+	if in.data > 0 || in.pad > 0 {
+		return false
+	}
+	s, end := in.dst, in.dataEnd
+	in.inData, in.dst, in.dataEnd = false, nil, false
+	if s != nil && end {
+		c.failStream(s, violation(codeProtocol, "the answer ended without a gRPC status"), at)
+	}
+	return true
+}
+
+// gather cuts the bytes of a stream into messages. A message that lies whole in the buffer is handed on
+// where it is; else its pieces are put together.
+func (c *Conn) gather(s *Stream, p []byte, at int64) {
+	in := &s.in
+	for len(p) > 0 {
+		if in.buf == nil {
+			n := copy(in.prefix[in.prefixN:], p)
+			in.prefixN += n
+			p = p[n:]
+			if in.prefixN < prefixLen {
+				return
+			}
+			if err := c.beginMessage(in); err != nil {
+				c.failStream(s, err, at)
+				return
+			}
+			if len(p) >= in.size {
+				msg := p[:in.size]
+				p = p[in.size:]
+				in.prefixN = 0
+				if !c.deliver(s, msg, at) {
+					return
+				}
+				continue
+			}
+			in.buf = c.in.borrow()
+		}
+		n := min(len(p), in.size-len(in.buf))
+		in.buf = grow(in.buf, n, in.size)
+		in.buf = append(in.buf, p[:n]...)
+		p = p[n:]
+		if !c.finish(s, at) {
+			return
+		}
+	}
+}
+
+// finish delivers the gathered message when it is whole. It returns false when the stream has ended.
+func (c *Conn) finish(s *Stream, at int64) bool {
+	in := &s.in
+	if in.buf == nil || len(in.buf) < in.size {
+		return true
+	}
+	msg := in.buf
+	in.buf, in.prefixN = nil, 0
+	ok := c.deliver(s, msg, at)
+	c.in.giveBuf(msg)
+	return ok
+}
+
+func (c *Conn) beginMessage(in *inbound) *Error {
+	size := binary.BigEndian.Uint32(in.prefix[1:])
+	switch in.prefix[0] {
+	case 0:
+		in.packed = false
+	case 1:
+		if in.encoding == zip.Identity {
+			return violation(codeProtocol, "a message is compressed, but no grpc-encoding was named")
+		}
+		in.packed = true
+	default:
+		return violation(codeProtocol, "a message begins with byte %d, want 0 or 1", in.prefix[0])
+	}
+	if int64(size) > int64(c.cfg.MaxMessage) {
+		return violation(codeCancel, "a message of %d bytes is larger than the limit of %d", size, c.cfg.MaxMessage)
+	}
+	in.size = int(size)
+	return nil
+}
+
+// deliver hands a message to the handler. It returns false when the message was bad and the stream has ended.
+func (c *Conn) deliver(s *Stream, msg []byte, at int64) bool {
+	if s.in.packed {
+		var err error
+		if msg, err = c.in.unzip.Unpack(s.in.encoding, msg, c.cfg.MaxMessage); err != nil {
+			c.failStream(s, violation(codeProtocol, "a message does not unpack: %v", err), at)
+			return false
+		}
+	}
+	s.h.OnMessage(msg, at)
+	return true
+}
+
+// directSize is the rest of a frame from which a read goes straight into the message.
+const directSize = readSize / 2
+
+// direct returns the place in the message being gathered where the next read should go, or nil.
+func (in *reader) direct() []byte {
+	if in.dst == nil || in.data < directSize || in.dst.in.buf == nil {
+		return nil
+	}
+	m := &in.dst.in
+	n := min(in.data, m.size-len(m.buf))
+	if n < directSize {
+		return nil
+	}
+	m.buf = grow(m.buf, n, m.size)
+	return m.buf[len(m.buf):min(len(m.buf)+n, cap(m.buf))]
+}
+
+// commit counts n bytes that were read into the place that direct returned. feed sees to the rest.
+func (in *reader) commit(n int) {
+	if n > 0 {
+		m := &in.dst.in
+		m.buf = m.buf[:len(m.buf)+n]
+		in.data -= n
+	}
+}
+
+// grow makes room for n more bytes of a message of the given size. A claimed size alone reserves little.
+func grow(b []byte, n, size int) []byte {
+	const step = 1 << 20
+	if cap(b)-len(b) >= n {
+		return b
+	}
+	bigger := make([]byte, len(b), min(size, max(len(b)+n, 2*cap(b), min(size, step))))
+	copy(bigger, b)
+	return bigger
+}
+
+func (in *reader) borrow() []byte {
+	if n := len(in.free); n > 0 {
+		b := in.free[n-1]
+		in.free = in.free[:n-1]
+		return b[:0]
+	}
+	return make([]byte, 0, 4096)
+}
+
+func (in *reader) giveBuf(b []byte) { in.free = append(in.free, b) }
+
+// drop forgets a stream that has ended.
+func (in *reader) drop(s *Stream) {
+	if in.dst == s {
+		in.dst = nil
+	}
+	if in.last == s {
+		in.last = nil
+	}
+	if s.in.buf != nil {
+		in.giveBuf(s.in.buf)
+		s.in.buf = nil
+	}
+}

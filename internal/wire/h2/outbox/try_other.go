@@ -1,0 +1,13 @@
+//go:build !linux
+
+package outbox
+
+import (
+	"net"
+	"syscall"
+)
+
+// rawWriter returns nil: writes always go through the background goroutine.
+func rawWriter(net.Conn) syscall.RawConn { return nil }
+
+func (o *Box) tryWrite(uintptr) bool { return true }

@@ -1,0 +1,375 @@
+package h2
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+	"os"
+	"time"
+
+	"github.com/redline-bench/redline/internal/clock"
+	"github.com/redline-bench/redline/internal/wire/h2/zip"
+)
+
+// reader is the receiving half of a connection. Only Serve's goroutine touches it (and Dial before it).
+type reader struct {
+	buf  []byte
+	r, w int // unread bytes are buf[r:w]
+
+	settled bool // the server's settings have come
+	win     int64
+
+	// A DATA frame that is being read: bytes of payload and padding still to come, and where they go.
+	inData  bool
+	data    int
+	pad     int
+	dataEnd bool
+	dst     *Stream
+
+	// A header block that is being gathered over CONTINUATION frames.
+	block    []byte
+	blockOf  uint32
+	blockEnd bool
+
+	meta    metaReader
+	unzip   zip.Unpacker
+	free    [][]byte // assembly buffers not in use
+	last    *Stream  // the stream of the last lookup
+	cutsRun []cut
+}
+
+const readSize = 64 << 10
+
+func (in *reader) init() {
+	in.buf = make([]byte, readSize)
+	in.win = ourWindow
+	in.meta.init()
+}
+
+// Serve reads until the connection ends, and returns why; every stream has ended then. It returns nil when a
+// connection that the server asked to leave has no streams any more.
+func (c *Conn) Serve() error {
+	for {
+		n, err := c.fill()
+		at := clock.Now()
+		if n < 0 { // woken by Cancel
+			_ = c.nc.SetReadDeadline(time.Time{})
+			err = nil
+		}
+		c.lock()
+		if n > 0 {
+			if ferr := c.feed(at); ferr != nil {
+				err = ferr
+			}
+		}
+		c.runCuts(at)
+		c.unlock()
+		if err != nil {
+			return c.fail(err, at)
+		}
+		c.Flush()
+		if c.spent() {
+			return c.fail(nil, at)
+		}
+	}
+}
+
+func (c *Conn) lock() {
+	if c.cfg.Lock != nil {
+		c.cfg.Lock.Lock()
+	}
+}
+
+func (c *Conn) unlock() {
+	if c.cfg.Lock != nil {
+		c.cfg.Lock.Unlock()
+	}
+}
+
+// spent tells whether a draining connection has nothing left to do.
+func (c *Conn) spent() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.draining && c.streams.live == 0 && len(c.queue) == 0
+}
+
+// fill reads once. It returns -1 when Cancel woke it.
+func (c *Conn) fill() (int, error) {
+	in := &c.in
+	if in.r == in.w {
+		in.r, in.w = 0, 0
+		if dst := in.direct(); dst != nil {
+			n, err := c.nc.Read(dst)
+			in.commit(n)
+			return c.woken(n, err)
+		}
+	} else if in.r > 0 {
+		in.w = copy(in.buf, in.buf[in.r:in.w])
+		in.r = 0
+	}
+	if in.w == len(in.buf) { // a frame larger than the buffer; its size was checked
+		in.buf = append(in.buf, make([]byte, len(in.buf))...)
+	}
+	n, err := c.nc.Read(in.buf[in.w:])
+	in.w += n
+	return c.woken(n, err)
+}
+
+func (c *Conn) woken(n int, err error) (int, error) {
+	if n == 0 && err == nil {
+		return 0, io.ErrNoProgress
+	}
+	if n == 0 && errors.Is(err, os.ErrDeadlineExceeded) && c.in.settled {
+		return -1, nil
+	}
+	return n, err
+}
+
+// feed handles every whole frame in the buffer, and DATA as far as it has come.
+func (c *Conn) feed(at int64) error {
+	in := &c.in
+	for {
+		if in.inData {
+			if !c.feedData(at) {
+				return nil
+			}
+			continue
+		}
+		b := in.buf[in.r:in.w]
+		if !in.settled {
+			if err := notHTTP2(b); err != nil {
+				return err
+			}
+		}
+		if len(b) < frameHeaderLen {
+			return nil
+		}
+		h := parseFrameHeader(b)
+		if err := c.check(h); err != nil {
+			return err
+		}
+		if h.typ == frameData {
+			pad := 0
+			if h.has(flagPadded) {
+				if len(b) == frameHeaderLen && h.length > 0 {
+					return nil
+				}
+				if h.length == 0 || int(b[frameHeaderLen]) >= h.length {
+					return violation(codeProtocol, "padding is longer than its frame")
+				}
+				pad = int(b[frameHeaderLen]) + 1
+				in.r++
+			}
+			in.r += frameHeaderLen
+			if err := c.beginData(h, pad, at); err != nil {
+				return err
+			}
+			continue
+		}
+		if len(b) < frameHeaderLen+h.length {
+			return nil
+		}
+		in.r += frameHeaderLen + h.length
+		if err := c.frameIn(h, b[frameHeaderLen:frameHeaderLen+h.length], at); err != nil {
+			return err
+		}
+	}
+}
+
+// notHTTP2 recognizes a server that speaks something else, by the first bytes that it sends.
+func notHTTP2(b []byte) error {
+	const http1 = "HTTP/"
+	if n := min(len(b), len(http1)); n > 0 && string(b[:n]) == http1[:n] {
+		if len(b) < len(http1) {
+			return nil // the frame's length could begin so; wait for more
+		}
+		line, _, _ := bytes.Cut(b, []byte("\r\n"))
+		return &Error{Kind: NotHTTP2, Text: "the server speaks HTTP/1, not gRPC: it answered " + string(line[:min(len(line), 60)])}
+	}
+	if len(b) >= frameHeaderLen {
+		if h := parseFrameHeader(b); h.typ != frameSettings || h.has(flagAck) || h.stream != 0 || h.length > minFrameSize {
+			return &Error{Kind: NotHTTP2, Text: "the server does not speak HTTP/2: its first bytes are not a SETTINGS frame"}
+		}
+	}
+	return nil
+}
+
+// check holds a frame header against what must be true of all frames.
+func (c *Conn) check(h frameHeader) error {
+	if h.length > ourFrameSize {
+		return violation(codeFrameSize, "a frame of %d bytes is larger than allowed", h.length)
+	}
+	if c.in.blockOf != 0 && (h.typ != frameContinuation || h.stream != c.in.blockOf) {
+		return violation(codeProtocol, "a frame of type %d interrupts a header block", h.typ)
+	}
+	switch h.typ {
+	case frameData, frameHeaders, framePriority, frameReset, frameContinuation:
+		if h.stream == 0 {
+			return violation(codeProtocol, "a frame of type %d lacks its stream", h.typ)
+		}
+	case frameSettings, framePing, frameGoAway:
+		if h.stream != 0 {
+			return violation(codeProtocol, "a frame of type %d has a stream", h.typ)
+		}
+	}
+	return nil
+}
+
+// frameIn handles one whole frame that is not DATA.
+func (c *Conn) frameIn(h frameHeader, p []byte, at int64) error {
+	switch h.typ {
+	case frameHeaders:
+		return c.headersIn(h, p, at)
+	case frameContinuation:
+		return c.continuationIn(h, p, at)
+	case frameSettings:
+		return c.settingsIn(h, p)
+	case frameWindow:
+		return c.windowIn(h, p, at)
+	case frameReset:
+		return c.resetIn(h, p, at)
+	case framePing:
+		return c.pingIn(h, p)
+	case frameGoAway:
+		return c.goAwayIn(p, at)
+	case framePush:
+		return violation(codeProtocol, "the server pushes, which was forbidden")
+	case framePriority:
+		if len(p) != 5 {
+			return violation(codeFrameSize, "a PRIORITY frame has %d bytes", len(p))
+		}
+	}
+	return nil // a type that we do not know: to be ignored
+}
+
+// find returns the live stream of an id; nil for one that has ended. An id that was never used is an error.
+func (c *Conn) find(id uint32) (*Stream, error) {
+	if s := c.in.last; s != nil && s.id == id {
+		return s, nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if id&1 == 0 || id >= c.nextID {
+		return nil, violation(codeProtocol, "a frame for stream %d, which was never opened", id)
+	}
+	s := c.streams.get(id)
+	c.in.last = s
+	return s, nil
+}
+
+// release takes s out of the connection, tells the server where it may still wait for us, and lets waiting
+// streams in. After it, s belongs to the caller.
+func (c *Conn) release(s *Stream, reset bool, code uint32) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.forget(s, reset, code)
+	c.admit()
+}
+
+func (c *Conn) forget(s *Stream, reset bool, code uint32) {
+	if reset {
+		c.out.Buf = appendShort(c.out.Buf, frameReset, s.id, code)
+	}
+	s.state = idle
+	c.streams.remove(s)
+	if s.blocked {
+		for i, b := range c.blocked {
+			if b == s {
+				c.blocked = append(c.blocked[:i], c.blocked[i+1:]...)
+				break
+			}
+		}
+		s.blocked = false
+	}
+	clear(s.unsent)
+	s.unsent = s.unsent[:0]
+	c.in.drop(s)
+}
+
+// failStream ends one stream for a fault of the server.
+func (c *Conn) failStream(s *Stream, err *Error, at int64) {
+	c.release(s, true, err.Code)
+	s.h.OnEnd(End{Err: err}, at)
+}
+
+// runCuts ends the exchanges that Cancel asked to end.
+func (c *Conn) runCuts(at int64) {
+	c.mu.Lock()
+	if len(c.cuts) == 0 {
+		c.mu.Unlock()
+		return
+	}
+	c.cuts, c.in.cutsRun = c.in.cutsRun[:0], c.cuts
+	c.mu.Unlock()
+	for i := range c.in.cutsRun {
+		k := &c.in.cutsRun[i]
+		c.mu.Lock()
+		live := k.s.seq == k.seq && k.s.state != idle
+		if live && k.s.state == waiting {
+			c.unqueue(k.s)
+		} else if live {
+			c.forget(k.s, true, codeCancel)
+			c.admit()
+		}
+		c.mu.Unlock()
+		if live {
+			k.s.h.OnEnd(End{Err: &Error{Kind: Canceled, Err: k.cause}}, at)
+		}
+	}
+	clear(c.in.cutsRun)
+}
+
+func (c *Conn) unqueue(s *Stream) {
+	for i, q := range c.queue {
+		if q == s {
+			c.queue = append(c.queue[:i], c.queue[i+1:]...)
+			break
+		}
+	}
+	s.state = idle
+	clear(s.unsent)
+	s.unsent = s.unsent[:0]
+}
+
+// fail ends the connection and all of its streams.
+func (c *Conn) fail(err error, at int64) error {
+	var own *Error
+	c.mu.Lock()
+	switch {
+	case c.err != nil:
+		own = c.err
+	case err == nil:
+		own = &Error{Kind: GoAway, Text: "the server asked to leave the connection", Unprocessed: true}
+	case !errors.As(err, &own):
+		own = readError(err)
+	}
+	c.err = own
+	if own.Kind == Protocol && !c.out.Busy() { // tell the server, as far as one write does
+		bye := appendFrameHeader(nil, 8, frameGoAway, 0, 0)
+		bye = binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(bye, 0), own.Code)
+		_ = c.nc.SetWriteDeadline(time.Now().Add(100 * time.Millisecond))
+		_, _ = c.nc.Write(bye)
+	}
+	_ = c.nc.Close()
+	failing := append(c.streams.all(nil), c.queue...)
+	for _, s := range c.streams.all(nil) {
+		c.forget(s, false, 0)
+	}
+	for _, s := range failing {
+		s.state = idle
+	}
+	c.queue, c.cuts = nil, nil
+	c.mu.Unlock()
+
+	c.lock()
+	for _, s := range failing {
+		s.h.OnEnd(End{Err: own}, at)
+	}
+	c.unlock()
+	c.out.Wait()
+	if err == nil && own.Kind == GoAway {
+		return nil
+	}
+	return own
+}
