@@ -9,7 +9,7 @@
 # pip and apt are set up for. Usage: install.sh DIR. Needs python3 with pip, and apt where the C library is old.
 set -euo pipefail
 dir=$1
-stamp=$dir/ready-4
+stamp=$dir/ready-5
 [ -e "$stamp" ] && exit 0
 mkdir -p "$dir"
 exec 9>"$dir/lock"
@@ -25,7 +25,7 @@ echo "installing the real tritonserver" >&2
 pip --target "$dir/server" --no-deps nvidia-pytriton==0.7.0
 home=$dir/server/pytriton/tritonserver
 # The backend looks for modules in the machine's Python and in its own folder, and ignores PYTHONPATH.
-pip --target "$home/backends/python" 'numpy<3'
+pip --target "$home/backends/python" 'numpy<2'
 stub=$home/python_backend_stubs/$pyversion/triton_python_backend_stub
 [ -e "$stub" ] || { echo "this tritonserver has no Python backend for Python $pyversion" >&2; exit 1; }
 cp "$stub" "$home/backends/python/"
