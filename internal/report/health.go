@@ -1,0 +1,155 @@
+package report
+
+import (
+	"io"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/result"
+)
+
+// Health writes what belongs under a level: what is wrong with it, its failures, its latencies where there is more
+// than one way to take them, and the condition of the client while it was measured.
+func Health(w io.Writer, l *result.Level, s Style) error {
+	p := page{Style: s}
+	marks(&p, l)
+	failures(&p, l)
+	latencies(&p, l)
+	client(&p, l)
+	return p.to(w)
+}
+
+// marks says why a level does not stand as it is.
+func marks(p *page, l *result.Level) {
+	if !l.Stable {
+		reason := l.Reason
+		if reason == "" {
+			reason = "the windows do not agree"
+		}
+		p.linef("  %s %s", p.paint(yellow, "Unstable:"), oneLine(reason))
+	}
+	if l.LatencyUnstable {
+		p.linef("  %s only the throughput settled; a lower load may settle the latency too", p.paint(yellow, "Latency unstable:"))
+	}
+	if l.OverLimit {
+		p.linef("  %s the latency reached the limit asked for", p.paint(yellow, "Over the limit:"))
+	}
+}
+
+func failures(p *page, l *result.Level) {
+	var failed uint64
+	width := 0
+	for _, f := range l.Failures {
+		failed += f.Count
+		width = max(width, len(f.Class))
+	}
+	failed = max(failed, l.Client.Failed)
+	if failed == 0 {
+		return
+	}
+	p.linef("  %s %d of %d requests (%.3g %%)", p.paint(red, "Failures:"),
+		failed, l.Client.Requests+failed, percent(float64(failed), float64(l.Client.Requests+failed)))
+	digits := len(strconv.FormatUint(failed, 10))
+	for _, f := range l.Failures {
+		p.linef("    %-*s  %*d  %s", width, f.Class, digits, f.Count, oneLine(f.Text))
+	}
+}
+
+// latencies compares the latency from the schedule with the one from the send, and shows the first response of
+// streamed answers. In closed loop both latencies are one, and the report above has it.
+func latencies(p *page, l *result.Level) {
+	type row struct {
+		name string
+		lat  *result.Latency
+	}
+	var rows []row
+	c := &l.Client
+	if open(l) {
+		rows = append(rows, row{"from schedule", &c.Due}, row{"from send", &c.Sent})
+	}
+	if c.First != nil {
+		if !open(l) {
+			rows = append(rows, row{"last response", &c.Latency})
+		}
+		rows = append(rows, row{"first response", c.First})
+	}
+	if len(rows) == 0 {
+		return
+	}
+	table := [][]string{{"Latency (usec):", "avg"}}
+	for _, q := range rows[0].lat.Percentiles {
+		table[0] = append(table[0], "p"+strconv.FormatFloat(q.P, 'g', -1, 64))
+	}
+	table[0] = append(table[0], "max")
+	for _, r := range rows {
+		cells := []string{"  " + r.name, strconv.FormatInt(us(r.lat.Avg), 10)}
+		for _, q := range rows[0].lat.Percentiles {
+			cells = append(cells, strconv.FormatInt(us(r.lat.At(q.P)), 10))
+		}
+		table = append(table, append(cells, strconv.FormatInt(us(r.lat.Max), 10)))
+	}
+	columns(p, table)
+}
+
+// columns writes a table: the first column to the left, numbers to the right.
+func columns(p *page, table [][]string) {
+	width := make([]int, len(table[0]))
+	for _, row := range table {
+		for i, cell := range row {
+			width[i] = max(width[i], utf8.RuneCountInString(cell))
+		}
+	}
+	for n, row := range table {
+		var b strings.Builder
+		for i, cell := range row {
+			pad := strings.Repeat(" ", width[i]-utf8.RuneCountInString(cell))
+			switch {
+			case i > 0:
+				b.WriteString("  " + pad + cell)
+			case n == 0:
+				b.WriteString(p.paint(bold, cell) + pad)
+			default:
+				b.WriteString(cell + pad)
+			}
+		}
+		p.linef("  %s", b.String())
+	}
+}
+
+// client writes the condition of the load generator itself.
+func client(p *page, l *result.Level) {
+	h := &l.Health
+	p.linef("  %s", p.paint(bold, "Client health:"))
+	if open(l) {
+		p.linef("    Send lag: p50 %d usec, p99 %d usec, max %d usec", us(h.LagP50Ns), us(h.LagP99Ns), us(h.LagMaxNs))
+	}
+	if h.AskedRate > 0 {
+		p.linef("    Request rate: sent %.6g of %.6g per sec asked for (%.4g %%)", h.AchievedRate, h.AskedRate, percent(h.AchievedRate, h.AskedRate))
+	}
+	if h.AskedInFlight > 0 {
+		p.linef("    In flight: %.4g of %.4g asked for (%.4g %%)", h.AchievedInFlight, h.AskedInFlight, percent(h.AchievedInFlight, h.AskedInFlight))
+	} else {
+		p.linef("    In flight: %.4g on average", h.AchievedInFlight)
+	}
+	if h.Dropped > 0 {
+		p.linef("    %s %d requests were due and never sent", p.paint(yellow, "Dropped:"), h.Dropped)
+	}
+	p.linef("    CPU: %.2f cores, %s usec a request; the machine was %.0f %% busy",
+		h.CPUCores, strconv.FormatFloat(float64(h.CPUPerRequestNs)/1000, 'g', 3, 64), h.MachineShare*100)
+	p.linef("    Longest pause: %d usec garbage collection, %d usec scheduler", us(h.GCPauseMaxNs), us(h.SchedDelayMaxNs))
+	if l.Client.Requests > 0 && !l.Client.Latency.Exact {
+		p.linef("    Percentiles are within 0.1 %%: there were too many requests to sort")
+	}
+}
+
+// open tells whether requests follow a schedule rather than one another.
+func open(l *result.Level) bool {
+	switch l.Mode {
+	case plan.RequestRate, plan.CustomIntervals, plan.FixedSchedule:
+		return true
+	case plan.Concurrency, plan.PeriodicConcurrency, plan.SessionConcurrency:
+	}
+	return false
+}

@@ -1,0 +1,77 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"reflect"
+
+	"github.com/redline-bench/redline/internal/result"
+)
+
+// WriteJSON writes the whole result, indented. JSON has no NaN and no infinity; a number that is none, as a rate
+// over no time, is written as 0 rather than losing the result.
+func WriteJSON(w io.Writer, r *result.Result) error {
+	data, err := encode(r)
+	var bad *json.UnsupportedValueError
+	if errors.As(err, &bad) {
+		data, err = encode(finite(reflect.ValueOf(r)).Interface())
+	}
+	if err != nil {
+		return fmt.Errorf("encode the result: %w", err)
+	}
+	if _, err := w.Write(data); err != nil {
+		return fmt.Errorf("write the result: %w", err)
+	}
+	return nil
+}
+
+func encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	err := e.Encode(v)
+	return b.Bytes(), err
+}
+
+// finite is a deep copy of v in which every number is one.
+func finite(v reflect.Value) reflect.Value {
+	out := reflect.New(v.Type()).Elem()
+	out.Set(v)
+	switch v.Kind() {
+	case reflect.Float64:
+		if f := v.Float(); math.IsNaN(f) || math.IsInf(f, 0) {
+			out.SetFloat(0)
+		}
+	case reflect.Pointer:
+		if !v.IsNil() {
+			p := reflect.New(v.Type().Elem())
+			p.Elem().Set(finite(v.Elem()))
+			out.Set(p)
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			out.Field(i).Set(finite(v.Field(i)))
+		}
+	case reflect.Slice:
+		if !v.IsNil() {
+			out.Set(reflect.MakeSlice(v.Type(), v.Len(), v.Len()))
+			for i := range v.Len() {
+				out.Index(i).Set(finite(v.Index(i)))
+			}
+		}
+	case reflect.Map:
+		if !v.IsNil() {
+			out.Set(reflect.MakeMap(v.Type()))
+			for it := v.MapRange(); it.Next(); {
+				out.SetMapIndex(it.Key(), finite(it.Value()))
+			}
+		}
+	default: // everything else is as good as it is
+	}
+	return out
+}

@@ -1,0 +1,183 @@
+package report_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/report"
+	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/service"
+)
+
+func latency(avg, p50, p99, most int64) result.Latency {
+	return result.Latency{
+		Avg: avg * 1000, Max: most * 1000, Exact: true,
+		Percentiles: []result.Percentile{{P: 50, Ns: p50 * 1000}, {P: 99, Ns: p99 * 1000}},
+	}
+}
+
+func closedLevel() *result.Level {
+	return &result.Level{
+		Mode: plan.Concurrency, Concurrency: 8, Accepted: true, Stable: true,
+		Client: result.Client{Requests: 1000, Latency: latency(500, 480, 900, 1200)},
+		Health: result.Health{
+			AskedInFlight: 8, AchievedInFlight: 7.9812, CPUCores: 0.4249, MachineShare: 0.214, CPUPerRequestNs: 6123,
+			GCPauseMaxNs: 120_900, SchedDelayMaxNs: 301_000, AchievedRate: 2000,
+		},
+	}
+}
+
+func openLevel() *result.Level {
+	l := closedLevel()
+	l.Mode, l.Concurrency, l.Rate = plan.RequestRate, 0, 400
+	l.Client.Due, l.Client.Sent = latency(9000, 8000, 120000, 130001), latency(500, 480, 900, 1200)
+	l.Health.AskedInFlight, l.Health.AskedRate, l.Health.AchievedRate = 0, 400, 399.5
+	l.Health.LagP50Ns, l.Health.LagP99Ns, l.Health.LagMaxNs = 3000, 41000, 812000
+	return l
+}
+
+func health(t *testing.T, l *result.Level, s report.Style) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := report.Health(&b, l, s); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestHealth(t *testing.T) {
+	f := func(name string, l *result.Level, want string) {
+		t.Helper()
+		if d := cmp.Diff(health(t, l, report.Style{}), want); d != "" {
+			t.Errorf("%s (-got +want):\n%s", name, d)
+		}
+	}
+	const end = `    CPU: 0.42 cores, 6.12 usec a request; the machine was 21 % busy
+    Longest pause: 120 usec garbage collection, 301 usec scheduler
+`
+	const closed = "  Client health:\n    In flight: 7.981 of 8 asked for (99.77 %)\n" + end
+	f("closed loop", closedLevel(), closed)
+	f("open loop", openLevel(), `  Latency (usec):   avg   p50     p99     max
+    from schedule  9000  8000  120000  130001
+    from send       500   480     900    1200
+  Client health:
+    Send lag: p50 3 usec, p99 41 usec, max 812 usec
+    Request rate: sent 399.5 of 400 per sec asked for (99.88 %)
+    In flight: 7.981 on average
+`+end)
+
+	l := closedLevel()
+	first := latency(100, 90, 200, 300)
+	l.Client.First = &first
+	f("streamed", l, `  Latency (usec):   avg  p50  p99   max
+    last response   500  480  900  1200
+    first response  100   90  200   300
+`+closed)
+
+	l = closedLevel()
+	l.Client.Failed = 25
+	l.Failures = []result.Failure{{Class: "server", Count: 20, Text: "out of\nmemory"}, {Class: "timeout", Count: 5, Text: "no answer in 30s"}}
+	f("failures", l, `  Failures: 25 of 1025 requests (2.44 %)
+    server   20  out of memory
+    timeout   5  no answer in 30s
+`+closed)
+
+	l = closedLevel()
+	l.Stable, l.Reason, l.OverLimit, l.LatencyUnstable = false, "throughput spreads 34 %, 10 % is allowed", true, true
+	f("marks", l, `  Unstable: throughput spreads 34 %, 10 % is allowed
+  Latency unstable: only the throughput settled; a lower load may settle the latency too
+  Over the limit: the latency reached the limit asked for
+`+closed)
+
+	l = openLevel()
+	l.Health.Dropped, l.Client.Latency.Exact = 7, false
+	got := health(t, l, report.Style{})
+	for _, want := range []string{"    Dropped: 7 requests were due and never sent\n", "    Percentiles are within 0.1 %: there were too many requests to sort\n"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+}
+
+func TestColorOnlyWhenAsked(t *testing.T) {
+	l := closedLevel()
+	l.Stable = false
+	if got := health(t, l, report.Style{Color: true}); !strings.Contains(got, "\x1b[33mUnstable:\x1b[0m") {
+		t.Errorf("no color: %q", got)
+	}
+	if got := health(t, l, report.Style{}); strings.Contains(got, "\x1b") {
+		t.Errorf("color: %q", got)
+	}
+}
+
+func TestVerdict(t *testing.T) {
+	f := func(v result.Verdict, want string) {
+		t.Helper()
+		var b bytes.Buffer
+		if err := report.Verdict(&b, &v, report.Style{}); err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(b.String(), want); d != "" {
+			t.Errorf("%s (-got +want):\n%s", v.State, d)
+		}
+	}
+	f(result.Verdict{State: result.Valid}, "Verdict: valid, the client kept up and every level is stable\n")
+	f(result.Verdict{State: result.ClientLimited, Reasons: []result.Reason{{What: "concurrency 64: kept 50 requests in flight where 64 were asked for", Try: "give the client more CPU"}}},
+		`Verdict: client-limited, the client, not the server, set some of these numbers
+  concurrency 64: kept 50 requests in flight where 64 were asked for
+    try: give the client more CPU
+`)
+	f(result.Verdict{State: result.Failed, Reasons: []result.Reason{{What: "nothing listens"}}}, "Verdict: failed, the run did not complete\n  nothing listens\n")
+	f(result.Verdict{State: result.Unstable}, "Verdict: unstable, some levels did not settle\n")
+}
+
+func TestWriteJSON(t *testing.T) {
+	r := &result.Result{
+		Schema: result.Schema, Tool: "redline",
+		Plan:  &plan.Plan{Target: plan.Target{Timeout: time.Second, Headers: []plan.Header{{Name: "a", Value: "<b>"}}}},
+		Model: &service.Model{Name: "simple"}, Levels: []result.Level{*closedLevel()},
+	}
+	var b bytes.Buffer
+	if err := report.WriteJSON(&b, r); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(b.String(), `"value": "<b>"`) || !strings.HasSuffix(b.String(), "}\n") {
+		t.Errorf("not the plain form:\n%s", b.String())
+	}
+	var back result.Result
+	if err := json.Unmarshal(b.Bytes(), &back); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(&back, r); d != "" {
+		t.Errorf("read back (-got +want):\n%s", d)
+	}
+}
+
+func TestWriteJSONOfWhatIsNoNumber(t *testing.T) {
+	l := closedLevel()
+	l.Client.SendRate, l.Health.AchievedRate = math.Inf(1), math.NaN()
+	l.GPU = &result.GPU{Utilization: map[string]float64{"a": math.NaN(), "b": 0.5}}
+	r := &result.Result{Levels: []result.Level{*l}}
+	var b bytes.Buffer
+	if err := report.WriteJSON(&b, r); err != nil {
+		t.Fatal(err)
+	}
+	var back result.Result
+	if err := json.Unmarshal(b.Bytes(), &back); err != nil {
+		t.Fatal(err)
+	}
+	got := back.Levels[0]
+	if got.Client.SendRate != 0 || got.GPU.Utilization["b"] != 0.5 || got.Client.Requests != 1000 {
+		t.Errorf("got %+v", got)
+	}
+	if !math.IsInf(r.Levels[0].Client.SendRate, 1) {
+		t.Error("the result itself was changed")
+	}
+}

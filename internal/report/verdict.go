@@ -1,0 +1,35 @@
+package report
+
+import (
+	"io"
+
+	"github.com/redline-bench/redline/internal/result"
+)
+
+// Verdict writes the last word on a run: whether its numbers can be trusted, and if not, why and what to try.
+func Verdict(w io.Writer, v *result.Verdict, s Style) error {
+	p := page{Style: s}
+	color, meaning := verdictWords(v.State)
+	p.linef("%s %s, %s", p.paint(bold, "Verdict:"), p.paint(color, string(v.State)), meaning)
+	for _, r := range v.Reasons {
+		p.linef("  %s", oneLine(r.What))
+		if r.Try != "" {
+			p.linef("    try: %s", oneLine(r.Try))
+		}
+	}
+	return p.to(w)
+}
+
+func verdictWords(state result.State) (color, meaning string) {
+	switch state {
+	case result.Valid:
+		return green, "the client kept up and every level is stable"
+	case result.ClientLimited:
+		return yellow, "the client, not the server, set some of these numbers"
+	case result.Unstable:
+		return yellow, "some levels did not settle"
+	case result.Failed:
+		return red, "the run did not complete"
+	}
+	return red, "unknown state"
+}
