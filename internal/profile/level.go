@@ -192,11 +192,11 @@ func (m *levelRun) finish(cause error) error {
 		}
 	}
 	if cause != nil {
-		m.lv.Stable, m.lv.Reason = false, "the level was not finished: "+cause.Error()
+		m.lv.Unfinished, m.lv.Stable, m.lv.Reason = true, false, "the level was not finished: "+cause.Error()
 	}
 	m.merge()
 	m.lv.OverLimit = measure.OverLimit(&m.lv.Client, rules) && (m.lv.Stable || m.Plan.Face == plan.Redline)
-	m.lv.Accepted = m.lv.Stable && !m.lv.OverLimit
+	m.lv.Accepted = m.lv.Stable && !m.lv.OverLimit || errors.Is(cause, ErrInterrupted) && m.lv.Client.Requests > 0
 	var err error
 	if cause == nil {
 		err = m.windowError()

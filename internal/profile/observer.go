@@ -51,7 +51,6 @@ type WarningKind int
 const (
 	WarmupExceeded   WarningKind = iota // more concurrency than warm-up requests
 	SeveralVersions                     // several versions of a model did work
-	OneRequest                          // a window had a single request: no deviation
 	StatisticsFailed                    // the server's counters could not be read
 )
 

@@ -242,9 +242,6 @@ func (m *levelRun) keep(p *pass, n int) {
 	if w.Client.Requests == 0 {
 		w.Error = ErrNoRequests.Error()
 	}
-	if w.Client.Requests == 1 {
-		m.Observer.Warn(Warning{Kind: OneRequest})
-	}
 	if w.Error == "" && !p.statsMissing {
 		w.Server = m.serverWindow(p)
 	}

@@ -54,6 +54,8 @@ type Level struct {
 	Reason   string `json:"reason,omitempty"`
 	// LatencyUnstable: only the throughput was stable (asynchronous calls accept that).
 	LatencyUnstable bool `json:"latency_unstable,omitempty"`
+	// Unfinished: the level was cut short, by a failure or by the user.
+	Unfinished bool `json:"unfinished,omitempty"`
 	// OverLimit: the latency reached the limit asked for.
 	OverLimit bool      `json:"over_limit,omitempty"`
 	Client    Client    `json:"client"`

@@ -1,0 +1,16 @@
+// Command redline loads an inference server and tells the truth about it. Started under the name perf_analyzer
+// it behaves as that program does.
+package main
+
+import (
+	"os"
+
+	"github.com/redline-bench/redline/internal/cli"
+)
+
+// version is set by the linker in release builds.
+var version = ""
+
+func main() {
+	os.Exit(cli.Main(cli.Process(version)))
+}

@@ -1,0 +1,78 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/redline-bench/redline/internal/plan"
+)
+
+// check applies the rules that need to know the model, in perf_analyzer's order and words.
+func (s *session) check() error {
+	t, load, m := &s.plan.Target, &s.plan.Load, s.model
+	if s.plan.Input.Batch > 1 && m.MaxBatch == 0 {
+		return plainError("can not specify batch size > 1 as the model does not support batching")
+	}
+	if s.plan.Input.Batch > 1 && m.Sequential() {
+		return plainError("can not specify batch size > 1 when using a sequence model")
+	}
+	s.async = t.Call == plan.Async || m.Sequential() && t.Call != plan.Sync
+	if t.Streaming {
+		if t.Call == plan.Sync {
+			return plainError("can not use streaming with synchronous API")
+		}
+		s.async = true
+	}
+	if m.Decoupled && (!s.async || !t.Streaming) {
+		return plainError("Decoupled models must be run with `--async` and `--streaming` and either `-i grpc` or `--service-kind=triton_c_api`")
+	}
+	if err := s.unsupported(); err != nil {
+		return err
+	}
+	s.threadRules(load)
+	return s.sequenceRules()
+}
+
+// unsupported refuses models whose traffic this build cannot make.
+func (s *session) unsupported() error {
+	if s.model.Sequential() {
+		return fmt.Errorf("model %s keeps sequences: sequence models are not implemented in this build", s.model.Name)
+	}
+	if len(s.model.Composing) > 0 {
+		return fmt.Errorf("model %s is an ensemble: ensembles are not implemented in this build", s.model.Name)
+	}
+	return nil
+}
+
+// threadRules settles how many threads the original would use; ours only needs the number for what it prints and
+// for how much a synchronous rate mode may keep in flight.
+func (s *session) threadRules(load *plan.Load) {
+	if load.Mode != plan.Concurrency || s.async {
+		return
+	}
+	switch most := max(load.Concurrency.Start, load.Concurrency.End); {
+	case load.Concurrency.End == 0:
+		s.warn("WARNING: The maximum attainable concurrency will be limited by max_threads specification.")
+		load.Concurrency.End = load.MaxThreads
+	case load.MaxThreadsSet && load.MaxThreads < most:
+		s.warn("WARNING: Overriding max_threads specification to ensure requested concurrency range.")
+		load.MaxThreads = most
+	}
+}
+
+// sequenceRules warns of ids that may be used twice; the original refuses them for every model.
+func (s *session) sequenceRules() error {
+	const tail = ", sequence id collision may occur."
+	ids, load := s.plan.Input.SequenceIDRange, &s.plan.Load
+	if load.Mode == plan.Concurrency {
+		if ids < uint64(max(load.Concurrency.Start, load.Concurrency.End)) {
+			return plainError("sequence id range specified is smaller than the maximum possible concurrency" + tail)
+		}
+		return nil
+	}
+	if ids < uint64(s.plan.Input.Sequences) {
+		return plainError("sequence id range specified is smaller than the maximum possible number of sequences" + tail)
+	}
+	return nil
+}
+
+func (s *session) warn(line string) { fmt.Fprintln(s.Stderr, line) }

@@ -1,0 +1,98 @@
+// Package cli is the edge of the program: it alone reads the arguments, the environment and the standard
+// streams, traps signals, and chooses exit codes. One file holds one command; everything below is told what
+// it needs and returns what it found.
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/term"
+
+	"github.com/redline-bench/redline/internal/plan"
+)
+
+// Exit codes. They are perf_analyzer's, so that its callers understand ours.
+const (
+	exitOK          = 0
+	exitUnstable    = 2
+	exitNoRequests  = 3
+	exitError       = 99
+	exitInterrupted = 130
+)
+
+// IO is the process as the commands see it: a test can make one up.
+type IO struct {
+	Args       []string // with the program's name
+	Stdin      io.Reader
+	Stdout     io.Writer
+	Stderr     io.Writer
+	Getenv     func(string) string
+	Executable func() (string, error)
+	// Width is the width of the terminal on stderr in columns; 0 when stderr is no terminal.
+	Width   func() int
+	Version string // set by the linker; empty in plain builds
+}
+
+// Process is the IO of the running process.
+func Process(version string) *IO {
+	return &IO{
+		Args: os.Args, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+		Getenv: os.Getenv, Executable: os.Executable, Version: version,
+		Width: func() int {
+			w, _, err := term.GetSize(int(os.Stderr.Fd()))
+			if err != nil {
+				return 0
+			}
+			return w
+		},
+	}
+}
+
+// Main runs the command that the arguments name and returns the exit code.
+func Main(p *IO) int {
+	name := filepath.Base(p.Args[0])
+	if name == "perf_analyzer" || name == "perf_client" {
+		return runProfile(p, plan.DropIn, name, p.Args[1:])
+	}
+	if len(p.Args) < 2 {
+		runHelp(nil, p.Stderr, p.Stderr)
+		return exitError
+	}
+	command, args := p.Args[1], p.Args[2:]
+	switch command {
+	case "profile":
+		return runProfile(p, plan.Redline, "redline profile", args)
+	case "serve":
+		ctx, stop := signalContext()
+		defer stop()
+		return runServe(ctx, args, p.Stdin, p.Stdout, p.Stderr)
+	case "version", "--version", "-V":
+		return runVersion(args, p.Stdout)
+	case "help", "--help", "-h":
+		return runHelp(args, p.Stdout, p.Stderr)
+	case "completion":
+		return runCompletion(args, p.Stdout, p.Stderr)
+	default:
+		fmt.Fprintf(p.Stderr, "redline: there is no command %q: run 'redline help' for the list%s\n", command, perhaps(command))
+		return exitError
+	}
+}
+
+// perhaps guesses that a flag in the command's place was meant for profile.
+func perhaps(command string) string {
+	if strings.HasPrefix(command, "-") {
+		return "; options come after the command, as in 'redline profile -m MODEL'"
+	}
+	return ""
+}
+
+// signalContext ends at the first SIGINT or SIGTERM.
+func signalContext() (context.Context, func()) {
+	s := watchSignals(nil)
+	return s.soft, s.stop
+}

@@ -1,0 +1,200 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+
+	"github.com/redline-bench/redline/internal/measure"
+	"github.com/redline-bench/redline/internal/pacompat/text"
+	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/profile"
+	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/report"
+	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/service/kserve"
+	"github.com/redline-bench/redline/internal/workload"
+)
+
+// startError is why a run could not start, with perf_analyzer's name for the step.
+type startError struct {
+	what  string
+	err   error
+	blank bool // the original ends this one with one more empty line
+}
+
+func (e *startError) Error() string { return e.what + ": " + e.err.Error() }
+func (e *startError) Unwrap() error { return e.err }
+
+// plainError is a refusal that perf_analyzer prints without any prefix.
+type plainError string
+
+func (e plainError) Error() string { return string(e) }
+
+// describeError names the step in which the model could not be read.
+func describeError(err error) error {
+	var se *service.Error
+	what := "failed to get model metadata"
+	if errors.As(err, &se) {
+		switch se.Op {
+		case kserve.OpConfig:
+			what = "failed to get model config"
+		case kserve.OpParse:
+			what = "failed to create model parser"
+		case kserve.OpServer:
+			what = "unable to get server metadata"
+		}
+	}
+	return &startError{what: what, err: err}
+}
+
+// startFailed prints why the run could not start and returns the exit code.
+func (s *session) startFailed(err error) int {
+	if s.sigs.soft.Err() != nil {
+		return exitInterrupted
+	}
+	if s.plan.Face == plan.Redline {
+		fmt.Fprintf(s.Stderr, "redline profile: %s\n", s.advise(err))
+		return exitError
+	}
+	var se *startError
+	if !errors.As(err, &se) {
+		fmt.Fprintln(s.Stderr, err)
+		return exitError
+	}
+	var data *workload.DataError
+	if errors.As(err, &data) && data.Code != 0 {
+		fmt.Fprintf(s.Stderr, "cb::Error  : %d\nOffset : %d\n", data.Code, data.Offset)
+	}
+	fmt.Fprintf(s.Stderr, "error: %s: %s\n\n", se.what, text.ErrorText(se.err, s.plan.Target.Protocol))
+	if se.blank {
+		fmt.Fprintln(s.Stderr)
+	}
+	return exitError
+}
+
+// advise says in one line what went wrong, where, and what to do.
+func (s *session) advise(err error) string {
+	var se *service.Error
+	var data *workload.DataError
+	switch {
+	case errors.As(err, &data):
+		return s.adviseData(data)
+	case errors.As(err, &se):
+		return s.adviseServer(se)
+	default:
+		return err.Error()
+	}
+}
+
+func (s *session) adviseData(e *workload.DataError) string {
+	where := ""
+	if e.Path != "" {
+		where = e.Path + ": "
+	}
+	if e.Code != 0 {
+		return fmt.Sprintf("%snot valid JSON at byte %d: check the file with a JSON validator", where, e.Offset)
+	}
+	return "input data: " + where + e.Text
+}
+
+func (s *session) adviseServer(e *service.Error) string {
+	t := &s.plan.Target
+	other := plan.GRPC
+	if t.Protocol == plan.GRPC {
+		other = plan.HTTP
+	}
+	switch e.Class {
+	case record.Connect:
+		return fmt.Sprintf("no connection to %s: %s: is the server running there? -u HOST:PORT sets the address, --embedded starts a server of our own",
+			t.URL, reason(e))
+	case record.Protocol, record.Transport:
+		return fmt.Sprintf("%s does not speak %s: %s: is it the server's %s port? -i %s changes the protocol",
+			t.URL, strings.ToUpper(string(t.Protocol)), reason(e), strings.ToUpper(string(other)), other)
+	case record.Timeout:
+		return fmt.Sprintf("no answer from %s: %s", t.URL, reason(e))
+	default:
+		return fmt.Sprintf("%s refused %s of model %q: %s", t.URL, e.Op, t.Model, reason(e))
+	}
+}
+
+func reason(e *service.Error) string {
+	if e.Text == "" && e.Err != nil {
+		return e.Err.Error()
+	}
+	return e.Error()
+}
+
+// explain prints what must stand before the summary: why the run ended early.
+func (s *session) explain(res *result.Result, err error) {
+	if s.plan.Face == plan.Redline {
+		return
+	}
+	if errors.Is(err, profile.ErrInterrupted) {
+		s.console.Warn(text.ExitSignal)
+	}
+}
+
+// explainEnd prints the last words.
+func (s *session) explainEnd(res *result.Result, err error) {
+	if s.plan.Face == plan.Redline {
+		report.Verdict(s.Stdout, res)
+		s.explainRedline(err)
+		return
+	}
+	var load *profile.LoadError
+	var stats *profile.StatsError
+	switch {
+	case err == nil, errors.Is(err, profile.ErrInterrupted):
+	case errors.As(err, &load):
+		s.console.LoadFailed(s.threads(load))
+	case errors.Is(err, profile.ErrUnstable):
+		s.console.End(text.UnstableEnd)
+	case errors.Is(err, profile.ErrNoRequests):
+		s.console.End(text.NoValidRequests)
+	case errors.Is(err, measure.ErrNoVersion):
+		s.console.End(text.VersionNotFound)
+	case errors.As(err, &stats):
+		s.console.End(text.ErrorText(stats.Err, s.plan.Target.Protocol))
+	case errors.As(err, new(*service.Error)):
+		s.console.LoadFailed([]result.Failure{{Text: s.threadText(err)}})
+	default:
+		s.console.End(err.Error())
+	}
+}
+
+// threads are the failures of each slot in the original's words.
+func (s *session) threads(e *profile.LoadError) []result.Failure {
+	var out []result.Failure
+	for _, f := range e.Slots {
+		out = append(out, result.Failure{Slot: f.Slot, Text: s.threadText(f.Err)})
+	}
+	return out
+}
+
+func (s *session) threadText(err error) string {
+	if s.async {
+		return text.AsyncErrorText(err, s.plan.Target.Protocol)
+	}
+	return text.ErrorText(err, s.plan.Target.Protocol)
+}
+
+func (s *session) explainRedline(err error) {
+	switch {
+	case err == nil, errors.Is(err, profile.ErrUnstable), errors.Is(err, profile.ErrInterrupted):
+	case errors.Is(err, profile.ErrNoRequests):
+		fmt.Fprintln(s.Stderr, "redline profile: no request ended within a window: use a larger --measurement-interval, or --measurement-mode count_windows")
+	default:
+		fmt.Fprintf(s.Stderr, "redline profile: %s\n", s.advise(err))
+	}
+}
+
+func signalNumber(sig os.Signal) int {
+	if n, ok := sig.(syscall.Signal); ok {
+		return int(n)
+	}
+	return 0
+}

@@ -1,0 +1,116 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/redline-bench/redline/internal/pacompat/text"
+	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/profile"
+	"github.com/redline-bench/redline/internal/report"
+	"github.com/redline-bench/redline/internal/result"
+)
+
+// writable tells in time that a file cannot be written. It leaves nothing behind.
+func writable(path string) error {
+	if path == "" {
+		return nil
+	}
+	if info, err := os.Stat(path); err == nil {
+		if info.IsDir() {
+			return fmt.Errorf("cannot write %s: it is a folder", path)
+		}
+		f, err := os.OpenFile(path, os.O_WRONLY, 0)
+		if err != nil {
+			return fmt.Errorf("cannot write %s: %w", path, errors.Unwrap(err))
+		}
+		return f.Close()
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".redline-*")
+	if err != nil {
+		return fmt.Errorf("cannot write %s: %w", path, errors.Unwrap(err))
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
+}
+
+// writeFiles writes the CSV, the export and the result. A drop-in run that failed writes none, as the original;
+// our own face writes what there is.
+func (s *session) writeFiles(res *result.Result, err error) error {
+	interrupted := errors.Is(err, profile.ErrInterrupted)
+	if s.plan.Face == plan.DropIn && err != nil && !interrupted {
+		return nil
+	}
+	return errors.Join(s.writeCSV(res), s.commitExport(), s.writeResult(res))
+}
+
+func (s *session) writeCSV(res *result.Result) error {
+	path := s.plan.Output.CSV
+	levels := text.Reported(s.plan, res.Levels)
+	if path == "" || len(levels) == 0 {
+		return nil
+	}
+	var b bytes.Buffer
+	remarks, err := text.WriteCSV(&b, s.plan, s.model, levels)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	err = writeFile(path, b.Bytes())
+	files, more := text.ComposingFiles(s.plan, s.model, levels)
+	for _, f := range files {
+		err = errors.Join(err, writeFile(f.Name, f.Content))
+	}
+	for _, r := range append(remarks, more...) {
+		s.console.Warn(r)
+	}
+	return err
+}
+
+func (s *session) commitExport() error {
+	if s.exportErr != nil {
+		return errors.New(text.ExportUnwritable)
+	}
+	if s.export == nil {
+		return nil
+	}
+	w := s.export
+	s.export = nil
+	return w.Commit(exportVersion, s.plan.Target.Kind, s.plan.Target.Endpoint)
+}
+
+// exportVersion is the perf_analyzer release whose export format is written; its readers look at it.
+const exportVersion = "2.60.0"
+
+func (s *session) writeResult(res *result.Result) error {
+	path := s.plan.Output.ResultJSON
+	if path == "" {
+		return nil
+	}
+	var b bytes.Buffer
+	if err := report.WriteJSON(&b, res); err != nil {
+		return err
+	}
+	return writeFile(path, b.Bytes())
+}
+
+// writeFile replaces the file as a whole: a reader sees the old content or the new, never a part.
+func writeFile(path string, content []byte) error {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return os.WriteFile(path, content, 0o644) // a device or a pipe, as /dev/stdout
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".redline-*")
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	_, err = f.Write(content)
+	err = errors.Join(err, f.Chmod(0o644), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("write %s: %w", path, err), os.Remove(f.Name()))
+	}
+	return nil
+}

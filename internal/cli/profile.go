@@ -1,0 +1,225 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/redline-bench/redline/internal/engine"
+	"github.com/redline-bench/redline/internal/pacompat/export"
+	"github.com/redline-bench/redline/internal/pacompat/flags"
+	"github.com/redline-bench/redline/internal/pacompat/text"
+	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/profile"
+	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/workload"
+)
+
+// runProfile is `redline profile`, and the whole program under the name perf_analyzer.
+func runProfile(p *IO, face plan.Face, name string, args []string) int {
+	pl, notes, err := flags.Parse(face, name, args)
+	for _, w := range notes.Warnings {
+		fmt.Fprintln(p.Stderr, w)
+	}
+	if err != nil {
+		return usageFailed(p, face, err)
+	}
+	s := &session{IO: p, plan: pl, notes: notes, sigs: watchSignals(interruptNotice(p, face))}
+	defer s.sigs.stop()
+	defer s.close()
+	return s.run()
+}
+
+func usageFailed(p *IO, face plan.Face, err error) int {
+	var usage *flags.UsageError
+	switch {
+	case errors.Is(err, flags.ErrHelp):
+		fmt.Fprint(p.Stdout, flags.Help(face, p.columns()))
+		return exitOK
+	case errors.Is(err, flags.ErrVersion):
+		fmt.Fprintln(p.Stderr, flags.VersionLine(face, versionString()))
+		return exitOK
+	case errors.As(err, &usage):
+		fmt.Fprint(p.Stderr, usage.Stderr(p.columns()))
+	default:
+		fmt.Fprintln(p.Stderr, err)
+	}
+	return exitError
+}
+
+// columns is the width to fold text at.
+func (p *IO) columns() int {
+	if w := p.Width(); w > 0 {
+		return w
+	}
+	return 100
+}
+
+func interruptNotice(p *IO, face plan.Face) func(os.Signal, int) {
+	return func(sig os.Signal, nth int) {
+		if face == plan.Redline {
+			fmt.Fprintln(p.Stderr, [...]string{"", "stopping: what is in flight may end; once more to cut it", "cutting what is in flight", "bye"}[min(nth, 3)])
+			return
+		}
+		if nth == 1 {
+			fmt.Fprintf(p.Stdout, "%s\n%s\n", text.Interrupted(signalNumber(sig)), text.Draining)
+			return
+		}
+		fmt.Fprintln(p.Stdout, text.ExitingNow)
+	}
+}
+
+// session is one profile run from the plan to the exit code.
+type session struct {
+	*IO
+	plan     *plan.Plan
+	notes    flags.Notes
+	sigs     *signals
+	embedded *embedded
+	svc      service.Service
+	model    *service.Model
+	async    bool
+	data     *workload.Data
+	requests *workload.Requests
+	console  *text.Console
+	export   *export.Writer
+	watcher  *watcher
+	// exportErr is why the export cannot be written; the run goes on and fails at its end.
+	exportErr error
+}
+
+func (s *session) close() {
+	if s.export != nil {
+		s.export.Abort() // does nothing after Commit
+	}
+	if s.svc != nil {
+		_ = s.svc.Close() // nothing is left to report it to
+	}
+	if s.embedded != nil {
+		s.embedded.stop()
+	}
+}
+
+func (s *session) run() int {
+	for _, step := range []func() error{s.startServer, s.describe, s.check, s.load, s.openOutputs} {
+		if err := step(); err != nil {
+			return s.startFailed(err)
+		}
+	}
+	s.watcher = newWatcher(s)
+	if s.data.FromJSON {
+		s.console.DataRead(s.data.Streams(), s.data.Steps())
+	}
+	s.console.Settings()
+	runner := &profile.Runner{
+		Plan: s.plan, Service: s.svc, Model: s.model, Async: s.async, Observer: s.watcher,
+		Feed: func(slot, active int) engine.Feed { return s.requests.Cursor(slot, active, s.async) },
+	}
+	if s.export != nil {
+		runner.Exporter = s.export
+	}
+	res, err := runner.Run(s.sigs.soft, s.sigs.hard)
+	s.watcher.done()
+	res.Tool, res.Version = "redline", versionString()
+	return s.finish(res, err)
+}
+
+func (s *session) startServer() error {
+	if !s.plan.Target.Embedded {
+		return nil
+	}
+	e, err := startEmbedded(s.sigs.soft, s.IO, s.notes.EmbeddedArgs)
+	if err != nil {
+		return err
+	}
+	s.embedded = e
+	s.plan.Target.URL = e.address(s.plan.Target.Protocol)
+	return nil
+}
+
+func (s *session) describe() error {
+	svc, err := newService(s.plan)
+	if err != nil {
+		return &startError{what: "failed to create client factory", err: err}
+	}
+	s.svc = svc
+	s.model, err = svc.Describe(s.sigs.soft)
+	if err != nil {
+		return describeError(err)
+	}
+	return nil
+}
+
+func (s *session) load() error {
+	data, err := workload.Load(s.plan.Input, s.model)
+	if err != nil {
+		return &startError{what: "Failed to init manager inputs", err: err, blank: true}
+	}
+	s.data = data
+	s.requests, err = workload.Prepare(s.svc, data, s.plan.Face)
+	if err != nil {
+		return &startError{what: "Failed to init manager inputs", err: err, blank: true}
+	}
+	return nil
+}
+
+// openOutputs finds out before the load whether the files can be written.
+func (s *session) openOutputs() error {
+	s.console = &text.Console{Out: s.Stdout, Err: s.Stderr, Plan: s.plan, Model: s.model, Async: s.async}
+	for _, path := range []string{s.plan.Output.CSV, s.plan.Output.ResultJSON} {
+		if err := writable(path); err != nil {
+			return err
+		}
+	}
+	if s.plan.Output.Export == "" {
+		return nil
+	}
+	w, err := export.Create(s.plan.Output.Export, export.Config{
+		Inputs: s.requests.Inputs, Outputs: s.svc.Outputs, Names: outputNames(s.model),
+	})
+	if err != nil && s.plan.Face == plan.DropIn {
+		// The original runs all the same and fails at the end; so that nothing is lost, so do we, but say it now.
+		fmt.Fprintln(s.Stderr, err)
+		s.exportErr = err
+		return nil
+	}
+	s.export = w
+	return err
+}
+
+func outputNames(m *service.Model) []string {
+	names := make([]string, len(m.Outputs))
+	for i, o := range m.Outputs {
+		names[i] = o.Name
+	}
+	return names
+}
+
+// finish writes the end of the report and the files, and returns the exit code.
+func (s *session) finish(res *result.Result, err error) int {
+	s.explain(res, err)
+	s.console.Summary(res.Levels)
+	code := exitCode(err)
+	if ferr := s.writeFiles(res, err); ferr != nil {
+		fmt.Fprintln(s.Stderr, ferr)
+		code = exitError
+	}
+	s.explainEnd(res, err)
+	return code
+}
+
+func exitCode(err error) int {
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.Is(err, profile.ErrInterrupted):
+		return exitInterrupted
+	case errors.Is(err, profile.ErrUnstable):
+		return exitUnstable
+	case errors.Is(err, profile.ErrNoRequests):
+		return exitNoRequests
+	default:
+		return exitError
+	}
+}

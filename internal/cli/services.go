@@ -1,0 +1,22 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/service/kserve/rest"
+	"github.com/redline-bench/redline/internal/service/kserve/rpc"
+)
+
+// newService maps a service kind to its constructor. It is the only place that knows them all.
+func newService(p *plan.Plan) (service.Service, error) {
+	switch {
+	case p.Target.Kind == plan.Triton && p.Target.Protocol == plan.GRPC:
+		return rpc.New(p.Target, p.Input)
+	case p.Target.Kind == plan.Triton:
+		return rest.New(p.Target, p.Input)
+	default:
+		return nil, fmt.Errorf("service kind %s is not in this build", p.Target.Kind)
+	}
+}

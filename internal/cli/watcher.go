@@ -1,0 +1,77 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/redline-bench/redline/internal/pacompat/text"
+	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/profile"
+	"github.com/redline-bench/redline/internal/report"
+	"github.com/redline-bench/redline/internal/result"
+)
+
+// watcher shows a run as it goes: perf_analyzer's lines in both faces, and in redline's own also the client's
+// health and the progress line.
+type watcher struct {
+	*session
+}
+
+func newWatcher(s *session) *watcher { return &watcher{session: s} }
+
+// LevelBegins prints the header of a level or of its warm-up.
+func (w *watcher) LevelBegins(lv *result.Level, _ bool) { w.console.Header(lv) }
+
+// Pass prints one line a window on verbose runs.
+func (w *watcher) Pass(n int, win *result.Window) { w.console.Pass(n, win) }
+
+// LevelEnds prints the level, or why there is nothing to print.
+func (w *watcher) LevelEnds(lv *result.Level) {
+	if w.plan.Face == plan.Redline {
+		if lv.Client.Requests > 0 {
+			w.console.Level(lv)
+		}
+		report.Health(w.Stdout, lv)
+		return
+	}
+	switch {
+	case lv.Accepted:
+		if lv.LatencyUnstable {
+			w.console.Warn(text.NotStabilizing)
+		}
+		w.console.Level(lv)
+	case lv.Unfinished:
+		w.console.Partial(lv)
+	case lv.OverLimit:
+		w.console.Partial(lv)
+		w.console.Warn(text.OverLimit(w.plan))
+	case !hasBadWindow(lv):
+		w.console.Warn(text.Unstable(w.plan, lv))
+	}
+}
+
+// hasBadWindow tells whether the level ends in the error of a window without requests, which has its own words.
+func hasBadWindow(lv *result.Level) bool {
+	for _, win := range lv.Windows[max(0, len(lv.Windows)-lv.Used):] {
+		if win.Error != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// Progress redraws the progress line.
+func (w *watcher) Progress(profile.Progress) {}
+
+// Warn prints a remark in the words of the face.
+func (w *watcher) Warn(warning profile.Warning) {
+	switch warning.Kind {
+	case profile.WarmupExceeded:
+		w.console.Warn(text.WarmupConcurrency)
+	case profile.SeveralVersions:
+		w.console.Warn(text.MultipleVersions(warning.Model))
+	case profile.StatisticsFailed:
+		w.console.Warn(fmt.Sprintf("warning: the server's statistics of %s are missing from the report: %s", warning.Model, warning.Text))
+	}
+}
+
+func (w *watcher) done() {}

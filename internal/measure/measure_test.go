@@ -1,0 +1,226 @@
+package measure_test
+
+import (
+	"errors"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/redline-bench/redline/internal/measure"
+	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/service"
+)
+
+const ms = int64(time.Millisecond)
+
+// rec is a request that was due at due, sent at sent and answered whole at end; writing took 1 ms, receiving 2 ms.
+func rec(due, sent, end int64) *record.Record {
+	return &record.Record{Due: due * ms, Sent: sent * ms, Written: (sent + 1) * ms, First: (end - 2) * ms, End: end * ms, Responses: 1}
+}
+
+func TestClientNumbersOfAKnownWindow(t *testing.T) {
+	w := measure.NewWindow(measure.Setup{Batch: 3, Percentile: 85})
+	for i := int64(1); i <= 10; i++ {
+		w.Add(rec(0, 0, 10*i)) // latencies 10, 20 … 100 ms
+	}
+	bad := rec(0, 0, 5)
+	bad.Class = record.Server
+	w.Add(bad)
+	c := w.Client(2 * time.Second)
+	if c.Requests != 10 || c.Failed != 1 || c.Responses != 10 {
+		t.Errorf("requests %d, failed %d, responses %d", c.Requests, c.Failed, c.Responses)
+	}
+	if c.InferPerSec != 15 { // 10 requests × batch 3 / 2 s
+		t.Errorf("%g infer/sec, want 15", c.InferPerSec)
+	}
+	if c.Latency.Avg != 55*ms {
+		t.Errorf("mean %d", c.Latency.Avg)
+	}
+	// Σ(l-55)² = 2·(45²+35²+25²+15²+5²) = 8250 ms²; /9 = 916.67; root 30.277 ms
+	if d := math.Abs(float64(c.Latency.StdDev)/float64(ms) - 30.2765); d > 0.001 {
+		t.Errorf("deviation %d", c.Latency.StdDev)
+	}
+	// index = trunc(p/100·9 + 0.5): p50 → 5 (60 ms), p85 → 8 (90), p90 → 8 (90), p95 → 9 (100), p99 → 9 (100)
+	for p, want := range map[float64]int64{50: 60, 85: 90, 90: 90, 95: 100, 99: 100} {
+		if got := c.Latency.At(p); got != want*ms {
+			t.Errorf("p%g = %d ms, want %d", p, got/ms, want)
+		}
+	}
+	if c.SendNs != uint64(ms) || c.RecvNs != uint64(2*ms) || c.CallNs != uint64(55*ms) {
+		t.Errorf("send %d, receive %d, call %d", c.SendNs, c.RecvNs, c.CallNs)
+	}
+}
+
+func TestOpenLoopKnowsBothLatencies(t *testing.T) {
+	f := func(fromSend bool, headline int64) {
+		t.Helper()
+		w := measure.NewWindow(measure.Setup{Open: true, FromSend: fromSend})
+		w.Add(rec(0, 30, 40))
+		c := w.Client(time.Second)
+		if c.Latency.Avg != headline*ms || c.Sent.Avg != 10*ms || c.Due.Avg != 40*ms {
+			t.Errorf("from send %v: headline %d, sent %d, due %d", fromSend, c.Latency.Avg, c.Sent.Avg, c.Due.Avg)
+		}
+		if h := w.Health(measure.Load{Wall: time.Second}); h.LagMaxNs != 30*ms || h.LagP99Ns != 30*ms {
+			t.Errorf("lag %+v", h)
+		}
+	}
+	f(false, 40)
+	f(true, 10)
+}
+
+func TestRequestWithoutAnAnswerHasNoLatency(t *testing.T) {
+	w := measure.NewWindow(measure.Setup{})
+	r := rec(0, 0, 10)
+	r.Responses = 0
+	w.Add(r)
+	if w.Requests() != 0 || w.Ended() != 1 {
+		t.Errorf("%d requests, %d ended", w.Requests(), w.Ended())
+	}
+}
+
+func TestMergedWindowsEqualOneWindow(t *testing.T) {
+	setup := measure.Setup{Batch: 2, Open: true, Streaming: true}
+	whole, merged := measure.NewWindow(setup), measure.NewWindow(setup)
+	for part := range int64(3) {
+		w := measure.NewWindow(setup)
+		for i := range 5 + part {
+			r := rec(part, part+i, part+10*i+7)
+			if i%2 == 0 {
+				r.Flags = record.Delayed | record.SequenceEnd
+			}
+			w.Add(r)
+			whole.Add(r)
+		}
+		merged.Merge(w)
+	}
+	if d := cmp.Diff(merged.Client(time.Second), whole.Client(time.Second)); d != "" {
+		t.Error(d)
+	}
+}
+
+// Window 100, in flight for 63 of it: 37 per cent overhead.
+func TestOverhead(t *testing.T) {
+	w := measure.NewWindow(measure.Setup{})
+	w.Add(rec(0, 0, 63))
+	if got := w.Overhead(1, time.Duration(100*ms), 0); math.Abs(got-37) > 1e-9 {
+		t.Errorf("closed loop: %g %%", got)
+	}
+	if got := w.Overhead(0, time.Duration(100*ms), time.Duration(42*ms)); math.Abs(got-42) > 1e-9 {
+		t.Errorf("open loop: %g %%", got)
+	}
+	w.Add(rec(0, 0, 63))
+	if got := w.Overhead(1, time.Duration(100*ms), 0); got != 0 {
+		t.Errorf("more in flight than asked for: %g %%", got)
+	}
+}
+
+func windows(rates []float64, latencies []int64) []result.Window {
+	var out []result.Window
+	for i := range rates {
+		w := result.Window{Client: result.Client{InferPerSec: rates[i], Latency: result.Latency{Avg: latencies[i] * ms}}}
+		if rates[i] == 0 {
+			w.Error = "nothing"
+		}
+		out = append(out, w)
+	}
+	return out
+}
+
+func TestStability(t *testing.T) {
+	f := func(want, wantThroughputOnly bool, rates []float64, latencies []int64) {
+		t.Helper()
+		m := &plan.Measure{Stability: 0.1}
+		got, reason := measure.Stable(windows(rates, latencies), m, false)
+		only, _ := measure.Stable(windows(rates, latencies), m, true)
+		if got != want || only != wantThroughputOnly || got != (reason == "") {
+			t.Errorf("%v %v: stable %v (%s), throughput alone %v", rates, latencies, got, reason, only)
+		}
+	}
+	f(false, false, []float64{100, 100}, []int64{5, 5})
+	f(true, true, []float64{100, 105, 110}, []int64{50, 52, 55})
+	f(false, false, []float64{100, 105, 111}, []int64{50, 52, 55})
+	f(false, true, []float64{100, 105, 110}, []int64{50, 52, 56})
+	f(false, false, []float64{0, 105, 110}, []int64{50, 52, 55})
+	f(true, true, []float64{0, 1, 100, 100, 100}, []int64{9, 9, 5, 5, 5}) // only the last three count
+}
+
+func TestLimitIsComparedInWholeMilliseconds(t *testing.T) {
+	m := &plan.Measure{LatencyLimit: 20 * time.Millisecond}
+	for avg, want := range map[int64]bool{19_999_999: false, 20_000_000: true} {
+		c := &result.Client{Latency: result.Latency{Avg: avg}}
+		if got := measure.OverLimit(c, m); got != want {
+			t.Errorf("mean of %d ns: over the limit %v", avg, got)
+		}
+	}
+}
+
+func stat(name, version string, n uint64) service.ModelStats {
+	t := service.Tally{Count: n, Ns: n * 1000}
+	return service.ModelStats{Name: name, Version: version, InferenceCount: n, ExecutionCount: n, Success: t, Queue: t}
+}
+
+func TestServerDeltaPicksTheVersionThatWorked(t *testing.T) {
+	m := &service.Model{Name: "m"}
+	from := []service.ModelStats{stat("m", "1", 5), stat("m", "2", 7), stat("m", "10", 1), stat("other", "1", 3)}
+	to := []service.ModelStats{stat("m", "1", 9), stat("m", "2", 7), stat("m", "10", 2), stat("other", "1", 99)}
+	s, several, err := measure.ServerDelta(m, from, to)
+	if err != nil || s.Stats.Version != "10" || s.Stats.InferenceCount != 1 || len(several) != 1 {
+		t.Errorf("got %+v, several %v, %v", s, several, err)
+	}
+	m.Version = "1"
+	if s, several, err = measure.ServerDelta(m, from, to); err != nil || s.Stats.InferenceCount != 4 || several != nil {
+		t.Errorf("asked for 1: %+v, several %v, %v", s, several, err)
+	}
+	m.Version = ""
+	if _, _, err = measure.ServerDelta(m, from, from); !errors.Is(err, measure.ErrNoVersion) {
+		t.Errorf("nothing worked: %v", err)
+	}
+	m.OwnCache = true // every answer may have come from the cache
+	if s, _, err = measure.ServerDelta(m, from, from); err != nil || s.Stats.InferenceCount != 0 {
+		t.Errorf("cached: %+v, %v", s, err)
+	}
+}
+
+func TestSumServersLeavesTheWindowsAlone(t *testing.T) {
+	one := &result.Server{Stats: stat("e", "1", 1), Composing: []result.Server{{Stats: stat("a", "1", 2), Composing: []result.Server{{Stats: stat("b", "1", 3)}}}}}
+	total := measure.SumServers([]*result.Server{one, nil, one})
+	if total.Stats.InferenceCount != 2 || total.Composing[0].Stats.InferenceCount != 4 || total.Composing[0].Composing[0].Stats.InferenceCount != 6 {
+		t.Errorf("sum %+v", total)
+	}
+	if one.Composing[0].Composing[0].Stats.InferenceCount != 3 {
+		t.Error("summing changed a window")
+	}
+}
+
+func TestVerdict(t *testing.T) {
+	f := func(name string, lv result.Level, l measure.Load, want result.State) {
+		t.Helper()
+		reasons := measure.Judge(&lv, l)
+		v := measure.Conclude([]result.Level{lv}, [][]result.Reason{reasons}, "")
+		if v.State != want {
+			t.Errorf("%s: %+v, want %s", name, v, want)
+		}
+		for _, r := range v.Reasons {
+			if r.Try == "" {
+				t.Errorf("%s: no way out for %q", name, r.What)
+			}
+		}
+	}
+	good := result.Level{Stable: true, Client: result.Client{Sent: result.Latency{Percentiles: []result.Percentile{{P: 50, Ns: 20 * ms}}}}}
+	with := func(h result.Health) result.Level { lv := good; lv.Health = h; return lv }
+	f("in flight as asked", with(result.Health{AchievedInFlight: 7.9}), measure.Load{Concurrency: 8}, result.Valid)
+	f("in flight short", with(result.Health{AchievedInFlight: 7}), measure.Load{Concurrency: 8}, result.ClientLimited)
+	f("rate as asked", with(result.Health{AchievedRate: 995}), measure.Load{Rate: 1000}, result.Valid)
+	f("rate short", with(result.Health{AchievedRate: 980}), measure.Load{Rate: 1000}, result.ClientLimited)
+	f("late but little", with(result.Health{AchievedRate: 1000, LagP99Ns: 2*ms - 1}), measure.Load{Rate: 1000}, result.Valid)
+	f("late", with(result.Health{AchievedRate: 1000, LagP99Ns: 2*ms + 1}), measure.Load{Rate: 1000}, result.ClientLimited)
+	f("no CPU left", with(result.Health{AchievedInFlight: 8, CPUCores: 1.9}), measure.Load{Concurrency: 8, MaxProcs: 2}, result.ClientLimited)
+	f("unstable", result.Level{Reason: "x"}, measure.Load{}, result.Unstable)
+	if v := measure.Conclude(nil, nil, "server gone"); v.State != result.Failed {
+		t.Errorf("failed run: %+v", v)
+	}
+}
