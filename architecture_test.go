@@ -36,7 +36,7 @@ var layers = []layer{
 		why:     "the command line is the only place that knows every part",
 	},
 	{
-		name: "dialect", packages: []string{"internal/pacompat"},
+		name: "dialect", packages: []string{"internal/pacompat", "internal/pacompat/*"},
 		imports: []string{"report", "model", "base"},
 		why:     "a dialect turns flags into a plan and a result into text; it never runs anything",
 	},
@@ -72,8 +72,12 @@ var layers = []layer{
 	},
 	{
 		name:     "base",
-		packages: []string{"internal/tensor", "internal/stats", "internal/record", "internal/clock", "internal/getopt"},
+		packages: []string{"internal/tensor", "internal/stats", "internal/record", "internal/clock", "internal/getopt", "internal/vitals"},
 		why:      "the ground floor imports the standard library only, and its own neighbors",
+	},
+	{
+		name: "tests", packages: []string{"internal/testkit"}, imports: []string{"model", "base"},
+		why: "fakes for tests; the program imports none of them",
 	},
 	{
 		name: "proto", packages: []string{"internal/proto/*"},

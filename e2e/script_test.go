@@ -1,0 +1,266 @@
+// Package e2e drives the built program as a user does: the txtar scripts of testdata/script, and tests of what
+// cannot be said in a script.
+package e2e
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/redline-bench/redline/e2e/binary"
+)
+
+// bin is the folder with redline and perf_analyzer.
+var bin string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "redline-bin-")
+	if err == nil {
+		bin, err = binary.Build(dir)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	code := m.Run()
+	os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+			data, err := filepath.Abs("testdata/data")
+			env.Setenv("DATA", data)
+			return err
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"code": code, "serve": serve, "interrupt": interrupt, "orphan": orphan, "count": count, "json": jsonPath,
+		},
+	})
+}
+
+// code N COMMAND... runs a command and wants that exit code. Its output can be matched by stdout and stderr.
+func code(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: code N COMMAND ...")
+	}
+	err := ts.Exec(args[1], args[2:]...)
+	got := 0
+	if exit, ok := err.(*exec.ExitError); ok { //nolint:errorlint // Exec returns it bare
+		got = exit.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if want := args[0]; strconv.Itoa(got) != want {
+		ts.Fatalf("exit code %d, want %s", got, want)
+	}
+}
+
+// serve ARGS... starts the reference server on free ports and sets $HTTP, $GRPC and $METRICS to its addresses.
+// It is stopped at the end of the script.
+func serve(ts *testscript.TestScript, _ bool, args []string) {
+	s, err := startServer(ts.Getenv("WORK"), args...)
+	ts.Check(err)
+	ts.Defer(s.stop)
+	ts.Setenv("HTTP", s.http)
+	ts.Setenv("GRPC", s.grpc)
+	ts.Setenv("METRICS", s.metrics)
+}
+
+// interrupt CODE TEXT COMMAND... runs a command, sends it SIGINT once TEXT stands in its output, wants the exit
+// code, and leaves the output in the files out and err.
+func interrupt(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 3 {
+		ts.Fatalf("usage: interrupt CODE TEXT COMMAND ...")
+	}
+	cmd := exec.Command(filepath.Join(bin, args[2]), args[3:]...)
+	var out, errs buffer
+	cmd.Stdout, cmd.Stderr, cmd.Dir = &out, &errs, ts.Getenv("WORK")
+	ts.Check(cmd.Start())
+	deadline := time.Now().Add(30 * time.Second)
+	for !strings.Contains(out.String()+errs.String(), args[1]) && time.Now().Before(deadline) {
+		time.Sleep(10 * time.Millisecond)
+	}
+	ts.Check(cmd.Process.Signal(syscall.SIGINT))
+	timer := time.AfterFunc(30*time.Second, func() { cmd.Process.Kill() })
+	cmd.Wait()
+	timer.Stop()
+	ts.Check(os.WriteFile(ts.MkAbs("out"), []byte(out.String()), 0o644))
+	ts.Check(os.WriteFile(ts.MkAbs("err"), []byte(errs.String()), 0o644))
+	if got := strconv.Itoa(cmd.ProcessState.ExitCode()); got != args[0] {
+		ts.Fatalf("exit code %s, want %s\n%s%s", got, args[0], out.String(), errs.String())
+	}
+}
+
+// orphan COMMAND... starts a command, kills it with SIGKILL once it has a child, and wants the child to end.
+func orphan(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 1 {
+		ts.Fatalf("usage: orphan COMMAND ...")
+	}
+	cmd := exec.Command(filepath.Join(bin, args[0]), args[1:]...)
+	ts.Check(cmd.Start())
+	child := 0
+	wait := func(what string, cond func() bool) {
+		for deadline := time.Now().Add(20 * time.Second); !cond(); time.Sleep(10 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				ts.Fatalf("%s: waited in vain", what)
+			}
+		}
+	}
+	wait("a child", func() bool { child = childOf(cmd.Process.Pid); return child != 0 })
+	ts.Check(cmd.Process.Kill())
+	cmd.Wait()
+	wait(fmt.Sprintf("the end of child %d", child), func() bool { return !running(child) })
+}
+
+func childOf(pid int) int {
+	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	for _, task := range tasks {
+		text, _ := os.ReadFile(task)
+		if f := strings.Fields(string(text)); len(f) > 0 {
+			n, _ := strconv.Atoi(f[0])
+			return n
+		}
+	}
+	return 0
+}
+
+// running tells whether a process exists and is more than a zombie that nobody has waited for.
+func running(pid int) bool {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return false
+	}
+	_, rest, _ := strings.Cut(string(text), ") ")
+	return !strings.HasPrefix(rest, "Z")
+}
+
+// count N FILE wants that many lines.
+func count(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: count N FILE")
+	}
+	if n := strings.Count(ts.ReadFile(args[1]), "\n"); strconv.Itoa(n) != args[0] {
+		ts.Fatalf("%s has %d lines, want %s", args[1], n, args[0])
+	}
+}
+
+// json FILE PATH [WANT] finds a value, as in json result.json levels.0.stable true; a # gives a list's length.
+func jsonPath(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) < 2 || len(args) > 3 {
+		ts.Fatalf("usage: json FILE PATH [WANT]")
+	}
+	var v any
+	d := json.NewDecoder(strings.NewReader(ts.ReadFile(args[0])))
+	d.UseNumber()
+	ts.Check(d.Decode(&v))
+	got, ok := lookup(v, strings.Split(args[1], "."))
+	match := ok && (len(args) == 2 || got == args[2])
+	if match == neg {
+		ts.Fatalf("%s: %s is %q (there: %t)", args[0], args[1], got, ok)
+	}
+}
+
+func lookup(v any, path []string) (string, bool) {
+	for _, key := range path {
+		switch x := v.(type) {
+		case map[string]any:
+			next, ok := x[key]
+			if !ok {
+				return "", false
+			}
+			v = next
+		case []any:
+			if key == "#" {
+				return strconv.Itoa(len(x)), true
+			}
+			i, err := strconv.Atoi(key)
+			if err != nil || i >= len(x) {
+				return "", false
+			}
+			v = x[i]
+		default:
+			return "", false
+		}
+	}
+	return fmt.Sprint(v), true
+}
+
+// server is a running `redline serve`.
+type server struct {
+	http, grpc, metrics string
+	cmd                 *exec.Cmd
+	stderr              buffer
+}
+
+func startServer(dir string, args ...string) (*server, error) {
+	s := &server{}
+	args = append([]string{"serve", "--http-port", "0", "--grpc-port", "0", "--metrics-port", "0"}, args...)
+	s.cmd = exec.Command(filepath.Join(bin, "redline"), args...)
+	s.cmd.Dir, s.cmd.Stderr = dir, &s.stderr
+	stdout, err := s.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := s.cmd.Start(); err != nil {
+		return nil, err
+	}
+	lines := bufio.NewReader(stdout)
+	line, err := lines.ReadString('\n')
+	if err != nil {
+		s.stop()
+		return nil, fmt.Errorf("redline serve ended early: %w\n%s", err, s.stderr.String())
+	}
+	go io.Copy(io.Discard, lines)
+	var ports map[string]json.Number
+	text, ok := strings.CutPrefix(line, "ready ")
+	if err := json.Unmarshal([]byte(text), &ports); !ok || err != nil {
+		s.stop()
+		return nil, fmt.Errorf("not a ready line: %q", line)
+	}
+	addr := func(name string) string { return "127.0.0.1:" + ports[name].String() }
+	s.http, s.grpc, s.metrics = addr("http"), addr("grpc"), addr("metrics")
+	return s, nil
+}
+
+func (s *server) stop() {
+	s.cmd.Process.Signal(syscall.SIGTERM)
+	timer := time.AfterFunc(10*time.Second, func() { s.cmd.Process.Kill() })
+	s.cmd.Wait()
+	timer.Stop()
+}
+
+// buffer is a bytes.Buffer that can be read while a process writes to it.
+type buffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
