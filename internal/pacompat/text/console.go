@@ -67,6 +67,8 @@ func (c *Console) Pass(n int, w *result.Window) {
 	var p page
 	lat := &w.Client.Latency
 	switch pct := c.Plan.Measure.Percentile; {
+	case w.Error != "" && w.Client.Requests == 0:
+		p.linef("  Pass [%d] cb::Error: %s", n, NoValidRequests)
 	case w.Error != "":
 		p.linef("  Pass [%d] cb::Error: %s", n, w.Error)
 	case pct > 0:

@@ -142,9 +142,10 @@ func TestPass(t *testing.T) {
 	c.Pass(1, &w)
 	p.Measure.Percentile = 95
 	c.Pass(2, &w)
-	c.Pass(3, &result.Window{Error: "lost"})
+	c.Pass(3, &result.Window{Error: "lost", Client: result.Client{Requests: 2}})
+	c.Pass(4, &result.Window{Error: "nothing came"})
 	same(t, "stdout", out.String(), "  Pass [1] throughput: 33.8321 infer/sec. Avg latency: 176620 usec (std 60100 usec). \n"+
-		"  Pass [2] throughput: 33.8321 infer/sec. p95 latency: 3 usec\n  Pass [3] cb::Error: lost\n")
+		"  Pass [2] throughput: 33.8321 infer/sec. p95 latency: 3 usec\n  Pass [3] cb::Error: lost\n  Pass [4] cb::Error: "+text.NoValidRequests+"\n")
 	p.Verbose = 0
 	out.Reset()
 	c.Pass(4, &result.Window{Client: result.Client{Requests: 1}})

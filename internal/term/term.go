@@ -1,0 +1,132 @@
+// Package term shows how a run goes on, in one line at the bottom of a terminal.
+//
+// The line belongs to the terminal alone: it is never part of the output. Everything else that is printed goes
+// through Writer, which takes the line away first and puts it back below. A nil Line is the line of a run that has
+// no terminal: all its methods do nothing, and its writers are the ones they were given.
+package term
+
+import (
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	xterm "golang.org/x/term"
+)
+
+// interval is the least time between two drawings; more often is not seen and only costs.
+const interval = 100 * time.Millisecond
+
+// fallbackWidth is assumed where a terminal does not tell its size.
+const fallbackWidth = 80
+
+// erase goes back to the first column and clears from there to the end of the line.
+const erase = "\r\x1b[K"
+
+// Line is the progress line of one terminal. It is safe for concurrent use.
+type Line struct {
+	out   io.Writer
+	width func() int
+	now   func() time.Time
+
+	mu     sync.Mutex
+	status Status
+	active bool // there is a status to show
+	drawn  bool // the line is on the screen
+	inside bool // other output stopped in the middle of a line
+	last   time.Time
+}
+
+// Open makes the line of a terminal. It is nil when f is none.
+func Open(f *os.File) *Line {
+	fd := int(f.Fd())
+	if !xterm.IsTerminal(fd) {
+		return nil
+	}
+	return New(f, func() int {
+		w, _, err := xterm.GetSize(fd)
+		if err != nil {
+			return 0
+		}
+		return w
+	}, time.Now)
+}
+
+// New makes a line on out, which must understand ANSI. Width is asked before each drawing; 0 is unknown.
+func New(out io.Writer, width func() int, now func() time.Time) *Line {
+	return &Line{out: out, width: width, now: now}
+}
+
+// Show puts the status on the screen, at most ten times a second.
+func (l *Line) Show(s Status) {
+	if l == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.status, l.active = s, true
+	if t := l.now(); t.Sub(l.last) >= interval {
+		l.last = t
+		l.draw()
+	}
+}
+
+// Clear takes the line away until the next Show.
+func (l *Line) Clear() {
+	if l == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.active = false
+	l.last = time.Time{}
+	l.erase()
+}
+
+// Writer returns a writer to w that keeps the line out of the way.
+func (l *Line) Writer(w io.Writer) io.Writer {
+	if l == nil {
+		return w
+	}
+	return &writer{line: l, to: w}
+}
+
+// draw writes the line, one column short of the width: a full row would wrap on many terminals.
+func (l *Line) draw() {
+	if l.inside {
+		return
+	}
+	width := l.width()
+	if width <= 0 {
+		width = fallbackWidth
+	}
+	_, _ = io.WriteString(l.out, "\r"+l.status.fit(width-1)+"\x1b[K") // a lost terminal must not end the run
+	l.drawn = true
+}
+
+func (l *Line) erase() {
+	if l.drawn {
+		_, _ = io.WriteString(l.out, erase)
+		l.drawn = false
+	}
+}
+
+type writer struct {
+	line *Line
+	to   io.Writer
+}
+
+func (w *writer) Write(p []byte) (int, error) {
+	l := w.line
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.erase()
+	n, err := w.to.Write(p)
+	if n > 0 {
+		l.inside = p[n-1] != '\n'
+	}
+	if l.active {
+		l.draw()
+	}
+	return n, err
+}
