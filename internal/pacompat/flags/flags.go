@@ -167,3 +167,14 @@ func usagef(format string, args ...any) error {
 func line(format string, args ...any) error {
 	return &UsageError{Text: fmt.Sprintf(format, args...)}
 }
+
+// originalVersion is the release of perf_analyzer whose behavior the drop-in has.
+const originalVersion = "2.60.0"
+
+// VersionLine returns what --version prints, given redline's own version. Programs read the original's form.
+func VersionLine(face plan.Face, version string) string {
+	if face == plan.DropIn {
+		return fmt.Sprintf("Perf Analyzer Version %s (commit redline-%s)", originalVersion, version)
+	}
+	return "redline " + version
+}

@@ -1,3 +1,4 @@
+//go:generate go test -run ^TestReference$ . -update
 package flags
 
 import (
@@ -15,7 +16,7 @@ func Help(face plan.Face, width int) string {
 
 // help is Help for a program that was started under the name argv0.
 func help(face plan.Face, argv0 string, width int) string {
-	width = min(max(width, 60), 120)
+	width = min(max(width, 72), 120)
 	var b strings.Builder
 	if face == plan.DropIn {
 		fmt.Fprintf(&b, "Usage: %s [options]\n\n", cmp.Or(argv0, "perf_analyzer"))
@@ -63,7 +64,7 @@ func examples(face plan.Face) string {
       what latency users see at 100 to 500 requests a second
   PROGRAM -m resnet50 --concurrency-range 1:256 --binary-search -l 50 --percentile 99
       the most load that keeps the 99th percentile below 50 ms
-  PROGRAM -m bert --input-data texts.json --request-count 1000 --profile-export-file run.json
+  PROGRAM -m bert --input-data in.json --request-count 1000 --profile-export-file run.json
       a thousand requests of one's own, each with its times
 `, "PROGRAM", program)
 }
@@ -125,7 +126,7 @@ const nbsp = "\u00a0"
 // defaultText puts the unit behind a default's number: "5000 ms".
 func (r *Row) defaultText() string {
 	number, rest, comma := strings.Cut(r.Default, ", ")
-	if r.Unit == "" || strings.Trim(number, "0123456789.") != "" {
+	if r.Unit == "" || number == "" || strings.Trim(number, "0123456789.") != "" {
 		return r.Default
 	}
 	if comma {
