@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"io"
 	"strconv"
 	"strings"
@@ -12,23 +13,22 @@ import (
 
 // Health writes what belongs under a level: what is wrong with it, its failures, its latencies where there is more
 // than one way to take them, and the condition of the client while it was measured.
-func Health(w io.Writer, l *result.Level, s Style) error {
+func Health(w io.Writer, l *result.Level, s Style) {
 	p := page{Style: s}
 	marks(&p, l)
 	failures(&p, l)
 	latencies(&p, l)
 	client(&p, l)
-	return p.to(w)
+	p.to(w)
 }
 
 // marks says why a level does not stand as it is.
 func marks(p *page, l *result.Level) {
-	if !l.Stable {
-		reason := l.Reason
-		if reason == "" {
-			reason = "the windows do not agree"
-		}
-		p.linef("  %s %s", p.paint(yellow, "Unstable:"), oneLine(reason))
+	switch {
+	case l.Unfinished:
+		p.linef("  %s %s", p.paint(yellow, "Unfinished:"), oneLine(cmp.Or(l.Reason, "the run ended during this level")))
+	case !l.Stable:
+		p.linef("  %s %s", p.paint(yellow, "Unstable:"), oneLine(cmp.Or(l.Reason, "the windows do not agree")))
 	}
 	if l.LatencyUnstable {
 		p.linef("  %s only the throughput settled; a lower load may settle the latency too", p.paint(yellow, "Latency unstable:"))

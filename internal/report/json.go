@@ -16,8 +16,7 @@ import (
 // over no time, is written as 0 rather than losing the result.
 func WriteJSON(w io.Writer, r *result.Result) error {
 	data, err := encode(r)
-	var bad *json.UnsupportedValueError
-	if errors.As(err, &bad) {
+	if _, bad := errors.AsType[*json.UnsupportedValueError](err); bad {
 		data, err = encode(finite(reflect.ValueOf(r)).Interface())
 	}
 	if err != nil {

@@ -46,10 +46,8 @@ func (p *page) linef(format string, args ...any) {
 	p.buf.WriteByte('\n')
 }
 
-func (p *page) to(w io.Writer) error {
-	_, err := w.Write(p.buf.Bytes())
-	return err
-}
+// to hands the block to w. A console that is gone is nobody's concern here.
+func (p *page) to(w io.Writer) { _, _ = w.Write(p.buf.Bytes()) }
 
 // us is nanoseconds as whole microseconds.
 func us(ns int64) int64 { return ns / 1000 }

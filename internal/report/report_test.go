@@ -43,19 +43,16 @@ func openLevel() *result.Level {
 	return l
 }
 
-func health(t *testing.T, l *result.Level, s report.Style) string {
-	t.Helper()
+func health(l *result.Level, s report.Style) string {
 	var b bytes.Buffer
-	if err := report.Health(&b, l, s); err != nil {
-		t.Fatal(err)
-	}
+	report.Health(&b, l, s)
 	return b.String()
 }
 
 func TestHealth(t *testing.T) {
 	f := func(name string, l *result.Level, want string) {
 		t.Helper()
-		if d := cmp.Diff(health(t, l, report.Style{}), want); d != "" {
+		if d := cmp.Diff(health(l, report.Style{}), want); d != "" {
 			t.Errorf("%s (-got +want):\n%s", name, d)
 		}
 	}
@@ -96,9 +93,13 @@ func TestHealth(t *testing.T) {
   Over the limit: the latency reached the limit asked for
 `+closed)
 
+	l = closedLevel()
+	l.Stable, l.Unfinished = false, true
+	f("unfinished", l, "  Unfinished: the run ended during this level\n"+closed)
+
 	l = openLevel()
 	l.Health.Dropped, l.Client.Latency.Exact = 7, false
-	got := health(t, l, report.Style{})
+	got := health(l, report.Style{})
 	for _, want := range []string{"    Dropped: 7 requests were due and never sent\n", "    Percentiles are within 0.1 %: there were too many requests to sort\n"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, got)
@@ -109,10 +110,10 @@ func TestHealth(t *testing.T) {
 func TestColorOnlyWhenAsked(t *testing.T) {
 	l := closedLevel()
 	l.Stable = false
-	if got := health(t, l, report.Style{Color: true}); !strings.Contains(got, "\x1b[33mUnstable:\x1b[0m") {
+	if got := health(l, report.Style{Color: true}); !strings.Contains(got, "\x1b[33mUnstable:\x1b[0m") {
 		t.Errorf("no color: %q", got)
 	}
-	if got := health(t, l, report.Style{}); strings.Contains(got, "\x1b") {
+	if got := health(l, report.Style{}); strings.Contains(got, "\x1b") {
 		t.Errorf("color: %q", got)
 	}
 }
@@ -121,9 +122,7 @@ func TestVerdict(t *testing.T) {
 	f := func(v result.Verdict, want string) {
 		t.Helper()
 		var b bytes.Buffer
-		if err := report.Verdict(&b, &v, report.Style{}); err != nil {
-			t.Fatal(err)
-		}
+		report.Verdict(&b, &result.Result{Verdict: v}, report.Style{})
 		if d := cmp.Diff(b.String(), want); d != "" {
 			t.Errorf("%s (-got +want):\n%s", v.State, d)
 		}
@@ -135,6 +134,11 @@ func TestVerdict(t *testing.T) {
     try: give the client more CPU
 `)
 	f(result.Verdict{State: result.Failed, Reasons: []result.Reason{{What: "nothing listens"}}}, "Verdict: failed, the run did not complete\n  nothing listens\n")
+	var b bytes.Buffer
+	report.Verdict(&b, &result.Result{Verdict: result.Verdict{State: result.Valid}, Interrupted: true}, report.Style{})
+	if want := "Verdict: valid, the client kept up and every level is stable; the run was interrupted\n"; b.String() != want {
+		t.Errorf("got %s", b.String())
+	}
 	f(result.Verdict{State: result.Unstable}, "Verdict: unstable, some levels did not settle\n")
 }
 

@@ -7,9 +7,13 @@ import (
 )
 
 // Verdict writes the last word on a run: whether its numbers can be trusted, and if not, why and what to try.
-func Verdict(w io.Writer, v *result.Verdict, s Style) error {
+func Verdict(w io.Writer, r *result.Result, s Style) {
 	p := page{Style: s}
+	v := &r.Verdict
 	color, meaning := verdictWords(v.State)
+	if r.Interrupted {
+		meaning += "; the run was interrupted"
+	}
 	p.linef("%s %s, %s", p.paint(bold, "Verdict:"), p.paint(color, string(v.State)), meaning)
 	for _, r := range v.Reasons {
 		p.linef("  %s", oneLine(r.What))
@@ -17,7 +21,7 @@ func Verdict(w io.Writer, v *result.Verdict, s Style) error {
 			p.linef("    try: %s", oneLine(r.Try))
 		}
 	}
-	return p.to(w)
+	p.to(w)
 }
 
 func verdictWords(state result.State) (color, meaning string) {

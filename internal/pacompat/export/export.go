@@ -72,19 +72,18 @@ func Create(path string, cfg Config) (*Writer, error) {
 		cfg: cfg, path: path, file: f, w: bufio.NewWriterSize(f, bufferSize),
 		cache: make(map[uint32][]byte), free: cacheSize,
 	}
-	w.buf = append(w.buf, `{"experiments":[`...)
-	w.flush()
+	w.put([]byte(`{"experiments":[`))
 	return w, w.err
 }
 
-// flush hands the encoded piece to the file's buffer.
-func (w *Writer) flush() {
+// put hands an encoded piece to the file's buffer, and keeps its memory for the next one.
+func (w *Writer) put(b []byte) {
 	if w.err == nil {
-		if _, err := w.w.Write(w.buf); err != nil {
+		if _, err := w.w.Write(b); err != nil {
 			w.err = fmt.Errorf("write the profile export: %w", err)
 		}
 	}
-	w.buf = w.buf[:0]
+	w.buf = b[:0]
 }
 
 // Begin opens the experiment of one level. Modes without a concurrency are known by their rate.
@@ -108,8 +107,8 @@ func (w *Writer) Begin(mode plan.Mode, concurrency int, rate float64) error {
 		b = append(b, `{"experiment":{"mode":"request_rate","value":`...)
 		b = appendFloat(b, rate)
 	}
-	w.buf = append(b, `},"requests":[`...)
-	w.flush()
+	b = append(b, `},"requests":[`...)
+	w.put(b)
 	w.experiments++
 	w.requests, w.open = 0, true
 	return w.err
@@ -145,8 +144,8 @@ func (w *Writer) Request(r *record.Record, events []record.Event, data []byte) e
 	}
 	b = append(b, `],"response_outputs":[`...)
 	b = w.appendResponses(b, events, data)
-	w.buf = append(b, `]}`...)
-	w.flush()
+	b = append(b, `]}`...)
+	w.put(b)
 	return w.err
 }
 
@@ -212,7 +211,8 @@ func (w *Writer) End(boundaries []int64) error {
 	if !w.open {
 		return w.err
 	}
-	b := append(w.buf, `],"window_boundaries":[`...)
+	b := w.buf
+	b = append(b, `],"window_boundaries":[`...)
 	for i, t := range boundaries {
 		if i > 0 {
 			b = append(b, ',')
@@ -223,8 +223,8 @@ func (w *Writer) End(boundaries []int64) error {
 		}
 		b = strconv.AppendInt(b, t, 10)
 	}
-	w.buf = append(b, `]}`...)
-	w.flush()
+	b = append(b, `]}`...)
+	w.put(b)
 	w.open = false
 	return w.err
 }
@@ -234,14 +234,15 @@ func (w *Writer) Commit(version string, kind plan.Kind, endpoint string) error {
 	if w.open {
 		_ = w.End(nil) // its error is kept
 	}
-	b := append(w.buf, `],"version":`...)
+	b := w.buf
+	b = append(b, `],"version":`...)
 	b = appendString(b, version)
 	b = append(b, `,"service_kind":`...)
 	b = appendString(b, string(kind))
 	b = append(b, `,"endpoint":`...)
 	b = appendString(b, endpoint)
-	w.buf = append(b, '}')
-	w.flush()
+	b = append(b, '}')
+	w.put(b)
 	err := w.err
 	if err == nil {
 		err = w.w.Flush()

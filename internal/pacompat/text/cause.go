@@ -32,8 +32,7 @@ const (
 
 // causeOf looks for the cause in the clients' own errors first: they know how far a conversation had come.
 func causeOf(err error) cause {
-	var one *h1.Error
-	if errors.As(err, &one) {
+	if one, ok := errors.AsType[*h1.Error](err); ok {
 		switch one.Kind {
 		case h1.NotHTTP:
 			return foreign
@@ -52,8 +51,7 @@ func causeOf(err error) cause {
 		}
 		return plainCause(one.Err)
 	}
-	var two *h2.Error
-	if errors.As(err, &two) {
+	if two, ok := errors.AsType[*h2.Error](err); ok {
 		switch two.Kind {
 		case h2.NotHTTP2:
 			return foreign

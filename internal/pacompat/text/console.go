@@ -175,6 +175,8 @@ func (c *Console) mark(l *result.Level) string {
 	switch {
 	case c.Plan.Face != plan.Redline:
 		return ""
+	case l.Unfinished:
+		return " (unfinished)"
 	case !l.Stable:
 		return " (unstable)"
 	case l.OverLimit:

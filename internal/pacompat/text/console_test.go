@@ -227,6 +227,11 @@ Concurrency: 1, throughput: 2051.62 infer/sec, latency 918 usec
 Concurrency: 2, throughput: 2051.62 infer/sec, latency 918 usec (unstable)
 Concurrency: 3, throughput: 2051.62 infer/sec, latency 918 usec (over the limit)
 `)
+	out.Reset()
+	levels[0].Stable, levels[0].Unfinished = false, true
+	c.Summary(levels[:1])
+	same(t, "unfinished", out.String(), "Inferences/Second vs. Client p99 Batch Latency\nConcurrency: 1, throughput: 2051.62 infer/sec, latency 918 usec (unfinished)\n")
+	p.Face = plan.DropIn
 	f := func(mode plan.Mode, rate float64, want string) {
 		t.Helper()
 		out.Reset()

@@ -19,8 +19,7 @@ const opInfer = "infer"
 // StartText splits a failure before the load began into what was being done and the detail, for StartFailed.
 func StartText(err error, p plan.Protocol) (what, detail string) {
 	what = "failed to get model metadata" // the first words with a server, so any other trouble shows there
-	var e *service.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*service.Error](err); ok {
 		switch e.Op {
 		case "model config":
 			what = "failed to get model config"
@@ -36,8 +35,8 @@ func StartText(err error, p plan.Protocol) (what, detail string) {
 // ErrorText tells a failed conversation in the original's words: those of libcurl over HTTP, those of gRPC's C
 // core over gRPC, and the server's own message where it sent one.
 func ErrorText(err error, p plan.Protocol) string {
-	var e *service.Error
-	if !errors.As(err, &e) {
+	e, ok := errors.AsType[*service.Error](err)
+	if !ok {
 		return err.Error()
 	}
 	switch e.Class {
@@ -59,8 +58,8 @@ func ErrorText(err error, p plan.Protocol) string {
 // AsyncErrorText is ErrorText for a request of an asynchronous run. There the original never looks at the state of
 // an HTTP connection: it sees an answer without a body.
 func AsyncErrorText(err error, p plan.Protocol) string {
-	var e *service.Error
-	if p == plan.HTTP && errors.As(err, &e) && (e.Class == record.Connect || e.Class == record.Transport) {
+	e, ok := errors.AsType[*service.Error](err)
+	if p == plan.HTTP && ok && (e.Class == record.Connect || e.Class == record.Transport) {
 		return "failed to parse the request JSON buffer: The document is empty. at 0"
 	}
 	return ErrorText(err, p)
@@ -68,7 +67,7 @@ func AsyncErrorText(err error, p plan.Protocol) string {
 
 func httpText(e *service.Error) string {
 	why := causeOf(e.Err)
-	text := ""
+	var text string
 	switch {
 	case e.Class == record.Timeout, why == late:
 		text = "Timeout was reached"
@@ -142,8 +141,7 @@ func connectReason(err error) string {
 // names the address that was dialed, that one is meant; else the one that was asked for.
 func peer(e *service.Error) string {
 	addr := e.Addr
-	var op *net.OpError
-	if errors.As(e.Err, &op) && op.Addr != nil {
+	if op, ok := errors.AsType[*net.OpError](e.Err); ok && op.Addr != nil {
 		addr = op.Addr.String()
 	}
 	host, port, err := net.SplitHostPort(addr)
