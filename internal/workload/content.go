@@ -94,16 +94,20 @@ func decode(text []byte) ([]byte, error) {
 }
 
 // check holds the shape of a tensor against the model's, and its size against the shape. What is expected of
-// an output may have any shape that the model allows, also one that is not known.
+// an output may have any shape that the model allows, also one that is not known; a shape given for an
+// output of fixed shape is not looked at.
 func check(spec service.TensorSpec, shape tensor.Shape, data []byte, output bool) (datum, error) {
-	if !spec.Shape.Accepts(shape) {
-		return datum{}, dataErrorf("The supplied shape of %s for input \"%s\" is incompatible with the model's input shape of %s", shape, spec.Name, spec.Shape)
+	if output && !spec.Shape.Dynamic() {
+		shape = spec.Shape
 	}
 	if shape.Dynamic() {
 		if output {
 			return datum{set: true, data: data}, nil
 		}
 		return datum{}, dataErrorf("The variable-sized tensor \"%s\" with model shape %s needs to have its shape fully defined. See the --shape option.", spec.Name, spec.Shape)
+	}
+	if !spec.Shape.Accepts(shape) {
+		return datum{}, dataErrorf("The supplied shape of %s for input \"%s\" is incompatible with the model's input shape of %s", shape, spec.Name, spec.Shape)
 	}
 	if want := tensor.ByteSize(spec.Type, shape); want >= 0 && want != int64(len(data)) {
 		return datum{}, dataErrorf("mismatch in the data provided for %s. Expected: %d bytes, Got: %d bytes", spec.Name, want, len(data))

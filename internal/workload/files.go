@@ -37,8 +37,8 @@ func (d *Data) readFiles(paths []string) error {
 	}
 	steps := 0
 	for i, stream := range d.streams {
-		if len(stream) == 0 && f.many {
-			return dataErrorf("stream %d of the input data has no steps", i)
+		if len(stream) == 0 && d.sequence {
+			return dataErrorf("stream %d of the input data has no steps to make a sequence of", i)
 		}
 		steps += len(stream)
 	}
@@ -89,7 +89,7 @@ func (f *files) read(path string) error {
 		if validates {
 			want = expected[i]
 		}
-		if err := f.entry(entry, want); err != nil {
+		if err := f.entry(i, entry, want); err != nil {
 			return err
 		}
 	}
@@ -109,17 +109,20 @@ func align(data, want jsonscan.Value, validates bool) (entries, expected []jsons
 	return entries, expected, nil
 }
 
-// entry takes one entry of the data array: a stream or a step.
-func (f *files) entry(entry, want jsonscan.Value) error {
+// entry takes one entry of the data array: a stream or a step. The first of a file decides which they are.
+func (f *files) entry(i int, entry, want jsonscan.Value) error {
 	many := entry.Kind() == jsonscan.Array
-	if f.started && many != f.many {
+	if f.started && many != f.many && (f.many || i == 0) {
 		return dataErrorf("Inconsistency in input-data provided. Can not have a combination of objects and arrays inside of the Data array")
 	}
-	if many || !f.started {
+	if !f.started {
+		f.many = many
+	}
+	if f.many || !f.started {
 		f.d.streams = append(f.d.streams, nil)
 	}
-	f.many, f.started = many, true
-	if !many {
+	f.started = true
+	if !f.many {
 		return f.step(entry, want)
 	}
 	steps, expected, err := align(entry, want, want != nil)
@@ -156,9 +159,9 @@ func (f *files) step(v, want jsonscan.Value) error {
 	return nil
 }
 
-// tensors reads the members of a step.
+// tensors reads the members of a step. An array in its place has none.
 func (f *files) tensors(v jsonscan.Value, specs []service.TensorSpec, at place, output bool) ([]datum, error) {
-	if v.Kind() != jsonscan.Object {
+	if v.Kind() != jsonscan.Object && v.Kind() != jsonscan.Array {
 		return nil, dataErrorf(malformed)
 	}
 	members := make([]jsonscan.Value, len(specs))

@@ -35,7 +35,7 @@ func (s *span) start(i int) int { return i * s.stride % len(s.steps) }
 // perf_analyzer uses the first stream alone where the model keeps no state, and so does its face; Redline's
 // own uses all streams, one after the other.
 //
-// Errors are *BatchError where steps do not fit together, else the service's.
+// Errors are *BatchError where steps do not fit together, *DataError where there are none, else the service's.
 func Prepare(ctx context.Context, svc service.Service, d *Data, face plan.Face) (*Requests, error) {
 	streams := d.streams
 	if !d.sequence {
@@ -43,6 +43,9 @@ func Prepare(ctx context.Context, svc service.Service, d *Data, face plan.Face) 
 			streams = [][]step{slices.Concat(streams...)}
 		}
 		streams = streams[:1]
+		if len(streams[0]) == 0 {
+			return nil, d.nothing()
+		}
 	}
 	r := &Requests{d: d}
 	total := 0

@@ -8,7 +8,6 @@ package jsonscan
 
 import (
 	"fmt"
-	"math"
 	"strconv"
 )
 
@@ -26,9 +25,8 @@ const (
 	MissingSquare Code = 7 // neither a comma nor a closing bracket after an element
 	BadHex        Code = 8
 	BadSurrogate  Code = 9
-	BadEscape     Code = 10
+	BadEscape     Code = 10 // or a control character
 	MissingQuote  Code = 11
-	BadEncoding   Code = 12 // a control character inside a string
 	TooBig        Code = 13 // the number does not fit a double
 	NoFraction    Code = 14
 	NoExponent    Code = 15
@@ -44,9 +42,8 @@ var reasons = [...]string{
 	MissingSquare: "a comma or ] must follow an array element",
 	BadHex:        "\\u must be followed by four hexadecimal digits",
 	BadSurrogate:  "half of a surrogate pair",
-	BadEscape:     "unknown escape in a string",
+	BadEscape:     "a control character or an unknown escape in a string",
 	MissingQuote:  "the string has no closing quote",
-	BadEncoding:   "a control character inside a string",
 	TooBig:        "the number is too big for a double",
 	NoFraction:    "digits must follow the decimal point",
 	NoExponent:    "digits must follow the exponent",
@@ -84,6 +81,9 @@ func Parse(text []byte) (Value, error) {
 	}
 	return Value(text[start:end]), nil
 }
+
+// maxDigits is the decimal exponent of the largest double.
+const maxDigits = 308
 
 type checker struct {
 	text []byte
@@ -210,7 +210,7 @@ func (c *checker) str() error {
 		case b == 0:
 			return c.fail(MissingQuote, c.pos)
 		case b < 0x20:
-			return c.fail(BadEncoding, c.pos)
+			return c.fail(BadEscape, c.pos)
 		default:
 			c.pos++
 		}
@@ -233,9 +233,9 @@ func (c *checker) escape() error {
 	switch {
 	case !ok:
 		return c.fail(BadHex, start)
-	case r < 0xD800 || r > 0xDFFF:
+	case r < 0xD800 || r > 0xDBFF: // the second half of a pair is let through alone, the first is not
 		return nil
-	case r > 0xDBFF || !c.take('\\') || !c.take('u'):
+	case !c.take('\\') || !c.take('u'):
 		return c.fail(BadSurrogate, start)
 	}
 	low, ok := c.hex()
@@ -282,9 +282,14 @@ func (c *checker) number() error {
 	default:
 		return c.fail(BadValue, c.pos)
 	}
-	limit, double := 308, c.pos-start > 18
+	// Only the digits before the point, and an exponent by itself, can be too big; their product may be infinite.
+	if c.pos-start > maxDigits {
+		if _, err := strconv.ParseFloat(string(c.text[start:c.pos]), 64); err != nil {
+			return c.fail(TooBig, start)
+		}
+	}
+	limit := maxDigits
 	if c.take('.') {
-		double = true
 		fraction := c.pos
 		if !c.digits() {
 			return c.fail(NoFraction, c.pos)
@@ -292,16 +297,7 @@ func (c *checker) number() error {
 		limit += c.pos - fraction
 	}
 	if c.take('e') || c.take('E') {
-		double = true
-		if err := c.exponent(start, limit); err != nil {
-			return err
-		}
-	}
-	if !double {
-		return nil
-	}
-	if f, err := strconv.ParseFloat(string(c.text[start:c.pos]), 64); err != nil || math.IsInf(f, 0) {
-		return c.fail(TooBig, start)
+		return c.exponent(start, limit)
 	}
 	return nil
 }

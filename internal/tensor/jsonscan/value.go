@@ -2,6 +2,7 @@ package jsonscan
 
 import (
 	"bytes"
+	"errors"
 	"iter"
 	"math"
 	"strconv"
@@ -208,7 +209,7 @@ func (v Value) magnitude() (uint64, bool) {
 	return n, true
 }
 
-// Float64 is the value of any number, NaN and Inf included.
+// Float64 is the value of any number, NaN and Inf included. One that is too large for a double is infinite.
 func (v Value) Float64() (float64, bool) {
 	if v.Kind() != Number {
 		return 0, false
@@ -217,7 +218,7 @@ func (v Value) Float64() (float64, bool) {
 	if v[0] == '-' {
 		f = -f
 	}
-	return f, err == nil
+	return f, err == nil || errors.Is(err, strconv.ErrRange)
 }
 
 var minus = []byte{'-'} // ParseFloat knows Inf with a sign, but NaN only without
