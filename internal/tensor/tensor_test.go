@@ -301,6 +301,7 @@ func FuzzAppendJSON(f *testing.F) {
 			if err == nil && !bytes.Equal(back, raw) {
 				t.Fatalf("%s %v came back as %v", dt, raw, back)
 			}
+		default: // the others lose something on the way
 		}
 	})
 }

@@ -28,8 +28,7 @@ func (d *Data) readFiles(paths []string) error {
 	f := &files{d: d}
 	for _, path := range paths {
 		if err := f.read(path); err != nil {
-			var e *DataError
-			if errors.As(err, &e) && e.Path == "" {
+			if e, ok := errors.AsType[*DataError](err); ok && e.Path == "" {
 				e.Path = path
 			}
 			return err
@@ -66,8 +65,7 @@ func (f *files) read(path string) error {
 	root, err := jsonscan.Parse(text)
 	if err != nil {
 		e := &DataError{Text: "failed to parse the specified json file for reading provided data", Path: path, Err: err}
-		var syntax *jsonscan.SyntaxError
-		if errors.As(err, &syntax) {
+		if syntax, ok := errors.AsType[*jsonscan.SyntaxError](err); ok {
 			e.Code, e.Offset = int(syntax.Code), syntax.Offset
 		}
 		return e

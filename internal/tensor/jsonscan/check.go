@@ -199,20 +199,24 @@ func (c *checker) word(w string) error {
 func (c *checker) str() error {
 	c.pos++
 	for {
-		switch b := c.peek(); {
-		case b == '"':
+		rest := c.text[c.pos:]
+		n := 0
+		for n < len(rest) && rest[n] != '"' && rest[n] != '\\' && rest[n] >= 0x20 {
+			n++
+		}
+		c.pos += n
+		switch c.peek() {
+		case '"':
 			c.pos++
 			return nil
-		case b == '\\':
+		case '\\':
 			if err := c.escape(); err != nil {
 				return err
 			}
-		case b == 0:
+		case 0:
 			return c.fail(MissingQuote, c.pos)
-		case b < 0x20:
-			return c.fail(BadEscape, c.pos)
 		default:
-			c.pos++
+			return c.fail(BadEscape, c.pos)
 		}
 	}
 }
@@ -258,7 +262,7 @@ func (c *checker) hex() (rune, bool) {
 
 func (c *checker) digits() bool {
 	start := c.pos
-	for b := c.peek(); b >= '0' && b <= '9'; b = c.peek() {
+	for c.pos < len(c.text) && c.text[c.pos]-'0' <= 9 {
 		c.pos++
 	}
 	return c.pos > start
