@@ -103,9 +103,6 @@ func setRate(r *raw, v string) error {
 		if err != nil {
 			return err
 		}
-		if i == 0 && f <= 0 {
-			return usagef("Failed to parse --request-rate-range. The start of the search range must be > 0.")
-		}
 		*dst = f
 	}
 	return nil

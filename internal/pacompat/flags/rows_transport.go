@@ -114,16 +114,12 @@ func addHeader(r *raw, v string) error {
 	return nil
 }
 
-// addParameter keeps the types that can be sent. The original drops others without a word; here it is a warning.
 func addParameter(r *raw, v string) error {
 	parts := strings.Split(v, ":")
 	if len(parts) != 3 {
 		return usagef("Failed to parse --request-parameter. The value does not match <name:value:type>.")
 	}
-	p := plan.Parameter{Name: parts[0], Value: parts[1], Type: strings.ToLower(parts[2])}
-	if p.Type != "string" && p.Type != "int" && p.Type != "bool" {
-		r.warn("WARNING: --request-parameter " + v + " is not sent: its type is not string, int or bool.")
-	}
-	r.plan.Target.Parameters = append(r.plan.Target.Parameters, p)
+	r.plan.Target.Parameters = append(r.plan.Target.Parameters,
+		plan.Parameter{Name: parts[0], Value: parts[1], Type: strings.ToLower(parts[2])})
 	return nil
 }

@@ -1,6 +1,7 @@
 package flags
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/redline-bench/redline/internal/plan"
@@ -27,6 +28,9 @@ func (r *raw) verifyTarget() error {
 	}
 	if r.plan.Load.Concurrency.Start == 0 {
 		return usagef("The start of the search range must be > 0")
+	}
+	if r.plan.Load.Rate.Start <= 0 {
+		return usagef("Failed to parse --request-rate-range. The start of the search range must be > 0.")
 	}
 	t.Protocol = plan.Protocol(strings.ToLower(r.protocol))
 	if t.Protocol != plan.HTTP && t.Protocol != plan.GRPC {
@@ -283,8 +287,24 @@ func (r *raw) finish() error {
 	case r.zero:
 		in.Source = plan.Zero
 	}
+	r.dropUntyped()
 	r.dropForeign()
 	return nil
+}
+
+// dropUntyped leaves out request parameters of types that cannot be sent, as the original does, but says so.
+func (r *raw) dropUntyped() {
+	t := &r.plan.Target
+	t.Parameters = slices.DeleteFunc(t.Parameters, func(p plan.Parameter) bool {
+		sendable := p.Type == "string" || p.Type == "int" || p.Type == "bool"
+		if !sendable {
+			r.warn("WARNING: --request-parameter " + p.Name + " is not sent: its type is not string, int or bool.")
+		}
+		return !sendable
+	})
+	if len(t.Parameters) == 0 {
+		t.Parameters = nil
+	}
 }
 
 // finishURLs chooses the addresses that were not given.

@@ -1,0 +1,243 @@
+package flags_test
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/redline-bench/redline/internal/pacompat/flags"
+	"github.com/redline-bench/redline/internal/plan"
+)
+
+// words splits a line as a shell would, as far as double quotes go.
+func words(line string) []string {
+	var out []string
+	word, open, any := "", false, false
+	for _, c := range line {
+		switch {
+		case c == '"':
+			open, any = !open, true
+		case c == ' ' && !open:
+			if any {
+				out = append(out, word)
+			}
+			word, any = "", false
+		default:
+			word, any = word+string(c), true
+		}
+	}
+	if any {
+		out = append(out, word)
+	}
+	return out
+}
+
+// inFolder moves the test to a folder with the files that the recorded command lines name.
+func inFolder(t *testing.T) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	for name, text := range map[string]string{
+		"f1": "", "f2": "", "one.json": `{"data":[{"a":1}]}`,
+		"j1.json": `[]`, "j2.json": `{}`, "j3.json": `{"data":[]}`, "j4.json": `{"data":{}}`,
+		"j5.json": `{"data":[1],"x":1}`, "j6.json": `{"data":[1,2]`,
+	} {
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir("d1", 0o755); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// outcome renders what Parse says: warnings, then one line.
+func outcome(face plan.Face, args []string) string {
+	_, notes, err := flags.Parse(face, "perf_analyzer", args)
+	lines := notes.Warnings
+	var u *flags.UsageError
+	switch {
+	case err == nil, errors.As(err, &u) && strings.HasSuffix(u.Text, "is not implemented in this build."):
+		lines = append(lines, "ok")
+	case errors.Is(err, flags.ErrVersion):
+		lines = append(lines, "version")
+	case errors.Is(err, flags.ErrHelp):
+		lines = append(lines, "help")
+	case u == nil:
+		lines = append(lines, "unexpected: "+err.Error())
+	case u.ShowUsage:
+		lines = append(lines, "usage: "+u.Text)
+	default:
+		lines = append(lines, "Error: "+u.Text)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// TestOriginal holds the drop-in to recorded answers of the original.
+func TestOriginal(t *testing.T) {
+	recorded, err := os.ReadFile("testdata/original.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	inFolder(t)
+	cases := 0
+	for block := range strings.SplitSeq(string(recorded), "\n\n") {
+		line, want, ok := strings.Cut(strings.TrimSpace(block), "\n")
+		command, isCase := strings.CutPrefix(line, "$ ")
+		if !ok || !isCase {
+			continue
+		}
+		cases++
+		want = strings.ReplaceAll(strings.TrimSpace(want), "\n  ", "\n")
+		if d := cmp.Diff(want, strings.TrimSpace(outcome(plan.DropIn, words(command)))); d != "" {
+			t.Errorf("%s: %s", command, d)
+		}
+	}
+	if cases < 300 {
+		t.Errorf("only %d cases read", cases)
+	}
+}
+
+// TestDepartures lists where the drop-in differs on purpose: the original aborts, hangs, or starts nonsense.
+func TestDepartures(t *testing.T) {
+	inFolder(t)
+	f := func(line, want string) {
+		t.Helper()
+		if d := cmp.Diff(want, outcome(plan.DropIn, words(line))); d != "" {
+			t.Errorf("%s: %s", line, d)
+		}
+	}
+	f("-h", "help")
+	f("--help", "help")
+	f("-m x --hel", "help")
+	f("-p 0 --help", "usage: Failed to parse --measurement-interval (-p). The value must be > 0 msec.")
+	f("-m x -u=localhost:1 -i=grpc -p=5", "ok")
+
+	// Numbers out of range.
+	f("-m x -p 3000000000", "Error: Failed to parse -p. The number is out of range: 3000000000")
+	f("-m x --measurement-interval 3000000000", "Error: Failed to parse --measurement-interval. The number is out of range: 3000000000")
+	f("-m x -s 1e39", "Error: Failed to parse -s. The number is out of range: 1e39")
+	f("-m x --request-rate-range 1e400", "Error: Failed to parse --request-rate-range. The number is out of range: 1e400")
+	f("-m x --shape a:99999999999999999999999", "Error: Failed to parse --shape. The number is out of range: a:99999999999999999999999")
+	f("-m x --concurrency-range 99999999999999999999999", "Error: Failed to parse --concurrency-range. The number is out of range: 99999999999999999999999")
+	f("-m x --concurrency-range -1", "Error: Failed to parse --concurrency-range. The number is out of range: -1")
+	f("-m x --concurrency-range 1:-1", "ok")
+	f("-m x --session-concurrency -1", "Error: Failed to parse --session-concurrency. The number is out of range: -1")
+
+	// No numbers.
+	f("-m x --request-rate-range nan", "usage: Failed to parse --request-rate-range. Invalid value provided: nan")
+	f("-m x --request-rate-range 1:inf", "usage: Failed to parse --request-rate-range. Invalid value provided: 1:inf")
+	f("-m x --sequence-length-variation nan", "usage: Failed to parse --sequence-length-variation. Invalid value provided: nan")
+
+	// Uncaught exceptions.
+	f("-m x -H foo", `Error: Failed to parse -H. A header is written 'Name: value', on one line: "foo"`)
+	f("-m x -H :v", `Error: Failed to parse -H. A header is written 'Name: value', on one line: ":v"`)
+	f("-m x --request-rate-range 3 --fixed-schedule", "Error: Cannot use both RequestRate and FixedSchedule inference load modes.")
+	f("-m x --request-rate-range 3 -d", "Warning: -d is deprecated and will be removed in an upcoming version. Use --concurrency-range instead.\n"+
+		"Error: Cannot use both RequestRate and DeprecatedConcurrency inference load modes.")
+	f("-m x --request-count 5 --fixed-schedule", "Error: Cannot specify `--request-count` when using `--fixed-schedule`. The request count will be equal "+
+		"to the number of requests in the input data minus the warmup request count.")
+	f("-m x --fixed-schedule", "Error: When using `--fixed-schedule`, you must provide a dataset using `--input-data`.")
+	f("--fixed-schedule -z", "Warning: -z is deprecated and will be removed in an upcoming version. Use --input-data=zero instead.\n"+
+		"Error: When using `--fixed-schedule`, you must provide a dataset using `--input-data`.")
+	f("-m x --fixed-schedule --input-data d1", "Error: 'd1' is not a file. When using `--fixed-schedule`, all paths passed to --input-data must be files.")
+	f("-m x --fixed-schedule --input-data j3.json", "Error: The dataset provided is empty. When using `--fixed-schedule`, the dataset must contain at least one payload.")
+	for _, j := range []string{"j1", "j2", "j4", "j5"} {
+		f("-m x --fixed-schedule --input-data "+j+".json", "Error: Input data JSON file must contain an object with a single 'data' member "+
+			"that is an array. Review JSON file: '"+j+".json'")
+	}
+	f("-m x --fixed-schedule --input-data j6.json", "Error: JSON parse error: unexpected end of JSON input. Review JSON file for formatting errors: 'j6.json'")
+	f("-m x --fixed-schedule --input-data one.json --warmup-request-count 1",
+		"Error: The warmup request count must be less than the total number of payloads in the dataset.")
+	f("-m x --fixed-schedule --input-data one.json", "ok")
+}
+
+// TestNotYet: an option whose feature is missing fails by its name, but only when it asks for something, and only
+// when nothing else is wrong.
+func TestNotYet(t *testing.T) {
+	inFolder(t)
+	f := func(line, name string) {
+		t.Helper()
+		_, _, err := flags.Parse(plan.DropIn, "perf_analyzer", words(line))
+		want := name + " is not implemented in this build."
+		if name == "" {
+			if err != nil {
+				t.Errorf("%s: %v", line, err)
+			}
+			return
+		}
+		var u *flags.UsageError
+		if !errors.As(err, &u) || u.Text != want || u.ShowUsage {
+			t.Errorf("%s: %v, want %s", line, err, want)
+		}
+	}
+	f("-m x --service-kind triton", "")
+	f("-m x --service-kind torchserve --input-data one.json", "--service-kind torchserve")
+	f("-m x --service-kind=openai --endpoint v1 --async --input-data one.json", "--service-kind openai")
+	f("-m x --endpoint v1/chat --grpc-method a/b --model-repository d1", "")
+	f("-m x -i grpc --streaming", "--streaming")
+	f("-m x --shared-memory none --output-shared-memory-size 5", "")
+	f("-m x --shared-memory system", "--shared-memory system")
+	f("-m x --shared-memory cuda", "--shared-memory cuda")
+	f("-m x -i grpc --streaming --periodic-concurrency-range 1:2 --profile-export-file p", "--streaming")
+	f("-m x --request-period 5", "")
+	f("-m x --fixed-schedule --input-data one.json", "--fixed-schedule")
+	f("-m x --collect-metrics", "--collect-metrics")
+	f("-m x --trace-level OFF", "--trace-level")
+	f("-m x --trace-rate 5", "--trace-rate")
+	f("-m x --trace-count 5", "--trace-count")
+	f("-m x --log-frequency 5", "--log-frequency")
+	f(`-m x --bls-composing-models ""`, "")
+	f("-m x --bls-composing-models a", "--bls-composing-models")
+	f("-m x --sequence-length 5", "--sequence-length")
+	f("-m x --sequence-length-variation 5", "--sequence-length-variation")
+	f("-m x --sequence-id-range 5", "--sequence-id-range")
+	f("-m x --num-of-sequences 5", "--num-of-sequences")
+	f("-m x --serial-sequences", "--serial-sequences")
+	f("-m x -i grpc --request-parameter a:b:int", "--request-parameter")
+	f("-m x --enable-mpi", "--enable-mpi")
+}
+
+func TestStderr(t *testing.T) {
+	f := func(face plan.Face, line, head, tail string) {
+		t.Helper()
+		_, _, err := flags.Parse(face, "/opt/perf_analyzer", words(line))
+		var u *flags.UsageError
+		if !errors.As(err, &u) {
+			t.Fatalf("%s: %v", line, err)
+		}
+		got := u.Stderr(100)
+		if !strings.HasPrefix(got, head) || !strings.HasSuffix(got, tail) {
+			t.Errorf("%s: %q", line, got)
+		}
+		if head == tail && got != head {
+			t.Errorf("%s: %q, want %q", line, got, head)
+		}
+	}
+	f(plan.DropIn, "", "Usage: /opt/perf_analyzer [options]\n", "\nError: Failed to parse -m (model name). The value must be specified.\n\n")
+	f(plan.DropIn, "-q", "Error: Invalid short option '-q'\n", "Error: Invalid short option '-q'\n")
+	f(plan.DropIn, "-m x -p 9999999999", "Error: Failed to parse -p. The number is out of range: 9999999999\n",
+		"Error: Failed to parse -p. The number is out of range: 9999999999\n")
+	own := func(line, message string) {
+		t.Helper()
+		text := "redline profile: " + message + "\nrun 'redline help profile' for all options\n"
+		f(plan.Redline, line, text, text)
+	}
+	own("", "Failed to parse -m (model name). The value must be specified.")
+	own("-q", "unknown option '-q'")
+	own("--in x", "option '--in' could be --input-data or --input-tensor-format")
+	own("-m x --request-distribution x", "Failed to parse --request-distribution. Unsupported type provided: 'x'. Choose one of 'poisson', 'constant'.")
+	own("-m x --request-rate-range 1 --concurrency-range 1", "Cannot use both RequestRate and Concurrency inference load modes.")
+	own("-m x --latency-from start", "--latency-from is scheduled or send, not 'start'")
+	own("-m x --max-error-rate 101", "--max-error-rate is a percentage from 0 to 100, not '101'")
+	own("-m x --max-error-rate nan", "--max-error-rate is a percentage from 0 to 100, not 'nan'")
+	own("-m x --request-timeout 30", "--request-timeout is a time such as 500ms, 30s or 2m, not '30'")
+	own("-m x --request-timeout 0s", "--request-timeout is a time such as 500ms, 30s or 2m, not '0s'")
+	own("-m x --connections -1", "--connections must be 0 or more")
+	own("-m x --seed -1", "--seed is a whole number from 0 to 2^64-1, not '-1'")
+	own("-m x --embedded -u localhost:1", "-u and --embedded exclude each other: the embedded server chooses its own address")
+	own("-m x --embedded-arg a", "--embedded-arg needs --embedded: without it no server is started")
+	own("--embedded --service-kind dynamic_grpc --input-data .", "--embedded serves --service-kind triton only, not dynamic_grpc")
+}
