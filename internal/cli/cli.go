@@ -11,9 +11,10 @@ import (
 	"path/filepath"
 	"strings"
 
-	"golang.org/x/term"
+	xterm "golang.org/x/term"
 
 	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/term"
 )
 
 // Exit codes. They are perf_analyzer's, so that its callers understand ours.
@@ -34,23 +35,32 @@ type IO struct {
 	Getenv     func(string) string
 	Executable func() (string, error)
 	// Width is the width of the terminal on stderr in columns; 0 when stderr is no terminal.
-	Width   func() int
+	Width func() int
+	// OutTerminal tells whether stdout is a terminal.
+	OutTerminal bool
+	// Line is the progress line on stderr; nil when stderr is no terminal.
+	Line    *term.Line
 	Version string // set by the linker; empty in plain builds
 }
 
 // Process is the IO of the running process.
 func Process(version string) *IO {
-	return &IO{
+	p := &IO{
 		Args: os.Args, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 		Getenv: os.Getenv, Executable: os.Executable, Version: version,
 		Width: func() int {
-			w, _, err := term.GetSize(int(os.Stderr.Fd()))
+			w, _, err := xterm.GetSize(int(os.Stderr.Fd()))
 			if err != nil {
 				return 0
 			}
 			return w
 		},
+		OutTerminal: xterm.IsTerminal(int(os.Stdout.Fd())),
 	}
+	if p.Getenv("TERM") != "dumb" {
+		p.Line = term.Open(os.Stderr)
+	}
+	return p
 }
 
 // Main runs the command that the arguments name and returns the exit code.

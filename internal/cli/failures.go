@@ -15,7 +15,6 @@ import (
 	"github.com/redline-bench/redline/internal/report"
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/service"
-	"github.com/redline-bench/redline/internal/service/kserve"
 	"github.com/redline-bench/redline/internal/workload"
 )
 
@@ -33,23 +32,6 @@ func (e *startError) Unwrap() error { return e.err }
 type plainError string
 
 func (e plainError) Error() string { return string(e) }
-
-// describeError names the step in which the model could not be read.
-func describeError(err error) error {
-	var se *service.Error
-	what := "failed to get model metadata"
-	if errors.As(err, &se) {
-		switch se.Op {
-		case kserve.OpConfig:
-			what = "failed to get model config"
-		case kserve.OpParse:
-			what = "failed to create model parser"
-		case kserve.OpServer:
-			what = "unable to get server metadata"
-		}
-	}
-	return &startError{what: what, err: err}
-}
 
 // startFailed prints why the run could not start and returns the exit code.
 func (s *session) startFailed(err error) int {
@@ -141,7 +123,7 @@ func (s *session) explain(res *result.Result, err error) {
 // explainEnd prints the last words.
 func (s *session) explainEnd(res *result.Result, err error) {
 	if s.plan.Face == plan.Redline {
-		report.Verdict(s.Stdout, res)
+		report.Verdict(s.Stdout, res, s.style())
 		s.explainRedline(err)
 		return
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/redline-bench/redline/internal/pacompat/text"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/profile"
+	"github.com/redline-bench/redline/internal/report"
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/workload"
@@ -25,6 +26,7 @@ func runProfile(p *IO, face plan.Face, name string, args []string) int {
 	if err != nil {
 		return usageFailed(p, face, err)
 	}
+	p = p.withProgress(face)
 	s := &session{IO: p, plan: pl, notes: notes, sigs: watchSignals(interruptNotice(p, face))}
 	defer s.sigs.stop()
 	defer s.close()
@@ -56,6 +58,25 @@ func (p *IO) columns() int {
 	return 100
 }
 
+// withProgress puts the progress line under what is printed to the same terminal. The drop-in shows it only when
+// nobody reads its output but a person.
+func (p *IO) withProgress(face plan.Face) *IO {
+	c := *p
+	if face == plan.DropIn && !p.OutTerminal {
+		c.Line = nil
+	}
+	c.Stderr = c.Line.Writer(p.Stderr)
+	if p.OutTerminal {
+		c.Stdout = c.Line.Writer(p.Stdout)
+	}
+	return &c
+}
+
+// style is how our own blocks are dressed.
+func (p *IO) style() report.Style {
+	return report.Style{Color: p.OutTerminal && p.Getenv("NO_COLOR") == "" && p.Getenv("TERM") != "dumb"}
+}
+
 func interruptNotice(p *IO, face plan.Face) func(os.Signal, int) {
 	return func(sig os.Signal, nth int) {
 		if face == plan.Redline {
@@ -84,7 +105,8 @@ type session struct {
 	requests *workload.Requests
 	console  *text.Console
 	export   *export.Writer
-	watcher  *watcher
+	// batchErr is why the steps of a batch do not fit together.
+	batchErr *workload.BatchError
 	// exportErr is why the export cannot be written; the run goes on and fails at its end.
 	exportErr error
 }
@@ -107,20 +129,22 @@ func (s *session) run() int {
 			return s.startFailed(err)
 		}
 	}
-	s.watcher = newWatcher(s)
 	if s.data.FromJSON {
-		s.console.DataRead(s.data.Streams(), s.data.Steps())
+		s.console.DataRead(s.data.Streams(), s.data.Steps(0))
 	}
 	s.console.Settings()
+	if s.batchErr != nil {
+		return s.cannotBatch()
+	}
 	runner := &profile.Runner{
-		Plan: s.plan, Service: s.svc, Model: s.model, Async: s.async, Observer: s.watcher,
+		Plan: s.plan, Service: s.svc, Model: s.model, Async: s.async, Observer: &watcher{s},
 		Feed: func(slot, active int) engine.Feed { return s.requests.Cursor(slot, active, s.async) },
 	}
 	if s.export != nil {
 		runner.Exporter = s.export
 	}
 	res, err := runner.Run(s.sigs.soft, s.sigs.hard)
-	s.watcher.done()
+	s.Line.Clear()
 	res.Tool, res.Version = "redline", versionString()
 	return s.finish(res, err)
 }
@@ -146,7 +170,8 @@ func (s *session) describe() error {
 	s.svc = svc
 	s.model, err = svc.Describe(s.sigs.soft)
 	if err != nil {
-		return describeError(err)
+		what, _ := text.StartText(err, s.plan.Target.Protocol)
+		return &startError{what: what, err: err}
 	}
 	return nil
 }
@@ -157,7 +182,10 @@ func (s *session) load() error {
 		return &startError{what: "Failed to init manager inputs", err: err, blank: true}
 	}
 	s.data = data
-	s.requests, err = workload.Prepare(s.svc, data, s.plan.Face)
+	s.requests, err = workload.Prepare(s.sigs.soft, s.svc, data, s.plan.Face)
+	if errors.As(err, &s.batchErr) && s.plan.Face == plan.DropIn {
+		return nil // the original finds out when it sends
+	}
 	if err != nil {
 		return &startError{what: "Failed to init manager inputs", err: err, blank: true}
 	}
@@ -175,6 +203,9 @@ func (s *session) openOutputs() error {
 	if s.plan.Output.Export == "" {
 		return nil
 	}
+	if s.requests == nil {
+		return nil
+	}
 	w, err := export.Create(s.plan.Output.Export, export.Config{
 		Inputs: s.requests.Inputs, Outputs: s.svc.Outputs, Names: outputNames(s.model),
 	})
@@ -186,6 +217,13 @@ func (s *session) openOutputs() error {
 	}
 	s.export = w
 	return err
+}
+
+// cannotBatch ends a drop-in run as the original does: with the first request that it cannot put together.
+func (s *session) cannotBatch() int {
+	s.console.Header(&result.Level{Mode: s.plan.Load.Mode, Concurrency: s.plan.Load.Concurrency.Start, Rate: s.plan.Load.Rate.Start})
+	s.console.LoadFailed([]result.Failure{{Text: s.batchErr.Text}})
+	return exitError
 }
 
 func outputNames(m *service.Model) []string {

@@ -3,11 +3,13 @@ package cli
 import (
 	"fmt"
 
+	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/pacompat/text"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/profile"
 	"github.com/redline-bench/redline/internal/report"
 	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/term"
 )
 
 // watcher shows a run as it goes: perf_analyzer's lines in both faces, and in redline's own also the client's
@@ -16,13 +18,16 @@ type watcher struct {
 	*session
 }
 
-func newWatcher(s *session) *watcher { return &watcher{session: s} }
-
 // LevelBegins prints the header of a level or of its warm-up.
 func (w *watcher) LevelBegins(lv *result.Level, _ bool) { w.console.Header(lv) }
 
 // Pass prints one line a window on verbose runs.
-func (w *watcher) Pass(n int, win *result.Window) { w.console.Pass(n, win) }
+func (w *watcher) Pass(n int, win *result.Window) {
+	if win.Client.Requests == 1 {
+		w.console.Warn(text.SingleRequest)
+	}
+	w.console.Pass(n, win)
+}
 
 // LevelEnds prints the level, or why there is nothing to print.
 func (w *watcher) LevelEnds(lv *result.Level) {
@@ -30,7 +35,7 @@ func (w *watcher) LevelEnds(lv *result.Level) {
 		if lv.Client.Requests > 0 {
 			w.console.Level(lv)
 		}
-		report.Health(w.Stdout, lv)
+		report.Health(w.Stdout, lv, w.style())
 		return
 	}
 	switch {
@@ -60,7 +65,12 @@ func hasBadWindow(lv *result.Level) bool {
 }
 
 // Progress redraws the progress line.
-func (w *watcher) Progress(profile.Progress) {}
+func (w *watcher) Progress(p profile.Progress) {
+	w.Line.Show(term.Status{
+		Level: measure.LevelName(p.Level), Pass: p.Pass, Passes: p.Passes, Elapsed: p.Elapsed, Window: p.Window,
+		Requests: p.Requests, Wanted: p.Wanted, Rate: p.Rate, Median: p.Median, Failed: p.Failed,
+	})
+}
 
 // Warn prints a remark in the words of the face.
 func (w *watcher) Warn(warning profile.Warning) {
@@ -73,5 +83,3 @@ func (w *watcher) Warn(warning profile.Warning) {
 		w.console.Warn(fmt.Sprintf("warning: the server's statistics of %s are missing from the report: %s", warning.Model, warning.Text))
 	}
 }
-
-func (w *watcher) done() {}
