@@ -34,7 +34,8 @@ func (o *once) Data([]byte, int64) {}
 
 func (o *once) Reply(r *Reply) bool {
 	cp := *r
-	cp.Body, cp.Type, cp.Encoding = bytes.Clone(r.Body), bytes.Clone(r.Type), bytes.Clone(r.Encoding)
+	cp.room, cp.Type, cp.Encoding = bytes.Clone(r.room), bytes.Clone(r.Type), bytes.Clone(r.Encoding)
+	cp.Body = cp.room[Room:]
 	o.reply = &cp
 	o.c.Stop()
 	return false

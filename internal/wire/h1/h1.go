@@ -47,10 +47,18 @@ type Reply struct {
 	Number   int64  // the header named by Config.Number; -1 when absent
 	Close    bool   // the connection ends with this reply
 	Body     []byte // empty when it was streamed
+	room     []byte // Body with Room bytes before it
 	Size     int64  // bytes of the body
 	First    int64  // clock.Now when the first byte was read
 	End      int64  // clock.Now when the last byte was read
 }
+
+// Room is the number of bytes before the body that Framed gives away.
+const Room = 4
+
+// Framed is the body with Room bytes before it, free to be overwritten: they held the empty line after the
+// head. So a caller can pass a body on with a number in front of it, and copy nothing.
+func (r *Reply) Framed() []byte { return r.room }
 
 // Handler is told what arrives on a connection, in the goroutine of Serve.
 type Handler interface {
@@ -135,6 +143,16 @@ func (c *Conn) Write(head, body []byte) error {
 		return c.writeError(err)
 	}
 	return nil
+}
+
+// short is the size up to which a write is taken not to wait: well below what any kernel buffers.
+const short = 16 << 10
+
+func (c *Conn) writeShort(head, body []byte) (restHead, restBody []byte, err error) {
+	if len(head)+len(body) > short {
+		return head, body, nil
+	}
+	return nil, nil, c.Write(head, body)
 }
 
 // Serve reads replies and hands them to h until a reply ends the connection or the handler calls Stop, which

@@ -134,7 +134,7 @@ func (r *reader) feed(n int) (done bool, err error) {
 	if r.pos < r.w {
 		return false, malformed("bytes after the end of the reply")
 	}
-	r.reply.Body = r.buf[r.bodyAt:r.bodyEnd]
+	r.setBody()
 	return true, nil
 }
 
@@ -143,8 +143,13 @@ func (r *reader) end(cause error) bool {
 	if r.state != untilClose || !isEOF(cause) {
 		return false
 	}
-	r.reply.Body = r.buf[r.bodyAt:r.bodyEnd]
+	r.setBody()
 	return true
+}
+
+func (r *reader) setBody() {
+	r.reply.room = r.buf[r.bodyAt-Room : r.bodyEnd]
+	r.reply.Body = r.reply.room[Room:]
 }
 
 var headEnd = []byte("\r\n\r\n")

@@ -68,10 +68,11 @@ func (c *Conn) readable(fd uintptr) bool {
 	}
 }
 
-// TryWrite writes what the kernel takes at once and returns what it left.
+// TryWrite writes what the kernel takes at once and returns what it left. Where there is no raw access a short
+// request is written in full and a long one not at all.
 func (c *Conn) TryWrite(head, body []byte) (restHead, restBody []byte, err error) {
 	if c.raw == nil {
-		return head, body, nil
+		return c.writeShort(head, body)
 	}
 	c.out, c.outErr = [2][]byte{head, body}, nil
 	err = c.raw.Write(c.onWrite)

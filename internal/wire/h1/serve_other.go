@@ -9,7 +9,7 @@ func (c *Conn) openRaw(net.Conn) {}
 
 func (c *Conn) serveRaw() error { return c.serve() }
 
-// TryWrite leaves everything to Write.
+// TryWrite writes a short request in full, and leaves a long one to Write.
 func (c *Conn) TryWrite(head, body []byte) (restHead, restBody []byte, err error) {
-	return head, body, nil
+	return c.writeShort(head, body)
 }

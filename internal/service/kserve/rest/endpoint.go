@@ -1,0 +1,137 @@
+package rest
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"strings"
+
+	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/wire/h1"
+)
+
+// endpoint is where the server is.
+type endpoint struct {
+	addr   string // host:port to dial
+	host   string // without the port, for TLS
+	name   string // as it stands in the Host header
+	base   string // path before /v2, without a slash at its end
+	secure bool
+	tls    *tls.Config
+}
+
+// parseURL reads host[:port][/base] with an optional http:// or https:// before it.
+func parseURL(raw string) (endpoint, error) {
+	text := raw
+	if !strings.Contains(text, "://") {
+		text = "http://" + text
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Hostname() == "" {
+		return endpoint{}, fmt.Errorf("%q is not a server address: give host:port, or a URL that starts with http:// or https://", raw)
+	}
+	e := endpoint{host: u.Hostname(), name: u.Host, base: strings.TrimRight(u.EscapedPath(), "/")}
+	port := u.Port()
+	switch strings.ToLower(u.Scheme) {
+	case "http":
+		if port == "" {
+			port = "80"
+		}
+	case "https":
+		e.secure = true
+		if port == "" {
+			port = "443"
+		}
+	default:
+		return endpoint{}, fmt.Errorf("%q: the scheme %s is not supported over HTTP: use http:// or https://", raw, u.Scheme)
+	}
+	e.addr = net.JoinHostPort(e.host, port)
+	return e, nil
+}
+
+func (e endpoint) config() h1.Config {
+	return h1.Config{Addr: e.addr, TLS: e.tls, Number: strings.ToLower(headerLength)}
+}
+
+// tlsConfig follows the meaning that the two verification flags have in curl: the peer's chain and its name
+// are separate questions, and either can be left unasked.
+func tlsConfig(t plan.TLS, host string) (*tls.Config, error) {
+	c := &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12}
+	if t.CAFile != "" {
+		text, err := os.ReadFile(t.CAFile)
+		if err != nil {
+			return nil, fmt.Errorf("CA certificates: %w", err)
+		}
+		c.RootCAs = x509.NewCertPool()
+		if !c.RootCAs.AppendCertsFromPEM(text) {
+			return nil, fmt.Errorf("CA certificates: %s holds no PEM certificate", t.CAFile)
+		}
+	}
+	if t.CertFile != "" {
+		cert, err := clientCertificate(t)
+		if err != nil {
+			return nil, err
+		}
+		c.Certificates = []tls.Certificate{cert}
+	}
+	if t.SkipVerifyPeer || t.SkipVerifyHost {
+		c.InsecureSkipVerify = true // what is still asked for is checked below
+		c.VerifyConnection = verifier(t, c.RootCAs, host)
+	}
+	return c, nil
+}
+
+func verifier(t plan.TLS, roots *x509.CertPool, host string) func(tls.ConnectionState) error {
+	return func(cs tls.ConnectionState) error {
+		if len(cs.PeerCertificates) == 0 {
+			return errors.New("the server sent no certificate")
+		}
+		leaf := cs.PeerCertificates[0]
+		if !t.SkipVerifyHost {
+			if err := leaf.VerifyHostname(host); err != nil {
+				return err
+			}
+		}
+		if t.SkipVerifyPeer {
+			return nil
+		}
+		inter := x509.NewCertPool()
+		for _, cert := range cs.PeerCertificates[1:] {
+			inter.AddCert(cert)
+		}
+		_, err := leaf.Verify(x509.VerifyOptions{Roots: roots, Intermediates: inter})
+		return err
+	}
+}
+
+// clientCertificate reads the certificate and its key, each as PEM or DER. As in curl, one PEM file may hold both.
+func clientCertificate(t plan.TLS) (tls.Certificate, error) {
+	cert, err := readPEM(t.CertFile, t.CertType, "CERTIFICATE")
+	if err != nil {
+		return tls.Certificate{}, fmt.Errorf("client certificate: %w", err)
+	}
+	key := cert
+	if t.KeyFile != "" {
+		if key, err = readPEM(t.KeyFile, t.KeyType, "PRIVATE KEY"); err != nil {
+			return tls.Certificate{}, fmt.Errorf("client key: %w", err)
+		}
+	}
+	pair, err := tls.X509KeyPair(cert, key)
+	if err != nil {
+		return tls.Certificate{}, fmt.Errorf("client certificate %s: %w", t.CertFile, err)
+	}
+	return pair, nil
+}
+
+func readPEM(path, form, kind string) ([]byte, error) {
+	b, err := os.ReadFile(path)
+	if err == nil && strings.EqualFold(form, "DER") {
+		b = pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: b})
+	}
+	return b, err
+}

@@ -1,0 +1,188 @@
+package rest
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/tensor"
+)
+
+// copyLimit is the size up to which a request with variable parts is put together in the slot's buffer. Above
+// it, what never changes is written from where it lies.
+const copyLimit = 8 << 10
+
+// request is a prepared request. The bytes of all sends together are
+//
+//	first  <json length> middle <content length> start <id> " [parameters] rest
+//
+// where rest runs from the end of the id to the end of the body.
+type request struct {
+	fixed  []byte // the whole request with an empty id and no sequence parameters
+	first  []byte
+	middle []byte
+	start  []byte
+	rest   []byte
+	json   int // length of the JSON part with an empty id and no parameters
+	body   int // length of the whole body, likewise
+	expect []tensor.Tensor
+}
+
+// Prepare renders a request as Triton's C++ client would.
+func (s *Service) Prepare(in service.Inputs) (service.Request, error) {
+	r := &request{expect: in.Expect}
+	tail, data, err := s.encode(in)
+	if err != nil {
+		return nil, err
+	}
+	const open, quote = `{"id":"`, `"`
+	r.json = len(open) + len(quote) + len(tail)
+	r.body = r.json
+	for _, d := range data {
+		r.body += len(d)
+	}
+	kind := "application/octet-stream"
+	if s.input.InputJSON {
+		kind = "application/json"
+	}
+	b := s.appendStart(nil, "POST ", modelPath(s.target.Model, s.target.Version)+"/infer")
+	r.first = append(b, headerLength+": "...)
+	r.middle = s.appendUser(append([]byte("\r\nContent-Type: "), kind+"\r\n"...))
+	r.middle = append(r.middle, "Content-Length: "...)
+	r.start = append([]byte("\r\n\r\n"), open...)
+
+	f := make([]byte, 0, len(r.first)+len(r.middle)+len(r.start)+r.body+2*len("18446744073709551615"))
+	f = r.appendHead(f, 0)
+	at := len(f)
+	f = append(f, quote...)
+	f = append(f, tail...)
+	for _, d := range data {
+		f = append(f, d...)
+	}
+	r.fixed, r.rest = f, f[at+len(quote):]
+	return r, nil
+}
+
+// appendHead renders everything up to the place of the id, for a JSON part that is extra bytes longer.
+func (r *request) appendHead(b []byte, extra int) []byte {
+	b = append(b, r.first...)
+	b = strconv.AppendInt(b, int64(r.json+extra), 10)
+	b = append(b, r.middle...)
+	b = strconv.AppendInt(b, int64(r.body+extra), 10)
+	return append(b, r.start...)
+}
+
+// render gives the bytes to write for one send. scratch is the slot's own and may come back as head.
+func (r *request) render(scratch []byte, v *service.Vars) (head, body, buf []byte) {
+	if !v.HasID && !v.Present {
+		return r.fixed, nil, scratch
+	}
+	var room [160]byte
+	vars := appendVars(room[:0], v)
+	b := r.appendHead(scratch[:0], len(vars)-1) // the quote after the id is counted already
+	b = append(b, vars...)
+	if len(r.rest) > copyLimit {
+		return b, r.rest, b
+	}
+	b = append(b, r.rest...)
+	return b, nil, b
+}
+
+// appendVars renders the id with the quote behind it, and the parameters.
+func appendVars(b []byte, v *service.Vars) []byte {
+	if v.HasID {
+		b = strconv.AppendUint(b, v.ID, 10)
+	}
+	b = append(b, '"')
+	if v.Present {
+		b = append(b, `,"parameters":{"sequence_id":`...)
+		b = strconv.AppendUint(b, v.SeqID, 10)
+		b = append(b, `,"sequence_start":`...)
+		b = strconv.AppendBool(b, v.Start)
+		b = append(b, `,"sequence_end":`...)
+		b = strconv.AppendBool(b, v.End)
+		b = append(b, '}')
+	}
+	return b
+}
+
+// encode renders the JSON after the id and its quote, and lists the binary data that follows it.
+func (s *Service) encode(in service.Inputs) (tail []byte, data [][]byte, err error) {
+	inputs := slices.SortedFunc(slices.Values(in.Tensors), func(a, b tensor.Tensor) int { return cmp.Compare(a.Name, b.Name) })
+	tail = append(tail, `,"inputs":[`...)
+	for i, t := range inputs {
+		if i > 0 {
+			tail = append(tail, ',')
+		}
+		tail = append(tail, `{"name":`...)
+		tail = tensor.AppendQuoted(tail, t.Name)
+		tail = append(tail, `,"datatype":"`+t.Type.String()+`","shape":`+t.Shape.String()+`,`...)
+		var raw []byte
+		if tail, raw, err = s.place(tail, t); err != nil {
+			return nil, nil, err
+		}
+		tail = append(tail, '}')
+		if raw != nil {
+			data = append(data, raw)
+		}
+	}
+	tail = append(tail, ']')
+	if len(in.Outputs) > 0 {
+		tail = s.appendOutputs(tail, in.Outputs)
+	}
+	return append(tail, '}'), data, nil
+}
+
+// place renders where the data of one input is: after the JSON, or inside of it. What goes after it is returned.
+func (s *Service) place(b []byte, t tensor.Tensor) (tail, raw []byte, err error) {
+	if !s.input.InputJSON {
+		b = append(b, `"parameters":{"binary_data_size":`...)
+		b = strconv.AppendInt(b, int64(len(t.Data)), 10)
+		return append(b, '}'), t.Data, nil
+	}
+	switch {
+	case t.Type == tensor.FP16 || t.Type == tensor.BF16:
+		return nil, nil, fmt.Errorf("datatype '%s' is not supported with JSON. Please use the binary data format", t.Type)
+	case t.Type == tensor.Bytes && !allUTF8(t.Data):
+		return nil, nil, fmt.Errorf("input %s holds bytes that are not UTF-8, which JSON cannot carry: use the binary data format", t.Name)
+	}
+	b, err = tensor.AppendJSON(append(b, `"data":`...), t.Type, t.Data)
+	if err != nil {
+		return nil, nil, fmt.Errorf("input %s as JSON: %w", t.Name, err)
+	}
+	return b, nil, nil
+}
+
+func allUTF8(data []byte) bool {
+	for len(data) > 0 {
+		e, rest, err := tensor.NextElement(data)
+		if err != nil {
+			return true // AppendJSON finds the same fault and names it
+		}
+		if !utf8.Valid(e) {
+			return false
+		}
+		data = rest
+	}
+	return true
+}
+
+func (s *Service) appendOutputs(b []byte, outputs []string) []byte {
+	names := slices.SortedFunc(slices.Values(outputs), strings.Compare)
+	b = append(b, `,"outputs":[`...)
+	for i, name := range names {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, `{"name":`...)
+		b = tensor.AppendQuoted(b, name)
+		b = append(b, `,"parameters":{"binary_data":`...)
+		b = strconv.AppendBool(b, !s.input.OutputJSON)
+		b = append(b, "}}"...)
+	}
+	return append(b, ']')
+}

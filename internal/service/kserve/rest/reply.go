@@ -1,0 +1,244 @@
+package rest
+
+import (
+	"bytes"
+	"strconv"
+
+	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/service/kserve"
+	"github.com/redline-bench/redline/internal/tensor"
+	"github.com/redline-bench/redline/internal/tensor/jsonscan"
+	"github.com/redline-bench/redline/internal/wire/h1"
+)
+
+// output is one tensor of a reply: binary data by its place after the JSON, or JSON.
+type output struct {
+	name     jsonscan.Value
+	datatype tensor.Datatype
+	shape    jsonscan.Value
+	at, size int
+	data     jsonscan.Value // nil: binary
+}
+
+// checker checks the replies of one slot. Servers repeat themselves: a JSON part that equals the previous good
+// one, but for the id, needs no new look.
+type checker struct {
+	outputs []output // of the reply at hand; names and shapes point into it, or into known
+	binary  int      // their binary bytes
+
+	known  []byte // the previous good JSON part
+	idAt   int    // where its id is, without the quotes; 0: it has none
+	idLen  int
+	values []byte // scratch for JSON data
+}
+
+// check tells whether the reply is a good one for a request with these variables. nil means yes.
+func (k *checker) check(r *h1.Reply, req *request, v *service.Vars) *service.Error {
+	if r.Status != 200 {
+		text := serverText(r.Body)
+		if text == "" {
+			text = "inference failed with unknown error"
+		}
+		return &service.Error{Op: kserve.OpInfer, Class: record.Server, Code: r.Status, Text: text}
+	}
+	if len(r.Encoding) > 0 && string(r.Encoding) != "identity" {
+		return bad("it is compressed although that was not asked for")
+	}
+	n := len(r.Body)
+	if r.Number >= 0 {
+		if r.Number > int64(n) {
+			return bad(headerLength + " is longer than the body")
+		}
+		n = int(r.Number)
+	}
+	var room [24]byte
+	id := room[:0]
+	if v.HasID {
+		id = strconv.AppendUint(id, v.ID, 10)
+	}
+	if !k.same(r.Body[:n], id) {
+		if err := k.parse(r.Body[:n], id); err != nil {
+			return err
+		}
+	}
+	if n+k.binary != len(r.Body) {
+		return bad("the sizes of its outputs do not add up to its length")
+	}
+	if req.expect != nil {
+		return k.compare(r.Body[n:], req.expect)
+	}
+	return nil
+}
+
+func bad(why string) *service.Error {
+	return &service.Error{Op: kserve.OpInfer, Class: record.Protocol, Code: 200, Text: "malformed infer response: " + why}
+}
+
+// same tells whether the JSON part is the known one with this id in it.
+func (k *checker) same(h, id []byte) bool {
+	if len(k.known) == 0 || len(h)-len(id) != len(k.known)-k.idLen {
+		return false
+	}
+	if k.idAt == 0 {
+		return len(id) == 0 && bytes.Equal(h, k.known)
+	}
+	end := k.idAt + len(id)
+	return bytes.Equal(h[:k.idAt], k.known[:k.idAt]) && bytes.Equal(h[k.idAt:end], id) && bytes.Equal(h[end:], k.known[k.idAt+k.idLen:])
+}
+
+// knownLimit is the largest JSON part that is remembered.
+const knownLimit = 64 << 10
+
+// parse looks at a JSON part in full. An empty id accepts any.
+func (k *checker) parse(h, id []byte) *service.Error {
+	k.known = k.known[:0]
+	v, err := jsonscan.Parse(h)
+	if err != nil {
+		return bad(err.Error())
+	}
+	at := bytes.IndexByte(h, '{')
+	if v.Kind() != jsonscan.Object || len(bytes.Trim(h[at+len(v):], " \t\r\n")) > 0 {
+		return bad("its JSON is not one object")
+	}
+	if len(h) <= knownLimit { // the outputs then refer to the copy, which outlives the reply
+		k.known = append(k.known, h...)
+		v = jsonscan.Value(k.known[at : at+len(v)])
+	}
+	e := k.checkID(v, id)
+	if e == nil {
+		e = k.scan(v)
+	}
+	if e != nil {
+		k.known = k.known[:0]
+	}
+	return e
+}
+
+// checkID compares the id and notes where it is.
+func (k *checker) checkID(v jsonscan.Value, id []byte) *service.Error {
+	k.idAt, k.idLen = 0, 0
+	if len(id) == 0 {
+		return nil
+	}
+	got, _ := v.Get("id")
+	if !got.Is(string(id)) {
+		return bad("its id is not the id of the request")
+	}
+	var room [40]byte
+	member := append(append(append(room[:0], `"id":"`...), id...), '"')
+	i := bytes.Index(k.known, member)
+	if i < 0 || bytes.Contains(k.known[i+1:], member) {
+		k.known = k.known[:0] // no place, or no single one: the next reply is looked at in full again
+		return nil
+	}
+	k.idAt, k.idLen = i+len(`"id":"`), len(id)
+	return nil
+}
+
+// scan lists the outputs.
+func (k *checker) scan(v jsonscan.Value) *service.Error {
+	k.outputs, k.binary = k.outputs[:0], 0
+	if text, found := v.Get("error"); found {
+		return &service.Error{Op: kserve.OpInfer, Class: record.Server, Code: 200, Text: string(text.AppendText(nil))}
+	}
+	list, _ := v.Get("outputs")
+	if list.Kind() != jsonscan.Array {
+		return bad("it has no outputs")
+	}
+	for e := range list.Elements() {
+		o, why := k.output(e)
+		if why != "" {
+			return bad(why)
+		}
+		k.outputs = append(k.outputs, o)
+		k.binary += o.size
+	}
+	return nil
+}
+
+// output reads one output; why is not empty when it is not well formed.
+func (k *checker) output(v jsonscan.Value) (o output, why string) {
+	o.name, _ = v.Get("name")
+	o.shape, _ = v.Get("shape")
+	datatype, _ := v.Get("datatype")
+	o.datatype = parseDatatype(datatype)
+	elements, ok := count(o.shape)
+	if o.name.Kind() != jsonscan.String || o.datatype == tensor.Invalid || !ok {
+		return o, "an output lacks a name, datatype or shape"
+	}
+	params, _ := v.Get("parameters")
+	if size, found := params.Get("binary_data_size"); found {
+		n, ok := size.Uint64()
+		if width := uint64(o.datatype.Size()); !ok || n > maxBody || width > 0 && n != elements*width {
+			return o, "an output's binary_data_size does not fit its datatype and shape"
+		}
+		o.at, o.size = k.binary, int(n)
+		return o, ""
+	}
+	if o.data, _ = v.Get("data"); o.data.Kind() != jsonscan.Array {
+		return o, "an output has no data"
+	}
+	return o, ""
+}
+
+// maxBody bounds the sizes that can be right, so that sums cannot overflow.
+const maxBody = 1 << 40
+
+func parseDatatype(v jsonscan.Value) tensor.Datatype {
+	for d := tensor.Bool; d < tensor.JSON; d++ {
+		if v.Is(d.String()) {
+			return d
+		}
+	}
+	return tensor.Invalid
+}
+
+// count is the number of elements of a shape.
+func count(shape jsonscan.Value) (uint64, bool) {
+	if shape.Kind() != jsonscan.Array {
+		return 0, false
+	}
+	n := uint64(1)
+	for d := range shape.Elements() {
+		u, ok := d.Uint64()
+		if !ok || u > maxBody || n*u > maxBody {
+			return 0, false
+		}
+		n *= u
+	}
+	return n, true
+}
+
+// compare holds the outputs against the expected ones. binary is what follows the JSON part.
+func (k *checker) compare(binary []byte, expect []tensor.Tensor) *service.Error {
+	for i := range expect {
+		got, err := k.find(binary, expect[i].Name)
+		if err != nil {
+			return err
+		}
+		if err := kserve.Match(&expect[i], got); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// find gives the raw data of an output; none when the reply does not have it.
+func (k *checker) find(binary []byte, name string) ([]byte, *service.Error) {
+	for _, o := range k.outputs {
+		if !o.name.Is(name) {
+			continue
+		}
+		if o.data == nil {
+			return binary[o.at : o.at+o.size], nil
+		}
+		raw, err := tensor.AppendNested(k.values[:0], o.datatype, o.data)
+		if err != nil {
+			return nil, bad(err.Error())
+		}
+		k.values = raw
+		return raw, nil
+	}
+	return nil, nil
+}

@@ -1,0 +1,309 @@
+package rest
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redline-bench/redline/internal/clock"
+	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/service/kserve"
+	"github.com/redline-bench/redline/internal/wire/h1"
+)
+
+// slot is one connection with the goroutine that reads it.
+//
+// A sender, which is that goroutine inside of Done or any other, first publishes the call and then looks for
+// the connection; the goroutine first takes the connection away and then looks for a call. So either the
+// sender writes to a connection whose end the goroutine will notice with the call in hand, or it finds none
+// and the goroutine finds the call. Between the two the sending flag keeps a call's end from overtaking the
+// sender's last touch of it.
+type slot struct {
+	t       *transport
+	conn    atomic.Pointer[h1.Conn]      // nil: none
+	call    atomic.Pointer[service.Call] // in flight; nil: idle
+	sending atomic.Bool                  // a sender is at work on the call
+	seq     atomic.Uint64                // number of calls so far
+	cutting atomic.Uint64                // the call to cut, by number, and its class; see cut
+	gone    atomic.Bool                  // the goroutine has ended
+	wake    chan struct{}
+
+	mu     sync.Mutex
+	cancel context.CancelFunc // of the dialing under way
+
+	// The sender's alone.
+	scratch []byte
+	writer  bool // drain runs
+	rest    chan leftover
+	quit    chan struct{} // ends drain
+
+	// The goroutine's alone.
+	cur      *h1.Conn
+	check    checker
+	refusals int   // dials that failed in a row
+	retried  error // why the call is being sent a second time
+}
+
+// leftover is what the kernel did not take at once of a large request.
+type leftover struct {
+	conn       *h1.Conn
+	call       *service.Call
+	head, body []byte
+}
+
+func newSlot(t *transport) *slot {
+	return &slot{t: t, wake: make(chan struct{}, 1), rest: make(chan leftover), quit: make(chan struct{})}
+}
+
+// send puts a call on the wire, or leaves it to the goroutine when there is no connection.
+func (s *slot) send(c *service.Call) {
+	c.Rec.Sent = clock.Now()
+	c.Rec.Written = 0
+	s.sending.Store(true)
+	s.seq.Add(1)
+	s.call.Store(c)
+	if conn := s.conn.Load(); conn != nil {
+		s.write(conn, c)
+		return
+	}
+	s.sending.Store(false)
+	if s.gone.Load() && s.call.CompareAndSwap(c, nil) {
+		s.report(c, canceled)
+		return
+	}
+	s.poke()
+}
+
+func (s *slot) poke() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// write writes what the kernel takes at once. A large rest is left to a second goroutine: a sender must not
+// wait, and the reader must go on reading, in case the server answers before it has read everything.
+func (s *slot) write(conn *h1.Conn, c *service.Call) {
+	req := c.Req.(*request)
+	var head, body []byte
+	head, body, s.scratch = req.render(s.scratch, &c.Vars)
+	c.Rec.Out = uint64(req.body)
+	head, body, err := conn.TryWrite(head, body)
+	if err != nil || len(head)+len(body) == 0 {
+		s.wrote(conn, c, err)
+		return
+	}
+	if !s.writer {
+		s.writer = true
+		s.t.wg.Go(s.drain)
+	}
+	select {
+	case s.rest <- leftover{conn, c, head, body}:
+	case <-s.quit:
+		s.wrote(conn, c, nil)
+	}
+}
+
+func (s *slot) drain() {
+	for {
+		select {
+		case l := <-s.rest:
+			s.wrote(l.conn, l.call, l.conn.Write(l.head, l.body))
+		case <-s.quit:
+			return
+		}
+	}
+}
+
+// wrote ends a send. A write that failed is not the last word: the reader sees the end of the connection too,
+// and perhaps the server's reason before it.
+func (s *slot) wrote(conn *h1.Conn, c *service.Call, err error) {
+	if err != nil && kindOf(err) == h1.Lost {
+		conn.Break()
+	}
+	c.Rec.Written = clock.Now()
+	s.sending.Store(false)
+}
+
+// settle waits until the sender has let go of the call. It is nearly always there already.
+func (s *slot) settle() {
+	const patience = 2000 // yields until a writer is taken to be stuck
+	for i := 0; s.sending.Load(); i++ {
+		if i == patience && s.cur != nil {
+			s.cur.Break()
+		}
+		runtime.Gosched()
+	}
+}
+
+// cut ends the call in flight, by its number, so that a cut that comes too late does not hit the next one.
+func (s *slot) cut(class record.Class) {
+	if s.call.Load() == nil {
+		return
+	}
+	s.cutting.Store(s.seq.Load()<<8 | uint64(class))
+	s.interrupt()
+}
+
+// interrupt wakes the goroutine from whatever it waits for.
+func (s *slot) interrupt() {
+	s.mu.Lock()
+	if s.cancel != nil {
+		s.cancel()
+	}
+	s.mu.Unlock()
+	if conn := s.conn.Load(); conn != nil {
+		conn.Break()
+	}
+	s.poke()
+}
+
+// cutAs gives the class with which the call in flight was cut.
+func (s *slot) cutAs() (record.Class, bool) {
+	v := s.cutting.Load()
+	return record.Class(v), v != 0 && v>>8 == s.seq.Load()
+}
+
+// run is the slot's goroutine.
+func (s *slot) run() {
+	defer s.leave()
+	for s.t.ctx.Err() == nil {
+		conn := s.conn.Load()
+		if conn == nil {
+			if !s.await() || !s.connect() {
+				continue
+			}
+			conn = s.conn.Load()
+		}
+		if s.t.ctx.Err() != nil {
+			return
+		}
+		s.cur = conn
+		err := conn.Serve(s)
+		s.conn.Store(nil)
+		s.lost(conn, err)
+		s.cur = nil
+	}
+}
+
+// await waits for a call while there is no connection. It returns false when the transport closes.
+func (s *slot) await() bool {
+	for s.call.Load() == nil {
+		select {
+		case <-s.wake:
+		case <-s.t.ctx.Done():
+			return false
+		}
+	}
+	return true
+}
+
+// lost deals with the end of a connection.
+func (s *slot) lost(conn *h1.Conn, err error) {
+	c := s.call.Load()
+	if c != nil {
+		s.settle()
+	}
+	stale := !conn.Started() && conn.Exchanges() > 0
+	_ = conn.Close() // it is lost already
+	if c == nil || c.Rec.Written == 0 {
+		return // idle, or the call has not been on this connection
+	}
+	if err == nil { // we dropped the connection ourselves, and a sender was quicker than we
+		err = &h1.Error{Kind: h1.Broken, Addr: s.t.cfg.Addr}
+	}
+	kind := kindOf(err)
+	switch class, cut := s.cutAs(); {
+	case cut:
+		s.fail(c, s.cutError(class, err))
+	case s.retried == nil && (kind == h1.Broken || stale && (kind == h1.Empty || kind == h1.Reset)):
+		// The server closed a connection at rest just as the request was written, or a cut meant for an earlier
+		// call came late. Neither is the request's fault: it is sent once more.
+		s.retried = err
+		c.Rec.Written = 0
+	default:
+		s.fail(c, wireError(kserve.OpInfer, s.t.cfg.Addr, err))
+	}
+}
+
+// Back-off between dials that fail: it starts small and doubles.
+const (
+	firstPause = 10 * time.Millisecond
+	maxPause   = 500 * time.Millisecond
+)
+
+// connect dials for the call in hand and writes it. It returns false when the call has ended instead.
+func (s *slot) connect() bool {
+	s.settle()
+	c := s.call.Load()
+	ctx, cancel := context.WithCancel(s.t.ctx)
+	defer cancel()
+	s.mu.Lock()
+	s.cancel = cancel
+	s.mu.Unlock()
+	if class, cut := s.cutAs(); cut {
+		s.fail(c, s.cutError(class, nil))
+		return false
+	}
+	s.pause(ctx, c)
+	conn, err := h1.Dial(ctx, s.t.cfg)
+	if err == nil {
+		s.conn.Store(conn)
+	}
+	class, cut := s.cutAs()
+	switch {
+	case cut && err == nil: // too late to stop the dialing; the connection is as good as new
+		s.fail(c, s.cutError(class, nil))
+		return true
+	case cut, s.t.ctx.Err() != nil:
+		if !cut {
+			class = record.Canceled
+		}
+		s.fail(c, s.cutError(class, err))
+		return false
+	case err != nil:
+		s.refusals++
+		if s.retried != nil {
+			err = s.retried // the request had been written: what happened to it then is what counts
+		}
+		s.fail(c, wireError(kserve.OpInfer, s.t.cfg.Addr, err))
+		return false
+	}
+	s.refusals = 0
+	s.sending.Store(true)
+	s.write(conn, c)
+	return true
+}
+
+// pause waits before dialing again after refusals. The wait is ours, so the request's time starts after it.
+func (s *slot) pause(ctx context.Context, c *service.Call) {
+	if s.refusals == 0 {
+		return
+	}
+	d := min(firstPause<<min(s.refusals-1, 10), maxPause)
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	c.Rec.Sent = clock.Now()
+}
+
+// leave ends the goroutine: what is in flight is canceled.
+func (s *slot) leave() {
+	if conn := s.conn.Swap(nil); conn != nil {
+		conn.Break()
+		s.settle()
+		_ = conn.Close() // nothing is in flight on it any more
+	}
+	s.settle()
+	s.gone.Store(true)
+	close(s.quit)
+	if c := s.call.Swap(nil); c != nil {
+		s.report(c, canceled)
+	}
+}

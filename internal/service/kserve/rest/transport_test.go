@@ -1,0 +1,465 @@
+package rest
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"net"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/tensor"
+	"github.com/redline-bench/redline/internal/wire/h1"
+)
+
+func TestClosedLoop(t *testing.T) {
+	for name, vars := range map[string]service.Vars{
+		"fixed":    {},
+		"ids":      {HasID: true},
+		"sequence": {HasID: true, Present: true, SeqID: 7, Start: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			srv := serve(t, simple)
+			k, calls := open(t, newService(t, target(srv.addr), plan.Input{}), simpleInputs(), 4)
+			for _, c := range calls {
+				c.Vars = vars
+			}
+			k.run(calls, 500)
+			if len(k.ends) != 500 || srv.seen.Load() != 500 || srv.made.Load() != 4 {
+				t.Fatalf("%d ends, %d requests, %d connections", len(k.ends), srv.seen.Load(), srv.made.Load())
+			}
+			for _, e := range k.ends {
+				r := e.rec
+				if e.class != record.OK || e.err != nil || r.Responses != 1 || r.In != uint64(len(e.payload)-h1.Room) || r.Out < 300 {
+					t.Fatalf("%+v", e)
+				}
+				if r.Sent <= 0 || r.Written < r.Sent || r.First < r.Sent || r.End < r.First {
+					t.Fatalf("times out of order: %+v", r)
+				}
+			}
+		})
+	}
+}
+
+// TestOpenLoop sends from one goroutine that is not the slots', as a schedule does: each slot again as soon
+// as its Done has begun.
+func TestOpenLoop(t *testing.T) {
+	srv := serve(t, simple)
+	k, calls := open(t, newService(t, target(srv.addr), plan.Input{}), simpleInputs(), 8)
+	free := make(chan *service.Call, len(calls))
+	k.onDone = func(c *service.Call) { free <- c }
+	for _, c := range calls {
+		c.Vars.HasID = true
+		free <- c
+	}
+	const n = 3000
+	for range n {
+		k.send(<-free)
+	}
+	k.tr.Flush()
+	for range calls {
+		<-free
+	}
+	if len(k.ends) != n || srv.seen.Load() != n {
+		t.Fatalf("%d ends, %d requests", len(k.ends), srv.seen.Load())
+	}
+	for _, e := range k.ends {
+		if e.class != record.OK || e.rec.Written < e.rec.Sent {
+			t.Fatalf("%+v", e)
+		}
+	}
+}
+
+func TestLargeBodiesBothWays(t *testing.T) {
+	const size = 5 << 20
+	data := make([]byte, size)
+	for i := range data {
+		data[i] = byte(i * 7)
+	}
+	answer := func(r *seen) []byte {
+		json := fmt.Sprintf(`{"id":"%s","outputs":[{"name":"O","datatype":"UINT8","shape":[%d],"parameters":{"binary_data_size":%d}}]}`, r.id, size, size)
+		return reply(json, r.body[len(r.body)-size:])
+	}
+	srv := serve(t, answer)
+	in := service.Inputs{
+		Tensors: []tensor.Tensor{{Name: "I", Type: tensor.Uint8, Shape: tensor.Shape{size}, Data: data}},
+		Outputs: []string{"O"},
+		Expect:  []tensor.Tensor{{Name: "O", Type: tensor.Uint8, Shape: tensor.Shape{size}, Data: data}},
+	}
+	k, calls := open(t, newService(t, target(srv.addr), plan.Input{}), in, 2)
+	calls[0].Vars.HasID = true
+	calls[1].Vars.HasID = true
+	k.run(calls, 10)
+	for _, e := range k.ends {
+		if e.class != record.OK {
+			t.Fatalf("%v: %v", e.class, e.err)
+		}
+	}
+}
+
+// failures runs calls against a handler and gives back how each ended.
+func failures(t *testing.T, h handler, n int) []ended {
+	t.Helper()
+	srv := serve(t, h)
+	k, calls := open(t, newService(t, target(srv.addr), plan.Input{}), simpleInputs(), 1)
+	calls[0].Vars.HasID = true
+	k.run(calls, n)
+	for _, e := range k.ends {
+		var se *service.Error
+		if e.err != nil && (!errors.As(e.err, &se) || se.Class != e.class || se.Op != "infer") {
+			t.Errorf("%v: error %#v", e.class, e.err)
+		}
+		if (e.class == record.OK) != (e.err == nil) || e.rec.End < e.rec.Sent {
+			t.Errorf("%+v", e)
+		}
+	}
+	return k.ends
+}
+
+func TestFailureClasses(t *testing.T) {
+	good := string(simple(&seen{id: "1"}))
+	for name, tc := range map[string]struct {
+		answer string
+		want   record.Class
+		text   string
+	}{
+		"server error":          {string(plainReply(400, `{"error":"batch \u003c too big"}`)), record.Server, "batch < too big"},
+		"error without text":    {string(plainReply(500, ``)), record.Server, "inference failed with unknown error"},
+		"error in a 200":        {string(plainReply(200, `{"id":"1","error":"no"}`)), record.Server, "no"},
+		"garbage":               {"garbage", record.Protocol, "HTTP/1.x"},
+		"not json":              {string(plainReply(200, `{"outputs":`)), record.Protocol, "malformed"},
+		"empty body":            {string(plainReply(200, ``)), record.Protocol, "malformed"},
+		"no outputs":            {string(plainReply(200, `{"id":"1"}`)), record.Protocol, "no outputs"},
+		"json length too large": {strings.Replace(good, headerLength+": ", headerLength+": 9", 1), record.Protocol, "longer than the body"},
+		"other id":              {strings.Replace(good, `"id":"1"`, `"id":"2"`, 1), record.Protocol, "id"},
+		"no id":                 {strings.Replace(good, `"id":"1"`, `"ix":"1"`, 1), record.Protocol, "id"},
+		"sizes":                 {strings.Replace(good, `"shape":[1,16],"parameters":{"binary_data_size":64}}]`, `"shape":[1,15],"parameters":{"binary_data_size":60}}]`, 1), record.Protocol, "add up"},
+		"shape":                 {strings.Replace(good, `[1,16]`, `[1,15]`, 1), record.Protocol, "datatype and shape"},
+		"compressed":            {strings.Replace(good, "Content-Type: ", "Content-Encoding: gzip\r\nContent-Type: ", 1), record.Protocol, "compressed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ends := failures(t, func(*seen) []byte { return []byte(tc.answer) }, 1)
+			if e := ends[0]; e.class != tc.want || !strings.Contains(fmt.Sprint(e.err), tc.text) {
+				t.Errorf("got %v: %v; want %v with %q", e.class, e.err, tc.want, tc.text)
+			}
+		})
+	}
+}
+
+func TestDeathBeforeAnyReply(t *testing.T) {
+	ends := failures(t, func(*seen) []byte { return nil }, 3)
+	for _, e := range ends {
+		if e.class != record.Transport || kindOf(e.err) != h1.Empty {
+			t.Errorf("%v: %v", e.class, e.err)
+		}
+	}
+}
+
+func TestDeathInAReply(t *testing.T) {
+	ends := failures(t, func(r *seen) []byte {
+		go r.server.hangUp()
+		return simple(r)[:150]
+	}, 1)
+	if e := ends[0]; e.class != record.Transport || kindOf(e.err) != h1.Truncated && kindOf(e.err) != h1.Reset {
+		t.Errorf("%v: %v", e.class, e.err)
+	}
+}
+
+// TestClosedByTheServer: a connection that the server ends after a reply, said or unsaid, costs no request.
+func TestClosedByTheServer(t *testing.T) {
+	for name, h := range map[string]handler{
+		"said": func(r *seen) []byte {
+			out := strings.Replace(string(simple(r)), "\r\n", "\r\nConnection: close\r\n", 1)
+			return []byte(out)
+		},
+		"unsaid": func(r *seen) []byte {
+			if r.nth == 3 { // closes instead of a fourth answer: to the client the same as a close at rest
+				return nil
+			}
+			return simple(r)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, e := range failures(t, h, 50) {
+				if e.class != record.OK {
+					t.Errorf("%v: %v", e.class, e.err)
+				}
+			}
+		})
+	}
+}
+
+// TestIdleClose: while a slot rests the server closes its connection; the next request finds a new one.
+func TestIdleClose(t *testing.T) {
+	srv := serve(t, simple)
+	k, calls := open(t, newService(t, target(srv.addr), plan.Input{}), simpleInputs(), 1)
+	for i := range 5 {
+		k.run(calls, 1)
+		srv.hangUp()
+		if e := k.ends[i]; e.class != record.OK {
+			t.Fatalf("%v: %v", e.class, e.err)
+		}
+	}
+}
+
+// TestRefused: with the server gone every call fails as Connect, and the slot works again once it is back.
+func TestRefused(t *testing.T) {
+	srv := serve(t, simple)
+	k, calls := open(t, newService(t, target(srv.addr), plan.Input{}), simpleInputs(), 2)
+	k.run(calls, 10)
+	srv.stop()
+	k.ends = nil
+	k.run(calls, 6)
+	for _, e := range k.ends {
+		if e.class != record.Connect && e.class != record.Transport {
+			t.Errorf("%v: %v", e.class, e.err)
+		}
+	}
+	if e := k.ends[len(k.ends)-1]; e.class != record.Connect || kindOf(e.err) != h1.Refused {
+		t.Errorf("%v: %v", e.class, e.err)
+	}
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", srv.addr)
+	if err != nil {
+		t.Skip("the port was taken meanwhile")
+	}
+	srv.l = l
+	srv.start(l, nil, simple)
+	k.ends = nil
+	k.run(calls, 4)
+	for _, e := range k.ends {
+		if e.class != record.OK {
+			t.Errorf("after the server came back: %v: %v", e.class, e.err)
+		}
+	}
+}
+
+func TestGrowFails(t *testing.T) {
+	srv := serve(t, simple)
+	srv.stop()
+	s := newService(t, target(srv.addr), plan.Input{})
+	tr, err := s.Open(t.Context(), &collector{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tr.Close()
+	var se *service.Error
+	if err := tr.Grow(t.Context(), 3); !errors.As(err, &se) || se.Class != record.Connect || se.Addr != srv.addr {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestGrowWhileRunning(t *testing.T) {
+	srv := serve(t, simple)
+	k, calls := open(t, newService(t, target(srv.addr), plan.Input{}), simpleInputs(), 1)
+	var wg sync.WaitGroup
+	wg.Go(func() { k.run(calls, 2000) })
+	for n := 2; n <= 32; n *= 2 {
+		if err := k.tr.Grow(t.Context(), n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wg.Wait()
+	if got := srv.made.Load(); got != 32 {
+		t.Errorf("%d connections", got)
+	}
+}
+
+// block is a server that answers only when it is told to.
+func block(t *testing.T) (*canned, chan struct{}) {
+	gate := make(chan struct{})
+	srv := serve(t, func(r *seen) []byte {
+		<-gate
+		return simple(r)
+	})
+	t.Cleanup(func() { close(gate) })
+	return srv, gate
+}
+
+func TestCut(t *testing.T) {
+	srv, _ := block(t)
+	k, calls := open(t, newService(t, target(srv.addr), plan.Input{}), simpleInputs(), 3)
+	done := make(chan struct{})
+	go func() { defer close(done); k.run(calls, 6) }()
+	for range 2 {
+		for srv.seen.Load()%3 != 0 || srv.seen.Load() == 0 {
+			runtime.Gosched()
+		}
+		for i := range calls {
+			k.tr.Cut(i, record.Timeout)
+		}
+		for len(k.count(record.Timeout)) < 3 {
+			runtime.Gosched()
+		}
+		for srv.seen.Load() < 6 {
+			runtime.Gosched()
+		}
+	}
+	<-done
+	if got := k.count(record.Timeout); len(got) != 6 {
+		t.Errorf("%d timeouts of 6: %+v", len(got), k.ends)
+	}
+	k.tr.Cut(0, record.Timeout) // nothing is in flight: nothing happens
+}
+
+func (k *collector) count(class record.Class) (out []ended) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, e := range k.ends {
+		if e.class == class {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+func TestCloseCancels(t *testing.T) {
+	srv, _ := block(t)
+	k, calls := open(t, newService(t, target(srv.addr), plan.Input{}), simpleInputs(), 5)
+	var done atomic.Int32
+	k.onDone = func(*service.Call) { done.Add(1) }
+	for _, c := range calls {
+		k.send(c)
+	}
+	if err := k.tr.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if done.Load() != 5 || len(k.count(record.Canceled)) != 5 {
+		t.Errorf("%d ended, %d canceled", done.Load(), len(k.count(record.Canceled)))
+	}
+	k.send(calls[0]) // after Close a call still gets its end
+	if done.Load() != 6 {
+		t.Error("a call after Close has no end")
+	}
+}
+
+// TestCutWhileDialing: a slot that cannot connect still obeys.
+func TestCutWhileDialing(t *testing.T) {
+	srv := serve(t, simple)
+	k, calls := open(t, newService(t, target(srv.addr), plan.Input{}), simpleInputs(), 1)
+	srv.stop()
+	stop := make(chan struct{})
+	var refused atomic.Int32
+	k.onDone = func(c *service.Call) {
+		if c.Rec.Class == record.Timeout {
+			close(stop)
+			return
+		}
+		refused.Add(1)
+		k.send(c)
+	}
+	k.send(calls[0])
+	for refused.Load() < 5 { // by now the pauses are long
+		time.Sleep(time.Millisecond)
+	}
+	for cutting := true; cutting; {
+		k.tr.Cut(0, record.Timeout)
+		select {
+		case <-stop:
+			cutting = false
+		default:
+			runtime.Gosched()
+		}
+	}
+}
+
+func TestEarlyAnswer(t *testing.T) {
+	// The server answers with an error before it has read a large request, and closes.
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			buf := make([]byte, 1000)
+			if _, err := c.Read(buf); err == nil {
+				_, _ = c.Write(plainReply(413, `{"error":"too large"}`))
+			}
+			_ = c.(*net.TCPConn).CloseWrite()
+			wg.Go(func() {
+				for {
+					if _, err := c.Read(buf); err != nil {
+						c.Close()
+						return
+					}
+				}
+			})
+		}
+	})
+	defer wg.Wait()
+	defer l.Close()
+	in := simpleInputs()
+	in.Tensors[0].Data = make([]byte, 32<<20)
+	k, calls := open(t, newService(t, target(l.Addr().String()), plan.Input{}), in, 1)
+	k.run(calls, 3)
+	for _, e := range k.ends {
+		if e.class != record.Server || e.err.Error() != "too large" {
+			t.Errorf("%v: %v", e.class, e.err)
+		}
+	}
+	k.tr.Close()
+}
+
+func TestNoAllocations(t *testing.T) {
+	for name, vars := range map[string]service.Vars{"fixed": {}, "ids": {HasID: true}, "sequence": {HasID: true, Present: true, SeqID: math.MaxUint64}} {
+		t.Run(name, func(t *testing.T) {
+			addr := echo(t)
+			k, calls := open(t, newService(t, target(addr), plan.Input{}), simpleInputs(), 4)
+			k.keep = false
+			for _, c := range calls {
+				c.Vars = vars
+			}
+			k.run(calls, 200)
+			if n := testing.AllocsPerRun(5, func() { k.run(calls, 400) }); n >= 1 {
+				t.Errorf("%.0f allocations in 400 requests", n)
+			}
+		})
+	}
+}
+
+// echo answers requests of any size without allocating: it finds the id and copies it.
+func echo(tb testing.TB) string {
+	l, err := new(net.ListenConfig).Listen(tb.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			wg.Go(func() { echoConn(c) })
+		}
+	})
+	tb.Cleanup(func() { l.Close(); wg.Wait() })
+	return l.Addr().String()
+}
+
+func echoConn(c net.Conn) {
+	defer c.Close()
+	in, out := make([]byte, 64<<10), make([]byte, 0, 64<<10)
+	model := simple(&seen{id: "X"})
+	for {
+		n, err := c.Read(in) // requests are small and come in one piece
+		if err != nil {
+			return
+		}
+		out = echoReply(out[:0], in[:n], model)
+		if _, err := c.Write(out); err != nil {
+			return
+		}
+	}
+}
