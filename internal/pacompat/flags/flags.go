@@ -62,8 +62,7 @@ type Notes struct {
 func Parse(face plan.Face, argv0 string, args []string) (*plan.Plan, Notes, error) {
 	r := newRaw(face)
 	err := r.parse(args)
-	var u *UsageError
-	if errors.As(err, &u) {
+	if u, ok := errors.AsType[*UsageError](err); ok {
 		u.face, u.argv0 = face, argv0
 	}
 	if err != nil {
@@ -140,8 +139,8 @@ func (r *raw) ready() error {
 
 // grammarError words a mistake of grammar: the original knows three kinds.
 func (r *raw) grammarError(err error) error {
-	var e *getopt.Error
-	if !errors.As(err, &e) {
+	e, ok := errors.AsType[*getopt.Error](err)
+	if !ok {
 		return err
 	}
 	if r.face != plan.DropIn {

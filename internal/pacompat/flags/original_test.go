@@ -15,21 +15,21 @@ import (
 // words splits a line as a shell would, as far as double quotes go.
 func words(line string) []string {
 	var out []string
-	word, open, any := "", false, false
+	word, open, some := "", false, false
 	for _, c := range line {
 		switch {
 		case c == '"':
-			open, any = !open, true
+			open, some = !open, true
 		case c == ' ' && !open:
-			if any {
+			if some {
 				out = append(out, word)
 			}
-			word, any = "", false
+			word, some = "", false
 		default:
-			word, any = word+string(c), true
+			word, some = word+string(c), true
 		}
 	}
-	if any {
+	if some {
 		out = append(out, word)
 	}
 	return out

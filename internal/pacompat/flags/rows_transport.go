@@ -79,7 +79,8 @@ func tlsRows() []Row {
 				r.httpTLS.SkipVerifyPeer = n == 0
 				return nil
 			},
-		}, {
+		},
+		{
 			Long: "ssl-https-verify-host", Arg: "0|1|2", Section: Transport, Ready: true, Default: "2", Hint: values("0", "1", "2"),
 			Help: "HTTPS: 0 accepts a certificate that names another host; 1 and 2 do not.",
 			set: func(r *raw, v string) error {
