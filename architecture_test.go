@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -164,17 +165,10 @@ func allowed(from layer, pkg, imp string) error {
 	if to.name == from.name && (!from.sealed || unit(pkg) == unit(imp)) {
 		return nil
 	}
-	for _, name := range from.imports {
-		if name == to.name {
-			return nil
-		}
+	if slices.Contains(from.imports, to.name) || slices.Contains(extra[from.name], imp) {
+		return nil
 	}
-	for _, p := range extra[from.name] {
-		if p == imp {
-			return nil
-		}
-	}
-	may := append(append([]string{}, from.imports...), extra[from.name]...)
+	may := slices.Concat(from.imports, extra[from.name])
 	return fmt.Errorf("%s (layer %s) must not import %s (layer %s): %s; it may import: %s",
 		pkg, from.name, imp, to.name, from.why, strings.Join(may, ", "))
 }

@@ -24,14 +24,11 @@ func main() {
 	scale := flag.Float64("scale", 1, "multiplies the number of requests")
 	strict := flag.Bool("strict", false, "exit with 1 when a bar is missed")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	report, err := run(ctx, *bin, *rounds, *scale)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "bench:", err)
-		os.Exit(1)
+	report, err := run(*bin, *rounds, *scale)
+	if err == nil {
+		err = report.write(*out)
 	}
-	if err := report.write(*out); err != nil {
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
@@ -59,7 +56,9 @@ var works = []work{
 	{"gRPC unary infer, 64-byte tensor", "grpc", 64, "h2load", 1.0, 300_000},
 }
 
-func run(ctx context.Context, bin string, rounds int, scale float64) (*report, error) {
+func run(bin string, rounds int, scale float64) (*report, error) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
 	bin, err := filepath.Abs(bin)
 	if err != nil {
 		return nil, err

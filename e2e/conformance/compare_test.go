@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"maps"
 	"strings"
 	"testing"
 
@@ -27,10 +28,7 @@ func TestCompareSeesDifferences(t *testing.T) {
 	f := func(name, want string, change func(*Outcome)) {
 		t.Helper()
 		o := base
-		o.Files = map[string]string{}
-		for k, v := range base.Files {
-			o.Files[k] = v
-		}
+		o.Files = maps.Clone(base.Files)
 		change(&o)
 		got := strings.Join(Compare(&base, &o), "\n")
 		if want == "" && got != "" || !strings.Contains(got, want) {
