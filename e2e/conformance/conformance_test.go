@@ -4,9 +4,11 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"io/fs"
+	"math"
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -19,46 +21,55 @@ import (
 // A run that takes longer than this hangs; the cases ask for a few seconds.
 const limit = 60 * time.Second
 
-// TestRealPeers compares Redline with perf_analyzer, case by case, on one real Triton.
+// TestRealPeers compares Redline with perf_analyzer, case by case, on one real Triton; then the numbers of both on
+// a model that always takes the same time.
 func TestRealPeers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("short")
 	}
-	ctx := t.Context()
 	cases := readCases(t)
-	p, err := peers.Install(ctx)
+	p, err := peers.Install(t.Context())
 	if err != nil {
 		t.Skipf("**** NOT TESTED: %d cases against the real Triton and perf_analyzer: %v ****", len(cases), err)
 	}
+	r := newRunner(t, p)
+	for i := range cases {
+		t.Run(cases[i].Name, func(t *testing.T) { r.check(t, &cases[i]) })
+		if err := r.triton.Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, target := range []string{"-i http -u {http}", "-i grpc -u {grpc}"} {
+		t.Run("same numbers "+target[3:7], func(t *testing.T) { r.sameNumbers(t, target) })
+	}
+}
+
+func newRunner(t *testing.T, p *peers.Peers) runner {
+	t.Helper()
 	bin, err := binary.Build(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	triton, err := p.StartTriton(ctx, t.TempDir())
+	triton, err := p.StartTriton(t.Context(), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(triton.Stop)
-
 	dead, err := peers.FreePorts(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cache, err := peers.CacheDir()
 	if err != nil {
 		t.Fatal(err)
 	}
 	root := filepath.Join(binary.Root(), "e2e")
 	data := filepath.Join(root, "testdata", "data")
-	fill := strings.NewReplacer("{http}", triton.HTTP, "{grpc}", triton.GRPC, "{metrics}", triton.Metrics, "{data}", data,
-		"{dead}", net.JoinHostPort("127.0.0.1", strconv.Itoa(dead[0])))
-	cache, err := peers.CacheDir()
-	if err != nil {
-		t.Fatal(err)
-	}
-	store := Store{Dir: filepath.Join(cache, "outcomes"), Seed: peers.Versions + digest(t, filepath.Join(root, "models"), data)}
-	r := runner{triton: triton, real: p.PerfAnalyzer(), ours: filepath.Join(bin, "perf_analyzer"), fill: fill, store: store}
-	for i := range cases {
-		t.Run(cases[i].Name, func(t *testing.T) { r.check(t, &cases[i]) })
-		if err := triton.Err(); err != nil {
-			t.Fatal(err)
-		}
+	return runner{
+		triton: triton, real: p.PerfAnalyzer(), ours: filepath.Join(bin, "perf_analyzer"),
+		fill: strings.NewReplacer("{http}", triton.HTTP, "{grpc}", triton.GRPC, "{metrics}", triton.Metrics, "{data}", data,
+			"{dead}", net.JoinHostPort("127.0.0.1", strconv.Itoa(dead[0]))),
+		store: Store{Dir: filepath.Join(cache, "outcomes"), Seed: peers.Versions + digest(t, filepath.Join(root, "models"), data)},
 	}
 }
 
@@ -106,6 +117,37 @@ func (r runner) want(t *testing.T, c *Case, fresh bool) *Outcome {
 		t.Logf("outcome not kept: %v", err)
 	}
 	return o
+}
+
+var (
+	throughput = regexp.MustCompile(`Throughput: (\S+) infer/sec`)
+	p50        = regexp.MustCompile(`p50 latency: (\d+) usec`)
+)
+
+// sameNumbers measures a model that takes 20 ms an execution with both programs: throughput within 5 %, p50 within 1 ms.
+func (r runner) sameNumbers(t *testing.T, target string) {
+	args, err := fields(target + " -m slow --shape INPUT0:8 -p 700 -r 5 -s 50")
+	if err != nil {
+		t.Fatal(err)
+	}
+	measure := func(bin string) (rate, median float64) {
+		o, err := Run(t.Context(), bin, &Case{Args: args}, r.fill, limit)
+		if err != nil || o.Code != 0 {
+			t.Fatalf("%v %+v", err, o)
+		}
+		rate, _ = strconv.ParseFloat(throughput.FindStringSubmatch(o.Stdout)[1], 64)
+		median, _ = strconv.ParseFloat(p50.FindStringSubmatch(o.Stdout)[1], 64)
+		return rate, median
+	}
+	for try := range 3 { // other work on the machine may hit one of the two
+		theirRate, theirMedian := measure(r.real)
+		rate, median := measure(r.ours)
+		if math.Abs(rate/theirRate-1) <= 0.05 && math.Abs(median-theirMedian) <= 1000 {
+			return
+		}
+		t.Logf("try %d: %.2f infer/sec, p50 %.0f usec; the original %.2f, %.0f", try+1, rate, median, theirRate, theirMedian)
+	}
+	t.Error("the numbers differ")
 }
 
 func deviation(c *Case, got *Outcome) []string {
