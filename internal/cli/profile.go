@@ -105,8 +105,6 @@ type session struct {
 	requests *workload.Requests
 	console  *text.Console
 	export   *export.Writer
-	// batchErr is why the steps of a batch do not fit together.
-	batchErr *workload.BatchError
 	// exportErr is why the export cannot be written; the run goes on and fails at its end.
 	exportErr error
 }
@@ -129,13 +127,8 @@ func (s *session) run() int {
 			return s.startFailed(err)
 		}
 	}
-	if s.data.FromJSON {
-		s.console.DataRead(s.data.Streams(), s.data.Steps(0))
-	}
+	s.dataRead()
 	s.console.Settings()
-	if s.batchErr != nil {
-		return s.cannotBatch()
-	}
 	runner := &profile.Runner{
 		Plan: s.plan, Service: s.svc, Model: s.model, Async: s.async, Observer: &watcher{s},
 		Feed: func(slot, active int) engine.Feed { return s.requests.Cursor(slot, active, s.async) },
@@ -177,33 +170,37 @@ func (s *session) describe() error {
 }
 
 func (s *session) load() error {
+	s.console = &text.Console{Out: s.Stdout, Err: s.Stderr, Plan: s.plan, Model: s.model, Async: s.async}
 	data, err := workload.Load(s.plan.Input, s.model)
 	if err != nil {
 		return &startError{what: "Failed to init manager inputs", err: err, blank: true}
 	}
 	s.data = data
 	s.requests, err = workload.Prepare(s.sigs.soft, s.svc, data, s.plan.Face)
-	if errors.As(err, &s.batchErr) && s.plan.Face == plan.DropIn {
-		return nil // the original finds out when it sends
+	if errors.As(err, new(*workload.BatchError)) && s.plan.Face == plan.DropIn {
+		s.dataRead() // the original has read the data when it finds out
 	}
 	if err != nil {
-		return &startError{what: "Failed to init manager inputs", err: err, blank: true}
+		return &startError{what: "Unable to init infer data manager", err: err, blank: true}
 	}
 	return nil
 }
 
+// dataRead reports the size of JSON input data.
+func (s *session) dataRead() {
+	if s.data.FromJSON {
+		s.console.DataRead(s.data.Streams(), s.data.Steps(0))
+	}
+}
+
 // openOutputs finds out before the load whether the files can be written.
 func (s *session) openOutputs() error {
-	s.console = &text.Console{Out: s.Stdout, Err: s.Stderr, Plan: s.plan, Model: s.model, Async: s.async}
 	for _, path := range []string{s.plan.Output.CSV, s.plan.Output.ResultJSON} {
 		if err := writable(path); err != nil {
 			return err
 		}
 	}
 	if s.plan.Output.Export == "" {
-		return nil
-	}
-	if s.requests == nil {
 		return nil
 	}
 	w, err := export.Create(s.plan.Output.Export, export.Config{
@@ -217,13 +214,6 @@ func (s *session) openOutputs() error {
 	}
 	s.export = w
 	return err
-}
-
-// cannotBatch ends a drop-in run as the original does: with the first request that it cannot put together.
-func (s *session) cannotBatch() int {
-	s.console.Header(&result.Level{Mode: s.plan.Load.Mode, Concurrency: s.plan.Load.Concurrency.Start, Rate: s.plan.Load.Rate.Start})
-	s.console.LoadFailed([]result.Failure{{Text: s.batchErr.Text}})
-	return exitError
 }
 
 func outputNames(m *service.Model) []string {

@@ -33,12 +33,12 @@ type Config struct {
 	Keep bool
 	// Timeout is the deadline of one request; 0 is none.
 	Timeout time.Duration
-	// StopOnFailure makes the first failed request stop the load. Otherwise it stops when GiveUpAfter requests
-	// in a row have failed.
+	// StopOnFailure makes the first failed request call the end: its slot rests, and Failed is closed. Otherwise
+	// that happens when GiveUpAfter requests in a row have failed.
 	StopOnFailure bool
 }
 
-// GiveUpAfter is how many requests in a row must fail for the load to be stopped.
+// GiveUpAfter is how many requests in a row must fail for the load to be given up.
 const GiveUpAfter = 100
 
 // Engine carries the load of one run.
@@ -203,7 +203,7 @@ func (e *Engine) Sent() uint64 { return e.sent.Load() }
 // Behind is how long, all in all, a due request was waiting to be sent.
 func (e *Engine) Behind() time.Duration { return time.Duration(e.behind.Load()) }
 
-// Failed is closed when a failure has stopped the load.
+// Failed is closed when failures call for the end of the load.
 func (e *Engine) Failed() <-chan struct{} { return e.failed }
 
 // Failures are the failed requests so far, grouped.

@@ -84,7 +84,7 @@ func TestClosedLoopFollowsAChangeOfLevel(t *testing.T) {
 	finished(t, e)
 }
 
-func TestFirstFailureStopsTheLoadWhenAsked(t *testing.T) {
+func TestFirstFailureRestsItsSlotAndCallsTheEnd(t *testing.T) {
 	boom := errors.New("boom")
 	svc := &testkit.Service{Answer: func(n int64) (time.Duration, error) {
 		if n == 10 {

@@ -30,8 +30,9 @@ func (e *Engine) Done(c *service.Call) {
 		if e.unbroken.Load() != 0 {
 			e.unbroken.Store(0)
 		}
-	} else {
-		e.fail(c)
+	} else if e.fail(c) {
+		e.rest(s)
+		return
 	}
 	if e.closed.Load() {
 		c.Rec = record.Record{}
@@ -42,15 +43,17 @@ func (e *Engine) Done(c *service.Call) {
 	e.free.push(s)
 }
 
-// fail counts a failed call and stops the load when that is due.
-func (e *Engine) fail(c *service.Call) {
+// fail counts a failed call and tells whether its slot must rest for good. The other slots go on until the owner
+// stops the load, as the original's threads do: each shows its own failure.
+func (e *Engine) fail(c *service.Call) bool {
 	if c.Rec.Class == record.Canceled {
-		return
+		return false
 	}
 	e.failures.add(c)
-	if e.cfg.StopOnFailure || e.unbroken.Add(1) >= GiveUpAfter {
-		e.Stop()
-		e.failOnce.Do(func() { close(e.failed) })
-		e.notify()
+	if !e.cfg.StopOnFailure && e.unbroken.Add(1) < GiveUpAfter {
+		return false
 	}
+	e.failOnce.Do(func() { close(e.failed) })
+	e.notify()
+	return true
 }

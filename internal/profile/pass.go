@@ -119,7 +119,7 @@ func (m *levelRun) await(ctx context.Context, p *pass, n, trials int) error {
 		case <-ctx.Done():
 			return ErrInterrupted
 		case <-m.eng.Failed():
-			return errors.Join(m.fold(p), m.loadError())
+			return m.afterFailure(ctx, p)
 		case <-idle:
 			return m.fold(p)
 		case <-timer.C:
@@ -128,6 +128,20 @@ func (m *levelRun) await(ctx context.Context, p *pass, n, trials int) error {
 			return m.loadError()
 		}
 	}
+}
+
+// failureGrace is how long the other slots may go on after a failure called for the end, so that the report can
+// tell one broken request from a broken server.
+const failureGrace = time.Second
+
+// afterFailure lets the other slots run into their own failures, at most until the window would have ended.
+func (m *levelRun) afterFailure(ctx context.Context, p *pass) error {
+	end := min(p.until, clock.Now()+int64(failureGrace))
+	for clock.Now() < end && m.eng.InFlight() > 0 && ctx.Err() == nil {
+		time.Sleep(time.Millisecond)
+	}
+	m.eng.Stop()
+	return errors.Join(m.fold(p), m.loadError())
 }
 
 // over tells whether the window is complete.
