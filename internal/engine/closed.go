@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/redline-bench/redline/internal/clock"
+	"github.com/redline-bench/redline/internal/record"
 )
 
 // Closed keeps n requests in flight until Stop, or until limit requests were started when limit is not 0. It
@@ -31,13 +32,29 @@ func (e *Engine) Closed(ctx context.Context, n int, limit int) error {
 // next starts the following request of a slot that is held by the caller, or lets the slot rest.
 func (e *Engine) next(s *slot) {
 	if e.stopped.Load() || int64(s.call.Slot) >= e.active.Load() || !e.spend() {
-		e.rest(s)
+		if !e.closeFeed(s, s.feed) {
+			e.rest(s)
+		}
 		return
 	}
 	now := clock.Now()
 	s.since.Store(now)
 	s.call.Rec.Due = now
 	e.send(s)
+}
+
+// closeFeed sends the request that ends what the feed has open, if anything.
+func (e *Engine) closeFeed(s *slot, f Feed) bool {
+	c, ok := f.(Closer)
+	now := clock.Now()
+	s.call.Rec = record.Record{Due: now, Flags: record.Closing}
+	if !ok || !c.Close(&s.call) {
+		return false
+	}
+	s.since.Store(now)
+	s.call.Err = nil
+	e.tr.Send(&s.call)
+	return true
 }
 
 // spend takes one request from the budget.

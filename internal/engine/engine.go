@@ -24,6 +24,13 @@ type Feed interface {
 	Next(c *service.Call)
 }
 
+// Closer is a Feed that may leave something open at the server, such as a sequence.
+type Closer interface {
+	// Close fills in one last request that ends what is open, and tells whether there was anything. The request is
+	// sent beyond any limit and is not measured.
+	Close(c *service.Call) bool
+}
+
 // Config is what an engine works with.
 type Config struct {
 	Service service.Service
@@ -61,6 +68,7 @@ type Engine struct {
 	running     atomic.Int64  // slots in flight
 	wake        chan struct{} // a slot became idle
 	free        freeList
+	idleFeeds   chan int // feeds of a serial paced load that have nothing in flight
 	sent        atomic.Uint64
 	behind      atomic.Int64
 
@@ -76,6 +84,7 @@ type Engine struct {
 type slot struct {
 	call       service.Call
 	feed       Feed
+	turn       int // the feed of a paced load that the request in flight came from
 	generation int64
 	shard      *record.Shard
 	since      atomic.Int64 // when the request in flight was sent; 0 is idle
@@ -144,9 +153,7 @@ func (e *Engine) Stop() { e.stopped.Store(true) }
 // Wait blocks until nothing is in flight, or until ctx ends; then it cuts the rest and waits for their ends.
 func (e *Engine) Wait(ctx context.Context) error {
 	for e.running.Load() > 0 {
-		select {
-		case <-e.wake:
-		case <-ctx.Done():
+		if e.pause(ctx) != nil {
 			e.cutAll(record.Canceled)
 			e.settle()
 			return ctx.Err()
@@ -158,25 +165,32 @@ func (e *Engine) Wait(ctx context.Context) error {
 // Finished blocks until a load with a limit has ended by itself, a failure has stopped it, or ctx ends.
 func (e *Engine) Finished(ctx context.Context) error {
 	for e.dispatching.Load() || e.running.Load() > 0 {
-		select {
-		case <-e.wake:
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := e.pause(ctx); err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+// pause waits for a slot to become idle. Several may wait, and one signal wakes one of them, so each looks again
+// after a moment by itself.
+func (e *Engine) pause(ctx context.Context) error {
+	timer := time.NewTimer(2 * time.Millisecond)
+	defer timer.Stop()
+	select {
+	case <-e.wake:
+	case <-timer.C:
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 	return nil
 }
 
 // settle waits a moment for cut requests to report their ends.
 func (e *Engine) settle() {
-	timeout := time.NewTimer(time.Second)
-	defer timeout.Stop()
-	for e.running.Load() > 0 {
-		select {
-		case <-e.wake:
-		case <-timeout.C:
-			return
-		}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	for e.running.Load() > 0 && e.pause(ctx) == nil {
 	}
 }
 

@@ -3,12 +3,15 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/redline-bench/redline/internal/engine"
 	"github.com/redline-bench/redline/internal/pace"
 	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/testkit"
 )
 
@@ -230,5 +233,91 @@ func TestWaitCutsWhatDoesNotEnd(t *testing.T) {
 	}
 	if e.InFlight() != 0 || len(e.Failures()) != 0 {
 		t.Errorf("%d in flight, failures %v", e.InFlight(), e.Failures())
+	}
+}
+
+// sequences is a feed whose requests come in threes.
+type sequences struct {
+	left   int
+	closed atomic.Int64
+}
+
+func (s *sequences) Next(c *service.Call) {
+	if s.left == 0 {
+		s.left = 3
+	}
+	s.left--
+}
+
+func (s *sequences) Close(c *service.Call) bool {
+	if s.left == 0 {
+		return false
+	}
+	s.left = 0
+	s.closed.Add(1)
+	return true
+}
+
+func TestOpenSequencesAreEndedByOneMoreRequest(t *testing.T) {
+	for _, paced := range []bool{false, true} {
+		svc := &testkit.Service{Answer: func(int64) (time.Duration, error) { return 0, nil }}
+		var mu sync.Mutex
+		feeds := map[int]*sequences{}
+		e, err := engine.Open(t.Context(), engine.Config{Service: svc, Feed: func(slot, _ int) engine.Feed {
+			mu.Lock()
+			defer mu.Unlock()
+			feeds[slot] = &sequences{}
+			return feeds[slot]
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Four feeds, ten requests: two feeds send three (nothing open), two send two (one open each), by turns.
+		if paced {
+			stop, err := e.Paced(t.Context(), engine.PacedLoad{Schedule: pace.Constant(5000), Feeds: 4, Slots: 4, Cap: 4, Limit: 10})
+			if err != nil {
+				t.Fatal(err)
+			}
+			finished(t, e)
+			stop()
+		} else if err := e.Closed(t.Context(), 4, 10); err != nil {
+			t.Fatal(err)
+		}
+		finished(t, e)
+		closing, open := 0, 0
+		for _, r := range records(e) {
+			if r.Flags&record.Closing != 0 {
+				closing++
+			}
+		}
+		for _, f := range feeds {
+			open += f.left
+		}
+		if n := int(svc.Sent()); n != 10+closing || open != 0 {
+			t.Errorf("paced %v: %d sent, %d of them closing, %d left open", paced, n, closing, open)
+		}
+		if paced && closing != 2 {
+			t.Errorf("%d closing requests, want 2", closing)
+		}
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// A serial load never has two requests of one feed in flight.
+func TestSerialTurnsKeepOneInFlightAFeed(t *testing.T) {
+	svc := &testkit.Service{Answer: func(int64) (time.Duration, error) { return 5 * time.Millisecond, nil }}
+	e := open(t, svc, engine.Config{})
+	stop, err := e.Paced(t.Context(), engine.PacedLoad{
+		Schedule: pace.Constant(5000), Feeds: 3, Slots: 16, Cap: 64, Limit: 30, Turn: engine.Serial,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	finished(t, e)
+	stop()
+	if most := svc.MostInFlight(); most > 3 {
+		t.Errorf("%d in flight with three feeds", most)
 	}
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,19 +15,34 @@ import (
 // DelayedAfter is how late a send may be before it is marked as delayed.
 const DelayedAfter = time.Millisecond
 
+// closeTime is how long the requests of open sequences may take to end before their closing requests are sent.
+const closeTime = 5 * time.Second
+
 // flushEvery bounds how many late sends are gathered before they are pushed out.
 const flushEvery = 16
 
 // PacedLoad is an open-loop load.
 type PacedLoad struct {
 	Schedule pace.Schedule
-	// Feeds is how many feeds take turns: request n uses feed n mod Feeds.
+	// Feeds is how many feeds take turns, and Turn in which order.
 	Feeds int
+	Turn  Turn
+	Seed  uint64 // of random turns
 	// Slots is how many slots to begin with. Cap is the most that may be in flight; more due requests wait.
 	Slots, Cap int
 	// Limit ends the load after so many requests; 0 is none.
 	Limit int
 }
+
+// Turn is the order in which feeds are used.
+type Turn uint8
+
+// The orders.
+const (
+	RoundRobin Turn = iota // request n uses feed n mod Feeds
+	Random                 // each request uses any feed
+	Serial                 // a feed is used again when its last request has ended, the longest idle first
+)
 
 // Paced sends requests at their due times until the schedule ends, the limit is reached, or stop is called,
 // which waits for the dispatcher but not for what is in flight. Nothing may be in flight when it is called.
@@ -37,15 +53,23 @@ func (e *Engine) Paced(ctx context.Context, load PacedLoad) (stop func(), err er
 	e.closed.Store(false)
 	e.stopped.Store(false)
 	e.free.reset(e.snapshot())
-	d := &dispatcher{e: e, load: load, feeds: make([]Feed, load.Feeds)}
+	d := &dispatcher{e: e, load: load, feeds: make([]Feed, load.Feeds), rng: rand.New(rand.NewPCG(load.Seed, 1))}
 	for i := range d.feeds {
 		d.feeds[i] = e.cfg.Feed(i, load.Feeds)
+	}
+	e.idleFeeds = nil
+	if load.Turn == Serial {
+		e.idleFeeds = make(chan int, load.Feeds)
+		for i := range d.feeds {
+			e.idleFeeds <- i
+		}
 	}
 	e.dispatching.Store(true)
 	ctx, cancel := context.WithCancel(ctx)
 	var done sync.WaitGroup
 	done.Go(func() {
 		d.run(ctx)
+		d.closeFeeds()
 		d.grown.Wait()
 		e.dispatching.Store(false)
 		e.notify()
@@ -65,6 +89,7 @@ type dispatcher struct {
 	n        int
 	ungiven  int // sends since the last flush
 	lastSent int64
+	rng      *rand.Rand
 	growing  sync.Mutex
 	grown    sync.WaitGroup
 	full     atomic.Bool // no more slots can be made
@@ -85,12 +110,63 @@ func (d *dispatcher) run(ctx context.Context) {
 				return
 			}
 		}
+		feed, ok := d.turn(ctx)
+		if !ok {
+			return
+		}
 		s := d.take(ctx)
 		if s == nil {
 			return
 		}
-		d.send(s, due)
+		d.send(s, feed, due)
 	}
+}
+
+// turn chooses the feed of the next request.
+func (d *dispatcher) turn(ctx context.Context) (feed int, ok bool) {
+	switch d.load.Turn {
+	case Random:
+		return d.rng.IntN(len(d.feeds)), true
+	case Serial:
+		select {
+		case feed = <-d.e.idleFeeds:
+			return feed, true
+		default:
+		}
+		d.flush()
+		select {
+		case <-ctx.Done():
+			return 0, false
+		case feed = <-d.e.idleFeeds:
+			return feed, !d.e.stopped.Load()
+		}
+	default:
+		return d.n % len(d.feeds), true
+	}
+}
+
+// closeFeeds ends what the feeds have open, once nothing of theirs is in flight: a sequence ends after its last
+// request, not before.
+func (d *dispatcher) closeFeeds() {
+	if _, ok := d.feeds[0].(Closer); !ok {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
+	defer cancel()
+	for d.e.running.Load() > 0 && d.e.pause(ctx) == nil {
+	}
+	for _, f := range d.feeds {
+		s, _, _ := d.e.free.pop()
+		if s == nil {
+			return
+		}
+		d.e.running.Add(1)
+		if !d.e.closeFeed(s, f) {
+			d.e.rest(s)
+			d.e.free.push(s)
+		}
+	}
+	d.e.tr.Flush()
 }
 
 // take gets a free slot, and waits for one when none is left.
@@ -131,7 +207,7 @@ func (d *dispatcher) growMore(ctx context.Context, total int) {
 	})
 }
 
-func (d *dispatcher) send(s *slot, due int64) {
+func (d *dispatcher) send(s *slot, feed int, due int64) {
 	now := clock.Now()
 	// The time from when this request was due, or from when the previous one went out if that is later, is
 	// time in which the client was behind.
@@ -148,7 +224,8 @@ func (d *dispatcher) send(s *slot, due int64) {
 	d.e.running.Add(1)
 	d.e.sent.Add(1)
 	c.Err = nil
-	d.feeds[d.n%len(d.feeds)].Next(c)
+	s.turn = feed
+	d.feeds[feed].Next(c)
 	d.n++
 	d.e.tr.Send(c)
 	if d.ungiven++; d.ungiven >= flushEvery {

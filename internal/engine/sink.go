@@ -40,13 +40,16 @@ func (e *Engine) Done(c *service.Call) {
 		return
 	}
 	e.rest(s)
+	if e.idleFeeds != nil && c.Rec.Flags&record.Closing == 0 {
+		e.idleFeeds <- s.turn
+	}
 	e.free.push(s)
 }
 
 // fail counts a failed call and tells whether its slot must rest for good. The other slots go on until the owner
 // stops the load, as the original's threads do: each shows its own failure.
 func (e *Engine) fail(c *service.Call) bool {
-	if c.Rec.Class == record.Canceled {
+	if c.Rec.Class == record.Canceled || c.Rec.Flags&record.Closing != 0 {
 		return false
 	}
 	e.failures.add(c)

@@ -43,6 +43,9 @@ func NewWindow(setup Setup) *Window { return &Window{setup: setup} }
 
 // Add takes one record in.
 func (w *Window) Add(r *record.Record) {
+	if r.Flags&record.Closing != 0 {
+		return
+	}
 	if r.Class != record.OK {
 		if r.Class != record.Canceled {
 			w.failed++

@@ -211,7 +211,7 @@ func (m *levelRun) takeHeld(p *pass) {
 
 func (m *levelRun) count(p *pass, r *record.Record, events []record.Event, data []byte) error {
 	p.win.Add(r)
-	if m.Exporter == nil || r.Class != record.OK {
+	if m.Exporter == nil || r.Class != record.OK || r.Flags&record.Closing != 0 {
 		return nil
 	}
 	if err := m.Exporter.Request(r, events, data); err != nil {

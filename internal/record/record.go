@@ -38,6 +38,7 @@ const (
 	SequenceEnd
 	Delayed    // sent later than the schedule allows
 	EmptyFinal // the last response carried no outputs: it ends the stream but is not an answer
+	Closing    // sent to end an open sequence, not by the load: it is not measured
 )
 
 // Record is one ended request. Times are readings of clock.Now.
