@@ -1,0 +1,142 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redline-bench/redline/internal/refserver"
+)
+
+// serveFlags are the options of redline serve. Where tritonserver has one, the name is the same.
+type serveFlags struct {
+	config         refserver.Config
+	http, grpc     endpoint
+	metrics        endpoint
+	control        string
+	requestLog     string
+	exitWithParent bool
+}
+
+// endpoint is where one protocol listens.
+type endpoint struct {
+	host string
+	port uint
+}
+
+func (e endpoint) String() string {
+	return net.JoinHostPort(e.host, strconv.FormatUint(uint64(e.port), 10))
+}
+
+// runServe runs the reference server until ctx ends and returns the exit code.
+func runServe(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	opts, err := parseServe(args, stdout)
+	if errors.Is(err, flag.ErrHelp) {
+		return exitOK
+	}
+	if err == nil {
+		err = serve(ctx, opts, stdin, stdout)
+	}
+	if err != nil {
+		fmt.Fprintf(stderr, "redline serve: %v\n", err)
+		return exitError
+	}
+	return exitOK
+}
+
+func parseServe(args []string, help io.Writer) (*serveFlags, error) {
+	o := &serveFlags{}
+	o.config.Delays = map[string]time.Duration{}
+	set := flag.NewFlagSet("redline serve", flag.ContinueOnError)
+	set.SetOutput(io.Discard)
+	listen := func(e *endpoint, name string, port uint) {
+		set.StringVar(&e.host, name+"-address", "127.0.0.1", "`address` for "+name+"; 0.0.0.0 lets other machines in")
+		set.UintVar(&e.port, name+"-port", port, "`port` for "+name+"; 0 picks a free one")
+	}
+	listen(&o.http, "http", 8000)
+	listen(&o.grpc, "grpc", 8001)
+	listen(&o.metrics, "metrics", 8002)
+	list := func(name, usage string, to *[]string) {
+		set.Func(name, usage, func(v string) error { *to = append(*to, v); return nil })
+	}
+	list("model-repository", "folder of models, besides the built-in ones; may repeat", &o.config.Repositories)
+	list("load-model", "`model` to load at start in explicit mode; * for all; may repeat", &o.config.Load)
+	set.StringVar(&o.control, "model-control-mode", "none", "none: all models are loaded; explicit: clients load and unload them")
+	set.Func("delay", "`MODEL=TIME`: each answer of the model leaves exactly that long after the request came, as simple=20ms; may repeat", o.addDelay)
+	set.StringVar(&o.requestLog, "request-log", "", "`file` that gets a JSON line for each answer: model, id, received_ns, replied_ns")
+	set.Uint64Var(&o.config.Seed, "seed", 0, "makes scripted randomness repeat")
+	set.BoolVar(&o.config.Null, "null", false, "answer as fast as possible with canned answers, for benchmarks")
+	set.BoolVar(&o.exitWithParent, "exit-with-parent", false, "end when standard input ends")
+	if err := set.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			fmt.Fprintln(help, "Usage: redline serve [options]\n\nRuns the reference server: KServe v2 over HTTP and gRPC with built-in models.\n\nOptions:")
+			set.SetOutput(help)
+			set.PrintDefaults()
+		}
+		return nil, err
+	}
+	switch {
+	case set.NArg() > 0:
+		return nil, fmt.Errorf("unexpected argument %q; see redline serve --help", set.Arg(0))
+	case o.control != "none" && o.control != "explicit":
+		return nil, fmt.Errorf("--model-control-mode is none or explicit, not %q", o.control)
+	}
+	o.config.Explicit = o.control == "explicit"
+	o.config.HTTP, o.config.GRPC, o.config.Metrics = o.http.String(), o.grpc.String(), o.metrics.String()
+	return o, nil
+}
+
+func (o *serveFlags) addDelay(v string) error {
+	model, text, ok := strings.Cut(v, "=")
+	d, err := time.ParseDuration(text)
+	if !ok || err != nil || d < 0 {
+		return errors.New("write MODEL=TIME, as simple=20ms")
+	}
+	o.config.Delays[model] = d
+	return nil
+}
+
+// serve runs the server until ctx ends, or until stdin ends where that was asked for.
+func serve(ctx context.Context, o *serveFlags, stdin io.Reader, stdout io.Writer) (err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if o.requestLog != "" {
+		file, err := os.Create(o.requestLog)
+		if err != nil {
+			return fmt.Errorf("open the request log: %w", err)
+		}
+		defer func() { err = errors.Join(err, file.Close()) }()
+		o.config.RequestLog = file
+	}
+	if o.exitWithParent {
+		go func() {
+			_, _ = io.Copy(io.Discard, stdin) // whatever ends it, the parent is gone
+			cancel()
+		}()
+	}
+	server, err := refserver.Start(ctx, o.config)
+	if err != nil {
+		return err
+	}
+	a := server.Addresses()
+	_, err = fmt.Fprintf(stdout, "ready {\"http\":%s,\"grpc\":%s,\"metrics\":%s}\n", port(a.HTTP), port(a.GRPC), port(a.Metrics))
+	if err == nil {
+		<-ctx.Done()
+	}
+	return errors.Join(err, server.Close())
+}
+
+func port(address string) string {
+	_, p, err := net.SplitHostPort(address)
+	if err != nil {
+		return "0"
+	}
+	return p
+}

@@ -1,0 +1,116 @@
+// Package backend holds the programs that models run: identity, sum and difference, an accumulator, a repeater, a paced
+// mock of a language model. A backend sees a batch of jobs and answers each; it knows neither protocols nor queues.
+//
+// An Instance is one copy of a model. The scheduler never runs the same instance twice at a time.
+package backend
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/redline-bench/redline/internal/proto/kserve"
+	"github.com/redline-bench/redline/internal/refserver/infer"
+	"github.com/redline-bench/redline/internal/refserver/pause"
+	"github.com/redline-bench/redline/internal/tensor"
+)
+
+// Instance executes batches.
+type Instance interface {
+	// Execute answers every job: with exactly one Send or Fail, or, where the model is decoupled, any number of Sends
+	// and an End. A decoupled job may end after Execute has returned.
+	Execute(ctx context.Context, jobs []*Job)
+}
+
+// Job is one request in the hands of a backend.
+type Job struct {
+	*infer.Request
+	// Answer takes what the backend says. The scheduler sets it.
+	Answer func(outputs []tensor.Tensor, err error, end bool)
+}
+
+// Send answers with outputs.
+func (j *Job) Send(outputs ...tensor.Tensor) { j.Answer(outputs, nil, false) }
+
+// Fail ends the job with an error.
+func (j *Job) Fail(err error) { j.Answer(nil, err, true) }
+
+// End says that a decoupled job has no more responses.
+func (j *Job) End() { j.Answer(nil, nil, true) }
+
+// Env is what backends need of the server around them.
+type Env struct {
+	Clock *pause.Clock
+	Seed  uint64
+}
+
+// Names are the backends that New knows.
+func Names() []string {
+	return []string{"identity", "add_sub", "accumulate", "sequence", "repeat", "delay", "fault", "tokenize", "mock_llm", "detokenize"}
+}
+
+// New makes an instance of the named backend for a model.
+func New(name string, cfg *kserve.ModelConfig, env Env) (Instance, error) {
+	par := params{cfg.GetParameters()}
+	lat, err := newLatency(par, env)
+	if err != nil {
+		return nil, err
+	}
+	switch name {
+	case "identity", "delay":
+		return &identity{cfg: cfg, latency: lat}, nil
+	case "fault":
+		return &fault{identity: identity{cfg: cfg, latency: lat}, every: par.integer("fail_every", 10)}, nil
+	case "add_sub":
+		return &addSub{cfg: cfg, latency: lat}, nil
+	case "accumulate":
+		return &accumulate{cfg: cfg, latency: lat, sums: map[string]int64{}}, nil
+	case "sequence":
+		return &sequence{cfg: cfg, latency: lat}, nil
+	case "repeat":
+		return &repeat{env: env}, nil
+	case "tokenize":
+		return tokenize{}, nil
+	case "detokenize":
+		return detokenize{}, nil
+	case "mock_llm":
+		return newMockLLM(par, env)
+	}
+	return nil, infer.Errorf(infer.InvalidArg, "unable to find backend '%s' for model '%s'; the built-in ones are %v", name, cfg.GetName(), Names())
+}
+
+// params reads a model's free parameters.
+type params struct {
+	m map[string]*kserve.ModelParameter
+}
+
+func (p params) text(name, or string) string {
+	if v, ok := p.m[name]; ok {
+		return v.GetStringValue()
+	}
+	return or
+}
+
+func (p params) integer(name string, or int) int {
+	if n, err := strconv.Atoi(p.text(name, "")); err == nil {
+		return n
+	}
+	return or
+}
+
+func (p params) millis(name string, or float64) time.Duration {
+	f, err := strconv.ParseFloat(p.text(name, ""), 64)
+	if err != nil {
+		f = or
+	}
+	return time.Duration(f * float64(time.Millisecond))
+}
+
+// shaped gives a tensor for an output of the model: the shape is the request's batch and the given dims.
+func shaped(r *infer.Request, name string, t tensor.Datatype, data []byte, dims ...int64) tensor.Tensor {
+	shape := make(tensor.Shape, 0, len(dims)+1)
+	if r.Batch > 0 {
+		shape = append(shape, int64(r.Batch))
+	}
+	return tensor.Tensor{Name: name, Type: t, Shape: append(shape, dims...), Data: data}
+}

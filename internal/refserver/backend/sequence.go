@@ -1,0 +1,135 @@
+package backend
+
+import (
+	"context"
+	"encoding/binary"
+	"strconv"
+	"time"
+
+	"github.com/redline-bench/redline/internal/proto/kserve"
+	"github.com/redline-bench/redline/internal/tensor"
+)
+
+// accumulate keeps a running sum for each sequence: START sets it, every other request adds to it, and the answer is
+// the sum so far.
+type accumulate struct {
+	cfg     *kserve.ModelConfig
+	latency latency
+	sums    map[string]int64
+}
+
+func (b *accumulate) Execute(ctx context.Context, jobs []*Job) {
+	b.latency.spend(ctx, time.Now(), jobs)
+	for _, j := range jobs {
+		in := j.Input(b.cfg.GetInput()[0].GetName())
+		size := in.Type.Size()
+		var sum int64
+		for i := 0; size > 0 && i+size <= len(in.Data); i += size {
+			sum += number(in.Type, in.Data[i:]).whole
+		}
+		key := j.Sequence.Key()
+		if !j.Sequence.Start {
+			sum += b.sums[key]
+		}
+		b.sums[key] = sum
+		if j.Sequence.End {
+			delete(b.sums, key)
+		}
+		out := make([]byte, len(in.Data))
+		for i := 0; size > 0 && i+size <= len(out); i += size {
+			putNumber(in.Type, out[i:], num{whole: sum})
+		}
+		j.Send(tensor.Tensor{Name: b.cfg.GetOutput()[0].GetName(), Type: in.Type, Shape: in.Shape, Data: out})
+	}
+}
+
+// sequence answers as the sequence models of Triton's examples: the input, one more on START; and where the model takes
+// the correlation id, that is added on END.
+type sequence struct {
+	cfg     *kserve.ModelConfig
+	latency latency
+}
+
+func (b *sequence) Execute(ctx context.Context, jobs []*Job) {
+	b.latency.spend(ctx, time.Now(), jobs)
+	corrID := takesCorrelationID(b.cfg)
+	for _, j := range jobs {
+		in := j.Input(b.cfg.GetInput()[0].GetName())
+		var extra int64
+		if j.Sequence.Start {
+			extra++
+		}
+		if corrID && j.Sequence.End {
+			extra += correlationNumber(j)
+		}
+		j.Send(tensor.Tensor{Name: b.cfg.GetOutput()[0].GetName(), Type: in.Type, Shape: in.Shape, Data: plus(in, extra)})
+	}
+}
+
+func plus(in *tensor.Tensor, extra int64) []byte {
+	if in.Type == tensor.Bytes {
+		var out []byte
+		for rest := in.Data; len(rest) > 0; {
+			var s string
+			s, rest = nextString(rest)
+			n, _ := strconv.ParseInt(s, 10, 64) // text that is no number counts as 0
+			out = appendString(out, strconv.FormatInt(n+extra, 10))
+		}
+		return out
+	}
+	out, size := make([]byte, len(in.Data)), in.Type.Size()
+	for i := 0; size > 0 && i+size <= len(out); i += size {
+		n := number(in.Type, in.Data[i:])
+		putNumber(in.Type, out[i:], n.add(num{whole: extra, real: float64(extra)}))
+	}
+	return out
+}
+
+func takesCorrelationID(cfg *kserve.ModelConfig) bool {
+	for _, in := range cfg.GetSequenceBatching().GetControlInput() {
+		for _, c := range in.GetControl() {
+			if c.GetKind() == kserve.ModelSequenceBatching_Control_CONTROL_SEQUENCE_CORRID {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func correlationNumber(j *Job) int64 {
+	if j.Sequence.Name == "" {
+		return int64(j.Sequence.ID)
+	}
+	n, _ := strconv.ParseInt(j.Sequence.Name, 10, 64) // a name that is no number adds nothing
+	return n
+}
+
+// repeat is decoupled: it sends each element of IN after the delay of the same place, and holds the instance for WAIT.
+type repeat struct{ env Env }
+
+func (b *repeat) Execute(ctx context.Context, jobs []*Job) {
+	for _, j := range jobs {
+		go b.respond(ctx, j)
+		if wait := j.Input("WAIT"); wait != nil && len(wait.Data) >= 4 {
+			_ = b.env.Clock.For(ctx, millis(wait.Data)) // at shutdown nothing needs to be held back
+		}
+	}
+}
+
+func (b *repeat) respond(ctx context.Context, j *Job) {
+	in, delay := j.Input("IN"), j.Input("DELAY")
+	due := time.Now()
+	for i := range len(in.Data) / 4 {
+		if delay != nil && 4*i+4 <= len(delay.Data) {
+			due = due.Add(millis(delay.Data[4*i:]))
+			_ = b.env.Clock.Until(ctx, due) // at shutdown the rest is sent at once
+		}
+		index := binary.LittleEndian.AppendUint32(nil, uint32(i))
+		j.Send(shaped(j.Request, "OUT", tensor.Int32, in.Data[4*i:4*i+4], 1), shaped(j.Request, "IDX", tensor.Uint32, index, 1))
+	}
+	j.End()
+}
+
+func millis(b []byte) time.Duration {
+	return time.Duration(binary.LittleEndian.Uint32(b)) * time.Millisecond
+}

@@ -1,0 +1,143 @@
+package backend
+
+import (
+	"context"
+	"encoding/binary"
+	"strconv"
+	"time"
+
+	"github.com/redline-bench/redline/internal/proto/kserve"
+	"github.com/redline-bench/redline/internal/refserver/infer"
+	"github.com/redline-bench/redline/internal/tensor"
+)
+
+// identity gives each input back as the output of the same place. An optional input that was left out leaves its output out.
+type identity struct {
+	cfg     *kserve.ModelConfig
+	latency latency
+}
+
+func (b *identity) Execute(ctx context.Context, jobs []*Job) {
+	b.latency.spend(ctx, time.Now(), jobs)
+	for _, j := range jobs {
+		b.answer(j)
+	}
+}
+
+func (b *identity) answer(j *Job) {
+	ins, outs := b.cfg.GetInput(), b.cfg.GetOutput()
+	answer := make([]tensor.Tensor, 0, len(outs))
+	for i := range min(len(ins), len(outs)) {
+		if t := j.Input(ins[i].GetName()); t != nil {
+			answer = append(answer, tensor.Tensor{Name: outs[i].GetName(), Type: t.Type, Shape: t.Shape, Data: t.Data})
+		}
+	}
+	j.Send(answer...)
+}
+
+// fault is an identity that fails every n-th request.
+type fault struct {
+	identity
+	every, seen int
+}
+
+func (b *fault) Execute(ctx context.Context, jobs []*Job) {
+	b.latency.spend(ctx, time.Now(), jobs)
+	for _, j := range jobs {
+		b.seen++
+		if b.every > 0 && b.seen%b.every == 0 {
+			j.Fail(infer.Errorf(infer.Internal, "%s: request %d failed on purpose", b.cfg.GetName(), b.seen))
+			continue
+		}
+		b.answer(j)
+	}
+}
+
+// addSub gives the sum and the difference of its two inputs, of any numeric type or of numbers as text.
+type addSub struct {
+	cfg     *kserve.ModelConfig
+	latency latency
+}
+
+func (b *addSub) Execute(ctx context.Context, jobs []*Job) {
+	b.latency.spend(ctx, time.Now(), jobs)
+	for _, j := range jobs {
+		x, y := j.Input(b.cfg.GetInput()[0].GetName()), j.Input(b.cfg.GetInput()[1].GetName())
+		sum, diff, err := sumAndDifference(x, y)
+		if err != nil {
+			j.Fail(err)
+			continue
+		}
+		outs := b.cfg.GetOutput()
+		j.Send(tensor.Tensor{Name: outs[0].GetName(), Type: x.Type, Shape: x.Shape, Data: sum},
+			tensor.Tensor{Name: outs[1].GetName(), Type: x.Type, Shape: x.Shape, Data: diff})
+	}
+}
+
+func sumAndDifference(x, y *tensor.Tensor) (sum, diff []byte, err error) {
+	if len(x.Data) != len(y.Data) && x.Type != tensor.Bytes {
+		return nil, nil, infer.Errorf(infer.InvalidArg, "inputs '%s' and '%s' differ in size", x.Name, y.Name)
+	}
+	switch x.Type {
+	case tensor.Bytes:
+		return stringSums(x.Data, y.Data)
+	case tensor.Int32, tensor.Uint32:
+		sum, diff = make([]byte, len(x.Data)), make([]byte, len(x.Data))
+		for i := 0; i+4 <= len(x.Data); i += 4 {
+			a, b := binary.LittleEndian.Uint32(x.Data[i:]), binary.LittleEndian.Uint32(y.Data[i:])
+			binary.LittleEndian.PutUint32(sum[i:], a+b)
+			binary.LittleEndian.PutUint32(diff[i:], a-b)
+		}
+		return sum, diff, nil
+	default:
+		return numberSums(x, y)
+	}
+}
+
+// numberSums is the general, slower form for the types that the common models do not use.
+func numberSums(x, y *tensor.Tensor) (sum, diff []byte, err error) {
+	size := x.Type.Size()
+	if size == 0 {
+		return nil, nil, infer.Errorf(infer.Unsupported, "datatype %s cannot be added", x.Type)
+	}
+	sum, diff = make([]byte, len(x.Data)), make([]byte, len(x.Data))
+	for i := 0; i+size <= len(x.Data); i += size {
+		a, b := number(x.Type, x.Data[i:]), number(x.Type, y.Data[i:])
+		putNumber(x.Type, sum[i:], a.add(b))
+		putNumber(x.Type, diff[i:], a.sub(b))
+	}
+	return sum, diff, nil
+}
+
+func stringSums(x, y []byte) (sum, diff []byte, err error) {
+	for len(x) > 0 && len(y) > 0 {
+		var a, b string
+		a, x = nextString(x)
+		b, y = nextString(y)
+		m, errA := strconv.Atoi(a)
+		n, errB := strconv.Atoi(b)
+		if errA != nil || errB != nil {
+			return nil, nil, infer.Errorf(infer.InvalidArg, "input '%s' or '%s' is not a number", a, b)
+		}
+		sum = appendString(sum, strconv.Itoa(m+n))
+		diff = appendString(diff, strconv.Itoa(m-n))
+	}
+	return sum, diff, nil
+}
+
+// nextString takes one element off the raw form of a BYTES tensor.
+func nextString(b []byte) (string, []byte) {
+	if len(b) < 4 {
+		return "", nil
+	}
+	n := int(binary.LittleEndian.Uint32(b))
+	b = b[4:]
+	n = min(n, len(b))
+	return string(b[:n]), b[n:]
+}
+
+// appendString adds one element in the raw form of a BYTES tensor.
+func appendString(b []byte, s string) []byte {
+	b = binary.LittleEndian.AppendUint32(b, uint32(len(s)))
+	return append(b, s...)
+}

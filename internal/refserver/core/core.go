@@ -1,0 +1,38 @@
+// Package core is what the protocols of the server share: the models, the settings that clients may change, shared
+// memory, and the log of requests. A protocol turns bytes into calls on Core and answers back into bytes.
+package core
+
+import (
+	"github.com/redline-bench/redline/internal/refserver/model"
+	"github.com/redline-bench/redline/internal/refserver/reqlog"
+	"github.com/redline-bench/redline/internal/refserver/shm"
+)
+
+// Name is how the server calls itself: Triton's clients look at the extensions, people at the name.
+const Name = "triton"
+
+// Version is the version of the protocol and its extensions that the server follows.
+const Version = "2.51.0"
+
+// Extensions lists what the server can do beyond the base protocol.
+func Extensions() []string {
+	return []string{
+		"classification", "sequence", "model_repository", "model_repository(unload_dependents)", "schedule_policy",
+		"model_configuration", "system_shared_memory", "cuda_shared_memory", "binary_tensor_data", "parameters",
+		"statistics", "trace", "logging",
+	}
+}
+
+// Core is one server.
+type Core struct {
+	Models *model.Repository
+	Trace  *TraceSettings
+	Logs   *LogSettings
+	Shared *shm.Registry
+	Log    *reqlog.Log
+}
+
+// New makes a core around models.
+func New(models *model.Repository, log *reqlog.Log) *Core {
+	return &Core{Models: models, Trace: newTraceSettings(), Logs: newLogSettings(), Shared: shm.New(), Log: log}
+}

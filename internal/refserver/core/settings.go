@@ -1,0 +1,180 @@
+package core
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/redline-bench/redline/internal/refserver/infer"
+)
+
+// traceKeys are the trace settings in the order in which they are shown.
+var traceKeys = []string{"trace_level", "trace_rate", "trace_count", "log_frequency", "trace_file", "trace_mode"}
+
+// TraceSettings holds the trace settings of the server and those of single models. The server keeps them and shows
+// them; it writes no traces.
+type TraceSettings struct {
+	mu     sync.Mutex
+	global map[string][]string
+	models map[string]map[string][]string
+}
+
+func defaultTrace() map[string][]string {
+	return map[string][]string{
+		"trace_level": {"OFF"}, "trace_rate": {"1000"}, "trace_count": {"-1"},
+		"log_frequency": {"0"}, "trace_file": {""}, "trace_mode": {"triton"},
+	}
+}
+
+func newTraceSettings() *TraceSettings {
+	return &TraceSettings{global: defaultTrace(), models: map[string]map[string][]string{}}
+}
+
+// Setting is one setting with its values; only trace_level may have several.
+type Setting struct {
+	Name   string
+	Values []string
+}
+
+// Get lists the settings that hold for a model, or for the server when model is empty.
+func (t *TraceSettings) Get(model string) []Setting {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	own := t.models[model]
+	out := make([]Setting, 0, len(traceKeys))
+	for _, key := range traceKeys {
+		values := t.global[key]
+		if v, ok := own[key]; ok && model != "" {
+			values = v
+		}
+		out = append(out, Setting{Name: key, Values: slices.Clone(values)})
+	}
+	return out
+}
+
+// Update changes settings; no values bring back the default (of the server, for a model's setting).
+func (t *TraceSettings) Update(model string, changes []Setting) error {
+	for _, c := range changes {
+		if err := checkTrace(c); err != nil {
+			return err
+		}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	target := t.global
+	if model != "" {
+		if t.models[model] == nil {
+			t.models[model] = map[string][]string{}
+		}
+		target = t.models[model]
+	}
+	for _, c := range changes {
+		switch {
+		case !slices.Contains(traceKeys, c.Name):
+		case len(c.Values) > 0:
+			target[c.Name] = slices.Clone(c.Values)
+		case model != "":
+			delete(target, c.Name)
+		default:
+			target[c.Name] = defaultTrace()[c.Name]
+		}
+	}
+	return nil
+}
+
+func checkTrace(c Setting) error {
+	bad := func(format string, args ...any) error { return infer.Errorf(infer.InvalidArg, format, args...) }
+	switch c.Name {
+	case "trace_level":
+		for _, v := range c.Values {
+			if !slices.Contains([]string{"OFF", "TIMESTAMPS", "TENSORS", "MIN", "MAX"}, v) {
+				return bad("Unable to parse 'trace_level': invalid level '%s'", v)
+			}
+		}
+	case "trace_rate", "trace_count", "log_frequency":
+		if len(c.Values) > 1 {
+			return bad("expect only 1 value for '%s'", c.Name)
+		}
+		if len(c.Values) == 1 {
+			if _, err := strconv.ParseInt(c.Values[0], 10, 64); err != nil {
+				return bad("Unable to parse '%s', got: %s", c.Name, c.Values[0])
+			}
+		}
+	case "trace_file":
+		if len(c.Values) > 0 {
+			return infer.Errorf(infer.Unsupported, "trace file location can not be updated through network protocol")
+		}
+	}
+	return nil
+}
+
+// logKeys are the log settings in the order in which they are shown.
+var logKeys = []string{"log_file", "log_info", "log_warning", "log_error", "log_verbose_level", "log_format"}
+
+// LogSettings holds the log settings: booleans, a level, and texts.
+type LogSettings struct {
+	mu  sync.Mutex
+	now map[string]any
+}
+
+func newLogSettings() *LogSettings {
+	return &LogSettings{now: map[string]any{
+		"log_file": "", "log_info": true, "log_warning": true, "log_error": true, "log_verbose_level": uint64(0), "log_format": "default",
+	}}
+}
+
+// LogSetting is one setting with its value: a bool, a uint64 or a string.
+type LogSetting struct {
+	Name  string
+	Value any
+}
+
+// Get lists all settings.
+func (l *LogSettings) Get() []LogSetting {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	out := make([]LogSetting, 0, len(logKeys))
+	for _, key := range logKeys {
+		out = append(out, LogSetting{Name: key, Value: l.now[key]})
+	}
+	return out
+}
+
+// Update changes settings, all or none.
+func (l *LogSettings) Update(changes []LogSetting) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	next := maps.Clone(l.now)
+	for _, c := range changes {
+		old, known := next[c.Name]
+		if !known {
+			continue
+		}
+		if c.Name == "log_file" {
+			return infer.Errorf(infer.Unsupported, "log file location can not be updated through network protocol")
+		}
+		if !sameKind(old, c.Value) {
+			return infer.Errorf(infer.InvalidArg, "Unable to parse '%s': wrong type of value", c.Name)
+		}
+		if f, ok := c.Value.(string); ok && c.Name == "log_format" && f != "default" && f != "ISO8601" {
+			return infer.Errorf(infer.InvalidArg, "Log format invalid, please choose either: 'default' or 'ISO8601'")
+		}
+		next[c.Name] = c.Value
+	}
+	l.now = next
+	return nil
+}
+
+func sameKind(a, b any) bool {
+	switch a.(type) {
+	case bool:
+		_, ok := b.(bool)
+		return ok
+	case uint64:
+		_, ok := b.(uint64)
+		return ok
+	}
+	_, ok := b.(string)
+	return ok
+}

@@ -1,0 +1,106 @@
+package infer
+
+import (
+	"encoding/binary"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/redline-bench/redline/internal/tensor"
+)
+
+// Classify turns a tensor into its largest elements, as text "value:index" (and ":label" where the model has labels):
+// for each element of the batch when batched, else for the whole tensor.
+func Classify(t tensor.Tensor, classes int, batched bool, label func(index int) string) (tensor.Tensor, error) {
+	size := t.Type.Size()
+	if size == 0 {
+		return t, Errorf(InvalidArg, "class result not available for output due to unsupported type '%s'", t.Type)
+	}
+	rows := 1
+	if batched && len(t.Shape) > 0 {
+		rows = int(t.Shape[0])
+	}
+	width := 0
+	if rows > 0 {
+		width = len(t.Data) / size / rows
+	}
+	classes = min(classes, width)
+	var data []byte
+	for r := range rows {
+		row := t.Data[r*width*size : (r+1)*width*size]
+		for _, k := range top(t.Type, row, classes) {
+			text := valueText(t.Type, row[k*size:]) + ":" + strconv.Itoa(k)
+			if l := label(k); l != "" {
+				text += ":" + l
+			}
+			data = binary.LittleEndian.AppendUint32(data, uint32(len(text)))
+			data = append(data, text...)
+		}
+	}
+	shape := tensor.Shape{int64(classes)}
+	if batched && len(t.Shape) > 0 {
+		shape = tensor.Shape{t.Shape[0], int64(classes)}
+	}
+	return tensor.Tensor{Name: t.Name, Type: tensor.Bytes, Shape: shape, Data: data}, nil
+}
+
+// top finds the indices of the n largest elements, largest first.
+func top(t tensor.Datatype, row []byte, n int) []int {
+	size := t.Size()
+	index := make([]int, len(row)/size)
+	for i := range index {
+		index[i] = i
+	}
+	slices.SortStableFunc(index, func(a, b int) int {
+		x, y := valueOf(t, row[a*size:]), valueOf(t, row[b*size:])
+		switch {
+		case x > y:
+			return -1
+		case x < y:
+			return 1
+		}
+		return 0
+	})
+	return index[:n]
+}
+
+func valueOf(t tensor.Datatype, b []byte) float64 {
+	le := binary.LittleEndian
+	switch t {
+	case tensor.Bool, tensor.Uint8:
+		return float64(b[0])
+	case tensor.Int8:
+		return float64(int8(b[0]))
+	case tensor.Uint16:
+		return float64(le.Uint16(b))
+	case tensor.Int16:
+		return float64(int16(le.Uint16(b)))
+	case tensor.Uint32:
+		return float64(le.Uint32(b))
+	case tensor.Int32:
+		return float64(int32(le.Uint32(b)))
+	case tensor.Uint64:
+		return float64(le.Uint64(b))
+	case tensor.Int64:
+		return float64(int64(le.Uint64(b)))
+	case tensor.FP32:
+		return float64(math.Float32frombits(le.Uint32(b)))
+	case tensor.FP64:
+		return math.Float64frombits(le.Uint64(b))
+	case tensor.Invalid, tensor.FP16, tensor.BF16, tensor.Bytes, tensor.JSON:
+	}
+	return 0
+}
+
+func valueText(t tensor.Datatype, b []byte) string {
+	switch t {
+	case tensor.FP32, tensor.FP64:
+		return strconv.FormatFloat(valueOf(t, b), 'f', 6, 64)
+	case tensor.Uint64:
+		return strconv.FormatUint(binary.LittleEndian.Uint64(b), 10)
+	case tensor.Int64:
+		return strconv.FormatInt(int64(binary.LittleEndian.Uint64(b)), 10)
+	default:
+		return strconv.FormatInt(int64(valueOf(t, b)), 10)
+	}
+}

@@ -1,0 +1,119 @@
+// Package infer holds the words that all parts of the reference server share: a request, its responses, and errors.
+//
+// A request enters through a protocol (khttp, kgrpc), is checked by its model, waits in a scheduler, is executed by a
+// backend, and every response goes straight back through the request's Reply. Nothing here knows a protocol.
+package infer
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/redline-bench/redline/internal/refserver/stats"
+	"github.com/redline-bench/redline/internal/tensor"
+)
+
+// Request is one inference as a client asked for it.
+type Request struct {
+	Model   string
+	Version string // empty leaves the choice to the server
+	ID      string
+
+	Sequence Sequence
+	Priority uint64        // 0 is the model's default
+	Timeout  time.Duration // 0 is the model's default
+	Params   map[string]any
+
+	Inputs  []tensor.Tensor
+	Outputs []Output // none asks for all
+
+	// Received is when the server had the whole request; all statistics count from it.
+	Received time.Time
+	// Batch is the size of the first dimension, or 0 where the model has no batching. The model's check sets it.
+	Batch int
+
+	// Context ends when the client is gone.
+	Context context.Context
+	// Reply takes each response, in order, and never blocks. A response with Final set is the last.
+	Reply func(*Response)
+}
+
+// Output is what the client wants of one output.
+type Output struct {
+	Name    string
+	Classes int  // more than 0: the top classes instead of the tensor
+	Binary  bool // HTTP: raw bytes after the JSON
+
+	// Region is not empty when the data goes to shared memory, and only its size travels.
+	Region       string
+	Offset, Size uint64
+}
+
+// Response is one answer to a request.
+type Response struct {
+	Outputs []tensor.Tensor
+	Params  map[string]any
+	Err     error
+	// Final marks the last response. A final one of a decoupled model may be Empty: it says only that it is over.
+	Final bool
+	Empty bool
+	// Version is the model version that answered.
+	Version string
+	// Stages are the times of the execution behind a final response; an ensemble adds up those of its steps.
+	Stages stats.Stages
+}
+
+// Sequence is the place of a request in a chain of requests that share state.
+type Sequence struct {
+	ID    uint64
+	Name  string // a sequence may be named by a string instead
+	Start bool
+	End   bool
+}
+
+// Set tells whether the request belongs to a sequence.
+func (s Sequence) Set() bool { return s.ID != 0 || s.Name != "" }
+
+// Key names the sequence, by number or by string.
+func (s Sequence) Key() string {
+	if s.Name != "" {
+		return s.Name
+	}
+	return strconv.FormatUint(s.ID, 10)
+}
+
+// Label is the prefix of error texts that names the request.
+func (r *Request) Label() string {
+	if r.ID == "" {
+		return "[request id: <id_unknown>] "
+	}
+	return "[request id: " + r.ID + "] "
+}
+
+// Input finds an input by name; nil when the request does not carry it.
+func (r *Request) Input(name string) *tensor.Tensor {
+	for i := range r.Inputs {
+		if r.Inputs[i].Name == name {
+			return &r.Inputs[i]
+		}
+	}
+	return nil
+}
+
+// Wants tells whether the client asked for the output.
+func (r *Request) Wants(name string) bool {
+	return len(r.Outputs) == 0 || r.Output(name) != nil
+}
+
+// Output finds what the client wants of an output; nil when it did not name it.
+func (r *Request) Output(name string) *Output {
+	for i := range r.Outputs {
+		if r.Outputs[i].Name == name {
+			return &r.Outputs[i]
+		}
+	}
+	return nil
+}
+
+// Done tells whether the client is gone.
+func (r *Request) Done() bool { return r.Context != nil && r.Context.Err() != nil }

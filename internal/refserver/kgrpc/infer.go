@@ -1,0 +1,298 @@
+package kgrpc
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/redline-bench/redline/internal/proto/kserve"
+	"github.com/redline-bench/redline/internal/refserver/infer"
+	"github.com/redline-bench/redline/internal/refserver/model"
+	"github.com/redline-bench/redline/internal/tensor"
+)
+
+// ModelInfer answers one request with one response.
+func (s *Service) ModelInfer(ctx context.Context, in *kserve.ModelInferRequest) (*kserve.ModelInferResponse, error) {
+	received := time.Now()
+	m, err := s.core.Models.Get(in.GetModelName(), in.GetModelVersion())
+	if err != nil {
+		return nil, failure(err)
+	}
+	if m.Decoupled() {
+		return nil, status.Error(codes.Unimplemented, "ModelInfer RPC doesn't support models with decoupled transaction policy")
+	}
+	req, _, err := s.parse(in)
+	if err != nil {
+		return nil, failure(err)
+	}
+	req.Received, req.Context = received, ctx
+	got := make(chan *infer.Response, 1)
+	req.Reply = func(r *infer.Response) { got <- r }
+	if err := m.Infer(req); err != nil {
+		return nil, failure(err)
+	}
+	resp := <-got
+	if resp.Err != nil {
+		return nil, failure(resp.Err)
+	}
+	out, err := s.message(m, req, resp)
+	if s.core.Log.On() {
+		s.core.Log.Add(m.Name(), req.ID, received, time.Now())
+	}
+	return out, failure(err)
+}
+
+// message writes a response: outputs with their data in raw form, in shared memory, or as classes.
+func (s *Service) message(m *model.Model, req *infer.Request, resp *infer.Response) (*kserve.ModelInferResponse, error) {
+	out := &kserve.ModelInferResponse{
+		ModelName: m.Name(), ModelVersion: resp.Version, Id: req.ID, Parameters: params(resp.Params),
+		Outputs:           make([]*kserve.ModelInferResponse_InferOutputTensor, 0, len(resp.Outputs)),
+		RawOutputContents: make([][]byte, 0, len(resp.Outputs)),
+	}
+	for _, t := range resp.Outputs {
+		want := req.Output(t.Name)
+		if want != nil && want.Classes > 0 {
+			var err error
+			if t, err = m.Classify(t, want.Classes); err != nil {
+				return nil, err
+			}
+		}
+		o := &kserve.ModelInferResponse_InferOutputTensor{Name: t.Name, Datatype: t.Type.String(), Shape: t.Shape}
+		data := t.Data
+		if want != nil && want.Region != "" {
+			if err := s.share(want, t, o); err != nil {
+				return nil, err
+			}
+			data = nil
+		}
+		out.Outputs = append(out.Outputs, o)
+		out.RawOutputContents = append(out.RawOutputContents, data)
+	}
+	return out, nil
+}
+
+func (s *Service) share(want *infer.Output, t tensor.Tensor, o *kserve.ModelInferResponse_InferOutputTensor) error {
+	if uint64(len(t.Data)) > want.Size {
+		return infer.Errorf(infer.Internal, "shared memory size specified with the request for output '%s' (%d bytes) should be at least %d bytes to hold the results",
+			t.Name, want.Size, len(t.Data))
+	}
+	if err := s.core.Shared.Write(want.Region, want.Offset, t.Data); err != nil {
+		return err
+	}
+	o.Parameters = map[string]*kserve.InferParameter{
+		"shared_memory_region":    {ParameterChoice: &kserve.InferParameter_StringParam{StringParam: want.Region}},
+		"shared_memory_byte_size": {ParameterChoice: &kserve.InferParameter_Int64Param{Int64Param: int64(len(t.Data))}},
+	}
+	if want.Offset > 0 {
+		o.Parameters["shared_memory_offset"] = &kserve.InferParameter{ParameterChoice: &kserve.InferParameter_Int64Param{Int64Param: int64(want.Offset)}}
+	}
+	return nil
+}
+
+func params(in map[string]any) map[string]*kserve.InferParameter {
+	if len(in) == 0 {
+		return nil
+	}
+	out := make(map[string]*kserve.InferParameter, len(in))
+	for name, v := range in {
+		p := &kserve.InferParameter{}
+		switch v := v.(type) {
+		case bool:
+			p.ParameterChoice = &kserve.InferParameter_BoolParam{BoolParam: v}
+		case int64:
+			p.ParameterChoice = &kserve.InferParameter_Int64Param{Int64Param: v}
+		case uint64:
+			p.ParameterChoice = &kserve.InferParameter_Int64Param{Int64Param: int64(v)}
+		case float64:
+			p.ParameterChoice = &kserve.InferParameter_DoubleParam{DoubleParam: v}
+		case string:
+			p.ParameterChoice = &kserve.InferParameter_StringParam{StringParam: v}
+		}
+		out[name] = p
+	}
+	return out
+}
+
+type inferStream = grpc.BidiStreamingServer[kserve.ModelInferRequest, kserve.ModelStreamInferResponse]
+
+// ModelStreamInfer answers requests as they come, each with as many responses as its model gives. Models that answer
+// once keep the order of the requests; decoupled ones answer as soon as they can. An error ends its request, not the stream.
+func (s *Service) ModelStreamInfer(stream inferStream) error {
+	out := newOutbox()
+	sent := make(chan error, 1)
+	go func() { sent <- out.send(stream, s) }()
+	for {
+		in, err := stream.Recv()
+		if err != nil {
+			if !errors.Is(err, io.EOF) {
+				out.abort()
+				<-sent
+				return err
+			}
+			out.end()
+			return <-sent
+		}
+		s.streamOne(stream.Context(), in, out)
+	}
+}
+
+func (s *Service) streamOne(ctx context.Context, in *kserve.ModelInferRequest, out *outbox) {
+	received := time.Now()
+	m, err := s.core.Models.Get(in.GetModelName(), in.GetModelVersion())
+	var req *infer.Request
+	var opts options
+	if err == nil {
+		req, opts, err = s.parse(in)
+	}
+	l := out.open(err != nil || !m.Decoupled())
+	l.in, l.model, l.received, l.emptyFinal = in, m, received, opts.emptyFinal
+	if err != nil {
+		l.put(&infer.Response{Err: err, Final: true})
+		return
+	}
+	req.Received, req.Context, req.Reply = received, ctx, l.put
+	l.req = req
+	if err := m.Infer(req); err != nil {
+		l.put(&infer.Response{Err: err, Final: true})
+	}
+}
+
+// streamMessage turns a response into what travels; nil for an empty final one that the client did not ask for.
+func (s *Service) streamMessage(l *line, resp *infer.Response) *kserve.ModelStreamInferResponse {
+	if resp.Empty && !l.emptyFinal {
+		return nil
+	}
+	out := &kserve.ModelStreamInferResponse{}
+	err := resp.Err
+	if err == nil && !resp.Empty {
+		out.InferResponse, err = s.message(l.model, l.req, resp)
+	}
+	if out.InferResponse == nil {
+		out.InferResponse = &kserve.ModelInferResponse{Id: l.in.GetId(), ModelName: l.in.GetModelName(), ModelVersion: l.in.GetModelVersion()}
+	}
+	if err != nil {
+		out.ErrorMessage = err.Error()
+	}
+	if out.InferResponse.Parameters == nil {
+		out.InferResponse.Parameters = map[string]*kserve.InferParameter{}
+	}
+	out.InferResponse.Parameters["triton_final_response"] = &kserve.InferParameter{ParameterChoice: &kserve.InferParameter_BoolParam{BoolParam: resp.Final}}
+	return out
+}
+
+// outbox holds the responses of a stream until they are written. Models put, one goroutine sends.
+type outbox struct {
+	mu      sync.Mutex
+	bell    *sync.Cond
+	ordered []*line // requests whose answers wait for those before them
+	loose   []*line // requests whose answers leave at once
+	closed  bool    // no more requests will come
+	dead    bool    // the client is gone
+}
+
+// line is one request of a stream and its responses that are not yet written.
+type line struct {
+	box        *outbox
+	in         *kserve.ModelInferRequest
+	req        *infer.Request
+	model      *model.Model
+	received   time.Time
+	emptyFinal bool
+	queue      []*infer.Response
+}
+
+func newOutbox() *outbox {
+	o := &outbox{}
+	o.bell = sync.NewCond(&o.mu)
+	return o
+}
+
+func (o *outbox) open(ordered bool) *line {
+	l := &line{box: o}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if ordered {
+		o.ordered = append(o.ordered, l)
+	} else {
+		o.loose = append(o.loose, l)
+	}
+	return l
+}
+
+func (l *line) put(r *infer.Response) {
+	l.box.mu.Lock()
+	defer l.box.mu.Unlock()
+	l.queue = append(l.queue, r)
+	l.box.bell.Signal()
+}
+
+func (o *outbox) end() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.closed = true
+	o.bell.Signal()
+}
+
+func (o *outbox) abort() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.dead = true
+	o.bell.Signal()
+}
+
+// next waits for a response that may leave now; no line means that the stream is over.
+func (o *outbox) next() (*line, *infer.Response) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for {
+		if o.dead || o.closed && len(o.ordered) == 0 && len(o.loose) == 0 {
+			return nil, nil
+		}
+		if len(o.ordered) > 0 && len(o.ordered[0].queue) > 0 {
+			l := o.ordered[0]
+			r := l.take()
+			if r.Final {
+				o.ordered = o.ordered[1:]
+			}
+			return l, r
+		}
+		for i, l := range o.loose {
+			if len(l.queue) > 0 {
+				r := l.take()
+				if r.Final {
+					o.loose = append(o.loose[:i], o.loose[i+1:]...)
+				}
+				return l, r
+			}
+		}
+		o.bell.Wait()
+	}
+}
+
+func (l *line) take() *infer.Response {
+	r := l.queue[0]
+	l.queue = l.queue[1:]
+	return r
+}
+
+func (o *outbox) send(stream inferStream, s *Service) error {
+	for l, r := o.next(); l != nil; l, r = o.next() {
+		msg := s.streamMessage(l, r)
+		if msg == nil {
+			continue
+		}
+		if err := stream.Send(msg); err != nil {
+			return err
+		}
+		if s.core.Log.On() && l.model != nil {
+			s.core.Log.Add(l.model.Name(), l.in.GetId(), l.received, time.Now())
+		}
+	}
+	return nil
+}

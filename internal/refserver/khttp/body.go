@@ -1,0 +1,84 @@
+package khttp
+
+import (
+	"bytes"
+	"compress/gzip"
+	"compress/zlib"
+	"errors"
+	"io"
+	"strings"
+
+	"github.com/redline-bench/redline/internal/refserver/infer"
+)
+
+// body reads the request's body and unpacks it.
+func (x *exchange) body() ([]byte, error) {
+	var r io.Reader = x.req.Body
+	switch encoding := x.req.Header.Get("Content-Encoding"); encoding {
+	case "", "identity":
+		return readAll(r, x.req.ContentLength)
+	case "gzip":
+		z, err := gzip.NewReader(r)
+		if err != nil {
+			return nil, bad("unable to inflate the request: %v", err)
+		}
+		r = z
+	case "deflate":
+		z, err := zlib.NewReader(r)
+		if err != nil {
+			return nil, bad("unable to inflate the request: %v", err)
+		}
+		r = z
+	default:
+		x.Header().Set("Accept-Encoding", "gzip, deflate")
+		return nil, infer.Errorf(infer.Unsupported, "Unsupported compression type")
+	}
+	return readAll(r, -1)
+}
+
+// readAll reads everything; a length that is known, and sane, is allocated at once.
+func readAll(r io.Reader, length int64) ([]byte, error) {
+	var err error
+	var data []byte
+	if length >= 0 && length < 1<<26 {
+		data = make([]byte, length)
+		_, err = io.ReadFull(r, data)
+	} else {
+		data, err = io.ReadAll(r)
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, bad("unable to read the request: %v", err)
+	}
+	return data, nil
+}
+
+// compress packs the body as the client accepts it; small ones, and those of whom nobody asked, stay as they are.
+func (x *exchange) compress(body []byte) []byte {
+	accept := x.req.Header.Get("Accept-Encoding")
+	if accept == "" || len(body) == 0 {
+		return body
+	}
+	var buf bytes.Buffer
+	var w io.WriteCloser
+	kind := ""
+	for part := range strings.SplitSeq(accept, ",") {
+		switch name, _, _ := strings.Cut(strings.TrimSpace(part), ";"); name {
+		case "gzip":
+			kind, w = "gzip", gzip.NewWriter(&buf)
+		case "deflate":
+			kind, w = "deflate", zlib.NewWriter(&buf)
+		}
+		if w != nil {
+			break
+		}
+	}
+	if w == nil {
+		return body
+	}
+	_, errWrite := w.Write(body)
+	if err := errors.Join(errWrite, w.Close()); err != nil || buf.Len() >= len(body) {
+		return body
+	}
+	x.Header().Set("Content-Encoding", kind)
+	return buf.Bytes()
+}

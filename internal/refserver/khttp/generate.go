@@ -1,0 +1,218 @@
+package khttp
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/redline-bench/redline/internal/refserver/infer"
+	"github.com/redline-bench/redline/internal/refserver/model"
+	"github.com/redline-bench/redline/internal/refserver/rjson"
+	"github.com/redline-bench/redline/internal/tensor"
+)
+
+// generate answers /generate and /generate_stream: flat JSON, whose members are inputs where the model has them, and
+// parameters where not. The stream is server-sent events, one for each response.
+func (h *Handler) generate(x *exchange, name, version string, stream bool) {
+	x.kind = jsonText
+	if !x.allow(http.MethodPost) {
+		return
+	}
+	m, err := h.core.Models.Get(name, version)
+	if err != nil {
+		x.fail(err)
+		return
+	}
+	body, err := x.body()
+	if err != nil {
+		x.fail(err)
+		return
+	}
+	received := time.Now()
+	doc, err := parseJSON(body)
+	if err != nil {
+		x.fail(err)
+		return
+	}
+	rd := &reader{h: h, model: m, req: &infer.Request{Model: name, Version: version, Received: received}}
+	if err := rd.flat(doc); err != nil {
+		x.fail(err)
+		return
+	}
+	ctx, cancel := context.WithCancel(x.req.Context())
+	defer cancel()
+	rd.req.Context = ctx
+	answers := newQueue(ctx)
+	defer answers.stop()
+	rd.req.Reply = answers.put
+	if err := m.Infer(rd.req); err != nil {
+		x.fail(err)
+		return
+	}
+	if stream {
+		h.stream(x, m, rd.req, answers)
+	} else {
+		h.single(x, m, rd.req, answers)
+	}
+	h.core.Log.Add(m.Name(), rd.req.ID, received, time.Now())
+}
+
+// flat turns the members of a JSON object into inputs and parameters.
+func (rd *reader) flat(doc *rjson.Value) error {
+	if doc.Kind != rjson.Object {
+		return infer.Errorf(infer.Internal, "attempt to get members for non-object")
+	}
+	if id := doc.Find("id"); id != nil {
+		if id.Kind != rjson.String {
+			return wrong("id", notString)
+		}
+		rd.req.ID = id.Text
+	}
+	for i := range doc.Members {
+		member := &doc.Members[i]
+		in := rd.declared(member.Name)
+		var err error
+		switch {
+		case in != nil:
+			err = rd.flatInput(in, &member.Value)
+		case member.Name == "parameters" && member.Value.Kind == rjson.Object:
+			err = rd.flat(&member.Value)
+		case member.Name == "id":
+		default:
+			err = rd.free(member.Name, &member.Value)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (rd *reader) declared(name string) *model.Tensor {
+	for _, in := range rd.model.Describe().Inputs {
+		if in.Name == name {
+			return &in
+		}
+	}
+	return nil
+}
+
+// flatInput makes a tensor of a value or a list: fixed dimensions take their share of the elements, the innermost free
+// one takes the rest.
+func (rd *reader) flatInput(in *model.Tensor, v *rjson.Value) error {
+	count := int64(1)
+	if v.Kind == rjson.Array {
+		count = int64(len(v.Items))
+	}
+	list := v
+	if v.Kind != rjson.Array {
+		list = &rjson.Value{Kind: rjson.Array, Items: []rjson.Value{*v}}
+	}
+	t := tensor.Tensor{Name: in.Name, Type: in.Type, Shape: append(tensor.Shape{}, in.Shape...)}
+	left := count
+	for _, d := range t.Shape {
+		if d > 0 {
+			if left%d != 0 {
+				return bad("The schema can not convert input '%s' to tensor with proper shape", in.Name)
+			}
+			left /= d
+		}
+	}
+	for i := len(t.Shape) - 1; i >= 0; i-- {
+		if t.Shape[i] < 0 {
+			t.Shape[i], left = left, 1
+		}
+	}
+	if left != 1 {
+		return bad("The schema can not convert input '%s' to tensor with proper shape", in.Name)
+	}
+	var err error
+	t.Data, err = jsonData(list, t)
+	rd.req.Inputs = append(rd.req.Inputs, t)
+	return err
+}
+
+// single waits for the one response of /generate.
+func (h *Handler) single(x *exchange, m *model.Model, req *infer.Request, answers *queue) {
+	var body []byte
+	count := 0
+	for resp := answers.next(); resp != nil; resp = answers.next() {
+		if resp.Err != nil {
+			x.fail(resp.Err)
+			return
+		}
+		if !resp.Empty {
+			count++
+			body = flatResponse(m, req, resp)
+		}
+	}
+	if count != 1 {
+		// The status is Triton's too.
+		x.done(errorBody("generate expects model to produce exactly 1 response, use generate stream for model that generates various number of responses"))
+		return
+	}
+	x.done(body)
+}
+
+// stream writes each response as an event as soon as it comes.
+func (h *Handler) stream(x *exchange, m *model.Model, req *infer.Request, answers *queue) {
+	flush := http.NewResponseController(x.ResponseWriter)
+	started := false
+	for resp := answers.next(); resp != nil; resp = answers.next() {
+		if resp.Err != nil && !started {
+			x.fail(resp.Err)
+			return
+		}
+		if resp.Empty {
+			continue
+		}
+		if !started {
+			x.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+			x.WriteHeader(http.StatusOK)
+			started = true
+		}
+		body := flatResponse(m, req, resp)
+		if resp.Err != nil {
+			body = errorBody(resp.Err.Error())
+		}
+		event := append(append([]byte("data: "), body...), '\n', '\n')
+		if _, err := x.Write(event); err != nil {
+			return
+		}
+		if flush.Flush() != nil {
+			return
+		}
+	}
+	if !started {
+		x.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+		x.WriteHeader(http.StatusOK)
+	}
+}
+
+// flatResponse writes names, parameters and outputs as members of one object; a tensor of one element is a plain value.
+func flatResponse(m *model.Model, req *infer.Request, resp *infer.Response) []byte {
+	b := []byte{'{'}
+	if req.ID != "" {
+		b = append(rjson.AppendString(append(b, `"id":`...), req.ID), ',')
+	}
+	b = rjson.AppendString(append(b, `"model_name":`...), m.Name())
+	b = rjson.AppendString(append(b, `,"model_version":`...), resp.Version)
+	if len(resp.Params) > 0 {
+		inner := appendParams(nil, resp.Params)
+		b = append(append(b, ','), inner[1:len(inner)-1]...)
+	}
+	for _, t := range resp.Outputs {
+		b = append(rjson.AppendString(append(b, ','), t.Name), ':')
+		data := appendData(nil, t)
+		if n, ok := elementCount(t.Shape); ok && n == 1 {
+			data = data[1 : len(data)-1]
+		}
+		b = append(b, data...)
+	}
+	return append(b, '}')
+}
+
+func elementCount(shape tensor.Shape) (int64, bool) {
+	n := shape.Elements()
+	return n, n >= 0
+}

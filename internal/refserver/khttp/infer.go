@@ -1,0 +1,106 @@
+package khttp
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/redline-bench/redline/internal/refserver/infer"
+	"github.com/redline-bench/redline/internal/refserver/model"
+)
+
+const headerLength = "Inference-Header-Content-Length"
+
+// infer answers /infer: exactly one response.
+func (h *Handler) infer(x *exchange, name, version string) {
+	if !x.allow(http.MethodPost) {
+		return
+	}
+	m, err := h.core.Models.Get(name, version)
+	if err != nil {
+		x.fail(err)
+		return
+	}
+	if m.Decoupled() {
+		x.fail(infer.Errorf(infer.Unsupported, "HTTP end point doesn't support models with decoupled transaction policy"))
+		return
+	}
+	body, err := x.body()
+	if err != nil {
+		x.fail(err)
+		return
+	}
+	received := time.Now()
+	size, err := x.headerSize(len(body))
+	if err != nil {
+		x.fail(err)
+		return
+	}
+	x.kind = jsonText
+	req, err := h.parse(m, body, size)
+	if err != nil {
+		x.fail(err)
+		return
+	}
+	req.Model, req.Version, req.Received, req.Context = name, version, received, x.req.Context()
+	resp := run(m, req)
+	if resp.Err != nil {
+		x.fail(resp.Err)
+		return
+	}
+	head, tail, err := h.encode(m, req, resp)
+	if err != nil {
+		x.fail(err)
+		return
+	}
+	x.inference(head, tail)
+	if h.core.Log.On() {
+		_ = http.NewResponseController(x.ResponseWriter).Flush() // a client that is gone is noted all the same
+		h.core.Log.Add(m.Name(), req.ID, received, time.Now())
+	}
+}
+
+// run sends a request through its model and waits for the one response.
+func run(m *model.Model, req *infer.Request) *infer.Response {
+	got := make(chan *infer.Response, 1)
+	req.Reply = func(r *infer.Response) { got <- r }
+	if err := m.Infer(req); err != nil {
+		return &infer.Response{Err: err, Final: true}
+	}
+	return <-got
+}
+
+// headerSize is the length of the JSON at the front of the body. 0 means that the body is one raw tensor.
+func (x *exchange) headerSize(body int) (int, error) {
+	text := x.req.Header.Get(headerLength)
+	if text == "" {
+		return body, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		return 0, infer.Errorf(infer.InvalidArg, "Unable to parse %s, got: %s", headerLength, text)
+	}
+	if n < 0 || n > body {
+		return 0, infer.Errorf(infer.InvalidArg, "inference header size should be in range (0, %d), got: %s", body, text)
+	}
+	return n, nil
+}
+
+// inference writes a response: JSON alone, or with raw tensors behind it.
+func (x *exchange) inference(head []byte, tail [][]byte) {
+	if len(tail) == 0 {
+		x.done(head)
+		return
+	}
+	length := len(head)
+	for _, t := range tail {
+		length += len(t)
+	}
+	body := make([]byte, 0, length)
+	body = append(body, head...)
+	for _, t := range tail {
+		body = append(body, t...)
+	}
+	x.Header()[headerLength] = []string{itoa(len(head))}
+	x.answer(http.StatusOK, "application/octet-stream", body)
+}

@@ -1,0 +1,140 @@
+package khttp
+
+import (
+	"encoding/binary"
+	"math"
+	"strconv"
+
+	"github.com/redline-bench/redline/internal/refserver/rjson"
+	"github.com/redline-bench/redline/internal/tensor"
+)
+
+func appendElement(b, s []byte) []byte {
+	b = binary.LittleEndian.AppendUint32(b, uint32(len(s)))
+	return append(b, s...)
+}
+
+// elements collects the numbers of a tensor in raw form.
+type elements struct {
+	kind tensor.Datatype
+	left int64
+	out  []byte
+}
+
+func (e *elements) add(v *rjson.Value) error {
+	if v.Kind == rjson.Array {
+		for i := range v.Items {
+			if err := e.add(&v.Items[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if e.left == 0 {
+		return wrong("data", "Shape does not match true shape of 'data' field")
+	}
+	e.left--
+	return e.number(v)
+}
+
+func (e *elements) number(v *rjson.Value) error {
+	le := binary.LittleEndian
+	switch e.kind {
+	case tensor.Bool:
+		if v.Kind != rjson.Bool {
+			return wrong("data", notBool)
+		}
+		var b byte
+		if v.True {
+			b = 1
+		}
+		e.out = append(e.out, b)
+		return nil
+	case tensor.FP32, tensor.FP64:
+		f, ok := v.Float()
+		if !ok {
+			return wrong("data", notNumber)
+		}
+		if e.kind == tensor.FP32 {
+			e.out = le.AppendUint32(e.out, math.Float32bits(float32(f)))
+		} else {
+			e.out = le.AppendUint64(e.out, math.Float64bits(f))
+		}
+		return nil
+	case tensor.Uint8, tensor.Uint16, tensor.Uint32, tensor.Uint64:
+		n, ok := v.Uint()
+		if !ok {
+			return wrong("data", notUnsigned)
+		}
+		e.integer(n)
+		return nil
+	default:
+		n, ok := v.Int()
+		if !ok {
+			return wrong("data", notSigned)
+		}
+		e.integer(uint64(n))
+		return nil
+	}
+}
+
+// integer adds the low bytes of n.
+func (e *elements) integer(n uint64) {
+	var b [8]byte
+	binary.LittleEndian.PutUint64(b[:], n)
+	e.out = append(e.out, b[:e.kind.Size()]...)
+}
+
+// appendData writes raw data as a JSON array.
+func appendData(b []byte, t tensor.Tensor) []byte {
+	b = append(b, '[')
+	if t.Type == tensor.Bytes {
+		for rest := t.Data; len(rest) >= 4; {
+			n := min(int(binary.LittleEndian.Uint32(rest)), len(rest)-4)
+			if len(rest) != len(t.Data) {
+				b = append(b, ',')
+			}
+			b = rjson.AppendString(b, rest[4:4+n])
+			rest = rest[4+n:]
+		}
+		return append(b, ']')
+	}
+	size := t.Type.Size()
+	for i := 0; size > 0 && i+size <= len(t.Data); i += size {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendNumber(b, t.Type, t.Data[i:i+size])
+	}
+	return append(b, ']')
+}
+
+func appendNumber(b []byte, kind tensor.Datatype, raw []byte) []byte {
+	le := binary.LittleEndian
+	switch kind {
+	case tensor.Bool:
+		return strconv.AppendBool(b, raw[0] != 0)
+	case tensor.Uint8:
+		return strconv.AppendUint(b, uint64(raw[0]), 10)
+	case tensor.Uint16:
+		return strconv.AppendUint(b, uint64(le.Uint16(raw)), 10)
+	case tensor.Uint32:
+		return strconv.AppendUint(b, uint64(le.Uint32(raw)), 10)
+	case tensor.Uint64:
+		return strconv.AppendUint(b, le.Uint64(raw), 10)
+	case tensor.Int8:
+		return strconv.AppendInt(b, int64(int8(raw[0])), 10)
+	case tensor.Int16:
+		return strconv.AppendInt(b, int64(int16(le.Uint16(raw))), 10)
+	case tensor.Int32:
+		return strconv.AppendInt(b, int64(int32(le.Uint32(raw))), 10)
+	case tensor.Int64:
+		return strconv.AppendInt(b, int64(le.Uint64(raw)), 10)
+	case tensor.FP32:
+		return rjson.AppendFloat(b, float64(math.Float32frombits(le.Uint32(raw))))
+	case tensor.FP64:
+		return rjson.AppendFloat(b, math.Float64frombits(le.Uint64(raw)))
+	case tensor.Invalid, tensor.FP16, tensor.BF16, tensor.Bytes, tensor.JSON:
+	}
+	return append(b, "null"...)
+}

@@ -1,0 +1,122 @@
+package model
+
+import (
+	"errors"
+	"fmt"
+
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/encoding/prototext"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/redline-bench/redline/internal/proto/kserve"
+	"github.com/redline-bench/redline/internal/tensor"
+)
+
+// ParseConfig reads a config.pbtxt, checks it and fills in the defaults that Triton fills in.
+func ParseConfig(text []byte) (*kserve.ModelConfig, error) {
+	cfg := &kserve.ModelConfig{}
+	if err := prototext.Unmarshal(text, cfg); err != nil {
+		return nil, err
+	}
+	return cfg, complete(cfg)
+}
+
+// ParseOverride reads the JSON configuration of a load request.
+func ParseOverride(text string) (*kserve.ModelConfig, error) {
+	cfg := &kserve.ModelConfig{}
+	if err := protojson.Unmarshal([]byte(text), cfg); err != nil {
+		return nil, err
+	}
+	return cfg, complete(cfg)
+}
+
+// complete checks a configuration and fills in the defaults.
+func complete(cfg *kserve.ModelConfig) error {
+	ensemble := cfg.GetEnsembleScheduling() != nil
+	switch {
+	case cfg.GetMaxBatchSize() < 0:
+		return fmt.Errorf("'max_batch_size' must be non-negative value in model configuration for '%s'", cfg.GetName())
+	case len(cfg.GetInput()) == 0:
+		return fmt.Errorf("model '%s' must specify 'input'", cfg.GetName())
+	case len(cfg.GetOutput()) == 0:
+		return fmt.Errorf("model '%s' must specify 'output'", cfg.GetName())
+	case !ensemble && cfg.GetBackend() == "":
+		return fmt.Errorf("model '%s' must specify 'backend'", cfg.GetName())
+	}
+	if cfg.GetVersionPolicy() == nil {
+		cfg.VersionPolicy = &kserve.ModelVersionPolicy{PolicyChoice: &kserve.ModelVersionPolicy_Latest_{Latest: &kserve.ModelVersionPolicy_Latest{NumVersions: 1}}}
+	}
+	if ensemble {
+		cfg.Platform = "ensemble"
+		if cfg.GetModelTransactionPolicy() == nil {
+			cfg.ModelTransactionPolicy = &kserve.ModelTransactionPolicy{}
+		}
+		return nil
+	}
+	completeInstances(cfg)
+	return completeBatching(cfg)
+}
+
+func completeInstances(cfg *kserve.ModelConfig) {
+	if len(cfg.GetInstanceGroup()) == 0 {
+		cfg.InstanceGroup = []*kserve.ModelInstanceGroup{{}}
+	}
+	for i, g := range cfg.GetInstanceGroup() {
+		if g.GetName() == "" {
+			g.Name = fmt.Sprintf("%s_%d", cfg.GetName(), i)
+		}
+		if g.GetCount() < 1 {
+			g.Count = 1
+		}
+		if g.GetKind() == kserve.ModelInstanceGroup_KIND_AUTO {
+			g.Kind = kserve.ModelInstanceGroup_KIND_CPU
+		}
+	}
+	if cfg.GetOptimization() == nil {
+		cfg.Optimization = &kserve.ModelOptimizationPolicy{}
+	}
+	pinned := &kserve.ModelOptimizationPolicy_PinnedMemoryBuffer{Enable: true}
+	if cfg.GetOptimization().GetInputPinnedMemory() == nil {
+		cfg.Optimization.InputPinnedMemory = proto.CloneOf(pinned)
+	}
+	if cfg.GetOptimization().GetOutputPinnedMemory() == nil {
+		cfg.Optimization.OutputPinnedMemory = proto.CloneOf(pinned)
+	}
+}
+
+func completeBatching(cfg *kserve.ModelConfig) error {
+	if dyn := cfg.GetDynamicBatching(); dyn != nil {
+		if cfg.GetMaxBatchSize() > 0 && len(dyn.GetPreferredBatchSize()) == 0 {
+			dyn.PreferredBatchSize = []int32{cfg.GetMaxBatchSize()}
+		}
+		for _, n := range dyn.GetPreferredBatchSize() {
+			if n < 1 || n > cfg.GetMaxBatchSize() {
+				return fmt.Errorf("dynamic batching preferred size must be <= max batch size for %s", cfg.GetName())
+			}
+		}
+		if dyn.GetPriorityLevels() > 0 && dyn.GetDefaultPriorityLevel() == 0 {
+			return fmt.Errorf("default priority level must be specified for %s", cfg.GetName())
+		}
+	}
+	if seq := cfg.GetSequenceBatching(); seq != nil {
+		if seq.GetMaxSequenceIdleMicroseconds() == 0 {
+			seq.MaxSequenceIdleMicroseconds = 1_000_000
+		}
+		if seq.GetStrategyChoice() == nil {
+			seq.StrategyChoice = &kserve.ModelSequenceBatching_Direct{Direct: &kserve.ModelSequenceBatching_StrategyDirect{}}
+		}
+		if old := seq.GetOldest(); old != nil && old.GetMaxCandidateSequences() < 1 {
+			return errors.New("sequence batching oldest strategy must specify 'max_candidate_sequences'")
+		}
+	}
+	return nil
+}
+
+// Datatype is the protocol's datatype of a configured one.
+func Datatype(t kserve.DataType) (tensor.Datatype, bool) {
+	if t == kserve.DataType_TYPE_STRING {
+		return tensor.Bytes, true
+	}
+	name := t.String()
+	return tensor.ParseDatatype(name[len("TYPE_"):])
+}

@@ -1,0 +1,179 @@
+// Package model holds the models of the server: their configuration, the check of a request against it, and the
+// repository that loads and unloads them. The built-in ones are config.pbtxt files in Triton's own format, embedded.
+package model
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/redline-bench/redline/internal/proto/kserve"
+	"github.com/redline-bench/redline/internal/refserver/backend"
+	"github.com/redline-bench/redline/internal/refserver/infer"
+	"github.com/redline-bench/redline/internal/refserver/sched"
+	"github.com/redline-bench/redline/internal/refserver/stats"
+	"github.com/redline-bench/redline/internal/tensor"
+)
+
+// Model is one version of a model that is loaded.
+type Model struct {
+	Config   *kserve.ModelConfig
+	Version  int64
+	Counters *stats.Counters
+
+	inputs    map[string]*input
+	outputs   map[string]*kserve.ModelOutput
+	required  int
+	scheduler sched.Scheduler
+}
+
+// input is a configured input, ready for checking.
+type input struct {
+	config *kserve.ModelInput
+	kind   tensor.Datatype
+	dims   tensor.Shape
+}
+
+// Name is the name of the model.
+func (m *Model) Name() string { return m.Config.GetName() }
+
+// VersionText is the version as clients write it.
+func (m *Model) VersionText() string { return strconv.FormatInt(m.Version, 10) }
+
+// Decoupled tells whether a request may have any number of responses.
+func (m *Model) Decoupled() bool { return m.Config.GetModelTransactionPolicy().GetDecoupled() }
+
+// Platform is the model's platform, or its backend where it has none.
+func (m *Model) Platform() string {
+	if p := m.Config.GetPlatform(); p != "" {
+		return p
+	}
+	return m.Config.GetBackend()
+}
+
+// Infer checks the request and hands it to the scheduler. When it returns an error the request is over, and Reply was
+// not and will not be called.
+func (m *Model) Infer(r *infer.Request) error {
+	if err := m.check(r); err != nil {
+		return err
+	}
+	return m.scheduler.Enqueue(r)
+}
+
+// build makes a loaded model from a complete configuration.
+func build(cfg *kserve.ModelConfig, version int64, opts *Options, find func(name string, version int64) (*Model, error)) (*Model, error) {
+	m := &Model{
+		Config: cfg, Version: version, Counters: &stats.Counters{},
+		inputs: map[string]*input{}, outputs: map[string]*kserve.ModelOutput{},
+	}
+	for _, in := range cfg.GetInput() {
+		kind, ok := Datatype(in.GetDataType())
+		if !ok {
+			return nil, fmt.Errorf("model input '%s' must specify 'data_type'", in.GetName())
+		}
+		m.inputs[in.GetName()] = &input{config: in, kind: kind, dims: in.GetDims()}
+		if !in.GetOptional() {
+			m.required++
+		}
+	}
+	for _, out := range cfg.GetOutput() {
+		m.outputs[out.GetName()] = out
+	}
+	return m, m.schedule(opts, find)
+}
+
+func (m *Model) schedule(opts *Options, find func(name string, version int64) (*Model, error)) error {
+	setup := sched.Setup{Config: m.Config, Version: m.VersionText(), Counters: m.Counters, Clock: opts.Clock}
+	if m.Config.GetEnsembleScheduling() != nil {
+		return m.scheduleEnsemble(setup, find)
+	}
+	count := 0
+	for _, g := range m.Config.GetInstanceGroup() {
+		count += int(g.GetCount())
+	}
+	for range max(count, 1) {
+		inst, err := backend.New(m.Config.GetBackend(), m.Config, backend.Env{Clock: opts.Clock, Seed: opts.Seed})
+		if err != nil {
+			return err
+		}
+		setup.Instances = append(setup.Instances, inst)
+	}
+	delay, pinned := opts.Delays[m.Name()]
+	switch {
+	case pinned && m.Decoupled():
+		return fmt.Errorf("model '%s' answers more than once: its delay cannot be pinned; pick one that answers once", m.Name())
+	case pinned && m.Config.GetSequenceBatching() != nil:
+		return fmt.Errorf("model '%s' has sequences: its delay cannot be pinned; pick one without", m.Name())
+	case pinned:
+		m.scheduler = sched.NewPinned(setup, delay)
+	case m.Config.GetSequenceBatching() != nil:
+		m.scheduler = sched.NewSequence(setup)
+	default:
+		m.scheduler = sched.NewPool(setup)
+	}
+	return nil
+}
+
+func (m *Model) scheduleEnsemble(setup sched.Setup, find func(name string, version int64) (*Model, error)) error {
+	var steps []sched.Step
+	for _, s := range m.Config.GetEnsembleScheduling().GetStep() {
+		part, err := find(s.GetModelName(), s.GetModelVersion())
+		if err != nil {
+			return fmt.Errorf("ensemble '%s' depends on '%s' which is not loaded: %w", m.Name(), s.GetModelName(), err)
+		}
+		steps = append(steps, sched.Step{Config: s, Infer: part.Infer})
+	}
+	m.scheduler = sched.NewEnsemble(setup, steps)
+	return nil
+}
+
+func (m *Model) close() { m.scheduler.Close() }
+
+// Options sets up a repository.
+type Options struct {
+	Runtime
+	// Dirs are model repositories on disk, besides the built-in models.
+	Dirs []string
+	// NoBuiltin leaves the built-in models out.
+	NoBuiltin bool
+	// Explicit loads only the models named in Load, and allows loading and unloading later; "*" in Load names all.
+	Explicit bool
+	Load     []string
+	// Delays pins the time of every answer of a model.
+	Delays map[string]time.Duration
+}
+
+// Tensor describes an input or output as clients see it, with the batch dimension in front.
+type Tensor struct {
+	Name  string
+	Type  tensor.Datatype
+	Shape tensor.Shape
+}
+
+// Description is the tensors of a model.
+type Description struct{ Inputs, Outputs []Tensor }
+
+// Describe lists the model's tensors in the order of its configuration.
+func (m *Model) Describe() Description {
+	var d Description
+	full := func(dims []int64) tensor.Shape {
+		if m.Config.GetMaxBatchSize() > 0 {
+			return append(tensor.Shape{-1}, dims...)
+		}
+		return append(tensor.Shape{}, dims...)
+	}
+	for _, in := range m.Config.GetInput() {
+		kind, _ := Datatype(in.GetDataType())
+		d.Inputs = append(d.Inputs, Tensor{in.GetName(), kind, full(in.GetDims())})
+	}
+	for _, out := range m.Config.GetOutput() {
+		kind, _ := Datatype(out.GetDataType())
+		d.Outputs = append(d.Outputs, Tensor{out.GetName(), kind, full(out.GetDims())})
+	}
+	return d
+}
+
+// Classify turns an output into its largest classes.
+func (m *Model) Classify(t tensor.Tensor, classes int) (tensor.Tensor, error) {
+	return infer.Classify(t, classes, m.Config.GetMaxBatchSize() > 0, func(int) string { return "" })
+}

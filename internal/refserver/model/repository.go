@@ -1,0 +1,317 @@
+package model
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"sync"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/redline-bench/redline/internal/proto/kserve"
+	"github.com/redline-bench/redline/internal/refserver/infer"
+	"github.com/redline-bench/redline/internal/refserver/pause"
+)
+
+// Runtime is what all models share.
+type Runtime struct {
+	Clock *pause.Clock
+	Seed  uint64
+}
+
+// Repository is the set of models, loaded or not. Make one with Open.
+type Repository struct {
+	opts Options
+
+	mu      sync.RWMutex
+	entries map[string]*entry
+}
+
+// entry is one model that the repository knows.
+type entry struct {
+	source source
+	models []*Model // loaded versions, oldest first
+	reason string
+	state  string
+}
+
+// source is where a model's configuration comes from.
+type source struct {
+	config   *kserve.ModelConfig
+	versions []int64
+	err      error
+}
+
+// The states of the repository extension.
+const (
+	stateReady       = "READY"
+	stateUnavailable = "UNAVAILABLE"
+)
+
+// Open reads all configurations and loads the models that are to be loaded.
+func Open(opts Options) (*Repository, error) {
+	r := &Repository{opts: opts, entries: map[string]*entry{}}
+	if !opts.NoBuiltin {
+		sources, err := builtins()
+		if err != nil {
+			return nil, err
+		}
+		r.add(sources)
+	}
+	for _, dir := range opts.Dirs {
+		sources, err := readDir(dir)
+		if err != nil {
+			return nil, err
+		}
+		r.add(sources)
+	}
+	for name := range opts.Delays {
+		if r.entries[name] == nil {
+			return nil, fmt.Errorf("a delay is set for model '%s', which is not there; see the names at /v2/repository/index", name)
+		}
+	}
+	for _, name := range r.toLoad() {
+		if err := r.load(name, nil); err != nil {
+			r.Close()
+			return nil, fmt.Errorf("load model '%s': %w", name, err)
+		}
+	}
+	return r, nil
+}
+
+func (r *Repository) add(sources map[string]source) {
+	for name, s := range sources {
+		r.entries[name] = &entry{source: s}
+	}
+}
+
+// toLoad lists the models to load at start, ensembles last.
+func (r *Repository) toLoad() []string {
+	names := slices.Sorted(maps.Keys(r.entries))
+	if r.opts.Explicit && !slices.Contains(r.opts.Load, "*") {
+		names = slices.Clone(r.opts.Load)
+	}
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(r.depth(a, 0), r.depth(b, 0)) })
+	return names
+}
+
+// depth is 0 for a model, and one more than the deepest step for an ensemble.
+func (r *Repository) depth(name string, guard int) int {
+	e := r.entries[name]
+	if e == nil || guard > 16 {
+		return 0
+	}
+	deepest := 0
+	for _, s := range e.source.config.GetEnsembleScheduling().GetStep() {
+		deepest = max(deepest, 1+r.depth(s.GetModelName(), guard+1))
+	}
+	return deepest
+}
+
+// Get finds a loaded model; an empty version is the newest.
+func (r *Repository) Get(name, version string) (*Model, error) {
+	want := int64(-1)
+	if version != "" {
+		n, err := strconv.ParseInt(version, 10, 64)
+		if err != nil {
+			return nil, bad("failed to get model version from specified version string '%s' (details: stol), version should be an integral value > 0", version)
+		}
+		if n < 0 {
+			return nil, bad("invalid model version specified '%s' , version should be an integral value > 0", version)
+		}
+		want = n
+	}
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.find(name, want)
+}
+
+func (r *Repository) find(name string, version int64) (*Model, error) {
+	e := r.entries[name]
+	if e == nil || e.state == "" {
+		return nil, infer.Errorf(infer.NotFound, "Request for unknown model: '%s' is not found", name)
+	}
+	if version < 0 {
+		if len(e.models) == 0 {
+			return nil, infer.Errorf(infer.NotFound, "Request for unknown model: '%s' has no available versions", name)
+		}
+		return e.models[len(e.models)-1], nil
+	}
+	for _, m := range e.models {
+		if m.Version == version {
+			return m, nil
+		}
+	}
+	if slices.Contains(e.source.versions, version) {
+		return nil, infer.Errorf(infer.Unavailable, "Request for unknown model: '%s' version %d is not at ready state", name, version)
+	}
+	return nil, infer.Errorf(infer.NotFound, "Request for unknown model: '%s' version %d is not found", name, version)
+}
+
+// Versions lists the loaded versions of a model, oldest first.
+func (r *Repository) Versions(name string) []string {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	var out []string
+	if e := r.entries[name]; e != nil {
+		for _, m := range e.models {
+			out = append(out, m.VersionText())
+		}
+	}
+	return out
+}
+
+// Models lists all loaded models by name and version.
+func (r *Repository) Models() []*Model {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	var out []*Model
+	for _, name := range slices.Sorted(maps.Keys(r.entries)) {
+		out = append(out, r.entries[name].models...)
+	}
+	return out
+}
+
+// Entry is one line of the repository's index.
+type Entry struct{ Name, Version, State, Reason string }
+
+// Index lists all models by name, or only those that are ready.
+func (r *Repository) Index(ready bool) []Entry {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	var out []Entry
+	for _, name := range slices.Sorted(maps.Keys(r.entries)) {
+		e := r.entries[name]
+		for _, m := range e.models {
+			out = append(out, Entry{Name: name, Version: m.VersionText(), State: stateReady})
+		}
+		if len(e.models) == 0 && !ready {
+			line := Entry{Name: name, State: e.state, Reason: e.reason}
+			if e.state == stateUnavailable && len(e.source.versions) > 0 {
+				line.Version = strconv.FormatInt(e.source.versions[len(e.source.versions)-1], 10)
+			}
+			out = append(out, line)
+		}
+	}
+	return out
+}
+
+// Load loads or loads again a model, with the given configuration instead of its own where override is not empty.
+func (r *Repository) Load(name, override string) error {
+	if !r.opts.Explicit {
+		return infer.Errorf(infer.Unavailable, "explicit model load / unload is not allowed if polling is enabled")
+	}
+	var cfg *kserve.ModelConfig
+	if override != "" {
+		var err error
+		if cfg, err = ParseOverride(override); err != nil {
+			return bad("failed to load '%s', %v", name, err)
+		}
+		if cfg.GetName() == "" {
+			cfg.Name = name
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.entries[name] == nil {
+		if cfg == nil {
+			return infer.Errorf(infer.Internal, "failed to load '%s', failed to poll from model repository", name)
+		}
+		r.entries[name] = &entry{source: source{config: cfg, versions: []int64{1}}}
+	}
+	if err := r.load(name, cfg); err != nil {
+		return bad("load failed for model '%s': %v", name, err)
+	}
+	return nil
+}
+
+// load needs the lock, except before the repository is shared. The models an ensemble needs are loaded with it.
+func (r *Repository) load(name string, override *kserve.ModelConfig) error {
+	e := r.entries[name]
+	if e == nil {
+		return fmt.Errorf("it is not in the repository; see the names at /v2/repository/index")
+	}
+	cfg := e.source.config
+	if override != nil {
+		cfg = override
+	}
+	if e.source.err != nil && override == nil {
+		e.state, e.reason = stateUnavailable, e.source.err.Error()
+		return e.source.err
+	}
+	for _, s := range cfg.GetEnsembleScheduling().GetStep() {
+		if part := r.entries[s.GetModelName()]; part != nil && len(part.models) == 0 {
+			if err := r.load(s.GetModelName(), nil); err != nil {
+				return err
+			}
+		}
+	}
+	var fresh []*Model
+	for _, version := range e.source.versions {
+		m, err := build(proto.CloneOf(cfg), version, &r.opts, r.find)
+		if err != nil {
+			e.state, e.reason = stateUnavailable, err.Error()
+			return err
+		}
+		fresh = append(fresh, m)
+	}
+	old := e.models
+	e.models, e.state, e.reason = fresh, stateReady, ""
+	go closeAll(old) // requests that are in it still finish
+	return nil
+}
+
+// Unload drops a model, and with it, when asked, the models that it is made of.
+func (r *Repository) Unload(name string, dependents bool) error {
+	if !r.opts.Explicit {
+		return infer.Errorf(infer.Unavailable, "explicit model load / unload is not allowed if polling is enabled")
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e := r.entries[name]
+	if e == nil {
+		return nil // Triton accepts to unload what it does not have
+	}
+	r.unload(e)
+	if dependents {
+		for _, s := range e.source.config.GetEnsembleScheduling().GetStep() {
+			if part := r.entries[s.GetModelName()]; part != nil {
+				r.unload(part)
+			}
+		}
+	}
+	return nil
+}
+
+func (r *Repository) unload(e *entry) {
+	old := e.models
+	e.models = nil
+	if e.state != "" {
+		e.state, e.reason = stateUnavailable, "unloaded"
+	}
+	go closeAll(old)
+}
+
+// Close unloads everything and returns when nothing runs.
+func (r *Repository) Close() {
+	r.mu.Lock()
+	var all []*Model
+	for _, e := range r.entries {
+		all = append(all, e.models...)
+		e.models = nil
+	}
+	r.mu.Unlock()
+	closeAll(all)
+}
+
+// closeAll closes ensembles first, so that their steps are still there for requests on their way.
+func closeAll(models []*Model) {
+	slices.SortStableFunc(models, func(a, b *Model) int {
+		return len(b.Config.GetEnsembleScheduling().GetStep()) - len(a.Config.GetEnsembleScheduling().GetStep())
+	})
+	for _, m := range models {
+		m.close()
+	}
+}

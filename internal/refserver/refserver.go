@@ -1,0 +1,164 @@
+// Package refserver is a real inference server in Go: KServe v2 over HTTP and gRPC with Triton's extensions, built-in
+// models, real schedulers, and latencies that can be pinned. It is what `redline serve` runs, the default target of
+// `redline profile --embedded`, and the ground truth that measurements are proved against. So it shares with the load
+// side only tensor and the protocol's types: a bug cannot cancel itself.
+//
+// The parts, from the outside in: khttp, kgrpc and metrics speak protocols; core is what they share; model checks requests
+// and holds the repository; sched decides when and with whom a request runs; backend computes; stats counts.
+package refserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"math"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/health"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/reflection"
+
+	"github.com/redline-bench/redline/internal/refserver/core"
+	"github.com/redline-bench/redline/internal/refserver/kgrpc"
+	"github.com/redline-bench/redline/internal/refserver/khttp"
+	"github.com/redline-bench/redline/internal/refserver/metrics"
+	"github.com/redline-bench/redline/internal/refserver/model"
+	"github.com/redline-bench/redline/internal/refserver/pause"
+	"github.com/redline-bench/redline/internal/refserver/reqlog"
+)
+
+// Config sets up a server. The zero value serves the built-in models on free loopback ports.
+type Config struct {
+	// HTTP, GRPC and Metrics are addresses to listen on. Empty is 127.0.0.1:0, which picks a free port.
+	HTTP, GRPC, Metrics string
+
+	// Repositories are folders of models, besides the built-in ones.
+	Repositories []string
+	// NoBuiltin leaves the built-in models out.
+	NoBuiltin bool
+	// Explicit loads only the models in Load, and lets clients load and unload.
+	Explicit bool
+	Load     []string
+
+	// Delays makes a model answer exactly that long after it received a request.
+	Delays map[string]time.Duration
+	// Seed makes scripted randomness repeat.
+	Seed uint64
+	// Null answers canned, as fast as the machine can, with one model of one input; see package null.
+	Null bool
+	// RequestLog takes one JSON line for each answer.
+	RequestLog io.Writer
+}
+
+// Addresses are where a server listens.
+type Addresses struct{ HTTP, GRPC, Metrics string }
+
+// Server is a running server.
+type Server struct {
+	addresses Addresses
+	clock     *pause.Clock
+	models    *model.Repository
+	log       *reqlog.Log
+	grpc      *grpc.Server
+	http      []*http.Server
+	stop      func() bool
+	once      sync.Once
+	err       error
+}
+
+// Start starts a server; it runs until Close or until ctx ends.
+func Start(ctx context.Context, cfg Config) (*Server, error) {
+	listeners, err := listenAll(ctx, cfg.HTTP, cfg.GRPC, cfg.Metrics)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{clock: pause.New()}
+	s.models, err = model.Open(model.Options{
+		Runtime: model.Runtime{Clock: s.clock, Seed: cfg.Seed},
+		Dirs:    cfg.Repositories, NoBuiltin: cfg.NoBuiltin, Explicit: cfg.Explicit, Load: cfg.Load, Delays: cfg.Delays,
+	})
+	if err != nil {
+		for _, l := range listeners {
+			_ = l.Close()
+		}
+		s.clock.Close()
+		return nil, err
+	}
+	if cfg.RequestLog != nil {
+		s.log = reqlog.New(cfg.RequestLog)
+	}
+	s.addresses = Addresses{HTTP: listeners[0].Addr().String(), GRPC: listeners[1].Addr().String(), Metrics: listeners[2].Addr().String()}
+	c := core.New(s.models, s.log)
+	s.serveHTTP(listeners[0], khttp.New(c))
+	s.serveGRPC(listeners[1], c)
+	s.serveHTTP(listeners[2], metrics.Handler(c))
+	s.stop = context.AfterFunc(ctx, func() { _ = s.Close() })
+	return s, nil
+}
+
+func listenAll(ctx context.Context, addresses ...string) ([]net.Listener, error) {
+	var out []net.Listener
+	for _, a := range addresses {
+		if a == "" {
+			a = "127.0.0.1:0"
+		}
+		l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", a)
+		if err != nil {
+			for _, l := range out {
+				_ = l.Close()
+			}
+			return nil, fmt.Errorf("listen on %s: %w; port 0 picks a free one", a, err)
+		}
+		out = append(out, l)
+	}
+	return out, nil
+}
+
+func (s *Server) serveHTTP(l net.Listener, h http.Handler) {
+	server := &http.Server{Handler: h, ReadHeaderTimeout: time.Minute, ErrorLog: log.New(io.Discard, "", 0)}
+	s.http = append(s.http, server)
+	go func() { _ = server.Serve(l) }() // ends with Close
+}
+
+func (s *Server) serveGRPC(l net.Listener, c *core.Core) {
+	s.grpc = grpc.NewServer(
+		grpc.MaxRecvMsgSize(math.MaxInt32), grpc.MaxSendMsgSize(math.MaxInt32),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: time.Millisecond, PermitWithoutStream: true}),
+		grpc.WaitForHandlers(true),
+	)
+	kgrpc.Register(s.grpc, c)
+	state := health.NewServer()
+	state.SetServingStatus("inference.GRPCInferenceService", healthpb.HealthCheckResponse_SERVING)
+	healthpb.RegisterHealthServer(s.grpc, state)
+	reflection.Register(s.grpc)
+	go func() { _ = s.grpc.Serve(l) }() // ends with Close
+}
+
+// Addresses tells where the server listens.
+func (s *Server) Addresses() Addresses { return s.addresses }
+
+// Close answers what is on its way, at once, and ends the server. It may be called more than once.
+func (s *Server) Close() error {
+	s.once.Do(func() {
+		s.stop()
+		s.models.Close()
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		for _, h := range s.http {
+			if h.Shutdown(ctx) != nil {
+				_ = h.Close() // a client that does not read its answer loses it
+			}
+		}
+		s.grpc.Stop()
+		s.clock.Close()
+		s.err = errors.Join(s.err, s.log.Close())
+	})
+	return s.err
+}

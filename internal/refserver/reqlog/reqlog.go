@@ -1,0 +1,90 @@
+// Package reqlog writes down when each request came and when its answer was written: the truth that a client's
+// measurements can be compared with. One JSON object a line.
+package reqlog
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/redline-bench/redline/internal/refserver/rjson"
+)
+
+// Log takes lines from many goroutines. A nil Log drops them.
+type Log struct {
+	mu     sync.RWMutex // held while lines may still be sent
+	closed bool
+	lines  chan []byte
+	done   chan struct{}
+	err    error
+}
+
+// New starts a log that writes to w.
+func New(w io.Writer) *Log {
+	l := &Log{lines: make(chan []byte, 4096), done: make(chan struct{})}
+	go l.write(w)
+	return l
+}
+
+// On tells whether anyone reads the log.
+func (l *Log) On() bool { return l != nil }
+
+// Add notes one answer: the wall-clock times when the request was complete and when the answer had been written.
+func (l *Log) Add(model, id string, received, replied time.Time) {
+	if l == nil {
+		return
+	}
+	b := make([]byte, 0, 128)
+	b = append(b, `{"model":`...)
+	b = rjson.AppendString(b, model)
+	b = append(b, `,"id":`...)
+	b = rjson.AppendString(b, id)
+	b = append(b, `,"received_ns":`...)
+	b = strconv.AppendInt(b, received.UnixNano(), 10)
+	b = append(b, `,"replied_ns":`...)
+	b = strconv.AppendInt(b, replied.UnixNano(), 10)
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	if !l.closed {
+		l.lines <- append(b, '}', '\n')
+	}
+}
+
+// Close writes what is left. What is added afterwards is lost.
+func (l *Log) Close() error {
+	if l == nil {
+		return nil
+	}
+	l.mu.Lock()
+	if !l.closed {
+		l.closed = true
+		close(l.lines)
+	}
+	l.mu.Unlock()
+	<-l.done
+	if l.err != nil {
+		return fmt.Errorf("write request log: %w", l.err)
+	}
+	return nil
+}
+
+func (l *Log) write(w io.Writer) {
+	defer close(l.done)
+	buf := bufio.NewWriterSize(w, 1<<16)
+	for line := range l.lines {
+		if _, err := buf.Write(line); err != nil {
+			l.err = err
+		}
+		if len(l.lines) == 0 {
+			if err := buf.Flush(); err != nil {
+				l.err = err
+			}
+		}
+	}
+	if err := buf.Flush(); err != nil {
+		l.err = err
+	}
+}

@@ -1,0 +1,76 @@
+package rjson
+
+import (
+	"math"
+	"strconv"
+)
+
+const hexDigits = "0123456789abcdef"
+
+// AppendString adds s as a JSON string. Bytes that are no valid text pass as they are.
+func AppendString[T string | []byte](b []byte, s T) []byte {
+	b = append(b, '"')
+	for i := range len(s) {
+		switch c := s[i]; c {
+		case '"', '\\':
+			b = append(b, '\\', c)
+		case '\b':
+			b = append(b, '\\', 'b')
+		case '\f':
+			b = append(b, '\\', 'f')
+		case '\n':
+			b = append(b, '\\', 'n')
+		case '\r':
+			b = append(b, '\\', 'r')
+		case '\t':
+			b = append(b, '\\', 't')
+		default:
+			if c < 0x20 {
+				b = append(b, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
+				continue
+			}
+			b = append(b, c)
+		}
+	}
+	return append(b, '"')
+}
+
+// AppendFloat adds f as Triton writes it: the shortest digits, always with a point or an exponent, and an exponent
+// only from 1e21 on and below 1e-6. What JSON cannot say becomes null.
+func AppendFloat(b []byte, f float64) []byte {
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return append(b, "null"...)
+	}
+	start := len(b)
+	if a := math.Abs(f); a != 0 && (a >= 1e21 || a < 1e-6) {
+		b = strconv.AppendFloat(b, f, 'e', -1, 64)
+		return trimExponent(b, start)
+	}
+	b = strconv.AppendFloat(b, f, 'f', -1, 64)
+	for _, c := range b[start:] {
+		if c == '.' {
+			return b
+		}
+	}
+	return append(b, '.', '0')
+}
+
+// trimExponent turns e+30 into e30 and e-09 into e-9.
+func trimExponent(b []byte, start int) []byte {
+	for i := start; i < len(b); i++ {
+		if b[i] != 'e' {
+			continue
+		}
+		rest := b[i+1:]
+		out := b[:i+1]
+		if rest[0] == '-' {
+			out = append(out, '-')
+		}
+		rest = rest[1:]
+		for len(rest) > 1 && rest[0] == '0' {
+			rest = rest[1:]
+		}
+		return append(out, rest...)
+	}
+	return b
+}

@@ -1,0 +1,239 @@
+package sched
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/redline-bench/redline/internal/refserver/backend"
+	"github.com/redline-bench/redline/internal/refserver/infer"
+	"github.com/redline-bench/redline/internal/refserver/stats"
+)
+
+// Sequence keeps all requests of a sequence on one instance, in order. Each instance has slots; a live sequence holds
+// one until its END has run or it was idle too long. Sequences that find no slot wait in the backlog, oldest first.
+// An execution takes at most one request of each slot.
+type Sequence struct {
+	*runner
+	idle        time.Duration
+	slots       int // of one instance
+	batch       int // most requests of one execution
+	delay       time.Duration
+	utilization float64 // share of slots that end the delay early
+
+	mu      sync.Mutex
+	bell    *sync.Cond
+	live    map[string]*chain // by key, until END is enqueued
+	lanes   []*lane
+	backlog []*chain
+	closed  bool
+	alarm   time.Time
+	loops   sync.WaitGroup
+}
+
+// chain is one sequence.
+type chain struct {
+	key     string
+	queue   []*item
+	lane    *lane // nil in the backlog
+	last    time.Time
+	running bool
+}
+
+// lane is one instance with the sequences that hold its slots.
+type lane struct {
+	inst   backend.Instance
+	chains []*chain
+}
+
+// NewSequence starts a sequence scheduler.
+func NewSequence(s Setup) *Sequence {
+	cfg := s.Config.GetSequenceBatching()
+	q := &Sequence{
+		runner: newRunner(s),
+		idle:   time.Duration(cfg.GetMaxSequenceIdleMicroseconds()) * time.Microsecond,
+		slots:  max(int(s.Config.GetMaxBatchSize()), 1),
+		batch:  max(int(s.Config.GetMaxBatchSize()), 1),
+		live:   map[string]*chain{},
+	}
+	if old := cfg.GetOldest(); old != nil {
+		q.slots = int(old.GetMaxCandidateSequences())
+		q.delay = time.Duration(old.GetMaxQueueDelayMicroseconds()) * time.Microsecond
+		q.utilization = 1
+	} else if direct := cfg.GetDirect(); direct != nil {
+		q.delay = time.Duration(direct.GetMaxQueueDelayMicroseconds()) * time.Microsecond
+		q.utilization = float64(direct.GetMinimumSlotUtilization())
+	}
+	q.bell = sync.NewCond(&q.mu)
+	for _, inst := range s.Instances {
+		l := &lane{inst: inst}
+		q.lanes = append(q.lanes, l)
+		q.loops.Go(func() { q.serve(l) })
+	}
+	return q
+}
+
+// Enqueue puts the request at the end of its sequence.
+func (q *Sequence) Enqueue(r *infer.Request) error {
+	name := q.Config.GetName()
+	if !r.Sequence.Set() {
+		return infer.Errorf(infer.InvalidArg, "inference request to model '%s' must specify a non-zero or non-empty correlation ID", name)
+	}
+	if r.Batch > 1 {
+		return infer.Errorf(infer.InvalidArg, "inference request to model '%s' must specify batch-size 1 due to requirements of sequence batcher", name)
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.closed {
+		return infer.Errorf(infer.Unavailable, "Server is stopping, scheduler for model has stopped accepting new inference requests")
+	}
+	key := r.Sequence.Key()
+	c := q.live[key]
+	if c == nil {
+		if !r.Sequence.Start {
+			return infer.Errorf(infer.InvalidArg, "inference request for sequence %s to model '%s' must specify the START flag on the first request of the sequence", key, name)
+		}
+		c = &chain{key: key}
+		q.live[key] = c
+		q.place(c)
+	}
+	if r.Sequence.End {
+		delete(q.live, key)
+	}
+	c.last = time.Now()
+	c.queue = append(c.queue, &item{req: r, queued: c.last})
+	q.Counters.Waiting(1)
+	q.bell.Broadcast()
+	return nil
+}
+
+// place gives the sequence the slot of the emptiest instance, or a place in the backlog.
+func (q *Sequence) place(c *chain) {
+	best := q.lanes[0]
+	for _, l := range q.lanes {
+		if len(l.chains) < len(best.chains) {
+			best = l
+		}
+	}
+	if len(best.chains) >= q.slots {
+		q.backlog = append(q.backlog, c)
+		return
+	}
+	c.lane = best
+	best.chains = append(best.chains, c)
+}
+
+// release frees the slot of a sequence for the oldest in the backlog.
+func (q *Sequence) release(c *chain) {
+	c.lane.chains = slices.DeleteFunc(c.lane.chains, func(o *chain) bool { return o == c })
+	if q.live[c.key] == c {
+		delete(q.live, c.key)
+	}
+	if len(q.backlog) > 0 {
+		next := q.backlog[0]
+		q.backlog = q.backlog[1:]
+		next.lane = c.lane
+		next.last = time.Now() // it could not be served before, so it was not idle
+		c.lane.chains = append(c.lane.chains, next)
+	}
+	c.lane = nil
+	q.bell.Broadcast()
+}
+
+// serve is the life of one instance.
+func (q *Sequence) serve(l *lane) {
+	for {
+		chains, items := q.next(l)
+		if items == nil {
+			return
+		}
+		q.run(l.inst, items)
+		q.mu.Lock()
+		for i, c := range chains {
+			c.running = false
+			if items[i].req.Sequence.End && len(c.queue) == 0 {
+				q.release(c)
+			}
+		}
+		q.mu.Unlock()
+	}
+}
+
+// next waits until the instance has something to run; no items end it.
+func (q *Sequence) next(l *lane) ([]*chain, []*item) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for {
+		now := time.Now()
+		q.reap(l, now)
+		ready := slices.DeleteFunc(slices.Clone(l.chains), func(c *chain) bool { return len(c.queue) == 0 })
+		if len(ready) > 0 {
+			slices.SortStableFunc(ready, func(a, b *chain) int { return a.queue[0].queued.Compare(b.queue[0].queued) })
+			wait := q.delay - now.Sub(ready[0].queue[0].queued)
+			full := len(ready) >= q.batch || float64(len(ready)) >= q.utilization*float64(q.slots)
+			if q.closed || wait <= 0 || full {
+				return q.take(ready[:min(len(ready), q.batch)])
+			}
+			q.ringAt(now.Add(wait))
+		} else if q.closed && len(q.backlog) == 0 {
+			return nil, nil
+		}
+		q.bell.Wait()
+	}
+}
+
+func (q *Sequence) take(chains []*chain) ([]*chain, []*item) {
+	items := make([]*item, len(chains))
+	for i, c := range chains {
+		items[i] = c.queue[0]
+		c.queue = c.queue[1:]
+		c.running = true
+	}
+	q.Counters.Waiting(-int64(len(items)))
+	return chains, items
+}
+
+// reap ends sequences that had no request for too long, and rings again when the next one may be due.
+func (q *Sequence) reap(l *lane, now time.Time) {
+	for _, c := range slices.Clone(l.chains) {
+		if c.running || len(c.queue) > 0 {
+			continue
+		}
+		if due := c.last.Add(q.idle); now.Before(due) && !q.closed {
+			q.ringAt(due)
+			continue
+		}
+		q.release(c)
+	}
+}
+
+func (q *Sequence) ringAt(t time.Time) {
+	if !q.alarm.IsZero() && !q.alarm.After(t) {
+		return
+	}
+	q.alarm = t
+	q.Clock.At(t, func() {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		q.alarm = time.Time{}
+		q.bell.Broadcast()
+	})
+}
+
+// Close refuses what waits in the backlog and ends when the rest has run.
+func (q *Sequence) Close() {
+	q.mu.Lock()
+	q.closed = true
+	q.cancel()
+	for _, c := range q.backlog {
+		for _, it := range c.queue {
+			q.Counters.Waiting(-1)
+			q.refuse(it, stats.Rejected, infer.Errorf(infer.Unavailable, "Server is stopping, the sequence never got a slot"))
+		}
+	}
+	q.backlog = nil
+	q.bell.Broadcast()
+	q.mu.Unlock()
+	q.loops.Wait()
+	q.running.Wait()
+}

@@ -1,0 +1,11 @@
+//go:build !linux
+
+package shm
+
+import "github.com/redline-bench/redline/internal/refserver/infer"
+
+func mapKey(name, _ string, _, _ uint64) (whole, data []byte, err error) {
+	return nil, nil, infer.Errorf(infer.Unsupported, "shared memory region '%s' cannot be mapped: this system has no /dev/shm; run the server on Linux", name)
+}
+
+func unmap([]byte) {}
