@@ -8,7 +8,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/textproto"
 	"strconv"
 	"strings"
 	"sync"
@@ -35,12 +34,12 @@ type canned struct {
 
 // seen is one request as the server got it.
 type seen struct {
-	line   string // request line
-	head   string // all of the head
-	body   []byte
-	nth    int // on this connection, from 0
-	id     string
-	server *canned
+	line string // request line
+	head string // all of the head
+	body []byte
+	nth  int // on this connection, from 0
+	id   string
+	last bool // set by the handler: close after this answer
 }
 
 // handler answers a request with raw bytes; nil closes the connection.
@@ -110,12 +109,12 @@ func (s *canned) talk(c net.Conn, h handler) {
 			return
 		}
 		s.seen.Add(1)
-		r.nth, r.server = nth, s
+		r.nth = nth
 		out := h(r)
 		if out == nil {
 			return
 		}
-		if _, err := c.Write(out); err != nil {
+		if _, err := c.Write(out); err != nil || r.last {
 			return
 		}
 	}
@@ -277,13 +276,4 @@ func open(tb testing.TB, s *Service, in service.Inputs, slots int) (*collector, 
 		calls[i] = &service.Call{Slot: i, Req: req}
 	}
 	return k, calls
-}
-
-func header(head, name string) string {
-	for line := range strings.SplitSeq(head, "\r\n") {
-		if n, v, ok := strings.Cut(line, ": "); ok && textproto.CanonicalMIMEHeaderKey(n) == name {
-			return v
-		}
-	}
-	return ""
 }

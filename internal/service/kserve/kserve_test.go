@@ -1,0 +1,183 @@
+package kserve_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/service/kserve"
+	"github.com/redline-bench/redline/internal/tensor"
+)
+
+// world is a source made of two maps.
+type world struct {
+	meta map[string]*kserve.Metadata
+	cfg  map[string]*kserve.Config
+	ext  []string
+	err  error // of Extensions
+	log  []string
+}
+
+func (w *world) unknown(name string) error {
+	return &service.Error{Op: "x", Class: record.Server, Text: "Request for unknown model: '" + name + "' is not found"}
+}
+
+func (w *world) Metadata(_ context.Context, name, version string) (*kserve.Metadata, error) {
+	w.log = append(w.log, "metadata "+name+version)
+	if m := w.meta[name]; m != nil {
+		return m, nil
+	}
+	return nil, w.unknown(name)
+}
+
+func (w *world) Config(_ context.Context, name, version string) (*kserve.Config, error) {
+	w.log = append(w.log, "config "+name+version)
+	if c := w.cfg[name]; c != nil {
+		return c, nil
+	}
+	return nil, w.unknown(name)
+}
+
+func (w *world) Extensions(context.Context) ([]string, error) { return w.ext, w.err }
+
+func newWorld() *world {
+	ensemble := func(steps ...kserve.Step) *kserve.Config { return &kserve.Config{Platform: "ensemble", Steps: steps} }
+	return &world{
+		meta: map[string]*kserve.Metadata{
+			"plain": {
+				Platform: "onnx", Inputs: []kserve.TensorMetadata{{Name: "I", Datatype: "FP32", Shape: []int64{-1, 3}}},
+				Outputs: []kserve.TensorMetadata{{Name: "O", Datatype: "BYTES", Shape: []int64{-1, 1}}},
+			},
+			"outer": {}, "bls": {}, "circle": {}, "seq": {}, "flat": {Inputs: []kserve.TensorMetadata{{Name: "I", Datatype: "FP32"}}},
+			"odd":   {Inputs: []kserve.TensorMetadata{{Name: "I", Datatype: "FP99", Shape: []int64{1}}}},
+			"twice": {Outputs: []kserve.TensorMetadata{{Name: "O", Datatype: "FP32", Shape: []int64{1}}, {Name: "O", Datatype: "FP32", Shape: []int64{1}}}},
+			"extra": {}, "lone": {}, "broken": {},
+		},
+		cfg: map[string]*kserve.Config{
+			"plain": {
+				MaxBatch: 4, Dynamic: true, Decoupled: true,
+				Inputs: []kserve.TensorConfig{{Name: "I", Optional: true, ShapeTensor: true}}, Outputs: []kserve.TensorConfig{{Name: "O"}},
+			},
+			"outer":  ensemble(kserve.Step{Model: "inner", Version: -1}, kserve.Step{Model: "cached", Version: 3}, kserve.Step{Model: "inner", Version: -1}),
+			"inner":  ensemble(kserve.Step{Model: "seq", Version: -1}),
+			"seq":    {Sequence: true},
+			"cached": {Cache: true},
+			"bls":    {Dynamic: true},
+			"circle": ensemble(kserve.Step{Model: "circle", Version: -1}),
+			"flat":   {MaxBatch: 2},
+			"odd":    {}, "twice": {},
+			"extra":  {Outputs: []kserve.TensorConfig{{Name: "GHOST"}}},
+			"broken": ensemble(kserve.Step{Model: "missing", Version: -1}),
+		},
+		ext: []string{"sequence", "statistics"},
+	}
+}
+
+func TestDescribe(t *testing.T) {
+	inner := service.Composing{Name: "inner", Parts: []service.Composing{{Name: "seq"}}}
+	for name, tc := range map[string]struct {
+		target plan.Target
+		want   service.Model
+	}{
+		"plain": {plan.Target{Model: "plain", Version: "2"}, service.Model{
+			Name: "plain", Version: "2", Platform: "onnx", MaxBatch: 4, Scheduler: service.DynamicBatcher, Decoupled: true,
+			Inputs:  []service.TensorSpec{{Name: "I", Type: tensor.FP32, Shape: tensor.Shape{3}, Optional: true, ShapeTensor: true}},
+			Outputs: []service.TensorSpec{{Name: "O", Type: tensor.Bytes, Shape: tensor.Shape{1}}},
+		}},
+		"sequence": {plan.Target{Model: "seq"}, service.Model{Name: "seq", Scheduler: service.SequenceBatcher}},
+		"ensemble in ensemble": {plan.Target{Model: "outer"}, service.Model{
+			Name: "outer", Platform: "ensemble", Scheduler: service.EnsembleWithSequence, Cache: true,
+			Composing: []service.Composing{inner, {Name: "cached", Version: "3"}},
+		}},
+		"business logic": {
+			plan.Target{Model: "bls", ComposingModels: []plan.ModelRef{{Name: "cached", Version: "1"}, {Name: "inner"}}},
+			service.Model{
+				Name: "bls", Scheduler: service.EnsembleWithSequence, Cache: true,
+				Composing: []service.Composing{{Name: "cached", Version: "1"}, inner},
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld()
+			got, err := kserve.Describe(t.Context(), w, tc.target)
+			if err != nil {
+				t.Fatal(err)
+			}
+			tc.want.Statistics = true
+			if tc.want.Inputs == nil {
+				tc.want.Inputs, tc.want.Outputs = []service.TensorSpec{}, []service.TensorSpec{}
+			}
+			if diff := cmp.Diff(&tc.want, got); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+			if got := strings.Join(w.log[:2], ", "); got != "metadata "+tc.target.Model+tc.target.Version+", config "+tc.target.Model+tc.target.Version {
+				t.Errorf("asked for %s", got)
+			}
+		})
+	}
+}
+
+func TestDescribeFailures(t *testing.T) {
+	for model, want := range map[string]string{
+		"nope":   "model metadata: Request for unknown model: 'nope' is not found",
+		"lone":   "model config: Request for unknown model: 'lone' is not found",
+		"broken": "model parser: Request for unknown model: 'missing' is not found",
+		"extra":  "model parser: no metadata found for output tensor GHOST",
+		"odd":    "model parser: unknown datatype 'FP99' of input tensor I",
+		"twice":  "model parser: the metadata names output tensor O twice",
+		"flat":   "model parser: input tensor I has no batch dimension although the model batches",
+		"circle": "model parser: ensembles are nested more than 32 deep at model circle",
+		"down":   "server metadata: out of order",
+	} {
+		t.Run(model, func(t *testing.T) {
+			w := newWorld()
+			if model == "down" {
+				w.meta["down"], w.cfg["down"], w.err = &kserve.Metadata{}, &kserve.Config{}, errors.New("out of order")
+			}
+			_, err := kserve.Describe(t.Context(), w, plan.Target{Model: model})
+			var e *service.Error
+			if !errors.As(err, &e) || e.Op+": "+e.Error() != want {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+func TestKnown(t *testing.T) {
+	m := &service.Model{Name: "top", Composing: []service.Composing{{Name: "a", Parts: []service.Composing{{Name: "b"}}}}}
+	got := kserve.Known(m, []service.ModelStats{{Name: "x"}, {Name: "top"}, {Name: "b"}, {Name: "a", Version: "1"}, {Name: "a", Version: "2"}})
+	want := []service.ModelStats{{Name: "top"}, {Name: "b"}, {Name: "a", Version: "1"}, {Name: "a", Version: "2"}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestTraceSettings(t *testing.T) {
+	want := kserve.TraceSettings(plan.Trace{Level: "TENSORS", Rate: "9"})
+	if diff := cmp.Diff([]kserve.Setting{{Key: "trace_level", Values: []string{"TENSORS"}}, {Key: "trace_rate", Values: []string{"9"}}}, want); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	back := kserve.Restore(want, map[string][]string{"trace_level": {"OFF"}, "trace_count": {"1"}})
+	if diff := cmp.Diff([]kserve.Setting{{Key: "trace_level", Values: []string{"OFF"}}}, back); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if s := kserve.TraceSettings(plan.Trace{}); s != nil {
+		t.Errorf("got %v for nothing", s)
+	}
+}
+
+func TestMatch(t *testing.T) {
+	want := &tensor.Tensor{Data: []byte("ab")}
+	for got, text := range map[string]string{"ab": "", "ac": "Output doesn't match expected output", "a": "Output size doesn't match expected size", "abc": "Output size doesn't match expected size", "": "Output size doesn't match expected size"} {
+		err := kserve.Match(want, []byte(got))
+		if (err == nil) != (text == "") || err != nil && (err.Text != text || err.Class != record.Mismatch) {
+			t.Errorf("%q: got %v", got, err)
+		}
+	}
+}
