@@ -1,0 +1,71 @@
+package scrape_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/scrape"
+)
+
+func page(t *testing.T, text string) *scrape.Page {
+	t.Helper()
+	p, err := scrape.Parse(text, scrape.IsGPUMetric)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func TestGPU(t *testing.T) {
+	a := page(t, `
+# TYPE nv_gpu_utilization gauge
+nv_gpu_utilization{gpu_uuid="A"} 0.2
+nv_gpu_utilization{gpu_uuid="B",host="h"} 1
+nv_gpu_power_usage{gpu_uuid="A"} 100
+nv_gpu_memory_used_bytes{gpu_uuid="A"} 1.5e+10
+nv_gpu_memory_total_bytes{gpu_uuid="A"} 150754820096
+nv_inference_count{model="m"} 7
+`)
+	b := page(t, `
+nv_gpu_utilization{gpu_uuid="A"} 0.6
+nv_gpu_utilization{gpu_uuid="B"} NaN
+nv_gpu_utilization 0.9
+nv_gpu_power_usage{gpu_uuid="A"} 101
+nv_gpu_memory_used_bytes{gpu_uuid="A"} 1e10
+nv_gpu_memory_total_bytes{gpu_uuid="A"} 1
+`)
+	c := page(t, `
+nv_gpu_utilization{gpu_uuid="A"} 0.7
+nv_gpu_memory_used_bytes{gpu_uuid="B"} -4
+`)
+	got := scrape.GPU(
+		scrape.Window{Pages: []*scrape.Page{a, b}},
+		scrape.Window{Pages: []*scrape.Page{c}, Before: b},
+		scrape.Window{},
+	)
+	want := &result.GPU{
+		Utilization: map[string]float64{"A": 0.5, "B": 1},
+		PowerWatts:  map[string]float64{"A": 100.5},
+		MemoryUsed:  map[string]uint64{"A": 15000000000, "B": 0},
+		MemoryTotal: map[string]uint64{"A": 150754820096},
+	}
+	if diff := cmp.Diff(got, want); diff != "" {
+		t.Errorf("got, want:\n%s", diff)
+	}
+}
+
+func TestGPUOfAWindowShorterThanTheInterval(t *testing.T) {
+	before := page(t, `nv_gpu_power_usage{gpu_uuid="A"} 70`)
+	if got := scrape.GPU(scrape.Window{Before: before}).PowerWatts["A"]; got != 70 {
+		t.Errorf("power %v, want that of the page before, 70", got)
+	}
+}
+
+func TestGPUWithoutPages(t *testing.T) {
+	got := scrape.GPU()
+	if got.Utilization == nil || got.PowerWatts == nil || got.MemoryUsed == nil || got.MemoryTotal == nil {
+		t.Errorf("nil map in %+v", got)
+	}
+}
