@@ -25,22 +25,11 @@ func (s *session) check() error {
 	if m.Decoupled && (!s.async || !t.Streaming) {
 		return plainError("Decoupled models must be run with `--async` and `--streaming` and either `-i grpc` or `--service-kind=triton_c_api`")
 	}
-	if err := s.unsupported(); err != nil {
-		return err
+	if m.Sequential() && s.async && load.Mode == plan.Concurrency && load.Concurrency.End == 0 {
+		return plainError("The 'end' concurrency can not be 0 for sequence models when using asynchronous API.")
 	}
 	s.threadRules(load)
 	return s.sequenceRules()
-}
-
-// unsupported refuses models whose traffic this build cannot make.
-func (s *session) unsupported() error {
-	if s.model.Sequential() {
-		return fmt.Errorf("model %s keeps sequences: sequence models are not implemented in this build", s.model.Name)
-	}
-	if len(s.model.Composing) > 0 {
-		return fmt.Errorf("model %s is an ensemble: ensembles are not implemented in this build", s.model.Name)
-	}
-	return nil
 }
 
 // threadRules settles how many threads the original would use; ours only needs the number for what it prints and

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/redline-bench/redline/internal/engine"
 	"github.com/redline-bench/redline/internal/pacompat/export"
 	"github.com/redline-bench/redline/internal/pacompat/flags"
 	"github.com/redline-bench/redline/internal/pacompat/text"
@@ -131,7 +130,7 @@ func (s *session) run() int {
 	s.console.Settings()
 	runner := &profile.Runner{
 		Plan: s.plan, Service: s.svc, Model: s.model, Async: s.async, Observer: &watcher{s},
-		Feed: func(slot, active int) engine.Feed { return s.requests.Cursor(slot, active, s.async) },
+		Feed: newFeeds(s.requests, s.model, s.plan, s.async).feed,
 	}
 	if s.export != nil {
 		runner.Exporter = s.export

@@ -39,7 +39,7 @@ func (e *Engine) next(s *slot) {
 	}
 	now := clock.Now()
 	s.since.Store(now)
-	s.call.Rec.Due = now
+	s.call.Rec = record.Record{Due: now}
 	e.send(s)
 }
 

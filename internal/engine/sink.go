@@ -35,7 +35,6 @@ func (e *Engine) Done(c *service.Call) {
 		return
 	}
 	if e.closed.Load() {
-		c.Rec = record.Record{}
 		e.next(s)
 		return
 	}

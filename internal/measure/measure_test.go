@@ -185,17 +185,6 @@ func TestServerDeltaPicksTheVersionThatWorked(t *testing.T) {
 	}
 }
 
-func TestSumServersLeavesTheWindowsAlone(t *testing.T) {
-	one := &result.Server{Stats: stat("e", "1", 1), Composing: []result.Server{{Stats: stat("a", "1", 2), Composing: []result.Server{{Stats: stat("b", "1", 3)}}}}}
-	total := measure.SumServers([]*result.Server{one, nil, one})
-	if total.Stats.InferenceCount != 2 || total.Composing[0].Stats.InferenceCount != 4 || total.Composing[0].Composing[0].Stats.InferenceCount != 6 {
-		t.Errorf("sum %+v", total)
-	}
-	if one.Composing[0].Composing[0].Stats.InferenceCount != 3 {
-		t.Error("summing changed a window")
-	}
-}
-
 func TestVerdict(t *testing.T) {
 	f := func(name string, lv result.Level, l measure.Load, want result.State) {
 		t.Helper()

@@ -76,39 +76,3 @@ func number(version string) int64 {
 	}
 	return n
 }
-
-// SumServers adds the windows of a level. Models are matched by their place: all windows come from one run.
-func SumServers(parts []*result.Server) *result.Server {
-	var total *result.Server
-	for _, p := range parts {
-		if p == nil {
-			continue
-		}
-		if total == nil {
-			first := clone(*p)
-			total = &first
-			continue
-		}
-		addServer(total, p)
-	}
-	return total
-}
-
-// clone copies the whole tree, so that adding to it leaves the windows alone.
-func clone(s result.Server) result.Server {
-	parts := s.Composing
-	s.Composing = nil
-	for _, p := range parts {
-		s.Composing = append(s.Composing, clone(p))
-	}
-	return s
-}
-
-func addServer(dst, src *result.Server) {
-	dst.Stats = dst.Stats.Add(src.Stats)
-	for i := range dst.Composing {
-		if i < len(src.Composing) {
-			addServer(&dst.Composing[i], &src.Composing[i])
-		}
-	}
-}

@@ -45,7 +45,6 @@ type levelRun struct {
 	stopOpen func() // ends the dispatcher of an open loop and waits for it
 	load     measure.Load
 	failed   []engine.Failure // failures before this level
-	statsErr error            // the server's counters made no sense
 }
 
 // warmUp sends the requests that do not count.
@@ -89,7 +88,16 @@ const (
 
 func (m *levelRun) startOpen(ctx context.Context, lv *result.Level, limit int) error {
 	threads := max(1, m.Plan.Load.MaxThreads)
-	load := engine.PacedLoad{Schedule: m.schedule(lv), Feeds: threads, Slots: threads, Cap: threads, Limit: limit}
+	load := engine.PacedLoad{Schedule: m.schedule(lv), Feeds: threads, Limit: limit, Seed: m.Plan.Load.Seed}
+	if m.Model.Sequential() {
+		// Requests of one sequence may only be in flight together where the wire keeps their order: on a stream.
+		load.Feeds, load.Turn = m.Plan.Input.Sequences, engine.Serial
+		threads = min(threads, load.Feeds)
+		if m.Plan.Target.Streaming && !m.Plan.Input.SerialSequences {
+			load.Turn = engine.Random
+		}
+	}
+	load.Slots, load.Cap = threads, threads
 	m.load = measure.Load{Rate: lv.Rate, Cap: threads}
 	if m.Async {
 		load.Slots, load.Cap = max(threads, firstSlots), mostSlots
@@ -151,7 +159,7 @@ func (m *levelRun) measure(ctx context.Context) error {
 		}
 		err := m.pass(ctx, p, n, trials)
 		m.keep(p, n)
-		if err = errors.Join(err, m.statsErr); err != nil {
+		if err != nil {
 			return err
 		}
 		if m.settled() {
@@ -194,12 +202,11 @@ func (m *levelRun) finish(cause error) error {
 	if cause != nil {
 		m.lv.Unfinished, m.lv.Stable, m.lv.Reason = true, false, "the level was not finished: "+cause.Error()
 	}
-	m.merge()
+	err := m.merge()
 	m.lv.OverLimit = measure.OverLimit(&m.lv.Client, rules) && (m.lv.Stable || m.Plan.Face == plan.Redline)
 	m.lv.Accepted = m.lv.Stable && !m.lv.OverLimit || errors.Is(cause, ErrInterrupted) && m.lv.Client.Requests > 0
-	var err error
 	if cause == nil {
-		err = m.windowError()
+		err = errors.Join(m.windowError(), err)
 	}
 	if m.Exporter != nil && len(m.lv.Windows) > 0 {
 		err = errors.Join(err, m.Exporter.End(m.boundaries()))
@@ -223,29 +230,27 @@ func (m *levelRun) lastWindows() []result.Window {
 }
 
 // merge computes the level from its last three windows.
-func (m *levelRun) merge() {
+func (m *levelRun) merge() error {
 	used := m.passes[max(0, len(m.passes)-measure.StableWindows):]
 	if len(used) == 0 {
-		return
+		return nil
 	}
 	total := measure.NewWindow(m.setup())
 	var duration time.Duration
-	var servers []*result.Server
 	var overhead, sendRate float64
 	for i, p := range used {
 		w := &m.lastWindows()[i]
 		total.Merge(p.win)
 		duration += time.Duration(w.Client.DurationNs)
-		servers = append(servers, w.Server)
 		overhead += w.Client.OverheadPercent / float64(len(used))
 		sendRate += w.Client.SendRate / float64(len(used))
 	}
 	m.lv.Used = len(used)
 	m.lv.Client = total.Client(duration)
 	m.lv.Client.OverheadPercent, m.lv.Client.SendRate = overhead, sendRate
-	m.lv.Server = measure.SumServers(servers)
 	m.judge(total, used, duration)
 	m.lv.Failures = m.newFailures()
+	return m.serverLevel(used)
 }
 
 // judge adds the client's own health and what it means.

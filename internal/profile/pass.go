@@ -256,9 +256,7 @@ func (m *levelRun) keep(p *pass, n int) {
 	if w.Client.Requests == 0 {
 		w.Error = ErrNoRequests.Error()
 	}
-	if w.Error == "" && !p.statsMissing {
-		w.Server = m.serverWindow(p)
-	}
+	w.Server = m.serverWindow(p)
 	m.passes = append(m.passes, p)
 	m.lv.Windows = append(m.lv.Windows, w)
 	m.Observer.Pass(n, &w)

@@ -49,14 +49,32 @@ func (m *levelRun) closeServer(ctx context.Context, p *pass, cause error) error 
 	return err
 }
 
+// serverWindow is what the server counted in one window, or nil where it counted nothing: a request that ends at
+// the edge may be the client's in one window and the server's in another.
 func (m *levelRun) serverWindow(p *pass) *result.Server {
-	s, several, err := measure.ServerDelta(m.Model, p.serverFrom, p.serverTo)
-	if err != nil {
-		m.statsErr = errors.Join(m.statsErr, m.statsFailed(err))
+	if p.statsMissing {
 		return nil
+	}
+	s, _, err := measure.ServerDelta(m.Model, p.serverFrom, p.serverTo)
+	if err != nil {
+		return nil
+	}
+	return s
+}
+
+// serverLevel is what the server counted over all used windows.
+func (m *levelRun) serverLevel(used []*pass) error {
+	last := used[len(used)-1]
+	if last.statsMissing || m.lv.Client.Requests == 0 {
+		return nil
+	}
+	s, several, err := measure.ServerDelta(m.Model, used[0].serverFrom, last.serverTo)
+	if err != nil {
+		return m.statsFailed(err)
 	}
 	for _, name := range several {
 		m.Observer.Warn(Warning{Kind: SeveralVersions, Model: name})
 	}
-	return s
+	m.lv.Server = s
+	return nil
 }
