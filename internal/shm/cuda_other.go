@@ -1,0 +1,5 @@
+//go:build !(linux && native)
+
+package shm
+
+func createCUDA(int) ([]byte, memory, error) { return nil, nil, ErrNative }

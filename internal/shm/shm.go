@@ -1,0 +1,172 @@
+// Package shm makes memory that a server on the same machine reads and writes directly, so that tensors need not
+// travel over the connection.
+//
+// A system region is a POSIX shared memory object: a file below /dev/shm that both sides map. A CUDA region is GPU
+// memory, handed over by the 64 bytes of its IPC handle; it needs the build with the tag native, since libcudart is
+// loaded at run time. System regions need no CUDA at all.
+//
+// The name under which a region is registered at the server is one thing (InputName, OutputName); the key of the
+// object on this machine is another. Keys start with "/redline-" and the process id, so that runs side by side never
+// share an object, and each object stays locked for as long as its maker lives. The kernel drops the lock of a
+// process however it ends, so an object of ours without a lock was left by a crash, and RemoveStale removes it.
+package shm
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Kind is where a region lives.
+type Kind uint8
+
+// The kinds.
+const (
+	System Kind = iota + 1
+	CUDA
+)
+
+// String is the kind by its name on the command line.
+func (k Kind) String() string {
+	switch k {
+	case System:
+		return "system"
+	case CUDA:
+		return "cuda"
+	default:
+		return "Kind(" + strconv.Itoa(int(k)) + ")"
+	}
+}
+
+// cudaDevice is the GPU that regions are made on.
+const cudaDevice = 0
+
+// ErrNative says that this build cannot reach CUDA.
+var ErrNative = errors.New("CUDA shared memory needs redline-native, the build with the tag native on Linux")
+
+// ErrRange says that a Read or Write does not fit into the region.
+var ErrRange = errors.New("outside the shared memory region")
+
+// ErrClosed says that a region was used after Close.
+var ErrClosed = errors.New("the shared memory region is closed")
+
+// memory is what a region stands on. Offsets and lengths are checked before.
+type memory interface {
+	bytes() []byte
+	write(off int, data []byte) error
+	read(off int, dst []byte) error
+	close() error
+}
+
+// Region is one piece of shared memory. Write and Read may be called from several goroutines as long as what they
+// touch does not overlap; Close only when nobody uses the region any more.
+type Region struct {
+	kind   Kind
+	name   string
+	size   int
+	key    string
+	handle []byte
+	mem    memory
+}
+
+// Create makes a region of size bytes, all zero. Name is the name that it will have at the server; of it only the
+// key is made. A CUDA region lies on device 0.
+func Create(kind Kind, name string, size int) (*Region, error) {
+	r := &Region{kind: kind, name: name, size: size}
+	if size <= 0 {
+		return nil, fmt.Errorf("create shared memory region %s: %d bytes asked for, at least 1 is needed", name, size)
+	}
+	var err error
+	switch kind {
+	case System:
+		r.key, r.mem, err = createSystem(name, size)
+	case CUDA:
+		r.handle, r.mem, err = createCUDA(size)
+	default:
+		err = fmt.Errorf("unknown kind %v", kind)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("create %v shared memory region %s: %w", kind, name, err)
+	}
+	return r, nil
+}
+
+// Kind is the kind of the region.
+func (r *Region) Kind() Kind { return r.kind }
+
+// Name is the name that the region was created with.
+func (r *Region) Name() string { return r.name }
+
+// Size is the number of bytes asked for.
+func (r *Region) Size() int { return r.size }
+
+// Key is what a server opens a system region by, with the leading slash; "" for CUDA.
+func (r *Region) Key() string { return r.key }
+
+// Handle is what a server opens a CUDA region by: the 64 bytes of a cudaIpcMemHandle_t; nil for system.
+func (r *Region) Handle() []byte { return r.handle }
+
+// Device is the number of the GPU that holds a CUDA region.
+func (r *Region) Device() int { return cudaDevice }
+
+// Bytes is the memory itself, until Close; nil for CUDA.
+func (r *Region) Bytes() []byte {
+	if r.mem == nil {
+		return nil
+	}
+	return r.mem.bytes()
+}
+
+// Write copies data into the region at off.
+func (r *Region) Write(off int, data []byte) error {
+	if err := r.check(off, len(data)); err != nil {
+		return fmt.Errorf("write %s: %w", r.name, err)
+	}
+	return r.mem.write(off, data)
+}
+
+// Read copies from the region at off until dst is full.
+func (r *Region) Read(off int, dst []byte) error {
+	if err := r.check(off, len(dst)); err != nil {
+		return fmt.Errorf("read %s: %w", r.name, err)
+	}
+	return r.mem.read(off, dst)
+}
+
+func (r *Region) check(off, n int) error {
+	if r.mem == nil {
+		return ErrClosed
+	}
+	if off < 0 || off > r.size || n > r.size-off {
+		return fmt.Errorf("%w: bytes %d to %d of %d", ErrRange, off, off+n, r.size)
+	}
+	return nil
+}
+
+// Close gives the memory back and removes the key. A server that still has the region registered keeps its own
+// mapping of a system region; unregister first. A second Close does nothing.
+func (r *Region) Close() error {
+	if r.mem == nil {
+		return nil
+	}
+	err := r.mem.close()
+	r.mem = nil
+	if err != nil {
+		return fmt.Errorf("close %v shared memory region %s: %w", r.kind, r.name, err)
+	}
+	return nil
+}
+
+// InputName is the name at the server of the region that holds one step of a stream's data for an input.
+func InputName(input string, stream, step int) string {
+	return clean(input) + "_" + strconv.Itoa(stream) + "_" + strconv.Itoa(step)
+}
+
+// OutputName is the name at the server of the region that an output is written to.
+func OutputName(output string) string { return clean(output) }
+
+// clean drops the characters that neither a key nor the path of the register call can hold.
+func clean(tensor string) string {
+	return strings.NewReplacer("/", "", `\`, "").Replace(tensor)
+}
