@@ -1,0 +1,5 @@
+//go:build !(linux && native)
+
+package mpi
+
+func load() (api, error) { return nil, ErrNative }
