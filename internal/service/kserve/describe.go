@@ -56,8 +56,7 @@ func Describe(ctx context.Context, src Source, t plan.Target) (*service.Model, e
 
 // relabel keeps the error and says what was being done when it happened.
 func relabel(err error, op string) error {
-	var se *service.Error
-	if errors.As(err, &se) {
+	if se, ok := errors.AsType[*service.Error](err); ok {
 		c := *se
 		c.Op = op
 		return &c

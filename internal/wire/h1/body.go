@@ -12,20 +12,20 @@ func isEOF(err error) bool { return errors.Is(err, io.EOF) }
 const maxChunkLine = 4 << 10
 
 // length takes a body of known length.
-func (r *reader) length(at int64) (done bool, err error) {
+func (r *reader) length(at int64) (done bool) {
 	if !r.stream {
 		if int64(r.w-r.bodyAt) < r.left {
-			return false, nil
+			return false
 		}
 		r.reply.Size = r.left
 		r.bodyEnd = r.bodyAt + int(r.left)
 		r.pos = r.bodyEnd
-		return true, nil
+		return true
 	}
 	n := min(int64(r.w-r.pos), r.left)
 	r.deliver(int(n), at)
 	r.left -= n
-	return r.left == 0, nil
+	return r.left == 0
 }
 
 // rest takes a body that the end of the connection ends.

@@ -90,16 +90,20 @@ func (e *Error) Unwrap() error { return e.Err }
 
 func dialError(addr string, err error) error {
 	e := &Error{Kind: Unreachable, Addr: addr, Err: err}
-	var dns *net.DNSError
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		e.Kind = Refused
-	case errors.As(err, &dns):
+	case isDNS(err):
 		e.Kind = Resolve
 	case errors.Is(err, context.Canceled):
 		e.Kind = Broken
 	}
 	return e
+}
+
+func isDNS(err error) bool {
+	_, ok := errors.AsType[*net.DNSError](err)
+	return ok
 }
 
 func (c *Conn) readError(err error) error {
@@ -143,8 +147,7 @@ func tooLarge(detail string) error { return &fault{TooLarge, detail} }
 
 func (c *Conn) parseError(err error) error {
 	e := &Error{Kind: Malformed, Addr: c.addr, Partial: true, Err: err}
-	var f *fault
-	if errors.As(err, &f) {
+	if f, ok := errors.AsType[*fault](err); ok {
 		e.Kind, e.Detail = f.kind, f.detail
 	}
 	return e

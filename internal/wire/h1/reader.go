@@ -118,7 +118,7 @@ func (r *reader) feed(n int) (done bool, err error) {
 		case inHead:
 			more, done, err = r.head()
 		case inLength:
-			done, err = r.length(at)
+			done = r.length(at)
 		case untilClose:
 			err = r.rest(at)
 		default:

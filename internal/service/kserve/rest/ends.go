@@ -13,8 +13,7 @@ import (
 var canceled = &service.Error{Op: kserve.OpInfer, Class: record.Canceled, Text: "the request was cut because the run ended"}
 
 func kindOf(err error) h1.Kind {
-	var e *h1.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*h1.Error](err); ok {
 		return e.Kind
 	}
 	return h1.Lost

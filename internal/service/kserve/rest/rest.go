@@ -91,8 +91,8 @@ func (s *Service) Describe(ctx context.Context) (*service.Model, error) {
 }
 
 // Open makes a transport without slots.
-func (s *Service) Open(ctx context.Context, sink service.Sink) (service.Transport, error) {
-	return newTransport(ctx, s.at.config(), sink), nil
+func (s *Service) Open(_ context.Context, sink service.Sink) (service.Transport, error) {
+	return newTransport(s.at.config(), sink), nil
 }
 
 // closeWait is how long Close waits for the server to take its trace settings back.
@@ -116,8 +116,8 @@ func wireError(op, addr string, err error) *service.Error {
 }
 
 func classOf(err error) record.Class {
-	var e *h1.Error
-	if !errors.As(err, &e) {
+	e, ok := errors.AsType[*h1.Error](err)
+	if !ok {
 		return record.Protocol
 	}
 	switch e.Kind {

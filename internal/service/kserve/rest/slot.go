@@ -128,14 +128,20 @@ func (s *slot) wrote(conn *h1.Conn, c *service.Call, err error) {
 	s.sending.Store(false)
 }
 
-// settle waits until the sender has let go of the call. It is nearly always there already.
+// settle waits until the sender has let go of the call. It nearly always has, and else it is a few
+// instructions away; only where the server answers without reading all of a large request is it stuck, and
+// then the connection is given up.
 func (s *slot) settle() {
-	const patience = 2000 // yields until a writer is taken to be stuck
+	const yields, nap, patience = 100, 100 * time.Microsecond, 200
 	for i := 0; s.sending.Load(); i++ {
-		if i == patience && s.cur != nil {
+		if i < yields {
+			runtime.Gosched()
+			continue
+		}
+		if i == yields+patience && s.cur != nil {
 			s.cur.Break()
 		}
-		runtime.Gosched()
+		time.Sleep(nap)
 	}
 }
 
@@ -168,17 +174,17 @@ func (s *slot) cutAs() (record.Class, bool) {
 }
 
 // run is the slot's goroutine.
-func (s *slot) run() {
+func (s *slot) run(ctx context.Context) {
 	defer s.leave()
-	for s.t.ctx.Err() == nil {
+	for !s.t.closed() {
 		conn := s.conn.Load()
 		if conn == nil {
-			if !s.await() || !s.connect() {
+			if !s.await() || !s.connect(ctx) {
 				continue
 			}
 			conn = s.conn.Load()
 		}
-		if s.t.ctx.Err() != nil {
+		if s.t.closed() {
 			return
 		}
 		s.cur = conn
@@ -194,7 +200,7 @@ func (s *slot) await() bool {
 	for s.call.Load() == nil {
 		select {
 		case <-s.wake:
-		case <-s.t.ctx.Done():
+		case <-s.t.closing:
 			return false
 		}
 	}
@@ -236,10 +242,10 @@ const (
 )
 
 // connect dials for the call in hand and writes it. It returns false when the call has ended instead.
-func (s *slot) connect() bool {
+func (s *slot) connect(ctx context.Context) bool {
 	s.settle()
 	c := s.call.Load()
-	ctx, cancel := context.WithCancel(s.t.ctx)
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	s.mu.Lock()
 	s.cancel = cancel
@@ -258,7 +264,7 @@ func (s *slot) connect() bool {
 	case cut && err == nil: // too late to stop the dialing; the connection is as good as new
 		s.fail(c, s.cutError(class, nil))
 		return true
-	case cut, s.t.ctx.Err() != nil:
+	case cut, s.t.closed():
 		if !cut {
 			class = record.Canceled
 		}

@@ -2,6 +2,7 @@ package rest
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 
@@ -15,23 +16,33 @@ import (
 // enough not to overflow a server's queue of unaccepted ones.
 const dialers = 64
 
+var errClosed = errors.New("the transport is closed")
+
 // transport is a growing row of slots.
 type transport struct {
-	cfg  h1.Config
-	sink service.Sink
-	ctx  context.Context // ends with Close; the slots' goroutines wait under it
-	stop context.CancelFunc
-	wg   sync.WaitGroup
+	cfg     h1.Config
+	sink    service.Sink
+	closing chan struct{} // closed by Close
+	once    sync.Once
+	wg      sync.WaitGroup
 
 	mu    sync.Mutex // held by Grow and Close
 	slots atomic.Pointer[[]*slot]
 }
 
-func newTransport(ctx context.Context, cfg h1.Config, sink service.Sink) *transport {
-	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
-	t := &transport{cfg: cfg, sink: sink, ctx: ctx, stop: stop}
+func newTransport(cfg h1.Config, sink service.Sink) *transport {
+	t := &transport{cfg: cfg, sink: sink, closing: make(chan struct{})}
 	t.slots.Store(&[]*slot{})
 	return t
+}
+
+func (t *transport) closed() bool {
+	select {
+	case <-t.closing:
+		return true
+	default:
+		return false
+	}
 }
 
 // Grow connects slots up to n. All of them exist afterwards, also after an error: those without a connection
@@ -40,27 +51,36 @@ func (t *transport) Grow(ctx context.Context, n int) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	old := *t.slots.Load()
-	if n <= len(old) || t.ctx.Err() != nil {
-		return t.ctx.Err()
+	if t.closed() {
+		return errClosed
 	}
-	ctx, cancel := context.WithCancel(ctx)
+	if n <= len(old) {
+		return nil
+	}
+	dialing, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(t.ctx, cancel)()
+	go func() { // Close does not wait for connections that are still being made
+		select {
+		case <-t.closing:
+			cancel()
+		case <-dialing.Done():
+		}
+	}()
 	slots := append(make([]*slot, 0, n), old...)
 	turn := make(chan struct{}, dialers)
 	errs := make(chan error, n-len(old))
-	for i := len(old); i < n; i++ {
+	for range n - len(old) {
 		s := newSlot(t)
 		slots = append(slots, s)
 		t.wg.Go(func() {
 			turn <- struct{}{}
-			conn, err := h1.Dial(ctx, t.cfg)
+			conn, err := h1.Dial(dialing, t.cfg)
 			<-turn
 			if conn != nil {
 				s.conn.Store(conn)
 			}
 			errs <- err
-			s.run()
+			s.run(context.WithoutCancel(ctx)) // a slot lives until Close
 		})
 	}
 	t.slots.Store(&slots)
@@ -89,7 +109,7 @@ func (t *transport) Lane(slot int) int { return slot }
 
 // Close cuts all calls and waits for the slots to end.
 func (t *transport) Close() error {
-	t.stop()
+	t.once.Do(func() { close(t.closing) })
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, s := range *t.slots.Load() {
