@@ -63,7 +63,7 @@ var layers = []layer{
 	},
 	{
 		name:     "model",
-		packages: []string{"internal/pace", "internal/measure", "internal/workload", "internal/service", "internal/plan", "internal/result"},
+		packages: []string{"internal/pace", "internal/measure", "internal/workload", "internal/service", "internal/plan", "internal/result", "internal/scrape"},
 		imports:  []string{"base"},
 		why:      "plans, schedules, records and results are values; they do no I/O of their own",
 	},
@@ -73,7 +73,7 @@ var layers = []layer{
 	},
 	{
 		name:     "base",
-		packages: []string{"internal/tensor", "internal/tensor/*", "internal/stats", "internal/record", "internal/clock", "internal/getopt", "internal/vitals"},
+		packages: []string{"internal/tensor", "internal/tensor/*", "internal/stats", "internal/record", "internal/clock", "internal/getopt", "internal/vitals", "internal/shm"},
 		why:      "the ground floor imports the standard library only, and its own neighbors",
 	},
 	{
