@@ -30,6 +30,7 @@ import (
 	"github.com/redline-bench/redline/internal/refserver/khttp"
 	"github.com/redline-bench/redline/internal/refserver/metrics"
 	"github.com/redline-bench/redline/internal/refserver/model"
+	"github.com/redline-bench/redline/internal/refserver/null"
 	"github.com/redline-bench/redline/internal/refserver/pause"
 	"github.com/redline-bench/redline/internal/refserver/reqlog"
 )
@@ -51,7 +52,7 @@ type Config struct {
 	Delays map[string]time.Duration
 	// Seed makes scripted randomness repeat.
 	Seed uint64
-	// Null answers canned, as fast as the machine can, with one model of one input; see package null.
+	// Null answers from memory, as fast as the machine can; see package null.
 	Null bool
 	// RequestLog takes one JSON line for each answer.
 	RequestLog io.Writer
@@ -68,6 +69,7 @@ type Server struct {
 	log       *reqlog.Log
 	grpc      *grpc.Server
 	http      []*http.Server
+	null      *null.Server
 	stop      func() bool
 	once      sync.Once
 	err       error
@@ -96,8 +98,14 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	}
 	s.addresses = Addresses{HTTP: listeners[0].Addr().String(), GRPC: listeners[1].Addr().String(), Metrics: listeners[2].Addr().String()}
 	c := core.New(s.models, s.log)
-	s.serveHTTP(listeners[0], khttp.New(c))
-	s.serveGRPC(listeners[1], c)
+	if cfg.Null {
+		if s.null, err = null.Start(c, listeners[0], listeners[1]); err != nil {
+			return nil, err
+		}
+	} else {
+		s.serveHTTP(listeners[0], khttp.New(c))
+		s.serveGRPC(listeners[1], c)
+	}
 	s.serveHTTP(listeners[2], metrics.Handler(c))
 	s.stop = context.AfterFunc(ctx, func() { _ = s.Close() })
 	return s, nil
@@ -156,7 +164,11 @@ func (s *Server) Close() error {
 				_ = h.Close() // a client that does not read its answer loses it
 			}
 		}
-		s.grpc.Stop()
+		if s.null != nil {
+			s.null.Close()
+		} else {
+			s.grpc.Stop()
+		}
 		s.clock.Close()
 		s.err = errors.Join(s.err, s.log.Close())
 	})

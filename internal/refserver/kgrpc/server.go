@@ -83,3 +83,6 @@ func (s *Service) ModelConfig(_ context.Context, r *kserve.ModelConfigRequest) (
 	}
 	return &kserve.ModelConfigResponse{Config: m.Config}, nil
 }
+
+// New makes the service of a core, for callers that bring their own transport.
+func New(c *core.Core) *Service { return &Service{core: c} }

@@ -166,3 +166,26 @@ func (c *Counters) Snapshot() Snapshot {
 	out.Failures = maps.Clone(c.now.Failures)
 	return out
 }
+
+// Bulk adds n requests that were answered from memory, each an execution of its own that took no time.
+func (c *Counters) Bulk(n uint64, batch int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now.Inferences += n * uint64(max(batch, 1))
+	c.now.Executions += n
+	for _, d := range []*Duration{&c.now.Success, &c.now.Queue, &c.now.ComputeInput, &c.now.ComputeInfer, &c.now.ComputeOutput} {
+		d.Count += n
+	}
+	if c.batches == nil {
+		c.batches = map[int]*Batch{}
+	}
+	b := c.batches[max(batch, 1)]
+	if b == nil {
+		b = &Batch{Size: max(batch, 1)}
+		c.batches[b.Size] = b
+	}
+	for _, d := range []*Duration{&b.Input, &b.Infer, &b.Output} {
+		d.Count += n
+	}
+	c.now.LastInference = time.Now()
+}

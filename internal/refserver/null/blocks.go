@@ -1,0 +1,102 @@
+package null
+
+import (
+	"bytes"
+
+	"golang.org/x/net/http2/hpack"
+)
+
+// blocks decodes header blocks. Clients send the same few bytes for every call once both sides have the headers in their
+// tables; such a block, that changes no table, is decoded once and then known by its bytes.
+type blocks struct {
+	decoder *hpack.Decoder
+	found   string
+	known   []block
+}
+
+type block struct {
+	bytes []byte
+	path  string
+}
+
+// maxKnown bounds the blocks that are compared before decoding.
+const maxKnown = 4
+
+func newBlocks() blocks { return blocks{} }
+
+// path finds the :path of a block.
+func (b *blocks) path(in []byte) (string, error) {
+	for i := range b.known {
+		if bytes.Equal(b.known[i].bytes, in) {
+			return b.known[i].path, nil
+		}
+	}
+	if b.decoder == nil {
+		b.decoder = hpack.NewDecoder(4096, nil)
+	}
+	b.found = ""
+	b.decoder.SetEmitFunc(func(f hpack.HeaderField) {
+		if f.Name == ":path" {
+			b.found = f.Value
+		}
+	})
+	if _, err := b.decoder.Write(in); err != nil {
+		return "", err
+	}
+	if err := b.decoder.Close(); err != nil {
+		return "", err
+	}
+	if changesTable(in) {
+		b.known = b.known[:0] // indices mean other fields now
+	} else if len(b.known) < maxKnown {
+		b.known = append(b.known, block{bytes: bytes.Clone(in), path: b.found})
+	}
+	return b.found, nil
+}
+
+// changesTable tells whether decoding the block changes the table. It says yes whenever it is not sure.
+func changesTable(in []byte) bool {
+	for len(in) > 0 {
+		switch first := in[0]; {
+		case first >= 0x80: // an indexed field
+			if first == 0xff {
+				return true // an index of several bytes: rare
+			}
+			in = in[1:]
+		case first < 0x20: // a literal that is not added to the table
+			var ok bool
+			if in, ok = skipLiteral(in); !ok {
+				return true
+			}
+		default: // a literal that is added, or a new size
+			return true
+		}
+	}
+	return false
+}
+
+func skipLiteral(in []byte) ([]byte, bool) {
+	index := in[0] & 15
+	in = in[1:]
+	if index == 15 {
+		if len(in) == 0 || in[0] >= 0x80 {
+			return nil, false
+		}
+		in = in[1:]
+	}
+	strings := 1
+	if index == 0 {
+		strings = 2
+	}
+	for range strings {
+		if len(in) == 0 || in[0]&0x7f == 0x7f || int(in[0]&0x7f) >= len(in)+1 {
+			return nil, false
+		}
+		n := int(in[0]&0x7f) + 1
+		if n > len(in) {
+			return nil, false
+		}
+		in = in[n:]
+	}
+	return in, true
+}

@@ -1,0 +1,110 @@
+// Package null is the server that answers as fast as the machine can: the target of benchmarks, which measure the client
+// and must never wait for the server.
+//
+// The first request of each kind is answered by the real server, and the answer is kept; every later request of that kind
+// gets the same bytes with its own id. Two requests are of one kind when all but the id and the raw tensor data is equal.
+// So the answers are well-formed and of the right shape, but their numbers are those of the first request.
+//
+// Sessions (http.go, h2.go) are pure: bytes in, bytes out. A loop (loop_linux.go) moves the bytes between sockets and
+// sessions, with epoll and without a goroutine for each connection.
+package null
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+
+	"github.com/redline-bench/redline/internal/refserver/core"
+	"github.com/redline-bench/redline/internal/refserver/kgrpc"
+	"github.com/redline-bench/redline/internal/refserver/khttp"
+)
+
+// session is one connection's protocol. It takes what it can off the front of in, and adds what is to be sent to out.
+type session interface {
+	consume(in, out []byte) (used int, answer []byte, err error)
+}
+
+// Server answers on listeners until it is closed.
+type Server struct {
+	core    *core.Core
+	handler http.Handler
+	service *kgrpc.Service
+	kinds   kinds
+	loops   *loops
+}
+
+// Start serves HTTP and gRPC on the listeners, which it takes over.
+func Start(c *core.Core, web, rpc net.Listener) (*Server, error) {
+	s := &Server{core: c, handler: khttp.New(c), service: kgrpc.New(c)}
+	s.kinds.byKey = map[key]*kind{}
+	var err error
+	if s.loops, err = newLoops(); err != nil {
+		return nil, fmt.Errorf("start the null server: %w", err)
+	}
+	s.loops.accept(web, func() session { return &webSession{server: s} })
+	s.loops.accept(rpc, func() session { return newRPCSession(s) })
+	return s, nil
+}
+
+// Close ends all connections.
+func (s *Server) Close() { s.loops.close() }
+
+// key names a kind of request.
+type key struct {
+	hash   uint64
+	length int
+}
+
+// kind is an answer that is kept, and how often it was given and not yet counted.
+type kind struct {
+	answer []byte // without the id
+	head   int    // HTTP: the length of the JSON in answer
+	plain  bool   // HTTP: JSON alone
+	model  string
+	batch  int
+	given  atomic.Int64
+}
+
+// maxKinds bounds the memory; beyond it every new kind is answered by the real server.
+const maxKinds = 4096
+
+// kinds holds the kept answers.
+type kinds struct {
+	mu    sync.RWMutex
+	byKey map[key]*kind
+}
+
+func (k *kinds) get(id key) *kind {
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	return k.byKey[id]
+}
+
+func (k *kinds) put(id key, v *kind) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if len(k.byKey) < maxKinds {
+		k.byKey[id] = v
+	}
+}
+
+// count adds the answers given from memory to the statistics, before anyone looks at those. They took no time.
+func (s *Server) count() {
+	s.kinds.mu.RLock()
+	defer s.kinds.mu.RUnlock()
+	for _, k := range s.kinds.byKey {
+		n := k.given.Swap(0)
+		if n == 0 {
+			continue
+		}
+		if m, err := s.core.Models.Get(k.model, ""); err == nil {
+			m.Counters.Bulk(uint64(n), k.batch)
+		}
+	}
+}
+
+// background is the context of calls into the real server; a connection that breaks does not end them.
+func background() context.Context { return context.Background() }

@@ -1,0 +1,314 @@
+package null
+
+import (
+	"encoding/binary"
+	"errors"
+	"hash/maphash"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/net/http2"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/redline-bench/redline/internal/proto/kserve"
+)
+
+const (
+	inferPath  = "/inference.GRPCInferenceService/ModelInfer"
+	streamPath = "/inference.GRPCInferenceService/ModelStreamInfer"
+)
+
+// message answers one message of a call.
+func (c *rpcSession) message(s *stream, in, out []byte) []byte {
+	if s.path != inferPath && s.path != streamPath {
+		return c.call(s, in, out)
+	}
+	id, name, err := inferKey(s.path, in)
+	if err != nil {
+		return c.fail(s, "13", err.Error(), out)
+	}
+	if c.last == nil || c.lastID != name {
+		k := c.server.kinds.get(name)
+		if k == nil {
+			return c.learn(s, name, in, id, out)
+		}
+		c.last, c.lastID = k, name
+	}
+	c.last.given.Add(1)
+	return c.reply(s, c.last.answer, id, out)
+}
+
+// inferKey finds the id of an inference request, and the key of the rest without the raw tensors.
+func inferKey(path string, in []byte) (id []byte, name key, err error) {
+	name = key{hash: uint64(len(path))}
+	start := 0 // of the bytes that are not yet in the hash
+	mix := func(b []byte) {
+		if len(b) > 0 {
+			name.hash = name.hash*31 ^ maphash.Bytes(seed, b)
+		}
+	}
+	for at := 0; at < len(in); {
+		field, kind, n := protowire.ConsumeTag(in[at:])
+		if n < 0 {
+			return nil, name, protowire.ParseError(n)
+		}
+		m := protowire.ConsumeFieldValue(field, kind, in[at+n:])
+		if m < 0 {
+			return nil, name, protowire.ParseError(m)
+		}
+		switch {
+		case field == 3 && kind == protowire.BytesType:
+			mix(in[start:at])
+			id, _ = protowire.ConsumeBytes(in[at+n:])
+			start = at + n + m
+		case field == 7 && kind == protowire.BytesType:
+			mix(in[start:at])
+			name.length = name.length*31 + m
+			start = at + n + m
+		}
+		at += n + m
+	}
+	mix(in[start:])
+	return id, name, nil
+}
+
+// reply sends a kept answer with an id. An answer in a stream is wrapped once more.
+func (c *rpcSession) reply(s *stream, answer, id, out []byte) []byte {
+	size := len(answer)
+	if len(id) > 0 {
+		size += 1 + protowire.SizeBytes(len(id))
+	}
+	wrapped := s.path == streamPath
+	total := size
+	if wrapped {
+		total = 1 + protowire.SizeBytes(size)
+	}
+	b := append(c.scratch[:0], 0)
+	b = binary.BigEndian.AppendUint32(b, uint32(total))
+	if wrapped {
+		b = protowire.AppendTag(b, 2, protowire.BytesType)
+		b = protowire.AppendVarint(b, uint64(size))
+	}
+	if len(id) > 0 {
+		b = protowire.AppendTag(b, 3, protowire.BytesType)
+		b = protowire.AppendBytes(b, id)
+	}
+	b = append(b, answer...)
+	c.scratch = b[:0]
+	return c.send(s, b, out)
+}
+
+// learn lets the real service answer and keeps what it said.
+func (c *rpcSession) learn(s *stream, name key, in, id, out []byte) []byte {
+	var req kserve.ModelInferRequest
+	if err := proto.Unmarshal(in, &req); err != nil {
+		return c.fail(s, "13", err.Error(), out)
+	}
+	resp, err := c.server.service.ModelInfer(background(), &req)
+	if err != nil {
+		if s.path == inferPath {
+			return c.status(s, err, out)
+		}
+		wrapped, _ := proto.Marshal(&kserve.ModelStreamInferResponse{ErrorMessage: status.Convert(err).Message(), InferResponse: &kserve.ModelInferResponse{Id: req.GetId()}})
+		return c.send(s, framed(wrapped), out)
+	}
+	resp.Id = ""
+	if s.path == streamPath {
+		resp.Parameters = map[string]*kserve.InferParameter{"triton_final_response": {ParameterChoice: &kserve.InferParameter_BoolParam{BoolParam: true}}}
+	}
+	answer, err := proto.Marshal(resp)
+	if err != nil {
+		return c.fail(s, "13", err.Error(), out)
+	}
+	k := &kind{answer: answer, model: req.GetModelName(), batch: 1}
+	if m, err := c.server.core.Models.Get(k.model, ""); err == nil && m.Config.GetMaxBatchSize() > 0 && len(req.GetInputs()) > 0 && len(req.GetInputs()[0].GetShape()) > 0 {
+		k.batch = int(req.GetInputs()[0].GetShape()[0])
+	}
+	c.server.kinds.put(name, k)
+	return c.reply(s, answer, id, out)
+}
+
+func framed(message []byte) []byte {
+	return append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(message))), message...)
+}
+
+var errUnknown = errors.New("no such method")
+
+// call answers any other method through the real service.
+func (c *rpcSession) call(s *stream, in, out []byte) []byte {
+	c.server.count()
+	name, ok := strings.CutPrefix(s.path, "/inference.GRPCInferenceService/")
+	if !ok {
+		return c.fail(s, "12", errUnknown.Error()+" "+s.path, out)
+	}
+	for _, m := range kserve.GRPCInferenceService_ServiceDesc.Methods {
+		if m.MethodName != name {
+			continue
+		}
+		answer, err := m.Handler(c.server.service, background(), func(v any) error { return proto.Unmarshal(in, v.(proto.Message)) }, nil)
+		if err != nil {
+			return c.status(s, err, out)
+		}
+		body, err := proto.Marshal(answer.(proto.Message))
+		if err != nil {
+			return c.status(s, err, out)
+		}
+		return c.send(s, framed(body), out)
+	}
+	return c.fail(s, "12", errUnknown.Error()+" "+s.path, out)
+}
+
+// send adds a message of a call: at once when there is room, which is nearly always.
+func (c *rpcSession) send(s *stream, message, out []byte) []byte {
+	if !s.opened {
+		out = c.appendOpening(s.id, out)
+		s.opened = true
+	}
+	size := int64(len(message))
+	if len(s.pending) == 0 && size <= maxFrame && size <= c.window && size <= s.window {
+		c.window -= size
+		s.window -= size
+		out = appendHead(out, len(message), http2.FrameData, 0, s.id)
+		return append(out, message...)
+	}
+	s.pending = append(s.pending, message...)
+	if !slices.Contains(c.blocked, s) {
+		c.blocked = append(c.blocked, s)
+	}
+	return c.flush(out)
+}
+
+// flush sends what waited for room.
+func (c *rpcSession) flush(out []byte) []byte {
+	for i := 0; i < len(c.blocked); {
+		s := c.blocked[i]
+		for len(s.pending) > 0 {
+			n := min(int64(len(s.pending)), maxFrame, c.window, s.window)
+			if n <= 0 {
+				break
+			}
+			out = appendHead(out, int(n), http2.FrameData, 0, s.id)
+			out = append(out, s.pending[:n]...)
+			s.pending = s.pending[n:]
+			c.window -= n
+			s.window -= n
+		}
+		if len(s.pending) > 0 {
+			i++
+			continue
+		}
+		c.blocked = slices.Delete(c.blocked, i, i+1)
+		if s.closing {
+			out = c.close(s, out)
+		}
+	}
+	return out
+}
+
+// end finishes a call whose client has sent all.
+func (c *rpcSession) end(s *stream, out []byte) []byte {
+	if len(s.pending) > 0 {
+		s.closing = true
+		return out
+	}
+	if !s.opened {
+		out = c.appendOpening(s.id, out)
+	}
+	return c.close(s, out)
+}
+
+// close sends the trailers of success.
+func (c *rpcSession) close(s *stream, out []byte) []byte {
+	delete(c.streams, s.id)
+	block := literalStatus
+	switch {
+	case c.noTable:
+	case c.table == 2:
+		block = newest
+	default:
+		block, c.table = addStatus, 2
+	}
+	out = appendHead(out, len(block), http2.FrameHeaders, http2.FlagHeadersEndHeaders|http2.FlagHeadersEndStream, s.id)
+	s.id = 0
+	return append(out, block...)
+}
+
+// Header fields of answers. The first opening of a connection puts content-type into the peer's table, and the first
+// trailers grpc-status: then that is the newest entry, with index 62, and content-type has 63.
+const (
+	status200     = "\x88"
+	newest        = "\xbe"
+	second        = "\xbf"
+	addType       = "\x5f\x10application/grpc"
+	literalType   = "\x0f\x10\x10application/grpc"
+	addStatus     = "\x40\x0bgrpc-status\x010"
+	literalStatus = "\x00\x0bgrpc-status\x010"
+)
+
+// appendOpening sends the headers of an answer.
+func (c *rpcSession) appendOpening(id uint32, out []byte) []byte {
+	block := status200 + literalType
+	switch {
+	case c.noTable:
+	case c.table == 2:
+		block = status200 + second
+	case c.table == 1:
+		block = status200 + newest
+	default:
+		block, c.table = status200+addType, 1
+	}
+	out = appendHead(out, len(block), http2.FrameHeaders, http2.FlagHeadersEndHeaders, id)
+	return append(out, block...)
+}
+
+// status ends a call with an error of the real service.
+func (c *rpcSession) status(s *stream, err error, out []byte) []byte {
+	st := status.Convert(err)
+	return c.fail(s, strconv.Itoa(int(st.Code())), st.Message(), out)
+}
+
+// fail ends a call with an error.
+func (c *rpcSession) fail(s *stream, code, text string, out []byte) []byte {
+	var block []byte
+	if !s.opened {
+		block = []byte(status200 + literalType)
+	}
+	block = appendLiteral(block, "grpc-status", code)
+	block = appendLiteral(block, "grpc-message", escape(text))
+	out = appendHead(out, len(block), http2.FrameHeaders, http2.FlagHeadersEndHeaders|http2.FlagHeadersEndStream, s.id)
+	delete(c.streams, s.id)
+	s.id = 0
+	return append(out, block...)
+}
+
+func appendLiteral(b []byte, name, value string) []byte {
+	b = append(b, 0, byte(len(name)))
+	b = append(b, name...)
+	if len(value) < 127 {
+		b = append(b, byte(len(value)))
+	} else {
+		b = append(b, 0x7f)
+		n := len(value) - 127
+		for ; n >= 128; n >>= 7 {
+			b = append(b, byte(n)|0x80)
+		}
+		b = append(b, byte(n))
+	}
+	return append(b, value...)
+}
+
+// escape writes a message as gRPC wants it: what is not plain text in percent form.
+func escape(text string) string {
+	var b strings.Builder
+	for i := range len(text) {
+		if c := text[i]; c < ' ' || c > '~' || c == '%' {
+			b.WriteString("%" + strings.ToUpper(strconv.FormatUint(uint64(c)|0x100, 16)[1:]))
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
