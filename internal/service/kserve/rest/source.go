@@ -79,8 +79,7 @@ func (s *Service) Config(ctx context.Context, model, version string) (*kserve.Co
 	}
 	c.MaxBatch = int(n)
 	c.Inputs, c.Outputs = parts(v, "input"), parts(v, "output")
-	_, c.Sequence = v.Get("sequence_batching")
-	_, c.Dynamic = v.Get("dynamic_batching")
+	c.Sequence, c.Dynamic = object(v, "sequence_batching"), object(v, "dynamic_batching")
 	policy, _ := v.Get("model_transaction_policy")
 	c.Decoupled = truth(policy, "decoupled")
 	cache, _ := v.Get("response_cache")
@@ -127,6 +126,12 @@ func text(v jsonscan.Value, name string) string {
 func truth(v jsonscan.Value, name string) bool {
 	m, _ := v.Get(name)
 	return m.True()
+}
+
+// object tells whether there is such a member: an empty one says as much as a full one.
+func object(v jsonscan.Value, name string) bool {
+	m, _ := v.Get(name)
+	return m.Kind() == jsonscan.Object
 }
 
 func list(v jsonscan.Value, name string) []string {

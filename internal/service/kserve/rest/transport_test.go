@@ -463,3 +463,71 @@ func echoConn(c net.Conn) {
 		}
 	}
 }
+
+// TestTurmoil: requests are cut and connections closed at any moment, from any goroutine; still every call ends
+// once, and as what happened to it.
+func TestTurmoil(t *testing.T) {
+	srv := serve(t, simple)
+	k, calls := open(t, newService(t, target(srv.addr), plan.Input{}), simpleInputs(), 6)
+	for _, c := range calls {
+		c.Vars.HasID = true
+	}
+	free := make(chan *service.Call, len(calls))
+	for _, c := range calls[4:] { // four slots run in closed loop, two are sent from a goroutine of their own
+		free <- c
+	}
+	sent, stop := 0, make(chan struct{})
+	var wg sync.WaitGroup
+	k.onDone = func(c *service.Call) {
+		if c.Slot >= 4 {
+			free <- c
+			return
+		}
+		if k.left.Add(-1) < 0 {
+			k.running.Done()
+			return
+		}
+		k.send(c)
+	}
+	wg.Go(func() {
+		for {
+			select {
+			case <-stop:
+				<-free
+				<-free
+				return
+			case c := <-free:
+				sent++
+				k.send(c)
+			}
+		}
+	})
+	wg.Go(func() {
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			k.tr.Cut(i%6, record.Timeout)
+			if i%50 == 0 {
+				srv.hangUp()
+			}
+			time.Sleep(50 * time.Microsecond)
+		}
+	})
+	k.run(calls[:4], 3000)
+	close(stop)
+	wg.Wait()
+	if len(k.ends) != 3000+sent {
+		t.Errorf("%d ends for %d calls", len(k.ends), 3000+sent)
+	}
+	for _, e := range k.ends {
+		if e.class != record.OK && e.class != record.Timeout && e.class != record.Transport {
+			t.Errorf("%v: %v", e.class, e.err)
+		}
+	}
+	if len(k.count(record.OK)) == 0 || len(k.count(record.Timeout)) == 0 {
+		t.Error("nothing went well, or nothing was cut")
+	}
+}
