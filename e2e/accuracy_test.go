@@ -99,9 +99,11 @@ func reportsTruth(t *testing.T, protocol string, concurrency int, window string)
 	}
 	slices.Sort(served)
 	client := level.Client
-	truth, got := time.Duration(served[len(served)/2]), time.Duration(client.Latency.Percentiles[0].Ns)
-	if client.Latency.Percentiles[0].P != 50 {
-		t.Fatalf("the first percentile is p%v", client.Latency.Percentiles[0].P)
+	truth, got := time.Duration(served[len(served)/2]), time.Duration(0)
+	for _, q := range client.Latency.Percentiles {
+		if q.P == 50 {
+			got = time.Duration(q.Ns)
+		}
 	}
 	switch {
 	case client.Failed > 0:

@@ -163,7 +163,7 @@ func count(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// json FILE PATH [WANT] finds a value, as in json result.json levels.0.stable true; a # gives a list's length.
+// json FILE PATH [WANT] finds a value, as in json result.json levels.0.stable true; len gives a list's length.
 func jsonPath(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) < 2 || len(args) > 3 {
 		ts.Fatalf("usage: json FILE PATH [WANT]")
@@ -189,7 +189,7 @@ func lookup(v any, path []string) (string, bool) {
 			}
 			v = next
 		case []any:
-			if key == "#" {
+			if key == "len" {
 				return strconv.Itoa(len(x)), true
 			}
 			i, err := strconv.Atoi(key)

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"debug/elf"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
@@ -33,9 +34,9 @@ func TestStaticBinary(t *testing.T) {
 }
 
 // It builds for every platform that a release is made for.
-func TestOtherPlatformsVet(t *testing.T) {
-	if testing.Short() {
-		t.Skip("short")
+func TestOtherPlatforms(t *testing.T) {
+	if os.Getenv("REDLINE_HEAVY") == "" {
+		t.Skip("compiles everything anew for each platform: make test-heavy")
 	}
 	for _, platform := range []string{"darwin/arm64", "windows/amd64"} {
 		goos, goarch, _ := strings.Cut(platform, "/")
