@@ -44,12 +44,12 @@ func startCanned(tb testing.TB, answer []byte) *canned {
 func (s *canned) addr() string { return s.ln.Addr().String() }
 
 func (s *canned) serve(nc net.Conn) {
-	defer nc.Close()
+	defer func() { _ = nc.Close() }()
 	hello := make([]byte, 24)
 	if _, err := io.ReadFull(nc, hello); err != nil {
 		return
 	}
-	out := appendFrame(nil, 4, 0, 0, nil)
+	out := appendFrame(nil, 4, 0, 0, []byte{0, 4, 0x7f, 0xff, 0xff, 0xff}) // streams may send without end
 	out = appendFrame(out, 8, 0, 0, binary.BigEndian.AppendUint32(nil, 1<<30))
 	enc := hpack.NewEncoder()
 	head := []hpack.Field{{Name: ":status", Value: "200"}, {Name: "content-type", Value: "application/grpc"}, {Name: "grpc-accept-encoding", Value: "identity"}}

@@ -352,14 +352,15 @@ func (c *Conn) fail(err error, at int64) error {
 		_, _ = c.nc.Write(bye)
 	}
 	_ = c.nc.Close()
-	failing := append(c.streams.all(nil), c.queue...)
-	for _, s := range c.streams.all(nil) {
+	failing := c.streams.all(nil)
+	for _, s := range failing {
 		c.forget(s, false, 0)
 	}
-	for _, s := range failing {
-		s.state = idle
+	for len(c.queue) > 0 {
+		failing = append(failing, c.queue[0])
+		c.unqueue(c.queue[0])
 	}
-	c.queue, c.cuts = nil, nil
+	c.cuts = nil
 	c.mu.Unlock()
 
 	c.lock()

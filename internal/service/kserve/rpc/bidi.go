@@ -1,0 +1,188 @@
+package rpc
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/service/kserve"
+	"github.com/redline-bench/redline/internal/wire/h2"
+)
+
+// bidi is the way of a slot whose calls go over ModelStreamInfer. A stream stays open from call to call; a
+// call is over with the response that is marked as its last one.
+type bidi struct {
+	s    *slot
+	busy atomic.Bool  // a call is in flight: the reader may touch it
+	vars service.Vars // of the call in flight, with an id in any case: responses are matched by it
+	last int64        // when the last response with an answer came
+	next uint64       // the id of the next call that has none
+
+	mu  sync.Mutex
+	cur *feed // the stream that is open, if any
+	on  *feed // the stream that carries the call in flight; nil before it is sent
+}
+
+// feed is one stream of a bidi. Each is used once: the server may end a stream between two calls, and the end
+// be reported when the next call is under way on another one.
+type feed struct {
+	b      *bidi
+	conn   *h2.Conn
+	stream h2.Stream
+}
+
+// errStreamEnd is why a call fails whose stream the server closed. The text is that of Triton's client.
+var errStreamEnd = &service.Error{Op: kserve.OpInfer, Class: record.Transport, Code: unavailable, Text: "Stream has been closed."}
+
+// begin returns the variable parts that are sent for a call.
+func (b *bidi) begin(v *service.Vars) *service.Vars {
+	b.vars, b.last = *v, 0
+	if !v.HasID {
+		b.vars.ID, b.vars.HasID = b.next, true
+		b.next++
+	}
+	b.mu.Lock()
+	b.on = nil
+	b.mu.Unlock()
+	b.busy.Store(true)
+	return &b.vars
+}
+
+// open sends the call on the stream, which is opened where it is not.
+func (b *bidi) open(c *h2.Conn) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.on = b.cur; b.on != nil {
+		if b.on.conn != c { // the server leaves that connection
+			b.on.conn.Cancel(&b.on.stream, errStreamEnd)
+		} else if c.Send(&b.on.stream, b.s.msg) {
+			return true
+		}
+	}
+	f := &feed{b: b, conn: c}
+	f.stream.Bind(f)
+	b.on, b.cur = f, f
+	if c.Open(&f.stream, b.s.t.svc.infer, b.s.msg) != nil {
+		b.on, b.cur = nil, nil
+		return false
+	}
+	return true
+}
+
+// cancel ends the call in flight together with its stream.
+func (b *bidi) cancel(cause error) {
+	b.mu.Lock()
+	f := b.on
+	b.mu.Unlock()
+	if f != nil {
+		f.conn.Cancel(&f.stream, cause)
+	}
+}
+
+// OnMessage implements h2.Handler: it takes one ModelStreamInferResponse.
+func (f *feed) OnMessage(msg []byte, at int64) {
+	b := f.b
+	if !b.busy.Load() {
+		return // a response beyond the last one of its call
+	}
+	s := b.s
+	text, reply, ok := unwrap(msg)
+	a, valid := walk(reply)
+	switch {
+	case !ok || !valid:
+		b.reply(errWire, at)
+	case len(a.id) > 0 && !isNumber(a.id, b.vars.ID):
+		return // belongs to a call that was given up
+	case text != "":
+		b.reply(&service.Error{Op: kserve.OpInfer, Class: record.Server, Addr: s.t.svc.target.URL, Text: text}, at)
+	case len(a.id) == 0:
+		b.reply(errID, at)
+	case !a.complete():
+		b.reply(errCount, at)
+	default:
+		s.call.Rec.In += uint64(len(msg))
+		b.response(&a, reply, at)
+	}
+}
+
+// response takes one good response; absent marks make it the last one.
+func (b *bidi) response(a *answer, reply []byte, at int64) {
+	s := b.s
+	s.lane.ends++
+	r := &s.call.Rec
+	if r.First == 0 {
+		r.First = at
+	}
+	final := a.final || !a.hasFinal
+	empty := final && a.outputs == 0
+	if empty {
+		r.Flags |= record.EmptyFinal
+	} else {
+		b.last = at
+		r.Responses++
+	}
+	var err *service.Error
+	if final && !empty && s.req.expect != nil {
+		err = s.req.compare(reply)
+	}
+	s.t.sink.Response(s.call, reply, at, empty)
+	if final {
+		b.reply(err, at)
+	}
+}
+
+// reply ends the call.
+func (b *bidi) reply(err *service.Error, at int64) {
+	if b.last != 0 {
+		b.s.call.Rec.End = b.last
+	}
+	b.busy.Store(false)
+	b.s.finish(err, at)
+}
+
+// OnEnd implements h2.Handler: the stream is over, and a call on it has failed.
+func (f *feed) OnEnd(end h2.End, at int64) {
+	b, s := f.b, f.b.s
+	b.mu.Lock()
+	mine := b.on == f
+	if b.cur == f {
+		b.cur = nil
+	}
+	b.mu.Unlock()
+	if !mine || !b.busy.Load() {
+		return
+	}
+	if end.Err != nil && s.call.Rec.First == 0 && s.resend(end.Err) {
+		return
+	}
+	err := errStreamEnd
+	switch {
+	case end.Err != nil:
+		err = failure(kserve.OpInfer, s.t.svc.target.URL, end.Err)
+	case end.Status != 0:
+		err = &service.Error{
+			Op: kserve.OpInfer, Class: record.Server, Code: end.Status, Addr: s.t.svc.target.URL,
+			Text: statusText(end.Status, end.Message),
+		}
+	}
+	b.reply(err, at)
+}
+
+// unwrap takes a ModelStreamInferResponse apart.
+func unwrap(b []byte) (text string, reply []byte, ok bool) {
+	for len(b) > 0 {
+		num, typ, _, val, rest, fine := field(b)
+		if !fine || num <= streamReply && typ != bytesType {
+			return "", nil, false
+		}
+		b = rest
+		switch num {
+		case streamError:
+			text = string(val)
+		case streamReply:
+			reply = val
+		}
+	}
+	return text, reply, true
+}

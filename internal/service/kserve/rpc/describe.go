@@ -1,0 +1,111 @@
+package rpc
+
+import (
+	"context"
+
+	pb "github.com/redline-bench/redline/internal/proto/kserve"
+	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/service/kserve"
+)
+
+// Describe asks the server for the model.
+func (s *Service) Describe(ctx context.Context) (*service.Model, error) {
+	m, err := kserve.Describe(ctx, s, s.target)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	s.model = m
+	s.mu.Unlock()
+	return m, nil
+}
+
+// Metadata implements kserve.Source.
+func (s *Service) Metadata(ctx context.Context, model, version string) (*kserve.Metadata, error) {
+	var r pb.ModelMetadataResponse
+	if err := s.call(ctx, kserve.OpMetadata, "ModelMetadata", &pb.ModelMetadataRequest{Name: model, Version: version}, &r); err != nil {
+		return nil, err
+	}
+	return &kserve.Metadata{
+		Name: r.GetName(), Versions: r.GetVersions(), Platform: r.GetPlatform(),
+		Inputs: tensorMetadata(r.GetInputs()), Outputs: tensorMetadata(r.GetOutputs()),
+	}, nil
+}
+
+func tensorMetadata(in []*pb.ModelMetadataResponse_TensorMetadata) []kserve.TensorMetadata {
+	out := make([]kserve.TensorMetadata, 0, len(in))
+	for _, t := range in {
+		out = append(out, kserve.TensorMetadata{Name: t.GetName(), Datatype: t.GetDatatype(), Shape: t.GetShape()})
+	}
+	return out
+}
+
+// Config implements kserve.Source.
+func (s *Service) Config(ctx context.Context, model, version string) (*kserve.Config, error) {
+	var r pb.ModelConfigResponse
+	if err := s.call(ctx, kserve.OpConfig, "ModelConfig", &pb.ModelConfigRequest{Name: model, Version: version}, &r); err != nil {
+		return nil, err
+	}
+	c := r.GetConfig()
+	out := &kserve.Config{
+		Name:      c.GetName(),
+		Platform:  c.GetPlatform(),
+		MaxBatch:  int(c.GetMaxBatchSize()),
+		Sequence:  c.GetSequenceBatching() != nil,
+		Dynamic:   c.GetDynamicBatching() != nil,
+		Decoupled: c.GetModelTransactionPolicy().GetDecoupled(),
+		Cache:     c.GetResponseCache().GetEnable(),
+	}
+	for _, t := range c.GetInput() {
+		out.Inputs = append(out.Inputs, kserve.TensorConfig{Name: t.GetName(), Optional: t.GetOptional(), ShapeTensor: t.GetIsShapeTensor()})
+	}
+	for _, t := range c.GetOutput() {
+		out.Outputs = append(out.Outputs, kserve.TensorConfig{Name: t.GetName(), ShapeTensor: t.GetIsShapeTensor()})
+	}
+	for _, st := range c.GetEnsembleScheduling().GetStep() {
+		out.Steps = append(out.Steps, kserve.Step{Model: st.GetModelName(), Version: st.GetModelVersion()})
+	}
+	return out, nil
+}
+
+// Extensions implements kserve.Source.
+func (s *Service) Extensions(ctx context.Context) ([]string, error) {
+	var r pb.ServerMetadataResponse
+	err := s.call(ctx, kserve.OpServer, "ServerMetadata", &pb.ServerMetadataRequest{}, &r)
+	return r.GetExtensions(), err
+}
+
+// Stats reads the counters of the model, or of all of the models that it is made of.
+func (s *Service) Stats(ctx context.Context) ([]service.ModelStats, error) {
+	s.mu.Lock()
+	m := s.model
+	s.mu.Unlock()
+	req := &pb.ModelStatisticsRequest{Name: s.target.Model, Version: s.target.Version}
+	composed := m != nil && len(m.Composing) > 0
+	if composed {
+		req = &pb.ModelStatisticsRequest{}
+	}
+	var r pb.ModelStatisticsResponse
+	if err := s.call(ctx, kserve.OpStats, "ModelStatistics", req, &r); err != nil {
+		return nil, err
+	}
+	out := make([]service.ModelStats, 0, len(r.GetModelStats()))
+	for _, st := range r.GetModelStats() {
+		i := st.GetInferenceStats()
+		out = append(out, service.ModelStats{
+			Name: st.GetName(), Version: st.GetVersion(),
+			InferenceCount: st.GetInferenceCount(), ExecutionCount: st.GetExecutionCount(),
+			Success: tally(i.GetSuccess()), Queue: tally(i.GetQueue()),
+			ComputeInput: tally(i.GetComputeInput()), ComputeInfer: tally(i.GetComputeInfer()), ComputeOutput: tally(i.GetComputeOutput()),
+			CacheHit: tally(i.GetCacheHit()), CacheMiss: tally(i.GetCacheMiss()),
+		})
+	}
+	if composed {
+		out = kserve.Known(m, out)
+	}
+	return out, nil
+}
+
+func tally(d *pb.StatisticDuration) service.Tally {
+	return service.Tally{Count: d.GetCount(), Ns: d.GetNs()}
+}

@@ -1,0 +1,182 @@
+package rpc
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/service/kserve"
+	"github.com/redline-bench/redline/internal/tensor"
+	"github.com/redline-bench/redline/internal/wire/h2"
+	"github.com/redline-bench/redline/internal/wire/h2/zip"
+)
+
+// The field numbers of ModelInferRequest and of the messages in it.
+const (
+	reqModel   = 1
+	reqVersion = 2
+	reqID      = 3
+	reqParams  = 4
+	reqInputs  = 5
+	reqOutputs = 6
+	reqRaw     = 7
+
+	tensorName     = 1
+	tensorDatatype = 2
+	tensorShape    = 3
+
+	mapKey   = 1
+	mapValue = 2
+
+	paramBool   = 1
+	paramInt    = 2
+	paramString = 3
+)
+
+// request is a prepared ModelInferRequest: all of it but the id and the parameters of a sequence.
+type request struct {
+	body   []byte
+	packed *zip.Packed // set when messages are compressed; body is then compressed too
+	expect []tensor.Tensor
+}
+
+// Prepare encodes one request.
+func (s *Service) Prepare(in service.Inputs) (service.Request, error) {
+	size := 1024
+	for _, t := range in.Tensors {
+		size += len(t.Data) + len(t.Name) + 64
+	}
+	if size > math.MaxInt32 {
+		return nil, &service.Error{Op: kserve.OpInfer, Class: record.Protocol, Addr: s.target.URL, Text: fmt.Sprintf(
+			"Request has byte size %d which exceed gRPC's byte size limit %d.", size, math.MaxInt32)}
+	}
+	b := make([]byte, 0, size)
+	b = appendString(b, reqModel, s.target.Model)
+	if s.target.Version != "" {
+		b = appendString(b, reqVersion, s.target.Version)
+	}
+	b = appendBool(b, "triton_enable_empty_final_response", true)
+	for _, p := range s.target.Parameters {
+		var err error
+		if b, err = appendParameter(b, p); err != nil {
+			return nil, err
+		}
+	}
+	for _, t := range in.Tensors {
+		b = appendInput(b, t)
+	}
+	for _, name := range in.Outputs {
+		b = appendMessage(b, reqOutputs, appendString(nil, tensorName, name))
+	}
+	for _, t := range in.Tensors {
+		b = protowire.AppendTag(b, reqRaw, protowire.BytesType)
+		b = protowire.AppendBytes(b, t.Data)
+	}
+	r := &request{body: b, expect: in.Expect}
+	if name := compression(s.target.Compression); name != "" {
+		var err error
+		if r.packed, err = zip.Pack(name, b); err != nil {
+			return nil, err
+		}
+		r.body = r.packed.Body
+	}
+	return r, nil
+}
+
+func appendInput(b []byte, t tensor.Tensor) []byte {
+	m := appendString(nil, tensorName, t.Name)
+	m = appendString(m, tensorDatatype, t.Type.String())
+	var dims []byte
+	for _, d := range t.Shape {
+		dims = protowire.AppendVarint(dims, uint64(d))
+	}
+	if len(dims) > 0 {
+		m = appendMessage(m, tensorShape, dims)
+	}
+	return appendMessage(b, reqInputs, m)
+}
+
+func appendMessage(b []byte, num protowire.Number, m []byte) []byte {
+	return protowire.AppendBytes(protowire.AppendTag(b, num, protowire.BytesType), m)
+}
+
+func appendString(b []byte, num protowire.Number, s string) []byte {
+	return protowire.AppendString(protowire.AppendTag(b, num, protowire.BytesType), s)
+}
+
+// appendParameter adds one of the user's request parameters.
+func appendParameter(b []byte, p plan.Parameter) ([]byte, error) {
+	switch p.Type {
+	case "string":
+		v := appendString(nil, paramString, p.Value)
+		return appendMessage(b, reqParams, appendMessage(appendString(nil, mapKey, p.Name), mapValue, v)), nil
+	case "int":
+		n, err := strconv.ParseInt(p.Value, 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("request parameter %s: %q is not a whole number", p.Name, p.Value)
+		}
+		return appendInt(b, p.Name, n), nil
+	case "bool":
+		v, err := strconv.ParseBool(p.Value)
+		if err != nil {
+			return nil, fmt.Errorf("request parameter %s: %q is neither true nor false", p.Name, p.Value)
+		}
+		return appendBool(b, p.Name, v), nil
+	}
+	return nil, fmt.Errorf("request parameter %s: unknown type %q, use string, int or bool", p.Name, p.Type)
+}
+
+// appendBool and appendInt add a parameter without any memory of their own: sequences use them in every request.
+func appendBool(b []byte, name string, v bool) []byte {
+	b = appendParamStart(b, name, 2)
+	b = append(b, paramBool<<3)
+	if v {
+		return append(b, 1)
+	}
+	return append(b, 0)
+}
+
+func appendInt(b []byte, name string, v int64) []byte {
+	b = appendParamStart(b, name, 1+protowire.SizeVarint(uint64(v)))
+	return protowire.AppendVarint(append(b, paramInt<<3), uint64(v))
+}
+
+// appendParamStart adds a map entry up to its value of n bytes.
+func appendParamStart(b []byte, name string, n int) []byte {
+	size := 1 + protowire.SizeBytes(len(name)) + 1 + protowire.SizeBytes(n)
+	b = protowire.AppendVarint(append(b, reqParams<<3|byte(protowire.BytesType)), uint64(size))
+	b = protowire.AppendString(append(b, mapKey<<3|byte(protowire.BytesType)), name)
+	return protowire.AppendVarint(append(b, mapValue<<3|byte(protowire.BytesType)), uint64(n))
+}
+
+// appendVars adds what differs from send to send.
+func appendVars(b []byte, v *service.Vars) []byte {
+	if v.HasID {
+		var digits [20]byte
+		b = append(b, reqID<<3|byte(protowire.BytesType))
+		b = protowire.AppendBytes(b, strconv.AppendUint(digits[:0], v.ID, 10))
+	}
+	if v.Present {
+		b = appendInt(b, "sequence_id", int64(v.SeqID))
+		b = appendBool(b, "sequence_start", v.Start)
+		b = appendBool(b, "sequence_end", v.End)
+	}
+	return b
+}
+
+// message makes the message of one send. Its tail lies in buf, which is returned for the next one; plain is
+// scratch space for compressed messages.
+func (r *request) message(v *service.Vars, buf, plain []byte) (m h2.Message, bufOut, plainOut []byte) {
+	if r.packed == nil {
+		buf = appendVars(buf[:0], v)
+		return h2.Message{Body: r.body, Tail: buf}, buf, plain
+	}
+	plain = appendVars(plain[:0], v)
+	buf = r.packed.Tail(buf[:0], plain)
+	return h2.Message{Body: r.body, Tail: buf, Compressed: true}, buf, plain
+}
