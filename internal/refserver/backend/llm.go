@@ -82,6 +82,7 @@ func (detokenize) Execute(_ context.Context, jobs []*Job) {
 // mockLLM makes tokens at a pace: the first after first_token_ms (and prefill_ms_per_token for each token of the prompt),
 // each other per_token_ms later. All requests run at once; slowdown_per_request stretches the pace by that share for
 // each other request in flight, so that a knee exists. first_token_stddev_ms and per_token_stddev_ms spread the times.
+// The prompt is not repeated, unless exclude_input_in_output is there and false.
 type mockLLM struct {
 	env                  Env
 	first, prefill, each time.Duration
@@ -126,6 +127,14 @@ func (m *mockLLM) generate(ctx context.Context, j *Job) {
 	count := max(1, int(firstUint32(j.Input("request_output_len"), 1)))
 	streaming := flag(j.Input("streaming"))
 	var all []byte
+	if echo := j.Input("exclude_input_in_output"); echo != nil && !flag(echo) && rows == 1 {
+		prompt := j.Input("input_ids").Data
+		if streaming {
+			m.send(j, prompt, rows, 0)
+		} else {
+			all = append(all, prompt...)
+		}
+	}
 	due := j.Received
 	if due.IsZero() {
 		due = time.Now()

@@ -111,6 +111,12 @@ func (m *Model) schedule(opts *Options, find func(name string, version int64) (*
 	default:
 		m.scheduler = sched.NewPool(setup)
 	}
+	if m.Config.GetResponseCache().GetEnable() {
+		if m.Decoupled() || m.Config.GetSequenceBatching() != nil {
+			return fmt.Errorf("response cache does not support sequences nor models that answer more than once (model '%s')", m.Name())
+		}
+		m.scheduler = sched.NewCache(m.scheduler, m.Counters)
+	}
 	return nil
 }
 
@@ -122,6 +128,9 @@ func (m *Model) scheduleEnsemble(setup sched.Setup, find func(name string, versi
 			return fmt.Errorf("ensemble '%s' depends on '%s' which is not loaded: %w", m.Name(), s.GetModelName(), err)
 		}
 		steps = append(steps, sched.Step{Config: s, Infer: part.Infer})
+		if part.Decoupled() {
+			m.Config.ModelTransactionPolicy = &kserve.ModelTransactionPolicy{Decoupled: true}
+		}
 	}
 	m.scheduler = sched.NewEnsemble(setup, steps)
 	return nil
