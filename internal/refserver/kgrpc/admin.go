@@ -82,7 +82,7 @@ func (s *Service) CudaSharedMemoryStatus(_ context.Context, r *kserve.CudaShared
 
 // CudaSharedMemoryRegister refuses.
 func (s *Service) CudaSharedMemoryRegister(_ context.Context, r *kserve.CudaSharedMemoryRegisterRequest) (*kserve.CudaSharedMemoryRegisterResponse, error) {
-	return nil, failure(bad("failed to register CUDA shared memory region: '%s': this server has no GPU support", r.GetName()))
+	return nil, failure(bad("failed to register shared memory region: invalid args; this server has no GPU to map '%s'", r.GetName()))
 }
 
 // CudaSharedMemoryUnregister has nothing to drop.

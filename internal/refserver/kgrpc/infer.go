@@ -153,13 +153,13 @@ func (s *Service) streamOne(ctx context.Context, in *kserve.ModelInferRequest, o
 	l := out.open(err != nil || !m.Decoupled())
 	l.in, l.model, l.received, l.emptyFinal = in, m, received, opts.emptyFinal
 	if err != nil {
-		l.put(&infer.Response{Err: err, Final: true})
+		l.refuse(err)
 		return
 	}
 	req.Received, req.Context, req.Reply = received, ctx, l.put
 	l.req = req
 	if err := m.Infer(req); err != nil {
-		l.put(&infer.Response{Err: err, Final: true})
+		l.refuse(err)
 	}
 }
 
@@ -172,6 +172,10 @@ func (s *Service) streamMessage(l *line, resp *infer.Response) *kserve.ModelStre
 	err := resp.Err
 	if err == nil && !resp.Empty {
 		out.InferResponse, err = s.message(l.model, l.req, resp)
+	}
+	if l.refused && err != nil {
+		// The model never saw the request: Triton names only its id.
+		return &kserve.ModelStreamInferResponse{ErrorMessage: err.Error(), InferResponse: &kserve.ModelInferResponse{Id: l.in.GetId()}}
 	}
 	if out.InferResponse == nil {
 		out.InferResponse = &kserve.ModelInferResponse{Id: l.in.GetId(), ModelName: l.in.GetModelName(), ModelVersion: l.in.GetModelVersion()}
@@ -204,6 +208,7 @@ type line struct {
 	model      *model.Model
 	received   time.Time
 	emptyFinal bool
+	refused    bool
 	queue      []*infer.Response
 }
 
@@ -230,6 +235,11 @@ func (l *line) put(r *infer.Response) {
 	defer l.box.mu.Unlock()
 	l.queue = append(l.queue, r)
 	l.box.bell.Signal()
+}
+
+func (l *line) refuse(err error) {
+	l.refused = true
+	l.put(&infer.Response{Err: err, Final: true})
 }
 
 func (o *outbox) end() {

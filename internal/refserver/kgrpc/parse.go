@@ -119,13 +119,14 @@ func free(req *infer.Request, name string, p *kserve.InferParameter) error {
 	return nil
 }
 
-// inputs finds the data of each input: in shared memory, in the message's raw contents, or in typed contents.
+// inputs finds the data of each input: in shared memory, in the message's raw contents, or in typed contents. Like
+// Triton it does not mind raw contents that no input takes.
 func (s *Service) inputs(req *infer.Request, in *kserve.ModelInferRequest) error {
 	raw := in.GetRawInputContents()
 	for _, p := range in.GetInputs() {
 		kind, ok := tensor.ParseDatatype(p.GetDatatype())
 		if !ok || kind == tensor.JSON {
-			return bad("invalid datatype for input %s", p.GetName())
+			kind = tensor.Invalid // the model's check refuses it
 		}
 		if req.Input(p.GetName()) != nil {
 			return bad("%sinput '%s' already exists in request", req.Label(), p.GetName())
@@ -154,9 +155,6 @@ func (s *Service) inputs(req *infer.Request, in *kserve.ModelInferRequest) error
 			return err
 		}
 		req.Inputs = append(req.Inputs, t)
-	}
-	if len(raw) > 0 {
-		return bad("expected %d raw input contents for model '%s', got %d", len(in.GetRawInputContents())-len(raw), req.Model, len(in.GetRawInputContents()))
 	}
 	return nil
 }
@@ -253,7 +251,7 @@ func (s *Service) output(o *kserve.ModelInferRequest_InferRequestedOutputTensor)
 	if p := o.GetParameters()["classification"]; p != nil {
 		v, ok := p.GetParameterChoice().(*kserve.InferParameter_Int64Param)
 		if !ok {
-			return out, wrongKind("classification", "int64_param")
+			return out, bad("invalid value type for 'classification' parameter, expected int64_param")
 		}
 		if out.Region != "" {
 			return out, bad("output can't set both 'shared_memory_region' and 'classification'")

@@ -46,6 +46,9 @@ func (s *Service) ServerReady(context.Context, *kserve.ServerReadyRequest) (*kse
 // ModelReady tells whether a model is loaded.
 func (s *Service) ModelReady(_ context.Context, r *kserve.ModelReadyRequest) (*kserve.ModelReadyResponse, error) {
 	_, err := s.core.Models.Get(r.GetName(), r.GetVersion())
+	if err != nil && infer.CodeOf(err) == infer.InvalidArg {
+		return nil, failure(err) // a version that is none
+	}
 	return &kserve.ModelReadyResponse{Ready: err == nil}, nil
 }
 

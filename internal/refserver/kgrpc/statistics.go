@@ -5,7 +5,6 @@ import (
 	"strconv"
 
 	"github.com/redline-bench/redline/internal/proto/kserve"
-	"github.com/redline-bench/redline/internal/refserver/infer"
 	"github.com/redline-bench/redline/internal/refserver/model"
 	"github.com/redline-bench/redline/internal/refserver/stats"
 )
@@ -16,11 +15,7 @@ func (s *Service) ModelStatistics(_ context.Context, r *kserve.ModelStatisticsRe
 	if r.GetName() != "" {
 		m, err := s.core.Models.Get(r.GetName(), r.GetVersion())
 		if err != nil {
-			label := "'" + r.GetName() + "' "
-			if r.GetVersion() != "" {
-				label = "version " + r.GetVersion() + " for model " + label
-			}
-			return nil, failure(infer.Errorf(infer.InvalidArg, "requested model %sis not available", label))
+			return nil, failure(s.core.Models.NoStatistics(r.GetName()))
 		}
 		models = []*model.Model{m}
 	}

@@ -208,7 +208,7 @@ func (h *Handler) registerShared(x *exchange, region string) error {
 func (h *Handler) cudaShared(x *exchange, region, verb string) {
 	switch {
 	case verb == "register":
-		x.fail(infer.Errorf(infer.InvalidArg, "failed to register CUDA shared memory region: '%s': this server has no GPU support", region))
+		x.fail(infer.Errorf(infer.InvalidArg, "failed to register shared memory region: invalid args; this server has no GPU to map '%s'", region))
 	case verb == "status" && region != "":
 		x.fail(infer.Errorf(infer.NotFound, "Unable to find cuda shared memory region: '%s'", region))
 	case verb == "status":

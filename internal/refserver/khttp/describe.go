@@ -5,7 +5,6 @@ import (
 	"strconv"
 
 	"github.com/redline-bench/redline/internal/refserver/core"
-	"github.com/redline-bench/redline/internal/refserver/infer"
 	"github.com/redline-bench/redline/internal/refserver/model"
 	"github.com/redline-bench/redline/internal/refserver/rjson"
 	"github.com/redline-bench/redline/internal/refserver/stats"
@@ -132,7 +131,7 @@ func (h *Handler) statistics(x *exchange, name, version string) {
 	if name != "" {
 		m, err := h.core.Models.Get(name, version)
 		if err != nil {
-			x.fail(infer.Errorf(infer.InvalidArg, "requested model %sis not available", modelLabel(name, version)))
+			x.fail(h.core.Models.NoStatistics(name))
 			return
 		}
 		models = []*model.Model{m}
@@ -145,13 +144,6 @@ func (h *Handler) statistics(x *exchange, name, version string) {
 		b = appendStatistics(b, m)
 	}
 	x.done(append(b, "]}"...))
-}
-
-func modelLabel(name, version string) string {
-	if version == "" {
-		return "'" + name + "' "
-	}
-	return "version " + version + " for model '" + name + "' "
 }
 
 func appendStatistics(b []byte, m *model.Model) []byte {

@@ -75,7 +75,11 @@ func (m *Model) checkBatch(r *infer.Request) error {
 func (m *Model) checkInput(r *infer.Request, in *tensor.Tensor) error {
 	want := m.inputs[in.Name]
 	if in.Type != want.kind {
-		return bad("%sinference input '%s' data-type is '%s', but model '%s' expects '%s'", r.Label(), in.Name, in.Type, m.Name(), want.kind)
+		got := in.Type.String()
+		if in.Type == tensor.Invalid {
+			got = "<invalid>"
+		}
+		return bad("%sinference input '%s' data-type is '%s', but model '%s' expects '%s'", r.Label(), in.Name, got, m.Name(), want.kind)
 	}
 	dims, note := in.Shape, ""
 	full := want.dims
@@ -89,7 +93,11 @@ func (m *Model) checkInput(r *infer.Request, in *tensor.Tensor) error {
 	if !want.dims.Accepts(dims) {
 		return bad("%sunexpected shape for input '%s' for model '%s'. Expected %s, got %s. %s", r.Label(), in.Name, m.Name(), full, in.Shape, note)
 	}
-	elements, ok := elements(in.Shape)
+	counted := in.Shape
+	if r.Batch == 0 {
+		counted = dims // a batch of 0 is taken for none
+	}
+	elements, ok := elements(counted)
 	if !ok {
 		return bad("%sinvalid shape %s for input '%s' for model '%s'", r.Label(), in.Shape, in.Name, m.Name())
 	}

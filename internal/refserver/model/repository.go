@@ -150,6 +150,14 @@ func (r *Repository) find(name string, version int64) (*Model, error) {
 	return nil, infer.Errorf(infer.NotFound, "Request for unknown model: '%s' version %d is not found", name, version)
 }
 
+// NoStatistics is the error for statistics of a model, or of a version of it, that is not there.
+func (r *Repository) NoStatistics(name string) error {
+	if len(r.Versions(name)) > 0 {
+		return bad("requested model version is not available for model '%s'", name)
+	}
+	return bad("requested model '%s' is not available", name)
+}
+
 // Versions lists the loaded versions of a model, oldest first.
 func (r *Repository) Versions(name string) []string {
 	r.mu.RLock()

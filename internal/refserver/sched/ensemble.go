@@ -226,7 +226,7 @@ func (f *flow) collect() []*infer.Response {
 	return append(out[:len(out):len(out)], f.last(out)...)
 }
 
-// last ends the request: the answer of a model that answers once is its own end, a decoupled one ends with an empty answer.
+// last ends the request: with the answer that leaves now, or, when all have left before, with an empty one.
 func (f *flow) last(out []*infer.Response) []*infer.Response {
 	f.over = true
 	end := time.Now()
@@ -238,11 +238,11 @@ func (f *flow) last(out []*infer.Response) []*infer.Response {
 	switch {
 	case f.err != nil:
 		return []*infer.Response{{Err: f.err, Final: true, Version: x.Version}}
-	case x.decoupled:
-		return []*infer.Response{{Final: true, Empty: true, Version: x.Version, Stages: f.sum}}
 	case len(out) > 0:
 		out[len(out)-1].Final, out[len(out)-1].Stages = true, f.sum
 		return nil
+	case x.decoupled:
+		return []*infer.Response{{Final: true, Empty: true, Version: x.Version, Stages: f.sum}}
 	}
 	return []*infer.Response{{Err: infer.Errorf(infer.Internal, "ensemble '%s' gave no answer", x.Config.GetName()), Final: true, Version: x.Version}}
 }
