@@ -69,6 +69,6 @@ func BenchmarkRender(b *testing.B) {
 	var buf []byte
 	b.ReportAllocs()
 	for b.Loop() {
-		_, _, buf = r.(*request).render(buf, &v)
+		r.(*request).render(&buf, &v)
 	}
 }

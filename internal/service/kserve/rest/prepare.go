@@ -76,20 +76,24 @@ func (r *request) appendHead(b []byte, extra int) []byte {
 	return append(b, r.start...)
 }
 
-// render gives the bytes to write for one send. scratch is the slot's own and may come back as head.
-func (r *request) render(scratch []byte, v *service.Vars) (head, body, buf []byte) {
+// render gives the bytes to write for one send, in one piece or two, and how many of them are the HTTP body.
+// scratch is the slot's own; what it has grown to comes back in it.
+func (r *request) render(scratch *[]byte, v *service.Vars) (head, rest []byte, size int) {
 	if !v.HasID && !v.Present {
-		return r.fixed, nil, scratch
+		return r.fixed, nil, r.body
 	}
 	var room [160]byte
 	vars := appendVars(room[:0], v)
-	b := r.appendHead(scratch[:0], len(vars)-1) // the quote after the id is counted already
+	extra := len(vars) - 1 // the quote after the id is counted already
+	b := r.appendHead((*scratch)[:0], extra)
 	b = append(b, vars...)
 	if len(r.rest) > copyLimit {
-		return b, r.rest, b
+		rest = r.rest
+	} else {
+		b = append(b, r.rest...)
 	}
-	b = append(b, r.rest...)
-	return b, nil, b
+	*scratch = b
+	return b, rest, r.body + extra
 }
 
 // appendVars renders the id with the quote behind it, and the parameters.

@@ -20,8 +20,12 @@ func wire(t *testing.T, s *Service, in service.Inputs, v service.Vars) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	head, body, _ := r.(*request).render(nil, &v)
-	return string(head) + string(body)
+	head, rest, size := r.(*request).render(new([]byte), &v)
+	all := string(head) + string(rest)
+	if _, body, _ := strings.Cut(all, "\r\n\r\n"); len(body) != size {
+		t.Errorf("a body of %d bytes is said to have %d", len(body), size)
+	}
+	return all
 }
 
 // TestRequestBytes holds the requests against those of Triton's C++ client, byte for byte.
@@ -105,11 +109,11 @@ func TestLargeRequest(t *testing.T) {
 		t.Fatal(err)
 	}
 	q := r.(*request)
-	head, body, _ := q.render(nil, &service.Vars{HasID: true, ID: 12})
+	head, body, _ := q.render(new([]byte), &service.Vars{HasID: true, ID: 12})
 	if len(head) > 1000 || &body[0] != &q.fixed[len(q.fixed)-len(body)] {
 		t.Errorf("a head of %d bytes, and a body of its own", len(head))
 	}
-	if fixed, none, _ := q.render(nil, &service.Vars{}); none != nil || &fixed[0] != &q.fixed[0] || !bytes.HasSuffix(fixed, body) {
+	if fixed, none, _ := q.render(new([]byte), &service.Vars{}); none != nil || &fixed[0] != &q.fixed[0] || !bytes.HasSuffix(fixed, body) {
 		t.Error("a request without variables is not the fixed bytes")
 	}
 }

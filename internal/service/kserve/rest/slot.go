@@ -87,10 +87,8 @@ func (s *slot) poke() {
 // write writes what the kernel takes at once. A large rest is left to a second goroutine: a sender must not
 // wait, and the reader must go on reading, in case the server answers before it has read everything.
 func (s *slot) write(conn *h1.Conn, c *service.Call) {
-	req := c.Req.(*request)
-	var head, body []byte
-	head, body, s.scratch = req.render(s.scratch, &c.Vars)
-	c.Rec.Out = uint64(req.body)
+	head, body, size := c.Req.(*request).render(&s.scratch, &c.Vars)
+	c.Rec.Out = uint64(size)
 	head, body, err := conn.TryWrite(head, body)
 	if err != nil || len(head)+len(body) == 0 {
 		s.wrote(conn, c, err)
