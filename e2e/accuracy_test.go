@@ -77,7 +77,7 @@ func reportsTruth(t *testing.T, protocol string, concurrency int, window string)
 	}
 	url := map[string]string{"http": s.http, "grpc": s.grpc}[protocol]
 	cmd := exec.Command(filepath.Join(bin, "redline"), "profile", "-m", "simple", "-i", protocol, "-u", url,
-		"--concurrency-range", strconv.Itoa(concurrency), "-p", window, "-r", "3", "-s", "999", "--json", out)
+		"--concurrency-range", strconv.Itoa(concurrency), "-p", window, "-r", "3", "-s", "99999", "--json", out)
 	text, err := cmd.CombinedOutput()
 	s.stop()
 	if err != nil {

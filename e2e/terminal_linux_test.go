@@ -16,7 +16,7 @@ import (
 // end. What goes to stdout has nothing of it.
 func TestProgressOnATerminal(t *testing.T) {
 	master, slave := openTerminal(t)
-	cmd := exec.Command(filepath.Join(bin, "redline"), "profile", "--embedded", "-m", "simple", "-p", "400", "-r", "3", "-s", "999")
+	cmd := exec.Command(filepath.Join(bin, "redline"), "profile", "--embedded", "-m", "simple", "-p", "400", "-r", "3", "-s", "99999")
 	var stdout bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, slave
 	if err := cmd.Start(); err != nil {

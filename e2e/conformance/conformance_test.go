@@ -84,6 +84,7 @@ type runner struct {
 // machine the original does not always do the same thing either.
 func (r runner) check(t *testing.T, c *Case) {
 	var diffs []string
+	var stderr string
 	for try := range 2 {
 		got, err := Run(t.Context(), r.ours, c, r.fill, limit)
 		if err != nil {
@@ -97,8 +98,9 @@ func (r runner) check(t *testing.T, c *Case) {
 		if len(diffs) == 0 {
 			return
 		}
+		stderr = got.Stderr
 	}
-	t.Errorf("perf_analyzer %s\n%s", strings.Join(c.Args, " "), strings.Join(diffs, "\n"))
+	t.Errorf("perf_analyzer %s\n%s\nour stderr:\n%s", strings.Join(c.Args, " "), strings.Join(diffs, "\n"), stderr)
 }
 
 func (r runner) want(t *testing.T, c *Case, fresh bool) *Outcome {
