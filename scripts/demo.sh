@@ -6,8 +6,8 @@ cd "$(dirname "$0")/.."
 mkdir -p bin
 [ -n "${REDLINE_BIN:-}" ] || { CGO_ENABLED=0 go build -trimpath -o bin/redline ./cmd/redline; ln -sf redline bin/perf_analyzer; }
 out=$(mktemp -d "${TMPDIR:-/tmp}/redline-demo.XXXXXX")
-${REDLINE_BIN:-bin/redline} profile --embedded -m simple -i grpc --concurrency-range 1:8:1 \
-  -p 500 -r 6 -s 50 -f "$out/latency.csv" --profile-export-file "$out/requests.json" --json "$out/result.json"
+${REDLINE_BIN:-bin/redline} profile --embedded -m simple -i grpc --concurrency-range 1:7:2 \
+  -p 300 -r 10 -s 100 -f "$out/latency.csv" --profile-export-file "$out/requests.json" --json "$out/result.json"
 echo
 echo "result files: $out"
 ls -l "$out" | awk 'NR>1 {printf "  %-14s %10s bytes\n", $9, $5}'
