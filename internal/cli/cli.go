@@ -82,7 +82,7 @@ func Main(p *IO) int {
 		defer stop()
 		return runServe(ctx, args, p.Stdin, p.Stdout, p.Stderr)
 	case "version", "--version", "-V":
-		return runVersion(args, p.Stdout)
+		return runVersion(p, args)
 	case "help", "--help", "-h":
 		return runHelp(args, p.Stdout, p.Stderr)
 	case "completion":

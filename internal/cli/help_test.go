@@ -55,7 +55,7 @@ func TestCompletion(t *testing.T) {
 
 func TestVersion(t *testing.T) {
 	var out bytes.Buffer
-	if code := runVersion(nil, &out); code != exitOK {
+	if code := runVersion(&IO{Stdout: &out}, nil); code != exitOK {
 		t.Errorf("exit code %d", code)
 	}
 	if !strings.HasPrefix(out.String(), "redline ") || strings.Count(out.String(), "\n") != 1 {

@@ -19,6 +19,11 @@ import (
 // runProfile is `redline profile`, and the whole program under the name perf_analyzer.
 func runProfile(p *IO, face plan.Face, name string, args []string) int {
 	pl, notes, err := flags.Parse(face, name, args)
+	if err == nil && !native {
+		if why := needsNative(pl); why != "" {
+			return handOver(p, why)
+		}
+	}
 	for _, w := range notes.Warnings {
 		fmt.Fprintln(p.Stderr, w)
 	}
@@ -39,7 +44,7 @@ func usageFailed(p *IO, face plan.Face, err error) int {
 		fmt.Fprint(p.Stdout, flags.Help(face, p.columns()))
 		return exitOK
 	case errors.Is(err, flags.ErrVersion):
-		fmt.Fprintln(p.Stderr, flags.VersionLine(face, versionString()))
+		fmt.Fprintln(p.Stderr, flags.VersionLine(face, p.version()))
 		return exitOK
 	case errors.As(err, &usage):
 		fmt.Fprint(p.Stderr, usage.Stderr(p.columns()))
@@ -137,7 +142,7 @@ func (s *session) run() int {
 	}
 	res, err := runner.Run(s.sigs.soft, s.sigs.hard)
 	s.Line.Clear()
-	res.Tool, res.Version = "redline", versionString()
+	res.Tool, res.Version = "redline", s.version()
 	return s.finish(res, err)
 }
 

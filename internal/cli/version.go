@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"io"
 	"runtime"
 	"runtime/debug"
 
@@ -11,17 +10,21 @@ import (
 )
 
 // runVersion is `redline version`.
-func runVersion(args []string, stdout io.Writer) int {
+func runVersion(p *IO, args []string) int {
 	if len(args) > 0 && (args[0] == "-h" || args[0] == "--help") {
-		fmt.Fprint(stdout, versionHelp)
+		fmt.Fprint(p.Stdout, versionHelp)
 		return exitOK
 	}
-	fmt.Fprintf(stdout, "%s (%s %s/%s)\n", flags.VersionLine(plan.Redline, versionString()), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	fmt.Fprintf(p.Stdout, "%s (%s %s/%s)\n", flags.VersionLine(plan.Redline, p.version()), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	return exitOK
 }
 
-// versionString is the version that Go stamped into the binary: a release, or a time and commit of development.
-func versionString() string {
+// version is what the linker was told, or else what Go stamped into the binary: a release, or a time and commit of
+// development.
+func (p *IO) version() string {
+	if p.Version != "" {
+		return p.Version
+	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return devVersion

@@ -1,0 +1,90 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+
+	"github.com/redline-bench/redline/internal/plan"
+)
+
+// nativeName is the build of this program that can load libraries at run time.
+const nativeName = "redline-native"
+
+// needsNative says what of the plan needs a library, or nothing.
+func needsNative(p *plan.Plan) string {
+	switch {
+	case p.Target.Kind == plan.TritonCAPI:
+		return "--service-kind triton_c_api loads libtritonserver.so"
+	case p.Input.SharedMemory == plan.CUDASharedMemory:
+		return "--shared-memory cuda loads libcudart.so"
+	case p.Load.MPI:
+		return "--enable-mpi loads libmpi.so"
+	default:
+		return ""
+	}
+}
+
+// handOver runs the same command line in redline-native, as a child: a crash inside of a foreign library then ends
+// the child, and we are there to say so.
+func handOver(p *IO, why string) int {
+	path, err := findNative(p)
+	if err != nil {
+		fmt.Fprintf(p.Stderr, "%s, which only %s can: %v; 'make build' makes it, keep it beside redline\n", why, nativeName, err)
+		return exitError
+	}
+	cmd := &exec.Cmd{Path: path, Args: p.Args, Stdin: p.Stdin, Stdout: p.Stdout, Stderr: p.Stderr}
+	if err := cmd.Start(); err != nil {
+		fmt.Fprintf(p.Stderr, "start %s: %v\n", path, err)
+		return exitError
+	}
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(signals)
+	go func() {
+		for s := range signals {
+			if s == syscall.SIGTERM {
+				_ = cmd.Process.Signal(s) // an interrupt of the terminal reaches the child by itself
+			}
+		}
+	}()
+	return childCode(p, cmd.Wait())
+}
+
+func findNative(p *IO) (string, error) {
+	exe, err := p.Executable()
+	if err == nil {
+		exe, err = filepath.EvalSymlinks(exe)
+	}
+	if err == nil {
+		beside := filepath.Join(filepath.Dir(exe), nativeName)
+		if _, err := os.Stat(beside); err == nil {
+			return beside, nil
+		}
+	}
+	path, err := exec.LookPath(nativeName)
+	if err != nil {
+		return "", errors.New("it is neither beside this program nor in PATH")
+	}
+	return path, nil
+}
+
+// childCode is the child's exit code, or a line on how it died.
+func childCode(p *IO, err error) int {
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.As(err, &exit) && exit.ExitCode() >= 0:
+		return exit.ExitCode()
+	case errors.As(err, &exit):
+		fmt.Fprintf(p.Stderr, "%s died (%s), most likely inside of a library that it had loaded\n", nativeName, exit.ProcessState)
+	default:
+		fmt.Fprintln(p.Stderr, err)
+	}
+	return exitError
+}

@@ -1,0 +1,5 @@
+//go:build native
+
+package cli
+
+const native = true
