@@ -66,7 +66,7 @@ func (s *Service) message(m *model.Model, req *infer.Request, resp *infer.Respon
 		o := &kserve.ModelInferResponse_InferOutputTensor{Name: t.Name, Datatype: t.Type.String(), Shape: t.Shape}
 		data := t.Data
 		if want != nil && want.Region != "" {
-			if err := s.share(want, t, o); err != nil {
+			if err := s.share(want, t); err != nil {
 				return nil, err
 			}
 			data = nil
@@ -77,22 +77,13 @@ func (s *Service) message(m *model.Model, req *infer.Request, resp *infer.Respon
 	return out, nil
 }
 
-func (s *Service) share(want *infer.Output, t tensor.Tensor, o *kserve.ModelInferResponse_InferOutputTensor) error {
+// share puts an output where the client wants it.
+func (s *Service) share(want *infer.Output, t tensor.Tensor) error {
 	if uint64(len(t.Data)) > want.Size {
 		return infer.Errorf(infer.Internal, "shared memory size specified with the request for output '%s' (%d bytes) should be at least %d bytes to hold the results",
 			t.Name, want.Size, len(t.Data))
 	}
-	if err := s.core.Shared.Write(want.Region, want.Offset, t.Data); err != nil {
-		return err
-	}
-	o.Parameters = map[string]*kserve.InferParameter{
-		"shared_memory_region":    {ParameterChoice: &kserve.InferParameter_StringParam{StringParam: want.Region}},
-		"shared_memory_byte_size": {ParameterChoice: &kserve.InferParameter_Int64Param{Int64Param: int64(len(t.Data))}},
-	}
-	if want.Offset > 0 {
-		o.Parameters["shared_memory_offset"] = &kserve.InferParameter{ParameterChoice: &kserve.InferParameter_Int64Param{Int64Param: int64(want.Offset)}}
-	}
-	return nil
+	return s.core.Shared.Write(want.Region, want.Offset, t.Data)
 }
 
 func params(in map[string]any) map[string]*kserve.InferParameter {

@@ -65,13 +65,6 @@ func (h *Handler) encodeOutput(b []byte, m *model.Model, req *infer.Request, t t
 		if err := h.core.Shared.Write(want.Region, want.Offset, t.Data); err != nil {
 			return nil, nil, err
 		}
-		b = append(b, `,"parameters":{"shared_memory_region":`...)
-		b = rjson.AppendString(b, want.Region)
-		if want.Offset > 0 {
-			b = strconv.AppendUint(append(b, `,"shared_memory_offset":`...), want.Offset, 10)
-		}
-		b = append(b, `,"shared_memory_byte_size":`...)
-		b = append(strconv.AppendInt(b, int64(len(t.Data)), 10), '}')
 	case want.Binary:
 		b = append(b, `,"parameters":{"binary_data_size":`...)
 		b = append(strconv.AppendInt(b, int64(len(t.Data)), 10), '}')

@@ -27,7 +27,7 @@ func mapKey(name, key string, offset, size uint64) (whole, data []byte, err erro
 	}
 	length := uint64(info.Size())
 	if size == 0 || offset > length || size > length-offset {
-		return nil, nil, infer.Errorf(infer.InvalidArg, "failed to register shared memory region '%s': invalid args", name)
+		return nil, nil, infer.Errorf(infer.Internal, "Invalid shared memory region: '%s'", key)
 	}
 	page := uint64(os.Getpagesize())
 	start := offset / page * page
