@@ -107,7 +107,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 		s.serveGRPC(listeners[1], c)
 	}
 	s.serveHTTP(listeners[2], metrics.Handler(c))
-	s.stop = context.AfterFunc(ctx, func() { _ = s.Close() })
+	s.stop = context.AfterFunc(ctx, func() { _ = s.close(context.WithoutCancel(ctx)) })
 	return s, nil
 }
 
@@ -153,11 +153,13 @@ func (s *Server) serveGRPC(l net.Listener, c *core.Core) {
 func (s *Server) Addresses() Addresses { return s.addresses }
 
 // Close answers what is on its way, at once, and ends the server. It may be called more than once.
-func (s *Server) Close() error {
+func (s *Server) Close() error { return s.close(context.Background()) }
+
+func (s *Server) close(ctx context.Context) error {
 	s.once.Do(func() {
 		s.stop()
 		s.models.Close()
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		ctx, cancel := context.WithTimeout(ctx, time.Second)
 		defer cancel()
 		for _, h := range s.http {
 			if h.Shutdown(ctx) != nil {

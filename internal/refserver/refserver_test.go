@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -130,10 +131,16 @@ func TestErrorsAreTritons(t *testing.T) {
 		{infer(`{"inputs":[` + first + `,` + strings.Replace(second, "INT32", "FP32", 1) + `]}`), 400, unknown + "inference input 'INPUT1' data-type is 'FP32', but model 'simple' expects 'INT32'"},
 		{infer(`{"inputs":[` + first + `,` + strings.Replace(second, "[1,16]", "[2,8]", 1) + `]}`), 400, unknown + "input 'INPUT1' batch size does not match other inputs for 'simple'"},
 		{infer(`{"inputs":[` + first + `,` + strings.Replace(second, "[1,16]", "[1,17]", 1) + `]}`), 500, "Unable to parse 'data': Shape does not match true shape of 'data' field"},
-		{[]string{"/v2/models/sequence_accumulate/infer", `{"parameters":{"sequence_id":777},"inputs":[{"name":"INPUT","datatype":"INT32","shape":[1,1],"data":[5]}]}`}, 400,
-			"inference request for sequence 777 to model 'sequence_accumulate' must specify the START flag on the first request of the sequence"},
-		{[]string{"/v2/models/sequence_accumulate/infer", `{"inputs":[{"name":"INPUT","datatype":"INT32","shape":[1,1],"data":[5]}]}`}, 400,
-			"inference request to model 'sequence_accumulate' must specify a non-zero or non-empty correlation ID"},
+		{
+			[]string{"/v2/models/sequence_accumulate/infer", `{"parameters":{"sequence_id":777},"inputs":[{"name":"INPUT","datatype":"INT32","shape":[1,1],"data":[5]}]}`},
+			400,
+			"inference request for sequence 777 to model 'sequence_accumulate' must specify the START flag on the first request of the sequence",
+		},
+		{
+			[]string{"/v2/models/sequence_accumulate/infer", `{"inputs":[{"name":"INPUT","datatype":"INT32","shape":[1,1],"data":[5]}]}`},
+			400,
+			"inference request to model 'sequence_accumulate' must specify a non-zero or non-empty correlation ID",
+		},
 		{[]string{"/v2/repository/models/simple/load", "{}"}, 503, "explicit model load / unload is not allowed if polling is enabled"},
 		{[]string{"/v2/systemsharedmemory/region/x/register", `{"key":"/nonexist","offset":0,"byte_size":64}`}, 500, "Unable to open shared memory region: '/nonexist'"},
 	} {
@@ -317,7 +324,7 @@ func TestDecoupledStream(t *testing.T) {
 	var got []string
 	for {
 		m, err := stream.Recv()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {

@@ -20,7 +20,7 @@ const (
 	Unavailable
 	Unsupported
 	AlreadyExists
-	Cancelled
+	Canceled
 )
 
 // Error is a failure with its kind; its text is what the client sees.
@@ -38,8 +38,7 @@ func Errorf(code Code, format string, args ...any) error {
 
 // CodeOf finds the kind of an error; Internal for one that has none.
 func CodeOf(err error) Code {
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Code
 	}
 	return Internal
@@ -56,7 +55,7 @@ func (c Code) HTTP() int {
 		return http.StatusServiceUnavailable
 	case Unsupported:
 		return http.StatusNotImplemented
-	case Unknown, InvalidArg, AlreadyExists, Cancelled:
+	case Unknown, InvalidArg, AlreadyExists, Canceled:
 		return http.StatusBadRequest
 	}
 	return http.StatusBadRequest
@@ -77,7 +76,7 @@ func (c Code) GRPC() codes.Code {
 		return codes.Unimplemented
 	case AlreadyExists:
 		return codes.AlreadyExists
-	case Cancelled:
+	case Canceled:
 		return codes.Canceled
 	case Unknown:
 		return codes.Unknown

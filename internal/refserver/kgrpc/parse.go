@@ -3,6 +3,7 @@ package kgrpc
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -228,10 +229,8 @@ func typedRest(model string, t *tensor.Tensor, c *kserve.InferTensorContents) ([
 
 // fitting checks that the contents are of the input's type; the first kind is the one named in the error.
 func fitting(model string, t *tensor.Tensor, kinds []tensor.Datatype) error {
-	for _, k := range kinds {
-		if k == t.Type {
-			return nil
-		}
+	if slices.Contains(kinds, t.Type) {
+		return nil
 	}
 	return bad("unexpected explicit tensor data for input tensor '%s' for model '%s' of type '%s', expected datatype '%s'", t.Name, model, kinds[0], t.Type)
 }

@@ -1,7 +1,6 @@
 package khttp
 
 import (
-	"context"
 	"net/http"
 	"time"
 
@@ -39,10 +38,8 @@ func (h *Handler) generate(x *exchange, name, version string, stream bool) {
 		x.fail(err)
 		return
 	}
-	ctx, cancel := context.WithCancel(x.req.Context())
-	defer cancel()
-	rd.req.Context = ctx
-	answers := newQueue(ctx)
+	rd.req.Context = x.req.Context() // it ends when this function returns, too
+	answers := newQueue(x.req.Context())
 	defer answers.stop()
 	rd.req.Reply = answers.put
 	if err := m.Infer(rd.req); err != nil {

@@ -35,8 +35,7 @@ func missing(name string) error {
 // parseJSON reads a JSON text with Triton's words for its mistakes.
 func parseJSON(text []byte) (*rjson.Value, error) {
 	v, err := rjson.Parse(text)
-	var syntax *rjson.SyntaxError
-	if errors.As(err, &syntax) {
+	if syntax, ok := errors.AsType[*rjson.SyntaxError](err); ok {
 		return nil, infer.Errorf(infer.Internal, "failed to parse the request JSON buffer: %s", syntax.Error())
 	}
 	return v, err

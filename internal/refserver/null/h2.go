@@ -6,7 +6,6 @@ import (
 	"errors"
 	"math"
 	"slices"
-	"strings"
 
 	"golang.org/x/net/http2"
 )
@@ -63,7 +62,7 @@ func (c *rpcSession) consume(in, out []byte) (int, []byte, error) {
 	used := 0
 	if !c.started {
 		if len(in) < len(http2.ClientPreface) {
-			if !strings.HasPrefix(http2.ClientPreface, string(in)) {
+			if string(in) != http2.ClientPreface[:len(in)] {
 				return 0, out, errProtocol
 			}
 			return 0, out, nil
@@ -174,8 +173,11 @@ func (c *rpcSession) settings(body []byte) error {
 	}
 	for ; len(body) >= 6; body = body[6:] {
 		value := binary.BigEndian.Uint32(body[2:])
-		switch http2.SettingID(binary.BigEndian.Uint16(body)) {
-		case http2.SettingInitialWindowSize:
+		id := http2.SettingID(binary.BigEndian.Uint16(body))
+		if id == http2.SettingHeaderTableSize {
+			c.noTable = value < 4096
+		}
+		if id == http2.SettingInitialWindowSize {
 			if value > maxWindow {
 				return errProtocol
 			}
@@ -183,8 +185,6 @@ func (c *rpcSession) settings(body []byte) error {
 				s.window += int64(value) - c.initial
 			}
 			c.initial = int64(value)
-		case http2.SettingHeaderTableSize:
-			c.noTable = value < 4096
 		}
 	}
 	return nil

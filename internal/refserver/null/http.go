@@ -88,20 +88,19 @@ func split(in []byte) (r request, size int, err error) {
 
 // field looks at the few headers that matter; by their length first, as most do not.
 func (r *request) field(line []byte, length *int) error {
-	colon := bytes.IndexByte(line, ':')
-	if colon < 0 {
+	name, value, ok := bytes.Cut(line, []byte{':'})
+	if !ok {
 		return errBad
 	}
-	name := line[:colon]
 	switch {
 	case len(name) == len("Content-Length") && strings.EqualFold(string(name), "Content-Length"):
-		n, err := strconv.Atoi(string(bytes.TrimSpace(line[colon+1:])))
+		n, err := strconv.Atoi(string(bytes.TrimSpace(value)))
 		if err != nil || n < 0 || n > 1<<31 {
 			return errBad
 		}
 		*length = n
 	case len(name) == len(jsonLength) && strings.EqualFold(string(name), jsonLength):
-		n, err := strconv.Atoi(string(bytes.TrimSpace(line[colon+1:])))
+		n, err := strconv.Atoi(string(bytes.TrimSpace(value)))
 		if err != nil || n < 0 {
 			return errBad
 		}

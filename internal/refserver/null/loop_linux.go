@@ -84,7 +84,7 @@ func (ls *loops) accept(l net.Listener, open func() session) {
 
 // takeOver gets a connection's socket out of the runtime's hands.
 func takeOver(c net.Conn) (int, error) {
-	defer c.Close() //nolint:errcheck // the duplicate lives on
+	defer c.Close() // the duplicate lives on
 	raw, err := c.(*net.TCPConn).SyscallConn()
 	if err != nil {
 		return 0, err

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -178,7 +179,7 @@ func answers(t *testing.T, out []byte) (messages map[uint32][][]byte, trailers m
 	framer.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
 	for {
 		f, err := framer.ReadFrame()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return messages, trailers
 		}
 		if err != nil {

@@ -27,10 +27,10 @@ func pollNow(epoll int, events []unix.EpollEvent) int {
 }
 
 func outcome(n uintptr, errno unix.Errno) int {
-	switch errno {
-	case 0:
+	if errno == 0 {
 		return int(n)
-	case unix.EAGAIN, unix.EINTR:
+	}
+	if errno == unix.EAGAIN || errno == unix.EINTR {
 		return tryAgain
 	}
 	return -1

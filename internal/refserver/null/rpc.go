@@ -86,7 +86,8 @@ func (c *rpcSession) reply(s *stream, answer, id, out []byte) []byte {
 	if wrapped {
 		total = 1 + protowire.SizeBytes(size)
 	}
-	b := append(c.scratch[:0], 0)
+	b := c.scratch[:0]
+	b = append(b, 0)
 	b = binary.BigEndian.AppendUint32(b, uint32(total))
 	if wrapped {
 		b = protowire.AppendTag(b, 2, protowire.BytesType)

@@ -244,7 +244,7 @@ func (p *parser) number(v *Value) error {
 	if p.peek() == '-' {
 		p.at++
 	}
-	real := false
+	fraction := false
 	if p.peek() == '0' {
 		p.at++
 	} else if p.digits() == 0 {
@@ -252,14 +252,14 @@ func (p *parser) number(v *Value) error {
 	}
 	if p.peek() == '.' {
 		p.at++
-		real = true
+		fraction = true
 		if p.digits() == 0 {
 			return p.fail("Miss fraction part in number.", p.at)
 		}
 	}
 	if c := p.peek(); c == 'e' || c == 'E' {
 		p.at++
-		real = true
+		fraction = true
 		if c := p.peek(); c == '+' || c == '-' {
 			p.at++
 		}
@@ -268,7 +268,7 @@ func (p *parser) number(v *Value) error {
 		}
 	}
 	*v = Value{Kind: Number, Text: string(p.text[start:p.at])}
-	if real || p.at-start > 300 {
+	if fraction || p.at-start > 300 {
 		if _, err := strconv.ParseFloat(v.Text, 64); err != nil {
 			return p.fail("Number too big to be stored in double.", start)
 		}

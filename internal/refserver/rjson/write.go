@@ -1,6 +1,7 @@
 package rjson
 
 import (
+	"bytes"
 	"math"
 	"strconv"
 )
@@ -47,10 +48,8 @@ func AppendFloat(b []byte, f float64) []byte {
 		return trimExponent(b, start)
 	}
 	b = strconv.AppendFloat(b, f, 'f', -1, 64)
-	for _, c := range b[start:] {
-		if c == '.' {
-			return b
-		}
+	if bytes.IndexByte(b[start:], '.') >= 0 {
+		return b
 	}
 	return append(b, '.', '0')
 }

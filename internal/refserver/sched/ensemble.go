@@ -2,6 +2,7 @@ package sched
 
 import (
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -223,7 +224,7 @@ func (f *flow) collect() []*infer.Response {
 		f.sent = f.sent || len(out) > 0
 		return out
 	}
-	return append(out[:len(out):len(out)], f.last(out)...)
+	return append(slices.Clip(out), f.last(out)...)
 }
 
 // last ends the request: with the answer that leaves now, or, when all have left before, with an empty one.

@@ -197,7 +197,7 @@ func (p *Pool) expire(now time.Time) {
 	p.queue = slices.DeleteFunc(p.queue, func(it *item) bool {
 		switch {
 		case it.req.Done():
-			p.refuse(it, stats.Canceled, infer.Errorf(infer.Cancelled, ""))
+			p.refuse(it, stats.Canceled, infer.Errorf(infer.Canceled, ""))
 		case it.late || it.deadline.IsZero() || now.Before(it.deadline):
 			return false
 		case it.action == kserve.ModelQueuePolicy_DELAY:

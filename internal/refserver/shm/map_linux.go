@@ -20,7 +20,7 @@ func mapKey(name, key string, offset, size uint64) (whole, data []byte, err erro
 	if err != nil {
 		return nil, nil, infer.Errorf(infer.Internal, "Unable to open shared memory region: '%s'", key)
 	}
-	defer file.Close() //nolint:errcheck // the mapping lives on without it
+	defer file.Close() // the mapping lives on without it
 	info, err := file.Stat()
 	if err != nil {
 		return nil, nil, infer.Errorf(infer.Internal, "Unable to open shared memory region: '%s'", key)
