@@ -103,12 +103,12 @@ func pattern(seed, size int) []byte {
 func openHandles(arg string) error {
 	type handle [8]uint64
 	var (
-		lib   uintptr
-		err   error
-		open  func(ptr *uintptr, h struct{ A, B, C, D, E, F, G, H uint64 }, flags uint32) int32
-		up    func(dst uintptr, src unsafe.Pointer, size uintptr, kind int32) int32
-		down  func(dst unsafe.Pointer, src uintptr, size uintptr, kind int32) int32
-		close func(ptr uintptr) int32
+		lib  uintptr
+		err  error
+		open func(ptr *uintptr, h struct{ A, B, C, D, E, F, G, H uint64 }, flags uint32) int32
+		up   func(dst uintptr, src unsafe.Pointer, size uintptr, kind int32) int32
+		down func(dst unsafe.Pointer, src uintptr, size uintptr, kind int32) int32
+		shut func(ptr uintptr) int32
 	)
 	for _, name := range []string{"libcudart.so", "libcudart.so.13", "libcudart.so.12", "/usr/local/cuda/lib64/libcudart.so"} {
 		if lib, err = purego.Dlopen(name, purego.RTLD_NOW); err == nil {
@@ -121,7 +121,7 @@ func openHandles(arg string) error {
 	purego.RegisterLibFunc(&open, lib, "cudaIpcOpenMemHandle")
 	purego.RegisterLibFunc(&up, lib, "cudaMemcpy")
 	purego.RegisterLibFunc(&down, lib, "cudaMemcpy")
-	purego.RegisterLibFunc(&close, lib, "cudaIpcCloseMemHandle")
+	purego.RegisterLibFunc(&shut, lib, "cudaIpcCloseMemHandle")
 	for i, field := range strings.Fields(arg) {
 		var size int
 		var text string
@@ -153,7 +153,7 @@ func openHandles(arg string) error {
 		if code := up(ptr, unsafe.Pointer(&answer[0]), uintptr(size), 1); code != 0 {
 			return fmt.Errorf("region %d: cudaMemcpy to device: %d", i, code)
 		}
-		if code := close(ptr); code != 0 {
+		if code := shut(ptr); code != 0 {
 			return fmt.Errorf("region %d: cudaIpcCloseMemHandle: %d", i, code)
 		}
 	}
