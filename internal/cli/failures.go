@@ -14,6 +14,7 @@ import (
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/report"
 	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/scrape"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/workload"
 )
@@ -141,6 +142,10 @@ func (s *session) explainEnd(res *result.Result, err error) {
 		s.console.End(text.VersionNotFound)
 	case errors.As(err, &stats):
 		s.console.End(text.ErrorText(stats.Err, s.plan.Target.Protocol))
+	case errors.Is(err, scrape.ErrConnect):
+		s.console.End(text.MetricsUnreachable(s.plan.Target.Metrics.URL))
+	case errors.Is(err, scrape.ErrStatus):
+		s.console.End(text.MetricsFailed)
 	case errors.As(err, new(*service.Error)):
 		s.console.LoadFailed([]result.Failure{{Text: s.threadText(err)}})
 	default:

@@ -79,6 +79,12 @@ func (w *watcher) Warn(warning profile.Warning) {
 		w.console.Warn(text.WarmupConcurrency)
 	case profile.SeveralVersions:
 		w.console.Warn(text.MultipleVersions(warning.Model))
+	case profile.MetricMissing:
+		w.console.Warn(text.MetricMissing(warning.Text))
+	case profile.MetricsSlow:
+		w.console.Warn(text.MetricsSlow(warning.Took.Milliseconds(), warning.Interval.Milliseconds()))
+	case profile.MetricsFailed:
+		w.console.Warn("warning: " + warning.Text)
 	case profile.StatisticsFailed:
 		w.console.Warn(fmt.Sprintf("warning: the server's statistics of %s are missing from the report: %s", warning.Model, warning.Text))
 	}

@@ -23,6 +23,7 @@ func (r *Runner) visit(ctx context.Context, lv result.Level) outcome {
 		err = m.measure(ctx)
 	}
 	m.stop()
+	m.stopMetrics()
 	err = errors.Join(err, m.finish(err))
 	if len(lv.Windows) > 0 || err == nil {
 		r.res.Levels = append(r.res.Levels, lv)
@@ -45,6 +46,7 @@ type levelRun struct {
 	stopOpen func() // ends the dispatcher of an open loop and waits for it
 	load     measure.Load
 	failed   []engine.Failure // failures before this level
+	polling  bool             // the metrics poller is at work
 }
 
 // warmUp sends the requests that do not count.
@@ -229,9 +231,12 @@ func (m *levelRun) lastWindows() []result.Window {
 	return m.lv.Windows[max(0, len(m.lv.Windows)-measure.StableWindows):]
 }
 
+// used are the passes that count: the last three.
+func (m *levelRun) used() []*pass { return m.passes[max(0, len(m.passes)-measure.StableWindows):] }
+
 // merge computes the level from its last three windows.
 func (m *levelRun) merge() error {
-	used := m.passes[max(0, len(m.passes)-measure.StableWindows):]
+	used := m.used()
 	if len(used) == 0 {
 		return nil
 	}

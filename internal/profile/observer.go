@@ -39,9 +39,10 @@ type Progress struct {
 
 // Warning is one remark. Text is for people; Kind lets a dialect choose its own words.
 type Warning struct {
-	Kind  WarningKind
-	Text  string
-	Model string
+	Kind           WarningKind
+	Text           string
+	Model          string
+	Took, Interval time.Duration
 }
 
 // WarningKind tells warnings apart.
@@ -52,6 +53,9 @@ const (
 	WarmupExceeded   WarningKind = iota // more concurrency than warm-up requests
 	SeveralVersions                     // several versions of a model did work
 	StatisticsFailed                    // the server's counters could not be read
+	MetricMissing                       // the metrics endpoint lacks the metric named Text
+	MetricsSlow                         // a poll of the metrics took longer than the interval
+	MetricsFailed                       // polls of the metrics failed
 )
 
 // Exporter receives every request that was measured.

@@ -12,6 +12,7 @@ import (
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/scrape"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/vitals"
 )
@@ -32,6 +33,7 @@ type pass struct {
 	sent         uint64
 	behind       time.Duration
 	statsMissing bool
+	metrics      scrape.Window
 }
 
 // held is a record that belongs to a later window than the one it was drained in.
@@ -70,6 +72,9 @@ func (m *levelRun) begin(ctx context.Context) (*pass, error) {
 
 // open takes the first readings of a level.
 func (m *levelRun) open(ctx context.Context, p *pass) error {
+	if err := m.startMetrics(ctx); err != nil {
+		return err
+	}
 	stats, err := m.stats(ctx)
 	if err != nil {
 		return err
@@ -257,6 +262,7 @@ func (m *levelRun) keep(p *pass, n int) {
 		w.Error = ErrNoRequests.Error()
 	}
 	w.Server = m.serverWindow(p)
+	m.takeMetrics(p)
 	m.passes = append(m.passes, p)
 	m.lv.Windows = append(m.lv.Windows, w)
 	m.Observer.Pass(n, &w)

@@ -17,6 +17,7 @@ import (
 	"github.com/redline-bench/redline/internal/pace"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/scrape"
 	"github.com/redline-bench/redline/internal/service"
 )
 
@@ -59,6 +60,7 @@ type Runner struct {
 	res    *result.Result
 	limits [][]result.Reason
 	gaps   []time.Duration // custom intervals
+	poller *scrape.Poller  // of the server's metrics; nil until it is needed
 }
 
 // Run carries out the plan until it is done, or until ctx ends: then it reports what it has. hard cuts what is
