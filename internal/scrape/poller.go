@@ -200,6 +200,7 @@ func (p *Poller) poll(ctx context.Context) (*Page, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrConnect, err)
 	}
+	req.Header.Set("User-Agent", "") // none is sent
 	req.Header.Set("Accept", "text/plain;version=0.0.4, */*;q=0.1")
 	resp, err := p.client.Do(req)
 	if err != nil {
