@@ -1,6 +1,7 @@
 package redline_test
 
 import (
+	"flag"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -11,21 +12,37 @@ import (
 	"github.com/redline-bench/redline/internal/plan"
 )
 
+//go:generate go test -run ^TestCompatPageIsTrue$ . -update
+
+var update = flag.Bool("update", false, "write the states of flags into docs/compat.md")
+
 // docs/compat.md says of each flag whether it works; the table of options knows.
 func TestCompatPageIsTrue(t *testing.T) {
-	text := read(t, "docs/compat.md")
+	const page = "docs/compat.md"
+	text := read(t, page)
 	for _, row := range flags.Rows(plan.Redline) {
 		name := row.Name()
 		line := regexp.MustCompile("(?m)^\\| `" + regexp.QuoteMeta(name) + "`.*$").FindString(text)
 		if line == "" {
-			t.Errorf("docs/compat.md has no row for %s", name)
+			t.Errorf("%s has no row for %s", page, name)
 			continue
 		}
 		if row.Face == flags.RedlineOnly || name == "--help" {
 			continue
 		}
-		if works := strings.Contains(line, "| works |"); works != row.Ready {
-			t.Errorf("docs/compat.md says %q, but ready is %t", line, row.Ready)
+		if works := strings.Contains(line, "| works |"); works == row.Ready {
+			continue
+		}
+		if !*update {
+			t.Errorf("%s says %q, but ready is %t: run make generate", page, line, row.Ready)
+			continue
+		}
+		state := map[bool]string{true: "| works |", false: "| not yet |"}
+		text = strings.Replace(text, line, strings.Replace(line, state[!row.Ready], state[row.Ready], 1), 1)
+	}
+	if *update {
+		if err := os.WriteFile(page, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
 		}
 	}
 }
