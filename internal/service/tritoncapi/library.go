@@ -1,0 +1,136 @@
+//go:build native && cgo && linux
+
+package tritoncapi
+
+/*
+#cgo CFLAGS: -O2 -std=gnu11 -D_GNU_SOURCE -Wall -Wextra
+#cgo LDFLAGS: -ldl
+#include <stdlib.h>
+#include "shim.h"
+*/
+import "C"
+
+import (
+	"errors"
+	"path/filepath"
+	"time"
+	"unsafe"
+)
+
+// crashLine is the last line of a process in which the library crashed.
+const crashLine = "redline: Triton crashed inside of this process (triton_c_api): the run is lost; a model or backend is the likely cause\n"
+
+// library is libtritonserver.so, loaded. It stays loaded.
+type library struct{ api *C.rl_api }
+
+func load(path string) (*library, error) {
+	if dir := bundle(path); dir != "" {
+		beside, _ := filepath.Glob(filepath.Join(dir, "lib*.so*")) // the pattern is well formed
+		for _, p := range beside {
+			if p != path {
+				with(p, func(c *C.char) { C.rl_preload(c) })
+			}
+		}
+		with(dir, func(c *C.char) { C.rl_search_path(c) })
+	}
+	with(crashLine, func(c *C.char) { C.rl_catch_crashes(c) })
+	var lib library
+	var text *C.char
+	with(path, func(c *C.char) { lib.api = C.rl_open(c, &text) })
+	return &lib, failure(text)
+}
+
+// with lends a Go string to C.
+func with(s string, f func(*C.char)) {
+	c := C.CString(s)
+	defer C.free(unsafe.Pointer(c))
+	f(c)
+}
+
+// failure takes over a text of the shim; nil stays nil.
+func failure(text *C.char) error {
+	if text == nil {
+		return nil
+	}
+	defer C.free(unsafe.Pointer(text))
+	return errors.New(C.GoString(text))
+}
+
+// options are what a server is started with; the rest is fixed in server.c.
+type options struct {
+	dir, repository, prefix string
+}
+
+// server is Triton, running.
+type server struct{ s *C.rl_server }
+
+// start returns when all models that can be loaded are.
+func (l *library) start(o options) (*server, error) {
+	var texts []*C.char
+	text := func(s string) *C.char {
+		c := C.CString(s)
+		texts = append(texts, c)
+		return c
+	}
+	want := C.rl_options{
+		repository: text(o.repository), backends: text(filepath.Join(o.dir, "backends")),
+		agents: text(filepath.Join(o.dir, "repoagents")), caches: text(filepath.Join(o.dir, "caches")),
+		shm_prefix: text(o.prefix), exit_timeout: C.uint(exitWait / time.Second),
+	}
+	var s *C.rl_server
+	err := failure(C.rl_server_new(l.api, &want, &s))
+	for _, c := range texts {
+		C.free(unsafe.Pointer(c))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &server{s}, nil
+}
+
+func (s *server) ready() (bool, error) {
+	var is C.int
+	err := failure(C.rl_server_ready(s.s, &is))
+	return is != 0, err
+}
+
+func (s *server) modelReady(model string, version int64) (bool, error) {
+	var is C.int
+	var err error
+	with(model, func(c *C.char) { err = failure(C.rl_model_ready(s.s, c, C.int64_t(version), &is)) })
+	return is != 0, err
+}
+
+// question is a document that the server can give.
+type question C.int
+
+const (
+	serverMetadata question = C.RL_SERVER_METADATA
+	modelMetadata  question = C.RL_METADATA
+	modelConfig    question = C.RL_CONFIG
+	modelStats     question = C.RL_STATISTICS
+	modelIndex     question = C.RL_INDEX
+)
+
+// ask returns a document in JSON. An empty model means all of them, where the question allows it.
+func (s *server) ask(q question, model string, version int64) ([]byte, error) {
+	var json *C.char
+	var size C.size_t
+	var err error
+	with(model, func(c *C.char) { err = failure(C.rl_ask(s.s, C.int(q), c, C.int64_t(version), &json, &size)) })
+	if err != nil {
+		return nil, err
+	}
+	defer C.free(unsafe.Pointer(json))
+	return C.GoBytes(unsafe.Pointer(json), C.int(size)), nil
+}
+
+func (s *server) exitTimeout(d time.Duration) { C.rl_exit_timeout(s.s, C.uint(d/time.Second)) }
+
+// stop ends the server. One that could not stop in its time is not deleted: that might never return.
+func (s *server) stop() error {
+	if err := failure(C.rl_server_stop(s.s)); err != nil {
+		return err
+	}
+	return failure(C.rl_server_delete(s.s))
+}

@@ -1,0 +1,155 @@
+//go:build native && cgo && linux
+
+// Loading the library, and everything but inference: options, start, questions, stop.
+#include "api.h"
+
+#include <dlfcn.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+char *rl_format(const char *format, ...) {
+  char *text = NULL;
+  va_list args;
+  va_start(args, format);
+  if (vasprintf(&text, format, args) < 0) text = NULL;
+  va_end(args);
+  return text ? text : strdup("out of memory");
+}
+
+char *rl_text(const rl_api *api, terror *err) {
+  if (!err) return NULL;
+  const char *message = api->ErrorMessage(err);
+  char *text = strdup(message ? message : "unknown error");
+  api->ErrorDelete(err);
+  return text;
+}
+
+void rl_preload(const char *path) { (void)dlopen(path, RTLD_LAZY | RTLD_LOCAL); }
+
+void rl_search_path(const char *dir) {
+  const char *name = "LD_LIBRARY_PATH", *old = getenv(name);
+  if (!old || !*old) {
+    setenv(name, dir, 1);
+    return;
+  }
+  if (strstr(old, dir)) return;
+  char *both = rl_format("%s:%s", old, dir);
+  setenv(name, both, 1);
+  free(both);
+}
+
+rl_api *rl_open(const char *path, char **error) {
+  void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (!handle) {
+    *error = rl_format("unable to load backend library: %s", dlerror());
+    return NULL;
+  }
+  rl_api *api = calloc(1, sizeof *api);
+#define RL_LOOKUP(ret, name, args) *(void **)&api->name = dlsym(handle, "TRITONSERVER_" #name);
+  RL_NEEDED(RL_LOOKUP)
+  RL_OPTIONAL(RL_LOOKUP)
+#define RL_CHECK(ret, name, args)                                                             \
+  if (!api->name) {                                                                           \
+    *error = rl_format("%s has no function TRITONSERVER_%s: is it Triton's?", path, #name);   \
+    free(api);                                                                                \
+    return NULL;                                                                              \
+  }
+  RL_NEEDED(RL_CHECK)
+  uint32_t major = 0, minor = 0;
+  if ((*error = rl_text(api, api->ApiVersion(&major, &minor))) == NULL && major != 1)
+    *error = rl_format("triton server API version mismatch: %s has %u.%u, 1.x is needed", path, major, minor);
+  if (*error) {
+    free(api);
+    return NULL;
+  }
+  return api;
+}
+
+// set_options writes the options and returns the first error.
+static terror *set_options(const rl_api *api, toptions *o, const rl_options *want) {
+  terror *err;
+#define RL_SET(name, ...) \
+  if ((err = api->ServerOptionsSet##name(o, __VA_ARGS__)) != NULL) return err
+  RL_SET(ModelRepositoryPath, want->repository);
+  RL_SET(BackendDirectory, want->backends);
+  RL_SET(RepoAgentDirectory, want->agents);
+  if (api->ServerOptionsSetCacheDirectory) RL_SET(CacheDirectory, want->caches);
+  RL_SET(StrictModelConfig, true);
+  // A model that does not load is reported with its reason by the index; others can still be used.
+  RL_SET(ExitOnError, false);
+  RL_SET(StrictReadiness, false);
+  RL_SET(ExitTimeout, want->exit_timeout);
+  RL_SET(LogInfo, false);
+  RL_SET(LogWarn, false);
+  RL_SET(LogError, false);
+  RL_SET(BackendConfig, "python", "shm-region-prefix-name", want->shm_prefix);
+  // Refusals of these two are of no interest: they are for GPUs, and for a listener that does not exist here.
+  if ((err = api->ServerOptionsSetMetrics(o, false))) api->ErrorDelete(err);
+  if ((err = api->ServerOptionsSetCudaMemoryPoolByteSize(o, 0, 1 << 30))) api->ErrorDelete(err);
+  return NULL;
+}
+
+char *rl_server_new(rl_api *api, const rl_options *want, rl_server **server) {
+  toptions *o = NULL;
+  terror *err = api->ServerOptionsNew(&o);
+  if (err) return rl_text(api, err);
+  tserver *t = NULL;
+  err = set_options(api, o, want);
+  if (!err) err = api->ServerNew(&t, o);
+  terror *ignored = api->ServerOptionsDelete(o);
+  if (ignored) api->ErrorDelete(ignored);
+  if (err) return rl_text(api, err);
+  *server = calloc(1, sizeof **server);
+  **server = (rl_server){.api = api, .server = t};
+  return NULL;
+}
+
+char *rl_server_ready(rl_server *s, int *ready) {
+  bool is = false;
+  terror *err = s->api->ServerIsReady(s->server, &is);
+  *ready = is;
+  return rl_text(s->api, err);
+}
+
+char *rl_model_ready(rl_server *s, const char *model, int64_t version, int *ready) {
+  bool is = false;
+  terror *err = s->api->ServerModelIsReady(s->server, model, version, &is);
+  *ready = is;
+  return rl_text(s->api, err);
+}
+
+char *rl_ask(rl_server *s, int what, const char *model, int64_t version, char **json, size_t *size) {
+  const rl_api *api = s->api;
+  tmessage *m = NULL;
+  terror *err = NULL;
+  switch (what) {
+    case RL_SERVER_METADATA: err = api->ServerMetadata(s->server, &m); break;
+    case RL_METADATA: err = api->ServerModelMetadata(s->server, model, version, &m); break;
+    case RL_CONFIG: err = api->ServerModelConfig(s->server, model, version, 1, &m); break;
+    case RL_STATISTICS: err = api->ServerModelStatistics(s->server, model, version, &m); break;
+    case RL_INDEX: err = api->ServerModelIndex(s->server, 0, &m); break;
+  }
+  if (err) return rl_text(api, err);
+  const char *base = NULL;
+  *size = 0;
+  err = api->MessageSerializeToJson(m, &base, size);
+  if (!err) {
+    *json = malloc(*size + 1);
+    memcpy(*json, base, *size);
+  }
+  terror *ignored = api->MessageDelete(m);
+  if (ignored) api->ErrorDelete(ignored);
+  return rl_text(api, err);
+}
+
+void rl_exit_timeout(rl_server *s, unsigned seconds) {
+  if (!s->api->ServerSetExitTimeout) return;
+  terror *ignored = s->api->ServerSetExitTimeout(s->server, seconds);
+  if (ignored) s->api->ErrorDelete(ignored);
+}
+
+char *rl_server_stop(rl_server *s) { return rl_text(s->api, s->api->ServerStop(s->server)); }
+
+char *rl_server_delete(rl_server *s) { return rl_text(s->api, s->api->ServerDelete(s->server)); }

@@ -1,0 +1,191 @@
+//go:build native && cgo && linux
+
+package tritoncapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/service/kserve"
+)
+
+var (
+	_ service.Service     = (*Service)(nil)
+	_ service.StatsReader = (*Service)(nil)
+	_ kserve.Source       = (*Service)(nil)
+)
+
+// Service is Triton in this process, and one model of its repository.
+type Service struct {
+	target plan.Target
+	lib    *library
+	model  *service.Model // as described; nil before that
+
+	mu       sync.Mutex
+	server   *server
+	starting chan struct{} // closed when the start has ended; nil before it began
+	startErr error
+	requests []*request
+	opened   []*transport
+}
+
+// New loads the library. The server starts with the first Describe.
+func New(t plan.Target, in plan.Input) (service.Service, error) {
+	path, err := locate(t.ServerDirectory, t.ModelRepository)
+	if err != nil {
+		return nil, err
+	}
+	if in.SharedMemory == plan.CUDASharedMemory {
+		return nil, &service.Error{Op: OpCreate, Class: record.Connect,
+			Text: "--shared-memory cuda is not supported with triton_c_api: tensors are in this process's memory already"}
+	}
+	lib, err := load(path)
+	if err != nil {
+		return nil, &service.Error{Op: OpCreate, Class: record.Connect, Text: err.Error()}
+	}
+	return &Service{target: t, lib: lib}, nil
+}
+
+// Describe starts the server and asks it for the model.
+func (s *Service) Describe(ctx context.Context) (*service.Model, error) {
+	if err := s.start(ctx); err != nil {
+		return nil, err
+	}
+	if err := s.loaded(); err != nil {
+		return nil, err
+	}
+	m, err := kserve.Describe(ctx, s, s.target)
+	if err != nil {
+		return nil, err
+	}
+	s.model = m
+	return m, nil
+}
+
+// start runs the server, once. Models load meanwhile, which may take long; ctx ends the wait but not the start.
+func (s *Service) start(ctx context.Context) error {
+	s.mu.Lock()
+	if s.starting == nil {
+		s.starting = make(chan struct{})
+		go func() {
+			defer close(s.starting)
+			s.server, s.startErr = s.lib.start(options{
+				repository: s.target.ModelRepository, dir: s.target.ServerDirectory, prefix: prefix(os.Getpid()),
+			})
+		}()
+	}
+	starting := s.starting
+	s.mu.Unlock()
+	select {
+	case <-starting:
+	case <-ctx.Done():
+		return &service.Error{Op: OpCreate, Class: record.Canceled, Text: "stopped while Triton was loading its models", Err: ctx.Err()}
+	}
+	if s.startErr != nil {
+		return &service.Error{Op: OpCreate, Class: record.Server, Text: s.startErr.Error()}
+	}
+	return nil
+}
+
+// notLoaded is the original's text for a model that cannot be asked.
+const notLoaded = "Model is not loaded and/or server is not ready"
+
+// loaded checks that the model under test can be used, and finds out why where it cannot.
+func (s *Service) loaded() error {
+	ready, err := s.server.ready()
+	if err == nil && ready {
+		ready, err = s.server.modelReady(s.target.Model, s.version(s.target.Model, s.target.Version))
+	}
+	if err == nil && ready {
+		return nil
+	}
+	text := notLoaded
+	if why := s.reason(s.target.Model); why != "" {
+		text += ": " + why
+	}
+	return &service.Error{Op: kserve.OpMetadata, Class: record.Server, Text: text, Err: err}
+}
+
+// Open makes a transport without slots.
+func (s *Service) Open(_ context.Context, sink service.Sink) (service.Transport, error) {
+	if s.server == nil || s.model == nil {
+		return nil, &service.Error{Op: OpCreate, Class: record.Connect, Text: "the server has not been started"}
+	}
+	t, err := newTransport(s.server, s.target.Model, s.version(s.target.Model, s.target.Version), sink)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	s.opened = append(s.opened, t)
+	s.mu.Unlock()
+	return t, nil
+}
+
+// The bounds of Close, in order: for a start that is still under way, for the server with nothing in flight, for
+// one that holds requests nobody waits for any more, and for what Triton needs beyond its own timeout.
+const (
+	startWait = 5 * time.Second
+	exitWait  = 30 * time.Second
+	stuckWait = 2 * time.Second
+	graceWait = 5 * time.Second
+)
+
+// Close stops the server. It does not wait for ever: a model that hangs, or a library that does not return, is
+// left to the end of the process.
+func (s *Service) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.starting == nil {
+		return nil
+	}
+	select {
+	case <-s.starting:
+	case <-time.After(startWait):
+		return errors.New("triton was still loading its models and is left as it is")
+	}
+	if s.server == nil {
+		return nil
+	}
+	srv, wait := s.server, exitWait
+	s.server = nil
+	if slices.ContainsFunc(s.opened, (*transport).stuck) {
+		wait = stuckWait
+		srv.exitTimeout(wait)
+	}
+	done := make(chan error, 1)
+	go func() { done <- srv.stop() }()
+	select {
+	case err := <-done:
+		if err != nil {
+			Sweep(os.Getpid())
+			return fmt.Errorf("stop triton: %w", err)
+		}
+	case <-time.After(wait + graceWait):
+		Sweep(os.Getpid())
+		return fmt.Errorf("triton did not stop within %s and is left as it is", wait+graceWait)
+	}
+	for _, r := range s.requests {
+		r.free()
+	}
+	s.requests = nil
+	return nil
+}
+
+// bundle is the folder of libraries that a Python wheel brings along; empty where the library is not in one.
+// What is in it is found by name only where it is loaded already.
+func bundle(path string) string {
+	if dir := filepath.Dir(path); strings.HasSuffix(dir, ".libs") {
+		return dir
+	}
+	return ""
+}

@@ -1,0 +1,64 @@
+// Package tritoncapi runs Triton inside of this process, through its C API, and loads a model there: no
+// network, no second process, nothing between the client and the scheduler.
+//
+// The library, libtritonserver.so, is loaded when a Service is made, so no build depends on Triton. All the
+// same it takes C: Triton answers on threads of its own, and a call from such a thread into Go costs several
+// microseconds, more than all else a request needs from a client. A small shim (shim.h) therefore takes the
+// time of each answer in C, and queues it; a goroutine per lane fetches what has gathered. That is why this
+// kind lives in redline-native, built with the tag native and with cgo. Elsewhere New returns ErrNotNative.
+//
+// Reading order: shim.h says what crosses the border; server.c loads the library and starts the server;
+// infer.c is the hot path; transport.go turns its events into ends of calls; crash.c tells a crash of the
+// library from one of our own.
+package tritoncapi
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/service"
+)
+
+// OpCreate is the operation of errors from before the server ran: the library or a folder is missing, or Triton
+// refused to start.
+const OpCreate = "triton client backend"
+
+// ErrNotNative means that this program cannot load Triton.
+var ErrNotNative = errors.New("service kind triton_c_api needs redline-native: build it with `make build`, or start it instead of redline")
+
+// libraryName is where Triton keeps its library below the server's folder.
+const libraryName = "lib/libtritonserver.so"
+
+// locate finds the library and checks the folders, with the original's words for what is missing. Symbolic links
+// are followed, since the library looks for others beside itself.
+func locate(dir, repository string) (library string, err error) {
+	for _, path := range []string{dir, filepath.Join(dir, libraryName), repository} {
+		if _, err := os.Stat(path); err != nil {
+			return "", &service.Error{Op: OpCreate, Class: record.Connect, Text: "Unable to find filepath: " + path, Err: err}
+		}
+	}
+	library, err = filepath.EvalSymlinks(filepath.Join(dir, libraryName))
+	if err != nil {
+		return "", &service.Error{Op: OpCreate, Class: record.Connect, Err: err}
+	}
+	return library, nil
+}
+
+// shmDir is where the Python backend's shared memory shows as files.
+const shmDir = "/dev/shm"
+
+// prefix starts the names of the shared memory of the Python backend in the process pid, so that two runs
+// never meet and what a crash left behind can be told from what is in use.
+func prefix(pid int) string { return fmt.Sprintf("redline_capi_%d_", pid) }
+
+// Sweep removes the shared memory that a process of ours, which has ended, left behind. Triton removes it
+// itself unless it crashed.
+func Sweep(pid int) {
+	left, _ := filepath.Glob(filepath.Join(shmDir, prefix(pid)+"*"))
+	for _, path := range left {
+		_ = os.Remove(path) // gone already, or not ours to remove
+	}
+}
