@@ -49,19 +49,9 @@ func (w *watcher) LevelEnds(lv *result.Level) {
 	case lv.OverLimit:
 		w.console.Partial(lv)
 		w.console.Warn(text.OverLimit(w.plan))
-	case !hasBadWindow(lv):
+	default:
 		w.console.Warn(text.Unstable(w.plan, lv))
 	}
-}
-
-// hasBadWindow tells whether the level ends in the error of a window without requests, which has its own words.
-func hasBadWindow(lv *result.Level) bool {
-	for _, win := range lv.Windows[max(0, len(lv.Windows)-lv.Used):] {
-		if win.Error != "" {
-			return true
-		}
-	}
-	return false
 }
 
 // Progress redraws the progress line.

@@ -25,6 +25,9 @@ func (r *Runner) visit(ctx context.Context, lv result.Level) outcome {
 	m.stop()
 	m.stopMetrics()
 	err = errors.Join(err, m.finish(err))
+	if err != nil && !errors.Is(err, ErrInterrupted) {
+		lv.Unfinished, lv.Accepted = true, false
+	}
 	if len(lv.Windows) > 0 || err == nil {
 		r.res.Levels = append(r.res.Levels, lv)
 		r.limits = append(r.limits, m.reasons)
@@ -92,12 +95,9 @@ func (m *levelRun) startOpen(ctx context.Context, lv *result.Level, limit int) e
 	threads := max(1, m.Plan.Load.MaxThreads)
 	load := engine.PacedLoad{Schedule: m.schedule(lv), Feeds: threads, Limit: limit, Seed: m.Plan.Load.Seed}
 	if m.Model.Sequential() {
-		// Requests of one sequence may only be in flight together where the wire keeps their order: on a stream.
+		// One request of a sequence at a time: nothing on the wire keeps the order of two.
 		load.Feeds, load.Turn = m.Plan.Input.Sequences, engine.Serial
 		threads = min(threads, load.Feeds)
-		if m.Plan.Target.Streaming && !m.Plan.Input.SerialSequences {
-			load.Turn = engine.Random
-		}
 	}
 	load.Slots, load.Cap = threads, threads
 	m.load = measure.Load{Rate: lv.Rate, Cap: threads}

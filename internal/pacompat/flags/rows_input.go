@@ -120,27 +120,27 @@ func tensorFormat(name string, dst func(*raw) *bool) func(*raw, string) error {
 func sequenceRows() []Row {
 	return []Row{
 		{
-			Long: "sequence-length", Arg: "N", Section: Sequences, Default: "20", Unit: "requests",
+			Long: "sequence-length", Arg: "N", Section: Sequences, Ready: true, Default: "20", Unit: "requests",
 			Help: "The length of a sequence: how many requests share a correlation id.",
 			set:  setSequenceLength,
 		}, {
-			Long: "sequence-length-variation", Arg: "PCT", Section: Sequences, Default: "20", Unit: "%",
+			Long: "sequence-length-variation", Arg: "PCT", Section: Sequences, Ready: true, Default: "20", Unit: "%",
 			Help: "How far lengths may differ from that, so that sequences do not all end at once.",
 			set: func(r *raw, v string) (err error) {
 				r.plan.Input.SequenceLengthVariation, err = finite(v)
 				return err
 			},
 		}, {
-			Long: "sequence-id-range", Arg: "START[:END]", Section: Sequences, Default: "1",
+			Long: "sequence-id-range", Arg: "START[:END]", Section: Sequences, Ready: true, Default: "1",
 			Help: "The correlation ids to use, END not included. Give each of several clients its own.",
 			set:  setSequenceIDs,
 		}, {
-			Long: "num-of-sequences", Arg: "N", Section: Sequences, Default: "4",
+			Long: "num-of-sequences", Arg: "N", Section: Sequences, Ready: true, Default: "4",
 			Help: "Open loop: how many sequences are open at once.",
 			set: integer(1, "Failed to parse --num-of-sequences. The value must be > 0.",
 				func(r *raw) *int { return &r.plan.Input.Sequences }),
 		}, {
-			Long: "serial-sequences", Section: Sequences,
+			Long: "serial-sequences", Section: Sequences, Ready: true,
 			Help: "Open loop: wait for a sequence's answer before its next request is sent.",
 			set:  flag(func(r *raw) *bool { return &r.plan.Input.SerialSequences }),
 		},

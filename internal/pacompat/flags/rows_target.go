@@ -51,7 +51,7 @@ func targetRows() []Row {
 				func(r *raw) *plan.Kind { return &r.plan.Target.Kind },
 				plan.Triton, plan.OpenAI, plan.TFServing, plan.TorchServe, plan.TritonCAPI, plan.DynamicGRPC),
 		}, {
-			Long: "bls-composing-models", Arg: "NAME[:VERSION],...", Section: Target, Repeat: true,
+			Long: "bls-composing-models", Arg: "NAME[:VERSION],...", Section: Target, Ready: true, Repeat: true,
 			active: func(r *raw) bool { return len(r.plan.Target.ComposingModels) > 0 },
 			Help:   "The models that a BLS model calls. The server cannot tell; name them to see their share of the time.",
 			set:    addComposingModels,
@@ -110,18 +110,18 @@ func kindRows() []Row {
 func serverRows() []Row {
 	return []Row{
 		{
-			Long: "collect-metrics", Section: Server,
+			Long: "collect-metrics", Section: Server, Ready: true,
 			Help: "Read the server's Prometheus endpoint during each window and report GPU use and memory beside the latencies.",
 			set:  flag(func(r *raw) *bool { return &r.plan.Target.Metrics.Collect }),
 		}, {
-			Long: "metrics-url", Arg: "URL", Section: Server, Default: "port 8002 of the host of -u",
+			Long: "metrics-url", Arg: "URL", Section: Server, Ready: true, Default: "port 8002 of the host of -u",
 			Help: "Where that endpoint is.",
 			set: func(r *raw, v string) error {
 				r.metricsURLSet, r.metricsURL = true, v
 				return nil
 			},
 		}, {
-			Long: "metrics-interval", Arg: "N", Section: Server, Default: "1000", Unit: "ms",
+			Long: "metrics-interval", Arg: "N", Section: Server, Ready: true, Default: "1000", Unit: "ms",
 			Help: "How often it is read.",
 			set: func(r *raw, v string) error {
 				r.metricsIntSet = true
@@ -129,21 +129,21 @@ func serverRows() []Row {
 					func(r *raw) *time.Duration { return &r.metricsEvery })(r, v)
 			},
 		}, {
-			Long: "trace-level", Arg: "LEVEL", Section: Server, Default: "as the server has it", Hint: values("OFF", "TIMESTAMPS", "TENSORS"),
+			Long: "trace-level", Arg: "LEVEL", Section: Server, Ready: true, Default: "as the server has it", Hint: values("OFF", "TIMESTAMPS", "TENSORS"),
 			Help: "What the server's tracer should record during the run: to see where the time goes inside.",
 			set: choice("--trace-level", "The available options are 'OFF', 'TIMESTAMPS', or 'TENSORS'.",
 				func(r *raw) *string { return &r.plan.Target.Trace.Level }, "OFF", "TIMESTAMPS", "TENSORS"),
 		}, {
-			Long: "trace-rate", Arg: "N", Section: Server, Default: "as the server has it",
+			Long: "trace-rate", Arg: "N", Section: Server, Ready: true, Default: "as the server has it",
 			Help: "Trace one request in N.",
 			set:  text(func(r *raw) *string { return &r.plan.Target.Trace.Rate }),
 		}, {
-			Long: "trace-count", Arg: "N", Section: Server, Default: "as the server has it",
+			Long: "trace-count", Arg: "N", Section: Server, Ready: true, Default: "as the server has it",
 			Help: "Stop after N traces; -1 never stops.",
 			set: number(-1, "Failed to parse --trace-count. The value must be >= 0 or set to -1 (default).",
 				func(r *raw) *string { return &r.plan.Target.Trace.Count }),
 		}, {
-			Long: "log-frequency", Arg: "N", Section: Server, Default: "as the server has it",
+			Long: "log-frequency", Arg: "N", Section: Server, Ready: true, Default: "as the server has it",
 			Help: "Let the server write its trace file after every N traces; 0 only at its end.",
 			set: number(0, "Failed to parse --log-frequency. The value must be >= 0.",
 				func(r *raw) *string { return &r.plan.Target.Trace.LogFrequency }),

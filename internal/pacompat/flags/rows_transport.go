@@ -14,7 +14,7 @@ func transportRows() []Row {
 			Help: "A header for every request, or a metadata pair with gRPC: an authorization token, a tenant, a route.",
 			set:  addHeader,
 		}, {
-			Long: "streaming", Section: Transport,
+			Long: "streaming", Section: Transport, Ready: true,
 			Help: "gRPC: keep one bidirectional stream open and send requests on it. Decoupled models need it.",
 			set:  flag(func(r *raw) *bool { return &r.plan.Target.Streaming }),
 		}, {
@@ -36,7 +36,7 @@ func transportRows() []Row {
 			Help: "Give a request up as failed after this long, such as 500ms, 30s or 2m.",
 			set:  setTimeout,
 		}, {
-			Long: "request-parameter", Arg: "NAME:VALUE:TYPE", Section: Transport, Repeat: true,
+			Long: "request-parameter", Arg: "NAME:VALUE:TYPE", Section: Transport, Ready: true, Repeat: true,
 			Help: "gRPC: a custom parameter for every request; TYPE is string, int or bool.",
 			set:  addParameter,
 		},
