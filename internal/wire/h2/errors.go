@@ -111,6 +111,9 @@ func readError(err error) *Error {
 	}
 }
 
+// alertNoProtocol is the TLS alert of a server that shares no protocol with us.
+const alertNoProtocol tls.AlertError = 120
+
 // dialError classes a connection that could not be made.
 func dialError(addr string, err error) *Error {
 	e := &Error{Kind: Unreachable, Text: "dial " + addr, Err: err}
@@ -124,6 +127,8 @@ func dialError(addr string, err error) *Error {
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		e.Kind = Refused
+	case errors.As(err, &alert) && alert == alertNoProtocol:
+		e.Kind = NotHTTP2
 	case errors.As(err, &verify), errors.As(err, &record), errors.As(err, &alert), errors.As(err, &auth):
 		e.Kind = TLS
 	case errors.Is(err, os.ErrDeadlineExceeded), errors.As(err, &nerr) && nerr.Timeout():

@@ -170,8 +170,7 @@ func (c *Conn) frame(s *Stream, m *Message, off, n int) {
 		c.out.Buf = append(c.out.Buf, p[off:off+k]...)
 		off, n = off+k, n-k
 	}
-	off -= prefixLen
-	if off < len(m.Body) {
+	if off -= prefixLen; n > 0 && off < len(m.Body) {
 		k := min(n, len(m.Body)-off)
 		c.out.Add(m.Body[off : off+k])
 		off, n = off+k, n-k
