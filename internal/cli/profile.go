@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/redline-bench/redline/internal/mpi"
 	"github.com/redline-bench/redline/internal/pacompat/export"
 	"github.com/redline-bench/redline/internal/pacompat/flags"
 	"github.com/redline-bench/redline/internal/pacompat/text"
@@ -102,6 +103,7 @@ type session struct {
 	notes    flags.Notes
 	sigs     *signals
 	embedded *embedded
+	world    *mpi.World // nil without --enable-mpi
 	svc      service.Service
 	model    *service.Model
 	async    bool
@@ -126,7 +128,7 @@ func (s *session) close() {
 }
 
 func (s *session) run() int {
-	for _, step := range []func() error{s.startServer, s.describe, s.check, s.load, s.openOutputs} {
+	for _, step := range []func() error{s.joinRanks, s.startServer, s.describe, s.check, s.load, s.openOutputs} {
 		if err := step(); err != nil {
 			return s.startFailed(err)
 		}
@@ -140,10 +142,38 @@ func (s *session) run() int {
 	if s.export != nil {
 		runner.Exporter = s.export
 	}
+	if s.world != nil && s.world.Size() > 1 {
+		runner.Ranks = s.world
+		if err := s.world.Barrier(s.sigs.soft); err != nil {
+			return s.startFailed(err)
+		}
+	}
 	res, err := runner.Run(s.sigs.soft, s.sigs.hard)
 	s.Line.Clear()
 	res.Tool, res.Version = "redline", s.version()
 	return s.finish(res, err)
+}
+
+// joinRanks makes this process one of several that measure together.
+func (s *session) joinRanks() error {
+	if !s.plan.Load.MPI {
+		return nil
+	}
+	w, err := mpi.Init()
+	if err != nil {
+		return err
+	}
+	s.world = w
+	load := &s.plan.Load
+	switch {
+	case w.Size() == 1:
+		return nil
+	case load.Mode == plan.RequestRate && (load.Rate.End != 1 || load.Rate.Step != 1):
+		return plainError("Cannot specify --request-rate-range when in multi-model mode.")
+	case load.Mode == plan.Concurrency && (load.Concurrency.End != 1 || load.Concurrency.Step != 1):
+		return plainError("Cannot specify --concurrency-range when in multi-model mode.")
+	}
+	return nil
 }
 
 func (s *session) startServer() error {
@@ -238,6 +268,12 @@ func (s *session) finish(res *result.Result, err error) int {
 		code = exitError
 	}
 	s.explainEnd(res, err)
+	if s.world != nil && code == exitOK {
+		// A rank that leaves without this ends the others, which is right only where something went wrong.
+		if err := s.world.Finalize(s.sigs.hard); err != nil {
+			fmt.Fprintln(s.Stderr, err)
+		}
+	}
 	return code
 }
 

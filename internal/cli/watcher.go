@@ -54,6 +54,13 @@ func (w *watcher) LevelEnds(lv *result.Level) {
 	}
 }
 
+// RanksStable is said on verbose runs.
+func (w *watcher) RanksStable() {
+	if w.plan.Verbose > 0 {
+		w.console.Say(text.RanksStable)
+	}
+}
+
 // Progress redraws the progress line.
 func (w *watcher) Progress(p profile.Progress) {
 	w.Line.Show(term.Status{

@@ -164,8 +164,8 @@ func (m *levelRun) measure(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if m.settled() {
-			return nil
+		if done, err := m.together(ctx); done || err != nil {
+			return err
 		}
 	}
 	return nil

@@ -18,6 +18,8 @@ type Observer interface {
 	LevelEnds(lv *result.Level)
 	// Progress is called several times a second while a window runs.
 	Progress(p Progress)
+	// RanksStable is called when all ranks of a run that is measured together are stable.
+	RanksStable()
 	// Warn reports something that the user should know and that does not end the run.
 	Warn(w Warning)
 }

@@ -122,7 +122,7 @@ func (m *levelRun) await(ctx context.Context, p *pass, n, trials int) error {
 		timer.Reset(min(tick, max(0, time.Duration(p.until-clock.Now()))))
 		select {
 		case <-ctx.Done():
-			return ErrInterrupted
+			return errors.Join(m.fold(p), ErrInterrupted)
 		case <-m.eng.Failed():
 			return m.afterFailure(ctx, p)
 		case <-idle:

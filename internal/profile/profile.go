@@ -55,6 +55,7 @@ type Runner struct {
 	Async    bool
 	Observer Observer
 	Exporter Exporter // may be nil
+	Ranks    Ranks    // nil where this process measures alone
 
 	eng    *engine.Engine
 	res    *result.Result

@@ -21,11 +21,13 @@ type journal struct {
 	passes   int
 	ended    []result.Level
 	warnings []profile.WarningKind
+	together int
 }
 
 func (j *journal) LevelBegins(lv *result.Level, _ bool) { j.begun = append(j.begun, *lv) }
 func (j *journal) Pass(int, *result.Window)             { j.passes++ }
 func (j *journal) LevelEnds(lv *result.Level)           { j.ended = append(j.ended, *lv) }
+func (j *journal) RanksStable()                         { j.together++ }
 func (j *journal) Progress(profile.Progress)            {}
 func (j *journal) Warn(w profile.Warning)               { j.warnings = append(j.warnings, w.Kind) }
 
@@ -260,7 +262,7 @@ func TestInterruptReportsThePartialWindow(t *testing.T) {
 	if !errors.Is(err, profile.ErrInterrupted) || !res.Interrupted {
 		t.Fatalf("got %v", err)
 	}
-	if len(res.Levels) != 1 || res.Levels[0].Client.Requests < 40 {
+	if len(res.Levels) != 1 || res.Levels[0].Client.Requests < 5 {
 		t.Errorf("what was measured is lost: %+v", res.Levels)
 	}
 }
@@ -341,5 +343,23 @@ func TestExportSeesExactlyWhatIsCounted(t *testing.T) {
 	}
 	if x.requests != total || len(x.boundaries) != 4 {
 		t.Errorf("%d exported, %d counted; boundaries %v", x.requests, total, x.boundaries)
+	}
+}
+
+// ranks says that the others are stable from the n-th question on.
+type ranks struct{ asked, from int }
+
+func (r *ranks) AllStable(_ context.Context, stable bool) (bool, error) {
+	r.asked++
+	return stable && r.asked >= r.from, nil
+}
+
+func TestRanksGoOnUntilAllAreStable(t *testing.T) {
+	p := basePlan()
+	p.Measure.MaxTrials = 10
+	others := &ranks{from: 5}
+	_, j, err := run(t, p, pinned(time.Millisecond), func(r *profile.Runner) { r.Ranks = others })
+	if err != nil || j.passes != 5 || j.together != 1 {
+		t.Errorf("%d passes, told %d times, %v", j.passes, j.together, err)
 	}
 }

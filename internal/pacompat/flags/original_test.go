@@ -197,7 +197,7 @@ func TestNotYet(t *testing.T) {
 	f("-m x --num-of-sequences 5", "")
 	f("-m x --serial-sequences", "")
 	f("-m x -i grpc --request-parameter a:b:int", "")
-	f("-m x --enable-mpi", "--enable-mpi")
+	f("-m x --enable-mpi", "")
 }
 
 func TestStderr(t *testing.T) {

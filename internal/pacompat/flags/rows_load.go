@@ -81,7 +81,7 @@ func loadRows() []Row {
 			Help: "Send each request at the time that the input data gives it: replays a recorded trace.",
 			set:  func(r *raw, _ string) error { return r.take(plan.FixedSchedule, false) },
 		}, {
-			Long: "enable-mpi", Section: Load,
+			Long: "enable-mpi", Section: Load, Ready: true,
 			Help: "Start levels together with the other ranks of an MPI job, to load several models at once.",
 			set:  flag(func(r *raw) *bool { return &r.plan.Load.MPI }),
 		},
