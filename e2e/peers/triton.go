@@ -51,7 +51,7 @@ func (p *Peers) StartTriton(ctx context.Context, dir string) (*Triton, error) {
 		"--metrics-address=127.0.0.1", "--metrics-port="+strconv.Itoa(ports[2]), "--allow-gpu-metrics=false",
 		"--backend-config=python,shm-default-byte-size=1048576", "--backend-config=python,shm-growth-byte-size=1048576",
 		fmt.Sprintf("--backend-config=python,shm-region-prefix-name=redline_%d_", os.Getpid()),
-		"--exit-timeout-secs=5")
+		"--trace-config", "triton,file="+filepath.Join(dir, "trace.json"), "--exit-timeout-secs=5")
 	t.cmd.Stdout, t.cmd.Stderr = log, log
 	// A group of its own, so that Stop reaches the backend's helpers too.
 	t.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
