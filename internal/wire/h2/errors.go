@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"strings"
 	"syscall"
 )
 
@@ -111,8 +112,9 @@ func readError(err error) *Error {
 	}
 }
 
-// alertNoProtocol is the TLS alert of a server that shares no protocol with us.
-const alertNoProtocol tls.AlertError = 120
+// noProtocol is how crypto/tls words the alert of a server that shares no protocol with us; it exports no
+// type for it.
+const noProtocol = "tls: no application protocol"
 
 // dialError classes a connection that could not be made.
 func dialError(addr string, err error) *Error {
@@ -120,16 +122,15 @@ func dialError(addr string, err error) *Error {
 	var (
 		verify *tls.CertificateVerificationError
 		record tls.RecordHeaderError
-		alert  tls.AlertError
 		auth   x509.UnknownAuthorityError
 		nerr   net.Error
 	)
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		e.Kind = Refused
-	case errors.As(err, &alert) && alert == alertNoProtocol:
+	case strings.HasSuffix(err.Error(), noProtocol):
 		e.Kind = NotHTTP2
-	case errors.As(err, &verify), errors.As(err, &record), errors.As(err, &alert), errors.As(err, &auth):
+	case errors.As(err, &verify), errors.As(err, &record), errors.As(err, &auth):
 		e.Kind = TLS
 	case errors.Is(err, os.ErrDeadlineExceeded), errors.As(err, &nerr) && nerr.Timeout():
 		e.Kind = Timeout

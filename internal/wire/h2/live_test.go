@@ -443,7 +443,13 @@ func TestDialErrors(t *testing.T) {
 	pool := x509.NewCertPool()
 	pool.AddCert(srv.Certificate())
 	wantKind(t, dial(srv.Listener.Addr().String(), &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}), h2.NotHTTP2)
-	wantKind(t, dial(srv.Listener.Addr().String(), &tls.Config{MinVersion: tls.VersionTLS12}), h2.TLS)
+
+	two := httptest.NewUnstartedServer(nil)
+	two.EnableHTTP2 = true
+	two.Config.ErrorLog = log.New(io.Discard, "", 0)
+	two.StartTLS()
+	defer two.Close()
+	wantKind(t, dial(two.Listener.Addr().String(), &tls.Config{MinVersion: tls.VersionTLS12}), h2.TLS)
 }
 
 func TestDialEnds(t *testing.T) {
