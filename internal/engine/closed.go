@@ -59,7 +59,11 @@ func (e *Engine) closeFeed(s *slot, f Feed) bool {
 
 // spend takes one request from the budget.
 func (e *Engine) spend() bool {
-	return !e.limited.Load() || e.budget.Add(-1) >= 0
+	if !e.limited.Load() || e.budget.Add(-1) >= 0 {
+		return true
+	}
+	e.budget.Add(1) // more may be added later, and must not be short by this
+	return false
 }
 
 // rest marks the slot idle and tells a waiter.

@@ -58,19 +58,20 @@ type Engine struct {
 	shards []*record.Shard
 
 	// active is the number of slots in use in closed loop; generation tells slots to re-make their feeds.
-	active      atomic.Int64
-	generation  atomic.Int64
-	closed      atomic.Bool // closed loop: an ended request is followed by the next
-	stopped     atomic.Bool
-	budget      atomic.Int64 // requests that may still be started; meaningful when limited
-	limited     atomic.Bool
-	dispatching atomic.Bool   // a paced load is still sending
-	running     atomic.Int64  // slots in flight
-	wake        chan struct{} // a slot became idle
-	free        freeList
-	idleFeeds   chan int // feeds of a serial paced load that have nothing in flight
-	sent        atomic.Uint64
-	behind      atomic.Int64
+	active          atomic.Int64
+	generation      atomic.Int64
+	closed          atomic.Bool // closed loop: an ended request is followed by the next
+	stopped         atomic.Bool
+	budget          atomic.Int64 // requests that may still be started; meaningful when limited
+	limited         atomic.Bool
+	dispatching     atomic.Bool   // a paced load is still sending
+	running         atomic.Int64  // slots in flight
+	wake            chan struct{} // a slot became idle
+	free            freeList
+	idleFeeds       chan int // feeds of a serial paced load that have nothing in flight
+	sent            atomic.Uint64
+	behind          atomic.Int64
+	period, reached atomic.Int64 // of a periodic load: responses asked for, and requests that have had as many
 
 	failures  failures
 	failed    chan struct{} // closed at the failure that stops the load
@@ -84,7 +85,8 @@ type Engine struct {
 type slot struct {
 	call       service.Call
 	feed       Feed
-	turn       int // the feed of a paced load that the request in flight came from
+	turn       int   // the feed of a paced load that the request in flight came from
+	answers    int64 // responses so far, in a periodic load
 	generation int64
 	shard      *record.Shard
 	since      atomic.Int64 // when the request in flight was sent; 0 is idle

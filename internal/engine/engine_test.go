@@ -321,3 +321,17 @@ func TestSerialTurnsKeepOneInFlightAFeed(t *testing.T) {
 		t.Errorf("%d in flight with three feeds", most)
 	}
 }
+
+func TestPeriodicLoadRaisesTheLoadStepByStep(t *testing.T) {
+	svc := &testkit.Service{Answer: func(int64) (time.Duration, error) { return time.Millisecond, nil }}
+	e := open(t, svc, engine.Config{})
+	if err := e.Periodic(t.Context(), engine.PeriodicLoad{Start: 2, End: 7, Step: 2, Period: 1}); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(records(e)); n != 7 || svc.Sent() != 7 {
+		t.Errorf("%d records of %d requests, want exactly 7", n, svc.Sent())
+	}
+	if err := e.Periodic(t.Context(), engine.PeriodicLoad{Start: 1, End: 2, Step: 1, Period: 2}); !errors.Is(err, engine.ErrEarlyEnd) {
+		t.Errorf("one response where two were asked for: %v", err)
+	}
+}

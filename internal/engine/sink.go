@@ -12,10 +12,16 @@ func (e *Engine) Response(c *service.Call, payload []byte, at int64, empty bool)
 	if empty {
 		c.Rec.Flags |= record.EmptyFinal
 	}
+	s := c.Owner.(*slot)
+	if period := e.period.Load(); period > 0 {
+		if s.answers++; s.answers == period {
+			e.reached.Add(1)
+			e.notify()
+		}
+	}
 	if !e.cfg.Keep {
 		return
 	}
-	s := c.Owner.(*slot)
 	s.events = append(s.events, record.Event{At: at, Size: uint32(len(payload))})
 	s.data = append(s.data, payload...)
 }

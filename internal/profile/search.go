@@ -12,6 +12,8 @@ import (
 func (r *Runner) search(ctx context.Context) error {
 	load := &r.Plan.Load
 	switch {
+	case load.Mode == plan.PeriodicConcurrency:
+		return r.periodic(ctx)
 	case load.Mode == plan.CustomIntervals:
 		return r.visit(ctx, result.Level{Mode: load.Mode, Rate: float64(pace.MeanRate(r.gaps))}).fail()
 	case load.Mode == plan.RequestRate && load.Search == plan.Binary:

@@ -181,7 +181,7 @@ func TestNotYet(t *testing.T) {
 	f("-m x --shared-memory none --output-shared-memory-size 5", "")
 	f("-m x --shared-memory system", "--shared-memory system")
 	f("-m x --shared-memory cuda", "--shared-memory cuda")
-	f("-m x -i grpc --streaming --periodic-concurrency-range 1:2 --profile-export-file p", "--periodic-concurrency-range")
+	f("-m x -i grpc --streaming --periodic-concurrency-range 1:2 --profile-export-file p", "")
 	f("-m x --request-period 5", "")
 	f("-m x --fixed-schedule --input-data one.json", "--fixed-schedule")
 	f("-m x --collect-metrics", "")

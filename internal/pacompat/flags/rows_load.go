@@ -63,12 +63,12 @@ func loadRows() []Row {
 				"chance there is in a result.",
 			set: setSeed,
 		}, {
-			Long: "periodic-concurrency-range", Arg: "START:END[:STEP]", Section: Load,
+			Long: "periodic-concurrency-range", Arg: "START:END[:STEP]", Section: Load, Ready: true,
 			Help: "Closed loop that adds STEP requests each time --request-period responses have come. Needs --streaming and " +
 				"--profile-export-file.",
 			set: setPeriodic,
 		}, {
-			Long: "request-period", Arg: "N", Section: Load, Default: "10", Unit: "responses", active: periodic,
+			Long: "request-period", Arg: "N", Section: Load, Ready: true, Default: "10", Unit: "responses", active: periodic,
 			Help: "The number of responses between two steps of --periodic-concurrency-range.",
 			set: integer(1, "Failed to parse --request-period. The value must be > 0",
 				func(r *raw) *int { return &r.plan.Load.Period }),
