@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/redline-bench/redline/internal/wire/h2"
+	"github.com/redline-bench/redline/internal/wire/h2/h2test"
 )
 
 // loop keeps one request in flight and sends the next from the end of the last, as the engine does.
@@ -98,8 +99,8 @@ func (r *closedLoop) run(tb testing.TB, n int) {
 func BenchmarkUnary(b *testing.B) {
 	f := func(inFlight, size int) {
 		b.Run(fmt.Sprintf("inflight=%d/bytes=%d", inFlight, size), func(b *testing.B) {
-			srv := startCanned(b, make([]byte, size))
-			r := newClosedLoop(b, srv.addr(), inFlight, size)
+			srv := h2test.Start(b, make([]byte, size))
+			r := newClosedLoop(b, srv.Addr(), inFlight, size)
 			r.run(b, 2*inFlight)
 			b.ReportAllocs()
 			b.SetBytes(int64(size))
@@ -114,8 +115,8 @@ func BenchmarkUnary(b *testing.B) {
 }
 
 func TestUnaryDoesNotAllocate(t *testing.T) {
-	srv := startCanned(t, make([]byte, 200))
-	r := newClosedLoop(t, srv.addr(), 8, 200)
+	srv := h2test.Start(t, make([]byte, 200))
+	r := newClosedLoop(t, srv.Addr(), 8, 200)
 	r.run(t, 2000)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
