@@ -33,7 +33,7 @@ var layers = []layer{
 	},
 	{
 		name: "cli", packages: []string{"internal/cli"},
-		imports: []string{"dialect", "report", "profile", "engine", "kinds", "model", "base", "proto", "refserver"},
+		imports: []string{"dialect", "report", "programs", "profile", "engine", "kinds", "model", "base", "proto", "refserver"},
 		why:     "the command line is the only place that knows every part",
 	},
 	{
@@ -47,6 +47,11 @@ var layers = []layer{
 		why:     "writers are functions of the result",
 	},
 	{
+		name: "programs", packages: []string{"internal/simple", "internal/stress"},
+		imports: []string{"report", "profile", "engine", "model", "base"},
+		why:     "the QA programs drive the engine and name no protocol",
+	},
+	{
 		name: "profile", packages: []string{"internal/profile"},
 		imports: []string{"engine", "model", "base"},
 		why:     "the search over levels drives the engine and names no protocol",
@@ -57,8 +62,13 @@ var layers = []layer{
 		why:     "the engine knows the service contract, no service kind and no wire",
 	},
 	{
+		name: "parts", packages: []string{"internal/service/kserve", "internal/service/httplane", "internal/service/grpclane"},
+		imports: []string{"model", "base", "wire", "proto"},
+		why:     "what several kinds share: how Triton describes a model, and connections driven as slots",
+	},
+	{
 		name: "kinds", packages: []string{"internal/service/*"},
-		imports: []string{"model", "base", "wire", "proto"}, sealed: true,
+		imports: []string{"parts", "model", "base", "wire", "proto"}, sealed: true,
 		why: "a service kind stands alone: it imports neither the engine nor another kind",
 	},
 	{

@@ -31,7 +31,7 @@ func startEmbedded(ctx context.Context, p *IO, extra []string) (*embedded, error
 		return nil, fmt.Errorf("find this program to start the embedded server: %w", err)
 	}
 	args := append([]string{"serve", "--exit-with-parent", "--http-port", "0", "--grpc-port", "0", "--metrics-port", "0"}, extra...)
-	cmd := exec.Command(exe, args...)
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), exe, args...) // stop ends it, in its own time
 	// The child must not look like the drop-in, and an interrupt from the terminal is ours to handle.
 	cmd.Args[0] = "redline"
 	cmd.SysProcAttr = detached()

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/redline-bench/redline/internal/engine"
 	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/pacompat/text"
 	"github.com/redline-bench/redline/internal/plan"
@@ -112,7 +113,7 @@ func reason(e *service.Error) string {
 }
 
 // explain prints what must stand before the summary: why the run ended early.
-func (s *session) explain(res *result.Result, err error) {
+func (s *session) explain(err error) {
 	if s.plan.Face == plan.Redline {
 		return
 	}
@@ -142,6 +143,8 @@ func (s *session) explainEnd(res *result.Result, err error) {
 		s.console.End(text.VersionNotFound)
 	case errors.As(err, &stats):
 		s.console.End(text.ErrorText(stats.Err, s.plan.Target.Protocol))
+	case errors.Is(err, engine.ErrEarlyEnd):
+		s.console.End(text.EarlyEnd)
 	case errors.Is(err, scrape.ErrConnect):
 		s.console.End(text.MetricsUnreachable(s.plan.Target.Metrics.URL))
 	case errors.Is(err, scrape.ErrStatus):

@@ -260,7 +260,7 @@ func outputNames(m *service.Model) []string {
 
 // finish writes the end of the report and the files, and returns the exit code.
 func (s *session) finish(res *result.Result, err error) int {
-	s.explain(res, err)
+	s.explain(err)
 	s.console.Summary(res.Levels)
 	code := exitCode(err)
 	if ferr := s.writeFiles(res, err); ferr != nil {

@@ -157,7 +157,7 @@ func (e *Engine) Wait(ctx context.Context) error {
 	for e.running.Load() > 0 {
 		if e.pause(ctx) != nil {
 			e.cutAll(record.Canceled)
-			e.settle()
+			e.settle(context.WithoutCancel(ctx))
 			return ctx.Err()
 		}
 	}
@@ -189,8 +189,8 @@ func (e *Engine) pause(ctx context.Context) error {
 }
 
 // settle waits a moment for cut requests to report their ends.
-func (e *Engine) settle() {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+func (e *Engine) settle(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	for e.running.Load() > 0 && e.pause(ctx) == nil {
 	}

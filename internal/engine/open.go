@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -69,7 +70,7 @@ func (e *Engine) Paced(ctx context.Context, load PacedLoad) (stop func(), err er
 	var done sync.WaitGroup
 	done.Go(func() {
 		d.run(ctx)
-		d.closeFeeds()
+		d.closeFeeds(context.WithoutCancel(ctx))
 		d.grown.Wait()
 		e.dispatching.Store(false)
 		e.notify()
@@ -147,11 +148,11 @@ func (d *dispatcher) turn(ctx context.Context) (feed int, ok bool) {
 
 // closeFeeds ends what the feeds have open, once nothing of theirs is in flight: a sequence ends after its last
 // request, not before.
-func (d *dispatcher) closeFeeds() {
+func (d *dispatcher) closeFeeds(ctx context.Context) {
 	if _, ok := d.feeds[0].(Closer); !ok {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
+	ctx, cancel := context.WithTimeout(ctx, closeTime)
 	defer cancel()
 	for d.e.running.Load() > 0 && d.e.pause(ctx) == nil {
 	}
@@ -256,8 +257,8 @@ func (f *freeList) reset(slots []*slot) {
 	if f.signal == nil {
 		f.signal = make(chan struct{}, 1)
 	}
-	for i := len(slots) - 1; i >= 0; i-- {
-		f.stack = append(f.stack, slots[i])
+	for _, s := range slices.Backward(slots) {
+		f.stack = append(f.stack, s)
 	}
 }
 

@@ -8,8 +8,8 @@ import (
 )
 
 // ErrEarlyEnd means that a request ended before it had as many responses as the period asks for.
-var ErrEarlyEnd = errors.New("Request received final response before request period was reached. " +
-	"Request period must be at most the total number of responses received by any request.") //nolint:revive,staticcheck // the original's words
+var ErrEarlyEnd = errors.New("a request ended before the request period was reached: " +
+	"the period must be at most the number of responses that each request gets")
 
 // PeriodicLoad raises the number of requests in flight step by step: each slot sends one streamed request.
 type PeriodicLoad struct {

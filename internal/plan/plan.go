@@ -264,7 +264,7 @@ type Measure struct {
 	// Stability is the allowed spread as a fraction: 0.1 for ten per cent.
 	Stability float64 `json:"stability"`
 	MaxTrials int     `json:"max_trials"`
-	// Percentile stabilises on this percentile instead of the mean; 0 is none.
+	// Percentile stabilizes on this percentile instead of the mean; 0 is none.
 	Percentile int `json:"percentile,omitempty"`
 	// LatencyLimit stops the search; 0 is none.
 	LatencyLimit time.Duration `json:"latency_limit,omitempty"`

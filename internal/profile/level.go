@@ -22,7 +22,7 @@ func (r *Runner) visit(ctx context.Context, lv result.Level) outcome {
 	if err == nil {
 		err = m.measure(ctx)
 	}
-	m.stop()
+	m.stop(context.WithoutCancel(ctx))
 	m.stopMetrics()
 	err = errors.Join(err, m.finish(err))
 	if err != nil && !errors.Is(err, ErrInterrupted) {
@@ -71,7 +71,7 @@ func (m *levelRun) warmUp(ctx context.Context) error {
 		return err
 	}
 	err := m.untilIdle(ctx)
-	m.stop()
+	m.stop(context.WithoutCancel(ctx))
 	m.discard()
 	return err
 }
@@ -122,13 +122,13 @@ func (m *levelRun) schedule(lv *result.Level) pace.Schedule {
 }
 
 // stop ends an open loop and lets what it has in flight end. A closed loop runs on into the next level.
-func (m *levelRun) stop() {
+func (m *levelRun) stop(ctx context.Context) {
 	if m.stopOpen == nil {
 		return
 	}
 	m.stopOpen()
 	m.stopOpen = nil
-	drain, cancel := context.WithTimeout(context.Background(), DrainTime)
+	drain, cancel := context.WithTimeout(ctx, DrainTime)
 	defer cancel()
 	_ = m.eng.Wait(drain)
 }

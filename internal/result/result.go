@@ -101,7 +101,7 @@ type Client struct {
 	RecvNs uint64 `json:"recv_ns"`
 }
 
-// Latency summarises a set of latencies in nanoseconds.
+// Latency summarizes a set of latencies in nanoseconds.
 type Latency struct {
 	Count       uint64       `json:"count"`
 	Min         int64        `json:"min"`

@@ -1,4 +1,4 @@
-// Package stats summarises sets of numbers: exact while they are few enough to keep, by histogram beyond that.
+// Package stats summarizes sets of numbers: exact while they are few enough to keep, by histogram beyond that.
 package stats
 
 import (
@@ -104,7 +104,7 @@ func (s *Sample) Count() uint64 { return s.n }
 // Exact tells whether Quantile looks at the values themselves.
 func (s *Sample) Exact() bool { return s.hist == nil }
 
-// Sum, Min and Max are 0 for an empty sample.
+// Sum is the sum of all values. It, Min and Max are 0 for an empty sample.
 func (s *Sample) Sum() int64 { return s.sum }
 
 // Min is the smallest value.

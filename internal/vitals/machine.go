@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// machineTicks reads the first line of /proc/stat: user nice system idle iowait irq softirq steal …
+// machineTicks reads the first line of /proc/stat: user nice system idle iowait irq softirq steal, and more that is not counted.
 func machineTicks() (busy, idle uint64) {
 	f, err := os.Open("/proc/stat")
 	if err != nil {

@@ -6,6 +6,7 @@ package vitals
 import (
 	"math"
 	"runtime/metrics"
+	"slices"
 	"time"
 )
 
@@ -62,8 +63,8 @@ func worst(from, to *metrics.Float64Histogram) time.Duration {
 	if from == nil || to == nil || len(from.Counts) != len(to.Counts) {
 		return 0
 	}
-	for i := len(to.Counts) - 1; i >= 0; i-- {
-		if to.Counts[i] > from.Counts[i] {
+	for i, n := range slices.Backward(to.Counts) {
+		if n > from.Counts[i] {
 			edge := to.Buckets[i+1]
 			if math.IsInf(edge, 1) {
 				edge = to.Buckets[i]
