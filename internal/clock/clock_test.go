@@ -1,0 +1,35 @@
+package clock_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/redline-bench/redline/internal/clock"
+)
+
+func TestSleepUntilNeverWakesEarly(t *testing.T) {
+	for _, d := range []time.Duration{0, 10 * time.Microsecond, 500 * time.Microsecond, 3 * time.Millisecond} {
+		due := clock.Now() + int64(d)
+		if !clock.SleepUntil(t.Context(), due) {
+			t.Fatal("woken by nobody")
+		}
+		if now := clock.Now(); now < due {
+			t.Errorf("%s: woke %d ns early", d, due-now)
+		}
+	}
+}
+
+func TestSleepUntilEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if clock.SleepUntil(ctx, clock.Now()+int64(time.Hour)) {
+		t.Error("slept on after its context had ended")
+	}
+}
+
+func TestWallAndMonotonicAgree(t *testing.T) {
+	if d := time.Duration(clock.Wall(clock.Now()) - time.Now().UnixNano()).Abs(); d > time.Second {
+		t.Errorf("the two clocks are %s apart", d)
+	}
+}
