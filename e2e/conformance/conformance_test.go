@@ -141,7 +141,7 @@ func (r runner) sameNumbers(t *testing.T, target string) {
 		median, _ = strconv.ParseFloat(p50.FindStringSubmatch(o.Stdout)[1], 64)
 		return rate, median
 	}
-	for try := range 3 { // other work on the machine may hit one of the two
+	for try := range 5 { // other work, or a stall of the server, may hit one of the two
 		theirRate, theirMedian := measure(r.real)
 		rate, median := measure(r.ours)
 		if math.Abs(rate/theirRate-1) <= 0.05 && math.Abs(median-theirMedian) <= 1000 {
