@@ -20,10 +20,7 @@ func (e *Engine) Closed(ctx context.Context, n int, limit int) error {
 	e.active.Store(int64(n))
 	e.generation.Add(1)
 	for _, s := range e.snapshot()[:n] {
-		if s.since.CompareAndSwap(0, clock.Now()) {
-			e.running.Add(1)
-			e.next(s)
-		}
+		e.take(s)
 	}
 	e.tr.Flush()
 	return nil
@@ -31,7 +28,14 @@ func (e *Engine) Closed(ctx context.Context, n int, limit int) error {
 
 // next starts the following request of a slot that is held by the caller, or lets the slot rest.
 func (e *Engine) next(s *slot) {
-	if e.stopped.Load() || int64(s.call.Slot) >= e.active.Load() || !e.spend() {
+	resting := e.stopped.Load() || int64(s.call.Slot) >= e.active.Load()
+	if !resting {
+		e.refeed(s)
+		if e.silent(s) {
+			return
+		}
+	}
+	if resting || !e.spend() {
 		if !e.closeFeed(s, s.feed) {
 			e.rest(s)
 		}
@@ -40,7 +44,9 @@ func (e *Engine) next(s *slot) {
 	now := clock.Now()
 	s.since.Store(now)
 	s.call.Rec = record.Record{Due: now}
-	e.send(s)
+	s.call.Err = nil
+	s.feed.Next(&s.call)
+	e.tr.Send(&s.call)
 }
 
 // closeFeed sends the request that ends what the feed has open, if anything.
@@ -80,13 +86,10 @@ func (e *Engine) notify() {
 	}
 }
 
-// send fills in and sends the request of a slot; Rec.Due is set already.
-func (e *Engine) send(s *slot) {
+// refeed gets the slot's feed where the level has changed.
+func (e *Engine) refeed(s *slot) {
 	if g := e.generation.Load(); g != s.generation {
 		s.generation = g
 		s.feed = e.cfg.Feed(s.call.Slot, int(e.active.Load()))
 	}
-	s.call.Err = nil
-	s.feed.Next(&s.call)
-	e.tr.Send(&s.call)
 }

@@ -30,6 +30,9 @@ func (e *Engine) Response(c *service.Call, payload []byte, at int64, empty bool)
 // giving the slot back. It is called on the transport's goroutines.
 func (e *Engine) Done(c *service.Call) {
 	s := c.Owner.(*slot)
+	if e.closed.Load() && e.heard(s) {
+		return
+	}
 	s.shard.Add(&c.Rec, s.events, s.data)
 	s.events, s.data = s.events[:0], s.data[:0]
 	if c.Rec.Class == record.OK {

@@ -1,0 +1,92 @@
+package engine_test
+
+import (
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redline-bench/redline/internal/engine"
+	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/testkit"
+)
+
+var errBroken = errors.New("broken")
+
+// pingPong is one of two slots that take turns: the end of one's call lets the other speak.
+type pingPong struct {
+	e       func() *engine.Engine
+	slot    int
+	turn    *atomic.Int64 // whose turn it is; -1 when it is over
+	left    *atomic.Int64
+	answers *atomic.Int64
+}
+
+func (p *pingPong) Next(c *service.Call) { c.Req = uint32(0) }
+
+func (p *pingPong) Ready() bool { return p.turn.Load() == int64(p.slot) }
+
+func (p *pingPong) Ended(c *service.Call, responses []byte) {
+	if string(responses) == "ok" && c.Rec.Class == record.OK {
+		p.answers.Add(1)
+	}
+	if p.left.Add(-1) == 0 {
+		p.turn.Store(-1)
+		return
+	}
+	p.turn.Store(int64(1 - p.slot))
+	p.e().Wake(1 - p.slot)
+}
+
+func TestADialogSpeaksWhenItIsReady(t *testing.T) {
+	const calls = 2000
+	svc := &testkit.Service{Answer: func(int64) (time.Duration, error) { return 0, nil }}
+	var turn, left, answers atomic.Int64
+	left.Store(calls)
+	var e *engine.Engine
+	e, err := engine.Open(t.Context(), engine.Config{
+		Service: svc, Keep: true,
+		Feed: func(slot, _ int) engine.Feed {
+			return &pingPong{e: func() *engine.Engine { return e }, slot: slot, turn: &turn, left: &left, answers: &answers}
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	if err := e.Closed(t.Context(), 2, 0); err != nil {
+		t.Fatal(err)
+	}
+	finished(t, e)
+	if n := len(records(e)); n != calls || svc.Sent() != calls || answers.Load() != calls {
+		t.Errorf("%d records, %d sent, %d answers seen, want %d", n, svc.Sent(), answers.Load(), calls)
+	}
+	if most := svc.MostInFlight(); most != 1 {
+		t.Errorf("%d in flight where the slots take turns", most)
+	}
+}
+
+func TestADialogJudgesItsFailures(t *testing.T) {
+	svc := &testkit.Service{Answer: func(int64) (time.Duration, error) { return 0, errBroken }}
+	var turn, left, answers atomic.Int64
+	left.Store(3 * engine.GiveUpAfter)
+	var e *engine.Engine
+	e, err := engine.Open(t.Context(), engine.Config{
+		Service: svc, Keep: true,
+		Feed: func(slot, _ int) engine.Feed {
+			return &pingPong{e: func() *engine.Engine { return e }, slot: slot, turn: &turn, left: &left, answers: &answers}
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	if err := e.Closed(t.Context(), 2, 0); err != nil {
+		t.Fatal(err)
+	}
+	finished(t, e)
+	if svc.Sent() != 3*engine.GiveUpAfter || answers.Load() != 0 {
+		t.Errorf("%d sent, %d good answers; want %d and none", svc.Sent(), answers.Load(), 3*engine.GiveUpAfter)
+	}
+}
