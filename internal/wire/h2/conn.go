@@ -173,8 +173,7 @@ func (c *Conn) hello() error {
 }
 
 func helloError(cfg Config, err error) error {
-	var own *Error
-	if errors.As(err, &own) {
+	if own, ok := errors.AsType[*Error](err); ok {
 		return &Error{Kind: own.Kind, Code: own.Code, Text: "dial " + cfg.Addr + ": " + own.Text, Err: own.Err}
 	}
 	if errors.Is(err, context.Canceled) {

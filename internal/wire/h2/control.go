@@ -42,7 +42,7 @@ func (c *Conn) setting(id uint16, v uint32) error {
 		}
 		delta := int64(v) - c.peer.window
 		c.peer.window = int64(v)
-		for _, s := range c.streams.all(nil) {
+		for _, s := range c.streams.all() {
 			if s.win += delta; s.win > maxWindow {
 				return violation(codeFlow, "the window of stream %d grows too large", s.id)
 			}
@@ -144,7 +144,7 @@ func (c *Conn) goAwayIn(p []byte, at int64) error {
 	for _, s := range ended {
 		c.unqueue(s)
 	}
-	for _, s := range c.streams.all(nil) {
+	for _, s := range c.streams.all() {
 		if s.id > last {
 			c.forget(s, false, 0)
 			ended = append(ended, s)

@@ -3,6 +3,7 @@ package h2
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -66,7 +67,7 @@ func (l *log) OnEnd(end End, _ int64) {
 		l.events = append(l.events, fmt.Sprintf("status %d %q", end.Status, end.Message))
 		return
 	}
-	e := end.Err.(*Error)
+	e, _ := errors.AsType[*Error](end.Err)
 	l.events = append(l.events, fmt.Sprintf("%v: %s", e.Kind, e.Text))
 }
 
@@ -252,7 +253,7 @@ func TestConnFaults(t *testing.T) {
 	f := func(name string, s *server, kind Kind, want string) {
 		t.Helper()
 		logs, err := play(t, s.Bytes())
-		e, ok := err.(*Error)
+		e, ok := errors.AsType[*Error](err)
 		if !ok || e.Kind != kind || e.Text != want {
 			t.Errorf("%s: the connection ended with %v, want %v: %s", name, err, kind, want)
 		}

@@ -7,7 +7,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"io"
-	"log"
+	"log/slog"
 	"net"
 	"net/http/httptest"
 	"testing"
@@ -436,20 +436,23 @@ func TestDialErrors(t *testing.T) {
 	wantKind(t, dial(raw("", true), nil), h2.Timeout)
 	wantKind(t, dial(raw("junk", true), nil), h2.Timeout)
 
-	srv := httptest.NewUnstartedServer(nil) // HTTP/1 only
-	srv.Config.ErrorLog = log.New(io.Discard, "", 0)
-	srv.StartTLS()
-	defer srv.Close()
+	srv := quietTLS(t, false)
 	pool := x509.NewCertPool()
 	pool.AddCert(srv.Certificate())
 	wantKind(t, dial(srv.Listener.Addr().String(), &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}), h2.NotHTTP2)
 
-	two := httptest.NewUnstartedServer(nil)
-	two.EnableHTTP2 = true
-	two.Config.ErrorLog = log.New(io.Discard, "", 0)
-	two.StartTLS()
-	defer two.Close()
+	two := quietTLS(t, true)
 	wantKind(t, dial(two.Listener.Addr().String(), &tls.Config{MinVersion: tls.VersionTLS12}), h2.TLS)
+}
+
+// quietTLS is an HTTPS server that keeps failed handshakes to itself.
+func quietTLS(t *testing.T, two bool) *httptest.Server {
+	srv := httptest.NewUnstartedServer(nil)
+	srv.EnableHTTP2 = two
+	srv.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
+	srv.StartTLS()
+	t.Cleanup(srv.Close)
+	return srv
 }
 
 func TestDialEnds(t *testing.T) {

@@ -352,7 +352,7 @@ func (c *Conn) fail(err error, at int64) error {
 		_, _ = c.nc.Write(bye)
 	}
 	_ = c.nc.Close()
-	failing := c.streams.all(nil)
+	failing := c.streams.all()
 	for _, s := range failing {
 		c.forget(s, false, 0)
 	}

@@ -105,7 +105,7 @@ func (t *table) insert(s *Stream) {
 }
 
 func (t *table) grow() {
-	old := t.all(nil)
+	old := t.all()
 	t.ring = make([]*Stream, 2*len(t.ring))
 	clear(t.over)
 	for _, s := range old {
@@ -122,8 +122,9 @@ func (t *table) remove(s *Stream) {
 	delete(t.over, s.id)
 }
 
-// all appends every live stream to dst.
-func (t *table) all(dst []*Stream) []*Stream {
+// all lists the live streams.
+func (t *table) all() []*Stream {
+	dst := make([]*Stream, 0, t.live)
 	for _, s := range t.ring {
 		if s != nil {
 			dst = append(dst, s)

@@ -57,8 +57,7 @@ func (c *Conn) Unary(ctx context.Context, h *Header, msg []byte) ([]byte, error)
 	u := &unary{done: make(chan struct{})}
 	u.stream.Bind(u)
 	if err := c.Open(&u.stream, h, Message{Body: msg, Last: true}); err != nil {
-		var own *Error
-		if errors.As(err, &own) {
+		if own, ok := errors.AsType[*Error](err); ok {
 			return nil, own
 		}
 		return nil, &Error{Kind: GoAway, Text: "the server asked to leave the connection", Unprocessed: true, Err: err}

@@ -122,8 +122,7 @@ func reason(e *h2.Error) string {
 
 // fileError says which file of the TLS settings cannot be used.
 func fileError(what, path string, err error) error {
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
+	if pe, ok := errors.AsType[*fs.PathError](err); ok {
 		err = pe.Err
 	}
 	return fmt.Errorf("read the %s %s: %w", what, path, err)

@@ -136,11 +136,8 @@ func makeCauses() (causes [record.NumClasses]*service.Error) {
 	for c := range causes {
 		class := record.Class(c)
 		text := "the request was cut: " + class.String()
-		switch class {
-		case record.Timeout:
-			text = "Deadline Exceeded"
-		case record.Canceled:
-			text = "the request was canceled"
+		if class == record.Timeout {
+			text = "Deadline Exceeded" // in gRPC's words
 		}
 		causes[c] = &service.Error{Op: kserve.OpInfer, Class: class, Text: text}
 	}
