@@ -141,6 +141,7 @@ func TestImportRules(t *testing.T) {
 	f("internal/service/kserve/httpkind", "internal/service/kserve", true)
 	f("internal/service/kserve", "internal/service/openai", false)
 	f("internal/service/kserve", "internal/engine", false)
+	f("internal/service/kserve/rest", "internal/service/httplane", true)
 	f("internal/refserver", "internal/tensor", true)
 	f("internal/refserver", "internal/plan", false)
 	f("internal/refserver", "internal/wire/h2", false)

@@ -14,6 +14,7 @@ import (
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/service/httplane"
 	"github.com/redline-bench/redline/internal/wire/h1"
 )
 
@@ -69,7 +70,7 @@ func TestFailureClasses(t *testing.T) {
 func TestDeathBeforeAnyReply(t *testing.T) {
 	ends := failures(t, func(*seen) []byte { return nil }, 3)
 	for _, e := range ends {
-		if e.class != record.Transport || kindOf(e.err) != h1.Empty {
+		if e.class != record.Transport || httplane.KindOf(e.err) != h1.Empty {
 			t.Errorf("%v: %v", e.class, e.err)
 		}
 	}
@@ -80,7 +81,7 @@ func TestDeathInAReply(t *testing.T) {
 		r.last = true
 		return simple(r)[:150]
 	}, 1)
-	if e := ends[0]; e.class != record.Transport || kindOf(e.err) != h1.Truncated {
+	if e := ends[0]; e.class != record.Transport || httplane.KindOf(e.err) != h1.Truncated {
 		t.Errorf("%v: %v", e.class, e.err)
 	}
 }
@@ -135,7 +136,7 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%v: %v", e.class, e.err)
 		}
 	}
-	if e := k.ends[len(k.ends)-1]; e.class != record.Connect || kindOf(e.err) != h1.Refused {
+	if e := k.ends[len(k.ends)-1]; e.class != record.Connect || httplane.KindOf(e.err) != h1.Refused {
 		t.Errorf("%v: %v", e.class, e.err)
 	}
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", srv.addr)

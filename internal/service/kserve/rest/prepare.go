@@ -49,9 +49,9 @@ func (s *Service) Prepare(in service.Inputs) (service.Request, error) {
 	if s.input.InputJSON {
 		kind = "application/json"
 	}
-	r.first = s.appendStart(nil, "POST ", modelPath(s.target.Model, s.target.Version)+"/infer")
+	r.first = s.at.AppendStart(nil, "POST", modelPath(s.target.Model, s.target.Version)+"/infer")
 	r.first = append(r.first, headerLength+": "...)
-	r.middle = s.appendUser(append([]byte("\r\nContent-Type: "), kind+"\r\n"...))
+	r.middle = s.at.AppendUser(append([]byte("\r\nContent-Type: "), kind+"\r\n"...))
 	r.middle = append(r.middle, "Content-Length: "...)
 	r.start = append([]byte("\r\n\r\n"), open...)
 

@@ -17,6 +17,7 @@ import (
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/service/httplane"
 	"github.com/redline-bench/redline/internal/wire/h1"
 )
 
@@ -99,7 +100,7 @@ func TestTLS(t *testing.T) {
 				}
 				defer tr.Close()
 				var se *service.Error
-				if err := tr.Grow(t.Context(), 1); !errors.As(err, &se) || se.Class != record.Connect || kindOf(err) != h1.Handshake {
+				if err := tr.Grow(t.Context(), 1); !errors.As(err, &se) || se.Class != record.Connect || httplane.KindOf(err) != h1.Handshake {
 					t.Errorf("got %v", err)
 				}
 				return

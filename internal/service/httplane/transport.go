@@ -1,4 +1,4 @@
-package rest
+package httplane
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
-	"github.com/redline-bench/redline/internal/service/kserve"
 	"github.com/redline-bench/redline/internal/wire/h1"
 )
 
@@ -18,25 +17,29 @@ const dialers = 64
 
 var errClosed = errors.New("the transport is closed")
 
-// transport is a growing row of slots.
-type transport struct {
-	cfg     h1.Config
-	sink    service.Sink
-	closing chan struct{} // closed by Close
-	once    sync.Once
-	wg      sync.WaitGroup
+var _ service.Transport = (*Transport)(nil)
+
+// Transport is a growing row of slots.
+type Transport struct {
+	cfg      h1.Config
+	sink     service.Sink
+	exchange func() Exchange
+	closing  chan struct{} // closed by Close
+	once     sync.Once
+	wg       sync.WaitGroup
 
 	mu    sync.Mutex // held by Grow and Close
 	slots atomic.Pointer[[]*slot]
 }
 
-func newTransport(cfg h1.Config, sink service.Sink) *transport {
-	t := &transport{cfg: cfg, sink: sink, closing: make(chan struct{})}
+// New makes a transport without slots. exchange is called once for each slot.
+func New(cfg h1.Config, sink service.Sink, exchange func() Exchange) *Transport {
+	t := &Transport{cfg: cfg, sink: sink, exchange: exchange, closing: make(chan struct{})}
 	t.slots.Store(&[]*slot{})
 	return t
 }
 
-func (t *transport) closed() bool {
+func (t *Transport) closed() bool {
 	select {
 	case <-t.closing:
 		return true
@@ -47,7 +50,7 @@ func (t *transport) closed() bool {
 
 // Grow connects slots up to n. All of them exist afterwards, also after an error: those without a connection
 // try again when they are used.
-func (t *transport) Grow(ctx context.Context, n int) error {
+func (t *Transport) Grow(ctx context.Context, n int) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	old := *t.slots.Load()
@@ -87,28 +90,28 @@ func (t *transport) Grow(ctx context.Context, n int) error {
 	var first error
 	for range n - len(old) {
 		if err := <-errs; err != nil && first == nil {
-			first = wireError(kserve.OpConnect, t.cfg.Addr, err)
+			first = Failure(OpConnect, t.cfg.Addr, err)
 		}
 	}
 	return first
 }
 
-func (t *transport) slot(i int) *slot { return (*t.slots.Load())[i] }
+func (t *Transport) slot(i int) *slot { return (*t.slots.Load())[i] }
 
 // Send writes the request at once where there is a connection, and leaves it to the slot's goroutine where not.
-func (t *transport) Send(c *service.Call) { t.slot(c.Slot).send(c) }
+func (t *Transport) Send(c *service.Call) { t.slot(c.Slot).send(c) }
 
 // Flush has nothing to do: each slot has its own connection, so there is nothing to gather.
-func (t *transport) Flush() {}
+func (t *Transport) Flush() {}
 
 // Cut ends the call in flight on a slot.
-func (t *transport) Cut(i int, class record.Class) { t.slot(i).cut(class) }
+func (t *Transport) Cut(i int, class record.Class) { t.slot(i).cut(class) }
 
 // Lane is the slot itself.
-func (t *transport) Lane(slot int) int { return slot }
+func (t *Transport) Lane(slot int) int { return slot }
 
 // Close cuts all calls and waits for the slots to end.
-func (t *transport) Close() error {
+func (t *Transport) Close() error {
 	t.once.Do(func() { close(t.closing) })
 	t.mu.Lock()
 	defer t.mu.Unlock()

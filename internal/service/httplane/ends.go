@@ -1,42 +1,44 @@
-package rest
+package httplane
 
 import (
-	"errors"
-
 	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
-	"github.com/redline-bench/redline/internal/service/kserve"
 	"github.com/redline-bench/redline/internal/wire/h1"
 )
 
-var canceled = &service.Error{Op: kserve.OpInfer, Class: record.Canceled, Text: "the request was cut because the run ended"}
-
-func kindOf(err error) h1.Kind {
-	if e, ok := errors.AsType[*h1.Error](err); ok {
-		return e.Kind
-	}
-	return h1.Lost
-}
+var canceled = &service.Error{Op: OpInfer, Class: record.Canceled, Text: "the request was cut because the run ended"}
 
 func (s *slot) cutError(class record.Class, cause error) *service.Error {
 	if class == record.Canceled {
 		return canceled
 	}
 	return &service.Error{
-		Op: kserve.OpInfer, Class: class, Addr: s.t.cfg.Addr, Err: cause,
+		Op: OpInfer, Class: class, Addr: s.t.cfg.Addr, Err: cause,
 		Text: "no whole answer from " + s.t.cfg.Addr + " within the request's deadline",
 	}
 }
 
-// Head gathers every body: tensors are checked as a whole.
-func (s *slot) Head(*h1.Reply) bool { return false }
+// Head passes the head of a reply on to the exchange, unless nobody asked for the reply.
+func (s *slot) Head(r *h1.Reply) bool {
+	c := s.call.Load()
+	s.streams = c != nil && s.ex.Head(c, r)
+	if s.streams {
+		s.settle()
+	}
+	return s.streams
+}
 
-// Data is never called, since no body is streamed.
-func (s *slot) Data([]byte, int64) {}
+// Data passes on a piece of a streamed body.
+func (s *slot) Data(b []byte, at int64) {
+	if c := s.call.Load(); c != nil {
+		s.ex.Data(c, b, at)
+	}
+}
 
 // Reply takes a reply: it belongs to the call in flight. It tells whether the next one is on its way already.
 func (s *slot) Reply(r *h1.Reply) bool {
+	s.streams = false
 	c := s.call.Load()
 	if c == nil { // nobody asked: what follows on this connection cannot be trusted
 		s.drop()
@@ -44,8 +46,14 @@ func (s *slot) Reply(r *h1.Reply) bool {
 	}
 	s.settle()
 	rec := &c.Rec
-	rec.First, rec.End, rec.In = r.First, r.End, uint64(r.Size)
-	err := s.check.check(r, c.Req.(*request), &c.Vars)
+	rec.In = uint64(r.Size)
+	err := s.ex.Reply(c, r)
+	if rec.First == 0 {
+		rec.First = r.First
+	}
+	if rec.End == 0 {
+		rec.End = r.End
+	}
 	if r.Close || err != nil && err.Class == record.Protocol {
 		s.drop()
 	}
@@ -57,8 +65,6 @@ func (s *slot) Reply(r *h1.Reply) bool {
 		s.fail(c, err)
 		return s.call.Load() != nil
 	}
-	rec.Responses = 1
-	s.t.sink.Response(c, payload(r), r.End, false)
 	s.call.Store(nil)
 	s.t.sink.Done(c)
 	return s.call.Load() != nil

@@ -1,4 +1,4 @@
-package rest
+package httplane
 
 import (
 	"context"
@@ -10,7 +10,6 @@ import (
 	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
-	"github.com/redline-bench/redline/internal/service/kserve"
 	"github.com/redline-bench/redline/internal/wire/h1"
 )
 
@@ -22,7 +21,7 @@ import (
 // and the goroutine finds the call. Between the two the sending flag keeps a call's end from overtaking the
 // sender's last touch of it.
 type slot struct {
-	t       *transport
+	t       *Transport
 	conn    atomic.Pointer[h1.Conn]      // nil: none
 	call    atomic.Pointer[service.Call] // in flight; nil: idle
 	sending atomic.Bool                  // a sender is at work on the call
@@ -35,14 +34,14 @@ type slot struct {
 	cancel context.CancelFunc // of the dialing under way
 
 	// The sender's alone.
-	scratch []byte
-	writer  bool // drain runs
-	rest    chan leftover
-	quit    chan struct{} // ends drain
+	writer bool // drain runs
+	rest   chan leftover
+	quit   chan struct{} // ends drain
 
 	// The goroutine's alone.
 	cur      *h1.Conn
-	check    checker
+	ex       Exchange
+	streams  bool  // the reply at hand is handed on piece by piece
 	refusals int   // dials that failed in a row
 	retried  error // why the call is being sent a second time
 }
@@ -54,8 +53,8 @@ type leftover struct {
 	head, body []byte
 }
 
-func newSlot(t *transport) *slot {
-	return &slot{t: t, wake: make(chan struct{}, 1), rest: make(chan leftover), quit: make(chan struct{})}
+func newSlot(t *Transport) *slot {
+	return &slot{t: t, ex: t.exchange(), wake: make(chan struct{}, 1), rest: make(chan leftover), quit: make(chan struct{})}
 }
 
 // send puts a call on the wire, or leaves it to the goroutine when there is no connection.
@@ -87,7 +86,7 @@ func (s *slot) poke() {
 // write writes what the kernel takes at once. A large rest is left to a second goroutine: a sender must not
 // wait, and the reader must go on reading, in case the server answers before it has read everything.
 func (s *slot) write(conn *h1.Conn, c *service.Call) {
-	head, body, size := c.Req.(*request).render(&s.scratch, &c.Vars)
+	head, body, size := s.ex.Render(c)
 	c.Rec.Out = uint64(size)
 	head, body, err := conn.TryWrite(head, body)
 	if err != nil || len(head)+len(body) == 0 {
@@ -119,7 +118,7 @@ func (s *slot) drain() {
 // wrote ends a send. A write that failed is not the last word: the reader sees the end of the connection too,
 // and perhaps the server's reason before it.
 func (s *slot) wrote(conn *h1.Conn, c *service.Call, err error) {
-	if err != nil && kindOf(err) == h1.Lost {
+	if err != nil && KindOf(err) == h1.Lost {
 		conn.Break()
 	}
 	c.Rec.Written = clock.Now()
@@ -219,17 +218,19 @@ func (s *slot) lost(conn *h1.Conn, err error) {
 	if err == nil { // we dropped the connection ourselves, and a sender was quicker than we
 		err = &h1.Error{Kind: h1.Broken, Addr: s.t.cfg.Addr}
 	}
-	kind := kindOf(err)
+	kind := KindOf(err)
+	told := s.streams // parts of the answer were reported: they cannot be taken back
+	s.streams = false
 	switch class, cut := s.cutAs(); {
 	case cut:
 		s.fail(c, s.cutError(class, err))
-	case s.retried == nil && (kind == h1.Broken || stale && (kind == h1.Empty || kind == h1.Reset)):
+	case s.retried == nil && !told && (kind == h1.Broken || stale && (kind == h1.Empty || kind == h1.Reset)):
 		// The server closed a connection at rest just as the request was written, or a cut meant for an earlier
 		// call came late. Neither is the request's fault: it is sent once more.
 		s.retried = err
 		c.Rec.Written = 0
 	default:
-		s.fail(c, wireError(kserve.OpInfer, s.t.cfg.Addr, err))
+		s.fail(c, Failure(OpInfer, s.t.cfg.Addr, err))
 	}
 }
 
@@ -273,7 +274,7 @@ func (s *slot) connect(ctx context.Context) bool {
 		if s.retried != nil {
 			err = s.retried // the request had been written: what happened to it then is what counts
 		}
-		s.fail(c, wireError(kserve.OpInfer, s.t.cfg.Addr, err))
+		s.fail(c, Failure(OpInfer, s.t.cfg.Addr, err))
 		return false
 	}
 	s.refusals = 0

@@ -1,4 +1,4 @@
-package rest
+package httplane
 
 import (
 	"crypto/tls"
@@ -15,27 +15,50 @@ import (
 	"github.com/redline-bench/redline/internal/wire/h1"
 )
 
-// endpoint is where the server is.
-type endpoint struct {
-	addr   string // host:port to dial
-	host   string // without the port, for TLS
-	name   string // as it stands in the Host header
-	base   string // path before /v2, without a slash at its end
-	secure bool
-	tls    *tls.Config
+// Server is where a server is, and the headers that every request to it carries.
+type Server struct {
+	addr    string // host:port to dial
+	host    string // without the port, for TLS
+	name    string // as it stands in the Host header
+	base    string // path before that of a request, without a slash at its end
+	secure  bool
+	tls     *tls.Config
+	headers []plan.Header
+	names   map[string]string // headers by lower-case name
+}
+
+// NewServer reads the target's address, TLS files and headers. own are names of headers that the kind sets itself.
+func NewServer(t plan.Target, own ...string) (*Server, error) {
+	s, err := parseURL(t.URL)
+	if err != nil {
+		return nil, err
+	}
+	if s.secure {
+		if s.tls, err = tlsConfig(t.TLS, s.host); err != nil {
+			return nil, err
+		}
+	}
+	s.headers, s.names = t.Headers, map[string]string{}
+	for _, h := range t.Headers {
+		if err := checkHeader(h, own); err != nil {
+			return nil, err
+		}
+		s.names[strings.ToLower(h.Name)] = h.Value
+	}
+	return &s, nil
 }
 
 // parseURL reads host[:port][/base] with an optional http:// or https:// before it.
-func parseURL(raw string) (endpoint, error) {
+func parseURL(raw string) (Server, error) {
 	text := raw
 	if !strings.Contains(text, "://") {
 		text = "http://" + text
 	}
 	u, err := url.Parse(text)
 	if err != nil || u.Hostname() == "" {
-		return endpoint{}, fmt.Errorf("%q is not a server address: give host:port, or a URL that starts with http:// or https://", raw)
+		return Server{}, fmt.Errorf("%q is not a server address: give host:port, or a URL that starts with http:// or https://", raw)
 	}
-	e := endpoint{host: u.Hostname(), name: u.Host, base: strings.TrimRight(u.EscapedPath(), "/")}
+	s := Server{host: u.Hostname(), name: u.Host, base: strings.TrimRight(u.EscapedPath(), "/")}
 	port := u.Port()
 	switch strings.ToLower(u.Scheme) {
 	case "http":
@@ -43,19 +66,23 @@ func parseURL(raw string) (endpoint, error) {
 			port = "80"
 		}
 	case "https":
-		e.secure = true
+		s.secure = true
 		if port == "" {
 			port = "443"
 		}
 	default:
-		return endpoint{}, fmt.Errorf("%q: the scheme %s is not supported over HTTP: use http:// or https://", raw, u.Scheme)
+		return Server{}, fmt.Errorf("%q: the scheme %s is not supported over HTTP: use http:// or https://", raw, u.Scheme)
 	}
-	e.addr = net.JoinHostPort(e.host, port)
-	return e, nil
+	s.addr = net.JoinHostPort(s.host, port)
+	return s, nil
 }
 
-func (e endpoint) config() h1.Config {
-	return h1.Config{Addr: e.addr, TLS: e.tls, Number: strings.ToLower(headerLength)}
+// Addr is the address to dial.
+func (s *Server) Addr() string { return s.addr }
+
+// Config is how to connect. number names a header whose decimal value is wanted, in lower case.
+func (s *Server) Config(number string) h1.Config {
+	return h1.Config{Addr: s.addr, TLS: s.tls, Number: number}
 }
 
 // tlsConfig follows the meaning that the two verification flags have in curl: the peer's chain and its name
