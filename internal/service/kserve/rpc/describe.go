@@ -8,8 +8,11 @@ import (
 	"github.com/redline-bench/redline/internal/service/kserve"
 )
 
-// Describe asks the server for the model.
+// Describe asks the server for the model, after setting up its tracer where the plan says so.
 func (s *Service) Describe(ctx context.Context) (*service.Model, error) {
+	if err := s.setTrace(ctx); err != nil {
+		return nil, err
+	}
 	m, err := kserve.Describe(ctx, s, s.target)
 	if err != nil {
 		return nil, err

@@ -28,6 +28,8 @@ type fake struct {
 	infer  func(context.Context, *pb.ModelInferRequest) (*pb.ModelInferResponse, error)
 	stream func(*pb.ModelInferRequest, grpc.BidiStreamingServer[pb.ModelInferRequest, pb.ModelStreamInferResponse]) error
 
+	trace map[string]*pb.TraceSettingResponse_SettingValue
+
 	mu    sync.Mutex
 	seen  []*pb.ModelInferRequest
 	md    []metadata.MD
@@ -146,4 +148,22 @@ func (f *fake) ModelStatistics(_ context.Context, r *pb.ModelStatisticsRequest) 
 			Success: d(10), Queue: d(1), ComputeInput: d(2), ComputeInfer: d(3), ComputeOutput: d(4), CacheHit: d(5), CacheMiss: d(6),
 		},
 	}}}, nil
+}
+
+func (f *fake) TraceSetting(_ context.Context, r *pb.TraceSettingRequest) (*pb.TraceSettingResponse, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.trace == nil {
+		f.trace = map[string]*pb.TraceSettingResponse_SettingValue{
+			"trace_level": {Value: []string{"OFF"}}, "trace_rate": {Value: []string{"1000"}}, "mode": {Value: []string{"triton"}},
+		}
+	}
+	for key, v := range r.GetSettings() {
+		f.trace[key] = &pb.TraceSettingResponse_SettingValue{Value: v.GetValue()}
+	}
+	out := &pb.TraceSettingResponse{Settings: map[string]*pb.TraceSettingResponse_SettingValue{}}
+	for key, v := range f.trace {
+		out.Settings[key] = v
+	}
+	return out, nil
 }

@@ -34,7 +34,8 @@ type Service struct {
 	input  plan.Input
 	tls    *tls.Config
 	meta   []h2.Field
-	infer  *h2.Header // of ModelInfer or ModelStreamInfer
+	infer  *h2.Header       // of ModelInfer or ModelStreamInfer
+	undo   []kserve.Setting // trace settings to put back
 
 	mu    sync.Mutex // guards what follows
 	ctl   *h2.Conn
@@ -179,13 +180,14 @@ func (s *Service) forget(c *h2.Conn) {
 	_ = c.Close()
 }
 
-// Close ends the control connection.
+// Close puts the server's trace settings back and ends the control connection.
 func (s *Service) Close() error {
+	err := s.restoreTrace()
 	s.mu.Lock()
 	if s.ctl != nil {
 		_ = s.ctl.Close()
 	}
 	s.mu.Unlock()
 	s.wg.Wait()
-	return nil
+	return err
 }

@@ -221,3 +221,30 @@ func TestDescribeAndStats(t *testing.T) {
 		t.Errorf("statistics are %+v", stats)
 	}
 }
+
+func TestTraceSettingsArePutBack(t *testing.T) {
+	f := startFake(t, &fake{})
+	svc, err := rpc.New(plan.Target{URL: f.addr, Model: "echo", Trace: plan.Trace{Level: "TIMESTAMPS", Rate: "5"}}, plan.Input{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	levels := func() []string {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		return append(f.trace["trace_level"].GetValue(), f.trace["trace_rate"].GetValue()...)
+	}
+	for range 2 {
+		if _, err := svc.Describe(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]string{"TIMESTAMPS", "5"}, levels()); diff != "" {
+			t.Error(diff)
+		}
+	}
+	if err := svc.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"OFF", "1000"}, levels()); diff != "" {
+		t.Error(diff)
+	}
+}
