@@ -184,7 +184,7 @@ func helloError(cfg Config, err error) error {
 	case e.Kind == Timeout || errors.Is(err, context.DeadlineExceeded):
 		e.Kind, e.Text = Timeout, "dial "+cfg.Addr+": connected, but no HTTP/2 settings came; is it a gRPC port?"
 	case e.Kind == Unreachable:
-		e.Kind, e.Text = readError(err).Kind, "dial "+cfg.Addr+": the server closed the connection without HTTP/2 settings; is it a gRPC port?"
+		e.Kind, e.Text = NotHTTP2, "dial "+cfg.Addr+": the server closed the connection without HTTP/2 settings; is it a gRPC port?"
 	}
 	return e
 }

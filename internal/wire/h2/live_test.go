@@ -458,10 +458,7 @@ func quietTLS(t *testing.T, two bool) *httptest.Server {
 func TestDialEnds(t *testing.T) {
 	addr := scriptedServer(t, func(*peer) {})
 	_, err := h2.Dial(t.Context(), h2.Config{Addr: addr})
-	var e *h2.Error
-	if !errors.As(err, &e) || e.Kind != h2.Closed && e.Kind != h2.Reset {
-		t.Errorf("got %v, want a closed connection", err)
-	}
+	wantKind(t, err, h2.NotHTTP2)
 }
 
 func TestConnectionLost(t *testing.T) {

@@ -96,7 +96,7 @@ func TestNoServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "failed to connect to all addresses; last error: UNKNOWN: ipv4:" + addr + ": Failed to connect to remote host: Connection refused"
+	want := "nothing listens at " + addr + ": is the server running?"
 	check := func(err error) {
 		t.Helper()
 		var e *service.Error

@@ -137,7 +137,7 @@ func makeCauses() (causes [record.NumClasses]*service.Error) {
 		class := record.Class(c)
 		text := "the request was cut: " + class.String()
 		if class == record.Timeout {
-			text = "Deadline Exceeded" // in gRPC's words
+			text = "the request was not answered in time"
 		}
 		causes[c] = &service.Error{Op: kserve.OpInfer, Class: class, Text: text}
 	}
