@@ -77,6 +77,8 @@ func Main(p *IO) int {
 	switch command {
 	case "profile":
 		return runProfile(p, plan.Redline, "redline profile", args)
+	case "calibrate":
+		return runCalibrate(p, args)
 	case "serve":
 		ctx, stop := signalContext()
 		defer stop()

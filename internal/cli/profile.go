@@ -137,7 +137,8 @@ func (s *session) run() int {
 	s.console.Settings()
 	runner := &profile.Runner{
 		Plan: s.plan, Service: s.svc, Model: s.model, Async: s.async, Observer: &watcher{s},
-		Feed: newFeeds(s.requests, s.model, s.plan, s.async).feed,
+		Feed:  newFeeds(s.requests, s.model, s.plan, s.async).feed,
+		Floor: s.floor(),
 	}
 	if s.export != nil {
 		runner.Exporter = s.export

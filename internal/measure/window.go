@@ -35,6 +35,7 @@ type Window struct {
 	empty                                           uint64 // ended with nothing but an empty final response
 
 	callNs, sendNs, recvNs int64
+	bytes                  uint64
 	firstSent, lastEnd     int64
 }
 
@@ -75,6 +76,7 @@ func (w *Window) Add(r *record.Record) {
 	w.callNs += r.End - r.Sent
 	w.sendNs += r.Written - r.Sent
 	w.recvNs += r.End - r.First
+	w.bytes += r.In + r.Out
 	if w.firstSent == 0 || r.Sent < w.firstSent {
 		w.firstSent = r.Sent
 	}
@@ -116,6 +118,7 @@ func (w *Window) Merge(o *Window) {
 	w.callNs += o.callNs
 	w.sendNs += o.sendNs
 	w.recvNs += o.recvNs
+	w.bytes += o.bytes
 	if o.requests > 0 && (w.firstSent == 0 || o.firstSent < w.firstSent) {
 		w.firstSent = o.firstSent
 	}
@@ -146,6 +149,7 @@ func (w *Window) Client(d time.Duration) result.Client {
 	}
 	if n := int64(w.requests); n > 0 {
 		c.CallNs, c.SendNs, c.RecvNs = uint64(w.callNs/n), uint64(w.sendNs/n), uint64(w.recvNs/n)
+		c.Bytes = w.bytes / w.requests
 	}
 	return c
 }

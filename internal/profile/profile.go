@@ -56,6 +56,9 @@ type Runner struct {
 	Observer Observer
 	Exporter Exporter // may be nil
 	Ranks    Ranks    // nil where this process measures alone
+	// Floor is the calibrated latency floor of requests of that size with so many in flight, 0 where there is none;
+	// nil where nothing is calibrated.
+	Floor func(inFlight float64, bytes uint64) int64
 
 	eng    *engine.Engine
 	res    *result.Result

@@ -139,6 +139,9 @@ func client(p *page, l *result.Level) {
 	p.linef("    CPU: %.2f cores, %s usec a request; the machine was %.0f %% busy",
 		h.CPUCores, strconv.FormatFloat(float64(h.CPUPerRequestNs)/1000, 'g', 3, 64), h.MachineShare*100)
 	p.linef("    Longest pause: %d usec garbage collection, %d usec scheduler", us(h.GCPauseMaxNs), us(h.SchedDelayMaxNs))
+	if h.FloorNs > 0 {
+		p.linef("    Measurement error: ± %d usec, calibrated on this machine", us(h.FloorNs))
+	}
 	if l.Client.Requests > 0 && !l.Client.Latency.Exact {
 		p.linef("    Percentiles are within 0.1 %%: there were too many requests to sort")
 	}

@@ -99,6 +99,8 @@ type Client struct {
 	CallNs uint64 `json:"call_ns"`
 	SendNs uint64 `json:"send_ns"`
 	RecvNs uint64 `json:"recv_ns"`
+	// Bytes is the payload of a request and its answers together, on average.
+	Bytes uint64 `json:"bytes"`
 }
 
 // Latency summarizes a set of latencies in nanoseconds.
@@ -170,6 +172,9 @@ type Health struct {
 	GCPauseMaxNs    int64   `json:"gc_pause_max_ns"`
 	SchedDelayMaxNs int64   `json:"sched_delay_max_ns"`
 	Dropped         uint64  `json:"dropped"` // due requests that were never sent
+	// FloorNs is the median latency of the same kind of request to a server that does nothing, on this machine: what
+	// the client and the machine add by themselves. 0 is not calibrated.
+	FloorNs int64 `json:"floor_ns,omitempty"`
 }
 
 // Verdict says whether the numbers can be trusted.
