@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"net"
 	"strconv"
+	"strings"
 
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
@@ -15,7 +16,7 @@ import (
 // unavailable is the gRPC code of a server that cannot be reached.
 const unavailable = 14
 
-// failure turns an error of the wire into one of the service.
+// failure turns an error of the wire into one of the service. Its text does not repeat the address.
 func failure(op, addr string, err error) *service.Error {
 	e := &service.Error{Op: op, Addr: addr, Class: record.Transport, Err: err}
 	if status, ok := errors.AsType[*h2.StatusError](err); ok {
@@ -29,13 +30,13 @@ func failure(op, addr string, err error) *service.Error {
 	}
 	switch wire.Kind {
 	case h2.Refused:
-		e.Class, e.Code, e.Text = record.Connect, unavailable, "nothing listens at "+addr+": is the server running?"
+		e.Class, e.Code, e.Text = record.Connect, unavailable, "connection refused"
 	case h2.Unreachable:
-		e.Class, e.Code, e.Text = record.Connect, unavailable, "cannot reach "+addr+": "+reason(wire)
+		e.Class, e.Code, e.Text = record.Connect, unavailable, reason(wire)
 	case h2.TLS:
-		e.Class, e.Code, e.Text = record.Connect, unavailable, "no TLS with "+addr+": "+reason(wire)
+		e.Class, e.Code, e.Text = record.Connect, unavailable, "no agreement on TLS: "+reason(wire)
 	case h2.Timeout, h2.NotHTTP2:
-		e.Class, e.Code, e.Text = record.Connect, unavailable, wire.Text
+		e.Class, e.Code, e.Text = record.Connect, unavailable, strings.TrimPrefix(wire.Text, "dial "+addr+": ")
 	case h2.Closed, h2.Reset, h2.GoAway, h2.StreamReset:
 		e.Code, e.Text = unavailable, wire.Text
 	case h2.Local:
