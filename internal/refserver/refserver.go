@@ -153,11 +153,13 @@ func (s *Server) serveGRPC(l net.Listener, c *core.Core) {
 func (s *Server) Addresses() Addresses { return s.addresses }
 
 // Close answers what is on its way, at once, and ends the server. It may be called more than once.
-func (s *Server) Close() error { return s.close(context.Background()) }
+func (s *Server) Close() error {
+	s.stop()
+	return s.close(context.Background())
+}
 
 func (s *Server) close(ctx context.Context) error {
 	s.once.Do(func() {
-		s.stop()
 		s.models.Close()
 		ctx, cancel := context.WithTimeout(ctx, time.Second)
 		defer cancel()

@@ -1,6 +1,7 @@
 package khttp
 
 import (
+	"context"
 	"net/http"
 	"time"
 
@@ -12,7 +13,7 @@ import (
 
 // generate answers /generate and /generate_stream: flat JSON, whose members are inputs where the model has them, and
 // parameters where not. The stream is server-sent events, one for each response.
-func (h *Handler) generate(x *exchange, name, version string, stream bool) {
+func (h *Handler) generate(ctx context.Context, x *exchange, name, version string, stream bool) {
 	x.kind = jsonText
 	if !x.allow(http.MethodPost) {
 		return
@@ -38,8 +39,8 @@ func (h *Handler) generate(x *exchange, name, version string, stream bool) {
 		x.fail(err)
 		return
 	}
-	rd.req.Context = x.req.Context() // it ends when this function returns, too
-	answers := newQueue(x.req.Context())
+	rd.req.Context = ctx // it ends when this function returns, too
+	answers := newQueue(ctx)
 	defer answers.stop()
 	rd.req.Reply = answers.put
 	if err := m.Infer(rd.req); err != nil {

@@ -4,6 +4,7 @@
 package khttp
 
 import (
+	"context"
 	"net/http"
 	"strings"
 
@@ -47,7 +48,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	switch rest := parts[2:]; parts[1] {
 	case "models":
-		h.models(x, rest)
+		h.models(r.Context(), x, rest)
 	case "health":
 		h.health(x, rest)
 	case "repository":
@@ -74,7 +75,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // models takes /v2/models/NAME[/versions/N][/VERB] and /v2/models/stats.
-func (h *Handler) models(x *exchange, rest []string) {
+func (h *Handler) models(ctx context.Context, x *exchange, rest []string) {
 	if len(rest) == 0 || rest[0] == "" {
 		x.notFound()
 		return
@@ -98,9 +99,9 @@ func (h *Handler) models(x *exchange, rest []string) {
 	case "infer":
 		h.infer(x, name, version)
 	case "generate":
-		h.generate(x, name, version, false)
+		h.generate(ctx, x, name, version, false)
 	case "generate_stream":
-		h.generate(x, name, version, true)
+		h.generate(ctx, x, name, version, true)
 	case "ready":
 		h.modelReady(x, name, version)
 	case "config":
