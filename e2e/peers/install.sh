@@ -3,13 +3,14 @@
 #
 #   server/   tritonserver 2.51 with its Python backend   from the Python package nvidia-pytriton
 #   client/   perf_analyzer 2.60                          from the Python package tritonclient
+#   cudart/   the CUDA runtime, without which perf_analyzer refuses shared memory of any kind
 #   libc/     a C library new enough for perf_analyzer    from Debian 13, unpacked beside, never installed
 #
 # and two launchers, tritonserver and perf_analyzer. Packages are asked for by name from the registries that
 # pip and apt are set up for. Usage: install.sh DIR. Needs python3 with pip, and apt where the C library is old.
 set -euo pipefail
 dir=$1
-stamp=$dir/ready-5
+stamp=$dir/ready-6
 [ -e "$stamp" ] && exit 0
 mkdir -p "$dir"
 exec 9>"$dir/lock"
@@ -41,8 +42,14 @@ X
 echo "installing the real perf_analyzer" >&2
 pip --target "$dir/client" --no-deps tritonclient==2.60.0
 chmod +x "$dir/client/bin/perf_analyzer"
+pip --target "$dir/cudart" --no-deps nvidia-cuda-runtime-cu12
+cudart=$dir/cudart/nvidia/cuda_runtime/lib
+ln -sf libcudart.so.12 "$cudart/libcudart.so"
 if "$dir/client/bin/perf_analyzer" --version >/dev/null 2>&1; then
-  ln -sf client/bin/perf_analyzer "$dir/perf_analyzer"
+  cat >"$dir/perf_analyzer" <<X
+#!/bin/sh
+LD_LIBRARY_PATH="$cudart" exec "$dir/client/bin/perf_analyzer" "\$@"
+X
 else
   libc=$dir/libc
   mkdir -p "$libc"/{state/lists/partial,cache/archives/partial,root}
@@ -54,10 +61,9 @@ else
   loader=$(echo "$lib"/ld-linux-*.so.*)
   cat >"$dir/perf_analyzer" <<X
 #!/bin/sh
-exec "$loader" --argv0 perf_analyzer --library-path "$lib" "$dir/client/bin/perf_analyzer" "\$@"
+exec "$loader" --argv0 perf_analyzer --library-path "$lib:$cudart" "$dir/client/bin/perf_analyzer" "\$@"
 X
 fi
-chmod +x "$dir/tritonserver"
-[ -L "$dir/perf_analyzer" ] || chmod +x "$dir/perf_analyzer"
+chmod +x "$dir/tritonserver" "$dir/perf_analyzer"
 "$dir/perf_analyzer" --version >&2
 touch "$stamp"
