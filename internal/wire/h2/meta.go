@@ -14,8 +14,8 @@ type meta struct {
 	http     int // :status; 0 is none
 	status   int // grpc-status; -1 is none
 	message  string
-	grpc     bool // the content type is gRPC's
-	ctype    string
+	grpc     bool   // the content type is gRPC's
+	ctype    string // where it is not
 	encoding zip.Encoding
 	bad      string // why the block is malformed; it fails the stream, not the connection
 }
@@ -26,6 +26,7 @@ type metaReader struct {
 	dec  *hpack.Decoder
 	seen [4]seenBlock
 	next int
+	last meta // the block read last, where it is not one of those seen
 }
 
 type seenBlock struct {
@@ -39,7 +40,7 @@ const seenLimit = 256
 
 func (r *metaReader) init() { r.dec = hpack.NewDecoder() }
 
-// read unpacks a block. An error is one of the connection.
+// read unpacks a block; the result is valid until the next one. An error is one of the connection.
 func (r *metaReader) read(block []byte) (*meta, error) {
 	gen := r.dec.Generation()
 	for i := range r.seen {
@@ -48,32 +49,29 @@ func (r *metaReader) read(block []byte) (*meta, error) {
 			return &s.meta, nil
 		}
 	}
-	m, err := r.unpack(block)
-	if err != nil {
+	m := &r.last
+	if err := r.unpack(block, m); err != nil {
 		return nil, &Error{Kind: Protocol, Code: codeCompression, Text: "header compression", Err: err}
 	}
 	if len(block) <= seenLimit && r.dec.Generation() == gen {
 		s := &r.seen[r.next]
 		r.next = (r.next + 1) % len(r.seen)
-		s.gen, s.block, s.meta = gen, append(s.block[:0], block...), m
+		s.gen, s.block, s.meta = gen, append(s.block[:0], block...), *m
 	}
-	return &m, nil
+	return m, nil
 }
 
-func (r *metaReader) unpack(block []byte) (meta, error) {
-	m := meta{status: -1}
+func (r *metaReader) unpack(block []byte, m *meta) error {
+	*m = meta{status: -1}
 	fields, size := 0, 0
 	r.dec.Reset(block)
 	for {
 		name, value, ok, err := r.dec.Next()
-		if err != nil {
-			return m, err
-		}
-		if !ok {
-			return m, nil
+		if err != nil || !ok {
+			return err
 		}
 		if size += len(name) + len(value) + 32; size > ourHeaderBytes {
-			return m, fmt.Errorf("the fields take more than %d bytes", ourHeaderBytes)
+			return fmt.Errorf("the fields take more than %d bytes", ourHeaderBytes)
 		}
 		m.field(name, value, fields > 0)
 		if len(name) == 0 || name[0] != ':' {
@@ -96,9 +94,10 @@ func (m *meta) field(name, value []byte, late bool) {
 		}
 		m.http = n
 	case "content-type":
-		m.ctype = string(value)
-		rest, ok := strings.CutPrefix(m.ctype, "application/grpc")
-		m.grpc = ok && (rest == "" || rest[0] == '+' || rest[0] == ';')
+		rest, ok := bytes.CutPrefix(value, []byte("application/grpc"))
+		if m.grpc = ok && (len(rest) == 0 || rest[0] == '+' || rest[0] == ';'); !m.grpc {
+			m.ctype = string(value)
+		}
 	case "grpc-status":
 		n, ok := number(value)
 		if !ok {

@@ -39,10 +39,14 @@ type reader struct {
 	cutsRun []cut
 }
 
-const readSize = 64 << 10
+// The read buffer starts small, so that many connections cost little, and grows where reads fill it.
+const (
+	firstRead = 16 << 10
+	readSize  = 64 << 10
+)
 
 func (in *reader) init() {
-	in.buf = make([]byte, readSize)
+	in.buf = make([]byte, firstRead)
 	in.win = ourWindow
 	in.meta.init()
 }
@@ -98,6 +102,9 @@ func (c *Conn) spent() bool {
 func (c *Conn) fill() (int, error) {
 	in := &c.in
 	if in.r == in.w {
+		if in.w == len(in.buf) && len(in.buf) < readSize {
+			in.buf = make([]byte, 2*len(in.buf))
+		}
 		in.r, in.w = 0, 0
 		if dst := in.direct(); dst != nil {
 			n, err := c.nc.Read(dst)

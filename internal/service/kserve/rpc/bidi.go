@@ -132,8 +132,18 @@ func (b *bidi) response(a *answer, reply []byte, at int64) {
 	}
 }
 
-// reply ends the call.
+// reply ends the call. A stream on which one failed is not used again: responses may still come for it, and
+// parts of its request may still wait to be sent.
 func (b *bidi) reply(err *service.Error, at int64) {
+	if err != nil {
+		b.mu.Lock()
+		f := b.cur
+		b.cur = nil
+		b.mu.Unlock()
+		if f != nil {
+			f.conn.Cancel(&f.stream, errStreamEnd)
+		}
+	}
 	if b.last != 0 {
 		b.s.call.Rec.End = b.last
 	}
