@@ -52,7 +52,8 @@ func readAll(r io.Reader, length int64) ([]byte, error) {
 	return data, nil
 }
 
-// compress packs the body as the client accepts it; small ones, and those of whom nobody asked, stay as they are.
+// compress packs the body as the client accepts it, where that makes it smaller. Only inference answers are packed:
+// clients that name gzip in every request do not unpack anything else.
 func (x *exchange) compress(body []byte) []byte {
 	accept := x.req.Header.Get("Accept-Encoding")
 	if accept == "" || len(body) == 0 {

@@ -89,7 +89,7 @@ func (x *exchange) headerSize(body int) (int, error) {
 // inference writes a response: JSON alone, or with raw tensors behind it.
 func (x *exchange) inference(head []byte, tail [][]byte) {
 	if len(tail) == 0 {
-		x.done(head)
+		x.done(x.compress(head))
 		return
 	}
 	length := len(head)
@@ -102,5 +102,5 @@ func (x *exchange) inference(head []byte, tail [][]byte) {
 		body = append(body, t...)
 	}
 	x.Header()[headerLength] = []string{itoa(len(head))}
-	x.answer(http.StatusOK, "application/octet-stream", body)
+	x.answer(http.StatusOK, "application/octet-stream", x.compress(body))
 }

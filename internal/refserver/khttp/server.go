@@ -148,7 +148,6 @@ func (x *exchange) done(body []byte) { x.answer(http.StatusOK, jsonText, body) }
 func (x *exchange) answer(status int, kind string, body []byte) {
 	head := x.Header()
 	head["Content-Type"] = []string{kind}
-	body = x.compress(body)
 	head["Content-Length"] = []string{itoa(len(body))}
 	x.WriteHeader(status)
 	_, _ = x.Write(body)
