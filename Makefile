@@ -7,6 +7,8 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 GOFLAGS_BUILD := -trimpath -ldflags "-s -w -X main.version=$(VERSION)"
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 FUZZTIME ?= 20s
+# The in-process server of redline-native is reached through C; without a C compiler that part is left out.
+NATIVE_CGO := $(shell command -v $${CC:-cc} >/dev/null 2>&1 && echo 1 || echo 0)
 
 .PHONY: help build demo test check unit e2e fmt generate bench test-heavy cover dist clean
 
@@ -16,7 +18,7 @@ help: ## this list
 build: ## bin/redline (static), bin/redline-native, bin/perf_analyzer (a link to bin/redline)
 	@mkdir -p bin
 	CGO_ENABLED=0 go build $(GOFLAGS_BUILD) -o bin/redline ./cmd/redline
-	CGO_ENABLED=0 go build $(GOFLAGS_BUILD) -tags native -o bin/redline-native ./cmd/redline
+	CGO_ENABLED=$(NATIVE_CGO) go build $(GOFLAGS_BUILD) -tags native -o bin/redline-native ./cmd/redline
 	@ln -sf redline bin/perf_analyzer
 
 demo: ## a concurrency sweep on the embedded server; prints where its files are
