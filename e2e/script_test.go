@@ -86,7 +86,7 @@ func serve(ts *testscript.TestScript, _ bool, args []string) {
 }
 
 // interrupt CODE TEXT COMMAND... runs a command, sends it SIGINT once TEXT stands in its output, wants the exit
-// code, and leaves the output in the files out and err.
+// code, and leaves the output in the files out and err. A child that the command had must be gone with it.
 func interrupt(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 3 {
 		ts.Fatalf("usage: interrupt CODE TEXT COMMAND ...")
@@ -99,6 +99,7 @@ func interrupt(ts *testscript.TestScript, neg bool, args []string) {
 	for !strings.Contains(out.String()+errs.String(), args[1]) && time.Now().Before(deadline) {
 		time.Sleep(10 * time.Millisecond)
 	}
+	child := childOf(cmd.Process.Pid)
 	ts.Check(cmd.Process.Signal(syscall.SIGINT))
 	timer := time.AfterFunc(30*time.Second, func() { cmd.Process.Kill() })
 	cmd.Wait()
@@ -107,6 +108,9 @@ func interrupt(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs("err"), []byte(errs.String()), 0o644))
 	if got := strconv.Itoa(cmd.ProcessState.ExitCode()); got != args[0] {
 		ts.Fatalf("exit code %s, want %s\n%s%s", got, args[0], out.String(), errs.String())
+	}
+	if child != 0 && running(child) {
+		ts.Fatalf("its child %d still runs", child)
 	}
 }
 
