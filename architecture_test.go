@@ -83,7 +83,7 @@ var layers = []layer{
 	},
 	{
 		name:     "base",
-		packages: []string{"internal/tensor", "internal/tensor/*", "internal/stats", "internal/record", "internal/clock", "internal/getopt", "internal/vitals", "internal/calibrate", "internal/shm", "internal/mpi"},
+		packages: []string{"internal/tensor", "internal/tensor/*", "internal/stats", "internal/record", "internal/clock", "internal/getopt", "internal/optset", "internal/vitals", "internal/calibrate", "internal/shm", "internal/mpi"},
 		why:      "the ground floor imports the standard library only, and its own neighbors",
 	},
 	{

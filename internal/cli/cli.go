@@ -79,6 +79,8 @@ func Main(p *IO) int {
 		return runProfile(p, plan.Redline, "redline profile", args)
 	case "calibrate":
 		return runCalibrate(p, args)
+	case "simple":
+		return runSimple(p, args)
 	case "serve":
 		ctx, stop := signalContext()
 		defer stop()

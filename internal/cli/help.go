@@ -17,9 +17,10 @@ func commands() []flags.Command {
 	return []flags.Command{
 		{Name: "profile", Summary: "load a server and report throughput, latency and failures"},
 		{Name: "calibrate", Summary: "measure what this client costs by itself, so that reports can state their error"},
+		{Name: "simple", Summary: "one request after the other to a simple model: five numbers", Words: simpleNames()},
 		{Name: "serve", Summary: "run the reference server, to try things out and to measure against"},
 		{Name: "version", Summary: "print the version of this program"},
-		{Name: "help", Summary: "explain a command", Words: []string{"profile", "calibrate", "serve", "version", "help", "completion"}},
+		{Name: "help", Summary: "explain a command", Words: []string{"profile", "calibrate", "simple", "serve", "version", "help", "completion"}},
 		{Name: "completion", Summary: "print a completion script for a shell", Words: flags.Shells()},
 	}
 }
@@ -35,6 +36,8 @@ func runHelp(args []string, stdout, stderr io.Writer) int {
 		fmt.Fprint(stdout, flags.Help(plan.Redline, helpWidth))
 	case "calibrate":
 		fmt.Fprint(stdout, calibrateHelp)
+	case "simple":
+		fmt.Fprint(stdout, simpleHelp())
 	case "serve":
 		fmt.Fprint(stdout, serveHelp)
 	case "version":

@@ -1,0 +1,160 @@
+// Package optset is a table of a command's options: it parses a command line into variables and writes the help.
+//
+// It is for the smaller commands. The options of profile, which must sound like another program's, have a table of
+// their own. Grammar is getopt's: short and long names, clusters, unique prefixes.
+package optset
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redline-bench/redline/internal/getopt"
+)
+
+// ErrHelp means that the user asked for help.
+var ErrHelp = errors.New("help was asked for")
+
+// Set is the options of one command, in the order of its help.
+type Set struct {
+	rows []row
+}
+
+type row struct {
+	getopt.Option
+	arg   string // what the value is called; empty when there is none
+	help  string
+	value string // the default as text; empty is not shown
+	set   func(string) error
+}
+
+// Group starts a group of options under a heading.
+func (s *Set) Group(title string) { s.rows = append(s.rows, row{help: title}) }
+
+// Var adds an option whose value goes to set. name is "long" or "long,s" with the short letter.
+func (s *Set) Var(name, arg, value, help string, set func(string) error) {
+	long, short, _ := strings.Cut(name, ",")
+	r := row{Option: getopt.Option{Long: long, Arg: arg != ""}, arg: arg, help: help, value: value, set: set}
+	if short != "" {
+		r.Short = short[0]
+	}
+	s.rows = append(s.rows, r)
+}
+
+// Bool adds a switch.
+func (s *Set) Bool(to *bool, name, help string) {
+	s.Var(name, "", "", help, func(string) error { *to = true; return nil })
+}
+
+// Text adds an option for any text. What to holds already is the default.
+func (s *Set) Text(to *string, name, arg, help string) {
+	s.Var(name, arg, *to, help, func(v string) error { *to = v; return nil })
+}
+
+// Int adds an option for a whole number of at least least.
+func (s *Set) Int(to *int, name, arg string, least int, help string) {
+	s.Var(name, arg, strconv.Itoa(*to), help, func(v string) error {
+		n, err := strconv.Atoi(v)
+		if err != nil || n < least {
+			return fmt.Errorf("is a whole number of at least %d, not %q", least, v)
+		}
+		*to = n
+		return nil
+	})
+}
+
+// Float adds an option for a number from low to high.
+func (s *Set) Float(to *float64, name, arg string, low, high float64, help string) {
+	s.Var(name, arg, strconv.FormatFloat(*to, 'g', -1, 64), help, func(v string) error {
+		f, err := strconv.ParseFloat(v, 64)
+		if err != nil || !(f >= low && f <= high) {
+			return fmt.Errorf("is a number from %g to %g, not %q", low, high, v)
+		}
+		*to = f
+		return nil
+	})
+}
+
+// Duration adds an option for a time of at least zero, as 5s or 250ms.
+func (s *Set) Duration(to *time.Duration, name, arg, help string) {
+	value := ""
+	if *to > 0 {
+		value = to.String()
+	}
+	s.Var(name, arg, value, help, func(v string) error {
+		d, err := time.ParseDuration(v)
+		if err != nil || d < 0 {
+			return fmt.Errorf("is a time with its unit, as 5s or 250ms, not %q", v)
+		}
+		*to = d
+		return nil
+	})
+}
+
+// Parse reads a command line and returns what is no option.
+func (s *Set) Parse(args []string) ([]string, error) {
+	rows := slices.DeleteFunc(slices.Clone(s.rows), func(r row) bool { return r.set == nil })
+	opts := []getopt.Option{{Long: "help", Short: 'h'}}
+	for _, r := range rows {
+		opts = append(opts, r.Option)
+	}
+	scan := getopt.New(opts, args)
+	for {
+		o, ok, err := scan.Next()
+		switch {
+		case err != nil:
+			return nil, err
+		case !ok:
+			return scan.Strays(), nil
+		case o.Index == 0:
+			return nil, ErrHelp
+		}
+		r := &rows[o.Index-1]
+		if err := r.set(o.Value); err != nil {
+			return nil, fmt.Errorf("--%s %w", r.Long, err)
+		}
+	}
+}
+
+// Help lists the options, one a line or two, with their defaults.
+func (s *Set) Help() string {
+	var b strings.Builder
+	for _, r := range s.rows {
+		if r.set == nil {
+			fmt.Fprintf(&b, "\n%s\n", r.help)
+			continue
+		}
+		name := "      --" + r.Long
+		if r.Short != 0 {
+			name = fmt.Sprintf("  -%c, --%s", r.Short, r.Long)
+		}
+		if r.arg != "" {
+			name += " " + r.arg
+		}
+		help := r.help
+		if r.value != "" {
+			help += " (" + r.value + ")"
+		}
+		const column = 32
+		if len(name) > column-2 {
+			fmt.Fprintf(&b, "%s\n%*s%s\n", name, column, "", help)
+			continue
+		}
+		fmt.Fprintf(&b, "%-*s%s\n", column, name, help)
+	}
+	return b.String()
+}
+
+// Names are the long names, for completion.
+func (s *Set) Names() []string {
+	var out []string
+	for _, r := range s.rows {
+		if r.set != nil {
+			out = append(out, "--"+r.Long)
+		}
+	}
+	return out
+}

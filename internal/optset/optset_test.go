@@ -1,0 +1,77 @@
+package optset_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/redline-bench/redline/internal/optset"
+)
+
+type values struct {
+	On    bool
+	Text  string
+	N     int
+	F     float64
+	D     time.Duration
+	Rest  []string
+	Fault string
+}
+
+func parse(args ...string) values {
+	v := values{Text: "a", N: 7, F: 0.5, D: time.Second}
+	s := &optset.Set{}
+	s.Group("Options")
+	s.Bool(&v.On, "on,o", "switch it on")
+	s.Text(&v.Text, "text,t", "WORD", "a word")
+	s.Int(&v.N, "number", "N", 2, "a number")
+	s.Float(&v.F, "share", "P", 0, 1, "a share")
+	s.Duration(&v.D, "time", "D", "a time")
+	rest, err := s.Parse(args)
+	v.Rest = rest
+	if err != nil {
+		v.Fault = err.Error()
+	}
+	return v
+}
+
+func TestParse(t *testing.T) {
+	f := func(line string, want values) {
+		t.Helper()
+		if diff := cmp.Diff(want, parse(strings.Fields(line)...)); diff != "" {
+			t.Errorf("%s\n%s", line, diff)
+		}
+	}
+	f("", values{Text: "a", N: 7, F: 0.5, D: time.Second})
+	f("-ot b --number=3 x --share 1 --time 250ms y", values{On: true, Text: "b", N: 3, F: 1, D: 250 * time.Millisecond, Rest: []string{"x", "y"}})
+	f("--number 1", values{Text: "a", N: 7, F: 0.5, D: time.Second, Fault: `--number is a whole number of at least 2, not "1"`})
+	f("--share NaN", values{Text: "a", N: 7, F: 0.5, D: time.Second, Fault: `--share is a number from 0 to 1, not "NaN"`})
+	f("--time 5", values{Text: "a", N: 7, F: 0.5, D: time.Second, Fault: `--time is a time with its unit, as 5s or 250ms, not "5"`})
+	f("--no", values{Text: "a", N: 7, F: 0.5, D: time.Second, Fault: `unknown option '--no'`})
+}
+
+func TestHelp(t *testing.T) {
+	s := &optset.Set{}
+	n := 3
+	s.Group("Options")
+	s.Int(&n, "number,n", "N", 0, "how many")
+	s.Int(&n, "a-very-long-name-of-an-option", "N", 0, "how many more")
+	want := `
+Options
+  -n, --number N                how many (3)
+      --a-very-long-name-of-an-option N
+                                how many more (3)
+`
+	if diff := cmp.Diff(want, s.Help()); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := s.Parse([]string{"--number", "1", "--help"}); !errors.Is(err, optset.ErrHelp) {
+		t.Errorf("--help: %v", err)
+	}
+	if diff := cmp.Diff([]string{"--number", "--a-very-long-name-of-an-option"}, s.Names()); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,59 @@
+package simple
+
+import (
+	"fmt"
+
+	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/tensor"
+)
+
+// Check tells whether the model is one that this client can measure. The texts are the original's.
+func Check(m *service.Model, o *Options) error {
+	if n := len(m.Inputs); n != 1 {
+		return fmt.Errorf("expecting 1 input, got %d", n)
+	}
+	if n := len(m.Outputs); n != 1 {
+		return fmt.Errorf("expecting 1 output, got %d", n)
+	}
+	dims := 1
+	if m.MaxBatch > 0 {
+		dims++
+	}
+	in, out := whole(m, m.Inputs[0]), whole(m, m.Outputs[0])
+	if len(in) != dims {
+		return fmt.Errorf("expecting input to have %d dimensions, model '%s' input has %d", dims, m.Name, len(in))
+	}
+	if len(out) != dims {
+		return fmt.Errorf("expecting output to have %d dimensions, model '%s' output has %d", dims, m.Name, len(out))
+	}
+	if in[dims-1] != -1 {
+		return fmt.Errorf("expecting input to have variable shape [-1], model '%s' input has %s", m.Name, list(in))
+	}
+	if out[dims-1] != -1 {
+		return fmt.Errorf("expecting output to have variable shape [-1], model '%s' output has %s", m.Name, list(out))
+	}
+	if m.MaxBatch == 0 && o.Batch > 1 {
+		return fmt.Errorf("model '%s' does not batch: leave out -b %d", m.Name, o.Batch)
+	}
+	return nil
+}
+
+// whole is the shape as the server's metadata has it, with the batch dimension.
+func whole(m *service.Model, t service.TensorSpec) tensor.Shape {
+	if m.MaxBatch > 0 {
+		return append(tensor.Shape{-1}, t.Shape...)
+	}
+	return t.Shape
+}
+
+// list writes a shape as Python writes a list.
+func list(s tensor.Shape) string {
+	text := "["
+	for i, d := range s {
+		if i > 0 {
+			text += ", "
+		}
+		text += fmt.Sprint(d)
+	}
+	return text + "]"
+}

@@ -1,0 +1,78 @@
+package simple
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"syscall"
+
+	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/service"
+)
+
+// statusNames are the names of gRPC codes as Python's client writes them.
+var statusNames = [...]string{
+	"OK", "CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND", "ALREADY_EXISTS",
+	"PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION", "ABORTED", "OUT_OF_RANGE", "UNIMPLEMENTED",
+	"INTERNAL", "UNAVAILABLE", "DATA_LOSS", "UNAUTHENTICATED",
+}
+
+// Explain puts a failure into the words of the original, in one line. early tells that the model could not be
+// asked for, which the original prints as a result, on standard output.
+func Explain(err error, proto plan.Protocol) (text string, early bool) {
+	e, ok := errors.AsType[*service.Error](err)
+	if !ok {
+		return oneLine(err.Error()), false
+	}
+	what := "inference failed: "
+	switch e.Op {
+	case "model metadata":
+		what, early = "failed to retrieve the metadata: ", true
+	case "model config":
+		what, early = "failed to retrieve the config: ", true
+	case "infer":
+	default:
+		what = e.Op + ": "
+	}
+	return oneLine(what + reason(e, proto)), early
+}
+
+func reason(e *service.Error, proto plan.Protocol) string {
+	text := e.Error()
+	errno, refused := errors.AsType[syscall.Errno](e)
+	switch {
+	case proto == plan.GRPC && e.Code > 0 && e.Code < len(statusNames):
+		if refused && e.Class == record.Connect {
+			text = fmt.Sprintf("failed to connect to all addresses; last error: UNKNOWN: %s: Failed to connect to remote host: connect: %s (%d)",
+				peer(e), words(errno), int(errno))
+		}
+		return fmt.Sprintf("[StatusCode.%s] %s", statusNames[e.Code], text)
+	case proto == plan.HTTP && e.Code >= 400:
+		return fmt.Sprintf("[%d] %s", e.Code, text)
+	case refused && e.Class == record.Connect:
+		return fmt.Sprintf("[Errno %d] %s (is the server at %s?)", int(errno), words(errno), e.Addr)
+	}
+	return text
+}
+
+// words is the system's name of an error, with a capital as C has it.
+func words(e syscall.Errno) string {
+	text := e.Error()
+	return strings.ToUpper(text[:1]) + text[1:]
+}
+
+// peer is the address that was tried, in the manner of gRPC.
+func peer(e *service.Error) string {
+	addr := e.Addr
+	if op, ok := errors.AsType[*net.OpError](e); ok && op.Addr != nil {
+		addr = op.Addr.String()
+	}
+	if strings.HasPrefix(addr, "[") {
+		return "ipv6:" + strings.NewReplacer("[", "%5B", "]", "%5D").Replace(addr)
+	}
+	return "ipv4:" + addr
+}
+
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -1,0 +1,77 @@
+package simple
+
+import (
+	"context"
+	"math"
+	"testing"
+
+	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/service"
+)
+
+func TestNumberAsPython(t *testing.T) {
+	f := func(v float64, want string) {
+		t.Helper()
+		if got := number(v); got != want {
+			t.Errorf("%v: %s, want %s", v, got, want)
+		}
+	}
+	f(0, "0.0")
+	f(2, "2.0")
+	f(0.1, "0.1")
+	f(-1.5, "-1.5")
+	f(0.0001, "0.0001")
+	f(0.00001, "1e-05")
+	f(1234567890123456, "1234567890123456.0")
+	f(1e16, "1e+16")
+	f(1753.8381768764373, "1753.8381768764373")
+}
+
+// The expected values are numpy's.
+func TestPercentileAsNumpy(t *testing.T) {
+	f := func(q, want float64, sorted ...float64) {
+		t.Helper()
+		if got := percentile(sorted, q); got != want {
+			t.Errorf("%v of %v: %v, want %v", q, sorted, got, want)
+		}
+	}
+	f(0.5, 3, 3)
+	f(0.5, 1.5, 1, 2)
+	f(0.9, 1.9, 1, 2)
+	f(0.5, 2, 1, 2, 3)
+	f(0.25, 1.75, 1, 2, 3, 4)
+	f(0.99, 3.9699999999999998, 1, 2, 3, 4)
+}
+
+type nowhere struct{ service.Service }
+
+func (nowhere) Open(_ context.Context, sink service.Sink) (service.Transport, error) {
+	for i := range 7 { // warm-up of two, then five on two slots, one of which failed
+		c := &service.Call{Slot: i % 2}
+		c.Rec.Sent, c.Rec.End = int64(i)*1e9, int64(i)*1e9+int64(i+1)*1e6
+		if i == 6 {
+			c.Rec.Class = record.Server
+		}
+		sink.Done(c)
+	}
+	return nil, nil
+}
+
+type deaf struct{ service.Sink }
+
+func (deaf) Done(*service.Call) {}
+
+func TestMeasureSkipsTheWarmup(t *testing.T) {
+	tap := &Tap{Service: nowhere{}}
+	if _, err := tap.Open(t.Context(), deaf{}); err != nil {
+		t.Fatal(err)
+	}
+	f, ok := Measure(tap, &Options{Warmup: 2, Concurrency: 2})
+	near := func(a, b float64) bool { return math.Abs(a-b) < 1e-9 }
+	if !ok || !near(f.P50, 4.5) || !near(f.Avg, 4.5) || !near(f.Slowest, 6) || !near(f.Throughput, 4/3.006) {
+		t.Errorf("%t %+v", ok, f)
+	}
+	if _, ok := Measure(tap, &Options{Warmup: 6}); ok {
+		t.Error("figures of no request")
+	}
+}

@@ -1,0 +1,84 @@
+package simple
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Figures are the numbers of one run. Latencies are in milliseconds.
+type Figures struct {
+	Concurrency        int
+	Throughput         float64 // requests a second
+	Avg                float64
+	P50, P90, P95, P99 float64
+	Slowest            float64
+}
+
+// Measure computes the figures from what the tap saw after the warm-up. It returns false when nothing was answered.
+func Measure(t *Tap, o *Options) (Figures, bool) {
+	spans := t.run(o.Warmup)
+	f := Figures{Concurrency: o.Concurrency}
+	if len(spans) == 0 {
+		return f, false
+	}
+	seconds := make([]float64, len(spans))
+	var sum float64
+	end := spans[0].end
+	for i, s := range spans {
+		seconds[i] = float64(s.end-s.sent) / 1e9
+		sum += seconds[i]
+		end = max(end, s.end)
+	}
+	slices.Sort(seconds)
+	f.Throughput = float64(len(spans)) / (float64(end-spans[0].sent) / 1e9)
+	f.Avg = sum / float64(len(seconds)) * 1000
+	f.P50, f.P90 = percentile(seconds, 0.50)*1000, percentile(seconds, 0.90)*1000
+	f.P95, f.P99 = percentile(seconds, 0.95)*1000, percentile(seconds, 0.99)*1000
+	f.Slowest = seconds[len(seconds)-1] * 1000
+	return f, true
+}
+
+// percentile interpolates linearly between the two nearest of the sorted values, as numpy does.
+func percentile(sorted []float64, q float64) float64 {
+	at := q * float64(len(sorted)-1)
+	i := int(at)
+	if i+1 >= len(sorted) {
+		return sorted[len(sorted)-1]
+	}
+	a, b, t := sorted[i], sorted[i+1], at-float64(i)
+	if t >= 0.5 { // from the nearer side, as numpy: the result is the same from both
+		return b - (b-a)*(1-t)
+	}
+	return a + (b-a)*t
+}
+
+// Text is the report on standard output.
+func (f Figures) Text() string {
+	return fmt.Sprintf("Throughput: %s infer/sec\nLatencies:\n\tAvg: %s ms\n\tp50: %s ms\n\tp90: %s ms\n\tp95: %s ms\n\tp99: %s ms\n",
+		number(f.Throughput), number(f.Avg), number(f.P50), number(f.P90), number(f.P95), number(f.P99))
+}
+
+// CSV is the content of the CSV file: latencies in microseconds, no line end after the row.
+func (f Figures) CSV() string {
+	row := []string{
+		strconv.Itoa(f.Concurrency), number(f.Throughput),
+		number(f.P50 * 1000), number(f.P90 * 1000), number(f.P95 * 1000), number(f.P99 * 1000),
+	}
+	return "Concurrency,Inferences/Second,p50 latency,p90 latency,p95 latency,p99 latency\n" + strings.Join(row, ",")
+}
+
+// number writes a float as Python does: the shortest text that reads back as the same number, always with a point
+// or an exponent.
+func number(v float64) string {
+	const least, most = 1e-4, 1e16 // outside of these Python takes the exponent
+	if abs := max(v, -v); abs != 0 && (abs < least || abs >= most) {
+		return strconv.FormatFloat(v, 'e', -1, 64)
+	}
+	text := strconv.FormatFloat(v, 'f', -1, 64)
+	if !strings.ContainsAny(text, ".") {
+		text += ".0"
+	}
+	return text
+}

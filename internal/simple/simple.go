@@ -1,0 +1,115 @@
+// Package simple is the small client of Triton's Python performance check: so many requests, one after the other,
+// and five numbers.
+//
+// It asks for little on purpose: a model with one input and one output whose last dimension is free, zeros as data,
+// a warm-up, a count. The requests themselves are made by the same engine and services as everywhere else; this
+// package holds what is particular: the options, the check of the model, the exact latencies, and the text, which
+// keeps the words, the numbers' form and the CSV of the original because scripts read them.
+package simple
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/redline-bench/redline/internal/optset"
+	"github.com/redline-bench/redline/internal/plan"
+)
+
+// Options are what the command line asks for.
+type Options struct {
+	Verbose     bool
+	Model       string
+	Version     string
+	Batch       int
+	Shape       int
+	URL         string
+	Protocol    plan.Protocol
+	Count       int
+	Warmup      int
+	CSV         string
+	Concurrency int
+	Data        string // a JSON file or a folder; empty for zeros
+	JSON        string
+	Embedded    bool
+}
+
+// Defaults are the original's.
+func Defaults() Options {
+	return Options{Batch: 1, Shape: 1, Protocol: plan.HTTP, Count: 1000, Warmup: 500, Concurrency: 1}
+}
+
+// Set is the table of options that write to o.
+func Set(o *Options) *optset.Set {
+	s := &optset.Set{}
+	s.Group("Options")
+	s.Bool(&o.Verbose, "verbose,v", "say on standard error what is asked, sent and measured")
+	s.Text(&o.Model, "model-name,m", "NAME", "the model; required")
+	s.Text(&o.Version, "model-version,x", "VERSION", "its version; the latest unless given")
+	s.Int(&o.Batch, "batch-size,b", "N", 1, "inferences in a request")
+	s.Int(&o.Shape, "shape,s", "N", 0, "elements of the last dimension")
+	s.Text(&o.URL, "url,u", "HOST:PORT", "the server; localhost:8000, and localhost:8001 with gRPC, unless given")
+	s.Var("protocol,i", "NAME", "HTTP", "HTTP or gRPC", func(v string) error { return setProtocol(o, v) })
+	s.Int(&o.Count, "iteration_count,c", "N", 1, "requests to measure")
+	s.Int(&o.Warmup, "warmup_count,w", "N", 0, "requests before that, which do not count")
+	s.Text(&o.CSV, "csv", "FILE", "write the numbers as CSV too, latencies in microseconds")
+	s.Group("Beyond the original")
+	s.Int(&o.Concurrency, "concurrency", "N", 1, "requests in flight at a time")
+	s.Text(&o.Data, "input-data", "FILE|FOLDER", "send this data, in the form that profile takes, and not zeros")
+	s.Text(&o.JSON, "json", "FILE", "write the whole result, with the client's health and the verdict, as JSON")
+	s.Bool(&o.Embedded, "embedded", "start the reference server for this run and measure that")
+	return s
+}
+
+func setProtocol(o *Options, v string) error {
+	switch strings.ToLower(v) {
+	case "http":
+		o.Protocol = plan.HTTP
+	case "grpc":
+		o.Protocol = plan.GRPC
+	default:
+		return fmt.Errorf("is HTTP or gRPC, not %q", v)
+	}
+	return nil
+}
+
+// Parse reads a command line. The error is optset.ErrHelp when help was asked for.
+func Parse(args []string) (*Options, error) {
+	o := Defaults()
+	spelled := make([]string, len(args))
+	for i, a := range args {
+		a = strings.Replace(a, "--iteration-count", "--iteration_count", 1)
+		spelled[i] = strings.Replace(a, "--warmup-count", "--warmup_count", 1)
+	}
+	rest, err := Set(&o).Parse(spelled)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(rest) > 0:
+		return nil, fmt.Errorf("unexpected argument %q", rest[0])
+	case o.Model == "":
+		return nil, errors.New("-m MODEL is required")
+	}
+	if o.URL == "" {
+		o.URL = map[plan.Protocol]string{plan.HTTP: "localhost:8000", plan.GRPC: "localhost:8001"}[o.Protocol]
+	}
+	return &o, nil
+}
+
+// ProfileArgs are the same wishes as options of profile, whose parser makes the plan of the run.
+func (o *Options) ProfileArgs() []string {
+	args := []string{
+		"-m", o.Model, "-b", strconv.Itoa(o.Batch), "-u", o.URL, "-i", string(o.Protocol), "--sync",
+		"--concurrency-range", strconv.Itoa(o.Concurrency),
+		"--request-count", strconv.Itoa(o.Count), "--warmup-request-count", strconv.Itoa(o.Warmup),
+	}
+	if o.Version != "" {
+		args = append(args, "-x", o.Version)
+	}
+	if o.Data != "" {
+		return append(args, "--input-data", o.Data)
+	}
+	// Zeros of the original are the text "0" where elements are strings.
+	return append(args, "--input-data", "zero", "--string-data", "0")
+}

@@ -1,0 +1,135 @@
+package simple_test
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/redline-bench/redline/internal/optset"
+	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/simple"
+	"github.com/redline-bench/redline/internal/tensor"
+)
+
+func TestDefaultsAreTheOriginals(t *testing.T) {
+	o, err := simple.Parse([]string{"-m", "x"})
+	want := &simple.Options{Model: "x", Batch: 1, Shape: 1, URL: "localhost:8000", Protocol: plan.HTTP, Count: 1000, Warmup: 500, Concurrency: 1}
+	if diff := cmp.Diff(want, o); err != nil || diff != "" {
+		t.Errorf("%v\n%s", err, diff)
+	}
+}
+
+func TestEveryOptionOfTheOriginal(t *testing.T) {
+	want := &simple.Options{
+		Verbose: true, Model: "m", Version: "3", Batch: 4, Shape: 5, URL: "h:1", Protocol: plan.GRPC,
+		Count: 6, Warmup: 0, CSV: "f", Concurrency: 1,
+	}
+	for _, line := range []string{
+		"-v -m m -x 3 -b 4 -s 5 -u h:1 -i gRPC -c 6 -w 0 --csv f",
+		"--verbose --model-name m --model-version=3 --batch-size 4 --shape 5 --url h:1 --protocol GRPC --iteration_count 6 --warmup_count 0 --csv=f",
+		"--verb --model-n m --model-v=3 --batch 4 --sh 5 --ur h:1 --prot grpc --iteration-count 6 --warmup-count=0 --cs=f",
+	} {
+		o, err := simple.Parse(strings.Fields(line))
+		if diff := cmp.Diff(want, o); err != nil || diff != "" {
+			t.Errorf("%s: %v\n%s", line, err, diff)
+		}
+	}
+}
+
+func TestParseRefuses(t *testing.T) {
+	f := func(line, want string) {
+		t.Helper()
+		if _, err := simple.Parse(strings.Fields(line)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", line, err, want)
+		}
+	}
+	f("", "-m MODEL is required")
+	f("-m x -b 0", "--batch-size is a whole number of at least 1")
+	f("-m x -c 0", "--iteration_count is a whole number of at least 1")
+	f("-m x -s 1.5", "--shape is a whole number")
+	f("-m x -i ftp", `--protocol is HTTP or gRPC, not "ftp"`)
+	f("-m x y", `unexpected argument "y"`)
+	f("-m x -q", "unknown option '-q'")
+	if _, err := simple.Parse([]string{"-h"}); !errors.Is(err, optset.ErrHelp) {
+		t.Errorf("-h: %v", err)
+	}
+}
+
+func spec(dims ...int64) service.TensorSpec {
+	return service.TensorSpec{Name: "T", Type: tensor.FP32, Shape: dims}
+}
+
+func TestCheckInTheWordsOfTheOriginal(t *testing.T) {
+	f := func(want string, o *simple.Options, batch int, in, out []service.TensorSpec) {
+		t.Helper()
+		got := ""
+		if err := simple.Check(&service.Model{Name: "m", MaxBatch: batch, Inputs: in, Outputs: out}, o); err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	one := &simple.Options{Batch: 1}
+	free, fixed, matrix := []service.TensorSpec{spec(-1)}, []service.TensorSpec{spec(16)}, []service.TensorSpec{spec(-1, -1)}
+	f("", one, 8, free, free)
+	f("", one, 0, free, free)
+	f("", &simple.Options{Batch: 3}, 8, free, free)
+	f("expecting 1 input, got 2", one, 8, append(free, spec(-1)), free)
+	f("expecting 1 output, got 0", one, 8, free, nil)
+	f("expecting input to have 2 dimensions, model 'm' input has 3", one, 8, matrix, free)
+	f("expecting output to have 1 dimensions, model 'm' output has 2", one, 0, free, matrix)
+	f("expecting input to have variable shape [-1], model 'm' input has [-1, 16]", one, 8, fixed, free)
+	f("expecting output to have variable shape [-1], model 'm' output has [16]", one, 0, free, fixed)
+	f("model 'm' does not batch: leave out -b 2", &simple.Options{Batch: 2}, 0, free, free)
+}
+
+func TestTheReportReadsAsTheOriginals(t *testing.T) {
+	f := simple.Figures{
+		Concurrency: 1, Throughput: 489.1483945806504, Avg: 2.0428649584452314,
+		P50: 1.7317533493041992, P90: 3.108382225036623, P95: 4.142487049102784, P99: 6.536839008331298,
+	}
+	wantText := "Throughput: 489.1483945806504 infer/sec\nLatencies:\n\tAvg: 2.0428649584452314 ms\n\tp50: 1.7317533493041992 ms\n" +
+		"\tp90: 3.108382225036623 ms\n\tp95: 4.142487049102784 ms\n\tp99: 6.536839008331298 ms\n"
+	if diff := cmp.Diff(wantText, f.Text()); diff != "" {
+		t.Error(diff)
+	}
+	wantCSV := "Concurrency,Inferences/Second,p50 latency,p90 latency,p95 latency,p99 latency\n" +
+		"1,489.1483945806504,1731.7533493041992,3108.382225036623,4142.487049102784,6536.839008331298"
+	if diff := cmp.Diff(wantCSV, f.CSV()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestFailuresInOneLine(t *testing.T) {
+	f := func(want string, early bool, proto plan.Protocol, err error) {
+		t.Helper()
+		got, out := simple.Explain(err, proto)
+		if got != want || out != early {
+			t.Errorf("got %q, %t, want %q, %t", got, out, want, early)
+		}
+	}
+	refused := &net.OpError{
+		Op: "dial", Addr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 19999}, Err: os.NewSyscallError("connect", syscall.ECONNREFUSED),
+	}
+	f("failed to retrieve the metadata: [404] Request for unknown model: 'x' is not found", true, plan.HTTP,
+		&service.Error{Op: "model metadata", Class: record.Server, Code: 404, Text: "Request for unknown model: 'x' is not found"})
+	f("failed to retrieve the config: [StatusCode.NOT_FOUND] gone", true, plan.GRPC,
+		&service.Error{Op: "model config", Class: record.Server, Code: 5, Text: "gone"})
+	f("failed to retrieve the metadata: [StatusCode.UNAVAILABLE] failed to connect to all addresses; last error: UNKNOWN: "+
+		"ipv4:127.0.0.1:19999: Failed to connect to remote host: connect: Connection refused (111)", true, plan.GRPC,
+		&service.Error{Op: "model metadata", Class: record.Connect, Code: 14, Addr: "localhost:19999", Err: refused})
+	f("failed to retrieve the metadata: [Errno 111] Connection refused (is the server at h:1?)", true, plan.HTTP,
+		&service.Error{Op: "model metadata", Class: record.Connect, Addr: "h:1", Err: refused})
+	f("inference failed: [400] too big by far", false, plan.HTTP,
+		fmt.Errorf("run: %w", &service.Error{Op: "infer", Class: record.Server, Code: 400, Text: "too big\n by far"}))
+	f("something else", false, plan.HTTP, errors.New("something\nelse"))
+}
