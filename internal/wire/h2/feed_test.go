@@ -343,3 +343,46 @@ func FuzzFeed(f *testing.F) {
 		}
 	})
 }
+
+func TestStreamIDsRunOut(t *testing.T) {
+	drained := make(chan struct{})
+	c := newConn(Config{OnDrain: func() { close(drained) }}, &scripted{end: io.EOF})
+	c.nextID = maxStreamID - 2
+	h := Request{Path: "/a/B", Authority: "x"}.Header()
+	logs := [3]*log{}
+	for i := range logs {
+		logs[i] = &log{}
+		logs[i].stream.Bind(logs[i])
+		err := c.Open(&logs[i].stream, h, Message{Last: true})
+		if (err == nil) != (i < 2) || i == 2 && !errors.Is(err, ErrDraining) {
+			t.Errorf("stream %d: %v", i, err)
+		}
+	}
+	<-drained
+}
+
+func TestTableFindsOldStreams(t *testing.T) {
+	var tab table
+	live := map[uint32]*Stream{}
+	add := func(id uint32) {
+		s := &Stream{id: id}
+		live[id] = s
+		tab.put(s)
+	}
+	add(1) // stays while thousands come and go
+	for id := uint32(3); id < 20_000; id += 2 {
+		add(id)
+		if old := id - 2*uint32(id%300); old > 1 && live[old] != nil {
+			tab.remove(live[old])
+			delete(live, old)
+		}
+	}
+	if tab.live != len(live) || len(tab.all()) != len(live) {
+		t.Errorf("the table has %d streams, want %d", tab.live, len(live))
+	}
+	for id := uint32(1); id < 20_000; id += 2 {
+		if tab.get(id) != live[id] {
+			t.Fatalf("stream %d: got %v, want %v", id, tab.get(id), live[id])
+		}
+	}
+}

@@ -51,7 +51,7 @@ func (c *Conn) Open(s *Stream, h *Header, m Message) error {
 	if c.draining {
 		return ErrDraining
 	}
-	if c.nextID > maxStreamID {
+	if c.nextID+2*uint32(len(c.queue)) > maxStreamID { // all ids are used up
 		c.drain()
 		return ErrDraining
 	}
@@ -228,7 +228,7 @@ func (c *Conn) pumpStream(s *Stream) {
 
 // admit starts waiting streams while the server has places for them.
 func (c *Conn) admit() {
-	for len(c.queue) > 0 && uint32(c.streams.live) < c.peer.maxStreams && !c.draining && c.nextID <= maxStreamID {
+	for len(c.queue) > 0 && uint32(c.streams.live) < c.peer.maxStreams && !c.draining {
 		s := c.queue[0]
 		n := copy(c.queue, c.queue[1:])
 		c.queue[n] = nil

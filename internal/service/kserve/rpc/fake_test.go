@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -162,8 +163,6 @@ func (f *fake) TraceSetting(_ context.Context, r *pb.TraceSettingRequest) (*pb.T
 		f.trace[key] = &pb.TraceSettingResponse_SettingValue{Value: v.GetValue()}
 	}
 	out := &pb.TraceSettingResponse{Settings: map[string]*pb.TraceSettingResponse_SettingValue{}}
-	for key, v := range f.trace {
-		out.Settings[key] = v
-	}
+	maps.Copy(out.Settings, f.trace)
 	return out, nil
 }

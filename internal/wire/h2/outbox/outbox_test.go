@@ -1,0 +1,130 @@
+package outbox_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"io"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redline-bench/redline/internal/wire/h2/outbox"
+)
+
+// sender is an owner of a box, as a connection is.
+type sender struct {
+	mu  sync.Mutex
+	box outbox.Box
+	err chan error
+}
+
+// pair connects a sender to a peer. With plain unset the sender's end hides that it is a socket.
+func pair(t *testing.T, plain bool) (*sender, net.Conn) {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = ln.Close() }()
+	near, err := net.Dial("tcp", ln.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	far, err := ln.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &sender{err: make(chan error, 10)}
+	nc := near
+	if !plain {
+		nc = struct{ net.Conn }{near}
+	}
+	s.box.Init(nc, &s.mu, func(err error) { s.err <- err })
+	t.Cleanup(func() {
+		_ = near.Close()
+		_ = far.Close()
+		s.box.Wait()
+	})
+	return s, far
+}
+
+func TestFlushDoesNotWait(t *testing.T) {
+	for _, plain := range []bool{true, false} {
+		s, far := pair(t, plain)
+		large := bytes.Repeat([]byte("0123456789abcdef"), 1<<20) // more than any socket buffer
+		s.mu.Lock()
+		s.box.Buf = append(s.box.Buf, "before"...)
+		for i := 0; i < len(large); i += 1 << 20 {
+			s.box.Add(large[i : i+1<<20])
+		}
+		s.box.Add([]byte("after"))
+		s.mu.Unlock()
+		s.box.Flush() // nobody reads yet
+		s.mu.Lock()
+		s.box.Add([]byte("and more"))
+		s.mu.Unlock()
+		s.box.Flush()
+		want := append(append([]byte("before"), large...), "afterand more"...)
+		got := make([]byte, len(want))
+		_ = far.SetReadDeadline(time.Now().Add(20 * time.Second))
+		if _, err := io.ReadFull(far, got); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("plain %v: %v, or the bytes are not in order", plain, err)
+		}
+	}
+}
+
+// Frames of several goroutines arrive whole and, for each goroutine, in order.
+func TestConcurrentFlush(t *testing.T) {
+	for _, plain := range []bool{true, false} {
+		s, far := pair(t, plain)
+		const writers, each = 4, 2000
+		var wg sync.WaitGroup
+		for w := range writers {
+			wg.Go(func() {
+				frame := make([]byte, 16)
+				for i := range each {
+					binary.LittleEndian.PutUint64(frame, uint64(w))
+					binary.LittleEndian.PutUint64(frame[8:], uint64(i))
+					s.mu.Lock()
+					s.box.Add(frame)
+					s.mu.Unlock()
+					s.box.Flush()
+				}
+			})
+		}
+		var next [writers]uint64
+		frame := make([]byte, 16)
+		_ = far.SetReadDeadline(time.Now().Add(20 * time.Second))
+		for range writers * each {
+			if _, err := io.ReadFull(far, frame); err != nil {
+				t.Fatal(err)
+			}
+			w, i := binary.LittleEndian.Uint64(frame), binary.LittleEndian.Uint64(frame[8:])
+			if w >= writers || next[w] != i {
+				t.Fatalf("plain %v: frame %d of writer %d came out of turn", plain, i, w)
+			}
+			next[w]++
+		}
+		wg.Wait()
+	}
+}
+
+func TestBroken(t *testing.T) {
+	for _, plain := range []bool{true, false} {
+		s, far := pair(t, plain)
+		_ = far.Close()
+		for broken := false; !broken; {
+			s.mu.Lock()
+			s.box.Add(make([]byte, 100))
+			s.mu.Unlock()
+			s.box.Flush()
+			select {
+			case err := <-s.err:
+				broken = err != nil
+			case <-time.After(time.Millisecond):
+			}
+		}
+		s.box.Flush() // does nothing
+	}
+}
