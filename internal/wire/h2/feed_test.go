@@ -372,7 +372,7 @@ func TestTableFindsOldStreams(t *testing.T) {
 	add(1) // stays while thousands come and go
 	for id := uint32(3); id < 20_000; id += 2 {
 		add(id)
-		if old := id - 2*uint32(id%300); old > 1 && live[old] != nil {
+		if old := id - 2*(id%300); old > 1 && live[old] != nil {
 			tab.remove(live[old])
 			delete(live, old)
 		}

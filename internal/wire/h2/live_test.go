@@ -394,10 +394,14 @@ func TestPingAndEarlyEnd(t *testing.T) {
 
 func TestDialErrors(t *testing.T) {
 	dial := func(addr string, conf *tls.Config) error {
-		c, err := h2.Dial(t.Context(), h2.Config{Addr: addr, TLS: conf, Wait: 300 * time.Millisecond})
+		c, err := h2.Dial(t.Context(), h2.Config{Addr: addr, TLS: conf})
 		if err == nil {
 			_ = c.Close()
 		}
+		return err
+	}
+	hurry := func(addr string) error {
+		_, err := h2.Dial(t.Context(), h2.Config{Addr: addr, Wait: 50 * time.Millisecond})
 		return err
 	}
 	raw := func(answer string, hold bool) string {
@@ -433,8 +437,8 @@ func TestDialErrors(t *testing.T) {
 	wantKind(t, dial("no.such.host.invalid:1", nil), h2.Unreachable)
 	wantKind(t, dial(raw("HTTP/1.1 400 Bad Request\r\n\r\n", true), nil), h2.NotHTTP2)
 	wantKind(t, dial(raw("220 mail.example ESMTP\r\n", true), nil), h2.NotHTTP2)
-	wantKind(t, dial(raw("", true), nil), h2.Timeout)
-	wantKind(t, dial(raw("junk", true), nil), h2.Timeout)
+	wantKind(t, hurry(raw("", true)), h2.Timeout)
+	wantKind(t, hurry(raw("junk", true)), h2.Timeout)
 
 	srv := quietTLS(t, false)
 	pool := x509.NewCertPool()

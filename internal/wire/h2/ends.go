@@ -1,0 +1,124 @@
+package h2
+
+import (
+	"encoding/binary"
+	"errors"
+	"time"
+)
+
+// release takes s out of the connection, tells the server where it may still wait for us, and lets waiting
+// streams in. After it, s belongs to the caller.
+func (c *Conn) release(s *Stream, reset bool, code uint32) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.forget(s, reset, code)
+	c.admit()
+}
+
+func (c *Conn) forget(s *Stream, reset bool, code uint32) {
+	if reset {
+		c.out.Buf = appendShort(c.out.Buf, frameReset, s.id, code)
+	}
+	s.state = idle
+	c.streams.remove(s)
+	if s.blocked {
+		for i, b := range c.blocked {
+			if b == s {
+				c.blocked = append(c.blocked[:i], c.blocked[i+1:]...)
+				break
+			}
+		}
+		s.blocked = false
+	}
+	clear(s.unsent)
+	s.unsent = s.unsent[:0]
+	c.in.drop(s)
+}
+
+// failStream ends one stream for a fault of the server.
+func (c *Conn) failStream(s *Stream, err *Error, at int64) {
+	c.release(s, true, err.Code)
+	s.h.OnEnd(End{Err: err}, at)
+}
+
+// runCuts ends the exchanges that Cancel asked to end.
+func (c *Conn) runCuts(at int64) {
+	c.mu.Lock()
+	if len(c.cuts) == 0 {
+		c.mu.Unlock()
+		return
+	}
+	c.cuts, c.in.cutsRun = c.in.cutsRun[:0], c.cuts
+	c.mu.Unlock()
+	for i := range c.in.cutsRun {
+		k := &c.in.cutsRun[i]
+		c.mu.Lock()
+		live := k.s.seq == k.seq && k.s.state != idle
+		if live && k.s.state == waiting {
+			c.unqueue(k.s)
+		} else if live {
+			c.forget(k.s, true, codeCancel)
+			c.admit()
+		}
+		c.mu.Unlock()
+		if live {
+			k.s.h.OnEnd(End{Err: &Error{Kind: Canceled, Err: k.cause}}, at)
+		}
+	}
+	clear(c.in.cutsRun)
+}
+
+func (c *Conn) unqueue(s *Stream) {
+	for i, q := range c.queue {
+		if q == s {
+			c.queue = append(c.queue[:i], c.queue[i+1:]...)
+			break
+		}
+	}
+	s.state = idle
+	clear(s.unsent)
+	s.unsent = s.unsent[:0]
+}
+
+// fail ends the connection and all of its streams.
+func (c *Conn) fail(err error, at int64) error {
+	var own *Error
+	c.mu.Lock()
+	switch {
+	case c.err != nil:
+		own = c.err
+	case err == nil:
+		own = &Error{Kind: GoAway, Text: "the server asked to leave the connection", Unprocessed: true}
+	case !errors.As(err, &own):
+		own = readError(err)
+	}
+	c.err = own
+	if own.Kind == Protocol && !c.out.Busy() { // tell the server, as far as one write does
+		bye := appendFrameHeader(nil, 8, frameGoAway, 0, 0)
+		bye = binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(bye, 0), own.Code)
+		_ = c.nc.SetWriteDeadline(time.Now().Add(100 * time.Millisecond))
+		_, _ = c.nc.Write(bye)
+	}
+	_ = c.nc.Close()
+	failing := c.streams.all()
+	for _, s := range failing {
+		c.forget(s, false, 0)
+	}
+	for len(c.queue) > 0 {
+		failing = append(failing, c.queue[0])
+		c.unqueue(c.queue[0])
+	}
+	c.cuts = nil
+	c.mu.Unlock()
+
+	c.lock()
+	for _, s := range failing {
+		s.h.OnEnd(End{Err: own}, at)
+	}
+	c.unlock()
+	c.out.Wait()
+	if err == nil && own.Kind == GoAway {
+		return nil
+	}
+	return own
+}
