@@ -166,6 +166,9 @@ func (s *session) threads(e *profile.LoadError) []result.Failure {
 }
 
 func (s *session) threadText(err error) string {
+	if s.plan.Target.Kind == plan.OpenAI {
+		return text.OpenAIErrorText(err)
+	}
 	if s.async {
 		return text.AsyncErrorText(err, s.plan.Target.Protocol)
 	}

@@ -7,6 +7,8 @@ import (
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/service/kserve/rest"
 	"github.com/redline-bench/redline/internal/service/kserve/rpc"
+	"github.com/redline-bench/redline/internal/service/openai"
+	"github.com/redline-bench/redline/internal/service/torchserve"
 )
 
 // newService maps a service kind to its constructor. It is the only place that knows them all.
@@ -16,6 +18,10 @@ func newService(p *plan.Plan) (service.Service, error) {
 		return rpc.New(p.Target, p.Input)
 	case p.Target.Kind == plan.Triton:
 		return rest.New(p.Target, p.Input)
+	case p.Target.Kind == plan.OpenAI:
+		return openai.New(p.Target)
+	case p.Target.Kind == plan.TorchServe:
+		return torchserve.New(p.Target)
 	default:
 		return nil, fmt.Errorf("service kind %s is not in this build", p.Target.Kind)
 	}

@@ -174,8 +174,8 @@ func TestNotYet(t *testing.T) {
 		}
 	}
 	f("-m x --service-kind triton", "")
-	f("-m x --service-kind torchserve --input-data one.json", "--service-kind torchserve")
-	f("-m x --service-kind=openai --endpoint v1 --async --input-data one.json", "--service-kind openai")
+	f("-m x --service-kind torchserve --input-data one.json", "")
+	f("-m x --service-kind=openai --endpoint v1 --async --input-data one.json", "")
 	f("-m x --endpoint v1/chat --grpc-method a/b --model-repository d1", "")
 	f("-m x -i grpc --streaming", "")
 	f("-m x --shared-memory none --output-shared-memory-size 5", "")

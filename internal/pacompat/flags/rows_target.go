@@ -9,6 +9,9 @@ import (
 	"github.com/redline-bench/redline/internal/plan"
 )
 
+// readyKinds are the service kinds that this build has.
+var readyKinds = []plan.Kind{plan.Triton, plan.OpenAI, plan.TorchServe}
+
 func targetRows() []Row {
 	return []Row{
 		{
@@ -44,9 +47,10 @@ func targetRows() []Row {
 			},
 		}, {
 			Long: "service-kind", Arg: "KIND", Section: Target, Default: "triton",
-			Limit: "triton", active: func(r *raw) bool { return r.plan.Target.Kind != plan.Triton },
+			Limit:  "some kinds",
+			active: func(r *raw) bool { return !slices.Contains(readyKinds, r.plan.Target.Kind) },
 			Hint: values("triton", "openai", "tfserving", "torchserve", "triton_c_api", "dynamic_grpc"),
-			Help: "What kind of server it is. triton is any KServe v2 server.",
+			Help: "What kind of server it is. triton is any KServe v2 server, openai any HTTP server that takes JSON.",
 			set: choice("--service-kind", "The available options are 'triton', 'tfserving', 'torchserve', or 'triton_c_api'.",
 				func(r *raw) *plan.Kind { return &r.plan.Target.Kind },
 				plan.Triton, plan.OpenAI, plan.TFServing, plan.TorchServe, plan.TritonCAPI, plan.DynamicGRPC),
@@ -77,7 +81,7 @@ func kindRows() []Row {
 	}
 	return []Row{
 		{
-			Long: "endpoint", Arg: "PATH", Section: Kinds, active: forKind(plan.OpenAI),
+			Long: "endpoint", Arg: "PATH", Section: Kinds, Ready: true,
 			Help: "openai: the path to send requests to, such as v1/chat/completions.",
 			set:  text(func(r *raw) *string { return &r.plan.Target.Endpoint }),
 		}, {

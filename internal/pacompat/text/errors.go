@@ -25,6 +25,8 @@ func StartText(err error, p plan.Protocol) (what, detail string) {
 			what = "failed to get model config"
 		case "model parser":
 			what = "failed to create model parser"
+		case "triton client backend":
+			what = "failed to create triton client backend"
 		case "server metadata":
 			what = "unable to get server metadata"
 		}
@@ -63,6 +65,19 @@ func AsyncErrorText(err error, p plan.Protocol) string {
 		return "failed to parse the request JSON buffer: The document is empty. at 0"
 	}
 	return ErrorText(err, p)
+}
+
+// OpenAIErrorText is ErrorText for a request to an OpenAI endpoint. The original has a number for everything: what
+// the network did counts as status 400, a missed deadline as 499, and neither has a body.
+func OpenAIErrorText(err error) string {
+	e, ok := errors.AsType[*service.Error](err)
+	switch {
+	case ok && e.Class == record.Timeout:
+		return "OpenAI response returns HTTP code 499: "
+	case ok && e.Text == "":
+		return "OpenAI response returns HTTP code 400: "
+	}
+	return err.Error()
 }
 
 func httpText(e *service.Error) string {

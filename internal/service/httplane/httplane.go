@@ -24,7 +24,8 @@ const (
 )
 
 // Exchange is a kind's side of one slot: how its requests look on the wire and what its replies mean. It
-// belongs to one slot, so it may keep buffers; a call's request is rendered before its reply is read.
+// belongs to one slot, so it may keep buffers; a call's request is rendered before its reply is read. One that
+// is an io.Closer is closed with its slot.
 type Exchange interface {
 	// Render gives the bytes to write for one send, in one piece or two, and how many of them are the HTTP body.
 	// They must stay as they are until the reply has come.

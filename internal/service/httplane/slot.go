@@ -2,6 +2,7 @@ package httplane
 
 import (
 	"context"
+	"io"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -308,6 +309,9 @@ func (s *slot) leave() {
 	s.settle()
 	s.gone.Store(true)
 	close(s.quit)
+	if x, ok := s.ex.(io.Closer); ok {
+		_ = x.Close() // it frees memory, which cannot fail
+	}
 	if c := s.call.Swap(nil); c != nil {
 		s.report(c, canceled)
 	}

@@ -1,0 +1,183 @@
+package openai
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/service/httplane"
+	"github.com/redline-bench/redline/internal/wire/h1"
+	"github.com/redline-bench/redline/internal/wire/sse"
+)
+
+// exchange is the protocol's side of one slot.
+type exchange struct {
+	sink   service.Sink
+	closes bool
+
+	// The stream at hand.
+	call   *service.Call
+	events sse.Parser
+	zip    *inflater      // of a compressed stream
+	done   bool           // [DONE] has come
+	fault  *service.Error // what was wrong first; the rest of the stream is not looked at
+	last   []byte         // data of the last answer
+	at     int64          // when the piece at hand was read
+
+	plain []byte // a decompressed body
+}
+
+// Render gives the bytes of a request.
+func (x *exchange) Render(c *service.Call) (head, rest []byte, body int) {
+	r := c.Req.(*request)
+	return r.head, r.body, r.size
+}
+
+// good tells whether the status promises an answer.
+func good(status int) bool { return status >= 200 && status < 300 }
+
+// Head decides by the content type whether the answer is a stream.
+func (x *exchange) Head(c *service.Call, r *h1.Reply) bool {
+	x.stop()
+	if !good(r.Status) || !isEvents(r.Type) {
+		return false
+	}
+	x.call, x.done, x.fault, x.last = c, false, nil, x.last[:0]
+	x.events.Reset()
+	if encoded(r.Encoding) {
+		var err error
+		if x.zip, err = newInflater(r.Encoding, x.feed); err != nil {
+			x.fault = malformed(err.Error())
+		}
+	}
+	return true
+}
+
+// isEvents tells whether a content type is that of an event stream.
+func isEvents(ctype []byte) bool {
+	const name = "text/event-stream"
+	if len(ctype) < len(name) || !bytes.EqualFold(ctype[:len(name)], []byte(name)) {
+		return false
+	}
+	return len(ctype) == len(name) || ctype[len(name)] == ';' || ctype[len(name)] == ' '
+}
+
+func encoded(encoding []byte) bool {
+	return len(encoding) > 0 && !bytes.EqualFold(encoding, []byte("identity"))
+}
+
+// Data takes a piece of a stream.
+func (x *exchange) Data(_ *service.Call, b []byte, at int64) {
+	x.at = at
+	switch {
+	case x.fault != nil:
+	case x.zip != nil:
+		x.zip.feed(b)
+	default:
+		x.feed(b)
+	}
+}
+
+func (x *exchange) feed(b []byte) {
+	if err := x.events.Feed(b, x.at, x); err != nil && x.fault == nil {
+		x.fault = malformed(err.Error())
+	}
+}
+
+// doneMark is the data of the event that ends a stream.
+var doneMark = []byte("[DONE]")
+
+// OnEvent takes one event.
+func (x *exchange) OnEvent(e *sse.Event) {
+	if x.done || x.fault != nil {
+		return
+	}
+	if len(e.Data) < 16 && bytes.Equal(bytes.TrimSpace(e.Data), doneMark) {
+		x.done = true
+		x.sink.Response(x.call, e.Text, e.At, true)
+		return
+	}
+	if string(e.Type) == "ping" { // keeps the connection open and says nothing
+		return
+	}
+	if isError(e) {
+		x.fault = &service.Error{
+			Op: httplane.OpInfer, Class: record.Server, Code: 200, Text: "OpenAI stream returns an error: " + quote(e.Data),
+		}
+		return
+	}
+	rec := &x.call.Rec
+	if rec.Responses == 0 {
+		rec.First = e.At
+	}
+	rec.Responses++
+	rec.End = e.At
+	x.last = append(x.last[:0], e.Data...)
+	x.sink.Response(x.call, e.Text, e.At, false)
+}
+
+// Reply judges a whole answer.
+func (x *exchange) Reply(c *service.Call, r *h1.Reply) *service.Error {
+	if x.call != nil {
+		defer x.stop()
+		return x.streamed(r)
+	}
+	body, err := x.body(r)
+	switch {
+	case err != nil:
+		return malformed(err.Error())
+	case !good(r.Status):
+		return &service.Error{
+			Op: httplane.OpInfer, Class: record.Server, Code: r.Status,
+			Text: fmt.Sprintf("OpenAI response returns HTTP code %d: %s", r.Status, quote(body)),
+		}
+	}
+	if err := checkBody(r.Type, body); err != nil {
+		return err
+	}
+	c.Rec.Responses = 1
+	x.sink.Response(c, body, r.End, false)
+	return nil
+}
+
+// streamed judges a stream that has ended.
+func (x *exchange) streamed(r *h1.Reply) *service.Error {
+	x.at = r.End
+	if x.zip != nil && x.fault == nil {
+		if err := x.zip.end(); err != nil {
+			return malformed(err.Error())
+		}
+	}
+	if err := x.events.End(r.End, x); err != nil && x.fault == nil {
+		return malformed(err.Error())
+	}
+	switch {
+	case x.fault != nil:
+		return x.fault
+	case x.call.Rec.Responses == 0:
+		return malformed("the stream holds no answer")
+	case x.closes && !x.done && !finished(x.last):
+		return malformed("the stream ended without data: [DONE]")
+	}
+	return nil
+}
+
+// stop lets go of the stream at hand.
+func (x *exchange) stop() {
+	if x.zip != nil {
+		x.zip.stop()
+		x.zip = nil
+	}
+	x.call = nil
+}
+
+// Close frees what a stream that was cut off has left.
+func (x *exchange) Close() error {
+	x.stop()
+	return nil
+}
+
+func malformed(why string) *service.Error {
+	return &service.Error{Op: httplane.OpInfer, Class: record.Protocol, Code: 200, Text: "malformed OpenAI response: " + why}
+}

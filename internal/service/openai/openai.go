@@ -1,0 +1,87 @@
+// Package openai loads servers that take a JSON body over HTTP and answer with JSON or with a stream of events:
+// the OpenAI API and what is like it.
+//
+// The kind knows nothing of prompts or tokens. A request is the payload of the input data, sent as it stands to
+// whatever path --endpoint names; there is no model to ask the server for, so Describe makes one up: an input
+// "payload", an output "response". Whether an answer is streamed is for the server to decide, by its content
+// type. Each event of a stream is one response with a time of its own, the moment of the read that completed it;
+// "data: [DONE]" ends the stream and is no answer.
+//
+// A failure never counts as an answer: an HTTP error, an error inside of a stream, a stream without events, one
+// that breaks off, or a completion that never says that it is complete.
+package openai
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/service/httplane"
+	"github.com/redline-bench/redline/internal/tensor"
+)
+
+var _ service.Service = (*Service)(nil)
+
+// The tensors of the model that stands for any endpoint.
+const (
+	Payload  = "payload"
+	Response = "response"
+)
+
+// OpCreate is the operation of errors from before anything was sent.
+const OpCreate = "triton client backend"
+
+// Service is one endpoint of one server.
+type Service struct {
+	target plan.Target
+	at     *httplane.Server
+	path   string
+	closes bool // streams of this endpoint must say that they are complete
+}
+
+// New checks the target and makes a service. It does not connect.
+func New(t plan.Target) (*Service, error) {
+	at, err := httplane.NewServer(t)
+	if err != nil {
+		return nil, err
+	}
+	path := "/" + strings.TrimLeft(t.Endpoint, "/")
+	if strings.ContainsAny(path, " \t\r\n#") {
+		return nil, fmt.Errorf("--endpoint %q is not a path: write it as in v1/chat/completions, with %%20 for a space", t.Endpoint)
+	}
+	route, _, _ := strings.Cut(path, "?")
+	return &Service{target: t, at: at, path: path, closes: strings.HasSuffix(strings.TrimRight(route, "/"), "/completions")}, nil
+}
+
+// Describe makes up the model; the server is not asked.
+func (s *Service) Describe(context.Context) (*service.Model, error) {
+	if s.target.Protocol == plan.GRPC {
+		return nil, &service.Error{
+			Op: OpCreate, Class: record.Protocol, Addr: s.at.Addr(),
+			Text: "perf_analyzer does not support gRPC protocol with OpenAI endpoints",
+		}
+	}
+	return &service.Model{
+		Name: s.target.Model, Version: s.target.Version,
+		Inputs:  []service.TensorSpec{{Name: Payload, Type: tensor.JSON, Shape: tensor.Shape{1}}},
+		Outputs: []service.TensorSpec{{Name: Response, Type: tensor.JSON, Shape: tensor.Shape{1}}},
+	}, nil
+}
+
+// Open makes a transport without slots.
+func (s *Service) Open(_ context.Context, sink service.Sink) (service.Transport, error) {
+	return httplane.New(s.at.Config(""), sink, func() httplane.Exchange {
+		return &exchange{sink: sink, closes: s.closes}
+	}), nil
+}
+
+// Outputs gives the text of a response: a body, or an event as it came.
+func (s *Service) Outputs(payload []byte) ([]tensor.Tensor, error) {
+	return []tensor.Tensor{{Name: Response, Type: tensor.JSON, Shape: tensor.Shape{1}, Data: payload}}, nil
+}
+
+// Close has nothing to do.
+func (s *Service) Close() error { return nil }

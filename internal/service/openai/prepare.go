@@ -1,0 +1,44 @@
+package openai
+
+import (
+	"errors"
+	"strconv"
+
+	"github.com/redline-bench/redline/internal/service"
+)
+
+// copyLimit is the size up to which head and body are kept in one piece, which one plain write sends.
+const copyLimit = 8 << 10
+
+// request is a prepared request. The body of a large one stays where the input data has it.
+type request struct {
+	head []byte
+	body []byte // nil: it is part of head
+	size int    // of the body
+}
+
+// Prepare renders a request with the payload as its body.
+func (s *Service) Prepare(in service.Inputs) (service.Request, error) {
+	var body []byte
+	for i := range in.Tensors {
+		if in.Tensors[i].Name == Payload {
+			body = in.Tensors[i].Data
+		}
+	}
+	if len(body) == 0 {
+		return nil, errors.New(`a payload is empty: write "payload": [{...}] with one JSON value, the body of the request`)
+	}
+	b := s.at.AppendStart(nil, "POST", s.path)
+	if !s.at.Given("content-type") {
+		b = append(b, "Content-Type: application/json\r\n"...)
+	}
+	b = s.at.AppendUser(b)
+	b = append(b, "Content-Length: "...)
+	b = strconv.AppendInt(b, int64(len(body)), 10)
+	b = append(b, "\r\n\r\n"...)
+	r := &request{head: b, body: body, size: len(body)}
+	if len(body) <= copyLimit {
+		r.head, r.body = append(b, body...), nil
+	}
+	return r, nil
+}
