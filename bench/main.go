@@ -76,7 +76,7 @@ func run(bin string, rounds int, scale float64) (*report, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer srv.stop()
+	defer srv.Stop()
 	tools := findTools(ctx, bin)
 	rep := newReport()
 	for _, w := range works {

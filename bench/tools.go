@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/redline-bench/redline/e2e/binary"
 	"github.com/redline-bench/redline/e2e/peers"
 )
 
@@ -28,7 +29,7 @@ func (s sample) perRequest() time.Duration { return s.cpu / time.Duration(s.requ
 type tool struct {
 	name      string
 	protocols string
-	argv      func(w work, s *server, p payload) []string
+	argv      func(w work, s *binary.Server, p payload) []string
 	answered  *regexp.Regexp
 }
 
@@ -39,25 +40,25 @@ func findTools(ctx context.Context, bin string) []tool {
 	count := regexp.MustCompile(`Request count: (\d+)`)
 	tools := []tool{{
 		name: "redline", protocols: "http grpc", answered: count,
-		argv: func(w work, s *server, _ payload) []string {
+		argv: func(w work, s *binary.Server, _ payload) []string {
 			return append([]string{bin, "profile"}, profileArgs(w, s)...)
 		},
 	}}
 	if wrk := need("wrk", "wrk"); wrk != "" {
 		tools = append(tools, tool{
 			name: "wrk", protocols: "http", answered: regexp.MustCompile(`answered (\d+) failed 0`),
-			argv: func(w work, s *server, p payload) []string {
-				return []string{wrk, "-t1", "-c" + strconv.Itoa(w.inFlight), "-d3s", "-s", p.lua, "http://" + s.http + "/v2/models/" + model + "/infer"}
+			argv: func(w work, s *binary.Server, p payload) []string {
+				return []string{wrk, "-t1", "-c" + strconv.Itoa(w.inFlight), "-d3s", "-s", p.lua, "http://" + s.HTTP + "/v2/models/" + model + "/infer"}
 			},
 		})
 	}
 	if h2load := need("h2load", "nghttp2-client"); h2load != "" {
 		tools = append(tools, tool{
 			name: "h2load", protocols: "grpc", answered: regexp.MustCompile(`requests: .* (\d+) succeeded, 0 failed`),
-			argv: func(w work, s *server, p payload) []string {
+			argv: func(w work, s *binary.Server, p payload) []string {
 				return []string{
 					h2load, "-t1", "-c1", "-m" + strconv.Itoa(w.inFlight), "-n" + strconv.Itoa(w.requests), "-d", p.grpc,
-					"-H", "content-type: application/grpc", "-H", "te: trailers", "http://" + s.grpc + "/inference.GRPCInferenceService/ModelInfer",
+					"-H", "content-type: application/grpc", "-H", "te: trailers", "http://" + s.GRPC + "/inference.GRPCInferenceService/ModelInfer",
 				}
 			},
 		})
@@ -69,16 +70,16 @@ func findTools(ctx context.Context, bin string) []tool {
 	}
 	return append(tools, tool{
 		name: "perf_analyzer", protocols: "http grpc", answered: count,
-		argv: func(w work, s *server, _ payload) []string {
+		argv: func(w work, s *binary.Server, _ payload) []string {
 			w.requests /= 10 // it is slow, and keeps kilobytes of each request
 			return append([]string{p.PerfAnalyzer(), "-x", "1"}, profileArgs(w, s)...)
 		},
 	})
 }
 
-func profileArgs(w work, s *server) []string {
+func profileArgs(w work, s *binary.Server) []string {
 	return []string{
-		"-m", model, "-i", w.protocol, "-u", s.address(w.protocol), "--shape", input + ":" + strconv.Itoa(elements),
+		"-m", model, "-i", w.protocol, "-u", s.Address(w.protocol), "--shape", input + ":" + strconv.Itoa(elements),
 		"--async", "--concurrency-range", strconv.Itoa(w.inFlight), "--request-count", strconv.Itoa(w.requests),
 	}
 }
@@ -99,7 +100,7 @@ func need(program, pkg string) string {
 }
 
 // run starts the tool on the client's core and reads its CPU time from the kernel when it has ended.
-func (t tool) run(ctx context.Context, w work, s *server, p payload) (sample, error) {
+func (t tool) run(ctx context.Context, w work, s *binary.Server, p payload) (sample, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	argv := t.argv(w, s, p)

@@ -77,13 +77,12 @@ func reportsTruth(t *testing.T, protocol string, concurrency int, window string)
 	if err != nil {
 		t.Fatal(err)
 	}
-	url := map[string]string{"http": s.http, "grpc": s.grpc}[protocol]
-	cmd := exec.Command(filepath.Join(bin, "redline"), "profile", "-m", "simple", "-i", protocol, "-u", url,
+	cmd := exec.Command(filepath.Join(bin, "redline"), "profile", "-m", "simple", "-i", protocol, "-u", s.Address(protocol),
 		"--concurrency-range", strconv.Itoa(concurrency), "-p", window, "-r", "3", "-s", "99999", "--json", out)
 	crowd := watchCrowd()
 	text, err := cmd.CombinedOutput()
-	allowed := crowd() * time.Millisecond
-	s.stop()
+	allowed := time.Duration(crowd()) * time.Millisecond
+	s.Stop()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
@@ -126,7 +125,7 @@ func reportsTruth(t *testing.T, protocol string, concurrency int, window string)
 
 // watchCrowd samples how many threads want a core until the returned function is called. That returns how many times
 // longer than on a machine of its own a thread had to wait: 1 unless others compete.
-func watchCrowd() (factor func() time.Duration) {
+func watchCrowd() (factor func() int) {
 	quit, done := make(chan struct{}), make(chan []int)
 	go func() {
 		var running []int
@@ -140,11 +139,11 @@ func watchCrowd() (factor func() time.Duration) {
 			}
 		}
 	}()
-	return func() time.Duration {
+	return func() int {
 		close(quit)
 		running := <-done
 		slices.Sort(running)
-		return time.Duration(max(1, running[len(running)/2]/runtime.NumCPU()))
+		return max(1, running[len(running)/2]/runtime.NumCPU())
 	}
 }
 

@@ -3,18 +3,14 @@
 package e2e
 
 import (
-	"bufio"
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -79,10 +75,10 @@ func code(ts *testscript.TestScript, neg bool, args []string) {
 func serve(ts *testscript.TestScript, _ bool, args []string) {
 	s, err := startServer(ts.Getenv("WORK"), args...)
 	ts.Check(err)
-	ts.Defer(s.stop)
-	ts.Setenv("HTTP", s.http)
-	ts.Setenv("GRPC", s.grpc)
-	ts.Setenv("METRICS", s.metrics)
+	ts.Defer(s.Stop)
+	ts.Setenv("HTTP", s.HTTP)
+	ts.Setenv("GRPC", s.GRPC)
+	ts.Setenv("METRICS", s.Metrics)
 }
 
 // interrupt CODE TEXT COMMAND... runs a command, sends it SIGINT once TEXT stands in its output, wants the exit
@@ -92,7 +88,7 @@ func interrupt(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: interrupt CODE TEXT COMMAND ...")
 	}
 	cmd := exec.Command(filepath.Join(bin, args[2]), args[3:]...)
-	var out, errs buffer
+	var out, errs binary.Buffer
 	cmd.Stdout, cmd.Stderr, cmd.Dir = &out, &errs, ts.Getenv("WORK")
 	ts.Check(cmd.Start())
 	deadline := time.Now().Add(30 * time.Second)
@@ -208,64 +204,7 @@ func lookup(v any, path []string) (string, bool) {
 	return fmt.Sprint(v), true
 }
 
-// server is a running `redline serve`.
-type server struct {
-	http, grpc, metrics string
-	cmd                 *exec.Cmd
-	stderr              buffer
-}
-
-func startServer(dir string, args ...string) (*server, error) {
-	s := &server{}
-	args = append([]string{"serve", "--http-port", "0", "--grpc-port", "0", "--metrics-port", "0"}, args...)
-	s.cmd = exec.Command(filepath.Join(bin, "redline"), args...)
-	s.cmd.Dir, s.cmd.Stderr = dir, &s.stderr
-	stdout, err := s.cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := s.cmd.Start(); err != nil {
-		return nil, err
-	}
-	lines := bufio.NewReader(stdout)
-	line, err := lines.ReadString('\n')
-	if err != nil {
-		s.stop()
-		return nil, fmt.Errorf("redline serve ended early: %w\n%s", err, s.stderr.String())
-	}
-	go io.Copy(io.Discard, lines)
-	var ports map[string]json.Number
-	text, ok := strings.CutPrefix(line, "ready ")
-	if err := json.Unmarshal([]byte(text), &ports); !ok || err != nil {
-		s.stop()
-		return nil, fmt.Errorf("not a ready line: %q", line)
-	}
-	addr := func(name string) string { return "127.0.0.1:" + ports[name].String() }
-	s.http, s.grpc, s.metrics = addr("http"), addr("grpc"), addr("metrics")
-	return s, nil
-}
-
-func (s *server) stop() {
-	s.cmd.Process.Signal(syscall.SIGTERM)
-	timer := time.AfterFunc(10*time.Second, func() { s.cmd.Process.Kill() })
-	s.cmd.Wait()
-	timer.Stop()
-}
-
-// buffer is a bytes.Buffer that can be read while a process writes to it.
-type buffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (b *buffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.Write(p)
-}
-
-func (b *buffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.String()
+// startServer starts the reference server with options; dir is its working folder.
+func startServer(dir string, args ...string) (*binary.Server, error) {
+	return binary.Serve(dir, append([]string{filepath.Join(bin, "redline"), "serve"}, args...)...)
 }

@@ -27,7 +27,7 @@ func TestRealPeers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("short")
 	}
-	cases := readCases(t)
+	cases := readCases(t, "conformance.txt")
 	p, err := peers.Install(t.Context())
 	if err != nil {
 		t.Skipf("**** NOT TESTED: %d cases against the real Triton and perf_analyzer: %v ****", len(cases), err)
@@ -64,12 +64,10 @@ func newRunner(t *testing.T, p *peers.Peers) runner {
 		t.Fatal(err)
 	}
 	root := filepath.Join(binary.Root(), "e2e")
-	data := filepath.Join(root, "testdata", "data")
 	return runner{
 		triton: triton, real: p.PerfAnalyzer(), ours: filepath.Join(bin, "perf_analyzer"),
-		fill: strings.NewReplacer("{http}", triton.HTTP, "{grpc}", triton.GRPC, "{metrics}", triton.Metrics, "{data}", data,
-			"{dead}", net.JoinHostPort("127.0.0.1", strconv.Itoa(dead[0]))),
-		store: Store{Dir: filepath.Join(cache, "outcomes"), Seed: peers.Versions + digest(t, filepath.Join(root, "models"), data)},
+		fill:  fill(triton.HTTP, triton.GRPC, triton.Metrics, net.JoinHostPort("127.0.0.1", strconv.Itoa(dead[0]))),
+		store: Store{Dir: filepath.Join(cache, "outcomes"), Seed: peers.Versions + digest(t, filepath.Join(root, "models"), filepath.Join(root, "testdata", "data"))},
 	}
 }
 
@@ -166,9 +164,9 @@ func deviation(c *Case, got *Outcome) []string {
 	return diffs
 }
 
-func readCases(t *testing.T) []Case {
+func readCases(t *testing.T, name string) []Case {
 	t.Helper()
-	f, err := os.Open(filepath.Join(binary.Root(), "e2e", "testdata", "conformance.txt"))
+	f, err := os.Open(filepath.Join(binary.Root(), "e2e", "testdata", name))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,89 @@
+package binary
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Server is a running `redline serve`.
+type Server struct {
+	HTTP, GRPC, Metrics string // host:port
+	Stderr              Buffer
+	cmd                 *exec.Cmd
+}
+
+// Serve starts a reference server in folder dir on free ports and waits until it listens. The command ends in
+// "serve" and perhaps options of it.
+func Serve(dir string, command ...string) (*Server, error) {
+	s := &Server{}
+	args := slices.Concat(command[1:], []string{"--http-port", "0", "--grpc-port", "0", "--metrics-port", "0"})
+	s.cmd = exec.Command(command[0], args...)
+	s.cmd.Dir, s.cmd.Stderr = dir, &s.Stderr
+	stdout, err := s.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := s.cmd.Start(); err != nil {
+		return nil, err
+	}
+	lines := bufio.NewReader(stdout)
+	line, err := lines.ReadString('\n')
+	var ports map[string]json.Number
+	text, ok := strings.CutPrefix(line, "ready ")
+	if err == nil && ok {
+		err = json.Unmarshal([]byte(text), &ports)
+	}
+	if err != nil || !ok {
+		s.Stop()
+		return nil, fmt.Errorf("%s did not get ready: %q %w\n%s", strings.Join(command, " "), line, err, s.Stderr.String())
+	}
+	go io.Copy(io.Discard, lines)
+	address := func(name string) string { return "127.0.0.1:" + ports[name].String() }
+	s.HTTP, s.GRPC, s.Metrics = address("http"), address("grpc"), address("metrics")
+	return s, nil
+}
+
+// Address is where the server speaks a protocol, http or grpc.
+func (s *Server) Address(protocol string) string {
+	if protocol == "grpc" {
+		return s.GRPC
+	}
+	return s.HTTP
+}
+
+// Stop ends the server, gently first.
+func (s *Server) Stop() {
+	s.cmd.Process.Signal(syscall.SIGTERM)
+	timer := time.AfterFunc(10*time.Second, func() { s.cmd.Process.Kill() })
+	s.cmd.Wait()
+	timer.Stop()
+}
+
+// Buffer is a bytes.Buffer that can be read while a process writes to it.
+type Buffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+// Write appends p.
+func (b *Buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+// String returns what was written so far.
+func (b *Buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
