@@ -93,8 +93,11 @@ func (s *session) adviseServer(e *service.Error) string {
 	}
 	switch e.Class {
 	case record.Connect:
+		if !errors.Is(e, syscall.ECONNREFUSED) {
+			return fmt.Sprintf("no %s conversation with %s: %s", strings.ToUpper(string(t.Protocol)), t.URL, reason(e))
+		}
 		return fmt.Sprintf("no connection to %s: %s: is the server running there? -u HOST:PORT sets the address, --embedded starts a server of our own",
-			t.URL, reason(e))
+			t.URL, "connection refused")
 	case record.Protocol, record.Transport:
 		return fmt.Sprintf("%s does not speak %s: %s: is it the server's %s port? -i %s changes the protocol",
 			t.URL, strings.ToUpper(string(t.Protocol)), reason(e), strings.ToUpper(string(other)), other)
@@ -126,7 +129,7 @@ func (s *session) explain(err error) {
 func (s *session) explainEnd(res *result.Result, err error) {
 	if s.plan.Face == plan.Redline {
 		report.Verdict(s.Stdout, res, s.style())
-		s.explainRedline(err)
+		s.explainRedline(res, err)
 		return
 	}
 	var load *profile.LoadError
@@ -175,9 +178,15 @@ func (s *session) threadText(err error) string {
 	return text.ErrorText(err, s.plan.Target.Protocol)
 }
 
-func (s *session) explainRedline(err error) {
+func (s *session) explainRedline(res *result.Result, err error) {
+	var last result.Level
+	if n := len(res.Levels); n > 0 {
+		last = res.Levels[n-1]
+	}
 	switch {
 	case err == nil, errors.Is(err, profile.ErrUnstable), errors.Is(err, profile.ErrInterrupted):
+	case errors.Is(err, profile.ErrNoRequests) && len(last.Failures) > 0:
+		fmt.Fprintf(s.Stderr, "redline profile: no request succeeded: %s\n", last.Failures[0].Text)
 	case errors.Is(err, profile.ErrNoRequests):
 		fmt.Fprintln(s.Stderr, "redline profile: no request ended within a window: use a larger --measurement-interval, or --measurement-mode count_windows")
 	default:

@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"flag"
 	"fmt"
@@ -20,6 +22,9 @@ type serveFlags struct {
 	config         refserver.Config
 	http, grpc     endpoint
 	metrics        endpoint
+	openai         endpoint
+	torchserve     endpoint
+	cert, key, ca  string
 	control        string
 	requestLog     string
 	exitWithParent bool
@@ -63,6 +68,14 @@ func parseServe(args []string, help io.Writer) (*serveFlags, error) {
 	listen(&o.http, "http", 8000)
 	listen(&o.grpc, "grpc", 8001)
 	listen(&o.metrics, "metrics", 8002)
+	listen(&o.openai, "openai", 9000)
+	listen(&o.torchserve, "torchserve", 8080)
+	set.DurationVar(&o.config.TTFT, "ttft", 15*time.Millisecond, "OpenAI: `time` from a request to its first token")
+	set.DurationVar(&o.config.ITL, "itl", 5*time.Millisecond, "OpenAI: `time` between two tokens")
+	set.StringVar(&o.cert, "tls-cert", "", "certificate `file` in PEM form; with it every port but the metrics' speaks TLS")
+	set.StringVar(&o.key, "tls-key", "", "private key `file` of the certificate")
+	set.StringVar(&o.ca, "tls-client-ca", "", "`file` of the authority that clients' certificates must come from: mutual TLS")
+	set.StringVar(&o.config.Token, "bearer-token", "", "`token` that requests must present")
 	list := func(name, usage string, to *[]string) {
 		set.Func(name, usage, func(v string) error { *to = append(*to, v); return nil })
 	}
@@ -88,9 +101,56 @@ func parseServe(args []string, help io.Writer) (*serveFlags, error) {
 	case o.control != "none" && o.control != "explicit":
 		return nil, fmt.Errorf("--model-control-mode is none or explicit, not %q", o.control)
 	}
+	o.freePorts(set)
+	if err := o.secure(); err != nil {
+		return nil, err
+	}
 	o.config.Explicit = o.control == "explicit"
 	o.config.HTTP, o.config.GRPC, o.config.Metrics = o.http.String(), o.grpc.String(), o.metrics.String()
+	o.config.OpenAI, o.config.TorchServe = o.openai.String(), o.torchserve.String()
 	return o, nil
+}
+
+// freePorts gives the lesser ports a free number too, unless they were chosen, when the HTTP port is to be a free one.
+func (o *serveFlags) freePorts(set *flag.FlagSet) {
+	if o.http.port != 0 {
+		return
+	}
+	chosen := map[string]bool{}
+	set.Visit(func(f *flag.Flag) { chosen[f.Name] = true })
+	for name, e := range map[string]*endpoint{"openai-port": &o.openai, "torchserve-port": &o.torchserve} {
+		if !chosen[name] {
+			e.port = 0
+		}
+	}
+}
+
+// secure reads the files of TLS.
+func (o *serveFlags) secure() error {
+	if o.cert == "" && o.key == "" && o.ca == "" {
+		return nil
+	}
+	if o.cert == "" || o.key == "" {
+		return errors.New("TLS needs both --tls-cert and --tls-key")
+	}
+	pair, err := tls.LoadX509KeyPair(o.cert, o.key)
+	if err != nil {
+		return fmt.Errorf("read the certificate: %w", err)
+	}
+	o.config.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
+	if o.ca == "" {
+		return nil
+	}
+	pem, err := os.ReadFile(o.ca)
+	if err != nil {
+		return fmt.Errorf("read the clients' authority: %w", err)
+	}
+	o.config.TLS.ClientCAs = x509.NewCertPool()
+	if !o.config.TLS.ClientCAs.AppendCertsFromPEM(pem) {
+		return fmt.Errorf("%s holds no certificate in PEM form", o.ca)
+	}
+	o.config.TLS.ClientAuth = tls.RequireAndVerifyClientCert
+	return nil
 }
 
 func (o *serveFlags) addDelay(v string) error {
@@ -126,7 +186,8 @@ func serve(ctx context.Context, o *serveFlags, stdin io.Reader, stdout io.Writer
 		return err
 	}
 	a := server.Addresses()
-	_, err = fmt.Fprintf(stdout, "ready {\"http\":%s,\"grpc\":%s,\"metrics\":%s}\n", port(a.HTTP), port(a.GRPC), port(a.Metrics))
+	_, err = fmt.Fprintf(stdout, "ready {\"http\":%s,\"grpc\":%s,\"metrics\":%s,\"openai\":%s,\"torchserve\":%s}\n",
+		port(a.HTTP), port(a.GRPC), port(a.Metrics), port(a.OpenAI), port(a.TorchServe))
 	if err == nil {
 		<-ctx.Done()
 	}
