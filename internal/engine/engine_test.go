@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -112,7 +113,7 @@ func TestFirstFailureRestsItsSlotAndCallsTheEnd(t *testing.T) {
 func TestFailuresAreCountedAndOnlyAnUnbrokenRunOfThemStopsTheLoad(t *testing.T) {
 	svc := &testkit.Service{Answer: func(n int64) (time.Duration, error) {
 		if n%2 == 0 || n > 1000 {
-			return 0, errors.New("boom")
+			return 0, fmt.Errorf("boom %d", n)
 		}
 		return 0, nil
 	}}

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
+	"unicode"
 
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
@@ -16,7 +18,7 @@ const maxTexts = 64
 // maxSlots bounds for how many slots the first failure is kept.
 const maxSlots = 1024
 
-// Failure is a group of failed requests with the same class and text.
+// Failure is a group of failed requests with the same class and text, numbers in it aside.
 type Failure struct {
 	Class record.Class
 	Err   error // of the first
@@ -46,7 +48,7 @@ func (f *failures) add(c *service.Call) {
 	if err == nil {
 		err = errors.New(c.Rec.Class.String())
 	}
-	key := failureKey{c.Rec.Class, err.Error()}
+	key := failureKey{c.Rec.Class, mask(err.Error())}
 	g := f.index[key]
 	if g == nil && len(f.groups) >= maxTexts {
 		key.text, err = "", errOther
@@ -67,6 +69,24 @@ func (f *failures) add(c *service.Call) {
 	if _, known := f.bySlot[c.Slot]; !known && len(f.bySlot) < maxSlots {
 		f.bySlot[c.Slot] = err
 	}
+}
+
+// mask makes texts that differ in numbers alone equal: request ids, addresses, counts.
+func mask(text string) string {
+	var b strings.Builder
+	digits := false
+	for _, r := range text {
+		if unicode.IsDigit(r) {
+			if !digits {
+				b.WriteByte('#')
+			}
+			digits = true
+			continue
+		}
+		digits = false
+		b.WriteRune(r)
+	}
+	return b.String()
 }
 
 // SlotError is the first failure of one slot.

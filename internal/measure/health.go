@@ -34,7 +34,7 @@ func (w *Window) Health(l Load) result.Health {
 		return h
 	}
 	h.AchievedRate = l.SendRate
-	h.AchievedInFlight = float64(w.callNs) / float64(l.Wall)
+	h.AchievedInFlight = float64(w.flightNs) / float64(l.Wall)
 	h.CPUCores = float64(l.CPU) / float64(l.Wall)
 	if n := w.requests + w.failed; n > 0 {
 		h.CPUPerRequestNs = int64(l.CPU) / int64(n)
@@ -51,7 +51,7 @@ func (w *Window) Overhead(concurrency int, d, behind time.Duration) float64 {
 	}
 	share := float64(behind) / float64(d)
 	if concurrency > 0 {
-		share = 1 - float64(w.callNs)/(float64(d)*float64(concurrency))
+		share = 1 - float64(w.flightNs)/(float64(d)*float64(concurrency))
 	}
 	return 100 * min(1, max(0, share))
 }

@@ -35,6 +35,7 @@ type Window struct {
 	empty                                           uint64 // ended with nothing but an empty final response
 
 	callNs, sendNs, recvNs int64
+	flightNs               int64 // of all requests, failed ones too
 	bytes                  uint64
 	firstSent, lastEnd     int64
 }
@@ -47,6 +48,7 @@ func (w *Window) Add(r *record.Record) {
 	if r.Flags&record.Closing != 0 {
 		return
 	}
+	w.flightNs += r.End - r.Sent
 	if r.Class != record.OK {
 		if r.Class != record.Canceled {
 			w.failed++
@@ -118,6 +120,7 @@ func (w *Window) Merge(o *Window) {
 	w.callNs += o.callNs
 	w.sendNs += o.sendNs
 	w.recvNs += o.recvNs
+	w.flightNs += o.flightNs
 	w.bytes += o.bytes
 	if o.requests > 0 && (w.firstSent == 0 || o.firstSent < w.firstSent) {
 		w.firstSent = o.firstSent
