@@ -91,7 +91,7 @@ func BenchmarkCalls(b *testing.B) {
 
 func TestLargeTensors(t *testing.T) {
 	f := startFake(t, &fake{}, grpc.MaxRecvMsgSize(1<<30), grpc.MaxSendMsgSize(1<<30))
-	data := make([]byte, 3<<20)
+	data := make([]byte, 2<<20)
 	for i := range data {
 		data[i] = byte(i * 31 >> 3)
 	}
@@ -107,7 +107,7 @@ func TestLargeTensors(t *testing.T) {
 				t.Errorf("%v: %+v", c.Err, c.Rec)
 			}
 		}
-		d.run(20)
+		d.run(8)
 	}
 }
 

@@ -179,7 +179,7 @@ func TestClosedLoop(t *testing.T) {
 					t.Errorf("record %+v", r)
 				}
 			}
-			const n = 400
+			const n = 200
 			d.run(n)
 			if f.count.Load() != n || answers.Load() != n {
 				t.Errorf("the server saw %d requests, we %d answers; want %d", f.count.Load(), answers.Load(), n)
