@@ -42,18 +42,28 @@ func main() {
 // work is one kind of traffic, with the peer that sets the bar.
 type work struct {
 	name     string
-	protocol string
+	protocol string // http, grpc, or stream for one bidirectional gRPC stream
+	elements int    // of the FP32 tensor that goes there and back
 	inFlight int
 	peer     string
 	bar      float64 // our CPU per request may be this many times the peer's
 	requests int
 }
 
+const (
+	small = 16      // 64 bytes
+	large = 1 << 18 // 1 MiB
+)
+
 var works = []work{
-	{"HTTP infer, 64-byte tensor", "http", 8, "wrk", 1.25, 200_000},
-	{"HTTP infer, 64-byte tensor", "http", 64, "wrk", 1.25, 200_000},
-	{"gRPC unary infer, 64-byte tensor", "grpc", 8, "h2load", 1.0, 300_000},
-	{"gRPC unary infer, 64-byte tensor", "grpc", 64, "h2load", 1.0, 300_000},
+	{"HTTP infer, 64-byte tensor", "http", small, 8, "wrk", 1.25, 200_000},
+	{"HTTP infer, 64-byte tensor", "http", small, 64, "wrk", 1.25, 200_000},
+	{"gRPC unary infer, 64-byte tensor", "grpc", small, 8, "h2load", 1.0, 300_000},
+	{"gRPC unary infer, 64-byte tensor", "grpc", small, 64, "h2load", 1.0, 300_000},
+	{"gRPC stream infer, 64-byte tensor", "stream", small, 8, "perf_analyzer", 0.125, 300_000},
+	{"gRPC stream infer, 64-byte tensor", "stream", small, 64, "perf_analyzer", 0.125, 300_000},
+	{"HTTP infer, 1 MiB tensor", "http", large, 8, "wrk", 1.25, 2_000},
+	{"gRPC unary infer, 1 MiB tensor", "grpc", large, 8, "h2load", 1.25, 2_000},
 }
 
 func run(bin string, rounds int, scale float64) (*report, error) {
@@ -68,10 +78,6 @@ func run(bin string, rounds int, scale float64) (*report, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	payload, err := writePayload(dir)
-	if err != nil {
-		return nil, err
-	}
 	srv, err := startNull(bin)
 	if err != nil {
 		return nil, err
@@ -81,6 +87,10 @@ func run(bin string, rounds int, scale float64) (*report, error) {
 	rep := newReport()
 	for _, w := range works {
 		w.requests = int(float64(w.requests) * scale)
+		payload, err := writePayload(dir, w.elements)
+		if err != nil {
+			return nil, err
+		}
 		samples := map[string][]sample{}
 		for range rounds {
 			for _, tool := range tools {

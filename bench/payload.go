@@ -11,17 +11,16 @@ import (
 	"github.com/redline-bench/redline/internal/proto/kserve"
 )
 
-// The request that every tool sends: one FP32 tensor of 16 elements, 64 bytes, to the identity model.
+// Every tool sends one FP32 tensor to the identity model.
 const (
-	model    = "custom_identity_fp32"
-	input    = "INPUT0"
-	elements = 16
+	model = "custom_identity_fp32"
+	input = "INPUT0"
 )
 
 // payload holds the files that carry the request to wrk and h2load.
 type payload struct{ lua, grpc string }
 
-func writePayload(dir string) (payload, error) {
+func writePayload(dir string, elements int) (payload, error) {
 	p := payload{lua: filepath.Join(dir, "post.lua"), grpc: filepath.Join(dir, "request.grpc")}
 	tensor := make([]byte, elements*4)
 	header := fmt.Sprintf(`{"inputs":[{"name":%q,"shape":[1,%d],"datatype":"FP32","parameters":{"binary_data_size":%d}}],"outputs":[{"name":"OUTPUT0","parameters":{"binary_data":true}}]}`,
@@ -47,7 +46,7 @@ end
 	message, err := proto.Marshal(&kserve.ModelInferRequest{
 		ModelName: model,
 		Inputs: []*kserve.ModelInferRequest_InferInputTensor{
-			{Name: input, Datatype: "FP32", Shape: []int64{1, elements}},
+			{Name: input, Datatype: "FP32", Shape: []int64{1, int64(elements)}},
 		},
 		Outputs:          []*kserve.ModelInferRequest_InferRequestedOutputTensor{{Name: "OUTPUT0"}},
 		RawInputContents: [][]byte{tensor},

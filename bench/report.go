@@ -89,7 +89,7 @@ func (r *report) markdown() string {
 	for _, x := range r.Rows {
 		bar := ""
 		if x.Bar > 0 {
-			bar = fmt.Sprintf("≤ %.2f × %s", x.Bar, x.Peer)
+			bar = fmt.Sprintf("≤ %.3g × %s", x.Bar, x.Peer)
 			if x.Ratio > 0 {
 				bar += fmt.Sprintf(": %.2f ×", x.Ratio)
 			}

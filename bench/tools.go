@@ -39,7 +39,7 @@ func (t tool) does(protocol string) bool { return strings.Contains(t.protocols, 
 func findTools(ctx context.Context, bin string) []tool {
 	count := regexp.MustCompile(`Request count: (\d+)`)
 	tools := []tool{{
-		name: "redline", protocols: "http grpc", answered: count,
+		name: "redline", protocols: "http grpc stream", answered: count,
 		argv: func(w work, s *binary.Server, _ payload) []string {
 			return append([]string{bin, "profile"}, profileArgs(w, s)...)
 		},
@@ -69,7 +69,7 @@ func findTools(ctx context.Context, bin string) []tool {
 		return tools
 	}
 	return append(tools, tool{
-		name: "perf_analyzer", protocols: "http grpc", answered: count,
+		name: "perf_analyzer", protocols: "http grpc stream", answered: count,
 		argv: func(w work, s *binary.Server, _ payload) []string {
 			w.requests /= 10 // it is slow, and keeps kilobytes of each request
 			return append([]string{p.PerfAnalyzer(), "-x", "1"}, profileArgs(w, s)...)
@@ -78,9 +78,15 @@ func findTools(ctx context.Context, bin string) []tool {
 }
 
 func profileArgs(w work, s *binary.Server) []string {
-	return []string{
-		"-m", model, "-i", w.protocol, "-u", s.Address(w.protocol), "--shape", input + ":" + strconv.Itoa(elements),
-		"--async", "--concurrency-range", strconv.Itoa(w.inFlight), "--request-count", strconv.Itoa(w.requests),
+	args := []string{
+		"-m", model, "--shape", input + ":" + strconv.Itoa(w.elements), "--async",
+		"--concurrency-range", strconv.Itoa(w.inFlight), "--request-count", strconv.Itoa(w.requests),
+	}
+	switch w.protocol {
+	case "stream":
+		return append(args, "--streaming", "-i", "grpc", "-u", s.GRPC)
+	default:
+		return append(args, "-i", w.protocol, "-u", s.Address(w.protocol))
 	}
 }
 
