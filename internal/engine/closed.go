@@ -31,11 +31,16 @@ func (e *Engine) next(s *slot) {
 	resting := e.stopped.Load() || int64(s.call.Slot) >= e.active.Load()
 	if !resting {
 		e.refeed(s)
-		if e.silent(s) {
+		if e.silent(s) || s.talk != nil && e.nextTurn(s) {
 			return
 		}
 	}
-	if resting || !e.spend() {
+	e.speak(s)
+}
+
+// speak sends the next request of a slot where the load allows one.
+func (e *Engine) speak(s *slot) {
+	if e.stopped.Load() || int64(s.call.Slot) >= e.active.Load() || !e.spend() {
 		if !e.closeFeed(s, s.feed) {
 			e.rest(s)
 		}
@@ -91,5 +96,6 @@ func (e *Engine) refeed(s *slot) {
 	if g := e.generation.Load(); g != s.generation {
 		s.generation = g
 		s.feed = e.cfg.Feed(s.call.Slot, int(e.active.Load()))
+		s.talk, _ = s.feed.(Talk)
 	}
 }

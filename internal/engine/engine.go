@@ -85,8 +85,10 @@ type Engine struct {
 type slot struct {
 	call       service.Call
 	feed       Feed
-	turn       int   // the feed of a paced load that the request in flight came from
-	answers    int64 // responses so far, in a periodic load
+	talk       Talk                       // the feed, where it is one
+	nap        atomic.Pointer[time.Timer] // the latest pause of a talk
+	turn       int                        // the feed of a paced load that the request in flight came from
+	answers    int64                      // responses so far, in a periodic load
 	generation int64
 	shard      *record.Shard
 	since      atomic.Int64 // when the request in flight was sent; 0 is idle
@@ -150,7 +152,10 @@ func (e *Engine) Drain(fn func(r *record.Record, events []record.Event, data []b
 }
 
 // Stop starts nothing more. Requests in flight go on.
-func (e *Engine) Stop() { e.stopped.Store(true) }
+func (e *Engine) Stop() {
+	e.stopped.Store(true)
+	e.endPauses()
+}
 
 // Wait blocks until nothing is in flight, or until ctx ends; then it cuts the rest and waits for their ends.
 func (e *Engine) Wait(ctx context.Context) error {

@@ -33,6 +33,9 @@ func (e *Engine) Done(c *service.Call) {
 	if e.closed.Load() && e.heard(s) {
 		return
 	}
+	if s.talk != nil && c.Rec.Flags&record.Closing == 0 {
+		s.listen()
+	}
 	s.shard.Add(&c.Rec, s.events, s.data)
 	s.events, s.data = s.events[:0], s.data[:0]
 	if c.Rec.Class == record.OK {
