@@ -40,7 +40,7 @@ func basePlan() *plan.Plan {
 		},
 		Input: plan.Input{Batch: 1},
 		Measure: plan.Measure{
-			Window: plan.TimeWindows, Interval: 60 * time.Millisecond, MinRequests: 50, Stability: 99, MaxTrials: 3,
+			Window: plan.TimeWindows, Interval: 120 * time.Millisecond, MinRequests: 50, Stability: 99, MaxTrials: 3,
 			StopOnFailure: true, FromSend: true,
 		},
 	}
