@@ -128,7 +128,7 @@ func (s *session) close() {
 }
 
 func (s *session) run() int {
-	for _, step := range []func() error{s.joinRanks, s.startServer, s.describe, s.check, s.load, s.openOutputs} {
+	for _, step := range []func() error{s.joinRanks, s.checkLimits, s.startServer, s.describe, s.check, s.load, s.openOutputs} {
 		if err := step(); err != nil {
 			return s.startFailed(err)
 		}

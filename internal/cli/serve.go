@@ -42,7 +42,7 @@ func (e endpoint) String() string {
 
 // runServe runs the reference server until ctx ends and returns the exit code.
 func runServe(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	opts, err := parseServe(args, stdout)
+	opts, err := parseServe(ctx, args, stdout)
 	if errors.Is(err, flag.ErrHelp) {
 		return exitOK
 	}
@@ -56,7 +56,7 @@ func runServe(ctx context.Context, args []string, stdin io.Reader, stdout, stder
 	return exitOK
 }
 
-func parseServe(args []string, help io.Writer) (*serveFlags, error) {
+func parseServe(ctx context.Context, args []string, help io.Writer) (*serveFlags, error) {
 	o := &serveFlags{}
 	o.config.Delays = map[string]time.Duration{}
 	set := flag.NewFlagSet("redline serve", flag.ContinueOnError)
@@ -101,7 +101,7 @@ func parseServe(args []string, help io.Writer) (*serveFlags, error) {
 	case o.control != "none" && o.control != "explicit":
 		return nil, fmt.Errorf("--model-control-mode is none or explicit, not %q", o.control)
 	}
-	o.freePorts(set)
+	o.freePorts(ctx, set)
 	if err := o.secure(); err != nil {
 		return nil, err
 	}
@@ -111,18 +111,24 @@ func parseServe(args []string, help io.Writer) (*serveFlags, error) {
 	return o, nil
 }
 
-// freePorts gives the lesser ports a free number too, unless they were chosen, when the HTTP port is to be a free one.
-func (o *serveFlags) freePorts(set *flag.FlagSet) {
-	if o.http.port != 0 {
-		return
-	}
+// freePorts gives the lesser ports a free number, unless they were chosen, when the HTTP port is to be a free one or when
+// theirs is taken: the ready line tells.
+func (o *serveFlags) freePorts(ctx context.Context, set *flag.FlagSet) {
 	chosen := map[string]bool{}
 	set.Visit(func(f *flag.Flag) { chosen[f.Name] = true })
 	for name, e := range map[string]*endpoint{"openai-port": &o.openai, "torchserve-port": &o.torchserve} {
-		if !chosen[name] {
+		if !chosen[name] && (o.http.port == 0 || taken(ctx, e.String())) {
 			e.port = 0
 		}
 	}
+}
+
+func taken(ctx context.Context, address string) bool {
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+	if err == nil {
+		_ = l.Close()
+	}
+	return err != nil
 }
 
 // secure reads the files of TLS.

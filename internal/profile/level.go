@@ -56,7 +56,7 @@ type levelRun struct {
 func (m *levelRun) warmUp(ctx context.Context) error {
 	m.failed = m.eng.Failures()
 	w := m.Plan.Measure.WarmupCount
-	if w == 0 {
+	if w == 0 || m.lv.Mode == plan.SessionConcurrency { // a conversation has no turns to spare
 		return nil
 	}
 	warm := *m.lv
@@ -78,9 +78,14 @@ func (m *levelRun) warmUp(ctx context.Context) error {
 
 // start sets the load of a level.
 func (m *levelRun) start(ctx context.Context, lv *result.Level, limit int) error {
-	if lv.Mode == plan.Concurrency {
+	switch lv.Mode {
+	case plan.Concurrency:
 		m.load = measure.Load{Concurrency: lv.Concurrency}
 		return m.eng.Closed(ctx, lv.Concurrency, limit)
+	case plan.SessionConcurrency: // pauses are part of it, so there is no number in flight to hold it to
+		m.load = measure.Load{}
+		return m.eng.Closed(ctx, lv.Concurrency, 0)
+	case plan.RequestRate, plan.CustomIntervals, plan.FixedSchedule, plan.PeriodicConcurrency:
 	}
 	return m.startOpen(ctx, lv, limit)
 }
@@ -93,7 +98,10 @@ const (
 
 func (m *levelRun) startOpen(ctx context.Context, lv *result.Level, limit int) error {
 	threads := max(1, m.Plan.Load.MaxThreads)
-	load := engine.PacedLoad{Schedule: m.schedule(lv), Feeds: threads, Limit: limit, Seed: m.Plan.Load.Seed}
+	load := engine.PacedLoad{Schedule: m.schedule(lv, limit), Feeds: threads, Limit: limit, Seed: m.Plan.Load.Seed}
+	if lv.Mode == plan.FixedSchedule {
+		load.Feeds = 1 // each time belongs to one step, so they are taken in turn
+	}
 	if m.Model.Sequential() {
 		// One request of a sequence at a time: nothing on the wire keeps the order of two.
 		load.Feeds, load.Turn = m.Plan.Input.Sequences, engine.Serial
@@ -110,8 +118,13 @@ func (m *levelRun) startOpen(ctx context.Context, lv *result.Level, limit int) e
 	return err
 }
 
-func (m *levelRun) schedule(lv *result.Level) pace.Schedule {
+func (m *levelRun) schedule(lv *result.Level, limit int) pace.Schedule {
 	switch {
+	case lv.Mode == plan.FixedSchedule:
+		n := min(limit, len(m.Times))
+		times := m.Times[:n]
+		m.Times = m.Times[n:]
+		return pace.Fixed(times)
 	case lv.Mode == plan.CustomIntervals:
 		return pace.Intervals(m.gaps)
 	case m.Plan.Load.Distribution == plan.Poisson:
@@ -151,7 +164,7 @@ func (m *levelRun) measure(ctx context.Context) error {
 		return err
 	}
 	trials := m.Plan.Measure.MaxTrials
-	if m.Plan.Measure.RequestCount > 0 {
+	if m.finite() {
 		trials = 1
 	}
 	for n := 1; n <= trials; n++ {
@@ -174,7 +187,7 @@ func (m *levelRun) measure(ctx context.Context) error {
 // settled tells whether the passes so far decide the level.
 func (m *levelRun) settled() bool {
 	rules := &m.Plan.Measure
-	if rules.RequestCount > 0 {
+	if m.finite() {
 		m.lv.Stable = m.lv.Windows[0].Error == ""
 		return true
 	}
@@ -196,7 +209,7 @@ func (m *levelRun) settled() bool {
 // finish merges the last windows, judges the level and closes its export. cause is why measuring ended early.
 func (m *levelRun) finish(cause error) error {
 	rules := &m.Plan.Measure
-	if !m.lv.Stable && m.Async && cause == nil && rules.RequestCount == 0 {
+	if !m.lv.Stable && m.Async && cause == nil && !m.finite() {
 		if ok, _ := measure.Stable(m.lv.Windows, rules, true); ok {
 			m.lv.Stable, m.lv.LatencyUnstable, m.lv.Reason = true, true, ""
 		}
@@ -289,6 +302,9 @@ func (m *levelRun) newFailures() []result.Failure {
 
 // boundaries are the edges of the windows in Unix nanoseconds, shared edges once.
 func (m *levelRun) boundaries() []int64 {
+	if m.lv.Mode == plan.SessionConcurrency { // it has no windows of its own: everything counts
+		return []int64{0, math.MaxInt64}
+	}
 	var out []int64
 	last := int64(math.MinInt64)
 	for _, w := range m.lv.Windows {

@@ -43,7 +43,7 @@ type held struct {
 	data   []byte
 }
 
-// begin sets the load and opens the first window. With a request count the window opens before the first
+// begin sets the load and opens the first window. Where the load is finite the window opens before the first
 // request; otherwise when the load is already running, so that its start does not count.
 func (m *levelRun) begin(ctx context.Context) (*pass, error) {
 	count := m.Plan.Measure.RequestCount
@@ -51,7 +51,7 @@ func (m *levelRun) begin(ctx context.Context) (*pass, error) {
 	if m.lv.Mode == plan.RequestRate {
 		m.Observer.LevelBegins(m.lv, false)
 	}
-	if count > 0 {
+	if m.finite() {
 		if err := m.open(ctx, p); err != nil {
 			return nil, err
 		}
@@ -62,7 +62,7 @@ func (m *levelRun) begin(ctx context.Context) (*pass, error) {
 	if m.lv.Mode == plan.Concurrency {
 		m.Observer.LevelBegins(m.lv, false)
 	}
-	if count == 0 {
+	if !m.finite() {
 		if err := m.open(ctx, p); err != nil {
 			return nil, err
 		}
@@ -96,7 +96,7 @@ func (m *levelRun) follow(p *pass) *pass {
 // pass measures one window.
 func (m *levelRun) pass(ctx context.Context, p *pass, n, trials int) error {
 	p.until = math.MaxInt64
-	if m.Plan.Measure.Window == plan.TimeWindows {
+	if m.Plan.Measure.Window == plan.TimeWindows && !m.finite() {
 		p.until = p.from + int64(m.Plan.Measure.Interval)
 	}
 	err := m.await(ctx, p, n, trials)
@@ -152,7 +152,7 @@ func (m *levelRun) afterFailure(ctx context.Context, p *pass) error {
 // over tells whether the window is complete.
 func (m *levelRun) over(p *pass) bool {
 	rules := &m.Plan.Measure
-	if rules.RequestCount > 0 {
+	if m.finite() {
 		return false // the idle signal ends it
 	}
 	if rules.Window == plan.CountWindows {
@@ -175,7 +175,7 @@ func (m *levelRun) loadError() error {
 // idleSignal is closed when a load with a limit has ended; a load without one never signals. stop ends the
 // waiting.
 func (m *levelRun) idleSignal(ctx context.Context) (idle <-chan struct{}, stop func()) {
-	if m.Plan.Measure.RequestCount == 0 {
+	if !m.finite() {
 		return nil, func() {}
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -230,7 +230,7 @@ func (m *levelRun) close(p *pass) {
 	now := clock.Now()
 	first, last := p.win.Span()
 	switch {
-	case m.Plan.Measure.RequestCount > 0 && last > 0:
+	case m.finite() && last > 0:
 		p.from, p.until = min(p.from, first), last
 	case p.until > now && last > p.from:
 		p.until = last
@@ -243,7 +243,7 @@ func (m *levelRun) close(p *pass) {
 // duration is the time that the window's requests are divided by. With a request count that is the time from the
 // first send to the last end: waiting for the window to be noticed is not part of it.
 func (m *levelRun) duration(p *pass) time.Duration {
-	if first, last := p.win.Span(); m.Plan.Measure.RequestCount > 0 && last > 0 {
+	if first, last := p.win.Span(); m.finite() && last > 0 {
 		return time.Duration(last - first)
 	}
 	return time.Duration(p.until - p.from)
@@ -255,7 +255,7 @@ func (m *levelRun) keep(p *pass, n int) {
 	w := result.Window{StartUnixNs: clock.Wall(p.from), EndUnixNs: clock.Wall(p.until), Client: p.win.Client(d)}
 	w.Client.OverheadPercent = p.win.Overhead(m.load.Concurrency, d, p.behind)
 	w.Client.SendRate = float64(p.sent) / d.Seconds()
-	if m.load.Concurrency > 0 {
+	if m.lv.Concurrency > 0 {
 		w.Client.SendRate = float64(w.Client.Requests) / d.Seconds()
 	}
 	if w.Client.Requests == 0 {
@@ -282,6 +282,7 @@ func (m *levelRun) progress(p *pass, n, trials int) Progress {
 		g.Wanted = uint64(rules.RequestCount)
 	case rules.Window == plan.CountWindows:
 		g.Wanted = uint64(rules.MinRequests)
+	case m.finite():
 	default:
 		g.Window = rules.Interval
 	}

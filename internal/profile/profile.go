@@ -59,6 +59,8 @@ type Runner struct {
 	// Floor is the calibrated latency floor of requests of that size with so many in flight, 0 where there is none;
 	// nil where nothing is calibrated.
 	Floor func(inFlight float64, bytes uint64) int64
+	// Times are the due times of a fixed schedule, those of its warm-up first.
+	Times []time.Duration
 
 	eng    *engine.Engine
 	res    *result.Result
@@ -101,7 +103,7 @@ func (r *Runner) run(ctx, hard context.Context) error {
 		r.gaps = gaps
 	}
 	eng, err := engine.Open(hard, engine.Config{
-		Service: r.Service, Feed: r.Feed, Keep: r.Exporter != nil,
+		Service: r.Service, Feed: r.Feed, Keep: r.Exporter != nil || r.Plan.Load.Mode == plan.SessionConcurrency,
 		Timeout: r.Plan.Target.Timeout, StopOnFailure: r.Plan.Measure.StopOnFailure,
 	})
 	if err != nil {
@@ -125,10 +127,17 @@ func readIntervals(path string) ([]time.Duration, error) {
 	return pace.ReadIntervals(f, path)
 }
 
+// finite tells whether the load ends by itself, after so many requests or when all sessions are over. It is then
+// measured in one window, which it fills.
+func (r *Runner) finite() bool {
+	return r.Plan.Measure.RequestCount > 0 || r.Plan.Load.Mode == plan.SessionConcurrency
+}
+
 // setup is what the formulas need to know.
 func (r *Runner) setup() measure.Setup {
 	return measure.Setup{
-		Batch: r.Plan.Input.Batch, Open: r.Plan.Load.Mode != plan.Concurrency, FromSend: r.Plan.Measure.FromSend,
+		Batch: r.Plan.Input.Batch, FromSend: r.Plan.Measure.FromSend,
+		Open: r.Plan.Load.Mode != plan.Concurrency && r.Plan.Load.Mode != plan.SessionConcurrency,
 		Percentile: r.Plan.Measure.Percentile, Streaming: r.Plan.Target.Streaming,
 	}
 }

@@ -363,3 +363,35 @@ func TestRanksGoOnUntilAllAreStable(t *testing.T) {
 		t.Errorf("%d passes, told %d times, %v", j.passes, j.together, err)
 	}
 }
+
+// The server stalls once for 200 ms while requests are due every 10 ms. A client that starts the clock at the send
+// sees one slow request; the truth is that some twenty had to wait, and the latency from the schedule shows them.
+func TestAStallOfTheServerIsInTheHeadline(t *testing.T) {
+	const stall = 200 * time.Millisecond
+	p := basePlan()
+	p.Face = plan.Redline
+	p.Load.Mode, p.Load.MaxThreads = plan.RequestRate, 1
+	p.Load.Rate = plan.FloatRange{Start: 100, End: 1, Step: 1}
+	p.Measure.RequestCount, p.Measure.Window = 150, plan.CountWindows
+	p.Measure.FromSend, p.Measure.StopOnFailure = false, false
+	svc := &testkit.Service{Answer: func(n int64) (time.Duration, error) {
+		if n == 50 {
+			return stall, nil
+		}
+		return 0, nil
+	}}
+	res, _, err := run(t, p, svc, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := res.Levels[0].Client
+	if got := time.Duration(c.Latency.At(99)); got < stall*8/10 {
+		t.Errorf("the p99 from the schedule is %s and misses a stall of %s", got, stall)
+	}
+	if c.Latency.At(95) < int64(stall/3) {
+		t.Errorf("p95 %s: the requests that waited behind the stall are missing", time.Duration(c.Latency.At(95)))
+	}
+	if c.Sent.At(95) > c.Due.At(95)/2 {
+		t.Errorf("from the send p95 is %s: the test shows nothing", time.Duration(c.Sent.At(95)))
+	}
+}

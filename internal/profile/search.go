@@ -14,6 +14,10 @@ func (r *Runner) search(ctx context.Context) error {
 	switch {
 	case load.Mode == plan.PeriodicConcurrency:
 		return r.periodic(ctx)
+	case load.Mode == plan.FixedSchedule:
+		return r.visit(ctx, result.Level{Mode: load.Mode}).fail()
+	case load.Mode == plan.SessionConcurrency:
+		return r.visit(ctx, result.Level{Mode: load.Mode, Concurrency: load.Sessions}).fail()
 	case load.Mode == plan.CustomIntervals:
 		return r.visit(ctx, result.Level{Mode: load.Mode, Rate: float64(pace.MeanRate(r.gaps))}).fail()
 	case load.Mode == plan.RequestRate && load.Search == plan.Binary:
