@@ -9,6 +9,7 @@ package refserver
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -20,6 +21,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/health"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
@@ -31,14 +33,20 @@ import (
 	"github.com/redline-bench/redline/internal/refserver/metrics"
 	"github.com/redline-bench/redline/internal/refserver/model"
 	"github.com/redline-bench/redline/internal/refserver/null"
+	"github.com/redline-bench/redline/internal/refserver/openai"
 	"github.com/redline-bench/redline/internal/refserver/pause"
 	"github.com/redline-bench/redline/internal/refserver/reqlog"
+	"github.com/redline-bench/redline/internal/refserver/torchserve"
 )
 
 // Config sets up a server. The zero value serves the built-in models on free loopback ports.
 type Config struct {
-	// HTTP, GRPC and Metrics are addresses to listen on. Empty is 127.0.0.1:0, which picks a free port.
-	HTTP, GRPC, Metrics string
+	// The addresses to listen on. Empty is 127.0.0.1:0, which picks a free port.
+	HTTP, GRPC, Metrics, OpenAI, TorchServe string
+	// TLS is used on every port but the metrics' when it is not nil. Null mode has none.
+	TLS *tls.Config
+	// Token, when not empty, is the bearer that requests to every port but the metrics' must present.
+	Token string
 
 	// Repositories are folders of models, besides the built-in ones.
 	Repositories []string
@@ -54,12 +62,14 @@ type Config struct {
 	Seed uint64
 	// Null answers from memory, as fast as the machine can; see package null.
 	Null bool
+	// TTFT and ITL are the pace of the language model on the OpenAI port.
+	TTFT, ITL time.Duration
 	// RequestLog takes one JSON line for each answer.
 	RequestLog io.Writer
 }
 
 // Addresses are where a server listens.
-type Addresses struct{ HTTP, GRPC, Metrics string }
+type Addresses struct{ HTTP, GRPC, Metrics, OpenAI, TorchServe string }
 
 // Server is a running server.
 type Server struct {
@@ -70,6 +80,7 @@ type Server struct {
 	grpc      *grpc.Server
 	http      []*http.Server
 	null      *null.Server
+	base      context.Context // of what goes on when the server is to end
 	stop      func() bool
 	once      sync.Once
 	err       error
@@ -77,11 +88,11 @@ type Server struct {
 
 // Start starts a server; it runs until Close or until ctx ends.
 func Start(ctx context.Context, cfg Config) (*Server, error) {
-	listeners, err := listenAll(ctx, cfg.HTTP, cfg.GRPC, cfg.Metrics)
+	listeners, err := listenAll(ctx, cfg.HTTP, cfg.GRPC, cfg.Metrics, cfg.OpenAI, cfg.TorchServe)
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{clock: pause.New()}
+	s := &Server{clock: pause.New(), base: context.WithoutCancel(ctx)}
 	s.models, err = model.Open(model.Options{
 		Runtime: model.Runtime{Clock: s.clock, Seed: cfg.Seed},
 		Dirs:    cfg.Repositories, NoBuiltin: cfg.NoBuiltin, Explicit: cfg.Explicit, Load: cfg.Load, Delays: cfg.Delays,
@@ -96,19 +107,31 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	if cfg.RequestLog != nil {
 		s.log = reqlog.New(cfg.RequestLog)
 	}
-	s.addresses = Addresses{HTTP: listeners[0].Addr().String(), GRPC: listeners[1].Addr().String(), Metrics: listeners[2].Addr().String()}
+	if err := s.serve(cfg, listeners); err != nil {
+		return nil, err
+	}
+	s.stop = context.AfterFunc(ctx, func() { _ = s.end() })
+	return s, nil
+}
+
+// serve puts a protocol on each listener.
+func (s *Server) serve(cfg Config, l []net.Listener) error {
+	at := func(i int) string { return l[i].Addr().String() }
+	s.addresses = Addresses{HTTP: at(0), GRPC: at(1), Metrics: at(2), OpenAI: at(3), TorchServe: at(4)}
 	c := core.New(s.models, s.log)
 	if cfg.Null {
-		if s.null, err = null.Start(c, listeners[0], listeners[1]); err != nil {
-			return nil, err
+		var err error
+		if s.null, err = null.Start(c, l[0], l[1]); err != nil {
+			return err
 		}
 	} else {
-		s.serveHTTP(listeners[0], khttp.New(c))
-		s.serveGRPC(listeners[1], c)
+		s.serveHTTP(l[0], guard(cfg.Token, khttp.New(c)), cfg.TLS)
+		s.serveGRPC(l[1], c, cfg)
 	}
-	s.serveHTTP(listeners[2], metrics.Handler(c))
-	s.stop = context.AfterFunc(ctx, func() { _ = s.close(context.WithoutCancel(ctx)) })
-	return s, nil
+	s.serveHTTP(l[2], metrics.Handler(c), nil)
+	s.serveHTTP(l[3], openai.New(openai.Config{TTFT: cfg.TTFT, ITL: cfg.ITL, Token: cfg.Token, Clock: s.clock, Log: s.log}), cfg.TLS)
+	s.serveHTTP(l[4], guard(cfg.Token, torchserve.New(torchserve.Config{Delay: cfg.Delays["torchserve"], Clock: s.clock, Log: s.log})), cfg.TLS)
+	return nil
 }
 
 func listenAll(ctx context.Context, addresses ...string) ([]net.Listener, error) {
@@ -129,18 +152,25 @@ func listenAll(ctx context.Context, addresses ...string) ([]net.Listener, error)
 	return out, nil
 }
 
-func (s *Server) serveHTTP(l net.Listener, h http.Handler) {
+func (s *Server) serveHTTP(l net.Listener, h http.Handler, secure *tls.Config) {
 	server := &http.Server{Handler: h, ReadHeaderTimeout: time.Minute, ErrorLog: log.New(io.Discard, "", 0)}
+	if secure != nil {
+		l = tls.NewListener(l, secure)
+	}
 	s.http = append(s.http, server)
 	go func() { _ = server.Serve(l) }() // ends with Close
 }
 
-func (s *Server) serveGRPC(l net.Listener, c *core.Core) {
-	s.grpc = grpc.NewServer(
+func (s *Server) serveGRPC(l net.Listener, c *core.Core, cfg Config) {
+	opts := []grpc.ServerOption{
 		grpc.MaxRecvMsgSize(math.MaxInt32), grpc.MaxSendMsgSize(math.MaxInt32),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: time.Millisecond, PermitWithoutStream: true}),
 		grpc.WaitForHandlers(true),
-	)
+	}
+	if cfg.TLS != nil {
+		opts = append(opts, grpc.Creds(credentials.NewTLS(cfg.TLS)))
+	}
+	s.grpc = grpc.NewServer(append(opts, guardGRPC(cfg.Token)...)...)
 	kgrpc.Register(s.grpc, c)
 	state := health.NewServer()
 	state.SetServingStatus("inference.GRPCInferenceService", healthpb.HealthCheckResponse_SERVING)
@@ -155,18 +185,17 @@ func (s *Server) Addresses() Addresses { return s.addresses }
 // Close answers what is on its way, at once, and ends the server. It may be called more than once.
 func (s *Server) Close() error {
 	s.stop()
-	return s.close(context.Background())
+	return s.end()
 }
 
-func (s *Server) close(ctx context.Context) error {
+func (s *Server) end() error {
 	s.once.Do(func() {
 		s.models.Close()
-		ctx, cancel := context.WithTimeout(ctx, time.Second)
-		defer cancel()
 		for _, h := range s.http {
-			if h.Shutdown(ctx) != nil {
-				_ = h.Close() // a client that does not read its answer loses it
-			}
+			// A client that does not read its answer for a second loses it.
+			cut := time.AfterFunc(time.Second, func() { _ = h.Close() })
+			_ = h.Shutdown(s.base)
+			cut.Stop()
 		}
 		if s.null != nil {
 			s.null.Close()

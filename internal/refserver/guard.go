@@ -1,0 +1,44 @@
+package refserver
+
+import (
+	"context"
+	"crypto/subtle"
+	"net/http"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/tap"
+)
+
+// guard lets only requests with the bearer token through; without a token it is no guard.
+func guard(token string, next http.Handler) http.Handler {
+	if token == "" {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !same(r.Header.Get("Authorization"), "Bearer "+token) {
+			w.Header().Set("WWW-Authenticate", "Bearer")
+			http.Error(w, `{"error":"unauthorized: present the bearer token"}`, http.StatusUnauthorized)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
+
+// guardGRPC is the guard of the gRPC port. It looks at a call before anything else does.
+func guardGRPC(token string) []grpc.ServerOption {
+	if token == "" {
+		return nil
+	}
+	return []grpc.ServerOption{grpc.InTapHandle(func(ctx context.Context, info *tap.Info) (context.Context, error) {
+		for _, v := range info.Header.Get("authorization") {
+			if same(v, "Bearer "+token) {
+				return ctx, nil
+			}
+		}
+		return nil, status.Error(codes.Unauthenticated, "unauthorized: present the bearer token")
+	})}
+}

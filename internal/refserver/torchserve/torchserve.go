@@ -1,0 +1,91 @@
+// Package torchserve answers as TorchServe does: predictions, ping and the list of models. Every model is there and gives
+// the size of what it was sent, after a fixed time.
+package torchserve
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/redline-bench/redline/internal/refserver/pause"
+	"github.com/redline-bench/redline/internal/refserver/reqlog"
+)
+
+// Config sets up the handler.
+type Config struct {
+	Delay time.Duration // from the arrival of a request to its answer
+	Clock *pause.Clock
+	Log   *reqlog.Log
+}
+
+// New makes a handler.
+func New(cfg Config) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /ping", func(w http.ResponseWriter, _ *http.Request) {
+		answer(w, http.StatusOK, map[string]any{"status": "Healthy"})
+	})
+	mux.HandleFunc("GET /models", func(w http.ResponseWriter, _ *http.Request) {
+		answer(w, http.StatusOK, map[string]any{"models": []any{map[string]any{"modelName": "mock", "modelUrl": "mock.mar"}}})
+	})
+	mux.HandleFunc("GET /models/{model}", func(w http.ResponseWriter, r *http.Request) {
+		answer(w, http.StatusOK, []any{map[string]any{"modelName": r.PathValue("model"), "modelVersion": "1.0", "minWorkers": 1, "maxWorkers": 1, "batchSize": 1}})
+	})
+	predict := func(w http.ResponseWriter, r *http.Request) { cfg.predict(w, r) }
+	mux.HandleFunc("POST /predictions/{model}", predict)
+	mux.HandleFunc("POST /predictions/{model}/{version}", predict)
+	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
+		failure(w, http.StatusNotFound, "ResourceNotFoundException", "Requested resource is not found, please refer to API document.")
+	})
+	return mux
+}
+
+// predict reads the parts of a form, or the whole body where it is none.
+func (c *Config) predict(w http.ResponseWriter, r *http.Request) {
+	size := int64(0)
+	form, err := r.MultipartReader()
+	if err != nil {
+		size, err = io.Copy(io.Discard, r.Body)
+	} else {
+		for {
+			part, next := form.NextPart()
+			if next != nil {
+				if !errors.Is(next, io.EOF) {
+					err = next
+				}
+				break
+			}
+			n, copied := io.Copy(io.Discard, part)
+			size += n
+			if copied != nil {
+				err = copied
+				break
+			}
+		}
+	}
+	received := time.Now()
+	if err != nil {
+		failure(w, http.StatusBadRequest, "BadRequestException", err.Error())
+		return
+	}
+	if c.Clock.Until(r.Context(), received.Add(c.Delay)) != nil {
+		return // the client is gone
+	}
+	answer(w, http.StatusOK, map[string]any{"bytes": size})
+	c.Log.Add(r.PathValue("model"), "", received, time.Now())
+}
+
+func failure(w http.ResponseWriter, status int, kind, text string) {
+	answer(w, status, map[string]any{"code": status, "type": kind, "message": text})
+}
+
+func answer(w http.ResponseWriter, status int, v any) {
+	body, err := json.Marshal(v)
+	if err != nil {
+		status = http.StatusInternalServerError
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // a client that is gone needs no answer
+}
