@@ -58,7 +58,8 @@ func runServe(ctx context.Context, args []string, stdin io.Reader, stdout, stder
 
 func parseServe(ctx context.Context, args []string, help io.Writer) (*serveFlags, error) {
 	o := &serveFlags{}
-	o.config.Delays = map[string]time.Duration{}
+	o.config.Delays, o.config.Faults = map[string]time.Duration{}, map[string]string{}
+	o.config.Die = func() { os.Exit(exitError) }
 	set := flag.NewFlagSet("redline serve", flag.ContinueOnError)
 	set.SetOutput(io.Discard)
 	listen := func(e *endpoint, name string, port uint) {
@@ -83,6 +84,7 @@ func parseServe(ctx context.Context, args []string, help io.Writer) (*serveFlags
 	list("load-model", "`model` to load at start in explicit mode; * for all; may repeat", &o.config.Load)
 	set.StringVar(&o.control, "model-control-mode", "none", "none: all models are loaded; explicit: clients load and unload them")
 	set.Func("delay", "`MODEL=TIME`: each answer of the model leaves exactly that long after the request came, as simple=20ms; may repeat", o.addDelay)
+	set.Func("fault", "`MODEL=KIND[,every=N][,for=TIME]`: the model misbehaves; KIND is error, delay, hang, reset, truncate, length, malformed, slow, goaway, refuse or die; may repeat", o.addFault)
 	set.StringVar(&o.requestLog, "request-log", "", "`file` that gets a JSON line for each answer: model, id, received_ns, replied_ns")
 	set.Uint64Var(&o.config.Seed, "seed", 0, "makes scripted randomness repeat")
 	set.BoolVar(&o.config.Null, "null", false, "answer as fast as possible with canned answers, for benchmarks")
@@ -166,6 +168,15 @@ func (o *serveFlags) addDelay(v string) error {
 		return errors.New("write MODEL=TIME, as simple=20ms")
 	}
 	o.config.Delays[model] = d
+	return nil
+}
+
+func (o *serveFlags) addFault(v string) error {
+	model, fault, ok := strings.Cut(v, "=")
+	if !ok {
+		return errors.New("write MODEL=KIND, as simple=error,every=10")
+	}
+	o.config.Faults[model] = fault
 	return nil
 }
 

@@ -28,6 +28,7 @@ import (
 	"google.golang.org/grpc/reflection"
 
 	"github.com/redline-bench/redline/internal/refserver/core"
+	"github.com/redline-bench/redline/internal/refserver/fault"
 	"github.com/redline-bench/redline/internal/refserver/kgrpc"
 	"github.com/redline-bench/redline/internal/refserver/khttp"
 	"github.com/redline-bench/redline/internal/refserver/metrics"
@@ -62,6 +63,9 @@ type Config struct {
 	Seed uint64
 	// Null answers from memory, as fast as the machine can; see package null.
 	Null bool
+	// Faults makes models misbehave, by name; see package fault. Die is called to end the process at once.
+	Faults map[string]string
+	Die    func()
 	// TTFT and ITL are the pace of the language model on the OpenAI port.
 	TTFT, ITL time.Duration
 	// RequestLog takes one JSON line for each answer.
@@ -108,6 +112,11 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 		s.log = reqlog.New(cfg.RequestLog)
 	}
 	if err := s.serve(cfg, listeners); err != nil {
+		for _, l := range listeners {
+			_ = l.Close()
+		}
+		s.models.Close()
+		s.clock.Close()
 		return nil, err
 	}
 	s.stop = context.AfterFunc(ctx, func() { _ = s.end() })
@@ -119,18 +128,27 @@ func (s *Server) serve(cfg Config, l []net.Listener) error {
 	at := func(i int) string { return l[i].Addr().String() }
 	s.addresses = Addresses{HTTP: at(0), GRPC: at(1), Metrics: at(2), OpenAI: at(3), TorchServe: at(4)}
 	c := core.New(s.models, s.log)
+	die := cfg.Die
+	if die == nil {
+		die = func() {}
+	}
+	var err error
+	if c.Faults, err = fault.New(cfg.Faults, s.clock, die); err != nil {
+		return err
+	}
 	if cfg.Null {
-		var err error
 		if s.null, err = null.Start(c, l[0], l[1]); err != nil {
 			return err
 		}
 	} else {
-		s.serveHTTP(l[0], guard(cfg.Token, khttp.New(c)), cfg.TLS)
-		s.serveGRPC(l[1], c, cfg)
+		s.serveHTTP(c.Faults.Listener(l[0]), guard(cfg.Token, c.Faults.HTTP(khttp.New(c))), cfg.TLS)
+		s.serveGRPC(c.Faults.Listener(l[1]), c, cfg)
 	}
 	s.serveHTTP(l[2], metrics.Handler(c), nil)
-	s.serveHTTP(l[3], openai.New(openai.Config{TTFT: cfg.TTFT, ITL: cfg.ITL, Token: cfg.Token, Clock: s.clock, Log: s.log}), cfg.TLS)
-	s.serveHTTP(l[4], guard(cfg.Token, torchserve.New(torchserve.Config{Delay: cfg.Delays["torchserve"], Clock: s.clock, Log: s.log})), cfg.TLS)
+	llm := openai.New(openai.Config{TTFT: cfg.TTFT, ITL: cfg.ITL, Token: cfg.Token, Clock: s.clock, Log: s.log})
+	s.serveHTTP(c.Faults.Listener(l[3]), c.Faults.HTTP(llm), cfg.TLS)
+	torch := torchserve.New(torchserve.Config{Delay: cfg.Delays["torchserve"], Clock: s.clock, Log: s.log})
+	s.serveHTTP(c.Faults.Listener(l[4]), guard(cfg.Token, c.Faults.HTTP(torch)), cfg.TLS)
 	return nil
 }
 

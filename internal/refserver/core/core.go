@@ -3,6 +3,7 @@
 package core
 
 import (
+	"github.com/redline-bench/redline/internal/refserver/fault"
 	"github.com/redline-bench/redline/internal/refserver/model"
 	"github.com/redline-bench/redline/internal/refserver/reqlog"
 	"github.com/redline-bench/redline/internal/refserver/shm"
@@ -30,6 +31,8 @@ type Core struct {
 	Logs   *LogSettings
 	Shared *shm.Registry
 	Log    *reqlog.Log
+	// Faults may make the server misbehave; nil for a server that never does.
+	Faults *fault.Set
 }
 
 // New makes a core around models.

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/redline-bench/redline/internal/proto/kserve"
 	"github.com/redline-bench/redline/internal/refserver/infer"
@@ -20,6 +21,10 @@ import (
 // ModelInfer answers one request with one response.
 func (s *Service) ModelInfer(ctx context.Context, in *kserve.ModelInferRequest) (*kserve.ModelInferResponse, error) {
 	received := time.Now()
+	spoil, err := s.core.Faults.RPC(ctx, in.GetModelName())
+	if err != nil {
+		return nil, err
+	}
 	m, err := s.core.Models.Get(in.GetModelName(), in.GetModelVersion())
 	if err != nil {
 		return nil, failure(err)
@@ -42,6 +47,9 @@ func (s *Service) ModelInfer(ctx context.Context, in *kserve.ModelInferRequest) 
 		return nil, failure(resp.Err)
 	}
 	out, err := s.message(m, req, resp)
+	if err == nil {
+		spoil(out)
+	}
 	if s.core.Log.On() {
 		s.core.Log.Add(m.Name(), req.ID, received, time.Now())
 	}
@@ -129,11 +137,17 @@ func (s *Service) ModelStreamInfer(stream inferStream) error {
 			out.end()
 			return <-sent
 		}
-		s.streamOne(stream.Context(), in, out)
+		spoil, err := s.core.Faults.RPC(stream.Context(), in.GetModelName())
+		if err != nil {
+			out.abort()
+			<-sent
+			return err
+		}
+		s.streamOne(stream.Context(), in, out, spoil)
 	}
 }
 
-func (s *Service) streamOne(ctx context.Context, in *kserve.ModelInferRequest, out *outbox) {
+func (s *Service) streamOne(ctx context.Context, in *kserve.ModelInferRequest, out *outbox, spoil func(proto.Message)) {
 	received := time.Now()
 	m, err := s.core.Models.Get(in.GetModelName(), in.GetModelVersion())
 	var req *infer.Request
@@ -142,7 +156,7 @@ func (s *Service) streamOne(ctx context.Context, in *kserve.ModelInferRequest, o
 		req, opts, err = s.parse(in)
 	}
 	l := out.open(err != nil || !m.Decoupled())
-	l.in, l.model, l.received, l.emptyFinal = in, m, received, opts.emptyFinal
+	l.in, l.model, l.received, l.emptyFinal, l.spoil = in, m, received, opts.emptyFinal, spoil
 	if err != nil {
 		l.refuse(err)
 		return
@@ -200,6 +214,7 @@ type line struct {
 	received   time.Time
 	emptyFinal bool
 	refused    bool
+	spoil      func(proto.Message)
 	queue      []*infer.Response
 }
 
@@ -288,6 +303,7 @@ func (o *outbox) send(stream inferStream, s *Service) error {
 		if msg == nil {
 			continue
 		}
+		l.spoil(msg)
 		if err := stream.Send(msg); err != nil {
 			return err
 		}

@@ -1,0 +1,190 @@
+// Package fault makes the server misbehave on demand, so that clients can be tried against what happens in real life.
+//
+// A fault is asked for by the name of a model at start, or by a request itself in the header (or gRPC metadata)
+// x-redline-fault. Both are written KIND[,every=N][,for=TIME]: with every=N only each n-th request is hit.
+//
+//	error      answers with an error
+//	delay      waits (for=, 100ms by default) and then answers
+//	hang       never answers
+//	reset      resets the connection
+//	truncate   ends the connection in the middle of the answer
+//	length     announces more than it sends
+//	malformed  answers with bytes that are no JSON, no protobuf, no event
+//	slow       sends the answer byte by byte (for= between two, 10ms by default)
+//	goaway     tells an HTTP/2 client to go away; over HTTP/1.1 it closes the connection after the answer
+//	refuse     closes every new connection from now on
+//	die        ends the server at once
+package fault
+
+import (
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redline-bench/redline/internal/refserver/pause"
+)
+
+// Header is where a request asks for a fault.
+const Header = "X-Redline-Fault"
+
+// Kind is a way to misbehave.
+type Kind string
+
+// The kinds.
+const (
+	Error     Kind = "error"
+	Delay     Kind = "delay"
+	Hang      Kind = "hang"
+	Reset     Kind = "reset"
+	Truncate  Kind = "truncate"
+	Length    Kind = "length"
+	Malformed Kind = "malformed"
+	Slow      Kind = "slow"
+	GoAway    Kind = "goaway"
+	Refuse    Kind = "refuse"
+	Die       Kind = "die"
+)
+
+var kinds = []Kind{Error, Delay, Hang, Reset, Truncate, Length, Malformed, Slow, GoAway, Refuse, Die}
+
+// Text is what a failure on purpose says.
+const Text = "fault: failed on purpose"
+
+// Spec is one fault.
+type Spec struct {
+	Kind  Kind
+	Every int
+	For   time.Duration
+	seen  atomic.Int64
+}
+
+// Parse reads KIND[,every=N][,for=TIME].
+func Parse(text string) (*Spec, error) {
+	parts := strings.Split(text, ",")
+	s := &Spec{Kind: Kind(parts[0]), Every: 1}
+	if !slices.Contains(kinds, s.Kind) {
+		return nil, fmt.Errorf("unknown fault %q; use one of %v", parts[0], kinds)
+	}
+	for _, p := range parts[1:] {
+		name, value, _ := strings.Cut(p, "=")
+		var err error
+		switch name {
+		case "every":
+			s.Every, err = strconv.Atoi(value)
+		case "for":
+			s.For, err = time.ParseDuration(value)
+		default:
+			err = fmt.Errorf("unknown setting")
+		}
+		if err != nil || s.Every < 1 || s.For < 0 {
+			return nil, fmt.Errorf("fault %q: cannot read %q; write KIND[,every=N][,for=TIME]", text, p)
+		}
+	}
+	if s.For == 0 {
+		s.For = 100 * time.Millisecond
+		if s.Kind == Slow {
+			s.For = 10 * time.Millisecond
+		}
+	}
+	return s, nil
+}
+
+// due tells whether this request is the n-th.
+func (s *Spec) due() bool { return s.seen.Add(1)%int64(s.Every) == 0 }
+
+// Set is the faults of one server.
+type Set struct {
+	models  map[string]*Spec
+	clock   *pause.Clock
+	die     func()
+	refuses atomic.Bool
+
+	mu    sync.Mutex
+	conns map[string]net.Conn // of gRPC, by the client's address
+}
+
+// New makes a set from specs by model; "*" hits all models. die ends the server's process.
+func New(specs map[string]string, clock *pause.Clock, die func()) (*Set, error) {
+	s := &Set{models: map[string]*Spec{}, clock: clock, die: die, conns: map[string]net.Conn{}}
+	for model, text := range specs {
+		spec, err := Parse(text)
+		if err != nil {
+			return nil, err
+		}
+		s.models[model] = spec
+	}
+	return s, nil
+}
+
+// find looks for the fault of a request: by its own wish, by its model, by all models. Nil when it is to be served well.
+func (s *Set) find(model, header string) (*Spec, error) {
+	if header != "" {
+		return Parse(header)
+	}
+	for _, name := range []string{model, "*"} {
+		if spec := s.models[name]; spec != nil && spec.due() {
+			return spec, nil
+		}
+	}
+	return nil, nil // no fault is no error
+}
+
+// Listener watches the connections of a listener, so that they can be refused and reset.
+func (s *Set) Listener(l net.Listener) net.Listener { return &listener{Listener: l, set: s} }
+
+type listener struct {
+	net.Listener
+	set *Set
+}
+
+// Accept refuses when asked to, by closing what was accepted.
+func (l *listener) Accept() (net.Conn, error) {
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if l.set.refuses.Load() {
+			_ = c.Close()
+			continue
+		}
+		w := &conn{Conn: c, set: l.set, key: c.RemoteAddr().String()}
+		l.set.mu.Lock()
+		l.set.conns[w.key] = c
+		l.set.mu.Unlock()
+		return w, nil
+	}
+}
+
+type conn struct {
+	net.Conn
+	set *Set
+	key string
+}
+
+func (c *conn) Close() error {
+	c.set.mu.Lock()
+	delete(c.set.conns, c.key)
+	c.set.mu.Unlock()
+	return c.Conn.Close()
+}
+
+// connOf finds a client's connection.
+func (s *Set) connOf(address string) net.Conn {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.conns[address]
+}
+
+// reset ends a connection so that the other side sees a reset.
+func reset(c net.Conn) {
+	if t, ok := c.(*net.TCPConn); ok {
+		_ = t.SetLinger(0)
+	}
+	_ = c.Close()
+}

@@ -1,0 +1,129 @@
+package fault
+
+import (
+	"bytes"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// HTTP puts the faults before a handler.
+func (s *Set) HTTP(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		header := r.Header.Get(Header)
+		if header == "" && (len(s.models) == 0 || r.Method != http.MethodPost) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		spec, err := s.find(modelOf(r.URL.Path), header)
+		switch {
+		case err != nil:
+			http.Error(w, err.Error(), http.StatusBadRequest)
+		case spec == nil:
+			next.ServeHTTP(w, r)
+		default:
+			s.serve(w, r, spec, next)
+		}
+	})
+}
+
+// modelOf finds the model in /v2/models/NAME/ and /predictions/NAME; other paths are their own names.
+func modelOf(path string) string {
+	for _, prefix := range []string{"/v2/models/", "/predictions/"} {
+		if rest, ok := strings.CutPrefix(path, prefix); ok {
+			name, _, _ := strings.Cut(rest, "/")
+			return name
+		}
+	}
+	return path
+}
+
+func (s *Set) serve(w http.ResponseWriter, r *http.Request, spec *Spec, next http.Handler) {
+	switch spec.Kind {
+	case Error:
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusInternalServerError)
+		_, _ = w.Write([]byte(`{"error":"` + Text + `"}`)) // the client may be gone
+	case Delay:
+		if s.clock.For(r.Context(), spec.For) == nil {
+			next.ServeHTTP(w, r)
+		}
+	case Hang:
+		<-r.Context().Done()
+	case Reset:
+		if c := hijack(w); c != nil {
+			reset(c)
+		}
+	case Refuse:
+		s.refuses.Store(true)
+		next.ServeHTTP(w, r)
+	case Die:
+		s.die()
+	case GoAway:
+		w.Header().Set("Connection", "close")
+		next.ServeHTTP(w, r)
+	case Truncate, Length, Malformed, Slow:
+		s.mangle(w, r, spec, next)
+	}
+}
+
+func hijack(w http.ResponseWriter) net.Conn {
+	c, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		return nil
+	}
+	return c
+}
+
+// mangle takes the true answer and sends it wrongly.
+func (s *Set) mangle(w http.ResponseWriter, r *http.Request, spec *Spec, next http.Handler) {
+	rec := &recorder{header: http.Header{}, status: http.StatusOK}
+	next.ServeHTTP(rec, r)
+	c := hijack(w)
+	if c == nil {
+		return
+	}
+	defer c.Close()
+	body := rec.body.Bytes()
+	length := len(body)
+	switch spec.Kind {
+	case Malformed:
+		body = bytes.Repeat([]byte("{\xff]"), length/3+1)[:max(length, 1)]
+		length = len(body)
+	case Length:
+		length += 64
+	case Truncate:
+		body = body[:len(body)/2]
+	default:
+	}
+	head := "HTTP/1.1 " + strconv.Itoa(rec.status) + " " + http.StatusText(rec.status) + "\r\n"
+	rec.header.Set("Content-Length", strconv.Itoa(length))
+	var lines bytes.Buffer
+	_ = rec.header.Write(&lines) // into memory
+	all := append([]byte(head+lines.String()+"\r\n"), body...)
+	if spec.Kind != Slow {
+		_, _ = c.Write(all) // the client may be gone
+		return
+	}
+	due := time.Now()
+	for i := range all {
+		due = due.Add(spec.For)
+		if _, err := c.Write(all[i : i+1]); err != nil || s.clock.Until(r.Context(), due) != nil {
+			return
+		}
+	}
+}
+
+// recorder keeps what a handler answers.
+type recorder struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+func (r *recorder) Header() http.Header         { return r.header }
+func (r *recorder) WriteHeader(status int)      { r.status = status }
+func (r *recorder) Write(b []byte) (int, error) { return r.body.Write(b) }
+func (r *recorder) Flush()                      {}
