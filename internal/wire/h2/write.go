@@ -25,11 +25,28 @@ type Message struct {
 	Body, Tail []byte
 	Compressed bool
 	Last       bool // nothing follows: half-close
+	// Framed: Body holds any number of messages that have their prefixes already, see AppendMessage.
+	Framed bool
 }
 
 const prefixLen = 5
 
-func (m *Message) size() int { return prefixLen + len(m.Body) + len(m.Tail) }
+// AppendMessage adds a message with its prefix to the body of a framed one.
+func AppendMessage(b, msg []byte, compressed bool) []byte {
+	m := Message{Body: msg, Compressed: compressed}
+	p := m.prefix()
+	return append(append(b, p[:]...), msg...)
+}
+
+func (m *Message) size() int { return m.head() + len(m.Body) + len(m.Tail) }
+
+// head is the size of the prefix that is still to be written.
+func (m *Message) head() int {
+	if m.Framed {
+		return 0
+	}
+	return prefixLen
+}
 
 func (m *Message) prefix() (p [prefixLen]byte) {
 	if m.Compressed {
@@ -164,13 +181,14 @@ func (c *Conn) frame(s *Stream, m *Message, off, n int) {
 		s.state = halfOpen
 	}
 	c.out.Buf = appendFrameHeader(c.out.Buf, n, frameData, flags, s.id)
-	if off < prefixLen {
+	head := m.head()
+	if off < head {
 		p := m.prefix()
-		k := min(n, prefixLen-off)
+		k := min(n, head-off)
 		c.out.Buf = append(c.out.Buf, p[off:off+k]...)
 		off, n = off+k, n-k
 	}
-	if off -= prefixLen; n > 0 && off < len(m.Body) {
+	if off -= head; n > 0 && off < len(m.Body) {
 		k := min(n, len(m.Body)-off)
 		c.out.Add(m.Body[off : off+k])
 		off, n = off+k, n-k

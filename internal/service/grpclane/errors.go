@@ -1,0 +1,96 @@
+package grpclane
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"strconv"
+	"strings"
+
+	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/wire/h2"
+)
+
+// unavailable is the gRPC code of a server that cannot be reached.
+const unavailable = 14
+
+// failure turns an error of the wire into one of the service. Its text does not repeat the address.
+func failure(op, addr string, err error) *service.Error {
+	e := &service.Error{Op: op, Addr: addr, Class: record.Transport, Err: err}
+	if status, ok := errors.AsType[*h2.StatusError](err); ok {
+		e.Class, e.Code, e.Text = record.Server, status.Code, statusText(status.Code, status.Message)
+		return e
+	}
+	wire, ok := errors.AsType[*h2.Error](err)
+	if !ok {
+		e.Text = err.Error()
+		return e
+	}
+	switch wire.Kind {
+	case h2.Refused:
+		e.Class, e.Code, e.Text = record.Connect, unavailable, "connection refused"
+	case h2.Unreachable:
+		e.Class, e.Code, e.Text = record.Connect, unavailable, reason(wire)
+	case h2.TLS:
+		e.Class, e.Code, e.Text = record.Connect, unavailable, "no agreement on TLS: "+reason(wire)
+	case h2.Timeout, h2.NotHTTP2:
+		e.Class, e.Code, e.Text = record.Connect, unavailable, strings.TrimPrefix(wire.Text, "dial "+addr+": ")
+	case h2.Closed, h2.Reset, h2.GoAway, h2.StreamReset:
+		e.Code, e.Text = unavailable, wire.Text
+	case h2.Local:
+		e.Class, e.Text = record.Canceled, wire.Text
+	case h2.Protocol:
+		e.Class, e.Text = record.Protocol, wire.Error()
+	case h2.HTTPStatus:
+		e.Class, e.Code, e.Text = record.Protocol, int(wire.Code), wire.Text
+	case h2.Canceled:
+		e.Class, e.Text = record.Canceled, "the request was canceled"
+		if cause, ok := errors.AsType[*service.Error](wire.Err); ok {
+			e.Class, e.Text = cause.Class, cause.Text
+		}
+	}
+	return e
+}
+
+// StatusError is the failure of a call that ended with a gRPC status other than OK.
+func (s *Server) StatusError(code int, message string) *service.Error {
+	return &service.Error{Op: OpInfer, Class: record.Server, Code: code, Addr: s.addr, Text: statusText(code, message)}
+}
+
+// statusText is the server's message, or where it sent none, the status.
+func statusText(code int, message string) string {
+	if message != "" {
+		return message
+	}
+	return "the server answered with gRPC status " + strconv.Itoa(code) + " and no message"
+}
+
+// notConnected is the error of calls for which no connection could be made.
+func notConnected(op, addr string, err error) *service.Error {
+	e := failure(op, addr, err)
+	if e.Class == record.Transport { // lost while it was being set up
+		e.Class = record.Connect
+	}
+	return e
+}
+
+// reason is the innermost cause of a failed dial.
+func reason(e *h2.Error) string {
+	if op, ok := errors.AsType[*net.OpError](e.Err); ok && op.Err != nil {
+		return op.Err.Error()
+	}
+	if e.Err != nil {
+		return e.Err.Error()
+	}
+	return e.Text
+}
+
+// fileError says which file of the TLS settings cannot be used.
+func fileError(what, path string, err error) error {
+	if pe, ok := errors.AsType[*fs.PathError](err); ok {
+		err = pe.Err
+	}
+	return fmt.Errorf("read the %s %s: %w", what, path, err)
+}

@@ -1,0 +1,168 @@
+package grpclane
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/wire/h2"
+)
+
+// Server is where a server is, and what every call to it carries. Use NewServer.
+type Server struct {
+	addr     string
+	encoding string
+	conns    int // connections for the load; 0 chooses
+	tls      *tls.Config
+	meta     []h2.Field
+
+	mu  sync.Mutex // guards ctl
+	ctl *h2.Conn
+	wg  sync.WaitGroup
+}
+
+// NewServer reads the target's address, TLS files and headers; it does not connect.
+func NewServer(t plan.Target) (*Server, error) {
+	s := &Server{addr: t.URL, conns: t.Connections, encoding: t.Compression}
+	if s.encoding == "none" {
+		s.encoding = ""
+	}
+	var err error
+	if s.tls, err = tlsConfig(t.TLS); err != nil {
+		return nil, err
+	}
+	s.meta, err = metadata(t.Headers)
+	return s, err
+}
+
+// Addr is the address that is dialed.
+func (s *Server) Addr() string { return s.addr }
+
+// Encoding is how the messages of the load are compressed: "", gzip or deflate.
+func (s *Server) Encoding() string { return s.encoding }
+
+// Header makes the header of the load's calls of one method, given as /package.Service/Method.
+func (s *Server) Header(path string) *h2.Header { return s.header(path, s.encoding) }
+
+func (s *Server) header(path, encoding string) *h2.Header {
+	return h2.Request{Authority: s.addr, Secure: s.tls != nil, Path: path, Encoding: encoding, Metadata: s.meta}.Header()
+}
+
+// metadata turns the user's headers into gRPC metadata: names in lower case, binary values in base64.
+func metadata(headers []plan.Header) ([]h2.Field, error) {
+	var out []h2.Field
+	for _, h := range headers {
+		name, value := strings.ToLower(h.Name), h.Value
+		if name == "" || strings.HasPrefix(name, ":") || strings.ContainsFunc(name, notToken) {
+			return nil, fmt.Errorf("header name %q is not allowed in gRPC metadata: use letters, digits, '-', '_' and '.'", h.Name)
+		}
+		if strings.HasPrefix(name, "grpc-") || name == "te" || name == "content-type" {
+			return nil, fmt.Errorf("header %q belongs to gRPC itself: leave it out", h.Name)
+		}
+		if strings.HasSuffix(name, "-bin") {
+			value = base64.RawStdEncoding.EncodeToString([]byte(value))
+		}
+		if strings.ContainsAny(value, "\r\n\x00") {
+			return nil, fmt.Errorf("the value of header %q holds a line break", h.Name)
+		}
+		out = append(out, h2.Field{Name: name, Value: value})
+	}
+	return out, nil
+}
+
+func notToken(r rune) bool {
+	return (r < 'a' || r > 'z') && (r < '0' || r > '9') && !strings.ContainsRune("-_.", r)
+}
+
+func (s *Server) config() h2.Config { return h2.Config{Addr: s.addr, TLS: s.tls} }
+
+// control returns the connection for everything but the load.
+func (s *Server) control(ctx context.Context) (*h2.Conn, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ctl != nil {
+		return s.ctl, nil
+	}
+	c, err := h2.Dial(ctx, s.config())
+	if err != nil {
+		return nil, err
+	}
+	s.ctl = c
+	s.wg.Go(func() {
+		_ = c.Serve() // each call reports its own failure
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.ctl == c {
+			s.ctl = nil
+		}
+	})
+	return c, nil
+}
+
+// Call makes one call of a method and waits for its answer. A connection that the server left in the meantime is
+// made anew once. Errors are of type *service.Error.
+func (s *Server) Call(ctx context.Context, op, path string, req, resp proto.Message) error {
+	_, method, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	msg, err := proto.Marshal(req)
+	if err != nil {
+		return &service.Error{Op: op, Class: record.Protocol, Text: "encode " + method, Err: err}
+	}
+	var answer []byte
+	for attempt := 0; ; attempt++ {
+		var c *h2.Conn
+		if c, err = s.control(ctx); err != nil {
+			return notConnected(op, s.addr, err)
+		}
+		answer, err = c.Unary(ctx, s.header(path, ""), msg)
+		var wire *h2.Error
+		if attempt > 0 || !errors.As(err, &wire) || wire.Kind != h2.GoAway && wire.Kind != h2.Closed {
+			break
+		}
+		s.forget(c)
+	}
+	if err != nil {
+		e := failure(op, s.addr, err)
+		if ctx.Err() != nil {
+			e.Class, e.Text = record.Timeout, "the server did not answer in time"
+			if errors.Is(ctx.Err(), context.Canceled) {
+				e.Class, e.Text = record.Canceled, "the call was canceled"
+			}
+		}
+		return e
+	}
+	if err := proto.Unmarshal(answer, resp); err != nil {
+		return &service.Error{Op: op, Class: record.Protocol, Addr: s.addr, Text: "the answer of " + method + " is not what the protocol says", Err: err}
+	}
+	return nil
+}
+
+func (s *Server) forget(c *h2.Conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ctl == c {
+		s.ctl = nil
+	}
+	_ = c.Close() // it is lost already
+}
+
+// Close ends the connection of the calls outside of the load.
+func (s *Server) Close() error {
+	s.mu.Lock()
+	c := s.ctl
+	s.ctl = nil
+	s.mu.Unlock()
+	if c != nil {
+		_ = c.Close() // nothing is in flight on it
+	}
+	s.wg.Wait()
+	return nil
+}
