@@ -14,6 +14,7 @@ type feeds struct {
 	requests  *workload.Requests
 	sequences *workload.Sequences // nil for models without state
 	ids       bool
+	once      bool // each request is sent once: a phase goes on where the one before it ended
 
 	mu      sync.Mutex
 	cursors map[int]*workload.Cursor
@@ -21,7 +22,7 @@ type feeds struct {
 }
 
 func newFeeds(r *workload.Requests, m *service.Model, p *plan.Plan, async bool) *feeds {
-	f := &feeds{requests: r, ids: async, cursors: map[int]*workload.Cursor{}, states: map[int]*workload.SequenceCursor{}}
+	f := &feeds{requests: r, ids: async, once: p.Load.Mode == plan.FixedSchedule, cursors: map[int]*workload.Cursor{}, states: map[int]*workload.SequenceCursor{}}
 	if m.Sequential() {
 		f.sequences = r.Sequences(sequenceSlots(p))
 	}
@@ -54,6 +55,8 @@ func (f *feeds) feed(slot, active int) engine.Feed {
 		f.cursors[slot] = c
 		return c
 	}
-	c.Resize(active)
+	if !f.once {
+		c.Resize(active)
+	}
 	return c
 }

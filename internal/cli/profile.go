@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/redline-bench/redline/internal/engine"
 	"github.com/redline-bench/redline/internal/mpi"
 	"github.com/redline-bench/redline/internal/pacompat/export"
 	"github.com/redline-bench/redline/internal/pacompat/flags"
@@ -14,6 +15,7 @@ import (
 	"github.com/redline-bench/redline/internal/report"
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/tensor"
 	"github.com/redline-bench/redline/internal/workload"
 )
 
@@ -109,6 +111,7 @@ type session struct {
 	async    bool
 	data     *workload.Data
 	requests *workload.Requests
+	sessions *workload.Sessions // in place of requests, with --session-concurrency
 	console  *text.Console
 	export   *export.Writer
 	// exportErr is why the export cannot be written; the run goes on and fails at its end.
@@ -137,8 +140,8 @@ func (s *session) run() int {
 	s.console.Settings()
 	runner := &profile.Runner{
 		Plan: s.plan, Service: s.svc, Model: s.model, Async: s.async, Observer: &watcher{s},
-		Feed:  newFeeds(s.requests, s.model, s.plan, s.async).feed,
-		Floor: s.floor(),
+		Feed:  s.feed(),
+		Floor: s.floor(), Times: s.data.Times(),
 	}
 	if s.export != nil {
 		runner.Exporter = s.export
@@ -206,11 +209,14 @@ func (s *session) describe() error {
 
 func (s *session) load() error {
 	s.console = &text.Console{Out: s.Stdout, Err: s.Stderr, Plan: s.plan, Model: s.model, Async: s.async}
-	data, err := workload.Load(s.plan.Input, s.model)
+	data, err := workload.LoadFor(s.plan.Input, s.model, s.plan.Load.Mode, s.plan.Measure.WarmupCount)
 	if err != nil {
 		return &startError{what: "Failed to init manager inputs", err: err, blank: true}
 	}
 	s.data = data
+	if s.plan.Load.Mode == plan.SessionConcurrency {
+		return s.loadSessions()
+	}
 	s.requests, err = workload.Prepare(s.sigs.soft, s.svc, data, s.plan.Face)
 	if errors.As(err, new(*workload.BatchError)) && s.plan.Face == plan.DropIn {
 		s.dataRead() // the original has read the data when it finds out
@@ -219,6 +225,36 @@ func (s *session) load() error {
 		return &startError{what: "Unable to init infer data manager", err: err, blank: true}
 	}
 	return nil
+}
+
+// loadSessions checks the conversations; their requests are made as they go.
+func (s *session) loadSessions() error {
+	speaker, ok := s.svc.(workload.Speaker)
+	if !ok {
+		return plainError("Session concurrency mode is only supported with OpenAI service kind.")
+	}
+	var err error
+	s.sessions, err = s.data.Sessions(speaker, s.plan.Load.Sessions, s.plan.Output.Export != "")
+	if err != nil {
+		return plainError(err.Error())
+	}
+	return nil
+}
+
+// feed is the source of requests.
+func (s *session) feed() func(slot, active int) engine.Feed {
+	if s.sessions != nil {
+		return func(int, int) engine.Feed { return s.sessions.Talk() }
+	}
+	return newFeeds(s.requests, s.model, s.plan, s.async).feed
+}
+
+// inputs tells an export what a request carried.
+func (s *session) inputs() func(step uint32) []tensor.Tensor {
+	if s.sessions != nil {
+		return s.sessions.Inputs
+	}
+	return s.requests.Inputs
 }
 
 // dataRead reports the size of JSON input data.
@@ -239,7 +275,7 @@ func (s *session) openOutputs() error {
 		return nil
 	}
 	w, err := export.Create(s.plan.Output.Export, export.Config{
-		Inputs: s.requests.Inputs, Outputs: s.svc.Outputs, Names: outputNames(s.model),
+		Inputs: s.inputs(), Outputs: s.svc.Outputs, Names: outputNames(s.model),
 	})
 	if err != nil && s.plan.Face == plan.DropIn {
 		// The original runs all the same and fails at the end; so that nothing is lost, so do we, but say it now.

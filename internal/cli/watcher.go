@@ -23,10 +23,18 @@ func (w *watcher) LevelBegins(lv *result.Level, _ bool) { w.console.Header(lv) }
 
 // Pass prints one line a window on verbose runs.
 func (w *watcher) Pass(n int, win *result.Window) {
+	if w.mute() {
+		return
+	}
 	if win.Client.Requests == 1 {
 		w.console.Warn(text.SingleRequest)
 	}
 	w.console.Pass(n, win)
+}
+
+// mute tells whether the original reports nothing but its export: sessions have no levels there.
+func (w *watcher) mute() bool {
+	return w.plan.Face == plan.DropIn && w.plan.Load.Mode == plan.SessionConcurrency
 }
 
 // LevelEnds prints the level, or why there is nothing to print.
@@ -39,6 +47,7 @@ func (w *watcher) LevelEnds(lv *result.Level) {
 		return
 	}
 	switch {
+	case lv.Accepted && w.mute():
 	case lv.Accepted:
 		if lv.LatencyUnstable {
 			w.console.Warn(text.NotStabilizing)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/result"
 )
 
@@ -34,7 +35,7 @@ func Judge(lv *result.Level, l Load) []result.Reason {
 		}
 		add(try, "sent %.6g of the %.6g requests per second asked for", h.AchievedRate, l.Rate)
 	}
-	if lag := time.Duration(h.LagP99Ns); l.Rate > 0 && lag > max(minLag, time.Duration(maxLagShare*float64(lv.Client.Sent.At(50)))) {
+	if lag := time.Duration(h.LagP99Ns); l.Concurrency == 0 && lag > max(minLag, time.Duration(maxLagShare*float64(lv.Client.Sent.At(50)))) {
 		add("lower the rate, or give the client more CPU", "1 %% of the requests were sent more than %s late", lag.Round(time.Microsecond))
 	}
 	if l.Concurrency > 0 && h.AchievedInFlight < minInFlight*float64(l.Concurrency) {
@@ -77,6 +78,13 @@ func Conclude(levels []result.Level, limits [][]result.Reason, runErr string) re
 
 // LevelName names a level as the reports do.
 func LevelName(lv *result.Level) string {
+	switch lv.Mode {
+	case plan.FixedSchedule:
+		return "fixed schedule"
+	case plan.SessionConcurrency:
+		return fmt.Sprintf("%d sessions", lv.Concurrency)
+	case plan.Concurrency, plan.RequestRate, plan.CustomIntervals, plan.PeriodicConcurrency:
+	}
 	if lv.Concurrency > 0 {
 		return fmt.Sprintf("concurrency %d", lv.Concurrency)
 	}

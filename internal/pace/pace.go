@@ -67,6 +67,21 @@ func (s *intervals) Next() (time.Duration, bool) {
 	return s.at, true
 }
 
+// fixed replays given times.
+type fixed struct{ times []time.Duration }
+
+// Fixed sends one request at each of the times, which must be in ascending order, and then no more.
+func Fixed(times []time.Duration) Schedule { return &fixed{times} }
+
+func (f *fixed) Next() (time.Duration, bool) {
+	if len(f.times) == 0 {
+		return 0, false
+	}
+	at := f.times[0]
+	f.times = f.times[1:]
+	return at, true
+}
+
 // MeanRate is the rate that a list of gaps asks for, in whole requests per second as perf_analyzer reports it:
 // n·1e9 divided by the sum of the gaps in nanoseconds, rounded down.
 func MeanRate(gaps []time.Duration) int64 {

@@ -97,3 +97,14 @@ func TestReadIntervalsNamesTheLine(t *testing.T) {
 		}
 	}
 }
+
+func TestFixedEnds(t *testing.T) {
+	want := []time.Duration{0, 3, 3, 9}
+	s := pace.Fixed(want)
+	if d := cmp.Diff(take(s, 4), want); d != "" {
+		t.Error(d)
+	}
+	if _, ok := s.Next(); ok {
+		t.Error("it goes on after its last time")
+	}
+}

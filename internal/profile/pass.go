@@ -280,9 +280,9 @@ func (m *levelRun) progress(p *pass, n, trials int) Progress {
 	switch rules := &m.Plan.Measure; {
 	case rules.RequestCount > 0:
 		g.Wanted = uint64(rules.RequestCount)
+	case m.finite():
 	case rules.Window == plan.CountWindows:
 		g.Wanted = uint64(rules.MinRequests)
-	case m.finite():
 	default:
 		g.Window = rules.Interval
 	}

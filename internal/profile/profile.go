@@ -137,7 +137,7 @@ func (r *Runner) finite() bool {
 func (r *Runner) setup() measure.Setup {
 	return measure.Setup{
 		Batch: r.Plan.Input.Batch, FromSend: r.Plan.Measure.FromSend,
-		Open: r.Plan.Load.Mode != plan.Concurrency && r.Plan.Load.Mode != plan.SessionConcurrency,
+		Open:       r.Plan.Load.Mode != plan.Concurrency && r.Plan.Load.Mode != plan.SessionConcurrency,
 		Percentile: r.Plan.Measure.Percentile, Streaming: r.Plan.Target.Streaming,
 	}
 }

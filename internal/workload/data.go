@@ -12,6 +12,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/service"
@@ -30,6 +31,8 @@ type Data struct {
 	inputs   []service.TensorSpec // by name, variable shapes replaced by the user's
 	outputs  []service.TensorSpec // by name
 	streams  [][]step
+	times    []time.Duration // of a fixed schedule, beside streams[0]
+	turns    []turn          // of sessions, beside streams[0]
 }
 
 // step is the data of one member of a batch.

@@ -183,7 +183,7 @@ func TestNotYet(t *testing.T) {
 	f("-m x --shared-memory cuda", "--shared-memory cuda")
 	f("-m x -i grpc --streaming --periodic-concurrency-range 1:2 --profile-export-file p", "")
 	f("-m x --request-period 5", "")
-	f("-m x --fixed-schedule --input-data one.json", "--fixed-schedule")
+	f("-m x --fixed-schedule --input-data one.json", "")
 	f("-m x --collect-metrics", "")
 	f("-m x --trace-level OFF", "")
 	f("-m x --trace-rate 5", "")

@@ -73,11 +73,11 @@ func loadRows() []Row {
 			set: integer(1, "Failed to parse --request-period. The value must be > 0",
 				func(r *raw) *int { return &r.plan.Load.Period }),
 		}, {
-			Long: "session-concurrency", Arg: "N", Section: Load,
+			Long: "session-concurrency", Arg: "N", Section: Load, Ready: true,
 			Help: "openai: hold so many conversations open at once, each with its own turns and pauses.",
 			set:  setSessions,
 		}, {
-			Long: "fixed-schedule", Section: Load,
+			Long: "fixed-schedule", Section: Load, Ready: true,
 			Help: "Send each request at the time that the input data gives it: replays a recorded trace.",
 			set:  func(r *raw, _ string) error { return r.take(plan.FixedSchedule, false) },
 		}, {
