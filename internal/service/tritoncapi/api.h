@@ -35,9 +35,6 @@ typedef void (*tresponse_fn)(tresponse *, uint32_t flags, void *user);
   X(terror *, ServerOptionsSetExitOnError, (toptions *, bool))                                                        \
   X(terror *, ServerOptionsSetExitTimeout, (toptions *, unsigned))                                                    \
   X(terror *, ServerOptionsSetLogInfo, (toptions *, bool))                                                            \
-  X(terror *, ServerOptionsSetLogWarn, (toptions *, bool))                                                            \
-  X(terror *, ServerOptionsSetLogError, (toptions *, bool))                                                           \
-  X(terror *, ServerOptionsSetMetrics, (toptions *, bool))                                                            \
   X(terror *, ServerOptionsSetCudaMemoryPoolByteSize, (toptions *, int device, uint64_t size))                        \
   X(terror *, ServerOptionsSetBackendDirectory, (toptions *, const char *))                                           \
   X(terror *, ServerOptionsSetRepoAgentDirectory, (toptions *, const char *))                                         \
@@ -61,10 +58,8 @@ typedef void (*tresponse_fn)(tresponse *, uint32_t flags, void *user);
   X(terror *, InferenceRequestSetFlags, (trequest *, uint32_t))                                                       \
   X(terror *, InferenceRequestSetCorrelationId, (trequest *, uint64_t))                                               \
   X(terror *, InferenceRequestAddInput, (trequest *, const char *, int32_t, const int64_t *, uint64_t))               \
-  X(terror *, InferenceRequestRemoveAllInputs, (trequest *))                                                          \
   X(terror *, InferenceRequestAppendInputData, (trequest *, const char *, const void *, size_t, int32_t, int64_t))    \
   X(terror *, InferenceRequestAddRequestedOutput, (trequest *, const char *))                                         \
-  X(terror *, InferenceRequestRemoveAllRequestedOutputs, (trequest *))                                                \
   X(terror *, InferenceRequestSetReleaseCallback, (trequest *, trelease_fn, void *))                                  \
   X(terror *, InferenceRequestSetResponseCallback, (trequest *, tallocator *, void *, tresponse_fn, void *))          \
   X(terror *, InferenceResponseDelete, (tresponse *))                                                                 \

@@ -25,17 +25,15 @@ typedef struct node {
   rl_event event;
 } node;
 
-// A call is one request object of Triton's. A slot has one, and one more for each that Triton still holds
-// after its answer came.
+// A call is one request on its way. A slot has one, and one more for each request that Triton still holds
+// after its answer came. The request object is made anew for each send: Triton allows to send one again, but
+// schedulers leave things in it (ensembles a callback a send, with which they count).
 typedef struct call {
   struct call *next;
   rl_lane *lane;
-  trequest *request;
-  const rl_request *prepared;  // what its inputs and outputs are at present; NULL: not known
+  trequest *request;  // deleted when the call is used again, so that it can be canceled safely until then
   uint64_t seq;
   uint32_t slot;
-  uint32_t has_id;
-  uint32_t touched;  // it has had inputs
   int64_t written;
   node *last;         // the final answer
   atomic_int open;    // final answer and return of the send: the second of them ends the call
@@ -48,6 +46,7 @@ struct rl_slot {
   rl_lane *lane;
   call *calls;
   uint32_t index;
+  atomic_int busy;  // a send is under way: nobody else may touch the calls
 };
 
 struct rl_lane {
@@ -185,7 +184,7 @@ void rl_lane_close(rl_lane *l) {
     while (s->calls) {
       call *c = s->calls;
       s->calls = c->next;
-      drop(l->api, l->api->InferenceRequestDelete(c->request));
+      if (c->request) drop(l->api, l->api->InferenceRequestDelete(c->request));
       free(c);
     }
     free(s);
@@ -281,63 +280,40 @@ rl_slot *rl_slot_new(rl_lane *l, uint32_t index) {
   return s;
 }
 
-// pick finds a request object that Triton does not hold, or makes one.
-static terror *pick(rl_slot *s, call **out) {
-  for (call *c = s->calls; c; c = c->next) {
-    if (atomic_load_explicit(&c->free, memory_order_acquire) && atomic_load_explicit(&c->ended, memory_order_acquire)) {
-      *out = c;
-      return NULL;
-    }
-  }
-  rl_lane *l = s->lane;
-  trequest *r = NULL;
-  terror *err = l->api->InferenceRequestNew(&r, l->server, l->model, l->version);
-  if (err) return err;
+// pick finds a call that Triton does not hold, or makes one.
+static call *pick(rl_slot *s) {
+  for (call *c = s->calls; c; c = c->next)
+    if (atomic_load_explicit(&c->free, memory_order_acquire) && atomic_load_explicit(&c->ended, memory_order_acquire))
+      return c;
   call *c = malloc(sizeof *c);
-  *c = (call){.next = s->calls, .lane = l, .request = r, .slot = s->index, .free = 1, .ended = 1};
-  err = l->api->InferenceRequestSetReleaseCallback(r, on_release, c);
-  if (!err) err = l->api->InferenceRequestSetResponseCallback(r, l->allocator, NULL, on_response, c);
-  if (err) {
-    drop(l->api, l->api->InferenceRequestDelete(r));
-    free(c);
-    return err;
-  }
+  *c = (call){.next = s->calls, .lane = s->lane, .slot = s->index, .free = 1, .ended = 1};
   s->calls = c;
-  *out = c;
-  return NULL;
+  return c;
 }
 
-// fill gives the request object its inputs and outputs. Those of the last send stay where they are the same.
-static terror *fill(call *c, const rl_request *p) {
-  if (c->prepared == p) return NULL;
-  const rl_api *api = c->lane->api;
-  terror *err = NULL;
-  c->prepared = NULL;
-  if (c->touched) {
-    err = api->InferenceRequestRemoveAllInputs(c->request);
-    if (!err) err = api->InferenceRequestRemoveAllRequestedOutputs(c->request);
-  }
-  c->touched = 1;
+// fill makes the request object.
+static terror *fill(call *c, const rl_request *p, const rl_send_vars *v) {
+  rl_lane *l = c->lane;
+  const rl_api *api = l->api;
+  if (c->request) drop(api, api->InferenceRequestDelete(c->request));
+  c->request = NULL;
+  terror *err = api->InferenceRequestNew(&c->request, l->server, l->model, l->version);
+  if (err) return err;
+  trequest *r = c->request;
+  err = api->InferenceRequestSetReleaseCallback(r, on_release, c);
+  if (!err) err = api->InferenceRequestSetResponseCallback(r, l->allocator, NULL, on_response, c);
   for (uint32_t i = 0; !err && i < p->n_inputs; i++) {
     const rl_tensor *t = &p->inputs[i];
-    err = api->InferenceRequestAddInput(c->request, t->name, t->type, t->shape, t->dims);
-    if (!err) err = api->InferenceRequestAppendInputData(c->request, t->name, t->data, t->size, 0, 0);
+    err = api->InferenceRequestAddInput(r, t->name, t->type, t->shape, t->dims);
+    if (!err) err = api->InferenceRequestAppendInputData(r, t->name, t->data, t->size, 0, 0);
   }
-  for (uint32_t i = 0; !err && i < p->n_outputs; i++)
-    err = api->InferenceRequestAddRequestedOutput(c->request, p->outputs[i]);
-  if (!err) c->prepared = p;
-  return err;
-}
-
-static terror *set_vars(call *c, const rl_send_vars *v) {
-  const rl_api *api = c->lane->api;
-  terror *err = api->InferenceRequestSetFlags(c->request, v->flags);
-  if (!err) err = api->InferenceRequestSetCorrelationId(c->request, v->sequence);
-  if (!err && (v->has_id || c->has_id)) {
-    char id[24] = "";
-    if (v->has_id) snprintf(id, sizeof id, "%llu", (unsigned long long)v->id);
-    err = api->InferenceRequestSetId(c->request, id);
-    c->has_id = v->has_id;
+  for (uint32_t i = 0; !err && i < p->n_outputs; i++) err = api->InferenceRequestAddRequestedOutput(r, p->outputs[i]);
+  if (!err && v->flags) err = api->InferenceRequestSetFlags(r, v->flags);
+  if (!err && v->sequence) err = api->InferenceRequestSetCorrelationId(r, v->sequence);
+  if (!err && v->has_id) {
+    char id[24];
+    snprintf(id, sizeof id, "%llu", (unsigned long long)v->id);
+    err = api->InferenceRequestSetId(r, id);
   }
   return err;
 }
@@ -353,10 +329,12 @@ static void unsent(rl_slot *s, uint64_t seq, char *text) {
 
 void rl_send(rl_slot *s, const rl_request *p, const rl_send_vars *v) {
   rl_lane *l = s->lane;
-  call *c = NULL;
-  terror *err = pick(s, &c);
-  if (!err) err = fill(c, p);
-  if (!err) err = set_vars(c, v);
+  if (atomic_exchange(&s->busy, 1)) {  // a call was cut, but its send still hangs
+    unsent(s, v->seq, strdup("Triton has not returned from the last request that was sent here"));
+    return;
+  }
+  call *c = pick(s);
+  terror *err = fill(c, p, v);
   if (!err) {
     c->seq = v->seq;
     c->last = NULL;
@@ -367,6 +345,7 @@ void rl_send(rl_slot *s, const rl_request *p, const rl_send_vars *v) {
     err = l->api->ServerInferAsync(l->server, c->request, NULL);
     if (!err) {
       c->written = rl_now();
+      atomic_store(&s->busy, 0);
       finish(c);
       return;
     }
@@ -374,11 +353,9 @@ void rl_send(rl_slot *s, const rl_request *p, const rl_send_vars *v) {
     atomic_store(&c->free, 1);
     atomic_store(&c->ended, 1);
   }
-  if (c) c->prepared = NULL;  // a request that was refused is filled anew
+  atomic_store(&s->busy, 0);
   unsent(s, v->seq, rl_text(l->api, err));
 }
-
-void rl_refuse(rl_slot *s, uint64_t seq, const char *text) { unsent(s, seq, strdup(text)); }
 
 void rl_nudge(rl_lane *l) {
   node *n = malloc(sizeof *n);
@@ -394,7 +371,7 @@ void rl_cut(rl_slot *s, uint64_t seq, uint16_t class) {
 
 void rl_cancel(rl_slot *s, uint64_t seq) {
   const rl_api *api = s->lane->api;
-  if (!api->InferenceRequestCancel) return;
+  if (!api->InferenceRequestCancel || atomic_load(&s->busy)) return;
   for (call *c = s->calls; c; c = c->next)
     if (c->seq == seq && !atomic_load_explicit(&c->free, memory_order_acquire))
       drop(api, api->InferenceRequestCancel(c->request));

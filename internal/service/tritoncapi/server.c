@@ -81,12 +81,9 @@ static terror *set_options(const rl_api *api, toptions *o, const rl_options *wan
   RL_SET(ExitOnError, false);
   RL_SET(StrictReadiness, false);
   RL_SET(ExitTimeout, want->exit_timeout);
-  RL_SET(LogInfo, false);
-  RL_SET(LogWarn, false);
-  RL_SET(LogError, false);
+  RL_SET(LogInfo, false);  // warnings and errors go to standard error, as the original lets them
   RL_SET(BackendConfig, "python", "shm-region-prefix-name", want->shm_prefix);
-  // Refusals of these two are of no interest: they are for GPUs, and for a listener that does not exist here.
-  if ((err = api->ServerOptionsSetMetrics(o, false))) api->ErrorDelete(err);
+  // A refusal means a library without GPUs.
   if ((err = api->ServerOptionsSetCudaMemoryPoolByteSize(o, 0, 1 << 30))) api->ErrorDelete(err);
   return NULL;
 }

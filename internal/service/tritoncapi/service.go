@@ -46,12 +46,12 @@ func New(t plan.Target, in plan.Input) (service.Service, error) {
 		return nil, err
 	}
 	if in.SharedMemory == plan.CUDASharedMemory {
-		return nil, &service.Error{Op: OpCreate, Class: record.Connect,
+		return nil, &service.Error{Op: OpCreate, Class: record.Server,
 			Text: "--shared-memory cuda is not supported with triton_c_api: tensors are in this process's memory already"}
 	}
 	lib, err := load(path)
 	if err != nil {
-		return nil, &service.Error{Op: OpCreate, Class: record.Connect, Text: err.Error()}
+		return nil, &service.Error{Op: OpCreate, Class: record.Server, Text: err.Error()}
 	}
 	return &Service{target: t, lib: lib}, nil
 }
@@ -119,7 +119,7 @@ func (s *Service) loaded() error {
 // Open makes a transport without slots.
 func (s *Service) Open(_ context.Context, sink service.Sink) (service.Transport, error) {
 	if s.server == nil || s.model == nil {
-		return nil, &service.Error{Op: OpCreate, Class: record.Connect, Text: "the server has not been started"}
+		return nil, &service.Error{Op: OpCreate, Class: record.Server, Text: "the server has not been started"}
 	}
 	t, err := newTransport(s.server, s.target.Model, s.version(s.target.Model, s.target.Version), sink)
 	if err != nil {

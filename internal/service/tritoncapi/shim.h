@@ -96,8 +96,6 @@ typedef struct {
 } rl_send_vars;
 // rl_send starts a call. Whatever comes of it, failures included, is an event.
 void rl_send(rl_slot *slot, const rl_request *request, const rl_send_vars *vars);
-// rl_refuse makes a call fail without trying.
-void rl_refuse(rl_slot *slot, uint64_t seq, const char *text);
 // rl_cut puts an event with RL_CUT on the slot's lane.
 void rl_cut(rl_slot *slot, uint64_t seq, uint16_t class);
 // rl_cancel tells Triton that nobody waits for the call any more.

@@ -65,14 +65,11 @@ type lane struct {
 // slot is a place for one call. The call that it holds has the number seq; events of earlier ones come late
 // and are dropped.
 type slot struct {
-	lane    *lane
-	c       *C.rl_slot
-	call    atomic.Pointer[service.Call]
-	seq     atomic.Uint64
-	sending atomic.Bool // a send has not returned
-	vars    C.rl_send_vars
-	// What is known of the call before its end; the lane's.
-	err *service.Error
+	lane *lane
+	c    *C.rl_slot
+	call atomic.Pointer[service.Call]
+	seq  atomic.Uint64
+	err  *service.Error // what is known of the call's failure before its end; the lane's
 }
 
 func newTransport(srv *server, model string, version int64, sink service.Sink) (*transport, error) {
@@ -145,14 +142,7 @@ func (t *transport) Send(c *service.Call) {
 	c.Rec.Out = r.bytes
 	c.Rec.Sent = clock.Now()
 	s.lane.calls.Add(1)
-	seq := s.seq.Add(1)
-	if t.closing.Load() || !s.sending.CompareAndSwap(false, true) {
-		s.call.Store(c)
-		s.refuse(seq)
-		return
-	}
-	v := &s.vars
-	*v = C.rl_send_vars{seq: C.uint64_t(seq)}
+	v := C.rl_send_vars{seq: C.uint64_t(s.seq.Add(1))}
 	if c.Vars.HasID {
 		v.id, v.has_id = C.uint64_t(c.Vars.ID), 1
 	}
@@ -166,13 +156,7 @@ func (t *transport) Send(c *service.Call) {
 		}
 	}
 	s.call.Store(c) // from here on the call is the lane's
-	C.rl_send(s.c, r.c, v)
-	s.sending.Store(false)
-}
-
-// refuse fails a call on a slot whose last send hangs in the library, or of a transport that closes.
-func (s *slot) refuse(seq uint64) {
-	with("Triton has not returned from the last request on this slot", func(c *C.char) { C.rl_refuse(s.c, C.uint64_t(seq), c) })
+	C.rl_send(s.c, r.c, &v)
 }
 
 // Flush has nothing to do: sends are not gathered.
@@ -213,9 +197,7 @@ func (l *lane) event(e *C.rl_event, outputs []C.rl_tensor) {
 	}
 	at := int64(e.at) + l.t.toClock
 	if e.marks&C.RL_CUT != 0 {
-		if !s.sending.Load() {
-			C.rl_cancel(s.c, e.seq)
-		}
+		C.rl_cancel(s.c, e.seq)
 		s.err = cutError(record.Class(e.class))
 		l.end(s, c, at)
 		return

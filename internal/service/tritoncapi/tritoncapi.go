@@ -37,12 +37,12 @@ const libraryName = "lib/libtritonserver.so"
 func locate(dir, repository string) (library string, err error) {
 	for _, path := range []string{dir, filepath.Join(dir, libraryName), repository} {
 		if _, err := os.Stat(path); err != nil {
-			return "", &service.Error{Op: OpCreate, Class: record.Connect, Text: "Unable to find filepath: " + path, Err: err}
+			return "", &service.Error{Op: OpCreate, Class: record.Server, Text: "Unable to find filepath: " + path, Err: err}
 		}
 	}
 	library, err = filepath.EvalSymlinks(filepath.Join(dir, libraryName))
 	if err != nil {
-		return "", &service.Error{Op: OpCreate, Class: record.Connect, Err: err}
+		return "", &service.Error{Op: OpCreate, Class: record.Server, Err: err}
 	}
 	return library, nil
 }
