@@ -16,7 +16,7 @@ func (s *session) check() error {
 		return plainError("can not specify batch size > 1 when using a sequence model")
 	}
 	s.async = t.Call == plan.Async || m.Sequential() && t.Call != plan.Sync
-	if t.Streaming {
+	if t.Streaming && t.Kind != plan.DynamicGRPC { // there every call is a stream
 		if t.Call == plan.Sync {
 			return plainError("can not use streaming with synchronous API")
 		}
@@ -27,6 +27,9 @@ func (s *session) check() error {
 	}
 	if m.Sequential() && s.async && load.Mode == plan.Concurrency && load.Concurrency.End == 0 {
 		return plainError("The 'end' concurrency can not be 0 for sequence models when using asynchronous API.")
+	}
+	if t.Kind == plan.DynamicGRPC && t.GRPCMethod == "" {
+		s.warn("WARNING: no --grpc-method was given: the server refuses every call, and only that is measured.")
 	}
 	s.threadRules(load)
 	return s.sequenceRules()

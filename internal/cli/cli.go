@@ -81,6 +81,8 @@ func Main(p *IO) int {
 		return runCalibrate(p, args)
 	case "simple":
 		return runSimple(p, args)
+	case "stress":
+		return runStress(p, args)
 	case "serve":
 		ctx, stop := signalContext()
 		defer stop()

@@ -172,6 +172,9 @@ func (s *session) threadText(err error) string {
 	if s.plan.Target.Kind == plan.OpenAI {
 		return text.OpenAIErrorText(err)
 	}
+	if s.plan.Target.Kind == plan.DynamicGRPC {
+		return text.DynamicGRPCErrorText(err)
+	}
 	if s.async {
 		return text.AsyncErrorText(err, s.plan.Target.Protocol)
 	}

@@ -18,9 +18,10 @@ func commands() []flags.Command {
 		{Name: "profile", Summary: "load a server and report throughput, latency and failures"},
 		{Name: "calibrate", Summary: "measure what this client costs by itself, so that reports can state their error"},
 		{Name: "simple", Summary: "one request after the other to a simple model: five numbers", Words: simpleNames()},
+		{Name: "stress", Summary: "send whole and broken sequences and check every answer", Words: stressNames()},
 		{Name: "serve", Summary: "run the reference server, to try things out and to measure against"},
 		{Name: "version", Summary: "print the version of this program"},
-		{Name: "help", Summary: "explain a command", Words: []string{"profile", "calibrate", "simple", "serve", "version", "help", "completion"}},
+		{Name: "help", Summary: "explain a command", Words: []string{"profile", "calibrate", "simple", "stress", "serve", "version", "help", "completion"}},
 		{Name: "completion", Summary: "print a completion script for a shell", Words: flags.Shells()},
 	}
 }
@@ -38,6 +39,8 @@ func runHelp(args []string, stdout, stderr io.Writer) int {
 		fmt.Fprint(stdout, calibrateHelp)
 	case "simple":
 		fmt.Fprint(stdout, simpleHelp())
+	case "stress":
+		fmt.Fprint(stdout, stressHelp())
 	case "serve":
 		fmt.Fprint(stdout, serveHelp)
 	case "version":

@@ -137,6 +137,7 @@ func (s *session) run() int {
 		}
 	}
 	s.dataRead()
+	s.showTraffic()
 	s.console.Settings()
 	runner := &profile.Runner{
 		Plan: s.plan, Service: s.svc, Model: s.model, Async: s.async, Observer: &watcher{s},

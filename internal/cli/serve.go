@@ -24,6 +24,7 @@ type serveFlags struct {
 	metrics        endpoint
 	openai         endpoint
 	torchserve     endpoint
+	tfserving      endpoint
 	cert, key, ca  string
 	control        string
 	requestLog     string
@@ -71,6 +72,7 @@ func parseServe(ctx context.Context, args []string, help io.Writer) (*serveFlags
 	listen(&o.metrics, "metrics", 8002)
 	listen(&o.openai, "openai", 9000)
 	listen(&o.torchserve, "torchserve", 8080)
+	listen(&o.tfserving, "tfserving", 8500)
 	set.DurationVar(&o.config.TTFT, "ttft", 15*time.Millisecond, "OpenAI: `time` from a request to its first token")
 	set.DurationVar(&o.config.ITL, "itl", 5*time.Millisecond, "OpenAI: `time` between two tokens")
 	set.StringVar(&o.cert, "tls-cert", "", "certificate `file` in PEM form; with it every port but the metrics' speaks TLS")
@@ -109,7 +111,7 @@ func parseServe(ctx context.Context, args []string, help io.Writer) (*serveFlags
 	}
 	o.config.Explicit = o.control == "explicit"
 	o.config.HTTP, o.config.GRPC, o.config.Metrics = o.http.String(), o.grpc.String(), o.metrics.String()
-	o.config.OpenAI, o.config.TorchServe = o.openai.String(), o.torchserve.String()
+	o.config.OpenAI, o.config.TorchServe, o.config.TFServing = o.openai.String(), o.torchserve.String(), o.tfserving.String()
 	return o, nil
 }
 
@@ -118,7 +120,7 @@ func parseServe(ctx context.Context, args []string, help io.Writer) (*serveFlags
 func (o *serveFlags) freePorts(ctx context.Context, set *flag.FlagSet) {
 	chosen := map[string]bool{}
 	set.Visit(func(f *flag.Flag) { chosen[f.Name] = true })
-	for name, e := range map[string]*endpoint{"openai-port": &o.openai, "torchserve-port": &o.torchserve} {
+	for name, e := range map[string]*endpoint{"openai-port": &o.openai, "torchserve-port": &o.torchserve, "tfserving-port": &o.tfserving} {
 		if !chosen[name] && (o.http.port == 0 || taken(ctx, e.String())) {
 			e.port = 0
 		}
@@ -203,8 +205,8 @@ func serve(ctx context.Context, o *serveFlags, stdin io.Reader, stdout io.Writer
 		return err
 	}
 	a := server.Addresses()
-	_, err = fmt.Fprintf(stdout, "ready {\"http\":%s,\"grpc\":%s,\"metrics\":%s,\"openai\":%s,\"torchserve\":%s}\n",
-		port(a.HTTP), port(a.GRPC), port(a.Metrics), port(a.OpenAI), port(a.TorchServe))
+	_, err = fmt.Fprintf(stdout, "ready {\"http\":%s,\"grpc\":%s,\"metrics\":%s,\"openai\":%s,\"torchserve\":%s,\"tfserving\":%s}\n",
+		port(a.HTTP), port(a.GRPC), port(a.Metrics), port(a.OpenAI), port(a.TorchServe), port(a.TFServing))
 	if err == nil {
 		<-ctx.Done()
 	}

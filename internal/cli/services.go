@@ -5,6 +5,7 @@ import (
 
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/service/dynamicgrpc"
 	"github.com/redline-bench/redline/internal/service/kserve/rest"
 	"github.com/redline-bench/redline/internal/service/kserve/rpc"
 	"github.com/redline-bench/redline/internal/service/openai"
@@ -20,6 +21,8 @@ func newService(p *plan.Plan) (service.Service, error) {
 		return rest.New(p.Target, p.Input)
 	case p.Target.Kind == plan.OpenAI:
 		return openai.New(p.Target)
+	case p.Target.Kind == plan.DynamicGRPC:
+		return dynamicgrpc.New(p.Target, p.Face)
 	case p.Target.Kind == plan.TorchServe:
 		return torchserve.New(p.Target)
 	default:

@@ -1,0 +1,328 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/redline-bench/redline/internal/optset"
+	"github.com/redline-bench/redline/internal/pacompat/flags"
+	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/proto/kserve"
+	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/stress"
+	"github.com/redline-bench/redline/internal/term"
+)
+
+func stressHelp() string {
+	o := stress.Defaults()
+	return `Usage: redline stress sequence [MODEL] [options]
+       redline stress chaos [MODEL] --chaos TIME --duration TIME [options]
+
+Sends sequences, whole and broken ones, to a model that keeps a running sum for each, and checks every answer: the
+sequence stress test of Triton's own checks. It ends with 0 when the server did everything right, else with 1 and the
+history of each sequence that went wrong. chaos only unloads and loads the model, for a run with --disturbed beside it.
+docs/stress.md explains the patterns.
+` + stress.Set(&o).Help() + `
+Examples
+  redline stress sequence --embedded -i 50
+      try it out: no server needed
+  redline stress sequence custom_sequence_int32 -u gpu-host:8001 -r 7 --duration 10m
+`
+}
+
+func stressNames() []string {
+	var o stress.Options
+	return append([]string{"sequence", "chaos"}, stress.Set(&o).Names()...)
+}
+
+// runStress is `redline stress`.
+func runStress(p *IO, args []string) int {
+	if len(args) > 0 && (args[0] == "-h" || args[0] == "--help") {
+		fmt.Fprint(p.Stdout, stressHelp())
+		return exitOK
+	}
+	if len(args) == 0 || args[0] != "sequence" && args[0] != "chaos" {
+		fmt.Fprintln(p.Stderr, "redline stress: say what to stress, as in 'redline stress sequence MODEL'; see redline stress --help")
+		return exitUsage
+	}
+	o, err := stress.Parse(args[1:], time.Now())
+	switch {
+	case errors.Is(err, optset.ErrHelp):
+		fmt.Fprint(p.Stdout, stressHelp())
+		return exitOK
+	case err == nil && args[0] == "chaos" && (o.Chaos == 0 || o.Duration == 0):
+		err = errors.New("chaos needs --chaos TIME and --duration TIME")
+	}
+	if err != nil {
+		fmt.Fprintf(p.Stderr, "redline stress %s: %v; see redline stress --help\n", args[0], err)
+		return exitUsage
+	}
+	p = p.withProgress(plan.Redline)
+	s := &stressRun{IO: p, opts: o, sigs: watchSignals(interruptNotice(p, plan.Redline))}
+	defer s.sigs.stop()
+	defer s.close()
+	if args[0] == "chaos" {
+		return s.chaos()
+	}
+	return s.run()
+}
+
+// stressRun is one run of the command.
+type stressRun struct {
+	*IO
+	opts     *stress.Options
+	sigs     *signals
+	plan     *plan.Plan
+	embedded *embedded
+	cutter   *stress.Cutter
+	svc      service.Service
+	named    map[string]service.Service
+	mu       sync.Mutex // guards what is printed, and named
+}
+
+func (s *stressRun) close() {
+	if s.svc != nil {
+		_ = s.svc.Close() // nothing is left to report it to
+	}
+	if s.cutter != nil {
+		_ = s.cutter.Close()
+	}
+	if s.embedded != nil {
+		s.embedded.stop()
+	}
+}
+
+func (s *stressRun) run() int {
+	fmt.Fprint(s.Stdout, stress.Header(s.opts))
+	model, err := s.start()
+	if err != nil {
+		return s.failed(err)
+	}
+	sum, err := stress.Run(s.sigs.soft, s.sigs.hard, stress.Config{
+		Options: s.opts, Service: s.svc, Model: model, Named: s.prepareNamed, Control: s.control(), Cutter: s.cutter, Observer: stressWatcher{s},
+	})
+	s.Line.Clear()
+	if sum != nil {
+		fmt.Fprint(s.Stdout, "\n"+sum.Text())
+		err = errors.Join(err, s.writeJSON(sum))
+	}
+	switch {
+	case err != nil:
+		return s.failed(err)
+	case !sum.Passed():
+		return exitFailed
+	case sum.Interrupted:
+		return exitInterrupted
+	}
+	return exitOK
+}
+
+// start does everything up to the first request.
+func (s *stressRun) start() (*service.Model, error) {
+	if err := writable(s.opts.JSON); err != nil {
+		return nil, err
+	}
+	if err := s.connect(); err != nil {
+		return nil, err
+	}
+	svc, err := newService(s.plan)
+	if err != nil {
+		return nil, err
+	}
+	s.svc = svc
+	return svc.Describe(s.sigs.soft)
+}
+
+// connect makes the plan, with the server or what stands before it.
+func (s *stressRun) connect() error {
+	o := s.opts
+	args := []string{"-m", o.Model, "-u", o.URL, "-i", string(o.Protocol), "--async"}
+	if o.Version != "" {
+		args = append(args, "-x", o.Version)
+	}
+	if o.Protocol == plan.GRPC && !o.Unary {
+		args = append(args, "--streaming")
+	}
+	pl, _, err := flags.Parse(plan.Redline, "redline stress", args)
+	if err != nil {
+		return err
+	}
+	s.plan = pl
+	pl.Target.Connections = o.Connections
+	if o.Embedded {
+		if s.embedded, err = startEmbedded(s.sigs.soft, s.IO, nil); err != nil {
+			return err
+		}
+		pl.Target.URL = s.embedded.address(o.Protocol)
+	}
+	if o.CutEvery > 0 {
+		if s.cutter, err = stress.NewCutter(s.sigs.soft, pl.Target.URL); err != nil {
+			return err
+		}
+		pl.Target.URL = s.cutter.Addr()
+	}
+	return nil
+}
+
+// prepareNamed makes a request whose correlation id is text: such an id has no place among what differs from send to
+// send, so it is part of the request, as a parameter.
+func (s *stressRun) prepareNamed(in service.Inputs, id string, start, end bool) (service.Request, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key := fmt.Sprint(id, start, end)
+	svc := s.named[key]
+	if svc == nil {
+		pl := *s.plan
+		pl.Target.Parameters = []plan.Parameter{
+			{Name: "sequence_id", Value: "sequence-" + id, Type: "string"},
+			{Name: "sequence_start", Value: strconv.FormatBool(start), Type: "bool"},
+			{Name: "sequence_end", Value: strconv.FormatBool(end), Type: "bool"},
+		}
+		var err error
+		if svc, err = newService(&pl); err != nil {
+			return nil, err
+		}
+		if s.named == nil {
+			s.named = map[string]service.Service{}
+		}
+		s.named[key] = svc
+	}
+	return svc.Prepare(in)
+}
+
+func (s *stressRun) writeJSON(sum *stress.Summary) error {
+	if s.opts.JSON == "" {
+		return nil
+	}
+	text, err := json.MarshalIndent(sum, "", "  ")
+	if err != nil {
+		return err
+	}
+	return writeFile(s.opts.JSON, append(text, '\n'))
+}
+
+// failed says why the test could not be made.
+func (s *stressRun) failed(err error) int {
+	if s.sigs.soft.Err() != nil {
+		return exitInterrupted
+	}
+	if e, ok := errors.AsType[*service.Error](err); ok {
+		where := &session{IO: s.IO, plan: s.plan}
+		err = errors.New(where.adviseServer(e))
+	}
+	fmt.Fprintf(s.Stderr, "redline stress: %v\n", err)
+	return exitFailed
+}
+
+// stressWatcher shows a run as it goes.
+type stressWatcher struct{ run *stressRun }
+
+// Line prints a line of a verbose run.
+func (w stressWatcher) Line(text string) { w.run.print(text + "\n") }
+
+// Failed prints the story of a failure at once.
+func (w stressWatcher) Failed(f *stress.Failure) { w.run.print("\n" + f.Story()) }
+
+func (s *stressRun) print(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, _ = io.WriteString(s.Stdout, text) // a console that is gone must not end the run
+}
+
+// Progress redraws the progress line.
+func (w stressWatcher) Progress(p stress.Progress) {
+	level := fmt.Sprintf("%d sequences", p.Passes)
+	if p.Wanted > 0 {
+		level = fmt.Sprintf("%d of %d sequences", p.Passes, p.Wanted)
+	}
+	w.run.Line.Show(term.Status{Level: level, Requests: p.Requests, Rate: p.Rate, Median: p.Median, Failed: uint64(p.Failures)})
+}
+
+// chaos unloads and loads the model until the time is over.
+func (s *stressRun) chaos() int {
+	if err := s.connect(); err != nil {
+		return s.failed(err)
+	}
+	ctx, cancel := context.WithTimeout(s.sigs.soft, s.opts.Duration)
+	defer cancel()
+	n, err := stress.Unload(ctx, s.control(), s.opts.Chaos, s.opts.ChaosDown)
+	fmt.Fprintf(s.Stdout, "unloaded and loaded %s %d times\n", s.opts.Model, n)
+	if err != nil {
+		return s.failed(err)
+	}
+	return exitOK
+}
+
+// control speaks to the server's model repository over the protocol of the run.
+func (s *stressRun) control() stress.Control {
+	addr := s.opts.URL
+	if s.embedded != nil {
+		addr = s.embedded.address(s.opts.Protocol)
+	}
+	if s.opts.Protocol == plan.HTTP {
+		return &httpControl{base: "http://" + addr, model: s.opts.Model}
+	}
+	return &grpcControl{addr: addr, model: s.opts.Model}
+}
+
+type httpControl struct{ base, model string }
+
+func (c *httpControl) Load(ctx context.Context) error   { return c.post(ctx, "load") }
+func (c *httpControl) Unload(ctx context.Context) error { return c.post(ctx, "unload") }
+
+func (c *httpControl) post(ctx context.Context, what string) error {
+	to := c.base + "/v2/repository/models/" + url.PathEscape(c.model) + "/" + what
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, to, bytes.NewReader([]byte("{}")))
+	if err != nil {
+		return err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return fmt.Errorf("%s the model: %w", what, err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err == nil && resp.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s the model: %s: %s (does the server run with --model-control-mode=explicit?)", what, resp.Status, bytes.TrimSpace(text))
+	}
+	return err
+}
+
+type grpcControl struct{ addr, model string }
+
+func (c *grpcControl) Load(ctx context.Context) error {
+	return c.call("load", func(api kserve.GRPCInferenceServiceClient) error {
+		_, err := api.RepositoryModelLoad(ctx, &kserve.RepositoryModelLoadRequest{ModelName: c.model})
+		return err
+	})
+}
+
+func (c *grpcControl) Unload(ctx context.Context) error {
+	return c.call("unload", func(api kserve.GRPCInferenceServiceClient) error {
+		_, err := api.RepositoryModelUnload(ctx, &kserve.RepositoryModelUnloadRequest{ModelName: c.model})
+		return err
+	})
+}
+
+func (c *grpcControl) call(what string, f func(kserve.GRPCInferenceServiceClient) error) error {
+	conn, err := grpc.NewClient("passthrough:///"+c.addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err == nil {
+		err = errors.Join(f(kserve.NewGRPCInferenceServiceClient(conn)), conn.Close())
+	}
+	if err != nil {
+		return fmt.Errorf("%s the model: %w (does the server run with --model-control-mode=explicit?)", what, err)
+	}
+	return nil
+}
