@@ -4,38 +4,38 @@ import "github.com/redline-bench/redline/internal/tensor"
 
 // Model is what a server says of the model under test.
 type Model struct {
-	Name     string
-	Version  string // as asked for; empty means the server's choice
-	Platform string
-	MaxBatch int // 0: the model does not batch
-	Inputs   []TensorSpec
-	Outputs  []TensorSpec
+	Name     string       `json:"name"`
+	Version  string       `json:"version,omitempty"` // as asked for; empty means the server's choice
+	Platform string       `json:"platform,omitempty"`
+	MaxBatch int          `json:"max_batch"` // 0: the model does not batch
+	Inputs   []TensorSpec `json:"inputs"`
+	Outputs  []TensorSpec `json:"outputs"`
 
-	Scheduler Scheduler
-	Decoupled bool
+	Scheduler Scheduler `json:"scheduler"`
+	Decoupled bool      `json:"decoupled,omitempty"`
 	// Cache is set when the model or one of its composing models has a response cache; OwnCache when the model itself has.
-	Cache    bool
-	OwnCache bool
+	Cache    bool `json:"cache,omitempty"`
+	OwnCache bool `json:"own_cache,omitempty"`
 	// Composing lists the models that an ensemble or BLS model calls, in the order of its configuration.
-	Composing []Composing
+	Composing []Composing `json:"composing,omitempty"`
 	// Statistics tells whether the server counts inferences for us.
-	Statistics bool
+	Statistics bool `json:"statistics"`
 }
 
 // Composing is a model inside an ensemble, with its own parts where it is an ensemble too.
 type Composing struct {
-	Name    string
-	Version string // empty: unspecified
-	Parts   []Composing
+	Name    string      `json:"name"`
+	Version string      `json:"version,omitempty"` // empty: unspecified
+	Parts   []Composing `json:"parts,omitempty"`
 }
 
 // TensorSpec describes one input or output. Shape is without the batch dimension; -1 is a variable one.
 type TensorSpec struct {
-	Name        string
-	Type        tensor.Datatype
-	Shape       tensor.Shape
-	Optional    bool
-	ShapeTensor bool
+	Name        string          `json:"name"`
+	Type        tensor.Datatype `json:"type"`
+	Shape       tensor.Shape    `json:"shape"`
+	Optional    bool            `json:"optional,omitempty"`
+	ShapeTensor bool            `json:"shape_tensor,omitempty"`
 }
 
 // Scheduler is how the server schedules the model.
@@ -49,6 +49,11 @@ const (
 	Ensemble
 	EnsembleWithSequence
 )
+
+var schedulerNames = [...]string{"none", "dynamic_batching", "sequence_batching", "ensemble", "ensemble_with_sequence"}
+
+// MarshalText lets a scheduler appear by its name in JSON.
+func (s Scheduler) MarshalText() ([]byte, error) { return []byte(schedulerNames[s]), nil }
 
 // Sequential tells whether requests must belong to sequences.
 func (m *Model) Sequential() bool {

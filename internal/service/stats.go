@@ -2,21 +2,23 @@ package service
 
 // ModelStats are the cumulative counters of one version of one model.
 type ModelStats struct {
-	Name, Version  string
-	InferenceCount uint64
-	ExecutionCount uint64
-	Success        Tally
-	Queue          Tally
-	ComputeInput   Tally
-	ComputeInfer   Tally
-	ComputeOutput  Tally
-	CacheHit       Tally
-	CacheMiss      Tally
+	Name           string `json:"name"`
+	Version        string `json:"version,omitempty"`
+	InferenceCount uint64 `json:"inference_count"`
+	ExecutionCount uint64 `json:"execution_count"`
+	Success        Tally  `json:"success"`
+	Queue          Tally  `json:"queue"`
+	ComputeInput   Tally  `json:"compute_input"`
+	ComputeInfer   Tally  `json:"compute_infer"`
+	ComputeOutput  Tally  `json:"compute_output"`
+	CacheHit       Tally  `json:"cache_hit"`
+	CacheMiss      Tally  `json:"cache_miss"`
 }
 
 // Tally is a number of events and the nanoseconds that they took together.
 type Tally struct {
-	Count, Ns uint64
+	Count uint64 `json:"count"`
+	Ns    uint64 `json:"ns"`
 }
 
 // Sub is t - o; a counter that went back (a restarted server) gives zero.
