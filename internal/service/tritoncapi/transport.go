@@ -47,7 +47,8 @@ type transport struct {
 	toClock int64 // from CLOCK_MONOTONIC to clock.Now
 	lanes   []*lane
 	closing atomic.Bool
-	hung    atomic.Bool // Triton did not answer in the time that Close gives it
+	hung    atomic.Bool   // Triton did not answer in the time that Close gives it
+	wait    time.Duration // that time
 	wg      sync.WaitGroup
 
 	mu    sync.Mutex // held by Grow
@@ -73,7 +74,7 @@ type slot struct {
 }
 
 func newTransport(srv *server, model string, version int64, sink service.Sink) (*transport, error) {
-	t := &transport{sink: sink, keep: true, toClock: clockOffset()}
+	t := &transport{sink: sink, keep: true, toClock: clockOffset(), wait: closeWait}
 	if k, ok := sink.(keeper); ok {
 		t.keep = k.Keeps()
 	}
@@ -283,7 +284,7 @@ func (t *transport) Close() error {
 		t.wg.Wait()
 		close(done)
 	}()
-	deadline := time.After(closeWait)
+	deadline := time.After(t.wait)
 	nudge := time.NewTicker(10 * time.Millisecond) // a lane that waits for answers does not see the last release
 	defer nudge.Stop()
 	for {
@@ -299,7 +300,7 @@ func (t *transport) Close() error {
 		case <-nudge.C:
 		case <-deadline:
 			t.hung.Store(true)
-			return errors.New("Triton holds requests that it did not answer")
+			return errors.New("triton holds requests that it did not answer")
 		}
 	}
 }

@@ -56,8 +56,10 @@ func prefix(pid int) string { return fmt.Sprintf("redline_capi_%d_", pid) }
 
 // Sweep removes the shared memory that a process of ours, which has ended, left behind. Triton removes it
 // itself unless it crashed.
-func Sweep(pid int) {
-	left, _ := filepath.Glob(filepath.Join(shmDir, prefix(pid)+"*"))
+func Sweep(pid int) { sweep(shmDir, pid) }
+
+func sweep(dir string, pid int) {
+	left, _ := filepath.Glob(filepath.Join(dir, prefix(pid)+"*")) // the pattern is well formed
 	for _, path := range left {
 		_ = os.Remove(path) // gone already, or not ours to remove
 	}
