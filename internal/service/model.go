@@ -1,6 +1,11 @@
 package service
 
-import "github.com/redline-bench/redline/internal/tensor"
+import (
+	"fmt"
+	"slices"
+
+	"github.com/redline-bench/redline/internal/tensor"
+)
 
 // Model is what a server says of the model under test.
 type Model struct {
@@ -54,6 +59,16 @@ var schedulerNames = [...]string{"none", "dynamic_batching", "sequence_batching"
 
 // MarshalText lets a scheduler appear by its name in JSON.
 func (s Scheduler) MarshalText() ([]byte, error) { return []byte(schedulerNames[s]), nil }
+
+// UnmarshalText reads what MarshalText wrote.
+func (s *Scheduler) UnmarshalText(text []byte) error {
+	i := slices.Index(schedulerNames[:], string(text))
+	if i < 0 {
+		return fmt.Errorf("no scheduler is called %q", text)
+	}
+	*s = Scheduler(i)
+	return nil
+}
 
 // Sequential tells whether requests must belong to sequences.
 func (m *Model) Sequential() bool {

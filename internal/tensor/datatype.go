@@ -2,6 +2,8 @@
 // Both the load side and the reference server use it; it knows no protocol.
 package tensor
 
+import "fmt"
+
 // Datatype is the type of a tensor's elements, by the names of the KServe v2 protocol.
 type Datatype uint8
 
@@ -48,6 +50,16 @@ func (d Datatype) String() string {
 
 // MarshalText lets a datatype appear by its name in JSON.
 func (d Datatype) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+
+// UnmarshalText reads what MarshalText wrote.
+func (d *Datatype) UnmarshalText(text []byte) error {
+	v, ok := ParseDatatype(string(text))
+	if !ok && string(text) != Invalid.String() {
+		return fmt.Errorf("no datatype is called %q", text)
+	}
+	*d = v
+	return nil
+}
 
 // Size is the number of bytes of one element; 0 where elements differ in size (Bytes, JSON).
 func (d Datatype) Size() int {
