@@ -37,13 +37,14 @@ import (
 	"github.com/redline-bench/redline/internal/refserver/openai"
 	"github.com/redline-bench/redline/internal/refserver/pause"
 	"github.com/redline-bench/redline/internal/refserver/reqlog"
+	"github.com/redline-bench/redline/internal/refserver/tfserving"
 	"github.com/redline-bench/redline/internal/refserver/torchserve"
 )
 
 // Config sets up a server. The zero value serves the built-in models on free loopback ports.
 type Config struct {
 	// The addresses to listen on. Empty is 127.0.0.1:0, which picks a free port.
-	HTTP, GRPC, Metrics, OpenAI, TorchServe string
+	HTTP, GRPC, Metrics, OpenAI, TorchServe, TFServing string
 	// TLS is used on every port but the metrics' when it is not nil. Null mode has none.
 	TLS *tls.Config
 	// Token, when not empty, is the bearer that requests to every port but the metrics' must present.
@@ -73,7 +74,7 @@ type Config struct {
 }
 
 // Addresses are where a server listens.
-type Addresses struct{ HTTP, GRPC, Metrics, OpenAI, TorchServe string }
+type Addresses struct{ HTTP, GRPC, Metrics, OpenAI, TorchServe, TFServing string }
 
 // Server is a running server.
 type Server struct {
@@ -81,7 +82,7 @@ type Server struct {
 	clock     *pause.Clock
 	models    *model.Repository
 	log       *reqlog.Log
-	grpc      *grpc.Server
+	grpc      []*grpc.Server
 	http      []*http.Server
 	null      *null.Server
 	base      context.Context // of what goes on when the server is to end
@@ -92,7 +93,7 @@ type Server struct {
 
 // Start starts a server; it runs until Close or until ctx ends.
 func Start(ctx context.Context, cfg Config) (*Server, error) {
-	listeners, err := listenAll(ctx, cfg.HTTP, cfg.GRPC, cfg.Metrics, cfg.OpenAI, cfg.TorchServe)
+	listeners, err := listenAll(ctx, cfg.HTTP, cfg.GRPC, cfg.Metrics, cfg.OpenAI, cfg.TorchServe, cfg.TFServing)
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +127,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 // serve puts a protocol on each listener.
 func (s *Server) serve(cfg Config, l []net.Listener) error {
 	at := func(i int) string { return l[i].Addr().String() }
-	s.addresses = Addresses{HTTP: at(0), GRPC: at(1), Metrics: at(2), OpenAI: at(3), TorchServe: at(4)}
+	s.addresses = Addresses{HTTP: at(0), GRPC: at(1), Metrics: at(2), OpenAI: at(3), TorchServe: at(4), TFServing: at(5)}
 	c := core.New(s.models, s.log)
 	die := cfg.Die
 	if die == nil {
@@ -142,9 +143,10 @@ func (s *Server) serve(cfg Config, l []net.Listener) error {
 		}
 	} else {
 		s.serveHTTP(c.Faults.Listener(l[0]), guard(cfg.Token, c.Faults.HTTP(khttp.New(c))), cfg.TLS)
-		s.serveGRPC(c.Faults.Listener(l[1]), c, cfg)
+		s.serveGRPC(c.Faults.Listener(l[1]), cfg, func(g *grpc.Server) { kgrpc.Register(g, c) })
 	}
 	s.serveHTTP(l[2], metrics.Handler(c), nil)
+	s.serveGRPC(c.Faults.Listener(l[5]), cfg, func(g *grpc.Server) { tfserving.Register(g, c) })
 	llm := openai.New(openai.Config{TTFT: cfg.TTFT, ITL: cfg.ITL, Token: cfg.Token, Clock: s.clock, Log: s.log})
 	s.serveHTTP(c.Faults.Listener(l[3]), c.Faults.HTTP(llm), cfg.TLS)
 	torch := torchserve.New(torchserve.Config{Delay: cfg.Delays["torchserve"], Clock: s.clock, Log: s.log})
@@ -179,7 +181,7 @@ func (s *Server) serveHTTP(l net.Listener, h http.Handler, secure *tls.Config) {
 	go func() { _ = server.Serve(l) }() // ends with Close
 }
 
-func (s *Server) serveGRPC(l net.Listener, c *core.Core, cfg Config) {
+func (s *Server) serveGRPC(l net.Listener, cfg Config, register func(*grpc.Server)) {
 	opts := []grpc.ServerOption{
 		grpc.MaxRecvMsgSize(math.MaxInt32), grpc.MaxSendMsgSize(math.MaxInt32),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: time.Millisecond, PermitWithoutStream: true}),
@@ -188,13 +190,16 @@ func (s *Server) serveGRPC(l net.Listener, c *core.Core, cfg Config) {
 	if cfg.TLS != nil {
 		opts = append(opts, grpc.Creds(credentials.NewTLS(cfg.TLS)))
 	}
-	s.grpc = grpc.NewServer(append(opts, guardGRPC(cfg.Token)...)...)
-	kgrpc.Register(s.grpc, c)
+	server := grpc.NewServer(append(opts, guardGRPC(cfg.Token)...)...)
+	s.grpc = append(s.grpc, server)
+	register(server)
 	state := health.NewServer()
-	state.SetServingStatus("inference.GRPCInferenceService", healthpb.HealthCheckResponse_SERVING)
-	healthpb.RegisterHealthServer(s.grpc, state)
-	reflection.Register(s.grpc)
-	go func() { _ = s.grpc.Serve(l) }() // ends with Close
+	for name := range server.GetServiceInfo() {
+		state.SetServingStatus(name, healthpb.HealthCheckResponse_SERVING)
+	}
+	healthpb.RegisterHealthServer(server, state)
+	reflection.Register(server)
+	go func() { _ = server.Serve(l) }() // ends with Close
 }
 
 // Addresses tells where the server listens.
@@ -217,8 +222,9 @@ func (s *Server) end() error {
 		}
 		if s.null != nil {
 			s.null.Close()
-		} else {
-			s.grpc.Stop()
+		}
+		for _, g := range s.grpc {
+			g.Stop()
 		}
 		s.clock.Close()
 		s.err = errors.Join(s.err, s.log.Close())

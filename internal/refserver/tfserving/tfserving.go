@@ -1,0 +1,140 @@
+// Package tfserving speaks TensorFlow Serving's gRPC interface in front of the same models: Predict, the metadata of
+// their signature, and their status. Every model that answers once has the one signature serving_default.
+package tfserving
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/anypb"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	pb "github.com/redline-bench/redline/internal/proto/tfserving"
+	"github.com/redline-bench/redline/internal/refserver/core"
+	"github.com/redline-bench/redline/internal/refserver/infer"
+	"github.com/redline-bench/redline/internal/refserver/model"
+)
+
+const signature = "serving_default"
+
+type service struct {
+	pb.UnimplementedPredictionServiceServer
+	pb.UnimplementedModelServiceServer
+	core *core.Core
+}
+
+// Register adds the services of a core to a gRPC server.
+func Register(s *grpc.Server, c *core.Core) {
+	srv := &service{core: c}
+	pb.RegisterPredictionServiceServer(s, srv)
+	pb.RegisterModelServiceServer(s, srv)
+}
+
+// find looks up the model of a spec. A label is taken for the version that it names.
+func (s *service) find(spec *pb.ModelSpec) (*model.Model, error) {
+	version := spec.GetVersionLabel()
+	if v := spec.GetVersion(); v != nil {
+		version = strconv.FormatInt(v.GetValue(), 10)
+	}
+	m, err := s.core.Models.Get(spec.GetName(), version)
+	if err != nil {
+		text := "Servable not found for request: Latest(" + spec.GetName() + ")"
+		if version != "" {
+			text = "Servable not found for request: Specific(" + spec.GetName() + ", " + version + ")"
+		}
+		return nil, status.Error(codes.NotFound, text)
+	}
+	if m.Decoupled() {
+		return nil, status.Errorf(codes.Unimplemented, "model %s answers more than once, which Predict cannot", m.Name())
+	}
+	return m, nil
+}
+
+func specOf(m *model.Model) *pb.ModelSpec {
+	return &pb.ModelSpec{Name: m.Name(), SignatureName: signature, VersionChoice: &pb.ModelSpec_Version{Version: wrapperspb.Int64(m.Version)}}
+}
+
+// Predict runs a model.
+func (s *service) Predict(ctx context.Context, in *pb.PredictRequest) (*pb.PredictResponse, error) {
+	received := time.Now()
+	spoil, err := s.core.Faults.RPC(ctx, in.GetModelSpec().GetName())
+	if err != nil {
+		return nil, err
+	}
+	m, err := s.find(in.GetModelSpec())
+	if err != nil {
+		return nil, err
+	}
+	if name := in.GetModelSpec().GetSignatureName(); name != "" && name != signature {
+		return nil, status.Errorf(codes.FailedPrecondition, "Serving signature name: %q not found in signature def", name)
+	}
+	req := &infer.Request{Model: m.Name(), Received: received, Context: ctx}
+	for name, t := range in.GetInputs() {
+		input, err := fromProto(name, t)
+		if err != nil {
+			return nil, status.Error(codes.InvalidArgument, err.Error())
+		}
+		req.Inputs = append(req.Inputs, input)
+	}
+	for _, name := range in.GetOutputFilter() {
+		req.Outputs = append(req.Outputs, infer.Output{Name: name})
+	}
+	got := make(chan *infer.Response, 1)
+	req.Reply = func(r *infer.Response) { got <- r }
+	if err := m.Infer(req); err != nil {
+		return nil, status.Error(infer.CodeOf(err).GRPC(), err.Error())
+	}
+	resp := <-got
+	if resp.Err != nil {
+		return nil, status.Error(infer.CodeOf(resp.Err).GRPC(), resp.Err.Error())
+	}
+	out := &pb.PredictResponse{ModelSpec: specOf(m), Outputs: map[string]*pb.TensorProto{}}
+	for _, t := range resp.Outputs {
+		out.Outputs[t.Name] = toProto(t)
+	}
+	spoil(out)
+	s.core.Log.Add(m.Name(), "", received, time.Now())
+	return out, nil
+}
+
+// GetModelMetadata gives the signature of a model.
+func (s *service) GetModelMetadata(_ context.Context, in *pb.GetModelMetadataRequest) (*pb.GetModelMetadataResponse, error) {
+	m, err := s.find(in.GetModelSpec())
+	if err != nil {
+		return nil, err
+	}
+	if !slices.Equal(in.GetMetadataField(), []string{"signature_def"}) {
+		return nil, status.Error(codes.InvalidArgument, "metadata_field must be signature_def")
+	}
+	d := m.Describe()
+	def := &pb.SignatureDef{Inputs: infos(d.Inputs), Outputs: infos(d.Outputs), MethodName: "tensorflow/serving/predict"}
+	field, err := anypb.New(&pb.SignatureDefMap{SignatureDef: map[string]*pb.SignatureDef{signature: def}})
+	if err != nil {
+		return nil, status.Error(codes.Internal, err.Error())
+	}
+	return &pb.GetModelMetadataResponse{ModelSpec: specOf(m), Metadata: map[string]*anypb.Any{"signature_def": field}}, nil
+}
+
+func infos(list []model.Tensor) map[string]*pb.TensorInfo {
+	out := map[string]*pb.TensorInfo{}
+	for _, t := range list {
+		out[t.Name] = &pb.TensorInfo{Encoding: &pb.TensorInfo_Name{Name: t.Name + ":0"}, Dtype: kindOf(t.Type), TensorShape: shapeOf(t.Shape)}
+	}
+	return out
+}
+
+// GetModelStatus tells that a model that is there is available.
+func (s *service) GetModelStatus(_ context.Context, in *pb.GetModelStatusRequest) (*pb.GetModelStatusResponse, error) {
+	m, err := s.find(in.GetModelSpec())
+	if err != nil {
+		return nil, err
+	}
+	return &pb.GetModelStatusResponse{ModelVersionStatus: []*pb.ModelVersionStatus{
+		{Version: m.Version, State: pb.ModelVersionStatus_AVAILABLE, Status: &pb.StatusProto{}},
+	}}, nil
+}
