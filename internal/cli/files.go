@@ -7,12 +7,37 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/redline-bench/redline/internal/pacompat/export"
 	"github.com/redline-bench/redline/internal/pacompat/text"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/profile"
 	"github.com/redline-bench/redline/internal/report"
 	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/tensor"
 )
+
+// exportConfig says how the export looks inside of requests. The original does so for some kinds only; for the
+// others it shows names without data, and so does its face.
+func (s *session) exportConfig() export.Config {
+	inputs := s.inputs()
+	c := export.Config{Inputs: inputs, Outputs: s.svc.Outputs, Names: outputNames(s.model)}
+	kind := s.plan.Target.Kind
+	if s.plan.Face == plan.Redline || kind != plan.DynamicGRPC && kind != plan.TFServing && kind != plan.TorchServe {
+		return c
+	}
+	c.Inputs = func(step uint32) []tensor.Tensor {
+		list := inputs(step)
+		for i := range list {
+			list[i].Data = nil
+		}
+		return list
+	}
+	c.Outputs = nil
+	if kind == plan.TFServing {
+		c.Names = nil
+	}
+	return c
+}
 
 // writable tells in time that a file cannot be written. It leaves nothing behind.
 func writable(path string) error {

@@ -275,9 +275,7 @@ func (s *session) openOutputs() error {
 	if s.plan.Output.Export == "" {
 		return nil
 	}
-	w, err := export.Create(s.plan.Output.Export, export.Config{
-		Inputs: s.inputs(), Outputs: s.svc.Outputs, Names: outputNames(s.model),
-	})
+	w, err := export.Create(s.plan.Output.Export, s.exportConfig())
 	if err != nil && s.plan.Face == plan.DropIn {
 		// The original runs all the same and fails at the end; so that nothing is lost, so do we, but say it now.
 		fmt.Fprintln(s.Stderr, err)

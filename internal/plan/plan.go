@@ -72,6 +72,7 @@ type Target struct {
 	ComposingModels []ModelRef  `json:"composing_models,omitempty"` // --bls-composing-models
 	SignatureName   string      `json:"signature_name,omitempty"`
 	GRPCMethod      string      `json:"grpc_method,omitempty"`
+	Protos          []string    `json:"protos,omitempty"`           // --proto: files that describe GRPCMethod
 	ServerDirectory string      `json:"server_directory,omitempty"` // triton_c_api
 	ModelRepository string      `json:"model_repository,omitempty"` // triton_c_api
 	Headers         []Header    `json:"headers,omitempty"`

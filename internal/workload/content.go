@@ -12,6 +12,9 @@ import (
 
 // tensor reads one tensor: an array of values, or an object with "content" or "b64" and perhaps "shape".
 func (f *files) tensor(v jsonscan.Value, spec service.TensorSpec, at place, output bool) (datum, error) {
+	if raw, ok := verbatim(v, spec); ok {
+		return raw, nil
+	}
 	shape, content := spec.Shape, v
 	switch v.Kind() {
 	case jsonscan.Array:
@@ -37,6 +40,18 @@ func (f *files) tensor(v jsonscan.Value, spec service.TensorSpec, at place, outp
 		return datum{}, err
 	}
 	return check(spec, shape, data, output)
+}
+
+// verbatim reads what needs no array around it: a single string, such as a command, where the input is one
+// string without dimensions; and any JSON where the input is JSON of any number of values.
+func verbatim(v jsonscan.Value, spec service.TensorSpec) (datum, bool) {
+	switch {
+	case spec.Type == tensor.Bytes && spec.Shape != nil && len(spec.Shape) == 0 && v.Kind() == jsonscan.String:
+		return datum{set: true, shape: spec.Shape, data: tensor.AppendElement(nil, v.AppendText(nil))}, true
+	case spec.Type == tensor.JSON && spec.Shape.Dynamic():
+		return datum{set: true, shape: tensor.Shape{1}, data: v.Append(nil)}, true
+	}
+	return datum{}, false
 }
 
 func dimensions(v jsonscan.Value) (tensor.Shape, error) {

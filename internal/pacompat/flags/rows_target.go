@@ -10,7 +10,7 @@ import (
 )
 
 // readyKinds are the service kinds that this build has.
-var readyKinds = []plan.Kind{plan.Triton, plan.OpenAI, plan.TorchServe}
+var readyKinds = []plan.Kind{plan.Triton, plan.OpenAI, plan.TorchServe, plan.DynamicGRPC}
 
 func targetRows() []Row {
 	return []Row{
@@ -85,13 +85,21 @@ func kindRows() []Row {
 			Help: "openai: the path to send requests to, such as v1/chat/completions.",
 			set:  text(func(r *raw) *string { return &r.plan.Target.Endpoint }),
 		}, {
-			Long: "grpc-method", Arg: "PKG.SERVICE/METHOD", Section: Kinds, active: forKind(plan.DynamicGRPC),
-			Help: "dynamic_grpc: the method to call.",
+			Long: "grpc-method", Arg: "PKG.SERVICE/METHOD", Section: Kinds, Ready: true,
+			Help: "dynamic_grpc: the method to call. Each request opens a stream, sends the messages of a step of the input data and reads to the end.",
 			set: func(r *raw, v string) error {
 				if strings.Count(v, "/") != 1 {
 					return usagef("Received gRPC method name '%s' that does not match the format: <package>.<service>/<method>.", v)
 				}
 				r.plan.Target.GRPCMethod = v
+				return nil
+			},
+		}, {
+			Long: "proto", Arg: "FILE", Section: Kinds, Ready: true, Face: RedlineOnly, Repeat: true, Hint: files(),
+			Help: "dynamic_grpc: a .proto file that describes the method, so that the input data can hold its messages as JSON. " +
+				"Without one the server is asked through gRPC reflection.",
+			set: func(r *raw, v string) error {
+				r.plan.Target.Protos = append(r.plan.Target.Protos, v)
 				return nil
 			},
 		}, {

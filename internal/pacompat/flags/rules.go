@@ -11,7 +11,7 @@ import (
 func (r *raw) verify() error {
 	for _, rule := range []func() error{
 		r.verifyTarget, r.verifyNumbers, r.verifyCalls, r.verifyPeriodic, r.verifySearch,
-		r.verifyWarmup, r.verifyRequestCount, r.verifyKind, r.verifyMetrics, r.verifySessions, r.verifyEmbedded,
+		r.verifyWarmup, r.verifyRequestCount, r.verifyKind, r.verifyMetrics, r.verifySessions, r.verifyEmbedded, r.verifyMethod,
 	} {
 		if err := rule(); err != nil {
 			return err
@@ -255,6 +255,14 @@ func (r *raw) verifyEmbedded() error {
 	return nil
 }
 
+// verifyMethod is redline's own: the original calls a method without a name, and measures the refusals.
+func (r *raw) verifyMethod() error {
+	if t := &r.plan.Target; t.Kind == plan.DynamicGRPC && t.GRPCMethod == "" && r.face == plan.Redline {
+		return line("--grpc-method is missing: name the method to call as package.Service/Method")
+	}
+	return nil
+}
+
 // finish fills in what follows from other options once all rules hold.
 func (r *raw) finish() error {
 	t, in, m := &r.plan.Target, &r.plan.Input, &r.plan.Measure
@@ -354,7 +362,7 @@ func (r *raw) dropForeign() {
 		t.ServerDirectory, t.ModelRepository = "", ""
 	}
 	if t.Kind != plan.DynamicGRPC {
-		t.GRPCMethod = ""
+		t.GRPCMethod, t.Protos = "", nil
 	}
 	if r.mode != plan.PeriodicConcurrency {
 		r.plan.Load.Periodic, r.plan.Load.Period = plan.IntRange{}, 0

@@ -80,6 +80,16 @@ func OpenAIErrorText(err error) string {
 	return err.Error()
 }
 
+// DynamicGRPCErrorText is ErrorText for a stream to any gRPC method: of a connection that is not there or broke, the
+// original knows only that it could not write.
+func DynamicGRPCErrorText(err error) string {
+	e, ok := errors.AsType[*service.Error](err)
+	if ok && (e.Class == record.Connect || e.Class == record.Transport) {
+		return "Failed to write data to the gRPC stream. This could happen when the call is dead or server dropped the channel."
+	}
+	return ErrorText(err, plan.GRPC)
+}
+
 func httpText(e *service.Error) string {
 	why := causeOf(e.Err)
 	var text string

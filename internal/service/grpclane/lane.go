@@ -59,8 +59,12 @@ func (l *lane) dial(ctx context.Context) (*h2.Conn, error) {
 	return c, err
 }
 
-// start runs the lane on its first connection.
+// start runs the lane on its first connection; nil lets it go on trying to make one.
 func (l *lane) start(c *h2.Conn) {
+	if c == nil {
+		l.t.wg.Go(func() { l.run(l.redial(&link{}, false)) })
+		return
+	}
 	l.attach(c)
 	l.t.wg.Go(func() { l.run(c) })
 }

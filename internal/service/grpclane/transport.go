@@ -20,6 +20,7 @@ type Transport struct {
 	srv  *Server
 	sink service.Sink
 	way  func(*Slot) Way
+	late bool // see ConnectLater
 
 	ctx    context.Context // ends with Close; the lanes' dials hang on it
 	cancel context.CancelFunc
@@ -56,6 +57,10 @@ func NewWays(ctx context.Context, srv *Server, sink service.Sink, way func(*Slot
 	return t, nil
 }
 
+// ConnectLater lets Grow succeed where the server cannot be reached: the calls then tell. It is for kinds that
+// have not spoken to the server before the load.
+func (t *Transport) ConnectLater() { t.late = true }
+
 // Grow makes the slots below n usable.
 func (t *Transport) Grow(ctx context.Context, n int) error {
 	t.growing.Lock()
@@ -85,10 +90,13 @@ func (t *Transport) Grow(ctx context.Context, n int) error {
 func (t *Transport) firstLane(ctx context.Context) error {
 	l := newLane(t)
 	c, err := l.dial(ctx)
-	if err != nil {
+	if err != nil && (!t.late || ctx.Err() != nil) {
 		return notConnected(OpConnect, t.srv.addr, err)
 	}
-	t.share = int(max(1, min(slotsPerLane, c.MaxStreams())))
+	t.share = slotsPerLane
+	if err == nil {
+		t.share = int(max(1, min(slotsPerLane, c.MaxStreams())))
+	}
 	t.lanes.Store(&[]*lane{l})
 	l.start(c)
 	return nil
@@ -104,7 +112,7 @@ func (t *Transport) growLanes(ctx context.Context, want, n int) error {
 	for len(lanes) < want {
 		l := newLane(t)
 		c, err := l.dial(ctx)
-		if err != nil {
+		if err != nil && (!t.late || ctx.Err() != nil) {
 			return notConnected(OpConnect, t.srv.addr, err)
 		}
 		l.start(c)

@@ -1,0 +1,56 @@
+package dynamicgrpc
+
+import (
+	"fmt"
+
+	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/wire/h2"
+)
+
+// exchange is the protocol's side of one slot.
+type exchange struct {
+	svc  *Service
+	sink service.Sink
+}
+
+// Render gives all messages of a request.
+func (x *exchange) Render(c *service.Call) h2.Message {
+	return h2.Message{Body: c.Req.(*request).body, Framed: true}
+}
+
+// Message takes one message of the answer.
+func (x *exchange) Message(c *service.Call, msg []byte, at int64) {
+	if x.svc.own {
+		c.Rec.Responses++
+		x.sink.Response(c, msg, at, false)
+	}
+}
+
+// End takes the end of the stream. Where no messages were counted, the end itself is the answer: a server may
+// have nothing to say, and perf_analyzer knows only of ends.
+func (x *exchange) End(c *service.Call, status int, text string, at int64) *service.Error {
+	// Without a method there is none that could fail: the original measures how fast the server refuses.
+	if status != 0 && x.svc.target.GRPCMethod != "" {
+		err := x.svc.at.StatusError(status, text)
+		err.Text = fmt.Sprintf("%s ended with status %s: %s", x.svc.target.GRPCMethod, statusName(status), err.Text)
+		return err
+	}
+	if c.Rec.Responses == 0 {
+		c.Rec.Responses = 1
+		x.sink.Response(c, nil, at, false)
+	}
+	return nil
+}
+
+var statusNames = [...]string{
+	"OK", "CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND", "ALREADY_EXISTS",
+	"PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION", "ABORTED", "OUT_OF_RANGE", "UNIMPLEMENTED",
+	"INTERNAL", "UNAVAILABLE", "DATA_LOSS", "UNAUTHENTICATED",
+}
+
+func statusName(code int) string {
+	if code >= 0 && code < len(statusNames) {
+		return statusNames[code]
+	}
+	return fmt.Sprint(code)
+}
