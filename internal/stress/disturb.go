@@ -1,0 +1,216 @@
+package stress
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redline-bench/redline/internal/clock"
+)
+
+// Control loads and unloads the model under test.
+type Control interface {
+	Load(ctx context.Context) error
+	Unload(ctx context.Context) error
+}
+
+// disturb starts what the options ask for against the server; it ends with ctx.
+func (r *run) disturb(ctx context.Context, wg *sync.WaitGroup) {
+	if r.opts.Chaos > 0 {
+		wg.Go(func() { r.chaos(ctx) })
+	}
+	if r.opts.CutEvery > 0 {
+		wg.Go(func() {
+			rng := rand.New(rand.NewPCG(uint64(r.opts.Seed), 1))
+			for sleep(ctx, r.opts.CutEvery) {
+				r.cfg.Cutter.Cut(rng)
+			}
+		})
+	}
+}
+
+// chaos unloads and loads the model while the run lasts.
+func (r *run) chaos(ctx context.Context) {
+	count := &counted{Control: r.cfg.Control, n: &r.unloads}
+	if _, err := Unload(ctx, count, r.opts.Chaos, r.opts.ChaosDown); err != nil {
+		r.abort(err)
+	}
+}
+
+// counted counts as it goes.
+type counted struct {
+	Control
+	n *atomic.Int64
+}
+
+// Unload passes on and counts.
+func (c *counted) Unload(ctx context.Context) error {
+	err := c.Control.Unload(ctx)
+	if err == nil {
+		c.n.Add(1)
+	}
+	return err
+}
+
+// Unload unloads the model every so often and loads it again after a moment, until ctx ends. Whatever happens it
+// leaves the model loaded. It returns how often it has done so.
+func Unload(ctx context.Context, c Control, every, down time.Duration) (n int, err error) {
+	for err == nil && sleep(ctx, every) {
+		err = c.Unload(ctx)
+		if err == nil {
+			n++
+			sleep(ctx, down)
+		}
+		again, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+		err = errors.Join(err, c.Load(again))
+		cancel()
+		if ctx.Err() != nil {
+			return n, nil
+		}
+	}
+	return n, err
+}
+
+// sleep waits; it returns false when ctx has ended.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// cutDuring tells whether a connection was cut between two times.
+func (r *run) cutDuring(from, to int64) bool {
+	return r.cfg.Cutter != nil && r.cfg.Cutter.during(from, to)
+}
+
+// Cutter passes connections on to the server and can break them. Close ends it.
+type Cutter struct {
+	target string
+	listen net.Listener
+	wg     sync.WaitGroup
+
+	mu    sync.Mutex
+	pairs []*pair // open connections
+	times []int64 // of cuts
+	done  bool
+}
+
+// pair is a connection from the client and its continuation to the server.
+type pair struct{ client, server *net.TCPConn }
+
+// NewCutter listens on a loopback port for connections to target.
+func NewCutter(ctx context.Context, target string) (*Cutter, error) {
+	var config net.ListenConfig
+	l, err := config.Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("listen for connections to be cut: %w", err)
+	}
+	c := &Cutter{target: target, listen: l}
+	ctx = context.WithoutCancel(ctx)
+	c.wg.Go(func() { c.accept(ctx) })
+	return c, nil
+}
+
+// Addr is where clients must connect.
+func (c *Cutter) Addr() string { return c.listen.Addr().String() }
+
+// Close breaks everything and waits.
+func (c *Cutter) Close() error {
+	c.mu.Lock()
+	c.done = true
+	pairs := c.pairs
+	c.pairs = nil
+	c.mu.Unlock()
+	err := c.listen.Close()
+	for _, p := range pairs {
+		p.close()
+	}
+	c.wg.Wait()
+	return err
+}
+
+// Cut breaks one connection, if there is any, with a reset to both sides.
+func (c *Cutter) Cut(rng *rand.Rand) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.pairs) == 0 {
+		return
+	}
+	i := rng.IntN(len(c.pairs))
+	p := c.pairs[i]
+	c.pairs = slices.Delete(c.pairs, i, i+1)
+	c.times = append(c.times, clock.Now())
+	for _, conn := range []*net.TCPConn{p.client, p.server} {
+		_ = conn.SetLinger(0) // close as a reset; if it cannot be set, an orderly end is a cut too
+	}
+	p.close()
+}
+
+func (c *Cutter) count() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.times)
+}
+
+func (c *Cutter) during(from, to int64) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	i, _ := slices.BinarySearch(c.times, from)
+	return i < len(c.times) && c.times[i] <= to
+}
+
+func (c *Cutter) accept(ctx context.Context) {
+	for {
+		conn, err := c.listen.Accept()
+		if err != nil {
+			return
+		}
+		c.wg.Go(func() { c.connect(ctx, conn.(*net.TCPConn)) })
+	}
+}
+
+func (c *Cutter) connect(ctx context.Context, client *net.TCPConn) {
+	dialer := net.Dialer{Timeout: 10 * time.Second}
+	conn, err := dialer.DialContext(ctx, "tcp", c.target)
+	if err != nil {
+		_ = client.Close() // the client sees that the server cannot be reached
+		return
+	}
+	p := &pair{client: client, server: conn.(*net.TCPConn)}
+	c.mu.Lock()
+	if c.done {
+		c.mu.Unlock()
+		p.close()
+		return
+	}
+	c.pairs = append(c.pairs, p)
+	c.mu.Unlock()
+	c.wg.Go(func() { p.pass(p.server, p.client) })
+	p.pass(p.client, p.server)
+	c.mu.Lock()
+	c.pairs = slices.DeleteFunc(c.pairs, func(o *pair) bool { return o == p })
+	c.mu.Unlock()
+}
+
+// pass copies one direction; its end ends both.
+func (p *pair) pass(to, from *net.TCPConn) {
+	_, _ = io.Copy(to, from) // a broken connection is what this is for
+	p.close()
+}
+
+func (p *pair) close() {
+	_ = p.client.Close()
+	_ = p.server.Close()
+}

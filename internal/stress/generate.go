@@ -1,0 +1,119 @@
+package stress
+
+import (
+	"time"
+)
+
+// Pass is one iteration of a thread: a pattern on a context.
+type Pass struct {
+	Thread    int
+	Iteration int
+	Context   int
+	Pattern   Pattern
+	Lengths   []int
+	Steps     []Step
+}
+
+// Step is one request.
+type Step struct {
+	Start, End bool
+	Value      int64
+	// Part counts the sequences of a pass, Position the requests of a sequence, from 0.
+	Part, Position int
+	// Refused: the server must answer that START is missing.
+	Refused bool
+	// Wait is how long to leave the sequence alone before this request.
+	Wait time.Duration
+}
+
+// generator draws the passes of one thread.
+type generator struct {
+	opts   *Options
+	rng    *twister
+	thread int
+	next   int       // iteration
+	rare   int       // the rare context that is next
+	last   []Pattern // of each context
+	used   []bool
+}
+
+// Seeds are the seeds of the threads.
+func Seeds(o *Options) []uint32 {
+	rng := newTwister(o.Seed)
+	seeds := make([]uint32, o.Threads)
+	for i := range seeds {
+		seeds[i] = rng.uint32()
+	}
+	return seeds
+}
+
+func newGenerator(o *Options, thread int, seed uint32) *generator {
+	return &generator{opts: o, rng: newTwister(seed), thread: thread, last: make([]Pattern, o.Contexts()), used: make([]bool, o.Contexts())}
+}
+
+// pass draws the next iteration. The order of the draws is the original's, so that seeds mean the same.
+func (g *generator) pass() *Pass {
+	p := &Pass{Thread: g.thread, Iteration: g.next}
+	g.next++
+	if g.rng.float() < g.opts.RareShare && g.opts.Rare > 0 || g.opts.Common == 0 {
+		draw := g.rng.float()
+		p.Context = g.opts.Common + g.rare
+		p.Pattern = g.opts.RareWeights.choose(draw, g.allowed(p.Context))
+		g.rare = (g.rare + 1) % g.opts.Rare
+	} else {
+		p.Context = min(int(g.rng.float()*float64(g.opts.Common)), g.opts.Common-1)
+		draw := g.rng.float()
+		p.Pattern = g.opts.Weights.choose(draw, g.allowed(p.Context))
+	}
+	g.last[p.Context], g.used[p.Context] = p.Pattern, true
+	g.fill(p)
+	return p
+}
+
+// allowed forbids a missing START where the server may still hold a sequence: it would take the request for the
+// next of that.
+func (g *generator) allowed(context int) func(Pattern) bool {
+	return func(p Pattern) bool { return p != NoStart || !g.used[context] || !g.last[context].leavesOpen() }
+}
+
+// fill draws lengths and values, and makes the requests.
+func (g *generator) fill(p *Pass) {
+	parts := 1
+	switch p.Pattern {
+	case NoStart:
+		p.Lengths = []int{1}
+		p.Steps = []Step{{Value: g.value(), Refused: true}}
+		return
+	case ValidValid, ValidNoEnd:
+		parts = 2
+	case NoEnd, Idle, Valid:
+	}
+	for range parts {
+		p.Lengths = append(p.Lengths, max(1, int(g.rng.normal(g.opts.LengthMean, g.opts.LengthDev))))
+	}
+	for part, n := range p.Lengths {
+		ends := p.Pattern != Idle && (!p.Pattern.leavesOpen() || part < parts-1)
+		for i := range n {
+			p.Steps = append(p.Steps, Step{
+				Start: i == 0, End: ends && i == n-1, Value: g.value(), Part: part, Position: i,
+			})
+		}
+	}
+	if p.Pattern == Idle {
+		p.Steps = append(p.Steps, Step{Value: g.value(), Position: p.Lengths[0], Refused: true, Wait: g.opts.IdleTime})
+	}
+}
+
+func (g *generator) value() int64 { return int64(g.rng.below(uint32(g.opts.Values))) }
+
+// Passes draws the first n passes of a thread.
+func Passes(o *Options, thread, n int) []*Pass {
+	threads := *o
+	threads.Threads = thread + 1
+	g := newGenerator(o, thread, Seeds(&threads)[thread])
+	out := make([]*Pass, n)
+	for i := range out {
+		out[i] = g.pass()
+	}
+	return out
+}

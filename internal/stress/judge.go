@@ -1,0 +1,172 @@
+package stress
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/service"
+)
+
+// startMissing is what the server must say of a first request without START.
+const startMissing = "must specify the START flag"
+
+// verdict is what an answer means for its sequence.
+type verdict int
+
+const (
+	right     verdict = iota // go on
+	wrong                    // a failure: give the sequence up
+	disturbed                // broken by what this run does to the server: give it up, nobody's fault
+)
+
+// Fault is what is wrong with the server, by name.
+type Fault string
+
+// The faults.
+const (
+	WrongAnswer  Fault = "wrong answer"
+	Swapped      Fault = "sequences mixed up"
+	LostEnd      Fault = "END was lost"
+	StartIgnored Fault = "START is not enforced"
+	KeptIdle     Fault = "an idle sequence was kept"
+	Refused      Fault = "refused"
+	Late         Fault = "timeout"
+	Broken       Fault = "broken"
+	Unreadable   Fault = "not an answer"
+)
+
+// Event is one request of a sequence and what came of it. Times are since the run began.
+type Event struct {
+	Step     Step          `json:"step"`
+	Sent     time.Duration `json:"sent_ns"`
+	Took     time.Duration `json:"took_ns"`
+	Want     int64         `json:"want"`
+	Answer   int64         `json:"answer"`
+	Answered bool          `json:"answered"`
+	Error    string        `json:"error,omitempty"`
+}
+
+// judge holds the end of the current step against what must come. The thread's lock is held.
+func (l *line) judge(c *service.Call, response []byte) verdict {
+	r := l.t.run
+	s := l.pass.Steps[l.at]
+	ev := Event{Step: s, Sent: time.Duration(c.Rec.Sent - r.began), Took: time.Duration(c.Rec.End - c.Rec.Sent), Want: r.model.add(l.sum, s.Value)}
+	if c.Rec.Class != record.OK {
+		ev.Error = c.Rec.Class.String()
+		if c.Err != nil {
+			ev.Error = c.Err.Error()
+		}
+		l.history = append(l.history, ev)
+		return l.judgeError(c, ev.Error)
+	}
+	outputs, err := r.cfg.Service.Outputs(response)
+	if err == nil {
+		ev.Answer, err = r.model.answer(outputs)
+	}
+	ev.Answered = err == nil
+	if err != nil {
+		ev.Error = err.Error()
+		l.history = append(l.history, ev)
+		return l.fail(Unreadable, err.Error())
+	}
+	l.history = append(l.history, ev)
+	r.logAnswer(l, &ev)
+	if s.Refused {
+		return l.judgeUnrefused(&ev)
+	}
+	return l.judgeSum(c, &ev)
+}
+
+// judgeSum checks a running sum, and the time that the sequence has taken.
+func (l *line) judgeSum(c *service.Call, ev *Event) verdict {
+	r := l.t.run
+	if ev.Answer != ev.Want {
+		if r.cutDuring(c.Rec.Sent, c.Rec.End) {
+			return disturbed // the transport may have sent the request twice
+		}
+		fault, text := l.diagnose(ev)
+		return l.fail(fault, text)
+	}
+	l.t.tally.Checked++
+	l.sum = ev.Answer
+	l.last.Store(ev.Answer)
+	if ev.Step.Start {
+		l.doubt = false
+	}
+	if ev.Step.End {
+		l.final = ev.Answer
+	}
+	if took := time.Duration(c.Rec.End-l.began) - l.waited; r.opts.Timeout > 0 && took > r.opts.Timeout {
+		return l.fail(Late, fmt.Sprintf("the sequence has taken %s, more than %s", took.Round(time.Millisecond), r.opts.Timeout))
+	}
+	return right
+}
+
+// diagnose names what can be told from a wrong sum.
+func (l *line) diagnose(ev *Event) (Fault, string) {
+	text := fmt.Sprintf("expected %d, got %d, which is %+d", ev.Want, ev.Answer, ev.Answer-ev.Want)
+	if other := l.t.run.owner(l, ev.Answer); other != nil {
+		return Swapped, fmt.Sprintf("%s: that is the sum of sequence %s of %s", text, other.name, other.t.name())
+	}
+	switch {
+	case ev.Step.Start && ev.Answer == l.t.run.model.add(l.final, ev.Step.Value) && l.before != nil:
+		return WrongAnswer, text + ": the sum of the last sequence with this id went on in spite of START"
+	case !ev.Step.Start && ev.Answer == ev.Step.Value:
+		return WrongAnswer, text + ": the sum began anew in the middle of the sequence"
+	case ev.Answer == l.sum:
+		return WrongAnswer, text + ": the value was not added"
+	}
+	return WrongAnswer, text
+}
+
+// judgeUnrefused deals with an answer where an error must come.
+func (l *line) judgeUnrefused(ev *Event) verdict {
+	switch {
+	case l.doubt:
+		l.t.tally.Unjudged++
+		return right
+	case l.pass.Pattern == Idle:
+		return l.fail(KeptIdle, fmt.Sprintf("a request was answered after a pause of %s: the server must have forgotten the sequence by then; "+
+			"is max_sequence_idle_microseconds longer than --idle-time?", ev.Step.Wait))
+	case l.before != nil && ev.Answer == l.t.run.model.add(l.final, ev.Step.Value):
+		return l.fail(LostEnd, fmt.Sprintf("a request without START was answered with %d: the server went on with the sequence that had ended with %d",
+			ev.Answer, l.final))
+	}
+	return l.fail(StartIgnored, fmt.Sprintf("a first request without START was answered with %d where the error %q must come", ev.Answer, startMissing))
+}
+
+// judgeError deals with a failed request.
+func (l *line) judgeError(c *service.Call, text string) verdict {
+	r, s := l.t.run, l.pass.Steps[l.at]
+	refused := c.Rec.Class == record.Server && strings.Contains(text, startMissing)
+	switch {
+	case refused && s.Refused:
+		l.t.tally.RefusedAsExpected++
+		r.logAnswer(l, &l.history[len(l.history)-1])
+		return right
+	case c.Rec.Class == record.Canceled:
+		return disturbed // the run was stopped
+	case c.Rec.Class == record.Timeout:
+		return l.fail(Late, fmt.Sprintf("no answer to request %d of the sequence within %s", s.Position+1, r.opts.Timeout))
+	case r.opts.Disturbs():
+		return disturbed
+	case refused:
+		return l.fail(Refused, fmt.Sprintf("request %d of the sequence was refused as if the sequence had not been started: %s", s.Position+1, text))
+	case c.Rec.Class == record.Server:
+		return l.fail(Refused, "the server refused a request: "+text)
+	}
+	return l.fail(Broken, c.Rec.Class.String()+": "+text)
+}
+
+// fail keeps a failure with its history.
+func (l *line) fail(fault Fault, text string) verdict {
+	r := l.t.run
+	l.t.tally.fault(fault)
+	r.failed(&Failure{
+		Fault: fault, Text: text, Thread: l.t.id, ID: l.name, Pattern: l.pass.Pattern.String(), Lengths: l.pass.Lengths,
+		Iteration: l.pass.Iteration, History: l.history, Replay: r.replayCommand(l),
+	})
+	return wrong
+}

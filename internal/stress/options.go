@@ -1,0 +1,182 @@
+package stress
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redline-bench/redline/internal/optset"
+	"github.com/redline-bench/redline/internal/plan"
+)
+
+// Set is the table of options that write to o.
+func Set(o *Options) *optset.Set {
+	s := &optset.Set{}
+	s.Group("Options")
+	s.Var("verbose,v", "", "", "show threads and patterns; twice: every answer too", func(string) error { o.Verbose++; return nil })
+	s.Var("random-seed,r", "N", "", "the seed; the time unless given", func(v string) error { return setSeed(o, v) })
+	s.Int(&o.Threads, "concurrency,t", "N", 1, "threads")
+	s.Int(&o.Iterations, "iterations,i", "N", 0, "patterns that each thread sends; 0 for no end, with --duration")
+	s.Duration(&o.Duration, "duration", "TIME", "end after this time, as 10m; -i then has no default")
+	s.Text(&o.URL, "url,u", "HOST:PORT", "the server; localhost:8001, and localhost:8000 with HTTP, unless given")
+	s.Text(&o.Model, "model-name,m", "NAME", "the model, which may also stand without -m")
+	s.Text(&o.Version, "model-version,x", "VERSION", "its version")
+	s.Var("protocol", "NAME", "gRPC", "gRPC or HTTP", func(v string) error { return setProtocol(o, v) })
+	s.Bool(&o.Unary, "unary", "with gRPC, a call for each request instead of a stream for each context")
+	s.Bool(&o.Embedded, "embedded", "start the reference server for this run")
+	s.Text(&o.JSON, "json", "FILE", "write the outcome as JSON, failures with their histories")
+	s.Int(&o.MaxFailures, "max-failures", "N", 1, "end after so many failures")
+	s.Var("replay", "T:N[,N]", "", "send only these iterations of thread T, as a failure's last line says", func(v string) error {
+		_, err := parseReplay(v, math.MaxInt32)
+		o.Replay = v
+		return err
+	})
+	s.Group("Patterns")
+	weights(s, &o.Weights, "weights", "shares of patterns in common contexts")
+	weights(s, &o.RareWeights, "rare-weights", "shares of patterns in rare contexts")
+	s.Float(&o.RareShare, "rare", "SHARE", 0, 1, "share of iterations that use a rare context")
+	s.Int(&o.Common, "common-contexts", "N", 0, "common contexts of a thread")
+	s.Int(&o.Rare, "rare-contexts", "N", 0, "rare contexts of a thread")
+	s.Float(&o.LengthMean, "length-mean", "N", 0, 1e6, "mean length of a sequence")
+	s.Float(&o.LengthDev, "length-deviation", "N", 0, 1e6, "its standard deviation")
+	s.Int(&o.Values, "values", "N", 1, "values are below this")
+	s.Int(&o.FirstID, "first-id", "N", 1, "the first correlation id")
+	s.Int(&o.IDBlock, "id-block", "N", 1, "correlation ids reserved for each thread")
+	s.Bool(&o.StringIDs, "string-ids", "send correlation ids as text")
+	s.Duration(&o.Timeout, "timeout", "TIME", "most time for the answers to one pattern; 0 for no limit")
+	s.Group("Beyond the original")
+	s.Int(&o.Overlap, "overlap", "N", 1, "sequences of a thread at a time; more than the server has slots fills its backlog")
+	s.Duration(&o.IdleTime, "idle-time", "TIME", "pause of the pattern idle; longer than the server keeps an idle sequence")
+	s.Duration(&o.CutEvery, "cut", "TIME", "cut a connection this often, in the middle of what goes on")
+	s.Duration(&o.Chaos, "chaos", "TIME", "unload the model this often, and load it again")
+	s.Duration(&o.ChaosDown, "chaos-down", "TIME", "time between unloading and loading")
+	s.Bool(&o.Disturbed, "disturbed", "another program disturbs the server: broken and refused requests are no failures")
+	s.Int(&o.Connections, "connections", "N", 0, "gRPC connections; 0 for one a thread")
+	return s
+}
+
+func weights(s *optset.Set, to *Weights, name, help string) {
+	s.Var(name, "LIST", to.String(), help, func(v string) error {
+		w, err := ParseWeights(v)
+		*to = w
+		return err
+	})
+}
+
+func setSeed(o *Options, v string) error {
+	n, err := strconv.ParseUint(v, 10, 32)
+	if err != nil {
+		return fmt.Errorf("is a whole number from 0 to %d, not %q", uint32(math.MaxUint32), v)
+	}
+	o.Seed, o.SeedSet = uint32(n), true
+	return nil
+}
+
+func setProtocol(o *Options, v string) error {
+	switch strings.ToLower(v) {
+	case "http":
+		o.Protocol = plan.HTTP
+	case "grpc":
+		o.Protocol = plan.GRPC
+	default:
+		return fmt.Errorf("is gRPC or HTTP, not %q", v)
+	}
+	return nil
+}
+
+// Parse reads a command line. The error is optset.ErrHelp when help was asked for. now gives a seed where none is
+// given.
+func Parse(args []string, now time.Time) (*Options, error) {
+	o := Defaults()
+	o.Iterations = -1
+	rest, err := Set(&o).Parse(args)
+	if err != nil {
+		return nil, err
+	}
+	if o.Iterations < 0 {
+		if o.Iterations = Defaults().Iterations; o.Duration > 0 {
+			o.Iterations = 0
+		}
+	}
+	if len(rest) > 1 {
+		return nil, fmt.Errorf("unexpected argument %q", rest[1])
+	}
+	if len(rest) == 1 {
+		o.Model = rest[0]
+	}
+	if !o.SeedSet {
+		o.Seed = uint32(now.Unix())
+	}
+	if o.URL == "" {
+		o.URL = map[plan.Protocol]string{plan.HTTP: "localhost:8000", plan.GRPC: "localhost:8001"}[o.Protocol]
+	}
+	if o.Connections == 0 {
+		o.Connections = o.Threads
+	}
+	return &o, o.check()
+}
+
+// check refuses what cannot go together.
+func (o *Options) check() error {
+	_, err := parseReplay(o.Replay, o.Threads)
+	switch {
+	case err != nil:
+		return err
+	case o.Iterations == 0 && o.Duration == 0:
+		return errors.New("-i 0 has no end: give --duration too")
+	case o.Contexts() == 0:
+		return errors.New("there must be a context: --common-contexts or --rare-contexts")
+	case o.Contexts() > o.IDBlock:
+		return fmt.Errorf("%d contexts need as many correlation ids: raise --id-block above %d", o.Contexts(), o.IDBlock)
+	case o.Replay != "" && !o.SeedSet:
+		return errors.New("--replay needs the seed of the run: -r N")
+	case o.StringIDs && o.Protocol == plan.HTTP:
+		return errors.New("--string-ids works with gRPC only")
+	case o.Values > math.MaxInt32:
+		return fmt.Errorf("--values is at most %d", math.MaxInt32)
+	case o.FirstID > math.MaxInt32 || o.IDBlock > math.MaxInt32:
+		return fmt.Errorf("--first-id and --id-block are at most %d", math.MaxInt32)
+	}
+	return nil
+}
+
+// args are the options that decide what is sent and where, as a command line.
+func (o *Options) args() []string {
+	d := Defaults()
+	args := []string{o.Model}
+	if o.Embedded {
+		args = append(args, "--embedded")
+	} else {
+		args = append(args, "-u", o.URL)
+	}
+	args = append(args, "-r", strconv.FormatUint(uint64(o.Seed), 10), "-t", strconv.Itoa(o.Threads))
+	add := func(differs bool, name string, value any) {
+		if differs {
+			args = append(args, name, fmt.Sprint(value))
+		}
+	}
+	add(o.Version != "", "-x", o.Version)
+	add(o.Protocol != d.Protocol, "--protocol", o.Protocol)
+	add(o.Weights != d.Weights, "--weights", o.Weights)
+	add(o.RareWeights != d.RareWeights, "--rare-weights", o.RareWeights)
+	add(o.RareShare != d.RareShare, "--rare", o.RareShare)
+	add(o.Common != d.Common, "--common-contexts", o.Common)
+	add(o.Rare != d.Rare, "--rare-contexts", o.Rare)
+	add(o.LengthMean != d.LengthMean, "--length-mean", o.LengthMean)
+	add(o.LengthDev != d.LengthDev, "--length-deviation", o.LengthDev)
+	add(o.Values != d.Values, "--values", o.Values)
+	add(o.FirstID != d.FirstID, "--first-id", o.FirstID)
+	add(o.IDBlock != d.IDBlock, "--id-block", o.IDBlock)
+	add(o.Timeout != d.Timeout, "--timeout", o.Timeout)
+	add(o.IdleTime != d.IdleTime, "--idle-time", o.IdleTime)
+	if o.Unary {
+		args = append(args, "--unary")
+	}
+	if o.StringIDs {
+		args = append(args, "--string-ids")
+	}
+	return args
+}

@@ -1,0 +1,65 @@
+package stress
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// replay is a choice of iterations of one thread.
+type replay struct {
+	thread     int
+	iterations []int
+}
+
+// parseReplay reads THREAD:ITERATION[,ITERATION...]; nil for no text.
+func parseReplay(text string, threads int) (*replay, error) {
+	if text == "" {
+		return nil, nil
+	}
+	bad := fmt.Errorf("--replay is THREAD:ITERATION[,ITERATION...], as a failure prints it, not %q", text)
+	before, after, ok := strings.Cut(text, ":")
+	thread, err := strconv.Atoi(before)
+	if !ok || err != nil || thread < 0 {
+		return nil, bad
+	}
+	if thread >= threads {
+		return nil, fmt.Errorf("--replay %s: there is no thread %d: use -t %d or more", text, thread, thread+1)
+	}
+	r := &replay{thread: thread}
+	for part := range strings.SplitSeq(after, ",") {
+		n, err := strconv.Atoi(part)
+		if err != nil || n < 0 || n > 1e9 {
+			return nil, bad
+		}
+		r.iterations = append(r.iterations, n)
+	}
+	slices.Sort(r.iterations)
+	return r, nil
+}
+
+// of gives a thread the chosen passes. The ones between are drawn and left out, so that the rest stays the same.
+func (r *replay) of(thread int, g *generator) func() *Pass {
+	left := r.iterations
+	return func() *Pass {
+		for thread == r.thread && len(left) > 0 {
+			if p := g.pass(); p.Iteration == left[0] {
+				left = left[1:]
+				return p
+			}
+		}
+		return nil
+	}
+}
+
+// replayCommand is the command that sends the line's pass again; and the one before it under the same id where what
+// must come depends on that.
+func (r *run) replayCommand(l *line) string {
+	which := strconv.Itoa(l.pass.Iteration)
+	if l.pass.Pattern == NoStart && l.before != nil {
+		which = strconv.Itoa(l.before.Iteration) + "," + which
+	}
+	args := r.opts.args()
+	return "redline stress sequence " + strings.Join(append(args, "--replay", strconv.Itoa(l.t.id)+":"+which), " ")
+}

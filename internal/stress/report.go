@@ -1,0 +1,218 @@
+package stress
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redline-bench/redline/internal/service"
+)
+
+// Header is what a run says of itself before it starts: the seed above all.
+func Header(o *Options) string {
+	text := fmt.Sprintf("random seed = %d\nconcurrency = %d\n", o.Seed, o.Threads)
+	if o.Iterations > 0 {
+		text += fmt.Sprintf("iterations = %d\n", o.Iterations)
+	}
+	if o.Duration > 0 {
+		text += fmt.Sprintf("duration = %s\n", o.Duration)
+	}
+	return text
+}
+
+// Story is the whole story of a failed sequence.
+func (f *Failure) Story() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "FAILED: %s: %s\n", f.Fault, f.Text)
+	fmt.Fprintf(&b, "  thread_%d, iteration %d, correlation id %s, pattern %s, length %s\n", f.Thread, f.Iteration, f.ID, f.Pattern, lengths(f.Lengths))
+	rows := [][]string{{"request", "flags", "value", "expected", "answer", "sent at", "took"}}
+	for _, e := range f.History {
+		want, answer := strconv.FormatInt(e.Want, 10), strconv.FormatInt(e.Answer, 10)
+		if e.Step.Refused {
+			want = "refusal"
+		}
+		if !e.Answered {
+			answer = e.Error
+		}
+		rows = append(rows, []string{
+			strconv.Itoa(e.Step.Position + 1), flags(e.Step), strconv.FormatInt(e.Step.Value, 10), want, answer,
+			milliseconds(e.Sent), milliseconds(e.Took),
+		})
+	}
+	columns(&b, "  ", rows)
+	fmt.Fprintf(&b, "  replay: %s\n", f.Replay)
+	return b.String()
+}
+
+func flags(s Step) string {
+	var on []string
+	if s.Start {
+		on = append(on, "START")
+	}
+	if s.End {
+		on = append(on, "END")
+	}
+	if len(on) == 0 {
+		return "-"
+	}
+	return strings.Join(on, "+")
+}
+
+func lengths(n []int) string {
+	text := make([]string, len(n))
+	for i, v := range n {
+		text[i] = strconv.Itoa(v)
+	}
+	return strings.Join(text, " and ")
+}
+
+func milliseconds(d time.Duration) string {
+	return strconv.FormatFloat(float64(d)/1e6, 'f', 3, 64) + " ms"
+}
+
+// Text is the report of the run.
+func (s *Summary) Text() string {
+	var b strings.Builder
+	t := &s.Tally
+	rows := [][]string{{"Patterns sent", "common", "rare"}}
+	for _, p := range Patterns() {
+		if n := t.Common[p] + t.Rare[p]; n > 0 || p != Idle {
+			rows = append(rows, []string{"  " + p.String(), strconv.Itoa(t.Common[p]), strconv.Itoa(t.Rare[p])})
+		}
+	}
+	columns(&b, "", rows)
+	b.WriteByte('\n')
+	rows = [][]string{
+		{"Requests sent", strconv.FormatUint(t.Requests, 10)},
+		{"Results checked", strconv.FormatUint(t.Checked, 10)},
+		{"Errors expected", strconv.Itoa(t.RefusedExpected)},
+		{"Errors got", strconv.Itoa(t.RefusedAsExpected)},
+		{"Wrong answers", strconv.Itoa(t.Faults[WrongAnswer] + t.Faults[Swapped])},
+		{"Timeouts", strconv.Itoa(t.Faults[Late])},
+	}
+	for _, f := range slices.SortedFunc(maps.Keys(t.Faults), cmp.Compare[Fault]) {
+		if f != WrongAnswer && f != Swapped && f != Late {
+			rows = append(rows, []string{"Fault: " + string(f), strconv.Itoa(t.Faults[f])})
+		}
+	}
+	rows = append(rows, s.disturbances()...)
+	columns(&b, "", rows)
+	if len(s.Places) > 0 {
+		b.WriteByte('\n')
+		columns(&b, "", s.latencies())
+	}
+	for i := range s.Server {
+		b.WriteString("\n" + serverText(&s.Server[i]))
+	}
+	fmt.Fprintf(&b, "\n%s\n", s.result())
+	return b.String()
+}
+
+func (s *Summary) disturbances() (rows [][]string) {
+	add := func(name string, n int) {
+		if n > 0 {
+			rows = append(rows, []string{name, strconv.Itoa(n)})
+		}
+	}
+	add("Connections cut", s.Cuts)
+	add("Model unloaded", s.Unloads)
+	add("Sequences disturbed", s.Tally.Disturbed)
+	add("Not judged", s.Tally.Unjudged)
+	return rows
+}
+
+func (s *Summary) latencies() [][]string {
+	rows := [][]string{{"Latency by position (usec)", "requests", "avg", "p50", "p99", "max"}}
+	us := func(d time.Duration) string { return strconv.FormatInt(d.Microseconds(), 10) }
+	for _, p := range s.Places {
+		name := "  " + strconv.Itoa(p.First)
+		switch {
+		case p.Last == 0:
+			name += " and on"
+		case p.Last > p.First:
+			name += " to " + strconv.Itoa(p.Last)
+		}
+		rows = append(rows, []string{name, strconv.FormatUint(p.Count, 10), us(p.Avg), us(p.P50), us(p.P99), us(p.Max)})
+	}
+	return rows
+}
+
+func serverText(m *service.ModelStats) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Server statistics of %s version %s during the run\n", m.Name, m.Version)
+	perBatch := 0.0
+	if m.ExecutionCount > 0 {
+		perBatch = float64(m.InferenceCount) / float64(m.ExecutionCount)
+	}
+	fmt.Fprintf(&b, "  %d inferences in %d executions, %.2f a batch\n", m.InferenceCount, m.ExecutionCount, perBatch)
+	us := func(t service.Tally) uint64 { return t.Avg() / 1000 }
+	fmt.Fprintf(&b, "  avg usec: request %d, queue %d, compute input %d, infer %d, output %d\n",
+		us(m.Success), us(m.Queue), us(m.ComputeInput), us(m.ComputeInfer), us(m.ComputeOutput))
+	return b.String()
+}
+
+func (s *Summary) result() string {
+	took := s.Took.Round(time.Millisecond)
+	switch {
+	case !s.Passed():
+		return fmt.Sprintf("FAILED: %d of %d sequences in %s; the seed is %d", len(s.Failures), s.Tally.Ended, took, s.Seed)
+	case s.Interrupted:
+		return fmt.Sprintf("Interrupted: %d iterations without a fault in %s", s.Tally.Ended, took)
+	}
+	return fmt.Sprintf("Passed: %d iterations in %s", s.Tally.Ended, took)
+}
+
+// columns writes a table: the first column to the left, the others to the right.
+func columns(b *strings.Builder, indent string, rows [][]string) {
+	width := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for i, cell := range row {
+			width[i] = max(width[i], len(cell))
+		}
+	}
+	for _, row := range rows {
+		b.WriteString(indent)
+		for i, cell := range row {
+			pad := strings.Repeat(" ", width[i]-len(cell))
+			if i == 0 {
+				b.WriteString(cell + pad)
+			} else {
+				b.WriteString("  " + pad + cell)
+			}
+		}
+		b.WriteByte('\n')
+	}
+}
+
+func (r *run) logThread(t *thread) {
+	if r.opts.Verbose > 0 {
+		r.cfg.Observer.Line(fmt.Sprintf("Starting thread %s with seed %d", t.name(), t.seed))
+	}
+}
+
+func (r *run) logPass(l *line) {
+	if r.opts.Verbose == 0 {
+		return
+	}
+	p := l.pass
+	text := fmt.Sprintf("%s %s: %s seqlen = %d", l.t.name(), l.name, p.Pattern, p.Lengths[0])
+	if len(p.Lengths) > 1 {
+		text = fmt.Sprintf("%s %s: %s seqlen[0] = %d, seqlen[1] = %d", l.t.name(), l.name, p.Pattern, p.Lengths[0], p.Lengths[1])
+	}
+	r.cfg.Observer.Line(text)
+}
+
+func (r *run) logAnswer(l *line, e *Event) {
+	if r.opts.Verbose < 2 {
+		return
+	}
+	answer := strconv.FormatInt(e.Answer, 10)
+	if !e.Answered {
+		answer = e.Error
+	}
+	r.cfg.Observer.Line(fmt.Sprintf("%s %s: + %d = %s", l.t.name(), l.name, e.Step.Value, answer))
+}

@@ -1,0 +1,291 @@
+package stress
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redline-bench/redline/internal/clock"
+	"github.com/redline-bench/redline/internal/engine"
+	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/service"
+)
+
+// Config is what a run works with.
+type Config struct {
+	Options *Options
+	Service service.Service
+	Model   *service.Model
+	// Named prepares a request that carries its correlation id as text; needed with Options.StringIDs.
+	Named func(in service.Inputs, id string, start, end bool) (service.Request, error)
+	// Control loads and unloads the model; needed with Options.Chaos.
+	Control Control
+	// Cutter stands between the client and the server; needed with Options.CutEvery.
+	Cutter *Cutter
+	// Observer is told what happens. Its methods are called from several goroutines.
+	Observer Observer
+}
+
+// Observer shows a run as it goes.
+type Observer interface {
+	// Line is one line of what -v shows.
+	Line(text string)
+	// Failed is a failure as it happens.
+	Failed(f *Failure)
+	// Progress comes several times a second.
+	Progress(p Progress)
+}
+
+// Progress is a look at the run.
+type Progress struct {
+	Passes, Wanted int // Wanted is 0 when the run ends by time
+	Requests       uint64
+	Failures       int
+	Rate           float64 // answers a second
+	Median         time.Duration
+}
+
+type run struct {
+	cfg     *Config
+	opts    *Options
+	model   *accumulator
+	eng     *engine.Engine
+	threads []*thread
+	began   int64
+
+	stopping atomic.Bool
+	unloads  atomic.Int64
+	left     atomic.Int64  // threads at work
+	finished chan struct{} // all threads have ended
+
+	mu       sync.Mutex
+	failures []*Failure
+	err      error // why the run cannot go on
+
+	places [numPlaces]place // the collector's
+	rate   rate
+}
+
+// DrainTime is how long sequences may go on after the first interrupt.
+const DrainTime = 5 * time.Second
+
+const tick = 50 * time.Millisecond
+
+// Run sends what the options ask for and reports what came of it. When ctx ends, sequences under way may end; when
+// hard ends they are cut. The error says why the run could not be made, not what the server did.
+func Run(ctx, hard context.Context, cfg Config) (*Summary, error) {
+	model, err := newAccumulator(cfg.Model)
+	if err != nil {
+		return nil, err
+	}
+	r := &run{cfg: &cfg, opts: cfg.Options, model: model, finished: make(chan struct{})}
+	if err := r.makeThreads(); err != nil {
+		return nil, err
+	}
+	before, _ := r.stats(ctx)
+	slots := len(r.threads) * r.opts.Contexts()
+	r.eng, err = engine.Open(hard, engine.Config{
+		Service: cfg.Service, Feed: func(slot, _ int) engine.Feed { return r.line(slot) }, Keep: true, Timeout: r.opts.Timeout,
+	})
+	if err != nil {
+		return nil, err
+	}
+	r.began = clock.Now()
+	err = r.load(ctx, hard, slots)
+	err = errors.Join(err, r.eng.Close())
+	r.collect()
+	s := r.summary()
+	after, statsErr := r.stats(context.WithoutCancel(ctx))
+	if statsErr == nil {
+		s.Server = since(after, before)
+	}
+	s.Interrupted = ctx.Err() != nil
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return s, errors.Join(err, r.err)
+}
+
+func (r *run) makeThreads() error {
+	seeds := Seeds(r.opts)
+	only, err := parseReplay(r.opts.Replay, r.opts.Threads)
+	if err != nil {
+		return err
+	}
+	for i, seed := range seeds {
+		t := &thread{run: r, id: i, seed: seed}
+		g := newGenerator(r.opts, i, seed)
+		t.draw = func() *Pass {
+			if r.opts.Iterations > 0 && g.next >= r.opts.Iterations {
+				return nil
+			}
+			return g.pass()
+		}
+		if only != nil {
+			t.draw = only.of(i, g)
+		}
+		for c := range r.opts.Contexts() {
+			id := r.opts.ID(i, c)
+			t.lines = append(t.lines, &line{t: t, index: c, slot: i*r.opts.Contexts() + c, id: id, name: strconv.Itoa(id)})
+		}
+		r.threads = append(r.threads, t)
+	}
+	r.left.Store(int64(len(r.threads)))
+	return nil
+}
+
+// load runs until all threads have ended.
+func (r *run) load(ctx, hard context.Context, slots int) error {
+	for _, t := range r.threads {
+		t.mu.Lock()
+		r.logThread(t)
+		t.advance()
+		t.mu.Unlock()
+	}
+	if err := r.eng.Closed(ctx, slots, 0); err != nil {
+		return err
+	}
+	disturbing, calm := context.WithCancel(ctx)
+	var others sync.WaitGroup
+	r.disturb(disturbing, &others)
+	r.watch(ctx, hard)
+	calm()
+	others.Wait()
+	r.eng.Stop()
+	_ = r.eng.Wait(hard) // what did not end by then was cut
+	return nil
+}
+
+// watch folds records and tells of progress until the run is over.
+func (r *run) watch(ctx, hard context.Context) {
+	var end <-chan time.Time
+	if r.opts.Duration > 0 {
+		timer := time.NewTimer(r.opts.Duration)
+		defer timer.Stop()
+		end = timer.C
+	}
+	ticker := time.NewTicker(tick)
+	defer ticker.Stop()
+	stopped := ctx.Done()
+	for {
+		select {
+		case <-r.finished:
+			return
+		case <-hard.Done():
+			return
+		case <-stopped:
+			r.stopping.Store(true)
+			stopped = nil
+			drain := time.NewTimer(DrainTime + r.opts.IdleTime)
+			defer drain.Stop()
+			end = drain.C
+		case <-end:
+			if r.stopping.Swap(true) {
+				return // sequences did not end in time
+			}
+			end = nil
+		case <-ticker.C:
+			r.collect()
+			r.cfg.Observer.Progress(r.progress())
+		}
+	}
+}
+
+func (r *run) threadEnds() {
+	if r.left.Add(-1) == 0 {
+		close(r.finished)
+	}
+}
+
+func (r *run) line(slot int) *line {
+	n := r.opts.Contexts()
+	return r.threads[slot/n].lines[slot%n]
+}
+
+// wake tells the engine that slots have something to send.
+func (r *run) wake(slots []int) {
+	for _, s := range slots {
+		r.eng.Wake(s)
+	}
+}
+
+// prepare makes the request of a step.
+func (r *run) prepare(l *line, s *Step) (service.Request, error) {
+	in, err := r.model.inputs(s.Value)
+	if err != nil {
+		return nil, err
+	}
+	if r.opts.StringIDs {
+		return r.cfg.Named(in, l.name, s.Start, s.End)
+	}
+	return r.cfg.Service.Prepare(in)
+}
+
+// abort ends the run for a reason that is not the server's.
+func (r *run) abort(err error) {
+	r.stopping.Store(true)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.err == nil {
+		r.err = err
+	}
+}
+
+// failed keeps a failure, and ends the run when there are enough.
+func (r *run) failed(f *Failure) {
+	r.mu.Lock()
+	r.failures = append(r.failures, f)
+	n := len(r.failures)
+	r.mu.Unlock()
+	if n <= r.opts.MaxFailures {
+		r.cfg.Observer.Failed(f)
+	}
+	if n >= r.opts.MaxFailures {
+		r.stopping.Store(true)
+	}
+}
+
+// owner finds the sequence whose sum this is.
+func (r *run) owner(not *line, sum int64) *line {
+	for _, t := range r.threads {
+		for _, l := range t.lines {
+			if l != not && sum != 0 && (l.due.Load() == sum || l.last.Load() == sum) {
+				return l
+			}
+		}
+	}
+	return nil
+}
+
+// collect folds what has ended.
+func (r *run) collect() {
+	r.eng.Drain(func(rec *record.Record, _ []record.Event, _ []byte) {
+		if rec.Class == record.OK {
+			r.places[placeOf(rec.Step)].Add(rec.Latency())
+			r.rate.add(rec.End, rec.Latency())
+		}
+	})
+}
+
+func (r *run) stats(ctx context.Context) ([]service.ModelStats, error) {
+	reader, ok := r.cfg.Service.(service.StatsReader)
+	if !ok {
+		return nil, errors.New("the service keeps no statistics")
+	}
+	ctx, cancel := context.WithTimeout(ctx, DrainTime)
+	defer cancel()
+	return reader.Stats(ctx)
+}
+
+func since(after, before []service.ModelStats) []service.ModelStats {
+	for i := range after {
+		for _, b := range before {
+			if b.Name == after[i].Name && b.Version == after[i].Version {
+				after[i] = after[i].Sub(b)
+			}
+		}
+	}
+	return after
+}

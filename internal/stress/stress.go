@@ -1,0 +1,80 @@
+// Package stress sends sequences to a model that keeps a running sum, and checks every answer.
+//
+// Threads draw patterns from a seed: whole sequences, sequences that never end, sequences that never start, two
+// behind each other under one correlation id. Each thread has contexts, a correlation id and a slot of the engine
+// each, so that over gRPC every context has a stream of its own and none waits for another's answers. What a thread
+// will send is a function of the seed and the options alone (generate.go); what happens to it is the business of
+// dialog.go, which feeds the engine, and judge.go, which holds the answers against the sums. Failures carry the whole
+// history of their sequence, and the command that sends just that again.
+//
+// The patterns, their weights and the meaning of a seed are those of the sequence stress program among Triton's own
+// checks. See docs/stress.md.
+package stress
+
+import (
+	"time"
+
+	"github.com/redline-bench/redline/internal/plan"
+)
+
+// Options are what a run is asked to do.
+type Options struct {
+	Model    string
+	Version  string
+	URL      string
+	Protocol plan.Protocol
+	Unary    bool // gRPC calls of their own instead of streams
+	Verbose  int  // 1: threads and patterns, 2: answers too
+	Seed     uint32
+	SeedSet  bool
+	Threads  int
+	// Iterations is the number of patterns a thread sends; Duration ends the run by time. Whichever comes first.
+	Iterations int
+	Duration   time.Duration
+
+	Common, Rare int     // contexts of a thread
+	RareShare    float64 // of iterations that use a rare context
+	Weights      Weights // of patterns in common contexts
+	RareWeights  Weights
+	LengthMean   float64
+	LengthDev    float64
+	Values       int // values are below this
+	FirstID      int
+	IDBlock      int // correlation ids of a thread
+	StringIDs    bool
+	Timeout      time.Duration
+
+	Overlap   int           // sequences of a thread at a time
+	IdleTime  time.Duration // pause of the idle pattern, longer than the server waits
+	CutEvery  time.Duration // a connection is cut this often
+	Chaos     time.Duration // the model is unloaded this often
+	ChaosDown time.Duration // and loaded again so much later
+	Disturbed bool          // somebody else disturbs the model
+
+	MaxFailures int
+	Connections int
+	JSON        string
+	Embedded    bool
+	Replay      string // THREAD:ITERATION[,ITERATION...]
+}
+
+// Defaults are the original's.
+func Defaults() Options {
+	return Options{
+		Model: "custom_sequence_int32", Protocol: plan.GRPC, Threads: 8, Iterations: 200,
+		Common: 2, Rare: 8, RareShare: 0.1,
+		Weights:     Weights{NoStart: 1, NoEnd: 4, ValidNoEnd: 5, ValidValid: 5, Valid: 85},
+		RareWeights: Weights{NoEnd: 33, ValidNoEnd: 33, ValidValid: 34},
+		LengthMean:  16, LengthDev: 8, Values: 1 << 20, FirstID: 1, IDBlock: 100, Timeout: 5 * time.Second,
+		Overlap: 1, IdleTime: 2 * time.Second, ChaosDown: 200 * time.Millisecond, MaxFailures: 10,
+	}
+}
+
+// Contexts is how many contexts a thread has.
+func (o *Options) Contexts() int { return o.Common + o.Rare }
+
+// Disturbs tells whether requests may fail through no fault of the server's.
+func (o *Options) Disturbs() bool { return o.CutEvery > 0 || o.Chaos > 0 || o.Disturbed }
+
+// ID is the correlation id of a context.
+func (o *Options) ID(thread, context int) int { return o.FirstID + thread*o.IDBlock + context }

@@ -1,0 +1,204 @@
+package stress
+
+import (
+	"math/bits"
+	"time"
+
+	"github.com/redline-bench/redline/internal/clock"
+	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/stats"
+)
+
+// Tally is what was counted.
+type Tally struct {
+	Common   [numPatterns]int `json:"-"`
+	Rare     [numPatterns]int `json:"-"`
+	Ended    int              `json:"iterations_ended"`
+	Requests uint64           `json:"requests"`
+	Checked  uint64           `json:"results_checked"`
+	// RefusedExpected counts requests whose refusal must come, RefusedAsExpected those where it came.
+	RefusedExpected   int           `json:"refusals_expected"`
+	RefusedAsExpected int           `json:"refusals_got"`
+	Faults            map[Fault]int `json:"faults,omitempty"`
+	Disturbed         int           `json:"disturbed"`
+	Unjudged          int           `json:"unjudged"` // a disturbance before left open what must come
+}
+
+func (t *Tally) sent(p *Pass, rare bool) {
+	if rare {
+		t.Rare[p.Pattern]++
+	} else {
+		t.Common[p.Pattern]++
+	}
+	for i := range p.Steps {
+		if p.Steps[i].Refused {
+			t.RefusedExpected++
+		}
+	}
+}
+
+func (t *Tally) fault(f Fault) {
+	if t.Faults == nil {
+		t.Faults = map[Fault]int{}
+	}
+	t.Faults[f]++
+}
+
+func (t *Tally) add(o *Tally) {
+	for p := range t.Common {
+		t.Common[p] += o.Common[p]
+		t.Rare[p] += o.Rare[p]
+	}
+	t.Ended += o.Ended
+	t.Requests += o.Requests
+	t.Checked += o.Checked
+	t.RefusedExpected += o.RefusedExpected
+	t.RefusedAsExpected += o.RefusedAsExpected
+	t.Disturbed += o.Disturbed
+	t.Unjudged += o.Unjudged
+	for f, n := range o.Faults {
+		for range n {
+			t.fault(f)
+		}
+	}
+}
+
+// Summary is the outcome of a run.
+type Summary struct {
+	Model       string                    `json:"model"`
+	Seed        uint32                    `json:"seed"`
+	Threads     int                       `json:"threads"`
+	Took        time.Duration             `json:"took_ns"`
+	Patterns    map[string]map[string]int `json:"patterns"`
+	Tally       Tally                     `json:"tally"`
+	Places      []Place                   `json:"latency_by_position"`
+	Failures    []*Failure                `json:"failures,omitempty"`
+	Cuts        int                       `json:"connections_cut,omitempty"`
+	Unloads     int                       `json:"model_unloads,omitempty"`
+	Interrupted bool                      `json:"interrupted,omitempty"`
+	Server      []service.ModelStats      `json:"server,omitempty"`
+}
+
+// Passed tells whether the server did everything right.
+func (s *Summary) Passed() bool { return len(s.Failures) == 0 }
+
+// Failure is one sequence that went wrong.
+type Failure struct {
+	Fault     Fault   `json:"fault"`
+	Text      string  `json:"text"`
+	Thread    int     `json:"thread"`
+	Iteration int     `json:"iteration"`
+	ID        string  `json:"correlation_id"`
+	Pattern   string  `json:"pattern"`
+	Lengths   []int   `json:"lengths"`
+	History   []Event `json:"history"`
+	Replay    string  `json:"replay"`
+}
+
+// Place is a range of positions in a sequence, from 1, with the latency of the requests there.
+type Place struct {
+	First, Last int // Last is 0 for no end
+	Count       uint64
+	Avg, P50    time.Duration
+	P99, Max    time.Duration
+}
+
+// Places double in size: 1, 2, 3-4, 5-8, ...
+const numPlaces = 8
+
+type place = stats.Sample
+
+func placeOf(position uint32) int { return min(bits.Len32(position), numPlaces-1) }
+
+func placeRange(i int) (first, last int) {
+	switch i {
+	case 0:
+		return 1, 1
+	case numPlaces - 1:
+		return 1<<(i-1) + 1, 0
+	}
+	return 1<<(i-1) + 1, 1 << i
+}
+
+func (r *run) summary() *Summary {
+	s := &Summary{
+		Model: r.cfg.Model.Name, Seed: r.opts.Seed, Threads: r.opts.Threads, Took: time.Duration(clock.Now() - r.began),
+		Tally: r.tally(), Patterns: map[string]map[string]int{},
+	}
+	for _, p := range Patterns() {
+		s.Patterns[p.String()] = map[string]int{"common": s.Tally.Common[p], "rare": s.Tally.Rare[p]}
+	}
+	for i := range r.places {
+		p := &r.places[i]
+		if p.Count() == 0 {
+			continue
+		}
+		q := p.Quantiles(50, 99)
+		first, last := placeRange(i)
+		s.Places = append(s.Places, Place{
+			First: first, Last: last, Count: p.Count(), Avg: time.Duration(p.Mean()),
+			P50: time.Duration(q[0]), P99: time.Duration(q[1]), Max: time.Duration(p.Max()),
+		})
+	}
+	if r.cfg.Cutter != nil {
+		s.Cuts = r.cfg.Cutter.count()
+	}
+	s.Unloads = int(r.unloads.Load())
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s.Failures = r.failures
+	return s
+}
+
+func (r *run) tally() Tally {
+	var all Tally
+	for _, t := range r.threads {
+		t.mu.Lock()
+		all.add(&t.tally)
+		t.mu.Unlock()
+	}
+	return all
+}
+
+// rate knows how the last moments went.
+type rate struct {
+	sample stats.Sample
+	count  uint64
+	since  int64
+	shown  float64
+}
+
+func (w *rate) add(end, latency int64) {
+	w.sample.Add(latency)
+	w.count++
+}
+
+// look is the rate since the last look at least a second ago.
+func (w *rate) look(now int64) float64 {
+	if w.since == 0 {
+		w.since = now
+	}
+	if d := now - w.since; d >= int64(time.Second) || w.shown == 0 && d > 0 {
+		w.shown = float64(w.count) / (float64(d) / 1e9)
+		if d >= int64(time.Second) {
+			w.since, w.count = now, 0
+		}
+	}
+	return w.shown
+}
+
+func (r *run) progress() Progress {
+	t := r.tally()
+	r.mu.Lock()
+	failures := len(r.failures)
+	r.mu.Unlock()
+	const recent = 1000
+	p := Progress{
+		Passes: t.Ended, Requests: t.Requests, Failures: failures,
+		Rate: r.rate.look(clock.Now()), Median: time.Duration(r.rate.sample.RecentMedian(recent)),
+	}
+	if r.opts.Iterations > 0 && r.opts.Duration == 0 {
+		p.Wanted = r.opts.Iterations * r.opts.Threads
+	}
+	return p
+}

@@ -1,0 +1,145 @@
+package stress
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/tensor"
+)
+
+// accumulator is a model as far as this package must know it: one number in, the running sum out.
+type accumulator struct {
+	input, output service.TensorSpec
+	shape         tensor.Shape // of a request's input, with the batch dimension
+}
+
+// newAccumulator checks that the model can be one. The sums themselves show whether it is.
+func newAccumulator(m *service.Model) (*accumulator, error) {
+	switch {
+	case !m.Sequential():
+		return nil, fmt.Errorf("model %s has no sequence batcher: name a model that keeps a running sum for each sequence", m.Name)
+	case len(m.Inputs) != 1 || len(m.Outputs) != 1:
+		return nil, fmt.Errorf("model %s has %d inputs and %d outputs: it must take a number and answer with the sum so far", m.Name, len(m.Inputs), len(m.Outputs))
+	case m.Decoupled:
+		return nil, fmt.Errorf("model %s is decoupled: each request must have one answer", m.Name)
+	}
+	a := &accumulator{input: m.Inputs[0], output: m.Outputs[0]}
+	if m.MaxBatch > 0 {
+		a.shape = tensor.Shape{1}
+	}
+	for _, d := range a.input.Shape {
+		if d != -1 && d != 1 {
+			return nil, fmt.Errorf("input %s of model %s has shape %s: there must be room for exactly one number", a.input.Name, m.Name, a.input.Shape)
+		}
+		a.shape = append(a.shape, 1)
+	}
+	if _, err := a.encode(0); err != nil {
+		return nil, err
+	}
+	if _, err := a.decode(tensor.Tensor{Type: a.output.Type, Data: make([]byte, 8)}); err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+// inputs is the request for a value.
+func (a *accumulator) inputs(value int64) (service.Inputs, error) {
+	data, err := a.encode(value)
+	return service.Inputs{
+		Tensors: []tensor.Tensor{{Name: a.input.Name, Type: a.input.Type, Shape: a.shape, Data: data}},
+		Outputs: []string{a.output.Name},
+	}, err
+}
+
+func (a *accumulator) encode(v int64) ([]byte, error) {
+	switch t := a.input.Type; t {
+	case tensor.Int8, tensor.Uint8, tensor.Int16, tensor.Uint16, tensor.Int32, tensor.Uint32, tensor.Int64, tensor.Uint64:
+		return binary.LittleEndian.AppendUint64(nil, uint64(v))[:t.Size()], nil
+	case tensor.FP32:
+		return binary.LittleEndian.AppendUint32(nil, math.Float32bits(float32(v))), nil
+	case tensor.FP64:
+		return binary.LittleEndian.AppendUint64(nil, math.Float64bits(float64(v))), nil
+	case tensor.Bytes:
+		return tensor.AppendElement(nil, strconv.FormatInt(v, 10)), nil
+	default:
+		return nil, fmt.Errorf("input %s has type %s: sums are made of integers, FP32, FP64 or numbers as text", a.input.Name, t)
+	}
+}
+
+// add is the running sum as the model's type has it: integers wrap around, floats round.
+func (a *accumulator) add(sum, v int64) int64 {
+	switch a.output.Type {
+	case tensor.Int8:
+		return int64(int8(sum + v))
+	case tensor.Uint8:
+		return int64(uint8(sum + v))
+	case tensor.Int16:
+		return int64(int16(sum + v))
+	case tensor.Uint16:
+		return int64(uint16(sum + v))
+	case tensor.Int32:
+		return int64(int32(sum + v))
+	case tensor.Uint32:
+		return int64(uint32(sum + v))
+	case tensor.FP32:
+		return int64(float32(sum) + float32(v))
+	default:
+		return sum + v
+	}
+}
+
+// answer finds the sum in the outputs of an answer.
+func (a *accumulator) answer(outputs []tensor.Tensor) (int64, error) {
+	for _, t := range outputs {
+		if t.Name == a.output.Name {
+			return a.decode(t)
+		}
+	}
+	return 0, fmt.Errorf("the answer has no output %s", a.output.Name)
+}
+
+func (a *accumulator) decode(t tensor.Tensor) (int64, error) {
+	if size := t.Type.Size(); t.Type != a.output.Type || len(t.Data) < size {
+		return 0, fmt.Errorf("output %s came as %s with %d bytes, not as %s", t.Name, t.Type, len(t.Data), a.output.Type)
+	}
+	le := binary.LittleEndian
+	switch t.Type {
+	case tensor.Int8:
+		return int64(int8(t.Data[0])), nil
+	case tensor.Uint8:
+		return int64(t.Data[0]), nil
+	case tensor.Int16:
+		return int64(int16(le.Uint16(t.Data))), nil
+	case tensor.Uint16:
+		return int64(le.Uint16(t.Data)), nil
+	case tensor.Int32:
+		return int64(int32(le.Uint32(t.Data))), nil
+	case tensor.Uint32:
+		return int64(le.Uint32(t.Data)), nil
+	case tensor.Int64, tensor.Uint64:
+		return int64(le.Uint64(t.Data)), nil
+	case tensor.FP32:
+		return int64(math.Float32frombits(le.Uint32(t.Data))), nil
+	case tensor.FP64:
+		return int64(math.Float64frombits(le.Uint64(t.Data))), nil
+	case tensor.Bytes:
+		return decodeText(t.Data)
+	default:
+		return 0, fmt.Errorf("output %s has type %s: sums are integers, FP32, FP64 or numbers as text", t.Name, t.Type)
+	}
+}
+
+func decodeText(data []byte) (int64, error) {
+	elem, _, err := tensor.NextElement(data)
+	if err != nil || len(elem) == 0 {
+		return 0, err
+	}
+	n, err := strconv.ParseInt(string(elem), 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("the answer %q is no number", elem)
+	}
+	return n, nil
+}
