@@ -36,6 +36,13 @@ type StatsReader interface {
 	Stats(ctx context.Context) ([]ModelStats, error)
 }
 
+// Stager is implemented by services whose prepared requests may refer to something that must be at the server first,
+// as shared memory.
+type Stager interface {
+	// Stage puts it there. It is called once, after the last Prepare and before Open; Close takes it back.
+	Stage(ctx context.Context) error
+}
+
 // Inputs is one request before it is encoded.
 type Inputs struct {
 	Tensors []tensor.Tensor // with the batch dimension in Shape where the model batches
@@ -44,6 +51,8 @@ type Inputs struct {
 	Expect []tensor.Tensor
 	// Step is kept in the record, to find the inputs again.
 	Step uint32
+	// Stream and First are the data stream and the step in it that the batch starts with. They name shared memory.
+	Stream, First int
 }
 
 // Request is a prepared request, opaque to the engine.

@@ -85,7 +85,7 @@ func (api *runtimeAPI) check(call string, code int32) error {
 	if code == 0 {
 		return nil
 	}
-	return fmt.Errorf("%s: %s (%d)", call, api.errorString(code), code)
+	return &CUDAError{Call: call, Text: api.errorString(code), Code: int(code)}
 }
 
 // on runs f with the region's GPU as the calling thread's device.

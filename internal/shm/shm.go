@@ -51,6 +51,15 @@ var ErrRange = errors.New("outside the shared memory region")
 // ErrClosed says that a region was used after Close.
 var ErrClosed = errors.New("the shared memory region is closed")
 
+// CUDAError is a call of the CUDA runtime that failed.
+type CUDAError struct {
+	Call string // the function
+	Text string // the runtime's words
+	Code int    // its cudaError_t
+}
+
+func (e *CUDAError) Error() string { return fmt.Sprintf("%s: %s (%d)", e.Call, e.Text, e.Code) }
+
 // memory is what a region stands on. Offsets and lengths are checked before.
 type memory interface {
 	bytes() []byte

@@ -72,6 +72,7 @@ const (
 	OpServer    = "server metadata"
 	OpStats     = "model statistics"
 	OpTrace     = "trace setting"
+	OpShare     = "shared memory"
 	OpInfer     = "infer"
 	OpConnect   = "connect"
 	StatsExt    = "statistics"

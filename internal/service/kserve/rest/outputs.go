@@ -43,9 +43,11 @@ func (s *Service) Outputs(payload []byte) ([]tensor.Tensor, error) {
 			u, _ := d.Int64() // checked when it was parsed
 			t.Shape = append(t.Shape, u)
 		}
-		if o.data == nil {
+		switch {
+		case o.shared: // what is there may belong to a later answer
+		case o.data == nil:
 			t.Data = body[int(n)+o.at : int(n)+o.at+o.size]
-		} else {
+		default:
 			var err error
 			if t.Data, err = tensor.AppendNested(nil, o.datatype, o.data); err != nil {
 				return nil, fmt.Errorf("output %s: %w", t.Name, err)

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/service/kserve/share"
 	"github.com/redline-bench/redline/internal/tensor"
 )
 
@@ -30,6 +30,10 @@ type request struct {
 	json   int // length of the JSON part with an empty id and no parameters
 	body   int // length of the whole body, likewise
 	expect []tensor.Tensor
+
+	// Where answers go to the memory of one slot, rest ends before the outputs, and they follow it.
+	outputs []byte
+	slot    *share.Slot
 }
 
 // Prepare renders a request as Triton's C++ client would.
@@ -38,6 +42,16 @@ func (s *Service) Prepare(in service.Inputs) (service.Request, error) {
 	tail, data, err := s.encode(in)
 	if err != nil {
 		return nil, err
+	}
+	if s.shared != nil {
+		outs, err := s.shared.Outputs(s.model, in.Outputs)
+		if err != nil {
+			return nil, err
+		}
+		r.outputs = s.appendOutputs(nil, nil, outs)
+		tail = append(tail, r.outputs...)
+	} else {
+		tail = s.appendOutputs(tail, in.Outputs, nil)
 	}
 	const open, quote = `{"id":"`, `"`
 	r.json = len(open) + len(quote) + len(tail)
@@ -79,7 +93,7 @@ func (r *request) appendHead(b []byte, extra int) []byte {
 // render gives the bytes to write for one send, in one piece or two, and how many of them are the HTTP body.
 // scratch is the slot's own; what it has grown to comes back in it.
 func (r *request) render(scratch *[]byte, v *service.Vars) (head, rest []byte, size int) {
-	if !v.HasID && !v.Present {
+	if !v.HasID && !v.Present && r.slot == nil {
 		return r.fixed, nil, r.body
 	}
 	var room [160]byte
@@ -87,9 +101,13 @@ func (r *request) render(scratch *[]byte, v *service.Vars) (head, rest []byte, s
 	extra := len(vars) - 1 // the quote after the id is counted already
 	b := r.appendHead((*scratch)[:0], extra)
 	b = append(b, vars...)
-	if len(r.rest) > copyLimit {
+	switch {
+	case r.slot != nil:
+		b = append(b, r.rest...)
+		b = append(b, r.outputs...)
+	case len(r.rest) > copyLimit:
 		rest = r.rest
-	} else {
+	default:
 		b = append(b, r.rest...)
 	}
 	*scratch = b
@@ -114,11 +132,15 @@ func appendVars(b []byte, v *service.Vars) []byte {
 	return b
 }
 
-// encode renders the JSON after the id and its quote, and lists the binary data that follows it.
+// encode renders the JSON after the id and its quote up to the outputs, and lists the binary data that follows it.
 func (s *Service) encode(in service.Inputs) (tail []byte, data [][]byte, err error) {
-	inputs := slices.SortedFunc(slices.Values(in.Tensors), func(a, b tensor.Tensor) int { return cmp.Compare(a.Name, b.Name) })
+	in.Tensors = slices.SortedFunc(slices.Values(in.Tensors), func(a, b tensor.Tensor) int { return cmp.Compare(a.Name, b.Name) })
+	var refs []share.Ref
+	if s.shared != nil {
+		refs = s.shared.Inputs(in)
+	}
 	tail = append(tail, `,"inputs":[`...)
-	for i, t := range inputs {
+	for i, t := range in.Tensors {
 		if i > 0 {
 			tail = append(tail, ',')
 		}
@@ -126,7 +148,9 @@ func (s *Service) encode(in service.Inputs) (tail []byte, data [][]byte, err err
 		tail = tensor.AppendQuoted(tail, t.Name)
 		tail = append(tail, `,"datatype":"`+t.Type.String()+`","shape":`+t.Shape.String()+`,`...)
 		var raw []byte
-		if tail, raw, err = s.place(tail, t); err != nil {
+		if refs != nil {
+			tail = appendRegion(tail, refs[i])
+		} else if tail, raw, err = s.place(tail, t); err != nil {
 			return nil, nil, err
 		}
 		tail = append(tail, '}')
@@ -134,11 +158,7 @@ func (s *Service) encode(in service.Inputs) (tail []byte, data [][]byte, err err
 			data = append(data, raw)
 		}
 	}
-	tail = append(tail, ']')
-	if len(in.Outputs) > 0 {
-		tail = s.appendOutputs(tail, in.Outputs)
-	}
-	return append(tail, '}'), data, nil
+	return append(tail, ']'), data, nil
 }
 
 // place renders where the data of one input is: after the JSON, or inside of it. What goes after it is returned.
@@ -175,18 +195,25 @@ func allUTF8(data []byte) bool {
 	return true
 }
 
-func (s *Service) appendOutputs(b []byte, outputs []string) []byte {
-	names := slices.SortedFunc(slices.Values(outputs), strings.Compare)
-	b = append(b, `,"outputs":[`...)
-	for i, name := range names {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(b, `{"name":`...)
+// appendOutputs renders the outputs that are asked for, by name or by where they go, and the end of the JSON.
+func (s *Service) appendOutputs(b []byte, names []string, refs []share.Ref) []byte {
+	between := `,"outputs":[`
+	for _, name := range slices.Sorted(slices.Values(names)) {
+		b = append(append(b, between...), `{"name":`...)
 		b = tensor.AppendQuoted(b, name)
 		b = append(b, `,"parameters":{"binary_data":`...)
 		b = strconv.AppendBool(b, !s.input.OutputJSON)
 		b = append(b, "}}"...)
+		between = ","
 	}
-	return append(b, ']')
+	for _, ref := range refs {
+		b = append(append(b, between...), `{"name":`...)
+		b = tensor.AppendQuoted(b, ref.Tensor)
+		b = append(appendRegion(append(b, ','), ref), '}')
+		between = ","
+	}
+	if len(names)+len(refs) > 0 {
+		b = append(b, ']')
+	}
+	return append(b, '}')
 }

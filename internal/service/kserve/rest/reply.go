@@ -2,11 +2,13 @@ package rest
 
 import (
 	"bytes"
+	"errors"
 	"strconv"
 
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/service/kserve"
+	"github.com/redline-bench/redline/internal/service/kserve/share"
 	"github.com/redline-bench/redline/internal/tensor"
 	"github.com/redline-bench/redline/internal/tensor/jsonscan"
 	"github.com/redline-bench/redline/internal/wire/h1"
@@ -19,6 +21,8 @@ type output struct {
 	shape    jsonscan.Value
 	at, size int
 	data     jsonscan.Value // nil: binary
+	count    uint64         // elements
+	shared   bool           // in shared memory: neither data nor size
 }
 
 // checker checks the replies of one slot. Servers repeat themselves: a JSON part that equals the previous good
@@ -66,7 +70,7 @@ func (k *checker) check(r *h1.Reply, req *request, v *service.Vars) *service.Err
 		return bad("the sizes of its outputs do not add up to its length")
 	}
 	if req.expect != nil {
-		return k.compare(r.Body[n:], req.expect)
+		return k.compare(r.Body[n:], req)
 	}
 	return nil
 }
@@ -163,17 +167,21 @@ func (k *checker) output(v jsonscan.Value) (o output, why string) {
 	o.shape, _ = v.Get("shape")
 	datatype, _ := v.Get("datatype")
 	o.datatype = parseDatatype(datatype)
-	elements, ok := count(o.shape)
+	var ok bool
+	o.count, ok = count(o.shape)
 	if o.name.Kind() != jsonscan.String || o.datatype == tensor.Invalid || !ok {
 		return o, "an output lacks a name, datatype or shape"
 	}
 	params, _ := v.Get("parameters")
 	if size, found := params.Get("binary_data_size"); found {
 		n, ok := size.Uint64()
-		if width := uint64(o.datatype.Size()); !ok || n > maxBody || width > 0 && n != elements*width {
+		if width := uint64(o.datatype.Size()); !ok || n > maxBody || width > 0 && n != o.count*width {
 			return o, "an output's binary_data_size does not fit its datatype and shape"
 		}
 		o.at, o.size = k.binary, int(n)
+		return o, ""
+	}
+	if _, o.shared = params.Get("shared_memory_region"); o.shared {
 		return o, ""
 	}
 	if o.data, _ = v.Get("data"); o.data.Kind() != jsonscan.Array {
@@ -211,13 +219,14 @@ func count(shape jsonscan.Value) (uint64, bool) {
 }
 
 // compare holds the outputs against the expected ones. binary is what follows the JSON part.
-func (k *checker) compare(binary []byte, expect []tensor.Tensor) *service.Error {
-	for i := range expect {
-		got, err := k.find(binary, expect[i].Name)
+func (k *checker) compare(binary []byte, req *request) *service.Error {
+	for i := range req.expect {
+		want := &req.expect[i]
+		got, err := k.find(binary, want.Name, req.slot)
 		if err != nil {
 			return err
 		}
-		if err := kserve.Match(&expect[i], got); err != nil {
+		if err := kserve.Match(want, got); err != nil {
 			return err
 		}
 	}
@@ -225,20 +234,31 @@ func (k *checker) compare(binary []byte, expect []tensor.Tensor) *service.Error 
 }
 
 // find gives the raw data of an output; none when the reply does not have it.
-func (k *checker) find(binary []byte, name string) ([]byte, *service.Error) {
-	for _, o := range k.outputs {
+func (k *checker) find(binary []byte, name string, slot *share.Slot) ([]byte, *service.Error) {
+	for i := range k.outputs {
+		o := &k.outputs[i]
 		if !o.name.Is(name) {
 			continue
 		}
-		if o.data == nil {
-			return binary[o.at : o.at+o.size], nil
+		var raw []byte
+		var err error
+		switch {
+		case o.shared && slot == nil:
+			err = errShared
+		case o.shared:
+			raw, err = slot.Output(name, o.datatype, o.count)
+		case o.data == nil:
+			raw = binary[o.at : o.at+o.size]
+		default:
+			raw, err = tensor.AppendNested(k.values[:0], o.datatype, o.data)
+			k.values = raw
 		}
-		raw, err := tensor.AppendNested(k.values[:0], o.datatype, o.data)
 		if err != nil {
 			return nil, bad(err.Error())
 		}
-		k.values = raw
 		return raw, nil
 	}
 	return nil, nil
 }
+
+var errShared = errors.New("an output is in shared memory that nobody asked for")

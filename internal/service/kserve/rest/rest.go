@@ -11,6 +11,7 @@ package rest
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -18,12 +19,14 @@ import (
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/service/httplane"
 	"github.com/redline-bench/redline/internal/service/kserve"
+	"github.com/redline-bench/redline/internal/service/kserve/share"
 	"github.com/redline-bench/redline/internal/wire/h1"
 )
 
 var (
 	_ service.Service     = (*Service)(nil)
 	_ service.StatsReader = (*Service)(nil)
+	_ service.Stager      = (*Service)(nil)
 	_ kserve.Source       = (*Service)(nil)
 )
 
@@ -37,6 +40,7 @@ type Service struct {
 	at     *httplane.Server
 	model  *service.Model   // as described; nil before that
 	undo   []kserve.Setting // trace settings to put back
+	shared *share.Pool      // nil: tensors travel over the connection
 }
 
 // New checks the target and makes a service. It does not connect.
@@ -45,7 +49,9 @@ func New(t plan.Target, in plan.Input) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Service{target: t, input: in, at: at}, nil
+	s := &Service{target: t, input: in, at: at}
+	s.shared = share.New(s, in)
+	return s, nil
 }
 
 // Describe asks the server for the model, after setting up its tracer where the plan says so.
@@ -63,20 +69,22 @@ func (s *Service) Describe(ctx context.Context) (*service.Model, error) {
 
 // Open makes a transport without slots.
 func (s *Service) Open(_ context.Context, sink service.Sink) (service.Transport, error) {
-	return httplane.New(s.config(), sink, func() httplane.Exchange { return &exchange{sink: sink} }), nil
+	t := httplane.New(s.config(), sink, func() httplane.Exchange { return &exchange{sink: sink} })
+	return s.shared.Wrap(t, s.bind), nil
 }
 
 // closeWait is how long Close waits for the server to take its trace settings back.
 const closeWait = 5 * time.Second
 
-// Close puts the server's trace settings back.
+// Close takes back what was set up at the server: trace settings and shared memory.
 func (s *Service) Close() error {
+	err := s.shared.Close()
 	if s.undo == nil {
-		return nil
+		return err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), closeWait)
 	defer cancel()
-	return s.restoreTrace(ctx)
+	return errors.Join(err, s.restoreTrace(ctx))
 }
 
 // config is how to connect, and which header to look for in replies.

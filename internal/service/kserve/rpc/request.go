@@ -11,6 +11,7 @@ import (
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/service/kserve"
+	"github.com/redline-bench/redline/internal/service/kserve/share"
 	"github.com/redline-bench/redline/internal/tensor"
 	"github.com/redline-bench/redline/internal/wire/h2"
 	"github.com/redline-bench/redline/internal/wire/h2/zip"
@@ -29,6 +30,8 @@ const (
 	tensorName     = 1
 	tensorDatatype = 2
 	tensorShape    = 3
+	inputParams    = 4
+	outputParams   = 2
 
 	mapKey   = 1
 	mapValue = 2
@@ -43,13 +46,18 @@ type request struct {
 	body   []byte
 	packed *zip.Packed // set when messages are compressed; body is then compressed too
 	expect []tensor.Tensor
+
+	outputs []byte      // those in shared memory, which are not in body
+	slot    *share.Slot // whose memory they go to; nil: that of all
 }
 
 // Prepare encodes one request.
 func (s *Service) Prepare(in service.Inputs) (service.Request, error) {
 	size := 1024
 	for _, t := range in.Tensors {
-		size += len(t.Data) + len(t.Name) + 64
+		if size += len(t.Name) + 64; s.shared == nil {
+			size += len(t.Data)
+		}
 	}
 	if size > math.MaxInt32 {
 		return nil, &service.Error{Op: kserve.OpInfer, Class: record.Protocol, Addr: s.target.URL, Text: fmt.Sprintf(
@@ -61,25 +69,23 @@ func (s *Service) Prepare(in service.Inputs) (service.Request, error) {
 		b = appendString(b, reqVersion, s.target.Version)
 	}
 	b = appendBool(b, "triton_enable_empty_final_response", true)
+	var err error
 	for _, p := range s.target.Parameters {
-		var err error
 		if b, err = appendParameter(b, p); err != nil {
 			return nil, err
 		}
 	}
-	for _, t := range in.Tensors {
-		b = appendInput(b, t)
+	r := &request{expect: in.Expect}
+	if s.shared != nil {
+		b, r.outputs, err = s.share(b, in)
+	} else {
+		b = appendTensors(b, in)
 	}
-	for _, name := range in.Outputs {
-		b = appendMessage(b, reqOutputs, appendString(nil, tensorName, name))
+	if err != nil {
+		return nil, err
 	}
-	for _, t := range in.Tensors {
-		b = protowire.AppendTag(b, reqRaw, protowire.BytesType)
-		b = protowire.AppendBytes(b, t.Data)
-	}
-	r := &request{body: b, expect: in.Expect}
+	r.body = b
 	if name := compression(s.target.Compression); name != "" {
-		var err error
 		if r.packed, err = zip.Pack(name, b); err != nil {
 			return nil, err
 		}
@@ -88,7 +94,23 @@ func (s *Service) Prepare(in service.Inputs) (service.Request, error) {
 	return r, nil
 }
 
-func appendInput(b []byte, t tensor.Tensor) []byte {
+// appendTensors adds the inputs with their data, and the names of the outputs.
+func appendTensors(b []byte, in service.Inputs) []byte {
+	for _, t := range in.Tensors {
+		b = appendMessage(b, reqInputs, input(t))
+	}
+	for _, name := range in.Outputs {
+		b = appendMessage(b, reqOutputs, appendString(nil, tensorName, name))
+	}
+	for _, t := range in.Tensors {
+		b = protowire.AppendTag(b, reqRaw, protowire.BytesType)
+		b = protowire.AppendBytes(b, t.Data)
+	}
+	return b
+}
+
+// input is an InferInputTensor without data.
+func input(t tensor.Tensor) []byte {
 	m := appendString(nil, tensorName, t.Name)
 	m = appendString(m, tensorDatatype, t.Type.String())
 	var dims []byte
@@ -98,7 +120,7 @@ func appendInput(b []byte, t tensor.Tensor) []byte {
 	if len(dims) > 0 {
 		m = appendMessage(m, tensorShape, dims)
 	}
-	return appendMessage(b, reqInputs, m)
+	return m
 }
 
 func appendMessage(b []byte, num protowire.Number, m []byte) []byte {
@@ -173,10 +195,10 @@ func appendVars(b []byte, v *service.Vars) []byte {
 // scratch space for compressed messages.
 func (r *request) message(v *service.Vars, buf, plain []byte) (m h2.Message, bufOut, plainOut []byte) {
 	if r.packed == nil {
-		buf = appendVars(buf[:0], v)
+		buf = append(appendVars(buf[:0], v), r.outputs...)
 		return h2.Message{Body: r.body, Tail: buf}, buf, plain
 	}
-	plain = appendVars(plain[:0], v)
+	plain = append(appendVars(plain[:0], v), r.outputs...)
 	buf = r.packed.Tail(buf[:0], plain)
 	return h2.Message{Body: r.body, Tail: buf, Compressed: true}, buf, plain
 }

@@ -225,6 +225,9 @@ func (r *request) compare(payload []byte) *service.Error {
 				return err
 			}
 		}
+		if r.slot != nil && len(got) == 0 {
+			got, ok = r.fromRegion(payload, want)
+		}
 		if !ok {
 			got = nil
 		}

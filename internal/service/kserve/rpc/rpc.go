@@ -25,6 +25,7 @@ import (
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/service/kserve"
+	"github.com/redline-bench/redline/internal/service/kserve/share"
 	"github.com/redline-bench/redline/internal/wire/h2"
 )
 
@@ -36,6 +37,7 @@ type Service struct {
 	meta   []h2.Field
 	infer  *h2.Header       // of ModelInfer or ModelStreamInfer
 	undo   []kserve.Setting // trace settings to put back
+	shared *share.Pool      // nil: tensors travel over the connection
 
 	mu    sync.Mutex // guards what follows
 	ctl   *h2.Conn
@@ -46,12 +48,14 @@ type Service struct {
 var (
 	_ service.Service     = (*Service)(nil)
 	_ service.StatsReader = (*Service)(nil)
+	_ service.Stager      = (*Service)(nil)
 	_ kserve.Source       = (*Service)(nil)
 )
 
 // New makes the service of a target; it does not connect.
 func New(t plan.Target, in plan.Input) (*Service, error) {
 	s := &Service{target: t, input: in}
+	s.shared = share.New(s, in)
 	var err error
 	if s.tls, err = tlsConfig(t.TLS); err != nil {
 		return nil, err
@@ -180,9 +184,9 @@ func (s *Service) forget(c *h2.Conn) {
 	_ = c.Close()
 }
 
-// Close puts the server's trace settings back and ends the control connection.
+// Close takes back what was set up at the server, shared memory and trace settings, and ends the control connection.
 func (s *Service) Close() error {
-	err := s.restoreTrace()
+	err := errors.Join(s.shared.Close(), s.restoreTrace())
 	s.mu.Lock()
 	if s.ctl != nil {
 		_ = s.ctl.Close()

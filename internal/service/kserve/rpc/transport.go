@@ -41,7 +41,7 @@ func (s *Service) Open(ctx context.Context, sink service.Sink) (service.Transpor
 	t.ctx, t.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	t.slots.Store(&[]*slot{})
 	t.lanes.Store(&[]*lane{})
-	return t, nil
+	return s.shared.Wrap(t, s.bind), nil
 }
 
 // Grow makes the slots below n usable.

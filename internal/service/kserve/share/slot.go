@@ -1,0 +1,148 @@
+package share
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/shm"
+	"github.com/redline-bench/redline/internal/tensor"
+)
+
+// Slot is the memory that the answers of one slot are written to. One goroutine at a time may use it.
+type Slot struct {
+	// Own is the protocol's: its form of the slot's requests.
+	Own any
+	// Refs are the outputs, by name.
+	Refs    []Ref
+	regions []*shm.Region // beside Refs
+	scratch []byte
+	one     [1]byte
+}
+
+// Binder turns a prepared request into the one that asks for answers in the slot's regions. It may reuse what it keeps
+// in Slot.Own, for a slot has one call in flight at most.
+type Binder func(req service.Request, to *Slot) service.Request
+
+// Wrap gives the slots of a transport their own regions for answers where those are compared.
+func (p *Pool) Wrap(t service.Transport, bind Binder) service.Transport {
+	if p == nil || !p.validate {
+		return t
+	}
+	return &transport{Transport: t, pool: p, bind: bind}
+}
+
+type transport struct {
+	service.Transport
+	pool *Pool
+	bind Binder
+}
+
+// Grow makes the regions of new slots before the slots themselves.
+func (t *transport) Grow(ctx context.Context, n int) error {
+	if err := t.pool.grow(ctx, n); err != nil {
+		return err
+	}
+	return t.Transport.Grow(ctx, n)
+}
+
+// Send sends the slot's form of the request.
+func (t *transport) Send(c *service.Call) {
+	c.Req = t.bind(c.Req, (*t.pool.slots.Load())[c.Slot])
+	t.Transport.Send(c)
+}
+
+func (p *Pool) grow(ctx context.Context, n int) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for slot := len(*p.slots.Load()); slot < n; slot++ {
+		refs := slices.Clone(p.outputs)
+		for i := range refs {
+			refs[i].Region = p.name(shm.OutputName(refs[i].Tensor) + "_" + strconv.Itoa(slot))
+		}
+		if err := p.addSlot(ctx, refs); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addSlot makes the regions of the next slot.
+func (p *Pool) addSlot(ctx context.Context, refs []Ref) error {
+	s := &Slot{Refs: refs}
+	for _, ref := range refs {
+		r, err := p.make(ctx, ref, nil)
+		if err != nil {
+			return err
+		}
+		p.regions = append(p.regions, r)
+		s.regions = append(s.regions, r)
+	}
+	slots := append(slices.Clone(*p.slots.Load()), s)
+	p.slots.Store(&slots)
+	return nil
+}
+
+func (s *Slot) region(output string) *shm.Region {
+	for i := range s.Refs {
+		if s.Refs[i].Tensor == output {
+			return s.regions[i]
+		}
+	}
+	return nil
+}
+
+// Spoil changes what an earlier answer left, so that an output that the server does not write cannot be taken for the
+// expected one.
+func (s *Slot) Spoil(expect []tensor.Tensor) {
+	for i := range expect {
+		data := expect[i].Data
+		r := s.region(expect[i].Name)
+		if last := len(data) - 1; r != nil && last >= 0 && last < r.Size() {
+			s.put(r, 0, ^data[0])
+			s.put(r, last, ^data[last])
+		}
+	}
+}
+
+func (s *Slot) put(r *shm.Region, at int, b byte) {
+	s.one[0] = b
+	_ = r.Write(at, s.one[:]) // a region that cannot be written cannot be read either: Output will tell
+}
+
+// Output is what the server has written for an output of that many elements. It is valid until the next call.
+func (s *Slot) Output(name string, t tensor.Datatype, elements uint64) ([]byte, error) {
+	r := s.region(name)
+	if r == nil {
+		return nil, fmt.Errorf("output %s is not in shared memory", name)
+	}
+	size := uint64(r.Size())
+	if width := uint64(t.Size()); width > 0 {
+		if elements > size/width {
+			return nil, fmt.Errorf("output %s has %d elements, more than its shared memory of %d bytes holds", name, elements, size)
+		}
+		size = elements * width
+	}
+	data, err := s.read(r, int(size))
+	if err != nil || t != tensor.Bytes {
+		return data, err
+	}
+	rest := data
+	for range elements {
+		if _, rest, err = tensor.NextElement(rest); err != nil {
+			return nil, fmt.Errorf("output %s in shared memory: %w", name, err)
+		}
+	}
+	return data[:len(data)-len(rest)], nil
+}
+
+// read gives the first bytes of a region: the memory itself, or where it is on a GPU a copy.
+func (s *Slot) read(r *shm.Region, size int) ([]byte, error) {
+	if b := r.Bytes(); b != nil {
+		return b[:size], nil
+	}
+	s.scratch = slices.Grow(s.scratch[:0], size)[:size]
+	return s.scratch, r.Read(0, s.scratch)
+}
