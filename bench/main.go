@@ -62,8 +62,8 @@ var works = []work{
 	{"gRPC unary infer, 64-byte tensor", "grpc", small, 64, "h2load", 1.0, 300_000},
 	{"gRPC stream infer, 64-byte tensor", "stream", small, 8, "perf_analyzer", 0.125, 300_000},
 	{"gRPC stream infer, 64-byte tensor", "stream", small, 64, "perf_analyzer", 0.125, 300_000},
-	{"HTTP infer, 1 MiB tensor", "http", large, 8, "wrk", 1.25, 2_000},
-	{"gRPC unary infer, 1 MiB tensor", "grpc", large, 8, "h2load", 1.25, 2_000},
+	{"HTTP infer, 1 MiB tensor", "http", large, 8, "wrk", 1.25, 1_000},
+	{"gRPC unary infer, 1 MiB tensor", "grpc", large, 8, "h2load", 1.25, 1_000},
 }
 
 func run(bin string, rounds int, scale float64) (*report, error) {
