@@ -9,6 +9,7 @@ import (
 	"github.com/redline-bench/redline/internal/service/kserve/rest"
 	"github.com/redline-bench/redline/internal/service/kserve/rpc"
 	"github.com/redline-bench/redline/internal/service/openai"
+	"github.com/redline-bench/redline/internal/service/tfserving"
 	"github.com/redline-bench/redline/internal/service/torchserve"
 )
 
@@ -23,6 +24,8 @@ func newService(p *plan.Plan) (service.Service, error) {
 		return openai.New(p.Target)
 	case p.Target.Kind == plan.DynamicGRPC:
 		return dynamicgrpc.New(p.Target, p.Face)
+	case p.Target.Kind == plan.TFServing:
+		return tfserving.New(p.Target, p.Input)
 	case p.Target.Kind == plan.TorchServe:
 		return torchserve.New(p.Target)
 	default:

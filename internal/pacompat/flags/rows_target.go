@@ -10,7 +10,7 @@ import (
 )
 
 // readyKinds are the service kinds that this build has.
-var readyKinds = []plan.Kind{plan.Triton, plan.OpenAI, plan.TorchServe, plan.DynamicGRPC}
+var readyKinds = []plan.Kind{plan.Triton, plan.OpenAI, plan.TorchServe, plan.DynamicGRPC, plan.TFServing}
 
 func targetRows() []Row {
 	return []Row{
@@ -103,7 +103,7 @@ func kindRows() []Row {
 				return nil
 			},
 		}, {
-			Long: "model-signature-name", Arg: "NAME", Section: Kinds, Default: "serving_default", active: forKind(plan.TFServing),
+			Long: "model-signature-name", Arg: "NAME", Section: Kinds, Default: "serving_default", Ready: true,
 			Help: "tfserving: the signature of the saved model to call.",
 			set:  text(func(r *raw) *string { return &r.plan.Target.SignatureName }),
 		}, {
