@@ -13,7 +13,6 @@ import (
 	"github.com/redline-bench/redline/internal/profile"
 	"github.com/redline-bench/redline/internal/report"
 	"github.com/redline-bench/redline/internal/result"
-	"github.com/redline-bench/redline/internal/tensor"
 )
 
 // exportConfig says how the export looks inside of requests. The original does so for some kinds only; for the
@@ -25,13 +24,7 @@ func (s *session) exportConfig() export.Config {
 	if s.plan.Face == plan.Redline || kind != plan.DynamicGRPC && kind != plan.TFServing && kind != plan.TorchServe {
 		return c
 	}
-	c.Inputs = func(step uint32) []tensor.Tensor {
-		list := inputs(step)
-		for i := range list {
-			list[i].Data = nil
-		}
-		return list
-	}
+	c.Inputs = withoutData(inputs)
 	c.Outputs = nil
 	if kind == plan.TFServing {
 		c.Names = nil

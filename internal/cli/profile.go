@@ -123,7 +123,7 @@ func (s *session) close() {
 		s.export.Abort() // does nothing after Commit
 	}
 	if s.svc != nil {
-		_ = s.svc.Close() // nothing is left to report it to
+		s.unstage(s.svc.Close())
 	}
 	if s.embedded != nil {
 		s.embedded.stop()
@@ -131,7 +131,7 @@ func (s *session) close() {
 }
 
 func (s *session) run() int {
-	for _, step := range []func() error{s.joinRanks, s.checkLimits, s.startServer, s.describe, s.check, s.load, s.openOutputs} {
+	for _, step := range []func() error{s.joinRanks, s.checkLimits, s.startServer, s.describe, s.check, s.load, s.openOutputs, s.stage} {
 		if err := step(); err != nil {
 			return s.startFailed(err)
 		}
@@ -254,6 +254,9 @@ func (s *session) feed() func(slot, active int) engine.Feed {
 func (s *session) inputs() func(step uint32) []tensor.Tensor {
 	if s.sessions != nil {
 		return s.sessions.Inputs
+	}
+	if s.plan.Input.SharedMemory != plan.NoSharedMemory {
+		return withoutData(s.requests.Inputs)
 	}
 	return s.requests.Inputs
 }

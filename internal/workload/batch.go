@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 
+	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/tensor"
 )
@@ -25,8 +26,11 @@ func (d *Data) inputsAt(stream []step, start int) ([]tensor.Tensor, error) {
 			}
 		}
 		if !first.set {
-			if spec.Optional {
+			if spec.Optional && !d.shared() {
 				continue
+			}
+			if spec.Optional {
+				return nil, &BatchError{"Shared memory support in Perf Analyzer does not support optional inputs at this time"}
 			}
 			return nil, dataErrorf("unable to find data for input '%s'.", spec.Name)
 		}
@@ -35,6 +39,11 @@ func (d *Data) inputsAt(stream []step, start int) ([]tensor.Tensor, error) {
 		}))
 	}
 	return tensors, nil
+}
+
+// shared tells whether inputs lie in shared memory, where perf_analyzer wants all of them.
+func (d *Data) shared() bool {
+	return d.in.SharedMemory == plan.SystemSharedMemory || d.in.SharedMemory == plan.CUDASharedMemory
 }
 
 // agree checks that two members of a batch fit together in one input.

@@ -67,14 +67,15 @@ func Prepare(ctx context.Context, svc service.Service, d *Data, face plan.Face) 
 	}
 	r.list = make([]service.Request, 0, total)
 	for i := range r.streams {
-		if err := r.prepare(ctx, svc, &r.streams[i], outputs); err != nil {
+		if err := r.prepare(ctx, svc, i, outputs); err != nil {
 			return nil, err
 		}
 	}
 	return r, nil
 }
 
-func (r *Requests) prepare(ctx context.Context, svc service.Service, s *span, outputs []string) error {
+func (r *Requests) prepare(ctx context.Context, svc service.Service, stream int, outputs []string) error {
+	s := &r.streams[stream]
 	for i := range s.count {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -89,6 +90,8 @@ func (r *Requests) prepare(ctx context.Context, svc service.Service, s *span, ou
 			Outputs: outputs,
 			Expect:  r.d.expectAt(s.steps, start),
 			Step:    uint32(s.first + i),
+			Stream:  stream,
+			First:   start,
 		})
 		if err != nil {
 			return err

@@ -47,17 +47,15 @@ func inputRows() []Row {
 			Help: "HTTP: ask for outputs as bytes (binary) or as text (json).",
 			set:  tensorFormat("--output-tensor-format", func(r *raw) *bool { return &r.plan.Input.OutputJSON }),
 		}, {
-			Long: "shared-memory", Arg: "KIND", Section: Input, Default: "none", Hint: values("none", "system", "cuda"),
-			Limit: "none", active: func(r *raw) bool { return r.plan.Input.SharedMemory != plan.NoSharedMemory },
+			Long: "shared-memory", Arg: "KIND", Section: Input, Ready: true, Default: "none", Hint: values("none", "system", "cuda"),
 			Help: "Pass tensors through memory shared with a server on the same machine (system), or through the GPU's (cuda), " +
 				"instead of the network.",
 			set: choice("--shared-memory", "The available options are 'system', 'cuda', or 'none'.",
 				func(r *raw) *plan.SharedMemory { return &r.plan.Input.SharedMemory },
 				plan.NoSharedMemory, plan.SystemSharedMemory, plan.CUDASharedMemory),
 		}, {
-			Long: "output-shared-memory-size", Arg: "N", Section: Input, Default: "102400", Unit: "bytes",
-			active: func(r *raw) bool { return r.plan.Input.SharedMemory != plan.NoSharedMemory },
-			Help:   "The size of the shared region of an output whose size the model leaves open.",
+			Long: "output-shared-memory-size", Arg: "N", Section: Input, Ready: true, Default: "102400", Unit: "bytes",
+			Help: "The size of the shared region of an output whose size the model leaves open.",
 			set: integer(0, "Failed to parse --output-shared-memory-size. The value must be >= 0.",
 				func(r *raw) *int { return &r.plan.Input.OutputRegionSize }),
 		},
