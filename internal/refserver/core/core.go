@@ -3,6 +3,10 @@
 package core
 
 import (
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+
 	"github.com/redline-bench/redline/internal/refserver/fault"
 	"github.com/redline-bench/redline/internal/refserver/model"
 	"github.com/redline-bench/redline/internal/refserver/reqlog"
@@ -33,6 +37,22 @@ type Core struct {
 	Log    *reqlog.Log
 	// Faults may make the server misbehave; nil for a server that never does.
 	Faults *fault.Set
+
+	tidying atomic.Bool
+}
+
+// large is the size of a request whose memory is worth giving back at once; the runtime alone takes minutes.
+const large = 64 << 20
+
+// Tidy gives memory back to the system a little after a large request.
+func (c *Core) Tidy(size int) {
+	if size < large || !c.tidying.CompareAndSwap(false, true) {
+		return
+	}
+	time.AfterFunc(time.Second, func() {
+		c.tidying.Store(false)
+		debug.FreeOSMemory()
+	})
 }
 
 // New makes a core around models.

@@ -21,6 +21,9 @@ import (
 // ModelInfer answers one request with one response.
 func (s *Service) ModelInfer(ctx context.Context, in *kserve.ModelInferRequest) (*kserve.ModelInferResponse, error) {
 	received := time.Now()
+	for _, raw := range in.GetRawInputContents() {
+		defer s.core.Tidy(len(raw))
+	}
 	spoil, err := s.core.Faults.RPC(ctx, in.GetModelName())
 	if err != nil {
 		return nil, err

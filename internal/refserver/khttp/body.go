@@ -36,13 +36,20 @@ func (x *exchange) body() ([]byte, error) {
 	return readAll(r, -1)
 }
 
-// readAll reads everything; a length that is known, and sane, is allocated at once.
+// trusted is how much memory a client gets for a mere announcement.
+const trusted = 1 << 26
+
+// readAll reads everything. A length that is known is allocated at once; a very large one only when part of it has come.
 func readAll(r io.Reader, length int64) ([]byte, error) {
 	var err error
 	var data []byte
-	if length >= 0 && length < 1<<26 {
-		data = make([]byte, length)
-		_, err = io.ReadFull(r, data)
+	if length >= 0 {
+		data = make([]byte, min(length, trusted))
+		if _, err = io.ReadFull(r, data); err == nil && length > trusted {
+			first := data
+			data = make([]byte, length)
+			_, err = io.ReadFull(r, data[copy(data, first):])
+		}
 	} else {
 		data, err = io.ReadAll(r)
 	}

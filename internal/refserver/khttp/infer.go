@@ -1,6 +1,7 @@
 package khttp
 
 import (
+	"bytes"
 	"net/http"
 	"strconv"
 	"time"
@@ -31,6 +32,7 @@ func (h *Handler) infer(x *exchange, name, version string) {
 		return
 	}
 	received := time.Now()
+	defer h.core.Tidy(len(body))
 	size, err := x.headerSize(len(body))
 	if err != nil {
 		x.fail(err)
@@ -92,15 +94,22 @@ func (x *exchange) inference(head []byte, tail [][]byte) {
 		x.done(x.compress(head))
 		return
 	}
+	x.Header()[headerLength] = []string{itoa(len(head))}
+	const kind = "application/octet-stream"
+	if x.req.Header.Get("Accept-Encoding") != "" {
+		x.answer(http.StatusOK, kind, x.compress(bytes.Join(append([][]byte{head}, tail...), nil)))
+		return
+	}
 	length := len(head)
 	for _, t := range tail {
 		length += len(t)
 	}
-	body := make([]byte, 0, length)
-	body = append(body, head...)
+	x.Header()["Content-Type"] = []string{kind}
+	x.Header()["Content-Length"] = []string{itoa(length)}
+	_, err := x.Write(head)
 	for _, t := range tail {
-		body = append(body, t...)
+		if err == nil {
+			_, err = x.Write(t) // large tensors are not copied once more
+		}
 	}
-	x.Header()[headerLength] = []string{itoa(len(head))}
-	x.answer(http.StatusOK, "application/octet-stream", x.compress(body))
 }

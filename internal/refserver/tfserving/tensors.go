@@ -50,7 +50,7 @@ func fromProto(name string, p *pb.TensorProto) (tensor.Tensor, error) {
 	if len(t.Data) > 0 {
 		return t, nil
 	}
-	one := 0
+	var one int
 	t.Data, one = typed(kind, p)
 	if count := t.Shape.Elements(); one > 0 && one == len(t.Data) && count > 1 && count <= 1<<26 {
 		for int64(len(t.Data)) < count*int64(one) {
