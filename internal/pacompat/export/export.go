@@ -136,17 +136,33 @@ func (w *Writer) Request(r *record.Record, events []record.Event, data []byte) e
 	if len(events) == 0 {
 		b = strconv.AppendInt(b, clock.Wall(r.End), 10)
 	}
-	for i := range events {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = strconv.AppendInt(b, clock.Wall(events[i].At), 10)
-	}
+	b = appendTimes(b, events)
 	b = append(b, `],"response_outputs":[`...)
 	b = w.appendResponses(b, events, data)
 	b = append(b, `]}`...)
 	w.put(b)
 	return w.err
+}
+
+// apart is the least time between two responses of a request in the file.
+const apart = 100 // nanoseconds
+
+// appendTimes adds when the responses came. Those that came with one read get times a little apart: programs that
+// read the file, GenAI-Perf for one, divide by the time between the first token and the last.
+func appendTimes(b []byte, events []record.Event) []byte {
+	var last int64
+	for i := range events {
+		at := clock.Wall(events[i].At)
+		if i > 0 {
+			b = append(b, ',')
+			if at <= last {
+				at = last + apart
+			}
+		}
+		b = strconv.AppendInt(b, at, 10)
+		last = at
+	}
+	return b
 }
 
 // appendInputs adds the inputs of a step, which are encoded only once as long as there is room to keep them.

@@ -100,6 +100,18 @@ func TestDocument(t *testing.T) {
 	}
 }
 
+// Readers of the file divide by the time from the first response to the last.
+func TestResponsesOfOneRead(t *testing.T) {
+	got := write(t, export.Config{}, func(w *export.Writer) {
+		must(t, w.Begin(plan.Concurrency, 1, 0))
+		must(t, w.Request(&record.Record{Sent: 10, End: 30}, []record.Event{{At: 30}, {At: 30}, {At: 30}, {At: 900}}, nil))
+		must(t, w.End(nil))
+	})
+	if want := `"response_timestamps":[` + wall(30) + `,` + wall(130) + `,` + wall(230) + `,` + wall(900) + `]`; !strings.Contains(got, want) {
+		t.Errorf("no %s in\n%s", want, got)
+	}
+}
+
 func TestNoLevels(t *testing.T) {
 	if got := write(t, export.Config{}, func(*export.Writer) {}); got != `{"experiments":[`+tail {
 		t.Errorf("got %s", got)
