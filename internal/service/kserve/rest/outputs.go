@@ -29,7 +29,7 @@ func (s *Service) Outputs(payload []byte) ([]tensor.Tensor, error) {
 	if n > int64(len(body)) {
 		return nil, fmt.Errorf("a JSON part of %d bytes in a payload of %d", n, len(payload))
 	}
-	var k checker
+	k := checker{shares: s.shared != nil}
 	if err := k.parse(body[:n], nil); err != nil {
 		return nil, err
 	}
