@@ -87,6 +87,7 @@ func parseServe(ctx context.Context, args []string, help io.Writer) (*serveFlags
 	set.StringVar(&o.control, "model-control-mode", "none", "none: all models are loaded; explicit: clients load and unload them")
 	set.Func("delay", "`MODEL=TIME`: each answer of the model leaves exactly that long after the request came, as simple=20ms; may repeat", o.addDelay)
 	set.Func("fault", "`MODEL=KIND[,every=N][,for=TIME]`: the model misbehaves; KIND is error, delay, hang, reset, truncate, length, malformed, slow, goaway, refuse or die; may repeat", o.addFault)
+	set.IntVar(&o.config.GPUs, "simulate-gpus", 0, "`number` of GPUs that the metrics pretend to have")
 	set.StringVar(&o.requestLog, "request-log", "", "`file` that gets a JSON line for each answer: model, id, received_ns, replied_ns")
 	set.Uint64Var(&o.config.Seed, "seed", 0, "makes scripted randomness repeat")
 	set.BoolVar(&o.config.Null, "null", false, "answer as fast as possible with canned answers, for benchmarks")

@@ -67,6 +67,8 @@ type Config struct {
 	// Faults makes models misbehave, by name; see package fault. Die is called to end the process at once.
 	Faults map[string]string
 	Die    func()
+	// GPUs is how many GPUs the metrics pretend to have.
+	GPUs int
 	// TTFT and ITL are the pace of the language model on the OpenAI port.
 	TTFT, ITL time.Duration
 	// RequestLog takes one JSON line for each answer.
@@ -145,7 +147,7 @@ func (s *Server) serve(cfg Config, l []net.Listener) error {
 		s.serveHTTP(c.Faults.Listener(l[0]), guard(cfg.Token, c.Faults.HTTP(khttp.New(c))), cfg.TLS)
 		s.serveGRPC(c.Faults.Listener(l[1]), cfg, func(g *grpc.Server) { kgrpc.Register(g, c) })
 	}
-	s.serveHTTP(l[2], metrics.Handler(c), nil)
+	s.serveHTTP(l[2], metrics.Handler(c, cfg.GPUs), nil)
 	s.serveGRPC(c.Faults.Listener(l[5]), cfg, func(g *grpc.Server) { tfserving.Register(g, c) })
 	llm := openai.New(openai.Config{TTFT: cfg.TTFT, ITL: cfg.ITL, Token: cfg.Token, Clock: s.clock, Log: s.log})
 	s.serveHTTP(c.Faults.Listener(l[3]), c.Faults.HTTP(llm), cfg.TLS)

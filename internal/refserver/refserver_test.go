@@ -428,13 +428,14 @@ func TestCompression(t *testing.T) {
 }
 
 func TestMetrics(t *testing.T) {
-	s := start(t, refserver.Config{})
+	s := start(t, refserver.Config{GPUs: 1})
 	call(t, "http://"+s.Addresses().HTTP+"/v2/models/simple/infer", `{"inputs":[`+first+`,`+second+`]}`)
 	_, _, text := call(t, "http://"+s.Addresses().Metrics+"/metrics", "")
 	for _, line := range []string{
 		`nv_inference_request_success{model="simple",version="1"} 1`,
 		`nv_inference_request_failure{model="simple",reason="BACKEND",version="1"} 0`,
 		`nv_inference_count{model="flaky",version="1"} 0`,
+		`nv_gpu_memory_total_bytes{gpu_uuid="GPU-00000000-0000-0000-0000-000000000000"} 85899345920`,
 	} {
 		if !strings.Contains(text, "\n"+line+"\n") {
 			t.Errorf("metrics lack %s", line)

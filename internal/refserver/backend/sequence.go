@@ -120,6 +120,9 @@ func (b *repeat) respond(ctx context.Context, j *Job) {
 	in, delay := j.Input("IN"), j.Input("DELAY")
 	due := time.Now()
 	for i := range len(in.Data) / 4 {
+		if j.Done() {
+			break // nobody listens any more
+		}
 		if delay != nil && 4*i+4 <= len(delay.Data) {
 			due = due.Add(millis(delay.Data[4*i:]))
 			_ = b.env.Clock.Until(ctx, due) // at shutdown the rest is sent at once

@@ -4,20 +4,21 @@ package metrics
 import (
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/redline-bench/redline/internal/refserver/core"
 	"github.com/redline-bench/redline/internal/refserver/stats"
 )
 
-// Handler answers GET /metrics.
-func Handler(c *core.Core) http.Handler {
+// Handler answers GET /metrics, with the given number of simulated GPUs.
+func Handler(c *core.Core, gpus int) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/metrics" {
 			http.Error(w, "not found: metrics are at /metrics", http.StatusNotFound)
 			return
 		}
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		_, _ = w.Write(text(c)) // a scraper that is gone needs no answer
+		_, _ = w.Write(text(c, gpus)) // a scraper that is gone needs no answer
 	})
 }
 
@@ -46,7 +47,7 @@ var families = []family{
 }
 
 // text writes all metrics of one moment.
-func text(c *core.Core) []byte {
+func text(c *core.Core, gpus int) []byte {
 	var lines []line
 	for _, m := range c.Models.Models() {
 		lines = append(lines, line{labels: `{model="` + m.Name() + `",version="` + m.VersionText() + `"}`, model: m.Name(), version: m.VersionText(), now: m.Counters.Snapshot()})
@@ -61,6 +62,9 @@ func text(c *core.Core) []byte {
 		if i == 0 {
 			b = failures(b, lines)
 		}
+	}
+	if gpus > 0 {
+		b = simulated(b, gpus, time.Now())
 	}
 	return machine(b)
 }
