@@ -129,7 +129,7 @@ func client(p *page, l *result.Level) {
 		p.linef("    Request rate: sent %.6g of %.6g per sec asked for (%.4g %%)", h.AchievedRate, h.AskedRate, percent(h.AchievedRate, h.AskedRate))
 	}
 	if h.AskedInFlight > 0 {
-		p.linef("    In flight: %.4g of %.4g asked for (%.4g %%)", h.AchievedInFlight, h.AskedInFlight, percent(h.AchievedInFlight, h.AskedInFlight))
+		p.linef("    In flight: %.4g of %.0f asked for (%.4g %%)", h.AchievedInFlight, h.AskedInFlight, percent(h.AchievedInFlight, h.AskedInFlight))
 	} else {
 		p.linef("    In flight: %.4g on average", h.AchievedInFlight)
 	}
