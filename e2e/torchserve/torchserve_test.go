@@ -1,0 +1,208 @@
+// Package torchserve_test loads the real TorchServe, from PyPI, with a small model archive made here. It needs
+// Python 3 with pip and Java 11 or newer, and is part of `make test-heavy` only.
+package torchserve_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redline-bench/redline/e2e/binary"
+	"github.com/redline-bench/redline/e2e/peers"
+)
+
+// handler is the model: it answers with the number of bytes that it was sent.
+const handler = `
+def handle(data, context):
+    if data is None:
+        return None
+    return [{"bytes": len(d.get("data") or b"")} for d in data]
+`
+
+// standIn is all that TorchServe itself asks of torch: a type that no answer of ours has.
+const standIn = "class Tensor: pass\n"
+
+func TestRealTorchServe(t *testing.T) {
+	if os.Getenv("REDLINE_HEAVY") == "" {
+		t.Skip("set REDLINE_HEAVY=1 for tests against the real TorchServe")
+	}
+	for _, tool := range []string{"java", "python3"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skipf("no %s here", tool)
+		}
+	}
+	bin, err := binary.Build(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := start(t)
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "input.bin"), strings.Repeat("x", 20_000))
+	write(t, filepath.Join(dir, "data.json"), `{"data":[{"TORCHSERVE_INPUT":["input.bin"]}]}`)
+	run := func(args ...string) (string, string, int) {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "perf_analyzer"),
+			append([]string{"-m", "echo", "--service-kind", "torchserve", "-i", "http", "-u", addr, "--input-data", "data.json"}, args...)...)
+		cmd.Dir = dir
+		var out, errs bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &out, &errs
+		err := cmd.Run()
+		var exit *exec.ExitError
+		if err != nil && !errors.As(err, &exit) {
+			t.Fatal(err)
+		}
+		return out.String(), errs.String(), cmd.ProcessState.ExitCode()
+	}
+	t.Run("concurrency", func(t *testing.T) {
+		out, errs, rc := run("-b", "1", "--request-count", "60", "--concurrency-range", "4", "-f", "report.csv", "--profile-export-file", "export.json")
+		if rc != 0 || !strings.Contains(out, "Request count: 60") || !strings.Contains(out, "Service Kind: TORCHSERVE") {
+			t.Fatalf("rc %d\n%s\n%s", rc, out, errs)
+		}
+		// The original's timers are never set and read 0.
+		wait := regexp.MustCompile(`Avg HTTP time: (\d+) usec \(send/recv \d+ usec \+ response wait (\d+) usec\)`).FindStringSubmatch(out)
+		if wait == nil || wait[1] == "0" || wait[2] == "0" {
+			t.Errorf("no time of the HTTP calls in\n%s", out)
+		}
+		checkExport(t, filepath.Join(dir, "export.json"), 60)
+	})
+	t.Run("rate and version", func(t *testing.T) {
+		out, errs, rc := run("-x", "1.0", "--request-count", "20", "--request-rate-range", "20")
+		if rc != 0 || !strings.Contains(out, "Request count: 20") {
+			t.Errorf("rc %d\n%s\n%s", rc, out, errs)
+		}
+	})
+	t.Run("wrong version", func(t *testing.T) {
+		if out, errs, rc := run("-x", "7.0", "--request-count", "2"); rc != 99 || !strings.Contains(errs, "inference failed with error code 404") {
+			t.Errorf("rc %d\n%s\n%s", rc, out, errs)
+		}
+	})
+}
+
+func checkExport(t *testing.T, path string, want int) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc struct {
+		Kind        string `json:"service_kind"`
+		Experiments []struct {
+			Requests []json.RawMessage `json:"requests"`
+		} `json:"experiments"`
+	}
+	if err := json.Unmarshal(text, &doc); err != nil || doc.Kind != "torchserve" || len(doc.Experiments) != 1 || len(doc.Experiments[0].Requests) != want {
+		t.Errorf("export: %v, %.200s", err, text)
+	}
+}
+
+// install makes a virtual environment with TorchServe in the user's cache, once.
+func install(t *testing.T) string {
+	t.Helper()
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		t.Skip(err)
+	}
+	dir := filepath.Join(cache, "redline-peers", "torchserve-0.12.0")
+	stamp := filepath.Join(dir, "ready")
+	if _, err := os.Stat(stamp); err == nil {
+		return dir
+	}
+	sh(t, "python3", "-m", "venv", dir)
+	sh(t, filepath.Join(dir, "bin", "pip"), "install", "-q", "--disable-pip-version-check",
+		"torchserve==0.12.0", "torch-model-archiver==0.12.0", "psutil", "packaging", "pillow", "pyyaml", "setuptools<81")
+	packages, err := filepath.Glob(filepath.Join(dir, "lib", "python3*", "site-packages"))
+	if err != nil || len(packages) != 1 {
+		t.Fatalf("%v, %v", packages, err)
+	}
+	write(t, filepath.Join(packages[0], "torch.py"), standIn)
+	write(t, stamp, "")
+	return dir
+}
+
+// start runs TorchServe with the model echo and returns where it listens.
+func start(t *testing.T) string {
+	t.Helper()
+	venv := install(t)
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "handler.py"), handler)
+	store := filepath.Join(dir, "store")
+	if err := os.Mkdir(store, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	sh(t, filepath.Join(venv, "bin", "torch-model-archiver"), "--model-name", "echo", "--version", "1.0",
+		"--handler", filepath.Join(dir, "handler.py"), "--export-path", store)
+	ports, err := peers.FreePorts(3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(i int) string { return "127.0.0.1:" + strconv.Itoa(ports[i]) }
+	write(t, filepath.Join(dir, "config.properties"), "inference_address=http://"+at(0)+"\nmanagement_address=http://"+at(1)+
+		"\nmetrics_address=http://"+at(2)+"\ndefault_workers_per_model=1\ndisable_token_authorization=true\n")
+	log, err := os.Create(filepath.Join(dir, "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	cmd := exec.Command(filepath.Join(venv, "bin", "torchserve"), "--start", "--foreground", "--ncs", "--model-store", store,
+		"--models", "echo=echo.mar", "--ts-config", filepath.Join(dir, "config.properties"))
+	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, log, log
+	cmd.Env = append(os.Environ(), "PATH="+filepath.Join(venv, "bin")+":"+os.Getenv("PATH"), "LOG_LOCATION="+dir, "METRICS_LOCATION="+dir, "TEMP="+dir)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // Java and the workers too
+		_ = cmd.Wait()
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
+	defer cancel()
+	for !healthy(ctx, "http://"+at(0)+"/ping") {
+		if ctx.Err() != nil {
+			text, _ := os.ReadFile(log.Name())
+			t.Fatalf("TorchServe does not get ready:\n%s", text)
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	return at(0)
+}
+
+func healthy(ctx context.Context, url string) bool {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return false
+	}
+	r, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return false
+	}
+	defer r.Body.Close()
+	var b bytes.Buffer
+	_, _ = b.ReadFrom(r.Body) // what came is judged
+	return strings.Contains(b.String(), `"Healthy"`)
+}
+
+func sh(t *testing.T, name string, args ...string) {
+	t.Helper()
+	if out, err := exec.CommandContext(t.Context(), name, args...).CombinedOutput(); err != nil {
+		t.Skipf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
+	}
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
