@@ -13,8 +13,8 @@ import (
 	"github.com/redline-bench/redline/internal/wire/h2"
 )
 
-// unavailable is the gRPC code of a server that cannot be reached.
-const unavailable = 14
+// Unavailable is the gRPC code of a server that cannot be reached.
+const Unavailable = 14
 
 // failure turns an error of the wire into one of the service. Its text does not repeat the address.
 func failure(op, addr string, err error) *service.Error {
@@ -30,15 +30,15 @@ func failure(op, addr string, err error) *service.Error {
 	}
 	switch wire.Kind {
 	case h2.Refused:
-		e.Class, e.Code, e.Text = record.Connect, unavailable, "connection refused"
+		e.Class, e.Code, e.Text = record.Connect, Unavailable, "connection refused"
 	case h2.Unreachable:
-		e.Class, e.Code, e.Text = record.Connect, unavailable, reason(wire)
+		e.Class, e.Code, e.Text = record.Connect, Unavailable, reason(wire)
 	case h2.TLS:
-		e.Class, e.Code, e.Text = record.Connect, unavailable, "no agreement on TLS: "+reason(wire)
+		e.Class, e.Code, e.Text = record.Connect, Unavailable, "no agreement on TLS: "+reason(wire)
 	case h2.Timeout, h2.NotHTTP2:
-		e.Class, e.Code, e.Text = record.Connect, unavailable, strings.TrimPrefix(wire.Text, "dial "+addr+": ")
+		e.Class, e.Code, e.Text = record.Connect, Unavailable, strings.TrimPrefix(wire.Text, "dial "+addr+": ")
 	case h2.Closed, h2.Reset, h2.GoAway, h2.StreamReset:
-		e.Code, e.Text = unavailable, wire.Text
+		e.Code, e.Text = Unavailable, wire.Text
 	case h2.Local:
 		e.Class, e.Text = record.Canceled, wire.Text
 	case h2.Protocol:

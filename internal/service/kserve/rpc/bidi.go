@@ -6,6 +6,7 @@ import (
 
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/service/grpclane"
 	"github.com/redline-bench/redline/internal/service/kserve"
 	"github.com/redline-bench/redline/internal/wire/h2"
 )
@@ -13,7 +14,15 @@ import (
 // bidi is the way of a slot whose calls go over ModelStreamInfer. A stream stays open from call to call; a
 // call is over with the response that is marked as its last one.
 type bidi struct {
-	s    *slot
+	svc  *Service
+	slot *grpclane.Slot
+	sink service.Sink
+
+	req   *request
+	msg   h2.Message
+	tail  []byte
+	plain []byte
+
 	busy atomic.Bool  // a call is in flight: the reader may touch it
 	vars service.Vars // of the call in flight, with an id in any case: responses are matched by it
 	last int64        // when the last response with an answer came
@@ -33,45 +42,47 @@ type feed struct {
 }
 
 // errStreamEnd is why a call fails whose stream the server closed. The text is that of Triton's client.
-var errStreamEnd = &service.Error{Op: kserve.OpInfer, Class: record.Transport, Code: unavailable, Text: "Stream has been closed."}
+var errStreamEnd = &service.Error{Op: kserve.OpInfer, Class: record.Transport, Code: grpclane.Unavailable, Text: "Stream has been closed."}
 
-// begin returns the variable parts that are sent for a call.
-func (b *bidi) begin(v *service.Vars) *service.Vars {
-	b.vars, b.last = *v, 0
-	if !v.HasID {
+// Begin implements grpclane.Way.
+func (b *bidi) Begin(c *service.Call) {
+	b.vars, b.last = c.Vars, 0
+	if !c.Vars.HasID {
 		b.vars.ID, b.vars.HasID = b.next, true
 		b.next++
 	}
+	b.req = c.Req.(*request)
+	b.msg, b.tail, b.plain = b.req.message(&b.vars, b.tail, b.plain)
+	c.Rec.Out = uint64(len(b.msg.Body) + len(b.msg.Tail))
 	b.mu.Lock()
 	b.on = nil
 	b.mu.Unlock()
 	b.busy.Store(true)
-	return &b.vars
 }
 
-// open sends the call on the stream, which is opened where it is not.
-func (b *bidi) open(c *h2.Conn) bool {
+// Open implements grpclane.Way: the call goes onto the stream, which is opened where it is not.
+func (b *bidi) Open(c *h2.Conn) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.on = b.cur; b.on != nil {
 		if b.on.conn != c { // the server leaves that connection
 			b.on.conn.Cancel(&b.on.stream, errStreamEnd)
-		} else if c.Send(&b.on.stream, b.s.msg) {
+		} else if c.Send(&b.on.stream, b.msg) {
 			return true
 		}
 	}
 	f := &feed{b: b, conn: c}
 	f.stream.Bind(f)
 	b.on, b.cur = f, f
-	if c.Open(&f.stream, b.s.t.svc.infer, b.s.msg) != nil {
+	if c.Open(&f.stream, b.svc.infer, b.msg) != nil {
 		b.on, b.cur = nil, nil
 		return false
 	}
 	return true
 }
 
-// cancel ends the call in flight together with its stream.
-func (b *bidi) cancel(cause error) {
+// Cancel implements grpclane.Way: the call ends together with its stream.
+func (b *bidi) Cancel(cause error) {
 	b.mu.Lock()
 	f := b.on
 	b.mu.Unlock()
@@ -86,7 +97,6 @@ func (f *feed) OnMessage(msg []byte, at int64) {
 	if !b.busy.Load() {
 		return // a response beyond the last one of its call
 	}
-	s := b.s
 	text, reply, ok := unwrap(msg)
 	a, valid := walk(reply)
 	switch {
@@ -95,22 +105,22 @@ func (f *feed) OnMessage(msg []byte, at int64) {
 	case len(a.id) > 0 && !isNumber(a.id, b.vars.ID):
 		return // belongs to a call that was given up
 	case text != "":
-		b.reply(&service.Error{Op: kserve.OpInfer, Class: record.Server, Addr: s.t.svc.target.URL, Text: text}, at)
+		b.reply(&service.Error{Op: kserve.OpInfer, Class: record.Server, Addr: b.svc.at.Addr(), Text: text}, at)
 	case len(a.id) == 0:
 		b.reply(errID, at)
 	case !a.complete():
 		b.reply(errCount, at)
 	default:
-		s.call.Rec.In += uint64(len(msg))
+		b.slot.Call().Rec.In += uint64(len(msg))
 		b.response(&a, reply, at)
 	}
 }
 
 // response takes one good response; absent marks make it the last one.
 func (b *bidi) response(a *answer, reply []byte, at int64) {
-	s := b.s
-	s.lane.ends++
-	r := &s.call.Rec
+	b.slot.Answered()
+	c := b.slot.Call()
+	r := &c.Rec
 	if r.First == 0 {
 		r.First = at
 	}
@@ -123,10 +133,10 @@ func (b *bidi) response(a *answer, reply []byte, at int64) {
 		r.Responses++
 	}
 	var err *service.Error
-	if final && !empty && s.req.expect != nil {
-		err = s.req.compare(reply)
+	if final && !empty && b.req.expect != nil {
+		err = b.req.compare(reply)
 	}
-	s.t.sink.Response(s.call, reply, at, empty)
+	b.sink.Response(c, reply, at, empty)
 	if final {
 		b.reply(err, at)
 	}
@@ -145,15 +155,15 @@ func (b *bidi) reply(err *service.Error, at int64) {
 		}
 	}
 	if b.last != 0 {
-		b.s.call.Rec.End = b.last
+		b.slot.Call().Rec.End = b.last
 	}
 	b.busy.Store(false)
-	b.s.finish(err, at)
+	b.slot.Finish(err, at)
 }
 
 // OnEnd implements h2.Handler: the stream is over, and a call on it has failed.
 func (f *feed) OnEnd(end h2.End, at int64) {
-	b, s := f.b, f.b.s
+	b := f.b
 	b.mu.Lock()
 	mine := b.on == f
 	if b.cur == f {
@@ -163,18 +173,15 @@ func (f *feed) OnEnd(end h2.End, at int64) {
 	if !mine || !b.busy.Load() {
 		return
 	}
-	if end.Err != nil && s.call.Rec.First == 0 && s.resend(end.Err) {
+	if end.Err != nil && b.slot.Call().Rec.First == 0 && b.slot.Resend(end.Err) {
 		return
 	}
 	err := errStreamEnd
 	switch {
 	case end.Err != nil:
-		err = failure(kserve.OpInfer, s.t.svc.target.URL, end.Err)
+		err = b.slot.Failure(end.Err)
 	case end.Status != 0:
-		err = &service.Error{
-			Op: kserve.OpInfer, Class: record.Server, Code: end.Status, Addr: s.t.svc.target.URL,
-			Text: statusText(end.Status, end.Message),
-		}
+		err = b.svc.at.StatusError(end.Status, end.Message)
 	}
 	b.reply(err, at)
 }

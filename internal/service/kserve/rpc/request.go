@@ -85,7 +85,7 @@ func (s *Service) Prepare(in service.Inputs) (service.Request, error) {
 		return nil, err
 	}
 	r.body = b
-	if name := compression(s.target.Compression); name != "" {
+	if name := s.at.Encoding(); name != "" {
 		if r.packed, err = zip.Pack(name, b); err != nil {
 			return nil, err
 		}
