@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,7 +10,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strconv"
 	"sync"
 	"time"
 
@@ -21,6 +21,7 @@ import (
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/proto/kserve"
 	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/service/kserve/train"
 	"github.com/redline-bench/redline/internal/stress"
 	"github.com/redline-bench/redline/internal/term"
 )
@@ -88,8 +89,7 @@ type stressRun struct {
 	embedded *embedded
 	cutter   *stress.Cutter
 	svc      service.Service
-	named    map[string]service.Service
-	mu       sync.Mutex // guards what is printed, and named
+	mu       sync.Mutex // guards what is printed
 }
 
 func (s *stressRun) close() {
@@ -111,7 +111,7 @@ func (s *stressRun) run() int {
 		return s.failed(err)
 	}
 	sum, err := stress.Run(s.sigs.soft, s.sigs.hard, stress.Config{
-		Options: s.opts, Service: s.svc, Model: model, Named: s.prepareNamed, Control: s.control(), Cutter: s.cutter, Observer: stressWatcher{s},
+		Options: s.opts, Service: s.svc, Model: model, Train: s.couple(), Control: s.control(), Cutter: s.cutter, Observer: stressWatcher{s},
 	})
 	s.Line.Clear()
 	if sum != nil {
@@ -138,11 +138,26 @@ func (s *stressRun) start() (*service.Model, error) {
 		return nil, err
 	}
 	svc, err := newService(s.plan)
+	if s.plan.Target.Streaming {
+		svc, err = train.New(s.plan.Target, s.plan.Input)
+	}
 	if err != nil {
 		return nil, err
 	}
 	s.svc = svc
-	return svc.Describe(s.sigs.soft)
+	m, err := svc.Describe(s.sigs.soft)
+	if err != nil {
+		return nil, err
+	}
+	batcher, err := s.control().batcher(s.sigs.soft)
+	if err != nil {
+		return nil, err
+	}
+	s.opts.ServerIdle = batcher.idle
+	if s.opts.StringIDs && batcher.numbers {
+		return nil, fmt.Errorf("model %s takes correlation ids as numbers: --string-ids needs a CORRID of TYPE_STRING in its configuration", m.Name)
+	}
+	return m, nil
 }
 
 // connect makes the plan, with the server or what stands before it.
@@ -176,30 +191,19 @@ func (s *stressRun) connect() error {
 	return nil
 }
 
-// prepareNamed makes a request whose correlation id is text: such an id has no place among what differs from send to
-// send, so it is part of the request, as a parameter.
-func (s *stressRun) prepareNamed(in service.Inputs, id string, start, end bool) (service.Request, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	key := fmt.Sprint(id, start, end)
-	svc := s.named[key]
-	if svc == nil {
-		pl := *s.plan
-		pl.Target.Parameters = []plan.Parameter{
-			{Name: "sequence_id", Value: "sequence-" + id, Type: "string"},
-			{Name: "sequence_start", Value: strconv.FormatBool(start), Type: "bool"},
-			{Name: "sequence_end", Value: strconv.FormatBool(end), Type: "bool"},
-		}
-		var err error
-		if svc, err = newService(&pl); err != nil {
-			return nil, err
-		}
-		if s.named == nil {
-			s.named = map[string]service.Service{}
-		}
-		s.named[key] = svc
+// couple makes a call of several requests where the protocol has streams.
+func (s *stressRun) couple() func(cars []stress.Car) (service.Request, error) {
+	svc, ok := s.svc.(*train.Service)
+	if !ok {
+		return nil
 	}
-	return svc.Prepare(in)
+	return func(cars []stress.Car) (service.Request, error) {
+		list := make([]train.Car, len(cars))
+		for i, c := range cars {
+			list[i] = train.Car(c)
+		}
+		return svc.Train(list)
+	}
 }
 
 func (s *stressRun) writeJSON(sum *stress.Summary) error {
@@ -247,7 +251,7 @@ func (w stressWatcher) Progress(p stress.Progress) {
 	if p.Wanted > 0 {
 		level = fmt.Sprintf("%d of %d sequences", p.Passes, p.Wanted)
 	}
-	w.run.Line.Show(term.Status{Level: level, Requests: p.Requests, Rate: p.Rate, Median: p.Median, Failed: uint64(p.Failures)})
+	w.run.Line.Show(term.Status{Level: level, Requests: p.Requests, Rate: p.Rate, Failed: uint64(p.Failures)})
 }
 
 // chaos unloads and loads the model until the time is over.
@@ -265,64 +269,127 @@ func (s *stressRun) chaos() int {
 	return exitOK
 }
 
-// control speaks to the server's model repository over the protocol of the run.
-func (s *stressRun) control() stress.Control {
+// repository is the server's model repository, over the protocol of the run.
+type repository interface {
+	stress.Control
+	batcher(ctx context.Context) (batcher, error)
+}
+
+// batcher is what matters of the sequence batcher's configuration.
+type batcher struct {
+	idle    time.Duration // how long the server keeps an idle sequence
+	numbers bool          // the model sees correlation ids as numbers
+}
+
+func (s *stressRun) control() repository {
 	addr := s.opts.URL
 	if s.embedded != nil {
 		addr = s.embedded.address(s.opts.Protocol)
 	}
 	if s.opts.Protocol == plan.HTTP {
-		return &httpControl{base: "http://" + addr, model: s.opts.Model}
+		return &httpControl{base: "http://" + addr + "/v2/", model: s.opts.Model}
 	}
 	return &grpcControl{addr: addr, model: s.opts.Model}
 }
 
+// defaultIdle is what the server takes where the configuration says nothing.
+const defaultIdle = time.Second
+
+const explicitHint = " (does the server run with --model-control-mode=explicit?)"
+
 type httpControl struct{ base, model string }
 
-func (c *httpControl) Load(ctx context.Context) error   { return c.post(ctx, "load") }
-func (c *httpControl) Unload(ctx context.Context) error { return c.post(ctx, "unload") }
+func (c *httpControl) Load(ctx context.Context) error { return c.set(ctx, "load") }
 
-func (c *httpControl) post(ctx context.Context, what string) error {
-	to := c.base + "/v2/repository/models/" + url.PathEscape(c.model) + "/" + what
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, to, bytes.NewReader([]byte("{}")))
+func (c *httpControl) Unload(ctx context.Context) error { return c.set(ctx, "unload") }
+
+func (c *httpControl) set(ctx context.Context, what string) error {
+	_, err := c.do(ctx, http.MethodPost, "repository/models/"+url.PathEscape(c.model)+"/"+what)
 	if err != nil {
-		return err
+		return fmt.Errorf("%s the model: %w%s", what, err, explicitHint)
+	}
+	return nil
+}
+
+func (c *httpControl) batcher(ctx context.Context) (batcher, error) {
+	text, err := c.do(ctx, http.MethodGet, "models/"+url.PathEscape(c.model)+"/config")
+	if err != nil {
+		return batcher{}, fmt.Errorf("ask for the configuration: %w", err)
+	}
+	var config struct {
+		Sequence struct {
+			Idle json.Number `json:"max_sequence_idle_microseconds"`
+		} `json:"sequence_batching"`
+	}
+	if err := json.Unmarshal(text, &config); err != nil {
+		return batcher{}, fmt.Errorf("read the configuration: %w", err)
+	}
+	us, _ := config.Sequence.Idle.Int64() // an absent number is none
+	return batcher{idle: cmp.Or(time.Duration(us)*time.Microsecond, defaultIdle)}, nil
+}
+
+func (c *httpControl) do(ctx context.Context, method, path string) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, method, c.base+path, http.NoBody)
+	if err != nil {
+		return nil, err
 	}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return fmt.Errorf("%s the model: %w", what, err)
+		return nil, err
 	}
 	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)
 	if err == nil && resp.StatusCode != http.StatusOK {
-		err = fmt.Errorf("%s the model: %s: %s (does the server run with --model-control-mode=explicit?)", what, resp.Status, bytes.TrimSpace(text))
+		err = fmt.Errorf("%s: %s", resp.Status, bytes.TrimSpace(text))
 	}
-	return err
+	return text, err
 }
 
 type grpcControl struct{ addr, model string }
 
 func (c *grpcControl) Load(ctx context.Context) error {
-	return c.call("load", func(api kserve.GRPCInferenceServiceClient) error {
+	err := c.call(func(api kserve.GRPCInferenceServiceClient) error {
 		_, err := api.RepositoryModelLoad(ctx, &kserve.RepositoryModelLoadRequest{ModelName: c.model})
 		return err
 	})
+	if err != nil {
+		return fmt.Errorf("load the model: %w%s", err, explicitHint)
+	}
+	return nil
 }
 
 func (c *grpcControl) Unload(ctx context.Context) error {
-	return c.call("unload", func(api kserve.GRPCInferenceServiceClient) error {
+	err := c.call(func(api kserve.GRPCInferenceServiceClient) error {
 		_, err := api.RepositoryModelUnload(ctx, &kserve.RepositoryModelUnloadRequest{ModelName: c.model})
 		return err
 	})
-}
-
-func (c *grpcControl) call(what string, f func(kserve.GRPCInferenceServiceClient) error) error {
-	conn, err := grpc.NewClient("passthrough:///"+c.addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
-	if err == nil {
-		err = errors.Join(f(kserve.NewGRPCInferenceServiceClient(conn)), conn.Close())
-	}
 	if err != nil {
-		return fmt.Errorf("%s the model: %w (does the server run with --model-control-mode=explicit?)", what, err)
+		return fmt.Errorf("unload the model: %w%s", err, explicitHint)
 	}
 	return nil
+}
+
+func (c *grpcControl) batcher(ctx context.Context) (b batcher, err error) {
+	err = c.call(func(api kserve.GRPCInferenceServiceClient) error {
+		r, err := api.ModelConfig(ctx, &kserve.ModelConfigRequest{Name: c.model})
+		seq := r.GetConfig().GetSequenceBatching()
+		b.idle = cmp.Or(time.Duration(seq.GetMaxSequenceIdleMicroseconds())*time.Microsecond, defaultIdle)
+		for _, in := range seq.GetControlInput() {
+			for _, ctl := range in.GetControl() {
+				if ctl.GetKind() == kserve.ModelSequenceBatching_Control_CONTROL_SEQUENCE_CORRID {
+					b.numbers = ctl.GetDataType() != kserve.DataType_TYPE_STRING
+				}
+			}
+		}
+		return err
+	})
+	return b, err
+}
+
+func (c *grpcControl) call(f func(kserve.GRPCInferenceServiceClient) error) error {
+	conn, err := grpc.NewClient("passthrough:///"+c.addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		return err
+	}
+	return errors.Join(f(kserve.NewGRPCInferenceServiceClient(conn)), conn.Close())
 }

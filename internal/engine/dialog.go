@@ -2,6 +2,7 @@ package engine
 
 import (
 	"github.com/redline-bench/redline/internal/clock"
+	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
 )
 
@@ -9,9 +10,9 @@ import (
 // may have nothing to send. It judges failures itself, so the engine neither counts them nor gives up.
 type Dialog interface {
 	Feed
-	// Ended is told how a call ended, with the bytes of its responses where Config.Keep is set. They are valid
-	// until it returns.
-	Ended(c *service.Call, responses []byte)
+	// Ended is told how a call ended, with the times and bytes of its responses where Config.Keep is set. They are
+	// valid until it returns.
+	Ended(c *service.Call, events []record.Event, responses []byte)
 	// Ready tells whether Next has a request. A slot that has none rests until Wake finds it ready.
 	Ready() bool
 }
@@ -57,7 +58,7 @@ func (e *Engine) heard(s *slot) bool {
 	if !ok {
 		return false
 	}
-	d.Ended(&s.call, s.data)
+	d.Ended(&s.call, s.events, s.data)
 	s.shard.Add(&s.call.Rec, nil, nil)
 	s.events, s.data = s.events[:0], s.data[:0]
 	e.next(s)

@@ -27,7 +27,7 @@ func (p *pingPong) Next(c *service.Call) { c.Req = uint32(0) }
 
 func (p *pingPong) Ready() bool { return p.turn.Load() == int64(p.slot) }
 
-func (p *pingPong) Ended(c *service.Call, responses []byte) {
+func (p *pingPong) Ended(c *service.Call, _ []record.Event, responses []byte) {
 	if string(responses) == "ok" && c.Rec.Class == record.OK {
 		p.answers.Add(1)
 	}

@@ -11,9 +11,12 @@ import (
 	"github.com/redline-bench/redline/internal/service"
 )
 
-// backOff is how long a thread waits after a pass was disturbed, so that it does not use up its iterations on a
-// server that is away.
-const backOff = 20 * time.Millisecond
+// A thread waits after a pass was disturbed, so that it does not use up its iterations on a server that is away: a
+// moment first, and longer with each pass that is disturbed without a good one between.
+const (
+	firstRest = 20 * time.Millisecond
+	mostRest  = 640 * time.Millisecond
+)
 
 // thread walks through its passes, at most Overlap of them at a time. Its lock guards its lines too.
 type thread struct {
@@ -27,6 +30,7 @@ type thread struct {
 	lines   []*line
 	active  int
 	resting bool
+	wait    time.Duration // the next rest
 	over    bool // draw has ended
 	done    bool
 	tally   Tally
@@ -41,8 +45,9 @@ type line struct {
 	name  string // the id as text
 
 	pass    *Pass // nil when idle
-	reqs    []service.Request
-	at      int  // the step that is next, or in flight
+	trains  []*trainOf
+	at      int  // the train that is next, or in flight
+	step    int  // the step whose answer comes next
 	paused  bool // the sequence is left alone for a while
 	began   int64
 	waited  time.Duration
@@ -91,20 +96,28 @@ func (t *thread) advance() (ready []int) {
 	return ready
 }
 
+// trainOf is what one call carries: the requests of a sequence up to a pause, or one of them where the service sends
+// but one at a time.
+type trainOf struct {
+	steps []Step
+	req   service.Request
+}
+
 // begin takes up a pass. It returns false when the run is over because requests cannot be made.
 func (l *line) begin(p *Pass) bool {
-	l.reqs = l.reqs[:0]
-	for i := range p.Steps {
-		s := &p.Steps[i]
-		req, err := l.t.run.prepare(l, s)
+	l.trains = l.trains[:0]
+	for rest := p.Steps; len(rest) > 0; {
+		n := l.t.run.couple(rest)
+		req, err := l.t.run.prepare(l, rest[:n])
 		if err != nil {
 			l.t.run.abort(err)
 			return false
 		}
-		l.reqs = append(l.reqs, req)
+		l.trains = append(l.trains, &trainOf{rest[:n], req})
+		rest = rest[n:]
 	}
 	l.t.active++
-	l.pass, l.at, l.began, l.waited, l.sum, l.history = p, 0, 0, 0, 0, nil
+	l.pass, l.at, l.step, l.began, l.waited, l.sum, l.history = p, 0, 0, 0, 0, 0, nil
 	l.t.tally.sent(p, p.Context >= l.t.run.opts.Common)
 	l.t.run.logPass(l)
 	return true
@@ -121,38 +134,44 @@ func (l *line) Ready() bool {
 func (l *line) Next(c *service.Call) {
 	l.t.mu.Lock()
 	defer l.t.mu.Unlock()
-	s := &l.pass.Steps[l.at]
+	train := l.trains[l.at]
 	if l.at == 0 {
 		l.began = c.Rec.Due
 	}
-	c.Req = l.reqs[l.at]
-	c.Vars = service.Vars{}
-	if !l.t.run.opts.StringIDs {
-		c.Vars = service.Vars{SeqID: uint64(l.id), Start: s.Start, End: s.End, Present: true}
-	}
-	c.Rec.Step, c.Rec.SeqID = uint32(s.Position), uint64(l.id)
+	s := &train.steps[0]
+	c.Req = train.req
+	c.Vars = service.Vars{SeqID: uint64(l.id), Start: s.Start, End: s.End, Present: true}
+	c.Rec.SeqID = uint64(l.id)
 	if s.Start {
-		l.sum = 0
 		c.Rec.Flags |= record.SequenceStart
 	}
-	if s.End {
+	if train.steps[len(train.steps)-1].End {
 		c.Rec.Flags |= record.SequenceEnd
 	}
+	l.expect(s)
+	l.t.tally.Requests += uint64(len(train.steps))
+}
+
+// expect notes the answer that comes next, for others that get it by mistake.
+func (l *line) expect(s *Step) {
+	if s.Start {
+		l.sum = 0
+	}
 	l.due.Store(l.t.run.model.add(l.sum, s.Value))
-	l.t.tally.Requests++
 }
 
 // Ended implements engine.Dialog.
-func (l *line) Ended(c *service.Call, response []byte) {
+func (l *line) Ended(c *service.Call, events []record.Event, responses []byte) {
 	t := l.t
 	t.mu.Lock()
-	switch l.judge(c, response) {
+	switch l.judge(c, events, responses) {
 	case right:
 		l.at++
-		if l.at == len(l.pass.Steps) {
+		if l.at == len(l.trains) {
 			l.end(false)
+			t.wait = 0
 		} else {
-			l.pause(l.pass.Steps[l.at].Wait)
+			l.pause(l.trains[l.at].steps[0].Wait)
 		}
 	case wrong:
 		l.end(true)
@@ -195,7 +214,8 @@ func (t *thread) rest() {
 		return
 	}
 	t.resting = true
-	time.AfterFunc(backOff, func() {
+	t.wait = min(max(2*t.wait, firstRest), mostRest)
+	time.AfterFunc(t.wait, func() {
 		t.mu.Lock()
 		t.resting = false
 		ready := t.advance()

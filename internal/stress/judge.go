@@ -48,25 +48,48 @@ type Event struct {
 	Error    string        `json:"error,omitempty"`
 }
 
-// judge holds the end of the current step against what must come. The thread's lock is held.
-func (l *line) judge(c *service.Call, response []byte) verdict {
-	r := l.t.run
-	s := l.pass.Steps[l.at]
-	ev := Event{Step: s, Sent: time.Duration(c.Rec.Sent - r.began), Took: time.Duration(c.Rec.End - c.Rec.Sent), Want: r.model.add(l.sum, s.Value)}
-	if c.Rec.Class != record.OK {
-		ev.Error = c.Rec.Class.String()
-		if c.Err != nil {
-			ev.Error = c.Err.Error()
+// judge holds the answers to a train against what must come. The thread's lock is held.
+func (l *line) judge(c *service.Call, events []record.Event, responses []byte) verdict {
+	steps := l.trains[l.at].steps
+	for i, e := range events {
+		if i == len(steps) {
+			break // the transport sees to it that this does not happen
 		}
-		l.history = append(l.history, ev)
-		return l.judgeError(c, ev.Error)
+		v := l.judgeAnswer(c, &steps[i], e.At, responses[:e.Size])
+		if v != right {
+			return v
+		}
+		responses = responses[e.Size:]
 	}
+	if c.Rec.Class == record.OK {
+		return right
+	}
+	s := &steps[min(len(events), len(steps)-1)]
+	ev := l.event(c, s, c.Rec.End)
+	ev.Error = c.Rec.Class.String()
+	if c.Err != nil {
+		ev.Error = c.Err.Error()
+	}
+	l.history = append(l.history, ev)
+	return l.judgeError(c, s, ev.Error)
+}
+
+// event begins the story of a step.
+func (l *line) event(c *service.Call, s *Step, at int64) Event {
+	l.expect(s)
+	return Event{Step: *s, Sent: time.Duration(c.Rec.Sent - l.t.run.began), Took: time.Duration(at - c.Rec.Sent), Want: l.due.Load()}
+}
+
+// judgeAnswer checks one answer.
+func (l *line) judgeAnswer(c *service.Call, s *Step, at int64, response []byte) verdict {
+	r := l.t.run
+	ev := l.event(c, s, at)
+	r.places[placeOf(s.Position)].add(at - c.Rec.Sent)
 	outputs, err := r.cfg.Service.Outputs(response)
 	if err == nil {
 		ev.Answer, err = r.model.answer(outputs)
 	}
-	ev.Answered = err == nil
-	if err != nil {
+	if ev.Answered = err == nil; err != nil {
 		ev.Error = err.Error()
 		l.history = append(l.history, ev)
 		return l.fail(Unreadable, err.Error())
@@ -76,14 +99,14 @@ func (l *line) judge(c *service.Call, response []byte) verdict {
 	if s.Refused {
 		return l.judgeUnrefused(&ev)
 	}
-	return l.judgeSum(c, &ev)
+	return l.judgeSum(c, &ev, at)
 }
 
 // judgeSum checks a running sum, and the time that the sequence has taken.
-func (l *line) judgeSum(c *service.Call, ev *Event) verdict {
+func (l *line) judgeSum(c *service.Call, ev *Event, at int64) verdict {
 	r := l.t.run
 	if ev.Answer != ev.Want {
-		if r.cutDuring(c.Rec.Sent, c.Rec.End) {
+		if r.cutDuring(c.Rec.Sent, at) {
 			return disturbed // the transport may have sent the request twice
 		}
 		fault, text := l.diagnose(ev)
@@ -98,7 +121,7 @@ func (l *line) judgeSum(c *service.Call, ev *Event) verdict {
 	if ev.Step.End {
 		l.final = ev.Answer
 	}
-	if took := time.Duration(c.Rec.End-l.began) - l.waited; r.opts.Timeout > 0 && took > r.opts.Timeout {
+	if took := time.Duration(at-l.began) - l.waited; r.opts.Timeout > 0 && took > r.opts.Timeout {
 		return l.fail(Late, fmt.Sprintf("the sequence has taken %s, more than %s", took.Round(time.Millisecond), r.opts.Timeout))
 	}
 	return right
@@ -138,8 +161,8 @@ func (l *line) judgeUnrefused(ev *Event) verdict {
 }
 
 // judgeError deals with a failed request.
-func (l *line) judgeError(c *service.Call, text string) verdict {
-	r, s := l.t.run, l.pass.Steps[l.at]
+func (l *line) judgeError(c *service.Call, s *Step, text string) verdict {
+	r := l.t.run
 	refused := c.Rec.Class == record.Server && strings.Contains(text, startMissing)
 	switch {
 	case refused && s.Refused:
@@ -152,12 +175,23 @@ func (l *line) judgeError(c *service.Call, text string) verdict {
 		return l.fail(Late, fmt.Sprintf("no answer to request %d of the sequence within %s", s.Position+1, r.opts.Timeout))
 	case r.opts.Disturbs():
 		return disturbed
+	case refused && l.expired():
+		l.t.tally.Expired++
+		return disturbed
 	case refused:
 		return l.fail(Refused, fmt.Sprintf("request %d of the sequence was refused as if the sequence had not been started: %s", s.Position+1, text))
 	case c.Rec.Class == record.Server:
 		return l.fail(Refused, "the server refused a request: "+text)
 	}
 	return l.fail(Broken, c.Rec.Class.String()+": "+text)
+}
+
+// expired tells whether the sequence may have been forgotten in the backlog. A server counts the time that a first
+// request waits for a slot as idle time of its sequence, so a client that waits for each answer can be too late with
+// the second. Trains cannot.
+func (l *line) expired() bool {
+	n := len(l.history)
+	return l.t.run.cfg.Train == nil && n > 1 && l.t.run.opts.ServerIdle > 0 && l.history[n-2].Took >= l.t.run.opts.ServerIdle
 }
 
 // fail keeps a failure with its history.

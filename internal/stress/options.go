@@ -49,6 +49,7 @@ func Set(o *Options) *optset.Set {
 	s.Duration(&o.Timeout, "timeout", "TIME", "most time for the answers to one pattern; 0 for no limit")
 	s.Group("Beyond the original")
 	s.Int(&o.Overlap, "overlap", "N", 1, "sequences of a thread at a time; more than the server has slots fills its backlog")
+	s.Bool(&o.BackToBack, "back-to-back", "send the second sequence of a pattern before the first is answered; for models with state by slot")
 	s.Duration(&o.IdleTime, "idle-time", "TIME", "pause of the pattern idle; longer than the server keeps an idle sequence")
 	s.Duration(&o.CutEvery, "cut", "TIME", "cut a connection this often, in the middle of what goes on")
 	s.Duration(&o.Chaos, "chaos", "TIME", "unload the model this often, and load it again")
@@ -133,8 +134,8 @@ func (o *Options) check() error {
 		return fmt.Errorf("%d contexts need as many correlation ids: raise --id-block above %d", o.Contexts(), o.IDBlock)
 	case o.Replay != "" && !o.SeedSet:
 		return errors.New("--replay needs the seed of the run: -r N")
-	case o.StringIDs && o.Protocol == plan.HTTP:
-		return errors.New("--string-ids works with gRPC only")
+	case o.StringIDs && (o.Protocol == plan.HTTP || o.Unary):
+		return errors.New("--string-ids works with gRPC streams only")
 	case o.Values > math.MaxInt32:
 		return fmt.Errorf("--values is at most %d", math.MaxInt32)
 	case o.FirstID > math.MaxInt32 || o.IDBlock > math.MaxInt32:
@@ -174,6 +175,9 @@ func (o *Options) args() []string {
 	add(o.IdleTime != d.IdleTime, "--idle-time", o.IdleTime)
 	if o.Unary {
 		args = append(args, "--unary")
+	}
+	if o.BackToBack {
+		args = append(args, "--back-to-back")
 	}
 	if o.StringIDs {
 		args = append(args, "--string-ids")

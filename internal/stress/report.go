@@ -120,7 +120,8 @@ func (s *Summary) disturbances() (rows [][]string) {
 	}
 	add("Connections cut", s.Cuts)
 	add("Model unloaded", s.Unloads)
-	add("Sequences disturbed", s.Tally.Disturbed)
+	add("Sequences disturbed", s.Tally.Disturbed-s.Tally.Expired)
+	add("Expired in the backlog", s.Tally.Expired)
 	add("Not judged", s.Tally.Unjudged)
 	return rows
 }

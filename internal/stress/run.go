@@ -19,14 +19,23 @@ type Config struct {
 	Options *Options
 	Service service.Service
 	Model   *service.Model
-	// Named prepares a request that carries its correlation id as text; needed with Options.StringIDs.
-	Named func(in service.Inputs, id string, start, end bool) (service.Request, error)
+	// Train couples requests of a sequence that are sent without waiting for answers; each answer is then a response
+	// of one call. Where it is nil, a call is one request.
+	Train func(cars []Car) (service.Request, error)
 	// Control loads and unloads the model; needed with Options.Chaos.
 	Control Control
 	// Cutter stands between the client and the server; needed with Options.CutEvery.
 	Cutter *Cutter
 	// Observer is told what happens. Its methods are called from several goroutines.
 	Observer Observer
+}
+
+// Car is one request of a train.
+type Car struct {
+	Inputs     service.Inputs
+	ID         uint64
+	Name       string // the correlation id as text, where that is asked for
+	Start, End bool
 }
 
 // Observer shows a run as it goes.
@@ -45,7 +54,6 @@ type Progress struct {
 	Requests       uint64
 	Failures       int
 	Rate           float64 // answers a second
-	Median         time.Duration
 }
 
 type run struct {
@@ -65,8 +73,8 @@ type run struct {
 	failures []*Failure
 	err      error // why the run cannot go on
 
-	places [numPlaces]place // the collector's
-	rate   rate
+	places [numPlaces]place
+	rate   rate // the collector's
 }
 
 // DrainTime is how long sequences may go on after the first interrupt.
@@ -211,16 +219,34 @@ func (r *run) wake(slots []int) {
 	}
 }
 
-// prepare makes the request of a step.
-func (r *run) prepare(l *line, s *Step) (service.Request, error) {
-	in, err := r.model.inputs(s.Value)
-	if err != nil {
-		return nil, err
+// couple tells how many of the steps are sent without waiting. A second sequence with the same id waits for the end
+// of the first, unless asked otherwise: servers may run both at once, and then a model that knows its sequences by
+// their ids mixes them up.
+func (r *run) couple(steps []Step) int {
+	n := 1
+	for r.cfg.Train != nil && n < len(steps) && steps[n].Wait == 0 && (steps[n].Part == steps[0].Part || r.opts.BackToBack) {
+		n++
 	}
-	if r.opts.StringIDs {
-		return r.cfg.Named(in, l.name, s.Start, s.End)
+	return n
+}
+
+// prepare makes the call that carries the steps.
+func (r *run) prepare(l *line, steps []Step) (service.Request, error) {
+	cars := make([]Car, len(steps))
+	for i := range steps {
+		in, err := r.model.inputs(steps[i].Value)
+		if err != nil {
+			return nil, err
+		}
+		cars[i] = Car{Inputs: in, ID: uint64(l.id), Start: steps[i].Start, End: steps[i].End}
+		if r.opts.StringIDs {
+			cars[i].Name = "sequence-" + l.name
+		}
 	}
-	return r.cfg.Service.Prepare(in)
+	if r.cfg.Train == nil {
+		return r.cfg.Service.Prepare(cars[0].Inputs)
+	}
+	return r.cfg.Train(cars)
 }
 
 // abort ends the run for a reason that is not the server's.
@@ -259,15 +285,8 @@ func (r *run) owner(not *line, sum int64) *line {
 	return nil
 }
 
-// collect folds what has ended.
-func (r *run) collect() {
-	r.eng.Drain(func(rec *record.Record, _ []record.Event, _ []byte) {
-		if rec.Class == record.OK {
-			r.places[placeOf(rec.Step)].Add(rec.Latency())
-			r.rate.add(rec.End, rec.Latency())
-		}
-	})
-}
+// collect drops the records: what matters of them has been judged already.
+func (r *run) collect() { r.eng.Drain(func(*record.Record, []record.Event, []byte) {}) }
 
 func (r *run) stats(ctx context.Context) ([]service.ModelStats, error) {
 	reader, ok := r.cfg.Service.(service.StatsReader)

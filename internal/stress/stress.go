@@ -44,12 +44,14 @@ type Options struct {
 	StringIDs    bool
 	Timeout      time.Duration
 
-	Overlap   int           // sequences of a thread at a time
-	IdleTime  time.Duration // pause of the idle pattern, longer than the server waits
-	CutEvery  time.Duration // a connection is cut this often
-	Chaos     time.Duration // the model is unloaded this often
-	ChaosDown time.Duration // and loaded again so much later
-	Disturbed bool          // somebody else disturbs the model
+	BackToBack bool          // the second sequence of a pattern does not wait for the answers to the first
+	Overlap    int           // sequences of a thread at a time
+	ServerIdle time.Duration // how long the server keeps an idle sequence
+	IdleTime   time.Duration // pause of the idle pattern, longer than the server waits
+	CutEvery   time.Duration // a connection is cut this often
+	Chaos      time.Duration // the model is unloaded this often
+	ChaosDown  time.Duration // and loaded again so much later
+	Disturbed  bool          // somebody else disturbs the model
 
 	MaxFailures int
 	Connections int

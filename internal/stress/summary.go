@@ -2,6 +2,7 @@ package stress
 
 import (
 	"math/bits"
+	"sync"
 	"time"
 
 	"github.com/redline-bench/redline/internal/clock"
@@ -22,6 +23,7 @@ type Tally struct {
 	Faults            map[Fault]int `json:"faults,omitempty"`
 	Disturbed         int           `json:"disturbed"`
 	Unjudged          int           `json:"unjudged"` // a disturbance before left open what must come
+	Expired           int           `json:"expired"`  // forgotten by the server while they waited for a slot
 }
 
 func (t *Tally) sent(p *Pass, rare bool) {
@@ -56,6 +58,7 @@ func (t *Tally) add(o *Tally) {
 	t.RefusedAsExpected += o.RefusedAsExpected
 	t.Disturbed += o.Disturbed
 	t.Unjudged += o.Unjudged
+	t.Expired += o.Expired
 	for f, n := range o.Faults {
 		for range n {
 			t.fault(f)
@@ -106,9 +109,19 @@ type Place struct {
 // Places double in size: 1, 2, 3-4, 5-8, ...
 const numPlaces = 8
 
-type place = stats.Sample
+// place gathers the latencies of a range of positions.
+type place struct {
+	mu sync.Mutex
+	stats.Sample
+}
 
-func placeOf(position uint32) int { return min(bits.Len32(position), numPlaces-1) }
+func (p *place) add(latency int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.Add(latency)
+}
+
+func placeOf(position int) int { return min(bits.Len32(uint32(position)), numPlaces-1) }
 
 func placeRange(i int) (first, last int) {
 	switch i {
@@ -162,26 +175,20 @@ func (r *run) tally() Tally {
 
 // rate knows how the last moments went.
 type rate struct {
-	sample stats.Sample
-	count  uint64
-	since  int64
-	shown  float64
+	count uint64
+	since int64
+	shown float64
 }
 
-func (w *rate) add(end, latency int64) {
-	w.sample.Add(latency)
-	w.count++
-}
-
-// look is the rate since the last look at least a second ago.
-func (w *rate) look(now int64) float64 {
+// look is the rate of what is counted, over the last second or more.
+func (w *rate) look(now int64, count uint64) float64 {
 	if w.since == 0 {
 		w.since = now
 	}
 	if d := now - w.since; d >= int64(time.Second) || w.shown == 0 && d > 0 {
-		w.shown = float64(w.count) / (float64(d) / 1e9)
+		w.shown = float64(count-w.count) / (float64(d) / 1e9)
 		if d >= int64(time.Second) {
-			w.since, w.count = now, 0
+			w.since, w.count = now, count
 		}
 	}
 	return w.shown
@@ -192,11 +199,7 @@ func (r *run) progress() Progress {
 	r.mu.Lock()
 	failures := len(r.failures)
 	r.mu.Unlock()
-	const recent = 1000
-	p := Progress{
-		Passes: t.Ended, Requests: t.Requests, Failures: failures,
-		Rate: r.rate.look(clock.Now()), Median: time.Duration(r.rate.sample.RecentMedian(recent)),
-	}
+	p := Progress{Passes: t.Ended, Requests: t.Requests, Failures: failures, Rate: r.rate.look(clock.Now(), t.Checked)}
 	if r.opts.Iterations > 0 && r.opts.Duration == 0 {
 		p.Wanted = r.opts.Iterations * r.opts.Threads
 	}
