@@ -16,7 +16,8 @@ import (
 // waits for a preferred size until the oldest has waited that long.
 type Pool struct {
 	*runner
-	rule rule
+	rule  rule
+	order *order // nil where answers may overtake each other
 
 	mu     sync.Mutex
 	bell   *sync.Cond
@@ -66,6 +67,9 @@ func newRule(cfg *kserve.ModelConfig) rule {
 // NewPool starts a pool.
 func NewPool(s Setup) *Pool {
 	p := &Pool{runner: newRunner(s), rule: newRule(s.Config)}
+	if s.Config.GetDynamicBatching().GetPreserveOrdering() && !p.decoupled {
+		p.order = &order{}
+	}
 	p.bell = sync.NewCond(&p.mu)
 	for _, inst := range s.Instances {
 		p.loops.Go(func() { p.serve(inst) })
@@ -86,6 +90,9 @@ func (p *Pool) Enqueue(r *infer.Request) error {
 	if limit := policy.GetMaxQueueSize(); limit > 0 && p.waiting(level) >= int(limit) {
 		p.Counters.Failure(time.Since(r.Received), stats.Rejected)
 		return infer.Errorf(infer.Unavailable, "%sExceeds maximum queue size", r.Label())
+	}
+	if p.order != nil {
+		p.order.follow(r)
 	}
 	it.deadline, it.action = deadline(r, policy, it.queued), policy.GetTimeoutAction()
 	p.insert(it, level)

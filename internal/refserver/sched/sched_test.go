@@ -153,6 +153,32 @@ func TestPoolQueueLimits(t *testing.T) {
 	}
 }
 
+func TestPreservedOrder(t *testing.T) {
+	slow, fast := newGate(), newGate()
+	close(fast.open)
+	p := NewPool(setup(t, &kserve.ModelConfig{Name: "m", MaxBatchSize: 1, SchedulingChoice: &kserve.ModelConfig_DynamicBatching{DynamicBatching: &kserve.ModelDynamicBatching{PreserveOrdering: true}}}, slow))
+	p.loops.Go(func() {
+		<-slow.entered // the first request is stuck there; the others come here
+		p.serve(fast)
+	})
+	answered := make(chan string, 3)
+	for _, id := range []string{"0", "1", "2"} {
+		r := &infer.Request{ID: id, Batch: 1, Received: time.Now(), Reply: func(*infer.Response) { answered <- id }}
+		if err := p.Enqueue(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	<-fast.entered
+	<-fast.entered
+	close(slow.open)
+	for _, want := range []string{"0", "1", "2"} {
+		if got := <-answered; got != want {
+			t.Errorf("answer %s came where %s was due", got, want)
+		}
+	}
+	p.Close()
+}
+
 func TestFormWaitsForPreferredSizes(t *testing.T) {
 	now := time.Now()
 	aged := func(age time.Duration, width int64) *item {
