@@ -94,9 +94,7 @@ func parseServe(ctx context.Context, args []string, help io.Writer) (*serveFlags
 	set.BoolVar(&o.exitWithParent, "exit-with-parent", false, "end when standard input ends")
 	if err := set.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
-			fmt.Fprintln(help, "Usage: redline serve [options]\n\nRuns the reference server: KServe v2 over HTTP and gRPC with built-in models.\n\nOptions:")
-			set.SetOutput(help)
-			set.PrintDefaults()
+			serveHelp(help, set)
 		}
 		return nil, err
 	}
@@ -114,6 +112,21 @@ func parseServe(ctx context.Context, args []string, help io.Writer) (*serveFlags
 	o.config.HTTP, o.config.GRPC, o.config.Metrics = o.http.String(), o.grpc.String(), o.metrics.String()
 	o.config.OpenAI, o.config.TorchServe, o.config.TFServing = o.openai.String(), o.torchserve.String(), o.tfserving.String()
 	return o, nil
+}
+
+func serveHelp(w io.Writer, set *flag.FlagSet) {
+	fmt.Fprint(w, "Usage: redline serve [options]\n\nRuns the reference server: KServe v2 over HTTP and gRPC with built-in models, OpenAI, TorchServe\n"+
+		"and TensorFlow Serving. It prints one line, ready {...} with the ports, when it listens.\n\nOptions:\n")
+	set.VisitAll(func(f *flag.Flag) {
+		value, usage := flag.UnquoteUsage(f)
+		fmt.Fprintf(w, "  --%s %s\n        %s", f.Name, value, usage)
+		switch f.DefValue {
+		case "", "0", "false", "0s":
+		default:
+			fmt.Fprintf(w, " (default %s)", f.DefValue)
+		}
+		fmt.Fprintln(w)
+	})
 }
 
 // freePorts gives the lesser ports a free number, unless they were chosen, when the HTTP port is to be a free one or when
