@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -186,7 +187,7 @@ func (p *Pool) noMemory(size int, err error) error {
 // unregister drops all registrations of both kinds. A server that knows nothing of the kind that is not used may say so.
 func (p *Pool) unregister(ctx context.Context) error {
 	for _, kind := range []shm.Kind{shm.System, shm.CUDA} {
-		err := p.srv.UnregisterAll(ctx, kind)
+		err := p.drop(ctx, kind)
 		if e, ok := errors.AsType[*service.Error](err); ok && e.Class == record.Server && kind != p.kind {
 			continue
 		}
@@ -197,8 +198,29 @@ func (p *Pool) unregister(ctx context.Context) error {
 	return nil
 }
 
-// closeWait is how long Close waits for the server.
-const closeWait = 5 * time.Second
+// inUse is how Triton begins when it refuses to let regions go because a request still refers to them. It lets go of a
+// request a moment after it has answered it, and of one that was cut when the model is done with it.
+const inUse = "Failed to unregister the following"
+
+// drop drops all registrations of a kind, and waits for those that are in use.
+func (p *Pool) drop(ctx context.Context, kind shm.Kind) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for pause := time.Millisecond; ; pause *= 2 {
+		err := p.srv.UnregisterAll(ctx, kind)
+		if e, ok := errors.AsType[*service.Error](err); !ok || !strings.HasPrefix(e.Text, inUse) {
+			return err
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
+
+// patience is how long to wait for the server to drop registrations of one kind.
+const patience = 5 * time.Second
 
 // Close unregisters all regions and gives their memory back, also where the server does not answer. A pool that was
 // never staged, or is nil, has nothing to give back.
@@ -212,10 +234,8 @@ func (p *Pool) Close() error {
 		return nil
 	}
 	p.staged = false
-	ctx, cancel := context.WithTimeout(context.Background(), closeWait)
-	defer cancel()
 	var errs []error
-	if err := p.unregister(ctx); err != nil {
+	if err := p.unregister(context.Background()); err != nil {
 		errs = append(errs, fmt.Errorf("%w: %w", ErrUnregister, err))
 	}
 	for _, r := range p.regions {
