@@ -94,7 +94,7 @@ func parseServe(ctx context.Context, args []string, help io.Writer) (*serveFlags
 	set.BoolVar(&o.exitWithParent, "exit-with-parent", false, "end when standard input ends")
 	if err := set.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
-			serveHelp(help, set)
+			printServeHelp(help, set)
 		}
 		return nil, err
 	}
@@ -114,7 +114,7 @@ func parseServe(ctx context.Context, args []string, help io.Writer) (*serveFlags
 	return o, nil
 }
 
-func serveHelp(w io.Writer, set *flag.FlagSet) {
+func printServeHelp(w io.Writer, set *flag.FlagSet) {
 	fmt.Fprint(w, "Usage: redline serve [options]\n\nRuns the reference server: KServe v2 over HTTP and gRPC with built-in models, OpenAI, TorchServe\n"+
 		"and TensorFlow Serving. It prints one line, ready {...} with the ports, when it listens.\n\nOptions:\n")
 	set.VisitAll(func(f *flag.Flag) {
