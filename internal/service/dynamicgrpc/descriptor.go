@@ -27,13 +27,8 @@ type method struct {
 	types *dynamicpb.Types // finds what stands inside of an Any, and extensions
 }
 
-// finder looks a name up in a set of files.
-type finder interface {
-	FindDescriptorByName(protoreflect.FullName) (protoreflect.Descriptor, error)
-}
-
 // find looks a method up by package.Service/Method. It returns nil when the files do not hold it.
-func find(in finder, name string) (protoreflect.MethodDescriptor, error) {
+func find(in *protoregistry.Files, name string) (protoreflect.MethodDescriptor, error) {
 	svc, short, _ := strings.Cut(name, "/")
 	d, err := in.FindDescriptorByName(protoreflect.FullName(svc))
 	if errors.Is(err, protoregistry.NotFound) {
@@ -73,12 +68,18 @@ func compile(ctx context.Context, paths []string, name string) (*method, error) 
 		if err != nil {
 			return nil, fmt.Errorf("--proto %s: %w", path, err)
 		}
-		m, err := find(files.AsResolver(), name)
+		all := &protoregistry.Files{}
+		for _, f := range files {
+			if err := register(all, f); err != nil {
+				return nil, fmt.Errorf("--proto %s: %w", path, err)
+			}
+		}
+		m, err := find(all, name)
 		if err != nil {
 			return nil, fmt.Errorf("--proto %s: %w", path, err)
 		}
 		if m != nil {
-			return withTypes(m)
+			return &method{m, dynamicpb.NewTypes(all)}, nil
 		}
 	}
 	svc, _, _ := strings.Cut(name, "/")
@@ -96,28 +97,17 @@ func roots(path string) []string {
 	return out
 }
 
-// withTypes gathers the files around a method.
-func withTypes(m protoreflect.MethodDescriptor) (*method, error) {
-	files := &protoregistry.Files{}
-	var add func(f protoreflect.FileDescriptor) error
-	add = func(f protoreflect.FileDescriptor) error {
-		if _, err := files.FindFileByPath(f.Path()); err == nil {
-			return nil
-		}
-		if err := files.RegisterFile(f); err != nil {
-			return err
-		}
-		for i := range f.Imports().Len() {
-			if err := add(f.Imports().Get(i).FileDescriptor); err != nil {
-				return err
-			}
-		}
+// register adds a file and what it imports.
+func register(all *protoregistry.Files, f protoreflect.FileDescriptor) error {
+	if _, err := all.FindFileByPath(f.Path()); err == nil {
 		return nil
 	}
-	if err := add(m.ParentFile()); err != nil {
-		return nil, err
+	for i := range f.Imports().Len() {
+		if err := register(all, f.Imports().Get(i).FileDescriptor); err != nil {
+			return err
+		}
 	}
-	return &method{m, dynamicpb.NewTypes(files)}, nil
+	return all.RegisterFile(f)
 }
 
 // opReflect is the operation of errors of the reflection client.

@@ -1,0 +1,63 @@
+package dynamicgrpc
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestGenerators(t *testing.T) {
+	test := func(command, want string) {
+		t.Helper()
+		_, err := generate(command, 10*time.Second)
+		var e *GeneratorError
+		if !errors.As(err, &e) || e.Command != command || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", command, err, want)
+		}
+	}
+	test("exit 3", `message generator "exit 3": exit status 3`)
+	test("echo so sorry >&2; echo it broke >&2; exit 1", "exit status 1 (it said: it broke)")
+	test("/no/such/program", "exit status 127 (it said: ")
+	test("kill -9 $$", "signal: killed")
+	test("true", "it wrote no message")
+	test("printf abc", "its output ends inside the length of message 1, after 3 of 4 bytes: each message needs its length before it")
+	test("printf Message-1", "message 1 should have")
+	// Whatever the byte order, a length of four equal bytes is the same.
+	test(`printf '\001\001\001\001abc'`, "message 1 should have 16843009 bytes, but only 3 came")
+}
+
+func TestStalledGenerator(t *testing.T) {
+	_, err := generate("exec sleep 60", 20*time.Millisecond)
+	if err == nil || !strings.Contains(err.Error(), `message generator "exec sleep 60": it wrote nothing for 20ms and was stopped`) {
+		t.Error(err)
+	}
+	// A child of the shell's that holds the output keeps nobody waiting.
+	if _, err := generate("sleep 3 & printf '\\000\\000\\000\\000'", 10*time.Second); err != nil {
+		t.Error(err)
+	}
+}
+
+func FuzzSplit(f *testing.F) {
+	f.Add([]byte{})
+	f.Add([]byte{0, 0, 0, 0})
+	f.Add(append(binary.NativeEndian.AppendUint32(nil, 3), "abc"...))
+	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 1})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		list, why := split(b)
+		if (len(list) == 0) == (why == "") {
+			t.Fatalf("%d messages and %q", len(list), why)
+		}
+		var again []byte
+		for _, m := range list {
+			again = append(binary.NativeEndian.AppendUint32(again, uint32(len(m))), m...)
+		}
+		if why == "" && !bytes.Equal(again, b) {
+			t.Error(cmp.Diff(b, again))
+		}
+	})
+}
