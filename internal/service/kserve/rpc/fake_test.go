@@ -30,6 +30,7 @@ type fake struct {
 	stream func(*pb.ModelInferRequest, grpc.BidiStreamingServer[pb.ModelInferRequest, pb.ModelStreamInferResponse]) error
 
 	trace map[string]*pb.TraceSettingResponse_SettingValue
+	shm   regions
 
 	mu    sync.Mutex
 	seen  []*pb.ModelInferRequest
