@@ -160,7 +160,7 @@ func (e *Engine) Stop() {
 // Wait blocks until nothing is in flight, or until ctx ends; then it cuts the rest and waits for their ends.
 func (e *Engine) Wait(ctx context.Context) error {
 	for e.running.Load() > 0 {
-		if e.pause(ctx) != nil {
+		if e.sleep(ctx, restful) != nil {
 			e.cutAll(record.Canceled)
 			e.settle(context.WithoutCancel(ctx))
 			return ctx.Err()
@@ -172,17 +172,24 @@ func (e *Engine) Wait(ctx context.Context) error {
 // Finished blocks until a load with a limit has ended by itself, a failure has stopped it, or ctx ends.
 func (e *Engine) Finished(ctx context.Context) error {
 	for e.dispatching.Load() || e.running.Load() > 0 {
-		if err := e.pause(ctx); err != nil {
+		if err := e.sleep(ctx, restful); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// pause waits for a slot to become idle. Several may wait, and one signal wakes one of them, so each looks again
-// after a moment by itself.
-func (e *Engine) pause(ctx context.Context) error {
-	timer := time.NewTimer(2 * time.Millisecond)
+// restful is how long those sleep at most who wait for the end of a load, which may take minutes: waking up costs
+// the load itself.
+const restful = 20 * time.Millisecond
+
+// pause waits a moment for a slot to become idle.
+func (e *Engine) pause(ctx context.Context) error { return e.sleep(ctx, 2*time.Millisecond) }
+
+// sleep waits for a slot to become idle. Several may wait, and one signal wakes one of them, so each looks again
+// after a while by itself.
+func (e *Engine) sleep(ctx context.Context, most time.Duration) error {
+	timer := time.NewTimer(most)
 	defer timer.Stop()
 	select {
 	case <-e.wake:
