@@ -122,8 +122,9 @@ func outputs(payload []byte) ([]tensor.Tensor, error) {
 	return out, nil
 }
 
-// maxFill bounds what a single element may be spread over.
-const maxFill = 1 << 30
+// maxFill bounds the bytes that a single element may be spread over: a few bytes of a broken answer must not take
+// all memory.
+const maxFill = 64 << 20
 
 // decode gives the raw elements of a tensor. A single listed element stands for all that the shape has.
 func decode(dt tensor.Datatype, shape tensor.Shape, p *pb.TensorProto) ([]byte, error) {

@@ -1,0 +1,138 @@
+// Package tfserving_test loads a server built on the protocol files of tensorflow-serving-api from PyPI: messages
+// and services are TensorFlow Serving's own, only what runs behind them is ours. TensorFlow itself, which that
+// package wants too, is not needed: its messages come from a small package. It needs Python 3 with pip, and is
+// part of `make test-heavy` only.
+package tfserving_test
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/redline-bench/redline/e2e/binary"
+)
+
+func TestServingProtocol(t *testing.T) {
+	if os.Getenv("REDLINE_HEAVY") == "" {
+		t.Skip("set REDLINE_HEAVY=1 for tests against tensorflow-serving-api")
+	}
+	bin, err := binary.Build(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := start(t)
+	dir := t.TempDir()
+	run := func(args string) (stdout, stderr string, rc int) {
+		t.Helper()
+		all := append([]string{"--service-kind", "tfserving", "-i", "grpc", "-u", addr, "--request-count", "40"}, strings.Fields(args)...)
+		cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "perf_analyzer"), all...)
+		cmd.Dir = dir
+		var out, errs bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &out, &errs
+		if err := cmd.Run(); err != nil && !errors.As(err, new(*exec.ExitError)) {
+			t.Fatal(err)
+		}
+		return out.String(), errs.String(), cmd.ProcessState.ExitCode()
+	}
+	good := func(args string, want ...string) {
+		t.Helper()
+		out, errs, rc := run(args)
+		for _, w := range append(want, "Service Kind: TENSORFLOW_SERVING", "Request count: 40", "Avg gRPC time: ") {
+			if rc != 0 || !strings.Contains(out, w) {
+				t.Fatalf("%s: rc %d, no %q\n%s\n%s", args, rc, w, out, errs)
+			}
+		}
+	}
+	bad := func(args, want string) {
+		t.Helper()
+		if out, errs, rc := run(args); rc != 99 || !strings.Contains(errs, want) {
+			t.Errorf("%s: rc %d, no %q\n%s\n%s", args, rc, want, out, errs)
+		}
+	}
+	// The server refuses values in a wrong field, so each of these is a check of the datatypes too.
+	good("-m all -b 3", "Batch size: 3")
+	good("-m all -b 1 --concurrency-range 4 --grpc-compression-algorithm gzip")
+	good("-m all -b 1 --request-rate-range 20")
+	good("-m fixed -x stable --input-data zero")
+	good("-m any --shape x:2,5")
+	good("-m fixed --model-signature-name other -H x-key:secret")
+
+	bad("-m fixed -b 1", "failed to create model parser: Can not specify -b flag for saved model with input not having their first dim as -1")
+	bad("-m any -b 1", "failed to create model parser: Can not specify -b flag for saved model with unknown ranked inputs")
+	bad("-m fixed --model-signature-name none", `failed to create model parser: Failed to find signature_name "none" in the metadata`)
+	bad("-m none", "failed to get model metadata: Servable not found for request: Latest(none)")
+	bad("-m fixed -x 3", "failed to get model metadata: Unrecognized servable version label: 3")
+	bad("-m fixed --model-signature-name other", "Thread [0] had error: signature other needs a key")
+
+	// Values come back as they went out.
+	write(t, filepath.Join(dir, "data.json"), `{"data":[{"x":[1,2,3,4,5,6]}],"validation_data":[{"out_x":[1,2,3,4,5,6]}]}`)
+	good("-m fixed --input-data data.json")
+	write(t, filepath.Join(dir, "wrong.json"), `{"data":[{"x":[1,2,3,4,5,6]}],"validation_data":[{"out_x":[1,2,3,4,5,7]}]}`)
+	bad("-m fixed --input-data wrong.json", "Output doesn't match expected output")
+}
+
+// install makes a virtual environment with the protocol's messages in the user's cache, once.
+func install(t *testing.T) string {
+	t.Helper()
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		t.Skip(err)
+	}
+	dir := filepath.Join(cache, "redline-peers", "tensorflow-serving-api-2.8.0")
+	stamp := filepath.Join(dir, "ready")
+	if _, err := os.Stat(stamp); err == nil {
+		return dir
+	}
+	sh(t, "python3", "-m", "venv", dir)
+	pip := func(args ...string) {
+		t.Helper()
+		sh(t, filepath.Join(dir, "bin", "pip"), append([]string{"install", "-q", "--disable-pip-version-check"}, args...)...)
+	}
+	pip("grpcio", "protobuf==3.20.3")
+	pip("--no-deps", "min-tfs-client==1.0.2") // has the messages of TensorFlow
+	pip("--no-deps", "tensorflow-serving-api==2.8.0")
+	write(t, stamp, "")
+	return dir
+}
+
+// start runs the server and returns where it listens.
+func start(t *testing.T) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), filepath.Join(install(t), "bin", "python"), filepath.Join("testdata", "server.py"), "0")
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	port, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatalf("the server did not start: %v", err)
+	}
+	return "127.0.0.1:" + strings.TrimSpace(port)
+}
+
+func sh(t *testing.T, name string, args ...string) {
+	t.Helper()
+	if out, err := exec.CommandContext(t.Context(), name, args...).CombinedOutput(); err != nil {
+		t.Skipf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
+	}
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
