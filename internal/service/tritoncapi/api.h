@@ -74,6 +74,7 @@ typedef void (*tresponse_fn)(tresponse *, uint32_t flags, void *user);
 // What came with later versions; used where it is there.
 #define RL_OPTIONAL(X)                                                       \
   X(terror *, ServerOptionsSetCacheDirectory, (toptions *, const char *))    \
+  X(terror *, ServerOptionsSetModelLoadRetryCount, (toptions *, unsigned))   \
   X(terror *, ServerSetExitTimeout, (tserver *, unsigned))                   \
   X(terror *, InferenceRequestCancel, (trequest *))
 

@@ -13,6 +13,7 @@ import "C"
 import (
 	"errors"
 	"path/filepath"
+	"slices"
 	"time"
 	"unsafe"
 )
@@ -25,12 +26,7 @@ type library struct{ api *C.rl_api }
 
 func load(path string) (*library, error) {
 	if dir := bundle(path); dir != "" {
-		beside, _ := filepath.Glob(filepath.Join(dir, "lib*.so*")) // the pattern is well formed
-		for _, p := range beside {
-			if p != path {
-				with(p, func(c *C.char) { C.rl_preload(c) })
-			}
-		}
+		preload(dir, path)
 		with(dir, func(c *C.char) { C.rl_search_path(c) })
 	}
 	with(crashLine, func(c *C.char) { C.rl_catch_crashes(c) })
@@ -38,6 +34,22 @@ func load(path string) (*library, error) {
 	var text *C.char
 	with(path, func(c *C.char) { lib.api = C.rl_open(c, &text) })
 	return &lib, failure(text)
+}
+
+// preload loads the libraries beside path, each after those that it needs: their order is not known, so those
+// that fail are tried again until none is left that works.
+func preload(dir, path string) {
+	left, _ := filepath.Glob(filepath.Join(dir, "lib*.so*")) // the pattern is well formed
+	for tried := 0; len(left) != tried; {
+		tried = len(left)
+		left = slices.DeleteFunc(left, func(p string) (loaded bool) {
+			if p == path {
+				return true
+			}
+			with(p, func(c *C.char) { loaded = C.rl_preload(c) != 0 })
+			return loaded
+		})
+	}
 }
 
 // with lends a Go string to C.

@@ -26,7 +26,7 @@ char *rl_text(const rl_api *api, terror *err) {
   return text;
 }
 
-void rl_preload(const char *path) { (void)dlopen(path, RTLD_LAZY | RTLD_LOCAL); }
+int rl_preload(const char *path) { return dlopen(path, RTLD_LAZY | RTLD_LOCAL) != NULL; }
 
 void rl_search_path(const char *dir) {
   const char *name = "LD_LIBRARY_PATH", *old = getenv(name);
@@ -80,6 +80,8 @@ static terror *set_options(const rl_api *api, toptions *o, const rl_options *wan
   // A model that does not load is reported with its reason by the index; others can still be used.
   RL_SET(ExitOnError, false);
   RL_SET(StrictReadiness, false);
+  // Triton leaves this one to chance: a model that fails might be tried again for minutes, or for ever.
+  if (api->ServerOptionsSetModelLoadRetryCount) RL_SET(ModelLoadRetryCount, 0);
   RL_SET(ExitTimeout, want->exit_timeout);
   RL_SET(LogInfo, false);  // warnings and errors go to standard error, as the original lets them
   RL_SET(BackendConfig, "python", "shm-region-prefix-name", want->shm_prefix);

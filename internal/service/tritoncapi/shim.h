@@ -17,8 +17,8 @@ typedef struct rl_slot rl_slot;
 
 // rl_open loads the library. It returns NULL with a text on failure.
 rl_api *rl_open(const char *path, char **error);
-// rl_preload loads one library that others will look for by its name; failures are of no interest.
-void rl_preload(const char *path);
+// rl_preload loads a library that others will look for by its name, and tells whether it could.
+int rl_preload(const char *path);
 // rl_search_path lets child processes (the Python backend's stubs) find libraries in dir too.
 void rl_search_path(const char *dir);
 // rl_catch_crashes makes a crash inside of the library end the process with the given line on standard error
