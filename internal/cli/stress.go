@@ -1,25 +1,17 @@
 package cli
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
-	"net/url"
 	"sync"
 	"time"
-
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/redline-bench/redline/internal/optset"
 	"github.com/redline-bench/redline/internal/pacompat/flags"
 	"github.com/redline-bench/redline/internal/plan"
-	"github.com/redline-bench/redline/internal/proto/kserve"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/service/kserve/train"
 	"github.com/redline-bench/redline/internal/stress"
@@ -267,129 +259,4 @@ func (s *stressRun) chaos() int {
 		return s.failed(err)
 	}
 	return exitOK
-}
-
-// repository is the server's model repository, over the protocol of the run.
-type repository interface {
-	stress.Control
-	batcher(ctx context.Context) (batcher, error)
-}
-
-// batcher is what matters of the sequence batcher's configuration.
-type batcher struct {
-	idle    time.Duration // how long the server keeps an idle sequence
-	numbers bool          // the model sees correlation ids as numbers
-}
-
-func (s *stressRun) control() repository {
-	addr := s.opts.URL
-	if s.embedded != nil {
-		addr = s.embedded.address(s.opts.Protocol)
-	}
-	if s.opts.Protocol == plan.HTTP {
-		return &httpControl{base: "http://" + addr + "/v2/", model: s.opts.Model}
-	}
-	return &grpcControl{addr: addr, model: s.opts.Model}
-}
-
-// defaultIdle is what the server takes where the configuration says nothing.
-const defaultIdle = time.Second
-
-const explicitHint = " (does the server run with --model-control-mode=explicit?)"
-
-type httpControl struct{ base, model string }
-
-func (c *httpControl) Load(ctx context.Context) error { return c.set(ctx, "load") }
-
-func (c *httpControl) Unload(ctx context.Context) error { return c.set(ctx, "unload") }
-
-func (c *httpControl) set(ctx context.Context, what string) error {
-	_, err := c.do(ctx, http.MethodPost, "repository/models/"+url.PathEscape(c.model)+"/"+what)
-	if err != nil {
-		return fmt.Errorf("%s the model: %w%s", what, err, explicitHint)
-	}
-	return nil
-}
-
-func (c *httpControl) batcher(ctx context.Context) (batcher, error) {
-	text, err := c.do(ctx, http.MethodGet, "models/"+url.PathEscape(c.model)+"/config")
-	if err != nil {
-		return batcher{}, fmt.Errorf("ask for the configuration: %w", err)
-	}
-	var config struct {
-		Sequence struct {
-			Idle json.Number `json:"max_sequence_idle_microseconds"`
-		} `json:"sequence_batching"`
-	}
-	if err := json.Unmarshal(text, &config); err != nil {
-		return batcher{}, fmt.Errorf("read the configuration: %w", err)
-	}
-	us, _ := config.Sequence.Idle.Int64() // an absent number is none
-	return batcher{idle: cmp.Or(time.Duration(us)*time.Microsecond, defaultIdle)}, nil
-}
-
-func (c *httpControl) do(ctx context.Context, method, path string) ([]byte, error) {
-	req, err := http.NewRequestWithContext(ctx, method, c.base+path, http.NoBody)
-	if err != nil {
-		return nil, err
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return nil, err
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	if err == nil && resp.StatusCode != http.StatusOK {
-		err = fmt.Errorf("%s: %s", resp.Status, bytes.TrimSpace(text))
-	}
-	return text, err
-}
-
-type grpcControl struct{ addr, model string }
-
-func (c *grpcControl) Load(ctx context.Context) error {
-	err := c.call(func(api kserve.GRPCInferenceServiceClient) error {
-		_, err := api.RepositoryModelLoad(ctx, &kserve.RepositoryModelLoadRequest{ModelName: c.model})
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("load the model: %w%s", err, explicitHint)
-	}
-	return nil
-}
-
-func (c *grpcControl) Unload(ctx context.Context) error {
-	err := c.call(func(api kserve.GRPCInferenceServiceClient) error {
-		_, err := api.RepositoryModelUnload(ctx, &kserve.RepositoryModelUnloadRequest{ModelName: c.model})
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("unload the model: %w%s", err, explicitHint)
-	}
-	return nil
-}
-
-func (c *grpcControl) batcher(ctx context.Context) (b batcher, err error) {
-	err = c.call(func(api kserve.GRPCInferenceServiceClient) error {
-		r, err := api.ModelConfig(ctx, &kserve.ModelConfigRequest{Name: c.model})
-		seq := r.GetConfig().GetSequenceBatching()
-		b.idle = cmp.Or(time.Duration(seq.GetMaxSequenceIdleMicroseconds())*time.Microsecond, defaultIdle)
-		for _, in := range seq.GetControlInput() {
-			for _, ctl := range in.GetControl() {
-				if ctl.GetKind() == kserve.ModelSequenceBatching_Control_CONTROL_SEQUENCE_CORRID {
-					b.numbers = ctl.GetDataType() != kserve.DataType_TYPE_STRING
-				}
-			}
-		}
-		return err
-	})
-	return b, err
-}
-
-func (c *grpcControl) call(f func(kserve.GRPCInferenceServiceClient) error) error {
-	conn, err := grpc.NewClient("passthrough:///"+c.addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
-	if err != nil {
-		return err
-	}
-	return errors.Join(f(kserve.NewGRPCInferenceServiceClient(conn)), conn.Close())
 }

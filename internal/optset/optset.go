@@ -134,11 +134,15 @@ func (s *Set) Help() string {
 		if r.arg != "" {
 			name += " " + r.arg
 		}
+		const column, widest = 32, 110
 		help := r.help
-		if r.value != "" {
+		switch {
+		case r.value == "":
+		case column+len(help)+len(r.value) > widest:
+			help += fmt.Sprintf("\n%*s(%s)", column, "", r.value)
+		default:
 			help += " (" + r.value + ")"
 		}
-		const column = 32
 		if len(name) > column-2 {
 			fmt.Fprintf(&b, "%s\n%*s%s\n", name, column, "", help)
 			continue

@@ -31,7 +31,7 @@ type thread struct {
 	active  int
 	resting bool
 	wait    time.Duration // the next rest
-	over    bool // draw has ended
+	over    bool          // draw has ended
 	done    bool
 	tally   Tally
 }
@@ -53,12 +53,13 @@ type line struct {
 	waited  time.Duration
 	sum     int64
 	history []Event
+	losses  int   // passes that were given up
 	doubt   bool  // what the server holds under this id is not known
 	before  *Pass // the last pass
 	final   int64 // the sum with which the last sequence ended
 
-	// What other lines may look at: the answer that is due, and the last one.
-	due, last atomic.Int64
+	// What other lines may look at: the sums of this pass and of the one before.
+	sums, older atomic.Pointer[[]int64]
 }
 
 var _ engine.Dialog = (*line)(nil)
@@ -118,6 +119,7 @@ func (l *line) begin(p *Pass) bool {
 	}
 	l.t.active++
 	l.pass, l.at, l.step, l.began, l.waited, l.sum, l.history = p, 0, 0, 0, 0, 0, nil
+	l.publish()
 	l.t.tally.sent(p, p.Context >= l.t.run.opts.Common)
 	l.t.run.logPass(l)
 	return true
@@ -148,16 +150,29 @@ func (l *line) Next(c *service.Call) {
 	if train.steps[len(train.steps)-1].End {
 		c.Rec.Flags |= record.SequenceEnd
 	}
-	l.expect(s)
 	l.t.tally.Requests += uint64(len(train.steps))
 }
 
-// expect notes the answer that comes next, for others that get it by mistake.
-func (l *line) expect(s *Step) {
+// expect is the answer to a step that comes next.
+func (l *line) expect(s *Step) int64 {
 	if s.Start {
 		l.sum = 0
 	}
-	l.due.Store(l.t.run.model.add(l.sum, s.Value))
+	return l.t.run.model.add(l.sum, s.Value)
+}
+
+// publish lets others see the sums of the pass, in case that they get one by mistake.
+func (l *line) publish() {
+	sums := make([]int64, len(l.pass.Steps))
+	var sum int64
+	for i, s := range l.pass.Steps {
+		if s.Start {
+			sum = 0
+		}
+		sum = l.t.run.model.add(sum, s.Value)
+		sums[i] = sum
+	}
+	l.older.Store(l.sums.Swap(&sums))
 }
 
 // Ended implements engine.Dialog.
@@ -186,11 +201,26 @@ func (l *line) Ended(c *service.Call, events []record.Event, responses []byte) {
 }
 
 // end lets go of the pass.
-func (l *line) end(doubt bool) {
-	l.doubt = doubt
+func (l *line) end(lost bool) {
 	l.before, l.pass = l.pass, nil
 	l.t.active--
 	l.t.tally.Ended++
+	if lost {
+		l.renew()
+	}
+}
+
+// renew moves on to another correlation id of the thread's block: of a sequence that was given up, requests may still
+// wait in the server and get into the next sequence with its id. When all ids have been used once, what the server
+// holds under the next is not known.
+func (l *line) renew() {
+	o := l.t.run.opts
+	spare := o.IDBlock / o.Contexts()
+	l.losses++
+	l.id = o.ID(l.t.id, l.index+l.losses%spare*o.Contexts())
+	l.name = strconv.Itoa(l.id)
+	l.doubt = l.losses >= spare
+	l.before, l.final = nil, 0
 }
 
 // pause leaves the sequence alone before its next request.

@@ -76,8 +76,7 @@ func (l *line) judge(c *service.Call, events []record.Event, responses []byte) v
 
 // event begins the story of a step.
 func (l *line) event(c *service.Call, s *Step, at int64) Event {
-	l.expect(s)
-	return Event{Step: *s, Sent: time.Duration(c.Rec.Sent - l.t.run.began), Took: time.Duration(at - c.Rec.Sent), Want: l.due.Load()}
+	return Event{Step: *s, Sent: time.Duration(c.Rec.Sent - l.t.run.began), Took: time.Duration(at - c.Rec.Sent), Want: l.expect(s)}
 }
 
 // judgeAnswer checks one answer.
@@ -114,7 +113,6 @@ func (l *line) judgeSum(c *service.Call, ev *Event, at int64) verdict {
 	}
 	l.t.tally.Checked++
 	l.sum = ev.Answer
-	l.last.Store(ev.Answer)
 	if ev.Step.Start {
 		l.doubt = false
 	}
@@ -130,9 +128,6 @@ func (l *line) judgeSum(c *service.Call, ev *Event, at int64) verdict {
 // diagnose names what can be told from a wrong sum.
 func (l *line) diagnose(ev *Event) (Fault, string) {
 	text := fmt.Sprintf("expected %d, got %d, which is %+d", ev.Want, ev.Answer, ev.Answer-ev.Want)
-	if other := l.t.run.owner(l, ev.Answer); other != nil {
-		return Swapped, fmt.Sprintf("%s: that is the sum of sequence %s of %s", text, other.name, other.t.name())
-	}
 	switch {
 	case ev.Step.Start && ev.Answer == l.t.run.model.add(l.final, ev.Step.Value) && l.before != nil:
 		return WrongAnswer, text + ": the sum of the last sequence with this id went on in spite of START"
@@ -140,6 +135,13 @@ func (l *line) diagnose(ev *Event) (Fault, string) {
 		return WrongAnswer, text + ": the sum began anew in the middle of the sequence"
 	case ev.Answer == l.sum:
 		return WrongAnswer, text + ": the value was not added"
+	}
+	r := l.t.run
+	if other := r.owner(l, ev.Answer); other != nil {
+		return Swapped, fmt.Sprintf("%s: that is a sum of sequence %d of %s", text, r.opts.ID(other.t.id, other.index), other.t.name())
+	}
+	if other := r.owner(l, ev.Answer-ev.Step.Value); other != nil && !ev.Step.Start {
+		return Swapped, fmt.Sprintf("%s: the value was added to a sum of sequence %d of %s", text, r.opts.ID(other.t.id, other.index), other.t.name())
 	}
 	return WrongAnswer, text
 }
@@ -167,6 +169,7 @@ func (l *line) judgeError(c *service.Call, s *Step, text string) verdict {
 	switch {
 	case refused && s.Refused:
 		l.t.tally.RefusedAsExpected++
+		l.doubt = false
 		r.logAnswer(l, &l.history[len(l.history)-1])
 		return right
 	case c.Rec.Class == record.Canceled:

@@ -36,7 +36,7 @@ func (f *Failure) Story() string {
 			want = "refusal"
 		}
 		if !e.Answered {
-			answer = e.Error
+			answer = "error"
 		}
 		rows = append(rows, []string{
 			strconv.Itoa(e.Step.Position + 1), flags(e.Step), strconv.FormatInt(e.Step.Value, 10), want, answer,
@@ -44,6 +44,9 @@ func (f *Failure) Story() string {
 		})
 	}
 	columns(&b, "  ", rows)
+	if n := len(f.History); n > 0 && f.History[n-1].Error != "" {
+		fmt.Fprintf(&b, "  error: %s\n", f.History[n-1].Error)
+	}
 	fmt.Fprintf(&b, "  replay: %s\n", f.Replay)
 	return b.String()
 }

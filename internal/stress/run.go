@@ -3,6 +3,7 @@ package stress
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -273,12 +274,14 @@ func (r *run) failed(f *Failure) {
 	}
 }
 
-// owner finds the sequence whose sum this is.
+// owner finds the context that has this sum on its way.
 func (r *run) owner(not *line, sum int64) *line {
 	for _, t := range r.threads {
 		for _, l := range t.lines {
-			if l != not && sum != 0 && (l.due.Load() == sum || l.last.Load() == sum) {
-				return l
+			for _, sums := range []*[]int64{l.sums.Load(), l.older.Load()} {
+				if l != not && sums != nil && slices.Contains(*sums, sum) {
+					return l
+				}
 			}
 		}
 	}

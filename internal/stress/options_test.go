@@ -1,0 +1,157 @@
+package stress
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/redline-bench/redline/internal/optset"
+	"github.com/redline-bench/redline/internal/plan"
+)
+
+var epoch = time.Unix(1700000000, 0)
+
+func TestDefaultsAreTheOriginals(t *testing.T) {
+	o, err := Parse(nil, epoch)
+	want := Defaults()
+	want.Seed, want.URL, want.Connections = 1700000000, "localhost:8001", 8
+	if diff := cmp.Diff(&want, o); err != nil || diff != "" {
+		t.Errorf("%v\n%s", err, diff)
+	}
+}
+
+func TestParse(t *testing.T) {
+	f := func(line string, change func(*Options)) {
+		t.Helper()
+		o, err := Parse(strings.Fields(line), epoch)
+		want := Defaults()
+		want.Seed, want.URL, want.Connections = 1700000000, "localhost:8001", 8
+		change(&want)
+		if diff := cmp.Diff(&want, o); err != nil || diff != "" {
+			t.Errorf("%s: %v\n%s", line, err, diff)
+		}
+	}
+	f("-v -v -r 7 -t 3 -i 5 -u h:1 other", func(o *Options) {
+		o.Verbose, o.Seed, o.SeedSet, o.Threads, o.Connections, o.Iterations, o.URL, o.Model = 2, 7, true, 3, 3, 5, "h:1", "other"
+	})
+	f("--verbose --random-seed 7 --concurrency 3 --iterations 5 --url h:1 --model-name other", func(o *Options) {
+		o.Verbose, o.Seed, o.SeedSet, o.Threads, o.Connections, o.Iterations, o.URL, o.Model = 1, 7, true, 3, 3, 5, "h:1", "other"
+	})
+	f("--duration 3s", func(o *Options) { o.Duration, o.Iterations = 3*time.Second, 0 })
+	f("--duration 3s -i 9", func(o *Options) { o.Duration, o.Iterations = 3*time.Second, 9 })
+	f("--protocol HTTP", func(o *Options) { o.Protocol, o.URL = plan.HTTP, "localhost:8000" })
+	f("--weights valid=1 --rare-weights no-end=2,valid=1 --rare 0.5", func(o *Options) {
+		o.Weights, o.RareWeights, o.RareShare = Weights{Valid: 1}, Weights{NoEnd: 2, Valid: 1}, 0.5
+	})
+}
+
+func TestParseRefuses(t *testing.T) {
+	f := func(line, want string) {
+		t.Helper()
+		if _, err := Parse(strings.Fields(line), epoch); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", line, err, want)
+		}
+	}
+	f("-r -1", "--random-seed is a whole number from 0 to 4294967295")
+	f("-t 0", "--concurrency is a whole number of at least 1")
+	f("-i 0", "-i 0 has no end: give --duration too")
+	f("a b", `unexpected argument "b"`)
+	f("--common-contexts 0 --rare-contexts 0", "there must be a context")
+	f("--id-block 9", "10 contexts need as many correlation ids")
+	f("--protocol udp", `--protocol is gRPC or HTTP, not "udp"`)
+	f("--string-ids --protocol http", "--string-ids works with gRPC streams only")
+	f("--replay 1:2", "--replay needs the seed of the run")
+	f("-r 1 --replay 8:2", "there is no thread 8: use -t 9 or more")
+	f("-r 1 --replay 1", "--replay is THREAD:ITERATION")
+	f("--values 3000000000", "--values is at most 2147483647")
+	f("--weights x", "--weights is a list as")
+	if _, err := Parse([]string{"--help"}, epoch); !errors.Is(err, optset.ErrHelp) {
+		t.Errorf("--help: %v", err)
+	}
+}
+
+// The command of a failure means the same run.
+func TestArgsReadBack(t *testing.T) {
+	line := "-r 5 -t 4 -u h:1 --weights valid=1,idle=2 --rare-weights no-end=1 --rare 0.25 --common-contexts 3 --rare-contexts 1 " +
+		"--length-mean 4 --length-deviation 2 --values 10 --first-id 7 --id-block 50 --timeout 1s --idle-time 3s -x 2 --string-ids --back-to-back m"
+	o, err := Parse(strings.Fields(line), epoch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := Parse(o.args(), epoch)
+	if diff := cmp.Diff(o, again); err != nil || diff != "" {
+		t.Errorf("%v\n%s", err, diff)
+	}
+}
+
+func TestReport(t *testing.T) {
+	s := &Summary{
+		Model: "m", Seed: 7, Took: 1500 * time.Millisecond, Cuts: 2,
+		Tally: Tally{
+			Common: [numPatterns]int{Valid: 10, NoStart: 1}, Rare: [numPatterns]int{NoEnd: 3}, Ended: 14, Requests: 200, Checked: 198,
+			RefusedExpected: 1, RefusedAsExpected: 1, Faults: map[Fault]int{WrongAnswer: 1, LostEnd: 2}, Disturbed: 4, Expired: 1,
+		},
+		Places:   []Place{{1, 1, 14, 1000, 2000, 3000, 4000}, {3, 4, 9, 1e6, 2e6, 3e6, 4e6}, {65, 0, 1, 5e3, 5e3, 5e3, 5e3}},
+		Failures: make([]*Failure, 3),
+	}
+	want := `Patterns sent   common  rare
+  valid             10     0
+  valid-valid        0     0
+  valid-no-end       0     0
+  no-end             0     3
+  no-start           1     0
+
+Requests sent           200
+Results checked         198
+Errors expected           1
+Errors got                1
+Wrong answers             1
+Timeouts                  0
+Fault: END was lost       2
+Connections cut           2
+Sequences disturbed       3
+Expired in the backlog    1
+
+Latency by position (usec)  requests   avg   p50   p99   max
+  1                               14     1     2     3     4
+  3 to 4                           9  1000  2000  3000  4000
+  65 and on                        1     5     5     5     5
+
+FAILED: 3 of 14 sequences in 1.5s; the seed is 7
+`
+	if diff := cmp.Diff(want, s.Text()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestStory(t *testing.T) {
+	f := &Failure{
+		Fault: WrongAnswer, Text: "expected 3, got 4, which is +1", Thread: 2, Iteration: 17, ID: "201", Pattern: "valid", Lengths: []int{3},
+		History: []Event{
+			{Step: Step{Start: true, Value: 1}, Sent: 1e6, Took: 25e5, Want: 1, Answer: 1, Answered: true},
+			{Step: Step{Value: 2, Position: 1}, Sent: 1e6, Took: 4e6, Want: 3, Answer: 4, Answered: true},
+		},
+		Replay: "redline stress sequence m -r 1 --replay 2:17",
+	}
+	want := `FAILED: wrong answer: expected 3, got 4, which is +1
+  thread_2, iteration 17, correlation id 201, pattern valid, length 3
+  request  flags  value  expected  answer   sent at      took
+  1        START      1         1       1  1.000 ms  2.500 ms
+  2            -      2         3       4  1.000 ms  4.000 ms
+  replay: redline stress sequence m -r 1 --replay 2:17
+`
+	if diff := cmp.Diff(want, f.Story()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestPlaces(t *testing.T) {
+	for position, want := range map[int][2]int{0: {1, 1}, 1: {2, 2}, 2: {3, 4}, 3: {3, 4}, 4: {5, 8}, 15: {9, 16}, 63: {33, 64}, 64: {65, 0}, 9999: {65, 0}} {
+		if first, last := placeRange(placeOf(position)); first != want[0] || last != want[1] {
+			t.Errorf("position %d is in %d to %d, want %v", position, first, last, want)
+		}
+	}
+}
