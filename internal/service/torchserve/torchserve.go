@@ -146,8 +146,8 @@ const errorLimit = 1 << 10
 func (x exchange) Reply(c *service.Call, r *h1.Reply) *service.Error {
 	if r.Status != 200 {
 		text := "inference failed with error code " + strconv.Itoa(r.Status)
-		if body := bytes.TrimSpace(r.Body[:min(len(r.Body), errorLimit)]); len(body) > 0 {
-			text += ": " + string(body)
+		if words := bytes.Fields(r.Body[:min(len(r.Body), errorLimit)]); len(words) > 0 {
+			text += ": " + string(bytes.Join(words, []byte{' '})) // one line
 		}
 		return &service.Error{Op: httplane.OpInfer, Class: record.Server, Code: r.Status, Text: text}
 	}

@@ -1,0 +1,193 @@
+package workload_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/tensor"
+	"github.com/redline-bench/redline/internal/workload"
+)
+
+// speaker answers with what it was told to.
+type speaker struct{ fake }
+
+var errMute = errors.New("mute")
+
+func (s *speaker) Message(dst []byte, _ []record.Event, responses []byte) ([]byte, error) {
+	if len(responses) == 0 {
+		return dst, errMute
+	}
+	return append(dst, responses...), nil
+}
+
+func chatModel() *service.Model {
+	return &service.Model{Inputs: []service.TensorSpec{spec("payload", tensor.JSON, 1)}, Outputs: []service.TensorSpec{spec("response", tensor.JSON, 1)}}
+}
+
+func step(session, delay, text string) string {
+	if delay != "" {
+		delay = `,"delay":[` + delay + `]`
+	}
+	return fmt.Sprintf(`{"payload":[{"model":"m", "messages":[{"c":"%s"}], "n":1.50}],"session_id":["%s"]%s}`, text, session, delay)
+}
+
+func data(steps ...string) string { return `{"data":[` + strings.Join(steps, ",") + `]}` }
+
+func sessions(t *testing.T, svc workload.Speaker, least int, text string) (*workload.Sessions, error) {
+	t.Helper()
+	d, err := workload.LoadFor(fromJSON(t, text), chatModel(), plan.SessionConcurrency, 0)
+	if err != nil {
+		return nil, err
+	}
+	return d.Sessions(svc, least, true)
+}
+
+func TestSessionsCarryTheirHistory(t *testing.T) {
+	svc := &speaker{}
+	all, err := sessions(t, svc, 2, data(step("a", "5", "one"), step("b", "", "x"), step("a", "7", "two"), step("a", "", "three")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if all.Turns() != 4 {
+		t.Errorf("%d turns", all.Turns())
+	}
+	var pauses []time.Duration
+	var steps []uint32
+	talk := all.Talk()
+	for {
+		wait, ok := talk.Pause()
+		if !ok {
+			break
+		}
+		pauses = append(pauses, wait)
+		var c service.Call
+		talk.Next(&c)
+		steps = append(steps, c.Rec.Step)
+		if err := talk.Heard(&c, nil, []byte(fmt.Sprintf(`{"r":%d}`, len(steps)))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if d := cmp.Diff(pauses, []time.Duration{0, 5 * time.Millisecond, 7 * time.Millisecond, 0}); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff(steps, []uint32{0, 2, 3, 1}); d != "" {
+		t.Error(d)
+	}
+	want := []string{
+		`{"model":"m","messages":[{"c":"one"}],"n":1.50}`,
+		`{"model":"m","messages":[{"c":"one"},{"r":1},{"c":"two"}],"n":1.50}`,
+		`{"model":"m","messages":[{"c":"one"},{"r":1},{"c":"two"},{"r":2},{"c":"three"}],"n":1.50}`,
+		`{"model":"m","messages":[{"c":"x"}],"n":1.50}`,
+	}
+	for i, in := range svc.got {
+		if got := string(in.Tensors[0].Data); got != want[i] {
+			t.Errorf("turn %d\n got %s\nwant %s", i, got, want[i])
+		}
+	}
+	in := all.Inputs(2)
+	if len(in) != 3 || string(in[0].Data) != want[1] || string(in[1].Data) != "\x01\x00\x00\x00a" || in[2].Name != "delay" || in[2].Data[0] != 7 {
+		t.Errorf("export of step 2: %+v", in)
+	}
+	if in := all.Inputs(3); len(in) != 2 {
+		t.Errorf("export of a step without delay: %+v", in)
+	}
+}
+
+// A session whose turn failed is left; the next one begins from nothing.
+func TestAFailedSessionIsLeft(t *testing.T) {
+	for name, fail := range map[string]func(*workload.Talk, *service.Call) error{
+		"failed call": func(talk *workload.Talk, c *service.Call) error {
+			c.Rec.Class = record.Server
+			return talk.Heard(c, nil, nil)
+		},
+		"answer that is no message": func(talk *workload.Talk, c *service.Call) error {
+			if err := talk.Heard(c, nil, nil); !errors.Is(err, errMute) || !strings.Contains(err.Error(), `"a"`) {
+				return fmt.Errorf("heard: %w", err)
+			}
+			return nil
+		},
+	} {
+		svc := &speaker{}
+		all, err := sessions(t, svc, 1, data(step("a", "5", "one"), step("a", "", "two"), step("b", "", "x")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		talk := all.Talk()
+		var c service.Call
+		_, _ = talk.Pause()
+		talk.Next(&c)
+		if err := fail(talk, &c); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		c.Rec.Class = record.OK
+		if wait, ok := talk.Pause(); wait != 0 || !ok {
+			t.Errorf("%s: %v, %v", name, wait, ok)
+		}
+		talk.Next(&c)
+		if got := string(svc.got[1].Tensors[0].Data); got != `{"model":"m","messages":[{"c":"x"}],"n":1.50}` {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
+func TestSessionErrors(t *testing.T) {
+	f := func(want, text string) {
+		t.Helper()
+		_, err := sessions(t, &speaker{}, 2, text)
+		var e *workload.DataError
+		if !errors.As(err, &e) || !strings.HasPrefix(e.Text, want) {
+			t.Errorf("%s\n got %v\nwant %s", text, err, want)
+		}
+	}
+	two := step("b", "", "x")
+	f("The input data file contains 1 unique session IDs, which is fewer than the required session concurrency level of 2.", data(step("a", "", "x")))
+	f("Missing 'delay' input for payload with index 0", data(step("a", "", "x"), two, step("a", "", "y")))
+	f("missing tensor session_id", data(`{"payload":[{"messages":[]}]}`, two))
+	f("unable to find uint64_t data in json", data(step("a", "1.5", "x"), two))
+	f("Request body must be an object and it must have a 'messages' field that is an array. Request body:\n\n{\"prompt\":1}", data(`{"payload":[{"prompt":1}],"session_id":["a"]}`, two))
+	f("Expected input data JSON to have one stream.", `{"data":[[`+two+`],[`+two+`]]}`)
+}
+
+func TestFixedScheduleOrdersByTime(t *testing.T) {
+	at := func(ms string, v int) string { return fmt.Sprintf(`{"IN":[%d],"timestamp":[%s]}`, v, ms) }
+	text := data(at("90", 1), at("20", 2), at("50", 3), at("0", 4), at("50", 5))
+	d, err := workload.LoadFor(fromJSON(t, text), model(tensor.Int32, 1), plan.FixedSchedule, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ms := time.Millisecond
+	if diff := cmp.Diff(d.Times(), []time.Duration{20 * ms, 90 * ms, 0, 50 * ms, 50 * ms}); diff != "" {
+		t.Error(diff)
+	}
+	svc := &fake{}
+	r, err := workload.Prepare(t.Context(), svc, d, plan.DropIn)
+	if err != nil || r.Len() != 5 {
+		t.Fatal(r, err)
+	}
+	var got []byte
+	for _, in := range svc.got {
+		if len(in.Tensors) != 1 || in.Tensors[0].Name != "IN" {
+			t.Fatalf("%+v", in.Tensors)
+		}
+		got = append(got, in.Tensors[0].Data[0])
+	}
+	if diff := cmp.Diff(got, []byte{2, 1, 4, 3, 5}); diff != "" {
+		t.Error(diff)
+	}
+	for _, bad := range []string{`{"IN":[1]}`, at("1.5", 1), at("-1", 1), at("99999999999999999", 1)} {
+		if _, err := workload.LoadFor(fromJSON(t, data(bad)), model(tensor.Int32, 1), plan.FixedSchedule, 0); err == nil {
+			t.Errorf("%s is accepted", bad)
+		}
+	}
+	if d, err := workload.LoadFor(fromJSON(t, data(`{"IN":[1]}`)), model(tensor.Int32, 1), plan.Concurrency, 0); err != nil || d.Times() != nil {
+		t.Errorf("%v, %v", d, err)
+	}
+}
