@@ -119,8 +119,8 @@ func TestStatus(t *testing.T) {
 			t.Errorf("%s: %v: %+v", method, c.Err, e)
 		}
 	}
-	test("v1.Simple/NoSuch", 12, "v1.Simple/NoSuch ended with status UNIMPLEMENTED: unknown method")
-	test("v1.Simple/Broken", 15, "v1.Simple/Broken ended with status DATA_LOSS: half of it is gone")
+	test("v1.Simple/NoSuch", 12, "v1.Simple/NoSuch ended with status Unimplemented: unknown method")
+	test("v1.Simple/Broken", 15, "v1.Simple/Broken ended with status DataLoss: half of it is gone")
 
 	// perf_analyzer runs without a method and measures the refusals.
 	svc := newService(t, plan.Target{URL: f.addr}, plan.DropIn)

@@ -3,6 +3,8 @@ package dynamicgrpc
 import (
 	"fmt"
 
+	"google.golang.org/grpc/codes"
+
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/wire/h2"
 )
@@ -32,7 +34,7 @@ func (x *exchange) End(c *service.Call, status int, text string, at int64) *serv
 	// Without a method there is none that could fail: the original measures how fast the server refuses.
 	if status != 0 && x.svc.target.GRPCMethod != "" {
 		err := x.svc.at.StatusError(status, text)
-		err.Text = fmt.Sprintf("%s ended with status %s: %s", x.svc.target.GRPCMethod, statusName(status), err.Text)
+		err.Text = fmt.Sprintf("%s ended with status %s: %s", x.svc.target.GRPCMethod, codes.Code(status), err.Text)
 		return err
 	}
 	if c.Rec.Responses == 0 {
@@ -40,17 +42,4 @@ func (x *exchange) End(c *service.Call, status int, text string, at int64) *serv
 		x.sink.Response(c, nil, at, false)
 	}
 	return nil
-}
-
-var statusNames = [...]string{
-	"OK", "CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND", "ALREADY_EXISTS",
-	"PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION", "ABORTED", "OUT_OF_RANGE", "UNIMPLEMENTED",
-	"INTERNAL", "UNAVAILABLE", "DATA_LOSS", "UNAUTHENTICATED",
-}
-
-func statusName(code int) string {
-	if code >= 0 && code < len(statusNames) {
-		return statusNames[code]
-	}
-	return fmt.Sprint(code)
 }

@@ -123,8 +123,7 @@ func (s *Server) Call(ctx context.Context, op, path string, req, resp proto.Mess
 			return notConnected(op, s.addr, err)
 		}
 		answer, err = c.Unary(ctx, s.header(path, ""), msg)
-		var wire *h2.Error
-		if attempt > 0 || !errors.As(err, &wire) || wire.Kind != h2.GoAway && wire.Kind != h2.Closed {
+		if attempt > 0 || !stale(err) {
 			break
 		}
 		s.forget(c)
@@ -143,6 +142,13 @@ func (s *Server) Call(ctx context.Context, op, path string, req, resp proto.Mess
 		return &service.Error{Op: op, Class: record.Protocol, Addr: s.addr, Text: "the answer of " + method + " is not what the protocol says", Err: err}
 	}
 	return nil
+}
+
+// stale tells whether a call failed because the server had left the connection. Asking again does no harm: what is
+// asked outside of the load changes nothing, or the same way twice.
+func stale(err error) bool {
+	e, ok := errors.AsType[*h2.Error](err)
+	return ok && (e.Kind == h2.GoAway || e.Kind == h2.Closed || e.Kind == h2.Reset)
 }
 
 func (s *Server) forget(c *h2.Conn) {

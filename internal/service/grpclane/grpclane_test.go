@@ -1,0 +1,169 @@
+package grpclane_test
+
+import (
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/health"
+	"google.golang.org/grpc/health/grpc_health_v1"
+
+	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/service/grpclane"
+	"github.com/redline-bench/redline/internal/wire/h2"
+)
+
+const check = "/grpc.health.v1.Health/Check"
+
+// exchange asks whether the server is well: an empty message, answered by one.
+type exchange struct{ at *grpclane.Server }
+
+func (exchange) Render(*service.Call) h2.Message { return h2.Message{} }
+
+func (exchange) Message(c *service.Call, _ []byte, _ int64) { c.Rec.Responses++ }
+
+func (x exchange) End(_ *service.Call, status int, text string, _ int64) *service.Error {
+	if status != 0 {
+		return x.at.StatusError(status, text)
+	}
+	return nil
+}
+
+// sink hands over each call that has ended.
+type sink chan *service.Call
+
+func (sink) Response(*service.Call, []byte, int64, bool) {}
+
+func (s sink) Done(c *service.Call) { s <- c }
+
+// listen makes a server that can be asked for its health, at an address.
+func listen(t *testing.T, addr string) *grpc.Server {
+	t.Helper()
+	var lc net.ListenConfig
+	ln, err := lc.Listen(t.Context(), "tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := grpc.NewServer()
+	grpc_health_v1.RegisterHealthServer(srv, health.NewServer())
+	go func() { _ = srv.Serve(ln) }()
+	t.Cleanup(srv.Stop)
+	return srv
+}
+
+func freeAddr(t *testing.T) string {
+	t.Helper()
+	var lc net.ListenConfig
+	ln, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	return ln.Addr().String()
+}
+
+// Calls fail as long as there is no server, and go well once there is one.
+func TestConnectLater(t *testing.T) {
+	addr := freeAddr(t)
+	at, err := grpclane.NewServer(plan.Target{URL: addr})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(sink, 1)
+	tr, err := grpclane.New(t.Context(), at, ended, at.Header(check), func() grpclane.Exchange { return exchange{at} })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tr.Close() }()
+	var e *service.Error
+	if err := tr.Grow(t.Context(), 1); !errors.As(err, &e) || e.Class != record.Connect || e.Op != grpclane.OpConnect {
+		t.Errorf("without a server: %v", err)
+	}
+	tr.ConnectLater()
+	if err := tr.Grow(t.Context(), 100); err != nil {
+		t.Fatal(err)
+	}
+	call := &service.Call{Slot: 99}
+	send := func() {
+		tr.Send(call)
+		tr.Flush()
+		<-ended
+	}
+	if send(); call.Rec.Class != record.Connect || call.Err == nil || call.Rec.End == 0 {
+		t.Errorf("%v: %+v", call.Err, call.Rec)
+	}
+	listen(t, addr)
+	for send(); call.Rec.Class == record.Connect; { // an attempt of before may still be failing
+		send()
+	}
+	if call.Err != nil || call.Rec.Responses != 1 {
+		t.Errorf("%v: %+v", call.Err, call.Rec)
+	}
+}
+
+// A connection that the server has left is made again for the next call.
+func TestCallsAcrossRestarts(t *testing.T) {
+	addr := freeAddr(t)
+	at, err := grpclane.NewServer(plan.Target{URL: addr})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = at.Close() }()
+	var answer grpc_health_v1.HealthCheckResponse
+	ask := func(path string) error {
+		return at.Call(t.Context(), "health", path, &grpc_health_v1.HealthCheckRequest{}, &answer)
+	}
+	class := func(err error) record.Class {
+		var e *service.Error
+		if !errors.As(err, &e) || e.Op != "health" || e.Addr != addr {
+			t.Fatalf("%#v", err)
+		}
+		return e.Class
+	}
+	if err := ask(check); class(err) != record.Connect {
+		t.Error(err)
+	}
+	srv := listen(t, addr)
+	if err := ask(check); err != nil || answer.GetStatus() != grpc_health_v1.HealthCheckResponse_SERVING {
+		t.Errorf("%v: %v", err, &answer)
+	}
+	if err := ask("/grpc.health.v1.Health/Nothing"); class(err) != record.Server {
+		t.Error(err)
+	}
+	srv.Stop()
+	listen(t, addr)
+	if err := ask(check); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestBadTargets(t *testing.T) {
+	empty := filepath.Join(t.TempDir(), "empty.pem")
+	if err := os.WriteFile(empty, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f := func(target plan.Target, want string) {
+		t.Helper()
+		if _, err := grpclane.NewServer(target); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+	header := func(name, value string) plan.Target {
+		return plan.Target{Headers: []plan.Header{{Name: name, Value: value}}}
+	}
+	f(header("", "v"), `header name "" is not allowed`)
+	f(header(":path", "v"), "is not allowed")
+	f(header("a b", "v"), "is not allowed")
+	f(header("Grpc-Timeout", "1"), `header "Grpc-Timeout" belongs to gRPC itself`)
+	f(header("a", "b\nc"), "line break")
+	f(plan.Target{TLS: plan.TLS{GRPC: true, CAFile: empty}}, "it holds no certificate in PEM form")
+	f(plan.Target{TLS: plan.TLS{GRPC: true, CAFile: empty + "x"}}, "read the root certificates")
+	f(plan.Target{TLS: plan.TLS{GRPC: true, CertFile: empty}}, "needs both")
+	f(plan.Target{TLS: plan.TLS{GRPC: true, CertFile: empty, KeyFile: empty}}, "read the client certificate")
+}
