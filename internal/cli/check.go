@@ -15,6 +15,9 @@ func (s *session) check() error {
 	if s.plan.Input.Batch > 1 && m.Sequential() {
 		return plainError("can not specify batch size > 1 when using a sequence model")
 	}
+	if t.Kind == plan.TorchServe && t.Call == plan.Async {
+		return plainError("client backend of kind TORCHSERVE does not support AsyncInfer API")
+	}
 	s.async = t.Call == plan.Async || m.Sequential() && t.Call != plan.Sync
 	if t.Streaming && t.Kind != plan.DynamicGRPC { // there every call is a stream
 		if t.Call == plan.Sync {

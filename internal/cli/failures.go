@@ -64,11 +64,14 @@ func (s *session) startFailed(err error) int {
 func (s *session) advise(err error) string {
 	var se *service.Error
 	var data *workload.DataError
+	var start *startError
 	switch {
 	case errors.As(err, &data):
 		return s.adviseData(data)
 	case errors.As(err, &se):
 		return s.adviseServer(se)
+	case errors.As(err, &start):
+		return start.err.Error() // the step's name is perf_analyzer's
 	default:
 		return err.Error()
 	}
@@ -138,6 +141,7 @@ func (s *session) explainEnd(res *result.Result, err error) {
 	case err == nil, errors.Is(err, profile.ErrInterrupted):
 	case errors.As(err, &load):
 		s.console.LoadFailed(s.threads(load))
+		s.networkCause(load.Slots)
 	case errors.Is(err, profile.ErrUnstable):
 		s.console.End(text.UnstableEnd)
 	case errors.Is(err, profile.ErrNoRequests):
@@ -154,6 +158,7 @@ func (s *session) explainEnd(res *result.Result, err error) {
 		s.console.End(text.MetricsFailed)
 	case errors.As(err, new(*service.Error)):
 		s.console.LoadFailed([]result.Failure{{Text: s.threadText(err)}})
+		s.networkCause([]engine.SlotError{{Err: err}})
 	default:
 		s.console.End(err.Error())
 	}
@@ -166,6 +171,16 @@ func (s *session) threads(e *profile.LoadError) []result.Failure {
 		out = append(out, result.Failure{Slot: f.Slot, Text: s.threadText(f.Err)})
 	}
 	return out
+}
+
+// networkCause adds what the network did where the original's words for it are but a number.
+func (s *session) networkCause(slots []engine.SlotError) {
+	if s.plan.Target.Kind != plan.OpenAI || len(slots) == 0 {
+		return
+	}
+	if e, ok := errors.AsType[*service.Error](slots[0].Err); ok && (e.Text == "" || e.Class == record.Timeout) {
+		s.console.Warn("cause: " + reason(e))
+	}
 }
 
 func (s *session) threadText(err error) string {

@@ -142,7 +142,7 @@ func (s *session) run() int {
 	runner := &profile.Runner{
 		Plan: s.plan, Service: s.svc, Model: s.model, Async: s.async, Observer: &watcher{s},
 		Feed:  s.feed(),
-		Floor: s.floor(), Times: s.data.Times(),
+		Floor: s.floor(), Times: s.data.Times(), Streams: s.plan.Target.Kind == plan.OpenAI,
 	}
 	if s.export != nil {
 		runner.Exporter = s.export

@@ -59,6 +59,8 @@ type Runner struct {
 	// Floor is the calibrated latency floor of requests of that size with so many in flight, 0 where there is none;
 	// nil where nothing is calibrated.
 	Floor func(inFlight float64, bytes uint64) int64
+	// Streams: a request may have several responses, whatever the plan says of streaming.
+	Streams bool
 	// Times are the due times of a fixed schedule, those of its warm-up first.
 	Times []time.Duration
 
@@ -138,6 +140,6 @@ func (r *Runner) setup() measure.Setup {
 	return measure.Setup{
 		Batch: r.Plan.Input.Batch, FromSend: r.Plan.Measure.FromSend,
 		Open:       r.Plan.Load.Mode != plan.Concurrency && r.Plan.Load.Mode != plan.SessionConcurrency,
-		Percentile: r.Plan.Measure.Percentile, Streaming: r.Plan.Target.Streaming,
+		Percentile: r.Plan.Measure.Percentile, Streaming: r.Plan.Target.Streaming || r.Streams,
 	}
 }
