@@ -16,7 +16,6 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 	"google.golang.org/protobuf/types/dynamicpb"
 
-	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/service/grpclane"
 )
@@ -140,7 +139,7 @@ func reflect(ctx context.Context, at *grpclane.Server, name string) (*method, er
 	if e, ok := errors.AsType[*service.Error](err); ok && e.Code == unimplemented {
 		r.path = reflectAlpha
 		if err = r.ask(ctx, bySymbol); err != nil {
-			err = fmt.Errorf("%s does not describe itself (no gRPC reflection): name the .proto file of %s with --proto: %w", at.Addr(), svc, err)
+			return nil, fmt.Errorf("%s does not describe itself (no gRPC reflection): name the .proto file of %s with --proto", at.Addr(), svc)
 		}
 	}
 	if err != nil {
@@ -174,7 +173,7 @@ func (r *reflector) ask(ctx context.Context, req *reflection.ServerReflectionReq
 		return err
 	}
 	if e := resp.GetErrorResponse(); e != nil {
-		return &service.Error{Op: opReflect, Class: record.Server, Addr: r.at.Addr(), Text: "reflection: " + e.GetErrorMessage()}
+		return fmt.Errorf("%s, asked to describe the method, answers: %s", r.at.Addr(), e.GetErrorMessage())
 	}
 	for _, raw := range resp.GetFileDescriptorResponse().GetFileDescriptorProto() {
 		f := &descriptorpb.FileDescriptorProto{}
