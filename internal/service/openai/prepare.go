@@ -36,9 +36,8 @@ func (s *Service) Prepare(in service.Inputs) (service.Request, error) {
 	b = append(b, "Content-Length: "...)
 	b = strconv.AppendInt(b, int64(len(body)), 10)
 	b = append(b, "\r\n\r\n"...)
-	r := &request{head: b, body: body, size: len(body)}
 	if len(body) <= copyLimit {
-		r.head, r.body = append(b, body...), nil
+		return &request{head: append(b, body...), size: len(body)}, nil
 	}
-	return r, nil
+	return &request{head: b, body: body, size: len(body)}, nil
 }
