@@ -1,0 +1,153 @@
+// Package dynamicgrpc_test loads a service made with grpcio-tools from PyPI, step by step as perf_analyzer's guide
+// does, and in Redline's own ways. It needs Python 3 with pip, and is part of `make test-heavy` only.
+package dynamicgrpc_test
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/redline-bench/redline/e2e/binary"
+)
+
+type rig struct {
+	t    *testing.T
+	bin  string
+	dir  string // holds the data, the generated code and the generator
+	venv string
+}
+
+func TestDynamicGRPC(t *testing.T) {
+	if os.Getenv("REDLINE_HEAVY") == "" {
+		t.Skip("set REDLINE_HEAVY=1 for tests against a Python gRPC service")
+	}
+	bin, err := binary.Build(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &rig{t: t, bin: bin, dir: t.TempDir(), venv: install(t)}
+	for _, name := range []string{"simple.proto", "server.py", "example.py"} {
+		text, err := os.ReadFile(filepath.Join("testdata", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.write(name, string(text))
+	}
+	sh(t, filepath.Join(r.venv, "bin", "python"), "-m", "grpc_tools.protoc", "--proto_path="+r.dir,
+		"--python_out="+r.dir, "--grpc_python_out="+r.dir, filepath.Join(r.dir, "simple.proto"))
+	r.write("inputs.json", `{"data":[{"message_generator":"python3 example.py"}]}`)
+	r.write("missing.json", `{"data":[{"message_generator":"python3 missing.py"}]}`)
+	r.write("many.json", `{"data":[{"messages":[{"message":"a"},{"message":"b"}]},{"messages":{"message":"c"}}]}`)
+	r.write("hello.json", `{"data":[{"messages":{"message":"hello"}}]}`)
+	plain, open := r.start(), r.start("reflection")
+
+	// The command of the guide, with the '=' after -u, which the original takes for a part of the address.
+	r.good("perf_analyzer", "--service-kind=dynamic_grpc -u="+plain+" --input-data=inputs.json --grpc-method=v1.Simple/Echo --request-count=50",
+		" Successfully read data for 1 stream/streams with 1 step/steps.", "Service Kind: DYNAMIC_GRPC", "Request count: 50", "Avg gRPC time: ")
+	r.good("perf_analyzer", "--service-kind dynamic_grpc -u "+plain+" --input-data inputs.json --grpc-method v1.Simple/Echo --request-rate-range 50 --request-count 60",
+		"Request count: 60")
+	r.bad("perf_analyzer", "--service-kind dynamic_grpc -u "+plain+" --input-data inputs.json --grpc-method v1.Simple/None",
+		"Thread [0] had error: v1.Simple/None ended with status Unimplemented")
+	r.bad("perf_analyzer", "--service-kind dynamic_grpc -u "+plain+" --input-data missing.json --grpc-method v1.Simple/Echo",
+		`message generator "python3 missing.py": exit status 2`)
+
+	own := "profile --service-kind dynamic_grpc --request-count 40 --concurrency-range 4 "
+	r.good("redline", own+"-u "+plain+" --input-data many.json --grpc-method v1.Simple/Echo --proto simple.proto", "Request count: 40")
+	r.good("redline", own+"-u "+open+" --input-data many.json --grpc-method v1.Simple/Echo --grpc-compression-algorithm gzip -i grpc", "Request count: 40")
+	r.good("redline", own+"-u "+open+" --input-data hello.json --grpc-method v1.Simple/Once", "Request count: 40")
+	r.bad("redline", own+"-u "+open+" --input-data many.json --grpc-method v1.Simple/Once", "v1.Simple/Once takes one message a call")
+	r.bad("redline", own+"-u "+plain+" --input-data many.json --grpc-method v1.Simple/Echo", "does not describe itself (no gRPC reflection)")
+}
+
+func (r *rig) write(name, text string) {
+	r.t.Helper()
+	if err := os.WriteFile(filepath.Join(r.dir, name), []byte(text), 0o644); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+func (r *rig) run(program, args string) (stdout, stderr string, rc int) {
+	r.t.Helper()
+	cmd := exec.CommandContext(r.t.Context(), filepath.Join(r.bin, program), strings.Fields(args)...)
+	cmd.Dir = r.dir
+	cmd.Env = append(os.Environ(), "PATH="+filepath.Join(r.venv, "bin")+":"+os.Getenv("PATH"))
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Run(); err != nil && !errors.As(err, new(*exec.ExitError)) {
+		r.t.Fatal(err)
+	}
+	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
+}
+
+func (r *rig) good(program, args string, want ...string) {
+	r.t.Helper()
+	out, errs, rc := r.run(program, args)
+	for _, w := range want {
+		if rc != 0 || !strings.Contains(out, w) {
+			r.t.Fatalf("%s %s: rc %d, no %q\n%s\n%s", program, args, rc, w, out, errs)
+		}
+	}
+}
+
+func (r *rig) bad(program, args, want string) {
+	r.t.Helper()
+	if out, errs, rc := r.run(program, args); rc != 99 || !strings.Contains(errs, want) {
+		r.t.Errorf("%s %s: rc %d, no %q\n%s\n%s", program, args, rc, want, out, errs)
+	}
+}
+
+// start runs the service and returns where it listens.
+func (r *rig) start(args ...string) string {
+	r.t.Helper()
+	cmd := exec.CommandContext(r.t.Context(), filepath.Join(r.venv, "bin", "python"), append([]string{"server.py"}, args...)...)
+	cmd.Dir, cmd.Stderr = r.dir, os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		r.t.Fatal(err)
+	}
+	r.t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	port, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		r.t.Fatalf("the service did not start: %v", err)
+	}
+	return "127.0.0.1:" + strings.TrimSpace(port)
+}
+
+// install makes a virtual environment with gRPC's tools in the user's cache, once.
+func install(t *testing.T) string {
+	t.Helper()
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		t.Skip(err)
+	}
+	dir := filepath.Join(cache, "redline-peers", "grpcio-tools-1.71.0")
+	stamp := filepath.Join(dir, "ready")
+	if _, err := os.Stat(stamp); err == nil {
+		return dir
+	}
+	sh(t, "python3", "-m", "venv", dir)
+	sh(t, filepath.Join(dir, "bin", "pip"), "install", "-q", "--disable-pip-version-check",
+		"grpcio==1.71.0", "grpcio-tools==1.71.0", "grpcio-reflection==1.71.0", "setuptools<81")
+	if err := os.WriteFile(stamp, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func sh(t *testing.T, name string, args ...string) {
+	t.Helper()
+	if out, err := exec.CommandContext(t.Context(), name, args...).CombinedOutput(); err != nil {
+		t.Skipf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
+	}
+}
