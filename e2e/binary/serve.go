@@ -17,8 +17,10 @@ import (
 // Server is a running `redline serve`.
 type Server struct {
 	HTTP, GRPC, Metrics string // host:port
-	Stderr              Buffer
-	cmd                 *exec.Cmd
+	// Ports has the addresses of all protocols by the names of the ready line.
+	Ports  map[string]string
+	Stderr Buffer
+	cmd    *exec.Cmd
 }
 
 // Serve starts a reference server in folder dir on free ports and waits until it listens. The command ends in
@@ -47,8 +49,11 @@ func Serve(dir string, command ...string) (*Server, error) {
 		return nil, fmt.Errorf("%s did not get ready: %q %w\n%s", strings.Join(command, " "), line, err, s.Stderr.String())
 	}
 	go io.Copy(io.Discard, lines)
-	address := func(name string) string { return "127.0.0.1:" + ports[name].String() }
-	s.HTTP, s.GRPC, s.Metrics = address("http"), address("grpc"), address("metrics")
+	s.Ports = map[string]string{}
+	for name, port := range ports {
+		s.Ports[name] = "127.0.0.1:" + port.String()
+	}
+	s.HTTP, s.GRPC, s.Metrics = s.Ports["http"], s.Ports["grpc"], s.Ports["metrics"]
 	return s, nil
 }
 

@@ -23,7 +23,9 @@ type Model struct {
 
 	inputs    map[string]*input
 	outputs   map[string]*kserve.ModelOutput
+	labels    map[string][]string // of outputs that have a file of them
 	required  int
+	reshapes  bool
 	scheduler sched.Scheduler
 }
 
@@ -57,11 +59,14 @@ func (m *Model) Infer(r *infer.Request) error {
 	if err := m.check(r); err != nil {
 		return err
 	}
+	if m.reshapes {
+		m.reshape(r)
+	}
 	return m.scheduler.Enqueue(r)
 }
 
-// build makes a loaded model from a complete configuration.
-func build(cfg *kserve.ModelConfig, version int64, opts *Options, find func(name string, version int64) (*Model, error)) (*Model, error) {
+// build makes a loaded model from a complete configuration; folder is where it was found, empty for a built-in one.
+func build(cfg *kserve.ModelConfig, folder string, version int64, opts *Options, find func(name string, version int64) (*Model, error)) (*Model, error) {
 	m := &Model{
 		Config: cfg, Version: version, Counters: &stats.Counters{},
 		inputs: map[string]*input{}, outputs: map[string]*kserve.ModelOutput{},
@@ -78,6 +83,13 @@ func build(cfg *kserve.ModelConfig, version int64, opts *Options, find func(name
 	}
 	for _, out := range cfg.GetOutput() {
 		m.outputs[out.GetName()] = out
+	}
+	if err := m.checkReshapes(); err != nil {
+		return nil, err
+	}
+	var err error
+	if m.labels, err = readLabels(cfg, folder); err != nil {
+		return nil, err
 	}
 	return m, m.schedule(opts, find)
 }
@@ -184,5 +196,11 @@ func (m *Model) Describe() Description {
 
 // Classify turns an output into its largest classes.
 func (m *Model) Classify(t tensor.Tensor, classes int) (tensor.Tensor, error) {
-	return infer.Classify(t, classes, m.Config.GetMaxBatchSize() > 0, func(int) string { return "" })
+	labels := m.labels[t.Name]
+	return infer.Classify(t, classes, m.Config.GetMaxBatchSize() > 0, func(k int) string {
+		if k < len(labels) {
+			return labels[k]
+		}
+		return ""
+	})
 }

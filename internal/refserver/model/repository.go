@@ -40,6 +40,7 @@ type entry struct {
 // source is where a model's configuration comes from.
 type source struct {
 	config   *kserve.ModelConfig
+	folder   string // empty for a built-in model
 	versions []int64
 	err      error
 }
@@ -258,7 +259,7 @@ func (r *Repository) load(name string, override *kserve.ModelConfig) error {
 	}
 	var fresh []*Model
 	for _, version := range e.source.versions {
-		m, err := build(proto.CloneOf(cfg), version, &r.opts, r.find)
+		m, err := build(proto.CloneOf(cfg), e.source.folder, version, &r.opts, r.find)
 		if err != nil {
 			e.state, e.reason = stateUnavailable, err.Error()
 			return err

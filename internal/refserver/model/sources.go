@@ -76,7 +76,7 @@ func readModel(folder, name string) (source, error) {
 	default:
 		return source{config: cfg}, fmt.Errorf("unexpected directory name '%s' for model '%s', directory name must equal model name", name, cfg.GetName())
 	}
-	s := source{config: cfg, versions: chooseVersions(versionFolders(folder), cfg.GetVersionPolicy())}
+	s := source{config: cfg, folder: folder, versions: chooseVersions(versionFolders(folder), cfg.GetVersionPolicy())}
 	if len(s.versions) == 0 {
 		return s, fmt.Errorf("at least one version must be available under the version policy of model '%s'", name)
 	}

@@ -1,8 +1,11 @@
 package openai
 
 import (
+	"encoding/base64"
+	"encoding/binary"
 	"encoding/json"
 	"hash/crc32"
+	"math"
 	"net/http"
 	"strings"
 )
@@ -13,6 +16,7 @@ func (h *Handler) embeddings(x *exchange) error {
 		Model      string          `json:"model"`
 		Input      json.RawMessage `json:"input"`
 		Dimensions int             `json:"dimensions"`
+		Format     string          `json:"encoding_format"`
 	}
 	if err := x.decode(&r); err != nil {
 		return err
@@ -38,66 +42,22 @@ func (h *Handler) embeddings(x *exchange) error {
 			vector[k] = float64(crc32.ChecksumIEEE(append([]byte{byte(k), byte(k >> 8)}, in...))%2000)/1000 - 1
 		}
 		total += promptWords(in)
-		data = append(data, map[string]any{"object": "embedding", "index": i, "embedding": vector})
+		data = append(data, map[string]any{"object": "embedding", "index": i, "embedding": packed(vector, r.Format)})
 	}
 	writeJSON(x, http.StatusOK, map[string]any{"object": "list", "data": data, "model": r.Model, "usage": map[string]int{"prompt_tokens": total, "total_tokens": total}})
 	return nil
 }
 
-// responses answers /v1/responses.
-func (h *Handler) responses(x *exchange) error {
-	var r struct {
-		Model  string          `json:"model"`
-		Input  json.RawMessage `json:"input"`
-		Stream bool            `json:"stream"`
-		Max    *int            `json:"max_output_tokens"`
+// packed is a vector as a client wants it: a list, or base64 of 32-bit floats.
+func packed(vector []float64, format string) any {
+	if format != "base64" {
+		return vector
 	}
-	if err := x.decode(&r); err != nil {
-		return err
+	raw := make([]byte, 0, 4*len(vector))
+	for _, v := range vector {
+		raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(float32(v)))
 	}
-	n, err := (&request{MaxTokens: r.Max}).length()
-	if err != nil {
-		return err
-	}
-	body := func(status, text string, done int) map[string]any {
-		v := map[string]any{"id": "resp_" + x.id, "object": "response", "created_at": x.received.Unix(), "status": status, "model": r.Model, "output": []any{}, "error": nil}
-		if status == "completed" {
-			part := map[string]any{"type": "output_text", "text": text, "annotations": []any{}}
-			v["output"] = []any{map[string]any{"type": "message", "id": "msg_" + x.id, "status": status, "role": "assistant", "content": []any{part}}}
-			in := promptWords(r.Input)
-			v["usage"] = map[string]int{"input_tokens": in, "output_tokens": done, "total_tokens": in + done}
-		}
-		return v
-	}
-	if !r.Stream {
-		text, err := h.text(x, n)
-		if err != nil {
-			return err
-		}
-		writeJSON(x, http.StatusOK, body("completed", text, n))
-		return nil
-	}
-	var all strings.Builder
-	seq := 0
-	send := func(kind string, v map[string]any) error {
-		v["type"], v["sequence_number"] = kind, seq
-		seq++
-		return x.event(kind, v)
-	}
-	if err := send("response.created", map[string]any{"response": body("in_progress", "", 0)}); err != nil {
-		return err
-	}
-	err = h.tokens(x.req.Context(), x, n, func(_ int, token string) error {
-		all.WriteString(token)
-		return send("response.output_text.delta", map[string]any{"item_id": "msg_" + x.id, "output_index": 0, "content_index": 0, "delta": token})
-	})
-	if err != nil {
-		return x.streamError(err)
-	}
-	if err := send("response.output_text.done", map[string]any{"item_id": "msg_" + x.id, "output_index": 0, "content_index": 0, "text": all.String()}); err != nil {
-		return err
-	}
-	return send("response.completed", map[string]any{"response": body("completed", all.String(), n)})
+	return base64.StdEncoding.EncodeToString(raw)
 }
 
 // messages answers Anthropic's /v1/messages.
