@@ -142,7 +142,7 @@ func (s *session) run() int {
 	runner := &profile.Runner{
 		Plan: s.plan, Service: s.svc, Model: s.model, Async: s.async, Observer: &watcher{s},
 		Feed:  s.feed(),
-		Floor: s.floor(), Times: s.data.Times(), Streams: s.plan.Target.Kind == plan.OpenAI,
+		Floor: s.floor(), Times: s.data.Times(), Streams: streams(s.plan.Target.Kind),
 	}
 	if s.export != nil {
 		runner.Exporter = s.export
@@ -196,16 +196,24 @@ func (s *session) startServer() error {
 
 func (s *session) describe() error {
 	svc, err := newService(s.plan)
+	if errors.As(err, new(*service.Error)) {
+		return s.cannotStart(err)
+	}
 	if err != nil {
 		return &startError{what: "failed to create client factory", err: err}
 	}
 	s.svc = svc
 	s.model, err = svc.Describe(s.sigs.soft)
 	if err != nil {
-		what, _ := text.StartText(err, s.plan.Target.Protocol)
-		return &startError{what: what, err: err}
+		return s.cannotStart(err)
 	}
 	return nil
+}
+
+// cannotStart names the step that a service failed in before the load.
+func (s *session) cannotStart(err error) error {
+	what, _ := text.StartText(err, s.plan.Target.Protocol)
+	return &startError{what: what, err: err}
 }
 
 func (s *session) load() error {

@@ -11,6 +11,7 @@ import (
 	"github.com/redline-bench/redline/internal/service/openai"
 	"github.com/redline-bench/redline/internal/service/tfserving"
 	"github.com/redline-bench/redline/internal/service/torchserve"
+	"github.com/redline-bench/redline/internal/service/tritoncapi"
 )
 
 // newService maps a service kind to its constructor. It is the only place that knows them all.
@@ -28,7 +29,12 @@ func newService(p *plan.Plan) (service.Service, error) {
 		return tfserving.New(p.Target, p.Input)
 	case p.Target.Kind == plan.TorchServe:
 		return torchserve.New(p.Target)
+	case p.Target.Kind == plan.TritonCAPI:
+		return tritoncapi.New(p.Target, p.Input)
 	default:
 		return nil, fmt.Errorf("service kind %s is not in this build", p.Target.Kind)
 	}
 }
+
+// streams tells whether a request of a kind may have several responses, whatever --streaming says.
+func streams(k plan.Kind) bool { return k == plan.OpenAI || k == plan.DynamicGRPC }
