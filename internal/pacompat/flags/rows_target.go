@@ -9,9 +9,6 @@ import (
 	"github.com/redline-bench/redline/internal/plan"
 )
 
-// readyKinds are the service kinds that this build has.
-var readyKinds = []plan.Kind{plan.Triton, plan.OpenAI, plan.TorchServe, plan.DynamicGRPC, plan.TFServing}
-
 func targetRows() []Row {
 	return []Row{
 		{
@@ -46,11 +43,9 @@ func targetRows() []Row {
 				return nil
 			},
 		}, {
-			Long: "service-kind", Arg: "KIND", Section: Target, Default: "triton",
-			Limit:  "some kinds",
-			active: func(r *raw) bool { return !slices.Contains(readyKinds, r.plan.Target.Kind) },
-			Hint:   values("triton", "openai", "tfserving", "torchserve", "triton_c_api", "dynamic_grpc"),
-			Help:   "What kind of server it is. triton is any KServe v2 server, openai any HTTP server that takes JSON.",
+			Long: "service-kind", Arg: "KIND", Section: Target, Ready: true, Default: "triton",
+			Hint: values("triton", "openai", "tfserving", "torchserve", "triton_c_api", "dynamic_grpc"),
+			Help: "What kind of server it is. triton is any KServe v2 server, openai any HTTP server that takes JSON.",
 			set: choice("--service-kind", "The available options are 'triton', 'tfserving', 'torchserve', or 'triton_c_api'.",
 				func(r *raw) *plan.Kind { return &r.plan.Target.Kind },
 				plan.Triton, plan.OpenAI, plan.TFServing, plan.TorchServe, plan.TritonCAPI, plan.DynamicGRPC),
@@ -107,12 +102,12 @@ func kindRows() []Row {
 			Help: "tfserving: the signature of the saved model to call.",
 			set:  text(func(r *raw) *string { return &r.plan.Target.SignatureName }),
 		}, {
-			Long: "triton-server-directory", Arg: "DIR", Section: Kinds, Default: "/opt/tritonserver", Hint: dirs(),
+			Long: "triton-server-directory", Arg: "DIR", Section: Kinds, Ready: true, Default: "/opt/tritonserver", Hint: dirs(),
 			active: forKind(plan.TritonCAPI),
 			Help:   "triton_c_api: where Triton is installed; its lib/libtritonserver.so is loaded into this process.",
 			set:    text(func(r *raw) *string { return &r.plan.Target.ServerDirectory }),
 		}, {
-			Long: "model-repository", Arg: "DIR", Section: Kinds, Hint: dirs(), active: forKind(plan.TritonCAPI),
+			Long: "model-repository", Arg: "DIR", Section: Kinds, Ready: true, Hint: dirs(), active: forKind(plan.TritonCAPI),
 			Help: "triton_c_api: the model repository to serve in this process. Required for that kind.",
 			set:  text(func(r *raw) *string { return &r.plan.Target.ModelRepository }),
 		},
