@@ -92,6 +92,8 @@ struct rl_server {
 
 // rl_text turns an error into its malloc'ed text and deletes it; NULL stays NULL.
 char *rl_text(const rl_api *api, terror *err);
+// rl_drop deletes an error of no interest; NULL is none.
+void rl_drop(const rl_api *api, terror *err);
 // rl_format is a malloc'ed text.
 char *rl_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

@@ -75,12 +75,8 @@ int64_t rl_now(void) {
   return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-static void drop(const rl_api *api, terror *err) {
-  if (err) api->ErrorDelete(err);
-}
-
 static void node_free(const rl_api *api, node *n) {
-  if (n->response) drop(api, api->InferenceResponseDelete(n->response));
+  if (n->response) rl_drop(api, api->InferenceResponseDelete(n->response));
   free(n->error);
   free(n);
 }
@@ -158,14 +154,13 @@ static void on_response(tresponse *response, uint32_t flags, void *user) {
 
 // Lanes.
 
-rl_lane *rl_lane_new(rl_server *s, const char *model, int64_t version, char **error) {
+rl_result rl_lane_new(rl_server *s, const char *model, int64_t version) {
   rl_lane *l = calloc(1, sizeof *l);
   l->api = s->api;
   l->server = s->server;
   l->model = strdup(model);
   l->version = version;
-  *error = rl_text(l->api, l->api->ResponseAllocatorNew(&l->allocator, on_alloc, on_free, NULL));
-  return l;
+  return (rl_result){.value = l, .error = rl_text(l->api, l->api->ResponseAllocatorNew(&l->allocator, on_alloc, on_free, NULL))};
 }
 
 int64_t rl_owed(rl_lane *l) { return atomic_load(&l->owed); }
@@ -184,12 +179,12 @@ void rl_lane_close(rl_lane *l) {
     while (s->calls) {
       call *c = s->calls;
       s->calls = c->next;
-      if (c->request) drop(l->api, l->api->InferenceRequestDelete(c->request));
+      if (c->request) rl_drop(l->api, l->api->InferenceRequestDelete(c->request));
       free(c);
     }
     free(s);
   }
-  drop(l->api, l->api->ResponseAllocatorDelete(l->allocator));
+  rl_drop(l->api, l->api->ResponseAllocatorDelete(l->allocator));
   free(l->outputs);
   free(l->model);
   free(l);
@@ -198,7 +193,7 @@ void rl_lane_close(rl_lane *l) {
 // list appends the outputs of a response to the lane's list.
 static void list(rl_lane *l, tresponse *response, rl_event *e) {
   uint32_t n = 0;
-  drop(l->api, l->api->InferenceResponseOutputCount(response, &n));
+  rl_drop(l->api, l->api->InferenceResponseOutputCount(response, &n));
   if (l->n_outputs + n > l->cap_outputs) {
     l->cap_outputs = 2 * (l->n_outputs + n);
     l->outputs = realloc(l->outputs, l->cap_outputs * sizeof *l->outputs);
@@ -214,7 +209,7 @@ static void list(rl_lane *l, tresponse *response, rl_event *e) {
     terror *err = l->api->InferenceResponseOutput(response, i, &t->name, &t->type, &t->shape, &t->dims, &t->data,
                                                   &size, &memory, &device, &user);
     if (err) {
-      drop(l->api, err);
+      rl_drop(l->api, err);
       continue;
     }
     t->size = size;
@@ -249,7 +244,7 @@ static void gather(rl_lane *l) {
   }
 }
 
-int rl_take(rl_lane *l, const rl_event **events, const rl_tensor **outputs) {
+rl_batch rl_take(rl_lane *l) {
   for (int i = 0; i < l->n_taken; i++) node_free(l->api, l->taken[i]);
   l->n_taken = 0;
   l->n_outputs = 0;
@@ -266,9 +261,7 @@ int rl_take(rl_lane *l, const rl_event **events, const rl_tensor **outputs) {
     receive(l, n, &l->events[l->n_taken]);
     l->taken[l->n_taken++] = n;
   }
-  *events = l->events;
-  *outputs = l->outputs;
-  return l->n_taken;
+  return (rl_batch){.events = l->events, .outputs = l->outputs, .n = l->n_taken};
 }
 
 // Sending.
@@ -295,7 +288,7 @@ static call *pick(rl_slot *s) {
 static terror *fill(call *c, const rl_request *p, const rl_send_vars *v) {
   rl_lane *l = c->lane;
   const rl_api *api = l->api;
-  if (c->request) drop(api, api->InferenceRequestDelete(c->request));
+  if (c->request) rl_drop(api, api->InferenceRequestDelete(c->request));
   c->request = NULL;
   terror *err = api->InferenceRequestNew(&c->request, l->server, l->model, l->version);
   if (err) return err;
@@ -374,5 +367,5 @@ void rl_cancel(rl_slot *s, uint64_t seq) {
   if (!api->InferenceRequestCancel || atomic_load(&s->busy)) return;
   for (call *c = s->calls; c; c = c->next)
     if (c->seq == seq && !atomic_load_explicit(&c->free, memory_order_acquire))
-      drop(api, api->InferenceRequestCancel(c->request));
+      rl_drop(api, api->InferenceRequestCancel(c->request));
 }

@@ -30,10 +30,9 @@ func load(path string) (*library, error) {
 		with(dir, func(c *C.char) { C.rl_search_path(c) })
 	}
 	with(crashLine, func(c *C.char) { C.rl_catch_crashes(c) })
-	var lib library
-	var text *C.char
-	with(path, func(c *C.char) { lib.api = C.rl_open(c, &text) })
-	return &lib, failure(text)
+	var r C.rl_result
+	with(path, func(c *C.char) { r = C.rl_open(c) })
+	return &library{(*C.rl_api)(r.value)}, failure(r.error)
 }
 
 // preload loads the libraries beside path, each after those that it needs: their order is not known, so those
@@ -89,15 +88,14 @@ func (l *library) start(o options) (*server, error) {
 		agents: text(filepath.Join(o.dir, "repoagents")), caches: text(filepath.Join(o.dir, "caches")),
 		shm_prefix: text(o.prefix), exit_timeout: C.uint(exitWait / time.Second),
 	}
-	var s *C.rl_server
-	err := failure(C.rl_server_new(l.api, &want, &s))
+	r := C.rl_server_new(l.api, want)
 	for _, c := range texts {
 		C.free(unsafe.Pointer(c))
 	}
-	if err != nil {
+	if err := failure(r.error); err != nil {
 		return nil, err
 	}
-	return &server{s}, nil
+	return &server{(*C.rl_server)(r.value)}, nil
 }
 
 func (s *server) ready() (bool, error) {
@@ -126,15 +124,10 @@ const (
 
 // ask returns a document in JSON. An empty model means all of them, where the question allows it.
 func (s *server) ask(q question, model string, version int64) ([]byte, error) {
-	var json *C.char
-	var size C.size_t
-	var err error
-	with(model, func(c *C.char) { err = failure(C.rl_ask(s.s, C.int(q), c, C.int64_t(version), &json, &size)) })
-	if err != nil {
-		return nil, err
-	}
-	defer C.free(unsafe.Pointer(json))
-	return C.GoBytes(unsafe.Pointer(json), C.int(size)), nil
+	var r C.rl_result
+	with(model, func(c *C.char) { r = C.rl_ask(s.s, C.int(q), c, C.int64_t(version)) })
+	defer C.free(r.value)
+	return C.GoBytes(r.value, C.int(r.size)), failure(r.error)
 }
 
 func (s *server) exitTimeout(d time.Duration) { C.rl_exit_timeout(s.s, C.uint(d/time.Second)) }

@@ -26,6 +26,10 @@ char *rl_text(const rl_api *api, terror *err) {
   return text;
 }
 
+void rl_drop(const rl_api *api, terror *err) {
+  if (err) api->ErrorDelete(err);
+}
+
 int rl_preload(const char *path) { return dlopen(path, RTLD_LAZY | RTLD_LOCAL) != NULL; }
 
 void rl_search_path(const char *dir) {
@@ -40,31 +44,24 @@ void rl_search_path(const char *dir) {
   free(both);
 }
 
-rl_api *rl_open(const char *path, char **error) {
+rl_result rl_open(const char *path) {
   void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-  if (!handle) {
-    *error = rl_format("unable to load backend library: %s", dlerror());
-    return NULL;
-  }
+  if (!handle) return (rl_result){.error = rl_format("unable to load backend library: %s", dlerror())};
   rl_api *api = calloc(1, sizeof *api);
+  char *error = NULL;
 #define RL_LOOKUP(ret, name, args) *(void **)&api->name = dlsym(handle, "TRITONSERVER_" #name);
   RL_NEEDED(RL_LOOKUP)
   RL_OPTIONAL(RL_LOOKUP)
-#define RL_CHECK(ret, name, args)                                                             \
-  if (!api->name) {                                                                           \
-    *error = rl_format("%s has no function TRITONSERVER_%s: is it Triton's?", path, #name);   \
-    free(api);                                                                                \
-    return NULL;                                                                              \
-  }
+#define RL_CHECK(ret, name, args) \
+  if (!api->name && !error) error = rl_format("%s has no function TRITONSERVER_%s: is it Triton's?", path, #name);
   RL_NEEDED(RL_CHECK)
   uint32_t major = 0, minor = 0;
-  if ((*error = rl_text(api, api->ApiVersion(&major, &minor))) == NULL && major != 1)
-    *error = rl_format("triton server API version mismatch: %s has %u.%u, 1.x is needed", path, major, minor);
-  if (*error) {
-    free(api);
-    return NULL;
-  }
-  return api;
+  if (!error) error = rl_text(api, api->ApiVersion(&major, &minor));
+  if (!error && major != 1)
+    error = rl_format("triton server API version mismatch: %s has %u.%u, 1.x is needed", path, major, minor);
+  if (!error) return (rl_result){.value = api};
+  free(api);
+  return (rl_result){.error = error};
 }
 
 // set_options writes the options and returns the first error.
@@ -85,24 +82,22 @@ static terror *set_options(const rl_api *api, toptions *o, const rl_options *wan
   RL_SET(ExitTimeout, want->exit_timeout);
   RL_SET(LogInfo, false);  // warnings and errors go to standard error, as the original lets them
   RL_SET(BackendConfig, "python", "shm-region-prefix-name", want->shm_prefix);
-  // A refusal means a library without GPUs.
-  if ((err = api->ServerOptionsSetCudaMemoryPoolByteSize(o, 0, 1 << 30))) api->ErrorDelete(err);
+  rl_drop(api, api->ServerOptionsSetCudaMemoryPoolByteSize(o, 0, 1 << 30));  // refused by a library without GPUs
   return NULL;
 }
 
-char *rl_server_new(rl_api *api, const rl_options *want, rl_server **server) {
+rl_result rl_server_new(rl_api *api, rl_options want) {
   toptions *o = NULL;
   terror *err = api->ServerOptionsNew(&o);
-  if (err) return rl_text(api, err);
+  if (err) return (rl_result){.error = rl_text(api, err)};
   tserver *t = NULL;
-  err = set_options(api, o, want);
+  err = set_options(api, o, &want);
   if (!err) err = api->ServerNew(&t, o);
-  terror *ignored = api->ServerOptionsDelete(o);
-  if (ignored) api->ErrorDelete(ignored);
-  if (err) return rl_text(api, err);
-  *server = calloc(1, sizeof **server);
-  **server = (rl_server){.api = api, .server = t};
-  return NULL;
+  rl_drop(api, api->ServerOptionsDelete(o));
+  if (err) return (rl_result){.error = rl_text(api, err)};
+  rl_server *s = calloc(1, sizeof *s);
+  *s = (rl_server){.api = api, .server = t};
+  return (rl_result){.value = s};
 }
 
 char *rl_server_ready(rl_server *s, int *ready) {
@@ -119,7 +114,7 @@ char *rl_model_ready(rl_server *s, const char *model, int64_t version, int *read
   return rl_text(s->api, err);
 }
 
-char *rl_ask(rl_server *s, int what, const char *model, int64_t version, char **json, size_t *size) {
+rl_result rl_ask(rl_server *s, int what, const char *model, int64_t version) {
   const rl_api *api = s->api;
   tmessage *m = NULL;
   terror *err = NULL;
@@ -130,23 +125,18 @@ char *rl_ask(rl_server *s, int what, const char *model, int64_t version, char **
     case RL_STATISTICS: err = api->ServerModelStatistics(s->server, model, version, &m); break;
     case RL_INDEX: err = api->ServerModelIndex(s->server, 0, &m); break;
   }
-  if (err) return rl_text(api, err);
+  rl_result r = {0};
   const char *base = NULL;
-  *size = 0;
-  err = api->MessageSerializeToJson(m, &base, size);
-  if (!err) {
-    *json = malloc(*size + 1);
-    memcpy(*json, base, *size);
-  }
-  terror *ignored = api->MessageDelete(m);
-  if (ignored) api->ErrorDelete(ignored);
-  return rl_text(api, err);
+  if (!err) err = api->MessageSerializeToJson(m, &base, &r.size);
+  if (!err) r.value = memcpy(malloc(r.size + 1), base, r.size);
+  if (m) rl_drop(api, api->MessageDelete(m));
+  r.error = rl_text(api, err);
+  return r;
 }
 
 void rl_exit_timeout(rl_server *s, unsigned seconds) {
   if (!s->api->ServerSetExitTimeout) return;
-  terror *ignored = s->api->ServerSetExitTimeout(s->server, seconds);
-  if (ignored) s->api->ErrorDelete(ignored);
+  rl_drop(s->api, s->api->ServerSetExitTimeout(s->server, seconds));
 }
 
 char *rl_server_stop(rl_server *s) { return rl_text(s->api, s->api->ServerStop(s->server)); }

@@ -46,8 +46,10 @@ func New(t plan.Target, in plan.Input) (service.Service, error) {
 		return nil, err
 	}
 	if in.SharedMemory == plan.CUDASharedMemory {
-		return nil, &service.Error{Op: OpCreate, Class: record.Server,
-			Text: "--shared-memory cuda is not supported with triton_c_api: tensors are in this process's memory already"}
+		return nil, &service.Error{
+			Op: OpCreate, Class: record.Server,
+			Text: "--shared-memory cuda is not supported with triton_c_api: tensors are in this process's memory already",
+		}
 	}
 	lib, err := load(path)
 	if err != nil {

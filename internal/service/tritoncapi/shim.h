@@ -15,8 +15,15 @@ typedef struct rl_server rl_server;
 typedef struct rl_lane rl_lane;
 typedef struct rl_slot rl_slot;
 
-// rl_open loads the library. It returns NULL with a text on failure.
-rl_api *rl_open(const char *path, char **error);
+// What a function made, or why it could not.
+typedef struct {
+  char *error;
+  void *value;
+  size_t size;
+} rl_result;
+
+// rl_open loads the library and gives an rl_api.
+rl_result rl_open(const char *path);
 // rl_preload loads a library that others will look for by its name, and tells whether it could.
 int rl_preload(const char *path);
 // rl_search_path lets child processes (the Python backend's stubs) find libraries in dir too.
@@ -34,11 +41,12 @@ typedef struct {
 
 enum { RL_SERVER_METADATA, RL_METADATA, RL_CONFIG, RL_STATISTICS, RL_INDEX };
 
-char *rl_server_new(rl_api *api, const rl_options *options, rl_server **server);
+// rl_server_new starts an rl_server.
+rl_result rl_server_new(rl_api *api, rl_options options);
 char *rl_server_ready(rl_server *s, int *ready);
 char *rl_model_ready(rl_server *s, const char *model, int64_t version, int *ready);
 // rl_ask gets one of the RL_* documents as malloc'ed JSON.
-char *rl_ask(rl_server *s, int what, const char *model, int64_t version, char **json, size_t *size);
+rl_result rl_ask(rl_server *s, int what, const char *model, int64_t version);
 void rl_exit_timeout(rl_server *s, unsigned seconds);
 char *rl_server_stop(rl_server *s);
 char *rl_server_delete(rl_server *s);
@@ -75,9 +83,15 @@ typedef struct {
   uint16_t class;  // of a cut
 } rl_event;
 
-rl_lane *rl_lane_new(rl_server *s, const char *model, int64_t version, char **error);
-// rl_take waits for events and tells how many there are; it may be none. One goroutine at a time calls it.
-int rl_take(rl_lane *lane, const rl_event **events, const rl_tensor **outputs);
+// rl_lane_new makes an rl_lane.
+rl_result rl_lane_new(rl_server *s, const char *model, int64_t version);
+typedef struct {
+  const rl_event *events;
+  const rl_tensor *outputs;
+  int n;
+} rl_batch;
+// rl_take waits for events; it may return without any. One goroutine at a time calls it.
+rl_batch rl_take(rl_lane *lane);
 // rl_nudge makes rl_take return, with a cut of no call.
 void rl_nudge(rl_lane *lane);
 // rl_owed counts what Triton still has to do: final answers to give, requests to give back.

@@ -80,13 +80,12 @@ func newTransport(srv *server, model string, version int64, sink service.Sink) (
 	}
 	t.slots.Store(&[]*slot{})
 	for range min(max(runtime.GOMAXPROCS(0)/coresPerLane, 1), maxLanes) {
-		l := &lane{t: t}
-		var text *C.char
-		with(model, func(c *C.char) { l.c = C.rl_lane_new(srv.s, c, C.int64_t(version), &text) })
-		if err := failure(text); err != nil {
+		var r C.rl_result
+		with(model, func(c *C.char) { r = C.rl_lane_new(srv.s, c, C.int64_t(version)) })
+		if err := failure(r.error); err != nil {
 			return nil, &service.Error{Op: kserve.OpConnect, Class: record.Server, Text: err.Error()}
 		}
-		t.lanes = append(t.lanes, l)
+		t.lanes = append(t.lanes, &lane{t: t, c: (*C.rl_lane)(r.value)})
 	}
 	for _, l := range t.lanes {
 		t.wg.Go(l.run)
@@ -174,14 +173,12 @@ func (t *transport) Cut(i int, class record.Class) {
 
 // run fetches events until the transport closes and nothing more can come.
 func (l *lane) run() {
-	var events *C.rl_event
-	var outputs *C.rl_tensor
 	for !l.t.closing.Load() || l.calls.Load() > 0 || C.rl_owed(l.c) > 0 {
-		n := int(C.rl_take(l.c, &events, &outputs))
-		batch := unsafe.Slice(events, n)
-		for i := range batch {
-			e := &batch[i]
-			l.event(e, unsafe.Slice(outputs, int(e.first+e.outputs))[e.first:])
+		b := C.rl_take(l.c)
+		events := unsafe.Slice(b.events, int(b.n))
+		for i := range events {
+			e := &events[i]
+			l.event(e, unsafe.Slice(b.outputs, int(e.first+e.outputs))[e.first:])
 		}
 	}
 }
