@@ -33,7 +33,7 @@ var layers = []layer{
 	},
 	{
 		name: "cli", packages: []string{"internal/cli"},
-		imports: []string{"dialect", "report", "programs", "profile", "engine", "kinds", "model", "base", "proto", "refserver"},
+		imports: []string{"dialect", "report", "programs", "profile", "engine", "kinds", "parts", "model", "base", "proto", "refserver"},
 		why:     "the command line is the only place that knows every part",
 	},
 	{
