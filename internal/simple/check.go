@@ -2,6 +2,8 @@ package simple
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/tensor"
@@ -48,12 +50,9 @@ func whole(m *service.Model, t service.TensorSpec) tensor.Shape {
 
 // list writes a shape as Python writes a list.
 func list(s tensor.Shape) string {
-	text := "["
+	text := make([]string, len(s))
 	for i, d := range s {
-		if i > 0 {
-			text += ", "
-		}
-		text += fmt.Sprint(d)
+		text[i] = strconv.FormatInt(d, 10)
 	}
-	return text + "]"
+	return "[" + strings.Join(text, ", ") + "]"
 }

@@ -62,7 +62,7 @@ func (c *counted) Unload(ctx context.Context) error {
 // Unload unloads the model every so often and loads it again after a moment, until ctx ends. Whatever happens it
 // leaves the model loaded. It returns how often it has done so.
 func Unload(ctx context.Context, c Control, every, down time.Duration) (n int, err error) {
-	for err == nil && sleep(ctx, every) {
+	for sleep(ctx, every) {
 		err = c.Unload(ctx)
 		if err == nil {
 			n++
@@ -71,11 +71,11 @@ func Unload(ctx context.Context, c Control, every, down time.Duration) (n int, e
 		again, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 		err = errors.Join(err, c.Load(again))
 		cancel()
-		if ctx.Err() != nil {
-			return n, nil
+		if err != nil && ctx.Err() == nil { // at the end of the time, calls may be cut short
+			return n, err
 		}
 	}
-	return n, err
+	return n, nil
 }
 
 // sleep waits; it returns false when ctx has ended.

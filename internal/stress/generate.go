@@ -86,7 +86,7 @@ func (g *generator) fill(p *Pass) {
 		return
 	case ValidValid, ValidNoEnd:
 		parts = 2
-	case NoEnd, Idle, Valid:
+	default: // the others are one sequence
 	}
 	for range parts {
 		p.Lengths = append(p.Lengths, max(1, int(g.rng.normal(g.opts.LengthMean, g.opts.LengthDev))))

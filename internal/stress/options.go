@@ -49,7 +49,7 @@ func Set(o *Options) *optset.Set {
 	s.Duration(&o.Timeout, "timeout", "TIME", "most time for the answers to one pattern; 0 for no limit")
 	s.Group("Beyond the original")
 	s.Int(&o.Overlap, "overlap", "N", 1, "sequences of a thread at a time; more than the server has slots fills its backlog")
-	s.Bool(&o.BackToBack, "back-to-back", "send the second sequence of a pattern before the first is answered; for models with state by slot")
+	s.Bool(&o.BackToBack, "back-to-back", "do not wait between the two sequences of a pattern; for models with state by slot")
 	s.Duration(&o.IdleTime, "idle-time", "TIME", "pause of the pattern idle; longer than the server keeps an idle sequence")
 	s.Duration(&o.CutEvery, "cut", "TIME", "cut a connection this often, in the middle of what goes on")
 	s.Duration(&o.Chaos, "chaos", "TIME", "unload the model this often, and load it again")

@@ -124,7 +124,7 @@ func TestFaultsAreNamed(t *testing.T) {
 		}
 		story := w.faces[i].Story()
 		for _, part := range []string{"FAILED: " + string(fault), "START", "replay: redline stress sequence m -u", "--replay "} {
-			if !strings.Contains(story, part) && !(part == "START" && w.faces[i].Pattern == "no-start") {
+			if !strings.Contains(story, part) && (part != "START" || w.faces[i].Pattern != "no-start") {
 				t.Errorf("the story lacks %q:\n%s", part, story)
 			}
 		}

@@ -95,7 +95,7 @@ func (s *server) ModelStreamInfer(stream pb.GRPCInferenceService_ModelStreamInfe
 	for {
 		r, err := stream.Recv()
 		if err != nil {
-			return nil
+			return err
 		}
 		resp, text, ok := s.infer(r)
 		if !ok {
@@ -103,7 +103,7 @@ func (s *server) ModelStreamInfer(stream pb.GRPCInferenceService_ModelStreamInfe
 			return nil
 		}
 		if err := stream.Send(&pb.ModelStreamInferResponse{InferResponse: resp, ErrorMessage: text}); err != nil {
-			return nil
+			return err
 		}
 	}
 }

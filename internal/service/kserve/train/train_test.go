@@ -30,7 +30,7 @@ func (s *server) ModelStreamInfer(stream pb.GRPCInferenceService_ModelStreamInfe
 	for {
 		r, err := stream.Recv()
 		if err != nil {
-			return nil
+			return err
 		}
 		v := binary.LittleEndian.Uint32(r.GetRawInputContents()[0])
 		resp := &pb.ModelStreamInferResponse{InferResponse: &pb.ModelInferResponse{
@@ -50,7 +50,7 @@ func (s *server) ModelStreamInfer(stream pb.GRPCInferenceService_ModelStreamInfe
 			resp.InferResponse.Id = "9999"
 		}
 		if err := stream.Send(resp); err != nil {
-			return nil
+			return err
 		}
 	}
 }
