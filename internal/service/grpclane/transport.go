@@ -28,6 +28,7 @@ type Transport struct {
 
 	growing sync.Mutex // serializes Grow
 	share   int        // slots a lane, where slots fill lanes one after another
+	down    bool       // the first lane found no server: the others need not wait for that too
 	// The lists are replaced, never changed, so that Send reads them without a lock.
 	slots atomic.Pointer[[]*Slot]
 	lanes atomic.Pointer[[]*lane]
@@ -94,7 +95,7 @@ func (t *Transport) firstLane(ctx context.Context) error {
 		return notConnected(OpConnect, t.srv.addr, err)
 	}
 	t.share = slotsPerLane
-	if err == nil {
+	if t.down = err != nil; !t.down {
 		t.share = int(max(1, min(slotsPerLane, c.MaxStreams())))
 	}
 	t.lanes.Store(&[]*lane{l})
@@ -111,9 +112,12 @@ func (t *Transport) growLanes(ctx context.Context, want, n int) error {
 	defer func() { t.lanes.Store(&lanes) }()
 	for len(lanes) < want {
 		l := newLane(t)
-		c, err := l.dial(ctx)
-		if err != nil && (!t.late || ctx.Err() != nil) {
-			return notConnected(OpConnect, t.srv.addr, err)
+		var c *h2.Conn
+		if !t.down {
+			var err error
+			if c, err = l.dial(ctx); err != nil && (!t.late || ctx.Err() != nil) {
+				return notConnected(OpConnect, t.srv.addr, err)
+			}
 		}
 		l.start(c)
 		lanes = append(lanes, l)
