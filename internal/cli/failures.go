@@ -17,6 +17,7 @@ import (
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/scrape"
 	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/service/kserve"
 	"github.com/redline-bench/redline/internal/workload"
 )
 
@@ -93,6 +94,10 @@ func (s *session) adviseServer(e *service.Error) string {
 	other := plan.GRPC
 	if t.Protocol == plan.GRPC {
 		other = plan.HTTP
+	}
+	if e.Op == kserve.OpShare && e.Class == record.Server {
+		return fmt.Sprintf("%s refused shared memory: %s: it must run on this machine and see the same /dev/shm, or GPU (Docker: --ipc=host)",
+			t.URL, reason(e))
 	}
 	switch e.Class {
 	case record.Connect:

@@ -131,6 +131,26 @@ func TestShapeTensorsAndOptionalInputs(t *testing.T) {
 	}
 }
 
+// TestPlaces: requests say which data they carry, and all inputs must be there where it lies in shared memory.
+func TestPlaces(t *testing.T) {
+	in := fromJSON(t, `{"data":[[{"B":[3,4]},{"A":[1,2],"B":[5,6]},{"A":[1,2],"B":[5,6]}],[{"B":[1,2]}]]}`)
+	m := pair(true, false)
+	m.Scheduler = service.SequenceBatcher
+	_, got := prepare(t, load(t, in, m), plan.DropIn)
+	var places [][2]int
+	for _, g := range got {
+		places = append(places, [2]int{g.Stream, g.First})
+	}
+	if d := cmp.Diff([][2]int{{0, 0}, {0, 1}, {0, 2}, {1, 0}}, places); d != "" {
+		t.Error(d)
+	}
+	in.SharedMemory = plan.SystemSharedMemory
+	_, err := workload.Prepare(t.Context(), &fake{}, load(t, in, m), plan.DropIn)
+	if !errors.As(err, new(*workload.BatchError)) || err.Error() != "Shared memory support in Perf Analyzer does not support optional inputs at this time" {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestExpectations(t *testing.T) {
 	f := func(m *service.Model, batch int, want [][]tensor.Tensor, texts ...string) {
 		t.Helper()

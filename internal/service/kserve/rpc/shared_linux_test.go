@@ -114,7 +114,7 @@ func TestSharedMemory(t *testing.T) {
 				t.Fatal(err)
 			}
 			if raw := srv.seen[0].GetRawInputContents(); raw != nil {
-				t.Errorf("%d tensors travelled", len(raw))
+				t.Errorf("%d tensors went over the connection", len(raw))
 			}
 			if diff := cmp.Diff(append(append([]string{"unregister ", "register OUT", "register IN_0_0"}, want...), "unregister "), srv.shm.log); diff != "" {
 				t.Errorf("calls (-want +got):\n%s", diff)

@@ -182,7 +182,8 @@ func TestOutputsRefuses(t *testing.T) {
 // TestNamesStayApart: names that are the same without their slashes, or with a slot's number, get different regions.
 func TestNamesStayApart(t *testing.T) {
 	m := &service.Model{Outputs: []service.TensorSpec{
-		{Name: "O", Type: tensor.Int8, Shape: tensor.Shape{1}}, {Name: "O_1", Type: tensor.Int8, Shape: tensor.Shape{1}},
+		{Name: "O", Type: tensor.Int8, Shape: tensor.Shape{1}},
+		{Name: "O_1", Type: tensor.Int8, Shape: tensor.Shape{1}},
 		{Name: "/O", Type: tensor.Int8, Shape: tensor.Shape{1}},
 	}}
 	srv := &server{keys: map[string]string{}}
