@@ -19,10 +19,12 @@ import (
 
 const calibrateHelp = `Usage: redline calibrate
 
-Sends the traffic of 'redline profile' to a server of our own that does nothing (redline serve --null), over HTTP and
-gRPC, with 64 bytes, 16 KiB and 1 MiB of tensor data and 1, 8 and 64 requests in flight, and keeps what a request costs
-then: its latency and the client's CPU time. Later reports on this machine state their measurement error by it. It takes
-about half a minute; do it while the machine is idle, and again after an update of redline.
+Sends the traffic of 'redline profile' to a server of our own that does nothing (redline serve
+--null), over HTTP and gRPC, with 64 bytes, 16 KiB and 1 MiB of tensor data and 1, 8 and 64 requests
+in flight, and keeps what a request costs then: its latency and the client's CPU time. Later reports
+on this machine state their measurement error by it.
+
+It takes about half a minute. Do it while the machine is idle, and again after an update of redline.
 `
 
 // The grid that is calibrated: elements of an FP32 tensor that is sent and returned, and requests in flight.

@@ -12,7 +12,9 @@ package export
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -60,13 +62,16 @@ type Writer struct {
 // starts.
 func Create(path string, cfg Config) (*Writer, error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return nil, fmt.Errorf("create the profile export: %s is a folder", path)
+		return nil, fmt.Errorf("cannot write the profile export %s: it is a folder", path)
 	}
 	dir, base := filepath.Split(path)
 	temp := fmt.Sprintf("%s.%s.%d.tmp", dir, base, os.Getpid())
 	f, err := os.OpenFile(temp, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o666)
 	if err != nil {
-		return nil, fmt.Errorf("create the profile export: %w", err)
+		if pe, ok := errors.AsType[*fs.PathError](err); ok {
+			err = pe.Err // the temporary file's name would only confuse
+		}
+		return nil, fmt.Errorf("cannot write the profile export %s: %w", path, err)
 	}
 	w := &Writer{
 		cfg: cfg, path: path, file: f, w: bufio.NewWriterSize(f, bufferSize),
