@@ -27,6 +27,7 @@ typedef void (*tresponse_fn)(tresponse *, uint32_t flags, void *user);
   X(terror *, ApiVersion, (uint32_t * major, uint32_t *minor))                                                        \
   X(const char *, ErrorMessage, (terror *))                                                                           \
   X(void, ErrorDelete, (terror *))                                                                                    \
+  X(terror *, ErrorNew, (int code, const char *))                                                                     \
   X(terror *, ServerOptionsNew, (toptions **))                                                                        \
   X(terror *, ServerOptionsDelete, (toptions *))                                                                      \
   X(terror *, ServerOptionsSetModelRepositoryPath, (toptions *, const char *))                                        \
@@ -96,5 +97,11 @@ char *rl_text(const rl_api *api, terror *err);
 void rl_drop(const rl_api *api, terror *err);
 // rl_format is a malloc'ed text.
 char *rl_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+// rl_cuda_take lends a buffer on the GPU until rl_cuda_give; NULL where there is no more memory.
+void *rl_cuda_take(rl_cuda *cuda, size_t size, void **base);
+void rl_cuda_give(void *taken);
+// rl_cuda_copy is a malloc'ed copy of what lies on the GPU.
+void *rl_cuda_copy(rl_cuda *cuda, const void *base, size_t size);
 
 #endif

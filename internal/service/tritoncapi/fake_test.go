@@ -18,34 +18,44 @@ import (
 	"github.com/redline-bench/redline/internal/tensor"
 )
 
-// fakeLibrary compiles testdata/fake.c, once.
-var fakeLibrary = sync.OnceValues(func() ([]byte, error) {
-	dir, err := os.MkdirTemp("", "redline-fake")
+// compiled returns the bytes of a library made of one file of testdata.
+func compiled(file string) func() ([]byte, error) {
+	return sync.OnceValues(func() ([]byte, error) {
+		dir, err := os.MkdirTemp("", "redline-fake")
+		if err != nil {
+			return nil, err
+		}
+		defer os.RemoveAll(dir)
+		path := filepath.Join(dir, "fake.so")
+		if out, err := exec.Command("cc", "-shared", "-fPIC", "-O1", "-o", path, file, "-lpthread").CombinedOutput(); err != nil {
+			return nil, fmt.Errorf("compile the stand-in %s: %w\n%s", file, err, out)
+		}
+		return os.ReadFile(path)
+	})
+}
+
+var fakeTriton, fakeCUDA = compiled("testdata/fake.c"), compiled("testdata/cudart.c")
+
+// install puts a stand-in where the test wants it.
+func install(t testing.TB, lib func() ([]byte, error), path string) {
+	t.Helper()
+	text, err := lib()
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(path), 0o755)
+	}
+	if err == nil {
+		err = os.WriteFile(path, text, 0o755)
+	}
 	if err != nil {
-		return nil, err
+		t.Fatal(err)
 	}
-	defer os.RemoveAll(dir)
-	path := filepath.Join(dir, "fake.so")
-	if out, err := exec.Command("cc", "-shared", "-fPIC", "-O1", "-o", path, "testdata/fake.c", "-lpthread").CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("compile the stand-in for Triton: %w\n%s", err, out)
-	}
-	return os.ReadFile(path)
-})
+}
 
 // fakeDir is a server folder with a library of its own: each one that is loaded counts its own leaks.
 func fakeDir(t testing.TB) string {
 	t.Helper()
-	lib, err := fakeLibrary()
-	if err != nil {
-		t.Fatal(err)
-	}
 	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, "lib"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, libraryName), lib, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	install(t, fakeTriton, filepath.Join(dir, libraryName))
 	return dir
 }
 
@@ -110,6 +120,11 @@ func (s *sink) end(t testing.TB) *service.Call {
 func opened(t testing.TB, model string, n int, s service.Sink) (*Service, *transport) {
 	t.Helper()
 	svc, _ := described(t, model)
+	return svc, transportOf(t, svc, n, s)
+}
+
+func transportOf(t testing.TB, svc *Service, n int, s service.Sink) *transport {
+	t.Helper()
 	tr, err := svc.Open(t.Context(), s)
 	if err != nil {
 		t.Fatal(err)
@@ -125,7 +140,7 @@ func opened(t testing.TB, model string, n int, s service.Sink) (*Service, *trans
 	if err := tr.Grow(t.Context(), n); err != nil {
 		t.Fatal(err)
 	}
-	return svc, tr.(*transport)
+	return tr.(*transport)
 }
 
 // ints is an INT32 tensor of four values.

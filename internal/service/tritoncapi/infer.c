@@ -53,6 +53,8 @@ struct rl_lane {
   const rl_api *api;
   tserver *server;
   tallocator *allocator;
+  rl_cuda *cuda;  // NULL: outputs are in the main memory
+  int copy;
   char *model;
   int64_t version;
   rl_slot *slots;
@@ -79,6 +81,15 @@ static void node_free(const rl_api *api, node *n) {
   if (n->response) rl_drop(api, api->InferenceResponseDelete(n->response));
   free(n->error);
   free(n);
+}
+
+// forget frees what the last rl_take gave out.
+static void forget(rl_lane *l) {
+  for (int i = 0; i < l->n_taken; i++) node_free(l->api, l->taken[i]);
+  for (uint32_t i = 0; i < l->n_outputs; i++)
+    if (l->outputs[i].memory == RL_GPU) free((void *)l->outputs[i].data);  // the copy
+  l->n_taken = 0;
+  l->n_outputs = 0;
 }
 
 static void free_all(rl_lane *l, node *n) {
@@ -113,17 +124,29 @@ static void finish(call *c) {
 
 static terror *on_alloc(tallocator *a, const char *name, size_t size, int32_t memory, int64_t device, void *user,
                         void **buffer, void **buffer_user, int32_t *actual_memory, int64_t *actual_device) {
-  (void)a, (void)name, (void)memory, (void)device, (void)user;
-  *buffer = size ? malloc(size) : NULL;
-  *buffer_user = NULL;
-  *actual_memory = 0;  // in the CPU's memory, whatever was preferred
+  (void)a, (void)memory, (void)device;
+  rl_lane *l = user;
+  *buffer = *buffer_user = NULL;
+  *actual_memory = l->cuda ? RL_GPU : RL_MAIN;  // whatever was preferred
   *actual_device = 0;
-  return NULL;
+  if (!size) return NULL;
+  if (l->cuda)
+    *buffer_user = rl_cuda_take(l->cuda, size, buffer);
+  else
+    *buffer = malloc(size);
+  if (*buffer) return NULL;
+  char text[200];
+  snprintf(text, sizeof text, "no memory for %zu bytes of output %s", size, name);
+  return l->api->ErrorNew(1, text);  // TRITONSERVER_ERROR_INTERNAL
 }
 
+// on_free has no way to know the lane, so what was taken on the GPU names its owner.
 static terror *on_free(tallocator *a, void *buffer, void *buffer_user, size_t size, int32_t memory, int64_t device) {
-  (void)a, (void)buffer_user, (void)size, (void)memory, (void)device;
-  free(buffer);
+  (void)a, (void)size, (void)memory, (void)device;
+  if (buffer_user)
+    rl_cuda_give(buffer_user);
+  else
+    free(buffer);
   return NULL;
 }
 
@@ -154,20 +177,21 @@ static void on_response(tresponse *response, uint32_t flags, void *user) {
 
 // Lanes.
 
-rl_result rl_lane_new(rl_server *s, const char *model, int64_t version) {
+rl_result rl_lane_new(rl_server *s, const char *model, int64_t version, rl_cuda *cuda, int copy) {
   rl_lane *l = calloc(1, sizeof *l);
   l->api = s->api;
   l->server = s->server;
   l->model = strdup(model);
   l->version = version;
+  l->cuda = cuda;
+  l->copy = copy;
   return (rl_result){.value = l, .error = rl_text(l->api, l->api->ResponseAllocatorNew(&l->allocator, on_alloc, on_free, NULL))};
 }
 
 int64_t rl_owed(rl_lane *l) { return atomic_load(&l->owed); }
 
 void rl_lane_close(rl_lane *l) {
-  for (int i = 0; i < l->n_taken; i++) node_free(l->api, l->taken[i]);
-  l->n_taken = 0;
+  forget(l);
   free_all(l, l->ready);
   l->ready = NULL;
   atomic_store(&l->closed, 1);
@@ -202,18 +226,19 @@ static void list(rl_lane *l, tresponse *response, rl_event *e) {
   for (uint32_t i = 0; i < n; i++) {
     rl_tensor *t = &l->outputs[l->n_outputs];
     size_t size = 0;
-    int32_t memory;
     int64_t device;
     void *user;
     *t = (rl_tensor){0};
     terror *err = l->api->InferenceResponseOutput(response, i, &t->name, &t->type, &t->shape, &t->dims, &t->data,
-                                                  &size, &memory, &device, &user);
+                                                  &size, &t->memory, &device, &user);
     if (err) {
       rl_drop(l->api, err);
       continue;
     }
     t->size = size;
     e->bytes += size;
+    if (t->memory == RL_GPU) t->data = l->copy && size ? rl_cuda_copy(l->cuda, t->data, size) : NULL;
+    if (!t->data) t->size = 0;  // not to be looked at
     l->n_outputs++;
   }
   e->outputs = l->n_outputs - e->first;
@@ -245,9 +270,7 @@ static void gather(rl_lane *l) {
 }
 
 rl_batch rl_take(rl_lane *l) {
-  for (int i = 0; i < l->n_taken; i++) node_free(l->api, l->taken[i]);
-  l->n_taken = 0;
-  l->n_outputs = 0;
+  forget(l);
   if (!l->ready) gather(l);
   if (!l->ready) {
     atomic_store(&l->asleep, 1);
@@ -294,11 +317,11 @@ static terror *fill(call *c, const rl_request *p, const rl_send_vars *v) {
   if (err) return err;
   trequest *r = c->request;
   err = api->InferenceRequestSetReleaseCallback(r, on_release, c);
-  if (!err) err = api->InferenceRequestSetResponseCallback(r, l->allocator, NULL, on_response, c);
+  if (!err) err = api->InferenceRequestSetResponseCallback(r, l->allocator, l, on_response, c);
   for (uint32_t i = 0; !err && i < p->n_inputs; i++) {
     const rl_tensor *t = &p->inputs[i];
     err = api->InferenceRequestAddInput(r, t->name, t->type, t->shape, t->dims);
-    if (!err) err = api->InferenceRequestAppendInputData(r, t->name, t->data, t->size, 0, 0);
+    if (!err) err = api->InferenceRequestAppendInputData(r, t->name, t->data, t->size, t->memory, 0);
   }
   for (uint32_t i = 0; !err && i < p->n_outputs; i++) err = api->InferenceRequestAddRequestedOutput(r, p->outputs[i]);
   if (!err && v->flags) err = api->InferenceRequestSetFlags(r, v->flags);

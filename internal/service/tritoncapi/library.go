@@ -139,3 +139,32 @@ func (s *server) stop() error {
 	}
 	return failure(C.rl_server_delete(s.s))
 }
+
+// gpu is the memory of a GPU; nil means that tensors are in the main memory.
+type gpu struct{ c *C.rl_cuda }
+
+// openGPU loads the CUDA runtime: the one that came with the library, or the system's.
+func openGPU(library string) (*gpu, error) {
+	bundled := ""
+	if dir := bundle(library); dir != "" {
+		if found, _ := filepath.Glob(filepath.Join(dir, "libcudart*.so*")); len(found) > 0 { // the pattern is well formed
+			bundled = found[0]
+		}
+	}
+	var r C.rl_result
+	with(bundled, func(c *C.char) { r = C.rl_cuda_open(c) })
+	return &gpu{(*C.rl_cuda)(r.value)}, failure(r.error)
+}
+
+func (g *gpu) handle() *C.rl_cuda {
+	if g == nil {
+		return nil
+	}
+	return g.c
+}
+
+// put copies data to the GPU, where it stays until the process ends.
+func (g *gpu) put(data []byte) (unsafe.Pointer, error) {
+	r := C.rl_cuda_put(g.c, unsafe.Pointer(unsafe.SliceData(data)), C.size_t(len(data)))
+	return r.value, failure(r.error)
+}

@@ -29,6 +29,7 @@ var (
 type Service struct {
 	target plan.Target
 	lib    *library
+	gpu    *gpu           // where tensors are; nil: in the main memory
 	model  *service.Model // as described; nil before that
 
 	mu       sync.Mutex
@@ -36,6 +37,7 @@ type Service struct {
 	starting chan struct{} // closed when the start has ended; nil before it began
 	startErr error
 	requests []*request
+	checks   bool // some answers are compared with expected ones
 	opened   []*transport
 }
 
@@ -45,17 +47,18 @@ func New(t plan.Target, in plan.Input) (service.Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	if in.SharedMemory == plan.CUDASharedMemory {
-		return nil, &service.Error{
-			Op: OpCreate, Class: record.Server,
-			Text: "--shared-memory cuda is not supported with triton_c_api: tensors are in this process's memory already",
-		}
-	}
 	lib, err := load(path)
 	if err != nil {
 		return nil, &service.Error{Op: OpCreate, Class: record.Server, Text: err.Error()}
 	}
-	return &Service{target: t, lib: lib}, nil
+	s := &Service{target: t, lib: lib}
+	// Tensors are in this process in any case, so shared memory of the system's changes nothing here.
+	if in.SharedMemory == plan.CUDASharedMemory {
+		if s.gpu, err = openGPU(path); err != nil {
+			return nil, &service.Error{Op: OpCreate, Class: record.Server, Text: err.Error()}
+		}
+	}
+	return s, nil
 }
 
 // Describe starts the server and asks it for the model.
@@ -123,13 +126,13 @@ func (s *Service) Open(_ context.Context, sink service.Sink) (service.Transport,
 	if s.server == nil || s.model == nil {
 		return nil, &service.Error{Op: OpCreate, Class: record.Server, Text: "the server has not been started"}
 	}
-	t, err := newTransport(s.server, s.target.Model, s.version(s.target.Model, s.target.Version), sink)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t, err := s.newTransport(sink)
 	if err != nil {
 		return nil, err
 	}
-	s.mu.Lock()
 	s.opened = append(s.opened, t)
-	s.mu.Unlock()
 	return t, nil
 }
 

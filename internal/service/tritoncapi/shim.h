@@ -14,6 +14,7 @@ typedef struct rl_api rl_api;
 typedef struct rl_server rl_server;
 typedef struct rl_lane rl_lane;
 typedef struct rl_slot rl_slot;
+typedef struct rl_cuda rl_cuda;
 
 // What a function made, or why it could not.
 typedef struct {
@@ -59,7 +60,10 @@ typedef struct {
   const void *data;
   uint64_t size;
   int32_t type;
+  int32_t memory;  // RL_MAIN or RL_GPU
 } rl_tensor;
+
+enum { RL_MAIN = 0, RL_GPU = 2 };  // Triton's own numbers
 
 typedef struct {
   const rl_tensor *inputs;
@@ -83,8 +87,8 @@ typedef struct {
   uint16_t class;  // of a cut
 } rl_event;
 
-// rl_lane_new makes an rl_lane.
-rl_result rl_lane_new(rl_server *s, const char *model, int64_t version);
+// rl_lane_new makes an rl_lane. With cuda, outputs are received on the GPU, and with copy they are copied from there.
+rl_result rl_lane_new(rl_server *s, const char *model, int64_t version, rl_cuda *cuda, int copy);
 typedef struct {
   const rl_event *events;
   const rl_tensor *outputs;
@@ -116,5 +120,11 @@ void rl_cut(rl_slot *slot, uint64_t seq, uint16_t class);
 void rl_cancel(rl_slot *slot, uint64_t seq);
 
 int64_t rl_now(void);
+
+// rl_cuda_open loads the CUDA runtime, the bundled one first, and gives an rl_cuda. What it reserves stays until
+// the process ends.
+rl_result rl_cuda_open(const char *bundled);
+// rl_cuda_put copies data to the GPU and gives its address there.
+rl_result rl_cuda_put(rl_cuda *cuda, const void *data, size_t size);
 
 #endif

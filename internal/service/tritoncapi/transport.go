@@ -73,15 +73,20 @@ type slot struct {
 	err  *service.Error // what is known of the call's failure before its end; the lane's
 }
 
-func newTransport(srv *server, model string, version int64, sink service.Sink) (*transport, error) {
+func (s *Service) newTransport(sink service.Sink) (*transport, error) {
 	t := &transport{sink: sink, keep: true, toClock: clockOffset(), wait: closeWait}
 	if k, ok := sink.(keeper); ok {
 		t.keep = k.Keeps()
 	}
 	t.slots.Store(&[]*slot{})
+	version := s.version(s.target.Model, s.target.Version)
+	look := C.int(0) // outputs on a GPU are fetched from there only where somebody looks at them
+	if t.keep || s.checks {
+		look = 1
+	}
 	for range min(max(runtime.GOMAXPROCS(0)/coresPerLane, 1), maxLanes) {
 		var r C.rl_result
-		with(model, func(c *C.char) { r = C.rl_lane_new(srv.s, c, C.int64_t(version)) })
+		with(s.target.Model, func(c *C.char) { r = C.rl_lane_new(s.server.s, c, C.int64_t(version), s.gpu.handle(), look) })
 		if err := failure(r.error); err != nil {
 			return nil, &service.Error{Op: kserve.OpConnect, Class: record.Server, Text: err.Error()}
 		}

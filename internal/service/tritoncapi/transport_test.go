@@ -4,7 +4,10 @@ package tritoncapi
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"runtime"
 	"testing"
 	"time"
@@ -12,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/redline-bench/redline/internal/clock"
+	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/tensor"
@@ -193,6 +197,43 @@ func TestHang(t *testing.T) {
 		wantClass(t, s.end(t), record.Canceled, canceled.Text)
 	}
 	if err := svc.Close(); err == nil || !bytes.Contains([]byte(err.Error()), []byte("left behind: 2 requests")) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// With --shared-memory cuda inputs are on the GPU and outputs come there; what is looked at is fetched.
+func TestGPU(t *testing.T) {
+	dir := t.TempDir()
+	wheel := filepath.Join(dir, "triton.libs")
+	install(t, fakeTriton, filepath.Join(wheel, "libtritonserver-1.so"))
+	install(t, fakeCUDA, filepath.Join(wheel, "libcudart-1.so.12"))
+	if err := errors.Join(os.Mkdir(filepath.Join(dir, "lib"), 0o755), os.Symlink(filepath.Join(wheel, "libtritonserver-1.so"), filepath.Join(dir, libraryName))); err != nil {
+		t.Fatal(err)
+	}
+	made, err := New(plan.Target{Model: "echo", ServerDirectory: dir, ModelRepository: dir}, plan.Input{SharedMemory: plan.CUDASharedMemory})
+	if err != nil {
+		t.Fatal(err)
+	}
+	svc := made.(*Service)
+	if _, err := svc.Describe(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	in := service.Inputs{Tensors: []tensor.Tensor{ints("IN0", 1, 2)}, Expect: []tensor.Tensor{ints("OUT0", 1, 2)}}
+	prepared(t, svc, in)
+	s := newSink()
+	tr := transportOf(t, svc, 1, s)
+	for i := range 5 {
+		wantClass(t, once(t, svc, tr, s, in), record.OK, "")
+		out, err := svc.Outputs(s.got[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(in.Expect, out); diff != "" {
+			t.Errorf("-want +got:\n%s", diff)
+		}
+	}
+	large := tensor.Tensor{Name: "IN0", Type: tensor.Uint8, Shape: tensor.Shape{1, 2 << 20}, Data: make([]byte, 2<<20)}
+	if _, err := svc.Prepare(service.Inputs{Tensors: []tensor.Tensor{large}}); err == nil || err.Error() != "put 2097152 bytes on the GPU: out of memory" {
 		t.Errorf("got %v", err)
 	}
 }

@@ -7,9 +7,8 @@
 // time of each answer in C, and queues it; a goroutine per lane fetches what has gathered. That is why this
 // kind lives in redline-native, built with the tag native and with cgo. Elsewhere New returns ErrNotNative.
 //
-// Reading order: shim.h says what crosses the border; server.c loads the library and starts the server;
-// infer.c is the hot path; transport.go turns its events into ends of calls; crash.c tells a crash of the
-// library from one of our own.
+// Reading order: shim.h says what crosses the border; server.c loads the library, tells its crashes from our
+// own and starts the server; infer.c is the hot path; transport.go turns its events into ends of calls.
 package tritoncapi
 
 import (

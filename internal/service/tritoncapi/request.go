@@ -10,6 +10,8 @@ package tritoncapi
 import "C"
 
 import (
+	"encoding/binary"
+	"errors"
 	"fmt"
 	"slices"
 	"unsafe"
@@ -34,14 +36,18 @@ func (s *Service) Prepare(in service.Inputs) (service.Request, error) {
 			return nil, fmt.Errorf("input %s: Triton has no datatype %s", t.Name, t.Type)
 		}
 	}
-	r := newRequest(in)
+	r, err := newRequest(in, s.gpu)
+	if err != nil {
+		return nil, err
+	}
 	s.mu.Lock()
+	s.checks = s.checks || in.Expect != nil
 	s.requests = append(s.requests, r)
 	s.mu.Unlock()
 	return r, nil
 }
 
-func newRequest(in service.Inputs) *request {
+func newRequest(in service.Inputs, on *gpu) (*request, error) {
 	r := &request{expect: in.Expect}
 	var b block
 	head := b.add(unsafe.Sizeof(C.rl_request{}))
@@ -50,7 +56,10 @@ func newRequest(in service.Inputs) *request {
 	type place struct{ name, shape, data uintptr }
 	at := make([]place, len(in.Tensors))
 	for i, t := range in.Tensors {
-		at[i] = place{b.add(uintptr(len(t.Name)) + 1), b.add(8 * uintptr(len(t.Shape))), b.add(uintptr(len(t.Data)))}
+		at[i] = place{name: b.add(uintptr(len(t.Name)) + 1), shape: b.add(8 * uintptr(len(t.Shape)))}
+		if on == nil {
+			at[i].data = b.add(uintptr(len(t.Data)))
+		}
 	}
 	names := make([]uintptr, len(in.Outputs))
 	for i, n := range in.Outputs {
@@ -62,12 +71,22 @@ func newRequest(in service.Inputs) *request {
 	for i, t := range in.Tensors {
 		b.copy(at[i].name, []byte(t.Name))
 		copy(unsafe.Slice((*int64)(b.at(at[i].shape)), len(t.Shape)), t.Shape)
-		b.copy(at[i].data, t.Data)
 		ts[i] = C.rl_tensor{
 			name: (*C.char)(b.at(at[i].name)), shape: (*C.int64_t)(b.at(at[i].shape)), dims: C.uint64_t(len(t.Shape)),
-			data: b.at(at[i].data), size: C.uint64_t(len(t.Data)), _type: C.int32_t(t.Type), // the numbers are Triton's own
+			size: C.uint64_t(len(t.Data)), _type: C.int32_t(t.Type), // the numbers are Triton's own
 		}
 		r.bytes += uint64(len(t.Data))
+		if on == nil {
+			b.copy(at[i].data, t.Data)
+			ts[i].data = b.at(at[i].data)
+			continue
+		}
+		var err error
+		if ts[i].data, err = on.put(t.Data); err != nil {
+			C.free(b.base)
+			return nil, err
+		}
+		ts[i].memory = C.RL_GPU
 	}
 	os := unsafe.Slice((**C.char)(b.at(outputs)), len(in.Outputs))
 	for i, n := range in.Outputs {
@@ -79,7 +98,7 @@ func newRequest(in service.Inputs) *request {
 		inputs: unsafe.SliceData(ts), n_inputs: C.uint32_t(len(ts)),
 		outputs: unsafe.SliceData(os), n_outputs: C.uint32_t(len(os)),
 	}
-	return r
+	return r, nil
 }
 
 func (r *request) free() {
@@ -133,3 +152,90 @@ func cstring(p *C.char) string { return unsafe.String((*byte)(unsafe.Pointer(p))
 
 // contents is the data of a tensor, not copied.
 func contents(t *C.rl_tensor) []byte { return unsafe.Slice((*byte)(t.data), int(t.size)) }
+
+// The answers of Triton are tensors in memory, one by one. The sink wants bytes that can be kept, so they are
+// written one after the other, little-endian:
+//
+//	name length u32, name, datatype u8, dimensions u32, each i64, data length u64, data
+
+// appendOutputs writes outputs in that form.
+func appendOutputs(b []byte, outputs []C.rl_tensor) []byte {
+	le := binary.LittleEndian
+	for i := range outputs {
+		t := &outputs[i]
+		name := cstring(t.name)
+		b = le.AppendUint32(b, uint32(len(name)))
+		b = append(b, name...)
+		b = append(b, byte(t._type))
+		b = le.AppendUint32(b, uint32(t.dims))
+		for _, d := range unsafe.Slice(t.shape, int(t.dims)) {
+			b = le.AppendUint64(b, uint64(d))
+		}
+		b = le.AppendUint64(b, uint64(t.size))
+		b = append(b, contents(t)...)
+	}
+	return b
+}
+
+var errPayload = errors.New("the payload ends in the middle of an output")
+
+// Outputs decodes what appendOutputs wrote. Data is not copied.
+func (s *Service) Outputs(payload []byte) ([]tensor.Tensor, error) {
+	var out []tensor.Tensor
+	r := reader{rest: payload}
+	for len(r.rest) > 0 {
+		t := tensor.Tensor{Name: string(r.take(uint64(r.u32())))}
+		t.Type = tensor.Datatype(r.u8())
+		dims := r.u32()
+		t.Shape = make(tensor.Shape, 0, min(dims, 16))
+		for range dims {
+			if r.short {
+				break
+			}
+			t.Shape = append(t.Shape, int64(r.u64()))
+		}
+		t.Data = r.take(r.u64())
+		if r.short {
+			return nil, errPayload
+		}
+		out = append(out, t)
+	}
+	return out, nil
+}
+
+// reader takes numbers and bytes from the front; short is set once there was too little.
+type reader struct {
+	rest  []byte
+	short bool
+}
+
+func (r *reader) take(n uint64) []byte {
+	if n > uint64(len(r.rest)) {
+		r.short, r.rest = true, nil
+		return nil
+	}
+	b := r.rest[:n:n]
+	r.rest = r.rest[n:]
+	return b
+}
+
+func (r *reader) u8() uint8 {
+	if b := r.take(1); b != nil {
+		return b[0]
+	}
+	return 0
+}
+
+func (r *reader) u32() uint32 {
+	if b := r.take(4); b != nil {
+		return binary.LittleEndian.Uint32(b)
+	}
+	return 0
+}
+
+func (r *reader) u64() uint64 {
+	if b := r.take(8); b != nil {
+		return binary.LittleEndian.Uint64(b)
+	}
+	return 0
+}
