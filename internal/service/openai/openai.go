@@ -52,8 +52,35 @@ func New(t plan.Target) (*Service, error) {
 	if strings.ContainsAny(path, " \t\r\n#") {
 		return nil, fmt.Errorf("--endpoint %q is not a path: write it as in v1/chat/completions, with %%20 for a space", t.Endpoint)
 	}
-	route, _, _ := strings.Cut(path, "?")
+	route, query, asks := strings.Cut(path, "?")
+	route = undot(route)
+	path = route
+	if asks {
+		path += "?" + query
+	}
 	return &Service{target: t, at: at, path: path, closes: strings.HasSuffix(strings.TrimRight(route, "/"), "/completions")}, nil
+}
+
+// undot resolves the segments . and .. of a path, as the original's HTTP library does: --endpoint . is the root.
+func undot(path string) string {
+	if !strings.Contains(path, "/.") {
+		return path
+	}
+	var kept []string
+	segments := strings.Split(path[1:], "/")
+	for i, s := range segments {
+		if s != "." && s != ".." {
+			kept = append(kept, s)
+			continue
+		}
+		if s == ".." && len(kept) > 0 {
+			kept = kept[:len(kept)-1]
+		}
+		if i == len(segments)-1 {
+			kept = append(kept, "") // what is left is a folder
+		}
+	}
+	return "/" + strings.Join(kept, "/")
 }
 
 // Describe makes up the model; the server is not asked.

@@ -360,3 +360,28 @@ func TestMessage(t *testing.T) {
 	f([]string{`{"choices":[{"text":"x"}]}`}, "", "Response body 'choices' field's first element must be")
 	f([]string{done}, "", "Response body must be an object")
 }
+
+func TestEndpointIsAPath(t *testing.T) {
+	for endpoint, want := range map[string]string{
+		"v1/chat/completions":      "/v1/chat/completions",
+		"/v1/embeddings":           "/v1/embeddings",
+		".":                        "/",
+		"./v1/.hidden":             "/v1/.hidden",
+		"a/../v1/./ranking?x=a/.b": "/v1/ranking?x=a/.b",
+		"../..":                    "/",
+		"a/b/..":                   "/a/",
+	} {
+		var got asked
+		tg := target(serve(t, func(w io.Writer, r asked) bool {
+			got = r
+			_, err := io.WriteString(w, plain(200, "application/json", `{}`))
+			return err == nil
+		}))
+		tg.Endpoint = endpoint
+		k, calls := open(t, newService(t, tg), `{}`, 1)
+		k.run(calls, 1)
+		if line := "POST " + want + " HTTP/1.1"; !strings.HasPrefix(got.head, line) {
+			t.Errorf("%s: %q, not %q", endpoint, got.head, line)
+		}
+	}
+}
