@@ -31,7 +31,7 @@ func (e *Engine) next(s *slot) {
 	resting := e.stopped.Load() || int64(s.call.Slot) >= e.active.Load()
 	if !resting {
 		e.refeed(s)
-		if e.silent(s) || s.talk != nil && e.nextTurn(s) {
+		if s.listener != nil && e.silent(s) {
 			return
 		}
 	}
@@ -96,6 +96,6 @@ func (e *Engine) refeed(s *slot) {
 	if g := e.generation.Load(); g != s.generation {
 		s.generation = g
 		s.feed = e.cfg.Feed(s.call.Slot, int(e.active.Load()))
-		s.talk, _ = s.feed.(Talk)
+		s.listener, _ = s.feed.(Listener)
 	}
 }

@@ -85,8 +85,8 @@ type Engine struct {
 type slot struct {
 	call       service.Call
 	feed       Feed
-	talk       Talk                       // the feed, where it is one
-	nap        atomic.Pointer[time.Timer] // the latest pause of a talk
+	listener   Listener                   // the feed, where it is one
+	nap        atomic.Pointer[time.Timer] // the latest pause of a listener
 	turn       int                        // the feed of a paced load that the request in flight came from
 	answers    int64                      // responses so far, in a periodic load
 	generation int64

@@ -30,10 +30,7 @@ func (e *Engine) Response(c *service.Call, payload []byte, at int64, empty bool)
 // giving the slot back. It is called on the transport's goroutines.
 func (e *Engine) Done(c *service.Call) {
 	s := c.Owner.(*slot)
-	if e.closed.Load() && e.heard(s) {
-		return
-	}
-	if s.talk != nil && c.Rec.Flags&record.Closing == 0 {
+	if s.listener != nil && c.Rec.Flags&record.Closing == 0 {
 		s.listen()
 	}
 	s.shard.Add(&c.Rec, s.events, s.data)

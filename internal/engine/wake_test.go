@@ -25,40 +25,49 @@ type pingPong struct {
 
 func (p *pingPong) Next(c *service.Call) { c.Req = uint32(0) }
 
-func (p *pingPong) Ready() bool { return p.turn.Load() == int64(p.slot) }
+func (p *pingPong) Pause() (time.Duration, bool) { return 0, p.turn.Load() == int64(p.slot) }
 
-func (p *pingPong) Ended(c *service.Call, _ []record.Event, responses []byte) {
+func (p *pingPong) Heard(c *service.Call, _ []record.Event, responses []byte) error {
 	if string(responses) == "ok" && c.Rec.Class == record.OK {
 		p.answers.Add(1)
 	}
+	c.Rec.Class = record.OK // it judges failures itself
 	if p.left.Add(-1) == 0 {
 		p.turn.Store(-1)
-		return
+		return nil
 	}
 	p.turn.Store(int64(1 - p.slot))
 	p.e().Wake(1 - p.slot)
+	return nil
 }
 
-func TestADialogSpeaksWhenItIsReady(t *testing.T) {
-	const calls = 2000
-	svc := &testkit.Service{Answer: func(int64) (time.Duration, error) { return 0, nil }}
-	var turn, left, answers atomic.Int64
+// playPingPong has two slots send so many calls in turns.
+func playPingPong(t *testing.T, svc *testkit.Service, calls int64) (e *engine.Engine, answers *atomic.Int64) {
+	t.Helper()
+	var turn, left atomic.Int64
 	left.Store(calls)
-	var e *engine.Engine
+	answers = &atomic.Int64{}
 	e, err := engine.Open(t.Context(), engine.Config{
 		Service: svc, Keep: true,
 		Feed: func(slot, _ int) engine.Feed {
-			return &pingPong{e: func() *engine.Engine { return e }, slot: slot, turn: &turn, left: &left, answers: &answers}
+			return &pingPong{e: func() *engine.Engine { return e }, slot: slot, turn: &turn, left: &left, answers: answers}
 		},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer e.Close()
+	t.Cleanup(func() { _ = e.Close() })
 	if err := e.Closed(t.Context(), 2, 0); err != nil {
 		t.Fatal(err)
 	}
 	finished(t, e)
+	return e, answers
+}
+
+func TestAListenerSpeaksWhenItHasSomethingToSay(t *testing.T) {
+	const calls = 2000
+	svc := &testkit.Service{Answer: func(int64) (time.Duration, error) { return 0, nil }}
+	e, answers := playPingPong(t, svc, calls)
 	if n := len(records(e)); n != calls || svc.Sent() != calls || answers.Load() != calls {
 		t.Errorf("%d records, %d sent, %d answers seen, want %d", n, svc.Sent(), answers.Load(), calls)
 	}
@@ -67,26 +76,10 @@ func TestADialogSpeaksWhenItIsReady(t *testing.T) {
 	}
 }
 
-func TestADialogJudgesItsFailures(t *testing.T) {
+func TestAListenerMayJudgeItsFailures(t *testing.T) {
 	svc := &testkit.Service{Answer: func(int64) (time.Duration, error) { return 0, errBroken }}
-	var turn, left, answers atomic.Int64
-	left.Store(3 * engine.GiveUpAfter)
-	var e *engine.Engine
-	e, err := engine.Open(t.Context(), engine.Config{
-		Service: svc, Keep: true,
-		Feed: func(slot, _ int) engine.Feed {
-			return &pingPong{e: func() *engine.Engine { return e }, slot: slot, turn: &turn, left: &left, answers: &answers}
-		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.Close()
-	if err := e.Closed(t.Context(), 2, 0); err != nil {
-		t.Fatal(err)
-	}
-	finished(t, e)
-	if svc.Sent() != 3*engine.GiveUpAfter || answers.Load() != 0 {
-		t.Errorf("%d sent, %d good answers; want %d and none", svc.Sent(), answers.Load(), 3*engine.GiveUpAfter)
+	e, answers := playPingPong(t, svc, 3*engine.GiveUpAfter)
+	if svc.Sent() != 3*engine.GiveUpAfter || answers.Load() != 0 || len(e.Failures()) != 0 {
+		t.Errorf("%d sent, %d good answers, failures %v; want %d and none", svc.Sent(), answers.Load(), e.Failures(), 3*engine.GiveUpAfter)
 	}
 }

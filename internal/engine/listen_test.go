@@ -12,7 +12,7 @@ import (
 	"github.com/redline-bench/redline/internal/testkit"
 )
 
-// chat is a talk of so many turns with a pause between them.
+// chat is a listener of so many turns with a pause between them.
 type chat struct {
 	turns, said int
 	pause       time.Duration
@@ -57,7 +57,7 @@ func openTalks(t *testing.T, talks []*chat, stopOnFailure bool) *engine.Engine {
 	return e
 }
 
-func TestATalkTakesItsTurnsWithPauses(t *testing.T) {
+func TestAListenerTakesItsTurnsWithPauses(t *testing.T) {
 	talks := []*chat{{turns: 3, pause: 10 * time.Millisecond}, {turns: 5}, {turns: 1, pause: time.Hour}}
 	e := openTalks(t, talks, false)
 	if err := e.Closed(t.Context(), len(talks), 0); err != nil {
@@ -84,7 +84,7 @@ func TestATalkTakesItsTurnsWithPauses(t *testing.T) {
 	}
 }
 
-func TestAnAnswerThatATalkRefusesIsAFailure(t *testing.T) {
+func TestAnAnswerThatAListenerRefusesIsAFailure(t *testing.T) {
 	talks := []*chat{{turns: 9, bad: 2}}
 	e := openTalks(t, talks, true)
 	if err := e.Closed(t.Context(), 1, 0); err != nil {

@@ -62,7 +62,7 @@ type line struct {
 	sums, older atomic.Pointer[[]int64]
 }
 
-var _ engine.Dialog = (*line)(nil)
+var _ engine.Listener = (*line)(nil)
 
 // name of the thread as the original prints it.
 func (t *thread) name() string { return "thread_" + strconv.Itoa(t.id) }
@@ -125,11 +125,11 @@ func (l *line) begin(p *Pass) bool {
 	return true
 }
 
-// Ready implements engine.Dialog.
-func (l *line) Ready() bool {
+// Pause implements engine.Listener: a line without a pass has nothing to say until its thread gives it one.
+func (l *line) Pause() (time.Duration, bool) {
 	l.t.mu.Lock()
 	defer l.t.mu.Unlock()
-	return l.pass != nil && !l.paused
+	return 0, l.pass != nil && !l.paused
 }
 
 // Next implements engine.Feed.
@@ -175,11 +175,13 @@ func (l *line) publish() {
 	l.older.Store(l.sums.Swap(&sums))
 }
 
-// Ended implements engine.Dialog.
-func (l *line) Ended(c *service.Call, events []record.Event, responses []byte) {
+// Heard implements engine.Listener. What is a failure here is for us to say, so the engine hears of none.
+func (l *line) Heard(c *service.Call, events []record.Event, responses []byte) error {
 	t := l.t
 	t.mu.Lock()
-	switch l.judge(c, events, responses) {
+	outcome := l.judge(c, events, responses)
+	c.Rec.Class = record.OK
+	switch outcome {
 	case right:
 		l.at++
 		if l.at == len(l.trains) {
@@ -198,6 +200,7 @@ func (l *line) Ended(c *service.Call, events []record.Event, responses []byte) {
 	ready := t.advance()
 	t.mu.Unlock()
 	t.run.wake(ready)
+	return nil
 }
 
 // end lets go of the pass.

@@ -1,0 +1,83 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/redline-bench/redline/internal/clock"
+	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/service"
+)
+
+// Listener is a Feed of a closed loop that listens: what it sends depends on what was answered, and it may be
+// silent between its requests. A silence of known length is no idle time of the load: the slot counts as at work.
+type Listener interface {
+	Feed
+	// Heard is told how a call ended, with its responses where Config.Keep is set; they are valid until it
+	// returns. An error makes the call a failure. A feed that judges failures itself sets the record's class to OK.
+	Heard(c *service.Call, events []record.Event, responses []byte) error
+	// Pause is how long the slot is silent before its next request. ok is false when there is none now: the slot
+	// rests until Wake, and the feed may be asked again at any time.
+	Pause() (wait time.Duration, ok bool)
+}
+
+// Wake lets a slot that rests look again whether its feed has something to say. It may be called from within Heard.
+func (e *Engine) Wake(slot int) {
+	if e.take(e.snapshot()[slot]) {
+		e.tr.Flush()
+	}
+}
+
+// take starts the next request of a slot at rest; it returns false when the slot is at work.
+func (e *Engine) take(s *slot) bool {
+	if !s.since.CompareAndSwap(0, clock.Now()) {
+		return false
+	}
+	e.running.Add(1)
+	e.next(s)
+	return true
+}
+
+// listen hands the end of a call to its feed, which may turn it into a failure.
+func (s *slot) listen() {
+	c := &s.call
+	if err := s.listener.Heard(c, s.events, s.data); err != nil && c.Rec.Class == record.OK {
+		c.Rec.Class, c.Err = record.Protocol, err
+	}
+}
+
+// silent lets a listener pause or rest before its next request; false when it may speak at once.
+func (e *Engine) silent(s *slot) bool {
+	wait, ok := s.listener.Pause()
+	for !ok {
+		// A feed that finds something to say while its slot lies down sees the slot busy, so the slot asks once more
+		// before it is counted out.
+		s.since.Store(0)
+		if wait, ok = s.listener.Pause(); !ok || !s.since.CompareAndSwap(0, clock.Now()) {
+			e.running.Add(-1)
+			e.notify()
+			return true
+		}
+	}
+	if wait <= 0 {
+		return false
+	}
+	s.since.Store(0) // nothing is in flight that a deadline could cut
+	t := time.AfterFunc(wait, func() {
+		e.speak(s)
+		e.tr.Flush()
+	})
+	s.nap.Store(t)
+	if e.stopped.Load() && t.Stop() {
+		e.rest(s) // Stop came before it could see the pause
+	}
+	return true
+}
+
+// endPauses lets slots rest that are silent when the load is stopped.
+func (e *Engine) endPauses() {
+	for _, s := range e.snapshot() {
+		if t := s.nap.Load(); t != nil && t.Stop() {
+			e.rest(s)
+		}
+	}
+}
