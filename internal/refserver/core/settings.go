@@ -72,6 +72,8 @@ func (t *TraceSettings) Update(model string, changes []Setting) error {
 	for _, c := range changes {
 		switch {
 		case !slices.Contains(traceKeys, c.Name):
+		case c.Name == "trace_level" && len(c.Values) > 0:
+			target[c.Name] = levels(c.Values)
 		case len(c.Values) > 0:
 			target[c.Name] = slices.Clone(c.Values)
 		case model != "":
@@ -83,15 +85,23 @@ func (t *TraceSettings) Update(model string, changes []Setting) error {
 	return nil
 }
 
+// levels keeps the levels that are known; none is OFF, as Triton has it.
+func levels(values []string) []string {
+	var out []string
+	for _, known := range []string{"TIMESTAMPS", "TENSORS"} {
+		if slices.Contains(values, known) || slices.Contains(values, "MAX") || known == "TIMESTAMPS" && slices.Contains(values, "MIN") {
+			out = append(out, known)
+		}
+	}
+	if out == nil {
+		return []string{"OFF"}
+	}
+	return out
+}
+
 func checkTrace(c Setting) error {
 	bad := func(format string, args ...any) error { return infer.Errorf(infer.InvalidArg, format, args...) }
 	switch c.Name {
-	case "trace_level":
-		for _, v := range c.Values {
-			if !slices.Contains([]string{"OFF", "TIMESTAMPS", "TENSORS", "MIN", "MAX"}, v) {
-				return bad("Unable to parse 'trace_level': invalid level '%s'", v)
-			}
-		}
 	case "trace_rate", "trace_count", "log_frequency":
 		if len(c.Values) > 1 {
 			return bad("expect only 1 value for '%s'", c.Name)
@@ -141,8 +151,15 @@ func (l *LogSettings) Get() []LogSetting {
 	return out
 }
 
+// LogErrors are a protocol's own words for settings that cannot be: of another kind than the value that is there, and
+// a format that is unknown.
+type LogErrors struct {
+	Kind   func(name string, is any) error
+	Format func(got string) error
+}
+
 // Update changes settings, all or none.
-func (l *LogSettings) Update(changes []LogSetting) error {
+func (l *LogSettings) Update(changes []LogSetting, words LogErrors) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	next := maps.Clone(l.now)
@@ -155,10 +172,10 @@ func (l *LogSettings) Update(changes []LogSetting) error {
 			return infer.Errorf(infer.Unsupported, "log file location can not be updated through network protocol")
 		}
 		if !sameKind(old, c.Value) {
-			return infer.Errorf(infer.InvalidArg, "Unable to parse '%s': wrong type of value", c.Name)
+			return words.Kind(c.Name, old)
 		}
 		if f, ok := c.Value.(string); ok && c.Name == "log_format" && f != "default" && f != "ISO8601" {
-			return infer.Errorf(infer.InvalidArg, "Log format invalid, please choose either: 'default' or 'ISO8601'")
+			return words.Format(f)
 		}
 		next[c.Name] = c.Value
 	}

@@ -94,7 +94,7 @@ func (s *Service) CudaSharedMemoryUnregister(context.Context, *kserve.CudaShared
 func (s *Service) TraceSetting(_ context.Context, r *kserve.TraceSettingRequest) (*kserve.TraceSettingResponse, error) {
 	if r.GetModelName() != "" {
 		if _, err := s.core.Models.Get(r.GetModelName(), ""); err != nil {
-			return nil, failure(err)
+			return nil, failure(bad("Request for unknown model : %s", r.GetModelName()))
 		}
 	}
 	var changes []core.Setting
@@ -126,7 +126,9 @@ func (s *Service) LogSettings(_ context.Context, r *kserve.LogSettingsRequest) (
 		}
 		changes = append(changes, c)
 	}
-	if err := s.core.Logs.Update(changes); err != nil {
+	if err := s.core.Logs.Update(changes, core.LogErrors{Kind: wrongLog, Format: func(got string) error {
+		return bad("invalid argument for log_format, got: %s", got)
+	}}); err != nil {
 		return nil, failure(err)
 	}
 	out := &kserve.LogSettingsResponse{Settings: map[string]*kserve.LogSettingsResponse_SettingValue{}}
@@ -143,4 +145,16 @@ func (s *Service) LogSettings(_ context.Context, r *kserve.LogSettingsRequest) (
 		out.Settings[set.Name] = v
 	}
 	return out, nil
+}
+
+// wrongLog is the error for a log setting of the wrong kind.
+func wrongLog(name string, is any) error {
+	kind := "string"
+	switch is.(type) {
+	case bool:
+		kind = "boolean"
+	case uint64:
+		kind = "int32"
+	}
+	return bad("expect %s for '%s'", kind, name)
 }

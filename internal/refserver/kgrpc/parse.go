@@ -133,7 +133,7 @@ func (s *Service) inputs(req *infer.Request, in *kserve.ModelInferRequest) error
 			return bad("%sinput '%s' already exists in request", req.Label(), p.GetName())
 		}
 		t := tensor.Tensor{Name: p.GetName(), Type: kind, Shape: p.GetShape()}
-		region, offset, size, err := sharedPart(p.GetParameters())
+		region, offset, size, err := sharedPart(t.Name, p.GetParameters())
 		if err != nil {
 			return err
 		}
@@ -244,7 +244,7 @@ func appendLow(b []byte, v uint64, size int) []byte {
 func (s *Service) output(o *kserve.ModelInferRequest_InferRequestedOutputTensor) (infer.Output, error) {
 	out := infer.Output{Name: o.GetName()}
 	var err error
-	if out.Region, out.Offset, out.Size, err = sharedPart(o.GetParameters()); err != nil {
+	if out.Region, out.Offset, out.Size, err = sharedPart(out.Name, o.GetParameters()); err != nil {
 		return out, err
 	}
 	if p := o.GetParameters()["classification"]; p != nil {
@@ -264,7 +264,7 @@ func (s *Service) output(o *kserve.ModelInferRequest_InferRequestedOutputTensor)
 }
 
 // sharedPart reads the parameters that name a piece of shared memory.
-func sharedPart(params map[string]*kserve.InferParameter) (region string, offset, size uint64, err error) {
+func sharedPart(tensor string, params map[string]*kserve.InferParameter) (region string, offset, size uint64, err error) {
 	p := params["shared_memory_region"]
 	if p == nil {
 		return "", 0, 0, nil
@@ -272,6 +272,9 @@ func sharedPart(params map[string]*kserve.InferParameter) (region string, offset
 	name, ok := p.GetParameterChoice().(*kserve.InferParameter_StringParam)
 	if !ok {
 		return "", 0, 0, wrongKind("shared_memory_region", "string_param")
+	}
+	if params["shared_memory_byte_size"] == nil {
+		return "", 0, 0, bad("'shared_memory_byte_size' must be specified along with 'shared_memory_region' parameter for tensor '%s'", tensor)
 	}
 	for key, to := range map[string]*uint64{"shared_memory_offset": &offset, "shared_memory_byte_size": &size} {
 		if p := params[key]; p != nil {

@@ -222,7 +222,7 @@ func (h *Handler) trace(x *exchange, name string) {
 	x.kind = jsonText
 	if name != "" {
 		if _, err := h.core.Models.Get(name, ""); err != nil {
-			x.fail(err)
+			x.fail(bad("Request for unknown model : %s", name))
 			return
 		}
 	}
@@ -290,7 +290,9 @@ func (h *Handler) logging(x *exchange) {
 	case http.MethodPost:
 		doc, err := x.document()
 		if err == nil {
-			err = h.core.Logs.Update(logChanges(doc))
+			err = h.core.Logs.Update(logChanges(doc), core.LogErrors{Kind: wrongLog, Format: func(got string) error {
+				return infer.Errorf(infer.Unavailable, "invalid argument for --log_format, got: %s", got)
+			}})
 		}
 		if err != nil {
 			x.fail(err)
@@ -309,6 +311,18 @@ func (h *Handler) logging(x *exchange) {
 		b = appendValue(b, s.Value)
 	}
 	x.done(append(b, '}'))
+}
+
+// wrongLog is the error for a log setting of the wrong kind.
+func wrongLog(_ string, is any) error {
+	text := notString
+	switch is.(type) {
+	case bool:
+		text = notBool
+	case uint64:
+		text = notUnsigned
+	}
+	return infer.Errorf(infer.Internal, "%s", text)
 }
 
 func logChanges(doc *rjson.Value) []core.LogSetting {

@@ -2,7 +2,9 @@ package khttp
 
 import (
 	"context"
+	"maps"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/redline-bench/redline/internal/refserver/infer"
@@ -187,25 +189,31 @@ func (h *Handler) stream(x *exchange, m *model.Model, req *infer.Request, answer
 	}
 }
 
-// flatResponse writes names, parameters and outputs as members of one object; a tensor of one element is a plain value.
+// flatResponse writes names, parameters and outputs as members of one object, in the order of their names; a tensor of one
+// element is a plain value.
 func flatResponse(m *model.Model, req *infer.Request, resp *infer.Response) []byte {
-	b := []byte{'{'}
-	if req.ID != "" {
-		b = append(rjson.AppendString(append(b, `"id":`...), req.ID), ',')
+	members := map[string][]byte{
+		"model_name": rjson.AppendString(nil, m.Name()), "model_version": rjson.AppendString(nil, resp.Version),
 	}
-	b = rjson.AppendString(append(b, `"model_name":`...), m.Name())
-	b = rjson.AppendString(append(b, `,"model_version":`...), resp.Version)
-	if len(resp.Params) > 0 {
-		inner := appendParams(nil, resp.Params)
-		b = append(append(b, ','), inner[1:len(inner)-1]...)
+	if req.ID != "" {
+		members["id"] = rjson.AppendString(nil, req.ID)
+	}
+	for name, v := range resp.Params {
+		members[name] = appendValue(nil, v)
 	}
 	for _, t := range resp.Outputs {
-		b = append(rjson.AppendString(append(b, ','), t.Name), ':')
 		data := appendData(nil, t)
 		if n, ok := elementCount(t.Shape); ok && n == 1 {
 			data = data[1 : len(data)-1]
 		}
-		b = append(b, data...)
+		members[t.Name] = data
+	}
+	b := []byte{'{'}
+	for i, name := range slices.Sorted(maps.Keys(members)) {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(append(rjson.AppendString(b, name), ':'), members[name]...)
 	}
 	return append(b, '}')
 }

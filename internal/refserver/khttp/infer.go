@@ -2,8 +2,10 @@ package khttp
 
 import (
 	"bytes"
+	"math"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redline-bench/redline/internal/refserver/infer"
@@ -78,14 +80,25 @@ func (x *exchange) headerSize(body int) (int, error) {
 	if text == "" {
 		return body, nil
 	}
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		return 0, infer.Errorf(infer.InvalidArg, "Unable to parse %s, got: %s", headerLength, text)
-	}
+	n := leadingInt(text)
 	if n < 0 || n > body {
 		return 0, infer.Errorf(infer.InvalidArg, "inference header size should be in range (0, %d), got: %s", body, text)
 	}
 	return n, nil
+}
+
+// leadingInt reads the number at the front of a text as C does: text that is none is 0.
+func leadingInt(text string) int {
+	text = strings.TrimSpace(text)
+	end := 0
+	for end < len(text) && (text[end] >= '0' && text[end] <= '9' || end == 0 && (text[0] == '-' || text[0] == '+')) {
+		end++
+	}
+	n, err := strconv.Atoi(text[:end])
+	if err != nil && end > 18 {
+		return math.MaxInt
+	}
+	return n
 }
 
 // inference writes a response: JSON alone, or with raw tensors behind it.

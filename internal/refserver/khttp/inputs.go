@@ -144,7 +144,7 @@ func jsonData(v *rjson.Value, t tensor.Tensor) ([]byte, error) {
 		return jsonStrings(nil, v)
 	}
 	if t.Type == tensor.FP16 || t.Type == tensor.BF16 {
-		return nil, wrong("data", "receiving "+t.Type.String()+" data via JSON is not supported. Please use the binary data format for input "+t.Name)
+		return nil, bad("receiving %s data via JSON is not supported. Please use the binary data format for input %s", t.Type, t.Name)
 	}
 	// The size in the shape is only a claim: room is made for what the text can hold.
 	w := &elements{kind: t.Type, left: count, out: make([]byte, 0, min(count, int64(len(v.Items))+16)*int64(t.Type.Size()))}

@@ -55,7 +55,11 @@ type reader struct {
 func (h *Handler) parse(m *model.Model, body []byte, size int) (*infer.Request, error) {
 	rd := &reader{h: h, model: m, req: &infer.Request{}, binary: body[size:], header: size}
 	if size == 0 {
-		return rd.req, rd.raw()
+		rd.output = true // raw in, raw out
+		if err := rd.raw(); err != nil {
+			return nil, err
+		}
+		return rd.req, rd.outputs(nil)
 	}
 	doc, err := parseJSON(body[:size])
 	if err != nil {
@@ -247,8 +251,8 @@ func (rd *reader) oneOutput(v *rjson.Value) (infer.Output, error) {
 		return out, bad("Output can't set both 'shared_memory_region' and 'binary_data'")
 	}
 	var classes uint64
-	if err := unsigned("classification", par.Find("classification"), &classes); err != nil {
-		return out, err
+	if unsigned("classification", par.Find("classification"), &classes) != nil {
+		return out, infer.Errorf(infer.Internal, "Unable to set 'classification': "+notUnsigned)
 	}
 	out.Classes = int(min(classes, 1<<31))
 	if region == nil {

@@ -15,6 +15,7 @@ const batchNote = "NOTE: Setting a non-zero max_batch_size in the model config r
 	"See the model configuration docs for more info on max_batch_size."
 
 // check holds a request against the configuration, in the order and with the words of Triton, and sets its batch size.
+// Triton looks at the inputs in the order of a hash table, which for so few is the last first.
 func (m *Model) check(r *infer.Request) error {
 	for _, out := range r.Outputs {
 		if m.outputs[out.Name] == nil {
@@ -24,7 +25,7 @@ func (m *Model) check(r *infer.Request) error {
 	if len(r.Inputs) > len(m.inputs) || len(r.Inputs) < m.required {
 		return m.wrongCount(r)
 	}
-	for i := range r.Inputs {
+	for i := range slices.Backward(r.Inputs) {
 		if m.inputs[r.Inputs[i].Name] == nil {
 			return bad("unexpected inference input '%s' for model '%s'", r.Inputs[i].Name, m.Name())
 		}
@@ -32,7 +33,7 @@ func (m *Model) check(r *infer.Request) error {
 	if err := m.checkBatch(r); err != nil {
 		return err
 	}
-	for i := range r.Inputs {
+	for i := range slices.Backward(r.Inputs) {
 		if err := m.checkInput(r, &r.Inputs[i]); err != nil {
 			return err
 		}
@@ -54,7 +55,7 @@ func (m *Model) checkBatch(r *infer.Request) error {
 		return nil
 	}
 	batch := int64(0)
-	for i := range r.Inputs {
+	for i := range slices.Backward(r.Inputs) {
 		in := &r.Inputs[i]
 		switch {
 		case len(in.Shape) == 0:
@@ -137,8 +138,7 @@ func (m *Model) checkStrings(r *infer.Request, in *tensor.Tensor, count int64) e
 		}
 		rest = rest[4:]
 		if size > int64(len(rest)) {
-			return bad("%sincomplete string data for inference input '%s' for model '%s', expecting string of length %d but only %d bytes available",
-				r.Label(), in.Name, m.Name(), size, len(rest))
+			return bad("incomplete string data for inference input '%s', expecting string of length %d but only %d bytes available", in.Name, size, len(rest))
 		}
 		rest = rest[size:]
 	}
@@ -155,7 +155,7 @@ func (m *Model) wrongCount(r *infer.Request) error {
 			missing = append(missing, "'"+in.GetName()+"'")
 		}
 	}
-	for i := range r.Inputs {
+	for i := range slices.Backward(r.Inputs) {
 		got = append(got, "'"+r.Inputs[i].Name+"'")
 	}
 	lacks := "[" + strings.Join(missing, ",") + "]"
