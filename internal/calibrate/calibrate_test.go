@@ -46,8 +46,10 @@ func TestBrokenTableNamesTheFileAndTheWayOut(t *testing.T) {
 
 func TestLookupTakesTheNearestByRatio(t *testing.T) {
 	table := &calibrate.Table{Floors: []calibrate.Floor{
-		{Protocol: "grpc", InFlight: 1, Bytes: 128}, {Protocol: "grpc", InFlight: 8, Bytes: 128},
-		{Protocol: "grpc", InFlight: 8, Bytes: 1 << 20}, {Protocol: "http", InFlight: 64, Bytes: 128},
+		{Protocol: "grpc", InFlight: 1, Bytes: 128},
+		{Protocol: "grpc", InFlight: 8, Bytes: 128},
+		{Protocol: "grpc", InFlight: 8, Bytes: 1 << 20},
+		{Protocol: "http", InFlight: 64, Bytes: 128},
 	}}
 	f := func(protocol string, inFlight float64, bytes uint64, want int) {
 		t.Helper()

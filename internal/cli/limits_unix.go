@@ -10,13 +10,13 @@ func raiseFileLimit(n uint64) uint64 {
 	if unix.Getrlimit(unix.RLIMIT_NOFILE, &r) != nil {
 		return n
 	}
-	if uint64(r.Cur) >= n {
-		return uint64(r.Cur)
+	if r.Cur >= n {
+		return r.Cur
 	}
 	want := r
 	want.Cur = min(r.Max, max(r.Cur, n))
 	if unix.Setrlimit(unix.RLIMIT_NOFILE, &want) != nil {
-		return uint64(r.Cur)
+		return r.Cur
 	}
-	return uint64(want.Cur)
+	return want.Cur
 }

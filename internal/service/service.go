@@ -56,7 +56,7 @@ type Inputs struct {
 }
 
 // Request is a prepared request, opaque to the engine.
-type Request interface{}
+type Request any
 
 // Vars are the parts of a request that differ from send to send. They are written into reserved places of
 // the prepared bytes.
