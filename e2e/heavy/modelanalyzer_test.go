@@ -1,0 +1,163 @@
+package heavy_test
+
+import (
+	"encoding/csv"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// settings are a configuration of Model Analyzer, in which only the last level is YAML.
+type settings map[string]string
+
+// A maCase is one run of `model-analyzer profile`.
+type maCase struct {
+	name    string
+	remote  bool
+	model   string
+	search  settings
+	flags   string // more options of perf_analyzer, as YAML
+	measure string // the column of the load
+	least   int    // measurements
+}
+
+var (
+	// The smallest searches that still compare configurations.
+	brute = settings{
+		"run_config_search_mode": "brute", "run_config_search_max_concurrency": "2", "run_config_search_max_instance_count": "1",
+		"run_config_search_min_model_batch_size": "2", "run_config_search_max_model_batch_size": "2",
+	}
+	quick = settings{
+		"run_config_search_mode": "quick", "run_config_search_max_concurrency": "2", "run_config_search_max_instance_count": "2",
+		"run_config_search_max_model_batch_size": "2",
+	}
+	oneInstance = settings{"run_config_search_max_instance_count": "1"}
+	rates       = settings{"request_rate_search_enable": "true", "run_config_search_min_request_rate": "32", "run_config_search_max_request_rate": "64"}
+)
+
+func with(all ...settings) settings {
+	s := settings{}
+	for _, one := range all {
+		maps.Copy(s, one)
+	}
+	if s["request_rate_search_enable"] != "" {
+		delete(s, "run_config_search_max_concurrency") // it refuses both
+	}
+	return s
+}
+
+var maCases = []maCase{
+	{name: "local brute", model: "simple", search: brute, measure: "Concurrency", least: 4},
+	{name: "local quick", model: "simple", search: quick, measure: "Concurrency", least: 3},
+	{name: "local optuna", model: "simple", search: with(quick, settings{
+		"run_config_search_mode": "optuna", "optuna_min_trials": "2", "optuna_max_trials": "3",
+	}), measure: "Concurrency", least: 3},
+	{name: "remote brute", remote: true, model: "simple", search: brute, measure: "Concurrency", least: 4},
+	{name: "remote quick", remote: true, model: "simple", search: with(quick, oneInstance), measure: "Concurrency", least: 3},
+	{name: "remote HTTP, no search", remote: true, model: "simple", search: settings{
+		"client_protocol": "http", "run_config_search_disable": "true", "concurrency": "[1, 2]", "batch_sizes": "[1, 4]",
+	}, measure: "Concurrency", least: 4},
+	{name: "ensemble", model: "chain", search: with(quick, oneInstance, settings{
+		"cpu_only_composing_models": "[identity_fp32, identity_second]",
+	}), flags: ", shape: 'INPUT0:16'", measure: "Concurrency", least: 3},
+	{name: "rate brute", model: "simple", search: with(brute, rates), measure: "Request Rate", least: 4},
+	{name: "rate quick", model: "simple", search: with(quick, oneInstance, rates), measure: "Request Rate", least: 2},
+}
+
+func TestModelAnalyzer(t *testing.T) {
+	analyzer := install(t, "model-analyzer", "model-analyzer.txt")
+	server, _ := newTriton(t)
+	for _, c := range maCases {
+		t.Run(c.name, func(t *testing.T) {
+			mode, at := "local", freePorts(t)
+			if c.remote {
+				mode, at = "remote", server.start(t)
+			}
+			analyze(t, analyzer, server, c, settings{
+				"triton_launch_mode": mode, "triton_server_path": server.launcher,
+				"triton_http_endpoint": fmt.Sprint("localhost:", at.http), "triton_grpc_endpoint": fmt.Sprint("localhost:", at.grpc),
+				"triton_metrics_url": fmt.Sprintf("http://localhost:%d/metrics", at.metrics),
+			})
+		})
+	}
+}
+
+// analyze runs one case and looks at its results and reports.
+func analyze(t *testing.T, analyzer *program, server *triton, c maCase, place settings) {
+	t.Helper()
+	dir := t.TempDir()
+	all := with(c.search, place, settings{
+		"model_repository": server.models, "checkpoint_directory": filepath.Join(dir, "checkpoints"),
+		"output_model_repository_path": filepath.Join(dir, "variants"), "export_path": dir,
+		"monitoring_interval": "0.2", "duration_seconds": "1", "perf_output": "true",
+		"perf_analyzer_flags": "{measurement-request-count: 20, stability-percentage: 900" + c.flags + "}",
+		"profile_models":      "{" + c.model + ": {cpu_only: true}}",
+	})
+	if place["triton_launch_mode"] == "local" {
+		all["triton_output_path"] = filepath.Join(dir, "triton.log")
+	}
+	write(t, filepath.Join(dir, "config.yaml"), yaml(all))
+	out := analyzer.run(t, dir, "profile", "-f", "config.yaml")
+	for _, bad := range []string{"perf_analyzer did not produce any output", "Perf Analyzer Error", "no valid requests recorded", "ERROR"} {
+		if strings.Contains(out, bad) {
+			t.Errorf("%q in\n%s", bad, last(out, 60))
+		}
+	}
+	checkResults(t, filepath.Join(dir, "results", "metrics-model-inference.csv"), c)
+	for _, pattern := range []string{"reports/summaries/*/result_summary.html", "reports/detailed/*/detailed_report.html", "plots/" + c.model + "/*/*.png", "checkpoints/*.ckpt"} {
+		files, err := filepath.Glob(filepath.Join(dir, pattern))
+		if err != nil || len(files) == 0 {
+			t.Errorf("no %s", pattern)
+		}
+	}
+}
+
+// checkResults reads the table of measurements.
+func checkResults(t *testing.T, path string, c maCase) {
+	t.Helper()
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	rows, err := csv.NewReader(file).ReadAll()
+	if err != nil || len(rows) < 1+c.least {
+		t.Fatalf("%d rows in the results, not %d: %v %q", len(rows)-1, c.least, err, rows)
+	}
+	for _, name := range []string{"Batch", c.measure, "Throughput (infer/sec)", "p99 Latency (ms)"} {
+		k := slices.Index(rows[0], name)
+		if k < 0 {
+			t.Errorf("no column %q in %q", name, rows[0])
+			continue
+		}
+		for _, row := range rows[1:] {
+			if v, err := strconv.ParseFloat(row[k], 64); err != nil || v <= 0 {
+				t.Errorf("%s of %q: %q", name, row[3], row[k])
+			}
+		}
+	}
+}
+
+// yaml writes settings in order of their names.
+func yaml(s settings) string {
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(s)) {
+		fmt.Fprintf(&b, "%s: %s\n", name, s[name])
+	}
+	return b.String()
+}
+
+// In its C API mode, Model Analyzer has perf_analyzer run the server itself: that is redline-native, where it is built.
+func TestModelAnalyzerInProcess(t *testing.T) {
+	analyzer := install(t, "model-analyzer", "model-analyzer.txt")
+	server, real := newTriton(t)
+	native, home := inProcess(t, real)
+	analyze(t, analyzer, server, maCase{model: "simple", search: brute, measure: "Concurrency", least: 4}, settings{
+		"triton_launch_mode": "c_api", "triton_install_path": home, "perf_analyzer_path": native,
+	})
+}
