@@ -129,7 +129,7 @@ func TestErrorsAreTritons(t *testing.T) {
 		{infer(`{"inputs":[` + first + `,` + strings.Replace(second, "INPUT1", "X", 1) + `]}`), 400, "unexpected inference input 'X' for model 'simple'"},
 		{infer(`{"inputs":[` + first + `,` + second + `],"outputs":[{"name":"NOPE"}]}`), 400, "unexpected inference output 'NOPE' for model 'simple'"},
 		{infer(`{"inputs":[` + first + `,` + strings.Replace(second, "INT32", "FP32", 1) + `]}`), 400, unknown + "inference input 'INPUT1' data-type is 'FP32', but model 'simple' expects 'INT32'"},
-		{infer(`{"inputs":[` + first + `,` + strings.Replace(second, "[1,16]", "[2,8]", 1) + `]}`), 400, unknown + "input 'INPUT1' batch size does not match other inputs for 'simple'"},
+		{infer(`{"inputs":[` + first + `,` + strings.Replace(second, "[1,16]", "[2,8]", 1) + `]}`), 400, unknown + "input 'INPUT0' batch size does not match other inputs for 'simple'"},
 		{infer(`{"inputs":[` + first + `,` + strings.Replace(second, "[1,16]", "[1,17]", 1) + `]}`), 500, "Unable to parse 'data': Shape does not match true shape of 'data' field"},
 		{
 			[]string{"/v2/models/sequence_accumulate/infer", `{"parameters":{"sequence_id":777},"inputs":[{"name":"INPUT","datatype":"INT32","shape":[1,1],"data":[5]}]}`},
