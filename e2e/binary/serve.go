@@ -92,3 +92,6 @@ func (b *Buffer) String() string {
 	defer b.mu.Unlock()
 	return b.b.String()
 }
+
+// Pid is the number of the server's process.
+func (s *Server) Pid() int { return s.cmd.Process.Pid }

@@ -130,12 +130,12 @@ func profile(t *testing.T, p *peers.Peers, dir string, args []string, server boo
 	defer cancel()
 	cmd := exec.CommandContext(ctx, p.PerfAnalyzer(), args...)
 	cmd.Dir = dir
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
 	err := cmd.Run()
 	text := out.String()
 	if err != nil || !clientCount.MatchString(text) || !throughput.MatchString(text) {
-		t.Fatalf("perf_analyzer %s: %v\n%s", strings.Join(args, " "), err, text)
+		t.Fatalf("perf_analyzer %s: %v\n%s%s", strings.Join(args, " "), err, text, errs.String())
 	}
 	if server && (!serverCount.MatchString(text) || !serverTime.MatchString(text)) {
 		t.Errorf("perf_analyzer %s: the server's numbers are missing or nought\n%s", strings.Join(args, " "), text)
