@@ -13,7 +13,7 @@ import (
 
 // inProcess makes a launcher of redline-native as perf_analyzer, and a folder in which the real Triton's library
 // lies as in an installation.
-func inProcess(t *testing.T, real *peers.Peers) (native, home string) {
+func inProcess(t *testing.T, peer *peers.Peers) (native, home string) {
 	t.Helper()
 	bin, err := binary.Build(t.TempDir())
 	if err != nil {
@@ -28,7 +28,7 @@ func inProcess(t *testing.T, real *peers.Peers) (native, home string) {
 		t.Skip(err)
 	}
 	dir := t.TempDir()
-	server := filepath.Join(real.Dir, "server")
+	server := filepath.Join(peer.Dir, "server")
 	libraries, err := filepath.Glob(filepath.Join(server, "nvidia_pytriton.libs", "libtritonserver-*.so"))
 	if err != nil || len(libraries) != 1 {
 		t.Fatalf("the library of the real Triton: %v %v", libraries, err)
@@ -53,4 +53,21 @@ func inProcess(t *testing.T, real *peers.Peers) (native, home string) {
 		t.Fatal(err)
 	}
 	return native, filepath.Join(dir, "triton")
+}
+
+// GenAI-Perf has perf_analyzer run an engine of TensorRT-LLM in its own process.
+func TestGenAIPerfInProcess(t *testing.T) {
+	gap := install(t, "genai-perf", "genai-perf.txt")
+	server, peer := newTriton(t)
+	native, home := inProcess(t, peer)
+	dir, models := t.TempDir(), t.TempDir()
+	if err := os.CopyFS(filepath.Join(models, "engine"), os.DirFS(filepath.Join(server.models, "engine"))); err != nil {
+		t.Fatal(err)
+	}
+	tokenizer(t, filepath.Join(dir, "tokenizer"))
+	gap.env = append(gap.env, "PATH="+filepath.Dir(native)+":"+os.Getenv("PATH"))
+	profile(t, gap, dir, nil, gapCase{
+		"engine", "-m engine --endpoint-type tensorrtllm_engine --streaming --concurrency 1" + small +
+			" -- --triton-server-directory " + home + " --model-repository " + models, streamed, 8,
+	})
 }

@@ -155,8 +155,8 @@ func yaml(s settings) string {
 // In its C API mode, Model Analyzer has perf_analyzer run the server itself: that is redline-native, where it is built.
 func TestModelAnalyzerInProcess(t *testing.T) {
 	analyzer := install(t, "model-analyzer", "model-analyzer.txt")
-	server, real := newTriton(t)
-	native, home := inProcess(t, real)
+	server, peer := newTriton(t)
+	native, home := inProcess(t, peer)
 	analyze(t, analyzer, server, maCase{model: "simple", search: brute, measure: "Concurrency", least: 4}, settings{
 		"triton_launch_mode": "c_api", "triton_install_path": home, "perf_analyzer_path": native,
 	})

@@ -36,8 +36,8 @@ func (s servers) args(command, text, out string) []string {
 func genAIPerf(t *testing.T) (*program, string, servers) {
 	t.Helper()
 	gap := install(t, "genai-perf", "genai-perf.txt")
-	real, _ := newTriton(t)
-	at := real.start(t, "trtllm", "vllm")
+	server, _ := newTriton(t)
+	at := server.start(t, "trtllm", "vllm")
 	dir := t.TempDir()
 	free, err := peers.FreePorts(1)
 	if err != nil {
