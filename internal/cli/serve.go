@@ -59,7 +59,7 @@ func runServe(ctx context.Context, args []string, stdin io.Reader, stdout, stder
 
 func parseServe(ctx context.Context, args []string, help io.Writer) (*serveFlags, error) {
 	o := &serveFlags{}
-	o.config.Delays, o.config.Faults = map[string]time.Duration{}, map[string]string{}
+	o.config.Delays, o.config.Faults, o.config.Trace = map[string]time.Duration{}, map[string]string{}, map[string]string{}
 	o.config.Die = func() { os.Exit(exitError) }
 	set := flag.NewFlagSet("redline serve", flag.ContinueOnError)
 	set.SetOutput(io.Discard)
@@ -87,6 +87,7 @@ func parseServe(ctx context.Context, args []string, help io.Writer) (*serveFlags
 	set.StringVar(&o.control, "model-control-mode", "none", "none: all models are loaded; explicit: clients load and unload them")
 	set.Func("delay", "`MODEL=TIME`: each answer of the model leaves exactly that long after the request came, as simple=20ms; may repeat", o.addDelay)
 	set.Func("fault", "`MODEL=KIND[,every=N][,for=TIME]`: the model misbehaves; KIND is error, delay, hang, reset, truncate, length, malformed, slow, goaway, refuse or die; may repeat", o.addFault)
+	set.Func("trace-config", "`[triton,]SETTING=VALUE`: what to trace; SETTING is file, level (TIMESTAMPS, TENSORS), rate, count or log-frequency; may repeat", o.addTrace)
 	set.IntVar(&o.config.GPUs, "simulate-gpus", 0, "`number` of GPUs that the metrics pretend to have")
 	set.StringVar(&o.requestLog, "request-log", "", "`file` that gets a JSON line for each answer: model, id, received_ns, replied_ns")
 	set.Uint64Var(&o.config.Seed, "seed", 0, "makes scripted randomness repeat")
@@ -184,6 +185,27 @@ func (o *serveFlags) addDelay(v string) error {
 		return errors.New("write MODEL=TIME, as simple=20ms")
 	}
 	o.config.Delays[model] = d
+	return nil
+}
+
+// addTrace takes a trace setting as tritonserver does.
+func (o *serveFlags) addTrace(v string) error {
+	if mode, rest, ok := strings.Cut(v, ","); ok {
+		if mode != "triton" {
+			return fmt.Errorf("trace mode %q is not known: only triton is", mode)
+		}
+		v = rest
+	}
+	name, value, ok := strings.Cut(v, "=")
+	known := map[string]string{"file": "trace_file", "level": "trace_level", "rate": "trace_rate", "count": "trace_count", "log-frequency": "log_frequency"}
+	if !ok || known[name] == "" {
+		return errors.New("write SETTING=VALUE, as file=trace.json; SETTING is file, level, rate, count or log-frequency")
+	}
+	name = known[name]
+	if old := o.config.Trace[name]; old != "" && name == "trace_level" {
+		value = old + "+" + value
+	}
+	o.config.Trace[name] = value
 	return nil
 }
 

@@ -71,6 +71,8 @@ type Config struct {
 	GPUs int
 	// TTFT and ITL are the pace of the language model on the OpenAI port.
 	TTFT, ITL time.Duration
+	// Trace are trace settings to start with, as trace_file and trace_level.
+	Trace map[string]string
 	// RequestLog takes one JSON line for each answer.
 	RequestLog io.Writer
 }
@@ -84,6 +86,7 @@ type Server struct {
 	clock     *pause.Clock
 	models    *model.Repository
 	log       *reqlog.Log
+	trace     *core.TraceSettings
 	grpc      []*grpc.Server
 	http      []*http.Server
 	null      *null.Server
@@ -131,6 +134,10 @@ func (s *Server) serve(cfg Config, l []net.Listener) error {
 	at := func(i int) string { return l[i].Addr().String() }
 	s.addresses = Addresses{HTTP: at(0), GRPC: at(1), Metrics: at(2), OpenAI: at(3), TorchServe: at(4), TFServing: at(5)}
 	c := core.New(s.models, s.log)
+	if err := c.Trace.Configure(cfg.Trace); err != nil {
+		return err
+	}
+	s.trace = c.Trace
 	die := cfg.Die
 	if die == nil {
 		die = func() {}
@@ -229,7 +236,7 @@ func (s *Server) end() error {
 			g.Stop()
 		}
 		s.clock.Close()
-		s.err = errors.Join(s.err, s.log.Close())
+		s.err = errors.Join(s.err, s.log.Close(), s.trace.Close())
 	})
 	return s.err
 }

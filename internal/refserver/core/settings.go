@@ -1,23 +1,31 @@
 package core
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/redline-bench/redline/internal/refserver/infer"
+	"github.com/redline-bench/redline/internal/refserver/trace"
 )
 
 // traceKeys are the trace settings in the order in which they are shown.
 var traceKeys = []string{"trace_level", "trace_rate", "trace_count", "log_frequency", "trace_file", "trace_mode"}
 
-// TraceSettings holds the trace settings of the server and those of single models. The server keeps them and shows
-// them; it writes no traces.
+// TraceSettings holds the trace settings of the server and those of single models, and decides which requests are traced.
 type TraceSettings struct {
+	recorder trace.Recorder
+	on       atomic.Bool // some request may be traced
+
 	mu     sync.Mutex
 	global map[string][]string
 	models map[string]map[string][]string
+	seen   map[string]int // requests by model, or by "" where the server's settings hold
+	taken  map[string]int // of those the traced ones
 }
 
 func defaultTrace() map[string][]string {
@@ -28,7 +36,73 @@ func defaultTrace() map[string][]string {
 }
 
 func newTraceSettings() *TraceSettings {
-	return &TraceSettings{global: defaultTrace(), models: map[string]map[string][]string{}}
+	return &TraceSettings{global: defaultTrace(), models: map[string]map[string][]string{}, seen: map[string]int{}, taken: map[string]int{}}
+}
+
+// Configure sets the server's settings at its start: the file can be set only here.
+func (t *TraceSettings) Configure(settings map[string]string) error {
+	file := settings["trace_file"]
+	var changes []Setting
+	for name, value := range settings {
+		switch {
+		case !slices.Contains(traceKeys, name):
+			return fmt.Errorf("there is no trace setting %q; use one of %v", name, traceKeys)
+		case name == "trace_level":
+			changes = append(changes, Setting{Name: name, Values: strings.Split(value, "+")})
+		case name != "trace_file":
+			changes = append(changes, Setting{Name: name, Values: []string{value}})
+		}
+	}
+	if file != "" {
+		t.global["trace_file"] = []string{file}
+	}
+	return t.Update("", changes)
+}
+
+// Sample decides whether a request of a model is traced; nil if not.
+func (t *TraceSettings) Sample(model string) *trace.Trace {
+	if !t.on.Load() {
+		return nil
+	}
+	now := map[string][]string{}
+	for _, s := range t.Get(model) {
+		now[s.Name] = s.Values
+	}
+	number := func(name string) int {
+		n, _ := strconv.Atoi(now[name][0]) // checked when it was set
+		return n
+	}
+	t.mu.Lock()
+	scope := ""
+	if t.models[model] != nil {
+		scope = model
+	}
+	t.seen[scope]++
+	due := t.seen[scope]%max(number("trace_rate"), 1) == 0
+	if count := number("trace_count"); count >= 0 && t.taken[scope] >= count {
+		due = false
+	}
+	level := now["trace_level"]
+	due = due && !slices.Contains(level, "OFF")
+	if due {
+		t.taken[scope]++
+	}
+	t.mu.Unlock()
+	if !due {
+		return nil
+	}
+	return t.recorder.Start(trace.Options{
+		File: now["trace_file"][0], Every: number("log_frequency"),
+		Timestamps: slices.Contains(level, "TIMESTAMPS"), Tensors: slices.Contains(level, "TENSORS"),
+	})
+}
+
+// Close writes the traces that are not written yet.
+func (t *TraceSettings) Close() error {
+	t.mu.Lock()
+	file := t.global["trace_file"][0]
+	t.mu.Unlock()
+	return t.recorder.Close(file)
 }
 
 // Setting is one setting with its values; only trace_level may have several.
@@ -79,9 +153,21 @@ func (t *TraceSettings) Update(model string, changes []Setting) error {
 		case model != "":
 			delete(target, c.Name)
 		default:
-			target[c.Name] = defaultTrace()[c.Name]
+			if c.Name != "trace_file" {
+				target[c.Name] = defaultTrace()[c.Name]
+			}
 		}
 	}
+	delete(t.seen, model)
+	delete(t.taken, model)
+	off := func(m map[string][]string) bool {
+		return m["trace_level"] == nil || slices.Contains(m["trace_level"], "OFF")
+	}
+	on := !off(t.global)
+	for _, m := range t.models {
+		on = on || !off(m)
+	}
+	t.on.Store(on)
 	return nil
 }
 

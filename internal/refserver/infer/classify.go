@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/redline-bench/redline/internal/tensor"
 )
@@ -103,4 +104,19 @@ func valueText(t tensor.Datatype, b []byte) string {
 	default:
 		return strconv.FormatInt(int64(valueOf(t, b)), 10)
 	}
+}
+
+// DataText writes the elements of a tensor as text, for people.
+func DataText(t tensor.Tensor) string {
+	var parts []string
+	size := t.Type.Size()
+	for rest := t.Data; size > 0 && len(rest) >= size || size == 0 && len(rest) >= 4; {
+		if size > 0 {
+			parts, rest = append(parts, valueText(t.Type, rest)), rest[size:]
+			continue
+		}
+		n := min(int(binary.LittleEndian.Uint32(rest)), len(rest)-4)
+		parts, rest = append(parts, strconv.Quote(string(rest[4:4+n]))), rest[4+n:]
+	}
+	return strings.Join(parts, ",")
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/internal/refserver/stats"
+	"github.com/redline-bench/redline/internal/refserver/trace"
 	"github.com/redline-bench/redline/internal/tensor"
 )
 
@@ -34,6 +35,8 @@ type Request struct {
 
 	// Context ends when the client is gone.
 	Context context.Context
+	// Trace watches the request; nil for most.
+	Trace *trace.Trace
 	// Reply takes each response, in order, and never blocks. A response with Final set is the last.
 	Reply func(*Response)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/redline-bench/redline/internal/proto/kserve"
 	"github.com/redline-bench/redline/internal/refserver/infer"
 	"github.com/redline-bench/redline/internal/refserver/model"
+	"github.com/redline-bench/redline/internal/refserver/trace"
 	"github.com/redline-bench/redline/internal/tensor"
 )
 
@@ -40,6 +41,9 @@ func (s *Service) ModelInfer(ctx context.Context, in *kserve.ModelInferRequest) 
 		return nil, failure(err)
 	}
 	req.Received, req.Context = received, ctx
+	if req.Trace = s.sample(m.Name(), received); req.Trace != nil {
+		defer req.Trace.End()
+	}
 	got := make(chan *infer.Response, 1)
 	req.Reply = func(r *infer.Response) { got <- r }
 	if err := m.Infer(req); err != nil {
@@ -49,14 +53,24 @@ func (s *Service) ModelInfer(ctx context.Context, in *kserve.ModelInferRequest) 
 	if resp.Err != nil {
 		return nil, failure(resp.Err)
 	}
+	req.Trace.Mark("GRPC_SEND_START", time.Now())
 	out, err := s.message(m, req, resp)
 	if err == nil {
 		spoil(out)
 	}
+	req.Trace.Mark("GRPC_SEND_END", time.Now())
 	if s.core.Log.On() {
 		s.core.Log.Add(m.Name(), req.ID, received, time.Now())
 	}
 	return out, failure(err)
+}
+
+// sample begins to watch a request, where the settings say so.
+func (s *Service) sample(model string, received time.Time) *trace.Trace {
+	t := s.core.Trace.Sample(model)
+	t.Mark("GRPC_WAITREAD_START", received)
+	t.Mark("GRPC_WAITREAD_END", received)
+	return t
 }
 
 // message writes a response: outputs with their data in raw form, in shared memory, or as classes.
@@ -165,6 +179,7 @@ func (s *Service) streamOne(ctx context.Context, in *kserve.ModelInferRequest, o
 		return
 	}
 	req.Received, req.Context, req.Reply = received, ctx, l.put
+	req.Trace = s.sample(m.Name(), received)
 	l.req = req
 	if err := m.Infer(req); err != nil {
 		l.refuse(err)
@@ -302,13 +317,23 @@ func (l *line) take() *infer.Response {
 
 func (o *outbox) send(stream inferStream, s *Service) error {
 	for l, r := o.next(); l != nil; l, r = o.next() {
+		start := time.Now()
 		msg := s.streamMessage(l, r)
+		if msg != nil {
+			l.spoil(msg)
+			if err := stream.Send(msg); err != nil {
+				return err
+			}
+		}
+		if l.req != nil && l.req.Trace != nil {
+			l.req.Trace.Mark("GRPC_SEND_START", start)
+			l.req.Trace.Mark("GRPC_SEND_END", time.Now())
+			if r.Final {
+				l.req.Trace.End()
+			}
+		}
 		if msg == nil {
 			continue
-		}
-		l.spoil(msg)
-		if err := stream.Send(msg); err != nil {
-			return err
 		}
 		if s.core.Log.On() && l.model != nil {
 			s.core.Log.Add(l.model.Name(), l.in.GetId(), l.received, time.Now())

@@ -45,6 +45,11 @@ func (h *Handler) generate(ctx context.Context, x *exchange, name, version strin
 	answers := newQueue(ctx)
 	defer answers.stop()
 	rd.req.Reply = answers.put
+	if rd.req.Trace = h.core.Trace.Sample(m.Name()); rd.req.Trace != nil {
+		rd.req.Trace.Mark("HTTP_RECV_START", received)
+		rd.req.Trace.Mark("HTTP_RECV_END", received)
+		defer rd.req.Trace.End()
+	}
 	if err := m.Infer(rd.req); err != nil {
 		x.fail(err)
 		return

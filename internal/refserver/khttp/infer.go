@@ -28,6 +28,7 @@ func (h *Handler) infer(x *exchange, name, version string) {
 		x.fail(infer.Errorf(infer.Unsupported, "HTTP end point doesn't support models with decoupled transaction policy"))
 		return
 	}
+	began := time.Now()
 	body, err := x.body()
 	if err != nil {
 		x.fail(err)
@@ -47,6 +48,11 @@ func (h *Handler) infer(x *exchange, name, version string) {
 		return
 	}
 	req.Model, req.Version, req.Received, req.Context = name, version, received, x.req.Context()
+	if req.Trace = h.core.Trace.Sample(m.Name()); req.Trace != nil {
+		req.Trace.Mark("HTTP_RECV_START", began)
+		req.Trace.Mark("HTTP_RECV_END", received)
+		defer req.Trace.End()
+	}
 	resp := run(m, req)
 	if resp.Err != nil {
 		x.fail(resp.Err)
@@ -57,7 +63,9 @@ func (h *Handler) infer(x *exchange, name, version string) {
 		x.fail(err)
 		return
 	}
+	req.Trace.Mark("HTTP_SEND_START", time.Now())
 	x.inference(head, tail)
+	req.Trace.Mark("HTTP_SEND_END", time.Now())
 	if h.core.Log.On() {
 		_ = http.NewResponseController(x.ResponseWriter).Flush() // a client that is gone is noted all the same
 		h.core.Log.Add(m.Name(), req.ID, received, time.Now())

@@ -59,10 +59,25 @@ func (m *Model) Infer(r *infer.Request) error {
 	if err := m.check(r); err != nil {
 		return err
 	}
+	if r.Trace != nil {
+		m.traced(r)
+	}
 	if m.reshapes {
 		m.reshape(r)
 	}
 	return m.scheduler.Enqueue(r)
+}
+
+// traced marks the start of a request that is watched.
+func (m *Model) traced(r *infer.Request) {
+	r.Trace.Model(m.Name(), m.Version, r.ID)
+	r.Trace.Mark("REQUEST_START", time.Now())
+	r.Trace.Mark("QUEUE_START", time.Now())
+	if r.Trace.Wants() {
+		for _, t := range r.Inputs {
+			r.Trace.Tensor("TENSOR_QUEUE_INPUT", t, infer.DataText(t))
+		}
+	}
 }
 
 // build makes a loaded model from a complete configuration; folder is where it was found, empty for a built-in one.

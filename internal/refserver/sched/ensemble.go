@@ -132,6 +132,7 @@ func (f *flow) request(s *kserve.ModelEnsembling_Step, inputs []tensor.Tensor) *
 	r := &infer.Request{
 		Model: s.GetModelName(), ID: f.req.ID, Sequence: f.req.Sequence, Priority: f.req.Priority, Timeout: f.req.Timeout,
 		Params: f.req.Params, Inputs: inputs, Context: f.req.Context, Received: time.Now(),
+		Trace: f.req.Trace.Child(),
 	}
 	for name := range s.GetOutputMap() {
 		r.Outputs = append(r.Outputs, infer.Output{Name: name})
@@ -172,6 +173,12 @@ func (f *flow) answered(c call, resp *infer.Response) {
 	}
 	out := f.collect()
 	for _, r := range out {
+		if t := f.req.Trace; t != nil {
+			traceAnswer(t, r, time.Now())
+			if r.Final {
+				traceEnd(t, time.Now())
+			}
+		}
 		f.req.Reply(r) // under the lock, so that the order holds; Reply never blocks
 	}
 	f.mu.Unlock()

@@ -15,6 +15,7 @@ import (
 	"github.com/redline-bench/redline/internal/refserver/infer"
 	"github.com/redline-bench/redline/internal/refserver/pause"
 	"github.com/redline-bench/redline/internal/refserver/stats"
+	"github.com/redline-bench/redline/internal/refserver/trace"
 	"github.com/redline-bench/redline/internal/tensor"
 )
 
@@ -119,9 +120,41 @@ func (x *runner) finish(e *execution, items []*item, answers []answer, outputSta
 	for i, it := range items {
 		x.count(it, e.start, end, st, responses[i].Err)
 		responses[i].Stages = st
+		if t := it.req.Trace; t != nil {
+			traceAnswer(t, responses[i], end)
+			traceCompute(t, e, outputStart, end)
+		}
 	}
 	for i, it := range items {
 		it.req.Reply(responses[i])
+	}
+}
+
+// traceAnswer marks an answer of a request that is watched.
+func traceAnswer(t *trace.Trace, resp *infer.Response, at time.Time) {
+	if t.Wants() {
+		for _, out := range resp.Outputs {
+			t.Tensor("TENSOR_BACKEND_OUTPUT", out, infer.DataText(out))
+		}
+	}
+	if !t.Step() {
+		t.Mark("INFER_RESPONSE_COMPLETE", at)
+	}
+}
+
+// traceCompute marks the execution that answered last, and with it the end.
+func traceCompute(t *trace.Trace, e *execution, outputStart, end time.Time) {
+	t.Mark("COMPUTE_START", e.start)
+	t.Mark("COMPUTE_INPUT_END", e.inputEnd)
+	t.Mark("COMPUTE_OUTPUT_START", outputStart)
+	t.Mark("COMPUTE_END", end)
+	traceEnd(t, end)
+}
+
+func traceEnd(t *trace.Trace, at time.Time) {
+	t.Mark("REQUEST_END", at)
+	if t.Step() {
+		t.End()
 	}
 }
 
@@ -158,6 +191,12 @@ func (x *runner) stream(e *execution, it *item) func([]tensor.Tensor, error, boo
 			resp.Stages = st
 			x.end(e, st)
 			x.count(it, e.start, done, st, err)
+		}
+		if t := it.req.Trace; t != nil {
+			traceAnswer(t, resp, done)
+			if end {
+				traceCompute(t, e, now, done)
+			}
 		}
 		it.req.Reply(resp)
 		if end {
