@@ -95,7 +95,8 @@ func TestGenAIPerfAnalyze(t *testing.T) {
 	gap, dir, servers := genAIPerf(t)
 	for _, c := range []struct{ name, args, column string }{
 		{"concurrency", "-m trtllm --endpoint-type kserve --backend tensorrtllm --streaming -u $TRITON_GRPC --sweep-type concurrency --sweep-range 1:4" + small, "Concurrency"},
-		{"rate", "-m vllm --endpoint-type kserve --backend vllm --streaming -u $TRITON_GRPC --sweep-type request_rate --sweep-list 2,4,8" + small, "Request Rate"},
+		// Of rates it ignores lists and steps. A perf_analyzer wants no fewer requests than the rate.
+		{"rate", "-m vllm --endpoint-type kserve --backend vllm --streaming -u $TRITON_GRPC --sweep-type request_rate --sweep-range 8:32" + strings.Replace(small, "count 8", "count 32", 1), "Request Rate"},
 		{"chat", "-m m --endpoint-type chat --streaming -u $OPENAI --sweep-type concurrency --sweep-range 1:4" + small, "Concurrency"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

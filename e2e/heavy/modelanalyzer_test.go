@@ -109,7 +109,7 @@ func analyze(t *testing.T, analyzer *program, server *triton, c maCase, place se
 		}
 	}
 	checkResults(t, filepath.Join(dir, "results", "metrics-model-inference.csv"), c)
-	for _, pattern := range []string{"reports/summaries/*/result_summary.html", "reports/detailed/*/detailed_report.html", "plots/" + c.model + "/*/*.png", "checkpoints/*.ckpt"} {
+	for _, pattern := range []string{"reports/summaries/*/result_summary.html", "reports/detailed/*/detailed_report.html", "plots/simple/*/*.png", "plots/detailed/*/*.png", "checkpoints/*.ckpt"} {
 		files, err := filepath.Glob(filepath.Join(dir, pattern))
 		if err != nil || len(files) == 0 {
 			t.Errorf("no %s", pattern)
