@@ -75,14 +75,6 @@ Examples
 }
 
 const (
-	serveHelp = `Usage: redline serve [options]
-
-Runs the reference server: KServe v2 over HTTP and gRPC, with small built-in models, on loopback ports. When all
-ports listen it prints one line, "ready" and the ports as JSON. 'redline serve --help' lists its options.
-
-Example
-  redline serve --http-port 8000 --grpc-port 8001 --metrics-port 8002
-`
 	versionHelp = `Usage: redline version
 
 Prints the version of this program, the commit it was built from where that is known, and the Go release and

@@ -57,15 +57,15 @@ func runServe(ctx context.Context, args []string, stdin io.Reader, stdout, stder
 	return exitOK
 }
 
-func parseServe(ctx context.Context, args []string, help io.Writer) (*serveFlags, error) {
-	o := &serveFlags{}
+// options declares the options; serveHelp explains them.
+func (o *serveFlags) options() *flag.FlagSet {
 	o.config.Delays, o.config.Faults, o.config.Trace = map[string]time.Duration{}, map[string]string{}, map[string]string{}
 	o.config.Die = func() { os.Exit(exitError) }
 	set := flag.NewFlagSet("redline serve", flag.ContinueOnError)
 	set.SetOutput(io.Discard)
 	listen := func(e *endpoint, name string, port uint) {
-		set.StringVar(&e.host, name+"-address", "127.0.0.1", "`address` for "+name+"; 0.0.0.0 lets other machines in")
-		set.UintVar(&e.port, name+"-port", port, "`port` for "+name+"; 0 picks a free one")
+		set.StringVar(&e.host, name+"-address", "127.0.0.1", "")
+		set.UintVar(&e.port, name+"-port", port, "")
 	}
 	listen(&o.http, "http", 8000)
 	listen(&o.grpc, "grpc", 8001)
@@ -73,29 +73,36 @@ func parseServe(ctx context.Context, args []string, help io.Writer) (*serveFlags
 	listen(&o.openai, "openai", 9000)
 	listen(&o.torchserve, "torchserve", 8080)
 	listen(&o.tfserving, "tfserving", 8500)
-	set.DurationVar(&o.config.TTFT, "ttft", 15*time.Millisecond, "OpenAI: `time` from a request to its first token")
-	set.DurationVar(&o.config.ITL, "itl", 5*time.Millisecond, "OpenAI: `time` between two tokens")
-	set.StringVar(&o.cert, "tls-cert", "", "certificate `file` in PEM form; with it every port but the metrics' speaks TLS")
-	set.StringVar(&o.key, "tls-key", "", "private key `file` of the certificate")
-	set.StringVar(&o.ca, "tls-client-ca", "", "`file` of the authority that clients' certificates must come from: mutual TLS")
-	set.StringVar(&o.config.Token, "bearer-token", "", "`token` that requests must present")
-	list := func(name, usage string, to *[]string) {
-		set.Func(name, usage, func(v string) error { *to = append(*to, v); return nil })
+	set.DurationVar(&o.config.TTFT, "ttft", 15*time.Millisecond, "")
+	set.DurationVar(&o.config.ITL, "itl", 5*time.Millisecond, "")
+	set.StringVar(&o.cert, "tls-cert", "", "")
+	set.StringVar(&o.key, "tls-key", "", "")
+	set.StringVar(&o.ca, "tls-client-ca", "", "")
+	set.StringVar(&o.config.Token, "bearer-token", "", "")
+	list := func(name string, to *[]string) {
+		set.Func(name, "", func(v string) error { *to = append(*to, v); return nil })
 	}
-	list("model-repository", "folder of models, besides the built-in ones; may repeat", &o.config.Repositories)
-	list("load-model", "`model` to load at start in explicit mode; * for all; may repeat", &o.config.Load)
-	set.StringVar(&o.control, "model-control-mode", "none", "none: all models are loaded; explicit: clients load and unload them")
-	set.Func("delay", "`MODEL=TIME`: each answer of the model leaves exactly that long after the request came, as simple=20ms; may repeat", o.addDelay)
-	set.Func("fault", "`MODEL=KIND[,every=N][,for=TIME]`: the model misbehaves; KIND is error, delay, hang, reset, truncate, length, malformed, slow, goaway, refuse or die; may repeat", o.addFault)
-	set.Func("trace-config", "`[triton,]SETTING=VALUE`: what to trace; SETTING is file, level (TIMESTAMPS, TENSORS), rate, count or log-frequency; may repeat", o.addTrace)
-	set.IntVar(&o.config.GPUs, "simulate-gpus", 0, "`number` of GPUs that the metrics pretend to have")
-	set.StringVar(&o.requestLog, "request-log", "", "`file` that gets a JSON line for each answer: model, id, received_ns, replied_ns")
-	set.Uint64Var(&o.config.Seed, "seed", 0, "makes scripted randomness repeat")
-	set.BoolVar(&o.config.Null, "null", false, "answer as fast as possible with canned answers, for benchmarks")
-	set.BoolVar(&o.exitWithParent, "exit-with-parent", false, "end when standard input ends")
+	list("model-repository", &o.config.Repositories)
+	list("load-model", &o.config.Load)
+	set.StringVar(&o.control, "model-control-mode", "none", "")
+	set.Func("delay", "", o.addDelay)
+	set.Func("fault", "", o.addFault)
+	set.Func("trace-config", "", o.addTrace)
+	set.IntVar(&o.config.GPUs, "simulate-gpus", 0, "")
+	set.StringVar(&o.requestLog, "request-log", "", "")
+	set.Uint64Var(&o.config.Seed, "seed", 0, "")
+	set.BoolVar(&o.config.Null, "null", false, "")
+	set.BoolVar(&o.exitWithParent, "exit-with-parent", false, "")
+	return set
+}
+
+func parseServe(ctx context.Context, args []string, help io.Writer) (*serveFlags, error) {
+	o := &serveFlags{}
+	set := o.options()
 	if err := set.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
-			printServeHelp(help, set)
+			_, err = io.WriteString(help, serveHelp)
+			return nil, errors.Join(flag.ErrHelp, err)
 		}
 		return nil, err
 	}
@@ -113,21 +120,6 @@ func parseServe(ctx context.Context, args []string, help io.Writer) (*serveFlags
 	o.config.HTTP, o.config.GRPC, o.config.Metrics = o.http.String(), o.grpc.String(), o.metrics.String()
 	o.config.OpenAI, o.config.TorchServe, o.config.TFServing = o.openai.String(), o.torchserve.String(), o.tfserving.String()
 	return o, nil
-}
-
-func printServeHelp(w io.Writer, set *flag.FlagSet) {
-	fmt.Fprint(w, "Usage: redline serve [options]\n\nRuns the reference server: KServe v2 over HTTP and gRPC with built-in models, OpenAI, TorchServe\n"+
-		"and TensorFlow Serving. It prints one line, ready {...} with the ports, when it listens.\n\nOptions:\n")
-	set.VisitAll(func(f *flag.Flag) {
-		value, usage := flag.UnquoteUsage(f)
-		fmt.Fprintf(w, "  --%s %s\n        %s", f.Name, value, usage)
-		switch f.DefValue {
-		case "", "0", "false", "0s":
-		default:
-			fmt.Fprintf(w, " (default %s)", f.DefValue)
-		}
-		fmt.Fprintln(w)
-	})
 }
 
 // freePorts gives the lesser ports a free number, unless they were chosen, when the HTTP port is to be a free one or when

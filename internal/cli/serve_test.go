@@ -3,9 +3,13 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"flag"
 	"io"
+	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestServeEndsWithItsParent(t *testing.T) {
@@ -44,6 +48,35 @@ func TestServeRefusesNonsense(t *testing.T) {
 		}
 		if text := stderr.String(); strings.Count(text, "\n") != 1 || !strings.HasPrefix(text, "redline serve: ") {
 			t.Errorf("%s: stderr %q", args, text)
+		}
+	}
+}
+
+func TestServeHelpHasEveryOption(t *testing.T) {
+	(&serveFlags{}).options().VisitAll(func(f *flag.Flag) {
+		if !regexp.MustCompile(`(?m)^      --` + f.Name + `( |$)`).MatchString(serveHelp) {
+			t.Errorf("redline help serve does not explain --%s", f.Name)
+		}
+	})
+	for line := range strings.Lines(serveHelp) {
+		if option := regexp.MustCompile(`^      --([a-z-]+)`).FindStringSubmatch(line); option != nil && (&serveFlags{}).options().Lookup(option[1]) == nil {
+			t.Errorf("redline help serve explains --%s, which is not there", option[1])
+		}
+	}
+}
+
+func TestTraceFlag(t *testing.T) {
+	o, err := parseServe(t.Context(), []string{"--trace-config", "triton,file=a.json", "--trace-config", "level=TIMESTAMPS", "--trace-config", "level=TENSORS", "--trace-config", "log-frequency=5"}, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{"trace_file": "a.json", "trace_level": "TIMESTAMPS+TENSORS", "log_frequency": "5"}
+	if diff := cmp.Diff(want, o.config.Trace); diff != "" {
+		t.Error(diff)
+	}
+	for _, v := range []string{"opentelemetry,url=x", "file", "color=red"} {
+		if _, err := parseServe(t.Context(), []string{"--trace-config", v}, io.Discard); err == nil {
+			t.Errorf("%q is taken", v)
 		}
 	}
 }
