@@ -6,6 +6,7 @@ import (
 	"github.com/redline-bench/redline/internal/proto/kserve"
 	"github.com/redline-bench/redline/internal/refserver/core"
 	"github.com/redline-bench/redline/internal/refserver/infer"
+	"github.com/redline-bench/redline/internal/refserver/shm"
 )
 
 // RepositoryIndex lists the models, loaded or not.
@@ -46,7 +47,7 @@ func (s *Service) RepositoryModelUnload(_ context.Context, r *kserve.RepositoryM
 
 // SystemSharedMemoryStatus lists the regions.
 func (s *Service) SystemSharedMemoryStatus(_ context.Context, r *kserve.SystemSharedMemoryStatusRequest) (*kserve.SystemSharedMemoryStatusResponse, error) {
-	list, err := s.core.Shared.Status(r.GetName())
+	list, err := s.core.Shared.Status(shm.System, r.GetName())
 	if err != nil {
 		return nil, failure(err)
 	}
@@ -65,28 +66,38 @@ func (s *Service) SystemSharedMemoryRegister(_ context.Context, r *kserve.System
 // SystemSharedMemoryUnregister drops one region or all.
 func (s *Service) SystemSharedMemoryUnregister(_ context.Context, r *kserve.SystemSharedMemoryUnregisterRequest) (*kserve.SystemSharedMemoryUnregisterResponse, error) {
 	if r.GetName() == "" {
-		s.core.Shared.UnregisterAll()
+		s.core.Shared.UnregisterAll(shm.System)
 	} else {
-		s.core.Shared.Unregister(r.GetName())
+		s.core.Shared.Unregister(shm.System, r.GetName())
 	}
 	return &kserve.SystemSharedMemoryUnregisterResponse{}, nil
 }
 
-// CudaSharedMemoryStatus lists no regions: this build cannot map memory of a GPU.
+// CudaSharedMemoryStatus lists the regions on GPUs.
 func (s *Service) CudaSharedMemoryStatus(_ context.Context, r *kserve.CudaSharedMemoryStatusRequest) (*kserve.CudaSharedMemoryStatusResponse, error) {
-	if r.GetName() != "" {
-		return nil, failure(infer.Errorf(infer.NotFound, "Unable to find cuda shared memory region: '%s'", r.GetName()))
+	list, err := s.core.Shared.Status(shm.CUDA, r.GetName())
+	if err != nil {
+		return nil, failure(err)
 	}
-	return &kserve.CudaSharedMemoryStatusResponse{}, nil
+	out := &kserve.CudaSharedMemoryStatusResponse{Regions: map[string]*kserve.CudaSharedMemoryStatusResponse_RegionStatus{}}
+	for _, reg := range list {
+		out.Regions[reg.Name] = &kserve.CudaSharedMemoryStatusResponse_RegionStatus{Name: reg.Name, DeviceId: uint64(reg.Device), ByteSize: reg.Size}
+	}
+	return out, nil
 }
 
-// CudaSharedMemoryRegister refuses.
+// CudaSharedMemoryRegister opens a region on a GPU.
 func (s *Service) CudaSharedMemoryRegister(_ context.Context, r *kserve.CudaSharedMemoryRegisterRequest) (*kserve.CudaSharedMemoryRegisterResponse, error) {
-	return nil, failure(bad("failed to register shared memory region: invalid args; this server has no GPU to map '%s'", r.GetName()))
+	return &kserve.CudaSharedMemoryRegisterResponse{}, failure(s.core.Shared.RegisterCUDA(r.GetName(), r.GetRawHandle(), r.GetDeviceId(), r.GetByteSize()))
 }
 
-// CudaSharedMemoryUnregister has nothing to drop.
-func (s *Service) CudaSharedMemoryUnregister(context.Context, *kserve.CudaSharedMemoryUnregisterRequest) (*kserve.CudaSharedMemoryUnregisterResponse, error) {
+// CudaSharedMemoryUnregister drops one region on a GPU or all.
+func (s *Service) CudaSharedMemoryUnregister(_ context.Context, r *kserve.CudaSharedMemoryUnregisterRequest) (*kserve.CudaSharedMemoryUnregisterResponse, error) {
+	if r.GetName() == "" {
+		s.core.Shared.UnregisterAll(shm.CUDA)
+	} else {
+		s.core.Shared.Unregister(shm.CUDA, r.GetName())
+	}
 	return &kserve.CudaSharedMemoryUnregisterResponse{}, nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/redline-bench/redline/internal/refserver/core"
 	"github.com/redline-bench/redline/internal/refserver/infer"
 	"github.com/redline-bench/redline/internal/refserver/rjson"
+	"github.com/redline-bench/redline/internal/refserver/shm"
 )
 
 // repository takes /v2/repository[/REPO]/index and /v2/repository[/REPO]/models/NAME/(load|unload).
@@ -143,9 +144,9 @@ func (h *Handler) systemShared(x *exchange, region, verb string) {
 		err = h.registerShared(x, region)
 	default:
 		if region == "" {
-			h.core.Shared.UnregisterAll()
+			h.core.Shared.UnregisterAll(shm.System)
 		} else {
-			h.core.Shared.Unregister(region)
+			h.core.Shared.Unregister(shm.System, region)
 		}
 	}
 	if err != nil {
@@ -156,7 +157,7 @@ func (h *Handler) systemShared(x *exchange, region, verb string) {
 }
 
 func (h *Handler) sharedStatus(x *exchange, region string) {
-	list, err := h.core.Shared.Status(region)
+	list, err := h.core.Shared.Status(shm.System, region)
 	if err != nil {
 		x.fail(err)
 		return
@@ -202,20 +203,6 @@ func (h *Handler) registerShared(x *exchange, region string) error {
 		return err
 	}
 	return h.core.Shared.Register(region, key.Text, offset, length)
-}
-
-// cudaShared answers for memory on a GPU, which this build cannot map: there are no regions.
-func (h *Handler) cudaShared(x *exchange, region, verb string) {
-	switch {
-	case verb == "register":
-		x.fail(infer.Errorf(infer.InvalidArg, "failed to register shared memory region: invalid args; this server has no GPU to map '%s'", region))
-	case verb == "status" && region != "":
-		x.fail(infer.Errorf(infer.NotFound, "Unable to find cuda shared memory region: '%s'", region))
-	case verb == "status":
-		x.done([]byte("[]"))
-	default:
-		x.done(nil)
-	}
 }
 
 func (h *Handler) trace(x *exchange, name string) {

@@ -4,8 +4,8 @@ package shm
 
 import "github.com/redline-bench/redline/internal/refserver/infer"
 
-func mapKey(name, _ string, _, _ uint64) (whole, data []byte, err error) {
-	return nil, nil, infer.Errorf(infer.Unsupported, "shared memory region '%s' cannot be mapped: this system has no /dev/shm; run the server on Linux", name)
+func mapKey(name, _ string, _, _ uint64) (memory, error) {
+	return nil, infer.Errorf(infer.Unsupported, "shared memory region '%s' cannot be mapped: this system has no /dev/shm; run the server on Linux", name)
 }
 
 func unmap([]byte) {}

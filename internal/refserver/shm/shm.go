@@ -11,14 +11,31 @@ import (
 	"github.com/redline-bench/redline/internal/refserver/infer"
 )
 
-// Region is a registered piece of system shared memory.
+// Kind is where a region lies.
+type Kind uint8
+
+// The kinds.
+const (
+	System Kind = iota
+	CUDA
+)
+
+// Region is a registered piece of shared memory.
 type Region struct {
+	Kind   Kind
 	Name   string
-	Key    string
+	Key    string // of system memory
 	Offset uint64
+	Device int64 // of memory on a GPU
 	Size   uint64
-	data   []byte // what the region shows, from Offset on
-	whole  []byte // what was mapped
+	memory memory
+}
+
+// memory is what a region shows, from its offset on.
+type memory interface {
+	read(offset uint64, to []byte) error
+	write(offset uint64, from []byte) error
+	close()
 }
 
 // Registry holds the regions by name.
@@ -30,55 +47,69 @@ type Registry struct {
 // New makes an empty registry.
 func New() *Registry { return &Registry{regions: map[string]*Region{}} }
 
-// Register maps a region.
+// Register maps system memory.
 func (r *Registry) Register(name, key string, offset, size uint64) error {
+	return r.add(Region{Name: name, Key: key, Offset: offset, Size: size}, func() (memory, error) { return mapKey(name, key, offset, size) })
+}
+
+// RegisterCUDA opens memory on a GPU by its handle.
+func (r *Registry) RegisterCUDA(name string, handle []byte, device int64, size uint64) error {
+	return r.add(Region{Kind: CUDA, Name: name, Device: device, Size: size}, func() (memory, error) { return openHandle(name, handle, device) })
+}
+
+func (r *Registry) add(reg Region, open func() (memory, error)) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.regions[name] != nil {
-		return infer.Errorf(infer.AlreadyExists, "shared memory region '%s' already in manager", name)
+	if r.regions[reg.Name] != nil {
+		return infer.Errorf(infer.AlreadyExists, "shared memory region '%s' already in manager", reg.Name)
 	}
-	whole, data, err := mapKey(name, key, offset, size)
+	m, err := open()
 	if err != nil {
 		return err
 	}
-	r.regions[name] = &Region{Name: name, Key: key, Offset: offset, Size: size, whole: whole, data: data}
+	reg.memory = m
+	r.regions[reg.Name] = &reg
 	return nil
 }
 
 // Unregister drops a region; one that is not there is no error.
-func (r *Registry) Unregister(name string) {
+func (r *Registry) Unregister(kind Kind, name string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if reg := r.regions[name]; reg != nil {
+	if reg := r.regions[name]; reg != nil && reg.Kind == kind {
 		delete(r.regions, name)
-		unmap(reg.whole)
+		reg.memory.close()
 	}
 }
 
-// UnregisterAll drops all regions.
-func (r *Registry) UnregisterAll() {
+// UnregisterAll drops all regions of a kind.
+func (r *Registry) UnregisterAll(kind Kind) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, reg := range r.regions {
-		unmap(reg.whole)
+	for name, reg := range r.regions {
+		if reg.Kind == kind {
+			delete(r.regions, name)
+			reg.memory.close()
+		}
 	}
-	clear(r.regions)
 }
 
-// Status lists one region, or all by name.
-func (r *Registry) Status(name string) ([]Region, error) {
+// Status lists one region of a kind, or all by name.
+func (r *Registry) Status(kind Kind, name string) ([]Region, error) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	if name != "" {
 		reg := r.regions[name]
-		if reg == nil {
-			return nil, infer.Errorf(infer.NotFound, "Unable to find system shared memory region: '%s'", name)
+		if reg == nil || reg.Kind != kind {
+			return nil, infer.Errorf(infer.NotFound, "Unable to find %s shared memory region: '%s'", []string{"system", "cuda"}[kind], name)
 		}
 		return []Region{*reg}, nil
 	}
 	var out []Region
 	for _, key := range slices.Sorted(maps.Keys(r.regions)) {
-		out = append(out, *r.regions[key])
+		if r.regions[key].Kind == kind {
+			out = append(out, *r.regions[key])
+		}
 	}
 	return out, nil
 }
@@ -87,7 +118,7 @@ func (r *Registry) Status(name string) ([]Region, error) {
 func (r *Registry) Check(name string, offset, size uint64) error {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	_, err := r.part(name, offset, size)
+	_, err := r.find(name, offset, size)
 	return err
 }
 
@@ -95,26 +126,27 @@ func (r *Registry) Check(name string, offset, size uint64) error {
 func (r *Registry) Read(name string, offset, size uint64) ([]byte, error) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	part, err := r.part(name, offset, size)
+	reg, err := r.find(name, offset, size)
 	if err != nil {
 		return nil, err
 	}
 	out := make([]byte, size)
-	return out, move(out, part, name)
+	return out, reg.memory.read(offset, out)
 }
 
 // Write copies data into a region.
 func (r *Registry) Write(name string, offset uint64, data []byte) error {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	part, err := r.part(name, offset, uint64(len(data)))
+	reg, err := r.find(name, offset, uint64(len(data)))
 	if err != nil {
 		return err
 	}
-	return move(part, data, name)
+	return reg.memory.write(offset, data)
 }
 
-func (r *Registry) part(name string, offset, size uint64) ([]byte, error) {
+// find gives the region that has such a part.
+func (r *Registry) find(name string, offset, size uint64) (*Region, error) {
 	reg := r.regions[name]
 	if reg == nil {
 		return nil, infer.Errorf(infer.NotFound, "Unable to find shared memory region: '%s'", name)
@@ -125,8 +157,19 @@ func (r *Registry) part(name string, offset, size uint64) ([]byte, error) {
 	if size > reg.Size-offset {
 		return nil, infer.Errorf(infer.InvalidArg, "Invalid offset + byte size for shared memory region: '%s'", name)
 	}
-	return reg.data[offset : offset+size], nil
+	return reg, nil
 }
+
+// mapped is system memory.
+type mapped struct {
+	name  string
+	data  []byte // what the region shows
+	whole []byte // what was mapped
+}
+
+func (m *mapped) read(offset uint64, to []byte) error    { return move(to, m.data[offset:], m.name) }
+func (m *mapped) write(offset uint64, from []byte) error { return move(m.data[offset:], from, m.name) }
+func (m *mapped) close()                                 { unmap(m.whole) }
 
 // move copies, and turns the fault of touching memory that its owner has truncated into an error.
 func move(to, from []byte, name string) (err error) {
