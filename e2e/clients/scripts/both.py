@@ -189,10 +189,10 @@ def wrong_requests(client, c):
     fails("Request for unknown model: 'nobody' is not found", c.infer, "nobody", pair(client))
     fails("expected 2 inputs but got 1 inputs for model 'simple'", c.infer, "simple", pair(client)[:1])
     short = np.zeros((1, 15), dtype=np.int32)
-    fails("unexpected shape for input 'INPUT0' for model 'simple'. Expected [-1,16], got [1,15]", c.infer, "simple",
+    fails("unexpected shape for input 'INPUT1' for model 'simple'. Expected [-1,16], got [1,15]", c.infer, "simple",
           [tensor(client, "INPUT0", short), tensor(client, "INPUT1", short)])
     real = np.zeros((1, 16), dtype=np.float32)
-    fails("inference input 'INPUT0' data-type is 'FP32', but model 'simple' expects 'INT32'", c.infer, "simple",
+    fails("inference input 'INPUT1' data-type is 'FP32', but model 'simple' expects 'INT32'", c.infer, "simple",
           [tensor(client, "INPUT0", real), tensor(client, "INPUT1", real)])
 
 
