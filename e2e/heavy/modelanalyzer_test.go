@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -19,7 +20,7 @@ type settings map[string]string
 type maCase struct {
 	name    string
 	remote  bool
-	model   string
+	models  string
 	search  settings
 	flags   string // more options of perf_analyzer, as YAML
 	measure string // the column of the load
@@ -36,6 +37,7 @@ var (
 		"run_config_search_mode": "quick", "run_config_search_max_concurrency": "2", "run_config_search_max_instance_count": "2",
 		"run_config_search_max_model_batch_size": "2",
 	}
+	optuna      = with(quick, settings{"run_config_search_mode": "optuna", "optuna_min_trials": "2", "optuna_max_trials": "3"})
 	oneInstance = settings{"run_config_search_max_instance_count": "1"}
 	rates       = settings{"request_rate_search_enable": "true", "run_config_search_min_request_rate": "32", "run_config_search_max_request_rate": "64"}
 )
@@ -52,21 +54,23 @@ func with(all ...settings) settings {
 }
 
 var maCases = []maCase{
-	{name: "local brute", model: "simple", search: brute, measure: "Concurrency", least: 4},
-	{name: "local quick", model: "simple", search: quick, measure: "Concurrency", least: 3},
-	{name: "local optuna", model: "simple", search: with(quick, settings{
-		"run_config_search_mode": "optuna", "optuna_min_trials": "2", "optuna_max_trials": "3",
-	}), measure: "Concurrency", least: 3},
-	{name: "remote brute", remote: true, model: "simple", search: brute, measure: "Concurrency", least: 4},
-	{name: "remote quick", remote: true, model: "simple", search: with(quick, oneInstance), measure: "Concurrency", least: 3},
-	{name: "remote HTTP, no search", remote: true, model: "simple", search: settings{
+	{name: "local brute", models: "simple", search: brute, measure: "Concurrency", least: 4},
+	{name: "local quick", models: "simple", search: quick, measure: "Concurrency", least: 3},
+	{name: "local optuna", models: "simple", search: optuna, measure: "Concurrency", least: 3},
+	{name: "remote brute", remote: true, models: "simple", search: brute, measure: "Concurrency", least: 4},
+	{name: "remote quick", remote: true, models: "simple", search: with(quick, oneInstance), measure: "Concurrency", least: 3},
+	{name: "remote HTTP, no search", remote: true, models: "simple", search: settings{
 		"client_protocol": "http", "run_config_search_disable": "true", "concurrency": "[1, 2]", "batch_sizes": "[1, 4]",
 	}, measure: "Concurrency", least: 4},
-	{name: "ensemble", model: "chain", search: with(quick, oneInstance, settings{
+	{name: "ensemble", models: "chain", search: with(quick, oneInstance, settings{
 		"cpu_only_composing_models": "[identity_fp32, identity_second]",
 	}), flags: ", shape: 'INPUT0:16'", measure: "Concurrency", least: 3},
-	{name: "rate brute", model: "simple", search: with(brute, rates), measure: "Request Rate", least: 4},
-	{name: "rate quick", model: "simple", search: with(quick, oneInstance, rates), measure: "Request Rate", least: 2},
+	{name: "rate brute", models: "simple", search: with(brute, rates), measure: "Request Rate", least: 4},
+	// Its quick search knows of concurrency only.
+	{name: "rate optuna", models: "simple", search: with(optuna, oneInstance, rates), measure: "Request Rate", least: 3},
+	{name: "two models at once", models: "simple types", search: with(quick, oneInstance, settings{
+		"run_config_profile_models_concurrently_enable": "true",
+	}), measure: "Concurrency", least: 2},
 }
 
 func TestModelAnalyzer(t *testing.T) {
@@ -74,6 +78,9 @@ func TestModelAnalyzer(t *testing.T) {
 	server, _ := newTriton(t)
 	for _, c := range maCases {
 		t.Run(c.name, func(t *testing.T) {
+			if _, err := exec.LookPath("mpiexec"); err != nil && strings.Contains(c.models, " ") {
+				t.Skip("no mpiexec here, under which Model Analyzer runs one perf_analyzer for each model")
+			}
 			mode, at := "local", freePorts(t)
 			if c.remote {
 				mode, at = "remote", server.start(t)
@@ -96,7 +103,7 @@ func analyze(t *testing.T, analyzer *program, server *triton, c maCase, place se
 		"output_model_repository_path": filepath.Join(dir, "variants"), "export_path": dir,
 		"monitoring_interval": "0.2", "duration_seconds": "1", "perf_output": "true",
 		"perf_analyzer_flags": "{measurement-request-count: 20, stability-percentage: 900" + c.flags + "}",
-		"profile_models":      "{" + c.model + ": {cpu_only: true}}",
+		"profile_models":      "{" + strings.Join(strings.Fields(c.models), ": {cpu_only: true}, ") + ": {cpu_only: true}}",
 	})
 	if place["triton_launch_mode"] == "local" {
 		all["triton_output_path"] = filepath.Join(dir, "triton.log")
@@ -109,7 +116,11 @@ func analyze(t *testing.T, analyzer *program, server *triton, c maCase, place se
 		}
 	}
 	checkResults(t, filepath.Join(dir, "results", "metrics-model-inference.csv"), c)
-	for _, pattern := range []string{"reports/summaries/*/result_summary.html", "reports/detailed/*/detailed_report.html", "plots/simple/*/*.png", "plots/detailed/*/*.png", "checkpoints/*.ckpt"} {
+	reports := []string{"reports/summaries/*/result_summary.html", "plots/simple/*/*.png", "checkpoints/*.ckpt"}
+	if !strings.Contains(c.models, " ") { // there are no details of models together
+		reports = append(reports, "reports/detailed/*/detailed_report.html", "plots/detailed/*/*.png")
+	}
+	for _, pattern := range reports {
 		files, err := filepath.Glob(filepath.Join(dir, pattern))
 		if err != nil || len(files) == 0 {
 			t.Errorf("no %s", pattern)
@@ -136,7 +147,8 @@ func checkResults(t *testing.T, path string, c maCase) {
 			continue
 		}
 		for _, row := range rows[1:] {
-			if v, err := strconv.ParseFloat(row[k], 64); err != nil || v <= 0 {
+			cell, _, _ := strings.Cut(row[k], ",") // the first of several models, or their sum
+			if v, err := strconv.ParseFloat(cell, 64); err != nil || v <= 0 {
 				t.Errorf("%s of %q: %q", name, row[3], row[k])
 			}
 		}
@@ -157,7 +169,7 @@ func TestModelAnalyzerInProcess(t *testing.T) {
 	analyzer := install(t, "model-analyzer", "model-analyzer.txt")
 	server, peer := newTriton(t)
 	native, home := inProcess(t, peer)
-	analyze(t, analyzer, server, maCase{model: "simple", search: brute, measure: "Concurrency", least: 4}, settings{
+	analyze(t, analyzer, server, maCase{models: "simple", search: brute, measure: "Concurrency", least: 4}, settings{
 		"triton_launch_mode": "c_api", "triton_install_path": home, "perf_analyzer_path": native,
 	})
 }
