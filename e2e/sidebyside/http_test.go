@@ -97,8 +97,10 @@ var inferCases = []request{
 	{name: "extra input", body: `{"inputs":[` + first + `,` + second + `,{"name":"INPUT2","shape":[1],"datatype":"INT32","data":[1]}]}`},
 	{name: "strange input", body: `{"inputs":[` + first + `,{"name":"INPUT9","shape":[1,16],"datatype":"INT32","data":` + sixteen + `}]}`},
 	{name: "input twice", body: `{"inputs":[` + first + `,` + first + `]}`},
-	{name: "missing required input", path: "/v2/models/optional/infer", body: `{"inputs":[{"name":"INPUT1","shape":[1,4],"datatype":"INT32","data":[1,2,3,4]}]}`,
-		unlike: "Triton only counts the inputs and runs the model without the required one; the reference server refuses"},
+	{
+		name: "missing required input", path: "/v2/models/optional/infer", body: `{"inputs":[{"name":"INPUT1","shape":[1,4],"datatype":"INT32","data":[1,2,3,4]}]}`,
+		unlike: "Triton only counts the inputs and runs the model without the required one; the reference server refuses",
+	},
 	{name: "too few elements", body: with(`{"name":"INPUT0","shape":[1,16],"datatype":"INT32","data":[1,2,3]}`)},
 	{name: "too many elements", body: with(`{"name":"INPUT0","shape":[1,16],"datatype":"INT32","data":[0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16]}`)},
 	{name: "data is no list", body: with(`{"name":"INPUT0","shape":[1,16],"datatype":"INT32","data":5}`)},

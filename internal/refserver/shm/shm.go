@@ -167,7 +167,8 @@ type mapped struct {
 	whole []byte // what was mapped
 }
 
-func (m *mapped) read(offset uint64, to []byte) error    { return move(to, m.data[offset:], m.name) }
+func (m *mapped) read(offset uint64, to []byte) error { return move(to, m.data[offset:], m.name) }
+
 func (m *mapped) write(offset uint64, from []byte) error { return move(m.data[offset:], from, m.name) }
 func (m *mapped) close()                                 { unmap(m.whole) }
 

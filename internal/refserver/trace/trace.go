@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -133,7 +134,7 @@ func (t *Trace) End() {
 		return
 	}
 	t.mu.Lock()
-	all := append(t.steps, t.lines...)
+	all := slices.Concat(t.steps, t.lines)
 	t.steps, t.lines = nil, nil
 	t.mu.Unlock()
 	if t.root != nil {
