@@ -102,6 +102,6 @@ char *rl_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void *rl_cuda_take(rl_cuda *cuda, size_t size, void **base);
 void rl_cuda_give(void *taken);
 // rl_cuda_copy is a malloc'ed copy of what lies on the GPU.
-void *rl_cuda_copy(rl_cuda *cuda, const void *base, size_t size);
+rl_result rl_cuda_copy(rl_cuda *cuda, const void *base, size_t size);
 
 #endif

@@ -70,11 +70,12 @@ rl_result rl_cuda_put(rl_cuda *c, const void *data, size_t size) {
   return (rl_result){.value = base};
 }
 
-void *rl_cuda_copy(rl_cuda *c, const void *base, size_t size) {
-  void *data = malloc(size + 1);
-  if (!c->Memcpy(data, base, size, TO_HOST)) return data;
+rl_result rl_cuda_copy(rl_cuda *c, const void *base, size_t size) {
+  void *data = malloc(size);
+  int err = c->Memcpy(data, base, size, TO_HOST);
+  if (!err) return (rl_result){.value = data};
   free(data);
-  return NULL;
+  return (rl_result){.error = rl_format("fetch %zu bytes from the GPU: %s", size, c->GetErrorString(err))};
 }
 
 void *rl_cuda_take(rl_cuda *c, size_t size, void **base) {

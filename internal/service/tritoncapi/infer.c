@@ -214,10 +214,10 @@ void rl_lane_close(rl_lane *l) {
   free(l);
 }
 
-// list appends the outputs of a response to the lane's list.
-static void list(rl_lane *l, tresponse *response, rl_event *e) {
+// list appends the outputs of a response to the lane's list. It returns a text where one cannot be read.
+static char *list(rl_lane *l, tresponse *response, rl_event *e) {
   uint32_t n = 0;
-  rl_drop(l->api, l->api->InferenceResponseOutputCount(response, &n));
+  char *error = rl_text(l->api, l->api->InferenceResponseOutputCount(response, &n));
   if (l->n_outputs + n > l->cap_outputs) {
     l->cap_outputs = 2 * (l->n_outputs + n);
     l->outputs = realloc(l->outputs, l->cap_outputs * sizeof *l->outputs);
@@ -232,29 +232,36 @@ static void list(rl_lane *l, tresponse *response, rl_event *e) {
     terror *err = l->api->InferenceResponseOutput(response, i, &t->name, &t->type, &t->shape, &t->dims, &t->data,
                                                   &size, &t->memory, &device, &user);
     if (err) {
-      rl_drop(l->api, err);
+      free(error);
+      error = rl_text(l->api, err);
       continue;
     }
     t->size = size;
     e->bytes += size;
-    if (t->memory == RL_GPU) t->data = l->copy && size ? rl_cuda_copy(l->cuda, t->data, size) : NULL;
-    if (!t->data) t->size = 0;  // not to be looked at
+    if (t->memory == RL_GPU) {
+      rl_result r = {0};
+      if (l->copy && size) r = rl_cuda_copy(l->cuda, t->data, size);
+      t->data = r.value;
+      if (!t->data) t->size = 0;  // not to be looked at
+      if (r.error) free(error), error = r.error;
+    }
     l->n_outputs++;
   }
   e->outputs = l->n_outputs - e->first;
+  return error;
 }
 
 // receive turns a node into the event that Go sees.
 static void receive(rl_lane *l, node *n, rl_event *e) {
   *e = n->event;
-  e->error = n->error;
   if (n->response) {
     terror *err = l->api->InferenceResponseError(n->response);  // it stays the response's own
     if (err)
       e->error = l->api->ErrorMessage(err);
     else
-      list(l, n->response, e);
+      n->error = list(l, n->response, e);
   }
+  if (n->error) e->error = n->error;
   if (n->call && (e->marks & RL_FINAL)) atomic_store_explicit(&n->call->ended, 1, memory_order_release);
 }
 

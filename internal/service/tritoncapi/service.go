@@ -89,17 +89,42 @@ func (s *Service) start(ctx context.Context) error {
 			})
 		}()
 	}
-	starting := s.starting
 	s.mu.Unlock()
-	select {
-	case <-starting:
-	case <-ctx.Done():
-		return &service.Error{Op: OpCreate, Class: record.Canceled, Text: "stopped while Triton was loading its models", Err: ctx.Err()}
+	if err := s.awaitStart(ctx); err != nil {
+		return err
 	}
 	if s.startErr != nil {
 		return &service.Error{Op: OpCreate, Class: record.Server, Text: s.startErr.Error()}
 	}
 	return nil
+}
+
+// stubWait is how long a helper of the Python backend may have been dead while Triton still waits for it. Triton
+// never finds out by itself.
+const stubWait = 3 * time.Second
+
+// awaitStart waits for the start to end.
+func (s *Service) awaitStart(ctx context.Context) error {
+	look := time.NewTicker(stubWait / 10)
+	defer look.Stop()
+	for dead := 0; ; {
+		select {
+		case <-s.starting:
+			return nil
+		case <-ctx.Done():
+			return &service.Error{Op: OpCreate, Class: record.Canceled, Text: "stopped while Triton was loading its models", Err: ctx.Err()}
+		case <-look.C:
+		}
+		name, status, found := deadChild(os.Getpid())
+		if !found {
+			dead = 0
+			continue
+		}
+		if dead++; dead == 10 {
+			return &service.Error{Op: OpCreate, Class: record.Server, Text: fmt.Sprintf(
+				"%s, which Triton started to run a model, ended with status %d: is all that it needs (libpython) on LD_LIBRARY_PATH?", name, status)}
+		}
+	}
 }
 
 // notLoaded is the original's text for a model that cannot be asked.
@@ -139,7 +164,7 @@ func (s *Service) Open(_ context.Context, sink service.Sink) (service.Transport,
 // The bounds of Close, in order: for a start that is still under way, for the server with nothing in flight, for
 // one that holds requests nobody waits for any more, and for what Triton needs beyond its own timeout.
 const (
-	startWait = 5 * time.Second
+	startWait = 2 * time.Second
 	exitWait  = 30 * time.Second
 	stuckWait = 2 * time.Second
 	graceWait = 5 * time.Second
@@ -156,6 +181,7 @@ func (s *Service) Close() error {
 	select {
 	case <-s.starting:
 	case <-time.After(startWait):
+		Sweep(os.Getpid())
 		return errors.New("triton was still loading its models and is left as it is")
 	}
 	if s.server == nil {

@@ -12,10 +12,13 @@
 package tritoncapi
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
@@ -46,20 +49,60 @@ func locate(dir, repository string) (library string, err error) {
 	return library, nil
 }
 
-// shmDir is where the Python backend's shared memory shows as files.
-const shmDir = "/dev/shm"
+// shmDir is where the Python backend's shared memory shows as files, procDir where processes do.
+const (
+	shmDir  = "/dev/shm"
+	procDir = "/proc"
+)
 
 // prefix starts the names of the shared memory of the Python backend in the process pid, so that two runs
 // never meet and what a crash left behind can be told from what is in use.
 func prefix(pid int) string { return fmt.Sprintf("redline_capi_%d_", pid) }
 
-// Sweep removes the shared memory that a process of ours, which has ended, left behind. Triton removes it
-// itself unless it crashed.
-func Sweep(pid int) { sweep(shmDir, pid) }
+// Sweep ends the helpers (stubs) of the Python backend that the process pid of ours started, and removes their
+// shared memory. It is for a process that crashed, or is about to end without Triton's help; Triton itself leaves
+// nothing behind.
+func Sweep(pid int) {
+	procs, _ := filepath.Glob(filepath.Join(procDir, "[0-9]*", "cmdline")) // the pattern is well formed
+	for _, path := range procs {
+		line, err := os.ReadFile(path)
+		n, bad := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+		if err != nil || bad != nil || n == os.Getpid() || !bytes.Contains(line, []byte("\x00"+prefix(pid))) {
+			continue
+		}
+		if p, err := os.FindProcess(n); err == nil {
+			_ = p.Kill() // gone already
+		}
+	}
+	sweep(shmDir, pid)
+}
 
 func sweep(dir string, pid int) {
 	left, _ := filepath.Glob(filepath.Join(dir, prefix(pid)+"*")) // the pattern is well formed
 	for _, path := range left {
 		_ = os.Remove(path) // gone already, or not ours to remove
 	}
+}
+
+// deadChild finds a child of the process pid that has ended and that nobody has asked how. The status is as a
+// shell would give it.
+func deadChild(pid int) (name string, status int, found bool) {
+	procs, _ := filepath.Glob(filepath.Join(procDir, "[0-9]*", "stat")) // the pattern is well formed
+	for _, path := range procs {
+		text, err := os.ReadFile(path)
+		open, end := bytes.IndexByte(text, '('), bytes.LastIndexByte(text, ')')
+		if err != nil || open < 0 || end < open {
+			continue
+		}
+		rest := strings.Fields(string(text[end+1:])) // from the third field, the state, on
+		if len(rest) < 50 || rest[0] != "Z" || rest[1] != strconv.Itoa(pid) {
+			continue
+		}
+		code, _ := strconv.Atoi(rest[49]) // 0 where the system does not tell
+		if status = code >> 8; code&0x7f != 0 {
+			status = 128 + code&0x7f
+		}
+		return string(text[open+1 : end]), status, true
+	}
+	return "", 0, false
 }
