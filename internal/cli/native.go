@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/service/tritoncapi"
 )
 
 // nativeName is the build of this program that can load libraries at run time.
@@ -52,7 +53,7 @@ func handOver(p *IO, why string) int {
 			}
 		}
 	}()
-	return childCode(p, cmd.Wait())
+	return childCode(p, cmd.Process.Pid, cmd.Wait())
 }
 
 func findNative(p *IO) (string, error) {
@@ -74,7 +75,7 @@ func findNative(p *IO) (string, error) {
 }
 
 // childCode is the child's exit code, or a line on how it died.
-func childCode(p *IO, err error) int {
+func childCode(p *IO, pid int, err error) int {
 	var exit *exec.ExitError
 	switch {
 	case err == nil:
@@ -83,6 +84,7 @@ func childCode(p *IO, err error) int {
 		return exit.ExitCode()
 	case errors.As(err, &exit):
 		fmt.Fprintf(p.Stderr, "%s died (%s), most likely inside of a library that it had loaded\n", nativeName, exit.ProcessState)
+		tritoncapi.Sweep(pid) // an in-process Triton leaves its helpers and their memory behind
 	default:
 		fmt.Fprintln(p.Stderr, err)
 	}

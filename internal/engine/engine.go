@@ -222,6 +222,9 @@ func (e *Engine) snapshot() []*slot {
 	return e.slots
 }
 
+// Keeps tells whether response bytes are kept with the records. A transport that would have to gather them asks.
+func (e *Engine) Keeps() bool { return e.cfg.Keep }
+
 // InFlight is the number of requests on the wire.
 func (e *Engine) InFlight() int { return int(e.running.Load()) }
 

@@ -48,10 +48,12 @@ func ErrorText(err error, p plan.Protocol) string {
 		}
 		return Mismatch
 	case record.Connect, record.Transport, record.Protocol, record.Timeout:
-		if p == plan.GRPC {
+		switch p {
+		case plan.GRPC:
 			return grpcText(e)
+		case plan.HTTP:
+			return httpText(e)
 		}
-		return httpText(e)
 	case record.OK, record.Server, record.Canceled, record.NumClasses:
 	}
 	return e.Error()
