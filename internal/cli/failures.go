@@ -54,7 +54,7 @@ func (s *session) startFailed(err error) int {
 	if errors.As(err, &data) && data.Code != 0 {
 		fmt.Fprintf(s.Stderr, "cb::Error  : %d\nOffset : %d\n", data.Code, data.Offset)
 	}
-	fmt.Fprintf(s.Stderr, "error: %s: %s\n\n", se.what, text.ErrorText(se.err, s.plan.Target.Protocol))
+	(&text.Console{Err: s.Stderr}).StartFailed(se.what, text.ErrorText(se.err, s.plan.Target.Protocol))
 	if se.blank {
 		fmt.Fprintln(s.Stderr)
 	}

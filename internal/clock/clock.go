@@ -15,6 +15,3 @@ func Now() int64 { return int64(time.Since(epoch)) }
 
 // Wall turns a reading of Now into nanoseconds since the Unix epoch.
 func Wall(t int64) int64 { return epoch.UnixNano() + t }
-
-// At turns a reading of Now into a time.Time that still carries its monotonic part.
-func At(t int64) time.Time { return epoch.Add(time.Duration(t)) }

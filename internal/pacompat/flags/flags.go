@@ -2,8 +2,8 @@
 // from it.
 //
 // Each option is one Row. Parse reads a command line against the rows, in the original's order: grammar and
-// single values as they come, then the rules that tie the load modes together, then the rules across options,
-// and at last what this build lacks. Like the original it stops at the first fault, and says it in the
+// single values as they come, then the rules that tie the load modes together, then the rules across options.
+// Like the original it stops at the first fault, and says it in the
 // original's words, because programs match on them. The result is a plan; nothing below reads a flag again.
 //
 // Two faces share the table. The drop-in speaks perf_analyzer's dialect to the letter, save where the original
@@ -75,7 +75,7 @@ func (r *raw) parse(args []string) error {
 	if err := r.scan(args); err != nil {
 		return err
 	}
-	for _, step := range []func() error{r.settle, r.verify, r.ready, r.finish} {
+	for _, step := range []func() error{r.settle, r.verify, r.finish} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -97,7 +97,6 @@ func (r *raw) scan(args []string) error {
 		}
 		row := &rows[o.Index]
 		u := use{row: row, form: row.form(o.Long), value: o.Value}
-		r.given = append(r.given, u)
 		if err := r.apply(u); err != nil {
 			return err
 		}
@@ -120,21 +119,6 @@ func (r *raw) apply(u use) error {
 		return line("Failed to parse %s. The number is out of range: %s", u.form, u.value)
 	}
 	return err
-}
-
-// ready fails by name where an option asks for what this build lacks.
-func (r *raw) ready() error {
-	for _, u := range r.given {
-		if u.row.Ready || u.row.active != nil && !u.row.active(r) {
-			continue
-		}
-		name := u.form
-		if u.row.Limit != "" {
-			name += " " + u.value
-		}
-		return line("%s is not implemented in this build.", name)
-	}
-	return nil
 }
 
 // grammarError words a mistake of grammar: the original knows three kinds.

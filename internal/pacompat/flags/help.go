@@ -114,14 +114,8 @@ func (r *Row) explain() string {
 	case r.Unit != "":
 		parts = append(parts, "In "+r.Unit+".")
 	}
-	if s := r.missing(); s != "" {
-		// Non-breaking spaces keep the remark on one line.
-		parts = append(parts, "["+strings.ReplaceAll(s, " ", nbsp)+"]")
-	}
 	return strings.Join(parts, " ")
 }
-
-const nbsp = "\u00a0"
 
 // defaultText puts the unit behind a default's number: "5000 ms".
 func (r *Row) defaultText() string {
@@ -135,22 +129,10 @@ func (r *Row) defaultText() string {
 	return number + " " + r.Unit + rest
 }
 
-// missing says what this build lacks of the option.
-func (r *Row) missing() string {
-	switch {
-	case r.Ready:
-		return ""
-	case r.Limit != "":
-		return "only " + r.Limit + " in this build"
-	}
-	return "not in this build"
-}
-
 // fill writes text as lines of at most width, each behind the indent.
 func fill(b *strings.Builder, indent string, width int, text string) {
 	line := ""
 	for word := range strings.SplitSeq(text, " ") {
-		word = strings.ReplaceAll(word, nbsp, " ")
 		if line != "" && len(indent)+len(line)+1+len(word) > width {
 			b.WriteString(indent + line + "\n")
 			line = ""
@@ -206,9 +188,6 @@ func (r *Row) markdown(b *strings.Builder) {
 	}
 	if r.Face == RedlineOnly {
 		what += " *redline*"
-	}
-	if s := r.missing(); s != "" {
-		what += " **" + strings.ToUpper(s[:1]) + s[1:] + ".**"
 	}
 	cell := strings.NewReplacer("|", "\\|")
 	fmt.Fprintf(b, "| `%s` | %s | %s |\n", cell.Replace(strings.Join(forms, "`, `")), cell.Replace(r.defaultText()), cell.Replace(what))

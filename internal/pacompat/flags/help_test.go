@@ -89,9 +89,6 @@ func TestRows(t *testing.T) {
 		if r.Arg == "" && (r.Default != "" || r.Unit != "" || len(r.Hint.Values) > 0) {
 			t.Errorf("%s takes no value, yet has a default, a unit or a hint", r.Name())
 		}
-		if r.Ready && r.Limit != "" {
-			t.Errorf("%s is ready, yet limited", r.Name())
-		}
 	}
 	// The original's options, all of them.
 	const original = `version m x bls-composing-models model-signature-name service-kind endpoint v async a sync

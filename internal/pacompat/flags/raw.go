@@ -17,7 +17,6 @@ type raw struct {
 	face  plan.Face
 	plan  plan.Plan
 	notes Notes
-	given []use
 
 	mode plan.Mode // the load mode taken, "" before any
 	old  bool      // -t, -c or -d was used

@@ -22,12 +22,6 @@ type Row struct {
 	Face    Faces
 	Hint    Hint
 
-	// Ready: the feature behind the option is in this build. Where it is not, using the option fails by its
-	// name, unless active says that the value asks for nothing; Limit tells readers what does work.
-	Ready  bool
-	Limit  string
-	active func(*raw) bool
-
 	set func(*raw, string) error
 }
 

@@ -12,7 +12,7 @@ import (
 func inputRows() []Row {
 	return []Row{
 		{
-			Short: 'b', Arg: "N", Section: Input, Ready: true, Default: "1",
+			Short: 'b', Arg: "N", Section: Input, Default: "1",
 			Help: "Batch size of each request. Throughput counts inferences, so batches of 8 count eight times.",
 			set: func(r *raw, v string) error {
 				r.plan.Input.BatchSet = true
@@ -20,41 +20,41 @@ func inputRows() []Row {
 					func(r *raw) *int { return &r.plan.Input.Batch })(r, v)
 			},
 		}, {
-			Long: "input-data", Arg: "zero|random|PATH", Section: Input, Ready: true, Repeat: true, Default: "random",
+			Long: "input-data", Arg: "zero|random|PATH", Section: Input, Repeat: true, Default: "random",
 			Hint: Hint{Files: true, Values: []string{"zero", "random"}},
 			Help: "Where input tensors come from: zeros, random values, a directory with one file for each input, or JSON files " +
 				"that also hold the expected outputs.",
 			set: setInputData,
 		}, {
-			Long: "shape", Arg: "NAME:D1,D2,...", Section: Input, Ready: true, Repeat: true,
+			Long: "shape", Arg: "NAME:D1,D2,...", Section: Input, Repeat: true,
 			Help: "The shape to send for an input whose dimensions the model leaves open.",
 			set:  addShape,
 		}, {
-			Long: "string-length", Arg: "N", Section: Input, Ready: true, Default: "128", Unit: "characters",
+			Long: "string-length", Arg: "N", Section: Input, Default: "128", Unit: "characters",
 			Help: "The length of random strings.",
 			set: integer(1, "Failed to parse --string-length. The value must be > 0",
 				func(r *raw) *int { return &r.plan.Input.StringLength }),
 		}, {
-			Long: "string-data", Arg: "TEXT", Section: Input, Ready: true,
+			Long: "string-data", Arg: "TEXT", Section: Input,
 			Help: "Send this text as every string instead of random ones.",
 			set:  text(func(r *raw) *string { return &r.plan.Input.StringData }),
 		}, {
-			Long: "input-tensor-format", Arg: "FORMAT", Section: Input, Ready: true, Default: "binary", Hint: values("binary", "json"),
+			Long: "input-tensor-format", Arg: "FORMAT", Section: Input, Default: "binary", Hint: values("binary", "json"),
 			Help: "HTTP: send tensors as bytes (binary) or as text (json). Use json for servers without the binary extension.",
 			set:  tensorFormat("--input-tensor-format", func(r *raw) *bool { return &r.plan.Input.InputJSON }),
 		}, {
-			Long: "output-tensor-format", Arg: "FORMAT", Section: Input, Ready: true, Default: "binary", Hint: values("binary", "json"),
+			Long: "output-tensor-format", Arg: "FORMAT", Section: Input, Default: "binary", Hint: values("binary", "json"),
 			Help: "HTTP: ask for outputs as bytes (binary) or as text (json).",
 			set:  tensorFormat("--output-tensor-format", func(r *raw) *bool { return &r.plan.Input.OutputJSON }),
 		}, {
-			Long: "shared-memory", Arg: "KIND", Section: Input, Ready: true, Default: "none", Hint: values("none", "system", "cuda"),
+			Long: "shared-memory", Arg: "KIND", Section: Input, Default: "none", Hint: values("none", "system", "cuda"),
 			Help: "Pass tensors through memory shared with a server on the same machine (system), or through the GPU's (cuda), " +
 				"instead of the network.",
 			set: choice("--shared-memory", "The available options are 'system', 'cuda', or 'none'.",
 				func(r *raw) *plan.SharedMemory { return &r.plan.Input.SharedMemory },
 				plan.NoSharedMemory, plan.SystemSharedMemory, plan.CUDASharedMemory),
 		}, {
-			Long: "output-shared-memory-size", Arg: "N", Section: Input, Ready: true, Default: "102400", Unit: "bytes",
+			Long: "output-shared-memory-size", Arg: "N", Section: Input, Default: "102400", Unit: "bytes",
 			Help: "The size of the shared region of an output whose size the model leaves open.",
 			set: integer(0, "Failed to parse --output-shared-memory-size. The value must be >= 0.",
 				func(r *raw) *int { return &r.plan.Input.OutputRegionSize }),
@@ -118,27 +118,27 @@ func tensorFormat(name string, dst func(*raw) *bool) func(*raw, string) error {
 func sequenceRows() []Row {
 	return []Row{
 		{
-			Long: "sequence-length", Arg: "N", Section: Sequences, Ready: true, Default: "20", Unit: "requests",
+			Long: "sequence-length", Arg: "N", Section: Sequences, Default: "20", Unit: "requests",
 			Help: "The length of a sequence: how many requests share a correlation id.",
 			set:  setSequenceLength,
 		}, {
-			Long: "sequence-length-variation", Arg: "PCT", Section: Sequences, Ready: true, Default: "20", Unit: "%",
+			Long: "sequence-length-variation", Arg: "PCT", Section: Sequences, Default: "20", Unit: "%",
 			Help: "How far lengths may differ from that, so that sequences do not all end at once.",
 			set: func(r *raw, v string) (err error) {
 				r.plan.Input.SequenceLengthVariation, err = finite(v)
 				return err
 			},
 		}, {
-			Long: "sequence-id-range", Arg: "START[:END]", Section: Sequences, Ready: true, Default: "1",
+			Long: "sequence-id-range", Arg: "START[:END]", Section: Sequences, Default: "1",
 			Help: "The correlation ids to use, END not included. Give each of several clients its own.",
 			set:  setSequenceIDs,
 		}, {
-			Long: "num-of-sequences", Arg: "N", Section: Sequences, Ready: true, Default: "4",
+			Long: "num-of-sequences", Arg: "N", Section: Sequences, Default: "4",
 			Help: "Open loop: how many sequences are open at once.",
 			set: integer(1, "Failed to parse --num-of-sequences. The value must be > 0.",
 				func(r *raw) *int { return &r.plan.Input.Sequences }),
 		}, {
-			Long: "serial-sequences", Section: Sequences, Ready: true,
+			Long: "serial-sequences", Section: Sequences,
 			Help: "Open loop: wait for a sequence's answer before its next request is sent.",
 			set:  flag(func(r *raw) *bool { return &r.plan.Input.SerialSequences }),
 		},

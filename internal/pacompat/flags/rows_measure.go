@@ -20,49 +20,49 @@ const (
 func measureRows() []Row {
 	return []Row{
 		{
-			Long: "measurement-interval", Short: 'p', Arg: "N", Section: Measurement, Ready: true, Default: "5000", Unit: "ms",
+			Long: "measurement-interval", Short: 'p', Arg: "N", Section: Measurement, Default: "5000", Unit: "ms",
 			Help: "How long a window lasts. A level is measured window by window until three in a row agree; a slow model needs " +
 				"longer ones.",
 			set: millis(1, "Failed to parse --measurement-interval (-p). The value must be > 0 msec.",
 				func(r *raw) *time.Duration { return &r.plan.Measure.Interval }),
 		}, {
-			Long: "measurement-mode", Arg: "MODE", Section: Measurement, Ready: true, Default: "time_windows",
+			Long: "measurement-mode", Arg: "MODE", Section: Measurement, Default: "time_windows",
 			Hint: values("time_windows", "count_windows"),
 			Help: "What ends a window: time (time_windows), or --measurement-request-count answers (count_windows).",
 			set: choice("--measurement-mode", "The available options are 'time_windows' or 'count_windows'.",
 				func(r *raw) *plan.WindowMode { return &r.plan.Measure.Window }, plan.TimeWindows, plan.CountWindows),
 		}, {
-			Long: "measurement-request-count", Arg: "N", Section: Measurement, Ready: true, Default: "50",
+			Long: "measurement-request-count", Arg: "N", Section: Measurement, Default: "50",
 			Help: "The answers that a count window waits for. Use more to trust the high percentiles.",
 			set: integer(1, "Failed to parse --measurement-request-count. The value must be > 0.",
 				func(r *raw) *int { return &r.plan.Measure.MinRequests }),
 		}, {
-			Long: "stability-percentage", Short: 's', Arg: "PCT", Section: Measurement, Ready: true, Default: "10", Unit: "%",
+			Long: "stability-percentage", Short: 's', Arg: "PCT", Section: Measurement, Default: "10", Unit: "%",
 			Help: "How far throughput and latency of the last three windows may lie apart and still count as stable.",
 			set:  setStability,
 		}, {
-			Long: "max-trials", Short: 'r', Arg: "N", Section: Measurement, Ready: true, Default: "10",
+			Long: "max-trials", Short: 'r', Arg: "N", Section: Measurement, Default: "10",
 			Help: "Give a level up as unstable after so many windows.",
 			set: integer(1, "Failed to parse --max-trials (-r). The value must be > 0.",
 				func(r *raw) *int { return &r.plan.Measure.MaxTrials }),
 		}, {
-			Long: "percentile", Arg: "N", Section: Measurement, Ready: true, Default: "-1, the average",
+			Long: "percentile", Arg: "N", Section: Measurement, Default: "-1, the average",
 			Help: "Judge stability and -l by this percentile of latency, 1 to 99, instead of the average, and report it.",
 			set: func(r *raw, v string) error {
 				r.percentile = cxx.Atoi(v)
 				return nil
 			},
 		}, {
-			Long: "request-count", Arg: "N", Section: Measurement, Ready: true, Default: "0, no fixed number",
+			Long: "request-count", Arg: "N", Section: Measurement, Default: "0, no fixed number",
 			Help: "Measure exactly so many requests, once, and end. For comparing runs request by request.",
 			set:  setRequestCount,
 		}, {
-			Long: "warmup-request-count", Arg: "N", Section: Measurement, Ready: true, Default: "0",
+			Long: "warmup-request-count", Arg: "N", Section: Measurement, Default: "0",
 			Help: "Send so many requests first that do not count, so that caches and lazy loading are out of the way.",
 			set: integer(0, "Failed to parse --warmup-request-count. The value must be >= 0.",
 				func(r *raw) *int { return &r.plan.Measure.WarmupCount }),
 		}, {
-			Long: "latency-from", Arg: "WHEN", Section: Measurement, Ready: true, Face: RedlineOnly, Default: fromScheduled,
+			Long: "latency-from", Arg: "WHEN", Section: Measurement, Face: RedlineOnly, Default: fromScheduled,
 			Hint: values(fromScheduled, fromSend),
 			Help: "Open loop: count a request's latency from the time it was due (scheduled), which no slow client can flatter, or " +
 				"from its send. Both are in every export.",
@@ -74,7 +74,7 @@ func measureRows() []Row {
 				return nil
 			},
 		}, {
-			Long: "max-error-rate", Arg: "PCT", Section: Measurement, Ready: true, Face: RedlineOnly, Unit: "%",
+			Long: "max-error-rate", Arg: "PCT", Section: Measurement, Face: RedlineOnly, Unit: "%",
 			Default: "stop when all of the last 100 failed",
 			Help:    "End the run once more than this share of a level's requests have failed. Failures are counted and reported.",
 			set:     setMaxErrorRate,
@@ -135,15 +135,15 @@ func setSeed(r *raw, v string) error {
 func outputRows() []Row {
 	return []Row{
 		{
-			Short: 'f', Arg: "FILE", Section: Output, Ready: true, Hint: files(),
+			Short: 'f', Arg: "FILE", Section: Output, Hint: files(),
 			Help: "Write a CSV report, one row a level, for spreadsheets and for Model Analyzer.",
 			set:  text(func(r *raw) *string { return &r.plan.Output.CSV }),
 		}, {
-			Long: "verbose-csv", Section: Output, Ready: true,
+			Long: "verbose-csv", Section: Output,
 			Help: "Add average, percentile and response columns to that report.",
 			set:  flag(func(r *raw) *bool { return &r.plan.Output.VerboseCSV }),
 		}, {
-			Long: "profile-export-file", Arg: "FILE", Section: Output, Ready: true, Hint: files(),
+			Long: "profile-export-file", Arg: "FILE", Section: Output, Hint: files(),
 			Help: "Write every request's times as JSON, for GenAI-Perf or an analysis of one's own. The file must not exist yet.",
 			set: func(r *raw, v string) error {
 				if _, err := os.Stat(v); err == nil {
@@ -153,22 +153,22 @@ func outputRows() []Row {
 				return nil
 			},
 		}, {
-			Long: "json", Arg: "FILE", Section: Output, Ready: true, Face: RedlineOnly, Hint: files(),
+			Long: "json", Arg: "FILE", Section: Output, Face: RedlineOnly, Hint: files(),
 			Help: "Write the whole result as one JSON tree: plan, machine, levels, windows, server statistics, client health, verdict.",
 			set:  text(func(r *raw) *string { return &r.plan.Output.ResultJSON }),
 		}, {
-			Short: 'v', Section: Output, Ready: true,
+			Short: 'v', Section: Output,
 			Help: "Say more: each window, and all figures of each level. Twice (-v -v), also each request's course.",
 			set: func(r *raw, _ string) error {
 				r.plan.Verbose = min(2, r.plan.Verbose+1)
 				return nil
 			},
 		}, {
-			Long: "help", Short: 'h', Section: Output, Ready: true,
+			Long: "help", Short: 'h', Section: Output,
 			Help: "Print this text.",
 			set:  func(*raw, string) error { return ErrHelp },
 		}, {
-			Long: "version", Section: Output, Ready: true,
+			Long: "version", Section: Output,
 			Help: "Print the version.",
 			set:  func(*raw, string) error { return ErrVersion },
 		},

@@ -1,7 +1,6 @@
 package flags
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -12,48 +11,47 @@ import (
 func targetRows() []Row {
 	return []Row{
 		{
-			Short: 'm', Arg: "NAME", Section: Target, Ready: true,
+			Short: 'm', Arg: "NAME", Section: Target,
 			Help: "The model to load. Required.",
 			set:  text(func(r *raw) *string { return &r.plan.Target.Model }),
 		}, {
-			Short: 'x', Arg: "VERSION", Section: Target, Ready: true, Default: "the server's choice",
+			Short: 'x', Arg: "VERSION", Section: Target, Default: "the server's choice",
 			Help: "The model's version. Name one to measure it while a newer one is being served.",
 			set:  text(func(r *raw) *string { return &r.plan.Target.Version }),
 		}, {
-			Short: 'u', Arg: "URL", Section: Target, Ready: true, Default: "localhost:8000, or localhost:8001 with -i grpc",
+			Short: 'u', Arg: "URL", Section: Target, Default: "localhost:8000, or localhost:8001 with -i grpc",
 			Help: "Where the server listens, as HOST:PORT. For HTTP, https:// in front turns on TLS.",
 			set: func(r *raw, v string) error {
 				r.urlSet, r.plan.Target.URL = true, v
 				return nil
 			},
 		}, {
-			Short: 'i', Arg: "PROTOCOL", Section: Target, Ready: true, Default: "http", Hint: values("http", "grpc"),
+			Short: 'i', Arg: "PROTOCOL", Section: Target, Default: "http", Hint: values("http", "grpc"),
 			Help: "The protocol: http or grpc. gRPC costs both sides less for each request, HTTP passes more proxies.",
 			set:  text(func(r *raw) *string { return &r.protocol }),
 		}, {
-			Long: "embedded", Section: Target, Ready: true, Face: RedlineOnly,
+			Long: "embedded", Section: Target, Face: RedlineOnly,
 			Help: "Start the reference server for this run on free local ports, load it, and stop it at the end: for " +
 				"trying things out, and for knowing what this client costs.",
 			set: flag(func(r *raw) *bool { return &r.plan.Target.Embedded }),
 		}, {
-			Long: "embedded-arg", Arg: "ARG", Section: Target, Ready: true, Face: RedlineOnly, Repeat: true,
+			Long: "embedded-arg", Arg: "ARG", Section: Target, Face: RedlineOnly, Repeat: true,
 			Help: "One more argument for the embedded server, as 'redline serve' takes them.",
 			set: func(r *raw, v string) error {
 				r.notes.EmbeddedArgs = append(r.notes.EmbeddedArgs, v)
 				return nil
 			},
 		}, {
-			Long: "service-kind", Arg: "KIND", Section: Target, Ready: true, Default: "triton",
+			Long: "service-kind", Arg: "KIND", Section: Target, Default: "triton",
 			Hint: values("triton", "openai", "tfserving", "torchserve", "triton_c_api", "dynamic_grpc"),
 			Help: "What kind of server it is. triton is any KServe v2 server, openai any HTTP server that takes JSON.",
 			set: choice("--service-kind", "The available options are 'triton', 'tfserving', 'torchserve', or 'triton_c_api'.",
 				func(r *raw) *plan.Kind { return &r.plan.Target.Kind },
 				plan.Triton, plan.OpenAI, plan.TFServing, plan.TorchServe, plan.TritonCAPI, plan.DynamicGRPC),
 		}, {
-			Long: "bls-composing-models", Arg: "NAME[:VERSION],...", Section: Target, Ready: true, Repeat: true,
-			active: func(r *raw) bool { return len(r.plan.Target.ComposingModels) > 0 },
-			Help:   "The models that a BLS model calls. The server cannot tell; name them to see their share of the time.",
-			set:    addComposingModels,
+			Long: "bls-composing-models", Arg: "NAME[:VERSION],...", Section: Target, Repeat: true,
+			Help: "The models that a BLS model calls. The server cannot tell; name them to see their share of the time.",
+			set:  addComposingModels,
 		},
 	}
 }
@@ -71,16 +69,13 @@ func addComposingModels(r *raw, v string) error {
 }
 
 func kindRows() []Row {
-	forKind := func(kinds ...plan.Kind) func(*raw) bool {
-		return func(r *raw) bool { return slices.Contains(kinds, r.plan.Target.Kind) }
-	}
 	return []Row{
 		{
-			Long: "endpoint", Arg: "PATH", Section: Kinds, Ready: true,
+			Long: "endpoint", Arg: "PATH", Section: Kinds,
 			Help: "openai: the path to send requests to, such as v1/chat/completions.",
 			set:  text(func(r *raw) *string { return &r.plan.Target.Endpoint }),
 		}, {
-			Long: "grpc-method", Arg: "PKG.SERVICE/METHOD", Section: Kinds, Ready: true,
+			Long: "grpc-method", Arg: "PKG.SERVICE/METHOD", Section: Kinds,
 			Help: "dynamic_grpc: the method to call. Each request opens a stream, sends the messages of a step of the input data and reads to the end.",
 			set: func(r *raw, v string) error {
 				if strings.Count(v, "/") != 1 {
@@ -90,7 +85,7 @@ func kindRows() []Row {
 				return nil
 			},
 		}, {
-			Long: "proto", Arg: "FILE", Section: Kinds, Ready: true, Face: RedlineOnly, Repeat: true, Hint: files(),
+			Long: "proto", Arg: "FILE", Section: Kinds, Face: RedlineOnly, Repeat: true, Hint: files(),
 			Help: "dynamic_grpc: a .proto file that describes the method, so that the input data can hold its messages as JSON. " +
 				"Without one the server is asked through gRPC reflection.",
 			set: func(r *raw, v string) error {
@@ -98,16 +93,15 @@ func kindRows() []Row {
 				return nil
 			},
 		}, {
-			Long: "model-signature-name", Arg: "NAME", Section: Kinds, Default: "serving_default", Ready: true,
+			Long: "model-signature-name", Arg: "NAME", Section: Kinds, Default: "serving_default",
 			Help: "tfserving: the signature of the saved model to call.",
 			set:  text(func(r *raw) *string { return &r.plan.Target.SignatureName }),
 		}, {
-			Long: "triton-server-directory", Arg: "DIR", Section: Kinds, Ready: true, Default: "/opt/tritonserver", Hint: dirs(),
-			active: forKind(plan.TritonCAPI),
-			Help:   "triton_c_api: where Triton is installed; its lib/libtritonserver.so is loaded into this process.",
-			set:    text(func(r *raw) *string { return &r.plan.Target.ServerDirectory }),
+			Long: "triton-server-directory", Arg: "DIR", Section: Kinds, Default: "/opt/tritonserver", Hint: dirs(),
+			Help: "triton_c_api: where Triton is installed; its lib/libtritonserver.so is loaded into this process.",
+			set:  text(func(r *raw) *string { return &r.plan.Target.ServerDirectory }),
 		}, {
-			Long: "model-repository", Arg: "DIR", Section: Kinds, Ready: true, Hint: dirs(), active: forKind(plan.TritonCAPI),
+			Long: "model-repository", Arg: "DIR", Section: Kinds, Hint: dirs(),
 			Help: "triton_c_api: the model repository to serve in this process. Required for that kind.",
 			set:  text(func(r *raw) *string { return &r.plan.Target.ModelRepository }),
 		},
@@ -117,18 +111,18 @@ func kindRows() []Row {
 func serverRows() []Row {
 	return []Row{
 		{
-			Long: "collect-metrics", Section: Server, Ready: true,
+			Long: "collect-metrics", Section: Server,
 			Help: "Read the server's Prometheus endpoint during each window and report GPU use and memory beside the latencies.",
 			set:  flag(func(r *raw) *bool { return &r.plan.Target.Metrics.Collect }),
 		}, {
-			Long: "metrics-url", Arg: "URL", Section: Server, Ready: true, Default: "port 8002 of the host of -u",
+			Long: "metrics-url", Arg: "URL", Section: Server, Default: "port 8002 of the host of -u",
 			Help: "Where that endpoint is.",
 			set: func(r *raw, v string) error {
 				r.metricsURLSet, r.metricsURL = true, v
 				return nil
 			},
 		}, {
-			Long: "metrics-interval", Arg: "N", Section: Server, Ready: true, Default: "1000", Unit: "ms",
+			Long: "metrics-interval", Arg: "N", Section: Server, Default: "1000", Unit: "ms",
 			Help: "How often it is read.",
 			set: func(r *raw, v string) error {
 				r.metricsIntSet = true
@@ -136,21 +130,21 @@ func serverRows() []Row {
 					func(r *raw) *time.Duration { return &r.metricsEvery })(r, v)
 			},
 		}, {
-			Long: "trace-level", Arg: "LEVEL", Section: Server, Ready: true, Default: "as the server has it", Hint: values("OFF", "TIMESTAMPS", "TENSORS"),
+			Long: "trace-level", Arg: "LEVEL", Section: Server, Default: "as the server has it", Hint: values("OFF", "TIMESTAMPS", "TENSORS"),
 			Help: "What the server's tracer should record during the run: to see where the time goes inside.",
 			set: choice("--trace-level", "The available options are 'OFF', 'TIMESTAMPS', or 'TENSORS'.",
 				func(r *raw) *string { return &r.plan.Target.Trace.Level }, "OFF", "TIMESTAMPS", "TENSORS"),
 		}, {
-			Long: "trace-rate", Arg: "N", Section: Server, Ready: true, Default: "as the server has it",
+			Long: "trace-rate", Arg: "N", Section: Server, Default: "as the server has it",
 			Help: "Trace one request in N.",
 			set:  text(func(r *raw) *string { return &r.plan.Target.Trace.Rate }),
 		}, {
-			Long: "trace-count", Arg: "N", Section: Server, Ready: true, Default: "as the server has it",
+			Long: "trace-count", Arg: "N", Section: Server, Default: "as the server has it",
 			Help: "Stop after N traces; -1 never stops.",
 			set: number(-1, "Failed to parse --trace-count. The value must be >= 0 or set to -1 (default).",
 				func(r *raw) *string { return &r.plan.Target.Trace.Count }),
 		}, {
-			Long: "log-frequency", Arg: "N", Section: Server, Ready: true, Default: "as the server has it",
+			Long: "log-frequency", Arg: "N", Section: Server, Default: "as the server has it",
 			Help: "Let the server write its trace file after every N traces; 0 only at its end.",
 			set: number(0, "Failed to parse --log-frequency. The value must be >= 0.",
 				func(r *raw) *string { return &r.plan.Target.Trace.LogFrequency }),

@@ -10,15 +10,15 @@ import (
 func transportRows() []Row {
 	return append([]Row{
 		{
-			Short: 'H', Arg: "'NAME: VALUE'", Section: Transport, Ready: true, Repeat: true,
+			Short: 'H', Arg: "'NAME: VALUE'", Section: Transport, Repeat: true,
 			Help: "A header for every request, or a metadata pair with gRPC: an authorization token, a tenant, a route.",
 			set:  addHeader,
 		}, {
-			Long: "streaming", Section: Transport, Ready: true,
+			Long: "streaming", Section: Transport,
 			Help: "gRPC: keep one bidirectional stream open and send requests on it. Decoupled models need it.",
 			set:  flag(func(r *raw) *bool { return &r.plan.Target.Streaming }),
 		}, {
-			Long: "grpc-compression-algorithm", Arg: "NAME", Section: Transport, Ready: true, Default: "none",
+			Long: "grpc-compression-algorithm", Arg: "NAME", Section: Transport, Default: "none",
 			Hint: values("none", "gzip", "deflate"),
 			Help: "gRPC: compress requests with none, gzip or deflate. Trades CPU time on both sides for bytes on the network.",
 			set: func(r *raw, v string) error {
@@ -27,16 +27,16 @@ func transportRows() []Row {
 					func(r *raw) *string { return &r.plan.Target.Compression }, "none", "gzip", "deflate")(r, v)
 			},
 		}, {
-			Long: "connections", Arg: "N", Section: Transport, Ready: true, Face: RedlineOnly, Default: "0",
+			Long: "connections", Arg: "N", Section: Transport, Face: RedlineOnly, Default: "0",
 			Help: "gRPC: spread the requests over N connections; 0 chooses. More help when one is the bottleneck, or when a " +
 				"balancer spreads by connection.",
 			set: integer(0, "--connections must be 0 or more", func(r *raw) *int { return &r.plan.Target.Connections }),
 		}, {
-			Long: "request-timeout", Arg: "DURATION", Section: Transport, Ready: true, Face: RedlineOnly, Default: "600s",
+			Long: "request-timeout", Arg: "DURATION", Section: Transport, Face: RedlineOnly, Default: "600s",
 			Help: "Give a request up as failed after this long, such as 500ms, 30s or 2m.",
 			set:  setTimeout,
 		}, {
-			Long: "request-parameter", Arg: "NAME:VALUE:TYPE", Section: Transport, Ready: true, Repeat: true,
+			Long: "request-parameter", Arg: "NAME:VALUE:TYPE", Section: Transport, Repeat: true,
 			Help: "gRPC: a custom parameter for every request; TYPE is string, int or bool.",
 			set:  addParameter,
 		},
@@ -46,19 +46,19 @@ func transportRows() []Row {
 func tlsRows() []Row {
 	file := func(long, help string, dst func(*raw) *string) Row {
 		return Row{
-			Long: long, Arg: "FILE", Section: Transport, Ready: true, Hint: files(), Help: help,
+			Long: long, Arg: "FILE", Section: Transport, Hint: files(), Help: help,
 			set: existing("Failed to parse --"+long+". The value must be a valid file path.", dst),
 		}
 	}
 	encoding := func(long, help string, dst func(*raw) *string) Row {
 		return Row{
-			Long: long, Arg: "TYPE", Section: Transport, Ready: true, Default: "PEM", Hint: values("PEM", "DER"), Help: help,
+			Long: long, Arg: "TYPE", Section: Transport, Default: "PEM", Hint: values("PEM", "DER"), Help: help,
 			set: choice("--"+long, "The available options are 'PEM' or 'DER'.", dst, "PEM", "DER"),
 		}
 	}
 	return []Row{
 		{
-			Long: "ssl-grpc-use-ssl", Section: Transport, Ready: true,
+			Long: "ssl-grpc-use-ssl", Section: Transport,
 			Help: "gRPC: use TLS.",
 			set:  flag(func(r *raw) *bool { return &r.grpcTLS.GRPC }),
 		},
@@ -69,7 +69,7 @@ func tlsRows() []Row {
 		file("ssl-grpc-certificate-chain-file", "gRPC: PEM certificate chain of this client.",
 			func(r *raw) *string { return &r.grpcTLS.CertFile }),
 		{
-			Long: "ssl-https-verify-peer", Arg: "0|1", Section: Transport, Ready: true, Default: "1", Hint: values("0", "1"),
+			Long: "ssl-https-verify-peer", Arg: "0|1", Section: Transport, Default: "1", Hint: values("0", "1"),
 			Help: "HTTPS: 0 accepts any certificate, for a test server with one of its own making.",
 			set: func(r *raw, v string) error {
 				n := cxx.Atol(v)
@@ -81,7 +81,7 @@ func tlsRows() []Row {
 			},
 		},
 		{
-			Long: "ssl-https-verify-host", Arg: "0|1|2", Section: Transport, Ready: true, Default: "2", Hint: values("0", "1", "2"),
+			Long: "ssl-https-verify-host", Arg: "0|1|2", Section: Transport, Default: "2", Hint: values("0", "1", "2"),
 			Help: "HTTPS: 0 accepts a certificate that names another host; 1 and 2 do not.",
 			set: func(r *raw, v string) error {
 				n := cxx.Atol(v)
