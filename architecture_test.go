@@ -42,12 +42,12 @@ var layers = []layer{
 		why:     "a dialect turns flags into a plan and a result into text; it never runs anything",
 	},
 	{
-		name: "report", packages: []string{"internal/report", "internal/term"},
+		name: "report", packages: []string{"internal/report", "internal/report/*", "internal/term", "internal/history", "internal/compare", "internal/gate", "internal/dash", "internal/llm/artifact"},
 		imports: []string{"model", "base"},
 		why:     "writers are functions of the result",
 	},
 	{
-		name: "programs", packages: []string{"internal/simple", "internal/stress"},
+		name: "programs", packages: []string{"internal/simple", "internal/stress", "internal/llm/load"},
 		imports: []string{"report", "profile", "engine", "model", "base"},
 		why:     "the QA programs drive the engine and name no protocol",
 	},
@@ -73,7 +73,7 @@ var layers = []layer{
 	},
 	{
 		name:     "model",
-		packages: []string{"internal/pace", "internal/measure", "internal/workload", "internal/service", "internal/plan", "internal/result", "internal/scrape"},
+		packages: []string{"internal/pace", "internal/measure", "internal/workload", "internal/service", "internal/plan", "internal/result", "internal/scrape", "internal/llm", "internal/llm/dataset", "internal/llm/endpoint", "internal/llm/metric"},
 		imports:  []string{"base"},
 		why:      "plans, schedules, records and results are values; they do no I/O of their own",
 	},
@@ -83,7 +83,7 @@ var layers = []layer{
 	},
 	{
 		name:     "base",
-		packages: []string{"internal/tensor", "internal/tensor/*", "internal/stats", "internal/record", "internal/clock", "internal/getopt", "internal/optset", "internal/vitals", "internal/calibrate", "internal/shm", "internal/mpi"},
+		packages: []string{"internal/tensor", "internal/tensor/*", "internal/stats", "internal/record", "internal/clock", "internal/getopt", "internal/optset", "internal/vitals", "internal/calibrate", "internal/shm", "internal/mpi", "internal/tokenizer", "internal/tokenizer/*"},
 		why:      "the ground floor imports the standard library only, and its own neighbors",
 	},
 	{

@@ -63,6 +63,12 @@ type Level struct {
 	GPU       *GPU      `json:"gpu,omitempty"`
 	Failures  []Failure `json:"failures,omitempty"`
 	Health    Health    `json:"health"`
+	// Metrics are numbers with names of their own, as those of a language model: "time_to_first_token" and so on.
+	Metrics []Metric `json:"metrics,omitempty"`
+	// Histogram is the distribution of the headline latency over the merged windows, Timeline what happened over the
+	// whole level, unmeasured parts included.
+	Histogram *Histogram `json:"histogram,omitempty"`
+	Timeline  *Timeline  `json:"timeline,omitempty"`
 }
 
 // Window is one pass. Error is set when it could not be measured.

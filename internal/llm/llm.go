@@ -1,0 +1,144 @@
+// Package llm holds the words that the parts of a language-model run share: what is asked (a Conversation of
+// Turns) and what came back (a Sample with its Chunks and token counts). It is plain data and imports nothing that
+// sends or writes.
+//
+// The parts stand below it, one idea each: dataset makes conversations out of files and numbers, endpoint turns a
+// turn into a request body and an answer into chunks, metric turns samples into numbers, artifact writes the files
+// that other tools read, and load drives the engine.
+package llm
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/redline-bench/redline/internal/record"
+)
+
+// Conversation is one session: its turns are asked one after the other, each after the answer to the one before.
+type Conversation struct {
+	// ID names the session in every file; it is unique in a run.
+	ID string
+	// System opens the conversation, where there is one.
+	System string
+	Turns  []Turn
+}
+
+// Turn is one request of a conversation, before an endpoint makes a body of it.
+type Turn struct {
+	Role string // empty: user
+	// Texts are the text parts in order. Query and Passages are set in their place where documents are ranked.
+	Texts    []string
+	Query    string
+	Passages []string
+	// Media are parts other than text, as URLs or data URLs.
+	Media []Media
+	// Messages, when set, are the whole chat so far as it shall be sent; Texts are then only counted.
+	Messages json.RawMessage
+	Tools    json.RawMessage
+	// Raw, when set, is the whole request body: it is sent as it stands.
+	Raw json.RawMessage
+	// Extra are fields that are merged into the body.
+	Extra map[string]json.RawMessage
+	// MaxTokens is the output length asked for; 0 is the server's choice.
+	MaxTokens int
+	// InputTokens is the length that a made prompt has by the tokenizer; 0 where it must be counted.
+	InputTokens int
+	// At is when the turn is due, from the start of the run, where Timed; Delay is the pause after the answer to
+	// the turn before.
+	At    time.Duration
+	Timed bool
+	Delay time.Duration
+	Model string // in place of the run's model
+}
+
+// Media is an image, a sound or a video.
+type Media struct {
+	Kind MediaKind
+	URL  string // as it is sent: data:…;base64,… or an address
+}
+
+// MediaKind says what a part shows.
+type MediaKind uint8
+
+// The kinds.
+const (
+	Image MediaKind = iota
+	Audio
+	Video
+)
+
+// Sample is one ended request, read and counted. Times are readings of clock.Now.
+type Sample struct {
+	Index        uint64 // in the order of their ends
+	Conversation string
+	Turn         int
+	RequestID    string
+	Slot         uint32
+	Warmup       bool
+	Due, Sent    int64
+	Headers      int64 // first byte of the answer
+	End          int64 // the end of the answer, [DONE] included
+	Class        record.Class
+	Code         int // the HTTP or gRPC status where the server refused
+	// Err says what went wrong where Class is not OK.
+	Err string
+	// Cut: the client ended the request itself, because it was told to.
+	Cut bool
+	// Chunks are the pieces of the answer that carried something, in order. They are valid until the sample's
+	// consumer returns.
+	Chunks []Chunk
+	// Asked is the output length asked for; 0 none.
+	Asked     int
+	Input     Count
+	Output    Count // answer tokens, without reasoning
+	Reasoning Count
+	Usage     *Usage // what the server said, if anything
+	// Text and Thought are the joined answer and its reasoning, where somebody wants them.
+	Text, Thought string
+	// Bytes on the wire: payload of the request and of its answers.
+	In, Out uint64
+}
+
+// Chunk is one piece of a streamed answer. An answer that is not streamed has one.
+type Chunk struct {
+	At     int64
+	Kind   ChunkKind
+	Tokens int32 // what it carries, where it is known; 0 unknown
+}
+
+// ChunkKind says what a chunk carries.
+type ChunkKind uint8
+
+// The kinds. Role-only, usage-only and end marks are no chunks.
+const (
+	Text ChunkKind = iota
+	Thought
+	Tool
+	Other // an embedding, a ranking, an image
+)
+
+// Count is a number of tokens and where it comes from.
+type Count struct {
+	Tokens int
+	From   Origin
+}
+
+// Origin is the source of a token count.
+type Origin uint8
+
+// The sources.
+const (
+	Unknown   Origin = iota
+	Server           // the server's usage
+	Tokenizer        // our own tokenizer on the text
+	Chunks           // one token a chunk: a guess
+)
+
+var originNames = [...]string{"unknown", "server usage", "tokenizer", "chunks"}
+
+func (o Origin) String() string { return originNames[o] }
+
+// Usage is what the server counted. A field that it left out is -1.
+type Usage struct {
+	Prompt, Completion, Total, Reasoning, Cached int
+}

@@ -1,0 +1,56 @@
+package result
+
+// Metric is one measured quantity by name. A single number, as a throughput, has only Avg.
+type Metric struct {
+	Tag  string `json:"tag"`  // stable: time_to_first_token
+	Name string `json:"name"` // for people: Time to First Token
+	Unit string `json:"unit"` // ms, tokens, tokens/sec, requests/sec, %, ...
+	// Higher tells that more is better.
+	Higher bool    `json:"higher,omitempty"`
+	Avg    float64 `json:"avg"`
+	// Dist is set where the metric has a value a request.
+	Dist *Dist `json:"dist,omitempty"`
+	// Interval is the confidence interval of Avg, Intervals those of percentiles, where they were computed.
+	Interval  *Interval           `json:"interval,omitempty"`
+	Intervals map[string]Interval `json:"intervals,omitempty"` // "p50", "p99"
+}
+
+// Dist is the distribution of a metric, in its unit.
+type Dist struct {
+	Count       uint64       `json:"count"`
+	Sum         float64      `json:"sum"`
+	Min         float64      `json:"min"`
+	Max         float64      `json:"max"`
+	Std         float64      `json:"std"`
+	Percentiles []Quantile   `json:"percentiles"` // ascending
+	Histogram   []FloatCount `json:"histogram,omitempty"`
+}
+
+// Quantile is one point of a distribution.
+type Quantile struct {
+	P float64 `json:"p"`
+	V float64 `json:"v"`
+}
+
+// FloatCount is how many values lie at or below UpTo and above the bucket before.
+type FloatCount struct {
+	UpTo  float64 `json:"le"`
+	Count uint64  `json:"n"`
+}
+
+// At returns the value at percentile p, and whether it was computed.
+func (d *Dist) At(p float64) (float64, bool) {
+	for _, q := range d.Percentiles {
+		if q.P == p {
+			return q.V, true
+		}
+	}
+	return 0, false
+}
+
+// Interval is a confidence interval.
+type Interval struct {
+	Low   float64 `json:"low"`
+	High  float64 `json:"high"`
+	Level float64 `json:"level"` // 0.95
+}

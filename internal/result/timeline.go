@@ -1,0 +1,42 @@
+package result
+
+// Histogram is a distribution of nanoseconds in ascending buckets whose edges grow by a fixed ratio, so that a few
+// hundred of them hold any number of requests.
+type Histogram struct {
+	Buckets []Bucket `json:"buckets"`
+}
+
+// Bucket counts the values above the bucket before and up to UpToNs.
+type Bucket struct {
+	UpToNs int64  `json:"le"`
+	Count  uint64 `json:"n"`
+}
+
+// Timeline is a level in slices of equal length. Their number is bounded: when a run gets long, the slices do.
+type Timeline struct {
+	StartUnixNs int64   `json:"start_unix_ns"`
+	StepNs      int64   `json:"step_ns"`
+	Slices      []Slice `json:"slices"`
+}
+
+// Slice is what happened in one step of a timeline. Requests count where they end, except Sent.
+type Slice struct {
+	Sent   uint64 `json:"sent"`
+	Ended  uint64 `json:"ended"`  // well
+	Failed uint64 `json:"failed"` // not so
+	// FailedBy counts failures by class.
+	FailedBy map[string]uint64 `json:"failed_by,omitempty"`
+	// InFlight is the average number of requests in flight, Asked the rate that the schedule asked for.
+	InFlight float64 `json:"in_flight"`
+	Asked    float64 `json:"asked,omitempty"`
+	P50Ns    int64   `json:"p50"`
+	P90Ns    int64   `json:"p90"`
+	P99Ns    int64   `json:"p99"`
+	MaxNs    int64   `json:"max"`
+	// Heat is the distribution of the slice's latencies.
+	Heat []Bucket `json:"heat,omitempty"`
+	// Events counts streamed responses; FirstP50Ns and FirstP99Ns are the times to the first one.
+	Events     uint64 `json:"events,omitempty"`
+	FirstP50Ns int64  `json:"first_p50,omitempty"`
+	FirstP99Ns int64  `json:"first_p99,omitempty"`
+}
