@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -23,16 +22,51 @@ type report struct {
 // row is one tool at one piece of work.
 type row struct {
 	Work      string  `json:"work"`
-	InFlight  int     `json:"in_flight"`
+	InFlight  int     `json:"in_flight,omitempty"`
 	Tool      string  `json:"tool"`
-	CPUMicros float64 `json:"cpu_us_per_request"`
-	PerSecond float64 `json:"requests_per_second"`
-	Runs      int     `json:"runs"`
-	Peer      string  `json:"peer,omitempty"`
-	Bar       float64 `json:"bar,omitempty"`
-	Ratio     float64 `json:"ratio,omitempty"`
+	Figure    float64 `json:"figure"`
+	Unit      string  `json:"unit"`
+	PerSecond float64 `json:"requests_per_second,omitempty"`
+	Bar       string  `json:"bar,omitempty"`      // in words
+	Measured  float64 `json:"measured,omitempty"` // what the bar is about
 	Verdict   string  `json:"verdict,omitempty"`
 }
+
+// The verdicts.
+const (
+	reached = "reached"
+	missed  = "missed"
+	unknown = "not measured"
+)
+
+// bar is a limit, such as "at most 1.25 × wrk".
+type bar struct {
+	limit float64
+	least bool // the limit is a floor
+	unit  string
+}
+
+func atMost(limit float64, unit string) bar  { return bar{limit: limit, unit: unit} }
+func atLeast(limit float64, unit string) bar { return bar{limit: limit, least: true, unit: unit} }
+
+func (b bar) String() string {
+	sign := "≤"
+	if b.least {
+		sign = "≥"
+	}
+	return fmt.Sprintf("%s %.4g %s", sign, b.limit, b.unit)
+}
+
+// judge sets the verdict of a row.
+func (x *row) judge(b bar, measured float64) {
+	x.Bar, x.Measured, x.Verdict = b.String(), measured, missed
+	if b.least && measured >= b.limit || !b.least && measured <= b.limit {
+		x.Verdict = reached
+	}
+}
+
+// unmeasured leaves the verdict open: the peer is not here.
+func (x *row) unmeasured(b bar) { x.Bar, x.Verdict = b.String(), unknown }
 
 func newReport() *report {
 	return &report{
@@ -41,65 +75,43 @@ func newReport() *report {
 	}
 }
 
+func (r *report) add(rows ...row) { r.Rows = append(r.Rows, rows...) }
+
 func (r *report) note(format string, args ...any) {
 	if n := fmt.Sprintf(format, args...); !slices.Contains(r.Notes, n) {
 		r.Notes = append(r.Notes, n)
 	}
 }
 
-// add turns the samples of one piece of work into rows: ours first, with the verdict.
-func (r *report) add(w work, samples map[string][]sample) {
-	cost := map[string]float64{}
-	for name, s := range samples {
-		cost[name] = micros(median(s))
-	}
-	for _, name := range []string{"redline", "wrk", "h2load", "perf_analyzer"} {
-		s := samples[name]
-		if len(s) == 0 {
-			continue
-		}
-		m := median(s)
-		line := row{
-			Work: w.name, InFlight: w.inFlight, Tool: name, Runs: len(s),
-			CPUMicros: cost[name], PerSecond: float64(m.requests) / m.wall.Seconds(),
-		}
-		if name == "redline" {
-			line.Peer, line.Bar, line.Verdict = w.peer, w.bar, "not measured"
-			if peer := cost[w.peer]; peer > 0 {
-				line.Ratio = cost[name] / peer
-				line.Verdict = map[bool]string{true: "reached", false: "missed"}[line.Ratio <= w.bar]
-			}
-		}
-		r.Rows = append(r.Rows, line)
-	}
-}
-
-func micros(s sample) float64 { return float64(s.perRequest().Nanoseconds()) / 1e3 }
-
-func median(s []sample) sample {
-	s = slices.Clone(s)
-	slices.SortFunc(s, func(a, b sample) int { return cmp.Compare(a.perRequest(), b.perRequest()) })
-	return s[len(s)/2]
-}
-
 func (r *report) markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s, %s\n\n", r.Date, r.Machine)
-	b.WriteString("| work | in flight | tool | CPU per request | requests/s | bar | |\n|---|--:|---|--:|--:|---|---|\n")
+	b.WriteString("| work | in flight | tool | figure | requests/s | bar | measured | |\n|---|--:|---|--:|--:|---|--:|---|\n")
 	for _, x := range r.Rows {
-		bar := ""
-		if x.Bar > 0 {
-			bar = fmt.Sprintf("≤ %.3g × %s", x.Bar, x.Peer)
-			if x.Ratio > 0 {
-				bar += fmt.Sprintf(": %.2f ×", x.Ratio)
-			}
+		var inFlight, rate, measured string
+		if x.InFlight > 0 {
+			inFlight = fmt.Sprint(x.InFlight)
 		}
-		fmt.Fprintf(&b, "| %s | %d | %s | %.2f µs | %.0f | %s | %s |\n", x.Work, x.InFlight, x.Tool, x.CPUMicros, x.PerSecond, bar, x.Verdict)
+		if x.PerSecond > 0 {
+			rate = fmt.Sprintf("%.0f", x.PerSecond)
+		}
+		if x.Verdict == reached || x.Verdict == missed {
+			measured = fmt.Sprintf("%.4g", x.Measured)
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s %s | %s | %s | %s | %s |\n", x.Work, inFlight, x.Tool, figure(x.Figure), x.Unit, rate, x.Bar, measured, x.Verdict)
 	}
 	for _, n := range r.Notes {
 		fmt.Fprintf(&b, "\nNote: %s\n", n)
 	}
 	return b.String()
+}
+
+// figure shows a number with two decimals where it is small enough for them to matter.
+func figure(v float64) string {
+	if v < 1000 {
+		return fmt.Sprintf("%.2f", v)
+	}
+	return fmt.Sprintf("%.0f", v)
 }
 
 func (r *report) write(dir string) error {

@@ -1,19 +1,16 @@
 package main
 
 import (
-	"bytes"
 	"context"
+	"errors"
 	"fmt"
-	"os"
-	"os/exec"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/redline-bench/redline/e2e/binary"
-	"github.com/redline-bench/redline/e2e/peers"
 )
 
 // sample is one run of one tool.
@@ -23,7 +20,14 @@ type sample struct {
 	wall     time.Duration
 }
 
-func (s sample) perRequest() time.Duration { return s.cpu / time.Duration(s.requests) }
+func (s sample) micros() float64 { return float64(s.cpu.Nanoseconds()) / 1e3 / float64(s.requests) }
+
+func (s sample) perSecond() float64 { return float64(s.requests) / s.wall.Seconds() }
+
+// cheapest is the sample with the lowest CPU time a request.
+func cheapest(s []sample) sample {
+	return slices.MinFunc(s, func(a, b sample) int { return int(a.micros()*1e3) - int(b.micros()*1e3) })
+}
 
 // tool is a load generator: how to call it, and where its output says how many requests were answered.
 type tool struct {
@@ -35,46 +39,45 @@ type tool struct {
 
 func (t tool) does(protocol string) bool { return strings.Contains(t.protocols, protocol) }
 
-// findTools lists what can run here, and says loudly what cannot.
-func findTools(ctx context.Context, bin string) []tool {
-	count := regexp.MustCompile(`Request count: (\d+)`)
+var requestCount = regexp.MustCompile(`Request count: (\d+)`)
+
+// tools lists the load generators that are here, ours first.
+func (e *env) tools() []tool {
 	tools := []tool{{
-		name: "redline", protocols: "http grpc stream", answered: count,
+		name: "redline", protocols: "http grpc stream", answered: requestCount,
 		argv: func(w work, s *binary.Server, _ payload) []string {
-			return append([]string{bin, "profile"}, profileArgs(w, s)...)
+			return append([]string{e.bin, "profile"}, profileArgs(w, s)...)
 		},
 	}}
-	if wrk := need("wrk", "wrk"); wrk != "" {
+	if e.wrk != "" {
 		tools = append(tools, tool{
 			name: "wrk", protocols: "http", answered: regexp.MustCompile(`answered (\d+) failed 0`),
 			argv: func(w work, s *binary.Server, p payload) []string {
-				return []string{wrk, "-t1", "-c" + strconv.Itoa(w.inFlight), "-d3s", "-s", p.lua, "http://" + s.HTTP + "/v2/models/" + model + "/infer"}
+				return []string{e.wrk, "-t1", "-c" + strconv.Itoa(w.inFlight), "-d2s", "-s", p.lua, "http://" + s.HTTP + "/v2/models/" + model + "/infer"}
 			},
 		})
 	}
-	if h2load := need("h2load", "nghttp2-client"); h2load != "" {
+	if e.h2load != "" {
 		tools = append(tools, tool{
 			name: "h2load", protocols: "grpc", answered: regexp.MustCompile(`requests: .* (\d+) succeeded, 0 failed`),
 			argv: func(w work, s *binary.Server, p payload) []string {
 				return []string{
-					h2load, "-t1", "-c1", "-m" + strconv.Itoa(w.inFlight), "-n" + strconv.Itoa(w.requests), "-d", p.grpc,
+					e.h2load, "-t1", "-c1", "-m" + strconv.Itoa(w.inFlight), "-n" + strconv.Itoa(w.requests), "-d", p.grpc,
 					"-H", "content-type: application/grpc", "-H", "te: trailers", "http://" + s.GRPC + "/inference.GRPCInferenceService/ModelInfer",
 				}
 			},
 		})
 	}
-	p, err := peers.Install(ctx)
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "**** perf_analyzer could not be installed: NOT MEASURED: %v ****\n", err)
-		return tools
+	if e.peers != nil {
+		tools = append(tools, tool{
+			name: "perf_analyzer", protocols: "http grpc stream", answered: requestCount,
+			argv: func(w work, s *binary.Server, _ payload) []string {
+				w.requests /= 20 // it is slow, and keeps kilobytes of each request
+				return append([]string{e.peers.PerfAnalyzer(), "-x", "1"}, profileArgs(w, s)...)
+			},
+		})
 	}
-	return append(tools, tool{
-		name: "perf_analyzer", protocols: "http grpc stream", answered: count,
-		argv: func(w work, s *binary.Server, _ payload) []string {
-			w.requests /= 10 // it is slow, and keeps kilobytes of each request
-			return append([]string{p.PerfAnalyzer(), "-x", "1"}, profileArgs(w, s)...)
-		},
-	})
+	return tools
 }
 
 func profileArgs(w work, s *binary.Server) []string {
@@ -90,50 +93,19 @@ func profileArgs(w work, s *binary.Server) []string {
 	}
 }
 
-// need finds a program, installing its Debian package where that can be done.
-func need(program, pkg string) string {
-	if path, err := exec.LookPath(program); err == nil {
-		return path
-	}
-	fmt.Fprintf(os.Stderr, "installing %s\n", pkg)
-	exec.Command("apt-get", "-qq", "update").Run()
-	out, _ := exec.Command("apt-get", "-qq", "install", "-y", "--no-install-recommends", pkg).CombinedOutput()
-	path, err := exec.LookPath(program)
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "**** %s could not be installed: NOT MEASURED ****\n%s\n", program, out)
-	}
-	return path
-}
-
-// run starts the tool on the client's core and reads its CPU time from the kernel when it has ended.
+// run starts the tool on the client's core.
 func (t tool) run(ctx context.Context, w work, s *binary.Server, p payload) (sample, error) {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
-	argv := t.argv(w, s, p)
-	argv = pinned(0, argv[0], argv[1:]...)
-	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	start := time.Now()
-	err := cmd.Run()
-	wall := time.Since(start)
+	u, err := measure(ctx, pinned(clientCore, t.argv(w, s, p)...)...)
 	if err != nil {
-		return sample{}, fmt.Errorf("%w: %s", err, lastLine(out.String()))
+		return sample{}, err
 	}
-	m := t.answered.FindStringSubmatch(out.String())
+	m := t.answered.FindStringSubmatch(u.output)
 	if m == nil {
-		return sample{}, fmt.Errorf("its output does not say that all requests were answered: %s", lastLine(out.String()))
+		return sample{}, fmt.Errorf("its output does not say that all requests were answered: %s", lastLine(u.output))
 	}
 	n, err := strconv.Atoi(m[1])
 	if err != nil || n == 0 {
-		return sample{}, fmt.Errorf("no request was answered")
+		return sample{}, errors.New("no request was answered")
 	}
-	return sample{requests: n, cpu: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), wall: wall}, nil
-}
-
-func lastLine(s string) string {
-	lines := strings.Split(strings.TrimSpace(s), "\n")
-	return lines[len(lines)-1]
+	return sample{requests: n, cpu: u.cpu, wall: u.wall}, nil
 }

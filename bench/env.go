@@ -1,0 +1,80 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/redline-bench/redline/e2e/binary"
+	"github.com/redline-bench/redline/e2e/peers"
+)
+
+// env is what the groups share.
+type env struct {
+	bin    string // the program to measure
+	dir    string // for files of the run
+	rounds int
+	scale  float64
+	report *report
+
+	wrk, h2load string       // "": could not be installed
+	peers       *peers.Peers // perf_analyzer and Triton; nil: could not be installed
+}
+
+// install brings the peers into the cache folder, and says loudly what could not be brought.
+func (e *env) install(ctx context.Context) {
+	var err error
+	if e.peers, err = peers.Install(ctx); err != nil {
+		e.report.note("perf_analyzer and Triton could not be installed: NOT MEASURED: %v", err)
+	}
+	cache, err := peers.CacheDir()
+	if err != nil {
+		e.report.note("wrk and h2load: NOT MEASURED: %v", err)
+		return
+	}
+	dir := filepath.Join(cache, "bench")
+	script := filepath.Join(binary.Root(), "bench", "install.sh")
+	if out, err := exec.CommandContext(ctx, "bash", script, dir).CombinedOutput(); err != nil {
+		e.report.note("wrk and h2load could not be installed: NOT MEASURED: %v: %s", err, lastLine(string(out)))
+		return
+	}
+	e.wrk, e.h2load = filepath.Join(dir, "wrk"), filepath.Join(dir, "h2load")
+}
+
+// requests scales a number of requests.
+func (e *env) requests(n int) int { return max(1, int(float64(n)*e.scale)) }
+
+// file is the path of a file of this run.
+func (e *env) file(name string) string { return filepath.Join(e.dir, name) }
+
+// null starts the canned server on a core of its own.
+func (e *env) null(args ...string) (*binary.Server, error) {
+	return binary.Serve("", pinned(serverCore, append([]string{e.bin, "serve", "--null"}, args...)...)...)
+}
+
+// The cores of a pinned client and a pinned server.
+const (
+	clientCore = "0"
+	serverCore = "1"
+)
+
+// pinned puts a command on a core, where the machine has more than one.
+func pinned(core string, argv ...string) []string {
+	if _, err := exec.LookPath("taskset"); err != nil || runtime.NumCPU() < 2 {
+		return argv
+	}
+	return append([]string{"taskset", "-c", core}, argv...)
+}
+
+func lastLine(s string) string {
+	lines := strings.Split(strings.TrimSpace(s), "\n")
+	return lines[len(lines)-1]
+}
+
+func progress(format string, args ...any) {
+	fmt.Fprintf(os.Stderr, "          "+format+"\n", args...)
+}

@@ -1,0 +1,13 @@
+package main
+
+import "context"
+
+// group is a set of rows that are measured together. A new one is a file with its function, and a line below.
+type group struct {
+	name string
+	run  func(ctx context.Context, e *env) error
+}
+
+var groups = []group{
+	{"CPU per request", cpuRows},
+}
