@@ -69,14 +69,28 @@ func (c *httpControl) batcher(ctx context.Context) (batcher, error) {
 	}
 	var config struct {
 		Sequence struct {
-			Idle json.Number `json:"max_sequence_idle_microseconds"`
+			Idle   json.Number `json:"max_sequence_idle_microseconds"`
+			Inputs []struct {
+				Control []struct {
+					Kind string `json:"kind"`
+					Type string `json:"data_type"`
+				} `json:"control"`
+			} `json:"control_input"`
 		} `json:"sequence_batching"`
 	}
 	if err := json.Unmarshal(text, &config); err != nil {
 		return batcher{}, fmt.Errorf("read the configuration: %w", err)
 	}
 	us, _ := config.Sequence.Idle.Int64() // an absent number is none
-	return batcher{idle: cmp.Or(time.Duration(us)*time.Microsecond, defaultIdle)}, nil
+	b := batcher{idle: cmp.Or(time.Duration(us)*time.Microsecond, defaultIdle)}
+	for _, in := range config.Sequence.Inputs {
+		for _, ctl := range in.Control {
+			if ctl.Kind == kserve.ModelSequenceBatching_Control_CONTROL_SEQUENCE_CORRID.String() {
+				b.numbers = ctl.Type != kserve.DataType_TYPE_STRING.String()
+			}
+		}
+	}
+	return b, nil
 }
 
 func (c *httpControl) do(ctx context.Context, method, path string) ([]byte, error) {

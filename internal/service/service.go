@@ -64,6 +64,7 @@ type Vars struct {
 	ID      uint64 // the request id, sent in decimal when HasID
 	HasID   bool
 	SeqID   uint64 // sequence id; 0 is none
+	SeqName string // the sequence id as text, sent instead of SeqID when not empty; kserve alone takes it
 	Start   bool
 	End     bool
 	Present bool // sequence parameters are sent at all

@@ -138,10 +138,10 @@ func (l *line) diagnose(ev *Event) (Fault, string) {
 	}
 	r := l.t.run
 	if other := r.owner(l, ev.Answer); other != nil {
-		return Swapped, fmt.Sprintf("%s: that is a sum of sequence %d of %s", text, r.opts.ID(other.t.id, other.index), other.t.name())
+		return Swapped, fmt.Sprintf("%s: that is a sum of sequence %s of %s", text, r.opts.name(r.opts.ID(other.t.id, other.index)), other.t.name())
 	}
 	if other := r.owner(l, ev.Answer-ev.Step.Value); other != nil && !ev.Step.Start {
-		return Swapped, fmt.Sprintf("%s: the value was added to a sum of sequence %d of %s", text, r.opts.ID(other.t.id, other.index), other.t.name())
+		return Swapped, fmt.Sprintf("%s: the value was added to a sum of sequence %s of %s", text, r.opts.name(r.opts.ID(other.t.id, other.index)), other.t.name())
 	}
 	return WrongAnswer, text
 }

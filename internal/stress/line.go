@@ -143,6 +143,9 @@ func (l *line) Next(c *service.Call) {
 	s := &train.steps[0]
 	c.Req = train.req
 	c.Vars = service.Vars{SeqID: uint64(l.id), Start: s.Start, End: s.End, Present: true}
+	if l.t.run.opts.StringIDs {
+		c.Vars.SeqName = l.name
+	}
 	c.Rec.SeqID = uint64(l.id)
 	if s.Start {
 		c.Rec.Flags |= record.SequenceStart
@@ -221,7 +224,7 @@ func (l *line) renew() {
 	spare := o.IDBlock / o.Contexts()
 	l.losses++
 	l.id = o.ID(l.t.id, l.index+l.losses%spare*o.Contexts())
-	l.name = strconv.Itoa(l.id)
+	l.name = o.name(l.id)
 	l.doubt = l.losses >= spare
 	l.before, l.final = nil, 0
 }

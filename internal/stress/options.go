@@ -134,8 +134,6 @@ func (o *Options) check() error {
 		return fmt.Errorf("%d contexts need as many correlation ids: raise --id-block above %d", o.Contexts(), o.IDBlock)
 	case o.Replay != "" && !o.SeedSet:
 		return errors.New("--replay needs the seed of the run: -r N")
-	case o.StringIDs && (o.Protocol == plan.HTTP || o.Unary):
-		return errors.New("--string-ids works with gRPC streams only")
 	case o.Values > math.MaxInt32:
 		return fmt.Errorf("--values is at most %d", math.MaxInt32)
 	case o.FirstID > math.MaxInt32 || o.IDBlock > math.MaxInt32:

@@ -62,7 +62,6 @@ func TestParseRefuses(t *testing.T) {
 	f("--common-contexts 0 --rare-contexts 0", "there must be a context")
 	f("--id-block 9", "10 contexts need as many correlation ids")
 	f("--protocol udp", `--protocol is gRPC or HTTP, not "udp"`)
-	f("--string-ids --protocol http", "--string-ids works with gRPC streams only")
 	f("--replay 1:2", "--replay needs the seed of the run")
 	f("-r 1 --replay 8:2", "there is no thread 8: use -t 9 or more")
 	f("-r 1 --replay 1", "--replay is THREAD:ITERATION")

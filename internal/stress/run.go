@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -137,7 +136,7 @@ func (r *run) makeThreads() error {
 		}
 		for c := range r.opts.Contexts() {
 			id := r.opts.ID(i, c)
-			t.lines = append(t.lines, &line{t: t, index: c, slot: i*r.opts.Contexts() + c, id: id, name: strconv.Itoa(id)})
+			t.lines = append(t.lines, &line{t: t, index: c, slot: i*r.opts.Contexts() + c, id: id, name: r.opts.name(id)})
 		}
 		r.threads = append(r.threads, t)
 	}
@@ -241,7 +240,7 @@ func (r *run) prepare(l *line, steps []Step) (service.Request, error) {
 		}
 		cars[i] = Car{Inputs: in, ID: uint64(l.id), Start: steps[i].Start, End: steps[i].End}
 		if r.opts.StringIDs {
-			cars[i].Name = "sequence-" + l.name
+			cars[i].Name = l.name
 		}
 	}
 	if r.cfg.Train == nil {

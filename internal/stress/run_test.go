@@ -95,12 +95,17 @@ func run(t *testing.T, addr string, o *stress.Options, change func(*stress.Confi
 }
 
 func TestARightServerPasses(t *testing.T) {
-	for _, args := range [][]string{nil, {"--unary"}, {"--string-ids"}, {"--overlap", "10"}, {"--back-to-back"}} {
+	for _, args := range [][]string{nil, {"--unary"}, {"--string-ids"}, {"--string-ids", "--unary"}, {"--overlap", "10"}, {"--back-to-back"}} {
 		s := serve(t, nil)
 		sum, _ := run(t, s.Addr, options(t, args...), nil)
 		tally := sum.Tally
 		if !sum.Passed() || tally.Ended != 4*25 || tally.RefusedExpected == 0 || tally.RefusedAsExpected != tally.RefusedExpected {
 			t.Errorf("%v:\n%s", args, sum.Text())
+		}
+		for id := range s.seen {
+			if named := strings.HasPrefix(id, "sequence-"); named != slices.Contains(args, "--string-ids") {
+				t.Errorf("%v: a sequence came as %q", args, id)
+			}
 		}
 		if tally.Requests != uint64(s.requests) || tally.Checked+uint64(tally.RefusedAsExpected) != tally.Requests {
 			t.Errorf("%v: %d sent, %d checked, the server saw %d", args, tally.Requests, tally.Checked, s.requests)

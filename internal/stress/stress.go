@@ -12,6 +12,7 @@
 package stress
 
 import (
+	"strconv"
 	"time"
 
 	"github.com/redline-bench/redline/internal/plan"
@@ -80,3 +81,11 @@ func (o *Options) Disturbs() bool { return o.CutEvery > 0 || o.Chaos > 0 || o.Di
 
 // ID is the correlation id of a context.
 func (o *Options) ID(thread, context int) int { return o.FirstID + thread*o.IDBlock + context }
+
+// name is a correlation id as it is printed, and sent where ids are text.
+func (o *Options) name(id int) string {
+	if o.StringIDs {
+		return "sequence-" + strconv.Itoa(id)
+	}
+	return strconv.Itoa(id)
+}

@@ -122,7 +122,11 @@ func appendVars(b []byte, v *service.Vars) []byte {
 	b = append(b, '"')
 	if v.Present {
 		b = append(b, `,"parameters":{"sequence_id":`...)
-		b = strconv.AppendUint(b, v.SeqID, 10)
+		if v.SeqName != "" {
+			b = tensor.AppendQuoted(b, v.SeqName)
+		} else {
+			b = strconv.AppendUint(b, v.SeqID, 10)
+		}
 		b = append(b, `,"sequence_start":`...)
 		b = strconv.AppendBool(b, v.Start)
 		b = append(b, `,"sequence_end":`...)

@@ -59,6 +59,9 @@ func TestRequestBytes(t *testing.T) {
 	f("sequence", base, service.Vars{SeqID: 7, Start: true, Present: true},
 		start+"Inference-Header-Content-Length: 390"+typed+"Content-Length: 518\r\n\r\n"+
 			`{"id":"","parameters":{"sequence_id":7,"sequence_start":true,"sequence_end":false},`+tensors)
+	f("sequence by name", base, service.Vars{SeqID: 7, SeqName: `a "b"`, End: true, Present: true},
+		start+"Inference-Header-Content-Length: 398"+typed+"Content-Length: 526\r\n\r\n"+
+			`{"id":"","parameters":{"sequence_id":"a \"b\"","sequence_start":false,"sequence_end":true},`+tensors)
 	f("longest", base, service.Vars{HasID: true, ID: math.MaxUint64, SeqID: math.MaxUint64, End: true, Present: true},
 		start+"Inference-Header-Content-Length: 429"+typed+"Content-Length: 557\r\n\r\n"+
 			`{"id":"18446744073709551615","parameters":{"sequence_id":18446744073709551615,"sequence_start":false,"sequence_end":true},`+tensors)

@@ -100,7 +100,12 @@ func TestLargeBodiesBothWays(t *testing.T) {
 }
 
 func TestNoAllocations(t *testing.T) {
-	for name, vars := range map[string]service.Vars{"fixed": {}, "ids": {HasID: true}, "sequence": {HasID: true, Present: true, SeqID: math.MaxUint64}} {
+	for name, vars := range map[string]service.Vars{
+		"fixed":            {},
+		"ids":              {HasID: true},
+		"sequence":         {HasID: true, Present: true, SeqID: math.MaxUint64},
+		"sequence by name": {HasID: true, Present: true, SeqName: "sequence-100"},
+	} {
 		t.Run(name, func(t *testing.T) {
 			addr := echo(t)
 			k, calls := open(t, newService(t, target(addr), plan.Input{}), simpleInputs(), 4)

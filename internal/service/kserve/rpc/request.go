@@ -135,8 +135,7 @@ func appendString(b []byte, num protowire.Number, s string) []byte {
 func appendParameter(b []byte, p plan.Parameter) ([]byte, error) {
 	switch p.Type {
 	case "string":
-		v := appendString(nil, paramString, p.Value)
-		return appendMessage(b, reqParams, appendMessage(appendString(nil, mapKey, p.Name), mapValue, v)), nil
+		return appendText(b, p.Name, p.Value), nil
 	case "int":
 		n, err := strconv.ParseInt(p.Value, 10, 64)
 		if err != nil {
@@ -153,7 +152,8 @@ func appendParameter(b []byte, p plan.Parameter) ([]byte, error) {
 	return nil, fmt.Errorf("request parameter %s: unknown type %q, use string, int or bool", p.Name, p.Type)
 }
 
-// appendBool and appendInt add a parameter without any memory of their own: sequences use them in every request.
+// appendBool, appendInt and appendText add a parameter without any memory of their own: sequences use them in every
+// request.
 func appendBool(b []byte, name string, v bool) []byte {
 	b = appendParamStart(b, name, 2)
 	b = append(b, paramBool<<3)
@@ -166,6 +166,11 @@ func appendBool(b []byte, name string, v bool) []byte {
 func appendInt(b []byte, name string, v int64) []byte {
 	b = appendParamStart(b, name, 1+protowire.SizeVarint(uint64(v)))
 	return protowire.AppendVarint(append(b, paramInt<<3), uint64(v))
+}
+
+func appendText(b []byte, name, v string) []byte {
+	b = appendParamStart(b, name, 1+protowire.SizeBytes(len(v)))
+	return protowire.AppendString(append(b, paramString<<3|byte(protowire.BytesType)), v)
 }
 
 // appendParamStart adds a map entry up to its value of n bytes.
@@ -184,7 +189,11 @@ func appendVars(b []byte, v *service.Vars) []byte {
 		b = protowire.AppendBytes(b, strconv.AppendUint(digits[:0], v.ID, 10))
 	}
 	if v.Present {
-		b = appendInt(b, "sequence_id", int64(v.SeqID))
+		if v.SeqName != "" {
+			b = appendText(b, "sequence_id", v.SeqName)
+		} else {
+			b = appendInt(b, "sequence_id", int64(v.SeqID))
+		}
 		b = appendBool(b, "sequence_start", v.Start)
 		b = appendBool(b, "sequence_end", v.End)
 	}

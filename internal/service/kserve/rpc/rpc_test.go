@@ -151,6 +151,17 @@ func TestRequestOnTheWire(t *testing.T) {
 	}
 }
 
+func TestSequenceByName(t *testing.T) {
+	f := startFake(t, &fake{})
+	_, d := open(t, plan.Target{URL: f.addr}, inputs(), 1)
+	d.calls[0].Vars = service.Vars{Present: true, SeqID: 7, SeqName: "sequence-é", End: true}
+	d.run(1)
+	want := &pb.InferParameter{ParameterChoice: &pb.InferParameter_StringParam{StringParam: "sequence-é"}}
+	if diff := cmp.Diff(want, f.seen[0].GetParameters()["sequence_id"], protocmp.Transform()); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestClosedLoop(t *testing.T) {
 	test := func(name string, target plan.Target, slots int) {
 		t.Run(name, func(t *testing.T) {
