@@ -143,6 +143,7 @@ func (s *session) run() int {
 		Plan: s.plan, Service: s.svc, Model: s.model, Async: s.async, Observer: &watcher{s},
 		Feed:  s.feed(),
 		Floor: s.floor(), Times: s.data.Times(), Streams: streams(s.plan.Target.Kind),
+		Timeline: s.plan.Face == plan.Redline,
 	}
 	if s.export != nil {
 		runner.Exporter = s.export

@@ -50,6 +50,7 @@ type levelRun struct {
 	load     measure.Load
 	failed   []engine.Failure // failures before this level
 	polling  bool             // the metrics poller is at work
+	timeline *measure.Timeline
 }
 
 // warmUp sends the requests that do not count.
@@ -265,6 +266,9 @@ func (m *levelRun) merge() error {
 	}
 	m.lv.Used = len(used)
 	m.lv.Client = total.Client(duration)
+	if m.timeline != nil {
+		m.lv.Histogram, m.lv.Timeline = total.Histogram(), m.timeline.Result(used[len(used)-1].until)
+	}
 	m.lv.Client.OverheadPercent, m.lv.Client.SendRate = overhead, sendRate
 	m.judge(total, used, duration)
 	m.lv.Failures = m.newFailures()

@@ -67,6 +67,9 @@ func (m *levelRun) begin(ctx context.Context) (*pass, error) {
 			return nil, err
 		}
 	}
+	if m.Timeline {
+		m.timeline = measure.NewTimeline(m.setup(), p.from)
+	}
 	return p, nil
 }
 
@@ -216,6 +219,9 @@ func (m *levelRun) takeHeld(p *pass) {
 
 func (m *levelRun) count(p *pass, r *record.Record, events []record.Event, data []byte) error {
 	p.win.Add(r)
+	if m.timeline != nil {
+		m.timeline.Add(r)
+	}
 	if m.Exporter == nil || r.Class != record.OK || r.Flags&record.Closing != 0 {
 		return nil
 	}

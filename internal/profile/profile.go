@@ -63,6 +63,8 @@ type Runner struct {
 	Streams bool
 	// Times are the due times of a fixed schedule, those of its warm-up first.
 	Times []time.Duration
+	// Timeline keeps what happened over time, and the distribution of latencies, for reports that draw.
+	Timeline bool
 
 	eng    *engine.Engine
 	res    *result.Result

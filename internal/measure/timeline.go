@@ -1,0 +1,249 @@
+package measure
+
+import (
+	"time"
+
+	"github.com/redline-bench/redline/internal/clock"
+	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/stats"
+)
+
+// A timeline starts with fine slices; when they become too many, two make one.
+const (
+	firstStep  = int64(100 * time.Millisecond)
+	mostSlices = 240
+	// heatMerge is how many buckets of stats.Octave make one of the heat map: eight a doubling.
+	heatMerge = stats.Octaves / 8
+)
+
+// Timeline gathers what happened over time, in bounded memory. It is fed every record, measured or not.
+type Timeline struct {
+	setup  Setup
+	start  int64
+	step   int64
+	slices []slice
+	// lo and hi bound the slice that was used last: most records need no division.
+	last   int
+	lo, hi int64
+}
+
+type slice struct {
+	sent, due, ended, failed, events uint64
+	failedBy                         [record.NumClasses]uint64
+	flightNs                         int64
+	max                              int64
+	latency                          []uint32 // by stats.Octave; nil while the slice is empty
+	first                            []uint32
+}
+
+// NewTimeline makes a timeline that begins at start, a reading of clock.Now.
+func NewTimeline(setup Setup, start int64) *Timeline {
+	return &Timeline{setup: setup, start: start, step: firstStep}
+}
+
+// Add takes one record in.
+func (t *Timeline) Add(r *record.Record) {
+	if r.Flags&record.Closing != 0 {
+		return
+	}
+	if r.Sent >= t.start {
+		t.at(r.Sent).sent++
+	}
+	if t.setup.Open && r.Due >= t.start {
+		t.at(r.Due).due++
+	}
+	if r.End < t.start {
+		return
+	}
+	s := t.at(r.End) // it makes the slices that the flight passes through
+	t.fly(r.Sent, r.End)
+	if r.Class != record.OK {
+		if r.Class != record.Canceled {
+			s.failed++
+			s.failedBy[r.Class]++
+		}
+		return
+	}
+	if r.Responses == 0 {
+		return
+	}
+	s.ended++
+	s.events += uint64(r.Responses)
+	latency := r.End - r.Sent
+	if t.setup.Open && !t.setup.FromSend {
+		latency = r.End - r.Due
+	}
+	s.max = max(s.max, latency)
+	count(&s.latency, latency)
+	if t.setup.Streaming {
+		count(&s.first, r.First-r.Sent)
+	}
+}
+
+func count(counts *[]uint32, v int64) {
+	if *counts == nil {
+		*counts = make([]uint32, stats.NumOctave)
+	}
+	(*counts)[stats.Octave(v)]++
+}
+
+// at is the slice of a time at or after the start; slices up to it are made.
+func (t *Timeline) at(when int64) *slice {
+	if when >= t.lo && when < t.hi {
+		return &t.slices[t.last]
+	}
+	i := (when - t.start) / t.step
+	for i >= mostSlices {
+		t.halve()
+		i = (when - t.start) / t.step
+	}
+	for int64(len(t.slices)) <= i {
+		t.slices = append(t.slices, slice{})
+	}
+	t.last, t.lo = int(i), t.start+i*t.step
+	t.hi = t.lo + t.step
+	return &t.slices[i]
+}
+
+// fly adds a request's time in flight to the slices that it passed through.
+func (t *Timeline) fly(from, to int64) {
+	from = max(from, t.start)
+	if from >= t.lo && to <= t.hi {
+		t.slices[t.last].flightNs += to - from
+		return
+	}
+	for i := (from - t.start) / t.step; from < to; i++ {
+		edge := min(to, t.start+(i+1)*t.step)
+		t.slices[i].flightNs += edge - from
+		from = edge
+	}
+}
+
+// halve makes one slice of two.
+func (t *Timeline) halve() {
+	half := t.slices[:0]
+	for i := 0; i < len(t.slices); i += 2 {
+		s := t.slices[i]
+		if i+1 < len(t.slices) {
+			s.merge(&t.slices[i+1])
+		}
+		half = append(half, s)
+	}
+	clear(t.slices[len(half):])
+	t.slices = half
+	t.step *= 2
+	t.lo, t.hi = 0, 0
+}
+
+func (s *slice) merge(o *slice) {
+	s.sent += o.sent
+	s.due += o.due
+	s.ended += o.ended
+	s.failed += o.failed
+	s.events += o.events
+	s.flightNs += o.flightNs
+	s.max = max(s.max, o.max)
+	for c, n := range o.failedBy {
+		s.failedBy[c] += n
+	}
+	s.latency = add(s.latency, o.latency)
+	s.first = add(s.first, o.first)
+}
+
+func add(a, b []uint32) []uint32 {
+	if a == nil {
+		return b
+	}
+	for i, n := range b {
+		a[i] += n
+	}
+	return a
+}
+
+// Result is the timeline as it is reported. A level that ended in the middle of a slice ends it there: until is its
+// end, a reading of clock.Now.
+func (t *Timeline) Result(until int64) *result.Timeline {
+	out := &result.Timeline{StartUnixNs: clock.Wall(t.start), StepNs: t.step, Slices: make([]result.Slice, len(t.slices))}
+	for i := range t.slices {
+		width := t.step
+		if end := t.start + int64(i+1)*t.step; end > until && until > end-t.step {
+			width = until - (end - t.step)
+		}
+		out.Slices[i] = t.slices[i].result(width)
+	}
+	return out
+}
+
+func (s *slice) result(width int64) result.Slice {
+	r := result.Slice{
+		Sent: s.sent, Ended: s.ended, Failed: s.failed, InFlight: float64(s.flightNs) / float64(width),
+		Asked: float64(s.due) / time.Duration(width).Seconds(), MaxNs: s.max, Events: s.events,
+	}
+	for c, n := range s.failedBy {
+		if n > 0 {
+			if r.FailedBy == nil {
+				r.FailedBy = map[string]uint64{}
+			}
+			r.FailedBy[record.Class(c).String()] = n
+		}
+	}
+	if s.latency != nil {
+		q := octaveQuantiles(s.latency, s.max, 50, 90, 99)
+		r.P50Ns, r.P90Ns, r.P99Ns = q[0], q[1], q[2]
+		r.Heat = coarse(s.latency)
+	}
+	if s.first != nil {
+		q := octaveQuantiles(s.first, s.max, 50, 99)
+		r.FirstP50Ns, r.FirstP99Ns = q[0], q[1]
+	}
+	return r
+}
+
+// octaveQuantiles reads ascending percentiles off buckets, to the precision of their upper edges.
+func octaveQuantiles(counts []uint32, most int64, ps ...float64) []int64 {
+	var n uint64
+	for _, c := range counts {
+		n += uint64(c)
+	}
+	out := make([]int64, len(ps))
+	k, seen := 0, uint64(0)
+	for i, c := range counts {
+		seen += uint64(c)
+		for k < len(ps) && c > 0 && float64(seen) >= ps[k]/100*float64(n) {
+			out[k] = min(stats.OctaveEnd(i), most)
+			k++
+		}
+	}
+	return out
+}
+
+// coarse keeps the buckets of a heat map that are not empty.
+func coarse(counts []uint32) []result.Bucket {
+	var out []result.Bucket
+	for i := 0; i < len(counts); i += heatMerge {
+		var n uint64
+		for _, c := range counts[i:min(i+heatMerge, len(counts))] {
+			n += uint64(c)
+		}
+		if n > 0 {
+			out = append(out, result.Bucket{UpToNs: stats.OctaveEnd(i + heatMerge - 1), Count: n})
+		}
+	}
+	return out
+}
+
+// Histogram is the distribution of the headline latency.
+func (w *Window) Histogram() *result.Histogram {
+	s := &w.sent
+	if w.setup.Open && !w.setup.FromSend {
+		s = &w.due
+	}
+	h := &result.Histogram{}
+	for i, n := range s.Counts() {
+		if n > 0 {
+			h.Buckets = append(h.Buckets, result.Bucket{UpToNs: stats.OctaveEnd(i), Count: n})
+		}
+	}
+	return h
+}

@@ -1,0 +1,42 @@
+package stats
+
+import "math/bits"
+
+// Octaves is how finely Octave cuts each doubling: a bucket is about 3 % wide at its lower end and 1.6 % at its upper.
+const Octaves = 32
+
+// NumOctave is the number of buckets that Octave knows: values of an hour and more share the last ones.
+const NumOctave = 38 * Octaves
+
+// Octave is the bucket of a non-negative value: the position of its highest bit and the five bits after it. It costs
+// no logarithm, so that every request can be put into one.
+func Octave(v int64) int {
+	if v < Octaves {
+		return max(0, int(v))
+	}
+	e := bits.Len64(uint64(v)) - 6 // v>>e lies in [32, 64)
+	return min(e*Octaves+int(v>>e), NumOctave-1)
+}
+
+// OctaveEnd is the largest value that Octave puts into bucket i.
+func OctaveEnd(i int) int64 {
+	if i < 2*Octaves {
+		return int64(i)
+	}
+	e := i/Octaves - 1
+	return int64(i%Octaves+Octaves+1)<<e - 1
+}
+
+// Counts is the distribution of the sample over the buckets of Octave.
+func (s *Sample) Counts() []uint64 {
+	out := make([]uint64, NumOctave)
+	for _, v := range s.values {
+		out[Octave(v)]++
+	}
+	if s.hist != nil {
+		for _, bar := range s.hist.Distribution() {
+			out[Octave(bar.To)] += uint64(bar.Count)
+		}
+	}
+	return out
+}
