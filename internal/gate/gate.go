@@ -1,0 +1,124 @@
+package gate
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/redline-bench/redline/internal/result"
+)
+
+// Finding is the outcome of one rule at one level, or of one comparison with a baseline.
+type Finding struct {
+	Rule  string `json:"rule"`
+	Level string `json:"level,omitempty"`
+	OK    bool   `json:"ok"`
+	// Text says what was found: "p99 is 61.2 ms".
+	Text string `json:"text"`
+}
+
+// Gate is everything that a result was held to.
+type Gate struct {
+	Findings []Finding `json:"findings"`
+	// Invalid says why the result cannot be judged at all: the client was the limit, or the run failed.
+	Invalid string `json:"invalid,omitempty"`
+}
+
+// Outcome is what a gate comes to.
+type Outcome int
+
+// The outcomes, worst last.
+const (
+	Passed Outcome = iota
+	Missed         // a rule does not hold
+	Void           // the result does not say anything about the server
+)
+
+// Outcome is the worst of the findings. A rule that is missed in a void run may be the client's fault, so void wins.
+func (g *Gate) Outcome() Outcome {
+	if g.Invalid != "" {
+		return Void
+	}
+	for _, f := range g.Findings {
+		if !f.OK {
+			return Missed
+		}
+	}
+	return Passed
+}
+
+// Apply holds a result to the rules. A rule that finds no level to look at is missed: a gate that checks nothing
+// must not pass.
+func Apply(res *result.Result, rules []Rule) *Gate {
+	g := &Gate{Invalid: invalid(res)}
+	for i := range rules {
+		r := &rules[i]
+		seen := false
+		for j := range res.Levels {
+			lv := &res.Levels[j]
+			if !r.applies(lv) {
+				continue
+			}
+			seen = true
+			g.Findings = append(g.Findings, r.find(lv))
+		}
+		if !seen {
+			g.Findings = append(g.Findings, Finding{Rule: r.Text, Text: "no level was measured that the rule is about"})
+		}
+	}
+	return g
+}
+
+func (r *Rule) find(lv *result.Level) Finding {
+	f := Finding{Rule: r.Text, Level: LevelName(lv)}
+	got, ok, err := r.Check(lv)
+	if err != nil {
+		f.Text = err.Error()
+		return f
+	}
+	f.OK, f.Text = ok, r.Name+" is "+Figure(got)
+	return f
+}
+
+// invalid says why the whole result is void.
+func invalid(res *result.Result) string {
+	switch res.Verdict.State {
+	case result.ClientLimited, result.Failed:
+	case result.Valid, result.Unstable:
+		if !res.Interrupted {
+			return ""
+		}
+		return "the run was interrupted"
+	}
+	text := string(res.Verdict.State)
+	if len(res.Verdict.Reasons) > 0 {
+		text += ": " + res.Verdict.Reasons[0].What
+	}
+	return text
+}
+
+// Figure is a reading for people.
+func Figure(r result.Reading) string {
+	digits := strconv.FormatFloat(r.Value, 'f', decimals(r.Value), 64)
+	switch r.Unit {
+	case "%", "/s":
+		return digits + r.Unit
+	case "":
+		return digits
+	}
+	return fmt.Sprintf("%s %s", digits, r.Unit)
+}
+
+// decimals leaves about four digits.
+func decimals(v float64) int {
+	switch {
+	case v < 0:
+		return decimals(-v)
+	case v >= 1000:
+		return 0
+	case v >= 100:
+		return 1
+	case v >= 10:
+		return 2
+	}
+	return 3
+}

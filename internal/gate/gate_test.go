@@ -1,0 +1,142 @@
+package gate_test
+
+import (
+	"encoding/xml"
+	"strings"
+	"testing"
+
+	"github.com/redline-bench/redline/internal/gate"
+	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/service"
+)
+
+func level() result.Level {
+	lat := result.Latency{Count: 99, Avg: 12e6, Max: 80e6, Percentiles: []result.Percentile{{P: 50, Ns: 10e6}, {P: 99, Ns: 50e6}, {P: 99.9, Ns: 70e6}}}
+	return result.Level{
+		Mode: plan.Concurrency, Concurrency: 8,
+		Client: result.Client{Requests: 999, Failed: 1, InferPerSec: 950, Latency: lat, Sent: lat, First: &lat},
+		Server: &result.Server{Stats: service.ModelStats{Queue: service.Tally{Count: 2, Ns: 4e6}}},
+		Metrics: []result.Metric{{
+			Tag: "time_to_first_token", Unit: "ms", Avg: 30,
+			Dist: &result.Dist{Max: 90, Percentiles: []result.Quantile{{P: 99, V: 80}}},
+		}},
+		Health: result.Health{LagP99Ns: 2e6},
+	}
+}
+
+func TestRules(t *testing.T) {
+	f := func(rule string, want bool) {
+		t.Helper()
+		r, err := gate.Parse(rule)
+		if err != nil {
+			t.Errorf("%s: %v", rule, err)
+			return
+		}
+		lv := level()
+		got, ok, err := r.Check(&lv)
+		if err != nil || ok != want {
+			t.Errorf("%s: %v (found %v), %v", rule, ok, got, err)
+		}
+	}
+	f("p99<51ms", true)
+	f("p99 < 50ms", false)
+	f("p99<=50ms", true)
+	f("p99<=0.05s", true)
+	f("p99<50000us", false)
+	f("p99<51", true) // milliseconds where no unit is given
+	f("p99.9>=70ms", true)
+	f("latency.p50==10ms", true)
+	f("avg!=12ms", false)
+	f("max<1s", true)
+	f("throughput>900", true)
+	f("throughput>1_000/s", false)
+	f("error_rate<0.1%", false) // exactly a tenth of a per cent
+	f("error_rate<=0.1%", true)
+	f("ttft.p99<100ms", true)
+	f("time_to_first_token<30", false)
+	f("ttft.max<=90ms", true)
+	f("first.p99<51ms", true)
+	f("server.queue<=2ms", true)
+	f("lag.p99<1ms", false)
+}
+
+func TestBadRulesSayWhatIsWrong(t *testing.T) {
+	f := func(rule, want string) {
+		t.Helper()
+		r, err := gate.Parse(rule)
+		if err == nil {
+			lv := level()
+			_, _, err = r.Check(&lv)
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q in it", rule, err, want)
+		}
+	}
+	f("", "NAME<VALUE")
+	f("p99", "NAME<VALUE")
+	f("<50ms", "NAME<VALUE")
+	f("p99<fast", "not a number")
+	f("p99<50parsec", `"parsec"`)
+	f("p99<50ms@lots", `"lots"`)
+	f("p99<50%", "in ms")
+	f("p98.7<50ms", "no such number")
+	f("speed>3", "no such number")
+}
+
+func TestAGateThatChecksNothingDoesNotPass(t *testing.T) {
+	r, err := gate.Parse("p99<1s@16")
+	if err != nil {
+		t.Fatal(err)
+	}
+	res := &result.Result{Levels: []result.Level{level()}, Verdict: result.Verdict{State: result.Valid}}
+	if g := gate.Apply(res, []gate.Rule{r}); g.Outcome() != gate.Missed {
+		t.Errorf("a rule about a level that was not measured: %+v", g)
+	}
+}
+
+// A client at its limit says nothing of the server, whether the rules hold or not.
+func TestClientLimitedRunIsVoid(t *testing.T) {
+	r, _ := gate.Parse("p99<1s")
+	res := &result.Result{Levels: []result.Level{level()}, Verdict: result.Verdict{State: result.ClientLimited, Reasons: []result.Reason{{What: "all cores busy"}}}}
+	if g := gate.Apply(res, []gate.Rule{r}); g.Outcome() != gate.Void || !strings.Contains(g.Invalid, "all cores busy") {
+		t.Errorf("%+v", g)
+	}
+}
+
+func TestFilesSurviveForeignText(t *testing.T) {
+	r, _ := gate.Parse("p99<1ms")
+	lv := level()
+	res := &result.Result{Levels: []result.Level{lv}, Verdict: result.Verdict{State: result.Failed, Reasons: []result.Reason{{What: "<script>|x"}}}}
+	g := gate.Apply(res, []gate.Rule{r})
+	var junit, md strings.Builder
+	if err := g.WriteJUnit(&junit, `model "<a>"`, 1.5); err != nil {
+		t.Fatal(err)
+	}
+	var back struct {
+		Failures int `xml:"failures,attr"`
+		Errors   int `xml:"errors,attr"`
+		Tests    int `xml:"tests,attr"`
+	}
+	if err := xml.Unmarshal([]byte(junit.String()), &back); err != nil || back.Failures != 1 || back.Errors != 1 || back.Tests != 2 {
+		t.Errorf("%v %+v in\n%s", err, back, junit.String())
+	}
+	if err := gate.WriteMarkdown(&md, "m", res, g); err != nil {
+		t.Fatal(err)
+	}
+	if s := md.String(); strings.Contains(s, "<script>") || !strings.Contains(s, "`p99<1ms`") || !strings.Contains(s, "| concurrency 8 |") {
+		t.Errorf("Markdown:\n%s", s)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, s := range []string{"p99<50ms", "a>=1e3/s@4", "x==", "@", "<>=!"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		r, err := gate.Parse(s)
+		if err == nil && (r.Name == "" || r.Op == "") {
+			t.Errorf("%q gave %+v", s, r)
+		}
+	})
+}

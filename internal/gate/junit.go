@@ -1,0 +1,62 @@
+package gate
+
+import (
+	"encoding/xml"
+	"fmt"
+	"io"
+)
+
+type suite struct {
+	XMLName  xml.Name `xml:"testsuite"`
+	Name     string   `xml:"name,attr"`
+	Tests    int      `xml:"tests,attr"`
+	Failures int      `xml:"failures,attr"`
+	Errors   int      `xml:"errors,attr"`
+	Time     string   `xml:"time,attr"`
+	Cases    []xcase  `xml:"testcase"`
+}
+
+type xcase struct {
+	Name    string `xml:"name,attr"`
+	Class   string `xml:"classname,attr"`
+	Failure *note  `xml:"failure,omitempty"`
+	Error   *note  `xml:"error,omitempty"`
+	Out     string `xml:"system-out,omitempty"`
+}
+
+type note struct {
+	Message string `xml:"message,attr"`
+}
+
+// WriteJUnit writes the findings as one JUnit suite, a case each; a void run is an error of its own case.
+func (g *Gate) WriteJUnit(w io.Writer, name string, seconds float64) error {
+	s := suite{Name: name, Time: fmt.Sprintf("%.3f", seconds)}
+	valid := xcase{Name: "the run is valid", Class: name}
+	if g.Invalid != "" {
+		valid.Error = &note{g.Invalid}
+		s.Errors++
+	}
+	s.Cases = append(s.Cases, valid)
+	for _, f := range g.Findings {
+		c := xcase{Name: f.Rule, Class: name, Out: f.Text}
+		if f.Level != "" {
+			c.Name += " at " + f.Level
+		}
+		if !f.OK {
+			c.Failure = &note{f.Text}
+			s.Failures++
+		}
+		s.Cases = append(s.Cases, c)
+	}
+	s.Tests = len(s.Cases)
+	if _, err := io.WriteString(w, xml.Header); err != nil {
+		return err
+	}
+	e := xml.NewEncoder(w)
+	e.Indent("", "  ")
+	if err := e.Encode(&s); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, "\n")
+	return err
+}

@@ -1,0 +1,86 @@
+package gate
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/redline-bench/redline/internal/result"
+)
+
+// columns of the table of levels: those that no level has are left out.
+var columns = []struct{ title, name string }{
+	{"throughput", "throughput"}, {"avg", "avg"}, {"p50", "p50"}, {"p90", "p90"}, {"p99", "p99"}, {"p99.9", "p99.9"},
+	{"TTFT p50", "ttft.p50"}, {"TTFT p99", "ttft.p99"}, {"ITL avg", "itl.avg"}, {"tokens", "output_token_throughput"},
+	{"failed", "error_rate"}, {"server queue", "server.queue"}, {"server compute", "server.compute"},
+}
+
+// WriteMarkdown writes a summary for a CI page: the verdict, the findings and a row a level.
+func WriteMarkdown(w io.Writer, title string, res *result.Result, g *Gate) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "### %s\n\n**Verdict: %s**", cell(title), cell(string(res.Verdict.State)))
+	for _, r := range res.Verdict.Reasons {
+		fmt.Fprintf(&b, "  \n%s; %s", cell(r.What), cell(r.Try))
+	}
+	b.WriteString("\n\n")
+	if res.Error != "" {
+		fmt.Fprintf(&b, "The run ended early: %s\n\n", cell(res.Error))
+	}
+	if len(g.Findings) > 0 {
+		b.WriteString("| | rule | level | found |\n|---|---|---|---|\n")
+		for _, f := range g.Findings {
+			mark := "❌"
+			if f.OK {
+				mark = "✅"
+			}
+			fmt.Fprintf(&b, "| %s | `%s` | %s | %s |\n", mark, code(f.Rule), cell(f.Level), cell(f.Text))
+		}
+		b.WriteByte('\n')
+	}
+	levelTable(&b, res.Levels)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func levelTable(b *strings.Builder, levels []result.Level) {
+	if len(levels) == 0 {
+		return
+	}
+	var kept []int
+	for i, c := range columns {
+		for j := range levels {
+			if _, ok := levels[j].Read(c.name); ok {
+				kept = append(kept, i)
+				break
+			}
+		}
+	}
+	b.WriteString("| level |")
+	for _, i := range kept {
+		fmt.Fprintf(b, " %s |", columns[i].title)
+	}
+	b.WriteString("\n|---|" + strings.Repeat("--:|", len(kept)) + "\n")
+	for j := range levels {
+		fmt.Fprintf(b, "| %s |", LevelName(&levels[j]))
+		for _, i := range kept {
+			text := ""
+			if r, ok := levels[j].Read(columns[i].name); ok {
+				text = Figure(r)
+			}
+			fmt.Fprintf(b, " %s |", text)
+		}
+		b.WriteByte('\n')
+	}
+	b.WriteByte('\n')
+}
+
+// code is text between backticks, where nothing but a backtick and a bar has a meaning.
+func code(text string) string {
+	return strings.NewReplacer("`", "'", "|", "\\|").Replace(strings.Join(strings.Fields(text), " "))
+}
+
+// cell keeps foreign text from breaking the table or becoming markup.
+func cell(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	return strings.NewReplacer("|", "\\|", "<", "&lt;", ">", "&gt;", "*", "\\*", "_", "\\_", "[", "\\[", "]", "\\]").Replace(text)
+}

@@ -1,0 +1,187 @@
+package result
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Reading is one number of a level, by name. Times are milliseconds.
+type Reading struct {
+	Value  float64
+	Unit   string // ms, /s, %, requests, ...
+	Higher bool   // more is better
+}
+
+const nsPerMs = 1e6
+
+// short are the names that people use for metrics.
+var short = map[string]string{
+	"ttft": "time_to_first_token", "ttst": "time_to_second_token", "ttfo": "time_to_first_output_token",
+	"itl": "inter_token_latency", "icl": "inter_chunk_latency", "tpot": "time_per_output_token",
+	"osl": "output_sequence_length", "isl": "input_sequence_length", "tokens_per_sec": "output_token_throughput",
+}
+
+// Read finds a number of the level: p99 and its like, avg, min, max, std of the headline latency, also as latency.p99;
+// send.p99 and due.p99 from the other starting points, first.p99 to the first response; throughput, responses,
+// sequences, send_rate, requests, failed, error_rate, in_flight, lag.p99, overhead, server.queue, server.compute,
+// cpu_per_request; and every metric by its tag or short name, as ttft.p99. ok is false where there is no such number.
+func (lv *Level) Read(name string) (r Reading, ok bool) {
+	name = strings.ToLower(strings.TrimSpace(name))
+	if r, ok = lv.plain(name); ok {
+		return r, true
+	}
+	head, tail, dotted := strings.Cut(name, ".")
+	if r, ok = lv.metric(head, tail); ok {
+		return r, true
+	}
+	if !dotted || isPercentile(name) {
+		return lv.Client.Latency.read(name)
+	}
+	switch head {
+	case "latency":
+		return lv.Client.Latency.read(tail)
+	case "send":
+		return lv.Client.Sent.read(tail)
+	case "due":
+		return lv.Client.Due.read(tail)
+	case "first":
+		if lv.Client.First != nil {
+			return lv.Client.First.read(tail)
+		}
+	case "lag":
+		return lv.Health.lag(tail)
+	case "server":
+		return lv.server(tail)
+	}
+	return Reading{}, false
+}
+
+func isPercentile(name string) bool {
+	_, err := strconv.ParseFloat(strings.TrimPrefix(name, "p"), 64)
+	return strings.HasPrefix(name, "p") && err == nil
+}
+
+func (lv *Level) plain(name string) (Reading, bool) {
+	c := &lv.Client
+	switch name {
+	case "throughput":
+		return Reading{c.InferPerSec, "/s", true}, true
+	case "responses":
+		return Reading{c.ResponsePerSec, "/s", true}, true
+	case "sequences":
+		return Reading{c.SequencePerSec, "/s", true}, true
+	case "send_rate":
+		return Reading{c.SendRate, "/s", true}, true
+	case "requests":
+		return Reading{float64(c.Requests), "requests", true}, true
+	case "failed":
+		return Reading{float64(c.Failed), "requests", false}, true
+	case "error_rate":
+		return Reading{lv.ErrorRate(), "%", false}, true
+	case "in_flight":
+		return Reading{lv.Health.AchievedInFlight, "requests", true}, true
+	case "overhead":
+		return Reading{c.OverheadPercent, "%", false}, true
+	case "cpu_per_request":
+		return Reading{float64(lv.Health.CPUPerRequestNs) / nsPerMs, "ms", false}, true
+	}
+	return Reading{}, false
+}
+
+// ErrorRate is the share of requests that failed, in per cent.
+func (lv *Level) ErrorRate() float64 {
+	ended := lv.Client.Requests + lv.Client.Failed
+	if ended == 0 {
+		return 0
+	}
+	return 100 * float64(lv.Client.Failed) / float64(ended)
+}
+
+// Metric finds a metric by its tag or short name.
+func (lv *Level) Metric(name string) *Metric {
+	if tag, ok := short[name]; ok {
+		name = tag
+	}
+	for i := range lv.Metrics {
+		if lv.Metrics[i].Tag == name {
+			return &lv.Metrics[i]
+		}
+	}
+	return nil
+}
+
+func (lv *Level) metric(name, stat string) (Reading, bool) {
+	m := lv.Metric(name)
+	if m == nil {
+		return Reading{}, false
+	}
+	r := Reading{Unit: m.Unit, Higher: m.Higher}
+	if stat == "" || stat == "avg" {
+		r.Value = m.Avg
+		return r, true
+	}
+	if m.Dist == nil {
+		return Reading{}, false
+	}
+	switch stat {
+	case "min":
+		r.Value = m.Dist.Min
+	case "max":
+		r.Value = m.Dist.Max
+	case "std":
+		r.Value = m.Dist.Std
+	case "count":
+		r.Value = float64(m.Dist.Count)
+	default:
+		p, err := strconv.ParseFloat(strings.TrimPrefix(stat, "p"), 64)
+		if err != nil {
+			return Reading{}, false
+		}
+		v, ok := m.Dist.At(p)
+		r.Value = v
+		return r, ok
+	}
+	return r, true
+}
+
+func (l *Latency) read(stat string) (Reading, bool) {
+	ms := func(ns int64) (Reading, bool) { return Reading{Value: float64(ns) / nsPerMs, Unit: "ms"}, true }
+	switch stat {
+	case "avg", "mean", "":
+		return ms(l.Avg)
+	case "min":
+		return ms(l.Min)
+	case "max":
+		return ms(l.Max)
+	case "std":
+		return ms(l.StdDev)
+	}
+	p, err := strconv.ParseFloat(strings.TrimPrefix(stat, "p"), 64)
+	if err != nil || !strings.HasPrefix(stat, "p") {
+		return Reading{}, false
+	}
+	for _, q := range l.Percentiles {
+		if q.P == p {
+			return ms(q.Ns)
+		}
+	}
+	return Reading{}, false
+}
+
+func (h *Health) lag(stat string) (Reading, bool) {
+	ns, ok := map[string]int64{"p50": h.LagP50Ns, "p99": h.LagP99Ns, "max": h.LagMaxNs}[stat]
+	return Reading{Value: float64(ns) / nsPerMs, Unit: "ms"}, ok
+}
+
+func (lv *Level) server(part string) (Reading, bool) {
+	if lv.Server == nil {
+		return Reading{}, false
+	}
+	s := &lv.Server.Stats
+	ns, ok := map[string]uint64{
+		"queue":   s.Queue.Avg(),
+		"compute": s.ComputeInput.Avg() + s.ComputeInfer.Avg() + s.ComputeOutput.Avg(),
+		"input":   s.ComputeInput.Avg(), "infer": s.ComputeInfer.Avg(), "output": s.ComputeOutput.Avg(),
+	}[part]
+	return Reading{Value: float64(ns) / nsPerMs, Unit: "ms"}, ok
+}
