@@ -48,7 +48,7 @@ func (s *session) threadRules(load *plan.Load) {
 	case load.Concurrency.End == 0:
 		s.warn("WARNING: The maximum attainable concurrency will be limited by max_threads specification.")
 		load.Concurrency.End = load.MaxThreads
-	case load.MaxThreadsSet && load.MaxThreads < most:
+	case load.MaxThreadsSet && (load.MaxThreads < most || s.plan.Face == plan.DropIn): // the original warns whatever the number
 		s.warn("WARNING: Overriding max_threads specification to ensure requested concurrency range.")
 		load.MaxThreads = most
 	}

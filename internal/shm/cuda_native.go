@@ -52,8 +52,7 @@ func openRuntime() (*runtimeAPI, error) {
 		}
 	}
 	if lib == 0 {
-		return nil, fmt.Errorf("the CUDA runtime could not be loaded (tried %s): put its folder on LD_LIBRARY_PATH",
-			strings.Join(libraries(), ", "))
+		return nil, notLoaded()
 	}
 	api := &runtimeAPI{}
 	for name, fn := range map[string]any{
@@ -78,6 +77,17 @@ func openRuntime() (*runtimeAPI, error) {
 	purego.RegisterFunc(&api.upload, memcpy)
 	purego.RegisterFunc(&api.download, memcpy)
 	return api, nil
+}
+
+// notLoaded says why there is no CUDA runtime. Without a driver the runtime would be of no use either, and the first
+// line is then what it would have said.
+func notLoaded() error {
+	err := fmt.Errorf("the CUDA runtime could not be loaded (tried %s): put its folder on LD_LIBRARY_PATH",
+		strings.Join(libraries(), ", "))
+	if _, missing := purego.Dlopen("libcuda.so.1", purego.RTLD_NOW|purego.RTLD_LOCAL); missing == nil {
+		return err
+	}
+	return fmt.Errorf("CUDA driver version is insufficient for CUDA runtime version\nno CUDA driver is installed here, and %w", err)
 }
 
 // check turns a cudaError_t into an error.

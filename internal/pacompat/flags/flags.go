@@ -154,10 +154,11 @@ func line(format string, args ...any) error {
 // originalVersion is the release of perf_analyzer whose behavior the drop-in has.
 const originalVersion = "2.60.0"
 
-// VersionLine returns what --version prints, given redline's own version. Programs read the original's form.
+// VersionLine returns what --version prints, given redline's own version. Programs read the original's line; ours
+// stands below it.
 func VersionLine(face plan.Face, version string) string {
 	if face == plan.DropIn {
-		return fmt.Sprintf("Perf Analyzer Version %s (commit redline-%s)", originalVersion, version)
+		return fmt.Sprintf("Perf Analyzer Version %s (commit unknown)\nredline %s", originalVersion, version)
 	}
 	return "redline " + version
 }

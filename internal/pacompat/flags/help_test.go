@@ -128,6 +128,6 @@ func TestVersionLine(t *testing.T) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
-	f(plan.DropIn, "Perf Analyzer Version 2.60.0 (commit redline-v1.2.3)")
+	f(plan.DropIn, "Perf Analyzer Version 2.60.0 (commit unknown)\nredline v1.2.3")
 	f(plan.Redline, "redline v1.2.3")
 }

@@ -153,7 +153,7 @@ func setSessions(r *raw, v string) error {
 	if err := r.take(plan.SessionConcurrency, true); err != nil {
 		return err
 	}
-	n, err := level(v)
+	n, err := bound(v)
 	if err != nil {
 		return err
 	}

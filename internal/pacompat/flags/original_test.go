@@ -125,7 +125,7 @@ func TestDepartures(t *testing.T) {
 	f("-m x --concurrency-range 99999999999999999999999", "Error: Failed to parse --concurrency-range. The number is out of range: 99999999999999999999999")
 	f("-m x --concurrency-range -1", "Error: Failed to parse --concurrency-range. The number is out of range: -1")
 	f("-m x --concurrency-range 1:-1", "ok")
-	f("-m x --session-concurrency -1", "Error: Failed to parse --session-concurrency. The number is out of range: -1")
+	f("-m x --session-concurrency -1", "usage: Session concurrency mode is only supported with OpenAI service kind.")
 
 	// No numbers.
 	f("-m x --request-rate-range nan", "usage: Failed to parse --request-rate-range. Invalid value provided: nan")

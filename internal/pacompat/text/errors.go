@@ -25,7 +25,7 @@ func StartText(err error, p plan.Protocol) (what, detail string) {
 			what = "failed to get model config"
 		case "model parser":
 			what = "failed to create model parser"
-		case "triton client backend":
+		case "triton client backend", "trace setting": // the original's client sets the tracer up as it is made
 			what = "failed to create triton client backend"
 		case "server metadata":
 			what = "unable to get server metadata"
