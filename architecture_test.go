@@ -42,7 +42,7 @@ var layers = []layer{
 		why:     "a dialect turns flags into a plan and a result into text; it never runs anything",
 	},
 	{
-		name: "report", packages: []string{"internal/report", "internal/report/*", "internal/term", "internal/history", "internal/compare", "internal/gate", "internal/dash", "internal/llm/artifact"},
+		name: "report", packages: []string{"internal/report", "internal/report/*", "internal/term", "internal/history", "internal/compare", "internal/gate", "internal/dash", "internal/llm/artifact", "internal/llm/artifact/*"},
 		imports: []string{"model", "base"},
 		why:     "writers are functions of the result",
 	},
@@ -73,7 +73,7 @@ var layers = []layer{
 	},
 	{
 		name:     "model",
-		packages: []string{"internal/pace", "internal/measure", "internal/workload", "internal/service", "internal/plan", "internal/result", "internal/scrape", "internal/llm", "internal/llm/dataset", "internal/llm/endpoint", "internal/llm/metric"},
+		packages: []string{"internal/pace", "internal/measure", "internal/workload", "internal/service", "internal/plan", "internal/result", "internal/scrape", "internal/llm", "internal/llm/dataset", "internal/llm/dataset/*", "internal/llm/endpoint", "internal/llm/endpoint/*", "internal/llm/metric"},
 		imports:  []string{"base"},
 		why:      "plans, schedules, records and results are values; they do no I/O of their own",
 	},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/result"
 )
 
@@ -69,7 +70,7 @@ func Apply(res *result.Result, rules []Rule) *Gate {
 }
 
 func (r *Rule) find(lv *result.Level) Finding {
-	f := Finding{Rule: r.Text, Level: LevelName(lv)}
+	f := Finding{Rule: r.Text, Level: measure.LevelName(lv)}
 	got, ok, err := r.Check(lv)
 	if err != nil {
 		f.Text = err.Error()

@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/result"
 )
 
@@ -61,7 +62,7 @@ func levelTable(b *strings.Builder, levels []result.Level) {
 	}
 	b.WriteString("\n|---|" + strings.Repeat("--:|", len(kept)) + "\n")
 	for j := range levels {
-		fmt.Fprintf(b, "| %s |", LevelName(&levels[j]))
+		fmt.Fprintf(b, "| %s |", measure.LevelName(&levels[j]))
 		for _, i := range kept {
 			text := ""
 			if r, ok := levels[j].Read(columns[i].name); ok {

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/result"
 )
 
@@ -111,18 +110,4 @@ func (r *Rule) Check(lv *result.Level) (got result.Reading, ok bool, err error) 
 // applies tells whether the rule is about the level.
 func (r *Rule) applies(lv *result.Level) bool {
 	return r.At == 0 || r.At == float64(lv.Concurrency) || r.At == lv.Rate
-}
-
-// LevelName is a level in a word or two: "concurrency 8", "rate 100/s".
-func LevelName(lv *result.Level) string {
-	if lv.Rate > 0 {
-		return "rate " + strconv.FormatFloat(lv.Rate, 'f', -1, 64) + "/s"
-	}
-	if lv.Mode == plan.SessionConcurrency {
-		return "sessions " + strconv.Itoa(lv.Concurrency)
-	}
-	if lv.Concurrency > 0 {
-		return "concurrency " + strconv.Itoa(lv.Concurrency)
-	}
-	return strings.ReplaceAll(string(lv.Mode), "_", " ")
 }

@@ -15,6 +15,8 @@ type Plan struct {
 	Input   Input   `json:"input"`
 	Measure Measure `json:"measure"`
 	Output  Output  `json:"output"`
+	// Outcome is what becomes of the result.
+	Outcome Outcome `json:"outcome,omitzero"`
 	// Verbose is 0, 1 (-v) or 2 (-v -v).
 	Verbose int `json:"verbose,omitempty"`
 }

@@ -21,6 +21,10 @@ type Result struct {
 	Environment Environment    `json:"environment"`
 	Plan        *plan.Plan     `json:"plan"`
 	Model       *service.Model `json:"model,omitempty"`
+	// Command is the command that made the run, Label the user's name for it, Workload a hash of what was sent.
+	Command  string `json:"command,omitempty"`
+	Label    string `json:"label,omitempty"`
+	Workload string `json:"workload,omitempty"`
 	// Async and Batch are what the run settled on after it saw the model.
 	Async       bool    `json:"async"`
 	Levels      []Level `json:"levels"`

@@ -1,0 +1,272 @@
+// Package history keeps runs as folders of plain files, so that they can be looked at again, compared and gated on.
+//
+// A store is a folder with a folder a run and an index of one JSON object a line. The runs are the truth: an index
+// that is lost or damaged is made again from them. Nothing secret is written, and the oldest runs go when the store
+// grows past its limit.
+package history
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/redline-bench/redline/internal/result"
+)
+
+// The files of a store and of a run.
+const (
+	indexFile  = "index.jsonl"
+	resultFile = "result.json"
+	entryFile  = "run.json"
+)
+
+// DefaultLimit is how many bytes the runs may take together.
+const DefaultLimit = 512 << 20
+
+// Entry is one run in the index.
+type Entry struct {
+	ID       string       `json:"id"`
+	Start    time.Time    `json:"start"`
+	Command  string       `json:"command"`
+	Label    string       `json:"label,omitempty"`
+	Model    string       `json:"model,omitempty"`
+	Version  string       `json:"version"`
+	Workload string       `json:"workload,omitempty"`
+	Verdict  result.State `json:"verdict"`
+	Levels   int          `json:"levels"`
+	// Best is the highest throughput of a level, P99Ms the p99 latency there.
+	Best  float64 `json:"best_throughput"`
+	P99Ms float64 `json:"best_p99_ms"`
+	Host  string  `json:"host,omitempty"`
+	Bytes int64   `json:"bytes"`
+}
+
+// Store is a folder of runs.
+type Store struct {
+	Dir   string
+	Limit int64 // bytes; 0 is no limit
+}
+
+// Encode writes a result as the store keeps it.
+type Encode func(*result.Result) ([]byte, error)
+
+// Add keeps a run and returns its entry. The folder appears whole or not at all.
+func (s *Store) Add(res *result.Result, encode Encode) (Entry, error) {
+	content, err := encode(res)
+	if err != nil {
+		return Entry{}, err
+	}
+	e := describe(res)
+	if err := os.MkdirAll(s.Dir, 0o755); err != nil {
+		return e, fmt.Errorf("keep the run: %w", err)
+	}
+	tmp, err := os.MkdirTemp(s.Dir, ".new-*")
+	if err != nil {
+		return e, fmt.Errorf("keep the run: %w", err)
+	}
+	defer os.RemoveAll(tmp)
+	e.Bytes = int64(len(content))
+	if err := os.WriteFile(filepath.Join(tmp, resultFile), content, 0o644); err != nil {
+		return e, fmt.Errorf("keep the run: %w", err)
+	}
+	base := e.ID
+	for n := 2; ; n++ {
+		line, err := json.Marshal(e)
+		if err != nil {
+			return e, fmt.Errorf("keep the run: %w", err)
+		}
+		err = errors.Join(os.WriteFile(filepath.Join(tmp, entryFile), line, 0o644), os.Chmod(tmp, 0o755))
+		if err == nil {
+			err = os.Rename(tmp, filepath.Join(s.Dir, e.ID))
+		}
+		if err == nil {
+			return e, errors.Join(s.index(line), s.prune())
+		}
+		if !errors.Is(err, fs.ErrExist) && !exists(filepath.Join(s.Dir, e.ID)) || n > 1000 {
+			return e, fmt.Errorf("keep the run: %w", err)
+		}
+		e.ID = fmt.Sprintf("%s-%d", base, n)
+	}
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+func describe(res *result.Result) Entry {
+	start := time.Unix(0, res.StartUnixNs).UTC()
+	e := Entry{
+		Start: start, Command: res.Command, Label: res.Label, Version: res.Version, Workload: res.Workload,
+		Verdict: res.Verdict.State, Levels: len(res.Levels), Host: res.Environment.Hostname,
+	}
+	if res.Plan != nil {
+		e.Model = res.Plan.Target.Model
+	}
+	for i := range res.Levels {
+		lv := &res.Levels[i]
+		if lv.Client.InferPerSec > e.Best {
+			e.Best, e.P99Ms = lv.Client.InferPerSec, float64(lv.Client.Latency.At(99))/1e6
+		}
+	}
+	e.ID = start.Format("20060102-150405") + "-" + slug(cmp.Or(e.Label, e.Model, e.Command))
+	return e
+}
+
+// slug makes a name that is safe in a path and on a command line.
+func slug(text string) string {
+	const longest = 40
+	var b strings.Builder
+	for _, c := range strings.ToLower(text) {
+		switch {
+		case c >= 'a' && c <= 'z', c >= '0' && c <= '9', c == '_':
+			b.WriteRune(c)
+		case b.Len() > 0 && !strings.HasSuffix(b.String(), "-"):
+			b.WriteByte('-')
+		}
+		if b.Len() >= longest {
+			break
+		}
+	}
+	return cmp.Or(strings.Trim(b.String(), "-"), "run")
+}
+
+// index appends one line: a single write, so that runs that end at once do not mix.
+func (s *Store) index(line []byte) error {
+	f, err := os.OpenFile(filepath.Join(s.Dir, indexFile), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return fmt.Errorf("keep the run in the index: %w", err)
+	}
+	_, err = f.Write(append(line, '\n'))
+	return errors.Join(err, f.Close())
+}
+
+// List is the runs, oldest first. A store that does not exist yet is empty.
+func (s *Store) List() ([]Entry, error) {
+	folders, err := os.ReadDir(s.Dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the history: %w", err)
+	}
+	known := s.readIndex()
+	var out []Entry
+	for _, d := range folders {
+		if !d.IsDir() || strings.HasPrefix(d.Name(), ".") {
+			continue
+		}
+		e, ok := known[d.Name()]
+		if !ok {
+			if e, ok = s.readEntry(d.Name()); !ok {
+				continue // no run of ours
+			}
+		}
+		out = append(out, e)
+	}
+	slices.SortStableFunc(out, func(a, b Entry) int { return a.Start.Compare(b.Start) })
+	return out, nil
+}
+
+// readIndex is what the index says. Lines that cannot be read are skipped: the folders tell.
+func (s *Store) readIndex() map[string]Entry {
+	known := map[string]Entry{}
+	content, err := os.ReadFile(filepath.Join(s.Dir, indexFile))
+	if err != nil {
+		return known
+	}
+	lines := bufio.NewScanner(bytes.NewReader(content))
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var e Entry
+		if json.Unmarshal(lines.Bytes(), &e) == nil && e.ID != "" {
+			known[e.ID] = e
+		}
+	}
+	return known
+}
+
+func (s *Store) readEntry(id string) (Entry, bool) {
+	var e Entry
+	content, err := os.ReadFile(filepath.Join(s.Dir, id, entryFile))
+	if err != nil || json.Unmarshal(content, &e) != nil || e.Start.IsZero() {
+		return e, false
+	}
+	e.ID = id
+	return e, true
+}
+
+// prune removes the oldest runs until the rest fits. The newest always stays.
+func (s *Store) prune() error {
+	if s.Limit <= 0 {
+		return nil
+	}
+	return s.Prune(0, s.Limit)
+}
+
+// Prune removes the oldest runs until at most keep of them are left (0 is any number) and they take at most limit
+// bytes (0 is any size). The newest always stays.
+func (s *Store) Prune(keep int, limit int64) error {
+	list, err := s.List()
+	if err != nil {
+		return err
+	}
+	var total int64
+	for _, e := range list {
+		total += e.Bytes
+	}
+	removed := false
+	for len(list) > 1 && (limit > 0 && total > limit || keep > 0 && len(list) > keep) {
+		if err := os.RemoveAll(filepath.Join(s.Dir, list[0].ID)); err != nil {
+			return fmt.Errorf("prune the history: %w", err)
+		}
+		total -= list[0].Bytes
+		list, removed = list[1:], true
+	}
+	if !removed {
+		return nil
+	}
+	return s.rewrite(list)
+}
+
+// Remove deletes one run.
+func (s *Store) Remove(id string) error {
+	list, err := s.List()
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(list, func(e Entry) bool { return e.ID == id })
+	if i < 0 {
+		return fmt.Errorf("there is no run %s: redline history lists them", id)
+	}
+	if err := os.RemoveAll(filepath.Join(s.Dir, id)); err != nil {
+		return fmt.Errorf("remove the run: %w", err)
+	}
+	return s.rewrite(slices.Delete(list, i, i+1))
+}
+
+// rewrite replaces the index.
+func (s *Store) rewrite(list []Entry) error {
+	var b bytes.Buffer
+	for _, e := range list {
+		line, err := json.Marshal(e)
+		if err != nil {
+			return err
+		}
+		b.Write(append(line, '\n'))
+	}
+	tmp := filepath.Join(s.Dir, "."+indexFile)
+	if err := os.WriteFile(tmp, b.Bytes(), 0o644); err != nil {
+		return fmt.Errorf("write the index of the history: %w", err)
+	}
+	return os.Rename(tmp, filepath.Join(s.Dir, indexFile))
+}
