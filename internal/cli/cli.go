@@ -22,6 +22,8 @@ const (
 	exitOK          = 0
 	exitUnstable    = 2
 	exitNoRequests  = 3
+	exitAssertion   = 4 // a rule of --assert, or the baseline, was missed
+	exitInvalid     = 5 // a gate was asked for, and the run says nothing of the server
 	exitError       = 99
 	exitInterrupted = 130
 )

@@ -106,11 +106,18 @@ func (s *session) writeResult(res *result.Result) error {
 	if path == "" {
 		return nil
 	}
-	var b bytes.Buffer
-	if err := report.WriteJSON(&b, res); err != nil {
+	content, err := encodeResult(res)
+	if err != nil {
 		return err
 	}
-	return writeFile(path, b.Bytes())
+	return writeFile(path, content)
+}
+
+// encodeResult is a result as it is written down: without secrets.
+func encodeResult(res *result.Result) ([]byte, error) {
+	var b bytes.Buffer
+	err := report.WriteJSON(&b, res.Public())
+	return b.Bytes(), err
 }
 
 // writeFile replaces the file as a whole: a reader sees the old content or the new, never a part.

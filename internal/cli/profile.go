@@ -33,7 +33,7 @@ func runProfile(p *IO, face plan.Face, name string, args []string) int {
 	if err != nil {
 		return usageFailed(p, face, err)
 	}
-	p = p.withProgress(face)
+	p = p.dressed(pl.Outcome).withProgress(face)
 	s := &session{IO: p, plan: pl, notes: notes, sigs: watchSignals(interruptNotice(p, face))}
 	defer s.sigs.stop()
 	defer s.close()
@@ -114,6 +114,7 @@ type session struct {
 	sessions *workload.Sessions // in place of requests, with --session-concurrency
 	console  *text.Console
 	export   *export.Writer
+	outcome  *outcome // nil in the drop-in
 	// exportErr is why the export cannot be written; the run goes on and fails at its end.
 	exportErr error
 }
@@ -131,7 +132,7 @@ func (s *session) close() {
 }
 
 func (s *session) run() int {
-	for _, step := range []func() error{s.joinRanks, s.checkLimits, s.startServer, s.describe, s.check, s.load, s.openOutputs, s.stage} {
+	for _, step := range []func() error{s.openOutcome, s.joinRanks, s.checkLimits, s.startServer, s.describe, s.check, s.load, s.openOutputs, s.stage} {
 		if err := step(); err != nil {
 			return s.startFailed(err)
 		}
@@ -158,6 +159,14 @@ func (s *session) run() int {
 	s.Line.Clear()
 	res.Tool, res.Version = "redline", s.version()
 	return s.finish(res, err)
+}
+
+// openOutcome finds out early whether what shall become of the result can be done.
+func (s *session) openOutcome() (err error) {
+	if s.plan.Face == plan.Redline {
+		s.outcome, err = s.IO.openOutcome(s.plan.Outcome, "profile")
+	}
+	return err
 }
 
 // joinRanks makes this process one of several that measure together.
@@ -321,6 +330,9 @@ func (s *session) finish(res *result.Result, err error) int {
 		if err := s.world.Finalize(s.sigs.hard); err != nil {
 			fmt.Fprintln(s.Stderr, err)
 		}
+	}
+	if s.outcome != nil {
+		return s.outcome.finish(res, code)
 	}
 	return code
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/redline-bench/redline/internal/optset"
 )
 
 // Outcome is what becomes of a result besides the console: pages, records, history, and the gate. Every command that
@@ -101,4 +103,13 @@ func setProgress(o *Outcome, v string) error {
 // DefaultOutcome is what holds when no option is given.
 func DefaultOutcome() Outcome {
 	return Outcome{DashListen: "127.0.0.1:0", MaxRegression: 0.03, Progress: "auto"}
+}
+
+// AddOptions puts the options into the table of a command.
+func (o *Outcome) AddOptions(s *optset.Set) {
+	*o = DefaultOutcome()
+	s.Group("What becomes of the result")
+	for _, opt := range OutcomeOptions() {
+		s.Var(opt.Long, opt.Arg, opt.Default, opt.Help, func(v string) error { return opt.Set(o, v) })
+	}
 }

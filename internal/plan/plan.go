@@ -52,6 +52,14 @@ const (
 	GRPC Protocol = "grpc"
 )
 
+// Address is where a Triton listens for the protocol unless it is told otherwise.
+func (p Protocol) Address() string {
+	if p == GRPC {
+		return "localhost:8001"
+	}
+	return "localhost:8000"
+}
+
 // CallMode is how calls were asked for. Auto lets the model decide.
 type CallMode string
 

@@ -34,6 +34,13 @@ type Result struct {
 	Error string `json:"error,omitempty"`
 }
 
+// Public is the result as it may be written down: its plan has no secrets.
+func (r *Result) Public() *Result {
+	c := *r
+	c.Plan = r.Plan.Public()
+	return &c
+}
+
 // Environment is the machine that made the load.
 type Environment struct {
 	OS       string `json:"os"`

@@ -28,6 +28,7 @@ type Line struct {
 	out   io.Writer
 	width func() int
 	now   func() time.Time
+	json  bool // progress is told to a machine, not drawn
 
 	mu     sync.Mutex
 	status Status
@@ -65,7 +66,12 @@ func (l *Line) Show(s Status) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.status, l.active = s, true
-	if t := l.now(); t.Sub(l.last) >= interval {
+	t := l.now()
+	switch {
+	case l.json && t.Sub(l.last) >= beat:
+		l.last = t
+		l.tell()
+	case !l.json && t.Sub(l.last) >= interval:
 		l.last = t
 		l.draw()
 	}
@@ -85,7 +91,7 @@ func (l *Line) Clear() {
 
 // Writer returns a writer to w that keeps the line out of the way.
 func (l *Line) Writer(w io.Writer) io.Writer {
-	if l == nil {
+	if l == nil || l.json {
 		return w
 	}
 	return &writer{line: l, to: w}

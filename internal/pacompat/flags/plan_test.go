@@ -52,6 +52,7 @@ func check(t *testing.T, face plan.Face, line string, want func(p *plan.Plan)) {
 	}
 	p := base()
 	if face == plan.Redline {
+		p.Outcome = plan.DefaultOutcome()
 		p.Face, p.Measure.FromSend, p.Measure.StopOnFailure = face, false, false
 	}
 	want(p)

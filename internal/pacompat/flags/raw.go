@@ -45,6 +45,14 @@ type use struct {
 }
 
 // newRaw holds the defaults of every option.
+// outcome is what becomes of a result unless options say otherwise. The drop-in has none of these options.
+func outcome(face plan.Face) plan.Outcome {
+	if face == plan.DropIn {
+		return plan.Outcome{}
+	}
+	return plan.DefaultOutcome()
+}
+
 func newRaw(face plan.Face) *raw {
 	return &raw{
 		face:         face,
@@ -55,7 +63,7 @@ func newRaw(face plan.Face) *raw {
 		metricsEvery: time.Second,
 		httpTLS:      plan.TLS{CertType: "PEM", KeyType: "PEM", VerifyHostLevel: 2},
 		plan: plan.Plan{
-			Face: face,
+			Face: face, Outcome: outcome(face),
 			Target: plan.Target{
 				Kind: plan.Triton, SignatureName: "serving_default", ServerDirectory: "/opt/tritonserver",
 				Timeout: 600 * time.Second,

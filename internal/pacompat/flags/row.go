@@ -61,19 +61,20 @@ const (
 	Sequences   Section = "Sequences"
 	Server      Section = "Server: its metrics, traces and logs"
 	Output      Section = "Output: where results go, and how much is said"
+	Outcomes    Section = "Outcome: pages, history and the gate"
 	Kinds       Section = "Other service kinds"
 	Deprecated  Section = "Deprecated, kept for old scripts"
 )
 
 // Sections returns the sections in their order.
 func Sections() []Section {
-	return []Section{Target, Load, Measurement, Input, Transport, Sequences, Server, Output, Kinds, Deprecated}
+	return []Section{Target, Load, Measurement, Input, Transport, Sequences, Server, Output, Outcomes, Kinds, Deprecated}
 }
 
 // Rows returns the options of a face, section by section.
 func Rows(face plan.Face) []Row {
 	all := slices.Concat(targetRows(), loadRows(), measureRows(), inputRows(), transportRows(),
-		sequenceRows(), serverRows(), outputRows(), kindRows(), deprecatedRows())
+		sequenceRows(), serverRows(), outputRows(), outcomeRows(), kindRows(), deprecatedRows())
 	return slices.DeleteFunc(all, func(r Row) bool { return !r.Face.has(face) })
 }
 

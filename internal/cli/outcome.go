@@ -1,0 +1,173 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/redline-bench/redline/internal/gate"
+	"github.com/redline-bench/redline/internal/history"
+	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/term"
+)
+
+// outcome is what becomes of a result besides the console: files, the history and the gate. Every command that
+// measures opens one before the load, so that what cannot be written is known in time, and finishes it after.
+type outcome struct {
+	*IO
+	opts    plan.Outcome
+	command string
+	rules   []gate.Rule
+}
+
+// openOutcome checks everything that can be checked before the load.
+func (p *IO) openOutcome(opts plan.Outcome, command string) (*outcome, error) {
+	o := &outcome{IO: p, opts: opts, command: command}
+	for _, text := range opts.Asserts {
+		r, err := gate.Parse(text)
+		if err != nil {
+			return nil, fmt.Errorf("--assert: %w", err)
+		}
+		o.rules = append(o.rules, r)
+	}
+	for _, path := range []string{opts.JUnit, opts.Summary} {
+		if err := writable(path); err != nil {
+			return nil, err
+		}
+	}
+	return o, nil
+}
+
+// dressed is the IO of a command under the options: where progress goes, and whether anything is said at all.
+func (p *IO) dressed(opts plan.Outcome) *IO {
+	c := *p
+	switch {
+	case opts.Progress == "json":
+		c.Line = term.NewJSON(p.Stderr, time.Now)
+	case opts.Progress == "none" || opts.Quiet:
+		c.Line = nil
+	}
+	if opts.Quiet {
+		c.Stdout, c.OutTerminal = io.Discard, false
+	}
+	return &c
+}
+
+// finish writes what was asked for and returns the exit code: the gate's where the run itself went well.
+func (o *outcome) finish(res *result.Result, code int) int {
+	res.Command, res.Label = o.command, o.opts.Label
+	g := gate.Apply(res, o.rules)
+	gated := len(o.rules) > 0 || o.opts.JUnit != ""
+	err := errors.Join(o.keep(res), o.writeGate(res, g))
+	for _, f := range g.Findings {
+		if !f.OK {
+			fmt.Fprintf(o.Stderr, "assertion failed: %s%s: %s\n", f.Rule, at(f.Level), f.Text)
+		}
+	}
+	if gated && g.Invalid != "" {
+		fmt.Fprintf(o.Stderr, "the run cannot be judged: %s\n", g.Invalid)
+	}
+	switch {
+	case err != nil:
+		fmt.Fprintln(o.Stderr, err)
+		return exitError
+	case code != exitOK && code != exitUnstable || !gated:
+		return code
+	}
+	switch g.Outcome() {
+	case gate.Void:
+		return exitInvalid
+	case gate.Missed:
+		return exitAssertion
+	case gate.Passed:
+	}
+	return code
+}
+
+func at(level string) string {
+	if level == "" {
+		return ""
+	}
+	return " at " + level
+}
+
+// keep adds the run to the history. A history that cannot be written is a remark, not a failure: the run is good.
+func (o *outcome) keep(res *result.Result) error {
+	if o.opts.NoHistory || len(res.Levels) == 0 {
+		return nil
+	}
+	store := o.historyStore()
+	if store == nil {
+		return nil
+	}
+	if _, err := store.Add(res, encodeCompact); err != nil {
+		fmt.Fprintf(o.Stderr, "warning: the run is not in the history: %v; --no-history leaves it out\n", err)
+	}
+	return nil
+}
+
+// encodeCompact is a result in as few bytes as JSON allows.
+func encodeCompact(res *result.Result) ([]byte, error) {
+	content, err := encodeResult(res)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	err = json.Compact(&b, content)
+	return b.Bytes(), err
+}
+
+// historyStore is where runs are kept: REDLINE_HISTORY, else the user's data folder. It is nil when that is "off" or
+// there is no place.
+func (p *IO) historyStore() *history.Store {
+	dir := p.Getenv("REDLINE_HISTORY")
+	switch {
+	case dir == "off":
+		return nil
+	case dir != "":
+	case p.Getenv("XDG_DATA_HOME") != "":
+		dir = filepath.Join(p.Getenv("XDG_DATA_HOME"), "redline", "runs")
+	case p.Getenv("HOME") != "":
+		dir = filepath.Join(p.Getenv("HOME"), ".local", "share", "redline", "runs")
+	case p.Getenv("LOCALAPPDATA") != "":
+		dir = filepath.Join(p.Getenv("LOCALAPPDATA"), "redline", "runs")
+	default:
+		return nil
+	}
+	limit := int64(history.DefaultLimit)
+	if mib, err := strconv.ParseInt(p.Getenv("REDLINE_HISTORY_MIB"), 10, 64); err == nil && mib > 0 {
+		limit = mib << 20
+	}
+	return &history.Store{Dir: dir, Limit: limit}
+}
+
+func (o *outcome) writeGate(res *result.Result, g *gate.Gate) error {
+	title := "redline " + o.command
+	if res.Plan != nil {
+		title += " " + res.Plan.Target.Model
+	}
+	var err error
+	if o.opts.JUnit != "" {
+		var b bytes.Buffer
+		err = g.WriteJUnit(&b, title, float64(res.EndUnixNs-res.StartUnixNs)/1e9)
+		if err == nil {
+			err = writeFile(o.opts.JUnit, b.Bytes())
+		}
+	}
+	if o.opts.Summary == "" {
+		return err
+	}
+	// A CI page is a file that several steps add to.
+	f, ferr := os.OpenFile(o.opts.Summary, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if ferr != nil {
+		return errors.Join(err, fmt.Errorf("write the summary: %w", ferr))
+	}
+	return errors.Join(err, gate.WriteMarkdown(f, title, res, g), f.Close())
+}
