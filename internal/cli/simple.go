@@ -87,6 +87,9 @@ func (s *simpleRun) close() {
 
 // start does everything up to the first request.
 func (s *simpleRun) start() error {
+	if err := s.opts.Valid(); err != nil {
+		return err
+	}
 	pl, _, err := flags.Parse(plan.Redline, "redline simple", s.opts.ProfileArgs())
 	if err != nil {
 		return err

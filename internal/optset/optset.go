@@ -7,6 +7,7 @@ package optset
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -54,15 +55,37 @@ func (s *Set) Text(to *string, name, arg, help string) {
 	s.Var(name, arg, *to, help, func(v string) error { *to = v; return nil })
 }
 
-// Int adds an option for a whole number of at least least.
+// Int adds an option for a whole number of at least least; math.MinInt stands for any.
 func (s *Set) Int(to *int, name, arg string, least int, help string) {
 	s.Var(name, arg, strconv.Itoa(*to), help, func(v string) error {
 		n, err := strconv.Atoi(v)
-		if err != nil || n < least {
+		switch {
+		case err != nil && least == math.MinInt:
+			return fmt.Errorf("is a whole number, not %q", v)
+		case err != nil || n < least:
 			return fmt.Errorf("is a whole number of at least %d, not %q", least, v)
 		}
 		*to = n
 		return nil
+	})
+}
+
+// OneOf adds an option for one of some names, in any case; the value is the name in lower case.
+func OneOf[T ~string](s *Set, to *T, name, arg, help string, names ...string) {
+	value := ""
+	for _, n := range names {
+		if strings.EqualFold(n, string(*to)) {
+			value = n
+		}
+	}
+	s.Var(name, arg, value, help, func(v string) error {
+		for _, n := range names {
+			if strings.EqualFold(n, v) {
+				*to = T(strings.ToLower(n))
+				return nil
+			}
+		}
+		return fmt.Errorf("is %s, not %q", strings.Join(names, " or "), v)
 	})
 }
 

@@ -17,6 +17,7 @@ type values struct {
 	N     int
 	F     float64
 	D     time.Duration
+	Kind  string
 	Rest  []string
 	Fault string
 }
@@ -30,6 +31,7 @@ func parse(args ...string) values {
 	s.Int(&v.N, "number", "N", 2, "a number")
 	s.Float(&v.F, "share", "P", 0, 1, "a share")
 	s.Duration(&v.D, "time", "D", "a time")
+	optset.OneOf(s, &v.Kind, "kind", "NAME", "a kind", "One", "Two")
 	rest, err := s.Parse(args)
 	v.Rest = rest
 	if err != nil {
@@ -50,6 +52,8 @@ func TestParse(t *testing.T) {
 	f("--number 1", values{Text: "a", N: 7, F: 0.5, D: time.Second, Fault: `--number is a whole number of at least 2, not "1"`})
 	f("--share NaN", values{Text: "a", N: 7, F: 0.5, D: time.Second, Fault: `--share is a number from 0 to 1, not "NaN"`})
 	f("--time 5", values{Text: "a", N: 7, F: 0.5, D: time.Second, Fault: `--time is a time with its unit, as 5s or 250ms, not "5"`})
+	f("--kind ONE --kind two", values{Text: "a", N: 7, F: 0.5, D: time.Second, Kind: "two"})
+	f("--kind three", values{Text: "a", N: 7, F: 0.5, D: time.Second, Fault: `--kind is One or Two, not "three"`})
 	f("--no", values{Text: "a", N: 7, F: 0.5, D: time.Second, Fault: `unknown option '--no'`})
 }
 
@@ -58,10 +62,13 @@ func TestHelp(t *testing.T) {
 	n := 3
 	s.Group("Options")
 	s.Int(&n, "number,n", "N", 0, "how many")
+	kind := "one"
+	optset.OneOf(s, &kind, "kind,k", "NAME", "which kind", "One", "Two")
 	s.Int(&n, "a-very-long-name-of-an-option", "N", 0, "how many more")
 	want := `
 Options
   -n, --number N                how many (3)
+  -k, --kind NAME               which kind (One)
       --a-very-long-name-of-an-option N
                                 how many more (3)
 `
@@ -71,7 +78,7 @@ Options
 	if _, err := s.Parse([]string{"--number", "1", "--help"}); !errors.Is(err, optset.ErrHelp) {
 		t.Errorf("--help: %v", err)
 	}
-	if diff := cmp.Diff([]string{"--number", "--a-very-long-name-of-an-option"}, s.Names()); diff != "" {
+	if diff := cmp.Diff([]string{"--number", "--kind", "--a-very-long-name-of-an-option"}, s.Names()); diff != "" {
 		t.Error(diff)
 	}
 }

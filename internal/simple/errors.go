@@ -20,19 +20,21 @@ var statusNames = [...]string{
 	"INTERNAL", "UNAVAILABLE", "DATA_LOSS", "UNAUTHENTICATED",
 }
 
-// Explain puts a failure into the words of the original, in one line. early tells that the model could not be
-// asked for, which the original prints as a result, on standard output.
+// Explain puts a failure into the words of the original, in one line. early tells that the server refused to
+// describe the model, or with gRPC could not be reached for it: the original prints that as a result, on standard
+// output.
 func Explain(err error, proto plan.Protocol) (text string, early bool) {
 	e, ok := errors.AsType[*service.Error](err)
 	if !ok {
 		return oneLine(err.Error()), false
 	}
 	what := "inference failed: "
+	answered := proto == plan.GRPC || e.Code >= 400
 	switch e.Op {
 	case "model metadata":
-		what, early = "failed to retrieve the metadata: ", true
+		what, early = "failed to retrieve the metadata: ", answered
 	case "model config":
-		what, early = "failed to retrieve the config: ", true
+		what, early = "failed to retrieve the config: ", answered
 	case "infer":
 	default:
 		what = e.Op + ": "

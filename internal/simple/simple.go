@@ -8,8 +8,10 @@
 package simple
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
@@ -47,12 +49,12 @@ func Set(o *Options) *optset.Set {
 	s.Bool(&o.Verbose, "verbose,v", "say on standard error what is asked, sent and measured")
 	s.Text(&o.Model, "model-name,m", "NAME", "the model; required")
 	s.Text(&o.Version, "model-version,x", "VERSION", "its version; the latest unless given")
-	s.Int(&o.Batch, "batch-size,b", "N", 1, "inferences in a request")
-	s.Int(&o.Shape, "shape,s", "N", 0, "elements of the last dimension")
+	s.Int(&o.Batch, "batch-size,b", "N", math.MinInt, "inferences in a request")
+	s.Int(&o.Shape, "shape,s", "N", math.MinInt, "elements of the last dimension")
 	s.Text(&o.URL, "url,u", "HOST:PORT", "the server; localhost:8000, and localhost:8001 with gRPC, unless given")
-	s.Var("protocol,i", "NAME", "HTTP", "HTTP or gRPC", func(v string) error { return setProtocol(o, v) })
-	s.Int(&o.Count, "iteration_count,c", "N", 1, "requests to measure")
-	s.Int(&o.Warmup, "warmup_count,w", "N", 0, "requests before that, which do not count")
+	optset.OneOf(s, &o.Protocol, "protocol,i", "NAME", "HTTP or gRPC", "HTTP", "gRPC")
+	s.Int(&o.Count, "iteration_count,c", "N", math.MinInt, "requests to measure")
+	s.Int(&o.Warmup, "warmup_count,w", "N", math.MinInt, "requests before that, which do not count")
 	s.Text(&o.CSV, "csv", "FILE", "write the numbers as CSV too, latencies in microseconds")
 	s.Group("Beyond the original")
 	s.Int(&o.Concurrency, "concurrency", "N", 1, "requests in flight at a time")
@@ -60,18 +62,6 @@ func Set(o *Options) *optset.Set {
 	s.Text(&o.JSON, "json", "FILE", "write the whole result, with the client's health and the verdict, as JSON")
 	s.Bool(&o.Embedded, "embedded", "start the reference server for this run and measure that")
 	return s
-}
-
-func setProtocol(o *Options, v string) error {
-	switch strings.ToLower(v) {
-	case "http":
-		o.Protocol = plan.HTTP
-	case "grpc":
-		o.Protocol = plan.GRPC
-	default:
-		return fmt.Errorf("is HTTP or gRPC, not %q", v)
-	}
-	return nil
 }
 
 // Parse reads a command line. The error is optset.ErrHelp when help was asked for.
@@ -91,10 +81,25 @@ func Parse(args []string) (*Options, error) {
 	case o.Model == "":
 		return nil, errors.New("-m MODEL is required")
 	}
-	if o.URL == "" {
-		o.URL = map[plan.Protocol]string{plan.HTTP: "localhost:8000", plan.GRPC: "localhost:8001"}[o.Protocol]
-	}
+	o.Warmup = max(o.Warmup, 0) // as the original, which counts up to it
+	o.URL = cmp.Or(o.URL, o.Protocol.Address())
 	return &o, nil
+}
+
+// Valid refuses numbers that no run can be made of. It is no part of Parse because the original takes them for
+// whole numbers, as it should, and fails with them later: the exit code differs.
+func (o *Options) Valid() error {
+	switch {
+	case o.Count < 1:
+		return fmt.Errorf("-c %d: there must be a request to measure", o.Count)
+	case o.Batch < 0 || o.Shape < 0:
+		return errors.New("negative dimensions are not allowed")
+	case o.Batch == 0:
+		return errors.New("-b 0: a request holds at least one inference")
+	case o.Protocol == plan.GRPC && strings.Contains(o.URL, "://"):
+		return fmt.Errorf("-u %s: the url of a gRPC server should not include the scheme", o.URL)
+	}
+	return nil
 }
 
 // ProfileArgs are the same wishes as options of profile, whose parser makes the plan of the run.

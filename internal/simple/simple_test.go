@@ -25,6 +25,9 @@ func TestDefaultsAreTheOriginals(t *testing.T) {
 	if diff := cmp.Diff(want, o); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
 	}
+	if o, err := simple.Parse([]string{"-m", "x", "-w", "-1", "-i", "grpc"}); err != nil || o.Warmup != 0 || o.URL != "localhost:8001" {
+		t.Errorf("%v, %+v", err, o)
+	}
 }
 
 func TestEveryOptionOfTheOriginal(t *testing.T) {
@@ -52,8 +55,8 @@ func TestParseRefuses(t *testing.T) {
 		}
 	}
 	f("", "-m MODEL is required")
-	f("-m x -b 0", "--batch-size is a whole number of at least 1")
-	f("-m x -c 0", "--iteration_count is a whole number of at least 1")
+	f("-m x -c many", `--iteration_count is a whole number, not "many"`)
+	f("-m x --concurrency 0", "--concurrency is a whole number of at least 1")
 	f("-m x -s 1.5", "--shape is a whole number")
 	f("-m x -i ftp", `--protocol is HTTP or gRPC, not "ftp"`)
 	f("-m x y", `unexpected argument "y"`)
@@ -61,6 +64,30 @@ func TestParseRefuses(t *testing.T) {
 	if _, err := simple.Parse([]string{"-h"}); !errors.Is(err, optset.ErrHelp) {
 		t.Errorf("-h: %v", err)
 	}
+}
+
+func TestValuesThatNoRunCanBeMadeOf(t *testing.T) {
+	f := func(line, want string) {
+		t.Helper()
+		o, err := simple.Parse(strings.Fields(line))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		if err := o.Valid(); err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("%q: %q, want %q", line, got, want)
+		}
+	}
+	f("-m x -w -5 -s 0", "")
+	f("-m x -u https://h:1", "")
+	f("-m x -c 0", "-c 0: there must be a request to measure")
+	f("-m x -b 0", "-b 0: a request holds at least one inference")
+	f("-m x -b -1", "negative dimensions are not allowed")
+	f("-m x -s -1", "negative dimensions are not allowed")
+	f("-m x -i grpc -u http://h:1", "-u http://h:1: the url of a gRPC server should not include the scheme")
 }
 
 func spec(dims ...int64) service.TensorSpec {
@@ -127,7 +154,7 @@ func TestFailuresInOneLine(t *testing.T) {
 	f("failed to retrieve the metadata: [StatusCode.UNAVAILABLE] failed to connect to all addresses; last error: UNKNOWN: "+
 		"ipv4:127.0.0.1:19999: Failed to connect to remote host: connect: Connection refused (111)", true, plan.GRPC,
 		&service.Error{Op: "model metadata", Class: record.Connect, Code: 14, Addr: "localhost:19999", Err: refused})
-	f("failed to retrieve the metadata: [Errno 111] Connection refused (is the server at h:1?)", true, plan.HTTP,
+	f("failed to retrieve the metadata: [Errno 111] Connection refused (is the server at h:1?)", false, plan.HTTP,
 		&service.Error{Op: "model metadata", Class: record.Connect, Addr: "h:1", Err: refused})
 	f("inference failed: [400] too big by far", false, plan.HTTP,
 		fmt.Errorf("run: %w", &service.Error{Op: "infer", Class: record.Server, Code: 400, Text: "too big\n by far"}))

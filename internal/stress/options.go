@@ -1,15 +1,14 @@
 package stress
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/redline-bench/redline/internal/optset"
-	"github.com/redline-bench/redline/internal/plan"
 )
 
 // Set is the table of options that write to o.
@@ -24,7 +23,7 @@ func Set(o *Options) *optset.Set {
 	s.Text(&o.URL, "url,u", "HOST:PORT", "the server; localhost:8001, and localhost:8000 with HTTP, unless given")
 	s.Text(&o.Model, "model-name,m", "NAME", "the model, which may also stand without -m")
 	s.Text(&o.Version, "model-version,x", "VERSION", "its version")
-	s.Var("protocol", "NAME", "gRPC", "gRPC or HTTP", func(v string) error { return setProtocol(o, v) })
+	optset.OneOf(s, &o.Protocol, "protocol", "NAME", "gRPC or HTTP", "gRPC", "HTTP")
 	s.Bool(&o.Unary, "unary", "with gRPC, a call for each request instead of a stream for each context")
 	s.Bool(&o.Embedded, "embedded", "start the reference server for this run")
 	s.Text(&o.JSON, "json", "FILE", "write the outcome as JSON, failures with their histories")
@@ -76,18 +75,6 @@ func setSeed(o *Options, v string) error {
 	return nil
 }
 
-func setProtocol(o *Options, v string) error {
-	switch strings.ToLower(v) {
-	case "http":
-		o.Protocol = plan.HTTP
-	case "grpc":
-		o.Protocol = plan.GRPC
-	default:
-		return fmt.Errorf("is gRPC or HTTP, not %q", v)
-	}
-	return nil
-}
-
 // Parse reads a command line. The error is optset.ErrHelp when help was asked for. now gives a seed where none is
 // given.
 func Parse(args []string, now time.Time) (*Options, error) {
@@ -111,9 +98,7 @@ func Parse(args []string, now time.Time) (*Options, error) {
 	if !o.SeedSet {
 		o.Seed = uint32(now.Unix())
 	}
-	if o.URL == "" {
-		o.URL = map[plan.Protocol]string{plan.HTTP: "localhost:8000", plan.GRPC: "localhost:8001"}[o.Protocol]
-	}
+	o.URL = cmp.Or(o.URL, o.Protocol.Address())
 	if o.Connections == 0 {
 		o.Connections = o.Threads
 	}
