@@ -43,6 +43,7 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+			env.Setenv("REDLINE_HISTORY", filepath.Join(env.WorkDir, "history"))
 			data, err := filepath.Abs("testdata/data")
 			env.Setenv("DATA", data)
 			return err

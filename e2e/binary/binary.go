@@ -11,7 +11,12 @@ import (
 
 // Build puts redline, and perf_analyzer as a link to it, into dir and returns dir. Where REDLINE_BIN_DIR names a
 // folder that has them already, that folder is returned.
+//
+// Runs of the tests stay out of the user's history, in the programs that the caller starts too.
 func Build(dir string) (string, error) {
+	if err := os.Setenv("REDLINE_HISTORY", "off"); err != nil {
+		return "", err
+	}
 	if ready := os.Getenv("REDLINE_BIN_DIR"); ready != "" {
 		return filepath.Abs(ready)
 	}

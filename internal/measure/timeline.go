@@ -31,7 +31,7 @@ type Timeline struct {
 type slice struct {
 	sent, due, ended, failed, events uint64
 	failedBy                         [record.NumClasses]uint64
-	flightNs                         int64
+	flightNs, latencyNs              int64 // sums
 	max                              int64
 	latency                          []uint32 // by stats.Octave; nil while the slice is empty
 	first                            []uint32
@@ -75,6 +75,7 @@ func (t *Timeline) Add(r *record.Record) {
 		latency = r.End - r.Due
 	}
 	s.max = max(s.max, latency)
+	s.latencyNs += latency
 	count(&s.latency, latency)
 	if t.setup.Streaming {
 		count(&s.first, r.First-r.Sent)
@@ -143,6 +144,7 @@ func (s *slice) merge(o *slice) {
 	s.failed += o.failed
 	s.events += o.events
 	s.flightNs += o.flightNs
+	s.latencyNs += o.latencyNs
 	s.max = max(s.max, o.max)
 	for c, n := range o.failedBy {
 		s.failedBy[c] += n
@@ -189,6 +191,7 @@ func (s *slice) result(width int64) result.Slice {
 		}
 	}
 	if s.latency != nil {
+		r.AvgNs = s.latencyNs / int64(s.ended)
 		q := octaveQuantiles(s.latency, s.max, 50, 90, 99)
 		r.P50Ns, r.P90Ns, r.P99Ns = q[0], q[1], q[2]
 		r.Heat = coarse(s.latency)
@@ -200,20 +203,24 @@ func (s *slice) result(width int64) result.Slice {
 	return r
 }
 
-// octaveQuantiles reads ascending percentiles off buckets, to the precision of their upper edges.
+// octaveQuantiles reads ascending percentiles off buckets, as if the values of a bucket lay evenly in it.
 func octaveQuantiles(counts []uint32, most int64, ps ...float64) []int64 {
-	var n uint64
+	var n float64
 	for _, c := range counts {
-		n += uint64(c)
+		n += float64(c)
 	}
 	out := make([]int64, len(ps))
-	k, seen := 0, uint64(0)
+	k, seen := 0, 0.0
 	for i, c := range counts {
-		seen += uint64(c)
-		for k < len(ps) && c > 0 && float64(seen) >= ps[k]/100*float64(n) {
-			out[k] = min(stats.OctaveEnd(i), most)
+		for k < len(ps) && c > 0 && seen+float64(c) >= ps[k]/100*n {
+			low, high := int64(0), stats.OctaveEnd(i)
+			if i > 0 {
+				low = stats.OctaveEnd(i - 1)
+			}
+			out[k] = min(low+int64((ps[k]/100*n-seen)/float64(c)*float64(high-low)), most)
 			k++
 		}
+		seen += float64(c)
 	}
 	return out
 }

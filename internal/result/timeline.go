@@ -29,6 +29,7 @@ type Slice struct {
 	// InFlight is the average number of requests in flight, Asked the rate that the schedule asked for.
 	InFlight float64 `json:"in_flight"`
 	Asked    float64 `json:"asked,omitempty"`
+	AvgNs    int64   `json:"avg"`
 	P50Ns    int64   `json:"p50"`
 	P90Ns    int64   `json:"p90"`
 	P99Ns    int64   `json:"p99"`

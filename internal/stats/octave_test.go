@@ -14,7 +14,7 @@ func TestOctaveEdges(t *testing.T) {
 		if stats.Octave(end) != i || stats.Octave(end+1) != i+1 {
 			t.Fatalf("bucket %d ends at %d, which lies in %d; %d lies in %d", i, end, stats.Octave(end), end+1, stats.Octave(end+1))
 		}
-		if end <= last || last > 64 && float64(end-last) > 0.032*float64(last) {
+		if end <= last || last > 128 && float64(end-last) > 0.016*float64(last) {
 			t.Fatalf("bucket %d reaches from %d to %d", i, last, end)
 		}
 		last = end
