@@ -21,6 +21,8 @@ type Conversation struct {
 	// System opens the conversation, where there is one.
 	System string
 	Turns  []Turn
+	// Alone: each turn stands for itself, what was said before is not sent again.
+	Alone bool
 }
 
 // Turn is one request of a conversation, before an endpoint makes a body of it.
@@ -76,12 +78,15 @@ type Sample struct {
 	Slot         uint32
 	Warmup       bool
 	Due, Sent    int64
-	Headers      int64 // first byte of the answer
+	Headers      int64 // first byte of the answer; of a stream, its first event, whatever that carries
+	Last         int64 // the last event that is no end mark: content, or the server's counts
 	End          int64 // the end of the answer, [DONE] included
 	Class        record.Class
 	Code         int // the HTTP or gRPC status where the server refused
 	// Err says what went wrong where Class is not OK.
 	Err string
+	// Streamed: the answer came as a stream, so its first chunk has a time of its own.
+	Streamed bool
 	// Cut: the client ended the request itself, because it was told to.
 	Cut bool
 	// Chunks are the pieces of the answer that carried something, in order. They are valid until the sample's
@@ -93,10 +98,22 @@ type Sample struct {
 	Output    Count // answer tokens, without reasoning
 	Reasoning Count
 	Usage     *Usage // what the server said, if anything
+	// Own is what our tokenizer counted, where it did so whatever the counts above come from.
+	Own *Own
 	// Text and Thought are the joined answer and its reasoning, where somebody wants them.
 	Text, Thought string
 	// Bytes on the wire: payload of the request and of its answers.
 	In, Out uint64
+	// Payload is the body of the request and Answers what came back, a piece an event as it was on the wire,
+	// where a file wants them (artifact.Writer.Wants). Both are valid as long as Chunks.
+	Payload []byte
+	Answers []Answer
+}
+
+// Answer is one piece of the answer as it came: an event with its framing, or the whole body.
+type Answer struct {
+	At   int64
+	Data []byte
 }
 
 // Chunk is one piece of a streamed answer. An answer that is not streamed has one.
@@ -137,6 +154,9 @@ const (
 var originNames = [...]string{"unknown", "server usage", "tokenizer", "chunks"}
 
 func (o Origin) String() string { return originNames[o] }
+
+// Own are the counts of our own tokenizer; -1 where it did not count.
+type Own struct{ Input, Output int }
 
 // Usage is what the server counted. A field that it left out is -1.
 type Usage struct {

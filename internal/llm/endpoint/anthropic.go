@@ -1,0 +1,197 @@
+package endpoint
+
+import (
+	"strings"
+
+	"github.com/redline-bench/redline/internal/llm"
+	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/tensor"
+)
+
+// messages is Anthropic's /v1/messages.
+type messages struct{ common }
+
+// anthropicTokens is the limit of an answer where none is asked for: the API wants one.
+const anthropicTokens = 1024
+
+func (c *messages) Path() string { return "v1/messages" }
+
+func (c *messages) Inputs(r *Request) (service.Inputs, error) {
+	t := r.turn()
+	if t.Raw != nil {
+		return payload(t.Raw), nil
+	}
+	w := c.body(r)
+	w.text("model", c.model(r))
+	if w.name("messages") {
+		w.b = appendAnthropic(w.b, r)
+	}
+	if r.Conversation.System != "" {
+		w.text("system", r.Conversation.System)
+	}
+	limit := r.MaxTokens
+	if limit == 0 {
+		limit = anthropicTokens
+	}
+	w.number("max_tokens", limit)
+	w.flag("stream", c.Stream)
+	w.raw("tools", t.Tools)
+	return payload(w.end()), nil
+}
+
+func appendAnthropic(b []byte, r *Request) []byte {
+	if m := r.turn().Messages; m != nil {
+		return append(b, m...)
+	}
+	b = append(b, '[')
+	for i := range r.Turn + 1 {
+		t := &r.Conversation.Turns[i]
+		if len(t.Texts) == 1 && len(t.Media) == 0 {
+			b = appendMessage(b, role(t), t.Texts[0])
+		} else {
+			b = append(comma(b), `{"role":`...)
+			b = tensor.AppendQuoted(b, role(t))
+			b = append(b, `,"content":[`...)
+			for _, m := range t.Media { // pictures stand before the words about them
+				b = appendSource(comma(b), m)
+			}
+			for _, text := range t.Texts {
+				b = append(comma(b), `{"type":"text","text":`...)
+				b = append(tensor.AppendQuoted(b, text), '}')
+			}
+			b = append(b, "]}"...)
+		}
+		if i < r.Turn && i < len(r.Answers) {
+			b = appendMessage(b, "assistant", r.Answers[i])
+		}
+	}
+	return append(b, ']')
+}
+
+// appendSource writes an image by its address or by its data.
+func appendSource(b []byte, m llm.Media) []byte {
+	head, data, ok := strings.Cut(m.URL, ";base64,")
+	if !ok {
+		b = append(b, `{"type":"image","source":{"type":"url","url":`...)
+		return append(tensor.AppendQuoted(b, m.URL), "}}"...)
+	}
+	b = append(b, `{"type":"image","source":{"type":"base64","media_type":`...)
+	b = tensor.AppendQuoted(b, strings.TrimPrefix(head, "data:"))
+	b = append(b, `,"data":`...)
+	return append(tensor.AppendQuoted(b, data), "}}"...)
+}
+
+func (c *messages) Event(a *Answer, payload []byte, at int64) {
+	data, _ := c.begun(a, payload)
+	s := scan{b: data}
+	var kind []byte
+	if s.open('{') {
+		for n := 0; s.more('}', n); n++ {
+			switch string(s.key()) {
+			case "type":
+				kind = s.str()
+			case "delta", "content_block":
+				a.block(&s)
+			case "content":
+				for n := 0; s.arrayMore(n); n++ {
+					a.block(&s)
+				}
+			case "message":
+				a.block(&s)
+			case "usage":
+				a.anthropicUsage(&s)
+			case "stop_reason":
+				a.stopReason(s.str())
+			case "error":
+				a.fault("the server reports an error: %s", excerpt(s.value()))
+			default:
+				s.skip()
+			}
+		}
+	}
+	if !s.end() || len(kind) == 0 {
+		a.fault("this is no answer of Anthropic's API: %s", excerpt(data))
+		return
+	}
+	if string(kind) == `"message_stop"` {
+		a.Ended = true
+	}
+	a.counts()
+	a.chunk(at)
+}
+
+func (a *Answer) stopReason(q []byte) {
+	if len(q) > 2 {
+		a.Finish = append(a.Finish[:0], q[1:len(q)-1]...)
+	}
+}
+
+// block reads a block of content, a piece of one, or the message that a stream begins with.
+func (a *Answer) block(s *scan) {
+	if !s.open('{') {
+		return
+	}
+	for n := 0; s.more('}', n); n++ {
+		switch string(s.key()) {
+		case "text":
+			a.text(s.str(), llm.Text)
+		case "thinking":
+			a.text(s.str(), llm.Thought)
+		case "partial_json":
+			a.text(s.str(), llm.Tool)
+		case "input":
+			if v := s.value(); len(v) > 2 && string(v) != "null" {
+				a.Calls = append(a.Calls, v...)
+				a.mark(llm.Tool)
+			}
+		case "usage":
+			a.anthropicUsage(s)
+		case "stop_reason":
+			a.stopReason(s.str())
+		default:
+			s.skip()
+		}
+	}
+}
+
+// anthropicUsage reads the counts. The prompt is what was read anew and what came out of the cache or went there.
+func (a *Answer) anthropicUsage(s *scan) {
+	if !s.open('{') {
+		return
+	}
+	prompt, output, read, written := -1, -1, 0, 0
+	for n := 0; s.more('}', n); n++ {
+		to := (*int)(nil)
+		switch string(s.key()) {
+		case "input_tokens":
+			to = &prompt
+		case "output_tokens":
+			to = &output
+		case "cache_read_input_tokens":
+			to = &read
+		case "cache_creation_input_tokens":
+			to = &written
+		default:
+			s.skip()
+			continue
+		}
+		if k, ok := s.number(); ok {
+			*to = k
+		}
+	}
+	if prompt >= 0 {
+		a.usage(&a.Usage.Prompt, prompt+read+written, true)
+		a.Usage.Cached = read
+	}
+	a.usage(&a.Usage.Completion, output, output >= 0)
+}
+
+func (c *messages) End(a *Answer) error {
+	if err := whole(a, "a message"); err != nil {
+		return err
+	}
+	if a.Streamed && !a.Ended {
+		return formatf("the stream broke off: no message_stop came")
+	}
+	return nil
+}

@@ -1,0 +1,202 @@
+// Package endpoint speaks the APIs of language models: it makes the body of a request out of a turn, and reads an
+// answer, streamed or not, into chunks with their times, the text, and what the server counted.
+//
+// One file holds one API. Each knows the shape of its bodies and events and nothing of connections: a request is
+// handed on as service.Inputs, an answer comes as the bytes and times that the engine kept. Reading happens after
+// the load, on the collector, so it costs no latency; it walks the bytes once and builds no maps, because a long run
+// has hundreds of millions of events.
+//
+// A failure never passes for an answer. What the transport cannot know is judged here: an answer without content,
+// a stream that stops before its API's end, a body in another format.
+package endpoint
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/redline-bench/redline/internal/llm"
+	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/tensor"
+)
+
+// Kind names an API. The names are AIPerf's where it has the API.
+type Kind string
+
+// The kinds.
+const (
+	Chat          Kind = "chat"
+	Completions   Kind = "completions"
+	Responses     Kind = "responses"
+	Embeddings    Kind = "embeddings"
+	Messages      Kind = "messages"
+	CohereRank    Kind = "cohere_rankings"
+	TEIRank       Kind = "hf_tei_rankings"
+	NIMRank       Kind = "nim_rankings"
+	TGI           Kind = "huggingface_generate"
+	Generate      Kind = "triton_generate"
+	KServeText    Kind = "kserve"
+	KServeTokens  Kind = "kserve_tokens"
+	Raw           Kind = "raw"
+	Template      Kind = "template"
+	payloadTensor      = "payload" // the input that stands for a whole body
+)
+
+// aliases are other names of kinds that people use.
+var aliases = map[string]Kind{
+	"openai": Chat, "chat_completions": Chat, "anthropic": Messages, "anthropic_messages": Messages, "rerank": CohereRank,
+	"rankings": NIMRank, "tei": TEIRank, "tgi": TGI, "generate": Generate, "triton": KServeText, "tensorrt_llm": KServeTokens,
+}
+
+// Kinds lists the names of all kinds.
+func Kinds() []string {
+	return []string{
+		string(Chat), string(Completions), string(Responses), string(Embeddings), string(Messages), string(CohereRank), string(TEIRank),
+		string(NIMRank), string(TGI), string(Generate), string(KServeText), string(KServeTokens), string(Raw), string(Template),
+	}
+}
+
+// Parse finds a kind by its name.
+func Parse(name string) (Kind, error) {
+	if slices.Contains(Kinds(), name) {
+		return Kind(name), nil
+	}
+	if k, ok := aliases[name]; ok {
+		return k, nil
+	}
+	return "", fmt.Errorf("there is no endpoint type %q: use one of %s", name, strings.Join(Kinds(), ", "))
+}
+
+// GRPC tells whether a kind speaks KServe's gRPC instead of HTTP.
+func (k Kind) GRPC() bool { return k == KServeText || k == KServeTokens }
+
+// Options are what every request of a run shares.
+type Options struct {
+	Kind   Kind
+	Model  string
+	Stream bool
+	// Extra are fields of the body, or inputs of the model, that every request has.
+	Extra map[string]json.RawMessage
+	// LegacyMaxTokens names the limit of a chat's answer max_tokens.
+	LegacyMaxTokens bool
+	// NoUsage does not ask streams for the server's token counts.
+	NoUsage bool
+	// Metadata is the model as a KServe server describes it.
+	Metadata *service.Model
+	// Encode turns text into token ids, for models that take those.
+	Encode func(text string) []int32
+	// Body, ResponsePath and the usage paths belong to templates: see Template.
+	Body                        string
+	ResponsePath                string
+	PromptPath, CompletionsPath string
+}
+
+// Request is one request: a turn of a conversation, and what was answered to the turns before.
+type Request struct {
+	Conversation *llm.Conversation
+	Turn         int
+	Answers      []string
+	// MaxTokens is the output length asked for; 0 leaves it to the server.
+	MaxTokens int
+}
+
+func (r *Request) turn() *llm.Turn { return &r.Conversation.Turns[r.Turn] }
+
+// Endpoint is one API.
+type Endpoint interface {
+	// Path is where requests go over HTTP; empty over gRPC.
+	Path() string
+	// Inputs makes the request.
+	Inputs(r *Request) (service.Inputs, error)
+	// Event reads one response of an answer into a. What is wrong with it goes to a.Fault.
+	Event(a *Answer, payload []byte, at int64)
+	// End tells whether the answer is a whole one.
+	End(a *Answer) error
+}
+
+// New makes an endpoint.
+func New(o Options) (Endpoint, error) {
+	c := common{Options: o, extra: fields(o.Extra)}
+	switch o.Kind {
+	case Chat:
+		return &chat{common: c}, nil
+	case Completions:
+		return &completions{common: c}, nil
+	case Responses:
+		return &responses{common: c}, nil
+	case Embeddings:
+		return &embeddings{common: c}, nil
+	case Messages:
+		return &messages{common: c}, nil
+	case CohereRank, TEIRank, NIMRank:
+		return &ranking{common: c}, nil
+	case TGI:
+		return &tgi{common: c}, nil
+	case Generate:
+		return &generate{common: c}, nil
+	case KServeText, KServeTokens:
+		return newKServe(c)
+	case Raw:
+		return &raw{common: c}, nil
+	case Template:
+		return newTemplate(c)
+	}
+	return nil, fmt.Errorf("there is no endpoint type %q", o.Kind)
+}
+
+// common is what endpoints share.
+type common struct {
+	Options
+	extra []field
+}
+
+// field is one member of a body.
+type field struct {
+	name  string
+	value json.RawMessage
+}
+
+// fields puts a map in order, so that the same options give the same bytes.
+func fields(m map[string]json.RawMessage) []field {
+	var out []field
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		out = append(out, field{k, m[k]})
+	}
+	return out
+}
+
+// model is the model that a turn asks for.
+func (c *common) model(r *Request) string {
+	if m := r.turn().Model; m != "" {
+		return m
+	}
+	return c.Model
+}
+
+// payload wraps a body as the one input that HTTP services take.
+func payload(body []byte) service.Inputs {
+	return service.Inputs{Tensors: []tensor.Tensor{{Name: payloadTensor, Type: tensor.JSON, Shape: tensor.Shape{1}, Data: body}}}
+}
+
+// Read reads a whole answer out of what the engine kept of it. The error says why it is none.
+func Read(e Endpoint, a *Answer, events []record.Event, data []byte) error {
+	a.Reset()
+	for _, ev := range events {
+		e.Event(a, data[:ev.Size], ev.At)
+		data = data[ev.Size:]
+	}
+	if a.Fault != "" {
+		return &FormatError{a.Fault}
+	}
+	return e.End(a)
+}
+
+// FormatError says why an answer that arrived whole is none of this API's.
+type FormatError struct{ Text string }
+
+func (e *FormatError) Error() string { return e.Text }
+
+func formatf(format string, args ...any) error { return &FormatError{fmt.Sprintf(format, args...)} }

@@ -1,0 +1,185 @@
+package endpoint
+
+import (
+	"net/url"
+
+	"github.com/redline-bench/redline/internal/llm"
+	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/tensor/jsonscan"
+)
+
+// tgi is Hugging Face's text-generation-inference: /generate and /generate_stream.
+type tgi struct{ common }
+
+func (c *tgi) Path() string {
+	if c.Stream {
+		return "generate_stream"
+	}
+	return "generate"
+}
+
+func (c *tgi) Inputs(r *Request) (service.Inputs, error) {
+	t := r.turn()
+	if t.Raw != nil {
+		return payload(t.Raw), nil
+	}
+	w := c.body(r)
+	w.text("inputs", prompt(t))
+	if w.name("parameters") {
+		p := body{b: []byte{'{'}}
+		p.number("max_new_tokens", r.MaxTokens)
+		p.flag("details", true)
+		w.b = append(w.b, p.end()...)
+	}
+	return payload(w.end()), nil
+}
+
+func (c *tgi) Event(a *Answer, payload []byte, at int64) {
+	data, _ := c.begun(a, payload)
+	s := scan{b: data}
+	if s.peek() == '[' { // older servers wrap their answer
+		s.i++
+		defer func() { a.Ended = true }()
+	}
+	known := false
+	if s.open('{') {
+		for n := 0; s.more('}', n); n++ {
+			switch string(s.key()) {
+			case "token":
+				known = true
+				a.token(&s)
+			case "generated_text":
+				if q := s.str(); q != nil {
+					known, a.Ended = true, true
+					if !a.Streamed {
+						a.text(q, llm.Text)
+					}
+				}
+			case "details":
+				a.details(&s)
+			case "error":
+				a.fault("the server reports an error: %s", excerpt(s.value()))
+			default:
+				s.skip()
+			}
+		}
+	}
+	if s.bad || !known {
+		a.fault("this is no answer of a generate endpoint: %s", excerpt(data))
+		return
+	}
+	a.chunk(at)
+}
+
+// token reads one token of a stream. Special ones, as the end of the text, are no content.
+func (a *Answer) token(s *scan) {
+	if !s.open('{') {
+		return
+	}
+	var text []byte
+	special := false
+	for n := 0; s.more('}', n); n++ {
+		switch string(s.key()) {
+		case "text":
+			text = s.str()
+		case "special":
+			special = s.boolean()
+		default:
+			s.skip()
+		}
+	}
+	if !special {
+		a.text(text, llm.Text)
+		a.tokens = 1
+	}
+}
+
+func (a *Answer) details(s *scan) {
+	if !s.open('{') {
+		return
+	}
+	for n := 0; s.more('}', n); n++ {
+		switch string(s.key()) {
+		case "generated_tokens":
+			k, ok := s.number()
+			a.usage(&a.Usage.Completion, k, ok)
+		case "input_length":
+			k, ok := s.number()
+			a.usage(&a.Usage.Prompt, k, ok)
+		case "finish_reason":
+			a.stopReason(s.str())
+		default:
+			s.skip()
+		}
+	}
+}
+
+func (c *tgi) End(a *Answer) error {
+	if err := whole(a, "a generate endpoint"); err != nil {
+		return err
+	}
+	if a.Streamed && !a.Ended {
+		return formatf("the stream broke off: no generated_text came")
+	}
+	return nil
+}
+
+// generate is Triton's generate extension: a text model over HTTP.
+type generate struct{ common }
+
+func (c *generate) Path() string {
+	path := "v2/models/" + url.PathEscape(c.Model) + "/generate"
+	if c.Stream {
+		path += "_stream"
+	}
+	return path
+}
+
+func (c *generate) Inputs(r *Request) (service.Inputs, error) {
+	t := r.turn()
+	if t.Raw != nil {
+		return payload(t.Raw), nil
+	}
+	w := c.body(r)
+	w.text("text_input", prompt(t))
+	w.number("max_tokens", r.MaxTokens)
+	w.flag("stream", c.Stream)
+	return payload(w.end()), nil
+}
+
+func (c *generate) Event(a *Answer, payload []byte, at int64) {
+	data, _ := c.begun(a, payload)
+	s := scan{b: data}
+	known := false
+	if s.open('{') {
+		for n := 0; s.more('}', n); n++ {
+			switch string(s.key()) {
+			case "text_output":
+				known = true
+				if s.peek() == '[' {
+					for n := 0; s.arrayMore(n); n++ {
+						a.text(s.str(), llm.Text)
+					}
+				} else {
+					a.text(s.str(), llm.Text)
+				}
+			case "model_name":
+				known = true
+				s.skip()
+			case "error":
+				a.fault("the server reports an error: %s", jsonscan.Value(s.value()).AppendText(nil))
+			default:
+				s.skip()
+			}
+		}
+	}
+	if !s.end() || !known {
+		a.fault("this is no answer of Triton's generate: %s", excerpt(data))
+		return
+	}
+	a.chunk(at)
+}
+
+// End asks for content alone: the API has no mark for the end of a stream but the end of the HTTP body, which the
+// transport checks.
+func (c *generate) End(a *Answer) error { return whole(a, "a text model") }

@@ -1,0 +1,280 @@
+package endpoint
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"strconv"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/redline-bench/redline/internal/llm"
+	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/tensor"
+)
+
+// kserve is a model over KServe's gRPC: one that takes and gives text (text_input, text_output), as TensorRT-LLM's
+// ensemble and the vLLM backend, or one that takes and gives token ids (input_ids, output_ids), as the engine itself.
+// Which further inputs a request has follows from the model's metadata.
+type kserve struct {
+	common
+	text bool
+}
+
+// defaultTokens is the output length where none is asked for and the model requires one.
+const defaultTokens = 16
+
+func newKServe(c common) (Endpoint, error) {
+	k := &kserve{common: c, text: c.Kind == KServeText}
+	m := c.Metadata
+	if m == nil {
+		return nil, formatf("the model's metadata are needed")
+	}
+	in, out := "text_input", "text_output"
+	if !k.text {
+		in, out = "input_ids", "output_ids"
+		if c.Encode == nil {
+			return nil, formatf("model %s takes token ids: a tokenizer is needed to make them, see --tokenizer", m.Name)
+		}
+	}
+	if _, ok := m.Input(in); !ok {
+		return nil, formatf("model %s has no input %s: %s", m.Name, in, other(k.text))
+	}
+	if _, ok := m.Output(out); !ok {
+		return nil, formatf("model %s has no output %s: %s", m.Name, out, other(k.text))
+	}
+	return k, nil
+}
+
+func other(text bool) string {
+	if text {
+		return "use --endpoint-type kserve_tokens for models of token ids"
+	}
+	return "use --endpoint-type kserve for models of text"
+}
+
+func (c *kserve) Path() string { return "" }
+
+func (c *kserve) Inputs(r *Request) (service.Inputs, error) {
+	var in service.Inputs
+	t := r.turn()
+	extra := map[string]json.RawMessage{}
+	for _, list := range [2][]field{c.extra, fields(t.Extra)} {
+		for _, f := range list {
+			extra[f.name] = f.value
+		}
+	}
+	var ids []int32
+	if !c.text {
+		ids = c.Encode(prompt(t))
+	}
+	for _, spec := range c.Metadata.Inputs {
+		data, n, err := c.input(&spec, r, extra, ids)
+		if err != nil {
+			return in, err
+		}
+		if data == nil {
+			continue
+		}
+		shape := tensor.Shape{n}
+		if len(spec.Shape) == 0 {
+			shape = nil
+		}
+		for i := 1; i < len(spec.Shape); i++ {
+			shape = append(tensor.Shape{1}, shape...)
+		}
+		if c.Metadata.MaxBatch > 0 {
+			shape = append(tensor.Shape{1}, shape...)
+		}
+		in.Tensors = append(in.Tensors, tensor.Tensor{Name: spec.Name, Type: spec.Type, Shape: shape, Data: data})
+	}
+	return in, nil
+}
+
+// input is the data of one input and its number of elements; none for an optional one that nothing is known of.
+func (c *kserve) input(spec *service.TensorSpec, r *Request, extra map[string]json.RawMessage, ids []int32) ([]byte, int64, error) {
+	if v, ok := extra[spec.Name]; ok {
+		if len(v) == 0 || v[0] != '[' {
+			v = append(append([]byte{'['}, v...), ']')
+		}
+		data, err := tensor.AppendRaw(nil, spec.Type, v)
+		if err != nil {
+			return nil, 0, formatf("input %s: %v", spec.Name, err)
+		}
+		var list []json.RawMessage
+		if err := json.Unmarshal(v, &list); err != nil {
+			return nil, 0, formatf("input %s: %v", spec.Name, err)
+		}
+		return data, int64(len(list)), nil
+	}
+	limit := r.MaxTokens
+	switch spec.Name {
+	case "text_input":
+		return tensor.AppendElement(nil, prompt(r.turn())), 1, nil
+	case "input_ids":
+		return whole32(spec.Type, ids...), int64(len(ids)), nil
+	case "input_lengths":
+		return whole32(spec.Type, int32(len(ids))), 1, nil
+	case "max_tokens", "request_output_len":
+		if limit == 0 && spec.Optional {
+			return nil, 0, nil
+		}
+		if limit == 0 {
+			limit = defaultTokens
+		}
+		return whole32(spec.Type, int32(limit)), 1, nil
+	case "stream", "streaming":
+		return truth(c.Stream), 1, nil
+	case "exclude_input_in_output", "exclude_input_from_output":
+		return truth(true), 1, nil
+	case "sampling_parameters":
+		if limit == 0 {
+			return nil, 0, nil
+		}
+		return tensor.AppendElement(nil, `{"max_tokens":`+strconv.Itoa(limit)+`}`), 1, nil
+	}
+	if spec.Optional {
+		return nil, 0, nil
+	}
+	return zero(spec.Type), 1, nil
+}
+
+// whole32 encodes numbers as the model's type asks for.
+func whole32(t tensor.Datatype, list ...int32) []byte {
+	b := []byte{}
+	for _, v := range list {
+		if t.Size() == 8 {
+			b = binary.LittleEndian.AppendUint64(b, uint64(int64(v)))
+		} else {
+			b = binary.LittleEndian.AppendUint32(b, uint32(v))
+		}
+	}
+	return b
+}
+
+func truth(v bool) []byte {
+	if v {
+		return []byte{1}
+	}
+	return []byte{0}
+}
+
+// zero is one element of a required input that nothing is known of.
+func zero(t tensor.Datatype) []byte {
+	if t == tensor.Bytes {
+		return tensor.AppendElement(nil, "")
+	}
+	return make([]byte, t.Size())
+}
+
+// The field numbers of ModelInferResponse.
+const (
+	replyOutputs = 5
+	replyRaw     = 6
+	outputName   = 1
+	outputType   = 2
+)
+
+// Event reads the outputs where they lie.
+func (c *kserve) Event(a *Answer, payload []byte, at int64) {
+	a.begin()
+	a.Streamed = c.Stream
+	var types [8]string // of the outputs, by their place; those that are not looked for are empty
+	outputs, raws := 0, 0
+	for b := payload; len(b) > 0; {
+		num, typ, n := protowire.ConsumeTag(b)
+		if n < 0 {
+			a.fault("this is no answer of a model: not a protobuf message")
+			return
+		}
+		b = b[n:]
+		if typ != protowire.BytesType || num != replyOutputs && num != replyRaw {
+			if n = protowire.ConsumeFieldValue(num, typ, b); n < 0 {
+				a.fault("this is no answer of a model: not a protobuf message")
+				return
+			}
+			b = b[n:]
+			continue
+		}
+		v, n := protowire.ConsumeBytes(b)
+		if n < 0 {
+			a.fault("this is no answer of a model: not a protobuf message")
+			return
+		}
+		b = b[n:]
+		if num == replyOutputs {
+			if outputs < len(types) {
+				types[outputs] = c.wanted(v)
+			}
+			outputs++
+			continue
+		}
+		if raws < len(types) && types[raws] != "" {
+			c.output(a, types[raws], v)
+		}
+		raws++
+	}
+	a.chunk(at)
+}
+
+// wanted is the type of an output that carries the answer; empty for others.
+func (c *kserve) wanted(b []byte) string {
+	name, kind := "", ""
+	for len(b) > 0 {
+		num, typ, n := protowire.ConsumeTag(b)
+		if n < 0 {
+			return ""
+		}
+		b = b[n:]
+		if typ == protowire.BytesType && (num == outputName || num == outputType) {
+			v, n := protowire.ConsumeBytes(b)
+			if n < 0 {
+				return ""
+			}
+			if num == outputName {
+				name = string(v)
+			} else {
+				kind = string(v)
+			}
+			b = b[n:]
+			continue
+		}
+		if n = protowire.ConsumeFieldValue(num, typ, b); n < 0 {
+			return ""
+		}
+		b = b[n:]
+	}
+	if c.text && name == "text_output" || !c.text && name == "output_ids" {
+		return kind
+	}
+	return ""
+}
+
+// output takes a piece of text, or as many tokens as there are ids.
+func (c *kserve) output(a *Answer, kind string, data []byte) {
+	if !c.text {
+		size := 4
+		if kind == "INT64" || kind == "UINT64" {
+			size = 8
+		}
+		if n := len(data) / size; n > 0 {
+			a.mark(llm.Text)
+			a.tokens += int32(n)
+			a.usage(&a.Usage.Completion, max(0, a.Usage.Completion)+n, true)
+		}
+		return
+	}
+	for len(data) > 0 {
+		elem, rest, err := tensor.NextElement(data)
+		if err != nil {
+			a.fault("text_output: %v", err)
+			return
+		}
+		if len(elem) > 0 {
+			a.Text = append(a.Text, elem...)
+			a.mark(llm.Text)
+		}
+		data = rest
+	}
+}
+
+func (c *kserve) End(a *Answer) error { return whole(a, "a text model") }

@@ -1,0 +1,225 @@
+package endpoint
+
+import (
+	"github.com/redline-bench/redline/internal/llm"
+	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/tensor"
+)
+
+// responses is OpenAI's /v1/responses.
+type responses struct{ common }
+
+func (c *responses) Path() string { return "v1/responses" }
+
+func (c *responses) Inputs(r *Request) (service.Inputs, error) {
+	t := r.turn()
+	if t.Raw != nil {
+		return payload(t.Raw), nil
+	}
+	w := c.body(r)
+	w.text("model", c.model(r))
+	if w.name("input") {
+		w.b = appendInput(w.b, r)
+	}
+	if r.Conversation.System != "" {
+		w.text("instructions", r.Conversation.System)
+	}
+	w.flag("stream", c.Stream)
+	w.number("max_output_tokens", r.MaxTokens)
+	w.raw("tools", t.Tools)
+	return payload(w.end()), nil
+}
+
+// appendInput writes a plain text as it is, and anything longer as a list of messages.
+func appendInput(b []byte, r *Request) []byte {
+	t := r.turn()
+	switch {
+	case t.Messages != nil:
+		return append(b, t.Messages...)
+	case r.Turn == 0 && len(t.Texts) == 1 && len(t.Media) == 0 && t.Role == "":
+		return tensor.AppendQuoted(b, t.Texts[0])
+	}
+	b = append(b, '[')
+	for i := range r.Turn + 1 {
+		b = appendInputTurn(b, &r.Conversation.Turns[i])
+		if i < r.Turn && i < len(r.Answers) {
+			b = appendMessage(b, "assistant", r.Answers[i])
+		}
+	}
+	return append(b, ']')
+}
+
+func appendInputTurn(b []byte, t *llm.Turn) []byte {
+	if len(t.Texts) == 1 && len(t.Media) == 0 {
+		return appendMessage(b, role(t), t.Texts[0])
+	}
+	b = append(comma(b), `{"role":`...)
+	b = tensor.AppendQuoted(b, role(t))
+	b = append(b, `,"content":[`...)
+	for _, text := range t.Texts {
+		b = append(comma(b), `{"type":"input_text","text":`...)
+		b = append(tensor.AppendQuoted(b, text), '}')
+	}
+	for _, m := range t.Media {
+		b = comma(b)
+		if m.Kind != llm.Image {
+			b = appendPart(b, m)
+			continue
+		}
+		b = append(b, `{"type":"input_image","image_url":`...)
+		b = append(tensor.AppendQuoted(b, m.URL), '}')
+	}
+	return append(b, "]}"...)
+}
+
+func (c *responses) Event(a *Answer, payload []byte, at int64) {
+	data, _ := c.begun(a, payload)
+	if isDone(data) {
+		a.Ended = true
+		return
+	}
+	s := scan{b: data}
+	if a.Streamed {
+		a.responseEvent(&s)
+	} else {
+		a.response(&s)
+	}
+	if !s.end() {
+		a.fault("this is no answer of the responses API: %s", excerpt(data))
+		return
+	}
+	a.chunk(at)
+}
+
+// responseEvent reads one event of a stream. Its type says what its delta is; both are gathered before they are used,
+// because nothing promises their order.
+func (a *Answer) responseEvent(s *scan) {
+	var kind, delta, message []byte
+	at := scan{}
+	if s.open('{') {
+		for n := 0; s.more('}', n); n++ {
+			switch string(s.key()) {
+			case "type":
+				kind = s.str()
+			case "delta":
+				delta = s.str()
+			case "message":
+				message = s.str()
+			case "response":
+				at = scan{b: s.value()}
+			default:
+				s.skip()
+			}
+		}
+	}
+	switch string(kind) {
+	case `"response.output_text.delta"`, `"response.refusal.delta"`:
+		a.text(delta, llm.Text)
+	case `"response.reasoning_text.delta"`, `"response.reasoning_summary_text.delta"`, `"response.reasoning.delta"`:
+		a.text(delta, llm.Thought)
+	case `"response.function_call_arguments.delta"`, `"response.mcp_call_arguments.delta"`, `"response.custom_tool_call_input.delta"`:
+		a.text(delta, llm.Tool)
+	case `"response.completed"`, `"response.incomplete"`:
+		a.summary(&at)
+		a.Ended = true
+	case `"response.failed"`, `"error"`:
+		a.fault("the server reports an error: %s", excerpt(append(at.b, message...)))
+	}
+}
+
+// summary reads the usage of a response that was streamed: its content has been seen.
+func (a *Answer) summary(s *scan) {
+	if !s.open('{') {
+		return
+	}
+	for n := 0; s.more('}', n); n++ {
+		switch string(s.key()) {
+		case "usage":
+			a.openAIUsage(s)
+		case "status":
+			if q := s.str(); len(q) > 2 {
+				a.Finish = append(a.Finish[:0], q[1:len(q)-1]...)
+			}
+		default:
+			s.skip()
+		}
+	}
+}
+
+// response reads a whole response.
+func (a *Answer) response(s *scan) {
+	if !s.open('{') {
+		return
+	}
+	for n := 0; s.more('}', n); n++ {
+		switch string(s.key()) {
+		case "usage":
+			a.openAIUsage(s)
+		case "status":
+			if q := s.str(); string(q) == `"failed"` {
+				a.fault("the response has the status failed")
+			} else if len(q) > 2 {
+				a.Finish = append(a.Finish[:0], q[1:len(q)-1]...)
+				a.Ended = true
+			}
+		case "output":
+			for n := 0; s.arrayMore(n); n++ {
+				a.outputItem(s)
+			}
+		default:
+			s.skip()
+		}
+	}
+}
+
+// outputItem reads a message, a thought or a call.
+func (a *Answer) outputItem(s *scan) {
+	if !s.open('{') {
+		return
+	}
+	kind := llm.Text
+	for n := 0; s.more('}', n); n++ {
+		switch string(s.key()) {
+		case "type":
+			switch string(s.str()) {
+			case `"reasoning"`:
+				kind = llm.Thought
+			case `"function_call"`:
+				kind = llm.Tool
+			}
+		case "content", "summary":
+			for n := 0; s.arrayMore(n); n++ {
+				a.part(s, kind)
+			}
+		case "arguments":
+			a.text(s.str(), llm.Tool)
+		default:
+			s.skip()
+		}
+	}
+}
+
+// part reads the text of one part.
+func (a *Answer) part(s *scan, kind llm.ChunkKind) {
+	if !s.open('{') {
+		return
+	}
+	for n := 0; s.more('}', n); n++ {
+		switch string(s.key()) {
+		case "text", "refusal":
+			a.text(s.str(), kind)
+		default:
+			s.skip()
+		}
+	}
+}
+
+func (c *responses) End(a *Answer) error {
+	if err := whole(a, "a response"); err != nil {
+		return err
+	}
+	if a.Streamed && !a.Ended {
+		return formatf("the stream broke off: no response.completed came")
+	}
+	return nil
+}

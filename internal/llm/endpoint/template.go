@@ -1,0 +1,209 @@
+package endpoint
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"text/template"
+
+	"github.com/redline-bench/redline/internal/llm"
+	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/tensor"
+)
+
+// custom is any HTTP API that takes JSON: a Go text template makes the body, paths say where the answer stands.
+type custom struct {
+	common
+	body         *template.Template
+	text         []string
+	prompt, done []string
+}
+
+// TemplateData is what a template sees. {{json .Text}} writes a value as JSON.
+type TemplateData struct {
+	Model     string
+	Text      string   // the texts of the turn, joined by spaces
+	Texts     []string // one by one
+	System    string
+	Messages  json.RawMessage // the conversation so far, as OpenAI's chat has it
+	Query     string
+	Passages  []string
+	MaxTokens int
+	Stream    bool
+}
+
+func newTemplate(c common) (Endpoint, error) {
+	if c.Body == "" {
+		return nil, errors.New("--endpoint-type template needs --template FILE")
+	}
+	t, err := template.New("body").Option("missingkey=error").Funcs(template.FuncMap{"json": toJSON}).Parse(c.Body)
+	if err != nil {
+		return nil, fmt.Errorf("--template: %w", err)
+	}
+	e := &custom{common: c, body: t, text: path(c.ResponsePath), prompt: path(c.PromptPath), done: path(c.CompletionsPath)}
+	trial := &Request{Conversation: &llm.Conversation{Turns: []llm.Turn{{Texts: []string{"text"}}}}, MaxTokens: 1}
+	if _, err := e.Inputs(trial); err != nil {
+		return nil, err
+	}
+	return e, nil
+}
+
+func path(text string) []string {
+	if text == "" {
+		return nil
+	}
+	return strings.Split(strings.NewReplacer("[", ".", "]", "", "$.", "").Replace(text), ".")
+}
+
+func toJSON(v any) (string, error) {
+	if s, ok := v.(string); ok {
+		return string(tensor.AppendQuoted(nil, s)), nil
+	}
+	b, err := json.Marshal(v)
+	return string(b), err
+}
+
+func (c *custom) Path() string { return "" }
+
+func (c *custom) Inputs(r *Request) (service.Inputs, error) {
+	t := r.turn()
+	if t.Raw != nil {
+		return payload(t.Raw), nil
+	}
+	var b bytes.Buffer
+	err := c.body.Execute(&b, TemplateData{
+		Model: c.model(r), Text: prompt(t), Texts: t.Texts, System: r.Conversation.System, Messages: appendMessages(nil, r),
+		Query: t.Query, Passages: t.Passages, MaxTokens: r.MaxTokens, Stream: c.Stream,
+	})
+	if err != nil {
+		return service.Inputs{}, fmt.Errorf("--template: %w", err)
+	}
+	text := bytes.TrimSpace(b.Bytes())
+	if !json.Valid(text) {
+		return service.Inputs{}, fmt.Errorf("--template does not make JSON: %s", excerpt(text))
+	}
+	w := c.common.body(r)
+	if len(w.extras[0])+len(w.extras[1]) > 0 && text[len(text)-1] == '}' {
+		w.b, w.n = text[:len(text)-1], 1
+		if len(bytes.TrimSpace(w.b)) == 1 {
+			w.n = 0
+		}
+		text = w.end()
+	}
+	return payload(text), nil
+}
+
+func (c *custom) Event(a *Answer, payload []byte, at int64) {
+	a.begin()
+	data, _, streamed := event(payload)
+	if a.Streamed = streamed; !streamed {
+		data = payload
+	}
+	if isDone(data) {
+		a.Ended = true
+		return
+	}
+	s := scan{b: data}
+	if s.skip(); !s.end() {
+		a.fault("the answer is no JSON: %s", excerpt(data))
+		return
+	}
+	if v := find(data, c.prompt); v != nil {
+		k, ok := (&scan{b: v}).number()
+		a.usage(&a.Usage.Prompt, k, ok)
+	}
+	if v := find(data, c.done); v != nil {
+		k, ok := (&scan{b: v}).number()
+		a.usage(&a.Usage.Completion, k, ok)
+	}
+	switch v := find(data, c.text); {
+	case len(v) > 0 && v[0] == '"':
+		a.text(v, llm.Text)
+	case len(v) > 0 && string(v) != "null":
+		a.mark(llm.Other)
+	}
+	a.counts()
+	a.chunk(at)
+}
+
+// find follows a path of names and indices; the whole value for an empty one, nil where it leads nowhere.
+func find(data []byte, path []string) []byte {
+	for _, step := range path {
+		s := scan{b: data}
+		data = nil
+		index, err := strconv.Atoi(step)
+		switch s.peek() {
+		case '{':
+			s.i++
+			for n := 0; s.more('}', n); n++ {
+				if name := s.key(); string(name) == step {
+					data = s.value()
+				} else {
+					s.skip()
+				}
+			}
+		case '[':
+			s.i++
+			for n := 0; s.more(']', n); n++ {
+				if v := s.value(); err == nil && n == index {
+					data = v
+				}
+			}
+		}
+		if data == nil {
+			return nil
+		}
+	}
+	return data
+}
+
+func (c *custom) End(a *Answer) error { return whole(a, "the template") }
+
+// raw sends bodies as they stand and finds out by itself how the answers look.
+type raw struct{ common }
+
+func (c *raw) Path() string { return "v1/chat/completions" }
+
+func (c *raw) Inputs(r *Request) (service.Inputs, error) {
+	t := r.turn()
+	if t.Raw == nil {
+		return service.Inputs{}, formatf("conversation %s has no payload: --endpoint-type raw sends those of the input file", r.Conversation.ID)
+	}
+	return payload(t.Raw), nil
+}
+
+func (c *raw) Event(a *Answer, payload []byte, at int64) { c.guess(payload).Event(a, payload, at) }
+
+// guess names the API by what its answers have.
+func (c *raw) guess(payload []byte) Endpoint {
+	as := c.common
+	_, _, as.Stream = event(payload)
+	has := func(name string) bool { return bytes.Contains(payload, []byte(`"`+name+`"`)) }
+	switch {
+	case has("choices"):
+		return &chat{as}
+	case has("text_output"):
+		return &generate{as}
+	case has("generated_text"):
+		return &tgi{as}
+	case has("embedding"):
+		return &embeddings{as}
+	case has("results"), has("rankings"):
+		return &ranking{as}
+	case bytes.Contains(payload, []byte(`"type":"response.`)), bytes.Contains(payload, []byte(`"type": "response.`)), has("output"):
+		return &responses{as}
+	case has("stop_reason"), has("content_block"), bytes.Contains(payload, []byte("message_")), bytes.Contains(payload, []byte("content_block")):
+		return &messages{as}
+	}
+	return &chat{as}
+}
+
+func (c *raw) End(a *Answer) error {
+	if err := whole(a, "a completion"); err != nil {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,165 @@
+package endpoint
+
+import (
+	"github.com/redline-bench/redline/internal/llm"
+	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/tensor"
+)
+
+// embeddings is OpenAI's /v1/embeddings.
+type embeddings struct{ common }
+
+func (c *embeddings) Path() string { return "v1/embeddings" }
+
+func (c *embeddings) Inputs(r *Request) (service.Inputs, error) {
+	t := r.turn()
+	if t.Raw != nil {
+		return payload(t.Raw), nil
+	}
+	w := c.body(r)
+	w.text("model", c.model(r))
+	w.texts("input", t.Texts)
+	return payload(w.end()), nil
+}
+
+func (c *embeddings) Event(a *Answer, payload []byte, at int64) {
+	a.begin()
+	s := scan{b: payload}
+	if s.open('{') {
+		for n := 0; s.more('}', n); n++ {
+			switch string(s.key()) {
+			case "data":
+				for n := 0; s.arrayMore(n); n++ {
+					a.vector(&s)
+				}
+			case "usage":
+				a.openAIUsage(&s)
+			default:
+				s.skip()
+			}
+		}
+	}
+	a.single(&s, payload, at, "an embedding")
+}
+
+// vector reads one element of data: its embedding must not be empty.
+func (a *Answer) vector(s *scan) {
+	if !s.open('{') {
+		return
+	}
+	for n := 0; s.more('}', n); n++ {
+		if string(s.key()) != "embedding" {
+			s.skip()
+			continue
+		}
+		if v := s.value(); len(v) > 2 && (v[0] == '[' || v[0] == '"') {
+			a.mark(llm.Other)
+		}
+	}
+}
+
+// single ends an answer in one piece.
+func (a *Answer) single(s *scan, payload []byte, at int64, what string) {
+	if !s.end() {
+		a.fault("the answer is no JSON that %s would have: %s", what, excerpt(payload))
+		return
+	}
+	if !a.found {
+		a.fault("the answer holds no %s: %s", what[3:], excerpt(payload))
+	}
+	a.Ended = true
+	a.chunk(at)
+}
+
+func (c *embeddings) End(a *Answer) error { return whole(a, "an embedding") }
+
+// ranking is rerank in three dialects: Cohere's, that of Hugging Face's text-embeddings-inference, and NIM's.
+type ranking struct{ common }
+
+func (c *ranking) Path() string {
+	switch c.Kind {
+	case CohereRank:
+		return "v2/rerank"
+	case NIMRank:
+		return "v1/ranking"
+	}
+	return "rerank"
+}
+
+func (c *ranking) Inputs(r *Request) (service.Inputs, error) {
+	t := r.turn()
+	if t.Raw != nil {
+		return payload(t.Raw), nil
+	}
+	query, passages := t.Query, t.Passages
+	if query == "" && len(t.Texts) > 0 {
+		query, passages = t.Texts[0], t.Texts[1:]
+	}
+	if query == "" || len(passages) == 0 {
+		return service.Inputs{}, formatf("a ranking needs a query and passages: conversation %s has none", r.Conversation.ID)
+	}
+	w := c.body(r)
+	switch c.Kind {
+	case NIMRank:
+		w.text("model", c.model(r))
+		if w.name("query") {
+			w.b = appendText(w.b, query)
+		}
+		if w.name("passages") {
+			w.b = append(w.b, '[')
+			for _, p := range passages {
+				w.b = appendText(comma(w.b), p)
+			}
+			w.b = append(w.b, ']')
+		}
+	case CohereRank:
+		w.text("model", c.model(r))
+		w.text("query", query)
+		if w.name("documents") {
+			w.b = appendStrings(w.b, passages)
+		}
+	default:
+		w.text("query", query)
+		if w.name("texts") {
+			w.b = appendStrings(w.b, passages)
+		}
+	}
+	return payload(w.end()), nil
+}
+
+func appendText(b []byte, text string) []byte {
+	b = append(b, `{"text":`...)
+	return append(tensor.AppendQuoted(b, text), '}')
+}
+
+// Event reads a list of places: the answer itself, or its member results or rankings.
+func (c *ranking) Event(a *Answer, payload []byte, at int64) {
+	a.begin()
+	s := scan{b: payload}
+	if s.peek() == '[' {
+		a.places(&s)
+	} else if s.open('{') {
+		for n := 0; s.more('}', n); n++ {
+			switch string(s.key()) {
+			case "results", "rankings", "data":
+				a.places(&s)
+			case "usage":
+				a.openAIUsage(&s)
+			default:
+				s.skip()
+			}
+		}
+	}
+	a.single(&s, payload, at, "a ranking")
+}
+
+func (a *Answer) places(s *scan) {
+	for n := 0; s.arrayMore(n); n++ {
+		s.skip()
+		if !s.bad {
+			a.mark(llm.Other)
+		}
+	}
+}
+
+func (c *ranking) End(a *Answer) error { return whole(a, "a ranking") }

@@ -1,0 +1,305 @@
+package metric
+
+import (
+	"math"
+	"slices"
+
+	"github.com/redline-bench/redline/internal/clock"
+	"github.com/redline-bench/redline/internal/llm"
+	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/result"
+)
+
+// Options say how to count.
+type Options struct {
+	// Open: requests have a schedule, and latencies count from when they were due.
+	Open bool
+	// Goodput are the objectives that a good request meets.
+	Goodput []Objective
+	// Level is that of confidence intervals; 0 computes none.
+	Level float64
+	Seed  uint64
+}
+
+// Collector gathers the samples of a level. It keeps a bounded amount of each quantity.
+type Collector struct {
+	o      Options
+	series [numIDs]series
+	trails map[ID]*trail // of the quantities with intervals
+	// Pools of all gaps of all requests.
+	gaps, perToken, vllmGaps series
+
+	ok, failed, cut, good uint64
+	mismatched            uint64 // output lengths that are not what was asked for
+	disagree              uint64 // counts of the server that are not ours
+	from                  [3]Origins
+	busyNs                int64 // of all requests, failed ones too
+	firstSent, lastEnd    int64 // of whole answers
+	began, ended          int64 // of all requests
+}
+
+// Origins counts where token counts came from, by llm.Origin.
+type Origins [4]uint64
+
+// The token counts of Collector.Origins.
+const (
+	Inputs = iota
+	Outputs
+	Reasonings
+)
+
+// ranged are the quantities that get confidence intervals.
+var ranged = []ID{TTFT, TTFO, TTST, Latency, ITL, PerUser, OutputLength}
+
+// New makes an empty collector.
+func New(o Options) *Collector {
+	c := &Collector{o: o, trails: map[ID]*trail{}}
+	for _, id := range ranged {
+		c.trails[id] = &trail{}
+	}
+	return c
+}
+
+// Add takes one sample in, and returns its values.
+func (c *Collector) Add(s *llm.Sample) (Values, bool) {
+	if c.began == 0 || s.Sent < c.began {
+		c.began = s.Sent
+	}
+	c.ended = max(c.ended, s.End)
+	if s.End > s.Sent {
+		c.busyNs += s.End - s.Sent
+	}
+	v, ok := Of(s, c.o.Open)
+	if !ok {
+		if s.Cut || s.Class == record.Canceled {
+			c.cut++
+		} else {
+			c.failed++
+		}
+		return v, false
+	}
+	c.ok++
+	for id := range v {
+		c.series[id].add(v[id])
+	}
+	for id, t := range c.trails {
+		t.add(v[id])
+	}
+	c.pool(s)
+	c.from[Inputs][s.Input.From]++
+	c.from[Outputs][s.Output.From]++
+	c.from[Reasonings][s.Reasoning.From]++
+	if len(c.o.Goodput) > 0 && meets(c.o.Goodput, &v) {
+		c.good++
+	}
+	if d := math.Abs(v[AskedDiff]); d > 5 || math.Abs(v[OutputLength]-v[Asked]) > 50 {
+		c.mismatched++
+	}
+	if v[PromptDiff] > discrepancy || v[CompletionDiff] > discrepancy {
+		c.disagree++
+	}
+	if c.firstSent == 0 || s.Sent < c.firstSent {
+		c.firstSent = s.Sent
+	}
+	c.lastEnd = max(c.lastEnd, s.Chunks[len(s.Chunks)-1].At)
+	return v, true
+}
+
+// discrepancy is how far the server's count may be from ours, in per cent.
+const discrepancy = 10
+
+// pool adds the gaps between chunks.
+func (c *Collector) pool(s *llm.Sample) {
+	if !s.Streamed {
+		return
+	}
+	if first := s.Chunks[0].At; s.Headers > 0 && s.Headers < first {
+		c.vllmGaps.add(millis(first - s.Headers))
+	}
+	for i := 1; i < len(s.Chunks); i++ {
+		gap := millis(s.Chunks[i].At - s.Chunks[i-1].At)
+		c.gaps.add(gap)
+		c.vllmGaps.add(gap)
+		if n := s.Chunks[i].Tokens; n > 0 {
+			c.perToken.addN(gap/float64(n), uint64(n))
+		}
+	}
+}
+
+// Requests is the number of whole answers; Failed and Cut of the others.
+func (c *Collector) Requests() uint64 { return c.ok }
+
+// Failed is the number of requests that failed.
+func (c *Collector) Failed() uint64 { return c.failed }
+
+// Cut is the number of requests that the client ended itself.
+func (c *Collector) Cut() uint64 { return c.cut }
+
+// Origins tells where the counts of Inputs, Outputs or Reasonings came from.
+func (c *Collector) Origins(which int) Origins { return c.from[which] }
+
+// Mismatched is the number of answers whose length is not what was asked for; Disagree that of requests for which the
+// server and the tokenizer count differently.
+func (c *Collector) Mismatched() uint64 { return c.mismatched }
+
+// Disagree is the number of requests for which the server's counts are more than a tenth off ours.
+func (c *Collector) Disagree() uint64 { return c.disagree }
+
+// Sum and Mean are of the values of one quantity; Mean is 0 where there are none.
+func (c *Collector) Sum(id ID) float64 { return c.series[id].sum }
+
+// Mean is the average of a quantity.
+func (c *Collector) Mean(id ID) float64 { return c.series[id].mean }
+
+// Quantile is a percentile of a quantity.
+func (c *Collector) Quantile(id ID, p float64) float64 {
+	return c.series[id].quantiles([]float64{p})[0]
+}
+
+// Exact tells whether all percentiles come from sorted values.
+func (c *Collector) Exact() bool { return c.series[Latency].exact() && c.gaps.exact() }
+
+// Duration is the time from the first send to the last piece of content of whole answers, in seconds.
+func (c *Collector) Duration() float64 { return seconds(c.lastEnd - c.firstSent) }
+
+// Span is the same as two readings of clock.Now.
+func (c *Collector) Span() (from, to int64) { return c.firstSent, c.lastEnd }
+
+// Metrics computes everything. Quantities without a value are left out.
+func (c *Collector) Metrics() []result.Metric {
+	var out []result.Metric
+	for _, id := range IDs() {
+		if s := &c.series[id]; s.n > 0 {
+			out = append(out, c.metric(definitions[id], s, c.trails[id]))
+		}
+		if id == ITL {
+			out = append(out, c.pools()...)
+		}
+	}
+	return append(out, c.totals()...)
+}
+
+func (c *Collector) metric(d Definition, s *series, t *trail) result.Metric {
+	m := result.Metric{Tag: d.Tag, Name: d.Name, Unit: d.Unit, Higher: d.Higher, Avg: s.sum / float64(s.n), Dist: s.dist()}
+	if t == nil || c.o.Level == 0 || s.n < minIntervals {
+		return m
+	}
+	iv := t.intervals(c.o.Level, c.o.Seed)
+	m.Interval = &iv[0]
+	m.Intervals = map[string]result.Interval{}
+	for i, p := range intervalPercentiles {
+		m.Intervals[percentileName(p)] = iv[i+1]
+	}
+	return m
+}
+
+func (c *Collector) pools() []result.Metric {
+	var out []result.Metric
+	for _, p := range []struct {
+		d Definition
+		s *series
+	}{
+		{Definition{Tag: "inter_chunk_latency", Name: "Inter Chunk Latency", Unit: ms}, &c.gaps},
+		{Definition{Tag: "per_token_latency", Name: "Per Token Latency", Unit: ms}, &c.perToken},
+		{Definition{Tag: "vllm_itl", Name: "ITL (vLLM)", Unit: ms}, &c.vllmGaps},
+	} {
+		if p.s.n > 0 {
+			out = append(out, c.metric(p.d, p.s, nil))
+		}
+	}
+	return out
+}
+
+// totals are the numbers of the run as a whole.
+func (c *Collector) totals() []result.Metric {
+	var out []result.Metric
+	add := func(tag, name, unit string, v float64, higher bool) {
+		out = append(out, result.Metric{Tag: tag, Name: name, Unit: unit, Avg: v, Higher: higher})
+	}
+	d := c.Duration()
+	isl, osl := c.series[InputLength].sum, c.series[OutputLength].sum
+	if d > 0 {
+		add("request_throughput", "Request Throughput", "requests/sec", float64(c.ok)/d, true)
+		if c.series[OutputLength].n > 0 {
+			add("output_token_throughput", "Output Token Throughput", "tokens/sec", osl/d, true)
+			add("total_token_throughput", "Total Token Throughput", "tokens/sec", (isl+osl)/d, true)
+		}
+		if c.series[InputLength].n > 0 {
+			add("input_token_throughput", "Input Token Throughput", "tokens/sec", isl/d, true)
+		}
+	}
+	if len(c.o.Goodput) > 0 {
+		add("good_request_count", "Good Request Count", "requests", float64(c.good), true)
+		if d > 0 {
+			add("goodput", "Goodput", "requests/sec", float64(c.good)/d, true)
+		}
+		if n := c.ok + c.failed; n > 0 {
+			add("good_request_fraction", "Good Request Fraction", "ratio", float64(c.good)/float64(n), true)
+		}
+	}
+	if wall := seconds(c.ended - c.began); wall > 0 {
+		add("effective_concurrency", "Effective Concurrency", "requests", seconds(c.busyNs)/wall, false)
+	}
+	add("request_count", "Request Count", "requests", float64(c.ok), false)
+	if c.failed > 0 {
+		add("error_request_count", "Error Request Count", "requests", float64(c.failed), false)
+	}
+	add("completed_request_count", "Completed Requests", "requests", float64(c.ok+c.failed), false)
+	if n := c.ok + c.failed; n > 0 {
+		add("request_error_rate", "Request Error Rate", percent, 100*float64(c.failed)/float64(n), false)
+	}
+	if c.cut > 0 {
+		add("canceled_request_count", "Canceled Requests", "requests", float64(c.cut), false)
+	}
+	add("benchmark_duration", "Benchmark Duration", "sec", d, false)
+	return append(out, c.sums()...)
+}
+
+// sums are totals in tokens, and times of the wall clock.
+func (c *Collector) sums() []result.Metric {
+	var out []result.Metric
+	for _, t := range []struct {
+		tag, name string
+		id        ID
+	}{
+		{"total_isl", "Total Input Sequence Length", InputLength},
+		{"total_osl", "Total Output Sequence Length", OutputLength},
+		{"total_output_tokens", "Total Output Tokens", OutputTokens},
+		{"total_reasoning_tokens", "Total Reasoning Tokens", ReasoningTokens},
+		{"total_usage_prompt_tokens", "Total Usage Prompt Tokens", UsagePrompt},
+		{"total_usage_completion_tokens", "Total Usage Completion Tokens", UsageCompletion},
+		{"total_usage_total_tokens", "Total Usage Total Tokens", UsageTotal},
+		{"total_usage_prompt_cache_read_tokens", "Total Usage Prompt Cache Read Tokens", UsageCached},
+	} {
+		if s := &c.series[t.id]; s.n > 0 {
+			out = append(out, result.Metric{Tag: t.tag, Name: t.name, Unit: tokens, Avg: s.sum})
+		}
+	}
+	if p := c.series[UsagePrompt].sum; p > 0 && c.series[UsageCached].n > 0 {
+		out = append(out, result.Metric{
+			Tag: "overall_usage_prompt_cache_read_pct", Name: "Overall Usage Prompt Cache Read %", Unit: percent,
+			Avg: 100 * c.series[UsageCached].sum / p,
+		})
+	}
+	if c.series[AskedDiff].n > 0 {
+		out = append(out, result.Metric{Tag: "osl_mismatch_count", Name: "OSL Mismatch Count", Unit: "requests", Avg: float64(c.mismatched)})
+	}
+	if c.series[PromptDiff].n+c.series[CompletionDiff].n > 0 {
+		out = append(out, result.Metric{Tag: "usage_discrepancy_count", Name: "Usage Discrepancy Count", Unit: "requests", Avg: float64(c.disagree)})
+	}
+	if c.ok > 0 {
+		out = append(out,
+			result.Metric{Tag: "min_request_timestamp", Name: "Minimum Request Timestamp", Unit: "ns", Avg: float64(clock.Wall(c.firstSent))},
+			result.Metric{Tag: "max_response_timestamp", Name: "Maximum Response Timestamp", Unit: "ns", Avg: float64(clock.Wall(c.lastEnd))})
+	}
+	return out
+}
+
+// Find finds a metric by its tag.
+func Find(list []result.Metric, tag string) (result.Metric, bool) {
+	i := slices.IndexFunc(list, func(m result.Metric) bool { return m.Tag == tag })
+	if i < 0 {
+		return result.Metric{}, false
+	}
+	return list[i], true
+}

@@ -1,0 +1,263 @@
+package metric
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+
+	"github.com/redline-bench/redline/internal/result"
+)
+
+const (
+	// trailLimit is how many values of a quantity are kept in their order; then every second one goes.
+	trailLimit = 1 << 14
+	// resamples is how often the bootstrap draws.
+	resamples = 300
+	// minIntervals is how many values an interval needs to mean anything.
+	minIntervals = 20
+)
+
+// intervalPercentiles are the percentiles that get intervals.
+var intervalPercentiles = []float64{50, 90, 95, 99}
+
+func percentileName(p float64) string { return "p" + strconv.FormatFloat(p, 'g', -1, 64) }
+
+// trail keeps values in the order of their ends. When it is full it keeps every second one from then on: its
+// intervals are then those of a run with so many requests less, which are wider, never narrower.
+type trail struct {
+	values []float64
+	every  int
+	n      int
+}
+
+func (t *trail) add(v float64) {
+	if math.IsNaN(v) {
+		return
+	}
+	if t.every == 0 {
+		t.every = 1
+	}
+	if t.n++; t.n%t.every != 0 {
+		return
+	}
+	if len(t.values) == trailLimit {
+		for i := range trailLimit / 2 {
+			t.values[i] = t.values[2*i+1]
+		}
+		t.values = t.values[:trailLimit/2]
+		t.every *= 2
+		if t.n%t.every != 0 {
+			return
+		}
+	}
+	t.values = append(t.values, v)
+}
+
+// intervals are those of the mean and of intervalPercentiles, by a moving-block bootstrap: requests that follow each
+// other share what the server was busy with, so whole stretches of n^(1/3) requests are drawn.
+func (t *trail) intervals(level float64, seed uint64) []result.Interval {
+	n := len(t.values)
+	order := make([]int, n)
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int {
+		switch {
+		case t.values[a] < t.values[b]:
+			return -1
+		case t.values[a] > t.values[b]:
+			return 1
+		}
+		return 0
+	})
+	rank := make([]int32, n)
+	sorted := make([]float64, n)
+	for r, i := range order {
+		rank[i], sorted[r] = int32(r), t.values[i]
+	}
+	block := max(1, int(math.Ceil(math.Cbrt(float64(n)))))
+	rng := rand.New(rand.NewPCG(seed, 0xb007))
+	stats := make([][]float64, 1+len(intervalPercentiles))
+	counts := make([]int32, n)
+	for range resamples {
+		clear(counts)
+		sum := 0.0
+		for drawn := 0; drawn < n; {
+			at := rng.IntN(n - block + 1)
+			for k := at; k < at+block && drawn < n; k++ {
+				counts[rank[k]]++
+				sum += t.values[k]
+				drawn++
+			}
+		}
+		stats[0] = append(stats[0], sum/float64(n))
+		for i, v := range resampled(sorted, counts) {
+			stats[i+1] = append(stats[i+1], v)
+		}
+	}
+	out := make([]result.Interval, len(stats))
+	for i, s := range stats {
+		slices.Sort(s)
+		at := func(k int) float64 { return s[k] }
+		tail := (1 - level) / 2 * 100
+		out[i] = result.Interval{Low: interpolate(tail, len(s), at), High: interpolate(100-tail, len(s), at), Level: level}
+	}
+	return out
+}
+
+// resampled are the percentiles of a draw, which is given as how often each value was drawn.
+func resampled(sorted []float64, counts []int32) []float64 {
+	out := make([]float64, len(intervalPercentiles))
+	n := len(sorted)
+	i, upTo := -1, 0 // values up to rank upTo-1 are at or below sorted[i]
+	at := func(k int) float64 {
+		for upTo <= k {
+			i++
+			upTo += int(counts[i])
+		}
+		return sorted[i]
+	}
+	for j, p := range intervalPercentiles {
+		x := p / 100 * float64(n-1)
+		k := int(x)
+		a := at(k)
+		b := a
+		if k < n-1 {
+			b = at(k + 1)
+		}
+		out[j] = a + (b-a)*(x-float64(k))
+	}
+	return out
+}
+
+// Target is a width that an interval shall have: the metric and statistic, and the half width as a share.
+type Target struct {
+	ID    ID
+	Stat  string // avg, p50, p90, p95, p99
+	Share float64
+}
+
+// Reached tells how wide the interval is now, as a share of the value, and whether that is narrow enough.
+func (c *Collector) Reached(t Target) (share float64, ok bool) {
+	s := &c.series[t.ID]
+	tr := c.trails[t.ID]
+	if s.n < 2*minIntervals || tr == nil {
+		return math.Inf(1), false
+	}
+	iv := tr.intervals(max(c.o.Level, 0.95), c.o.Seed)
+	i, v := 0, s.sum/float64(s.n)
+	if t.Stat != "avg" {
+		for k, p := range intervalPercentiles {
+			if percentileName(p) == t.Stat {
+				i, v = k+1, s.quantiles([]float64{p})[0]
+			}
+		}
+	}
+	share = (iv[i].High - iv[i].Low) / 2 / math.Abs(v)
+	return share, share <= t.Share
+}
+
+// Repeats computes, for each metric of several runs, the mean of the runs and the t interval of it.
+func Repeats(runs [][]result.Metric, level float64) []result.Metric {
+	if len(runs) == 0 {
+		return nil
+	}
+	var out []result.Metric
+	for _, m := range runs[0] {
+		var avgs []float64
+		by := map[string][]float64{}
+		for _, r := range runs {
+			if o, ok := Find(r, m.Tag); ok {
+				avgs = append(avgs, o.Avg)
+				if o.Dist != nil {
+					for _, q := range o.Dist.Percentiles {
+						by[percentileName(q.P)] = append(by[percentileName(q.P)], q.V)
+					}
+				}
+			}
+		}
+		one := result.Metric{Tag: m.Tag, Name: m.Name, Unit: m.Unit, Higher: m.Higher}
+		one.Avg, one.Interval = student(avgs, level)
+		if m.Dist != nil {
+			one.Dist = &result.Dist{Count: uint64(len(avgs)), Min: slices.Min(avgs), Max: slices.Max(avgs), Std: spread(avgs)}
+			one.Intervals = map[string]result.Interval{}
+			for _, p := range Percentiles {
+				v, iv := student(by[percentileName(p)], level)
+				one.Dist.Percentiles = append(one.Dist.Percentiles, result.Quantile{P: p, V: v})
+				if iv != nil {
+					one.Intervals[percentileName(p)] = *iv
+				}
+			}
+		}
+		out = append(out, one)
+	}
+	return out
+}
+
+// student is the mean of some values and its t interval; none for a single value.
+func student(values []float64, level float64) (mean float64, iv *result.Interval) {
+	n := float64(len(values))
+	for _, v := range values {
+		mean += v / n
+	}
+	if len(values) < 2 {
+		return mean, nil
+	}
+	half := tQuantile((1+level)/2, n-1) * spread(values) / math.Sqrt(n)
+	return mean, &result.Interval{Low: mean - half, High: mean + half, Level: level}
+}
+
+// spread is the standard deviation of a sample.
+func spread(values []float64) float64 {
+	n := float64(len(values))
+	if n < 2 {
+		return 0
+	}
+	mean, sum := 0.0, 0.0
+	for _, v := range values {
+		mean += v / n
+	}
+	for _, v := range values {
+		sum += (v - mean) * (v - mean)
+	}
+	return math.Sqrt(sum / (n - 1))
+}
+
+// tQuantile inverts Student's distribution by bisection over its density, which is exact enough at four digits.
+func tQuantile(p, df float64) float64 {
+	low, high := 0.0, 1000.0
+	for range 80 {
+		mid := (low + high) / 2
+		if tBelow(mid, df) < p {
+			low = mid
+		} else {
+			high = mid
+		}
+	}
+	return (low + high) / 2
+}
+
+// tBelow is P(T < t) for t ≥ 0: one half plus the integral of the density, by Simpson's rule after t = tan(x).
+func tBelow(t, df float64) float64 {
+	a, _ := math.Lgamma((df + 1) / 2)
+	b, _ := math.Lgamma(df / 2)
+	k := math.Exp(a-b) / math.Sqrt(df*math.Pi)
+	density := func(x float64) float64 {
+		s := math.Tan(x)
+		return k * math.Pow(1+s*s/df, -(df+1)/2) * (1 + s*s)
+	}
+	const steps = 400
+	end := math.Atan(t)
+	h := end / steps
+	sum := density(0) + density(end)
+	for i := 1; i < steps; i++ {
+		sum += density(h*float64(i)) * float64(2+2*(i%2))
+	}
+	return 0.5 + sum*h/3
+}
+
+func (t Target) String() string {
+	return fmt.Sprintf("%s.%s ± %g %%", definitions[t.ID].Tag, t.Stat, t.Share*100)
+}

@@ -1,0 +1,89 @@
+package metric
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Objective is a bound that a good request keeps: at most Bound, or at least where more is better. Times are
+// milliseconds.
+type Objective struct {
+	ID    ID
+	Bound float64
+}
+
+// ParseGoodput reads "ttft:200 itl:20": names are tags or their short forms, bounds are in the metric's unit.
+func ParseGoodput(text string) ([]Objective, error) {
+	var out []Objective
+	for part := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == ' ' || r == ',' }) {
+		name, value, ok := strings.Cut(part, ":")
+		bound, err := strconv.ParseFloat(value, 64)
+		if !ok || err != nil || bound < 0 {
+			return nil, fmt.Errorf("is a list of NAME:BOUND, as \"ttft:200 itl:20\", not %q", text)
+		}
+		id, err := lookup(name)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, Objective{id, bound})
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("is a list of NAME:BOUND, as \"ttft:200 itl:20\", not %q", text)
+	}
+	return out, nil
+}
+
+// lookup finds a quantity by tag or short name.
+func lookup(name string) (ID, error) {
+	var known []string
+	for id, d := range definitions {
+		if d.Tag == name || slices.Contains(d.Alias, strings.ToLower(name)) {
+			return ID(id), nil
+		}
+		if d.Plain {
+			known = append(known, append(d.Alias, d.Tag)[0])
+		}
+	}
+	return 0, fmt.Errorf("knows no metric %q: use one of %s", name, strings.Join(known, ", "))
+}
+
+// meets tells whether a request keeps every bound. One that has no such value does not.
+func meets(list []Objective, v *Values) bool {
+	for _, o := range list {
+		x := v[o.ID]
+		if math.IsNaN(x) || definitions[o.ID].Higher && x < o.Bound || !definitions[o.ID].Higher && x > o.Bound {
+			return false
+		}
+	}
+	return true
+}
+
+var target = regexp.MustCompile(`^\s*([a-z0-9_]+?)(?:\.(avg|mean|p50|p90|p95|p99))?\s*(?:±|\+-|\+/-)\s*([0-9.]+)\s*%\s*$`)
+
+// ParseTarget reads "ttft.p99 ± 5 %"; +- does for ±.
+func ParseTarget(text string) (Target, error) {
+	m := target.FindStringSubmatch(strings.ToLower(text))
+	if m == nil {
+		return Target{}, fmt.Errorf("is METRIC.STAT ± WIDTH %%, as \"ttft.p99 ± 5 %%\", not %q", text)
+	}
+	id, err := lookup(m[1])
+	if err != nil {
+		return Target{}, err
+	}
+	if !slices.Contains(ranged, id) {
+		return Target{}, fmt.Errorf("has no interval for %s: use ttft, ttfo, ttst, itl, latency or osl", m[1])
+	}
+	share, err := strconv.ParseFloat(m[3], 64)
+	if err != nil || share <= 0 {
+		return Target{}, fmt.Errorf("needs a width above 0, not %q", m[3])
+	}
+	stat := m[2]
+	if stat == "" || stat == "mean" {
+		stat = "avg"
+	}
+	return Target{ID: id, Stat: stat, Share: share / 100}, nil
+}

@@ -1,0 +1,163 @@
+package metric
+
+import (
+	"math"
+	"slices"
+
+	"github.com/redline-bench/redline/internal/result"
+)
+
+// exactLimit is how many values of a quantity are kept as they are. Beyond it they are counted in buckets, so that a
+// run of any length takes the same memory.
+const exactLimit = 1 << 16
+
+// Buckets are the floats that share their sign, exponent and nine bits of their fraction: 512 in each power of two,
+// which makes the middle of a bucket wrong by at most 0.1 %.
+const (
+	bucketBits  = 9
+	bucketShift = 52 - bucketBits
+)
+
+// Percentiles are those of every distribution.
+var Percentiles = []float64{1, 5, 10, 25, 50, 75, 90, 95, 99, 99.9}
+
+// series gathers the values of one quantity.
+type series struct {
+	n         uint64
+	sum       float64
+	mean, m2  float64 // Welford
+	min, max  float64
+	values    []float64
+	unordered bool
+	buckets   map[uint32]uint64 // nil while values are exact
+	zeros     uint64            // values of at most 0, beside the buckets
+}
+
+func (s *series) add(v float64) { s.addN(v, 1) }
+
+// addN adds the same value n times.
+func (s *series) addN(v float64, n uint64) {
+	if math.IsNaN(v) || n == 0 {
+		return
+	}
+	if s.n == 0 {
+		s.min, s.max = v, v
+	}
+	s.min, s.max = min(s.min, v), max(s.max, v)
+	s.n += n
+	s.sum += v * float64(n)
+	d := v - s.mean
+	s.mean += d * float64(n) / float64(s.n)
+	s.m2 += d * (v - s.mean) * float64(n)
+	if s.buckets != nil {
+		s.count(v, n)
+		return
+	}
+	if len(s.values)+int(n) > exactLimit {
+		s.spill()
+		s.count(v, n)
+		return
+	}
+	for range n {
+		s.values = append(s.values, v)
+	}
+	s.unordered = true
+}
+
+func (s *series) spill() {
+	s.buckets = make(map[uint32]uint64)
+	for _, v := range s.values {
+		s.count(v, 1)
+	}
+	s.values = nil
+}
+
+func (s *series) count(v float64, n uint64) {
+	if v <= 0 {
+		s.zeros += n
+		return
+	}
+	s.buckets[uint32(math.Float64bits(v)>>bucketShift)] += n
+}
+
+// exact tells whether percentiles come from the values themselves.
+func (s *series) exact() bool { return s.buckets == nil }
+
+// std is the population's standard deviation.
+func (s *series) std() float64 {
+	if s.n == 0 {
+		return 0
+	}
+	return math.Sqrt(s.m2 / float64(s.n))
+}
+
+// dist computes the distribution.
+func (s *series) dist() *result.Dist {
+	d := &result.Dist{Count: s.n, Sum: s.sum, Min: s.min, Max: s.max, Std: s.std()}
+	vs := s.quantiles(Percentiles)
+	for i, p := range Percentiles {
+		d.Percentiles = append(d.Percentiles, result.Quantile{P: p, V: vs[i]})
+	}
+	return d
+}
+
+// quantiles are the values at percentiles, interpolated between the two nearest ranks of q/100·(n-1).
+func (s *series) quantiles(ps []float64) []float64 {
+	out := make([]float64, len(ps))
+	if s.n == 0 {
+		return out
+	}
+	if s.exact() {
+		if s.unordered {
+			slices.Sort(s.values)
+			s.unordered = false
+		}
+		for i, p := range ps {
+			out[i] = interpolate(p, len(s.values), func(k int) float64 { return s.values[k] })
+		}
+		return out
+	}
+	ranks := s.ranks()
+	for i, p := range ps {
+		out[i] = interpolate(p, int(s.n), ranks)
+	}
+	return out
+}
+
+func interpolate(p float64, n int, at func(k int) float64) float64 {
+	x := p / 100 * float64(n-1)
+	k := int(x)
+	if k >= n-1 {
+		return at(n - 1)
+	}
+	a, b := at(k), at(k+1)
+	return a + (b-a)*(x-float64(k))
+}
+
+// ranks gives the value of rank k out of the buckets: their middles, the extremes exactly.
+func (s *series) ranks() func(k int) float64 {
+	keys := make([]uint32, 0, len(s.buckets))
+	for k := range s.buckets {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	up := make([]uint64, len(keys)) // values up to and with each bucket
+	total := s.zeros
+	for i, k := range keys {
+		total += s.buckets[k]
+		up[i] = total
+	}
+	return func(k int) float64 {
+		rank := uint64(k)
+		if rank < s.zeros {
+			return min(0, s.min)
+		}
+		i, found := slices.BinarySearch(up, rank+1)
+		if !found && i == len(up) {
+			return s.max
+		}
+		low := math.Float64frombits(uint64(keys[i]) << bucketShift)
+		high := math.Float64frombits(uint64(keys[i]+1) << bucketShift)
+		return max(s.min, min((low+high)/2, s.max))
+	}
+}
