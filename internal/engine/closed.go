@@ -97,5 +97,6 @@ func (e *Engine) refeed(s *slot) {
 		s.generation = g
 		s.feed = e.cfg.Feed(s.call.Slot, int(e.active.Load()))
 		s.listener, _ = s.feed.(Listener)
+		s.watcher, _ = s.feed.(Watcher)
 	}
 }

@@ -86,6 +86,7 @@ type slot struct {
 	call       service.Call
 	feed       Feed
 	listener   Listener                   // the feed, where it is one
+	watcher    Watcher                    // the same
 	nap        atomic.Pointer[time.Timer] // the latest pause of a listener
 	turn       int                        // the feed of a paced load that the request in flight came from
 	answers    int64                      // responses so far, in a periodic load

@@ -20,6 +20,15 @@ type Listener interface {
 	Pause() (wait time.Duration, ok bool)
 }
 
+// Watcher is a Feed of a closed loop that looks at each response as it comes, on the transport's goroutine.
+type Watcher interface {
+	Feed
+	Watch(c *service.Call, response []byte, at int64)
+}
+
+// Cut ends the request in flight on a slot, if any, with the given class. It must not be called from within Watch.
+func (e *Engine) Cut(slot int, class record.Class) { e.tr.Cut(slot, class) }
+
 // Wake lets a slot that rests look again whether its feed has something to say. It may be called from within Heard.
 func (e *Engine) Wake(slot int) {
 	if e.take(e.snapshot()[slot]) {

@@ -118,3 +118,60 @@ func TestStopEndsPauses(t *testing.T) {
 		t.Errorf("%v, %d in flight", err, e.InFlight())
 	}
 }
+
+// onlooker counts the responses that it sees before their call has ended.
+type onlooker struct {
+	chat
+	seen, early int
+}
+
+func (o *onlooker) Watch(*service.Call, []byte, int64) {
+	if o.seen++; len(o.heard) < o.seen {
+		o.early++
+	}
+}
+
+func TestAWatcherSeesResponsesBeforeTheirEnd(t *testing.T) {
+	o := &onlooker{chat: chat{turns: 4}}
+	e, err := engine.Open(t.Context(), engine.Config{
+		Service: &testkit.Service{Answer: func(int64) (time.Duration, error) { return 0, nil }}, Keep: true,
+		Feed: func(int, int) engine.Feed { return o },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	if err := e.Closed(t.Context(), 1, 0); err != nil {
+		t.Fatal(err)
+	}
+	finished(t, e)
+	if o.seen != 4 || o.early != 4 {
+		t.Errorf("%d responses seen, %d of them in time", o.seen, o.early)
+	}
+}
+
+func TestCutEndsOneRequest(t *testing.T) {
+	talks := []*chat{{turns: 2}}
+	e, err := engine.Open(t.Context(), engine.Config{
+		Service: &testkit.Service{Answer: func(n int64) (time.Duration, error) {
+			if n == 0 {
+				return time.Hour, nil
+			}
+			return 0, nil
+		}}, Keep: true,
+		Feed: func(slot, _ int) engine.Feed { return talks[slot] },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	if err := e.Closed(t.Context(), 1, 0); err != nil {
+		t.Fatal(err)
+	}
+	e.Cut(0, record.Canceled)
+	finished(t, e)
+	rs := records(e)
+	if len(rs) != 2 || rs[0].Class != record.Canceled || rs[1].Class != record.OK || len(e.Failures()) != 0 {
+		t.Errorf("%+v", rs)
+	}
+}

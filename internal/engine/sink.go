@@ -19,6 +19,9 @@ func (e *Engine) Response(c *service.Call, payload []byte, at int64, empty bool)
 			e.notify()
 		}
 	}
+	if s.watcher != nil {
+		s.watcher.Watch(c, payload, at)
+	}
 	if !e.cfg.Keep {
 		return
 	}
