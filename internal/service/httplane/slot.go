@@ -23,6 +23,7 @@ import (
 // sender's last touch of it.
 type slot struct {
 	t       *Transport
+	loop    *h1.Loop                     // nil: the goroutine reads
 	conn    atomic.Pointer[h1.Conn]      // nil: none
 	call    atomic.Pointer[service.Call] // in flight; nil: idle
 	sending atomic.Bool                  // a sender is at work on the call
@@ -54,8 +55,8 @@ type leftover struct {
 	head, body []byte
 }
 
-func newSlot(t *Transport) *slot {
-	return &slot{t: t, ex: t.exchange(), wake: make(chan struct{}, 1), rest: make(chan leftover), quit: make(chan struct{})}
+func newSlot(t *Transport, loop *h1.Loop) *slot {
+	return &slot{t: t, loop: loop, ex: t.exchange(), wake: make(chan struct{}, 1), rest: make(chan leftover), quit: make(chan struct{})}
 }
 
 // send puts a call on the wire, or leaves it to the goroutine when there is no connection.
@@ -84,12 +85,16 @@ func (s *slot) poke() {
 	}
 }
 
-// write writes what the kernel takes at once. A large rest is left to a second goroutine: a sender must not
-// wait, and the reader must go on reading, in case the server answers before it has read everything.
+// write writes what the kernel takes at once. A large rest is left to the connection's loop, or to a second
+// goroutine where it has none: a sender must not wait, and the reader must go on reading, in case the server
+// answers before it has read everything.
 func (s *slot) write(conn *h1.Conn, c *service.Call) {
 	head, body, size := s.ex.Render(c)
 	c.Rec.Out = uint64(size)
-	head, body, err := conn.TryWrite(head, body)
+	head, body, later, err := conn.TryWrite(head, body)
+	if later {
+		return // Drained follows
+	}
 	if err != nil || len(head)+len(body) == 0 {
 		s.wrote(conn, c, err)
 		return
@@ -126,12 +131,18 @@ func (s *slot) wrote(conn *h1.Conn, c *service.Call, err error) {
 	s.sending.Store(false)
 }
 
+// Drained ends a send whose rest was left to the loop.
+func (s *slot) Drained(err error) { s.wrote(s.cur, s.call.Load(), err) }
+
 // settle waits until the sender has let go of the call. It nearly always has, and else it is a few
 // instructions away; only where the server answers without reading all of a large request is it stuck, and
 // then the connection is given up.
 func (s *slot) settle() {
 	const yields, nap, patience = 100, 100 * time.Microsecond, 200
 	for i := 0; s.sending.Load(); i++ {
+		if s.cur != nil {
+			s.cur.Abandon()
+		}
 		if i < yields {
 			runtime.Gosched()
 			continue
@@ -255,7 +266,7 @@ func (s *slot) connect(ctx context.Context) bool {
 		return false
 	}
 	s.pause(ctx, c)
-	conn, err := h1.Dial(ctx, s.t.cfg)
+	conn, err := s.dial(ctx)
 	if err == nil {
 		s.conn.Store(conn)
 	}
@@ -282,6 +293,13 @@ func (s *slot) connect(ctx context.Context) bool {
 	s.sending.Store(true)
 	s.write(conn, c)
 	return true
+}
+
+func (s *slot) dial(ctx context.Context) (*h1.Conn, error) {
+	if s.loop == nil {
+		return h1.Dial(ctx, s.t.cfg)
+	}
+	return s.loop.Dial(ctx, s.t.cfg)
 }
 
 // pause waits before dialing again after refusals. The wait is ours, so the request's time starts after it.

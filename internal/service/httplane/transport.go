@@ -3,6 +3,7 @@ package httplane
 import (
 	"context"
 	"errors"
+	"runtime"
 	"sync"
 	"sync/atomic"
 
@@ -30,6 +31,7 @@ type Transport struct {
 
 	mu    sync.Mutex // held by Grow and Close
 	slots atomic.Pointer[[]*slot]
+	loops []*h1.Loop
 }
 
 // New makes a transport without slots. exchange is called once for each slot.
@@ -73,11 +75,11 @@ func (t *Transport) Grow(ctx context.Context, n int) error {
 	turn := make(chan struct{}, dialers)
 	errs := make(chan error, n-len(old))
 	for range n - len(old) {
-		s := newSlot(t)
+		s := newSlot(t, t.loopOf(len(slots)))
 		slots = append(slots, s)
 		t.wg.Go(func() {
 			turn <- struct{}{}
-			conn, err := h1.Dial(dialing, t.cfg)
+			conn, err := s.dial(dialing)
 			<-turn
 			if conn != nil {
 				s.conn.Store(conn)
@@ -94,6 +96,20 @@ func (t *Transport) Grow(ctx context.Context, n int) error {
 		}
 	}
 	return first
+}
+
+// loopOf gives the loop of a slot, one for each core. Without one the slot's goroutine reads by itself, which is
+// slower but no less right.
+func (t *Transport) loopOf(slot int) *h1.Loop {
+	cores := runtime.GOMAXPROCS(0)
+	if len(t.loops) < min(slot+1, cores) {
+		loop, err := h1.NewLoop()
+		if err != nil {
+			return nil
+		}
+		t.loops = append(t.loops, loop)
+	}
+	return t.loops[slot%len(t.loops)]
 }
 
 func (t *Transport) slot(i int) *slot { return (*t.slots.Load())[i] }
@@ -120,5 +136,9 @@ func (t *Transport) Close() error {
 		s.interrupt()
 	}
 	t.wg.Wait()
+	for _, l := range t.loops {
+		_ = l.Close() // it serves nothing any more
+	}
+	t.loops = nil
 	return nil
 }

@@ -1,28 +1,49 @@
 package h1_test
 
 import (
+	"fmt"
 	"io"
 	"net"
+	"sync"
 	"testing"
 
 	"github.com/redline-bench/redline/internal/wire/h1"
 )
 
 func TestNoAllocations(t *testing.T) {
-	for name, body := range map[string]int{"small": 0, "large": 1 << 20} {
-		big := make([]byte, body)
-		l := &loop{c: dial(t, h1.Config{Addr: listen(t, answer(len(request)+body, reply))}), req: []byte(request), body: big}
-		l.run(t, 10)
-		if n := testing.AllocsPerRun(5, func() { l.run(t, 40) }); n >= 1 {
-			t.Errorf("%s: %.0f allocations in 40 exchanges", name, n)
+	modes(t, func(t *testing.T, dial dialer) {
+		for name, body := range map[string]int{"small": 0, "large": 1 << 20} {
+			big := make([]byte, body)
+			l := &loop{c: dial(t, h1.Config{Addr: listen(t, answer(len(request)+body, reply))}), req: []byte(request), body: big}
+			l.run(t, 10)
+			if n := testing.AllocsPerRun(5, func() { l.run(t, 40) }); n >= 1 {
+				t.Errorf("%s: %.0f allocations in 40 exchanges", name, n)
+			}
 		}
-	}
+	})
 }
 
+// BenchmarkExchange shows what the Loop is good for: the same exchanges on 1 and on 64 connections, each read by a
+// goroutine of its own, and all served by one Loop.
 func BenchmarkExchange(b *testing.B) {
-	l := &loop{c: dial(b, h1.Config{Addr: listen(b, answer(len(request), reply))}), req: []byte(request)}
-	b.ReportAllocs()
-	l.run(b, b.N)
+	for name, dial := range map[string]dialer{"alone": dial, "loop": looped(b)} {
+		for _, conns := range []int{1, 64} {
+			b.Run(fmt.Sprintf("%s/%d", name, conns), func(b *testing.B) {
+				addr := listen(b, answer(len(request), reply))
+				loops := make([]*loop, conns)
+				for i := range loops {
+					loops[i] = &loop{c: dial(b, h1.Config{Addr: addr}), req: []byte(request)}
+				}
+				b.ReportAllocs()
+				b.ResetTimer()
+				var wg sync.WaitGroup
+				for _, l := range loops {
+					wg.Go(func() { l.run(b, b.N/conns+1) })
+				}
+				wg.Wait()
+			})
+		}
+	}
 }
 
 // BenchmarkBare is the floor: the same exchange with plain reads and writes, nothing parsed.

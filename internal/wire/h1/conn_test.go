@@ -88,6 +88,33 @@ func dial(tb testing.TB, cfg h1.Config) *h1.Conn {
 	return c
 }
 
+// modes runs a test with a connection that its own goroutine reads, and with one that a Loop serves.
+func modes(t *testing.T, test func(t *testing.T, dial dialer)) {
+	t.Run("alone", func(t *testing.T) { test(t, dial) })
+	t.Run("loop", func(t *testing.T) { test(t, looped(t)) })
+}
+
+type dialer func(tb testing.TB, cfg h1.Config) *h1.Conn
+
+// looped makes connections that one Loop serves.
+func looped(tb testing.TB) dialer {
+	tb.Helper()
+	l, err := h1.NewLoop()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { l.Close() })
+	return func(tb testing.TB, cfg h1.Config) *h1.Conn {
+		tb.Helper()
+		c, err := l.Dial(tb.Context(), cfg)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		tb.Cleanup(func() { c.Close() })
+		return c
+	}
+}
+
 // loop sends n requests, one after the other, from within the handler.
 type loop struct {
 	c    *h1.Conn
@@ -96,6 +123,8 @@ type loop struct {
 	left int
 	bad  int
 	last h1.Reply
+	// drained counts the writes that were left to a Loop.
+	drained int
 }
 
 func (l *loop) Head(*h1.Reply) bool { return false }
@@ -114,14 +143,26 @@ func (l *loop) Reply(r *h1.Reply) bool {
 }
 
 func (l *loop) send() bool {
-	h, b, err := l.c.TryWrite(l.req, l.body)
-	if err == nil && len(h)+len(b) > 0 {
-		err = l.c.Write(h, b)
-	}
-	if err != nil {
+	if err := write(l.c, l.req, l.body); err != nil {
 		l.bad++
 	}
 	return true
+}
+
+// write puts a request on the wire, or leaves its rest to the loop.
+func write(c *h1.Conn, head, body []byte) error {
+	h, b, _, err := c.TryWrite(head, body)
+	if err == nil && len(h)+len(b) > 0 {
+		err = c.Write(h, b)
+	}
+	return err
+}
+
+func (l *loop) Drained(err error) {
+	if err != nil {
+		l.bad++
+	}
+	l.drained++
 }
 
 func (l *loop) run(tb testing.TB, n int) {
@@ -134,25 +175,92 @@ func (l *loop) run(tb testing.TB, n int) {
 }
 
 func TestExchanges(t *testing.T) {
-	l := &loop{c: dial(t, h1.Config{Addr: listen(t, answer(len(request), reply))}), req: []byte(request)}
-	l.run(t, 100)
-	l.run(t, 50)
-	if got := l.c.Exchanges(); got != 150 {
-		t.Errorf("%d exchanges, want 150", got)
-	}
-	if l.last.First > l.last.End || l.last.First <= 0 {
-		t.Errorf("first byte at %d, last at %d", l.last.First, l.last.End)
-	}
+	modes(t, func(t *testing.T, dial dialer) {
+		l := &loop{c: dial(t, h1.Config{Addr: listen(t, answer(len(request), reply))}), req: []byte(request)}
+		l.run(t, 100)
+		l.run(t, 50)
+		if got := l.c.Exchanges(); got != 150 {
+			t.Errorf("%d exchanges, want 150", got)
+		}
+		if l.last.First > l.last.End || l.last.First <= 0 {
+			t.Errorf("first byte at %d, last at %d", l.last.First, l.last.End)
+		}
+	})
 }
 
 func TestLargeExchange(t *testing.T) {
-	big := bytes.Repeat([]byte("x"), 3<<20)
-	out := "HTTP/1.1 200 OK\r\nContent-Length: 3145728\r\n\r\n" + string(big)
-	l := &loop{c: dial(t, h1.Config{Addr: listen(t, answer(len(request)+len(big), out))}), req: []byte(request), body: big}
-	l.run(t, 5)
-	if !bytes.Equal(l.last.Body, big) {
-		t.Error("the body differs")
+	modes(t, func(t *testing.T, dial dialer) {
+		big := bytes.Repeat([]byte("x"), 3<<20)
+		out := "HTTP/1.1 200 OK\r\nContent-Length: 3145728\r\n\r\n" + string(big)
+		l := &loop{c: dial(t, h1.Config{Addr: listen(t, answer(len(request)+len(big), out))}), req: []byte(request), body: big}
+		l.run(t, 5)
+		if !bytes.Equal(l.last.Body, big) {
+			t.Error("the body differs")
+		}
+	})
+}
+
+// TestEarlyReply has a server answer a large request after its first bytes: the reply counts, and the connection
+// ends with it, since nobody knows what the server makes of the rest.
+func TestEarlyReply(t *testing.T) {
+	release := make(chan struct{})
+	defer close(release)
+	addr := listen(t, func(c net.Conn) {
+		_, _ = io.ReadFull(c, make([]byte, len(request)))
+		_, _ = io.WriteString(c, reply)
+		<-release
+	})
+	c := looped(t)(t, h1.Config{Addr: addr})
+	l := &loop{c: c, left: 1}
+	if err := write(c, []byte(request), make([]byte, 32<<20)); err != nil {
+		t.Fatal(err)
 	}
+	if err := c.Serve(impatient{l}); err != nil || l.last.Status != 200 || !l.last.Close || l.drained != 1 || l.bad != 1 {
+		t.Errorf("got %+v, %v, %d drained, %d bad", l.last, err, l.drained, l.bad)
+	}
+}
+
+// impatient gives up the rest of its request when the reply is there.
+type impatient struct{ *loop }
+
+func (l impatient) Reply(r *h1.Reply) bool {
+	l.c.Abandon()
+	l.last = *r
+	return false
+}
+
+// TestBreakEndsAWrite shows that a request of which the server reads nothing does not hold the loop.
+func TestBreakEndsAWrite(t *testing.T) {
+	release := make(chan struct{})
+	addr := listen(t, func(net.Conn) { <-release })
+	dial := looped(t)
+	c := dial(t, h1.Config{Addr: addr})
+	l := &loop{c: c, left: 1}
+	if err := write(c, []byte(request), make([]byte, 32<<20)); err != nil {
+		t.Fatal(err)
+	}
+	time.AfterFunc(time.Millisecond, c.Break)
+	wantKind(t, c.Serve(l), h1.Broken, false)
+	if l.drained != 1 {
+		t.Errorf("the end of the write was told %d times", l.drained)
+	}
+	close(release)
+}
+
+// TestManyOnOneLoop has connections come and go, with requests of all sizes from several goroutines.
+func TestManyOnOneLoop(t *testing.T) {
+	dial := looped(t)
+	var wg sync.WaitGroup
+	for i := range 20 {
+		wg.Go(func() {
+			for size := range 5 {
+				body := make([]byte, i<<(4*size))
+				c := dial(t, h1.Config{Addr: listen(t, answer(len(request)+len(body), reply))})
+				(&loop{c: c, req: []byte(request), body: body}).run(t, 20)
+			}
+		})
+	}
+	wg.Wait()
 }
 
 func TestDo(t *testing.T) {
@@ -182,48 +290,54 @@ func wantKind(t *testing.T, err error, want h1.Kind, partial bool) {
 }
 
 func TestEnds(t *testing.T) {
-	read := func(c net.Conn) { _, _ = io.ReadFull(c, make([]byte, len(request))) }
-	reset := func(c net.Conn) { _ = c.(*net.TCPConn).SetLinger(0) }
-	for name, tc := range map[string]struct {
-		serve   func(net.Conn)
-		want    h1.Kind
-		partial bool
-	}{
-		"closed":             {read, h1.Empty, false},
-		"closed in a reply":  {func(c net.Conn) { read(c); _, _ = io.WriteString(c, reply[:30]) }, h1.Truncated, true},
-		"closed in the body": {func(c net.Conn) { read(c); _, _ = io.WriteString(c, reply[:len(reply)-1]) }, h1.Truncated, true},
-		"reset":              {func(c net.Conn) { read(c); reset(c) }, h1.Reset, false},
-		"http/2":             {func(c net.Conn) { read(c); _, _ = io.WriteString(c, "\x00\x00\x00\x04\x00\x00\x00\x00\x00") }, h1.NotHTTP, true},
-		"malformed":          {func(c net.Conn) { read(c); _, _ = io.WriteString(c, "HTTP/1.1 abc\r\n\r\n") }, h1.Malformed, true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			_, err := dial(t, h1.Config{Addr: listen(t, tc.serve)}).Do(t.Context(), []byte(request), nil)
-			wantKind(t, err, tc.want, tc.partial)
-		})
-	}
+	modes(t, func(t *testing.T, dial dialer) {
+		read := func(c net.Conn) { _, _ = io.ReadFull(c, make([]byte, len(request))) }
+		reset := func(c net.Conn) { _ = c.(*net.TCPConn).SetLinger(0) }
+		for name, tc := range map[string]struct {
+			serve   func(net.Conn)
+			want    h1.Kind
+			partial bool
+		}{
+			"closed":             {read, h1.Empty, false},
+			"closed in a reply":  {func(c net.Conn) { read(c); _, _ = io.WriteString(c, reply[:30]) }, h1.Truncated, true},
+			"closed in the body": {func(c net.Conn) { read(c); _, _ = io.WriteString(c, reply[:len(reply)-1]) }, h1.Truncated, true},
+			"reset":              {func(c net.Conn) { read(c); reset(c) }, h1.Reset, false},
+			"http/2":             {func(c net.Conn) { read(c); _, _ = io.WriteString(c, "\x00\x00\x00\x04\x00\x00\x00\x00\x00") }, h1.NotHTTP, true},
+			"malformed":          {func(c net.Conn) { read(c); _, _ = io.WriteString(c, "HTTP/1.1 abc\r\n\r\n") }, h1.Malformed, true},
+		} {
+			t.Run(name, func(t *testing.T) {
+				c := dial(t, h1.Config{Addr: listen(t, tc.serve)})
+				_ = write(c, []byte(request), nil) // how it ends is what the reader says
+				err := c.Serve(&loop{c: c, left: 1})
+				wantKind(t, err, tc.want, tc.partial)
+			})
+		}
+	})
 }
 
 func TestReplyThatEndsTheConnection(t *testing.T) {
-	for name, out := range map[string]string{
-		"header":      "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok",
-		"until close": "HTTP/1.1 200 OK\r\n\r\nok",
-	} {
-		t.Run(name, func(t *testing.T) {
-			addr := listen(t, func(c net.Conn) {
-				_, _ = io.ReadFull(c, make([]byte, len(request)))
-				_, _ = io.WriteString(c, out)
+	modes(t, func(t *testing.T, dial dialer) {
+		for name, out := range map[string]string{
+			"header":      "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok",
+			"until close": "HTTP/1.1 200 OK\r\n\r\nok",
+		} {
+			t.Run(name, func(t *testing.T) {
+				addr := listen(t, func(c net.Conn) {
+					_, _ = io.ReadFull(c, make([]byte, len(request)))
+					_, _ = io.WriteString(c, out)
+				})
+				c := dial(t, h1.Config{Addr: addr})
+				l := &loop{c: c, left: 2}
+				if err := write(c, []byte(request), nil); err != nil {
+					t.Fatal(err)
+				}
+				l.req = nil
+				if err := c.Serve(closer{l}); err != nil || string(l.last.Body) != "ok" || !l.last.Close {
+					t.Errorf("got %+v, %v", l.last, err)
+				}
 			})
-			c := dial(t, h1.Config{Addr: addr})
-			l := &loop{c: c, left: 2}
-			if err := c.Write([]byte(request), nil); err != nil {
-				t.Fatal(err)
-			}
-			l.req = nil
-			if err := c.Serve(closer{l}); err != nil || string(l.last.Body) != "ok" || !l.last.Close {
-				t.Errorf("got %+v, %v", l.last, err)
-			}
-		})
-	}
+		}
+	})
 }
 
 // closer takes a reply and writes nothing more.
@@ -259,29 +373,33 @@ func TestDialFailures(t *testing.T) {
 
 // TestIdleClose shows that a reader at rest sees the server go, also when the close came right behind a reply.
 func TestIdleClose(t *testing.T) {
-	addr := listen(t, func(c net.Conn) {
-		_, _ = io.ReadFull(c, make([]byte, len(request)))
-		_, _ = io.WriteString(c, reply)
+	modes(t, func(t *testing.T, dial dialer) {
+		addr := listen(t, func(c net.Conn) {
+			_, _ = io.ReadFull(c, make([]byte, len(request)))
+			_, _ = io.WriteString(c, reply)
+		})
+		c := dial(t, h1.Config{Addr: addr})
+		l := &loop{c: c}
+		if err := write(c, []byte(request), nil); err != nil {
+			t.Fatal(err)
+		}
+		err := c.Serve(closer{l})
+		wantKind(t, err, h1.Empty, false)
+		if l.last.Status != 200 {
+			t.Errorf("the reply was lost")
+		}
 	})
-	c := dial(t, h1.Config{Addr: addr})
-	l := &loop{c: c}
-	if err := c.Write([]byte(request), nil); err != nil {
-		t.Fatal(err)
-	}
-	err := c.Serve(closer{l})
-	wantKind(t, err, h1.Empty, false)
-	if l.last.Status != 200 {
-		t.Errorf("the reply was lost")
-	}
 }
 
 func TestBreakWakesTheReader(t *testing.T) {
-	c := dial(t, h1.Config{Addr: listen(t, answer(len(request), reply))})
-	time.AfterFunc(time.Millisecond, c.Break)
-	wantKind(t, c.Serve(&loop{c: c}), h1.Broken, false)
-	if _, _, err := c.TryWrite([]byte(request), nil); err == nil {
-		t.Error("a broken connection can be written to")
-	}
+	modes(t, func(t *testing.T, dial dialer) {
+		c := dial(t, h1.Config{Addr: listen(t, answer(len(request), reply))})
+		time.AfterFunc(time.Millisecond, c.Break)
+		wantKind(t, c.Serve(&loop{c: c}), h1.Broken, false)
+		if _, _, _, err := c.TryWrite([]byte(request), nil); err == nil {
+			t.Error("a broken connection can be written to")
+		}
+	})
 }
 
 type events struct {
@@ -297,27 +415,29 @@ func (e *events) Data(b []byte, at int64) {
 }
 
 func TestStreaming(t *testing.T) {
-	next := make(chan struct{})
-	addr := listen(t, func(c net.Conn) {
-		_, _ = io.ReadFull(c, make([]byte, len(request)))
-		_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")
-		for _, s := range []string{"1\r\na\r\n", "1\r\nb\r\n", "1\r\nc\r\n0\r\n\r\n"} {
-			_, _ = io.WriteString(c, s)
-			if _, ok := <-next; !ok {
-				return
+	modes(t, func(t *testing.T, dial dialer) {
+		next := make(chan struct{})
+		addr := listen(t, func(c net.Conn) {
+			_, _ = io.ReadFull(c, make([]byte, len(request)))
+			_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")
+			for _, s := range []string{"1\r\na\r\n", "1\r\nb\r\n", "1\r\nc\r\n0\r\n\r\n"} {
+				_, _ = io.WriteString(c, s)
+				if _, ok := <-next; !ok {
+					return
+				}
 			}
+		})
+		c := dial(t, h1.Config{Addr: addr})
+		e := &stepper{next: next}
+		e.c, e.left = c, 1
+		if err := write(c, []byte(request), nil); err != nil {
+			t.Fatal(err)
 		}
+		if err := c.Serve(e); err != nil || strings.Join(e.parts, "") != "abc" || len(e.at) != 3 || e.at[0] >= e.at[2] {
+			t.Errorf("got %q at %v, %v", e.parts, e.at, err)
+		}
+		close(next)
 	})
-	c := dial(t, h1.Config{Addr: addr})
-	e := &stepper{next: next}
-	e.c, e.left = c, 1
-	if err := c.Write([]byte(request), nil); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Serve(e); err != nil || strings.Join(e.parts, "") != "abc" || len(e.at) != 3 || e.at[0] >= e.at[2] {
-		t.Errorf("got %q at %v, %v", e.parts, e.at, err)
-	}
-	close(next)
 }
 
 // stepper lets the server go on after each piece.

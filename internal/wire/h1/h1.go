@@ -6,9 +6,9 @@
 // next request at once; so a closed loop lives in one goroutine, and while a connection is idle its reader
 // still sees the server close it.
 //
-// On Linux, Serve stays inside one raw read of the runtime's poller. The poller is edge-triggered and keeps
-// an edge that comes while nobody waits, so after a short read that ended a reply there is no need to ask the
-// kernel again before waiting: that saves one of three system calls per exchange. See serve_linux.go.
+// On Linux, a Loop serves many connections on one goroutine, without the runtime's scheduler between two replies.
+// It is told of each change once, so after a short read that ended a reply there is no need to ask the kernel
+// again before waiting: an exchange is one read and one write. See loop_linux.go and socket_linux.go.
 //
 // The parser believes nothing: what is not exactly HTTP/1.x ends the connection with an *Error whose Kind
 // says how, and never as a reply.
@@ -18,7 +18,6 @@ import (
 	"context"
 	"crypto/tls"
 	"net"
-	"syscall"
 	"time"
 )
 
@@ -74,19 +73,16 @@ type Handler interface {
 // Conn is one connection. Use Dial.
 type Conn struct {
 	nc   net.Conn
-	raw  syscall.RawConn // nil: no raw access, as with TLS
+	sock *socket // where a loop serves the connection; nc is nil then
 	addr string
 	rd   reader
 	// exchanges counts the replies that were read; the reader's alone.
 	exchanges int
-	stop      bool  // the reader's alone
-	err       error // what the parser found; the reader's alone
-	cause     error // what reading gave; the reader's alone
-	onRead    func(fd uintptr) bool
-	onWrite   func(fd uintptr) bool
+	stop      bool      // the reader's alone
+	err       error     // what the parser found; the reader's alone
+	cause     error     // what reading gave; the reader's alone
 	out       [2][]byte // what is being written; the writer's alone
 	bufs      net.Buffers
-	outErr    error
 }
 
 // Dial connects. Errors are of type *Error.
@@ -98,7 +94,6 @@ func Dial(ctx context.Context, cfg Config) (*Conn, error) {
 	}
 	c := newConn(nc, cfg)
 	if cfg.TLS == nil {
-		c.openRaw(nc)
 		return c, nil
 	}
 	tc := tls.Client(nc, cfg.TLS)
@@ -130,12 +125,41 @@ var longAgo = time.Unix(1, 0)
 
 // Break makes every read and write fail at once, now and later. It never blocks and may be called from any
 // goroutine; the connection still needs Close.
-func (c *Conn) Break() { _ = c.nc.SetDeadline(longAgo) } // it can only fail on a closed connection, which is as good
+func (c *Conn) Break() {
+	if c.sock != nil {
+		c.sock.shut()
+		return
+	}
+	_ = c.nc.SetDeadline(longAgo) // it can only fail on a closed connection, which is as good
+}
 
-// Close frees the connection. It must not be called from within a handler.
-func (c *Conn) Close() error { return c.nc.Close() }
+// Close frees the connection. It must not be called from within a handler, nor while Serve runs.
+func (c *Conn) Close() error {
+	if c.sock != nil {
+		return c.sock.close()
+	}
+	return c.nc.Close()
+}
 
-// Write writes head and then body, and waits until the kernel has taken all. Either may be empty.
+// TryWrite writes a request and never waits. Where a Loop serves the connection, it writes what the kernel takes at
+// once; when later is true the loop goes on with the rest, and tells the handler, which must be a Drainer. Without a
+// Loop a short request is written in full and a long one not at all: it is returned, for Write.
+func (c *Conn) TryWrite(head, body []byte) (restHead, restBody []byte, later bool, err error) {
+	if c.sock != nil {
+		later, err = c.tryWrite(head, body)
+		return nil, nil, later, err
+	}
+	if len(head)+len(body) > short {
+		return head, body, false, nil
+	}
+	return nil, nil, false, c.Write(head, body)
+}
+
+// short is the size up to which a write is taken not to wait: well below what any kernel buffers.
+const short = 16 << 10
+
+// Write writes head and then body, and waits until the kernel has taken all. Either may be empty. It is not for
+// connections of a loop.
 func (c *Conn) Write(head, body []byte) error {
 	c.out = [2][]byte{head, body}
 	c.bufs = c.out[:]
@@ -145,22 +169,12 @@ func (c *Conn) Write(head, body []byte) error {
 	return nil
 }
 
-// short is the size up to which a write is taken not to wait: well below what any kernel buffers.
-const short = 16 << 10
-
-func (c *Conn) writeShort(head, body []byte) (restHead, restBody []byte, err error) {
-	if len(head)+len(body) > short {
-		return head, body, nil
-	}
-	return nil, nil, c.Write(head, body)
-}
-
 // Serve reads replies and hands them to h until a reply ends the connection or the handler calls Stop, which
 // both give nil. Other ends are of type *Error.
 func (c *Conn) Serve(h Handler) error {
 	c.rd.h, c.stop = h, false
-	if c.raw != nil {
-		return c.serveRaw()
+	if c.sock != nil {
+		return c.serveLoop()
 	}
 	return c.serve()
 }
@@ -194,8 +208,8 @@ func (c *Conn) take(n int) (next bool, err error) {
 		return false, nil
 	}
 	c.exchanges++
-	c.stop = c.rd.reply.Close
 	next = c.rd.h.Reply(&c.rd.reply)
+	c.stop = c.stop || c.rd.reply.Close
 	c.rd.reset()
 	return next, nil
 }

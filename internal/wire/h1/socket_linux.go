@@ -1,0 +1,193 @@
+package h1
+
+import (
+	"errors"
+	"io"
+	"os"
+	"sync"
+	"sync/atomic"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// socket is a connection's descriptor, where a loop serves it.
+type socket struct {
+	loop   *Loop
+	number int32      // by which the loop knows it
+	ended  chan error // how Serve ends
+
+	mu     sync.Mutex // for Break, which may come at any time
+	fd     int
+	closed bool
+	broken atomic.Bool
+
+	state atomic.Uint32 // of a long write; see tryWrite
+	rest  [2][]byte     // what is left of it: the writer's until the state is pending, then the loop's
+}
+
+// States of a long write.
+const (
+	idle    = iota
+	sending // a sender is at work
+	ready   // meanwhile the kernel has said that there is room again
+	pending // the loop goes on with it
+	over    // the connection is not served any more
+)
+
+// Drainer is a Handler that is told the end of a write that TryWrite left to the loop.
+type Drainer interface{ Drained(err error) }
+
+func (c *Conn) serveLoop() error {
+	c.sock.state.CompareAndSwap(over, idle)
+	if err := c.sock.loop.add(c); err != nil {
+		return c.readError(err)
+	}
+	return <-c.sock.ended
+}
+
+// readable reads what there is and returns true at the end of Serve.
+//
+// It must read until the kernel says "would block" before it waits, since a close that arrives together with
+// data makes no edge of its own. The one exception: after a short read that ended a reply, when the next
+// request has been written already. Then either an answer comes, which is an edge, or the server had closed
+// in the meantime, and rejects the request with a reset, which is an edge too.
+func (c *Conn) readable() bool {
+	for {
+		b := c.rd.space()
+		n, err := sysRead(c.sock.fd, b)
+		switch {
+		case n > 0:
+			var next bool
+			next, c.err = c.take(n)
+			if c.err != nil || c.stop {
+				return true
+			}
+			if next && n < len(b) {
+				return false
+			}
+		case err == 0:
+			c.cause = c.because(io.EOF)
+			return true
+		case err == syscall.EAGAIN:
+			return false
+		case err != syscall.EINTR:
+			c.cause = c.because(err)
+			return true
+		}
+	}
+}
+
+// because is why a read or write failed: by Break rather than by what Break made of the socket.
+func (c *Conn) because(err error) error {
+	if c.sock.broken.Load() {
+		return os.ErrDeadlineExceeded
+	}
+	return err
+}
+
+func (c *Conn) endOfServe() error {
+	switch {
+	case c.err != nil:
+		return c.err
+	case c.cause != nil:
+		return c.finish(c.cause)
+	}
+	return nil
+}
+
+// push writes what the kernel takes at once and returns what it left.
+func (c *Conn) push(head, body []byte) (restHead, restBody []byte, err error) {
+	for {
+		n, e := sysWrite(c.sock.fd, head, body)
+		switch {
+		case e == 0 && n >= len(head):
+			return nil, body[n-len(head):], nil
+		case e == 0:
+			return head[n:], body, nil
+		case e == syscall.EAGAIN:
+			return head, body, nil
+		case e != syscall.EINTR:
+			return nil, nil, c.writeError(c.because(e))
+		}
+	}
+}
+
+// tryWrite writes a request, and leaves what the kernel does not take at once to the loop.
+//
+// The kernel tells once when there is room again, perhaps while the sender is still here: then the state says so,
+// and the sender tries again.
+func (c *Conn) tryWrite(head, body []byte) (later bool, err error) {
+	head, body, err = c.push(head, body)
+	s := c.sock
+	for len(head)+len(body) > 0 && err == nil {
+		if !s.state.CompareAndSwap(idle, sending) && !s.state.CompareAndSwap(ready, sending) {
+			return false, c.writeError(os.ErrDeadlineExceeded)
+		}
+		if head, body, err = c.push(head, body); len(head)+len(body) == 0 {
+			if !s.state.CompareAndSwap(sending, idle) {
+				s.state.CompareAndSwap(ready, idle)
+			}
+			break
+		}
+		s.rest = [2][]byte{head, body}
+		if s.state.CompareAndSwap(sending, pending) {
+			return true, nil
+		}
+	}
+	return false, err
+}
+
+// writeOn is called by the loop when there is room again.
+func (c *Conn) writeOn() {
+	s := c.sock
+	if s.state.CompareAndSwap(sending, ready) || s.state.Load() != pending {
+		return
+	}
+	head, body, err := c.push(s.rest[0], s.rest[1])
+	s.rest = [2][]byte{head, body}
+	if err == nil && len(head)+len(body) > 0 {
+		return
+	}
+	s.rest = [2][]byte{}
+	s.state.Store(idle)
+	c.rd.h.(Drainer).Drained(err)
+}
+
+// endWrite gives up a write that the loop had to finish.
+func (c *Conn) endWrite() bool {
+	if c.sock.state.Swap(over) != pending {
+		return false
+	}
+	c.sock.rest = [2][]byte{}
+	c.rd.h.(Drainer).Drained(c.writeError(os.ErrDeadlineExceeded))
+	return true
+}
+
+// Abandon gives up the writing of a request whose reply has come before all of it was written: the connection
+// ends with the reply. Only a handler may call it.
+func (c *Conn) Abandon() {
+	if c.sock != nil && c.endWrite() {
+		c.rd.reply.Close = true
+	}
+}
+
+// shut makes every read and write fail.
+func (s *socket) shut() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.broken.Store(true)
+	if !s.closed {
+		_ = unix.Shutdown(s.fd, unix.SHUT_RDWR) // it can only fail where the connection has ended by itself
+	}
+}
+
+func (s *socket) close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return errors.New("closed twice")
+	}
+	s.closed = true
+	return unix.Close(s.fd)
+}
