@@ -73,8 +73,7 @@ func (o *serveFlags) options() *flag.FlagSet {
 	listen(&o.openai, "openai", 9000)
 	listen(&o.torchserve, "torchserve", 8080)
 	listen(&o.tfserving, "tfserving", 8500)
-	set.DurationVar(&o.config.TTFT, "ttft", 15*time.Millisecond, "")
-	set.DurationVar(&o.config.ITL, "itl", 5*time.Millisecond, "")
+	o.paceOptions(set)
 	set.StringVar(&o.cert, "tls-cert", "", "")
 	set.StringVar(&o.key, "tls-key", "", "")
 	set.StringVar(&o.ca, "tls-client-ca", "", "")
@@ -96,6 +95,39 @@ func (o *serveFlags) options() *flag.FlagSet {
 	return set
 }
 
+// paceOptions declares the pace of the language models.
+func (o *serveFlags) paceOptions(set *flag.FlagSet) {
+	p := &o.config.Pace
+	set.DurationVar(&p.First, "ttft", 15*time.Millisecond, "")
+	set.DurationVar(&p.Each, "itl", 5*time.Millisecond, "")
+	set.DurationVar(&p.FirstDev, "ttft-stddev", 0, "")
+	set.DurationVar(&p.EachDev, "itl-stddev", 0, "")
+	set.StringVar(&p.Distribution, "token-distribution", "", "")
+	set.DurationVar(&p.Prefill, "prefill", 0, "")
+	set.Float64Var(&p.Slowdown, "slowdown", 0, "")
+	set.IntVar(&p.Free, "slowdown-above", 1, "")
+}
+
+// pace gives the pace what it needs but was not told.
+func (o *serveFlags) pace(set *flag.FlagSet) error {
+	p := &o.config.Pace
+	if p.First < 0 || p.Each < 0 || p.FirstDev < 0 || p.EachDev < 0 || p.Prefill < 0 || p.Slowdown < 0 {
+		return errors.New("the pace of tokens has no negative times and no negative --slowdown")
+	}
+	if p.Distribution == "" && (p.FirstDev > 0 || p.EachDev > 0) {
+		p.Distribution = "normal"
+	}
+	chosen := map[string]bool{}
+	set.Visit(func(f *flag.Flag) { chosen[f.Name] = true })
+	if o.config.Null && !chosen["ttft"] {
+		p.First = 0
+	}
+	if o.config.Null && !chosen["itl"] {
+		p.Each = 0
+	}
+	return nil
+}
+
 func parseServe(ctx context.Context, args []string, help io.Writer) (*serveFlags, error) {
 	o := &serveFlags{}
 	set := o.options()
@@ -113,6 +145,9 @@ func parseServe(ctx context.Context, args []string, help io.Writer) (*serveFlags
 		return nil, fmt.Errorf("--model-control-mode is none or explicit, not %q", o.control)
 	}
 	o.freePorts(ctx, set)
+	if err := o.pace(set); err != nil {
+		return nil, err
+	}
 	if err := o.secure(); err != nil {
 		return nil, err
 	}

@@ -39,11 +39,21 @@ Pace: how long answers take
       --delay MODEL=TIME          Every answer of the model leaves exactly this long after its
                                   request came, as simple=20ms: something to hold measurements
                                   against. torchserve is the model of that port. May be repeated.
-      --ttft TIME                 OpenAI: from a request to its first token. Default: 15ms.
-      --itl TIME                  OpenAI: between two tokens. Default: 5ms.
+      --ttft TIME                 Language models, which are on the OpenAI port and in tensorrt_llm:
+                                  from a request to its first token. Default: 15ms.
+      --itl TIME                  Between two tokens. Default: 5ms.
+      --ttft-stddev TIME          Their deviations. Default: 0.
+      --itl-stddev TIME
+      --token-distribution NAME   constant, normal or lognormal. Default: normal where there are
+                                  deviations.
+      --prefill TIME              Added to the first token for each token of the prompt. Default: 0.
+      --slowdown SHARE            Added to all of these times for each request in flight beyond
+                                  --slowdown-above, as 0.1: the knee. Default: 0.
+      --slowdown-above N          How many requests do not slow each other down. Default: 1.
       --seed N                    Makes scripted randomness repeat. Default: 0.
       --null                      Answer from memory, as fast as the machine can, without looking
-                                  at the request: for benchmarks and calibration.
+                                  at the request: for benchmarks and calibration. Tokens have no
+                                  pace unless --ttft or --itl are given.
 
 Trouble: how it misbehaves
       --fault MODEL=KIND[,every=N][,for=TIME]
@@ -71,7 +81,9 @@ Security
                                   metrics'.
 
 Watching
-      --request-log FILE          A JSON line for each answer: model, id, received_ns, replied_ns.
+      --request-log FILE          A JSON line for each answer: model, id, received_ns, replied_ns, and
+                                  for a stream when each event left: events_ns, and how many tokens it
+                                  had: tokens.
       --trace-config [triton,]SETTING=VALUE
                                   Traces as Triton writes them. SETTING is file, level (TIMESTAMPS
                                   or TENSORS), rate (every n-th request), count, or log-frequency

@@ -37,6 +37,7 @@ import (
 	"github.com/redline-bench/redline/internal/refserver/openai"
 	"github.com/redline-bench/redline/internal/refserver/pause"
 	"github.com/redline-bench/redline/internal/refserver/reqlog"
+	"github.com/redline-bench/redline/internal/refserver/tempo"
 	"github.com/redline-bench/redline/internal/refserver/tfserving"
 	"github.com/redline-bench/redline/internal/refserver/torchserve"
 )
@@ -69,8 +70,8 @@ type Config struct {
 	Die    func()
 	// GPUs is how many GPUs the metrics pretend to have.
 	GPUs int
-	// TTFT and ITL are the pace of the language model on the OpenAI port.
-	TTFT, ITL time.Duration
+	// Pace is that of the language models: on the OpenAI port, and of the model tensorrt_llm.
+	Pace tempo.Tokens
 	// Trace are trace settings to start with, as trace_file and trace_level.
 	Trace map[string]string
 	// RequestLog takes one JSON line for each answer.
@@ -104,7 +105,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	}
 	s := &Server{clock: pause.New(), base: context.WithoutCancel(ctx)}
 	s.models, err = model.Open(model.Options{
-		Runtime: model.Runtime{Clock: s.clock, Seed: cfg.Seed},
+		Runtime: model.Runtime{Clock: s.clock, Seed: cfg.Seed, Pace: cfg.Pace},
 		Dirs:    cfg.Repositories, NoBuiltin: cfg.NoBuiltin, Explicit: cfg.Explicit, Load: cfg.Load, Delays: cfg.Delays,
 	})
 	if err != nil {
@@ -156,7 +157,11 @@ func (s *Server) serve(cfg Config, l []net.Listener) error {
 	}
 	s.serveHTTP(l[2], metrics.Handler(c, cfg.GPUs), nil)
 	s.serveGRPC(c.Faults.Listener(l[5]), cfg, func(g *grpc.Server) { tfserving.Register(g, c) })
-	llm := openai.New(openai.Config{TTFT: cfg.TTFT, ITL: cfg.ITL, Token: cfg.Token, Clock: s.clock, Log: s.log})
+	pace, err := tempo.New(cfg.Pace, cfg.Seed, 2)
+	if err != nil {
+		return err
+	}
+	llm := openai.New(openai.Config{Pace: pace, Token: cfg.Token, Clock: s.clock, Log: s.log, Null: cfg.Null})
 	s.serveHTTP(c.Faults.Listener(l[3]), c.Faults.HTTP(llm), cfg.TLS)
 	torch := torchserve.New(torchserve.Config{Delay: cfg.Delays["torchserve"], Clock: s.clock, Log: s.log})
 	s.serveHTTP(c.Faults.Listener(l[4]), guard(cfg.Token, c.Faults.HTTP(torch)), cfg.TLS)

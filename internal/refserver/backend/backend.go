@@ -12,6 +12,7 @@ import (
 	"github.com/redline-bench/redline/internal/proto/kserve"
 	"github.com/redline-bench/redline/internal/refserver/infer"
 	"github.com/redline-bench/redline/internal/refserver/pause"
+	"github.com/redline-bench/redline/internal/refserver/tempo"
 	"github.com/redline-bench/redline/internal/tensor"
 )
 
@@ -42,6 +43,7 @@ func (j *Job) End() { j.Answer(nil, nil, true) }
 type Env struct {
 	Clock *pause.Clock
 	Seed  uint64
+	Pace  tempo.Tokens // of language models that do not set their own
 }
 
 // Names are the backends that New knows.
@@ -98,10 +100,10 @@ func (p params) integer(name string, or int) int {
 	return or
 }
 
-func (p params) millis(name string, or float64) time.Duration {
+func (p params) millis(name string, or time.Duration) time.Duration {
 	f, err := strconv.ParseFloat(p.text(name, ""), 64)
 	if err != nil {
-		f = or
+		return or
 	}
 	return time.Duration(f * float64(time.Millisecond))
 }

@@ -3,14 +3,13 @@ package backend
 import (
 	"context"
 	"encoding/binary"
+	"fmt"
 	"hash/crc32"
-	"math/rand/v2"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
+	"github.com/redline-bench/redline/internal/refserver/tempo"
 	"github.com/redline-bench/redline/internal/tensor"
 )
 
@@ -81,40 +80,38 @@ func (detokenize) Execute(_ context.Context, jobs []*Job) {
 
 // mockLLM makes tokens at a pace: the first after first_token_ms (and prefill_ms_per_token for each token of the prompt),
 // each other per_token_ms later. All requests run at once; slowdown_per_request stretches the pace by that share for
-// each other request in flight, so that a knee exists. first_token_stddev_ms and per_token_stddev_ms spread the times.
-// The prompt is not repeated, unless exclude_input_in_output is there and false.
+// each other request in flight, or for each beyond slowdown_above, so that a knee exists. first_token_stddev_ms and
+// per_token_stddev_ms spread the times. The prompt is not repeated, unless exclude_input_in_output is there and false.
 type mockLLM struct {
-	env                  Env
-	first, prefill, each time.Duration
-	slowdown             float64
-	mu                   sync.Mutex // the draws share one source
-	drawFirst, drawEach  func(time.Duration) time.Duration
-	inflight             atomic.Int64
+	env  Env
+	pace *tempo.Pacer
 }
 
 func newMockLLM(par params, env Env) (*mockLLM, error) {
-	m := &mockLLM{
-		env:     env,
-		first:   par.millis("first_token_ms", 15),
-		prefill: par.millis("prefill_ms_per_token", 0),
-		each:    par.millis("per_token_ms", 5),
+	t := env.Pace
+	for name, to := range map[string]*time.Duration{
+		"first_token_ms": &t.First, "per_token_ms": &t.Each, "prefill_ms_per_token": &t.Prefill,
+		"first_token_stddev_ms": &t.FirstDev, "per_token_stddev_ms": &t.EachDev,
+	} {
+		*to = par.millis(name, *to)
 	}
-	m.slowdown, _ = strconv.ParseFloat(par.text("slowdown_per_request", "0"), 64)
-	rnd := rand.New(rand.NewPCG(env.Seed, uint64(par.integer("delay_seed", 1))))
-	kind := par.text("token_distribution", "constant")
-	var err error
-	if m.drawFirst, err = distribution(kind, par.millis("first_token_stddev_ms", 0), rnd); err != nil {
-		return nil, err
+	t.Distribution = par.text("token_distribution", t.Distribution)
+	t.Free = par.integer("slowdown_above", t.Free)
+	if text := par.text("slowdown_per_request", ""); text != "" {
+		var err error
+		if t.Slowdown, err = strconv.ParseFloat(text, 64); err != nil || t.Slowdown < 0 {
+			return nil, fmt.Errorf("slowdown_per_request is a share, as 0.1, not %q", text)
+		}
 	}
-	m.drawEach, err = distribution(kind, par.millis("per_token_stddev_ms", 0), rnd)
-	return m, err
+	pace, err := tempo.New(t, env.Seed, uint64(par.integer("delay_seed", 1)))
+	return &mockLLM{env: env, pace: pace}, err
 }
 
 func (m *mockLLM) Execute(ctx context.Context, jobs []*Job) {
 	for _, j := range jobs {
-		m.inflight.Add(1)
+		end := m.pace.Begin()
 		go func() {
-			defer m.inflight.Add(-1)
+			defer end()
 			m.generate(ctx, j)
 		}()
 	}
@@ -140,7 +137,7 @@ func (m *mockLLM) generate(ctx context.Context, j *Job) {
 		due = time.Now()
 	}
 	for k := range count {
-		due = due.Add(m.step(k, longest))
+		due = due.Add(m.pace.Step(k, longest))
 		if m.env.Clock.Until(ctx, due) != nil || j.Done() {
 			break
 		}
@@ -158,17 +155,6 @@ func (m *mockLLM) generate(ctx context.Context, j *Job) {
 		m.send(j, transpose(all, rows), rows, len(all)/4/rows)
 	}
 	j.End()
-}
-
-func (m *mockLLM) step(k, promptTokens int) time.Duration {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	d := m.drawEach(m.each)
-	if k == 0 {
-		d = m.drawFirst(m.first) + time.Duration(promptTokens)*m.prefill
-	}
-	others := float64(m.inflight.Load() - 1)
-	return time.Duration(float64(d) * (1 + m.slowdown*max(others, 0)))
 }
 
 // send answers with the tokens of each row; length is how many each row has so far.

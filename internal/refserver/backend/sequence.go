@@ -11,7 +11,7 @@ import (
 )
 
 // accumulate keeps a running sum for each sequence: START sets it, every other request adds to it, and the answer is
-// the sum so far.
+// the sum so far. With the parameter add_correlation_id, that number is added to the answer of END.
 type accumulate struct {
 	cfg     *kserve.ModelConfig
 	latency latency
@@ -34,6 +34,9 @@ func (b *accumulate) Execute(ctx context.Context, jobs []*Job) {
 		b.sums[key] = sum
 		if j.Sequence.End {
 			delete(b.sums, key)
+			if b.cfg.GetParameters()["add_correlation_id"].GetStringValue() == "true" {
+				sum += correlationNumber(j)
+			}
 		}
 		out := make([]byte, len(in.Data))
 		for i := 0; size > 0 && i+size <= len(out); i += size {

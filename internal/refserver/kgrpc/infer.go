@@ -234,6 +234,7 @@ type line struct {
 	refused    bool
 	spoil      func(proto.Message)
 	queue      []*infer.Response
+	times      []int64 // when responses left, for the log
 }
 
 func newOutbox() *outbox {
@@ -321,6 +322,9 @@ func (o *outbox) send(stream inferStream, s *Service) error {
 		msg := s.streamMessage(l, r)
 		if msg != nil {
 			l.spoil(msg)
+			if s.core.Log.On() {
+				l.times = append(l.times, time.Now().UnixNano())
+			}
 			if err := stream.Send(msg); err != nil {
 				return err
 			}
@@ -332,11 +336,8 @@ func (o *outbox) send(stream inferStream, s *Service) error {
 				l.req.Trace.End()
 			}
 		}
-		if msg == nil {
-			continue
-		}
-		if s.core.Log.On() && l.model != nil {
-			s.core.Log.Add(l.model.Name(), l.in.GetId(), l.received, time.Now())
+		if r.Final && l.model != nil {
+			s.core.Log.AddStream(l.model.Name(), l.in.GetId(), l.received, time.Now(), l.times, nil)
 		}
 	}
 	return nil

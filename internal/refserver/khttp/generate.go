@@ -2,6 +2,7 @@ package khttp
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"net/http"
 	"slices"
@@ -11,14 +12,20 @@ import (
 	"github.com/redline-bench/redline/internal/refserver/infer"
 	"github.com/redline-bench/redline/internal/refserver/model"
 	"github.com/redline-bench/redline/internal/refserver/rjson"
+	"github.com/redline-bench/redline/internal/refserver/stream"
 	"github.com/redline-bench/redline/internal/tensor"
 )
 
 // generate answers /generate and /generate_stream: flat JSON, whose members are inputs where the model has them, and
 // parameters where not. The stream is server-sent events, one for each response.
-func (h *Handler) generate(ctx context.Context, x *exchange, name, version string, stream bool) {
+func (h *Handler) generate(ctx context.Context, x *exchange, name, version string, streamed bool) {
 	x.kind = jsonText
 	if !x.allow(http.MethodPost) {
+		return
+	}
+	script, err := stream.Parse(x.req.Header.Get(stream.Header))
+	if err != nil {
+		x.fail(bad("%v", err))
 		return
 	}
 	m, err := h.core.Models.Get(name, version)
@@ -55,11 +62,11 @@ func (h *Handler) generate(ctx context.Context, x *exchange, name, version strin
 		x.fail(err)
 		return
 	}
-	if stream {
-		h.stream(x, m, rd.req, answers)
-	} else {
-		h.single(x, m, rd.req, answers)
+	if streamed {
+		h.stream(x, m, rd.req, answers, script)
+		return
 	}
+	h.single(x, m, rd.req, answers)
 	h.core.Log.Add(m.Name(), rd.req.ID, received, time.Now())
 }
 
@@ -161,39 +168,53 @@ func (h *Handler) single(x *exchange, m *model.Model, req *infer.Request, answer
 }
 
 // stream writes each response as an event as soon as it comes.
-func (h *Handler) stream(x *exchange, m *model.Model, req *infer.Request, answers *queue) {
-	flush := http.NewResponseController(x.ResponseWriter)
-	started := false
+func (h *Handler) stream(x *exchange, m *model.Model, req *infer.Request, answers *queue, script stream.Script) {
+	if script.Status != 0 {
+		x.answer(script.Status, x.kind, errorBody("failed on purpose"))
+		return
+	}
+	out := stream.New(x.ResponseWriter, script)
+	out.Log = h.core.Log.On()
+	err := events(x, m, req, answers, script, out)
+	if out.Started() {
+		err = errors.Join(err, out.Close())
+	}
+	times, _ := out.Times()
+	h.core.Log.AddStream(m.Name(), req.ID, req.Received, time.Now(), times, nil)
+	if out.Cut() || errors.Is(err, stream.ErrCut) {
+		panic(http.ErrAbortHandler) // the way of net/http to end a connection in the middle of an answer
+	}
+}
+
+// events sends the responses until the last one, or until the script or the client ends the stream.
+func events(x *exchange, m *model.Model, req *infer.Request, answers *queue, script stream.Script, out *stream.Writer) error {
 	for resp := answers.next(); resp != nil; resp = answers.next() {
-		if resp.Err != nil && !started {
+		if resp.Err != nil && !out.Started() {
 			x.fail(resp.Err)
-			return
+			return nil
 		}
 		if resp.Empty {
 			continue
 		}
-		if !started {
-			x.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
-			x.WriteHeader(http.StatusOK)
-			started = true
+		if out.Events() == script.Stop {
+			break
 		}
 		body := flatResponse(m, req, resp)
+		if out.Events() == script.Fail {
+			resp = &infer.Response{Err: errOnPurpose}
+		}
 		if resp.Err != nil {
-			body = errorBody(resp.Err.Error())
+			return out.Event("", errorBody(resp.Err.Error()), 0)
 		}
-		event := append(append([]byte("data: "), body...), '\n', '\n')
-		if _, err := x.Write(event); err != nil {
-			return
-		}
-		if flush.Flush() != nil {
-			return
+		if err := out.Event("", body, 1); err != nil {
+			return err
 		}
 	}
-	if !started {
-		x.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
-		x.WriteHeader(http.StatusOK)
-	}
+	out.Start() // a stream may be without events
+	return nil
 }
+
+var errOnPurpose = errors.New("failed on purpose")
 
 // flatResponse writes names, parameters and outputs as members of one object, in the order of their names; a tensor of one
 // element is a plain value.

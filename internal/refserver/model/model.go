@@ -119,7 +119,7 @@ func (m *Model) schedule(opts *Options, find func(name string, version int64) (*
 		count += int(g.GetCount())
 	}
 	for range max(count, 1) {
-		inst, err := backend.New(m.Config.GetBackend(), m.Config, backend.Env{Clock: opts.Clock, Seed: opts.Seed})
+		inst, err := backend.New(m.Config.GetBackend(), m.Config, backend.Env{Clock: opts.Clock, Seed: opts.Seed, Pace: opts.Pace})
 		if err != nil {
 			return err
 		}

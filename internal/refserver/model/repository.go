@@ -13,12 +13,14 @@ import (
 	"github.com/redline-bench/redline/internal/proto/kserve"
 	"github.com/redline-bench/redline/internal/refserver/infer"
 	"github.com/redline-bench/redline/internal/refserver/pause"
+	"github.com/redline-bench/redline/internal/refserver/tempo"
 )
 
 // Runtime is what all models share.
 type Runtime struct {
 	Clock *pause.Clock
 	Seed  uint64
+	Pace  tempo.Tokens // of language models that do not set their own
 }
 
 // Repository is the set of models, loaded or not. Make one with Open.

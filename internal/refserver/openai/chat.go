@@ -3,7 +3,10 @@ package openai
 import (
 	"encoding/json"
 	"net/http"
+	"strconv"
 	"strings"
+
+	"github.com/redline-bench/redline/internal/refserver/rjson"
 )
 
 // request is what chat completions and completions have in common, and what each has of its own.
@@ -29,62 +32,65 @@ type message struct {
 	Content json.RawMessage `json:"content"`
 }
 
+// tool is a function that the model may call; OpenAI's two interfaces and Anthropic's name it in different places.
 type tool struct {
+	Name     string `json:"name"`
 	Function struct {
 		Name string `json:"name"`
 	} `json:"function"`
 }
 
-type usage struct {
-	Prompt     int `json:"prompt_tokens"`
-	Completion int `json:"completion_tokens"`
-	Total      int `json:"total_tokens"`
+// called is the tool that a request with tools, which are not turned off, is answered with a call of.
+func called(tools []tool, choice json.RawMessage) string {
+	if len(tools) == 0 || strings.Trim(string(choice), `"`) == "none" {
+		return ""
+	}
+	return tools[0].Name + tools[0].Function.Name
 }
 
-// defaultTokens is how long an answer is when the request does not say.
-const defaultTokens = 16
-
-// maxAnswer bounds one answer, so that a slip of the pen does not stream for days.
-const maxAnswer = 1 << 20
-
-func (r *request) length() (int, error) {
-	n := defaultTokens
-	if r.MaxTokens != nil {
-		n = *r.MaxTokens
+// arguments is what tokens k to k+count-1 of n add to the arguments of a call: together they are a JSON object.
+func arguments(k, count, n int) string {
+	var b strings.Builder
+	for i := k; i < k+count; i++ {
+		switch {
+		case n == 1:
+			return "{}"
+		case i == 0:
+			b.WriteString(`{"text":"`)
+		case i == n-1:
+			b.WriteString(token(i) + `"}`)
+		default:
+			b.WriteString(token(i))
+		}
 	}
-	if r.MaxNew != nil {
-		n = *r.MaxNew
-	}
-	if n < 1 || n > maxAnswer {
-		return 0, bad("max_tokens must be at least 1 and at most %d, got %d", maxAnswer, n)
-	}
-	return n, nil
+	return b.String()
 }
 
-// contentWords counts the words of a message, whose content is a text or a list of parts.
-func contentWords(raw json.RawMessage) int {
-	var text string
-	if json.Unmarshal(raw, &text) == nil {
-		return words(text)
-	}
-	var parts []struct {
-		Text string `json:"text"`
-	}
-	_ = json.Unmarshal(raw, &parts) // what is neither has no words
-	n := 0
-	for _, p := range parts {
-		n += words(p.Text)
-	}
-	return n
-}
-
-// answer is one chat completion in the making.
+// answer is one completion in the making.
 type answer struct {
-	x      *exchange
-	r      *request
-	usage  usage
-	object string
-	prefix string
+	x       *exchange
+	r       *request
+	head    []byte // what every event begins with
+	buf     []byte
+	choices int
+	done    int // tokens so far
+}
+
+func (h *Handler) newAnswer(x *exchange, r *request, object, prefix string) (*answer, error) {
+	if r.Model == "" {
+		return nil, bad("you must provide a model parameter")
+	}
+	a := &answer{x: x, r: r, choices: 1}
+	if r.N != nil {
+		if a.choices = *r.N; a.choices < 1 || a.choices > 128 {
+			return nil, bad("n must be between 1 and 128, got %d", a.choices)
+		}
+	}
+	a.head = append(append(append(append(a.head, `{"id":"`...), prefix...), x.id...), `","object":"`...)
+	a.head = append(append(append(a.head, object...), `","created":`...), strconv.FormatInt(x.received.Unix(), 10)...)
+	a.head = rjson.AppendString(append(a.head, `,"model":`...), r.Model)
+	a.head = append(a.head, `,"system_fingerprint":"redline","choices":[`...)
+	return a, nil
 }
 
 // chat answers /v1/chat/completions.
@@ -93,157 +99,159 @@ func (h *Handler) chat(x *exchange) error {
 	if err := x.decode(&r); err != nil {
 		return err
 	}
-	switch {
-	case r.Model == "":
-		return bad("you must provide a model parameter")
-	case len(r.Messages) == 0:
+	n, err := answerLength(r.MaxTokens, r.MaxNew)
+	if err != nil {
+		return err
+	}
+	object := "chat.completion"
+	if r.Stream {
+		object = "chat.completion.chunk"
+	}
+	a, err := h.newAnswer(x, &r, object, "chatcmpl-")
+	if err != nil {
+		return err
+	}
+	if len(r.Messages) == 0 {
 		return bad("[] is too short - 'messages'")
 	}
-	n, err := r.length()
-	if err != nil {
-		return err
-	}
-	a := &answer{x: x, r: &r, object: "chat.completion", prefix: "chatcmpl-"}
 	for _, m := range r.Messages {
-		a.usage.Prompt += contentWords(m.Content)
+		x.prompt += contentWords(m.Content)
 	}
+	x.reasoning = x.thoughts(n, r.Reasoning != "" && r.Reasoning != "none")
 	if r.Stream {
-		a.object = "chat.completion.chunk"
-		return x.streamError(h.streamChat(a, n))
+		return x.ended(h.streamChat(a, n))
 	}
-	text, err := h.text(x, n)
-	if err != nil {
+	if err := h.whole(x, n); err != nil {
 		return err
 	}
-	a.count(n)
-	msg := map[string]any{"role": "assistant", "content": text}
-	finish := "length"
-	if call := r.call(); call != nil {
-		msg["content"], msg["tool_calls"], finish = nil, []any{call}, "tool_calls"
-	}
-	if r.Reasoning != "" {
-		msg["reasoning_content"] = "thinking"
-	}
-	writeJSON(x, http.StatusOK, a.body([]any{map[string]any{"index": 0, "message": msg, "logprobs": nil, "finish_reason": finish}}, true))
+	a.done = n
+	a.send(func(b []byte, i int) []byte { return a.message(b, i, n) })
 	return nil
 }
 
-func (a *answer) count(n int) {
-	a.usage.Completion = n
-	a.usage.Total = a.usage.Prompt + n
-}
-
-func (a *answer) body(choices []any, withUsage bool) map[string]any {
-	v := map[string]any{"id": a.prefix + a.x.id, "object": a.object, "created": a.x.received.Unix(), "model": a.r.Model, "choices": choices}
-	if withUsage {
-		v["usage"] = a.usage
+// message appends a whole choice.
+func (a *answer) message(b []byte, index, n int) []byte {
+	b = strconv.AppendInt(append(b, `{"index":`...), int64(index), 10)
+	b = append(b, `,"message":{"role":"assistant","content":`...)
+	finish := "length"
+	if name := called(a.r.Tools, a.r.Choice); name != "" {
+		b = append(b, `null,"tool_calls":[{"id":"call_0","type":"function","function":{"name":`...)
+		b = rjson.AppendString(b, name)
+		b = rjson.AppendString(append(b, `,"arguments":`...), arguments(0, n, n))
+		b = append(b, "}}]"...)
+		finish = "tool_calls"
+	} else {
+		b = rjson.AppendString(b, text(a.x.reasoning, n-a.x.reasoning))
 	}
-	return v
-}
-
-// call is the tool call that a request with tools, which are not turned off, is answered with.
-func (r *request) call() map[string]any {
-	if len(r.Tools) == 0 || strings.Trim(string(r.Choice), `"`) == "none" {
-		return nil
+	if a.x.reasoning > 0 {
+		b = rjson.AppendString(append(b, `,"reasoning_content":`...), text(0, a.x.reasoning))
 	}
-	return map[string]any{"index": 0, "id": "call_0", "type": "function", "function": map[string]any{"name": r.Tools[0].Function.Name, "arguments": "{}"}}
+	return append(append(append(b, `,"refusal":null},"logprobs":null,"finish_reason":"`...), finish...), `"}`...)
 }
 
-// streamChat sends a chunk for each token; the first carries the role too, so that the first event is the first token.
+// send answers with a body that is not a stream.
+func (a *answer) send(choice func(b []byte, index int) []byte) {
+	b := append(a.buf, a.head...)
+	for i := range a.choices {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = choice(b, i)
+	}
+	writeJSON(a.x, http.StatusOK, json.RawMessage(a.tail(b, true)))
+}
+
+// tail appends what a body ends with.
+func (a *answer) tail(b []byte, usage bool) []byte {
+	b = append(b, ']')
+	if usage {
+		prompt, done := int64(a.x.prompt), int64(a.done*a.choices)
+		b = strconv.AppendInt(append(b, `,"usage":{"prompt_tokens":`...), prompt, 10)
+		b = strconv.AppendInt(append(b, `,"completion_tokens":`...), done, 10)
+		b = strconv.AppendInt(append(b, `,"total_tokens":`...), prompt+done, 10)
+		b = strconv.AppendInt(append(b, `,"prompt_tokens_details":{"cached_tokens":`...), int64(a.x.script.Cached), 10)
+		b = strconv.AppendInt(append(b, `},"completion_tokens_details":{"reasoning_tokens":`...), int64(min(a.done, a.x.reasoning)*a.choices), 10)
+		b = append(b, "}}"...)
+	}
+	return append(b, '}')
+}
+
+// chunk sends an event for one choice: what is inside its delta, or beside it.
+func (a *answer) chunk(index int, inside []byte, finish string, tokens int) error {
+	b := append(a.buf[:0], a.head...)
+	b = append(strconv.AppendInt(append(b, `{"index":`...), int64(index), 10), ',')
+	b = append(append(b, inside...), `,"logprobs":null,"finish_reason":`...)
+	if finish == "" {
+		b = append(b, "null}"...)
+	} else {
+		b = append(append(append(b, '"'), finish...), `"}`...)
+	}
+	a.buf = a.tail(b, a.r.Options.Continuous || a.x.script.Usage)
+	return a.x.out.Event("", a.buf, tokens)
+}
+
+// streamChat sends an event for each token; the first carries the role too, so that the first event is the first token,
+// unless the script wants the role alone.
 func (h *Handler) streamChat(a *answer, n int) error {
-	call := a.r.call()
-	err := h.tokens(a.x.req.Context(), a.x, n, func(k int, token string) error {
-		delta := map[string]any{"content": token}
+	name := called(a.r.Tools, a.r.Choice)
+	var delta []byte
+	err := h.tokens(a.x, n, func(k int, text string, count int) error {
+		if k == 0 && a.x.script.Role {
+			if err := a.each([]byte(`"delta":{"role":"assistant","content":""}`), "", 0); err != nil {
+				return err
+			}
+		}
+		a.done = k + count
+		delta = append(delta[:0], `"delta":{`...)
+		if k == 0 && !a.x.script.Role {
+			delta = append(delta, `"role":"assistant",`...)
+		}
 		switch {
-		case call != nil && k == 0:
-			delta = map[string]any{"tool_calls": []any{call}}
-		case call != nil:
-			delta = map[string]any{"tool_calls": []any{map[string]any{"index": 0, "function": map[string]any{"arguments": ""}}}}
-		case a.r.Reasoning != "" && k < n/2:
-			delta = map[string]any{"reasoning_content": token}
+		case k < a.x.reasoning:
+			delta = rjson.AppendString(append(delta, `"reasoning_content":`...), text)
+		case name != "":
+			delta = append(delta, `"tool_calls":[{"index":0,`...)
+			if k == a.x.reasoning {
+				delta = rjson.AppendString(append(delta, `"id":"call_0","type":"function","function":{"name":`...), name)
+				delta = append(delta, `,"arguments":`...)
+			} else {
+				delta = append(delta, `"function":{"arguments":`...)
+			}
+			delta = append(rjson.AppendString(delta, arguments(k-a.x.reasoning, count, n-a.x.reasoning)), "}}]"...)
+		default:
+			delta = rjson.AppendString(append(delta, `"content":`...), text)
 		}
-		if k == 0 {
-			delta["role"] = "assistant"
-		}
-		a.count(k + 1)
-		choice := map[string]any{"index": 0, "delta": delta, "logprobs": nil, "finish_reason": nil}
-		return a.x.event("", a.body([]any{choice}, a.r.Options.Continuous))
+		delta = append(delta, '}')
+		return a.each(delta, "", count)
 	})
 	if err != nil {
 		return err
 	}
-	finish := "length"
-	if call != nil {
-		finish = "tool_calls"
+	if name != "" {
+		return a.end(`"delta":{}`, "tool_calls")
 	}
-	return a.end(map[string]any{"index": 0, "delta": map[string]any{}, "logprobs": nil, "finish_reason": finish})
+	return a.end(`"delta":{}`, "length")
 }
 
-// end sends the last choice, the usage where it was asked for, and the end of the stream.
-func (a *answer) end(choice map[string]any) error {
-	if err := a.x.event("", a.body([]any{choice}, false)); err != nil {
-		return err
-	}
-	if a.r.Options.Usage {
-		if err := a.x.event("", a.body([]any{}, true)); err != nil {
+// each sends the same event for every choice.
+func (a *answer) each(inside []byte, finish string, tokens int) error {
+	for i := range a.choices {
+		if err := a.chunk(i, inside, finish, tokens); err != nil {
 			return err
 		}
 	}
-	return a.x.done()
-}
-
-// completions answers /v1/completions.
-func (h *Handler) completions(x *exchange) error {
-	var r request
-	if err := x.decode(&r); err != nil {
-		return err
-	}
-	if r.Model == "" {
-		return bad("you must provide a model parameter")
-	}
-	n, err := r.length()
-	if err != nil {
-		return err
-	}
-	a := &answer{x: x, r: &r, object: "text_completion", prefix: "cmpl-"}
-	a.usage.Prompt = promptWords(r.Prompt)
-	choice := func(text string, finish any) map[string]any {
-		return map[string]any{"index": 0, "text": text, "logprobs": nil, "finish_reason": finish}
-	}
-	if r.Stream {
-		err := h.tokens(x.req.Context(), x, n, func(k int, token string) error {
-			a.count(k + 1)
-			return x.event("", a.body([]any{choice(token, nil)}, r.Options.Continuous))
-		})
-		if err != nil {
-			return x.streamError(err)
-		}
-		return a.end(choice("", "length"))
-	}
-	text, err := h.text(x, n)
-	if err != nil {
-		return err
-	}
-	a.count(n)
-	writeJSON(x, http.StatusOK, a.body([]any{choice(text, "length")}, true))
 	return nil
 }
 
-// promptWords counts a prompt: a text, a list of texts, or a list of token ids.
-func promptWords(raw json.RawMessage) int {
-	var text string
-	if json.Unmarshal(raw, &text) == nil {
-		return words(text)
+// end sends the last event of each choice, the usage where it was asked for, and the end of the stream.
+func (a *answer) end(inside, finish string) error {
+	if err := a.each([]byte(inside), finish, 0); err != nil {
+		return err
 	}
-	var list []json.RawMessage
-	_ = json.Unmarshal(raw, &list) // what is neither has no words
-	n := 0
-	for _, item := range list {
-		if json.Unmarshal(item, &text) == nil {
-			n += words(text)
-		} else {
-			n++
+	if a.r.Options.Usage {
+		if err := a.x.out.Event("", a.tail(append(a.buf[:0], a.head...), true), 0); err != nil {
+			return err
 		}
 	}
-	return n
+	return a.x.out.Done()
 }

@@ -9,13 +9,23 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/internal/refserver/pause"
+	"github.com/redline-bench/redline/internal/refserver/tempo"
 )
+
+func pacer(t *testing.T, tokens tempo.Tokens) *tempo.Pacer {
+	t.Helper()
+	p, err := tempo.New(tokens, 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
 
 func post(t *testing.T, path, body string, headers ...string) *httptest.ResponseRecorder {
 	t.Helper()
 	clock := pause.New()
 	defer clock.Close()
-	h := New(Config{Clock: clock, TTFT: time.Millisecond})
+	h := New(Config{Clock: clock, Pace: pacer(t, tempo.Tokens{First: time.Millisecond})})
 	req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, strings.NewReader(body))
 	for i := 0; i+1 < len(headers); i += 2 {
 		req.Header.Set(headers[i], headers[i+1])
@@ -48,7 +58,14 @@ type chunk struct {
 		}
 		FinishReason *string `json:"finish_reason"`
 	}
-	Usage *usage
+	Usage *struct {
+		Prompt     int `json:"prompt_tokens"`
+		Completion int `json:"completion_tokens"`
+		Total      int `json:"total_tokens"`
+		Details    struct {
+			Reasoning int `json:"reasoning_tokens"`
+		} `json:"completion_tokens_details"`
+	}
 	Error *struct{ Message string }
 }
 
@@ -65,7 +82,7 @@ const hello = `"model":"m","messages":[{"role":"user","content":"hello big world
 
 func TestChat(t *testing.T) {
 	c := decode(t, post(t, "/v1/chat/completions", `{`+hello+`,"max_tokens":3}`).Body.String())
-	if c.Object != "chat.completion" || c.Choices[0].Message.Content != "tok0 tok1 tok2" || *c.Usage != (usage{3, 3, 6}) {
+	if c.Object != "chat.completion" || c.Choices[0].Message.Content != "tok0 tok1 tok2" || c.Usage.Prompt != 3 || c.Usage.Completion != 3 || c.Usage.Total != 6 {
 		t.Errorf("%+v, usage %+v", c, c.Usage)
 	}
 }

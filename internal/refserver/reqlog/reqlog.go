@@ -1,5 +1,5 @@
 // Package reqlog writes down when each request came and when its answer was written: the truth that a client's
-// measurements can be compared with. One JSON object a line.
+// measurements can be compared with; of a stream also when each part was. One JSON object a line.
 package reqlog
 
 import (
@@ -34,10 +34,16 @@ func (l *Log) On() bool { return l != nil }
 
 // Add notes one answer: the wall-clock times when the request was complete and when the answer had been written.
 func (l *Log) Add(model, id string, received, replied time.Time) {
+	l.AddStream(model, id, received, replied, nil, nil)
+}
+
+// AddStream notes an answer in several parts: when each was written, in nanoseconds of the wall clock, and, where that is
+// known, how many tokens each had.
+func (l *Log) AddStream(model, id string, received, replied time.Time, events []int64, tokens []int) {
 	if l == nil {
 		return
 	}
-	b := make([]byte, 0, 128)
+	b := make([]byte, 0, 128+22*len(events))
 	b = append(b, `{"model":`...)
 	b = rjson.AppendString(b, model)
 	b = append(b, `,"id":`...)
@@ -46,11 +52,30 @@ func (l *Log) Add(model, id string, received, replied time.Time) {
 	b = strconv.AppendInt(b, received.UnixNano(), 10)
 	b = append(b, `,"replied_ns":`...)
 	b = strconv.AppendInt(b, replied.UnixNano(), 10)
+	if len(events) > 0 {
+		b = append(b, `,"events_ns":`...)
+		b = appendList(b, events)
+	}
+	if len(tokens) > 0 {
+		b = append(b, `,"tokens":`...)
+		b = appendList(b, tokens)
+	}
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	if !l.closed {
 		l.lines <- append(b, '}', '\n')
 	}
+}
+
+func appendList[T int | int64](b []byte, list []T) []byte {
+	b = append(b, '[')
+	for i, v := range list {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendInt(b, int64(v), 10)
+	}
+	return append(b, ']')
 }
 
 // Close writes what is left. What is added afterwards is lost.

@@ -1,0 +1,163 @@
+package openai
+
+import (
+	"encoding/json"
+	"net/http"
+)
+
+// letter is one answer of Anthropic's messages in the making.
+type letter struct {
+	x        *exchange
+	Model    string          `json:"model"`
+	Max      *int            `json:"max_tokens"`
+	Messages []message       `json:"messages"`
+	System   json.RawMessage `json:"system"`
+	Stream   bool            `json:"stream"`
+	Tools    []tool          `json:"tools"`
+	Thinking struct {
+		Type string `json:"type"`
+	} `json:"thinking"`
+
+	n    int
+	call string
+}
+
+// messages answers /v1/messages.
+func (h *Handler) messages(x *exchange) error {
+	l := &letter{x: x}
+	if err := x.decode(l); err != nil {
+		return err
+	}
+	switch {
+	case l.Max == nil:
+		return bad("max_tokens: Field required")
+	case len(l.Messages) == 0:
+		return bad("messages: at least one message is required")
+	}
+	var err error
+	if l.n, err = answerLength(l.Max); err != nil {
+		return err
+	}
+	x.prompt = contentWords(l.System)
+	for _, m := range l.Messages {
+		x.prompt += contentWords(m.Content)
+	}
+	l.call = called(l.Tools, nil)
+	x.reasoning = x.thoughts(l.n, l.Thinking.Type == "enabled")
+	if l.Stream {
+		return x.ended(h.streamLetter(l))
+	}
+	if err := h.whole(x, l.n); err != nil {
+		return err
+	}
+	content := []any{}
+	if k := x.reasoning; k > 0 {
+		content = append(content, map[string]any{"type": "thinking", "thinking": text(0, k), "signature": "signed"})
+	}
+	block := l.block(x.reasoning)
+	if rest := l.n - x.reasoning; l.call != "" {
+		block["input"] = json.RawMessage(arguments(0, rest, rest))
+	} else {
+		block["text"] = text(x.reasoning, rest)
+	}
+	writeJSON(x, http.StatusOK, l.body(append(content, block), l.reason(), l.n))
+	return nil
+}
+
+func (l *letter) reason() string {
+	if l.call != "" {
+		return "tool_use"
+	}
+	return "max_tokens"
+}
+
+func (l *letter) usage(out int) map[string]int {
+	return map[string]int{
+		"input_tokens": l.x.prompt - min(l.x.prompt, l.x.script.Cached), "output_tokens": out,
+		"cache_read_input_tokens": l.x.script.Cached, "cache_creation_input_tokens": 0,
+	}
+}
+
+func (l *letter) body(content []any, reason any, out int) map[string]any {
+	return map[string]any{
+		"id": "msg_" + l.x.id, "type": "message", "role": "assistant", "model": l.Model, "content": content,
+		"stop_reason": reason, "stop_sequence": nil, "usage": l.usage(out),
+	}
+}
+
+// block is the empty content block that token k belongs to.
+func (l *letter) block(k int) map[string]any {
+	switch {
+	case k < l.x.reasoning:
+		return map[string]any{"type": "thinking", "thinking": "", "signature": ""}
+	case l.call != "":
+		return map[string]any{"type": "tool_use", "id": "toolu_0", "name": l.call, "input": map[string]any{}}
+	}
+	return map[string]any{"type": "text", "text": ""}
+}
+
+// delta is what tokens k to k+count-1 add to their block.
+func (l *letter) delta(k, count int, said string) map[string]any {
+	switch {
+	case k < l.x.reasoning:
+		return map[string]any{"type": "thinking_delta", "thinking": said}
+	case l.call != "":
+		return map[string]any{"type": "input_json_delta", "partial_json": arguments(k-l.x.reasoning, count, l.n-l.x.reasoning)}
+	}
+	return map[string]any{"type": "text_delta", "text": said}
+}
+
+func (l *letter) send(kind string, v map[string]any, tokens int) error {
+	v["type"] = kind
+	return l.x.event(kind, v, tokens)
+}
+
+// streamLetter sends the events of a message: blocks, and in them a delta for each token.
+func (h *Handler) streamLetter(l *letter) error {
+	index := -1
+	err := h.tokens(l.x, l.n, func(k int, said string, count int) error {
+		if k == 0 {
+			if err := l.send("message_start", map[string]any{"message": l.body([]any{}, nil, 0)}, 0); err != nil {
+				return err
+			}
+		}
+		if k == 0 || k == l.x.reasoning {
+			if err := l.next(&index, k); err != nil {
+				return err
+			}
+		}
+		return l.send("content_block_delta", map[string]any{"index": index, "delta": l.delta(k, count, said)}, count)
+	})
+	if err != nil {
+		return err
+	}
+	if err := l.send("content_block_stop", map[string]any{"index": index}, 0); err != nil {
+		return err
+	}
+	end := map[string]any{"delta": map[string]any{"stop_reason": l.reason(), "stop_sequence": nil}, "usage": l.usage(l.n)}
+	if err := l.send("message_delta", end, 0); err != nil {
+		return err
+	}
+	return l.send("message_stop", map[string]any{}, 0)
+}
+
+// next ends the block before token k, where there is one, and begins the one that it belongs to.
+func (l *letter) next(index *int, k int) error {
+	if *index >= 0 {
+		signed := map[string]any{"index": *index, "delta": map[string]any{"type": "signature_delta", "signature": "signed"}}
+		if err := l.send("content_block_delta", signed, 0); err != nil {
+			return err
+		}
+		if err := l.send("content_block_stop", map[string]any{"index": *index}, 0); err != nil {
+			return err
+		}
+	}
+	*index++
+	if err := l.send("content_block_start", map[string]any{"index": *index, "content_block": l.block(k)}, 0); err != nil {
+		return err
+	}
+	if *index > 0 {
+		return nil
+	}
+	return l.send("ping", map[string]any{}, 0)
+}

@@ -1,0 +1,209 @@
+package stream
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// ErrCut says that the script ends the connection here.
+var ErrCut = errors.New("the stream is cut on purpose")
+
+// Writer writes the events of one answer. Make one with New, and Close it.
+type Writer struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+	script  Script
+	zip     *gzip.Writer
+	buf     []byte // what is not yet written
+	held    int    // events in buf
+	fresh   int    // events that are being written
+	events  int
+	started bool
+	cut     bool
+
+	// Eager is false where events may wait for more of them: the answer is then written in large pieces.
+	Eager bool
+	// Log is whether times are kept.
+	Log    bool
+	times  []int64
+	tokens []int
+}
+
+// New makes a writer; nothing is written before the first event.
+func New(w http.ResponseWriter, script Script) *Writer {
+	return &Writer{w: w, control: http.NewResponseController(w), script: script, Eager: true}
+}
+
+// large is how much is kept back at most where events may wait.
+const large = 32 << 10
+
+// Started tells whether the head of the answer is out, so that errors must go into the stream.
+func (w *Writer) Started() bool { return w.started }
+
+// Events is how many events were sent.
+func (w *Writer) Events() int { return w.events }
+
+// Start sends the head of the answer.
+func (w *Writer) Start() {
+	if w.started {
+		return
+	}
+	w.started = true
+	head := w.w.Header()
+	head.Set("Content-Type", "text/event-stream; charset=utf-8")
+	head.Set("Cache-Control", "no-cache")
+	if w.script.Gzip {
+		head.Set("Content-Encoding", "gzip")
+		w.zip = gzip.NewWriter(sink{w})
+	}
+	w.w.WriteHeader(http.StatusOK)
+	if w.script.BOM {
+		w.buf = append(w.buf, "\ufeff"...)
+	}
+}
+
+// Event sends one event, with a name where the interface has them, that carries so many tokens.
+func (w *Writer) Event(name string, data []byte, tokens int) error {
+	if w.script.Empty {
+		w.Start()
+		return nil
+	}
+	if w.script.Cut >= 0 && w.events >= w.script.Cut {
+		w.cut = true
+		return ErrCut
+	}
+	w.Start()
+	w.encode(name, data)
+	w.events++
+	w.held++
+	if w.Log {
+		w.times = append(w.times, 0)
+		w.tokens = append(w.tokens, tokens)
+	}
+	if w.held < w.script.Merge || !w.Eager && len(w.buf) < large {
+		return nil
+	}
+	return w.flush()
+}
+
+// Done sends what ends a stream of OpenAI.
+func (w *Writer) Done() error {
+	if w.script.NoDone {
+		return nil
+	}
+	return w.Event("", []byte("[DONE]"), 0)
+}
+
+// Ping sends a comment, as servers do to keep a connection open.
+func (w *Writer) Ping() error {
+	w.Start()
+	w.buf = append(append(append(w.buf, ": ping"...), w.script.EOL...), w.script.EOL...)
+	return w.flush()
+}
+
+// Close writes what is left and ends the answer; where the script says so, by ending the connection.
+func (w *Writer) Close() error {
+	err := w.flush()
+	if w.zip != nil && !w.cut {
+		err = errors.Join(err, w.zip.Close(), w.control.Flush())
+	}
+	return err
+}
+
+// Cut tells whether the connection is to end without the end of the answer.
+func (w *Writer) Cut() bool { return w.cut }
+
+// Times gives when each event was written, in nanoseconds of the wall clock, and how many tokens it had.
+func (w *Writer) Times() (times []int64, tokens []int) { return w.times, w.tokens }
+
+// encode appends an event as the script wants it.
+func (w *Writer) encode(name string, data []byte) {
+	s, eol := &w.script, w.script.EOL
+	if s.Comments {
+		w.buf = append(append(w.buf, ": a comment, data: of nobody"...), eol...)
+	}
+	if s.Fields {
+		w.buf = append(strconv.AppendInt(append(w.buf, "id: "...), int64(w.events), 10), eol...)
+		w.buf = append(append(append(append(w.buf, "retry: 1000"...), eol...), "unknown: field"...), eol...)
+	}
+	if name != "" {
+		w.buf = append(append(append(w.buf, "event: "...), name...), eol...)
+	}
+	head := "data: "
+	if s.Bare {
+		head = "data:"
+	}
+	w.buf = append(w.buf, head...)
+	if object := len(data) > 1 && data[0] == '{'; object && (s.Lines || s.Big > len(data)) {
+		w.buf, data = append(w.buf, '{'), data[1:]
+		if s.Lines {
+			w.buf = append(append(w.buf, eol...), head...)
+		}
+		const padding = `"padding":"",`
+		if n := s.Big - len(data) - len(padding); n > 0 {
+			w.buf = append(append(append(w.buf, `"padding":"`...), bytes.Repeat([]byte{'x'}, n)...), `",`...)
+		}
+	}
+	w.buf = append(append(append(w.buf, data...), eol...), eol...)
+}
+
+// flush writes what was encoded. The time is taken when the system is called.
+func (w *Writer) flush() error {
+	if len(w.buf) == 0 {
+		return nil
+	}
+	buf := w.buf
+	w.buf, w.held, w.fresh = w.buf[:0], 0, w.held
+	if w.zip != nil {
+		if _, err := w.zip.Write(buf); err != nil {
+			return err
+		}
+		return w.zip.Flush()
+	}
+	return w.write(buf)
+}
+
+// sink is where compressed bytes go.
+type sink struct{ w *Writer }
+
+func (s sink) Write(p []byte) (int, error) {
+	if err := s.w.write(p); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+func (w *Writer) write(buf []byte) error {
+	if w.script.Split > 0 {
+		for len(buf) > w.script.Split {
+			if err := w.push(buf[:w.script.Split]); err != nil {
+				return err
+			}
+			buf = buf[w.script.Split:]
+		}
+	}
+	return w.push(buf)
+}
+
+func (w *Writer) push(p []byte) error {
+	if _, err := w.w.Write(p); err != nil {
+		return err
+	}
+	w.stamp()
+	return w.control.Flush()
+}
+
+// stamp gives the events that leave now their time; of an event in pieces the last piece counts.
+func (w *Writer) stamp() {
+	if !w.Log || w.fresh == 0 {
+		return
+	}
+	now := time.Now().UnixNano()
+	for i := len(w.times) - w.fresh; i < len(w.times); i++ {
+		w.times[i] = now
+	}
+}
