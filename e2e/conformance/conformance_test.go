@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/e2e/binary"
+	"github.com/redline-bench/redline/e2e/conformance/wiretap"
 	"github.com/redline-bench/redline/e2e/peers"
 )
 
@@ -39,12 +40,13 @@ func TestRealPeers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	t.Run("requests", r.requests)
 	for _, target := range []string{"-i http -u {http}", "-i grpc -u {grpc}"} {
 		t.Run("same numbers "+target[3:7], func(t *testing.T) { r.sameNumbers(t, target) })
 	}
 }
 
-func newRunner(t *testing.T, p *peers.Peers) runner {
+func newRunner(t *testing.T, p *peers.Peers) *runner {
 	t.Helper()
 	bin, err := binary.Build(t.TempDir())
 	if err != nil {
@@ -64,7 +66,7 @@ func newRunner(t *testing.T, p *peers.Peers) runner {
 		t.Fatal(err)
 	}
 	root := filepath.Join(binary.Root(), "e2e")
-	return runner{
+	return &runner{
 		triton: triton, real: p.PerfAnalyzer(), ours: filepath.Join(bin, "perf_analyzer"),
 		fill:  fill(triton.HTTP, triton.GRPC, triton.Metrics, net.JoinHostPort("127.0.0.1", strconv.Itoa(dead[0]))),
 		store: Store{Dir: filepath.Join(cache, "outcomes"), Seed: peers.Versions + digest(t, filepath.Join(root, "models"), filepath.Join(root, "testdata", "data"))},
@@ -76,11 +78,12 @@ type runner struct {
 	real, ours string
 	fill       *strings.Replacer
 	store      Store
+	log        *wiretap.Log // nil where requests are not watched
 }
 
 // check runs a case. A difference is looked at again, with fresh runs of the original: on a busy machine the original
 // does not always do the same thing either.
-func (r runner) check(t *testing.T, c *Case) {
+func (r *runner) check(t *testing.T, c *Case) {
 	var diffs []string
 	var stderr string
 	for try := range 3 {
@@ -101,15 +104,12 @@ func (r runner) check(t *testing.T, c *Case) {
 	t.Errorf("perf_analyzer %s\n%s\nour stderr:\n%s", strings.Join(c.Args, " "), strings.Join(diffs, "\n"), stderr)
 }
 
-func (r runner) want(t *testing.T, c *Case, fresh bool) *Outcome {
+func (r *runner) want(t *testing.T, c *Case, fresh bool) *Outcome {
 	t.Helper()
 	if kept := r.store.Load(c); kept != nil && !fresh {
 		return kept
 	}
-	o, err := Run(t.Context(), r.real, c, r.fill, limit)
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := r.observe(t, r.real, c)
 	if err := r.triton.Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +125,7 @@ var (
 )
 
 // sameNumbers measures a model that takes 20 ms an execution with both programs: throughput within 5 %, p50 within 1 ms.
-func (r runner) sameNumbers(t *testing.T, target string) {
+func (r *runner) sameNumbers(t *testing.T, target string) {
 	args, err := fields(target + " -m slow --shape INPUT0:8 -p 700 -r 5 -s 50")
 	if err != nil {
 		t.Fatal(err)

@@ -21,6 +21,8 @@ type Outcome struct {
 	Stdout string            `json:"stdout"`
 	Stderr string            `json:"stderr"`
 	Files  map[string]string `json:"files,omitempty"` // only those that were written
+	// Requests are what reached the server, normalized; only where that was watched.
+	Requests []string `json:"requests,omitempty"`
 }
 
 // hung is the exit code given to a run that had to be killed.

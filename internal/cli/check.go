@@ -58,6 +58,9 @@ func (s *session) threadRules(load *plan.Load) {
 func (s *session) sequenceRules() error {
 	const tail = ", sequence id collision may occur."
 	ids, load := s.plan.Input.SequenceIDRange, &s.plan.Load
+	if s.plan.Input.SequenceStartID == 0 { // a range of our own choice is large enough
+		return nil
+	}
 	if load.Mode == plan.Concurrency {
 		if ids < uint64(max(load.Concurrency.Start, load.Concurrency.End)) {
 			return plainError("sequence id range specified is smaller than the maximum possible concurrency" + tail)

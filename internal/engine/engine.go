@@ -68,6 +68,7 @@ type Engine struct {
 	running         atomic.Int64  // slots in flight
 	wake            chan struct{} // a slot became idle
 	free            freeList
+	groups          *groups  // of a paced load
 	idleFeeds       chan int // feeds of a serial paced load that have nothing in flight
 	sent            atomic.Uint64
 	behind          atomic.Int64
@@ -228,6 +229,12 @@ func (e *Engine) Keeps() bool { return e.cfg.Keep }
 
 // InFlight is the number of requests on the wire.
 func (e *Engine) InFlight() int { return int(e.running.Load()) }
+
+// Working tells whether anything is in flight or will yet be sent: false once every slot, or every thread of a paced
+// load, rests after a failure.
+func (e *Engine) Working() bool {
+	return e.running.Load() > 0 || e.dispatching.Load() && e.groups.left.Load() > 0
+}
 
 // Sent is the number of requests started since the engine was opened.
 func (e *Engine) Sent() uint64 { return e.sent.Load() }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"unicode"
 
 	"github.com/redline-bench/redline/internal/record"
@@ -41,7 +42,8 @@ type failureKey struct {
 
 var errOther = errors.New("other failures of this class")
 
-func (f *failures) add(c *service.Call) {
+// add notes a failed call under a slot.
+func (f *failures) add(c *service.Call, slot int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	err := c.Err
@@ -55,7 +57,7 @@ func (f *failures) add(c *service.Call) {
 		g = f.index[key]
 	}
 	if g == nil {
-		g = &Failure{Class: c.Rec.Class, Err: err, Slot: c.Slot}
+		g = &Failure{Class: c.Rec.Class, Err: err, Slot: slot}
 		if f.index == nil {
 			f.index = make(map[failureKey]*Failure)
 		}
@@ -66,8 +68,8 @@ func (f *failures) add(c *service.Call) {
 	if f.bySlot == nil {
 		f.bySlot = make(map[int]error)
 	}
-	if _, known := f.bySlot[c.Slot]; !known && len(f.bySlot) < maxSlots {
-		f.bySlot[c.Slot] = err
+	if _, known := f.bySlot[slot]; !known && len(f.bySlot) < maxSlots {
+		f.bySlot[slot] = err
 	}
 }
 
@@ -115,4 +117,41 @@ func (f *failures) list() []Failure {
 		out[i] = *g
 	}
 	return out
+}
+
+// groups are the feeds of a paced load by the thread that the original would have them on. Without any, as in closed
+// loop, nothing ever ends.
+type groups struct {
+	of   []int // by feed
+	dead []atomic.Bool
+	left atomic.Int64
+}
+
+// newGroups gives each thread as many neighboring feeds, the first ones one more where it does not come out even.
+func newGroups(feeds, threads int) *groups {
+	if threads == 0 {
+		threads = feeds
+	}
+	threads = min(threads, feeds)
+	g := &groups{dead: make([]atomic.Bool, threads)}
+	for t := range threads {
+		share := feeds / threads
+		if t < feeds%threads {
+			share++
+		}
+		for range share {
+			g.of = append(g.of, t)
+		}
+	}
+	g.left.Store(int64(threads))
+	return g
+}
+
+func (g *groups) ended(feed int) bool { return g.dead[g.of[feed]].Load() }
+
+// end stops the group of a feed.
+func (g *groups) end(feed int) {
+	if !g.dead[g.of[feed]].Swap(true) {
+		g.left.Add(-1)
+	}
 }

@@ -29,6 +29,9 @@ type PacedLoad struct {
 	Feeds int
 	Turn  Turn
 	Seed  uint64 // of random turns
+	// Threads is how many groups the feeds form, each of as many neighbors; 0 is one a feed. Where a failed request
+	// ends the run, the group of its feed sends nothing more, and the failure counts as the group's.
+	Threads int
 	// Slots is how many slots to begin with. Cap is the most that may be in flight; more due requests wait.
 	Slots, Cap int
 	// Limit ends the load after so many requests; 0 is none.
@@ -58,6 +61,7 @@ func (e *Engine) Paced(ctx context.Context, load PacedLoad) (stop func(), err er
 	for i := range d.feeds {
 		d.feeds[i] = e.cfg.Feed(i, load.Feeds)
 	}
+	e.groups = newGroups(load.Feeds, load.Threads)
 	e.idleFeeds = nil
 	if load.Turn == Serial {
 		e.idleFeeds = make(chan int, load.Feeds)
@@ -114,6 +118,10 @@ func (d *dispatcher) run(ctx context.Context) {
 		feed, ok := d.turn(ctx)
 		if !ok {
 			return
+		}
+		if d.e.groups.ended(feed) {
+			d.n++
+			continue
 		}
 		s := d.take(ctx)
 		if s == nil {

@@ -63,9 +63,16 @@ func (e *Engine) fail(c *service.Call) bool {
 	if c.Rec.Class == record.Canceled || c.Rec.Flags&record.Closing != 0 {
 		return false
 	}
-	e.failures.add(c)
+	at, turn := c.Slot, c.Owner.(*slot).turn
+	if !e.closed.Load() {
+		at = e.groups.of[turn]
+	}
+	e.failures.add(c, at)
 	if !e.cfg.StopOnFailure && e.unbroken.Add(1) < GiveUpAfter {
 		return false
+	}
+	if !e.closed.Load() {
+		e.groups.end(turn)
 	}
 	e.failOnce.Do(func() { close(e.failed) })
 	e.notify()

@@ -252,10 +252,12 @@ type Input struct {
 	SequenceLength          int     `json:"sequence_length"`
 	SequenceLengthSet       bool    `json:"sequence_length_set,omitempty"`
 	SequenceLengthVariation float64 `json:"sequence_length_variation"`
-	SequenceStartID         uint64  `json:"sequence_start_id"`
-	SequenceIDRange         uint64  `json:"sequence_id_range"`
-	Sequences               int     `json:"sequences"` // --num-of-sequences
-	SerialSequences         bool    `json:"serial_sequences,omitempty"`
+	// SequenceStartID and SequenceIDRange say which ids sequences get. Both 0 is a range chosen at random, so that runs
+	// side by side on one server do not take each other's.
+	SequenceStartID uint64 `json:"sequence_start_id"`
+	SequenceIDRange uint64 `json:"sequence_id_range"`
+	Sequences       int    `json:"sequences"` // --num-of-sequences
+	SerialSequences bool   `json:"serial_sequences,omitempty"`
 }
 
 // WindowMode is what ends a window.

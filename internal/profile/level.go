@@ -108,7 +108,7 @@ func (m *levelRun) startOpen(ctx context.Context, lv *result.Level, limit int) e
 		load.Feeds, load.Turn = m.Plan.Input.Sequences, engine.Serial
 		threads = min(threads, load.Feeds)
 	}
-	load.Slots, load.Cap = threads, threads
+	load.Slots, load.Cap, load.Threads = threads, threads, threads
 	m.load = measure.Load{Rate: lv.Rate, Cap: threads}
 	if m.Async {
 		load.Slots, load.Cap = max(threads, firstSlots), mostSlots

@@ -145,7 +145,7 @@ const failureGrace = time.Second
 // afterFailure lets the other slots run into their own failures, at most until the window would have ended.
 func (m *levelRun) afterFailure(ctx context.Context, p *pass) error {
 	end := min(p.until, clock.Now()+int64(failureGrace))
-	for clock.Now() < end && m.eng.InFlight() > 0 && ctx.Err() == nil {
+	for clock.Now() < end && m.eng.Working() && ctx.Err() == nil {
 		time.Sleep(time.Millisecond)
 	}
 	m.eng.Stop()

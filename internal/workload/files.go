@@ -59,6 +59,9 @@ func (d *Data) nothing() error {
 
 func (f *files) read(path string) error {
 	text, err := os.ReadFile(path)
+	if st, serr := os.Stat(path); err != nil && serr == nil && st.IsDir() {
+		err = nil // only the first may be a directory; another one reads as an empty file
+	}
 	if err != nil {
 		return &DataError{Text: "failed to open file for reading provided data", Path: path, Err: err}
 	}

@@ -18,11 +18,49 @@ type Sequences struct {
 	counter atomic.Uint64
 	held    []atomic.Uint64 // the id that each slot used last
 	mu      sync.Mutex      // taken once the counter has gone through its range
+
+	drawing sync.Mutex
+	draws   minstd // which stream the next sequence takes
 }
+
+// ownIDs is how many ids a run has that chose its range itself. They stay below 1<<31, for models that take the id
+// as a 32-bit number.
+const ownIDs = 1 << 30
 
 // Sequences makes room for the sequences of that many slots.
 func (r *Requests) Sequences(slots int) *Sequences {
-	return &Sequences{r: r, in: r.d.in, held: make([]atomic.Uint64, slots)}
+	s := &Sequences{r: r, in: r.d.in, held: make([]atomic.Uint64, slots)}
+	s.draws = newMinstd(s.in.Seed)
+	if s.in.SequenceStartID == 0 && s.in.SequenceIDRange == 0 {
+		s.in.SequenceStartID, s.in.SequenceIDRange = 1+rand.Uint64N(ownIDs-1), ownIDs
+	}
+	return s
+}
+
+// draw chooses one of n streams.
+func (s *Sequences) draw(n int) int {
+	s.drawing.Lock()
+	defer s.drawing.Unlock()
+	return s.draws.below(n)
+}
+
+// minstd is the generator of C++'s default_random_engine, with which perf_analyzer chooses streams: without a seed of
+// our own, the same data is sent in the same order.
+type minstd uint64
+
+const minstdModulus = 1<<31 - 1
+
+func newMinstd(seed uint64) minstd { return minstd(seed%(minstdModulus-1) + 1) }
+
+// below returns a number in [0, n), as uniform_int_distribution does.
+func (m *minstd) below(n int) int {
+	scale := (minstdModulus - 2) / uint64(n)
+	for {
+		*m = *m * 16807 % minstdModulus
+		if v := uint64(*m) - 1; v < scale*uint64(n) {
+			return int(v / scale)
+		}
+	}
 }
 
 // SequenceCursor names the requests of one slot, which runs one sequence after the other. One goroutine at a
@@ -99,7 +137,7 @@ func (c *SequenceCursor) begin() {
 	c.seq = all.claim(c.slot, c.stream != nil)
 	c.stream = &all.r.streams[0]
 	if n := len(all.r.streams); n > 1 {
-		c.stream = &all.r.streams[c.rand.IntN(n)]
+		c.stream = &all.r.streams[all.draw(n)]
 	}
 	c.length = c.stream.count
 	if !all.r.d.FromJSON || all.in.SequenceLengthSet {

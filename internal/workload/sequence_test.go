@@ -203,3 +203,22 @@ func TestSequenceIDsConcurrently(t *testing.T) {
 		}
 	}
 }
+
+// Without a range, two runs have ids of their own.
+func TestSequenceIDsOfTwoRuns(t *testing.T) {
+	in := plan.Input{Batch: 1, Source: plan.Zero, SequenceLength: 1}
+	seen := map[uint64]bool{}
+	for range 2 {
+		r, _ := prepare(t, load(t, in, stateful()), plan.Redline)
+		c := r.Sequences(1).Cursor(0, false)
+		for range 1000 {
+			var call service.Call
+			c.Next(&call)
+			id := call.Vars.SeqID
+			if id == 0 || id >= 1<<31 || seen[id] {
+				t.Fatalf("id %d is no 31-bit number, or was given twice", id)
+			}
+			seen[id] = true
+		}
+	}
+}

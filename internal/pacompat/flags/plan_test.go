@@ -54,6 +54,7 @@ func check(t *testing.T, face plan.Face, line string, want func(p *plan.Plan)) {
 	if face == plan.Redline {
 		p.Outcome = plan.DefaultOutcome()
 		p.Face, p.Measure.FromSend, p.Measure.StopOnFailure = face, false, false
+		p.Input.SequenceStartID, p.Input.SequenceIDRange = 0, 0
 	}
 	want(p)
 	if d := cmp.Diff(p, got); d != "" {
@@ -177,8 +178,9 @@ func TestInputAndOutput(t *testing.T) {
 		p.Input.Shapes = map[string][]int64{"a:b": {3, 4}, "c": {2}}
 	})
 	f(`--string-length 5 --string-data "a b"`, func(p *plan.Plan) { p.Input.StringLength, p.Input.StringData = 5, "a b" })
-	f("--input-tensor-format JSON", func(p *plan.Plan) { p.Input.InputJSON = true })
+	f("--input-tensor-format JSON", func(p *plan.Plan) { p.Input.InputJSON, p.Input.OutputJSON = true, true })
 	f("--output-tensor-format json --output-tensor-format binary", func(*plan.Plan) {})
+	f("--input-tensor-format json --output-tensor-format binary", func(p *plan.Plan) { p.Input.InputJSON = true })
 	f("--output-tensor-format json", func(p *plan.Plan) { p.Input.OutputJSON = true })
 	f("-f a.csv --verbose-csv --profile-export-file b.json", func(p *plan.Plan) {
 		p.Output = plan.Output{CSV: "a.csv", VerboseCSV: true, Export: "b.json"}
@@ -200,6 +202,8 @@ func TestRedline(t *testing.T) {
 		p.Target.Timeout, p.Target.Connections = 1500*time.Millisecond, 4
 	})
 	f("--seed 7 --json r.json", func(p *plan.Plan) { p.Load.Seed, p.Input.Seed, p.Output.ResultJSON = 7, 7, "r.json" })
+	f("--sequence-id-range 1", func(p *plan.Plan) { p.Input.SequenceStartID, p.Input.SequenceIDRange = 1, math.MaxUint32 })
+	f("--input-tensor-format json", func(p *plan.Plan) { p.Input.InputJSON = true })
 	f("--embedded -i grpc", func(p *plan.Plan) {
 		p.Target.Embedded, p.Target.URL, p.Target.Protocol, p.Target.TLS = true, "", plan.GRPC, plan.TLS{}
 	})

@@ -21,21 +21,23 @@ type raw struct {
 	mode plan.Mode // the load mode taken, "" before any
 	old  bool      // -t, -c or -d was used
 
-	protocol       string // as written
-	urlSet         bool
-	async, sync    bool
-	zero           bool
-	paths          []string
-	percentile     int
-	startID        int
-	metricsURL     string
-	metricsURLSet  bool
-	metricsIntSet  bool
-	metricsEvery   time.Duration
-	compressionSet bool
-	latencyFrom    string
-	grpcTLS        plan.TLS
-	httpTLS        plan.TLS
+	protocol        string // as written
+	urlSet          bool
+	async, sync     bool
+	zero            bool
+	paths           []string
+	percentile      int
+	startID         int
+	idsSet          bool // --sequence-id-range
+	outputFormatSet bool
+	metricsURL      string
+	metricsURLSet   bool
+	metricsIntSet   bool
+	metricsEvery    time.Duration
+	compressionSet  bool
+	latencyFrom     string
+	grpcTLS         plan.TLS
+	httpTLS         plan.TLS
 }
 
 // use is one option as it was given.

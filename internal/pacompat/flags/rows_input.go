@@ -45,7 +45,10 @@ func inputRows() []Row {
 		}, {
 			Long: "output-tensor-format", Arg: "FORMAT", Section: Input, Default: "binary", Hint: values("binary", "json"),
 			Help: "HTTP: ask for outputs as bytes (binary) or as text (json).",
-			set:  tensorFormat("--output-tensor-format", func(r *raw) *bool { return &r.plan.Input.OutputJSON }),
+			set: func(r *raw, v string) error {
+				r.outputFormatSet = true
+				return tensorFormat("--output-tensor-format", func(r *raw) *bool { return &r.plan.Input.OutputJSON })(r, v)
+			},
 		}, {
 			Long: "shared-memory", Arg: "KIND", Section: Input, Default: "none", Hint: values("none", "system", "cuda"),
 			Help: "Pass tensors through memory shared with a server on the same machine (system), or through the GPU's (cuda), " +
@@ -129,8 +132,9 @@ func sequenceRows() []Row {
 				return err
 			},
 		}, {
-			Long: "sequence-id-range", Arg: "START[:END]", Section: Sequences, Default: "1",
-			Help: "The correlation ids to use, END not included. Give each of several clients its own.",
+			Long: "sequence-id-range", Arg: "START[:END]", Section: Sequences,
+			Help: "The correlation ids to use, END not included. Without it redline profile takes a range at random, so that " +
+				"runs side by side do not use the same; perf_analyzer counts from 1.",
 			set:  setSequenceIDs,
 		}, {
 			Long: "num-of-sequences", Arg: "N", Section: Sequences, Default: "4",
@@ -177,7 +181,7 @@ func setSequenceIDs(r *raw, v string) error {
 		}
 		ids[i] = n
 	}
-	r.startID = ids[0]
+	r.startID, r.idsSet = ids[0], true
 	if len(ids) == 1 {
 		return nil
 	}

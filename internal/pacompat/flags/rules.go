@@ -287,6 +287,12 @@ func (r *raw) finish() error {
 		m.FromSend = r.latencyFrom == fromSend
 	}
 	in.SequenceStartID = uint64(r.startID)
+	if r.face == plan.Redline && !r.idsSet {
+		in.SequenceStartID, in.SequenceIDRange = 0, 0
+	}
+	if r.face == plan.DropIn && !r.outputFormatSet {
+		in.OutputJSON = in.InputJSON // as the original, which knows but one format
+	}
 	switch {
 	case len(r.paths) > 0 && isDir(r.paths[0]):
 		in.Source, in.Paths = plan.Directory, r.paths[:1]

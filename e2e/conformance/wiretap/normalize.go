@@ -1,0 +1,115 @@
+package wiretap
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"sort"
+	"strings"
+)
+
+// Normalize makes comparable lines of what a client sent: the calls around the load in the order in which each was
+// first made, then the inferences, then what their ids and sequences were. exact keeps data apart from its length:
+// for data that the user chose.
+func Normalize(list []Request, exact bool) []string {
+	n := normalizer{exact: exact, seen: map[string]bool{}, infers: map[string]int{}, counters: map[uint64][]uint64{}, sequences: map[uint64][]string{}, streams: map[int]bool{}}
+	for i := range list {
+		if list[i].Method != "" {
+			n.message(&list[i])
+		} else {
+			n.request(&list[i])
+		}
+	}
+	return n.lines()
+}
+
+type normalizer struct {
+	exact     bool
+	seen      map[string]bool
+	server    string
+	control   []string
+	infers    map[string]int
+	total     int
+	empty     int                 // inferences without an id
+	counters  map[uint64][]uint64 // of ids, by the number of the thread in their upper bits
+	sequences map[uint64][]string // flags, by id
+	streams   map[int]bool
+}
+
+// ownKey is what Redline puts before the names of its shared memory, so that it knows what a crashed run left behind.
+var ownKey = regexp.MustCompile(`"key":"/redline-\d+-`)
+
+// around takes a call that is no inference. When a client asks what the server can do is of no consequence, so that
+// call has no place in the order.
+func (n *normalizer) around(line string) {
+	line = ownKey.ReplaceAllString(line, `"key":"/`)
+	if strings.HasPrefix(line, "GET /v2 |") || strings.HasPrefix(line, "ServerMetadata |") {
+		n.server = line
+		return
+	}
+	if !n.seen[line] {
+		n.seen[line] = true
+		n.control = append(n.control, line)
+	}
+}
+
+// infer takes one inference: its text, id, and the sequence it belongs to.
+func (n *normalizer) infer(text string, id *uint64, sequence uint64, start, end bool) {
+	n.total++
+	n.infers[text]++
+	if id == nil {
+		n.empty++
+	} else {
+		n.counters[*id>>48] = append(n.counters[*id>>48], *id&(1<<48-1))
+	}
+	if sequence != 0 {
+		flags := "mid"
+		switch {
+		case start && end:
+			flags = "only"
+		case start:
+			flags = "start"
+		case end:
+			flags = "end"
+		}
+		n.sequences[sequence] = append(n.sequences[sequence], flags)
+	}
+}
+
+func (n *normalizer) lines() []string {
+	out := append([]string{n.server}, n.control...)
+	out = append(out, fmt.Sprintf("%d inferences, %d without an id", n.total, n.empty))
+	texts := slices.Sorted(maps.Keys(n.infers))
+	for _, t := range texts {
+		out = append(out, fmt.Sprintf("%d times %s", n.infers[t], t))
+	}
+	for _, thread := range slices.Sorted(maps.Keys(n.counters)) {
+		out = append(out, fmt.Sprintf("ids of thread %d: %s", thread, run(n.counters[thread])))
+	}
+	for _, id := range slices.Sorted(maps.Keys(n.sequences)) {
+		out = append(out, fmt.Sprintf("sequence %d: %s", id, strings.Join(n.sequences[id], " ")))
+	}
+	if len(n.streams) > 0 {
+		out = append(out, fmt.Sprintf("%d streams", len(n.streams)))
+	}
+	return out
+}
+
+// run writes numbers as a range where there are no gaps.
+func run(list []uint64) string {
+	sort.Slice(list, func(i, j int) bool { return list[i] < list[j] })
+	if list[len(list)-1]-list[0] == uint64(len(list)-1) {
+		return fmt.Sprintf("%d to %d", list[0], list[len(list)-1])
+	}
+	return fmt.Sprint(list)
+}
+
+// data writes the length of data, and what it is where that matters.
+func (n *normalizer) data(b []byte) string {
+	if n.exact && len(b) > 0 {
+		return fmt.Sprintf("%d bytes %.6x", len(b), sha256.Sum256(b))
+	}
+	return fmt.Sprintf("%d bytes", len(b))
+}
