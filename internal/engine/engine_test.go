@@ -185,6 +185,32 @@ func TestPacedLoadBehindItsScheduleShowsTheWait(t *testing.T) {
 	}
 }
 
+// A failed request ends its thread alone: the others show their own failures, under the thread's number.
+func TestPacedLoadFailsThreadByThread(t *testing.T) {
+	svc := &testkit.Service{Answer: func(int64) (time.Duration, error) { return 0, errors.New("boom") }}
+	e := open(t, svc, engine.Config{StopOnFailure: true})
+	stop, err := e.Paced(t.Context(), engine.PacedLoad{Schedule: pace.Constant(2000), Feeds: 6, Threads: 4, Slots: 16, Cap: 16})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
+	for e.Working() {
+		time.Sleep(time.Millisecond)
+	}
+	if n := svc.Sent(); n < 4 || n > 6 { // the second feed of a thread may be at it already
+		t.Errorf("%d requests were sent, want one a thread", n)
+	}
+	failed := e.SlotErrors()
+	for i, f := range failed {
+		if f.Slot != i {
+			t.Errorf("failure %d is of thread %d", i, f.Slot)
+		}
+	}
+	if len(failed) != 4 {
+		t.Errorf("%d failures, want one a thread", len(failed))
+	}
+}
+
 // Twice as many due as the first slots can hold: the engine makes more.
 func TestPacedLoadGrows(t *testing.T) {
 	svc := &testkit.Service{Answer: func(int64) (time.Duration, error) { return 100 * time.Millisecond, nil }}
