@@ -14,6 +14,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
 
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/proto/kserve"
@@ -156,5 +157,9 @@ func (c *grpcControl) call(f func(kserve.GRPCInferenceServiceClient) error) erro
 	if err != nil {
 		return err
 	}
-	return errors.Join(f(kserve.NewGRPCInferenceServiceClient(conn)), conn.Close())
+	defer conn.Close()
+	if err := f(kserve.NewGRPCInferenceServiceClient(conn)); err != nil {
+		return errors.New(status.Convert(err).Message())
+	}
+	return nil
 }

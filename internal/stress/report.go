@@ -164,10 +164,19 @@ func (s *Summary) result() string {
 	switch {
 	case !s.Passed():
 		return fmt.Sprintf("FAILED: %d of %d sequences in %s; the seed is %d", len(s.Failures), s.Tally.Ended, took, s.Seed)
+	case s.Error != "":
+		return fmt.Sprintf("Ended early: %s without a fault in %s", number(s.Tally.Ended, "iteration"), took)
 	case s.Interrupted:
-		return fmt.Sprintf("Interrupted: %d iterations without a fault in %s", s.Tally.Ended, took)
+		return fmt.Sprintf("Interrupted: %s without a fault in %s", number(s.Tally.Ended, "iteration"), took)
 	}
-	return fmt.Sprintf("Passed: %d iterations in %s", s.Tally.Ended, took)
+	return fmt.Sprintf("Passed: %s in %s", number(s.Tally.Ended, "iteration"), took)
+}
+
+func number(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return strconv.Itoa(n) + " " + what
 }
 
 // columns writes a table: the first column to the left, the others to the right.

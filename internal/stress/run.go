@@ -113,7 +113,10 @@ func Run(ctx, hard context.Context, cfg Config) (*Summary, error) {
 	s.Interrupted = ctx.Err() != nil
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return s, errors.Join(err, r.err)
+	if err = errors.Join(err, r.err); err != nil {
+		s.Error = err.Error()
+	}
+	return s, err
 }
 
 func (r *run) makeThreads() error {

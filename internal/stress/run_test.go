@@ -20,6 +20,7 @@ import (
 	"github.com/redline-bench/redline/internal/service/kserve/rpc"
 	"github.com/redline-bench/redline/internal/service/kserve/train"
 	"github.com/redline-bench/redline/internal/stress"
+	"github.com/redline-bench/redline/internal/testkit/sums"
 )
 
 // watcher keeps what it is told.
@@ -51,6 +52,21 @@ func options(t *testing.T, args ...string) *stress.Options {
 		t.Fatal(err)
 	}
 	return o
+}
+
+func one(int) int32 { return 1 }
+
+// only is true for one request.
+func only(which int) func(int) bool { return func(n int) bool { return n == which } }
+
+// oneAt adds one to the answer to one request.
+func oneAt(which int) func(int) int32 {
+	return func(n int) int32 {
+		if n == which {
+			return 1
+		}
+		return 0
+	}
 }
 
 func run(t *testing.T, addr string, o *stress.Options, change func(*stress.Config)) (*stress.Summary, *watcher) {
@@ -96,28 +112,28 @@ func run(t *testing.T, addr string, o *stress.Options, change func(*stress.Confi
 
 func TestARightServerPasses(t *testing.T) {
 	for _, args := range [][]string{nil, {"--unary"}, {"--string-ids"}, {"--string-ids", "--unary"}, {"--overlap", "10"}, {"--back-to-back"}} {
-		s := serve(t, nil)
+		s := sums.Start(t, sums.Faults{})
 		sum, _ := run(t, s.Addr, options(t, args...), nil)
 		tally := sum.Tally
 		if !sum.Passed() || tally.Ended != 4*25 || tally.RefusedExpected == 0 || tally.RefusedAsExpected != tally.RefusedExpected {
 			t.Errorf("%v:\n%s", args, sum.Text())
 		}
-		for id := range s.seen {
+		for id := range s.Seen() {
 			if named := strings.HasPrefix(id, "sequence-"); named != slices.Contains(args, "--string-ids") {
 				t.Errorf("%v: a sequence came as %q", args, id)
 			}
 		}
-		if tally.Requests != uint64(s.requests) || tally.Checked+uint64(tally.RefusedAsExpected) != tally.Requests {
-			t.Errorf("%v: %d sent, %d checked, the server saw %d", args, tally.Requests, tally.Checked, s.requests)
+		if tally.Requests != uint64(s.Requests()) || tally.Checked+uint64(tally.RefusedAsExpected) != tally.Requests {
+			t.Errorf("%v: %d sent, %d checked, the server saw %d", args, tally.Requests, tally.Checked, s.Requests())
 		}
 	}
 }
 
 // Each fault of a server ends the run in a failure that names it.
 func TestFaultsAreNamed(t *testing.T) {
-	f := func(fault stress.Fault, text string, change func(*server), args ...string) {
+	f := func(fault stress.Fault, text string, faults sums.Faults, args ...string) {
 		t.Helper()
-		sum, w := run(t, serve(t, change).Addr, options(t, args...), nil)
+		sum, w := run(t, sums.Start(t, faults).Addr, options(t, args...), nil)
 		if sum.Passed() || sum.Tally.Faults[fault] == 0 {
 			t.Errorf("%s was not found:\n%s", fault, sum.Text())
 			return
@@ -134,28 +150,21 @@ func TestFaultsAreNamed(t *testing.T) {
 			}
 		}
 	}
-	f(stress.WrongAnswer, "which is +1", func(s *server) {
-		s.offBy = func(n int) int32 {
-			if n == 1000 {
-				return 1
-			}
-			return 0
-		}
-	})
+	f(stress.WrongAnswer, "which is +1", sums.Faults{OffBy: oneAt(1000)})
 	// The answers of two sequences are exchanged while both are under way; or their sums are.
 	alone := []string{"--common-contexts", "1", "--rare", "0", "--weights", "valid=1"}
-	f(stress.Swapped, "that is a sum of sequence", func(s *server) { s.swapAnswers = true }, alone...)
-	f(stress.Swapped, "the value was added to a sum of sequence", func(s *server) { s.swapSums = true }, alone...)
-	f(stress.LostEnd, "the server went on with the sequence that had ended with", func(s *server) { s.keepEnd = true })
-	f(stress.StartIgnored, "without START was answered", func(s *server) { s.anyStart = true })
-	f(stress.Late, "no answer to request", func(s *server) { s.hang = func(n int) bool { return n == 500 } }, "--timeout", "1s", "--max-failures", "1000")
-	f(stress.Refused, "the server refused a request: Request for unknown model", func(s *server) { s.away = func(n int) bool { return n == 700 } })
-	f(stress.Late, "no answer to request", func(s *server) { s.hang = func(n int) bool { return n == 500 } }, "--timeout", "1s", "--max-failures", "1000", "--unary")
-	f(stress.KeptIdle, "after a pause of 20ms", nil, "--weights", "valid=5,idle=5", "--idle-time", "20ms")
+	f(stress.Swapped, "that is a sum of sequence", sums.Faults{SwapAnswers: true}, alone...)
+	f(stress.Swapped, "the value was added to a sum of sequence", sums.Faults{SwapSums: true}, alone...)
+	f(stress.LostEnd, "the server went on with the sequence that had ended with", sums.Faults{KeepEnd: true})
+	f(stress.StartIgnored, "without START was answered", sums.Faults{AnyStart: true})
+	f(stress.Late, "no answer to request", sums.Faults{Hang: only(500)}, "--timeout", "1s", "--max-failures", "1000")
+	f(stress.Refused, "the server refused a request: Request for unknown model", sums.Faults{Away: only(700)})
+	f(stress.Late, "no answer to request", sums.Faults{Hang: only(500)}, "--timeout", "1s", "--max-failures", "1000", "--unary")
+	f(stress.KeptIdle, "after a pause of 20ms", sums.Faults{}, "--weights", "valid=5,idle=5", "--idle-time", "20ms")
 }
 
 func TestAnIdleSequenceIsForgotten(t *testing.T) {
-	s := serve(t, func(s *server) { s.keepFor = time.Second })
+	s := sums.Start(t, sums.Faults{KeepFor: time.Second})
 	sum, _ := run(t, s.Addr, options(t, "-i", "4", "--weights", "valid=5,idle=5", "--idle-time", "1200ms"), nil)
 	if !sum.Passed() || sum.Patterns["idle"]["common"] == 0 || sum.Tally.RefusedAsExpected != sum.Patterns["idle"]["common"] {
 		t.Error(sum.Text())
@@ -166,48 +175,41 @@ func TestAnIdleSequenceIsForgotten(t *testing.T) {
 func TestASeedRepeats(t *testing.T) {
 	var all []map[string][]string
 	for _, args := range [][]string{nil, {"--overlap", "5"}, {"--unary"}} {
-		s := serve(t, nil)
+		s := sums.Start(t, sums.Faults{})
 		run(t, s.Addr, options(t, args...), nil)
-		all = append(all, s.seen)
+		all = append(all, s.Seen())
 	}
 	for _, other := range all[1:] {
 		if diff := cmp.Diff(all[0], other); diff != "" {
 			t.Error(diff)
 		}
 	}
-	s := serve(t, nil)
+	s := sums.Start(t, sums.Faults{})
 	run(t, s.Addr, options(t, "-r", "2"), nil)
-	if cmp.Equal(all[0], s.seen) {
+	if cmp.Equal(all[0], s.Seen()) {
 		t.Error("two seeds send the same")
 	}
 }
 
 // The command of a failure sends what failed and nothing else.
 func TestReplaySendsTheSequenceAgain(t *testing.T) {
-	broken := serve(t, func(s *server) {
-		s.offBy = func(n int) int32 {
-			if n == 400 {
-				return 1
-			}
-			return 0
-		}
-	})
+	broken := sums.Start(t, sums.Faults{OffBy: oneAt(400)})
 	_, w := run(t, broken.Addr, options(t), nil)
 	if len(w.faces) != 1 {
 		t.Fatalf("%d failures", len(w.faces))
 	}
 	fail := w.faces[0]
-	right := serve(t, nil)
+	right := sums.Start(t, sums.Faults{})
 	command := strings.Fields(fail.Replay)[3:]
 	o, err := stress.Parse(command, time.Unix(1, 0))
 	if err != nil {
 		t.Fatal(err)
 	}
 	sum, _ := run(t, right.Addr, o, nil)
-	if !sum.Passed() || sum.Tally.Ended != 1 || len(right.seen) != 1 {
-		t.Errorf("%s\n%v", sum.Text(), slices.Collect(maps.Keys(right.seen)))
+	if !sum.Passed() || sum.Tally.Ended != 1 || len(right.Seen()) != 1 {
+		t.Errorf("%s\n%v", sum.Text(), slices.Collect(maps.Keys(right.Seen())))
 	}
-	again := right.seen[fail.ID]
+	again := right.Seen()[fail.ID]
 	for i, e := range fail.History {
 		if want := fmt.Sprintf("%t %t %d", e.Step.Start, e.Step.End, e.Step.Value); again[i] != want {
 			t.Errorf("request %d is %s, want %s", i+1, again[i], want)
@@ -216,13 +218,13 @@ func TestReplaySendsTheSequenceAgain(t *testing.T) {
 }
 
 func TestDisturbancesAreNoFailures(t *testing.T) {
-	change := func(s *server) { s.away = func(n int) bool { return n%200 > 180 } }
-	sum, _ := run(t, serve(t, change).Addr, options(t, "--disturbed"), nil)
+	away := func(n int) bool { return n%200 > 180 }
+	sum, _ := run(t, sums.Start(t, sums.Faults{Away: away}).Addr, options(t, "--disturbed"), nil)
 	if !sum.Passed() || sum.Tally.Disturbed == 0 || sum.Tally.Ended != 100 {
 		t.Error(sum.Text())
 	}
 	// A wrong sum is one, disturbed or not.
-	sum, _ = run(t, serve(t, func(s *server) { change(s); s.offBy = func(int) int32 { return 1 } }).Addr, options(t, "--disturbed"), nil)
+	sum, _ = run(t, sums.Start(t, sums.Faults{Away: away, OffBy: one}).Addr, options(t, "--disturbed"), nil)
 	if sum.Passed() || sum.Tally.Faults[stress.WrongAnswer] == 0 {
 		t.Error(sum.Text())
 	}
@@ -231,7 +233,7 @@ func TestDisturbancesAreNoFailures(t *testing.T) {
 // Connections are cut in the middle of sequences, and the run goes on.
 func TestCutConnections(t *testing.T) {
 	for _, args := range [][]string{nil, {"--unary"}} {
-		s := serve(t, nil)
+		s := sums.Start(t, sums.Faults{})
 		cutter, err := stress.NewCutter(t.Context(), s.Addr)
 		if err != nil {
 			t.Fatal(err)
@@ -270,7 +272,7 @@ func TestChaosLeavesTheModelLoaded(t *testing.T) {
 }
 
 func TestMaxFailuresEndsTheRun(t *testing.T) {
-	s := serve(t, func(s *server) { s.offBy = func(int) int32 { return 1 } })
+	s := sums.Start(t, sums.Faults{OffBy: one})
 	sum, w := run(t, s.Addr, options(t, "-i", "0", "--duration", "1h", "--max-failures", "3"), nil)
 	if sum.Passed() || len(w.faces) != 3 {
 		t.Errorf("%d failures shown\n%s", len(w.faces), sum.Text())
@@ -278,7 +280,7 @@ func TestMaxFailuresEndsTheRun(t *testing.T) {
 }
 
 func TestVerboseLinesAreTheOriginals(t *testing.T) {
-	_, w := run(t, serve(t, nil).Addr, options(t, "-vv"), nil)
+	_, w := run(t, sums.Start(t, sums.Faults{}).Addr, options(t, "-vv"), nil)
 	shape := regexp.MustCompile(`^(Starting thread thread_\d with seed \d+|thread_\d \d+: (valid|no-end|no-start) seqlen = \d+|` +
 		`thread_\d \d+: valid-(valid|no-end) seqlen\[0\] = \d+, seqlen\[1\] = \d+|thread_\d \d+: \+ \d+ = .+)$`)
 	for _, line := range w.lines {

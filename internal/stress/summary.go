@@ -79,6 +79,7 @@ type Summary struct {
 	Cuts        int                       `json:"connections_cut,omitempty"`
 	Unloads     int                       `json:"model_unloads,omitempty"`
 	Interrupted bool                      `json:"interrupted,omitempty"`
+	Error       string                    `json:"error,omitempty"` // why the run could not be made as it was asked for
 	Server      []service.ModelStats      `json:"server,omitempty"`
 }
 

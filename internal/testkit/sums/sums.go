@@ -1,9 +1,12 @@
-package stress_test
+// Package sums is a server for tests that keeps a running sum for each sequence, as it must, but for what a test
+// makes it do wrong on purpose.
+package sums
 
 import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"net"
 	"sync"
 	"testing"
@@ -16,70 +19,91 @@ import (
 	pb "github.com/redline-bench/redline/internal/proto/kserve"
 )
 
-// server keeps running sums as it must, but for what a test makes it do wrong.
-type server struct {
+// Faults is what the server does wrong. Functions are asked with the number of the request, from 1.
+type Faults struct {
+	OffBy    func(n int) int32 // is added to the answer, not to the sum
+	Hang     func(n int) bool  // the request is never answered
+	Away     func(n int) bool  // the request is refused
+	KeepEnd  bool              // END does not end a sequence
+	AnyStart bool              // a first request needs no START
+	// Two sequences that are under way are mixed up, once: their answers, or their sums.
+	SwapAnswers, SwapSums bool
+	// KeepFor is no fault: idle sequences are forgotten after this; 0 is never.
+	KeepFor time.Duration
+}
+
+// Server listens on a port of its own until the test ends.
+type Server struct {
 	pb.UnimplementedGRPCInferenceServiceServer
-	Addr string
+	Addr   string
+	faults Faults
 
 	mu       sync.Mutex
 	requests int
 	sums     map[string]int32
-	// seen is every request, by correlation id, as flags and value.
-	seen map[string][]string
-	// The faults: each is asked with the number of the request, from 1.
-	offBy    func(n int) int32
-	hang     func(n int) bool
-	keepEnd  bool             // END does not end a sequence
-	anyStart bool             // a first request needs no START
-	away     func(n int) bool // the request is refused
-	// Two sequences that are under way are mixed up, once: their answers, or their sums.
-	swapAnswers, swapSums bool
-	keepFor               time.Duration // idle sequences are forgotten after this; 0 is never
-	lastSeen              map[string]time.Time
+	lastSeen map[string]time.Time
+	seen     map[string][]string
 }
 
-func serve(t *testing.T, change func(*server)) *server {
+// Start starts a server.
+func Start(t testing.TB, faults Faults) *Server {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &server{Addr: l.Addr().String(), sums: map[string]int32{}, seen: map[string][]string{}, lastSeen: map[string]time.Time{}}
-	if change != nil {
-		change(s)
-	}
+	s := &Server{Addr: l.Addr().String(), faults: faults, sums: map[string]int32{}, seen: map[string][]string{}, lastSeen: map[string]time.Time{}}
 	g := grpc.NewServer()
 	pb.RegisterGRPCInferenceServiceServer(g, s)
-	go g.Serve(l)
+	go func() { _ = g.Serve(l) }() // it ends when the test does
 	t.Cleanup(g.Stop)
 	return s
 }
 
-func (s *server) ServerMetadata(context.Context, *pb.ServerMetadataRequest) (*pb.ServerMetadataResponse, error) {
+// Requests is how many came.
+func (s *Server) Requests() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.requests
+}
+
+// Seen is every request, by correlation id, as START, END and value.
+func (s *Server) Seen() map[string][]string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return maps.Clone(s.seen)
+}
+
+// ServerMetadata implements the service.
+func (s *Server) ServerMetadata(context.Context, *pb.ServerMetadataRequest) (*pb.ServerMetadataResponse, error) {
 	return &pb.ServerMetadataResponse{Name: "fake"}, nil
 }
 
-func (s *server) ModelMetadata(_ context.Context, r *pb.ModelMetadataRequest) (*pb.ModelMetadataResponse, error) {
+// ModelMetadata implements the service.
+func (s *Server) ModelMetadata(_ context.Context, r *pb.ModelMetadataRequest) (*pb.ModelMetadataResponse, error) {
 	tensor := func(name string) []*pb.ModelMetadataResponse_TensorMetadata {
 		return []*pb.ModelMetadataResponse_TensorMetadata{{Name: name, Datatype: "INT32", Shape: []int64{-1, 1}}}
 	}
 	return &pb.ModelMetadataResponse{Name: r.GetName(), Inputs: tensor("INPUT"), Outputs: tensor("OUTPUT")}, nil
 }
 
-func (s *server) ModelConfig(_ context.Context, r *pb.ModelConfigRequest) (*pb.ModelConfigResponse, error) {
+// ModelConfig implements the service.
+func (s *Server) ModelConfig(_ context.Context, r *pb.ModelConfigRequest) (*pb.ModelConfigResponse, error) {
 	return &pb.ModelConfigResponse{Config: &pb.ModelConfig{
 		Name: r.GetName(), MaxBatchSize: 8,
 		SchedulingChoice: &pb.ModelConfig_SequenceBatching{SequenceBatching: &pb.ModelSequenceBatching{}},
 	}}, nil
 }
 
-func (s *server) ModelStatistics(context.Context, *pb.ModelStatisticsRequest) (*pb.ModelStatisticsResponse, error) {
+// ModelStatistics implements the service.
+func (s *Server) ModelStatistics(context.Context, *pb.ModelStatisticsRequest) (*pb.ModelStatisticsResponse, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return &pb.ModelStatisticsResponse{ModelStats: []*pb.ModelStatistics{{Name: "m", Version: "1", InferenceCount: uint64(s.requests)}}}, nil
 }
 
-func (s *server) ModelInfer(ctx context.Context, r *pb.ModelInferRequest) (*pb.ModelInferResponse, error) {
+// ModelInfer implements the service.
+func (s *Server) ModelInfer(ctx context.Context, r *pb.ModelInferRequest) (*pb.ModelInferResponse, error) {
 	resp, text, ok := s.infer(r)
 	switch {
 	case !ok:
@@ -91,7 +115,8 @@ func (s *server) ModelInfer(ctx context.Context, r *pb.ModelInferRequest) (*pb.M
 	return resp, nil
 }
 
-func (s *server) ModelStreamInfer(stream pb.GRPCInferenceService_ModelStreamInferServer) error {
+// ModelStreamInfer implements the service.
+func (s *Server) ModelStreamInfer(stream pb.GRPCInferenceService_ModelStreamInferServer) error {
 	for {
 		r, err := stream.Recv()
 		if err != nil {
@@ -109,7 +134,7 @@ func (s *server) ModelStreamInfer(stream pb.GRPCInferenceService_ModelStreamInfe
 }
 
 // infer answers one request; not ok when it must hang.
-func (s *server) infer(r *pb.ModelInferRequest) (resp *pb.ModelInferResponse, fault string, ok bool) {
+func (s *Server) infer(r *pb.ModelInferRequest) (resp *pb.ModelInferResponse, fault string, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.requests++
@@ -121,22 +146,22 @@ func (s *server) infer(r *pb.ModelInferRequest) (resp *pb.ModelInferResponse, fa
 	value := int32(binary.LittleEndian.Uint32(r.GetRawInputContents()[0]))
 	s.seen[id] = append(s.seen[id], fmt.Sprintf("%t %t %d", start, end, value))
 	resp = &pb.ModelInferResponse{ModelName: r.GetModelName(), Id: r.GetId()}
-	if s.hang != nil && s.hang(s.requests) {
+	if s.faults.Hang != nil && s.faults.Hang(s.requests) {
 		return nil, "", false
 	}
-	if s.away != nil && s.away(s.requests) {
+	if s.faults.Away != nil && s.faults.Away(s.requests) {
 		return resp, "Request for unknown model: 'm' is not found", true
 	}
-	if other := s.other(id); other != "" && !start && s.swapSums {
+	if other := s.other(id); other != "" && !start && s.faults.SwapSums {
 		s.sums[id], s.sums[other] = s.sums[other], s.sums[id]
-		s.swapSums = false
+		s.faults.SwapSums = false
 	}
 	sum, live := s.sums[id]
-	if s.keepFor > 0 && time.Since(s.lastSeen[id]) > s.keepFor {
+	if s.faults.KeepFor > 0 && time.Since(s.lastSeen[id]) > s.faults.KeepFor {
 		live = false
 	}
 	s.lastSeen[id] = time.Now()
-	if !live && !start && !s.anyStart {
+	if !live && !start && !s.faults.AnyStart {
 		return resp, "inference request for sequence " + id + " to model 'm' must specify the START flag on the first request of the sequence", true
 	}
 	if start || !live {
@@ -144,15 +169,15 @@ func (s *server) infer(r *pb.ModelInferRequest) (resp *pb.ModelInferResponse, fa
 	}
 	sum += value
 	s.sums[id] = sum
-	if end && !s.keepEnd {
+	if end && !s.faults.KeepEnd {
 		delete(s.sums, id)
 	}
-	if s.offBy != nil {
-		sum += s.offBy(s.requests)
+	if s.faults.OffBy != nil {
+		sum += s.faults.OffBy(s.requests)
 	}
-	if other := s.other(id); other != "" && s.swapAnswers {
+	if other := s.other(id); other != "" && s.faults.SwapAnswers {
 		sum = s.sums[other]
-		s.swapAnswers = false
+		s.faults.SwapAnswers = false
 	}
 	resp.Outputs = []*pb.ModelInferResponse_InferOutputTensor{{Name: "OUTPUT", Datatype: "INT32", Shape: []int64{1, 1}}}
 	resp.RawOutputContents = [][]byte{binary.LittleEndian.AppendUint32(nil, uint32(sum))}
@@ -160,7 +185,7 @@ func (s *server) infer(r *pb.ModelInferRequest) (resp *pb.ModelInferResponse, fa
 }
 
 // other is another sequence that is under way, late enough in the run.
-func (s *server) other(id string) string {
+func (s *Server) other(id string) string {
 	for o := range s.sums {
 		if _, live := s.sums[id]; live && o != id && s.requests > 300 {
 			return o
