@@ -1,0 +1,235 @@
+package artifact
+
+import (
+	"bytes"
+	"strconv"
+
+	"github.com/redline-bench/redline/internal/clock"
+	"github.com/redline-bench/redline/internal/llm"
+	"github.com/redline-bench/redline/internal/llm/metric"
+	"github.com/redline-bench/redline/internal/result"
+)
+
+// appendAnswer adds one piece of an answer as AIPerf's raw records have it: the fields of an event, or a text.
+func appendAnswer(b []byte, a *llm.Answer) []byte {
+	b = append(b, `{"perf_ns":`...)
+	b = strconv.AppendInt(b, a.At, 10)
+	event := bytes.TrimRight(a.Data, "\r\n")
+	if !isEvent(event) {
+		b = append(b, `,"content_type":"application/json","text":`...)
+		b = appendString(b, a.Data)
+		return append(b, '}')
+	}
+	b = append(b, `,"packets":[`...)
+	first := true
+	for line := range bytes.SplitSeq(event, []byte{'\n'}) {
+		name, value, ok := bytes.Cut(bytes.TrimRight(line, "\r"), []byte{':'})
+		if !ok || len(name) == 0 && len(value) == 0 {
+			continue
+		}
+		if len(name) == 0 {
+			name = []byte("comment")
+		}
+		if !first {
+			b = append(b, ',')
+		}
+		first = false
+		b = append(b, `{"name":`...)
+		b = appendString(b, name)
+		b = append(b, `,"value":`...)
+		b = appendString(b, bytes.TrimPrefix(value, []byte{' '}))
+		b = append(b, '}')
+	}
+	return append(b, "]}"...)
+}
+
+// isEvent tells a server-sent event from a body.
+func isEvent(b []byte) bool {
+	for _, p := range [...]string{"data:", "event:", "id:", "retry:", ":"} {
+		if bytes.HasPrefix(b, []byte(p)) {
+			return true
+		}
+	}
+	return false
+}
+
+// profileFile is profile_export.json in perf_analyzer's form, which GenAI-Perf reads.
+type profileFile struct {
+	cfg *Config
+	out *out
+	n   int
+}
+
+func newProfile(cfg *Config) (sink, error) {
+	o, err := create(cfg, "profile_export.json")
+	if err != nil {
+		return nil, err
+	}
+	b := []byte(`{"experiments":[{"experiment":{"mode":`)
+	if cfg.Concurrency > 0 && cfg.Rate == 0 {
+		b = append(b, `"concurrency","value":`...)
+		b = strconv.AppendInt(b, int64(cfg.Concurrency), 10)
+	} else { // GenAI-Perf looks schedules up as the rate 0.0
+		b = append(b, `"request_rate","value":`...)
+		b = appendNumber(b, cfg.Rate)
+	}
+	b = append(b, `},"requests":[`...)
+	return &profileFile{cfg: cfg, out: o}, o.put(b)
+}
+
+func (f *profileFile) abort() { f.out.abort() }
+
+// sample adds a request that was answered; perf_analyzer's file has no other.
+func (f *profileFile) sample(s *llm.Sample, _ *metric.Values, ok bool) error {
+	if !ok || s.Warmup || len(s.Answers) == 0 {
+		return nil
+	}
+	b := f.out.buf
+	if f.n > 0 {
+		b = append(b, ',')
+	}
+	f.n++
+	b = append(b, `{"timestamp":`...)
+	b = strconv.AppendInt(b, clock.Wall(s.Sent), 10)
+	b = append(b, `,"request_inputs":{"payload":`...)
+	b = appendString(b, s.Payload)
+	b = append(b, `},"response_timestamps":[`...)
+	b = appendTimes(b, s.Answers)
+	b = append(b, `],"response_outputs":[`...)
+	for i := range s.Answers {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, `{"response":`...)
+		b = appendString(b, s.Answers[i].Data)
+		b = append(b, '}')
+	}
+	return f.out.put(append(b, "]}"...))
+}
+
+// apart is the least time between two answers of a request in perf_analyzer's file: its readers divide by it.
+const apart = 100 // nanoseconds
+
+func appendTimes(b []byte, list []llm.Answer) []byte {
+	var last int64
+	for i := range list {
+		at := clock.Wall(list[i].At)
+		if i > 0 {
+			b = append(b, ',')
+			if at <= last {
+				at = last + apart
+			}
+		}
+		b = strconv.AppendInt(b, at, 10)
+		last = at
+	}
+	return b
+}
+
+func (f *profileFile) close(o *Outcome) error {
+	b := append(f.out.buf, `],"window_boundaries":[`...)
+	for i, t := range o.Windows {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendInt(b, t, 10)
+	}
+	b = append(b, `]}],"version":`...)
+	b = appendString(b, f.cfg.Version)
+	b = append(b, `,"service_kind":"openai","endpoint":`...)
+	b = appendString(b, genaiPath(f.cfg.Path))
+	if err := f.out.put(append(b, '}')); err != nil {
+		f.out.abort()
+		return err
+	}
+	return f.out.commit()
+}
+
+// genaiPath is the path as GenAI-Perf compares it: without the first slash.
+func genaiPath(path string) string {
+	if len(path) > 1 && path[0] == '/' {
+		return path[1:]
+	}
+	return path
+}
+
+// genaiMetric is a metric of GenAI-Perf's reports.
+type genaiMetric struct{ tag, name, unit string }
+
+// genaiMetrics are those of its JSON and CSV, in its order and under its names.
+var genaiMetrics = []genaiMetric{
+	{"request_throughput", "Request Throughput", "per sec"},
+	{"request_latency", "Request Latency", "ms"},
+	{"request_count", "Request Count", "count"},
+	{"time_to_first_token", "Time To First Token", "ms"},
+	{"time_to_second_token", "Time To Second Token", "ms"},
+	{"inter_token_latency", "Inter Token Latency", "ms"},
+	{"output_token_throughput", "Output Token Throughput", "tokens/sec"},
+	{"output_token_throughput_per_user", "Output Token Throughput Per User", "tokens/sec/user"},
+	{"output_sequence_length", "Output Sequence Length", "tokens"},
+	{"input_sequence_length", "Input Sequence Length", "tokens"},
+	{"goodput", "Request Goodput", "requests/sec"},
+}
+
+func pickMetrics(list []result.Metric, pick []genaiMetric) []result.Metric {
+	var out []result.Metric
+	for _, p := range pick {
+		if m, ok := metric.Find(list, p.tag); ok {
+			m.Name, m.Unit = p.name, p.unit
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// genaiFile is profile_export_genai_perf.json and .csv.
+type genaiFile struct {
+	cfg  *Config
+	json *out
+	csv  *tableFile
+}
+
+func newGenAI(cfg *Config) (sink, error) {
+	j, err := create(cfg, "profile_export_genai_perf.json")
+	if err != nil {
+		return nil, err
+	}
+	c, err := create(cfg, "profile_export_genai_perf.csv")
+	if err != nil {
+		j.abort()
+		return nil, err
+	}
+	return &genaiFile{cfg, j, &tableFile{
+		out: c, pick: genaiMetrics,
+		stats: []string{"avg", "min", "max", "p99", "p95", "p90", "p75", "p50", "p25", "p10", "p5", "p1"},
+	}}, nil
+}
+
+func (f *genaiFile) sample(*llm.Sample, *metric.Values, bool) error { return nil }
+
+func (f *genaiFile) abort() {
+	f.json.abort()
+	f.csv.abort()
+}
+
+func (f *genaiFile) close(o *Outcome) error {
+	doc := metrics(pickMetrics(o.Metrics, genaiMetrics), false)
+	c := f.cfg
+	stimulus := object{}
+	if c.Concurrency > 0 {
+		stimulus = append(stimulus, field{"concurrency", c.Concurrency})
+	}
+	if c.Rate > 0 {
+		stimulus = append(stimulus, field{"request_rate", number(c.Rate)})
+	}
+	doc = append(doc, field{"input_config", object{
+		{"model_names", []string{c.Model}},
+		{"endpoint", object{{"type", c.EndpointType}, {"url", c.URL}, {"streaming", c.Streaming}}},
+		{"perf_analyzer", object{{"stimulus", stimulus}}},
+	}})
+	if err := writeDocument(f.json, doc); err != nil {
+		f.csv.abort()
+		return err
+	}
+	return f.csv.close(o)
+}

@@ -1,0 +1,141 @@
+package artifact
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"unicode/utf8"
+)
+
+// out is a file that appears when it is complete.
+type out struct {
+	path string
+	f    *os.File
+	w    *bufio.Writer
+	buf  []byte // one record while it is encoded
+}
+
+// create makes the temporary file.
+func create(cfg *Config, name string) (*out, error) {
+	path := filepath.Join(cfg.Dir, name)
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return nil, fmt.Errorf("cannot write %s: it is a folder", path)
+	}
+	temp := filepath.Join(cfg.Dir, fmt.Sprintf(".%s.%d.tmp", name, os.Getpid()))
+	f, err := os.OpenFile(temp, os.O_CREATE|os.O_RDWR|os.O_TRUNC, 0o666)
+	if err != nil {
+		if pe, ok := errors.AsType[*fs.PathError](err); ok {
+			err = pe.Err // the temporary file's name would only confuse
+		}
+		return nil, fmt.Errorf("cannot write %s: %w", path, err)
+	}
+	return &out{path: path, f: f, w: bufio.NewWriterSize(f, 128<<10)}, nil
+}
+
+// put writes an encoded piece and keeps its memory.
+func (o *out) put(b []byte) error {
+	_, err := o.w.Write(b)
+	o.buf = b[:0]
+	if cap(o.buf) > 4<<20 {
+		o.buf = nil // one huge answer shall not stay
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", o.path, err)
+	}
+	return nil
+}
+
+// commit puts the file in place.
+func (o *out) commit() error {
+	err := o.w.Flush()
+	if err == nil {
+		err = o.f.Close()
+	}
+	if err == nil {
+		err = os.Rename(o.f.Name(), o.path)
+	}
+	if err != nil {
+		o.abort()
+		return fmt.Errorf("finish %s: %w", o.path, err)
+	}
+	o.f = nil
+	return nil
+}
+
+// abort removes the file. After commit it does nothing.
+func (o *out) abort() {
+	if o == nil || o.f == nil {
+		return
+	}
+	_ = o.f.Close() // its data is unwanted
+	_ = os.Remove(o.f.Name())
+	o.f = nil
+}
+
+// named applies the prefix of the config to a file's name: AIPerf renames all files of an export alike.
+func (c *Config) named(def, suffix string) string {
+	if c.Prefix == "" {
+		return def
+	}
+	return c.Prefix + suffix
+}
+
+// appendNumber adds a number as the shortest text that reads the same. JSON has no infinity and no NaN.
+func appendNumber(b []byte, v float64) []byte {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return append(b, "null"...)
+	}
+	if v == math.Trunc(v) && math.Abs(v) < 1e15 {
+		b = strconv.AppendInt(b, int64(v), 10)
+		return append(b, '.', '0')
+	}
+	return strconv.AppendFloat(b, v, 'g', -1, 64)
+}
+
+// appendString adds a JSON string. Bytes outside of UTF-8 become U+FFFD.
+func appendString[T string | []byte](b []byte, s T) []byte {
+	const hex = "0123456789abcdef"
+	b = append(b, '"')
+	start := 0
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c < utf8.RuneSelf {
+			if c >= ' ' && c != '"' && c != '\\' {
+				i++
+				continue
+			}
+			b = append(b, s[start:i]...)
+			switch c {
+			case '"', '\\':
+				b = append(b, '\\', c)
+			case '\n':
+				b = append(b, '\\', 'n')
+			case '\r':
+				b = append(b, '\\', 'r')
+			case '\t':
+				b = append(b, '\\', 't')
+			default:
+				b = append(b, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+			}
+			i++
+			start = i
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(string(s[i:min(i+utf8.UTFMax, len(s))]))
+		if r == utf8.RuneError && size == 1 {
+			b = append(b, s[start:i]...)
+			b = append(b, "\ufffd"...)
+			i++
+			start = i
+			continue
+		}
+		i += size
+	}
+	b = append(b, s[start:]...)
+	return append(b, '"')
+}

@@ -1,0 +1,337 @@
+package artifact
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/redline-bench/redline/internal/llm"
+	"github.com/redline-bench/redline/internal/llm/metric"
+	"github.com/redline-bench/redline/internal/result"
+)
+
+// schema is the version of AIPerf's summary that is written, and likeAIPerf the AIPerf that has it.
+const (
+	schema     = "1.4"
+	likeAIPerf = "0.13.0"
+)
+
+// object is a JSON object whose fields keep their order. Fields without a value are left out.
+type object []field
+
+type field struct {
+	key   string
+	value any
+}
+
+// MarshalJSON writes the fields in order.
+func (o object) MarshalJSON() ([]byte, error) {
+	b := []byte{'{'}
+	for _, f := range o {
+		if f.value == nil {
+			continue
+		}
+		if len(b) > 1 {
+			b = append(b, ',')
+		}
+		b = appendString(b, f.key)
+		b = append(b, ':')
+		value, err := encode(f.value)
+		if err != nil {
+			return nil, err
+		}
+		b = append(b, value...)
+	}
+	return append(b, '}'), nil
+}
+
+func encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimRight(b.Bytes(), "\n"), nil
+}
+
+// number is a value of a metric: null where it is none.
+type number float64
+
+// MarshalJSON writes the shortest text that reads the same.
+func (n number) MarshalJSON() ([]byte, error) { return appendNumber(nil, float64(n)), nil }
+
+// percentiles are those of AIPerf's files.
+var percentiles = []float64{1, 5, 10, 25, 50, 75, 90, 95, 99}
+
+// stats are a metric's numbers. Count and sum are AIPerf's alone.
+func stats(m *result.Metric, counts bool) object {
+	o := object{{"unit", m.Unit}, {"avg", number(m.Avg)}}
+	d := m.Dist
+	if d == nil {
+		return o
+	}
+	for _, p := range percentiles {
+		if v, ok := d.At(p); ok {
+			o = append(o, field{"p" + strconv.Itoa(int(p)), number(v)})
+		}
+	}
+	o = append(o, field{"min", number(d.Min)}, field{"max", number(d.Max)}, field{"std", number(d.Std)})
+	if counts {
+		o = append(o, field{"count", d.Count}, field{"sum", number(d.Sum)})
+	}
+	return o
+}
+
+func metrics(list []result.Metric, counts bool) object {
+	var o object
+	for i := range list {
+		o = append(o, field{list[i].Tag, stats(&list[i], counts)})
+	}
+	return o
+}
+
+// summaryFile is profile_export_aiperf.json.
+type summaryFile struct {
+	cfg *Config
+	out *out
+}
+
+func newSummary(cfg *Config) (sink, error) {
+	o, err := create(cfg, cfg.named("profile_export_aiperf.json", ".json"))
+	return &summaryFile{cfg, o}, err
+}
+
+func (f *summaryFile) sample(*llm.Sample, *metric.Values, bool) error { return nil }
+func (f *summaryFile) abort()                                         { f.out.abort() }
+
+func (f *summaryFile) close(o *Outcome) error {
+	c := f.cfg
+	doc := object{{"schema_version", schema}, {"aiperf_version", likeAIPerf}, {"benchmark_id", c.Run}}
+	doc = append(doc, metrics(o.Metrics, true)...)
+	doc = append(doc,
+		field{"input_config", inputConfig(c)},
+		field{"run_info", object{
+			{"benchmark_id", c.Run}, {"random_seed", c.Seed}, {"trial", 0}, {"run_label", c.label()},
+			{"variation_label", "base"}, {"variation_index", 0}, {"variation_values", object{}}, {"cli_command", c.Command},
+		}},
+		field{"was_cancelled", o.Canceled}, field{"is_complete", o.Reason == "" && !o.Canceled},
+	)
+	if o.Reason != "" {
+		doc = append(doc, field{"incomplete_reason", o.Reason})
+	}
+	doc = append(doc, field{"error_summary", failures(o.Errors)})
+	if o.Begin > 0 {
+		doc = append(doc, field{"start_time", iso(o.Begin)}, field{"end_time", iso(o.End)})
+	}
+	if len(o.Warmup) > 0 {
+		doc = append(doc, field{"warmup_metrics", metrics(o.Warmup, true)})
+	}
+	doc = append(doc, field{"redline", object{{"version", c.Version}, {"asked", c.Asked}, {"workload", c.Workload}}})
+	return writeDocument(f.out, doc)
+}
+
+// label names the level.
+func (c *Config) label() string {
+	switch {
+	case c.Concurrency > 0 && c.Rate > 0:
+		return fmt.Sprintf("concurrency_%d_request_rate_%g", c.Concurrency, c.Rate)
+	case c.Concurrency > 0:
+		return fmt.Sprintf("concurrency_%d", c.Concurrency)
+	case c.Rate > 0:
+		return fmt.Sprintf("request_rate_%g", c.Rate)
+	}
+	return "fixed_schedule"
+}
+
+func writeDocument(o *out, doc any) error {
+	text, err := encode(doc)
+	if err != nil {
+		o.abort()
+		return fmt.Errorf("encode %s: %w", o.path, err)
+	}
+	var b bytes.Buffer
+	if err := json.Indent(&b, text, "", "  "); err != nil {
+		o.abort()
+		return fmt.Errorf("encode %s: %w", o.path, err)
+	}
+	b.WriteByte('\n')
+	if err := o.put(b.Bytes()); err != nil {
+		o.abort()
+		return err
+	}
+	return o.commit()
+}
+
+// inputConfig is the run as AIPerf's configuration describes one, so that its readers find the model, the endpoint
+// and the level where they look for them.
+func inputConfig(c *Config) object {
+	phase := object{{"name", "profiling"}}
+	switch {
+	case c.Rate > 0:
+		phase = append(phase, field{"type", "poisson"}, field{"rate", c.Rate})
+		if c.Concurrency > 0 {
+			phase = append(phase, field{"concurrency", c.Concurrency})
+		}
+	case c.Concurrency > 0:
+		phase = append(phase, field{"type", "concurrency"}, field{"concurrency", c.Concurrency})
+	default:
+		phase = append(phase, field{"type", "fixed_schedule"})
+	}
+	endpoint := object{{"urls", []string{c.URL}}, {"type", c.EndpointType}, {"streaming", c.Streaming}}
+	if c.Path != "" {
+		endpoint = append(endpoint, field{"path", c.Path})
+	}
+	doc := object{
+		{"models", object{{"items", []object{{{"name", c.Model}}}}}},
+		{"endpoint", endpoint},
+		{"phases", []object{phase}},
+	}
+	if c.Tokenizer != "" {
+		doc = append(doc, field{"tokenizer", object{{"name", c.Tokenizer}}})
+	}
+	return doc
+}
+
+// failures are the errors of a run as AIPerf groups them.
+func failures(list []Failure) []object {
+	out := []object{}
+	for _, f := range list {
+		out = append(out, object{{"error_details", failure(f.Code, f.Type, f.Message)}, {"count", f.Count}})
+	}
+	return out
+}
+
+func failure(code int, kind, message string) object {
+	var o object
+	if code != 0 {
+		o = append(o, field{"code", code})
+	}
+	return append(o, field{"type", kind}, field{"message", message})
+}
+
+// tableFile is a CSV of metrics: AIPerf's or GenAI-Perf's.
+type tableFile struct {
+	out   *out
+	stats []string
+	// pick tells which metrics are written and under which name; nil: all, under their own, sorted by tag.
+	pick []genaiMetric
+}
+
+func newTable(cfg *Config) (sink, error) {
+	o, err := create(cfg, cfg.named("profile_export_aiperf.csv", ".csv"))
+	return &tableFile{out: o, stats: []string{"avg", "min", "max", "sum", "p1", "p5", "p10", "p25", "p50", "p75", "p90", "p95", "p99", "std"}}, err
+}
+
+func (f *tableFile) sample(*llm.Sample, *metric.Values, bool) error { return nil }
+func (f *tableFile) abort()                                         { f.out.abort() }
+
+func (f *tableFile) close(o *Outcome) error {
+	list := slices.Clone(o.Metrics)
+	slices.SortFunc(list, func(a, b result.Metric) int { return cmp.Compare(a.Tag, b.Tag) })
+	if f.pick != nil {
+		list = pickMetrics(o.Metrics, f.pick)
+	}
+	if err := f.out.put(f.encode(list)); err != nil {
+		f.out.abort()
+		return err
+	}
+	return f.out.commit()
+}
+
+func (f *tableFile) encode(list []result.Metric) []byte {
+	var b []byte
+	system := 0
+	head := func() { b = append(b, "Metric,"+strings.Join(f.stats, ",")+"\r\n"...) }
+	for i := range list {
+		m := &list[i]
+		if m.Dist == nil {
+			system++
+			continue
+		}
+		if head != nil {
+			head()
+			head = nil
+		}
+		b = appendCell(b, metricName(m))
+		for _, s := range f.stats {
+			b = append(b, ',')
+			b = appendStat(b, m, s)
+		}
+		b = append(b, "\r\n"...)
+	}
+	if system == 0 {
+		return b
+	}
+	if head == nil {
+		b = append(b, "\r\n"...)
+	}
+	b = append(b, "Metric,Value\r\n"...)
+	for i := range list {
+		if m := &list[i]; m.Dist == nil {
+			b = appendCell(b, metricName(m))
+			b = append(b, ',')
+			b = appendStat(b, m, "avg")
+			b = append(b, "\r\n"...)
+		}
+	}
+	return b
+}
+
+// metricName is a metric's name with its unit, but for counts.
+func metricName(m *result.Metric) string {
+	if m.Unit == "" || m.Unit == "count" || m.Unit == "requests" {
+		return m.Name
+	}
+	return m.Name + " (" + m.Unit + ")"
+}
+
+func appendCell(b []byte, s string) []byte {
+	if !strings.ContainsAny(s, ",\"\r\n") {
+		return append(b, s...)
+	}
+	b = append(b, '"')
+	b = append(b, strings.ReplaceAll(s, `"`, `""`)...)
+	return append(b, '"')
+}
+
+// appendStat adds a number of a metric with two decimals, or nothing.
+func appendStat(b []byte, m *result.Metric, stat string) []byte {
+	v := stat1(m, stat)
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return b
+	}
+	return strconv.AppendFloat(b, v, 'f', 2, 64)
+}
+
+// stat1 is one number of a metric; NaN where it has none.
+func stat1(m *result.Metric, stat string) float64 {
+	if stat == "avg" {
+		return m.Avg
+	}
+	d := m.Dist
+	if d == nil {
+		return math.NaN()
+	}
+	switch stat {
+	case "min":
+		return d.Min
+	case "max":
+		return d.Max
+	case "sum":
+		return d.Sum
+	case "std":
+		return d.Std
+	}
+	if p, err := strconv.ParseFloat(strings.TrimPrefix(stat, "p"), 64); err == nil {
+		if v, ok := d.At(p); ok {
+			return v
+		}
+	}
+	return math.NaN()
+}

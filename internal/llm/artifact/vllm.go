@@ -1,0 +1,212 @@
+package artifact
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+
+	"github.com/redline-bench/redline/internal/llm"
+	"github.com/redline-bench/redline/internal/llm/metric"
+	"github.com/redline-bench/redline/internal/result"
+)
+
+// vllmFile is a result as `vllm bench serve --save-result --save-detailed` writes it. Its lists have a value a
+// request, so they are gathered in files of their own and put together at the end.
+type vllmFile struct {
+	cfg   *Config
+	out   *out
+	lists []*vllmList
+	ok    int
+	bad   int
+}
+
+// vllmList is one list on its way.
+type vllmList struct {
+	key string
+	out *out
+	n   int
+}
+
+// The lists, in vLLM's order.
+const (
+	inputLens = iota
+	outputLens
+	ttfts
+	itls
+	startTimes
+	texts
+	errorTexts
+	numLists
+)
+
+var listKeys = [numLists]string{"input_lens", "output_lens", "ttfts", "itls", "start_times", "generated_texts", "errors"}
+
+func newVLLM(cfg *Config) (sink, error) {
+	o, err := create(cfg, "vllm_bench.json")
+	if err != nil {
+		return nil, err
+	}
+	f := &vllmFile{cfg: cfg, out: o}
+	for _, key := range listKeys {
+		l, err := create(cfg, "vllm_bench."+key)
+		if err != nil {
+			f.abort()
+			return nil, err
+		}
+		f.lists = append(f.lists, &vllmList{key: key, out: l})
+	}
+	return f, nil
+}
+
+func (f *vllmFile) abort() {
+	f.out.abort()
+	for _, l := range f.lists {
+		l.out.abort()
+	}
+}
+
+// begin is the buffer of a list with what stands between two values.
+func (l *vllmList) begin() []byte {
+	b := l.out.buf
+	if l.n > 0 {
+		b = append(b, ", "...)
+	}
+	l.n++
+	return b
+}
+
+func (f *vllmFile) sample(s *llm.Sample, v *metric.Values, ok bool) error {
+	if s.Warmup {
+		return nil
+	}
+	l := f.lists
+	var out [numLists][]byte
+	for i := range l {
+		out[i] = l[i].begin()
+	}
+	out[startTimes] = appendNumber(out[startTimes], float64(s.Sent)/1e9)
+	out[errorTexts] = appendString(out[errorTexts], s.Err)
+	out[texts] = appendString(out[texts], s.Text)
+	out[inputLens] = strconv.AppendInt(out[inputLens], int64(s.Input.Tokens), 10)
+	out[itls] = append(out[itls], '[')
+	if ok {
+		f.ok++
+		out[outputLens] = strconv.AppendInt(out[outputLens], int64(s.Output.Tokens+s.Reasoning.Tokens), 10)
+		out[ttfts] = appendNumber(out[ttfts], orZero(v[metric.VLLMFirst])/1000)
+		last := s.Headers
+		for i := range s.Chunks {
+			if last > 0 && s.Chunks[i].At > last {
+				if out[itls][len(out[itls])-1] != '[' {
+					out[itls] = append(out[itls], ", "...)
+				}
+				out[itls] = appendNumber(out[itls], float64(s.Chunks[i].At-last)/1e9)
+			}
+			last = s.Chunks[i].At
+		}
+	} else {
+		f.bad++
+		out[outputLens] = append(out[outputLens], '0')
+		out[ttfts] = append(out[ttfts], "0.0"...)
+	}
+	out[itls] = append(out[itls], ']')
+	for i := range l {
+		if err := l[i].out.put(out[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func orZero(v float64) float64 {
+	if v != v { // NaN
+		return 0
+	}
+	return v
+}
+
+func (f *vllmFile) close(o *Outcome) error {
+	defer f.abort() // what is committed stays
+	doc, err := encode(f.head(o))
+	if err != nil {
+		return fmt.Errorf("encode %s: %w", f.out.path, err)
+	}
+	if err := f.out.put(bytes.TrimSuffix(doc, []byte("}"))); err != nil {
+		return err
+	}
+	for _, l := range f.lists {
+		if err := l.out.w.Flush(); err != nil {
+			return fmt.Errorf("write %s: %w", f.out.path, err)
+		}
+		if err := f.out.put(append(appendString([]byte(", "), l.key), ": ["...)); err != nil {
+			return err
+		}
+		if _, err := l.out.f.Seek(0, io.SeekStart); err != nil {
+			return fmt.Errorf("write %s: %w", f.out.path, err)
+		}
+		if _, err := io.Copy(f.out.w, l.out.f); err != nil {
+			return fmt.Errorf("write %s: %w", f.out.path, err)
+		}
+		if err := f.out.put([]byte{']'}); err != nil {
+			return err
+		}
+	}
+	if err := f.out.put([]byte("}\n")); err != nil {
+		return err
+	}
+	return f.out.commit()
+}
+
+// head is everything but the lists.
+func (f *vllmFile) head(o *Outcome) object {
+	c := f.cfg
+	avg := func(tag string) any {
+		if m, ok := metric.Find(o.Metrics, tag); ok {
+			return number(m.Avg)
+		}
+		return number(0)
+	}
+	whole := func(tag string) any {
+		m, _ := metric.Find(o.Metrics, tag)
+		return int64(m.Avg)
+	}
+	var rate, limit any = "inf", nil
+	if c.Rate > 0 {
+		rate = number(c.Rate)
+	}
+	if c.Concurrency > 0 {
+		limit = c.Concurrency
+	}
+	doc := object{
+		{"date", time.Unix(0, o.Begin).Format("20060102-150405")}, {"endpoint_type", "openai-" + c.EndpointType}, {"backend", "openai-" + c.EndpointType},
+		{"label", "redline"}, {"model_id", c.Model}, {"tokenizer_id", c.Tokenizer}, {"num_prompts", f.ok + f.bad}, {"request_rate", rate},
+		{"burstiness", number(1)}, {"max_concurrency", limit}, {"duration", avg("benchmark_duration")}, {"completed", f.ok}, {"failed", f.bad},
+		{"total_input_tokens", whole("total_isl")}, {"total_output_tokens", whole("total_osl")}, {"request_throughput", avg("request_throughput")},
+	}
+	if _, ok := metric.Find(o.Metrics, "goodput"); ok {
+		doc = append(doc, field{"request_goodput", avg("goodput")})
+	}
+	doc = append(doc, field{"output_throughput", avg("output_token_throughput")}, field{"total_token_throughput", avg("total_token_throughput")})
+	for _, m := range []struct{ key, tag string }{{"ttft", "vllm_ttft"}, {"tpot", "vllm_tpot"}, {"itl", "vllm_itl"}, {"e2el", "vllm_e2el"}} {
+		doc = append(doc, vllmStats(o.Metrics, m.key, m.tag)...)
+	}
+	return doc
+}
+
+func vllmStats(list []result.Metric, key, tag string) object {
+	m, ok := metric.Find(list, tag)
+	if !ok || m.Dist == nil {
+		return nil
+	}
+	doc := object{{"mean_" + key + "_ms", number(m.Avg)}}
+	for _, s := range []struct {
+		name string
+		p    float64
+	}{{"median_", 50}, {"p50_", 50}, {"p90_", 90}, {"p95_", 95}, {"p99_", 99}} {
+		if v, ok := m.Dist.At(s.p); ok {
+			doc = append(doc, field{s.name + key + "_ms", number(v)})
+		}
+	}
+	return append(doc, field{"std_" + key + "_ms", number(m.Dist.Std)})
+}

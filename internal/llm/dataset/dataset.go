@@ -1,0 +1,241 @@
+// Package dataset makes the conversations that a language-model run asks: out of files in the forms that other
+// tools write, or out of numbers.
+//
+// A Source hands out one conversation after the other. A file is read once when it is opened, so that a broken
+// line, an empty file or a time that does not fit is known before the load starts; then it is read again as the
+// run goes, so that a file of any size takes the same memory. Only where the order is not the file's own, or a
+// session is spread over the file, the places of the records are kept.
+//
+// Made prompts have their length exactly by the tokenizer: see package prose. What the server's prefix cache can
+// make of the prompts is chosen by Prefix and Bust and told by Describe, because a throughput is worth nothing
+// without it.
+package dataset
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"strconv"
+
+	"github.com/redline-bench/redline/internal/llm"
+)
+
+// Source gives conversations. It is not safe for concurrent use.
+type Source struct {
+	o     Options
+	from  origin
+	d     *dresser
+	hash  string
+	order []int32 // the present shuffle
+	rand  *rand.Rand
+	taken int // handed out
+	err   error
+}
+
+// origin is where conversations come from.
+type origin interface {
+	// size is the number of conversations; -1 is without end.
+	size() int
+	// next is the conversation after the last one, io.EOF after the last; rewind goes back to the first.
+	next() (*llm.Conversation, error)
+	rewind() error
+	// at is conversation i. It is asked for only where Sampling is not Sequential.
+	at(i int) (*llm.Conversation, error)
+	timed() bool
+	describe(*Info)
+	io.Closer
+}
+
+// Open checks the options and everything in the file. The tokenizer may be nil: lengths are then approximate.
+func Open(ctx context.Context, o Options, tok Tokenizer) (*Source, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	s := &Source{o: o, rand: rand.New(rand.NewPCG(o.Seed, 0x5eed))}
+	m, err := newMaker(&s.o, tok)
+	if err != nil {
+		return nil, err
+	}
+	s.d = &dresser{o: &s.o, m: m}
+	sum := sha256.New()
+	if o.Path == "" {
+		s.from = m
+	} else if s.from, err = openFile(ctx, &s.o, m, sum); err != nil {
+		return nil, err
+	}
+	s.hash = workloadHash(sum.Sum(nil), o, tok)
+	return s, nil
+}
+
+// workloadHash is the same where the same conversations are asked in the same order.
+func workloadHash(contents []byte, o Options, tok Tokenizer) string {
+	sum := sha256.New()
+	sum.Write(contents)
+	o.Path, o.RunID = "", "" // the place of a file says nothing
+	// Options are plain data; they always encode.
+	text, _ := json.Marshal(o)
+	sum.Write(text)
+	if tok != nil {
+		for _, id := range tok.Encode("How many tokens? Zwölf, 你好 12345.67 ", false) {
+			sum.Write(binary.LittleEndian.AppendUint64(nil, uint64(id)))
+		}
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:16])
+}
+
+// check names the first contradiction of the options.
+func (o *Options) check() error {
+	for _, l := range []struct {
+		what string
+		l    Lengths
+	}{
+		{"input tokens", o.Input}, {"output tokens", o.Output}, {"turns", o.Turns}, {"turn delay", o.Delay},
+		{"image width", o.Media.Width}, {"image height", o.Media.Height}, {"audio length", o.Media.Seconds},
+		{"passages", o.Rankings.Passages}, {"passage tokens", o.Rankings.PassageTokens}, {"query tokens", o.Rankings.QueryTokens},
+	} {
+		if err := l.l.valid(l.what); err != nil {
+			return err
+		}
+	}
+	switch {
+	case o.Entries < 0, o.Batch < 0, o.Trace.Block < 0, o.Trace.MaxInput < 0, o.Trace.MaxOutput < 0:
+		return errors.New("the number of entries, the batch size, the block size and the bounds of a trace must not be negative")
+	case o.Prefix.SharedSystem < 0, o.Prefix.UserContext < 0, o.Prefix.Pool < 0, o.Prefix.Length < 0:
+		return errors.New("prefix lengths and counts must not be negative")
+	case (o.Prefix.Pool > 0) != (o.Prefix.Length > 0):
+		return errors.New("a pool of prefixes needs both its size and their length: set --num-prefix-prompts and --prefix-prompt-length")
+	case o.Prefix.Pool > 0 && (o.Prefix.SharedSystem > 0 || o.Prefix.UserContext > 0):
+		return errors.New("a pool of prefixes and shared system or user context prompts exclude each other; choose one")
+	case o.System != "" && o.Prefix.SharedSystem > 0:
+		return errors.New("--system-prompt and --shared-system-prompt-length both set the system prompt; choose one")
+	case math.IsNaN(o.Trace.Speedup) || o.Trace.Speedup < 0 || math.IsInf(o.Trace.Speedup, 0):
+		return fmt.Errorf("the speed-up of a trace is %v; it must be above 0", o.Trace.Speedup)
+	case math.IsNaN(o.DelayRatio) || o.DelayRatio < 0:
+		return fmt.Errorf("the delay ratio is %v; it must not be negative", o.DelayRatio)
+	case o.Trace.End > 0 && o.Trace.Start > o.Trace.End:
+		return fmt.Errorf("the start offset %v of the trace is after its end offset %v", o.Trace.Start, o.Trace.End)
+	case o.Path == "" && o.Format != "":
+		return fmt.Errorf("the dataset type %s needs a file: add --input-file", o.Format)
+	}
+	return o.Media.check()
+}
+
+// Next is the following conversation. It is false at the end, or after an error: see Err.
+func (s *Source) Next() (*llm.Conversation, bool) {
+	if s.err != nil || s.over() {
+		return nil, false
+	}
+	c, err := s.pick()
+	if errors.Is(err, io.EOF) {
+		return nil, false
+	}
+	if err == nil {
+		err = s.d.dress(c, s.taken)
+	}
+	if err != nil {
+		s.err = err
+		return nil, false
+	}
+	if n := s.from.size(); n > 0 && (s.taken >= n || s.o.Sampling == Random) {
+		c.ID += "." + strconv.Itoa(s.taken) // it may have been there before
+	}
+	s.taken++
+	return c, true
+}
+
+// over tells that every conversation was taken where they are taken once.
+func (s *Source) over() bool {
+	n := s.from.size()
+	return n >= 0 && s.taken >= n && (s.o.Once || s.from.timed())
+}
+
+// pick takes a conversation by the order of the options.
+func (s *Source) pick() (*llm.Conversation, error) {
+	n := s.from.size()
+	if s.o.Sampling == Sequential || n < 0 || s.from.timed() {
+		if n > 0 && s.taken > 0 && s.taken%n == 0 {
+			if err := s.from.rewind(); err != nil {
+				return nil, err
+			}
+		}
+		return s.from.next()
+	}
+	if s.o.Sampling == Random {
+		return s.from.at(s.rand.IntN(n))
+	}
+	if s.taken%n == 0 {
+		if s.order == nil {
+			s.order = make([]int32, n)
+			for i := range s.order {
+				s.order[i] = int32(i)
+			}
+		}
+		s.rand.Shuffle(n, func(i, k int) { s.order[i], s.order[k] = s.order[k], s.order[i] })
+	}
+	return s.from.at(int(s.order[s.taken%n]))
+}
+
+// Err is what ended Next before its time: a file that changed since it was opened.
+func (s *Source) Err() error { return s.err }
+
+// Len is the number of different conversations; -1 where made prompts never repeat.
+func (s *Source) Len() int { return s.from.size() }
+
+// Timed tells that turns carry the times at which they are due.
+func (s *Source) Timed() bool { return s.from.timed() }
+
+// Hash is equal for equal workloads: contents, order, lengths, seed and tokenizer.
+func (s *Source) Hash() string { return s.hash }
+
+// Close closes the file.
+func (s *Source) Close() error { return s.from.Close() }
+
+// Describe is what a report tells of the workload. Counts are those up to now.
+func (s *Source) Describe() Info {
+	i := Info{
+		Conversations: s.Len(), Sampling: s.o.Sampling.String(), Timed: s.Timed(), Hash: s.hash, Seed: s.o.Seed,
+		Exact: s.d.m.prose.Exact(), Inexact: s.d.m.inexact,
+	}
+	s.from.describe(&i)
+	i.Cache = s.cached()
+	return i
+}
+
+// cached says what the prompts let a prefix cache do.
+func (s *Source) cached() Cached {
+	c := Cached{Bust: s.o.Bust.String(), Pool: s.o.Prefix.Pool}
+	c.Repeats = s.Len() >= 0 && !s.o.Once && !s.Timed()
+	switch p := &s.o.Prefix; {
+	case p.SharedSystem > 0:
+		c.Shared = p.SharedSystem
+	case p.Pool > 0:
+		c.Shared = p.Length
+	}
+	switch {
+	case s.o.Bust == SystemPrefix || s.o.Bust == FirstTurnPrefix && c.Shared == 0 && s.o.System == "":
+		c.State = "cold: every conversation starts with a text that never repeats"
+	case s.o.Bust == FirstTurnPrefix:
+		c.State = "system prompt may be cached; everything behind it never repeats"
+	case c.Pool > 0:
+		c.State = fmt.Sprintf("each conversation starts with one of %d prefixes of %d tokens, which may be cached", c.Pool, c.Shared)
+	case c.Shared > 0:
+		c.State = fmt.Sprintf("all conversations start with the same %d tokens, which may be cached", c.Shared)
+	case s.o.Bust != NoBust:
+		c.State = "what stands before the marker may be cached"
+	case s.o.Path != "":
+		c.State = "as the file has it; nothing is done against the cache"
+	default:
+		c.State = "made prompts share no prefix"
+	}
+	if c.Repeats && s.o.Bust != SystemPrefix && s.o.Bust != FirstTurnPrefix {
+		c.State += fmt.Sprintf("; a prompt is sent again after %d conversations, and may then be cached", s.Len())
+	}
+	return c
+}

@@ -1,0 +1,178 @@
+package dataset_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redline-bench/redline/internal/llm"
+	"github.com/redline-bench/redline/internal/llm/dataset"
+)
+
+// words is a tokenizer in small: a token is up to five letters of a word.
+type words struct{}
+
+func (words) Count(text string) int {
+	n := 0
+	for f := range strings.FieldsSeq(text) {
+		n += (len(f) + 4) / 5
+	}
+	return n
+}
+
+func (w words) Encode(text string, _ bool) []int { return make([]int, w.Count(text)) }
+func (words) Decode([]int, bool) string          { return "" }
+
+func write(t testing.TB, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func open(t testing.TB, o dataset.Options) *dataset.Source {
+	t.Helper()
+	s, err := dataset.Open(t.Context(), o, words{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+// take takes up to n conversations.
+func take(t testing.TB, s *dataset.Source, n int) []*llm.Conversation {
+	t.Helper()
+	var list []*llm.Conversation
+	for range n {
+		c, ok := s.Next()
+		if !ok {
+			break
+		}
+		list = append(list, c)
+	}
+	if err := s.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// show is a conversation in short.
+func show(list []*llm.Conversation) string {
+	var b strings.Builder
+	for _, c := range list {
+		fmt.Fprintf(&b, "%s", c.ID)
+		if c.System != "" {
+			fmt.Fprintf(&b, " sys=%q", c.System)
+		}
+		for _, t := range c.Turns {
+			b.WriteString(" [")
+			if t.Timed {
+				fmt.Fprintf(&b, "@%v ", t.At)
+			}
+			if t.Delay > 0 {
+				fmt.Fprintf(&b, "+%v ", t.Delay)
+			}
+			if t.Role != "" {
+				fmt.Fprintf(&b, "%s: ", t.Role)
+			}
+			b.WriteString(strings.Join(t.Texts, "|"))
+			if t.Query != "" {
+				fmt.Fprintf(&b, "q=%s p=%s", t.Query, strings.Join(t.Passages, "|"))
+			}
+			if t.Messages != nil {
+				fmt.Fprintf(&b, " m=%s", t.Messages)
+			}
+			if t.Raw != nil {
+				fmt.Fprintf(&b, "raw=%s", t.Raw)
+			}
+			if t.MaxTokens > 0 {
+				fmt.Fprintf(&b, " max=%d", t.MaxTokens)
+			}
+			if t.Model != "" {
+				fmt.Fprintf(&b, " model=%s", t.Model)
+			}
+			for k, v := range t.Extra {
+				fmt.Fprintf(&b, " %s=%s", k, v)
+			}
+			for _, m := range t.Media {
+				fmt.Fprintf(&b, " %d:%.24s", m.Kind, m.URL)
+			}
+			b.WriteString("]")
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+func TestForms(t *testing.T) {
+	f := func(name, text string, format dataset.Format, want string) {
+		t.Helper()
+		s := open(t, dataset.Options{Path: write(t, name, text), Once: true})
+		if got := s.Describe().Format; got != format {
+			t.Errorf("%s: read as %s, want %s", text, got, format)
+		}
+		got := show(take(t, s, 10))
+		if want = strings.TrimLeft(want, "\n"); got != want {
+			t.Errorf("%s\ngot  %swant %s", text, got, want)
+		}
+	}
+	f("p.jsonl", "{\"input\":\"a\"}\n\n{\"input\":\"b\",\"max_tokens\":7}", dataset.Prompts, "session_000000 [a]\nsession_000001 [b max=7]\n")
+	f("p.jsonl", "\ufeff{\"prompt\":[\"a\",\"b\"]}\r\n", dataset.Prompts, "session_000000 [a|b]\n")
+	f("p.csv", "id,input,output_length\n1,\"x, y\",5\n2,\"two\nlines\",\n", dataset.CSV, "session_000000 [x, y max=5]\nsession_000001 [two\nlines]\n")
+	f("p.txt", "one\n\n two \n", dataset.Text, "session_000000 [one]\nsession_000001 [two]\n")
+	f("s.jsonl", `{"text":"a","session_id":"s","timestamp":10.5,"output_length":3,"role":"user"}`+"\n"+`{"texts":["b","c"],"session_id":"s","delay":250}`+"\n"+`{"text":"d","timestamp":2}`,
+		dataset.Single, "session_000000 [@2ms d]\ns [@10.5ms user: a max=3] [+250ms b|c]\n")
+	f("r.jsonl", `{"texts":[{"name":"query","contents":["q"]},{"name":"passages","contents":["x","y"]}]}`, dataset.Single, "session_000000 [q=q p=x|y]\n")
+	f("m.jsonl", `{"session_id":"A","turns":[{"text":"a"},{"text":"b","delay":100,"extra":{"k":1}}]}`, dataset.Multi, "A [a] [+100ms b k=1]\n")
+	f("t.jsonl", `{"text_input":"hi","timestamp":0,"output_length":4}`+"\n"+`{"messages":[{"role":"user","content":"yo"}],"timestamp":1}`+"\n"+`{"payload":{"x":1},"timestamp":1.25}`,
+		dataset.Mooncake, "session_000000 [@0s hi max=4]\nsession_000001 [@1ms yo m=[{\"role\":\"user\",\"content\":\"yo\"}]]\nsession_000002 [@1.25ms raw={\"x\":1}]\n")
+	f("b.jsonl", `{"model":"m","messages":[{"role":"user","content":"x"}]}`, dataset.RawBody, "session_000000 [raw={\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":\"x\"}]}]\n")
+	f("inputs.json", "{\n \"data\": [\n {\"session_id\":\"a\",\"payloads\":[{\"x\":1},{\"x\":2}]}\n ]\n}\n", dataset.Inputs, "a [raw={\"x\":1}] [raw={\"x\":2}]\n")
+	f("pa.json", `{"data":[{"payload":[{"x":1}],"timestamp":[5]},{"payload":[{"x":2}],"timestamp":[3]}]}`, dataset.PAInputs, "session_000000 [@3ms raw={\"x\":2}]\nsession_000001 [@5ms raw={\"x\":1}]\n")
+	f("pa.json", `{"data":[{"text_input":["hi"],"max_tokens":[256],"stream":[true],"model":"m"},[{"text_input":{"content":["a"],"shape":[1]}},{"text_input":["b"]}]]}`,
+		dataset.PAInputs, "session_000000 [hi max=256 model=m stream=true]\nsession_000001 [a] [b]\n")
+	f("sg.json", `[{"id":"x","conversations":[{"from":"system","value":"be"},{"from":"human","value":"hi"},{"from":"gpt","value":"ho"},{"from":"human","value":"and?"}]},{"conversations":[{"from":"gpt","value":"only"}]}]`,
+		dataset.ShareGPT, "session_000000 sys=\"be\" [hi] [and?]\n")
+	f("o.jsonl", `{"messages":[{"role":"user","content":[{"type":"text","text":"x"}]}],"max_completion_tokens":9}`, dataset.Messages,
+		"session_000000 [x m=[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"x\"}]}] max=9]\n")
+	f("o.jsonl", `{"custom_id":"c1","method":"POST","url":"/v1/chat/completions","body":{"model":"m"}}`, dataset.Messages, "c1 [raw={\"model\":\"m\"}]\n")
+	f("g.jsonl", `{"type":"payload","text":"x","temperature":0.5,"output_length":3,"delay":4,"session_id":7}`, dataset.GAPayload, "7 [+4ms x max=3 temperature=0.5]\n")
+}
+
+func TestMadePrompts(t *testing.T) {
+	s := open(t, dataset.Options{
+		Seed: 3, Input: dataset.Lengths{Mean: 80, Std: 20}, Output: dataset.Fixed(32), Turns: dataset.Lengths{Mean: 3, Std: 1},
+		Delay: dataset.Fixed(500), Bust: dataset.FirstTurnPrefix, RunID: "r",
+	})
+	if s.Len() != -1 || s.Timed() {
+		t.Error("made prompts end, or have times")
+	}
+	var first []string
+	for _, c := range take(t, s, 50) {
+		for i, turn := range c.Turns {
+			if got := (words{}).Count(turn.Texts[0]); got != turn.InputTokens || turn.MaxTokens != 32 {
+				t.Errorf("%d tokens, said %d; %d asked", got, turn.InputTokens, turn.MaxTokens)
+			}
+			if (i > 0) != (turn.Delay == 500*time.Millisecond) {
+				t.Errorf("turn %d waits %v", i, turn.Delay)
+			}
+		}
+		first = append(first, c.Turns[0].Texts[0][:14])
+	}
+	seen := map[string]bool{}
+	for _, m := range first {
+		if seen[m] || m[0] != '[' {
+			t.Errorf("marker %s", m)
+		}
+		seen[m] = true
+	}
+	if i := s.Describe(); !i.Exact || i.Inexact > 0 || !strings.HasPrefix(i.Cache.State, "cold") {
+		t.Errorf("described as %+v", i)
+	}
+}

@@ -1,0 +1,409 @@
+package dataset
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/redline-bench/redline/internal/llm"
+)
+
+// fileSource reads one file.
+type fileSource struct {
+	o    *Options
+	m    *maker
+	path string
+	l    layout
+	rd   reader
+	f    *os.File
+	scan scanner
+	pos  int // conversations given since the start of the file
+
+	n     int           // conversations
+	zero  time.Duration // the time in the file at which the run starts
+	times bool
+	scope string // what the made texts of this file depend on
+	ix    *index // nil: records are read in the file's order
+}
+
+// openFile finds out what a path holds, and reads all of it once.
+func openFile(ctx context.Context, o *Options, m *maker, sum hash.Hash) (origin, error) {
+	info, err := os.Stat(o.Path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("the prompts %s do not exist; check --input-file", o.Path)
+	case err != nil:
+		return nil, fmt.Errorf("open the prompts: %w", err)
+	case info.IsDir():
+		return openFolder(ctx, o, m, sum)
+	case info.Size() == 0:
+		return nil, fmt.Errorf("the file of prompts %s is empty", o.Path)
+	}
+	l, err := sniff(o.Path, o.Format, o.Key)
+	if err != nil {
+		return nil, err
+	}
+	if l.format == Pool {
+		return openPools(ctx, o, m, []string{o.Path}, sum)
+	}
+	s := newFile(o, m, o.Path, l)
+	if err := s.survey(ctx, sum); err != nil {
+		return nil, err
+	}
+	return s, s.rewind()
+}
+
+func newFile(o *Options, m *maker, path string, l layout) *fileSource {
+	return &fileSource{o: o, m: m, path: path, l: l, rd: reader{format: l.format, key: o.Key, dir: filepath.Dir(path)}}
+}
+
+// broken is the message for a record that cannot be used.
+func (s *fileSource) broken(r rec, err error) error {
+	if r.line < 0 {
+		r.line = lineAt(s.path, r.off)
+	}
+	return fmt.Errorf("%s: line %d: %w (read as %s; --custom-dataset-type names another form)", s.path, r.line, err, s.l.format)
+}
+
+// each calls fn with every record of the file, and adds the file's bytes to sum.
+func (s *fileSource) each(ctx context.Context, sum io.Writer, fn func(rec, item) error) error {
+	f, err := os.Open(s.path)
+	if err != nil {
+		return fmt.Errorf("open the prompts: %w", err)
+	}
+	defer f.Close()
+	scan := s.l.box.open(io.TeeReader(f, sum), nil)
+	for n := 0; ; n++ {
+		if n%1024 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		r, err := scan.scan()
+		if errors.Is(err, io.EOF) {
+			_, err = io.Copy(sum, f) // what stands behind a document
+			return err
+		}
+		if err != nil {
+			return s.broken(r, err)
+		}
+		it, err := s.rd.read(r.raw)
+		if err == nil && it.blocks != nil {
+			err = it.blocks.fits(s.block())
+		}
+		if err != nil {
+			return s.broken(r, err)
+		}
+		if !s.keep(&it) {
+			continue
+		}
+		if err := fn(r, it); err != nil {
+			return s.broken(r, err)
+		}
+	}
+}
+
+func (s *fileSource) block() int { return or(s.o.Trace.Block, 512) }
+
+// keep applies the bounds of the trace.
+func (s *fileSource) keep(it *item) bool {
+	t := &s.o.Trace
+	if it.blocks != nil && t.MaxInput > 0 && it.blocks.tokens > t.MaxInput {
+		return false
+	}
+	kept := it.turns[:0]
+	for _, turn := range it.turns {
+		if turn.Timed && (turn.At < t.Start || t.End > 0 && turn.At > t.End) {
+			continue
+		}
+		if t.MaxOutput > 0 {
+			turn.MaxTokens = min(turn.MaxTokens, t.MaxOutput)
+		}
+		if t.IgnoreTimes {
+			turn.Timed, turn.At = false, 0
+		}
+		kept = append(kept, turn)
+	}
+	it.turns = kept
+	return len(kept) > 0
+}
+
+// grouped tells that records of one session are one conversation.
+func (f Format) grouped() bool {
+	return f == Single || f == Mooncake || f == GAPayload || f == PAInputs
+}
+
+// survey reads the whole file: is every record sound, how many are there, and can they be taken in the order in
+// which they lie?
+func (s *fileSource) survey(ctx context.Context, sum hash.Hash) error {
+	v := surveyor{grouped: s.l.format.grouped(), seen: map[string]struct{}{}}
+	if err := s.each(ctx, sum, v.add); err != nil {
+		return err
+	}
+	s.scope = hex.EncodeToString(sum.Sum(nil)[:8])
+	if v.n == 0 {
+		return fmt.Errorf("the file of prompts %s has no prompt%s", s.path, s.why())
+	}
+	s.n, s.times = v.n, v.timed > 0
+	switch {
+	case s.o.Trace.AutoOffset:
+		s.zero = v.first
+	case s.times:
+		s.zero = s.o.Trace.Start
+	}
+	if v.sessions || s.times && !v.ordered || s.o.Sampling != Sequential && !s.times {
+		ix, err := s.buildIndex(ctx)
+		if err != nil {
+			return err
+		}
+		s.ix, s.n = ix, ix.size()
+	} else if s.times && v.timed < v.n {
+		return s.broken(v.untimed, errUntimed)
+	}
+	if s.o.Entries > 0 {
+		s.n = min(s.n, s.o.Entries)
+	}
+	return nil
+}
+
+func (s *fileSource) why() string {
+	if s.o.Trace.Start > 0 || s.o.Trace.End > 0 || s.o.Trace.MaxInput > 0 {
+		return " within the bounds of the trace; widen the offsets, or the largest input length"
+	}
+	return ""
+}
+
+var errUntimed = errors.New("it has no timestamp, but other requests have; give every conversation one, or none")
+
+// surveyor keeps what is found out on the first pass.
+type surveyor struct {
+	grouped  bool
+	sessions bool // records belong together
+	ordered  bool // by their times
+	n, timed int
+	first    time.Duration
+	last     time.Duration
+	untimed  rec // one without a time
+	seen     map[string]struct{}
+}
+
+func (v *surveyor) add(r rec, it item) error {
+	if v.n == 0 {
+		v.ordered = true
+	}
+	v.n++
+	switch {
+	case it.session == "":
+	case v.grouped:
+		v.sessions = true
+	default:
+		if _, twice := v.seen[it.session]; twice {
+			return fmt.Errorf("the session %q is there twice", it.session)
+		}
+		v.seen[it.session] = struct{}{}
+	}
+	t := &it.turns[0]
+	if !t.Timed {
+		v.untimed = rec{off: r.off, line: r.line}
+		return nil
+	}
+	if v.timed == 0 || t.At < v.first {
+		v.first = t.At
+	}
+	v.ordered = v.ordered && t.At >= v.last
+	v.last = t.At
+	v.timed++
+	return nil
+}
+
+func (s *fileSource) size() int   { return s.n }
+func (s *fileSource) timed() bool { return s.times }
+
+func (s *fileSource) rewind() error {
+	s.pos = 0
+	s.rd.real = true
+	if s.f == nil {
+		f, err := os.Open(s.path)
+		if err != nil {
+			return fmt.Errorf("open the prompts again: %w", err)
+		}
+		s.f = f
+	}
+	if _, err := s.f.Seek(0, io.SeekStart); err != nil {
+		return fmt.Errorf("read the prompts again: %w", err)
+	}
+	s.scan = s.l.box.open(s.f, nil)
+	return nil
+}
+
+func (s *fileSource) Close() error {
+	if s.f == nil {
+		return nil
+	}
+	return s.f.Close()
+}
+
+func (s *fileSource) next() (*llm.Conversation, error) {
+	if s.pos >= s.n {
+		return nil, io.EOF
+	}
+	if s.ix != nil {
+		s.pos++
+		return s.at(s.pos - 1)
+	}
+	for {
+		r, err := s.scan.scan()
+		if errors.Is(err, io.EOF) {
+			return nil, s.changed()
+		}
+		var it item
+		if err == nil {
+			it, err = s.rd.read(r.raw)
+		}
+		if err != nil {
+			return nil, s.broken(r, err)
+		}
+		if s.keep(&it) {
+			s.pos++
+			return s.conversation(s.pos-1, it), nil
+		}
+	}
+}
+
+func (s *fileSource) changed() error {
+	return fmt.Errorf("the prompts %s changed while they were in use", s.path)
+}
+
+// at reads the records of conversation i.
+func (s *fileSource) at(i int) (*llm.Conversation, error) {
+	var all item
+	var c *llm.Conversation
+	for _, sp := range s.ix.spans(i) {
+		b := make([]byte, sp.size)
+		if _, err := s.f.ReadAt(b, sp.off); err != nil && !errors.Is(err, io.EOF) {
+			return nil, fmt.Errorf("read the prompts again: %w", err)
+		}
+		raw, err := s.l.box.alone(bytes.TrimRight(b, "\x00"), s.l.head)
+		if err == nil {
+			all, err = s.rd.read(raw)
+		}
+		if err != nil {
+			return nil, s.broken(rec{off: sp.off, line: -1}, err)
+		}
+		if !s.keep(&all) {
+			return nil, s.changed()
+		}
+		part := s.conversation(i, all)
+		if c == nil {
+			c = part
+			continue
+		}
+		c.Turns = append(c.Turns, part.Turns...)
+	}
+	return c, nil
+}
+
+// conversation is number i of the file, out of a record.
+func (s *fileSource) conversation(i int, it item) *llm.Conversation {
+	c := &llm.Conversation{ID: it.session, System: it.system, Turns: it.turns, Alone: it.alone}
+	if c.ID == "" {
+		c.ID = fmt.Sprintf("session_%06d", i)
+	}
+	if it.blocks != nil {
+		t := &c.Turns[0]
+		text, n := s.m.realize(it.blocks, s.scope, s.block(), uint64(i))
+		t.Texts, t.InputTokens = []string{text}, n
+	}
+	speed := s.o.Trace.Speedup
+	for k := range c.Turns {
+		t := &c.Turns[k]
+		if t.Timed {
+			t.At -= s.zero
+		}
+		if speed > 0 {
+			t.At = time.Duration(float64(t.At) / speed)
+			t.Delay = time.Duration(float64(t.Delay) / speed)
+		}
+	}
+	return c
+}
+
+func (s *fileSource) describe(i *Info) { i.Source, i.Format = s.path, s.l.format }
+
+// span is where a record lies.
+type span struct {
+	off  int64
+	size int32
+	conv int32 // the conversation it belongs to
+}
+
+// index is where the records of each conversation lie, for files whose own order cannot be used.
+type index struct {
+	list   []span  // by conversation
+	starts []int32 // of each conversation in list
+}
+
+func (ix *index) size() int { return len(ix.starts) }
+
+// spans are the records of conversation i in their order.
+func (ix *index) spans(i int) []span {
+	end := len(ix.list)
+	if i+1 < len(ix.starts) {
+		end = int(ix.starts[i+1])
+	}
+	return ix.list[ix.starts[i]:end]
+}
+
+// buildIndex reads the file again and sorts its records by conversation, and those by their first times.
+func (s *fileSource) buildIndex(ctx context.Context) (*index, error) {
+	sessions := map[string]int32{}
+	var firsts []time.Duration // by conversation; below 0: without a time
+	var list []span
+	grouped := s.l.format.grouped()
+	err := s.each(ctx, io.Discard, func(r rec, it item) error {
+		conv, known := int32(len(firsts)), false
+		if grouped && it.session != "" {
+			if conv, known = sessions[it.session]; !known {
+				conv = int32(len(firsts))
+				sessions[it.session] = conv
+			}
+		}
+		if !known {
+			first := time.Duration(-1)
+			if it.turns[0].Timed {
+				first = it.turns[0].At
+			}
+			firsts = append(firsts, first)
+			if s.times && first < 0 {
+				return errUntimed
+			}
+		}
+		list = append(list, span{r.off, int32(min(r.size, math.MaxInt32)), conv})
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(list, func(a, b span) int {
+		if c := cmp.Compare(firsts[a.conv], firsts[b.conv]); c != 0 {
+			return c
+		}
+		return cmp.Compare(a.conv, b.conv)
+	})
+	ix := &index{list: list}
+	for i, sp := range list {
+		if i == 0 || sp.conv != list[i-1].conv {
+			ix.starts = append(ix.starts, int32(i))
+		}
+	}
+	return ix, nil
+}

@@ -1,0 +1,204 @@
+package dataset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/redline-bench/redline/internal/llm"
+)
+
+// openFolder reads a folder of .jsonl files: pools, or conversations of request bodies.
+func openFolder(ctx context.Context, o *Options, m *maker, sum hash.Hash) (origin, error) {
+	files, err := filepath.Glob(filepath.Join(escape(o.Path), "*.jsonl"))
+	if err != nil {
+		return nil, fmt.Errorf("read the folder of prompts: %w", err)
+	}
+	if len(files) == 0 {
+		return nil, fmt.Errorf("the folder of prompts %s has no .jsonl file", o.Path)
+	}
+	slices.Sort(files)
+	format := o.Format
+	if format == "" {
+		l, err := sniff(files[0], "", "")
+		if err != nil {
+			return nil, err
+		}
+		format = Pool
+		if l.format == RawBody || l.format == Messages {
+			format = RawBody
+		}
+	}
+	switch format {
+	case Pool:
+		return openPools(ctx, o, m, files, sum)
+	case RawBody:
+		return openBodies(ctx, o, m, files, sum)
+	}
+	return nil, fmt.Errorf("%s is a folder, and a folder holds %s or %s files; name the file for %s", o.Path, Pool, RawBody, format)
+}
+
+// escape keeps the signs of a folder's name from being patterns.
+func escape(dir string) string {
+	return strings.NewReplacer("*", `\*`, "?", `\?`, "[", `\[`, `\`, `\\`).Replace(dir)
+}
+
+// pools draws one record of each file for every conversation.
+type pools struct {
+	o     *Options
+	files []*fileSource
+	n     int
+	pos   int
+}
+
+func openPools(ctx context.Context, o *Options, m *maker, paths []string, sum hash.Hash) (origin, error) {
+	p := &pools{o: o}
+	for _, path := range paths {
+		l, err := sniff(path, Pool, "")
+		if err != nil {
+			return nil, errors.Join(err, p.Close())
+		}
+		f := newFile(o, m, path, l)
+		v := surveyor{seen: map[string]struct{}{}}
+		if err := f.each(ctx, sum, v.add); err != nil {
+			return nil, errors.Join(err, p.Close())
+		}
+		if f.ix, err = f.buildIndex(ctx); err != nil {
+			return nil, errors.Join(err, p.Close())
+		}
+		if f.n = f.ix.size(); f.n == 0 {
+			return nil, errors.Join(fmt.Errorf("the pool %s is empty", path), p.Close())
+		}
+		if err := f.rewind(); err != nil {
+			return nil, errors.Join(err, p.Close())
+		}
+		p.files = append(p.files, f)
+		p.n = max(p.n, f.n)
+	}
+	if o.Entries > 0 {
+		p.n = o.Entries
+	}
+	return p, nil
+}
+
+func (p *pools) size() int   { return p.n }
+func (p *pools) timed() bool { return false }
+
+func (p *pools) rewind() error {
+	p.pos = 0
+	return nil
+}
+
+func (p *pools) next() (*llm.Conversation, error) {
+	if p.pos >= p.n {
+		return nil, io.EOF
+	}
+	p.pos++
+	return p.at(p.pos - 1)
+}
+
+// at draws conversation i and joins what was drawn. The name of a pool's file tells queries from passages.
+func (p *pools) at(i int) (*llm.Conversation, error) {
+	r := seeded(p.o.Seed, "pool", uint64(i))
+	c := &llm.Conversation{ID: fmt.Sprintf("session_%06d", i), Turns: make([]llm.Turn, 1), Alone: true}
+	all := &c.Turns[0]
+	for _, f := range p.files {
+		one, err := f.at(r.IntN(f.n))
+		if err != nil {
+			return nil, err
+		}
+		t := &one.Turns[0]
+		if len(p.files) > 1 {
+			name := strings.TrimSuffix(filepath.Base(f.path), filepath.Ext(f.path))
+			switch name {
+			case "query", "queries":
+				t.Query, t.Texts = t.Query+strings.Join(t.Texts, ""), nil
+			case "passage", "passages":
+				t.Passages, t.Texts = append(t.Passages, t.Texts...), nil
+			}
+		}
+		all.Texts = append(all.Texts, t.Texts...)
+		all.Query += t.Query
+		all.Passages = append(all.Passages, t.Passages...)
+		all.Media = append(all.Media, t.Media...)
+		all.MaxTokens = max(all.MaxTokens, t.MaxTokens)
+	}
+	return c, nil
+}
+
+func (p *pools) describe(i *Info) { i.Source, i.Format = p.o.Path, Pool }
+
+func (p *pools) Close() error {
+	var err error
+	for _, f := range p.files {
+		err = errors.Join(err, f.Close())
+	}
+	return err
+}
+
+// bodies gives a conversation a file, whose lines are the bodies of its turns.
+type bodies struct {
+	o     *Options
+	m     *maker
+	files []string
+	n     int
+	pos   int
+}
+
+func openBodies(ctx context.Context, o *Options, m *maker, files []string, sum hash.Hash) (origin, error) {
+	b := &bodies{o: o, m: m, files: files, n: len(files)}
+	for _, path := range files {
+		v := surveyor{}
+		if err := newFile(o, m, path, layout{format: RawBody}).each(ctx, sum, v.add); err != nil {
+			return nil, err
+		}
+		if v.n == 0 {
+			return nil, fmt.Errorf("the file of request bodies %s is empty", path)
+		}
+	}
+	if o.Entries > 0 {
+		b.n = min(b.n, o.Entries)
+	}
+	return b, nil
+}
+
+func (b *bodies) size() int   { return b.n }
+func (b *bodies) timed() bool { return false }
+
+func (b *bodies) rewind() error {
+	b.pos = 0
+	return nil
+}
+
+func (b *bodies) next() (*llm.Conversation, error) {
+	if b.pos >= b.n {
+		return nil, io.EOF
+	}
+	b.pos++
+	return b.at(b.pos - 1)
+}
+
+func (b *bodies) at(i int) (*llm.Conversation, error) {
+	name := filepath.Base(b.files[i])
+	c := &llm.Conversation{ID: strings.TrimSuffix(name, filepath.Ext(name)), Alone: true}
+	err := newFile(b.o, b.m, b.files[i], layout{format: RawBody}).each(context.Background(), io.Discard, func(_ rec, it item) error {
+		c.Turns = append(c.Turns, it.turns...)
+		return nil
+	})
+	if err == nil && len(c.Turns) == 0 {
+		err = fmt.Errorf("the prompts %s changed while they were in use", b.files[i])
+	}
+	if errors.Is(err, os.ErrNotExist) {
+		err = fmt.Errorf("the prompts changed while they were in use: %w", err)
+	}
+	return c, err
+}
+
+func (b *bodies) describe(i *Info) { i.Source, i.Format = b.o.Path, RawBody }
+func (b *bodies) Close() error     { return nil }

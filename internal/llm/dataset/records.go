@@ -1,0 +1,330 @@
+package dataset
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/redline-bench/redline/internal/llm"
+	"github.com/redline-bench/redline/internal/llm/dataset/media"
+)
+
+// item is one record of a file, read.
+type item struct {
+	session string // empty: the record is a conversation of its own
+	system  string
+	alone   bool
+	turns   []llm.Turn
+	// blocks is set where the text must be made: a length, and the ids of its parts.
+	blocks *blocks
+}
+
+// reader turns the records of a file into items.
+type reader struct {
+	format Format
+	key    string
+	dir    string // of the file: media paths may start there
+	// real: media files are read; otherwise only whether they are there is looked at.
+	real bool
+}
+
+func (r *reader) read(raw []byte) (item, error) {
+	switch r.format {
+	case Text:
+		return item{turns: []llm.Turn{{Texts: []string{strings.ToValidUTF8(string(raw), "\ufffd")}}}}, nil
+	case Prompts, CSV:
+		return r.prompt(raw)
+	case Single, Pool:
+		return r.single(raw)
+	case Multi:
+		return r.multi(raw)
+	case Mooncake, GAPayload:
+		return r.trace(raw)
+	case RawBody:
+		return rawBody(raw)
+	case Inputs:
+		return inputs(raw)
+	case PAInputs:
+		return paInputs(raw)
+	case ShareGPT:
+		return shareGPT(raw)
+	case Messages:
+		return messages(raw)
+	}
+	return item{}, fmt.Errorf("the format %s is not known", r.format)
+}
+
+// decode reads JSON and says in plain words what is wrong with it.
+func decode(raw []byte, v any) error {
+	if err := json.Unmarshal(raw, v); err != nil {
+		return jsonError(err)
+	}
+	return nil
+}
+
+func jsonError(err error) error {
+	if se, ok := errors.AsType[*json.SyntaxError](err); ok {
+		return fmt.Errorf("not valid JSON at byte %d: %w", se.Offset, err)
+	}
+	if te, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		what := "the record"
+		if te.Field != "" {
+			what = "the field " + te.Field
+		}
+		return fmt.Errorf("%s is a %s, expected %s", what, te.Value, kindName(te.Type.Kind().String()))
+	}
+	return err
+}
+
+func kindName(kind string) string {
+	switch kind {
+	case "struct", "map":
+		return "an object"
+	case "slice":
+		return "a list"
+	case "int", "float64", "int64":
+		return "a number"
+	case "bool":
+		return "true or false"
+	}
+	return "a " + kind
+}
+
+func names(fields map[string]json.RawMessage) []string {
+	list := slices.Sorted(maps.Keys(fields))
+	if len(list) > 12 {
+		list = append(list[:12], "…")
+	}
+	return list
+}
+
+// prompt reads a record with a prompt under a key: a text, a list of texts, or a chat.
+func (r *reader) prompt(raw []byte) (item, error) {
+	var fields map[string]json.RawMessage
+	if err := decode(raw, &fields); err != nil {
+		return item{}, err
+	}
+	key := r.key
+	if key == "" {
+		i := slices.IndexFunc(keys, func(k string) bool { return fields[k] != nil })
+		if i < 0 {
+			return item{}, fmt.Errorf("expected the prompt in one of the fields %s, found %s; name it with --input-key",
+				strings.Join(keys, ", "), strings.Join(names(fields), ", "))
+		}
+		key = keys[i]
+	}
+	value, ok := fields[key]
+	if !ok {
+		return item{}, fmt.Errorf("expected the prompt in the field %q, found %s; name it with --input-key", key, strings.Join(names(fields), ", "))
+	}
+	t := llm.Turn{}
+	for _, k := range []string{"output_length", "max_tokens"} {
+		if v, ok := fields[k]; ok && t.MaxTokens == 0 {
+			if err := decode(v, &t.MaxTokens); err != nil || t.MaxTokens < 0 {
+				return item{}, fmt.Errorf("the field %s is %.40s, expected a number of tokens", k, v)
+			}
+		}
+	}
+	if err := promptValue(&t, value); err != nil {
+		return item{}, fmt.Errorf("the field %q: %w", key, err)
+	}
+	return item{turns: []llm.Turn{t}}, nil
+}
+
+func promptValue(t *llm.Turn, value json.RawMessage) error {
+	var one string
+	if json.Unmarshal(value, &one) == nil && value[0] == '"' {
+		t.Texts = []string{one}
+		return nil
+	}
+	if json.Unmarshal(value, &t.Texts) == nil && len(t.Texts) > 0 {
+		return nil
+	}
+	t.Texts = nil
+	if isList(value) && chat(t, value) == nil {
+		return nil
+	}
+	return fmt.Errorf("expected a text, a list of texts or a list of messages, found %.60s", value)
+}
+
+// ms is a time of a file in milliseconds.
+func ms(v float64) (time.Duration, error) {
+	if math.IsNaN(v) || v < 0 || v > 1e13 {
+		return 0, fmt.Errorf("the time %v is not one in milliseconds", v)
+	}
+	return time.Duration(math.Round(v * 1e6)), nil
+}
+
+// timing sets when a turn is due.
+func timing(t *llm.Turn, stamp, delay *float64) error {
+	var err error
+	if stamp != nil {
+		t.Timed = true
+		if t.At, err = ms(*stamp); err != nil {
+			return fmt.Errorf("timestamp: %w", err)
+		}
+	}
+	if delay != nil {
+		if t.Delay, err = ms(*delay); err != nil {
+			return fmt.Errorf("delay: %w", err)
+		}
+	}
+	return nil
+}
+
+// word is a name that may be written as a number.
+func word(raw json.RawMessage) string {
+	if len(raw) == 0 || bytes.Equal(raw, []byte("null")) {
+		return ""
+	}
+	var s string
+	if json.Unmarshal(raw, &s) == nil {
+		return s
+	}
+	return string(raw)
+}
+
+// singleTurn is AIPerf's record of one turn.
+type singleTurn struct {
+	Text         *string                    `json:"text"`
+	Texts        []named                    `json:"texts"`
+	Image        *string                    `json:"image"`
+	Images       []named                    `json:"images"`
+	Audio        *string                    `json:"audio"`
+	Audios       []named                    `json:"audios"`
+	Video        *string                    `json:"video"`
+	Videos       []named                    `json:"videos"`
+	Timestamp    *float64                   `json:"timestamp"`
+	Delay        *float64                   `json:"delay"`
+	Role         string                     `json:"role"`
+	Session      json.RawMessage            `json:"session_id"`
+	OutputLength *int                       `json:"output_length"`
+	Extra        map[string]json.RawMessage `json:"extra"`
+	Model        string                     `json:"model"`
+}
+
+// named is a text or a path, or several under a name.
+type named struct {
+	Name     string   `json:"name"`
+	Contents []string `json:"contents"`
+}
+
+// UnmarshalJSON reads both forms.
+func (n *named) UnmarshalJSON(b []byte) error {
+	var s string
+	if json.Unmarshal(b, &s) == nil {
+		*n = named{Contents: []string{s}}
+		return nil
+	}
+	type plain named
+	return json.Unmarshal(b, (*plain)(n))
+}
+
+func (r *reader) single(raw []byte) (item, error) {
+	var s singleTurn
+	if err := decode(raw, &s); err != nil {
+		return item{}, err
+	}
+	t, err := r.turn(&s)
+	return item{session: word(s.Session), alone: true, turns: []llm.Turn{t}}, err
+}
+
+func (r *reader) multi(raw []byte) (item, error) {
+	var m struct {
+		Session json.RawMessage `json:"session_id"`
+		Turns   []singleTurn    `json:"turns"`
+	}
+	if err := decode(raw, &m); err != nil {
+		return item{}, err
+	}
+	if len(m.Turns) == 0 {
+		return item{}, errors.New(`expected at least one turn in the field "turns"`)
+	}
+	it := item{session: word(m.Session)}
+	for i := range m.Turns {
+		t, err := r.turn(&m.Turns[i])
+		if err != nil {
+			return item{}, fmt.Errorf("turn %d: %w", i+1, err)
+		}
+		it.turns = append(it.turns, t)
+	}
+	return it, nil
+}
+
+// turn makes a turn of AIPerf's record.
+func (r *reader) turn(s *singleTurn) (llm.Turn, error) {
+	t := llm.Turn{Role: s.Role, Extra: s.Extra, Model: s.Model}
+	switch {
+	case s.Timestamp != nil && s.Delay != nil && *s.Timestamp != 0 && *s.Delay != 0:
+		return t, errors.New("timestamp and delay exclude each other")
+	case s.OutputLength != nil && *s.OutputLength <= 0:
+		return t, fmt.Errorf("output_length is %d, expected at least 1", *s.OutputLength)
+	case s.OutputLength != nil:
+		t.MaxTokens = *s.OutputLength
+	}
+	if err := timing(&t, s.Timestamp, s.Delay); err != nil {
+		return t, err
+	}
+	if s.Text != nil && s.Texts != nil {
+		return t, errors.New("text and texts exclude each other")
+	}
+	if s.Text != nil {
+		t.Texts = []string{*s.Text}
+	}
+	for _, n := range s.Texts {
+		switch n.Name {
+		case "query", "queries":
+			t.Query = strings.Join(append([]string{t.Query}, n.Contents...), "")
+		case "passages", "passage":
+			t.Passages = append(t.Passages, n.Contents...)
+		default:
+			t.Texts = append(t.Texts, n.Contents...)
+		}
+	}
+	for _, m := range []struct {
+		kind llm.MediaKind
+		name string
+		one  *string
+		more []named
+	}{{llm.Image, "image", s.Image, s.Images}, {llm.Audio, "audio", s.Audio, s.Audios}, {llm.Video, "video", s.Video, s.Videos}} {
+		if m.one != nil && m.more != nil {
+			return t, fmt.Errorf("%s and %ss exclude each other", m.name, m.name)
+		}
+		if m.one != nil {
+			m.more = []named{{Contents: []string{*m.one}}}
+		}
+		if err := r.media(&t, m.kind, m.more); err != nil {
+			return t, err
+		}
+	}
+	if len(t.Texts) == 0 && t.Query == "" && len(t.Passages) == 0 && len(t.Media) == 0 {
+		return t, errors.New("expected one of the fields text, texts, image, images, audio, audios, video, videos")
+	}
+	return t, nil
+}
+
+func (r *reader) media(t *llm.Turn, kind llm.MediaKind, list []named) error {
+	for _, n := range list {
+		for _, c := range n.Contents {
+			if !r.real {
+				if err := media.Check(c, r.dir); err != nil {
+					return err
+				}
+				t.Media = append(t.Media, llm.Media{Kind: kind})
+				continue
+			}
+			url, err := media.Of(c, r.dir)
+			if err != nil {
+				return err
+			}
+			t.Media = append(t.Media, llm.Media{Kind: kind, URL: url})
+		}
+	}
+	return nil
+}

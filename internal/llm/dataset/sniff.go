@@ -1,0 +1,178 @@
+package dataset
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// keys are tried in turn for the prompt where none is named.
+var keys = []string{"input", "prompt", "text", "question", "instruction"}
+
+// layout is what was found out about a file before its records are read.
+type layout struct {
+	format Format
+	box    container
+	head   []string // of a table
+}
+
+// sniff looks at the start of a file. A named format is kept; only how the records are held is found out.
+func sniff(path string, want Format, key string) (layout, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return layout{}, fmt.Errorf("open the prompts: %w", err)
+	}
+	defer f.Close()
+	l := layout{format: want}
+	ext := strings.ToLower(filepath.Ext(path))
+	switch {
+	case want == Text || want == "" && (ext == ".txt" || ext == ".text"):
+		l.format = Text
+		return l, nil
+	case want == CSV || want == "" && (ext == ".csv" || ext == ".tsv"):
+		return sniffTable(f, l)
+	}
+	first, box, err := firstRecord(f)
+	if err != nil {
+		return l, fmt.Errorf("%s: %w", path, err)
+	}
+	l.box = box
+	if l.format != "" {
+		return l, nil
+	}
+	if len(first) > 0 && first[0] != '{' {
+		return l, fmt.Errorf("%s: line 1: expected a JSON object a line; name the form of the file with --custom-dataset-type (%s)", path, "text for plain lines, csv for a table")
+	}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(first, &fields); err != nil {
+		return l, fmt.Errorf("%s: line 1: expected a JSON object a line: %w", path, jsonError(err))
+	}
+	if l.format = guess(fields, box, key); l.format == "" {
+		return l, fmt.Errorf("%s: line 1: no known form of prompts has the fields %s; name the prompt's field with --input-key, or the form with --custom-dataset-type",
+			path, strings.Join(names(fields), ", "))
+	}
+	return l, nil
+}
+
+func sniffTable(f io.Reader, l layout) (layout, error) {
+	l.format, l.box = CSV, table
+	s := &rowScanner{r: newCSV(f)}
+	if _, err := s.scan(); err != nil && !errors.Is(err, io.EOF) && s.head == nil {
+		return l, fmt.Errorf("line 1: expected the names of the columns: %w", err)
+	}
+	l.head = s.head
+	return l, nil
+}
+
+// firstRecord is the first record of a file of JSON, and how it is held.
+func firstRecord(f io.ReadSeeker) ([]byte, container, error) {
+	r := bufio.NewReaderSize(skipMark(f), 64<<10)
+	for {
+		c, err := r.ReadByte()
+		if err != nil {
+			return nil, lines, nil // empty: the reader will say so
+		}
+		if c == ' ' || c == '\t' || c == '\r' || c == '\n' {
+			continue
+		}
+		if _, err := f.Seek(0, io.SeekStart); err != nil {
+			return nil, lines, err
+		}
+		if c == '[' {
+			first, err := firstOf(f, elements)
+			return first, elements, err
+		}
+		break
+	}
+	first, err := firstOf(f, lines)
+	if err != nil {
+		return nil, lines, err
+	}
+	var doc struct {
+		Data []json.RawMessage `json:"data"`
+	}
+	whole := json.Valid(first)
+	if whole && (json.Unmarshal(first, &doc) != nil || doc.Data == nil) || !whole && !bytes.HasPrefix(first, []byte("{")) {
+		return first, lines, nil
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return nil, lines, err
+	}
+	element, err := firstOf(f, elements)
+	if err != nil && !whole {
+		return first, lines, nil // it is a broken line, not a document: say so with its number
+	}
+	return element, elements, err
+}
+
+func firstOf(f io.Reader, c container) ([]byte, error) {
+	r, err := c.open(f, nil).scan()
+	if errors.Is(err, io.EOF) {
+		return nil, nil
+	}
+	return bytes.Clone(r.raw), err
+}
+
+// guess tells the form by the fields of the first record.
+func guess(f map[string]json.RawMessage, box container, key string) Format {
+	has := func(names ...string) bool {
+		for _, n := range names {
+			if _, ok := f[n]; ok {
+				return true
+			}
+		}
+		return false
+	}
+	var named string
+	if json.Unmarshal(f["type"], &named) == nil {
+		if form, err := ParseFormat(named); err == nil && form != "" {
+			return form
+		}
+	}
+	switch {
+	case key != "" && has(key):
+		return Prompts
+	case has("payloads"):
+		return Inputs
+	case has("turns"):
+		return Multi
+	case has("conversations", "conversation"):
+		return ShareGPT
+	case box == elements && len(f) == 0, box == elements && isList(f["payload"]), box == elements && isList(f["text_input"]), box == elements && has("content", "shape"):
+		return PAInputs
+	case has("body") && has("custom_id", "method", "url"):
+		return Messages
+	case has("input_length", "hash_ids", "text_input", "payload"):
+		return Mooncake
+	case has("messages"):
+		return guessChat(has)
+	case has("text", "texts", "image", "images", "audio", "audios", "video", "videos"):
+		return Single
+	case has("prompt") && has("model", "max_tokens", "stream", "temperature"):
+		return RawBody
+	case key == "" && has(keys...):
+		return Prompts
+	case box == elements:
+		return PAInputs
+	}
+	return ""
+}
+
+// guessChat tells forms with messages apart.
+func guessChat(has func(...string) bool) Format {
+	switch {
+	case has("timestamp", "delay", "output_length", "session_id"):
+		return Mooncake
+	case has("model", "stream", "temperature"):
+		return RawBody
+	}
+	return Messages
+}
+
+func isList(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '[' }

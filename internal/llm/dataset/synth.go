@@ -1,0 +1,311 @@
+package dataset
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"time"
+
+	"github.com/redline-bench/redline/internal/llm"
+	"github.com/redline-bench/redline/internal/llm/dataset/prose"
+)
+
+// maker makes conversations out of numbers. Each depends on the seed and its own number alone.
+type maker struct {
+	o       *Options
+	prose   *prose.Writer
+	pairs   []pair
+	shared  string // the system prompt of all
+	pool    []string
+	media   mediaMaker
+	inexact int
+	n       int // next
+}
+
+func newMaker(o *Options, tok Tokenizer) (*maker, error) {
+	m := &maker{o: o}
+	if tok != nil {
+		m.prose = prose.New(tok)
+	} else {
+		m.prose = prose.New(nil)
+	}
+	m.media = mediaMaker{m: &o.Media}
+	var err error
+	if o.Pairs != "" {
+		if m.pairs, err = parsePairs(o.Pairs); err != nil {
+			return nil, err
+		}
+	}
+	if o.Path == "" && !o.Input.Set() && m.pairs == nil && !o.Rankings.Passages.Set() && !o.Media.any() {
+		return nil, errors.New("nothing to ask: name a file of prompts with --input-file, or a length with --synthetic-input-tokens-mean")
+	}
+	if err := m.media.load(); err != nil {
+		return nil, err
+	}
+	if o.Prefix.SharedSystem > 0 {
+		m.shared = m.text(m.rand("system", 0), o.Prefix.SharedSystem, "")
+	}
+	for i := range o.Prefix.Pool {
+		m.pool = append(m.pool, m.text(m.rand("prefix", uint64(i)), o.Prefix.Length, ""))
+	}
+	return m, nil
+}
+
+// rand is a generator for one purpose.
+func (m *maker) rand(what string, i uint64) *rand.Rand { return seeded(m.o.Seed, what, i) }
+
+func seeded(seed uint64, what string, i uint64) *rand.Rand {
+	b := binary.LittleEndian.AppendUint64(nil, seed)
+	b = binary.LittleEndian.AppendUint64(b, i)
+	sum := sha256.Sum256(append(b, what...))
+	return rand.New(rand.NewPCG(binary.LittleEndian.Uint64(sum[:]), binary.LittleEndian.Uint64(sum[8:])))
+}
+
+// text makes one text and counts those that are not exact.
+func (m *maker) text(r *rand.Rand, n int, lead string) string {
+	text, exact := m.prose.Text(r, n, lead)
+	if !exact {
+		m.inexact++
+	}
+	return text
+}
+
+func (m *maker) size() int {
+	if m.o.Entries > 0 {
+		return m.o.Entries
+	}
+	return -1
+}
+
+func (m *maker) next() (*llm.Conversation, error) {
+	if n := m.size(); n >= 0 && m.n >= n {
+		return nil, io.EOF
+	}
+	m.n++
+	return m.at(m.n - 1)
+}
+
+func (m *maker) rewind() error {
+	m.n = 0
+	return nil
+}
+
+func (m *maker) timed() bool  { return false }
+func (m *maker) Close() error { return nil }
+
+// at makes conversation i.
+func (m *maker) at(i int) (*llm.Conversation, error) {
+	r := m.rand("conversation", uint64(i))
+	c := &llm.Conversation{ID: fmt.Sprintf("session_%06d", i)}
+	turns := 1
+	if m.o.Turns.Set() {
+		turns = m.o.Turns.Draw(r)
+	}
+	c.Turns = make([]llm.Turn, turns)
+	for k := range c.Turns {
+		t := &c.Turns[k]
+		if k > 0 && m.o.Delay.Set() {
+			t.Delay = time.Duration(m.o.Delay.Draw(r)) * time.Millisecond
+		}
+		if m.o.Rankings.Passages.Set() {
+			m.ranking(t, r)
+		} else {
+			m.prompt(t, r, m.lead(k, i, r))
+		}
+		var err error
+		if t.Media, err = m.media.make(r, i); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// prompt makes the texts of a turn. The lead stands before the first and counts beyond the length asked for, as
+// far as it is no marker.
+func (m *maker) prompt(t *llm.Turn, r *rand.Rand, lead string) {
+	in, out := m.o.Input, m.o.Output
+	if m.pairs != nil {
+		p := drawPair(m.pairs, r)
+		in, out = p.in, p.out
+	}
+	if out.Set() {
+		t.MaxTokens = out.Draw(r)
+	}
+	if !in.Set() {
+		return
+	}
+	for i := range max(m.o.Batch, 1) {
+		n := in.Draw(r)
+		if i == 0 && lead != "" {
+			n += m.prose.Tokens(lead)
+		} else {
+			lead = ""
+		}
+		t.Texts = append(t.Texts, m.text(r, n, lead))
+		if m.prose.Exact() {
+			t.InputTokens += n
+		}
+	}
+}
+
+// lead is what stands before the prompt of a conversation's turn k.
+func (m *maker) lead(k, i int, r *rand.Rand) string {
+	switch {
+	case k > 0:
+		return ""
+	case len(m.pool) > 0:
+		return m.pool[r.IntN(len(m.pool))]
+	case m.o.Prefix.UserContext > 0:
+		return m.text(m.rand("context", uint64(i)), m.o.Prefix.UserContext, "")
+	}
+	return ""
+}
+
+// ranking makes a query and its passages.
+func (m *maker) ranking(t *llm.Turn, r *rand.Rand) {
+	query, passage := m.o.Rankings.QueryTokens, m.o.Rankings.PassageTokens
+	if !query.Set() {
+		query = Fixed(64)
+	}
+	if !passage.Set() {
+		passage = Fixed(256)
+	}
+	n := query.Draw(r)
+	t.Query = m.text(r, n, "")
+	total := n
+	for range m.o.Rankings.Passages.Draw(r) {
+		n := passage.Draw(r)
+		t.Passages = append(t.Passages, m.text(r, n, ""))
+		total += n
+	}
+	if m.prose.Exact() {
+		t.InputTokens = total
+	}
+}
+
+func (m *maker) describe(i *Info) { i.Source = "made" }
+
+// dresser completes conversations of every origin with what the options add.
+type dresser struct {
+	o *Options
+	m *maker
+}
+
+// dress adds the system prompt, output lengths, delays and the marker. N is the number of the conversation in the
+// run.
+func (d *dresser) dress(c *llm.Conversation, n int) error {
+	o := d.o
+	switch {
+	case o.System != "":
+		c.System = o.System
+	case d.m.shared != "":
+		c.System = d.m.shared
+	}
+	for i := range c.Turns {
+		t := &c.Turns[i]
+		if t.MaxTokens == 0 && o.Output.Set() && o.Path != "" && t.Raw == nil {
+			t.MaxTokens = o.Output.Draw(d.m.rand("output", uint64(n)<<16+uint64(i)))
+		}
+		if o.DelayRatio > 0 {
+			t.Delay = time.Duration(float64(t.Delay) * o.DelayRatio)
+		}
+		if o.DelayCap > 0 {
+			t.Delay = min(t.Delay, o.DelayCap)
+		}
+	}
+	if o.Bust != NoBust {
+		return d.bust(c, n)
+	}
+	return nil
+}
+
+// marker is a text that no other conversation has, of the same length for all.
+func (d *dresser) marker(n int) string {
+	b := binary.LittleEndian.AppendUint64([]byte(d.o.RunID), d.o.Seed)
+	sum := sha256.Sum256(binary.LittleEndian.AppendUint64(b, uint64(n)))
+	return "[" + hex.EncodeToString(sum[:6]) + "]"
+}
+
+// bust puts the marker into the conversation.
+func (d *dresser) bust(c *llm.Conversation, n int) error {
+	mark := d.marker(n)
+	switch d.o.Bust {
+	case SystemPrefix:
+		c.System = join(mark, c.System)
+	case SystemSuffix:
+		c.System = join(c.System, mark)
+	case FirstTurnPrefix, FirstTurnSuffix:
+		return d.bustTurn(&c.Turns[0], mark)
+	case NoBust:
+	}
+	return nil
+}
+
+func join(a, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return a + " " + b
+}
+
+func (d *dresser) bustTurn(t *llm.Turn, mark string) error {
+	head, tail := mark+" ", ""
+	if d.o.Bust == FirstTurnSuffix {
+		head, tail = "", " "+mark
+	}
+	put := func(text string) string { return head + text + tail }
+	switch {
+	case t.Raw != nil:
+		return errors.New("--cache-bust cannot change request bodies that are sent as they stand; put a marker into the file, or leave it out")
+	case t.Messages != nil:
+		return bustMessages(t, put)
+	case t.Query != "":
+		t.Query = d.mark(t, t.Query, head, tail)
+	case len(t.Texts) > 0:
+		// The texts may be shared with other conversations; the list is not.
+		t.Texts = append([]string{d.mark(t, t.Texts[0], head, tail)}, t.Texts[1:]...)
+	}
+	return nil
+}
+
+// mark adds the marker to a text. One of known length keeps it.
+func (d *dresser) mark(t *llm.Turn, text, head, tail string) string {
+	if t.InputTokens == 0 {
+		return head + text + tail
+	}
+	marked, exact := d.m.prose.Fit(d.m.rand("mark", 0), head, text, tail, d.m.prose.Tokens(text))
+	if !exact {
+		d.m.inexact++
+		t.InputTokens = 0 // it must be counted
+	}
+	return marked
+}
+
+// bustMessages changes the first user message of a chat.
+func bustMessages(t *llm.Turn, put func(string) string) error {
+	var list []map[string]json.RawMessage
+	if err := json.Unmarshal(t.Messages, &list); err != nil {
+		return fmt.Errorf("put the cache-bust marker into the messages: %w", err)
+	}
+	for _, m := range list {
+		var role, content string
+		if json.Unmarshal(m["role"], &role) != nil || role != "user" || json.Unmarshal(m["content"], &content) != nil {
+			continue
+		}
+		text, err := json.Marshal(put(content))
+		if err != nil {
+			return err
+		}
+		m["content"] = text
+		if t.Messages, err = json.Marshal(list); err != nil {
+			return err
+		}
+		return nil
+	}
+	return errors.New("--cache-bust found no user message with a text in a conversation; leave it out")
+}

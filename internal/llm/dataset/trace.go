@@ -1,0 +1,155 @@
+package dataset
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/redline-bench/redline/internal/llm"
+)
+
+// blocks is a text that must be made: so many tokens, of which the ids stand for the first ones.
+type blocks struct {
+	tokens int
+	ids    []int64
+}
+
+// traceRecord is Mooncake's, AIPerf's and GenAI-Perf's record of one request.
+type traceRecord struct {
+	InputLength  *int                       `json:"input_length"`
+	TextInput    *string                    `json:"text_input"`
+	Text         *string                    `json:"text"`
+	Messages     json.RawMessage            `json:"messages"`
+	Tools        json.RawMessage            `json:"tools"`
+	Payload      json.RawMessage            `json:"payload"`
+	OutputLength *int                       `json:"output_length"`
+	HashIDs      []int64                    `json:"hash_ids"`
+	Timestamp    *float64                   `json:"timestamp"`
+	Delay        *float64                   `json:"delay"`
+	Session      json.RawMessage            `json:"session_id"`
+	Extra        map[string]json.RawMessage `json:"extra"`
+}
+
+// trace reads one request of recorded traffic. GenAI-Perf's payload files have the same fields; what else stands
+// in their records is merged into the body.
+func (r *reader) trace(raw []byte) (item, error) {
+	var e traceRecord
+	if err := decode(raw, &e); err != nil {
+		return item{}, err
+	}
+	if r.format == GAPayload {
+		if e.TextInput == nil {
+			e.TextInput = e.Text
+		}
+		if err := json.Unmarshal(raw, &e.Extra); err == nil {
+			for _, k := range []string{"input_length", "text_input", "text", "messages", "tools", "payload", "output_length", "hash_ids", "timestamp", "delay", "session_id", "type"} {
+				delete(e.Extra, k)
+			}
+		}
+	}
+	return e.item()
+}
+
+func (e *traceRecord) item() (item, error) {
+	modes := 0
+	for _, is := range []bool{e.InputLength != nil, e.TextInput != nil, present(e.Messages), present(e.Payload)} {
+		if is {
+			modes++
+		}
+	}
+	it := item{session: word(e.Session)}
+	t := llm.Turn{}
+	if len(e.Extra) > 0 {
+		t.Extra = e.Extra
+	}
+	switch {
+	case modes != 1:
+		return it, fmt.Errorf("expected exactly one of the fields input_length, text_input, messages, payload, found %d of them", modes)
+	case e.HashIDs != nil && e.InputLength == nil:
+		return it, errors.New("hash_ids need input_length")
+	case present(e.Tools) && !present(e.Messages):
+		return it, errors.New("tools need messages")
+	case e.OutputLength != nil && *e.OutputLength < 0:
+		return it, fmt.Errorf("output_length is %d", *e.OutputLength)
+	}
+	if e.OutputLength != nil {
+		t.MaxTokens = *e.OutputLength
+	}
+	if err := timing(&t, e.Timestamp, e.Delay); err != nil {
+		return it, err
+	}
+	var err error
+	switch {
+	case e.InputLength != nil:
+		if *e.InputLength < 1 || *e.InputLength > 1<<28 {
+			return it, fmt.Errorf("input_length is %d, expected a number of tokens above 0", *e.InputLength)
+		}
+		it.blocks = &blocks{*e.InputLength, e.HashIDs}
+	case e.TextInput != nil:
+		t.Texts = []string{*e.TextInput}
+	case present(e.Messages):
+		it.alone = true
+		t.Tools = bytes.Clone(e.Tools)
+		err = chat(&t, e.Messages)
+	default:
+		it.alone = true
+		t.Raw, err = object(e.Payload)
+	}
+	it.turns = []llm.Turn{t}
+	return it, err
+}
+
+func present(raw json.RawMessage) bool { return len(raw) > 0 && !bytes.Equal(raw, []byte("null")) }
+
+// fits tells whether the ids and the length go together: the last block may be shorter than the others, and
+// tokens without an id follow the blocks; but no block may be left without a token.
+func (b *blocks) fits(size int) error {
+	if n := len(b.ids); n > 0 && (n-1)*size >= b.tokens {
+		return fmt.Errorf("%d hash_ids of %d tokens do not fit an input_length of %d: the last block would be empty; set the block size with --isl-block-size", n, size, b.tokens)
+	}
+	return nil
+}
+
+// realize makes the text of a trace's request. Equal ids in one file give equal tokens; a block that is cut short
+// is the start of the whole one. Tokens behind the blocks are like no others.
+func (m *maker) realize(b *blocks, scope string, size int, n uint64) (string, int) {
+	text := make([]byte, 0, 6*b.tokens)
+	left := b.tokens
+	for _, id := range b.ids {
+		part := min(size, left)
+		text = m.prose.Block(text, m.rand("block "+scope, uint64(id)), part)
+		left -= part
+	}
+	if left > 0 {
+		text = m.prose.Block(text, m.rand("tail "+scope, n), left)
+	}
+	made := strings.TrimPrefix(string(text), " ")
+	if !m.prose.Exact() {
+		return made, 0
+	}
+	if got := m.prose.Tokens(made); got != b.tokens {
+		m.inexact++
+		return made, got
+	}
+	return made, b.tokens
+}
+
+// stamp reads a time of perf_analyzer's inputs, which may be absent.
+func stamp(fields map[string]json.RawMessage, name string) (time.Duration, bool, error) {
+	raw, ok := fields[name]
+	if !ok {
+		return 0, false, nil
+	}
+	var v float64
+	if err := json.Unmarshal(raw, &v); err != nil {
+		return 0, false, fmt.Errorf("%s is %.40s, expected a time in milliseconds", name, raw)
+	}
+	d, err := ms(v)
+	if err != nil {
+		return 0, false, fmt.Errorf("%s: %w", name, err)
+	}
+	return d, true, nil
+}
