@@ -357,7 +357,9 @@ func TestBidirectionalStream(t *testing.T) {
 }
 
 func TestPingAndEarlyEnd(t *testing.T) {
+	over := make(chan struct{}) // closing the connection too early would hide the reset
 	addr := scriptedServer(t, func(p *peer) {
+		defer close(over)
 		_ = p.WriteSettings()
 		_ = p.WritePing(false, [8]byte{1, 2, 3})
 		h := p.next()
@@ -390,6 +392,7 @@ func TestPingAndEarlyEnd(t *testing.T) {
 	if !errors.As(err, &st) || st.Code != 8 {
 		t.Errorf("got %v, want status 8", err)
 	}
+	<-over
 }
 
 func TestDialErrors(t *testing.T) {

@@ -27,7 +27,10 @@ type Box struct {
 	writing bool
 	spare   []byte
 	batch   [][]byte
+	at      int // pieces of the batch that are written
+	vec     vector
 	try     func(fd uintptr) bool
+	wait    func(fd uintptr) bool
 	tryErr  error
 	pushing sync.WaitGroup
 	closed  bool // no goroutine may be started any more
@@ -50,7 +53,7 @@ const (
 func (o *Box) Init(nc net.Conn, mu *sync.Mutex, broken func(error)) {
 	o.nc, o.mu, o.broken = nc, mu, broken
 	o.raw = rawWriter(nc)
-	o.try = o.tryWrite
+	o.try, o.wait = o.tryWrite, o.waitWrite
 }
 
 // Add gathers p, with the mutex held. p must not change before it is written.
@@ -67,7 +70,7 @@ func (o *Box) Busy() bool { return o.writing }
 
 // take moves what was gathered into batch, and reports whether there was anything.
 func (o *Box) take() bool {
-	o.batch = o.batch[:0]
+	o.batch, o.at = o.batch[:0], 0
 	if len(o.Buf) == 0 && len(o.refs) == 0 {
 		return false
 	}
@@ -91,20 +94,20 @@ func (o *Box) take() bool {
 	return true
 }
 
-// advance drops n written bytes from the batch.
+// advance counts n written bytes of the batch.
 func (o *Box) advance(n int) {
-	done := 0
-	for done < len(o.batch) && n >= len(o.batch[done]) {
-		n -= len(o.batch[done])
-		done++
+	for o.left() && n >= len(o.batch[o.at]) {
+		n -= len(o.batch[o.at])
+		o.batch[o.at] = nil
+		o.at++
 	}
-	rest := copy(o.batch, o.batch[done:])
-	clear(o.batch[rest:])
-	o.batch = o.batch[:rest]
-	if rest > 0 {
-		o.batch[0] = o.batch[0][n:]
+	if n > 0 {
+		o.batch[o.at] = o.batch[o.at][n:]
 	}
 }
+
+// left tells whether the batch is not all written.
+func (o *Box) left() bool { return o.at < len(o.batch) }
 
 // Flush writes what was gathered. The mutex must not be held.
 func (o *Box) Flush() {
@@ -126,7 +129,7 @@ func (o *Box) Flush() {
 			o.broken(err) // and stay in the writing state: nothing is written any more
 			return
 		}
-		if len(o.batch) > 0 {
+		if o.left() {
 			o.background()
 			return
 		}
@@ -146,15 +149,13 @@ func (o *Box) background() {
 func (o *Box) push() {
 	defer o.pushing.Done()
 	for {
-		for _, p := range o.batch {
-			if _, err := o.nc.Write(p); err != nil {
-				o.mu.Lock()
-				o.broken(err)
-				o.mu.Unlock()
-				return
-			}
-		}
+		err := o.write()
 		o.mu.Lock()
+		if err != nil {
+			o.broken(err)
+			o.mu.Unlock()
+			return
+		}
 		if !o.take() {
 			o.writing = false
 			o.mu.Unlock()
@@ -162,6 +163,28 @@ func (o *Box) push() {
 		}
 		o.mu.Unlock()
 	}
+}
+
+// write writes the batch and waits where it has to.
+func (o *Box) write() error {
+	if o.raw != nil {
+		if err := o.raw.Write(o.wait); err != nil {
+			return err
+		}
+		return o.tryErr
+	}
+	for ; o.left(); o.at++ {
+		if _, err := o.nc.Write(o.batch[o.at]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// waitWrite writes as much of the batch as the kernel takes. It returns false to be called again when there is room.
+func (o *Box) waitWrite(fd uintptr) bool {
+	o.tryWrite(fd)
+	return o.tryErr != nil || !o.left()
 }
 
 // Wait returns when no goroutine of the box runs any more. The connection must be closed before.

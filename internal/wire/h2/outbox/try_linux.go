@@ -3,12 +3,11 @@ package outbox
 import (
 	"net"
 	"syscall"
-
-	"golang.org/x/sys/unix"
+	"unsafe"
 )
 
-// maxParts bounds the pieces of one writev, so that their list stays on the stack.
-const maxParts = 8
+// vector lists the pieces of one write. A message of a megabyte is some seventy frames, each of two pieces.
+type vector [128]syscall.Iovec
 
 // rawWriter gives access to the socket under a plain connection.
 func rawWriter(nc net.Conn) syscall.RawConn {
@@ -27,19 +26,13 @@ func rawWriter(nc net.Conn) syscall.RawConn {
 // runtime must not wait for us.
 func (o *Box) tryWrite(fd uintptr) bool {
 	o.tryErr = nil
-	for len(o.batch) > 0 {
-		var n int
-		var err error
-		if len(o.batch) == 1 {
-			n, err = unix.Write(int(fd), o.batch[0])
-		} else {
-			n, err = unix.Writev(int(fd), o.batch[:min(maxParts, len(o.batch))])
-		}
+	for o.left() {
+		n, err := o.writev(fd)
 		switch err {
-		case nil:
+		case 0:
 			o.advance(n)
-		case unix.EINTR:
-		case unix.EAGAIN:
+		case syscall.EINTR:
+		case syscall.EAGAIN:
 			return true
 		default:
 			o.tryErr = err
@@ -47,4 +40,17 @@ func (o *Box) tryWrite(fd uintptr) bool {
 		}
 	}
 	return true
+}
+
+func (o *Box) writev(fd uintptr) (int, syscall.Errno) {
+	parts := o.batch[o.at:min(len(o.batch), o.at+len(o.vec))]
+	size := 0
+	for i, p := range parts {
+		size += len(p)
+		o.vec[i].Base = unsafe.SliceData(p)
+		o.vec[i].SetLen(len(p))
+	}
+	n, err := send(fd, o.vec[:len(parts)], size)
+	clear(o.vec[:len(parts)]) // the pieces are free again
+	return n, err
 }

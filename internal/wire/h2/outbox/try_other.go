@@ -11,3 +11,6 @@ import (
 func rawWriter(net.Conn) syscall.RawConn { return nil }
 
 func (o *Box) tryWrite(uintptr) bool { return true }
+
+// vector is not used here.
+type vector struct{}
