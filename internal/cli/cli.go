@@ -81,6 +81,10 @@ func Main(p *IO) int {
 		return runProfile(p, plan.Redline, "redline profile", args)
 	case "calibrate":
 		return runCalibrate(p, args)
+	case "compare":
+		return runCompare(p, args)
+	case "history":
+		return runHistory(p, args)
 	case "simple":
 		return runSimple(p, args)
 	case "stress":

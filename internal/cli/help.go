@@ -14,16 +14,22 @@ const helpWidth = 100
 
 // commands is what redline can do, in the order of help.
 func commands() []flags.Command {
-	return []flags.Command{
+	list := []flags.Command{
 		{Name: "profile", Summary: "load a server and report throughput, latency and failures"},
 		{Name: "calibrate", Summary: "measure what this client costs by itself, so that reports can state their error"},
 		{Name: "simple", Summary: "one request after the other to a simple model: five numbers", Words: simpleNames()},
 		{Name: "stress", Summary: "send whole and broken sequences and check every answer", Words: stressNames()},
+		{Name: "compare", Summary: "say whether two runs differ, by how much and how surely", Words: compareSet(new(compareOptions)).Names()},
+		{Name: "history", Summary: "list the runs that were kept", Words: historySet(new(historyOptions)).Names()},
 		{Name: "serve", Summary: "run the reference server, to try things out and to measure against"},
 		{Name: "version", Summary: "print the version of this program"},
-		{Name: "help", Summary: "explain a command", Words: []string{"profile", "calibrate", "simple", "stress", "serve", "version", "help", "completion"}},
 		{Name: "completion", Summary: "print a completion script for a shell", Words: flags.Shells()},
 	}
+	help := flags.Command{Name: "help", Summary: "explain a command"}
+	for _, c := range list {
+		help.Words = append(help.Words, c.Name)
+	}
+	return append(list, help)
 }
 
 // runHelp is `redline help [command]`.
@@ -41,6 +47,10 @@ func runHelp(args []string, stdout, stderr io.Writer) int {
 		fmt.Fprint(stdout, simpleHelp())
 	case "stress":
 		fmt.Fprint(stdout, stressHelp())
+	case "compare":
+		fmt.Fprint(stdout, compareHelp())
+	case "history":
+		fmt.Fprint(stdout, historyHelp())
 	case "serve":
 		fmt.Fprint(stdout, serveHelp)
 	case "version":

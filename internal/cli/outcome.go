@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/redline-bench/redline/internal/compare"
 	"github.com/redline-bench/redline/internal/gate"
 	"github.com/redline-bench/redline/internal/history"
 	"github.com/redline-bench/redline/internal/plan"
@@ -25,6 +26,8 @@ type outcome struct {
 	opts    plan.Outcome
 	command string
 	rules   []gate.Rule
+	// baseline is the run that this one must not fall behind, if any.
+	baseline *compare.Side
 }
 
 // openOutcome checks everything that can be checked before the load.
@@ -36,6 +39,13 @@ func (p *IO) openOutcome(opts plan.Outcome, command string) (*outcome, error) {
 			return nil, fmt.Errorf("--assert: %w", err)
 		}
 		o.rules = append(o.rules, r)
+	}
+	if opts.Baseline != "" {
+		run, name, err := p.loadRun(opts.Baseline)
+		if err != nil {
+			return nil, fmt.Errorf("--baseline: %w", err)
+		}
+		o.baseline = &compare.Side{Name: name, Run: run}
 	}
 	for _, path := range []string{opts.JUnit, opts.Summary} {
 		if err := writable(path); err != nil {
@@ -64,7 +74,10 @@ func (p *IO) dressed(opts plan.Outcome) *IO {
 func (o *outcome) finish(res *result.Result, code int) int {
 	res.Command, res.Label = o.command, o.opts.Label
 	g := gate.Apply(res, o.rules)
-	gated := len(o.rules) > 0 || o.opts.JUnit != ""
+	if o.baseline != nil {
+		g.Findings = append(g.Findings, o.regressions(res)...)
+	}
+	gated := len(o.rules) > 0 || o.baseline != nil
 	err := errors.Join(o.keep(res), o.writeGate(res, g))
 	for _, f := range g.Findings {
 		if !f.OK {
@@ -89,6 +102,27 @@ func (o *outcome) finish(res *result.Result, code int) int {
 	case gate.Passed:
 	}
 	return code
+}
+
+// regressions holds the run to the baseline. A comparison that cannot be made is a finding too: a gate must not pass
+// because it could not look.
+func (o *outcome) regressions(res *result.Result) []gate.Finding {
+	rule := fmt.Sprintf("no worse than %s by more than %g%%", o.baseline.Name, o.opts.MaxRegression*100)
+	rep, err := compare.Runs([]compare.Side{*o.baseline}, []compare.Side{{Name: "this run", Run: res}}, compare.Defaults())
+	if err != nil {
+		return []gate.Finding{{Rule: rule, Text: err.Error()}}
+	}
+	if rep.Finding == compare.Unknown {
+		return []gate.Finding{{Rule: rule, Text: "neither run shows how much it varies, so they cannot be compared"}}
+	}
+	var out []gate.Finding
+	for _, r := range rep.Regressions(o.opts.MaxRegression) {
+		out = append(out, gate.Finding{Rule: rule, Level: r.Level, Text: r.String()})
+	}
+	if out == nil {
+		out = []gate.Finding{{Rule: rule, OK: true, Text: string(rep.Finding)}}
+	}
+	return out
 }
 
 func at(level string) string {

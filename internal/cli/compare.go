@@ -1,0 +1,176 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/redline-bench/redline/internal/compare"
+	"github.com/redline-bench/redline/internal/compare/foreign"
+	"github.com/redline-bench/redline/internal/history"
+	"github.com/redline-bench/redline/internal/optset"
+	"github.com/redline-bench/redline/internal/result"
+)
+
+// compareOptions are those of `redline compare`.
+type compareOptions struct {
+	compare.Options
+	format string
+	out    string
+	fail   bool
+}
+
+var compareFormats = []string{"text", "json", "markdown"}
+
+func compareSet(o *compareOptions) *optset.Set {
+	o.Options, o.format = compare.Defaults(), "text"
+	s := &optset.Set{}
+	s.Group("Options")
+	s.Var("format", "HOW", o.format, "text, json or markdown", func(v string) error {
+		if !slices.Contains(compareFormats, v) {
+			return fmt.Errorf("is one of %s, not %q", strings.Join(compareFormats, ", "), v)
+		}
+		o.format = v
+		return nil
+	})
+	s.Text(&o.out, "out,o", "FILE", "write to the file, not to the terminal")
+	s.Float(&o.Confidence, "confidence", "P", 0.5, 0.9999, "how surely equal runs raise no alarm")
+	s.Float(&o.Least, "least", "SHARE", 0, 10, "the smallest change worth a word: 0.02 for two per cent")
+	s.Bool(&o.fail, "fail", "exit with code 4 when B is worse")
+	return s
+}
+
+func compareHelp() string {
+	var o compareOptions
+	return `Usage: redline compare A B [options]
+       redline compare A A2 A3 -- B B2 B3 [options]
+
+Says whether run B differs from run A: by how much, how surely, for better or for worse. A run is an id of
+redline history, "last", "last~1", a label, a file of --json, or a file or folder of perf_analyzer, GenAI-Perf or
+AIPerf. Several runs a side show how much runs differ by themselves and find smaller changes.
+` + compareSet(&o).Help() + `
+Examples
+  redline compare last~1 last
+  redline compare v1 v2 --format markdown -o compare.md
+  redline compare monday tuesday -- today
+`
+}
+
+// runCompare is `redline compare`.
+func runCompare(p *IO, args []string) int {
+	var o compareOptions
+	var before, after []string
+	options := args
+	if i := slices.Index(args, "--"); i >= 0 {
+		options = args[:i]
+		after = args[i+1:]
+	}
+	set := compareSet(&o)
+	before, err := set.Parse(options)
+	if err == nil && len(after) > 0 {
+		after, err = set.Parse(after)
+	}
+	if errors.Is(err, optset.ErrHelp) {
+		fmt.Fprint(p.Stdout, compareHelp())
+		return exitOK
+	}
+	if err == nil && after == nil && len(before) == 2 {
+		before, after = before[:1], before[1:]
+	}
+	if err == nil && (len(before) == 0 || len(after) == 0) {
+		err = errors.New("two runs are needed, as in redline compare last~1 last; with several a side, -- stands between the sides")
+	}
+	if err != nil {
+		fmt.Fprintf(p.Stderr, "redline compare: %v; see redline compare --help\n", err)
+		return exitError
+	}
+	rep, err := p.compareRuns(before, after, o.Options)
+	if err == nil {
+		err = p.writeComparison(rep, &o)
+	}
+	if err != nil {
+		fmt.Fprintf(p.Stderr, "redline compare: %v\n", err)
+		return exitError
+	}
+	if o.fail && rep.Finding == compare.Worse {
+		return exitAssertion
+	}
+	return exitOK
+}
+
+func (p *IO) compareRuns(before, after []string, o compare.Options) (*compare.Report, error) {
+	a, err := p.loadRuns(before)
+	if err != nil {
+		return nil, err
+	}
+	b, err := p.loadRuns(after)
+	if err != nil {
+		return nil, err
+	}
+	return compare.Runs(a, b, o)
+}
+
+func (p *IO) loadRuns(refs []string) ([]compare.Side, error) {
+	out := make([]compare.Side, len(refs))
+	for i, ref := range refs {
+		run, name, err := p.loadRun(ref)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = compare.Side{Name: name, Run: run}
+	}
+	return out, nil
+}
+
+// loadRun reads a run of ours or of another tool, and gives it a name for people.
+func (p *IO) loadRun(ref string) (*result.Result, string, error) {
+	store := p.historyStore()
+	if store == nil {
+		store = &history.Store{Dir: os.DevNull}
+	}
+	path, err := store.Find(ref)
+	if err != nil {
+		return nil, "", err
+	}
+	name := ref
+	if filepath.Dir(filepath.Dir(path)) == filepath.Clean(store.Dir) {
+		name = filepath.Base(filepath.Dir(path))
+	}
+	if info, serr := os.Stat(path); serr == nil && info.IsDir() {
+		run, err := foreign.Load(path)
+		return run, name, err
+	}
+	run, err := history.Load(path)
+	if errors.Is(err, history.ErrForeign) {
+		run, err = foreign.Load(path)
+	}
+	return run, name, err
+}
+
+func (p *IO) writeComparison(rep *compare.Report, o *compareOptions) error {
+	var b bytes.Buffer
+	var err error
+	switch o.format {
+	case "json":
+		e := json.NewEncoder(&b)
+		e.SetIndent("", "  ")
+		err = e.Encode(rep)
+	case "markdown":
+		err = rep.WriteMarkdown(&b)
+	default:
+		err = rep.WriteText(&b)
+	}
+	if err != nil {
+		return err
+	}
+	if o.out != "" {
+		return writeFile(o.out, b.Bytes())
+	}
+	_, err = p.Stdout.Write(b.Bytes())
+	return err
+}

@@ -1,0 +1,150 @@
+package foreign
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"time"
+
+	"github.com/redline-bench/redline/internal/measure"
+	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/service"
+)
+
+var percentileColumn = regexp.MustCompile(`^p(\d+) latency$`)
+
+const nsPerUs = 1000
+
+// analyzerCSV reads perf_analyzer's CSV: one row a level, latencies in microseconds.
+func analyzerCSV(content []byte) (*result.Result, error) {
+	r := csv.NewReader(bytes.NewReader(content))
+	r.FieldsPerRecord = -1
+	rows, err := r.ReadAll()
+	if err != nil {
+		return nil, fmt.Errorf("the CSV is damaged: %w", err)
+	}
+	res := &result.Result{Tool: "perf_analyzer"}
+	for n, row := range rows[1:] {
+		if len(row) < 2 {
+			continue
+		}
+		lv, err := analyzerRow(rows[0], row)
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", n+2, err)
+		}
+		res.Levels = append(res.Levels, lv)
+	}
+	return res, nil
+}
+
+func analyzerRow(header, row []string) (result.Level, error) {
+	lv := result.Level{Accepted: true, Stable: true}
+	var queue, input, infer, output uint64
+	for i, name := range header {
+		if i >= len(row) || row[i] == "" {
+			continue
+		}
+		v, err := strconv.ParseFloat(row[i], 64)
+		if err != nil {
+			continue // a column of text, as that of GPUs
+		}
+		ns := int64(v * nsPerUs)
+		switch name {
+		case "Concurrency":
+			lv.Mode, lv.Concurrency = plan.Concurrency, int(v)
+		case "Request Rate":
+			lv.Mode, lv.Rate = plan.RequestRate, v
+		case "Inferences/Second":
+			lv.Client.InferPerSec = v
+		case "Response Throughput":
+			lv.Client.ResponsePerSec = v
+		case "Avg latency":
+			lv.Client.Latency.Avg = ns
+		case "Server Queue":
+			queue = uint64(ns)
+		case "Server Compute Input":
+			input = uint64(ns)
+		case "Server Compute Infer":
+			infer = uint64(ns)
+		case "Server Compute Output":
+			output = uint64(ns)
+		}
+		if m := percentileColumn.FindStringSubmatch(name); m != nil {
+			p, _ := strconv.ParseFloat(m[1], 64)
+			lv.Client.Latency.Percentiles = append(lv.Client.Latency.Percentiles, result.Percentile{P: p, Ns: ns})
+		}
+	}
+	if lv.Mode == "" || lv.Client.InferPerSec == 0 {
+		return lv, errors.New("it has no level and throughput")
+	}
+	if queue+input+infer+output > 0 {
+		one := func(ns uint64) service.Tally { return service.Tally{Count: 1, Ns: ns} }
+		lv.Server = &result.Server{Stats: service.ModelStats{Queue: one(queue), ComputeInput: one(input), ComputeInfer: one(infer), ComputeOutput: one(output)}}
+	}
+	return lv, nil
+}
+
+// epoch is where the times of an export begin: a reading of 0 would mean none.
+const epoch = int64(time.Second)
+
+// export reads the file of --profile-export-file: every request, so that everything can be measured again.
+func export(content []byte) (*result.Result, error) {
+	var file struct {
+		Experiments []struct {
+			Experiment struct {
+				Mode  string  `json:"mode"`
+				Value float64 `json:"value"`
+			} `json:"experiment"`
+			Requests []struct {
+				Timestamp int64   `json:"timestamp"`
+				Responses []int64 `json:"response_timestamps"`
+			} `json:"requests"`
+		} `json:"experiments"`
+	}
+	if err := json.Unmarshal(content, &file); err != nil {
+		return nil, fmt.Errorf("the export is damaged: %w", err)
+	}
+	res := &result.Result{Tool: "perf_analyzer"}
+	for _, x := range file.Experiments {
+		lv := result.Level{Mode: plan.Concurrency, Concurrency: int(x.Experiment.Value), Accepted: true, Stable: true}
+		if x.Experiment.Mode != "concurrency" {
+			lv = result.Level{Mode: plan.RequestRate, Rate: x.Experiment.Value, Accepted: true, Stable: true}
+		}
+		if len(x.Requests) == 0 {
+			continue
+		}
+		start := int64(math.MaxInt64)
+		for _, q := range x.Requests {
+			start = min(start, q.Timestamp)
+		}
+		start -= epoch
+		setup := measure.Setup{Streaming: true}
+		win, line := measure.NewWindow(setup), measure.NewTimeline(setup, epoch)
+		for _, q := range x.Requests {
+			if len(q.Responses) == 0 {
+				continue
+			}
+			sent := q.Timestamp - start
+			rec := record.Record{
+				Due: sent, Sent: sent, Written: sent, First: q.Responses[0] - start, End: q.Responses[len(q.Responses)-1] - start,
+				Responses: uint32(len(q.Responses)),
+			}
+			if rec.End < sent {
+				return nil, errors.New("a response is older than its request")
+			}
+			win.Add(&rec)
+			line.Add(&rec)
+		}
+		from, to := win.Span()
+		lv.Client, lv.Histogram, lv.Timeline = win.Client(time.Duration(to-from)), win.Histogram(), line.Result(to)
+		res.Levels = append(res.Levels, lv)
+	}
+	return res, nil
+}

@@ -1,0 +1,285 @@
+package foreign
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/result"
+)
+
+// stat is a metric as GenAI-Perf and AIPerf write it.
+type stat struct {
+	Unit  string   `json:"unit"`
+	Avg   *float64 `json:"avg"`
+	Min   float64  `json:"min"`
+	Max   float64  `json:"max"`
+	Std   float64  `json:"std"`
+	Count float64  `json:"count"`
+	Sum   float64  `json:"sum"`
+	P     [9]float64
+}
+
+var (
+	statPercentiles = [9]float64{1, 5, 10, 25, 50, 75, 90, 95, 99}
+	statKeys        = [9]string{"p1", "p5", "p10", "p25", "p50", "p75", "p90", "p95", "p99"}
+)
+
+// metricJSON reads the JSON of GenAI-Perf or AIPerf: a key a metric.
+func metricJSON(top map[string]json.RawMessage) (*result.Result, error) {
+	lv := result.Level{Mode: plan.Concurrency, Accepted: true, Stable: true}
+	for _, tag := range slices.Sorted(maps.Keys(top)) {
+		if m, ok := metricOf(tag, top[tag]); ok {
+			lv.Metrics = append(lv.Metrics, m)
+		}
+	}
+	if len(lv.Metrics) == 0 {
+		return nil, fmt.Errorf("%w: it is JSON, but not of redline, perf_analyzer, GenAI-Perf or AIPerf", ErrUnknown)
+	}
+	lv.Concurrency = concurrency(top["input_config"])
+	res := &result.Result{Tool: "aiperf", Levels: []result.Level{lv}}
+	if _, ok := top["schema_version"]; !ok {
+		res.Tool = "genai-perf"
+	}
+	headline(&res.Levels[0])
+	return res, nil
+}
+
+func metricOf(tag string, raw json.RawMessage) (result.Metric, bool) {
+	var s stat
+	var named map[string]json.RawMessage
+	if json.Unmarshal(raw, &s) != nil || s.Avg == nil || s.Unit == "" || json.Unmarshal(raw, &named) != nil {
+		return result.Metric{}, false
+	}
+	m := result.Metric{Tag: tag, Name: strings.ReplaceAll(tag, "_", " "), Unit: s.Unit, Avg: *s.Avg, Higher: strings.Contains(tag, "throughput")}
+	if _, ok := named["p50"]; ok {
+		m.Dist = &result.Dist{Count: uint64(s.Count), Sum: s.Sum, Min: s.Min, Max: s.Max, Std: s.Std}
+		for i, key := range statKeys {
+			if json.Unmarshal(named[key], &s.P[i]) == nil && named[key] != nil {
+				m.Dist.Percentiles = append(m.Dist.Percentiles, result.Quantile{P: statPercentiles[i], V: s.P[i]})
+			}
+		}
+	}
+	m.Interval = interval(&m)
+	return m, true
+}
+
+// interval is that of a mean whose spread and count are known.
+func interval(m *result.Metric) *result.Interval {
+	const normal95, level = 1.96, 0.95
+	if m.Dist == nil || m.Dist.Count < 2 || m.Dist.Std <= 0 {
+		return nil
+	}
+	half := normal95 * m.Dist.Std / math.Sqrt(float64(m.Dist.Count))
+	return &result.Interval{Low: m.Avg - half, High: m.Avg + half, Level: level}
+}
+
+// concurrency looks for the level in the configuration that the tools write along.
+func concurrency(config json.RawMessage) int {
+	var tree any
+	if json.Unmarshal(config, &tree) != nil {
+		return 0
+	}
+	var look func(v any) int
+	look = func(v any) int {
+		m, ok := v.(map[string]any)
+		if !ok {
+			return 0
+		}
+		if n, ok := m["concurrency"].(float64); ok && n > 0 {
+			return int(n)
+		}
+		for _, key := range slices.Sorted(maps.Keys(m)) {
+			if n := look(m[key]); n > 0 {
+				return n
+			}
+		}
+		return 0
+	}
+	return look(tree)
+}
+
+// headline puts request latency and throughput where every report looks for them.
+func headline(lv *result.Level) {
+	if m := lv.Metric("request_throughput"); m != nil {
+		lv.Client.InferPerSec = m.Avg
+	}
+	m := lv.Metric("request_latency")
+	if m == nil || m.Dist == nil {
+		return
+	}
+	scale := map[string]float64{"ms": 1e6, "us": 1e3, "ns": 1, "sec": 1e9, "s": 1e9}[m.Unit]
+	l := &lv.Client.Latency
+	l.Count, l.Avg, l.Min, l.Max, l.StdDev = m.Dist.Count, int64(m.Avg*scale), int64(m.Dist.Min*scale), int64(m.Dist.Max*scale), int64(m.Dist.Std*scale)
+	for _, q := range m.Dist.Percentiles {
+		l.Percentiles = append(l.Percentiles, result.Percentile{P: q.P, Ns: int64(q.V * scale)})
+	}
+	lv.Client.Requests = m.Dist.Count
+	if n := lv.Metric("request_count"); n != nil {
+		lv.Client.Requests = uint64(n.Avg)
+	}
+	if n := lv.Metric("error_request_count"); n != nil {
+		lv.Client.Failed = uint64(n.Avg)
+	}
+}
+
+// metricCSV reads the CSV of both: a table of distributions, a blank line, a table of single numbers.
+func metricCSV(content []byte) (*result.Result, error) {
+	r := csv.NewReader(bytes.NewReader(content))
+	r.FieldsPerRecord = -1
+	rows, err := r.ReadAll()
+	if err != nil {
+		return nil, fmt.Errorf("the CSV is damaged: %w", err)
+	}
+	lv := result.Level{Mode: plan.Concurrency, Accepted: true, Stable: true}
+	var header []string
+	for _, row := range rows {
+		if row[0] == "Metric" {
+			header = row
+			continue
+		}
+		if m, ok := csvMetric(header, row); ok {
+			lv.Metrics = append(lv.Metrics, m)
+		}
+	}
+	headline(&lv)
+	return &result.Result{Tool: "metrics CSV", Levels: []result.Level{lv}}, nil
+}
+
+func csvMetric(header, row []string) (result.Metric, bool) {
+	name, unit, _ := strings.Cut(strings.TrimSuffix(row[0], ")"), " (")
+	tag := strings.ReplaceAll(strings.ToLower(name), " ", "_")
+	m := result.Metric{Tag: tag, Name: name, Unit: unit, Higher: strings.Contains(tag, "throughput")}
+	var d result.Dist
+	seen := false
+	for i, text := range row {
+		if i == 0 || i >= len(header) {
+			continue
+		}
+		v, err := strconv.ParseFloat(strings.ReplaceAll(text, ",", ""), 64)
+		if err != nil {
+			continue
+		}
+		switch key := header[i]; key {
+		case "avg", "Value":
+			m.Avg, seen = v, true
+		case "min":
+			d.Min = v
+		case "max":
+			d.Max = v
+		case "std":
+			d.Std = v
+		case "sum":
+			d.Sum = v
+		default:
+			if j := slices.Index(statKeys[:], key); j >= 0 {
+				d.Percentiles = append(d.Percentiles, result.Quantile{P: statPercentiles[j], V: v})
+			}
+		}
+	}
+	if len(d.Percentiles) > 0 {
+		slices.SortFunc(d.Percentiles, func(a, b result.Quantile) int { return int(a.P - b.P) })
+		if m.Avg > 0 && d.Sum > 0 {
+			d.Count = uint64(math.Round(d.Sum / m.Avg))
+		}
+		m.Dist = &d
+		m.Interval = interval(&m)
+	}
+	return m, seen
+}
+
+// records reads AIPerf's records: one request a line, with its metrics.
+func records(content []byte) (*result.Result, error) {
+	type value struct {
+		Value json.RawMessage `json:"value"`
+		Unit  string          `json:"unit"`
+	}
+	gathered, units := map[string][]float64{}, map[string]string{}
+	var failed uint64
+	var first, last int64
+	lines := bufio.NewScanner(bytes.NewReader(content))
+	lines.Buffer(nil, 64<<20)
+	for n := 1; lines.Scan(); n++ {
+		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
+			continue
+		}
+		var line struct {
+			Metadata struct {
+				Phase string `json:"benchmark_phase"`
+				Start int64  `json:"request_start_ns"`
+				End   int64  `json:"request_end_ns"`
+			} `json:"metadata"`
+			Metrics map[string]value `json:"metrics"`
+			Error   json.RawMessage  `json:"error"`
+		}
+		if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
+			return nil, fmt.Errorf("line %d is damaged: %w", n, err)
+		}
+		if line.Metadata.Phase == "warmup" {
+			continue
+		}
+		if len(line.Error) > 0 && string(line.Error) != "null" {
+			failed++
+			continue
+		}
+		if first == 0 || line.Metadata.Start < first {
+			first = line.Metadata.Start
+		}
+		last = max(last, line.Metadata.End)
+		for tag, v := range line.Metrics {
+			var x float64
+			if json.Unmarshal(v.Value, &x) == nil {
+				gathered[tag] = append(gathered[tag], x)
+				units[tag] = v.Unit
+			}
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return nil, err
+	}
+	lv := result.Level{Mode: plan.Concurrency, Accepted: true, Stable: true}
+	for tag, values := range gathered {
+		lv.Metrics = append(lv.Metrics, distribution(tag, units[tag], values))
+	}
+	slices.SortFunc(lv.Metrics, func(a, b result.Metric) int { return strings.Compare(a.Tag, b.Tag) })
+	headline(&lv)
+	lv.Client.Failed = failed
+	if n := len(gathered["request_latency"]); n > 0 && last > first {
+		lv.Client.Requests, lv.Client.InferPerSec = uint64(n), float64(n)*1e9/float64(last-first)
+	}
+	return &result.Result{Tool: "aiperf", Levels: []result.Level{lv}}, nil
+}
+
+// distribution summarizes values as AIPerf does: percentiles by linear interpolation.
+func distribution(tag, unit string, values []float64) result.Metric {
+	slices.Sort(values)
+	d := &result.Dist{Count: uint64(len(values)), Min: values[0], Max: values[len(values)-1]}
+	for _, v := range values {
+		d.Sum += v
+	}
+	avg := d.Sum / float64(len(values))
+	for _, v := range values {
+		d.Std += (v - avg) * (v - avg) / float64(len(values))
+	}
+	d.Std = math.Sqrt(d.Std)
+	for _, p := range statPercentiles {
+		at := p / 100 * float64(len(values)-1)
+		i := int(at)
+		v := values[i]
+		if i+1 < len(values) {
+			v += (values[i+1] - v) * (at - float64(i))
+		}
+		d.Percentiles = append(d.Percentiles, result.Quantile{P: p, V: v})
+	}
+	m := result.Metric{Tag: tag, Name: strings.ReplaceAll(tag, "_", " "), Unit: unit, Avg: avg, Dist: d, Higher: strings.Contains(tag, "throughput")}
+	m.Interval = interval(&m)
+	return m
+}
