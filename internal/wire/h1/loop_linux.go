@@ -147,7 +147,8 @@ func (l *Loop) handle(c *Conn, events uint32) {
 	if events&unix.EPOLLOUT != 0 && c.sock.state.Load() != idle {
 		c.writeOn()
 	}
-	if events&^unix.EPOLLOUT == 0 || !c.readable() {
+	const ends = unix.EPOLLRDHUP | unix.EPOLLHUP | unix.EPOLLERR
+	if events&^unix.EPOLLOUT == 0 || !c.readable(events&ends != 0) {
 		return
 	}
 	_ = unix.EpollCtl(l.ep, unix.EPOLL_CTL_DEL, c.sock.fd, nil) // it is open until Serve has returned

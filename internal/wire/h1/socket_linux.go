@@ -50,9 +50,10 @@ func (c *Conn) serveLoop() error {
 //
 // It must read until the kernel says "would block" before it waits, since a close that arrives together with
 // data makes no edge of its own. The one exception: after a short read that ended a reply, when the next
-// request has been written already. Then either an answer comes, which is an edge, or the server had closed
-// in the meantime, and rejects the request with a reset, which is an edge too.
-func (c *Conn) readable() bool {
+// request has been written already and the kernel has not told of a close (closing). Whatever comes then, an
+// answer or a close, is an edge of its own. A server may close its side and still take in, unread, the request
+// that it will never answer: no reset would tell.
+func (c *Conn) readable(closing bool) bool {
 	for {
 		b := c.rd.space()
 		n, err := sysRead(c.sock.fd, b)
@@ -63,7 +64,7 @@ func (c *Conn) readable() bool {
 			if c.err != nil || c.stop {
 				return true
 			}
-			if next && n < len(b) {
+			if next && n < len(b) && !closing {
 				return false
 			}
 		case err == 0:
