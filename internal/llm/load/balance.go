@@ -1,0 +1,107 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+
+	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/tensor"
+)
+
+// Balanced is one service over several of the same kind: requests go to them in turn. The kind must have a lane for
+// each slot, as those over HTTP do.
+type Balanced struct {
+	of   []service.Service
+	turn atomic.Uint64
+}
+
+var _ service.Service = (*Balanced)(nil)
+
+// NewBalanced joins services.
+func NewBalanced(of []service.Service) *Balanced { return &Balanced{of: of} }
+
+// aimed is a request with the service that it was made for.
+type aimed struct {
+	to  int
+	req service.Request
+}
+
+// Describe asks the first service.
+func (b *Balanced) Describe(ctx context.Context) (*service.Model, error) {
+	return b.of[0].Describe(ctx)
+}
+
+// Prepare makes a request for the service whose turn it is.
+func (b *Balanced) Prepare(in service.Inputs) (service.Request, error) {
+	to := int((b.turn.Add(1) - 1) % uint64(len(b.of)))
+	req, err := b.of[to].Prepare(in)
+	return aimed{to, req}, err
+}
+
+// Outputs decodes as the first service does.
+func (b *Balanced) Outputs(payload []byte) ([]tensor.Tensor, error) { return b.of[0].Outputs(payload) }
+
+// Close closes all.
+func (b *Balanced) Close() error {
+	var errs []error
+	for _, s := range b.of {
+		errs = append(errs, s.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// Open opens all.
+func (b *Balanced) Open(ctx context.Context, sink service.Sink) (service.Transport, error) {
+	t := &spread{}
+	for _, s := range b.of {
+		tr, err := s.Open(ctx, sink)
+		if err != nil {
+			_ = t.Close()
+			return nil, err
+		}
+		t.of = append(t.of, tr)
+	}
+	return t, nil
+}
+
+// spread is a transport over several: each of its slots is a slot of all of them, used one at a time.
+type spread struct{ of []service.Transport }
+
+func (t *spread) Grow(ctx context.Context, n int) error {
+	for _, tr := range t.of {
+		if err := tr.Grow(ctx, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *spread) Send(c *service.Call) {
+	a := c.Req.(aimed)
+	c.Req = a.req
+	t.of[a.to].Send(c)
+}
+
+func (t *spread) Flush() {
+	for _, tr := range t.of {
+		tr.Flush()
+	}
+}
+
+func (t *spread) Cut(slot int, class record.Class) {
+	for _, tr := range t.of {
+		tr.Cut(slot, class)
+	}
+}
+
+func (t *spread) Lane(slot int) int { return t.of[0].Lane(slot) }
+
+func (t *spread) Close() error {
+	var errs []error
+	for _, tr := range t.of {
+		errs = append(errs, tr.Close())
+	}
+	return errors.Join(errs...)
+}

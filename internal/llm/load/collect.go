@@ -1,0 +1,328 @@
+package load
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"time"
+
+	"github.com/redline-bench/redline/internal/clock"
+	"github.com/redline-bench/redline/internal/engine"
+	"github.com/redline-bench/redline/internal/llm"
+	"github.com/redline-bench/redline/internal/llm/endpoint"
+	"github.com/redline-bench/redline/internal/llm/metric"
+	"github.com/redline-bench/redline/internal/measure"
+	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/service"
+)
+
+// collection is what the collector's goroutine owns: answers read, counted and let go.
+type collection struct {
+	answer   endpoint.Answer
+	sample   llm.Sample
+	usage    llm.Usage
+	own      llm.Own
+	measured *metric.Collector
+	win      *measure.Window
+	timeline *measure.Timeline
+	failures failures
+	index    uint64
+	row      int // failures in a row
+	excluded uint64
+	checked  int64 // when the interval was looked at last
+	shown    int64
+	lastN    uint64
+	rate     float64
+	stop     struct {
+		text        string
+		interrupted bool
+	}
+}
+
+// ownChecks is how many answers are counted by the tokenizer too where the server's counts are used.
+const ownChecks = 100
+
+// begin starts the counts of a phase. Those of a warm-up are thrown away.
+func (r *run) begin(p *phase) {
+	o := &r.cfg.Options
+	setup := measure.Setup{Batch: 1, Open: r.lv.Open(), Streaming: true}
+	r.measured = metric.New(metric.Options{Open: r.lv.Open(), Goodput: o.Goodput, Level: o.Confidence, Seed: o.Seed})
+	r.win = measure.NewWindow(setup)
+	r.timeline = measure.NewTimeline(setup, p.start)
+	r.failures = failures{}
+	r.row, r.lastN, r.shown = 0, 0, p.start
+}
+
+// collect reads all records that ended.
+func (r *run) collect() { r.eng.Drain(r.read) }
+
+// read turns a record into a sample and counts it.
+func (r *run) read(rec *record.Record, events []record.Event, data []byte) {
+	a := r.at(int(rec.Slot)).pop()
+	if a == nil {
+		return
+	}
+	s := &r.sample
+	*s = llm.Sample{
+		Index: r.index, Conversation: a.conv.ID, Turn: a.turn, RequestID: fmt.Sprintf("%s-%d", a.conv.ID, a.turn), Slot: rec.Slot,
+		Warmup: a.phase.warm, Due: rec.Due, Sent: rec.Sent, Headers: rec.First, Last: rec.End, End: rec.End,
+		Class: rec.Class, Cut: a.cut, Asked: a.tokens, In: rec.Out, Out: rec.In,
+	}
+	r.index++
+	if n := len(events); n > 0 {
+		s.End = max(s.End, events[n-1].At)
+	}
+	r.judge(a, s, events, data)
+	plain := *rec
+	plain.Class = s.Class
+	if n := len(s.Chunks); n > 0 {
+		plain.First, plain.End = s.Chunks[0].At, s.Chunks[n-1].At
+	}
+	r.count(a, s, &plain)
+}
+
+// judge reads the answer; what is none becomes a failure.
+func (r *run) judge(a *ask, s *llm.Sample, events []record.Event, data []byte) {
+	if s.Class == record.Canceled && !a.cut && a.phase.cut.Load() {
+		s.Cut = true
+	}
+	if s.Class != record.OK {
+		s.Err = s.Class.String()
+		if e, ok := errors.AsType[*service.Error](a.err); ok {
+			s.Code = e.Code
+		}
+		if a.err != nil {
+			s.Err = a.err.Error()
+		}
+		if len(events) > 0 { // what came before the end
+			_ = endpoint.Read(r.cfg.Endpoint, &r.answer, events, data)
+			s.Chunks, s.Streamed = r.answer.Chunks, r.answer.Streamed
+		}
+		return
+	}
+	if err := endpoint.Read(r.cfg.Endpoint, &r.answer, events, data); err != nil {
+		s.Class, s.Err = record.Protocol, err.Error()
+		return
+	}
+	s.Chunks, s.Streamed = r.answer.Chunks, r.answer.Streamed
+	if r.cfg.KeepText {
+		s.Text, s.Thought = string(r.answer.Text), string(r.answer.Thought)
+	}
+	r.tokens(a, s)
+}
+
+// tokens counts, and notes where each count comes from.
+func (r *run) tokens(a *ask, s *llm.Sample) {
+	ans := &r.answer
+	if ans.Counted {
+		r.usage = ans.Usage
+		s.Usage = &r.usage
+	}
+	if r.cfg.Count != nil && a.input < 0 && a.text != "" {
+		a.input = r.cfg.Count(a.text)
+	}
+	useServer := r.cfg.UseServer || r.cfg.Count == nil
+	own := r.cfg.Count != nil && (!useServer || r.measured.Requests() < ownChecks)
+	text, thought := 0, 0
+	if own {
+		text = r.cfg.Count(string(ans.Text))
+		if len(ans.Calls) > 0 {
+			text += r.cfg.Count(string(ans.Calls))
+		}
+		if len(ans.Thought) > 0 {
+			thought = r.cfg.Count(string(ans.Thought))
+		}
+		r.own = llm.Own{Input: a.input, Output: text + thought}
+		s.Own = &r.own
+	}
+	u := &ans.Usage
+	switch {
+	case useServer && ans.Counted && u.Prompt >= 0:
+		s.Input = llm.Count{Tokens: u.Prompt, From: llm.Server}
+	case a.input >= 0:
+		s.Input = llm.Count{Tokens: a.input, From: llm.Tokenizer}
+	}
+	switch {
+	case useServer && ans.Counted && u.Completion >= 0:
+		s.Output = llm.Count{Tokens: max(0, u.Completion-max(0, u.Reasoning)), From: llm.Server}
+		if u.Reasoning >= 0 {
+			s.Reasoning = llm.Count{Tokens: u.Reasoning, From: llm.Server}
+		}
+	case own && len(ans.Text)+len(ans.Thought)+len(ans.Calls) > 0:
+		s.Output = llm.Count{Tokens: text, From: llm.Tokenizer}
+		if len(ans.Thought) > 0 {
+			s.Reasoning = llm.Count{Tokens: thought, From: llm.Tokenizer}
+		}
+	case ans.Streamed:
+		r.byChunks(s)
+	}
+}
+
+// byChunks takes each chunk for as many tokens as it is known to carry, or for one.
+func (r *run) byChunks(s *llm.Sample) {
+	for _, c := range s.Chunks {
+		to := &s.Output
+		if c.Kind == llm.Thought {
+			to = &s.Reasoning
+		}
+		to.From = llm.Chunks
+		to.Tokens += int(max(1, c.Tokens))
+	}
+	s.Output.From = llm.Chunks
+}
+
+// count adds a sample where it belongs.
+func (r *run) count(a *ask, s *llm.Sample, rec *record.Record) {
+	o := &r.cfg.Options
+	if o.Cooldown > 0 && !a.phase.warm && a.phase.duration > 0 && s.Sent > a.phase.start+int64(a.phase.duration-o.Cooldown) {
+		s.Warmup = true
+		r.excluded++
+	}
+	if r.cfg.Sample != nil {
+		r.cfg.Sample(s)
+	}
+	failed := s.Class != record.OK && !s.Cut && s.Class != record.Canceled
+	if failed {
+		r.row++
+		if r.row >= engine.GiveUpAfter && r.stop.text == "" {
+			r.stop.text = fmt.Sprintf("%d requests in a row failed, the last with: %s", r.row, s.Err)
+		}
+	} else if s.Class == record.OK {
+		r.row = 0
+	}
+	if s.Warmup && !a.phase.warm {
+		return
+	}
+	r.timeline.Add(rec)
+	r.measured.Add(s)
+	r.win.Add(rec)
+	if failed {
+		r.failures.add(s)
+	}
+	if r.stop.text != "" || a.phase.warm {
+		return
+	}
+	if n := r.measured.Failed(); o.MaxErrors > 0 && n >= uint64(o.MaxErrors) {
+		r.stop.text = fmt.Sprintf("%d requests failed, the last with: %s", n, s.Err)
+	} else if all := n + r.measured.Requests(); failed && o.MaxErrorShare > 0 && all >= minErrorShare && float64(n) > o.MaxErrorShare*float64(all) {
+		r.stop.text = fmt.Sprintf("%d of %d requests failed, the last with: %s", n, all, s.Err)
+	}
+}
+
+// minErrorShare is how many requests a share of failures needs to mean anything.
+const minErrorShare = 20
+
+// reached tells whether the width that the user asked for is reached.
+func (r *run) reached(now int64) bool {
+	t := r.cfg.Options.Until
+	if t == nil || now-r.checked < int64(time.Second/2) {
+		return false
+	}
+	r.checked = now
+	_, ok := r.measured.Reached(*t)
+	return ok
+}
+
+func (r *run) interrupt() {
+	r.stop.interrupted = true
+	if r.stop.text == "" {
+		r.stop.text = "interrupted"
+	}
+}
+
+// giveUp notes that the engine stopped because of failures.
+func (r *run) giveUp(p *phase) {
+	p.finish()
+	r.collect()
+	if r.stop.text == "" {
+		last := ""
+		if f := r.eng.Failures(); len(f) > 0 {
+			last = ", the last with: " + f[len(f)-1].Err.Error()
+		}
+		r.stop.text = fmt.Sprintf("%d requests in a row failed%s", engine.GiveUpAfter, last)
+	}
+}
+
+// progress tells how the phase goes.
+func (r *run) progress(p *phase, now int64) {
+	const every = 100 * time.Millisecond
+	if r.cfg.Progress == nil || now-r.shown < int64(every) {
+		return
+	}
+	n := r.measured.Requests()
+	// The rate is that of the last few looks.
+	last := float64(n-r.lastN) / (float64(now-r.shown) / 1e9)
+	r.rate += (last - r.rate) * 0.3
+	r.lastN, r.shown = n, now
+	lv := r.head()
+	r.cfg.Progress(Progress{
+		Level: &lv, Warmup: p.warm, Elapsed: time.Duration(now - p.start), Requests: n, Wanted: uint64(p.limit),
+		Failed: r.measured.Failed(), InFlight: r.eng.InFlight(), Rate: r.rate, Median: r.win.Median(),
+	})
+}
+
+// head is the level without its numbers.
+func (r *run) head() result.Level {
+	return result.Level{Mode: r.lv.Mode, Concurrency: r.lv.Concurrency, Rate: r.lv.Rate}
+}
+
+// outcome computes the level.
+func (r *run) outcome() *Outcome {
+	p := r.now.Load()
+	lv := r.head()
+	from, to := r.measured.Span()
+	wall := time.Duration(p.ended - p.start)
+	d := time.Duration(to - from)
+	if d <= 0 {
+		d = wall
+	}
+	lv.Client = r.win.Client(d)
+	lv.Used, lv.Accepted, lv.Stable = 1, true, true
+	sent := float64(p.started.Load()) / wall.Seconds()
+	if p.duration > 0 && wall > p.duration { // what ends in the grace period was sent before
+		sent = float64(p.started.Load()) / p.duration.Seconds()
+	}
+	lv.Client.SendRate = sent
+	usage := p.after.Since(p.before)
+	load := measure.Load{
+		SendRate: sent, Wall: wall, CPU: usage.CPU, Busy: usage.Busy, GCPause: usage.GCPause, SchedDelay: usage.SchedDelay,
+		MaxProcs: runtime.GOMAXPROCS(0),
+	}
+	if r.lv.Open() && len(r.lv.Stages) == 0 && r.cfg.Options.Ramp == 0 {
+		load.Rate = r.lv.Rate
+	}
+	lv.Health = r.win.Health(load)
+	lv.Metrics = r.measured.Metrics()
+	lv.Histogram, lv.Timeline = r.win.Histogram(), r.timeline.Result(p.ended)
+	lv.Failures = r.failures.list()
+	lv.Windows = []result.Window{{StartUnixNs: clock.Wall(p.start), EndUnixNs: clock.Wall(p.ended), Client: lv.Client}}
+	if r.stop.text != "" {
+		lv.Unfinished, lv.Stable, lv.Reason = true, false, r.stop.text
+	}
+	out := &Outcome{
+		Level: lv, Collector: r.measured, Stopped: r.stop.text, Interrupted: r.stop.interrupted, Dropped: r.dropped.Load(), Warmups: r.excluded,
+	}
+	if lv.Client.Requests > 0 {
+		out.Reasons = r.reasons(&lv, load)
+	}
+	return out
+}
+
+// reasons are why the client limited the level. A rate below the one asked for is no fault of the client where a cap on
+// requests in flight was asked for too.
+func (r *run) reasons(lv *result.Level, l measure.Load) []result.Reason {
+	if r.lv.Concurrency > 0 && r.lv.Open() || r.cfg.Options.Prefill > 0 || l.Rate == 0 && r.lv.Open() {
+		l.Rate, l.Concurrency = 0, max(1, r.lv.Concurrency)
+		check := *lv
+		check.Health.AchievedInFlight = float64(l.Concurrency)
+		return measure.Judge(&check, l)
+	}
+	if !r.lv.Open() {
+		l.Concurrency = 1 // sessions may think between turns, so there is no number in flight to hold it to
+	}
+	if len(r.lv.Stages) > 0 {
+		l.Concurrency = 1
+	}
+	return measure.Judge(lv, l)
+}

@@ -1,0 +1,299 @@
+package load
+
+import (
+	"container/heap"
+	"context"
+	"sync"
+	"time"
+
+	"github.com/redline-bench/redline/internal/clock"
+	"github.com/redline-bench/redline/internal/pace"
+	"github.com/redline-bench/redline/internal/plan"
+)
+
+// dispatcher gives jobs to free lines when they are due.
+type dispatcher struct {
+	r    *run
+	p    *phase
+	next func(ctx context.Context) (j *job, ok bool) // blocks until a job is known, not until it is due
+}
+
+// The lines of an open loop without a cap: few at first, more as they are needed.
+const (
+	firstLines = 64
+	mostLines  = 1 << 15
+)
+
+// dispatch starts an open loop.
+func (r *run) dispatch(ctx context.Context, p *phase) (stop func(), err error) {
+	lines := firstLines
+	if c := r.lv.Concurrency; c > 0 {
+		lines = c
+	}
+	if err := r.grow(ctx, lines); err != nil {
+		return nil, err
+	}
+	r.free.reset(len(r.snapshot()))
+	r.turns.reset()
+	d := &dispatcher{r: r, p: p}
+	switch {
+	case r.lv.Mode == plan.FixedSchedule:
+		d.next = d.timed()
+	case r.lv.Users > 0:
+		d.next = d.users()
+	default:
+		d.next = d.paced(newSchedule(&r.lv, &r.cfg.Options))
+		if p.duration == 0 {
+			p.duration = length(r.lv.Stages)
+		}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var done sync.WaitGroup
+	p.pending.Add(1) // the dispatcher itself
+	done.Go(func() {
+		defer p.drop()
+		d.run(ctx)
+		p.finish()
+	})
+	return func() { cancel(); done.Wait(); r.grown.Wait() }, nil
+}
+
+func (d *dispatcher) run(ctx context.Context) {
+	for !d.p.over.Load() {
+		j, ok := d.next(ctx)
+		if !ok {
+			return
+		}
+		// The end of the phase ends the wait, too: a schedule may have long gaps.
+		for wait := j.due - clock.Now(); wait > 0 && !d.p.over.Load(); wait = j.due - clock.Now() {
+			if !clock.SleepUntil(ctx, min(j.due, clock.Now()+int64(100*time.Millisecond))) {
+				d.p.drop()
+				return
+			}
+		}
+		if d.p.over.Load() || !d.send(ctx, j) {
+			d.p.started.Add(-1)
+			d.p.drop()
+			return
+		}
+	}
+}
+
+// send hands a job to a free line, as soon as there is one and a place before the first token.
+func (d *dispatcher) send(ctx context.Context, j *job) bool {
+	if g := d.r.gate; g != nil {
+		for !g.enter(-1) {
+			select {
+			case <-g.freed:
+			case <-d.p.idle:
+				return false
+			case <-ctx.Done():
+				return false
+			}
+		}
+		j.in = true
+	}
+	slot, ok := d.r.freeLine(ctx)
+	if !ok {
+		return false
+	}
+	l := d.r.at(slot)
+	l.mu.Lock()
+	l.job = j
+	l.mu.Unlock()
+	d.r.eng.Wake(slot)
+	return true
+}
+
+// job makes the job of a talk's next turn.
+func (d *dispatcher) job(t *talk, due int64) *job {
+	if !d.p.spend() {
+		return nil
+	}
+	j, err := d.r.newJob(t, d.p)
+	if err != nil {
+		d.p.fail(err)
+		return nil
+	}
+	j.due = due
+	return j
+}
+
+// paced takes times from a schedule. At each, a conversation that waits for its next turn goes before a new one.
+func (d *dispatcher) paced(s pace.Schedule) func(context.Context) (*job, bool) {
+	return func(context.Context) (*job, bool) {
+		offset, ok := s.Next()
+		if !ok {
+			return nil, false
+		}
+		due := d.p.start + int64(offset)
+		t := d.r.turns.take(due)
+		if t == nil {
+			t = d.p.converse()
+		}
+		if t == nil {
+			return nil, false
+		}
+		j := d.job(t, due)
+		return j, j != nil
+	}
+}
+
+// timed follows the times of the turns themselves. Turns without one follow the answer before them.
+func (d *dispatcher) timed() func(context.Context) (*job, bool) {
+	var head *talk // the next conversation of the source
+	var at int64
+	ended := false
+	return func(ctx context.Context) (*job, bool) {
+		for {
+			if head == nil && !ended {
+				if head = d.p.converseMore(); head == nil {
+					ended = true
+				} else {
+					at = d.p.start + int64(head.conv.Turns[0].At)
+				}
+			}
+			if t, due := d.r.turns.earliest(); t != nil && (head == nil || due <= at) {
+				d.r.turns.take(due)
+				j := d.job(t, due)
+				return j, j != nil
+			}
+			if head != nil {
+				// A turn that becomes known while this one is waited for may be due before it.
+				if wait := at - clock.Now(); wait > int64(coarse) && !d.r.turns.wait(ctx, time.Duration(wait)-coarse) {
+					if ctx.Err() != nil || d.p.over.Load() {
+						return nil, false
+					}
+					continue
+				}
+				t := head
+				head = nil
+				j := d.job(t, at)
+				return j, j != nil
+			}
+			if d.p.over.Load() || d.p.pending.Load() <= 1 && d.r.turns.empty() {
+				return nil, false // only the dispatcher is left
+			}
+			if !d.r.turns.wait(ctx, coarse) && ctx.Err() != nil {
+				return nil, false
+			}
+		}
+	}
+}
+
+// coarse is how long before its time a job leaves the queue.
+const coarse = 5 * time.Millisecond
+
+// users keeps a number of conversations, each of which asks at its own even pace; the first ones start one after the
+// other. A conversation that ends is followed by a new one at the same pace.
+func (d *dispatcher) users() func(context.Context) (*job, bool) {
+	gap := time.Duration(float64(d.r.lv.Users) / d.r.lv.Rate * float64(time.Second))
+	d.r.turns.gap = gap
+	begun := 0
+	return func(ctx context.Context) (*job, bool) {
+		for {
+			if begun < d.r.lv.Users {
+				t := d.p.converse()
+				if t == nil {
+					return nil, false
+				}
+				due := d.p.start + int64(gap)*int64(begun)/int64(d.r.lv.Users)
+				begun++
+				t.due = due
+				j := d.job(t, due)
+				return j, j != nil
+			}
+			if t, due := d.r.turns.earliest(); t != nil {
+				d.r.turns.take(due)
+				j := d.job(t, due)
+				return j, j != nil
+			}
+			if d.p.over.Load() || !d.r.turns.wait(ctx, 100*time.Millisecond) && ctx.Err() != nil {
+				return nil, false
+			}
+		}
+	}
+}
+
+// turns are the conversations whose next turn waits for its time.
+type turns struct {
+	mu    sync.Mutex
+	queue queue
+	gap   time.Duration // of users
+	news  chan struct{}
+}
+
+func (t *turns) reset() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.queue = t.queue[:0]
+	if t.news == nil {
+		t.news = make(chan struct{}, 1)
+	}
+}
+
+func (t *turns) push(k *talk, due int64) {
+	t.mu.Lock()
+	heap.Push(&t.queue, waiting{k, due})
+	t.mu.Unlock()
+	select {
+	case t.news <- struct{}{}:
+	default:
+	}
+}
+
+// take removes the earliest turn that is due by then; nil when there is none.
+func (t *turns) take(by int64) *talk {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.queue) == 0 || t.queue[0].due > by {
+		return nil
+	}
+	return heap.Pop(&t.queue).(waiting).talk
+}
+
+func (t *turns) earliest() (*talk, int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.queue) == 0 {
+		return nil, 0
+	}
+	return t.queue[0].talk, t.queue[0].due
+}
+
+func (t *turns) empty() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.queue) == 0
+}
+
+// wait blocks for so long; false when a turn came first, or ctx ended.
+func (t *turns) wait(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-t.news:
+	case <-ctx.Done():
+	}
+	return false
+}
+
+type waiting struct {
+	talk *talk
+	due  int64
+}
+
+type queue []waiting
+
+func (q queue) Len() int           { return len(q) }
+func (q queue) Less(i, j int) bool { return q[i].due < q[j].due }
+func (q queue) Swap(i, j int)      { q[i], q[j] = q[j], q[i] }
+func (q *queue) Push(x any)        { *q = append(*q, x.(waiting)) }
+func (q *queue) Pop() any {
+	old := *q
+	x := old[len(old)-1]
+	*q = old[:len(old)-1]
+	return x
+}

@@ -1,0 +1,152 @@
+// Package load drives the engine for language models: conversations of several turns, with or without a schedule.
+//
+// A run is a row of levels; a level is a warm-up and a measured phase. Each slot of the engine is a line: it is given
+// a job, one turn of a conversation, sends it, listens to the answer, and is free for the next. In closed loop a line
+// keeps its conversation and takes the next turn by itself; in open loop a dispatcher holds the schedule and gives each
+// job that is due to a free line, so that the lateness of a request is known and never hidden. Records are read on one
+// collector, which turns them into samples and hands those to the metrics and to whoever writes files.
+//
+// What is in memory is bounded: conversations are drawn from their source as they are needed, samples are let go once
+// they are counted.
+package load
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/redline-bench/redline/internal/llm"
+	"github.com/redline-bench/redline/internal/llm/endpoint"
+	"github.com/redline-bench/redline/internal/llm/metric"
+	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/service"
+)
+
+// Source gives conversations, one after the other; false at the end.
+type Source interface {
+	Next() (*llm.Conversation, bool)
+	Err() error
+	Close() error
+}
+
+// Config is what a level works with.
+type Config struct {
+	Service  service.Service
+	Endpoint endpoint.Endpoint
+	// Open starts the conversations anew, for each phase.
+	Open func() (Source, error)
+	// Count counts tokens by the tokenizer; nil where there is none. UseServer prefers the server's counts.
+	Count     func(text string) int
+	UseServer bool
+	// KeepText hands samples on with their texts.
+	KeepText bool
+	Options  Options
+	// Sample is told of each request that ended, on the collector's goroutine; Progress several times a second.
+	Sample   func(*llm.Sample)
+	Progress func(Progress)
+}
+
+// Options are how the load is made and measured.
+type Options struct {
+	Arrival    Arrival
+	Smoothness float64 // of gamma arrivals; 1 is Poisson
+	// Ramp is how long the load takes to rise to its level.
+	Ramp time.Duration
+	// Prefill is how many requests may wait for their first token at once; 0 is no limit.
+	Prefill int
+	// Requests, Sessions and Duration end a level; 0 is no limit. Grace is how long requests may go on after Duration.
+	Requests, Sessions int
+	Duration, Grace    time.Duration
+	WarmupRequests     int
+	WarmupDuration     time.Duration
+	// Cooldown is the end of Duration in which requests that start are not counted.
+	Cooldown time.Duration
+	// CancelShare of the requests are cut: after CancelDelay, or after CancelTokens as a share of the tokens asked for.
+	CancelShare  float64
+	CancelDelay  time.Duration
+	CancelTokens float64
+	Timeout      time.Duration
+	// MaxErrors ends a level at so many failures, MaxErrorShare at such a share of them; 0 is no limit.
+	MaxErrors     int
+	MaxErrorShare float64
+	Until         *metric.Target
+	Goodput       []metric.Objective
+	Confidence    float64 // level of intervals; 0 computes none
+	Seed          uint64
+}
+
+// Level is one load. One of its modes is set.
+type Level struct {
+	Mode        plan.Mode
+	Concurrency int     // closed loop: sessions at once; otherwise the most in flight, 0 for no limit
+	Rate        float64 // requests a second
+	// Stages replace Rate, or Concurrency in closed loop, by levels that follow one another.
+	Stages []Stage
+	// Users send at Rate all together, each at its own even pace.
+	Users int
+}
+
+// Stage is a part of a level: it goes from one rate, or number of sessions, to another in its time.
+type Stage struct {
+	From, To float64
+	Time     time.Duration
+}
+
+// Open tells whether requests follow a schedule.
+func (l *Level) Open() bool { return l.Mode == plan.RequestRate || l.Mode == plan.FixedSchedule }
+
+// Progress is a look at a level under way.
+type Progress struct {
+	Level    *result.Level
+	Warmup   bool
+	Elapsed  time.Duration
+	Requests uint64
+	Wanted   uint64 // 0 where there is no limit
+	Failed   uint64
+	InFlight int
+	Rate     float64 // answers a second
+	Median   time.Duration
+}
+
+// Outcome is a level as it was measured.
+type Outcome struct {
+	Level     result.Level
+	Collector *metric.Collector
+	Reasons   []result.Reason // why the client, not the server, set its numbers
+	// Stopped is what ended the level before its time: failures, an interrupt, an error of the source. It is empty
+	// when it ended as asked.
+	Stopped string
+	// Interrupted: the user ended it.
+	Interrupted bool
+	Warmups     uint64
+	// Dropped are turns that were not asked because one before them failed.
+	Dropped uint64
+}
+
+// ErrGivenUp means that so many requests failed in a row that the load was given up.
+var ErrGivenUp = errors.New("the load was given up")
+
+// Run carries one level out. When ctx ends nothing more is started and what is in flight may end within a moment; when
+// hard ends it is cut.
+func Run(ctx, hard context.Context, cfg Config, lv Level) (*Outcome, error) {
+	r, err := newRun(hard, &cfg, lv)
+	if err != nil {
+		return nil, err
+	}
+	defer r.close()
+	o := &cfg.Options
+	if o.WarmupRequests > 0 || o.WarmupDuration > 0 {
+		warm := phase{warm: true, limit: int64(o.WarmupRequests), duration: o.WarmupDuration, grace: o.Grace}
+		if err := r.phase(ctx, hard, &warm); err != nil {
+			return nil, err
+		}
+	}
+	main := phase{limit: int64(o.Requests), sessions: int64(o.Sessions), duration: o.Duration, grace: o.Grace}
+	if r.stop.text == "" {
+		if err := r.phase(ctx, hard, &main); err != nil {
+			return nil, err
+		}
+	}
+	return r.outcome(), nil
+}

@@ -1,0 +1,242 @@
+package load
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redline-bench/redline/internal/clock"
+	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/vitals"
+)
+
+// phase is the warm-up or the measured part of a level.
+type phase struct {
+	warm            bool
+	limit, sessions int64 // 0: none
+	duration, grace time.Duration
+
+	start   int64
+	supply  *supply
+	started atomic.Int64 // requests
+	talks   atomic.Int64 // conversations
+	pending atomic.Int64 // jobs that are given out and have not ended
+	over    atomic.Bool  // nothing more is started
+	failure atomic.Pointer[error]
+	once    sync.Once
+	idle    chan struct{} // closed when nothing is left to do
+	cut     atomic.Bool   // what did not end in time was cut
+	before  vitals.Reading
+	after   vitals.Reading
+	ended   int64
+}
+
+// spend takes one request from the limit.
+func (p *phase) spend() bool {
+	if p.over.Load() {
+		return false
+	}
+	if n := p.started.Add(1); p.limit > 0 && n > p.limit {
+		p.started.Add(-1)
+		p.finish()
+		return false
+	}
+	return true
+}
+
+// finish starts nothing more.
+func (p *phase) finish() {
+	p.over.Store(true)
+	p.check()
+}
+
+// check ends the phase when nothing is left.
+func (p *phase) check() {
+	if p.over.Load() && p.pending.Load() == 0 {
+		p.once.Do(func() { close(p.idle) })
+	}
+}
+
+// drop gives a job back that was never sent, or has ended.
+func (p *phase) drop() {
+	p.pending.Add(-1)
+	p.check()
+}
+
+// fail ends the phase for a reason that is ours.
+func (p *phase) fail(err error) {
+	p.failure.CompareAndSwap(nil, &err)
+	p.finish()
+}
+
+// converse takes the next conversation; nil when there is none.
+func (p *phase) converse() *talk {
+	if p.over.Load() {
+		return nil
+	}
+	if n := p.talks.Add(1); p.sessions > 0 && n > p.sessions {
+		p.finish()
+		return nil
+	}
+	next, ok := <-p.supply.out
+	switch {
+	case !ok:
+		p.finish()
+		return nil
+	case next.err != nil:
+		p.fail(next.err)
+		return nil
+	}
+	return next.talk
+}
+
+// phase carries one phase out.
+func (r *run) phase(ctx, hard context.Context, p *phase) error {
+	var err error
+	if p.supply, err = r.newSupply(); err != nil {
+		return err
+	}
+	defer p.supply.close()
+	p.idle = make(chan struct{})
+	// A job may be given out before the first is: the phase itself counts as one until it is under way.
+	p.pending.Add(1)
+	r.now.Store(p)
+	p.before = vitals.Read()
+	p.start = clock.Now()
+	r.begin(p)
+	stop, err := r.start(ctx, p)
+	if err != nil {
+		return err
+	}
+	p.drop()
+	r.watch(ctx, hard, p)
+	p.finish()
+	stop()
+	r.settle(hard, p)
+	p.after, p.ended = vitals.Read(), clock.Now()
+	r.collect()
+	if err := p.failure.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// start begins the load of a phase. stop ends what starts requests.
+func (r *run) start(ctx context.Context, p *phase) (stop func(), err error) {
+	switch {
+	case r.lv.Mode == plan.Concurrency && len(r.lv.Stages) > 0:
+		return r.startStages(ctx, p)
+	case r.lv.Mode == plan.Concurrency:
+		err = r.grow(ctx, r.lv.Concurrency)
+		return func() {}, err
+	}
+	return r.dispatch(ctx, p)
+}
+
+// startStages changes the number of sessions as time goes on. A stage that rises or falls does so in steps.
+func (r *run) startStages(ctx context.Context, p *phase) (stop func(), err error) {
+	const step = 100 * time.Millisecond
+	if err := r.grow(ctx, max(1, int(r.lv.Stages[0].From))); err != nil {
+		return nil, err
+	}
+	p.duration = length(r.lv.Stages)
+	ctx, cancel := context.WithCancel(ctx)
+	var done sync.WaitGroup
+	done.Go(func() {
+		now := max(1, int(r.lv.Stages[0].From))
+		for clock.SleepUntil(ctx, clock.Now()+int64(step)) {
+			n := sessionsAt(r.lv.Stages, time.Duration(clock.Now()-p.start))
+			if n != now && r.grow(ctx, n) == nil {
+				now = n
+			}
+		}
+	})
+	return func() { cancel(); done.Wait() }, nil
+}
+
+// sessionsAt is how many sessions the stages ask for after some time.
+func sessionsAt(stages []Stage, t time.Duration) int {
+	for _, s := range stages {
+		if t < s.Time {
+			return max(1, int(s.From+(s.To-s.From)*float64(t)/float64(s.Time)+0.5))
+		}
+		t -= s.Time
+	}
+	return max(1, int(stages[len(stages)-1].To))
+}
+
+// tick is how often records are read. One that is too long lets answers pile up.
+const tick = 10 * time.Millisecond
+
+// interruptGrace is how long requests may go on after the user's first interrupt.
+const interruptGrace = 5 * time.Second
+
+// watch reads records until the phase is over, by itself or by one of its bounds.
+func (r *run) watch(ctx, hard context.Context, p *phase) {
+	ticker := time.NewTicker(tick)
+	defer ticker.Stop()
+	stopped, failed := ctx.Done(), r.eng.Failed()
+	var deadline int64 // when what is in flight is cut
+	for {
+		select {
+		case <-p.idle:
+			return
+		case <-hard.Done():
+			r.interrupt()
+			return
+		case <-stopped:
+			stopped = nil
+			r.interrupt()
+			r.release(p)
+			deadline = clock.Now() + int64(min(max(p.grace, time.Second), interruptGrace))
+		case <-failed:
+			r.giveUp(p)
+			return
+		case <-ticker.C:
+		}
+		now := clock.Now()
+		if deadline > 0 && now > deadline {
+			return
+		}
+		r.collect()
+		if deadline == 0 && r.bounded(p, now) {
+			r.release(p)
+			deadline = now + int64(p.grace)
+		}
+		r.progress(p, now)
+	}
+}
+
+// bounded tells whether one of the bounds of a phase is reached.
+func (r *run) bounded(p *phase, now int64) bool {
+	if p.duration > 0 && now-p.start >= int64(p.duration) {
+		return true
+	}
+	return !p.warm && r.stop.text != "" || !p.warm && r.reached(now)
+}
+
+// release starts nothing more and lets go of jobs that wait.
+func (r *run) release(p *phase) {
+	p.finish()
+	for _, l := range r.snapshot() {
+		r.eng.Wake(l.slot)
+	}
+	r.gate.open()
+}
+
+// settle cuts what is still in flight and waits for its end.
+func (r *run) settle(hard context.Context, p *phase) {
+	select {
+	case <-p.idle:
+		r.eng.Stop()
+		_ = r.eng.Wait(hard)
+		return
+	default:
+	}
+	p.cut.Store(true)
+	r.eng.Stop()
+	ctx, cancel := context.WithCancel(hard)
+	cancel()
+	_ = r.eng.Wait(ctx) // cuts what is in flight
+}

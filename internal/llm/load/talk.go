@@ -1,0 +1,176 @@
+package load
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/redline-bench/redline/internal/llm"
+	"github.com/redline-bench/redline/internal/llm/endpoint"
+	"github.com/redline-bench/redline/internal/service"
+)
+
+// talk is a conversation under way.
+type talk struct {
+	conv    *llm.Conversation
+	next    int // the turn to ask next
+	answers []string
+	first   service.Request // turn 0, made ready before it is needed
+	input   int             // tokens of turn 0; -1 unknown
+	due     int64           // of a user's next turn
+}
+
+// job is one turn on its way to a line.
+type job struct {
+	talk *talk
+	turn int
+	req  service.Request
+	due  int64 // when the schedule wants it; 0 in closed loop
+	from int64 // it is not sent before this time
+	held bool  // a timer will wake its line
+	in   bool  // it has its place among those that wait for a first token
+	ask  *ask
+}
+
+// ask is what the collector must know of a request.
+type ask struct {
+	phase  *phase
+	conv   *llm.Conversation
+	turn   int
+	number uint64
+	tokens int // asked for
+	input  int // tokens; -1 unknown
+	text   string
+	cut    bool
+	err    error
+	// limit is after how many chunks it is cut; 0 never.
+	limit int
+}
+
+// ready is a conversation whose first request is made.
+type ready struct {
+	talk *talk
+	err  error
+}
+
+// supplyAhead is how many conversations are made ready before they are needed.
+const supplyAhead = 64
+
+// supply draws conversations from a source and makes their first requests, ahead of the load.
+type supply struct {
+	out  chan ready
+	quit chan struct{}
+	done sync.WaitGroup
+}
+
+func (r *run) newSupply() (*supply, error) {
+	src, err := r.cfg.Open()
+	if err != nil {
+		return nil, err
+	}
+	s := &supply{out: make(chan ready, supplyAhead), quit: make(chan struct{})}
+	s.done.Go(func() {
+		defer close(s.out)
+		defer src.Close()
+		for {
+			conv, ok := src.Next()
+			next := ready{}
+			if !ok {
+				if next.err = src.Err(); next.err == nil {
+					return
+				}
+			} else {
+				next.talk, next.err = r.open(conv)
+			}
+			select {
+			case s.out <- next:
+			case <-s.quit:
+				return
+			}
+			if next.err != nil {
+				return
+			}
+		}
+	})
+	return s, nil
+}
+
+func (s *supply) close() {
+	close(s.quit)
+	s.done.Wait()
+}
+
+// open makes the first request of a conversation.
+func (r *run) open(conv *llm.Conversation) (*talk, error) {
+	if len(conv.Turns) == 0 {
+		return nil, fmt.Errorf("conversation %s has no turns", conv.ID)
+	}
+	t := &talk{conv: conv, input: -1}
+	req, err := r.request(t, 0)
+	if err != nil {
+		return nil, err
+	}
+	t.first = req
+	if r.cfg.Count != nil {
+		t.input = r.countInput(conv, 0, nil)
+	}
+	return t, nil
+}
+
+// request makes the request of a turn.
+func (r *run) request(t *talk, turn int) (service.Request, error) {
+	if turn == 0 && t.first != nil {
+		return t.first, nil
+	}
+	in, err := r.cfg.Endpoint.Inputs(&endpoint.Request{
+		Conversation: t.conv, Turn: turn, Answers: t.answers, MaxTokens: t.conv.Turns[turn].MaxTokens,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return r.cfg.Service.Prepare(in)
+}
+
+// countInput counts the tokens that a turn sends: the texts of the conversation so far.
+func (r *run) countInput(conv *llm.Conversation, turn int, answers []string) int {
+	if n := conv.Turns[turn].InputTokens; n > 0 && turn == 0 {
+		return n
+	}
+	return r.cfg.Count(inputText(conv, turn, answers))
+}
+
+// inputText joins the texts that a turn sends by spaces.
+func inputText(conv *llm.Conversation, turn int, answers []string) string {
+	t := &conv.Turns[turn]
+	var b []byte
+	add := func(s string) {
+		if s == "" {
+			return
+		}
+		if len(b) > 0 {
+			b = append(b, ' ')
+		}
+		b = append(b, s...)
+	}
+	own := func(t *llm.Turn) {
+		add(t.Query)
+		for _, s := range t.Passages {
+			add(s)
+		}
+		for _, s := range t.Texts {
+			add(s)
+		}
+	}
+	if t.Messages != nil || t.Raw != nil {
+		own(t)
+		return string(b)
+	}
+	add(conv.System)
+	for i := range turn {
+		own(&conv.Turns[i])
+		if i < len(answers) {
+			add(answers[i])
+		}
+	}
+	own(t)
+	return string(b)
+}
