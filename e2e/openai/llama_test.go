@@ -1,0 +1,225 @@
+// Package openai_test loads real OpenAI-compatible servers: llama.cpp's own, from PyPI, with a tiny model of random
+// weights that is made here. It needs Python 3 with pip; where the server cannot be installed, it is skipped.
+package openai_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redline-bench/redline/e2e/binary"
+	"github.com/redline-bench/redline/e2e/peers"
+)
+
+// rig is a server with the program that loads it.
+type rig struct {
+	bin, dir string
+	server   *peers.Llama
+}
+
+func start(t *testing.T) *rig {
+	t.Helper()
+	bin, err := binary.Build(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &rig{bin: bin, dir: t.TempDir()}
+	if _, err := peers.InstallLlama(t.Context()); err != nil {
+		t.Skip(err)
+	}
+	if r.server, err = peers.StartLlama(t.Context(), r.dir, 4, 512); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.server.Stop)
+	return r
+}
+
+// run runs one face of the program; it returns what it said and how it ended.
+func (r *rig) run(t *testing.T, face string, args ...string) (out string, code int) {
+	t.Helper()
+	name, first := "perf_analyzer", []string{}
+	if face == "redline" {
+		name, first = "redline", []string{"profile"}
+	}
+	first = append(first, "-m", "tiny", "--service-kind", "openai", "-u", r.server.Addr)
+	cmd := exec.CommandContext(t.Context(), filepath.Join(r.bin, name), append(first, args...)...)
+	cmd.Dir = r.dir
+	var text bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &text, &text
+	var exit *exec.ExitError
+	if err := cmd.Run(); err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return text.String(), cmd.ProcessState.ExitCode()
+}
+
+func (r *rig) write(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(r.dir, name)
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+const (
+	chat       = "v1/chat/completions"
+	completion = "v1/completions"
+	prompts    = `"messages":[{"role":"user","content":"Who wrote the play?"}]`
+	prompt     = `"prompt":"Who wrote the play?"`
+)
+
+// The counts that Redline reports and exports are those that the server counted itself.
+func TestLlama(t *testing.T) {
+	r := start(t)
+	for _, tc := range []struct {
+		name, endpoint, payload string
+		streams                 bool
+	}{
+		{"chat", chat, `{"model":"tiny","max_tokens":12,` + prompts + `}`, false},
+		{"chat, streamed", chat, `{"model":"tiny","max_tokens":12,"stream":true,"stream_options":{"include_usage":true},` + prompts + `}`, true},
+		{"completions", completion, `{"model":"tiny","max_tokens":9,` + prompt + `}`, false},
+		{"completions, streamed", completion, `{"model":"tiny","max_tokens":9,"stream":true,` + prompt + `}`, true},
+	} {
+		data := r.write(t, "data.json", `{"data":[{"payload":[`+tc.payload+`]}]}`)
+		for _, face := range []string{"perf_analyzer", "redline"} {
+			for _, load := range [][]string{{"--concurrency-range", "4"}, {"--request-rate-range", "40"}} {
+				t.Run(tc.name+" by "+face+" "+load[0], func(t *testing.T) {
+					before, err := r.server.Predicted(t.Context())
+					if err != nil {
+						t.Fatal(err)
+					}
+					export := filepath.Join(t.TempDir(), "export.json")
+					out, code := r.run(t, face, append(load, "--async", "--endpoint", tc.endpoint, "--input-data", data,
+						"--request-count", "40", "--profile-export-file", export)...)
+					if code != 0 || !strings.Contains(out, "Request count: 40") {
+						t.Fatalf("ended with %d\n%s", code, out)
+					}
+					// The server counts once a request has ended for it, which may be after it has for us.
+					want, n := usage(t, export, tc.streams), 0
+					for range 50 {
+						if n, err = r.server.Predicted(t.Context()); err != nil {
+							t.Fatal(err)
+						}
+						if n-before >= want {
+							break
+						}
+						time.Sleep(20 * time.Millisecond)
+					}
+					// What was sent after the last counted request is not in the export.
+					if got := n - before; got < want || got > want+4*12 {
+						t.Errorf("the server made %d tokens, the export says %d", got, want)
+					}
+				})
+			}
+		}
+	}
+}
+
+// usage adds up the tokens that the exported responses speak of. In a stream they are as many as the answers with text.
+func usage(t *testing.T, path string, streams bool) (total int) {
+	t.Helper()
+	for i, req := range requests(t, path) {
+		tokens, texts := 0, 0
+		for _, out := range req.Outputs {
+			for line := range strings.Lines(out.Response) {
+				line = strings.TrimPrefix(strings.TrimSpace(line), "data: ")
+				if line == "" || line == "[DONE]" {
+					continue
+				}
+				var answer struct {
+					Usage struct {
+						Completion int `json:"completion_tokens"`
+					} `json:"usage"`
+					Choices []struct {
+						Text  string `json:"text"`
+						Delta struct {
+							Content string `json:"content"`
+						} `json:"delta"`
+					} `json:"choices"`
+				}
+				if err := json.Unmarshal([]byte(line), &answer); err != nil {
+					t.Fatalf("%v in %q", err, line)
+				}
+				tokens += answer.Usage.Completion
+				for _, c := range answer.Choices {
+					if c.Text+c.Delta.Content != "" {
+						texts++
+					}
+				}
+			}
+		}
+		if len(req.Times) != len(req.Outputs) || tokens == 0 || streams && texts != tokens {
+			t.Errorf("request %d: %d times, %d responses, %d of them with text, %d tokens", i, len(req.Times), len(req.Outputs), texts, tokens)
+		}
+		total += tokens
+	}
+	return total
+}
+
+type request struct {
+	Times   []int64 `json:"response_timestamps"`
+	Outputs []struct {
+		Response string `json:"response"`
+	} `json:"response_outputs"`
+}
+
+func requests(t *testing.T, path string) []request {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc struct {
+		Kind        string `json:"service_kind"`
+		Experiments []struct {
+			Requests []request `json:"requests"`
+		} `json:"experiments"`
+	}
+	if err := json.Unmarshal(text, &doc); err != nil || doc.Kind != "openai" || len(doc.Experiments) != 1 {
+		t.Fatalf("export: %v, %.300s", err, text)
+	}
+	return doc.Experiments[0].Requests
+}
+
+func TestLlamaSaysNo(t *testing.T) {
+	r := start(t)
+	data := r.write(t, "data.json", `{"data":[{"payload":[{"model":"tiny","max_tokens":4,`+prompts+`}]}]}`)
+	long := r.write(t, "long.json", `{"data":[{"payload":[{"model":"tiny","max_tokens":400,"stream":true,`+prompts+`}]}]}`)
+	bad := r.write(t, "bad.json", `{"data":[{"payload":[{"model":"tiny","messages":"none"}]}]}`)
+	for name, tc := range map[string]struct{ endpoint, data, want string }{
+		"wrong endpoint": {"v1/nothing", data, "HTTP code 404"},
+		"bad request":    {chat, bad, "HTTP code 4"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, face := range []string{"perf_analyzer", "redline"} {
+				out, code := r.run(t, face, "--async", "--endpoint", tc.endpoint, "--input-data", tc.data, "--request-count", "5")
+				if code == 0 || !strings.Contains(out, tc.want) {
+					t.Errorf("%s ended with %d, want %q in\n%s", face, code, tc.want, out)
+				}
+			}
+		})
+	}
+	t.Run("dies", func(t *testing.T) {
+		timer := time.AfterFunc(1500*time.Millisecond, r.server.Kill)
+		defer timer.Stop()
+		out, code := r.run(t, "perf_analyzer", "--async", "--endpoint", chat, "--input-data", long, "--concurrency-range", "4", "-p", "5000")
+		if code != 99 || !strings.Contains(out, "error") {
+			t.Errorf("ended with %d\n%s", code, out)
+		}
+	})
+	t.Run("down", func(t *testing.T) {
+		for _, face := range []string{"perf_analyzer", "redline"} {
+			out, code := r.run(t, face, "--async", "--endpoint", chat, "--input-data", data, "--request-count", "5")
+			if code == 0 || !strings.Contains(strings.ToLower(out), "connect") {
+				t.Errorf("%s ended with %d\n%s", face, code, out)
+			}
+		}
+	})
+}
