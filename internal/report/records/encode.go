@@ -1,0 +1,181 @@
+package records
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/compress/snappy"
+
+	"github.com/redline-bench/redline/internal/clock"
+	"github.com/redline-bench/redline/internal/record"
+)
+
+// The sizes of a Parquet file. A row group is held in memory until it is written.
+const (
+	batchRows = 1024
+	groupRows = 128 << 10
+)
+
+type parquetEncoder struct {
+	w     *parquet.GenericWriter[row]
+	batch []row
+}
+
+func newParquet(w io.Writer, version string) *parquetEncoder {
+	return &parquetEncoder{
+		w: parquet.NewGenericWriter[row](w, parquet.Compression(&snappy.Codec{}), parquet.MaxRowsPerRowGroup(groupRows),
+			parquet.PageBufferSize(64<<10), parquet.WriteBufferSize(0), parquet.CreatedBy("redline", version, "")),
+		batch: make([]row, 0, batchRows),
+	}
+}
+
+func (e *parquetEncoder) add(l *Level, r *record.Record, zero int64) error {
+	e.batch = e.batch[:len(e.batch)+1]
+	e.batch[len(e.batch)-1].fill(l, r, zero)
+	if len(e.batch) < cap(e.batch) {
+		return nil
+	}
+	return e.flush()
+}
+
+func (e *parquetEncoder) flush() error {
+	_, err := e.w.Write(e.batch)
+	e.batch = e.batch[:0]
+	return err
+}
+
+func (e *parquetEncoder) close() error {
+	if err := e.flush(); err != nil {
+		return err
+	}
+	return e.w.Close()
+}
+
+type csvEncoder struct {
+	w   io.Writer
+	buf []byte
+}
+
+// csvHead are the columns of the CSV; they are those of the Parquet file.
+const csvHead = "wall_ns,due_ns,sent_ns,written_ns,first_ns,end_ns,latency_ns,class,request_bytes,answer_bytes,step,slot,sequence,responses,delayed,mode,level,window\n"
+
+func newCSV(w io.Writer) *csvEncoder { return &csvEncoder{w: w, buf: []byte(csvHead)} }
+
+func (e *csvEncoder) add(l *Level, r *record.Record, zero int64) error {
+	var o row
+	o.fill(l, r, zero)
+	b := e.buf
+	for _, v := range [...]int64{o.WallNs, o.DueNs, o.SentNs, o.WrittenNs, o.FirstNs, o.EndNs, o.LatencyNs} {
+		b = strconv.AppendInt(b, v, 10)
+		b = append(b, ',')
+	}
+	b = append(b, o.Class...)
+	for _, v := range [...]int64{o.BytesOut, o.BytesIn, int64(o.Step), int64(o.Slot), o.Sequence, int64(o.Responses)} {
+		b = append(b, ',')
+		b = strconv.AppendInt(b, v, 10)
+	}
+	b = append(b, ',')
+	b = strconv.AppendBool(b, o.Delayed)
+	b = append(b, ',')
+	b = append(b, o.Mode...)
+	b = append(b, ',')
+	b = strconv.AppendFloat(b, o.Level, 'g', -1, 64)
+	b = append(b, ',')
+	b = strconv.AppendInt(b, int64(o.Window), 10)
+	return e.put(append(b, '\n'))
+}
+
+func (e *csvEncoder) put(b []byte) error {
+	_, err := e.w.Write(b)
+	e.buf = b[:0]
+	return err
+}
+
+func (e *csvEncoder) close() error { return e.put(e.buf) }
+
+// The histograms: latencies of requests that succeeded, up to an hour, to three digits, one histogram a second and
+// level.
+const (
+	highest  = int64(time.Hour)
+	digits   = 3
+	interval = int64(time.Second)
+)
+
+// logEncoder writes HdrHistogram's log. The tag of a line is the level.
+type logEncoder struct {
+	out  io.Writer
+	w    *hdrhistogram.HistogramLogWriter
+	h    *hdrhistogram.Histogram
+	from int64 // of the present interval
+	tag  string
+	l    Level
+	any  bool
+}
+
+func newLog(w io.Writer) *logEncoder {
+	return &logEncoder{out: w, w: hdrhistogram.NewHistogramLogWriter(w), h: hdrhistogram.New(1, highest, digits)}
+}
+
+func (e *logEncoder) add(l *Level, r *record.Record, zero int64) error {
+	if !e.any {
+		e.any = true
+		if err := e.head(zero); err != nil {
+			return err
+		}
+		e.from = r.End - r.End%interval
+		e.level(l)
+	}
+	if l.Mode != e.l.Mode || l.Value != e.l.Value || r.End >= e.from+interval {
+		if err := e.flush(r.End); err != nil {
+			return err
+		}
+		e.from = r.End - r.End%interval
+		e.level(l)
+	}
+	if r.Class != record.OK {
+		return nil
+	}
+	return e.h.RecordValue(min(max(r.Latency(), 0), highest))
+}
+
+func (e *logEncoder) level(l *Level) {
+	e.l = *l
+	e.tag = l.Mode + "=" + strconv.FormatFloat(l.Value, 'g', -1, 64)
+}
+
+func (e *logEncoder) head(zero int64) error {
+	start := clock.Wall(zero) / 1e6
+	if err := e.w.OutputLogFormatVersion(); err != nil {
+		return err
+	}
+	if err := e.w.OutputStartTime(start); err != nil {
+		return err
+	}
+	return e.w.OutputLegend()
+}
+
+// flush writes the histogram of an interval that had a request.
+func (e *logEncoder) flush(until int64) error {
+	if e.h.TotalCount() == 0 {
+		return nil
+	}
+	e.h.SetTag(e.tag)
+	e.h.SetStartTimeMs(clock.Wall(e.from) / 1e6)
+	e.h.SetEndTimeMs(clock.Wall(min(e.from+interval, max(until, e.from+1e6))) / 1e6)
+	if err := e.w.OutputIntervalHistogram(e.h); err != nil {
+		return fmt.Errorf("encode a histogram: %w", err)
+	}
+	e.h.Reset()
+	return nil
+}
+
+func (e *logEncoder) close() error {
+	if !e.any {
+		return e.head(clock.Now())
+	}
+	return e.flush(e.from + interval)
+}

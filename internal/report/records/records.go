@@ -1,0 +1,169 @@
+// Package records writes every request of a run to a file, one row each: as Parquet, as CSV, or as histograms over
+// time in HdrHistogram's log form. The ending of the file's name chooses.
+//
+// Rows are written as they come and memory stays flat. Times are nanoseconds since the first row's level began to
+// run, so that they fit and compare; the column wall_ns has the same as Unix time for the send. Until Close the
+// data lies in a temporary file; Abort leaves nothing behind.
+package records
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/redline-bench/redline/internal/clock"
+	"github.com/redline-bench/redline/internal/record"
+)
+
+// Level is where a record belongs: the mode and value of the load (concurrency 4, request_rate 100), and the window
+// of the measurement, from 0; -1 is none.
+type Level struct {
+	Mode   string
+	Value  float64
+	Window int
+}
+
+// Adder takes records in. The record is not kept.
+type Adder interface {
+	Add(l Level, r *record.Record) error
+}
+
+// Writer writes one file. It is not safe for concurrent use. After an error every call returns that error.
+type Writer struct {
+	path string
+	file *os.File
+	buf  *bufio.Writer
+	enc  encoder
+	last Level // of the record in hand
+	zero int64 // reading of the clock that is time 0; set by the first record
+	open bool
+	err  error
+}
+
+// encoder is one form of the file.
+type encoder interface {
+	// add encodes a record; times count from zero.
+	add(l *Level, r *record.Record, zero int64) error
+	close() error
+}
+
+// Create makes the temporary file beside path, so that a folder that cannot be written to is known before the load
+// starts. The ending of path must be .parquet, .csv or .hlog.
+func Create(path, version string) (*Writer, error) {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return nil, fmt.Errorf("cannot write the records %s: it is a folder", path)
+	}
+	ext := strings.ToLower(filepath.Ext(path))
+	if ext != ".parquet" && ext != ".csv" && ext != ".hlog" {
+		return nil, fmt.Errorf("cannot write the records %s: its name must end with .parquet, .csv or .hlog", path)
+	}
+	dir, base := filepath.Split(path)
+	f, err := os.OpenFile(fmt.Sprintf("%s.%s.%d.tmp", dir, base, os.Getpid()), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o666)
+	if err != nil {
+		if pe, ok := errors.AsType[*fs.PathError](err); ok {
+			err = pe.Err // the temporary file's name would only confuse
+		}
+		return nil, fmt.Errorf("cannot write the records %s: %w", path, err)
+	}
+	w := &Writer{path: path, file: f, buf: bufio.NewWriterSize(f, 256<<10)}
+	switch ext {
+	case ".parquet":
+		w.enc = newParquet(w.buf, version)
+	case ".csv":
+		w.enc = newCSV(w.buf)
+	default:
+		w.enc = newLog(w.buf)
+	}
+	return w, nil
+}
+
+// Add writes one record.
+func (w *Writer) Add(l Level, r *record.Record) error {
+	if w.err != nil {
+		return w.err
+	}
+	if !w.open {
+		w.open, w.zero = true, min(r.Due, r.Sent)
+		if r.Due == 0 {
+			w.zero = r.Sent
+		}
+	}
+	w.last = l
+	if err := w.enc.add(&w.last, r, w.zero); err != nil {
+		w.err = fmt.Errorf("write the records: %w", err)
+	}
+	return w.err
+}
+
+// Close completes the file and puts it in place. An error leaves no file.
+func (w *Writer) Close() error {
+	if w.file == nil {
+		return w.err
+	}
+	err := w.err
+	for _, step := range []func() error{w.enc.close, w.buf.Flush, w.file.Close} {
+		if err == nil {
+			err = step()
+		}
+	}
+	if err == nil {
+		err = os.Rename(w.file.Name(), w.path)
+	}
+	if err != nil {
+		w.Abort()
+		return fmt.Errorf("finish the records: %w", err)
+	}
+	w.file = nil
+	return nil
+}
+
+// Abort removes what was written. After Close it does nothing.
+func (w *Writer) Abort() {
+	if w.file == nil {
+		return
+	}
+	_ = w.file.Close() // its data is unwanted
+	_ = os.Remove(w.file.Name())
+	w.file = nil
+}
+
+// row is one record as it stands in the file.
+type row struct {
+	WallNs    int64   `parquet:"wall_ns,delta"`
+	DueNs     int64   `parquet:"due_ns,delta"`
+	SentNs    int64   `parquet:"sent_ns,delta"`
+	WrittenNs int64   `parquet:"written_ns,delta"`
+	FirstNs   int64   `parquet:"first_ns,delta"`
+	EndNs     int64   `parquet:"end_ns,delta"`
+	LatencyNs int64   `parquet:"latency_ns,delta"`
+	Class     string  `parquet:"class,dict"`
+	BytesOut  int64   `parquet:"request_bytes"`
+	BytesIn   int64   `parquet:"answer_bytes"`
+	Step      int32   `parquet:"step"`
+	Slot      int32   `parquet:"slot"`
+	Sequence  int64   `parquet:"sequence"`
+	Responses int32   `parquet:"responses"`
+	Delayed   bool    `parquet:"delayed"`
+	Mode      string  `parquet:"mode,dict"`
+	Level     float64 `parquet:"level,dict"`
+	Window    int32   `parquet:"window"`
+}
+
+// fill sets a row. A time that never came, as the first byte of a request that failed, is -1.
+func (o *row) fill(l *Level, r *record.Record, zero int64) {
+	since := func(t int64) int64 {
+		if t == 0 {
+			return -1
+		}
+		return t - zero
+	}
+	*o = row{
+		WallNs: clock.Wall(r.Sent), DueNs: since(r.Due), SentNs: since(r.Sent), WrittenNs: since(r.Written), FirstNs: since(r.First), EndNs: since(r.End),
+		LatencyNs: r.Latency(), Class: r.Class.String(), BytesOut: int64(r.Out), BytesIn: int64(r.In), Step: int32(r.Step), Slot: int32(r.Slot),
+		Sequence: int64(r.SeqID), Responses: int32(r.Responses), Delayed: r.Flags&record.Delayed != 0, Mode: l.Mode, Level: l.Value, Window: int32(l.Window),
+	}
+}
