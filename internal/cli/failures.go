@@ -17,6 +17,7 @@ import (
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/scrape"
 	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/service/dynamicgrpc"
 	"github.com/redline-bench/redline/internal/service/kserve"
 	"github.com/redline-bench/redline/internal/workload"
 )
@@ -178,8 +179,14 @@ func (s *session) threads(e *profile.LoadError) []result.Failure {
 	return out
 }
 
-// networkCause adds what the network did where the original's words for it are but a number.
+// networkCause adds what the network did, or a generator of messages, where the original's words do not tell.
 func (s *session) networkCause(slots []engine.SlotError) {
+	if len(slots) > 0 {
+		if e, ok := errors.AsType[*dynamicgrpc.GeneratorError](slots[0].Err); ok {
+			s.console.Warn(e.Said)
+			s.console.Warn("cause: " + e.Error())
+		}
+	}
 	if s.plan.Target.Kind != plan.OpenAI || len(slots) == 0 {
 		return
 	}

@@ -79,10 +79,11 @@ func (r *raw) verifyPeriodic() error {
 		if r.plan.Output.Export == "" {
 			return usagef("Must provide --profile-export-file when using the --periodic-concurrency-range option.")
 		}
-		if load.MaxThreads < load.Periodic.End {
-			if load.MaxThreadsSet {
-				r.warn("WARNING: Overriding max_threads specification to ensure requested concurrency range.")
-			}
+		short := load.MaxThreads < load.Periodic.End
+		if load.MaxThreadsSet && (short || r.face == plan.DropIn) { // the original warns whatever the number
+			r.warn("WARNING: Overriding max_threads specification to ensure requested concurrency range.")
+		}
+		if short {
 			load.MaxThreads = load.Periodic.End
 		}
 	}

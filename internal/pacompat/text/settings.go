@@ -6,7 +6,8 @@ import (
 	"github.com/redline-bench/redline/internal/plan"
 )
 
-func kindName(k plan.Kind) string {
+// KindName is what the original calls a kind of service.
+func KindName(k plan.Kind) string {
 	switch k {
 	case plan.Triton:
 		return "TRITON"
@@ -32,7 +33,7 @@ func (c *Console) Settings() {
 	if pl.Target.Kind == plan.Triton || pl.Input.BatchSet {
 		p.linef("  Batch size: %d", pl.Input.Batch)
 	}
-	p.linef("  Service Kind: %s", kindName(pl.Target.Kind))
+	p.linef("  Service Kind: %s", KindName(pl.Target.Kind))
 	if n := pl.Measure.WarmupCount; n > 0 {
 		p.linef("  Sending %d warmup request%s", n, plural(n))
 	}

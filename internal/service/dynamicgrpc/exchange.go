@@ -5,7 +5,9 @@ import (
 
 	"google.golang.org/grpc/codes"
 
+	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/service/grpclane"
 	"github.com/redline-bench/redline/internal/wire/h2"
 )
 
@@ -31,6 +33,9 @@ func (x *exchange) Message(c *service.Call, msg []byte, at int64) {
 // End takes the end of the stream. Where no messages were counted, the end itself is the answer: a server may
 // have nothing to say, and perf_analyzer knows only of ends.
 func (x *exchange) End(c *service.Call, status int, text string, at int64) *service.Error {
+	if why := c.Req.(*request).broken; why != nil {
+		return &service.Error{Op: grpclane.OpInfer, Class: record.Transport, Addr: x.svc.at.Addr(), Err: why}
+	}
 	// Without a method there is none that could fail: the original measures how fast the server refuses.
 	if status != 0 && x.svc.target.GRPCMethod != "" {
 		err := x.svc.at.StatusError(status, text)

@@ -27,6 +27,9 @@ type GeneratorError struct {
 	Command string
 	Text    string
 	Err     error // the cause, if any
+	// Said is the end of what the command wrote to its stderr, and Empty tells that it ended without any message.
+	Said  string
+	Empty bool
 }
 
 func (e *GeneratorError) Error() string {
@@ -53,7 +56,8 @@ func generate(command string, patience time.Duration) ([][]byte, error) {
 	cmd.WaitDelay = time.Second // a grandchild may hold the pipe after the shell is gone
 	err := cmd.Run()
 	fail := func(format string, args ...any) ([][]byte, error) {
-		return nil, &GeneratorError{Command: command, Text: fmt.Sprintf(format, args...) + words.quote(), Err: err}
+		return nil, &GeneratorError{Command: command, Text: fmt.Sprintf(format, args...) + words.quote(), Err: err,
+			Said: string(bytes.TrimSpace(words.b)), Empty: out.buf.Len() == 0 && !stalled.Load()}
 	}
 	switch {
 	case out.full:

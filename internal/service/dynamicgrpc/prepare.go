@@ -2,6 +2,7 @@ package dynamicgrpc
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -20,7 +21,10 @@ import (
 const reflectionWait = 20 * time.Second
 
 // request is a prepared stream: all of its messages with their prefixes.
-type request struct{ body []byte }
+type request struct {
+	body   []byte
+	broken *GeneratorError // there are no messages: the call fails
+}
 
 // Prepare makes the messages of one step.
 func (s *Service) Prepare(in service.Inputs) (service.Request, error) {
@@ -36,6 +40,9 @@ func (s *Service) Prepare(in service.Inputs) (service.Request, error) {
 			}
 		case Messages:
 			more, err = s.fromJSON(t.Data)
+		}
+		if e, ok := errors.AsType[*GeneratorError](err); ok && e.Empty && !s.own {
+			return &request{broken: e}, nil // the original finds out with the first request
 		}
 		if err != nil {
 			return nil, err
