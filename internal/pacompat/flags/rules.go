@@ -287,6 +287,9 @@ func (r *raw) finish() error {
 	if r.latencyFrom != "" {
 		m.FromSend = r.latencyFrom == fromSend
 	}
+	if r.face == plan.Redline {
+		t.Endpoint = strings.TrimLeft(t.Endpoint, "/")
+	}
 	in.SequenceStartID = uint64(r.startID)
 	if r.face == plan.Redline && !r.idsSet {
 		in.SequenceStartID, in.SequenceIDRange = 0, 0

@@ -364,7 +364,7 @@ func TestMessage(t *testing.T) {
 func TestEndpointIsAPath(t *testing.T) {
 	for endpoint, want := range map[string]string{
 		"v1/chat/completions":      "/v1/chat/completions",
-		"/v1/embeddings":           "/v1/embeddings",
+		"/v1/embeddings":           "//v1/embeddings",
 		".":                        "/",
 		"./v1/.hidden":             "/v1/.hidden",
 		"a/../v1/./ranking?x=a/.b": "/v1/ranking?x=a/.b",
