@@ -13,6 +13,9 @@ type inbound struct {
 	encoding zip.Encoding
 	used     int64 // bytes of our window that were not given back yet
 
+	length int64 // of the body as announced, where it is not gRPC's; -1 is not known
+	got    int64 // bytes of that body so far
+
 	prefix  [prefixLen]byte
 	prefixN int
 	packed  bool
@@ -93,7 +96,11 @@ func (c *Conn) feedData(at int64) bool {
 	}
 	s, end := in.dst, in.dataEnd
 	in.inData, in.dst, in.dataEnd = false, nil, false
-	if s != nil && end {
+	switch {
+	case s == nil || !end:
+	case s.raw != nil:
+		c.rawEnd(s, at)
+	default:
 		c.failStream(s, violation(codeProtocol, "the answer ended without a gRPC status"), at)
 	}
 	return true
@@ -103,6 +110,11 @@ func (c *Conn) feedData(at int64) bool {
 // where it is; else its pieces are put together.
 func (c *Conn) gather(s *Stream, p []byte, at int64) {
 	in := &s.in
+	if s.raw != nil {
+		in.got += int64(len(p))
+		s.h.OnMessage(p, at)
+		return
+	}
 	for len(p) > 0 {
 		if in.buf == nil {
 			n := copy(in.prefix[in.prefixN:], p)

@@ -16,6 +16,8 @@ type meta struct {
 	message  string
 	grpc     bool   // the content type is gRPC's
 	ctype    string // where it is not
+	coding   string // content-encoding
+	length   int64  // content-length; -1 is none
 	encoding zip.Encoding
 	bad      string // why the block is malformed; it fails the stream, not the connection
 }
@@ -62,7 +64,7 @@ func (r *metaReader) read(block []byte) (*meta, error) {
 }
 
 func (r *metaReader) unpack(block []byte, m *meta) error {
-	*m = meta{status: -1}
+	*m = meta{status: -1, length: -1}
 	fields, size := 0, 0
 	r.dec.Reset(block)
 	for {
@@ -109,6 +111,10 @@ func (m *meta) field(name, value []byte, late bool) {
 		m.message = unescape(value)
 	case "grpc-encoding":
 		m.encoding = zip.Parse(value)
+	case "content-encoding":
+		m.coding = string(value)
+	case "content-length":
+		m.setLength(value)
 	case "connection", "transfer-encoding", "upgrade", "keep-alive", "proxy-connection":
 		m.bad = "a header field of HTTP/1: " + string(name)
 	default:
@@ -228,6 +234,10 @@ func (c *Conn) blockIn(id uint32, block []byte, end bool, at int64) error {
 	s, err := c.find(id)
 	if s == nil || err != nil {
 		return err
+	}
+	if s.raw != nil {
+		c.rawBlock(s, m, end, at)
+		return nil
 	}
 	if e := s.in.take(m, end); e != nil {
 		c.failStream(s, e, at)

@@ -19,7 +19,8 @@ type End struct {
 // Stream is one exchange. It belongs to the caller, who may use it again after its end, so that streams cost
 // no memory in the steady state. Use Bind before the first Open.
 type Stream struct {
-	h Handler
+	h   Handler
+	raw HeadHandler // h, where the answer's body is not gRPC's; see raw.go
 
 	// Under the connection's mutex.
 	id      uint32
@@ -51,7 +52,10 @@ type unsent struct {
 }
 
 // Bind sets the handler. It must not be called while the stream is in use.
-func (s *Stream) Bind(h Handler) { s.h = h }
+func (s *Stream) Bind(h Handler) {
+	s.h = h
+	s.raw, _ = h.(HeadHandler)
+}
 
 // First is the time at which the first byte of the answer's body was read; 0 when there was none. Only
 // handlers may call it.

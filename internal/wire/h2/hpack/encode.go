@@ -56,13 +56,16 @@ func (e *Encoder) Append(dst []byte, fields []Field) []byte {
 	return dst
 }
 
+// varying is the one field that differs from request to request: it is never stored.
+const varying = "content-length"
+
 func (e *Encoder) field(dst []byte, f Field) []byte {
 	whole, name := e.find(f)
 	if whole > 0 {
 		return appendInt(dst, 0x80, 7, uint64(whole))
 	}
 	cost := len(f.Name) + len(f.Value) + entryCost
-	if e.size+cost <= e.max {
+	if e.size+cost <= e.max && f.Name != varying {
 		dst = appendInt(dst, 0x40, 6, uint64(name))
 		e.table = append(e.table, f)
 		e.size += cost
