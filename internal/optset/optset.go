@@ -30,6 +30,7 @@ type row struct {
 	help  string
 	value string // the default as text; empty is not shown
 	set   func(string) error
+	alias bool // another name of an option: not shown by itself
 }
 
 // Group starts a group of options under a heading.
@@ -117,6 +118,16 @@ func (s *Set) Duration(to *time.Duration, name, arg, help string) {
 	})
 }
 
+// Alias lets the option with the long name of go by other names too. They stand behind its help.
+func (s *Set) Alias(of string, names ...string) {
+	i := slices.IndexFunc(s.rows, func(r row) bool { return r.Long == of })
+	r := &s.rows[i]
+	r.help += "; also --" + strings.Join(names, ", --")
+	for _, n := range names {
+		s.rows = append(s.rows, row{Option: getopt.Option{Long: n, Arg: s.rows[i].Arg}, set: s.rows[i].set, alias: true})
+	}
+}
+
 // Parse reads a command line and returns what is no option.
 func (s *Set) Parse(args []string) ([]string, error) {
 	rows := slices.DeleteFunc(slices.Clone(s.rows), func(r row) bool { return r.set == nil })
@@ -146,6 +157,9 @@ func (s *Set) Parse(args []string) ([]string, error) {
 func (s *Set) Help() string {
 	var b strings.Builder
 	for _, r := range s.rows {
+		if r.alias {
+			continue
+		}
 		if r.set == nil {
 			fmt.Fprintf(&b, "\n%s\n", r.help)
 			continue

@@ -82,3 +82,16 @@ Options
 		t.Error(diff)
 	}
 }
+
+func TestAliasesAreTheSameOption(t *testing.T) {
+	var s optset.Set
+	n := 0
+	s.Int(&n, "synthetic-input-tokens-mean", "N", 1, "length of made prompts")
+	s.Alias("synthetic-input-tokens-mean", "isl")
+	if _, err := s.Parse([]string{"--isl", "7"}); err != nil || n != 7 {
+		t.Errorf("%d, %v", n, err)
+	}
+	if help := s.Help(); strings.Count(help, "--isl") != 1 || !strings.Contains(help, "also --isl") {
+		t.Error(help)
+	}
+}
