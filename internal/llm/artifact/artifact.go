@@ -61,6 +61,14 @@ type Config struct {
 	// Concurrency or Rate is the level; both may be set. Neither: a schedule.
 	Concurrency int
 	Rate        float64
+	// Arrival is AIPerf's name of how a rate is kept: constant, poisson (the default) or gamma.
+	Arrival string
+	// Requests and Duration are what was asked for to end the level; 0: not asked.
+	Requests int
+	Duration time.Duration
+	// Slice is the length of the slices; Dataset and Format are the file of prompts, where there is one.
+	Slice           time.Duration
+	Dataset, Format string
 	// Open: latencies count from the time at which a request was due.
 	Open bool
 	Seed uint64
@@ -115,7 +123,6 @@ type Writer struct {
 	cfg    Config
 	sinks  []sink
 	inputs *inputsFile
-	n      uint64 // samples so far
 	err    error
 }
 
@@ -186,7 +193,6 @@ func (w *Writer) Sample(s *llm.Sample) error {
 			return err
 		}
 	}
-	w.n++
 	return nil
 }
 

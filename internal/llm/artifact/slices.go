@@ -46,7 +46,7 @@ func (f *slicesFile) close(o *Outcome) error {
 		list = append(list, append(doc, metrics(s.Metrics, true)...))
 		b = appendSlice(b, i, s)
 	}
-	err := writeDocument(f.json, object{{"timeslices", list}, {"input_config", inputConfig(f.cfg)}})
+	err := writeDocument(f.json, object{{"timeslices", list}, {"input_config", inputConfig(f.cfg, o)}})
 	if e := f.csv.put(b); e != nil {
 		f.csv.abort()
 		return errors.Join(err, e)

@@ -115,7 +115,7 @@ func (f *summaryFile) close(o *Outcome) error {
 	doc := object{{"schema_version", schema}, {"aiperf_version", likeAIPerf}, {"benchmark_id", c.Run}}
 	doc = append(doc, metrics(o.Metrics, true)...)
 	doc = append(doc,
-		field{"input_config", inputConfig(c)},
+		field{"input_config", inputConfig(c, o)},
 		field{"run_info", object{
 			{"benchmark_id", c.Run}, {"random_seed", c.Seed}, {"trial", 0}, {"run_label", c.label()},
 			{"variation_label", "base"}, {"variation_index", 0}, {"variation_values", object{}}, {"cli_command", c.Command},
@@ -132,7 +132,7 @@ func (f *summaryFile) close(o *Outcome) error {
 	if len(o.Warmup) > 0 {
 		doc = append(doc, field{"warmup_metrics", metrics(o.Warmup, true)})
 	}
-	doc = append(doc, field{"redline", object{{"version", c.Version}, {"asked", c.Asked}, {"workload", c.Workload}}})
+	doc = append(doc, field{"redline", object{{"version", c.Version}, {"endpoint_type", c.EndpointType}, {"asked", c.Asked}, {"workload", c.Workload}}})
 	return writeDocument(f.out, doc)
 }
 
@@ -170,32 +170,87 @@ func writeDocument(o *out, doc any) error {
 
 // inputConfig is the run as AIPerf's configuration describes one, so that its readers find the model, the endpoint
 // and the level where they look for them.
-func inputConfig(c *Config) object {
-	phase := object{{"name", "profiling"}}
-	switch {
-	case c.Rate > 0:
-		phase = append(phase, field{"type", "poisson"}, field{"rate", c.Rate})
-		if c.Concurrency > 0 {
-			phase = append(phase, field{"concurrency", c.Concurrency})
-		}
-	case c.Concurrency > 0:
-		phase = append(phase, field{"type", "concurrency"}, field{"concurrency", c.Concurrency})
-	default:
-		phase = append(phase, field{"type", "fixed_schedule"})
-	}
-	endpoint := object{{"urls", []string{c.URL}}, {"type", c.EndpointType}, {"streaming", c.Streaming}}
+func inputConfig(c *Config, o *Outcome) object {
+	endpoint := object{{"urls", []string{c.URL}}, {"type", c.aiperfType()}, {"streaming", c.Streaming}}
 	if c.Path != "" {
 		endpoint = append(endpoint, field{"path", c.Path})
+	}
+	data := object{{"name", "main"}, {"type", "synthetic"}}
+	if c.Dataset != "" {
+		data = object{{"name", "main"}, {"type", "file"}, {"path", c.Dataset}}
+		if slices.Contains(aiperfFormats, c.Format) {
+			data = append(data, field{"format", c.Format})
+		}
 	}
 	doc := object{
 		{"models", object{{"items", []object{{{"name", c.Model}}}}}},
 		{"endpoint", endpoint},
-		{"phases", []object{phase}},
+		{"datasets", []object{data}},
+		{"phases", []object{phase(c, o)}},
+		{"artifacts", artifacts(c)},
 	}
 	if c.Tokenizer != "" {
 		doc = append(doc, field{"tokenizer", object{{"name", c.Tokenizer}}})
 	}
 	return doc
+}
+
+// phase is the load. AIPerf's must say when it ends; one without a bound of its own ended with its last request.
+func phase(c *Config, o *Outcome) object {
+	p := object{{"name", "profiling"}}
+	switch {
+	case c.Rate > 0:
+		kind := c.Arrival
+		if kind == "" {
+			kind = "poisson"
+		}
+		p = append(p, field{"type", kind}, field{"rate", number(c.Rate)})
+		if c.Concurrency > 0 {
+			p = append(p, field{"concurrency", c.Concurrency})
+		}
+	case c.Concurrency > 0:
+		p = append(p, field{"type", "concurrency"}, field{"concurrency", c.Concurrency})
+	default:
+		p = append(p, field{"type", "fixed_schedule"})
+	}
+	n := c.Requests
+	if n == 0 && c.Duration == 0 {
+		m, _ := metric.Find(o.Metrics, "completed_request_count")
+		n = max(int(m.Avg), 1)
+	}
+	if n > 0 {
+		p = append(p, field{"requests", n})
+	}
+	if c.Duration > 0 {
+		p = append(p, field{"duration", number(c.Duration.Seconds())})
+	}
+	return p
+}
+
+func artifacts(c *Config) object {
+	o := object{{"dir", c.Dir}}
+	if c.Slice > 0 {
+		o = append(o, field{"slice_duration", number(c.Slice.Seconds())})
+	}
+	return o
+}
+
+// aiperfFormats are the forms of files that AIPerf knows too.
+var aiperfFormats = []string{"single_turn", "multi_turn", "random_pool", "mooncake_trace", "raw_payload", "inputs_json"}
+
+// aiperfTypes are the endpoints that AIPerf knows.
+var aiperfTypes = []string{
+	"chat", "completions", "embeddings", "responses", "messages", "cohere_rankings", "hf_tei_rankings", "nim_rankings",
+	"huggingface_generate", "template", "raw",
+}
+
+// aiperfType is the endpoint's name for AIPerf, whose readers refuse a name that they do not know. The true one
+// stands in the field redline.
+func (c *Config) aiperfType() string {
+	if slices.Contains(aiperfTypes, c.EndpointType) {
+		return c.EndpointType
+	}
+	return "raw"
 }
 
 // failures are the errors of a run as AIPerf groups them.
