@@ -56,6 +56,8 @@ type Engine struct {
 	mu     sync.Mutex // guards slots and shards while they grow
 	slots  []*slot
 	shards []*record.Shard
+	// backlog is what the shards hold for the collector.
+	backlog record.Backlog
 
 	// active is the number of slots in use in closed loop; generation tells slots to re-make their feeds.
 	active          atomic.Int64
@@ -134,7 +136,7 @@ func (e *Engine) grow(ctx context.Context, n int) error {
 	for i := len(e.slots); i < n; i++ {
 		lane := e.tr.Lane(i)
 		for len(e.shards) <= lane {
-			e.shards = append(e.shards, record.NewShard(e.cfg.Keep))
+			e.shards = append(e.shards, record.NewShard(e.cfg.Keep, &e.backlog))
 		}
 		s := &slot{shard: e.shards[lane], generation: -1}
 		s.call.Slot, s.call.Owner = i, s
@@ -241,6 +243,9 @@ func (e *Engine) Sent() uint64 { return e.sent.Load() }
 
 // Behind is how long, all in all, a due request was waiting to be sent.
 func (e *Engine) Behind() time.Duration { return time.Duration(e.behind.Load()) }
+
+// Stalled is how long ends of requests waited, all in all, because records were not collected fast enough.
+func (e *Engine) Stalled() time.Duration { return e.backlog.Stalled() }
 
 // Failed is closed when failures call for the end of the load.
 func (e *Engine) Failed() <-chan struct{} { return e.failed }

@@ -17,6 +17,7 @@ type Load struct {
 	Busy        float64 // share of the machine in use, 0 to 1
 	GCPause     time.Duration
 	SchedDelay  time.Duration
+	Stalled     time.Duration // ends of requests waited so long for their records to be taken
 	MaxProcs    int
 }
 
@@ -29,6 +30,7 @@ func (w *Window) Health(l Load) result.Health {
 		LagP50Ns: lag[0], LagP99Ns: lag[1], LagMaxNs: w.lag.Max(),
 		AskedRate: l.Rate, AskedInFlight: float64(l.Concurrency),
 		GCPauseMaxNs: int64(l.GCPause), SchedDelayMaxNs: int64(l.SchedDelay), MachineShare: l.Busy,
+		StalledNs: int64(l.Stalled),
 	}
 	if l.Wall <= 0 {
 		return h

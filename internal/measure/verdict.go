@@ -19,6 +19,8 @@ const (
 	minInFlight = 0.9
 	// maxCPU: with more than this share of its processors used the client has no reserve.
 	maxCPU = 0.9
+	// maxStalled: with a larger share of the time spent waiting for its own records the client was busy writing files.
+	maxStalled = 0.01
 )
 
 // Judge decides on one level: the reasons why the client limited it, none when the server did.
@@ -41,6 +43,10 @@ func Judge(lv *result.Level, l Load) []result.Reason {
 	if l.Concurrency > 0 && h.AchievedInFlight < minInFlight*float64(l.Concurrency) {
 		add("lower the concurrency, or give the client more CPU",
 			"kept %.3g requests in flight where %d were asked for", h.AchievedInFlight, l.Concurrency)
+	}
+	if l.Wall > 0 && l.Stalled > time.Duration(maxStalled*float64(l.Wall)) {
+		add("write to a faster disk, leave out --profile-export-file, or lower the load",
+			"requests waited %s for the records of earlier ones to be written", l.Stalled.Round(time.Millisecond))
 	}
 	if l.MaxProcs > 0 && h.CPUCores > maxCPU*float64(l.MaxProcs) {
 		add("give the client more cores, or run it on another machine",

@@ -32,6 +32,8 @@ type pass struct {
 	behindFrom   time.Duration
 	sent         uint64
 	behind       time.Duration
+	stalledFrom  time.Duration // readings of the engine
+	stalledTo    time.Duration
 	statsMissing bool
 	metrics      scrape.Window
 }
@@ -84,6 +86,7 @@ func (m *levelRun) open(ctx context.Context, p *pass) error {
 	}
 	m.discard()
 	p.serverFrom, p.statsMissing = stats, stats == nil
+	p.stalledFrom = m.eng.Stalled()
 	p.before, p.sentFrom, p.behindFrom, p.from = vitals.Read(), m.eng.Sent(), m.eng.Behind(), clock.Now()
 	return nil
 }
@@ -93,6 +96,7 @@ func (m *levelRun) follow(p *pass) *pass {
 	return &pass{
 		win: measure.NewWindow(m.setup()), from: p.until, before: p.after, serverFrom: p.serverTo,
 		sentFrom: p.sentFrom + p.sent, behindFrom: p.behindFrom + p.behind, statsMissing: p.statsMissing,
+		stalledFrom: p.stalledTo,
 	}
 }
 
@@ -243,6 +247,7 @@ func (m *levelRun) close(p *pass) {
 	case p.until > now:
 		p.until = now
 	}
+	p.stalledTo = m.eng.Stalled()
 	p.sent, p.behind, p.after = m.eng.Sent()-p.sentFrom, m.eng.Behind()-p.behindFrom, vitals.Read()
 }
 

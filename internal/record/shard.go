@@ -1,16 +1,52 @@
 package record
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+	"time"
+	"unsafe"
+)
 
 // Blocks start small, so that ten thousand idle connections cost little, and grow to maxBlock for busy ones.
 const (
 	minBlock = 16
 	maxBlock = 1024
-	// maxArena bounds what a recycled block keeps of its arena, in bytes.
+	// maxArena is the size of an arena, in bytes, from which a block counts as full. A recycled one keeps no more than
+	// twice as much.
 	maxArena = 1 << 20
 	// maxSpares is how many emptied blocks wait for the writer: enough for a busy lane between two looks of the collector.
 	maxSpares = 8
 )
+
+// Backlog bounds the records that the shards of one run hold for the collector. When it falls behind, as an export to
+// a slow disk may, writers wait for it: memory must not grow with the length of a run, and nothing may be lost. The
+// time that they waited is kept, since it distorts what is measured.
+type Backlog struct {
+	bytes   atomic.Int64
+	stalled atomic.Int64
+}
+
+const (
+	// maxBacklog is how many bytes may wait: some tenths of a second of records at the highest rates.
+	maxBacklog = 16 << 20
+	// patience bounds one wait, should nobody collect.
+	patience = time.Second
+	nap      = 200 * time.Microsecond
+)
+
+// Stalled is how long writers have waited for the collector.
+func (b *Backlog) Stalled() time.Duration { return time.Duration(b.stalled.Load()) }
+
+// wait returns when the collector has caught up.
+func (b *Backlog) wait() {
+	if b.bytes.Load() <= maxBacklog {
+		return
+	}
+	start := time.Now()
+	for b.bytes.Load() > maxBacklog && time.Since(start) < patience {
+		time.Sleep(nap)
+	}
+	b.stalled.Add(int64(time.Since(start)))
+}
 
 // extra is the variable part of one record. Its slices point into the block's arenas.
 type extra struct {
@@ -25,11 +61,13 @@ type block struct {
 	next   atomic.Pointer[block]
 	events []Event // arenas; the writer's alone
 	data   []byte
+	cost   int64 // bytes that it counts for in the backlog; set before it is followed by another block
 }
 
 // Shard is the single-writer, single-reader list of blocks of one worker. Use NewShard.
 type Shard struct {
 	keep bool
+	back *Backlog
 	tail *block // writer's
 	size int    // writer's
 	head *block // reader's
@@ -38,9 +76,10 @@ type Shard struct {
 	spares chan *block
 }
 
-// NewShard makes an empty shard. With keep, Add stores events and response bytes too.
-func NewShard(keep bool) *Shard {
-	s := &Shard{keep: keep, size: minBlock, spares: make(chan *block, maxSpares)}
+// NewShard makes an empty shard, one of those that share a backlog. With keep, Add stores events and response bytes
+// too.
+func NewShard(keep bool, back *Backlog) *Shard {
+	s := &Shard{keep: keep, back: back, size: minBlock, spares: make(chan *block, maxSpares)}
 	b := s.newBlock()
 	s.tail, s.head = b, b
 	return s
@@ -58,7 +97,7 @@ func (s *Shard) newBlock() *block {
 func (s *Shard) Add(r *Record, events []Event, data []byte) {
 	b := s.tail
 	n := b.n.Load()
-	if int(n) == len(b.recs) {
+	if int(n) == len(b.recs) || len(b.data) > maxArena {
 		b = s.grow()
 		n = 0
 	}
@@ -73,6 +112,10 @@ func (s *Shard) Add(r *Record, events []Event, data []byte) {
 }
 
 func (s *Shard) grow() *block {
+	full := s.tail
+	full.cost = int64(len(full.recs))*int64(unsafe.Sizeof(Record{})) + int64(cap(full.data)) + int64(cap(full.events))*eventSize
+	s.back.bytes.Add(full.cost)
+	s.back.wait()
 	var b *block
 	select {
 	case b = <-s.spares:
@@ -82,16 +125,19 @@ func (s *Shard) grow() *block {
 		}
 		b = s.newBlock()
 	}
-	s.tail.next.Store(b)
+	full.next.Store(b)
 	s.tail = b
 	return b
 }
+
+const eventSize = int64(unsafe.Sizeof(Event{}))
 
 // Drain calls fn for every record added since the last Drain. Only the collector may call it. What fn is
 // given is valid until it returns.
 func (s *Shard) Drain(fn func(r *Record, events []Event, data []byte)) {
 	for {
 		b := s.head
+		next := b.next.Load() // before the number of records, which is final when another block follows
 		n := b.n.Load()
 		for ; s.read < n; s.read++ {
 			if b.extras == nil {
@@ -101,18 +147,18 @@ func (s *Shard) Drain(fn func(r *Record, events []Event, data []byte)) {
 			x := &b.extras[s.read]
 			fn(&b.recs[s.read], x.events, x.data)
 		}
-		next := b.next.Load()
-		if int(n) < len(b.recs) || next == nil {
+		if next == nil {
 			return
 		}
 		s.head, s.read = next, 0
+		s.back.bytes.Add(-b.cost)
 		s.recycle(b)
 	}
 }
 
 // recycle hands an emptied block back, unless its arenas have grown so large that they are better freed.
 func (s *Shard) recycle(b *block) {
-	if cap(b.data) > maxArena || cap(b.events)*16 > maxArena {
+	if cap(b.data) > 2*maxArena || int64(cap(b.events))*eventSize > maxArena {
 		return
 	}
 	b.n.Store(0)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/redline-bench/redline/internal/record"
 )
@@ -11,7 +12,7 @@ import (
 // One writer and one reader at once: every record arrives once, in order, with its own events and bytes.
 func TestShardLosesNothing(t *testing.T) {
 	const n = 50_000
-	s := record.NewShard(true)
+	s := record.NewShard(true, &record.Backlog{})
 	var writer sync.WaitGroup
 	writer.Go(func() {
 		for i := range n {
@@ -43,8 +44,35 @@ func TestShardLosesNothing(t *testing.T) {
 	}
 }
 
+// A collector that falls behind is waited for, and what waits stays bounded.
+func TestShardWaitsForTheCollector(t *testing.T) {
+	var back record.Backlog
+	s := record.NewShard(true, &back)
+	const n, size = 100, 1 << 20
+	var writer sync.WaitGroup
+	writer.Go(func() {
+		data := make([]byte, size)
+		for range n {
+			s.Add(&record.Record{}, nil, data)
+		}
+	})
+	for back.Stalled() == 0 { // nobody collects: after a while the writer goes on
+		time.Sleep(time.Millisecond)
+	}
+	seen := 0
+	for seen < n {
+		s.Drain(func(_ *record.Record, _ []record.Event, data []byte) {
+			if len(data) != size {
+				t.Errorf("%d bytes", len(data))
+			}
+			seen++
+		})
+	}
+	writer.Wait()
+}
+
 func TestShardDoesNotAllocateOnceItRuns(t *testing.T) {
-	s := record.NewShard(false)
+	s := record.NewShard(false, &record.Backlog{})
 	r := record.Record{Sent: 1, End: 2}
 	step := func() {
 		for range 2000 {
@@ -61,7 +89,7 @@ func TestShardDoesNotAllocateOnceItRuns(t *testing.T) {
 }
 
 func BenchmarkAdd(b *testing.B) {
-	s := record.NewShard(false)
+	s := record.NewShard(false, &record.Backlog{})
 	r := record.Record{Sent: 1, End: 2}
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {

@@ -189,6 +189,8 @@ type Health struct {
 	GCPauseMaxNs    int64   `json:"gc_pause_max_ns"`
 	SchedDelayMaxNs int64   `json:"sched_delay_max_ns"`
 	Dropped         uint64  `json:"dropped"` // due requests that were never sent
+	// StalledNs is how long ends of requests waited because the records of earlier ones were not written fast enough.
+	StalledNs int64 `json:"stalled_ns,omitempty"`
 	// FloorNs is the median latency of the same kind of request to a server that does nothing, on this machine: what
 	// the client and the machine add by themselves. 0 is not calibrated.
 	FloorNs int64 `json:"floor_ns,omitempty"`
