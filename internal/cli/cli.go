@@ -83,12 +83,16 @@ func Main(p *IO) int {
 		return runCalibrate(p, args)
 	case "compare":
 		return runCompare(p, args)
+	case "report":
+		return runReport(p, args)
 	case "history":
 		return runHistory(p, args)
 	case "simple":
 		return runSimple(p, args)
 	case "stress":
 		return runStress(p, args)
+	case "tokenize":
+		return runTokenize(p, args)
 	case "serve":
 		ctx, stop := signalContext()
 		defer stop()

@@ -20,7 +20,9 @@ func commands() []flags.Command {
 		{Name: "simple", Summary: "one request after the other to a simple model: five numbers", Words: simpleNames()},
 		{Name: "stress", Summary: "send whole and broken sequences and check every answer", Words: stressNames()},
 		{Name: "compare", Summary: "say whether two runs differ, by how much and how surely", Words: compareSet(new(compareOptions)).Names()},
+		{Name: "report", Summary: "write a run, or two beside each other, as an HTML page", Words: reportSet(new(string)).Names()},
 		{Name: "history", Summary: "list the runs that were kept", Words: historySet(new(historyOptions)).Names()},
+		{Name: "tokenize", Summary: "turn texts into token ids, as a model's own tokenizer does", Words: tokenizeNames()},
 		{Name: "serve", Summary: "run the reference server, to try things out and to measure against"},
 		{Name: "version", Summary: "print the version of this program"},
 		{Name: "completion", Summary: "print a completion script for a shell", Words: flags.Shells()},
@@ -49,8 +51,12 @@ func runHelp(args []string, stdout, stderr io.Writer) int {
 		fmt.Fprint(stdout, stressHelp())
 	case "compare":
 		fmt.Fprint(stdout, compareHelp())
+	case "report":
+		fmt.Fprint(stdout, reportHelp())
 	case "history":
 		fmt.Fprint(stdout, historyHelp())
+	case "tokenize":
+		fmt.Fprint(stdout, tokenizeHelp())
 	case "serve":
 		fmt.Fprint(stdout, serveHelp)
 	case "version":

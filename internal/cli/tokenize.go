@@ -1,0 +1,179 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/redline-bench/redline/internal/optset"
+	"github.com/redline-bench/redline/internal/tokenizer"
+)
+
+// tokenizeOptions is the command line of tokenize.
+type tokenizeOptions struct {
+	path      string
+	noSpecial bool
+	decode    bool
+	count     bool
+}
+
+func tokenizeSet(o *tokenizeOptions) *optset.Set {
+	s := &optset.Set{}
+	s.Group("Options")
+	s.Text(&o.path, "tokenizer,t", "DIR", "the folder of a model, a tokenizer.json, a .tiktoken or a SentencePiece .model file")
+	s.Bool(&o.noSpecial, "no-special", "no special tokens around the text; with --decode, leave special tokens out")
+	s.Bool(&o.decode, "decode", "read arrays of ids and print JSON strings")
+	s.Bool(&o.count, "count", "print the number of ids instead of the ids")
+	return s
+}
+
+func tokenizeHelp() string {
+	var o tokenizeOptions
+	return `Usage: redline tokenize --tokenizer DIR [options] < texts.jsonl
+
+Reads JSON strings from standard input, one a line, and prints the token ids of each as a JSON array on a line.
+The ids are those of the Hugging Face package 'tokenizers'. docs/tokenizers.md has more.
+` + tokenizeSet(&o).Help() + `
+Examples
+  echo '"Hello world"' | redline tokenize --tokenizer ./Llama-3-8B
+  redline tokenize -t tokenizer.json --count < prompts.jsonl
+  echo '[9906, 1917]' | redline tokenize -t ./Llama-3-8B --decode
+`
+}
+
+func tokenizeNames() []string {
+	var o tokenizeOptions
+	return tokenizeSet(&o).Names()
+}
+
+// runTokenize is `redline tokenize`.
+func runTokenize(p *IO, args []string) int {
+	var o tokenizeOptions
+	rest, err := tokenizeSet(&o).Parse(args)
+	if errors.Is(err, optset.ErrHelp) {
+		fmt.Fprint(p.Stdout, tokenizeHelp())
+		return exitOK
+	}
+	switch {
+	case err != nil:
+	case len(rest) > 0:
+		err = fmt.Errorf("what is %q for? texts come from standard input", rest[0])
+	case o.path == "":
+		err = errors.New("name the tokenizer with --tokenizer DIR")
+	case o.decode && o.count:
+		err = errors.New("--decode and --count exclude each other")
+	}
+	if err != nil {
+		fmt.Fprintf(p.Stderr, "redline tokenize: %v; see redline tokenize --help\n", err)
+		return exitError
+	}
+	t, err := tokenizer.Load(o.path)
+	if err == nil {
+		err = tokenizeLines(t, &o, p.Stdin, p.Stdout)
+	}
+	if err != nil {
+		fmt.Fprintf(p.Stderr, "redline tokenize: %v\n", err)
+		return exitError
+	}
+	return exitOK
+}
+
+// tokenizeLines answers every line of in with one of out.
+func tokenizeLines(t *tokenizer.Tokenizer, o *tokenizeOptions, in io.Reader, out io.Writer) error {
+	r, w := bufio.NewReaderSize(in, 1<<20), bufio.NewWriterSize(out, 1<<16)
+	l := &lineTokenizer{t: t, o: o}
+	var long []byte
+	for n := 1; ; n++ {
+		line, err := r.ReadSlice('\n')
+		for long = long[:0]; errors.Is(err, bufio.ErrBufferFull); {
+			long = append(long, line...)
+			line, err = r.ReadSlice('\n')
+		}
+		if len(long) > 0 {
+			long = append(long, line...)
+			line = long
+		}
+		if err != nil && !errors.Is(err, io.EOF) {
+			return errors.Join(fmt.Errorf("standard input: %w", err), w.Flush())
+		}
+		if err != nil && len(line) == 0 {
+			return w.Flush()
+		}
+		answer, bad := l.answer(bytes.TrimRight(line, "\r\n"))
+		if bad != nil {
+			return errors.Join(fmt.Errorf("line %d: %w", n, bad), w.Flush())
+		}
+		if _, err := w.Write(answer); err != nil {
+			return err
+		}
+		// Someone who types, or a program that waits for each answer, gets it at once.
+		if r.Buffered() == 0 {
+			if err := w.Flush(); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// lineTokenizer answers lines, one at a time.
+type lineTokenizer struct {
+	t   *tokenizer.Tokenizer
+	o   *tokenizeOptions
+	ids []int
+	buf []byte
+}
+
+// answer is the line that answers one; it is valid until the next.
+func (l *lineTokenizer) answer(line []byte) ([]byte, error) {
+	l.buf = l.buf[:0]
+	if l.o.decode {
+		l.ids = l.ids[:0]
+		if err := json.Unmarshal(line, &l.ids); err != nil {
+			return nil, fmt.Errorf("%s is no JSON array of ids: %s", excerpt(line), err)
+		}
+		text, err := plainJSON(l.t.Decode(l.ids, l.o.noSpecial))
+		return append(l.buf, text...), err
+	}
+	var text string
+	if err := json.Unmarshal(line, &text); err != nil {
+		return nil, fmt.Errorf("%s is no JSON string: %s", excerpt(line), err)
+	}
+	l.ids = l.t.AppendIDs(l.ids[:0], text, !l.o.noSpecial)
+	if l.o.count {
+		l.buf = strconv.AppendInt(l.buf, int64(len(l.ids)), 10)
+		return append(l.buf, '\n'), nil
+	}
+	l.buf = append(l.buf, '[')
+	for i, id := range l.ids {
+		if i > 0 {
+			l.buf = append(l.buf, ',')
+		}
+		l.buf = strconv.AppendInt(l.buf, int64(id), 10)
+	}
+	return append(l.buf, ']', '\n'), nil
+}
+
+// plainJSON is a string in JSON, with a line end, without the escapes that HTML would need.
+func plainJSON(s string) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(s)
+	return b.Bytes(), err
+}
+
+// excerpt is the beginning of a line, for a message.
+func excerpt(line []byte) string {
+	const most = 40
+	if len(line) == 0 {
+		return "an empty line"
+	}
+	if len(line) > most {
+		return strconv.Quote(string(line[:most])) + "..."
+	}
+	return strconv.Quote(string(line))
+}

@@ -1,0 +1,152 @@
+package tokenizer
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/redline-bench/redline/internal/tokenizer/model"
+)
+
+// modelJSON is a model as a file has it.
+type modelJSON struct {
+	Type         string          `json:"type"`
+	Vocab        json.RawMessage `json:"vocab"`
+	Merges       json.RawMessage `json:"merges"`
+	UnkToken     *string         `json:"unk_token"`
+	UnkID        *int            `json:"unk_id"`
+	Prefix       *string         `json:"continuing_subword_prefix"`
+	Suffix       *string         `json:"end_of_word_suffix"`
+	FuseUnk      bool            `json:"fuse_unk"`
+	ByteFallback bool            `json:"byte_fallback"`
+	IgnoreMerges bool            `json:"ignore_merges"`
+	MaxChars     *int            `json:"max_input_chars_per_word"`
+}
+
+func text(s *string, otherwise string) string {
+	if s == nil {
+		return otherwise
+	}
+	return *s
+}
+
+// kind guesses the type of a model in an old file that does not name it.
+func (j *modelJSON) kind() string {
+	switch {
+	case j.Type != "":
+		return j.Type
+	case !isNull(j.Merges):
+		return "BPE"
+	case j.MaxChars != nil || j.Prefix != nil:
+		return "WordPiece"
+	case strings.HasPrefix(strings.TrimSpace(string(j.Vocab)), "["):
+		return "Unigram"
+	}
+	return "WordLevel"
+}
+
+func (b *builder) model(raw json.RawMessage, _ *fileJSON) (model.Model, error) {
+	var j modelJSON
+	if err := json.Unmarshal(raw, &j); err != nil {
+		return nil, fmt.Errorf("model: %w", err)
+	}
+	if isNull(j.Vocab) {
+		return nil, errors.New("model: it has no vocab")
+	}
+	m, err := b.buildModel(&j)
+	if err != nil {
+		return nil, fmt.Errorf("model: %w", err)
+	}
+	return m, nil
+}
+
+func (b *builder) buildModel(j *modelJSON) (model.Model, error) {
+	kind := j.kind()
+	if kind == "Unigram" {
+		return buildUnigram(j)
+	}
+	vocab := map[string]int{}
+	if err := json.Unmarshal(j.Vocab, &vocab); err != nil {
+		return nil, fmt.Errorf("vocab: %w", err)
+	}
+	switch kind {
+	case "BPE":
+		return b.buildBPE(j, vocab)
+	case "WordPiece":
+		limit := 100
+		if j.MaxChars != nil {
+			limit = *j.MaxChars
+		}
+		return model.NewWordPiece(vocab, text(j.UnkToken, "[UNK]"), text(j.Prefix, "##"), limit)
+	case "WordLevel":
+		return model.NewWordLevel(vocab, text(j.UnkToken, "<unk>"))
+	}
+	return nil, fmt.Errorf("the type %q is not known", kind)
+}
+
+func (b *builder) buildBPE(j *modelJSON, vocab map[string]int) (model.Model, error) {
+	merges, err := parseMerges(j.Merges)
+	if err != nil {
+		return nil, err
+	}
+	c := model.BPEConfig{
+		Vocab: vocab, Merges: merges, Unk: text(j.UnkToken, ""), HasUnk: j.UnkToken != nil,
+		Prefix: text(j.Prefix, ""), Suffix: text(j.Suffix, ""),
+		FuseUnk: j.FuseUnk, ByteFallback: j.ByteFallback, IgnoreMerges: j.IgnoreMerges,
+		SpaceMark: spaceMark, NoPreTokenize: true,
+	}
+	if b.byteLevel != nil && !j.ByteFallback {
+		c.ByteLevel, b.byteLevel.Plain = true, true
+		c.NoPreTokenize = false
+	}
+	return model.NewBPE(c)
+}
+
+// parseMerges reads merges as pairs or as two words in a string.
+func parseMerges(raw json.RawMessage) ([][2]string, error) {
+	var pairs [][2]string
+	if isNull(raw) {
+		return nil, nil
+	}
+	if json.Unmarshal(raw, &pairs) == nil {
+		return pairs, nil
+	}
+	var lines []string
+	if err := json.Unmarshal(raw, &lines); err != nil {
+		return nil, fmt.Errorf("merges: %w", err)
+	}
+	pairs = make([][2]string, 0, len(lines))
+	for i, line := range lines {
+		if strings.HasPrefix(line, "#version") {
+			continue
+		}
+		x, y, ok := strings.Cut(line, " ")
+		if !ok || strings.Contains(y, " ") {
+			return nil, fmt.Errorf("merge %d, %q, is not two words", i+1, line)
+		}
+		pairs = append(pairs, [2]string{x, y})
+	}
+	return pairs, nil
+}
+
+func buildUnigram(j *modelJSON) (model.Model, error) {
+	var rows [][2]any
+	if err := json.Unmarshal(j.Vocab, &rows); err != nil {
+		return nil, fmt.Errorf("vocab: %w", err)
+	}
+	entries := make([]model.Scored, len(rows))
+	for i, r := range rows {
+		token, ok1 := r[0].(string)
+		score, ok2 := r[1].(float64)
+		if !ok1 || !ok2 {
+			return nil, fmt.Errorf("vocab entry %d is not a token and a score", i)
+		}
+		entries[i] = model.Scored{Token: token, Score: score}
+	}
+	unk := -1
+	if j.UnkID != nil {
+		unk = *j.UnkID
+	}
+	return model.NewUnigram(entries, unk, j.ByteFallback)
+}

@@ -1,0 +1,118 @@
+package tokenizer
+
+import (
+	"fmt"
+
+	"github.com/redline-bench/redline/internal/tokenizer/split"
+	"github.com/redline-bench/redline/internal/tokenizer/unitab"
+)
+
+// build makes the stage of a pre-tokenizer that is no sequence.
+func (j *preJSON) build() (split.Stage, error) {
+	t := unitab.Get()
+	switch j.Type {
+	case "ByteLevel":
+		s := &split.ByteLevel{PrefixSpace: yes(j.PrefixSpace)}
+		if yes(j.UseRegex) {
+			s.Cut = split.GPT2()
+		}
+		return s, nil
+	case "Split":
+		return j.split()
+	case "Digits":
+		b := split.Contiguous
+		if j.Individual {
+			b = split.Isolated
+		}
+		return &split.Split{Matcher: split.Chars{Table: t, Mask: unitab.Numeric}, Behavior: b}, nil
+	case "Punctuation":
+		b, err := behavior(j.Behavior)
+		if err != nil {
+			return nil, err
+		}
+		return &split.Split{Matcher: split.Chars{Table: t, Mask: unitab.Punct}, Behavior: b}, nil
+	case "Whitespace":
+		return split.Whitespace{Table: t}, nil
+	case "WhitespaceSplit":
+		return &split.Split{Matcher: split.Chars{Table: t, Mask: unitab.Space}, Behavior: split.Removed}, nil
+	case "BertPreTokenizer":
+		return split.Bert{Table: t}, nil
+	case "CharDelimiterSplit":
+		if !split.CheckMark(j.Delimiter) {
+			return nil, fmt.Errorf("CharDelimiterSplit: %q is not one character", j.Delimiter)
+		}
+		return &split.Split{Matcher: split.Literal(j.Delimiter), Behavior: split.Removed}, nil
+	case "UnicodeScripts":
+		return split.Scripts{Table: t}, nil
+	case "FixedLength":
+		n := 5
+		if j.Length != nil {
+			n = *j.Length
+		}
+		if n < 1 {
+			return nil, fmt.Errorf("FixedLength: the length is %d", n)
+		}
+		return split.FixedLength(n), nil
+	case "Metaspace":
+		return j.metaspace()
+	default:
+		return nil, fmt.Errorf("the type %q is not known", j.Type)
+	}
+}
+
+func (j *preJSON) split() (split.Stage, error) {
+	b, err := behavior(j.Behavior)
+	if err != nil {
+		return nil, err
+	}
+	if j.Pattern != nil && j.Pattern.Regex != nil {
+		return split.Pattern(*j.Pattern.Regex, b, j.Invert)
+	}
+	m, err := j.Pattern.finder()
+	if err != nil {
+		return nil, err
+	}
+	return &split.Split{Matcher: m, Behavior: b, Invert: j.Invert}, nil
+}
+
+func (j *preJSON) metaspace() (split.Stage, error) {
+	s := &split.Metaspace{Mark: j.Replacement, Split: yes(j.Split)}
+	if s.Mark == "" {
+		s.Mark = spaceMark
+	}
+	if !split.CheckMark(s.Mark) {
+		return nil, fmt.Errorf("Metaspace: %q is not one character", s.Mark)
+	}
+	switch j.Scheme {
+	case "", "always":
+	case "first":
+		s.Prepend = split.First
+	case "never":
+		s.Prepend = split.Never
+	default:
+		return nil, fmt.Errorf("Metaspace: the prepend_scheme %q is not known", j.Scheme)
+	}
+	if j.PrefixSpace != nil && !*j.PrefixSpace {
+		s.Prepend = split.Never
+	}
+	return s, nil
+}
+
+// spaceMark stands for a space in SentencePiece vocabularies.
+const spaceMark = "▁"
+
+func behavior(name string) (split.Behavior, error) {
+	switch name {
+	case "Isolated", "":
+		return split.Isolated, nil
+	case "Removed":
+		return split.Removed, nil
+	case "MergedWithPrevious":
+		return split.MergedWithPrevious, nil
+	case "MergedWithNext":
+		return split.MergedWithNext, nil
+	case "Contiguous":
+		return split.Contiguous, nil
+	}
+	return 0, fmt.Errorf("the behavior %q is not known", name)
+}

@@ -1,0 +1,143 @@
+package tokenizer
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Load reads a tokenizer from a folder, a tokenizer.json, a .tiktoken or a SentencePiece .model file.
+func Load(path string) (*Tokenizer, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("tokenizer %s: %w; give the folder of a model, a tokenizer.json, a .tiktoken or a .model file", path, plainErr(err))
+	}
+	if info.IsDir() {
+		return loadDir(path)
+	}
+	t, err := loadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("tokenizer %s: %w", path, err)
+	}
+	if strings.EqualFold(filepath.Ext(path), ".json") || isRanks(path) {
+		if err := t.readChat(filepath.Dir(path)); err != nil {
+			return nil, fmt.Errorf("tokenizer %s: %w", path, err)
+		}
+	}
+	return t, nil
+}
+
+// plainErr is what went wrong without the path, which the caller names.
+func plainErr(err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}
+
+func isRanks(path string) bool {
+	ext := strings.ToLower(filepath.Ext(path))
+	return ext == ".tiktoken" || ext == ".model"
+}
+
+// loadDir looks for the files that models come with, the best first.
+func loadDir(dir string) (*Tokenizer, error) {
+	names := []string{"tokenizer.json", "tokenizer.model", "spiece.model", "sentencepiece.bpe.model", "tiktoken.model"}
+	if found, err := filepath.Glob(filepath.Join(dir, "*.tiktoken")); err == nil {
+		for _, f := range found {
+			names = append(names, filepath.Base(f))
+		}
+	}
+	for _, name := range names {
+		path := filepath.Join(dir, name)
+		if _, err := os.Stat(path); err != nil {
+			continue
+		}
+		t, err := loadFile(path)
+		if err == nil {
+			err = t.readChat(dir)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("tokenizer %s: %w", path, err)
+		}
+		t.name = filepath.Base(filepath.Clean(dir))
+		return t, nil
+	}
+	return nil, fmt.Errorf("tokenizer %s: the folder has none of %s and no .tiktoken file", dir, strings.Join(names[:5], ", "))
+}
+
+func loadFile(path string) (*Tokenizer, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, plainErr(err)
+	}
+	var t *Tokenizer
+	switch {
+	case isRanks(path) && looksLikeRanks(data):
+		t, err = parseRanks(data, filepath.Base(path))
+	case strings.EqualFold(filepath.Ext(path), ".model"):
+		t, err = parsePiece(data)
+	default:
+		t, err = Parse(data)
+	}
+	if err != nil {
+		return nil, err
+	}
+	t.name = strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
+	if t.name == "tokenizer" {
+		if abs, err := filepath.Abs(path); err == nil {
+			t.name = filepath.Base(filepath.Dir(abs))
+		}
+	}
+	return t, nil
+}
+
+// fileJSON is tokenizer.json.
+type fileJSON struct {
+	limitJSON
+	AddedTokens   []addedToken    `json:"added_tokens"`
+	Normalizer    json.RawMessage `json:"normalizer"`
+	PreTokenizer  json.RawMessage `json:"pre_tokenizer"`
+	PostProcessor json.RawMessage `json:"post_processor"`
+	Decoder       json.RawMessage `json:"decoder"`
+	Model         json.RawMessage `json:"model"`
+}
+
+// Parse reads the text of a tokenizer.json.
+func Parse(data []byte) (*Tokenizer, error) {
+	var f fileJSON
+	if err := json.Unmarshal(data, &f); err != nil {
+		return nil, fmt.Errorf("it is no tokenizer.json: %w", err)
+	}
+	if isNull(f.Model) {
+		return nil, errors.New("it is no tokenizer.json: it has no model")
+	}
+	t := &Tokenizer{name: "tokenizer", states: &states{}, limit: newLimit(f.limitJSON)}
+	var err error
+	if t.normalize, err = buildNormalizer(f.Normalizer); err != nil {
+		return nil, err
+	}
+	b := &builder{}
+	if t.pre, err = b.preTokenizer(f.PreTokenizer); err != nil {
+		return nil, err
+	}
+	if t.model, err = b.model(f.Model, &f); err != nil {
+		return nil, err
+	}
+	if err := t.post.add(f.PostProcessor); err != nil {
+		return nil, err
+	}
+	if t.decoder, err = buildDecoder(f.Decoder); err != nil {
+		return nil, err
+	}
+	t.added = newAdded(f.AddedTokens, t.model, t.normalize)
+	t.decoder.prepare(t)
+	return t, nil
+}
+
+func isNull(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }

@@ -1,0 +1,183 @@
+package model
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"unicode/utf8"
+)
+
+// unkPenalty is how much worse than the worst token an unknown character scores.
+const unkPenalty = 10
+
+// Unigram cuts a word so that the sum of the scores of its tokens is largest.
+type Unigram struct {
+	vocab
+	scores  []float64
+	trie    *trie
+	unk     int // -1: none
+	unkCost float64
+	byteIDs *[256]uint32
+}
+
+// Scored is an entry of a Unigram vocabulary; its id is its index.
+type Scored struct {
+	Token string
+	Score float64
+}
+
+// NewUnigram builds a Unigram model; unk is -1 if there is no unknown token.
+func NewUnigram(entries []Scored, unk int, byteFallback bool) (*Unigram, error) {
+	if unk >= len(entries) {
+		return nil, fmt.Errorf("the unknown token has id %d, the vocabulary ends at %d", unk, len(entries)-1)
+	}
+	m := &Unigram{unk: unk, unkCost: math.Inf(1), scores: make([]float64, len(entries))}
+	ids := make(map[string]int, len(entries))
+	for id, e := range entries {
+		ids[e.Token] = id
+		m.scores[id] = e.Score
+		m.unkCost = min(m.unkCost, e.Score)
+	}
+	m.unkCost -= unkPenalty
+	m.ids = ids
+	m.dense, m.has = make([]string, len(entries)), make([]bool, len(entries))
+	for id, e := range entries {
+		m.dense[id], m.has[id] = e.Token, true
+	}
+	keys := make([]string, 0, len(ids))
+	for t := range ids {
+		if t != "" {
+			keys = append(keys, t)
+		}
+	}
+	slices.Sort(keys)
+	values := make([]int32, len(keys))
+	for i, k := range keys {
+		values[i] = int32(ids[k])
+	}
+	m.trie = newTrie(keys, values)
+	if byteFallback {
+		m.byteIDs = fallback(ids)
+	}
+	return m, nil
+}
+
+// Size is the number of entries.
+func (m *Unigram) Size() int { return len(m.scores) }
+
+// bestNode is the best way to reach a place in the word.
+type bestNode struct {
+	score float64
+	start int32 // -1: not reached
+	id    int32
+}
+
+// piece is a part of the word and its token.
+type piece struct{ start, end, id int32 }
+
+// Append appends the ids of a word.
+func (m *Unigram) Append(dst []int, word string, s *Scratch) []int {
+	if word == "" {
+		return dst
+	}
+	if s.cache == nil || len(word) > cacheKey {
+		return m.appendNew(dst, word, s)
+	}
+	e := s.cache.slot(word)
+	dst, ok := e.get(dst, word)
+	if ok {
+		return dst
+	}
+	n := len(dst)
+	dst = m.appendNew(dst, word, s)
+	e.set(word, dst[n:])
+	return dst
+}
+
+func (m *Unigram) appendNew(dst []int, word string, s *Scratch) []int {
+	if !m.viterbi(word, s) {
+		return dst
+	}
+	path := s.path[:0]
+	for end := int32(len(word)); end > 0; {
+		n := &s.best[end]
+		last := len(path) - 1
+		if int(n.id) == m.unk && last >= 0 && int(path[last].id) == m.unk {
+			path[last].start = n.start // unknown characters fuse
+		} else {
+			path = append(path, piece{n.start, end, n.id})
+		}
+		end = n.start
+	}
+	s.path = path
+	for _, p := range slices.Backward(path) {
+		if int(p.id) == m.unk {
+			dst = m.unknown(dst, word[p.start:p.end], s)
+		} else {
+			dst = append(dst, int(p.id))
+		}
+	}
+	return dst
+}
+
+// viterbi fills s.best; false if a character is unknown and there is no token for that.
+func (m *Unigram) viterbi(word string, s *Scratch) bool {
+	s.best = s.best[:0]
+	for range len(word) + 1 {
+		s.best = append(s.best, bestNode{start: -1})
+	}
+	best := s.best
+	for at := 0; at < len(word); {
+		here := best[at].score
+		_, size := utf8.DecodeRuneInString(word[at:])
+		single := false
+		node := int32(0)
+		for i := at; i < len(word); i++ {
+			if node = m.trie.next(node, word[i]); node < 0 {
+				break
+			}
+			id := m.trie.nodes[node].value
+			if id < 0 {
+				continue
+			}
+			end := &best[i+1]
+			if score := m.scores[id] + here; end.start < 0 || score > end.score {
+				*end = bestNode{score, int32(at), id}
+			}
+			single = single || i+1-at == size
+		}
+		if !single {
+			end := &best[at+size]
+			if score := m.unkCost + here; end.start < 0 || score > end.score {
+				if m.unk < 0 {
+					return false
+				}
+				*end = bestNode{score, int32(at), int32(m.unk)}
+			}
+		}
+		at += size
+	}
+	return true
+}
+
+// unknown appends what stands for text that is not in the vocabulary.
+func (m *Unigram) unknown(dst []int, text string, _ *Scratch) []int {
+	if id, ok := m.ids[text]; ok {
+		return append(dst, id)
+	}
+	if m.byteIDs != nil {
+		n := len(dst)
+		for i := range len(text) {
+			id := m.byteIDs[text[i]]
+			if id == none {
+				dst = dst[:n]
+				break
+			}
+			dst = append(dst, int(id))
+		}
+		if len(dst) > n {
+			return dst
+		}
+	}
+	return append(dst, m.unk)
+}

@@ -1,0 +1,107 @@
+package normal
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"unicode/utf8"
+
+	"github.com/redline-bench/redline/internal/tokenizer/unitab"
+)
+
+// Charsmap is SentencePiece's precompiled map: a double-array trie from texts to places in a block of texts that end
+// with a zero byte.
+type Charsmap struct {
+	table *unitab.Tables
+	trie  []uint32
+	texts []byte
+}
+
+// NewCharsmap reads the binary form of a map.
+func NewCharsmap(data []byte) (*Charsmap, error) {
+	if len(data) < 4 {
+		return nil, errors.New("precompiled charsmap: it is too short")
+	}
+	size := binary.LittleEndian.Uint32(data)
+	data = data[4:]
+	if uint64(size) > uint64(len(data)) || size%4 != 0 {
+		return nil, errors.New("precompiled charsmap: its trie has no end")
+	}
+	c := &Charsmap{table: unitab.Get(), trie: make([]uint32, size/4), texts: data[size:]}
+	for i := range c.trie {
+		c.trie[i] = binary.LittleEndian.Uint32(data[4*i:])
+	}
+	return c, nil
+}
+
+// Normalize maps the user-perceived characters of a text, or, where that is not possible, its characters.
+func (c *Charsmap) Normalize(text string, m *Memory) string {
+	b := m.next()
+	for i := 0; i < len(text); {
+		// Most of all text: an ASCII character that stands alone and is not mapped.
+		n := 1
+		if text[i] >= utf8.RuneSelf || i+1 < len(text) && (text[i+1] >= utf8.RuneSelf || text[i] == '\r') {
+			n = c.table.Grapheme(text[i:])
+		}
+		part := text[i : i+n]
+		i += n
+		if n < 6 {
+			if s, ok := c.find(part); ok {
+				b = append(b, s...)
+				continue
+			}
+		}
+		for j, r := range part {
+			char := part[j : j+utf8.RuneLen(r)]
+			if s, ok := c.find(char); ok {
+				b = append(b, s...)
+			} else {
+				b = append(b, char...)
+			}
+		}
+	}
+	return m.done(b)
+}
+
+// find is the text that the shortest mapped beginning of a text maps to.
+func (c *Charsmap) find(key string) ([]byte, bool) {
+	if len(c.trie) == 0 {
+		return nil, false
+	}
+	at := offset(c.trie[0])
+	for i := range len(key) {
+		b := uint32(key[i])
+		if b == 0 {
+			break
+		}
+		at ^= b
+		if uint64(at) >= uint64(len(c.trie)) {
+			break
+		}
+		unit := c.trie[at]
+		if unit&(1<<31|0xFF) != b {
+			break
+		}
+		at ^= offset(unit)
+		if unit>>8&1 == 0 { // no text ends here
+			continue
+		}
+		if uint64(at) >= uint64(len(c.trie)) {
+			break
+		}
+		from := c.trie[at] & (1<<31 - 1)
+		if uint64(from) > uint64(len(c.texts)) {
+			break
+		}
+		s := c.texts[from:]
+		if end := bytes.IndexByte(s, 0); end >= 0 {
+			s = s[:end]
+		}
+		return s, true
+	}
+	return nil, false
+}
+
+func offset(unit uint32) uint32 {
+	return unit >> 10 << (unit & (1 << 9) >> 6)
+}

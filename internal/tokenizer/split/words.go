@@ -1,0 +1,266 @@
+package split
+
+import (
+	"unicode/utf8"
+
+	"github.com/redline-bench/redline/internal/tokenizer/unitab"
+)
+
+// The matchers of this file take a text and a place in it and say where the word that begins there ends. Each does
+// what one well-known regular expression does, which its comment names by the model that made it known.
+
+const letterOrNumber = unitab.L | unitab.N
+
+// at is the mask and size of the character at a place.
+func at(t *unitab.Tables, s string, i int) (unitab.Mask, int) {
+	if b := s[i]; b < utf8.RuneSelf {
+		return t.ASCII[b], 1
+	}
+	r, size := utf8.DecodeRuneInString(s[i:])
+	return t.Mask(r), size
+}
+
+// run is where the run of characters that have one of the bits ends.
+func run(t *unitab.Tables, s string, i int, any unitab.Mask) int {
+	for i < len(s) {
+		m, size := at(t, s, i)
+		if m&any == 0 {
+			break
+		}
+		i += size
+	}
+	return i
+}
+
+// runNot is where the run of characters that have none of the bits ends.
+func runNot(t *unitab.Tables, s string, i int, none unitab.Mask) int {
+	for i < len(s) {
+		m, size := at(t, s, i)
+		if m&none != 0 {
+			break
+		}
+		i += size
+	}
+	return i
+}
+
+func newline(b byte) bool { return b == '\n' || b == '\r' }
+
+// contraction is the length of 's, 't, 'm, 'd, 're, 've or 'll at a place; 0 if there is none. With fold, case does
+// not matter, and the long s is an s.
+func contraction(s string, i int, fold bool) int {
+	if i+1 >= len(s) || s[i] != '\'' {
+		return 0
+	}
+	a, b := s[i+1], byte(0)
+	if i+2 < len(s) {
+		b = s[i+2]
+	}
+	if fold {
+		if a == 0xC5 && b == 0xBF {
+			return 3
+		}
+		a, b = lower(a), lower(b)
+	}
+	switch a {
+	case 's', 't', 'm', 'd':
+		return 2
+	case 'r', 'v':
+		if b == 'e' {
+			return 3
+		}
+	case 'l':
+		if b == 'l' {
+			return 3
+		}
+	}
+	return 0
+}
+
+func lower(b byte) byte {
+	if b >= 'A' && b <= 'Z' {
+		return b + 32
+	}
+	return b
+}
+
+// spaces is the end of a word of white space: all of it at the end of the text, else without the last character,
+// which belongs to the next word, but at least one.
+func spaces(t *unitab.Tables, s string, i int) int {
+	end := run(t, s, i, unitab.Space)
+	if end == len(s) {
+		return end
+	}
+	_, size := utf8.DecodeLastRuneInString(s[i:end])
+	if end-size > i {
+		return end - size
+	}
+	return end
+}
+
+// lines is spaces for patterns in which white space ends behind the last line break it has.
+func lines(t *unitab.Tables, s string, i int) int {
+	end := run(t, s, i, unitab.Space)
+	for j := end - 1; j >= i; j-- {
+		if newline(s[j]) {
+			return j + 1
+		}
+	}
+	if end == len(s) {
+		return end
+	}
+	_, size := utf8.DecodeLastRuneInString(s[i:end])
+	if end-size > i {
+		return end - size
+	}
+	return end
+}
+
+// gpt2 is the pattern of GPT-2 and of the ByteLevel pre-tokenizer.
+func gpt2(t *unitab.Tables, s string, i int) int {
+	if n := contraction(s, i, false); n > 0 {
+		return i + n
+	}
+	j := i
+	if s[i] == ' ' && i+1 < len(s) {
+		j++
+	}
+	m, size := at(t, s, j)
+	switch {
+	case m&unitab.Space != 0:
+		return spaces(t, s, i)
+	case m&unitab.L != 0:
+		return run(t, s, j+size, unitab.L)
+	case m&unitab.N != 0:
+		return run(t, s, j+size, unitab.N)
+	}
+	return runNot(t, s, j+size, letterOrNumber|unitab.Space)
+}
+
+// cl100k is the pattern of GPT-4 and Llama 3: numbers of up to three digits. qwen differs in the digits.
+func cl100k(t *unitab.Tables, s string, i int) int { return modern(t, s, i, 3) }
+
+func qwen(t *unitab.Tables, s string, i int) int { return modern(t, s, i, 1) }
+
+func modern(t *unitab.Tables, s string, i, digits int) int {
+	m, size := at(t, s, i)
+	if m&unitab.L != 0 {
+		return run(t, s, i+size, unitab.L)
+	}
+	if m&unitab.N != 0 {
+		return numbers(t, s, i+size, digits-1)
+	}
+	if n := contraction(s, i, true); n > 0 {
+		return i + n
+	}
+	if i+size == len(s) {
+		return len(s)
+	}
+	if !newline(s[i]) {
+		if m2, size2 := at(t, s, i+size); m2&unitab.L != 0 {
+			return run(t, s, i+size+size2, unitab.L)
+		}
+	}
+	return symbols(t, s, i, m, false)
+}
+
+// numbers is the end of a run of up to n more numbers.
+func numbers(t *unitab.Tables, s string, i, n int) int {
+	for ; n > 0 && i < len(s); n-- {
+		m, size := at(t, s, i)
+		if m&unitab.N == 0 {
+			break
+		}
+		i += size
+	}
+	return i
+}
+
+// symbols is the end of a word of symbols, with a space before and line breaks (and slashes) behind, or of white space.
+// m is the mask of the character at i, which is neither a letter nor a number.
+func symbols(t *unitab.Tables, s string, i int, m unitab.Mask, slash bool) int {
+	const not = letterOrNumber | unitab.Space
+	j := i
+	if s[i] == ' ' && i+1 < len(s) {
+		j++
+		m, _ = at(t, s, j)
+	}
+	if m&not != 0 {
+		return lines(t, s, i)
+	}
+	end := runNot(t, s, j, not)
+	for end < len(s) && (newline(s[end]) || slash && s[end] == '/') {
+		end++
+	}
+	return end
+}
+
+const (
+	upper = unitab.Lu | unitab.Lt | unitab.Lm | unitab.Lo | unitab.M
+	small = unitab.Ll | unitab.Lm | unitab.Lo | unitab.M
+)
+
+// o200k is the pattern of GPT-4o: words end where capitals begin. tekken, of Mistral, has no contractions and takes
+// one digit at a time.
+func o200k(t *unitab.Tables, s string, i int) int { return cased(t, s, i, 3, true) }
+
+func tekken(t *unitab.Tables, s string, i int) int { return cased(t, s, i, 1, false) }
+
+func cased(t *unitab.Tables, s string, i, digits int, contract bool) int {
+	m, size := at(t, s, i)
+	if m&unitab.N != 0 {
+		return numbers(t, s, i+size, digits-1)
+	}
+	head := 0 // the length of a symbol that may begin the word
+	if m&letterOrNumber == 0 && !newline(s[i]) {
+		head = size
+	}
+	end := 0
+	if head > 0 {
+		end = capSmall(t, s, i+head)
+	}
+	if end == 0 {
+		end = capSmall(t, s, i)
+	}
+	if end == 0 && head > 0 {
+		end = capsSmall(t, s, i+head)
+	}
+	if end == 0 {
+		end = capsSmall(t, s, i)
+	}
+	if end > 0 {
+		if contract {
+			end += contraction(s, end, true)
+		}
+		return end
+	}
+	return symbols(t, s, i, m, true)
+}
+
+// capSmall matches capitals, if any, then small letters; 0 if there are no small letters.
+func capSmall(t *unitab.Tables, s string, i int) int {
+	k, back := i, 0
+	for k < len(s) {
+		m, size := at(t, s, k)
+		if m&upper == 0 {
+			break
+		}
+		k += size
+		if m&small != 0 {
+			back = k // small as well: the match can end here
+		}
+	}
+	if end := run(t, s, k, small); end > k {
+		return end
+	}
+	return back
+}
+
+// capsSmall matches capitals, then small letters if any; 0 if there are no capitals.
+func capsSmall(t *unitab.Tables, s string, i int) int {
+	k := run(t, s, i, upper)
+	if k == i {
+		return 0
+	}
+	return run(t, s, k, small)
+}
