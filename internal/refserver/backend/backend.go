@@ -48,7 +48,7 @@ type Env struct {
 
 // Names are the backends that New knows.
 func Names() []string {
-	return []string{"identity", "add_sub", "accumulate", "sequence", "repeat", "delay", "fault", "tokenize", "mock_llm", "detokenize"}
+	return []string{"identity", "add_sub", "accumulate", "sequence", "repeat", "delay", "fault", "tokenize", "mock_llm", "detokenize", "classifier", "decode_image"}
 }
 
 // New makes an instance of the named backend for a model.
@@ -75,6 +75,13 @@ func New(name string, cfg *kserve.ModelConfig, env Env) (Instance, error) {
 		return tokenize{}, nil
 	case "detokenize":
 		return detokenize{}, nil
+	case "classifier":
+		return &classifier{cfg: cfg, latency: lat}, nil
+	case "decode_image":
+		if dims := cfg.GetOutput()[0].GetDims(); len(dims) != 3 || dims[2] != 3 {
+			return nil, infer.Errorf(infer.InvalidArg, "the output of model '%s' must have a height, a width and 3 channels", cfg.GetName())
+		}
+		return &decodeImage{cfg: cfg}, nil
 	case "mock_llm":
 		return newMockLLM(par, env)
 	}

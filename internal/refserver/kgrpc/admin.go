@@ -2,6 +2,7 @@ package kgrpc
 
 import (
 	"context"
+	"strings"
 
 	"github.com/redline-bench/redline/internal/proto/kserve"
 	"github.com/redline-bench/redline/internal/refserver/core"
@@ -24,7 +25,11 @@ func (s *Service) RepositoryModelLoad(_ context.Context, r *kserve.RepositoryMod
 		return nil, failure(infer.Errorf(infer.Unsupported, "'repository_name' specification is not supported"))
 	}
 	config := ""
+	var files []string
 	for name, p := range r.GetParameters() {
+		if file, ok := strings.CutPrefix(name, "file:"); ok {
+			files = append(files, file)
+		}
 		v, ok := p.GetParameterChoice().(*kserve.ModelRepositoryParameter_StringParam)
 		if name == "config" {
 			if !ok {
@@ -33,7 +38,7 @@ func (s *Service) RepositoryModelLoad(_ context.Context, r *kserve.RepositoryMod
 			config = v.StringParam
 		}
 	}
-	return &kserve.RepositoryModelLoadResponse{}, failure(s.core.Models.Load(r.GetModelName(), config))
+	return &kserve.RepositoryModelLoadResponse{}, failure(s.core.Models.Load(r.GetModelName(), config, files))
 }
 
 // RepositoryModelUnload drops a model.

@@ -3,6 +3,7 @@ package khttp
 import (
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/redline-bench/redline/internal/refserver/core"
 	"github.com/redline-bench/redline/internal/refserver/infer"
@@ -94,7 +95,15 @@ func (h *Handler) control(x *exchange, name string, load bool) {
 			}
 			config = v.Text
 		}
-		err = h.core.Models.Load(name, config)
+		var files []string
+		if par != nil {
+			for _, m := range par.Members {
+				if file, ok := strings.CutPrefix(m.Name, "file:"); ok {
+					files = append(files, file)
+				}
+			}
+		}
+		err = h.core.Models.Load(name, config, files)
 	} else {
 		dependents := false
 		if err = boolean("unload_dependents", par.Find("unload_dependents"), &dependents); err == nil {

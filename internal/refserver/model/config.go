@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 
-	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/encoding/prototext"
 	"google.golang.org/protobuf/proto"
 
@@ -16,15 +15,6 @@ import (
 func ParseConfig(text []byte) (*kserve.ModelConfig, error) {
 	cfg := &kserve.ModelConfig{}
 	if err := prototext.Unmarshal(text, cfg); err != nil {
-		return nil, err
-	}
-	return cfg, complete(cfg)
-}
-
-// ParseOverride reads the JSON configuration of a load request.
-func ParseOverride(text string) (*kserve.ModelConfig, error) {
-	cfg := &kserve.ModelConfig{}
-	if err := protojson.Unmarshal([]byte(text), cfg); err != nil {
 		return nil, err
 	}
 	return cfg, complete(cfg)

@@ -27,6 +27,6 @@ func FuzzParseConfig(f *testing.F) {
 	f.Add([]byte(`name: "x" backend: "identity" max_batch_size: 1 input { name: "A" data_type: TYPE_FP32 dims: 1 } output { name: "B" data_type: TYPE_FP32 dims: 1 }`))
 	f.Fuzz(func(_ *testing.T, text []byte) {
 		_, _ = ParseConfig(text)
-		_, _ = ParseOverride(string(text))
+		_, _ = parseOverride(string(text), "m", nil)
 	})
 }

@@ -41,10 +41,11 @@ type entry struct {
 
 // source is where a model's configuration comes from.
 type source struct {
-	config   *kserve.ModelConfig
-	folder   string // empty for a built-in model
-	versions []int64
-	err      error
+	config  *kserve.ModelConfig
+	folder  string  // empty for a built-in model
+	have    []int64 // versions that are there
+	builtin bool
+	err     error
 }
 
 // The states of the repository extension.
@@ -76,7 +77,7 @@ func Open(opts Options) (*Repository, error) {
 		}
 	}
 	for _, name := range r.toLoad() {
-		if err := r.load(name, nil); err != nil {
+		if err := r.load(name, nil, nil); err != nil {
 			r.Close()
 			return nil, fmt.Errorf("load model '%s': %w", name, err)
 		}
@@ -147,7 +148,7 @@ func (r *Repository) find(name string, version int64) (*Model, error) {
 			return m, nil
 		}
 	}
-	if slices.Contains(e.source.versions, version) {
+	if slices.Contains(chooseVersions(slices.Clone(e.source.have), e.source.config.GetVersionPolicy()), version) {
 		return nil, infer.Errorf(infer.Unavailable, "Request for unknown model: '%s' version %d is not at ready state", name, version)
 	}
 	return nil, infer.Errorf(infer.NotFound, "Request for unknown model: '%s' version %d is not found", name, version)
@@ -195,13 +196,16 @@ func (r *Repository) Index(ready bool) []Entry {
 	var out []Entry
 	for _, name := range slices.Sorted(maps.Keys(r.entries)) {
 		e := r.entries[name]
+		if !r.listed(name, e) {
+			continue
+		}
 		for _, m := range e.models {
 			out = append(out, Entry{Name: name, Version: m.VersionText(), State: stateReady})
 		}
 		if len(e.models) == 0 && !ready {
 			line := Entry{Name: name, State: e.state, Reason: e.reason}
-			if e.state == stateUnavailable && len(e.source.versions) > 0 {
-				line.Version = strconv.FormatInt(e.source.versions[len(e.source.versions)-1], 10)
+			if n := len(e.source.have); e.state == stateUnavailable && n > 0 {
+				line.Version = strconv.FormatInt(e.source.have[n-1], 10)
 			}
 			out = append(out, line)
 		}
@@ -209,37 +213,9 @@ func (r *Repository) Index(ready bool) []Entry {
 	return out
 }
 
-// Load loads or loads again a model, with the given configuration instead of its own where override is not empty.
-func (r *Repository) Load(name, override string) error {
-	if !r.opts.Explicit {
-		return infer.Errorf(infer.Unavailable, "explicit model load / unload is not allowed if polling is enabled")
-	}
-	var cfg *kserve.ModelConfig
-	if override != "" {
-		var err error
-		if cfg, err = ParseOverride(override); err != nil {
-			return bad("failed to load '%s', %v", name, err)
-		}
-		if cfg.GetName() == "" {
-			cfg.Name = name
-		}
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.entries[name] == nil {
-		if cfg == nil {
-			return infer.Errorf(infer.Internal, "failed to load '%s', failed to poll from model repository", name)
-		}
-		r.entries[name] = &entry{source: source{config: cfg, versions: []int64{1}}}
-	}
-	if err := r.load(name, cfg); err != nil {
-		return bad("load failed for model '%s': %v", name, err)
-	}
-	return nil
-}
-
 // load needs the lock, except before the repository is shared. The models an ensemble needs are loaded with it.
-func (r *Repository) load(name string, override *kserve.ModelConfig) error {
+// The versions that there are may be others than those of the repository.
+func (r *Repository) load(name string, override *kserve.ModelConfig, have []int64) error {
 	e := r.entries[name]
 	if e == nil {
 		return fmt.Errorf("it is not in the repository; see the names at /v2/repository/index")
@@ -254,13 +230,16 @@ func (r *Repository) load(name string, override *kserve.ModelConfig) error {
 	}
 	for _, s := range cfg.GetEnsembleScheduling().GetStep() {
 		if part := r.entries[s.GetModelName()]; part != nil && len(part.models) == 0 {
-			if err := r.load(s.GetModelName(), nil); err != nil {
+			if err := r.load(s.GetModelName(), nil, nil); err != nil {
 				return err
 			}
 		}
 	}
 	var fresh []*Model
-	for _, version := range e.source.versions {
+	if len(have) == 0 {
+		have = e.source.have
+	}
+	for _, version := range chooseVersions(slices.Clone(have), cfg.GetVersionPolicy()) {
 		m, err := build(proto.CloneOf(cfg), e.source.folder, version, &r.opts, r.find)
 		if err != nil {
 			e.state, e.reason = stateUnavailable, err.Error()

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/redline-bench/redline/internal/proto/kserve"
@@ -107,6 +108,12 @@ func readLabels(cfg *kserve.ModelConfig, folder string) (map[string][]string, er
 		if out.GetLabelFilename() == "" {
 			continue
 		}
+		if folder == "" && builtinLabels(out.GetLabelFilename()) {
+			for k := range out.GetDims()[0] {
+				labels[out.GetName()] = append(labels[out.GetName()], "CLASS "+strconv.FormatInt(k, 10))
+			}
+			continue
+		}
 		if !filepath.IsLocal(out.GetLabelFilename()) || folder == "" {
 			return nil, fmt.Errorf("the label file '%s' of output '%s' must be in the folder of model '%s'", out.GetLabelFilename(), out.GetName(), cfg.GetName())
 		}
@@ -119,4 +126,9 @@ func readLabels(cfg *kserve.ModelConfig, folder string) (map[string][]string, er
 		}
 	}
 	return labels, nil
+}
+
+// builtinLabels tells whether a file is one that built-in models have: their classes are only numbered.
+func builtinLabels(file string) bool {
+	return file == "densenet_labels.txt" || file == "inception_labels.txt"
 }

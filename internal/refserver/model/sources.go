@@ -17,7 +17,7 @@ import (
 //go:embed builtin/*.pbtxt
 var builtinFiles embed.FS
 
-// builtins reads the embedded configurations; each has version 1.
+// builtins reads the embedded configurations. Each has version 1; those that serve more have three.
 func builtins() (map[string]source, error) {
 	files, err := fs.Glob(builtinFiles, "builtin/*.pbtxt")
 	if err != nil {
@@ -33,7 +33,11 @@ func builtins() (map[string]source, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", file, err)
 		}
-		out[cfg.GetName()] = source{config: cfg, versions: []int64{1}}
+		have := []int64{1}
+		if cfg.GetVersionPolicy().GetLatest().GetNumVersions() > 1 {
+			have = []int64{1, 2, 3}
+		}
+		out[cfg.GetName()] = source{config: cfg, have: have, builtin: true}
 	}
 	return out, nil
 }
@@ -76,8 +80,8 @@ func readModel(folder, name string) (source, error) {
 	default:
 		return source{config: cfg}, fmt.Errorf("unexpected directory name '%s' for model '%s', directory name must equal model name", name, cfg.GetName())
 	}
-	s := source{config: cfg, folder: folder, versions: chooseVersions(versionFolders(folder), cfg.GetVersionPolicy())}
-	if len(s.versions) == 0 {
+	s := source{config: cfg, folder: folder, have: versionFolders(folder)}
+	if len(chooseVersions(slices.Clone(s.have), cfg.GetVersionPolicy())) == 0 {
 		return s, fmt.Errorf("at least one version must be available under the version policy of model '%s'", name)
 	}
 	return s, nil

@@ -87,7 +87,9 @@ func TestToolArgumentsAreJSON(t *testing.T) {
 				break
 			}
 			for _, c := range decode(t, e).Choices[0].Delta.ToolCalls {
-				var call struct{ Function struct{ Name, Arguments string } }
+				var call struct {
+					Function struct{ Name, Arguments string }
+				}
 				if err := json.Unmarshal(c, &call); err != nil {
 					t.Fatal(err)
 				}

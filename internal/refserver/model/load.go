@@ -1,0 +1,117 @@
+package model
+
+import (
+	"maps"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"google.golang.org/protobuf/encoding/protojson"
+
+	"github.com/redline-bench/redline/internal/proto/kserve"
+	"github.com/redline-bench/redline/internal/refserver/backend"
+	"github.com/redline-bench/redline/internal/refserver/infer"
+)
+
+// examples are the models of Triton's public example repository.
+var examples = []string{"densenet_onnx", "inception_onnx", "simple", "simple_dyna_sequence", "simple_identity", "simple_int8", "simple_sequence", "simple_string"}
+
+// listed tells whether the index names a model. Where clients load models themselves, built-in ones that nobody has asked
+// for would hide what is in the repository: of those only the examples are named, and none beside a repository on disk.
+func (r *Repository) listed(name string, e *entry) bool {
+	if !r.opts.Explicit || !e.source.builtin || e.state != "" {
+		return true
+	}
+	return len(r.opts.Dirs) == 0 && slices.Contains(examples, name)
+}
+
+// Load loads or loads again a model, with the given configuration instead of its own where override is not empty. Files
+// are the paths of those that the client sends along, which stand for the model's folder.
+func (r *Repository) Load(name, override string, files []string) error {
+	if !r.opts.Explicit {
+		return infer.Errorf(infer.Unavailable, "explicit model load / unload is not allowed if polling is enabled")
+	}
+	unpolled := infer.Errorf(infer.Internal, "failed to load '%s', failed to poll from model repository", name)
+	have, ok := fileVersions(files)
+	if !ok || len(files) > 0 && override == "" {
+		return unpolled
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e := r.entries[name]
+	if e == nil && override == "" {
+		return unpolled
+	}
+	var cfg *kserve.ModelConfig
+	if override != "" {
+		var err error
+		if cfg, err = parseOverride(override, name, e); err != nil {
+			return bad("failed to load '%s', %v", name, err)
+		}
+	}
+	if e == nil {
+		e = &entry{source: source{config: cfg, have: []int64{1}}}
+		r.entries[name] = e
+	}
+	if err := r.load(name, cfg, have); err != nil {
+		return bad("load failed for model '%s': %v", name, err)
+	}
+	return nil
+}
+
+// fileVersions finds the versions that files make up. Paths must stay in the folder and be such that a disk takes them.
+func fileVersions(files []string) (have []int64, ok bool) {
+	found := map[int64]bool{}
+	for _, file := range files {
+		clean := path.Clean(file)
+		if clean == "." || clean == ".." || strings.HasPrefix(clean, "../") || strings.HasPrefix(clean, "/") {
+			return nil, false
+		}
+		for part := range strings.SplitSeq(clean, "/") {
+			if len(part) > 255 {
+				return nil, false
+			}
+		}
+		first, _, _ := strings.Cut(clean, "/")
+		if n, err := strconv.ParseInt(first, 10, 64); err == nil && n > 0 {
+			found[n] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(found)), len(files) == 0 || len(found) > 0
+}
+
+// parseOverride reads the JSON configuration of a load request. What it leaves out about the tensors comes from the
+// model, as Triton asks the model's file.
+func parseOverride(text, name string, e *entry) (*kserve.ModelConfig, error) {
+	cfg := &kserve.ModelConfig{}
+	if err := protojson.Unmarshal([]byte(text), cfg); err != nil {
+		return nil, err
+	}
+	if cfg.GetName() == "" {
+		cfg.Name = name
+	}
+	own := e.config()
+	if own != nil && cfg.GetEnsembleScheduling() == nil {
+		if len(cfg.GetInput()) == 0 && len(cfg.GetOutput()) == 0 {
+			cfg.Input, cfg.Output = own.GetInput(), own.GetOutput()
+			if cfg.GetMaxBatchSize() == 0 {
+				cfg.MaxBatchSize = own.GetMaxBatchSize()
+			}
+			if len(cfg.GetParameters()) == 0 {
+				cfg.Parameters = own.GetParameters()
+			}
+		}
+		if b := cfg.GetBackend(); b == "" || !slices.Contains(backend.Names(), b) && strings.HasPrefix(own.GetPlatform(), b) {
+			cfg.Backend, cfg.Platform = own.GetBackend(), own.GetPlatform()
+		}
+	}
+	return cfg, complete(cfg)
+}
+
+func (e *entry) config() *kserve.ModelConfig {
+	if e == nil {
+		return nil
+	}
+	return e.source.config
+}
