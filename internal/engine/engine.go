@@ -57,7 +57,7 @@ type Engine struct {
 	slots  []*slot
 	shards []*record.Shard
 	// backlog is what the shards hold for the collector.
-	backlog record.Backlog
+	backlog *record.Backlog
 
 	// active is the number of slots in use in closed loop; generation tells slots to re-make their feeds.
 	active          atomic.Int64
@@ -102,7 +102,7 @@ type slot struct {
 
 // Open connects the engine to its service. Close must be called.
 func Open(ctx context.Context, cfg Config) (*Engine, error) {
-	e := &Engine{cfg: cfg, wake: make(chan struct{}, 1), failed: make(chan struct{})}
+	e := &Engine{cfg: cfg, backlog: record.NewBacklog(), wake: make(chan struct{}, 1), failed: make(chan struct{})}
 	tr, err := cfg.Service.Open(ctx, e)
 	if err != nil {
 		return nil, err
@@ -136,7 +136,7 @@ func (e *Engine) grow(ctx context.Context, n int) error {
 	for i := len(e.slots); i < n; i++ {
 		lane := e.tr.Lane(i)
 		for len(e.shards) <= lane {
-			e.shards = append(e.shards, record.NewShard(e.cfg.Keep, &e.backlog))
+			e.shards = append(e.shards, record.NewShard(e.cfg.Keep, e.backlog))
 		}
 		s := &slot{shard: e.shards[lane], generation: -1}
 		s.call.Slot, s.call.Owner = i, s
@@ -243,6 +243,9 @@ func (e *Engine) Sent() uint64 { return e.sent.Load() }
 
 // Behind is how long, all in all, a due request was waiting to be sent.
 func (e *Engine) Behind() time.Duration { return time.Duration(e.behind.Load()) }
+
+// Full calls for Drain before its usual time: many records wait.
+func (e *Engine) Full() <-chan struct{} { return e.backlog.Full() }
 
 // Stalled is how long ends of requests waited, all in all, because records were not collected fast enough.
 func (e *Engine) Stalled() time.Duration { return e.backlog.Stalled() }

@@ -134,6 +134,7 @@ func (m *levelRun) await(ctx context.Context, p *pass, n, trials int) error {
 			return m.afterFailure(ctx, p)
 		case <-idle:
 			return m.fold(p)
+		case <-m.eng.Full():
 		case <-timer.C:
 		}
 		if m.tooManyFailed(p) {

@@ -14,7 +14,7 @@ const (
 	// twice as much.
 	maxArena = 1 << 20
 	// maxSpares is how many emptied blocks wait for the writer: enough for a busy lane between two looks of the collector.
-	maxSpares = 8
+	maxSpares = 16
 )
 
 // Backlog bounds the records that the shards of one run hold for the collector. When it falls behind, as an export to
@@ -23,11 +23,16 @@ const (
 type Backlog struct {
 	bytes   atomic.Int64
 	stalled atomic.Int64
+	full    chan struct{}
 }
 
+// NewBacklog makes an empty one.
+func NewBacklog() *Backlog { return &Backlog{full: make(chan struct{}, 1)} }
+
 const (
-	// maxBacklog is how many bytes may wait: some tenths of a second of records at the highest rates.
-	maxBacklog = 16 << 20
+	// maxBacklog is how many bytes may wait, at the highest rates some hundredths of a second of records. From a quarter
+	// of it on the collector is called.
+	maxBacklog = 8 << 20
 	// patience bounds one wait, should nobody collect.
 	patience = time.Second
 	nap      = 200 * time.Microsecond
@@ -36,9 +41,19 @@ const (
 // Stalled is how long writers have waited for the collector.
 func (b *Backlog) Stalled() time.Duration { return time.Duration(b.stalled.Load()) }
 
-// wait returns when the collector has caught up.
-func (b *Backlog) wait() {
-	if b.bytes.Load() <= maxBacklog {
+// Full calls the collector.
+func (b *Backlog) Full() <-chan struct{} { return b.full }
+
+// add counts bytes that wait for the collector, and waits for it where they are too many.
+func (b *Backlog) add(n int64) {
+	waiting := b.bytes.Add(n)
+	if waiting > maxBacklog/4 {
+		select {
+		case b.full <- struct{}{}:
+		default:
+		}
+	}
+	if waiting <= maxBacklog {
 		return
 	}
 	start := time.Now()
@@ -113,9 +128,8 @@ func (s *Shard) Add(r *Record, events []Event, data []byte) {
 
 func (s *Shard) grow() *block {
 	full := s.tail
-	full.cost = int64(len(full.recs))*int64(unsafe.Sizeof(Record{})) + int64(cap(full.data)) + int64(cap(full.events))*eventSize
-	s.back.bytes.Add(full.cost)
-	s.back.wait()
+	full.cost = int64(len(full.recs))*recordSize + int64(len(full.extras))*extraSize + int64(cap(full.data)) + int64(cap(full.events))*eventSize
+	s.back.add(full.cost)
 	var b *block
 	select {
 	case b = <-s.spares:
@@ -130,7 +144,11 @@ func (s *Shard) grow() *block {
 	return b
 }
 
-const eventSize = int64(unsafe.Sizeof(Event{}))
+const (
+	recordSize = int64(unsafe.Sizeof(Record{}))
+	extraSize  = int64(unsafe.Sizeof(extra{}))
+	eventSize  = int64(unsafe.Sizeof(Event{}))
+)
 
 // Drain calls fn for every record added since the last Drain. Only the collector may call it. What fn is
 // given is valid until it returns.

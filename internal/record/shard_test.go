@@ -12,7 +12,7 @@ import (
 // One writer and one reader at once: every record arrives once, in order, with its own events and bytes.
 func TestShardLosesNothing(t *testing.T) {
 	const n = 50_000
-	s := record.NewShard(true, &record.Backlog{})
+	s := record.NewShard(true, record.NewBacklog())
 	var writer sync.WaitGroup
 	writer.Go(func() {
 		for i := range n {
@@ -46,8 +46,8 @@ func TestShardLosesNothing(t *testing.T) {
 
 // A collector that falls behind is waited for, and what waits stays bounded.
 func TestShardWaitsForTheCollector(t *testing.T) {
-	var back record.Backlog
-	s := record.NewShard(true, &back)
+	back := record.NewBacklog()
+	s := record.NewShard(true, back)
 	const n, size = 100, 1 << 20
 	var writer sync.WaitGroup
 	writer.Go(func() {
@@ -59,6 +59,7 @@ func TestShardWaitsForTheCollector(t *testing.T) {
 	for back.Stalled() == 0 { // nobody collects: after a while the writer goes on
 		time.Sleep(time.Millisecond)
 	}
+	<-back.Full()
 	seen := 0
 	for seen < n {
 		s.Drain(func(_ *record.Record, _ []record.Event, data []byte) {
@@ -72,7 +73,7 @@ func TestShardWaitsForTheCollector(t *testing.T) {
 }
 
 func TestShardDoesNotAllocateOnceItRuns(t *testing.T) {
-	s := record.NewShard(false, &record.Backlog{})
+	s := record.NewShard(false, record.NewBacklog())
 	r := record.Record{Sent: 1, End: 2}
 	step := func() {
 		for range 2000 {
@@ -89,7 +90,7 @@ func TestShardDoesNotAllocateOnceItRuns(t *testing.T) {
 }
 
 func BenchmarkAdd(b *testing.B) {
-	s := record.NewShard(false, &record.Backlog{})
+	s := record.NewShard(false, record.NewBacklog())
 	r := record.Record{Sent: 1, End: 2}
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
