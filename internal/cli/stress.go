@@ -239,11 +239,11 @@ func (s *stressRun) print(text string) {
 
 // Progress redraws the progress line.
 func (w stressWatcher) Progress(p stress.Progress) {
-	level := fmt.Sprintf("%d sequences", p.Passes)
+	level := fmt.Sprintf("%d iterations", p.Passes)
 	if p.Wanted > 0 {
-		level = fmt.Sprintf("%d of %d sequences", p.Passes, p.Wanted)
+		level = fmt.Sprintf("%d of %d iterations", p.Passes, p.Wanted)
 	}
-	w.run.Line.Show(term.Status{Level: level, Requests: p.Requests, Rate: p.Rate, Failed: uint64(p.Failures)})
+	w.run.Line.Show(term.Status{Level: level, Window: w.run.opts.Duration, Elapsed: p.Elapsed, Rate: p.Rate, Failed: uint64(p.Failures)})
 }
 
 // chaos unloads and loads the model until the time is over.

@@ -16,14 +16,16 @@ type Pass struct {
 
 // Step is one request.
 type Step struct {
-	Start, End bool
-	Value      int64
+	Start bool  `json:"start"`
+	End   bool  `json:"end"`
+	Value int64 `json:"value"`
 	// Part counts the sequences of a pass, Position the requests of a sequence, from 0.
-	Part, Position int
+	Part     int `json:"part"`
+	Position int `json:"position"`
 	// Refused: the server must answer that START is missing.
-	Refused bool
+	Refused bool `json:"must_be_refused,omitempty"`
 	// Wait is how long to leave the sequence alone before this request.
-	Wait time.Duration
+	Wait time.Duration `json:"wait_ns,omitempty"`
 }
 
 // generator draws the passes of one thread.

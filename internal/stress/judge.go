@@ -120,7 +120,7 @@ func (l *line) judgeSum(c *service.Call, ev *Event, at int64) verdict {
 		l.final = ev.Answer
 	}
 	if took := time.Duration(at-l.began) - l.waited; r.opts.Timeout > 0 && took > r.opts.Timeout {
-		return l.fail(Late, fmt.Sprintf("the sequence has taken %s, more than %s", took.Round(time.Millisecond), r.opts.Timeout))
+		return l.fail(Late, fmt.Sprintf("the sequence has taken %s, more than %s%s", took.Round(time.Millisecond), r.opts.Timeout, r.idleHint()))
 	}
 	return right
 }
@@ -175,7 +175,7 @@ func (l *line) judgeError(c *service.Call, s *Step, text string) verdict {
 	case c.Rec.Class == record.Canceled:
 		return disturbed // the run was stopped
 	case c.Rec.Class == record.Timeout:
-		return l.fail(Late, fmt.Sprintf("no answer to request %d of the sequence within %s", s.Position+1, r.opts.Timeout))
+		return l.fail(Late, fmt.Sprintf("no answer to request %d of the sequence within %s%s", s.Position+1, r.opts.Timeout, r.idleHint()))
 	case r.opts.Disturbs():
 		return disturbed
 	case refused && l.expired():
@@ -195,6 +195,15 @@ func (l *line) judgeError(c *service.Call, s *Step, text string) verdict {
 func (l *line) expired() bool {
 	n := len(l.history)
 	return l.t.run.cfg.Train == nil && n > 1 && l.t.run.opts.ServerIdle > 0 && l.history[n-2].Took >= l.t.run.opts.ServerIdle
+}
+
+// idleHint says why sequences may wait so long for a slot.
+func (r *run) idleHint() string {
+	if r.opts.ServerIdle < r.opts.Timeout {
+		return ""
+	}
+	return fmt.Sprintf("; the model keeps a sequence without END in its slot for %s: shorten its max_sequence_idle_microseconds or raise --timeout",
+		r.opts.ServerIdle)
 }
 
 // fail keeps a failure with its history.

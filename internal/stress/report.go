@@ -163,7 +163,7 @@ func (s *Summary) result() string {
 	took := s.Took.Round(time.Millisecond)
 	switch {
 	case !s.Passed():
-		return fmt.Sprintf("FAILED: %d of %d sequences in %s; the seed is %d", len(s.Failures), s.Tally.Ended, took, s.Seed)
+		return fmt.Sprintf("FAILED: %d of %d iterations in %s; the seed is %d", len(s.Failures), s.Tally.Ended, took, s.Seed)
 	case s.Error != "":
 		return fmt.Sprintf("Ended early: %s without a fault in %s", number(s.Tally.Ended, "iteration"), took)
 	case s.Interrupted:

@@ -54,6 +54,7 @@ type Progress struct {
 	Requests       uint64
 	Failures       int
 	Rate           float64 // answers a second
+	Elapsed        time.Duration
 }
 
 type run struct {

@@ -101,10 +101,13 @@ type Failure struct {
 
 // Place is a range of positions in a sequence, from 1, with the latency of the requests there.
 type Place struct {
-	First, Last int // Last is 0 for no end
-	Count       uint64
-	Avg, P50    time.Duration
-	P99, Max    time.Duration
+	First int           `json:"first"`
+	Last  int           `json:"last,omitempty"` // 0 for no end
+	Count uint64        `json:"requests"`
+	Avg   time.Duration `json:"avg_ns"`
+	P50   time.Duration `json:"p50_ns"`
+	P99   time.Duration `json:"p99_ns"`
+	Max   time.Duration `json:"max_ns"`
 }
 
 // Places double in size: 1, 2, 3-4, 5-8, ...
@@ -200,7 +203,10 @@ func (r *run) progress() Progress {
 	r.mu.Lock()
 	failures := len(r.failures)
 	r.mu.Unlock()
-	p := Progress{Passes: t.Ended, Requests: t.Requests, Failures: failures, Rate: r.rate.look(clock.Now(), t.Checked)}
+	now := clock.Now()
+	p := Progress{
+		Passes: t.Ended, Requests: t.Requests, Failures: failures, Rate: r.rate.look(now, t.Checked), Elapsed: time.Duration(now - r.began),
+	}
 	if r.opts.Iterations > 0 && r.opts.Duration == 0 {
 		p.Wanted = r.opts.Iterations * r.opts.Threads
 	}
