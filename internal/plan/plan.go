@@ -78,6 +78,8 @@ type Target struct {
 	Model    string   `json:"model"`
 	Version  string   `json:"version,omitempty"`
 	Endpoint string   `json:"endpoint,omitempty"`
+	// HTTPVersion is 1.1 or 2; empty leaves it to the server where TLS lets both sides choose, and is 1.1 else.
+	HTTPVersion string `json:"http_version,omitempty"`
 
 	ComposingModels []ModelRef  `json:"composing_models,omitempty"` // --bls-composing-models
 	SignatureName   string      `json:"signature_name,omitempty"`

@@ -85,6 +85,19 @@ func kindRows() []Row {
 				return nil
 			},
 		}, {
+			Long: "http-version", Arg: "VERSION", Section: Kinds, Face: RedlineOnly, Default: "auto", Hint: values("auto", "1.1", "2"),
+			Help: "openai: 1.1, a connection for each request in flight; 2, many requests on one connection, without TLS too; " +
+				"auto, what the server prefers over TLS and 1.1 without.",
+			set: func(r *raw, v string) error {
+				if err := choice("--http-version", "", func(r *raw) *string { return &r.plan.Target.HTTPVersion }, "auto", "1.1", "2")(r, v); err != nil {
+					return err
+				}
+				if v == "auto" {
+					r.plan.Target.HTTPVersion = ""
+				}
+				return nil
+			},
+		}, {
 			Long: "proto", Arg: "FILE", Section: Kinds, Face: RedlineOnly, Repeat: true, Hint: files(),
 			Help: "dynamic_grpc: a .proto file that describes the method, so that the input data can hold its messages as JSON. " +
 				"Without one the server is asked through gRPC reflection.",

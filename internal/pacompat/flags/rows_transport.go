@@ -28,7 +28,7 @@ func transportRows() []Row {
 			},
 		}, {
 			Long: "connections", Arg: "N", Section: Transport, Face: RedlineOnly, Default: "0",
-			Help: "gRPC: spread the requests over N connections; 0 chooses. More help when one is the bottleneck, or when a " +
+			Help: "gRPC and HTTP/2: spread the requests over N connections; 0 chooses. More help when one is the bottleneck, or when a " +
 				"balancer spreads by connection.",
 			set: integer(0, "--connections must be 0 or more", func(r *raw) *int { return &r.plan.Target.Connections }),
 		}, {

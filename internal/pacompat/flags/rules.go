@@ -157,6 +157,9 @@ func (r *raw) verifyRequestCount() error {
 // verifyKind checks what each service kind demands.
 func (r *raw) verifyKind() error {
 	t, in := &r.plan.Target, &r.plan.Input
+	if t.HTTPVersion != "" && t.Kind != plan.OpenAI {
+		return usagef("--http-version is for --service-kind openai")
+	}
 	switch t.Kind {
 	case plan.Triton:
 	case plan.TFServing:
@@ -289,6 +292,8 @@ func (r *raw) finish() error {
 	}
 	if r.face == plan.Redline {
 		t.Endpoint = strings.TrimLeft(t.Endpoint, "/")
+	} else if t.Kind == plan.OpenAI {
+		t.HTTPVersion = "1.1" // all that the original speaks
 	}
 	in.SequenceStartID = uint64(r.startID)
 	if r.face == plan.Redline && !r.idsSet {

@@ -56,7 +56,7 @@ func (l *lane) dial(ctx context.Context) (*h2.Conn, error) {
 	}
 	c, err := h2.Dial(ctx, cfg)
 	close(made)
-	return c, err
+	return c, l.t.srv.explain(err)
 }
 
 // start runs the lane on its first connection; nil lets it go on trying to make one.

@@ -24,6 +24,7 @@ type Server struct {
 	conns    int // connections for the load; 0 chooses
 	tls      *tls.Config
 	meta     []h2.Field
+	plain    bool // without gRPC; see NewPlainServer
 
 	mu  sync.Mutex // guards ctl
 	ctl *h2.Conn

@@ -177,6 +177,7 @@ func (k *collector) run(calls []*service.Call, n int) {
 	for _, c := range calls {
 		k.send(c)
 	}
+	k.tr.Flush()
 	k.running.Wait()
 }
 

@@ -7,6 +7,9 @@
 // type. Each event of a stream is one response with a time of its own, the moment of the read that completed it;
 // "data: [DONE]" ends the stream and is no answer.
 //
+// Over HTTP/1.1 each request in flight has a connection of its own; over HTTP/2 many share one. Answers mean the same
+// over both: an exchange judges them.
+//
 // A failure never counts as an answer: an HTTP error, an error inside of a stream, a stream without events, one
 // that breaks off, or a completion that never says that it is complete.
 package openai
@@ -15,12 +18,14 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/service/httplane"
 	"github.com/redline-bench/redline/internal/tensor"
+	"github.com/redline-bench/redline/internal/wire/h2"
 )
 
 var _ service.Service = (*Service)(nil)
@@ -40,6 +45,9 @@ type Service struct {
 	at     *httplane.Server
 	path   string
 	closes bool // streams of this endpoint must say that they are complete
+
+	mu      sync.Mutex
+	headers map[int]*h2.Header // by the size of the body
 }
 
 // New checks the target and makes a service. It does not connect.
@@ -99,7 +107,10 @@ func (s *Service) Describe(context.Context) (*service.Model, error) {
 }
 
 // Open makes a transport without slots.
-func (s *Service) Open(_ context.Context, sink service.Sink) (service.Transport, error) {
+func (s *Service) Open(ctx context.Context, sink service.Sink) (service.Transport, error) {
+	if s.target.HTTPVersion == "2" || s.target.HTTPVersion == "" && s.at.Prefers2(ctx) {
+		return s.openStreams(ctx, sink)
+	}
 	return httplane.New(s.at.Config(""), sink, func() httplane.Exchange {
 		return &exchange{sink: sink, closes: s.closes}
 	}), nil

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/wire/h2"
 )
 
 // copyLimit is the size up to which head and body are kept in one piece, which one plain write sends.
@@ -15,7 +16,14 @@ type request struct {
 	head []byte
 	body []byte // nil: it is part of head
 	size int    // of the body
+
+	// For HTTP/2.
+	header  *h2.Header
+	payload []byte
 }
+
+// jsonType is the content type of requests, unless the user sets another.
+const jsonType = "application/json"
 
 // Prepare renders a request with the payload as its body.
 func (s *Service) Prepare(in service.Inputs) (service.Request, error) {
@@ -30,14 +38,15 @@ func (s *Service) Prepare(in service.Inputs) (service.Request, error) {
 	}
 	b := s.at.AppendStart(nil, "POST", s.path)
 	if !s.at.Given("content-type") {
-		b = append(b, "Content-Type: application/json\r\n"...)
+		b = append(b, "Content-Type: "+jsonType+"\r\n"...)
 	}
 	b = s.at.AppendUser(b)
 	b = append(b, "Content-Length: "...)
 	b = strconv.AppendInt(b, int64(len(body)), 10)
 	b = append(b, "\r\n\r\n"...)
+	r := &request{head: b, body: body, size: len(body), header: s.header(len(body)), payload: body}
 	if len(body) <= copyLimit {
-		return &request{head: append(b, body...), size: len(body)}, nil
+		r.head, r.body = append(b, body...), nil
 	}
-	return &request{head: b, body: body, size: len(body)}, nil
+	return r, nil
 }

@@ -1,0 +1,34 @@
+package grpclane
+
+import (
+	"crypto/tls"
+	"errors"
+
+	"github.com/redline-bench/redline/internal/wire/h2"
+)
+
+// NewPlainServer is a server that is spoken to in plain HTTP/2, without gRPC: its kind gives Ways and headers of its
+// own, and Call and Header have no meaning. A nil TLS configuration is HTTP/2 with prior knowledge.
+func NewPlainServer(addr string, conf *tls.Config, conns int) *Server {
+	return &Server{addr: addr, tls: conf, conns: conns, plain: true}
+}
+
+// Cancel ends the exchange on a stream of the slot's way, where it has been sent.
+func (s *Slot) Cancel(stream *h2.Stream, cause error) {
+	if c := s.conn.Load(); c != nil {
+		c.Cancel(stream, cause)
+	}
+}
+
+// explain words the failure to connect to a server that does not speak HTTP/2.
+func (s *Server) explain(err error) error {
+	e, ok := errors.AsType[*h2.Error](err)
+	if !s.plain || !ok || e.Kind != h2.NotHTTP2 && e.Kind != h2.Timeout {
+		return err
+	}
+	text := "the server does not speak HTTP/2: try --http-version 1.1"
+	if e.Kind == h2.Timeout {
+		text = "connected, but no HTTP/2 settings came in time: try --http-version 1.1"
+	}
+	return &h2.Error{Kind: e.Kind, Code: e.Code, Text: text, Err: e.Err}
+}
