@@ -87,6 +87,8 @@ func Main(p *IO) int {
 		return runReport(p, args)
 	case "history":
 		return runHistory(p, args)
+	case "llm":
+		return runLLM(p, args)
 	case "simple":
 		return runSimple(p, args)
 	case "stress":

@@ -16,6 +16,7 @@ const helpWidth = 100
 func commands() []flags.Command {
 	list := []flags.Command{
 		{Name: "profile", Summary: "load a server and report throughput, latency and failures"},
+		{Name: "llm", Summary: "load a language model and measure it token by token", Words: llmNames()},
 		{Name: "calibrate", Summary: "measure what this client costs by itself, so that reports can state their error"},
 		{Name: "simple", Summary: "one request after the other to a simple model: five numbers", Words: simpleNames()},
 		{Name: "stress", Summary: "send whole and broken sequences and check every answer", Words: stressNames()},
@@ -43,6 +44,8 @@ func runHelp(args []string, stdout, stderr io.Writer) int {
 	switch args[0] {
 	case "profile":
 		fmt.Fprint(stdout, flags.Help(plan.Redline, helpWidth))
+	case "llm":
+		fmt.Fprint(stdout, llmHelp())
 	case "calibrate":
 		fmt.Fprint(stdout, calibrateHelp)
 	case "simple":

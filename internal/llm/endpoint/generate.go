@@ -142,7 +142,11 @@ func (c *generate) Inputs(r *Request) (service.Inputs, error) {
 	}
 	w := c.body(r)
 	w.text("text_input", prompt(t))
-	w.number("max_tokens", r.MaxTokens)
+	limit := r.MaxTokens
+	if limit == 0 {
+		limit = defaultTokens // models of TensorRT-LLM require one
+	}
+	w.number("max_tokens", limit)
 	w.flag("stream", c.Stream)
 	return payload(w.end()), nil
 }

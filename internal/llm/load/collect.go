@@ -23,6 +23,7 @@ type collection struct {
 	sample   llm.Sample
 	usage    llm.Usage
 	own      llm.Own
+	wire     []llm.Answer
 	measured *metric.Collector
 	win      *measure.Window
 	timeline *measure.Timeline
@@ -73,6 +74,9 @@ func (r *run) read(rec *record.Record, events []record.Event, data []byte) {
 	if n := len(events); n > 0 {
 		s.End = max(s.End, events[n-1].At)
 	}
+	if r.cfg.KeepWire {
+		s.Payload, s.Answers = a.body, r.pieces(events, data)
+	}
 	r.judge(a, s, events, data)
 	plain := *rec
 	plain.Class = s.Class
@@ -80,6 +84,16 @@ func (r *run) read(rec *record.Record, events []record.Event, data []byte) {
 		plain.First, plain.End = s.Chunks[0].At, s.Chunks[n-1].At
 	}
 	r.count(a, s, &plain)
+}
+
+// pieces are the parts of an answer as they came.
+func (r *run) pieces(events []record.Event, data []byte) []llm.Answer {
+	r.wire = r.wire[:0]
+	for _, e := range events {
+		r.wire = append(r.wire, llm.Answer{At: e.At, Data: data[:e.Size]})
+		data = data[e.Size:]
+	}
+	return r.wire
 }
 
 // judge reads the answer; what is none becomes a failure.

@@ -39,9 +39,12 @@ type Config struct {
 	// Count counts tokens by the tokenizer; nil where there is none. UseServer prefers the server's counts.
 	Count     func(text string) int
 	UseServer bool
-	// KeepText hands samples on with their texts.
-	KeepText bool
-	Options  Options
+	// KeepText hands samples on with their texts, KeepWire with their bytes.
+	KeepText, KeepWire bool
+	// Bodies is told of the bodies of each conversation, answers left out, before it begins. It is called on a
+	// goroutine of its own.
+	Bodies  func(session string, bodies [][]byte)
+	Options Options
 	// Sample is told of each request that ended, on the collector's goroutine; Progress several times a second.
 	Sample   func(*llm.Sample)
 	Progress func(Progress)

@@ -110,13 +110,13 @@ func (r *run) follow(l *line, t *talk, p *phase) *job {
 // newJob makes the job of a talk's next turn. It counts as pending from now on.
 func (r *run) newJob(t *talk, p *phase) (*job, error) {
 	turn := t.next
-	req, err := r.request(t, turn)
+	req, body, err := r.request(t, turn)
 	if err != nil {
 		return nil, err
 	}
 	t.next++
 	p.pending.Add(1)
-	a := &ask{phase: p, conv: t.conv, turn: turn, number: r.numbers.Add(1) - 1, tokens: t.conv.Turns[turn].MaxTokens, input: -1}
+	a := &ask{phase: p, conv: t.conv, turn: turn, number: r.numbers.Add(1) - 1, tokens: t.conv.Turns[turn].MaxTokens, input: -1, body: body}
 	switch {
 	case turn == 0:
 		a.input = t.input

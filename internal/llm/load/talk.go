@@ -15,6 +15,7 @@ type talk struct {
 	next    int // the turn to ask next
 	answers []string
 	first   service.Request // turn 0, made ready before it is needed
+	body    []byte          // of turn 0, where it is kept
 	input   int             // tokens of turn 0; -1 unknown
 	due     int64           // of a user's next turn
 }
@@ -40,6 +41,7 @@ type ask struct {
 	tokens int // asked for
 	input  int // tokens; -1 unknown
 	text   string
+	body   []byte
 	cut    bool
 	err    error
 	// limit is after how many chunks it is cut; 0 never.
@@ -105,29 +107,51 @@ func (r *run) open(conv *llm.Conversation) (*talk, error) {
 		return nil, fmt.Errorf("conversation %s has no turns", conv.ID)
 	}
 	t := &talk{conv: conv, input: -1}
-	req, err := r.request(t, 0)
+	req, body, err := r.request(t, 0)
 	if err != nil {
 		return nil, err
 	}
-	t.first = req
+	t.first, t.body = req, body
 	if r.cfg.Count != nil {
 		t.input = r.countInput(conv, 0, nil)
+	}
+	if r.cfg.Bodies != nil {
+		r.bodies(conv)
 	}
 	return t, nil
 }
 
-// request makes the request of a turn.
-func (r *run) request(t *talk, turn int) (service.Request, error) {
+// request makes the request of a turn. Its body is returned where samples carry it.
+func (r *run) request(t *talk, turn int) (req service.Request, body []byte, err error) {
 	if turn == 0 && t.first != nil {
-		return t.first, nil
+		return t.first, t.body, nil
 	}
-	in, err := r.cfg.Endpoint.Inputs(&endpoint.Request{
-		Conversation: t.conv, Turn: turn, Answers: t.answers, MaxTokens: t.conv.Turns[turn].MaxTokens,
-	})
+	in, err := r.inputs(t.conv, turn, t.answers)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return r.cfg.Service.Prepare(in)
+	if r.cfg.KeepWire && len(in.Tensors) == 1 {
+		body = in.Tensors[0].Data
+	}
+	req, err = r.cfg.Service.Prepare(in)
+	return req, body, err
+}
+
+func (r *run) inputs(conv *llm.Conversation, turn int, answers []string) (service.Inputs, error) {
+	return r.cfg.Endpoint.Inputs(&endpoint.Request{Conversation: conv, Turn: turn, Answers: answers, MaxTokens: conv.Turns[turn].MaxTokens})
+}
+
+// bodies hands on what a conversation will send, as far as it is known before the answers are.
+func (r *run) bodies(conv *llm.Conversation) {
+	var list [][]byte
+	for turn := range conv.Turns {
+		in, err := r.inputs(conv, turn, nil)
+		if err != nil || len(in.Tensors) != 1 {
+			return // several inputs are no body
+		}
+		list = append(list, in.Tensors[0].Data)
+	}
+	r.cfg.Bodies(conv.ID, list)
 }
 
 // countInput counts the tokens that a turn sends: the texts of the conversation so far.

@@ -1,0 +1,418 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/redline-bench/redline/internal/llm/dataset"
+	api "github.com/redline-bench/redline/internal/llm/endpoint"
+	"github.com/redline-bench/redline/internal/llm/load"
+	"github.com/redline-bench/redline/internal/measure"
+	"github.com/redline-bench/redline/internal/optset"
+	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/service/kserve/rpc"
+	"github.com/redline-bench/redline/internal/service/openai"
+	"github.com/redline-bench/redline/internal/term"
+)
+
+func llmHelp() string {
+	return `Usage: redline llm -m MODEL -u ADDRESS [options]
+
+Loads a language model and measures it token by token: time to the first token, between tokens, throughput, goodput.
+Options that mean what AIPerf's mean have its names. docs/llm.md is the manual, docs/metrics.md has every formula.
+` + llmSet(llmDefaults()).Help() + `
+Examples
+  redline llm -m mock-llm --embedded --streaming --concurrency 1,8 --output-tokens-mean 64
+      try it out: no server needed
+  redline llm -m llama -u gpu-host:8000 --streaming --request-rate 5,10,20 --benchmark-duration 60 --goodput "ttft:200 itl:20"
+  redline llm -u localhost:9001 -i grpc -m ensemble --concurrency 1,4,8 --input-data prompts.jsonl --tokenizer-path DIR
+      a Triton text model, with the prompts of a file
+`
+}
+
+func llmNames() []string { return llmSet(llmDefaults()).Names() }
+
+// runLLM is `redline llm`.
+func runLLM(p *IO, args []string) int {
+	o := llmDefaults()
+	stray, err := llmSet(o).Parse(args)
+	if errors.Is(err, optset.ErrHelp) {
+		fmt.Fprint(p.Stdout, llmHelp())
+		return exitOK
+	}
+	if err == nil && len(stray) > 0 {
+		err = fmt.Errorf("%q is no option", stray[0])
+	}
+	if err == nil {
+		err = o.check()
+	}
+	var lo load.Options
+	if err == nil {
+		lo, err = o.loadOptions()
+	}
+	if err != nil {
+		fmt.Fprintf(p.Stderr, "redline llm: %v; see redline llm --help\n", err)
+		return exitError
+	}
+	out, err := p.openOutcome(o.outcome, "llm")
+	if err != nil {
+		fmt.Fprintf(p.Stderr, "redline llm: %v\n", err)
+		return exitError
+	}
+	p = p.withProgress(plan.Redline).dressed(o.outcome)
+	r := &llmRun{IO: p, outcome: out, opts: o, load: lo, args: args, sigs: watchSignals(interruptNotice(p, plan.Redline))}
+	defer r.sigs.stop()
+	defer r.close()
+	if err := r.start(); err != nil {
+		return r.failed(err)
+	}
+	return r.run()
+}
+
+// llmRun is one run of the command.
+type llmRun struct {
+	*IO
+	outcome  *outcome
+	opts     *llmOptions
+	load     load.Options
+	args     []string
+	sigs     *signals
+	embedded *embedded
+	plan     *plan.Plan // the target, for messages and the result
+	svc      service.Service
+	model    *service.Model
+	ep       api.Endpoint
+	tok      *tokens
+	info     dataset.Info
+	timed    bool
+	res      *result.Result
+	secret   string // what must not stand in any file
+}
+
+func (r *llmRun) close() {
+	if r.svc != nil {
+		_ = r.svc.Close() // nothing is left to report it to
+	}
+	if r.embedded != nil {
+		r.embedded.stop()
+	}
+}
+
+// start does everything up to the first request.
+func (r *llmRun) start() error {
+	o := r.opts
+	if err := writable(o.json); err != nil {
+		return err
+	}
+	if o.template != "" {
+		text, err := os.ReadFile(o.template)
+		if err != nil {
+			return fmt.Errorf("--template: %w", err)
+		}
+		o.template = string(text)
+	}
+	var err error
+	if r.tok, err = loadTokens(o.tokenizer); err != nil {
+		return err
+	}
+	if err := r.prompts(); err != nil {
+		return err
+	}
+	if err := r.target(); err != nil {
+		return err
+	}
+	return r.connect()
+}
+
+// prompts opens the prompts once, so that whatever is wrong with them is known before anything is sent.
+func (r *llmRun) prompts() error {
+	o := r.opts
+	d := &o.data
+	d.RunID = fmt.Sprintf("%x", time.Now().UnixNano())
+	given := len(o.modes()) > 0 || len(o.args("--concurrency", r.args)) > 0
+	if o.noFix || given && !o.fixed {
+		d.Trace.IgnoreTimes = true
+	}
+	file := d.Path != ""
+	bounded := o.requests > 0 || o.sessions > 0 || o.duration > 0 || r.load.Until != nil || len(o.stages)+len(o.sessionStages) > 0
+	if file && (o.inputData != "" || !bounded) {
+		d.Once = true
+	}
+	src, err := dataset.Open(r.sigs.soft, *d, r.tok.forPrompts())
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	r.info, r.timed = src.Describe(), src.Timed() && !d.Trace.IgnoreTimes
+	if o.fixed && !src.Timed() {
+		return fmt.Errorf("--fixed-schedule: %s has no times", d.Path)
+	}
+	if !file && !bounded {
+		most := 1
+		for _, c := range o.concurrency {
+			most = max(most, c)
+		}
+		r.load.Requests = max(32, 4*most)
+	}
+	for _, c := range o.concurrency {
+		if n := r.load.Requests; n > 0 && n < c && len(o.modes()) == 0 {
+			fmt.Fprintf(r.Stderr, "redline llm: warning: %d requests cannot keep %d conversations busy: raise --request-count\n", n, c)
+			break
+		}
+	}
+	return nil
+}
+
+// args tells how an option stands on the command line, where its default says something else than its absence.
+func (o *llmOptions) args(name string, list []string) []string {
+	var out []string
+	for _, a := range list {
+		if a == name || strings.HasPrefix(a, name+"=") {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// target makes the plan of the server.
+func (r *llmRun) target() error {
+	o := r.opts
+	k := api.Kind(o.kind)
+	t := plan.Target{
+		Kind: plan.OpenAI, Protocol: plan.HTTP, URL: o.urls[0], Model: o.model, Headers: o.headers, TLS: o.tls, Call: plan.Async, Timeout: o.timeout,
+	}
+	t.TLS.CertType, t.TLS.KeyType, t.TLS.VerifyHostLevel = "PEM", "PEM", 2
+	t.TLS.SkipVerifyPeer, t.TLS.SkipVerifyHost = o.insecure, o.insecure
+	if k.GRPC() {
+		t.Kind, t.Protocol, t.Streaming = plan.Triton, plan.GRPC, true
+		t.TLS.GRPC = o.grpcTLS || strings.HasPrefix(t.URL, "grpcs://")
+		t.URL = strings.TrimPrefix(strings.TrimPrefix(t.URL, "grpcs://"), "grpc://")
+	}
+	if err := r.addKey(&t, k); err != nil {
+		return err
+	}
+	if o.embedded {
+		var err error
+		if r.embedded, err = startEmbedded(r.sigs.soft, r.IO, nil); err != nil {
+			return err
+		}
+		t.URL, t.Embedded = r.embedded.address(t.Protocol), true
+		if !k.GRPC() && k != api.Generate {
+			t.URL = r.embedded.address("openai")
+		}
+		o.urls = []string{t.URL}
+	}
+	r.plan = &plan.Plan{Face: plan.Redline, Target: t, Input: plan.Input{Batch: 1, SharedMemory: plan.NoSharedMemory}}
+	return nil
+}
+
+// addKey adds the header of the API key.
+func (r *llmRun) addKey(t *plan.Target, k api.Kind) error {
+	o := r.opts
+	key := o.apiKey
+	if o.apiKeyEnv != "" {
+		if key = r.Getenv(o.apiKeyEnv); key == "" {
+			return fmt.Errorf("--api-key-env: the variable %s is not set", o.apiKeyEnv)
+		}
+	}
+	if k == api.Messages {
+		t.Headers = append(t.Headers, plan.Header{Name: "anthropic-version", Value: "2023-06-01"})
+	}
+	r.secret = key
+	switch {
+	case key == "":
+	case k == api.Messages:
+		t.Headers = append(t.Headers, plan.Header{Name: "x-api-key", Value: key})
+	default:
+		t.Headers = append(t.Headers, plan.Header{Name: "Authorization", Value: "Bearer " + key})
+	}
+	return nil
+}
+
+// connect makes the service and the endpoint, and asks the server what it must tell.
+func (r *llmRun) connect() error {
+	o := r.opts
+	eo := api.Options{
+		Kind: api.Kind(o.kind), Model: o.model, Stream: o.streaming, Extra: o.extra, LegacyMaxTokens: o.legacy, NoUsage: o.noUsage,
+		Body: o.template, ResponsePath: o.response, Encode: r.tok.ids(),
+	}
+	eo.PromptPath, eo.CompletionsPath, _ = strings.Cut(o.usage, ",")
+	if eo.Kind.GRPC() {
+		svc, err := rpc.New(r.plan.Target, r.plan.Input)
+		if err != nil {
+			return err
+		}
+		r.svc = svc
+		if r.model, err = svc.Describe(r.sigs.soft); err != nil {
+			return err
+		}
+		eo.Metadata = r.model
+		eo.Stream = (r.model.Decoupled || o.streaming) && !o.noStream
+	}
+	var err error
+	if r.ep, err = api.New(eo); err != nil {
+		return err
+	}
+	if r.svc != nil {
+		return nil
+	}
+	path := o.path
+	if path == "" {
+		path = r.ep.Path()
+	}
+	r.plan.Target.Endpoint = path
+	var list []service.Service
+	for _, u := range o.urls {
+		t := r.plan.Target
+		t.URL = u
+		s, err := openai.New(t)
+		if err != nil {
+			return err
+		}
+		list = append(list, s)
+	}
+	if r.svc = list[0]; len(list) > 1 {
+		r.svc = load.NewBalanced(list)
+	}
+	return nil
+}
+
+// run measures all levels.
+func (r *llmRun) run() int {
+	r.res = &result.Result{
+		Schema: result.Schema, Tool: "redline", Version: r.version(), StartUnixNs: time.Now().UnixNano(), Plan: r.plan, Model: r.model, Async: true,
+		Environment: result.Environment{OS: runtime.GOOS, Arch: runtime.GOARCH, Go: runtime.Version(), CPUs: runtime.NumCPU(), MaxProcs: runtime.GOMAXPROCS(0)},
+	}
+	r.res.Environment.Hostname, _ = os.Hostname()
+	r.head()
+	var limits [][]result.Reason
+	var stopped string
+	var err error
+	for i, lv := range r.opts.levels(r.timed) {
+		var out *load.Outcome
+		if out, err = r.level(i, lv); err != nil || out == nil {
+			break
+		}
+		r.res.Levels = append(r.res.Levels, out.Level)
+		limits = append(limits, out.Reasons)
+		r.show(out, lv)
+		if stopped = out.Stopped; stopped != "" {
+			r.res.Interrupted = out.Interrupted
+			break
+		}
+	}
+	code := r.end(limits, stopped, err)
+	return r.outcome.finish(r.res, code)
+}
+
+// level measures a level as often as asked for.
+func (r *llmRun) level(index int, lv load.Level) (*load.Outcome, error) {
+	var runs []*load.Outcome
+	for n := range r.opts.runs {
+		cfg := load.Config{
+			Service: r.svc, Endpoint: r.ep, Options: r.load, Count: r.tok.count(), UseServer: r.opts.serverCounts || r.tok == nil,
+			Open:     func() (load.Source, error) { return r.source(index, n) },
+			Progress: r.progress,
+		}
+		files, err := r.files(index, n, lv)
+		if err != nil {
+			return nil, err
+		}
+		files.wire(&cfg)
+		out, err := load.Run(r.sigs.soft, r.sigs.hard, cfg, lv)
+		r.Line.Clear()
+		if err != nil {
+			files.abort()
+			return nil, err
+		}
+		if err := files.close(out); err != nil {
+			return nil, err
+		}
+		runs = append(runs, out)
+		if out.Stopped != "" {
+			break
+		}
+	}
+	return merge(runs, r.opts.confidence), nil
+}
+
+// source opens the prompts of one measurement. Repeats get prompts of their own.
+func (r *llmRun) source(_, n int) (load.Source, error) {
+	d := r.opts.data
+	d.Seed += uint64(n)
+	return dataset.Open(context.WithoutCancel(r.sigs.soft), d, r.tok.forPrompts())
+}
+
+func (r *llmRun) progress(p load.Progress) {
+	level := measure.LevelName(p.Level)
+	if p.Warmup {
+		level = "warm-up"
+	}
+	r.Line.Show(term.Status{
+		Level: level, Elapsed: p.Elapsed, Window: r.load.Duration, Requests: p.Requests, Wanted: p.Wanted, Rate: p.Rate, Median: p.Median, Failed: p.Failed,
+	})
+}
+
+// end prints the last words, writes the result and chooses the exit code.
+func (r *llmRun) end(limits [][]result.Reason, stopped string, err error) int {
+	r.res.EndUnixNs = time.Now().UnixNano()
+	if err != nil {
+		r.res.Error = err.Error()
+	}
+	r.res.Verdict = r.verdict(limits, stopped, err)
+	werr := r.writeResult()
+	if !r.opts.seed() || r.opts.verbose {
+		r.showVerdict()
+	}
+	var good uint64
+	for i := range r.res.Levels {
+		good += r.res.Levels[i].Client.Requests
+	}
+	switch {
+	case r.res.Interrupted:
+		return exitInterrupted
+	case err != nil:
+		return r.failed(err)
+	case werr != nil:
+		return r.failed(werr)
+	case good == 0:
+		return r.failed(r.noAnswer())
+	case stopped != "":
+		return r.failed(errors.New(stopped))
+	}
+	return exitOK
+}
+
+// noAnswer says why no request succeeded.
+func (r *llmRun) noAnswer() error {
+	for i := range r.res.Levels {
+		if f := r.res.Levels[i].Failures; len(f) > 0 {
+			return fmt.Errorf("no request succeeded: %s", f[0].Text)
+		}
+	}
+	return errors.New("no request was made: the prompts are used up, or the time was too short")
+}
+
+// failed says in one line what went wrong and returns the exit code.
+func (r *llmRun) failed(err error) int {
+	if r.sigs.soft.Err() != nil {
+		return exitInterrupted
+	}
+	if e, ok := errors.AsType[*service.Error](err); ok && r.plan != nil {
+		where := &session{IO: r.IO, plan: r.plan}
+		err = errors.New(where.adviseServer(e))
+	}
+	fmt.Fprintf(r.Stderr, "redline llm: %s\n", oneLine(err.Error()))
+	return exitError
+}
+
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+var _ load.Source = (*dataset.Source)(nil)

@@ -1,0 +1,300 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/redline-bench/redline/internal/clock"
+	"github.com/redline-bench/redline/internal/llm"
+	"github.com/redline-bench/redline/internal/llm/artifact"
+	"github.com/redline-bench/redline/internal/llm/load"
+	"github.com/redline-bench/redline/internal/llm/metric"
+	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/result"
+)
+
+// llmFiles writes the files of one measurement; nil writes none.
+type llmFiles struct {
+	mu  sync.Mutex // the prompts are made on a goroutine of their own
+	w   *artifact.Writer
+	err error
+	// slices gathers the samples of each stretch of time.
+	slices *slicer
+}
+
+var exportNames = map[string]artifact.Files{
+	"summary": artifact.Summary, "csv": artifact.CSV, "records": artifact.Records, "inputs": artifact.Inputs, "raw": artifact.Raw,
+	"slices": artifact.Slices, "profile": artifact.Profile, "genai": artifact.GenAI, "vllm": artifact.VLLM, "parquet": artifact.Parquet,
+	"all": artifact.All,
+}
+
+// wanted reads the list of files.
+func (o *llmOptions) wanted() (artifact.Files, error) {
+	files := artifact.Default
+	if o.exports != "" {
+		files = 0
+		for name := range strings.SplitSeq(o.exports, ",") {
+			f, ok := exportNames[strings.TrimSpace(name)]
+			if !ok {
+				return 0, fmt.Errorf("--exports knows no %q: see redline llm --help", name)
+			}
+			files |= f
+		}
+	}
+	if o.sliceEvery > 0 {
+		files |= artifact.Slices
+	}
+	return files, nil
+}
+
+// files opens the files of a level.
+func (r *llmRun) files(index, n int, lv load.Level) (*llmFiles, error) {
+	o := r.opts
+	if o.artifacts == "" {
+		return nil, nil
+	}
+	files, err := o.wanted()
+	if err != nil {
+		return nil, err
+	}
+	dir := o.artifacts
+	if levels := r.opts.levels(r.timed); len(levels) > 1 {
+		dir = filepath.Join(dir, folder(lv, index))
+	}
+	if o.runs > 1 {
+		dir = filepath.Join(dir, fmt.Sprintf("run%d", n+1))
+	}
+	w, err := artifact.New(artifact.Config{
+		Dir: dir, Prefix: o.prefix, Files: files, Version: r.version(), Model: o.model, Tokenizer: o.tokenizer, URL: strings.Join(o.urls, ","),
+		EndpointType: o.kind, Path: r.plan.Target.Endpoint, Streaming: o.streaming || r.plan.Target.Streaming,
+		Concurrency: lv.Concurrency, Rate: lv.Rate, Open: lv.Open(), Seed: o.data.Seed,
+		Command: r.command(), Run: o.outcome.Label, Asked: r.asked(lv), Workload: r.info, Headers: r.plainHeaders(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	f := &llmFiles{w: w}
+	if files&artifact.Slices != 0 {
+		f.slices = newSlicer(o.sliceEvery, r.load, lv.Open())
+	}
+	return f, nil
+}
+
+// folder names the folder of a level.
+func folder(lv load.Level, index int) string {
+	switch {
+	case lv.Mode == plan.Concurrency && len(lv.Stages) == 0:
+		return fmt.Sprintf("concurrency%d", lv.Concurrency)
+	case lv.Mode == plan.RequestRate && len(lv.Stages) == 0:
+		return fmt.Sprintf("request_rate%g", lv.Rate)
+	}
+	return fmt.Sprintf("level%d", index+1)
+}
+
+// secretFlags are options whose values must not be written down.
+var secretFlags = []string{"--api-key", "--header", "-H"}
+
+// command is the command line without secrets.
+func (r *llmRun) command() string {
+	out := []string{"redline", "llm"}
+	hide := false
+	for _, a := range r.args {
+		name, _, joined := strings.Cut(a, "=")
+		switch {
+		case hide:
+			a, hide = "***", false
+		case joined && isSecret(name):
+			a = name + "=***"
+		case isSecret(a):
+			hide = true
+		case strings.ContainsAny(a, " \t\"'$"):
+			a = "'" + strings.ReplaceAll(a, "'", `'\''`) + "'"
+		}
+		out = append(out, a)
+	}
+	return strings.Join(out, " ")
+}
+
+func isSecret(name string) bool {
+	for _, s := range secretFlags {
+		if name == s {
+			return true
+		}
+	}
+	return false
+}
+
+// asked is what goes into the files of what was asked for.
+func (r *llmRun) asked(lv load.Level) map[string]any {
+	m := map[string]any{"endpoint_type": r.opts.kind, "streaming": r.opts.streaming, "level": lv.String()}
+	for name, v := range map[string]int{
+		"request_count": r.load.Requests, "num_conversations": r.load.Sessions, "warmup_request_count": r.load.WarmupRequests,
+		"prefill_concurrency": r.load.Prefill,
+	} {
+		if v > 0 {
+			m[name] = v
+		}
+	}
+	if d := r.load.Duration; d > 0 {
+		m["benchmark_duration"] = d.Seconds()
+	}
+	if lv.Open() && lv.Mode == plan.RequestRate {
+		m["arrival_pattern"] = string(r.load.Arrival)
+	}
+	return m
+}
+
+// plainHeaders are the headers of requests, the values of those that may hold secrets replaced.
+func (r *llmRun) plainHeaders() map[string]string {
+	out := map[string]string{}
+	for _, h := range r.plan.Public().Target.Headers {
+		out[h.Name] = h.Value
+	}
+	return out
+}
+
+// wire lets a level hand its samples to the files.
+func (f *llmFiles) wire(cfg *load.Config) {
+	if f == nil {
+		return
+	}
+	wants := f.w.Wants()
+	cfg.KeepText = true
+	cfg.KeepWire = wants.Payload || wants.Answers
+	cfg.Sample = func(s *llm.Sample) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.note(f.w.Sample(s))
+		if f.slices != nil {
+			f.slices.add(s)
+		}
+	}
+	if wants.Inputs {
+		cfg.Bodies = func(session string, bodies [][]byte) {
+			list := make([]json.RawMessage, len(bodies))
+			for i, b := range bodies {
+				list[i] = b
+			}
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			f.note(f.w.Input(session, list...))
+		}
+	}
+}
+
+// note keeps the first error: a file that cannot be written does not end the load.
+func (f *llmFiles) note(err error) {
+	if f.err == nil {
+		f.err = err
+	}
+}
+
+func (f *llmFiles) abort() {
+	if f != nil {
+		f.w.Abort()
+	}
+}
+
+// close completes the files.
+func (f *llmFiles) close(out *load.Outcome) error {
+	if f == nil {
+		return nil
+	}
+	lv := &out.Level
+	end := artifact.Outcome{
+		Metrics: lv.Metrics, Begin: lv.Windows[0].StartUnixNs, End: lv.Windows[0].EndUnixNs, Canceled: out.Interrupted, Reason: out.Stopped,
+		Windows: []int64{lv.Windows[0].StartUnixNs, lv.Windows[0].EndUnixNs},
+	}
+	for _, x := range lv.Failures {
+		end.Errors = append(end.Errors, artifact.Failure{Code: code(x.Class), Type: x.Class, Message: x.Text, Count: x.Count})
+	}
+	if f.slices != nil {
+		end.Slices = f.slices.result(end.End)
+	}
+	return errors.Join(f.err, f.w.Close(end))
+}
+
+// code is the status in the name of a class, as in "server 429".
+func code(class string) int {
+	n := 0
+	_, _ = fmt.Sscanf(class, "server %d", &n) // 0 where there is none
+	return n
+}
+
+// slicer gathers metrics by stretches of time.
+type slicer struct {
+	width int64
+	o     metric.Options
+	at    map[int64]*metric.Collector
+	first int64
+}
+
+func newSlicer(width interface{ Nanoseconds() int64 }, o load.Options, open bool) *slicer {
+	return &slicer{width: max(width.Nanoseconds(), 1e9), o: metric.Options{Open: open, Goodput: o.Goodput}, at: map[int64]*metric.Collector{}, first: -1}
+}
+
+// add puts a sample where its request was sent.
+func (s *slicer) add(x *llm.Sample) {
+	if x.Warmup {
+		return
+	}
+	if s.first < 0 {
+		s.first = x.Sent
+	}
+	i := max(0, (x.Sent-s.first)/s.width)
+	if i > maxSlices {
+		return
+	}
+	c := s.at[i]
+	if c == nil {
+		c = metric.New(s.o)
+		s.at[i] = c
+	}
+	c.Add(x)
+}
+
+// maxSlices bounds the memory of slices.
+const maxSlices = 10_000
+
+func (s *slicer) result(end int64) []artifact.Slice {
+	var out []artifact.Slice
+	for i := int64(0); len(out) < len(s.at) && i <= maxSlices; i++ {
+		c := s.at[i]
+		if c == nil {
+			continue
+		}
+		from := clock.Wall(s.first + i*s.width)
+		out = append(out, artifact.Slice{Begin: from, End: from + s.width, Whole: from+s.width <= end, Metrics: c.Metrics()})
+	}
+	return out
+}
+
+// merge makes one level of repeats: the last one, with the means over the runs and their intervals.
+func merge(runs []*load.Outcome, level float64) *load.Outcome {
+	if len(runs) == 0 {
+		return nil
+	}
+	last := runs[len(runs)-1]
+	if len(runs) == 1 {
+		return last
+	}
+	var all [][]result.Metric
+	for _, r := range runs {
+		all = append(all, r.Level.Metrics)
+	}
+	out := *last
+	out.Level.Metrics = metric.Repeats(all, max(level, 0.5))
+	out.Level.Used = len(runs)
+	out.Level.Windows = nil
+	out.Level.Failures = nil
+	for _, r := range runs {
+		out.Level.Windows = append(out.Level.Windows, r.Level.Windows...)
+		out.Level.Failures = append(out.Level.Failures, r.Level.Failures...)
+		out.Reasons = append(out.Reasons, r.Reasons...)
+	}
+	return &out
+}

@@ -1,0 +1,392 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redline-bench/redline/internal/llm/dataset"
+	api "github.com/redline-bench/redline/internal/llm/endpoint"
+	"github.com/redline-bench/redline/internal/llm/load"
+	"github.com/redline-bench/redline/internal/llm/metric"
+	"github.com/redline-bench/redline/internal/optset"
+	"github.com/redline-bench/redline/internal/plan"
+)
+
+// llmOptions are the options of `redline llm` as they were given.
+type llmOptions struct {
+	model     string
+	urls      []string
+	protocol  plan.Protocol // seed 003's -i; empty: by the endpoint
+	kind      string
+	path      string
+	streaming bool
+	noStream  bool
+	headers   []plan.Header
+	apiKey    string
+	apiKeyEnv string
+	extra     map[string]json.RawMessage
+	template  string
+	response  string
+	usage     string
+	legacy    bool
+	noUsage   bool
+	timeout   time.Duration
+	tls       plan.TLS
+	grpcTLS   bool
+	insecure  bool
+	embedded  bool
+
+	concurrency   []int
+	rates         []float64
+	arrival       load.Arrival
+	smoothness    float64
+	stages        []load.Stage
+	sessionStages []load.Stage
+	ramp          time.Duration
+	rateRamp      time.Duration
+	prefill       int
+	userRate      float64
+	users         int
+	fixed, noFix  bool
+	requests      int
+	sessions      int
+	duration      time.Duration
+	grace         time.Duration
+	warmRequests  int
+	warmDuration  time.Duration
+	cooldown      time.Duration
+	cancelRate    float64
+	cancelDelay   time.Duration
+	cancelTokens  float64
+	maxErrors     int
+	maxErrorRate  float64
+	until         string
+	goodput       string
+	runs          int
+	confidence    float64
+
+	data          dataset.Options
+	inputData     string // seed 003's name of the file
+	tokenizer     string
+	tokenizerPath string // seed 003's name
+	serverCounts  bool
+
+	artifacts  string
+	prefix     string
+	exports    string
+	sliceEvery time.Duration
+	json       string
+	outcome    plan.Outcome
+	verbose    bool
+}
+
+// llmDefaults are the options where nothing is given.
+func llmDefaults() *llmOptions {
+	return &llmOptions{
+		arrival: load.Poisson, smoothness: 0, grace: 30 * time.Second, runs: 1, confidence: 0.95,
+		outcome: plan.Outcome{MaxRegression: 0.03, Progress: "auto"},
+		extra:   map[string]json.RawMessage{}, timeout: 6 * time.Hour,
+		data: dataset.Options{Input: dataset.Lengths{Mean: 550}, Trace: dataset.Trace{AutoOffset: true}},
+	}
+}
+
+// llmSet is the table of the options.
+func llmSet(o *llmOptions) *optset.Set {
+	s := &optset.Set{}
+	llmTarget(s, o)
+	llmLoad(s, o)
+	llmStop(s, o)
+	llmPrompts(s, o)
+	llmShape(s, o)
+	llmMedia(s, o)
+	llmOutput(s, o)
+	return s
+}
+
+func llmTarget(s *optset.Set, o *llmOptions) {
+	s.Group("Server")
+	s.Text(&o.model, "model,m", "NAME", "model to ask for")
+	s.Alias("model", "model-names")
+	s.Var("url,u", "ADDR", "", "where the server listens; several, by commas or repeated, take turns", func(v string) error {
+		o.urls = append(o.urls, strings.Split(v, ",")...)
+		return nil
+	})
+	s.Var("endpoint-type", "TYPE", "chat", "the API: "+strings.Join(api.Kinds(), ", "), func(v string) error {
+		k, err := api.Parse(v)
+		o.kind = string(k)
+		return err
+	})
+	s.Text(&o.path, "endpoint", "PATH", "path of the API in place of its usual one")
+	s.Alias("endpoint", "custom-endpoint")
+	s.Bool(&o.streaming, "streaming", "ask for answers as streams")
+	s.Alias("streaming", "stream")
+	s.Bool(&o.noStream, "no-streaming", "KServe: one answer even where the model streams")
+	optset.OneOf(s, &o.protocol, "protocol,i", "PROTOCOL", "a Triton text model: over grpc, or by HTTP's generate",
+		string(plan.HTTP), string(plan.GRPC))
+	s.Var("header,H", "NAME:VALUE", "", "header of every request, or gRPC metadata; may be repeated", o.addHeader)
+	s.Text(&o.apiKey, "api-key", "KEY", "key that is sent as Authorization: Bearer, Anthropic's as x-api-key")
+	s.Text(&o.apiKeyEnv, "api-key-env", "VARIABLE", "take the key from this variable of the environment")
+	s.Var("extra-inputs", "NAME:VALUE", "", "field of every body, or input of the model; or a JSON object of them; may be repeated", o.addExtra)
+	s.Alias("extra-inputs", "extra-body")
+	s.Text(&o.template, "template", "FILE", "template: Go text/template of the body; see docs/llm.md")
+	s.Text(&o.response, "response-field", "PATH", "template: where the text stands in an answer, as choices.0.text")
+	s.Text(&o.usage, "usage-fields", "PATH,PATH", "template: where the counts of prompt and answer stand")
+	s.Bool(&o.legacy, "use-legacy-max-tokens", "chat: name the limit max_tokens")
+	s.Bool(&o.noUsage, "no-usage", "do not ask streams for the server's token counts")
+	o.time(s, &o.timeout, "request-timeout-seconds", "a request that takes longer fails")
+	s.Bool(&o.grpcTLS, "ssl-grpc-use-ssl", "gRPC: use TLS")
+	s.Text(&o.tls.CAFile, "ca-file", "FILE", "authorities to trust, as PEM, instead of the system's")
+	s.Alias("ca-file", "ssl-https-ca-certificates-file", "ssl-grpc-root-certifications-file")
+	s.Text(&o.tls.CertFile, "cert-file", "FILE", "certificate of this client")
+	s.Alias("cert-file", "ssl-https-client-certificate-file", "ssl-grpc-certificate-chain-file")
+	s.Text(&o.tls.KeyFile, "key-file", "FILE", "its private key")
+	s.Alias("key-file", "ssl-https-private-key-file", "ssl-grpc-private-key-file")
+	s.Bool(&o.insecure, "insecure", "do not check the server's certificate")
+	s.Bool(&o.embedded, "embedded", "start a server of our own for the run")
+}
+
+func llmLoad(s *optset.Set, o *llmOptions) {
+	s.Group("Load")
+	s.Var("concurrency", "LIST", "", "conversations at once, one level each: 1,4,8 or 1:8:1; with a rate, the most in flight", func(v string) error {
+		var err error
+		o.concurrency, err = intList(v)
+		return err
+	})
+	s.Var("request-rate", "LIST", "", "requests a second, one level each", func(v string) error {
+		var err error
+		o.rates, err = floatList(v)
+		return err
+	})
+	s.Var("arrival-pattern", "NAME", "poisson", "spread of requests at a rate: constant, poisson or gamma", func(v string) error {
+		var err error
+		o.arrival, err = load.ParseArrival(v)
+		return err
+	})
+	s.Alias("arrival-pattern", "request-rate-mode")
+	s.Float(&o.smoothness, "arrival-smoothness", "SHAPE", 0, 1e6, "shape of gamma arrivals: 1 is Poisson, more is smoother")
+	s.Alias("arrival-smoothness", "vllm-burstiness")
+	s.Var("stages", "LIST", "", `rates one after the other in one level: "10:30s,50:1m", "10-50:30s" rises`, func(v string) error {
+		var err error
+		o.stages, err = stageList(v)
+		return err
+	})
+	s.Var("concurrency-stages", "LIST", "", "the same with numbers of conversations", func(v string) error {
+		var err error
+		o.sessionStages, err = stageList(v)
+		return err
+	})
+	o.time(s, &o.ramp, "concurrency-ramp-duration", "start the conversations one after the other over this time")
+	o.time(s, &o.rateRamp, "request-rate-ramp-duration", "rise from no requests to the rate over this time")
+	s.Int(&o.prefill, "prefill-concurrency", "N", 0, "at most N requests wait for their first token at once")
+	s.Float(&o.userRate, "user-centric-rate", "RATE", 0, 1e9, "requests a second of all users together, each at its own even pace")
+	s.Int(&o.users, "num-users", "N", 0, "users of --user-centric-rate")
+	s.Bool(&o.fixed, "fixed-schedule", "send at the times of the input file")
+	s.Bool(&o.noFix, "no-fixed-schedule", "leave the times of the input file alone")
+	s.Float(&o.data.Trace.Speedup, "replay-speedup", "FACTOR", 0, 1e9, "play a schedule so many times faster")
+	s.Alias("replay-speedup", "synthesis-speedup-ratio")
+	s.Var("fixed-schedule-start-offset", "MS", "", "leave out what comes before", millisTo(&o.data.Trace.Start))
+	s.Var("fixed-schedule-end-offset", "MS", "", "leave out what comes after", millisTo(&o.data.Trace.End))
+	s.Var("fixed-schedule-auto-offset", "", "", "the first request of a schedule is due at once (the default)", func(string) error {
+		o.data.Trace.AutoOffset = true
+		return nil
+	})
+	s.Var("no-fixed-schedule-auto-offset", "", "", "keep the time before the first request", func(string) error {
+		o.data.Trace.AutoOffset = false
+		return nil
+	})
+	s.Float(&o.cancelRate, "request-cancellation-rate", "PERCENT", 0, 100, "share of the requests that the client breaks off")
+	o.time(s, &o.cancelDelay, "request-cancellation-delay", "break off after this time")
+	s.Float(&o.cancelTokens, "request-cancellation-tokens", "PERCENT", 0, 100, "break off after this share of the tokens asked for")
+}
+
+func llmStop(s *optset.Set, o *llmOptions) {
+	s.Group("How long, and what counts")
+	s.Int(&o.requests, "request-count", "N", 1, "requests of a level")
+	s.Alias("request-count", "num-requests")
+	s.Int(&o.sessions, "num-conversations", "N", 1, "conversations of a level")
+	s.Alias("num-conversations", "num-sessions", "conversation-num")
+	o.time(s, &o.duration, "benchmark-duration", "time of a level")
+	o.time(s, &o.grace, "benchmark-grace-period", "how long requests may go on after that")
+	s.Int(&o.warmRequests, "warmup-request-count", "N", 0, "requests before the measurement")
+	s.Alias("warmup-request-count", "num-warmup-requests")
+	o.time(s, &o.warmDuration, "warmup-duration", "time before the measurement")
+	o.time(s, &o.cooldown, "cooldown-duration", "requests that start so close to the end do not count")
+	s.Int(&o.maxErrors, "max-errors", "N", 0, "end a level at so many failures")
+	s.Float(&o.maxErrorRate, "max-error-rate", "PERCENT", 0, 100, "end a level when more than this share fails")
+	s.Text(&o.until, "until", "TARGET", `end a level when an interval is narrow enough: "ttft.p99 ± 5 %"`)
+	s.Text(&o.goodput, "goodput", "LIST", `count requests that keep bounds, in ms: "ttft:200 itl:20"`)
+	s.Int(&o.runs, "runs", "N", 1, "measure each level so often; intervals are then over the runs")
+	s.Alias("runs", "num-profile-runs")
+	s.Float(&o.confidence, "confidence-level", "SHARE", 0, 0.9999, "of intervals; 0 computes none")
+}
+
+func llmOutput(s *optset.Set, o *llmOptions) {
+	s.Group("Output")
+	s.Text(&o.artifacts, "artifact-dir", "DIR", "write AIPerf's files there, a folder for each level")
+	s.Alias("artifact-dir", "output-artifact-dir")
+	s.Text(&o.prefix, "profile-export-prefix", "NAME", "start of the names of those files")
+	s.Text(&o.exports, "exports", "LIST", "which files: summary, csv, records, inputs, raw, slices, profile, genai, vllm, parquet, all")
+	o.time(s, &o.sliceEvery, "slice-duration", "width of the time slices")
+	s.Text(&o.json, "json", "FILE", "write the whole result")
+	for _, opt := range plan.OutcomeOptions() {
+		if !slices.Contains(notForLLM, opt.Long) {
+			s.Var(opt.Long, opt.Arg, opt.Default, plain(opt.Help), func(v string) error { return opt.Set(&o.outcome, v) })
+		}
+	}
+	s.Bool(&o.verbose, "verbose,v", "every metric, intervals, and what each token count came from")
+}
+
+// notForLLM are options of other commands that have files of their own here, or nothing to show.
+var notForLLM = []string{"records", "histogram-log", "dash", "dash-listen", "metrics-listen"}
+
+// plain is a sentence as the help of this command has it.
+func plain(sentence string) string {
+	text := strings.TrimSuffix(sentence, ".")
+	return strings.ToLower(text[:1]) + text[1:]
+}
+
+// time adds an option for a time: seconds, or a number with its unit.
+func (o *llmOptions) time(s *optset.Set, to *time.Duration, name, help string) {
+	value := ""
+	if *to > 0 {
+		value = strconv.FormatFloat(to.Seconds(), 'g', -1, 64)
+	}
+	s.Var(name, "SECONDS", value, help, func(v string) error {
+		d, err := seconds(v)
+		*to = d
+		return err
+	})
+}
+
+func seconds(v string) (time.Duration, error) {
+	if f, err := strconv.ParseFloat(v, 64); err == nil && f >= 0 && f < 1e9 {
+		return time.Duration(f * float64(time.Second)), nil
+	}
+	if d, err := time.ParseDuration(v); err == nil && d >= 0 {
+		return d, nil
+	}
+	return 0, fmt.Errorf("is a number of seconds, or a time with its unit as 250ms, not %q", v)
+}
+
+func millisTo(to *time.Duration) func(string) error {
+	return func(v string) error {
+		f, err := strconv.ParseFloat(v, 64)
+		if err != nil || f < 0 {
+			return fmt.Errorf("is a number of milliseconds, not %q", v)
+		}
+		*to = time.Duration(f * float64(time.Millisecond))
+		return nil
+	}
+}
+
+func (o *llmOptions) addHeader(v string) error {
+	name, value, ok := strings.Cut(v, ":")
+	if !ok || strings.TrimSpace(name) == "" {
+		return fmt.Errorf("is NAME:VALUE, not %q", v)
+	}
+	o.headers = append(o.headers, plan.Header{Name: strings.TrimSpace(name), Value: strings.TrimSpace(value)})
+	return nil
+}
+
+// addExtra reads name:value, or a JSON object.
+func (o *llmOptions) addExtra(v string) error {
+	if strings.HasPrefix(strings.TrimSpace(v), "{") {
+		var m map[string]json.RawMessage
+		if err := json.Unmarshal([]byte(v), &m); err != nil {
+			return fmt.Errorf("is NAME:VALUE or a JSON object: %w", err)
+		}
+		for k, x := range m {
+			o.extra[k] = x
+		}
+		return nil
+	}
+	name, value, ok := strings.Cut(v, ":")
+	if !ok || name == "" {
+		return fmt.Errorf("is NAME:VALUE or a JSON object, not %q", v)
+	}
+	raw := json.RawMessage(value)
+	if !json.Valid(raw) {
+		raw, _ = json.Marshal(value) // a string always encodes
+	}
+	o.extra[name] = raw
+	return nil
+}
+
+// intList reads 1,4,8 and ranges start:end[:step].
+func intList(v string) ([]int, error) {
+	var out []int
+	for part := range strings.SplitSeq(v, ",") {
+		nums := [3]int{0, 0, 1}
+		fields := strings.Split(part, ":")
+		ok := len(fields) <= 3
+		for i := 0; ok && i < len(fields); i++ {
+			n, err := strconv.Atoi(strings.TrimSpace(fields[i]))
+			nums[i], ok = n, err == nil && n > 0
+		}
+		if len(fields) == 1 {
+			nums[1] = nums[0]
+		}
+		if !ok || nums[1] < nums[0] || (nums[1]-nums[0])/nums[2] > 1000 {
+			return nil, fmt.Errorf("is a list of whole numbers above 0, as 1,4,8, or a range as 1:8:1, not %q", v)
+		}
+		for n := nums[0]; n <= nums[1]; n += nums[2] {
+			out = append(out, n)
+		}
+	}
+	return out, nil
+}
+
+func floatList(v string) ([]float64, error) {
+	var out []float64
+	for part := range strings.SplitSeq(v, ",") {
+		f, err := strconv.ParseFloat(strings.TrimSpace(part), 64)
+		if err != nil || f <= 0 || f > 1e9 {
+			return nil, fmt.Errorf("is a list of numbers above 0, as 10,20, not %q", v)
+		}
+		out = append(out, f)
+	}
+	return out, nil
+}
+
+// stageList reads LEVEL:TIME, where LEVEL may rise or fall as FROM-TO.
+func stageList(v string) ([]load.Stage, error) {
+	var out []load.Stage
+	for part := range strings.SplitSeq(v, ",") {
+		level, length, ok := strings.Cut(strings.TrimSpace(part), ":")
+		from, to, slope := strings.Cut(level, "-")
+		if !slope {
+			to = from
+		}
+		a, err1 := strconv.ParseFloat(from, 64)
+		b, err2 := strconv.ParseFloat(to, 64)
+		d, err3 := seconds(length)
+		if !ok || err1 != nil || err2 != nil || err3 != nil || a < 0 || b < 0 || a+b <= 0 || d <= 0 {
+			return nil, fmt.Errorf(`is a list of LEVEL:TIME, as "10:30s,10-50:1m", not %q`, v)
+		}
+		out = append(out, load.Stage{From: a, To: b, Time: d})
+	}
+	return out, nil
+}
+
+// parseTargets reads what needs the metrics' names.
+func (o *llmOptions) parseTargets(to *load.Options) error {
+	if o.goodput != "" {
+		list, err := metric.ParseGoodput(o.goodput)
+		if err != nil {
+			return fmt.Errorf("--goodput %w", err)
+		}
+		to.Goodput = list
+	}
+	if o.until != "" {
+		t, err := metric.ParseTarget(o.until)
+		if err != nil {
+			return fmt.Errorf("--until %w", err)
+		}
+		to.Until = &t
+	}
+	return nil
+}

@@ -1,0 +1,326 @@
+package cli
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/redline-bench/redline/internal/llm"
+	"github.com/redline-bench/redline/internal/llm/load"
+	"github.com/redline-bench/redline/internal/llm/metric"
+	"github.com/redline-bench/redline/internal/measure"
+	"github.com/redline-bench/redline/internal/report"
+	"github.com/redline-bench/redline/internal/result"
+)
+
+// head prints what stands before the levels.
+func (r *llmRun) head() {
+	if r.opts.seed() {
+		proto := string(r.plan.Target.Protocol)
+		fmt.Fprintf(r.Stdout, "triton_url: %s, protocol: %s, model: %s\n", r.plan.Target.URL, proto, r.opts.model)
+		return
+	}
+	stream := "one answer each"
+	if r.opts.streaming || r.plan.Target.Streaming {
+		stream = "streaming"
+	}
+	where := strings.Join(r.opts.urls, ", ")
+	if p := r.plan.Target.Endpoint; p != "" {
+		where += "/" + strings.TrimLeft(p, "/")
+	}
+	fmt.Fprintf(r.Stdout, "%s at %s, %s, %s\n", r.opts.model, where, r.opts.kind, stream)
+	fmt.Fprintf(r.Stdout, "prompts: %s; prefix cache: %s; workload %s\n", r.workload(), r.info.Cache.State, r.info.Hash)
+}
+
+// workload says in a few words what is asked.
+func (r *llmRun) workload() string {
+	d := &r.opts.data
+	if d.Path != "" {
+		return fmt.Sprintf("%d of %s (%s)", r.info.Conversations, d.Path, r.info.Format)
+	}
+	exact := ""
+	if !r.info.Exact {
+		exact = "about "
+	}
+	text := fmt.Sprintf("made, %s%g tokens", exact, d.Input.Mean)
+	if d.Output.Mean > 0 {
+		text += fmt.Sprintf(", %g asked for", d.Output.Mean)
+	}
+	return text
+}
+
+// show prints a level.
+func (r *llmRun) show(out *load.Outcome, lv load.Level) {
+	if r.opts.seed() {
+		fmt.Fprint(r.Stdout, seedBlock(out, lv))
+		if !r.opts.verbose {
+			r.showFailures(out)
+			return
+		}
+	}
+	fmt.Fprintf(r.Stdout, "\n%s\n", lv.String())
+	fmt.Fprint(r.Stdout, metricTable(out.Level.Metrics, r.opts.verbose))
+	r.showCounts(out)
+	client := out.Level
+	client.Client.First = nil // the table has it
+	if lv.Open() {
+		client.Client.Sent.Percentiles, client.Client.Due.Percentiles = nil, nil
+	}
+	report.Health(r.Stdout, &client, r.llmStyle())
+}
+
+// showFailures says on stderr what a seed's block leaves out.
+func (r *llmRun) showFailures(out *load.Outcome) {
+	for _, f := range out.Level.Failures {
+		fmt.Fprintf(r.Stderr, "redline llm: %d requests failed (%s): %s\n", f.Count, f.Class, f.Text)
+	}
+}
+
+func (r *llmRun) llmStyle() report.Style {
+	return report.Style{Color: r.OutTerminal && r.Getenv("NO_COLOR") == "" && r.Getenv("TERM") != "dumb"}
+}
+
+// seedBlock is a level as seed 003's tool prints it.
+func seedBlock(out *load.Outcome, lv load.Level) string {
+	c := out.Collector
+	latencies := c.Sum(metric.Latency) / 1000
+	rate := func(id metric.ID, origin metric.Origins) string {
+		if latencies == 0 || origin[llm.Unknown] == c.Requests() {
+			return pyFloat(math.NaN())
+		}
+		return pyFloat(c.Sum(id) / latencies)
+	}
+	ttft := metric.TTFT
+	if _, ok := metric.Find(out.Level.Metrics, "time_to_first_token"); !ok {
+		ttft = metric.Latency // an answer in one piece is there with its first token
+	}
+	var b strings.Builder
+	fmt.Fprintln(&b, strings.Repeat("-", 60))
+	level := "Request concurrency: " + strconv.Itoa(lv.Concurrency)
+	if lv.Open() || len(lv.Stages) > 0 {
+		level = "Request load: " + lv.String()
+	}
+	fmt.Fprintln(&b, level)
+	fmt.Fprintf(&b, "average_input_token_per_sec: %s\n", rate(metric.InputLength, c.Origins(metric.Inputs)))
+	fmt.Fprintf(&b, "average_output_token_per_sec: %s\n", rate(metric.OutputLength, c.Origins(metric.Outputs)))
+	fmt.Fprintf(&b, "average_ttft: %s\n", pyFloat(c.Mean(ttft)/1000))
+	fmt.Fprintf(&b, "average_latency: %s\n", pyFloat(c.Mean(metric.Latency)/1000))
+	fmt.Fprintf(&b, "p99_ttft: %s\n", pyFloat(c.Quantile(ttft, 99)/1000))
+	fmt.Fprintf(&b, "p99_latency: %s\n", pyFloat(c.Quantile(metric.Latency, 99)/1000))
+	fmt.Fprintf(&b, "payload and results: %d %d\n", c.Requests()+c.Failed()+c.Cut(), c.Requests())
+	through := 0.0
+	if d := c.Duration(); d > 0 {
+		through = float64(c.Requests()) / d
+	}
+	fmt.Fprintf(&b, "throughput: %s infer/sec.\n", pyFloat(through))
+	return b.String()
+}
+
+// pyFloat writes a float as Python does.
+func pyFloat(v float64) string {
+	switch {
+	case math.IsNaN(v):
+		return "nan"
+	case math.IsInf(v, 0):
+		return strings.ToLower(strconv.FormatFloat(v, 'g', -1, 64))
+	}
+	if a := math.Abs(v); a != 0 && (a < 1e-4 || a >= 1e16) {
+		return strconv.FormatFloat(v, 'e', -1, 64)
+	}
+	s := strconv.FormatFloat(v, 'f', -1, 64)
+	if !strings.Contains(s, ".") {
+		s += ".0"
+	}
+	return s
+}
+
+// hidden are totals that only -v shows.
+var hidden = []string{
+	"min_request_timestamp", "max_response_timestamp", "completed_request_count", "total_output_tokens", "total_usage_prompt_tokens",
+	"total_usage_completion_tokens", "total_usage_total_tokens", "total_usage_prompt_cache_read_tokens",
+}
+
+// columnsOf are the percentiles of the table.
+var columnsOf = []float64{50, 90, 95, 99, 99.9}
+
+// metricTable prints distributions as rows, and totals under them.
+func metricTable(list []result.Metric, verbose bool) string {
+	head := []string{"Metric", "avg", "min", "max"}
+	for _, p := range columnsOf {
+		head = append(head, "p"+strconv.FormatFloat(p, 'g', -1, 64))
+	}
+	rows := [][]string{append(head, "std")}
+	var totals []result.Metric
+	for _, m := range list {
+		switch {
+		case !verbose && (!isPlain(&m) || nothing(&m) || m.Tag == "time_to_first_output_token" && !thinks(list)):
+		case m.Dist == nil:
+			totals = append(totals, m)
+		default:
+			rows = append(rows, distRow(&m, verbose)...)
+		}
+	}
+	var b strings.Builder
+	if len(rows) > 1 {
+		writeColumns(&b, rows)
+	}
+	width := 0
+	for _, m := range totals {
+		width = max(width, len(m.Name))
+	}
+	for _, m := range totals {
+		fmt.Fprintf(&b, "  %-*s  %s %s\n", width, m.Name, number(m.Avg), m.Unit)
+	}
+	return b.String()
+}
+
+// nothing tells whether a metric is 0 for every request, or in all, and says no more than that.
+func nothing(m *result.Metric) bool {
+	return m.Avg == 0 && (m.Dist == nil || m.Dist.Max == 0) && m.Tag != "request_error_rate" && m.Tag != "request_count" && m.Tag != "goodput" &&
+		m.Tag != "good_request_count"
+}
+
+// thinks tells whether answers began with reasoning. Otherwise their first token is their first output token.
+func thinks(list []result.Metric) bool {
+	a, _ := metric.Find(list, "time_to_first_token")
+	b, ok := metric.Find(list, "time_to_first_output_token")
+	return ok && a.Avg != b.Avg
+}
+
+// isPlain tells whether a metric is shown without -v.
+func isPlain(m *result.Metric) bool {
+	if m.Dist == nil {
+		return !slices.Contains(hidden, m.Tag)
+	}
+	for _, id := range metric.IDs() {
+		if d := id.Definition(); d.Tag == m.Tag {
+			return d.Plain
+		}
+	}
+	return m.Tag == "inter_chunk_latency"
+}
+
+// distRow is a metric as a row, and its intervals as another.
+func distRow(m *result.Metric, intervals bool) [][]string {
+	row := []string{m.Name + " (" + m.Unit + ")", number(m.Avg), number(m.Dist.Min), number(m.Dist.Max)}
+	plus := []string{"  ±", "", "", ""}
+	if iv := m.Interval; iv != nil {
+		plus[1] = number((iv.High - iv.Low) / 2)
+	}
+	for _, p := range columnsOf {
+		v, _ := m.Dist.At(p)
+		row = append(row, number(v))
+		half := ""
+		if iv, ok := m.Intervals["p"+strconv.FormatFloat(p, 'g', -1, 64)]; ok {
+			half = number((iv.High - iv.Low) / 2)
+		}
+		plus = append(plus, half)
+	}
+	row = append(row, number(m.Dist.Std))
+	if m.Interval == nil || !intervals {
+		return [][]string{row}
+	}
+	return [][]string{row, append(plus, "")}
+}
+
+// number writes a value with two digits behind the point, thousands apart.
+func number(v float64) string {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return "-"
+	}
+	s := strconv.FormatFloat(v, 'f', 2, 64)
+	whole, frac, _ := strings.Cut(s, ".")
+	sign := ""
+	if strings.HasPrefix(whole, "-") {
+		sign, whole = "-", whole[1:]
+	}
+	for i := len(whole) - 3; i > 0; i -= 3 {
+		whole = whole[:i] + "," + whole[i:]
+	}
+	return sign + whole + "." + frac
+}
+
+// writeColumns writes a table: the first column to the left, numbers to the right.
+func writeColumns(b *strings.Builder, rows [][]string) {
+	width := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for i, cell := range row {
+			width[i] = max(width[i], utf8.RuneCountInString(cell))
+		}
+	}
+	for _, row := range rows {
+		var line strings.Builder
+		for i, cell := range row {
+			pad := strings.Repeat(" ", width[i]-utf8.RuneCountInString(cell))
+			if i == 0 {
+				line.WriteString("  " + cell + pad)
+			} else {
+				line.WriteString("  " + pad + cell)
+			}
+		}
+		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+	}
+}
+
+// showCounts says where token counts came from, and where they do not agree.
+func (r *llmRun) showCounts(out *load.Outcome) {
+	c := out.Collector
+	fmt.Fprintf(r.Stdout, "  Token counts: input by %s; output by %s\n", origins(c.Origins(metric.Inputs)), origins(c.Origins(metric.Outputs)))
+	n := c.Requests()
+	warn := func(k uint64, format string, args ...any) {
+		if k > 0 {
+			fmt.Fprintf(r.Stdout, "  Warning: "+format+"\n", args...)
+		}
+	}
+	warn(c.Disagree(), "the server and the tokenizer count differently, by more than 10 %%, for %d of %d requests", c.Disagree(), n)
+	warn(c.Mismatched(), "%d of %d answers do not have the length asked for: min_tokens or ignore_eos in --extra-inputs may help", c.Mismatched(), n)
+	warn(c.Origins(metric.Outputs)[llm.Chunks], "each chunk was taken for one token: give --tokenizer, or have the server send its counts")
+	warn(out.Dropped, "%d turns were not asked, because one before them failed", out.Dropped)
+}
+
+// origins names the sources of counts.
+func origins(o metric.Origins) string {
+	var parts []string
+	for i, n := range o {
+		if n > 0 {
+			parts = append(parts, llm.Origin(i).String())
+		}
+	}
+	if len(parts) == 0 {
+		return "nothing"
+	}
+	return strings.Join(parts, " and ")
+}
+
+// verdict judges the run.
+func (r *llmRun) verdict(limits [][]result.Reason, stopped string, err error) result.Verdict {
+	switch {
+	case err != nil:
+		return result.Verdict{State: result.Failed, Reasons: []result.Reason{{What: err.Error()}}}
+	case stopped != "" && !r.res.Interrupted:
+		return result.Verdict{State: result.Failed, Reasons: []result.Reason{{What: stopped}}}
+	}
+	levels := slices.Clone(r.res.Levels)
+	for i := range levels {
+		levels[i].Stable = true // an interrupt is said beside the verdict
+	}
+	return measure.Conclude(levels, limits, "")
+}
+
+func (r *llmRun) showVerdict() { report.Verdict(r.Stdout, r.res, r.llmStyle()) }
+
+// writeResult writes the whole result.
+func (r *llmRun) writeResult() error {
+	r.res.Workload = r.info.Hash
+	if r.opts.json == "" {
+		return nil
+	}
+	content, err := encodeResult(r.res)
+	if err != nil {
+		return err
+	}
+	return writeFile(r.opts.json, content)
+}
