@@ -12,6 +12,18 @@ import (
 	"github.com/redline-bench/redline/internal/testkit/sums"
 )
 
+// run starts the program and returns what it printed and its exit code.
+func run(t *testing.T, bin string, args []string) (text string, code int) {
+	t.Helper()
+	var out bytes.Buffer
+	cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "redline"), args...)
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Run(); cmd.ProcessState == nil {
+		t.Fatal(err)
+	}
+	return out.String(), cmd.ProcessState.ExitCode()
+}
+
 // Against a server that is wrong on purpose the program ends with 1, names the fault, and prints a command that sends
 // the sequence again: that finds a lasting fault once more, and nothing on a server that is right.
 func TestWrongServers(t *testing.T) {
@@ -19,18 +31,11 @@ func TestWrongServers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run := func(t *testing.T, args []string) (string, int) {
-		var out bytes.Buffer
-		cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "redline"), args...)
-		cmd.Stdout, cmd.Stderr = &out, &out
-		_ = cmd.Run() // the exit code is looked at
-		return out.String(), cmd.ProcessState.ExitCode()
-	}
 	f := func(name string, faults sums.Faults, lasting bool, want, extra string) {
 		t.Run(name, func(t *testing.T) {
 			broken, right := sums.Start(t, faults), sums.Start(t, sums.Faults{})
 			line := "stress sequence m -r 1 -t 4 -i 40 -u " + broken.Addr + " " + extra
-			text, code := run(t, strings.Fields(line))
+			text, code := run(t, bin, strings.Fields(line))
 			if code != 1 || !strings.Contains(text, "FAILED: "+want) {
 				t.Fatalf("exit code %d, want 1 and %q\n%s", code, want, text)
 			}
@@ -38,10 +43,10 @@ func TestWrongServers(t *testing.T) {
 			if story == nil {
 				t.Fatalf("no replay:\n%s", text)
 			}
-			if text, code := run(t, strings.Fields(strings.ReplaceAll(story[1], broken.Addr, right.Addr))); code != 0 {
+			if text, code := run(t, bin, strings.Fields(strings.ReplaceAll(story[1], broken.Addr, right.Addr))); code != 0 {
 				t.Errorf("the replay finds a fault in a server that is right:\n%s", text)
 			}
-			if text, code := run(t, strings.Fields(story[1])); lasting && (code != 1 || !strings.Contains(text, "FAILED: "+want)) {
+			if text, code := run(t, bin, strings.Fields(story[1])); lasting && (code != 1 || !strings.Contains(text, "FAILED: "+want)) {
 				t.Errorf("the replay ends with %d and does not find it again:\n%s", code, text)
 			}
 		})

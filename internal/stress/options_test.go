@@ -119,7 +119,7 @@ Latency by position (usec)  requests   avg   p50   p99   max
   3 to 4                           9  1000  2000  3000  4000
   65 and on                        1     5     5     5     5
 
-FAILED: 3 of 14 sequences in 1.5s; the seed is 7
+FAILED: 3 of 14 iterations in 1.5s; the seed is 7
 `
 	if diff := cmp.Diff(want, s.Text()); diff != "" {
 		t.Error(diff)
