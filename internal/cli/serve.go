@@ -83,6 +83,7 @@ func (o *serveFlags) options() *flag.FlagSet {
 	}
 	list("model-repository", &o.config.Repositories)
 	list("load-model", &o.config.Load)
+	set.Int64Var(&o.config.MaxInput, "http-max-input-size", 0, "")
 	set.StringVar(&o.control, "model-control-mode", "none", "")
 	set.Func("delay", "", o.addDelay)
 	set.Func("fault", "", o.addFault)
@@ -141,6 +142,8 @@ func parseServe(ctx context.Context, args []string, help io.Writer) (*serveFlags
 	switch {
 	case set.NArg() > 0:
 		return nil, fmt.Errorf("unexpected argument %q; see redline serve --help", set.Arg(0))
+	case o.config.MaxInput < 0:
+		return nil, errors.New("--http-max-input-size is a number of bytes; 0 is no limit")
 	case o.control != "none" && o.control != "explicit":
 		return nil, fmt.Errorf("--model-control-mode is none or explicit, not %q", o.control)
 	}

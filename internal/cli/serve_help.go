@@ -74,11 +74,12 @@ Trouble: how it misbehaves
                                   May be repeated.
 
 Security
-      --tls-cert FILE             A certificate in PEM form: every port but the metrics' speaks TLS.
+      --tls-cert FILE             A certificate in PEM form: every port speaks TLS.
       --tls-key FILE              Its private key.
       --tls-client-ca FILE        The authority that clients' certificates must come from: mutual TLS.
-      --bearer-token TOKEN        The token that requests must present, on every port but the
-                                  metrics'.
+      --bearer-token TOKEN        The token that requests must present, on every port.
+      --http-max-input-size BYTES The largest JSON, raw body or unpacked body that the HTTP port takes.
+                                  Default: 0, no limit.
 
 Watching
       --request-log FILE          A JSON line for each answer: model, id, received_ns, replied_ns, and

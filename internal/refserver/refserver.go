@@ -46,10 +46,12 @@ import (
 type Config struct {
 	// The addresses to listen on. Empty is 127.0.0.1:0, which picks a free port.
 	HTTP, GRPC, Metrics, OpenAI, TorchServe, TFServing string
-	// TLS is used on every port but the metrics' when it is not nil. Null mode has none.
+	// TLS is used on every port when it is not nil.
 	TLS *tls.Config
-	// Token, when not empty, is the bearer that requests to every port but the metrics' must present.
+	// Token, when not empty, is the bearer that requests to every port must present.
 	Token string
+	// MaxInput is the largest JSON, raw body or unpacked body that the HTTP port takes; 0 is no limit.
+	MaxInput int64
 
 	// Repositories are folders of models, besides the built-in ones.
 	Repositories []string
@@ -63,7 +65,7 @@ type Config struct {
 	Delays map[string]time.Duration
 	// Seed makes scripted randomness repeat.
 	Seed uint64
-	// Null answers from memory, as fast as the machine can; see package null.
+	// Null answers from memory, as fast as the machine can; see package null. It has neither TLS nor Token.
 	Null bool
 	// Faults makes models misbehave, by name; see package fault. Die is called to end the process at once.
 	Faults map[string]string
@@ -99,6 +101,9 @@ type Server struct {
 
 // Start starts a server; it runs until Close or until ctx ends.
 func Start(ctx context.Context, cfg Config) (*Server, error) {
+	if cfg.Null && (cfg.TLS != nil || cfg.Token != "") {
+		return nil, errors.New("null mode has neither TLS nor a bearer token; leave one of the two out")
+	}
 	listeners, err := listenAll(ctx, cfg.HTTP, cfg.GRPC, cfg.Metrics, cfg.OpenAI, cfg.TorchServe, cfg.TFServing)
 	if err != nil {
 		return nil, err
@@ -135,6 +140,7 @@ func (s *Server) serve(cfg Config, l []net.Listener) error {
 	at := func(i int) string { return l[i].Addr().String() }
 	s.addresses = Addresses{HTTP: at(0), GRPC: at(1), Metrics: at(2), OpenAI: at(3), TorchServe: at(4), TFServing: at(5)}
 	c := core.New(s.models, s.log)
+	c.MaxInput = cfg.MaxInput
 	if err := c.Trace.Configure(cfg.Trace); err != nil {
 		return err
 	}
@@ -155,7 +161,7 @@ func (s *Server) serve(cfg Config, l []net.Listener) error {
 		s.serveHTTP(c.Faults.Listener(l[0]), guard(cfg.Token, c.Faults.HTTP(khttp.New(c))), cfg.TLS)
 		s.serveGRPC(c.Faults.Listener(l[1]), cfg, func(g *grpc.Server) { kgrpc.Register(g, c) })
 	}
-	s.serveHTTP(l[2], metrics.Handler(c, cfg.GPUs), nil)
+	s.serveHTTP(l[2], guard(cfg.Token, metrics.Handler(c, cfg.GPUs)), cfg.TLS)
 	s.serveGRPC(c.Faults.Listener(l[5]), cfg, func(g *grpc.Server) { tfserving.Register(g, c) })
 	pace, err := tempo.New(cfg.Pace, cfg.Seed, 2)
 	if err != nil {
@@ -187,8 +193,13 @@ func listenAll(ctx context.Context, addresses ...string) ([]net.Listener, error)
 }
 
 func (s *Server) serveHTTP(l net.Listener, h http.Handler, secure *tls.Config) {
-	server := &http.Server{Handler: h, ReadHeaderTimeout: time.Minute, ErrorLog: log.New(io.Discard, "", 0)}
+	server := &http.Server{Handler: h, ReadHeaderTimeout: time.Minute, ErrorLog: log.New(io.Discard, "", 0), Protocols: &http.Protocols{}}
+	server.Protocols.SetHTTP1(true)
+	server.Protocols.SetUnencryptedHTTP2(true)
 	if secure != nil {
+		server.Protocols.SetHTTP2(true)
+		secure = secure.Clone()
+		secure.NextProtos = []string{"h2", "http/1.1"}
 		l = tls.NewListener(l, secure)
 	}
 	s.http = append(s.http, server)

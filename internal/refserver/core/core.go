@@ -35,6 +35,8 @@ type Core struct {
 	Logs   *LogSettings
 	Shared *shm.Registry
 	Log    *reqlog.Log
+	// MaxInput is the largest JSON, raw body or unpacked body that the HTTP port takes; 0 is no limit.
+	MaxInput int64
 	// Faults may make the server misbehave; nil for a server that never does.
 	Faults *fault.Set
 

@@ -53,9 +53,7 @@ func (s *Set) serve(w http.ResponseWriter, r *http.Request, spec *Spec, next htt
 	case Hang:
 		<-r.Context().Done()
 	case Reset:
-		if c := hijack(w); c != nil {
-			reset(c)
-		}
+		reset(hijack(w))
 	case Refuse:
 		s.refuses.Store(true)
 		next.ServeHTTP(w, r)
@@ -69,10 +67,11 @@ func (s *Set) serve(w http.ResponseWriter, r *http.Request, spec *Spec, next htt
 	}
 }
 
+// hijack takes the connection. Over HTTP/2, where many requests share it, the stream is reset instead.
 func hijack(w http.ResponseWriter) net.Conn {
 	c, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
-		return nil
+		panic(http.ErrAbortHandler)
 	}
 	return c
 }
@@ -82,9 +81,6 @@ func (s *Set) mangle(w http.ResponseWriter, r *http.Request, spec *Spec, next ht
 	rec := &recorder{header: http.Header{}, status: http.StatusOK}
 	next.ServeHTTP(rec, r)
 	c := hijack(w)
-	if c == nil {
-		return
-	}
 	defer c.Close()
 	body := rec.body.Bytes()
 	length := len(body)

@@ -2,13 +2,11 @@ package khttp
 
 import (
 	"net/http"
-	"strconv"
 	"strings"
 
 	"github.com/redline-bench/redline/internal/refserver/core"
 	"github.com/redline-bench/redline/internal/refserver/infer"
 	"github.com/redline-bench/redline/internal/refserver/rjson"
-	"github.com/redline-bench/redline/internal/refserver/shm"
 )
 
 // repository takes /v2/repository[/REPO]/index and /v2/repository[/REPO]/models/NAME/(load|unload).
@@ -41,7 +39,7 @@ func (x *exchange) document() (*rjson.Value, error) {
 	if err != nil || len(body) == 0 {
 		return nil, err
 	}
-	return parseJSON(body)
+	return parseJSON(body, x.most)
 }
 
 func (h *Handler) repositoryIndex(x *exchange) {
@@ -95,15 +93,7 @@ func (h *Handler) control(x *exchange, name string, load bool) {
 			}
 			config = v.Text
 		}
-		var files []string
-		if par != nil {
-			for _, m := range par.Members {
-				if file, ok := strings.CutPrefix(m.Name, "file:"); ok {
-					files = append(files, file)
-				}
-			}
-		}
-		err = h.core.Models.Load(name, config, files)
+		err = h.core.Models.Load(name, config, files(par))
 	} else {
 		dependents := false
 		if err = boolean("unload_dependents", par.Find("unload_dependents"), &dependents); err == nil {
@@ -117,101 +107,18 @@ func (h *Handler) control(x *exchange, name string, load bool) {
 	x.done(nil)
 }
 
-// shared takes /v2/KIND[/region/NAME]/(status|register|unregister).
-func (h *Handler) shared(x *exchange, rest []string, do func(x *exchange, region, verb string)) {
-	x.kind = jsonText
-	region := ""
-	if len(rest) == 3 && rest[0] == "region" {
-		region, rest = rest[1], rest[2:]
+// files lists the files that come along with a load request.
+func files(par *rjson.Value) []string {
+	if par == nil {
+		return nil
 	}
-	if len(rest) != 1 {
-		x.notFound()
-		return
-	}
-	method := http.MethodPost
-	switch rest[0] {
-	case "status":
-		method = http.MethodGet
-	case "register", "unregister":
-	default:
-		x.kind = plainText
-		x.notFound()
-		return
-	}
-	if x.allow(method) {
-		do(x, region, rest[0])
-	}
-}
-
-func (h *Handler) systemShared(x *exchange, region, verb string) {
-	var err error
-	switch verb {
-	case "status":
-		h.sharedStatus(x, region)
-		return
-	case "register":
-		err = h.registerShared(x, region)
-	default:
-		if region == "" {
-			h.core.Shared.UnregisterAll(shm.System)
-		} else {
-			h.core.Shared.Unregister(shm.System, region)
+	var out []string
+	for i := range par.Members {
+		if file, ok := strings.CutPrefix(par.Members[i].Name, "file:"); ok {
+			out = append(out, file)
 		}
 	}
-	if err != nil {
-		x.fail(err)
-		return
-	}
-	x.done(nil)
-}
-
-func (h *Handler) sharedStatus(x *exchange, region string) {
-	list, err := h.core.Shared.Status(shm.System, region)
-	if err != nil {
-		x.fail(err)
-		return
-	}
-	b := []byte{'['}
-	for i, r := range list {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(b, `{"name":`...)
-		b = rjson.AppendString(b, r.Name)
-		b = append(b, `,"key":`...)
-		b = rjson.AppendString(b, r.Key)
-		b = strconv.AppendUint(append(b, `,"offset":`...), r.Offset, 10)
-		b = strconv.AppendUint(append(b, `,"byte_size":`...), r.Size, 10)
-		b = append(b, '}')
-	}
-	x.done(append(b, ']'))
-}
-
-func (h *Handler) registerShared(x *exchange, region string) error {
-	if region == "" {
-		return bad("'region name' is necessary to register system shared memory region")
-	}
-	doc, err := x.document()
-	if err != nil {
-		return err
-	}
-	key, size := doc.Find("key"), doc.Find("byte_size")
-	switch {
-	case key == nil:
-		return bad("Shared memory register request has no 'key' field")
-	case key.Kind != rjson.String:
-		return infer.Errorf(infer.Internal, notString)
-	case size == nil:
-		return bad("Shared memory register request has no 'byte_size' field")
-	}
-	var offset, length uint64
-	if err := unsigned("offset", doc.Find("offset"), &offset); err != nil {
-		return err
-	}
-	if err := unsigned("byte_size", size, &length); err != nil {
-		return err
-	}
-	return h.core.Shared.Register(region, key.Text, offset, length)
+	return out
 }
 
 func (h *Handler) trace(x *exchange, name string) {

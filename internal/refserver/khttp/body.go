@@ -33,7 +33,14 @@ func (x *exchange) body() ([]byte, error) {
 		x.Header().Set("Accept-Encoding", "gzip, deflate")
 		return nil, infer.Errorf(infer.Unsupported, "Unsupported compression type")
 	}
-	return readAll(r, -1)
+	if x.most == 0 {
+		return readAll(r, -1)
+	}
+	data, err := readAll(io.LimitReader(r, x.most+1), -1)
+	if err == nil && int64(len(data)) > x.most {
+		err = bad("Decompressed data size exceeds the maximum allowed value of %d bytes. Use --http-max-input-size to increase the limit.", x.most)
+	}
+	return data, err
 }
 
 // trusted is how much memory a client gets for a mere announcement.

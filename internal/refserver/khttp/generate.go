@@ -39,7 +39,7 @@ func (h *Handler) generate(ctx context.Context, x *exchange, name, version strin
 		return
 	}
 	received := time.Now()
-	doc, err := parseJSON(body)
+	doc, err := parseJSON(body, x.most)
 	if err != nil {
 		x.fail(err)
 		return

@@ -32,8 +32,11 @@ func missing(name string) error {
 	return wrong(name, "attempt to access non-existing object member '"+name+"'")
 }
 
-// parseJSON reads a JSON text with Triton's words for its mistakes.
-func parseJSON(text []byte) (*rjson.Value, error) {
+// parseJSON reads a JSON text of at most so many bytes with Triton's words for its mistakes.
+func parseJSON(text []byte, most int64) (*rjson.Value, error) {
+	if most > 0 && int64(len(text)) > most {
+		return nil, bad("request JSON size of %d bytes exceeds the maximum allowed input size of %d bytes. Use --http-max-input-size to increase the limit.", len(text), most)
+	}
 	v, err := rjson.Parse(text)
 	if syntax, ok := errors.AsType[*rjson.SyntaxError](err); ok {
 		return nil, infer.Errorf(infer.Internal, "failed to parse the request JSON buffer: %s", syntax.Error())
@@ -61,7 +64,7 @@ func (h *Handler) parse(m *model.Model, body []byte, size int) (*infer.Request, 
 		}
 		return rd.req, rd.outputs(nil)
 	}
-	doc, err := parseJSON(body[:size])
+	doc, err := parseJSON(body[:size], h.core.MaxInput)
 	if err != nil {
 		return nil, err
 	}
@@ -82,6 +85,9 @@ func (h *Handler) parse(m *model.Model, body []byte, size int) (*infer.Request, 
 
 // raw takes the whole body as the one input of the model.
 func (rd *reader) raw() error {
+	if most := rd.h.core.MaxInput; most > 0 && int64(len(rd.binary)) > most {
+		return bad("Raw input has a byte_size (%d bytes) that exceeds the maximum allowed value of %d bytes. Use --http-max-input-size to increase the limit.", len(rd.binary), most)
+	}
 	ins := rd.model.Describe().Inputs
 	if len(ins) != 1 {
 		return bad("%sRaw request must only have 1 input (found 1) to be deduced but got %d inputs in '%s' model configuration", rd.req.Label(), len(ins), rd.model.Name())

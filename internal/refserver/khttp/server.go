@@ -32,11 +32,12 @@ type exchange struct {
 	req *http.Request
 	// kind is the content type of an error: Triton sets JSON only once it has begun to look at the body.
 	kind string
+	most int64 // the largest input; 0 is no limit
 }
 
 // ServeHTTP finds the endpoint by its path.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	x := &exchange{ResponseWriter: w, req: r, kind: plainText}
+	x := &exchange{ResponseWriter: w, req: r, kind: plainText, most: h.core.MaxInput}
 	parts := strings.Split(strings.TrimPrefix(r.URL.Path, "/"), "/")
 	if parts[0] != "v2" {
 		x.notFound()
@@ -54,9 +55,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "repository":
 		h.repository(x, rest)
 	case "systemsharedmemory":
-		h.shared(x, rest, h.systemShared)
+		h.shared(x, rest, h.systemMemory())
 	case "cudasharedmemory":
-		h.shared(x, rest, h.cudaShared)
+		h.shared(x, rest, h.cudaMemory())
 	case "trace":
 		if len(rest) == 1 && rest[0] == "setting" {
 			h.trace(x, "")

@@ -58,6 +58,7 @@ func (m *Model) checkBatch(r *infer.Request) error {
 	for i := range slices.Backward(r.Inputs) {
 		in := &r.Inputs[i]
 		switch {
+		case m.inputs[in.Name].config.GetIsShapeTensor(): // one for the whole batch
 		case len(in.Shape) == 0:
 			return bad("%sinput '%s' has no shape but model requires batch dimension for '%s'", r.Label(), in.Name, m.Name())
 		case batch == 0:
@@ -84,7 +85,7 @@ func (m *Model) checkInput(r *infer.Request, in *tensor.Tensor) error {
 	}
 	dims, note := in.Shape, ""
 	full := want.dims
-	if m.Config.GetMaxBatchSize() > 0 {
+	if m.Config.GetMaxBatchSize() > 0 && !want.config.GetIsShapeTensor() {
 		dims, note = in.Shape[1:], batchNote
 		full = slices.Concat(tensor.Shape{-1}, want.dims)
 	}

@@ -20,6 +20,14 @@ const (
 	CUDA
 )
 
+// String names the kind as Triton's texts do.
+func (k Kind) String() string {
+	if k == CUDA {
+		return "cuda"
+	}
+	return "system"
+}
+
 // Region is a registered piece of shared memory.
 type Region struct {
 	Kind   Kind
