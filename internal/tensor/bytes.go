@@ -31,19 +31,6 @@ func NextElement(data []byte) (elem, rest []byte, err error) {
 	return data[:n:n], data[n:], nil
 }
 
-// CountElements counts the elements of the data of a Bytes tensor.
-func CountElements(data []byte) (int, error) {
-	n := 0
-	for len(data) > 0 {
-		var err error
-		if _, data, err = NextElement(data); err != nil {
-			return n, err
-		}
-		n++
-	}
-	return n, nil
-}
-
 // ByteSize is the size of the raw data of a tensor of that type and shape, or -1 where the shape is variable
 // or the type's elements differ in size. Sizes beyond int64 are cut to its largest value.
 func ByteSize(t Datatype, s Shape) int64 {

@@ -49,16 +49,6 @@ func header(p *page, l *result.Level) {
 	}
 }
 
-// WarmupHeader announces the warm-up of a level. It uses no more concurrency than it has requests.
-func (c *Console) WarmupHeader(l *result.Level) {
-	if l.Mode != plan.Concurrency {
-		return
-	}
-	warm := *l
-	warm.Concurrency = min(warm.Concurrency, c.Plan.Measure.WarmupCount)
-	c.Header(&warm)
-}
-
 // Pass reports one window as it ends, on a verbose run. n counts from 1 in each level.
 func (c *Console) Pass(n int, w *result.Window) {
 	if c.Plan.Verbose == 0 {

@@ -118,15 +118,11 @@ func TestSettings(t *testing.T) {
 }
 
 func TestHeaders(t *testing.T) {
-	p := simplePlan()
-	p.Measure.WarmupCount = 2
-	c, out, _ := console(p, simpleModel())
-	c.WarmupHeader(&result.Level{Mode: plan.Concurrency, Concurrency: 4})
+	c, out, _ := console(simplePlan(), simpleModel())
 	c.Header(&result.Level{Mode: plan.Concurrency, Concurrency: 4})
-	c.WarmupHeader(&result.Level{Mode: plan.RequestRate, Rate: 12.5})
 	c.Header(&result.Level{Mode: plan.RequestRate, Rate: 12.5})
 	c.Header(&result.Level{Mode: plan.CustomIntervals, Rate: 40})
-	same(t, "stdout", out.String(), "Request concurrency: 2\nRequest concurrency: 4\nRequest Rate: 12.5 inference requests per second\n")
+	same(t, "stdout", out.String(), "Request concurrency: 4\nRequest Rate: 12.5 inference requests per second\n")
 
 	out.Reset()
 	c.DataRead(1, 16)
