@@ -51,15 +51,18 @@ func (e *env) requests(n int) int { return max(1, int(float64(n)*e.scale)) }
 // file is the path of a file of this run.
 func (e *env) file(name string) string { return filepath.Join(e.dir, name) }
 
-// null starts the canned server on a core of its own.
-func (e *env) null(args ...string) (*binary.Server, error) {
-	return binary.Serve("", pinned(serverCore, append([]string{e.bin, "serve", "--null"}, args...)...)...)
+// null starts the canned server on a core of its own, nullOn on the given ones.
+func (e *env) null() (*binary.Server, error) { return e.nullOn(serverCore) }
+
+func (e *env) nullOn(cores string) (*binary.Server, error) {
+	return binary.Serve("", pinned(cores, e.bin, "serve", "--null")...)
 }
 
-// The cores of a pinned client and a pinned server.
+// The cores of a pinned client and a pinned server, and those of a client and a server that share two.
 const (
 	clientCore = "0"
 	serverCore = "1"
+	bothCores  = "0,1"
 )
 
 // pinned puts a command on a core, where the machine has more than one.

@@ -10,4 +10,8 @@ type group struct {
 
 var groups = []group{
 	{"CPU per request", cpuRows},
+	{"real Triton", tritonRows},
+	{"memory", memoryRows},
+	{"start", startRows},
+	{"open loop", openRows},
 }

