@@ -4,7 +4,7 @@
 // behind each other under one correlation id. Each thread has contexts, a correlation id and a slot of the engine
 // each, so that over gRPC every context has a stream of its own and none waits for another's answers. What a thread
 // will send is a function of the seed and the options alone (generate.go); what happens to it is the business of
-// dialog.go, which feeds the engine, and judge.go, which holds the answers against the sums. Failures carry the whole
+// line.go, which feeds the engine, and judge.go, which holds the answers against the sums. Failures carry the whole
 // history of their sequence, and the command that sends just that again.
 //
 // The patterns, their weights and the meaning of a seed are those of the sequence stress program among Triton's own
