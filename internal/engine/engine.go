@@ -253,6 +253,13 @@ func (e *Engine) Stalled() time.Duration { return e.backlog.Stalled() }
 // Failed is closed when failures call for the end of the load.
 func (e *Engine) Failed() <-chan struct{} { return e.failed }
 
+// Forgive forgets the failures so far, and the end that they called for. Nothing may be in flight.
+func (e *Engine) Forgive() {
+	e.failures.clear()
+	e.unbroken.Store(0)
+	e.failed, e.failOnce = make(chan struct{}), sync.Once{}
+}
+
 // Failures are the failed requests so far, grouped.
 func (e *Engine) Failures() []Failure { return e.failures.list() }
 

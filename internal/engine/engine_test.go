@@ -185,6 +185,33 @@ func TestPacedLoadBehindItsScheduleShowsTheWait(t *testing.T) {
 	}
 }
 
+// When every thread has failed the load is over, also where feeds wait for each other; and after Forgive there may be
+// another one.
+func TestPacedLoadEndsWithItsLastThread(t *testing.T) {
+	svc := &testkit.Service{Answer: func(n int64) (time.Duration, error) {
+		if n < 3 {
+			return 0, errors.New("boom")
+		}
+		return 0, nil
+	}}
+	e := open(t, svc, engine.Config{StopOnFailure: true})
+	for round, limit := range []int{100, 5} {
+		stop, err := e.Paced(t.Context(), engine.PacedLoad{Schedule: pace.Constant(2000), Feeds: 3, Turn: engine.Serial, Slots: 16, Cap: 16, Limit: limit})
+		if err != nil {
+			t.Fatal(err)
+		}
+		finished(t, e)
+		stop()
+		if got := len(e.SlotErrors()); got != 3*(1-round) {
+			t.Errorf("round %d: %d failures", round, got)
+		}
+		e.Forgive()
+	}
+	if svc.Sent() != 8 {
+		t.Errorf("%d requests were sent, want 3 that fail and 5 more", svc.Sent())
+	}
+}
+
 // A failed request ends its thread alone: the others show their own failures, under the thread's number.
 func TestPacedLoadFailsThreadByThread(t *testing.T) {
 	svc := &testkit.Service{Answer: func(int64) (time.Duration, error) { return 0, errors.New("boom") }}

@@ -108,6 +108,12 @@ func (f *failures) slots() []SlotError {
 	return out
 }
 
+func (f *failures) clear() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.groups, f.index, f.bySlot = nil, nil, nil
+}
+
 // list copies the groups in the order of their first failure.
 func (f *failures) list() []Failure {
 	f.mu.Lock()

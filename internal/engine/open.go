@@ -120,6 +120,9 @@ func (d *dispatcher) run(ctx context.Context) {
 			return
 		}
 		if d.e.groups.ended(feed) {
+			if d.e.groups.left.Load() == 0 {
+				return
+			}
 			d.n++
 			continue
 		}

@@ -43,6 +43,9 @@ func (e *Engine) Done(c *service.Call) {
 			e.unbroken.Store(0)
 		}
 	} else if e.fail(c) {
+		if !e.closed.Load() && e.idleFeeds != nil {
+			e.idleFeeds <- s.turn // wakes the dispatcher, which sees that its thread has ended
+		}
 		e.rest(s)
 		return
 	}
@@ -50,11 +53,13 @@ func (e *Engine) Done(c *service.Call) {
 		e.next(s)
 		return
 	}
-	e.rest(s)
+	s.since.Store(0)
 	if e.idleFeeds != nil && c.Rec.Flags&record.Closing == 0 {
 		e.idleFeeds <- s.turn
 	}
 	e.free.push(s)
+	e.running.Add(-1) // last: with nothing in flight the next load may begin, and make these anew
+	e.notify()
 }
 
 // fail counts a failed call and tells whether its slot must rest for good. The other slots go on until the owner
