@@ -14,4 +14,6 @@ var groups = []group{
 	{"memory", memoryRows},
 	{"start", startRows},
 	{"open loop", openRows},
+	{"streamed tokens, CPU", streamRows},
+	{"streamed tokens, truth", truthRows},
 }

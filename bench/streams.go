@@ -75,7 +75,7 @@ func (e *env) streamCPU(ctx context.Context, self string, w stream, addr string)
 	}{
 		{"redline", ours},
 		{"redline, events kept", append(slices.Clip(ours), "--profile-export-file", export)},
-		{"bare reader", []string{self, "-bare", addr, streamPath, strconv.Itoa(streamCount), strconv.Itoa(w.requests), w.body()}},
+		{"bare reader", []string{self, "reader", addr, streamPath, strconv.Itoa(streamCount), strconv.Itoa(w.requests), w.body()}},
 	}
 	counted := map[string]*regexp.Regexp{"bare reader": regexp.MustCompile(`events (\d+)`)}
 	best := map[string]sample{}
