@@ -37,6 +37,7 @@ type llmOptions struct {
 	timeout   time.Duration
 	tls       plan.TLS
 	grpcTLS   bool
+	http      string // version; empty chooses
 	insecure  bool
 	embedded  bool
 
@@ -138,6 +139,13 @@ func llmTarget(s *optset.Set, o *llmOptions) {
 	s.Bool(&o.legacy, "use-legacy-max-tokens", "chat: name the limit max_tokens")
 	s.Bool(&o.noUsage, "no-usage", "do not ask streams for the server's token counts")
 	o.time(s, &o.timeout, "request-timeout-seconds", "a request that takes longer fails")
+	s.Var("http-version", "VERSION", "auto", "auto, 1.1 or 2", func(v string) error {
+		if v != "auto" && v != "1.1" && v != "2" {
+			return fmt.Errorf("is auto, 1.1 or 2, not %q", v)
+		}
+		o.http = strings.TrimPrefix(v, "auto")
+		return nil
+	})
 	s.Bool(&o.grpcTLS, "ssl-grpc-use-ssl", "gRPC: use TLS")
 	s.Text(&o.tls.CAFile, "ca-file", "FILE", "authorities to trust, as PEM, instead of the system's")
 	s.Alias("ca-file", "ssl-https-ca-certificates-file", "ssl-grpc-root-certifications-file")

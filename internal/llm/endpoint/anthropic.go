@@ -116,7 +116,6 @@ func (c *messages) Event(a *Answer, payload []byte, at int64) {
 	if string(kind) == `"message_stop"` {
 		a.Ended = true
 	}
-	a.counts()
 	a.chunk(at)
 }
 

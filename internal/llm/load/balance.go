@@ -10,8 +10,7 @@ import (
 	"github.com/redline-bench/redline/internal/tensor"
 )
 
-// Balanced is one service over several of the same kind: requests go to them in turn. The kind must have a lane for
-// each slot, as those over HTTP do.
+// Balanced is one service over several of the same kind: requests go to them in turn.
 type Balanced struct {
 	of   []service.Service
 	turn atomic.Uint64
@@ -96,7 +95,8 @@ func (t *spread) Cut(slot int, class record.Class) {
 	}
 }
 
-func (t *spread) Lane(slot int) int { return t.of[0].Lane(slot) }
+// Lane gives each slot its own: it has one call in flight, so its ends never meet, whichever transport reports them.
+func (t *spread) Lane(slot int) int { return slot }
 
 func (t *spread) Close() error {
 	var errs []error

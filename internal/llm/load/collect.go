@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/redline-bench/redline/internal/clock"
@@ -31,6 +32,8 @@ type collection struct {
 	index    uint64
 	row      int // failures in a row
 	excluded uint64
+	lastDue  int64 // of the phase
+	lastSent int64
 	checked  int64 // when the interval was looked at last
 	shown    int64
 	lastN    uint64
@@ -52,7 +55,7 @@ func (r *run) begin(p *phase) {
 	r.win = measure.NewWindow(setup)
 	r.timeline = measure.NewTimeline(setup, p.start)
 	r.failures = failures{}
-	r.row, r.lastN, r.shown = 0, 0, p.start
+	r.row, r.lastN, r.shown, r.lastDue, r.lastSent = 0, 0, p.start, 0, 0
 }
 
 // collect reads all records that ended.
@@ -71,6 +74,7 @@ func (r *run) read(rec *record.Record, events []record.Event, data []byte) {
 		Class: rec.Class, Cut: a.cut, Asked: a.tokens, In: rec.Out, Out: rec.In,
 	}
 	r.index++
+	r.lastDue, r.lastSent = max(r.lastDue, rec.Due), max(r.lastSent, rec.Sent)
 	if n := len(events); n > 0 {
 		s.End = max(s.End, events[n-1].At)
 	}
@@ -294,17 +298,16 @@ func (r *run) outcome() *Outcome {
 	lv.Client = r.win.Client(d)
 	lv.Used, lv.Accepted, lv.Stable = 1, true, true
 	sent := float64(p.started.Load()) / wall.Seconds()
-	if p.duration > 0 && wall > p.duration { // what ends in the grace period was sent before
-		sent = float64(p.started.Load()) / p.duration.Seconds()
+	asked := 0.0
+	if r.lv.Open() && r.lastDue > p.start { // what the schedule drew, not the rate it was drawn from
+		asked = float64(p.started.Load()) / (float64(r.lastDue-p.start) / 1e9)
+		sent = float64(p.started.Load()) / (float64(r.lastSent-p.start) / 1e9)
 	}
 	lv.Client.SendRate = sent
 	usage := p.after.Since(p.before)
 	load := measure.Load{
-		SendRate: sent, Wall: wall, CPU: usage.CPU, Busy: usage.Busy, GCPause: usage.GCPause, SchedDelay: usage.SchedDelay,
+		Rate: asked, SendRate: sent, Wall: wall, CPU: usage.CPU, Busy: usage.Busy, GCPause: usage.GCPause, SchedDelay: usage.SchedDelay,
 		MaxProcs: runtime.GOMAXPROCS(0),
-	}
-	if r.lv.Open() && len(r.lv.Stages) == 0 && r.cfg.Options.Ramp == 0 {
-		load.Rate = r.lv.Rate
 	}
 	lv.Health = r.win.Health(load)
 	lv.Metrics = r.measured.Metrics()
@@ -323,20 +326,20 @@ func (r *run) outcome() *Outcome {
 	return out
 }
 
-// reasons are why the client limited the level. A rate below the one asked for is no fault of the client where a cap on
-// requests in flight was asked for too.
+// reasons are why the client limited the level. What a cap on requests in flight holds up is the cap's doing.
 func (r *run) reasons(lv *result.Level, l measure.Load) []result.Reason {
-	if r.lv.Concurrency > 0 && r.lv.Open() || r.cfg.Options.Prefill > 0 || l.Rate == 0 && r.lv.Open() {
-		l.Rate, l.Concurrency = 0, max(1, r.lv.Concurrency)
-		check := *lv
-		check.Health.AchievedInFlight = float64(l.Concurrency)
-		return measure.Judge(&check, l)
+	capped := r.lv.Open() && r.lv.Concurrency > 0 || r.cfg.Options.Prefill > 0
+	if capped || !r.lv.Open() {
+		// Sessions may think between turns, so there is no number in flight to hold them to.
+		l.Rate, l.Concurrency = 0, 1
 	}
-	if !r.lv.Open() {
-		l.Concurrency = 1 // sessions may think between turns, so there is no number in flight to hold it to
+	check := *lv
+	if capped {
+		check.Health.AchievedInFlight = 1
 	}
-	if len(r.lv.Stages) > 0 {
-		l.Concurrency = 1
+	list := measure.Judge(&check, l)
+	for i := range list {
+		list[i].Try = strings.ReplaceAll(list[i].Try, "--request-rate-range", "--request-rate")
 	}
-	return measure.Judge(lv, l)
+	return list
 }

@@ -26,8 +26,9 @@ type Collector struct {
 	o      Options
 	series [numIDs]series
 	trails map[ID]*trail // of the quantities with intervals
-	// Pools of all gaps of all requests.
-	gaps, perToken, vllmGaps series
+	// Pools of all gaps of all requests: between chunks, a token, and from a first event without content to the first
+	// chunk.
+	gaps, perToken, opening series
 
 	ok, failed, cut, good uint64
 	mismatched            uint64 // output lengths that are not what was asked for
@@ -114,12 +115,11 @@ func (c *Collector) pool(s *llm.Sample) {
 		return
 	}
 	if first := s.Chunks[0].At; s.Headers > 0 && s.Headers < first {
-		c.vllmGaps.add(millis(first - s.Headers))
+		c.opening.add(millis(first - s.Headers))
 	}
 	for i := 1; i < len(s.Chunks); i++ {
 		gap := millis(s.Chunks[i].At - s.Chunks[i-1].At)
 		c.gaps.add(gap)
-		c.vllmGaps.add(gap)
 		if n := s.Chunks[i].Tokens; n > 0 {
 			c.perToken.addN(gap/float64(n), uint64(n))
 		}
@@ -201,7 +201,7 @@ func (c *Collector) pools() []result.Metric {
 	}{
 		{Definition{Tag: "inter_chunk_latency", Name: "Inter Chunk Latency", Unit: ms}, &c.gaps},
 		{Definition{Tag: "per_token_latency", Name: "Per Token Latency", Unit: ms}, &c.perToken},
-		{Definition{Tag: "vllm_itl", Name: "ITL (vLLM)", Unit: ms}, &c.vllmGaps},
+		{Definition{Tag: "vllm_itl", Name: "ITL (vLLM)", Unit: ms}, c.gaps.with(&c.opening)},
 	} {
 		if p.s.n > 0 {
 			out = append(out, c.metric(p.d, p.s, nil))

@@ -13,10 +13,15 @@ const exactLimit = 1 << 16
 
 // Buckets are the floats that share their sign, exponent and nine bits of their fraction: 512 in each power of two,
 // which makes the middle of a bucket wrong by at most 0.1 %.
+// They range from 1e-6 to above 1e9; what lies outside is counted at the edges.
 const (
 	bucketBits  = 9
 	bucketShift = 52 - bucketBits
+	octaves     = 50
 )
+
+// lowest is the first bucket.
+var lowest = math.Float64bits(1e-6) >> bucketShift
 
 // Percentiles are those of every distribution.
 var Percentiles = []float64{1, 5, 10, 25, 50, 75, 90, 95, 99, 99.9}
@@ -29,8 +34,8 @@ type series struct {
 	min, max  float64
 	values    []float64
 	unordered bool
-	buckets   map[uint32]uint64 // nil while values are exact
-	zeros     uint64            // values of at most 0, beside the buckets
+	buckets   []uint64 // nil while values are exact
+	zeros     uint64   // values of at most 0, beside the buckets
 }
 
 func (s *series) add(v float64) { s.addN(v, 1) }
@@ -65,7 +70,7 @@ func (s *series) addN(v float64, n uint64) {
 }
 
 func (s *series) spill() {
-	s.buckets = make(map[uint32]uint64)
+	s.buckets = make([]uint64, octaves<<bucketBits)
 	for _, v := range s.values {
 		s.count(v, 1)
 	}
@@ -77,7 +82,38 @@ func (s *series) count(v float64, n uint64) {
 		s.zeros += n
 		return
 	}
-	s.buckets[uint32(math.Float64bits(v)>>bucketShift)] += n
+	k := int64(math.Float64bits(v)>>bucketShift) - int64(lowest)
+	s.buckets[max(0, min(k, int64(len(s.buckets)-1)))] += n
+}
+
+// with is s and o together; both stay as they are.
+func (s *series) with(o *series) *series {
+	out := series{n: s.n + o.n, sum: s.sum + o.sum, min: s.min, max: s.max, zeros: s.zeros + o.zeros, unordered: true}
+	switch {
+	case s.n == 0:
+		out.min, out.max = o.min, o.max
+	case o.n > 0:
+		out.min, out.max = min(s.min, o.min), max(s.max, o.max)
+	}
+	if out.n > 0 { // Chan's formula for the union of two sets
+		d := o.mean - s.mean
+		out.mean = s.mean + d*float64(o.n)/float64(out.n)
+		out.m2 = s.m2 + o.m2 + d*d*float64(s.n)*float64(o.n)/float64(out.n)
+	}
+	if s.exact() && o.exact() && len(s.values)+len(o.values) <= exactLimit {
+		out.values = slices.Concat(s.values, o.values)
+		return &out
+	}
+	out.spill()
+	for _, part := range []*series{s, o} {
+		for i, n := range part.buckets {
+			out.buckets[i] += n
+		}
+		for _, v := range part.values {
+			out.count(v, 1)
+		}
+	}
+	return &out
 }
 
 // exact tells whether percentiles come from the values themselves.
@@ -136,15 +172,10 @@ func interpolate(p float64, n int, at func(k int) float64) float64 {
 
 // ranks gives the value of rank k out of the buckets: their middles, the extremes exactly.
 func (s *series) ranks() func(k int) float64 {
-	keys := make([]uint32, 0, len(s.buckets))
-	for k := range s.buckets {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	up := make([]uint64, len(keys)) // values up to and with each bucket
+	up := make([]uint64, len(s.buckets)) // values up to and with each bucket
 	total := s.zeros
-	for i, k := range keys {
-		total += s.buckets[k]
+	for i, n := range s.buckets {
+		total += n
 		up[i] = total
 	}
 	return func(k int) float64 {
@@ -152,12 +183,12 @@ func (s *series) ranks() func(k int) float64 {
 		if rank < s.zeros {
 			return min(0, s.min)
 		}
-		i, found := slices.BinarySearch(up, rank+1)
-		if !found && i == len(up) {
+		i, _ := slices.BinarySearch(up, rank+1)
+		if i == len(up) {
 			return s.max
 		}
-		low := math.Float64frombits(uint64(keys[i]) << bucketShift)
-		high := math.Float64frombits(uint64(keys[i]+1) << bucketShift)
+		low := math.Float64frombits((lowest + uint64(i)) << bucketShift)
+		high := math.Float64frombits((lowest + uint64(i) + 1) << bucketShift)
 		return max(s.min, min((low+high)/2, s.max))
 	}
 }
