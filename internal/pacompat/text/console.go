@@ -57,6 +57,10 @@ func (c *Console) Pass(n int, w *result.Window) {
 	var p page
 	lat := &w.Client.Latency
 	switch pct := c.Plan.Measure.Percentile; {
+	case c.failedWhileCounting(w) && c.Async:
+		p.linef("  Pass [%d] cb::Error: %s", n, LoadFailedAsync)
+	case c.failedWhileCounting(w):
+		p.linef("  Pass [%d] cb::Error: %s", n, LoadFailedSync)
 	case w.Error != "" && w.Client.Requests == 0:
 		p.linef("  Pass [%d] cb::Error: %s", n, NoValidRequests)
 	case w.Error != "":
@@ -69,6 +73,13 @@ func (c *Console) Pass(n int, w *result.Window) {
 			n, rate(w.Client.InferPerSec), us(lat.Avg), us(lat.StdDev))
 	}
 	p.to(c.Out)
+}
+
+// failedWhileCounting tells of a window that a failed request ended. The original looks after its threads while it
+// counts requests, but not while it lets time pass: then the window ends as usual.
+func (c *Console) failedWhileCounting(w *result.Window) bool {
+	m := &c.Plan.Measure
+	return m.StopOnFailure && m.Window == plan.CountWindows && w.Client.Failed > 0
 }
 
 // Level reports what was measured at a level: the client's view, the server's, its GPUs, and a warning when the

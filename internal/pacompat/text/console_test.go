@@ -142,6 +142,14 @@ func TestPass(t *testing.T) {
 	c.Pass(4, &result.Window{Error: "nothing came"})
 	same(t, "stdout", out.String(), "  Pass [1] throughput: 33.8321 infer/sec. Avg latency: 176620 usec (std 60100 usec). \n"+
 		"  Pass [2] throughput: 33.8321 infer/sec. p95 latency: 3 usec\n  Pass [3] cb::Error: lost\n  Pass [4] cb::Error: "+text.NoValidRequests+"\n")
+	out.Reset()
+	p.Measure.StopOnFailure, p.Measure.Window = true, plan.CountWindows
+	failed := result.Window{Client: result.Client{Requests: 3, Failed: 1}}
+	c.Pass(1, &failed)
+	c.Async = true
+	c.Pass(2, &failed)
+	same(t, "failures while counting", out.String(), "  Pass [1] cb::Error: "+text.LoadFailedSync+"\n  Pass [2] cb::Error: "+text.LoadFailedAsync+"\n")
+	c.Async = false
 	p.Verbose = 0
 	out.Reset()
 	c.Pass(4, &result.Window{Client: result.Client{Requests: 1}})
