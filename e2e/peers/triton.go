@@ -18,40 +18,49 @@ import (
 	"github.com/redline-bench/redline/e2e/binary"
 )
 
-// Triton is a running server with the models of e2e/models.
+// Triton is a running server.
 type Triton struct {
 	HTTP, GRPC, Metrics string // host:port
+	Dir                 string // has the models, the log and trace files
 	LogFile             string
 	cmd                 *exec.Cmd
 	exited              chan error
 }
 
-// StartTriton starts the server on free loopback ports, with its models and log below dir, and waits until it
-// is ready. Stop ends it.
+// StartTriton starts the server with the models of e2e/models; see StartTritonWith.
 func (p *Peers) StartTriton(ctx context.Context, dir string) (*Triton, error) {
+	return p.StartTritonWith(ctx, dir, []string{filepath.Join(binary.Root(), "e2e", "models")})
+}
+
+// StartTritonWith starts the server on free loopback ports with the models of some folders and further arguments,
+// with everything that it writes below dir, and waits until it is ready. Stop ends it.
+func (p *Peers) StartTritonWith(ctx context.Context, dir string, folders []string, args ...string) (*Triton, error) {
 	models := filepath.Join(dir, "models")
-	if err := Repository(filepath.Join(binary.Root(), "e2e", "models"), models); err != nil {
-		return nil, err
+	for _, from := range folders {
+		if err := Repository(from, models); err != nil {
+			return nil, err
+		}
 	}
 	ports, err := FreePorts(3)
 	if err != nil {
 		return nil, err
 	}
 	addr := func(i int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(ports[i])) }
-	t := &Triton{HTTP: addr(0), GRPC: addr(1), Metrics: addr(2), LogFile: filepath.Join(dir, "triton.log"), exited: make(chan error, 1)}
+	t := &Triton{Dir: dir, HTTP: addr(0), GRPC: addr(1), Metrics: addr(2), LogFile: filepath.Join(dir, "triton.log"), exited: make(chan error, 1)}
 	log, err := os.Create(t.LogFile)
 	if err != nil {
 		return nil, err
 	}
 	defer log.Close()
-	t.cmd = exec.Command(filepath.Join(p.Dir, "tritonserver"),
-		"--model-repository="+models, "--disable-auto-complete-config",
-		"--http-address=127.0.0.1", "--http-port="+strconv.Itoa(ports[0]), "--http-thread-count=4",
-		"--grpc-address=127.0.0.1", "--grpc-port="+strconv.Itoa(ports[1]),
-		"--metrics-address=127.0.0.1", "--metrics-port="+strconv.Itoa(ports[2]), "--allow-gpu-metrics=false",
+	t.cmd = exec.Command(filepath.Join(p.Dir, "tritonserver"), append([]string{
+		"--model-repository=" + models, "--disable-auto-complete-config",
+		"--http-address=127.0.0.1", "--http-port=" + strconv.Itoa(ports[0]), "--http-thread-count=4",
+		"--grpc-address=127.0.0.1", "--grpc-port=" + strconv.Itoa(ports[1]),
+		"--metrics-address=127.0.0.1", "--metrics-port=" + strconv.Itoa(ports[2]), "--allow-gpu-metrics=false",
 		"--backend-config=python,shm-default-byte-size=1048576", "--backend-config=python,shm-growth-byte-size=1048576",
 		fmt.Sprintf("--backend-config=python,shm-region-prefix-name=redline_%d_", os.Getpid()),
-		"--trace-config", "triton,file="+filepath.Join(dir, "trace.json"), "--exit-timeout-secs=5")
+		"--trace-config", "triton,file=" + filepath.Join(dir, "trace.json"), "--exit-timeout-secs=5",
+	}, args...)...)
 	t.cmd.Stdout, t.cmd.Stderr = log, log
 	// A group of its own, so that Stop reaches the backend's helpers too.
 	t.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

@@ -1,0 +1,237 @@
+package qa
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redline-bench/redline/e2e/binary"
+	"github.com/redline-bench/redline/e2e/peers"
+)
+
+// limit is how long one run may take: the longest check of the heavy tests needs some minutes.
+const limit = 8 * time.Minute
+
+// heavy asks for windows and loads as large as in the tables; otherwise they are a tenth.
+var heavy = os.Getenv("REDLINE_HEAVY") != ""
+
+func here(name ...string) string {
+	return filepath.Join(append([]string{binary.Root(), "e2e", "qa"}, name...)...)
+}
+
+// bench is what the checks need: the program, the real Triton, and the addresses to fill in.
+type bench struct {
+	peers  *peers.Peers
+	bin    string // the folder with perf_analyzer and redline-native
+	triton *peers.Triton
+	fill   *strings.Replacer
+	shared []string // kinds of shared memory that this machine has
+}
+
+// newBench starts the real Triton with all models, or skips.
+func newBench(t *testing.T, args ...string) *bench {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("short")
+	}
+	p, err := peers.Install(t.Context())
+	if err != nil {
+		t.Skipf("**** NOT TESTED: the checks of Triton's own tests: %v ****", err)
+	}
+	b := &bench{peers: p, shared: []string{"none", "system"}}
+	if b.bin, err = binary.Build(t.TempDir()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat("/dev/nvidiactl"); err == nil {
+		b.shared = append(b.shared, "cuda")
+	}
+	folders := []string{filepath.Join(binary.Root(), "e2e", "models"), here("models")}
+	if b.triton, err = p.StartTritonWith(t.Context(), t.TempDir(), folders, append([]string{"--cache-config=local,size=1048576"}, args...)...); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.triton.Stop)
+	b.fill = strings.NewReplacer("{http}", b.triton.HTTP, "{grpc}", b.triton.GRPC, "{data}", here("testdata"))
+	return b
+}
+
+var (
+	repeated = regexp.MustCompile(`\{(\d+) ([^ {}]*)\}`)
+	number   = regexp.MustCompile(`\{(\d+)\}`)
+)
+
+// scale fills in numbers in braces: whole in heavy tests, a tenth otherwise.
+func scale(line string) string {
+	part := func(text string) int {
+		n, _ := strconv.Atoi(text)
+		if !heavy {
+			n /= 10
+		}
+		return n
+	}
+	line = repeated.ReplaceAllStringFunc(line, func(s string) string {
+		m := repeated.FindStringSubmatch(s)
+		return strings.TrimSpace(strings.Repeat(m[2]+" ", part(m[1])))
+	})
+	return number.ReplaceAllStringFunc(line, func(s string) string { return strconv.Itoa(part(s[1 : len(s)-1])) })
+}
+
+// run runs a command line with perf_analyzer in dir.
+func (b *bench) run(t *testing.T, bin, dir, line string) (code int, output string) {
+	t.Helper()
+	line = scale(b.fill.Replace(line)) + " -v"
+	if !strings.Contains(line, " -s") { // a short window on a busy machine says little about steadiness
+		line += map[bool]string{true: " -s 100", false: " -s 9999"}[heavy]
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, bin, strings.Fields(line)...)
+	cmd.Dir = dir
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	out, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatalf("perf_analyzer %s: %v", line, err)
+	}
+	return cmd.ProcessState.ExitCode(), string(out)
+}
+
+// hold makes one check. A window in which the machine did other work is given two more chances.
+func (b *bench) hold(t *testing.T, c *check, bin string) {
+	t.Helper()
+	for _, line := range c.each(b.shared) {
+		var why, output string
+		for range 3 {
+			var code int
+			code, output = b.run(t, bin, t.TempDir(), line)
+			if why = c.wrong(code, output); why == "" || code != 2 {
+				break
+			}
+		}
+		if why != "" {
+			t.Errorf("perf_analyzer %s: %s\n%s", line, why, output)
+		}
+		if err := b.triton.Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func read(t *testing.T, prefixes string) []check {
+	t.Helper()
+	f, err := os.Open(here("testdata", "checks.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	all, err := parse(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []check
+	for _, c := range all {
+		if strings.Contains(prefixes, c.name[:1]) {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// Tables A (sequences that follow each other), B (both protocols), C (single runs) and G (reports of caches).
+func TestTables(t *testing.T) {
+	b := newBench(t)
+	for _, c := range read(t, "ABCG") {
+		t.Run(c.name, func(t *testing.T) {
+			if c.on != "" {
+				b.onRedline(t, &c)
+				return
+			}
+			b.hold(t, &c, filepath.Join(b.bin, "perf_analyzer"))
+			if c.trace != "" {
+				b.traced(t, c.trace)
+			}
+			if c.name == "A3" {
+				log, err := os.ReadFile(b.triton.LogFile)
+				if err != nil || strings.Contains(string(log), "The previous sequence did not end before this sequence start") {
+					t.Errorf("A4: a sequence began before the one before it had ended, or: %v", err)
+				}
+			}
+		})
+	}
+}
+
+// traced looks for a text in the trace files that the server wrote.
+func (b *bench) traced(t *testing.T, text string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(b.triton.Dir, "trace.json*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range files {
+		if data, err := os.ReadFile(name); err == nil && strings.Contains(string(data), text) {
+			return
+		}
+	}
+	t.Errorf("no trace file has %s: %v", text, files)
+}
+
+// onRedline makes a check on `redline serve` with the same models.
+func (b *bench) onRedline(t *testing.T, c *check) {
+	models := t.TempDir()
+	if err := peers.Repository(here("models", "serve"), models); err != nil {
+		t.Fatal(err)
+	}
+	s, err := binary.Serve(t.TempDir(), filepath.Join(b.bin, "redline"), "serve", "--model-repository", models)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Stop()
+	other := *b
+	other.fill = strings.NewReplacer("{http}", s.HTTP, "{grpc}", s.GRPC, "{data}", here("testdata"))
+	other.hold(t, c, filepath.Join(b.bin, "perf_analyzer"))
+}
+
+// copyModel lays one model into a repository of its own.
+func copyModel(t *testing.T, name, to string) {
+	t.Helper()
+	flat := t.TempDir()
+	for _, file := range []string{name + ".pbtxt", "qa.py"} {
+		data, err := os.ReadFile(here("models", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(flat, file), data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := peers.Repository(flat, to); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestScale(t *testing.T) {
+	if heavy {
+		t.Skip("whole numbers")
+	}
+	if got := scale("-p{2000} a {30 x=y} b{1000}:{500}"); got != "-p200 a x=y x=y x=y b100:50" {
+		t.Error(got)
+	}
+	c := check{run: "{P} {M}", pass: "ok"}
+	if got := fmt.Sprint(c.each([]string{"none", "system"})); got != "[-i grpc -u {grpc} none -i grpc -u {grpc} system -i http -u {http} none -i http -u {http} system]" {
+		t.Error(got)
+	}
+	for output, want := range map[string]string{"fine": "", "an error": `the output has "error"`, "x: 0 infer/sec": `the output has ": 0 infer/sec"`} {
+		if got := c.wrong(0, output); got != want {
+			t.Errorf("%q: %q", output, got)
+		}
+	}
+}
