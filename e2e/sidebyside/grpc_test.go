@@ -90,6 +90,9 @@ var calls = []call{
 	}},
 	{name: "strange input", spoil: func(r *pb.ModelInferRequest) { r.Inputs[1].Name = "INPUT9" }},
 	{name: "input twice", spoil: func(r *pb.ModelInferRequest) { r.Inputs[1].Name = "INPUT0" }},
+	{name: "oversize message", spoil: func(r *pb.ModelInferRequest) {
+		r.Inputs[0].Shape, r.RawInputContents[0] = []int64{1, 20 << 20}, make([]byte, 80<<20)
+	}},
 	{name: "batch too large", spoil: func(r *pb.ModelInferRequest) {
 		for i := range r.Inputs {
 			r.Inputs[i].Shape, r.RawInputContents[i] = []int64{9, 16}, make([]byte, 9*64)
