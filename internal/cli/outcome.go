@@ -15,6 +15,7 @@ import (
 	"github.com/redline-bench/redline/internal/gate"
 	"github.com/redline-bench/redline/internal/history"
 	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/report/page"
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/term"
 )
@@ -47,7 +48,7 @@ func (p *IO) openOutcome(opts plan.Outcome, command string) (*outcome, error) {
 		}
 		o.baseline = &compare.Side{Name: name, Run: run}
 	}
-	for _, path := range []string{opts.JUnit, opts.Summary} {
+	for _, path := range []string{opts.Report, opts.JUnit, opts.Summary} {
 		if err := writable(path); err != nil {
 			return nil, err
 		}
@@ -78,7 +79,8 @@ func (o *outcome) finish(res *result.Result, code int) int {
 		g.Findings = append(g.Findings, o.regressions(res)...)
 	}
 	gated := len(o.rules) > 0 || o.baseline != nil
-	err := errors.Join(o.keep(res), o.writeGate(res, g))
+	o.keep(res)
+	err := errors.Join(o.writeReport(res), o.writeGate(res, g))
 	for _, f := range g.Findings {
 		if !f.OK {
 			fmt.Fprintf(o.Stderr, "assertion failed: %s%s: %s\n", f.Rule, at(f.Level), f.Text)
@@ -133,18 +135,22 @@ func at(level string) string {
 }
 
 // keep adds the run to the history. A history that cannot be written is a remark, not a failure: the run is good.
-func (o *outcome) keep(res *result.Result) error {
-	if o.opts.NoHistory || len(res.Levels) == 0 {
-		return nil
-	}
+func (o *outcome) keep(res *result.Result) {
 	store := o.historyStore()
-	if store == nil {
-		return nil
+	if o.opts.NoHistory || len(res.Levels) == 0 || store == nil {
+		return
 	}
 	if _, err := store.Add(res, encodeCompact); err != nil {
 		fmt.Fprintf(o.Stderr, "warning: the run is not in the history: %v; --no-history leaves it out\n", err)
 	}
-	return nil
+}
+
+func (o *outcome) writeReport(res *result.Result) error {
+	if o.opts.Report == "" {
+		return nil
+	}
+	name := runName(res)
+	return writePage(o.opts.Report, page.Data{Title: name, Runs: []*page.View{page.NewView(name, res)}})
 }
 
 // encodeCompact is a result in as few bytes as JSON allows.
@@ -183,10 +189,7 @@ func (p *IO) historyStore() *history.Store {
 }
 
 func (o *outcome) writeGate(res *result.Result, g *gate.Gate) error {
-	title := "redline " + o.command
-	if res.Plan != nil {
-		title += " " + res.Plan.Target.Model
-	}
+	title := runName(res)
 	var err error
 	if o.opts.JUnit != "" {
 		var b bytes.Buffer

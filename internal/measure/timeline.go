@@ -225,6 +225,15 @@ func octaveQuantiles(counts []uint32, most int64, ps ...float64) []int64 {
 	return out
 }
 
+// HeatLow is the lower bound of the bucket of a heat map that ends at upTo.
+func HeatLow(upTo int64) int64 {
+	first := stats.Octave(upTo) / heatMerge * heatMerge
+	if first == 0 {
+		return 0
+	}
+	return stats.OctaveEnd(first - 1)
+}
+
 // coarse keeps the buckets of a heat map that are not empty.
 func coarse(counts []uint32) []result.Bucket {
 	var out []result.Bucket

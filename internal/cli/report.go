@@ -1,0 +1,96 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"github.com/redline-bench/redline/internal/compare"
+	"github.com/redline-bench/redline/internal/optset"
+	"github.com/redline-bench/redline/internal/report/page"
+	"github.com/redline-bench/redline/internal/result"
+)
+
+// reportSet are the options of `redline report`.
+func reportSet(out *string) *optset.Set {
+	*out = "redline-report.html"
+	s := &optset.Set{}
+	s.Group("Options")
+	s.Text(out, "out,o", "FILE", "where the page goes")
+	return s
+}
+
+func reportHelp() string {
+	var out string
+	return `Usage: redline report RUN [options]
+
+Writes a run as one HTML page that opens offline. A run is an id of redline history, "last", a label, a file of
+--json, or a file or folder of perf_analyzer, GenAI-Perf or AIPerf. Two runs stand beside each other.
+` + reportSet(&out).Help() + `
+Examples
+  redline report last
+  redline report last~1 last -o before-and-after.html
+`
+}
+
+// runReport is `redline report`.
+func runReport(p *IO, args []string) int {
+	var out string
+	refs, err := reportSet(&out).Parse(args)
+	if errors.Is(err, optset.ErrHelp) {
+		fmt.Fprint(p.Stdout, reportHelp())
+		return exitOK
+	}
+	if err == nil && (len(refs) == 0 || len(refs) > 2) {
+		err = errors.New("name one run or two, as in redline report last")
+	}
+	if err == nil {
+		err = p.reportRuns(refs, out)
+	}
+	if err != nil {
+		fmt.Fprintf(p.Stderr, "redline report: %v\n", err)
+		return exitError
+	}
+	fmt.Fprintln(p.Stdout, out)
+	return exitOK
+}
+
+func (p *IO) reportRuns(refs []string, out string) error {
+	sides, err := p.loadRuns(refs)
+	if err != nil {
+		return err
+	}
+	d := page.Data{Title: sides[0].Name}
+	for _, s := range sides {
+		d.Runs = append(d.Runs, page.NewView(s.Name, s.Run))
+	}
+	if len(sides) == 2 {
+		d.Title += " and " + sides[1].Name
+		rep, err := compare.Runs(sides[:1], sides[1:], compare.Defaults())
+		if err != nil {
+			return err
+		}
+		d.Compare = rep
+	}
+	return writePage(out, d)
+}
+
+func writePage(path string, d page.Data) error {
+	var b bytes.Buffer
+	if err := page.Write(&b, d); err != nil {
+		return err
+	}
+	return writeFile(path, b.Bytes())
+}
+
+// runName is what a page calls a run.
+func runName(res *result.Result) string {
+	name := "redline " + res.Command
+	if res.Plan != nil && res.Plan.Target.Model != "" {
+		name += " " + res.Plan.Target.Model
+	}
+	if res.Label != "" {
+		name += " (" + res.Label + ")"
+	}
+	return name
+}

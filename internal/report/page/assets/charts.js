@@ -1,0 +1,280 @@
+"use strict";
+// charts draws with uPlot: lines, a curve through points in any order, a heat map. Each chart is a figure with a
+// heading, the drawing, and the same numbers as a table.
+const charts = (() => {
+  const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  const color = (i) => css("--c" + (((i % 8) + 8) % 8));
+  const drawn = new Set();
+
+  // el makes an element; text is always text.
+  function el(tag, attrs, ...kids) {
+    const e = document.createElement(tag);
+    for (const [k, v] of Object.entries(attrs || {})) {
+      if (v === undefined || v === null || v === false) continue;
+      if (k === "on") for (const [ev, f] of Object.entries(v)) e.addEventListener(ev, f);
+      else e.setAttribute(k, v === true ? "" : v);
+    }
+    for (const kid of kids.flat()) if (kid !== null && kid !== undefined) e.append(kid);
+    return e;
+  }
+
+  function num(v, digits = 4) {
+    if (v === null || v === undefined || Number.isNaN(v)) return "";
+    const a = Math.abs(v);
+    if (a !== 0 && a < 1e-4) return v.toExponential(2);
+    if (a >= 1e6) return (v / 1e6).toPrecision(digits) + " M";
+    if (a >= 1000) return Math.round(v).toLocaleString("en-US");
+    return String(Number(v.toPrecision(digits)));
+  }
+
+  function dur(ms) {
+    if (ms === null || ms === undefined) return "";
+    const a = Math.abs(ms);
+    if (a === 0) return "0";
+    if (a < 1) return num(ms * 1000, 3) + " µs";
+    if (a < 1000) return num(ms, 3) + " ms";
+    return num(ms / 1000, 3) + " s";
+  }
+
+  function table(head, rows, cls) {
+    const t = el("table", { class: cls || "" }, el("thead", {}, el("tr", {}, head.map((h) => el("th", { scope: "col" }, h)))));
+    t.append(el("tbody", {}, rows.map((r) => el("tr", {}, r.map((c, i) => {
+      if (c && typeof c === "object" && !(c instanceof Node)) return el("td", { class: c.cls }, c.text);
+      return i === 0 ? el("th", { scope: "row", style: "font-weight:400" }, c) : el("td", {}, c);
+    })))));
+    return el("div", { class: "scroll" }, t);
+  }
+
+  // figure is the frame of every chart. rows() gives its table, which is made when it is opened.
+  function figure(title, note, head, rows, wide) {
+    const host = el("div", { class: "host", role: "img", "aria-label": title + ". " + (note || "") + " The table below has the numbers." });
+    const more = el("details", {}, el("summary", {}, "Table"));
+    more.addEventListener("toggle", () => {
+      if (more.open && more.childElementCount === 1) more.append(table(head, rows()));
+    });
+    const f = el("figure", { class: "chart" + (wide ? " wide" : "") }, el("h3", {}, title), note ? el("p", {}, note) : null, host, more);
+    return { figure: f, host };
+  }
+
+  // grow redraws a chart when its place changes its width or the colors change.
+  function grow(host, make) {
+    let plot = null;
+    const draw = () => {
+      const width = Math.floor(host.clientWidth);
+      if (width < 50) return;
+      if (plot && plot.width === width) return;
+      if (plot) plot.setSize({ width, height: plot.height });
+      else plot = make(width);
+    };
+    const item = { host, redraw() { if (plot) { plot.destroy(); plot = null; host.replaceChildren(); } draw(); }, plot: () => plot };
+    drawn.add(item);
+    new ResizeObserver(draw).observe(host);
+    requestAnimationFrame(draw);
+    return item;
+  }
+
+  const axis = (over) => ({ stroke: css("--soft"), grid: { stroke: css("--grid"), width: 1 }, ticks: { stroke: css("--grid") }, font: "12px " + css("--sans"), ...over });
+
+  const unitOf = { ms: dur, plain: num };
+
+  function logSplits(u, i, min, max) {
+    const out = [];
+    for (let e = Math.floor(Math.log10(min)); e <= Math.ceil(Math.log10(max)); e++)
+      for (const m of [1, 2, 5]) { const v = m * 10 ** e; if (v >= min && v <= max) out.push(v); }
+    return out.length > 9 ? out.filter((v) => Math.abs(Math.log10(v) % 1) < 1e-9) : out;
+  }
+
+  // logRange leaves a little room and never less than a decade's third.
+  function logRange(u, min, max) {
+    if (!(min > 0) || !(max > 0)) return [0.01, 1];
+    if (max / min < 2) { min /= 1.5; max *= 1.5; }
+    return [min / 1.15, max * 1.15];
+  }
+
+  // lines draws series over a common x. o: title, note, x: {label, format, splits}, y: {label, unit, log}, xs,
+  // series: [{name, values, color, dash, fill, step}], bands: [[from, to]] that are shaded.
+  function lines(o) {
+    const fmt = unitOf[o.y.unit] || num;
+    const xf = o.x.format || num;
+    const head = [o.x.label, ...o.series.map((s) => s.name)];
+    const rows = () => o.xs.map((x, i) => [xf(x), ...o.series.map((s) => fmt(s.values[i]))]);
+    const { figure: f, host } = figure(o.title, o.note, head, rows, o.wide);
+    grow(host, (width) => new uPlot({
+      width, height: o.height || 260,
+      cursor: { drag: { x: true, y: false }, focus: { prox: 24 }, points: { size: 6 } },
+      focus: { alpha: 0.35 },
+      scales: { x: { time: false, range: o.x.range }, y: o.y.log ? { distr: 3, range: logRange } : { range: (u, a, b) => [Math.min(0, a || 0), (b || 1) * 1.08] } },
+      axes: [
+        axis({ label: o.x.label, labelSize: 18, labelFont: "12px " + css("--sans"), splits: o.x.splits, values: (u, vs) => vs.map((v) => (v === null ? "" : xf(v))) }),
+        axis({ size: 62, splits: o.y.log ? logSplits : undefined, values: (u, vs) => vs.map((v) => (v === null ? "" : fmt(v))) }),
+      ],
+      series: [
+        { label: o.x.label, value: (u, v) => (v === null ? "" : xf(v)) },
+        ...o.series.map((s, i) => ({
+          label: s.name, stroke: s.color === undefined ? color(i) : color(s.color), width: s.width || 1.6, dash: s.dash, spanGaps: !!s.span,
+          fill: s.fill ? (s.color === undefined ? color(i) : color(s.color)) + "30" : undefined,
+          points: { show: o.xs.length < 3 }, paths: s.step ? uPlot.paths.stepped({ align: 1 }) : undefined,
+          value: (u, v) => (v === null || v === undefined ? "–" : fmt(v)),
+        })),
+      ],
+      hooks: { drawClear: [(u) => bands(u, o.bands)] },
+    }, [o.xs, ...o.series.map((s) => s.values)], host));
+    return f;
+  }
+
+  function bands(u, list) {
+    if (!list) return;
+    u.ctx.save();
+    u.ctx.fillStyle = css("--grid");
+    for (const [from, to] of list) {
+      const a = Math.max(u.bbox.left, u.valToPos(from, "x", true)), b = Math.min(u.bbox.left + u.bbox.width, u.valToPos(to, "x", true));
+      if (b > a) u.ctx.fillRect(a, u.bbox.top, b - a, u.bbox.height);
+    }
+    u.ctx.restore();
+  }
+
+  // join puts lines with x values of their own onto one x.
+  function join(list) {
+    const joined = uPlot.join(list.map((l) => [l.xs, l.ys]));
+    return { xs: joined[0], columns: joined.slice(1) };
+  }
+
+  // curve draws points that are joined in their own order, so that a knee may turn back. lists: [{name, color, dash,
+  // points: [{x, y, label}]}].
+  function curve(o) {
+    const xf = o.x.unit === "ms" ? dur : num, yf = o.y.unit === "ms" ? dur : num;
+    const rows = () => o.lists.flatMap((l) => l.points.map((p) => [p.label, l.name, xf(p.x), yf(p.y)]));
+    const { figure: f, host } = figure(o.title, o.note, ["level", "", o.x.label, o.y.label], rows, o.wide);
+    const tip = el("div", { class: "tip" });
+    host.style.position = "relative";
+    grow(host, (width) => {
+      const paths = (u, si) => {
+        const l = o.lists[si - 1], ctx = u.ctx, px = devicePixelRatio;
+        const at = l.points.map((p) => [u.valToPos(p.x, "x", true), u.valToPos(p.y, "y", true)]);
+        ctx.save();
+        ctx.strokeStyle = ctx.fillStyle = color(l.color);
+        ctx.lineWidth = 1.8 * px;
+        ctx.setLineDash((l.dash || []).map((d) => d * px));
+        ctx.beginPath();
+        at.forEach(([x, y], i) => (i ? ctx.lineTo(x, y) : ctx.moveTo(x, y)));
+        ctx.stroke();
+        ctx.setLineDash([]);
+        at.forEach(([x, y], i) => {
+          ctx.beginPath();
+          ctx.arc(x, y, 3.6 * px, 0, 7);
+          ctx.fill();
+          if (si === o.lists.length && l.points.length <= 24) {
+            ctx.font = 11 * px + "px " + css("--sans");
+            ctx.fillStyle = css("--soft");
+            ctx.fillText(l.points[i].short, x + 6 * px, y - 6 * px);
+            ctx.fillStyle = color(l.color);
+          }
+        });
+        ctx.restore();
+        return null;
+      };
+      const all = o.lists.flatMap((l) => l.points);
+      const xmax = Math.max(...all.map((p) => p.x)) * 1.1 || 1;
+      const u = new uPlot({
+        mode: 2, width, height: o.height || 320, legend: { show: false },
+        cursor: { drag: { x: true, y: true }, dataIdx: () => null, points: { show: false } },
+        scales: { x: { time: false, range: (u, a, b) => (a === null || a === b ? [0, xmax] : [a, b]), auto: false, min: 0, max: xmax }, y: { distr: 3, range: logRange } },
+        axes: [
+          axis({ label: o.x.label, labelSize: 18, labelFont: "12px " + css("--sans"), values: (u, vs) => vs.map((v) => xf(v)) }),
+          axis({ size: 62, splits: logSplits, values: (u, vs) => vs.map((v) => (v === null ? "" : yf(v))) }),
+        ],
+        series: [{}, ...o.lists.map((l) => ({ label: l.name, facets: [{ scale: "x", auto: false }, { scale: "y", auto: true }], paths, points: { show: false } }))],
+        hooks: {
+          setCursor: [(u) => {
+            const { left, top } = u.cursor;
+            let best = null, least = 18;
+            o.lists.forEach((l) => l.points.forEach((p) => {
+              const d = Math.hypot(u.valToPos(p.x, "x") - left, u.valToPos(p.y, "y") - top);
+              if (d < least) { least = d; best = [l, p]; }
+            }));
+            tip.style.display = best ? "block" : "none";
+            if (!best) return;
+            tip.textContent = best[1].label + "\n" + best[0].name + " " + yf(best[1].y) + "\n" + xf(best[1].x) + " " + o.x.per;
+            tip.style.left = Math.min(left + 74, width - 150) + "px";
+            tip.style.top = Math.max(0, top - 20) + "px";
+          }],
+        },
+      }, [null, ...o.lists.map((l) => [l.points.map((p) => p.x), l.points.map((p) => p.y)])], host);
+      host.append(tip);
+      return u;
+    });
+    f.insertBefore(key(o.lists.map((l) => [l.name, l.color])), f.querySelector("details"));
+    return f;
+  }
+
+  function key(list) {
+    return el("div", { class: "key" }, list.map(([name, c]) => el("span", {}, el("i", { style: "background:" + color(c) }), name)));
+  }
+
+  // heat draws how many requests had which latency when. o: title, note, step, cells: [slice, bucket, count, ...],
+  // edges and lows (of each bucket), slices.
+  function heat(o) {
+    const order = o.edges.map((e, i) => i).sort((a, b) => o.edges[a] - o.edges[b]);
+    const rows = () => {
+      const sums = new Map();
+      for (let i = 0; i < o.cells.length; i += 3) sums.set(o.cells[i + 1], (sums.get(o.cells[i + 1]) || 0) + o.cells[i + 2]);
+      return order.map((b) => ["up to " + dur(o.edges[b]), num(sums.get(b) || 0)]);
+    };
+    const { figure: f, host } = figure(o.title, o.note, ["latency", "requests"], rows, o.wide);
+    let most = 1;
+    for (let i = 2; i < o.cells.length; i += 3) most = Math.max(most, o.cells[i]);
+    const lowest = Math.max(1e-4, Math.min(...o.lows)), highest = Math.max(...o.edges);
+    grow(host, (width) => new uPlot({
+      width, height: o.height || 260, legend: { show: false }, cursor: { drag: { x: true, y: false }, points: { show: false } },
+      scales: { x: { time: false, range: [0, o.slices * o.step] }, y: { distr: 3, range: () => [lowest, highest] } },
+      axes: [
+        axis({ label: "seconds", labelSize: 18, labelFont: "12px " + css("--sans") }),
+        axis({ size: 62, splits: logSplits, values: (u, vs) => vs.map((v) => (v === null ? "" : dur(v))) }),
+      ],
+      series: [{}, { stroke: "transparent", points: { show: false }, paths: () => null }],
+      hooks: {
+        draw: [(u) => {
+          const ctx = u.ctx;
+          ctx.save();
+          ctx.beginPath();
+          ctx.rect(u.bbox.left, u.bbox.top, u.bbox.width, u.bbox.height);
+          ctx.clip();
+          ctx.fillStyle = css("--c0");
+          for (let i = 0; i < o.cells.length; i += 3) {
+            const t = o.cells[i] * o.step, upper = o.edges[o.cells[i + 1]], lower = Math.max(lowest, o.lows[o.cells[i + 1]]);
+            const x0 = u.valToPos(t, "x", true), x1 = u.valToPos(t + o.step, "x", true);
+            const y1 = u.valToPos(upper, "y", true), y0 = u.valToPos(lower, "y", true);
+            ctx.globalAlpha = 0.12 + 0.88 * Math.log1p(o.cells[i + 2]) / Math.log1p(most);
+            ctx.fillRect(x0, y1, Math.max(1, x1 - x0), Math.max(1, y0 - y1));
+          }
+          ctx.restore();
+        }],
+      },
+    }, [[0, o.slices * o.step], [lowest, highest]], host));
+    return f;
+  }
+
+  // stack draws rows of parts that add up, as bars of one scale. rows: [{name, inner, parts: [value]}].
+  function stack(o) {
+    const most = Math.max(...o.rows.map((r) => r.parts.reduce((a, b) => a + b, 0)), 1e-9);
+    const head = ["", ...o.names, "in all"];
+    const rows = () => o.rows.map((r) => [r.name, ...r.parts.map(dur), dur(r.parts.reduce((a, b) => a + b, 0))]);
+    const { figure: f, host } = figure(o.title, o.note, head, rows, o.wide);
+    const grid = el("div", { class: "bars" });
+    for (const r of o.rows) {
+      const sum = r.parts.reduce((a, b) => a + b, 0);
+      grid.append(el("span", { class: r.inner ? "inner" : "" }, r.name),
+        el("div", { class: "bar", title: o.names.map((n, i) => n + " " + dur(r.parts[i])).join(", ") },
+          r.parts.map((p, i) => el("i", { style: `width:${(100 * p) / most}%;background:var(--c${o.colors[i]})` }))),
+        el("span", {}, dur(sum)));
+    }
+    host.append(grid, el("div", { class: "key" }, o.names.map((n, i) => el("span", {}, el("i", { style: `background:var(--c${o.colors[i]})` }), n))));
+    return f;
+  }
+
+  const redraw = () => { for (const d of drawn) d.host.isConnected ? d.redraw() : drawn.delete(d); };
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+  addEventListener("beforeprint", redraw);
+
+  return { el, num, dur, table, lines, curve, heat, stack, join, key, redraw };
+})();

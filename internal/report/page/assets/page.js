@@ -1,0 +1,266 @@
+"use strict";
+// The page: a verdict, the figures that matter, then the charts. One run, or two beside each other.
+(() => {
+  const { el, num, dur, table, lines, curve, heat, stack, join } = charts;
+  const at = (summary, p) => { const q = summary.p.find((x) => x[0] === p); return q ? q[1] : null; };
+  const nines = (share) => -Math.log10(Math.max(1e-9, 1 - share));
+  const nineLabel = (x) => { const p = 100 * (1 - 10 ** -x); return "p" + Number(p.toPrecision(x > 3.5 ? 7 : 5)); };
+  const ninesAt = [0, nines(0.5), 1, 2, 3, 4, 5, 6, 7];
+
+  const meaning = {
+    valid: "the client kept up and every level is stable",
+    "client-limited": "the client, not the server, set some of these numbers",
+    unstable: "some levels did not settle",
+    failed: "the run did not complete",
+  };
+
+  function verdict(run) {
+    const state = run.live ? "live" : run.verdict.state || "unknown";
+    const box = el("section", { class: "verdict " + state, "aria-label": "verdict" });
+    if (run.live) box.append(el("b", { class: "live" }, "Running"), " ", el("span", {}, "the figures below are what was measured so far"));
+    else box.append(el("b", {}, state), " ", meaning[state] || "", run.interrupted ? "; the run was interrupted" : "");
+    if (run.error) box.append(el("p", {}, run.error));
+    const reasons = run.verdict.reasons || [];
+    if (reasons.length) box.append(el("ul", {}, reasons.map((r) => el("li", {}, r.what, r.try ? el("span", {}, " Try: " + r.try) : null))));
+    return box;
+  }
+
+  // best is the level with the highest throughput among those that can be trusted, else among all.
+  function best(run) {
+    const good = run.levels.filter((l) => l.state === "stable" && l.requests > 0);
+    return (good.length ? good : run.levels).reduce((a, b) => (!a || b.throughput > a.throughput ? b : a), null);
+  }
+
+  function tiles(run) {
+    const b = best(run);
+    if (!b) return el("p", { class: "note" }, "No level was measured.");
+    const requests = run.levels.reduce((n, l) => n + l.requests, 0), failed = run.levels.reduce((n, l) => n + l.failed, 0);
+    const tile = (name, value, note) => el("div", { class: "tile" }, el("span", {}, name), el("b", {}, value), note ? el("i", {}, note) : null);
+    const out = [
+      tile("Throughput", num(b.throughput) + " /s", "at " + b.name),
+      tile("Median latency", dur(at(b.latency, 50) ?? b.latency.avg), "there"),
+      tile("p99 latency", dur(at(b.latency, 99)), b.open ? "from the schedule" : "there"),
+      tile("Requests", num(requests), run.levels.length + (run.levels.length === 1 ? " level" : " levels") + (run.seconds ? ", " + dur(run.seconds * 1000) : "")),
+      tile("Failed", failed ? num(failed) : "none", failed ? num((100 * failed) / (requests + failed), 3) + " %" : "of all requests"),
+    ];
+    for (const [tag, name] of [["time_to_first_token", "Time to first token"], ["inter_token_latency", "Time per token"], ["output_token_throughput", "Tokens"]]) {
+      const m = (b.metrics || []).find((x) => x.tag === tag);
+      if (m) out.push(tile(name, m.unit === "ms" ? dur(m.avg) : num(m.avg) + " /s", m.unit === "ms" ? "average" : "in all"));
+    }
+    return el("div", { class: "tiles" }, out);
+  }
+
+  const shortName = (l) => num(l.load);
+  const tag = (run, runs) => (runs.length > 1 ? run.mark + " " : "");
+
+  function overview(runs) {
+    const grid = el("div", { class: "grid" });
+    const many = runs.some((r) => r.levels.length > 1);
+    if (many) {
+      const lists = [];
+      const dashes = [[], [5, 3], [2, 3]];
+      runs.forEach((run, r) => [50, 90, 99].forEach((p, i) => {
+        const points = run.levels.filter((l) => at(l.latency, p) > 0).map((l) => ({ x: l.throughput, y: at(l.latency, p), label: l.name, short: shortName(l) }));
+        if (points.length) lists.push({ name: tag(run, runs) + "p" + p, color: runs.length > 1 ? (r ? 1 : 0) : i, dash: runs.length > 1 ? dashes[i] : [], points });
+      }));
+      grid.append(curve({ title: "Throughput and latency", note: "Each point is a level, joined in the order they were measured. Drag to zoom, double-click to go back.", wide: true, x: { label: "inferences per second", per: "inferences per second" }, y: { label: "latency", unit: "ms" }, lists }));
+    }
+    const parts = [];
+    let c = 0;
+    runs.forEach((run, r) => run.levels.forEach((l) => {
+      const [xs, ys] = l.cdf;
+      if (!xs.length) return;
+      const n = l.requests;
+      parts.push({ name: tag(run, runs) + l.name, color: runs.length > 1 && run.levels.length === 1 ? r : c++, xs: ys.map((y, i) => nines(i === ys.length - 1 ? 1 - 0.5 / Math.max(1, n) : y)), ys: xs });
+    }));
+    if (parts.length) {
+      const shown = parts.slice(0, 16);
+      const { xs, columns } = join(shown);
+      grid.append(lines({
+        title: "Latency by percentile", note: "The share of requests that were at least as fast, on a scale of nines" + (parts.length > shown.length ? "; the first 16 levels" : "") + ".", wide: !many, height: 320,
+        x: { label: "percentile", format: nineLabel, splits: (u, i, a, b) => ninesAt.filter((v) => v >= a - 1e-9 && v <= b + 1e-9) },
+        y: { label: "latency", unit: "ms", log: true }, xs, series: shown.map((p, i) => ({ name: p.name, values: columns[i], color: p.color, span: true })),
+      }));
+    }
+    const served = runs.flatMap((run) => run.levels.filter((l) => l.server && l.requests).map((l) => ({ run, l })));
+    if (served.length) grid.append(serverBars(served, runs));
+    return grid;
+  }
+
+  function serverBars(list, runs) {
+    const rows = [];
+    for (const { run, l } of list) {
+      const s = l.server, known = s.queue + s.input + s.infer + s.output + s.overhead;
+      rows.push({ name: tag(run, runs) + l.name, parts: [s.queue, s.input + s.infer + s.output, s.overhead, Math.max(0, (l.call || l.latency.avg) - known)] });
+    }
+    return stack({ title: "Where the time of a request goes", note: "The server's own figures, and what is left of the client's average: network, and the client itself.", rows, names: ["queue", "compute", "server overhead", "network and client"], colors: [1, 0, 3, 7] });
+  }
+
+  // level shows one level over time; several are chosen from by buttons.
+  function levels(run) {
+    const timed = run.levels.filter((l) => l.time);
+    const section = el("section", {});
+    if (!timed.length) return section;
+    const place = el("div", { class: "grid" });
+    const show = (l) => place.replaceChildren(...overTime(l));
+    if (timed.length > 1) {
+      const tools = el("div", { class: "tools", role: "group", "aria-label": "level" }, "Level:");
+      const buttons = timed.map((l, i) => el("button", { type: "button", "aria-pressed": "false", on: { click: () => press(i) } }, l.name));
+      const press = (i) => { buttons.forEach((b, j) => b.setAttribute("aria-pressed", String(i === j))); show(timed[i]); };
+      tools.append(...buttons);
+      section.append(tools);
+      const chosen = Math.max(0, timed.indexOf(best(run)));
+      press(run.live ? timed.length - 1 : chosen);
+    } else show(timed[0]);
+    section.append(place);
+    return section;
+  }
+
+  function overTime(l) {
+    const t = l.time, n = t.ended.length, xs = Array.from({ length: n }, (_, i) => (i + 0.5) * t.step);
+    const x = { label: "seconds", format: (v) => num(v, 4) };
+    const used = (l.windows || []).filter((w) => w.used).map((w) => [w.from, w.to]);
+    const shade = used.length ? " The shaded part was measured." : "";
+    const out = [
+      lines({ title: "Latency over time", note: l.name + (l.open ? ", from the schedule." : ".") + shade, x, y: { unit: "ms", log: true }, xs, bands: used, series: [
+        { name: "p50", values: t.p50 }, { name: "p90", values: t.p90 }, { name: "p99", values: t.p99 }, { name: "max", values: t.max, color: 7, width: 1, dash: [3, 3] }] }),
+    ];
+    if (t.heat && t.heat.length) out.push(heat({ title: "Latency heat map", note: "How many requests had which latency when; darker is more, on a logarithmic scale.", step: t.step, slices: n, cells: t.heat, edges: t.edges, lows: t.lows }));
+    const rates = [{ name: "ended", values: t.ended }, { name: "sent", values: t.sent, color: 4, width: 1 }];
+    if (t.asked) rates.push({ name: "asked for", values: t.asked, color: 7, dash: [4, 3] });
+    out.push(lines({ title: "Requests per second", note: t.asked ? "What was achieved against what the schedule asked for." : "", x, y: { unit: "plain" }, xs, series: rates, bands: used }));
+    out.push(lines({ title: "In flight", note: l.health.asked_in_flight ? "Requests at the server at a time; " + num(l.health.asked_in_flight) + " were asked for." : "Requests at the server at a time.", x, y: { unit: "plain" }, xs, bands: used, series: [{ name: "in flight", values: t.in_flight, fill: true, color: 3 }] }));
+    if (t.first_p50) out.push(lines({ title: "Time to first response", note: "Of streamed answers.", x, y: { unit: "ms", log: true }, xs, bands: used, series: [{ name: "p50", values: t.first_p50 }, { name: "p99", values: t.first_p99, color: 2 }] }));
+    if (t.events) out.push(lines({ title: "Responses per second", note: "Streamed responses, as tokens of a language model.", x, y: { unit: "plain" }, xs, bands: used, series: [{ name: "responses", values: t.events, fill: true, color: 4 }] }));
+    if (t.failed) out.push(lines({ title: "Failures per second", note: "By class.", x, y: { unit: "plain" }, xs, series: Object.keys(t.failed).sort().map((c, i) => ({ name: c, values: t.failed[c], color: [2, 1, 3, 6, 5, 7][i % 6], fill: true })) }));
+    return out;
+  }
+
+  function levelTable(run) {
+    const head = ["level", "", "requests", "failed", "throughput /s", "avg", "p50", "p90", "p95", "p99", "p99.9", "max", "std"];
+    const rows = run.levels.map((l) => [l.name, { text: l.state, cls: l.state === "stable" ? "good" : "warn" }, num(l.requests), l.failed ? { text: num(l.failed), cls: "bad" } : "0", num(l.throughput), dur(l.latency.avg), ...[50, 90, 95, 99, 99.9].map((p) => dur(at(l.latency, p))), dur(l.latency.max), dur(l.latency.std)]);
+    const out = [table(head, rows, "full")];
+    if (run.levels.some((l) => l.from_send)) {
+      out.push(el("p", { class: "note" }, "Latency above is from the time the schedule set. From the send alone, which hides a client or a queue that is late:"),
+        table(["level", "avg", "p50", "p90", "p99", "max"], run.levels.filter((l) => l.from_send).map((l) => [l.name, dur(l.from_send.avg), ...[50, 90, 99].map((p) => dur(at(l.from_send, p))), dur(l.from_send.max)])));
+    }
+    if (run.levels.some((l) => l.first)) out.push(el("p", { class: "note" }, "Time to the first response:"), table(["level", "avg", "p50", "p90", "p99", "max"], run.levels.filter((l) => l.first).map((l) => [l.name, dur(l.first.avg), ...[50, 90, 99].map((p) => dur(at(l.first, p))), dur(l.first.max)])));
+    const failures = run.levels.flatMap((l) => (l.failures || []).map((f) => [l.name, f.class, num(f.count), { text: f.text, cls: "text" }]));
+    if (failures.length) out.push(el("h3", { style: "margin-top:16px" }, "Failures"), table(["level", "class", "count", "first text"], failures));
+    const windows = el("details", {}, el("summary", {}, "Every window"));
+    windows.append(table(["level", "from", "to", "requests", "throughput /s", "avg", "p99", ""], run.levels.flatMap((l) => (l.windows || []).map((w) => [l.name, num(w.from) + " s", num(w.to) + " s", num(w.requests), num(w.throughput), dur(w.avg), dur(w.p99), w.used ? "counts" : ""]))));
+    out.push(windows);
+    return el("section", {}, out);
+  }
+
+  function metricTables(run) {
+    const list = run.levels.filter((l) => (l.metrics || []).length);
+    return el("section", {}, list.map((l) => {
+      const dist = l.metrics.filter((m) => m.dist), single = l.metrics.filter((m) => !m.dist);
+      const f = (m, v) => (v === undefined || v === null ? "" : m.unit === "ms" ? dur(v) : num(v));
+      const pick = (m, p) => { const q = (m.dist.percentiles || []).find((x) => x.p === p); return q ? q.v : null; };
+      const range = (m) => (m.interval ? f(m, m.interval.low) + " – " + f(m, m.interval.high) : "");
+      return el("div", {}, el("h3", { style: "margin-top:12px" }, l.name),
+        table(["metric", "unit", "avg", "95 % interval", "min", "p50", "p90", "p95", "p99", "max", "std"], dist.map((m) => [m.name, m.unit, f(m, m.avg), range(m), f(m, m.dist.min), ...[50, 90, 95, 99].map((p) => f(m, pick(m, p))), f(m, m.dist.max), f(m, m.dist.std)]), "full"),
+        single.length ? table(["metric", "unit", "value"], single.map((m) => [m.name, m.unit, f(m, m.avg)])) : null);
+    }));
+  }
+
+  function composing(run) {
+    const out = [];
+    for (const l of run.levels) {
+      const parts = l.server && l.server.parts ? l.server.parts : [];
+      if (!parts.length) continue;
+      const rows = [];
+      const walk = (p, depth) => { rows.push({ name: p.name, inner: depth > 0, parts: [p.queue, p.input, p.infer, p.output, p.overhead] }); (p.parts || []).forEach((q) => walk(q, depth + 1)); };
+      walk(l.server, 0);
+      out.push(stack({ title: "Composing models, " + l.name, note: "Averages of the server's own counters.", rows, names: ["queue", "compute input", "compute infer", "compute output", "overhead"], colors: [1, 4, 0, 5, 3] }));
+    }
+    return el("div", { class: "grid" }, out);
+  }
+
+  function health(run) {
+    const us = (ns) => dur(ns / 1e6);
+    const head = ["level", "send lag p50", "p99", "max", "rate", "in flight", "CPU cores", "CPU a request", "machine busy", "GC pause", "scheduler", "error ±"];
+    return table(head, run.levels.map((l) => {
+      const h = l.health;
+      return [l.name, ...(l.open ? [us(h.lag_p50_ns), us(h.lag_p99_ns), us(h.lag_max_ns)] : ["", "", ""]), h.asked_rate ? num(h.achieved_rate) + " of " + num(h.asked_rate) : num(h.achieved_rate),
+        num(h.achieved_in_flight, 3) + (h.asked_in_flight ? " of " + num(h.asked_in_flight) : ""), num(h.cpu_cores, 2), us(h.cpu_per_request_ns), num(h.machine_share * 100, 3) + " %", us(h.gc_pause_max_ns), us(h.sched_delay_max_ns), h.floor_ns ? us(h.floor_ns) : "not calibrated"];
+    }), "full");
+  }
+
+  const formulas = [
+    ["Throughput", "inferences (requests × batch size) that ended well in the merged windows ÷ the length of these windows"],
+    ["Latency", "from the send to the last response; in open loop from the time that the schedule set, so that a late send is not a fast answer"],
+    ["Percentile p", "the element at index trunc(p/100 · (n−1) + 0.5) of the n sorted latencies; past 262,144 a histogram with an error of at most 0.1 % takes over"],
+    ["Standard deviation", "√(Σ(x − mean)² ÷ (n − 1))"],
+    ["Window", "a request belongs to the window in which it ended; the level is the last three windows merged, once they agree"],
+    ["In flight", "Σ of the time that requests were at the server ÷ the length of the time"],
+    ["Send lag", "how much later than the schedule a request was sent"],
+    ["Network and client", "the client's average minus what the server's counters say of queue, compute and overhead"],
+    ["Measurement error", "the median latency of the same kind of request to a server that does nothing, on the same machine"],
+  ];
+
+  function facts(run) {
+    const env = run.environment || {};
+    const list = [["Command", run.command], ["Label", run.label], ["Model", run.model], ["Server", run.target], ["Start", run.start], ["Tool", run.tool],
+      ["Client machine", [env.hostname, env.os && env.os + "/" + env.arch, env.cpus && env.cpus + " CPUs", env.go].filter(Boolean).join(", ")], ["Workload", run.workload]].filter((x) => x[1]);
+    return el("dl", { class: "facts" }, list.flatMap(([k, v]) => [el("dt", {}, k), el("dd", {}, v)]));
+  }
+
+  function comparison(c) {
+    const pct = (v) => (Math.abs(v) < 5e-5 ? "0 %" : (v > 0 ? "+" : "−") + num(Math.abs(v) * 100, 3) + " %");
+    const cls = { better: "good", worse: "bad" };
+    const f = (r, v) => (r.unit === "ms" ? dur(v) : num(v));
+    const rows = c.rows.map((r) => [r.level, { text: r.name }, f(r, r.a), f(r, r.b), r.a ? pct(r.change) : "", r.low || r.high ? pct(r.low) + " to " + pct(r.high) : "", { text: r.finding, cls: cls[r.finding] }]);
+    return el("section", {}, el("div", { class: "verdict " + ({ better: "valid", worse: "failed" }[c.finding] || "") }, el("b", {}, "B is " + (c.finding === "better" || c.finding === "worse" ? c.finding + " than A" : c.finding === "cannot tell" ? "not comparable with A" : "no different from A, as far as can be seen"))),
+      table(["level", "", "A", "B", "change", num(c.confidence * 100) + " % interval", ""], rows, "full"), (c.remarks || []).map((r) => el("p", { class: "note" }, r)));
+  }
+
+  function section(id, title, note, ...content) {
+    return el("section", { id }, el("h2", {}, title), note ? el("p", { class: "note" }, note) : null, content);
+  }
+
+  function theme() {
+    const root = document.documentElement;
+    const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+    root.dataset.theme = dark ? "light" : "dark";
+    charts.redraw();
+  }
+
+  function render(data) {
+    const runs = data.runs;
+    runs.forEach((r, i) => { r.mark = "AB"[i] || String(i); });
+    const page = document.getElementById("page");
+    const one = runs.length === 1 ? runs[0] : null;
+    const parts = [];
+    const title = one ? [one.model || one.name, one.label].filter(Boolean).join(" · ") : "A " + runs[0].name + " · B " + runs[1].name;
+    parts.push(el("header", { class: "top" }, el("span", { class: "brand" }, "redline"), el("h1", {}, title), el("span", { class: "when" }, one ? one.start || "" : ""), el("button", { type: "button", "aria-label": "light or dark", on: { click: theme } }, "◐")));
+    const nav = el("nav", { class: "jump", "aria-label": "sections" });
+    parts.push(nav);
+    const add = (id, name, ...rest) => { nav.append(el("a", { href: "#" + id }, name)); parts.push(section(id, name, ...rest)); };
+    if (one) parts.push(verdict(one), tiles(one));
+    if (data.compare) add("compare", "Comparison", "", comparison(data.compare));
+    if (runs.some((r) => r.levels.length)) add("overview", "Overview", "", overview(runs));
+    for (const run of runs) {
+      const who = one ? "" : run.mark + " ";
+      const id = one ? "" : "-" + run.mark;
+      if (!one) parts.push(el("h2", { style: "margin-top:48px" }, run.mark + "  " + run.name), verdict(run), tiles(run));
+      if (run.levels.some((l) => (l.metrics || []).length)) add("tokens" + id, who + "Tokens", "", metricTables(run));
+      if (run.levels.some((l) => l.time)) add("time" + id, who + "Over time", "Drag across a chart to zoom in, double-click to go back.", levels(run));
+      if (run.levels.length) add("levels" + id, who + "Levels", "", levelTable(run));
+      if (run.levels.some((l) => l.server && l.server.parts)) add("models" + id, who + "Composing models", "", composing(run));
+      if (run.levels.length) add("client" + id, who + "Client health", "Whether the client itself kept up. A client at its limit measures itself.", health(run));
+      add("run" + id, who + "Run", "", facts(run), run.plan ? el("details", {}, el("summary", {}, "The plan"), el("pre", {}, JSON.stringify(run.plan, null, 2))) : null);
+    }
+    add("formulas", "Formulas", "", el("dl", { class: "facts" }, formulas.flatMap(([k, v]) => [el("dt", {}, k), el("dd", {}, v)])));
+    parts.push(el("footer", {}, "Made by redline. This file is complete: it fetches nothing."));
+    const y = scrollY;
+    page.replaceChildren(...parts);
+    if (data.feed) scrollTo(0, y);
+  }
+
+  const data = JSON.parse(document.getElementById("data").textContent);
+  window.redline = { render };
+  render(data);
+})();

@@ -1,0 +1,79 @@
+// Package page writes a result, or two beside each other, as one HTML file that opens offline: data, styles, script
+// and charts are all in it, and nothing is fetched from anywhere.
+//
+// The data is a View as JSON in a script element that is not run; the script puts every text into the page as text,
+// never as markup, so that a model's name or an error cannot become code. A content security policy says so to the
+// browser too.
+package page
+
+import (
+	"bytes"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"html"
+	"io"
+)
+
+//go:embed assets/uPlot.iife.min.js
+var plotScript string
+
+//go:embed assets/uPlot.min.css
+var plotStyle string
+
+//go:embed assets/charts.js
+var chartScript string
+
+//go:embed assets/page.js
+var pageScript string
+
+//go:embed assets/page.css
+var pageStyle string
+
+// Data is what a page shows.
+type Data struct {
+	Title string  `json:"title"`
+	Runs  []*View `json:"runs"`
+	// Compare is the comparison of two runs, where there are two.
+	Compare any `json:"compare,omitempty"`
+	// Feed is where a live page asks for news; empty in a file.
+	Feed string `json:"feed,omitempty"`
+}
+
+// Write writes the page.
+func Write(w io.Writer, d Data) error {
+	data, err := json.Marshal(d) // it writes <, > and & as escapes, so that no text can end the element
+	if err != nil {
+		return fmt.Errorf("encode the page: %w", err)
+	}
+	script := plotScript + "\n" + chartScript + "\n" + pageScript
+	policy := "default-src 'none'; img-src data:; style-src 'unsafe-inline'; connect-src 'self'; base-uri 'none'; form-action 'none'; script-src '" + hash(script) + "'"
+	var b bytes.Buffer
+	fmt.Fprintf(&b, `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="%s">
+<meta name="color-scheme" content="light dark">
+<title>%s</title>
+<style>%s
+%s</style>
+</head>
+<body>
+<main id="page"><noscript><p>This page draws its charts with a script, which is off in this browser.</p></noscript></main>
+<script type="application/json" id="data">%s</script>
+<script>%s</script>
+</body>
+</html>
+`, html.EscapeString(policy), html.EscapeString(d.Title), plotStyle, pageStyle, data, script)
+	_, err = w.Write(b.Bytes())
+	return err
+}
+
+func hash(script string) string {
+	sum := sha256.Sum256([]byte(script))
+	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
+}

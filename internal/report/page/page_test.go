@@ -1,0 +1,104 @@
+package page_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redline-bench/redline/internal/measure"
+	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/report/page"
+	"github.com/redline-bench/redline/internal/result"
+)
+
+// run is a result of n requests that took about a minute each ten thousand.
+func run(n int) *result.Result {
+	setup := measure.Setup{}
+	win, line := measure.NewWindow(setup), measure.NewTimeline(setup, 1)
+	for i := range int64(n) {
+		at := i*6_000_000/8 + 1
+		latency := 2_000_000 + (i*7919)%3_000_000
+		r := record.Record{Due: at, Sent: at, Written: at + 1000, First: at + latency - 1000, End: at + latency, Responses: 1}
+		if i%1000 == 999 {
+			r.Class = record.Server
+		}
+		win.Add(&r)
+		line.Add(&r)
+	}
+	from, to := win.Span()
+	lv := result.Level{
+		Mode: plan.Concurrency, Concurrency: 8, Stable: true, Accepted: true,
+		Client: win.Client(time.Duration(to - from)), Histogram: win.Histogram(), Timeline: line.Result(to),
+		Failures: []result.Failure{{Class: "server", Text: "</script><script>alert(1)</script>", Count: 3}},
+	}
+	return &result.Result{
+		Tool: "redline", Command: "profile", Plan: &plan.Plan{Target: plan.Target{Model: `<img src=x onerror=alert(1)>`}},
+		Levels: []result.Level{lv}, Verdict: result.Verdict{State: result.Valid},
+	}
+}
+
+func write(t *testing.T, res *result.Result) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := page.Write(&b, page.Data{Title: "</title><b>x", Runs: []*page.View{page.NewView("run", res)}}); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// Foreign text must not become markup, and the page must ask nobody for anything.
+func TestForeignTextStaysText(t *testing.T) {
+	html := write(t, run(5000))
+	for _, bad := range []string{"<img src=x", "</script><script>alert", "</title><b>"} {
+		if strings.Contains(html, bad) {
+			t.Errorf("%q stands in the page as markup", bad)
+		}
+	}
+	for _, bad := range []string{"src=\"http", "href=\"http", "url(http", "@import", "fetch(\"http"} {
+		if strings.Contains(html, bad) {
+			t.Errorf("the page refers to another place: %q", bad)
+		}
+	}
+	if !strings.Contains(html, "default-src &#39;none&#39;") && !strings.Contains(html, "default-src 'none'") {
+		t.Error("the page has no content security policy")
+	}
+}
+
+func TestSecretsStayOut(t *testing.T) {
+	res := run(100)
+	res.Plan.Target.Headers = []plan.Header{{Name: "Authorization", Value: "Bearer s3cret"}}
+	if strings.Contains(write(t, res), "s3cret") {
+		t.Error("a header's value is in the page")
+	}
+}
+
+// Ten million requests make a page of a few hundred kilobytes, in a moment.
+func TestSizeDoesNotGrowWithTheRun(t *testing.T) {
+	small, large := len(write(t, run(10_000))), len(write(t, run(2_000_000)))
+	if large > 3<<20 || large > small*4 {
+		t.Errorf("10 thousand requests make %d bytes, two million %d", small, large)
+	}
+}
+
+func TestViewHasTheNumbers(t *testing.T) {
+	v := page.NewView("run", run(5000))
+	lv := v.Levels[0]
+	if lv.Requests != 4995 || lv.Failed != 5 || lv.Time == nil || len(lv.CDF[0]) == 0 || lv.CDF[1][len(lv.CDF[1])-1] != 1 {
+		text, _ := json.Marshal(lv)
+		t.Errorf("%.400s", text)
+	}
+	if n := len(lv.Time.Failed["server"]); n != len(lv.Time.Ended) {
+		t.Errorf("failures in %d slices of %d", n, len(lv.Time.Ended))
+	}
+	var sum uint64
+	for i := 2; i < len(lv.Time.Heat); i += 3 {
+		sum += lv.Time.Heat[i]
+	}
+	if fmt.Sprint(lv.Latency.Percentiles[4][0]) != "50" || sum == 0 || sum > lv.Requests {
+		t.Errorf("p50 %v, %d requests in the heat map", lv.Latency.Percentiles[4], sum)
+	}
+}

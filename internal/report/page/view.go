@@ -1,0 +1,315 @@
+package page
+
+import (
+	"encoding/json"
+	"math"
+	"time"
+
+	"github.com/redline-bench/redline/internal/measure"
+	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/service"
+)
+
+// View is a result as the page draws it: columns in place of objects, milliseconds in place of nanoseconds. It is
+// small however long the run was.
+type View struct {
+	Name        string             `json:"name"`
+	Tool        string             `json:"tool"`
+	Command     string             `json:"command,omitempty"`
+	Label       string             `json:"label,omitempty"`
+	Model       string             `json:"model,omitempty"`
+	Target      string             `json:"target,omitempty"`
+	Start       string             `json:"start,omitempty"`
+	Seconds     float64            `json:"seconds"`
+	Verdict     result.Verdict     `json:"verdict"`
+	Error       string             `json:"error,omitempty"`
+	Live        bool               `json:"live,omitempty"` // the run goes on
+	Interrupted bool               `json:"interrupted,omitempty"`
+	Environment result.Environment `json:"environment"`
+	Workload    string             `json:"workload,omitempty"`
+	Levels      []LevelView        `json:"levels"`
+	Plan        json.RawMessage    `json:"plan,omitempty"`
+}
+
+// LevelView is one level.
+type LevelView struct {
+	Name        string   `json:"name"`
+	Open        bool     `json:"open,omitempty"` // requests follow a schedule
+	Load        float64  `json:"load"`           // concurrency or rate
+	State       string   `json:"state"`          // stable, unstable, unfinished, over the limit
+	Reason      string   `json:"reason,omitempty"`
+	Requests    uint64   `json:"requests"`
+	Failed      uint64   `json:"failed"`
+	Throughput  float64  `json:"throughput"`
+	Responses   float64  `json:"responses,omitempty"`
+	Latency     Summary  `json:"latency"`
+	FromSend    *Summary `json:"from_send,omitempty"`
+	First       *Summary `json:"first,omitempty"`
+	Exact       bool     `json:"exact"`
+	CallMs      float64  `json:"call"`
+	SendMs      float64  `json:"send"`
+	ReceiveMs   float64  `json:"receive"`
+	OverheadPct float64  `json:"overhead"`
+	Server      *Parts   `json:"server,omitempty"`
+	// CDF is the distribution: latency and the share of requests at or below it, in step.
+	CDF      [2][]float64     `json:"cdf"`
+	Time     *Times           `json:"time,omitempty"`
+	Windows  []WindowView     `json:"windows,omitempty"`
+	Failures []result.Failure `json:"failures,omitempty"`
+	Health   result.Health    `json:"health"`
+	Metrics  []result.Metric  `json:"metrics,omitempty"`
+}
+
+// Summary is a distribution in milliseconds.
+type Summary struct {
+	Avg         float64      `json:"avg"`
+	Min         float64      `json:"min"`
+	Max         float64      `json:"max"`
+	Std         float64      `json:"std"`
+	Percentiles [][2]float64 `json:"p"`
+}
+
+// Parts is where the server says the time of a request went, in milliseconds.
+type Parts struct {
+	Name     string  `json:"name"`
+	Count    uint64  `json:"count"`
+	Execs    uint64  `json:"executions"`
+	Queue    float64 `json:"queue"`
+	Input    float64 `json:"input"`
+	Infer    float64 `json:"infer"`
+	Output   float64 `json:"output"`
+	Overhead float64 `json:"overhead"`
+	CacheHit uint64  `json:"cache_hits,omitempty"`
+	Parts    []Parts `json:"parts,omitempty"`
+}
+
+// Times is a timeline in columns.
+type Times struct {
+	Step     float64              `json:"step"` // seconds
+	Ended    []float64            `json:"ended"`
+	Sent     []float64            `json:"sent"`
+	Asked    []float64            `json:"asked,omitempty"`
+	InFlight []float64            `json:"in_flight"`
+	P50      []*float64           `json:"p50"`
+	P90      []*float64           `json:"p90"`
+	P99      []*float64           `json:"p99"`
+	Max      []*float64           `json:"max"`
+	FirstP50 []*float64           `json:"first_p50,omitempty"`
+	FirstP99 []*float64           `json:"first_p99,omitempty"`
+	Events   []float64            `json:"events,omitempty"`
+	Failed   map[string][]float64 `json:"failed,omitempty"` // by class, per second
+	// Heat is slice, bucket and count after one another; Edges and Lows are the bounds of the buckets.
+	Heat  []uint64  `json:"heat,omitempty"`
+	Edges []float64 `json:"edges,omitempty"`
+	Lows  []float64 `json:"lows,omitempty"`
+}
+
+// WindowView is one pass.
+type WindowView struct {
+	From       float64 `json:"from"` // seconds after the start of the level's timeline
+	To         float64 `json:"to"`
+	Used       bool    `json:"used"`
+	Requests   uint64  `json:"requests"`
+	Throughput float64 `json:"throughput"`
+	Avg        float64 `json:"avg"`
+	P99        float64 `json:"p99"`
+}
+
+const nsPerMs = 1e6
+
+func ms(ns int64) float64 { return round(float64(ns) / nsPerMs) }
+
+// round keeps six digits: more are noise, and cost room.
+func round(v float64) float64 {
+	if v == 0 || math.IsNaN(v) || math.IsInf(v, 0) {
+		return 0
+	}
+	scale := math.Pow(10, 5-math.Floor(math.Log10(math.Abs(v))))
+	return math.Round(v*scale) / scale
+}
+
+// NewView makes the view of a result. Name is what to call the run.
+func NewView(name string, res *result.Result) *View {
+	v := &View{
+		Name: name, Tool: res.Tool, Command: res.Command, Label: res.Label, Verdict: res.Verdict, Error: res.Error,
+		Interrupted: res.Interrupted, Environment: res.Environment, Workload: res.Workload, Levels: []LevelView{},
+	}
+	if res.StartUnixNs > 0 {
+		v.Start = time.Unix(0, res.StartUnixNs).UTC().Format("2006-01-02 15:04:05 UTC")
+		v.Seconds = round(float64(res.EndUnixNs-res.StartUnixNs) / 1e9)
+	}
+	if p := res.Plan.Public(); p != nil {
+		v.Model, v.Target = p.Target.Model, p.Target.URL
+		v.Plan, _ = json.Marshal(p) // a plan is plain data
+	}
+	for i := range res.Levels {
+		v.Levels = append(v.Levels, levelView(&res.Levels[i]))
+	}
+	return v
+}
+
+func levelView(lv *result.Level) LevelView {
+	c := &lv.Client
+	out := LevelView{
+		Name: measure.LevelName(lv), Load: lv.Rate, State: state(lv), Reason: lv.Reason,
+		Open:     lv.Mode == plan.RequestRate || lv.Mode == plan.CustomIntervals || lv.Mode == plan.FixedSchedule,
+		Requests: c.Requests, Failed: c.Failed, Throughput: round(c.InferPerSec), Latency: summary(&c.Latency),
+		Exact: c.Latency.Exact, CallMs: ms(int64(c.CallNs)), SendMs: ms(int64(c.SendNs)), ReceiveMs: ms(int64(c.RecvNs)),
+		OverheadPct: round(c.OverheadPercent), Failures: lv.Failures, Health: lv.Health, Metrics: lv.Metrics,
+	}
+	if lv.Concurrency > 0 {
+		out.Load = float64(lv.Concurrency)
+	}
+	if c.Responses != c.Requests {
+		out.Responses = round(c.ResponsePerSec)
+	}
+	if out.Open {
+		s := summary(&c.Sent)
+		out.FromSend = &s
+	}
+	if c.First != nil && c.First.Count > 0 {
+		s := summary(c.First)
+		out.First = &s
+	}
+	if lv.Server != nil {
+		p := parts(lv.Server)
+		out.Server = &p
+	}
+	out.CDF = cdf(lv.Histogram)
+	if lv.Timeline != nil && len(lv.Timeline.Slices) > 0 {
+		out.Time = times(lv.Timeline, out.Open)
+	}
+	out.Windows = windows(lv)
+	return out
+}
+
+func state(lv *result.Level) string {
+	switch {
+	case lv.Unfinished:
+		return "unfinished"
+	case lv.OverLimit:
+		return "over the limit"
+	case !lv.Stable:
+		return "unstable"
+	}
+	return "stable"
+}
+
+func summary(l *result.Latency) Summary {
+	s := Summary{Avg: ms(l.Avg), Min: ms(l.Min), Max: ms(l.Max), Std: ms(l.StdDev), Percentiles: [][2]float64{}}
+	for _, p := range l.Percentiles {
+		s.Percentiles = append(s.Percentiles, [2]float64{p.P, ms(p.Ns)})
+	}
+	return s
+}
+
+func parts(s *result.Server) Parts {
+	st := &s.Stats
+	avg := func(t service.Tally) float64 { return ms(int64(t.Avg())) }
+	p := Parts{
+		Name: st.Name, Count: st.InferenceCount, Execs: st.ExecutionCount, Queue: avg(st.Queue), Input: avg(st.ComputeInput),
+		Infer: avg(st.ComputeInfer), Output: avg(st.ComputeOutput), CacheHit: st.CacheHit.Count,
+	}
+	p.Overhead = round(max(0, avg(st.Success)-p.Queue-p.Input-p.Infer-p.Output))
+	for i := range s.Composing {
+		p.Parts = append(p.Parts, parts(&s.Composing[i]))
+	}
+	return p
+}
+
+// cdf adds the buckets up.
+func cdf(h *result.Histogram) [2][]float64 {
+	out := [2][]float64{{}, {}}
+	if h == nil {
+		return out
+	}
+	var n, seen uint64
+	for _, b := range h.Buckets {
+		n += b.Count
+	}
+	for _, b := range h.Buckets {
+		seen += b.Count
+		out[0] = append(out[0], ms(b.UpToNs))
+		out[1] = append(out[1], float64(seen)/float64(n))
+	}
+	return out
+}
+
+func windows(lv *result.Level) []WindowView {
+	var out []WindowView
+	var base int64
+	if lv.Timeline != nil {
+		base = lv.Timeline.StartUnixNs
+	} else if len(lv.Windows) > 0 {
+		base = lv.Windows[0].StartUnixNs
+	}
+	for i, w := range lv.Windows {
+		out = append(out, WindowView{
+			From: round(float64(w.StartUnixNs-base) / 1e9), To: round(float64(w.EndUnixNs-base) / 1e9), Used: i >= len(lv.Windows)-lv.Used,
+			Requests: w.Client.Requests, Throughput: round(w.Client.InferPerSec), Avg: ms(w.Client.Latency.Avg), P99: ms(w.Client.Latency.At(99)),
+		})
+	}
+	return out
+}
+
+func times(t *result.Timeline, scheduled bool) *Times {
+	out := &Times{Step: float64(t.StepNs) / 1e9}
+	perSecond := func(n uint64) float64 { return round(float64(n) / out.Step) }
+	maybe := func(ns int64, ok bool) *float64 {
+		if !ok {
+			return nil
+		}
+		v := ms(ns)
+		return &v
+	}
+	slices := t.Slices
+	if n := len(slices); n > 4 {
+		slices = slices[:n-1] // the level ended somewhere in the last one, which would look like a fall
+	}
+	streamed := false
+	for i := range slices {
+		s := &slices[i]
+		streamed = streamed || s.FirstP50Ns > 0 && s.Events > s.Ended
+	}
+	edges := map[int64]uint64{}
+	for i := range slices {
+		s := &slices[i]
+		out.Ended = append(out.Ended, perSecond(s.Ended))
+		out.Sent = append(out.Sent, perSecond(s.Sent))
+		out.InFlight = append(out.InFlight, round(s.InFlight))
+		if scheduled {
+			out.Asked = append(out.Asked, round(s.Asked))
+		}
+		some := s.Ended > 0
+		out.P50 = append(out.P50, maybe(s.P50Ns, some))
+		out.P90 = append(out.P90, maybe(s.P90Ns, some))
+		out.P99 = append(out.P99, maybe(s.P99Ns, some))
+		out.Max = append(out.Max, maybe(s.MaxNs, some))
+		if streamed {
+			out.FirstP50 = append(out.FirstP50, maybe(s.FirstP50Ns, some))
+			out.FirstP99 = append(out.FirstP99, maybe(s.FirstP99Ns, some))
+			out.Events = append(out.Events, perSecond(s.Events))
+		}
+		for class, n := range s.FailedBy {
+			if out.Failed == nil {
+				out.Failed = map[string][]float64{}
+			}
+			if out.Failed[class] == nil {
+				out.Failed[class] = make([]float64, len(slices))
+			}
+			out.Failed[class][i] = perSecond(n)
+		}
+		for _, b := range s.Heat {
+			k, ok := edges[b.UpToNs]
+			if !ok {
+				k = uint64(len(out.Edges))
+				edges[b.UpToNs] = k
+				out.Edges = append(out.Edges, ms(b.UpToNs))
+				out.Lows = append(out.Lows, ms(measure.HeatLow(b.UpToNs)))
+			}
+			out.Heat = append(out.Heat, uint64(i), k, b.Count)
+		}
+	}
+	return out
+}
