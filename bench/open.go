@@ -7,6 +7,9 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"time"
+
+	"github.com/redline-bench/redline/internal/pace"
 )
 
 // openRows ask for high rates on a Poisson schedule, on the two cores that the client shares with the server, and
@@ -52,7 +55,10 @@ type openRun struct {
 	lag   float64 // p99, in milliseconds
 }
 
-const openSeconds = 5
+const (
+	openSeconds = 5
+	openSeed    = 1
+)
 
 func openLoop(ctx context.Context, e *env, protocol, addr string, rate int) (*openRun, error) {
 	file := e.file("open.json")
@@ -61,7 +67,7 @@ func openLoop(ctx context.Context, e *env, protocol, addr string, rate int) (*op
 	_, err := measure(ctx, pinned(bothCores,
 		e.bin, "profile", "-m", model, "--shape", input+":16", "--async", "-i", protocol, "-u", addr,
 		"--request-rate-range", strconv.Itoa(rate), "--request-distribution", "poisson", "--request-count", strconv.Itoa(n),
-		"--json", file)...)
+		"--seed", strconv.Itoa(openSeed), "--json", file)...)
 	if err != nil {
 		return nil, err
 	}
@@ -69,27 +75,37 @@ func openLoop(ctx context.Context, e *env, protocol, addr string, rate int) (*op
 	if err != nil {
 		return nil, err
 	}
-	return readOpen(text, rate)
+	return readOpen(text, rate, n)
 }
 
-// readOpen takes the figures from the result's JSON. A Poisson schedule of n requests does not end after exactly
-// n/rate seconds, so that the time asked for is the schedule's own: that of the last send less how late it was.
-func readOpen(text []byte, rate int) (*openRun, error) {
+// readOpen takes the figures from the result's JSON. n requests on a Poisson schedule do not take exactly n/rate
+// seconds, so that the time they took is held against the schedule's own, which the seed gives.
+func readOpen(text []byte, rate, n int) (*openRun, error) {
 	var doc struct {
 		Levels []struct {
 			Health struct {
-				Lag   float64 `json:"lag_p99_ns"`
-				Rate  float64 `json:"achieved_rate"`
-				Asked float64 `json:"asked_rate"`
+				Lag  float64 `json:"lag_p99_ns"`
+				Rate float64 `json:"achieved_rate"`
 			} `json:"health"`
 		} `json:"levels"`
 	}
 	if err := json.Unmarshal(text, &doc); err != nil {
 		return nil, err
 	}
-	if len(doc.Levels) == 0 {
-		return nil, errors.New("the result has no level")
+	if len(doc.Levels) == 0 || doc.Levels[0].Health.Rate == 0 {
+		return nil, errors.New("the result has no rate")
 	}
 	h := doc.Levels[0].Health
-	return &openRun{rate: h.Rate, share: h.Rate / float64(rate), lag: h.Lag / 1e6}, nil
+	return &openRun{rate: h.Rate, share: h.Rate * span(rate, n).Seconds() / float64(n), lag: h.Lag / 1e6}, nil
+}
+
+// span is the time from the first to the last request of the schedule.
+func span(rate, n int) time.Duration {
+	s := pace.Poisson(float64(rate), openSeed)
+	first, _ := s.Next()
+	last := first
+	for range n - 1 {
+		last, _ = s.Next()
+	}
+	return last - first
 }
