@@ -48,23 +48,20 @@ func (c *Conn) serveLoop() error {
 
 // readable reads what there is and returns true at the end of Serve.
 //
-// It must read until the kernel says "would block" before it waits, since a close that arrives together with
-// data makes no edge of its own. The one exception: after a short read that ended a reply, when the next
-// request has been written already and the kernel has not told of a close (closing). Whatever comes then, an
-// answer or a close, is an edge of its own. A server may close its side and still take in, unread, the request
-// that it will never answer: no reset would tell.
+// A short read has taken all there was: what comes later, data or a close, is an edge of its own. Only a close that
+// came with the data makes none, so that closing, which the kernel tells with the event, has us read to the end. It
+// is not enough to have written the next request: a server may close its side and still take in, unread, what it
+// will never answer, and no reset would tell.
 func (c *Conn) readable(closing bool) bool {
 	for {
 		b := c.rd.space()
 		n, err := sysRead(c.sock.fd, b)
 		switch {
 		case n > 0:
-			var next bool
-			next, c.err = c.take(n)
-			if c.err != nil || c.stop {
+			if _, c.err = c.take(n); c.err != nil || c.stop {
 				return true
 			}
-			if next && n < len(b) && !closing {
+			if n < len(b) && !closing {
 				return false
 			}
 		case err == 0:
