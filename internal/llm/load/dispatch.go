@@ -119,23 +119,34 @@ func (d *dispatcher) job(t *talk, due int64) *job {
 	return j
 }
 
-// paced takes times from a schedule. At each, a conversation that waits for its next turn goes before a new one.
+// ended tells that no job will come any more: only the dispatcher itself is left.
+func (d *dispatcher) ended() bool {
+	return d.p.over.Load() || d.p.last.Load() && d.p.pending.Load() <= 1 && d.r.turns.empty()
+}
+
+// paced takes times from a schedule. At each, a conversation that waits for its next turn goes before a new one. When
+// no new one is left, the times that find no turn pass.
 func (d *dispatcher) paced(s pace.Schedule) func(context.Context) (*job, bool) {
-	return func(context.Context) (*job, bool) {
+	return func(ctx context.Context) (*job, bool) {
 		offset, ok := s.Next()
 		if !ok {
 			return nil, false
 		}
 		due := d.p.start + int64(offset)
-		t := d.r.turns.take(due)
-		if t == nil {
-			t = d.p.converse()
+		for {
+			t := d.r.turns.take(due)
+			if t == nil {
+				t = d.p.converse()
+			}
+			if t != nil {
+				j := d.job(t, due)
+				return j, j != nil
+			}
+			if d.ended() || !d.r.turns.wait(ctx, coarse) && ctx.Err() != nil {
+				return nil, false
+			}
+			due = max(due, clock.Now())
 		}
-		if t == nil {
-			return nil, false
-		}
-		j := d.job(t, due)
-		return j, j != nil
 	}
 }
 
@@ -143,13 +154,10 @@ func (d *dispatcher) paced(s pace.Schedule) func(context.Context) (*job, bool) {
 func (d *dispatcher) timed() func(context.Context) (*job, bool) {
 	var head *talk // the next conversation of the source
 	var at int64
-	ended := false
 	return func(ctx context.Context) (*job, bool) {
 		for {
-			if head == nil && !ended {
-				if head = d.p.converseMore(); head == nil {
-					ended = true
-				} else {
+			if head == nil {
+				if head = d.p.converse(); head != nil {
 					at = d.p.start + int64(head.conv.Turns[0].At)
 				}
 			}
@@ -158,31 +166,38 @@ func (d *dispatcher) timed() func(context.Context) (*job, bool) {
 				j := d.job(t, due)
 				return j, j != nil
 			}
-			if head != nil {
-				// A turn that becomes known while this one is waited for may be due before it.
-				if wait := at - clock.Now(); wait > int64(coarse) && !d.r.turns.wait(ctx, time.Duration(wait)-coarse) {
-					if ctx.Err() != nil || d.p.over.Load() {
-						return nil, false
-					}
-					continue
+			if head == nil {
+				if d.ended() || !d.r.turns.wait(ctx, coarse) && ctx.Err() != nil {
+					return nil, false
 				}
-				t := head
-				head = nil
-				j := d.job(t, at)
-				return j, j != nil
+				continue
 			}
-			if d.p.over.Load() || d.p.pending.Load() <= 1 && d.r.turns.empty() {
-				return nil, false // only the dispatcher is left
+			// A turn that becomes known while this one is waited for may be due before it.
+			if wait := at - clock.Now(); wait > int64(coarse) && !d.r.turns.wait(ctx, min(time.Duration(wait)-coarse, look)) {
+				if ctx.Err() != nil || d.p.over.Load() {
+					return nil, false
+				}
+				continue
+			} else if wait > int64(look) {
+				if d.p.over.Load() {
+					return nil, false
+				}
+				continue
 			}
-			if !d.r.turns.wait(ctx, coarse) && ctx.Err() != nil {
-				return nil, false
-			}
+			t := head
+			head = nil
+			j := d.job(t, at)
+			return j, j != nil
 		}
 	}
 }
 
-// coarse is how long before its time a job leaves the queue.
-const coarse = 5 * time.Millisecond
+const (
+	// coarse is how long before its time a job leaves the queue.
+	coarse = 5 * time.Millisecond
+	// look is how often a dispatcher looks whether the phase is over.
+	look = 100 * time.Millisecond
+)
 
 // users keeps a number of conversations, each of which asks at its own even pace; the first ones start one after the
 // other. A conversation that ends is followed by a new one at the same pace.
@@ -193,22 +208,21 @@ func (d *dispatcher) users() func(context.Context) (*job, bool) {
 	return func(ctx context.Context) (*job, bool) {
 		for {
 			if begun < d.r.lv.Users {
-				t := d.p.converse()
-				if t == nil {
-					return nil, false
-				}
 				due := d.p.start + int64(gap)*int64(begun)/int64(d.r.lv.Users)
 				begun++
-				t.due = due
-				j := d.job(t, due)
-				return j, j != nil
+				if t := d.p.converse(); t != nil {
+					t.due = due
+					j := d.job(t, due)
+					return j, j != nil
+				}
+				begun = d.r.lv.Users
 			}
 			if t, due := d.r.turns.earliest(); t != nil {
 				d.r.turns.take(due)
 				j := d.job(t, due)
 				return j, j != nil
 			}
-			if d.p.over.Load() || !d.r.turns.wait(ctx, 100*time.Millisecond) && ctx.Err() != nil {
+			if d.ended() || !d.r.turns.wait(ctx, look) && ctx.Err() != nil {
 				return nil, false
 			}
 		}

@@ -23,6 +23,7 @@ type phase struct {
 	talks   atomic.Int64 // conversations
 	pending atomic.Int64 // jobs that are given out and have not ended
 	over    atomic.Bool  // nothing more is started
+	last    atomic.Bool  // no conversation begins any more; those under way go on
 	failure atomic.Pointer[error]
 	once    sync.Once
 	idle    chan struct{} // closed when nothing is left to do
@@ -53,7 +54,7 @@ func (p *phase) finish() {
 
 // check ends the phase when nothing is left.
 func (p *phase) check() {
-	if p.over.Load() && p.pending.Load() == 0 {
+	if (p.over.Load() || p.last.Load()) && p.pending.Load() == 0 {
 		p.once.Do(func() { close(p.idle) })
 	}
 }
@@ -72,17 +73,17 @@ func (p *phase) fail(err error) {
 
 // converse takes the next conversation; nil when there is none.
 func (p *phase) converse() *talk {
-	if p.over.Load() {
+	if p.over.Load() || p.last.Load() {
 		return nil
 	}
 	if n := p.talks.Add(1); p.sessions > 0 && n > p.sessions {
-		p.finish()
+		p.last.Store(true)
 		return nil
 	}
 	next, ok := <-p.supply.out
 	switch {
 	case !ok:
-		p.finish()
+		p.last.Store(true)
 		return nil
 	case next.err != nil:
 		p.fail(next.err)

@@ -137,9 +137,7 @@ func (r *run) line(t *talk, p *phase, ended int64) {
 		return
 	}
 	if t == nil {
-		if r.lv.Mode == plan.FixedSchedule {
-			r.turns.nudge()
-		}
+		r.turns.nudge() // the dispatcher may wait for the last to end
 		return
 	}
 	next := &t.conv.Turns[t.next]
@@ -155,6 +153,7 @@ func (r *run) nextOfUser(t *talk, p *phase, ended int64) {
 	due := ended
 	if t == nil {
 		if t = p.converse(); t == nil {
+			r.turns.nudge()
 			return
 		}
 	} else {
@@ -170,25 +169,6 @@ func (t *turns) nudge() {
 	case t.news <- struct{}{}:
 	default:
 	}
-}
-
-// converseMore is converse for schedules, where the end of the source does not end turns that are still to come.
-func (p *phase) converseMore() *talk {
-	if p.over.Load() {
-		return nil
-	}
-	if n := p.talks.Add(1); p.sessions > 0 && n > p.sessions {
-		return nil
-	}
-	next, ok := <-p.supply.out
-	if !ok {
-		return nil
-	}
-	if next.err != nil {
-		p.fail(next.err)
-		return nil
-	}
-	return next.talk
 }
 
 // cutAfter draws whether a request is to be cut, and after what time; one that is cut by tokens gets its limit.

@@ -1,0 +1,397 @@
+package load_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redline-bench/redline/internal/llm"
+	"github.com/redline-bench/redline/internal/llm/load"
+	"github.com/redline-bench/redline/internal/llm/metric"
+	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/service"
+)
+
+func closed(n int) load.Level { return load.Level{Mode: plan.Concurrency, Concurrency: n} }
+
+func rate(r float64) load.Level { return load.Level{Mode: plan.RequestRate, Rate: r} }
+
+func quick() *server {
+	return &server{first: 5 * time.Millisecond, gap: time.Millisecond, tokens: 4}
+}
+
+// Every prompt is sent once, never more at a time than asked for, and counted by the server's usage.
+func TestClosedLoopSendsEveryPromptOnce(t *testing.T) {
+	s := quick()
+	out := run(t, config(t, s, 40), closed(8))
+	c := out.Collector
+	if s.sent.Load() != 40 || c.Requests() != 40 || s.most.Load() > 8 || s.most.Load() < 4 || out.Stopped != "" {
+		t.Errorf("%d sent, %d answered, %d at once; %s", s.sent.Load(), c.Requests(), s.most.Load(), out.Stopped)
+	}
+	if c.Sum(metric.InputLength) != 120 || c.Sum(metric.OutputLength) != 160 || c.Origins(metric.Outputs)[llm.Server] != 40 {
+		t.Errorf("%v in, %v out, by %v", c.Sum(metric.InputLength), c.Sum(metric.OutputLength), c.Origins(metric.Outputs))
+	}
+	if m := c.Mean(metric.TTFT); m < 5 || c.Mean(metric.Latency) < m+3 {
+		t.Errorf("TTFT %v, latency %v", m, c.Mean(metric.Latency))
+	}
+}
+
+func TestRequestCountAndSessionsEndALevel(t *testing.T) {
+	f := func(change func(*load.Options), want int64, turns ...llm.Turn) {
+		t.Helper()
+		s := quick()
+		cfg := config(t, s, -1, turns...)
+		change(&cfg.Options)
+		for _, lv := range []load.Level{closed(4), rate(500)} {
+			s.sent.Store(0)
+			if out := run(t, cfg, lv); s.sent.Load() != want || out.Collector.Requests() != uint64(want) {
+				t.Errorf("%s: %d sent, %d answered, want %d", lv.String(), s.sent.Load(), out.Collector.Requests(), want)
+			}
+		}
+	}
+	three := []llm.Turn{{Texts: []string{"a"}}, {Texts: []string{"b"}}, {Texts: []string{"c"}}}
+	f(func(o *load.Options) { o.Requests = 25 }, 25)
+	f(func(o *load.Options) { o.Sessions = 5 }, 15, three...)
+	f(func(o *load.Options) { o.Requests = 7 }, 7, three...)
+}
+
+// The answers of a conversation go into its next request, after its pause.
+func TestConversations(t *testing.T) {
+	s := quick()
+	turns := []llm.Turn{{Texts: []string{"one"}}, {Texts: []string{"two"}, Delay: 30 * time.Millisecond}, {Texts: []string{"three"}}}
+	cfg := config(t, s, 3, turns...)
+	var samples []llm.Sample
+	cfg.Sample = func(x *llm.Sample) { samples = append(samples, *x) }
+	out := run(t, cfg, closed(1))
+	if out.Collector.Requests() != 9 {
+		t.Fatalf("%d answers", out.Collector.Requests())
+	}
+	last := s.bodies[2]
+	for _, want := range []string{`"one"`, `"assistant","content":"t0 t1 t2 t3 "`, `"two"`, `"three"`} {
+		if !strings.Contains(last, want) {
+			t.Errorf("%s is not in %s", want, last)
+		}
+	}
+	if strings.Count(last, "assistant") != 2 || samples[1].Turn != 1 || samples[1].Sent-samples[0].End < int64(30*time.Millisecond) {
+		t.Errorf("turn %d came %v after the answer", samples[1].Turn, time.Duration(samples[1].Sent-samples[0].End))
+	}
+}
+
+// A turn that fails ends its conversation; the rest of it is told, not counted.
+func TestAFailedTurnEndsItsConversation(t *testing.T) {
+	s := quick()
+	s.answer = func(int64, string) ([]string, *service.Error) {
+		return nil, &service.Error{Class: record.Server, Code: 500, Text: "no"}
+	}
+	out := run(t, config(t, s, 4, llm.Turn{Texts: []string{"a"}}, llm.Turn{Texts: []string{"b"}}), closed(1))
+	if s.sent.Load() != 4 || out.Dropped != 4 || out.Collector.Failed() != 4 || out.Level.Failures[0].Class != "server 500" {
+		t.Errorf("%d sent, %d dropped, %+v", s.sent.Load(), out.Dropped, out.Level.Failures)
+	}
+}
+
+// Due times are those of the schedule, whatever the server does; a cap makes requests late and that is counted.
+func TestRatesKeepTheirSchedule(t *testing.T) {
+	s := quick()
+	cfg := config(t, s, -1)
+	cfg.Options.Requests, cfg.Options.Arrival = 50, load.Constant
+	var due []int64
+	cfg.Sample = func(x *llm.Sample) { due = append(due, x.Due) }
+	out := run(t, cfg, rate(250))
+	if d := time.Duration(due[len(due)-1] - due[0]); d < 190*time.Millisecond || d > 202*time.Millisecond {
+		t.Errorf("50 requests at 250 a second were due over %v", d)
+	}
+	if out.Collector.Requests() != 50 {
+		t.Errorf("%d answers", out.Collector.Requests())
+	}
+	capped := rate(1000)
+	capped.Concurrency = 2
+	out = run(t, cfg, capped)
+	if m := s.most.Load(); m > 50 {
+		t.Errorf("%d at once", m)
+	}
+	lag, _ := metric.Find(out.Level.Metrics, "send_lag")
+	send, _ := metric.Find(out.Level.Metrics, "request_latency_from_send")
+	head, _ := metric.Find(out.Level.Metrics, "request_latency")
+	if lag.Avg < 10 || head.Avg < send.Avg+10 {
+		t.Errorf("lag %v, latency %v, from send %v", lag.Avg, head.Avg, send.Avg)
+	}
+}
+
+func TestACapOnRequestsInFlight(t *testing.T) {
+	s := quick()
+	cfg := config(t, s, 60)
+	lv := rate(2000)
+	lv.Concurrency = 3
+	run(t, cfg, lv)
+	if m := s.most.Load(); m > 3 {
+		t.Errorf("%d at once", m)
+	}
+}
+
+func TestPrefillLimit(t *testing.T) {
+	for _, lv := range []load.Level{closed(8), rate(1000)} {
+		s := quick()
+		s.gap = 5 * time.Millisecond
+		cfg := config(t, s, 40)
+		cfg.Options.Prefill = 2
+		out := run(t, cfg, lv)
+		if s.mostPrefill.Load() > 2 || s.most.Load() < 3 || out.Collector.Requests() != 40 {
+			t.Errorf("%s: %d waited for their first token, %d were in flight, %d answers", lv.String(), s.mostPrefill.Load(), s.most.Load(), out.Collector.Requests())
+		}
+	}
+}
+
+func TestStagesAndRamps(t *testing.T) {
+	s := quick()
+	cfg := config(t, s, -1)
+	cfg.Options.Arrival = load.Constant
+	lv := load.Level{Mode: plan.RequestRate, Stages: []load.Stage{{From: 50, To: 50, Time: 200 * time.Millisecond}, {From: 200, To: 200, Time: 200 * time.Millisecond}}}
+	if out := run(t, cfg, lv); out.Collector.Requests() != 50 {
+		t.Errorf("%d requests, want 10 and 40", out.Collector.Requests())
+	}
+	s = quick()
+	cfg = config(t, s, -1)
+	lv = load.Level{Mode: plan.Concurrency, Stages: []load.Stage{{From: 1, To: 1, Time: 300 * time.Millisecond}, {From: 6, To: 6, Time: 500 * time.Millisecond}}}
+	out := run(t, cfg, lv)
+	if s.most.Load() != 6 || out.Collector.Requests() < 30 {
+		t.Errorf("%d at once, %d answers", s.most.Load(), out.Collector.Requests())
+	}
+	cfg = config(t, quick(), -1)
+	cfg.Options.Duration, cfg.Options.Ramp = 300*time.Millisecond, 300*time.Millisecond
+	var sent []int64
+	cfg.Sample = func(x *llm.Sample) { sent = append(sent, x.Sent) }
+	run(t, cfg, closed(3))
+	if len(sent) < 10 {
+		t.Errorf("%d requests", len(sent))
+	}
+}
+
+func TestUsersKeepTheirPace(t *testing.T) {
+	s := quick()
+	cfg := config(t, s, -1, llm.Turn{Texts: []string{"a"}}, llm.Turn{Texts: []string{"b"}})
+	cfg.Options.Duration = 500 * time.Millisecond
+	by := map[string][]int64{}
+	cfg.Sample = func(x *llm.Sample) { by[x.Conversation] = append(by[x.Conversation], x.Due) }
+	lv := rate(40)
+	lv.Users = 4 // a gap of 100 ms
+	run(t, cfg, lv)
+	n := 0
+	for id, due := range by {
+		if len(due) == 2 {
+			n++
+			if gap := time.Duration(due[1] - due[0]); gap != 100*time.Millisecond {
+				t.Errorf("%s asked again after %v", id, gap)
+			}
+		}
+	}
+	if n < 4 {
+		t.Errorf("%d conversations of two turns", n)
+	}
+}
+
+func TestFixedSchedule(t *testing.T) {
+	s := quick()
+	cfg := config(t, s, 0)
+	cfg.Open = func() (load.Source, error) { return &schedule{at: []int{0, 20, 25, 90}}, nil }
+	var at []time.Duration
+	var first int64
+	cfg.Sample = func(x *llm.Sample) {
+		if first == 0 {
+			first = x.Due
+		}
+		if x.Turn == 0 {
+			at = append(at, time.Duration(x.Due-first))
+		}
+	}
+	out := run(t, cfg, load.Level{Mode: plan.FixedSchedule})
+	slices.Sort(at)
+	if out.Collector.Requests() != 8 || len(at) != 4 || at[1] != 20*time.Millisecond || at[3] != 90*time.Millisecond {
+		t.Errorf("%d answers, due at %v", out.Collector.Requests(), at)
+	}
+}
+
+// schedule gives conversations of two turns at given milliseconds; the second turn follows the answer.
+type schedule struct{ at []int }
+
+func (s *schedule) Next() (*llm.Conversation, bool) {
+	if len(s.at) == 0 {
+		return nil, false
+	}
+	t := time.Duration(s.at[0]) * time.Millisecond
+	s.at = s.at[1:]
+	return &llm.Conversation{ID: t.String(), Turns: []llm.Turn{{Texts: []string{"a"}, At: t, Timed: true}, {Texts: []string{"b"}, Delay: time.Millisecond}}}, true
+}
+func (s *schedule) Err() error   { return nil }
+func (s *schedule) Close() error { return nil }
+
+func TestCancellation(t *testing.T) {
+	f := func(change func(*load.Options), chunks int) {
+		t.Helper()
+		s := quick()
+		s.tokens, s.gap = 20, 3*time.Millisecond
+		cfg := config(t, s, 10, llm.Turn{Texts: []string{"a"}, MaxTokens: 20})
+		cfg.Options.CancelShare = 1
+		change(&cfg.Options)
+		most := 0
+		cfg.Sample = func(x *llm.Sample) {
+			most = max(most, len(x.Chunks))
+			if !x.Cut || x.Class != record.Canceled {
+				t.Errorf("%v %v", x.Cut, x.Class)
+			}
+		}
+		out := run(t, cfg, closed(2))
+		if c := out.Collector; c.Cut() != 10 || c.Requests() != 0 || c.Failed() != 0 || most > chunks {
+			t.Errorf("%d cut, %d whole, %d failed; %d chunks at most", c.Cut(), c.Requests(), c.Failed(), most)
+		}
+	}
+	f(func(o *load.Options) { o.CancelDelay = time.Millisecond }, 0)
+	f(func(o *load.Options) { o.CancelTokens = 0.25 }, 15)
+}
+
+// Warm-up and cool-down are not counted, and every sample says so.
+func TestWarmupAndCooldown(t *testing.T) {
+	s := quick()
+	cfg := config(t, s, -1)
+	o := &cfg.Options
+	o.WarmupRequests, o.Duration, o.Cooldown = 6, 400*time.Millisecond, 200*time.Millisecond
+	warm, counted := 0, 0
+	cfg.Sample = func(x *llm.Sample) {
+		if x.Warmup {
+			warm++
+		} else {
+			counted++
+		}
+	}
+	out := run(t, cfg, closed(2))
+	if uint64(counted) != out.Collector.Requests() || warm < 6+10 || counted < 10 || int64(warm+counted) != s.sent.Load() {
+		t.Errorf("%d warm, %d counted of %d, %d measured", warm, counted, s.sent.Load(), out.Collector.Requests())
+	}
+}
+
+// At the end of the time requests may go on for the grace period; then they are cut and count nowhere.
+func TestGracePeriod(t *testing.T) {
+	f := func(grace time.Duration, whole bool) {
+		t.Helper()
+		s := &server{first: 300 * time.Millisecond, tokens: 1}
+		cfg := config(t, s, -1)
+		cfg.Options.Duration, cfg.Options.Grace = 100*time.Millisecond, grace
+		out := run(t, cfg, closed(3))
+		if got := out.Collector.Requests() == 3; got != whole || !whole && out.Collector.Cut() != 3 || out.Collector.Failed() != 0 {
+			t.Errorf("grace %v: %d whole, %d cut, %d failed", grace, out.Collector.Requests(), out.Collector.Cut(), out.Collector.Failed())
+		}
+	}
+	f(5*time.Second, true)
+	f(20*time.Millisecond, false)
+}
+
+// Failures are counted by their class, never as answers.
+func TestFailures(t *testing.T) {
+	f := func(events []string, failure *service.Error, class, text string) {
+		t.Helper()
+		s := quick()
+		s.answer = func(int64, string) ([]string, *service.Error) { return events, failure }
+		out := run(t, config(t, s, 3), closed(1))
+		if c := out.Collector; c.Requests() != 0 || c.Failed() != 3 || len(out.Level.Failures) != 1 {
+			t.Fatalf("%d whole, %d failed: %+v", c.Requests(), c.Failed(), out.Level.Failures)
+		}
+		if got := out.Level.Failures[0]; got.Class != class || !strings.Contains(got.Text, text) || got.Count != 3 {
+			t.Errorf("%+v", got)
+		}
+	}
+	for _, code := range []int{401, 404, 429} {
+		f(nil, &service.Error{Class: record.Server, Code: code, Text: "HTTP code: {\"m\":\"no\"}"}, "server "+map[int]string{401: "401", 404: "404", 429: "429"}[code], "no")
+	}
+	f(nil, &service.Error{Class: record.Transport, Text: "gone"}, "transport", "gone")
+	f([]string{token("a")}, nil, "protocol", "broke off")
+	f([]string{"data: [DONE]\n\n"}, nil, "protocol", "without any content")
+	f([]string{token("a"), "data: {\"error\":\"oom\"}\n\n"}, nil, "protocol", "oom")
+	f([]string{"data: <html>\n\n"}, nil, "protocol", "no answer of OpenAI")
+	f([]string{token("a")}, &service.Error{Class: record.Server, Code: 200, Text: "stream returns an error"}, "server", "stream returns an error")
+}
+
+func TestTooManyFailuresEndALevel(t *testing.T) {
+	bad := func(every int64) func(int64, string) ([]string, *service.Error) {
+		return func(n int64, _ string) ([]string, *service.Error) {
+			if n%every == 0 {
+				return nil, &service.Error{Class: record.Server, Code: 500, Text: "no"}
+			}
+			return []string{token("a"), "data: [DONE]\n\n"}, nil
+		}
+	}
+	s := &server{answer: bad(2)}
+	cfg := config(t, s, 100_000)
+	cfg.Options.MaxErrors = 10
+	if out := run(t, cfg, closed(1)); out.Collector.Failed() < 10 || out.Collector.Failed() > 5000 || !strings.Contains(out.Stopped, "requests failed") {
+		t.Errorf("%d failed: %s", out.Collector.Failed(), out.Stopped)
+	}
+	s = &server{answer: bad(3)}
+	cfg = config(t, s, 100_000)
+	cfg.Options.MaxErrorShare = 0.2
+	if out := run(t, cfg, closed(1)); !strings.Contains(out.Stopped, "requests failed") || out.Collector.Requests() == 0 {
+		t.Errorf("%d failed: %s", out.Collector.Failed(), out.Stopped)
+	}
+	s = &server{answer: bad(1)}
+	cfg = config(t, s, 100_000)
+	if out := run(t, cfg, closed(2)); !strings.Contains(out.Stopped, "in a row failed") || !strings.Contains(out.Stopped, "no") {
+		t.Errorf("%d failed: %s", out.Collector.Failed(), out.Stopped)
+	}
+}
+
+func TestUntilAWidth(t *testing.T) {
+	s := quick()
+	cfg := config(t, s, -1)
+	target, err := metric.ParseTarget("latency ± 50 %")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.Options.Until = &target
+	out := run(t, cfg, closed(4))
+	if n := out.Collector.Requests(); n < 40 || out.Stopped != "" {
+		t.Errorf("%d requests; %s", n, out.Stopped)
+	}
+}
+
+// An interrupt ends the load and leaves what was measured.
+func TestInterrupt(t *testing.T) {
+	for _, lv := range []load.Level{closed(4), rate(200)} {
+		s := quick()
+		ctx, cancel := context.WithCancel(t.Context())
+		cfg := config(t, s, -1)
+		cfg.Progress = func(p load.Progress) {
+			if p.Requests > 20 {
+				cancel()
+			}
+		}
+		out, err := load.Run(ctx, t.Context(), cfg, lv)
+		cancel()
+		if err != nil || !out.Interrupted || out.Collector.Requests() < 20 || out.Collector.Failed() > 0 {
+			t.Errorf("%s: %+v, %v", lv.String(), out, err)
+		}
+	}
+}
+
+// A timeout is a failure of its own class.
+func TestTimeout(t *testing.T) {
+	s := &server{first: time.Minute, tokens: 1}
+	cfg := config(t, s, 2)
+	cfg.Options.Timeout = 50 * time.Millisecond
+	out := run(t, cfg, closed(2))
+	if f := out.Level.Failures; out.Collector.Failed() != 2 || len(f) != 1 || f[0].Class != "timeout" {
+		t.Errorf("%+v", f)
+	}
+}
+
+// Requests go to the services in turn.
+func TestBalanced(t *testing.T) {
+	a, b := quick(), quick()
+	b.first = 30 * time.Millisecond
+	cfg := config(t, a, 40)
+	cfg.Service = load.NewBalanced([]service.Service{a, b})
+	out := run(t, cfg, closed(4))
+	if a.sent.Load() != 20 || b.sent.Load() != 20 || out.Collector.Requests() != 40 {
+		t.Errorf("%d and %d", a.sent.Load(), b.sent.Load())
+	}
+}
