@@ -46,7 +46,10 @@ func sniff(path string, want Format, key string) (layout, error) {
 	if l.format != "" {
 		return l, nil
 	}
-	if len(first) > 0 && first[0] != '{' {
+	if len(first) == 0 {
+		return l, fmt.Errorf("the file of prompts %s has no prompt", path)
+	}
+	if first[0] != '{' {
 		return l, fmt.Errorf("%s: line 1: expected a JSON object a line; name the form of the file with --custom-dataset-type (%s)", path, "text for plain lines, csv for a table")
 	}
 	var fields map[string]json.RawMessage

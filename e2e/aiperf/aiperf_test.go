@@ -1,0 +1,160 @@
+// Package aiperf_test holds Redline's files against the programs whose files they stand in for: AIPerf and
+// GenAI-Perf, from PyPI. Their own models must accept what Redline writes, their own commands must run on it, their
+// numbers must be ours, and files of prompts must mean the same to both.
+//
+// It is part of `make test-heavy`: AIPerf and what it needs take more than a gigabyte.
+package aiperf_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redline-bench/redline/e2e/binary"
+	"github.com/redline-bench/redline/e2e/peers"
+)
+
+// program is a Python environment.
+type program struct {
+	bin string
+	env []string
+}
+
+// install makes the environment of a list of packages, once. The test is skipped where it cannot be.
+func install(t *testing.T, list string) *program {
+	t.Helper()
+	if os.Getenv("REDLINE_HEAVY") == "" {
+		t.Skip("set REDLINE_HEAVY=1 for tests with AIPerf and GenAI-Perf")
+	}
+	cache, err := peers.CacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.Sum256(text)
+	name := strings.TrimSuffix(filepath.Base(list), ".txt")
+	dir := filepath.Join(cache, name+"-"+hex.EncodeToString(sum[:4]))
+	script := filepath.Join(binary.Root(), "e2e", "heavy", "install.sh")
+	if out, err := exec.CommandContext(t.Context(), "bash", script, list, dir).CombinedOutput(); err != nil {
+		t.Skipf("%s could not be installed: %v\n%s", name, err, out)
+	}
+	home := t.TempDir() // AIPerf writes its settings there
+	return &program{
+		bin: filepath.Join(dir, "bin"),
+		env: append(os.Environ(), "HOME="+home, "HF_HUB_OFFLINE=1", "COLUMNS=200", "PYTHONDONTWRITEBYTECODE=1"),
+	}
+}
+
+// run runs a command of the environment and returns what it printed on standard output.
+func (p *program) run(t *testing.T, name string, args ...string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, filepath.Join(p.bin, name), args...)
+	cmd.Env = p.env
+	var out, log strings.Builder
+	cmd.Stdout, cmd.Stderr = &out, &log
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("%s %s: %v\n%s\n%s", name, strings.Join(args, " "), err, tail(out.String()), tail(log.String()))
+	}
+	return out.String()
+}
+
+func tail(s string) string { return s[max(0, len(s)-4000):] }
+
+// decode reads the last line of a script's output.
+func decode(t *testing.T, out string, v any) {
+	t.Helper()
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	if err := json.Unmarshal([]byte(lines[len(lines)-1]), v); err != nil {
+		t.Fatalf("%v in %s", err, tail(out))
+	}
+}
+
+func TestAIPerfReadsTheFiles(t *testing.T) {
+	p := install(t, "aiperf.txt")
+	dir := filepath.Join(t.TempDir(), "run")
+	want := record(t, dir, 400)
+	var got struct {
+		Schema, Model                                                         string
+		Concurrency, Slices, Records, Errors, Raw, Events, Sessions, Compared int
+		InputsAccepted                                                        bool `json:"inputs_accepted"`
+		Different                                                             []string
+	}
+	decode(t, p.run(t, "python", "files.py", dir), &got)
+	for _, d := range got.Different {
+		t.Error(d)
+	}
+	if got.Schema != "1.4" || got.Model != "m" || got.Concurrency != 4 || got.Slices != 2 || got.Records != 400 || got.Errors != want.failed ||
+		got.Raw != 400 || got.Events != want.events || got.Sessions != 200 || !got.InputsAccepted {
+		t.Errorf("AIPerf read %+v; written were %+v", got, want)
+	}
+	if got.Compared < 150 {
+		t.Errorf("only %d numbers compared", got.Compared)
+	}
+}
+
+func TestAIPerfCommands(t *testing.T) {
+	p := install(t, "aiperf.txt")
+	dir := filepath.Join(t.TempDir(), "run")
+	record(t, dir, 400)
+	p.run(t, "aiperf", "analyze", "swim-lane", dir, "--html")
+	p.run(t, "aiperf", "analyze", "turn-messages", dir)
+	files := []string{"swim_lane.png", "swim_lane.html", "turn_messages.html"}
+	if _, err := exec.LookPath("chromium"); err == nil {
+		out := p.run(t, "aiperf", "plot", "--paths", dir)
+		t.Log(tail(out))
+		files = append(files, "plots/ttft_over_time.png", "plots/ttft_timeline.png", "plots/timeslices_ttft.png", "plots/timeslices_itl.png")
+	} else {
+		t.Log("no chromium: the plots are not drawn")
+	}
+	for _, name := range files {
+		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Size() < 1000 {
+			t.Errorf("%s was not drawn: %v", name, err)
+		}
+	}
+}
+
+// Several runs, as levels of one search, are compared by AIPerf's plots.
+func TestAIPerfPlotsLevels(t *testing.T) {
+	p := install(t, "aiperf.txt")
+	if _, err := exec.LookPath("chromium"); err != nil {
+		t.Skip("AIPerf draws with chromium")
+	}
+	root := t.TempDir()
+	for _, c := range []int{1, 4, 8} {
+		recordLevel(t, filepath.Join(root, "m-chat-concurrency"+string(rune('0'+c))), 60, c)
+	}
+	p.run(t, "aiperf", "plot", "--paths", root)
+	found, err := filepath.Glob(filepath.Join(root, "plots", "*.png"))
+	if err != nil || len(found) == 0 {
+		t.Errorf("nothing was drawn: %v", err)
+	}
+}
+
+func TestGenAIPerfReadsTheProfile(t *testing.T) {
+	p := install(t, filepath.Join(binary.Root(), "e2e", "heavy", "genai-perf.txt"))
+	dir, tokenizer := filepath.Join(t.TempDir(), "run"), filepath.Join(t.TempDir(), "tokenizer")
+	want := record(t, dir, 200)
+	writeTokenizer(t, tokenizer)
+	var got map[string]map[string]any
+	decode(t, p.run(t, "python", "genai.py", filepath.Join(dir, "profile_export.json"), tokenizer), &got)
+	for _, tag := range []string{"time_to_first_token", "time_to_second_token", "request_latency"} {
+		for stat, ours := range want.stats(tag) {
+			theirs, ok := got[tag][stat].(float64)
+			if !ok || !near(theirs/1e6, ours) { // it computes in nanoseconds
+				t.Errorf("%s.%s: %v, GenAI-Perf %v", tag, stat, ours, got[tag][stat])
+			}
+		}
+	}
+}
