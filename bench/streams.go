@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -168,17 +169,29 @@ func (e *env) truth(ctx context.Context, streams int) (*[4]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	told, err := exportTimes(export)
+	told, err := exportRequests(export)
 	if err != nil {
 		return nil, err
 	}
-	truth, err := logTimes(log)
+	written, err := logEvents(log)
 	if err != nil {
 		return nil, err
+	}
+	if len(told) != len(written) {
+		return nil, fmt.Errorf("the client tells of %d streams, the server of %d", len(told), len(written))
+	}
+	// The first events come in the order in which they were written, up to differences too small to matter here.
+	byFirst := func(a, b request) int { return cmp.Compare(a.Times[0], b.Times[0]) }
+	slices.SortFunc(told, byFirst)
+	slices.SortFunc(written, byFirst)
+	var seen, truth times
+	for i, r := range told {
+		seen.add(r.Sent, r.Times)
+		truth.add(r.Sent, written[i].Times)
 	}
 	return &[4]float64{
-		off(mean(told.first), mean(truth.first)), off(p99(told.first), p99(truth.first)),
-		off(mean(told.between), mean(truth.between)), off(p99(told.between), p99(truth.between)),
+		off(mean(seen.first), mean(truth.first)), off(p99(seen.first), p99(truth.first)),
+		off(mean(seen.between), mean(truth.between)), off(p99(seen.between), p99(truth.between)),
 	}, nil
 }
 
@@ -195,57 +208,60 @@ func (t *times) add(start int64, events []int64) {
 	}
 }
 
-// exportTimes reads what the client says. The end of a stream is an event of its own, which is no token.
-func exportTimes(path string) (*times, error) {
+// request is when a request was sent, and when its tokens came or were written.
+type request struct {
+	Sent  int64   `json:"timestamp"`
+	Times []int64 `json:"response_timestamps"`
+}
+
+// exportRequests reads what the client says. The end of a stream is an event of its own, which is no token.
+func exportRequests(path string) ([]request, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
 	var doc struct {
 		Experiments []struct {
-			Requests []struct {
-				Sent  int64   `json:"timestamp"`
-				Times []int64 `json:"response_timestamps"`
-			} `json:"requests"`
+			Requests []request `json:"requests"`
 		} `json:"experiments"`
 	}
 	if err := json.Unmarshal(text, &doc); err != nil {
 		return nil, err
 	}
-	t := &times{}
-	for _, x := range doc.Experiments {
-		for _, r := range x.Requests {
-			t.add(r.Sent, r.Times[:min(len(r.Times), truthTokens)])
+	if len(doc.Experiments) != 1 {
+		return nil, errors.New("the export holds no experiment")
+	}
+	all := doc.Experiments[0].Requests
+	for i := range all {
+		if len(all[i].Times) < truthTokens {
+			return nil, fmt.Errorf("a request has %d responses", len(all[i].Times))
 		}
+		all[i].Times = all[i].Times[:truthTokens]
 	}
-	if len(t.first) == 0 {
-		return nil, errors.New("the export holds no request")
-	}
-	return t, nil
+	return all, nil
 }
 
-// logTimes reads what the server says.
-func logTimes(path string) (*times, error) {
+// logEvents reads what the server says.
+func logEvents(path string) ([]request, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	t := &times{}
+	var all []request
 	for lines := json.NewDecoder(file); lines.More(); {
 		var line struct {
-			Received int64   `json:"received_ns"`
-			Events   []int64 `json:"events_ns"`
+			Events []int64 `json:"events_ns"`
 		}
 		if err := lines.Decode(&line); err != nil {
 			return nil, err
 		}
-		t.add(line.Received, line.Events[:min(len(line.Events), truthTokens)])
+		if len(line.Events) < truthTokens {
+			return nil, fmt.Errorf("the server wrote %d events", len(line.Events))
+		}
+		all = append(all, request{Times: line.Events[:truthTokens]})
 	}
-	if len(t.first) == 0 {
-		return nil, errors.New("the server's log holds no stream")
-	}
-	return t, nil
+	return all, nil
 }
 
 func mean(v []float64) float64 {
