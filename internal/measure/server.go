@@ -12,11 +12,16 @@ import (
 var ErrNoVersion = errors.New("failed to find the requested model version")
 
 // ServerDelta is what the server counted between two snapshots of its counters, for the model and its composing
-// models. several names a model of which more than one version worked although none was asked for.
+// models. several names a model of which more than one version worked although none was asked for. Where the model
+// has a response cache, neither it nor its composing models need to have worked; the version is then -1, unless one
+// was asked for.
 func ServerDelta(m *service.Model, from, to []service.ModelStats) (s *result.Server, several []string, err error) {
 	top, many, err := delta(m.Name, m.Version, from, to)
 	if errors.Is(err, ErrNoVersion) && m.OwnCache {
 		top, err = service.ModelStats{Name: m.Name, Version: m.Version}, nil
+		if m.Version == "" {
+			top.Version = "-1"
+		}
 	}
 	if err != nil {
 		return nil, nil, err
@@ -26,7 +31,7 @@ func ServerDelta(m *service.Model, from, to []service.ModelStats) (s *result.Ser
 	}
 	s = &result.Server{Stats: top, Cache: m.Cache}
 	for _, part := range m.Composing {
-		sub := &service.Model{Name: part.Name, Version: part.Version, Composing: part.Parts, Cache: m.Cache}
+		sub := &service.Model{Name: part.Name, Version: part.Version, Composing: part.Parts, Cache: m.Cache, OwnCache: m.OwnCache}
 		child, more, err := ServerDelta(sub, from, to)
 		if err != nil {
 			return nil, nil, err

@@ -203,6 +203,31 @@ func (s *slice) result(width int64) result.Slice {
 	return r
 }
 
+// Latency is the headline latency over the whole timeline so far, to the precision of its buckets: for a look while the
+// run goes on.
+func (t *Timeline) Latency() result.Latency {
+	var all slice
+	var l result.Latency
+	for i := range t.slices {
+		s := &t.slices[i]
+		all.ended += s.ended
+		all.latencyNs += s.latencyNs
+		all.max = max(all.max, s.max)
+		if all.latency == nil && s.latency != nil {
+			all.latency = make([]uint32, len(s.latency))
+		}
+		all.latency = add(all.latency, s.latency)
+	}
+	if all.ended == 0 {
+		return l
+	}
+	l.Count, l.Avg, l.Max = all.ended, all.latencyNs/int64(all.ended), all.max
+	for i, v := range octaveQuantiles(all.latency, all.max, percentiles...) {
+		l.Percentiles = append(l.Percentiles, result.Percentile{P: percentiles[i], Ns: v})
+	}
+	return l
+}
+
 // octaveQuantiles reads ascending percentiles off buckets, as if the values of a bucket lay evenly in it.
 func octaveQuantiles(counts []uint32, most int64, ps ...float64) []int64 {
 	var n float64
