@@ -4,7 +4,6 @@ package tritoncapi
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/service/kserve"
+	"github.com/redline-bench/redline/internal/tensor/jsonscan"
 )
 
 // anyVersion lets the server choose.
@@ -29,126 +29,71 @@ func (s *Service) version(model, version string) int64 {
 	return anyVersion
 }
 
-// query asks for a document and decodes it.
-func (s *Service) query(op string, q question, model string, version int64, into any) error {
+// query asks for a document.
+func (s *Service) query(op string, q question, model string, version int64) (jsonscan.Value, error) {
 	text, err := s.server.ask(q, model, version)
 	if err != nil {
-		return &service.Error{Op: op, Class: record.Server, Text: err.Error()}
+		return nil, &service.Error{Op: op, Class: record.Server, Text: err.Error()}
 	}
-	if err := json.Unmarshal(text, into); err != nil {
-		return &service.Error{Op: op, Class: record.Protocol, Text: fmt.Sprintf("malformed answer to %s from Triton: %v", op, err), Err: err}
+	v, err := jsonscan.Parse(text)
+	if err != nil {
+		return nil, malformed(op, err)
 	}
-	return nil
+	return v, nil
+}
+
+func malformed(op string, err error) *service.Error {
+	return &service.Error{Op: op, Class: record.Protocol, Text: fmt.Sprintf("malformed answer to %s from Triton: %v", op, err), Err: err}
 }
 
 // Metadata asks for a model's tensors.
 func (s *Service) Metadata(_ context.Context, model, version string) (*kserve.Metadata, error) {
-	var m kserve.Metadata // the members of the JSON object differ from its fields in case only
-	return &m, s.query(kserve.OpMetadata, modelMetadata, model, s.version(model, version), &m)
-}
-
-// config is the part of the configuration's JSON that is looked at.
-type config struct {
-	Name     string
-	Platform string
-	MaxBatch int `json:"max_batch_size"`
-	Input    []tensorConfig
-	Output   []tensorConfig
-	Sequence *struct{}                `json:"sequence_batching"`
-	Dynamic  *struct{}                `json:"dynamic_batching"`
-	Policy   struct{ Decoupled bool } `json:"model_transaction_policy"`
-	Cache    struct{ Enable bool }    `json:"response_cache"`
-	Ensemble struct {
-		Step []struct {
-			Name    string `json:"model_name"`
-			Version number `json:"model_version"`
-		}
-	} `json:"ensemble_scheduling"`
-}
-
-type tensorConfig struct {
-	Name        string
-	Optional    bool
-	ShapeTensor bool `json:"is_shape_tensor"`
-}
-
-// number is a whole number that may be written as a string, as JSON made from protocol buffers does.
-type number struct {
-	value int64
-	set   bool
-}
-
-func (n *number) UnmarshalJSON(text []byte) (err error) {
-	n.value, err = strconv.ParseInt(strings.Trim(string(text), `"`), 10, 64)
-	n.set = err == nil
-	return err
+	v, err := s.query(kserve.OpMetadata, modelMetadata, model, s.version(model, version))
+	if err != nil {
+		return nil, err
+	}
+	m, err := kserve.ParseMetadata(v)
+	if err != nil {
+		return nil, malformed(kserve.OpMetadata, err)
+	}
+	return m, nil
 }
 
 // Config asks for a model's configuration.
 func (s *Service) Config(_ context.Context, model, version string) (*kserve.Config, error) {
-	var c config
-	if err := s.query(kserve.OpConfig, modelConfig, model, s.version(model, version), &c); err != nil {
+	v, err := s.query(kserve.OpConfig, modelConfig, model, s.version(model, version))
+	if err != nil {
 		return nil, err
 	}
-	return c.model(), nil
-}
-
-func (c *config) model() *kserve.Config {
-	out := &kserve.Config{
-		Name: c.Name, Platform: c.Platform, MaxBatch: c.MaxBatch, Sequence: c.Sequence != nil, Dynamic: c.Dynamic != nil,
-		Decoupled: c.Policy.Decoupled, Cache: c.Cache.Enable,
+	c, err := kserve.ParseConfig(v)
+	if err != nil {
+		return nil, malformed(kserve.OpConfig, err)
 	}
-	for _, t := range c.Input {
-		out.Inputs = append(out.Inputs, kserve.TensorConfig(t))
-	}
-	for _, t := range c.Output {
-		out.Outputs = append(out.Outputs, kserve.TensorConfig(t))
-	}
-	for _, st := range c.Ensemble.Step {
-		step := kserve.Step{Model: st.Name, Version: anyVersion}
-		if st.Version.set {
-			step.Version = st.Version.value
-		}
-		out.Steps = append(out.Steps, step)
-	}
-	return out
+	return c, nil
 }
 
 // Extensions asks the server what it can do.
 func (s *Service) Extensions(context.Context) ([]string, error) {
-	var m struct{ Extensions []string }
-	return m.Extensions, s.query(kserve.OpServer, serverMetadata, "", anyVersion, &m)
+	v, err := s.query(kserve.OpServer, serverMetadata, "", anyVersion)
+	if err != nil {
+		return nil, err
+	}
+	return kserve.ParseExtensions(v), nil
 }
 
 // reason is why a model is not available, in Triton's words; empty where Triton has none.
 func (s *Service) reason(model string) string {
-	var index []struct{ Name, State, Reason string }
-	if s.query(kserve.OpMetadata, modelIndex, "", anyVersion, &index) != nil {
+	index, err := s.query(kserve.OpMetadata, modelIndex, "", anyVersion)
+	if err != nil {
 		return ""
 	}
-	for _, m := range index {
-		if m.Name == model {
-			return strings.TrimSpace(m.Reason)
+	for m := range index.Elements() {
+		if name, _ := m.Get("name"); string(name.AppendText(nil)) == model {
+			why, _ := m.Get("reason")
+			return strings.TrimSpace(string(why.AppendText(nil)))
 		}
 	}
 	return fmt.Sprintf("there is no model %q in the repository", model)
-}
-
-// tally is a pair of counters as Triton writes it.
-type tally struct{ Count, Ns uint64 }
-
-type stats struct {
-	Name, Version string
-	Inferences    uint64 `json:"inference_count"`
-	Executions    uint64 `json:"execution_count"`
-	Times         struct {
-		Success, Queue tally
-		Input          tally `json:"compute_input"`
-		Infer          tally `json:"compute_infer"`
-		Output         tally `json:"compute_output"`
-		Hit            tally `json:"cache_hit"`
-		Miss           tally `json:"cache_miss"`
-	} `json:"inference_stats"`
 }
 
 // Stats reads the counters of the model, or of all that take part when it is made of others.
@@ -158,22 +103,13 @@ func (s *Service) Stats(context.Context) ([]service.ModelStats, error) {
 	if composed {
 		model, version = "", anyVersion
 	}
-	var doc struct {
-		Models []stats `json:"model_stats"`
-	}
-	if err := s.query(kserve.OpStats, modelStats, model, version, &doc); err != nil {
+	v, err := s.query(kserve.OpStats, modelStats, model, version)
+	if err != nil {
 		return nil, err
 	}
-	all := make([]service.ModelStats, 0, len(doc.Models))
-	for i := range doc.Models {
-		m := &doc.Models[i]
-		t := &m.Times
-		all = append(all, service.ModelStats{
-			Name: m.Name, Version: m.Version, InferenceCount: m.Inferences, ExecutionCount: m.Executions,
-			Success: service.Tally(t.Success), Queue: service.Tally(t.Queue),
-			ComputeInput: service.Tally(t.Input), ComputeInfer: service.Tally(t.Infer), ComputeOutput: service.Tally(t.Output),
-			CacheHit: service.Tally(t.Hit), CacheMiss: service.Tally(t.Miss),
-		})
+	all, err := kserve.ParseStats(v)
+	if err != nil {
+		return nil, malformed(kserve.OpStats, err)
 	}
 	if composed {
 		all = kserve.Known(s.model, all)
