@@ -145,24 +145,23 @@ func event(text []byte) (data, kind []byte, ok bool) {
 			return rest[:end], nil, true // one line, as most
 		}
 	}
+	if len(text) == 0 || text[0] == '{' || text[0] == '[' {
+		return nil, nil, false // a body
+	}
 	lines := 0
 	for line := range bytes.Lines(text) {
 		line = bytes.TrimRight(line, "\r\n")
-		name, value, colon := bytes.Cut(line, []byte{':'})
+		name, value, _ := bytes.Cut(line, []byte{':'})
 		value = bytes.TrimPrefix(value, []byte{' '})
-		switch {
-		case len(line) == 0, colon && len(name) == 0:
-		case string(name) == "data":
+		switch string(name) { // others mean nothing here: an id, a time to wait, a comment
+		case "data":
 			if lines++; lines == 1 {
 				data = value
 			} else {
 				data = append(append(bytes.Clone(data), '\n'), value...)
 			}
-		case string(name) == "event":
+		case "event":
 			kind = value
-		case string(name) == "id", string(name) == "retry":
-		default:
-			return nil, nil, false
 		}
 	}
 	return data, kind, lines > 0

@@ -200,7 +200,7 @@ func TestChatStreams(t *testing.T) {
 	// Parts, several data lines, other line ends, event names.
 	f(answer{Text: "hi", Thought: "x", Kinds: "ta"}, ev(`{"choices":[{"delta":{"content":[{"type":"thinking","thinking":[{"type":"text","text":"x"}]}]}}]}`,
 		`{"choices":[{"delta":{"content":[{"type":"text","text":"hi"}]},"finish_reason":"stop"}]}`)...)
-	f(answer{Text: "hi", Kinds: "a"}, "event: message\nid: 4\ndata: {\"choices\":[{\"delta\":\ndata: {\"content\":\"hi\"},\"finish_reason\":\"stop\"}]}\n\n", "data:[DONE]\n\n")
+	f(answer{Text: "hi", Kinds: "a"}, "event: message\nid: 4\nunknown: field\ndata: {\"choices\":[{\"delta\":\ndata: {\"content\":\"hi\"},\"finish_reason\":\"stop\"}]}\n\n", "data:[DONE]\n\n")
 }
 
 func TestBodiesOfAnswers(t *testing.T) {

@@ -1,0 +1,185 @@
+package llm_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+)
+
+// logged is one streamed answer as the server saw it.
+type logged struct {
+	Received int64   `json:"received_ns"`
+	Events   []int64 `json:"events_ns"`
+	Tokens   []int   `json:"tokens"`
+}
+
+func readLog(t *testing.T, path string, want int) []logged {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		f, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out []logged
+		scan := bufio.NewScanner(f)
+		scan.Buffer(nil, 1<<24)
+		for scan.Scan() {
+			var l logged
+			if json.Unmarshal(scan.Bytes(), &l) == nil && len(l.Events) > 0 {
+				out = append(out, l)
+			}
+		}
+		f.Close()
+		if len(out) >= want || time.Now().After(deadline) {
+			return out
+		}
+	}
+}
+
+// content are the times of the events that carried tokens.
+func (l *logged) content() []int64 {
+	var out []int64
+	for i, n := range l.Tokens {
+		if n > 0 && i < len(l.Events) {
+			out = append(out, l.Events[i])
+		}
+	}
+	return out
+}
+
+// stats are the mean and a percentile of milliseconds, as numpy has them.
+func stats(values []float64) (mean, p99 float64) {
+	slices.Sort(values)
+	for _, v := range values {
+		mean += v / float64(len(values))
+	}
+	x := 0.99 * float64(len(values)-1)
+	k := int(x)
+	p99 = values[k]
+	if k+1 < len(values) {
+		p99 += (values[k+1] - values[k]) * (x - float64(k))
+	}
+	return mean, p99
+}
+
+// bounds are how far the client may be from the server's log, in milliseconds. The machine of a test is busy with other
+// tests; REDLINE_STRICT=1 holds the bounds that a quiet one keeps.
+func bounds() (mean, p99 float64) {
+	if os.Getenv("REDLINE_STRICT") != "" {
+		return 1, 3
+	}
+	return 12, 120
+}
+
+// Each metric agrees with the server's own log, from one stream to many.
+func TestTruth(t *testing.T) {
+	mean, p99 := bounds()
+	for _, streams := range []int{1, 64, 128} {
+		t.Run(strconv.Itoa(streams), func(t *testing.T) {
+			r := serve(t, "--ttft", "100ms", "--itl", "20ms", "--request-log", "log.jsonl")
+			n := max(8, 2*streams)
+			res := r.llm(t, "--streaming", "--concurrency", strconv.Itoa(streams), "--request-count", strconv.Itoa(n), "--output-tokens-mean", "20", "--isl", "20")
+			log := readLog(t, filepath.Join(r.dir, "log.jsonl"), n)
+			if len(log) != n {
+				t.Fatalf("%d answers in the log, want %d", len(log), n)
+			}
+			want := map[string][]float64{}
+			ms := func(ns int64) float64 { return float64(ns) / 1e6 }
+			for _, l := range log {
+				at := l.content()
+				first, last := at[0], at[len(at)-1]
+				want["time_to_first_token"] = append(want["time_to_first_token"], ms(first-l.Received))
+				want["request_latency"] = append(want["request_latency"], ms(last-l.Received))
+				want["time_to_second_token"] = append(want["time_to_second_token"], ms(at[1]-first))
+				want["inter_token_latency"] = append(want["inter_token_latency"], ms(last-first)/float64(len(at)-1))
+				for i := 1; i < len(at); i++ {
+					want["inter_chunk_latency"] = append(want["inter_chunk_latency"], ms(at[i]-at[i-1]))
+				}
+			}
+			lv := &res.Levels[0]
+			for tag, values := range want {
+				got := metric(t, lv, tag)
+				m, p := stats(values)
+				g, _ := got.Dist.At(99)
+				t.Logf("%-22s mean %.3f ms, of the log %.3f; p99 %.3f, of the log %.3f", tag, got.Avg, m, g, p)
+				if math.Abs(got.Avg-m) > mean || math.Abs(g-p) > p99 {
+					t.Errorf("%s: mean %.3f ms, p99 %.3f; the server's log says %.3f and %.3f", tag, got.Avg, g, m, p)
+				}
+				if int(got.Dist.Count) != len(values) {
+					t.Errorf("%s has %d values, want %d", tag, got.Dist.Count, len(values))
+				}
+			}
+			for tag, x := range map[string]float64{"output_sequence_length": 20, "request_count": float64(n), "total_osl": float64(20 * n)} {
+				if got := metric(t, lv, tag); got.Avg != x {
+					t.Errorf("%s is %v, want %v", tag, got.Avg, x)
+				}
+			}
+		})
+	}
+}
+
+// What strange servers do to a stream gives the right numbers, or the right failure.
+func TestStrangeStreams(t *testing.T) {
+	r := serve(t, "--ttft", "5ms", "--itl", "1ms")
+	run := func(t *testing.T, kind string) (string, map[string]float64, string) {
+		t.Helper()
+		file := filepath.Join(t.TempDir(), "r.json")
+		e := r.redline(t, "llm", "-m", "m", "-u", r.Ports["openai"], "--streaming", "--concurrency", "2", "--request-count", "4", "--osl", "12", "--isl", "10",
+			"-H", "X-Redline-Stream: "+kind, "--json", file)
+		lv := load(t, file).Levels[0]
+		got := map[string]float64{}
+		for _, m := range lv.Metrics {
+			got[m.Tag] = m.Avg
+			if m.Dist != nil {
+				got[m.Tag+".count"] = float64(m.Dist.Count)
+			}
+		}
+		class := ""
+		if len(lv.Failures) > 0 {
+			class = lv.Failures[0].Class
+			if e.code != 99 {
+				t.Errorf("exit code %d", e.code)
+			}
+		}
+		return e.err, got, class
+	}
+	for _, kind := range []string{"split", "merge=3", "crlf", "cr", "comments", "fields", "lines", "bare", "bom", "big", "gzip", "nodone", "ping=1ms", "role", "usage", "split,crlf,comments", "reasoning=4", "cached=5"} {
+		t.Run(kind, func(t *testing.T) {
+			log, got, class := run(t, kind)
+			if class != "" || got["request_count"] != 4 || got["output_sequence_length"] != 12 || got["inter_chunk_latency.count"] != 4*11 {
+				t.Errorf("%s %v\n%s", class, got, log)
+			}
+			if kind == "reasoning=4" && (got["reasoning_token_count"] != 4 || got["time_to_first_output_token"] <= got["time_to_first_token"]) {
+				t.Errorf("%v", got)
+			}
+			if kind == "cached=5" && got["usage_prompt_cache_read_tokens"] != 5 {
+				t.Errorf("%v", got)
+			}
+			if kind == "usage" && got["per_token_latency.count"] != 4*11 {
+				t.Errorf("%v", got)
+			}
+		})
+	}
+	t.Run("chunk=4", func(t *testing.T) {
+		if _, got, _ := run(t, "chunk=4"); got["output_sequence_length"] != 12 || got["inter_chunk_latency.count"] != 4*2 {
+			t.Errorf("%v", got)
+		}
+	})
+	for kind, want := range map[string]string{
+		"cut=3": "transport", "empty": "protocol", "error=3": "server", "error=0": "server 500", "stop=3": "protocol",
+		"status=401": "server 401", "status=404": "server 404", "status=429": "server 429", "status=500": "server 500",
+	} {
+		t.Run(kind, func(t *testing.T) {
+			log, got, class := run(t, kind)
+			if class != want || got["request_count"] != 0 || got["error_request_count"] != 4 || got["request_error_rate"] != 100 {
+				t.Errorf("class %q, want %q: %v\n%s", class, want, got, log)
+			}
+		})
+	}
+}
