@@ -2,6 +2,10 @@ package cli
 
 import (
 	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"strings"
 
 	"github.com/redline-bench/redline/internal/plan"
 )
@@ -21,5 +25,45 @@ func (s *session) checkLimits() error {
 		return fmt.Errorf("%d connections need %d open files and this process may have %d: run 'ulimit -n %d' first, or use -i grpc, which shares connections",
 			need, need+spareFiles, files, need+spareFiles)
 	}
-	return nil
+	low, high, ok := portRange()
+	if !ok {
+		return nil
+	}
+	sources, err := spread(need, low, high, s.plan.Target.URL, s.plan.Target.Sources)
+	s.plan.Target.Sources = sources
+	return err
+}
+
+// spread sees to it that there are ports for so many connections to one server. Each address to connect from has
+// the ports from low to high, of which some are left to others. Towards a server on this machine every address of
+// the loopback network will do, so that as many as needed are used; elsewhere the user has to see to it.
+func spread(need, low, high int, server string, sources []string) ([]string, error) {
+	usable := max(1, (high-low+1)*9/10)
+	if need <= usable*max(1, len(sources)) {
+		return sources, nil
+	}
+	if len(sources) == 0 && everyLoopback && isLoopback(server) {
+		at := netip.AddrFrom4([4]byte{127, 0, 0, 1})
+		for range (need + usable - 1) / usable {
+			sources = append(sources, at.String())
+			at = at.Next()
+		}
+		return sources, nil
+	}
+	return sources, fmt.Errorf("%d connections to one server need as many local ports, and %d to %d are set aside for them: "+
+		"run 'sysctl -w net.ipv4.ip_local_port_range=\"1024 65535\"' first, name more of this machine's addresses with --source-addresses, "+
+		"or use -i grpc, which shares connections", need, low, high)
+}
+
+// isLoopback tells whether an address, as -u takes it, is one of this machine's loopback network.
+func isLoopback(server string) bool {
+	if !strings.Contains(server, "://") {
+		server = "http://" + server
+	}
+	u, err := url.Parse(server)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(u.Hostname())
+	return u.Hostname() == "localhost" || ip != nil && ip.To4() != nil && ip.IsLoopback()
 }

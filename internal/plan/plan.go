@@ -100,6 +100,9 @@ type Target struct {
 	// Timeout is the deadline of one request. Connections is the number of gRPC connections; 0 chooses.
 	Timeout     time.Duration `json:"timeout"`
 	Connections int           `json:"connections,omitempty"`
+	// Sources are local addresses that HTTP/1.1 connections are made from, in turns; none lets the system choose. Each
+	// has ports of its own, so that several allow for more connections to one server than there are ports.
+	Sources []string `json:"sources,omitempty"`
 }
 
 // ModelRef names a model and perhaps a version.

@@ -1,6 +1,7 @@
 package flags
 
 import (
+	"net/netip"
 	"strings"
 
 	"github.com/redline-bench/redline/internal/pacompat/flags/cxx"
@@ -31,6 +32,11 @@ func transportRows() []Row {
 			Help: "gRPC and HTTP/2: spread the requests over N connections; 0 chooses. More help when one is the bottleneck, or when a " +
 				"balancer spreads by connection.",
 			set: integer(0, "--connections must be 0 or more", func(r *raw) *int { return &r.plan.Target.Connections }),
+		}, {
+			Long: "source-addresses", Arg: "A,B,...", Section: Transport, Face: RedlineOnly,
+			Help: "HTTP/1.1: make connections from these local addresses, in turns, as 127.0.0.1,127.0.0.2. Each has ports of its " +
+				"own. Against a server on this machine they are chosen when the ports of one address would not do.",
+			set: setSources,
 		}, {
 			Long: "request-timeout", Arg: "DURATION", Section: Transport, Face: RedlineOnly, Default: "600s",
 			Help: "Give a request up as failed after this long, such as 500ms, 30s or 2m.",
@@ -122,5 +128,16 @@ func addParameter(r *raw, v string) error {
 	}
 	r.plan.Target.Parameters = append(r.plan.Target.Parameters,
 		plan.Parameter{Name: parts[0], Value: parts[1], Type: strings.ToLower(parts[2])})
+	return nil
+}
+
+func setSources(r *raw, v string) error {
+	for text := range strings.SplitSeq(v, ",") {
+		a, err := netip.ParseAddr(strings.TrimSpace(text))
+		if err != nil {
+			return usagef("--source-addresses: %q is not an IP address", text)
+		}
+		r.plan.Target.Sources = append(r.plan.Target.Sources, a.String())
+	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"net/url"
 	"os"
 	"strings"
@@ -25,6 +26,7 @@ type Server struct {
 	tls     *tls.Config
 	headers []plan.Header
 	names   map[string]string // headers by lower-case name
+	sources []netip.Addr      // to connect from
 }
 
 // NewServer reads the target's address, TLS files and headers. own are names of headers that the kind sets itself.
@@ -37,6 +39,13 @@ func NewServer(t plan.Target, own ...string) (*Server, error) {
 		if s.tls, err = tlsConfig(t.TLS, s.host); err != nil {
 			return nil, err
 		}
+	}
+	for _, text := range t.Sources {
+		a, err := netip.ParseAddr(text)
+		if err != nil {
+			return nil, fmt.Errorf("source address: %w", err)
+		}
+		s.sources = append(s.sources, a)
 	}
 	s.headers, s.names = t.Headers, map[string]string{}
 	for _, h := range t.Headers {
@@ -82,7 +91,7 @@ func (s *Server) Addr() string { return s.addr }
 
 // Config is how to connect. number names a header whose decimal value is wanted, in lower case.
 func (s *Server) Config(number string) h1.Config {
-	return h1.Config{Addr: s.addr, TLS: s.tls, Number: number}
+	return h1.Config{Addr: s.addr, TLS: s.tls, Number: number, Sources: s.sources}
 }
 
 // tlsConfig follows the meaning that the two verification flags have in curl: the peer's chain and its name

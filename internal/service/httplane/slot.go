@@ -23,7 +23,8 @@ import (
 // sender's last touch of it.
 type slot struct {
 	t       *Transport
-	loop    *h1.Loop                     // nil: the goroutine reads
+	loop    *h1.Loop // nil: the goroutine reads
+	cfg     h1.Config
 	conn    atomic.Pointer[h1.Conn]      // nil: none
 	call    atomic.Pointer[service.Call] // in flight; nil: idle
 	sending atomic.Bool                  // a sender is at work on the call
@@ -55,8 +56,8 @@ type leftover struct {
 	head, body []byte
 }
 
-func newSlot(t *Transport, loop *h1.Loop) *slot {
-	return &slot{t: t, loop: loop, ex: t.exchange(), wake: make(chan struct{}, 1), rest: make(chan leftover), quit: make(chan struct{})}
+func newSlot(t *Transport, i int) *slot {
+	return &slot{t: t, loop: t.loopOf(i), cfg: t.cfg.From(i), ex: t.exchange(), wake: make(chan struct{}, 1), rest: make(chan leftover), quit: make(chan struct{})}
 }
 
 // send puts a call on the wire, or leaves it to the goroutine when there is no connection.
@@ -297,9 +298,9 @@ func (s *slot) connect(ctx context.Context) bool {
 
 func (s *slot) dial(ctx context.Context) (*h1.Conn, error) {
 	if s.loop == nil {
-		return h1.Dial(ctx, s.t.cfg)
+		return h1.Dial(ctx, s.cfg)
 	}
-	return s.loop.Dial(ctx, s.t.cfg)
+	return s.loop.Dial(ctx, s.cfg)
 }
 
 // pause waits before dialing again after refusals. The wait is ours, so the request's time starts after it.

@@ -75,7 +75,7 @@ func (t *Transport) Grow(ctx context.Context, n int) error {
 	turn := make(chan struct{}, dialers)
 	errs := make(chan error, n-len(old))
 	for range n - len(old) {
-		s := newSlot(t, t.loopOf(len(slots)))
+		s := newSlot(t, len(slots))
 		slots = append(slots, s)
 		t.wg.Go(func() {
 			turn <- struct{}{}

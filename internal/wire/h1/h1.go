@@ -18,6 +18,7 @@ import (
 	"context"
 	"crypto/tls"
 	"net"
+	"net/netip"
 	"time"
 )
 
@@ -36,6 +37,16 @@ type Config struct {
 	MaxBody int64       // most bytes of a reply's body; 0 is DefaultMaxBody
 	// Number names one further header whose decimal value is wanted in Reply.Number. It must be in lower case.
 	Number string
+	// Sources are local addresses to connect from; none lets the system choose. Dial uses the first: see From.
+	Sources []netip.Addr
+}
+
+// From is the config of the ith of many connections, which use the sources in turns.
+func (c Config) From(i int) Config {
+	if n := len(c.Sources); n > 1 {
+		c.Sources = c.Sources[i%n : i%n+1]
+	}
+	return c
 }
 
 // Reply is one answer. Its slices are valid until the handler returns.
@@ -88,6 +99,9 @@ type Conn struct {
 // Dial connects. Errors are of type *Error.
 func Dial(ctx context.Context, cfg Config) (*Conn, error) {
 	var d net.Dialer // turns Nagle's delay off by itself
+	if len(cfg.Sources) > 0 {
+		d.LocalAddr, d.Control = net.TCPAddrFromAddrPort(netip.AddrPortFrom(cfg.Sources[0], 0)), latePort
+	}
 	nc, err := d.DialContext(ctx, "tcp", cfg.Addr)
 	if err != nil {
 		return nil, dialError(cfg.Addr, err)

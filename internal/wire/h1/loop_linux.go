@@ -167,3 +167,16 @@ func epollNow(ep int, events []unix.EpollEvent) int {
 	}
 	return int(n)
 }
+
+// latePort has the kernel choose the port of a connection from a given address when it connects: so the same port
+// may serve for several servers.
+func latePort(_, _ string, raw syscall.RawConn) error {
+	var err error
+	if e := raw.Control(func(fd uintptr) { err = unix.SetsockoptInt(int(fd), unix.SOL_IP, unix.IP_BIND_ADDRESS_NO_PORT, 1) }); e != nil {
+		return e
+	}
+	if errors.Is(err, unix.ENOPROTOOPT) { // an old kernel: the port is chosen earlier
+		return nil
+	}
+	return err
+}

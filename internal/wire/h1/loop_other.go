@@ -2,7 +2,10 @@
 
 package h1
 
-import "context"
+import (
+	"context"
+	"syscall"
+)
 
 // Loop stands for the loop of Linux. Here each connection is read by the goroutine that calls Serve.
 type Loop struct{}
@@ -31,3 +34,6 @@ func (c *Conn) tryWrite(head, body []byte) (later bool, err error) { return fals
 
 // Abandon has nothing to give up.
 func (c *Conn) Abandon() {}
+
+// latePort has nothing to set.
+func latePort(_, _ string, _ syscall.RawConn) error { return nil }
