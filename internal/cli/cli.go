@@ -83,6 +83,8 @@ func Main(p *IO) int {
 		return runCalibrate(p, args)
 	case "compare":
 		return runCompare(p, args)
+	case "dash":
+		return runDash(p, args)
 	case "report":
 		return runReport(p, args)
 	case "history":

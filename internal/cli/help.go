@@ -22,6 +22,7 @@ func commands() []flags.Command {
 		{Name: "stress", Summary: "send whole and broken sequences and check every answer", Words: stressNames()},
 		{Name: "compare", Summary: "say whether two runs differ, by how much and how surely", Words: compareSet(new(compareOptions)).Names()},
 		{Name: "report", Summary: "write a run, or two beside each other, as an HTML page", Words: reportSet(new(string)).Names()},
+		{Name: "dash", Summary: "serve the kept runs as pages on this machine", Words: dashSet(new(string)).Names()},
 		{Name: "history", Summary: "list the runs that were kept", Words: historySet(new(historyOptions)).Names()},
 		{Name: "tokenize", Summary: "turn texts into token ids, as a model's own tokenizer does", Words: tokenizeNames()},
 		{Name: "serve", Summary: "run the reference server, to try things out and to measure against"},
@@ -56,6 +57,8 @@ func runHelp(args []string, stdout, stderr io.Writer) int {
 		fmt.Fprint(stdout, compareHelp())
 	case "report":
 		fmt.Fprint(stdout, reportHelp())
+	case "dash":
+		fmt.Fprint(stdout, dashHelp())
 	case "history":
 		fmt.Fprint(stdout, historyHelp())
 	case "tokenize":

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,7 +16,9 @@ import (
 	"github.com/redline-bench/redline/internal/gate"
 	"github.com/redline-bench/redline/internal/history"
 	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/report/page"
+	"github.com/redline-bench/redline/internal/report/records"
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/term"
 )
@@ -29,6 +32,8 @@ type outcome struct {
 	rules   []gate.Rule
 	// baseline is the run that this one must not fall behind, if any.
 	baseline *compare.Side
+	live     *live
+	records  []*records.Writer
 }
 
 // openOutcome checks everything that can be checked before the load.
@@ -53,7 +58,64 @@ func (p *IO) openOutcome(opts plan.Outcome, command string) (*outcome, error) {
 			return nil, err
 		}
 	}
+	for _, path := range []string{opts.Records, opts.HistogramLog} {
+		if path == "" {
+			continue
+		}
+		w, err := records.Create(path, p.version())
+		if err != nil {
+			o.close()
+			return nil, err
+		}
+		o.records = append(o.records, w)
+	}
+	l, err := p.openLive(context.Background(), opts)
+	if err != nil {
+		o.close()
+		return nil, err
+	}
+	o.live = l
 	return o, nil
+}
+
+// close lets go of what finish did not; a nil outcome has nothing.
+func (o *outcome) close() {
+	if o == nil {
+		return
+	}
+	for _, w := range o.records {
+		w.Abort()
+	}
+	o.live.close()
+}
+
+// tap writes every record where files ask for them; it is nil where none does.
+func (o *outcome) tap() func(lv *result.Level, window int, r *record.Record) error {
+	if o == nil || len(o.records) == 0 {
+		return nil
+	}
+	return func(lv *result.Level, window int, r *record.Record) error {
+		l := records.Level{Mode: string(lv.Mode), Value: lv.Rate, Window: window}
+		if lv.Concurrency > 0 {
+			l.Value = float64(lv.Concurrency)
+		}
+		for _, w := range o.records {
+			if err := w.Add(l, r); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// closeRecords completes the files of records.
+func (o *outcome) closeRecords() error {
+	var err error
+	for _, w := range o.records {
+		err = errors.Join(err, w.Close())
+	}
+	o.records = nil
+	return err
 }
 
 // dressed is the IO of a command under the options: where progress goes, and whether anything is said at all.
@@ -80,7 +142,8 @@ func (o *outcome) finish(res *result.Result, code int) int {
 	}
 	gated := len(o.rules) > 0 || o.baseline != nil
 	o.keep(res)
-	err := errors.Join(o.writeReport(res), o.writeGate(res, g))
+	err := errors.Join(o.closeRecords(), o.writeReport(res), o.writeGate(res, g))
+	defer o.live.end(context.Background(), res)
 	for _, f := range g.Findings {
 		if !f.OK {
 			fmt.Fprintf(o.Stderr, "assertion failed: %s%s: %s\n", f.Rule, at(f.Level), f.Text)

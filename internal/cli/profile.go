@@ -120,6 +120,7 @@ type session struct {
 }
 
 func (s *session) close() {
+	s.outcome.close()
 	if s.export != nil {
 		s.export.Abort() // does nothing after Commit
 	}
@@ -144,7 +145,10 @@ func (s *session) run() int {
 		Plan: s.plan, Service: s.svc, Model: s.model, Async: s.async, Observer: &watcher{s},
 		Feed:  s.feed(),
 		Floor: s.floor(), Times: s.data.Times(), Streams: streams(s.plan.Target.Kind),
-		Timeline: s.plan.Face == plan.Redline,
+		Timeline: s.plan.Face == plan.Redline, Tap: s.outcome.tap(),
+	}
+	if s.outcome != nil {
+		s.outcome.live.begin("profile", s.plan)
 	}
 	if s.export != nil {
 		runner.Exporter = s.export

@@ -60,6 +60,15 @@ func (p *IO) reportRuns(refs []string, out string) error {
 	if err != nil {
 		return err
 	}
+	d, err := pageOf(sides)
+	if err != nil {
+		return err
+	}
+	return writePage(out, d)
+}
+
+// pageOf is the page of one run, or of two with their comparison.
+func pageOf(sides []compare.Side) (page.Data, error) {
 	d := page.Data{Title: sides[0].Name}
 	for _, s := range sides {
 		d.Runs = append(d.Runs, page.NewView(s.Name, s.Run))
@@ -68,11 +77,11 @@ func (p *IO) reportRuns(refs []string, out string) error {
 		d.Title += " and " + sides[1].Name
 		rep, err := compare.Runs(sides[:1], sides[1:], compare.Defaults())
 		if err != nil {
-			return err
+			return d, err
 		}
 		d.Compare = rep
 	}
-	return writePage(out, d)
+	return d, nil
 }
 
 func writePage(path string, d page.Data) error {

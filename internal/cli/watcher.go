@@ -40,6 +40,7 @@ func (w *watcher) mute() bool {
 // LevelEnds prints the level, or why there is nothing to print.
 func (w *watcher) LevelEnds(lv *result.Level) {
 	if w.plan.Face == plan.Redline {
+		w.outcome.live.levelEnds(lv)
 		if lv.Client.Requests > 0 {
 			w.console.Level(lv)
 		}
@@ -76,6 +77,9 @@ func (w *watcher) Progress(p profile.Progress) {
 		Level: measure.LevelName(p.Level), Pass: p.Pass, Passes: p.Passes, Elapsed: p.Elapsed, Window: p.Window,
 		Requests: p.Requests, Wanted: p.Wanted, Rate: p.Rate, Median: p.Median, Failed: p.Failed,
 	})
+	if w.outcome != nil {
+		w.outcome.live.progress(p.Live)
+	}
 }
 
 // Warn prints a remark in the words of the face.

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -71,6 +72,18 @@ func pick(list []Entry, ref string) (string, error) {
 		return "", fmt.Errorf("%q may be %s or %s: write more of it", ref, begins[0], begins[1])
 	}
 	return "", fmt.Errorf("%q is neither a file nor a run of the history: redline history lists the runs", ref)
+}
+
+// Get reads the run of that id, and nothing but runs of the store.
+func (s *Store) Get(id string) (*result.Result, error) {
+	list, err := s.List()
+	if err != nil {
+		return nil, err
+	}
+	if !slices.ContainsFunc(list, func(e Entry) bool { return e.ID == id }) {
+		return nil, fmt.Errorf("there is no run %s", id)
+	}
+	return Load(filepath.Join(s.Dir, id, resultFile))
 }
 
 // Load reads a result of ours.

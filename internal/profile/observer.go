@@ -37,6 +37,9 @@ type Progress struct {
 	Rate     float64
 	Median   time.Duration
 	InFlight int
+	// Live makes the level as it stands, for pages that draw it; nil where no timeline is kept. It may be called only
+	// before Progress returns.
+	Live func() *result.Level
 }
 
 // Warning is one remark. Text is for people; Kind lets a dialect choose its own words.
@@ -59,6 +62,9 @@ const (
 	MetricsSlow                         // a poll of the metrics took longer than the interval
 	MetricsFailed                       // polls of the metrics failed
 )
+
+// Tap is shown every record of a level as it ends, measured or not, with the number of the window in progress.
+type Tap func(lv *result.Level, window int, r *record.Record) error
 
 // Exporter receives every request that was measured.
 type Exporter interface {

@@ -227,6 +227,11 @@ func (m *levelRun) count(p *pass, r *record.Record, events []record.Event, data 
 	if m.timeline != nil {
 		m.timeline.Add(r)
 	}
+	if m.Tap != nil {
+		if err := m.Tap(m.lv, len(m.passes), r); err != nil {
+			return err
+		}
+	}
 	if m.Exporter == nil || r.Class != record.OK || r.Flags&record.Closing != 0 {
 		return nil
 	}
@@ -286,6 +291,9 @@ func (m *levelRun) progress(p *pass, n, trials int) Progress {
 		Level: m.lv, Pass: n, Passes: trials, Elapsed: elapsed, Requests: p.win.Requests(), Failed: p.win.Failed(),
 		Median: p.win.Median(), InFlight: m.eng.InFlight(),
 	}
+	if m.timeline != nil {
+		g.Live = func() *result.Level { return m.live(g) }
+	}
 	if elapsed > 0 {
 		g.Rate = float64(g.Requests) / elapsed.Seconds() * float64(max(1, m.Plan.Input.Batch))
 	}
@@ -299,6 +307,19 @@ func (m *levelRun) progress(p *pass, n, trials int) Progress {
 		g.Window = rules.Interval
 	}
 	return g
+}
+
+// live is the level as it stands in the middle of a window.
+func (m *levelRun) live(g Progress) *result.Level {
+	lv := *m.lv
+	lv.Client = result.Client{Requests: g.Requests, Failed: g.Failed, InferPerSec: g.Rate, Latency: m.timeline.Latency()}
+	lv.Timeline = m.timeline.Result(clock.Now())
+	lv.Health.AchievedInFlight, lv.Health.AskedInFlight, lv.Health.AskedRate = float64(g.InFlight), float64(m.lv.Concurrency), m.lv.Rate
+	for _, w := range lv.Windows { // those that are over count too
+		lv.Client.Requests += w.Client.Requests
+		lv.Client.Failed += w.Client.Failed
+	}
+	return &lv
 }
 
 // untilIdle waits for the end of a warm-up.

@@ -55,6 +55,7 @@ type Runner struct {
 	Async    bool
 	Observer Observer
 	Exporter Exporter // may be nil
+	Tap      Tap      // may be nil
 	Ranks    Ranks    // nil where this process measures alone
 	// Floor is the calibrated latency floor of requests of that size with so many in flight, 0 where there is none;
 	// nil where nothing is calibrated.

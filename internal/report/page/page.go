@@ -38,8 +38,30 @@ type Data struct {
 	Runs  []*View `json:"runs"`
 	// Compare is the comparison of two runs, where there are two.
 	Compare any `json:"compare,omitempty"`
-	// Feed is where a live page asks for news; empty in a file.
+	// Feed is where a live page asks for news, and Home where the list of runs is; both are empty in a file.
 	Feed string `json:"feed,omitempty"`
+	Home string `json:"home,omitempty"`
+	// List is set in place of Runs where the page lists runs.
+	List *List `json:"list,omitempty"`
+}
+
+// List is past runs.
+type List struct {
+	Items []Item `json:"items"`
+	Live  bool   `json:"live"` // a run is in progress
+}
+
+// Item is one run of a list.
+type Item struct {
+	ID         string  `json:"id"`
+	Start      string  `json:"start"`
+	Command    string  `json:"command"`
+	Label      string  `json:"label,omitempty"`
+	Model      string  `json:"model"`
+	Levels     int     `json:"levels"`
+	Throughput float64 `json:"throughput"`
+	P99        float64 `json:"p99"`
+	Verdict    string  `json:"verdict"`
 }
 
 // Write writes the page.

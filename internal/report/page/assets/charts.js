@@ -66,9 +66,10 @@ const charts = (() => {
       if (plot) plot.setSize({ width, height: plot.height });
       else plot = make(width);
     };
-    const item = { host, redraw() { if (plot) { plot.destroy(); plot = null; host.replaceChildren(); } draw(); }, plot: () => plot };
+    const item = { host, end() { seen.disconnect(); if (plot) plot.destroy(); plot = null; }, redraw() { if (plot) { plot.destroy(); plot = null; host.replaceChildren(); } draw(); } };
     drawn.add(item);
-    new ResizeObserver(draw).observe(host);
+    const seen = new ResizeObserver(draw);
+    seen.observe(host);
     requestAnimationFrame(draw);
     return item;
   }
@@ -272,9 +273,11 @@ const charts = (() => {
     return f;
   }
 
-  const redraw = () => { for (const d of drawn) d.host.isConnected ? d.redraw() : drawn.delete(d); };
+  // sweep lets go of charts that are no longer on the page.
+  const sweep = () => { for (const d of drawn) if (!d.host.isConnected) { d.end(); drawn.delete(d); } };
+  const redraw = () => { sweep(); for (const d of drawn) d.redraw(); };
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
   addEventListener("beforeprint", redraw);
 
-  return { el, num, dur, table, lines, curve, heat, stack, join, key, redraw };
+  return { el, num, dur, table, lines, curve, heat, stack, join, key, redraw, sweep };
 })();

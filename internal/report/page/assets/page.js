@@ -15,7 +15,7 @@
   };
 
   function verdict(run) {
-    const state = run.live ? "live" : run.verdict.state || "unknown";
+    const state = run.live ? "running" : run.verdict.state || "unknown";
     const box = el("section", { class: "verdict " + state, "aria-label": "verdict" });
     if (run.live) box.append(el("b", { class: "live" }, "Running"), " ", el("span", {}, "the figures below are what was measured so far"));
     else box.append(el("b", {}, state), " ", meaning[state] || "", run.interrupted ? "; the run was interrupted" : "");
@@ -102,7 +102,7 @@
     const section = el("section", {});
     if (!timed.length) return section;
     const place = el("div", { class: "grid" });
-    const show = (l) => place.replaceChildren(...overTime(l));
+    const show = (l) => { place.replaceChildren(...overTime(l)); charts.sweep(); };
     if (timed.length > 1) {
       const tools = el("div", { class: "tools", role: "group", "aria-label": "level" }, "Level:");
       const buttons = timed.map((l, i) => el("button", { type: "button", "aria-pressed": "false", on: { click: () => press(i) } }, l.name));
@@ -138,7 +138,7 @@
 
   function levelTable(run) {
     const head = ["level", "", "requests", "failed", "throughput /s", "avg", "p50", "p90", "p95", "p99", "p99.9", "max", "std"];
-    const rows = run.levels.map((l) => [l.name, { text: l.state, cls: l.state === "stable" ? "good" : "warn" }, num(l.requests), l.failed ? { text: num(l.failed), cls: "bad" } : "0", num(l.throughput), dur(l.latency.avg), ...[50, 90, 95, 99, 99.9].map((p) => dur(at(l.latency, p))), dur(l.latency.max), dur(l.latency.std)]);
+    const rows = run.levels.map((l) => [l.name, run.live && !l.cdf[0].length ? { text: "running" } : { text: l.state, cls: l.state === "stable" ? "good" : "warn" }, num(l.requests), l.failed ? { text: num(l.failed), cls: "bad" } : "0", num(l.throughput), dur(l.latency.avg), ...[50, 90, 95, 99, 99.9].map((p) => dur(at(l.latency, p))), dur(l.latency.max), dur(l.latency.std)]);
     const out = [table(head, rows, "full")];
     if (run.levels.some((l) => l.from_send)) {
       out.push(el("p", { class: "note" }, "Latency above is from the time the schedule set. From the send alone, which hides a client or a queue that is late:"),
@@ -228,20 +228,65 @@
     charts.redraw();
   }
 
+  // list shows past runs; two that are chosen can be compared.
+  function list(data) {
+    const page = document.getElementById("page");
+    const chosen = [];
+    const go = el("button", { type: "button", disabled: true, on: { click: () => { location.href = "/compare/" + chosen.map(encodeURIComponent).join("/"); } } }, "Compare");
+    const choose = (id, box) => {
+      if (box.checked) chosen.push(id); else chosen.splice(chosen.indexOf(id), 1);
+      go.disabled = chosen.length !== 2;
+      go.textContent = chosen.length === 2 ? "Compare the two" : "Choose two to compare";
+    };
+    const rows = data.list.items.map((r) => {
+      const box = el("input", { type: "checkbox", "aria-label": "choose " + r.id });
+      box.addEventListener("change", () => choose(r.id, box));
+      return [box, el("a", { href: "/run/" + encodeURIComponent(r.id) }, r.label || r.id), r.start, r.command, r.model, num(r.levels), num(r.throughput) + " /s", dur(r.p99), { text: r.verdict, cls: r.verdict === "valid" ? "good" : "warn" }];
+    });
+    page.replaceChildren(
+      el("header", { class: "top" }, el("span", { class: "brand" }, "redline"), el("h1", {}, "Runs"), el("span", { class: "when" }, ""), el("button", { type: "button", "aria-label": "light or dark", on: { click: theme } }, "◐")),
+      data.list.live ? el("p", {}, el("a", { href: "/live", class: "live" }, "A run is in progress")) : "",
+      rows.length ? el("div", {}, el("div", { class: "tools" }, go), table(["", "run", "when", "command", "model", "levels", "best", "p99 there", "verdict"], rows, "full")) : el("p", { class: "note" }, "No runs yet: every run of redline profile, llm, simple and stress is kept here."));
+    go.textContent = "Choose two to compare";
+  }
+
+  // follow asks for news once a second. A page that somebody points at or zooms in is left alone meanwhile.
+  function follow(data) {
+    let busy = false, over = false;
+    document.addEventListener("pointerover", (e) => { over = !!(e.target.closest && e.target.closest(".chart, .tools")); });
+    document.addEventListener("pointerleave", () => { over = false; });
+    const tick = async () => {
+      if (busy) return;
+      busy = true;
+      try {
+        const answer = await fetch(data.feed, { cache: "no-store" });
+        const run = await answer.json();
+        if (run && (!over || !run.live)) render({ ...data, runs: [run] });
+        if (!run || !run.live) clearInterval(timer);
+      } catch {
+        clearInterval(timer); // the run is over and the server gone: what is on the page stays
+        document.querySelectorAll(".live").forEach((e) => { e.className = ""; e.textContent = "The run has ended; this is the last that was seen of it"; });
+      }
+      busy = false;
+    };
+    const timer = setInterval(tick, 1000);
+  }
+
   function render(data) {
+    if (data.list) return list(data);
     const runs = data.runs;
     runs.forEach((r, i) => { r.mark = "AB"[i] || String(i); });
     const page = document.getElementById("page");
     const one = runs.length === 1 ? runs[0] : null;
     const parts = [];
     const title = one ? [one.model || one.name, one.label].filter(Boolean).join(" · ") : "A " + runs[0].name + " · B " + runs[1].name;
-    parts.push(el("header", { class: "top" }, el("span", { class: "brand" }, "redline"), el("h1", {}, title), el("span", { class: "when" }, one ? one.start || "" : ""), el("button", { type: "button", "aria-label": "light or dark", on: { click: theme } }, "◐")));
+    parts.push(el("header", { class: "top" }, data.home ? el("a", { class: "brand", href: data.home }, "redline") : el("span", { class: "brand" }, "redline"), el("h1", {}, title), el("span", { class: "when" }, one ? one.start || "" : ""), el("button", { type: "button", "aria-label": "light or dark", on: { click: theme } }, "◐")));
     const nav = el("nav", { class: "jump", "aria-label": "sections" });
     parts.push(nav);
     const add = (id, name, ...rest) => { nav.append(el("a", { href: "#" + id }, name)); parts.push(section(id, name, ...rest)); };
     if (one) parts.push(verdict(one), tiles(one));
     if (data.compare) add("compare", "Comparison", "", comparison(data.compare));
-    if (runs.some((r) => r.levels.length)) add("overview", "Overview", "", overview(runs));
+    if (runs.some((r) => r.levels.some((l) => l.cdf[0].length))) add("overview", "Overview", "", overview(runs));
     for (const run of runs) {
       const who = one ? "" : run.mark + " ";
       const id = one ? "" : "-" + run.mark;
@@ -250,17 +295,19 @@
       if (run.levels.some((l) => l.time)) add("time" + id, who + "Over time", "Drag across a chart to zoom in, double-click to go back.", levels(run));
       if (run.levels.length) add("levels" + id, who + "Levels", "", levelTable(run));
       if (run.levels.some((l) => l.server && l.server.parts)) add("models" + id, who + "Composing models", "", composing(run));
-      if (run.levels.length) add("client" + id, who + "Client health", "Whether the client itself kept up. A client at its limit measures itself.", health(run));
+      if (run.levels.length && !run.live) add("client" + id, who + "Client health", "Whether the client itself kept up. A client at its limit measures itself.", health(run));
       add("run" + id, who + "Run", "", facts(run), run.plan ? el("details", {}, el("summary", {}, "The plan"), el("pre", {}, JSON.stringify(run.plan, null, 2))) : null);
     }
     add("formulas", "Formulas", "", el("dl", { class: "facts" }, formulas.flatMap(([k, v]) => [el("dt", {}, k), el("dd", {}, v)])));
-    parts.push(el("footer", {}, "Made by redline. This file is complete: it fetches nothing."));
+    parts.push(el("footer", {}, data.home ? "Made by redline." : "Made by redline. This file is complete: it fetches nothing."));
     const y = scrollY;
     page.replaceChildren(...parts);
+    charts.sweep();
     if (data.feed) scrollTo(0, y);
   }
 
   const data = JSON.parse(document.getElementById("data").textContent);
   window.redline = { render };
   render(data);
+  if (data.feed) follow(data);
 })();

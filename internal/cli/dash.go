@@ -1,0 +1,54 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/redline-bench/redline/internal/dash"
+	"github.com/redline-bench/redline/internal/optset"
+)
+
+func dashSet(listen *string) *optset.Set {
+	*listen = "127.0.0.1:8899"
+	s := &optset.Set{}
+	s.Group("Options")
+	s.Text(listen, "listen", "ADDRESS", "where the pages are; port 0 picks a free one")
+	return s
+}
+
+func dashHelp() string {
+	var listen string
+	return `Usage: redline dash [options]
+
+Serves the runs of redline history as pages on this machine until it is interrupted: each run with its charts, and two
+beside each other. A run in progress shows its own live page with --dash.
+` + dashSet(&listen).Help()
+}
+
+// runDash is `redline dash`.
+func runDash(p *IO, args []string) int {
+	var listen string
+	rest, err := dashSet(&listen).Parse(args)
+	if errors.Is(err, optset.ErrHelp) {
+		fmt.Fprint(p.Stdout, dashHelp())
+		return exitOK
+	}
+	if err == nil && len(rest) > 0 {
+		err = fmt.Errorf("unexpected argument %q", rest[0])
+	}
+	if err != nil {
+		fmt.Fprintf(p.Stderr, "redline dash: %v\n", err)
+		return exitError
+	}
+	ctx, stop := signalContext()
+	defer stop()
+	s, err := dash.Listen(ctx, listen, pastRuns{p})
+	if err != nil {
+		fmt.Fprintf(p.Stderr, "redline dash: %v\n", err)
+		return exitError
+	}
+	fmt.Fprintf(p.Stdout, "%s\n", s.URL())
+	<-ctx.Done()
+	_ = s.Close() // the pages are gone either way
+	return exitOK
+}

@@ -1,0 +1,159 @@
+// Package dash serves pages about runs on this machine: the run in progress, past runs, and two of them beside each
+// other.
+//
+// It listens on loopback unless told otherwise, and answers only requests that name it by its own address: a page from
+// elsewhere, or a name that was pointed at this machine, gets nothing. It changes nothing: every request is a read.
+package dash
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/redline-bench/redline/internal/report/page"
+)
+
+// Runs is where the pages come from.
+type Runs interface {
+	// List gives past runs, the newest first.
+	List() ([]page.Item, error)
+	// Load gives one run, or two with their comparison.
+	Load(ids []string) (page.Data, error)
+}
+
+// Server is a running dashboard.
+type Server struct {
+	runs Runs
+	addr string
+	srv  *http.Server
+	done sync.WaitGroup
+
+	mu   sync.Mutex
+	live *page.View // the run in progress; nil when there is none
+}
+
+// Listen starts serving on the address. Close must be called.
+func Listen(ctx context.Context, address string, runs Runs) (*Server, error) {
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("the live page cannot listen on %s: %w; --dash-listen takes another address", address, err)
+	}
+	s := &Server{runs: runs, addr: l.Addr().String()}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", s.home)
+	mux.HandleFunc("GET /run/{id}", s.run)
+	mux.HandleFunc("GET /compare/{a}/{b}", s.run)
+	mux.HandleFunc("GET /live", s.livePage)
+	mux.HandleFunc("GET /api/live", s.liveData)
+	s.srv = &http.Server{Handler: s.guard(mux), ReadHeaderTimeout: 5 * time.Second}
+	s.done.Go(func() { _ = s.srv.Serve(l) }) // it ends when Close is called
+	return s, nil
+}
+
+// URL is the address of the page of the run in progress, or of the list.
+func (s *Server) URL() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.live != nil {
+		return "http://" + s.addr + "/live"
+	}
+	return "http://" + s.addr + "/"
+}
+
+// Close ends it at once.
+func (s *Server) Close() error {
+	err := s.srv.Close()
+	s.done.Wait()
+	return err
+}
+
+// Show makes v the run in progress.
+func (s *Server) Show(v *page.View) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.live = v
+}
+
+// guard turns away whoever does not call the page by its own address.
+func (s *Server) guard(next http.Handler) http.Handler {
+	_, port, _ := net.SplitHostPort(s.addr)
+	own := []string{s.addr, "localhost:" + port, "127.0.0.1:" + port, "[::1]:" + port}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("X-Frame-Options", "DENY")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cache-Control", "no-store")
+		if !slices.Contains(own, r.Host) {
+			http.Error(w, "this page answers only to its own address", http.StatusForbidden)
+			return
+		}
+		if origin := r.Header.Get("Origin"); origin != "" {
+			if u, err := url.Parse(origin); err != nil || u.Host != r.Host {
+				http.Error(w, "this page answers only to itself", http.StatusForbidden)
+				return
+			}
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func (s *Server) home(w http.ResponseWriter, _ *http.Request) {
+	list, err := s.runs.List()
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	s.mu.Lock()
+	live := s.live != nil
+	s.mu.Unlock()
+	write(w, page.Data{Title: "redline", List: &page.List{Items: list, Live: live}})
+}
+
+func (s *Server) run(w http.ResponseWriter, r *http.Request) {
+	ids := []string{r.PathValue("id")}
+	if a := r.PathValue("a"); a != "" {
+		ids = []string{a, r.PathValue("b")}
+	}
+	d, err := s.runs.Load(ids)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusNotFound)
+		return
+	}
+	d.Home = "/"
+	write(w, d)
+}
+
+func (s *Server) livePage(w http.ResponseWriter, _ *http.Request) {
+	s.mu.Lock()
+	v := s.live
+	s.mu.Unlock()
+	if v == nil {
+		http.Error(w, "no run is in progress", http.StatusNotFound)
+		return
+	}
+	write(w, page.Data{Title: v.Name, Runs: []*page.View{v}, Feed: "/api/live", Home: "/"})
+}
+
+func (s *Server) liveData(w http.ResponseWriter, _ *http.Request) {
+	s.mu.Lock()
+	v := s.live
+	s.mu.Unlock()
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(v) // a browser that is gone needs no answer
+}
+
+func write(w http.ResponseWriter, d page.Data) {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	if err := page.Write(w, d); err != nil && !errors.Is(err, http.ErrHandlerTimeout) {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+	}
+}

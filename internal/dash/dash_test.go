@@ -1,0 +1,117 @@
+package dash_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/redline-bench/redline/internal/dash"
+	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/report/page"
+	"github.com/redline-bench/redline/internal/result"
+)
+
+type runs struct{}
+
+func (runs) List() ([]page.Item, error) { return []page.Item{{ID: "one"}}, nil }
+
+func (runs) Load(ids []string) (page.Data, error) {
+	if ids[0] != "one" {
+		return page.Data{}, errors.New("no such run")
+	}
+	return page.Data{Title: "one", Runs: []*page.View{{Name: strings.Join(ids, "+")}}}, nil
+}
+
+func listen(t *testing.T) *dash.Server {
+	t.Helper()
+	s, err := dash.Listen(t.Context(), "127.0.0.1:0", runs{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+func get(ctx context.Context, t *testing.T, url string, change func(*http.Request)) (int, string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if change != nil {
+		change(req)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.StatusCode, string(body)
+}
+
+func TestPagesAreThere(t *testing.T) {
+	s := listen(t)
+	base := strings.TrimSuffix(s.URL(), "/")
+	for path, want := range map[string]int{"/": 200, "/run/one": 200, "/compare/one/two": 200, "/run/none": 404, "/run/..%2f..%2fetc": 404, "/live": 404, "/x": 404} {
+		if code, _ := get(t.Context(), t, base+path, nil); code != want {
+			t.Errorf("%s: %d, want %d", path, code, want)
+		}
+	}
+	s.Show(&page.View{Name: "now", Live: true})
+	if code, body := get(t.Context(), t, base+"/api/live", nil); code != 200 || !strings.Contains(body, `"live":true`) {
+		t.Errorf("%d %s", code, body)
+	}
+	if code, body := get(t.Context(), t, s.URL(), nil); code != 200 || !strings.Contains(body, "/api/live") {
+		t.Errorf("%d %.200s", code, body)
+	}
+}
+
+// A name that was pointed at this machine, or a page from elsewhere, must not read what is here.
+func TestOnlyItsOwnAddressIsAnswered(t *testing.T) {
+	s := listen(t)
+	for name, change := range map[string]func(*http.Request){
+		"another host":   func(r *http.Request) { r.Host = "evil.example" },
+		"another origin": func(r *http.Request) { r.Header.Set("Origin", "http://evil.example") },
+		"no origin":      func(r *http.Request) { r.Header.Set("Origin", "null") },
+	} {
+		if code, body := get(t.Context(), t, s.URL(), change); code != http.StatusForbidden || strings.Contains(body, "one") {
+			t.Errorf("%s: %d %.100s", name, code, body)
+		}
+	}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL(), http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.Body.Close()
+	if res.StatusCode != http.StatusMethodNotAllowed {
+		t.Errorf("POST: %d", res.StatusCode)
+	}
+}
+
+func TestMetricsAreInPrometheusForm(t *testing.T) {
+	m, err := dash.ListenMetrics(t.Context(), "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = m.Close() })
+	m.Show("a\"b\n", &result.Level{Mode: plan.Concurrency, Concurrency: 4, Client: result.Client{Requests: 7, Latency: result.Latency{Percentiles: []result.Percentile{{P: 99.9, Ns: 5e6}}}}})
+	_, body := get(t.Context(), t, m.URL(), nil)
+	for _, want := range []string{
+		`redline_requests{model="a\"b\n",level="concurrency 4"} 7`, `quantile="0.999"} 0.005`, "# TYPE redline_latency_seconds gauge",
+	} {
+		if !strings.Contains(body, want) {
+			t.Errorf("%q is missing from\n%s", want, body)
+		}
+	}
+}
