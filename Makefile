@@ -33,6 +33,8 @@ check: ## format, vet, lint, generated files
 
 unit: ## import direction and unit tests, with the race detector, shuffled
 	go test -race -shuffle=on -timeout 10m . ./cmd/... ./internal/...
+	@if [ $(NATIVE_CGO) = 1 ]; then set -x; CGO_ENABLED=1 go test -tags native -shuffle=on -timeout 10m ./internal/service/tritoncapi ./internal/mpi ./internal/shm; \
+	else echo "no C compiler: the parts that load shared libraries are not tested"; fi
 
 e2e: build ## the built binary: scripts, accuracy, static check, the real Triton and perf_analyzer
 	@scripts/peers.sh

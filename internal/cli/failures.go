@@ -100,6 +100,9 @@ func (s *session) adviseServer(e *service.Error) string {
 		return fmt.Sprintf("%s refused shared memory: %s: it must run on this machine and see the same /dev/shm, or GPU (Docker: --ipc=host)",
 			t.URL, reason(e))
 	}
+	if t.Kind == plan.TritonCAPI { // there is no address
+		return fmt.Sprintf("%s of model %q failed in the Triton of this process: %s", e.Op, t.Model, reason(e))
+	}
 	switch e.Class {
 	case record.Connect:
 		if !errors.Is(e, syscall.ECONNREFUSED) {
@@ -108,6 +111,9 @@ func (s *session) adviseServer(e *service.Error) string {
 		return fmt.Sprintf("no connection to %s: %s: is the server running there? -u HOST:PORT sets the address, --embedded starts a server of our own",
 			t.URL, "connection refused")
 	case record.Protocol, record.Transport:
+		if t.Kind != plan.Triton { // the other kinds have one protocol
+			return fmt.Sprintf("%s does not answer as %s does: %s: does -u name the right port?", t.URL, t.Kind, reason(e))
+		}
 		return fmt.Sprintf("%s does not speak %s: %s: is it the server's %s port? -i %s changes the protocol",
 			t.URL, strings.ToUpper(string(t.Protocol)), reason(e), strings.ToUpper(string(other)), other)
 	case record.Timeout:
