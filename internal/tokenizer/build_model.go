@@ -1,9 +1,12 @@
 package tokenizer
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
+	"strconv"
 	"strings"
 
 	"github.com/redline-bench/redline/internal/tokenizer/model"
@@ -132,21 +135,71 @@ func parseMerges(raw json.RawMessage) ([][2]string, error) {
 
 func buildUnigram(j *modelJSON) (model.Model, error) {
 	var rows [][2]any
-	if err := json.Unmarshal(j.Vocab, &rows); err != nil {
+	d := json.NewDecoder(bytes.NewReader(j.Vocab))
+	d.UseNumber()
+	if err := d.Decode(&rows); err != nil {
 		return nil, fmt.Errorf("vocab: %w", err)
 	}
 	entries := make([]model.Scored, len(rows))
 	for i, r := range rows {
 		token, ok1 := r[0].(string)
-		score, ok2 := r[1].(float64)
+		score, ok2 := r[1].(json.Number)
 		if !ok1 || !ok2 {
 			return nil, fmt.Errorf("vocab entry %d is not a token and a score", i)
 		}
-		entries[i] = model.Scored{Token: token, Score: score}
+		entries[i] = model.Scored{Token: token, Score: quickFloat(score.String())}
 	}
 	unk := -1
 	if j.UnkID != nil {
 		unk = *j.UnkID
 	}
 	return model.NewUnigram(entries, unk, j.ByteFallback)
+}
+
+// quickFloat reads a number as the package does: the digits as one integer, divided by a power of ten. The result may
+// be off by one in the last place, and ties between scores are decided by that.
+func quickFloat(s string) float64 {
+	exact, err := strconv.ParseFloat(s, 64)
+	digits, neg := strings.CutPrefix(s, "-")
+	mantissa, exponent, found := strings.Cut(strings.ToLower(digits), "e")
+	shift := 0
+	if found {
+		n, bad := strconv.Atoi(exponent)
+		if bad != nil || n > 300 || n < -300 {
+			return exact
+		}
+		shift = n
+	}
+	var whole uint64
+	point := false
+	for _, c := range []byte(mantissa) {
+		if c == '.' {
+			point = true
+			continue
+		}
+		d := uint64(c - '0')
+		if whole > (math.MaxUint64-d)/10 {
+			if !point {
+				return exact
+			}
+			break
+		}
+		whole = whole*10 + d
+		if point {
+			shift--
+		}
+	}
+	if err != nil || shift < -308 || shift > 308 {
+		return exact
+	}
+	f := float64(whole)
+	if shift < 0 {
+		f /= math.Pow10(-shift)
+	} else {
+		f *= math.Pow10(shift)
+	}
+	if neg {
+		f = -f
+	}
+	return f
 }
