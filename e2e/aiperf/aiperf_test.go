@@ -10,6 +10,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -155,6 +156,58 @@ func TestGenAIPerfReadsTheProfile(t *testing.T) {
 			if !ok || !near(theirs/1e6, ours) { // it computes in nanoseconds
 				t.Errorf("%s.%s: %v, GenAI-Perf %v", tag, stat, ours, got[tag][stat])
 			}
+		}
+	}
+}
+
+// A run of the program itself, from flags to files.
+func TestARunOfTheProgram(t *testing.T) {
+	p := install(t, "aiperf.txt")
+	genai := install(t, filepath.Join(binary.Root(), "e2e", "heavy", "genai-perf.txt"))
+	bin, err := binary.Build(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, tokenizer := filepath.Join(t.TempDir(), "run"), filepath.Join(t.TempDir(), "tokenizer")
+	writeTokenizer(t, tokenizer)
+	cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "redline"), "llm", "--embedded", "-m", "mock_llm", "--streaming", "--concurrency", "4",
+		"--request-count", "80", "--isl", "100", "--osl", "20", "--conversation-turn-mean", "2", "--tokenizer", tokenizer,
+		"--artifact-dir", dir, "--exports", "all", "--slice-duration", "1")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, tail(string(out)))
+	}
+	var got struct {
+		Records, Errors, Compared int
+		InputsAccepted            bool `json:"inputs_accepted"`
+		Different                 []string
+	}
+	decode(t, p.run(t, "python", "files.py", dir), &got)
+	if got.Records != 80 || got.Errors != 0 || !got.InputsAccepted || len(got.Different) > 0 || got.Compared < 150 {
+		t.Errorf("AIPerf read %+v", got)
+	}
+	p.run(t, "aiperf", "analyze", "swim-lane", dir)
+	p.run(t, "aiperf", "analyze", "turn-messages", dir)
+	var theirs map[string]struct{ Avg float64 }
+	decode(t, genai.run(t, "python", "genai.py", filepath.Join(dir, "profile_export.json"), tokenizer), &theirs)
+	var ours map[string]json.RawMessage
+	text, err := os.ReadFile(filepath.Join(dir, "profile_export_aiperf.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &ours); err != nil {
+		t.Fatal(err)
+	}
+	for _, tag := range []string{"time_to_first_token", "request_latency", "inter_token_latency", "output_sequence_length"} {
+		var m struct{ Avg float64 }
+		if err := json.Unmarshal(ours[tag], &m); err != nil {
+			t.Fatal(err)
+		}
+		if tag != "output_sequence_length" {
+			m.Avg *= 1e6 // it computes in nanoseconds
+		}
+		// Events of one read stand 100 ns apart in the profile, so that its readers do not divide by zero.
+		if d := math.Abs(m.Avg - theirs[tag].Avg); d > 1000 {
+			t.Errorf("%s: %v, GenAI-Perf %v", tag, m.Avg, theirs[tag].Avg)
 		}
 	}
 }

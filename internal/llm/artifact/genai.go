@@ -96,15 +96,35 @@ func (f *profileFile) sample(s *llm.Sample, _ *metric.Values, ok bool) error {
 	b = append(b, `},"response_timestamps":[`...)
 	b = appendTimes(b, s.Answers)
 	b = append(b, `],"response_outputs":[`...)
+	first := true
 	for i := range s.Answers {
-		if i > 0 {
+		if uncountable(s.Answers[i].Data) {
+			continue
+		}
+		if !first {
 			b = append(b, ',')
 		}
+		first = false
 		b = append(b, `{"response":`...)
 		b = appendString(b, s.Answers[i].Data)
 		b = append(b, '}')
 	}
 	return f.out.put(append(b, "]}"...))
+}
+
+// uncountable tells an event without choices, as the one with the server's counts. GenAI-Perf fails on it, and it
+// carries nothing that it would count.
+func uncountable(data []byte) bool {
+	_, after, ok := bytes.Cut(data, []byte(`"choices":`))
+	if !ok {
+		return false
+	}
+	after = bytes.TrimLeft(after, " ")
+	if len(after) == 0 || after[0] != '[' {
+		return false
+	}
+	after = bytes.TrimLeft(after[1:], " ")
+	return len(after) > 0 && after[0] == ']'
 }
 
 // apart is the least time between two answers of a request in perf_analyzer's file: its readers divide by it.
@@ -113,8 +133,11 @@ const apart = 100 // nanoseconds
 func appendTimes(b []byte, list []llm.Answer) []byte {
 	var last int64
 	for i := range list {
+		if uncountable(list[i].Data) {
+			continue
+		}
 		at := clock.Wall(list[i].At)
-		if i > 0 {
+		if last > 0 {
 			b = append(b, ',')
 			if at <= last {
 				at = last + apart

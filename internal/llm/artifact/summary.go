@@ -171,9 +171,9 @@ func writeDocument(o *out, doc any) error {
 // inputConfig is the run as AIPerf's configuration describes one, so that its readers find the model, the endpoint
 // and the level where they look for them.
 func inputConfig(c *Config, o *Outcome) object {
-	endpoint := object{{"urls", []string{c.URL}}, {"type", c.aiperfType()}, {"streaming", c.Streaming}}
+	endpoint := object{{"urls", strings.Split(c.URL, ",")}, {"type", c.aiperfType()}, {"streaming", c.Streaming}}
 	if c.Path != "" {
-		endpoint = append(endpoint, field{"path", c.Path})
+		endpoint = append(endpoint, field{"path", "/" + strings.TrimPrefix(c.Path, "/")})
 	}
 	data := object{{"name", "main"}, {"type", "synthetic"}}
 	if c.Dataset != "" {
