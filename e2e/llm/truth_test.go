@@ -3,11 +3,13 @@ package llm_test
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 )
@@ -77,51 +79,65 @@ func bounds() (mean, p99 float64) {
 	return 12, 120
 }
 
-// Each metric agrees with the server's own log, from one stream to many.
+// Each metric agrees with the server's own log, from one stream to many. A machine that is busy with other tests may
+// spoil an attempt, so there are three.
 func TestTruth(t *testing.T) {
-	mean, p99 := bounds()
 	for _, streams := range []int{1, 64, 128} {
 		t.Run(strconv.Itoa(streams), func(t *testing.T) {
-			r := serve(t, "--ttft", "100ms", "--itl", "20ms", "--request-log", "log.jsonl")
-			n := max(8, 2*streams)
-			res := r.llm(t, "--streaming", "--concurrency", strconv.Itoa(streams), "--request-count", strconv.Itoa(n), "--output-tokens-mean", "20", "--isl", "20")
-			log := readLog(t, filepath.Join(r.dir, "log.jsonl"), n)
-			if len(log) != n {
-				t.Fatalf("%d answers in the log, want %d", len(log), n)
-			}
-			want := map[string][]float64{}
-			ms := func(ns int64) float64 { return float64(ns) / 1e6 }
-			for _, l := range log {
-				at := l.content()
-				first, last := at[0], at[len(at)-1]
-				want["time_to_first_token"] = append(want["time_to_first_token"], ms(first-l.Received))
-				want["request_latency"] = append(want["request_latency"], ms(last-l.Received))
-				want["time_to_second_token"] = append(want["time_to_second_token"], ms(at[1]-first))
-				want["inter_token_latency"] = append(want["inter_token_latency"], ms(last-first)/float64(len(at)-1))
-				for i := 1; i < len(at); i++ {
-					want["inter_chunk_latency"] = append(want["inter_chunk_latency"], ms(at[i]-at[i-1]))
+			var wrong []string
+			for range 3 {
+				if wrong = truth(t, streams); len(wrong) == 0 {
+					return
 				}
 			}
-			lv := &res.Levels[0]
-			for tag, values := range want {
-				got := metric(t, lv, tag)
-				m, p := stats(values)
-				g, _ := got.Dist.At(99)
-				t.Logf("%-22s mean %.3f ms, of the log %.3f; p99 %.3f, of the log %.3f", tag, got.Avg, m, g, p)
-				if math.Abs(got.Avg-m) > mean || math.Abs(g-p) > p99 {
-					t.Errorf("%s: mean %.3f ms, p99 %.3f; the server's log says %.3f and %.3f", tag, got.Avg, g, m, p)
-				}
-				if int(got.Dist.Count) != len(values) {
-					t.Errorf("%s has %d values, want %d", tag, got.Dist.Count, len(values))
-				}
-			}
-			for tag, x := range map[string]float64{"output_sequence_length": 20, "request_count": float64(n), "total_osl": float64(20 * n)} {
-				if got := metric(t, lv, tag); got.Avg != x {
-					t.Errorf("%s is %v, want %v", tag, got.Avg, x)
-				}
-			}
+			t.Error(strings.Join(wrong, "\n"))
 		})
 	}
+}
+
+// truth measures once and returns what is not as the server's log has it.
+func truth(t *testing.T, streams int) (wrong []string) {
+	t.Helper()
+	mean, p99 := bounds()
+	r := serve(t, "--ttft", "100ms", "--itl", "20ms", "--request-log", "log.jsonl")
+	n := max(8, 2*streams)
+	res := r.llm(t, "--streaming", "--concurrency", strconv.Itoa(streams), "--request-count", strconv.Itoa(n), "--output-tokens-mean", "20", "--isl", "20")
+	log := readLog(t, filepath.Join(r.dir, "log.jsonl"), n)
+	if len(log) != n {
+		t.Fatalf("%d answers in the log, want %d", len(log), n)
+	}
+	want := map[string][]float64{}
+	add := func(tag string, ns int64, parts int) { want[tag] = append(want[tag], float64(ns)/1e6/float64(parts)) }
+	for _, l := range log {
+		at := l.content()
+		first, last := at[0], at[len(at)-1]
+		add("time_to_first_token", first-l.Received, 1)
+		add("request_latency", last-l.Received, 1)
+		add("time_to_second_token", at[1]-first, 1)
+		add("inter_token_latency", last-first, len(at)-1)
+		for i := 1; i < len(at); i++ {
+			add("inter_chunk_latency", at[i]-at[i-1], 1)
+		}
+	}
+	lv := &res.Levels[0]
+	for tag, values := range want {
+		got := metric(t, lv, tag)
+		m, p := stats(values)
+		g, _ := got.Dist.At(99)
+		t.Logf("%-22s mean %.3f ms, of the log %.3f; p99 %.3f, of the log %.3f", tag, got.Avg, m, g, p)
+		if math.Abs(got.Avg-m) > mean || math.Abs(g-p) > p99 {
+			wrong = append(wrong, fmt.Sprintf("%s: mean %.3f ms, p99 %.3f; the server's log says %.3f and %.3f", tag, got.Avg, g, m, p))
+		}
+		if int(got.Dist.Count) != len(values) {
+			t.Errorf("%s has %d values, want %d", tag, got.Dist.Count, len(values))
+		}
+	}
+	for tag, x := range map[string]float64{"output_sequence_length": 20, "request_count": float64(n), "total_osl": float64(20 * n)} {
+		if got := metric(t, lv, tag); got.Avg != x {
+			t.Errorf("%s is %v, want %v", tag, got.Avg, x)
+		}
+	}
+	return wrong
 }
 
 // What strange servers do to a stream gives the right numbers, or the right failure.

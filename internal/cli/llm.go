@@ -369,12 +369,8 @@ func (r *llmRun) end(limits [][]result.Reason, stopped string, err error) int {
 	}
 	r.res.Verdict = r.verdict(limits, stopped, err)
 	werr := r.writeResult()
-	if !r.opts.seed() || r.opts.verbose {
+	if len(r.res.Levels) > 0 && (!r.opts.seed() || r.opts.verbose) {
 		r.showVerdict()
-	}
-	var good uint64
-	for i := range r.res.Levels {
-		good += r.res.Levels[i].Client.Requests
 	}
 	switch {
 	case r.res.Interrupted:
@@ -383,7 +379,7 @@ func (r *llmRun) end(limits [][]result.Reason, stopped string, err error) int {
 		return r.failed(err)
 	case werr != nil:
 		return r.failed(werr)
-	case good == 0:
+	case r.answers() == 0:
 		return r.failed(r.noAnswer())
 	case stopped != "":
 		return r.failed(errors.New(stopped))

@@ -23,6 +23,9 @@ func (o *llmOptions) check() error {
 	if err := o.checkLoad(); err != nil {
 		return err
 	}
+	if _, err := o.wanted(); err != nil {
+		return err
+	}
 	return o.checkAnswers()
 }
 

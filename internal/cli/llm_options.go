@@ -82,6 +82,7 @@ type llmOptions struct {
 	sliceEvery time.Duration
 	json       string
 	outcome    plan.Outcome
+	console    string // table or seed; empty: by the options
 	verbose    bool
 }
 
@@ -105,7 +106,21 @@ func llmSet(o *llmOptions) *optset.Set {
 	llmShape(s, o)
 	llmMedia(s, o)
 	llmOutput(s, o)
+	llmIgnored(s)
 	return s
+}
+
+// llmIgnored are options of AIPerf that say how its processes work: its scripts may have them, and they change nothing.
+func llmIgnored(s *optset.Set) {
+	s.Group("Of AIPerf, taken and without effect")
+	for _, name := range []string{"ui", "workers-max", "record-processors", "url-strategy", "tokenizer-revision", "log-level", "transport"} {
+		s.Var(name, "VALUE", "", "", func(string) error { return nil })
+	}
+	for _, name := range []string{"tokenizer-trust-remote-code", "no-gpu-telemetry", "no-server-metrics"} {
+		s.Var(name, "", "", "", func(string) error { return nil })
+	}
+	s.Alias("ui", "ui-type")
+	s.Alias("workers-max", "max-workers")
 }
 
 func llmTarget(s *optset.Set, o *llmOptions) {
@@ -225,6 +240,14 @@ func llmStop(s *optset.Set, o *llmOptions) {
 	o.time(s, &o.cooldown, "cooldown-duration", "requests that start so close to the end do not count")
 	s.Int(&o.maxErrors, "max-errors", "N", 0, "end a level at so many failures")
 	s.Float(&o.maxErrorRate, "max-error-rate", "PERCENT", 0, 100, "end a level when more than this share fails")
+	s.Var("failed-request-threshold", "SHARE", "", "the same as a share from 0 to 1", func(v string) error {
+		f, err := strconv.ParseFloat(v, 64)
+		if err != nil || f < 0 || f > 1 {
+			return fmt.Errorf("is a number from 0 to 1, not %q", v)
+		}
+		o.maxErrorRate = f * 100
+		return nil
+	})
 	s.Text(&o.until, "until", "TARGET", `end a level when an interval is narrow enough: "ttft.p99 ± 5 %"`)
 	s.Text(&o.goodput, "goodput", "LIST", `count requests that keep bounds, in ms: "ttft:200 itl:20"`)
 	s.Int(&o.runs, "runs", "N", 1, "measure each level so often; intervals are then over the runs")
@@ -245,6 +268,13 @@ func llmOutput(s *optset.Set, o *llmOptions) {
 			s.Var(opt.Long, opt.Arg, opt.Default, plain(opt.Help), func(v string) error { return opt.Set(&o.outcome, v) })
 		}
 	}
+	s.Var("console", "FORM", "", "table, or seed for the blocks of seed 003's tool, whatever options are used", func(v string) error {
+		if v != "table" && v != "seed" {
+			return fmt.Errorf("is table or seed, not %q", v)
+		}
+		o.console = v
+		return nil
+	})
 	s.Bool(&o.verbose, "verbose,v", "every metric, intervals, and what each token count came from")
 }
 

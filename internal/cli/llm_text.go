@@ -302,12 +302,23 @@ func (r *llmRun) verdict(limits [][]result.Reason, stopped string, err error) re
 		return result.Verdict{State: result.Failed, Reasons: []result.Reason{{What: err.Error()}}}
 	case stopped != "" && !r.res.Interrupted:
 		return result.Verdict{State: result.Failed, Reasons: []result.Reason{{What: stopped}}}
+	case r.answers() == 0 && !r.res.Interrupted:
+		return result.Verdict{State: result.Failed, Reasons: []result.Reason{{What: r.noAnswer().Error()}}}
 	}
 	levels := slices.Clone(r.res.Levels)
 	for i := range levels {
 		levels[i].Stable = true // an interrupt is said beside the verdict
 	}
 	return measure.Conclude(levels, limits, "")
+}
+
+// answers is the number of whole answers of all levels.
+func (r *llmRun) answers() uint64 {
+	var n uint64
+	for i := range r.res.Levels {
+		n += r.res.Levels[i].Client.Requests
+	}
+	return n
 }
 
 func (r *llmRun) showVerdict() { report.Verdict(r.Stdout, r.res, r.llmStyle()) }

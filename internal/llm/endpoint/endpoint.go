@@ -67,7 +67,7 @@ func Parse(name string) (Kind, error) {
 	if k, ok := aliases[name]; ok {
 		return k, nil
 	}
-	return "", fmt.Errorf("there is no endpoint type %q: use one of %s", name, strings.Join(Kinds(), ", "))
+	return "", fmt.Errorf("is not %q: use one of %s", name, strings.Join(Kinds(), ", "))
 }
 
 // GRPC tells whether a kind speaks KServe's gRPC instead of HTTP.
