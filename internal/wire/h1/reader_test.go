@@ -242,3 +242,28 @@ func FuzzReply(f *testing.F) {
 		}
 	})
 }
+
+// quiet is a handler that keeps nothing.
+type quiet struct{}
+
+func (quiet) Head(*Reply) bool   { return false }
+func (quiet) Data([]byte, int64) {}
+func (quiet) Reply(*Reply) bool  { return false }
+
+// BenchmarkParse is one reply: with a head like that of the last one, which is compared, and with one that differs,
+// which is parsed.
+func BenchmarkParse(b *testing.B) {
+	other := strings.Replace(infer, "200 OK", "200 Ok", 1)
+	for name, in := range map[string][2]string{"same head": {infer, infer}, "other head": {infer, other}} {
+		b.Run(name, func(b *testing.B) {
+			c := newConn(nil, Config{Addr: "x:1", Number: "inference-header-content-length"})
+			c.rd.h = quiet{}
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				if _, err := c.take(copy(c.rd.space(), in[i&1])); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

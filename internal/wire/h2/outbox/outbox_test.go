@@ -128,3 +128,42 @@ func TestBroken(t *testing.T) {
 		s.box.Flush() // does nothing
 	}
 }
+
+// BenchmarkFlush writes a message of a megabyte as frames of 16 KiB, each a short piece and a long one.
+func BenchmarkFlush(b *testing.B) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = ln.Close() }()
+	near, err := net.Dial("tcp", ln.Addr().String())
+	if err != nil {
+		b.Fatal(err)
+	}
+	far, err := ln.Accept()
+	if err != nil {
+		b.Fatal(err)
+	}
+	var mu sync.Mutex
+	var box outbox.Box
+	box.Init(near, &mu, func(error) {})
+	const size, piece = 1 << 20, 16 << 10
+	message, got := make([]byte, size), make([]byte, size+size/piece*9)
+	b.SetBytes(size)
+	b.ReportAllocs()
+	for b.Loop() {
+		mu.Lock()
+		for i := 0; i < size; i += piece {
+			box.Buf = append(box.Buf, "123456789"...)
+			box.Add(message[i : i+piece])
+		}
+		mu.Unlock()
+		box.Flush()
+		if _, err := io.ReadFull(far, got); err != nil {
+			b.Fatal(err)
+		}
+	}
+	_ = near.Close()
+	_ = far.Close()
+	box.Wait()
+}

@@ -1,0 +1,116 @@
+package engine_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/redline-bench/redline/internal/clock"
+	"github.com/redline-bench/redline/internal/engine"
+	"github.com/redline-bench/redline/internal/pace"
+	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/testkit"
+)
+
+// instant is a service whose calls end at once, on the goroutine of the test: what is left is the engine itself.
+type instant struct {
+	testkit.Service
+	sink  service.Sink
+	calls chan *service.Call
+}
+
+func (s *instant) Open(_ context.Context, sink service.Sink) (service.Transport, error) {
+	s.sink = sink
+	return s, nil
+}
+
+func (s *instant) Grow(context.Context, int) error { return nil }
+func (s *instant) Flush()                          {}
+func (s *instant) Cut(int, record.Class)           {}
+func (s *instant) Lane(int) int                    { return 0 }
+
+func (s *instant) Send(c *service.Call) {
+	c.Rec.Sent = clock.Now()
+	s.calls <- c
+}
+
+// step ends one call, and so sends the next in closed loop.
+func (s *instant) step() {
+	c := <-s.calls
+	c.Rec.End, c.Rec.Responses = clock.Now(), 1
+	s.sink.Response(c, nil, c.Rec.End, false)
+	s.sink.Done(c)
+}
+
+func openInstant(tb testing.TB) (*engine.Engine, *instant) {
+	tb.Helper()
+	svc := &instant{calls: make(chan *service.Call, 64)}
+	e, err := engine.Open(tb.Context(), engine.Config{Service: svc, Feed: func(int, int) engine.Feed { return testkit.Feed{} }})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { e.Close() })
+	return e, svc
+}
+
+func collect(e *engine.Engine) { e.Drain(func(*record.Record, []record.Event, []byte) {}) }
+
+// turns runs n requests with a look of the collector every thousand.
+func turns(e *engine.Engine, svc *instant, n int) {
+	for i := range n {
+		if svc.step(); i%1000 == 999 {
+			collect(e)
+		}
+	}
+}
+
+func TestClosedLoopDoesNotAllocate(t *testing.T) {
+	e, svc := openInstant(t)
+	if err := e.Closed(t.Context(), 8, 0); err != nil {
+		t.Fatal(err)
+	}
+	turns(e, svc, 20_000)
+	if n := testing.AllocsPerRun(10, func() { turns(e, svc, 2000) }); n >= 1 {
+		t.Errorf("%.0f allocations in 2000 requests", n)
+	}
+}
+
+// BenchmarkClosed is one request of a closed loop: its end, its record, and the sending of the next.
+func BenchmarkClosed(b *testing.B) {
+	e, svc := openInstant(b)
+	if err := e.Closed(b.Context(), 8, 0); err != nil {
+		b.Fatal(err)
+	}
+	turns(e, svc, 20_000)
+	b.ReportAllocs()
+	b.ResetTimer()
+	turns(e, svc, b.N)
+}
+
+// BenchmarkPaced is one request of an open loop that is always behind: a turn of the dispatcher, and an end.
+func BenchmarkPaced(b *testing.B) {
+	e, svc := openInstant(b)
+	stop, err := e.Paced(b.Context(), engine.PacedLoad{Schedule: pace.Constant(1e9), Feeds: 1, Slots: 32, Cap: 32})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	b.ResetTimer()
+	turns(e, svc, b.N)
+	b.StopTimer()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		stop()
+	}()
+	for {
+		select {
+		case <-ended:
+			return
+		case c := <-svc.calls:
+			svc.sink.Done(c)
+		case <-time.After(time.Millisecond):
+		}
+	}
+}

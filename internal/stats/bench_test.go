@@ -1,0 +1,22 @@
+package stats_test
+
+import (
+	"testing"
+
+	"github.com/redline-bench/redline/internal/stats"
+)
+
+func BenchmarkAdd(b *testing.B) {
+	for name, before := range map[string]int{"values": 0, "histogram": stats.ExactLimit + 1} {
+		b.Run(name, func(b *testing.B) {
+			var s stats.Sample
+			for i := range before {
+				s.Add(int64(i))
+			}
+			b.ReportAllocs()
+			for i := int64(0); b.Loop(); i++ {
+				s.Add(100_000 + i&0xffff)
+			}
+		})
+	}
+}
