@@ -41,6 +41,7 @@ func TestRealPeers(t *testing.T) {
 		}
 	}
 	t.Run("requests", r.requests)
+	t.Run("interrupts", r.interrupts)
 	for _, target := range []string{"-i http -u {http}", "-i grpc -u {grpc}"} {
 		t.Run("same numbers "+target[3:7], func(t *testing.T) { r.sameNumbers(t, target) })
 	}

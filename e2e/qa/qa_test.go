@@ -66,9 +66,10 @@ func newBench(t *testing.T, args ...string) *bench {
 var (
 	repeated = regexp.MustCompile(`\{(\d+) ([^ {}]*)\}`)
 	number   = regexp.MustCompile(`\{(\d+)\}`)
+	either   = regexp.MustCompile(`\{(\d+)\|(\d+)\}`)
 )
 
-// scale fills in numbers in braces: whole in heavy tests, a tenth otherwise.
+// scale fills in numbers in braces: whole in heavy tests, a tenth otherwise, or the second of two.
 func scale(line string) string {
 	part := func(text string) int {
 		n, _ := strconv.Atoi(text)
@@ -81,6 +82,7 @@ func scale(line string) string {
 		m := repeated.FindStringSubmatch(s)
 		return strings.TrimSpace(strings.Repeat(m[2]+" ", part(m[1])))
 	})
+	line = either.ReplaceAllString(line, map[bool]string{true: "$1", false: "$2"}[heavy])
 	return number.ReplaceAllStringFunc(line, func(s string) string { return strconv.Itoa(part(s[1 : len(s)-1])) })
 }
 
@@ -146,9 +148,20 @@ func read(t *testing.T, prefixes string) []check {
 	return list
 }
 
-// Tables A (sequences that follow each other), B (both protocols), C (single runs) and G (reports of caches).
-func TestTables(t *testing.T) {
+// TestChecks makes the checks of all tables but D on one server.
+func TestChecks(t *testing.T) {
 	b := newBench(t)
+	t.Run("tables", b.tables)
+	t.Run("decoupled", b.decoupled)
+	t.Run("ranks", b.ranks)
+	t.Run("in process", b.inProcess)
+	t.Run("ground truth", b.groundTruth)
+	t.Run("no model", b.noModel)
+}
+
+// tables makes the checks of tables A (sequences that follow each other), B (both protocols), C (single runs) and G
+// (reports of caches).
+func (b *bench) tables(t *testing.T) {
 	for _, c := range read(t, "ABCG") {
 		t.Run(c.name, func(t *testing.T) {
 			if c.on != "" {
