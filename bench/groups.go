@@ -16,4 +16,5 @@ var groups = []group{
 	{"open loop", openRows},
 	{"streamed tokens, CPU", streamRows},
 	{"streamed tokens, truth", truthRows},
+	{"Triton in process", capiRows},
 }

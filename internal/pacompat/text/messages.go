@@ -23,6 +23,7 @@ const (
 	WarmupConcurrency = "WARNING: The number of concurrent requests exceeds the warmup request count. Adjusting warmup concurrency to match the warmup request count."
 	ExportUnwritable  = "failed to open file for outputting raw profile data"
 	Mismatch          = "Output doesn't match expected output"
+	MismatchSize      = "Output size doesn't match expected size"
 	EarlyEnd          = "Request received final response before request period was reached. Request period must be at most the total number of responses received by any request."
 	ExitSignal        = "Received exit signal."
 	Draining          = "Waiting for in-flight inferences to complete."

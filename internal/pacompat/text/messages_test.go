@@ -116,6 +116,7 @@ func TestErrorText(t *testing.T) {
 		f(p, &service.Error{Class: record.Mismatch, Text: "OUTPUT0[3] is 4, want 5"}, "Output doesn't match expected output")
 		f(p, &service.Error{Class: record.Mismatch, Text: "Output size doesn't match expected size"}, "Output size doesn't match expected size")
 	}
+	f("", &service.Error{Class: record.Mismatch, Text: "OUTPUT0[3] is 4, want 5"}, "Output size doesn't match expected size")
 	same(t, "another error", text.ErrorText(errors.New("plain"), plan.HTTP), "plain")
 }
 
