@@ -59,6 +59,7 @@ func (p *Peers) StartTritonWith(ctx context.Context, dir string, folders []strin
 		"--metrics-address=127.0.0.1", "--metrics-port=" + strconv.Itoa(ports[2]), "--allow-gpu-metrics=false",
 		"--backend-config=python,shm-default-byte-size=1048576", "--backend-config=python,shm-growth-byte-size=1048576",
 		fmt.Sprintf("--backend-config=python,shm-region-prefix-name=redline_%d_", os.Getpid()),
+		"--cache-config=local,size=1048576",
 		"--trace-config", "triton,file=" + filepath.Join(dir, "trace.json"), "--exit-timeout-secs=5",
 	}, args...)...)
 	t.cmd.Stdout, t.cmd.Stderr = log, log

@@ -97,12 +97,16 @@ func (c *check) each(shared []string) []string {
 	return out
 }
 
+// serverLog is a line of a server in the same process, which may well speak of errors, such as that of having no GPU.
+var serverLog = regexp.MustCompile(`(?m)^[IWE]\d{4} \d\d:.*$`)
+
 // wrong says what is wrong with how a run ended and what it printed; "" is nothing.
 func (c *check) wrong(code int, output string) string {
 	if why := c.code(code); why != "" {
 		return why
 	}
 	if c.pass == "ok" {
+		output = serverLog.ReplaceAllString(output, "")
 		for _, bad := range []string{"error", "Request count: 0", ": 0 infer/sec"} {
 			if strings.Contains(output, bad) {
 				return fmt.Sprintf("the output has %q", bad)

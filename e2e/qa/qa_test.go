@@ -55,7 +55,7 @@ func newBench(t *testing.T, args ...string) *bench {
 		b.shared = append(b.shared, "cuda")
 	}
 	folders := []string{filepath.Join(binary.Root(), "e2e", "models"), here("models")}
-	if b.triton, err = p.StartTritonWith(t.Context(), t.TempDir(), folders, append([]string{"--cache-config=local,size=1048576"}, args...)...); err != nil {
+	if b.triton, err = p.StartTritonWith(t.Context(), t.TempDir(), folders, args...); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(b.triton.Stop)
