@@ -151,7 +151,6 @@ type preJSON struct {
 type builder struct {
 	// byteLevel is the last stage, if that is ByteLevel: a model that is byte-level takes plain bytes from it.
 	byteLevel *split.ByteLevel
-	cuts      bool // there is a stage that cuts
 }
 
 func (b *builder) preTokenizer(raw json.RawMessage) (split.Stage, error) {

@@ -49,7 +49,7 @@ func (j *modelJSON) kind() string {
 	return "WordLevel"
 }
 
-func (b *builder) model(raw json.RawMessage, _ *fileJSON) (model.Model, error) {
+func (b *builder) model(raw json.RawMessage) (model.Model, error) {
 	var j modelJSON
 	if err := json.Unmarshal(raw, &j); err != nil {
 		return nil, fmt.Errorf("model: %w", err)

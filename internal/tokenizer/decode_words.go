@@ -8,9 +8,6 @@ import (
 	"github.com/redline-bench/redline/internal/tokenizer/split"
 )
 
-// prepare is a place for what decoding needs of the rest.
-func (d *decoder) prepare(*Tokenizer) {}
-
 // wordPiece joins the pieces of words and puts spaces between words.
 func (j *decoderJSON) wordPiece() func([]string) []string {
 	prefix, clean := text(j.Prefix, "##"), yes(j.Cleanup)

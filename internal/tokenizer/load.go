@@ -126,7 +126,7 @@ func Parse(data []byte) (*Tokenizer, error) {
 	if t.pre, err = b.preTokenizer(f.PreTokenizer); err != nil {
 		return nil, err
 	}
-	if t.model, err = b.model(f.Model, &f); err != nil {
+	if t.model, err = b.model(f.Model); err != nil {
 		return nil, err
 	}
 	if err := t.post.add(f.PostProcessor); err != nil {
@@ -136,7 +136,6 @@ func Parse(data []byte) (*Tokenizer, error) {
 		return nil, err
 	}
 	t.added = newAdded(f.AddedTokens, t.model, t.normalize)
-	t.decoder.prepare(t)
 	return t, nil
 }
 

@@ -24,7 +24,7 @@ func (p *post) count() int {
 }
 
 // finish appends what follows the text, which lies from body on.
-func (p *post) finish(dst []int, _, body int) []int {
+func (p *post) finish(dst []int, body int) []int {
 	end := len(dst)
 	for _, ids := range p.again {
 		dst = append(dst, ids...)
@@ -135,7 +135,7 @@ type limit struct {
 	max       int // 0: no truncation
 	cutLeft   bool
 	never     bool // only_second: a single text is never cut
-	pad_      bool
+	pads      bool
 	fixed     int
 	multiple  int
 	padLeft   bool
@@ -162,7 +162,7 @@ func (l *limit) truncate(dst []int, body, room int) []int {
 }
 
 func (l *limit) pad(dst []int, from int) []int {
-	if !l.pad_ {
+	if !l.pads {
 		return dst
 	}
 	n := max(len(dst)-from, l.fixed)
@@ -205,7 +205,7 @@ func newLimit(j limitJSON) *limit {
 		l.cutLeft, l.never = t.Direction == "Left", t.Strategy == "OnlySecond"
 	}
 	if p := j.Padding; p != nil {
-		l.pad_, l.padLeft, l.padID, l.multiple = true, p.Direction == "Left", p.ID, p.Multiple
+		l.pads, l.padLeft, l.padID, l.multiple = true, p.Direction == "Left", p.ID, p.Multiple
 		if m, ok := p.Strategy.(map[string]any); ok {
 			n, _ := m["Fixed"].(float64)
 			l.fixed = int(n)

@@ -120,7 +120,7 @@ func (t *Tokenizer) appendIDs(dst []int, text string, special bool, st *state) [
 		dst = t.limit.truncate(dst, body, room)
 	}
 	if special {
-		dst = t.post.finish(dst, from, body)
+		dst = t.post.finish(dst, body)
 	}
 	if t.limit != nil {
 		dst = t.limit.pad(dst, from)

@@ -8,17 +8,19 @@ import (
 
 // BPEConfig is what a file says of a BPE model.
 type BPEConfig struct {
-	Vocab         map[string]int
-	Merges        [][2]string
-	Unk           string
-	HasUnk        bool
-	Prefix        string // of units that do not begin the word
-	Suffix        string // of the unit that ends it
-	FuseUnk       bool
-	ByteFallback  bool
-	IgnoreMerges  bool
-	ByteLevel     bool // words come as plain bytes, tokens are written in the byte-level alphabet
-	SpaceMark     string
+	Vocab        map[string]int
+	Merges       [][2]string
+	Unk          string
+	HasUnk       bool
+	Prefix       string // of units that do not begin the word
+	Suffix       string // of the unit that ends it
+	FuseUnk      bool
+	ByteFallback bool
+	IgnoreMerges bool
+	ByteLevel    bool // words come as plain bytes, tokens are written in the byte-level alphabet
+	SpaceMark    string
+	// Order ranks tokens instead of Merges: any two neighbors that make one of them merge, the lowest rank first.
+	Order         map[string]uint32
 	NoPreTokenize bool // words are whole texts: cut them where no merge can reach across
 }
 
@@ -59,6 +61,9 @@ func NewBPE(c BPEConfig) (*BPE, error) {
 }
 
 func buildMerges(c BPEConfig) (pairTable, error) {
+	if c.Order != nil {
+		return buildOrder(c), nil
+	}
 	t := newPairTable(len(c.Merges))
 	var buf []byte
 	for rank, p := range c.Merges {
@@ -75,6 +80,44 @@ func buildMerges(c BPEConfig) (pairTable, error) {
 		t.set(uint32(a), uint32(b), uint32(rank), uint32(id))
 	}
 	return t, nil
+}
+
+// buildOrder finds all pairs of tokens that make a ranked token.
+func buildOrder(c BPEConfig) pairTable {
+	type pair struct{ a, b, rank, id uint32 }
+	var pairs []pair
+	for t, rank := range c.Order {
+		id := uint32(c.Vocab[t])
+		for i := range t {
+			if i == 0 {
+				continue
+			}
+			a, okA := c.Vocab[t[:i]]
+			b, okB := c.Vocab[t[i:]]
+			if okA && okB {
+				pairs = append(pairs, pair{uint32(a), uint32(b), rank, id})
+			}
+		}
+	}
+	t := newPairTable(len(pairs))
+	for _, p := range pairs {
+		t.set(p.a, p.b, p.rank, p.id)
+	}
+	return t
+}
+
+// products calls f for every token that merges make; false if some merge joins what is no text.
+func (c *BPEConfig) products(f func(string)) bool {
+	for t := range c.Order {
+		f(t)
+	}
+	for _, p := range c.Merges {
+		if p[0] == c.Unk && c.HasUnk || strings.HasPrefix(p[0], "<0x") || strings.HasPrefix(p[1], "<0x") {
+			return false
+		}
+		f(p[0] + p[1])
+	}
+	return true
 }
 
 // buildUnits fills the tables of single units for each place in a word.
@@ -131,11 +174,7 @@ func newCutter(c BPEConfig, single *units) *cutter {
 		return nil
 	}
 	k := &cutter{mark: c.SpaceMark, glued: map[rune]bool{}, single: single}
-	for _, p := range c.Merges {
-		if p[0] == c.Unk && c.HasUnk || strings.HasPrefix(p[0], "<0x") || strings.HasPrefix(p[1], "<0x") {
-			return nil // merges of what is no text: nothing is known of their neighbors
-		}
-		whole := p[0] + p[1]
+	text := c.products(func(whole string) {
 		for at := 1; at < len(whole); {
 			i := strings.Index(whole[at:], c.SpaceMark)
 			if i < 0 {
@@ -146,6 +185,9 @@ func newCutter(c BPEConfig, single *units) *cutter {
 			k.glued[r] = true
 			at += len(c.SpaceMark)
 		}
+	})
+	if !text {
+		return nil // nothing is known of the neighbors of what is no text
 	}
 	return k
 }

@@ -18,12 +18,15 @@ type Unigram struct {
 	unk     int // -1: none
 	unkCost float64
 	byteIDs *[256]uint32
+	narrow  bool // scores are summed in single precision
 }
 
 // Scored is an entry of a Unigram vocabulary; its id is its index.
 type Scored struct {
 	Token string
 	Score float64
+	// Skip keeps the entry out of texts: it has an id, and that is all.
+	Skip bool
 }
 
 // NewUnigram builds a Unigram model; unk is -1 if there is no unknown token.
@@ -33,10 +36,15 @@ func NewUnigram(entries []Scored, unk int, byteFallback bool) (*Unigram, error) 
 	}
 	m := &Unigram{unk: unk, unkCost: math.Inf(1), scores: make([]float64, len(entries))}
 	ids := make(map[string]int, len(entries))
+	skip := map[string]bool{}
 	for id, e := range entries {
 		ids[e.Token] = id
 		m.scores[id] = e.Score
-		m.unkCost = min(m.unkCost, e.Score)
+		if e.Skip {
+			skip[e.Token] = true
+		} else {
+			m.unkCost = min(m.unkCost, e.Score)
+		}
 	}
 	m.unkCost -= unkPenalty
 	m.ids = ids
@@ -46,7 +54,7 @@ func NewUnigram(entries []Scored, unk int, byteFallback bool) (*Unigram, error) 
 	}
 	keys := make([]string, 0, len(ids))
 	for t := range ids {
-		if t != "" {
+		if t != "" && !skip[t] {
 			keys = append(keys, t)
 		}
 	}
@@ -112,7 +120,7 @@ func (m *Unigram) appendNew(dst []int, word string, s *Scratch) []int {
 	s.path = path
 	for _, p := range slices.Backward(path) {
 		if int(p.id) == m.unk {
-			dst = m.unknown(dst, word[p.start:p.end], s)
+			dst = m.unknown(dst, word[p.start:p.end])
 		} else {
 			dst = append(dst, int(p.id))
 		}
@@ -141,14 +149,14 @@ func (m *Unigram) viterbi(word string, s *Scratch) bool {
 				continue
 			}
 			end := &best[i+1]
-			if score := m.scores[id] + here; end.start < 0 || score > end.score {
+			if score := m.sum(m.scores[id], here); end.start < 0 || score > end.score {
 				*end = bestNode{score, int32(at), id}
 			}
 			single = single || i+1-at == size
 		}
 		if !single {
 			end := &best[at+size]
-			if score := m.unkCost + here; end.start < 0 || score > end.score {
+			if score := m.sum(m.unkCost, here); end.start < 0 || score > end.score {
 				if m.unk < 0 {
 					return false
 				}
@@ -160,8 +168,21 @@ func (m *Unigram) viterbi(word string, s *Scratch) bool {
 	return true
 }
 
+// Narrow makes the model add scores in single precision, as SentencePiece does; ties fall differently by it.
+func (m *Unigram) Narrow() *Unigram {
+	m.narrow = true
+	return m
+}
+
+func (m *Unigram) sum(a, b float64) float64 {
+	if m.narrow {
+		return float64(float32(a) + float32(b))
+	}
+	return a + b
+}
+
 // unknown appends what stands for text that is not in the vocabulary.
-func (m *Unigram) unknown(dst []int, text string, _ *Scratch) []int {
+func (m *Unigram) unknown(dst []int, text string) []int {
 	if id, ok := m.ids[text]; ok {
 		return append(dst, id)
 	}

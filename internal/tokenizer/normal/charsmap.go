@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/redline-bench/redline/internal/tokenizer/unitab"
@@ -86,22 +87,98 @@ func (c *Charsmap) find(key string) ([]byte, bool) {
 		if unit>>8&1 == 0 { // no text ends here
 			continue
 		}
-		if uint64(at) >= uint64(len(c.trie)) {
-			break
-		}
-		from := c.trie[at] & (1<<31 - 1)
-		if uint64(from) > uint64(len(c.texts)) {
-			break
-		}
-		s := c.texts[from:]
-		if end := bytes.IndexByte(s, 0); end >= 0 {
-			s = s[:end]
-		}
-		return s, true
+		return c.text(at)
 	}
 	return nil, false
 }
 
 func offset(unit uint32) uint32 {
 	return unit >> 10 << (unit & (1 << 9) >> 6)
+}
+
+// Prefixes maps the longest beginnings of a text that the map has, as SentencePiece itself does.
+type Prefixes struct{ Map *Charsmap }
+
+// Normalize maps the text.
+func (p Prefixes) Normalize(text string, m *Memory) string {
+	b := m.next()
+	for i := 0; i < len(text); {
+		if s, n := p.Map.longest(text[i:]); n > 0 {
+			b = append(b, s...)
+			i += n
+			continue
+		}
+		_, size := utf8.DecodeRuneInString(text[i:])
+		b = append(b, text[i:i+size]...)
+		i += size
+	}
+	return m.done(b)
+}
+
+// longest is what the longest mapped beginning of a text maps to, and its length.
+func (c *Charsmap) longest(text string) (to []byte, n int) {
+	if len(c.trie) == 0 {
+		return nil, 0
+	}
+	at := offset(c.trie[0])
+	for i := range len(text) {
+		b := uint32(text[i])
+		at ^= b
+		if b == 0 || uint64(at) >= uint64(len(c.trie)) {
+			break
+		}
+		unit := c.trie[at]
+		if unit&(1<<31|0xFF) != b {
+			break
+		}
+		at ^= offset(unit)
+		if unit>>8&1 == 0 {
+			continue
+		}
+		if s, ok := c.text(at); ok {
+			to, n = s, i+1
+		}
+	}
+	return to, n
+}
+
+// text is the text that a leaf of the trie points at.
+func (c *Charsmap) text(leaf uint32) ([]byte, bool) {
+	if uint64(leaf) >= uint64(len(c.trie)) {
+		return nil, false
+	}
+	from := c.trie[leaf] & (1<<31 - 1)
+	if uint64(from) > uint64(len(c.texts)) {
+		return nil, false
+	}
+	s := c.texts[from:]
+	if end := bytes.IndexByte(s, 0); end >= 0 {
+		s = s[:end]
+	}
+	return s, true
+}
+
+// Squeeze takes spaces off the ends and makes one of several.
+type Squeeze struct{}
+
+// Normalize squeezes the text.
+func (Squeeze) Normalize(text string, m *Memory) string {
+	b := m.next()
+	for i := range len(text) {
+		if text[i] != ' ' || len(b) > 0 && b[len(b)-1] != ' ' {
+			b = append(b, text[i])
+		}
+	}
+	return m.done(bytes.TrimRight(b, " "))
+}
+
+// TrimEnd takes a text off the end, as often as it is there.
+type TrimEnd string
+
+// Normalize trims the text.
+func (t TrimEnd) Normalize(text string, _ *Memory) string {
+	for t != "" && strings.HasSuffix(text, string(t)) {
+		text = text[:len(text)-len(t)]
+	}
+	return text
 }

@@ -49,3 +49,12 @@ func Pattern(pattern string, b Behavior, invert bool) (Stage, error) {
 
 // GPT2 is the stage of the ByteLevel pre-tokenizer.
 func GPT2() Stage { return &Words{Next: gpt2, Table: unitab.Get()} }
+
+// CL100K is the stage of GPT-4 and Llama 3.
+func CL100K() Stage { return &Words{Next: cl100k, Table: unitab.Get()} }
+
+// O200K is the stage of GPT-4o.
+func O200K() Stage { return &Words{Next: o200k, Table: unitab.Get()} }
+
+// Qwen is the stage of Qwen.
+func Qwen() Stage { return &Words{Next: qwen, Table: unitab.Get()} }
