@@ -245,6 +245,39 @@ func TestProfile(t *testing.T) {
 	}
 }
 
+// Models of KServe answer with tensors; perf_analyzer's file has them by name.
+func TestTensors(t *testing.T) {
+	dir := t.TempDir()
+	cfg := config(dir, artifact.Profile|artifact.Raw)
+	cfg.EndpointType = "kserve"
+	w, err := artifact.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := sample(rand.New(rand.NewPCG(1, 1)), 0)
+	s.Payload = []byte(`{"text_input":"hi","max_tokens":5}`)
+	output := "\x0a\x0btext_output\x12\x05BYTES"
+	message := "\x0a\x01m" + "\x2a" + string(rune(len(output))) + output + "\x32\x08\x04\x00\x00\x00 tok"
+	s.Answers = []llm.Answer{{At: s.Sent + 10, Data: []byte(message)}, {At: s.Sent + 20, Data: []byte("\x0a\x01m")}, {At: s.Sent + 30, Data: []byte("\xff\xff")}}
+	if err := w.Sample(s); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(artifact.Outcome{}); err != nil {
+		t.Fatal(err)
+	}
+	text := string(readFile(t, dir, "profile_export.json"))
+	for _, want := range []string{
+		`"request_inputs":{"text_input":"hi","max_tokens":5}`, `"response_outputs":[{"text_output":" tok"},{"text_output":""},{"text_output":""}]`, `"service_kind":"triton"`,
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %s in %s", want, text)
+		}
+	}
+	if raw := string(readFile(t, dir, "profile_export_raw.jsonl")); !strings.Contains(raw, `"text":"{\"text_output\":\" tok\"}"`) {
+		t.Errorf("raw: %s", raw)
+	}
+}
+
 func TestParquet(t *testing.T) {
 	dir, _ := written(t, 500, artifact.Parquet, nil)
 	type event struct {

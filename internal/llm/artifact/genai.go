@@ -2,7 +2,9 @@ package artifact
 
 import (
 	"bytes"
+	"encoding/json"
 	"strconv"
+	"strings"
 
 	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/llm"
@@ -11,7 +13,7 @@ import (
 )
 
 // appendAnswer adds one piece of an answer as AIPerf's raw records have it: the fields of an event, or a text.
-func appendAnswer(b []byte, a *llm.Answer) []byte {
+func appendAnswer(b []byte, a llm.Answer) []byte {
 	b = append(b, `{"perf_ns":`...)
 	b = strconv.AppendInt(b, a.At, 10)
 	event := bytes.TrimRight(a.Data, "\r\n")
@@ -55,9 +57,10 @@ func isEvent(b []byte) bool {
 
 // profileFile is profile_export.json in perf_analyzer's form, which GenAI-Perf reads.
 type profileFile struct {
-	cfg *Config
-	out *out
-	n   int
+	cfg    *Config
+	out    *out
+	n      int
+	kserve bool // answers are tensors, not texts of HTTP
 }
 
 func newProfile(cfg *Config) (sink, error) {
@@ -74,7 +77,7 @@ func newProfile(cfg *Config) (sink, error) {
 		b = appendNumber(b, cfg.Rate)
 	}
 	b = append(b, `},"requests":[`...)
-	return &profileFile{cfg: cfg, out: o}, o.put(b)
+	return &profileFile{cfg: cfg, out: o, kserve: cfg.kserve()}, o.put(b)
 }
 
 func (f *profileFile) abort() { f.out.abort() }
@@ -91,9 +94,9 @@ func (f *profileFile) sample(s *llm.Sample, _ *metric.Values, ok bool) error {
 	f.n++
 	b = append(b, `{"timestamp":`...)
 	b = strconv.AppendInt(b, clock.Wall(s.Sent), 10)
-	b = append(b, `,"request_inputs":{"payload":`...)
-	b = appendString(b, s.Payload)
-	b = append(b, `},"response_timestamps":[`...)
+	b = append(b, `,"request_inputs":`...)
+	b = f.appendInputs(b, s.Payload)
+	b = append(b, `,"response_timestamps":[`...)
 	b = appendTimes(b, s.Answers)
 	b = append(b, `],"response_outputs":[`...)
 	first := true
@@ -105,11 +108,28 @@ func (f *profileFile) sample(s *llm.Sample, _ *metric.Values, ok bool) error {
 			b = append(b, ',')
 		}
 		first = false
+		if f.kserve {
+			b = appendTensors(b, s.Answers[i].Data)
+			continue
+		}
 		b = append(b, `{"response":`...)
 		b = appendString(b, s.Answers[i].Data)
 		b = append(b, '}')
 	}
 	return f.out.put(append(b, "]}"...))
+}
+
+// appendInputs adds what was asked: a body as a string, the inputs of a model as they are.
+func (f *profileFile) appendInputs(b, payload []byte) []byte {
+	if f.kserve {
+		if len(payload) > 0 && payload[0] == '{' && json.Valid(payload) {
+			return append(b, payload...)
+		}
+		return append(b, "{}"...)
+	}
+	b = append(b, `{"payload":`...)
+	b = appendString(b, payload)
+	return append(b, '}')
 }
 
 // uncountable tells an event without choices, as the one with the server's counts. GenAI-Perf fails on it, and it
@@ -159,21 +179,17 @@ func (f *profileFile) close(o *Outcome) error {
 	}
 	b = append(b, `]}],"version":`...)
 	b = appendString(b, f.cfg.Version)
-	b = append(b, `,"service_kind":"openai","endpoint":`...)
-	b = appendString(b, genaiPath(f.cfg.Path))
+	if f.kserve {
+		b = append(b, `,"service_kind":"triton","endpoint":""`...)
+	} else {
+		b = append(b, `,"service_kind":"openai","endpoint":`...)
+		b = appendString(b, strings.TrimPrefix(f.cfg.Path, "/")) // as GenAI-Perf compares it
+	}
 	if err := f.out.put(append(b, '}')); err != nil {
 		f.out.abort()
 		return err
 	}
 	return f.out.commit()
-}
-
-// genaiPath is the path as GenAI-Perf compares it: without the first slash.
-func genaiPath(path string) string {
-	if len(path) > 1 && path[0] == '/' {
-		return path[1:]
-	}
-	return path
 }
 
 // genaiMetric is a metric of GenAI-Perf's reports.

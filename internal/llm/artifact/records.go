@@ -172,6 +172,8 @@ type rawFile struct {
 	out     *out
 	headers []byte
 	n       uint64
+	kserve  bool
+	tensors []byte // an answer of a model while it is encoded
 }
 
 func newRaw(cfg *Config) (sink, error) {
@@ -180,7 +182,7 @@ func newRaw(cfg *Config) (sink, error) {
 		return nil, err
 	}
 	o, err := create(cfg, cfg.named("profile_export_raw.jsonl", "_raw.jsonl"))
-	return &rawFile{out: o, headers: headers}, err
+	return &rawFile{out: o, headers: headers, kserve: cfg.kserve()}, err
 }
 
 func (f *rawFile) abort()                 { f.out.abort() }
@@ -214,7 +216,12 @@ func (f *rawFile) sample(s *llm.Sample, _ *metric.Values, _ bool) error {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = appendAnswer(b, &s.Answers[i])
+		a := s.Answers[i]
+		if f.kserve {
+			f.tensors = appendTensors(f.tensors[:0], a.Data)
+			a.Data = f.tensors
+		}
+		b = appendAnswer(b, a)
 	}
 	b = append(b, `],"error":`...)
 	b = appendError(b, s)

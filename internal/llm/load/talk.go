@@ -1,12 +1,14 @@
 package load
 
 import (
+	"encoding/json"
 	"fmt"
 	"sync"
 
 	"github.com/redline-bench/redline/internal/llm"
 	"github.com/redline-bench/redline/internal/llm/endpoint"
 	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/tensor"
 )
 
 // talk is a conversation under way.
@@ -130,8 +132,8 @@ func (r *run) request(t *talk, turn int) (req service.Request, body []byte, err 
 	if err != nil {
 		return nil, nil, err
 	}
-	if r.cfg.KeepWire && len(in.Tensors) == 1 {
-		body = in.Tensors[0].Data
+	if r.cfg.KeepWire {
+		body = written(in.Tensors)
 	}
 	req, err = r.cfg.Service.Prepare(in)
 	return req, body, err
@@ -146,12 +148,39 @@ func (r *run) bodies(conv *llm.Conversation) {
 	var list [][]byte
 	for turn := range conv.Turns {
 		in, err := r.inputs(conv, turn, nil)
-		if err != nil || len(in.Tensors) != 1 {
-			return // several inputs are no body
+		body := written(in.Tensors)
+		if err != nil || body == nil {
+			return
 		}
-		list = append(list, in.Tensors[0].Data)
+		list = append(list, body)
 	}
 	r.cfg.Bodies(conv.ID, list)
+}
+
+// written is a request as files show it: its body, or the inputs of a model as a JSON object by name. It is nil for
+// inputs that have no such form.
+func written(list []tensor.Tensor) []byte {
+	if len(list) == 1 && list[0].Type == tensor.JSON {
+		return list[0].Data
+	}
+	b := []byte{'{'}
+	for i := range list {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(tensor.AppendQuoted(b, []byte(list[i].Name)), ':')
+		value, err := tensor.AppendJSON(nil, list[i].Type, list[i].Data)
+		if err != nil {
+			return nil
+		}
+		// One element is written without the list around it.
+		var elements []json.RawMessage
+		if json.Unmarshal(value, &elements) == nil && len(elements) == 1 {
+			value = elements[0]
+		}
+		b = append(b, value...)
+	}
+	return append(b, '}')
 }
 
 // countInput counts the tokens that a turn sends: the texts of the conversation so far.
