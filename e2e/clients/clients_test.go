@@ -66,7 +66,7 @@ func TestPythonClients(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, script := range []string{"kserve_http", "kserve_grpc", "kserve_aio", "language", "others"} {
+	for _, script := range []string{"kserve_http", "kserve_grpc", "kserve_aio", "examples", "language", "streams", "faults", "others"} {
 		t.Run(script, func(t *testing.T) {
 			cmd := exec.CommandContext(t.Context(), "python3", "run.py", script)
 			cmd.Dir = "scripts"

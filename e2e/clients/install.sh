@@ -3,7 +3,7 @@
 # not among them: the scripts use the peers' copy. Usage: install.sh DIR. Needs python3 with pip.
 set -euo pipefail
 dir=$1
-stamp=$dir/ready-1
+stamp=$dir/ready-2
 [ -e "$stamp" ] && exit 0
 mkdir -p "$dir"
 exec 9>"$dir/lock"
@@ -11,7 +11,7 @@ flock 9
 [ -e "$stamp" ] && exit 0
 echo "installing the packages of the client scripts" >&2
 pip() { python3 -m pip --quiet --disable-pip-version-check install --no-warn-script-location --root-user-action ignore --upgrade --target "$dir" "$@"; }
-pip numpy grpcio grpcio-health-checking grpcio-reflection aiohttp geventhttpclient python-rapidjson openai
+pip numpy grpcio grpcio-health-checking grpcio-reflection aiohttp geventhttpclient python-rapidjson openai anthropic
 # The protocol of TensorFlow Serving alone, without TensorFlow. Its own pins are far older than what the others need.
 pip --no-deps min-tfs-client
 touch "$stamp"

@@ -2,9 +2,11 @@ package refserver_test
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"strings"
+	"syscall"
 	"testing"
 
 	"google.golang.org/grpc/codes"
@@ -54,6 +56,9 @@ func TestFaultsOverHTTP(t *testing.T) {
 		if status != c.status || (err != nil) != c.fails || json.Valid([]byte(body)) != c.json {
 			t.Errorf("%s: status %d, error %v, body %.60q", c.fault, status, err, body)
 		}
+	}
+	if _, _, err := tryFault(t, s, "reset"); !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("a reset is %v", err)
 	}
 	if status, _, err := tryFault(t, s, ""); status != 200 || err != nil {
 		t.Errorf("afterwards: %d, %v", status, err)

@@ -17,6 +17,7 @@
 package fault
 
 import (
+	"crypto/tls"
 	"fmt"
 	"net"
 	"slices"
@@ -183,8 +184,20 @@ func (s *Set) connOf(address string) net.Conn {
 
 // reset ends a connection so that the other side sees a reset.
 func reset(c net.Conn) {
-	if t, ok := c.(*net.TCPConn); ok {
-		_ = t.SetLinger(0)
+	bare := c
+	for {
+		switch inner := bare.(type) {
+		case *conn:
+			bare = inner.Conn
+			continue
+		case *tls.Conn:
+			bare = inner.NetConn()
+			continue
+		case *net.TCPConn:
+			_ = inner.SetLinger(0)
+			_ = inner.Close() // before TLS can say goodbye
+		}
+		break
 	}
 	_ = c.Close()
 }
