@@ -15,6 +15,7 @@ import (
 	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/optset"
 	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/service/kserve/rpc"
@@ -66,7 +67,7 @@ func runLLM(p *IO, args []string) int {
 		fmt.Fprintf(p.Stderr, "redline llm: %v\n", err)
 		return exitError
 	}
-	p = p.withProgress(plan.Redline).dressed(o.outcome)
+	p = p.dressed(o.outcome).withProgress(plan.Redline)
 	r := &llmRun{IO: p, outcome: out, opts: o, load: lo, args: args, sigs: watchSignals(interruptNotice(p, plan.Redline))}
 	defer r.sigs.stop()
 	defer r.close()
@@ -91,12 +92,14 @@ type llmRun struct {
 	ep       api.Endpoint
 	tok      *tokens
 	info     dataset.Info
+	hash     string // of the workload
 	timed    bool
 	res      *result.Result
 	secret   string // what must not stand in any file
 }
 
 func (r *llmRun) close() {
+	r.outcome.close()
 	if r.svc != nil {
 		_ = r.svc.Close() // nothing is left to report it to
 	}
@@ -150,6 +153,7 @@ func (r *llmRun) prompts() error {
 		return err
 	}
 	defer src.Close()
+	r.hash = src.Hash()
 	r.info, r.timed = src.Describe(), src.Timed() && !d.Trace.IgnoreTimes
 	if o.fixed && !src.Timed() {
 		return fmt.Errorf("--fixed-schedule: %s has no times", d.Path)
@@ -292,6 +296,8 @@ func (r *llmRun) run() int {
 		Environment: result.Environment{OS: runtime.GOOS, Arch: runtime.GOARCH, Go: runtime.Version(), CPUs: runtime.NumCPU(), MaxProcs: runtime.GOMAXPROCS(0)},
 	}
 	r.res.Environment.Hostname, _ = os.Hostname()
+	r.outcome.sign(r.res, r.hash)
+	r.outcome.live.begin("llm", r.plan)
 	r.head()
 	var limits [][]result.Reason
 	var stopped string
@@ -303,6 +309,7 @@ func (r *llmRun) run() int {
 		}
 		r.res.Levels = append(r.res.Levels, out.Level)
 		limits = append(limits, out.Reasons)
+		r.outcome.live.levelEnds(&out.Level)
 		r.show(out, lv)
 		if stopped = out.Stopped; stopped != "" {
 			r.res.Interrupted = out.Interrupted
@@ -320,7 +327,7 @@ func (r *llmRun) level(index int, lv load.Level) (*load.Outcome, error) {
 		cfg := load.Config{
 			Service: r.svc, Endpoint: r.ep, Options: r.load, Count: r.tok.count(), UseServer: r.opts.serverCounts || r.tok == nil,
 			Open:     func() (load.Source, error) { return r.source(index, n) },
-			Progress: r.progress,
+			Progress: r.progress, Tap: r.tap(lv, n),
 		}
 		files, err := r.files(index, n, lv)
 		if err != nil {
@@ -359,6 +366,19 @@ func (r *llmRun) progress(p load.Progress) {
 	r.Line.Show(term.Status{
 		Level: level, Elapsed: p.Elapsed, Window: r.load.Duration, Requests: p.Requests, Wanted: p.Wanted, Rate: p.Rate, Median: p.Median, Failed: p.Failed,
 	})
+	if !p.Warmup {
+		r.outcome.live.progress(p.Live)
+	}
+}
+
+// tap gives every request of the nth measurement of a level to those who write them down.
+func (r *llmRun) tap(lv load.Level, n int) func(*record.Record) error {
+	to := r.outcome.tap()
+	if to == nil {
+		return nil
+	}
+	head := &result.Level{Mode: lv.Mode, Concurrency: lv.Concurrency, Rate: lv.Rate}
+	return func(rec *record.Record) error { return to(head, n, rec) }
 }
 
 // end prints the last words, writes the result and chooses the exit code.
@@ -403,7 +423,11 @@ func (r *llmRun) failed(err error) int {
 		return exitInterrupted
 	}
 	if e, ok := errors.AsType[*service.Error](err); ok && r.plan != nil {
-		where := &session{IO: r.IO, plan: r.plan}
+		at := *r.plan
+		if e.Addr != "" {
+			at.Target.URL = e.Addr
+		}
+		where := &session{IO: r.IO, plan: &at}
 		err = errors.New(where.adviseServer(e))
 	}
 	fmt.Fprintf(r.Stderr, "redline llm: %s\n", oneLine(err.Error()))

@@ -3,7 +3,6 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -90,7 +89,7 @@ type llmOptions struct {
 func llmDefaults() *llmOptions {
 	return &llmOptions{
 		arrival: load.Poisson, smoothness: 0, grace: 30 * time.Second, runs: 1, confidence: 0.95,
-		outcome: plan.Outcome{MaxRegression: 0.03, Progress: "auto"},
+		outcome: plan.DefaultOutcome(),
 		extra:   map[string]json.RawMessage{}, timeout: 6 * time.Hour,
 		data: dataset.Options{Input: dataset.Lengths{Mean: 550}, Trace: dataset.Trace{AutoOffset: true}},
 	}
@@ -264,9 +263,7 @@ func llmOutput(s *optset.Set, o *llmOptions) {
 	o.time(s, &o.sliceEvery, "slice-duration", "width of the time slices")
 	s.Text(&o.json, "json", "FILE", "write the whole result")
 	for _, opt := range plan.OutcomeOptions() {
-		if !slices.Contains(notForLLM, opt.Long) {
-			s.Var(opt.Long, opt.Arg, opt.Default, plain(opt.Help), func(v string) error { return opt.Set(&o.outcome, v) })
-		}
+		s.Var(opt.Long, opt.Arg, opt.Default, plain(opt.Help), func(v string) error { return opt.Set(&o.outcome, v) })
 	}
 	s.Var("console", "FORM", "", "table, or seed for the blocks of seed 003's tool, whatever options are used", func(v string) error {
 		if v != "table" && v != "seed" {
@@ -277,9 +274,6 @@ func llmOutput(s *optset.Set, o *llmOptions) {
 	})
 	s.Bool(&o.verbose, "verbose,v", "every metric, intervals, and what each token count came from")
 }
-
-// notForLLM are options of other commands that have files of their own here, or nothing to show.
-var notForLLM = []string{"records", "histogram-log", "dash", "dash-listen", "metrics-listen"}
 
 // plain is a sentence as the help of this command has it.
 func plain(sentence string) string {

@@ -133,9 +133,13 @@ func (p *IO) dressed(opts plan.Outcome) *IO {
 	return &c
 }
 
+// sign puts into a result what tells it apart from others; workload is a hash of what was sent.
+func (o *outcome) sign(res *result.Result, workload string) {
+	res.Command, res.Label, res.Workload = o.command, o.opts.Label, workload
+}
+
 // finish writes what was asked for and returns the exit code: the gate's where the run itself went well.
 func (o *outcome) finish(res *result.Result, code int) int {
-	res.Command, res.Label = o.command, o.opts.Label
 	g := gate.Apply(res, o.rules)
 	if o.baseline != nil {
 		g.Findings = append(g.Findings, o.regressions(res)...)

@@ -321,6 +321,9 @@ func outputNames(m *service.Model) []string {
 
 // finish writes the end of the report and the files, and returns the exit code.
 func (s *session) finish(res *result.Result, err error) int {
+	if s.outcome != nil {
+		s.outcome.sign(res, s.workload())
+	}
 	s.explain(err)
 	s.console.Summary(res.Levels)
 	code := exitCode(err)

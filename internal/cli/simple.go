@@ -54,7 +54,7 @@ func runSimple(p *IO, args []string) int {
 		fmt.Fprintf(p.Stderr, "redline simple: %v; see redline simple --help\n", err)
 		return exitUsage
 	}
-	p = p.withProgress(plan.Redline)
+	p = p.dressed(o.Outcome).withProgress(plan.Redline)
 	s := &simpleRun{IO: p, opts: o, sigs: watchSignals(interruptNotice(p, plan.Redline))}
 	defer s.sigs.stop()
 	defer s.close()
@@ -72,11 +72,13 @@ type simpleRun struct {
 	sigs     *signals
 	embedded *embedded
 	tap      *simple.Tap
+	outcome  *outcome
 	model    *service.Model
 	requests *workload.Requests
 }
 
 func (s *simpleRun) close() {
+	s.outcome.close()
 	if s.tap != nil {
 		_ = s.tap.Close() // nothing is left to report it to
 	}
@@ -96,6 +98,9 @@ func (s *simpleRun) start() error {
 	}
 	s.plan = pl
 	pl.Measure.StopOnFailure = true
+	if s.outcome, err = s.openOutcome(s.opts.Outcome, "simple"); err != nil {
+		return err
+	}
 	for _, path := range []string{s.opts.CSV, s.opts.JSON} {
 		if err := writable(path); err != nil {
 			return err
@@ -156,11 +161,14 @@ func (s *simpleRun) note(format string, args ...any) {
 func (s *simpleRun) run() int {
 	runner := &profile.Runner{
 		Plan: s.plan, Service: s.tap, Model: s.plain(), Observer: &simpleWatcher{s},
-		Feed: func(slot, active int) engine.Feed { return s.requests.Cursor(slot, active, false) },
+		Feed:     func(slot, active int) engine.Feed { return s.requests.Cursor(slot, active, false) },
+		Timeline: true, Tap: s.outcome.tap(),
 	}
+	s.outcome.live.begin("simple", s.plan)
 	res, err := runner.Run(s.sigs.soft, s.sigs.hard)
 	s.Line.Clear()
 	res.Tool, res.Version = "redline", s.version()
+	s.outcome.sign(res, fingerprintData(s.requests.Len(), s.requests.Inputs, s.plan.Target.Kind, s.plan.Target.Model, s.plan.Target.Version, s.plan.Input.Batch))
 	code := exitOK
 	if err != nil {
 		code = s.failed(err)
@@ -180,7 +188,7 @@ func (s *simpleRun) run() int {
 	if err == nil {
 		report.Verdict(s.Stderr, res, report.Style{})
 	}
-	return code
+	return s.outcome.finish(res, code)
 }
 
 func (s *simpleRun) writeJSON(res *result.Result) error {
@@ -219,6 +227,7 @@ func (w *simpleWatcher) LevelBegins(*result.Level, bool) {}
 func (w *simpleWatcher) Pass(int, *result.Window)        {}
 func (w *simpleWatcher) RanksStable()                    {}
 func (w *simpleWatcher) LevelEnds(lv *result.Level) {
+	w.outcome.live.levelEnds(lv)
 	if w.opts.Verbose {
 		report.Health(w.Stderr, lv, report.Style{})
 	}
@@ -227,4 +236,5 @@ func (w *simpleWatcher) Warn(warning profile.Warning) { w.note("warning: %s", wa
 
 func (w *simpleWatcher) Progress(p profile.Progress) {
 	w.Line.Show(term.Status{Requests: p.Requests, Wanted: uint64(w.opts.Count), Rate: p.Rate, Median: p.Median, Failed: p.Failed})
+	w.outcome.live.progress(p.Live)
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/redline-bench/redline/internal/optset"
 	"github.com/redline-bench/redline/internal/pacompat/flags"
 	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/service/kserve/train"
 	"github.com/redline-bench/redline/internal/stress"
@@ -62,7 +64,7 @@ func runStress(p *IO, args []string) int {
 		fmt.Fprintf(p.Stderr, "redline stress %s: %v; see redline stress --help\n", args[0], err)
 		return exitUsage
 	}
-	p = p.withProgress(plan.Redline)
+	p = p.dressed(o.Outcome).withProgress(plan.Redline)
 	s := &stressRun{IO: p, opts: o, sigs: watchSignals(interruptNotice(p, plan.Redline))}
 	defer s.sigs.stop()
 	defer s.close()
@@ -81,10 +83,12 @@ type stressRun struct {
 	embedded *embedded
 	cutter   *stress.Cutter
 	svc      service.Service
+	outcome  *outcome
 	mu       sync.Mutex // guards what is printed
 }
 
 func (s *stressRun) close() {
+	s.outcome.close()
 	if s.svc != nil {
 		_ = s.svc.Close() // nothing is left to report it to
 	}
@@ -102,27 +106,57 @@ func (s *stressRun) run() int {
 	if err != nil {
 		return s.failed(err)
 	}
+	s.outcome.live.begin("stress", s.plan)
+	start := time.Now()
 	sum, err := stress.Run(s.sigs.soft, s.sigs.hard, stress.Config{
 		Options: s.opts, Service: s.svc, Model: model, Train: s.couple(), Control: s.control(), Cutter: s.cutter, Observer: stressWatcher{s},
+		Tap: s.tap(),
 	})
 	s.Line.Clear()
-	if sum != nil {
-		fmt.Fprint(s.Stdout, "\n"+sum.Text())
-		err = errors.Join(err, s.writeJSON(sum))
+	if sum == nil {
+		return s.failed(err)
 	}
+	fmt.Fprint(s.Stdout, "\n"+sum.Text())
+	err = errors.Join(err, s.writeJSON(sum))
+	res := sum.Result()
+	res.Version, res.Plan, res.Model, res.Environment = s.version(), s.plan, model, environment()
+	res.StartUnixNs, res.EndUnixNs = start.UnixNano(), time.Now().UnixNano()
+	s.outcome.sign(res, s.workload())
+	code := exitOK
 	switch {
 	case err != nil:
-		return s.failed(err)
+		code = s.failed(err)
 	case !sum.Passed():
-		return exitFailed
+		code = exitFailed
 	case sum.Interrupted:
-		return exitInterrupted
+		code = exitInterrupted
 	}
-	return exitOK
+	return s.outcome.finish(res, code)
+}
+
+// tap gives every request to those who write them down.
+func (s *stressRun) tap() func(*record.Record) error {
+	to := s.outcome.tap()
+	if to == nil {
+		return nil
+	}
+	lv := &result.Level{Mode: plan.Concurrency, Concurrency: s.opts.Threads}
+	return func(r *record.Record) error { return to(lv, 0, r) }
+}
+
+// workload tells apart what was sent: everything that a seed stands for.
+func (s *stressRun) workload() string {
+	o := s.opts
+	return fingerprint(o.Model, o.Version, o.Protocol, o.Unary, o.Seed, o.Threads, o.Iterations, o.Duration, o.Common, o.Rare, o.RareShare, o.Weights, o.RareWeights,
+		o.LengthMean, o.LengthDev, o.Values, o.FirstID, o.IDBlock, o.StringIDs, o.BackToBack, o.Overlap, o.IdleTime, o.CutEvery, o.Chaos, o.ChaosDown, o.Replay)
 }
 
 // start does everything up to the first request.
 func (s *stressRun) start() (*service.Model, error) {
+	var err error
+	if s.outcome, err = s.openOutcome(s.opts.Outcome, "stress"); err != nil {
+		return nil, err
+	}
 	if err := writable(s.opts.JSON); err != nil {
 		return nil, err
 	}
@@ -244,6 +278,7 @@ func (w stressWatcher) Progress(p stress.Progress) {
 		level = fmt.Sprintf("%d of %d iterations", p.Passes, p.Wanted)
 	}
 	w.run.Line.Show(term.Status{Level: level, Window: w.run.opts.Duration, Elapsed: p.Elapsed, Rate: p.Rate, Failed: uint64(p.Failures)})
+	w.run.outcome.live.progress(p.Live)
 }
 
 // chaos unloads and loads the model until the time is over.

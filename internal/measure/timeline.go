@@ -35,6 +35,9 @@ type slice struct {
 	max                              int64
 	latency                          []uint32 // by stats.Octave; nil while the slice is empty
 	first                            []uint32
+	tokens                           float64
+	gaps                             []uint32
+	widest                           int64 // gap
 }
 
 // NewTimeline makes a timeline that begins at start, a reading of clock.Now.
@@ -79,6 +82,19 @@ func (t *Timeline) Add(r *record.Record) {
 	count(&s.latency, latency)
 	if t.setup.Streaming {
 		count(&s.first, r.First-r.Sent)
+	}
+}
+
+// Token adds n tokens of a language model that came at a time, gap after those before; 0 is no gap.
+func (t *Timeline) Token(at, gap int64, n float64) {
+	if at < t.start {
+		return
+	}
+	s := t.at(at)
+	s.tokens += n
+	if gap > 0 {
+		s.widest = max(s.widest, gap)
+		count(&s.gaps, gap)
 	}
 }
 
@@ -151,6 +167,9 @@ func (s *slice) merge(o *slice) {
 	}
 	s.latency = add(s.latency, o.latency)
 	s.first = add(s.first, o.first)
+	s.tokens += o.tokens
+	s.widest = max(s.widest, o.widest)
+	s.gaps = add(s.gaps, o.gaps)
 }
 
 func add(a, b []uint32) []uint32 {
@@ -199,6 +218,11 @@ func (s *slice) result(width int64) result.Slice {
 	if s.first != nil {
 		q := octaveQuantiles(s.first, s.max, 50, 99)
 		r.FirstP50Ns, r.FirstP99Ns = q[0], q[1]
+	}
+	r.Tokens = s.tokens
+	if s.gaps != nil {
+		q := octaveQuantiles(s.gaps, s.widest, 50, 99)
+		r.GapP50Ns, r.GapP99Ns = q[0], q[1]
 	}
 	return r
 }

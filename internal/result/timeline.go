@@ -40,4 +40,8 @@ type Slice struct {
 	Events     uint64 `json:"events,omitempty"`
 	FirstP50Ns int64  `json:"first_p50,omitempty"`
 	FirstP99Ns int64  `json:"first_p99,omitempty"`
+	// Tokens counts tokens of language models; GapP50Ns and GapP99Ns are the times between them, as they came.
+	Tokens   float64 `json:"tokens,omitempty"`
+	GapP50Ns int64   `json:"gap_p50,omitempty"`
+	GapP99Ns int64   `json:"gap_p99,omitempty"`
 }

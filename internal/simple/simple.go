@@ -35,11 +35,12 @@ type Options struct {
 	Data        string // a JSON file or a folder; empty for zeros
 	JSON        string
 	Embedded    bool
+	Outcome     plan.Outcome
 }
 
 // Defaults are the original's.
 func Defaults() Options {
-	return Options{Batch: 1, Shape: 1, Protocol: plan.HTTP, Count: 1000, Warmup: 500, Concurrency: 1}
+	return Options{Batch: 1, Shape: 1, Protocol: plan.HTTP, Count: 1000, Warmup: 500, Concurrency: 1, Outcome: plan.DefaultOutcome()}
 }
 
 // Set is the table of options that write to o.
@@ -61,6 +62,7 @@ func Set(o *Options) *optset.Set {
 	s.Text(&o.Data, "input-data", "FILE|FOLDER", "send this data, in the form that profile takes, and not zeros")
 	s.Text(&o.JSON, "json", "FILE", "write the whole result, with the client's health and the verdict, as JSON")
 	s.Bool(&o.Embedded, "embedded", "start the reference server for this run and measure that")
+	o.Outcome.AddOptions(s)
 	return s
 }
 

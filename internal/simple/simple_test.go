@@ -33,7 +33,7 @@ func TestDefaultsAreTheOriginals(t *testing.T) {
 func TestEveryOptionOfTheOriginal(t *testing.T) {
 	want := &simple.Options{
 		Verbose: true, Model: "m", Version: "3", Batch: 4, Shape: 5, URL: "h:1", Protocol: plan.GRPC,
-		Count: 6, Warmup: 0, CSV: "f", Concurrency: 1,
+		Count: 6, Warmup: 0, CSV: "f", Concurrency: 1, Outcome: plan.DefaultOutcome(),
 	}
 	for _, line := range []string{
 		"-v -m m -x 3 -b 4 -s 5 -u h:1 -i gRPC -c 6 -w 0 --csv f",

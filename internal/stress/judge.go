@@ -56,6 +56,7 @@ func (l *line) judge(c *service.Call, events []record.Event, responses []byte) v
 			break // the transport sees to it that this does not happen
 		}
 		v := l.judgeAnswer(c, &steps[i], e.At, responses[:e.Size])
+		l.measure(c, &steps[i], e.At, v)
 		if v != right {
 			return v
 		}
@@ -71,7 +72,20 @@ func (l *line) judge(c *service.Call, events []record.Event, responses []byte) v
 		ev.Error = c.Err.Error()
 	}
 	l.history = append(l.history, ev)
-	return l.judgeError(c, s, ev.Error)
+	v := l.judgeError(c, s, ev.Error)
+	l.measure(c, s, c.Rec.End, v)
+	return v
+}
+
+// measure counts a request by what came of it. What was disturbed is nobody's time and nobody's failure.
+func (l *line) measure(c *service.Call, s *Step, at int64, v verdict) {
+	switch v {
+	case right:
+		l.t.run.meter.add(c, s, at, record.OK)
+	case wrong:
+		l.t.run.meter.add(c, s, at, l.fault.class(c.Rec.Class))
+	case disturbed:
+	}
 }
 
 // event begins the story of a step.
@@ -209,6 +223,7 @@ func (r *run) idleHint() string {
 // fail keeps a failure with its history.
 func (l *line) fail(fault Fault, text string) verdict {
 	r := l.t.run
+	l.fault = fault
 	l.t.tally.fault(fault)
 	r.failed(&Failure{
 		Fault: fault, Text: text, Thread: l.t.id, ID: l.name, Pattern: l.pass.Pattern.String(), Lengths: l.pass.Lengths,

@@ -53,6 +53,7 @@ type line struct {
 	waited  time.Duration
 	sum     int64
 	history []Event
+	fault   Fault // the last
 	losses  int   // passes that were given up
 	doubt   bool  // what the server holds under this id is not known
 	before  *Pass // the last pass

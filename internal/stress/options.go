@@ -55,6 +55,7 @@ func Set(o *Options) *optset.Set {
 	s.Duration(&o.ChaosDown, "chaos-down", "TIME", "time between unloading and loading")
 	s.Bool(&o.Disturbed, "disturbed", "another program disturbs the server: broken and refused requests are no failures")
 	s.Int(&o.Connections, "connections", "N", 0, "gRPC connections; 0 for one a thread")
+	o.Outcome.AddOptions(s)
 	return s
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/engine"
 	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/service"
 )
 
@@ -26,6 +27,8 @@ type Config struct {
 	Control Control
 	// Cutter stands between the client and the server; needed with Options.CutEvery.
 	Cutter *Cutter
+	// Tap is shown every request as it ends; it may be nil.
+	Tap func(*record.Record) error
 	// Observer is told what happens. Its methods are called from several goroutines.
 	Observer Observer
 }
@@ -55,6 +58,8 @@ type Progress struct {
 	Failures       int
 	Rate           float64 // answers a second
 	Elapsed        time.Duration
+	// Live makes the run as a level, as it stands.
+	Live func() *result.Level
 }
 
 type run struct {
@@ -75,6 +80,7 @@ type run struct {
 	err      error // why the run cannot go on
 
 	places [numPlaces]place
+	meter  *meter
 	rate   rate // the collector's
 }
 
@@ -102,10 +108,11 @@ func Run(ctx, hard context.Context, cfg Config) (*Summary, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.began = clock.Now()
+	r.began, r.meter = clock.Now(), newMeter(cfg.Tap)
 	err = r.load(ctx, hard, slots)
 	err = errors.Join(err, r.eng.Close())
 	r.collect()
+	err = errors.Join(err, r.meter.err)
 	s := r.summary()
 	after, statsErr := r.stats(context.WithoutCancel(ctx))
 	if statsErr == nil {

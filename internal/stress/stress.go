@@ -59,6 +59,7 @@ type Options struct {
 	JSON        string
 	Embedded    bool
 	Replay      string // THREAD:ITERATION[,ITERATION...]
+	Outcome     plan.Outcome
 }
 
 // Defaults are the original's.
@@ -69,7 +70,7 @@ func Defaults() Options {
 		Weights:     Weights{NoStart: 1, NoEnd: 4, ValidNoEnd: 5, ValidValid: 5, Valid: 85},
 		RareWeights: Weights{NoEnd: 33, ValidNoEnd: 33, ValidValid: 34},
 		LengthMean:  16, LengthDev: 8, Values: 1 << 20, FirstID: 1, IDBlock: 100, Timeout: 5 * time.Second,
-		Overlap: 1, IdleTime: 2 * time.Second, ChaosDown: 200 * time.Millisecond, MaxFailures: 10,
+		Overlap: 1, IdleTime: 2 * time.Second, ChaosDown: 200 * time.Millisecond, MaxFailures: 10, Outcome: plan.DefaultOutcome(),
 	}
 }
 

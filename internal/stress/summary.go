@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/internal/clock"
+	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/stats"
 )
@@ -81,6 +82,7 @@ type Summary struct {
 	Interrupted bool                      `json:"interrupted,omitempty"`
 	Error       string                    `json:"error,omitempty"` // why the run could not be made as it was asked for
 	Server      []service.ModelStats      `json:"server,omitempty"`
+	Level       *result.Level             `json:"-"` // what was measured
 }
 
 // Passed tells whether the server did everything right.
@@ -140,7 +142,7 @@ func placeRange(i int) (first, last int) {
 func (r *run) summary() *Summary {
 	s := &Summary{
 		Model: r.cfg.Model.Name, Seed: r.opts.Seed, Threads: r.opts.Threads, Took: time.Duration(clock.Now() - r.began),
-		Tally: r.tally(), Patterns: map[string]map[string]int{},
+		Tally: r.tally(), Patterns: map[string]map[string]int{}, Level: r.meter.level(r.opts.Threads),
 	}
 	for _, p := range Patterns() {
 		s.Patterns[p.String()] = map[string]int{"common": s.Tally.Common[p], "rare": s.Tally.Rare[p]}
@@ -206,6 +208,7 @@ func (r *run) progress() Progress {
 	now := clock.Now()
 	p := Progress{
 		Passes: t.Ended, Requests: t.Requests, Failures: failures, Rate: r.rate.look(now, t.Checked), Elapsed: time.Duration(now - r.began),
+		Live: func() *result.Level { return r.meter.level(r.opts.Threads) },
 	}
 	if r.opts.Iterations > 0 && r.opts.Duration == 0 {
 		p.Wanted = r.opts.Iterations * r.opts.Threads

@@ -213,6 +213,12 @@ func (r *run) count(a *ask, s *llm.Sample, rec *record.Record) {
 		return
 	}
 	r.timeline.Add(rec)
+	r.tokenTimes(s)
+	if r.cfg.Tap != nil && !a.phase.warm {
+		if err := r.cfg.Tap(rec); err != nil && r.stop.text == "" {
+			r.stop.text = err.Error()
+		}
+	}
 	r.measured.Add(s)
 	r.win.Add(rec)
 	if failed {
@@ -225,6 +231,26 @@ func (r *run) count(a *ask, s *llm.Sample, rec *record.Record) {
 		r.stop.text = fmt.Sprintf("%d requests failed, the last with: %s", n, s.Err)
 	} else if all := n + r.measured.Requests(); failed && o.MaxErrorShare > 0 && all >= minErrorShare && float64(n) > o.MaxErrorShare*float64(all) {
 		r.stop.text = fmt.Sprintf("%d of %d requests failed, the last with: %s", n, all, s.Err)
+	}
+}
+
+// tokenTimes puts the tokens of an answer on the timeline, where they came.
+func (r *run) tokenTimes(s *llm.Sample) {
+	if s.Class != record.OK || len(s.Chunks) == 0 || !s.Streamed {
+		return
+	}
+	each := 1.0
+	if n := s.Output.Tokens + s.Reasoning.Tokens; n > 0 {
+		each = float64(n) / float64(len(s.Chunks))
+	}
+	last := int64(0)
+	for _, c := range s.Chunks {
+		gap := int64(0)
+		if last > 0 {
+			gap = c.At - last
+		}
+		r.timeline.Token(c.At, gap, each)
+		last = c.At
 	}
 }
 
@@ -277,7 +303,17 @@ func (r *run) progress(p *phase, now int64) {
 	r.cfg.Progress(Progress{
 		Level: &lv, Warmup: p.warm, Elapsed: time.Duration(now - p.start), Requests: n, Wanted: uint64(p.limit),
 		Failed: r.measured.Failed(), InFlight: r.eng.InFlight(), Rate: r.rate, Median: r.win.Median(),
+		Live: r.live,
 	})
+}
+
+// live is the level as it stands.
+func (r *run) live() *result.Level {
+	lv := r.head()
+	lv.Client = result.Client{Requests: r.measured.Requests(), Failed: r.measured.Failed(), InferPerSec: r.rate, Latency: r.timeline.Latency()}
+	lv.Health.AchievedInFlight, lv.Health.AskedInFlight, lv.Health.AskedRate = float64(r.eng.InFlight()), float64(r.lv.Concurrency), r.lv.Rate
+	lv.Timeline = r.timeline.Result(clock.Now())
+	return &lv
 }
 
 // head is the level without its numbers.

@@ -19,6 +19,7 @@ import (
 	"github.com/redline-bench/redline/internal/llm/endpoint"
 	"github.com/redline-bench/redline/internal/llm/metric"
 	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/service"
 )
@@ -48,6 +49,8 @@ type Config struct {
 	// Sample is told of each request that ended, on the collector's goroutine; Progress several times a second.
 	Sample   func(*llm.Sample)
 	Progress func(Progress)
+	// Tap is shown the record of every measured request; it may be nil.
+	Tap func(*record.Record) error
 }
 
 // Options are how the load is made and measured.
@@ -110,6 +113,8 @@ type Progress struct {
 	InFlight int
 	Rate     float64 // answers a second
 	Median   time.Duration
+	// Live makes the level as it stands, for pages that draw it. It may be called only until Progress returns.
+	Live func() *result.Level
 }
 
 // Outcome is a level as it was measured.
