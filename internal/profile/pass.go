@@ -35,6 +35,7 @@ type pass struct {
 	stalledFrom  time.Duration // readings of the engine
 	stalledTo    time.Duration
 	statsMissing bool
+	failed       bool // failed requests ended it
 	metrics      scrape.Window
 }
 
@@ -107,6 +108,7 @@ func (m *levelRun) pass(ctx context.Context, p *pass, n, trials int) error {
 		p.until = p.from + int64(m.Plan.Measure.Interval)
 	}
 	err := m.await(ctx, p, n, trials)
+	p.failed = errors.As(err, new(*LoadError))
 	m.close(p)
 	return errors.Join(err, m.closeServer(ctx, p, err))
 }
@@ -277,6 +279,9 @@ func (m *levelRun) keep(p *pass, n int) {
 	}
 	if w.Client.Requests == 0 {
 		w.Error = ErrNoRequests.Error()
+	}
+	if p.failed && m.Plan.Measure.Window == plan.CountWindows {
+		w.Error = result.RequestsFailed // the failure may be older than the window
 	}
 	w.Server = m.serverWindow(p)
 	m.takeMetrics(p)

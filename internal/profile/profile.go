@@ -36,9 +36,9 @@ type LoadError struct {
 
 func (e *LoadError) Error() string {
 	if len(e.Slots) == 0 {
-		return "requests failed"
+		return result.RequestsFailed
 	}
-	return fmt.Sprintf("requests failed: %v", e.Slots[0].Err)
+	return fmt.Sprintf("%s: %v", result.RequestsFailed, e.Slots[0].Err)
 }
 
 // DrainTime is how long requests in flight may take to end after the first interrupt.

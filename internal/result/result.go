@@ -91,6 +91,9 @@ type Window struct {
 	Error       string  `json:"error,omitempty"`
 }
 
+// RequestsFailed is the Error of a window by count that failed requests ended.
+const RequestsFailed = "requests failed"
+
 // Client is what the client saw in one window, or in the merged windows of a level.
 type Client struct {
 	Requests   uint64 `json:"requests"`

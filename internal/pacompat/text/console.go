@@ -78,8 +78,7 @@ func (c *Console) Pass(n int, w *result.Window) {
 // failedWhileCounting tells of a window that a failed request ended. The original looks after its threads while it
 // counts requests, but not while it lets time pass: then the window ends as usual.
 func (c *Console) failedWhileCounting(w *result.Window) bool {
-	m := &c.Plan.Measure
-	return m.StopOnFailure && m.Window == plan.CountWindows && w.Client.Failed > 0
+	return c.Plan.Measure.StopOnFailure && w.Error == result.RequestsFailed
 }
 
 // Level reports what was measured at a level: the client's view, the server's, its GPUs, and a warning when the

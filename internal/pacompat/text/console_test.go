@@ -143,8 +143,8 @@ func TestPass(t *testing.T) {
 	same(t, "stdout", out.String(), "  Pass [1] throughput: 33.8321 infer/sec. Avg latency: 176620 usec (std 60100 usec). \n"+
 		"  Pass [2] throughput: 33.8321 infer/sec. p95 latency: 3 usec\n  Pass [3] cb::Error: lost\n  Pass [4] cb::Error: "+text.NoValidRequests+"\n")
 	out.Reset()
-	p.Measure.StopOnFailure, p.Measure.Window = true, plan.CountWindows
-	failed := result.Window{Client: result.Client{Requests: 3, Failed: 1}}
+	p.Measure.StopOnFailure = true
+	failed := result.Window{Client: result.Client{Requests: 3}, Error: result.RequestsFailed}
 	c.Pass(1, &failed)
 	c.Async = true
 	c.Pass(2, &failed)
