@@ -171,22 +171,41 @@ func (s *Set) Help() string {
 		if r.arg != "" {
 			name += " " + r.arg
 		}
-		const column, widest = 32, 110
 		help := r.help
-		switch {
-		case r.value == "":
-		case column+len(help)+len(r.value) > widest:
-			help += fmt.Sprintf("\n%*s(%s)", column, "", r.value)
-		default:
+		if r.value != "" {
 			help += " (" + r.value + ")"
 		}
+		lines := fold(help, widest-column)
 		if len(name) > column-2 {
-			fmt.Fprintf(&b, "%s\n%*s%s\n", name, column, "", help)
-			continue
+			fmt.Fprintln(&b, name)
+			name = ""
 		}
-		fmt.Fprintf(&b, "%-*s%s\n", column, name, help)
+		for _, line := range lines {
+			fmt.Fprintf(&b, "%-*s%s\n", column, name, line)
+			name = ""
+		}
 	}
 	return b.String()
+}
+
+// The help has the options up to a column, and lines no longer than fit on most terminals.
+const column, widest = 32, 118
+
+// fold breaks a text into lines between words.
+func fold(text string, width int) []string {
+	lines := []string{""}
+	for word := range strings.FieldsSeq(text) {
+		last := &lines[len(lines)-1]
+		switch {
+		case *last == "":
+			*last = word
+		case len(*last)+1+len(word) <= width:
+			*last += " " + word
+		default:
+			lines = append(lines, word)
+		}
+	}
+	return lines
 }
 
 // Names are the long names, for completion.

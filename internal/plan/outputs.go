@@ -110,6 +110,7 @@ func (o *Outcome) AddOptions(s *optset.Set) {
 	*o = DefaultOutcome()
 	s.Group("What becomes of the result")
 	for _, opt := range OutcomeOptions() {
-		s.Var(opt.Long, opt.Arg, opt.Default, opt.Help, func(v string) error { return opt.Set(o, v) })
+		help := strings.TrimSuffix(opt.Help, ".") // a phrase, as the help of the smaller commands has them
+		s.Var(opt.Long, opt.Arg, opt.Default, strings.ToLower(help[:1])+help[1:], func(v string) error { return opt.Set(o, v) })
 	}
 }
