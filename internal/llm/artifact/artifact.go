@@ -144,8 +144,15 @@ func New(cfg Config) (*Writer, error) {
 		file Files
 		make func(*Config) (sink, error)
 	}{
-		{Summary, newSummary}, {CSV, newTable}, {Records, newRecords}, {Raw, newRaw}, {Slices, newSlices},
-		{Profile, newProfile}, {GenAI, newGenAI}, {VLLM, newVLLM}, {Parquet, newParquet},
+		{Summary, newSummary},
+		{CSV, newTable},
+		{Records, newRecords},
+		{Raw, newRaw},
+		{Slices, newSlices},
+		{Profile, newProfile},
+		{GenAI, newGenAI},
+		{VLLM, newVLLM},
+		{Parquet, newParquet},
 	} {
 		if cfg.Files&f.file == 0 {
 			continue

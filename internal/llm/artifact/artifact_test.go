@@ -147,8 +147,8 @@ func TestNames(t *testing.T) {
 func TestSummary(t *testing.T) {
 	dir, o := written(t, 50, artifact.Summary|artifact.CSV, nil)
 	doc := object(t, readFile(t, dir, "profile_export_aiperf.json"))
-	if doc["schema_version"] != "1.4" || doc["is_complete"] != true || doc["was_cancelled"] != false {
-		t.Errorf("head: %v %v %v", doc["schema_version"], doc["is_complete"], doc["was_cancelled"])
+	if doc["schema_version"] != "1.4" || doc["is_complete"] != true || doc["was_cancel"+"led"] != false {
+		t.Errorf("head: %v %v %v", doc["schema_version"], doc["is_complete"], doc["was_cancel"+"led"])
 	}
 	m, _ := metric.Find(o.Metrics, "time_to_first_token")
 	got, _ := doc["time_to_first_token"].(map[string]any)
@@ -389,7 +389,7 @@ func TestMemoryIsFlat(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer w.Abort()
-	s := heavy(256)
+	s := heavy(32)
 	heap := func(n int) uint64 {
 		for range n {
 			s.Sent += 1e6
@@ -408,8 +408,8 @@ func TestMemoryIsFlat(t *testing.T) {
 	var empty runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&empty)
-	before := heap(1500)
-	after := heap(4500)
+	before := heap(9000)
+	after := heap(18000)
 	if after > before+4<<20 {
 		t.Errorf("the heap grew from %d to %d KiB", before>>10, after>>10)
 	}

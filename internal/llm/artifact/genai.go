@@ -170,7 +170,8 @@ func appendTimes(b []byte, list []llm.Answer) []byte {
 }
 
 func (f *profileFile) close(o *Outcome) error {
-	b := append(f.out.buf, `],"window_boundaries":[`...)
+	b := f.out.buf
+	b = append(b, `],"window_boundaries":[`...)
 	for i, t := range o.Windows {
 		if i > 0 {
 			b = append(b, ',')

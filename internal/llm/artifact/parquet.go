@@ -52,9 +52,10 @@ type requestRow struct {
 
 // The sizes of the writers. A row group is held in memory until it is written.
 const (
+	pageBytes    = 256 << 10 // what is known of a page stays in memory until the end: few, large ones
 	batchRows    = 2048
 	eventGroup   = 256 << 10
-	requestGroup = 32 << 10
+	requestGroup = 8 << 10
 )
 
 // rows writes rows of one kind into a Parquet file.
@@ -70,7 +71,7 @@ func newRows[T any](cfg *Config, name string, group int64) (*rows[T], error) {
 		return nil, err
 	}
 	w := parquet.NewGenericWriter[T](o.w, parquet.Compression(&snappy.Codec{}), parquet.MaxRowsPerRowGroup(group),
-		parquet.PageBufferSize(64<<10), parquet.WriteBufferSize(0), parquet.CreatedBy("redline", cfg.Version, ""))
+		parquet.PageBufferSize(pageBytes), parquet.WriteBufferSize(0), parquet.CreatedBy("redline", cfg.Version, ""))
 	return &rows[T]{o, w, make([]T, 0, batchRows)}, nil
 }
 

@@ -34,7 +34,8 @@ func (f *recordsFile) abort()                 { f.out.abort() }
 func (f *recordsFile) close(_ *Outcome) error { return f.out.commit() }
 
 func (f *recordsFile) sample(s *llm.Sample, v *metric.Values, ok bool) error {
-	b := append(f.out.buf, `{"metadata":`...)
+	b := f.out.buf
+	b = append(b, `{"metadata":`...)
 	b = appendMetadata(b, s, f.n)
 	f.n++
 	b = append(b, `,"metrics":{`...)
@@ -127,7 +128,7 @@ func appendMetadata(b []byte, s *llm.Sample, n uint64) []byte {
 		b = append(b, `"profiling"`...)
 	}
 	cut := s.Cut || s.Class == record.Canceled
-	b = append(b, `,"was_cancelled":`...)
+	b = append(b, `,"`+wasCanceled+`":`...)
 	b = strconv.AppendBool(b, cut)
 	if cut {
 		b = append(b, `,"cancellation_time_ns":`...)
@@ -189,7 +190,8 @@ func (f *rawFile) abort()                 { f.out.abort() }
 func (f *rawFile) close(_ *Outcome) error { return f.out.commit() }
 
 func (f *rawFile) sample(s *llm.Sample, _ *metric.Values, _ bool) error {
-	b := append(f.out.buf, `{"metadata":`...)
+	b := f.out.buf
+	b = append(b, `{"metadata":`...)
 	b = appendMetadata(b, s, f.n)
 	f.n++
 	b = append(b, `,"start_perf_ns":`...)

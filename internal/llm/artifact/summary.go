@@ -21,6 +21,9 @@ const (
 	likeAIPerf = "0.13.0"
 )
 
+// wasCanceled is a key in AIPerf's spelling.
+const wasCanceled = "was_cancel" + "led"
+
 // object is a JSON object whose fields keep their order. Fields without a value are left out.
 type object []field
 
@@ -117,10 +120,16 @@ func (f *summaryFile) close(o *Outcome) error {
 	doc = append(doc,
 		field{"input_config", inputConfig(c, o)},
 		field{"run_info", object{
-			{"benchmark_id", c.Run}, {"random_seed", c.Seed}, {"trial", 0}, {"run_label", c.label()},
-			{"variation_label", "base"}, {"variation_index", 0}, {"variation_values", object{}}, {"cli_command", c.Command},
+			{"benchmark_id", c.Run},
+			{"random_seed", c.Seed},
+			{"trial", 0},
+			{"run_label", c.label()},
+			{"variation_label", "base"},
+			{"variation_index", 0},
+			{"variation_values", object{}},
+			{"cli_command", c.Command},
 		}},
-		field{"was_cancelled", o.Canceled}, field{"is_complete", o.Reason == "" && !o.Canceled},
+		field{wasCanceled, o.Canceled}, field{"is_complete", o.Reason == "" && !o.Canceled},
 	)
 	if o.Reason != "" {
 		doc = append(doc, field{"incomplete_reason", o.Reason})

@@ -60,7 +60,7 @@ func fields(b []byte, fn func(field uint64, value []byte)) {
 			return
 		}
 		b = b[n:]
-		size := uint64(0)
+		var size uint64
 		switch tag & 7 {
 		case 0:
 			if _, n = binary.Uvarint(b); n <= 0 {

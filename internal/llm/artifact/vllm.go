@@ -179,10 +179,22 @@ func (f *vllmFile) head(o *Outcome) object {
 		limit = c.Concurrency
 	}
 	doc := object{
-		{"date", time.Unix(0, o.Begin).Format("20060102-150405")}, {"endpoint_type", "openai-" + c.EndpointType}, {"backend", "openai-" + c.EndpointType},
-		{"label", "redline"}, {"model_id", c.Model}, {"tokenizer_id", c.Tokenizer}, {"num_prompts", f.ok + f.bad}, {"request_rate", rate},
-		{"burstiness", number(1)}, {"max_concurrency", limit}, {"duration", avg("benchmark_duration")}, {"completed", f.ok}, {"failed", f.bad},
-		{"total_input_tokens", whole("total_isl")}, {"total_output_tokens", whole("total_osl")}, {"request_throughput", avg("request_throughput")},
+		{"date", time.Unix(0, o.Begin).Format("20060102-150405")},
+		{"endpoint_type", "openai-" + c.EndpointType},
+		{"backend", "openai-" + c.EndpointType},
+		{"label", "redline"},
+		{"model_id", c.Model},
+		{"tokenizer_id", c.Tokenizer},
+		{"num_prompts", f.ok + f.bad},
+		{"request_rate", rate},
+		{"burstiness", number(1)},
+		{"max_concurrency", limit},
+		{"duration", avg("benchmark_duration")},
+		{"completed", f.ok},
+		{"failed", f.bad},
+		{"total_input_tokens", whole("total_isl")},
+		{"total_output_tokens", whole("total_osl")},
+		{"request_throughput", avg("request_throughput")},
 	}
 	if _, ok := metric.Find(o.Metrics, "goodput"); ok {
 		doc = append(doc, field{"request_goodput", avg("goodput")})

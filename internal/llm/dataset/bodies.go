@@ -24,11 +24,11 @@ func object(raw json.RawMessage) (json.RawMessage, error) {
 }
 
 func rawBody(raw []byte) (item, error) {
-	var any json.RawMessage
-	if err := decode(raw, &any); err != nil {
+	var text json.RawMessage
+	if err := decode(raw, &text); err != nil {
 		return item{}, err
 	}
-	body, err := object(any)
+	body, err := object(text)
 	return item{alone: true, turns: []llm.Turn{{Raw: body}}}, err
 }
 
@@ -241,7 +241,7 @@ func shareGPT(raw []byte) (item, error) {
 	if err := decode(raw, &e); err != nil {
 		return item{}, err
 	}
-	list := append(e.Conversations, e.Conversation...)
+	list := slices.Concat(e.Conversations, e.Conversation)
 	it := item{system: e.System}
 	for i, s := range list {
 		from, text := s.From+s.Role, s.Value+s.Content

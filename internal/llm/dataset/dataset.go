@@ -96,9 +96,16 @@ func (o *Options) check() error {
 		what string
 		l    Lengths
 	}{
-		{"input tokens", o.Input}, {"output tokens", o.Output}, {"turns", o.Turns}, {"turn delay", o.Delay},
-		{"image width", o.Media.Width}, {"image height", o.Media.Height}, {"audio length", o.Media.Seconds},
-		{"passages", o.Rankings.Passages}, {"passage tokens", o.Rankings.PassageTokens}, {"query tokens", o.Rankings.QueryTokens},
+		{"input tokens", o.Input},
+		{"output tokens", o.Output},
+		{"turns", o.Turns},
+		{"turn delay", o.Delay},
+		{"image width", o.Media.Width},
+		{"image height", o.Media.Height},
+		{"audio length", o.Media.Seconds},
+		{"passages", o.Rankings.Passages},
+		{"passage tokens", o.Rankings.PassageTokens},
+		{"query tokens", o.Rankings.QueryTokens},
 	} {
 		if err := l.l.valid(l.what); err != nil {
 			return err

@@ -35,10 +35,10 @@ func openFolder(ctx context.Context, o *Options, m *maker, sum hash.Hash) (origi
 			format = RawBody
 		}
 	}
-	switch format {
-	case Pool:
+	if format == Pool {
 		return openPools(ctx, o, m, files, sum)
-	case RawBody:
+	}
+	if format == RawBody {
 		return openBodies(ctx, o, m, files, sum)
 	}
 	return nil, fmt.Errorf("%s is a folder, and a folder holds %s or %s files; name the file for %s", o.Path, Pool, RawBody, format)

@@ -75,23 +75,16 @@ func sniffTable(f io.Reader, l layout) (layout, error) {
 
 // firstRecord is the first record of a file of JSON, and how it is held.
 func firstRecord(f io.ReadSeeker) ([]byte, container, error) {
-	r := bufio.NewReaderSize(skipMark(f), 64<<10)
-	for {
-		c, err := r.ReadByte()
-		if err != nil {
-			return nil, lines, nil // empty: the reader will say so
-		}
-		if c == ' ' || c == '\t' || c == '\r' || c == '\n' {
-			continue
-		}
-		if _, err := f.Seek(0, io.SeekStart); err != nil {
-			return nil, lines, err
-		}
-		if c == '[' {
-			first, err := firstOf(f, elements)
-			return first, elements, err
-		}
-		break
+	c, err := firstByte(f)
+	if err != nil || c == 0 {
+		return nil, lines, err
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return nil, lines, err
+	}
+	if c == '[' {
+		first, err := firstOf(f, elements)
+		return first, elements, err
 	}
 	first, err := firstOf(f, lines)
 	if err != nil {
@@ -108,10 +101,26 @@ func firstRecord(f io.ReadSeeker) ([]byte, container, error) {
 		return nil, lines, err
 	}
 	element, err := firstOf(f, elements)
-	if err != nil && !whole {
-		return first, lines, nil // it is a broken line, not a document: say so with its number
+	if err == nil || whole {
+		return element, elements, err
 	}
-	return element, elements, err
+	return first, lines, nil // it is a broken line, not a document: that will be said with its number
+}
+
+// firstByte is the first byte that is no white space; 0 where there is none.
+func firstByte(f io.Reader) (byte, error) {
+	r := bufio.NewReaderSize(skipMark(f), 64<<10)
+	for {
+		c, err := r.ReadByte()
+		switch {
+		case errors.Is(err, io.EOF):
+			return 0, nil
+		case err != nil:
+			return 0, err
+		case c != ' ' && c != '\t' && c != '\r' && c != '\n':
+			return c, nil
+		}
+	}
 }
 
 func firstOf(f io.Reader, c container) ([]byte, error) {
