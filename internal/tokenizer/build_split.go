@@ -76,26 +76,26 @@ func (j *preJSON) split() (split.Stage, error) {
 }
 
 func (j *preJSON) metaspace() (split.Stage, error) {
-	s := &split.Metaspace{Mark: j.Replacement, Split: yes(j.Split)}
-	if s.Mark == "" {
-		s.Mark = spaceMark
+	mark, front := j.Replacement, split.Always
+	if mark == "" {
+		mark = spaceMark
 	}
-	if !split.CheckMark(s.Mark) {
-		return nil, fmt.Errorf("Metaspace: %q is not one character", s.Mark)
+	if !split.CheckMark(mark) {
+		return nil, fmt.Errorf("metaspace: %q is not one character", mark)
 	}
 	switch j.Scheme {
 	case "", "always":
 	case "first":
-		s.Prepend = split.First
+		front = split.First
 	case "never":
-		s.Prepend = split.Never
+		front = split.Never
 	default:
-		return nil, fmt.Errorf("Metaspace: the prepend_scheme %q is not known", j.Scheme)
+		return nil, fmt.Errorf("metaspace: the prepend_scheme %q is not known", j.Scheme)
 	}
 	if j.PrefixSpace != nil && !*j.PrefixSpace {
-		s.Prepend = split.Never
+		front = split.Never
 	}
-	return s, nil
+	return split.NewMetaspace(mark, front, yes(j.Split)), nil
 }
 
 // spaceMark stands for a space in SentencePiece vocabularies.

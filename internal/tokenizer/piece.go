@@ -169,6 +169,9 @@ func parsePiece(data []byte) (*Tokenizer, error) {
 	if m.dummy {
 		strip = 1
 	}
+	if m.dummy && m.extra {
+		strip = math.MaxInt
+	}
 	t.decoder = decoder{some: true, chain: []func([]string) []string{
 		each(func(s string) string { return replace(s, mark, " ") }),
 		decodeFallback,

@@ -138,7 +138,11 @@ func (p *parser) statement(name string) stmt {
 		p.done()
 		return block(body)
 	case "filter":
-		s := &filterBlock{filters: p.filters(&stored{})}
+		first := &filterExpr{name: p.name(), call: &callExpr{fn: &stored{}, line: p.line}}
+		if p.eat(tOp, "(") {
+			p.args(first.call)
+		}
+		s := &filterBlock{filters: p.filters(first)}
 		p.done()
 		s.body, _ = p.body("endfilter")
 		p.done()

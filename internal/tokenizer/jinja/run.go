@@ -30,7 +30,7 @@ type context struct {
 }
 
 // most bounds the work of one rendering, so that a broken template ends.
-const most = 50_000_000
+const most = 3_000_000
 
 func (c *context) child() *context {
 	n := *c
@@ -139,6 +139,9 @@ func (s *forStmt) loop(c *context, over any, depth int) {
 		return
 	}
 	for i, it := range items {
+		if *c.steps++; *c.steps > most {
+			fail(s.line, "the template does not end")
+		}
 		in := c.child()
 		l := &loopValue{items: items, at: i, depth: depth}
 		if s.recursive {

@@ -15,6 +15,7 @@ import (
 type Memory struct {
 	buf  [2][]byte
 	turn int
+	seg  unitab.Segment
 	// Cut tells that the text lost its beginning: it does not begin where the input does.
 	Cut bool
 }
@@ -56,7 +57,7 @@ func (n Unicode) Normalize(text string, m *Memory) string {
 	if n.Table.IsNormal(text, n.Form) {
 		return text
 	}
-	return m.done(n.Table.Normalize(m.next(), text, n.Form))
+	return m.done(n.Table.Normalize(m.next(), text, n.Form, &m.seg))
 }
 
 // Lowercase writes all in lower case, character by character.

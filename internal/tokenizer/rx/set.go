@@ -89,7 +89,7 @@ func (c *set) add(a, b rune, fold bool) {
 func categories() map[string]unitab.Mask {
 	return map[string]unitab.Mask{
 		"l": unitab.L, "letter": unitab.L, "m": unitab.M, "mark": unitab.M, "n": unitab.N, "number": unitab.N,
-		"p": unitab.P, "punctuation": unitab.P, "punct": unitab.P, "s": unitab.S, "symbol": unitab.S, "z": unitab.Z, "separator": unitab.Z,
+		"p": unitab.P, "punctuation": unitab.P, "punct": unitab.P | unitab.S, "s": unitab.S, "symbol": unitab.S, "z": unitab.Z, "separator": unitab.Z,
 		"c": unitab.C, "other": unitab.C, "lu": unitab.Lu, "ll": unitab.Ll, "lt": unitab.Lt, "lm": unitab.Lm, "lo": unitab.Lo,
 		"mn": unitab.Mn, "mc": unitab.Mc, "me": unitab.Me, "nd": unitab.Nd, "nl": unitab.Nl, "no": unitab.No,
 		"pc": unitab.Pc, "pd": unitab.Pd, "ps": unitab.Ps, "pe": unitab.Pe, "pi": unitab.Pi, "pf": unitab.Pf, "po": unitab.Po,

@@ -21,7 +21,16 @@ const (
 type Metaspace struct {
 	Mark    string // one character
 	Prepend Prepend
-	Split   bool
+	cut     *Split // nil: it does not cut
+}
+
+// NewMetaspace makes one; cut says whether it cuts before marks.
+func NewMetaspace(mark string, p Prepend, cut bool) *Metaspace {
+	s := &Metaspace{Mark: mark, Prepend: p}
+	if cut {
+		s.cut = &Split{Matcher: Literal(mark), Behavior: MergedWithNext}
+	}
+	return s
 }
 
 // Apply rewrites and cuts the spans.
@@ -46,9 +55,8 @@ func (s *Metaspace) Apply(w *Work) {
 	}
 	w.rewrite(buf)
 	w.end(fresh)
-	if s.Split {
-		cut := Split{Matcher: Literal(s.Mark), Behavior: MergedWithNext}
-		cut.Apply(w)
+	if s.cut != nil {
+		s.cut.Apply(w)
 	}
 }
 

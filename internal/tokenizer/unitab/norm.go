@@ -42,13 +42,12 @@ func (t *Tables) span(text string, i int, f Form) int {
 }
 
 // Normalize appends the normal form of a text. It knows no limit to the marks on a character.
-func (t *Tables) Normalize(dst []byte, text string, f Form) []byte {
+func (t *Tables) Normalize(dst []byte, text string, f Form, seg *Segment) []byte {
 	table := t.nfd
 	if f == NFKC || f == NFKD {
 		table = t.nfkd
 	}
 	compose := f == NFC || f == NFKC
-	var seg segment // a starter and the marks behind it
 	for i := 0; i < len(text); {
 		// A run of inert characters passes as it is, but for the last, which marks may follow.
 		if j := t.span(text, i, f); j > i {
@@ -61,13 +60,13 @@ func (t *Tables) Normalize(dst []byte, text string, f Form) []byte {
 		}
 		r, size := utf8.DecodeRuneInString(text[i:])
 		i += size
-		dst = t.feed(dst, &seg, r, table, compose)
+		dst = t.feed(dst, seg, r, table, compose)
 	}
 	return seg.flush(dst, t, compose)
 }
 
 // feed adds the decomposition of a character to the segment, writing out the segment before each new starter.
-func (t *Tables) feed(dst []byte, seg *segment, r rune, table map[rune]string, compose bool) []byte {
+func (t *Tables) feed(dst []byte, seg *Segment, r rune, table map[rune]string, compose bool) []byte {
 	if r >= hangulS && r < hangulS+countS {
 		s := r - hangulS
 		dst = t.one(dst, seg, hangulL+s/(countV*countT), compose)
@@ -87,7 +86,7 @@ func (t *Tables) feed(dst []byte, seg *segment, r rune, table map[rune]string, c
 }
 
 // one adds a character that does not decompose.
-func (t *Tables) one(dst []byte, seg *segment, r rune, compose bool) []byte {
+func (t *Tables) one(dst []byte, seg *Segment, r rune, compose bool) []byte {
 	ccc := t.combining.at(r)
 	if ccc != 0 {
 		seg.add(r, ccc)
@@ -109,23 +108,19 @@ func (t *Tables) one(dst []byte, seg *segment, r rune, compose bool) []byte {
 	return dst
 }
 
-// segment is a starter, if there is one, and the marks behind it.
-type segment struct {
+// Segment is a starter, if there is one, and the marks behind it: what normalization has to hold back. The zero value
+// is ready; one is for one caller.
+type Segment struct {
 	runes []rune
 	class []uint8
-	room  [16]rune
-	space [16]uint8
 }
 
-func (s *segment) add(r rune, ccc uint8) {
-	if s.runes == nil {
-		s.runes, s.class = s.room[:0], s.space[:0]
-	}
+func (s *Segment) add(r rune, ccc uint8) {
 	s.runes, s.class = append(s.runes, r), append(s.class, ccc)
 }
 
 // order sorts runs of marks by their class, keeping equals in place.
-func (s *segment) order() {
+func (s *Segment) order() {
 	for i := 1; i < len(s.runes); i++ {
 		for j := i; j > 0 && s.class[j] != 0 && s.class[j-1] > s.class[j]; j-- {
 			s.runes[j], s.runes[j-1] = s.runes[j-1], s.runes[j]
@@ -135,7 +130,7 @@ func (s *segment) order() {
 }
 
 // compose joins marks with the starter, where nothing of the same class stands between.
-func (s *segment) compose(t *Tables) {
+func (s *Segment) compose(t *Tables) {
 	if len(s.runes) < 2 || s.class[0] != 0 {
 		return
 	}
@@ -154,7 +149,7 @@ func (s *segment) compose(t *Tables) {
 	s.runes, s.class = s.runes[:n], s.class[:n]
 }
 
-func (s *segment) flush(dst []byte, t *Tables, compose bool) []byte {
+func (s *Segment) flush(dst []byte, t *Tables, compose bool) []byte {
 	if len(s.runes) == 0 {
 		return dst
 	}
