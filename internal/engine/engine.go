@@ -74,6 +74,7 @@ type Engine struct {
 	idleFeeds       chan int // feeds of a serial paced load that have nothing in flight
 	sent            atomic.Uint64
 	behind          atomic.Int64
+	dropped         atomic.Uint64
 	period, reached atomic.Int64 // of a periodic load: responses asked for, and requests that have had as many
 
 	failures  failures
@@ -243,6 +244,9 @@ func (e *Engine) Sent() uint64 { return e.sent.Load() }
 
 // Behind is how long, all in all, a due request was waiting to be sent.
 func (e *Engine) Behind() time.Duration { return time.Duration(e.behind.Load()) }
+
+// Dropped is the number of requests that were due and had not been sent when their load was stopped.
+func (e *Engine) Dropped() uint64 { return e.dropped.Load() }
 
 // Full calls for Drain before its usual time: many records wait.
 func (e *Engine) Full() <-chan struct{} { return e.backlog.Full() }

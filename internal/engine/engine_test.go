@@ -187,6 +187,29 @@ func TestPacedLoadBehindItsScheduleShowsTheWait(t *testing.T) {
 
 // When every thread has failed the load is over, also where feeds wait for each other; and after Forgive there may be
 // another one.
+// A load that is stopped while it is behind tells how many requests were due and never sent.
+func TestStoppedLoadCountsWhatItDropped(t *testing.T) {
+	f := func(rate float64, limit int, least, most uint64) {
+		t.Helper()
+		svc := &testkit.Service{Answer: func(int64) (time.Duration, error) { return 300 * time.Millisecond, nil }}
+		e := open(t, svc, engine.Config{})
+		stop, err := e.Paced(t.Context(), engine.PacedLoad{Schedule: pace.Constant(rate), Feeds: 1, Slots: 1, Cap: 1, Limit: limit})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for svc.Sent() == 0 {
+			time.Sleep(time.Millisecond)
+		}
+		time.Sleep(20 * time.Millisecond)
+		stop()
+		if n := e.Dropped(); n < least || n > most {
+			t.Errorf("rate %v: dropped %d, want %d to %d", rate, n, least, most)
+		}
+	}
+	f(1000, 0, 10, 1e6) // the first takes its time; those due meanwhile are dropped
+	f(1000, 5, 4, 4)    // no more than there were
+}
+
 func TestPacedLoadEndsWithItsLastThread(t *testing.T) {
 	svc := &testkit.Service{Answer: func(n int64) (time.Duration, error) {
 		if n < 3 {
@@ -254,7 +277,7 @@ func TestPacedLoadGrows(t *testing.T) {
 }
 
 func TestDeadlineEndsAHungRequest(t *testing.T) {
-	svc := &testkit.Service{Answer: func(int64) (time.Duration, error) { return time.Hour, nil }}
+	svc := &testkit.Service{Answer: func(int64) (time.Duration, error) { return 300 * time.Millisecond, nil }}
 	e := open(t, svc, engine.Config{Timeout: 30 * time.Millisecond, StopOnFailure: true})
 	if err := e.Closed(t.Context(), 3, 0); err != nil {
 		t.Fatal(err)
@@ -269,7 +292,7 @@ func TestDeadlineEndsAHungRequest(t *testing.T) {
 }
 
 func TestWaitCutsWhatDoesNotEnd(t *testing.T) {
-	svc := &testkit.Service{Answer: func(int64) (time.Duration, error) { return time.Hour, nil }}
+	svc := &testkit.Service{Answer: func(int64) (time.Duration, error) { return 300 * time.Millisecond, nil }}
 	e := open(t, svc, engine.Config{})
 	if err := e.Closed(t.Context(), 3, 0); err != nil {
 		t.Fatal(err)

@@ -105,10 +105,14 @@ func (d *dispatcher) run(ctx context.Context) {
 	d.start = clock.Now()
 	for d.load.Limit == 0 || d.n < d.load.Limit {
 		offset, ok := d.load.Schedule.Next()
-		if !ok || d.e.stopped.Load() {
+		if !ok {
 			return
 		}
 		due := d.start + int64(offset)
+		if d.e.stopped.Load() {
+			d.drop(due)
+			return
+		}
 		if due > clock.Now() {
 			d.flush()
 			if !clock.SleepUntil(ctx, due) {
@@ -117,6 +121,7 @@ func (d *dispatcher) run(ctx context.Context) {
 		}
 		feed, ok := d.turn(ctx)
 		if !ok {
+			d.drop(due)
 			return
 		}
 		if d.e.groups.ended(feed) {
@@ -128,9 +133,24 @@ func (d *dispatcher) run(ctx context.Context) {
 		}
 		s := d.take(ctx)
 		if s == nil {
+			d.drop(due)
 			return
 		}
 		d.send(s, feed, due)
+	}
+}
+
+// drop counts what should have been sent by now and will not be, because the load is over: due is the first of it.
+// What is late by less than a delay is no fault: the load ended between its time and its sending.
+func (d *dispatcher) drop(due int64) {
+	latest := clock.Now() - int64(DelayedAfter)
+	for n := d.n; due <= latest && (d.load.Limit == 0 || n < d.load.Limit); n++ {
+		d.e.dropped.Add(1)
+		offset, ok := d.load.Schedule.Next()
+		if !ok {
+			return
+		}
+		due = d.start + int64(offset)
 	}
 }
 

@@ -18,6 +18,7 @@ type Load struct {
 	GCPause     time.Duration
 	SchedDelay  time.Duration
 	Stalled     time.Duration // ends of requests waited so long for their records to be taken
+	Dropped     uint64        // requests that were due and never sent
 	MaxProcs    int
 }
 
@@ -30,7 +31,7 @@ func (w *Window) Health(l Load) result.Health {
 		LagP50Ns: lag[0], LagP99Ns: lag[1], LagMaxNs: w.lag.Max(),
 		AskedRate: l.Rate, AskedInFlight: float64(l.Concurrency),
 		GCPauseMaxNs: int64(l.GCPause), SchedDelayMaxNs: int64(l.SchedDelay), MachineShare: l.Busy,
-		StalledNs: int64(l.Stalled),
+		StalledNs: int64(l.Stalled), Dropped: l.Dropped,
 	}
 	if l.Wall <= 0 {
 		return h

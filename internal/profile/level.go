@@ -144,7 +144,9 @@ func (m *levelRun) stop(ctx context.Context) {
 	if m.stopOpen == nil {
 		return
 	}
+	before := m.eng.Dropped()
 	m.stopOpen()
+	m.load.Dropped = m.eng.Dropped() - before
 	m.stopOpen = nil
 	drain, cancel := context.WithTimeout(ctx, DrainTime)
 	defer cancel()
