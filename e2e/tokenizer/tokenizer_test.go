@@ -1,0 +1,187 @@
+package tokenizer
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/redline-bench/redline/e2e/binary"
+	"github.com/redline-bench/redline/internal/tokenizer"
+)
+
+var models = []string{"llama3", "qwen2_5", "gemma3", "deepseek_v3", "llama2", "gpt2", "gpt4o", "bert"}
+
+func install(t *testing.T) *Oracle {
+	t.Helper()
+	o, err := Install(t.Context())
+	if err != nil {
+		t.Skipf("NOT COMPARED: the tokenizers package and the models could not be installed: %v", err)
+	}
+	return o
+}
+
+// count is how many texts each tokenizer is asked: 100,000 in `make test-heavy`.
+func count() int {
+	if os.Getenv("REDLINE_HEAVY") != "" {
+		return 100_000
+	}
+	return 5_000
+}
+
+func TestSameIDs(t *testing.T) {
+	o := install(t)
+	dir := t.TempDir()
+	file := filepath.Join(dir, "texts.jsonl")
+	if err := o.Texts(t.Context(), file, count(), 11); err != nil {
+		t.Fatal(err)
+	}
+	texts := read[string](t, file)
+	for _, name := range models {
+		t.Run(name, func(t *testing.T) {
+			answers := filepath.Join(dir, name)
+			if err := o.Run(t.Context(), answers, "ids", filepath.Join(o.Model(name), "tokenizer.json"), file); err != nil {
+				t.Fatal(err)
+			}
+			tok, err := tokenizer.Load(o.Model(name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			wrong := 0
+			for i, want := range read[Answer](t, answers) {
+				if msg := differs(tok, texts[i], want); msg != "" {
+					if wrong++; wrong <= 3 {
+						t.Error(msg)
+					}
+				}
+			}
+			t.Logf("%d of %d texts are the same", len(texts)-wrong, len(texts))
+		})
+	}
+}
+
+func differs(tok *tokenizer.Tokenizer, text string, want Answer) string {
+	if got := tok.Encode(text, true); !slices.Equal(got, want.IDs) {
+		return fmt.Sprintf("%q: %v, the package says %v", text, got, want.IDs)
+	}
+	if got := tok.Encode(text, false); !slices.Equal(got, want.Plain) {
+		return fmt.Sprintf("%q without special tokens: %v, the package says %v", text, got, want.Plain)
+	}
+	if got := tok.Decode(want.IDs, false); got != want.Text {
+		return fmt.Sprintf("%v: %q, the package says %q", want.IDs, got, want.Text)
+	}
+	if got := tok.Decode(want.IDs, true); got != want.Clean {
+		return fmt.Sprintf("%v: %q, the package says %q", want.IDs, got, want.Clean)
+	}
+	return ""
+}
+
+// read reads a file of JSON lines.
+func read[T any](t *testing.T, path string) []T {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var list []T
+	d := json.NewDecoder(bufio.NewReaderSize(f, 1<<20))
+	for d.More() {
+		var v T
+		if err := d.Decode(&v); err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, v)
+	}
+	return list
+}
+
+func TestCommand(t *testing.T) {
+	o := install(t)
+	bin, err := binary.Build(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := func(in string, args ...string) (out, message string, code int) {
+		cmd := exec.CommandContext(t.Context(), bin, append([]string{"tokenize", "--tokenizer", o.Model("llama3")}, args...)...)
+		var stdout, stderr bytes.Buffer
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(in), &stdout, &stderr
+		_ = cmd.Run() // the code tells
+		return stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()
+	}
+	f := func(in, want, message string, code int, args ...string) {
+		t.Helper()
+		out, text, got := run(in, args...)
+		if out != want || !strings.Contains(text, message) || got != code || strings.Count(text, "\n") > 1 {
+			t.Errorf("%q %v: %q, %q, %d", in, args, out, text, got)
+		}
+	}
+	f("\"Hello world\"\n\"\"\n", "[9906,1917]\n[]\n", "", 0, "--no-special")
+	f("\"Hello world\"", "2\n", "", 0, "--count", "--no-special")
+	f("[9906,1917]\n", "\"Hello world\"\n", "", 0, "--decode")
+	f("\"a\"\nHello\n", "[64]\n", "line 2", 99, "--no-special")
+	f("7\n", "", "line 1", 99)
+	f("\"a\"\n", "", "is no JSON array", 99, "--decode")
+}
+
+func TestSameTemplates(t *testing.T) {
+	o := install(t)
+	type conversation struct {
+		Messages []map[string]string `json:"messages"`
+		Prompt   bool                `json:"prompt"`
+	}
+	turn := func(role, content string) map[string]string {
+		return map[string]string{"role": role, "content": content}
+	}
+	var list []conversation
+	for _, m := range [][]map[string]string{
+		{turn("user", "Hi")},
+		{turn("system", " Be brief.\n"), turn("user", "Hi")},
+		{turn("user", "  a\nb "), turn("assistant", "ok"), turn("user", "and?")},
+		{turn("user", "q"), turn("assistant", "<think>x</think>y"), turn("user", "r"), turn("assistant", "s")},
+		{turn("assistant", "first")},
+		{turn("user", "a"), turn("user", "b")},
+	} {
+		list = append(list, conversation{m, false}, conversation{m, true})
+	}
+	for _, name := range []string{"llama3", "qwen2_5", "gemma3", "deepseek_v3"} {
+		t.Run(name, func(t *testing.T) {
+			tok, err := tokenizer.Load(o.Model(name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var in bytes.Buffer
+			for _, c := range list {
+				_ = json.NewEncoder(&in).Encode(c) // maps of strings always encode
+			}
+			cmd := exec.CommandContext(t.Context(), filepath.Join(o.dir, "venv", "bin", "python"),
+				"oracle.py", "chat", filepath.Join(o.Model(name), "tokenizer_config.json"))
+			cmd.Stdin = &in
+			out, err := cmd.Output()
+			if err != nil {
+				t.Fatal(err)
+			}
+			d := json.NewDecoder(bytes.NewReader(out))
+			for i, c := range list {
+				var want *string
+				if err := d.Decode(&want); err != nil {
+					t.Fatal(err)
+				}
+				var messages []tokenizer.Message
+				for _, m := range c.Messages {
+					messages = append(messages, tokenizer.Message{Role: m["role"], Content: m["content"]})
+				}
+				got, err := tok.Render(messages, c.Prompt)
+				if (err != nil) != (want == nil) || want != nil && got != *want {
+					t.Errorf("conversation %d: %q, %v, Jinja2 says %v", i, got, err, want)
+				}
+			}
+		})
+	}
+}
