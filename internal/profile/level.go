@@ -294,6 +294,7 @@ func (m *levelRun) judge(total *measure.Window, used []*pass, duration time.Dura
 	}
 	if m.lv.Client.Requests > 0 {
 		m.reasons = measure.Judge(m.lv, m.load)
+		m.lv.ClientLimited = len(m.reasons) > 0
 	}
 }
 

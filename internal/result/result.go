@@ -74,6 +74,8 @@ type Level struct {
 	GPU       *GPU      `json:"gpu,omitempty"`
 	Failures  []Failure `json:"failures,omitempty"`
 	Health    Health    `json:"health"`
+	// ClientLimited: the client, not the server, set the numbers of this level; the verdict has the reasons.
+	ClientLimited bool `json:"client_limited,omitempty"`
 	// Metrics are numbers with names of their own, as those of a language model: "time_to_first_token" and so on.
 	Metrics []Metric `json:"metrics,omitempty"`
 	// Histogram is the distribution of the headline latency over the merged windows, Timeline what happened over the

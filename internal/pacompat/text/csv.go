@@ -92,7 +92,21 @@ func csvHeader(t *table, p *plan.Plan, m *service.Model) {
 			t.cell("Avg GPU Utilization", "Avg GPU Power Usage", "Max GPU Memory Usage", "Total GPU Memory")
 		}
 	}
+	if p.Face == plan.Redline {
+		t.cell("Verdict")
+	}
 	t.end()
+}
+
+// levelVerdict is the verdict on one level, for the last column of our own face.
+func levelVerdict(l *result.Level) string {
+	switch {
+	case l.ClientLimited:
+		return string(result.ClientLimited)
+	case !l.Stable:
+		return string(result.Unstable)
+	}
+	return string(result.Valid)
 }
 
 func levelHeader(t *table, p *plan.Plan) {
@@ -140,6 +154,9 @@ func csvRow(t *table, p *plan.Plan, m *service.Model, l *result.Level) (short bo
 		if p.Target.Metrics.Collect {
 			gpuCells(t, l.GPU)
 		}
+	}
+	if p.Face == plan.Redline {
+		t.cell(levelVerdict(l))
 	}
 	t.end()
 	return short
