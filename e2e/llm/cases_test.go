@@ -97,7 +97,7 @@ func TestBadInput(t *testing.T) {
 	f("--num-users", "--user-centric-rate", "2")
 	f("--exports", "--exports", "nonsense")
 	f("--goodput", "--goodput", "nonsense:1")
-	f("nothing listens", "-u", "127.0.0.1:1")
+	f("127.0.0.1:1", "-u", "127.0.0.1:1")
 	for status, class := range map[string]string{"401": "401", "404": "404", "429": "429", "500": "500"} {
 		f("HTTP code "+class, "--request-count", "3", "--streaming", "-H", "X-Redline-Stream: status="+status)
 	}
@@ -147,7 +147,7 @@ func TestMemoryIsFlat(t *testing.T) {
 		}
 		return e.rss
 	}
-	size(100) // the program's pages
+	t.Logf("100 requests: %.1f MiB", float64(size(100))/(1<<20))
 	a, b := size(short), size(long)
 	slope := float64(b-a) / float64(long-short)
 	t.Logf("%d requests: %.1f MiB, %d requests: %.1f MiB, %.0f bytes a request", short, float64(a)/(1<<20), long, float64(b)/(1<<20), slope)

@@ -194,6 +194,9 @@ func (r *run) watch(ctx, hard context.Context, p *phase) {
 		case <-failed:
 			r.giveUp(p)
 			return
+		case <-r.eng.Full(): // answers pile up
+			r.collect()
+			continue
 		case <-ticker.C:
 		}
 		now := clock.Now()
