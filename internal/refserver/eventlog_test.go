@@ -28,8 +28,10 @@ func TestLogHasTheEventsOfStreams(t *testing.T) {
 	err = stream.Send(&kserve.ModelInferRequest{
 		ModelName: "tensorrt_llm", Id: "decoupled",
 		Inputs: []*kserve.ModelInferRequest_InferInputTensor{
-			{Name: "input_ids", Datatype: "INT32", Shape: []int64{1, 1}}, {Name: "input_lengths", Datatype: "INT32", Shape: []int64{1, 1}},
-			{Name: "request_output_len", Datatype: "INT32", Shape: []int64{1, 1}}, {Name: "streaming", Datatype: "BOOL", Shape: []int64{1, 1}},
+			{Name: "input_ids", Datatype: "INT32", Shape: []int64{1, 1}},
+			{Name: "input_lengths", Datatype: "INT32", Shape: []int64{1, 1}},
+			{Name: "request_output_len", Datatype: "INT32", Shape: []int64{1, 1}},
+			{Name: "streaming", Datatype: "BOOL", Shape: []int64{1, 1}},
 		},
 		RawInputContents: [][]byte{uint32s(7), uint32s(1), uint32s(3), {1}},
 	})

@@ -3,6 +3,7 @@ package openai
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -151,7 +152,7 @@ func (a *answer) message(b []byte, index, n int) []byte {
 
 // send answers with a body that is not a stream.
 func (a *answer) send(choice func(b []byte, index int) []byte) {
-	b := append(a.buf, a.head...)
+	b := slices.Clone(a.head)
 	for i := range a.choices {
 		if i > 0 {
 			b = append(b, ',')
@@ -178,8 +179,8 @@ func (a *answer) tail(b []byte, usage bool) []byte {
 
 // chunk sends an event for one choice: what is inside its delta, or beside it.
 func (a *answer) chunk(index int, inside []byte, finish string, tokens int) error {
-	b := append(a.buf[:0], a.head...)
-	b = append(strconv.AppendInt(append(b, `{"index":`...), int64(index), 10), ',')
+	a.buf = append(a.buf[:0], a.head...)
+	b := append(strconv.AppendInt(append(a.buf, `{"index":`...), int64(index), 10), ',')
 	b = append(append(b, inside...), `,"logprobs":null,"finish_reason":`...)
 	if finish == "" {
 		b = append(b, "null}"...)

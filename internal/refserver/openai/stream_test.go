@@ -2,6 +2,7 @@ package openai
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -60,7 +61,7 @@ func TestScriptedChat(t *testing.T) {
 
 func TestCutEndsTheConnection(t *testing.T) {
 	defer func() {
-		if recover() != http.ErrAbortHandler {
+		if err, _ := recover().(error); !errors.Is(err, http.ErrAbortHandler) {
 			t.Error("the handler was not aborted")
 		}
 	}()

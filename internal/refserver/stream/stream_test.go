@@ -38,20 +38,20 @@ func written(t *testing.T, script string) (text string, w *Writer, rec *httptest
 
 func TestKindsOfStream(t *testing.T) {
 	for script, want := range map[string]string{
-		"":            "data: {\"a\":1}\n\ndata: {\"b\":2}\n\ndata: [DONE]\n\n",
-		"split":       "data: {\"a\":1}\n\ndata: {\"b\":2}\n\ndata: [DONE]\n\n",
-		"merge=2":     "data: {\"a\":1}\n\ndata: {\"b\":2}\n\ndata: [DONE]\n\n",
-		"crlf":        "data: {\"a\":1}\r\n\r\ndata: {\"b\":2}\r\n\r\ndata: [DONE]\r\n\r\n",
-		"cr,nodone":   "data: {\"a\":1}\r\rdata: {\"b\":2}\r\r",
-		"bare":        "data:{\"a\":1}\n\ndata:{\"b\":2}\n\ndata:[DONE]\n\n",
-		"bom":         "\ufeffdata: {\"a\":1}\n\ndata: {\"b\":2}\n\ndata: [DONE]\n\n",
-		"lines":       "data: {\ndata: \"a\":1}\n\ndata: {\ndata: \"b\":2}\n\ndata: [DONE]\n\n",
-		"big=30":      "data: {\"padding\":\"xxxxxxxxxxx\",\"a\":1}\n\ndata: {\"padding\":\"xxxxxxxxxxx\",\"b\":2}\n\ndata: [DONE]\n\n",
-		"fields":      "id: 0\nretry: 1000\nunknown: field\ndata: {\"a\":1}\n\nid: 1\nretry: 1000\nunknown: field\ndata: {\"b\":2}\n\nid: 2\nretry: 1000\nunknown: field\ndata: [DONE]\n\n",
-		"empty":       "",
-		"cut=1":       "data: {\"a\":1}\n\n",
-		"comments":    ": a comment, data: of nobody\ndata: {\"a\":1}\n\n: a comment, data: of nobody\ndata: {\"b\":2}\n\n: a comment, data: of nobody\ndata: [DONE]\n\n",
-		" bare, crlf": "data:{\"a\":1}\r\n\r\ndata:{\"b\":2}\r\n\r\ndata:[DONE]\r\n\r\n",
+		"":           "data: {\"a\":1}\n\ndata: {\"b\":2}\n\ndata: [DONE]\n\n",
+		"split":      "data: {\"a\":1}\n\ndata: {\"b\":2}\n\ndata: [DONE]\n\n",
+		"merge=2":    "data: {\"a\":1}\n\ndata: {\"b\":2}\n\ndata: [DONE]\n\n",
+		"crlf":       "data: {\"a\":1}\r\n\r\ndata: {\"b\":2}\r\n\r\ndata: [DONE]\r\n\r\n",
+		"cr,nodone":  "data: {\"a\":1}\r\rdata: {\"b\":2}\r\r",
+		"bare":       "data:{\"a\":1}\n\ndata:{\"b\":2}\n\ndata:[DONE]\n\n",
+		"bom":        "\ufeffdata: {\"a\":1}\n\ndata: {\"b\":2}\n\ndata: [DONE]\n\n",
+		"lines":      "data: {\ndata: \"a\":1}\n\ndata: {\ndata: \"b\":2}\n\ndata: [DONE]\n\n",
+		"big=30":     "data: {\"padding\":\"xxxxxxxxxxx\",\"a\":1}\n\ndata: {\"padding\":\"xxxxxxxxxxx\",\"b\":2}\n\ndata: [DONE]\n\n",
+		"fields":     "id: 0\nretry: 1000\nunknown: field\ndata: {\"a\":1}\n\nid: 1\nretry: 1000\nunknown: field\ndata: {\"b\":2}\n\nid: 2\nretry: 1000\nunknown: field\ndata: [DONE]\n\n",
+		"empty":      "",
+		"cut=1":      "data: {\"a\":1}\n\n",
+		"comments":   ": a comment, data: of nobody\ndata: {\"a\":1}\n\n: a comment, data: of nobody\ndata: {\"b\":2}\n\n: a comment, data: of nobody\ndata: [DONE]\n\n",
+		"bare, crlf": "data:{\"a\":1}\r\n\r\ndata:{\"b\":2}\r\n\r\ndata:[DONE]\r\n\r\n",
 	} {
 		got, w, _ := written(t, script)
 		if got != want {

@@ -65,7 +65,8 @@ func TestSeedsRepeat(t *testing.T) {
 		}
 		return out
 	}
-	if draw(1) != draw(1) || draw(1) == draw(2) {
+	first, again, other := draw(1), draw(1), draw(2)
+	if first != again || first == other {
 		t.Error("times do not follow the seed")
 	}
 }
