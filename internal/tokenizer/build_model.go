@@ -34,6 +34,30 @@ func text(s *string, otherwise string) string {
 	return *s
 }
 
+// readModel reads a model but for its vocabulary and merges, which stay as they are.
+func readModel(raw json.RawMessage) (*modelJSON, error) {
+	var j modelJSON
+	m, ok := members(string(raw))
+	if !ok {
+		return &j, json.Unmarshal(raw, &j)
+	}
+	rest := make(map[string]json.RawMessage, len(m))
+	for k, v := range m {
+		if k != "vocab" && k != "merges" {
+			rest[k] = json.RawMessage(v)
+		}
+	}
+	small, err := json.Marshal(rest)
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(small, &j); err != nil {
+		return nil, err
+	}
+	j.Vocab, j.Merges = json.RawMessage(m["vocab"]), json.RawMessage(m["merges"])
+	return &j, nil
+}
+
 // kind guesses the type of a model in an old file that does not name it.
 func (j *modelJSON) kind() string {
 	switch {
@@ -50,14 +74,14 @@ func (j *modelJSON) kind() string {
 }
 
 func (b *builder) model(raw json.RawMessage) (model.Model, error) {
-	var j modelJSON
-	if err := json.Unmarshal(raw, &j); err != nil {
+	j, err := readModel(raw)
+	if err != nil {
 		return nil, fmt.Errorf("model: %w", err)
 	}
 	if isNull(j.Vocab) {
 		return nil, errors.New("model: it has no vocab")
 	}
-	m, err := b.buildModel(&j)
+	m, err := b.buildModel(j)
 	if err != nil {
 		return nil, fmt.Errorf("model: %w", err)
 	}
@@ -69,9 +93,12 @@ func (b *builder) buildModel(j *modelJSON) (model.Model, error) {
 	if kind == "Unigram" {
 		return buildUnigram(j)
 	}
-	vocab := map[string]int{}
-	if err := json.Unmarshal(j.Vocab, &vocab); err != nil {
-		return nil, fmt.Errorf("vocab: %w", err)
+	vocab, ok := quickVocab(string(j.Vocab))
+	if !ok {
+		vocab = map[string]int{}
+		if err := json.Unmarshal(j.Vocab, &vocab); err != nil {
+			return nil, fmt.Errorf("vocab: %w", err)
+		}
 	}
 	switch kind {
 	case "BPE":
@@ -108,10 +135,14 @@ func (b *builder) buildBPE(j *modelJSON, vocab map[string]int) (model.Model, err
 
 // parseMerges reads merges as pairs or as two words in a string.
 func parseMerges(raw json.RawMessage) ([][2]string, error) {
-	var pairs [][2]string
 	if isNull(raw) {
 		return nil, nil
 	}
+	pairs, ok := quickMerges(string(raw))
+	if ok {
+		return pairs, nil
+	}
+	pairs = nil
 	if json.Unmarshal(raw, &pairs) == nil {
 		return pairs, nil
 	}

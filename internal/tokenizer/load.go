@@ -110,15 +110,14 @@ type fileJSON struct {
 
 // Parse reads the text of a tokenizer.json.
 func Parse(data []byte) (*Tokenizer, error) {
-	var f fileJSON
-	if err := json.Unmarshal(data, &f); err != nil {
+	f, err := readFile(data)
+	if err != nil {
 		return nil, fmt.Errorf("it is no tokenizer.json: %w", err)
 	}
 	if isNull(f.Model) {
 		return nil, errors.New("it is no tokenizer.json: it has no model")
 	}
 	t := &Tokenizer{name: "tokenizer", states: &states{}, limit: newLimit(f.limitJSON)}
-	var err error
 	if t.normalize, err = buildNormalizer(f.Normalizer); err != nil {
 		return nil, err
 	}
@@ -140,3 +139,23 @@ func Parse(data []byte) (*Tokenizer, error) {
 }
 
 func isNull(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
+
+// readFile reads the parts of a tokenizer.json. The model, which is nearly all of it, is left for later.
+func readFile(data []byte) (*fileJSON, error) {
+	var f fileJSON
+	m, ok := members(string(data))
+	if !ok {
+		return &f, json.Unmarshal(data, &f)
+	}
+	f.Model = json.RawMessage(m["model"])
+	delete(m, "model")
+	rest := make(map[string]json.RawMessage, len(m))
+	for k, v := range m {
+		rest[k] = json.RawMessage(v)
+	}
+	small, err := json.Marshal(rest)
+	if err != nil {
+		return nil, err
+	}
+	return &f, json.Unmarshal(small, &f)
+}
