@@ -72,6 +72,8 @@ func (r *llmRun) files(index, n int, lv load.Level) (*llmFiles, error) {
 		Dir: dir, Prefix: o.prefix, Files: files, Version: r.version(), Model: o.model, Tokenizer: o.tokenizer, URL: strings.Join(o.urls, ","),
 		EndpointType: o.kind, Path: r.plan.Target.Endpoint, Streaming: o.streaming || r.plan.Target.Streaming,
 		Concurrency: lv.Concurrency, Rate: lv.Rate, Open: lv.Open(), Seed: o.data.Seed,
+		Arrival: string(r.load.Arrival), Requests: r.load.Requests, Duration: r.load.Duration, Slice: o.sliceEvery,
+		Dataset: o.data.Path, Format: string(r.info.Format),
 		Command: r.command(), Run: o.outcome.Label, Asked: r.asked(lv), Workload: r.info, Headers: r.plainHeaders(),
 	})
 	if err != nil {
