@@ -127,7 +127,7 @@ func (c *check) wrong(code int, output string) string {
 }
 
 func (c *check) code(code int) string {
-	good := false
+	var good bool
 	switch c.pass {
 	case "ok", "zero":
 		good = code == 0

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"regexp"
 	"slices"
-	"sort"
 	"strings"
 )
 
@@ -99,7 +98,7 @@ func (n *normalizer) lines() []string {
 
 // run writes numbers as a range where there are no gaps.
 func run(list []uint64) string {
-	sort.Slice(list, func(i, j int) bool { return list[i] < list[j] })
+	slices.Sort(list)
 	if list[len(list)-1]-list[0] == uint64(len(list)-1) {
 		return fmt.Sprintf("%d to %d", list[0], list[len(list)-1])
 	}

@@ -135,7 +135,7 @@ func sequenceRows() []Row {
 			Long: "sequence-id-range", Arg: "START[:END]", Section: Sequences,
 			Help: "The correlation ids to use, END not included. Without it redline profile takes a range at random, so that " +
 				"runs side by side do not use the same; perf_analyzer counts from 1.",
-			set:  setSequenceIDs,
+			set: setSequenceIDs,
 		}, {
 			Long: "num-of-sequences", Arg: "N", Section: Sequences, Default: "4",
 			Help: "Open loop: how many sequences are open at once.",

@@ -56,8 +56,10 @@ func generate(command string, patience time.Duration) ([][]byte, error) {
 	cmd.WaitDelay = time.Second // a grandchild may hold the pipe after the shell is gone
 	err := cmd.Run()
 	fail := func(format string, args ...any) ([][]byte, error) {
-		return nil, &GeneratorError{Command: command, Text: fmt.Sprintf(format, args...) + words.quote(), Err: err,
-			Said: string(bytes.TrimSpace(words.b)), Empty: out.buf.Len() == 0 && !stalled.Load()}
+		return nil, &GeneratorError{
+			Command: command, Text: fmt.Sprintf(format, args...) + words.quote(), Err: err,
+			Said: string(bytes.TrimSpace(words.b)), Empty: out.buf.Len() == 0 && !stalled.Load(),
+		}
 	}
 	switch {
 	case out.full:
