@@ -187,6 +187,12 @@ func TestARunOfTheProgram(t *testing.T) {
 	}
 	p.run(t, "aiperf", "analyze", "swim-lane", dir)
 	p.run(t, "aiperf", "analyze", "turn-messages", dir)
+	agree(t, genai, dir, tokenizer)
+}
+
+// agree compares the averages that GenAI-Perf's parser finds in a folder with ours.
+func agree(t *testing.T, genai *program, dir, tokenizer string) {
+	t.Helper()
 	var theirs map[string]struct{ Avg float64 }
 	decode(t, genai.run(t, "python", "genai.py", filepath.Join(dir, "profile_export.json"), tokenizer), &theirs)
 	var ours map[string]json.RawMessage
@@ -210,4 +216,21 @@ func TestARunOfTheProgram(t *testing.T) {
 			t.Errorf("%s: %v, GenAI-Perf %v", tag, m.Avg, theirs[tag].Avg)
 		}
 	}
+}
+
+// A KServe model over gRPC: perf_analyzer's file has tensors by name.
+func TestGenAIPerfReadsAKServeProfile(t *testing.T) {
+	genai := install(t, filepath.Join(binary.Root(), "e2e", "heavy", "genai-perf.txt"))
+	bin, err := binary.Build(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, tokenizer := filepath.Join(t.TempDir(), "run"), filepath.Join(t.TempDir(), "tokenizer")
+	writeTokenizer(t, tokenizer)
+	cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "redline"), "llm", "--embedded", "-i", "grpc", "-m", "ensemble", "--concurrency", "4",
+		"--request-count", "40", "--isl", "30", "--osl", "8", "--tokenizer", tokenizer, "--artifact-dir", dir, "--exports", "summary,profile")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, tail(string(out)))
+	}
+	agree(t, genai, dir, tokenizer)
 }
