@@ -100,6 +100,10 @@ func (c *check) each(shared []string) []string {
 // serverLog is a line of a server in the same process, which may well speak of errors, such as that of having no GPU.
 var serverLog = regexp.MustCompile(`(?m)^[IWE]\d{4} \d\d:.*$`)
 
+// nothing matches what a run says that failed or measured nothing. A composing model, which stands further to the
+// right, may well have had no work.
+var nothing = regexp.MustCompile(`(?m)error|^ {4}Request count: 0$|: 0 infer/sec`)
+
 // wrong says what is wrong with how a run ended and what it printed; "" is nothing.
 func (c *check) wrong(code int, output string) string {
 	if why := c.code(code); why != "" {
@@ -107,10 +111,8 @@ func (c *check) wrong(code int, output string) string {
 	}
 	if c.pass == "ok" {
 		output = serverLog.ReplaceAllString(output, "")
-		for _, bad := range []string{"error", "Request count: 0", ": 0 infer/sec"} {
-			if strings.Contains(output, bad) {
-				return fmt.Sprintf("the output has %q", bad)
-			}
+		if bad := nothing.FindString(output); bad != "" {
+			return fmt.Sprintf("the output has %q", strings.TrimSpace(bad))
 		}
 	}
 	for _, re := range c.says {

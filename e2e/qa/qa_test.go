@@ -115,7 +115,7 @@ func (b *bench) hold(t *testing.T, c *check, bin string) {
 		for range 3 {
 			var code int
 			code, output = b.run(t, bin, t.TempDir(), line)
-			if why = c.wrong(code, output); why == "" || code != 2 {
+			if why = c.wrong(code, output); why == "" || !unlucky(code) {
 				break
 			}
 		}
@@ -127,6 +127,9 @@ func (b *bench) hold(t *testing.T, c *check, bin string) {
 		}
 	}
 }
+
+// unlucky tells of a run whose windows differed too much, or held no request: on a busy machine that may be chance.
+func unlucky(code int) bool { return code == 2 || code == 3 }
 
 func read(t *testing.T, prefixes string) []check {
 	t.Helper()
