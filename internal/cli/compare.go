@@ -14,6 +14,7 @@ import (
 	"github.com/redline-bench/redline/internal/compare/foreign"
 	"github.com/redline-bench/redline/internal/history"
 	"github.com/redline-bench/redline/internal/optset"
+	"github.com/redline-bench/redline/internal/report/page"
 	"github.com/redline-bench/redline/internal/result"
 )
 
@@ -25,13 +26,13 @@ type compareOptions struct {
 	fail   bool
 }
 
-var compareFormats = []string{"text", "json", "markdown"}
+var compareFormats = []string{"text", "json", "markdown", "html"}
 
 func compareSet(o *compareOptions) *optset.Set {
 	o.Options, o.format = compare.Defaults(), "text"
 	s := &optset.Set{}
 	s.Group("Options")
-	s.Var("format", "HOW", o.format, "text, json or markdown", func(v string) error {
+	s.Var("format", "HOW", o.format, "text, json, markdown or html", func(v string) error {
 		if !slices.Contains(compareFormats, v) {
 			return fmt.Errorf("is one of %s, not %q", strings.Join(compareFormats, ", "), v)
 		}
@@ -152,6 +153,25 @@ func (p *IO) loadRun(ref string) (*result.Result, string, error) {
 	return run, name, err
 }
 
+// comparisonPage has the charts of both runs where there is one a side, else the table alone.
+func comparisonPage(rep *compare.Report) page.Data {
+	d := page.Data{Title: "A " + sideNames(rep.A) + " · B " + sideNames(rep.B), Compare: rep, Runs: []*page.View{}}
+	if len(rep.A) == 1 && len(rep.B) == 1 {
+		for _, s := range []compare.Side{rep.A[0], rep.B[0]} {
+			d.Runs = append(d.Runs, page.NewView(s.Name, s.Run))
+		}
+	}
+	return d
+}
+
+func sideNames(sides []compare.Side) string {
+	names := make([]string, len(sides))
+	for i, s := range sides {
+		names[i] = s.Name
+	}
+	return strings.Join(names, ", ")
+}
+
 func (p *IO) writeComparison(rep *compare.Report, o *compareOptions) error {
 	var b bytes.Buffer
 	var err error
@@ -162,6 +182,8 @@ func (p *IO) writeComparison(rep *compare.Report, o *compareOptions) error {
 		err = e.Encode(rep)
 	case "markdown":
 		err = rep.WriteMarkdown(&b)
+	case "html":
+		err = page.Write(&b, comparisonPage(rep))
 	default:
 		err = rep.WriteText(&b)
 	}

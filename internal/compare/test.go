@@ -17,6 +17,9 @@ type Test struct {
 func differ(a, b []estimate, confidence float64) Test {
 	t := Test{A: mean(values(a)), B: mean(values(b))}
 	if t.A <= 0 || t.B <= 0 {
+		if t.A > 0 && t.B == 0 {
+			t.Change = -1
+		}
 		return t
 	}
 	la, sa := logs(a)

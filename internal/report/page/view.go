@@ -98,6 +98,9 @@ type Times struct {
 	FirstP50 []*float64           `json:"first_p50,omitempty"`
 	FirstP99 []*float64           `json:"first_p99,omitempty"`
 	Events   []float64            `json:"events,omitempty"`
+	Tokens   []float64            `json:"tokens,omitempty"`
+	GapP50   []*float64           `json:"gap_p50,omitempty"`
+	GapP99   []*float64           `json:"gap_p99,omitempty"`
 	Failed   map[string][]float64 `json:"failed,omitempty"` // by class, per second
 	// Heat is slice, bucket and count after one another; Edges and Lows are the bounds of the buckets.
 	Heat  []uint64  `json:"heat,omitempty"`
@@ -267,10 +270,11 @@ func times(t *result.Timeline, scheduled bool) *Times {
 	if n := len(slices); n > 4 {
 		slices = slices[:n-1] // the level ended somewhere in the last one, which would look like a fall
 	}
-	streamed := false
+	streamed, tokens := false, false
 	for i := range slices {
 		s := &slices[i]
 		streamed = streamed || s.FirstP50Ns > 0 && s.Events > s.Ended
+		tokens = tokens || s.Tokens > 0
 	}
 	edges := map[int64]uint64{}
 	for i := range slices {
@@ -290,6 +294,11 @@ func times(t *result.Timeline, scheduled bool) *Times {
 			out.FirstP50 = append(out.FirstP50, maybe(s.FirstP50Ns, some))
 			out.FirstP99 = append(out.FirstP99, maybe(s.FirstP99Ns, some))
 			out.Events = append(out.Events, perSecond(s.Events))
+		}
+		if tokens {
+			out.Tokens = append(out.Tokens, round(s.Tokens/out.Step))
+			out.GapP50 = append(out.GapP50, maybe(s.GapP50Ns, s.GapP50Ns > 0))
+			out.GapP99 = append(out.GapP99, maybe(s.GapP99Ns, s.GapP99Ns > 0))
 		}
 		for class, n := range s.FailedBy {
 			if out.Failed == nil {

@@ -5,6 +5,7 @@ const charts = (() => {
   const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   const color = (i) => css("--c" + (((i % 8) + 8) % 8));
   const drawn = new Set();
+  const opened = new Set(); // titles of charts whose table is open: a live page is made anew all the time
 
   // el makes an element; text is always text.
   function el(tag, attrs, ...kids) {
@@ -49,9 +50,11 @@ const charts = (() => {
   function figure(title, note, head, rows, wide) {
     const host = el("div", { class: "host", role: "img", "aria-label": title + ". " + (note || "") + " The table below has the numbers." });
     const more = el("details", {}, el("summary", {}, "Table"));
+    const fill = () => { if (more.childElementCount === 1) more.append(table(head, rows())); };
     more.addEventListener("toggle", () => {
-      if (more.open && more.childElementCount === 1) more.append(table(head, rows()));
+      if (more.open) { fill(); opened.add(title); } else opened.delete(title);
     });
+    if (opened.has(title)) { more.open = true; fill(); }
     const f = el("figure", { class: "chart" + (wide ? " wide" : "") }, el("h3", {}, title), note ? el("p", {}, note) : null, host, more);
     return { figure: f, host };
   }
@@ -76,13 +79,20 @@ const charts = (() => {
 
   const axis = (over) => ({ stroke: css("--soft"), grid: { stroke: css("--grid"), width: 1 }, ticks: { stroke: css("--grid") }, font: "12px " + css("--sans"), ...over });
 
+  const keep = (u, splits) => splits; // uPlot would leave out labels of a logarithmic scale
+
   const unitOf = { ms: dur, plain: num };
 
   function logSplits(u, i, min, max) {
     const out = [];
     for (let e = Math.floor(Math.log10(min)); e <= Math.ceil(Math.log10(max)); e++)
       for (const m of [1, 2, 5]) { const v = m * 10 ** e; if (v >= min && v <= max) out.push(v); }
-    return out.length > 9 ? out.filter((v) => Math.abs(Math.log10(v) % 1) < 1e-9) : out;
+    if (out.length > 9) return out.filter((v) => Math.abs(Math.log10(v) % 1) < 1e-9);
+    if (out.length >= 3) return out;
+    const step = 10 ** Math.floor(Math.log10(max - min)) / (max - min < 3 * 10 ** Math.floor(Math.log10(max - min)) ? 2 : 1);
+    const few = [];
+    for (let v = Math.ceil(min / step) * step; v <= max; v += step) few.push(Number(v.toPrecision(6)));
+    return few;
   }
 
   // logRange leaves a little room and never less than a decade's third.
@@ -99,6 +109,8 @@ const charts = (() => {
     const xf = o.x.format || num;
     const head = [o.x.label, ...o.series.map((s) => s.name)];
     const rows = () => o.xs.map((x, i) => [xf(x), ...o.series.map((s) => fmt(s.values[i]))]);
+    // Stacked series are drawn as sums, the highest first, and told as what they are.
+    const drawnAs = o.stacked ? o.series.map((s, i) => s.values.map((v, j) => o.series.slice(i).reduce((sum, t) => sum + t.values[j], 0))) : o.series.map((s) => s.values);
     const { figure: f, host } = figure(o.title, o.note, head, rows, o.wide);
     grow(host, (width) => new uPlot({
       width, height: o.height || 260,
@@ -106,21 +118,28 @@ const charts = (() => {
       focus: { alpha: 0.35 },
       scales: { x: { time: false, range: o.x.range }, y: o.y.log ? { distr: 3, range: logRange } : { range: (u, a, b) => [Math.min(0, a || 0), (b || 1) * 1.08] } },
       axes: [
-        axis({ label: o.x.label, labelSize: 18, labelFont: "12px " + css("--sans"), splits: o.x.splits, values: (u, vs) => vs.map((v) => (v === null ? "" : xf(v))) }),
-        axis({ size: 62, splits: o.y.log ? logSplits : undefined, values: (u, vs) => vs.map((v) => (v === null ? "" : fmt(v))) }),
+        axis({ size: 30, label: o.x.label, labelSize: 16, labelGap: 0, labelFont: "12px " + css("--sans"), splits: o.x.splits, values: (u, vs) => vs.map((v) => (v === null ? "" : xf(v))) }),
+        axis({ size: 62, splits: o.y.log ? logSplits : undefined, filter: keep, values: (u, vs) => vs.map((v) => (v === null ? "" : fmt(v))) }),
       ],
       series: [
         { label: o.x.label, value: (u, v) => (v === null ? "" : xf(v)) },
         ...o.series.map((s, i) => ({
-          label: s.name, stroke: s.color === undefined ? color(i) : color(s.color), width: s.width || 1.6, dash: s.dash, spanGaps: !!s.span,
-          fill: s.fill ? (s.color === undefined ? color(i) : color(s.color)) + "30" : undefined,
-          points: { show: o.xs.length < 3 }, paths: s.step ? uPlot.paths.stepped({ align: 1 }) : undefined,
-          value: (u, v) => (v === null || v === undefined ? "–" : fmt(v)),
+          label: s.name, stroke: s.color === undefined ? color(i) : color(s.color), width: s.width || 1.6, dash: s.dash, spanGaps: !!s.span || sparse(s.values),
+          fill: s.fill ? (s.color === undefined ? color(i) : color(s.color)) + (o.stacked ? "90" : "30") : undefined,
+          points: { show: o.xs.length < 3 || sparse(s.values), size: 4 }, paths: s.step ? uPlot.paths.stepped({ align: 1 }) : undefined,
+          value: (u, v, si, j) => (v === null || v === undefined ? "" : fmt(o.stacked ? o.series[si - 1].values[j] : v)),
         })),
       ],
       hooks: { drawClear: [(u) => bands(u, o.bands)] },
-    }, [o.xs, ...o.series.map((s) => s.values)], host));
+    }, [o.xs, ...drawnAs], host));
     return f;
+  }
+
+  // sparse is a line with so many holes that its points alone are to be seen.
+  function sparse(values) {
+    let known = 0;
+    for (const v of values) if (v !== null) known++;
+    return known > 0 && known < 0.6 * values.length;
   }
 
   function bands(u, list) {
@@ -181,8 +200,8 @@ const charts = (() => {
         cursor: { drag: { x: true, y: true }, dataIdx: () => null, points: { show: false } },
         scales: { x: { time: false, range: (u, a, b) => (a === null || a === b ? [0, xmax] : [a, b]), auto: false, min: 0, max: xmax }, y: { distr: 3, range: logRange } },
         axes: [
-          axis({ label: o.x.label, labelSize: 18, labelFont: "12px " + css("--sans"), values: (u, vs) => vs.map((v) => xf(v)) }),
-          axis({ size: 62, splits: logSplits, values: (u, vs) => vs.map((v) => (v === null ? "" : yf(v))) }),
+          axis({ size: 30, label: o.x.label, labelSize: 16, labelGap: 0, labelFont: "12px " + css("--sans"), values: (u, vs) => vs.map((v) => xf(v)) }),
+          axis({ size: 62, splits: logSplits, filter: keep, values: (u, vs) => vs.map((v) => (v === null ? "" : yf(v))) }),
         ],
         series: [{}, ...o.lists.map((l) => ({ label: l.name, facets: [{ scale: "x", auto: false }, { scale: "y", auto: true }], paths, points: { show: false } }))],
         hooks: {
@@ -204,12 +223,23 @@ const charts = (() => {
       host.append(tip);
       return u;
     });
-    f.insertBefore(key(o.lists.map((l) => [l.name, l.color])), f.querySelector("details"));
+    f.insertBefore(key(o.lists.map((l) => [l.name, l.color, l.dash])), f.querySelector("details"));
     return f;
   }
 
+  // even lets the last chart of a grid fill its row.
+  function even(grid) {
+    let column = 0, last = null;
+    for (const f of grid.children) {
+      if (f.classList.contains("wide")) { if (column === 1) last.classList.add("wide"); column = 0; } else { column = 1 - column; last = f; }
+    }
+    if (column === 1) last.classList.add("wide");
+    return grid;
+  }
+
   function key(list) {
-    return el("div", { class: "key" }, list.map(([name, c]) => el("span", {}, el("i", { style: "background:" + color(c) }), name)));
+    const look = (c, dash) => (dash && dash.length ? `width:16px;height:0;vertical-align:3px;border-top:2px ${dash[0] > 3 ? "dashed" : "dotted"} var(--c${c})` : `background:var(--c${c})`);
+    return el("div", { class: "key" }, list.map(([name, c, dash]) => el("span", {}, el("i", { style: look(c, dash) }), name)));
   }
 
   // heat draws how many requests had which latency when. o: title, note, step, cells: [slice, bucket, count, ...],
@@ -224,13 +254,13 @@ const charts = (() => {
     const { figure: f, host } = figure(o.title, o.note, ["latency", "requests"], rows, o.wide);
     let most = 1;
     for (let i = 2; i < o.cells.length; i += 3) most = Math.max(most, o.cells[i]);
-    const lowest = Math.max(1e-4, Math.min(...o.lows)), highest = Math.max(...o.edges);
+    const lowest = Math.max(1e-4, Math.min(...o.lows) / 1.15), highest = Math.max(...o.edges) * 1.15;
     grow(host, (width) => new uPlot({
       width, height: o.height || 260, legend: { show: false }, cursor: { drag: { x: true, y: false }, points: { show: false } },
       scales: { x: { time: false, range: [0, o.slices * o.step] }, y: { distr: 3, range: () => [lowest, highest] } },
       axes: [
-        axis({ label: "seconds", labelSize: 18, labelFont: "12px " + css("--sans") }),
-        axis({ size: 62, splits: logSplits, values: (u, vs) => vs.map((v) => (v === null ? "" : dur(v))) }),
+        axis({ size: 30, label: "seconds", labelSize: 16, labelGap: 0, labelFont: "12px " + css("--sans") }),
+        axis({ size: 62, splits: logSplits, filter: keep, values: (u, vs) => vs.map((v) => (v === null ? "" : dur(v))) }),
       ],
       series: [{}, { stroke: "transparent", points: { show: false }, paths: () => null }],
       hooks: {
@@ -277,7 +307,21 @@ const charts = (() => {
   const sweep = () => { for (const d of drawn) if (!d.host.isConnected) { d.end(); drawn.delete(d); } };
   const redraw = () => { sweep(); for (const d of drawn) d.redraw(); };
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
-  addEventListener("beforeprint", redraw);
+  // Paper is white and narrow, whatever the screen is: charts are drawn anew for it, and back afterwards.
+  let before;
+  addEventListener("beforeprint", () => {
+    const root = document.documentElement;
+    before = root.dataset.theme;
+    root.dataset.theme = "light";
+    root.classList.add("paper");
+    redraw();
+  });
+  addEventListener("afterprint", () => {
+    const root = document.documentElement;
+    if (before) root.dataset.theme = before; else delete root.dataset.theme;
+    root.classList.remove("paper");
+    redraw();
+  });
 
-  return { el, num, dur, table, lines, curve, heat, stack, join, key, redraw, sweep };
+  return { el, num, dur, table, lines, curve, heat, stack, join, key, even, redraw, sweep };
 })();

@@ -1,7 +1,8 @@
 "use strict";
 // The page: a verdict, the figures that matter, then the charts. One run, or two beside each other.
 (() => {
-  const { el, num, dur, table, lines, curve, heat, stack, join } = charts;
+  const { el, num, dur, table, lines, curve, heat, stack, join, even } = charts;
+  const chosen = {}; // the level that somebody chose, by run
   const at = (summary, p) => { const q = summary.p.find((x) => x[0] === p); return q ? q[1] : null; };
   const nines = (share) => -Math.log10(Math.max(1e-9, 1 - share));
   const nineLabel = (x) => { const p = 100 * (1 - 10 ** -x); return "p" + Number(p.toPrecision(x > 3.5 ? 7 : 5)); };
@@ -20,9 +21,27 @@
     if (run.live) box.append(el("b", { class: "live" }, "Running"), " ", el("span", {}, "the figures below are what was measured so far"));
     else box.append(el("b", {}, state), " ", meaning[state] || "", run.interrupted ? "; the run was interrupted" : "");
     if (run.error) box.append(el("p", {}, run.error));
-    const reasons = run.verdict.reasons || [];
+    const reasons = merged(run);
     if (reasons.length) box.append(el("ul", {}, reasons.map((r) => el("li", {}, r.what, r.try ? el("span", {}, " Try: " + r.try) : null))));
     return box;
+  }
+
+  // merged puts reasons that differ only in their level, or in the numbers of it, on one line.
+  function merged(run) {
+    const names = run.levels.map((l) => l.name).sort((a, b) => b.length - a.length);
+    const groups = new Map();
+    for (const r of run.verdict.reasons || []) {
+      const name = names.find((n) => r.what.startsWith(n + ": "));
+      const text = name ? r.what.slice(name.length + 2) : r.what;
+      const like = text.replace(/[0-9.]+(e[+-][0-9]+)?/g, "#") + "\n" + r.try;
+      if (!groups.has(like)) groups.set(like, []);
+      groups.get(like).push({ name, text, try: r.try });
+    }
+    return [...groups.values()].map((g) => {
+      if (g.length === 1) return { what: (g[0].name ? g[0].name + ": " : "") + g[0].text, try: g[0].try };
+      const same = g.every((x) => x.text === g[0].text);
+      return { what: same ? g.map((x) => x.name).join(", ") + ": " + g[0].text : g.map((x) => x.name + ": " + x.text).join("; "), try: g[0].try };
+    });
   }
 
   // best is the level with the highest throughput among those that can be trusted, else among all.
@@ -43,7 +62,7 @@
       tile("Requests", num(requests), run.levels.length + (run.levels.length === 1 ? " level" : " levels") + (run.seconds ? ", " + dur(run.seconds * 1000) : "")),
       tile("Failed", failed ? num(failed) : "none", failed ? num((100 * failed) / (requests + failed), 3) + " %" : "of all requests"),
     ];
-    for (const [tag, name] of [["time_to_first_token", "Time to first token"], ["inter_token_latency", "Time per token"], ["output_token_throughput", "Tokens"]]) {
+    for (const [tag, name] of [["time_to_first_token", "First token"], ["inter_token_latency", "Next tokens"], ["output_token_throughput", "Tokens"]]) {
       const m = (b.metrics || []).find((x) => x.tag === tag);
       if (m) out.push(tile(name, m.unit === "ms" ? dur(m.avg) : num(m.avg) + " /s", m.unit === "ms" ? "average" : "in all"));
     }
@@ -84,7 +103,7 @@
     }
     const served = runs.flatMap((run) => run.levels.filter((l) => l.server && l.requests).map((l) => ({ run, l })));
     if (served.length) grid.append(serverBars(served, runs));
-    return grid;
+    return even(grid);
   }
 
   function serverBars(list, runs) {
@@ -102,15 +121,15 @@
     const section = el("section", {});
     if (!timed.length) return section;
     const place = el("div", { class: "grid" });
-    const show = (l) => { place.replaceChildren(...overTime(l)); charts.sweep(); };
+    const show = (l) => { place.replaceChildren(...overTime(l)); even(place); charts.sweep(); };
     if (timed.length > 1) {
       const tools = el("div", { class: "tools", role: "group", "aria-label": "level" }, "Level:");
-      const buttons = timed.map((l, i) => el("button", { type: "button", "aria-pressed": "false", on: { click: () => press(i) } }, l.name));
+      const buttons = timed.map((l, i) => el("button", { type: "button", "aria-pressed": "false", on: { click: () => { chosen[run.mark] = l.name; press(i); } } }, l.name));
       const press = (i) => { buttons.forEach((b, j) => b.setAttribute("aria-pressed", String(i === j))); show(timed[i]); };
       tools.append(...buttons);
       section.append(tools);
-      const chosen = Math.max(0, timed.indexOf(best(run)));
-      press(run.live ? timed.length - 1 : chosen);
+      const wanted = timed.findIndex((l) => l.name === chosen[run.mark]);
+      press(wanted >= 0 ? wanted : run.live ? timed.length - 1 : Math.max(0, timed.indexOf(best(run))));
     } else show(timed[0]);
     section.append(place);
     return section;
@@ -130,9 +149,11 @@
     if (t.asked) rates.push({ name: "asked for", values: t.asked, color: 7, dash: [4, 3] });
     out.push(lines({ title: "Requests per second", note: t.asked ? "What was achieved against what the schedule asked for." : "", x, y: { unit: "plain" }, xs, series: rates, bands: used }));
     out.push(lines({ title: "In flight", note: l.health.asked_in_flight ? "Requests at the server at a time; " + num(l.health.asked_in_flight) + " were asked for." : "Requests at the server at a time.", x, y: { unit: "plain" }, xs, bands: used, series: [{ name: "in flight", values: t.in_flight, fill: true, color: 3 }] }));
-    if (t.first_p50) out.push(lines({ title: "Time to first response", note: "Of streamed answers.", x, y: { unit: "ms", log: true }, xs, bands: used, series: [{ name: "p50", values: t.first_p50 }, { name: "p99", values: t.first_p99, color: 2 }] }));
-    if (t.events) out.push(lines({ title: "Responses per second", note: "Streamed responses, as tokens of a language model.", x, y: { unit: "plain" }, xs, bands: used, series: [{ name: "responses", values: t.events, fill: true, color: 4 }] }));
-    if (t.failed) out.push(lines({ title: "Failures per second", note: "By class.", x, y: { unit: "plain" }, xs, series: Object.keys(t.failed).sort().map((c, i) => ({ name: c, values: t.failed[c], color: [2, 1, 3, 6, 5, 7][i % 6], fill: true })) }));
+    if (t.first_p50) out.push(lines({ title: t.tokens ? "Time to first token" : "Time to first response", note: "Of the requests that ended then.", x, y: { unit: "ms", log: true }, xs, bands: used, series: [{ name: "p50", values: t.first_p50 }, { name: "p99", values: t.first_p99, color: 2 }] }));
+    if (t.gap_p50) out.push(lines({ title: "Time between tokens", note: "As they came: from one piece of an answer to the next.", x, y: { unit: "ms", log: true }, xs, bands: used, series: [{ name: "p50", values: t.gap_p50 }, { name: "p99", values: t.gap_p99, color: 2 }] }));
+    if (t.tokens) out.push(lines({ title: "Tokens per second", note: "Of all answers together, when they came.", x, y: { unit: "plain" }, xs, bands: used, series: [{ name: "tokens", values: t.tokens, fill: true, color: 4 }] }));
+    else if (t.events) out.push(lines({ title: "Responses per second", note: "Of streamed answers.", x, y: { unit: "plain" }, xs, bands: used, series: [{ name: "responses", values: t.events, fill: true, color: 4 }] }));
+    if (t.failed) out.push(lines({ title: "Failures per second", note: "By class, one on top of the other.", stacked: true, x, y: { unit: "plain" }, xs, bands: used, series: Object.keys(t.failed).sort().map((c, i) => ({ name: c, values: t.failed[c], color: [2, 1, 3, 6, 5, 7][i % 6], fill: true })) }));
     return out;
   }
 
@@ -153,17 +174,40 @@
     return el("section", {}, out);
   }
 
-  function metricTables(run) {
+  // The metrics of a language model that matter first; the rest is a table to open.
+  const mainMetrics = [["time_to_first_token", "first token", ["avg", 50, 99]], ["inter_token_latency", "next tokens", ["avg", 99]], ["request_latency", "request", ["avg", 99]], ["output_token_throughput_per_user", "a user", ["avg"]], ["output_token_throughput", "tokens/s", ["avg"]], ["goodput", "goodput/s", ["avg"]]];
+  const metric = (l, tag) => (l.metrics || []).find((m) => m.tag === tag);
+  const figure = (m, v) => (v === undefined || v === null ? "" : m.unit === "ms" ? dur(v) : num(v));
+  const stat = (m, p) => { if (p === "avg") return m.avg; const q = ((m.dist && m.dist.percentiles) || []).find((x) => x.p === p); return q ? q.v : null; };
+
+  function tokens(run) {
     const list = run.levels.filter((l) => (l.metrics || []).length);
-    return el("section", {}, list.map((l) => {
-      const dist = l.metrics.filter((m) => m.dist), single = l.metrics.filter((m) => !m.dist);
-      const f = (m, v) => (v === undefined || v === null ? "" : m.unit === "ms" ? dur(v) : num(v));
-      const pick = (m, p) => { const q = (m.dist.percentiles || []).find((x) => x.p === p); return q ? q.v : null; };
-      const range = (m) => (m.interval ? f(m, m.interval.low) + " – " + f(m, m.interval.high) : "");
-      return el("div", {}, el("h3", { style: "margin-top:12px" }, l.name),
-        table(["metric", "unit", "avg", "95 % interval", "min", "p50", "p90", "p95", "p99", "max", "std"], dist.map((m) => [m.name, m.unit, f(m, m.avg), range(m), f(m, m.dist.min), ...[50, 90, 95, 99].map((p) => f(m, pick(m, p))), f(m, m.dist.max), f(m, m.dist.std)]), "full"),
-        single.length ? table(["metric", "unit", "value"], single.map((m) => [m.name, m.unit, f(m, m.avg)])) : null);
-    }));
+    const shown = mainMetrics.filter(([tag]) => list.some((l) => metric(l, tag)));
+    const head = ["level", ...shown.flatMap(([, name, stats]) => stats.map((s) => name + (stats.length > 1 ? (s === "avg" ? " avg" : " p" + s) : "")))];
+    const rows = list.map((l) => [l.name, ...shown.flatMap(([tag, , stats]) => stats.map((s) => { const m = metric(l, tag); return m ? figure(m, stat(m, s)) : ""; }))]);
+    return el("section", {}, table(head, rows, "full"), even(el("div", { class: "grid" }, tokenCurves(list))), metricTables(list));
+  }
+
+  // tokenCurves are the distributions of the first token and of the next ones, by their percentiles.
+  function tokenCurves(list) {
+    const out = [];
+    for (const [tag, title] of [["time_to_first_token", "Time to first token by percentile"], ["inter_token_latency", "Time per token by percentile"]]) {
+      const parts = list.slice(0, 16).map((l, c) => ({ l, c, m: metric(l, tag) })).filter((x) => x.m && x.m.dist && (x.m.dist.percentiles || []).length > 1).map(({ l, c, m }) => ({ name: l.name, color: c, xs: m.dist.percentiles.map((q) => nines(q.p / 100)), ys: m.dist.percentiles.map((q) => q.v) }));
+      if (!parts.length) continue;
+      const { xs, columns } = join(parts);
+      out.push(lines({ title, note: "The share of requests that were at least as fast, on a scale of nines.", x: { label: "percentile", format: nineLabel, splits: (u, i, a, b) => ninesAt.filter((v) => v >= a - 1e-9 && v <= b + 1e-9) }, y: { unit: "ms", log: true }, xs, series: parts.map((p, i) => ({ name: p.name, values: columns[i], color: p.color, span: true })) }));
+    }
+    return out;
+  }
+
+  function metricTables(list) {
+    const range = (m) => (m.interval ? figure(m, m.interval.low) + " – " + figure(m, m.interval.high) : "");
+    return list.map((l) => {
+      const all = l.metrics.filter((m) => !m.tag.includes("timestamp")), dist = all.filter((m) => m.dist), single = all.filter((m) => !m.dist);
+      return el("details", {}, el("summary", {}, "Every metric at " + l.name),
+        table(["metric", "unit", "avg", "95 % interval", "min", "p50", "p90", "p95", "p99", "max", "std"], dist.map((m) => [m.name, m.unit, figure(m, m.avg), range(m), figure(m, m.dist.min), ...[50, 90, 95, 99].map((p) => figure(m, stat(m, p))), figure(m, m.dist.max), figure(m, m.dist.std)]), "full"),
+        single.length ? table(["metric", "unit", "value"], single.map((m) => [m.name, m.unit, figure(m, m.avg)])) : null);
+    });
   }
 
   function composing(run) {
@@ -176,7 +220,7 @@
       walk(l.server, 0);
       out.push(stack({ title: "Composing models, " + l.name, note: "Averages of the server's own counters.", rows, names: ["queue", "compute input", "compute infer", "compute output", "overhead"], colors: [1, 4, 0, 5, 3] }));
     }
-    return el("div", { class: "grid" }, out);
+    return even(el("div", { class: "grid" }, out));
   }
 
   function health(run) {
@@ -279,7 +323,7 @@
     const page = document.getElementById("page");
     const one = runs.length === 1 ? runs[0] : null;
     const parts = [];
-    const title = one ? [one.model || one.name, one.label].filter(Boolean).join(" · ") : "A " + runs[0].name + " · B " + runs[1].name;
+    const title = one ? [one.model || one.name, one.label].filter(Boolean).join(" · ") : runs.length ? "A " + runs[0].name + " · B " + runs[1].name : data.title;
     parts.push(el("header", { class: "top" }, data.home ? el("a", { class: "brand", href: data.home }, "redline") : el("span", { class: "brand" }, "redline"), el("h1", {}, title), el("span", { class: "when" }, one ? one.start || "" : ""), el("button", { type: "button", "aria-label": "light or dark", on: { click: theme } }, "◐")));
     const nav = el("nav", { class: "jump", "aria-label": "sections" });
     parts.push(nav);
@@ -291,14 +335,14 @@
       const who = one ? "" : run.mark + " ";
       const id = one ? "" : "-" + run.mark;
       if (!one) parts.push(el("h2", { style: "margin-top:48px" }, run.mark + "  " + run.name), verdict(run), tiles(run));
-      if (run.levels.some((l) => (l.metrics || []).length)) add("tokens" + id, who + "Tokens", "", metricTables(run));
+      if (run.levels.some((l) => (l.metrics || []).length)) add("tokens" + id, who + "Tokens", "", tokens(run));
       if (run.levels.some((l) => l.time)) add("time" + id, who + "Over time", "Drag across a chart to zoom in, double-click to go back.", levels(run));
       if (run.levels.length) add("levels" + id, who + "Levels", "", levelTable(run));
       if (run.levels.some((l) => l.server && l.server.parts)) add("models" + id, who + "Composing models", "", composing(run));
       if (run.levels.length && !run.live) add("client" + id, who + "Client health", "Whether the client itself kept up. A client at its limit measures itself.", health(run));
       add("run" + id, who + "Run", "", facts(run), run.plan ? el("details", {}, el("summary", {}, "The plan"), el("pre", {}, JSON.stringify(run.plan, null, 2))) : null);
     }
-    add("formulas", "Formulas", "", el("dl", { class: "facts" }, formulas.flatMap(([k, v]) => [el("dt", {}, k), el("dd", {}, v)])));
+    if (runs.length) add("formulas", "Formulas", "", el("dl", { class: "facts" }, formulas.flatMap(([k, v]) => [el("dt", {}, k), el("dd", {}, v)])));
     parts.push(el("footer", {}, data.home ? "Made by redline." : "Made by redline. This file is complete: it fetches nothing."));
     const y = scrollY;
     page.replaceChildren(...parts);
