@@ -36,13 +36,13 @@ func (s *slot) Data(b []byte, at int64) {
 	}
 }
 
-// Reply takes a reply: it belongs to the call in flight. It tells whether the next one is on its way already.
-func (s *slot) Reply(r *h1.Reply) bool {
+// Reply takes a reply: it belongs to the call in flight.
+func (s *slot) Reply(r *h1.Reply) {
 	s.streams = false
 	c := s.call.Load()
 	if c == nil { // nobody asked: what follows on this connection cannot be trusted
 		s.drop()
-		return false
+		return
 	}
 	s.settle()
 	rec := &c.Rec
@@ -63,11 +63,10 @@ func (s *slot) Reply(r *h1.Reply) bool {
 			err.Addr = s.t.cfg.Addr
 		}
 		s.fail(c, err)
-		return s.call.Load() != nil
+		return
 	}
 	s.call.Store(nil)
 	s.t.sink.Done(c)
-	return s.call.Load() != nil
 }
 
 // drop takes the connection out of use, before anyone can send on it again, and ends Serve.

@@ -130,23 +130,22 @@ type loop struct {
 func (l *loop) Head(*h1.Reply) bool { return false }
 func (l *loop) Data([]byte, int64)  {}
 
-func (l *loop) Reply(r *h1.Reply) bool {
+func (l *loop) Reply(r *h1.Reply) {
 	if r.Status != 200 {
 		l.bad++
 	}
 	l.last = *r
 	if l.left--; l.left == 0 {
 		l.c.Stop()
-		return false
+		return
 	}
-	return l.send()
+	l.send()
 }
 
-func (l *loop) send() bool {
+func (l *loop) send() {
 	if err := write(l.c, l.req, l.body); err != nil {
 		l.bad++
 	}
-	return true
 }
 
 // write puts a request on the wire, or leaves its rest to the loop.
@@ -223,10 +222,9 @@ func TestEarlyReply(t *testing.T) {
 // impatient gives up the rest of its request when the reply is there.
 type impatient struct{ *loop }
 
-func (l impatient) Reply(r *h1.Reply) bool {
+func (l impatient) Reply(r *h1.Reply) {
 	l.c.Abandon()
 	l.last = *r
-	return false
 }
 
 // TestBreakEndsAWrite shows that a request of which the server reads nothing does not hold the loop.
@@ -343,10 +341,9 @@ func TestReplyThatEndsTheConnection(t *testing.T) {
 // closer takes a reply and writes nothing more.
 type closer struct{ *loop }
 
-func (c closer) Reply(r *h1.Reply) bool {
+func (c closer) Reply(r *h1.Reply) {
 	c.last = *r
 	c.last.Body = bytes.Clone(r.Body)
-	return false
 }
 
 func TestDialFailures(t *testing.T) {

@@ -32,11 +32,10 @@ func (o *once) Head(*Reply) bool { return false }
 
 func (o *once) Data([]byte, int64) {}
 
-func (o *once) Reply(r *Reply) bool {
+func (o *once) Reply(r *Reply) {
 	cp := *r
 	cp.room, cp.Type, cp.Encoding = bytes.Clone(r.room), bytes.Clone(r.Type), bytes.Clone(r.Encoding)
 	cp.Body = cp.room[Room:]
 	o.reply = &cp
 	o.c.Stop()
-	return false
 }

@@ -77,8 +77,8 @@ type Handler interface {
 	Head(r *Reply) (stream bool)
 	// Data passes on a piece of a streamed body, read at the given time. b is valid until it returns.
 	Data(b []byte, at int64)
-	// Reply reports a finished reply. It may write the next request, and then returns true.
-	Reply(r *Reply) (next bool)
+	// Reply reports a finished reply. It may write the next request.
+	Reply(r *Reply)
 }
 
 // Conn is one connection. Use Dial.
@@ -199,7 +199,7 @@ func (c *Conn) serve() error {
 		b := c.rd.space()
 		n, err := c.nc.Read(b)
 		if n > 0 {
-			if _, err := c.take(n); err != nil {
+			if err := c.take(n); err != nil {
 				return err
 			}
 			if c.stop {
@@ -212,20 +212,20 @@ func (c *Conn) serve() error {
 	}
 }
 
-// take parses n new bytes. next tells that a reply ended and that another request is on its way.
-func (c *Conn) take(n int) (next bool, err error) {
+// take parses n new bytes.
+func (c *Conn) take(n int) error {
 	done, err := c.rd.feed(n)
 	if err != nil {
-		return false, c.parseError(err)
+		return c.parseError(err)
 	}
 	if !done {
-		return false, nil
+		return nil
 	}
 	c.exchanges++
-	next = c.rd.h.Reply(&c.rd.reply)
+	c.rd.h.Reply(&c.rd.reply)
 	c.stop = c.stop || c.rd.reply.Close
 	c.rd.reset()
-	return next, nil
+	return nil
 }
 
 // finish ends the reading: a close may be what ends a reply.

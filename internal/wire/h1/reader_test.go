@@ -22,7 +22,7 @@ func (g *got) Head(*Reply) bool { return g.stream }
 
 func (g *got) Data(b []byte, _ int64) { g.data = append(g.data, b...) }
 
-func (g *got) Reply(r *Reply) bool {
+func (g *got) Reply(r *Reply) {
 	body := r.Body
 	if g.stream {
 		body = g.data
@@ -30,7 +30,6 @@ func (g *got) Reply(r *Reply) bool {
 	g.lines = append(g.lines, fmt.Sprintf("%d type=%s enc=%s number=%d close=%t size=%d body=%s",
 		r.Status, r.Type, r.Encoding, r.Number, r.Close, r.Size, body))
 	g.data = nil
-	return false
 }
 
 // parse feeds the pieces, then the end of the connection, and says what came of it.
@@ -42,7 +41,7 @@ func parse(stream bool, pieces ...string) (lines []string, err error) {
 		for len(p) > 0 {
 			n := copy(c.rd.space(), p)
 			p = p[n:]
-			if _, err := c.take(n); err != nil {
+			if err := c.take(n); err != nil {
 				return g.lines, err
 			}
 		}
@@ -248,7 +247,7 @@ type quiet struct{}
 
 func (quiet) Head(*Reply) bool   { return false }
 func (quiet) Data([]byte, int64) {}
-func (quiet) Reply(*Reply) bool  { return false }
+func (quiet) Reply(*Reply)       {}
 
 // BenchmarkParse is one reply: with a head like that of the last one, which is compared, and with one that differs,
 // which is parsed.
@@ -260,7 +259,7 @@ func BenchmarkParse(b *testing.B) {
 			c.rd.h = quiet{}
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
-				if _, err := c.take(copy(c.rd.space(), in[i&1])); err != nil {
+				if err := c.take(copy(c.rd.space(), in[i&1])); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -58,7 +58,7 @@ func (c *Conn) readable(closing bool) bool {
 		n, err := sysRead(c.sock.fd, b)
 		switch {
 		case n > 0:
-			if _, c.err = c.take(n); c.err != nil || c.stop {
+			if c.err = c.take(n); c.err != nil || c.stop {
 				return true
 			}
 			if n < len(b) && !closing {
