@@ -46,7 +46,8 @@ type Core struct {
 // large is the size of a request whose memory is worth giving back at once; the runtime alone takes minutes.
 const large = 64 << 20
 
-// Tidy gives memory back to the system a little after a large request.
+// Tidy gives memory back to the system a little after a large request, and once more when also what went on beside it,
+// such as the end of many connections, is over.
 func (c *Core) Tidy(size int) {
 	if size < large || !c.tidying.CompareAndSwap(false, true) {
 		return
@@ -54,6 +55,7 @@ func (c *Core) Tidy(size int) {
 	time.AfterFunc(time.Second, func() {
 		c.tidying.Store(false)
 		debug.FreeOSMemory()
+		time.AfterFunc(10*time.Second, debug.FreeOSMemory)
 	})
 }
 
