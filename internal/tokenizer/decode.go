@@ -133,11 +133,10 @@ func each(f func(string) string) func([]string) []string {
 func decodeBytes(tokens []string) []string {
 	var b []byte
 	for _, s := range tokens {
-		more, ok := model.FromByteLevel(b, s)
-		if !ok {
-			more = append(b, s...)
+		var ok bool
+		if b, ok = model.FromByteLevel(b, s); !ok {
+			b = append(b, s...)
 		}
-		b = more
 	}
 	return []string{validUTF8(b)}
 }

@@ -35,8 +35,17 @@ func cleanup(s string) string {
 		return s
 	}
 	for _, r := range [][2]string{
-		{" .", "."}, {" ?", "?"}, {" !", "!"}, {" ,", ","}, {" ' ", "'"}, {" n't", "n't"}, {" 'm", "'m"},
-		{" do not", " don't"}, {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"},
+		{" .", "."},
+		{" ?", "?"},
+		{" !", "!"},
+		{" ,", ","},
+		{" ' ", "'"},
+		{" n't", "n't"},
+		{" 'm", "'m"},
+		{" do not", " don't"},
+		{" 's", "'s"},
+		{" 've", "'ve"},
+		{" 're", "'re"},
 	} {
 		s = strings.ReplaceAll(s, r[0], r[1])
 	}
@@ -50,7 +59,7 @@ func (j *decoderJSON) metaspace() (func([]string) []string, error) {
 		mark = spaceMark
 	}
 	if !split.CheckMark(mark) {
-		return nil, fmt.Errorf("Metaspace: %q is not one character", mark)
+		return nil, fmt.Errorf("metaspace: %q is not one character", mark)
 	}
 	front := j.Scheme != "never" && yes(j.Space)
 	return func(tokens []string) []string {

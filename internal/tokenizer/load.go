@@ -33,8 +33,7 @@ func Load(path string) (*Tokenizer, error) {
 
 // plainErr is what went wrong without the path, which the caller names.
 func plainErr(err error) error {
-	var p *fs.PathError
-	if errors.As(err, &p) {
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		return p.Err
 	}
 	return err

@@ -233,8 +233,8 @@ func applyTest(name string, v any, a *arguments) bool {
 		_, ok := v.(function)
 		return ok
 	case "even", "odd", "divisibleby":
-		n, by := 0, 2
-		n, _ = v.(int)
+		n, _ := v.(int)
+		by := 2
 		if name == "divisibleby" {
 			by, _ = a.get(0, "num", 0).(int)
 		}

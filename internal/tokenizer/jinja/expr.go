@@ -1,6 +1,9 @@
 package jinja
 
-import "strconv"
+import (
+	"strconv"
+	"strings"
+)
 
 // expr is an expression.
 type expr interface{ eval(c *context) any }
@@ -140,12 +143,12 @@ func (p *parser) primary() expr {
 	p.pos++
 	switch t.kind {
 	case tString:
-		s := t.text
+		parts := []string{t.text}
 		for p.peek().kind == tString { // strings side by side are one
-			s += p.peek().text
+			parts = append(parts, p.peek().text)
 			p.pos++
 		}
-		return &literal{s}
+		return &literal{strings.Join(parts, "")}
 	case tInt:
 		n, err := strconv.Atoi(t.text)
 		if err != nil {
@@ -182,6 +185,7 @@ func (p *parser) primary() expr {
 		case "{":
 			return p.dict()
 		}
+	default:
 	}
 	fail(p.line, "an expression is missing before %q", t.text)
 	return nil

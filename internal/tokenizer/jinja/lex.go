@@ -99,7 +99,7 @@ func (l *lexer) next() {
 			fail(l.line, "a comment has no end")
 		}
 		l.lines(l.src[at : inner+end])
-		l.after(inner+end, 2, true)
+		l.after(inner+end, true)
 	case '{':
 		l.tag('v', inner, "}}")
 	default:
@@ -112,7 +112,7 @@ func (l *lexer) block(inner int) {
 	rest := strings.TrimLeft(l.src[inner:], " \t\n")
 	if word, ok := strings.CutPrefix(rest, "raw"); ok && strings.TrimLeft(word, " -")[:min(2, len(strings.TrimLeft(word, " -")))] == "%}" {
 		from := inner + strings.Index(l.src[inner:], "%}")
-		l.after(from, 2, true)
+		l.after(from, true)
 		body := l.src[l.pos:]
 		for at := 0; ; {
 			i := strings.Index(body[at:], "{%")
@@ -124,7 +124,7 @@ func (l *lexer) block(inner int) {
 			if strings.HasPrefix(tag, "endraw") {
 				l.text(body[:at])
 				end := at + strings.Index(body[at:], "%}")
-				l.after(l.pos+end, 2, true)
+				l.after(l.pos+end, true)
 				return
 			}
 			at += 2
@@ -157,10 +157,10 @@ func (l *lexer) textAt(s, whole string) {
 }
 
 // after moves behind the end of a tag; block says that a line end behind it goes.
-func (l *lexer) after(at, size int, block bool) {
+func (l *lexer) after(at int, block bool) {
 	minus := at > 0 && l.src[at-1] == '-'
 	plus := at > 0 && l.src[at-1] == '+'
-	l.pos = at + size
+	l.pos = at + 2
 	switch {
 	case minus:
 		rest := strings.TrimLeft(l.src[l.pos:], " \t\n\r\f\v")
@@ -195,7 +195,7 @@ func (l *lexer) tag(kind byte, at int, end string) {
 					at++
 				}
 				l.parts = append(l.parts, p)
-				l.after(at, 2, kind == 'b')
+				l.after(at, kind == 'b')
 				return
 			}
 		}

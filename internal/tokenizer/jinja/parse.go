@@ -1,6 +1,7 @@
 package jinja
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -61,14 +62,10 @@ func (p *parser) body(ends ...string) ([]stmt, string) {
 		}
 		p.open(part)
 		name := p.name()
-		for _, end := range ends {
-			if name == end {
-				return list, name
-			}
+		if slices.Contains(ends, name) {
+			return list, name
 		}
-		if s := p.statement(name); s != nil {
-			list = append(list, s)
-		}
+		list = append(list, p.statement(name))
 	}
 	if len(ends) > 0 {
 		fail(p.line, "%s is missing", strings.Join(ends, " or "))

@@ -1,6 +1,7 @@
 package jinja
 
 import (
+	"maps"
 	"strings"
 )
 
@@ -30,7 +31,7 @@ type context struct {
 }
 
 // most bounds the work of one rendering, so that a broken template ends.
-const most = 3_000_000
+const most = 1_000_000
 
 func (c *context) child() *context {
 	n := *c
@@ -68,9 +69,7 @@ func (t *Template) Render(vars map[string]any) (s string, err error) {
 	steps := 0
 	base := &scope{vars: builtins()}
 	c := &context{scope: &scope{vars: map[string]any{}, up: base}, out: &strings.Builder{}, steps: &steps}
-	for k, v := range vars {
-		base.vars[k] = v
-	}
+	maps.Copy(base.vars, vars)
 	c.run(t.body)
 	return c.out.String(), nil
 }

@@ -13,6 +13,7 @@ type BPE struct {
 	first, middle, last, only *units
 	words                     map[string]uint32 // ignore_merges: words that are tokens as they are
 	raw                       bool              // units are bytes
+	plain                     bool              // a unit is the same token wherever it stands
 	byteIDs                   *[256]uint32      // byte fallback
 	unk                       int               // -1: none
 	fuseUnk                   bool
@@ -110,7 +111,7 @@ func (m *BPE) appendNew(dst []int, word string, s *Scratch) []int {
 
 // symbols are the ids of the units of a word.
 func (m *BPE) symbols(syms []uint32, word string) []uint32 {
-	if m.raw && m.plain() {
+	if m.raw && m.plain {
 		for i := range len(word) {
 			if id := m.first.low[word[i]]; id != none {
 				syms = append(syms, id)
@@ -122,9 +123,6 @@ func (m *BPE) symbols(syms []uint32, word string) []uint32 {
 	}
 	return m.mixed(syms, word)
 }
-
-// plain tells that a unit is the same token wherever it stands.
-func (m *BPE) plain() bool { return m.first == m.only && m.first == m.middle && m.first == m.last }
 
 // mixed is symbols with unknown units, prefixes and suffixes.
 func (m *BPE) mixed(syms []uint32, word string) []uint32 {

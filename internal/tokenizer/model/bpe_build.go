@@ -54,7 +54,7 @@ func NewBPE(c BPEConfig) (*BPE, error) {
 			}
 		}
 	}
-	if c.NoPreTokenize && !c.IgnoreMerges && m.plain() {
+	if c.NoPreTokenize && !c.IgnoreMerges && m.plain {
 		m.cut = newCutter(c, m.first)
 	}
 	return m, nil
@@ -146,6 +146,7 @@ func (m *BPE) buildUnits(c BPEConfig) {
 	}
 	m.first = build("", "")
 	m.middle, m.last, m.only = m.first, m.first, m.first
+	m.plain = c.Prefix == "" && c.Suffix == ""
 	if c.Prefix != "" {
 		m.middle = build(c.Prefix, "")
 		m.last = m.middle

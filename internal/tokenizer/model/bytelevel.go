@@ -13,7 +13,8 @@ func byteAlphabet() (to [256]rune, from [512]int16) {
 	next := rune(256)
 	for b := range 256 {
 		r := rune(b)
-		if !(b >= '!' && b <= '~' || b >= 0xA1 && b <= 0xAC || b >= 0xAE) {
+		visible := b >= '!' && b <= '~' || b >= 0xA1 && b <= 0xAC || b >= 0xAE
+		if !visible {
 			r = next
 			next++
 		}

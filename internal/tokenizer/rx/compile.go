@@ -1,6 +1,7 @@
 package rx
 
 import (
+	"slices"
 	"unicode/utf8"
 
 	"github.com/redline-bench/redline/internal/tokenizer/unitab"
@@ -84,6 +85,7 @@ func firsts(n *node) *set {
 			u.sets = append(u.sets, f)
 		}
 		return u.seal()
+	default:
 	}
 	return nil
 }
@@ -106,8 +108,8 @@ func (c *compiler) node(n *node, next step) step {
 	case kSet:
 		return one(n.set, next)
 	case kSeq:
-		for i := len(n.subs) - 1; i >= 0; i-- {
-			next = c.node(n.subs[i], next)
+		for _, sub := range slices.Backward(n.subs) {
+			next = c.node(sub, next)
 		}
 		return next
 	case kAlt:
@@ -268,14 +270,10 @@ func empty(n *node) bool {
 		}
 		return true
 	case kAlt:
-		for _, s := range n.subs {
-			if empty(s) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(n.subs, empty)
 	case kRepeat:
 		return n.min == 0 || empty(n.subs[0])
+	default:
+		return true
 	}
-	return true
 }

@@ -89,8 +89,9 @@ func width(n *node) (int, bool) {
 			}
 		}
 		return w, ok
+	default:
+		return 0, true
 	}
-	return 0, true
 }
 
 // assert compiles a condition on the place.

@@ -7,7 +7,7 @@ import (
 	"github.com/redline-bench/redline/internal/tokenizer/model"
 )
 
-// When a Metaspace puts its mark in front.
+// Prepend says when a Metaspace puts its mark in front.
 type Prepend uint8
 
 // The choices.

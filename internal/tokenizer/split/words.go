@@ -21,10 +21,10 @@ func at(t *unitab.Tables, s string, i int) (unitab.Mask, int) {
 }
 
 // run is where the run of characters that have one of the bits ends.
-func run(t *unitab.Tables, s string, i int, any unitab.Mask) int {
+func run(t *unitab.Tables, s string, i int, some unitab.Mask) int {
 	for i < len(s) {
 		m, size := at(t, s, i)
-		if m&any == 0 {
+		if m&some == 0 {
 			break
 		}
 		i += size
