@@ -41,6 +41,16 @@ func (p *Peers) StartTritonWith(ctx context.Context, dir string, folders []strin
 			return nil, err
 		}
 	}
+	// Its Python backend gives up when a helper is slow to come up, as on a busy machine: then once more.
+	t, err := p.launch(ctx, dir, args)
+	for try := 1; err != nil && try < 3 && ctx.Err() == nil; try++ {
+		t, err = p.launch(ctx, dir, args)
+	}
+	return t, err
+}
+
+// launch starts the server on the models below dir.
+func (p *Peers) launch(ctx context.Context, dir string, args []string) (*Triton, error) {
 	ports, err := FreePorts(3)
 	if err != nil {
 		return nil, err
@@ -53,7 +63,7 @@ func (p *Peers) StartTritonWith(ctx context.Context, dir string, folders []strin
 	}
 	defer log.Close()
 	t.cmd = exec.Command(filepath.Join(p.Dir, "tritonserver"), append([]string{
-		"--model-repository=" + models, "--disable-auto-complete-config",
+		"--model-repository=" + filepath.Join(dir, "models"), "--disable-auto-complete-config",
 		"--http-address=127.0.0.1", "--http-port=" + strconv.Itoa(ports[0]), "--http-thread-count=4",
 		"--grpc-address=127.0.0.1", "--grpc-port=" + strconv.Itoa(ports[1]),
 		"--metrics-address=127.0.0.1", "--metrics-port=" + strconv.Itoa(ports[2]), "--allow-gpu-metrics=false",

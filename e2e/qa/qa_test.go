@@ -54,13 +54,29 @@ func newBench(t *testing.T, args ...string) *bench {
 	if _, err := os.Stat("/dev/nvidiactl"); err == nil {
 		b.shared = append(b.shared, "cuda")
 	}
-	folders := []string{filepath.Join(binary.Root(), "e2e", "models"), here("models")}
+	folders := []string{borrowed(t), here("models")}
 	if b.triton, err = p.StartTritonWith(t.Context(), t.TempDir(), folders, args...); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(b.triton.Stop)
 	b.fill = strings.NewReplacer("{http}", b.triton.HTTP, "{grpc}", b.triton.GRPC, "{data}", here("testdata"))
 	return b
+}
+
+// borrowed is a folder with the models of the conformance tests that are used here too.
+func borrowed(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, name := range []string{"optional.pbtxt", "identity_fp32.pbtxt", "repeat.pbtxt", "identity.py", "repeat.py"} {
+		text, err := os.ReadFile(filepath.Join(binary.Root(), "e2e", "models", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
 }
 
 var (
