@@ -19,14 +19,14 @@ const (
 )
 
 var works = []work{
-	{"HTTP infer, 64-byte tensor", "http", small, 8, "wrk", 1.25, 200_000},
-	{"HTTP infer, 64-byte tensor", "http", small, 64, "wrk", 1.25, 200_000},
-	{"gRPC unary infer, 64-byte tensor", "grpc", small, 8, "h2load", 1.0, 300_000},
-	{"gRPC unary infer, 64-byte tensor", "grpc", small, 64, "h2load", 1.0, 300_000},
-	{"gRPC stream infer, 64-byte tensor", "stream", small, 8, "perf_analyzer", 0.125, 300_000},
-	{"gRPC stream infer, 64-byte tensor", "stream", small, 64, "perf_analyzer", 0.125, 300_000},
-	{"HTTP infer, 1 MiB tensor", "http", large, 8, "wrk", 1.25, 1_000},
-	{"gRPC unary infer, 1 MiB tensor", "grpc", large, 8, "h2load", 1.25, 1_000},
+	{"HTTP infer, 64-byte tensor", "http", small, 8, "wrk", 1.25, 100_000},
+	{"HTTP infer, 64-byte tensor", "http", small, 64, "wrk", 1.25, 100_000},
+	{"gRPC unary infer, 64-byte tensor", "grpc", small, 8, "h2load", 1.0, 150_000},
+	{"gRPC unary infer, 64-byte tensor", "grpc", small, 64, "h2load", 1.0, 150_000},
+	{"gRPC stream infer, 64-byte tensor", "stream", small, 8, "perf_analyzer", 0.125, 150_000},
+	{"gRPC stream infer, 64-byte tensor", "stream", small, 64, "perf_analyzer", 0.125, 150_000},
+	{"HTTP infer, 1 MiB tensor", "http", large, 8, "wrk", 1.25, 600},
+	{"gRPC unary infer, 1 MiB tensor", "grpc", large, 8, "h2load", 1.25, 600},
 }
 
 // cpuRows compares the CPU time of the client's process tree per request that was answered: one canned server on
