@@ -1,0 +1,42 @@
+package cli
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestTokenize(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "tokenizer.json")
+	file := `{"added_tokens":[{"id":3,"content":"<e>","special":true,"normalized":false}],"pre_tokenizer":{"type":"WhitespaceSplit"},
+		"post_processor":{"type":"TemplateProcessing","single":[{"Sequence":{"id":"A","type_id":0}},{"SpecialToken":{"id":"<e>","type_id":0}}],
+		"special_tokens":{"<e>":{"ids":[3]}}},"model":{"type":"WordLevel","unk_token":"?","vocab":{"?":0,"a":1,"b<":2}}}`
+	if err := os.WriteFile(path, []byte(file), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f := func(in string, code int, out, message string, args ...string) {
+		t.Helper()
+		var stdout, stderr bytes.Buffer
+		p := &IO{Stdin: strings.NewReader(in), Stdout: &stdout, Stderr: &stderr}
+		got := runTokenize(p, args)
+		if got != code || stdout.String() != out || !strings.Contains(stderr.String(), message) || strings.Count(stderr.String(), "\n") > 1 {
+			t.Errorf("%q %v: %d, %q, %q", in, args, got, stdout.String(), stderr.String())
+		}
+	}
+	f("\"a b<\"\n\"x\"", exitOK, "[1,2,3]\n[0,3]\n", "", "--tokenizer", path)
+	f("\"a b<\"\r\n", exitOK, "[1,2]\n", "", "-t", path, "--no-special")
+	f("\"a\"\n\"\"\n", exitOK, "2\n1\n", "", "-t", path, "--count")
+	f("[1,2,3]\n[]\n", exitOK, "\"a b< <e>\"\n\"\"\n", "", "-t", path, "--decode")
+	f("[1,2,3]\n", exitOK, "\"a b<\"\n", "", "-t", path, "--decode", "--no-special")
+	f("", exitOK, "", "", "-t", path)
+	f("\""+strings.Repeat("a ", 1<<20)+"\"\n", exitOK, "1048577\n", "", "-t", path, "--count")
+	f("\"a\"\noops\n", exitError, "[1,3]\n", "line 2: \"oops\" is no JSON string", "-t", path)
+	f("\n", exitError, "", "line 1: an empty line", "-t", path)
+	f("[1.5]\n", exitError, "", "line 1", "-t", path, "--decode")
+	f("", exitError, "", "name the tokenizer")
+	f("", exitError, "", "no such file", "-t", path+"x")
+	f("", exitError, "", "exclude each other", "-t", path, "--count", "--decode")
+	f("", exitError, "", "standard input", "-t", path, "text")
+}
