@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -67,6 +68,8 @@ func runLLM(p *IO, args []string) int {
 		fmt.Fprintf(p.Stderr, "redline llm: %v\n", err)
 		return exitError
 	}
+	// Answers are read and let go, so collecting often is cheap, and the program stays small beside the server it loads.
+	defer debug.SetGCPercent(debug.SetGCPercent(50))
 	p = p.dressed(o.outcome).withProgress(plan.Redline)
 	r := &llmRun{IO: p, outcome: out, opts: o, load: lo, args: args, sigs: watchSignals(interruptNotice(p, plan.Redline))}
 	defer r.sigs.stop()
@@ -380,60 +383,3 @@ func (r *llmRun) tap(lv load.Level, n int) func(*record.Record) error {
 	head := &result.Level{Mode: lv.Mode, Concurrency: lv.Concurrency, Rate: lv.Rate}
 	return func(rec *record.Record) error { return to(head, n, rec) }
 }
-
-// end prints the last words, writes the result and chooses the exit code.
-func (r *llmRun) end(limits [][]result.Reason, stopped string, err error) int {
-	r.res.EndUnixNs = time.Now().UnixNano()
-	if err != nil {
-		r.res.Error = err.Error()
-	}
-	r.res.Verdict = r.verdict(limits, stopped, err)
-	werr := r.writeResult()
-	if len(r.res.Levels) > 0 && (!r.opts.seed() || r.opts.verbose) {
-		r.showVerdict()
-	}
-	switch {
-	case r.res.Interrupted:
-		return exitInterrupted
-	case err != nil:
-		return r.failed(err)
-	case werr != nil:
-		return r.failed(werr)
-	case r.answers() == 0:
-		return r.failed(r.noAnswer())
-	case stopped != "":
-		return r.failed(errors.New(stopped))
-	}
-	return exitOK
-}
-
-// noAnswer says why no request succeeded.
-func (r *llmRun) noAnswer() error {
-	for i := range r.res.Levels {
-		if f := r.res.Levels[i].Failures; len(f) > 0 {
-			return fmt.Errorf("no request succeeded: %s", f[0].Text)
-		}
-	}
-	return errors.New("no request was made: the prompts are used up, or the time was too short")
-}
-
-// failed says in one line what went wrong and returns the exit code.
-func (r *llmRun) failed(err error) int {
-	if r.sigs.soft.Err() != nil {
-		return exitInterrupted
-	}
-	if e, ok := errors.AsType[*service.Error](err); ok && r.plan != nil {
-		at := *r.plan
-		if e.Addr != "" {
-			at.Target.URL = e.Addr
-		}
-		where := &session{IO: r.IO, plan: &at}
-		err = errors.New(where.adviseServer(e))
-	}
-	fmt.Fprintf(r.Stderr, "redline llm: %s\n", oneLine(err.Error()))
-	return exitError
-}
-
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
-
-var _ load.Source = (*dataset.Source)(nil)

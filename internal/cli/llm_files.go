@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/llm"
@@ -227,19 +228,36 @@ func code(class string) int {
 	return n
 }
 
-// slicer gathers metrics by stretches of time.
+// slicer gathers metrics by stretches of time. A stretch is computed and let go when the one after the next begins, so
+// that a long run takes no more memory for them than their numbers do.
 type slicer struct {
 	width int64
 	o     metric.Options
-	at    map[int64]*metric.Collector
 	first int64
+	open  [2]struct { // the newest stretches; number -1 is none
+		number int64
+		c      *metric.Collector
+	}
+	done []artifact.Slice
 }
 
-func newSlicer(width interface{ Nanoseconds() int64 }, o load.Options, open bool) *slicer {
-	return &slicer{width: max(width.Nanoseconds(), 1e9), o: metric.Options{Open: open, Goodput: o.Goodput}, at: map[int64]*metric.Collector{}, first: -1}
+const (
+	// usualSlice is the width where none is asked for.
+	usualSlice = 10 * time.Second
+	// maxSlices bounds their memory.
+	maxSlices = 1000
+)
+
+func newSlicer(width time.Duration, o load.Options, open bool) *slicer {
+	if width <= 0 {
+		width = usualSlice
+	}
+	s := &slicer{width: int64(width), o: metric.Options{Open: open, Goodput: o.Goodput}, first: -1}
+	s.open[0].number, s.open[1].number = -1, -1
+	return s
 }
 
-// add puts a sample where its request was sent.
+// add puts a sample where its answer ended. Samples come in that order, up to the moment between two looks.
 func (s *slicer) add(x *llm.Sample) {
 	if x.Warmup {
 		return
@@ -247,32 +265,36 @@ func (s *slicer) add(x *llm.Sample) {
 	if s.first < 0 {
 		s.first = x.Sent
 	}
-	i := max(0, (x.Sent-s.first)/s.width)
-	if i > maxSlices {
-		return
+	number := max(0, (x.End-s.first)/s.width)
+	if number > s.open[1].number {
+		s.close(0, 0)
+		s.open[0] = s.open[1]
+		s.open[1].number, s.open[1].c = number, metric.New(s.o)
 	}
-	c := s.at[i]
-	if c == nil {
-		c = metric.New(s.o)
-		s.at[i] = c
+	for i := range s.open {
+		if o := &s.open[i]; o.c != nil && (o.number == number || i == 0 && number < o.number) {
+			o.c.Add(x)
+			return
+		}
 	}
-	c.Add(x)
+	s.open[1].c.Add(x)
 }
 
-// maxSlices bounds the memory of slices.
-const maxSlices = 10_000
+// close computes a stretch. end is when the run ended; 0 while it goes on.
+func (s *slicer) close(i int, end int64) {
+	o := &s.open[i]
+	if o.c == nil || len(s.done) == maxSlices {
+		return
+	}
+	from := clock.Wall(s.first + o.number*s.width)
+	s.done = append(s.done, artifact.Slice{Begin: from, End: from + s.width, Whole: end == 0 || from+s.width <= end, Metrics: o.c.Metrics()})
+	o.c = nil
+}
 
 func (s *slicer) result(end int64) []artifact.Slice {
-	var out []artifact.Slice
-	for i := int64(0); len(out) < len(s.at) && i <= maxSlices; i++ {
-		c := s.at[i]
-		if c == nil {
-			continue
-		}
-		from := clock.Wall(s.first + i*s.width)
-		out = append(out, artifact.Slice{Begin: from, End: from + s.width, Whole: from+s.width <= end, Metrics: c.Metrics()})
-	}
-	return out
+	s.close(0, end)
+	s.close(1, end)
+	return s.done
 }
 
 // merge makes one level of repeats: the last one, with the means over the runs and their intervals.

@@ -1,0 +1,245 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/redline-bench/redline/e2e/binary"
+	"github.com/redline-bench/redline/e2e/peers"
+)
+
+// The pinned times of the server for language models.
+const (
+	llmTTFT   = 100 * time.Millisecond
+	llmITL    = 20 * time.Millisecond
+	llmTokens = 20
+)
+
+// llmTool is a program that measures a language model: its command line, and where its figures are.
+type llmTool struct {
+	name  string
+	argv  func(addr, dir string, streams, n int) []string
+	read  func(dir string) (llmFigures, error)
+	error string // why it cannot be measured
+}
+
+// llmFigures are means and p99 in milliseconds.
+type llmFigures struct{ TTFT, TTFT99, ITL, ITL99 float64 }
+
+// llmRows holds what `redline llm`, and AIPerf and GuideLLM where they are in the cache folder, report against the
+// server's own log. A busy machine only ever adds error, so the best round counts.
+func llmRows(ctx context.Context, e *env) error {
+	tools := []llmTool{e.redlineLLM(), aiperf(), guideLLM()}
+	for _, t := range tools {
+		if t.error != "" {
+			e.report.note("%s: NOT MEASURED: %s", t.name, t.error)
+		}
+	}
+	for _, streams := range []int{1, 64, 128, 512} {
+		for _, t := range tools {
+			if t.error != "" {
+				continue
+			}
+			best := []float64{math.Inf(1)}
+			for range e.rounds {
+				errs, err := e.llmTruth(ctx, t, streams)
+				if err != nil {
+					if t.name == "redline" {
+						return err
+					}
+					e.report.note("%s at %d streams: NOT MEASURED: %v", t.name, streams, err)
+					break
+				}
+				if slices.Max(errs) < slices.Max(best) {
+					best = errs
+				}
+			}
+			if len(best) == 1 {
+				continue
+			}
+			for i, what := range []string{"time to first token, mean", "time to first token, p99", "time between tokens, mean", "time between tokens, p99"} {
+				line := row{Work: "llm: error of the " + what, InFlight: streams, Tool: t.name, Figure: best[i], Unit: "ms"}
+				if t.name == "redline" {
+					line.judge(atMost([]float64{1, 3}[i%2], "ms"), best[i])
+				}
+				e.report.add(line)
+			}
+		}
+		progress("llm, %d streams", streams)
+	}
+	return nil
+}
+
+// llmTruth runs a tool once and returns how far its four figures are from the server's log.
+func (e *env) llmTruth(ctx context.Context, t llmTool, streams int) ([]float64, error) {
+	dir, err := os.MkdirTemp(e.dir, "llm-")
+	if err != nil {
+		return nil, err
+	}
+	log := filepath.Join(dir, "log.jsonl")
+	srv, err := binary.Serve("", pinned(serverCore, e.bin, "serve", "--ttft", llmTTFT.String(), "--itl", llmITL.String(), "--request-log", log)...)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
+	defer cancel()
+	_, err = measure(ctx, pinned(clientCore, t.argv(srv.Ports["openai"], dir, streams, max(20, 3*streams))...)...)
+	srv.Stop()
+	if err != nil {
+		return nil, err
+	}
+	got, err := t.read(dir)
+	if err != nil {
+		return nil, err
+	}
+	want, err := llmLog(log)
+	if err != nil {
+		return nil, err
+	}
+	return []float64{
+		math.Abs(got.TTFT - want.TTFT), math.Abs(got.TTFT99 - want.TTFT99), math.Abs(got.ITL - want.ITL), math.Abs(got.ITL99 - want.ITL99),
+	}, nil
+}
+
+// llmLog computes the figures from the server's log: a request's times from its arrival, and its mean time between
+// tokens.
+func llmLog(path string) (llmFigures, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return llmFigures{}, err
+	}
+	defer file.Close()
+	var first, between []float64
+	for lines := json.NewDecoder(file); lines.More(); {
+		var line struct {
+			Received int64   `json:"received_ns"`
+			Events   []int64 `json:"events_ns"`
+			Tokens   []int   `json:"tokens"`
+		}
+		if err := lines.Decode(&line); err != nil {
+			return llmFigures{}, err
+		}
+		var at []int64
+		for i, n := range line.Tokens {
+			if n > 0 {
+				at = append(at, line.Events[i])
+			}
+		}
+		if len(at) > 1 {
+			first = append(first, float64(at[0]-line.Received)/1e6)
+			between = append(between, float64(at[len(at)-1]-at[0])/1e6/float64(len(at)-1))
+		}
+	}
+	if len(first) == 0 {
+		return llmFigures{}, errors.New("the server's log has no streams")
+	}
+	return llmFigures{mean(first), p99(first), mean(between), p99(between)}, nil
+}
+
+func (e *env) redlineLLM() llmTool {
+	return llmTool{
+		name: "redline",
+		argv: func(addr, dir string, streams, n int) []string {
+			return []string{
+				e.bin, "llm", "-m", "mock-llm", "-u", addr, "--streaming", "--concurrency", strconv.Itoa(streams), "--request-count", strconv.Itoa(n),
+				"--isl", "20", "--osl", strconv.Itoa(llmTokens), "--artifact-dir", dir, "--no-history",
+			}
+		},
+		read: aiperfFigures,
+	}
+}
+
+// cached finds a program in the cache folder, where the tests put it.
+func cached(pattern string) (string, string) {
+	dir, err := peers.CacheDir()
+	if err != nil {
+		return "", err.Error()
+	}
+	found, err := filepath.Glob(filepath.Join(dir, pattern))
+	if err != nil || len(found) == 0 {
+		return "", "not in the cache folder (" + pattern + "); make test-heavy puts AIPerf there, pip install GuideLLM"
+	}
+	return found[0], ""
+}
+
+func aiperf() llmTool {
+	path, why := cached("aiperf-*/bin/aiperf")
+	return llmTool{
+		name: "AIPerf", error: why, read: aiperfFigures,
+		argv: func(addr, dir string, streams, n int) []string {
+			return []string{
+				path, "profile", "-m", "mock-llm", "--url", addr, "--endpoint-type", "chat", "--streaming", "--concurrency", strconv.Itoa(streams),
+				"--request-count", strconv.Itoa(n), "--isl", "20", "--osl", strconv.Itoa(llmTokens), "--tokenizer", "builtin", "--use-server-token-count",
+				"--ui", "none", "--artifact-dir", dir,
+			}
+		},
+	}
+}
+
+// aiperfFigures reads profile_export_aiperf.json, which Redline writes too.
+func aiperfFigures(dir string) (llmFigures, error) {
+	type stats struct {
+		Avg float64 `json:"avg"`
+		P99 float64 `json:"p99"`
+	}
+	var doc struct {
+		TTFT stats `json:"time_to_first_token"`
+		ITL  stats `json:"inter_token_latency"`
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "profile_export_aiperf.json"))
+	if err == nil {
+		err = json.Unmarshal(text, &doc)
+	}
+	if err == nil && doc.TTFT.Avg == 0 {
+		err = errors.New("profile_export_aiperf.json has no time to first token")
+	}
+	return llmFigures{doc.TTFT.Avg, doc.TTFT.P99, doc.ITL.Avg, doc.ITL.P99}, err
+}
+
+func guideLLM() llmTool {
+	path, why := cached("guidellm-*/bin/guidellm")
+	return llmTool{
+		name: "GuideLLM", error: why,
+		argv: func(addr, dir string, streams, n int) []string {
+			return []string{
+				path, "benchmark", "--target", "http://" + addr, "--model", "mock-llm", "--profile", "concurrent", "--rate", strconv.Itoa(streams),
+				"--max-requests", strconv.Itoa(n), "--data", fmt.Sprintf("prompt_tokens=20,output_tokens=%d", llmTokens), "--output-path", filepath.Join(dir, "guide.json"),
+			}
+		},
+		read: func(dir string) (llmFigures, error) {
+			type dist struct {
+				Successful struct {
+					Mean        float64 `json:"mean"`
+					Percentiles struct {
+						P99 float64 `json:"p99"`
+					} `json:"percentiles"`
+				} `json:"successful"`
+			}
+			var doc struct {
+				Benchmarks []struct {
+					Metrics struct {
+						TTFT dist `json:"time_to_first_token_ms"`
+						ITL  dist `json:"inter_token_latency_ms"`
+					} `json:"metrics"`
+				} `json:"benchmarks"`
+			}
+			text, err := os.ReadFile(filepath.Join(dir, "guide.json"))
+			if err == nil {
+				err = json.Unmarshal(text, &doc)
+			}
+			if err != nil || len(doc.Benchmarks) == 0 {
+				return llmFigures{}, errors.Join(errors.New("no benchmark in GuideLLM's file"), err)
+			}
+			m := doc.Benchmarks[0].Metrics
+			return llmFigures{m.TTFT.Successful.Mean, m.TTFT.Successful.Percentiles.P99, m.ITL.Successful.Mean, m.ITL.Successful.Percentiles.P99}, nil
+		},
+	}
+}
