@@ -12,6 +12,9 @@ import (
 
 // seed tells whether the options are those of seed 003's tool: its report is printed then.
 func (o *llmOptions) seed() bool {
+	if o.console != "" {
+		return o.console == "seed"
+	}
 	return o.protocol != "" || o.inputData != "" || o.tokenizerPath != ""
 }
 
