@@ -36,7 +36,8 @@ func (f *slicesFile) abort() {
 
 func (f *slicesFile) close(o *Outcome) error {
 	list := []object{}
-	b := append(f.csv.buf, "Timeslice,Start_NS,End_NS,Metric,Unit,Stat,Value\r\n"...)
+	b := f.csv.buf
+	b = append(b, "Timeslice,Start_NS,End_NS,Metric,Unit,Stat,Value\r\n"...)
 	for i := range o.Slices {
 		s := &o.Slices[i]
 		doc := object{{"start_ns", s.Begin}, {"end_ns", s.End}}

@@ -90,11 +90,8 @@ func firstRecord(f io.ReadSeeker) ([]byte, container, error) {
 	if err != nil {
 		return nil, lines, err
 	}
-	var doc struct {
-		Data []json.RawMessage `json:"data"`
-	}
 	whole := json.Valid(first)
-	if whole && (json.Unmarshal(first, &doc) != nil || doc.Data == nil) || !whole && !bytes.HasPrefix(first, []byte("{")) {
+	if whole && !hasData(first) || !bytes.HasPrefix(first, []byte("{")) {
 		return first, lines, nil
 	}
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
@@ -105,6 +102,14 @@ func firstRecord(f io.ReadSeeker) ([]byte, container, error) {
 		return element, elements, err
 	}
 	return first, lines, nil // it is a broken line, not a document: that will be said with its number
+}
+
+// hasData tells a document with an array of records from a record.
+func hasData(first []byte) bool {
+	var doc struct {
+		Data []json.RawMessage `json:"data"`
+	}
+	return json.Unmarshal(first, &doc) == nil && doc.Data != nil
 }
 
 // firstByte is the first byte that is no white space; 0 where there is none.
