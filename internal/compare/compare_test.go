@@ -1,6 +1,7 @@
 package compare_test
 
 import (
+	"encoding/json"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -8,6 +9,7 @@ import (
 	"github.com/redline-bench/redline/internal/compare"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/service"
 )
 
 func TestReportNamesTheChange(t *testing.T) {
@@ -75,4 +77,22 @@ func TestNothingInCommonIsSaid(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "concurrency 1, concurrency 2 against concurrency 4") {
 		t.Error(err)
 	}
+}
+
+// A number that is nothing in one of several runs has no logarithm: the comparison must stay a number.
+func TestZeroAmongSeveralRuns(t *testing.T) {
+	rep, err := compare.Runs([]compare.Side{queued(0), queued(5)}, []compare.Side{queued(0), queued(5)}, compare.Defaults())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := json.Marshal(rep); err != nil {
+		t.Error(err)
+	}
+}
+
+// queued is a run whose server says that requests waited so many microseconds.
+func queued(us uint64) compare.Side {
+	lv := result.Level{Mode: plan.Concurrency, Concurrency: 1, Server: &result.Server{}, Client: result.Client{Requests: 10, InferPerSec: 100}}
+	lv.Server.Stats.Queue = service.Tally{Count: 10, Ns: 10 * us * 1000}
+	return compare.Side{Name: "run", Run: &result.Result{Levels: []result.Level{lv}}}
 }

@@ -1,6 +1,9 @@
 package compare
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Test is the outcome of holding one side's estimates against the other's.
 type Test struct {
@@ -16,9 +19,9 @@ type Test struct {
 // learned from the runs, starting from RunDrift with the weight of driftWeight runs.
 func differ(a, b []estimate, confidence float64) Test {
 	t := Test{A: mean(values(a)), B: mean(values(b))}
-	if t.A <= 0 || t.B <= 0 {
-		if t.A > 0 && t.B == 0 {
-			t.Change = -1
+	if slices.Min(values(a)) <= 0 || slices.Min(values(b)) <= 0 { // nothing has no logarithm
+		if t.A > 0 {
+			t.Change = t.B/t.A - 1
 		}
 		return t
 	}

@@ -64,6 +64,7 @@ const charts = (() => {
     let plot = null;
     const draw = () => {
       const width = Math.floor(host.clientWidth);
+      item.shown = item.shown || host.isConnected;
       if (width < 50) return;
       if (plot && plot.width === width) return;
       if (plot) plot.setSize({ width, height: plot.height });
@@ -303,8 +304,8 @@ const charts = (() => {
     return f;
   }
 
-  // sweep lets go of charts that are no longer on the page.
-  const sweep = () => { for (const d of drawn) if (!d.host.isConnected) { d.end(); drawn.delete(d); } };
+  // sweep lets go of charts that are no longer on the page; those that are not there yet stay.
+  const sweep = () => { for (const d of drawn) if (d.shown && !d.host.isConnected) { d.end(); drawn.delete(d); } };
   const redraw = () => { sweep(); for (const d of drawn) d.redraw(); };
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
   // Paper is white and narrow, whatever the screen is: charts are drawn anew for it, and back afterwards.

@@ -1,0 +1,226 @@
+//go:build linux
+
+package browser
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/chromedp"
+
+	"github.com/redline-bench/redline/e2e/binary"
+)
+
+var (
+	redline string // the program
+	browser context.Context
+	missing string // why there is no browser
+)
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "redline-browser-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	bin, err := binary.Build(dir)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	redline = filepath.Join(bin, "redline")
+	path, err := chromium()
+	if err != nil {
+		missing = err.Error()
+		return m.Run()
+	}
+	if os.Getenv(inside) == "" {
+		if code, ok := isolated("REDLINE_BIN_DIR=" + bin); ok {
+			return code
+		}
+		fmt.Fprintln(os.Stderr, "this machine permits no network namespace: that pages fetch nothing is told from the browser's own events alone")
+	} else if err := raiseLoopback(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	opts := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.UserDataDir(filepath.Join(dir, "profile")),
+		chromedp.NoSandbox, chromedp.DisableGPU, chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
+		chromedp.WSURLReadTimeout(60*time.Second), chromedp.WindowSize(1280, 900))
+	alloc, stop := chromedp.NewExecAllocator(context.Background(), opts...)
+	defer stop()
+	ctx, end := chromedp.NewContext(alloc)
+	defer end()
+	if err := chromedp.Do(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "start chromium:", err)
+		return 1
+	}
+	browser = ctx
+	return m.Run()
+}
+
+// tab is one page in the browser, and what it complained about and asked for.
+type tab struct {
+	*testing.T
+	ctx  context.Context
+	mu   sync.Mutex
+	said []string // errors on the console
+	asks []string // addresses
+}
+
+func open(t *testing.T, url string) *tab {
+	t.Helper()
+	if missing != "" {
+		t.Skip("SKIPPED, no page is looked at: " + missing)
+	}
+	ctx, end := chromedp.NewContext(browser)
+	t.Cleanup(end)
+	ctx, cancel := context.WithTimeout(ctx, 60*time.Second)
+	t.Cleanup(cancel)
+	p := &tab{T: t, ctx: ctx}
+	if _, err := chromedp.Call(ctx, network.Enable, network.EnableParams{}); err != nil {
+		t.Fatal(err)
+	}
+	console, requests := chromedp.Console(ctx), chromedp.Events(ctx, network.RequestWillBeSent)
+	go func() {
+		for m, err := range console {
+			if err == nil && (m.Type == chromedp.ConsoleError || m.Type == chromedp.ConsoleWarning || m.IsException()) {
+				p.note(&p.said, m.String()+" "+m.URL)
+			}
+		}
+	}()
+	go func() {
+		for e, err := range requests {
+			if err == nil {
+				p.note(&p.asks, e.Request.URL)
+			}
+		}
+	}()
+	p.do(chromedp.Navigate(url), chromedp.WaitVisible(chromedp.CSS("header.top")))
+	return p
+}
+
+func (p *tab) note(to *[]string, text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	*to = append(*to, text)
+}
+
+func (p *tab) do(steps ...chromedp.Action[chromedp.Void]) {
+	p.Helper()
+	if err := chromedp.Do(p.ctx, steps...); err != nil {
+		p.Fatal(err)
+	}
+}
+
+// eval is what an expression of the page comes to.
+func eval[T any](p *tab, expression string) T {
+	p.Helper()
+	v, err := chromedp.Run(p.ctx, chromedp.Evaluate[T](expression))
+	if err != nil {
+		p.Fatalf("%s: %v", expression, err)
+	}
+	return v
+}
+
+// text is that as text.
+func (p *tab) text(expression string) string {
+	p.Helper()
+	return eval[string](p, "String("+expression+")")
+}
+
+// js runs something in the page.
+func (p *tab) js(statement string) {
+	p.Helper()
+	eval[bool](p, "("+statement+", true)")
+}
+
+// click presses the element that an expression of the page finds.
+func (p *tab) click(expression string) {
+	p.Helper()
+	p.do(chromedp.Click(chromedp.JSPath(expression)))
+}
+
+// want waits until an expression of the page comes to a text.
+func (p *tab) want(what, expression, text string) {
+	p.Helper()
+	var got string
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		if got = p.text(expression); got == text {
+			return
+		}
+	}
+	p.Errorf("%s: %q, want %q", what, got, text)
+}
+
+// quiet checks that the page had nothing to complain about and asked for nothing but what begins so.
+func (p *tab) quiet(allowed string) {
+	p.Helper()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, s := range p.said {
+		p.Errorf("the page complained: %s", s)
+	}
+	for _, url := range p.asks {
+		if !strings.HasPrefix(url, allowed) && !strings.HasPrefix(url, "data:") {
+			p.Errorf("the page asked for %s", url)
+		}
+	}
+}
+
+// shot keeps a picture of the page where REDLINE_SHOTS names a folder.
+func (p *tab) shot(name string) {
+	p.Helper()
+	dir := os.Getenv("REDLINE_SHOTS")
+	if dir == "" {
+		return
+	}
+	png, err := chromedp.Run(p.ctx, chromedp.FullScreenshot(100))
+	if err != nil {
+		p.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, name+".png"), png, 0o644); err != nil {
+		p.Fatal(err)
+	}
+}
+
+// command is a run of the program with a history of its own.
+func command(t *testing.T, history string, args ...string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), redline, args...)
+	cmd.Env = append(os.Environ(), "REDLINE_HISTORY="+history)
+	return cmd
+}
+
+func must(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
+	if missing != "" {
+		t.Skip("SKIPPED, no page is looked at: " + missing)
+	}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %v\n%s", cmd.Args, err, out)
+	}
+}
+
+// The namespace must have no way out, or the tests prove less than they say.
+func TestThereIsNoWayOut(t *testing.T) {
+	if os.Getenv(inside) == "" {
+		t.Skip("this machine permits no network namespace")
+	}
+	conn, err := net.DialTimeout("udp", "192.0.2.1:9", time.Second)
+	if err == nil {
+		conn.Close()
+		t.Error("there is a route to the outside")
+	}
+}

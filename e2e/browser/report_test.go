@@ -1,0 +1,200 @@
+//go:build linux
+
+package browser
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+)
+
+// measured is a run of the reference server with a report and its result.
+func measured(t *testing.T) (report, result string) {
+	t.Helper()
+	dir := t.TempDir()
+	report, result = filepath.Join(dir, "report.html"), filepath.Join(dir, "result.json")
+	must(t, command(t, "off", "profile", "--embedded", "-m", "simple", "-i", "grpc", "--concurrency-range", "1:5:2", "-p", "250", "-r", "4", "-s", "99999",
+		"--report", report, "--json", result))
+	return report, result
+}
+
+func TestReport(t *testing.T) {
+	report, _ := measured(t)
+	p := open(t, "file://"+report)
+	if n := p.text(`document.querySelectorAll("canvas").length`); n < "5" {
+		t.Errorf("%s charts are drawn", n)
+	}
+	p.shot("report")
+	t.Run("level", func(t *testing.T) { p.T = t; p.levels() })
+	t.Run("zoom", func(t *testing.T) { p.T = t; p.zoom() })
+	t.Run("tables", func(t *testing.T) { p.T = t; p.tables() })
+	t.Run("theme", func(t *testing.T) { p.T = t; p.theme() })
+	t.Run("phone", func(t *testing.T) { p.T = t; p.phone() })
+	t.Run("print", func(t *testing.T) { p.T = t; p.print() })
+	p.T = t
+	p.quiet("file://" + report)
+}
+
+// levels chooses another level, whose charts take the place of the others.
+func (p *tab) levels() {
+	caption := `document.querySelector("#time .chart p").textContent.split(/[.,]/)[0]`
+	for _, name := range []string{"concurrency 1", "concurrency 5", "concurrency 3"} {
+		p.click(`[...document.querySelectorAll("#time .tools button")].find((b) => b.textContent === "` + name + `")`)
+		p.want("the level shown", caption, name)
+		p.want("the button pressed", `[...document.querySelectorAll("#time .tools button")].filter((b) => b.ariaPressed === "true").map((b) => b.textContent)`, name)
+	}
+}
+
+// at is the x value that the legend of the first chart over time shows when the pointer is so far across it.
+func (p *tab) at(share float64) float64 {
+	p.Helper()
+	x, y := p.spot(share)
+	p.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, x, y))
+	v, err := strconv.ParseFloat(p.text(`document.querySelector("#time .u-legend .u-value").textContent`), 64)
+	if err != nil {
+		p.Fatal(err)
+	}
+	return v
+}
+
+// spot is a place in the first chart over time.
+func (p *tab) spot(share float64) (x, y float64) {
+	p.Helper()
+	box := eval[[]float64](p, `(() => { const e = document.querySelector("#time .u-over"); e.scrollIntoView({ block: "center", behavior: "instant" });
+		const b = e.getBoundingClientRect(); return [b.left, b.top, b.width, b.height]; })()`)
+	return box[0] + share*box[2], box[1] + box[3]/2
+}
+
+// zoom drags across a chart, and goes back by a double click.
+func (p *tab) zoom() {
+	whole := p.at(0.05)
+	fromX, y := p.spot(0.5)
+	toX, _ := p.spot(0.95)
+	p.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMousePressed, fromX, y, chromedp.ButtonLeft),
+		chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, (fromX+toX)/2, y, chromedp.ButtonLeft), chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, toX, y, chromedp.ButtonLeft),
+		chromedp.MouseEvent(input.DispatchMouseEventTypeMouseReleased, toX, y, chromedp.ButtonLeft))
+	if near := p.at(0.05); near <= whole {
+		p.Errorf("after the drag the left edge is at %v s, before at %v s", near, whole)
+	}
+	x, y := p.spot(0.5)
+	p.do(chromedp.MouseClickXY(x, y, chromedp.ClickCount(2)))
+	if back := p.at(0.05); back != whole {
+		p.Errorf("after the double click the left edge is at %v s, at first at %v s", back, whole)
+	}
+}
+
+// tables opens the table of every chart: each has rows.
+func (p *tab) tables() {
+	p.js(`document.querySelectorAll(".chart summary").forEach((s) => s.click())`)
+	p.want("charts without a table", `[...document.querySelectorAll(".chart")].filter((f) => !f.querySelector("tbody td")).length`, "0")
+	p.js(`document.querySelectorAll(".chart summary").forEach((s) => s.click())`)
+}
+
+const background = `getComputedStyle(document.body).backgroundColor`
+
+// theme is light or dark, by the button and by the wish of the machine.
+func (p *tab) theme() {
+	light := p.text(background)
+	p.click(`document.querySelector("header.top button")`)
+	dark := p.text(background)
+	if light == dark {
+		p.Errorf("the button leaves the page %s", light)
+	}
+	p.shot("dark")
+	p.click(`document.querySelector("header.top button")`)
+	p.want("back again", background, light)
+	p.js(`delete document.documentElement.dataset.theme`)
+	p.prefer("dark")
+	p.want("a dark machine", background, dark)
+	p.prefer("light")
+	p.want("a light machine", background, light)
+}
+
+// prefer makes the machine wish for light or dark pages.
+func (p *tab) prefer(scheme string) {
+	p.Helper()
+	_, err := chromedp.Call(p.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
+	})
+	if err != nil {
+		p.Fatal(err)
+	}
+}
+
+// phone is a narrow page that does not have to be moved sideways.
+func (p *tab) phone() {
+	p.do(chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile))
+	p.want("the width of the page", `document.documentElement.scrollWidth`, "390")
+	p.want("charts that stand out", `[...document.querySelectorAll(".chart canvas")].filter((c) => c.getBoundingClientRect().right > 390).length`, "0")
+	p.shot("phone")
+	p.do(chromedp.EmulateViewport(1280, 900))
+}
+
+// print makes a PDF, after which the page is as it was.
+func (p *tab) print() {
+	before := p.text(`document.querySelector("canvas").width`)
+	background := true
+	out, err := chromedp.Call(p.ctx, page.PrintToPDF, page.PrintToPDFParams{PrintBackground: &background})
+	if err != nil {
+		p.Fatal(err)
+	}
+	if !strings.HasPrefix(string(out.Data), "%PDF-") || len(out.Data) < 20_000 {
+		p.Errorf("the PDF has %d bytes", len(out.Data))
+	}
+	if dir := os.Getenv("REDLINE_SHOTS"); dir != "" {
+		if err := os.WriteFile(filepath.Join(dir, "print.pdf"), out.Data, 0o644); err != nil {
+			p.Fatal(err)
+		}
+	}
+	p.want("the width of a chart after printing", `document.querySelector("canvas").width`, before)
+	p.want("the theme after printing", `document.documentElement.dataset.theme`, "undefined")
+}
+
+// Text from elsewhere must stay text wherever the page shows it.
+func TestForeignTextStaysText(t *testing.T) {
+	_, result := measured(t)
+	content, err := os.ReadFile(result)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tree map[string]any
+	if err := json.Unmarshal(content, &tree); err != nil {
+		t.Fatal(err)
+	}
+	const evil = `</script><script>window.hit = 1</script><img src=x onerror="window.hit = 1"><b>`
+	tree["label"], tree["error"], tree["workload"] = "label "+evil, "error "+evil, evil
+	tree["plan"].(map[string]any)["target"].(map[string]any)["model"] = "model " + evil
+	tree["verdict"] = map[string]any{"state": "failed", "reasons": []any{map[string]any{"what": "what " + evil, "try": "try " + evil}}}
+	level := tree["levels"].([]any)[0].(map[string]any)
+	level["reason"] = evil
+	level["failures"] = []any{map[string]any{"class": evil, "text": "failure " + evil, "count": 3}}
+	level["metrics"] = []any{map[string]any{"tag": "time_to_first_token", "name": evil, "unit": evil, "avg": 1}}
+	if content, err = json.Marshal(tree); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	bad, report := filepath.Join(dir, "evil.json"), filepath.Join(dir, "evil.html")
+	if err := os.WriteFile(bad, content, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	must(t, command(t, "off", "report", bad, "-o", report))
+	p := open(t, "file://"+report)
+	p.tables()
+	p.js(`document.querySelectorAll("summary").forEach((s) => s.click())`)
+	p.want("scripts that ran", `window.hit`, "undefined")
+	p.want("elements made of text", `document.querySelectorAll("img, main script, main b b").length`, "0")
+	for _, part := range []string{"label ", "error ", "model ", "what ", "try ", "failure "} {
+		if !strings.Contains(p.text(`document.body.innerText`), part+evil) {
+			t.Errorf("%q is not on the page as text", part+evil)
+		}
+	}
+	p.quiet("file://" + report)
+}
