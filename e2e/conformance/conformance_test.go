@@ -132,7 +132,12 @@ func (r *runner) sameNumbers(t *testing.T, target string) {
 		t.Fatal(err)
 	}
 	measure := func(bin string) (rate, median float64) {
-		o, err := Run(t.Context(), bin, &Case{Args: args}, r.fill, limit)
+		var o *Outcome
+		for range 10 {
+			if o, err = Run(t.Context(), bin, &Case{Args: args}, r.fill, limit); err != nil || o.Code != 2 {
+				break // 2: the windows differed, as they do while other work comes and goes
+			}
+		}
 		if err != nil || o.Code != 0 {
 			t.Fatalf("%v %+v", err, o)
 		}
