@@ -22,19 +22,14 @@ type call struct {
 	plain bool // without the user's headers
 }
 
-// do makes a call on a connection of its own and returns the JSON of the answer.
+// do makes a call beside the load and returns the JSON of the answer.
 func (s *Service) do(ctx context.Context, c call) (jsonscan.Value, error) {
 	if s.target.Timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, s.target.Timeout)
 		defer cancel()
 	}
-	conn, err := h1.Dial(ctx, s.config())
-	if err != nil {
-		return nil, s.ended(ctx, httplane.Failure(c.op, s.at.Addr(), err))
-	}
-	defer func() { _ = conn.Close() }() // all has been read
-	r, err := conn.Do(ctx, s.head(c), []byte(c.body))
+	r, err := s.exchange(ctx, c)
 	if err != nil {
 		return nil, s.ended(ctx, httplane.Failure(c.op, s.at.Addr(), err))
 	}
@@ -53,6 +48,31 @@ func (s *Service) do(ctx context.Context, c call) (jsonscan.Value, error) {
 		return nil, s.badReply(c.op, "it is not a JSON object", err)
 	}
 	return v, nil
+}
+
+// exchange sends a call over the connection of the one before, where that is idle and still there, else over a new one.
+func (s *Service) exchange(ctx context.Context, c call) (*h1.Reply, error) {
+	if conn := s.idle.Swap(nil); conn != nil {
+		if c.post { // it might have been carried out before the connection broke: not to be sent twice
+			_ = conn.Close() // nothing is in flight on it
+		} else if r, err := s.over(ctx, conn, c); err == nil || ctx.Err() != nil {
+			return r, err
+		}
+	}
+	conn, err := h1.Dial(ctx, s.config())
+	if err != nil {
+		return nil, err
+	}
+	return s.over(ctx, conn, c)
+}
+
+// over sends a call over a connection, and keeps that for the next one where it can.
+func (s *Service) over(ctx context.Context, conn *h1.Conn, c call) (*h1.Reply, error) {
+	r, err := conn.Do(ctx, s.head(c), []byte(c.body))
+	if err != nil || r.Close || ctx.Err() != nil || !s.idle.CompareAndSwap(nil, conn) {
+		_ = conn.Close() // all has been read
+	}
+	return r, err
 }
 
 // ended tells a deadline and a stop by the user apart from a fault of the network.

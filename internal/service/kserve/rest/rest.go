@@ -13,6 +13,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/redline-bench/redline/internal/plan"
@@ -38,9 +39,10 @@ type Service struct {
 	target plan.Target
 	input  plan.Input
 	at     *httplane.Server
-	model  *service.Model   // as described; nil before that
-	undo   []kserve.Setting // trace settings to put back
-	shared *share.Pool      // nil: tensors travel over the connection
+	model  *service.Model          // as described; nil before that
+	undo   []kserve.Setting        // trace settings to put back
+	shared *share.Pool             // nil: tensors travel over the connection
+	idle   atomic.Pointer[h1.Conn] // of the last call beside the load
 }
 
 // New checks the target and makes a service. It does not connect.
@@ -78,6 +80,11 @@ const closeWait = 5 * time.Second
 
 // Close takes back what was set up at the server: trace settings and shared memory.
 func (s *Service) Close() error {
+	defer func() {
+		if conn := s.idle.Swap(nil); conn != nil {
+			_ = conn.Close() // nothing is in flight on it
+		}
+	}()
 	err := s.shared.Close()
 	if s.undo == nil {
 		return err
