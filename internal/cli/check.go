@@ -9,7 +9,7 @@ import (
 // check applies the rules that need to know the model, in perf_analyzer's order and words.
 func (s *session) check() error {
 	t, load, m := &s.plan.Target, &s.plan.Load, s.model
-	if s.plan.Input.Batch > 1 && m.MaxBatch == 0 {
+	if s.plan.Input.Batch > 1 && m.MaxBatch == 0 && t.Kind != plan.DynamicGRPC { // that one finds out later
 		return plainError("can not specify batch size > 1 as the model does not support batching")
 	}
 	if s.plan.Input.Batch > 1 && m.Sequential() {

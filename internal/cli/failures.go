@@ -193,10 +193,11 @@ func (s *session) networkCause(slots []engine.SlotError) {
 			s.console.Warn("cause: " + e.Error())
 		}
 	}
-	if s.plan.Target.Kind != plan.OpenAI || len(slots) == 0 {
+	if k := s.plan.Target.Kind; k != plan.OpenAI && k != plan.TorchServe || len(slots) == 0 {
 		return
 	}
-	if e, ok := errors.AsType[*service.Error](slots[0].Err); ok && (e.Text == "" || e.Class == record.Timeout) {
+	e, ok := errors.AsType[*service.Error](slots[0].Err)
+	if ok && (e.Text == "" || e.Class == record.Timeout || s.plan.Target.Kind == plan.TorchServe && e.Code > 0) {
 		s.console.Warn("cause: " + reason(e))
 	}
 }
@@ -207,6 +208,9 @@ func (s *session) threadText(err error) string {
 	}
 	if s.plan.Target.Kind == plan.DynamicGRPC {
 		return text.DynamicGRPCErrorText(err)
+	}
+	if s.plan.Target.Kind == plan.TorchServe {
+		return text.TorchServeErrorText(err)
 	}
 	if s.async {
 		return text.AsyncErrorText(err, s.plan.Target.Protocol)

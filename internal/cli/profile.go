@@ -209,7 +209,7 @@ func (s *session) startServer() error {
 }
 
 func (s *session) describe() error {
-	svc, err := newService(s.plan)
+	svc, err := openService(s.plan)
 	if errors.As(err, new(*service.Error)) {
 		return s.cannotStart(err)
 	}
@@ -237,6 +237,12 @@ func (s *session) load() error {
 		return &startError{what: "Failed to init manager inputs", err: err, blank: true}
 	}
 	s.data = data
+	if s.plan.Target.Kind == plan.DynamicGRPC && s.plan.Input.Batch > 1 {
+		if s.plan.Face == plan.DropIn {
+			s.dataRead() // the original has read the data when it finds out
+		}
+		return &startError{what: "Unable to init infer data manager", err: plainError("Dynamic gRPC does not support multi-batch at the moment."), blank: true}
+	}
 	if s.plan.Load.Mode == plan.SessionConcurrency {
 		return s.loadSessions()
 	}

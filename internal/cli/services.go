@@ -14,6 +14,16 @@ import (
 	"github.com/redline-bench/redline/internal/service/tritoncapi"
 )
 
+// openService makes the service of a plan. The original's requests are the first to find out that there is no server
+// at an address that it has not asked for a model.
+func openService(p *plan.Plan) (service.Service, error) {
+	svc, err := newService(p)
+	if later, ok := svc.(interface{ ConnectLater() }); ok && err == nil && p.Face == plan.DropIn {
+		later.ConnectLater()
+	}
+	return svc, err
+}
+
 // newService maps a service kind to its constructor. It is the only place that knows them all.
 func newService(p *plan.Plan) (service.Service, error) {
 	switch {

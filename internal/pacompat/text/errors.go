@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -80,6 +81,21 @@ func OpenAIErrorText(err error) string {
 		return "OpenAI response returns HTTP code 400: "
 	}
 	return err.Error()
+}
+
+// TorchServeErrorText is ErrorText for a prediction: the original knows a number and nothing else, and takes 400 for
+// what the network did.
+func TorchServeErrorText(err error) string {
+	e, ok := errors.AsType[*service.Error](err)
+	switch {
+	case !ok, strings.HasPrefix(e.Text, "Failed to open"):
+		return err.Error()
+	case e.Class == record.Timeout:
+		return "inference failed with error code 499"
+	case e.Code > 0:
+		return "inference failed with error code " + strconv.Itoa(e.Code)
+	}
+	return "inference failed with error code 400"
 }
 
 // DynamicGRPCErrorText is ErrorText for a stream to any gRPC method: of a connection that is not there or broke, the

@@ -45,6 +45,7 @@ type Service struct {
 	at     *httplane.Server
 	path   string
 	closes bool // streams of this endpoint must say that they are complete
+	late   bool // see ConnectLater
 
 	mu      sync.Mutex
 	headers map[int]*h2.Header // by the size of the body
@@ -91,6 +92,9 @@ func undot(path string) string {
 	return "/" + strings.Join(kept, "/")
 }
 
+// ConnectLater lets the load begin where the server cannot be reached, as the original does: its requests tell.
+func (s *Service) ConnectLater() { s.late = true }
+
 // Describe makes up the model; the server is not asked.
 func (s *Service) Describe(context.Context) (*service.Model, error) {
 	if s.target.Protocol == plan.GRPC {
@@ -111,9 +115,13 @@ func (s *Service) Open(ctx context.Context, sink service.Sink) (service.Transpor
 	if s.target.HTTPVersion == "2" || s.target.HTTPVersion == "" && s.at.Prefers2(ctx) {
 		return s.openStreams(ctx, sink)
 	}
-	return httplane.New(s.at.Config(""), sink, func() httplane.Exchange {
+	tr := httplane.New(s.at.Config(""), sink, func() httplane.Exchange {
 		return &exchange{sink: sink, closes: s.closes}
-	}), nil
+	})
+	if s.late {
+		return httplane.Later{Transport: tr}, nil
+	}
+	return tr, nil
 }
 
 // Outputs gives the text of a response: a body, or an event as it came.

@@ -10,6 +10,7 @@ import (
 	"context"
 	"fmt"
 	"hash/fnv"
+	"math"
 	"net/url"
 	"os"
 	"strconv"
@@ -34,6 +35,7 @@ const OpCreate = "triton client backend"
 type Service struct {
 	target plan.Target
 	at     *httplane.Server
+	late   bool // see ConnectLater
 }
 
 // New checks the target and makes a service. It does not connect.
@@ -45,6 +47,9 @@ func New(t plan.Target) (*Service, error) {
 	return &Service{target: t, at: at}, nil
 }
 
+// ConnectLater lets the load begin where the server cannot be reached, as the original does: its requests tell.
+func (s *Service) ConnectLater() { s.late = true }
+
 // Describe makes up the model: TorchServe does not tell what its models take.
 func (s *Service) Describe(context.Context) (*service.Model, error) {
 	if s.target.Protocol == plan.GRPC {
@@ -55,7 +60,8 @@ func (s *Service) Describe(context.Context) (*service.Model, error) {
 	}
 	return &service.Model{
 		Name: s.target.Model, Version: s.target.Version,
-		Inputs: []service.TensorSpec{{Name: Input, Type: tensor.Bytes, Shape: tensor.Shape{1}}},
+		MaxBatch: math.MaxInt32, // nobody says; of a batch the first file is sent, as the original does
+		Inputs:   []service.TensorSpec{{Name: Input, Type: tensor.Bytes, Shape: tensor.Shape{1}}},
 	}, nil
 }
 
@@ -118,7 +124,11 @@ func boundaryFor(file []byte) string {
 
 // Open makes a transport without slots.
 func (s *Service) Open(_ context.Context, sink service.Sink) (service.Transport, error) {
-	return httplane.New(s.at.Config(""), sink, func() httplane.Exchange { return exchange{sink} }), nil
+	tr := httplane.New(s.at.Config(""), sink, func() httplane.Exchange { return exchange{sink} })
+	if s.late {
+		return httplane.Later{Transport: tr}, nil
+	}
+	return tr, nil
 }
 
 // Outputs tells nothing: an answer has no form that is known.
