@@ -9,7 +9,7 @@ import (
 
 // exactLimit is how many values of a quantity are kept as they are. Beyond it they are counted in buckets, so that a
 // run of any length takes the same memory.
-const exactLimit = 1 << 16
+const exactLimit = 1 << 15
 
 // Buckets are the floats that share their sign, exponent and nine bits of their fraction: 512 in each power of two,
 // which makes the middle of a bucket wrong by at most 0.1 %.
