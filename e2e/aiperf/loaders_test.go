@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -140,4 +141,84 @@ func generic(t *testing.T, v any) any {
 		t.Fatal(err)
 	}
 	return out
+}
+
+// fields is a tokenizer whose tokens are words.
+type fields struct{}
+
+func (fields) Count(text string) int              { return len(strings.Fields(text)) }
+func (f fields) Encode(text string, _ bool) []int { return make([]int, f.Count(text)) }
+func (fields) Decode([]int, bool) string          { return "" }
+
+// Blocks of hash ids lie as AIPerf lays them: the same id is the same text, the last one may be short, what has no
+// id is fresh, and what does not fit is refused.
+func TestAIPerfLaysTheSameBlocks(t *testing.T) {
+	p := install(t, "aiperf.txt")
+	const size = 10
+	cases := []struct {
+		tokens int
+		ids    []int
+	}{
+		{20, []int{1, 2}}, {15, []int{1, 3}}, {25, []int{1, 2}}, {25, []int{1, 2}}, {10, []int{1, 2}}, {5, []int{1, 2}}, {7, nil}, {7, nil},
+		{40, []int{2, 1, 2}}, {30, []int{4, 4, 4}}, {4, []int{9}}, {24, []int{5, 6, 8}}, {20, []int{5, 6, 7}}, {99, []int{1}},
+	}
+	var asked []any
+	var good []byte
+	refused := map[int]bool{}
+	for i, c := range cases {
+		asked = append(asked, []any{c.tokens, append([]int{}, c.ids...), size})
+		line, err := json.Marshal(map[string]any{"input_length": c.tokens, "hash_ids": c.ids})
+		if err != nil {
+			t.Fatal(err)
+		}
+		line = append(line, '\n')
+		s, err := openTrace(t, line, size)
+		if err != nil {
+			refused[i] = true
+			continue
+		}
+		s.Close()
+		good = append(good, line...)
+	}
+	s, err := openTrace(t, good, size)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	var ours [][]int
+	known := map[string]int{}
+	for i := range cases {
+		if refused[i] {
+			ours = append(ours, nil)
+			continue
+		}
+		c, _ := s.Next()
+		var list []int
+		for b := range slices.Chunk(strings.Fields(c.Turns[0].Texts[0]), size) {
+			text := strings.Join(b, " ")
+			if _, ok := known[text]; !ok {
+				known[text] = len(known)
+			}
+			list = append(list, known[text])
+		}
+		ours = append(ours, list)
+	}
+	text, err := json.Marshal(asked)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var theirs [][]int
+	decode(t, p.run(t, "python", "blocks.py", string(text)), &theirs)
+	if d := cmp.Diff(ours, theirs); d != "" {
+		t.Errorf("blocks (-Redline +AIPerf):\n%s", d)
+	}
+}
+
+func openTrace(t *testing.T, text []byte, size int) (*dataset.Source, error) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "trace.jsonl")
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dataset.Open(t.Context(), dataset.Options{Path: path, Once: true, Trace: dataset.Trace{Block: size}}, fields{})
 }
