@@ -63,3 +63,43 @@ func openTerminal(t *testing.T) (master, slave *os.File) {
 	}
 	return master, slave
 }
+
+// A terminal that knows the signs shows the latencies of each level as columns; others, and the drop-in, do not.
+func TestShapesOnATerminal(t *testing.T) {
+	f := func(name, locale string, want bool) {
+		t.Helper()
+		master, slave := openTerminal(t)
+		args := []string{"-m", "simple", "-p", "200", "-r", "3", "-s", "99999"}
+		if name == "redline" {
+			args = append([]string{"profile", "--embedded"}, args...)
+		} else {
+			s, err := startServer(t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Stop()
+			args = append(args, "-u", s.HTTP)
+		}
+		cmd := exec.Command(filepath.Join(bin, name), args...)
+		cmd.Env = append(os.Environ(), "LC_ALL="+locale, "NO_COLOR=1")
+		cmd.Stdout, cmd.Stderr = slave, slave
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		slave.Close()
+		var shown bytes.Buffer
+		shown.ReadFrom(master)
+		if err := cmd.Wait(); err != nil {
+			t.Fatalf("%v\n%s", err, shown.String())
+		}
+		if got := bytes.Contains(shown.Bytes(), []byte("█ ")) || bytes.Contains(shown.Bytes(), []byte("on a logarithmic scale")); got != want {
+			t.Errorf("%s with %s: columns %v, want %v in\n%s", name, locale, got, want, shown.String())
+		}
+		if bytes.Contains(shown.Bytes(), []byte("\x1b[3")) {
+			t.Errorf("%s with NO_COLOR has colors:\n%q", name, shown.String())
+		}
+	}
+	f("redline", "C.UTF-8", true)
+	f("redline", "C", false)
+	f("perf_analyzer", "C.UTF-8", false)
+}

@@ -321,7 +321,11 @@ func (r *llmRun) answers() uint64 {
 	return n
 }
 
-func (r *llmRun) showVerdict() { report.Verdict(r.Stdout, r.res, r.llmStyle()) }
+// showVerdict prints the last words.
+func (r *llmRun) showVerdict() {
+	r.shapes(r.res)
+	report.Verdict(r.Stdout, r.res, r.llmStyle())
+}
 
 // writeResult writes the whole result.
 func (r *llmRun) writeResult() error {

@@ -332,6 +332,9 @@ func (s *session) finish(res *result.Result, err error) int {
 	}
 	s.explain(err)
 	s.console.Summary(res.Levels)
+	if s.plan.Face == plan.Redline {
+		s.shapes(res)
+	}
 	code := exitCode(err)
 	if ferr := s.writeFiles(res, err); ferr != nil {
 		fmt.Fprintln(s.Stderr, ferr)
