@@ -85,9 +85,12 @@ func (l *bareLoop) open() {
 	}
 	l.left--
 	block := l.enc.Append(nil, []hpack.Field{
-		{Name: ":method", Value: "POST"}, {Name: ":scheme", Value: "http"}, {Name: ":authority", Value: l.addr},
+		{Name: ":method", Value: "POST"},
+		{Name: ":scheme", Value: "http"},
+		{Name: ":authority", Value: l.addr},
 		{Name: ":path", Value: "/inference.GRPCInferenceService/ModelInfer"},
-		{Name: "content-type", Value: "application/grpc"}, {Name: "te", Value: "trailers"},
+		{Name: "content-type", Value: "application/grpc"},
+		{Name: "te", Value: "trailers"},
 	})
 	l.frame(1, 4, l.next, block)
 	l.frame(0, 1, l.next, l.message)
