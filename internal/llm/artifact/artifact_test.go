@@ -26,7 +26,7 @@ func sample(r *rand.Rand, n int) *llm.Sample {
 	at := clock.Now() + int64(n)*3e6
 	s := &llm.Sample{
 		Index: uint64(n), Conversation: fmt.Sprintf("session_%06d", n/2), Turn: n % 2, RequestID: fmt.Sprint("r", n), Slot: uint32(n % 4),
-		Due: at, Sent: at + 1000, Headers: at + 5e6, Asked: 16, Streamed: true,
+		Due: at, Sent: at + 1000, Headers: at + 5e6, Asked: 16, Streamed: true, In: 90, Out: 2000,
 		Input:   llm.Count{Tokens: 64, From: llm.Tokenizer},
 		Usage:   &llm.Usage{Prompt: 64, Completion: 16, Total: 80, Reasoning: -1, Cached: 8},
 		Payload: fmt.Appendf(nil, `{"model":"m","stream":true,"messages":[{"role":"user","content":"question %d <&>"}]}`, n),
@@ -313,11 +313,14 @@ func TestParquet(t *testing.T) {
 		Events  int32  `parquet:"events"`
 		From    string `parquet:"output_from"`
 		Cached  int32  `parquet:"cached_tokens"`
+		Asked   uint64 `parquet:"request_bytes"`
+		Came    uint64 `parquet:"answer_bytes"`
 	}](filepath.Join(dir, "requests.parquet"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(requests) != 500 || requests[9].Class != "server" || requests[9].Error == "" || requests[8].Events != 16 || requests[8].From != "server usage" || requests[8].Cached != 8 {
+	if len(requests) != 500 || requests[9].Class != "server" || requests[9].Error == "" || requests[8].Events != 16 || requests[8].From != "server usage" || requests[8].Cached != 8 ||
+		requests[8].Asked != 90 || requests[8].Came != 2000 {
 		t.Errorf("%d requests, %+v", len(requests), requests[8:10])
 	}
 }

@@ -150,7 +150,7 @@ func (f *parquetFiles) sample(s *llm.Sample, _ *metric.Values, _ bool) error {
 		Class: s.Class.String(), Code: int32(s.Code), Error: s.Err, Cut: s.Cut, Events: int32(len(s.Chunks)),
 		Asked: int32(s.Asked), Input: int32(s.Input.Tokens), InputFrom: s.Input.From.String(),
 		Output: int32(s.Output.Tokens), OutputFrom: s.Output.From.String(), Reasoning: int32(s.Reasoning.Tokens),
-		Cached: -1, BytesOut: s.Out, BytesIn: s.In,
+		Cached: -1, BytesOut: s.In, BytesIn: s.Out,
 	}
 	if s.Usage != nil {
 		row.Cached = int32(s.Usage.Cached)
