@@ -47,7 +47,11 @@ type Entry struct {
 	Best  float64 `json:"best_throughput"`
 	P99Ms float64 `json:"best_p99_ms"`
 	Host  string  `json:"host,omitempty"`
-	Bytes int64   `json:"bytes"`
+	// System, Go and CPUs are the machine that made the load.
+	System string `json:"system,omitempty"`
+	Go     string `json:"go,omitempty"`
+	CPUs   int    `json:"cpus,omitempty"`
+	Bytes  int64  `json:"bytes"`
 }
 
 // Store is a folder of runs.
@@ -108,6 +112,7 @@ func describe(res *result.Result) Entry {
 	e := Entry{
 		Start: start, Command: res.Command, Label: res.Label, Version: res.Version, Workload: res.Workload,
 		Verdict: res.Verdict.State, Levels: len(res.Levels), Host: res.Environment.Hostname,
+		System: res.Environment.OS + "/" + res.Environment.Arch, Go: res.Environment.Go, CPUs: res.Environment.CPUs,
 	}
 	if res.Plan != nil {
 		e.Model = res.Plan.Target.Model
@@ -238,20 +243,20 @@ func (s *Store) Prune(keep int, limit int64) error {
 	return s.rewrite(list)
 }
 
-// Remove deletes one run.
-func (s *Store) Remove(id string) error {
+// Remove deletes one run: an id, its unique beginning, a label, or "last" and its like.
+func (s *Store) Remove(ref string) error {
 	list, err := s.List()
 	if err != nil {
 		return err
 	}
-	i := slices.IndexFunc(list, func(e Entry) bool { return e.ID == id })
-	if i < 0 {
-		return fmt.Errorf("there is no run %s: redline history lists them", id)
+	id, err := pick(list, ref)
+	if err != nil {
+		return err
 	}
 	if err := os.RemoveAll(filepath.Join(s.Dir, id)); err != nil {
 		return fmt.Errorf("remove the run: %w", err)
 	}
-	return s.rewrite(slices.Delete(list, i, i+1))
+	return s.rewrite(slices.DeleteFunc(list, func(e Entry) bool { return e.ID == id }))
 }
 
 // rewrite replaces the index.
