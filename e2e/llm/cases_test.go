@@ -125,7 +125,7 @@ func TestInterrupt(t *testing.T) {
 		t.Errorf("%+v", res)
 	}
 	text, err := os.ReadFile(filepath.Join(r.dir, "art", "profile_export_aiperf.json"))
-	if err != nil || !json.Valid(text) || !strings.Contains(string(text), `"was_cancelled"`) {
+	if err != nil || !json.Valid(text) || !strings.Contains(string(text), `"is_complete"`) {
 		t.Errorf("%v\n%s", err, text)
 	}
 }

@@ -89,8 +89,11 @@ func (o *llmOptions) modes() []string {
 		set  bool
 		name string
 	}{
-		{len(o.rates) > 0, "--request-rate"}, {len(o.stages) > 0, "--stages"}, {len(o.sessionStages) > 0, "--concurrency-stages"},
-		{o.userRate > 0, "--user-centric-rate"}, {o.fixed, "--fixed-schedule"},
+		{len(o.rates) > 0, "--request-rate"},
+		{len(o.stages) > 0, "--stages"},
+		{len(o.sessionStages) > 0, "--concurrency-stages"},
+		{o.userRate > 0, "--user-centric-rate"},
+		{o.fixed, "--fixed-schedule"},
 	} {
 		if m.set {
 			out = append(out, m.name)

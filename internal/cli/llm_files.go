@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -122,14 +123,7 @@ func (r *llmRun) command() string {
 	return strings.Join(out, " ")
 }
 
-func isSecret(name string) bool {
-	for _, s := range secretFlags {
-		if name == s {
-			return true
-		}
-	}
-	return false
-}
+func isSecret(name string) bool { return slices.Contains(secretFlags, name) }
 
 // asked is what goes into the files of what was asked for.
 func (r *llmRun) asked(lv load.Level) map[string]any {

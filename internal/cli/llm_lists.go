@@ -3,6 +3,7 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 	"time"
@@ -48,9 +49,7 @@ func (o *llmOptions) addExtra(v string) error {
 		if err := json.Unmarshal([]byte(v), &m); err != nil {
 			return fmt.Errorf("is NAME:VALUE or a JSON object: %w", err)
 		}
-		for k, x := range m {
-			o.extra[k] = x
-		}
+		maps.Copy(o.extra, m)
 		return nil
 	}
 	name, value, ok := strings.Cut(v, ":")

@@ -91,18 +91,18 @@ func (a *Answer) usage(to *int, n int, ok bool) {
 	}
 }
 
-// begun splits a response: the data of an event of a stream, or a body. A body where a stream was asked for is a
-// fault.
-func (c *common) begun(a *Answer, payload []byte) (data, kind []byte) {
+// begun takes the data out of a response: that of an event of a stream, or a body. A body where a stream was asked for
+// is a fault.
+func (c *common) begun(a *Answer, payload []byte) []byte {
 	a.begin()
-	if data, kind, ok := event(payload); ok {
+	if data, ok := event(payload); ok {
 		a.Streamed = true
-		return data, kind
+		return data
 	}
 	if c.Stream {
 		a.fault("a stream was asked for and the answer came in one piece: %s", excerpt(payload))
 	}
-	return payload, nil
+	return payload
 }
 
 // excerpt quotes the start of what a server said, in one line.
@@ -138,15 +138,15 @@ func whole(a *Answer, api string) error {
 // doneMark ends streams of OpenAI's kind.
 func isDone(data []byte) bool { return string(bytes.TrimSpace(data)) == "[DONE]" }
 
-// event takes an event of a stream apart: its data lines joined, and its type. ok is false for what is no event.
-func event(text []byte) (data, kind []byte, ok bool) {
+// event is the data of an event of a stream, its lines joined. ok is false for what is no event.
+func event(text []byte) (data []byte, ok bool) {
 	if rest, found := bytes.CutPrefix(text, []byte("data: ")); found {
 		if end := bytes.IndexByte(rest, '\n'); end >= 0 && len(rest)-end <= 2 {
-			return rest[:end], nil, true // one line, as most
+			return rest[:end], true // one line, as most
 		}
 	}
 	if len(text) == 0 || text[0] == '{' || text[0] == '[' {
-		return nil, nil, false // a body
+		return nil, false // a body
 	}
 	lines := 0
 	for line := range bytes.Lines(text) {
@@ -160,9 +160,7 @@ func event(text []byte) (data, kind []byte, ok bool) {
 			} else {
 				data = append(append(bytes.Clone(data), '\n'), value...)
 			}
-		case "event":
-			kind = value
 		}
 	}
-	return data, kind, lines > 0
+	return data, lines > 0
 }

@@ -82,7 +82,7 @@ func appendSource(b []byte, m llm.Media) []byte {
 }
 
 func (c *messages) Event(a *Answer, payload []byte, at int64) {
-	data, _ := c.begun(a, payload)
+	data := c.begun(a, payload)
 	s := scan{b: data}
 	var kind []byte
 	if s.open('{') {
@@ -160,7 +160,7 @@ func (a *Answer) anthropicUsage(s *scan) {
 	}
 	prompt, output, read, written := -1, -1, 0, 0
 	for n := 0; s.more('}', n); n++ {
-		to := (*int)(nil)
+		var to *int
 		switch string(s.key()) {
 		case "input_tokens":
 			to = &prompt

@@ -111,7 +111,7 @@ func appendPart(b []byte, m llm.Media) []byte {
 	return append(tensor.AppendQuoted(b, m.URL), "}}"...)
 }
 
-// audio takes a data URL of a sound apart: data:audio/wav;base64,…
+// audio takes a data URL of a sound apart, as data:audio/wav;base64,AAAA.
 func audio(url string) (format, data string) {
 	head, data, ok := strings.Cut(url, ";base64,")
 	if !ok {

@@ -4,7 +4,7 @@ import "github.com/redline-bench/redline/internal/llm"
 
 // openAI reads one event or body of OpenAI's chat and completions APIs.
 func (c *common) openAI(a *Answer, payload []byte, at int64) {
-	data, _ := c.begun(a, payload)
+	data := c.begun(a, payload)
 	if isDone(data) {
 		a.Ended = true
 		return

@@ -266,9 +266,12 @@ func TestKServeInputsFollowTheModel(t *testing.T) {
 	model := &service.Model{
 		Name: "ensemble", MaxBatch: 4, Decoupled: true,
 		Inputs: []service.TensorSpec{
-			{Name: "text_input", Type: tensor.Bytes, Shape: tensor.Shape{1}}, {Name: "max_tokens", Type: tensor.Int32, Shape: tensor.Shape{1}},
-			{Name: "stream", Type: tensor.Bool, Shape: tensor.Shape{1}, Optional: true}, {Name: "bad_words", Type: tensor.Bytes, Shape: tensor.Shape{1}},
-			{Name: "temperature", Type: tensor.FP32, Shape: tensor.Shape{1}, Optional: true}, {Name: "top_k", Type: tensor.Int32, Shape: tensor.Shape{1}, Optional: true},
+			{Name: "text_input", Type: tensor.Bytes, Shape: tensor.Shape{1}},
+			{Name: "max_tokens", Type: tensor.Int32, Shape: tensor.Shape{1}},
+			{Name: "stream", Type: tensor.Bool, Shape: tensor.Shape{1}, Optional: true},
+			{Name: "bad_words", Type: tensor.Bytes, Shape: tensor.Shape{1}},
+			{Name: "temperature", Type: tensor.FP32, Shape: tensor.Shape{1}, Optional: true},
+			{Name: "top_k", Type: tensor.Int32, Shape: tensor.Shape{1}, Optional: true},
 		},
 		Outputs: []service.TensorSpec{{Name: "text_output", Type: tensor.Bytes, Shape: tensor.Shape{-1}}},
 	}

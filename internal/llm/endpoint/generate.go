@@ -35,7 +35,7 @@ func (c *tgi) Inputs(r *Request) (service.Inputs, error) {
 }
 
 func (c *tgi) Event(a *Answer, payload []byte, at int64) {
-	data, _ := c.begun(a, payload)
+	data := c.begun(a, payload)
 	s := scan{b: data}
 	if s.peek() == '[' { // older servers wrap their answer
 		s.i++
@@ -152,7 +152,7 @@ func (c *generate) Inputs(r *Request) (service.Inputs, error) {
 }
 
 func (c *generate) Event(a *Answer, payload []byte, at int64) {
-	data, _ := c.begun(a, payload)
+	data := c.begun(a, payload)
 	s := scan{b: data}
 	known := false
 	if s.open('{') {

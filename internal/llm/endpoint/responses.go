@@ -73,7 +73,7 @@ func appendInputTurn(b []byte, t *llm.Turn) []byte {
 }
 
 func (c *responses) Event(a *Answer, payload []byte, at int64) {
-	data, _ := c.begun(a, payload)
+	data := c.begun(a, payload)
 	if isDone(data) {
 		a.Ended = true
 		return

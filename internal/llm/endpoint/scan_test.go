@@ -118,7 +118,15 @@ func FuzzEvents(f *testing.F) {
 	f.Add([]byte("\x2a\x05\x0a\x03abc\x32\x04abcd"))
 	var all []Endpoint
 	for _, o := range []Options{
-		{Kind: Chat}, {Kind: Completions}, {Kind: Responses}, {Kind: Embeddings}, {Kind: Messages}, {Kind: CohereRank}, {Kind: TGI}, {Kind: Generate}, {Kind: Raw},
+		{Kind: Chat},
+		{Kind: Completions},
+		{Kind: Responses},
+		{Kind: Embeddings},
+		{Kind: Messages},
+		{Kind: CohereRank},
+		{Kind: TGI},
+		{Kind: Generate},
+		{Kind: Raw},
 		{Kind: Template, Body: "{}", ResponsePath: "a.0.b"},
 	} {
 		e, err := New(o)

@@ -98,7 +98,7 @@ func (c *custom) Inputs(r *Request) (service.Inputs, error) {
 
 func (c *custom) Event(a *Answer, payload []byte, at int64) {
 	a.begin()
-	data, _, streamed := event(payload)
+	data, streamed := event(payload)
 	if a.Streamed = streamed; !streamed {
 		data = payload
 	}
@@ -180,7 +180,7 @@ func (c *raw) Event(a *Answer, payload []byte, at int64) { c.guess(payload).Even
 // guess names the API by what its answers have.
 func (c *raw) guess(payload []byte) Endpoint {
 	as := c.common
-	_, _, as.Stream = event(payload)
+	_, as.Stream = event(payload)
 	has := func(name string) bool { return bytes.Contains(payload, []byte(`"`+name+`"`)) }
 	switch {
 	case has("choices"):

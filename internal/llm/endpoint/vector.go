@@ -77,10 +77,10 @@ func (c *embeddings) End(a *Answer) error { return whole(a, "an embedding") }
 type ranking struct{ common }
 
 func (c *ranking) Path() string {
-	switch c.Kind {
-	case CohereRank:
+	if c.Kind == CohereRank {
 		return "v2/rerank"
-	case NIMRank:
+	}
+	if c.Kind == NIMRank {
 		return "v1/ranking"
 	}
 	return "rerank"

@@ -34,6 +34,7 @@ type server struct {
 func (s *server) Describe(context.Context) (*service.Model, error) {
 	return &service.Model{Name: "m"}, nil
 }
+
 func (s *server) Prepare(in service.Inputs) (service.Request, error) {
 	return string(in.Tensors[0].Data), nil
 }

@@ -1,6 +1,9 @@
 package load
 
-import "sync"
+import (
+	"slices"
+	"sync"
+)
 
 // gate lets so many requests at once wait for their first token. A nil gate lets all through.
 type gate struct {
@@ -29,12 +32,9 @@ func (g *gate) enter(slot int) bool {
 		g.places--
 		return true
 	}
-	for _, s := range g.waiting {
-		if s == slot {
-			return false
-		}
+	if !slices.Contains(g.waiting, slot) {
+		g.waiting = append(g.waiting, slot)
 	}
-	g.waiting = append(g.waiting, slot)
 	return false
 }
 
