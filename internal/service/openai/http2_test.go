@@ -116,8 +116,12 @@ func TestHTTPVersions(t *testing.T) {
 		secure        bool
 		version, want string
 	}{
-		{true, "", "HTTP/2.0"}, {true, "1.1", "HTTP/1.1"}, {true, "2", "HTTP/2.0"},
-		{false, "", "HTTP/1.1"}, {false, "1.1", "HTTP/1.1"}, {false, "2", "HTTP/2.0"},
+		{true, "", "HTTP/2.0"},
+		{true, "1.1", "HTTP/1.1"},
+		{true, "2", "HTTP/2.0"},
+		{false, "", "HTTP/1.1"},
+		{false, "1.1", "HTTP/1.1"},
+		{false, "2", "HTTP/2.0"},
 	} {
 		s := startHTTP2(t, tc.secure, talk)
 		s.target.HTTPVersion = tc.version

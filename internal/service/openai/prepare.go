@@ -46,7 +46,7 @@ func (s *Service) Prepare(in service.Inputs) (service.Request, error) {
 	b = append(b, "\r\n\r\n"...)
 	r := &request{head: b, body: body, size: len(body), header: s.header(len(body)), payload: body}
 	if len(body) <= copyLimit {
-		r.head, r.body = append(b, body...), nil
+		r.head, r.body = append(r.head, body...), nil
 	}
 	return r, nil
 }
