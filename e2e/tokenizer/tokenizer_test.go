@@ -109,7 +109,7 @@ func TestCommand(t *testing.T) {
 		t.Fatal(err)
 	}
 	run := func(in string, args ...string) (out, message string, code int) {
-		cmd := exec.CommandContext(t.Context(), bin, append([]string{"tokenize", "--tokenizer", o.Model("llama3")}, args...)...)
+		cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "redline"), append([]string{"tokenize", "--tokenizer", o.Model("llama3")}, args...)...)
 		var stdout, stderr bytes.Buffer
 		cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(in), &stdout, &stderr
 		_ = cmd.Run() // the code tells
