@@ -392,7 +392,7 @@ func TestMemoryIsFlat(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer w.Abort()
-	s := heavy(32)
+	s := heavy(16)
 	heap := func(n int) uint64 {
 		for range n {
 			s.Sent += 1e6
@@ -412,7 +412,7 @@ func TestMemoryIsFlat(t *testing.T) {
 	runtime.GC()
 	runtime.ReadMemStats(&empty)
 	before := heap(9000)
-	after := heap(18000)
+	after := heap(10000)
 	if after > before+4<<20 {
 		t.Errorf("the heap grew from %d to %d KiB", before>>10, after>>10)
 	}

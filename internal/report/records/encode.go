@@ -17,7 +17,7 @@ import (
 // The sizes of a Parquet file. A row group is held in memory until it is written.
 const (
 	batchRows = 1024
-	groupRows = 128 << 10
+	groupRows = 64 << 10
 )
 
 type parquetEncoder struct {

@@ -66,19 +66,19 @@ type row struct {
 
 func TestParquet(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "r.parquet")
-	write(t, path, 300_000)
+	write(t, path, 100_000)
 	rows, err := parquet.ReadFile[row](path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(rows) != 300_000 {
+	if len(rows) != 100_000 {
 		t.Fatalf("%d rows", len(rows))
 	}
 	want := row{Wall: clock.Wall(rec(3).Sent), Due: 3e6, Sent: 3e6 + 100, First: -1, End: 3e6 + 10003, Latency: 9903, Class: "timeout", In: 1000, Slot: 3, Sequence: 3, Level: 4, Window: 0}
 	if d := cmp.Diff(rows[3], want); d != "" {
 		t.Errorf("row 3 (-got +want):\n%s", d)
 	}
-	if r := rows[299_999]; r.Level != 8 || r.Class != "ok" || r.Due != 299_999*1e6 {
+	if r := rows[99_999]; r.Level != 8 || r.Class != "ok" || r.Due != 99_999*1e6 {
 		t.Errorf("last row %+v", r)
 	}
 }
@@ -179,8 +179,8 @@ func TestMemoryIsFlat(t *testing.T) {
 			runtime.ReadMemStats(&m)
 			return m.HeapAlloc
 		}
-		before := heap(300_000)
-		after := heap(1_200_000)
+		before := heap(70_000)
+		after := heap(140_000)
 		if after > before+8<<20 {
 			t.Errorf("%s: the heap grew from %d to %d MiB", ext, before>>20, after>>20)
 		}
