@@ -80,6 +80,11 @@ func (e *env) streamCPU(ctx context.Context, self string, w stream, addr string)
 	}
 	counted := map[string]*regexp.Regexp{"bare reader": regexp.MustCompile(`events (\d+)`)}
 	best := map[string]sample{}
+	if w.pause > 0 {
+		if s, ok := e.aiperfCPU(ctx, w, addr); ok {
+			best["AIPerf"] = s
+		}
+	}
 	for range e.rounds {
 		for _, t := range tools {
 			_ = os.Remove(export) // it must not be there
@@ -110,7 +115,44 @@ func (e *env) streamCPU(ctx context.Context, self string, w stream, addr string)
 		}
 		e.report.add(line)
 	}
+	if s, ok := best["AIPerf"]; ok {
+		e.report.add(row{Work: w.name + ", for each event", InFlight: streamCount, Tool: "AIPerf", Figure: s.micros(), Unit: "µs CPU"})
+		line := row{Work: w.name + ", against AIPerf", InFlight: streamCount, Tool: "redline", Figure: best["redline, events kept"].micros(), Unit: "µs CPU"}
+		line.judge(atMost(0.1, "× AIPerf"), line.Figure/s.micros())
+		e.report.add(line)
+	}
 	return nil
+}
+
+// aiperfCPU is what AIPerf spends on the same streams, where it is in the cache folder. It is slow, so it gets fewer
+// requests and one round; its start is taken out by a second run of half as many.
+func (e *env) aiperfCPU(ctx context.Context, w stream, addr string) (sample, bool) {
+	t := aiperf()
+	if t.error != "" {
+		e.report.note("AIPerf, CPU: NOT MEASURED: %s", t.error)
+		return sample{}, false
+	}
+	var used [2]usage
+	counts := [2]int{2 * streamCount, 6 * streamCount}
+	for i, n := range counts {
+		dir, err := os.MkdirTemp(e.dir, "aiperf-")
+		if err == nil {
+			argv := t.argv(addr, dir, streamCount, n)
+			for k, a := range argv {
+				if a == "--osl" {
+					argv[k+1] = strconv.Itoa(w.tokens)
+				}
+			}
+			used[i], err = measure(ctx, pinned(clientCore, argv...)...)
+		}
+		if err != nil {
+			e.report.note("AIPerf, CPU: NOT MEASURED: %v", err)
+			return sample{}, false
+		}
+	}
+	s := sample{requests: (counts[1] - counts[0]) * w.tokens, cpu: used[1].cpu - used[0].cpu, wall: used[1].wall}
+	progress("AIPerf, %s", w.name)
+	return s, s.cpu > 0
 }
 
 // truth is one run against a server with pinned times that keeps its own log of when it wrote each event.
