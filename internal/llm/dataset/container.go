@@ -3,15 +3,19 @@ package dataset
 import (
 	"bufio"
 	"bytes"
+	"cmp"
+	"context"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // maxRecord bounds one record of a file: a prompt with a video fits, a file without line ends does not.
@@ -267,4 +271,73 @@ func lineAt(path string, off int64) int {
 			return n
 		}
 	}
+}
+
+// span is where a record lies.
+type span struct {
+	off  int64
+	size int32
+	conv int32 // the conversation it belongs to
+}
+
+// index is where the records of each conversation lie, for files whose own order cannot be used.
+type index struct {
+	list   []span  // by conversation
+	starts []int32 // of each conversation in list
+}
+
+func (ix *index) size() int { return len(ix.starts) }
+
+// spans are the records of conversation i in their order.
+func (ix *index) spans(i int) []span {
+	end := len(ix.list)
+	if i+1 < len(ix.starts) {
+		end = int(ix.starts[i+1])
+	}
+	return ix.list[ix.starts[i]:end]
+}
+
+// buildIndex reads the file again and sorts its records by conversation, and those by their first times.
+func (s *fileSource) buildIndex(ctx context.Context) (*index, error) {
+	sessions := map[string]int32{}
+	var firsts []time.Duration // by conversation; below 0: without a time
+	var list []span
+	grouped := s.l.format.grouped()
+	err := s.each(ctx, io.Discard, func(r rec, it item) error {
+		conv, known := int32(len(firsts)), false
+		if grouped && it.session != "" {
+			if conv, known = sessions[it.session]; !known {
+				conv = int32(len(firsts))
+				sessions[it.session] = conv
+			}
+		}
+		if !known {
+			first := time.Duration(-1)
+			if it.turns[0].Timed {
+				first = it.turns[0].At
+			}
+			firsts = append(firsts, first)
+			if s.times && first < 0 {
+				return errUntimed
+			}
+		}
+		list = append(list, span{r.off, int32(min(r.size, math.MaxInt32)), conv})
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(list, func(a, b span) int {
+		if c := cmp.Compare(firsts[a.conv], firsts[b.conv]); c != 0 {
+			return c
+		}
+		return cmp.Compare(a.conv, b.conv)
+	})
+	ix := &index{list: list}
+	for i, sp := range list {
+		if i == 0 || sp.conv != list[i-1].conv {
+			ix.starts = append(ix.starts, int32(i))
+		}
+	}
+	return ix, nil
 }

@@ -104,9 +104,14 @@ func TestBustKeepsLengths(t *testing.T) {
 	if a, b := string(c[0].Turns[0].Messages), string(c[1].Turns[0].Messages); a == b || !strings.Contains(a, "] hi") {
 		t.Errorf("%s and %s", a, b)
 	}
-	s := open(t, dataset.Options{Path: write(t, "r.jsonl", `{"model":"m","messages":[]}`), Bust: dataset.FirstTurnPrefix})
-	if _, ok := s.Next(); ok || s.Err() == nil {
-		t.Error("a body that is sent as it stands was changed")
+	raw := write(t, "r.jsonl", `{"model":"m","messages":[]}`)
+	for _, o := range []dataset.Options{
+		{Path: raw, Bust: dataset.FirstTurnPrefix}, {Path: raw, Bust: dataset.SystemPrefix}, {Path: raw, System: "x"},
+		{Path: path, Bust: dataset.SystemPrefix}, {Path: path, Prefix: dataset.Prefix{SharedSystem: 5}},
+	} {
+		if _, err := dataset.Open(t.Context(), o, nil); err == nil || !strings.Contains(err.Error(), "line 1:") || !strings.Contains(err.Error(), "cannot") {
+			t.Errorf("%+v: %v", o, err)
+		}
 	}
 }
 

@@ -246,6 +246,27 @@ func (d *dresser) bust(c *llm.Conversation, n int) error {
 	return nil
 }
 
+// suits tells whether what the options add can be added to a record: a request that is sent as it stands takes
+// nothing, a chat no other system prompt.
+func (o *Options) suits(it *item) error {
+	if len(it.turns) == 0 {
+		return nil
+	}
+	t := &it.turns[0]
+	system := o.System != "" || o.Prefix.SharedSystem > 0
+	switch {
+	case t.Raw != nil && o.Bust != NoBust:
+		return errors.New("--cache-bust cannot change request bodies that are sent as they stand; put a marker into the file, or leave it out")
+	case t.Raw != nil && system:
+		return errors.New("a system prompt cannot be added to request bodies that are sent as they stand; put it into the file, or leave it out")
+	case t.Messages != nil && system:
+		return errors.New("a system prompt cannot be added to whole chats; put it into their messages, or leave it out")
+	case t.Messages != nil && (o.Bust == SystemPrefix || o.Bust == SystemSuffix):
+		return errors.New("--cache-bust cannot change the system prompt of whole chats; choose first_turn_prefix or first_turn_suffix")
+	}
+	return nil
+}
+
 func join(a, b string) string {
 	if a == "" || b == "" {
 		return a + b
@@ -260,8 +281,6 @@ func (d *dresser) bustTurn(t *llm.Turn, mark string) error {
 	}
 	put := func(text string) string { return head + text + tail }
 	switch {
-	case t.Raw != nil:
-		return errors.New("--cache-bust cannot change request bodies that are sent as they stand; put a marker into the file, or leave it out")
 	case t.Messages != nil:
 		return bustMessages(t, put)
 	case t.Query != "":
