@@ -7,7 +7,9 @@ mkdir -p bin
 [ -n "${REDLINE_BIN:-}" ] || { CGO_ENABLED=0 go build -trimpath -o bin/redline ./cmd/redline; ln -sf redline bin/perf_analyzer; }
 out=$(mktemp -d "${TMPDIR:-/tmp}/redline-demo.XXXXXX")
 ${REDLINE_BIN:-bin/redline} profile --embedded -m simple -i grpc --concurrency-range 1:7:2 \
-  -p 300 -r 10 -s 100 -f "$out/latency.csv" --profile-export-file "$out/requests.json" --json "$out/result.json"
+  -p 300 -r 10 -s 100 -f "$out/latency.csv" --profile-export-file "$out/requests.json" --json "$out/result.json" \
+  --report "$out/report.html"
 echo
+echo "report: $out/report.html (open it in a browser)"
 echo "result files: $out"
 ls -l "$out" | awk 'NR>1 {printf "  %-14s %10s bytes\n", $9, $5}'

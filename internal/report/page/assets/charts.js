@@ -28,6 +28,9 @@ const charts = (() => {
     return String(Number(v.toPrecision(digits)));
   }
 
+  // tick is a number beside an axis, where there is little room.
+  const tick = (v) => (Math.abs(v) >= 1e6 ? Number((v / 1e6).toPrecision(4)) + " M" : Math.abs(v) >= 1e5 ? Number((v / 1e3).toPrecision(4)) + " k" : num(v));
+
   function dur(ms) {
     if (ms === null || ms === undefined) return "";
     const a = Math.abs(ms);
@@ -100,7 +103,7 @@ const charts = (() => {
   function logRange(u, min, max) {
     if (!(min > 0) || !(max > 0)) return [0.01, 1];
     if (max / min < 2) { min /= 1.5; max *= 1.5; }
-    return [min / 1.15, max * 1.15];
+    return [min / 1.15, max * 1.3];
   }
 
   // lines draws series over a common x. o: title, note, x: {label, format, splits}, y: {label, unit, log}, xs,
@@ -120,7 +123,7 @@ const charts = (() => {
       scales: { x: { time: false, range: o.x.range }, y: o.y.log ? { distr: 3, range: logRange } : { range: (u, a, b) => [Math.min(0, a || 0), (b || 1) * 1.08] } },
       axes: [
         axis({ size: 30, label: o.x.label, labelSize: 16, labelGap: 0, labelFont: "12px " + css("--sans"), splits: o.x.splits, values: (u, vs) => vs.map((v) => (v === null ? "" : xf(v))) }),
-        axis({ size: 62, splits: o.y.log ? logSplits : undefined, filter: keep, values: (u, vs) => vs.map((v) => (v === null ? "" : fmt(v))) }),
+        axis({ size: 62, splits: o.y.log ? logSplits : undefined, filter: keep, values: (u, vs) => vs.map((v) => (v === null ? "" : fmt === num ? tick(v) : fmt(v))) }),
       ],
       series: [
         { label: o.x.label, value: (u, v) => (v === null ? "" : xf(v)) },
@@ -201,7 +204,7 @@ const charts = (() => {
         cursor: { drag: { x: true, y: true }, dataIdx: () => null, points: { show: false } },
         scales: { x: { time: false, range: (u, a, b) => (a === null || a === b ? [0, xmax] : [a, b]), auto: false, min: 0, max: xmax }, y: { distr: 3, range: logRange } },
         axes: [
-          axis({ size: 30, label: o.x.label, labelSize: 16, labelGap: 0, labelFont: "12px " + css("--sans"), values: (u, vs) => vs.map((v) => xf(v)) }),
+          axis({ size: 30, label: o.x.label, labelSize: 16, labelGap: 0, labelFont: "12px " + css("--sans"), values: (u, vs) => vs.map((v) => (xf === num ? tick(v) : xf(v))) }),
           axis({ size: 62, splits: logSplits, filter: keep, values: (u, vs) => vs.map((v) => (v === null ? "" : yf(v))) }),
         ],
         series: [{}, ...o.lists.map((l) => ({ label: l.name, facets: [{ scale: "x", auto: false }, { scale: "y", auto: true }], paths, points: { show: false } }))],

@@ -290,7 +290,7 @@
     page.replaceChildren(
       el("header", { class: "top" }, el("span", { class: "brand" }, "redline"), el("h1", {}, "Runs"), el("span", { class: "when" }, ""), el("button", { type: "button", "aria-label": "light or dark", on: { click: theme } }, "◐")),
       data.list.live ? el("p", {}, el("a", { href: "/live", class: "live" }, "A run is in progress")) : "",
-      rows.length ? el("div", {}, el("div", { class: "tools" }, go), table(["", "run", "when", "command", "model", "levels", "best", "p99 there", "verdict"], rows, "full")) : el("p", { class: "note" }, "No runs yet: every run of redline profile, llm, simple and stress is kept here."));
+      rows.length ? el("div", {}, el("div", { class: "tools" }, go), table(["", "run", "when", "command", "model", "levels", "best", "p99 there", "verdict"], rows, "full runs")) : el("p", { class: "note" }, "No runs yet: every run of redline profile, llm, simple and stress is kept here."));
     go.textContent = "Choose two to compare";
   }
 
