@@ -37,7 +37,7 @@ type llmFigures struct{ TTFT, TTFT99, ITL, ITL99 float64 }
 // llmRows holds what `redline llm`, and AIPerf and GuideLLM where they are in the cache folder, report against the
 // server's own log. A busy machine only ever adds error, so the best round counts.
 func llmRows(ctx context.Context, e *env) error {
-	tools := []llmTool{e.redlineLLM(), aiperf(), guideLLM()}
+	tools := []llmTool{e.redlineLLM(), e.aiperf(), e.guideLLM()}
 	for _, t := range tools {
 		if t.error != "" {
 			e.report.note("%s: NOT MEASURED: %s", t.name, t.error)
@@ -163,6 +163,17 @@ func (e *env) redlineLLM() llmTool {
 	}
 }
 
+// wordTokenizer writes a tokenizer of a few words for the peers, which make their prompts with one and would download it.
+func (e *env) wordTokenizer() error {
+	dir := e.file("words")
+	return errors.Join(
+		os.MkdirAll(dir, 0o755),
+		os.WriteFile(filepath.Join(dir, "tokenizer_config.json"), []byte(`{"tokenizer_class":"PreTrainedTokenizerFast","unk_token":"[UNK]"}`), 0o644),
+		os.WriteFile(filepath.Join(dir, "tokenizer.json"), []byte(`{"version":"1.0","truncation":null,"padding":null,"added_tokens":[],"normalizer":null,`+
+			`"pre_tokenizer":{"type":"Whitespace"},"post_processor":null,"decoder":null,`+
+			`"model":{"type":"WordLevel","vocab":{"[UNK]":0,"the":1,"of":2,"and":3,"to":4},"unk_token":"[UNK]"}}`), 0o644))
+}
+
 // cached finds a program in the cache folder, where the tests put it.
 func cached(pattern string) (string, string) {
 	dir, err := peers.CacheDir()
@@ -176,14 +187,17 @@ func cached(pattern string) (string, string) {
 	return found[0], ""
 }
 
-func aiperf() llmTool {
+func (e *env) aiperf() llmTool {
 	path, why := cached("aiperf-*/bin/aiperf")
+	if err := e.wordTokenizer(); err != nil && why == "" {
+		why = err.Error()
+	}
 	return llmTool{
 		name: "AIPerf", error: why, read: aiperfFigures,
 		argv: func(addr, dir string, streams, n int) []string {
 			return []string{
-				path, "profile", "-m", "mock-llm", "--url", addr, "--endpoint-type", "chat", "--streaming", "--concurrency", strconv.Itoa(streams),
-				"--request-count", strconv.Itoa(n), "--isl", "20", "--osl", strconv.Itoa(llmTokens), "--tokenizer", "builtin", "--use-server-token-count",
+				"env", "HOME=" + dir, path, "profile", "-m", "mock-llm", "--url", addr, "--endpoint-type", "chat", "--streaming", "--concurrency", strconv.Itoa(streams),
+				"--request-count", strconv.Itoa(n), "--isl", "20", "--osl", strconv.Itoa(llmTokens), "--tokenizer", e.file("words"), "--use-server-token-count",
 				"--ui", "none", "--artifact-dir", dir,
 			}
 		},
@@ -210,13 +224,13 @@ func aiperfFigures(dir string) (llmFigures, error) {
 	return llmFigures{doc.TTFT.Avg, doc.TTFT.P99, doc.ITL.Avg, doc.ITL.P99}, err
 }
 
-func guideLLM() llmTool {
+func (e *env) guideLLM() llmTool {
 	path, why := cached("guidellm-*/bin/guidellm")
 	return llmTool{
 		name: "GuideLLM", error: why,
 		argv: func(addr, dir string, streams, n int) []string {
 			return []string{
-				path, "benchmark", "--target", "http://" + addr, "--model", "mock-llm", "--profile", "concurrent", "--rate", strconv.Itoa(streams),
+				"env", "HOME=" + dir, path, "benchmark", "--processor", e.file("words"), "--target", "http://" + addr, "--model", "mock-llm", "--profile", "concurrent", "--rate", strconv.Itoa(streams),
 				"--max-requests", strconv.Itoa(n), "--data", fmt.Sprintf("prompt_tokens=20,output_tokens=%d", llmTokens), "--output-path", filepath.Join(dir, "guide.json"),
 			}
 		},

@@ -127,7 +127,7 @@ func (e *env) streamCPU(ctx context.Context, self string, w stream, addr string)
 // aiperfCPU is what AIPerf spends on the same streams, where it is in the cache folder. It is slow, so it gets fewer
 // requests and one round; its start is taken out by a second run of half as many.
 func (e *env) aiperfCPU(ctx context.Context, w stream, addr string) (sample, bool) {
-	t := aiperf()
+	t := e.aiperf()
 	if t.error != "" {
 		e.report.note("AIPerf, CPU: NOT MEASURED: %s", t.error)
 		return sample{}, false

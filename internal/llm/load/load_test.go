@@ -247,8 +247,8 @@ func TestCancellation(t *testing.T) {
 			t.Errorf("%d cut, %d whole, %d failed; %d chunks at most", c.Cut(), c.Requests(), c.Failed(), most)
 		}
 	}
-	f(func(o *load.Options) { o.CancelDelay = time.Millisecond }, 0)
-	f(func(o *load.Options) { o.CancelTokens = 0.25 }, 15)
+	f(func(o *load.Options) { o.CancelDelay = time.Millisecond }, 19)
+	f(func(o *load.Options) { o.CancelTokens = 0.25 }, 19)
 }
 
 // Warm-up and cool-down are not counted, and every sample says so.
