@@ -11,9 +11,19 @@ import (
 
 // columns of the table of levels: those that no level has are left out.
 var columns = []struct{ title, name string }{
-	{"throughput", "throughput"}, {"avg", "avg"}, {"p50", "p50"}, {"p90", "p90"}, {"p99", "p99"}, {"p99.9", "p99.9"},
-	{"TTFT p50", "ttft.p50"}, {"TTFT p99", "ttft.p99"}, {"ITL avg", "itl.avg"}, {"tokens", "output_token_throughput"},
-	{"failed", "error_rate"}, {"server queue", "server.queue"}, {"server compute", "server.compute"},
+	{"throughput", "throughput"},
+	{"avg", "avg"},
+	{"p50", "p50"},
+	{"p90", "p90"},
+	{"p99", "p99"},
+	{"p99.9", "p99.9"},
+	{"TTFT p50", "ttft.p50"},
+	{"TTFT p99", "ttft.p99"},
+	{"ITL avg", "itl.avg"},
+	{"tokens", "output_token_throughput"},
+	{"failed", "error_rate"},
+	{"server queue", "server.queue"},
+	{"server compute", "server.compute"},
 }
 
 // WriteMarkdown writes a summary for a CI page: the verdict, the findings and a row a level.
