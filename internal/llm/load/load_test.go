@@ -100,7 +100,7 @@ func TestRatesKeepTheirSchedule(t *testing.T) {
 	var due []int64
 	cfg.Sample = func(x *llm.Sample) { due = append(due, x.Due) }
 	out := run(t, cfg, rate(250))
-	if d := time.Duration(due[len(due)-1] - due[0]); d < 190*time.Millisecond || d > 202*time.Millisecond {
+	if d := time.Duration(slices.Max(due) - slices.Min(due)); d < 190*time.Millisecond || d > 202*time.Millisecond {
 		t.Errorf("50 requests at 250 a second were due over %v", d)
 	}
 	if out.Collector.Requests() != 50 {
