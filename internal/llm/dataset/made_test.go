@@ -106,8 +106,11 @@ func TestBustKeepsLengths(t *testing.T) {
 	}
 	raw := write(t, "r.jsonl", `{"model":"m","messages":[]}`)
 	for _, o := range []dataset.Options{
-		{Path: raw, Bust: dataset.FirstTurnPrefix}, {Path: raw, Bust: dataset.SystemPrefix}, {Path: raw, System: "x"},
-		{Path: path, Bust: dataset.SystemPrefix}, {Path: path, Prefix: dataset.Prefix{SharedSystem: 5}},
+		{Path: raw, Bust: dataset.FirstTurnPrefix},
+		{Path: raw, Bust: dataset.SystemPrefix},
+		{Path: raw, System: "x"},
+		{Path: path, Bust: dataset.SystemPrefix},
+		{Path: path, Prefix: dataset.Prefix{SharedSystem: 5}},
 	} {
 		if _, err := dataset.Open(t.Context(), o, nil); err == nil || !strings.Contains(err.Error(), "line 1:") || !strings.Contains(err.Error(), "cannot") {
 			t.Errorf("%+v: %v", o, err)
