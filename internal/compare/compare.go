@@ -109,8 +109,8 @@ func (rep *Report) level(key string, la, lb []*result.Level, o Options) {
 			row.shares(la, lb)
 		} else {
 			t := differ(ea, eb, o.Confidence)
-			if t.A == 0 && t.B == 0 {
-				continue
+			if t.A == 0 && t.B == 0 || ra.Unit == "ms" && !informative[name] && (t.A == 0 || t.B == 0) {
+				continue // nothing takes no time: the file does not have the number
 			}
 			row.A, row.B, row.Change, row.Low, row.High, row.P = t.A, t.B, t.Change, t.Low, t.High, t.P
 			row.Finding = Same

@@ -112,7 +112,7 @@ func sides(runs ...*result.Result) []compare.Side {
 
 // Of comparisons of equal runs at most 5 % may raise an alarm; a slowdown of 5 % must be found in at least 95 %.
 func TestAlarmsAndPower(t *testing.T) {
-	const trials = 1000
+	const trials = comparisons
 	for name, draw := range shapes {
 		t.Run(name, func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(7, 11))

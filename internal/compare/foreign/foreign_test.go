@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/redline-bench/redline/internal/compare/foreign"
+	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/result"
 )
 
@@ -123,4 +124,27 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte("Metric,avg,p50\na (ms),1,2\n"))
 	f.Add([]byte(`{"experiments":[{"experiment":{"mode":"concurrency","value":1},"requests":[{"timestamp":1,"response_timestamps":[2]}]}]}`))
 	f.Fuzz(func(_ *testing.T, content []byte) { _, _ = foreign.Decode("file", content) })
+}
+
+// AIPerf keeps what was asked for in a list of phases, GenAI-Perf in a stimulus.
+func TestLevelOfTheConfiguration(t *testing.T) {
+	f := func(config, want string) {
+		t.Helper()
+		path := filepath.Join(t.TempDir(), "profile_export_aiperf.json")
+		text := `{"request_latency": {"unit": "ms", "avg": 5, "p50": 4, "p99": 9}, "request_throughput": {"unit": "requests/sec", "avg": 7}, "input_config": ` + config + `}`
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		res, err := foreign.Load(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := measure.LevelName(&res.Levels[0]); got != want {
+			t.Errorf("%s: %s, want %s", config, got, want)
+		}
+	}
+	f(`{"phases": [{"name": "profiling", "type": "concurrency", "requests": 192, "concurrency": 64}]}`, "concurrency 64")
+	f(`{"phases": [{"name": "profiling", "type": "gamma", "rate": 50.0, "requests": 20}]}`, "request rate 50")
+	f(`{"perf_analyzer": {"stimulus": {"concurrency": 8}}}`, "concurrency 8")
+	f(`{"perf_analyzer": {"stimulus": {"request_rate": 5}}}`, "request rate 5")
 }

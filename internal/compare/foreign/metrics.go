@@ -44,7 +44,9 @@ func metricJSON(top map[string]json.RawMessage) (*result.Result, error) {
 	if len(lv.Metrics) == 0 {
 		return nil, fmt.Errorf("%w: it is JSON, but not of redline, perf_analyzer, GenAI-Perf or AIPerf", ErrUnknown)
 	}
-	lv.Concurrency = concurrency(top["input_config"])
+	if lv.Concurrency, lv.Rate = asked(top["input_config"]); lv.Concurrency == 0 && lv.Rate > 0 {
+		lv.Mode = plan.RequestRate
+	}
 	res := &result.Result{Tool: "aiperf", Levels: []result.Level{lv}}
 	if _, ok := top["schema_version"]; !ok {
 		res.Tool = "genai-perf"
@@ -82,29 +84,39 @@ func interval(m *result.Metric) *result.Interval {
 	return &result.Interval{Low: m.Avg - half, High: m.Avg + half, Level: level}
 }
 
-// concurrency looks for the level in the configuration that the tools write along.
-func concurrency(config json.RawMessage) int {
+// asked finds the concurrency or the rate that the configuration in a file asks for, wherever it stands: tools and
+// their versions differ in that.
+func asked(config json.RawMessage) (concurrency int, rate float64) {
 	var tree any
 	if json.Unmarshal(config, &tree) != nil {
-		return 0
+		return 0, 0
 	}
-	var look func(v any) int
-	look = func(v any) int {
-		m, ok := v.(map[string]any)
-		if !ok {
-			return 0
+	look(tree, func(key string, n float64) {
+		switch {
+		case key == "concurrency" && concurrency == 0:
+			concurrency = int(n)
+		case (key == "rate" || key == "request_rate") && rate == 0:
+			rate = n
 		}
-		if n, ok := m["concurrency"].(float64); ok && n > 0 {
-			return int(n)
+	})
+	return concurrency, rate
+}
+
+// look shows every positive number of a tree with its key, in order.
+func look(v any, see func(key string, n float64)) {
+	switch v := v.(type) {
+	case []any:
+		for _, item := range v {
+			look(item, see)
 		}
-		for _, key := range slices.Sorted(maps.Keys(m)) {
-			if n := look(m[key]); n > 0 {
-				return n
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			if n, ok := v[key].(float64); ok && n > 0 {
+				see(key, n)
 			}
+			look(v[key], see)
 		}
-		return 0
 	}
-	return look(tree)
 }
 
 // headline puts request latency and throughput where every report looks for them.
