@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/redline-bench/redline/internal/compare"
@@ -84,7 +85,7 @@ func (l *live) show(current *result.Level) {
 	res := l.res
 	res.EndUnixNs = time.Now().UnixNano()
 	if current != nil {
-		res.Levels = append(res.Levels[:len(res.Levels):len(res.Levels)], *current)
+		res.Levels = append(slices.Clip(res.Levels), *current)
 		if l.metrics != nil {
 			l.metrics.Show(l.res.Plan.Target.Model, current)
 		}

@@ -133,14 +133,14 @@ func (l *lineTokenizer) answer(line []byte) ([]byte, error) {
 	if l.o.decode {
 		l.ids = l.ids[:0]
 		if err := json.Unmarshal(line, &l.ids); err != nil {
-			return nil, fmt.Errorf("%s is no JSON array of ids: %s", excerpt(line), err)
+			return nil, fmt.Errorf("%s is no JSON array of ids: %w", excerpt(line), err)
 		}
 		text, err := plainJSON(l.t.Decode(l.ids, l.o.noSpecial))
 		return append(l.buf, text...), err
 	}
 	var text string
 	if err := json.Unmarshal(line, &text); err != nil {
-		return nil, fmt.Errorf("%s is no JSON string: %s", excerpt(line), err)
+		return nil, fmt.Errorf("%s is no JSON string: %w", excerpt(line), err)
 	}
 	l.ids = l.t.AppendIDs(l.ids[:0], text, !l.o.noSpecial)
 	if l.o.count {

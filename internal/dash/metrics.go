@@ -69,15 +69,15 @@ func exposition(model string, lv *result.Level) string {
 		return "# no level is in progress yet\n"
 	}
 	labels := fmt.Sprintf(`model=%s,level=%s`, quoted(model), quoted(measure.LevelName(lv)))
-	one := func(name, kind, help string, value float64) {
-		fmt.Fprintf(&b, "# HELP redline_%s %s\n# TYPE redline_%s %s\nredline_%s{%s} %g\n", name, help, name, kind, name, labels, value)
+	one := func(name, help string, value float64) {
+		fmt.Fprintf(&b, "# HELP redline_%s %s\n# TYPE redline_%s gauge\nredline_%s{%s} %g\n", name, help, name, name, labels, value)
 	}
-	one("requests", "gauge", "Requests of the level that ended well.", float64(lv.Client.Requests))
-	one("failed", "gauge", "Requests of the level that failed.", float64(lv.Client.Failed))
-	one("throughput", "gauge", "Inferences per second in the window in progress.", lv.Client.InferPerSec)
-	one("in_flight", "gauge", "Requests in flight.", lv.Health.AchievedInFlight)
-	one("asked_in_flight", "gauge", "Requests in flight that were asked for; 0 is no such number.", lv.Health.AskedInFlight)
-	one("asked_rate", "gauge", "Requests per second that were asked for; 0 is no such number.", lv.Health.AskedRate)
+	one("requests", "Requests of the level that ended well.", float64(lv.Client.Requests))
+	one("failed", "Requests of the level that failed.", float64(lv.Client.Failed))
+	one("throughput", "Inferences per second in the window in progress.", lv.Client.InferPerSec)
+	one("in_flight", "Requests in flight.", lv.Health.AchievedInFlight)
+	one("asked_in_flight", "Requests in flight that were asked for; 0 is no such number.", lv.Health.AskedInFlight)
+	one("asked_rate", "Requests per second that were asked for; 0 is no such number.", lv.Health.AskedRate)
 	fmt.Fprintf(&b, "# HELP redline_latency_seconds Latency of the level so far.\n# TYPE redline_latency_seconds gauge\n")
 	for _, p := range lv.Client.Latency.Percentiles {
 		fmt.Fprintf(&b, "redline_latency_seconds{%s,quantile=\"%g\"} %g\n", labels, math.Round(p.P*1e4)/1e6, float64(p.Ns)/1e9)

@@ -83,7 +83,8 @@ func (r *Rule) Check(lv *result.Level) (got result.Reading, ok bool, err error) 
 		return got, false, fmt.Errorf("%s: %w; known are p50 to p99.99, avg, max, throughput, error_rate, in_flight, lag.p99, first.p99, server.queue, server.compute and, of language models, ttft.p99, itl.avg and so on", r.Name, errUnknown)
 	}
 	u := units[r.Unit]
-	if u.of != "" && u.of != got.Unit && !(u.of == "/s" && strings.HasSuffix(got.Unit, "/sec")) {
+	rate := u.of == "/s" && strings.HasSuffix(got.Unit, "/sec")
+	if u.of != "" && u.of != got.Unit && !rate {
 		return got, false, fmt.Errorf("%s is in %s, so %s cannot be its bound", r.Name, got.Unit, r.Text)
 	}
 	if lv.Client.Requests == 0 && r.Name != "error_rate" && r.Name != "failed" && r.Name != "requests" && len(lv.Metrics) == 0 {

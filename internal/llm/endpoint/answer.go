@@ -153,13 +153,13 @@ func event(text []byte) (data []byte, ok bool) {
 		line = bytes.TrimRight(line, "\r\n")
 		name, value, _ := bytes.Cut(line, []byte{':'})
 		value = bytes.TrimPrefix(value, []byte{' '})
-		switch string(name) { // others mean nothing here: an id, a time to wait, a comment
-		case "data":
-			if lines++; lines == 1 {
-				data = value
-			} else {
-				data = append(append(bytes.Clone(data), '\n'), value...)
-			}
+		if string(name) != "data" {
+			continue // others mean nothing here: an id, a time to wait, a comment
+		}
+		if lines++; lines == 1 {
+			data = value
+		} else {
+			data = append(append(bytes.Clone(data), '\n'), value...)
 		}
 	}
 	return data, lines > 0
