@@ -67,8 +67,9 @@ func (m *meter) level(threads int) *result.Level {
 	usage := vitals.Read().Since(m.before)
 	lv := &result.Level{Mode: plan.Concurrency, Concurrency: threads, Used: 1, Accepted: true, Stable: true}
 	lv.Client = m.win.Client(wall)
+	lv.Client.SendRate = float64(m.win.Ended()) / wall.Seconds()
 	lv.Health = m.win.Health(measure.Load{
-		Wall: wall, CPU: usage.CPU, Busy: usage.Busy, GCPause: usage.GCPause, SchedDelay: usage.SchedDelay, MaxProcs: runtime.GOMAXPROCS(0),
+		SendRate: lv.Client.SendRate, Wall: wall, CPU: usage.CPU, Busy: usage.Busy, GCPause: usage.GCPause, SchedDelay: usage.SchedDelay, MaxProcs: runtime.GOMAXPROCS(0),
 	})
 	lv.Histogram, lv.Timeline = m.win.Histogram(), m.line.Result(now)
 	lv.Windows = []result.Window{{StartUnixNs: clock.Wall(m.from), EndUnixNs: clock.Wall(now), Client: lv.Client}}

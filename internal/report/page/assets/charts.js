@@ -129,7 +129,7 @@ const charts = (() => {
         { label: o.x.label, value: (u, v) => (v === null ? "" : xf(v)) },
         ...o.series.map((s, i) => ({
           label: s.name, stroke: s.color === undefined ? color(i) : color(s.color), width: s.width || 1.6, dash: s.dash, spanGaps: !!s.span || sparse(s.values),
-          fill: s.fill ? (s.color === undefined ? color(i) : color(s.color)) + (o.stacked ? "90" : "30") : undefined,
+          fill: s.fill ? (s.color === undefined ? color(i) : color(s.color)) + (o.stacked ? "" : "30") : undefined,
           points: { show: o.xs.length < 3 || sparse(s.values), size: 4 }, paths: s.step ? uPlot.paths.stepped({ align: 1 }) : undefined,
           value: (u, v, si, j) => (v === null || v === undefined ? "" : fmt(o.stacked ? o.series[si - 1].values[j] : v)),
         })),
