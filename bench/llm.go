@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -31,8 +32,14 @@ type llmTool struct {
 	error string // why it cannot be measured
 }
 
-// llmFigures are means and p99 in milliseconds.
-type llmFigures struct{ TTFT, TTFT99, ITL, ITL99 float64 }
+// llmRequest is when a request was sent and its first token seen, by the wall clock.
+type llmRequest struct{ sent, first int64 }
+
+// llmFigures are means and p99 in milliseconds. Requests are set where the tool tells of each.
+type llmFigures struct {
+	TTFT, TTFT99, ITL, ITL99 float64
+	requests                 []llmRequest
+}
 
 // llmRows holds what `redline llm`, and AIPerf and GuideLLM where they are in the cache folder, report against the
 // server's own log. A busy machine only ever adds error, so the best round counts.
@@ -106,7 +113,7 @@ func (e *env) llmTruth(ctx context.Context, t llmTool, streams int) ([]float64, 
 	if err != nil {
 		return nil, err
 	}
-	want, err := llmLog(log)
+	want, err := llmLog(log, got.requests)
 	if err != nil {
 		return nil, err
 	}
@@ -115,15 +122,17 @@ func (e *env) llmTruth(ctx context.Context, t llmTool, streams int) ([]float64, 
 	}, nil
 }
 
-// llmLog computes the figures from the server's log: a request's times from its arrival, and its mean time between
-// tokens.
-func llmLog(path string) (llmFigures, error) {
+// llmLog computes the figures from the server's log: a request's time to its first token, and its mean time between
+// tokens. Where it is known when the client sent each request, times count from there: the way to the server is no error
+// of the client. First tokens come in the order in which they were written, up to differences too small to matter.
+func llmLog(path string, told []llmRequest) (llmFigures, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return llmFigures{}, err
 	}
 	defer file.Close()
 	var first, between []float64
+	var written []int64
 	for lines := json.NewDecoder(file); lines.More(); {
 		var line struct {
 			Received int64   `json:"received_ns"`
@@ -141,13 +150,21 @@ func llmLog(path string) (llmFigures, error) {
 		}
 		if len(at) > 1 {
 			first = append(first, float64(at[0]-line.Received)/1e6)
+			written = append(written, at[0])
 			between = append(between, float64(at[len(at)-1]-at[0])/1e6/float64(len(at)-1))
 		}
 	}
 	if len(first) == 0 {
 		return llmFigures{}, errors.New("the server's log has no streams")
 	}
-	return llmFigures{mean(first), p99(first), mean(between), p99(between)}, nil
+	if len(told) == len(written) {
+		slices.Sort(written)
+		slices.SortFunc(told, func(a, b llmRequest) int { return cmp.Compare(a.first, b.first) })
+		for i, r := range told {
+			first[i] = float64(written[i]-r.sent) / 1e6
+		}
+	}
+	return llmFigures{TTFT: mean(first), TTFT99: p99(first), ITL: mean(between), ITL99: p99(between)}, nil
 }
 
 func (e *env) redlineLLM() llmTool {
@@ -204,24 +221,40 @@ func (e *env) aiperf() llmTool {
 	}
 }
 
-// aiperfFigures reads profile_export_aiperf.json, which Redline writes too.
+// aiperfFigures reads profile_export.jsonl, which Redline writes too.
 func aiperfFigures(dir string) (llmFigures, error) {
-	type stats struct {
-		Avg float64 `json:"avg"`
-		P99 float64 `json:"p99"`
+	file, err := os.Open(filepath.Join(dir, "profile_export.jsonl"))
+	if err != nil {
+		return llmFigures{}, err
 	}
-	var doc struct {
-		TTFT stats `json:"time_to_first_token"`
-		ITL  stats `json:"inter_token_latency"`
+	defer file.Close()
+	var first, between []float64
+	var f llmFigures
+	type value struct {
+		Value float64 `json:"value"`
 	}
-	text, err := os.ReadFile(filepath.Join(dir, "profile_export_aiperf.json"))
-	if err == nil {
-		err = json.Unmarshal(text, &doc)
+	for lines := json.NewDecoder(file); lines.More(); {
+		var line struct {
+			Metadata struct {
+				Start int64 `json:"request_start_ns"`
+			} `json:"metadata"`
+			Metrics struct {
+				TTFT value `json:"time_to_first_token"`
+				ITL  value `json:"inter_token_latency"`
+			} `json:"metrics"`
+		}
+		if err := lines.Decode(&line); err != nil {
+			return llmFigures{}, err
+		}
+		first = append(first, line.Metrics.TTFT.Value)
+		between = append(between, line.Metrics.ITL.Value)
+		f.requests = append(f.requests, llmRequest{line.Metadata.Start, line.Metadata.Start + int64(line.Metrics.TTFT.Value*1e6)})
 	}
-	if err == nil && doc.TTFT.Avg == 0 {
-		err = errors.New("profile_export_aiperf.json has no time to first token")
+	if len(first) == 0 {
+		return llmFigures{}, errors.New("profile_export.jsonl has no requests")
 	}
-	return llmFigures{doc.TTFT.Avg, doc.TTFT.P99, doc.ITL.Avg, doc.ITL.P99}, err
+	f.TTFT, f.TTFT99, f.ITL, f.ITL99 = mean(first), p99(first), mean(between), p99(between)
+	return f, nil
 }
 
 func (e *env) guideLLM() llmTool {
@@ -259,7 +292,10 @@ func (e *env) guideLLM() llmTool {
 				return llmFigures{}, errors.Join(errors.New("no benchmark in GuideLLM's file"), err)
 			}
 			m := doc.Benchmarks[0].Metrics
-			return llmFigures{m.TTFT.Successful.Mean, m.TTFT.Successful.Percentiles.P99, m.ITL.Successful.Mean, m.ITL.Successful.Percentiles.P99}, nil
+			return llmFigures{
+				TTFT: m.TTFT.Successful.Mean, TTFT99: m.TTFT.Successful.Percentiles.P99,
+				ITL: m.ITL.Successful.Mean, ITL99: m.ITL.Successful.Percentiles.P99,
+			}, nil
 		},
 	}
 }
