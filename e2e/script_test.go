@@ -80,6 +80,7 @@ func serve(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv("HTTP", s.HTTP)
 	ts.Setenv("GRPC", s.GRPC)
 	ts.Setenv("METRICS", s.Metrics)
+	ts.Setenv("OPENAI", s.Ports["openai"])
 }
 
 // interrupt CODE TEXT COMMAND... runs a command, sends it SIGINT once TEXT stands in its output, wants the exit

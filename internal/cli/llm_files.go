@@ -71,7 +71,7 @@ func (r *llmRun) files(index, n int, lv load.Level) (*llmFiles, error) {
 		dir = filepath.Join(dir, fmt.Sprintf("run%d", n+1))
 	}
 	w, err := artifact.New(artifact.Config{
-		Dir: dir, Prefix: o.prefix, Files: files, Version: r.version(), Model: o.model, Tokenizer: o.tokenizer, URL: strings.Join(o.urls, ","),
+		Dir: dir, Prefix: o.prefix, Files: files, Version: r.version(), Model: o.model, Tokenizer: o.tokenizer, URL: strings.Join(publicURLs(o.urls), ","),
 		EndpointType: o.kind, Path: r.plan.Target.Endpoint, Streaming: o.streaming || r.plan.Target.Streaming,
 		Concurrency: lv.Concurrency, Rate: lv.Rate, Open: lv.Open(), Seed: o.data.Seed,
 		Arrival: string(r.load.Arrival), Requests: r.load.Requests, Duration: r.load.Duration, Slice: o.sliceEvery,
@@ -107,6 +107,9 @@ func (r *llmRun) command() string {
 	out := []string{"redline", "llm"}
 	hide := false
 	for _, a := range r.args {
+		for _, u := range r.opts.urls {
+			a = strings.ReplaceAll(a, u, plan.PublicURL(u))
+		}
 		name, _, joined := strings.Cut(a, "=")
 		switch {
 		case hide:

@@ -12,6 +12,7 @@ import (
 	"github.com/redline-bench/redline/internal/llm/load"
 	"github.com/redline-bench/redline/internal/llm/metric"
 	"github.com/redline-bench/redline/internal/measure"
+	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/report"
 	"github.com/redline-bench/redline/internal/result"
 )
@@ -20,14 +21,14 @@ import (
 func (r *llmRun) head() {
 	if r.opts.seed() {
 		proto := string(r.plan.Target.Protocol)
-		fmt.Fprintf(r.Stdout, "triton_url: %s, protocol: %s, model: %s\n", r.plan.Target.URL, proto, r.opts.model)
+		fmt.Fprintf(r.Stdout, "triton_url: %s, protocol: %s, model: %s\n", plan.PublicURL(r.plan.Target.URL), proto, r.opts.model)
 		return
 	}
 	stream := "one answer each"
 	if r.opts.streaming || r.plan.Target.Streaming {
 		stream = "streaming"
 	}
-	where := strings.Join(r.opts.urls, ", ")
+	where := strings.Join(publicURLs(r.opts.urls), ", ")
 	if p := r.plan.Target.Endpoint; p != "" {
 		where += "/" + strings.TrimLeft(p, "/")
 	}

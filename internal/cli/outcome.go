@@ -275,3 +275,12 @@ func (o *outcome) writeGate(res *result.Result, g *gate.Gate) error {
 	}
 	return errors.Join(err, gate.WriteMarkdown(f, title, res, g), f.Close())
 }
+
+// publicURLs are addresses as they may be written down.
+func publicURLs(list []string) []string {
+	out := make([]string, len(list))
+	for i, u := range list {
+		out[i] = plan.PublicURL(u)
+	}
+	return out
+}
