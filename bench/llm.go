@@ -71,7 +71,9 @@ func llmRows(ctx context.Context, e *env) error {
 					e.report.note("%s at %d streams: NOT MEASURED: %v", t.name, streams, err)
 					break
 				}
-				if slices.Max(errs) < slices.Max(best) {
+				if most := slices.Max(errs); math.IsNaN(most) {
+					e.report.note("%s at %d streams: NOT MEASURED: its figures are no numbers: %v", t.name, streams, errs)
+				} else if most < slices.Max(best) {
 					best = errs
 				}
 			}

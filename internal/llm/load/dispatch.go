@@ -161,35 +161,39 @@ func (d *dispatcher) timed() func(context.Context) (*job, bool) {
 					at = d.p.start + int64(head.conv.Turns[0].At)
 				}
 			}
-			if t, due := d.r.turns.earliest(); t != nil && (head == nil || due <= at) {
+			t, due := d.r.turns.earliest()
+			fresh := head != nil && (t == nil || at < due)
+			if fresh {
+				t, due = head, at
+			}
+			switch {
+			case d.ended() || ctx.Err() != nil:
+				return nil, false
+			case !d.soon(ctx, t, due):
+				continue
+			case fresh:
+				head = nil
+			default:
 				d.r.turns.take(due)
-				j := d.job(t, due)
-				return j, j != nil
 			}
-			if head == nil {
-				if d.ended() || !d.r.turns.wait(ctx, coarse) && ctx.Err() != nil {
-					return nil, false
-				}
-				continue
-			}
-			// A turn that becomes known while this one is waited for may be due before it.
-			if wait := at - clock.Now(); wait > int64(coarse) && !d.r.turns.wait(ctx, min(time.Duration(wait)-coarse, look)) {
-				if ctx.Err() != nil || d.p.over.Load() {
-					return nil, false
-				}
-				continue
-			} else if wait > int64(look) {
-				if d.p.over.Load() {
-					return nil, false
-				}
-				continue
-			}
-			t := head
-			head = nil
-			j := d.job(t, at)
+			j := d.job(t, due)
 			return j, j != nil
 		}
 	}
+}
+
+// soon tells whether a turn is due in a moment. Otherwise it waits a while, so that one which becomes known meanwhile
+// and is due earlier goes first.
+func (d *dispatcher) soon(ctx context.Context, t *talk, due int64) bool {
+	wait := look
+	if t != nil {
+		wait = time.Duration(due-clock.Now()) - coarse
+	}
+	if t != nil && wait <= 0 {
+		return true
+	}
+	d.r.turns.wait(ctx, min(wait, look))
+	return false
 }
 
 const (
@@ -211,19 +215,19 @@ func (d *dispatcher) users() func(context.Context) (*job, bool) {
 				due := d.p.start + int64(gap)*int64(begun)/int64(d.r.lv.Users)
 				begun++
 				if t := d.p.converse(); t != nil {
-					t.due = due
 					j := d.job(t, due)
 					return j, j != nil
 				}
 				begun = d.r.lv.Users
 			}
-			if t, due := d.r.turns.earliest(); t != nil {
+			t, due := d.r.turns.earliest()
+			if d.ended() || ctx.Err() != nil {
+				return nil, false
+			}
+			if d.soon(ctx, t, due) {
 				d.r.turns.take(due)
 				j := d.job(t, due)
 				return j, j != nil
-			}
-			if d.ended() || !d.r.turns.wait(ctx, look) && ctx.Err() != nil {
-				return nil, false
 			}
 		}
 	}

@@ -128,7 +128,7 @@ func (l *line) Heard(c *service.Call, events []record.Event, responses []byte) e
 	}
 	j.ask.err = firstError(c.Err, refused)
 	if l.r.lv.Open() {
-		l.r.line(t, p, c.Rec.End)
+		l.r.line(t, p, j.due, c.Rec.End)
 		l.r.free.push(l.slot)
 	} else if l.job == nil {
 		l.job = l.r.follow(l, t, p)

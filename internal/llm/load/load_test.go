@@ -187,8 +187,8 @@ func TestUsersKeepTheirPace(t *testing.T) {
 			}
 		}
 	}
-	if n < 4 {
-		t.Errorf("%d conversations of two turns", n)
+	if all := s.sent.Load(); n < 4 || all > 22 {
+		t.Errorf("%d conversations of two turns, %d requests in half a second at 40 a second", n, all)
 	}
 }
 

@@ -128,12 +128,12 @@ func (r *run) newJob(t *talk, p *phase) (*job, error) {
 
 // line puts a conversation of an open loop back in the queue, when its next turn is due by itself; a user whose
 // conversation is over begins another.
-func (r *run) line(t *talk, p *phase, ended int64) {
+func (r *run) line(t *talk, p *phase, due, ended int64) {
 	if p.over.Load() {
 		return
 	}
 	if r.lv.Users > 0 {
-		r.nextOfUser(t, p, ended)
+		r.nextOfUser(t, p, max(ended, due+int64(r.turns.gap)))
 		return
 	}
 	if t == nil {
@@ -141,25 +141,22 @@ func (r *run) line(t *talk, p *phase, ended int64) {
 		return
 	}
 	next := &t.conv.Turns[t.next]
-	due := ended + int64(next.Delay)
+	due = ended + int64(next.Delay)
 	if r.lv.Mode == plan.FixedSchedule && next.Timed {
 		due = max(due, p.start+int64(next.At))
 	}
 	r.turns.push(t, due)
 }
 
-// nextOfUser keeps a user's pace: its next turn is due one gap after the last was, and not before the answer.
-func (r *run) nextOfUser(t *talk, p *phase, ended int64) {
-	due := ended
+// nextOfUser keeps a user's pace: its next turn, of this conversation or a new one, is due one gap after the last was,
+// and not before the answer.
+func (r *run) nextOfUser(t *talk, p *phase, due int64) {
 	if t == nil {
 		if t = p.converse(); t == nil {
 			r.turns.nudge()
 			return
 		}
-	} else {
-		due = max(due, t.due+int64(r.turns.gap))
 	}
-	t.due = due
 	r.turns.push(t, due)
 }
 

@@ -19,7 +19,6 @@ type talk struct {
 	first   service.Request // turn 0, made ready before it is needed
 	body    []byte          // of turn 0, where it is kept
 	input   int             // tokens of turn 0; -1 unknown
-	due     int64           // of a user's next turn
 }
 
 // job is one turn on its way to a line.
