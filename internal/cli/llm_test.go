@@ -93,7 +93,10 @@ func TestPythonFloats(t *testing.T) {
 
 // Secrets stand in no file.
 func TestLLMCommandHidesSecrets(t *testing.T) {
-	r := &llmRun{args: strings.Fields("-m m --api-key SECRET -H Authorization:SECRET --header=X:SECRET --url a")}
+	r := &llmRun{
+		args: strings.Fields("-m m --api-key SECRET -H Authorization:SECRET --header=X:SECRET -u http://me:SECRET@b:1 --url a"),
+		opts: &llmOptions{urls: []string{"http://me:SECRET@b:1", "a"}},
+	}
 	if got := r.command(); strings.Contains(got, "SECRET") || !strings.Contains(got, "--url a") {
 		t.Error(got)
 	}
