@@ -43,9 +43,6 @@ func (r *run) dispatch(ctx context.Context, p *phase) (stop func(), err error) {
 		d.next = d.users()
 	default:
 		d.next = d.paced(newSchedule(&r.lv, &r.cfg.Options))
-		if p.duration == 0 {
-			p.duration = length(r.lv.Stages)
-		}
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	var done sync.WaitGroup
@@ -174,7 +171,7 @@ func (d *dispatcher) timed() func(context.Context) (*job, bool) {
 			case fresh:
 				head = nil
 			default:
-				d.r.turns.take(due)
+				t, due = d.r.turns.pop() // one that came meanwhile is earlier still
 			}
 			j := d.job(t, due)
 			return j, j != nil
@@ -225,7 +222,7 @@ func (d *dispatcher) users() func(context.Context) (*job, bool) {
 				return nil, false
 			}
 			if d.soon(ctx, t, due) {
-				d.r.turns.take(due)
+				t, due = d.r.turns.pop() // one that came meanwhile is earlier still
 				j := d.job(t, due)
 				return j, j != nil
 			}
@@ -268,6 +265,14 @@ func (t *turns) take(by int64) *talk {
 		return nil
 	}
 	return heap.Pop(&t.queue).(waiting).talk
+}
+
+// pop removes the earliest turn. Only the dispatcher removes any, so what earliest saw is there, or an earlier one.
+func (t *turns) pop() (*talk, int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	w := heap.Pop(&t.queue).(waiting)
+	return w.talk, w.due
 }
 
 func (t *turns) earliest() (*talk, int64) {
