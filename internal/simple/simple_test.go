@@ -21,7 +21,7 @@ import (
 
 func TestDefaultsAreTheOriginals(t *testing.T) {
 	o, err := simple.Parse([]string{"-m", "x"})
-	want := &simple.Options{Model: "x", Batch: 1, Shape: 1, URL: "localhost:8000", Protocol: plan.HTTP, Count: 1000, Warmup: 500, Concurrency: 1}
+	want := &simple.Options{Model: "x", Batch: 1, Shape: 1, URL: "localhost:8000", Protocol: plan.HTTP, Count: 1000, Warmup: 500, Concurrency: 1, Outcome: plan.DefaultOutcome()}
 	if diff := cmp.Diff(want, o); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
 	}
