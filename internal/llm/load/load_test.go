@@ -161,11 +161,15 @@ func TestStagesAndRamps(t *testing.T) {
 	}
 	cfg = config(t, quick(), -1)
 	cfg.Options.Duration, cfg.Options.Ramp = 300*time.Millisecond, 300*time.Millisecond
-	var sent []int64
-	cfg.Sample = func(x *llm.Sample) { sent = append(sent, x.Sent) }
+	first := map[uint32]int64{} // send of each line
+	cfg.Sample = func(x *llm.Sample) {
+		if old, ok := first[x.Slot]; !ok || x.Sent < old {
+			first[x.Slot] = x.Sent
+		}
+	}
 	run(t, cfg, closed(3))
-	if len(sent) < 10 {
-		t.Errorf("%d requests", len(sent))
+	if d := time.Duration(first[2] - first[0]); len(first) != 3 || d < 150*time.Millisecond {
+		t.Errorf("%d lines, the last began %v after the first", len(first), d)
 	}
 }
 
