@@ -33,7 +33,7 @@ Options that mean what AIPerf's mean have its names. docs/llm.md is the manual, 
 Examples
   redline llm -m mock-llm --embedded --streaming --concurrency 1,8 --output-tokens-mean 64
       try it out: no server needed
-  redline llm -m llama -u gpu:8000 --streaming --request-rate 5,10,20 --benchmark-duration 60 --goodput "ttft:200 itl:20"
+  redline llm -m llama -u gpu:8000 --streaming --request-rate 5,10 --benchmark-duration 60 --goodput "ttft:200 itl:20"
   redline llm -u localhost:9001 -i grpc -m ensemble --concurrency 1,4,8 --input-data prompts.jsonl --tokenizer-path DIR
       a Triton text model, with the prompts of a file
 `
