@@ -160,15 +160,12 @@ func (o *outcome) finish(res *result.Result, code int) int {
 	case err != nil:
 		fmt.Fprintln(o.Stderr, err)
 		return exitError
-	case code != exitOK && code != exitUnstable || !gated:
+	case !gated || code == exitFailed: // simple and stress have found the server wrong by themselves
 		return code
-	}
-	switch g.Outcome() {
-	case gate.Void:
+	case g.Outcome() == gate.Void:
 		return exitInvalid
-	case gate.Missed:
+	case g.Outcome() == gate.Missed && (code == exitOK || code == exitUnstable):
 		return exitAssertion
-	case gate.Passed:
 	}
 	return code
 }
