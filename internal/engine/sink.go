@@ -36,6 +36,9 @@ func (e *Engine) Done(c *service.Call) {
 	if s.listener != nil && c.Rec.Flags&record.Closing == 0 {
 		s.listen()
 	}
+	if len(s.events) == 1 && c.Rec.Responses == 1 && c.Rec.Class == record.OK {
+		s.events[0].At = c.Rec.End // a single answer is one when the call is complete, and with gRPC the status comes after it
+	}
 	s.shard.Add(&c.Rec, s.events, s.data)
 	s.events, s.data = s.events[:0], s.data[:0]
 	if c.Rec.Class == record.OK {

@@ -22,6 +22,9 @@ func (r *Runner) visit(ctx context.Context, lv result.Level) outcome {
 	if err == nil {
 		err = m.measure(ctx)
 	}
+	if err != nil && ctx.Err() != nil {
+		err = ErrInterrupted // what fails because the user stopped the run is no fault of the server
+	}
 	m.stop(context.WithoutCancel(ctx))
 	m.stopMetrics()
 	err = errors.Join(err, m.finish(err))
