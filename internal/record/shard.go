@@ -10,11 +10,11 @@ import (
 const (
 	minBlock = 16
 	maxBlock = 1024
-	// maxArena is the size of an arena, in bytes, from which a block counts as full. A recycled one keeps no more than
-	// twice as much.
-	maxArena = 1 << 20
-	// maxSpares is how many emptied blocks wait for the writer: enough for a busy lane between two looks of the collector.
-	maxSpares = 16
+	// maxArena is the size of an arena, in bytes, from which a block counts as full: every shard has a block in hand, and
+	// there may be hundreds of shards. A recycled one keeps no more than four times as much.
+	maxArena = 64 << 10
+	// maxSpares is how many emptied blocks wait for the writers: enough for busy ones between two looks of the collector.
+	maxSpares = 32
 )
 
 // Backlog bounds the records that the shards of one run hold for the collector. When it falls behind, as an export to
@@ -24,10 +24,14 @@ type Backlog struct {
 	bytes   atomic.Int64
 	stalled atomic.Int64
 	full    chan struct{}
+	// spares passes emptied blocks back to whichever writer needs one.
+	spares chan *block
 }
 
 // NewBacklog makes an empty one.
-func NewBacklog() *Backlog { return &Backlog{full: make(chan struct{}, 1)} }
+func NewBacklog() *Backlog {
+	return &Backlog{full: make(chan struct{}, 1), spares: make(chan *block, maxSpares)}
+}
 
 const (
 	// maxBacklog is how many bytes may wait, at the highest rates some hundredths of a second of records. From a quarter
@@ -87,14 +91,12 @@ type Shard struct {
 	size int    // writer's
 	head *block // reader's
 	read uint32 // reader's
-	// spares passes emptied blocks back to the writer.
-	spares chan *block
 }
 
 // NewShard makes an empty shard, one of those that share a backlog. With keep, Add stores events and response bytes
 // too.
 func NewShard(keep bool, back *Backlog) *Shard {
-	s := &Shard{keep: keep, back: back, size: minBlock, spares: make(chan *block, maxSpares)}
+	s := &Shard{keep: keep, back: back, size: minBlock}
 	b := s.newBlock()
 	s.tail, s.head = b, b
 	return s
@@ -132,9 +134,9 @@ func (s *Shard) grow() *block {
 	s.back.add(full.cost)
 	var b *block
 	select {
-	case b = <-s.spares:
+	case b = <-s.back.spares:
 	default:
-		if s.size < maxBlock {
+		if s.size < maxBlock && int(full.n.Load()) == len(full.recs) {
 			s.size *= 2
 		}
 		b = s.newBlock()
@@ -176,14 +178,14 @@ func (s *Shard) Drain(fn func(r *Record, events []Event, data []byte)) {
 
 // recycle hands an emptied block back, unless its arenas have grown so large that they are better freed.
 func (s *Shard) recycle(b *block) {
-	if cap(b.data) > 2*maxArena || int64(cap(b.events))*eventSize > maxArena {
+	if cap(b.data) > 4*maxArena || int64(cap(b.events))*eventSize > 4*maxArena {
 		return
 	}
 	b.n.Store(0)
 	b.next.Store(nil)
 	b.events, b.data = b.events[:0], b.data[:0]
 	select {
-	case s.spares <- b:
+	case s.back.spares <- b:
 	default:
 	}
 }
