@@ -21,7 +21,7 @@ import (
 // limit is how long one run may take: the longest check of the heavy tests needs some minutes.
 const limit = 8 * time.Minute
 
-// heavy asks for windows and loads as large as in the tables; otherwise they are a tenth.
+// heavy asks for windows and loads as large as in the tables; otherwise they are a part of that.
 var heavy = os.Getenv("REDLINE_HEAVY") != ""
 
 func here(name ...string) string {
@@ -83,10 +83,18 @@ var (
 	repeated = regexp.MustCompile(`\{(\d+) ([^ {}]*)\}`)
 	number   = regexp.MustCompile(`\{(\d+)\}`)
 	either   = regexp.MustCompile(`\{(\d+)\|(\d+)\}`)
+	window   = regexp.MustCompile(`-p\{(\d+)\}`)
 )
 
-// scale fills in numbers in braces: whole in heavy tests, a tenth otherwise, or the second of two.
+// scale fills in numbers in braces: whole in heavy tests, a tenth otherwise, or the second of two. Windows are a twentieth
+// then, a tenth of a second at least.
 func scale(line string) string {
+	if !heavy {
+		line = window.ReplaceAllStringFunc(line, func(s string) string {
+			n, _ := strconv.Atoi(window.FindStringSubmatch(s)[1])
+			return "-p" + strconv.Itoa(max(100, n/20))
+		})
+	}
 	part := func(text string) int {
 		n, _ := strconv.Atoi(text)
 		if !heavy {
@@ -254,7 +262,7 @@ func TestScale(t *testing.T) {
 	if heavy {
 		t.Skip("whole numbers")
 	}
-	if got := scale("-p{2000} a {30 x=y} b{1000}:{500}"); got != "-p200 a x=y x=y x=y b100:50" {
+	if got := scale("-p{2000} a {30 x=y} b{1000}:{500}"); got != "-p100 a x=y x=y x=y b100:50" {
 		t.Error(got)
 	}
 	c := check{run: "{P} {M}", pass: "ok"}
