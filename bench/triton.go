@@ -37,7 +37,7 @@ func tritonRows(ctx context.Context, e *env) error {
 		return err
 	}
 	for _, inFlight := range []int{8, 64} {
-		n := strconv.Itoa(e.requests(6_000))
+		n := strconv.Itoa(e.requests(18_000)) // fewer say more about Triton's warm-up than about the client
 		flags := []string{"-m", "simple", "-i", "grpc", "-u", triton.GRPC, "--async", "--concurrency-range", strconv.Itoa(inFlight), "--request-count", n}
 		tools := []named{
 			{"redline", append([]string{e.bin, "profile"}, flags...)},
@@ -45,7 +45,7 @@ func tritonRows(ctx context.Context, e *env) error {
 			{"perf_analyzer", append([]string{e.peers.PerfAnalyzer()}, flags...)},
 		}
 		best := map[string]float64{}
-		for range 2 * e.rounds {
+		for range e.rounds + 1 {
 			for _, t := range tools {
 				rate, err := rateOf(ctx, t.argv)
 				if err != nil {
