@@ -35,6 +35,7 @@ type bench struct {
 	triton *peers.Triton
 	fill   *strings.Replacer
 	shared []string // kinds of shared memory that this machine has
+	start  func() error
 }
 
 // newBench starts the real Triton with all models, or skips.
@@ -55,11 +56,19 @@ func newBench(t *testing.T, args ...string) *bench {
 		b.shared = append(b.shared, "cuda")
 	}
 	folders := []string{borrowed(t), here("models")}
-	if b.triton, err = p.StartTritonWith(t.Context(), t.TempDir(), folders, args...); err != nil {
+	b.start = func() error {
+		server, err := p.StartTritonWith(t.Context(), t.TempDir(), folders, args...)
+		if err != nil {
+			return err
+		}
+		b.triton = server
+		b.fill = strings.NewReplacer("{http}", server.HTTP, "{grpc}", server.GRPC, "{data}", here("testdata"))
+		return nil
+	}
+	if err := b.start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(b.triton.Stop)
-	b.fill = strings.NewReplacer("{http}", b.triton.HTTP, "{grpc}", b.triton.GRPC, "{data}", here("testdata"))
+	t.Cleanup(func() { b.triton.Stop() })
 	return b
 }
 
@@ -131,7 +140,7 @@ func (b *bench) run(t *testing.T, bin, dir, line string) (code int, output strin
 	return cmd.ProcessState.ExitCode(), string(out)
 }
 
-// hold makes one check. A window in which the machine did other work is given two more chances.
+// hold makes one check. A window in which the machine did other work, or a server that crashed, gives two more chances.
 func (b *bench) hold(t *testing.T, c *check, bin string) {
 	t.Helper()
 	for _, line := range c.each(b.shared) {
@@ -139,17 +148,35 @@ func (b *bench) hold(t *testing.T, c *check, bin string) {
 		for range 3 {
 			var code int
 			code, output = b.run(t, bin, t.TempDir(), line)
-			if why = c.wrong(code, output); why == "" || !unlucky(code) {
+			if why = c.wrong(code, output); why == "" {
+				break
+			}
+			crashed, err := b.revive(t)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !crashed && !unlucky(code) {
 				break
 			}
 		}
 		if why != "" {
 			t.Errorf("perf_analyzer %s: %s\n%s", line, why, output)
 		}
-		if err := b.triton.Err(); err != nil {
-			t.Fatal(err)
-		}
 	}
+}
+
+// revive starts Triton again where it crashed, as this release does now and then with many streams: a server that is
+// gone says nothing of the client.
+func (b *bench) revive(t *testing.T) (crashed bool, err error) {
+	t.Helper()
+	time.Sleep(time.Second) // a crash takes a moment to be seen
+	cause := b.triton.Err()
+	if cause == nil {
+		return false, nil
+	}
+	t.Logf("**** %v: it is started again ****", cause)
+	b.triton.Stop()
+	return true, b.start()
 }
 
 // unlucky tells of a run whose windows differed too much, or held no request: on a busy machine that may be chance.
