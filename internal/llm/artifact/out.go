@@ -2,39 +2,30 @@ package artifact
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
-	"io/fs"
 	"math"
-	"os"
 	"path/filepath"
 	"strconv"
 	"unicode/utf8"
+
+	"github.com/redline-bench/redline/internal/pending"
 )
 
 // out is a file that appears when it is complete.
 type out struct {
-	path string
-	f    *os.File
-	w    *bufio.Writer
-	buf  []byte // one record while it is encoded
+	f   *pending.File
+	w   *bufio.Writer
+	buf []byte // one record while it is encoded
 }
 
 // create makes the temporary file.
 func create(cfg *Config, name string) (*out, error) {
 	path := filepath.Join(cfg.Dir, name)
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return nil, fmt.Errorf("cannot write %s: it is a folder", path)
-	}
-	temp := filepath.Join(cfg.Dir, fmt.Sprintf(".%s.%d.tmp", name, os.Getpid()))
-	f, err := os.OpenFile(temp, os.O_CREATE|os.O_RDWR|os.O_TRUNC, 0o666)
+	f, err := pending.Create(path)
 	if err != nil {
-		if pe, ok := errors.AsType[*fs.PathError](err); ok {
-			err = pe.Err // the temporary file's name would only confuse
-		}
 		return nil, fmt.Errorf("cannot write %s: %w", path, err)
 	}
-	return &out{path: path, f: f, w: bufio.NewWriterSize(f, 128<<10)}, nil
+	return &out{f: f, w: bufio.NewWriterSize(f, 128<<10)}, nil
 }
 
 // put writes an encoded piece and keeps its memory.
@@ -45,7 +36,7 @@ func (o *out) put(b []byte) error {
 		o.buf = nil // one huge answer shall not stay
 	}
 	if err != nil {
-		return fmt.Errorf("write %s: %w", o.path, err)
+		return fmt.Errorf("write %s: %w", o.f.Path(), err)
 	}
 	return nil
 }
@@ -54,27 +45,20 @@ func (o *out) put(b []byte) error {
 func (o *out) commit() error {
 	err := o.w.Flush()
 	if err == nil {
-		err = o.f.Close()
-	}
-	if err == nil {
-		err = os.Rename(o.f.Name(), o.path)
+		err = o.f.Commit()
 	}
 	if err != nil {
 		o.abort()
-		return fmt.Errorf("finish %s: %w", o.path, err)
+		return fmt.Errorf("finish %s: %w", o.f.Path(), err)
 	}
-	o.f = nil
 	return nil
 }
 
 // abort removes the file. After commit it does nothing.
 func (o *out) abort() {
-	if o == nil || o.f == nil {
-		return
+	if o != nil {
+		o.f.Abort()
 	}
-	_ = o.f.Close() // its data is unwanted
-	_ = os.Remove(o.f.Name())
-	o.f = nil
 }
 
 // named applies the prefix of the config to a file's name: AIPerf renames all files of an export alike.

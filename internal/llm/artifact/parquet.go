@@ -85,7 +85,7 @@ func (r *rows[T]) add(row T) error {
 
 func (r *rows[T]) flush() error {
 	if _, err := r.w.Write(r.batch); err != nil {
-		return fmt.Errorf("write %s: %w", r.out.path, err)
+		return fmt.Errorf("write %s: %w", r.out.f.Path(), err)
 	}
 	clear(r.batch) // strings of samples shall not stay
 	r.batch = r.batch[:0]
@@ -96,7 +96,7 @@ func (r *rows[T]) close() error {
 	err := r.flush()
 	if err == nil {
 		if err = r.w.Close(); err != nil {
-			err = fmt.Errorf("finish %s: %w", r.out.path, err)
+			err = fmt.Errorf("finish %s: %w", r.out.f.Path(), err)
 		}
 	}
 	if err != nil {

@@ -162,12 +162,12 @@ func writeDocument(o *out, doc any) error {
 	text, err := encode(doc)
 	if err != nil {
 		o.abort()
-		return fmt.Errorf("encode %s: %w", o.path, err)
+		return fmt.Errorf("encode %s: %w", o.f.Path(), err)
 	}
 	var b bytes.Buffer
 	if err := json.Indent(&b, text, "", "  "); err != nil {
 		o.abort()
-		return fmt.Errorf("encode %s: %w", o.path, err)
+		return fmt.Errorf("encode %s: %w", o.f.Path(), err)
 	}
 	b.WriteByte('\n')
 	if err := o.put(b.Bytes()); err != nil {

@@ -130,23 +130,23 @@ func (f *vllmFile) close(o *Outcome) error {
 	defer f.abort() // what is committed stays
 	doc, err := encode(f.head(o))
 	if err != nil {
-		return fmt.Errorf("encode %s: %w", f.out.path, err)
+		return fmt.Errorf("encode %s: %w", f.out.f.Path(), err)
 	}
 	if err := f.out.put(bytes.TrimSuffix(doc, []byte("}"))); err != nil {
 		return err
 	}
 	for _, l := range f.lists {
 		if err := l.out.w.Flush(); err != nil {
-			return fmt.Errorf("write %s: %w", f.out.path, err)
+			return fmt.Errorf("write %s: %w", f.out.f.Path(), err)
 		}
 		if err := f.out.put(append(appendString([]byte(", "), l.key), ": ["...)); err != nil {
 			return err
 		}
 		if _, err := l.out.f.Seek(0, io.SeekStart); err != nil {
-			return fmt.Errorf("write %s: %w", f.out.path, err)
+			return fmt.Errorf("write %s: %w", f.out.f.Path(), err)
 		}
 		if _, err := io.Copy(f.out.w, l.out.f); err != nil {
-			return fmt.Errorf("write %s: %w", f.out.path, err)
+			return fmt.Errorf("write %s: %w", f.out.f.Path(), err)
 		}
 		if err := f.out.put([]byte{']'}); err != nil {
 			return err

@@ -12,15 +12,12 @@ package export
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
-	"io/fs"
 	"math"
-	"os"
-	"path/filepath"
 	"strconv"
 
 	"github.com/redline-bench/redline/internal/clock"
+	"github.com/redline-bench/redline/internal/pending"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/tensor"
@@ -46,8 +43,7 @@ const (
 // Writer writes one file. It is not safe for concurrent use. After an error every call returns that error.
 type Writer struct {
 	cfg   Config
-	path  string
-	file  *os.File
+	file  *pending.File
 	w     *bufio.Writer
 	buf   []byte // one request while it is encoded
 	cache map[uint32][]byte
@@ -61,20 +57,12 @@ type Writer struct {
 // Create makes the temporary file beside path, so that a folder that cannot be written to is known before the load
 // starts.
 func Create(path string, cfg Config) (*Writer, error) {
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return nil, fmt.Errorf("cannot write the profile export %s: it is a folder", path)
-	}
-	dir, base := filepath.Split(path)
-	temp := fmt.Sprintf("%s.%s.%d.tmp", dir, base, os.Getpid())
-	f, err := os.OpenFile(temp, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o666)
+	f, err := pending.Create(path)
 	if err != nil {
-		if pe, ok := errors.AsType[*fs.PathError](err); ok {
-			err = pe.Err // the temporary file's name would only confuse
-		}
 		return nil, fmt.Errorf("cannot write the profile export %s: %w", path, err)
 	}
 	w := &Writer{
-		cfg: cfg, path: path, file: f, w: bufio.NewWriterSize(f, bufferSize),
+		cfg: cfg, file: f, w: bufio.NewWriterSize(f, bufferSize),
 		cache: make(map[uint32][]byte), free: cacheSize,
 	}
 	w.put([]byte(`{"experiments":[`))
@@ -269,25 +257,14 @@ func (w *Writer) Commit(version string, kind plan.Kind, endpoint string) error {
 		err = w.w.Flush()
 	}
 	if err == nil {
-		err = w.file.Close()
-	}
-	if err == nil {
-		err = os.Rename(w.file.Name(), w.path)
+		err = w.file.Commit()
 	}
 	if err != nil {
 		w.Abort()
 		return fmt.Errorf("finish the profile export: %w", err)
 	}
-	w.file = nil
 	return nil
 }
 
 // Abort removes what was written. After Commit it does nothing.
-func (w *Writer) Abort() {
-	if w.file == nil {
-		return
-	}
-	_ = w.file.Close() // its data is unwanted
-	_ = os.Remove(w.file.Name())
-	w.file = nil
-}
+func (w *Writer) Abort() { w.file.Abort() }

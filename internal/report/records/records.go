@@ -8,14 +8,12 @@ package records
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/redline-bench/redline/internal/clock"
+	"github.com/redline-bench/redline/internal/pending"
 	"github.com/redline-bench/redline/internal/record"
 )
 
@@ -34,8 +32,7 @@ type Adder interface {
 
 // Writer writes one file. It is not safe for concurrent use. After an error every call returns that error.
 type Writer struct {
-	path string
-	file *os.File
+	file *pending.File
 	buf  *bufio.Writer
 	enc  encoder
 	last Level // of the record in hand
@@ -54,22 +51,15 @@ type encoder interface {
 // Create makes the temporary file beside path, so that a folder that cannot be written to is known before the load
 // starts. The ending of path must be .parquet, .csv or .hlog.
 func Create(path, version string) (*Writer, error) {
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return nil, fmt.Errorf("cannot write the records %s: it is a folder", path)
-	}
 	ext := strings.ToLower(filepath.Ext(path))
 	if ext != ".parquet" && ext != ".csv" && ext != ".hlog" {
 		return nil, fmt.Errorf("cannot write the records %s: its name must end with .parquet, .csv or .hlog", path)
 	}
-	dir, base := filepath.Split(path)
-	f, err := os.OpenFile(fmt.Sprintf("%s.%s.%d.tmp", dir, base, os.Getpid()), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o666)
+	f, err := pending.Create(path)
 	if err != nil {
-		if pe, ok := errors.AsType[*fs.PathError](err); ok {
-			err = pe.Err // the temporary file's name would only confuse
-		}
 		return nil, fmt.Errorf("cannot write the records %s: %w", path, err)
 	}
-	w := &Writer{path: path, file: f, buf: bufio.NewWriterSize(f, 256<<10)}
+	w := &Writer{file: f, buf: bufio.NewWriterSize(f, 256<<10)}
 	switch ext {
 	case ".parquet":
 		w.enc = newParquet(w.buf, version)
@@ -101,35 +91,24 @@ func (w *Writer) Add(l Level, r *record.Record) error {
 
 // Close completes the file and puts it in place. An error leaves no file.
 func (w *Writer) Close() error {
-	if w.file == nil {
+	if w.file.Done() {
 		return w.err
 	}
 	err := w.err
-	for _, step := range []func() error{w.enc.close, w.buf.Flush, w.file.Close} {
+	for _, step := range []func() error{w.enc.close, w.buf.Flush, w.file.Commit} {
 		if err == nil {
 			err = step()
 		}
-	}
-	if err == nil {
-		err = os.Rename(w.file.Name(), w.path)
 	}
 	if err != nil {
 		w.Abort()
 		return fmt.Errorf("finish the records: %w", err)
 	}
-	w.file = nil
 	return nil
 }
 
 // Abort removes what was written. After Close it does nothing.
-func (w *Writer) Abort() {
-	if w.file == nil {
-		return
-	}
-	_ = w.file.Close() // its data is unwanted
-	_ = os.Remove(w.file.Name())
-	w.file = nil
-}
+func (w *Writer) Abort() { w.file.Abort() }
 
 // row is one record as it stands in the file.
 type row struct {
