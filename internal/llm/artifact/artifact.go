@@ -123,6 +123,7 @@ type Writer struct {
 	cfg    Config
 	sinks  []sink
 	inputs *inputsFile
+	values metric.Values // of the sample in hand
 	err    error
 }
 
@@ -193,9 +194,10 @@ func (w *Writer) Sample(s *llm.Sample) error {
 	if w.err != nil {
 		return w.err
 	}
-	v, ok := metric.Of(s, w.cfg.Open)
+	var ok bool
+	w.values, ok = metric.Of(s, w.cfg.Open)
 	for _, k := range w.sinks {
-		if err := k.sample(s, &v, ok); err != nil {
+		if err := k.sample(s, &w.values, ok); err != nil {
 			w.err = err
 			return err
 		}
