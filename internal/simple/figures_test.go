@@ -27,22 +27,6 @@ func TestNumberAsPython(t *testing.T) {
 	f(1753.8381768764373, "1753.8381768764373")
 }
 
-// The expected values are numpy's.
-func TestPercentileAsNumpy(t *testing.T) {
-	f := func(q, want float64, sorted ...float64) {
-		t.Helper()
-		if got := percentile(sorted, q); got != want {
-			t.Errorf("%v of %v: %v, want %v", q, sorted, got, want)
-		}
-	}
-	f(0.5, 3, 3)
-	f(0.5, 1.5, 1, 2)
-	f(0.9, 1.9, 1, 2)
-	f(0.5, 2, 1, 2, 3)
-	f(0.25, 1.75, 1, 2, 3, 4)
-	f(0.99, 3.9699999999999998, 1, 2, 3, 4)
-}
-
 type nowhere struct{ service.Service }
 
 func (nowhere) Open(_ context.Context, sink service.Sink) (service.Transport, error) {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/redline-bench/redline/internal/stats"
 )
 
 // Figures are the numbers of one run. Latencies are in milliseconds.
@@ -34,24 +36,12 @@ func Measure(t *Tap, o *Options) (Figures, bool) {
 	slices.Sort(seconds)
 	f.Throughput = float64(len(spans)) / (float64(end-spans[0].sent) / 1e9)
 	f.Avg = sum / float64(len(seconds)) * 1000
-	f.P50, f.P90 = percentile(seconds, 0.50)*1000, percentile(seconds, 0.90)*1000
-	f.P95, f.P99 = percentile(seconds, 0.95)*1000, percentile(seconds, 0.99)*1000
+	at := func(p float64) float64 {
+		return stats.Interpolate(p, len(seconds), func(k int) float64 { return seconds[k] }) * 1000
+	}
+	f.P50, f.P90, f.P95, f.P99 = at(50), at(90), at(95), at(99)
 	f.Slowest = seconds[len(seconds)-1] * 1000
 	return f, true
-}
-
-// percentile interpolates linearly between the two nearest of the sorted values, as numpy does.
-func percentile(sorted []float64, q float64) float64 {
-	at := q * float64(len(sorted)-1)
-	i := int(at)
-	if i+1 >= len(sorted) {
-		return sorted[len(sorted)-1]
-	}
-	a, b, t := sorted[i], sorted[i+1], at-float64(i)
-	if t >= 0.5 { // from the nearer side, as numpy: the result is the same from both
-		return b - (b-a)*(1-t)
-	}
-	return a + (b-a)*t
 }
 
 // Text is the report on standard output.

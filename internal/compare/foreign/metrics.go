@@ -14,6 +14,7 @@ import (
 
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/stats"
 )
 
 // stat is a metric as GenAI-Perf and AIPerf write it.
@@ -283,12 +284,7 @@ func distribution(tag, unit string, values []float64) result.Metric {
 	}
 	d.Std = math.Sqrt(d.Std)
 	for _, p := range statPercentiles {
-		at := p / 100 * float64(len(values)-1)
-		i := int(at)
-		v := values[i]
-		if i+1 < len(values) {
-			v += (values[i+1] - v) * (at - float64(i))
-		}
+		v := stats.Interpolate(p, len(values), func(k int) float64 { return values[k] })
 		d.Percentiles = append(d.Percentiles, result.Quantile{P: p, V: v})
 	}
 	m := result.Metric{Tag: tag, Name: strings.ReplaceAll(tag, "_", " "), Unit: unit, Avg: avg, Dist: d, Higher: strings.Contains(tag, "throughput")}

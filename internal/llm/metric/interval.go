@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/stats"
 )
 
 const (
@@ -79,7 +80,7 @@ func (t *trail) intervals(level float64, seed uint64) []result.Interval {
 	}
 	block := max(1, int(math.Ceil(math.Cbrt(float64(n)))))
 	rng := rand.New(rand.NewPCG(seed, 0xb007))
-	stats := make([][]float64, 1+len(intervalPercentiles))
+	draws := make([][]float64, 1+len(intervalPercentiles))
 	counts := make([]int32, n)
 	for range resamples {
 		clear(counts)
@@ -92,17 +93,17 @@ func (t *trail) intervals(level float64, seed uint64) []result.Interval {
 				drawn++
 			}
 		}
-		stats[0] = append(stats[0], sum/float64(n))
+		draws[0] = append(draws[0], sum/float64(n))
 		for i, v := range resampled(sorted, counts) {
-			stats[i+1] = append(stats[i+1], v)
+			draws[i+1] = append(draws[i+1], v)
 		}
 	}
-	out := make([]result.Interval, len(stats))
-	for i, s := range stats {
+	out := make([]result.Interval, len(draws))
+	for i, s := range draws {
 		slices.Sort(s)
 		at := func(k int) float64 { return s[k] }
 		tail := (1 - level) / 2 * 100
-		out[i] = result.Interval{Low: interpolate(tail, len(s), at), High: interpolate(100-tail, len(s), at), Level: level}
+		out[i] = result.Interval{Low: stats.Interpolate(tail, len(s), at), High: stats.Interpolate(100-tail, len(s), at), Level: level}
 	}
 	return out
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/stats"
 )
 
 // exactLimit is how many values of a quantity are kept as they are. Beyond it they are counted in buckets, so that a
@@ -149,25 +150,15 @@ func (s *series) quantiles(ps []float64) []float64 {
 			s.unordered = false
 		}
 		for i, p := range ps {
-			out[i] = interpolate(p, len(s.values), func(k int) float64 { return s.values[k] })
+			out[i] = stats.Interpolate(p, len(s.values), func(k int) float64 { return s.values[k] })
 		}
 		return out
 	}
 	ranks := s.ranks()
 	for i, p := range ps {
-		out[i] = interpolate(p, int(s.n), ranks)
+		out[i] = stats.Interpolate(p, int(s.n), ranks)
 	}
 	return out
-}
-
-func interpolate(p float64, n int, at func(k int) float64) float64 {
-	x := p / 100 * float64(n-1)
-	k := int(x)
-	if k >= n-1 {
-		return at(n - 1)
-	}
-	a, b := at(k), at(k+1)
-	return a + (b-a)*(x-float64(k))
 }
 
 // ranks gives the value of rank k out of the buckets: their middles, the extremes exactly.
