@@ -63,30 +63,12 @@ func (m *BPE) Append(dst []int, word string, s *Scratch) []int {
 	if m.cut != nil {
 		for word != "" {
 			n := m.cut.next(word)
-			dst = m.appendWord(dst, word[:n], s)
+			dst = s.known(dst, word[:n], m)
 			word = word[n:]
 		}
 		return dst
 	}
-	return m.appendWord(dst, word, s)
-}
-
-func (m *BPE) appendWord(dst []int, word string, s *Scratch) []int {
-	if word == "" {
-		return dst
-	}
-	if s.cache == nil || len(word) > cacheKey {
-		return m.appendNew(dst, word, s)
-	}
-	e := s.cache.slot(word)
-	dst, ok := e.get(dst, word)
-	if ok {
-		return dst
-	}
-	n := len(dst)
-	dst = m.appendNew(dst, word, s)
-	e.set(word, dst[n:])
-	return dst
+	return s.known(dst, word, m)
 }
 
 func (m *BPE) appendNew(dst []int, word string, s *Scratch) []int {

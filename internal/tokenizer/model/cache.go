@@ -86,3 +86,27 @@ func (e *cacheEntry) set(word string, ids []int) {
 		e.ids[i] = uint32(id)
 	}
 }
+
+// coder turns a word into ids, whether it was seen before or not.
+type coder interface {
+	appendNew(dst []int, word string, s *Scratch) []int
+}
+
+// known appends the ids of a word: those that it had the last time, else what m makes of it.
+func (s *Scratch) known(dst []int, word string, m coder) []int {
+	if word == "" {
+		return dst
+	}
+	if s.cache == nil || len(word) > cacheKey {
+		return m.appendNew(dst, word, s)
+	}
+	e := s.cache.slot(word)
+	dst, ok := e.get(dst, word)
+	if ok {
+		return dst
+	}
+	n := len(dst)
+	dst = m.appendNew(dst, word, s)
+	e.set(word, dst[n:])
+	return dst
+}

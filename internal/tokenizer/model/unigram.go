@@ -84,23 +84,7 @@ type bestNode struct {
 type piece struct{ start, end, id int32 }
 
 // Append appends the ids of a word.
-func (m *Unigram) Append(dst []int, word string, s *Scratch) []int {
-	if word == "" {
-		return dst
-	}
-	if s.cache == nil || len(word) > cacheKey {
-		return m.appendNew(dst, word, s)
-	}
-	e := s.cache.slot(word)
-	dst, ok := e.get(dst, word)
-	if ok {
-		return dst
-	}
-	n := len(dst)
-	dst = m.appendNew(dst, word, s)
-	e.set(word, dst[n:])
-	return dst
-}
+func (m *Unigram) Append(dst []int, word string, s *Scratch) []int { return s.known(dst, word, m) }
 
 func (m *Unigram) appendNew(dst []int, word string, s *Scratch) []int {
 	if !m.viterbi(word, s) {

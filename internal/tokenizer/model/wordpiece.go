@@ -32,23 +32,7 @@ func NewWordPiece(ids map[string]int, unk, prefix string, maxRune int) (*WordPie
 }
 
 // Append appends the ids of a word.
-func (m *WordPiece) Append(dst []int, word string, s *Scratch) []int {
-	if word == "" {
-		return dst
-	}
-	if s.cache == nil || len(word) > cacheKey {
-		return m.appendNew(dst, word, s)
-	}
-	e := s.cache.slot(word)
-	dst, ok := e.get(dst, word)
-	if ok {
-		return dst
-	}
-	n := len(dst)
-	dst = m.appendNew(dst, word, s)
-	e.set(word, dst[n:])
-	return dst
-}
+func (m *WordPiece) Append(dst []int, word string, s *Scratch) []int { return s.known(dst, word, m) }
 
 func (m *WordPiece) appendNew(dst []int, word string, s *Scratch) []int {
 	n := len(dst)

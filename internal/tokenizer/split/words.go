@@ -87,7 +87,11 @@ func lower(b byte) byte {
 // spaces is the end of a word of white space: all of it at the end of the text, else without the last character,
 // which belongs to the next word, but at least one.
 func spaces(t *unitab.Tables, s string, i int) int {
-	end := run(t, s, i, unitab.Space)
+	return butLast(s, i, run(t, s, i, unitab.Space))
+}
+
+// butLast leaves out the last character of s[i:end], unless the text ends there or it is the only one.
+func butLast(s string, i, end int) int {
 	if end == len(s) {
 		return end
 	}
@@ -106,14 +110,7 @@ func lines(t *unitab.Tables, s string, i int) int {
 			return j + 1
 		}
 	}
-	if end == len(s) {
-		return end
-	}
-	_, size := utf8.DecodeLastRuneInString(s[i:end])
-	if end-size > i {
-		return end - size
-	}
-	return end
+	return butLast(s, i, end)
 }
 
 // gpt2 is the pattern of GPT-2 and of the ByteLevel pre-tokenizer.
