@@ -7,8 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"regexp"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redline-bench/redline/internal/measure"
@@ -18,7 +18,13 @@ import (
 	"github.com/redline-bench/redline/internal/service"
 )
 
-var percentileColumn = regexp.MustCompile(`^p(\d+) latency$`)
+// percentileOf reads the name of a column such as "p99 latency".
+func percentileOf(column string) (p float64, ok bool) {
+	digits, ok := strings.CutSuffix(column, " latency")
+	digits, named := strings.CutPrefix(digits, "p")
+	n, err := strconv.ParseUint(digits, 10, 8)
+	return float64(n), ok && named && err == nil
+}
 
 const nsPerUs = 1000
 
@@ -76,8 +82,7 @@ func analyzerRow(header, row []string) (result.Level, error) {
 		case "Server Compute Output":
 			output = uint64(ns)
 		}
-		if m := percentileColumn.FindStringSubmatch(name); m != nil {
-			p, _ := strconv.ParseFloat(m[1], 64)
+		if p, ok := percentileOf(name); ok {
 			lv.Client.Latency.Percentiles = append(lv.Client.Latency.Percentiles, result.Percentile{P: p, Ns: ns})
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // Objective is a bound that a good request keeps: at most Bound, or at least where more is better. Times are
@@ -62,11 +63,14 @@ func meets(list []Objective, v *Values) bool {
 	return true
 }
 
-var target = regexp.MustCompile(`^\s*([a-z0-9_]+?)(?:\.(avg|mean|p50|p90|p95|p99))?\s*(?:±|\+-|\+/-)\s*([0-9.]+)\s*%\s*$`)
+// target is made when it is needed: most runs have none.
+var target = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^\s*([a-z0-9_]+?)(?:\.(avg|mean|p50|p90|p95|p99))?\s*(?:±|\+-|\+/-)\s*([0-9.]+)\s*%\s*$`)
+})
 
 // ParseTarget reads "ttft.p99 ± 5 %"; +- does for ±.
 func ParseTarget(text string) (Target, error) {
-	m := target.FindStringSubmatch(strings.ToLower(text))
+	m := target().FindStringSubmatch(strings.ToLower(text))
 	if m == nil {
 		return Target{}, fmt.Errorf("is METRIC.STAT ± WIDTH %%, as \"ttft.p99 ± 5 %%\", not %q", text)
 	}
