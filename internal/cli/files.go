@@ -61,7 +61,7 @@ func (s *session) writeFiles(res *result.Result, err error) error {
 	if s.plan.Face == plan.DropIn && err != nil && !interrupted {
 		return nil
 	}
-	return errors.Join(s.writeCSV(res), s.commitExport(), s.writeResult(res))
+	return errors.Join(s.writeCSV(res), s.commitExport(), writeResult(s.plan.Output.ResultJSON, res))
 }
 
 func (s *session) writeCSV(res *result.Result) error {
@@ -101,12 +101,12 @@ func (s *session) commitExport() error {
 // exportVersion is the perf_analyzer release whose export format is written; its readers look at it.
 const exportVersion = "2.60.0"
 
-func (s *session) writeResult(res *result.Result) error {
-	path := s.plan.Output.ResultJSON
+// writeResult writes the file of --json, where one is asked for.
+func writeResult(path string, res *result.Result) error {
 	if path == "" {
 		return nil
 	}
-	content, err := encodeResult(res)
+	content, err := encodeResult(res, report.Indented)
 	if err != nil {
 		return err
 	}
@@ -114,9 +114,9 @@ func (s *session) writeResult(res *result.Result) error {
 }
 
 // encodeResult is a result as it is written down: without secrets.
-func encodeResult(res *result.Result) ([]byte, error) {
+func encodeResult(res *result.Result, form report.Form) ([]byte, error) {
 	var b bytes.Buffer
-	err := report.WriteJSON(&b, res.Public())
+	err := report.WriteJSON(&b, res.Public(), form)
 	return b.Bytes(), err
 }
 

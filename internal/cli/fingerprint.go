@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime"
 
-	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/tensor"
 )
 
@@ -54,11 +52,4 @@ func (s *session) workload() string {
 		return fingerprint(append(parts, s.sessions.Turns())...)
 	}
 	return fingerprintData(s.requests.Len(), s.requests.Inputs, parts...)
-}
-
-// environment is this machine.
-func environment() result.Environment {
-	e := result.Environment{OS: runtime.GOOS, Arch: runtime.GOARCH, Go: runtime.Version(), CPUs: runtime.NumCPU(), MaxProcs: runtime.GOMAXPROCS(0)}
-	e.Hostname, _ = os.Hostname() // a machine without a name has none
-	return e
 }

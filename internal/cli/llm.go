@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,6 +16,7 @@ import (
 	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/optset"
 	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/profile"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/service"
@@ -95,7 +96,6 @@ type llmRun struct {
 	ep       api.Endpoint
 	tok      *tokens
 	info     dataset.Info
-	hash     string // of the workload
 	timed    bool
 	res      *result.Result
 	secret   string // what must not stand in any file
@@ -142,7 +142,8 @@ func (r *llmRun) prompts() error {
 	o := r.opts
 	d := &o.data
 	d.RunID = fmt.Sprintf("%x", time.Now().UnixNano())
-	given := len(o.modes()) > 0 || len(o.args("--concurrency", r.args)) > 0
+	// The default of --concurrency says something else than its absence.
+	given := len(o.modes()) > 0 || slices.ContainsFunc(r.args, func(a string) bool { return a == "--concurrency" || strings.HasPrefix(a, "--concurrency=") })
 	if o.noFix || given && !o.fixed {
 		d.Trace.IgnoreTimes = true
 	}
@@ -156,7 +157,6 @@ func (r *llmRun) prompts() error {
 		return err
 	}
 	defer src.Close()
-	r.hash = src.Hash()
 	r.info, r.timed = src.Describe(), src.Timed() && !d.Trace.IgnoreTimes
 	if o.fixed && !src.Timed() {
 		return fmt.Errorf("--fixed-schedule: %s has no times", d.Path)
@@ -175,17 +175,6 @@ func (r *llmRun) prompts() error {
 		}
 	}
 	return nil
-}
-
-// args tells how an option stands on the command line, where its default says something else than its absence.
-func (o *llmOptions) args(name string, list []string) []string {
-	var out []string
-	for _, a := range list {
-		if a == name || strings.HasPrefix(a, name+"=") {
-			out = append(out, a)
-		}
-	}
-	return out
 }
 
 // target makes the plan of the server.
@@ -296,10 +285,9 @@ func (r *llmRun) connect() error {
 func (r *llmRun) run() int {
 	r.res = &result.Result{
 		Schema: result.Schema, Tool: "redline", Version: r.version(), StartUnixNs: time.Now().UnixNano(), Plan: r.plan, Model: r.model, Async: true,
-		Environment: result.Environment{OS: runtime.GOOS, Arch: runtime.GOARCH, Go: runtime.Version(), CPUs: runtime.NumCPU(), MaxProcs: runtime.GOMAXPROCS(0)},
+		Environment: profile.Environment(),
 	}
-	r.res.Environment.Hostname, _ = os.Hostname()
-	r.outcome.sign(r.res, r.hash)
+	r.outcome.sign(r.res, r.info.Hash)
 	r.outcome.live.begin("llm", r.plan)
 	r.head()
 	var limits [][]result.Reason
@@ -329,7 +317,7 @@ func (r *llmRun) level(index int, lv load.Level) (*load.Outcome, error) {
 	for n := range r.opts.runs {
 		cfg := load.Config{
 			Service: r.svc, Endpoint: r.ep, Options: r.load, Count: r.tok.count(), UseServer: r.opts.serverCounts || r.tok == nil,
-			Open:     func() (load.Source, error) { return r.source(index, n) },
+			Open:     func() (load.Source, error) { return r.source(n) },
 			Progress: r.progress, Tap: r.tap(lv, n),
 		}
 		files, err := r.files(index, n, lv)
@@ -355,7 +343,7 @@ func (r *llmRun) level(index int, lv load.Level) (*load.Outcome, error) {
 }
 
 // source opens the prompts of one measurement. Repeats get prompts of their own.
-func (r *llmRun) source(_, n int) (load.Source, error) {
+func (r *llmRun) source(n int) (load.Source, error) {
 	d := r.opts.data
 	d.Seed += uint64(n)
 	return dataset.Open(context.WithoutCancel(r.sigs.soft), d, r.tok.forPrompts())

@@ -327,16 +327,3 @@ func (r *llmRun) showVerdict() {
 	r.shapes(r.res)
 	report.Verdict(r.Stdout, r.res, r.llmStyle())
 }
-
-// writeResult writes the whole result.
-func (r *llmRun) writeResult() error {
-	r.res.Workload = r.info.Hash
-	if r.opts.json == "" {
-		return nil
-	}
-	content, err := encodeResult(r.res)
-	if err != nil {
-		return err
-	}
-	return writeFile(r.opts.json, content)
-}

@@ -3,7 +3,6 @@ package cli
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -17,7 +16,7 @@ import (
 	"github.com/redline-bench/redline/internal/history"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
-	"github.com/redline-bench/redline/internal/report/page"
+	"github.com/redline-bench/redline/internal/report"
 	"github.com/redline-bench/redline/internal/report/records"
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/term"
@@ -204,7 +203,8 @@ func (o *outcome) keep(res *result.Result) {
 	if o.opts.NoHistory || len(res.Levels) == 0 || store == nil {
 		return
 	}
-	if _, err := store.Add(res, encodeCompact); err != nil {
+	compact := func(res *result.Result) ([]byte, error) { return encodeResult(res, report.Compact) }
+	if _, err := store.Add(res, compact); err != nil {
 		fmt.Fprintf(o.Stderr, "warning: the run is not in the history: %v; --no-history leaves it out\n", err)
 	}
 }
@@ -213,19 +213,7 @@ func (o *outcome) writeReport(res *result.Result) error {
 	if o.opts.Report == "" {
 		return nil
 	}
-	name := runName(res)
-	return writePage(o.opts.Report, page.Data{Title: name, Runs: []*page.View{page.NewView(name, res)}})
-}
-
-// encodeCompact is a result in as few bytes as JSON allows.
-func encodeCompact(res *result.Result) ([]byte, error) {
-	content, err := encodeResult(res)
-	if err != nil {
-		return nil, err
-	}
-	var b bytes.Buffer
-	err = json.Compact(&b, content)
-	return b.Bytes(), err
+	return writePage(o.opts.Report, onePage(runName(res), res))
 }
 
 // historyStore is where runs are kept: REDLINE_HISTORY, else the user's data folder. It is nil when that is "off" or

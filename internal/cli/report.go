@@ -69,19 +69,21 @@ func (p *IO) reportRuns(refs []string, out string) error {
 
 // pageOf is the page of one run, or of two with their comparison.
 func pageOf(sides []compare.Side) (page.Data, error) {
-	d := page.Data{Title: sides[0].Name}
-	for _, s := range sides {
-		d.Runs = append(d.Runs, page.NewView(s.Name, s.Run))
+	if len(sides) == 1 {
+		return onePage(sides[0].Name, sides[0].Run), nil
 	}
-	if len(sides) == 2 {
-		d.Title += " and " + sides[1].Name
-		rep, err := compare.Runs(sides[:1], sides[1:], compare.Defaults())
-		if err != nil {
-			return d, err
-		}
-		d.Compare = rep
+	rep, err := compare.Runs(sides[:1], sides[1:], compare.Defaults())
+	if err != nil {
+		return page.Data{}, err
 	}
+	d := comparisonPage(rep)
+	d.Title = sides[0].Name + " and " + sides[1].Name
 	return d, nil
+}
+
+// onePage is the page of a single run.
+func onePage(name string, res *result.Result) page.Data {
+	return page.Data{Title: name, Runs: []*page.View{page.NewView(name, res)}}
 }
 
 func writePage(path string, d page.Data) error {

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 
@@ -182,24 +181,13 @@ func (s *simpleRun) run() int {
 			}
 		}
 	}
-	if ferr := s.writeJSON(res); ferr != nil {
+	if ferr := writeResult(s.opts.JSON, res); ferr != nil {
 		code = s.failed(ferr)
 	}
 	if err == nil {
 		report.Verdict(s.Stderr, res, report.Style{})
 	}
 	return s.outcome.finish(res, code)
-}
-
-func (s *simpleRun) writeJSON(res *result.Result) error {
-	if s.opts.JSON == "" {
-		return nil
-	}
-	var b bytes.Buffer
-	if err := report.WriteJSON(&b, res); err != nil {
-		return err
-	}
-	return writeFile(s.opts.JSON, b.Bytes())
 }
 
 // failed says in one line what went wrong and returns the exit code.

@@ -12,6 +12,7 @@ import (
 	"github.com/redline-bench/redline/internal/optset"
 	"github.com/redline-bench/redline/internal/pacompat/flags"
 	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/profile"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/service"
@@ -119,7 +120,7 @@ func (s *stressRun) run() int {
 	fmt.Fprint(s.Stdout, "\n"+sum.Text())
 	err = errors.Join(err, s.writeJSON(sum))
 	res := sum.Result()
-	res.Version, res.Plan, res.Model, res.Environment = s.version(), s.plan, model, environment()
+	res.Version, res.Plan, res.Model, res.Environment = s.version(), s.plan, model, profile.Environment()
 	res.StartUnixNs, res.EndUnixNs = start.UnixNano(), time.Now().UnixNano()
 	s.outcome.sign(res, s.workload())
 	code := exitOK

@@ -50,7 +50,7 @@ func (f *failures) add(c *service.Call, slot int) {
 	if err == nil {
 		err = errors.New(c.Rec.Class.String())
 	}
-	key := failureKey{c.Rec.Class, mask(err.Error())}
+	key := failureKey{c.Rec.Class, Mask(err.Error())}
 	g := f.index[key]
 	if g == nil && len(f.groups) >= maxTexts {
 		key.text, err = "", errOther
@@ -73,8 +73,8 @@ func (f *failures) add(c *service.Call, slot int) {
 	}
 }
 
-// mask makes texts that differ in numbers alone equal: request ids, addresses, counts.
-func mask(text string) string {
+// Mask makes texts that differ in numbers alone equal: request ids, addresses, counts.
+func Mask(text string) string {
 	var b strings.Builder
 	digits := false
 	for _, r := range text {

@@ -87,12 +87,13 @@ func (r *Runner) Run(ctx, hard context.Context) (*result.Result, error) {
 	}
 	r.res.Error = text
 	r.res.Verdict = measure.Conclude(r.res.Levels, r.limits, text)
-	r.res.Environment = environment()
+	r.res.Environment = Environment()
 	return r.res, err
 }
 
-func environment() result.Environment {
-	host, _ := os.Hostname()
+// Environment is this machine.
+func Environment() result.Environment {
+	host, _ := os.Hostname() // a machine without a name has none
 	return result.Environment{
 		OS: runtime.GOOS, Arch: runtime.GOARCH, Go: runtime.Version(),
 		CPUs: runtime.NumCPU(), MaxProcs: runtime.GOMAXPROCS(0), Hostname: host,

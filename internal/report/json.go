@@ -12,12 +12,21 @@ import (
 	"github.com/redline-bench/redline/internal/result"
 )
 
-// WriteJSON writes the whole result, indented. JSON has no NaN and no infinity; a number that is none, as a rate
+// Form is how JSON is laid out.
+type Form bool
+
+// The forms.
+const (
+	Indented Form = false
+	Compact  Form = true
+)
+
+// WriteJSON writes the whole result. JSON has no NaN and no infinity; a number that is none, as a rate
 // over no time, is written as 0 rather than losing the result.
-func WriteJSON(w io.Writer, r *result.Result) error {
-	data, err := encode(r)
+func WriteJSON(w io.Writer, r *result.Result, form Form) error {
+	data, err := encode(r, form)
 	if _, bad := errors.AsType[*json.UnsupportedValueError](err); bad {
-		data, err = encode(finite(reflect.ValueOf(r)).Interface())
+		data, err = encode(finite(reflect.ValueOf(r)).Interface(), form)
 	}
 	if err != nil {
 		return fmt.Errorf("encode the result: %w", err)
@@ -28,11 +37,13 @@ func WriteJSON(w io.Writer, r *result.Result) error {
 	return nil
 }
 
-func encode(v any) ([]byte, error) {
+func encode(v any, form Form) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
+	if form == Indented {
+		e.SetIndent("", "  ")
+	}
 	err := e.Encode(v)
 	return b.Bytes(), err
 }

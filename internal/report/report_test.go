@@ -149,7 +149,7 @@ func TestWriteJSON(t *testing.T) {
 		Model: &service.Model{Name: "simple"}, Levels: []result.Level{*closedLevel()},
 	}
 	var b bytes.Buffer
-	if err := report.WriteJSON(&b, r); err != nil {
+	if err := report.WriteJSON(&b, r, report.Indented); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(b.String(), `"value": "<b>"`) || !strings.HasSuffix(b.String(), "}\n") {
@@ -170,7 +170,7 @@ func TestWriteJSONOfWhatIsNoNumber(t *testing.T) {
 	l.GPU = &result.GPU{Utilization: map[string]float64{"a": math.NaN(), "b": 0.5}}
 	r := &result.Result{Levels: []result.Level{*l}}
 	var b bytes.Buffer
-	if err := report.WriteJSON(&b, r); err != nil {
+	if err := report.WriteJSON(&b, r, report.Indented); err != nil {
 		t.Fatal(err)
 	}
 	var back result.Result

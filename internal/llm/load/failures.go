@@ -3,8 +3,8 @@ package load
 import (
 	"fmt"
 	"strings"
-	"unicode"
 
+	"github.com/redline-bench/redline/internal/engine"
 	"github.com/redline-bench/redline/internal/llm"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/result"
@@ -21,7 +21,7 @@ const maxGroups = 64
 
 func (f *failures) add(s *llm.Sample) {
 	class := Class(s)
-	key := class + "\x00" + mask(s.Err)
+	key := class + "\x00" + engine.Mask(s.Err)
 	g := f.index[key]
 	text := oneLine(s.Err)
 	if g == nil && len(f.groups) >= maxGroups {
@@ -56,21 +56,3 @@ func Class(s *llm.Sample) string {
 }
 
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
-
-// mask makes texts that differ in numbers alone equal.
-func mask(text string) string {
-	var b strings.Builder
-	digits := false
-	for _, r := range text {
-		if unicode.IsDigit(r) {
-			if !digits {
-				b.WriteByte('#')
-			}
-			digits = true
-			continue
-		}
-		digits = false
-		b.WriteRune(r)
-	}
-	return b.String()
-}

@@ -115,11 +115,7 @@ func (w *stream) Begin(c *service.Call) {
 func (w *stream) Open(c *h2.Conn) bool { return c.Open(&w.h2, w.header, w.msg) == nil }
 
 // Cancel implements Way.
-func (w *stream) Cancel(cause error) {
-	if c := w.slot.conn.Load(); c != nil {
-		c.Cancel(&w.h2, cause)
-	}
-}
+func (w *stream) Cancel(cause error) { w.slot.Cancel(&w.h2, cause) }
 
 // OnMessage implements h2.Handler.
 func (w *stream) OnMessage(msg []byte, at int64) {
