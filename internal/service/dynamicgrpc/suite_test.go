@@ -24,9 +24,7 @@ func TestSuite(t *testing.T) {
 			if f == suite.Malformed {
 				return nil // what a message means is not looked at; breaks of gRPC are the lanes' affair
 			}
-			if f != suite.None {
-				tg.Headers = []plan.Header{{Name: "x-redline-fault", Value: string(f)}}
-			}
+			tg.Headers = f.Headers()
 			s, err := dynamicgrpc.New(tg, plan.Redline)
 			if err != nil {
 				t.Fatal(err)

@@ -7,7 +7,6 @@ import (
 	"github.com/redline-bench/redline/internal/refserver"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/service/tfserving"
-	"github.com/redline-bench/redline/internal/tensor"
 	"github.com/redline-bench/redline/internal/testkit/suite"
 )
 
@@ -17,16 +16,10 @@ func TestSuite(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer srv.Close()
-	in := tensor.Tensor{Type: tensor.Int32, Shape: tensor.Shape{1, 16}, Data: make([]byte, 64)}
-	first, second := in, in
-	first.Name, second.Name = "INPUT0", "INPUT1"
 	suite.Run(t, suite.Kind{
-		Addr: srv.Addresses().TFServing, Inputs: service.Inputs{Tensors: []tensor.Tensor{first, second}},
+		Addr: srv.Addresses().TFServing, Inputs: suite.SimpleInputs(),
 		New: func(t *testing.T, addr string, f suite.Fault) service.Service {
-			tg := plan.Target{Kind: plan.TFServing, Protocol: plan.GRPC, URL: addr, Model: "simple", SignatureName: "serving_default"}
-			if f != suite.None {
-				tg.Headers = []plan.Header{{Name: "x-redline-fault", Value: string(f)}}
-			}
+			tg := plan.Target{Kind: plan.TFServing, Protocol: plan.GRPC, URL: addr, Model: "simple", Headers: f.Headers(), SignatureName: "serving_default"}
 			s, err := tfserving.New(tg, plan.Input{Batch: 1})
 			if err != nil {
 				t.Fatal(err)

@@ -13,8 +13,10 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/internal/clock"
+	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/tensor"
 )
 
 // Fault is how a server behaves.
@@ -300,4 +302,20 @@ func (k *Kind) death(t *testing.T) {
 	for range r.calls {
 		_, _ = r.end()
 	}
+}
+
+// Headers ask the reference server for the fault; there are none where there is no fault.
+func (f Fault) Headers() []plan.Header {
+	if f == None {
+		return nil
+	}
+	return []plan.Header{{Name: "x-redline-fault", Value: string(f)}}
+}
+
+// SimpleInputs are what the model simple takes.
+func SimpleInputs() service.Inputs {
+	in := tensor.Tensor{Type: tensor.Int32, Shape: tensor.Shape{1, 16}, Data: make([]byte, 64)}
+	first, second := in, in
+	first.Name, second.Name = "INPUT0", "INPUT1"
+	return service.Inputs{Tensors: []tensor.Tensor{first, second}}
 }
