@@ -131,18 +131,18 @@ type lineTokenizer struct {
 func (l *lineTokenizer) answer(line []byte) ([]byte, error) {
 	l.buf = l.buf[:0]
 	if l.o.decode {
-		l.ids = l.ids[:0]
-		if err := json.Unmarshal(line, &l.ids); err != nil {
-			return nil, fmt.Errorf("%s is no JSON array of ids: %w", excerpt(line), err)
+		var err error
+		if l.ids, err = readIDs(l.ids[:0], line); err != nil {
+			return nil, err
 		}
 		text, err := plainJSON(l.t.Decode(l.ids, l.o.noSpecial))
 		return append(l.buf, text...), err
 	}
-	var text string
-	if err := json.Unmarshal(line, &text); err != nil {
-		return nil, fmt.Errorf("%s is no JSON string: %w", excerpt(line), err)
+	var text *string
+	if err := json.Unmarshal(line, &text); err != nil || text == nil {
+		return nil, notThat(line, "JSON string", err)
 	}
-	l.ids = l.t.AppendIDs(l.ids[:0], text, !l.o.noSpecial)
+	l.ids = l.t.AppendIDs(l.ids[:0], *text, !l.o.noSpecial)
 	if l.o.count {
 		l.buf = strconv.AppendInt(l.buf, int64(len(l.ids)), 10)
 		return append(l.buf, '\n'), nil
@@ -164,6 +164,29 @@ func plainJSON(s string) ([]byte, error) {
 	e.SetEscapeHTML(false)
 	err := e.Encode(s)
 	return b.Bytes(), err
+}
+
+// readIDs appends the ids of a JSON array to dst. An id is a number that fits 32 bits, as in the package.
+func readIDs(dst []int, line []byte) ([]int, error) {
+	var list []*uint32 // null would pass for 0 otherwise
+	if err := json.Unmarshal(line, &list); err != nil || list == nil {
+		return dst, notThat(line, "JSON array of ids", err)
+	}
+	for _, id := range list {
+		if id == nil {
+			return dst, notThat(line, "JSON array of ids", nil)
+		}
+		dst = append(dst, int(*id))
+	}
+	return dst, nil
+}
+
+// notThat says that a line is not what it should be, and where its JSON breaks.
+func notThat(line []byte, what string, err error) error {
+	if _, ok := errors.AsType[*json.SyntaxError](err); ok {
+		return fmt.Errorf("%s is no %s: %w", excerpt(line), what, err)
+	}
+	return fmt.Errorf("%s is no %s", excerpt(line), what)
 }
 
 // excerpt is the beginning of a line, for a message.

@@ -34,7 +34,15 @@ func TestTokenize(t *testing.T) {
 	f("\""+strings.Repeat("a ", 1<<20)+"\"\n", exitOK, "1048577\n", "", "-t", path, "--count")
 	f("\"a\"\noops\n", exitError, "[1,3]\n", "line 2: \"oops\" is no JSON string", "-t", path)
 	f("\n", exitError, "", "line 1: an empty line", "-t", path)
-	f("[1.5]\n", exitError, "", "line 1", "-t", path, "--decode")
+	f("null\n", exitError, "", "line 1: \"null\" is no JSON string\n", "-t", path)
+	f("\"a\"\n[\"a\"]\n", exitError, "[1,3]\n", "line 2: ", "-t", path)
+	f("\"a\"\n\"a\" b\n", exitError, "[1,3]\n", "line 2: ", "-t", path)
+	f("\"\\ud800\"\n\"\\u0000\"", exitOK, "[0,3]\n[0,3]\n", "", "-t", path)
+	// Ids that the vocabulary does not have are left out, as the package does; what is no id at all is an error.
+	f("[1,4294967295]\n", exitOK, "\"a\"\n", "", "-t", path, "--decode")
+	for _, bad := range []string{"[1.5]", "[-1]", "[4294967296]", "[null]", "null", "[[1]]", "1"} {
+		f("[1]\n"+bad+"\n", exitError, "\"a\"\n", "line 2: \""+bad+"\" is no JSON array of ids\n", "-t", path, "--decode")
+	}
 	f("", exitError, "", "name the tokenizer")
 	f("", exitError, "", "no such file", "-t", path+"x")
 	f("", exitError, "", "exclude each other", "-t", path, "--count", "--decode")
