@@ -15,3 +15,10 @@ func Now() int64 { return int64(time.Since(epoch)) }
 
 // Wall turns a reading of Now into nanoseconds since the Unix epoch.
 func Wall(t int64) int64 { return epoch.UnixNano() + t }
+
+// Both is Now and, read together with it, the wall clock in nanoseconds since the Unix epoch. Unlike Wall it follows
+// the wall clock when that is set.
+func Both() (now, wall int64) {
+	t := time.Now()
+	return int64(t.Sub(epoch)), t.UnixNano()
+}

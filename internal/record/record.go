@@ -48,6 +48,7 @@ type Record struct {
 	Written int64  // after the request was handed to the kernel or to the connection's buffer
 	First   int64  // first byte of the answer seen
 	End     int64  // the last response that carries an answer
+	Late    int64  // the longest time for which a part of the answer had come and was not read; 0 where it is not known
 	SeqID   uint64 // sequence or correlation id; 0 is none
 	In, Out uint64 // payload bytes received and sent
 	Step    uint32 // which prepared request it was: an index into the workload

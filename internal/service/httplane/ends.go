@@ -46,7 +46,7 @@ func (s *slot) Reply(r *h1.Reply) {
 	}
 	s.settle()
 	rec := &c.Rec
-	rec.In = uint64(r.Size)
+	rec.In, rec.Late = uint64(r.Size), r.Late
 	err := s.ex.Reply(c, r)
 	if rec.First == 0 {
 		rec.First = r.First

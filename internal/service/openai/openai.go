@@ -115,7 +115,9 @@ func (s *Service) Open(ctx context.Context, sink service.Sink) (service.Transpor
 	if s.target.HTTPVersion == "2" || s.target.HTTPVersion == "" && s.at.Prefers2(ctx) {
 		return s.openStreams(ctx, sink)
 	}
-	tr := httplane.New(s.at.Config(""), sink, func() httplane.Exchange {
+	cfg := s.at.Config("")
+	cfg.Arrival = true
+	tr := httplane.New(cfg, sink, func() httplane.Exchange {
 		return &exchange{sink: sink, closes: s.closes}
 	})
 	if s.late {

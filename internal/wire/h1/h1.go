@@ -20,6 +20,9 @@ import (
 	"net"
 	"net/netip"
 	"time"
+
+	"github.com/redline-bench/redline/internal/clock"
+	"github.com/redline-bench/redline/internal/wire/arrival"
 )
 
 // Limits and sizes used where a Config has none.
@@ -37,6 +40,9 @@ type Config struct {
 	MaxBody int64       // most bytes of a reply's body; 0 is DefaultMaxBody
 	// Number names one further header whose decimal value is wanted in Reply.Number. It must be in lower case.
 	Number string
+	// Arrival asks for the times at which replies came to this machine, where the kernel tells them, and not for those at
+	// which they were read: see package arrival.
+	Arrival bool
 	// Sources are local addresses to connect from; none lets the system choose. Dial uses the first: see From.
 	Sources []netip.Addr
 }
@@ -59,8 +65,9 @@ type Reply struct {
 	Body     []byte // empty when it was streamed
 	room     []byte // Body with Room bytes before it
 	Size     int64  // bytes of the body
-	First    int64  // clock.Now when the first byte was read
-	End      int64  // clock.Now when the last byte was read
+	First    int64  // clock.Now when the first byte was read, or came: see Config.Arrival
+	End      int64  // the same of the last byte
+	Late     int64  // the longest time for which a part of it had come and was not read; 0 where that is not known
 }
 
 // Room is the number of bytes before the body that Framed gives away.
@@ -84,7 +91,8 @@ type Handler interface {
 // Conn is one connection. Use Dial.
 type Conn struct {
 	nc   net.Conn
-	sock *socket // where a loop serves the connection; nc is nil then
+	sock *socket       // where a loop serves the connection; nc is nil then
+	came *arrival.Conn // what nc reads from, where it tells when bytes came
 	addr string
 	rd   reader
 	// exchanges counts the replies that were read; the reader's alone.
@@ -109,6 +117,11 @@ func Dial(ctx context.Context, cfg Config) (*Conn, error) {
 	c := newConn(nc, cfg)
 	if cfg.TLS == nil {
 		return c, nil
+	}
+	if cfg.Arrival {
+		if c.came = arrival.Wrap(nc); c.came != nil {
+			nc = c.came
+		}
 	}
 	tc := tls.Client(nc, cfg.TLS)
 	if err := tc.HandshakeContext(ctx); err != nil {
@@ -199,7 +212,8 @@ func (c *Conn) serve() error {
 		b := c.rd.space()
 		n, err := c.nc.Read(b)
 		if n > 0 {
-			if err := c.take(n); err != nil {
+			at, late := c.arrived()
+			if err := c.take(n, at, late); err != nil {
 				return err
 			}
 			if c.stop {
@@ -212,9 +226,18 @@ func (c *Conn) serve() error {
 	}
 }
 
+// arrived is when the last read's bytes came, and how long they lay unread.
+func (c *Conn) arrived() (at, late int64) {
+	if c.came == nil {
+		return clock.Now(), 0
+	}
+	return c.came.Last()
+}
+
 // take parses n new bytes.
-func (c *Conn) take(n int) error {
-	done, err := c.rd.feed(n)
+func (c *Conn) take(n int, at, late int64) error {
+	c.rd.reply.Late = max(c.rd.reply.Late, late)
+	done, err := c.rd.feed(n, at)
 	if err != nil {
 		return c.parseError(err)
 	}

@@ -11,6 +11,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/redline-bench/redline/internal/wire/arrival"
 )
 
 // Loop serves many connections on one goroutine: it asks the kernel which of them have something, and reads,
@@ -25,6 +27,7 @@ type Loop struct {
 	ended  chan struct{} // closed when the goroutine has ended
 	events [maxEvents]unix.EpollEvent
 	batch  [maxEvents]*Conn
+	scale  arrival.Scale // the loop's alone
 
 	mu    sync.Mutex
 	conns []*Conn // by the number that their events carry
@@ -78,6 +81,7 @@ func (l *Loop) Dial(ctx context.Context, cfg Config) (*Conn, error) {
 		return nil, dialError(cfg.Addr, err)
 	}
 	c.nc, c.sock = nil, &socket{loop: l, fd: fd, ended: make(chan error, 1)}
+	c.sock.noted = cfg.Arrival && arrival.Enable(fd)
 	return c, nil
 }
 

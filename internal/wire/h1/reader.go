@@ -1,10 +1,6 @@
 package h1
 
-import (
-	"bytes"
-
-	"github.com/redline-bench/redline/internal/clock"
-)
+import "bytes"
 
 type state uint8
 
@@ -104,9 +100,8 @@ func (r *reader) grow(want int) {
 	r.buf = b
 }
 
-// feed parses n bytes more. It returns true at the end of a reply.
-func (r *reader) feed(n int) (done bool, err error) {
-	at := clock.Now()
+// feed parses n bytes more, with their time. It returns true at the end of a reply.
+func (r *reader) feed(n int, at int64) (done bool, err error) {
 	if r.w == 0 && r.reply.First == 0 {
 		r.reply.First = at
 	}

@@ -41,7 +41,7 @@ func parse(stream bool, pieces ...string) (lines []string, err error) {
 		for len(p) > 0 {
 			n := copy(c.rd.space(), p)
 			p = p[n:]
-			if err := c.take(n); err != nil {
+			if err := c.take(n, 1, 0); err != nil {
 				return g.lines, err
 			}
 		}
@@ -259,7 +259,7 @@ func BenchmarkParse(b *testing.B) {
 			c.rd.h = quiet{}
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
-				if err := c.take(copy(c.rd.space(), in[i&1])); err != nil {
+				if err := c.take(copy(c.rd.space(), in[i&1]), 1, 0); err != nil {
 					b.Fatal(err)
 				}
 			}

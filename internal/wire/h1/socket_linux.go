@@ -9,6 +9,9 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/redline-bench/redline/internal/clock"
+	"github.com/redline-bench/redline/internal/wire/arrival"
 )
 
 // socket is a connection's descriptor, where a loop serves it.
@@ -16,6 +19,8 @@ type socket struct {
 	loop   *Loop
 	number int32      // by which the loop knows it
 	ended  chan error // how Serve ends
+	noted  bool       // the kernel notes when bytes come
+	line   arrival.Line
 
 	mu     sync.Mutex // for Break, which may come at any time
 	fd     int
@@ -55,10 +60,10 @@ func (c *Conn) serveLoop() error {
 func (c *Conn) readable(closing bool) bool {
 	for {
 		b := c.rd.space()
-		n, err := sysRead(c.sock.fd, b)
+		n, at, late, err := c.sock.read(b)
 		switch {
 		case n > 0:
-			if c.err = c.take(n); c.err != nil || c.stop {
+			if c.err = c.take(n, at, late); c.err != nil || c.stop {
 				return true
 			}
 			if n < len(b) && !closing {
@@ -74,6 +79,25 @@ func (c *Conn) readable(closing bool) bool {
 			return true
 		}
 	}
+}
+
+// read reads what there is, and tells when it came and how long it lay unread, as far as that is known.
+func (s *socket) read(b []byte) (n int, at, late int64, err syscall.Errno) {
+	var note int64
+	if s.noted {
+		n, note, err = arrival.Recv(s.fd, b)
+	} else {
+		n, err = sysRead(s.fd, b)
+	}
+	switch {
+	case n <= 0:
+		return n, 0, 0, err
+	case !s.noted:
+		return n, clock.Now(), 0, 0
+	}
+	now := s.loop.scale.Look()
+	at = s.line.Time(&s.loop.scale, s.fd, note, now)
+	return n, at, now - at, err
 }
 
 // because is why a read or write failed: by Break rather than by what Break made of the socket.

@@ -1,0 +1,6 @@
+//go:build !race
+
+package arrival
+
+// raced: the race detector is at work.
+const raced = false

@@ -1,0 +1,60 @@
+package arrival
+
+import (
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// Enable has the kernel note when segments come in on a socket. It returns false where it cannot.
+func Enable(fd int) bool {
+	return unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 1) == nil
+}
+
+// note is the control message with a time.
+type note struct {
+	head unix.Cmsghdr
+	at   unix.Timespec
+}
+
+// brief is the size up to which a read is so short that the scheduler need not know of it.
+const brief = 64 << 10
+
+// Recv reads from a socket that does not wait, and gives the kernel's note with it: the wall-clock time at which the last
+// byte came in, in nanoseconds; 0 is none.
+func Recv(fd int, b []byte) (n int, stamp int64, errno syscall.Errno) {
+	var ctl note
+	iov := unix.Iovec{Base: unsafe.SliceData(b)}
+	iov.SetLen(len(b))
+	msg := unix.Msghdr{Iov: &iov, Control: (*byte)(unsafe.Pointer(&ctl))}
+	msg.SetIovlen(1)
+	msg.SetControllen(int(unsafe.Sizeof(ctl)))
+	call := syscall.RawSyscall
+	if len(b) > brief {
+		call = syscall.Syscall
+	}
+	r, _, errno := call(unix.SYS_RECVMSG, uintptr(fd), uintptr(unsafe.Pointer(&msg)), 0)
+	if errno != 0 {
+		return 0, 0, errno
+	}
+	if raced {
+		_, _ = syscall.Read(fd, nil) // tells the race detector that what was written before is seen
+	}
+	if int(msg.Controllen) == int(unsafe.Sizeof(ctl)) && ctl.head.Level == unix.SOL_SOCKET && ctl.head.Type == unix.SO_TIMESTAMPNS {
+		stamp = ctl.at.Nano()
+	}
+	return int(r), stamp, 0
+}
+
+// outOfOrder is how many segments of a connection came before one that was sent earlier.
+func outOfOrder(fd int) uint32 {
+	var info unix.TCPInfo
+	size := uint32(unsafe.Sizeof(info))
+	_, _, errno := syscall.RawSyscall6(unix.SYS_GETSOCKOPT, uintptr(fd), unix.IPPROTO_TCP, unix.TCP_INFO,
+		uintptr(unsafe.Pointer(&info)), uintptr(unsafe.Pointer(&size)), 0)
+	if errno != 0 {
+		return 0
+	}
+	return info.Rcv_ooopack
+}
