@@ -67,10 +67,13 @@ func AppendValues(dst []byte, t Datatype, array jsonscan.Value) ([]byte, error) 
 	out, i := dst, 0
 	for v := range array.Elements() {
 		var ok bool
-		if out, ok = appendValue(out, t, v); !ok || (t == JSON && i > 0) {
+		if out, ok = appendValue(out, t, v); !ok {
 			return dst, &ValueError{Type: t, Index: i}
 		}
 		i++
+	}
+	if t == JSON && i != 1 {
+		return dst, &ValueError{Type: t, Index: i}
 	}
 	return out, nil
 }

@@ -100,6 +100,7 @@ func TestAppendRawErrors(t *testing.T) {
 	f(tensor.Bytes, "[1]", "unable to find string data in json")
 	f(tensor.FP16, "[1.0]", "Can not use explicit tensor description for fp16 datatype")
 	f(tensor.BF16, "[1.0]", "Can not use explicit tensor description for bf16 datatype")
+	f(tensor.JSON, "[]", "JSON format does not yet support multiple json objects in the input")
 	f(tensor.JSON, "[{}, {}]", "JSON format does not yet support multiple json objects in the input")
 	f(tensor.Invalid, "[1]", "Unexpected type INVALID")
 	f(tensor.Int32, "{}", tensor.ErrNotArray.Error())

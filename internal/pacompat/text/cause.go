@@ -24,6 +24,7 @@ const (
 	certificate       // the peer's certificate is not trusted
 	handshake         // TLS was not agreed on
 	foreign           // the peer speaks another protocol
+	older             // the peer speaks HTTP/1, where HTTP/2 was wanted
 	empty             // closed before the first byte of an answer
 	truncated         // closed in the middle of an answer
 	reset             // reset by the peer
@@ -54,6 +55,9 @@ func causeOf(err error) cause {
 	if two, ok := errors.AsType[*h2.Error](err); ok {
 		switch two.Kind {
 		case h2.NotHTTP2:
+			if errors.Is(two.Err, h2.ErrHTTP1) {
+				return older
+			}
 			return foreign
 		case h2.Closed:
 			return empty

@@ -153,6 +153,8 @@ func grpcText(e *service.Error) string {
 		}
 		return "DNS resolution failed for " + e.Addr + ": C-ares status is not ARES_SUCCESS qtype=AAAA name=" + name +
 			" is_balancer=0: Domain name not found"
+	case why == older:
+		return unreachable + "INTERNAL: " + peer(e) + ": Trying to connect an http1.x server"
 	case why == foreign:
 		return unreachable + "UNAVAILABLE: " + peer(e) + ": Socket closed"
 	case e.Class == record.Connect:

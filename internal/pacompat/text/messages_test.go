@@ -103,6 +103,8 @@ func TestErrorText(t *testing.T) {
 	f(plan.GRPC, &service.Error{Class: record.Connect, Addr: "http://127.0.0.1:18001"},
 		"DNS resolution failed for http://127.0.0.1:18001: C-ares status is not ARES_SUCCESS qtype=AAAA name=http://127.0.0.1:18001 is_balancer=0: Domain name not found")
 	f(plan.GRPC, &service.Error{Class: record.Protocol, Addr: "localhost:18000", Err: &h2.Error{Kind: h2.NotHTTP2}}, all+"UNAVAILABLE: ipv4:127.0.0.1:18000: Socket closed")
+	f(plan.GRPC, &service.Error{Class: record.Protocol, Addr: "localhost:9000", Err: &h2.Error{Kind: h2.NotHTTP2, Err: h2.ErrHTTP1}},
+		all+"INTERNAL: ipv4:127.0.0.1:9000: Trying to connect an http1.x server")
 	f(plan.GRPC, &service.Error{Class: record.Transport, Err: syscall.ECONNRESET}, "recvmsg:Connection reset by peer")
 	f(plan.GRPC, &service.Error{Class: record.Transport, Err: io.EOF}, "Socket closed")
 	f(plan.GRPC, &service.Error{Class: record.Transport, Err: &h2.Error{Kind: h2.Closed, Err: io.EOF}}, "Socket closed")

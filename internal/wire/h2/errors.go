@@ -66,6 +66,9 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
+// ErrHTTP1 is the cause where a server answered in HTTP/1.
+var ErrHTTP1 = errors.New("it speaks HTTP/1, not gRPC")
+
 // ErrDraining is returned by Open when the connection takes no more streams; a new one is needed.
 var ErrDraining = errors.New("connection takes no more streams")
 

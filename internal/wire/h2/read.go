@@ -191,7 +191,7 @@ func notHTTP2(b []byte) error {
 			return nil // the frame's length could begin so; wait for more
 		}
 		line, _, _ := bytes.Cut(b, []byte("\r\n"))
-		return &Error{Kind: NotHTTP2, Text: "the server speaks HTTP/1, not gRPC: it answered " + string(line[:min(len(line), 60)])}
+		return &Error{Kind: NotHTTP2, Err: ErrHTTP1, Text: "the server answered " + string(line[:min(len(line), 60)])}
 	}
 	if len(b) >= frameHeaderLen {
 		if h := parseFrameHeader(b); h.typ != frameSettings || h.has(flagAck) || h.stream != 0 || h.length > minFrameSize {
