@@ -60,11 +60,39 @@ func checkBody(ctype, body []byte) *service.Error {
 }
 
 // isJSON tells whether a content type is JSON's, or that of a format made of JSON, such as application/problem+json.
+// Lines of JSON, application/x-ndjson, are not one document.
 func isJSON(ctype []byte) bool {
 	const name = "json"
 	kind, _, _ := bytes.Cut(ctype, []byte{';'})
 	kind = bytes.TrimRight(kind, " ")
-	return len(kind) > len(name) && bytes.EqualFold(kind[len(kind)-len(name):], []byte(name))
+	start := len(kind) - len(name)
+	return start > 0 && bytes.EqualFold(kind[start:], []byte(name)) && (kind[start-1] == '/' || kind[start-1] == '+')
+}
+
+// check holds an answer against what the input data expects of the call, if anything.
+func check(c *service.Call, got []byte) *service.Error {
+	r, ok := c.Req.(*request)
+	if !ok || r.want == nil {
+		return nil
+	}
+	return match(r.want, got)
+}
+
+// match holds the text of a response against what the input data expects. The order of the checks and the words are
+// perf_analyzer's.
+func match(want, got []byte) *service.Error {
+	text := ""
+	switch {
+	case len(got) < len(want):
+		text = "Output size doesn't match expected size"
+	case !bytes.HasPrefix(got, want):
+		text = "Output doesn't match expected output"
+	case len(got) > len(want):
+		text = "Output size doesn't match expected size"
+	default:
+		return nil
+	}
+	return &service.Error{Op: httplane.OpInfer, Class: record.Mismatch, Code: 200, Text: text}
 }
 
 // finished tells whether the last event of a stream without [DONE] says that nothing is to follow: it gives a

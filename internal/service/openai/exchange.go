@@ -138,7 +138,7 @@ func (x *exchange) Reply(c *service.Call, r *h1.Reply) *service.Error {
 	}
 	c.Rec.Responses = 1
 	x.sink.Response(c, body, r.End, false)
-	return nil
+	return check(c, body)
 }
 
 // streamed judges a stream that has ended.
@@ -160,7 +160,7 @@ func (x *exchange) streamed(r *h1.Reply) *service.Error {
 	case x.closes && !x.done && !finished(x.last):
 		return malformed("the stream ended without data: [DONE]")
 	}
-	return nil
+	return check(x.call, x.last)
 }
 
 // stop lets go of the stream at hand.

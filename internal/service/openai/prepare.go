@@ -16,6 +16,7 @@ type request struct {
 	head []byte
 	body []byte // nil: it is part of head
 	size int    // of the body
+	want []byte // the answer that the input data expects, or the data of its last event; nil: any
 
 	// For HTTP/2.
 	header  *h2.Header
@@ -47,6 +48,9 @@ func (s *Service) Prepare(in service.Inputs) (service.Request, error) {
 	r := &request{head: b, body: body, size: len(body), header: s.header(len(body)), payload: body}
 	if len(body) <= copyLimit {
 		r.head, r.body = append(r.head, body...), nil
+	}
+	for i := range in.Expect {
+		r.want = in.Expect[i].Data
 	}
 	return r, nil
 }
