@@ -1,8 +1,8 @@
 // Package calibrate knows what this client costs by itself on this machine: the latency and the CPU time of a
 // request to a server that does nothing. A report that knows this floor can state how far its numbers may be off.
 //
-// The floors are kept in one small JSON file. Each belongs to a protocol, a number of requests in flight and a
-// size of request and answer together; Lookup finds the one that fits best.
+// The floors are kept in one small JSON file. Each belongs to a Traffic: a protocol, a way of calling, a load and the
+// sizes of request and answer. Lookup finds the floor of the very traffic where it was calibrated, else the nearest.
 package calibrate
 
 import (
@@ -13,18 +13,23 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 )
 
+// schema is the version of the file's form. Files of another one count as none.
+const schema = 2
+
 // Floor is what one kind of request costs when the server does nothing.
 type Floor struct {
-	Protocol string `json:"protocol"`
-	InFlight int    `json:"in_flight"`
-	Bytes    uint64 `json:"bytes"` // payload of request and answer together
+	Traffic
 	// P50Ns and P99Ns are latencies: the client's own time, the network's, and the little that the server needs.
 	P50Ns int64 `json:"p50_ns"`
 	P99Ns int64 `json:"p99_ns"`
 	CPUNs int64 `json:"cpu_ns"` // CPU time of the client a request
+	// Server is what answered, where that was not the null server: its own time is in the floor then.
+	Server string    `json:"server,omitempty"`
+	When   time.Time `json:"when"`
 }
 
 // Machine tells machines apart, so that floors of another one are not used.
@@ -36,12 +41,16 @@ type Machine struct {
 
 // Table is all floors of one machine.
 type Table struct {
-	Machine Machine   `json:"machine"`
-	When    time.Time `json:"when"`
-	Floors  []Floor   `json:"floors"`
+	Schema  int     `json:"schema"`
+	Machine Machine `json:"machine"`
+	Floors  []Floor `json:"floors"`
 }
 
-// Load reads a table. It returns nil without an error where there is none, or where it is of another machine.
+// New is a table without floors.
+func New(m Machine) *Table { return &Table{Schema: schema, Machine: m} }
+
+// Load reads a table. It returns nil without an error where there is none, or where it is of another machine, another
+// version of this program or another form.
 func Load(path string, m Machine) (*Table, error) {
 	b, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -54,7 +63,7 @@ func Load(path string, m Machine) (*Table, error) {
 	if err := json.Unmarshal(b, t); err != nil {
 		return nil, fmt.Errorf("read the calibration %s: %w: run 'redline calibrate' again", path, err)
 	}
-	if t.Machine != m {
+	if t.Machine != m || t.Schema != schema {
 		return nil, nil
 	}
 	return t, nil
@@ -76,24 +85,27 @@ func (t *Table) Save(path string) error {
 	return os.Rename(temp, path)
 }
 
-// Lookup finds the floor of the protocol that is nearest in size and in number in flight: distances are ratios,
-// so 1 and 8 are as far apart as 8 and 64.
-func (t *Table) Lookup(protocol string, inFlight float64, bytes uint64) (Floor, bool) {
-	var best Floor
-	nearest := math.Inf(1)
-	if t == nil {
-		return best, false
+// Put adds floors. One of the same traffic takes the place of the older one.
+func (t *Table) Put(floors ...Floor) {
+	for _, f := range floors {
+		t.Floors = slices.DeleteFunc(t.Floors, func(old Floor) bool { return old.Same(f.Traffic) })
+		t.Floors = append(t.Floors, f)
 	}
+}
+
+// Lookup finds the floor of this traffic: exact where it was calibrated, else that of the nearest of the protocol.
+func (t *Table) Lookup(q Traffic) (best Floor, exact, ok bool) {
+	if t == nil {
+		return best, false, false
+	}
+	nearest := math.Inf(1)
 	for _, f := range t.Floors {
-		if f.Protocol != protocol {
-			continue
+		if f.Same(q) {
+			return f, true, true
 		}
-		d := ratio(float64(f.InFlight), inFlight) + ratio(float64(f.Bytes), float64(bytes))
-		if d < nearest {
+		if d := f.distance(q); d < nearest {
 			best, nearest = f, d
 		}
 	}
-	return best, !math.IsInf(nearest, 1)
+	return best, false, !math.IsInf(nearest, 1)
 }
-
-func ratio(a, b float64) float64 { return math.Abs(math.Log(max(a, 1)) - math.Log(max(b, 1))) }

@@ -18,13 +18,27 @@ import (
 )
 
 const calibrateHelp = `Usage: redline calibrate
+       redline calibrate profile OPTIONS
 
-Sends the traffic of 'redline profile' to a server of our own that does nothing (redline serve
---null), over HTTP and gRPC, with 64 bytes, 16 KiB and 1 MiB of tensor data and 1, 8 and 64 requests
-in flight, and keeps what a request costs then: its latency and the client's CPU time. Later reports
-on this machine state their measurement error by it.
+Measures what a request costs when the server does nothing: its latency and the client's CPU time. A
+server of our own answers (redline serve --null). Later reports on this machine state their
+measurement error by it.
 
-It takes about half a minute. Do it while the machine is idle, and again after an update of redline.
+redline calibrate profile OPTIONS sends the traffic of the run 'redline profile OPTIONS': the same
+data, sizes, protocol, calls and loads. What the model takes and gives is asked of the run's own
+server, which gets one request; if that is not there, a built-in model of the name or --shape has to
+do. Reports of that run then state the error of their very traffic.
+
+redline calibrate alone measures a grid, for runs that nobody calibrated: HTTP and gRPC, 64 bytes,
+16 KiB and 1 MiB of tensor data, 1, 8 and 64 requests in flight. Reports take the nearest and name
+it. It takes about half a minute.
+
+Do it while the machine is idle, and again after an update of redline.
+
+Examples
+  redline calibrate
+  redline calibrate profile -m resnet50 -u gpu-host:8001 -i grpc --concurrency-range 1:8
+      before, or after, the same command without 'calibrate'
 `
 
 // The grid that is calibrated: elements of an FP32 tensor that is sent and returned, and requests in flight.
@@ -35,24 +49,37 @@ var (
 
 // runCalibrate is `redline calibrate`.
 func runCalibrate(p *IO, args []string) int {
-	if len(args) > 0 {
-		if args[0] == "-h" || args[0] == "--help" {
-			fmt.Fprint(p.Stdout, calibrateHelp)
-			return exitOK
-		}
-		fmt.Fprintf(p.Stderr, "redline calibrate: it takes no arguments, so what is %q for? see 'redline help calibrate'\n", args[0])
-		return exitError
+	if len(args) == 0 {
+		return keepFloors(p, "redline calibrate", calibrateGrid)
 	}
+	switch args[0] {
+	case "-h", "--help":
+		fmt.Fprint(p.Stdout, calibrateHelp)
+		return exitOK
+	case "profile":
+		return runCalibrateProfile(p, args[1:])
+	}
+	fmt.Fprintf(p.Stderr, "redline calibrate: what is %q for? It takes nothing, or 'profile' and the options of a run; see 'redline help calibrate'\n", args[0])
+	return exitError
+}
+
+// keepFloors measures floors and puts them into the table of this machine.
+func keepFloors(p *IO, name string, measure func(*IO, *signals) ([]calibrate.Floor, error)) int {
 	sigs := watchSignals(nil)
 	defer sigs.stop()
-	table, err := calibrateAll(p, sigs)
+	floors, err := measure(p, sigs)
 	path := p.calibrationFile()
 	if err == nil {
+		table, _ := calibrate.Load(path, p.machine()) // one that cannot be read is written anew
+		if table == nil {
+			table = calibrate.New(p.machine())
+		}
+		table.Put(floors...)
 		err = table.Save(path)
 	}
 	if err != nil {
-		fmt.Fprintf(p.Stderr, "redline calibrate: %v\n", err)
-		if errors.Is(err, profile.ErrInterrupted) {
+		fmt.Fprintf(p.Stderr, "%s: %v\n", name, err)
+		if errors.Is(err, profile.ErrInterrupted) || sigs.soft.Err() != nil {
 			return exitInterrupted
 		}
 		return exitError
@@ -61,61 +88,51 @@ func runCalibrate(p *IO, args []string) int {
 	return exitOK
 }
 
-func calibrateAll(p *IO, sigs *signals) (*calibrate.Table, error) {
+func calibrateGrid(p *IO, sigs *signals) ([]calibrate.Floor, error) {
 	server, err := startEmbedded(sigs.soft, p, []string{"--null"})
 	if err != nil {
 		return nil, err
 	}
 	defer server.stop()
-	table := &calibrate.Table{Machine: p.machine(), When: time.Now().UTC().Truncate(time.Second)}
-	fmt.Fprintf(p.Stdout, "%-8s  %9s  %9s  %8s  %8s  %s\n", "protocol", "in flight", "bytes", "p50 usec", "p99 usec", "CPU usec a request")
+	var floors []calibrate.Floor
+	floorHead(p.Stdout)
 	for _, protocol := range []plan.Protocol{plan.HTTP, plan.GRPC} {
 		for _, elements := range gridElements {
 			for _, n := range gridInFlight {
-				f, err := calibrateOne(p, sigs, server, protocol, elements, n)
+				pl, _, err := flags.Parse(plan.Redline, "redline calibrate", []string{
+					"-m", "custom_identity_fp32", "-i", string(protocol), "-u", server.address(protocol),
+					"--shape", "INPUT0:" + strconv.Itoa(elements), "--concurrency-range", strconv.Itoa(n), "-a",
+				})
 				if err != nil {
 					return nil, err
 				}
-				table.Floors = append(table.Floors, f)
-				fmt.Fprintf(p.Stdout, "%-8s  %9d  %9d  %8d  %8d  %.1f\n", f.Protocol, f.InFlight, f.Bytes, f.P50Ns/1000, f.P99Ns/1000, float64(f.CPUNs)/1000)
+				got, err := measureFloors(&session{IO: p.silenced(), plan: pl, sigs: sigs}, "", func(*session) {})
+				if err != nil {
+					return nil, err
+				}
+				floorLines(p.Stdout, got)
+				floors = append(floors, got...)
 			}
 		}
 	}
-	return table, nil
+	return floors, nil
 }
 
-// calibrateOne measures one cell of the grid, silently.
-func calibrateOne(p *IO, sigs *signals, server *embedded, protocol plan.Protocol, elements, inFlight int) (calibrate.Floor, error) {
-	pl, _, err := flags.Parse(plan.Redline, "redline calibrate", []string{
-		"-m", "custom_identity_fp32", "-i", string(protocol), "-u", server.address(protocol),
-		"--shape", "INPUT0:" + strconv.Itoa(elements), "--concurrency-range", strconv.Itoa(inFlight),
-		"-p", "300", "-r", "3", "-s", "999", "-a",
-	})
-	if err != nil {
-		return calibrate.Floor{}, err
-	}
+// silenced is the same process with nobody listening.
+func (p *IO) silenced() *IO {
 	quiet := *p
 	quiet.Stdout, quiet.Stderr = io.Discard, io.Discard
-	s := &session{IO: &quiet, plan: pl, sigs: sigs}
-	defer s.close()
-	for _, step := range []func() error{s.describe, s.check, s.load} {
-		if err := step(); err != nil {
-			return calibrate.Floor{}, err
-		}
+	return &quiet
+}
+
+func floorHead(w io.Writer) {
+	fmt.Fprintf(w, "%8s  %8s  %18s  %s\n", "p50 usec", "p99 usec", "CPU usec a request", "traffic")
+}
+
+func floorLines(w io.Writer, floors []calibrate.Floor) {
+	for _, f := range floors {
+		fmt.Fprintf(w, "%8d  %8d  %18.1f  %s\n", f.P50Ns/1000, f.P99Ns/1000, float64(f.CPUNs)/1000, f.Traffic)
 	}
-	runner := &profile.Runner{
-		Plan: pl, Service: s.svc, Model: s.model, Async: s.async, Observer: silent{},
-		Feed: newFeeds(s.requests, s.model, pl, s.async).feed,
-	}
-	res, err := runner.Run(sigs.soft, sigs.hard)
-	if err != nil {
-		return calibrate.Floor{}, err
-	}
-	lv := &res.Levels[0]
-	return calibrate.Floor{
-		Protocol: string(protocol), InFlight: inFlight, Bytes: lv.Client.Bytes,
-		P50Ns: lv.Client.Sent.At(50), P99Ns: lv.Client.Sent.At(99), CPUNs: lv.Health.CPUPerRequestNs,
-	}, nil
 }
 
 // silent is an observer that says nothing.
@@ -142,8 +159,8 @@ func (p *IO) calibrationFile() string {
 	return filepath.Join(dir, "redline", "calibration.json")
 }
 
-// floor finds the calibrated floor for a level, in our own face and where there is one.
-func (s *session) floor() func(float64, uint64) int64 {
+// floor tells the health of a level how large the calibrated error is, in our own face and where there is one.
+func (s *session) floor() func(*result.Level) {
 	if s.plan.Face != plan.Redline {
 		return nil
 	}
@@ -151,8 +168,57 @@ func (s *session) floor() func(float64, uint64) int64 {
 	if err != nil {
 		s.warn("warning: " + err.Error())
 	}
-	return func(inFlight float64, bytes uint64) int64 {
-		f, _ := table.Lookup(string(s.plan.Target.Protocol), inFlight, bytes)
-		return f.P50Ns
+	return func(lv *result.Level) {
+		f, exact, ok := table.Lookup(trafficOf(s.plan, lv))
+		if !ok {
+			return
+		}
+		lv.Health.FloorNs, lv.Health.FloorExact = f.P50Ns, exact
+		if !exact {
+			lv.Health.FloorOf = f.Traffic.String()
+		}
 	}
+}
+
+// trafficOf is what the calibration knows a measured level by.
+func trafficOf(p *plan.Plan, lv *result.Level) calibrate.Traffic {
+	t := calibrate.Traffic{
+		Protocol: string(p.Target.Protocol), Mode: "unary", Concurrency: lv.Concurrency, Rate: lv.Rate, InFlight: lv.Health.AchievedInFlight,
+		RequestBytes: lv.Client.RequestBytes, ResponseBytes: lv.Client.ResponseBytes,
+	}
+	if lv.Concurrency > 0 {
+		t.InFlight = float64(lv.Concurrency)
+	}
+	if p.Target.Kind != plan.Triton {
+		t.Service = string(p.Target.Kind)
+	}
+	if p.Target.Streaming {
+		t.Mode = "stream"
+	}
+	if c := p.Target.Compression; c != "" && c != "none" {
+		t.Mode += " " + c
+	}
+	if m := p.Input.SharedMemory; m != "" && m != plan.NoSharedMemory {
+		t.Mode += " " + string(m) + " shared memory"
+	}
+	if lv.Rate > 0 && p.Load.Distribution == plan.Poisson {
+		t.Mode += " poisson"
+	}
+	return t
+}
+
+// floorsOf are the floors that the levels of a run against a server that does nothing show.
+func floorsOf(p *plan.Plan, res *result.Result, server string) []calibrate.Floor {
+	var floors []calibrate.Floor
+	for i := range res.Levels {
+		lv := &res.Levels[i]
+		if lv.Client.Requests == 0 {
+			continue
+		}
+		floors = append(floors, calibrate.Floor{
+			Traffic: trafficOf(p, lv), P50Ns: lv.Client.Latency.At(50), P99Ns: lv.Client.Latency.At(99), CPUNs: lv.Health.CPUPerRequestNs,
+			Server: server, When: time.Now().UTC().Truncate(time.Second),
+		})
+	}
+	return floors
 }

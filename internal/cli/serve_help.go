@@ -29,7 +29,7 @@ Models: what it serves
       --model-repository DIR      A folder of models in Triton's layout: MODEL/config.pbtxt and
                                   MODEL/VERSION/. They come besides the built-in ones, over the
                                   backends identity, add_sub, accumulate, sequence, repeat, delay,
-                                  mock_llm and fault. May be repeated.
+                                  mock_llm, fault and blank. May be repeated.
       --model-control-mode MODE   none loads all models and keeps them; explicit lets clients load
                                   and unload them. Default: none.
       --load-model MODEL          A model to load at the start in explicit mode; * is all of them.

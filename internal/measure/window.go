@@ -35,8 +35,8 @@ type Window struct {
 	empty                                           uint64 // ended with nothing but an empty final response
 
 	callNs, sendNs, recvNs int64
-	flightNs               int64 // of all requests, failed ones too
-	bytes                  uint64
+	flightNs               int64  // of all requests, failed ones too
+	in, out                uint64 // bytes
 	firstSent, lastEnd     int64
 }
 
@@ -78,7 +78,8 @@ func (w *Window) Add(r *record.Record) {
 	w.callNs += r.End - r.Sent
 	w.sendNs += r.Written - r.Sent
 	w.recvNs += r.End - r.First
-	w.bytes += r.In + r.Out
+	w.in += r.In
+	w.out += r.Out
 	if w.firstSent == 0 || r.Sent < w.firstSent {
 		w.firstSent = r.Sent
 	}
@@ -121,7 +122,8 @@ func (w *Window) Merge(o *Window) {
 	w.sendNs += o.sendNs
 	w.recvNs += o.recvNs
 	w.flightNs += o.flightNs
-	w.bytes += o.bytes
+	w.in += o.in
+	w.out += o.out
 	if o.requests > 0 && (w.firstSent == 0 || o.firstSent < w.firstSent) {
 		w.firstSent = o.firstSent
 	}
@@ -152,7 +154,7 @@ func (w *Window) Client(d time.Duration) result.Client {
 	}
 	if n := int64(w.requests); n > 0 {
 		c.CallNs, c.SendNs, c.RecvNs = uint64(w.callNs/n), uint64(w.sendNs/n), uint64(w.recvNs/n)
-		c.Bytes = w.bytes / w.requests
+		c.Bytes, c.RequestBytes, c.ResponseBytes = (w.in+w.out)/w.requests, w.out/w.requests, w.in/w.requests
 	}
 	return c
 }

@@ -293,7 +293,7 @@ func (m *levelRun) judge(total *measure.Window, used []*pass, duration time.Dura
 	m.load.MaxProcs, m.load.SendRate = runtime.GOMAXPROCS(0), m.lv.Client.SendRate
 	m.lv.Health = total.Health(m.load)
 	if m.Floor != nil {
-		m.lv.Health.FloorNs = m.Floor(m.lv.Health.AchievedInFlight, m.lv.Client.Bytes)
+		m.Floor(m.lv)
 	}
 	if m.lv.Client.Requests > 0 {
 		m.reasons = measure.Judge(m.lv, m.load)

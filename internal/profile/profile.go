@@ -57,9 +57,8 @@ type Runner struct {
 	Exporter Exporter // may be nil
 	Tap      Tap      // may be nil
 	Ranks    Ranks    // nil where this process measures alone
-	// Floor is the calibrated latency floor of requests of that size with so many in flight, 0 where there is none;
-	// nil where nothing is calibrated.
-	Floor func(inFlight float64, bytes uint64) int64
+	// Floor adds what was calibrated for such traffic to the health of a measured level; nil where nothing was.
+	Floor func(*result.Level)
 	// Streams: a request may have several responses, whatever the plan says of streaming.
 	Streams bool
 	// Times are the due times of a fixed schedule, those of its warm-up first.

@@ -139,8 +139,11 @@ func client(p *page, l *result.Level) {
 	p.linef("    CPU: %.2f cores, %s usec a request; the machine was %.0f %% busy",
 		h.CPUCores, strconv.FormatFloat(float64(h.CPUPerRequestNs)/1000, 'g', 3, 64), h.MachineShare*100)
 	p.linef("    Longest pause: %d usec garbage collection, %d usec scheduler", us(h.GCPauseMaxNs), us(h.SchedDelayMaxNs))
-	if h.FloorNs > 0 {
-		p.linef("    Measurement error: ± %d usec, calibrated on this machine", us(h.FloorNs))
+	switch {
+	case h.FloorNs > 0 && h.FloorExact:
+		p.linef("    Measurement error: ± %d usec, calibrated with this traffic", us(h.FloorNs))
+	case h.FloorNs > 0:
+		p.linef("    Measurement error: ± %d usec, the nearest that is calibrated: %s", us(h.FloorNs), h.FloorOf)
 	}
 	if l.Client.Requests > 0 && !l.Client.Latency.Exact {
 		p.linef("    Percentiles are within 0.1 %%: there were too many requests to sort")

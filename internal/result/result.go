@@ -121,8 +121,10 @@ type Client struct {
 	CallNs uint64 `json:"call_ns"`
 	SendNs uint64 `json:"send_ns"`
 	RecvNs uint64 `json:"recv_ns"`
-	// Bytes is the payload of a request and its answers together, on average.
-	Bytes uint64 `json:"bytes"`
+	// Bytes is the payload of a request and its answers together, on average; RequestBytes and ResponseBytes are its parts.
+	Bytes         uint64 `json:"bytes"`
+	RequestBytes  uint64 `json:"request_bytes"`
+	ResponseBytes uint64 `json:"response_bytes"`
 }
 
 // Latency summarizes a set of latencies in nanoseconds.
@@ -197,8 +199,11 @@ type Health struct {
 	// StalledNs is how long ends of requests waited because the records of earlier ones were not written fast enough.
 	StalledNs int64 `json:"stalled_ns,omitempty"`
 	// FloorNs is the median latency of the same kind of request to a server that does nothing, on this machine: what
-	// the client and the machine add by themselves. 0 is not calibrated.
-	FloorNs int64 `json:"floor_ns,omitempty"`
+	// the client and the machine add by themselves. 0 is not calibrated. FloorExact tells whether this very traffic was
+	// calibrated; otherwise the floor is that of FloorOf, the nearest that was.
+	FloorNs    int64  `json:"floor_ns,omitempty"`
+	FloorExact bool   `json:"floor_exact,omitempty"`
+	FloorOf    string `json:"floor_of,omitempty"`
 }
 
 // Verdict says whether the numbers can be trusted.

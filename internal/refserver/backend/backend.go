@@ -48,7 +48,7 @@ type Env struct {
 
 // Names are the backends that New knows.
 func Names() []string {
-	return []string{"identity", "add_sub", "accumulate", "sequence", "repeat", "delay", "fault", "tokenize", "mock_llm", "detokenize", "classifier", "decode_image"}
+	return []string{"identity", "add_sub", "accumulate", "sequence", "repeat", "delay", "fault", "blank", "tokenize", "mock_llm", "detokenize", "classifier", "decode_image"}
 }
 
 // New makes an instance of the named backend for a model.
@@ -63,6 +63,8 @@ func New(name string, cfg *kserve.ModelConfig, env Env) (Instance, error) {
 		return &identity{cfg: cfg, latency: lat}, nil
 	case "fault":
 		return &fault{identity: identity{cfg: cfg, latency: lat}, every: par.integer("fail_every", 10)}, nil
+	case "blank":
+		return newBlank(cfg, par, lat)
 	case "add_sub":
 		return &addSub{cfg: cfg, latency: lat}, nil
 	case "accumulate":

@@ -8,7 +8,6 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/redline-bench/redline/internal/proto/kserve"
-	"github.com/redline-bench/redline/internal/tensor"
 )
 
 // ParseConfig reads a config.pbtxt, checks it and fills in the defaults that Triton fills in.
@@ -100,13 +99,4 @@ func completeBatching(cfg *kserve.ModelConfig) error {
 		}
 	}
 	return nil
-}
-
-// Datatype is the protocol's datatype of a configured one.
-func Datatype(t kserve.DataType) (tensor.Datatype, bool) {
-	if t == kserve.DataType_TYPE_STRING {
-		return tensor.Bytes, true
-	}
-	name := t.String()
-	return tensor.ParseDatatype(name[len("TYPE_"):])
 }

@@ -87,7 +87,7 @@ func build(cfg *kserve.ModelConfig, folder string, version int64, opts *Options,
 		inputs: map[string]*input{}, outputs: map[string]*kserve.ModelOutput{},
 	}
 	for _, in := range cfg.GetInput() {
-		kind, ok := Datatype(in.GetDataType())
+		kind, ok := backend.Datatype(in.GetDataType())
 		if !ok {
 			return nil, fmt.Errorf("model input '%s' must specify 'data_type'", in.GetName())
 		}
@@ -199,11 +199,11 @@ func (m *Model) Describe() Description {
 		return append(tensor.Shape{}, dims...)
 	}
 	for _, in := range m.Config.GetInput() {
-		kind, _ := Datatype(in.GetDataType())
+		kind, _ := backend.Datatype(in.GetDataType())
 		d.Inputs = append(d.Inputs, Tensor{in.GetName(), kind, full(in.GetDims())})
 	}
 	for _, out := range m.Config.GetOutput() {
-		kind, _ := Datatype(out.GetDataType())
+		kind, _ := backend.Datatype(out.GetDataType())
 		d.Outputs = append(d.Outputs, Tensor{out.GetName(), kind, full(out.GetDims())})
 	}
 	return d

@@ -126,9 +126,11 @@ func (w *webSession) answer(r request, whole, out []byte) ([]byte, error) {
 	if !ok {
 		return w.real(whole, out)
 	}
+	rest := r.body[at+len(id) : head]
+	from, to := sequencePart(rest)
 	name := key{
-		hash:   maphash.Bytes(seed, r.target) ^ maphash.Bytes(seed, r.body[:at])*3 ^ maphash.Bytes(seed, r.body[at+len(id):head])*5,
-		length: len(r.body) - len(id),
+		hash:   maphash.Bytes(seed, r.target) ^ maphash.Bytes(seed, r.body[:at])*3 ^ maphash.Bytes(seed, rest[:from])*5 ^ maphash.Bytes(seed, rest[to:])*7,
+		length: len(r.body) - len(id) - (to - from),
 	}
 	if w.last == nil || w.lastID != name {
 		k := w.server.kinds.get(name)
@@ -155,6 +157,19 @@ func jsonID(b []byte) (id []byte, at int, ok bool) {
 		return nil, 0, false
 	}
 	return b[at : at+end], at, true
+}
+
+// sequencePart finds the place in a sequence among the parameters of a request; an empty part at the end when it has none.
+func sequencePart(b []byte) (from, to int) {
+	from = bytes.Index(b, []byte(`"sequence_id":`))
+	if from < 0 {
+		return len(b), len(b)
+	}
+	end := bytes.IndexByte(b[from:], '}')
+	if end < 0 {
+		return len(b), len(b)
+	}
+	return from, from + end
 }
 
 // write gives the kept answer with an id.

@@ -2,8 +2,9 @@
 // and must never wait for the server.
 //
 // The first request of each kind is answered by the real server, and the answer is kept; every later request of that kind
-// gets the same bytes with its own id. Two requests are of one kind when all but the id and the raw tensor data is equal.
-// So the answers are well-formed and of the right shape, but their numbers are those of the first request.
+// gets the same bytes with its own id. Two requests are of one kind when all but the id, the place in a sequence and the raw
+// tensor data is equal. So the answers are well-formed and of the right shape, but their numbers are those of the first
+// request.
 //
 // Sessions (http.go, h2.go) are pure: bytes in, bytes out. A loop (loop_linux.go) moves the bytes between sockets and
 // sessions, with epoll and without a goroutine for each connection.

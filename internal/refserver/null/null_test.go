@@ -37,10 +37,15 @@ func newServer(t testing.TB) *Server {
 }
 
 // webRequest is a request as perf_analyzer sends it.
-func webRequest(id string) []byte {
-	head := fmt.Sprintf(`{"id":"%s","inputs":[{"name":"INPUT0","datatype":"INT32","shape":[1,16],"parameters":{"binary_data_size":64}},`+
+func webRequest(id string) []byte { return webBody(webHead(id)) }
+
+func webHead(id string) string {
+	return fmt.Sprintf(`{"id":"%s","inputs":[{"name":"INPUT0","datatype":"INT32","shape":[1,16],"parameters":{"binary_data_size":64}},`+
 		`{"name":"INPUT1","datatype":"INT32","shape":[1,16],"parameters":{"binary_data_size":64}}],`+
 		`"outputs":[{"name":"OUTPUT0","parameters":{"binary_data":true}},{"name":"OUTPUT1","parameters":{"binary_data":true}}]}`, id)
+}
+
+func webBody(head string) []byte {
 	body := head + strings.Repeat("\x01\x00\x00\x00", 32)
 	return fmt.Appendf(nil, "POST /v2/models/simple/infer HTTP/1.1\r\nHost: x\r\nInference-Header-Content-Length: %d\r\nContent-Length: %d\r\n\r\n%s", len(head), len(body), body)
 }
@@ -246,6 +251,38 @@ func TestRPCAnswers(t *testing.T) {
 		if trailers[id] != want {
 			t.Errorf("stream %d ended with grpc-status %q, want %q", id, trailers[id], want)
 		}
+	}
+}
+
+// A calibration may send many sequences: their numbers must not make new kinds.
+func TestThePlaceInASequenceMakesNoKind(t *testing.T) {
+	s := newServer(t)
+	one := func(session session, in []byte) {
+		t.Helper()
+		if used, out, err := session.consume(in, nil); err != nil || used != len(in) || len(out) == 0 {
+			t.Fatalf("%d of %d bytes were read, %d written: %v", used, len(in), len(out), err)
+		}
+	}
+	web := &webSession{server: s}
+	for i := range 3 {
+		place := fmt.Sprintf(`"parameters":{"sequence_id":%d,"sequence_start":%t,"sequence_end":%t},"inputs"`, 1000*i+1, i == 0, i == 2)
+		one(web, webBody(strings.Replace(webHead(fmt.Sprint(i)), `"inputs"`, place, 1)))
+	}
+	if n := len(s.kinds.byKey); n != 1 {
+		t.Errorf("HTTP: %d kinds are kept", n)
+	}
+	c := newRPCClient()
+	for i := range 3 {
+		r := inferRequest(fmt.Sprint(i))
+		r.Parameters = map[string]*kserve.InferParameter{
+			"sequence_id":    {ParameterChoice: &kserve.InferParameter_Int64Param{Int64Param: int64(1000*i + 1)}},
+			"sequence_start": {ParameterChoice: &kserve.InferParameter_BoolParam{BoolParam: i == 0}},
+		}
+		c.call(t, uint32(2*i+1), inferPath, r)
+	}
+	one(newRPCSession(s), c.buf.Bytes())
+	if n := len(s.kinds.byKey); n != 2 {
+		t.Errorf("gRPC: %d kinds are kept beside that of HTTP", n-1)
 	}
 }
 

@@ -1,6 +1,7 @@
 package null
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"hash/maphash"
@@ -41,7 +42,8 @@ func (c *rpcSession) message(s *stream, in, out []byte) []byte {
 	return c.reply(s, c.last.answer, id, out)
 }
 
-// inferKey finds the id of an inference request, and the key of the rest without the raw tensors.
+// inferKey finds the id of an inference request, and the key of the rest without the raw tensors and the place in a
+// sequence.
 func inferKey(path string, in []byte) (id []byte, name key, err error) {
 	name = key{hash: uint64(len(path))}
 	start := 0 // of the bytes that are not yet in the hash
@@ -63,6 +65,9 @@ func inferKey(path string, in []byte) (id []byte, name key, err error) {
 		case field == 3 && kind == protowire.BytesType:
 			mix(in[start:at])
 			id, _ = protowire.ConsumeBytes(in[at+n:])
+			start = at + n + m
+		case field == 4 && kind == protowire.BytesType && bytes.Contains(in[at+n:at+n+m], []byte("sequence_")):
+			mix(in[start:at])
 			start = at + n + m
 		case field == 7 && kind == protowire.BytesType:
 			mix(in[start:at])

@@ -1,0 +1,82 @@
+package calibrate
+
+import (
+	"fmt"
+	"math"
+	"strings"
+)
+
+// Traffic is what is sent and how: what a floor belongs to.
+type Traffic struct {
+	Protocol string `json:"protocol"`
+	// Service is the kind of server; empty is KServe, as Triton speaks it.
+	Service string `json:"service,omitempty"`
+	// Mode is how calls are made, in words: unary or stream, and what else makes them cost more or less.
+	Mode string `json:"mode"`
+	// Concurrency is that of a closed loop, Rate the requests a second of an open one, as they were asked for.
+	Concurrency int     `json:"concurrency,omitempty"`
+	Rate        float64 `json:"rate,omitempty"`
+	// InFlight is how many requests were in flight on average.
+	InFlight      float64 `json:"in_flight"`
+	RequestBytes  uint64  `json:"request_bytes"`
+	ResponseBytes uint64  `json:"response_bytes"`
+}
+
+// Same tells whether two are the same traffic. Sizes may differ by what does not matter: the digits of request ids.
+func (t Traffic) Same(o Traffic) bool {
+	return t.Protocol == o.Protocol && t.Service == o.Service && t.Mode == o.Mode && t.Concurrency == o.Concurrency && t.Rate == o.Rate &&
+		alike(t.RequestBytes, o.RequestBytes) && alike(t.ResponseBytes, o.ResponseBytes)
+}
+
+// alike: within 2 %, or 64 bytes.
+func alike(a, b uint64) bool {
+	most := max(a, b)
+	return most-min(a, b) <= max(64, most/50)
+}
+
+// otherwise is how far apart two ways of calling, or two kinds of server, are: as far as a load of 8 and one of 64.
+var otherwise = math.Log(8)
+
+// distance is how unlike two are; infinite for different protocols. Loads and sizes are compared as ratios, so that 1 and 8
+// are as far apart as 8 and 64.
+func (t Traffic) distance(o Traffic) float64 {
+	if t.Protocol != o.Protocol {
+		return math.Inf(1)
+	}
+	d := ratio(t.InFlight, o.InFlight)
+	if t.Rate > 0 && o.Rate > 0 {
+		d = ratio(t.Rate, o.Rate)
+	}
+	d += ratio(float64(t.RequestBytes), float64(o.RequestBytes))/2 + ratio(float64(t.ResponseBytes), float64(o.ResponseBytes))/2
+	if t.Mode != o.Mode {
+		d += otherwise
+	}
+	if t.Service != o.Service {
+		d += otherwise
+	}
+	return d
+}
+
+func ratio(a, b float64) float64 { return math.Abs(math.Log(max(a, 1)) - math.Log(max(b, 1))) }
+
+// String says it in words, as "grpc unary, 8 in flight, 128 + 128 bytes".
+func (t Traffic) String() string {
+	var b strings.Builder
+	b.WriteString(t.Protocol)
+	if t.Service != "" {
+		b.WriteString(" " + t.Service)
+	}
+	fmt.Fprintf(&b, " %s, %s, %d + %d bytes", t.Mode, t.Load(), t.RequestBytes, t.ResponseBytes)
+	return b.String()
+}
+
+// Load is the load in words.
+func (t Traffic) Load() string {
+	if t.Rate > 0 {
+		return fmt.Sprintf("%.6g requests/s", t.Rate)
+	}
+	if t.Concurrency > 0 {
+		return fmt.Sprintf("%d in flight", t.Concurrency)
+	}
+	return fmt.Sprintf("%.3g in flight", t.InFlight)
+}

@@ -1,0 +1,217 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/encoding/prototext"
+
+	"github.com/redline-bench/redline/internal/pacompat/flags"
+	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/proto/kserve"
+	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/tensor"
+)
+
+// probeTime is how long the run's own server may take to answer the one request.
+const probeTime = 10 * time.Second
+
+// standIn is what a server that does nothing must take and give in the place of a model.
+type standIn struct {
+	how    string         // where that was learned
+	model  *service.Model // nil: the server has such a model of its own
+	answer []tensor.Tensor
+	dir    string
+}
+
+// lookAt learns what the model of a plan takes and gives: from the run's own server, else by its name, else from --shape.
+func lookAt(p *IO, sigs *signals, pl *plan.Plan, notes flags.Notes) (*standIn, error) {
+	switch pl.Target.Kind {
+	case plan.Triton, plan.TFServing:
+	case plan.OpenAI, plan.TorchServe, plan.TritonCAPI, plan.DynamicGRPC:
+		return &standIn{how: "none: what is sent stands in the options"}, nil
+	}
+	own, err := probeServer(p, sigs, pl, notes)
+	if err == nil {
+		return own, nil
+	}
+	var refused *service.Error
+	if !errors.As(err, &refused) || refused.Class != record.Connect {
+		return nil, fmt.Errorf("ask %s for the model: %w", pl.Target.URL, err)
+	}
+	name := pl.Target.Model
+	switch {
+	case builtin(p, sigs, pl):
+		return &standIn{how: fmt.Sprintf("%s, the built-in one, as there is no server at %s", name, pl.Target.URL)}, nil
+	case len(pl.Input.Shapes) > 0:
+		m := &service.Model{Name: name, MaxBatch: max(1, pl.Input.Batch)}
+		for input, shape := range pl.Input.Shapes {
+			m.Inputs = append(m.Inputs, service.TensorSpec{Name: input, Type: tensor.FP32, Shape: shape})
+		}
+		slices.SortFunc(m.Inputs, func(a, b service.TensorSpec) int { return strings.Compare(a.Name, b.Name) })
+		for _, in := range m.Inputs {
+			m.Outputs = append(m.Outputs, service.TensorSpec{Name: "OUTPUT_" + in.Name, Type: in.Type, Shape: in.Shape})
+		}
+		return &standIn{model: m, how: fmt.Sprintf("%s by --shape: FP32, answers of the same size, as there is no server at %s", name, pl.Target.URL)}, nil
+	}
+	return nil, fmt.Errorf("there is no server at %s to ask for the model %q: start it, or give its inputs with --shape", pl.Target.URL, name)
+}
+
+// builtin tells whether our own server has a model of the name.
+func builtin(p *IO, sigs *signals, pl *plan.Plan) bool {
+	server, err := startEmbedded(sigs.soft, p, []string{"--null"})
+	if err != nil {
+		return false
+	}
+	defer server.stop()
+	c := *pl
+	floorTarget(&c, server)
+	s := &session{IO: p.silenced(), plan: &c, sigs: sigs}
+	defer s.close()
+	return s.describe() == nil
+}
+
+// probeServer asks the run's own server for the model, and for one answer.
+func probeServer(p *IO, sigs *signals, pl *plan.Plan, notes flags.Notes) (*standIn, error) {
+	c := *pl
+	c.Input.SharedMemory = plan.NoSharedMemory // so that the answer tells its size
+	s := &session{IO: p.silenced(), plan: &c, notes: notes, sigs: sigs}
+	defer s.close()
+	for _, step := range []func() error{s.startServer, s.describe, s.check, s.loadUnchecked} {
+		if err := step(); err != nil {
+			return nil, err
+		}
+	}
+	answer, err := s.one()
+	if err != nil {
+		return nil, err
+	}
+	bytes := 0
+	for _, t := range answer {
+		bytes += len(t.Data)
+	}
+	return &standIn{model: s.model, answer: answer, how: fmt.Sprintf("%s as %s has it: %s; one request was sent there, its answer had %d bytes of tensors",
+		pl.Target.Model, c.Target.URL, counted(len(s.model.Inputs), "input"), bytes)}, nil
+}
+
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// one sends a single request and returns its first answer.
+func (s *session) one() ([]tensor.Tensor, error) {
+	ctx, cancel := context.WithTimeout(s.sigs.soft, probeTime)
+	defer cancel()
+	end := &onceSink{done: make(chan struct{})}
+	transport, err := s.svc.Open(ctx, end)
+	if err != nil {
+		return nil, err
+	}
+	defer transport.Close()
+	if err := transport.Grow(ctx, 1); err != nil {
+		return nil, err
+	}
+	call := &service.Call{}
+	newFeeds(s.requests, s.model, s.plan, s.async).feed(0, 1).Next(call)
+	if call.Vars.Present {
+		call.Vars.End = true // it begins a sequence, which must not stay open
+	}
+	transport.Send(call)
+	transport.Flush()
+	select {
+	case <-end.done:
+	case <-ctx.Done():
+		transport.Cut(0, record.Timeout)
+		<-end.done
+	}
+	if call.Rec.Class != record.OK {
+		return nil, fmt.Errorf("one request failed: %w", call.Err)
+	}
+	return s.svc.Outputs(end.payload)
+}
+
+// onceSink keeps the first answer to one call.
+type onceSink struct {
+	payload []byte
+	done    chan struct{}
+}
+
+func (o *onceSink) Response(_ *service.Call, payload []byte, _ int64, empty bool) {
+	if o.payload == nil && !empty {
+		o.payload = slices.Clone(payload)
+	}
+}
+
+func (o *onceSink) Done(*service.Call) { close(o.done) }
+
+// repository writes the stand-in as a model for our own server, and returns the folder; "" where none is needed.
+func (m *standIn) repository() (string, error) {
+	if m.model == nil {
+		return "", nil
+	}
+	if m.model.Name != filepath.Base(m.model.Name) {
+		return "", fmt.Errorf("a model called %q cannot be set up", m.model.Name)
+	}
+	var err error
+	if m.dir, err = os.MkdirTemp("", "redline-calibrate-"); err != nil {
+		return "", err
+	}
+	folder := filepath.Join(m.dir, m.model.Name)
+	if err := os.MkdirAll(filepath.Join(folder, "1"), 0o755); err != nil {
+		return "", err
+	}
+	text, err := prototext.Marshal(m.config())
+	if err != nil {
+		return "", err
+	}
+	return m.dir, os.WriteFile(filepath.Join(folder, "config.pbtxt"), text, 0o600)
+}
+
+func (m *standIn) remove() {
+	if m.dir != "" {
+		_ = os.RemoveAll(m.dir) // what stays in the temporary folder does no harm
+	}
+}
+
+// config is the model's configuration: its own inputs, and outputs of the sizes that the answer had.
+func (m *standIn) config() *kserve.ModelConfig {
+	cfg := &kserve.ModelConfig{Name: m.model.Name, Backend: "blank", MaxBatchSize: int32(m.model.MaxBatch), Parameters: map[string]*kserve.ModelParameter{}}
+	for _, in := range m.model.Inputs {
+		cfg.Input = append(cfg.Input, &kserve.ModelInput{
+			Name: in.Name, DataType: configType(in.Type), Dims: in.Shape, Optional: in.Optional, IsShapeTensor: in.ShapeTensor,
+		})
+	}
+	for _, out := range m.model.Outputs {
+		dims := slices.Clone(out.Shape)
+		if i := slices.IndexFunc(m.answer, func(t tensor.Tensor) bool { return t.Name == out.Name }); i >= 0 {
+			t := &m.answer[i]
+			dims = slices.Clone(t.Shape)
+			if m.model.MaxBatch > 0 && len(dims) > 0 {
+				dims = dims[1:]
+			}
+			if n := int(t.Shape.Elements()); t.Type == tensor.Bytes && n > 0 {
+				cfg.Parameters["string_length"] = &kserve.ModelParameter{StringValue: fmt.Sprint(max(0, len(t.Data)/n-4))}
+			}
+		}
+		cfg.Output = append(cfg.Output, &kserve.ModelOutput{Name: out.Name, DataType: configType(out.Type), Dims: dims})
+	}
+	return cfg
+}
+
+// configType is a datatype by its name in a model's configuration.
+func configType(t tensor.Datatype) kserve.DataType {
+	if t == tensor.Bytes {
+		return kserve.DataType_TYPE_STRING
+	}
+	return kserve.DataType(kserve.DataType_value["TYPE_"+t.String()])
+}

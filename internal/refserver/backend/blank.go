@@ -1,0 +1,61 @@
+package backend
+
+import (
+	"bytes"
+	"context"
+	"time"
+
+	"github.com/redline-bench/redline/internal/proto/kserve"
+	"github.com/redline-bench/redline/internal/refserver/infer"
+	"github.com/redline-bench/redline/internal/tensor"
+)
+
+// blank looks at no input and gives every output as zeros of its dims, where a variable one is 1. Texts have as many
+// letters as the parameter string_length says. It stands in for any model where only sizes matter.
+type blank struct {
+	latency latency
+	outputs []tensor.Tensor // of a batch of one
+}
+
+func newBlank(cfg *kserve.ModelConfig, par params, lat latency) (*blank, error) {
+	b := &blank{latency: lat}
+	for _, out := range cfg.GetOutput() {
+		kind, ok := Datatype(out.GetDataType())
+		if !ok {
+			return nil, infer.Errorf(infer.InvalidArg, "output '%s' of model '%s' has no data type", out.GetName(), cfg.GetName())
+		}
+		t := tensor.Tensor{Name: out.GetName(), Type: kind}
+		elements := 1
+		for _, d := range out.GetDims() {
+			t.Shape = append(t.Shape, max(d, 1))
+			elements *= int(max(d, 1))
+		}
+		if kind == tensor.Bytes {
+			t.Data = bytes.Repeat(appendString(nil, string(bytes.Repeat([]byte("x"), par.integer("string_length", 0)))), elements)
+		} else {
+			t.Data = make([]byte, elements*kind.Size())
+		}
+		b.outputs = append(b.outputs, t)
+	}
+	return b, nil
+}
+
+func (b *blank) Execute(ctx context.Context, jobs []*Job) {
+	b.latency.spend(ctx, time.Now(), jobs)
+	for _, j := range jobs {
+		answer := make([]tensor.Tensor, len(b.outputs))
+		for i, t := range b.outputs {
+			answer[i] = shaped(j.Request, t.Name, t.Type, bytes.Repeat(t.Data, max(j.Batch, 1)), t.Shape...)
+		}
+		j.Send(answer...)
+	}
+}
+
+// Datatype is the protocol's datatype of a configured one.
+func Datatype(t kserve.DataType) (tensor.Datatype, bool) {
+	if t == kserve.DataType_TYPE_STRING {
+		return tensor.Bytes, true
+	}
+	name := t.String()
+	return tensor.ParseDatatype(name[len("TYPE_"):])
+}

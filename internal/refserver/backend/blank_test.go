@@ -1,0 +1,43 @@
+package backend_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/redline-bench/redline/internal/proto/kserve"
+	"github.com/redline-bench/redline/internal/refserver/backend"
+	"github.com/redline-bench/redline/internal/refserver/infer"
+	"github.com/redline-bench/redline/internal/tensor"
+)
+
+func TestBlankGivesEveryOutputItsSize(t *testing.T) {
+	cfg := &kserve.ModelConfig{
+		Name: "m", Backend: "blank", MaxBatchSize: 8,
+		Output: []*kserve.ModelOutput{
+			{Name: "a", DataType: kserve.DataType_TYPE_FP16, Dims: []int64{2, 3}},
+			{Name: "b", DataType: kserve.DataType_TYPE_STRING, Dims: []int64{-1}},
+		},
+		Parameters: map[string]*kserve.ModelParameter{"string_length": {StringValue: "2"}},
+	}
+	b, err := backend.New("blank", cfg, backend.Env{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []tensor.Tensor
+	b.Execute(t.Context(), []*backend.Job{{
+		Request: &infer.Request{Batch: 2},
+		Answer:  func(outputs []tensor.Tensor, _ error, _ bool) { got = outputs },
+	}})
+	want := []tensor.Tensor{
+		{Name: "a", Type: tensor.FP16, Shape: tensor.Shape{2, 2, 3}, Data: make([]byte, 24)},
+		{Name: "b", Type: tensor.Bytes, Shape: tensor.Shape{2, 1}, Data: []byte("\x02\x00\x00\x00xx\x02\x00\x00\x00xx")},
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	cfg.Output[0].DataType = kserve.DataType_TYPE_INVALID
+	if _, err := backend.New("blank", cfg, backend.Env{}); err == nil {
+		t.Error("an output without a type was taken")
+	}
+}
