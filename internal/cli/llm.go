@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/llm/dataset"
 	api "github.com/redline-bench/redline/internal/llm/endpoint"
 	"github.com/redline-bench/redline/internal/llm/load"
@@ -45,13 +46,10 @@ func llmNames() []string { return llmSet(llmDefaults()).Names() }
 // runLLM is `redline llm`.
 func runLLM(p *IO, args []string) int {
 	o := llmDefaults()
-	stray, err := llmSet(o).Parse(args)
+	err := o.parse(args)
 	if errors.Is(err, optset.ErrHelp) {
 		fmt.Fprint(p.Stdout, llmHelp())
 		return exitOK
-	}
-	if err == nil && len(stray) > 0 {
-		err = fmt.Errorf("%q is no option", stray[0])
 	}
 	if err == nil {
 		err = o.check()
@@ -141,14 +139,20 @@ func (r *llmRun) start() error {
 func (r *llmRun) prompts() error {
 	o := r.opts
 	d := &o.data
+	if models := strings.Split(o.model, ","); len(models) > 1 {
+		o.model, d.Models = models[0], models
+	}
+	if err := o.readSystem(); err != nil {
+		return err
+	}
 	d.RunID = fmt.Sprintf("%x", time.Now().UnixNano())
 	// The default of --concurrency says something else than its absence.
 	given := len(o.modes()) > 0 || slices.ContainsFunc(r.args, func(a string) bool { return a == "--concurrency" || strings.HasPrefix(a, "--concurrency=") })
-	if o.noFix || given && !o.fixed {
+	if o.noFix || given && !o.fixed || d.Trace.IgnoreDelays && !o.fixed {
 		d.Trace.IgnoreTimes = true
 	}
 	file := d.Path != ""
-	bounded := o.requests > 0 || o.sessions > 0 || o.duration > 0 || r.load.Until != nil || len(o.stages)+len(o.sessionStages) > 0
+	bounded := o.requests > 0 || o.sessions > 0 || o.duration > 0 || r.load.Until != nil || load.Length(o.stages)+load.Length(o.sessionStages) > 0
 	if file && (o.inputData != "" || !bounded) {
 		d.Once = true
 	}
@@ -158,6 +162,12 @@ func (r *llmRun) prompts() error {
 	}
 	defer src.Close()
 	r.info, r.timed = src.Describe(), src.Timed() && !d.Trace.IgnoreTimes
+	if r.info.Talks && !api.Kind(o.kind).Talks() {
+		if r.info.Format != dataset.ShareGPT {
+			return fmt.Errorf("--endpoint-type %s takes one prompt, but conversations have several turns: use chat, responses or messages", o.kind)
+		}
+		d.FirstTurn, r.info.Talks = true, false // as AIPerf and vLLM's bench take this file
+	}
 	if o.fixed && !src.Timed() {
 		return fmt.Errorf("--fixed-schedule: %s has no times", d.Path)
 	}
@@ -237,48 +247,78 @@ func (r *llmRun) addKey(t *plan.Target, k api.Kind) error {
 func (r *llmRun) connect() error {
 	o := r.opts
 	eo := api.Options{
-		Kind: api.Kind(o.kind), Model: o.model, Stream: o.streaming, Extra: o.extra, LegacyMaxTokens: o.legacy, NoUsage: o.noUsage,
+		Kind: api.Kind(o.kind), Model: o.model, Stream: o.streaming, Extra: o.extra, LegacyMaxTokens: o.legacy, NoUsage: o.noUsage, ChunkUsage: o.chunks,
 		Body: o.template, ResponsePath: o.response, Encode: r.tok.ids(),
 	}
 	eo.PromptPath, eo.CompletionsPath, _ = strings.Cut(o.usage, ",")
+	var list []service.Service
+	var err error
 	if eo.Kind.GRPC() {
-		svc, err := rpc.New(r.plan.Target, r.plan.Input)
-		if err != nil {
-			return err
-		}
-		r.svc = svc
-		if r.model, err = svc.Describe(r.sigs.soft); err != nil {
+		if list, err = r.models(); err != nil {
 			return err
 		}
 		eo.Metadata = r.model
 		eo.Stream = (r.model.Decoupled || o.streaming) && !o.noStream
 	}
-	var err error
 	if r.ep, err = api.New(eo); err != nil {
 		return err
 	}
-	if r.svc != nil {
-		return nil
+	if list == nil {
+		if list, err = r.endpoints(); err != nil {
+			return err
+		}
 	}
-	path := o.path
+	return r.wait(list)
+}
+
+// models makes a service for each address over gRPC, and asks each for the model.
+func (r *llmRun) models() ([]service.Service, error) {
+	var list []service.Service
+	for _, u := range r.opts.urls {
+		t := r.plan.Target
+		t.URL = strings.TrimPrefix(strings.TrimPrefix(u, "grpcs://"), "grpc://")
+		svc, err := rpc.New(t, r.plan.Input)
+		if err != nil {
+			return nil, err
+		}
+		r.balance(append(list, svc))
+		m, err := r.describe(svc)
+		if err != nil {
+			return nil, err
+		}
+		if list = append(list, svc); r.model == nil {
+			r.model = m
+		}
+	}
+	return list, nil
+}
+
+// endpoints makes a service for each address over HTTP.
+func (r *llmRun) endpoints() ([]service.Service, error) {
+	path := r.opts.path
 	if path == "" {
 		path = r.ep.Path()
 	}
 	r.plan.Target.Endpoint = path
 	var list []service.Service
-	for _, u := range o.urls {
+	for _, u := range r.opts.urls {
 		t := r.plan.Target
 		t.URL = u
 		s, err := openai.New(t)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		list = append(list, s)
 	}
+	r.balance(list)
+	return list, nil
+}
+
+// balance lets requests go to several services in turn.
+func (r *llmRun) balance(list []service.Service) {
 	if r.svc = list[0]; len(list) > 1 {
 		r.svc = load.NewBalanced(list)
 	}
-	return nil
 }
 
 // run measures all levels.
@@ -318,20 +358,33 @@ func (r *llmRun) level(index int, lv load.Level) (*load.Outcome, error) {
 		cfg := load.Config{
 			Service: r.svc, Endpoint: r.ep, Options: r.load, Count: r.tok.count(), UseServer: r.opts.serverCounts || r.tok == nil,
 			Open:     func() (load.Source, error) { return r.source(n) },
-			Progress: r.progress, Tap: r.tap(lv, n),
+			Progress: r.progress, Tap: r.tap(lv, n), RequestHeader: "X-Request-ID", SessionHeader: r.opts.session,
+		}
+		if n == 0 || !r.opts.warmOnce {
+			cfg.Options.Warmup = r.opts.warm.phase(&cfg.Options, lv)
+		}
+		if pause := r.opts.cooling(index, n); !clock.SleepUntil(r.sigs.soft, clock.Now()+int64(pause)) {
+			break
 		}
 		files, err := r.files(index, n, lv)
 		if err != nil {
 			return nil, err
 		}
 		files.wire(&cfg)
-		out, err := load.Run(r.sigs.soft, r.sigs.hard, cfg, lv)
-		r.Line.Clear()
+		pages, err := r.watchServer(index, n, lv)
 		if err != nil {
 			files.abort()
 			return nil, err
 		}
-		if err := files.close(out); err != nil {
+		cfg.Measured = pages.begin
+		out, err := load.Run(r.sigs.soft, r.sigs.hard, cfg, lv)
+		r.Line.Clear()
+		if err != nil {
+			files.abort()
+			pages.abort()
+			return nil, err
+		}
+		if err := errors.Join(files.close(out), pages.close(out)); err != nil {
 			return nil, err
 		}
 		runs = append(runs, out)
@@ -345,7 +398,9 @@ func (r *llmRun) level(index int, lv load.Level) (*load.Outcome, error) {
 // source opens the prompts of one measurement. Repeats get prompts of their own.
 func (r *llmRun) source(n int) (load.Source, error) {
 	d := r.opts.data
-	d.Seed += uint64(n)
+	if !r.opts.sameSeed {
+		d.Seed += uint64(n)
+	}
 	return dataset.Open(context.WithoutCancel(r.sigs.soft), d, r.tok.forPrompts())
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/redline-bench/redline/internal/llm/dataset"
 	api "github.com/redline-bench/redline/internal/llm/endpoint"
 	"github.com/redline-bench/redline/internal/llm/load"
 	"github.com/redline-bench/redline/internal/plan"
@@ -26,6 +27,9 @@ func (o *llmOptions) check() error {
 	if err := o.checkLoad(); err != nil {
 		return err
 	}
+	if err := o.warm.check(); err != nil {
+		return err
+	}
 	if _, err := o.wanted(); err != nil {
 		return err
 	}
@@ -39,6 +43,8 @@ func (o *llmOptions) checkNames() error {
 		return errors.New("--input-data and --input-file name the same thing: give one")
 	case o.tokenizerPath != "" && o.tokenizer != "":
 		return errors.New("--tokenizer-path and --tokenizer name the same thing: give one")
+	case o.systemFile != "" && o.data.System != "":
+		return errors.New("--system-prompt and --system-prompt-file name the same thing: give one")
 	case o.apiKey != "" && o.apiKeyEnv != "":
 		return errors.New("--api-key and --api-key-env exclude each other")
 	case o.model == "" && o.kind != string(api.Raw) && o.kind != string(api.Template):
@@ -71,8 +77,6 @@ func (o *llmOptions) checkNames() error {
 		return errors.New("--endpoint-type template needs --template FILE and --endpoint PATH")
 	case k.GRPC() && o.path != "":
 		return errors.New("--endpoint is a path of HTTP: a model over gRPC has none")
-	case k.GRPC() && len(o.urls) > 1:
-		return errors.New("several --url are for HTTP: gRPC takes one")
 	case len(o.urls) > 0 && o.embedded:
 		return errors.New("--embedded and --url exclude each other")
 	}
@@ -111,6 +115,10 @@ func (o *llmOptions) checkLoad() error {
 		return fmt.Errorf("with %s, --concurrency is the most that may be in flight: give one number", modes[0])
 	case len(o.sessionStages) > 0 && len(o.concurrency) > 0:
 		return errors.New("--concurrency-stages and --concurrency exclude each other")
+	case o.spread > 0 && o.data.Pairs != "":
+		return errors.New("--random-range-ratio and --sequence-distribution exclude each other")
+	case o.chunks && o.noUsage:
+		return errors.New("--per-chunk-usage and --no-usage exclude each other")
 	case (o.userRate > 0) != (o.users > 0):
 		return errors.New("--user-centric-rate and --num-users need each other")
 	case o.fixed && o.noFix:
@@ -134,6 +142,10 @@ func (o *llmOptions) checkLoad() error {
 	case o.until != "" && o.duration == 0 && o.requests == 0 && o.data.Path != "" && !o.data.Once:
 		o.requests = 1 << 30
 	}
+	if o.spread > 0 {
+		o.data.Input.Around(o.spread)
+		o.data.Output.Around(o.spread)
+	}
 	if o.smoothness > 0 {
 		o.arrival = load.Gamma
 	} else if o.arrival == load.Gamma {
@@ -148,9 +160,14 @@ func (o *llmOptions) checkLoad() error {
 // checkAnswers looks at what needs streams.
 func (o *llmOptions) checkAnswers() error {
 	k := api.Kind(o.kind)
+	system := o.data.System != "" || o.systemFile != "" || o.data.Prefix.SharedSystem > 0 || o.data.Bust == dataset.SystemPrefix || o.data.Bust == dataset.SystemSuffix
 	single := k == api.Embeddings || k == api.CohereRank || k == api.TEIRank || k == api.NIMRank
 	streams := o.streaming || k.GRPC() || k == api.Raw
 	switch {
+	case system && !k.Talks():
+		return fmt.Errorf("--endpoint-type %s has no place for a system prompt: leave it out, or use chat", o.kind)
+	case o.data.Turns.Mean > 1 && !k.Talks():
+		return fmt.Errorf("--endpoint-type %s takes one prompt: conversations of several turns need chat, responses or messages", o.kind)
 	case single && o.streaming:
 		return fmt.Errorf("--streaming: %s answers in one piece", o.kind)
 	case o.streaming && o.noStream:
@@ -200,9 +217,9 @@ func (o *llmOptions) levels(timed bool) []load.Level {
 // loadOptions are how each level is measured.
 func (o *llmOptions) loadOptions() (load.Options, error) {
 	out := load.Options{
-		Arrival: o.arrival, Smoothness: o.smoothness, Ramp: max(o.ramp, o.rateRamp), Prefill: o.prefill,
+		Shape:    load.Shape{Arrival: o.arrival, Smoothness: o.smoothness, Ramp: max(o.ramp, o.rateRamp), Prefill: o.prefill},
 		Requests: o.requests, Sessions: o.sessions, Duration: o.duration, Grace: o.grace,
-		WarmupRequests: o.warmRequests, WarmupDuration: o.warmDuration, Cooldown: o.cooldown,
+		Cooldown:    o.cooldown,
 		CancelShare: o.cancelRate / 100, CancelDelay: o.cancelDelay, CancelTokens: o.cancelTokens / 100,
 		Timeout: o.timeout, MaxErrors: o.maxErrors, MaxErrorShare: o.maxErrorRate / 100,
 		Confidence: o.confidence, Seed: o.data.Seed,

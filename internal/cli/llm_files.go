@@ -29,7 +29,7 @@ type llmFiles struct {
 }
 
 var exportNames = map[string]artifact.Files{
-	"summary": artifact.Summary, "csv": artifact.CSV, "records": artifact.Records, "inputs": artifact.Inputs, "raw": artifact.Raw,
+	"outputs": artifact.Outputs, "summary": artifact.Summary, "csv": artifact.CSV, "records": artifact.Records, "inputs": artifact.Inputs, "raw": artifact.Raw,
 	"slices": artifact.Slices, "profile": artifact.Profile, "genai": artifact.GenAI, "vllm": artifact.VLLM, "parquet": artifact.Parquet,
 	"all": artifact.All,
 }
@@ -47,8 +47,23 @@ func (o *llmOptions) wanted() (artifact.Files, error) {
 			files |= f
 		}
 	}
+	switch {
+	case o.exportLevel == "":
+	case o.exports != "":
+		return 0, errors.New("--exports and --export-level say the same thing: give one")
+	case o.exportLevel == "summary":
+		files = artifact.Summary | artifact.CSV | artifact.Inputs
+	case o.exportLevel == "raw":
+		files |= artifact.Raw
+	}
 	if o.sliceEvery > 0 {
 		files |= artifact.Slices
+	}
+	if o.outputs {
+		files |= artifact.Outputs
+	}
+	if o.artifacts == "" && (o.exports != "" || o.exportLevel != "" || o.sliceEvery > 0 || o.outputs || o.prefix != "" || len(o.scrape) > 0) {
+		return 0, errors.New("--exports, --export-level, --export-outputs-json, --slice-duration, --profile-export-prefix and --server-metrics need --artifact-dir, where their files go")
 	}
 	return files, nil
 }
@@ -63,13 +78,7 @@ func (r *llmRun) files(index, n int, lv load.Level) (*llmFiles, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir := o.artifacts
-	if levels := r.opts.levels(r.timed); len(levels) > 1 {
-		dir = filepath.Join(dir, folder(lv, index))
-	}
-	if o.runs > 1 {
-		dir = filepath.Join(dir, fmt.Sprintf("run%d", n+1))
-	}
+	dir := r.folder(index, n, lv)
 	w, err := artifact.New(artifact.Config{
 		Dir: dir, Prefix: o.prefix, Files: files, Version: r.version(), Model: o.model, Tokenizer: o.tokenizer, URL: strings.Join(publicURLs(o.urls), ","),
 		EndpointType: o.kind, Path: r.plan.Target.Endpoint, Streaming: o.streaming || r.plan.Target.Streaming,
@@ -86,6 +95,18 @@ func (r *llmRun) files(index, n int, lv load.Level) (*llmFiles, error) {
 		f.slices = newSlicer(o.sliceEvery, r.load, lv.Open())
 	}
 	return f, nil
+}
+
+// folder is where the files of one measurement go.
+func (r *llmRun) folder(index, n int, lv load.Level) string {
+	dir := r.opts.artifacts
+	if levels := r.opts.levels(r.timed); len(levels) > 1 {
+		dir = filepath.Join(dir, folder(lv, index))
+	}
+	if r.opts.runs > 1 {
+		dir = filepath.Join(dir, fmt.Sprintf("run%d", n+1))
+	}
+	return dir
 }
 
 // folder names the folder of a level.
@@ -132,7 +153,7 @@ func isSecret(name string) bool { return slices.Contains(secretFlags, name) }
 func (r *llmRun) asked(lv load.Level) map[string]any {
 	m := map[string]any{"endpoint_type": r.opts.kind, "streaming": r.opts.streaming, "level": lv.String()}
 	for name, v := range map[string]int{
-		"request_count": r.load.Requests, "num_conversations": r.load.Sessions, "warmup_request_count": r.load.WarmupRequests,
+		"request_count": r.load.Requests, "num_conversations": r.load.Sessions, "warmup_request_count": r.opts.warm.requests,
 		"prefill_concurrency": r.load.Prefill,
 	} {
 		if v > 0 {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -33,6 +34,9 @@ type llmOptions struct {
 	usage     string
 	legacy    bool
 	noUsage   bool
+	chunks    bool   // usage in every chunk
+	session   string // name of the header of a conversation
+	wait      readiness
 	timeout   time.Duration
 	tls       plan.TLS
 	grpcTLS   bool
@@ -56,8 +60,11 @@ type llmOptions struct {
 	sessions      int
 	duration      time.Duration
 	grace         time.Duration
-	warmRequests  int
-	warmDuration  time.Duration
+	warm          warmOptions
+	pause         time.Duration // between levels
+	runPause      time.Duration // between repeats
+	sameSeed      bool          // repeats ask the same prompts
+	warmOnce      bool          // only the first repeat has a warm-up
 	cooldown      time.Duration
 	cancelRate    float64
 	cancelDelay   time.Duration
@@ -73,16 +80,22 @@ type llmOptions struct {
 	inputData     string // seed 003's name of the file
 	tokenizer     string
 	tokenizerPath string // seed 003's name
+	systemFile    string
+	spread        float64 // of lengths around their means, as a share
 	serverCounts  bool
 
-	artifacts  string
-	prefix     string
-	exports    string
-	sliceEvery time.Duration
-	json       string
-	outcome    plan.Outcome
-	console    string // table or seed; empty: by the options
-	verbose    bool
+	artifacts   string
+	prefix      string
+	exports     string
+	exportLevel string
+	scrape      []string // pages of metrics to read during a run
+	scrapeForms string
+	sliceEvery  time.Duration
+	json        string
+	outputs     bool // outputs.json
+	outcome     plan.Outcome
+	console     string // table or seed; empty: by the options
+	verbose     bool
 }
 
 // llmDefaults are the options where nothing is given.
@@ -90,7 +103,8 @@ func llmDefaults() *llmOptions {
 	return &llmOptions{
 		arrival: load.Poisson, smoothness: 0, grace: 30 * time.Second, runs: 1, confidence: 0.95,
 		outcome: plan.DefaultOutcome(),
-		extra:   map[string]json.RawMessage{}, timeout: 6 * time.Hour,
+		extra:   map[string]json.RawMessage{}, timeout: 6 * time.Hour, session: "X-Correlation-ID",
+		wait: readiness{mode: "inference", every: 5 * time.Second},
 		data: dataset.Options{Input: dataset.Lengths{Mean: 550}, Trace: dataset.Trace{AutoOffset: true}},
 	}
 }
@@ -101,6 +115,7 @@ func llmSet(o *llmOptions) *optset.Set {
 	llmTarget(s, o)
 	llmLoad(s, o)
 	llmStop(s, o)
+	llmWarm(s, o)
 	llmPrompts(s, o)
 	llmShape(s, o)
 	llmMedia(s, o)
@@ -109,23 +124,18 @@ func llmSet(o *llmOptions) *optset.Set {
 	return s
 }
 
-// llmIgnored are options of AIPerf that say how its processes work: its scripts may have them, and they change nothing.
-func llmIgnored(s *optset.Set) {
-	s.Group("Of AIPerf, taken and without effect")
-	for _, name := range []string{"ui", "workers-max", "record-processors", "url-strategy", "tokenizer-revision", "log-level", "transport"} {
-		s.Var(name, "VALUE", "", "", func(string) error { return nil })
-	}
-	for _, name := range []string{"tokenizer-trust-remote-code", "no-gpu-telemetry", "no-server-metrics"} {
-		s.Var(name, "", "", "", func(string) error { return nil })
-	}
-	s.Alias("ui", "ui-type")
-	s.Alias("workers-max", "max-workers")
-}
-
 func llmTarget(s *optset.Set, o *llmOptions) {
 	s.Group("Server")
-	s.Text(&o.model, "model,m", "NAME", "model to ask for")
+	s.Text(&o.model, "model,m", "NAME", "model to ask for; several, by commas, take turns, conversation by conversation")
 	s.Alias("model", "model-names")
+	s.Var("model-selection-strategy", "NAME", "round_robin", "how: round_robin or random", func(v string) error {
+		v = strings.ReplaceAll(v, "-", "_")
+		o.data.DrawnModels = v == "random"
+		if v != "round_robin" && v != "random" {
+			return fmt.Errorf("is round_robin or random, not %q", v)
+		}
+		return nil
+	})
 	s.Var("url,u", "ADDR", "", "where the server listens; several, by commas or repeated, take turns", func(v string) error {
 		o.urls = append(o.urls, strings.Split(v, ",")...)
 		return nil
@@ -138,7 +148,6 @@ func llmTarget(s *optset.Set, o *llmOptions) {
 	s.Text(&o.path, "endpoint", "PATH", "path of the API in place of its usual one")
 	s.Alias("endpoint", "custom-endpoint")
 	s.Bool(&o.streaming, "streaming", "ask for answers as streams")
-	s.Alias("streaming", "stream")
 	s.Bool(&o.noStream, "no-streaming", "KServe: one answer even where the model streams")
 	optset.OneOf(s, &o.protocol, "protocol,i", "PROTOCOL", "a Triton text model: over grpc, or by HTTP's generate",
 		string(plan.HTTP), string(plan.GRPC))
@@ -152,6 +161,11 @@ func llmTarget(s *optset.Set, o *llmOptions) {
 	s.Text(&o.usage, "usage-fields", "PATH,PATH", "template: where the counts of prompt and answer stand")
 	s.Bool(&o.legacy, "use-legacy-max-tokens", "chat: name the limit max_tokens")
 	s.Bool(&o.noUsage, "no-usage", "do not ask streams for the server's token counts")
+	s.Bool(&o.chunks, "per-chunk-usage", "ask for them in every chunk (vLLM, TensorRT-LLM)")
+	s.Text(&o.session, "session-header", "NAME", "header with an id of the conversation, for routers; each request has one in X-Request-ID")
+	o.time(s, &o.wait.timeout, "wait-for-model-timeout", "wait so long until the model answers; 0 does not wait")
+	optset.OneOf(s, &o.wait.mode, "wait-for-model-mode", "HOW", "models (it is listed), inference (it answers), or both", "models", "inference", "both")
+	o.time(s, &o.wait.every, "wait-for-model-interval", "time between two tries")
 	o.time(s, &o.timeout, "request-timeout-seconds", "a request that takes longer fails")
 	s.Var("http-version", "VERSION", "auto", "auto, 1.1 or 2", func(v string) error {
 		if v != "auto" && v != "1.1" && v != "2" {
@@ -189,10 +203,21 @@ func llmLoad(s *optset.Set, o *llmOptions) {
 		return err
 	})
 	s.Alias("arrival-pattern", "request-rate-mode")
+	s.Var("request-rate-series", "FILE", "", `rates over time as JSON: [{"time_s":0,"qps":5}, ...], straight lines between them`, func(v string) error {
+		var err error
+		if o.stages != nil {
+			return errors.New("and --stages exclude each other")
+		}
+		o.stages, err = rateSeries(v)
+		return err
+	})
 	s.Float(&o.smoothness, "arrival-smoothness", "SHAPE", 0, 1e6, "shape of gamma arrivals: 1 is Poisson, more is smoother")
 	s.Alias("arrival-smoothness", "vllm-burstiness")
 	s.Var("stages", "LIST", "", `rates one after the other in one level: "10:30s,50:1m", "10-50:30s" rises`, func(v string) error {
 		var err error
+		if o.stages != nil {
+			return errors.New("is given twice, or besides --request-rate-series")
+		}
 		o.stages, err = stageList(v)
 		return err
 	})
@@ -232,10 +257,7 @@ func llmStop(s *optset.Set, o *llmOptions) {
 	s.Int(&o.sessions, "num-conversations", "N", 1, "conversations of a level")
 	s.Alias("num-conversations", "num-sessions", "conversation-num")
 	o.time(s, &o.duration, "benchmark-duration", "time of a level")
-	o.time(s, &o.grace, "benchmark-grace-period", "how long requests may go on after that")
-	s.Int(&o.warmRequests, "warmup-request-count", "N", 0, "requests before the measurement")
-	s.Alias("warmup-request-count", "num-warmup-requests")
-	o.time(s, &o.warmDuration, "warmup-duration", "time before the measurement")
+	o.endless(s, &o.grace, "benchmark-grace-period", "how long requests may go on after that; inf waits for all")
 	o.time(s, &o.cooldown, "cooldown-duration", "requests that start so close to the end do not count")
 	s.Int(&o.maxErrors, "max-errors", "N", 0, "end a level at so many failures")
 	s.Float(&o.maxErrorRate, "max-error-rate", "PERCENT", 0, 100, "end a level when more than this share fails")
@@ -248,9 +270,16 @@ func llmStop(s *optset.Set, o *llmOptions) {
 		return nil
 	})
 	s.Text(&o.until, "until", "TARGET", `end a level when an interval is narrow enough: "ttft.p99 ± 5 %"`)
-	s.Text(&o.goodput, "goodput", "LIST", `count requests that keep bounds, in ms: "ttft:200 itl:20"`)
+	s.Var("goodput", "LIST", "", `count requests that keep bounds, in ms: "ttft:200 itl:20"`, func(v string) error {
+		o.goodput = strings.TrimSpace(o.goodput + " " + v)
+		return nil
+	})
 	s.Int(&o.runs, "runs", "N", 1, "measure each level so often; intervals are then over the runs")
 	s.Alias("runs", "num-profile-runs")
+	o.time(s, &o.runPause, "profile-run-cooldown-seconds", "pause between repeats")
+	o.switches(s, &o.sameSeed, "no-vary-seed-per-trial", "vary-seed-per-trial", "repeats ask the same prompts, which a prefix cache may know by then")
+	o.switches(s, &o.warmOnce, "profile-run-disable-warmup-after-first", "no-profile-run-disable-warmup-after-first", "only the first repeat has a warm-up")
+	o.time(s, &o.pause, "parameter-sweep-cooldown-seconds", "pause between levels")
 	s.Float(&o.confidence, "confidence-level", "SHARE", 0, 0.9999, "of intervals; 0 computes none")
 }
 
@@ -259,8 +288,23 @@ func llmOutput(s *optset.Set, o *llmOptions) {
 	s.Text(&o.artifacts, "artifact-dir", "DIR", "write AIPerf's files there, a folder for each level")
 	s.Alias("artifact-dir", "output-artifact-dir")
 	s.Text(&o.prefix, "profile-export-prefix", "NAME", "start of the names of those files")
-	s.Text(&o.exports, "exports", "LIST", "which files: summary, csv, records, inputs, raw, slices, profile, genai, vllm, parquet, all")
+	s.Alias("profile-export-prefix", "profile-export-file")
+	s.Text(&o.exports, "exports", "LIST", "which files: summary, csv, records, inputs, outputs, raw, slices, profile, genai, vllm, parquet, all")
+	optset.OneOf(s, &o.exportLevel, "export-level", "LEVEL", "the same in AIPerf's words: summary, records or raw", "summary", "records", "raw")
+	s.Alias("export-level", "profile-export-level")
+	s.Var("export-outputs-json", "", "", "write the texts of the answers to outputs.json, as --exports outputs", func(string) error {
+		o.outputs = true
+		return nil
+	})
 	o.time(s, &o.sliceEvery, "slice-duration", "width of the time slices")
+	s.Var("server-metrics", "URL", "", "read these pages of Prometheus metrics during the run; see docs/outputs.md; may be repeated", func(v string) error {
+		o.scrape = append(o.scrape, strings.FieldsFunc(v, func(r rune) bool { return r == ',' || r == ' ' })...)
+		return nil
+	})
+	s.Var("server-metrics-formats", "LIST", "json,csv", "files of those: json, csv, jsonl", func(v string) error {
+		o.scrapeForms = strings.Trim(o.scrapeForms+","+v, ",")
+		return checkScrapeForms(o.scrapeForms)
+	})
 	s.Text(&o.json, "json", "FILE", "write the whole result")
 	for _, opt := range plan.OutcomeOptions() {
 		s.Var(opt.Long, opt.Arg, opt.Default, plain(opt.Help), func(v string) error { return opt.Set(&o.outcome, v) })
@@ -273,6 +317,7 @@ func llmOutput(s *optset.Set, o *llmOptions) {
 		return nil
 	})
 	s.Bool(&o.verbose, "verbose,v", "every metric, intervals, and what each token count came from")
+	s.Alias("verbose", "extra-verbose")
 }
 
 // plain is a sentence as the help of this command has it.
@@ -292,6 +337,29 @@ func (o *llmOptions) time(s *optset.Set, to *time.Duration, name, help string) {
 		*to = d
 		return err
 	})
+}
+
+// endless adds an option for a time that may have no end.
+func (o *llmOptions) endless(s *optset.Set, to *time.Duration, name, help string) {
+	value := ""
+	if *to > 0 {
+		value = strconv.FormatFloat(to.Seconds(), 'g', -1, 64)
+	}
+	s.Var(name, "SECONDS", value, help, func(v string) error {
+		if strings.EqualFold(v, "inf") {
+			*to = 10 * 365 * 24 * time.Hour
+			return nil
+		}
+		d, err := seconds(v)
+		*to = d
+		return err
+	})
+}
+
+// switches adds an option and the one that takes it back.
+func (o *llmOptions) switches(s *optset.Set, to *bool, name, undo, help string) {
+	s.Bool(to, name, help)
+	s.Var(undo, "", "", "the opposite, which is the default", func(string) error { *to = false; return nil })
 }
 
 // parseTargets reads what needs the metrics' names.

@@ -14,7 +14,7 @@ import (
 func parseLLM(t *testing.T, line string) (*llmOptions, error) {
 	t.Helper()
 	o := llmDefaults()
-	if _, err := llmSet(o).Parse(strings.Fields(line)); err != nil {
+	if err := o.parse(strings.Fields(line)); err != nil {
 		return o, err
 	}
 	return o, o.check()
@@ -54,9 +54,12 @@ func TestLLMContradictions(t *testing.T) {
 		"--fixed-schedule", "--request-rate-ramp-duration 5", "--concurrency-ramp-duration 5 --request-rate 3", "--request-cancellation-rate 10",
 		"--request-cancellation-delay 1", "--cooldown-duration 5", "--prefill-concurrency 2", "--streaming --prefill-concurrency 9 --concurrency 4",
 		"--endpoint-type embeddings --streaming", "--endpoint-type template", "--template f", "--endpoint-type kserve --endpoint x", "-i grpc --endpoint-type chat",
-		"--input-data a --input-file b", "--tokenizer a --tokenizer-path b", "--api-key a --api-key-env B", "--embedded -u x", "--endpoint-type kserve -u a,b",
+		"--input-data a --input-file b", "--tokenizer a --tokenizer-path b", "--api-key a --api-key-env B", "--embedded -u x",
 		"--arrival-pattern constant --arrival-smoothness 2", "--exports nonsense", "--concurrency-stages 1:5 --concurrency 3",
 		"--concurrency 0", "--concurrency 5:1", "--request-rate -1", "--stages 5", "--stages 5:x", "--benchmark-duration x", "--header x", "--extra-inputs x", "--console x",
+		"--warmup-concurrency 4", "--request-rate-series nofile", "--random-range-ratio 2", "--random-range-ratio 0.1 --seq-dist 1,1:100",
+		"--per-chunk-usage --no-usage", "--endpoint-type completions --system-prompt x", "--endpoint-type completions --conversation-turn-mean 3",
+		"--slice-duration 5", "--server-metrics x", "--server-metrics-formats parquet", "--export-level raw", "--image-source assets", "--audio-format mp3",
 	} {
 		if _, err := parseLLM(t, "-m m "+line); err == nil {
 			t.Errorf("%s passed", line)

@@ -23,6 +23,8 @@ type Conversation struct {
 	Turns  []Turn
 	// Alone: each turn stands for itself, what was said before is not sent again.
 	Alone bool
+	// Again: the same conversation was asked before, under another ID.
+	Again bool
 }
 
 // Turn is one request of a conversation, before an endpoint makes a body of it.
@@ -57,6 +59,8 @@ type Turn struct {
 type Media struct {
 	Kind MediaKind
 	URL  string // as it is sent: data:…;base64,… or an address
+	// UUID is the name under which a server may keep an image; empty: none.
+	UUID string
 }
 
 // MediaKind says what a part shows.
@@ -74,15 +78,16 @@ type Sample struct {
 	Index        uint64 // in the order of their ends
 	Conversation string
 	Turn         int
-	RequestID    string
-	Slot         uint32
-	Warmup       bool
-	Due, Sent    int64
-	Headers      int64 // first byte of the answer; of a stream, its first event, whatever that carries
-	Last         int64 // the last event that is no end mark: content, or the server's counts
-	End          int64 // the end of the answer, [DONE] included
-	Class        record.Class
-	Code         int // the HTTP or gRPC status where the server refused
+	// RequestID and Session are what the request and its conversation are called in headers.
+	RequestID, Session string
+	Slot               uint32
+	Warmup             bool
+	Due, Sent          int64
+	Headers            int64 // first byte of the answer; of a stream, its first event, whatever that carries
+	Last               int64 // the last event that is no end mark: content, or the server's counts
+	End                int64 // the end of the answer, [DONE] included
+	Class              record.Class
+	Code               int // the HTTP or gRPC status where the server refused
 	// Err says what went wrong where Class is not OK.
 	Err string
 	// Streamed: the answer came as a stream, so its first chunk has a time of its own.

@@ -17,6 +17,8 @@ type Page struct {
 	Samples []Sample
 	// Types is what the page declares its families to be: counter, gauge, histogram, summary, untyped.
 	Types map[string]string
+	// Help is what it says of them.
+	Help map[string]string
 }
 
 // Sample is one line.
@@ -88,11 +90,18 @@ func Parse(text string, keep func(name string) bool) (*Page, error) {
 	return p, first
 }
 
-// comment keeps TYPE lines; every other comment, HELP among them, says nothing about values.
+// comment keeps TYPE and HELP lines; every other comment says nothing.
 func (p *Page) comment(line string, keep func(string) bool) {
 	f := strings.Fields(line)
-	if len(f) == 4 && f[0] == "#" && f[1] == "TYPE" && keep(f[2]) {
+	switch {
+	case len(f) < 4 || f[0] != "#" || !keep(f[2]):
+	case f[1] == "TYPE" && len(f) == 4:
 		p.Types[strings.Clone(f[2])] = strings.Clone(f[3])
+	case f[1] == "HELP":
+		if p.Help == nil {
+			p.Help = map[string]string{}
+		}
+		p.Help[strings.Clone(f[2])] = strings.Join(f[3:], " ")
 	}
 }
 

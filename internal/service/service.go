@@ -53,7 +53,12 @@ type Inputs struct {
 	Step uint32
 	// Stream and First are the data stream and the step in it that the batch starts with. They name shared memory.
 	Stream, First int
+	// Headers are further headers of this request alone. The kind openai sends them; others have no place for them.
+	Headers []Header
 }
+
+// Header is a header of one request.
+type Header struct{ Name, Value string }
 
 // Request is a prepared request, opaque to the engine.
 type Request any
@@ -101,6 +106,13 @@ type Transport interface {
 	Lane(slot int) int
 	// Close cuts everything and waits for the transport's goroutines.
 	Close() error
+}
+
+// Tracker is implemented by transports that can keep calls of different slots in order.
+type Tracker interface {
+	// Tracks puts slots i, i+n, i+2n, ... on track i, for each i below n. Calls of one track reach the server in the
+	// order of their Sends, where the protocol has a way for that: on one stream. It is called before the first Grow.
+	Tracks(n int)
 }
 
 // Sink receives what happens to calls, on the transport's goroutines.

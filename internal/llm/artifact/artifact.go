@@ -36,6 +36,7 @@ const (
 	GenAI                      // profile_export_genai_perf.json and .csv
 	VLLM                       // vllm_bench.json
 	Parquet                    // events.parquet and requests.parquet
+	Outputs                    // outputs.json
 	numFiles = iota
 )
 
@@ -154,6 +155,7 @@ func New(cfg Config) (*Writer, error) {
 		{GenAI, newGenAI},
 		{VLLM, newVLLM},
 		{Parquet, newParquet},
+		{Outputs, newOutputs},
 	} {
 		if cfg.Files&f.file == 0 {
 			continue

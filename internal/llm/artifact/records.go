@@ -104,7 +104,11 @@ func appendMetadata(b []byte, s *llm.Sample, n uint64) []byte {
 		b = append(b, "null"...)
 	}
 	b = append(b, `,"x_correlation_id":`...)
-	b = appendString(b, s.Conversation)
+	if s.Session != "" {
+		b = appendString(b, s.Session)
+	} else {
+		b = appendString(b, s.Conversation)
+	}
 	b = append(b, `,"conversation_id":`...)
 	b = appendString(b, s.Conversation)
 	b = append(b, `,"turn_index":`...)

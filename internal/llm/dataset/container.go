@@ -278,6 +278,7 @@ type span struct {
 	off  int64
 	size int32
 	conv int32 // the conversation it belongs to
+	turn int32 // in it, where the file numbers them
 }
 
 // index is where the records of each conversation lie, for files whose own order cannot be used.
@@ -310,6 +311,7 @@ func (s *fileSource) buildIndex(ctx context.Context) (*index, error) {
 				conv = int32(len(firsts))
 				sessions[it.session] = conv
 			}
+			s.talks = s.talks || known && !it.alone
 		}
 		if !known {
 			first := time.Duration(-1)
@@ -321,7 +323,7 @@ func (s *fileSource) buildIndex(ctx context.Context) (*index, error) {
 				return errUntimed
 			}
 		}
-		list = append(list, span{r.off, int32(min(r.size, math.MaxInt32)), conv})
+		list = append(list, span{r.off, int32(min(r.size, math.MaxInt32)), conv, it.turn})
 		return nil
 	})
 	if err != nil {
@@ -331,7 +333,7 @@ func (s *fileSource) buildIndex(ctx context.Context) (*index, error) {
 		if c := cmp.Compare(firsts[a.conv], firsts[b.conv]); c != 0 {
 			return c
 		}
-		return cmp.Compare(a.conv, b.conv)
+		return cmp.Or(cmp.Compare(a.conv, b.conv), cmp.Compare(a.turn, b.turn))
 	})
 	ix := &index{list: list}
 	for i, sp := range list {

@@ -36,6 +36,8 @@ type Source struct {
 	order []int32 // the present shuffle
 	rand  *rand.Rand
 	taken int // handed out
+	last  int // drawn last, and seen before: by Random
+	seen  []uint64
 	err   error
 }
 
@@ -124,8 +126,8 @@ func (o *Options) check() error {
 		return errors.New("--system-prompt and --shared-system-prompt-length both set the system prompt; choose one")
 	case math.IsNaN(o.Trace.Speedup) || o.Trace.Speedup < 0 || math.IsInf(o.Trace.Speedup, 0):
 		return fmt.Errorf("the speed-up of a trace is %v; it must be above 0", o.Trace.Speedup)
-	case math.IsNaN(o.DelayRatio) || o.DelayRatio < 0:
-		return fmt.Errorf("the delay ratio is %v; it must not be negative", o.DelayRatio)
+	case o.DelayRatio != nil && !(*o.DelayRatio >= 0):
+		return fmt.Errorf("the delay ratio is %v; it must not be negative", *o.DelayRatio)
 	case o.Trace.End > 0 && o.Trace.Start > o.Trace.End:
 		return fmt.Errorf("the start offset %v of the trace is after its end offset %v", o.Trace.Start, o.Trace.End)
 	case o.Path == "" && o.Format != "":
@@ -152,9 +154,24 @@ func (s *Source) Next() (*llm.Conversation, bool) {
 	}
 	if n := s.from.size(); n > 0 && (s.taken >= n || s.o.Sampling == Random) {
 		c.ID += "." + strconv.Itoa(s.taken) // it may have been there before
+		c.Again = s.o.Bust == NoBust && s.again(n)
 	}
 	s.taken++
 	return c, true
+}
+
+// again tells whether the conversation that was picked last was taken before.
+func (s *Source) again(n int) bool {
+	if s.o.Sampling != Random {
+		return true
+	}
+	if s.seen == nil {
+		s.seen = make([]uint64, n/64+1)
+	}
+	word, bit := &s.seen[s.last/64], uint64(1)<<(s.last%64)
+	was := *word&bit != 0
+	*word |= bit
+	return was
 }
 
 // over tells that every conversation was taken where they are taken once.
@@ -175,7 +192,8 @@ func (s *Source) pick() (*llm.Conversation, error) {
 		return s.from.next()
 	}
 	if s.o.Sampling == Random {
-		return s.from.at(s.rand.IntN(n))
+		s.last = s.rand.IntN(n)
+		return s.from.at(s.last)
 	}
 	if s.taken%n == 0 {
 		if s.order == nil {

@@ -30,6 +30,7 @@ type fileSource struct {
 	n     int           // conversations
 	zero  time.Duration // the time in the file at which the run starts
 	times bool
+	talks bool   // some conversation has several turns that belong together
 	scope string // what the made texts of this file depend on
 	ix    *index // nil: records are read in the file's order
 }
@@ -112,7 +113,12 @@ func (s *fileSource) each(ctx context.Context, sum io.Writer, fn func(rec, item)
 	}
 }
 
-func (s *fileSource) block() int { return or(s.o.Trace.Block, 512) }
+func (s *fileSource) block() int {
+	if s.l.format == Bailian {
+		return or(s.o.Trace.Block, 16)
+	}
+	return or(s.o.Trace.Block, 512)
+}
 
 // keep applies the bounds of the trace.
 func (s *fileSource) keep(it *item) bool {
@@ -131,6 +137,9 @@ func (s *fileSource) keep(it *item) bool {
 		if t.IgnoreTimes {
 			turn.Timed, turn.At = false, 0
 		}
+		if t.IgnoreDelays {
+			turn.Delay = 0
+		}
 		kept = append(kept, turn)
 	}
 	it.turns = kept
@@ -139,7 +148,7 @@ func (s *fileSource) keep(it *item) bool {
 
 // grouped tells that records of one session are one conversation.
 func (f Format) grouped() bool {
-	return f == Single || f == Mooncake || f == GAPayload || f == PAInputs
+	return f == Single || f == Mooncake || f == Bailian || f == GAPayload || f == PAInputs
 }
 
 // survey reads the whole file: is every record sound, how many are there, and can they be taken in the order in
@@ -153,7 +162,7 @@ func (s *fileSource) survey(ctx context.Context, sum hash.Hash) error {
 	if v.n == 0 {
 		return fmt.Errorf("the file of prompts %s has no prompt%s", s.path, s.why())
 	}
-	s.n, s.times = v.n, v.timed > 0
+	s.n, s.times, s.talks = v.n, v.timed > 0, v.talks
 	switch {
 	case s.o.Trace.AutoOffset:
 		s.zero = v.first
@@ -189,6 +198,7 @@ type surveyor struct {
 	grouped  bool
 	sessions bool // records belong together
 	ordered  bool // by their times
+	talks    bool // some record has several turns
 	n, timed int
 	first    time.Duration
 	last     time.Duration
@@ -201,6 +211,7 @@ func (v *surveyor) add(r rec, it item) error {
 		v.ordered = true
 	}
 	v.n++
+	v.talks = v.talks || !it.alone && len(it.turns) > 1
 	switch {
 	case it.session == "":
 	case v.grouped:
@@ -337,4 +348,6 @@ func (s *fileSource) conversation(i int, it item) *llm.Conversation {
 	return c
 }
 
-func (s *fileSource) describe(i *Info) { i.Source, i.Format = s.path, s.l.format }
+func (s *fileSource) describe(i *Info) {
+	i.Source, i.Format, i.Talks = s.path, s.l.format, s.talks && !s.o.FirstTurn
+}

@@ -41,6 +41,14 @@ func ParseLengthKind(name string) (LengthKind, error) {
 	return 0, fmt.Errorf("length distribution %q is not known; choose fixed, normal, lognormal or uniform", name)
 }
 
+// Around makes a distribution uniform, from a share below its mean to the same above, as vLLM's bench does.
+func (l *Lengths) Around(share float64) {
+	if l.Mean <= 0 {
+		return
+	}
+	l.Kind, l.Min, l.Max = Uniform, max(1, int(math.Floor(l.Mean*(1-share)))), int(math.Ceil(l.Mean*(1+share)))
+}
+
 // Fixed is always n.
 func Fixed(n int) Lengths { return Lengths{Mean: float64(n)} }
 

@@ -43,9 +43,9 @@ type Options struct {
 	// Pairs, when set, is a mixture of input and output lengths, as "256,128:40;512,256:60", in place of both.
 	Pairs string
 	// Turns is the number of turns of a made conversation, Delay the pause before each but the first, in
-	// milliseconds. DelayRatio scales delays, those of files too (0 is 1); DelayCap, when set, bounds them.
+	// milliseconds. DelayRatio, when set, scales delays, those of files too; DelayCap, when set, bounds them.
 	Turns, Delay Lengths
-	DelayRatio   float64
+	DelayRatio   *float64
 	DelayCap     time.Duration
 	// Batch is the number of texts in a turn (embeddings); 0 is 1.
 	Batch int
@@ -55,6 +55,11 @@ type Options struct {
 	Bust Bust
 	// System is a system prompt for every conversation, in the user's own words.
 	System string
+	// FirstTurn asks only the first turn of each conversation of a file, without a system prompt.
+	FirstTurn bool
+	// Models, when there are several, are asked for in turn, or drawn at random: each conversation keeps its own.
+	Models      []string
+	DrawnModels bool
 
 	Media    Media
 	Rankings Rankings
@@ -74,7 +79,9 @@ type Trace struct {
 	AutoOffset bool
 	// IgnoreTimes drops times: the file only gives the contents.
 	IgnoreTimes bool
-	// Block is the number of tokens that a hash id stands for; 0 is 512.
+	// IgnoreDelays drops the pauses between turns.
+	IgnoreDelays bool
+	// Block is the number of tokens that a hash id stands for; 0 is 512, of Bailian's traces 16.
 	Block int
 	// MaxInput skips longer requests, MaxOutput shortens longer answers; 0: no bound.
 	MaxInput, MaxOutput int
@@ -94,12 +101,12 @@ type Prefix struct {
 type Media struct {
 	Images        int
 	Width, Height Lengths
-	ImageFormat   string // png or jpeg; empty: png
+	ImageFormat   string // png, jpeg or random; empty: png
 	Audios        int
 	Seconds       Lengths // of sound
-	SampleRate    int     // Hz; 0 is 16000
+	SampleRates   []int   // Hz, of which one is drawn; none is 16000
 	Channels      int     // 0 is 1
-	Depth         int     // bits a sample: 8, 16, 24 or 32; 0 is 16
+	Depths        []int   // bits a sample, of which one is drawn: 8, 16, 24 or 32; none is 16
 	Videos        int
 	VideoSeconds  float64 // 0 is 1
 	FPS           int     // 0 is 4
@@ -127,16 +134,18 @@ const (
 	Multi     Format = "multi_turn"     // AIPerf
 	Pool      Format = "random_pool"    // AIPerf
 	Mooncake  Format = "mooncake_trace" // AIPerf, Mooncake
-	RawBody   Format = "raw_payload"    // request bodies
-	Inputs    Format = "inputs_json"    // AIPerf's inputs.json
-	PAInputs  Format = "pa_inputs"      // perf_analyzer's and GenAI-Perf's inputs.json
-	GAPayload Format = "payload"        // GenAI-Perf's payload files
+	Bailian   Format = "bailian_trace"  // Alibaba's traces of Qwen
+	BurstGPT  Format = "burst_gpt_trace"
+	RawBody   Format = "raw_payload" // request bodies
+	Inputs    Format = "inputs_json" // AIPerf's inputs.json
+	PAInputs  Format = "pa_inputs"   // perf_analyzer's and GenAI-Perf's inputs.json
+	GAPayload Format = "payload"     // GenAI-Perf's payload files
 	ShareGPT  Format = "sharegpt"
 	Messages  Format = "messages" // OpenAI messages, also as lines of a batch file
 )
 
 // Formats are all, in the order of the documentation.
-var formats = []Format{Prompts, CSV, Text, Single, Multi, Pool, Mooncake, RawBody, Inputs, PAInputs, GAPayload, ShareGPT, Messages}
+var formats = []Format{Prompts, CSV, Text, Single, Multi, Pool, Mooncake, Bailian, BurstGPT, RawBody, Inputs, PAInputs, GAPayload, ShareGPT, Messages}
 
 // Formats returns the names of all formats.
 func Formats() []Format { return slices.Clone(formats) }
@@ -144,6 +153,11 @@ func Formats() []Format { return slices.Clone(formats) }
 // ParseFormat reads a format's name, as in --custom-dataset-type. The empty name is sniffing.
 func ParseFormat(name string) (Format, error) {
 	f := Format(strings.ReplaceAll(strings.ToLower(name), "-", "_"))
+	for _, full := range []Format{Mooncake, Bailian, BurstGPT} {
+		if string(f)+"_trace" == string(full) {
+			return full, nil
+		}
+	}
 	if f == "" || slices.Contains(formats, f) {
 		return f, nil
 	}
@@ -214,8 +228,10 @@ type Info struct {
 	Conversations int    `json:"conversations"`    // -1: without end
 	Sampling      string `json:"sampling"`
 	Timed         bool   `json:"timed,omitempty"`
-	Hash          string `json:"hash"`
-	Seed          uint64 `json:"seed"`
+	// Talks: conversations have several turns, which are sent with what was said before.
+	Talks bool   `json:"multi_turn,omitempty"`
+	Hash  string `json:"hash"`
+	Seed  uint64 `json:"seed"`
 	// Exact: made prompts have their length by the tokenizer; otherwise it is approximate. Inexact counts those
 	// that the tokenizer would not give exactly.
 	Exact   bool   `json:"exact"`

@@ -24,7 +24,7 @@ func (m *Media) check() error {
 	switch {
 	case m.Images < 0 || m.Audios < 0 || m.Videos < 0:
 		return errors.New("the number of images, sounds and videos must not be negative")
-	case m.SampleRate < 0 || m.Channels < 0 || m.Channels > 64 || m.FPS < 0 || m.VideoWidth < 0 || m.VideoHeight < 0 || m.VideoSeconds < 0:
+	case m.Channels < 0 || m.Channels > 64 || m.FPS < 0 || m.VideoWidth < 0 || m.VideoHeight < 0 || m.VideoSeconds < 0:
 		return errors.New("sample rates, channels, pictures a second and sizes of videos must not be negative")
 	case m.VideoWidth > 1<<14 || m.VideoHeight > 1<<14:
 		return fmt.Errorf("a video of %d×%d is too large; at most 16384×16384", m.VideoWidth, m.VideoHeight)
@@ -71,7 +71,7 @@ func (m *mediaMaker) make(r *rand.Rand, i int) ([]llm.Media, error) {
 			l := m.m.Seconds
 			seconds = float64(Lengths{Kind: l.Kind, Mean: 10 * l.Mean, Std: 10 * l.Std, Min: 10 * l.Min, Max: 10 * l.Max}.Draw(r)) / 10
 		}
-		data, err := media.Audio(r, seconds, or(m.m.SampleRate, 16000), or(m.m.Channels, 1), or(m.m.Depth, 16))
+		data, err := media.Audio(r, seconds, oneOf(r, m.m.SampleRates, 16000), or(m.m.Channels, 1), oneOf(r, m.m.Depths, 16))
 		if err != nil {
 			return list, err
 		}
@@ -101,8 +101,23 @@ func (m *mediaMaker) image(r *rand.Rand, i int) (string, error) {
 		}
 		return min(l.Draw(r), 1<<14)
 	}
-	data, kind, err := media.Image(r, draw(m.m.Width), draw(m.m.Height), m.m.ImageFormat)
+	format := m.m.ImageFormat
+	if format == "random" {
+		format = [...]string{"png", "jpeg"}[r.IntN(2)]
+	}
+	data, kind, err := media.Image(r, draw(m.m.Width), draw(m.m.Height), format)
 	return media.URL(kind, data), err
+}
+
+// oneOf draws from a list; one alone is not drawn, so that the same seed gives the same sounds with and without it.
+func oneOf(r *rand.Rand, list []int, def int) int {
+	switch len(list) {
+	case 0:
+		return def
+	case 1:
+		return list[0]
+	}
+	return list[r.IntN(len(list))]
 }
 
 func or(v, def int) int {

@@ -23,6 +23,7 @@ type item struct {
 	turns   []llm.Turn
 	// blocks is set where the text must be made: a length, and the ids of its parts.
 	blocks *blocks
+	turn   int32 // of the session, where the file numbers them
 }
 
 // reader turns the records of a file into items.
@@ -32,6 +33,8 @@ type reader struct {
 	dir    string // of the file: media paths may start there
 	// real: media files are read; otherwise only whether they are there is looked at.
 	real bool
+	// parents are the chats that a chat of Bailian's traces follows.
+	parents map[int64]int64
 }
 
 func (r *reader) read(raw []byte) (item, error) {
@@ -46,6 +49,10 @@ func (r *reader) read(raw []byte) (item, error) {
 		return r.multi(raw)
 	case Mooncake, GAPayload:
 		return r.trace(raw)
+	case Bailian:
+		return r.bailian(raw)
+	case BurstGPT:
+		return burstGPT(raw)
 	case RawBody:
 		return rawBody(raw)
 	case Inputs:
@@ -196,6 +203,7 @@ type singleTurn struct {
 	Texts        []named                    `json:"texts"`
 	Image        *string                    `json:"image"`
 	Images       []named                    `json:"images"`
+	ImageUUIDs   []string                   `json:"image_uuids"`
 	Audio        *string                    `json:"audio"`
 	Audios       []named                    `json:"audios"`
 	Video        *string                    `json:"video"`
@@ -213,6 +221,7 @@ type singleTurn struct {
 type named struct {
 	Name     string   `json:"name"`
 	Contents []string `json:"contents"`
+	UUIDs    []string `json:"uuids"`
 }
 
 // UnmarshalJSON reads both forms.
@@ -296,6 +305,12 @@ func (r *reader) turn(s *singleTurn) (llm.Turn, error) {
 		if m.one != nil && m.more != nil {
 			return t, fmt.Errorf("%s and %ss exclude each other", m.name, m.name)
 		}
+		if m.kind == llm.Image && s.ImageUUIDs != nil {
+			var err error
+			if m.more, err = s.withUUIDs(); err != nil {
+				return t, err
+			}
+		}
 		if m.one != nil {
 			m.more = []named{{Contents: []string{*m.one}}}
 		}
@@ -309,21 +324,59 @@ func (r *reader) turn(s *singleTurn) (llm.Turn, error) {
 	return t, nil
 }
 
+// withUUIDs are the images of a turn with the names under which a server may know them. A name alone stands for an image
+// that the server has seen.
+func (s *singleTurn) withUUIDs() ([]named, error) {
+	list := s.Images
+	if list == nil {
+		list = make([]named, len(s.ImageUUIDs))
+		for i := range list {
+			list[i].Contents = []string{""}
+		}
+	}
+	switch {
+	case s.Image != nil:
+		return nil, errors.New("image_uuids go with images, not with image")
+	case len(list) != len(s.ImageUUIDs):
+		return nil, fmt.Errorf("%d image_uuids stand beside %d images", len(s.ImageUUIDs), len(list))
+	case slices.Contains(s.ImageUUIDs, ""):
+		return nil, errors.New("one of image_uuids is empty")
+	}
+	for i := range list {
+		if list[i].UUIDs != nil || len(list[i].Contents) != 1 {
+			return nil, errors.New("image_uuids need images that are plain texts; otherwise write uuids into each image")
+		}
+		list[i].UUIDs = s.ImageUUIDs[i : i+1]
+	}
+	return list, nil
+}
+
 func (r *reader) media(t *llm.Turn, kind llm.MediaKind, list []named) error {
 	for _, n := range list {
-		for _, c := range n.Contents {
+		if n.UUIDs != nil && len(n.UUIDs) != len(n.Contents) {
+			return fmt.Errorf("%d uuids stand beside %d contents", len(n.UUIDs), len(n.Contents))
+		}
+		for i, c := range n.Contents {
+			part := llm.Media{Kind: kind}
+			if n.UUIDs != nil {
+				part.UUID = n.UUIDs[i]
+			}
+			if c == "" && part.UUID != "" {
+				t.Media = append(t.Media, part)
+				continue
+			}
 			if !r.real {
 				if err := media.Check(c, r.dir); err != nil {
 					return err
 				}
-				t.Media = append(t.Media, llm.Media{Kind: kind})
+				t.Media = append(t.Media, part)
 				continue
 			}
-			url, err := media.Of(c, r.dir)
-			if err != nil {
+			var err error
+			if part.URL, err = media.Of(c, r.dir); err != nil {
 				return err
 			}
-			t.Media = append(t.Media, llm.Media{Kind: kind, URL: url})
+			t.Media = append(t.Media, part)
 		}
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -35,7 +36,7 @@ func sniff(path string, want Format, key string) (layout, error) {
 	case want == Text || want == "" && (ext == ".txt" || ext == ".text"):
 		l.format = Text
 		return l, nil
-	case want == CSV || want == "" && (ext == ".csv" || ext == ".tsv"):
+	case want == CSV || want == BurstGPT || want == "" && (ext == ".csv" || ext == ".tsv"):
 		return sniffTable(f, l)
 	}
 	first, box, err := firstRecord(f)
@@ -64,12 +65,18 @@ func sniff(path string, want Format, key string) (layout, error) {
 }
 
 func sniffTable(f io.Reader, l layout) (layout, error) {
-	l.format, l.box = CSV, table
+	l.box = table
 	s := &rowScanner{r: newCSV(f)}
 	if _, err := s.scan(); err != nil && !errors.Is(err, io.EOF) && s.head == nil {
 		return l, fmt.Errorf("line 1: expected the names of the columns: %w", err)
 	}
 	l.head = s.head
+	if l.format == "" {
+		l.format = CSV
+		if !slices.ContainsFunc(burstColumns, func(name string) bool { return !slices.Contains(l.head, name) }) {
+			l.format = BurstGPT
+		}
+	}
 	return l, nil
 }
 
@@ -145,6 +152,9 @@ func guess(f map[string]json.RawMessage, box container, key string) Format {
 			}
 		}
 		return false
+	}
+	if has("chat_id") && has("parent_chat_id") && has("input_length") { // its type is the kind of the question
+		return Bailian
 	}
 	var named string
 	if json.Unmarshal(f["type"], &named) == nil {

@@ -188,7 +188,10 @@ func (m *maker) ranking(t *llm.Turn, r *rand.Rand) {
 	}
 }
 
-func (m *maker) describe(i *Info) { i.Source = "made" }
+func (m *maker) describe(i *Info) {
+	i.Source = "made"
+	i.Talks = !m.o.FirstTurn && (m.o.Turns.Mean > 1 || m.o.Turns.Max > 1 || m.o.Turns.Std > 0)
+}
 
 // dresser completes conversations of every origin with what the options add.
 type dresser struct {
@@ -200,19 +203,26 @@ type dresser struct {
 // run.
 func (d *dresser) dress(c *llm.Conversation, n int) error {
 	o := d.o
+	if o.FirstTurn {
+		c.Turns, c.System = c.Turns[:1], ""
+	}
 	switch {
 	case o.System != "":
 		c.System = o.System
 	case d.m.shared != "":
 		c.System = d.m.shared
 	}
+	model := d.model(n)
 	for i := range c.Turns {
 		t := &c.Turns[i]
+		if t.Model == "" {
+			t.Model = model
+		}
 		if t.MaxTokens == 0 && o.Output.Set() && o.Path != "" && t.Raw == nil {
 			t.MaxTokens = o.Output.Draw(d.m.rand("output", uint64(n)<<16+uint64(i)))
 		}
-		if o.DelayRatio > 0 {
-			t.Delay = time.Duration(float64(t.Delay) * o.DelayRatio)
+		if o.DelayRatio != nil {
+			t.Delay = time.Duration(float64(t.Delay) * *o.DelayRatio)
 		}
 		if o.DelayCap > 0 {
 			t.Delay = min(t.Delay, o.DelayCap)
@@ -222,6 +232,18 @@ func (d *dresser) dress(c *llm.Conversation, n int) error {
 		return d.bust(c, n)
 	}
 	return nil
+}
+
+// model is the one that conversation n asks for, where there are several.
+func (d *dresser) model(n int) string {
+	switch list := d.o.Models; {
+	case len(list) < 2:
+		return ""
+	case d.o.DrawnModels:
+		return list[d.m.rand("model", uint64(n)).IntN(len(list))]
+	default:
+		return list[n%len(list)]
+	}
 }
 
 // marker is a text that no other conversation has, of the same length for all.

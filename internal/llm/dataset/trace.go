@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
+	"strconv"
 	"strings"
 	"time"
 
@@ -152,4 +154,72 @@ func stamp(fields map[string]json.RawMessage, name string) (time.Duration, bool,
 		return 0, false, fmt.Errorf("%s: %w", name, err)
 	}
 	return d, true, nil
+}
+
+// burstColumns are the columns of BurstGPT's tables that are used.
+var burstColumns = []string{"Timestamp", "Request tokens", "Response tokens"}
+
+// burstGPT reads a row of BurstGPT: a time in seconds and two lengths. An answer of no tokens asks for no length.
+func burstGPT(raw []byte) (item, error) {
+	var row map[string]string
+	if err := decode(raw, &row); err != nil {
+		return item{}, err
+	}
+	var v [3]float64
+	for i, name := range burstColumns {
+		var err error
+		if v[i], err = strconv.ParseFloat(row[name], 64); err != nil || v[i] < 0 || i > 0 && v[i] != math.Trunc(v[i]) {
+			return item{}, fmt.Errorf("the column %q is %q, expected a number", name, row[name])
+		}
+	}
+	at, in, out := v[0]*1000, int(v[1]), int(v[2])
+	e := traceRecord{Timestamp: &at, InputLength: &in, OutputLength: &out}
+	return e.item()
+}
+
+// bailian reads a request of Alibaba's traces. Its time is in seconds; chats that follow one another are a session,
+// named after the first, in the order of their turns.
+func (r *reader) bailian(raw []byte) (item, error) {
+	var e struct {
+		Chat         *int64   `json:"chat_id"`
+		Parent       *int64   `json:"parent_chat_id"`
+		Timestamp    *float64 `json:"timestamp"`
+		InputLength  *int     `json:"input_length"`
+		OutputLength *int     `json:"output_length"`
+		Turn         int32    `json:"turn"`
+		HashIDs      []int64  `json:"hash_ids"`
+	}
+	if err := decode(raw, &e); err != nil {
+		return item{}, err
+	}
+	if e.Chat == nil || e.Timestamp == nil || e.InputLength == nil || e.OutputLength == nil {
+		return item{}, errors.New("expected the fields chat_id, timestamp, input_length and output_length")
+	}
+	at := *e.Timestamp * 1000
+	it, err := (&traceRecord{Timestamp: &at, InputLength: e.InputLength, OutputLength: e.OutputLength, HashIDs: e.HashIDs}).item()
+	if r.parents == nil {
+		r.parents = map[int64]int64{}
+	}
+	if e.Parent != nil && *e.Parent != -1 {
+		r.parents[*e.Chat] = *e.Parent
+	} else {
+		r.parents[*e.Chat] = *e.Chat
+	}
+	it.session, it.turn = strconv.FormatInt(r.root(*e.Chat), 10), e.Turn
+	return it, err
+}
+
+// maxChain bounds the walk to the first chat, so that chats in a circle end it.
+const maxChain = 1 << 12
+
+// root is the chat that a chain of chats begins with. One that follows a chat which is not in the file begins a chain.
+func (r *reader) root(chat int64) int64 {
+	for range min(len(r.parents), maxChain) {
+		parent, known := r.parents[chat]
+		if _, there := r.parents[parent]; !known || !there || parent == chat {
+			break
+		}
+		chat = parent
+	}
+	return chat
 }

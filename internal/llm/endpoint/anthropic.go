@@ -44,7 +44,7 @@ func appendAnthropic(b []byte, r *Request) []byte {
 		return append(b, m...)
 	}
 	b = append(b, '[')
-	for i := range r.Turn + 1 {
+	for i := r.first(); i <= r.Turn; i++ {
 		t := &r.Conversation.Turns[i]
 		if len(t.Texts) == 1 && len(t.Media) == 0 {
 			b = appendMessage(b, role(t), t.Texts[0])

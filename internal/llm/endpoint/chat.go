@@ -30,13 +30,20 @@ func (c *chat) Inputs(r *Request) (service.Inputs, error) {
 	}
 	w.number(limit, r.MaxTokens)
 	w.raw("tools", t.Tools)
-	if c.Stream && !c.NoUsage {
-		w.raw("stream_options", includeUsage)
-	}
+	c.askUsage(w)
 	return payload(w.end()), nil
 }
 
-var includeUsage = []byte(`{"include_usage":true}`)
+// askUsage has streams end with the server's token counts, or carry them in every chunk.
+func (c *common) askUsage(w *body) {
+	switch {
+	case !c.Stream || c.NoUsage:
+	case c.ChunkUsage:
+		w.raw("stream_options", []byte(`{"include_usage":true,"continuous_usage_stats":true}`))
+	default:
+		w.raw("stream_options", []byte(`{"include_usage":true}`))
+	}
+}
 
 // appendMessages writes the conversation up to the turn, with the answers that came to the turns before.
 func appendMessages(b []byte, r *Request) []byte {
@@ -47,7 +54,7 @@ func appendMessages(b []byte, r *Request) []byte {
 	if r.Conversation.System != "" {
 		b = appendMessage(b, "system", r.Conversation.System)
 	}
-	for i := range r.Turn + 1 {
+	for i := r.first(); i <= r.Turn; i++ {
 		b = appendTurn(b, &r.Conversation.Turns[i])
 		if i < r.Turn && i < len(r.Answers) {
 			b = appendMessage(b, "assistant", r.Answers[i])
@@ -108,7 +115,11 @@ func appendPart(b []byte, m llm.Media) []byte {
 	case llm.Image:
 		b = append(b, `{"type":"image_url","image_url":{"url":`...)
 	}
-	return append(tensor.AppendQuoted(b, m.URL), "}}"...)
+	b = append(tensor.AppendQuoted(b, m.URL), '}')
+	if m.UUID != "" {
+		b = tensor.AppendQuoted(append(b, `,"uuid":`...), m.UUID)
+	}
+	return append(b, '}')
 }
 
 // audio takes a data URL of a sound apart, as data:audio/wav;base64,AAAA.
@@ -143,9 +154,7 @@ func (c *completions) Inputs(r *Request) (service.Inputs, error) {
 	w.text("model", c.model(r))
 	w.flag("stream", c.Stream)
 	w.number("max_tokens", r.MaxTokens)
-	if c.Stream && !c.NoUsage {
-		w.raw("stream_options", includeUsage)
-	}
+	c.askUsage(w)
 	return payload(w.end()), nil
 }
 

@@ -61,6 +61,7 @@ func Kinds() []string {
 
 // Parse finds a kind by its name.
 func Parse(name string) (Kind, error) {
+	name = strings.ReplaceAll(strings.ToLower(name), "-", "_")
 	if slices.Contains(Kinds(), name) {
 		return Kind(name), nil
 	}
@@ -73,6 +74,16 @@ func Parse(name string) (Kind, error) {
 // GRPC tells whether a kind speaks KServe's gRPC instead of HTTP.
 func (k Kind) GRPC() bool { return k == KServeText || k == KServeTokens }
 
+// Talks tells whether a kind's requests have a place for what was said before, and for a system prompt.
+func (k Kind) Talks() bool {
+	switch k {
+	case Chat, Responses, Messages, Raw, Template:
+		return true
+	case Completions, Embeddings, CohereRank, TEIRank, NIMRank, TGI, Generate, KServeText, KServeTokens:
+	}
+	return false
+}
+
 // Options are what every request of a run shares.
 type Options struct {
 	Kind   Kind
@@ -84,6 +95,8 @@ type Options struct {
 	LegacyMaxTokens bool
 	// NoUsage does not ask streams for the server's token counts.
 	NoUsage bool
+	// ChunkUsage asks for them in every chunk.
+	ChunkUsage bool
 	// Metadata is the model as a KServe server describes it.
 	Metadata *service.Model
 	// Encode turns text into token ids, for models that take those.
@@ -104,6 +117,14 @@ type Request struct {
 }
 
 func (r *Request) turn() *llm.Turn { return &r.Conversation.Turns[r.Turn] }
+
+// first is the turn that what is sent begins with.
+func (r *Request) first() int {
+	if r.Conversation.Alone {
+		return r.Turn
+	}
+	return 0
+}
 
 // Endpoint is one API.
 type Endpoint interface {

@@ -36,11 +36,11 @@ func appendInput(b []byte, r *Request) []byte {
 	switch {
 	case t.Messages != nil:
 		return append(b, t.Messages...)
-	case r.Turn == 0 && len(t.Texts) == 1 && len(t.Media) == 0 && t.Role == "":
+	case r.first() == r.Turn && len(t.Texts) == 1 && len(t.Media) == 0 && t.Role == "":
 		return tensor.AppendQuoted(b, t.Texts[0])
 	}
 	b = append(b, '[')
-	for i := range r.Turn + 1 {
+	for i := r.first(); i <= r.Turn; i++ {
 		b = appendInputTurn(b, &r.Conversation.Turns[i])
 		if i < r.Turn && i < len(r.Answers) {
 			b = appendMessage(b, "assistant", r.Answers[i])

@@ -50,8 +50,9 @@ const ownChecks = 100
 // begin starts the counts of a phase. Those of a warm-up are thrown away.
 func (r *run) begin(p *phase) {
 	o := &r.cfg.Options
-	setup := measure.Setup{Batch: 1, Open: r.lv.Open(), Streaming: true}
-	r.measured = metric.New(metric.Options{Open: r.lv.Open(), Goodput: o.Goodput, Level: o.Confidence, Seed: o.Seed})
+	open := p.lv.Open()
+	setup := measure.Setup{Batch: 1, Open: open, Streaming: true}
+	r.measured = metric.New(metric.Options{Open: open, Goodput: o.Goodput, Level: o.Confidence, Seed: o.Seed})
 	r.win = measure.NewWindow(setup)
 	r.timeline = measure.NewTimeline(setup, p.start)
 	r.failures = failures{}
@@ -69,7 +70,7 @@ func (r *run) read(rec *record.Record, events []record.Event, data []byte) {
 	}
 	s := &r.sample
 	*s = llm.Sample{
-		Index: r.index, Conversation: a.conv.ID, Turn: a.turn, RequestID: fmt.Sprintf("%s-%d", a.conv.ID, a.turn), Slot: rec.Slot,
+		Index: r.index, Conversation: a.conv.ID, Turn: a.turn, RequestID: a.id, Session: a.name, Slot: rec.Slot,
 		Warmup: a.phase.warm, Due: rec.Due, Sent: rec.Sent, Headers: rec.First, Last: rec.End, End: rec.End,
 		Class: rec.Class, Cut: a.cut, Asked: a.tokens, In: rec.Out, Out: rec.In,
 	}

@@ -27,7 +27,7 @@ const (
 // dispatch starts an open loop.
 func (r *run) dispatch(ctx context.Context, p *phase) (stop func(), err error) {
 	lines := firstLines
-	if c := r.lv.Concurrency; c > 0 {
+	if c := p.lv.Concurrency; c > 0 {
 		lines = c
 	}
 	if err := r.grow(ctx, lines); err != nil {
@@ -37,12 +37,12 @@ func (r *run) dispatch(ctx context.Context, p *phase) (stop func(), err error) {
 	r.turns.reset()
 	d := &dispatcher{r: r, p: p}
 	switch {
-	case r.lv.Mode == plan.FixedSchedule:
+	case p.lv.Mode == plan.FixedSchedule:
 		d.next = d.timed()
-	case r.lv.Users > 0:
+	case p.lv.Users > 0:
 		d.next = d.users()
 	default:
-		d.next = d.paced(newSchedule(&r.lv, &r.cfg.Options))
+		d.next = d.paced(newSchedule(&p.lv, &p.load, r.cfg.Options.Seed))
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	var done sync.WaitGroup
@@ -203,19 +203,20 @@ const (
 // users keeps a number of conversations, each of which asks at its own even pace; the first ones start one after the
 // other. A conversation that ends is followed by a new one at the same pace.
 func (d *dispatcher) users() func(context.Context) (*job, bool) {
-	gap := time.Duration(float64(d.r.lv.Users) / d.r.lv.Rate * float64(time.Second))
+	lv := &d.p.lv
+	gap := time.Duration(float64(lv.Users) / lv.Rate * float64(time.Second))
 	d.r.turns.gap = gap
 	begun := 0
 	return func(ctx context.Context) (*job, bool) {
 		for {
-			if begun < d.r.lv.Users {
-				due := d.p.start + int64(gap)*int64(begun)/int64(d.r.lv.Users)
+			if begun < lv.Users {
+				due := d.p.start + int64(gap)*int64(begun)/int64(lv.Users)
 				begun++
 				if t := d.p.converse(); t != nil {
 					j := d.job(t, due)
 					return j, j != nil
 				}
-				begun = d.r.lv.Users
+				begun = lv.Users
 			}
 			t, due := d.r.turns.earliest()
 			if d.ended() || ctx.Err() != nil {

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"math"
 	"slices"
 	"sync"
 )
@@ -19,6 +20,19 @@ func newGate(places int, wake func(slot int)) *gate {
 		return nil
 	}
 	return &gate{places: places, wake: wake, freed: make(chan struct{}, 1)}
+}
+
+// reset gives the gate its places, before anything enters; 0 is no limit.
+func (g *gate) reset(places int) {
+	if g == nil {
+		return
+	}
+	if places <= 0 {
+		places = math.MaxInt
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.places, g.waiting = places, nil
 }
 
 // enter takes a place, or notes that the slot waits for one.

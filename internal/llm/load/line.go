@@ -35,14 +35,14 @@ func (l *line) Pause() (time.Duration, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	p := l.r.now.Load()
-	if l.job == nil && !l.r.lv.Open() {
+	if l.job == nil && !p.lv.Open() {
 		l.job = l.r.follow(l, nil, p)
 	}
 	j := l.job
 	switch {
 	case j == nil:
 		return 0, false
-	case p.over.Load() && j.due == 0 && j.from > clock.Now(), p.over.Load() && !j.in && l.r.gate != nil && !l.r.lv.Open():
+	case p.over.Load() && j.due == 0 && j.from > clock.Now(), p.over.Load() && !j.in && l.r.gate != nil && !p.lv.Open():
 		l.job = nil // the phase ended while it waited
 		p.started.Add(-1)
 		p.drop()
@@ -127,7 +127,7 @@ func (l *line) Heard(c *service.Call, events []record.Event, responses []byte) e
 		t = nil
 	}
 	j.ask.err = firstError(c.Err, refused)
-	if l.r.lv.Open() {
+	if p.lv.Open() {
 		l.r.line(t, p, j.due, c.Rec.End)
 		l.r.free.push(l.slot)
 	} else if l.job == nil {

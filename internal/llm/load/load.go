@@ -42,30 +42,30 @@ type Config struct {
 	UseServer bool
 	// KeepText hands samples on with their texts, KeepWire with their bytes.
 	KeepText, KeepWire bool
-	// Bodies is told of the bodies of each conversation, answers left out, before it begins. It is called on a
-	// goroutine of its own.
+	// RequestHeader names the header with an id of each request, SessionHeader that with one of its conversation;
+	// empty sends none.
+	RequestHeader, SessionHeader string
+	// Bodies is told of the bodies of each conversation that the measurement asks for the first time, answers left
+	// out. It is called on a goroutine of its own.
 	Bodies  func(session string, bodies [][]byte)
 	Options Options
 	// Sample is told of each request that ended, on the collector's goroutine; Progress several times a second.
 	Sample   func(*llm.Sample)
 	Progress func(Progress)
+	// Measured, when set, is called when the warm-up is over and the measurement is about to begin.
+	Measured func()
 	// Tap is shown the record of every measured request; it may be nil.
 	Tap func(*record.Record) error
 }
 
 // Options are how the load is made and measured.
 type Options struct {
-	Arrival    Arrival
-	Smoothness float64 // of gamma arrivals; 1 is Poisson
-	// Ramp is how long the load takes to rise to its level.
-	Ramp time.Duration
-	// Prefill is how many requests may wait for their first token at once; 0 is no limit.
-	Prefill int
+	Shape
 	// Requests, Sessions and Duration end a level; 0 is no limit. Grace is how long requests may go on after Duration.
 	Requests, Sessions int
 	Duration, Grace    time.Duration
-	WarmupRequests     int
-	WarmupDuration     time.Duration
+	// Warmup comes before, where one of its bounds is set.
+	Warmup Warmup
 	// Cooldown is the end of Duration in which requests that start are not counted.
 	Cooldown time.Duration
 	// CancelShare of the requests are cut: after CancelDelay, or after CancelTokens as a share of the tokens asked for.
@@ -81,6 +81,28 @@ type Options struct {
 	Confidence    float64 // level of intervals; 0 computes none
 	Seed          uint64
 }
+
+// Shape is how a load comes to its level, and what holds it.
+type Shape struct {
+	Arrival    Arrival
+	Smoothness float64 // of gamma arrivals; 1 is Poisson
+	// Ramp is how long the load takes to rise to its level.
+	Ramp time.Duration
+	// Prefill is how many requests may wait for their first token at once; 0 is no limit.
+	Prefill int
+}
+
+// Warmup is the phase before the measurement. It counts nowhere.
+type Warmup struct {
+	Shape
+	// Level is its load; one without a mode is that of the measurement.
+	Level              Level
+	Requests, Sessions int
+	Duration, Grace    time.Duration
+}
+
+// Any tells whether there is one.
+func (w *Warmup) Any() bool { return w.Requests > 0 || w.Sessions > 0 || w.Duration > 0 }
 
 // Level is one load. One of its modes is set.
 type Level struct {
@@ -144,13 +166,18 @@ func Run(ctx, hard context.Context, cfg Config, lv Level) (*Outcome, error) {
 	}
 	defer r.close()
 	o := &cfg.Options
-	if o.WarmupRequests > 0 || o.WarmupDuration > 0 {
-		warm := phase{warm: true, limit: int64(o.WarmupRequests), duration: o.WarmupDuration, grace: o.Grace}
+	if w := &o.Warmup; w.Any() {
+		warm := phase{
+			warm: true, lv: w.Level, load: w.Shape, limit: int64(w.Requests), sessions: int64(w.Sessions), duration: w.Duration, grace: w.Grace,
+		}
+		if w.Level.Mode == "" {
+			warm.lv = lv
+		}
 		if err := r.phase(ctx, hard, &warm); err != nil {
 			return nil, err
 		}
 	}
-	main := phase{limit: int64(o.Requests), sessions: int64(o.Sessions), duration: o.Duration, grace: o.Grace}
+	main := phase{lv: lv, load: o.Shape, limit: int64(o.Requests), sessions: int64(o.Sessions), duration: o.Duration, grace: o.Grace}
 	if r.stop.text == "" {
 		if err := r.phase(ctx, hard, &main); err != nil {
 			return nil, err

@@ -260,7 +260,7 @@ func TestWarmupAndCooldown(t *testing.T) {
 	s := quick()
 	cfg := config(t, s, -1)
 	o := &cfg.Options
-	o.WarmupRequests, o.Duration, o.Cooldown = 6, 400*time.Millisecond, 200*time.Millisecond
+	o.Warmup.Requests, o.Duration, o.Cooldown = 6, 400*time.Millisecond, 200*time.Millisecond
 	warm, counted := 0, 0
 	cfg.Sample = func(x *llm.Sample) {
 		if x.Warmup {

@@ -14,6 +14,8 @@ import (
 // phase is the warm-up or the measured part of a level.
 type phase struct {
 	warm            bool
+	lv              Level
+	load            Shape
 	limit, sessions int64 // 0: none
 	duration, grace time.Duration
 
@@ -89,20 +91,25 @@ func (p *phase) converse() *talk {
 		p.fail(next.err)
 		return nil
 	}
+	p.supply.begin(next.talk)
 	return next.talk
 }
 
 // phase carries one phase out.
 func (r *run) phase(ctx, hard context.Context, p *phase) error {
 	var err error
-	if p.supply, err = r.newSupply(); err != nil {
+	if p.supply, err = r.newSupply(p.warm); err != nil {
 		return err
 	}
 	defer p.supply.close()
 	p.idle = make(chan struct{})
+	r.gate.reset(p.load.Prefill)
 	// A job may be given out before the first is: the phase itself counts as one until it is under way.
 	p.pending.Add(1)
 	r.now.Store(p)
+	if r.cfg.Measured != nil && !p.warm {
+		r.cfg.Measured()
+	}
 	p.before = vitals.Read()
 	p.start = clock.Now()
 	r.begin(p)
@@ -126,10 +133,10 @@ func (r *run) phase(ctx, hard context.Context, p *phase) error {
 // start begins the load of a phase. stop ends what starts requests.
 func (r *run) start(ctx context.Context, p *phase) (stop func(), err error) {
 	switch {
-	case r.lv.Mode == plan.Concurrency && len(r.lv.Stages) > 0:
+	case p.lv.Mode == plan.Concurrency && len(p.lv.Stages) > 0:
 		return r.startStages(ctx, p)
-	case r.lv.Mode == plan.Concurrency:
-		err = r.grow(ctx, r.lv.Concurrency)
+	case p.lv.Mode == plan.Concurrency:
+		err = r.grow(ctx, p.lv.Concurrency)
 		return func() {}, err
 	}
 	return r.dispatch(ctx, p)
@@ -138,16 +145,16 @@ func (r *run) start(ctx context.Context, p *phase) (stop func(), err error) {
 // startStages changes the number of sessions as time goes on. A stage that rises or falls does so in steps.
 func (r *run) startStages(ctx context.Context, p *phase) (stop func(), err error) {
 	const step = 100 * time.Millisecond
-	if err := r.grow(ctx, max(1, int(r.lv.Stages[0].From))); err != nil {
+	if err := r.grow(ctx, max(1, int(p.lv.Stages[0].From))); err != nil {
 		return nil, err
 	}
-	p.duration = length(r.lv.Stages)
+	p.duration = Length(p.lv.Stages)
 	ctx, cancel := context.WithCancel(ctx)
 	var done sync.WaitGroup
 	done.Go(func() {
-		now := max(1, int(r.lv.Stages[0].From))
+		now := max(1, int(p.lv.Stages[0].From))
 		for clock.SleepUntil(ctx, clock.Now()+int64(step)) {
-			n := sessionsAt(r.lv.Stages, time.Duration(clock.Now()-p.start))
+			n := sessionsAt(p.lv.Stages, time.Duration(clock.Now()-p.start))
 			if n != now && r.grow(ctx, n) == nil {
 				now = n
 			}

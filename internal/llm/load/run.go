@@ -33,13 +33,14 @@ type run struct {
 	rng     *rand.Rand
 	numbers atomic.Uint64
 	dropped atomic.Uint64
+	ids     *ids
 
 	collection
 }
 
 func newRun(hard context.Context, cfg *Config, lv Level) (*run, error) {
-	r := &run{cfg: cfg, lv: lv, rng: rand.New(rand.NewPCG(cfg.Options.Seed, 0xc07))}
-	r.gate = newGate(cfg.Options.Prefill, func(slot int) { r.eng.Wake(slot) })
+	r := &run{cfg: cfg, lv: lv, rng: rand.New(rand.NewPCG(cfg.Options.Seed, 0xc07)), ids: newIDs()}
+	r.gate = newGate(max(cfg.Options.Prefill, cfg.Options.Warmup.Prefill), func(slot int) { r.eng.Wake(slot) })
 	watch := r.gate != nil || cfg.Options.CancelShare > 0 && cfg.Options.CancelTokens > 0
 	eng, err := engine.Open(hard, engine.Config{
 		Service: cfg.Service, Keep: true, Timeout: cfg.Options.Timeout,
@@ -98,10 +99,10 @@ func (r *run) follow(l *line, t *talk, p *phase) *job {
 		p.fail(err)
 		return nil
 	}
-	switch ramp := r.cfg.Options.Ramp; {
+	switch ramp := p.load.Ramp; {
 	case !fresh:
 		j.from = clock.Now() + int64(t.conv.Turns[j.turn].Delay)
-	case ramp > 0 && !p.warm:
+	case ramp > 0:
 		j.from = p.start + int64(ramp)*int64(l.slot)/max(1, r.active.Load())
 	}
 	return j
@@ -110,20 +111,23 @@ func (r *run) follow(l *line, t *talk, p *phase) *job {
 // newJob makes the job of a talk's next turn. It counts as pending from now on.
 func (r *run) newJob(t *talk, p *phase) (*job, error) {
 	turn := t.next
-	req, body, err := r.request(t, turn)
+	made, err := r.request(t, turn)
 	if err != nil {
 		return nil, err
 	}
 	t.next++
 	p.pending.Add(1)
-	a := &ask{phase: p, conv: t.conv, turn: turn, number: r.numbers.Add(1) - 1, tokens: t.conv.Turns[turn].MaxTokens, input: -1, body: body}
+	a := &ask{
+		phase: p, conv: t.conv, turn: turn, number: r.numbers.Add(1) - 1, tokens: t.conv.Turns[turn].MaxTokens, input: -1,
+		body: made.body, id: made.id, name: t.name,
+	}
 	switch {
 	case turn == 0:
 		a.input = t.input
 	case r.cfg.Count != nil:
 		a.text = inputText(t.conv, turn, t.answers)
 	}
-	return &job{talk: t, turn: turn, req: req, ask: a}, nil
+	return &job{talk: t, turn: turn, req: made.req, ask: a}, nil
 }
 
 // line puts a conversation of an open loop back in the queue, when its next turn is due by itself; a user whose
@@ -132,7 +136,7 @@ func (r *run) line(t *talk, p *phase, due, ended int64) {
 	if p.over.Load() {
 		return
 	}
-	if r.lv.Users > 0 {
+	if p.lv.Users > 0 {
 		r.nextOfUser(t, p, max(ended, due+int64(r.turns.gap)))
 		return
 	}
@@ -142,7 +146,7 @@ func (r *run) line(t *talk, p *phase, due, ended int64) {
 	}
 	next := &t.conv.Turns[t.next]
 	due = ended + int64(next.Delay)
-	if r.lv.Mode == plan.FixedSchedule && next.Timed {
+	if p.lv.Mode == plan.FixedSchedule && next.Timed {
 		due = max(due, p.start+int64(next.At))
 	}
 	r.turns.push(t, due)
@@ -244,7 +248,7 @@ func (f *freeLines) pop() (slot, left, total int) {
 func (r *run) freeLine(ctx context.Context) (int, bool) {
 	for {
 		slot, left, total := r.free.pop()
-		if r.lv.Concurrency == 0 && left*4 < total && total < mostLines && !r.full.Load() {
+		if r.now.Load().lv.Concurrency == 0 && left*4 < total && total < mostLines && !r.full.Load() {
 			r.more(ctx, total)
 		}
 		if slot >= 0 {

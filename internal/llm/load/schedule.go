@@ -41,24 +41,24 @@ type curve struct {
 
 var _ pace.Schedule = (*curve)(nil)
 
-// forever is the time of a stage that does not end.
-const forever = time.Duration(math.MaxInt64)
+// Forever is the time of a stage that does not end.
+const Forever = time.Duration(math.MaxInt64)
 
 // newSchedule makes the schedule of a level.
-func newSchedule(lv *Level, o *Options) pace.Schedule {
+func newSchedule(lv *Level, o *Shape, seed uint64) pace.Schedule {
 	stages := lv.Stages
 	if len(stages) == 0 {
 		if o.Ramp > 0 {
 			stages = append(stages, Stage{From: 0, To: lv.Rate, Time: o.Ramp})
 		}
-		stages = append(stages, Stage{From: lv.Rate, To: lv.Rate, Time: forever})
+		stages = append(stages, Stage{From: lv.Rate, To: lv.Rate, Time: Forever})
 	}
-	return &curve{stages: stages, unit: gaps(o)}
+	return &curve{stages: stages, unit: gaps(o, seed)}
 }
 
 // gaps draws the gaps of arrivals at one a second.
-func gaps(o *Options) func() float64 {
-	rng := rand.New(rand.NewPCG(o.Seed, 0xa117))
+func gaps(o *Shape, seed uint64) func() float64 {
+	rng := rand.New(rand.NewPCG(seed, 0xa117))
 	switch o.Arrival {
 	case Gamma:
 		return func() float64 { return gamma(rng, o.Smoothness) / o.Smoothness }
@@ -96,7 +96,7 @@ func (c *curve) Next() (time.Duration, bool) {
 		s := c.stages[c.stage]
 		in := c.at - c.before
 		t := s.Time.Seconds()
-		if s.Time == forever {
+		if s.Time == Forever {
 			return c.since + seconds(in/s.From), s.From > 0
 		}
 		if all := (s.From + s.To) / 2 * t; in > all {
@@ -118,16 +118,16 @@ func (c *curve) Next() (time.Duration, bool) {
 
 func seconds(s float64) time.Duration {
 	if s > math.MaxInt64/1e9/2 {
-		return forever / 2
+		return Forever / 2
 	}
 	return time.Duration(s * 1e9)
 }
 
-// length is the time of all stages; 0 where the last has no end.
-func length(stages []Stage) time.Duration {
+// Length is the time of all stages; 0 where the last has no end.
+func Length(stages []Stage) time.Duration {
 	var sum time.Duration
 	for _, s := range stages {
-		if s.Time == forever {
+		if s.Time == Forever {
 			return 0
 		}
 		sum += s.Time

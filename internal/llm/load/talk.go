@@ -16,9 +16,17 @@ type talk struct {
 	conv    *llm.Conversation
 	next    int // the turn to ask next
 	answers []string
-	first   service.Request // turn 0, made ready before it is needed
-	body    []byte          // of turn 0, where it is kept
-	input   int             // tokens of turn 0; -1 unknown
+	first   *prepared // turn 0, made ready before it is needed
+	input   int       // tokens of turn 0; -1 unknown
+	name    string    // what all its requests share in a header
+	bodies  [][]byte  // of all turns, answers left out, where somebody wants them
+}
+
+// prepared is a request that can be sent.
+type prepared struct {
+	req  service.Request
+	id   string
+	body []byte // where it is kept
 }
 
 // job is one turn on its way to a line.
@@ -43,6 +51,8 @@ type ask struct {
 	input  int // tokens; -1 unknown
 	text   string
 	body   []byte
+	id     string // of the request
+	name   string // of the conversation
 	cut    bool
 	err    error
 	// limit is after how many chunks it is cut; 0 never.
@@ -63,14 +73,27 @@ type supply struct {
 	out  chan ready
 	quit chan struct{}
 	done sync.WaitGroup
+	// begun are the conversations whose bodies somebody wants, as they begin; nil where nobody does.
+	begun chan *talk
+	told  sync.WaitGroup
 }
 
-func (r *run) newSupply() (*supply, error) {
+// newSupply starts a supply. What a warm-up asks is told nobody: the measurement asks it again.
+func (r *run) newSupply(warm bool) (*supply, error) {
 	src, err := r.cfg.Open()
 	if err != nil {
 		return nil, err
 	}
 	s := &supply{out: make(chan ready, supplyAhead), quit: make(chan struct{})}
+	if r.cfg.Bodies != nil && !warm {
+		s.begun = make(chan *talk, supplyAhead)
+		s.told.Go(func() {
+			for t := range s.begun {
+				r.cfg.Bodies(t.conv.ID, t.bodies)
+				t.bodies = nil
+			}
+		})
+	}
 	s.done.Go(func() {
 		defer close(s.out)
 		defer src.Close()
@@ -97,9 +120,21 @@ func (r *run) newSupply() (*supply, error) {
 	return s, nil
 }
 
+// begin notes that a conversation begins.
+func (s *supply) begin(t *talk) {
+	if s.begun != nil && t.bodies != nil {
+		s.begun <- t
+	}
+}
+
+// close ends the supply, when nothing begins any more.
 func (s *supply) close() {
 	close(s.quit)
 	s.done.Wait()
+	if s.begun != nil {
+		close(s.begun)
+		s.told.Wait()
+	}
 }
 
 // open makes the first request of a conversation.
@@ -107,53 +142,59 @@ func (r *run) open(conv *llm.Conversation) (*talk, error) {
 	if len(conv.Turns) == 0 {
 		return nil, fmt.Errorf("conversation %s has no turns", conv.ID)
 	}
-	t := &talk{conv: conv, input: -1}
-	req, body, err := r.request(t, 0)
-	if err != nil {
+	t := &talk{conv: conv, input: -1, name: r.ids.next()}
+	var err error
+	if t.first, err = r.request(t, 0); err != nil {
 		return nil, err
 	}
-	t.first, t.body = req, body
 	if r.cfg.Count != nil {
 		t.input = r.countInput(conv, 0, nil)
 	}
-	if r.cfg.Bodies != nil {
-		r.bodies(conv)
+	if r.cfg.Bodies != nil && !conv.Again {
+		t.bodies = r.bodies(conv)
 	}
 	return t, nil
 }
 
-// request makes the request of a turn. Its body is returned where samples carry it.
-func (r *run) request(t *talk, turn int) (req service.Request, body []byte, err error) {
+// request makes the request of a turn. Its body is kept where samples carry it.
+func (r *run) request(t *talk, turn int) (*prepared, error) {
 	if turn == 0 && t.first != nil {
-		return t.first, t.body, nil
+		return t.first, nil
 	}
 	in, err := r.inputs(t.conv, turn, t.answers)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
+	}
+	p := &prepared{id: r.ids.next()}
+	if name := r.cfg.RequestHeader; name != "" {
+		in.Headers = append(in.Headers, service.Header{Name: name, Value: p.id})
+	}
+	if name := r.cfg.SessionHeader; name != "" {
+		in.Headers = append(in.Headers, service.Header{Name: name, Value: t.name})
 	}
 	if r.cfg.KeepWire {
-		body = written(in.Tensors)
+		p.body = written(in.Tensors)
 	}
-	req, err = r.cfg.Service.Prepare(in)
-	return req, body, err
+	p.req, err = r.cfg.Service.Prepare(in)
+	return p, err
 }
 
 func (r *run) inputs(conv *llm.Conversation, turn int, answers []string) (service.Inputs, error) {
 	return r.cfg.Endpoint.Inputs(&endpoint.Request{Conversation: conv, Turn: turn, Answers: answers, MaxTokens: conv.Turns[turn].MaxTokens})
 }
 
-// bodies hands on what a conversation will send, as far as it is known before the answers are.
-func (r *run) bodies(conv *llm.Conversation) {
+// bodies are what a conversation will send, as far as it is known before the answers are.
+func (r *run) bodies(conv *llm.Conversation) [][]byte {
 	var list [][]byte
 	for turn := range conv.Turns {
 		in, err := r.inputs(conv, turn, nil)
 		body := written(in.Tensors)
 		if err != nil || body == nil {
-			return
+			return nil
 		}
 		list = append(list, body)
 	}
-	r.cfg.Bodies(conv.ID, list)
+	return list
 }
 
 // written is a request as files show it: its body, or the inputs of a model as a JSON object by name. It is nil for
@@ -218,6 +259,9 @@ func inputText(conv *llm.Conversation, turn int, answers []string) string {
 	}
 	add(conv.System)
 	for i := range turn {
+		if conv.Alone {
+			break
+		}
 		own(&conv.Turns[i])
 		if i < len(answers) {
 			add(answers[i])

@@ -2,7 +2,9 @@ package openai
 
 import (
 	"errors"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/wire/h2"
@@ -42,10 +44,15 @@ func (s *Service) Prepare(in service.Inputs) (service.Request, error) {
 		b = append(b, "Content-Type: "+jsonType+"\r\n"...)
 	}
 	b = s.at.AppendUser(b)
+	own := s.own(in.Headers)
+	for _, h := range own {
+		b = append(append(append(b, h.Name...), ": "...), h.Value...)
+		b = append(b, "\r\n"...)
+	}
 	b = append(b, "Content-Length: "...)
 	b = strconv.AppendInt(b, int64(len(body)), 10)
 	b = append(b, "\r\n\r\n"...)
-	r := &request{head: b, body: body, size: len(body), header: s.header(len(body)), payload: body}
+	r := &request{head: b, body: body, size: len(body), header: s.header(len(body), own), payload: body}
 	if len(body) <= copyLimit {
 		r.head, r.body = append(r.head, body...), nil
 	}
@@ -53,4 +60,9 @@ func (s *Service) Prepare(in service.Inputs) (service.Request, error) {
 		r.want = in.Expect[i].Data
 	}
 	return r, nil
+}
+
+// own are the headers of one request; those that the user sets for all stand in their place.
+func (s *Service) own(list []service.Header) []service.Header {
+	return slices.DeleteFunc(slices.Clone(list), func(h service.Header) bool { return s.at.Given(strings.ToLower(h.Name)) })
 }

@@ -3,6 +3,7 @@ package openai
 import (
 	"context"
 	"strconv"
+	"strings"
 
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/service/grpclane"
@@ -21,8 +22,15 @@ func (s *Service) openStreams(ctx context.Context, sink service.Sink) (service.T
 }
 
 // header is the header of the requests whose body has the given size. Requests of one size share one, so that
-// packing it costs nothing.
-func (s *Service) header(size int) *h2.Header {
+// packing it costs nothing; one with headers of its own has its own.
+func (s *Service) header(size int, own []service.Header) *h2.Header {
+	if len(own) > 0 {
+		fields := append(s.at.Fields("POST", s.path, jsonType), h2.Field{Name: "content-length", Value: strconv.Itoa(size)})
+		for _, h := range own {
+			fields = append(fields, h2.Field{Name: strings.ToLower(h.Name), Value: h.Value, Once: true})
+		}
+		return h2.NewHeader(fields...)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if h := s.headers[size]; h != nil {

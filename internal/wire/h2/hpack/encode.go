@@ -11,6 +11,8 @@ package hpack
 // Field is one header field to send. The name must be in lower case.
 type Field struct {
 	Name, Value string
+	// Once: the value is another one in the next block, so the table does not keep it.
+	Once bool
 }
 
 // Encoder packs the header blocks of one direction of a connection.
@@ -65,7 +67,7 @@ func (e *Encoder) field(dst []byte, f Field) []byte {
 		return appendInt(dst, 0x80, 7, uint64(whole))
 	}
 	cost := len(f.Name) + len(f.Value) + entryCost
-	if e.size+cost <= e.max && f.Name != varying {
+	if e.size+cost <= e.max && f.Name != varying && !f.Once {
 		dst = appendInt(dst, 0x40, 6, uint64(name))
 		e.table = append(e.table, f)
 		e.size += cost

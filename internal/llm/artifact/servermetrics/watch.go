@@ -1,0 +1,261 @@
+// Package servermetrics reads the Prometheus pages of a server while a level runs and writes what they say in AIPerf's
+// form: server_metrics_export.json, .csv and .jsonl.
+//
+// Pages are folded into series as they come and let go, so that a long run takes no more memory than a short one. A
+// counter becomes its difference over the measured phase, a gauge the distribution of its values, a histogram the
+// difference of its buckets with percentiles out of them.
+package servermetrics
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redline-bench/redline/internal/scrape"
+)
+
+// Config says what to read.
+type Config struct {
+	URLs []string
+	// Interval is the time between two pages; 0 is AIPerf's third of a second.
+	Interval time.Duration
+	// Raw, when set, is shown every page of the measured phase, as a line of server_metrics_export.jsonl.
+	Raw func(line []byte) error
+}
+
+// usual is the interval of AIPerf.
+const usual = 333 * time.Millisecond
+
+// fold is how often the pages that came are folded.
+const fold = 5 * usual
+
+// Watch reads the pages of a level.
+type Watch struct {
+	cfg    Config
+	pages  []*endpoint
+	cancel context.CancelFunc
+	done   sync.WaitGroup
+	rawErr error
+}
+
+// endpoint is one address and what it said.
+type endpoint struct {
+	url    string
+	poller *scrape.Poller
+
+	mu       sync.Mutex
+	families map[string]*family
+	fetches  int
+	updates  int
+	failed   int
+	first    time.Time
+	last     time.Time
+	update   time.Time // the last that changed something
+	gaps     []float64 // between those, in milliseconds
+	took     time.Duration
+	print    uint64 // of the page before
+}
+
+// Address completes an address as AIPerf does: without a scheme it is http, without a path /metrics.
+func Address(text string) string {
+	if !strings.Contains(text, "://") {
+		text = "http://" + text
+	}
+	scheme, rest, _ := strings.Cut(text, "://")
+	if !strings.Contains(rest, "/") {
+		rest += "/metrics"
+	}
+	return scheme + "://" + rest
+}
+
+// Start reads every page once, so that an address that does not answer is known before the load, and goes on until Stop.
+func Start(ctx context.Context, cfg Config) (*Watch, error) {
+	if cfg.Interval <= 0 {
+		cfg.Interval = usual
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	w := &Watch{cfg: cfg, cancel: cancel}
+	for _, u := range cfg.URLs {
+		e := &endpoint{url: Address(u), families: map[string]*family{}}
+		e.poller = scrape.New(scrape.Config{URL: e.url, Interval: cfg.Interval})
+		if err := e.poller.Start(ctx); err != nil {
+			w.Stop()
+			return nil, fmt.Errorf("read the metrics of %s: %w", u, err)
+		}
+		w.pages = append(w.pages, e)
+	}
+	w.done.Go(func() {
+		tick := time.NewTicker(fold)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				w.take()
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	return w, nil
+}
+
+// Begin starts the measured phase: what came before is the state that counters are held against.
+func (w *Watch) Begin() {
+	if w == nil {
+		return
+	}
+	for _, e := range w.pages {
+		e.mu.Lock()
+		got := e.poller.Take()
+		for _, p := range got.Pages {
+			e.add(p, false)
+		}
+		e.reset()
+		e.mu.Unlock()
+	}
+}
+
+// Stop ends reading. What was read can still be written.
+func (w *Watch) Stop() {
+	if w == nil {
+		return
+	}
+	for _, e := range w.pages {
+		e.poller.Stop()
+	}
+	w.cancel()
+	w.done.Wait()
+	w.take()
+}
+
+// take folds the pages that came.
+func (w *Watch) take() {
+	for _, e := range w.pages {
+		e.mu.Lock()
+		got := e.poller.Take()
+		e.failed += got.Failed
+		for _, p := range got.Pages {
+			if e.add(p, true) && w.cfg.Raw != nil && w.rawErr == nil {
+				w.rawErr = w.cfg.Raw(rawLine(e.url, p))
+			}
+		}
+		e.mu.Unlock()
+	}
+}
+
+// reset makes what was read so far the reference of counters and nothing more.
+func (e *endpoint) reset() {
+	for _, f := range e.families {
+		for _, s := range f.series {
+			s.begin()
+		}
+	}
+	e.fetches, e.updates, e.failed, e.took, e.gaps = 0, 0, 0, 0, nil
+}
+
+// add folds one page. It tells whether the page says something else than the one before.
+func (e *endpoint) add(p *scrape.Page, measured bool) bool {
+	print := fingerprint(p)
+	fresh := print != e.print || e.updates == 0
+	e.print = print
+	if measured {
+		if e.fetches++; e.fetches == 1 {
+			e.first, e.update = p.At, p.At
+		} else if fresh {
+			if len(e.gaps) < keep {
+				e.gaps = append(e.gaps, float64(p.At.Sub(e.update))/1e6)
+			}
+			e.update = p.At
+		}
+		if fresh {
+			e.updates++
+		}
+		e.last = p.At
+		e.took += p.Took
+	}
+	at := p.At.UnixNano()
+	for i := range p.Samples {
+		s := &p.Samples[i]
+		name, part, kind := role(p, s.Name)
+		if name == "" {
+			continue
+		}
+		f := e.families[name]
+		if f == nil {
+			f = &family{kind: kind, help: help(p, name, s.Name), series: map[string]*series{}}
+			e.families[name] = f
+		}
+		f.add(s, part, at, measured)
+	}
+	for _, f := range e.families {
+		f.end(at, measured)
+	}
+	return fresh
+}
+
+// help is the description of a family.
+func help(p *scrape.Page, name, sample string) string {
+	for _, n := range []string{name, sample, name + "_total"} {
+		if h := p.Help[n]; h != "" {
+			return h
+		}
+	}
+	return ""
+}
+
+// kind is the type of a family, in AIPerf's words.
+type kind string
+
+const (
+	gauge     kind = "gauge"
+	counter   kind = "counter"
+	histogram kind = "histogram"
+	unknown   kind = "unknown"
+)
+
+// role finds the family of a sample, and which part of a histogram it is. Summaries and times of creation are left out,
+// as AIPerf does.
+func role(p *scrape.Page, name string) (of, part string, k kind) {
+	if strings.HasSuffix(name, "_created") {
+		return "", "", ""
+	}
+	for _, suffix := range []string{"_bucket", "_sum", "_count"} {
+		if base, ok := strings.CutSuffix(name, suffix); ok && (p.Types[base] == "histogram" || p.Types[base] == "summary") {
+			if p.Types[base] == "summary" {
+				return "", "", ""
+			}
+			return base, suffix, histogram
+		}
+	}
+	declared := p.Types[name]
+	base, total := strings.CutSuffix(name, "_total")
+	if declared == "" && total {
+		declared = p.Types[base]
+	}
+	switch declared {
+	case "counter":
+		return base, "", counter
+	case "gauge":
+		return name, "", gauge
+	case "summary", "histogram":
+		return "", "", ""
+	}
+	return name, "", unknown
+}
+
+// labelKey names a series by its labels, le left out.
+func labelKey(labels []scrape.Label) (string, []scrape.Label) {
+	kept := slices.DeleteFunc(slices.Clone(labels), func(l scrape.Label) bool { return l.Name == "le" })
+	slices.SortFunc(kept, func(a, b scrape.Label) int { return strings.Compare(a.Name, b.Name) })
+	var b strings.Builder
+	for _, l := range kept {
+		b.WriteString(l.Name)
+		b.WriteByte(0)
+		b.WriteString(l.Value)
+		b.WriteByte(0)
+	}
+	return b.String(), kept
+}
