@@ -49,6 +49,9 @@ func (s *session) startFailed(err error) int {
 	var se *startError
 	if !errors.As(err, &se) {
 		fmt.Fprintln(s.Stderr, err)
+		if errors.As(err, new(plainError)) {
+			fmt.Fprintln(s.Stderr) // the exception of the original has no text of its own, and main prints it
+		}
 		return exitError
 	}
 	var data *workload.DataError
@@ -128,6 +131,41 @@ func reason(e *service.Error) string {
 		return e.Err.Error()
 	}
 	return e.Error()
+}
+
+// postponed tells whether err is for later: of data without steps, and of files that cannot be read, the original finds
+// out when it wants to send.
+func (s *session) postponed(err error) bool {
+	_, unread := errors.AsType[*service.Error](err)
+	unread = unread && s.plan.Target.Kind == plan.TorchServe
+	if s.plan.Face != plan.DropIn || !errors.Is(err, workload.ErrNoSteps) && !unread {
+		return false
+	}
+	s.noSteps = err
+	return true
+}
+
+// nothingToSend ends a run at its first request, of which there is none: each worker of the first level fails.
+func (s *session) nothingToSend() int {
+	load := &s.plan.Load
+	lv := &result.Level{Mode: load.Mode, Concurrency: load.Concurrency.Start, Rate: load.Rate.Start}
+	workers := load.MaxThreads
+	if load.Mode == plan.Concurrency {
+		workers = lv.Concurrency
+		if s.async {
+			workers = min(workers, load.MaxThreads)
+		}
+		if w := s.plan.Measure.WarmupCount; w > 0 {
+			s.console.Header(&result.Level{Mode: load.Mode, Concurrency: min(w, lv.Concurrency)})
+		}
+	}
+	s.console.Header(lv)
+	failures := make([]result.Failure, workers)
+	for i := range failures {
+		failures[i] = result.Failure{Slot: i, Text: s.noSteps.Error()}
+	}
+	(&text.Console{Err: s.Stderr}).LoadFailed(failures)
+	return exitError
 }
 
 // explain prints what must stand before the summary: why the run ended early.

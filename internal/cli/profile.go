@@ -113,6 +113,7 @@ type session struct {
 	requests *workload.Requests
 	sessions *workload.Sessions // in place of requests, with --session-concurrency
 	console  *text.Console
+	noSteps  error // the drop-in's load has nothing to send
 	export   *export.Writer
 	outcome  *outcome // nil in the drop-in
 	// exportErr is why the export cannot be written; the run goes on and fails at its end.
@@ -141,6 +142,9 @@ func (s *session) run() int {
 	s.dataRead()
 	s.showTraffic()
 	s.console.Settings()
+	if s.noSteps != nil {
+		return s.nothingToSend()
+	}
 	runner := &profile.Runner{
 		Plan: s.plan, Service: s.svc, Model: s.model, Async: s.async, Observer: &watcher{s},
 		Feed:  s.feed(),
@@ -232,16 +236,24 @@ func (s *session) cannotStart(err error) error {
 
 func (s *session) load() error {
 	s.console = &text.Console{Out: s.Stdout, Err: s.Stderr, Plan: s.plan, Model: s.model, Async: s.async}
-	data, err := workload.LoadFor(s.plan.Input, s.model, s.plan.Load.Mode, s.plan.Measure.WarmupCount)
+	mode, unscheduled := s.plan.Load.Mode, false
+	if mode == plan.FixedSchedule && s.plan.Target.Kind == plan.DynamicGRPC && s.plan.Face == plan.DropIn {
+		mode, unscheduled = plan.RequestRate, true // the original knows no timestamps here
+	}
+	data, err := workload.LoadFor(s.plan.Input, s.model, mode, s.plan.Measure.WarmupCount)
+	if data != nil && s.postponed(err) {
+		s.data = data
+		return nil
+	}
 	if err != nil {
 		return &startError{what: "Failed to init manager inputs", err: err, blank: true}
 	}
 	s.data = data
-	if s.plan.Target.Kind == plan.DynamicGRPC && s.plan.Input.Batch > 1 {
+	if err := s.dynamicRules(unscheduled); err != nil {
 		if s.plan.Face == plan.DropIn {
 			s.dataRead() // the original has read the data when it finds out
 		}
-		return &startError{what: "Unable to init infer data manager", err: plainError("Dynamic gRPC does not support multi-batch at the moment."), blank: true}
+		return &startError{what: "Unable to init infer data manager", err: err, blank: true}
 	}
 	if s.plan.Load.Mode == plan.SessionConcurrency {
 		return s.loadSessions()
@@ -250,7 +262,7 @@ func (s *session) load() error {
 	if errors.As(err, new(*workload.BatchError)) && s.plan.Face == plan.DropIn {
 		s.dataRead() // the original has read the data when it finds out
 	}
-	if err != nil {
+	if err != nil && !s.postponed(err) {
 		return &startError{what: "Unable to init infer data manager", err: err, blank: true}
 	}
 	return nil

@@ -9,13 +9,18 @@ import (
 	"time"
 )
 
-// ReadIntervals reads one gap in microseconds a line. name is for messages.
-func ReadIntervals(r io.Reader, name string) ([]time.Duration, error) {
+// ReadIntervals reads one gap in microseconds a line. name is for messages. A lenient reader ends a number at the
+// first character that does not belong to it, as C's strtol does.
+func ReadIntervals(r io.Reader, name string, lenient bool) ([]time.Duration, error) {
 	var gaps []time.Duration
 	scan := bufio.NewScanner(r)
 	for line := 1; scan.Scan(); line++ {
 		text := strings.TrimSpace(scan.Text())
-		us, err := strconv.ParseInt(text, 10, 64)
+		digits := text
+		if lenient {
+			digits = text[:leadingInt(text)]
+		}
+		us, err := strconv.ParseInt(digits, 10, 64)
 		if err != nil || us < 0 {
 			return nil, fmt.Errorf("%s:%d: %q is not a gap in microseconds: write one whole number a line", name, line, text)
 		}
@@ -31,6 +36,18 @@ func ReadIntervals(r io.Reader, name string) ([]time.Duration, error) {
 		return nil, fmt.Errorf("%s: all gaps are 0: the rate would be without limit; use --concurrency-range for that", name)
 	}
 	return gaps, nil
+}
+
+// leadingInt is the length of the number that text begins with.
+func leadingInt(text string) int {
+	i := 0
+	if i < len(text) && (text[i] == '+' || text[i] == '-') {
+		i++
+	}
+	for i < len(text) && '0' <= text[i] && text[i] <= '9' {
+		i++
+	}
+	return i
 }
 
 func sum(gaps []time.Duration) time.Duration {

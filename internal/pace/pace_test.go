@@ -69,7 +69,7 @@ func TestPoissonIsReproducible(t *testing.T) {
 }
 
 func TestIntervalsRepeatAndCountTheirRate(t *testing.T) {
-	gaps, err := pace.ReadIntervals(strings.NewReader("30000\n10000\n40000\n20000\n25000\n"), "f")
+	gaps, err := pace.ReadIntervals(strings.NewReader("30000\n10000\n40000\n20000\n25000\n"), "f", false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,9 +91,21 @@ func TestReadIntervalsNamesTheLine(t *testing.T) {
 		"-5\n":       `f:1: "-5" is not a gap`,
 		"0\n0\n":     "all gaps are 0",
 	} {
-		_, err := pace.ReadIntervals(strings.NewReader(text), "f")
+		_, err := pace.ReadIntervals(strings.NewReader(text), "f", false)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %v, want %q", text, err, want)
+		}
+	}
+}
+
+func TestReadIntervalsLeniently(t *testing.T) {
+	gaps, err := pace.ReadIntervals(strings.NewReader("10000.7\n+20000 us\n"), "f", true)
+	if d := cmp.Diff(gaps, []time.Duration{10 * time.Millisecond, 20 * time.Millisecond}); d != "" || err != nil {
+		t.Error(d, err)
+	}
+	for _, text := range []string{"", "x\n", "\n", "+\n", "-5\n"} {
+		if gaps, err := pace.ReadIntervals(strings.NewReader(text), "f", true); err == nil {
+			t.Errorf("%q was read as %v", text, gaps)
 		}
 	}
 }

@@ -101,7 +101,7 @@ func Environment() result.Environment {
 
 func (r *Runner) run(ctx, hard context.Context) error {
 	if r.Plan.Load.Mode == plan.CustomIntervals {
-		gaps, err := readIntervals(r.Plan.Load.Intervals)
+		gaps, err := readIntervals(r.Plan.Load.Intervals, r.Plan.Face == plan.DropIn)
 		if err != nil {
 			return err
 		}
@@ -123,13 +123,13 @@ func (r *Runner) run(ctx, hard context.Context) error {
 	return errors.Join(err, eng.Close())
 }
 
-func readIntervals(path string) ([]time.Duration, error) {
+func readIntervals(path string, lenient bool) ([]time.Duration, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("read the request intervals: %w", err)
 	}
 	defer f.Close()
-	return pace.ReadIntervals(f, path)
+	return pace.ReadIntervals(f, path, lenient)
 }
 
 // finite tells whether the load ends by itself, after so many requests or when all sessions are over. It is then

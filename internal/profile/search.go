@@ -19,7 +19,11 @@ func (r *Runner) search(ctx context.Context) error {
 	case load.Mode == plan.SessionConcurrency:
 		return r.visit(ctx, result.Level{Mode: load.Mode, Concurrency: load.Sessions}).fail()
 	case load.Mode == plan.CustomIntervals:
-		return r.visit(ctx, result.Level{Mode: load.Mode, Rate: float64(pace.MeanRate(r.gaps))}).fail()
+		o := r.visit(ctx, result.Level{Mode: load.Mode, Rate: float64(pace.MeanRate(r.gaps))})
+		if r.Plan.Face == plan.DropIn {
+			return o.err // the original searches nothing here, and so finds no fault with an unstable level
+		}
+		return o.fail()
 	case load.Mode == plan.RequestRate && load.Search == plan.Binary:
 		return binary(load.Rate.Start, load.Rate.End, load.Rate.Step, half, r.rate(ctx))
 	case load.Mode == plan.RequestRate:

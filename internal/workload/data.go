@@ -10,6 +10,7 @@ package workload
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -57,6 +58,9 @@ type DataError struct {
 	Err          error // the cause, if any
 }
 
+// ErrNoSteps is the cause where the data is well-formed and holds nothing to send.
+var ErrNoSteps = errors.New("the input data has no steps")
+
 func (e *DataError) Error() string { return e.Text }
 
 func (e *DataError) Unwrap() error { return e.Err }
@@ -65,7 +69,8 @@ func dataErrorf(format string, args ...any) error {
 	return &DataError{Text: fmt.Sprintf(format, args...)}
 }
 
-// Load reads or makes the data for a model as the plan asks. Errors about the data are of type *DataError.
+// Load reads or makes the data for a model as the plan asks. Errors about the data are of type *DataError; with
+// ErrNoSteps the data, of which there is none, comes too.
 func Load(in plan.Input, m *service.Model) (*Data, error) {
 	d := &Data{
 		batch:    max(in.Batch, 1),
@@ -81,10 +86,11 @@ func Load(in plan.Input, m *service.Model) (*Data, error) {
 			spec.Shape = shape
 		}
 	}
-	if err := d.read(); err != nil {
+	err := d.read()
+	if err != nil && !errors.Is(err, ErrNoSteps) {
 		return nil, err
 	}
-	return d, nil
+	return d, err
 }
 
 func (d *Data) read() error {
@@ -106,8 +112,13 @@ func (d *Data) read() error {
 // Streams is the number of data streams.
 func (d *Data) Streams() int { return len(d.streams) }
 
-// Steps is the number of steps of a stream.
-func (d *Data) Steps(stream int) int { return len(d.streams[stream]) }
+// Steps is the number of steps of a stream, 0 where there is no such stream.
+func (d *Data) Steps(stream int) int {
+	if stream >= len(d.streams) {
+		return 0
+	}
+	return len(d.streams[stream])
+}
 
 // Validates tells whether some step says what the outputs must be.
 func (d *Data) Validates() bool {

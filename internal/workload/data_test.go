@@ -51,7 +51,12 @@ func TestFileErrors(t *testing.T) {
 	f(i32, "the value of b64 field should be of type string ( Location stream id: 0, step id: 1)", `{"data":[{"IN":[1,2]},{"IN":{"content":{"b64":1}}}]}`)
 	f(i32, "The tensor values are not supported. Expected an array or b64 string ( Location stream id: 0, step id: 0)", `{"data":[{"IN":{"content":{"x":1}}}]}`)
 	f(i32, "The tensor values are not supported. Expected an array or b64 string ( Location stream id: 0, step id: 0)", `{"data":[{"IN":{"content":5}}]}`)
-	f(i32, "the value of b64 field is not base64 ( Location stream id: 0, step id: 0)", `{"data":[{"IN":{"b64":"AQA#"}}]}`)
+	f(i32, "mismatch in the data provided for IN. Expected: 8 bytes, Got: 2 bytes", `{"data":[{"IN":{"b64":"AQA#"}}]}`)
+	f(i32, "mismatch in the data provided for IN. Expected: 8 bytes, Got: 3 bytes", `{"data":[{"IN":{"b64":"AQAAA"}}]}`)
+	f(i32, `The supplied shape of [] for input "IN" is incompatible with the model's input shape of [2]`, `{"data":[{"IN":{"content":[1,2],"shape":null}}]}`)
+	f(i32, "missing tensor IN ( Location stream id: 0, step id: 0)", `{"data":[null]}`)
+	f(i32, "missing tensor OUT ( Location stream id: 0, step id: 0)", `{"data":[{"IN":[1,2]}],"validation_data":[null]}`)
+	f(i32, "Input data file is malformed.", `{"data":{"IN":[1,2]}}`)
 	f(i32, "The input or output 'X' is not found in the model configuration", `{"data":[{"IN":[1,2],"X":[1]}]}`)
 	f(i32, "missing tensor IN ( Location stream id: 0, step id: 0)", `{"data":[{"X":[1]}]}`)
 	f(i32, "missing tensor IN ( Location stream id: 0, step id: 1)", `{"data":[{"IN":[1,2]},[{"IN":[1,2]}]]}`)
@@ -79,9 +84,9 @@ func TestFileErrors(t *testing.T) {
 }
 
 func TestNoSteps(t *testing.T) {
-	for _, text := range []string{`{"data":[]}`, `{"data":[[],[]]}`} {
-		_, err := workload.Load(fromJSON(t, text), model(tensor.Int32, 2))
-		if err == nil || err.Error() != "unable to find data for input 'IN'." {
+	for _, text := range []string{`{"data":[]}`, `{"data":[[],[]]}`, `{"data":null}`, `{"data":{},"validation_data":null}`} {
+		d, err := workload.Load(fromJSON(t, text), model(tensor.Int32, 2))
+		if !errors.Is(err, workload.ErrNoSteps) || err.Error() != "unable to find data for input 'IN'." || d.Steps(0) != 0 {
 			t.Errorf("%s: got %v", text, err)
 		}
 	}

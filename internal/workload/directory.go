@@ -2,7 +2,9 @@ package workload
 
 import (
 	"bytes"
+	"errors"
 	"os"
+	"syscall"
 
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/tensor"
@@ -52,6 +54,9 @@ func (d *Data) readDirectory(dir string) error {
 func readTensor(dir string, spec service.TensorSpec, role string) (datum, error) {
 	path := dir + "/" + spec.Name
 	data, err := os.ReadFile(path)
+	if errors.Is(err, syscall.EISDIR) {
+		return datum{}, &DataError{Text: "failed to get size for file '" + path + "'", Path: path, Err: err}
+	}
 	if err != nil {
 		return datum{}, &DataError{Text: "failed to open file '" + path + "'", Path: path, Err: err}
 	}

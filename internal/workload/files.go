@@ -2,6 +2,7 @@ package workload
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 
@@ -34,15 +35,13 @@ func (d *Data) readFiles(paths []string) error {
 			return err
 		}
 	}
-	steps := 0
+	if !slices.ContainsFunc(d.streams, func(s []step) bool { return len(s) > 0 }) {
+		return d.nothing()
+	}
 	for i, stream := range d.streams {
 		if len(stream) == 0 && d.sequence {
 			return dataErrorf("stream %d of the input data has no steps to make a sequence of", i)
 		}
-		steps += len(stream)
-	}
-	if steps == 0 {
-		return d.nothing()
 	}
 	return nil
 }
@@ -51,10 +50,10 @@ func (d *Data) readFiles(paths []string) error {
 func (d *Data) nothing() error {
 	for _, spec := range d.inputs {
 		if !spec.Optional {
-			return dataErrorf("unable to find data for input '%s'.", spec.Name)
+			return &DataError{Text: fmt.Sprintf("unable to find data for input '%s'.", spec.Name), Err: ErrNoSteps}
 		}
 	}
-	return dataErrorf("the input data has no steps")
+	return &DataError{Text: ErrNoSteps.Error(), Err: ErrNoSteps}
 }
 
 func (f *files) read(path string) error {
@@ -77,7 +76,7 @@ func (f *files) read(path string) error {
 	if !ok {
 		return dataErrorf("The json file doesn't contain data field")
 	}
-	if data.Kind() != jsonscan.Array {
+	if !list(data) {
 		return dataErrorf(malformed)
 	}
 	want, validates := root.Get("validation_data")
@@ -97,6 +96,14 @@ func (f *files) read(path string) error {
 	return nil
 }
 
+// list tells whether a value can be read as a list: null and {} are empty ones.
+func list(v jsonscan.Value) bool {
+	for range v.Members() {
+		return false
+	}
+	return v.Kind() == jsonscan.Array || v.Kind() == jsonscan.Null || v.Kind() == jsonscan.Object
+}
+
 // align splits two arrays of the same length, the second only where it is there.
 func align(data, want jsonscan.Value, validates bool) (entries, expected []jsonscan.Value, err error) {
 	entries = slices.Collect(data.Elements())
@@ -104,7 +111,7 @@ func align(data, want jsonscan.Value, validates bool) (entries, expected []jsons
 		return entries, nil, nil
 	}
 	expected = slices.Collect(want.Elements())
-	if want.Kind() != jsonscan.Array || len(expected) != len(entries) {
+	if !list(want) || len(expected) != len(entries) {
 		return nil, nil, dataErrorf(misaligned)
 	}
 	return entries, expected, nil
@@ -160,9 +167,9 @@ func (f *files) step(v, want jsonscan.Value) error {
 	return nil
 }
 
-// tensors reads the members of a step. An array in its place has none.
+// tensors reads the members of a step. An array or null in its place has none.
 func (f *files) tensors(v jsonscan.Value, specs []service.TensorSpec, at place, output bool) ([]datum, error) {
-	if v.Kind() != jsonscan.Object && v.Kind() != jsonscan.Array {
+	if v.Kind() != jsonscan.Object && v.Kind() != jsonscan.Array && v.Kind() != jsonscan.Null {
 		return nil, dataErrorf(malformed)
 	}
 	members := make([]jsonscan.Value, len(specs))
