@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/bufbuild/protocompile"
 	reflection "google.golang.org/grpc/reflection/grpc_reflection_v1"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protodesc"
@@ -16,6 +15,7 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 	"google.golang.org/protobuf/types/dynamicpb"
 
+	"github.com/redline-bench/redline/internal/protofile"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/service/grpclane"
 )
@@ -58,27 +58,20 @@ func methodNames(sd protoreflect.ServiceDescriptor) string {
 	return strings.Join(names, ", ")
 }
 
-// compile finds a method in .proto files. Each file is compiled by itself: what it imports is looked for in its
-// folder and in those above, and two files may name the same import differently.
-func compile(ctx context.Context, paths []string, name string) (*method, error) {
+// compile finds a method in .proto files. Each file is read by itself: what it imports is looked for in its folder
+// and in those above, and two files may name the same import differently.
+func compile(paths []string, name string) (*method, error) {
 	for _, path := range paths {
-		c := protocompile.Compiler{Resolver: protocompile.WithStandardImports(&protocompile.SourceResolver{ImportPaths: roots(path)})}
-		files, err := c.Compile(ctx, filepath.Base(path))
+		files, err := protofile.Load(filepath.Base(path), roots(path))
 		if err != nil {
 			return nil, fmt.Errorf("--proto %s: %w", path, err)
 		}
-		all := &protoregistry.Files{}
-		for _, f := range files {
-			if err := register(all, f); err != nil {
-				return nil, fmt.Errorf("--proto %s: %w", path, err)
-			}
-		}
-		m, err := find(all, name)
+		m, err := find(files, name)
 		if err != nil {
 			return nil, fmt.Errorf("--proto %s: %w", path, err)
 		}
 		if m != nil {
-			return &method{m, dynamicpb.NewTypes(all)}, nil
+			return &method{m, dynamicpb.NewTypes(files)}, nil
 		}
 	}
 	svc, _, _ := strings.Cut(name, "/")
@@ -94,19 +87,6 @@ func roots(path string) []string {
 		dir = up
 	}
 	return out
-}
-
-// register adds a file and what it imports.
-func register(all *protoregistry.Files, f protoreflect.FileDescriptor) error {
-	if _, err := all.FindFileByPath(f.Path()); err == nil {
-		return nil
-	}
-	for i := range f.Imports().Len() {
-		if err := register(all, f.Imports().Get(i).FileDescriptor); err != nil {
-			return err
-		}
-	}
-	return all.RegisterFile(f)
 }
 
 // opReflect is the operation of errors of the reflection client.
