@@ -46,7 +46,7 @@ fmt: ## format the tree
 generate: ## protocol code and docs/flags.md
 	go generate ./...
 
-bench: build ## side by side with wrk, h2load, perf_analyzer and a bare loop; about six minutes
+bench: build ## side by side with wrk, h2load, perf_analyzer and a bare loop; six to seven minutes
 	go run ./bench -bin bin/redline -out out/bench
 
 test-heavy: build ## long checks: fuzzing, repeated accuracy runs

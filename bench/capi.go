@@ -63,7 +63,7 @@ func capiRows(ctx context.Context, e *env) error {
 			}
 		}
 	}
-	progress("%d in flight", capiInFlight)
+	e.progress("%d in flight", capiInFlight)
 	for _, t := range tools {
 		line := row{Work: "Triton in process (C API), model simple", InFlight: capiInFlight, Tool: t.name, Figure: best[t.name], Unit: "µs CPU"}
 		if b := atMost(1.25, "× perf_analyzer"); t.name == "redline" && best["perf_analyzer"] > 0 && best["redline"] > 0 {

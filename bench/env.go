@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"time"
 
 	"github.com/redline-bench/redline/e2e/binary"
 	"github.com/redline-bench/redline/e2e/peers"
@@ -20,6 +21,7 @@ type env struct {
 	rounds int
 	scale  float64
 	report *report
+	start  time.Time
 
 	wrk, h2load string       // "": could not be installed
 	peers       *peers.Peers // perf_analyzer and Triton; nil: could not be installed
@@ -78,6 +80,8 @@ func lastLine(s string) string {
 	return lines[len(lines)-1]
 }
 
-func progress(format string, args ...any) {
-	fmt.Fprintf(os.Stderr, "          "+format+"\n", args...)
+// progress prints a line with the time since the start.
+func (e *env) progress(format string, args ...any) {
+	d := time.Since(e.start)
+	fmt.Fprintf(os.Stderr, "  %2d:%02d   %s\n", int(d.Minutes()), int(d.Seconds())%60, fmt.Sprintf(format, args...))
 }

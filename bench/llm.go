@@ -88,7 +88,7 @@ func llmRows(ctx context.Context, e *env) error {
 				e.report.add(line)
 			}
 		}
-		progress("llm, %d streams", streams)
+		e.progress("llm, %d streams", streams)
 	}
 	return nil
 }
@@ -106,7 +106,7 @@ func (e *env) llmTruth(ctx context.Context, t llmTool, streams int) ([]float64, 
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
-	_, err = measure(ctx, pinned(clientCore, t.argv(srv.Ports["openai"], dir, streams, max(20, 3*streams))...)...)
+	_, err = measure(ctx, pinned(clientCore, t.argv(srv.Ports["openai"], dir, streams, max(8, 3*streams))...)...)
 	srv.Stop()
 	if err != nil {
 		return nil, err

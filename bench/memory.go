@@ -52,7 +52,7 @@ func memoryRows(ctx context.Context, e *env) error {
 			line.unmeasured(atMost(32, "MiB more than after 100 thousand"))
 		}
 		e.report.add(line)
-		progress("%s: %.1f MiB, %.1f after 100 thousand, in %.0f s", work.name, mib(after.peak), mib(before.peak), after.wall.Seconds())
+		e.progress("%s: %.1f MiB, %.1f after 100 thousand, in %.0f s", work.name, mib(after.peak), mib(before.peak), after.wall.Seconds())
 	}
 	return nil
 }

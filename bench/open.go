@@ -44,7 +44,7 @@ func openRows(ctx context.Context, e *env) error {
 		lag := row{Work: name + ": send lag p99", Tool: "redline", Figure: best.lag, Unit: "ms"}
 		lag.judge(atMost(0.5, "ms"), best.lag)
 		e.report.add(sent, lag)
-		progress("%s: %.0f requests/s, lag %.3f ms", name, best.rate, best.lag)
+		e.progress("%s: %.0f requests/s, lag %.3f ms", name, best.rate, best.lag)
 	}
 	return nil
 }

@@ -17,6 +17,9 @@ type report struct {
 	Machine string   `json:"machine"`
 	Rows    []row    `json:"rows"`
 	Notes   []string `json:"notes,omitempty"`
+
+	dir    string // where it is written as it grows; "" is nowhere
+	failed bool   // a group could not be measured
 }
 
 // row is one tool at one piece of work.
@@ -68,14 +71,19 @@ func (x *row) judge(b bar, measured float64) {
 // unmeasured leaves the verdict open: the peer is not here.
 func (x *row) unmeasured(b bar) { x.Bar, x.Verdict = b.String(), unknown }
 
-func newReport() *report {
+func newReport(dir string) *report {
 	return &report{
+		dir:     dir,
 		Date:    time.Now().UTC().Format("2006-01-02 15:04 MST"),
 		Machine: fmt.Sprintf("%s, %d cores, %s/%s, %s", cpuModel(), runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version()),
 	}
 }
 
-func (r *report) add(rows ...row) { r.Rows = append(r.Rows, rows...) }
+// add adds rows, and writes the report as it is then: what is measured is never lost. The write at the end tells of errors.
+func (r *report) add(rows ...row) {
+	r.Rows = append(r.Rows, rows...)
+	_ = r.write()
+}
 
 func (r *report) note(format string, args ...any) {
 	if n := fmt.Sprintf(format, args...); !slices.Contains(r.Notes, n) {
@@ -114,18 +122,21 @@ func figure(v float64) string {
 	return fmt.Sprintf("%.0f", v)
 }
 
-func (r *report) write(dir string) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+func (r *report) write() error {
+	if r.dir == "" {
+		return nil
+	}
+	if err := os.MkdirAll(r.dir, 0o755); err != nil {
 		return err
 	}
 	data, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(dir, "bench.json"), append(data, '\n'), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(r.dir, "bench.json"), append(data, '\n'), 0o644); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(dir, "bench.md"), []byte(r.markdown()), 0o644)
+	return os.WriteFile(filepath.Join(r.dir, "bench.md"), []byte(r.markdown()), 0o644)
 }
 
 func cpuModel() string {

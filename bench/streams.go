@@ -30,7 +30,7 @@ const (
 )
 
 var streamed = []stream{
-	{"SSE, a token each 10 ms", 10 * time.Millisecond, 100, 512},
+	{"SSE, a token each 10 ms", 10 * time.Millisecond, 100, 256},
 	{"SSE, tokens without pauses", 0, 100, 4096},
 }
 
@@ -105,7 +105,7 @@ func (e *env) streamCPU(ctx context.Context, self string, w stream, addr string)
 			}
 		}
 	}
-	progress("%s", w.name)
+	e.progress("%s", w.name)
 	bare := best["bare reader"].micros()
 	for _, t := range tools {
 		s := best[t.name]
@@ -133,7 +133,7 @@ func (e *env) aiperfCPU(ctx context.Context, w stream, addr string) (sample, boo
 		return sample{}, false
 	}
 	var used [2]usage
-	counts := [2]int{2 * streamCount, 6 * streamCount}
+	counts := [2]int{streamCount, 3 * streamCount}
 	for i, n := range counts {
 		dir, err := os.MkdirTemp(e.dir, "aiperf-")
 		if err == nil {
@@ -151,7 +151,7 @@ func (e *env) aiperfCPU(ctx context.Context, w stream, addr string) (sample, boo
 		}
 	}
 	s := sample{requests: (counts[1] - counts[0]) * w.tokens, cpu: used[1].cpu - used[0].cpu, wall: used[1].wall}
-	progress("AIPerf, %s", w.name)
+	e.progress("AIPerf, %s", w.name)
 	return s, s.cpu > 0
 }
 
@@ -175,7 +175,7 @@ func truthRows(ctx context.Context, e *env) error {
 				best = errs
 			}
 		}
-		progress("%d streams", streams)
+		e.progress("%d streams", streams)
 		for i, what := range []string{"time to first token, mean", "time to first token, p99", "time between tokens, mean", "time between tokens, p99"} {
 			limit := 1.0
 			if i%2 == 1 {

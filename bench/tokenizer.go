@@ -38,7 +38,7 @@ func tokenizerRows(ctx context.Context, e *env) error {
 			if err := tokenizerRow(ctx, e, o, name, size.name, texts, file); err != nil {
 				return err
 			}
-			progress("%s, %s", name, size.name)
+			e.progress("%s, %s", name, size.name)
 		}
 	}
 	return nil

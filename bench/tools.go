@@ -35,6 +35,7 @@ type tool struct {
 	protocols string
 	argv      func(w work, s *binary.Server, p payload) []string
 	answered  *regexp.Regexp
+	slow      bool // one round does, unless the bar is made of its figure
 }
 
 func (t tool) does(protocol string) bool { return strings.Contains(t.protocols, protocol) }
@@ -53,7 +54,7 @@ func (e *env) tools() []tool {
 		tools = append(tools, tool{
 			name: "wrk", protocols: "http", answered: regexp.MustCompile(`answered (\d+) failed 0`),
 			argv: func(w work, s *binary.Server, p payload) []string {
-				return []string{e.wrk, "-t1", "-c" + strconv.Itoa(w.inFlight), "-d2s", "-s", p.lua, "http://" + s.HTTP + "/v2/models/" + model + "/infer"}
+				return []string{e.wrk, "-t1", "-c" + strconv.Itoa(w.inFlight), "-d1s", "-s", p.lua, "http://" + s.HTTP + "/v2/models/" + model + "/infer"}
 			},
 		})
 	}
@@ -70,7 +71,7 @@ func (e *env) tools() []tool {
 	}
 	if e.peers != nil {
 		tools = append(tools, tool{
-			name: "perf_analyzer", protocols: "http grpc stream", answered: requestCount,
+			name: "perf_analyzer", protocols: "http grpc stream", answered: requestCount, slow: true,
 			argv: func(w work, s *binary.Server, _ payload) []string {
 				w.requests /= 20 // it is slow, and keeps kilobytes of each request
 				return append([]string{e.peers.PerfAnalyzer(), "-x", "1"}, profileArgs(w, s)...)
