@@ -15,8 +15,8 @@ func (s *session) check() error {
 	if s.plan.Input.Batch > 1 && m.Sequential() {
 		return plainError("can not specify batch size > 1 when using a sequence model")
 	}
-	if t.Kind == plan.TorchServe && t.Call == plan.Async {
-		return plainError("client backend of kind TORCHSERVE does not support AsyncInfer API")
+	if err := s.kindRules(); err != nil {
+		return err
 	}
 	s.async = t.Call == plan.Async || m.Sequential() && t.Call != plan.Sync
 	if t.Streaming && t.Kind != plan.DynamicGRPC { // there every call is a stream
@@ -36,6 +36,33 @@ func (s *session) check() error {
 	}
 	s.threadRules(load)
 	return s.sequenceRules()
+}
+
+// kindRules are those of single service kinds. Of what these cannot do the original finds out with its first request.
+func (s *session) kindRules() error {
+	t := &s.plan.Target
+	var err error
+	switch {
+	case t.Kind == plan.TorchServe && t.Call == plan.Async:
+		err = plainError("client backend of kind TORCHSERVE does not support AsyncInfer API")
+	case t.Kind == plan.DynamicGRPC && t.Streaming && s.plan.Face == plan.DropIn:
+		err = plainError("DynamicGrpcClientBackend::StartStream is not supported.")
+	}
+	if s.plan.Face == plan.DropIn {
+		s.noSteps, err = err, nil
+	}
+	return err
+}
+
+// dynamicRules are those of dynamic_grpc that come after the data was read.
+func (s *session) dynamicRules(unscheduled bool) error {
+	switch {
+	case s.plan.Target.Kind == plan.DynamicGRPC && s.plan.Input.Batch > 1:
+		return plainError("Dynamic gRPC does not support multi-batch at the moment.")
+	case unscheduled:
+		return plainError("unable to find data for input 'timestamp'.")
+	}
+	return nil
 }
 
 // threadRules settles how many threads the original would use; ours only needs the number for what it prints and
