@@ -37,6 +37,7 @@ type pass struct {
 	statsMissing bool
 	failed       bool // failed requests ended it
 	metrics      scrape.Window
+	rest         rest
 }
 
 // held is a record that belongs to a later window than the one it was drained in.
@@ -205,7 +206,9 @@ func (m *levelRun) idleSignal(ctx context.Context) (idle <-chan struct{}, stop f
 // fold takes the ended requests into the window. Those that ended after it are held for the next one.
 func (m *levelRun) fold(p *pass) error {
 	var failed error
+	p.rest.begin(m.Exporter != nil)
 	m.eng.Drain(func(r *record.Record, events []record.Event, data []byte) {
+		p.rest.take(m.eng.Working)
 		if r.End > p.until {
 			m.held = append(m.held, held{*r, append([]record.Event(nil), events...), append([]byte(nil), data...)})
 			return
