@@ -33,6 +33,10 @@ func (w *Window) Health(l Load) result.Health {
 		GCPauseMaxNs: int64(l.GCPause), SchedDelayMaxNs: int64(l.SchedDelay), MachineShare: l.Busy,
 		StalledNs: int64(l.Stalled), Dropped: l.Dropped,
 	}
+	if w.late.Count() > 0 {
+		late := w.late.Quantiles(50, 99)
+		h.ReadLag = &result.ReadLag{P50Ns: late[0], P99Ns: late[1], MaxNs: w.late.Max()}
+	}
 	if l.Wall <= 0 {
 		return h
 	}

@@ -118,6 +118,27 @@ func TestOverhead(t *testing.T) {
 	}
 }
 
+func TestReadLag(t *testing.T) {
+	a, b := measure.NewWindow(measure.Setup{}), measure.NewWindow(measure.Setup{})
+	add := func(w *measure.Window, late int64) {
+		r := rec(0, 0, 10)
+		r.Late = late * ms
+		w.Add(r)
+	}
+	add(a, 0)
+	if h := a.Health(measure.Load{}); h.ReadLag != nil {
+		t.Errorf("a lag that nobody knows is %+v", h.ReadLag)
+	}
+	add(a, 1)
+	add(a, 2)
+	add(b, 9)
+	a.Merge(b)
+	want := result.ReadLag{P50Ns: 2 * ms, P99Ns: 9 * ms, MaxNs: 9 * ms}
+	if h := a.Health(measure.Load{}); h.ReadLag == nil || *h.ReadLag != want {
+		t.Errorf("%+v, want %+v", h.ReadLag, want)
+	}
+}
+
 func windows(rates []float64, latencies []int64) []result.Window {
 	var out []result.Window
 	for i := range rates {

@@ -30,6 +30,7 @@ type Window struct {
 	due   stats.Sample // latency from the due time, open loop only
 	first stats.Sample // time to the first response, streaming only
 	lag   stats.Sample // how late requests were sent, open loop only
+	late  stats.Sample // how late answers were read, where that is known
 
 	requests, responses, sequences, delayed, failed uint64
 	empty                                           uint64 // ended with nothing but an empty final response
@@ -75,6 +76,9 @@ func (w *Window) Add(r *record.Record) {
 	if w.setup.Streaming {
 		w.first.Add(r.First - r.Sent)
 	}
+	if r.Late > 0 {
+		w.late.Add(r.Late)
+	}
 	w.callNs += r.End - r.Sent
 	w.sendNs += r.Written - r.Sent
 	w.recvNs += r.End - r.First
@@ -112,6 +116,7 @@ func (w *Window) Merge(o *Window) {
 	w.due.Merge(&o.due)
 	w.first.Merge(&o.first)
 	w.lag.Merge(&o.lag)
+	w.late.Merge(&o.late)
 	w.requests += o.requests
 	w.responses += o.responses
 	w.sequences += o.sequences

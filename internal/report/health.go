@@ -139,6 +139,9 @@ func client(p *page, l *result.Level) {
 	p.linef("    CPU: %.2f cores, %s usec a request; the machine was %.0f %% busy",
 		h.CPUCores, strconv.FormatFloat(float64(h.CPUPerRequestNs)/1000, 'g', 3, 64), h.MachineShare*100)
 	p.linef("    Longest pause: %d usec garbage collection, %d usec scheduler", us(h.GCPauseMaxNs), us(h.SchedDelayMaxNs))
+	if r := h.ReadLag; r != nil {
+		p.linef("    Read lag: p50 %d usec, p99 %d usec, max %d usec; in no latency, as answers have the time of their arrival", us(r.P50Ns), us(r.P99Ns), us(r.MaxNs))
+	}
 	switch {
 	case h.FloorNs > 0 && h.FloorExact:
 		p.linef("    Measurement error: ± %d usec, calibrated with this traffic", us(h.FloorNs))

@@ -79,6 +79,10 @@ func TestHealth(t *testing.T) {
 `+closed)
 
 	l = closedLevel()
+	l.Health.ReadLag = &result.ReadLag{P50Ns: 15_000, P99Ns: 900_000, MaxNs: 12_000_000}
+	f("answers that the kernel timed", l, closed+"    Read lag: p50 15 usec, p99 900 usec, max 12000 usec; in no latency, as answers have the time of their arrival\n")
+
+	l = closedLevel()
 	l.Client.Failed = 25
 	l.Failures = []result.Failure{{Class: "server", Count: 20, Text: "out of\nmemory"}, {Class: "timeout", Count: 5, Text: "no answer in 30s"}}
 	f("failures", l, `  Failures: 25 of 1025 requests (2.44 %)

@@ -195,7 +195,9 @@ type Health struct {
 	CPUPerRequestNs int64   `json:"cpu_per_request_ns"`
 	GCPauseMaxNs    int64   `json:"gc_pause_max_ns"`
 	SchedDelayMaxNs int64   `json:"sched_delay_max_ns"`
-	Dropped         uint64  `json:"dropped"` // due requests that were never sent
+	// ReadLag is how long answers had come and were not read; nil where the kernel was not asked when they came.
+	ReadLag *ReadLag `json:"read_lag,omitempty"`
+	Dropped uint64   `json:"dropped"` // due requests that were never sent
 	// StalledNs is how long ends of requests waited because the records of earlier ones were not written fast enough.
 	StalledNs int64 `json:"stalled_ns,omitempty"`
 	// FloorNs is the median latency of the same kind of request to a server that does nothing, on this machine: what
@@ -204,6 +206,14 @@ type Health struct {
 	FloorNs    int64  `json:"floor_ns,omitempty"`
 	FloorExact bool   `json:"floor_exact,omitempty"`
 	FloorOf    string `json:"floor_of,omitempty"`
+}
+
+// ReadLag is over requests, of each the longest time for which a part of its answer lay unread. No latency holds it: the
+// times of such answers are those of their arrival.
+type ReadLag struct {
+	P50Ns int64 `json:"p50_ns"`
+	P99Ns int64 `json:"p99_ns"`
+	MaxNs int64 `json:"max_ns"`
 }
 
 // Verdict says whether the numbers can be trusted.
