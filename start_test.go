@@ -10,6 +10,7 @@ import (
 // A run of a few requests is over in milliseconds: what each of these costs is seen in the time to the first request.
 var heavy = map[string]string{
 	"github.com/bufbuild/protocompile": "it builds the descriptors of all standard files: internal/protofile reads .proto files; tests may compare with it",
+	"github.com/parquet-go/parquet-go": "it sets up codecs and hashes, and is a quarter of the program: internal/parquet writes the tables; tests read them with it",
 }
 
 // TestStart holds heavy packages out of the program.

@@ -4,126 +4,130 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/parquet-go/parquet-go"
-	"github.com/parquet-go/parquet-go/compress/snappy"
-
 	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/llm"
 	"github.com/redline-bench/redline/internal/llm/metric"
+	"github.com/redline-bench/redline/internal/parquet"
 )
 
-// eventRow is one piece of an answer.
-type eventRow struct {
-	Request uint64 `parquet:"request,delta"`
-	Index   int32  `parquet:"index,delta"`
-	AtNs    int64  `parquet:"at_ns,delta"` // since the request was sent
-	Kind    string `parquet:"kind,dict"`
-	Tokens  int32  `parquet:"tokens,dict"` // 0 unknown
-}
-
-// requestRow is one request. Times are Unix nanoseconds; 0 is never.
-type requestRow struct {
-	Request      uint64 `parquet:"request,delta"`
-	Conversation string `parquet:"conversation"`
-	Turn         int32  `parquet:"turn,dict"`
-	Slot         uint32 `parquet:"slot,dict"`
-	Warmup       bool   `parquet:"warmup"`
-	DueNs        int64  `parquet:"due_ns,delta"`
-	SentNs       int64  `parquet:"sent_ns,delta"`
-	HeadersNs    int64  `parquet:"headers_ns,delta"`
-	FirstNs      int64  `parquet:"first_ns,delta"`
-	LastNs       int64  `parquet:"last_ns,delta"`
-	EndNs        int64  `parquet:"end_ns,delta"`
-	Class        string `parquet:"class,dict"`
-	Code         int32  `parquet:"code,dict"`
-	Error        string `parquet:"error,dict"`
-	Cut          bool   `parquet:"cut"`
-	Events       int32  `parquet:"events,dict"`
-	Asked        int32  `parquet:"asked_tokens,dict"`
-	Input        int32  `parquet:"input_tokens,dict"`
-	InputFrom    string `parquet:"input_from,dict"`
-	Output       int32  `parquet:"output_tokens,dict"`
-	OutputFrom   string `parquet:"output_from,dict"`
-	Reasoning    int32  `parquet:"reasoning_tokens,dict"`
-	Cached       int32  `parquet:"cached_tokens,dict"` // -1 unknown
-	BytesOut     uint64 `parquet:"request_bytes,delta"`
-	BytesIn      uint64 `parquet:"answer_bytes,delta"`
-}
-
-// The sizes of the writers. A row group is held in memory until it is written.
+// The rows that are held in memory until they are written.
 const (
-	pageBytes    = 256 << 10 // what is known of a page stays in memory until the end: few, large ones
-	batchRows    = 2048
 	eventGroup   = 256 << 10
 	requestGroup = 8 << 10
 )
 
-// rows writes rows of one kind into a Parquet file.
-type rows[T any] struct {
-	out   *out
-	w     *parquet.GenericWriter[T]
-	batch []T
+// parquetFile is one file.
+type parquetFile struct {
+	out *out
+	w   *parquet.Writer
 }
 
-func newRows[T any](cfg *Config, name string, group int64) (*rows[T], error) {
+func newParquetFile(cfg *Config, name string, group int) (*parquetFile, error) {
 	o, err := create(cfg, name)
 	if err != nil {
 		return nil, err
 	}
-	w := parquet.NewGenericWriter[T](o.w, parquet.Compression(&snappy.Codec{}), parquet.MaxRowsPerRowGroup(group),
-		parquet.PageBufferSize(pageBytes), parquet.WriteBufferSize(0), parquet.CreatedBy("redline", cfg.Version, ""))
-	return &rows[T]{o, w, make([]T, 0, batchRows)}, nil
+	return &parquetFile{o, parquet.NewWriter(o.w, "redline version "+cfg.Version, group)}, nil
 }
 
-func (r *rows[T]) add(row T) error {
-	r.batch = append(r.batch, row)
-	if len(r.batch) < cap(r.batch) {
-		return nil
+func (t *parquetFile) endRow() error {
+	if err := t.w.EndRow(); err != nil {
+		return fmt.Errorf("write %s: %w", t.out.f.Path(), err)
 	}
-	return r.flush()
-}
-
-func (r *rows[T]) flush() error {
-	if _, err := r.w.Write(r.batch); err != nil {
-		return fmt.Errorf("write %s: %w", r.out.f.Path(), err)
-	}
-	clear(r.batch) // strings of samples shall not stay
-	r.batch = r.batch[:0]
 	return nil
 }
 
-func (r *rows[T]) close() error {
-	err := r.flush()
-	if err == nil {
-		if err = r.w.Close(); err != nil {
-			err = fmt.Errorf("finish %s: %w", r.out.f.Path(), err)
-		}
+func (t *parquetFile) close() error {
+	if err := t.w.Close(); err != nil {
+		t.out.abort()
+		return fmt.Errorf("finish %s: %w", t.out.f.Path(), err)
 	}
-	if err != nil {
-		r.out.abort()
-		return err
-	}
-	return r.out.commit()
+	return t.out.commit()
 }
 
-// parquetFiles are events.parquet and requests.parquet.
+// parquetFiles are events.parquet, a row for each piece of an answer, and requests.parquet.
 type parquetFiles struct {
-	events   *rows[eventRow]
-	requests *rows[requestRow]
-	n        uint64
+	events, requests *parquetFile
+	n                uint64
+
+	request, index, at, tokens *parquet.Ints // of an event
+	kind                       *parquet.Texts
+	columns                    []func(s *llm.Sample) // of a request; each adds its value
 }
 
 func newParquet(cfg *Config) (sink, error) {
-	e, err := newRows[eventRow](cfg, "events.parquet", eventGroup)
+	e, err := newParquetFile(cfg, "events.parquet", eventGroup)
 	if err != nil {
 		return nil, err
 	}
-	r, err := newRows[requestRow](cfg, "requests.parquet", requestGroup)
+	r, err := newParquetFile(cfg, "requests.parquet", requestGroup)
 	if err != nil {
 		e.out.abort()
 		return nil, err
 	}
-	return &parquetFiles{events: e, requests: r}, nil
+	f := &parquetFiles{events: e, requests: r}
+	f.request, f.index, f.at = e.w.Uint64("request"), e.w.Int32("index"), e.w.Int64("at_ns") // since the request was sent
+	f.kind, f.tokens = e.w.Text("kind"), e.w.Int32("tokens")                                 // 0 unknown
+	f.columns = f.requestColumns(r.w)
+	return f, nil
+}
+
+// requestColumns are the columns of a request. Times are Unix nanoseconds; 0 is never.
+func (f *parquetFiles) requestColumns(w *parquet.Writer) []func(*llm.Sample) {
+	number := func(c *parquet.Ints, get func(s *llm.Sample) int64) func(*llm.Sample) {
+		return func(s *llm.Sample) { c.Add(get(s)) }
+	}
+	text := func(name string, get func(s *llm.Sample) string) func(*llm.Sample) {
+		c := w.Text(name)
+		return func(s *llm.Sample) { c.Add(get(s)) }
+	}
+	flag := func(name string, get func(s *llm.Sample) bool) func(*llm.Sample) {
+		c := w.Bool(name)
+		return func(s *llm.Sample) { c.Add(get(s)) }
+	}
+	return []func(*llm.Sample){
+		number(w.Uint64("request"), func(*llm.Sample) int64 { return int64(f.n) }),
+		text("conversation", func(s *llm.Sample) string { return s.Conversation }),
+		number(w.Int32("turn"), func(s *llm.Sample) int64 { return int64(s.Turn) }),
+		number(w.Uint32("slot"), func(s *llm.Sample) int64 { return int64(s.Slot) }),
+		flag("warmup", func(s *llm.Sample) bool { return s.Warmup }),
+		number(w.Int64("due_ns"), func(s *llm.Sample) int64 { return wall(s.Due) }),
+		number(w.Int64("sent_ns"), func(s *llm.Sample) int64 { return wall(s.Sent) }),
+		number(w.Int64("headers_ns"), func(s *llm.Sample) int64 { return wall(s.Headers) }),
+		number(w.Int64("first_ns"), func(s *llm.Sample) int64 { return chunkAt(s, 0) }),
+		number(w.Int64("last_ns"), func(s *llm.Sample) int64 { return chunkAt(s, len(s.Chunks)-1) }),
+		number(w.Int64("end_ns"), func(s *llm.Sample) int64 { return wall(s.End) }),
+		text("class", func(s *llm.Sample) string { return s.Class.String() }),
+		number(w.Int32("code"), func(s *llm.Sample) int64 { return int64(s.Code) }),
+		text("error", func(s *llm.Sample) string { return s.Err }),
+		flag("cut", func(s *llm.Sample) bool { return s.Cut }),
+		number(w.Int32("events"), func(s *llm.Sample) int64 { return int64(len(s.Chunks)) }),
+		number(w.Int32("asked_tokens"), func(s *llm.Sample) int64 { return int64(s.Asked) }),
+		number(w.Int32("input_tokens"), func(s *llm.Sample) int64 { return int64(s.Input.Tokens) }),
+		text("input_from", func(s *llm.Sample) string { return s.Input.From.String() }),
+		number(w.Int32("output_tokens"), func(s *llm.Sample) int64 { return int64(s.Output.Tokens) }),
+		text("output_from", func(s *llm.Sample) string { return s.Output.From.String() }),
+		number(w.Int32("reasoning_tokens"), func(s *llm.Sample) int64 { return int64(s.Reasoning.Tokens) }),
+		number(w.Int32("cached_tokens"), cached),
+		number(w.Uint64("request_bytes"), func(s *llm.Sample) int64 { return int64(s.In) }),
+		number(w.Uint64("answer_bytes"), func(s *llm.Sample) int64 { return int64(s.Out) }),
+	}
+}
+
+// chunkAt is when a piece of the answer came.
+func chunkAt(s *llm.Sample, i int) int64 {
+	if len(s.Chunks) == 0 {
+		return 0
+	}
+	return wall(s.Chunks[i].At)
+}
+
+// cached is -1 where it is unknown.
+func cached(s *llm.Sample) int64 {
+	if s.Usage == nil {
+		return -1
+	}
+	return int64(s.Usage.Cached)
 }
 
 func (f *parquetFiles) abort() {
@@ -140,26 +144,20 @@ var kindNames = [...]string{llm.Text: "text", llm.Thought: "thought", llm.Tool: 
 func (f *parquetFiles) sample(s *llm.Sample, _ *metric.Values, _ bool) error {
 	for i := range s.Chunks {
 		c := &s.Chunks[i]
-		if err := f.events.add(eventRow{f.n, int32(i), c.At - s.Sent, kindNames[c.Kind], c.Tokens}); err != nil {
+		f.request.Add(int64(f.n))
+		f.index.Add(int64(i))
+		f.at.Add(c.At - s.Sent)
+		f.kind.Add(kindNames[c.Kind])
+		f.tokens.Add(int64(c.Tokens))
+		if err := f.events.endRow(); err != nil {
 			return err
 		}
 	}
-	row := requestRow{
-		Request: f.n, Conversation: s.Conversation, Turn: int32(s.Turn), Slot: s.Slot, Warmup: s.Warmup,
-		DueNs: wall(s.Due), SentNs: wall(s.Sent), HeadersNs: wall(s.Headers), EndNs: wall(s.End),
-		Class: s.Class.String(), Code: int32(s.Code), Error: s.Err, Cut: s.Cut, Events: int32(len(s.Chunks)),
-		Asked: int32(s.Asked), Input: int32(s.Input.Tokens), InputFrom: s.Input.From.String(),
-		Output: int32(s.Output.Tokens), OutputFrom: s.Output.From.String(), Reasoning: int32(s.Reasoning.Tokens),
-		Cached: -1, BytesOut: s.In, BytesIn: s.Out,
-	}
-	if s.Usage != nil {
-		row.Cached = int32(s.Usage.Cached)
-	}
-	if n := len(s.Chunks); n > 0 {
-		row.FirstNs, row.LastNs = wall(s.Chunks[0].At), wall(s.Chunks[n-1].At)
+	for _, add := range f.columns {
+		add(s)
 	}
 	f.n++
-	return f.requests.add(row)
+	return f.requests.endRow()
 }
 
 func wall(t int64) int64 {
