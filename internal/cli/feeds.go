@@ -10,19 +10,48 @@ import (
 )
 
 // feeds hands out one cursor a slot and keeps it over all levels, so that request ids and sequences go on.
+//
+// perf_analyzer counts request ids by thread, and what a thread carries besides its first request is more of the same
+// count. So under its name slots have a cursor in common where there are more of them than threads.
 type feeds struct {
 	requests  *workload.Requests
 	sequences *workload.Sequences // nil for models without state
 	ids       bool
 	once      bool // each request is sent once: a phase goes on where the one before it ended
+	open      bool // open loop: what is called a slot here takes turns with the others
+	threads   int  // of the original; 0: one a slot
 
 	mu      sync.Mutex
 	cursors map[int]*workload.Cursor
+	common  map[int]*common
 	states  map[int]*workload.SequenceCursor
 }
 
+// common is a cursor that several slots use.
+type common struct {
+	mu sync.Mutex
+	*workload.Cursor
+	active int
+}
+
+// Next implements engine.Feed.
+func (c *common) Next(call *service.Call) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.Cursor.Next(call)
+}
+
 func newFeeds(r *workload.Requests, m *service.Model, p *plan.Plan, async bool) *feeds {
-	f := &feeds{requests: r, ids: async, once: p.Load.Mode == plan.FixedSchedule, cursors: map[int]*workload.Cursor{}, states: map[int]*workload.SequenceCursor{}}
+	f := &feeds{
+		requests: r, ids: async, once: p.Load.Mode == plan.FixedSchedule,
+		cursors: map[int]*workload.Cursor{}, common: map[int]*common{}, states: map[int]*workload.SequenceCursor{},
+	}
+	f.open = p.Load.Mode != plan.Concurrency && p.Load.Mode != plan.PeriodicConcurrency
+	levels := p.Load.Concurrency
+	beyond := max(levels.Start, levels.End) > p.Load.MaxThreads || levels.End == 0
+	if f.open || p.Face == plan.DropIn && async && p.Load.Mode == plan.Concurrency && beyond {
+		f.threads = p.Load.MaxThreads
+	}
 	if m.Sequential() {
 		f.sequences = r.Sequences(sequenceSlots(p))
 	}
@@ -44,10 +73,13 @@ func (f *feeds) feed(slot, active int) engine.Feed {
 	if f.sequences != nil {
 		c := f.states[slot]
 		if c == nil {
-			c = f.sequences.Cursor(slot, f.ids)
+			c = f.sequences.Cursor(slot, f.thread(slot, active), f.ids)
 			f.states[slot] = c
 		}
 		return c
+	}
+	if !f.open && f.threads > 0 {
+		return f.share(slot%f.threads, min(active, f.threads))
 	}
 	c := f.cursors[slot]
 	if c == nil {
@@ -59,4 +91,33 @@ func (f *feeds) feed(slot, active int) engine.Feed {
 		c.Resize(active)
 	}
 	return c
+}
+
+// share is the cursor of a thread, one of active ones, for all of its slots.
+func (f *feeds) share(thread, active int) engine.Feed {
+	c := f.common[thread]
+	if c == nil {
+		c = &common{Cursor: f.requests.Cursor(thread, active, f.ids), active: active}
+		f.common[thread] = c
+		return c
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.active != active {
+		c.active = active
+		c.Resize(active)
+	}
+	return c
+}
+
+// thread is the thread that the original has a slot on.
+func (f *feeds) thread(slot, active int) int {
+	switch {
+	case f.threads == 0:
+		return slot
+	case f.open:
+		return engine.ThreadOf(slot, active, f.threads)
+	default:
+		return slot % f.threads
+	}
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"sync/atomic"
 
 	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/record"
@@ -18,12 +19,36 @@ func (e *Engine) Closed(ctx context.Context, n int, limit int) error {
 	e.stopped.Store(false)
 	e.closed.Store(true)
 	e.active.Store(int64(n))
+	e.deal(n, limit)
 	e.generation.Add(1)
 	for _, s := range e.snapshot()[:n] {
 		e.take(s)
 	}
 	e.tr.Flush()
 	return nil
+}
+
+// Shares has the limits of closed loads dealt out to that many threads, as the original does: a thread sends no more
+// than its share, and the last requests are fewer at a time where one is slow. Otherwise whoever is free takes the next.
+func (e *Engine) Shares(threads int) { e.shares = threads }
+
+// deal gives each slot its thread's part of the limit. Slot i is on thread i mod threads.
+func (e *Engine) deal(n, limit int) {
+	threads := min(e.shares, n)
+	var quotas []atomic.Int64
+	if limit > 0 && threads > 0 {
+		quotas = make([]atomic.Int64, threads)
+		for i := range quotas {
+			quotas[i].Store(int64(share(limit, threads, i)))
+		}
+	}
+	for i, s := range e.snapshot()[:n] {
+		if quotas == nil {
+			s.quota.Store(nil)
+		} else {
+			s.quota.Store(&quotas[i%threads])
+		}
+	}
 }
 
 // next starts the following request of a slot that is held by the caller, or lets the slot rest.
@@ -40,7 +65,7 @@ func (e *Engine) next(s *slot) {
 
 // speak sends the next request of a slot where the load allows one.
 func (e *Engine) speak(s *slot) {
-	if e.stopped.Load() || int64(s.call.Slot) >= e.active.Load() || !e.spend() {
+	if e.stopped.Load() || int64(s.call.Slot) >= e.active.Load() || !e.spend(s) {
 		if !e.closeFeed(s, s.feed) {
 			e.rest(s)
 		}
@@ -69,7 +94,10 @@ func (e *Engine) closeFeed(s *slot, f Feed) bool {
 }
 
 // spend takes one request from the budget.
-func (e *Engine) spend() bool {
+func (e *Engine) spend(s *slot) bool {
+	if q := s.quota.Load(); q != nil {
+		return q.Add(-1) >= 0
+	}
 	if !e.limited.Load() || e.budget.Add(-1) >= 0 {
 		return true
 	}

@@ -31,6 +31,11 @@ type Closer interface {
 	Close(c *service.Call) bool
 }
 
+// Restarter is a Feed that can count from the beginning again.
+type Restarter interface {
+	Restart()
+}
+
 // Config is what an engine works with.
 type Config struct {
 	Service service.Service
@@ -66,12 +71,15 @@ type Engine struct {
 	stopped         atomic.Bool
 	budget          atomic.Int64 // requests that may still be started; meaningful when limited
 	limited         atomic.Bool
+	shares          int           // threads that a limit is dealt out to; 0: it is for all
 	dispatching     atomic.Bool   // a paced load is still sending
 	running         atomic.Int64  // slots in flight
 	wake            chan struct{} // a slot became idle
 	free            freeList
-	groups          *groups  // of a paced load
-	idleFeeds       chan int // feeds of a serial paced load that have nothing in flight
+	groups          *groups // of a paced load
+	turns           *turns  // the same
+	paced           []Feed  // the same
+	tracks          int     // what the transport was told
 	sent            atomic.Uint64
 	behind          atomic.Int64
 	dropped         atomic.Uint64
@@ -95,6 +103,7 @@ type slot struct {
 	turn       int                        // the feed of a paced load that the request in flight came from
 	answers    int64                      // responses so far, in a periodic load
 	generation int64
+	quota      atomic.Pointer[atomic.Int64] // what its thread may still send; nil: see the engine's budget
 	shard      *record.Shard
 	since      atomic.Int64 // when the request in flight was sent; 0 is idle
 	events     []record.Event
@@ -262,6 +271,20 @@ func (e *Engine) Forgive() {
 	e.failures.clear()
 	e.unbroken.Store(0)
 	e.failed, e.failOnce = make(chan struct{}), sync.Once{}
+}
+
+// Restart has the feeds count from the beginning again: what follows is another run, as the measured part is after its
+// warm-up. Nothing may be in flight.
+func (e *Engine) Restart() {
+	feeds := e.paced
+	for _, s := range e.snapshot() {
+		feeds = append(feeds, s.feed)
+	}
+	for _, f := range feeds {
+		if r, ok := f.(Restarter); ok {
+			r.Restart()
+		}
+	}
 }
 
 // Failures are the failed requests so far, grouped.

@@ -133,21 +133,15 @@ type groups struct {
 	left atomic.Int64
 }
 
-// newGroups gives each thread as many neighboring feeds, the first ones one more where it does not come out even.
+// newGroups deals the feeds out to the threads; see ThreadOf.
 func newGroups(feeds, threads int) *groups {
 	if threads == 0 {
 		threads = feeds
 	}
 	threads = min(threads, feeds)
-	g := &groups{dead: make([]atomic.Bool, threads)}
-	for t := range threads {
-		share := feeds / threads
-		if t < feeds%threads {
-			share++
-		}
-		for range share {
-			g.of = append(g.of, t)
-		}
+	g := &groups{of: make([]int, feeds), dead: make([]atomic.Bool, threads)}
+	for i := range g.of {
+		g.of[i] = ThreadOf(i, feeds, threads)
 	}
 	g.left.Store(int64(threads))
 	return g

@@ -2,8 +2,7 @@ package engine
 
 import (
 	"context"
-	"math/rand/v2"
-	"slices"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -11,6 +10,7 @@ import (
 	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/pace"
 	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/service"
 )
 
 // DelayedAfter is how late a send may be before it is marked as delayed.
@@ -32,43 +32,39 @@ type PacedLoad struct {
 	// Threads is how many groups the feeds form, each of as many neighbors; 0 is one a feed. Where a failed request
 	// ends the run, the group of its feed sends nothing more, and the failure counts as the group's.
 	Threads int
+	// Ordered: the requests of a feed must reach the server in the order in which they are sent, also when several
+	// are in flight. The transport must be a service.Tracker, and every such load of an engine have as many feeds.
+	Ordered bool
 	// Slots is how many slots to begin with. Cap is the most that may be in flight; more due requests wait.
 	Slots, Cap int
-	// Limit ends the load after so many requests; 0 is none.
+	// Limit ends the load after so many requests; 0 is none. Each thread sends its share of them.
 	Limit int
 }
-
-// Turn is the order in which feeds are used.
-type Turn uint8
-
-// The orders.
-const (
-	RoundRobin Turn = iota // request n uses feed n mod Feeds
-	Random                 // each request uses any feed
-	Serial                 // a feed is used again when its last request has ended, the longest idle first
-)
 
 // Paced sends requests at their due times until the schedule ends, the limit is reached, or stop is called,
 // which waits for the dispatcher but not for what is in flight. Nothing may be in flight when it is called.
 func (e *Engine) Paced(ctx context.Context, load PacedLoad) (stop func(), err error) {
+	tracks := 1
+	if load.Ordered {
+		tracks = load.Feeds
+		load.Slots, load.Cap = upTo(load.Slots, tracks), upTo(load.Cap, tracks)
+		if err := e.track(tracks); err != nil {
+			return nil, err
+		}
+	}
 	if err := e.grow(ctx, load.Slots); err != nil {
 		return nil, err
 	}
 	e.closed.Store(false)
 	e.stopped.Store(false)
-	e.free.reset(e.snapshot())
-	d := &dispatcher{e: e, load: load, feeds: make([]Feed, load.Feeds), rng: rand.New(rand.NewPCG(load.Seed, 1))}
+	e.free.reset(e.snapshot(), tracks)
+	d := &dispatcher{e: e, load: load, feeds: make([]Feed, load.Feeds)}
 	for i := range d.feeds {
 		d.feeds[i] = e.cfg.Feed(i, load.Feeds)
 	}
 	e.groups = newGroups(load.Feeds, load.Threads)
-	e.idleFeeds = nil
-	if load.Turn == Serial {
-		e.idleFeeds = make(chan int, load.Feeds)
-		for i := range d.feeds {
-			e.idleFeeds <- i
-		}
-	}
+	e.turns = newTurns(&load, e.groups.of)
+	e.paced = d.feeds
 	e.dispatching.Store(true)
 	ctx, cancel := context.WithCancel(ctx)
 	var done sync.WaitGroup
@@ -86,15 +82,30 @@ func (e *Engine) Paced(ctx context.Context, load PacedLoad) (stop func(), err er
 	}, nil
 }
 
+// upTo is n, or the next multiple of k.
+func upTo(n, k int) int { return (n + k - 1) / k * k }
+
+// track has the transport keep the order of each feed's requests.
+func (e *Engine) track(n int) error {
+	t, ok := e.tr.(service.Tracker)
+	if !ok {
+		return errors.New("BUG: engine: this transport does not keep requests in order")
+	}
+	if e.tracks != n {
+		e.tracks = n
+		t.Tracks(n)
+	}
+	return nil
+}
+
 type dispatcher struct {
 	e        *Engine
 	load     PacedLoad
 	start    int64
 	feeds    []Feed
-	n        int
+	n        int // requests of the schedule so far
 	ungiven  int // sends since the last flush
 	lastSent int64
-	rng      *rand.Rand
 	growing  sync.Mutex
 	grown    sync.WaitGroup
 	full     atomic.Bool // no more slots can be made
@@ -103,7 +114,8 @@ type dispatcher struct {
 func (d *dispatcher) run(ctx context.Context) {
 	defer d.e.tr.Flush()
 	d.start = clock.Now()
-	for d.load.Limit == 0 || d.n < d.load.Limit {
+	turns, groups := d.e.turns, d.e.groups
+	for ; turns.left() != 0; d.n++ {
 		offset, ok := d.load.Schedule.Next()
 		if !ok {
 			return
@@ -113,29 +125,36 @@ func (d *dispatcher) run(ctx context.Context) {
 			d.drop(due)
 			return
 		}
+		thread := turns.thread(d.n)
+		if turns.spent(thread) {
+			continue
+		}
 		if due > clock.Now() {
 			d.flush()
 			if !clock.SleepUntil(ctx, due) {
 				return
 			}
 		}
-		feed, ok := d.turn(ctx)
-		if !ok {
-			d.drop(due)
-			return
-		}
-		if d.e.groups.ended(feed) {
-			if d.e.groups.left.Load() == 0 {
+		if groups.dead[thread].Load() {
+			turns.forgo(thread)
+			if groups.left.Load() == 0 {
 				return
 			}
-			d.n++
 			continue
 		}
-		s := d.take(ctx)
+		feed, ok := d.turn(ctx, thread)
+		if !ok {
+			if groups.left.Load() != 0 {
+				d.drop(due)
+			}
+			return
+		}
+		s := d.take(ctx, feed)
 		if s == nil {
 			d.drop(due)
 			return
 		}
+		turns.count(feed)
 		d.send(s, feed, due)
 	}
 }
@@ -144,7 +163,7 @@ func (d *dispatcher) run(ctx context.Context) {
 // What is late by less than a delay is no fault: the load ended between its time and its sending.
 func (d *dispatcher) drop(due int64) {
 	latest := clock.Now() - int64(DelayedAfter)
-	for n := d.n; due <= latest && (d.load.Limit == 0 || n < d.load.Limit); n++ {
+	for left := d.e.turns.left(); due <= latest && left != 0; left-- {
 		d.e.dropped.Add(1)
 		offset, ok := d.load.Schedule.Next()
 		if !ok {
@@ -154,41 +173,32 @@ func (d *dispatcher) drop(due int64) {
 	}
 }
 
-// turn chooses the feed of the next request.
-func (d *dispatcher) turn(ctx context.Context) (feed int, ok bool) {
-	switch d.load.Turn {
-	case Random:
-		return d.rng.IntN(len(d.feeds)), true
-	case Serial:
-		select {
-		case feed = <-d.e.idleFeeds:
-			return feed, true
-		default:
-		}
-		d.flush()
-		select {
-		case <-ctx.Done():
+// turn chooses the feed of the next request. Those of ended threads are passed over: they come up because their end
+// woke us.
+func (d *dispatcher) turn(ctx context.Context, thread int) (feed int, ok bool) {
+	for {
+		feed, ok = d.e.turns.next(ctx, d.n, thread, d.flush)
+		if !ok || d.e.stopped.Load() || d.e.groups.left.Load() == 0 {
 			return 0, false
-		case feed = <-d.e.idleFeeds:
-			return feed, !d.e.stopped.Load()
 		}
-	default:
-		return d.n % len(d.feeds), true
+		if d.e.turns.idle == nil || !d.e.groups.ended(feed) {
+			return feed, true
+		}
 	}
 }
 
-// closeFeeds ends what the feeds have open, once nothing of theirs is in flight: a sequence ends after its last
-// request, not before.
+// closeFeeds ends what the feeds have open. A sequence ends after its last request, not before: where nothing else keeps
+// the order, that must have ended.
 func (d *dispatcher) closeFeeds(ctx context.Context) {
 	if _, ok := d.feeds[0].(Closer); !ok {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, closeTime)
 	defer cancel()
-	for d.e.running.Load() > 0 && d.e.pause(ctx) == nil {
+	for !d.load.Ordered && d.e.running.Load() > 0 && d.e.pause(ctx) == nil {
 	}
-	for _, f := range d.feeds {
-		s, _, _ := d.e.free.pop()
+	for i, f := range d.feeds {
+		s := d.spare(ctx, i)
 		if s == nil {
 			return
 		}
@@ -201,12 +211,27 @@ func (d *dispatcher) closeFeeds(ctx context.Context) {
 	d.e.tr.Flush()
 }
 
-// take gets a free slot, and waits for one when none is left.
-func (d *dispatcher) take(ctx context.Context) *slot {
+// spare gets a free slot for the request that ends what a feed has open. Its slots may all be in use by others that end.
+func (d *dispatcher) spare(ctx context.Context, feed int) *slot {
 	for {
-		s, left, total := d.e.free.pop()
-		if left*4 < total && total < d.load.Cap && !d.full.Load() {
-			d.growMore(ctx, total)
+		if s, _, _ := d.e.free.pop(feed); s != nil {
+			return s
+		}
+		d.e.tr.Flush()
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-d.e.free.more():
+		}
+	}
+}
+
+// take gets a free slot for the feed, and waits for one when none is left.
+func (d *dispatcher) take(ctx context.Context, feed int) *slot {
+	for {
+		s, left, total := d.e.free.pop(feed)
+		if all := total * d.e.free.tracks(); left*4 < total && all < d.load.Cap && !d.full.Load() {
+			d.growMore(ctx, all)
 		}
 		if s != nil {
 			return s
@@ -258,7 +283,6 @@ func (d *dispatcher) send(s *slot, feed int, due int64) {
 	c.Err = nil
 	s.turn = feed
 	d.feeds[feed].Next(c)
-	d.n++
 	d.e.tr.Send(c)
 	if d.ungiven++; d.ungiven >= flushEvery {
 		d.flush()
@@ -271,62 +295,3 @@ func (d *dispatcher) flush() {
 		d.e.tr.Flush()
 	}
 }
-
-// freeList is the stack of idle slots of an open loop: the one used last is taken first, so that few
-// connections stay warm.
-type freeList struct {
-	mu     sync.Mutex
-	stack  []*slot
-	total  int
-	signal chan struct{}
-}
-
-func (f *freeList) reset(slots []*slot) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.stack, f.total = f.stack[:0], len(slots)
-	if f.signal == nil {
-		f.signal = make(chan struct{}, 1)
-	}
-	for _, s := range slices.Backward(slots) {
-		f.stack = append(f.stack, s)
-	}
-}
-
-// extend adds the slots beyond those known.
-func (f *freeList) extend(slots []*slot) {
-	f.mu.Lock()
-	f.stack = append(f.stack, slots[f.total:]...)
-	f.total = len(slots)
-	f.mu.Unlock()
-	f.ping()
-}
-
-func (f *freeList) pop() (s *slot, left, total int) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if n := len(f.stack); n > 0 {
-		s = f.stack[n-1]
-		f.stack = f.stack[:n-1]
-	}
-	return s, len(f.stack), f.total
-}
-
-func (f *freeList) push(s *slot) {
-	f.mu.Lock()
-	f.stack = append(f.stack, s)
-	first := len(f.stack) == 1
-	f.mu.Unlock()
-	if first {
-		f.ping()
-	}
-}
-
-func (f *freeList) ping() {
-	select {
-	case f.signal <- struct{}{}:
-	default:
-	}
-}
-
-func (f *freeList) more() <-chan struct{} { return f.signal }

@@ -46,8 +46,8 @@ func (e *Engine) Done(c *service.Call) {
 			e.unbroken.Store(0)
 		}
 	} else if e.fail(c) {
-		if !e.closed.Load() && e.idleFeeds != nil {
-			e.idleFeeds <- s.turn // wakes the dispatcher, which sees that its thread has ended
+		if !e.closed.Load() {
+			e.turns.done(s.turn) // wakes the dispatcher, which sees that its thread has ended
 		}
 		e.rest(s)
 		return
@@ -57,8 +57,8 @@ func (e *Engine) Done(c *service.Call) {
 		return
 	}
 	s.since.Store(0)
-	if e.idleFeeds != nil && c.Rec.Flags&record.Closing == 0 {
-		e.idleFeeds <- s.turn
+	if c.Rec.Flags&record.Closing == 0 {
+		e.turns.done(s.turn)
 	}
 	e.free.push(s)
 	e.running.Add(-1) // last: with nothing in flight the next load may begin, and make these anew

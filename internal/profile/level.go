@@ -77,6 +77,7 @@ func (m *levelRun) warmUp(ctx context.Context) error {
 	err := m.untilIdle(ctx)
 	m.stop(context.WithoutCancel(ctx))
 	m.discard()
+	m.eng.Restart()
 	if m.Plan.Face == plan.DropIn && errors.As(err, new(*LoadError)) {
 		m.eng.Forgive() // the original throws its warm-up away, failures and all
 		return nil
@@ -89,6 +90,7 @@ func (m *levelRun) start(ctx context.Context, lv *result.Level, limit int) error
 	switch lv.Mode {
 	case plan.Concurrency:
 		m.load = measure.Load{Concurrency: lv.Concurrency}
+		m.shares(lv.Concurrency)
 		return m.eng.Closed(ctx, lv.Concurrency, limit)
 	case plan.SessionConcurrency: // pauses are part of it, so there is no number in flight to hold it to
 		m.load = measure.Load{}
@@ -96,6 +98,18 @@ func (m *levelRun) start(ctx context.Context, lv *result.Level, limit int) error
 	case plan.RequestRate, plan.CustomIntervals, plan.FixedSchedule, plan.PeriodicConcurrency:
 	}
 	return m.startOpen(ctx, lv, limit)
+}
+
+// shares has a number of requests dealt out as the original does it, under its name: one thread carries one synchronous
+// request, or many asynchronous ones.
+func (m *levelRun) shares(concurrency int) {
+	switch {
+	case m.Plan.Face != plan.DropIn:
+	case m.Async:
+		m.eng.Shares(m.Plan.Load.MaxThreads)
+	default:
+		m.eng.Shares(concurrency)
+	}
 }
 
 // The slots of an open loop with asynchronous calls: few at first, more as they are needed.
@@ -111,8 +125,7 @@ func (m *levelRun) startOpen(ctx context.Context, lv *result.Level, limit int) e
 		load.Feeds = 1 // each time belongs to one step, so they are taken in turn
 	}
 	if m.Model.Sequential() {
-		// One request of a sequence at a time: nothing on the wire keeps the order of two.
-		load.Feeds, load.Turn = m.Plan.Input.Sequences, engine.Serial
+		load.Feeds, load.Turn = m.Plan.Input.Sequences, m.turn()
 		threads = min(threads, load.Feeds)
 	}
 	load.Slots, load.Cap, load.Threads = threads, threads, threads
@@ -120,10 +133,30 @@ func (m *levelRun) startOpen(ctx context.Context, lv *result.Level, limit int) e
 	if m.Async {
 		load.Slots, load.Cap = max(threads, firstSlots), mostSlots
 		m.load.Cap = 0
+		load.Ordered = m.streamed()
 	}
 	stop, err := m.eng.Paced(ctx, load)
 	m.stopOpen = stop
 	return err
+}
+
+// turn is how sequences take turns. Several requests of one may be in flight, unless the user wants it otherwise or calls
+// are synchronous. The original does so also where nothing keeps them in order on their way, and the server then
+// refuses some; under our own name it is done over streams only.
+func (m *levelRun) turn() engine.Turn {
+	switch {
+	case m.Plan.Input.SerialSequences, m.Async && m.Plan.Face == plan.Redline && !m.streamed():
+		return engine.Serial
+	case m.Async:
+		return engine.Random
+	default:
+		return engine.Blocking
+	}
+}
+
+// streamed tells whether requests go over streams that outlive them.
+func (m *levelRun) streamed() bool {
+	return m.Plan.Target.Streaming && m.Plan.Target.Kind == plan.Triton
 }
 
 func (m *levelRun) schedule(lv *result.Level, limit int) pace.Schedule {

@@ -39,6 +39,9 @@ func (c *Cursor) Resize(active int) {
 	c.stride = int(uint64(max(active, 1)) % n)
 }
 
+// Restart counts request ids from the first one again.
+func (c *Cursor) Restart() { c.id = c.slot << counterBits }
+
 // Next sets up c for the next request of the slot: the request itself, its variable parts, and what the
 // record must say of it.
 func (c *Cursor) Next(call *service.Call) {

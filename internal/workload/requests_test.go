@@ -269,7 +269,7 @@ func TestCursor(t *testing.T) {
 func TestNextDoesNotAllocate(t *testing.T) {
 	r, _ := prepare(t, load(t, fromJSON(t, numbered(300)), model(tensor.Int32, 1)), plan.DropIn)
 	c := r.Cursor(3, 7, true)
-	s := r.Sequences(2).Cursor(1, true)
+	s := r.Sequences(2).Cursor(1, 1, true)
 	var call service.Call
 	if n := testing.AllocsPerRun(1000, func() { c.Next(&call) }); n != 0 {
 		t.Errorf("Cursor.Next: %v allocations", n)

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/redline-bench/redline/internal/minstd"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
@@ -20,7 +21,7 @@ type Sequences struct {
 	mu      sync.Mutex      // taken once the counter has gone through its range
 
 	drawing sync.Mutex
-	draws   minstd // which stream the next sequence takes
+	draws   minstd.Source // which stream the next sequence takes
 }
 
 // ownIDs is how many ids a run has that chose its range itself. They stay below 1<<31, for models that take the id
@@ -30,7 +31,7 @@ const ownIDs = 1 << 30
 // Sequences makes room for the sequences of that many slots.
 func (r *Requests) Sequences(slots int) *Sequences {
 	s := &Sequences{r: r, in: r.d.in, held: make([]atomic.Uint64, slots)}
-	s.draws = newMinstd(s.in.Seed)
+	s.draws = minstd.New(s.in.Seed)
 	if s.in.SequenceStartID == 0 && s.in.SequenceIDRange == 0 {
 		s.in.SequenceStartID, s.in.SequenceIDRange = 1+rand.Uint64N(ownIDs-1), ownIDs
 	}
@@ -41,26 +42,7 @@ func (r *Requests) Sequences(slots int) *Sequences {
 func (s *Sequences) draw(n int) int {
 	s.drawing.Lock()
 	defer s.drawing.Unlock()
-	return s.draws.below(n)
-}
-
-// minstd is the generator of C++'s default_random_engine, with which perf_analyzer chooses streams: without a seed of
-// our own, the same data is sent in the same order.
-type minstd uint64
-
-const minstdModulus = 1<<31 - 1
-
-func newMinstd(seed uint64) minstd { return minstd(seed%(minstdModulus-1) + 1) }
-
-// below returns a number in [0, n), as uniform_int_distribution does.
-func (m *minstd) below(n int) int {
-	scale := (minstdModulus - 2) / uint64(n)
-	for {
-		*m = *m * 16807 % minstdModulus
-		if v := uint64(*m) - 1; v < scale*uint64(n) {
-			return int(v / scale)
-		}
-	}
+	return s.draws.Below(n)
 }
 
 // SequenceCursor names the requests of one slot, which runs one sequence after the other. One goroutine at a
@@ -77,16 +59,21 @@ type SequenceCursor struct {
 	remaining int
 }
 
-// Cursor makes the cursor of a slot; see Requests.Cursor for ids.
-func (s *Sequences) Cursor(slot int, ids bool) *SequenceCursor {
+// Cursor makes the cursor of a slot. With ids each call carries a request id: the number of the thread that the
+// original would have the slot on, and a count of the slot's own. Slots of one thread have the same ids, which does
+// not matter where each slot has its own calls and its own stream.
+func (s *Sequences) Cursor(slot, thread int, ids bool) *SequenceCursor {
 	return &SequenceCursor{
 		all:  s,
 		rand: rand.New(rand.NewPCG(s.in.Seed, uint64(slot))),
 		slot: slot,
-		id:   uint64(slot) << counterBits,
+		id:   uint64(thread) << counterBits,
 		ids:  ids,
 	}
 }
+
+// Restart counts request ids from the first one again. Sequence ids go on.
+func (c *SequenceCursor) Restart() { c.id = c.id >> counterBits << counterBits }
 
 // Next sets up call for the next request of the slot's sequence, or for the first of a new one.
 func (c *SequenceCursor) Next(call *service.Call) {
@@ -134,7 +121,7 @@ func (c *SequenceCursor) set(call *service.Call, start bool) {
 // number of its steps, unless the user asks for a length: then the steps are taken around.
 func (c *SequenceCursor) begin() {
 	all := c.all
-	c.seq = all.claim(c.slot, c.stream != nil)
+	c.seq = all.claim(c.slot)
 	c.stream = &all.r.streams[0]
 	if n := len(all.r.streams); n > 1 {
 		c.stream = &all.r.streams[all.draw(n)]
@@ -154,13 +141,13 @@ func vary(length int, variation, u float64) int {
 // claim gives the slot the next id of the range. One that another slot still has is not given twice: the slot
 // then keeps the one it had. A slot that never had one looks further. Until the counter has gone through the
 // range once, no id can be in use.
-func (s *Sequences) claim(slot int, had bool) uint64 {
+func (s *Sequences) claim(slot int) uint64 {
 	id, first := s.nextID()
 	if !first {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if had && s.inUse(id) {
-			return s.held[slot].Load()
+		if had := s.held[slot].Load(); had != 0 && s.inUse(id) {
+			return had
 		}
 		for range s.held {
 			if !s.inUse(id) {

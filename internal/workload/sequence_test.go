@@ -48,7 +48,7 @@ func run(t *testing.T, c *workload.SequenceCursor) []service.Call {
 func TestSequenceLengths(t *testing.T) {
 	in := plan.Input{Batch: 1, Source: plan.Zero, SequenceLength: 20, SequenceLengthVariation: 20, SequenceStartID: 5, SequenceIDRange: 1 << 32}
 	r, _ := prepare(t, load(t, in, stateful()), plan.DropIn)
-	c := r.Sequences(1).Cursor(0, false)
+	c := r.Sequences(1).Cursor(0, 0, false)
 	seen := map[int]int{}
 	for i := range 2000 {
 		calls := run(t, c)
@@ -70,7 +70,7 @@ func TestSequenceLengths(t *testing.T) {
 func TestSequenceOfOne(t *testing.T) {
 	in := plan.Input{Batch: 1, Source: plan.Zero, SequenceLength: 1, SequenceLengthVariation: 1000}
 	r, _ := prepare(t, load(t, in, stateful()), plan.DropIn)
-	c := r.Sequences(1).Cursor(0, true)
+	c := r.Sequences(1).Cursor(0, 0, true)
 	for i := range 100 {
 		if calls := run(t, c); i == 0 && (calls[0].Vars.ID != 0 || !calls[0].Vars.HasID) {
 			t.Errorf("first request id %+v", calls[0].Vars)
@@ -90,7 +90,7 @@ func TestSequencesOfFiles(t *testing.T) {
 			t.Error(d)
 		}
 	}
-	c := r.Sequences(1).Cursor(0, false)
+	c := r.Sequences(1).Cursor(0, 0, false)
 	first := map[uint32]int{}
 	for range 300 {
 		calls := run(t, c)
@@ -114,7 +114,7 @@ func TestSequencesOfFiles(t *testing.T) {
 
 	in.SequenceLength, in.SequenceLengthSet, in.SequenceLengthVariation = 6, true, 0
 	r, _ = prepare(t, load(t, in, stateful()), plan.DropIn)
-	calls := run(t, r.Sequences(1).Cursor(0, false))
+	calls := run(t, r.Sequences(1).Cursor(0, 0, false))
 	start := calls[0].Rec.Step
 	n := map[uint32]uint32{0: 4, 4: 3, 7: 2}[start]
 	for i, call := range calls {
@@ -127,7 +127,7 @@ func TestSequencesOfFiles(t *testing.T) {
 func TestCloseSequence(t *testing.T) {
 	in := plan.Input{Batch: 1, Source: plan.Zero, SequenceLength: 20}
 	r, _ := prepare(t, load(t, in, stateful()), plan.DropIn)
-	c := r.Sequences(1).Cursor(0, false)
+	c := r.Sequences(1).Cursor(0, 0, false)
 	var call service.Call
 	if c.Close(&call) {
 		t.Error("closed a sequence that never began")
@@ -152,7 +152,7 @@ func TestSequenceIDsInUse(t *testing.T) {
 	var cursors [slots]*workload.SequenceCursor
 	open := map[uint64]int{}
 	for i := range cursors {
-		cursors[i] = all.Cursor(i, false)
+		cursors[i] = all.Cursor(i, i, false)
 	}
 	for round := range 3000 {
 		slot := round * 7 % slots
@@ -184,7 +184,7 @@ func TestSequenceIDsConcurrently(t *testing.T) {
 	var wg sync.WaitGroup
 	for slot := range slots {
 		wg.Go(func() {
-			c := all.Cursor(slot, false)
+			c := all.Cursor(slot, slot, false)
 			var call service.Call
 			for range each {
 				c.Next(&call)
@@ -210,7 +210,7 @@ func TestSequenceIDsOfTwoRuns(t *testing.T) {
 	seen := map[uint64]bool{}
 	for range 2 {
 		r, _ := prepare(t, load(t, in, stateful()), plan.Redline)
-		c := r.Sequences(1).Cursor(0, false)
+		c := r.Sequences(1).Cursor(0, 0, false)
 		for range 1000 {
 			var call service.Call
 			c.Next(&call)

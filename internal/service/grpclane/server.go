@@ -84,7 +84,7 @@ func notToken(r rune) bool {
 	return (r < 'a' || r > 'z') && (r < '0' || r > '9') && !strings.ContainsRune("-_.", r)
 }
 
-func (s *Server) config() h2.Config { return h2.Config{Addr: s.addr, TLS: s.tls} }
+func (s *Server) config() h2.Config { return h2.Config{Addr: s.addr, TLS: s.tls, Arrival: s.plain} }
 
 // control returns the connection for everything but the load.
 func (s *Server) control(ctx context.Context) (*h2.Conn, error) {

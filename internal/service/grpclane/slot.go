@@ -17,19 +17,34 @@ type Slot struct {
 	t       *Transport
 	lane    *lane
 	way     Way
+	track   int
 	conn    atomic.Pointer[h2.Conn] // where the call was sent last
 	call    *service.Call
 	resends int
 }
 
-func newSlot(t *Transport, l *lane) *Slot {
-	s := &Slot{t: t, lane: l}
+func newSlot(t *Transport, l *lane, track int) *Slot {
+	s := &Slot{t: t, lane: l, track: track}
 	s.way = t.way(s)
 	return s
 }
 
 // Call is the call in flight; nil when there is none.
 func (s *Slot) Call() *service.Call { return s.call }
+
+// Track is the index of the slot's track. Slots of one track are on one lane, and their ways may share a stream: their
+// calls are then begun in the order in which they are sent.
+func (s *Slot) Track() int { return s.track }
+
+// Later runs fn where ends are reported: on a goroutine of its own, while no other call of the lane ends. A way uses it
+// to end a call without a word from the wire.
+func (s *Slot) Later(fn func()) {
+	s.t.wg.Go(func() {
+		s.lane.lock.Lock()
+		defer s.lane.lock.Unlock()
+		fn()
+	})
+}
 
 // begin takes a call in.
 func (s *Slot) begin(c *service.Call, now int64) {

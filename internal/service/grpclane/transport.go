@@ -28,13 +28,17 @@ type Transport struct {
 
 	growing sync.Mutex // serializes Grow
 	share   int        // slots a lane, where slots fill lanes one after another
+	tracks  int        // slots i, i+tracks, ... belong together; 0: each slot is alone
 	down    bool       // the first lane found no server: the others need not wait for that too
 	// The lists are replaced, never changed, so that Send reads them without a lock.
 	slots atomic.Pointer[[]*Slot]
 	lanes atomic.Pointer[[]*lane]
 }
 
-var _ service.Transport = (*Transport)(nil)
+var (
+	_ service.Transport = (*Transport)(nil)
+	_ service.Tracker   = (*Transport)(nil)
+)
 
 // New makes a transport with no slots, whose calls have a stream each, opened with the given header. exchange is
 // called once for each slot.
@@ -62,6 +66,13 @@ func NewWays(ctx context.Context, srv *Server, sink service.Sink, way func(*Slot
 // have not spoken to the server before the load.
 func (t *Transport) ConnectLater() { t.late = true }
 
+// Tracks puts slots onto tracks: those of one track share a lane, and their ways a stream where they can.
+func (t *Transport) Tracks(n int) {
+	t.growing.Lock()
+	defer t.growing.Unlock()
+	t.tracks = n
+}
+
 // Grow makes the slots below n usable.
 func (t *Transport) Grow(ctx context.Context, n int) error {
 	t.growing.Lock()
@@ -75,13 +86,17 @@ func (t *Transport) Grow(ctx context.Context, n int) error {
 			return err
 		}
 	}
-	if err := t.growLanes(ctx, t.Lane(n-1)+1, n); err != nil {
+	highest := n - 1
+	if t.tracks > 0 {
+		highest = min(highest, t.tracks-1)
+	}
+	if err := t.growLanes(ctx, t.Lane(highest)+1, highest+1); err != nil {
 		return err
 	}
 	slots = append([]*Slot(nil), slots...)
 	lanes := *t.lanes.Load()
 	for i := len(slots); i < n; i++ {
-		slots = append(slots, newSlot(t, lanes[t.Lane(i)]))
+		slots = append(slots, newSlot(t, lanes[t.Lane(i)], t.track(i)))
 	}
 	t.slots.Store(&slots)
 	return nil
@@ -103,7 +118,7 @@ func (t *Transport) firstLane(ctx context.Context) error {
 	return nil
 }
 
-// growLanes dials until there are enough connections for n slots.
+// growLanes dials until there are enough connections for n tracks.
 func (t *Transport) growLanes(ctx context.Context, want, n int) error {
 	if k := t.srv.conns; k > 0 {
 		want = min(k, n) // slots go round them: the last slot's lane is not the highest
@@ -125,8 +140,17 @@ func (t *Transport) growLanes(ctx context.Context, want, n int) error {
 	return nil
 }
 
+// track is the index of the slot's track.
+func (t *Transport) track(i int) int {
+	if t.tracks > 0 {
+		return i % t.tracks
+	}
+	return i
+}
+
 // Lane is the index of the slot's connection.
 func (t *Transport) Lane(i int) int {
+	i = t.track(i)
 	if k := t.srv.conns; k > 0 {
 		return i % k
 	}

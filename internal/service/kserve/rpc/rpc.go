@@ -71,9 +71,7 @@ func (s *Service) Open(ctx context.Context, sink service.Sink) (service.Transpor
 	var t *grpclane.Transport
 	var err error
 	if s.target.Streaming {
-		t, err = grpclane.NewWays(ctx, s.at, sink, func(slot *grpclane.Slot) grpclane.Way {
-			return &bidi{svc: s, slot: slot, sink: sink}
-		})
+		t, err = grpclane.NewWays(ctx, s.at, sink, s.ways(sink))
 	} else {
 		t, err = grpclane.New(ctx, s.at, sink, s.infer, func() grpclane.Exchange { return &unary{svc: s, sink: sink} })
 	}
@@ -81,6 +79,19 @@ func (s *Service) Open(ctx context.Context, sink service.Sink) (service.Transpor
 		return nil, err
 	}
 	return s.shared.Wrap(t, s.bind), nil
+}
+
+// ways makes the ways of a transport with streams: slots of one track get its stream.
+func (s *Service) ways(sink service.Sink) func(*grpclane.Slot) grpclane.Way {
+	tracks := make(map[int]*track) // one call of Grow at a time touches it
+	return func(slot *grpclane.Slot) grpclane.Way {
+		t := tracks[slot.Track()]
+		if t == nil {
+			t = &track{svc: s, sink: sink, calls: make(map[uint64]*bidi)}
+			tracks[slot.Track()] = t
+		}
+		return &bidi{track: t, slot: slot}
+	}
 }
 
 // Close takes back what was set up at the server, shared memory and trace settings, and ends the control connection.

@@ -48,6 +48,13 @@ func (t *transport) Grow(ctx context.Context, n int) error {
 	return t.Transport.Grow(ctx, n)
 }
 
+// Tracks implements service.Tracker where the transport within does.
+func (t *transport) Tracks(n int) {
+	if tracker, ok := t.Transport.(service.Tracker); ok {
+		tracker.Tracks(n)
+	}
+}
+
 // Send sends the slot's form of the request.
 func (t *transport) Send(c *service.Call) {
 	c.Req = t.bind(c.Req, (*t.pool.slots.Load())[c.Slot])

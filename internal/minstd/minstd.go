@@ -1,0 +1,23 @@
+// Package minstd draws the numbers that perf_analyzer draws where it chooses at random: the generator of C++'s
+// default_random_engine with the choice of uniform_int_distribution on top. Without a seed of the user's own the same
+// streams of data and the same sequences are then chosen in the same order.
+package minstd
+
+const modulus = 1<<31 - 1
+
+// Source is a generator. Use New.
+type Source uint64
+
+// New makes a generator. Seed 0 is the one that C++ begins with where none is given.
+func New(seed uint64) Source { return Source(seed%(modulus-1) + 1) }
+
+// Below returns a number in [0, n).
+func (s *Source) Below(n int) int {
+	scale := (modulus - 2) / uint64(n)
+	for {
+		*s = *s * 16807 % modulus
+		if v := uint64(*s) - 1; v < scale*uint64(n) {
+			return int(v / scale)
+		}
+	}
+}
