@@ -108,7 +108,7 @@ func (w *way) OnEnd(end h2.End, at int64) {
 	}
 	w.slot.Answered()
 	w.reply.Body, w.reply.End = w.body, at
-	c.Rec.In = uint64(w.reply.Size)
+	c.Rec.In, c.Rec.Late = uint64(w.reply.Size), w.stream.Late()
 	err := w.exchange.Reply(c, &w.reply)
 	if c.Rec.First == 0 {
 		c.Rec.First = w.reply.First

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/internal/clock"
+	"github.com/redline-bench/redline/internal/wire/arrival"
 	"github.com/redline-bench/redline/internal/wire/h2/hpack"
 	"github.com/redline-bench/redline/internal/wire/h2/outbox"
 )
@@ -31,6 +32,9 @@ type Config struct {
 	Addr string
 	// TLS, when set, makes the connection one over TLS; ALPN is added here.
 	TLS *tls.Config
+	// Arrival asks for the times at which answers came to this machine, where the kernel tells them, and not for those at
+	// which they were read: see package arrival.
+	Arrival bool
 	// MaxMessage bounds the size of a received message; 0 is gRPC's own bound of 2 GiB.
 	MaxMessage int
 	// Lock, when set, is held while handlers run: connections that share it never run them concurrently.
@@ -46,8 +50,10 @@ const defaultWait = 20 * time.Second
 
 // Conn is one connection. Use Dial.
 type Conn struct {
-	cfg Config
-	nc  net.Conn
+	cfg  Config
+	nc   net.Conn
+	src  net.Conn      // what is read from: nc, or what tells when bytes came
+	came *arrival.Conn // what tells it, perhaps below TLS; nil where nobody does
 
 	mu       sync.Mutex
 	streams  table
@@ -85,11 +91,14 @@ func Dial(ctx context.Context, cfg Config) (*Conn, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, cfg.Wait)
 	defer cancel()
-	nc, err := connect(ctx, cfg)
+	nc, came, err := connect(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
 	c := newConn(cfg, nc)
+	if c.came = came; came != nil && cfg.TLS == nil {
+		c.src = came // writing is cheaper without it in between
+	}
 	stop := context.AfterFunc(ctx, func() { _ = nc.SetDeadline(time.Unix(1, 0)) })
 	err = c.hello()
 	if !stop() && err == nil {
@@ -107,6 +116,7 @@ func newConn(cfg Config, nc net.Conn) *Conn {
 	c := &Conn{
 		cfg:    cfg,
 		nc:     nc,
+		src:    nc,
 		nextID: 1,
 		win:    defaultWindow,
 		peer:   peerSettings{maxStreams: math.MaxUint32, window: defaultWindow, frameSize: minFrameSize},
@@ -117,15 +127,21 @@ func newConn(cfg Config, nc net.Conn) *Conn {
 	return c
 }
 
-// connect makes the byte stream, TLS included.
-func connect(ctx context.Context, cfg Config) (net.Conn, error) {
+// connect makes the byte stream, TLS included, and what tells when its bytes came.
+func connect(ctx context.Context, cfg Config) (nc net.Conn, came *arrival.Conn, err error) {
 	var d net.Dialer
-	nc, err := d.DialContext(ctx, "tcp", cfg.Addr)
-	if err != nil {
-		return nil, dialError(cfg.Addr, err)
+	if nc, err = d.DialContext(ctx, "tcp", cfg.Addr); err != nil {
+		return nil, nil, dialError(cfg.Addr, err)
+	}
+	if cfg.Arrival {
+		came = arrival.Wrap(nc)
 	}
 	if cfg.TLS == nil {
-		return nc, nil
+		return nc, came, nil
+	}
+	below := nc
+	if came != nil {
+		below = came
 	}
 	conf := cfg.TLS.Clone()
 	conf.NextProtos = []string{"h2"}
@@ -136,20 +152,20 @@ func connect(ctx context.Context, cfg Config) (net.Conn, error) {
 		}
 		conf.ServerName = host
 	}
-	tc := tls.Client(nc, conf)
+	tc := tls.Client(below, conf)
 	if err := tc.HandshakeContext(ctx); err != nil {
 		_ = nc.Close()
 		e := dialError(cfg.Addr, err)
 		if e.Kind == Unreachable {
 			e.Kind = TLS
 		}
-		return nil, e
+		return nil, nil, e
 	}
 	if tc.ConnectionState().NegotiatedProtocol != "h2" {
 		_ = nc.Close()
-		return nil, &Error{Kind: NotHTTP2, Text: "dial " + cfg.Addr + ": the server does not offer HTTP/2 (ALPN h2) over TLS"}
+		return nil, nil, &Error{Kind: NotHTTP2, Text: "dial " + cfg.Addr + ": the server does not offer HTTP/2 (ALPN h2) over TLS"}
 	}
-	return tc, nil
+	return tc, came, nil
 }
 
 // hello sends the preface and reads until the server's settings have come.

@@ -13,6 +13,7 @@ type inbound struct {
 	encoding zip.Encoding
 	used     int64 // bytes of our window that were not given back yet
 
+	late   int64 // see Stream.Late
 	length int64 // of the body as announced, where it is not gRPC's; -1 is not known
 	got    int64 // bytes of that body so far
 
@@ -112,6 +113,7 @@ func (c *Conn) gather(s *Stream, p []byte, at int64) {
 	in := &s.in
 	if s.raw != nil {
 		in.got += int64(len(p))
+		in.late = max(in.late, c.in.late)
 		s.h.OnMessage(p, at)
 		return
 	}

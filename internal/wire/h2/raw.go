@@ -55,7 +55,7 @@ func (c *Conn) rawBlock(s *Stream, m *meta, end bool, at int64) {
 		return
 	}
 	if !in.headers {
-		in.headers, in.length = true, m.length
+		in.headers, in.length, in.late = true, m.length, c.in.late
 		if in.first == 0 {
 			in.first = at
 		}

@@ -18,6 +18,7 @@ type reader struct {
 
 	settled bool // the server's settings have come
 	win     int64
+	late    int64 // how long the last read's bytes lay unread, where that is known
 
 	// A DATA frame that is being read: bytes of payload and padding still to come, and where they go.
 	inData  bool
@@ -55,7 +56,7 @@ func (in *reader) init() {
 func (c *Conn) Serve() error {
 	for {
 		n, err := c.fill()
-		at := clock.Now()
+		at := c.arrived(n)
 		if n < 0 { // woken by Cancel
 			_ = c.nc.SetReadDeadline(time.Time{})
 			err = nil
@@ -66,7 +67,7 @@ func (c *Conn) Serve() error {
 				err = ferr
 			}
 		}
-		c.runCuts(at)
+		c.runCuts(at + c.in.late)
 		c.unlock()
 		if err != nil {
 			return c.fail(err, at)
@@ -76,6 +77,15 @@ func (c *Conn) Serve() error {
 			return c.fail(nil, at)
 		}
 	}
+}
+
+// arrived is when the last read's n bytes came.
+func (c *Conn) arrived(n int) (at int64) {
+	if c.in.late = 0; n <= 0 || c.came == nil {
+		return clock.Now()
+	}
+	at, c.in.late = c.came.Last()
+	return at
 }
 
 func (c *Conn) lock() {
@@ -106,7 +116,7 @@ func (c *Conn) fill() (int, error) {
 		}
 		in.r, in.w = 0, 0
 		if dst := in.direct(); dst != nil {
-			n, err := c.nc.Read(dst)
+			n, err := c.src.Read(dst)
 			in.commit(n)
 			return c.woken(n, err)
 		}
@@ -117,7 +127,7 @@ func (c *Conn) fill() (int, error) {
 	if in.w == len(in.buf) { // a frame larger than the buffer; its size was checked
 		in.buf = append(in.buf, make([]byte, len(in.buf))...)
 	}
-	n, err := c.nc.Read(in.buf[in.w:])
+	n, err := c.src.Read(in.buf[in.w:])
 	in.w += n
 	return c.woken(n, err)
 }

@@ -61,6 +61,10 @@ func (s *Stream) Bind(h Handler) {
 // handlers may call it.
 func (s *Stream) First() int64 { return s.in.first }
 
+// Late is the longest time for which a part of a plain answer had come and was not read; 0 where that is not known.
+// Only handlers may call it.
+func (s *Stream) Late() int64 { return s.in.late }
+
 // table finds streams by id. Ids rise by two, so a ring of the last ones finds almost all of them without
 // hashing; a stream whose place is still taken by an older one goes into the map.
 type table struct {
