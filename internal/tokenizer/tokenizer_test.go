@@ -229,6 +229,7 @@ func BenchmarkEncode(b *testing.B) {
 func BenchmarkParse(b *testing.B) {
 	var raw json.RawMessage
 	for _, v := range vectors(b) {
+			b.ReportAllocs()
 		if v.Name == "model byte-level BPE" {
 			raw = v.Tokenizer
 		}
@@ -239,3 +240,4 @@ func BenchmarkParse(b *testing.B) {
 		}
 	}
 }
+	b.ReportAllocs()

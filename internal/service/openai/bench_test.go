@@ -160,6 +160,7 @@ func measure(b *testing.B, streams int, run func(n int)) {
 	var before, after syscall.Rusage
 	n := (max(b.N, 1) + streams - 1) / streams * streams
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &before)
+	b.ReportAllocs()
 	b.ResetTimer()
 	run(n)
 	b.StopTimer()

@@ -292,7 +292,9 @@ func TestAnswers(t *testing.T) {
 	test(nil, status.Error(codes.InvalidArgument, "no such input"), record.Server, "no such input")
 }
 
-func TestCallsDoNotAllocate(t *testing.T) {
+// hot is a server that has no time to look at requests, and calls to it.
+func hot(t testing.TB) *sink {
+	t.Helper()
 	answer, err := proto.Marshal(&pb.PredictResponse{Outputs: map[string]*pb.TensorProto{
 		"out": {Dtype: pb.DataType_DT_INT32, TensorShape: shape(2), IntVal: []int32{1, 2}},
 	}})
@@ -301,6 +303,18 @@ func TestCallsDoNotAllocate(t *testing.T) {
 	}
 	_, s := open(t, plan.Target{URL: h2test.Start(t, answer).Addr()}, service.Inputs{Tensors: []tensor.Tensor{ints("x", 1, 2)}})
 	s.run(500)
+	return s
+}
+
+func BenchmarkCalls(b *testing.B) {
+	s := hot(b)
+	b.ReportAllocs()
+	b.ResetTimer()
+	s.run(b.N)
+}
+
+func TestCallsDoNotAllocate(t *testing.T) {
+	s := hot(t)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	const n = 3000

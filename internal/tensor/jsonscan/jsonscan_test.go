@@ -184,6 +184,7 @@ func walk(t *testing.T, v jsonscan.Value) {
 
 func BenchmarkParse(b *testing.B) {
 	text := []byte("[" + strings.Repeat(`{"INPUT0":[1,2,3,4.5],"name":"some text"},`, 1000) + "1]")
+	b.ReportAllocs()
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
 		if _, err := jsonscan.Parse(text); err != nil {

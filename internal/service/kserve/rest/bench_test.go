@@ -72,3 +72,18 @@ func BenchmarkRender(b *testing.B) {
 		r.(*request).render(&buf, &v)
 	}
 }
+
+// BenchmarkPrepare is what a distinct request costs before the load starts: with raw tensors, and as JSON.
+func BenchmarkPrepare(b *testing.B) {
+	for name, input := range map[string]plan.Input{"raw": {}, "json": {InputJSON: true, OutputJSON: true}} {
+		b.Run(name, func(b *testing.B) {
+			s := newService(b, target("x:1"), input)
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := s.Prepare(simpleInputs()); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

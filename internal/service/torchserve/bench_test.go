@@ -1,0 +1,124 @@
+package torchserve_test
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/service/torchserve"
+)
+
+// canned answers each request, which must come in one piece, with the same bytes and without allocating.
+func canned(tb testing.TB) string {
+	tb.Helper()
+	l, err := new(net.ListenConfig).Listen(tb.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			wg.Go(func() {
+				defer c.Close()
+				in, out := make([]byte, 64<<10), []byte("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 12\r\n\r\n{\"class\": 1}")
+				for {
+					if _, err := c.Read(in); err != nil {
+						return
+					}
+					if _, err := c.Write(out); err != nil {
+						return
+					}
+				}
+			})
+		}
+	})
+	tb.Cleanup(func() { l.Close(); wg.Wait() })
+	return l.Addr().String()
+}
+
+// closedLoop sends the next call of a slot when one ends.
+type closedLoop struct {
+	tr    service.Transport
+	calls []*service.Call
+	left  atomic.Int64
+	ended chan *service.Call
+}
+
+func (l *closedLoop) Response(*service.Call, []byte, int64, bool) {}
+
+func (l *closedLoop) Done(c *service.Call) {
+	if c.Rec.Class == record.OK && l.left.Add(-1) >= 0 {
+		l.tr.Send(c)
+		return
+	}
+	l.ended <- c
+}
+
+func openLoop(tb testing.TB, slots int) *closedLoop {
+	tb.Helper()
+	path := filepath.Join(tb.TempDir(), "f.bin")
+	if err := os.WriteFile(path, make([]byte, 64), 0o600); err != nil {
+		tb.Fatal(err)
+	}
+	s, err := torchserve.New(plan.Target{URL: canned(tb), Model: "m"})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	req, err := s.Prepare(input(path))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	l := &closedLoop{ended: make(chan *service.Call, slots)}
+	if l.tr, err = s.Open(tb.Context(), l); err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { l.tr.Close() })
+	if err := l.tr.Grow(tb.Context(), slots); err != nil {
+		tb.Fatal(err)
+	}
+	for i := range slots {
+		l.calls = append(l.calls, &service.Call{Slot: i, Req: req})
+	}
+	return l
+}
+
+// run makes n calls in all.
+func (l *closedLoop) run(tb testing.TB, n int) {
+	tb.Helper()
+	l.left.Store(int64(n - len(l.calls)))
+	for _, c := range l.calls {
+		l.tr.Send(c)
+	}
+	l.tr.Flush()
+	for range l.calls {
+		if c := <-l.ended; c.Rec.Class != record.OK {
+			tb.Fatal(c.Err)
+		}
+	}
+}
+
+func TestCallsDoNotAllocate(t *testing.T) {
+	l := openLoop(t, 4)
+	l.run(t, 200)
+	if n := testing.AllocsPerRun(5, func() { l.run(t, 200) }); n >= 1 {
+		t.Errorf("%.0f allocations in 200 calls", n)
+	}
+}
+
+func BenchmarkCalls(b *testing.B) {
+	l := openLoop(b, 8)
+	l.run(b, 1000)
+	b.ReportAllocs()
+	b.ResetTimer()
+	l.run(b, max(b.N, 8))
+}
