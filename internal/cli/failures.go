@@ -19,6 +19,7 @@ import (
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/service/dynamicgrpc"
 	"github.com/redline-bench/redline/internal/service/kserve"
+	"github.com/redline-bench/redline/internal/service/tritoncapi"
 	"github.com/redline-bench/redline/internal/workload"
 )
 
@@ -58,11 +59,28 @@ func (s *session) startFailed(err error) int {
 	if errors.As(err, &data) && data.Code != 0 {
 		fmt.Fprintf(s.Stderr, "cb::Error  : %d\nOffset : %d\n", data.Code, data.Offset)
 	}
-	(&text.Console{Err: s.Stderr}).StartFailed(se.what, text.ErrorText(se.err, s.plan.Target.Protocol))
+	detail := text.ErrorText(se.err, s.plan.Target.Protocol)
+	if f, ok := errors.AsType[*tritoncapi.Failure](err); ok {
+		fmt.Fprintf(s.Stdout, "error: %v\n", f) // where the original has it
+		detail = f.What
+	}
+	(&text.Console{Err: s.Stderr}).StartFailed(se.what, detail)
 	if se.blank {
 		fmt.Fprintln(s.Stderr)
 	}
+	if why := s.inside(err); why != "" {
+		fmt.Fprintln(s.Stderr, "cause: "+why)
+	}
 	return exitError
+}
+
+// inside is what Triton in this process says of a failure, beyond the original's words.
+func (s *session) inside(err error) string {
+	e, ok := errors.AsType[*service.Error](err)
+	if !ok || s.plan.Target.Kind != plan.TritonCAPI || e.Err == nil || errors.As(err, new(*tritoncapi.Failure)) {
+		return ""
+	}
+	return e.Err.Error()
 }
 
 // advise says in one line what went wrong, where, and what to do.
@@ -104,7 +122,11 @@ func (s *session) adviseServer(e *service.Error) string {
 			t.URL, reason(e))
 	}
 	if t.Kind == plan.TritonCAPI { // there is no address
-		return fmt.Sprintf("%s of model %q failed in the Triton of this process: %s", e.Op, t.Model, reason(e))
+		why := reason(e)
+		if more := s.inside(e); more != "" && e.Text != "" {
+			why += ": " + more
+		}
+		return fmt.Sprintf("%s of model %q failed in the Triton of this process: %s", e.Op, t.Model, why)
 	}
 	switch e.Class {
 	case record.Connect:
@@ -190,6 +212,11 @@ func (s *session) explainEnd(res *result.Result, err error) {
 	switch {
 	case err == nil, errors.Is(err, profile.ErrInterrupted):
 	case errors.As(err, &load):
+		for _, slot := range load.Slots {
+			if f, ok := errors.AsType[*tritoncapi.Failure](slot.Err); ok {
+				s.console.Say("error: " + f.Error())
+			}
+		}
 		s.console.LoadFailed(s.threads(load))
 		s.networkCause(load.Slots)
 	case errors.Is(err, profile.ErrUnstable):
@@ -249,6 +276,9 @@ func (s *session) threadText(err error) string {
 	}
 	if s.plan.Target.Kind == plan.TorchServe {
 		return text.TorchServeErrorText(err)
+	}
+	if f, ok := errors.AsType[*tritoncapi.Failure](err); ok {
+		return f.What
 	}
 	if s.async {
 		return text.AsyncErrorText(err, s.plan.Target.Protocol)

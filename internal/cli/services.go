@@ -15,11 +15,14 @@ import (
 )
 
 // openService makes the service of a plan. The original's requests are the first to find out that there is no server
-// at an address that it has not asked for a model.
+// at an address that it has not asked for a model; and in process it does not start where one model does not load.
 func openService(p *plan.Plan) (service.Service, error) {
 	svc, err := newService(p)
 	if later, ok := svc.(interface{ ConnectLater() }); ok && err == nil && p.Face == plan.DropIn {
 		later.ConnectLater()
+	}
+	if strict, ok := svc.(interface{ Strict() }); ok && err == nil && p.Face == plan.DropIn {
+		strict.Strict()
 	}
 	return svc, err
 }

@@ -26,6 +26,7 @@ typedef void (*tresponse_fn)(tresponse *, uint32_t flags, void *user);
 #define RL_NEEDED(X)                                                                                                  \
   X(terror *, ApiVersion, (uint32_t * major, uint32_t *minor))                                                        \
   X(const char *, ErrorMessage, (terror *))                                                                           \
+  X(const char *, ErrorCodeString, (terror *))                                                                        \
   X(void, ErrorDelete, (terror *))                                                                                    \
   X(terror *, ErrorNew, (int code, const char *))                                                                     \
   X(terror *, ServerOptionsNew, (toptions **))                                                                        \
@@ -93,6 +94,8 @@ struct rl_server {
 
 // rl_text turns an error into its malloc'ed text and deletes it; NULL stays NULL.
 char *rl_text(const rl_api *api, terror *err);
+// rl_code is the name of an error's code, a text that stays; NULL without an error.
+const char *rl_code(const rl_api *api, terror *err);
 // rl_drop deletes an error of no interest; NULL is none.
 void rl_drop(const rl_api *api, terror *err);
 // rl_format is a malloc'ed text.

@@ -66,7 +66,8 @@ rl_result rl_cuda_put(rl_cuda *c, const void *data, size_t size) {
   void *base = NULL;
   int err = reserve(c, size, &base);
   if (!err) err = c->Memcpy(base, data, size, TO_DEVICE);
-  if (err) return (rl_result){.error = rl_format("put %zu bytes on the GPU: %s", size, c->GetErrorString(err))};
+  // The words are perf_analyzer's, whose outputs come first.
+  if (err) return (rl_result){.error = rl_format("unable to allocate memory of %zu bytes on gpu for output: %s", size, c->GetErrorString(err))};
   return (rl_result){.value = base};
 }
 

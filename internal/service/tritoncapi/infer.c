@@ -257,7 +257,7 @@ static void receive(rl_lane *l, node *n, rl_event *e) {
   if (n->response) {
     terror *err = l->api->InferenceResponseError(n->response);  // it stays the response's own
     if (err)
-      e->error = l->api->ErrorMessage(err);
+      e->error = l->api->ErrorMessage(err), e->code = rl_code(l->api, err);
     else
       n->error = list(l, n->response, e);
   }
@@ -342,18 +342,19 @@ static terror *fill(call *c, const rl_request *p, const rl_send_vars *v) {
 }
 
 // unsent makes an end of a call that Triton never had.
-static void unsent(rl_slot *s, uint64_t seq, char *text) {
+static void unsent(rl_slot *s, uint64_t seq, const char *code, char *text) {
   node *n = malloc(sizeof *n);
   int64_t now = rl_now();
   *n = (node){.error = text,
-              .event = {.seq = seq, .slot = s->index, .at = now, .written = now, .marks = RL_FINAL | RL_UNSENT}};
+              .event = {.seq = seq, .slot = s->index, .at = now, .written = now, .code = code,
+                        .marks = RL_FINAL | RL_UNSENT}};
   push(s->lane, n);
 }
 
 void rl_send(rl_slot *s, const rl_request *p, const rl_send_vars *v) {
   rl_lane *l = s->lane;
   if (atomic_exchange(&s->busy, 1)) {  // a call was cut, but its send still hangs
-    unsent(s, v->seq, strdup("Triton has not returned from the last request that was sent here"));
+    unsent(s, v->seq, NULL, strdup("Triton has not returned from the last request that was sent here"));
     return;
   }
   call *c = pick(s);
@@ -377,7 +378,8 @@ void rl_send(rl_slot *s, const rl_request *p, const rl_send_vars *v) {
     atomic_store(&c->ended, 1);
   }
   atomic_store(&s->busy, 0);
-  unsent(s, v->seq, rl_text(l->api, err));
+  const char *code = rl_code(l->api, err);
+  unsent(s, v->seq, code, rl_text(l->api, err));
 }
 
 void rl_nudge(rl_lane *l) {

@@ -67,9 +67,18 @@ func failure(text *C.char) error {
 	return errors.New(C.GoString(text))
 }
 
+// told is a failure of Triton's, where it has a code of Triton's.
+func told(what string, code *C.char, text string) error {
+	if code == nil {
+		return errors.New(text)
+	}
+	return &Failure{What: what, Code: C.GoString(code), Text: text}
+}
+
 // options are what a server is started with; the rest is fixed in server.c.
 type options struct {
 	dir, repository, prefix string
+	strict                  bool // one model that does not load is too many
 }
 
 // server is Triton, running.
@@ -88,12 +97,15 @@ func (l *library) start(o options) (*server, error) {
 		agents: text(filepath.Join(o.dir, "repoagents")), caches: text(filepath.Join(o.dir, "caches")),
 		shm_prefix: text(o.prefix), exit_timeout: C.uint(exitWait / time.Second),
 	}
+	if o.strict {
+		want.strict = 1
+	}
 	r := C.rl_server_new(l.api, want)
 	for _, c := range texts {
 		C.free(unsafe.Pointer(c))
 	}
 	if err := failure(r.error); err != nil {
-		return nil, err
+		return nil, told("creating server", r.code, err.Error())
 	}
 	return &server{(*C.rl_server)(r.value)}, nil
 }

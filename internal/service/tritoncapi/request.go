@@ -16,6 +16,7 @@ import (
 	"slices"
 	"unsafe"
 
+	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/service/kserve"
 	"github.com/redline-bench/redline/internal/tensor"
@@ -143,6 +144,35 @@ func match(want []tensor.Tensor, got []C.rl_tensor) *service.Error {
 		if err := kserve.Match(&want[i], data); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// regions is the room that shared memory has for the outputs whose size the model leaves open: the same for each.
+type regions struct {
+	on    bool
+	size  uint64
+	names []string
+}
+
+func (r *regions) of(m *service.Model) {
+	for _, spec := range m.Outputs {
+		if spec.Shape.Dynamic() || spec.Type == tensor.Bytes {
+			r.names = append(r.names, spec.Name)
+		}
+	}
+}
+
+// check is an error where an output has no room.
+func (r *regions) check(got []C.rl_tensor) *service.Error {
+	for i := range got {
+		name, size := cstring(got[i].name), uint64(got[i].size)
+		if size <= r.size || !slices.Contains(r.names, name) {
+			continue
+		}
+		f := &Failure{What: "inference response error", Code: "Internal", Text: fmt.Sprintf(
+			"shared memory size specified with the request for output '%s' (%d bytes) should be at least %d bytes to hold the results", name, r.size, size)}
+		return &service.Error{Op: kserve.OpInfer, Class: record.Server, Text: f.Text, Err: f}
 	}
 	return nil
 }

@@ -31,6 +31,8 @@ char *rl_text(const rl_api *api, terror *err) {
   return text;
 }
 
+const char *rl_code(const rl_api *api, terror *err) { return err ? api->ErrorCodeString(err) : NULL; }
+
 void rl_drop(const rl_api *api, terror *err) {
   if (err) api->ErrorDelete(err);
 }
@@ -140,8 +142,8 @@ static terror *set_options(const rl_api *api, toptions *o, const rl_options *wan
   RL_SET(RepoAgentDirectory, want->agents);
   if (api->ServerOptionsSetCacheDirectory) RL_SET(CacheDirectory, want->caches);
   RL_SET(StrictModelConfig, true);
-  // A model that does not load is reported with its reason by the index; others can still be used.
-  RL_SET(ExitOnError, false);
+  // Unless asked otherwise: a model that does not load is reported with its reason by the index; others can be used.
+  RL_SET(ExitOnError, want->strict != 0);
   RL_SET(StrictReadiness, false);
   // Triton leaves this one to chance: a model that fails might be tried again for minutes, or for ever.
   if (api->ServerOptionsSetModelLoadRetryCount) RL_SET(ModelLoadRetryCount, 0);
@@ -160,7 +162,8 @@ rl_result rl_server_new(rl_api *api, rl_options want) {
   err = set_options(api, o, &want);
   if (!err) err = api->ServerNew(&t, o);
   rl_drop(api, api->ServerOptionsDelete(o));
-  if (err) return (rl_result){.error = rl_text(api, err)};
+  const char *code = rl_code(api, err);
+  if (err) return (rl_result){.code = code, .error = rl_text(api, err)};
   rl_server *s = calloc(1, sizeof *s);
   *s = (rl_server){.api = api, .server = t};
   return (rl_result){.value = s};

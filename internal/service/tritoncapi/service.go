@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -39,7 +40,12 @@ type Service struct {
 	requests []*request
 	checks   bool // some answers are compared with expected ones
 	opened   []*transport
+	strict   bool // see Strict
+	regions  regions
 }
+
+// Strict makes a model that does not load a failure of the whole repository, as the original has it.
+func (s *Service) Strict() { s.strict = true }
 
 // New loads the library. The server starts with the first Describe.
 func New(t plan.Target, in plan.Input) (service.Service, error) {
@@ -52,7 +58,11 @@ func New(t plan.Target, in plan.Input) (service.Service, error) {
 		return nil, &service.Error{Op: OpCreate, Class: record.Server, Text: err.Error()}
 	}
 	s := &Service{target: t, lib: lib}
-	// Tensors are in this process in any case, so shared memory of the system's changes nothing here.
+	if in.SharedMemory == plan.SystemSharedMemory || in.SharedMemory == plan.CUDASharedMemory {
+		s.regions = regions{on: true, size: uint64(max(in.OutputRegionSize, 0)) * uint64(max(in.Batch, 1))}
+	}
+	// Tensors are in this process in any case, so shared memory of the system's changes nothing here but how large the
+	// outputs may be.
 	if in.SharedMemory == plan.CUDASharedMemory {
 		if s.gpu, err = openGPU(path); err != nil {
 			return nil, &service.Error{Op: OpCreate, Class: record.Server, Text: err.Error()}
@@ -74,6 +84,9 @@ func (s *Service) Describe(ctx context.Context) (*service.Model, error) {
 		return nil, err
 	}
 	s.model = m
+	if s.regions.on {
+		s.regions.of(m)
+	}
 	return m, nil
 }
 
@@ -85,7 +98,7 @@ func (s *Service) start(ctx context.Context) error {
 		go func() {
 			defer close(s.starting)
 			s.server, s.startErr = s.lib.start(options{
-				repository: s.target.ModelRepository, dir: s.target.ServerDirectory, prefix: prefix(os.Getpid()),
+				repository: s.target.ModelRepository, dir: s.target.ServerDirectory, prefix: prefix(os.Getpid()), strict: s.strict,
 			})
 		}()
 	}
@@ -94,7 +107,7 @@ func (s *Service) start(ctx context.Context) error {
 		return err
 	}
 	if s.startErr != nil {
-		return &service.Error{Op: OpCreate, Class: record.Server, Text: s.startErr.Error()}
+		return &service.Error{Op: OpCreate, Class: record.Server, Text: s.startErr.Error(), Err: s.startErr}
 	}
 	return nil
 }
@@ -133,17 +146,19 @@ const notLoaded = "Model is not loaded and/or server is not ready"
 // loaded checks that the model under test can be used, and finds out why where it cannot.
 func (s *Service) loaded() error {
 	ready, err := s.server.ready()
+	if _, bad := strconv.ParseInt(s.target.Version, 10, 64); bad != nil && s.target.Version != "" {
+		ready = false
+	}
 	if err == nil && ready {
 		ready, err = s.server.modelReady(s.target.Model, s.version(s.target.Model, s.target.Version))
 	}
 	if err == nil && ready {
 		return nil
 	}
-	text := notLoaded
 	if why := s.reason(s.target.Model); why != "" {
-		text += ": " + why
+		err = errors.New(why)
 	}
-	return &service.Error{Op: kserve.OpMetadata, Class: record.Server, Text: text, Err: err}
+	return &service.Error{Op: kserve.OpMetadata, Class: record.Server, Text: notLoaded, Err: err}
 }
 
 // Open makes a transport without slots.

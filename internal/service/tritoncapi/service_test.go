@@ -90,8 +90,15 @@ func TestCannotStart(t *testing.T) {
 			_, err = svc.Describe(t.Context())
 		}
 		var se *service.Error
-		if !errors.As(err, &se) || se.Op != op || se.Class != record.Server || !strings.HasPrefix(se.Text, want) {
-			t.Errorf("got %v, want %s", err, want)
+		if !errors.As(err, &se) {
+			t.Fatalf("got %v, want %s", err, want)
+		}
+		text := se.Text
+		if text == notLoaded && se.Err != nil {
+			text += ": " + se.Err.Error()
+		}
+		if se.Op != op || se.Class != record.Server || !strings.HasPrefix(text, want) {
+			t.Errorf("got %s, want %s", text, want)
 		}
 	}
 	none := t.TempDir()
@@ -106,9 +113,10 @@ func TestCannotStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	f(plan.Target{ServerDirectory: none}, OpCreate, "unable to load backend library: "+none+"/lib/libtritonserver.so: file too short")
-	f(plan.Target{ModelRepository: refused}, OpCreate, "the repository is refused")
+	f(plan.Target{ModelRepository: refused}, OpCreate, "creating server: Internal - the repository is refused")
 	f(plan.Target{Model: "missing"}, "model metadata", notLoaded+`: there is no model "missing" in the repository`)
 	f(plan.Target{Model: "unready"}, "model metadata", notLoaded+": Internal: no such file")
+	f(plan.Target{Model: "echo", Version: "latest"}, "model metadata", notLoaded)
 	f(plan.Target{Model: "echo", Version: "7"}, "model metadata", notLoaded)
 }
 

@@ -19,6 +19,7 @@ typedef struct rl_cuda rl_cuda;
 // What a function made, or why it could not.
 typedef struct {
   char *error;
+  const char *code;  // Triton's name of the error's code, where it is Triton's; it stays
   void *value;
   size_t size;
 } rl_result;
@@ -38,6 +39,7 @@ typedef struct {
   const char *repository, *backends, *agents, *caches;
   const char *shm_prefix;  // of the Python backend's regions
   unsigned exit_timeout;   // seconds
+  int strict;              // a model that does not load is a failure of all
 } rl_options;
 
 enum { RL_SERVER_METADATA, RL_METADATA, RL_CONFIG, RL_STATISTICS, RL_INDEX };
@@ -81,6 +83,7 @@ typedef struct {
   int64_t written;  // when the send returned; with RL_FINAL only
   uint64_t bytes;   // of all outputs
   const char *error;
+  const char *code;  // Triton's name of the error's code; NULL where the error is not Triton's
   uint32_t slot;
   uint32_t first, outputs;  // in the lane's list of outputs
   uint16_t marks;

@@ -44,6 +44,7 @@ type keeper interface{ Keeps() bool }
 type transport struct {
 	sink    service.Sink
 	keep    bool
+	regions regions
 	toClock int64 // from CLOCK_MONOTONIC to clock.Now
 	lanes   []*lane
 	closing atomic.Bool
@@ -74,7 +75,7 @@ type slot struct {
 }
 
 func (s *Service) newTransport(sink service.Sink) (*transport, error) {
-	t := &transport{sink: sink, keep: true, toClock: clockOffset(), wait: closeWait}
+	t := &transport{sink: sink, keep: true, regions: s.regions, toClock: clockOffset(), wait: closeWait}
 	if k, ok := sink.(keeper); ok {
 		t.keep = k.Keeps()
 	}
@@ -217,7 +218,11 @@ func (s *slot) answer(e *C.rl_event, outputs []C.rl_tensor, c *service.Call, at 
 	t, rec := s.lane.t, &c.Rec
 	switch {
 	case e.error != nil:
-		s.err = &service.Error{Op: kserve.OpInfer, Class: record.Server, Text: C.GoString(e.error)}
+		what, text := "inference response error", C.GoString(e.error)
+		if e.marks&C.RL_UNSENT != 0 {
+			what = "running inference"
+		}
+		s.err = &service.Error{Op: kserve.OpInfer, Class: record.Server, Text: text, Err: told(what, e.code, text)}
 		return
 	case e.marks&C.RL_EMPTY != 0:
 		t.sink.Response(c, nil, at, true)
@@ -229,6 +234,9 @@ func (s *slot) answer(e *C.rl_event, outputs []C.rl_tensor, c *service.Call, at 
 	rec.End = at
 	rec.Responses++
 	rec.In += uint64(e.bytes)
+	if t.regions.names != nil && s.err == nil {
+		s.err = t.regions.check(outputs)
+	}
 	if want := c.Req.(*request).expect; want != nil && (s.err == nil || s.err.Class == record.Mismatch) {
 		s.err = match(want, outputs) // of several answers the last one counts
 	}

@@ -201,6 +201,37 @@ func TestHang(t *testing.T) {
 	}
 }
 
+// The words of the original for what Triton refused and for what it could not do.
+func TestFailureWords(t *testing.T) {
+	for model, want := range map[string]Failure{
+		"refuse": {What: "running inference", Code: "Internal", Text: "the request is refused"},
+		"fail":   {What: "inference response error", Code: "Internal", Text: "failed on purpose"},
+	} {
+		s := newSink()
+		svc, tr := opened(t, model, 1, s)
+		c := once(t, svc, tr, s, service.Inputs{Tensors: []tensor.Tensor{ints("IN0", 1)}})
+		var got *Failure
+		if !errors.As(c.Err, &got) || *got != want {
+			t.Errorf("%s: got %v, want %v", model, got, &want)
+		}
+	}
+}
+
+// With shared memory an output of open size has the room that --output-shared-memory-size gives it.
+func TestOutputRegion(t *testing.T) {
+	for size, class := range map[int]record.Class{15: record.Server, 16: record.OK} {
+		s := newSink()
+		svc, _ := described(t, "echo")
+		svc.regions = regions{on: true, size: uint64(size), names: []string{"OUT0"}}
+		tr := transportOf(t, svc, 1, s)
+		text := ""
+		if class != record.OK {
+			text = "shared memory size specified with the request for output 'OUT0' (15 bytes) should be at least 16 bytes to hold the results"
+		}
+		wantClass(t, once(t, svc, tr, s, service.Inputs{Tensors: []tensor.Tensor{ints("IN0", 1)}}), class, text)
+	}
+}
+
 // With --shared-memory cuda inputs are on the GPU and outputs come there; what is looked at is fetched.
 func TestGPU(t *testing.T) {
 	dir := t.TempDir()
@@ -210,7 +241,7 @@ func TestGPU(t *testing.T) {
 	if err := errors.Join(os.Mkdir(filepath.Join(dir, "lib"), 0o755), os.Symlink(filepath.Join(wheel, "libtritonserver-1.so"), filepath.Join(dir, libraryName))); err != nil {
 		t.Fatal(err)
 	}
-	made, err := New(plan.Target{Model: "echo", ServerDirectory: dir, ModelRepository: dir}, plan.Input{SharedMemory: plan.CUDASharedMemory})
+	made, err := New(plan.Target{Model: "echo", ServerDirectory: dir, ModelRepository: dir}, plan.Input{SharedMemory: plan.CUDASharedMemory, OutputRegionSize: 1 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -233,7 +264,7 @@ func TestGPU(t *testing.T) {
 		}
 	}
 	large := tensor.Tensor{Name: "IN0", Type: tensor.Uint8, Shape: tensor.Shape{1, 2 << 20}, Data: make([]byte, 2<<20)}
-	if _, err := svc.Prepare(service.Inputs{Tensors: []tensor.Tensor{large}}); err == nil || err.Error() != "put 2097152 bytes on the GPU: out of memory" {
+	if _, err := svc.Prepare(service.Inputs{Tensors: []tensor.Tensor{large}}); err == nil || err.Error() != "unable to allocate memory of 2097152 bytes on gpu for output: out of memory" {
 		t.Errorf("got %v", err)
 	}
 }

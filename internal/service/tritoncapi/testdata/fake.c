@@ -59,6 +59,7 @@ static Error *fail(const char *text) {
 }
 
 const char *TRITONSERVER_ErrorMessage(Error *e) { return e->text; }
+const char *TRITONSERVER_ErrorCodeString(Error *e) { return "Internal"; }
 Error *TRITONSERVER_ErrorNew(int code, const char *text) { return fail(text); }
 void TRITONSERVER_ErrorDelete(Error *e) { free(e); }
 Error *TRITONSERVER_ApiVersion(uint32_t *major, uint32_t *minor) { *major = 1, *minor = 34; return NULL; }
