@@ -227,7 +227,7 @@ func (f *llmFiles) close(out *load.Outcome) error {
 	}
 	lv := &out.Level
 	end := artifact.Outcome{
-		Metrics: lv.Metrics, Begin: lv.Windows[0].StartUnixNs, End: lv.Windows[0].EndUnixNs, Canceled: out.Interrupted, Reason: out.Stopped,
+		Metrics: slices.Concat(lv.Metrics, out.Collector.Adjusted()), Begin: lv.Windows[0].StartUnixNs, End: lv.Windows[0].EndUnixNs, Canceled: out.Interrupted, Reason: out.Stopped,
 		Windows: []int64{lv.Windows[0].StartUnixNs, lv.Windows[0].EndUnixNs},
 	}
 	for _, x := range lv.Failures {

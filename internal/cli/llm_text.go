@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/redline-bench/redline/internal/llm"
 	"github.com/redline-bench/redline/internal/llm/load"
@@ -33,7 +32,7 @@ func (r *llmRun) head() {
 		where += "/" + strings.TrimLeft(p, "/")
 	}
 	fmt.Fprintf(r.Stdout, "%s at %s, %s, %s\n", r.opts.model, where, r.opts.kind, stream)
-	fmt.Fprintf(r.Stdout, "prompts: %s; prefix cache: %s; workload %s\n", r.workload(), r.info.Cache.State, r.info.Hash)
+	fmt.Fprintf(r.Stdout, "prompts: %s; workload %s\nprefix cache: %s\n", r.workload(), r.info.Hash, r.info.Cache.State)
 }
 
 // workload says in a few words what is asked.
@@ -63,7 +62,11 @@ func (r *llmRun) show(out *load.Outcome, lv load.Level) {
 		}
 	}
 	fmt.Fprintf(r.Stdout, "\n%s\n", lv.String())
-	fmt.Fprint(r.Stdout, metricTable(out.Level.Metrics, r.opts.verbose))
+	list := out.Level.Metrics
+	if r.opts.verbose {
+		list = slices.Concat(list, out.Collector.Adjusted())
+	}
+	fmt.Fprint(r.Stdout, metricTable(list, r.opts.verbose, r.columns()))
 	r.showCounts(out)
 	client := out.Level
 	client.Client.First = nil // the table has it
@@ -138,142 +141,18 @@ func pyFloat(v float64) string {
 	return s
 }
 
-// hidden are totals that only -v shows.
-var hidden = []string{
-	"min_request_timestamp", "max_response_timestamp", "completed_request_count", "total_output_tokens", "total_usage_prompt_tokens",
-	"total_usage_completion_tokens", "total_usage_total_tokens", "total_usage_prompt_cache_read_tokens",
-}
-
-// columnsOf are the percentiles of the table.
-var columnsOf = []float64{50, 90, 95, 99, 99.9}
-
-// metricTable prints distributions as rows, and totals under them.
-func metricTable(list []result.Metric, verbose bool) string {
-	head := []string{"Metric", "avg", "min", "max"}
-	for _, p := range columnsOf {
-		head = append(head, "p"+strconv.FormatFloat(p, 'g', -1, 64))
-	}
-	rows := [][]string{append(head, "std")}
-	var totals []result.Metric
-	for _, m := range list {
-		switch {
-		case !verbose && (!isPlain(&m) || nothing(&m) || m.Tag == "time_to_first_output_token" && !thinks(list)):
-		case m.Dist == nil:
-			totals = append(totals, m)
-		default:
-			rows = append(rows, distRow(&m, verbose)...)
-		}
-	}
-	var b strings.Builder
-	if len(rows) > 1 {
-		writeColumns(&b, rows)
-	}
-	width := 0
-	for _, m := range totals {
-		width = max(width, len(m.Name))
-	}
-	for _, m := range totals {
-		fmt.Fprintf(&b, "  %-*s  %s %s\n", width, m.Name, number(m.Avg), m.Unit)
-	}
-	return b.String()
-}
-
-// nothing tells whether a metric is 0 for every request, or in all, and says no more than that.
-func nothing(m *result.Metric) bool {
-	return m.Avg == 0 && (m.Dist == nil || m.Dist.Max == 0) && m.Tag != "request_error_rate" && m.Tag != "request_count" && m.Tag != "goodput" &&
-		m.Tag != "good_request_count"
-}
-
-// thinks tells whether answers began with reasoning. Otherwise their first token is their first output token.
-func thinks(list []result.Metric) bool {
-	a, _ := metric.Find(list, "time_to_first_token")
-	b, ok := metric.Find(list, "time_to_first_output_token")
-	return ok && a.Avg != b.Avg
-}
-
-// isPlain tells whether a metric is shown without -v.
-func isPlain(m *result.Metric) bool {
-	if m.Dist == nil {
-		return !slices.Contains(hidden, m.Tag)
-	}
-	for _, id := range metric.IDs() {
-		if d := id.Definition(); d.Tag == m.Tag {
-			return d.Plain
-		}
-	}
-	return m.Tag == "inter_chunk_latency"
-}
-
-// distRow is a metric as a row, and its intervals as another.
-func distRow(m *result.Metric, intervals bool) [][]string {
-	row := []string{m.Name + " (" + m.Unit + ")", number(m.Avg), number(m.Dist.Min), number(m.Dist.Max)}
-	plus := []string{"  ±", "", "", ""}
-	if iv := m.Interval; iv != nil {
-		plus[1] = number((iv.High - iv.Low) / 2)
-	}
-	for _, p := range columnsOf {
-		v, _ := m.Dist.At(p)
-		row = append(row, number(v))
-		half := ""
-		if iv, ok := m.Intervals["p"+strconv.FormatFloat(p, 'g', -1, 64)]; ok {
-			half = number((iv.High - iv.Low) / 2)
-		}
-		plus = append(plus, half)
-	}
-	row = append(row, number(m.Dist.Std))
-	if m.Interval == nil || !intervals {
-		return [][]string{row}
-	}
-	return [][]string{row, append(plus, "")}
-}
-
-// number writes a value with two digits behind the point, thousands apart.
-func number(v float64) string {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return "-"
-	}
-	s := strconv.FormatFloat(v, 'f', 2, 64)
-	whole, frac, _ := strings.Cut(s, ".")
-	sign := ""
-	if strings.HasPrefix(whole, "-") {
-		sign, whole = "-", whole[1:]
-	}
-	for i := len(whole) - 3; i > 0; i -= 3 {
-		whole = whole[:i] + "," + whole[i:]
-	}
-	return sign + whole + "." + frac
-}
-
-// writeColumns writes a table: the first column to the left, numbers to the right.
-func writeColumns(b *strings.Builder, rows [][]string) {
-	width := make([]int, len(rows[0]))
-	for _, row := range rows {
-		for i, cell := range row {
-			width[i] = max(width[i], utf8.RuneCountInString(cell))
-		}
-	}
-	for _, row := range rows {
-		var line strings.Builder
-		for i, cell := range row {
-			pad := strings.Repeat(" ", width[i]-utf8.RuneCountInString(cell))
-			if i == 0 {
-				line.WriteString("  " + cell + pad)
-			} else {
-				line.WriteString("  " + pad + cell)
-			}
-		}
-		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
-	}
-}
-
 // showCounts says where token counts came from, and where they do not agree.
 func (r *llmRun) showCounts(out *load.Outcome) {
 	c := out.Collector
 	fmt.Fprintf(r.Stdout, "  Token counts: input by %s; output by %s\n", origins(c.Origins(metric.Inputs)), origins(c.Origins(metric.Outputs)))
 	n := c.Requests()
+	mark := "Warning:"
+	if r.llmStyle().Color {
+		mark = "\x1b[33mWarning:\x1b[0m"
+	}
 	warn := func(k uint64, format string, args ...any) {
 		if k > 0 {
-			fmt.Fprintf(r.Stdout, "  Warning: "+format+"\n", args...)
+			fmt.Fprintf(r.Stdout, "  "+mark+" "+format+"\n", args...)
 		}
 	}
 	warn(c.Disagree(), "the server and the tokenizer count differently, by more than 10 %%, for %d of %d requests", c.Disagree(), n)
@@ -291,7 +170,7 @@ func origins(o metric.Origins) string {
 		}
 	}
 	if len(parts) == 0 {
-		return "nothing"
+		return "nobody"
 	}
 	return strings.Join(parts, " and ")
 }
@@ -324,6 +203,9 @@ func (r *llmRun) answers() uint64 {
 
 // showVerdict prints the last words.
 func (r *llmRun) showVerdict() {
+	if len(r.res.Levels) > 1 {
+		fmt.Fprint(r.Stdout, levelTable(r.res.Levels, r.columns()))
+	}
 	r.shapes(r.res)
 	report.Verdict(r.Stdout, r.res, r.llmStyle())
 }

@@ -154,9 +154,10 @@ const (
 	Server           // the server's usage
 	Tokenizer        // our own tokenizer on the text
 	Chunks           // one token a chunk: a guess
+	Counted          // the chunks themselves: token ids, or one token each by the API's rule
 )
 
-var originNames = [...]string{"unknown", "server usage", "tokenizer", "chunks"}
+var originNames = [...]string{"nobody", "server usage", "tokenizer", "chunks", "the answer's own tokens"}
 
 func (o Origin) String() string { return originNames[o] }
 

@@ -367,8 +367,11 @@ func appendCell(b []byte, s string) []byte {
 // appendStat adds a number of a metric with two decimals, or nothing.
 func appendStat(b []byte, m *result.Metric, stat string) []byte {
 	v := stat1(m, stat)
-	if math.IsNaN(v) || math.IsInf(v, 0) {
+	switch {
+	case math.IsNaN(v):
 		return b
+	case math.IsInf(v, 1): // a latency with failures in it
+		return append(b, "inf"...)
 	}
 	return strconv.AppendFloat(b, v, 'f', 2, 64)
 }

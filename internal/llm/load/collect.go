@@ -180,15 +180,21 @@ func (r *run) tokens(a *ask, s *llm.Sample) {
 
 // byChunks takes each chunk for as many tokens as it is known to carry, or for one.
 func (r *run) byChunks(s *llm.Sample) {
+	from := llm.Counted
+	for _, c := range s.Chunks {
+		if c.Tokens == 0 {
+			from = llm.Chunks // a guess
+		}
+	}
 	for _, c := range s.Chunks {
 		to := &s.Output
 		if c.Kind == llm.Thought {
 			to = &s.Reasoning
 		}
-		to.From = llm.Chunks
+		to.From = from
 		to.Tokens += int(max(1, c.Tokens))
 	}
-	s.Output.From = llm.Chunks
+	s.Output.From = from
 }
 
 // count adds a sample where it belongs.

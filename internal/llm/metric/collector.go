@@ -29,6 +29,7 @@ type Collector struct {
 	// Pools of all gaps of all requests: between chunks, a token, and from a first event without content to the first
 	// chunk.
 	gaps, perToken, opening series
+	flow                    flow
 
 	ok, failed, cut, good uint64
 	mismatched            uint64 // output lengths that are not what was asked for
@@ -40,7 +41,7 @@ type Collector struct {
 }
 
 // Origins counts where token counts came from, by llm.Origin.
-type Origins [4]uint64
+type Origins [5]uint64
 
 // The token counts of Collector.Origins.
 const (
@@ -102,7 +103,13 @@ func (c *Collector) Add(s *llm.Sample) (Values, bool) {
 	if c.firstSent == 0 || s.Sent < c.firstSent {
 		c.firstSent = s.Sent
 	}
-	c.lastEnd = max(c.lastEnd, s.Chunks[len(s.Chunks)-1].At)
+	end := max(c.lastEnd, s.Chunks[len(s.Chunks)-1].At)
+	before := c.lastEnd
+	if c.ok == 1 {
+		before = s.Sent
+	}
+	c.flow.add(piece{seconds(end - before), 1, value(v[InputLength]), value(v[OutputLength])})
+	c.lastEnd = end
 	return v, true
 }
 
@@ -217,16 +224,8 @@ func (c *Collector) totals() []result.Metric {
 		out = append(out, result.Metric{Tag: tag, Name: name, Unit: unit, Avg: v, Higher: higher})
 	}
 	d := c.Duration()
-	isl, osl := c.series[InputLength].sum, c.series[OutputLength].sum
 	if d > 0 {
-		add("request_throughput", "Request Throughput", "requests/sec", float64(c.ok)/d, true)
-		if c.series[OutputLength].n > 0 {
-			add("output_token_throughput", "Output Token Throughput", "tokens/sec", osl/d, true)
-			add("total_token_throughput", "Total Token Throughput", "tokens/sec", (isl+osl)/d, true)
-		}
-		if c.series[InputLength].n > 0 {
-			add("input_token_throughput", "Input Token Throughput", "tokens/sec", isl/d, true)
-		}
+		out = c.throughputs(d)
 	}
 	if len(c.o.Goodput) > 0 {
 		add("good_request_count", "Good Request Count", "requests", float64(c.good), true)
@@ -253,6 +252,70 @@ func (c *Collector) totals() []result.Metric {
 	}
 	add("benchmark_duration", "Benchmark Duration", "sec", d, false)
 	return append(out, c.sums()...)
+}
+
+// throughputs are what came in a second, with their intervals.
+func (c *Collector) throughputs(d float64) []result.Metric {
+	var iv []result.Interval
+	if c.o.Level > 0 && c.ok >= minIntervals {
+		flying := seconds(c.busyNs) / max(d, seconds(c.ended-c.began))
+		iv = c.flow.intervals(c.o.Level, c.o.Seed, int(math.Round(flying)))
+	}
+	isl, osl := c.series[InputLength], c.series[OutputLength]
+	var out []result.Metric
+	for i, t := range []struct {
+		tag, name, unit string
+		known           bool
+		sum             float64
+	}{
+		{"request_throughput", "Request Throughput", "requests/sec", true, float64(c.ok)},
+		{"input_token_throughput", "Input Token Throughput", "tokens/sec", isl.n > 0, isl.sum},
+		{"output_token_throughput", "Output Token Throughput", "tokens/sec", osl.n > 0, osl.sum},
+		{"total_token_throughput", "Total Token Throughput", "tokens/sec", isl.n > 0 && osl.n > 0, isl.sum + osl.sum},
+	} {
+		if !t.known {
+			continue
+		}
+		m := result.Metric{Tag: t.tag, Name: t.name, Unit: t.unit, Avg: t.sum / d, Higher: true}
+		if iv != nil {
+			m.Interval = &iv[i]
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
+// adjusted are the latencies that get a distribution with failures in it.
+var adjusted = []ID{TTFT, Latency, ITL, Decode}
+
+// Adjusted are latencies in which every failure counts as one without end, as AIPerf has them. There are none where
+// nothing failed. Values may be infinite.
+func (c *Collector) Adjusted() []result.Metric {
+	if c.failed == 0 {
+		return nil
+	}
+	var out []result.Metric
+	for _, id := range adjusted {
+		s := &c.series[id]
+		if s.n == 0 {
+			continue
+		}
+		d := definitions[id]
+		inf := math.Inf(1)
+		m := result.Metric{Tag: "adj_" + d.Tag, Name: d.Name + " (error-adjusted)", Unit: d.Unit, Avg: inf}
+		n := s.n + c.failed
+		m.Dist = &result.Dist{Count: n, Sum: inf, Min: s.min, Max: inf, Std: math.NaN()}
+		rank := s.byRank()
+		for _, p := range Percentiles {
+			v := inf
+			if k := uint64(math.RoundToEven(p / 100 * float64(n-1))); k < s.n {
+				v = rank(int(k))
+			}
+			m.Dist.Percentiles = append(m.Dist.Percentiles, result.Quantile{P: p, V: v})
+		}
+		out = append(out, m)
+	}
+	return out
 }
 
 // sums are totals in tokens, and times of the wall clock.

@@ -98,14 +98,7 @@ func (t *trail) intervals(level float64, seed uint64) []result.Interval {
 			draws[i+1] = append(draws[i+1], v)
 		}
 	}
-	out := make([]result.Interval, len(draws))
-	for i, s := range draws {
-		slices.Sort(s)
-		at := func(k int) float64 { return s[k] }
-		tail := (1 - level) / 2 * 100
-		out[i] = result.Interval{Low: stats.Interpolate(tail, len(s), at), High: stats.Interpolate(100-tail, len(s), at), Level: level}
-	}
-	return out
+	return between(draws, level)
 }
 
 // resampled are the percentiles of a draw, which is given as how often each value was drawn.
@@ -129,6 +122,98 @@ func resampled(sorted []float64, counts []int32) []float64 {
 			b = at(k + 1)
 		}
 		out[j] = a + (b-a)*(x-float64(k))
+	}
+	return out
+}
+
+// piece is what came with one answer, or several: the time since the answer before, and counts.
+type piece struct{ time, requests, in, out float64 }
+
+func (p *piece) add(o piece) {
+	p.time += o.time
+	p.requests += o.requests
+	p.in += o.in
+	p.out += o.out
+}
+
+func value(v float64) float64 {
+	if math.IsNaN(v) {
+		return 0
+	}
+	return v
+}
+
+// flow keeps what came in the order of its ends. When it is full neighbors are joined, which loses nothing of their sums.
+type flow struct {
+	pieces []piece
+	each   int // answers that make a piece
+	last   int // answers in the piece at the end
+}
+
+func (f *flow) add(p piece) {
+	if f.each == 0 {
+		f.each = 1
+	}
+	if f.last > 0 && f.last < f.each {
+		f.pieces[len(f.pieces)-1].add(p)
+		f.last++
+		return
+	}
+	if len(f.pieces) == trailLimit {
+		for i := range trailLimit / 2 {
+			f.pieces[i] = f.pieces[2*i]
+			f.pieces[i].add(f.pieces[2*i+1])
+		}
+		f.pieces = f.pieces[:trailLimit/2]
+		f.each *= 2
+	}
+	f.pieces = append(f.pieces, p)
+	f.last = 1
+}
+
+// intervals are those of requests, input tokens, output tokens and all tokens a second, by the same bootstrap: the sums
+// of what was drawn, divided by the sum of its times. Answers that were asked for at once come at once, so a stretch
+// has room for all that are in flight, once or several times. There are none where the run is too short for that.
+func (f *flow) intervals(level float64, seed uint64, flying int) []result.Interval {
+	n := len(f.pieces)
+	flying = max(1, (flying+f.each-1)/f.each)
+	block := int(math.Ceil(math.Cbrt(float64(n))))
+	block = (block + flying - 1) / flying * flying
+	if n < 3*block {
+		return nil
+	}
+	rng := rand.New(rand.NewPCG(seed, 0xf10e))
+	draws := make([][]float64, 4)
+	for range resamples {
+		var sum piece
+		for drawn := 0; drawn < n; {
+			at := rng.IntN(n - block + 1)
+			for k := at; k < at+block && drawn < n; k++ {
+				sum.add(f.pieces[k])
+				drawn++
+			}
+		}
+		if sum.time <= 0 {
+			continue
+		}
+		for i, v := range []float64{sum.requests, sum.in, sum.out, sum.in + sum.out} {
+			draws[i] = append(draws[i], v/sum.time)
+		}
+	}
+	if len(draws[0]) == 0 {
+		return nil
+	}
+	return between(draws, level)
+}
+
+// between are the intervals that hold a share of some draws.
+func between(draws [][]float64, level float64) []result.Interval {
+	out := make([]result.Interval, len(draws))
+	for i, s := range draws {
+		slices.Sort(s)
+		at := func(k int) float64 { return s[k] }
+		tail := (1 - level) / 2 * 100
+		out[i] = result.Interval{Low: stats.Interpolate(tail, len(s), at), High: stats.Interpolate(100-tail, len(s), at), Level: level}
 	}
 	return out
 }

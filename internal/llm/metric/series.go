@@ -144,21 +144,23 @@ func (s *series) quantiles(ps []float64) []float64 {
 	if s.n == 0 {
 		return out
 	}
-	if s.exact() {
-		if s.unordered {
-			slices.Sort(s.values)
-			s.unordered = false
-		}
-		for i, p := range ps {
-			out[i] = stats.Interpolate(p, len(s.values), func(k int) float64 { return s.values[k] })
-		}
-		return out
-	}
-	ranks := s.ranks()
+	rank := s.byRank()
 	for i, p := range ps {
-		out[i] = stats.Interpolate(p, int(s.n), ranks)
+		out[i] = stats.Interpolate(p, int(s.n), rank)
 	}
 	return out
+}
+
+// byRank gives the value of rank k.
+func (s *series) byRank() func(k int) float64 {
+	if !s.exact() {
+		return s.ranks()
+	}
+	if s.unordered {
+		slices.Sort(s.values)
+		s.unordered = false
+	}
+	return func(k int) float64 { return s.values[k] }
 }
 
 // ranks gives the value of rank k out of the buckets: their middles, the extremes exactly.

@@ -56,7 +56,7 @@ type endpoint struct {
 	update   time.Time // the last that changed something
 	gaps     []float64 // between those, in milliseconds
 	took     time.Duration
-	print    uint64 // of the page before
+	seen     uint64 // the page before
 }
 
 // Address completes an address as AIPerf does: without a scheme it is http, without a path /metrics.
@@ -158,9 +158,9 @@ func (e *endpoint) reset() {
 
 // add folds one page. It tells whether the page says something else than the one before.
 func (e *endpoint) add(p *scrape.Page, measured bool) bool {
-	print := fingerprint(p)
-	fresh := print != e.print || e.updates == 0
-	e.print = print
+	now := fingerprint(p)
+	fresh := now != e.seen || e.updates == 0
+	e.seen = now
 	if measured {
 		if e.fetches++; e.fetches == 1 {
 			e.first, e.update = p.At, p.At
