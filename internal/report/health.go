@@ -137,7 +137,7 @@ func client(p *page, l *result.Level) {
 		p.linef("    %s %d requests were due and never sent", p.paint(yellow, "Dropped:"), h.Dropped)
 	}
 	p.linef("    CPU: %.2f cores, %s usec a request; the machine was %.0f %% busy",
-		h.CPUCores, strconv.FormatFloat(float64(h.CPUPerRequestNs)/1000, 'g', 3, 64), h.MachineShare*100)
+		h.CPUCores, plainNumber(float64(h.CPUPerRequestNs)/1000), h.MachineShare*100)
 	p.linef("    Longest pause: %d usec garbage collection, %d usec scheduler", us(h.GCPauseMaxNs), us(h.SchedDelayMaxNs))
 	if r := h.ReadLag; r != nil {
 		p.linef("    Read lag: p50 %d usec, p99 %d usec, max %d usec; in no latency, as answers have the time of their arrival", us(r.P50Ns), us(r.P99Ns), us(r.MaxNs))
@@ -161,4 +161,12 @@ func open(l *result.Level) bool {
 	case plan.Concurrency, plan.PeriodicConcurrency, plan.SessionConcurrency:
 	}
 	return false
+}
+
+// plainNumber is a number with three digits that count, and without an exponent.
+func plainNumber(v float64) string {
+	if v >= 100 {
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(v, 'g', 3, 64)
 }
