@@ -94,7 +94,7 @@ func interruptNotice(p *IO, face plan.Face) func(os.Signal, int) {
 			fmt.Fprintf(p.Stdout, "%s\n%s\n", text.Interrupted(signalNumber(sig)), text.Draining)
 			return
 		}
-		fmt.Fprintln(p.Stdout, text.ExitingNow)
+		fmt.Fprintf(p.Stdout, "%s\n%s\n", text.Interrupted(signalNumber(sig)), text.ExitingNow)
 	}
 }
 

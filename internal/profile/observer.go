@@ -10,7 +10,7 @@ import (
 
 // Observer is told what happens, in order, on the goroutine of Run. Reports and progress lines implement it.
 type Observer interface {
-	// LevelBegins is called when the load of a level, or of its warm-up, has been set.
+	// LevelBegins is called when the load of a level, or of its warm-up, is about to be set.
 	LevelBegins(lv *result.Level, warmup bool)
 	// Pass is called after each window; n counts from 1.
 	Pass(n int, w *result.Window)

@@ -1,6 +1,18 @@
 package service
 
-import "github.com/redline-bench/redline/internal/record"
+import (
+	"errors"
+
+	"github.com/redline-bench/redline/internal/record"
+)
+
+// What is wrong with a target before anything was sent to it: causes of an Error of class record.Connect.
+var (
+	ErrAddress     = errors.New("not a server address")
+	ErrScheme      = errors.New("not a scheme of this protocol")
+	ErrAuthorities = errors.New("no usable CA certificates")
+	ErrCertificate = errors.New("no usable client certificate")
+)
 
 // Error is a failed conversation with the server. Class says what failed; Text is the server's own message or
 // the network's reason; Code is the protocol's status.

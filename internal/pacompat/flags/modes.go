@@ -133,7 +133,7 @@ func setPeriodic(r *raw, v string) error {
 	var err error
 	for i, dst := range []*int{&p.Start, &p.End, &p.Step} {
 		if i < len(parts) {
-			if *dst, err = level(parts[i]); err != nil {
+			if *dst, err = bound(parts[i]); err != nil {
 				return err
 			}
 		}

@@ -91,6 +91,14 @@ func TestTarget(t *testing.T) {
 	f("-i gRPC", grpc)
 	f("-i grpc -u h:1", func(t *plan.Target) { grpc(t); t.URL = "h:1" })
 	f("-u=h:1", func(t *plan.Target) { t.URL = "h:1" })
+	f("-u h:1/", func(t *plan.Target) { t.URL = "h:1//" }) // one of them is the path's
+	f("-i grpc --request-parameter a:x:BOOL --request-parameter b:7x:int --request-parameter c:x:int", func(t *plan.Target) {
+		grpc(t)
+		t.Parameters = []plan.Parameter{{Name: "a", Value: "false", Type: "bool"}, {Name: "b", Value: "7", Type: "int"}, {Name: "c", Value: "x", Type: "int"}}
+	})
+	f("--bls-composing-models a:1:2,,b", func(t *plan.Target) {
+		t.ComposingModels = []plan.ModelRef{{Name: "a", Version: "1:2"}, {}, {Name: "b"}}
+	})
 	f("--endpoint v1", func(t *plan.Target) { t.Endpoint = "v1" })
 	f("-a", func(t *plan.Target) { t.Call = plan.Async })
 	f("--sync", func(t *plan.Target) { t.Call = plan.Sync })

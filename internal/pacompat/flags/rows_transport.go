@@ -2,6 +2,7 @@ package flags
 
 import (
 	"net/netip"
+	"strconv"
 	"strings"
 
 	"github.com/redline-bench/redline/internal/pacompat/flags/cxx"
@@ -126,9 +127,25 @@ func addParameter(r *raw, v string) error {
 	if len(parts) != 3 {
 		return usagef("Failed to parse --request-parameter. The value does not match <name:value:type>.")
 	}
-	r.plan.Target.Parameters = append(r.plan.Target.Parameters,
-		plan.Parameter{Name: parts[0], Value: parts[1], Type: strings.ToLower(parts[2])})
+	p := plan.Parameter{Name: parts[0], Value: parts[1], Type: strings.ToLower(parts[2])}
+	if r.face == plan.DropIn {
+		p.Value = leniently(p)
+	}
+	r.plan.Target.Parameters = append(r.plan.Target.Parameters, p)
 	return nil
+}
+
+// leniently reads a parameter as C++ does: what is not true is false, and a number ends where its digits do.
+func leniently(p plan.Parameter) string {
+	switch p.Type {
+	case "bool":
+		return strconv.FormatBool(p.Value == "true")
+	case "int":
+		if n, err := cxx.Stoi(p.Value); err == nil {
+			return strconv.Itoa(n)
+		}
+	}
+	return p.Value
 }
 
 func setSources(r *raw, v string) error {

@@ -290,6 +290,9 @@ func (r *raw) finish() error {
 	if r.latencyFrom != "" {
 		m.FromSend = r.latencyFrom == fromSend
 	}
+	if r.face == plan.DropIn && t.Protocol == plan.HTTP && strings.HasSuffix(t.URL, "/") {
+		t.URL += "/" // the original puts a path that starts with a slash behind it
+	}
 	if r.face == plan.Redline {
 		t.Endpoint = strings.TrimLeft(t.Endpoint, "/")
 	} else if t.Kind == plan.OpenAI {

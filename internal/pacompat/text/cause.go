@@ -9,6 +9,7 @@ import (
 	"net"
 	"syscall"
 
+	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/wire/h1"
 	"github.com/redline-bench/redline/internal/wire/h2"
 )
@@ -29,6 +30,9 @@ const (
 	truncated         // closed in the middle of an answer
 	reset             // reset by the peer
 	unsent            // closed by the peer while we were writing
+	illegal           // not the address of a server
+	authorities       // the certificates to trust cannot be read
+	identity          // the client's own certificate cannot be read
 )
 
 // causeOf looks for the cause in the clients' own errors first: they know how far a conversation had come.
@@ -83,6 +87,14 @@ func plainCause(err error) cause {
 		network   net.Error
 	)
 	switch {
+	case errors.Is(err, service.ErrAddress):
+		return illegal
+	case errors.Is(err, service.ErrScheme):
+		return foreign
+	case errors.Is(err, service.ErrAuthorities):
+		return authorities
+	case errors.Is(err, service.ErrCertificate):
+		return identity
 	case errors.As(err, &dns):
 		return unresolved
 	case errors.Is(err, syscall.ECONNREFUSED):

@@ -1,6 +1,7 @@
 package text
 
 import (
+	"crypto/tls"
 	"errors"
 	"net"
 	"net/netip"
@@ -12,6 +13,7 @@ import (
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/tensor/jsonscan"
 )
 
 // opInfer is the Op of errors of inference requests. All other conversations have connections of their own.
@@ -41,6 +43,9 @@ func ErrorText(err error, p plan.Protocol) string {
 	e, ok := errors.AsType[*service.Error](err)
 	if !ok {
 		return err.Error()
+	}
+	if bad, ok := errors.AsType[*jsonscan.SyntaxError](e.Err); ok && p == plan.HTTP {
+		return answerText(e.Class, bad)
 	}
 	switch e.Class {
 	case record.Mismatch:
@@ -114,6 +119,12 @@ func httpText(e *service.Error) string {
 	switch {
 	case e.Class == record.Timeout, why == late:
 		text = "Timeout was reached"
+	case why == illegal:
+		text = "URL using bad/illegal format or missing URL"
+	case why == authorities:
+		text = "Problem with the SSL CA cert (path? access rights?)"
+	case why == identity:
+		text = "Problem with the local SSL certificate"
 	case why == foreign:
 		text = "Unsupported protocol"
 	case e.Class == record.Protocol:
@@ -141,6 +152,39 @@ func httpText(e *service.Error) string {
 	return "HTTP client failed: " + text
 }
 
+// answerText is what the original says of an answer that is not JSON. It reads errors and answers in two places.
+func answerText(c record.Class, bad *jsonscan.SyntaxError) string {
+	at := strconv.Itoa(bad.Offset)
+	if c == record.Server {
+		return "failed to parse the request JSON buffer: " + jsonText(bad.Code) + " at " + at
+	}
+	return "failed to parse JSON at" + at + ": " + jsonText(bad.Code)
+}
+
+// jsonText is RapidJSON's sentence for a fault.
+func jsonText(c jsonscan.Code) string {
+	texts := [...]string{
+		jsonscan.Empty:         "The document is empty.",
+		jsonscan.Trailing:      "The document root must not be followed by other values.",
+		jsonscan.BadValue:      "Invalid value.",
+		jsonscan.MissingName:   "Missing a name for object member.",
+		jsonscan.MissingColon:  "Missing a colon after a name of object member.",
+		jsonscan.MissingBrace:  "Missing a comma or } after an object member.",
+		jsonscan.MissingSquare: "Missing a comma or ] after an array element.",
+		jsonscan.BadHex:        "Incorrect hex digit after \\u escape in string.",
+		jsonscan.BadSurrogate:  "The surrogate pair in string is invalid.",
+		jsonscan.BadEscape:     "Invalid escape character in string.",
+		jsonscan.MissingQuote:  "Missing a closing quotation mark in string.",
+		jsonscan.TooBig:        "Number too big to be stored in double.",
+		jsonscan.NoFraction:    "Miss fraction part in number.",
+		jsonscan.NoExponent:    "Miss exponent in number.",
+	}
+	if int(c) < len(texts) && texts[c] != "" {
+		return texts[c]
+	}
+	return "Unspecific syntax error."
+}
+
 func grpcText(e *service.Error) string {
 	const unreachable = "failed to connect to all addresses; last error: "
 	why := causeOf(e.Err)
@@ -157,6 +201,8 @@ func grpcText(e *service.Error) string {
 		return unreachable + "INTERNAL: " + peer(e) + ": Trying to connect an http1.x server"
 	case why == foreign:
 		return unreachable + "UNAVAILABLE: " + peer(e) + ": Socket closed"
+	case why == handshake, why == certificate:
+		return unreachable + "UNKNOWN: " + peer(e) + ": Ssl handshake failed: SSL_ERROR_SSL: " + handshakeReason(e.Err)
 	case e.Class == record.Connect:
 		return unreachable + "UNKNOWN: " + peer(e) + ": Failed to connect to remote host: " + connectReason(e.Err)
 	case e.Class == record.Timeout:
@@ -167,6 +213,17 @@ func grpcText(e *service.Error) string {
 		return "recvmsg:Connection reset by peer"
 	}
 	return "Socket closed"
+}
+
+// handshakeReason is OpenSSL's word for why there is no TLS.
+func handshakeReason(err error) string {
+	switch {
+	case errors.As(err, new(tls.RecordHeaderError)):
+		return "error:0A00010B:SSL routines::wrong version number"
+	case plainCause(err) == certificate:
+		return "error:0A000086:SSL routines::certificate verify failed"
+	}
+	return err.Error()
 }
 
 // connectReason is the system's word for why there is no connection, with a capital as the C library has it.

@@ -2,6 +2,7 @@ package text_test
 
 import (
 	"context"
+	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"io"
@@ -15,6 +16,7 @@ import (
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/tensor/jsonscan"
 	"github.com/redline-bench/redline/internal/wire/h1"
 	"github.com/redline-bench/redline/internal/wire/h2"
 )
@@ -105,6 +107,16 @@ func TestErrorText(t *testing.T) {
 	f(plan.GRPC, &service.Error{Class: record.Protocol, Addr: "localhost:18000", Err: &h2.Error{Kind: h2.NotHTTP2}}, all+"UNAVAILABLE: ipv4:127.0.0.1:18000: Socket closed")
 	f(plan.GRPC, &service.Error{Class: record.Protocol, Addr: "localhost:9000", Err: &h2.Error{Kind: h2.NotHTTP2, Err: h2.ErrHTTP1}},
 		all+"INTERNAL: ipv4:127.0.0.1:9000: Trying to connect an http1.x server")
+	f(plan.GRPC, &service.Error{Class: record.Connect, Addr: "127.0.0.1:8001", Err: &h2.Error{Kind: h2.TLS, Err: tls.RecordHeaderError{}}},
+		all+"UNKNOWN: ipv4:127.0.0.1:8001: Ssl handshake failed: SSL_ERROR_SSL: error:0A00010B:SSL routines::wrong version number")
+	const curl = "HTTP client failed: "
+	f(plan.HTTP, &service.Error{Class: record.Connect, Err: service.ErrAddress}, curl+"URL using bad/illegal format or missing URL")
+	f(plan.HTTP, &service.Error{Class: record.Connect, Err: service.ErrScheme}, curl+"Unsupported protocol")
+	f(plan.HTTP, &service.Error{Class: record.Connect, Err: service.ErrAuthorities}, curl+"Problem with the SSL CA cert (path? access rights?)")
+	f(plan.HTTP, &service.Error{Class: record.Connect, Err: service.ErrCertificate}, curl+"Problem with the local SSL certificate")
+	f(plan.HTTP, &service.Error{Class: record.Protocol, Err: &jsonscan.SyntaxError{Code: jsonscan.Empty}}, "failed to parse JSON at0: The document is empty.")
+	f(plan.HTTP, &service.Error{Class: record.Server, Err: &jsonscan.SyntaxError{Code: jsonscan.Trailing, Offset: 3}},
+		"failed to parse the request JSON buffer: The document root must not be followed by other values. at 3")
 	f(plan.GRPC, &service.Error{Class: record.Transport, Err: syscall.ECONNRESET}, "recvmsg:Connection reset by peer")
 	f(plan.GRPC, &service.Error{Class: record.Transport, Err: io.EOF}, "Socket closed")
 	f(plan.GRPC, &service.Error{Class: record.Transport, Err: &h2.Error{Kind: h2.Closed, Err: io.EOF}}, "Socket closed")

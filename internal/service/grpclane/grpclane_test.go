@@ -167,3 +167,16 @@ func TestBadTargets(t *testing.T) {
 	f(plan.Target{TLS: plan.TLS{GRPC: true, CertFile: empty}}, "needs both")
 	f(plan.Target{TLS: plan.TLS{GRPC: true, CertFile: empty, KeyFile: empty}}, "read the client certificate")
 }
+
+func TestTargets(t *testing.T) {
+	for url, want := range map[string]string{
+		"localhost:8001": "localhost:8001", "dns:///h:1": "h:1", "dns:h:1": "h:1", "ipv4:127.0.0.1:8001": "127.0.0.1:8001",
+		"h": "h:443", "[::1]": "[::1]:443", "[::1]:5": "[::1]:5", "h:1/": "h:1", "h:word": "h:0", "h:": "h:0",
+		"http://h:1": "http://h:1", "::1": "::1", "": "",
+	} {
+		s, err := grpclane.NewServer(plan.Target{URL: url})
+		if err != nil || s.Addr() != want {
+			t.Errorf("%q is %q, want %q (%v)", url, s.Addr(), want, err)
+		}
+	}
+}

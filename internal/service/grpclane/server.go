@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"net"
 	"strings"
 	"sync"
 
@@ -33,7 +34,7 @@ type Server struct {
 
 // NewServer reads the target's address, TLS files and headers; it does not connect.
 func NewServer(t plan.Target) (*Server, error) {
-	s := &Server{addr: t.URL, conns: t.Connections, encoding: t.Compression}
+	s := &Server{addr: target(t.URL), conns: t.Connections, encoding: t.Compression}
 	if s.encoding == "none" {
 		s.encoding = ""
 	}
@@ -43,6 +44,36 @@ func NewServer(t plan.Target) (*Server, error) {
 	}
 	s.meta, err = metadata(t.Headers)
 	return s, err
+}
+
+// target reads the forms of an address that gRPC has: the names of its resolvers may stand before it, a port that is
+// not given is 443, and what follows its digits does not count. Any other scheme is part of the name.
+func target(url string) string {
+	addr := url
+	for _, scheme := range []string{"dns:///", "dns:", "ipv4:", "ipv6:"} {
+		if rest, ok := strings.CutPrefix(url, scheme); ok {
+			addr = rest
+			break
+		}
+	}
+	if addr == "" || strings.Contains(addr, "://") {
+		return url
+	}
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		if strings.Contains(strings.Trim(addr, "[]"), ":") && !strings.HasPrefix(addr, "[") {
+			return addr // an IPv6 address without brackets, or nothing that could be read
+		}
+		return net.JoinHostPort(strings.Trim(addr, "[]"), "443")
+	}
+	digits := port
+	if i := strings.IndexFunc(port, func(r rune) bool { return r < '0' || r > '9' }); i >= 0 {
+		digits = port[:i]
+	}
+	if digits == "" {
+		digits = "0"
+	}
+	return net.JoinHostPort(host, digits)
 }
 
 // Addr is the address that is dialed.

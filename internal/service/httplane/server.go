@@ -10,9 +10,12 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
+	"strconv"
 	"strings"
 
 	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/wire/h1"
 )
 
@@ -21,7 +24,7 @@ type Server struct {
 	addr    string // host:port to dial
 	host    string // without the port, for TLS
 	name    string // as it stands in the Host header
-	base    string // path before that of a request, without a slash at its end
+	base    string // path before that of a request, without the slash at its end
 	secure  bool
 	tls     *tls.Config
 	headers []plan.Header
@@ -32,13 +35,12 @@ type Server struct {
 // NewServer reads the target's address, TLS files and headers. own are names of headers that the kind sets itself.
 func NewServer(t plan.Target, own ...string) (*Server, error) {
 	s, err := parseURL(t.URL)
-	if err != nil {
-		return nil, err
+	if err == nil && s.secure {
+		s.tls, err = tlsConfig(t.TLS, s.host)
 	}
-	if s.secure {
-		if s.tls, err = tlsConfig(t.TLS, s.host); err != nil {
-			return nil, err
-		}
+	if err != nil {
+		// The first that is asked of a server is its model.
+		return nil, &service.Error{Op: "model metadata", Class: record.Connect, Addr: t.URL, Text: err.Error(), Err: err}
 	}
 	for _, text := range t.Sources {
 		a, err := netip.ParseAddr(text)
@@ -64,10 +66,10 @@ func parseURL(raw string) (Server, error) {
 		text = "http://" + text
 	}
 	u, err := url.Parse(text)
-	if err != nil || u.Hostname() == "" {
-		return Server{}, fmt.Errorf("%q is not a server address: give host:port, or a URL that starts with http:// or https://", raw)
+	if err != nil || u.Hostname() == "" || !usable(u.Port()) {
+		return Server{}, fmt.Errorf("%q is %w: give host:port, or a URL that starts with http:// or https://", raw, service.ErrAddress)
 	}
-	s := Server{host: u.Hostname(), name: u.Host, base: strings.TrimRight(u.EscapedPath(), "/")}
+	s := Server{host: u.Hostname(), name: u.Host, base: strings.TrimSuffix(u.EscapedPath(), "/")}
 	port := u.Port()
 	switch strings.ToLower(u.Scheme) {
 	case "http":
@@ -80,10 +82,16 @@ func parseURL(raw string) (Server, error) {
 			port = "443"
 		}
 	default:
-		return Server{}, fmt.Errorf("%q: the scheme %s is not supported over HTTP: use http:// or https://", raw, u.Scheme)
+		return Server{}, fmt.Errorf("%q: %s is %w: use http:// or https://", raw, u.Scheme, service.ErrScheme)
 	}
 	s.addr = net.JoinHostPort(s.host, port)
 	return s, nil
+}
+
+// usable tells whether there can be such a port.
+func usable(port string) bool {
+	_, err := strconv.ParseUint(port, 10, 16)
+	return port == "" || err == nil
 }
 
 // Addr is the address to dial.
@@ -101,17 +109,17 @@ func tlsConfig(t plan.TLS, host string) (*tls.Config, error) {
 	if t.CAFile != "" {
 		text, err := os.ReadFile(t.CAFile)
 		if err != nil {
-			return nil, fmt.Errorf("CA certificates: %w", err)
+			return nil, fmt.Errorf("%w: %w", service.ErrAuthorities, err)
 		}
 		c.RootCAs = x509.NewCertPool()
 		if !c.RootCAs.AppendCertsFromPEM(text) {
-			return nil, fmt.Errorf("CA certificates: %s holds no PEM certificate", t.CAFile)
+			return nil, fmt.Errorf("%w: %s holds no PEM certificate", service.ErrAuthorities, t.CAFile)
 		}
 	}
 	if t.CertFile != "" {
 		cert, err := clientCertificate(t)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%w: %w", service.ErrCertificate, err)
 		}
 		c.Certificates = []tls.Certificate{cert}
 	}

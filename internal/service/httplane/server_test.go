@@ -1,9 +1,12 @@
 package httplane
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/redline-bench/redline/internal/service"
 )
 
 func TestURLs(t *testing.T) {
@@ -17,6 +20,14 @@ func TestURLs(t *testing.T) {
 		got, err := parseURL(raw)
 		if err != nil || !cmp.Equal(got, want, cmp.AllowUnexported(Server{})) {
 			t.Errorf("%s: %+v, %v", raw, got, err)
+		}
+	}
+	for raw, want := range map[string]error{
+		"": service.ErrAddress, ":": service.ErrAddress, "/x": service.ErrAddress, "a:b": service.ErrAddress, "a:99999": service.ErrAddress,
+		"ftp://a:1": service.ErrScheme,
+	} {
+		if _, err := parseURL(raw); !errors.Is(err, want) {
+			t.Errorf("%q: %v", raw, err)
 		}
 	}
 }

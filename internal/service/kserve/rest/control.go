@@ -38,7 +38,8 @@ func (s *Service) do(ctx context.Context, c call) (jsonscan.Value, error) {
 		if text == "" {
 			text = fmt.Sprintf("%s: the server answered with HTTP status %d", c.op, r.Status)
 		}
-		return nil, &service.Error{Op: c.op, Class: record.Server, Code: r.Status, Text: text, Addr: s.at.Addr()}
+		_, err := jsonscan.Parse(r.Body)
+		return nil, &service.Error{Op: c.op, Class: record.Server, Code: r.Status, Text: text, Addr: s.at.Addr(), Err: err}
 	}
 	if c.post {
 		return nil, nil
