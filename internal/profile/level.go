@@ -287,10 +287,23 @@ func (m *levelRun) lastWindows() []result.Window {
 	return m.lv.Windows[max(0, len(m.lv.Windows)-measure.StableWindows):]
 }
 
-// used are the passes that count: the last three.
-func (m *levelRun) used() []*pass { return m.passes[max(0, len(m.passes)-measure.StableWindows):] }
+// used are the passes that count: the last three. Where no request was answered in those, as after the server's death,
+// they reach back to when there were answers.
+func (m *levelRun) used() []*pass {
+	last := len(m.passes)
+	for i := last; i > 0; i-- {
+		if m.lv.Windows[i-1].Client.Requests > 0 {
+			last = i
+			break
+		}
+	}
+	if len(m.passes)-last < measure.StableWindows {
+		last = len(m.passes)
+	}
+	return m.passes[max(0, last-measure.StableWindows):]
+}
 
-// merge computes the level from its last three windows.
+// merge computes the level from the windows that count.
 func (m *levelRun) merge() error {
 	used := m.used()
 	if len(used) == 0 {
@@ -300,7 +313,7 @@ func (m *levelRun) merge() error {
 	var duration time.Duration
 	var overhead, sendRate float64
 	for i, p := range used {
-		w := &m.lastWindows()[i]
+		w := &m.lv.Windows[len(m.lv.Windows)-len(used)+i]
 		total.Merge(p.win)
 		duration += time.Duration(w.Client.DurationNs)
 		overhead += w.Client.OverheadPercent / float64(len(used))

@@ -228,6 +228,27 @@ func TestRedlineCountsFailuresAndGoesOn(t *testing.T) {
 	}
 }
 
+// A server that dies takes many windows with it; what it answered before that is still in the report.
+func TestWhatADeadServerAnsweredIsReported(t *testing.T) {
+	p := basePlan()
+	p.Face, p.Measure.StopOnFailure = plan.Redline, false
+	p.Measure.Interval, p.Measure.MaxTrials, p.Measure.Stability = 40*time.Millisecond, 8, 0
+	svc := &testkit.Service{Answer: func(n int64) (time.Duration, error) {
+		if n >= 20 {
+			return 20 * time.Millisecond, errors.New("gone")
+		}
+		return time.Millisecond, nil
+	}}
+	res, _, err := run(t, p, svc, nil)
+	if !errors.Is(err, profile.ErrNoRequests) {
+		t.Fatalf("got %v", err)
+	}
+	lv := res.Levels[0]
+	if lv.Client.Requests == 0 || len(lv.Failures) != 1 || lv.Used != len(lv.Windows) || lv.Accepted {
+		t.Errorf("%d requests, %d of %d windows, %v", lv.Client.Requests, lv.Used, len(lv.Windows), lv.Failures)
+	}
+}
+
 func TestMaxErrorRateEndsTheRun(t *testing.T) {
 	p := basePlan()
 	p.Face, p.Measure.StopOnFailure, p.Measure.MaxErrorRate = plan.Redline, false, 0.05
