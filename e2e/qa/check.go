@@ -8,6 +8,7 @@ import (
 	"io"
 	"regexp"
 	"strings"
+	"time"
 )
 
 // check is one row of the tables.
@@ -19,7 +20,8 @@ type check struct {
 	says   []*regexp.Regexp
 	lacks  []*regexp.Regexp
 	trace  string // what the server's trace files must contain
-	on     string // "redline": the real Triton has no such model
+	on     string // "redline": on `redline serve`
+	within time.Duration
 }
 
 // parse reads checks: a line "check NAME", then indented lines KEY: VALUE.
@@ -56,6 +58,8 @@ func (c *check) set(key, value string) error {
 		return append(list, re)
 	}
 	switch key {
+	case "within":
+		c.within, err = time.ParseDuration(value)
 	case "run":
 		c.run = value
 	case "models":

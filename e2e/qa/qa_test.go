@@ -1,6 +1,7 @@
 package qa
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -122,6 +123,11 @@ func scale(line string) string {
 // run runs a command line with perf_analyzer in dir.
 func (b *bench) run(t *testing.T, bin, dir, line string) (code int, output string) {
 	t.Helper()
+	return b.runFor(t, bin, dir, line, limit)
+}
+
+func (b *bench) runFor(t *testing.T, bin, dir, line string, limit time.Duration) (code int, output string) {
+	t.Helper()
 	line = scale(b.fill.Replace(line)) + " -v"
 	if !strings.Contains(line, " -s") { // a short window on a busy machine says little about steadiness
 		line += map[bool]string{true: " -s 100", false: " -s 9999"}[heavy]
@@ -147,7 +153,7 @@ func (b *bench) hold(t *testing.T, c *check, bin string) {
 		var why, output string
 		for range 3 {
 			var code int
-			code, output = b.run(t, bin, t.TempDir(), line)
+			code, output = b.runFor(t, bin, t.TempDir(), line, cmp.Or(c.within, limit))
 			if why = c.wrong(code, output); why == "" {
 				break
 			}

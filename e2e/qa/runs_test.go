@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 // decoupled is C15 to C17: a model with several responses a request, and its export.
@@ -156,13 +157,13 @@ func (b *bench) noModel(t *testing.T) {
 		"Inferences/Second", "Client Send", "Network+Server Send/Recv", "Server Queue", "Server Compute Input",
 		"Server Compute Output", "Server Compute Infer", "Client Recv", "p50 latency", "p90 latency", "p95 latency", "p99 latency",
 	}
-	run := func(name, line string) {
+	run := func(name, bin, line string) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			var code int
 			var out string
 			for range 3 {
-				if code, out = b.run(t, filepath.Join(b.bin, "perf_analyzer"), dir, line+" -f h.csv"); !unlucky(code) {
+				if code, out = b.run(t, bin, dir, line+" -f h.csv"); !unlucky(code) {
 					break
 				}
 			}
@@ -181,20 +182,30 @@ func (b *bench) noModel(t *testing.T) {
 			}
 		})
 	}
-	for _, target := range []string{"-i grpc -u {grpc}", "-i http -u {http}"} {
+	stable := " -s 9999"
+	if heavy {
+		stable = " -s15.0"
+	}
+	each := func(name, bin, target, model string) {
 		for _, shared := range b.shared {
 			for _, threads := range []string{"1", "16"} {
 				for _, elements := range []string{"1", "4194304"} {
-					stable := " -s 9999"
-					if heavy {
-						stable = " -s15.0"
-					}
-					run(strings.Join([]string{target[3:7], shared, threads, elements}, "_"), target+" -m identity_fp32 -p{10000} --percentile=95 --shared-memory "+shared+
+					run(strings.Join([]string{name, shared, threads, elements}, "_"), bin, target+" -m "+model+" -p{10000} --percentile=95 --shared-memory "+shared+
 						" --output-shared-memory-size 16777216 -b1 -t"+threads+" --max-trials 50 --shape INPUT0:"+elements+stable)
 				}
 			}
 		}
 	}
+	bin := filepath.Join(b.bin, "perf_analyzer")
+	each("grpc", bin, "-i grpc -u {grpc}", "identity_fp32")
+	each("http", bin, "-i http -u {http}", "identity_fp32")
+	t.Run("in process", func(t *testing.T) {
+		const model = "same_float32"
+		native, home := b.library(t)
+		models := t.TempDir()
+		copyModel(t, model, models)
+		each("api", native, "--service-kind triton_c_api --triton-server-directory "+home+" --model-repository "+models, model)
+	})
 }
 
 var passLine = regexp.MustCompile(`  Pass \[\d+\] throughput: (\S+) infer/sec\. Avg latency: (\d+) usec`)
@@ -236,7 +247,18 @@ func (b *bench) ranks(t *testing.T) {
 	if err != nil || len(logs) != 3 {
 		t.Fatalf("outputs of the ranks: %v %v", logs, err)
 	}
+	var first, last time.Time
 	for _, name := range logs {
+		about, err := os.Stat(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if at := about.ModTime(); first.IsZero() || at.Before(first) {
+			first = at
+		}
+		if at := about.ModTime(); at.After(last) {
+			last = at
+		}
 		text, err := os.ReadFile(name)
 		if err != nil || !strings.Contains(string(text), "All models on all MPI ranks are stable") {
 			t.Errorf("C18: %s: %v\n%s", name, err, text)
@@ -258,5 +280,8 @@ func (b *bench) ranks(t *testing.T) {
 				}
 			}
 		}
+	}
+	if apart := last.Sub(first); apart > 5*time.Second {
+		t.Errorf("C18: the ranks ended %v apart", apart)
 	}
 }
