@@ -28,15 +28,17 @@ import (
 type counted struct {
 	target plan.Target
 	conns  atomic.Int64
+	last   atomic.Pointer[net.Conn] // the newest
 	srv    *httptest.Server
 }
 
 func startHTTP2(t *testing.T, secure bool, h http.HandlerFunc) *counted {
 	t.Helper()
 	c := &counted{srv: httptest.NewUnstartedServer(h)}
-	c.srv.Config.ConnState = func(_ net.Conn, s http.ConnState) {
+	c.srv.Config.ConnState = func(nc net.Conn, s http.ConnState) {
 		if s == http.StateNew {
 			c.conns.Add(1)
+			c.last.Store(&nc)
 		}
 	}
 	var p http.Protocols

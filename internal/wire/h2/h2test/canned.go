@@ -15,20 +15,35 @@ import (
 // Canned is a server with one answer. It knows just enough of HTTP/2 to find where requests end.
 type Canned struct {
 	ln     net.Listener
-	answer []byte // as a length-prefixed message
+	head   []hpack.Field
+	pieces [][]byte      // of the answer, each a DATA frame or more
+	tail   []hpack.Field // nil: the last piece ends the stream
 	wg     sync.WaitGroup
 }
 
-// Start makes a server on a free port that answers with the given message. It ends with the test.
+// Start makes a server on a free port that answers with the given message of gRPC. It ends with the test.
 func Start(tb testing.TB, answer []byte) *Canned {
+	msg := binary.BigEndian.AppendUint32([]byte{0}, uint32(len(answer)))
+	return start(tb, &Canned{head: head, pieces: [][]byte{append(msg, answer...)}, tail: tail})
+}
+
+// StartPlain makes a server that answers with a body of the given type, in pieces of a frame each.
+func StartPlain(tb testing.TB, ctype string, pieces ...string) *Canned {
+	s := &Canned{head: []hpack.Field{{Name: ":status", Value: "200"}, {Name: "content-type", Value: ctype}}}
+	for _, p := range pieces {
+		s.pieces = append(s.pieces, []byte(p))
+	}
+	return start(tb, s)
+}
+
+func start(tb testing.TB, s *Canned) *Canned {
 	tb.Helper()
 	var lc net.ListenConfig
 	ln, err := lc.Listen(tb.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		tb.Fatal(err)
 	}
-	msg := binary.BigEndian.AppendUint32([]byte{0}, uint32(len(answer)))
-	s := &Canned{ln: ln, answer: append(msg, answer...)}
+	s.ln = ln
 	s.wg.Go(func() {
 		for {
 			nc, err := ln.Accept()
@@ -53,7 +68,7 @@ func (s *Canned) serve(nc net.Conn) {
 	if _, err := io.ReadFull(nc, make([]byte, 24)); err != nil { // the client's preface
 		return
 	}
-	c := session{answer: s.answer, enc: hpack.NewEncoder(), buf: make([]byte, 0, bufSize)}
+	c := session{Canned: s, enc: hpack.NewEncoder(), buf: make([]byte, 0, bufSize)}
 	c.out = appendFrame(nil, 4, 0, 0, []byte{0, 4, 0x7f, 0xff, 0xff, 0xff}) // streams may send without end
 	c.window(1 << 30)
 	for {
@@ -77,7 +92,7 @@ const bufSize = 256 << 10
 
 // session is one connection.
 type session struct {
-	answer   []byte
+	*Canned
 	enc      *hpack.Encoder
 	buf, out []byte
 	scratch  []byte
@@ -114,14 +129,20 @@ func (c *session) frames() {
 }
 
 func (c *session) reply(id uint32) {
-	c.scratch = c.enc.Append(c.scratch[:0], head)
+	c.scratch = c.enc.Append(c.scratch[:0], c.head)
 	c.out = appendFrame(c.out, 1, 4, id, c.scratch)
-	for m := c.answer; len(m) > 0; {
-		n := min(len(m), 1<<14)
-		c.out = appendFrame(c.out, 0, 0, id, m[:n])
-		m = m[n:]
+	for _, m := range c.pieces {
+		for len(m) > 0 {
+			n := min(len(m), 1<<14)
+			c.out = appendFrame(c.out, 0, 0, id, m[:n])
+			m = m[n:]
+		}
 	}
-	c.scratch = c.enc.Append(c.scratch[:0], tail)
+	if c.tail == nil {
+		c.out = appendFrame(c.out, 0, 1, id, nil)
+		return
+	}
+	c.scratch = c.enc.Append(c.scratch[:0], c.tail)
 	c.out = appendFrame(c.out, 1, 5, id, c.scratch)
 }
 
