@@ -3,6 +3,8 @@ package rpc
 import (
 	"context"
 
+	"google.golang.org/protobuf/proto"
+
 	pb "github.com/redline-bench/redline/internal/proto/kserve"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/service/kserve"
@@ -10,6 +12,7 @@ import (
 
 // Describe asks the server for the model, after setting up its tracer where the plan says so.
 func (s *Service) Describe(ctx context.Context) (*service.Model, error) {
+	go setUp()
 	if err := s.setTrace(ctx); err != nil {
 		return nil, err
 	}
@@ -21,6 +24,18 @@ func (s *Service) Describe(ctx context.Context) (*service.Model, error) {
 	s.model = m
 	s.mu.Unlock()
 	return m, nil
+}
+
+// setUp has the library set up the types of the answers, which it does at their first use and which takes longer than
+// a server nearby does: so it is done while that is being asked.
+func setUp() {
+	for _, m := range [...]proto.Message{
+		&pb.ModelMetadataResponse{}, &pb.ModelMetadataResponse_TensorMetadata{},
+		&pb.ModelConfigResponse{}, &pb.ModelConfig{}, &pb.ModelInput{}, &pb.ModelOutput{},
+		&pb.ServerMetadataResponse{}, &pb.ModelStatisticsResponse{}, &pb.ModelStatistics{}, &pb.InferStatistics{},
+	} {
+		_ = proto.Unmarshal(nil, m) // of nothing, which is an empty message
+	}
 }
 
 // Metadata implements kserve.Source.

@@ -1,0 +1,247 @@
+package engine_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/redline-bench/redline/internal/engine"
+	"github.com/redline-bench/redline/internal/pace"
+	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/testkit"
+)
+
+// chain is a feed of a state that is begun and must be ended, and writes down whose turn it was.
+type chain struct {
+	log   *turnLog
+	feed  int
+	count int
+	begun bool
+}
+
+type turnLog struct {
+	mu       sync.Mutex
+	feeds    []int // whose turn it was
+	closed   []int // whose state was ended
+	slots    map[int][]int
+	restarts int
+}
+
+func (c *chain) Next(call *service.Call) {
+	c.log.mu.Lock()
+	defer c.log.mu.Unlock()
+	c.begun = true
+	c.count++
+	c.log.feeds = append(c.log.feeds, c.feed)
+	c.log.slots[c.feed] = append(c.log.slots[c.feed], call.Slot)
+}
+
+func (c *chain) Close(call *service.Call) bool {
+	c.log.mu.Lock()
+	defer c.log.mu.Unlock()
+	if !c.begun {
+		return false
+	}
+	c.begun = false
+	c.log.closed = append(c.log.closed, c.feed)
+	c.log.slots[c.feed] = append(c.log.slots[c.feed], call.Slot)
+	return true
+}
+
+func (c *chain) Restart() { c.log.restarts++ }
+
+// tracked is a service whose transport keeps calls in order.
+type tracked struct {
+	testkit.Service
+	tracks int
+}
+
+type trackedTransport struct {
+	service.Transport
+	svc *tracked
+}
+
+func (s *tracked) Open(ctx context.Context, sink service.Sink) (service.Transport, error) {
+	tr, err := s.Service.Open(ctx, sink)
+	return &trackedTransport{tr, s}, err
+}
+
+func (t *trackedTransport) Tracks(n int) { t.svc.tracks = n }
+
+func chains(t *testing.T, svc service.Service, cfg engine.Config) (*engine.Engine, *turnLog) {
+	t.Helper()
+	log := &turnLog{slots: map[int][]int{}}
+	feeds := map[int]*chain{}
+	cfg.Service = svc
+	cfg.Feed = func(i, _ int) engine.Feed {
+		if feeds[i] == nil {
+			feeds[i] = &chain{log: log, feed: i}
+		}
+		return feeds[i]
+	}
+	e, err := engine.Open(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return e, log
+}
+
+// play carries out a load that ends by itself.
+func play(t *testing.T, e *engine.Engine, load engine.PacedLoad) {
+	t.Helper()
+	stop, err := e.Paced(t.Context(), load)
+	if err != nil {
+		t.Fatal(err)
+	}
+	finished(t, e)
+	stop()
+}
+
+func at(delay time.Duration) func(int64) (time.Duration, error) {
+	return func(int64) (time.Duration, error) { return delay, nil }
+}
+
+// What perf_analyzer sends with five sequences on two threads, by a capture: the thread goes by the schedule, which
+// has five places, the sequence by chance, and each thread sends half of the requests.
+func TestSequencesTakeTurnsAsInTheOriginal(t *testing.T) {
+	want := []int{0, 3, 0, 3, 2, 1, 4, 1, 3, 0, 0, 4, 2, 3, 2, 2, 3, 4, 4, 4}
+	for range 2 { // another load begins anew
+		e, log := chains(t, &testkit.Service{Answer: at(0)}, engine.Config{})
+		play(t, e, engine.PacedLoad{Schedule: pace.Constant(5000), Feeds: 5, Threads: 2, Turn: engine.Random, Slots: 16, Cap: 64, Limit: 20})
+		if diff := cmp.Diff(want, log.feeds); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+func TestThreadsOfFeeds(t *testing.T) {
+	f := func(feeds, threads int, want ...int) {
+		t.Helper()
+		var got []int
+		for i := range feeds {
+			got = append(got, engine.ThreadOf(i, feeds, threads))
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
+		}
+	}
+	f(5, 2, 0, 0, 0, 1, 1)
+	f(4, 4, 0, 1, 2, 3)
+	f(2, 4, 0, 1)
+	f(3, 1, 0, 0, 0)
+	f(7, 3, 0, 0, 0, 1, 1, 2, 2)
+}
+
+// Without waiting for answers, requests of one feed stay on one track, and what ends its state comes last.
+func TestOrderedRequestsStayOnTheirTrack(t *testing.T) {
+	gate := make(chan struct{})
+	svc := &tracked{Service: testkit.Service{Answer: func(int64) (time.Duration, error) { <-gate; return 0, nil }}}
+	e, log := chains(t, svc, engine.Config{})
+	const limit = 40
+	stop, err := e.Paced(t.Context(), engine.PacedLoad{
+		Schedule: pace.Constant(5000), Feeds: 3, Threads: 2, Turn: engine.Random, Ordered: true, Slots: 4, Cap: 1000, Limit: limit,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for svc.Sent() < limit+3 {
+		time.Sleep(time.Millisecond)
+	}
+	close(gate)
+	finished(t, e)
+	stop()
+	if svc.tracks != 3 || svc.MostInFlight() != limit+3 {
+		t.Errorf("%d tracks, %d in flight, want 3 and %d", svc.tracks, svc.MostInFlight(), limit+3)
+	}
+	for feed, slots := range log.slots {
+		for _, slot := range slots {
+			if slot%3 != feed {
+				t.Errorf("a request of feed %d went to slot %d", feed, slot)
+			}
+		}
+	}
+	if diff := cmp.Diff([]int{0, 1, 2}, log.closed); diff != "" {
+		t.Error(diff)
+	}
+	measured := 0
+	for _, r := range records(e) {
+		if r.Flags&record.Closing == 0 {
+			measured++
+		}
+	}
+	if measured != limit {
+		t.Errorf("%d measured requests, want %d", measured, limit)
+	}
+}
+
+// A thread that waits for its answers has one request in flight, sends its share, and ends all that it has begun, also
+// when there are more sequences than requests can be in flight.
+func TestBlockingThreads(t *testing.T) {
+	svc := &testkit.Service{Answer: at(2 * time.Millisecond)}
+	e, log := chains(t, svc, engine.Config{})
+	play(t, e, engine.PacedLoad{Schedule: pace.Constant(5000), Feeds: 5, Threads: 2, Turn: engine.Blocking, Slots: 2, Cap: 2, Limit: 21})
+	if most := svc.MostInFlight(); most > 2 {
+		t.Errorf("%d in flight on two threads", most)
+	}
+	var sent [2]int
+	begun := map[int]bool{}
+	for _, feed := range log.feeds {
+		sent[engine.ThreadOf(feed, 5, 2)]++
+		begun[feed] = true
+	}
+	if sent != [2]int{11, 10} {
+		t.Errorf("the threads sent %v", sent)
+	}
+	if len(log.closed) != len(begun) {
+		t.Errorf("ended %v, begun %v", log.closed, begun)
+	}
+}
+
+func TestShares(t *testing.T) {
+	for _, c := range []struct {
+		shares int
+		want   [5]int
+	}{{5, [5]int{4, 4, 4, 3, 3}}, {1, [5]int{}}, {0, [5]int{}}} {
+		svc := &testkit.Service{Answer: func(n int64) (time.Duration, error) { return time.Duration(n%5) * time.Millisecond, nil }}
+		e, log := chains(t, svc, engine.Config{})
+		e.Shares(c.shares)
+		if err := e.Closed(t.Context(), 5, 18); err != nil {
+			t.Fatal(err)
+		}
+		finished(t, e)
+		var got [5]int
+		for _, slot := range log.feeds {
+			got[slot]++
+		}
+		if len(log.feeds) != 18 || c.want[0] > 0 && got != c.want {
+			t.Errorf("%d shares: %v", c.shares, got)
+		}
+	}
+}
+
+func TestRestartReachesAllFeeds(t *testing.T) {
+	e, log := chains(t, &testkit.Service{Answer: at(0)}, engine.Config{})
+	if err := e.Closed(t.Context(), 3, 30); err != nil {
+		t.Fatal(err)
+	}
+	finished(t, e)
+	e.Restart()
+	if log.restarts != 3 {
+		t.Errorf("%d feeds of a closed loop were told", log.restarts)
+	}
+	e, log = chains(t, &testkit.Service{Answer: at(0)}, engine.Config{})
+	play(t, e, engine.PacedLoad{Schedule: pace.Constant(5000), Feeds: 4, Slots: 4, Cap: 4, Limit: 8})
+	e.Restart()
+	if log.restarts != 4 {
+		t.Errorf("%d feeds of an open loop were told", log.restarts)
+	}
+}
