@@ -150,7 +150,7 @@ func (s *Sample) Quantiles(ps ...float64) []int64 {
 		return out
 	}
 	if s.hist == nil {
-		slices.Sort(s.values)
+		sortValues(s.values)
 	}
 	for i, p := range ps {
 		if s.hist == nil {
