@@ -131,8 +131,13 @@ func (p *Pool) Stage(ctx context.Context) error {
 	defer p.mu.Unlock()
 	p.staged = true
 	shm.RemoveStale()
-	if err := p.unregister(ctx); err != nil {
+	if err := p.unregister(ctx); err != nil && !busy(err) { // what others use stays; where a name is taken, the server says so
 		return err
+	}
+	for _, o := range p.outputs {
+		if o.Size == 0 { // the text is perf_analyzer's, which tries to map it; no answer would fit
+			return errors.New("unable to process address space or shared-memory descriptor: 0")
+		}
 	}
 	if err := p.addSlot(ctx, p.outputs); err != nil {
 		return err
@@ -202,13 +207,19 @@ func (p *Pool) unregister(ctx context.Context) error {
 // request a moment after it has answered it, and of one that was cut when the model is done with it.
 const inUse = "Failed to unregister the following"
 
+// busy tells whether regions could not be unregistered because they are in use.
+func busy(err error) bool {
+	e, ok := errors.AsType[*service.Error](err)
+	return ok && strings.HasPrefix(e.Text, inUse)
+}
+
 // drop drops all registrations of a kind, and waits for those that are in use.
 func (p *Pool) drop(ctx context.Context, kind shm.Kind) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for pause := time.Millisecond; ; pause *= 2 {
 		err := p.srv.UnregisterAll(ctx, kind)
-		if e, ok := errors.AsType[*service.Error](err); !ok || !strings.HasPrefix(e.Text, inUse) {
+		if !busy(err) {
 			return err
 		}
 		select {

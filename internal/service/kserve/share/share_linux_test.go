@@ -104,6 +104,27 @@ func newPool(t *testing.T, srv *server, expect []tensor.Tensor) *share.Pool {
 	return p
 }
 
+func TestRegionsOfOthersStay(t *testing.T) {
+	srv := &server{busy: 1 << 20}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel() // there is no waiting for them
+	if err := newPool(t, srv, nil).Stage(ctx); err != nil {
+		t.Error(err)
+	}
+	srv.busy = 0
+}
+
+func TestNoRoomForOutputs(t *testing.T) {
+	srv := &server{keys: map[string]string{}}
+	p := share.New(srv, plan.Input{Batch: 2, SharedMemory: plan.SystemSharedMemory})
+	if _, err := p.Outputs(model, []string{"DIFF"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Stage(t.Context()); err == nil || !strings.HasPrefix(err.Error(), "unable to process address space") {
+		t.Errorf("outputs of no bytes: %v", err)
+	}
+}
+
 func TestStage(t *testing.T) {
 	srv := &server{noCUDA: true}
 	p := newPool(t, srv, nil)
