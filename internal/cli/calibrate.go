@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/redline-bench/redline/internal/calibrate"
@@ -164,12 +165,16 @@ func (s *session) floor() func(*result.Level) {
 	if s.plan.Face != plan.Redline {
 		return nil
 	}
-	table, err := calibrate.Load(s.calibrationFile(), s.machine())
-	if err != nil {
-		s.warn("warning: " + err.Error())
-	}
+	// The first level asks, not the start: the first request shall not wait for a file.
+	table := sync.OnceValue(func() *calibrate.Table {
+		t, err := calibrate.Load(s.calibrationFile(), s.machine())
+		if err != nil {
+			s.warn("warning: " + err.Error())
+		}
+		return t
+	})
 	return func(lv *result.Level) {
-		f, exact, ok := table.Lookup(trafficOf(s.plan, lv))
+		f, exact, ok := table().Lookup(trafficOf(s.plan, lv))
 		if !ok {
 			return
 		}
