@@ -9,7 +9,7 @@ for platform in "$@"; do
   name=redline-$VERSION-$os-$arch
   mkdir -p "dist/$name"
   echo "$name"
-  CGO_ENABLED=0 GOOS=$os GOARCH=$arch go build -trimpath -ldflags "-s -w -X main.version=$VERSION" -o "dist/$name/redline$ext" ./cmd/redline
+  CGO_ENABLED=0 GOOS=$os GOARCH=$arch go build -trimpath -tags grpcnotrace -ldflags "-s -w -X main.version=$VERSION" -o "dist/$name/redline$ext" ./cmd/redline
   cp LICENSE README.md "dist/$name/"
   tar -C dist -czf "dist/$name.tar.gz" "$name" && rm -r "dist/$name"
 done
