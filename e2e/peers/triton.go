@@ -23,6 +23,7 @@ type Triton struct {
 	HTTP, GRPC, Metrics string // host:port
 	Dir                 string // has the models, the log and trace files
 	LogFile             string
+	regions             string // how its backend's shared memory is called
 	cmd                 *exec.Cmd
 	exited              chan error
 }
@@ -57,6 +58,7 @@ func (p *Peers) launch(ctx context.Context, dir string, args []string) (*Triton,
 	}
 	addr := func(i int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(ports[i])) }
 	t := &Triton{Dir: dir, HTTP: addr(0), GRPC: addr(1), Metrics: addr(2), LogFile: filepath.Join(dir, "triton.log"), exited: make(chan error, 1)}
+	t.regions = fmt.Sprintf("redline_%d_%d_", os.Getpid(), ports[0])
 	log, err := os.Create(t.LogFile)
 	if err != nil {
 		return nil, err
@@ -68,7 +70,7 @@ func (p *Peers) launch(ctx context.Context, dir string, args []string) (*Triton,
 		"--grpc-address=127.0.0.1", "--grpc-port=" + strconv.Itoa(ports[1]),
 		"--metrics-address=127.0.0.1", "--metrics-port=" + strconv.Itoa(ports[2]), "--allow-gpu-metrics=false",
 		"--backend-config=python,shm-default-byte-size=1048576", "--backend-config=python,shm-growth-byte-size=1048576",
-		fmt.Sprintf("--backend-config=python,shm-region-prefix-name=redline_%d_", os.Getpid()),
+		"--backend-config=python,shm-region-prefix-name=" + t.regions,
 		"--cache-config=local,size=1048576",
 		"--trace-config", "triton,file=" + filepath.Join(dir, "trace.json"), "--exit-timeout-secs=5",
 	}, args...)...)
@@ -132,6 +134,11 @@ func (t *Triton) Stop() {
 	case <-time.After(20 * time.Second):
 	}
 	syscall.Kill(-t.cmd.Process.Pid, syscall.SIGKILL)
+	// Helpers that are killed leave their memory behind.
+	left, _ := filepath.Glob("/dev/shm/" + t.regions + "*")
+	for _, name := range left {
+		_ = os.Remove(name)
+	}
 }
 
 var modelFile = regexp.MustCompile(`default_model_filename: "(.+)"`)
