@@ -288,19 +288,24 @@ func (m *levelRun) lastWindows() []result.Window {
 }
 
 // used are the passes that count: the last three. Where no request was answered in those, as after the server's death,
-// they reach back to when there were answers.
+// they are the last three until then.
 func (m *levelRun) used() []*pass {
-	last := len(m.passes)
-	for i := last; i > 0; i-- {
-		if m.lv.Windows[i-1].Client.Requests > 0 {
-			last = i
-			break
+	last := len(m.passes) - m.dead()
+	return m.passes[max(0, last-measure.StableWindows):last]
+}
+
+// dead is how many windows at the end had no answers, where these are all of the last three and others had some.
+func (m *levelRun) dead() int {
+	for i := range m.lv.Windows {
+		if m.lv.Windows[len(m.lv.Windows)-1-i].Client.Requests == 0 {
+			continue
 		}
+		if i < measure.StableWindows {
+			return 0
+		}
+		return i
 	}
-	if len(m.passes)-last < measure.StableWindows {
-		last = len(m.passes)
-	}
-	return m.passes[max(0, last-measure.StableWindows):]
+	return 0
 }
 
 // merge computes the level from the windows that count.
@@ -309,17 +314,17 @@ func (m *levelRun) merge() error {
 	if len(used) == 0 {
 		return nil
 	}
+	m.lv.Dead, m.lv.Used = m.dead(), len(used)
 	total := measure.NewWindow(m.setup())
 	var duration time.Duration
 	var overhead, sendRate float64
 	for i, p := range used {
-		w := &m.lv.Windows[len(m.lv.Windows)-len(used)+i]
+		w := &m.lv.Windows[len(m.lv.Windows)-m.lv.Dead-len(used)+i]
 		total.Merge(p.win)
 		duration += time.Duration(w.Client.DurationNs)
 		overhead += w.Client.OverheadPercent / float64(len(used))
 		sendRate += w.Client.SendRate / float64(len(used))
 	}
-	m.lv.Used = len(used)
 	m.lv.Client = total.Client(duration)
 	if m.timeline != nil {
 		m.lv.Histogram, m.lv.Timeline = total.Histogram(), m.timeline.Result(used[len(used)-1].until)

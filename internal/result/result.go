@@ -56,9 +56,11 @@ type Level struct {
 	Mode        plan.Mode `json:"mode"`
 	Concurrency int       `json:"concurrency,omitempty"`
 	Rate        float64   `json:"rate,omitempty"`
-	// Windows are all passes in order; Used is how many of the last were merged into Client and Server.
+	// Windows are all passes in order; Used is how many of the last were merged into Client and Server, but for those Dead
+	// at the end in which no request was answered, as after the server's death.
 	Windows []Window `json:"windows"`
 	Used    int      `json:"used"`
+	Dead    int      `json:"dead,omitempty"`
 	// Accepted: the level stands as measured. Stable tells whether it met the stability rule; Reason says why not.
 	Accepted bool   `json:"accepted"`
 	Stable   bool   `json:"stable"`

@@ -249,7 +249,7 @@ func windows(lv *result.Level) []WindowView {
 	}
 	for i, w := range lv.Windows {
 		out = append(out, WindowView{
-			From: round(float64(w.StartUnixNs-base) / 1e9), To: round(float64(w.EndUnixNs-base) / 1e9), Used: i >= len(lv.Windows)-lv.Used,
+			From: round(float64(w.StartUnixNs-base) / 1e9), To: round(float64(w.EndUnixNs-base) / 1e9), Used: i >= len(lv.Windows)-lv.Dead-lv.Used && i < len(lv.Windows)-lv.Dead,
 			Requests: w.Client.Requests, Throughput: round(w.Client.InferPerSec), Avg: ms(w.Client.Latency.Avg), P99: ms(w.Client.Latency.At(99)),
 		})
 	}
