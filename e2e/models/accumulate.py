@@ -1,4 +1,10 @@
-"""The running sum of a sequence: START sets it, every other request adds to it."""
+"""The running sum of a sequence: START sets it, every other request adds to it.
+
+The parameter delay_ms sleeps once an execution.
+"""
+
+import json
+import time
 
 import triton_python_backend_utils as triton
 
@@ -6,8 +12,11 @@ import triton_python_backend_utils as triton
 class TritonPythonModel:
     def initialize(self, args):
         self.sums = {}
+        parameters = json.loads(args["model_config"]).get("parameters", {})
+        self.delay = int(parameters.get("delay_ms", {}).get("string_value", "0")) / 1000
 
     def execute(self, requests):
+        time.sleep(self.delay)
         return [self.answer(request) for request in requests]
 
     def answer(self, request):

@@ -48,7 +48,7 @@ func (e *Engine) Paced(ctx context.Context, load PacedLoad) (stop func(), err er
 	if load.Ordered {
 		tracks = load.Feeds
 		load.Slots, load.Cap = upTo(load.Slots, tracks), upTo(load.Cap, tracks)
-		if err := e.track(tracks); err != nil {
+		if err := e.Track(tracks); err != nil {
 			return nil, err
 		}
 	}
@@ -85,8 +85,8 @@ func (e *Engine) Paced(ctx context.Context, load PacedLoad) (stop func(), err er
 // upTo is n, or the next multiple of k.
 func upTo(n, k int) int { return (n + k - 1) / k * k }
 
-// track has the transport keep the order of each feed's requests.
-func (e *Engine) track(n int) error {
+// Track has the transport put slots onto tracks; see service.Tracker. Nothing may have been sent.
+func (e *Engine) Track(n int) error {
 	t, ok := e.tr.(service.Tracker)
 	if !ok {
 		return errors.New("BUG: engine: this transport does not keep requests in order")

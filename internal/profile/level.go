@@ -90,7 +90,9 @@ func (m *levelRun) start(ctx context.Context, lv *result.Level, limit int) error
 	switch lv.Mode {
 	case plan.Concurrency:
 		m.load = measure.Load{Concurrency: lv.Concurrency}
-		m.shares(lv.Concurrency)
+		if err := m.shares(lv.Concurrency); err != nil {
+			return err
+		}
 		return m.eng.Closed(ctx, lv.Concurrency, limit)
 	case plan.SessionConcurrency: // pauses are part of it, so there is no number in flight to hold it to
 		m.load = measure.Load{}
@@ -100,16 +102,22 @@ func (m *levelRun) start(ctx context.Context, lv *result.Level, limit int) error
 	return m.startOpen(ctx, lv, limit)
 }
 
-// shares has a number of requests dealt out as the original does it, under its name: one thread carries one synchronous
-// request, or many asynchronous ones.
-func (m *levelRun) shares(concurrency int) {
+// shares has the load dealt out as the original does it, under its name: one thread carries one synchronous request, or
+// many asynchronous ones, on one stream where there are streams.
+func (m *levelRun) shares(concurrency int) error {
 	switch {
 	case m.Plan.Face != plan.DropIn:
-	case m.Async:
-		m.eng.Shares(m.Plan.Load.MaxThreads)
-	default:
+		return nil
+	case !m.Async:
 		m.eng.Shares(concurrency)
+		return nil
 	}
+	threads := m.Plan.Load.MaxThreads
+	m.eng.Shares(threads)
+	if m.streamed() && !m.Model.Sequential() {
+		return m.eng.Track(threads)
+	}
+	return nil
 }
 
 // The slots of an open loop with asynchronous calls: few at first, more as they are needed.

@@ -76,6 +76,7 @@ func passCall(from grpc.ServerStream, conn *grpc.ClientConn, log *Log) error {
 		} else if err != nil {
 			return err
 		}
+		log.add(&Request{Method: r.Method, Call: r.Call, Answer: true, Message: msg})
 		if err := from.SendMsg(&msg); err != nil {
 			return err
 		}

@@ -58,9 +58,10 @@ func passHTTP(ctx context.Context, client net.Conn, to string, log *Log) {
 		_ = server.Close()
 	})
 	defer stop()
+	call := log.call()
 	var answers sync.WaitGroup
 	answers.Go(func() {
-		_, _ = io.Copy(client, server)
+		_, _ = io.Copy(noting{client, func() { log.add(&Request{Call: call, Answer: true}) }}, server)
 		_ = client.Close()
 	})
 	in := bufio.NewReader(client)
@@ -69,6 +70,7 @@ func passHTTP(ctx context.Context, client net.Conn, to string, log *Log) {
 		if err != nil {
 			break
 		}
+		r.Call = call
 		log.add(r)
 		if _, err := server.Write(raw); err != nil {
 			break
@@ -76,6 +78,17 @@ func passHTTP(ctx context.Context, client net.Conn, to string, log *Log) {
 	}
 	_ = server.Close()
 	answers.Wait()
+}
+
+// noting tells of each piece before it is written.
+type noting struct {
+	io.Writer
+	note func()
+}
+
+func (n noting) Write(b []byte) (int, error) {
+	n.note()
+	return n.Writer.Write(b)
 }
 
 // readRequest reads one request with a Content-Length, or none.

@@ -13,12 +13,16 @@ import (
 // first made, then the inferences, then what their ids and sequences were. exact keeps data apart from its length:
 // for data that the user chose.
 func Normalize(list []Request, exact bool) []string {
-	n := normalizer{exact: exact, seen: map[string]bool{}, infers: map[string]int{}, counters: map[uint64][]uint64{}, sequences: map[uint64][]string{}, streams: map[int]bool{}}
+	n := normalizer{exact: exact, seen: map[string]bool{}, infers: map[string]int{}, counters: map[uint64][]uint64{}, sequences: map[uint64][]string{}, streams: map[int]bool{}, flights: flights{on: map[flight]uint64{}, of: map[uint64]int{}}}
 	for i := range list {
-		if list[i].Method != "" {
-			n.message(&list[i])
-		} else {
-			n.request(&list[i])
+		n.now = &list[i]
+		switch {
+		case list[i].Answer:
+			n.flights.end(n.now)
+		case list[i].Method != "":
+			n.message(n.now)
+		default:
+			n.request(n.now)
 		}
 	}
 	return n.lines()
@@ -35,6 +39,8 @@ type normalizer struct {
 	counters  map[uint64][]uint64 // of ids, by the number of the thread in their upper bits
 	sequences map[uint64][]string // flags, by id
 	streams   map[int]bool
+	flights   flights
+	now       *Request // what is looked at
 }
 
 // ownKey is what Redline puts before the names of its shared memory, so that it knows what a crashed run left behind.
@@ -64,6 +70,7 @@ func (n *normalizer) infer(text string, id *uint64, sequence uint64, start, end 
 		n.counters[*id>>48] = append(n.counters[*id>>48], *id&(1<<48-1))
 	}
 	if sequence != 0 {
+		n.flights.begin(n.now, id, sequence)
 		flags := "mid"
 		switch {
 		case start && end:
@@ -89,6 +96,9 @@ func (n *normalizer) lines() []string {
 	}
 	for _, id := range slices.Sorted(maps.Keys(n.sequences)) {
 		out = append(out, fmt.Sprintf("sequence %d: %s", id, strings.Join(n.sequences[id], " ")))
+	}
+	if n.flights.most >= several {
+		out = append(out, "several requests of one sequence are on their way at once")
 	}
 	if len(n.streams) > 0 {
 		out = append(out, fmt.Sprintf("%d streams", len(n.streams)))

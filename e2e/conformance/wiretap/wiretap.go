@@ -8,16 +8,19 @@ package wiretap
 
 import "sync"
 
-// Request is one HTTP request, or one message of a gRPC call.
+// Request is one HTTP request, or one message of a gRPC call; or the answer to one.
 type Request struct {
+	// A call is a number: of the gRPC call, so that the messages of a stream can be told apart, or of the connection.
+	Call   int
+	Answer bool // what came back; Message is what it said over gRPC
+
 	// HTTP.
 	Line    string   // "POST /v2/models/simple/infer"
 	Headers []string // in order, as sent
 	Body    []byte
 
-	// gRPC. A call is a number, so that the messages of a stream can be told apart.
+	// gRPC.
 	Method      string // the last part: ModelInfer
-	Call        int
 	Metadata    map[string][]string
 	Compression string
 	Message     []byte

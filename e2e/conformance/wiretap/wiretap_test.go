@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -44,7 +45,7 @@ func TestHTTP(t *testing.T) {
 	}
 	http.DefaultClient.CloseIdleConnections()
 	list := log.Take()
-	if len(list) != 2 || list[1].Line != "POST /v2/x" || !bytes.Equal(list[1].Body, []byte("hello")) {
+	if len(list) != 4 || !list[1].Answer || list[2].Line != "POST /v2/x" || !bytes.Equal(list[2].Body, []byte("hello")) {
 		t.Errorf("%+v", list)
 	}
 }
@@ -67,6 +68,23 @@ func TestNormalize(t *testing.T) {
 	if exact := Normalize(list, true); len(exact) != len(want)+1 {
 		t.Errorf("data that differs is taken as the same: %q", exact)
 	}
+}
+
+// Whether a sequence waits for its answers shows in how they lie between its requests.
+func TestRequestsOnTheirWay(t *testing.T) {
+	const line = "several requests of one sequence are on their way at once"
+	infer := func(call int) Request {
+		return Request{Call: call, Line: "POST /v2/models/m/infer", Body: []byte(`{"id":"","parameters":{"sequence_id":7}}`)}
+	}
+	answer := func(call int) Request { return Request{Call: call, Answer: true} }
+	f := func(want bool, list ...Request) {
+		t.Helper()
+		if got := Normalize(list, false); slices.Contains(got, line) != want {
+			t.Errorf("%q", got)
+		}
+	}
+	f(true, infer(1), infer(2), infer(3), answer(2), answer(1), answer(3))
+	f(false, infer(1), answer(1), infer(1), answer(1), answer(1), infer(2), infer(1), answer(1), answer(2))
 }
 
 func TestNormalizeMessages(t *testing.T) {
