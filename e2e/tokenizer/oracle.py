@@ -3,7 +3,7 @@
 oracle.py texts COUNT SEED FOLDER   writes COUNT texts, one JSON string a line; FOLDER has sources to take code from
 oracle.py ids TOKENIZER TEXTS       answers each text: [ids, ids without special tokens, text of the ids, without special tokens]
 oracle.py bench TOKENIZER TEXTS ROUNDS   prints the least CPU time in seconds to encode all texts, one by one
-oracle.py chat CONFIG               reads conversations and renders them with Jinja2, by the rules of transformers
+oracle.py chat FOLDER               reads conversations, one a line, and renders them with the package `transformers`
 """
 import glob
 import json
@@ -97,32 +97,15 @@ def bench(path, text_file, rounds):
 
 
 def chat(path):
-    import jinja2
-    import jinja2.ext
-    from jinja2.sandbox import ImmutableSandboxedEnvironment
+    os.environ["HF_HUB_OFFLINE"] = "1"
+    os.environ["TRANSFORMERS_VERBOSITY"] = "error"
+    from transformers import AutoTokenizer
 
-    def raise_exception(message):
-        raise jinja2.exceptions.TemplateError(message)
-
-    def tojson(x, ensure_ascii=False, indent=None, separators=None, sort_keys=False):
-        return json.dumps(x, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
-
-    env = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True, extensions=[jinja2.ext.loopcontrols])
-    env.filters["tojson"] = tojson
-    env.globals["raise_exception"] = raise_exception
-    env.globals["strftime_now"] = time.strftime
-    config = json.load(open(path, encoding="utf-8"))
-    names = {}
-    for k in ["bos_token", "eos_token", "unk_token", "pad_token"]:
-        v = config.get(k)
-        v = v["content"] if isinstance(v, dict) else v
-        if v:
-            names[k] = v
-    template = env.from_string(config["chat_template"])
+    tok = AutoTokenizer.from_pretrained(path)
     for line in sys.stdin:
         c = json.loads(line)
         try:
-            text = template.render(messages=c["messages"], add_generation_prompt=c["prompt"], tools=None, documents=None, **names)
+            text = tok.apply_chat_template(c.pop("messages"), tokenize=False, **c)
         except Exception:
             text = None
         print(json.dumps(text))

@@ -19,6 +19,9 @@ type tokenizeOptions struct {
 	noSpecial bool
 	decode    bool
 	count     bool
+	chat      bool
+	render    bool
+	prompt    bool
 }
 
 func tokenizeSet(o *tokenizeOptions) *optset.Set {
@@ -28,6 +31,10 @@ func tokenizeSet(o *tokenizeOptions) *optset.Set {
 	s.Bool(&o.noSpecial, "no-special", "no special tokens around the text; with --decode, leave special tokens out")
 	s.Bool(&o.decode, "decode", "read arrays of ids and print JSON strings")
 	s.Bool(&o.count, "count", "print the number of ids instead of the ids")
+	s.Bool(&o.chat, "chat", "read conversations: JSON arrays of messages, or objects with messages, tools and what else the "+
+		"model's chat template reads. Special tokens are the template's")
+	s.Bool(&o.prompt, "generation-prompt", "with --chat, end with the beginning of the answer, as servers do")
+	s.Bool(&o.render, "render", "with --chat, print the text of each conversation as a JSON string")
 	return s
 }
 
@@ -42,6 +49,7 @@ Examples
   echo '"Hello world"' | redline tokenize --tokenizer ./Llama-3-8B
   redline tokenize -t tokenizer.json --count < prompts.jsonl
   echo '[9906, 1917]' | redline tokenize -t ./Llama-3-8B --decode
+  echo '[{"role":"user","content":"Hi"}]' | redline tokenize -t ./Llama-3-8B --chat --render
 `
 }
 
@@ -64,8 +72,10 @@ func runTokenize(p *IO, args []string) int {
 		err = fmt.Errorf("what is %q for? texts come from standard input", rest[0])
 	case o.path == "":
 		err = errors.New("name the tokenizer with --tokenizer DIR")
-	case o.decode && o.count:
-		err = errors.New("--decode and --count exclude each other")
+	case o.decode && (o.count || o.chat), o.count && o.render:
+		err = errors.New("--decode excludes --count and --chat, and --count excludes --render")
+	case (o.render || o.prompt) && !o.chat:
+		err = errors.New("--render and --generation-prompt are for --chat")
 	}
 	if err != nil {
 		fmt.Fprintf(p.Stderr, "redline tokenize: %v; see redline tokenize --help\n", err)
@@ -138,11 +148,14 @@ func (l *lineTokenizer) answer(line []byte) ([]byte, error) {
 		text, err := plainJSON(l.t.Decode(l.ids, l.o.noSpecial))
 		return append(l.buf, text...), err
 	}
-	var text *string
-	if err := json.Unmarshal(line, &text); err != nil || text == nil {
-		return nil, notThat(line, "JSON string", err)
+	text, err := l.text(line)
+	if err != nil {
+		return nil, err
 	}
-	l.ids = l.t.AppendIDs(l.ids[:0], *text, !l.o.noSpecial)
+	if l.o.render {
+		return plainJSON(text)
+	}
+	l.ids = l.t.AppendIDs(l.ids[:0], text, !l.o.noSpecial && !l.o.chat)
 	if l.o.count {
 		l.buf = strconv.AppendInt(l.buf, int64(len(l.ids)), 10)
 		return append(l.buf, '\n'), nil
@@ -155,6 +168,18 @@ func (l *lineTokenizer) answer(line []byte) ([]byte, error) {
 		l.buf = strconv.AppendInt(l.buf, int64(id), 10)
 	}
 	return append(l.buf, ']', '\n'), nil
+}
+
+// text is what a line asks to encode.
+func (l *lineTokenizer) text(line []byte) (string, error) {
+	if l.o.chat {
+		return l.t.Render(line, l.o.prompt)
+	}
+	var text *string
+	if err := json.Unmarshal(line, &text); err != nil || text == nil {
+		return "", notThat(line, "JSON string", err)
+	}
+	return *text, nil
 }
 
 // plainJSON is a string in JSON, with a line end, without the escapes that HTML would need.

@@ -43,8 +43,18 @@ func TestTokenize(t *testing.T) {
 	for _, bad := range []string{"[1.5]", "[-1]", "[4294967296]", "[null]", "null", "[[1]]", "1"} {
 		f("[1]\n"+bad+"\n", exitError, "\"a\"\n", "line 2: \""+bad+"\" is no JSON array of ids\n", "-t", path, "--decode")
 	}
+	f("[]\n", exitError, "", "line 1: the tokenizer has no chat template", "-t", path, "--chat")
+	config := `{"chat_template":"{% for m in messages %}{{ m.content }} {% endfor %}{% if add_generation_prompt %}b<{% endif %}"}`
+	if err := os.WriteFile(filepath.Join(filepath.Dir(path), "tokenizer_config.json"), []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f(`[{"content":"a"}]`, exitOK, "[1]\n", "", "-t", path, "--chat")
+	f(`{"messages":[{"content":"a"}]}`, exitOK, "2\n", "", "-t", path, "--chat", "--count", "--generation-prompt")
+	f(`[{"content":"a"}]`, exitOK, "\"a b<\"\n", "", "-t", path, "--chat", "--render", "--generation-prompt")
+	f("[{}]\n7\n", exitError, "[]\n", "line 2: a conversation is", "-t", path, "--chat")
+	f("", exitError, "", "are for --chat", "-t", path, "--render")
 	f("", exitError, "", "name the tokenizer")
 	f("", exitError, "", "no such file", "-t", path+"x")
-	f("", exitError, "", "exclude each other", "-t", path, "--count", "--decode")
+	f("", exitError, "", "excludes --count", "-t", path, "--count", "--decode")
 	f("", exitError, "", "standard input", "-t", path, "text")
 }

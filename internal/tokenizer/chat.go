@@ -4,99 +4,121 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
-	"slices"
+	"strings"
 
 	"github.com/redline-bench/redline/internal/tokenizer/jinja"
 )
 
-// Message is one turn of a conversation. Extra holds further fields that a template may read, as tool_calls, or a
-// content that is no string; its values are those that encoding/json makes.
-type Message struct {
-	Role, Content string
-	Extra         map[string]any
+// chat is the chat templates of a model and the special tokens that they may name.
+type chat struct {
+	templates map[string]*template // by name; most models have defaultTemplate alone
+	tokens    map[string]string
 }
 
-// chat is a chat template and the special tokens that it may name.
-type chat struct {
-	template *jinja.Template
-	err      error // why the template cannot be used: told when it is
-	tokens   map[string]string
+// The names of templates. The one for tools is taken where a conversation has some.
+const (
+	defaultTemplate = "default"
+	toolTemplate    = "tool_use"
+)
+
+// template is one that has been read, or why it cannot be: that is told when it is used.
+type template struct {
+	*jinja.Template
+	err error
 }
 
 // HasTemplate tells whether the tokenizer comes with a chat template.
 func (t *Tokenizer) HasTemplate() bool { return t.chat != nil }
 
-// Render writes a conversation as the text that the model sees. With addGenerationPrompt it ends with the beginning
-// of the answer.
-func (t *Tokenizer) Render(messages []Message, addGenerationPrompt bool) (string, error) {
-	return t.RenderWith(messages, addGenerationPrompt, nil)
-}
-
-// RenderWith is Render with more variables for the template, as tools.
-func (t *Tokenizer) RenderWith(messages []Message, addGenerationPrompt bool, more map[string]any) (string, error) {
+// Render writes a conversation as the text that the model sees. The conversation is JSON: an array of messages, or an
+// object with messages, tools and whatever else the template reads. With prompt it ends with the beginning of the
+// answer.
+func (t *Tokenizer) Render(conversation []byte, prompt bool) (string, error) {
 	if t.chat == nil {
 		return "", errors.New("the tokenizer has no chat template: chat_template is neither in tokenizer_config.json nor in a file of its own")
 	}
-	if t.chat.err != nil {
-		return "", fmt.Errorf("chat template: %w", t.chat.err)
-	}
-	list := &jinja.List{}
-	for _, m := range messages {
-		d := jinja.NewDict()
-		d.Set("role", m.Role)
-		d.Set("content", m.Content)
-		keys := make([]string, 0, len(m.Extra))
-		for k := range m.Extra {
-			keys = append(keys, k)
-		}
-		slices.Sort(keys)
-		for _, k := range keys {
-			d.Set(k, jinja.ToValue(m.Extra[k]))
-		}
-		list.Items = append(list.Items, d)
-	}
-	vars := map[string]any{"messages": list, "add_generation_prompt": addGenerationPrompt, "tools": nil, "documents": nil}
+	vars := map[string]any{"add_generation_prompt": prompt, "tools": nil, "documents": nil}
 	for k, v := range t.chat.tokens {
 		vars[k] = v
 	}
-	for k, v := range more {
-		vars[k] = jinja.ToValue(v)
+	if !json.Valid(conversation) {
+		return "", errConversation
 	}
-	s, err := t.chat.template.Render(vars)
+	value, err := jinja.FromJSON(conversation)
+	if err != nil {
+		return "", errConversation
+	}
+	switch v := value.(type) {
+	case *jinja.List:
+		vars["messages"] = v
+	case *jinja.Dict:
+		v.Each(func(key string, value any) { vars[key] = value })
+	}
+	if list, ok := vars["messages"].(*jinja.List); !ok || len(list.Items) == 0 {
+		return "", errConversation
+	}
+	s, err := t.chat.pick(vars["tools"] != nil).Render(vars)
 	if err != nil {
 		return "", fmt.Errorf("chat template: %w", err)
 	}
 	return s, nil
 }
 
-// readChat looks for a chat template in the files of a folder.
+var errConversation = errors.New("a conversation is a JSON array of one or more messages, or an object with messages")
+
+// pick is the template for a conversation.
+func (c *chat) pick(tools bool) *template {
+	if t := c.templates[toolTemplate]; tools && t != nil {
+		return t
+	}
+	if t := c.templates[defaultTemplate]; t != nil {
+		return t
+	}
+	return &template{err: errors.New("none of the model's templates is the default one")}
+}
+
+// Render renders a template that could be read.
+func (t *template) Render(vars map[string]any) (string, error) {
+	if t.err != nil {
+		return "", t.err
+	}
+	return t.Template.Render(vars)
+}
+
+// readChat looks for chat templates in the files of a folder.
 func (t *Tokenizer) readChat(dir string) error {
-	config := map[string]json.RawMessage{}
-	if err := readJSON(filepath.Join(dir, "special_tokens_map.json"), &config); err != nil {
-		return err
+	config, own := map[string]json.RawMessage{}, map[string]json.RawMessage{}
+	for _, f := range []struct {
+		name string
+		to   *map[string]json.RawMessage
+	}{{"special_tokens_map.json", &config}, {"tokenizer_config.json", &config}, {"chat_template.json", &own}} {
+		if err := readJSON(filepath.Join(dir, f.name), f.to); err != nil {
+			return err
+		}
 	}
-	if err := readJSON(filepath.Join(dir, "tokenizer_config.json"), &config); err != nil {
-		return err
-	}
-	own := map[string]json.RawMessage{}
-	if err := readJSON(filepath.Join(dir, "chat_template.json"), &own); err != nil {
-		return err
-	}
-	source, ok := pickTemplate(config["chat_template"])
-	if s, found := pickTemplate(own["chat_template"]); found {
-		source, ok = s, true
-	}
+	sources := templates(config["chat_template"])
+	maps.Copy(sources, templates(own["chat_template"]))
 	if data, err := os.ReadFile(filepath.Join(dir, "chat_template.jinja")); err == nil {
-		source, ok = string(data), true
+		sources[defaultTemplate] = string(data)
 	}
-	if !ok {
+	if found, err := filepath.Glob(filepath.Join(dir, "additional_chat_templates", "*.jinja")); err == nil {
+		for _, path := range found {
+			if data, err := os.ReadFile(path); err == nil {
+				sources[strings.TrimSuffix(filepath.Base(path), ".jinja")] = string(data)
+			}
+		}
+	}
+	if len(sources) == 0 {
 		return nil
 	}
-	c := &chat{tokens: specialNames(config)}
-	c.template, c.err = jinja.Parse(source)
-	t.chat = c
+	t.chat = &chat{templates: map[string]*template{}, tokens: specialNames(config)}
+	for name, source := range sources {
+		parsed, err := jinja.Parse(source)
+		t.chat.templates[name] = &template{parsed, err}
+	}
 	return nil
 }
 
@@ -115,22 +137,23 @@ func readJSON(path string, to *map[string]json.RawMessage) error {
 	return nil
 }
 
-// pickTemplate is a template that is a string, or the default one of a list.
-func pickTemplate(raw json.RawMessage) (string, bool) {
+// templates are the sources of a template that is a string, or of a list of them with names.
+func templates(raw json.RawMessage) map[string]string {
+	out := map[string]string{}
 	var s string
-	if json.Unmarshal(raw, &s) == nil && s != "" {
-		return s, true
+	if json.Unmarshal(raw, &s) == nil {
+		if s != "" {
+			out[defaultTemplate] = s
+		}
+		return out
 	}
 	var list []struct{ Name, Template string }
-	if json.Unmarshal(raw, &list) != nil {
-		return "", false
-	}
-	for _, t := range list {
-		if t.Name == "default" {
-			return t.Template, true
+	if json.Unmarshal(raw, &list) == nil {
+		for _, t := range list {
+			out[t.Name] = t.Template
 		}
 	}
-	return "", false
+	return out
 }
 
 // specialNames are bos_token and its kin.

@@ -3,6 +3,7 @@ package tokenizer
 import (
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -145,7 +146,7 @@ func TestChatTemplate(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		"tokenizer.json":        `{"model":{"type":"WordLevel","vocab":{"a":0}}}`,
-		"tokenizer_config.json": `{"bos_token":{"content":"<s>"},"eos_token":"</s>","chat_template":"{{ bos_token }}{% for m in messages %}[{{ m.role }}]{{ m['content'] | trim }}{{ eos_token }}{% endfor %}{% if add_generation_prompt %}[assistant]{% endif %}"}`,
+		"tokenizer_config.json": `{"bos_token":{"content":"<s>"},"eos_token":"</s>","chat_template":[{"name":"tool_use","template":"{{ tools[0] | tojson }}"},{"name":"default","template":"{{ bos_token }}{% for m in messages %}[{{ m.role }}]{{ m['content'] | trim }}{{ eos_token }}{% endfor %}{% if add_generation_prompt %}[assistant]{% endif %}"}]}`,
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -155,9 +156,20 @@ func TestChatTemplate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := tok.Render([]Message{{Role: "user", Content: " hi "}}, true)
-	if want := "<s>[user]hi</s>[assistant]"; err != nil || got != want {
-		t.Errorf("%q, %v, not %q", got, err, want)
+	f := func(conversation string, prompt bool, want string) {
+		t.Helper()
+		if got, err := tok.Render([]byte(conversation), prompt); err != nil || got != want {
+			t.Errorf("%s: %q, %v, not %q", conversation, got, err, want)
+		}
+	}
+	f(`[{"role":"user","content":" hi "}]`, true, "<s>[user]hi</s>[assistant]")
+	f(`{"messages":[{"role":"user","content":"hi"}],"bos_token":""}`, false, "[user]hi</s>")
+	f(`{"messages":[{"role":"user","content":"hi"}],"add_generation_prompt":false,"tools":null}`, true, "<s>[user]hi</s>")
+	f(`{"messages":[{}],"tools":[{"z":1,"a":2}]}`, false, `{"z": 1, "a": 2}`) // the order of keys stays
+	for _, bad := range []string{``, `7`, `[]`, `{}`, `{"messages":"hi"}`, `[] []`} {
+		if _, err := tok.Render([]byte(bad), false); !errors.Is(err, errConversation) {
+			t.Errorf("%q: %v", bad, err)
+		}
 	}
 	if tok.Name() != filepath.Base(dir) || !tok.HasTemplate() || tok.VocabSize() != 1 {
 		t.Errorf("name %q, template %v, size %d", tok.Name(), tok.HasTemplate(), tok.VocabSize())
@@ -217,6 +229,7 @@ func BenchmarkEncode(b *testing.B) {
 	for _, name := range []string{"model byte-level BPE", "model BPE byte fallback", "model WordPiece", "model Unigram False"} {
 		tok := named(b, name)
 		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
 			b.SetBytes(int64(len(text)))
 			var ids []int
 			for b.Loop() {
@@ -229,15 +242,14 @@ func BenchmarkEncode(b *testing.B) {
 func BenchmarkParse(b *testing.B) {
 	var raw json.RawMessage
 	for _, v := range vectors(b) {
-			b.ReportAllocs()
 		if v.Name == "model byte-level BPE" {
 			raw = v.Tokenizer
 		}
 	}
+	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := Parse(raw); err != nil {
 			b.Fatal(err)
 		}
 	}
 }
-	b.ReportAllocs()

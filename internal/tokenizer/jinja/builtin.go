@@ -261,46 +261,6 @@ func (w *jsonWriter) text(s string) {
 	w.WriteByte('"')
 }
 
-// ToValue turns Go values, as encoding/json makes them, into those of templates. Keys of maps are sorted; an
-// ordered object comes from FromJSON.
-func ToValue(v any) any {
-	switch v := v.(type) {
-	case []any:
-		l := &List{}
-		for _, it := range v {
-			l.Items = append(l.Items, ToValue(it))
-		}
-		return l
-	case []string:
-		l := &List{}
-		for _, it := range v {
-			l.Items = append(l.Items, it)
-		}
-		return l
-	case map[string]any:
-		d := NewDict()
-		keys := make([]string, 0, len(v))
-		for k := range v {
-			keys = append(keys, k)
-		}
-		slices.Sort(keys)
-		for _, k := range keys {
-			d.Set(k, ToValue(v[k]))
-		}
-		return d
-	case int64:
-		return int(v)
-	case float32:
-		return float64(v)
-	case json.RawMessage:
-		if x, err := FromJSON(v); err == nil {
-			return x
-		}
-		return nil
-	}
-	return v
-}
-
 // FromJSON reads JSON into values of templates, keeping the order of keys.
 func FromJSON(data []byte) (any, error) {
 	d := json.NewDecoder(bytes.NewReader(data))

@@ -270,9 +270,12 @@ func sorted(v any, a *arguments) *List {
 	return &List{Items: list}
 }
 
-// choose is map, select, reject and the same by an attribute.
+// choose is map, select, reject and the same by an attribute. Of what is false, as None, nothing is chosen.
 func choose(name string, v any, a *arguments) *List {
 	out := &List{}
+	if !truth(v) {
+		return out
+	}
 	for _, it := range iterate(v, a.line) {
 		if name == "map" {
 			out.Items = append(out.Items, mapOne(it, a))

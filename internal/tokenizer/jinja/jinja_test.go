@@ -53,6 +53,7 @@ func TestRender(t *testing.T) {
 	f("{{ messages[1:] | length }} {{ messages[-1].role }} {{ items[::-1] }} {{ 'hello'[1:3] }} {{ 'héllo'[-4:] }}", "2 assistant ['c', 'A', 'b'] el éllo")
 	f("{{ 'a,b,c'.split(',') }} {{ 'a b'.split() }} {{ ' x '.strip() }} {{ 'x'.startswith('x') }} {{ 'aXb'.replace('X', '-') }} {{ 'ab'.upper() }}{{ 'a-b-c'.rsplit('-', 1) }}",
 		"['a', 'b', 'c'] ['a', 'b'] x True a-b AB['a-b', 'c']")
+	f("{{ none | selectattr('type', 'equalto', 'x') | list }}{{ false | map('upper') | list }}", "[][]")
 	f("{{ 'x' in 'xyz' }} {{ 'q' not in items }} {{ 'z' in d }} {{ 1 < 2 < 3 }} {{ messages[2].tool_calls is defined and messages[2].tool_calls }}", "True True True True [{'name': 'f'}]")
 	f("{{ 'yes' if n == 3 else 'no' }}{{ 'x' if none }}", "yes")
 	f("{{ name is string }} {{ items is iterable }} {{ d is mapping }} {{ none is none }} {{ n is not number }} {{ n is odd }} {{ n is divisibleby 3 }}", "True True True True False True True")

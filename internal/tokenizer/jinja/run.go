@@ -63,7 +63,7 @@ func (c *context) capture(body []stmt) string {
 	return b.String()
 }
 
-// Render renders the template with variables: values of ToValue.
+// Render renders the template with variables: values of FromJSON.
 func (t *Template) Render(vars map[string]any) (s string, err error) {
 	defer catch(&err)
 	steps := 0

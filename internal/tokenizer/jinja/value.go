@@ -46,6 +46,15 @@ func (d *Dict) Get(key any) (any, bool) {
 	return nil, false
 }
 
+// Each calls fn with every key that is a string.
+func (d *Dict) Each(fn func(key string, v any)) {
+	for _, k := range d.keys {
+		if name, ok := k.(string); ok {
+			fn(name, d.values[k])
+		}
+	}
+}
+
 // undefined is a name that has no value.
 type undefined string
 
