@@ -97,6 +97,7 @@ type llmRun struct {
 	timed    bool
 	res      *result.Result
 	secret   string // what must not stand in any file
+	lost     error  // files that could not be written
 }
 
 func (r *llmRun) close() {
@@ -115,6 +116,11 @@ func (r *llmRun) start() error {
 	if err := writable(o.json); err != nil {
 		return err
 	}
+	for _, file := range []string{o.tls.CAFile, o.tls.CertFile, o.tls.KeyFile} {
+		if _, err := os.Stat(file); file != "" && err != nil {
+			return err
+		}
+	}
 	if o.template != "" {
 		text, err := os.ReadFile(o.template)
 		if err != nil {
@@ -130,6 +136,9 @@ func (r *llmRun) start() error {
 		return err
 	}
 	if err := r.target(); err != nil {
+		return err
+	}
+	if err := r.checkLimits(); err != nil {
 		return err
 	}
 	return r.connect()
@@ -384,9 +393,7 @@ func (r *llmRun) level(index int, lv load.Level) (*load.Outcome, error) {
 			pages.abort()
 			return nil, err
 		}
-		if err := errors.Join(files.close(out), pages.close(out)); err != nil {
-			return nil, err
-		}
+		r.lost = errors.Join(r.lost, files.close(out), pages.close(out)) // the numbers are there nevertheless
 		runs = append(runs, out)
 		if out.Stopped != "" {
 			break

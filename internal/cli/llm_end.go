@@ -23,6 +23,11 @@ func (r *llmRun) end(limits [][]result.Reason, stopped string, err error) int {
 	if len(r.res.Levels) > 0 && (!r.opts.seed() || r.opts.verbose) {
 		r.showVerdict()
 	}
+	if r.lost != nil {
+		for line := range strings.Lines(r.lost.Error()) {
+			fmt.Fprintf(r.Stderr, "redline llm: %s\n", strings.TrimSpace(line))
+		}
+	}
 	switch {
 	case r.res.Interrupted:
 		return exitInterrupted
@@ -34,6 +39,8 @@ func (r *llmRun) end(limits [][]result.Reason, stopped string, err error) int {
 		return r.failed(r.noAnswer())
 	case stopped != "":
 		return r.failed(errors.New(stopped))
+	case r.lost != nil:
+		return exitError
 	}
 	return exitOK
 }

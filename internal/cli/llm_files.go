@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,9 +22,8 @@ import (
 
 // llmFiles writes the files of one measurement; nil writes none.
 type llmFiles struct {
-	mu  sync.Mutex // the prompts are made on a goroutine of their own
-	w   *artifact.Writer
-	err error
+	mu sync.Mutex // the prompts are made on a goroutine of their own
+	w  *artifact.Writer
 	// slices gathers the samples of each stretch of time.
 	slices *slicer
 }
@@ -42,7 +42,7 @@ func (o *llmOptions) wanted() (artifact.Files, error) {
 		for name := range strings.SplitSeq(o.exports, ",") {
 			f, ok := exportNames[strings.TrimSpace(name)]
 			if !ok {
-				return 0, fmt.Errorf("--exports knows no %q: see redline llm --help", name)
+				return 0, fmt.Errorf("--exports is a list of %s, not %q", strings.Join(slices.Sorted(maps.Keys(exportNames)), ", "), name)
 			}
 			files |= f
 		}
@@ -92,7 +92,7 @@ func (r *llmRun) files(index, n int, lv load.Level) (*llmFiles, error) {
 	}
 	f := &llmFiles{w: w}
 	if files&artifact.Slices != 0 {
-		f.slices = newSlicer(o.sliceEvery, r.load, lv.Open())
+		f.slices = newSlicer(o.sliceEvery, r.load, lv.Open(), f.w.Slice)
 	}
 	return f, nil
 }
@@ -189,7 +189,7 @@ func (f *llmFiles) wire(cfg *load.Config) {
 	cfg.Sample = func(s *llm.Sample) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		f.note(f.w.Sample(s))
+		f.w.Sample(s)
 		if f.slices != nil {
 			f.slices.add(s)
 		}
@@ -202,15 +202,8 @@ func (f *llmFiles) wire(cfg *load.Config) {
 			}
 			f.mu.Lock()
 			defer f.mu.Unlock()
-			f.note(f.w.Input(session, list...))
+			f.w.Input(session, list...)
 		}
-	}
-}
-
-// note keeps the first error: a file that cannot be written does not end the load.
-func (f *llmFiles) note(err error) {
-	if f.err == nil {
-		f.err = err
 	}
 }
 
@@ -234,9 +227,9 @@ func (f *llmFiles) close(out *load.Outcome) error {
 		end.Errors = append(end.Errors, artifact.Failure{Code: code(x.Class), Type: x.Class, Message: x.Text, Count: x.Count})
 	}
 	if f.slices != nil {
-		end.Slices = f.slices.result(end.End)
+		f.slices.finish(end.End)
 	}
-	return errors.Join(f.err, f.w.Close(end))
+	return f.w.Close(end)
 }
 
 // code is the status in the name of a class, as in "server 429".
@@ -246,8 +239,8 @@ func code(class string) int {
 	return n
 }
 
-// slicer gathers metrics by stretches of time. A stretch is computed and let go when the one after the next begins, so
-// that a long run takes no more memory for them than their numbers do.
+// slicer gathers metrics by stretches of time. A stretch is computed, written and let go when the one after the next
+// begins, so that a long run takes no memory for them.
 type slicer struct {
 	width int64
 	o     metric.Options
@@ -256,21 +249,17 @@ type slicer struct {
 		number int64
 		c      *metric.Collector
 	}
-	done []artifact.Slice
+	done func(*artifact.Slice)
 }
 
-const (
-	// usualSlice is the width where none is asked for.
-	usualSlice = 10 * time.Second
-	// maxSlices bounds their memory.
-	maxSlices = 1000
-)
+// usualSlice is the width where none is asked for.
+const usualSlice = 10 * time.Second
 
-func newSlicer(width time.Duration, o load.Options, open bool) *slicer {
+func newSlicer(width time.Duration, o load.Options, open bool, done func(*artifact.Slice)) *slicer {
 	if width <= 0 {
 		width = usualSlice
 	}
-	s := &slicer{width: int64(width), o: metric.Options{Open: open, Goodput: o.Goodput}, first: -1}
+	s := &slicer{width: int64(width), o: metric.Options{Open: open, Goodput: o.Goodput}, first: -1, done: done}
 	s.open[0].number, s.open[1].number = -1, -1
 	return s
 }
@@ -301,18 +290,18 @@ func (s *slicer) add(x *llm.Sample) {
 // close computes a stretch. end is when the run ended; 0 while it goes on.
 func (s *slicer) close(i int, end int64) {
 	o := &s.open[i]
-	if o.c == nil || len(s.done) == maxSlices {
+	if o.c == nil {
 		return
 	}
 	from := clock.Wall(s.first + o.number*s.width)
-	s.done = append(s.done, artifact.Slice{Begin: from, End: from + s.width, Whole: end == 0 || from+s.width <= end, Metrics: o.c.Metrics()})
+	s.done(&artifact.Slice{Begin: from, End: from + s.width, Whole: end == 0 || from+s.width <= end, Metrics: o.c.Metrics()})
 	o.c = nil
 }
 
-func (s *slicer) result(end int64) []artifact.Slice {
+// finish writes the stretches that are not over yet.
+func (s *slicer) finish(end int64) {
 	s.close(0, end)
 	s.close(1, end)
-	return s.done
 }
 
 // merge makes one level of repeats: the last one, with the means over the runs and their intervals.

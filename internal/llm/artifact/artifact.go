@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/redline-bench/redline/internal/llm"
@@ -118,14 +119,14 @@ type Failure struct {
 // Wants says what a Sample must carry for the files that are written.
 type Wants struct{ Payload, Answers, Inputs bool }
 
-// Writer writes the files of one level. It is not safe for concurrent use. After an error every call returns that
-// error.
+// Writer writes the files of one level. It is not safe for concurrent use. A file that cannot be written, on a full
+// disk say, is removed, which may leave room for the others; they go on and are complete. Close tells which are lost.
 type Writer struct {
 	cfg    Config
 	sinks  []sink
 	inputs *inputsFile
 	values metric.Values // of the sample in hand
-	err    error
+	lost   []error       // a file each
 }
 
 // sink is one file, or two that belong together.
@@ -184,41 +185,48 @@ func (w *Writer) Wants() Wants {
 }
 
 // Input adds a conversation to inputs.json: the bodies of its requests in order.
-func (w *Writer) Input(session string, bodies ...json.RawMessage) error {
-	if w.err == nil && w.inputs != nil {
-		w.err = w.inputs.add(session, bodies)
+func (w *Writer) Input(session string, bodies ...json.RawMessage) {
+	if w.inputs == nil {
+		return
 	}
-	return w.err
+	if err := w.inputs.add(session, bodies); err != nil {
+		w.lost = append(w.lost, err)
+		w.inputs.out.abort()
+		w.inputs = nil
+	}
 }
 
 // Sample adds one ended request to every file.
-func (w *Writer) Sample(s *llm.Sample) error {
-	if w.err != nil {
-		return w.err
-	}
+func (w *Writer) Sample(s *llm.Sample) {
 	var ok bool
 	w.values, ok = metric.Of(s, w.cfg.Open)
-	for _, k := range w.sinks {
+	for i := 0; i < len(w.sinks); i++ {
+		k := w.sinks[i]
 		if err := k.sample(s, &w.values, ok); err != nil {
-			w.err = err
-			return err
+			w.lost = append(w.lost, err)
+			k.abort()
+			w.sinks = slices.Delete(w.sinks, i, i+1)
+			i--
 		}
 	}
-	return nil
 }
 
 // Close completes all files and puts them in place. A file that cannot be completed does not keep the others from
-// it.
+// it; the error has one line for each that is lost.
 func (w *Writer) Close(o Outcome) error {
-	err := w.err
 	for _, k := range w.sinks {
-		err = errors.Join(err, k.close(&o))
+		if err := k.close(&o); err != nil {
+			w.lost = append(w.lost, err)
+			k.abort()
+		}
 	}
 	if w.inputs != nil {
-		err = errors.Join(err, w.inputs.close())
+		if err := w.inputs.close(); err != nil {
+			w.lost = append(w.lost, err)
+		}
 	}
 	w.sinks, w.inputs = nil, nil
-	return err
+	return errors.Join(w.lost...)
 }
 
 // Abort removes what was written. After Close it does nothing.

@@ -1,6 +1,7 @@
 package artifact_test
 
 import (
+	"bytes"
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
@@ -64,13 +65,9 @@ func fill(t testing.TB, w *artifact.Writer, n int) artifact.Outcome {
 	for i := range n {
 		s := sample(r, i)
 		c.Add(s)
-		if err := w.Sample(s); err != nil {
-			t.Fatal(err)
-		}
+		w.Sample(s)
 		if i%2 == 1 {
-			if err := w.Input(s.Conversation, s.Payload, s.Payload); err != nil {
-				t.Fatal(err)
-			}
+			w.Input(s.Conversation, s.Payload, s.Payload)
 		}
 	}
 	m := c.Metrics()
@@ -259,9 +256,7 @@ func TestTensors(t *testing.T) {
 	output := "\x0a\x0btext_output\x12\x05BYTES"
 	message := "\x0a\x01m" + "\x2a" + string(rune(len(output))) + output + "\x32\x08\x04\x00\x00\x00 tok"
 	s.Answers = []llm.Answer{{At: s.Sent + 10, Data: []byte(message)}, {At: s.Sent + 20, Data: []byte("\x0a\x01m")}, {At: s.Sent + 30, Data: []byte("\xff\xff")}}
-	if err := w.Sample(s); err != nil {
-		t.Fatal(err)
-	}
+	w.Sample(s)
 	if err := w.Close(artifact.Outcome{}); err != nil {
 		t.Fatal(err)
 	}
@@ -374,6 +369,34 @@ func TestAbort(t *testing.T) {
 }
 
 // heavy is a sample with many events.
+// A file that a full disk ends is lost alone: the others have every request, and the error names the one.
+func TestAFullDisk(t *testing.T) {
+	if _, err := os.Stat("/dev/full"); err != nil {
+		t.Skip("there is no /dev/full to stand for a full disk")
+	}
+	dir := t.TempDir()
+	pending := filepath.Join(dir, fmt.Sprintf(".profile_export_raw.jsonl.%d.tmp", os.Getpid()))
+	if err := os.Symlink("/dev/full", pending); err != nil {
+		t.Fatal(err)
+	}
+	w, err := artifact.New(config(dir, artifact.All))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := fill(t, w, 500)
+	err = w.Close(o)
+	if err == nil || err.Error() != filepath.Join(dir, "profile_export_raw.jsonl")+" is lost: no space left on device" {
+		t.Errorf("the error is %v", err)
+	}
+	if n := bytes.Count(readFile(t, dir, "profile_export.jsonl"), []byte("\n")); n != 500 {
+		t.Errorf("%d records, want 500", n)
+	}
+	object(t, readFile(t, dir, "profile_export_aiperf.json"))
+	if _, err := os.Lstat(pending); err == nil {
+		t.Error("the lost file was left behind")
+	}
+}
+
 func heavy(events int) *llm.Sample {
 	s := sample(rand.New(rand.NewPCG(1, 1)), 0)
 	for len(s.Chunks) < events {
@@ -399,9 +422,7 @@ func TestMemoryIsFlat(t *testing.T) {
 			for i := range s.Chunks {
 				s.Chunks[i].At += 1e6
 			}
-			if err := w.Sample(s); err != nil {
-				t.Fatal(err)
-			}
+			w.Sample(s)
 		}
 		runtime.GC()
 		var m runtime.MemStats
@@ -429,9 +450,9 @@ func TestSampleAllocatesNothing(t *testing.T) {
 	defer w.Abort()
 	s := heavy(64)
 	for range 10 {
-		_ = w.Sample(s)
+		w.Sample(s)
 	}
-	if n := testing.AllocsPerRun(200, func() { _ = w.Sample(s) }); n > 1 {
+	if n := testing.AllocsPerRun(200, func() { w.Sample(s) }); n > 1 {
 		t.Errorf("%v allocations a sample", n)
 	}
 }
@@ -450,9 +471,7 @@ func BenchmarkSample(b *testing.B) {
 			s := heavy(256)
 			b.ReportAllocs()
 			for b.Loop() {
-				if err := w.Sample(s); err != nil {
-					b.Fatal(err)
-				}
+				w.Sample(s)
 			}
 		})
 	}
@@ -471,12 +490,8 @@ func FuzzAnswers(f *testing.F) {
 		}
 		s := sample(rand.New(rand.NewPCG(1, 1)), 0)
 		s.Answers[0].Data, s.Payload, s.Text, s.Conversation, s.Err = answer, payload, text, text, text
-		if err := w.Sample(s); err != nil {
-			t.Fatal(err)
-		}
-		if err := w.Input(text, payload); err != nil {
-			t.Fatal(err)
-		}
+		w.Sample(s)
+		w.Input(text, payload)
 		if err := w.Close(artifact.Outcome{}); err != nil {
 			t.Fatal(err)
 		}

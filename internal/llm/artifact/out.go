@@ -2,10 +2,12 @@ package artifact
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"math"
 	"path/filepath"
 	"strconv"
+	"syscall"
 	"unicode/utf8"
 
 	"github.com/redline-bench/redline/internal/pending"
@@ -35,10 +37,18 @@ func (o *out) put(b []byte) error {
 	if cap(o.buf) > 4<<20 {
 		o.buf = nil // one huge answer shall not stay
 	}
-	if err != nil {
-		return fmt.Errorf("write %s: %w", o.f.Path(), err)
+	return o.named(err)
+}
+
+// named says of which file an error is, by the name that the user knows.
+func (o *out) named(err error) error {
+	if err == nil {
+		return nil
 	}
-	return nil
+	if cause, ok := errors.AsType[syscall.Errno](err); ok {
+		err = cause // without the temporary file's name
+	}
+	return fmt.Errorf("%s is lost: %w", o.f.Path(), err)
 }
 
 // commit puts the file in place.
@@ -49,9 +59,8 @@ func (o *out) commit() error {
 	}
 	if err != nil {
 		o.abort()
-		return fmt.Errorf("finish %s: %w", o.f.Path(), err)
 	}
-	return nil
+	return o.named(err)
 }
 
 // abort removes the file. After commit it does nothing.

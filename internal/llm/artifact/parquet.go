@@ -2,7 +2,6 @@ package artifact
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/llm"
@@ -32,7 +31,7 @@ func newParquetFile(cfg *Config, name string, group int) (*parquetFile, error) {
 
 func (t *parquetFile) endRow() error {
 	if err := t.w.EndRow(); err != nil {
-		return fmt.Errorf("write %s: %w", t.out.f.Path(), err)
+		return t.out.named(err)
 	}
 	return nil
 }
@@ -40,7 +39,7 @@ func (t *parquetFile) endRow() error {
 func (t *parquetFile) close() error {
 	if err := t.w.Close(); err != nil {
 		t.out.abort()
-		return fmt.Errorf("finish %s: %w", t.out.f.Path(), err)
+		return t.out.named(err)
 	}
 	return t.out.commit()
 }

@@ -1,17 +1,23 @@
 package artifact
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"strconv"
 
 	"github.com/redline-bench/redline/internal/llm"
 	"github.com/redline-bench/redline/internal/llm/metric"
 )
 
-// slicesFile is the metrics of parts of the time, as JSON and CSV.
+// slicesFile is the metrics of parts of the time, as JSON and CSV. Each part is written when it is over: a long run
+// has thousands.
 type slicesFile struct {
 	cfg       *Config
 	json, csv *out
+	n         int
+	err       error // the first; close returns it
 }
 
 func newSlices(cfg *Config) (sink, error) {
@@ -24,7 +30,18 @@ func newSlices(cfg *Config) (sink, error) {
 		j.abort()
 		return nil, err
 	}
-	return &slicesFile{cfg, j, c}, nil
+	f := &slicesFile{cfg: cfg, json: j, csv: c}
+	f.err = errors.Join(j.put([]byte("{\n  \"timeslices\": [")), c.put([]byte("Timeslice,Start_NS,End_NS,Metric,Unit,Stat,Value\r\n")))
+	return f, nil
+}
+
+// Slice adds a part of the time that is over. Those that are not yet come with the Outcome.
+func (w *Writer) Slice(s *Slice) {
+	for _, k := range w.sinks {
+		if f, ok := k.(*slicesFile); ok {
+			f.add(s)
+		}
+	}
 }
 
 func (f *slicesFile) sample(*llm.Sample, *metric.Values, bool) error { return nil }
@@ -34,25 +51,56 @@ func (f *slicesFile) abort() {
 	f.csv.abort()
 }
 
+// add writes one part.
+func (f *slicesFile) add(s *Slice) {
+	if f.err != nil {
+		return
+	}
+	doc := object{{"start_ns", s.Begin}, {"end_ns", s.End}}
+	if !s.Whole {
+		doc = append(doc, field{"is_complete", false})
+	}
+	b := f.json.buf
+	if f.n > 0 {
+		b = append(b, ',')
+	}
+	f.err = f.put(append(b, "\n    "...), append(doc, metrics(s.Metrics, true)...), "    ", "")
+	if f.err == nil {
+		f.err = f.csv.put(appendSlice(f.csv.buf, f.n, s))
+	}
+	f.n++
+}
+
+// put adds a value to the JSON file, indented as the whole is.
+func (f *slicesFile) put(before []byte, v any, indent, after string) error {
+	text, err := encode(v)
+	if err != nil {
+		return fmt.Errorf("encode %s: %w", f.json.f.Path(), err)
+	}
+	b := bytes.NewBuffer(before)
+	if err := json.Indent(b, text, indent, "  "); err != nil {
+		return fmt.Errorf("encode %s: %w", f.json.f.Path(), err)
+	}
+	b.WriteString(after)
+	return f.json.put(b.Bytes())
+}
+
 func (f *slicesFile) close(o *Outcome) error {
-	list := []object{}
-	b := f.csv.buf
-	b = append(b, "Timeslice,Start_NS,End_NS,Metric,Unit,Stat,Value\r\n"...)
 	for i := range o.Slices {
-		s := &o.Slices[i]
-		doc := object{{"start_ns", s.Begin}, {"end_ns", s.End}}
-		if !s.Whole {
-			doc = append(doc, field{"is_complete", false})
+		f.add(&o.Slices[i])
+	}
+	if f.err == nil {
+		b := f.json.buf
+		if f.n > 0 {
+			b = append(b, "\n  "...)
 		}
-		list = append(list, append(doc, metrics(s.Metrics, true)...))
-		b = appendSlice(b, i, s)
+		f.err = f.put(append(b, "],\n  \"input_config\": "...), inputConfig(f.cfg, o), "  ", "\n}\n")
 	}
-	err := writeDocument(f.json, object{{"timeslices", list}, {"input_config", inputConfig(f.cfg, o)}})
-	if e := f.csv.put(b); e != nil {
-		f.csv.abort()
-		return errors.Join(err, e)
+	if f.err != nil {
+		f.abort()
+		return f.err
 	}
-	return errors.Join(err, f.csv.commit())
+	return errors.Join(f.json.commit(), f.csv.commit())
 }
 
 // sliceStats are the numbers of a metric in the CSV, in AIPerf's order.

@@ -137,16 +137,16 @@ func (f *vllmFile) close(o *Outcome) error {
 	}
 	for _, l := range f.lists {
 		if err := l.out.w.Flush(); err != nil {
-			return fmt.Errorf("write %s: %w", f.out.f.Path(), err)
+			return f.out.named(err)
 		}
 		if err := f.out.put(append(appendString([]byte(", "), l.key), ": ["...)); err != nil {
 			return err
 		}
 		if _, err := l.out.f.Seek(0, io.SeekStart); err != nil {
-			return fmt.Errorf("write %s: %w", f.out.f.Path(), err)
+			return f.out.named(err)
 		}
 		if _, err := io.Copy(f.out.w, l.out.f); err != nil {
-			return fmt.Errorf("write %s: %w", f.out.f.Path(), err)
+			return f.out.named(err)
 		}
 		if err := f.out.put([]byte{']'}); err != nil {
 			return err

@@ -29,8 +29,8 @@ type Config struct {
 // usual is the interval of AIPerf.
 const usual = 333 * time.Millisecond
 
-// fold is how often the pages that came are folded.
-const fold = 5 * usual
+// foldEvery is how often the pages that came are folded.
+const foldEvery = 5 * usual
 
 // Watch reads the pages of a level.
 type Watch struct {
@@ -50,7 +50,6 @@ type endpoint struct {
 	families map[string]*family
 	fetches  int
 	updates  int
-	failed   int
 	first    time.Time
 	last     time.Time
 	update   time.Time // the last that changed something
@@ -88,7 +87,7 @@ func Start(ctx context.Context, cfg Config) (*Watch, error) {
 		w.pages = append(w.pages, e)
 	}
 	w.done.Go(func() {
-		tick := time.NewTicker(fold)
+		tick := time.NewTicker(foldEvery)
 		defer tick.Stop()
 		for {
 			select {
@@ -109,8 +108,7 @@ func (w *Watch) Begin() {
 	}
 	for _, e := range w.pages {
 		e.mu.Lock()
-		got := e.poller.Take()
-		for _, p := range got.Pages {
+		for _, p := range append(e.poller.Take().Pages, e.now()...) {
 			e.add(p, false)
 		}
 		e.reset()
@@ -129,20 +127,38 @@ func (w *Watch) Stop() {
 	w.cancel()
 	w.done.Wait()
 	w.take()
+	for _, e := range w.pages {
+		w.fold(e, e.now())
+	}
+}
+
+// now is the page of this moment, so that counters are those of the phase to the last request; none where the server
+// does not answer any more.
+func (e *endpoint) now() []*scrape.Page {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	p := scrape.New(scrape.Config{URL: e.url, Interval: time.Hour})
+	if p.Start(ctx) != nil {
+		return nil
+	}
+	p.Stop()
+	return p.Take().Pages
 }
 
 // take folds the pages that came.
 func (w *Watch) take() {
 	for _, e := range w.pages {
 		e.mu.Lock()
-		got := e.poller.Take()
-		e.failed += got.Failed
-		for _, p := range got.Pages {
-			if e.add(p, true) && w.cfg.Raw != nil && w.rawErr == nil {
-				w.rawErr = w.cfg.Raw(rawLine(e.url, p))
-			}
-		}
+		w.fold(e, e.poller.Take().Pages)
 		e.mu.Unlock()
+	}
+}
+
+func (w *Watch) fold(e *endpoint, pages []*scrape.Page) {
+	for _, p := range pages {
+		if e.add(p, true) && w.cfg.Raw != nil && w.rawErr == nil {
+			w.rawErr = w.cfg.Raw(rawLine(e.url, p))
+		}
 	}
 }
 
@@ -153,7 +169,7 @@ func (e *endpoint) reset() {
 			s.begin()
 		}
 	}
-	e.fetches, e.updates, e.failed, e.took, e.gaps = 0, 0, 0, 0, nil
+	e.fetches, e.updates, e.took, e.gaps = 0, 0, 0, nil
 }
 
 // add folds one page. It tells whether the page says something else than the one before.
