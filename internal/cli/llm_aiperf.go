@@ -40,7 +40,7 @@ var aiperfHints = []struct{ names, hint string }{
 	{"public-dataset hf-subset hf-weka-dataset dataset-filter", "nothing is downloaded: give the file with --input-file"},
 	{
 		"use-think-time-only max-context-length trajectory-start-min-ratio trajectory-start-max-ratio burst-phase-starts trace-idle-gap-cap-seconds " +
-		"system-idle-gap-cap-seconds allow-dataset-wrap no-allow-dataset-wrap agentic-cache-warmup-duration agentic-warmup-grace-period",
+			"system-idle-gap-cap-seconds allow-dataset-wrap no-allow-dataset-wrap agentic-cache-warmup-duration agentic-warmup-grace-period",
 		"traces of agents are not replayed; see --custom-dataset-type for those that are",
 	},
 	{
@@ -82,7 +82,7 @@ var aiperfHints = []struct{ names, hint string }{
 	},
 	{
 		"search-space search-metric search-stat search-direction search-max-iterations search-initial-points search-random-seed search-planner optuna-sampler " +
-		"optuna-acquisition optuna-terminator search-percentile-pooling bo-constraint-mode search-sla search-sla-tier search-recipe search-style",
+			"optuna-acquisition optuna-terminator search-percentile-pooling bo-constraint-mode search-sla search-sla-tier search-recipe search-style",
 		"measure a list of levels with --concurrency or --request-rate, and bounds with --goodput",
 	},
 	{"ttft-sla-ms itl-sla-ms tpot-sla-ms e2e-sla-ms error-rate-sla slo-attainment-fraction", `use --goodput "ttft:200 itl:20", or --assert`},

@@ -45,6 +45,8 @@ func (o *llmOptions) checkNames() error {
 		return errors.New("--tokenizer-path and --tokenizer name the same thing: give one")
 	case o.systemFile != "" && o.data.System != "":
 		return errors.New("--system-prompt and --system-prompt-file name the same thing: give one")
+	case (o.tls.CertFile != "") != (o.tls.KeyFile != ""):
+		return errors.New("--cert-file and --key-file need each other")
 	case o.apiKey != "" && o.apiKeyEnv != "":
 		return errors.New("--api-key and --api-key-env exclude each other")
 	case o.model == "" && o.kind != string(api.Raw) && o.kind != string(api.Template):

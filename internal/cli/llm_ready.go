@@ -39,7 +39,7 @@ func (w *readiness) until(ctx context.Context, try func(context.Context) error) 
 		case <-ctx.Done():
 		}
 		if ctx.Err() != nil {
-			return fmt.Errorf("the model was not ready after %s and %d tries: %w", time.Since(begun).Round(100*time.Millisecond), n, err)
+			return fmt.Errorf("the model was not ready after %s and %d tries: %s", time.Since(begun).Round(100*time.Millisecond), n, oneLine(err.Error()))
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/internal/llm"
+	"github.com/redline-bench/redline/internal/llm/artifact"
 	"github.com/redline-bench/redline/internal/llm/load"
 	"github.com/redline-bench/redline/internal/plan"
 )
@@ -106,12 +107,16 @@ func TestLLMCommandHidesSecrets(t *testing.T) {
 }
 
 func TestSlices(t *testing.T) {
-	s := newSlicer(time.Second, load.Options{}, false)
+	var list []artifact.Slice
+	s := newSlicer(time.Second, load.Options{}, false, func(s *artifact.Slice) { list = append(list, *s) })
 	for i := range 50 {
 		at := int64(i) * int64(100*time.Millisecond)
 		s.add(&llm.Sample{Sent: at, End: at + 1, Chunks: []llm.Chunk{{At: at + 1}}})
 	}
-	list := s.result(math.MaxInt64)
+	if len(list) != 3 {
+		t.Errorf("%d slices are written before the end", len(list))
+	}
+	s.finish(math.MaxInt64)
 	if len(list) != 5 {
 		t.Fatalf("%d slices", len(list))
 	}

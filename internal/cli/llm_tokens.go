@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"fmt"
-
 	"github.com/redline-bench/redline/internal/llm/dataset"
 	"github.com/redline-bench/redline/internal/tokenizer"
 )
@@ -17,7 +15,7 @@ func loadTokens(path string) (*tokens, error) {
 	}
 	t, err := tokenizer.Load(path)
 	if err != nil {
-		return nil, fmt.Errorf("tokenizer: %w", err)
+		return nil, err
 	}
 	return &tokens{t}, nil
 }

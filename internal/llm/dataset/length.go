@@ -38,7 +38,7 @@ func ParseLengthKind(name string) (LengthKind, error) {
 	case "uniform":
 		return Uniform, nil
 	}
-	return 0, fmt.Errorf("length distribution %q is not known; choose fixed, normal, lognormal or uniform", name)
+	return 0, fmt.Errorf("is fixed, normal, lognormal or uniform, not %q", name)
 }
 
 // Around makes a distribution uniform, from a share below its mean to the same above, as vLLM's bench does.

@@ -165,7 +165,7 @@ func ParseFormat(name string) (Format, error) {
 	for i, f := range formats {
 		names[i] = string(f)
 	}
-	return "", fmt.Errorf("dataset type %q is not known; choose one of %s", name, strings.Join(names, ", "))
+	return "", fmt.Errorf("is not %q: use one of %s", name, strings.Join(names, ", "))
 }
 
 // Sampling is the order in which conversations are taken.
@@ -188,7 +188,7 @@ func ParseSampling(name string) (Sampling, error) {
 	case "random":
 		return Random, nil
 	}
-	return 0, fmt.Errorf("dataset sampling %q is not known; choose sequential, shuffle or random", name)
+	return 0, fmt.Errorf("is sequential, shuffle or random, not %q", name)
 }
 
 func (s Sampling) String() string { return [...]string{"sequential", "shuffle", "random"}[s] }
@@ -218,7 +218,7 @@ func ParseBust(name string) (Bust, error) {
 	if i := slices.Index(bustNames[:], name); i >= 0 {
 		return Bust(i), nil
 	}
-	return 0, fmt.Errorf("cache bust %q is not known; choose one of %s", name, strings.Join(bustNames[:], ", "))
+	return 0, fmt.Errorf("is one of %s, not %q", strings.Join(bustNames[:], ", "), name)
 }
 
 // Info is what a report tells of the workload.

@@ -147,6 +147,9 @@ func (r *reader) prompt(raw []byte) (item, error) {
 func promptValue(t *llm.Turn, value json.RawMessage) error {
 	var one string
 	if json.Unmarshal(value, &one) == nil && value[0] == '"' {
+		if one == "" {
+			return errors.New("expected a text, found an empty one")
+		}
 		t.Texts = []string{one}
 		return nil
 	}

@@ -57,7 +57,11 @@ func sniff(path string, want Format, key string) (layout, error) {
 	if err := json.Unmarshal(first, &fields); err != nil {
 		return l, fmt.Errorf("%s: line 1: expected a JSON object a line: %w", path, jsonError(err))
 	}
-	if l.format = guess(fields, box, key); l.format == "" {
+	l.format = guess(fields, box, key)
+	if l.format == "" && key != "" {
+		return l, fmt.Errorf("%s: line 1: expected the prompt in the field %q, found %s; name it with --input-key", path, key, strings.Join(names(fields), ", "))
+	}
+	if l.format == "" {
 		return l, fmt.Errorf("%s: line 1: no known form of prompts has the fields %s; name the prompt's field with --input-key, or the form with --custom-dataset-type",
 			path, strings.Join(names(fields), ", "))
 	}

@@ -81,6 +81,8 @@ func (t *spread) Send(c *service.Call) {
 	a := c.Req.(aimed)
 	c.Req = a.req
 	t.of[a.to].Send(c)
+	// The send may come from the end of a call on another transport, whose goroutine pushes out only its own.
+	t.of[a.to].Flush()
 }
 
 func (t *spread) Flush() {

@@ -91,7 +91,6 @@ func (p *phase) converse() *talk {
 		p.fail(next.err)
 		return nil
 	}
-	p.supply.begin(next.talk)
 	return next.talk
 }
 

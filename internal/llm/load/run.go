@@ -115,7 +115,9 @@ func (r *run) newJob(t *talk, p *phase) (*job, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.next++
+	if t.next++; turn == 0 {
+		p.supply.begin(t)
+	}
 	p.pending.Add(1)
 	a := &ask{
 		phase: p, conv: t.conv, turn: turn, number: r.numbers.Add(1) - 1, tokens: t.conv.Turns[turn].MaxTokens, input: -1,
