@@ -1,0 +1,106 @@
+package aiperf_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/redline-bench/redline/internal/llm/artifact/servermetrics"
+	"github.com/redline-bench/redline/internal/llm/dataset"
+)
+
+const bailian = `{"chat_id": 159, "parent_chat_id": -1, "timestamp": 61.114, "input_length": 20, "output_length": 132, "type": "text", "turn": 1, "hash_ids": [1089, 1090]}
+{"chat_id": 161, "parent_chat_id": 160, "timestamp": 63.5, "input_length": 40, "output_length": 7, "type": "text", "turn": 3, "hash_ids": [1089, 1090, 5]}
+{"chat_id": 160, "parent_chat_id": 159, "timestamp": 62.5, "input_length": 35, "output_length": 80, "type": "search", "turn": 2, "hash_ids": [1089, 1090, 4]}
+{"chat_id": 170, "parent_chat_id": 9, "timestamp": 64, "input_length": 8, "output_length": 3, "type": "text", "turn": 2}
+`
+
+const burst = `Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type
+5,ChatGPT,472,18,490,Conversation log
+45.5,ChatGPT,1087,230,1317,Conversation log
+118,GPT-4,417,0,417,API log
+`
+
+// Traces that carry lengths mean the same to AIPerf, and its own model reads our server metrics.
+func TestAIPerfReadsTheSameTraces(t *testing.T) {
+	p := install(t, "aiperf.txt")
+	dir := t.TempDir()
+	one, two := filepath.Join(dir, "bailian.jsonl"), filepath.Join(dir, "burst.csv")
+	for path, text := range map[string]string{one: bailian, two: burst} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var theirs struct {
+		Bailian, Burst [][][3]float64
+		Schema         string
+		Served         float64
+		Types          map[string]string
+	}
+	decode(t, p.run(t, "python", "traces.py", one, two, serverMetrics(t, dir)), &theirs)
+	if d := cmp.Diff(theirs.Bailian, lengths(t, one)); d != "" {
+		t.Errorf("Bailian (-AIPerf +Redline):\n%s", d)
+	}
+	if d := cmp.Diff(theirs.Burst, lengths(t, two)); d != "" {
+		t.Errorf("BurstGPT (-AIPerf +Redline):\n%s", d)
+	}
+	if theirs.Schema != "1.1" || theirs.Served != 7 || theirs.Types["served"] != "counter" || theirs.Types["load"] != "gauge" || theirs.Types["wait_seconds"] != "histogram" {
+		t.Errorf("server metrics: %+v", theirs)
+	}
+}
+
+// lengths are the sessions of a trace, whose form is found out: time in milliseconds, input and output length.
+func lengths(t *testing.T, path string) [][][3]float64 {
+	t.Helper()
+	s, err := dataset.Open(t.Context(), dataset.Options{Path: path, Once: true}, fields{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	var out [][][3]float64
+	for c, ok := s.Next(); ok; c, ok = s.Next() {
+		var turns [][3]float64
+		for i := range c.Turns {
+			u := &c.Turns[i]
+			turns = append(turns, [3]float64{float64(u.At) / float64(time.Millisecond), float64(u.InputTokens), float64(u.MaxTokens)})
+		}
+		out = append(out, turns)
+	}
+	if err := s.Err(); err != nil {
+		t.Fatal(err)
+	}
+	slices.SortStableFunc(out, func(a, b [][3]float64) int { return int(a[0][0] - b[0][0]) })
+	return out
+}
+
+// serverMetrics writes the metrics of a server that answers seven requests.
+func serverMetrics(t *testing.T, dir string) string {
+	t.Helper()
+	var n atomic.Int64
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintf(w, "# HELP served_total Answers.\n# TYPE served_total counter\nserved_total %d\n# TYPE load gauge\nload 0.5\n", n.Load())
+		fmt.Fprintf(w, "# TYPE wait_seconds histogram\nwait_seconds_bucket{le=\"1\"} %d\nwait_seconds_bucket{le=\"+Inf\"} %d\nwait_seconds_sum 1\nwait_seconds_count %d\n", n.Load(), n.Load(), n.Load())
+	}))
+	t.Cleanup(srv.Close)
+	n.Store(5)
+	w, err := servermetrics.Start(t.Context(), servermetrics.Config{URLs: []string{srv.URL}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Begin()
+	n.Add(7)
+	w.Stop()
+	now := time.Now().UnixNano()
+	if err := w.Write(&servermetrics.File{Dir: dir, JSON: true, CSV: true, Run: "run", Asked: map[string]any{}, Begin: now - 1e9, End: now}); err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(dir, "server_metrics_export.json")
+}
