@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 	lib "github.com/parquet-go/parquet-go"
 
 	"github.com/redline-bench/redline/internal/parquet"
@@ -59,8 +59,13 @@ func check(t testing.TB, rows []row, group int) {
 	if err != nil {
 		t.Fatalf("the library cannot read %d rows in groups of %d: %v", len(rows), group, err)
 	}
-	if diff := cmp.Diff(rows, got, cmpopts.EquateEmpty(), cmpopts.EquateNaNs()); diff != "" {
-		t.Errorf("%d rows in groups of %d differ (-written +read):\n%s", len(rows), group, diff)
+	same := func(a, b row) bool {
+		bits := math.Float64bits(a.G) == math.Float64bits(b.G) // also of what is not a number
+		a.G, b.G = 0, 0
+		return bits && a == b
+	}
+	if !slices.EqualFunc(rows, got, same) {
+		t.Errorf("%d rows in groups of %d differ (-written +read):\n%s", len(rows), group, cmp.Diff(rows, got))
 	}
 }
 
@@ -88,7 +93,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 	for name, make := range kinds {
 		t.Run(name, func(t *testing.T) {
-			for _, n := range []int{0, 1, 2, 7, 8, 9, 31, 32, 33, 127, 128, 129, 130, 160, 161, 257, 1000, 5000} {
+			for _, n := range []int{0, 1, 2, 8, 9, 32, 33, 34, 128, 129, 130, 161, 257, 1500} {
 				rows := []row{}
 				for i := range n {
 					rows = append(rows, make(i))
