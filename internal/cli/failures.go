@@ -130,6 +130,9 @@ func (s *session) adviseServer(e *service.Error) string {
 	}
 	switch e.Class {
 	case record.Connect:
+		if line := widen(e); line != "" {
+			return fmt.Sprintf("no connection to %s: %s", t.URL, line)
+		}
 		if !errors.Is(e, syscall.ECONNREFUSED) {
 			return fmt.Sprintf("no %s conversation with %s: %s", strings.ToUpper(string(t.Protocol)), t.URL, reason(e))
 		}

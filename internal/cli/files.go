@@ -61,7 +61,7 @@ func (s *session) writeFiles(res *result.Result, err error) error {
 	if s.plan.Face == plan.DropIn && err != nil && !interrupted {
 		return nil
 	}
-	return errors.Join(s.writeCSV(res), s.commitExport(), writeResult(s.plan.Output.ResultJSON, res))
+	return errors.Join(s.writeCSV(res), s.commitExport(res), writeResult(s.plan.Output.ResultJSON, res))
 }
 
 func (s *session) writeCSV(res *result.Result) error {
@@ -86,7 +86,7 @@ func (s *session) writeCSV(res *result.Result) error {
 	return err
 }
 
-func (s *session) commitExport() error {
+func (s *session) commitExport(res *result.Result) error {
 	if s.exportErr != nil {
 		return errors.New(text.ExportUnwritable)
 	}
@@ -95,6 +95,9 @@ func (s *session) commitExport() error {
 	}
 	w := s.export
 	s.export = nil
+	if s.plan.Face == plan.Redline {
+		w.Verdict = string(res.Verdict.State)
+	}
 	return w.Commit(exportVersion, s.plan.Target.Kind, s.plan.Target.Endpoint)
 }
 

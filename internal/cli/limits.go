@@ -1,11 +1,14 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/redline-bench/redline/internal/plan"
 )
@@ -13,14 +16,29 @@ import (
 // spareFiles is what the program needs besides its connections.
 const spareFiles = 64
 
-// checkLimits tells before the load starts that it cannot be made: each HTTP request in flight has a connection of
-// its own, and a connection needs a file descriptor and, towards one address, a local port.
+// checkLimits tells before the load starts that it cannot be made.
 func (s *session) checkLimits() error {
 	load := &s.plan.Load
-	if s.plan.Target.Protocol != plan.HTTP || load.Mode != plan.Concurrency {
+	if load.Mode != plan.Concurrency {
 		return nil
 	}
-	need := max(load.Concurrency.Start, load.Concurrency.End)
+	return checkConnections(&s.plan.Target, max(load.Concurrency.Start, load.Concurrency.End))
+}
+
+// checkLimits is the same for conversations with a language model.
+func (r *llmRun) checkLimits() error {
+	if len(r.opts.modes()) > 0 || len(r.opts.concurrency) == 0 {
+		return nil
+	}
+	return checkConnections(&r.plan.Target, slices.Max(r.opts.concurrency))
+}
+
+// checkConnections sees to it that so many connections can be made: each request in flight over HTTP/1.1 has one of its
+// own, which needs a file descriptor and, towards one address, a local port.
+func checkConnections(t *plan.Target, need int) error {
+	if t.Protocol != plan.HTTP || t.HTTPVersion == "2" {
+		return nil
+	}
 	if files := raiseFileLimit(uint64(need) + spareFiles); files < uint64(need)+spareFiles {
 		return fmt.Errorf("%d connections need %d open files and this process may have %d: run 'ulimit -n %d' first, or use -i grpc, which shares connections",
 			need, need+spareFiles, files, need+spareFiles)
@@ -29,9 +47,22 @@ func (s *session) checkLimits() error {
 	if !ok {
 		return nil
 	}
-	sources, err := spread(need, low, high, s.plan.Target.URL, s.plan.Target.Sources)
-	s.plan.Target.Sources = sources
+	sources, err := spread(need, low, high, t.URL, t.Sources)
+	t.Sources = sources
 	return err
+}
+
+// widen is the line that raises the limit that an error ran into; "" for other errors. Loads on a schedule open connections
+// as they need them, so that nobody knows the number before.
+func widen(err error) string {
+	switch {
+	case errors.Is(err, syscall.EMFILE):
+		files := raiseFileLimit(0)
+		return fmt.Sprintf("this process may have %d open files: run 'ulimit -n %d' first, or ask for less at a time", files, 4*files)
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		return `the local ports are used up: run 'sysctl -w net.ipv4.ip_local_port_range="1024 65535"' first, or name more of this machine's addresses with --source-addresses`
+	}
+	return ""
 }
 
 // spread sees to it that there are ports for so many connections to one server. Each address to connect from has

@@ -1,10 +1,24 @@
 package cli
 
 import (
+	"fmt"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 )
+
+func TestWidenNamesTheLineThatHelps(t *testing.T) {
+	f := func(err error, want string) {
+		t.Helper()
+		if got := widen(fmt.Errorf("dial: %w", err)); !strings.Contains(got, want) || want == "" && got != "" {
+			t.Errorf("%v: %q, want %q", err, got, want)
+		}
+	}
+	f(syscall.EMFILE, "ulimit -n ")
+	f(syscall.EADDRNOTAVAIL, "net.ipv4.ip_local_port_range")
+	f(syscall.ECONNREFUSED, "")
+}
 
 func TestSpread(t *testing.T) {
 	f := func(need int, server string, given, want []string, fails bool) {

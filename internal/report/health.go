@@ -9,6 +9,7 @@ import (
 
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/stats"
 )
 
 // Health writes what belongs under a level: what is wrong with it, its failures, its latencies where there is more
@@ -133,8 +134,11 @@ func client(p *page, l *result.Level) {
 	} else {
 		p.linef("    In flight: %.4g on average", h.AchievedInFlight)
 	}
-	if h.Dropped > 0 {
+	switch {
+	case h.Dropped > 0:
 		p.linef("    %s %d requests were due and never sent", p.paint(yellow, "Dropped:"), h.Dropped)
+	case open(l):
+		p.linef("    Dropped: none")
 	}
 	p.linef("    CPU: %.2f cores, %s usec a request; the machine was %.0f %% busy",
 		h.CPUCores, plainNumber(float64(h.CPUPerRequestNs)/1000), h.MachineShare*100)
@@ -149,7 +153,7 @@ func client(p *page, l *result.Level) {
 		p.linef("    Measurement error: ± %d usec, the nearest that is calibrated: %s", us(h.FloorNs), h.FloorOf)
 	}
 	if l.Client.Requests > 0 && !l.Client.Latency.Exact {
-		p.linef("    Percentiles are within 0.1 %%: there were too many requests to sort")
+		p.linef("    Percentiles are within 0.1 %%, from a histogram: more than %d requests in a window are not sorted", stats.ExactLimit)
 	}
 }
 

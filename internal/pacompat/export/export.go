@@ -42,6 +42,9 @@ const (
 
 // Writer writes one file. It is not safe for concurrent use. After an error every call returns that error.
 type Writer struct {
+	// Verdict is written at the end where it is set. The original's document has none.
+	Verdict string
+
 	cfg   Config
 	file  *pending.File
 	w     *bufio.Writer
@@ -250,6 +253,10 @@ func (w *Writer) Commit(version string, kind plan.Kind, endpoint string) error {
 	b = appendString(b, string(kind))
 	b = append(b, `,"endpoint":`...)
 	b = appendString(b, endpoint)
+	if w.Verdict != "" {
+		b = append(b, `,"verdict":`...)
+		b = appendString(b, w.Verdict)
+	}
 	b = append(b, '}')
 	w.put(b)
 	err := w.err

@@ -112,6 +112,13 @@ func TestResponsesOfOneRead(t *testing.T) {
 	}
 }
 
+func TestVerdict(t *testing.T) {
+	got := write(t, export.Config{}, func(w *export.Writer) { w.Verdict = "client-limited" })
+	if want := strings.TrimSuffix(tail, "}") + `,"verdict":"client-limited"}`; got != `{"experiments":[`+want {
+		t.Errorf("got %s", got)
+	}
+}
+
 func TestNoLevels(t *testing.T) {
 	if got := write(t, export.Config{}, func(*export.Writer) {}); got != `{"experiments":[`+tail {
 		t.Errorf("got %s", got)

@@ -225,11 +225,11 @@
 
   function health(run) {
     const us = (ns) => dur(ns / 1e6);
-    const head = ["level", "send lag p50", "p99", "max", "rate", "in flight", "CPU cores", "CPU a request", "machine busy", "GC pause", "scheduler", "error ±"];
+    const head = ["level", "send lag p50", "p99", "max", "rate", "in flight", "CPU cores", "CPU a request", "machine busy", "GC pause", "scheduler", "dropped", "error ±"];
     return table(head, run.levels.map((l) => {
       const h = l.health;
       return [l.name, ...(l.open ? [us(h.lag_p50_ns), us(h.lag_p99_ns), us(h.lag_max_ns)] : ["", "", ""]), h.asked_rate ? num(h.achieved_rate) + " of " + num(h.asked_rate) : num(h.achieved_rate),
-        num(h.achieved_in_flight, 3) + (h.asked_in_flight ? " of " + num(h.asked_in_flight) : ""), num(h.cpu_cores, 2), us(h.cpu_per_request_ns), num(h.machine_share * 100, 3) + " %", us(h.gc_pause_max_ns), us(h.sched_delay_max_ns), h.floor_ns ? us(h.floor_ns) : "not calibrated"];
+        num(h.achieved_in_flight, 3) + (h.asked_in_flight ? " of " + num(h.asked_in_flight) : ""), num(h.cpu_cores, 2), us(h.cpu_per_request_ns), num(h.machine_share * 100, 3) + " %", us(h.gc_pause_max_ns), us(h.sched_delay_max_ns), num(h.dropped), h.floor_ns ? us(h.floor_ns) : "not calibrated"];
     }), "full");
   }
 
