@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/redline-bench/redline/e2e/binary"
+	"github.com/redline-bench/redline/e2e/death"
+	"github.com/redline-bench/redline/e2e/guide"
 )
 
 type rig struct {
@@ -22,7 +24,8 @@ type rig struct {
 	venv string
 }
 
-func TestDynamicGRPC(t *testing.T) {
+func newRig(t *testing.T) *rig {
+	t.Helper()
 	if os.Getenv("REDLINE_HEAVY") == "" {
 		t.Skip("set REDLINE_HEAVY=1 for tests against a Python gRPC service")
 	}
@@ -44,9 +47,63 @@ func TestDynamicGRPC(t *testing.T) {
 	r.write("missing.json", `{"data":[{"message_generator":"python3 missing.py"}]}`)
 	r.write("many.json", `{"data":[{"messages":[{"message":"a"},{"message":"b"}]},{"messages":{"message":"c"}}]}`)
 	r.write("hello.json", `{"data":[{"messages":{"message":"hello"}}]}`)
-	plain, open := r.start(), r.start("reflection")
+	return r
+}
 
-	// The command of the guide, with the '=' after -u, which the original takes for a part of the address.
+// The command of the guide, with the '=' after -u, which the original takes for a part of the address.
+func TestGuide(t *testing.T) {
+	r := newRig(t)
+	guide.Check(t, &guide.Command{
+		Program: filepath.Join(r.bin, "perf_analyzer"), Dir: r.dir, Env: r.env(),
+		Args: []string{"--service-kind=dynamic_grpc", "-u=" + r.start(), "--input-data=inputs.json", "--grpc-method=v1.Simple/Echo"},
+		Shows: `
+ Successfully read data for # stream/streams with # step/steps.
+*** Measurement Settings ***
+  Service Kind: DYNAMIC_GRPC
+  Using "time_windows" mode for stabilization
+  Stabilizing using average latency and throughput
+  Measurement window: # msec
+  Using synchronous calls for inference
+
+Request concurrency: #
+  Client: 
+    Request count: #
+    Throughput: # infer/sec
+    Avg latency: # usec (standard deviation # usec)
+    p50 latency: # usec
+    p90 latency: # usec
+    p95 latency: # usec
+    p99 latency: # usec
+    Avg gRPC time: # usec ((un)marshal request/response # usec + response wait # usec)
+Inferences/Second vs. Client Average Batch Latency
+Concurrency: #, throughput: # infer/sec, latency # usec
+`,
+	})
+}
+
+func TestServerDies(t *testing.T) {
+	r := newRig(t)
+	cmd := exec.CommandContext(t.Context(), "python3", "example.py") // beforehand: an interpreter's start may outlast the server
+	cmd.Dir, cmd.Path, cmd.Stderr = r.dir, filepath.Join(r.venv, "bin", "python3"), os.Stderr
+	messages, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.write("messages", string(messages))
+	r.write("ready.json", `{"data":[{"message_generator":"cat messages"}]}`)
+	death.Check(t, &death.Case{
+		Bin: r.bin, Dir: r.dir, Env: r.env(), Start: func(t *testing.T) (string, func()) {
+			t.Helper()
+			return r.launch()
+		},
+		Args: []string{"--service-kind", "dynamic_grpc", "--input-data", "ready.json", "--grpc-method", "v1.Simple/Echo"},
+		Says: "Failed to write data to the gRPC stream.",
+	})
+}
+
+func TestDynamicGRPC(t *testing.T) {
+	r := newRig(t)
+	plain, open := r.start(), r.start("reflection")
 	r.good("perf_analyzer", "--service-kind=dynamic_grpc -u="+plain+" --input-data=inputs.json --grpc-method=v1.Simple/Echo --request-count=50",
 		" Successfully read data for 1 stream/streams with 1 step/steps.", "Service Kind: DYNAMIC_GRPC", "Request count: 50", "Avg gRPC time: ")
 	r.good("perf_analyzer", "--service-kind dynamic_grpc -u "+plain+" --input-data inputs.json --grpc-method v1.Simple/Echo --request-rate-range 50 --request-count 60",
@@ -75,13 +132,18 @@ func (r *rig) run(program, args string) (stdout, stderr string, rc int) {
 	r.t.Helper()
 	cmd := exec.CommandContext(r.t.Context(), filepath.Join(r.bin, program), strings.Fields(args)...)
 	cmd.Dir = r.dir
-	cmd.Env = append(os.Environ(), "PATH="+filepath.Join(r.venv, "bin")+":"+os.Getenv("PATH"))
+	cmd.Env = append(os.Environ(), r.env()...)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	if err := cmd.Run(); err != nil && !errors.As(err, new(*exec.ExitError)) {
 		r.t.Fatal(err)
 	}
 	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
+}
+
+// env lets python3 be the one that has gRPC's tools.
+func (r *rig) env() []string {
+	return []string{"PATH=" + filepath.Join(r.venv, "bin") + ":" + os.Getenv("PATH")}
 }
 
 func (r *rig) good(program, args string, want ...string) {
@@ -104,6 +166,13 @@ func (r *rig) bad(program, args, want string) {
 // start runs the service and returns where it listens.
 func (r *rig) start(args ...string) string {
 	r.t.Helper()
+	addr, _ := r.launch(args...)
+	return addr
+}
+
+// launch is start for a service that can be killed.
+func (r *rig) launch(args ...string) (addr string, kill func()) {
+	r.t.Helper()
 	cmd := exec.CommandContext(r.t.Context(), filepath.Join(r.venv, "bin", "python"), append([]string{"server.py"}, args...)...)
 	cmd.Dir, cmd.Stderr = r.dir, os.Stderr
 	out, err := cmd.StdoutPipe()
@@ -121,7 +190,7 @@ func (r *rig) start(args ...string) string {
 	if err != nil {
 		r.t.Fatalf("the service did not start: %v", err)
 	}
-	return "127.0.0.1:" + strings.TrimSpace(port)
+	return "127.0.0.1:" + strings.TrimSpace(port), func() { _ = cmd.Process.Kill() }
 }
 
 // install makes a virtual environment with gRPC's tools in the user's cache, once.

@@ -15,9 +15,12 @@ import (
 	"testing"
 
 	"github.com/redline-bench/redline/e2e/binary"
+	"github.com/redline-bench/redline/e2e/death"
+	"github.com/redline-bench/redline/e2e/guide"
 )
 
-func TestServingProtocol(t *testing.T) {
+func build(t *testing.T) string {
+	t.Helper()
 	if os.Getenv("REDLINE_HEAVY") == "" {
 		t.Skip("set REDLINE_HEAVY=1 for tests against tensorflow-serving-api")
 	}
@@ -25,7 +28,51 @@ func TestServingProtocol(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	addr := start(t)
+	return bin
+}
+
+// The command of perf_analyzer's guide. The report is that of the current version, the guide's is older.
+func TestGuide(t *testing.T) {
+	bin := build(t)
+	addr, _ := start(t)
+	guide.Check(t, &guide.Command{
+		Program: filepath.Join(bin, "perf_analyzer"), Dir: t.TempDir(),
+		Args: []string{"-m", "resnet50", "--service-kind", "tfserving", "-i", "grpc", "-b", "1", "-p", "5000", "-u", addr},
+		Shows: `
+*** Measurement Settings ***
+  Batch size: #
+  Service Kind: TENSORFLOW_SERVING
+  Using "time_windows" mode for stabilization
+  Stabilizing using average latency and throughput
+  Measurement window: # msec
+  Using synchronous calls for inference
+
+Request concurrency: #
+  Client: 
+    Request count: #
+    Throughput: # infer/sec
+    Avg latency: # usec (standard deviation # usec)
+    p50 latency: # usec
+    p90 latency: # usec
+    p95 latency: # usec
+    p99 latency: # usec
+    Avg gRPC time: # usec ((un)marshal request/response # usec + response wait # usec)
+Inferences/Second vs. Client Average Batch Latency
+Concurrency: #, throughput: # infer/sec, latency # usec
+`,
+	})
+}
+
+func TestServerDies(t *testing.T) {
+	death.Check(t, &death.Case{
+		Bin: build(t), Dir: t.TempDir(), Start: start,
+		Args: []string{"-m", "resnet50", "--service-kind", "tfserving", "-i", "grpc", "-b", "1"}, Says: "",
+	})
+}
+
+func TestServingProtocol(t *testing.T) {
+	bin := build(t)
+	addr, _ := start(t)
 	dir := t.TempDir()
 	run := func(args string) (stdout, stderr string, rc int) {
 		t.Helper()
@@ -100,8 +147,8 @@ func install(t *testing.T) string {
 	return dir
 }
 
-// start runs the server and returns where it listens.
-func start(t *testing.T) string {
+// start runs the server and returns where it listens, and what kills it.
+func start(t *testing.T) (addr string, kill func()) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), filepath.Join(install(t), "bin", "python"), filepath.Join("testdata", "server.py"), "0")
 	cmd.Stderr = os.Stderr
@@ -120,7 +167,7 @@ func start(t *testing.T) string {
 	if err != nil {
 		t.Fatalf("the server did not start: %v", err)
 	}
-	return "127.0.0.1:" + strings.TrimSpace(port)
+	return "127.0.0.1:" + strings.TrimSpace(port), func() { _ = cmd.Process.Kill() }
 }
 
 func sh(t *testing.T, name string, args ...string) {

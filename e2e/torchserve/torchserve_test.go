@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/e2e/binary"
+	"github.com/redline-bench/redline/e2e/death"
+	"github.com/redline-bench/redline/e2e/guide"
 	"github.com/redline-bench/redline/e2e/peers"
 )
 
@@ -33,7 +35,9 @@ def handle(data, context):
 // standIn is all that TorchServe itself asks of torch: a type that no answer of ours has.
 const standIn = "class Tensor: pass\n"
 
-func TestRealTorchServe(t *testing.T) {
+// prepare finds the program, and makes a folder with the input of the guide.
+func prepare(t *testing.T) (bin, dir string) {
+	t.Helper()
 	if os.Getenv("REDLINE_HEAVY") == "" {
 		t.Skip("set REDLINE_HEAVY=1 for tests against the real TorchServe")
 	}
@@ -46,14 +50,60 @@ func TestRealTorchServe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	addr := start(t)
-	dir := t.TempDir()
-	write(t, filepath.Join(dir, "input.bin"), strings.Repeat("x", 20_000))
-	write(t, filepath.Join(dir, "data.json"), `{"data":[{"TORCHSERVE_INPUT":["input.bin"]}]}`)
+	dir = t.TempDir()
+	write(t, filepath.Join(dir, "kitten_small.jpg"), strings.Repeat("x", 20_000))
+	write(t, filepath.Join(dir, "data.json"), `{"data":[{"TORCHSERVE_INPUT":["kitten_small.jpg"]}]}`)
+	return bin, dir
+}
+
+// The command of perf_analyzer's guide. The report is that of the current version, the guide's is older.
+func TestGuide(t *testing.T) {
+	bin, dir := prepare(t)
+	addr, _ := start(t)
+	guide.Check(t, &guide.Command{
+		Program: filepath.Join(bin, "perf_analyzer"), Dir: dir,
+		Args: []string{"-m", "resnet50", "--service-kind", "torchserve", "-i", "http", "-u", addr, "-b", "1", "-p", "5000", "--input-data", "data.json"},
+		Shows: `
+ Successfully read data for # stream/streams with # step/steps.
+*** Measurement Settings ***
+  Batch size: #
+  Service Kind: TORCHSERVE
+  Using "time_windows" mode for stabilization
+  Stabilizing using average latency and throughput
+  Measurement window: # msec
+  Using synchronous calls for inference
+
+Request concurrency: #
+  Client: 
+    Request count: #
+    Throughput: # infer/sec
+    Avg latency: # usec (standard deviation # usec)
+    p50 latency: # usec
+    p90 latency: # usec
+    p95 latency: # usec
+    p99 latency: # usec
+    Avg HTTP time: # usec (send/recv # usec + response wait # usec)
+Inferences/Second vs. Client Average Batch Latency
+Concurrency: #, throughput: # infer/sec, latency # usec
+`,
+	})
+}
+
+func TestServerDies(t *testing.T) {
+	bin, dir := prepare(t)
+	death.Check(t, &death.Case{
+		Bin: bin, Dir: dir, Start: start,
+		Args: []string{"-m", "resnet50", "--service-kind", "torchserve", "--input-data", "data.json"}, Says: "inference failed with error code ",
+	})
+}
+
+func TestRealTorchServe(t *testing.T) {
+	bin, dir := prepare(t)
+	addr, _ := start(t)
 	run := func(args ...string) (string, string, int) {
 		t.Helper()
 		cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "perf_analyzer"),
-			append([]string{"-m", "echo", "--service-kind", "torchserve", "-i", "http", "-u", addr, "--input-data", "data.json"}, args...)...)
+			append([]string{"-m", "resnet50", "--service-kind", "torchserve", "-i", "http", "-u", addr, "--input-data", "data.json"}, args...)...)
 		cmd.Dir = dir
 		var out, errs bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &out, &errs
@@ -130,8 +180,8 @@ func install(t *testing.T) string {
 	return dir
 }
 
-// start runs TorchServe with the model echo and returns where it listens.
-func start(t *testing.T) string {
+// start runs TorchServe with the model and returns where it listens, and what kills it.
+func start(t *testing.T) (addr string, kill func()) {
 	t.Helper()
 	venv := install(t)
 	dir := t.TempDir()
@@ -140,7 +190,7 @@ func start(t *testing.T) string {
 	if err := os.Mkdir(store, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	sh(t, filepath.Join(venv, "bin", "torch-model-archiver"), "--model-name", "echo", "--version", "1.0",
+	sh(t, filepath.Join(venv, "bin", "torch-model-archiver"), "--model-name", "resnet50", "--version", "1.0",
 		"--handler", filepath.Join(dir, "handler.py"), "--export-path", store)
 	ports, err := peers.FreePorts(3)
 	if err != nil {
@@ -155,7 +205,7 @@ func start(t *testing.T) string {
 	}
 	defer log.Close()
 	cmd := exec.Command(filepath.Join(venv, "bin", "torchserve"), "--start", "--foreground", "--ncs", "--model-store", store,
-		"--models", "echo=echo.mar", "--ts-config", filepath.Join(dir, "config.properties"))
+		"--models", "resnet50=resnet50.mar", "--ts-config", filepath.Join(dir, "config.properties"))
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, log, log
 	cmd.Env = append(os.Environ(), "PATH="+filepath.Join(venv, "bin")+":"+os.Getenv("PATH"), "LOG_LOCATION="+dir, "METRICS_LOCATION="+dir, "TEMP="+dir)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -175,7 +225,7 @@ func start(t *testing.T) string {
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
-	return at(0)
+	return at(0), func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 }
 
 func healthy(ctx context.Context, url string) bool {

@@ -1,5 +1,5 @@
 """A server on the protocol of tensorflow-serving-api. Its models give back what they are sent, once it has been found
-in the right fields: "all" has one input of each datatype, "fixed" one of a fixed shape, "any" one of unknown rank."""
+in the right fields: "all" has one input of each datatype, "fixed" one of a fixed shape, "any" one of unknown rank, "resnet50" an image."""
 import sys
 from concurrent import futures
 
@@ -17,6 +17,7 @@ MODELS = {
     "all": {"in_" + name.lower(): (name, [-1, 4]) for name in FIELDS},
     "fixed": {"x": ("FLOAT", [2, 3])},
     "any": {"x": ("INT64", None)},
+    "resnet50": {"input": ("FLOAT", [-1, 16, 16, 3])},
 }
 
 

@@ -1,0 +1,102 @@
+// Package death ends real servers under load, as a crash does, and holds both faces of the program to what must come of
+// it: an end in good time, the right exit code, a clear line, and a report of what was measured until then.
+package death
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Case is a server and a load for it.
+type Case struct {
+	Bin string // the folder with perf_analyzer and redline
+	Dir string // where they run
+	Env []string
+	// Start runs the server and returns where it listens, and what kills it.
+	Start func(t *testing.T) (addr string, kill func())
+	Args  []string // all but the address
+	Says  string   // what perf_analyzer's thread says
+}
+
+// The run before the death, and what it may take after it. Slots that find no server wait between their attempts.
+const (
+	life  = 4 * time.Second
+	limit = 90 * time.Second
+)
+
+var measured = regexp.MustCompile(`(?m)^    Request count: [1-9]`)
+
+// Check runs both faces, each on a server of its own that dies.
+func Check(t *testing.T, c *Case) {
+	t.Run("dies under perf_analyzer", func(t *testing.T) {
+		_, errs, code := c.run(t, "perf_analyzer")
+		if code != 99 {
+			t.Errorf("exit code %d instead of 99", code)
+		}
+		for _, want := range []string{"Measured before the run ended:", "had error: " + c.Says} {
+			if !strings.Contains(errs, want) {
+				t.Errorf("no %q", want)
+			}
+		}
+		if !measured.MatchString(errs) {
+			t.Error("nothing of what was measured is in the report")
+		}
+		if t.Failed() {
+			t.Log(errs)
+		}
+	})
+	t.Run("dies under redline", func(t *testing.T) {
+		out, errs, code := c.run(t, "redline", "profile", "--progress", "none")
+		if code == 0 {
+			t.Error("exit code 0")
+		}
+		for _, want := range []string{"Failures: ", "Verdict: failed"} {
+			if !strings.Contains(out, want) {
+				t.Errorf("no %q", want)
+			}
+		}
+		if !measured.MatchString(out) {
+			t.Error("nothing of what was measured is in the report")
+		}
+		if n := strings.Count(errs, "redline profile: "); n != 1 {
+			t.Errorf("%d lines of why instead of one", n)
+		}
+		if t.Failed() {
+			t.Log(out, errs)
+		}
+	})
+}
+
+func (c *Case) run(t *testing.T, program string, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	addr, kill := c.Start(t)
+	args = append(args, "-u", addr, "-p", "500", "-s", "0", "-r", "400", "--concurrency-range", "2")
+	args = append(args, c.Args...)
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, filepath.Join(c.Bin, program), args...)
+	cmd.Dir, cmd.Env = c.Dir, append(os.Environ(), c.Env...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	timer := time.AfterFunc(life, kill)
+	defer timer.Stop()
+	var exit *exec.ExitError
+	if err := cmd.Run(); err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	if ctx.Err() != nil {
+		t.Fatalf("no end within %s\n%s%s", limit, out.String(), errs.String())
+	}
+	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
+}

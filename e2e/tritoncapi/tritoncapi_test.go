@@ -1,0 +1,192 @@
+// Package tritoncapi_test runs the real Triton in the process of redline-native: as perf_analyzer's guide has it, and
+// with what can go wrong. It needs REDLINE_BIN_DIR with redline-native, as `make build` leaves it, and is part of
+// `make test-heavy` only.
+package tritoncapi_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redline-bench/redline/e2e/binary"
+	"github.com/redline-bench/redline/e2e/guide"
+	"github.com/redline-bench/redline/e2e/peers"
+)
+
+type rig struct {
+	launcher, home, models string
+}
+
+func newRig(t *testing.T) *rig {
+	t.Helper()
+	if os.Getenv("REDLINE_HEAVY") == "" {
+		t.Skip("set REDLINE_HEAVY=1 for tests with Triton in process")
+	}
+	peer, err := peers.Install(t.Context())
+	if err != nil {
+		t.Skip(err)
+	}
+	bin, err := binary.Build(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(bin, "redline-native")
+	if _, err := os.Stat(program); err != nil {
+		t.Skip("no redline-native: set REDLINE_BIN_DIR to the folder that `make build` fills")
+	}
+	r := &rig{models: filepath.Join(t.TempDir(), "models")}
+	if r.launcher, r.home, err = peer.InProcess(t.Context(), t.TempDir(), program); errors.Is(err, peers.ErrNoPython) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := t.TempDir()
+	if err := peers.Repository(filepath.Join(binary.Root(), "e2e", "models"), all); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"simple", "flaky", "identity_fp32"} {
+		if err := os.CopyFS(filepath.Join(r.models, name), os.DirFS(filepath.Join(all, name))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return r
+}
+
+func (r *rig) args(model string, more ...string) []string {
+	return append([]string{"-m", model, "--service-kind=triton_c_api", "--triton-server-directory=" + r.home, "--model-repository=" + r.models}, more...)
+}
+
+func TestGuide(t *testing.T) {
+	r := newRig(t)
+	guide.Check(t, &guide.Command{Program: r.launcher, Args: r.args("simple"), Shows: `
+*** Measurement Settings ***
+  Service Kind: TRITON_C_API
+  Using "time_windows" mode for stabilization
+  Stabilizing using average latency and throughput
+  Measurement window: # msec
+  Using synchronous calls for inference
+
+Request concurrency: #
+  Client: 
+    Request count: #
+    Throughput: # infer/sec
+    Avg latency: # usec (standard deviation # usec)
+    p50 latency: # usec
+    p90 latency: # usec
+    p95 latency: # usec
+    p99 latency: # usec
+    
+  Server: 
+    Inference count: #
+    Execution count: #
+    Successful request count: #
+    Avg request latency: # usec (overhead # usec + queue # usec + compute input # usec + compute infer # usec + compute output # usec)
+Inferences/Second vs. Client Average Batch Latency
+Concurrency: #, throughput: # infer/sec, latency # usec
+`})
+}
+
+// run returns how the program ended.
+func (r *rig) run(t *testing.T, during func(pid int), args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, r.launcher, args...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if during != nil {
+		during(cmd.Process.Pid)
+	}
+	var exit *exec.ExitError
+	if err := cmd.Wait(); err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	if ctx.Err() != nil {
+		t.Fatalf("%s: no end\n%s%s", strings.Join(args, " "), out.String(), errs.String())
+	}
+	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
+}
+
+// The original's words, on the stream that it says them on.
+func TestFailures(t *testing.T) {
+	r := newRig(t)
+	f := func(stdout, stderr string, args ...string) {
+		t.Helper()
+		out, errs, code := r.run(t, nil, args...)
+		if code != 99 || !strings.Contains(out, stdout) || !strings.Contains(errs, stderr+"\n") {
+			t.Errorf("%s: exit code %d, want %q and %q in\n%s\n%s", strings.Join(args, " "), code, stdout, stderr, out, errs)
+		}
+	}
+	const small = "--request-count=40"
+	f("error: running inference: Invalid argument - [request id: <id_unknown>] inference request batch-size must be <= ",
+		"Thread [0] had error: running inference", r.args("simple", small, "-b", "1000")...)
+	f("error: inference response error: Internal - ", "Thread [0] had error: inference response error", r.args("flaky", small, "--shape", "INPUT0:4")...)
+	f("error: inference response error: Internal - shared memory size specified with the request for output 'OUTPUT0' (8 bytes) should be at least 400 bytes to hold the results",
+		"Thread [0] had error: inference response error",
+		r.args("identity_fp32", small, "--shape", "INPUT0:100", "--shared-memory", "system", "--output-shared-memory-size", "8")...)
+	f("", "error: failed to get model metadata: Model is not loaded and/or server is not ready", r.args("nobody", small)...)
+	f("", "error: failed to get model metadata: Model is not loaded and/or server is not ready", r.args("simple", small, "-x", "latest")...)
+	f("", "error: failed to create triton client backend: Unable to find filepath: /nowhere", "-m", "simple", "--service-kind=triton_c_api",
+		"--triton-server-directory=/nowhere", "--model-repository="+r.models)
+	f("error: creating server: Invalid argument - ", "error: failed to create triton client backend: creating server",
+		"-m", "simple", "--service-kind=triton_c_api", "--triton-server-directory="+r.home, "--model-repository="+r.launcher)
+}
+
+var measured = regexp.MustCompile(`(?m)^    Request count: [1-9]`)
+
+// The helper process of the model is killed: each request fails from then on.
+func TestStubDies(t *testing.T) {
+	r := newRig(t)
+	kill := func(pid int) {
+		time.Sleep(8 * time.Second) // Triton has loaded its models, and some windows are over
+		for _, stub := range stubs(t, r.models, "simple") {
+			if err := syscall.Kill(stub, syscall.SIGKILL); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	args := r.args("simple", "-p", "500", "-s", "0", "-r", "400", "--concurrency-range", "2")
+	out, errs, code := r.run(t, kill, args...)
+	if code != 99 || !measured.MatchString(errs) || !strings.Contains(errs, "had error: inference response error") || !strings.Contains(out, "error: inference response error: Internal - ") {
+		t.Errorf("exit code %d\n%s\n%s", code, out, errs)
+	}
+}
+
+// stubs are the helpers that run a model of a repository.
+func stubs(t *testing.T, models, model string) (pids []int) {
+	t.Helper()
+	lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range lines {
+		text, err := os.ReadFile(path)
+		if err != nil || !bytes.Contains(text, []byte("triton_python_backend_stub")) || !bytes.Contains(text, []byte(filepath.Join(models, model))) {
+			continue
+		}
+		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		pids = append(pids, pid)
+	}
+	if len(pids) == 0 {
+		t.Fatal("no helper of the model is running")
+	}
+	return pids
+}
