@@ -285,6 +285,9 @@ func (e *Engine) Restart() {
 			r.Restart()
 		}
 	}
+	if r, ok := e.tr.(service.Renewer); ok {
+		r.Renew()
+	}
 }
 
 // Failures are the failed requests so far, grouped.

@@ -115,6 +115,13 @@ type Tracker interface {
 	Tracks(n int)
 }
 
+// Renewer is implemented by transports whose streams may outlive a call.
+type Renewer interface {
+	// Renew has the next calls begin on new streams: their ids may be those of earlier calls, whose late answers must
+	// not be taken for theirs. Nothing may be in flight.
+	Renew()
+}
+
 // Sink receives what happens to calls, on the transport's goroutines.
 type Sink interface {
 	// Response reports one response message of c, read at time at. The payload is valid until it returns.

@@ -38,6 +38,7 @@ type Transport struct {
 var (
 	_ service.Transport = (*Transport)(nil)
 	_ service.Tracker   = (*Transport)(nil)
+	_ service.Renewer   = (*Transport)(nil)
 )
 
 // New makes a transport with no slots, whose calls have a stream each, opened with the given header. exchange is
@@ -71,6 +72,16 @@ func (t *Transport) Tracks(n int) {
 	t.growing.Lock()
 	defer t.growing.Unlock()
 	t.tracks = n
+}
+
+// Renew ends the streams of ways that keep one from call to call.
+func (t *Transport) Renew() {
+	for _, s := range *t.slots.Load() {
+		if r, ok := s.way.(service.Renewer); ok {
+			r.Renew()
+		}
+	}
+	t.Flush()
 }
 
 // Grow makes the slots below n usable.

@@ -46,6 +46,9 @@ func (b *bidi) Begin(c *service.Call) {
 // Open implements grpclane.Way: the call goes onto the track's stream.
 func (b *bidi) Open(c *h2.Conn) bool { return b.track.send(b, c) }
 
+// Renew implements service.Renewer: the stream is not used again.
+func (b *bidi) Renew() { b.track.renew() }
+
 // Cancel implements grpclane.Way. A call that has its stream to itself ends with it. Another one ends alone: the rest of
 // its responses will find nobody.
 func (b *bidi) Cancel(cause error) {

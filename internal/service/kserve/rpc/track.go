@@ -105,6 +105,15 @@ func (t *track) retire(f *feed) {
 	}
 }
 
+// renew ends the stream; the next call opens another.
+func (t *track) renew() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.cur != nil {
+		t.retire(t.cur)
+	}
+}
+
 // where is the stream that the call is on, and whether it is the only one there.
 func (t *track) where(b *bidi) (f *feed, alone bool) {
 	t.mu.Lock()

@@ -130,6 +130,31 @@ func TestCallsOfATrackShareAStream(t *testing.T) {
 	}
 }
 
+// After Renew, calls with the ids of earlier ones are on streams of their own.
+func TestRenewedTracks(t *testing.T) {
+	var mu sync.Mutex
+	streams := map[bidiServer]int{}
+	f := startFake(t, &fake{stream: func(r *pb.ModelInferRequest, st bidiServer) error {
+		mu.Lock()
+		defer mu.Unlock()
+		streams[st]++
+		return st.Send(&pb.ModelStreamInferResponse{InferResponse: echo(r)})
+	}})
+	c := openTracks(t, f, 2, 6)
+	for range 3 {
+		c.send(2)
+		for _, call := range c.wait(t, 6) {
+			if call.Err != nil {
+				t.Error(call.Err)
+			}
+		}
+		c.tr.(service.Renewer).Renew()
+	}
+	if len(streams) != 6 {
+		t.Errorf("three runs of two tracks used %d streams", len(streams))
+	}
+}
+
 // A call that is given up or refused does not take the others of its stream with it; the end of the stream does.
 func TestFailuresOnASharedStream(t *testing.T) {
 	release := make(chan struct{})

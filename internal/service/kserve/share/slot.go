@@ -55,6 +55,13 @@ func (t *transport) Tracks(n int) {
 	}
 }
 
+// Renew implements service.Renewer where the transport within does.
+func (t *transport) Renew() {
+	if r, ok := t.Transport.(service.Renewer); ok {
+		r.Renew()
+	}
+}
+
 // Send sends the slot's form of the request.
 func (t *transport) Send(c *service.Call) {
 	c.Req = t.bind(c.Req, (*t.pool.slots.Load())[c.Slot])
