@@ -201,7 +201,7 @@ func cached(pattern string) (string, string) {
 	}
 	found, err := filepath.Glob(filepath.Join(dir, pattern))
 	if err != nil || len(found) == 0 {
-		return "", "not in the cache folder (" + pattern + "); make test-heavy puts AIPerf there, pip install GuideLLM"
+		return "", "not in the cache folder (" + pattern + "); make test-heavy puts AIPerf there, bench/install.sh " + dir + "/bench guidellm GuideLLM (6 GB)"
 	}
 	return found[0], ""
 }
@@ -262,42 +262,60 @@ func aiperfFigures(dir string) (llmFigures, error) {
 func (e *env) guideLLM() llmTool {
 	path, why := cached("guidellm-*/bin/guidellm")
 	return llmTool{
-		name: "GuideLLM", error: why,
+		name: "GuideLLM", error: why, read: guideFigures,
 		argv: func(addr, dir string, streams, n int) []string {
 			return []string{
-				"env", "HOME=" + dir, path, "benchmark", "--processor", e.file("words"), "--target", "http://" + addr, "--model", "mock-llm", "--profile", "concurrent", "--rate", strconv.Itoa(streams),
-				"--max-requests", strconv.Itoa(n), "--data", fmt.Sprintf("prompt_tokens=20,output_tokens=%d", llmTokens), "--output-path", filepath.Join(dir, "guide.json"),
+				"env", "HOME=" + dir, "HF_HUB_OFFLINE=1", path, "run", "--backend", "kind=openai_http,target=http://" + addr + ",model=mock-llm",
+				"--profile", fmt.Sprintf("kind=concurrent,streams=%d", streams), "--constraint", fmt.Sprintf("kind=max_requests,count=%d", n),
+				"--tokenizer", "kind=huggingface_auto,model=" + e.file("words"), "--data", fmt.Sprintf("kind=synthetic_text,prompt_tokens=20,output_tokens=%d", llmTokens),
+				"--output", "kind=json,path=" + filepath.Join(dir, "guide.json"), "--disable-console",
 			}
-		},
-		read: func(dir string) (llmFigures, error) {
-			type dist struct {
-				Successful struct {
-					Mean        float64 `json:"mean"`
-					Percentiles struct {
-						P99 float64 `json:"p99"`
-					} `json:"percentiles"`
-				} `json:"successful"`
-			}
-			var doc struct {
-				Benchmarks []struct {
-					Metrics struct {
-						TTFT dist `json:"time_to_first_token_ms"`
-						ITL  dist `json:"inter_token_latency_ms"`
-					} `json:"metrics"`
-				} `json:"benchmarks"`
-			}
-			text, err := os.ReadFile(filepath.Join(dir, "guide.json"))
-			if err == nil {
-				err = json.Unmarshal(text, &doc)
-			}
-			if err != nil || len(doc.Benchmarks) == 0 {
-				return llmFigures{}, errors.Join(errors.New("no benchmark in GuideLLM's file"), err)
-			}
-			m := doc.Benchmarks[0].Metrics
-			return llmFigures{
-				TTFT: m.TTFT.Successful.Mean, TTFT99: m.TTFT.Successful.Percentiles.P99,
-				ITL: m.ITL.Successful.Mean, ITL99: m.ITL.Successful.Percentiles.P99,
-			}, nil
 		},
 	}
+}
+
+// guideFigures reads GuideLLM's report. Its times of single requests are seconds of the wall clock.
+func guideFigures(dir string) (llmFigures, error) {
+	type dist struct {
+		Successful struct {
+			Mean        float64 `json:"mean"`
+			Percentiles struct {
+				P99 float64 `json:"p99"`
+			} `json:"percentiles"`
+		} `json:"successful"`
+	}
+	var doc struct {
+		Benchmarks []struct {
+			Metrics struct {
+				TTFT dist `json:"time_to_first_token_ms"`
+				ITL  dist `json:"inter_token_latency_ms"`
+			} `json:"metrics"`
+			Requests struct {
+				Successful []struct {
+					Info struct {
+						Timings struct {
+							Start float64 `json:"request_start"`
+							First float64 `json:"first_token_iteration"`
+						} `json:"timings"`
+					} `json:"info"`
+				} `json:"successful"`
+			} `json:"requests"`
+		} `json:"benchmarks"`
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "guide.json"))
+	if err == nil {
+		err = json.Unmarshal(text, &doc)
+	}
+	if err != nil || len(doc.Benchmarks) == 0 {
+		return llmFigures{}, errors.Join(errors.New("no benchmark in GuideLLM's file"), err)
+	}
+	b := &doc.Benchmarks[0]
+	f := llmFigures{
+		TTFT: b.Metrics.TTFT.Successful.Mean, TTFT99: b.Metrics.TTFT.Successful.Percentiles.P99,
+		ITL: b.Metrics.ITL.Successful.Mean, ITL99: b.Metrics.ITL.Successful.Percentiles.P99,
+	}
+	for _, r := range b.Requests.Successful {
+		f.requests = append(f.requests, llmRequest{int64(r.Info.Timings.Start * 1e9), int64(r.Info.Timings.First * 1e9)})
+	}
+	return f, nil
 }

@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -105,19 +106,49 @@ func stats(values []float64) (mean, p99 float64) {
 	return mean, p99
 }
 
-// bounds are how far the client may be from the server's log, in milliseconds. The machine of a test is busy with other
-// tests; REDLINE_STRICT=1 holds the bounds that a quiet one keeps.
-func bounds() (mean, p99 float64) {
-	if os.Getenv("REDLINE_STRICT") != "" {
-		return 1, 3
+// The client may be off by 1 ms in means and by 3 ms in p99. Where other work competes for the cores, an event may lie between
+// the two clocks of the comparison for as long as a process waits for its turn, and tokens that lie unread together have the
+// time of the last one: then more is allowed.
+func bounds(crowd int) (mean, p99 float64) {
+	if crowd > 1 {
+		return float64(max(8, 2*crowd)), float64(max(100, 20*crowd))
 	}
-	return 8, 100
+	return 1, 3
+}
+
+// watchCrowd samples how many threads want a core until the returned function is called. That returns how many times
+// longer than on a machine of its own a thread had to wait, by the busiest tenth: 1 unless others compete.
+func watchCrowd() (factor func() int) {
+	quit, done := make(chan struct{}), make(chan []int)
+	go func() {
+		running := []int{0}
+		for {
+			select {
+			case <-quit:
+				done <- running
+				return
+			case <-time.After(20 * time.Millisecond):
+				text, _ := os.ReadFile("/proc/stat")
+				_, rest, _ := strings.Cut(string(text), "\nprocs_running ")
+				line, _, _ := strings.Cut(rest, "\n")
+				n, _ := strconv.Atoi(line)
+				running = append(running, n)
+			}
+		}
+	}()
+	return func() int {
+		close(quit)
+		running := <-done
+		slices.Sort(running)
+		// The client, the server and this test have threads of their own that want one.
+		return max(1, (running[len(running)*9/10]-4)/runtime.NumCPU()+1)
+	}
 }
 
 // Each metric agrees with the server's own log, from one stream to many. A machine that is busy with other tests may
 // spoil an attempt, so there are three.
 func TestTruth(t *testing.T) {
-	for _, streams := range []int{1, 64, 128} {
+	for _, streams := range []int{1, 64, 128, 512} {
 		t.Run(strconv.Itoa(streams), func(t *testing.T) {
 			var wrong []string
 			for range 3 {
@@ -133,11 +164,12 @@ func TestTruth(t *testing.T) {
 // truth measures once and returns what is not as the server's log has it.
 func truth(t *testing.T, streams int) (wrong []string) {
 	t.Helper()
-	mean, p99 := bounds()
 	r := serve(t, "--ttft", "100ms", "--itl", "20ms", "--request-log", "log.jsonl")
 	n := max(8, 2*streams)
+	crowd := watchCrowd()
 	res := r.llm(t, "--streaming", "--concurrency", strconv.Itoa(streams), "--request-count", strconv.Itoa(n), "--output-tokens-mean", "20", "--isl", "20",
 		"--artifact-dir", filepath.Join(r.dir, "art"), "--exports", "records")
+	mean, p99 := bounds(crowd())
 	log := readLog(t, filepath.Join(r.dir, "log.jsonl"), n)
 	if len(log) != n {
 		t.Fatalf("%d answers in the log, want %d", len(log), n)
@@ -167,7 +199,7 @@ func truth(t *testing.T, streams int) (wrong []string) {
 		got := metric(t, lv, tag)
 		m, p := stats(values)
 		g, _ := got.Dist.At(99)
-		t.Logf("%-22s mean %.3f ms, of the log %.3f; p99 %.3f, of the log %.3f", tag, got.Avg, m, g, p)
+		t.Logf("%-22s (%.0f ms allowed) mean %.3f ms, of the log %.3f; p99 %.3f, of the log %.3f", tag, mean, got.Avg, m, g, p)
 		if math.Abs(got.Avg-m) > mean || math.Abs(g-p) > p99 {
 			wrong = append(wrong, fmt.Sprintf("%s: mean %.3f ms, p99 %.3f; the server's log says %.3f and %.3f", tag, got.Avg, g, m, p))
 		}
