@@ -83,8 +83,9 @@ Concurrency: #, throughput: # infer/sec, latency # usec
 
 func TestServerDies(t *testing.T) {
 	r := newRig(t)
-	cmd := exec.CommandContext(t.Context(), "python3", "example.py") // beforehand: an interpreter's start may outlast the server
-	cmd.Dir, cmd.Path, cmd.Stderr = r.dir, filepath.Join(r.venv, "bin", "python3"), os.Stderr
+	// Beforehand: an interpreter's start may outlast the server.
+	cmd := exec.CommandContext(t.Context(), filepath.Join(r.venv, "bin", "python"), "example.py")
+	cmd.Dir, cmd.Stderr = r.dir, os.Stderr
 	messages, err := cmd.Output()
 	if err != nil {
 		t.Fatal(err)

@@ -16,6 +16,7 @@ import (
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/service/dynamicgrpc"
+	"github.com/redline-bench/redline/internal/tensor"
 	"github.com/redline-bench/redline/internal/wire/h2/h2test"
 )
 
@@ -103,6 +104,22 @@ func TestSilence(t *testing.T) {
 	d.run(3)
 	if c := d.calls[0]; c.Err != nil || c.Rec.Responses != 1 {
 		t.Errorf("%v: %+v", c.Err, c.Rec)
+	}
+}
+
+// Answers cannot be compared with expected ones: the drop-in fails as the original does, our own face says so at once.
+func TestExpectedAnswers(t *testing.T) {
+	f := startFake(t)
+	target := plan.Target{URL: f.addr, GRPCMethod: "v1.Simple/Echo"}
+	in := command(writeMessages(t, "a"))
+	in.Expect = []tensor.Tensor{{Name: dynamicgrpc.Response, Type: tensor.JSON, Shape: tensor.Shape{1}, Data: []byte(`"x"`)}}
+	d := open(t, newService(t, target, plan.DropIn), in, 1)
+	d.run(1)
+	if c := d.calls[0]; c.Rec.Class != record.Mismatch || c.Err == nil || c.Err.Error() != "Output size doesn't match expected size" {
+		t.Errorf("%v: %+v", c.Err, c.Rec)
+	}
+	if _, err := newService(t, target, plan.Redline).Prepare(in); err == nil || !strings.Contains(err.Error(), "validation_data") {
+		t.Errorf("got %v", err)
 	}
 }
 

@@ -46,5 +46,8 @@ func (x *exchange) End(c *service.Call, status int, text string, at int64) *serv
 		c.Rec.Responses = 1
 		x.sink.Response(c, nil, at, false)
 	}
+	if c.Req.(*request).differs {
+		return mismatch
+	}
 	return nil
 }

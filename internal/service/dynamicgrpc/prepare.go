@@ -10,7 +10,9 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/dynamicpb"
 
+	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/service/grpclane"
 	"github.com/redline-bench/redline/internal/tensor"
 	"github.com/redline-bench/redline/internal/tensor/jsonscan"
 	"github.com/redline-bench/redline/internal/wire/h2"
@@ -24,10 +26,21 @@ const reflectionWait = 20 * time.Second
 type request struct {
 	body   []byte
 	broken *GeneratorError // there are no messages: the call fails
+	// differs is set where the input data expects an answer. None can be compared: the original, whose answers are
+	// always empty, then fails.
+	differs bool
 }
+
+// mismatch is the end of such a call, in perf_analyzer's words.
+var mismatch = &service.Error{Op: grpclane.OpInfer, Class: record.Mismatch, Text: "Output size doesn't match expected size"}
+
+var errExpects = errors.New("validation_data: answers of dynamic_grpc have no form that could be compared: leave it out")
 
 // Prepare makes the messages of one step.
 func (s *Service) Prepare(in service.Inputs) (service.Request, error) {
+	if in.Expect != nil && s.own {
+		return nil, errExpects
+	}
 	var messages [][]byte
 	for i := range in.Tensors {
 		var more [][]byte
@@ -55,7 +68,12 @@ func (s *Service) Prepare(in service.Inputs) (service.Request, error) {
 	if m := s.method; m != nil && !m.desc.IsStreamingClient() && len(messages) != 1 {
 		return nil, fmt.Errorf("%s takes one message a call, but step %d of the input data holds %d", s.target.GRPCMethod, in.Step, len(messages))
 	}
-	return s.frame(messages)
+	r, err := s.frame(messages)
+	if err != nil {
+		return nil, err
+	}
+	r.differs = in.Expect != nil
+	return r, nil
 }
 
 // frame puts messages behind each other, compressed where that is asked for.

@@ -13,6 +13,7 @@ import (
 	"math"
 	"net/url"
 	"os"
+	"slices"
 	"strconv"
 
 	"github.com/redline-bench/redline/internal/plan"
@@ -73,14 +74,9 @@ type request struct {
 
 // Prepare reads the file that the input names and renders the request around it.
 func (s *Service) Prepare(in service.Inputs) (service.Request, error) {
-	var path []byte
-	for i := range in.Tensors {
-		if in.Tensors[i].Name == Input {
-			var err error
-			if path, _, err = tensor.NextElement(in.Tensors[i].Data); err != nil {
-				return nil, fmt.Errorf("%s: %w", Input, err)
-			}
-		}
+	path, err := s.file(in)
+	if err != nil {
+		return nil, err
 	}
 	file, err := os.ReadFile(string(path))
 	if err != nil {
@@ -99,6 +95,32 @@ func (s *Service) Prepare(in service.Inputs) (service.Request, error) {
 	head = strconv.AppendInt(head, int64(len(body)), 10)
 	head = append(head, "\r\nContent-Type: multipart/form-data; boundary="+boundary+"\r\n\r\n"...)
 	return &request{head: head, body: body, size: len(body)}, nil
+}
+
+// file is the path that the input names. Of a batch it is the first one's.
+func (s *Service) file(in service.Inputs) (path []byte, err error) {
+	for i := range in.Tensors {
+		t := &in.Tensors[i]
+		if t.Name != Input {
+			continue
+		}
+		var rest []byte
+		if path, rest, err = tensor.NextElement(t.Data); err != nil {
+			return nil, fmt.Errorf("%s: %w", Input, err)
+		}
+		batch := int64(1)
+		if len(t.Shape) > 1 {
+			batch = t.Shape[0]
+		}
+		if batch > 1 || len(rest) == 0 {
+			continue
+		}
+		if s.late { // the original takes all that is there for one path
+			return slices.Concat(path, rest), nil
+		}
+		return nil, fmt.Errorf("%s lists several files: a request sends one, so write a step for each", Input)
+	}
+	return path, nil
 }
 
 func (s *Service) path() string {

@@ -67,6 +67,30 @@ func call(t *testing.T, tg plan.Target, content string) (*service.Call, *sink) {
 	return c, k
 }
 
+// TestSeveralFiles: a step sends one file, a batch its first.
+func TestSeveralFiles(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a")
+	if err := os.WriteFile(path, []byte("x"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	data := tensor.AppendElement(tensor.AppendElement(nil, []byte(path)), []byte(path))
+	s, err := torchserve.New(plan.Target{Model: "m", URL: "localhost:8080"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := func(want string, shape ...int64) {
+		t.Helper()
+		_, err := s.Prepare(service.Inputs{Tensors: []tensor.Tensor{{Name: torchserve.Input, Type: tensor.Bytes, Shape: shape, Data: data}}})
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%v: got %v, want %q", shape, err, want)
+		}
+	}
+	f("", 2, 1)
+	f("a request sends one", 1, 1)
+	s.ConnectLater()
+	f("Failed to open the specified file `"+path, 1, 1)
+}
+
 func TestPrediction(t *testing.T) {
 	// A file that holds what the boundary would be: the boundary must be another one.
 	for _, content := range []string{"hello", "", strings.Repeat("x\r\n--", 50_000), "--------------------------\r\n--"} {
