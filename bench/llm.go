@@ -261,6 +261,9 @@ func aiperfFigures(dir string) (llmFigures, error) {
 
 func (e *env) guideLLM() llmTool {
 	path, why := cached("guidellm-*/bin/guidellm")
+	if err := e.wordTokenizer(); err != nil && why == "" {
+		why = err.Error()
+	}
 	return llmTool{
 		name: "GuideLLM", error: why, read: guideFigures,
 		argv: func(addr, dir string, streams, n int) []string {
