@@ -182,7 +182,7 @@ func (p *parser) syntax() {
 	case p.take("edition"):
 		p.want("=")
 		if s := p.text("the edition"); s != "2023" {
-			p.fail(at, "the edition %s is not known: 2023 is, and so are syntax = \"proto2\" and \"proto3\"; protoc can describe the service to the server's reflection instead", quoted(s))
+			p.fail(at, "the edition %s is not known: 2023 is, and so are syntax = \"proto2\" and \"proto3\"; a server with gRPC reflection needs no file", quoted(s))
 		}
 		p.want(";")
 		p.out.Syntax = new(editions)
