@@ -48,6 +48,25 @@ func TestNotesBecomeTimes(t *testing.T) {
 	f("long before the last", wall(1001*ms), 1057*ms, 1057*ms)
 }
 
+// After a loss, what came behind it was noted before it could be read. Where no segment came out of order since, an old
+// note is a late read.
+func TestOldNotesAfterDisorder(t *testing.T) {
+	c := &clocks{now: 1000 * ms, ahead: 5_000_000 * ms}
+	s := newScale(c)
+	l := Line{shuffled: 1} // the count that a descriptor of nothing has is 0: it changed
+	if got := l.Time(s, -1, c.now+c.ahead, c.now+200*ms); got != c.now+200*ms {
+		t.Errorf("out of order: %d us, want the time of the read", got/1000)
+	}
+	c.now += 300 * ms
+	if got := l.Time(s, -1, c.now+c.ahead, c.now+50*ms); got != c.now {
+		t.Errorf("in order again: %d us, want %d", got/1000, c.now/1000)
+	}
+	l = Line{shuffled: 1}
+	if got := l.Time(s, -1, c.now+c.ahead, c.now+ms/2); got != c.now {
+		t.Errorf("a fresh note: %d us, want %d", got/1000, c.now/1000)
+	}
+}
+
 func TestScaleFollowsSteps(t *testing.T) {
 	for _, step := range []int64{3600 * 1000 * ms, -3600 * 1000 * ms, 20 * ms, -20 * ms} {
 		c := &clocks{now: 1000 * ms, ahead: 5_000_000 * ms}
