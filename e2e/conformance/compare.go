@@ -51,7 +51,7 @@ func Compare(want, got *Outcome) []string {
 var number = regexp.MustCompile(`[-+]?\d+(\.\d+)?(e[-+]?\d+)?`)
 
 // chance matches lines that come and go with the machine's load, or are slips of the original.
-var chance = regexp.MustCompile(`Avg send request rate|not able to keep up|Failed to update context stat|only one request, so sample|accounted time was larger|latency is not stabilizing`)
+var chance = regexp.MustCompile(`Avg send request rate|not able to keep up|Failed to update context stat|Timer not set correctly|only one request, so sample|accounted time was larger|latency is not stabilizing`)
 
 // lines masks numbers, drops lines of chance and folds repeats whose count is chance (threads, passes).
 func lines(text string) []string {
