@@ -53,7 +53,11 @@ func listen(t *testing.T, busy int) *listener {
 			len(l.got), len(l.got), len(l.got)/4, len(l.got))
 	})
 	mux.HandleFunc("POST /", l.chat)
-	l.Server = httptest.NewServer(mux)
+	l.Server = httptest.NewUnstartedServer(mux)
+	l.Config.Protocols = new(http.Protocols)
+	l.Config.Protocols.SetHTTP1(true)
+	l.Config.Protocols.SetUnencryptedHTTP2(true)
+	l.Start()
 	t.Cleanup(l.Close)
 	return l
 }
@@ -109,6 +113,9 @@ func TestRequestHeaders(t *testing.T) {
 	for _, header := range []string{"", "X-Session-Key"} {
 		l := listen(t, 0)
 		args := []string{"-m", "m", "--input-file", file, "--artifact-dir", r.dir + "/a" + header}
+		if header != "" {
+			args = append(args, "--http-version", "2")
+		}
 		if header != "" {
 			args = append(args, "--session-header", header)
 		} else {

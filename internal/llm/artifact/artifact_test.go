@@ -327,6 +327,15 @@ func TestVLLM(t *testing.T) {
 	if doc["completed"] != 27.0 || doc["failed"] != 3.0 || doc["mean_ttft_ms"] != m.Avg || doc["max_concurrency"] != 4.0 {
 		t.Errorf("%v %v %v", doc["completed"], doc["failed"], doc["mean_ttft_ms"])
 	}
+	for _, key := range []string{
+		"date", "backend", "label", "model_id", "tokenizer_id", "num_prompts", "request_rate", "burstiness", "max_concurrency", "duration", "completed", "failed",
+		"total_input_tokens", "total_output_tokens", "request_throughput", "request_goodput", "output_throughput", "total_token_throughput",
+		"max_output_tokens_per_s", "max_concurrent_requests", "rtfx", "mean_tpot_ms", "median_itl_ms", "std_e2el_ms", "p99_ttft_ms",
+	} {
+		if _, ok := doc[key]; !ok {
+			t.Errorf("there is no %s", key)
+		}
+	}
 	for _, key := range []string{"input_lens", "output_lens", "ttfts", "itls", "start_times", "generated_texts", "errors"} {
 		if list, _ := doc[key].([]any); len(list) != 30 {
 			t.Errorf("%s has %d values", key, len(list))

@@ -2,6 +2,7 @@ package artifact
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"strconv"
@@ -20,6 +21,40 @@ type vllmFile struct {
 	lists []*vllmList
 	ok    int
 	bad   int
+	peaks peaks
+}
+
+// peaks counts, second by second from the first request on, the chunks that came and the requests that were in flight.
+type peaks struct {
+	from   int64
+	tokens []int64
+	change []int64 // of the number in flight
+}
+
+func (p *peaks) add(s *llm.Sample) {
+	if p.from == 0 {
+		p.from = s.Sent
+	}
+	second := func(at int64) int { return int(max(0, at-p.from) / 1e9) }
+	last := second(max(s.End, s.Sent)) + 1
+	for len(p.tokens) <= last {
+		p.tokens, p.change = append(p.tokens, 0), append(p.change, 0)
+	}
+	for i := range s.Chunks {
+		p.tokens[min(last, second(s.Chunks[i].At))]++
+	}
+	p.change[second(s.Sent)]++
+	p.change[last]--
+}
+
+// most are the most tokens of a second, and the most requests that were in flight in one.
+func (p *peaks) most() (tokens, flying int64) {
+	now := int64(0)
+	for i := range p.tokens {
+		now += p.change[i]
+		tokens, flying = max(tokens, p.tokens[i]), max(flying, now)
+	}
+	return tokens, flying
 }
 
 // vllmList is one list on its way.
@@ -92,6 +127,7 @@ func (f *vllmFile) sample(s *llm.Sample, v *metric.Values, ok bool) error {
 	out[inputLens] = strconv.AppendInt(out[inputLens], int64(s.Input.Tokens), 10)
 	out[itls] = append(out[itls], '[')
 	if ok {
+		f.peaks.add(s)
 		f.ok++
 		out[outputLens] = strconv.AppendInt(out[outputLens], int64(s.Output.Tokens+s.Reasoning.Tokens), 10)
 		out[ttfts] = appendNumber(out[ttfts], orZero(v[metric.VLLMFirst])/1000)
@@ -171,7 +207,7 @@ func (f *vllmFile) head(o *Outcome) object {
 		m, _ := metric.Find(o.Metrics, tag)
 		return int64(m.Avg)
 	}
-	var rate, limit any = "inf", nil
+	var rate, limit any = "inf", json.RawMessage("null")
 	if c.Rate > 0 {
 		rate = number(c.Rate)
 	}
@@ -196,14 +232,16 @@ func (f *vllmFile) head(o *Outcome) object {
 		{"total_output_tokens", whole("total_osl")},
 		{"request_throughput", avg("request_throughput")},
 	}
+	goodput := any(json.RawMessage("null"))
 	if _, ok := metric.Find(o.Metrics, "goodput"); ok {
-		doc = append(doc, field{"request_goodput", avg("goodput")})
+		goodput = avg("goodput")
 	}
-	doc = append(doc, field{"output_throughput", avg("output_token_throughput")}, field{"total_token_throughput", avg("total_token_throughput")})
+	doc = append(doc, field{"request_goodput", goodput}, field{"output_throughput", avg("output_token_throughput")}, field{"total_token_throughput", avg("total_token_throughput")})
 	for _, m := range []struct{ key, tag string }{{"ttft", "vllm_ttft"}, {"tpot", "vllm_tpot"}, {"itl", "vllm_itl"}, {"e2el", "vllm_e2el"}} {
 		doc = append(doc, vllmStats(o.Metrics, m.key, m.tag)...)
 	}
-	return doc
+	tokens, flying := f.peaks.most()
+	return append(doc, field{"max_output_tokens_per_s", number(tokens)}, field{"max_concurrent_requests", flying}, field{"rtfx", number(0)})
 }
 
 func vllmStats(list []result.Metric, key, tag string) object {

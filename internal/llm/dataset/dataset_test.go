@@ -176,3 +176,60 @@ func TestMadePrompts(t *testing.T) {
 		t.Errorf("described as %+v", i)
 	}
 }
+
+// Conversations that come again say so, whatever the order; with a marker none is the same.
+func TestAgain(t *testing.T) {
+	path := write(t, "p.txt", "a\nb\nc\n")
+	f := func(o dataset.Options, want int) {
+		t.Helper()
+		o.Path = path
+		first := 0
+		for _, c := range take(t, open(t, o), 60) {
+			if !c.Again {
+				first++
+			}
+		}
+		if first != want {
+			t.Errorf("%+v: %d conversations were new, want %d", o, first, want)
+		}
+	}
+	f(dataset.Options{}, 3)
+	f(dataset.Options{Sampling: dataset.Shuffle}, 3)
+	f(dataset.Options{Sampling: dataset.Random}, 3)
+	f(dataset.Options{Bust: dataset.FirstTurnPrefix}, 60)
+}
+
+// Pauses are scaled, to nothing where that is asked for.
+func TestDelayRatio(t *testing.T) {
+	path := write(t, "m.jsonl", `{"turns":[{"text":"a"},{"text":"b","delay":100}]}`)
+	for ratio, want := range map[float64]time.Duration{0: 0, 0.5: 50 * time.Millisecond, 1: 100 * time.Millisecond} {
+		if got := take(t, open(t, dataset.Options{Path: path, DelayRatio: &ratio}), 1)[0].Turns[1].Delay; got != want {
+			t.Errorf("ratio %g: a pause of %v, want %v", ratio, got, want)
+		}
+	}
+	if got := take(t, open(t, dataset.Options{Path: path, Trace: dataset.Trace{IgnoreDelays: true}}), 1)[0].Turns[1].Delay; got != 0 {
+		t.Errorf("a pause of %v is left", got)
+	}
+}
+
+func TestModelsTakeTurns(t *testing.T) {
+	o := dataset.Options{Input: dataset.Fixed(3), Turns: dataset.Fixed(2), Models: []string{"a", "b", "c"}}
+	for i, c := range take(t, open(t, o), 7) {
+		if want := o.Models[i%3]; c.Turns[0].Model != want || c.Turns[1].Model != want {
+			t.Errorf("conversation %d asks %s and %s, want %s", i, c.Turns[0].Model, c.Turns[1].Model, want)
+		}
+	}
+}
+
+// Lengths around a mean reach both ends, and nothing beyond.
+func TestAround(t *testing.T) {
+	l := dataset.Fixed(10)
+	l.Around(0.25)
+	seen := map[int]bool{}
+	for _, c := range take(t, open(t, dataset.Options{Input: l}), 300) {
+		seen[c.Turns[0].InputTokens] = true
+	}
+	if len(seen) != 7 || !seen[7] || !seen[13] {
+		t.Errorf("lengths %v, want 7 to 13", seen)
+	}
+}

@@ -323,3 +323,50 @@ func BenchmarkAdd(b *testing.B) {
 		c.Add(s)
 	}
 }
+
+// With failures in it a latency has no end from some percentile on.
+func TestAdjusted(t *testing.T) {
+	c := metric.New(metric.Options{})
+	for i := range int64(8) {
+		c.Add(stream(60+i, 70+i))
+	}
+	if got := c.Adjusted(); got != nil {
+		t.Errorf("nothing failed: %+v", got)
+	}
+	for range 2 {
+		c.Add(&llm.Sample{Class: record.Server})
+	}
+	m, ok := metric.Find(c.Adjusted(), "adj_request_latency")
+	if !ok || m.Dist.Count != 10 || m.Dist.Min != 60 || !math.IsInf(m.Avg, 1) {
+		t.Fatalf("%+v", m)
+	}
+	for p, want := range map[float64]float64{1: 60, 50: 64, 75: 67, 90: math.Inf(1), 99: math.Inf(1)} {
+		if got, _ := m.Dist.At(p); got != want {
+			t.Errorf("p%g is %g, want %g", p, got, want)
+		}
+	}
+}
+
+// Throughputs have intervals that hold them; lockstep does not widen them, and a short run has none.
+func TestThroughputIntervals(t *testing.T) {
+	f := func(n, together int) *result.Interval {
+		c := metric.New(metric.Options{Level: 0.95})
+		for i := range n {
+			at := 1000 + int64(i/together)*100
+			s := stream(at+60, at+100)
+			s.Sent = at * ms
+			c.Add(s)
+		}
+		m, _ := metric.Find(c.Metrics(), "request_throughput")
+		if iv := m.Interval; iv != nil && (iv.Low > m.Avg+1e-6 || iv.High < m.Avg-1e-6 || (iv.High-iv.Low)/m.Avg > 0.2) {
+			t.Errorf("%d requests, %d at once: %g in %+v", n, together, m.Avg, *iv)
+		}
+		return m.Interval
+	}
+	if f(200, 1) == nil || f(200, 8) == nil || f(50_000, 8) == nil {
+		t.Error("no interval")
+	}
+	if f(24, 12) != nil {
+		t.Error("an interval of two stretches")
+	}
+}
