@@ -1,5 +1,15 @@
 // Package qa makes the checks that Triton's own tests make of perf_analyzer, with Redline under its name: on the real
 // Triton where a model of the same kind can be had there, else on `redline serve`.
+//
+// The rows of the tables are the checks of testdata/checks.txt, by their numbers. What is not a single run is code:
+//
+//	A4          tables, in the server's log after A3
+//	C15 to C17  decoupled
+//	C18, C19    ranks
+//	D           TestTLS
+//	E, E13      inProcess
+//	F           groundTruth
+//	H           noModel
 package qa
 
 import (
