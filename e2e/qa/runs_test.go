@@ -157,7 +157,8 @@ func (b *bench) noModel(t *testing.T) {
 		"Inferences/Second", "Client Send", "Network+Server Send/Recv", "Server Queue", "Server Compute Input",
 		"Server Compute Output", "Server Compute Infer", "Client Recv", "p50 latency", "p90 latency", "p95 latency", "p99 latency",
 	}
-	run := func(name, bin, line string) {
+	run := func(t *testing.T, name, bin, line string) {
+		t.Helper()
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			var code int
@@ -186,25 +187,26 @@ func (b *bench) noModel(t *testing.T) {
 	if heavy {
 		stable = " -s15.0"
 	}
-	each := func(name, bin, target, model string) {
+	each := func(t *testing.T, name, bin, target, model string) {
+		t.Helper()
 		for _, shared := range b.shared {
 			for _, threads := range []string{"1", "16"} {
 				for _, elements := range []string{"1", "4194304"} {
-					run(strings.Join([]string{name, shared, threads, elements}, "_"), bin, target+" -m "+model+" -p{10000} --percentile=95 --shared-memory "+shared+
+					run(t, strings.Join([]string{name, shared, threads, elements}, "_"), bin, target+" -m "+model+" -p{10000} --percentile=95 --shared-memory "+shared+
 						" --output-shared-memory-size 16777216 -b1 -t"+threads+" --max-trials 50 --shape INPUT0:"+elements+stable)
 				}
 			}
 		}
 	}
 	bin := filepath.Join(b.bin, "perf_analyzer")
-	each("grpc", bin, "-i grpc -u {grpc}", "identity_fp32")
-	each("http", bin, "-i http -u {http}", "identity_fp32")
+	each(t, "grpc", bin, "-i grpc -u {grpc}", "identity_fp32")
+	each(t, "http", bin, "-i http -u {http}", "identity_fp32")
 	t.Run("in process", func(t *testing.T) {
 		const model = "same_float32"
 		native, home := b.library(t)
 		models := t.TempDir()
 		copyModel(t, model, models)
-		each("api", native, "--service-kind triton_c_api --triton-server-directory "+home+" --model-repository "+models, model)
+		each(t, "api", native, "--service-kind triton_c_api --triton-server-directory "+home+" --model-repository "+models, model)
 	})
 }
 
