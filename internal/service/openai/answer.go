@@ -81,7 +81,7 @@ func check(c *service.Call, got []byte) *service.Error {
 // match holds the text of a response against what the input data expects. The order of the checks and the words are
 // perf_analyzer's.
 func match(want, got []byte) *service.Error {
-	text := ""
+	var text string
 	switch {
 	case len(got) < len(want):
 		text = "Output size doesn't match expected size"
