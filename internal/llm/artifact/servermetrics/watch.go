@@ -81,7 +81,10 @@ func Start(ctx context.Context, cfg Config) (*Watch, error) {
 		e := &endpoint{url: Address(u), families: map[string]*family{}}
 		e.poller = scrape.New(scrape.Config{URL: e.url, Interval: cfg.Interval})
 		if err := e.poller.Start(ctx); err != nil {
-			w.Stop()
+			cancel()
+			for _, other := range w.pages {
+				other.poller.Stop()
+			}
 			return nil, fmt.Errorf("read the metrics of %s: %w", u, err)
 		}
 		w.pages = append(w.pages, e)
