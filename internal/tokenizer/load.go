@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Load reads a tokenizer from a folder, a tokenizer.json, a .tiktoken or a SentencePiece .model file.
+// Load reads a tokenizer from a folder, a tokenizer.json or tekken.json, a .tiktoken or a SentencePiece .model file.
 func Load(path string) (*Tokenizer, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -46,7 +46,7 @@ func isRanks(path string) bool {
 
 // loadDir looks for the files that models come with, the best first.
 func loadDir(dir string) (*Tokenizer, error) {
-	names := []string{"tokenizer.json", "tokenizer.model", "spiece.model", "sentencepiece.bpe.model", "tiktoken.model"}
+	names := []string{"tokenizer.json", "tekken.json", "tokenizer.model", "spiece.model", "sentencepiece.bpe.model", "tiktoken.model"}
 	if found, err := filepath.Glob(filepath.Join(dir, "*.tiktoken")); err == nil {
 		for _, f := range found {
 			names = append(names, filepath.Base(f))
@@ -67,7 +67,7 @@ func loadDir(dir string) (*Tokenizer, error) {
 		t.name = filepath.Base(filepath.Clean(dir))
 		return t, nil
 	}
-	return nil, fmt.Errorf("tokenizer %s: the folder has none of %s and no .tiktoken file", dir, strings.Join(names[:5], ", "))
+	return nil, fmt.Errorf("tokenizer %s: the folder has none of %s and no .tiktoken file", dir, strings.Join(names[:6], ", "))
 }
 
 func loadFile(path string) (*Tokenizer, error) {
@@ -78,9 +78,11 @@ func loadFile(path string) (*Tokenizer, error) {
 	var t *Tokenizer
 	switch {
 	case isRanks(path) && looksLikeRanks(data):
-		t, err = parseRanks(data, filepath.Base(path))
+		t, err = parseRanks(data, path)
 	case strings.EqualFold(filepath.Ext(path), ".model"):
 		t, err = parsePiece(data)
+	case strings.HasPrefix(strings.ToLower(filepath.Base(path)), "tekken"):
+		t, err = parseTekken(data)
 	default:
 		t, err = Parse(data)
 	}

@@ -3,8 +3,10 @@ package tokenizer
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -43,7 +45,40 @@ func encodings() []encoding {
 		{names: []string{"p50k"}, size: 50280, stage: split.GPT2, special: end(50256)},
 		{names: []string{"qwen"}, size: 151643, stage: split.Qwen, special: map[string]int{"<|endoftext|>": 151643, "<|im_start|>": 151644, "<|im_end|>": 151645}},
 		{names: []string{"llama"}, size: 128000, stage: split.CL100K, special: llama, bos: "<|begin_of_text|>"},
+		{names: []string{"kimi"}, size: 163584, stage: kimi, special: map[string]int{"[BOS]": 163584, "[EOS]": 163585}},
 	}
+}
+
+// kimi is the stage of Kimi: GPT-4o's with Chinese set apart.
+func kimi() split.Stage {
+	const (
+		han  = `&&[^\p{Han}]]`
+		up   = `[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}` + han
+		low  = `[\p{Ll}\p{Lm}\p{Lo}\p{M}` + han
+		head = `|[^\r\n\p{L}\p{N}]?`
+		fold = `(?i:'s|'t|'re|'ve|'m|'ll|'d)?`
+	)
+	stage, err := split.Pattern(`[\p{Han}]+`+head+up+`*`+low+`+`+fold+head+up+`+`+low+`*`+fold+
+		`|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`, split.Isolated, false)
+	if err != nil {
+		panic(err) // a constant; a test holds it
+	}
+	return stage
+}
+
+// listed are the special tokens that the configuration beside a file of ranks has, or the encoding's own.
+func (e *encoding) listed(dir string) map[string]int {
+	var config map[string]json.RawMessage
+	var tokens map[int]addedToken
+	if readJSON(filepath.Join(dir, "tokenizer_config.json"), &config) != nil || json.Unmarshal(config["added_tokens_decoder"], &tokens) != nil || len(tokens) == 0 {
+		return e.special
+	}
+	out := maps.Clone(e.special)
+	for id, t := range tokens {
+		maps.DeleteFunc(out, func(_ string, old int) bool { return old == id })
+		out[t.Content] = id
+	}
+	return out
 }
 
 // looksLikeRanks tells a file of ranks from a SentencePiece model: lines of base64 and a number.
@@ -56,7 +91,7 @@ func looksLikeRanks(data []byte) bool {
 }
 
 // parseRanks reads a file of ranks, as tiktoken has them.
-func parseRanks(data []byte, name string) (*Tokenizer, error) {
+func parseRanks(data []byte, path string) (*Tokenizer, error) {
 	vocab, order := map[string]int{}, map[string]uint32{}
 	n := 0
 	for line := range bytes.Lines(data) {
@@ -73,13 +108,13 @@ func parseRanks(data []byte, name string) (*Tokenizer, error) {
 		text := string(model.ToByteLevel(nil, string(raw)))
 		vocab[text], order[text] = int(id), uint32(id)
 	}
-	e, err := pickEncoding(name, len(order))
+	e, err := pickEncoding(filepath.Base(path), len(order))
 	if err != nil {
 		return nil, err
 	}
 	t := &Tokenizer{states: &states{}, pre: e.stage()}
 	var tokens []addedToken
-	for s, id := range e.special {
+	for s, id := range e.listed(filepath.Dir(path)) {
 		vocab[s] = id
 		tokens = append(tokens, addedToken{Content: s, Special: true})
 	}
@@ -111,5 +146,5 @@ func pickEncoding(name string, size int) (encoding, error) {
 			return e, nil
 		}
 	}
-	return encoding{}, fmt.Errorf("a file of %d ranks does not say how to cut words: name it after its encoding (cl100k, o200k, p50k, r50k, qwen or llama), or give a tokenizer.json", size)
+	return encoding{}, fmt.Errorf("a file of %d ranks does not say how to cut words: name it after its encoding (cl100k, o200k, p50k, r50k, qwen, llama or kimi), or give a tokenizer.json", size)
 }

@@ -253,3 +253,67 @@ func BenchmarkParse(b *testing.B) {
 		}
 	}
 }
+
+func TestKimi(t *testing.T) {
+	dir := t.TempDir()
+	var b strings.Builder
+	for i := range 256 {
+		fmt.Fprintf(&b, "%s %d\n", base64.StdEncoding.EncodeToString([]byte{byte(i)}), i)
+	}
+	for i, s := range []string{"ab", "中", "文", "中文", "b中"} {
+		fmt.Fprintf(&b, "%s %d\n", base64.StdEncoding.EncodeToString([]byte(s)), 256+i)
+	}
+	for name, text := range map[string]string{
+		"kimi.tiktoken":         b.String(),
+		"tokenizer_config.json": `{"added_tokens_decoder":{"300":{"content":"<|im_end|>","special":true}}}`,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tok, err := Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Chinese is apart from what stands before it, and special tokens are those of the configuration.
+	if ids := tok.Encode("ab中文<|im_end|>", false); !slices.Equal(ids, []int{256, 259, 300}) {
+		t.Errorf("%v", ids)
+	}
+}
+
+func TestTekken(t *testing.T) {
+	var f tekkenJSON
+	f.Config.Pattern, f.Config.Size, f.Config.Special = `\p{L}+|[^\p{L}]+`, 256+20+10, 10
+	for i := range 256 + 26 {
+		text := []byte{byte(i)}
+		if i >= 256 {
+			text = fmt.Appendf(nil, "a%c", 'a'+i%26)
+		}
+		f.Vocab = append(f.Vocab, struct {
+			Rank  int    `json:"rank"`
+			Bytes []byte `json:"token_bytes"`
+		}{i, text})
+	}
+	data, err := json.Marshal(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "tekken.json")
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tok, err := Load(filepath.Dir(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids := tok.Encode("aw <s>", true)
+	if want := []int{1, 256 + 10, ' ' + 10, '<' + 10, 's' + 10, '>' + 10}; !slices.Equal(ids, want) {
+		t.Errorf("%v, not %v", ids, want)
+	}
+	if s := tok.Decode(ids, false); s != "<s>aw <s>" {
+		t.Errorf("%q", s)
+	}
+	if _, err := parseTekken([]byte(`{"config":{}}`)); err == nil || !strings.Contains(err.Error(), "no tekken.json") {
+		t.Error(err)
+	}
+}
