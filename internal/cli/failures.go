@@ -60,7 +60,7 @@ func (s *session) startFailed(err error) int {
 		fmt.Fprintf(s.Stderr, "cb::Error  : %d\nOffset : %d\n", data.Code, data.Offset)
 	}
 	detail := text.ErrorText(se.err, s.plan.Target.Protocol)
-	if f, ok := errors.AsType[*tritoncapi.Failure](err); ok {
+	if f, ok := errors.AsType[*tritoncapi.LibraryError](err); ok {
 		fmt.Fprintf(s.Stdout, "error: %v\n", f) // where the original has it
 		detail = f.What
 	}
@@ -77,7 +77,7 @@ func (s *session) startFailed(err error) int {
 // inside is what Triton in this process says of a failure, beyond the original's words.
 func (s *session) inside(err error) string {
 	e, ok := errors.AsType[*service.Error](err)
-	if !ok || s.plan.Target.Kind != plan.TritonCAPI || e.Err == nil || errors.As(err, new(*tritoncapi.Failure)) {
+	if !ok || s.plan.Target.Kind != plan.TritonCAPI || e.Err == nil || errors.As(err, new(*tritoncapi.LibraryError)) {
 		return ""
 	}
 	return e.Err.Error()
@@ -216,7 +216,7 @@ func (s *session) explainEnd(res *result.Result, err error) {
 	case err == nil, errors.Is(err, profile.ErrInterrupted):
 	case errors.As(err, &load):
 		for _, slot := range load.Slots {
-			if f, ok := errors.AsType[*tritoncapi.Failure](slot.Err); ok {
+			if f, ok := errors.AsType[*tritoncapi.LibraryError](slot.Err); ok {
 				s.console.Say("error: " + f.Error())
 			}
 		}
@@ -280,7 +280,7 @@ func (s *session) threadText(err error) string {
 	if s.plan.Target.Kind == plan.TorchServe {
 		return text.TorchServeErrorText(err)
 	}
-	if f, ok := errors.AsType[*tritoncapi.Failure](err); ok {
+	if f, ok := errors.AsType[*tritoncapi.LibraryError](err); ok {
 		return f.What
 	}
 	if s.async {

@@ -72,7 +72,7 @@ func told(what string, code *C.char, text string) error {
 	if code == nil {
 		return errors.New(text)
 	}
-	return &Failure{What: what, Code: C.GoString(code), Text: text}
+	return &LibraryError{What: what, Code: C.GoString(code), Text: text}
 }
 
 // options are what a server is started with; the rest is fixed in server.c.

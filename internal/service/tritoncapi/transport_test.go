@@ -203,14 +203,14 @@ func TestHang(t *testing.T) {
 
 // The words of the original for what Triton refused and for what it could not do.
 func TestFailureWords(t *testing.T) {
-	for model, want := range map[string]Failure{
+	for model, want := range map[string]LibraryError{
 		"refuse": {What: "running inference", Code: "Internal", Text: "the request is refused"},
 		"fail":   {What: "inference response error", Code: "Internal", Text: "failed on purpose"},
 	} {
 		s := newSink()
 		svc, tr := opened(t, model, 1, s)
 		c := once(t, svc, tr, s, service.Inputs{Tensors: []tensor.Tensor{ints("IN0", 1)}})
-		var got *Failure
+		var got *LibraryError
 		if !errors.As(c.Err, &got) || *got != want {
 			t.Errorf("%s: got %v, want %v", model, got, &want)
 		}

@@ -31,13 +31,13 @@ const OpCreate = "triton client backend"
 // ErrNotNative means that this program cannot load Triton.
 var ErrNotNative = errors.New("service kind triton_c_api needs redline-native: build it with `make build`, or start it instead of redline")
 
-// Failure is a failure of the library, as the original tells it: What is all that its errors say; the rest it prints.
-type Failure struct {
+// LibraryError is a failure of the library, as the original tells it: What is all that its errors say; the rest it prints.
+type LibraryError struct {
 	What       string // what was being done
 	Code, Text string // Triton's words
 }
 
-func (f *Failure) Error() string { return f.What + ": " + f.Code + " - " + f.Text }
+func (f *LibraryError) Error() string { return f.What + ": " + f.Code + " - " + f.Text }
 
 // libraryName is where Triton keeps its library below the server's folder.
 const libraryName = "lib/libtritonserver.so"
