@@ -1,9 +1,11 @@
 package torchserve_test
 
 import (
+	"bytes"
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -14,7 +16,7 @@ import (
 	"github.com/redline-bench/redline/internal/service/torchserve"
 )
 
-// canned answers each request, which must come in one piece, with the same bytes and without allocating.
+// canned answers each request with the same bytes and without allocating. Requests are as long as the first one.
 func canned(tb testing.TB) string {
 	tb.Helper()
 	l, err := new(net.ListenConfig).Listen(tb.Context(), "tcp", "127.0.0.1:0")
@@ -31,11 +33,18 @@ func canned(tb testing.TB) string {
 			wg.Go(func() {
 				defer c.Close()
 				in, out := make([]byte, 64<<10), []byte("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 12\r\n\r\n{\"class\": 1}")
-				for {
-					if _, err := c.Read(in); err != nil {
+				for got, size := 0, 0; ; {
+					n, err := c.Read(in[got:])
+					if err != nil {
 						return
 					}
-					if _, err := c.Write(out); err != nil {
+					if got += n; size == 0 {
+						size = requestSize(in[:got])
+					}
+					if size == 0 || got < size {
+						continue
+					}
+					if got = 0; !answered(c, out) {
 						return
 					}
 				}
@@ -44,6 +53,23 @@ func canned(tb testing.TB) string {
 	})
 	tb.Cleanup(func() { l.Close(); wg.Wait() })
 	return l.Addr().String()
+}
+
+func answered(c net.Conn, out []byte) bool {
+	_, err := c.Write(out)
+	return err == nil
+}
+
+// requestSize is the length of a request with its body; 0 while its head is not complete.
+func requestSize(b []byte) int {
+	head, _, ok := bytes.Cut(b, []byte("\r\n\r\n"))
+	_, length, _ := bytes.Cut(head, []byte("Content-Length: "))
+	length, _, _ = bytes.Cut(length, []byte("\r\n"))
+	n, err := strconv.Atoi(string(length))
+	if !ok || err != nil {
+		return 0
+	}
+	return len(head) + 4 + n
 }
 
 // closedLoop sends the next call of a slot when one ends.
