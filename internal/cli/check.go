@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/redline-bench/redline/internal/plan"
@@ -27,7 +26,7 @@ func (s *session) check() error {
 		s.async = true
 	}
 	if m.Decoupled && (!s.async || !t.Streaming) {
-		return errors.New("Decoupled models must be run with `--async` and `--streaming` and either `-i grpc` or `--service-kind=triton_c_api`")
+		return lineError("Decoupled models must be run with `--async` and `--streaming` and either `-i grpc` or `--service-kind=triton_c_api`")
 	}
 	if m.Sequential() && s.async && load.Mode == plan.Concurrency && load.Concurrency.End == 0 {
 		return plainError("The 'end' concurrency can not be 0 for sequence models when using asynchronous API.")

@@ -38,6 +38,11 @@ type plainError string
 
 func (e plainError) Error() string { return string(e) }
 
+// lineError is the same without the empty line that follows.
+type lineError string
+
+func (e lineError) Error() string { return string(e) }
+
 // startFailed prints why the run could not start and returns the exit code.
 func (s *session) startFailed(err error) int {
 	if s.sigs.soft.Err() != nil {

@@ -11,6 +11,7 @@ type Load struct {
 	Rate        float64 // requests per second asked for; 0 in closed loop
 	Concurrency int     // requests in flight asked for; 0 in open loop
 	Cap         int     // the most that could be in flight in open loop; 0 is no bound
+	Serial      bool    // a sequence's request waits for the answer to the one before it
 	SendRate    float64 // requests per second sent
 	Wall        time.Duration
 	CPU         time.Duration

@@ -3,6 +3,7 @@ package measure_test
 import (
 	"errors"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -230,6 +231,10 @@ func TestVerdict(t *testing.T) {
 	f("late", with(result.Health{AchievedRate: 1000, LagP99Ns: 2*ms + 1}), measure.Load{Rate: 1000}, result.ClientLimited)
 	f("no CPU left", with(result.Health{AchievedInFlight: 8, CPUCores: 1.9}), measure.Load{Concurrency: 8, MaxProcs: 2}, result.ClientLimited)
 	f("unstable", result.Level{Reason: "x"}, measure.Load{}, result.Unstable)
+	short := with(result.Health{AchievedRate: 980})
+	if r := measure.Judge(&short, measure.Load{Rate: 1000, Serial: true}); len(r) != 1 || !strings.Contains(r[0].Try, "--num-of-sequences") {
+		t.Errorf("sequences that wait: %+v", r)
+	}
 	if v := measure.Conclude(nil, nil, "server gone"); v.State != result.Failed {
 		t.Errorf("failed run: %+v", v)
 	}

@@ -32,13 +32,20 @@ func Judge(lv *result.Level, l Load) []result.Reason {
 	h := &lv.Health
 	if l.Rate > 0 && h.AchievedRate < minRate*l.Rate {
 		try := "lower --request-rate-range, or give the client more CPU"
-		if l.Cap > 0 {
+		switch {
+		case l.Serial:
+			try = "raise --num-of-sequences, or use --streaming without --serial-sequences: a request waits for the answer to the one before it in its sequence"
+		case l.Cap > 0:
 			try = fmt.Sprintf("use --async, or raise --max-threads above %d", l.Cap)
 		}
 		add(try, "sent %.6g of the %.6g requests per second asked for", h.AchievedRate, l.Rate)
 	}
 	if lag := time.Duration(h.LagP99Ns); l.Concurrency == 0 && lag > max(minLag, time.Duration(maxLagShare*float64(lv.Client.Sent.At(50)))) {
-		add("lower the rate, or give the client more CPU", "1 %% of the requests were sent more than %s late", lag.Round(time.Microsecond))
+		try := "lower the rate, or give the client more CPU"
+		if l.Serial {
+			try = "lower the rate, or raise --num-of-sequences"
+		}
+		add(try, "1 %% of the requests were sent more than %s late", lag.Round(time.Microsecond))
 	}
 	if l.Concurrency > 0 && h.AchievedInFlight < minInFlight*float64(l.Concurrency) {
 		add("lower the concurrency, or give the client more CPU",
