@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"fmt"
 	"net"
 	"path/filepath"
 	"strconv"
@@ -18,19 +19,7 @@ func TestOtherKinds(t *testing.T) {
 		t.Skip("short")
 	}
 	cases := readCases(t, "kinds.txt")
-	p, err := peers.Install(t.Context())
-	if err != nil {
-		t.Skipf("**** NOT TESTED: %d cases against the real perf_analyzer: %v ****", len(cases), err)
-	}
-	bin, err := binary.Build(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := binary.Serve(t.TempDir(), filepath.Join(bin, "redline"), "serve")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.Stop)
+	p, bin, s := beside(t, fmt.Sprintf("%d cases against the real perf_analyzer", len(cases)))
 	dead, err := peers.FreePorts(1)
 	if err != nil {
 		t.Fatal(err)

@@ -22,19 +22,7 @@ func TestReferenceServer(t *testing.T) {
 		t.Skip("short")
 	}
 	cases := readCases(t, "refserver.txt")
-	p, err := peers.Install(t.Context())
-	if err != nil {
-		t.Skipf("**** NOT TESTED: the real perf_analyzer on the reference server: %v ****", err)
-	}
-	bin, err := binary.Build(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := binary.Serve(t.TempDir(), filepath.Join(bin, "redline"), "serve")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.Stop)
+	p, _, s := beside(t, "the real perf_analyzer on the reference server")
 	for i := range cases {
 		c := &cases[i]
 		c.Args = append(c.Args, "-p", "250", "-r", "3", "-s", "99999")
@@ -48,6 +36,24 @@ func TestReferenceServer(t *testing.T) {
 			}
 		})
 	}
+}
+
+// beside installs the real perf_analyzer, builds Redline, and starts the reference server for both. What is not tested
+// where that cannot be is said loudly.
+func beside(t *testing.T, what string) (p *peers.Peers, bin string, s *binary.Server) {
+	t.Helper()
+	p, err := peers.Install(t.Context())
+	if err != nil {
+		t.Skipf("**** NOT TESTED: %s: %v ****", what, err)
+	}
+	if bin, err = binary.Build(t.TempDir()); err != nil {
+		t.Fatal(err)
+	}
+	if s, err = binary.Serve(t.TempDir(), filepath.Join(bin, "redline"), "serve"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Stop)
+	return p, bin, s
 }
 
 // fill puts addresses into command lines.

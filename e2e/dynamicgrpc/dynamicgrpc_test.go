@@ -60,24 +60,8 @@ func TestGuide(t *testing.T) {
  Successfully read data for # stream/streams with # step/steps.
 *** Measurement Settings ***
   Service Kind: DYNAMIC_GRPC
-  Using "time_windows" mode for stabilization
-  Stabilizing using average latency and throughput
-  Measurement window: # msec
-  Using synchronous calls for inference
-
-Request concurrency: #
-  Client: 
-    Request count: #
-    Throughput: # infer/sec
-    Avg latency: # usec (standard deviation # usec)
-    p50 latency: # usec
-    p90 latency: # usec
-    p95 latency: # usec
-    p99 latency: # usec
-    Avg gRPC time: # usec ((un)marshal request/response # usec + response wait # usec)
-Inferences/Second vs. Client Average Batch Latency
-Concurrency: #, throughput: # infer/sec, latency # usec
-`,
+` + guide.Windows + guide.Level + `    Avg gRPC time: # usec ((un)marshal request/response # usec + response wait # usec)
+` + guide.Summary,
 	})
 }
 

@@ -22,6 +22,29 @@ type Command struct {
 	Shows   string // the lines of the report in their order, each number as #
 }
 
+// Parts of what the commands show.
+const (
+	Windows = `  Using "time_windows" mode for stabilization
+  Stabilizing using average latency and throughput
+  Measurement window: # msec
+  Using synchronous calls for inference
+`
+	Level = `
+Request concurrency: #
+  Client: 
+    Request count: #
+    Throughput: # infer/sec
+    Avg latency: # usec (standard deviation # usec)
+    p50 latency: # usec
+    p90 latency: # usec
+    p95 latency: # usec
+    p99 latency: # usec
+`
+	Summary = `Inferences/Second vs. Client Average Batch Latency
+Concurrency: #, throughput: # infer/sec, latency # usec
+`
+)
+
 // tries is how often a command may fail: windows differ, and helpers of servers fall ill, while other work has the
 // machine. The last one takes windows as they come.
 const tries = 4

@@ -279,19 +279,7 @@ func TestGuide(t *testing.T) {
   Stabilizing using average throughput
   Measurement window: # msec
   Using asynchronous calls for inference
-
-Request concurrency: #
-  Client: 
-    Request count: #
-    Throughput: # infer/sec
-    Avg latency: # usec (standard deviation # usec)
-    p50 latency: # usec
-    p90 latency: # usec
-    p95 latency: # usec
-    p99 latency: # usec
-    Avg HTTP time: # usec (send/recv # usec + response wait # usec)
-Inferences/Second vs. Client Average Batch Latency
-Concurrency: #, throughput: # infer/sec, latency # usec
-`,
+` + guide.Level + `    Avg HTTP time: # usec (send/recv # usec + response wait # usec)
+` + guide.Summary,
 	})
 }

@@ -42,24 +42,8 @@ func TestGuide(t *testing.T) {
 *** Measurement Settings ***
   Batch size: #
   Service Kind: TENSORFLOW_SERVING
-  Using "time_windows" mode for stabilization
-  Stabilizing using average latency and throughput
-  Measurement window: # msec
-  Using synchronous calls for inference
-
-Request concurrency: #
-  Client: 
-    Request count: #
-    Throughput: # infer/sec
-    Avg latency: # usec (standard deviation # usec)
-    p50 latency: # usec
-    p90 latency: # usec
-    p95 latency: # usec
-    p99 latency: # usec
-    Avg gRPC time: # usec ((un)marshal request/response # usec + response wait # usec)
-Inferences/Second vs. Client Average Batch Latency
-Concurrency: #, throughput: # infer/sec, latency # usec
-`,
+` + guide.Windows + guide.Level + `    Avg gRPC time: # usec ((un)marshal request/response # usec + response wait # usec)
+` + guide.Summary,
 	})
 }
 

@@ -71,29 +71,13 @@ func TestGuide(t *testing.T) {
 	guide.Check(t, &guide.Command{Program: r.launcher, Args: r.args("simple"), Shows: `
 *** Measurement Settings ***
   Service Kind: TRITON_C_API
-  Using "time_windows" mode for stabilization
-  Stabilizing using average latency and throughput
-  Measurement window: # msec
-  Using synchronous calls for inference
-
-Request concurrency: #
-  Client: 
-    Request count: #
-    Throughput: # infer/sec
-    Avg latency: # usec (standard deviation # usec)
-    p50 latency: # usec
-    p90 latency: # usec
-    p95 latency: # usec
-    p99 latency: # usec
-    
+` + guide.Windows + guide.Level + `    
   Server: 
     Inference count: #
     Execution count: #
     Successful request count: #
     Avg request latency: # usec (overhead # usec + queue # usec + compute input # usec + compute infer # usec + compute output # usec)
-Inferences/Second vs. Client Average Batch Latency
-Concurrency: #, throughput: # infer/sec, latency # usec
-`})
+` + guide.Summary})
 }
 
 // run returns how the program ended.

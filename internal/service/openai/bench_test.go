@@ -7,38 +7,25 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/redline-bench/redline/internal/testkit"
 )
 
 // echo answers each request, which must come in one piece, with the same bytes and without allocating.
 func echo(tb testing.TB, answer string) string {
 	tb.Helper()
-	l, err := new(net.ListenConfig).Listen(tb.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	var wg sync.WaitGroup
-	wg.Go(func() {
+	return testkit.Accept(tb, func(c net.Conn) {
+		defer c.Close()
+		in, out := make([]byte, 64<<10), []byte(answer)
 		for {
-			c, err := l.Accept()
-			if err != nil {
+			if _, err := c.Read(in); err != nil {
 				return
 			}
-			wg.Go(func() {
-				defer c.Close()
-				in, out := make([]byte, 64<<10), []byte(answer)
-				for {
-					if _, err := c.Read(in); err != nil {
-						return
-					}
-					if _, err := c.Write(out); err != nil {
-						return
-					}
-				}
-			})
+			if _, err := c.Write(out); err != nil {
+				return
+			}
 		}
 	})
-	tb.Cleanup(func() { l.Close(); wg.Wait() })
-	return l.Addr().String()
 }
 
 func TestNoAllocations(t *testing.T) {
@@ -70,41 +57,26 @@ func BenchmarkClosedLoop(b *testing.B) {
 // pacer streams events with pauses, as a model does: one every pause to each connection, count of them a request.
 func pacer(tb testing.TB, pause time.Duration, count int) string {
 	tb.Helper()
-	l, err := new(net.ListenConfig).Listen(tb.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		tb.Fatal(err)
-	}
 	head, event, end := []byte(streamHead+"\r\n"), []byte(chunks(token("x"))), []byte(chunks(done)+"0\r\n\r\n")
-	var wg sync.WaitGroup
-	wg.Go(func() {
+	return testkit.Accept(tb, func(c net.Conn) {
+		defer c.Close()
+		in := make([]byte, 4<<10)
 		for {
-			c, err := l.Accept()
-			if err != nil {
+			if _, err := c.Read(in); err != nil {
 				return
 			}
-			wg.Go(func() {
-				defer c.Close()
-				in := make([]byte, 4<<10)
-				for {
-					if _, err := c.Read(in); err != nil {
-						return
-					}
-					_, _ = c.Write(head)
-					for range count {
-						if pause > 0 {
-							time.Sleep(pause)
-						}
-						_, _ = c.Write(event)
-					}
-					if _, err := c.Write(end); err != nil {
-						return
-					}
+			_, _ = c.Write(head)
+			for range count {
+				if pause > 0 {
+					time.Sleep(pause)
 				}
-			})
+				_, _ = c.Write(event)
+			}
+			if _, err := c.Write(end); err != nil {
+				return
+			}
 		}
 	})
-	tb.Cleanup(func() { l.Close(); wg.Wait() })
-	return l.Addr().String()
 }
 
 const perStream = 100

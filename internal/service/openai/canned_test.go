@@ -16,6 +16,7 @@ import (
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/service/openai"
 	"github.com/redline-bench/redline/internal/tensor"
+	"github.com/redline-bench/redline/internal/testkit"
 )
 
 // asked is one request as the server got it.
@@ -27,31 +28,16 @@ type talker func(w io.Writer, r asked) bool
 // serve runs a server whose every answer is the talker's.
 func serve(tb testing.TB, talk talker) string {
 	tb.Helper()
-	l, err := new(net.ListenConfig).Listen(tb.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	var wg sync.WaitGroup
-	wg.Go(func() {
+	return testkit.Accept(tb, func(c net.Conn) {
+		defer c.Close()
+		br := bufio.NewReader(c)
 		for {
-			c, err := l.Accept()
-			if err != nil {
+			r, err := readRequest(br)
+			if err != nil || !talk(c, r) {
 				return
 			}
-			wg.Go(func() {
-				defer c.Close()
-				br := bufio.NewReader(c)
-				for {
-					r, err := readRequest(br)
-					if err != nil || !talk(c, r) {
-						return
-					}
-				}
-			})
 		}
 	})
-	tb.Cleanup(func() { l.Close(); wg.Wait() })
-	return l.Addr().String()
 }
 
 func readRequest(br *bufio.Reader) (asked, error) {

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -14,45 +13,31 @@ import (
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/service/torchserve"
+	"github.com/redline-bench/redline/internal/testkit"
 )
 
 // canned answers each request with the same bytes and without allocating. Requests are as long as the first one.
 func canned(tb testing.TB) string {
 	tb.Helper()
-	l, err := new(net.ListenConfig).Listen(tb.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		for {
-			c, err := l.Accept()
+	return testkit.Accept(tb, func(c net.Conn) {
+		defer c.Close()
+		in, out := make([]byte, 64<<10), []byte("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 12\r\n\r\n{\"class\": 1}")
+		for got, size := 0, 0; ; {
+			n, err := c.Read(in[got:])
 			if err != nil {
 				return
 			}
-			wg.Go(func() {
-				defer c.Close()
-				in, out := make([]byte, 64<<10), []byte("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 12\r\n\r\n{\"class\": 1}")
-				for got, size := 0, 0; ; {
-					n, err := c.Read(in[got:])
-					if err != nil {
-						return
-					}
-					if got += n; size == 0 {
-						size = requestSize(in[:got])
-					}
-					if size == 0 || got < size {
-						continue
-					}
-					if got = 0; !answered(c, out) {
-						return
-					}
-				}
-			})
+			if got += n; size == 0 {
+				size = requestSize(in[:got])
+			}
+			if size == 0 || got < size {
+				continue
+			}
+			if got = 0; !answered(c, out) {
+				return
+			}
 		}
 	})
-	tb.Cleanup(func() { l.Close(); wg.Wait() })
-	return l.Addr().String()
 }
 
 func answered(c net.Conn, out []byte) bool {

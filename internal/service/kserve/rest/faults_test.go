@@ -15,6 +15,7 @@ import (
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/service/httplane"
+	"github.com/redline-bench/redline/internal/testkit"
 	"github.com/redline-bench/redline/internal/wire/h1"
 )
 
@@ -285,37 +286,22 @@ func TestCutWhileDialing(t *testing.T) {
 
 func TestEarlyAnswer(t *testing.T) {
 	// The server answers with an error before it has read a large request, and closes.
-	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var wg sync.WaitGroup
-	wg.Go(func() {
+	addr := testkit.Accept(t, func(c net.Conn) {
+		defer c.Close()
+		buf := make([]byte, 1000)
+		if _, err := c.Read(buf); err == nil {
+			_, _ = c.Write(plainReply(413, `{"error":"too large"}`))
+		}
+		_ = c.(*net.TCPConn).CloseWrite()
 		for {
-			c, err := l.Accept()
-			if err != nil {
+			if _, err := c.Read(buf); err != nil {
 				return
 			}
-			buf := make([]byte, 1000)
-			if _, err := c.Read(buf); err == nil {
-				_, _ = c.Write(plainReply(413, `{"error":"too large"}`))
-			}
-			_ = c.(*net.TCPConn).CloseWrite()
-			wg.Go(func() {
-				for {
-					if _, err := c.Read(buf); err != nil {
-						c.Close()
-						return
-					}
-				}
-			})
 		}
 	})
-	defer wg.Wait()
-	defer l.Close()
 	in := simpleInputs()
 	in.Tensors[0].Data = make([]byte, 32<<20)
-	k, calls := open(t, newService(t, target(l.Addr().String()), plan.Input{}), in, 1)
+	k, calls := open(t, newService(t, target(addr), plan.Input{}), in, 1)
 	k.run(calls, 3)
 	for _, e := range k.ends {
 		if e.class != record.Server || e.err.Error() != "too large" {

@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"math"
 	"net"
-	"sync"
 	"testing"
 
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/tensor"
+	"github.com/redline-bench/redline/internal/testkit"
 	"github.com/redline-bench/redline/internal/wire/h1"
 )
 
@@ -123,22 +123,7 @@ func TestNoAllocations(t *testing.T) {
 
 // echo answers requests of any size without allocating: it finds the id and copies it.
 func echo(tb testing.TB) string {
-	l, err := new(net.ListenConfig).Listen(tb.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			wg.Go(func() { echoConn(c) })
-		}
-	})
-	tb.Cleanup(func() { l.Close(); wg.Wait() })
-	return l.Addr().String()
+	return testkit.Accept(tb, echoConn)
 }
 
 func echoConn(c net.Conn) {
