@@ -35,13 +35,16 @@ func capiRows(ctx context.Context, e *env) error {
 	if err := oneModel(repository, "simple"); err != nil {
 		return err
 	}
-	libs := filepath.Join(e.peers.Dir, "server", "nvidia_pytriton.libs")
+	libs, err := e.peers.Libraries(ctx)
+	if err != nil {
+		return err
+	}
 	theirs, err := e.withLibraries(libs)
 	if err != nil {
 		return err
 	}
-	home, err := e.tritonHome(libs)
-	if err != nil {
+	home := e.file("triton-home")
+	if err := e.peers.Home(home); err != nil {
 		return err
 	}
 	flags := []string{
@@ -88,22 +91,6 @@ func oneModel(dir, model string) error {
 	return os.Rename(filepath.Join(all, model), filepath.Join(dir, model))
 }
 
-// tritonHome lays out the server's library and backends as an installation of Triton has them.
-func (e *env) tritonHome(libs string) (string, error) {
-	found, err := filepath.Glob(filepath.Join(libs, "libtritonserver-*.so"))
-	if err != nil || len(found) != 1 {
-		return "", fmt.Errorf("the library of Triton: %v, %w", found, err)
-	}
-	home := e.file("triton-home")
-	if err := os.MkdirAll(filepath.Join(home, "lib"), 0o755); err != nil {
-		return "", err
-	}
-	if err := os.Symlink(filepath.Join(e.peers.Dir, "server", "pytriton", "tritonserver", "backends"), filepath.Join(home, "backends")); err != nil {
-		return "", err
-	}
-	return home, os.Symlink(found[0], filepath.Join(home, "lib", "libtritonserver.so"))
-}
-
 // withLibraries makes a launcher of perf_analyzer that finds Triton's libraries too.
 func (e *env) withLibraries(libs string) (string, error) {
 	text, err := os.ReadFile(e.peers.PerfAnalyzer())
@@ -132,11 +119,7 @@ func ownCPU(ctx context.Context, argv []string, libs string) (time.Duration, err
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	python, err := exec.Command("python3", "-c", "import sysconfig; print(sysconfig.get_config_var('LIBDIR'))").Output()
-	if err != nil {
-		return 0, err
-	}
-	cmd.Env = append(os.Environ(), "LD_LIBRARY_PATH="+strings.TrimSpace(string(python))+":"+libs, "PYTHONDONTWRITEBYTECODE=1", "CUDA_VISIBLE_DEVICES=")
+	cmd.Env = append(os.Environ(), "LD_LIBRARY_PATH="+libs, "PYTHONDONTWRITEBYTECODE=1", "CUDA_VISIBLE_DEVICES=")
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

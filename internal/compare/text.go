@@ -8,6 +8,8 @@ import (
 	"strings"
 	"text/tabwriter"
 	"unicode/utf8"
+
+	"github.com/redline-bench/redline/internal/report/markdown"
 )
 
 // WriteText writes the comparison for a terminal.
@@ -65,14 +67,14 @@ func (rep *Report) strongest() string {
 // WriteMarkdown writes the comparison as a table for CI pages.
 func (rep *Report) WriteMarkdown(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "**B is %s**\n\n", cell(rep.conclusion()))
-	fmt.Fprintf(&b, "A: %s  \nB: %s\n\n", cell(side(rep.A)), cell(side(rep.B)))
+	fmt.Fprintf(&b, "**B is %s**\n\n", markdown.Cell(rep.conclusion()))
+	fmt.Fprintf(&b, "A: %s  \nB: %s\n\n", markdown.Cell(side(rep.A)), markdown.Cell(side(rep.B)))
 	fmt.Fprintf(&b, "| level | | A | B | change | %g %% interval | |\n|---|---|--:|--:|--:|--:|---|\n", rep.Confidence*100)
 	for _, r := range rep.Rows {
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s |\n", cell(r.Level), cell(label(r)), amount(r.A), amount(r.B), r.change(), r.span(), mark(r.Finding))
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s |\n", markdown.Cell(r.Level), markdown.Cell(label(r)), amount(r.A), amount(r.B), r.change(), r.span(), mark(r.Finding))
 	}
 	for _, remark := range rep.Remarks {
-		fmt.Fprintf(&b, "\n%s  ", cell(remark))
+		fmt.Fprintf(&b, "\n%s  ", markdown.Cell(remark))
 	}
 	b.WriteByte('\n')
 	_, err := io.WriteString(w, b.String())
@@ -164,9 +166,4 @@ func oneLine(text string) string {
 		}
 		return c
 	}, text)
-}
-
-// cell keeps foreign text from becoming markup.
-func cell(text string) string {
-	return strings.NewReplacer("|", "\\|", "<", "&lt;", ">", "&gt;", "*", "\\*", "_", "\\_", "[", "\\[", "`", "'").Replace(oneLine(text))
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/redline-bench/redline/internal/measure"
+	"github.com/redline-bench/redline/internal/report/markdown"
 	"github.com/redline-bench/redline/internal/result"
 )
 
@@ -29,13 +30,13 @@ var columns = []struct{ title, name string }{
 // WriteMarkdown writes a summary for a CI page: the verdict, the findings and a row a level.
 func WriteMarkdown(w io.Writer, title string, res *result.Result, g *Gate) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "### %s\n\n**Verdict: %s**", cell(title), cell(string(res.Verdict.State)))
+	fmt.Fprintf(&b, "### %s\n\n**Verdict: %s**", markdown.Cell(title), markdown.Cell(string(res.Verdict.State)))
 	for _, r := range res.Verdict.Reasons {
-		fmt.Fprintf(&b, "  \n%s; %s", cell(r.What), cell(r.Try))
+		fmt.Fprintf(&b, "  \n%s; %s", markdown.Cell(r.What), markdown.Cell(r.Try))
 	}
 	b.WriteString("\n\n")
 	if res.Error != "" {
-		fmt.Fprintf(&b, "The run ended early: %s\n\n", cell(res.Error))
+		fmt.Fprintf(&b, "The run ended early: %s\n\n", markdown.Cell(res.Error))
 	}
 	if len(g.Findings) > 0 {
 		b.WriteString("| | rule | level | found |\n|---|---|---|---|\n")
@@ -44,7 +45,7 @@ func WriteMarkdown(w io.Writer, title string, res *result.Result, g *Gate) error
 			if f.OK {
 				mark = "✅"
 			}
-			fmt.Fprintf(&b, "| %s | `%s` | %s | %s |\n", mark, code(f.Rule), cell(f.Level), cell(f.Text))
+			fmt.Fprintf(&b, "| %s | `%s` | %s | %s |\n", mark, markdown.Code(f.Rule), markdown.Cell(f.Level), markdown.Cell(f.Text))
 		}
 		b.WriteByte('\n')
 	}
@@ -83,15 +84,4 @@ func levelTable(b *strings.Builder, levels []result.Level) {
 		b.WriteByte('\n')
 	}
 	b.WriteByte('\n')
-}
-
-// code is text between backticks, where nothing but a backtick and a bar has a meaning.
-func code(text string) string {
-	return strings.NewReplacer("`", "'", "|", "\\|").Replace(strings.Join(strings.Fields(text), " "))
-}
-
-// cell keeps foreign text from breaking the table or becoming markup.
-func cell(text string) string {
-	text = strings.Join(strings.Fields(text), " ")
-	return strings.NewReplacer("|", "\\|", "<", "&lt;", ">", "&gt;", "*", "\\*", "_", "\\_", "[", "\\[", "]", "\\]").Replace(text)
 }

@@ -147,24 +147,12 @@ func uncountable(data []byte) bool {
 	return len(after) > 0 && after[0] == ']'
 }
 
-// apart is the least time between two answers of a request in perf_analyzer's file: its readers divide by it.
-const apart = 100 // nanoseconds
-
 func appendTimes(b []byte, list []llm.Answer) []byte {
 	var last int64
 	for i := range list {
-		if uncountable(list[i].Data) {
-			continue
+		if !uncountable(list[i].Data) {
+			b, last = clock.AppendWall(b, last, list[i].At)
 		}
-		at := clock.Wall(list[i].At)
-		if last > 0 {
-			b = append(b, ',')
-			if at <= last {
-				at = last + apart
-			}
-		}
-		b = strconv.AppendInt(b, at, 10)
-		last = at
 	}
 	return b
 }

@@ -140,23 +140,11 @@ func (w *Writer) Request(r *record.Record, events []record.Event, data []byte) e
 	return w.err
 }
 
-// apart is the least time between two responses of a request in the file.
-const apart = 100 // nanoseconds
-
-// appendTimes adds when the responses came. Those that came with one read get times a little apart: programs that
-// read the file, GenAI-Perf for one, divide by the time between the first token and the last.
+// appendTimes adds when the responses came.
 func appendTimes(b []byte, events []record.Event) []byte {
 	var last int64
 	for i := range events {
-		at := clock.Wall(events[i].At)
-		if i > 0 {
-			b = append(b, ',')
-			if at <= last {
-				at = last + apart
-			}
-		}
-		b = strconv.AppendInt(b, at, 10)
-		last = at
+		b, last = clock.AppendWall(b, last, events[i].At)
 	}
 	return b
 }

@@ -1,0 +1,23 @@
+// Package markdown writes foreign text, names and messages of servers for instance, into Markdown so that it neither
+// breaks a table nor becomes markup.
+package markdown
+
+import (
+	"strings"
+	"unicode"
+)
+
+// Cell is text for a cell of a table, on one line.
+func Cell(text string) string {
+	return strings.NewReplacer("|", "\\|", "<", "&lt;", ">", "&gt;", "*", "\\*", "_", "\\_", "[", "\\[", "]", "\\]", "`", "\\`").Replace(line(text))
+}
+
+// Code is text between backticks, where nothing but a backtick and a bar has a meaning.
+func Code(text string) string {
+	return strings.NewReplacer("`", "'", "|", "\\|").Replace(line(text))
+}
+
+// line joins lines; characters that cannot be seen are spaces.
+func line(text string) string {
+	return strings.Join(strings.FieldsFunc(text, func(c rune) bool { return unicode.IsSpace(c) || unicode.IsControl(c) || c == unicode.ReplacementChar }), " ")
+}
