@@ -68,6 +68,9 @@ func (p *tab) at(share float64) float64 {
 // spot is a place in the first chart over time.
 func (p *tab) spot(share float64) (x, y float64) {
 	p.Helper()
+	// Charts are drawn when they come into sight.
+	p.want("a chart is drawn", `(() => { document.querySelector("#time .chart").scrollIntoView({ block: "center", behavior: "instant" });
+		return String(document.querySelector("#time .u-over") !== null); })()`, "true")
 	box := eval[[]float64](p, `(() => { const e = document.querySelector("#time .u-over"); e.scrollIntoView({ block: "center", behavior: "instant" });
 		const b = e.getBoundingClientRect(); return [b.left, b.top, b.width, b.height]; })()`)
 	return box[0] + share*box[2], box[1] + box[3]/2
