@@ -11,9 +11,10 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
+
+	"github.com/redline-bench/redline/e2e/crowd"
 )
 
 // resultFile is the part of --json that these tests read.
@@ -79,9 +80,9 @@ func reportsTruth(t *testing.T, protocol string, concurrency int, window string)
 	}
 	cmd := exec.Command(filepath.Join(bin, "redline"), "profile", "-m", "simple", "-i", protocol, "-u", s.Address(protocol),
 		"--concurrency-range", strconv.Itoa(concurrency), "-p", window, "-r", "3", "-s", "99999", "--json", out)
-	crowd := watchCrowd()
+	running := crowd.Watch()
 	text, err := cmd.CombinedOutput()
-	allowed := time.Duration(crowd()) * time.Millisecond
+	allowed := time.Duration(crowded(running())) * time.Millisecond
 	s.Stop()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
@@ -123,38 +124,9 @@ func reportsTruth(t *testing.T, protocol string, concurrency int, window string)
 	return nil
 }
 
-// watchCrowd samples how many threads want a core until the returned function is called. That returns how many times
-// longer than on a machine of its own a thread had to wait: 1 unless others compete.
-func watchCrowd() (factor func() int) {
-	quit, done := make(chan struct{}), make(chan []int)
-	go func() {
-		var running []int
-		for {
-			select {
-			case <-quit:
-				done <- running
-				return
-			case <-time.After(20 * time.Millisecond):
-				running = append(running, runnable())
-			}
-		}
-	}()
-	return func() int {
-		close(quit)
-		running := <-done
-		slices.Sort(running)
-		return max(1, running[len(running)/2]/runtime.NumCPU())
-	}
-}
-
-// runnable is the number of threads on all cores that run or could; 0 where the system does not tell.
-func runnable() int {
-	text, _ := os.ReadFile("/proc/stat")
-	_, rest, _ := strings.Cut(string(text), "\nprocs_running ")
-	line, _, _ := strings.Cut(rest, "\n")
-	n, _ := strconv.Atoi(line)
-	return n
-}
+// crowded is how many times longer than on a machine of its own a thread had to wait, by the middle of the samples:
+// 1 unless others compete.
+func crowded(running []int) int { return max(1, running[len(running)/2]/runtime.NumCPU()) }
 
 func readJSON(t *testing.T, path string, v any) {
 	t.Helper()

@@ -1,35 +1,23 @@
 package heavy_test
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/redline-bench/redline/e2e/binary"
+	"github.com/redline-bench/redline/e2e/native"
 	"github.com/redline-bench/redline/e2e/peers"
 )
 
-// inProcess makes a launcher of redline-native as perf_analyzer, and a folder in which the real Triton's library
-// lies as in an installation.
-func inProcess(t *testing.T, peer *peers.Peers) (native, home string) {
+// inProcess builds the program and makes a launcher of redline-native; see native.Launcher.
+func inProcess(t *testing.T, peer *peers.Peers) (launcher, home string) {
 	t.Helper()
 	bin, err := binary.Build(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	program := filepath.Join(bin, "redline-native")
-	if _, err := os.Stat(program); err != nil {
-		t.Skip("no redline-native: set REDLINE_BIN_DIR to the folder that `make build` fills")
-	}
-	native, home, err = peer.InProcess(t.Context(), t.TempDir(), program)
-	if errors.Is(err, peers.ErrNoPython) {
-		t.Skip(err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return native, home
+	return native.Launcher(t, peer, bin)
 }
 
 // GenAI-Perf has perf_analyzer run an engine of TensorRT-LLM in its own process.

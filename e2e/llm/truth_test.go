@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/redline-bench/redline/e2e/crowd"
 )
 
 // logged is one streamed answer as the server saw it.
@@ -116,33 +118,10 @@ func bounds(crowd int) (mean, p99 float64) {
 	return 1, 3
 }
 
-// watchCrowd samples how many threads want a core until the returned function is called. That returns how many times
-// longer than on a machine of its own a thread had to wait, by the busiest tenth: 1 unless others compete.
-func watchCrowd() (factor func() int) {
-	quit, done := make(chan struct{}), make(chan []int)
-	go func() {
-		running := []int{0}
-		for {
-			select {
-			case <-quit:
-				done <- running
-				return
-			case <-time.After(20 * time.Millisecond):
-				text, _ := os.ReadFile("/proc/stat")
-				_, rest, _ := strings.Cut(string(text), "\nprocs_running ")
-				line, _, _ := strings.Cut(rest, "\n")
-				n, _ := strconv.Atoi(line)
-				running = append(running, n)
-			}
-		}
-	}()
-	return func() int {
-		close(quit)
-		running := <-done
-		slices.Sort(running)
-		// The client, the server and this test have threads of their own that want one.
-		return max(1, (running[len(running)*9/10]-4)/runtime.NumCPU()+1)
-	}
+// crowded is how many times longer than on a machine of its own a thread had to wait, by the busiest tenth of the
+// samples: 1 unless others compete. The client, the server and this test have threads of their own that want a core.
+func crowded(running []int) int {
+	return max(1, (running[len(running)*9/10]-4)/runtime.NumCPU()+1)
 }
 
 // Each metric agrees with the server's own log, from one stream to many. A machine that is busy with other tests may
@@ -166,10 +145,10 @@ func truth(t *testing.T, streams int) (wrong []string) {
 	t.Helper()
 	r := serve(t, "--ttft", "100ms", "--itl", "20ms", "--request-log", "log.jsonl")
 	n := max(8, 2*streams)
-	crowd := watchCrowd()
+	running := crowd.Watch()
 	res := r.llm(t, "--streaming", "--concurrency", strconv.Itoa(streams), "--request-count", strconv.Itoa(n), "--output-tokens-mean", "20", "--isl", "20",
 		"--artifact-dir", filepath.Join(r.dir, "art"), "--exports", "records")
-	mean, p99 := bounds(crowd())
+	mean, p99 := bounds(crowded(running()))
 	log := readLog(t, filepath.Join(r.dir, "log.jsonl"), n)
 	if len(log) != n {
 		t.Fatalf("%d answers in the log, want %d", len(log), n)

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/redline-bench/redline/e2e/native"
 )
 
 // decoupled is C15 to C17: a model with several responses a request, and its export.
@@ -203,10 +205,10 @@ func (b *bench) noModel(t *testing.T) {
 	each(t, "http", bin, "-i http -u {http}", "identity_fp32")
 	t.Run("in process", func(t *testing.T) {
 		const model = "same_float32"
-		native, home := b.library(t)
+		launcher, home := native.Launcher(t, b.peers, b.bin)
 		models := t.TempDir()
 		copyModel(t, model, models)
-		each(t, "api", native, "--service-kind triton_c_api --triton-server-directory "+home+" --model-repository "+models, model)
+		each(t, "api", launcher, "--service-kind triton_c_api --triton-server-directory "+home+" --model-repository "+models, model)
 	})
 }
 

@@ -19,6 +19,7 @@ import (
 
 	"github.com/redline-bench/redline/e2e/binary"
 	"github.com/redline-bench/redline/e2e/guide"
+	"github.com/redline-bench/redline/e2e/native"
 	"github.com/redline-bench/redline/e2e/peers"
 )
 
@@ -39,17 +40,8 @@ func newRig(t *testing.T) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	program := filepath.Join(bin, "redline-native")
-	if _, err := os.Stat(program); err != nil {
-		t.Skip("no redline-native: set REDLINE_BIN_DIR to the folder that `make build` fills")
-	}
 	r := &rig{models: filepath.Join(t.TempDir(), "models")}
-	if r.launcher, r.home, err = peer.InProcess(t.Context(), t.TempDir(), program); errors.Is(err, peers.ErrNoPython) {
-		t.Skip(err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	r.launcher, r.home = native.Launcher(t, peer, bin)
 	all := t.TempDir()
 	if err := peers.Repository(filepath.Join(binary.Root(), "e2e", "models"), all); err != nil {
 		t.Fatal(err)

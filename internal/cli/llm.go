@@ -209,7 +209,7 @@ func (r *llmRun) target() error {
 	if k.GRPC() {
 		t.Kind, t.Protocol, t.Streaming = plan.Triton, plan.GRPC, true
 		t.TLS.GRPC = o.grpcTLS || strings.HasPrefix(t.URL, "grpcs://")
-		t.URL = strings.TrimPrefix(strings.TrimPrefix(t.URL, "grpcs://"), "grpc://")
+		t.URL = plainAddress(t.URL)
 	}
 	if err := r.addKey(&t, k); err != nil {
 		return err
@@ -227,6 +227,11 @@ func (r *llmRun) target() error {
 	}
 	r.plan = &plan.Plan{Face: plan.Redline, Target: t, Input: plan.Input{Batch: 1, SharedMemory: plan.NoSharedMemory}}
 	return nil
+}
+
+// plainAddress is an address of gRPC without its scheme.
+func plainAddress(url string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(url, "grpcs://"), "grpc://")
 }
 
 // addKey adds the header of the API key.
@@ -285,7 +290,7 @@ func (r *llmRun) models() ([]service.Service, error) {
 	var list []service.Service
 	for _, u := range r.opts.urls {
 		t := r.plan.Target
-		t.URL = strings.TrimPrefix(strings.TrimPrefix(u, "grpcs://"), "grpc://")
+		t.URL = plainAddress(u)
 		svc, err := rpc.New(t, r.plan.Input)
 		if err != nil {
 			return nil, err

@@ -137,7 +137,7 @@ func (m *levelRun) startOpen(ctx context.Context, lv *result.Level, limit int) e
 		threads = min(threads, load.Feeds)
 	}
 	load.Slots, load.Cap, load.Threads = threads, threads, threads
-	m.load = measure.Load{Rate: lv.Rate, Cap: threads, Serial: m.Model.Sequential() && load.Turn == engine.Serial}
+	m.load = measure.Load{Rate: lv.Rate, Cap: threads, Serial: load.Turn == engine.Serial}
 	if m.Async {
 		load.Slots, load.Cap = max(threads, firstSlots), mostSlots
 		m.load.Cap = 0
