@@ -2,14 +2,8 @@ package openai_test
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
-	"encoding/pem"
 	"errors"
 	"fmt"
-	"math/big"
 	"net"
 	"os"
 	"os/exec"
@@ -21,6 +15,7 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/e2e/binary"
+	"github.com/redline-bench/redline/e2e/certs"
 	"github.com/redline-bench/redline/e2e/peers"
 )
 
@@ -43,21 +38,9 @@ func newFront(t *testing.T) *front {
 		t.Fatal(err)
 	}
 	f := &front{bin: bin, dir: t.TempDir(), plain: "localhost:" + strconv.Itoa(ports[0]), secure: "localhost:" + strconv.Itoa(ports[1])}
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cert := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{"localhost"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true}
-	der, err := x509.CreateCertificate(rand.Reader, cert, cert, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	private, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.write(t, "crt.pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})))
-	f.write(t, "key.pem", string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})))
+	a := &certs.Authority{Dir: f.dir}
+	a.Issue(t, "ca")
+	a.Issue(t, "server")
 	return f
 }
 
@@ -119,7 +102,7 @@ func (f *front) load(t *testing.T, secure bool, payload string, args ...string) 
 	export := filepath.Join(t.TempDir(), "export.json")
 	args = append([]string{"profile", "-m", "m", "--service-kind", "openai", "--async", "--endpoint", chat, "--input-data", data, "--profile-export-file", export}, args...)
 	if secure { // both sides choose the version
-		args = append(args, "-u", "https://"+f.secure, "--ssl-https-ca-certificates-file", filepath.Join(f.dir, "crt.pem"))
+		args = append(args, "-u", "https://"+f.secure, "--ssl-https-ca-certificates-file", filepath.Join(f.dir, "ca.pem"))
 	} else {
 		args = append(args, "-u", f.plain, "--http-version", "2")
 	}
@@ -160,7 +143,7 @@ func hypercorn(t *testing.T) *front {
 		t.Skipf("**** HTTP/2 IS NOT TESTED WITH HYPERCORN: %v ****", err)
 	}
 	f := newFront(t)
-	config := f.write(t, "config.py", fmt.Sprintf("bind = ['%s']\ninsecure_bind = ['%s']\ncertfile = 'crt.pem'\nkeyfile = 'key.pem'\nkeep_alive_max_requests = 100000\nloglevel = 'WARNING'\n", f.secure, f.plain))
+	config := f.write(t, "config.py", fmt.Sprintf("bind = ['%s']\ninsecure_bind = ['%s']\ncertfile = 'server.pem'\nkeyfile = 'server.key'\nkeep_alive_max_requests = 100000\nloglevel = 'WARNING'\n", f.secure, f.plain))
 	app, err := os.ReadFile(filepath.Join("testdata", "app.py"))
 	if err != nil {
 		t.Fatal(err)
@@ -224,7 +207,7 @@ func TestNginx(t *testing.T) {
 events { worker_connections 256; }
 http {
   access_log off; client_body_temp_path %[1]s/b; proxy_temp_path %[1]s/p; fastcgi_temp_path %[1]s/f; uwsgi_temp_path %[1]s/u; scgi_temp_path %[1]s/s;
-  keepalive_requests 25; ssl_certificate crt.pem; ssl_certificate_key key.pem; proxy_buffering off; proxy_http_version 1.1;
+  keepalive_requests 25; ssl_certificate server.pem; ssl_certificate_key server.key; proxy_buffering off; proxy_http_version 1.1;
   server { listen %[2]s http2; location / { proxy_pass http://%[4]s; } }
   server { listen %[3]s ssl http2; location / { proxy_pass http://%[4]s; } }
 }

@@ -2,14 +2,7 @@ package qa
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"fmt"
-	"math/big"
 	"net"
 	"os"
 	"os/exec"
@@ -20,6 +13,7 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/e2e/binary"
+	"github.com/redline-bench/redline/e2e/certs"
 	"github.com/redline-bench/redline/e2e/peers"
 )
 
@@ -27,38 +21,11 @@ import (
 // copies of the client's, into dir.
 func certificates(t *testing.T, dir string) {
 	t.Helper()
-	var authority *x509.Certificate
-	var signer *ecdsa.PrivateKey
-	for serial, name := range []string{"ca", "server", "client"} {
-		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-		if err != nil {
-			t.Fatal(err)
-		}
-		cert := &x509.Certificate{
-			SerialNumber: big.NewInt(int64(serial + 1)), Subject: pkix.Name{CommonName: "redline test " + name},
-			NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
-			KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
-			BasicConstraintsValid: true,
-		}
-		switch name {
-		case "ca":
-			cert.IsCA, cert.KeyUsage, cert.ExtKeyUsage = true, x509.KeyUsageCertSign, nil
-			authority, signer = cert, key
-		case "server":
-			cert.DNSNames, cert.IPAddresses = []string{"localhost"}, []net.IP{net.IPv4(127, 0, 0, 1)}
-		}
-		der, err := x509.CreateCertificate(rand.Reader, cert, authority, &key.PublicKey, signer)
-		if err != nil {
-			t.Fatal(err)
-		}
-		private, err := x509.MarshalPKCS8PrivateKey(key)
-		if err != nil {
-			t.Fatal(err)
-		}
-		write(t, filepath.Join(dir, name+".crt"), string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})))
-		write(t, filepath.Join(dir, name+".key"), string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})))
+	a := &certs.Authority{Dir: dir}
+	for _, name := range []string{"ca", "server", "client"} {
+		a.Issue(t, name)
 	}
-	for _, name := range []string{"client.crt", "client.key"} {
+	for _, name := range []string{"client.pem", "client.key"} {
 		text, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil {
 			t.Fatal(err)
@@ -77,10 +44,10 @@ func write(t *testing.T, path, text string) {
 
 // Table D: mutual TLS, over gRPC with Triton's own, over HTTP with nginx before it, as Triton has none there.
 func TestTLS(t *testing.T) {
-	certs := t.TempDir()
-	certificates(t, certs)
-	at := func(name string) string { return filepath.Join(certs, name) }
-	b := newBench(t, "--grpc-use-ssl=1", "--grpc-use-ssl-mutual=1", "--grpc-server-cert="+at("server.crt"), "--grpc-server-key="+at("server.key"), "--grpc-root-cert="+at("ca.crt"))
+	folder := t.TempDir()
+	certificates(t, folder)
+	at := func(name string) string { return filepath.Join(folder, name) }
+	b := newBench(t, "--grpc-use-ssl=1", "--grpc-use-ssl-mutual=1", "--grpc-server-cert="+at("server.pem"), "--grpc-server-key="+at("server.key"), "--grpc-root-cert="+at("ca.pem"))
 	bin := filepath.Join(b.bin, "perf_analyzer")
 	_, port, err := net.SplitHostPort(b.triton.GRPC)
 	if err != nil {
@@ -88,18 +55,18 @@ func TestTLS(t *testing.T) {
 	}
 	hold := func(name, pass, line string) {
 		t.Run(name, func(t *testing.T) {
-			b.hold(t, &check{run: strings.ReplaceAll(line, "{certs}", certs), pass: pass}, bin)
+			b.hold(t, &check{run: strings.ReplaceAll(line, "{certs}", folder), pass: pass}, bin)
 		})
 	}
 	const model = " -m graphdef_int32_int32_int32 -p{5000}"
-	remote := "-i grpc -u localhost:" + port + model + " --ssl-grpc-use-ssl --ssl-grpc-root-certifications-file={certs}/ca.crt --ssl-grpc-private-key-file={certs}/client.key"
-	hold("D1", "zero", remote+" --ssl-grpc-certificate-chain-file={certs}/client.crt")
-	hold("D2", "fail", remote+" --ssl-grpc-certificate-chain-file={certs}/client2.crt")
-	hold("D2_stranger", "fail", "-i grpc -u localhost:"+port+model+" --ssl-grpc-use-ssl --ssl-grpc-root-certifications-file={certs}/ca.crt")
-	secure := nginx(t, b.triton.HTTP, certs)
+	remote := "-i grpc -u localhost:" + port + model + " --ssl-grpc-use-ssl --ssl-grpc-root-certifications-file={certs}/ca.pem --ssl-grpc-private-key-file={certs}/client.key"
+	hold("D1", "zero", remote+" --ssl-grpc-certificate-chain-file={certs}/client.pem")
+	hold("D2", "fail", remote+" --ssl-grpc-certificate-chain-file={certs}/client2.pem")
+	hold("D2_stranger", "fail", "-i grpc -u localhost:"+port+model+" --ssl-grpc-use-ssl --ssl-grpc-root-certifications-file={certs}/ca.pem")
+	secure := nginx(t, b.triton.HTTP, folder)
 	plain := "-u https://localhost:" + secure + " -i http" + model
-	whole := plain + " --ssl-https-verify-peer 1 --ssl-https-verify-host 2 --ssl-https-ca-certificates-file {certs}/ca.crt" +
-		" --ssl-https-client-certificate-file {certs}/client.crt --ssl-https-client-certificate-type PEM --ssl-https-private-key-type PEM"
+	whole := plain + " --ssl-https-verify-peer 1 --ssl-https-verify-host 2 --ssl-https-ca-certificates-file {certs}/ca.pem" +
+		" --ssl-https-client-certificate-file {certs}/client.pem --ssl-https-client-certificate-type PEM --ssl-https-private-key-type PEM"
 	hold("D3", "zero", whole+" --ssl-https-private-key-file {certs}/client.key")
 	hold("D4", "zero", plain+" --ssl-https-verify-peer 0 --ssl-https-verify-host 0")
 	hold("D5", "fail", whole+" --ssl-https-private-key-file {certs}/client2.key")
@@ -134,8 +101,8 @@ http {
   access_log off; client_max_body_size 0; client_body_temp_path %[1]s/b; proxy_temp_path %[1]s/p; fastcgi_temp_path %[1]s/f; uwsgi_temp_path %[1]s/u; scgi_temp_path %[1]s/s;
   server {
     listen 127.0.0.1:%[2]s ssl; server_name localhost;
-    ssl_certificate %[3]s/server.crt; ssl_certificate_key %[3]s/server.key;
-    ssl_verify_client optional; ssl_client_certificate %[3]s/ca.crt;
+    ssl_certificate %[3]s/server.pem; ssl_certificate_key %[3]s/server.key;
+    ssl_verify_client optional; ssl_client_certificate %[3]s/ca.pem;
     location / { proxy_pass http://%[4]s; proxy_http_version 1.1; }
   }
 }
