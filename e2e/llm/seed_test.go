@@ -9,6 +9,10 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/redline-bench/redline/e2e/binary"
+	"github.com/redline-bench/redline/e2e/crowd"
+	"github.com/redline-bench/redline/e2e/peers"
 )
 
 // block is a level of seed 003's report: these lines, in this order.
@@ -44,21 +48,52 @@ func (r *rig) words(t *testing.T) string {
 	return dir
 }
 
+// place is a server that speaks both protocols of seed 003, and a folder with its files.
+type place struct {
+	*rig
+	http, grpc string
+	prompts    int
+	tokens     int // of each answer
+	// osl asks for that length; empty where the server's own is the same.
+	osl []string
+}
+
 // Seed 003's command prints its report, over gRPC and HTTP; the figures are those of its formulas; and `redline profile`
 // with the seed's own cross-check says the same of the same server.
 func TestSeed(t *testing.T) {
-	const prompts, tokens = 48, 8
 	r := serve(t, "--ttft", "60ms", "--itl", "10ms")
-	file, tok := r.prompts(t, prompts), r.words(t)
-	figures := map[string][]string{}
+	seed(t, &place{rig: r, http: r.HTTP, grpc: r.GRPC, prompts: 48, tokens: 8, osl: []string{"--osl", "8"}})
+}
+
+// The same on the real Triton, with the seed's chain of models and its command word for word.
+func TestSeedOnTriton(t *testing.T) {
+	p, err := peers.Install(t.Context())
+	if err != nil {
+		t.Skip(err)
+	}
+	r := folder(t)
+	triton, err := p.StartTritonWith(t.Context(), r.dir, []string{filepath.Join(binary.Root(), "e2e", "llm", "models")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(triton.Stop)
+	seed(t, &place{rig: r, http: triton.HTTP, grpc: triton.GRPC, prompts: 24, tokens: 16})
+	if err := triton.Err(); err != nil {
+		t.Error(err)
+	}
+}
+
+func seed(t *testing.T, p *place) {
+	t.Helper()
+	file, tok := p.rig.prompts(t, p.prompts), p.words(t)
 	for _, proto := range []string{"grpc", "http"} {
-		e := r.redline(t, "llm", "-u", r.Address(proto), "-i", proto, "-m", "ensemble", "--concurrency", "1,4,8", "--input-data", file,
-			"--tokenizer-path", tok, "--osl", strconv.Itoa(tokens))
+		url := map[string]string{"grpc": p.grpc, "http": p.http}[proto]
+		e := p.redline(t, append([]string{"llm", "-u", url, "-i", proto, "-m", "ensemble", "--concurrency", "1,4,8", "--input-data", file, "--tokenizer-path", tok}, p.osl...)...)
 		if e.code != 0 {
 			t.Fatalf("%d\n%s%s", e.code, e.out, e.err)
 		}
 		first, rest, _ := strings.Cut(e.out, "\n")
-		if want := fmt.Sprintf("triton_url: %s, protocol: %s, model: ensemble", r.Address(proto), proto); first != want {
+		if want := fmt.Sprintf("triton_url: %s, protocol: %s, model: ensemble", url, proto); first != want {
 			t.Errorf("the first line is %q, want %q", first, want)
 		}
 		levels := block.FindAllStringSubmatch(rest, -1)
@@ -66,21 +101,29 @@ func TestSeed(t *testing.T) {
 			t.Fatalf("the report is\n%s", e.out)
 		}
 		for i, lv := range levels {
-			if want := []string{"1", "4", "8"}[i]; lv[1] != want || lv[8] != strconv.Itoa(prompts) || lv[9] != strconv.Itoa(prompts) {
-				t.Errorf("level %v", lv)
-			}
-			// All input tokens over the sum of all latencies is their mean over the mean latency: five words a prompt.
-			input, latency := number(t, lv[2]), number(t, lv[5])
-			if mean := input * latency; math.Abs(mean-5) > 1e-6 {
-				t.Errorf("%s tokens a second times a latency of %s are %v tokens", lv[2], lv[5], mean)
-			}
-			if ttft := number(t, lv[4]); ttft < 0.06 || latency < ttft || number(t, lv[6]) < ttft || number(t, lv[7]) < latency {
-				t.Errorf("times %v", lv[4:8])
-			}
+			p.check(t, lv, []string{"1", "4", "8"}[i])
 		}
-		figures[proto] = levels[2]
 	}
-	crossCheck(t, r, figures["grpc"], tokens)
+	p.crossCheck(t)
+}
+
+// check holds the figures of a level against one another.
+func (p *place) check(t *testing.T, lv []string, concurrency string) {
+	t.Helper()
+	if n := strconv.Itoa(p.prompts); lv[1] != concurrency || lv[8] != n || lv[9] != n {
+		t.Errorf("level %v", lv)
+	}
+	// All tokens over the sum of all latencies is their mean over the mean latency: five words a prompt.
+	latency := number(t, lv[5])
+	if mean := number(t, lv[2]) * latency; math.Abs(mean-5) > 1e-6 {
+		t.Errorf("%s tokens a second times a latency of %s are %v tokens", lv[2], lv[5], mean)
+	}
+	if mean := number(t, lv[3]) * latency; math.Abs(mean-float64(p.tokens)) > 1e-6 {
+		t.Errorf("%s tokens a second times a latency of %s are %v tokens of an answer", lv[3], lv[5], mean)
+	}
+	if ttft := number(t, lv[4]); ttft < 0.06 || latency < ttft || number(t, lv[6]) < ttft || number(t, lv[7]) < latency {
+		t.Errorf("times %v", lv[4:8])
+	}
 }
 
 func number(t *testing.T, text string) float64 {
@@ -92,34 +135,47 @@ func number(t *testing.T, text string) float64 {
 	return v
 }
 
-// crossCheck runs the seed's command with the other tool at the same load.
-func crossCheck(t *testing.T, r *rig, lv []string, tokens int) {
+// crossCheck runs both tools at the same load, turn about, until they agree within 2 %: a busy machine may spoil some of
+// it, and where other work competes for the cores more is allowed.
+func (p *place) crossCheck(t *testing.T) {
 	t.Helper()
-	data := r.write(t, "data.json", fmt.Sprintf(`{"data":[{"text_input":["prompt 1 of the file"],"max_tokens":[%d],"stream":[true]}]}`, tokens))
-	best := map[string]float64{"throughput": 1, "ttft": 1}
-	for range 3 { // a busy machine may spoil one
-		e := r.redline(t, "profile", "-m", "ensemble", "-u", r.GRPC, "-i", "grpc", "--async", "--streaming", "--concurrency-range", "6:8:1",
-			"--stability-percentage", "999", "--shape", "max_tokens:1", "--shape", "text_input:1", "-v", "--input-data", data, "--measurement-interval", "1500", "--json", "p.json")
+	var steps []string
+	for i := range p.prompts {
+		steps = append(steps, fmt.Sprintf(`{"text_input":["prompt %d of the file"],"max_tokens":[%d],"stream":[true]}`, i, p.tokens))
+	}
+	data := p.write(t, "data.json", `{"data":[`+strings.Join(steps, ",")+`]}`)
+	best := map[string]float64{"throughput": 1, "ttft": 1, "latency": 1}
+	allowed := 0.0
+	for range 4 {
+		running := crowd.Watch()
+		lv := p.last(t)
+		e := p.redline(t, "profile", "-m", "ensemble", "-u", p.grpc, "-i", "grpc", "--async", "--streaming", "--concurrency-range", "6:8:1",
+			"--stability-percentage", "999", "--shape", "max_tokens:1", "--shape", "text_input:1", "-v", "--input-data", data, "--measurement-interval", "2000", "--json", "p.json")
 		if e.code != 0 {
 			t.Fatalf("%d\n%s%s", e.code, e.out, e.err)
 		}
-		levels := load(t, filepath.Join(r.dir, "p.json")).Levels
+		allowed = max(allowed, 0.02*float64(crowded(running())))
+		levels := load(t, filepath.Join(p.dir, "p.json")).Levels
 		c := levels[len(levels)-1].Client
-		best["throughput"] = min(best["throughput"], math.Abs(c.InferPerSec/number(t, lv[10])-1))
-		best["ttft"] = min(best["ttft"], math.Abs(float64(c.First.Avg)/1e9/number(t, lv[4])-1))
-		t.Logf("profile: %.2f infer/sec, first response after %.2f ms; llm: %s and %s s", c.InferPerSec, float64(c.First.Avg)/1e6, lv[10], lv[4])
-		if best["throughput"] < 0.02 && best["ttft"] < 0.02 {
+		apart := func(what string, profile float64, llm string) {
+			off := profile/number(t, llm) - 1
+			best[what] = min(best[what], math.Abs(off))
+			t.Logf("%s: profile %.4f, llm %s: %+.2f %%", what, profile, llm, off*100)
+		}
+		apart("throughput", c.InferPerSec, lv[10])
+		apart("ttft", float64(c.First.Avg)/1e9, lv[4])
+		apart("latency", float64(c.Latency.Avg)/1e9, lv[5])
+		if best["throughput"] < allowed && best["ttft"] < allowed && best["latency"] < allowed {
 			return
 		}
-		lv = r.again(t, tokens)
 	}
-	t.Errorf("the two tools are %.1f %% apart in throughput and %.1f %% in the time to the first token", best["throughput"]*100, best["ttft"]*100)
+	t.Errorf("the two tools are apart by %v, %v is allowed", best, allowed)
 }
 
-// again measures the last level once more.
-func (r *rig) again(t *testing.T, tokens int) []string {
+// last measures the last level of the other tool, with more requests.
+func (p *place) last(t *testing.T) []string {
 	t.Helper()
-	e := r.redline(t, "llm", "-u", r.GRPC, "-i", "grpc", "-m", "ensemble", "--concurrency", "8", "--input-data", "prompts.jsonl", "--osl", strconv.Itoa(tokens))
+	e := p.redline(t, append([]string{"llm", "-u", p.grpc, "-i", "grpc", "-m", "ensemble", "--concurrency", "8", "--input-data", "prompts.jsonl", "--request-count", "96"}, p.osl...)...)
 	m := block.FindStringSubmatch(e.out)
 	if m == nil {
 		t.Fatal(e.out + e.err)
