@@ -173,26 +173,39 @@ func TestStagesAndRamps(t *testing.T) {
 	}
 }
 
+// Users begin one after the other, and each asks again one gap after it last did; where the answer took longer, with the
+// answer.
 func TestUsersKeepTheirPace(t *testing.T) {
-	s := quick()
-	cfg := config(t, s, -1, llm.Turn{Texts: []string{"a"}}, llm.Turn{Texts: []string{"b"}})
-	cfg.Options.Duration = 500 * time.Millisecond
-	by := map[string][]int64{}
-	cfg.Sample = func(x *llm.Sample) { by[x.Conversation] = append(by[x.Conversation], x.Due) }
+	const gap = 100 * time.Millisecond // of 4 users at 40 a second
+	cfg := config(t, quick(), -1, llm.Turn{Texts: []string{"a"}}, llm.Turn{Texts: []string{"b"}})
+	cfg.Options.Requests = 16
+	by := map[string][]llm.Sample{}
+	cfg.Sample = func(x *llm.Sample) { by[x.Conversation] = append(by[x.Conversation], *x) }
 	lv := rate(40)
-	lv.Users = 4 // a gap of 100 ms
+	lv.Users = 4
 	run(t, cfg, lv)
-	n := 0
-	for id, due := range by {
-		if len(due) == 2 {
-			n++
-			if gap := time.Duration(due[1] - due[0]); gap != 100*time.Millisecond {
-				t.Errorf("%s asked again after %v", id, gap)
+	turns := 0
+	var begun []int64
+	for id, asked := range by {
+		turns += len(asked)
+		if asked[0].Turn == 0 {
+			begun = append(begun, asked[0].Due)
+		}
+		if len(asked) == 2 {
+			if want := max(asked[0].Due+int64(gap), asked[0].End); asked[1].Due != want {
+				t.Errorf("%s asked again %v after its first turn, which was answered after %v", id,
+					time.Duration(asked[1].Due-asked[0].Due), time.Duration(asked[0].End-asked[0].Due))
 			}
 		}
 	}
-	if all := s.sent.Load(); n < 4 || all > 22 {
-		t.Errorf("%d conversations of two turns, %d requests in half a second at 40 a second", n, all)
+	slices.Sort(begun)
+	for i := range 4 {
+		if at := time.Duration(begun[i] - begun[0]); at != gap/4*time.Duration(i) {
+			t.Errorf("user %d began %v after the first", i, at)
+		}
+	}
+	if turns != 16 || len(by) < 8 { // no conversation has more than two
+		t.Errorf("%d turns of %d conversations, want 16 of at least 8", turns, len(by))
 	}
 }
 
