@@ -187,6 +187,7 @@ func TestUsersKeepTheirPace(t *testing.T) {
 	turns := 0
 	var begun []int64
 	for id, asked := range by {
+		slices.SortFunc(asked, func(a, b llm.Sample) int { return a.Turn - b.Turn })
 		turns += len(asked)
 		if asked[0].Turn == 0 {
 			begun = append(begun, asked[0].Due)
