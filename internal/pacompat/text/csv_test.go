@@ -51,7 +51,7 @@ func TestCSVColumns(t *testing.T) {
 	}, "Request Rate,Inferences/Second,Client Send,Client Recv,p50 latency,p90 latency,p95 latency,p99 latency\n12.5,2051.62,67,0,427,638,674,918\n")
 	f("decoupled with a percentile", func(p *plan.Plan, m *service.Model, l *result.Level) {
 		m.Statistics, m.Decoupled, p.Measure.Percentile, p.Output.VerboseCSV = false, true, 99, true
-		l.Client.ResponsePerSec, l.Client.CallNs, l.Client.SendNs, l.Client.RecvNs = 8000.25, 0, 0, 0
+		l.Client.ResponsePerSec, l.Client.RecvNs = 8000.25, 300_000
 	}, "Concurrency,Inferences/Second,Response Throughput,Client Send,Client Recv,p50 latency,p90 latency,p95 latency,p99 latency,request/response,response wait\n"+
 		"1,2051.62,8000.25,0,0,427,638,674,918,0,0\n")
 	f("verbose, metrics", func(p *plan.Plan, m *service.Model, l *result.Level) {
