@@ -28,6 +28,7 @@ import (
 	"google.golang.org/grpc/reflection"
 
 	"github.com/redline-bench/redline/internal/refserver/core"
+	"github.com/redline-bench/redline/internal/refserver/departure"
 	"github.com/redline-bench/redline/internal/refserver/fault"
 	"github.com/redline-bench/redline/internal/refserver/kgrpc"
 	"github.com/redline-bench/redline/internal/refserver/khttp"
@@ -141,6 +142,10 @@ func (s *Server) serve(cfg Config, l []net.Listener) error {
 	s.addresses = Addresses{HTTP: at(0), GRPC: at(1), Metrics: at(2), OpenAI: at(3), TorchServe: at(4), TFServing: at(5)}
 	c := core.New(s.models, s.log)
 	c.MaxInput = cfg.MaxInput
+	if s.log.On() && cfg.TLS == nil {
+		c.Departures = departure.New()
+	}
+	watched := func(i int) net.Listener { return c.Departures.Listener(c.Faults.Listener(l[i])) }
 	if err := c.Trace.Configure(cfg.Trace); err != nil {
 		return err
 	}
@@ -158,8 +163,8 @@ func (s *Server) serve(cfg Config, l []net.Listener) error {
 			return err
 		}
 	} else {
-		s.serveHTTP(c.Faults.Listener(l[0]), guard(cfg.Token, c.Faults.HTTP(khttp.New(c))), cfg.TLS)
-		s.serveGRPC(c.Faults.Listener(l[1]), cfg, func(g *grpc.Server) { kgrpc.Register(g, c) })
+		s.serveHTTP(watched(0), guard(cfg.Token, c.Faults.HTTP(khttp.New(c))), cfg.TLS)
+		s.serveGRPC(watched(1), cfg, func(g *grpc.Server) { kgrpc.Register(g, c) })
 	}
 	s.serveHTTP(l[2], guard(cfg.Token, metrics.Handler(c, cfg.GPUs)), cfg.TLS)
 	s.serveGRPC(c.Faults.Listener(l[5]), cfg, func(g *grpc.Server) { tfserving.Register(g, c) })
@@ -167,8 +172,8 @@ func (s *Server) serve(cfg Config, l []net.Listener) error {
 	if err != nil {
 		return err
 	}
-	llm := openai.New(openai.Config{Pace: pace, Token: cfg.Token, Clock: s.clock, Log: s.log, Null: cfg.Null})
-	s.serveHTTP(c.Faults.Listener(l[3]), c.Faults.HTTP(llm), cfg.TLS)
+	llm := openai.New(openai.Config{Pace: pace, Token: cfg.Token, Clock: s.clock, Log: s.log, Departures: c.Departures, Null: cfg.Null})
+	s.serveHTTP(watched(3), c.Faults.HTTP(llm), cfg.TLS)
 	torch := torchserve.New(torchserve.Config{Delay: cfg.Delays["torchserve"], Clock: s.clock, Log: s.log})
 	s.serveHTTP(c.Faults.Listener(l[4]), guard(cfg.Token, c.Faults.HTTP(torch)), cfg.TLS)
 	return nil

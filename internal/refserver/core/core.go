@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/redline-bench/redline/internal/refserver/departure"
 	"github.com/redline-bench/redline/internal/refserver/fault"
 	"github.com/redline-bench/redline/internal/refserver/model"
 	"github.com/redline-bench/redline/internal/refserver/reqlog"
@@ -35,6 +36,8 @@ type Core struct {
 	Logs   *LogSettings
 	Shared *shm.Registry
 	Log    *reqlog.Log
+	// Departures tells the log when answers over HTTP/2 left; nil where nobody asks.
+	Departures *departure.Board
 	// MaxInput is the largest JSON, raw body or unpacked body that the HTTP port takes; 0 is no limit.
 	MaxInput int64
 	// Faults may make the server misbehave; nil for a server that never does.

@@ -4,15 +4,17 @@ import (
 	"context"
 	"errors"
 	"io"
-	"sync"
 	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/redline-bench/redline/internal/proto/kserve"
+	"github.com/redline-bench/redline/internal/refserver/departure"
 	"github.com/redline-bench/redline/internal/refserver/infer"
 	"github.com/redline-bench/redline/internal/refserver/model"
 	"github.com/redline-bench/redline/internal/refserver/trace"
@@ -141,6 +143,7 @@ type inferStream = grpc.BidiStreamingServer[kserve.ModelInferRequest, kserve.Mod
 // once keep the order of the requests; decoupled ones answer as soon as they can. An error ends its request, not the stream.
 func (s *Service) ModelStreamInfer(stream inferStream) error {
 	out := newOutbox()
+	out.left = s.follow(stream)
 	sent := make(chan error, 1)
 	go func() { sent <- out.send(stream, s) }()
 	for {
@@ -186,6 +189,19 @@ func (s *Service) streamOne(ctx context.Context, in *kserve.ModelInferRequest, o
 	}
 }
 
+// follow lets the log know when messages of a stream left; nil where nobody asks.
+func (s *Service) follow(stream inferStream) *departure.Stream {
+	from, ok := peer.FromContext(stream.Context())
+	if !ok {
+		return nil
+	}
+	left := s.core.Departures.Stream(from.Addr.String())
+	if left == nil || stream.SetHeader(metadata.Pairs(departure.Header, left.Key)) != nil {
+		return nil
+	}
+	return left
+}
+
 // streamMessage turns a response into what travels; nil for an empty final one that the client did not ask for.
 func (s *Service) streamMessage(l *line, resp *infer.Response) *kserve.ModelStreamInferResponse {
 	if resp.Empty && !l.emptyFinal {
@@ -211,134 +227,4 @@ func (s *Service) streamMessage(l *line, resp *infer.Response) *kserve.ModelStre
 	}
 	out.InferResponse.Parameters["triton_final_response"] = &kserve.InferParameter{ParameterChoice: &kserve.InferParameter_BoolParam{BoolParam: resp.Final}}
 	return out
-}
-
-// outbox holds the responses of a stream until they are written. Models put, one goroutine sends.
-type outbox struct {
-	mu      sync.Mutex
-	bell    *sync.Cond
-	ordered []*line // requests whose answers wait for those before them
-	loose   []*line // requests whose answers leave at once
-	closed  bool    // no more requests will come
-	dead    bool    // the client is gone
-}
-
-// line is one request of a stream and its responses that are not yet written.
-type line struct {
-	box        *outbox
-	in         *kserve.ModelInferRequest
-	req        *infer.Request
-	model      *model.Model
-	received   time.Time
-	emptyFinal bool
-	refused    bool
-	spoil      func(proto.Message)
-	queue      []*infer.Response
-	times      []int64 // when responses left, for the log
-}
-
-func newOutbox() *outbox {
-	o := &outbox{}
-	o.bell = sync.NewCond(&o.mu)
-	return o
-}
-
-func (o *outbox) open(ordered bool) *line {
-	l := &line{box: o}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if ordered {
-		o.ordered = append(o.ordered, l)
-	} else {
-		o.loose = append(o.loose, l)
-	}
-	return l
-}
-
-func (l *line) put(r *infer.Response) {
-	l.box.mu.Lock()
-	defer l.box.mu.Unlock()
-	l.queue = append(l.queue, r)
-	l.box.bell.Signal()
-}
-
-func (l *line) refuse(err error) {
-	l.refused = true
-	l.put(&infer.Response{Err: err, Final: true})
-}
-
-func (o *outbox) end() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.closed = true
-	o.bell.Signal()
-}
-
-func (o *outbox) abort() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.dead = true
-	o.bell.Signal()
-}
-
-// next waits for a response that may leave now; no line means that the stream is over.
-func (o *outbox) next() (*line, *infer.Response) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	for {
-		if o.dead || o.closed && len(o.ordered) == 0 && len(o.loose) == 0 {
-			return nil, nil
-		}
-		if len(o.ordered) > 0 && len(o.ordered[0].queue) > 0 {
-			l := o.ordered[0]
-			r := l.take()
-			if r.Final {
-				o.ordered = o.ordered[1:]
-			}
-			return l, r
-		}
-		for i, l := range o.loose {
-			if len(l.queue) > 0 {
-				r := l.take()
-				if r.Final {
-					o.loose = append(o.loose[:i], o.loose[i+1:]...)
-				}
-				return l, r
-			}
-		}
-		o.bell.Wait()
-	}
-}
-
-func (l *line) take() *infer.Response {
-	r := l.queue[0]
-	l.queue = l.queue[1:]
-	return r
-}
-
-func (o *outbox) send(stream inferStream, s *Service) error {
-	for l, r := o.next(); l != nil; l, r = o.next() {
-		start := time.Now()
-		msg := s.streamMessage(l, r)
-		if msg != nil {
-			l.spoil(msg)
-			if s.core.Log.On() {
-				l.times = append(l.times, time.Now().UnixNano())
-			}
-			if err := stream.Send(msg); err != nil {
-				return err
-			}
-		}
-		if l.req != nil && l.req.Trace != nil {
-			l.req.Trace.Mark("GRPC_SEND_START", start)
-			l.req.Trace.Mark("GRPC_SEND_END", time.Now())
-			if r.Final {
-				l.req.Trace.End()
-			}
-		}
-		if r.Final && l.model != nil {
-			s.core.Log.AddStream(l.model.Name(), l.in.GetId(), l.received, time.Now(), l.times, nil)
-		}
-	}
-	return nil
 }

@@ -175,12 +175,15 @@ func (h *Handler) stream(x *exchange, m *model.Model, req *infer.Request, answer
 	}
 	out := stream.New(x.ResponseWriter, script)
 	out.Log = h.core.Log.On()
+	out.Follow(h.core.Departures.Request(x.req))
 	err := events(x, m, req, answers, script, out)
 	if out.Started() {
 		err = errors.Join(err, out.Close())
 	}
-	times, _ := out.Times()
-	h.core.Log.AddStream(m.Name(), req.ID, req.Received, time.Now(), times, nil)
+	replied := time.Now()
+	out.Told(func(times []int64, _ []int) {
+		h.core.Log.AddStream(m.Name(), req.ID, req.Received, replied, times, nil)
+	})
 	if out.Cut() || errors.Is(err, stream.ErrCut) {
 		panic(http.ErrAbortHandler) // the way of net/http to end a connection in the middle of an answer
 	}

@@ -18,6 +18,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/redline-bench/redline/internal/refserver/departure"
 	"github.com/redline-bench/redline/internal/refserver/pause"
 	"github.com/redline-bench/redline/internal/refserver/reqlog"
 	"github.com/redline-bench/redline/internal/refserver/stream"
@@ -30,6 +31,8 @@ type Config struct {
 	Token string // when not empty, what clients must present as a bearer
 	Clock *pause.Clock
 	Log   *reqlog.Log
+	// Departures tells the log when answers over HTTP/2 left; nil where nobody asks.
+	Departures *departure.Board
 	// Null lets events of an answer that has no pace leave together.
 	Null bool
 }
@@ -99,6 +102,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, f func(*exchange
 	x.id = strconv.FormatUint(h.count.Add(1), 10)
 	err = x.options()
 	x.out = stream.New(w, x.script)
+	x.out.Follow(h.cfg.Departures.Request(r))
 	x.out.Log, x.out.Eager = h.cfg.Log.On(), !h.cfg.Null || x.ttft > 0 || x.itl > 0
 	if err == nil && x.script.Status != 0 {
 		err = &apiError{x.script.Status, "server_error", onPurpose}
@@ -120,8 +124,10 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, f func(*exchange
 	if id == "" {
 		id = x.id
 	}
-	times, tokens := x.out.Times()
-	h.cfg.Log.AddStream(r.URL.Path, id, x.received, time.Now(), times, tokens)
+	replied := time.Now()
+	x.out.Told(func(times []int64, tokens []int) {
+		h.cfg.Log.AddStream(r.URL.Path, id, x.received, replied, times, tokens)
+	})
 	if x.out.Cut() {
 		panic(http.ErrAbortHandler) // the way of net/http to end a connection in the middle of an answer
 	}

@@ -57,7 +57,9 @@ func TestKindsOfStream(t *testing.T) {
 		if got != want {
 			t.Errorf("%q: %q, want %q", script, got, want)
 		}
-		times, tokens := w.Times()
+		var times []int64
+		var tokens []int
+		w.Told(func(t []int64, n []int) { times, tokens = t, n })
 		if len(times) != w.Events() || len(tokens) != w.Events() {
 			t.Errorf("%q: %d times for %d events", script, len(times), w.Events())
 		}

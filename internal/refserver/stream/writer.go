@@ -6,7 +6,10 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
+	"sync"
 	"time"
+
+	"github.com/redline-bench/redline/internal/refserver/departure"
 )
 
 // ErrCut says that the script ends the connection here.
@@ -29,8 +32,11 @@ type Writer struct {
 	Eager bool
 	// Log is whether times are kept.
 	Log    bool
-	times  []int64
 	tokens []int
+	size   int64             // bytes of the body
+	left   *departure.Stream // tells when they left; nil where this writer calls the system itself
+	mu     sync.Mutex
+	times  []int64
 }
 
 // New makes a writer; nothing is written before the first event.
@@ -81,7 +87,9 @@ func (w *Writer) Event(name string, data []byte, tokens int) error {
 	w.events++
 	w.held++
 	if w.Log {
+		w.mu.Lock()
 		w.times = append(w.times, 0)
+		w.mu.Unlock()
 		w.tokens = append(w.tokens, tokens)
 	}
 	if w.held < w.script.Merge || !w.Eager && len(w.buf) < large {
@@ -117,8 +125,26 @@ func (w *Writer) Close() error {
 // Cut tells whether the connection is to end without the end of the answer.
 func (w *Writer) Cut() bool { return w.cut }
 
-// Times gives when each event was written, in nanoseconds of the wall clock, and how many tokens it had.
-func (w *Writer) Times() (times []int64, tokens []int) { return w.times, w.tokens }
+// Follow lets another tell when events left; nil is nobody. It is to be called before the first event.
+func (w *Writer) Follow(s *departure.Stream) {
+	if w.left = s; s != nil {
+		w.w.Header().Set(departure.Header, s.Key)
+	}
+}
+
+// Told calls fn with when each event was written, in nanoseconds of the wall clock, and how many tokens it had: at once, or
+// when the last of them has left.
+func (w *Writer) Told(fn func(times []int64, tokens []int)) {
+	if w.left == nil || len(w.times) == 0 {
+		fn(w.times, w.tokens)
+		return
+	}
+	w.left.When(w.size, func(int64) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		fn(w.times, w.tokens)
+	})
+}
 
 // encode appends an event as the script wants it.
 func (w *Writer) encode(name string, data []byte) {
@@ -190,10 +216,11 @@ func (w *Writer) write(buf []byte) error {
 }
 
 func (w *Writer) push(p []byte) error {
+	w.size += int64(len(p))
+	w.stamp()
 	if _, err := w.w.Write(p); err != nil {
 		return err
 	}
-	w.stamp()
 	return w.control.Flush()
 }
 
@@ -202,8 +229,21 @@ func (w *Writer) stamp() {
 	if !w.Log || w.fresh == 0 {
 		return
 	}
-	now := time.Now().UnixNano()
-	for i := len(w.times) - w.fresh; i < len(w.times); i++ {
-		w.times[i] = now
+	from, to := len(w.times)-w.fresh, len(w.times)
+	w.set(from, to, time.Now().UnixNano())
+	if w.left != nil {
+		w.left.When(w.size, func(at int64) {
+			if at != 0 {
+				w.set(from, to, at)
+			}
+		})
+	}
+}
+
+func (w *Writer) set(from, to int, at int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for i := from; i < to; i++ {
+		w.times[i] = at
 	}
 }

@@ -1,0 +1,163 @@
+package departure
+
+import (
+	"encoding/binary"
+	"net"
+	"sync"
+	"time"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+)
+
+// conn follows what a server writes.
+type conn struct {
+	net.Conn
+	board *Board
+	key   string
+
+	mu      sync.Mutex
+	lost    bool // it is no HTTP/2, or is over: nothing is followed
+	unpack  *hpack.Decoder
+	head    []byte // of the frame at hand
+	left    int    // bytes that it still has
+	block   []byte // header fields that are not complete
+	coming  map[string]*Stream
+	streams map[uint32]*Stream
+}
+
+// frameHead is the size of what stands before a frame.
+const frameHead = 9
+
+func newConn(nc net.Conn, b *Board) *conn {
+	return &conn{
+		Conn: nc, board: b, key: nc.RemoteAddr().String(), unpack: hpack.NewDecoder(4096, nil),
+		coming: make(map[string]*Stream), streams: make(map[uint32]*Stream),
+	}
+}
+
+// Write implements net.Conn.
+func (c *conn) Write(p []byte) (int, error) {
+	c.follow(p, time.Now().UnixNano())
+	return c.Conn.Write(p)
+}
+
+// Close implements net.Conn.
+func (c *conn) Close() error {
+	c.board.forget(c)
+	c.mu.Lock()
+	c.lose()
+	c.mu.Unlock()
+	return c.Conn.Close()
+}
+
+// expect lets a stream be found by its key. It returns false where nothing is followed.
+func (c *conn) expect(s *Stream) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.lost {
+		c.coming[s.Key] = s
+	}
+	return !c.lost
+}
+
+// lose gives up.
+func (c *conn) lose() {
+	c.lost = true
+	for _, s := range c.coming {
+		s.end()
+	}
+	for _, s := range c.streams {
+		s.end()
+	}
+	clear(c.coming)
+	clear(c.streams)
+}
+
+// follow takes bytes that leave at a time.
+func (c *conn) follow(p []byte, at int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for len(p) > 0 && !c.lost {
+		if k := frameHead - len(c.head); k > 0 {
+			first := c.head == nil
+			k = min(k, len(p))
+			if c.head, p = append(c.head, p[:k]...), p[k:]; len(c.head) < frameHead {
+				return
+			}
+			c.left = int(c.head[0])<<16 | int(c.head[1])<<8 | int(c.head[2])
+			if first && c.kind() != http2.FrameSettings || c.flags().Has(http2.FlagDataPadded) && c.kind() <= http2.FrameHeaders {
+				c.lose() // HTTP/1.1, TLS, or what no server of ours sends
+				return
+			}
+		}
+		k := min(c.left, len(p))
+		c.payload(p[:k], at)
+		if c.left, p = c.left-k, p[k:]; c.left == 0 {
+			c.whole()
+			c.head = c.head[:0]
+		}
+	}
+}
+
+func (c *conn) kind() http2.FrameType { return http2.FrameType(c.head[3]) }
+func (c *conn) flags() http2.Flags    { return http2.Flags(c.head[4]) }
+func (c *conn) id() uint32            { return binary.BigEndian.Uint32(c.head[5:]) }
+
+// payload takes a part of the frame at hand.
+func (c *conn) payload(p []byte, at int64) {
+	switch c.kind() {
+	case http2.FrameData:
+		if s := c.streams[c.id()]; s != nil {
+			s.data(p, at)
+		}
+	case http2.FrameHeaders, http2.FrameContinuation:
+		c.block = append(c.block, p...)
+	default: // the other kinds carry nothing of an answer
+	}
+}
+
+// whole takes the end of the frame at hand.
+func (c *conn) whole() {
+	kind, last := c.kind(), false
+	switch kind {
+	case http2.FrameHeaders, http2.FrameContinuation:
+		if c.flags().Has(http2.FlagHeadersEndHeaders) {
+			c.fields()
+		}
+		last = kind == http2.FrameHeaders && c.flags().Has(http2.FlagHeadersEndStream)
+	case http2.FrameData:
+		last = c.flags().Has(http2.FlagDataEndStream)
+	case http2.FrameRSTStream:
+		last = true
+	default:
+	}
+	if s := c.streams[c.id()]; last && s != nil {
+		s.end()
+		delete(c.streams, c.id())
+	}
+}
+
+// fields reads a block of header fields, and finds the stream that it belongs to.
+func (c *conn) fields() {
+	list, err := c.unpack.DecodeFull(c.block)
+	if c.block = c.block[:0]; err != nil {
+		c.lose()
+		return
+	}
+	var s *Stream
+	rpc := false
+	for _, f := range list {
+		switch f.Name {
+		case Header:
+			s = c.coming[f.Value]
+			delete(c.coming, f.Value)
+		case "content-type":
+			rpc = isRPC(f.Value)
+		}
+	}
+	if s != nil {
+		s.rpc = rpc
+		c.streams[c.id()] = s
+	}
+}

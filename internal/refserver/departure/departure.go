@@ -1,0 +1,181 @@
+// Package departure tells when the parts of a streamed answer were handed to the system, where the one who makes the
+// answer does not know.
+//
+// Over HTTP/1.1 a handler that flushes calls the system itself. Over HTTP/2 all answers of a connection share a writer on
+// a goroutine of its own: what a handler flushes, and what gRPC sends, waits there for its turn, for milliseconds where
+// many streams have something to say at once. So the connection is wrapped, its writes are followed frame by frame, and
+// what a write holds has the time right before the system was called for it.
+//
+// A stream is known by a field of its answer's head, Header, whose value the handler gets from its Stream.
+package departure
+
+import (
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// Header is the field by which a stream is known.
+const Header = "x-redline-answer"
+
+// Board knows the connections of a server. A nil Board knows none.
+type Board struct {
+	mu    sync.Mutex
+	conns map[string]*conn // by the client's address
+	last  uint64
+}
+
+// New makes a board.
+func New() *Board { return &Board{conns: make(map[string]*conn)} }
+
+// Listener follows the connections of a listener.
+func (b *Board) Listener(l net.Listener) net.Listener {
+	if b == nil {
+		return l
+	}
+	return &listener{Listener: l, board: b}
+}
+
+type listener struct {
+	net.Listener
+	board *Board
+}
+
+// Accept implements net.Listener.
+func (l *listener) Accept() (net.Conn, error) {
+	nc, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	c := newConn(nc, l.board)
+	l.board.mu.Lock()
+	defer l.board.mu.Unlock()
+	l.board.conns[c.key] = c
+	return c, nil
+}
+
+// Stream is the answer to a request that came from an address; nil where its connection is not followed. Its Key must be
+// set as Header before the answer begins.
+func (b *Board) Stream(remote string) *Stream {
+	if b == nil {
+		return nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	c := b.conns[remote]
+	if c == nil {
+		return nil
+	}
+	b.last++
+	s := &Stream{Key: strconv.FormatUint(b.last, 10)}
+	if !c.expect(s) {
+		return nil
+	}
+	return s
+}
+
+// Request is the answer to a request of HTTP; nil also where that is HTTP/1.1, as its handler knows when it writes.
+func (b *Board) Request(r *http.Request) *Stream {
+	if r.ProtoMajor != 2 {
+		return nil
+	}
+	return b.Stream(r.RemoteAddr)
+}
+
+func (b *Board) forget(c *conn) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.conns[c.key] == c {
+		delete(b.conns, c.key)
+	}
+}
+
+// Stream is one answer on its way out.
+type Stream struct {
+	Key string
+
+	mu      sync.Mutex
+	rpc     bool // what counts is messages of gRPC
+	prefix  []byte
+	rest    int // of the message at hand
+	sent    int64
+	at      int64 // when the last of it left
+	over    bool
+	waiting []note
+}
+
+// note is somebody who wants to know when so much had left.
+type note struct {
+	end int64
+	fn  func(at int64)
+}
+
+// When calls fn with the time at which the stream's first end bytes, or the first end messages of gRPC, had left, in
+// nanoseconds of the wall clock; with 0 where they never do. Who wants to know it to the point must ask before they are
+// written; ends must not shrink from call to call. fn is called once, and never two of them at a time.
+func (s *Stream) When(end int64, fn func(at int64)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.sent >= end:
+		fn(s.at)
+	case s.over:
+		fn(0)
+	default:
+		s.waiting = append(s.waiting, note{end, fn})
+	}
+}
+
+// data takes bytes of the body that leave at a time.
+func (s *Stream) data(p []byte, at int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.at = at
+	if s.rpc {
+		s.messages(p)
+	} else {
+		s.sent += int64(len(p))
+	}
+	n := 0
+	for ; n < len(s.waiting) && s.waiting[n].end <= s.sent; n++ {
+		s.waiting[n].fn(at)
+	}
+	s.waiting = s.waiting[n:]
+}
+
+// prefixLen is the size of what stands before a message of gRPC: a flag and the length.
+const prefixLen = 5
+
+// messages counts the messages whose last byte is in p.
+func (s *Stream) messages(p []byte) {
+	for len(p) > 0 {
+		if k := prefixLen - len(s.prefix); k > 0 {
+			k = min(k, len(p))
+			if s.prefix, p = append(s.prefix, p[:k]...), p[k:]; len(s.prefix) < prefixLen {
+				return
+			}
+			s.rest = int(s.prefix[1])<<24 | int(s.prefix[2])<<16 | int(s.prefix[3])<<8 | int(s.prefix[4])
+		}
+		k := min(s.rest, len(p))
+		if s.rest, p = s.rest-k, p[k:]; s.rest == 0 {
+			s.prefix = s.prefix[:0]
+			s.sent++
+		}
+	}
+}
+
+// end tells those who still wait that nothing more leaves.
+func (s *Stream) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.over = true
+	for _, n := range s.waiting {
+		n.fn(0)
+	}
+	s.waiting = nil
+}
+
+// isRPC tells whether a content type is gRPC's.
+func isRPC(ctype string) bool { return strings.HasPrefix(ctype, "application/grpc") }
