@@ -76,6 +76,9 @@ func (s *Service) Describe(ctx context.Context) (*service.Model, error) {
 
 // Open makes a transport without slots.
 func (s *Service) Open(ctx context.Context, sink service.Sink) (service.Transport, error) {
+	if s.method == nil || s.method.desc.IsStreamingServer() {
+		s.at.NoteArrivals()
+	}
 	t, err := grpclane.New(ctx, s.at, sink, s.header, func() grpclane.Exchange { return &exchange{svc: s, sink: sink} })
 	if err != nil {
 		return nil, err

@@ -45,7 +45,7 @@ func newLane(t *Transport) *lane {
 
 func (l *lane) dial(ctx context.Context) (*h2.Conn, error) {
 	cfg := l.t.srv.config()
-	cfg.Lock = &l.lock
+	cfg.Arrival, cfg.Lock = l.t.srv.arrivals, &l.lock
 	var c *h2.Conn
 	made := make(chan struct{}) // the server may leave before Dial has returned
 	cfg.OnDrain = func() {

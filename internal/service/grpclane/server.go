@@ -26,6 +26,7 @@ type Server struct {
 	tls      *tls.Config
 	meta     []h2.Field
 	plain    bool // without gRPC; see NewPlainServer
+	arrivals bool // answers of the load have the time of their arrival
 
 	mu  sync.Mutex // guards ctl
 	ctl *h2.Conn
@@ -115,7 +116,11 @@ func notToken(r rune) bool {
 	return (r < 'a' || r > 'z') && (r < '0' || r > '9') && !strings.ContainsRune("-_.", r)
 }
 
-func (s *Server) config() h2.Config { return h2.Config{Addr: s.addr, TLS: s.tls, Arrival: s.plain} }
+// NoteArrivals asks for the times at which answers to the load came to this machine, where the kernel tells them. It is for
+// answers that stream: reads cost a little more.
+func (s *Server) NoteArrivals() { s.arrivals = true }
+
+func (s *Server) config() h2.Config { return h2.Config{Addr: s.addr, TLS: s.tls} }
 
 // control returns the connection for everything but the load.
 func (s *Server) control(ctx context.Context) (*h2.Conn, error) {

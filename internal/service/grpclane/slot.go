@@ -51,7 +51,7 @@ func (s *Slot) begin(c *service.Call, now int64) {
 	s.call, s.resends = c, 0
 	c.Err = nil
 	r := &c.Rec
-	r.Class, r.First, r.End, r.In, r.Responses = record.OK, 0, 0, 0, 0
+	r.Class, r.First, r.End, r.In, r.Responses, r.Late = record.OK, 0, 0, 0, 0, 0
 	r.Flags &^= record.EmptyFinal
 	r.Sent = now
 	s.way.Begin(c)
@@ -151,6 +151,6 @@ func (w *stream) OnEnd(end h2.End, at int64) {
 		return
 	}
 	s.Answered()
-	s.call.Rec.First = w.h2.First()
+	s.call.Rec.First, s.call.Rec.Late = w.h2.First(), w.h2.Late()
 	s.Finish(w.ex.End(s.call, end.Status, end.Message, at), at)
 }

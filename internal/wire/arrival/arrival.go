@@ -8,7 +8,8 @@
 // What a time means:
 //
 //   - It is the arrival of the last byte that a read returned. Everything that the same read returned has that time:
-//     it is never later than the read, and for the last event of the read never earlier than the truth.
+//     it is never later than the read, and for the last event of the read never earlier than the truth. Where many
+//     streams share a connection, reads are made in pieces with a note each (see Conn.Pieces).
 //   - The kernel's notes are wall-clock times. A Scale turns them into readings of clock.Now; between two steps of the
 //     wall clock the two differ by a constant. After a step no note is believed for a while.
 //   - A segment that came before one that was lost carries a note from before it could be read. So where a note is long
@@ -89,15 +90,29 @@ type Line struct {
 // Time is when the last byte of a read came that was over at now and brought the kernel's note, which is 0 where there is
 // none. Times of a line never go back.
 func (l *Line) Time(s *Scale, fd int, note, now int64) int64 {
-	t, ok := s.at(note, now)
-	switch {
-	case !ok, t < l.last-slack:
-		t = now
-	case now-t > suspect:
-		if n := outOfOrder(fd); n != l.shuffled {
-			l.shuffled, t = n, now
+	list := [1]int64{note}
+	l.Times(s, fd, list[:], now)
+	return list[0]
+}
+
+// Times turns the notes of one read's pieces into their times.
+func (l *Line) Times(s *Scale, fd int, notes []int64, now int64) {
+	asked, disorder := false, false
+	for i, note := range notes {
+		t, ok := s.at(note, now)
+		switch {
+		case !ok, t < l.last-slack:
+			t = now
+		case now-t > suspect:
+			if !asked {
+				n := outOfOrder(fd)
+				asked, disorder, l.shuffled = true, n != l.shuffled, n
+			}
+			if disorder {
+				t = now
+			}
 		}
+		l.last = max(l.last, t)
+		notes[i] = l.last
 	}
-	l.last = max(l.last, t)
-	return l.last
 }

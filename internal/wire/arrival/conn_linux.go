@@ -18,6 +18,9 @@ type Conn struct {
 	line  Line
 	try   func(fd uintptr) bool // made once, as it would be allocated for each read
 
+	pieces *pieces // nil: reads have one note each
+	many   func(fd uintptr) bool
+
 	// The read at hand, and what is known of the last one.
 	buf      []byte
 	n        int
@@ -43,23 +46,91 @@ func Wrap(nc net.Conn) *Conn {
 	return c
 }
 
+// Pieces lets each read return one piece of what has come, with a time of its own. The system is still called once for
+// many of them. It is for connections that carry many streams.
+func (c *Conn) Pieces() {
+	c.pieces = newPieces()
+	c.many = c.recvPieces
+}
+
+// More tells whether the next read has its bytes already.
+func (c *Conn) More() bool { return c.pieces != nil && c.pieces.next < c.pieces.n }
+
+// Expect says that the next n bytes belong together: one time will do for them.
+func (c *Conn) Expect(n int) {
+	if c.pieces != nil {
+		c.pieces.first = n
+	}
+}
+
 // Read implements net.Conn.
 func (c *Conn) Read(b []byte) (int, error) {
 	if len(b) == 0 {
 		return 0, nil
 	}
+	if c.pieces == nil {
+		return c.ReadLarge(b)
+	}
+	if !c.More() {
+		if err := c.ended(c.raw.Read(c.many)); err != nil {
+			return 0, err
+		}
+		if c.pieces == nil {
+			return c.ReadLarge(b)
+		}
+	}
+	p := c.pieces
+	n, at := p.take(b)
+	c.at, c.late = at, p.now-at
+	return n, nil
+}
+
+// ReadLarge reads what fits into b with one note, where no piece is left.
+func (c *Conn) ReadLarge(b []byte) (int, error) {
+	if c.More() {
+		return c.Read(b)
+	}
 	c.buf = b
-	err := c.raw.Read(c.try)
+	err := c.ended(c.raw.Read(c.try))
 	c.buf = nil
-	switch {
-	case err != nil:
+	if err != nil {
 		return 0, err
-	case c.errno != 0:
-		return 0, &net.OpError{Op: "read", Net: "tcp", Source: c.LocalAddr(), Addr: c.RemoteAddr(), Err: os.NewSyscallError("recvmsg", c.errno)}
-	case c.n == 0:
-		return 0, io.EOF
 	}
 	return c.n, nil
+}
+
+// ended is the error of a read, if any.
+func (c *Conn) ended(err error) error {
+	switch {
+	case err != nil:
+		return err
+	case c.errno != 0:
+		return &net.OpError{Op: "read", Net: "tcp", Source: c.LocalAddr(), Addr: c.RemoteAddr(), Err: os.NewSyscallError("recvmsg", c.errno)}
+	case c.n == 0:
+		return io.EOF
+	}
+	return nil
+}
+
+// recvPieces reads once and returns false to wait.
+func (c *Conn) recvPieces(fd uintptr) bool {
+	p := c.pieces
+	for {
+		errno := p.recv(int(fd))
+		switch errno {
+		case unix.EINTR:
+			continue
+		case unix.EAGAIN:
+			return false
+		case unix.ENOSYS: // a sandbox that does not know the call
+			c.pieces, c.n, c.errno = nil, 1, 0
+			return true
+		}
+		c.n, c.errno = p.received, errno
+		p.now = c.scale.Look()
+		c.line.Times(&c.scale, int(fd), p.times[:p.n], p.now)
+		return true
+	}
 }
 
 // recv reads once and returns false to wait.

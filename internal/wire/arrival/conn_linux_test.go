@@ -1,12 +1,16 @@
 package arrival
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/redline-bench/redline/internal/clock"
 )
@@ -78,11 +82,18 @@ func TestReadLaterThanItCame(t *testing.T) {
 }
 
 func TestConnEnds(t *testing.T) {
+	t.Run("whole", func(t *testing.T) { connEnds(t, func(*Conn) {}) })
+	t.Run("pieces", func(t *testing.T) { connEnds(t, (*Conn).Pieces) })
+}
+
+func connEnds(t *testing.T, mode func(*Conn)) {
+	t.Helper()
 	client, server := pair(t)
 	c := Wrap(client)
 	if c == nil {
 		t.Skip("the kernel does not note when bytes come")
 	}
+	mode(c)
 	if err := c.SetReadDeadline(time.Unix(1, 0)); err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +111,14 @@ func TestConnEnds(t *testing.T) {
 }
 
 func TestReadsAllocateNothing(t *testing.T) {
+	t.Run("whole", func(t *testing.T) { allocateNothing(t, func(*Conn) {}) })
+	t.Run("pieces", func(t *testing.T) { allocateNothing(t, (*Conn).Pieces) })
+}
+
+func allocateNothing(t *testing.T, mode func(*Conn)) {
+	t.Helper()
 	c, server := stamped(t)
+	mode(c)
 	buf, line := make([]byte, 64), []byte("data: hello\n\n")
 	if n := testing.AllocsPerRun(200, func() {
 		if _, err := server.Write(line); err != nil {
@@ -115,15 +133,14 @@ func TestReadsAllocateNothing(t *testing.T) {
 }
 
 func BenchmarkRead(b *testing.B) {
-	for _, noted := range []bool{false, true} {
-		name := "plain"
-		if noted {
-			name = "noted"
-		}
+	for _, name := range []string{"plain", "noted", "pieces"} {
 		b.Run(name, func(b *testing.B) {
 			nc, server := pair(b)
-			if noted {
-				nc = Wrap(nc)
+			if name != "plain" {
+				c := Wrap(nc)
+				if nc = c; name == "pieces" {
+					c.Pieces()
+				}
 			}
 			buf, line := make([]byte, 64), []byte("data: hello\n\n")
 			b.ReportAllocs()
@@ -136,5 +153,97 @@ func BenchmarkRead(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// Bytes that lay unread together have a time each, where they came at different ones.
+func TestPiecesHaveTimesOfTheirOwn(t *testing.T) {
+	var why string
+	for range 50 { // a busy machine may be slow to write, and then the kernel acknowledges
+		if why = severalUnread(t); why == "" {
+			return
+		}
+	}
+	t.Error(why)
+}
+
+// severalUnread tells what is wrong with the times of four pieces that came 2 ms apart and were read together.
+func severalUnread(t *testing.T) string {
+	t.Helper()
+	c, server := stamped(t)
+	c.Pieces()
+	// On loopback the kernel puts a segment to one before it that was acknowledged: acknowledge later, as between two who
+	// talk to each other.
+	if err := c.raw.Control(func(fd uintptr) { _ = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_QUICKACK, 0) }); err != nil {
+		t.Fatal(err)
+	}
+	const n, apart, size = 4, 2 * time.Millisecond, pieceSize
+	var wrote [n]int64
+	for i := range n {
+		wrote[i] = clock.Now()
+		if _, err := server.Write(make([]byte, size)); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(apart)
+	}
+	buf := make([]byte, 4096)
+	for i := range n {
+		if more := c.More(); more != (i > 0) {
+			t.Fatalf("before piece %d there is more: %v", i, more)
+		}
+		if k, err := c.Read(buf); err != nil || k != size {
+			t.Fatalf("%d bytes, %v", k, err)
+		}
+		at, late := c.Last()
+		if off := at - wrote[i]; off < -slack || off > int64(apart)/2 {
+			return fmt.Sprintf("piece %d came %d us after it was written", i, off/1000)
+		}
+		if late < int64(n-i)*int64(apart)-int64(apart)/2 {
+			return fmt.Sprintf("piece %d lay unread for %d us", i, late/1000)
+		}
+	}
+	return ""
+}
+
+// What is read in pieces is what was written, however the two fall together.
+func TestPiecesLoseNothing(t *testing.T) {
+	client, server := pair(t)
+	c := Wrap(client)
+	if c == nil {
+		t.Skip("the kernel does not note when bytes come")
+	}
+	c.Pieces()
+	want := make([]byte, 3<<20)
+	for i := range want {
+		want[i] = byte(i * 7 >> 3)
+	}
+	go func() {
+		for rest, n := want, 1; len(rest) > 0; n = n*5%3001 + 1 {
+			k := min(n, len(rest))
+			if _, err := server.Write(rest[:k]); err != nil {
+				return
+			}
+			rest = rest[k:]
+		}
+		_ = server.Close()
+	}()
+	var got []byte
+	buf := make([]byte, 700)
+	for i := 0; ; i++ {
+		read := c.Read
+		if c.Expect(i % 1500); i%17 == 0 {
+			read = c.ReadLarge
+		}
+		n, err := read(buf[:1+i%len(buf)])
+		got = append(got, buf[:n]...)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("%d bytes, want %d, or they differ", len(got), len(want))
 	}
 }

@@ -18,6 +18,14 @@ type note struct {
 	at   unix.Timespec
 }
 
+// stamp is the time in a control message; 0 where it brought none.
+func (n *note) stamp(m *unix.Msghdr) int64 {
+	if int(m.Controllen) == int(unsafe.Sizeof(*n)) && n.head.Level == unix.SOL_SOCKET && n.head.Type == unix.SO_TIMESTAMPNS {
+		return n.at.Nano()
+	}
+	return 0
+}
+
 // brief is the size up to which a read is so short that the scheduler need not know of it.
 const brief = 64 << 10
 
@@ -41,10 +49,7 @@ func Recv(fd int, b []byte) (n int, stamp int64, errno syscall.Errno) {
 	if raced {
 		_, _ = syscall.Read(fd, nil) // tells the race detector that what was written before is seen
 	}
-	if int(msg.Controllen) == int(unsafe.Sizeof(ctl)) && ctl.head.Level == unix.SOL_SOCKET && ctl.head.Type == unix.SO_TIMESTAMPNS {
-		stamp = ctl.at.Nano()
-	}
-	return int(r), stamp, 0
+	return int(r), ctl.stamp(&msg), 0
 }
 
 // outOfOrder is how many segments of a connection came before one that was sent earlier.

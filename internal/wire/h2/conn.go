@@ -134,7 +134,9 @@ func connect(ctx context.Context, cfg Config) (nc net.Conn, came *arrival.Conn, 
 		return nil, nil, dialError(cfg.Addr, err)
 	}
 	if cfg.Arrival {
-		came = arrival.Wrap(nc)
+		if came = arrival.Wrap(nc); came != nil {
+			came.Pieces()
+		}
 	}
 	if cfg.TLS == nil {
 		return nc, came, nil

@@ -192,6 +192,7 @@ func (c *Conn) deliver(s *Stream, msg []byte, at int64) bool {
 			return false
 		}
 	}
+	s.in.late = max(s.in.late, c.in.late)
 	s.h.OnMessage(msg, at)
 	return true
 }

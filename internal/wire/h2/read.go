@@ -67,6 +67,12 @@ func (c *Conn) Serve() error {
 				err = ferr
 			}
 		}
+		for err == nil && c.plain() && c.came.More() { // what came with the same read, at other times
+			if n, err = c.fill(); err == nil {
+				at = c.arrived(n)
+				err = c.feed(at)
+			}
+		}
 		c.runCuts(at + c.in.late)
 		c.unlock()
 		if err != nil {
@@ -116,7 +122,7 @@ func (c *Conn) fill() (int, error) {
 		}
 		in.r, in.w = 0, 0
 		if dst := in.direct(); dst != nil {
-			n, err := c.src.Read(dst)
+			n, err := c.readLarge(dst)
 			in.commit(n)
 			return c.woken(n, err)
 		}
@@ -127,10 +133,27 @@ func (c *Conn) fill() (int, error) {
 	if in.w == len(in.buf) { // a frame larger than the buffer; its size was checked
 		in.buf = append(in.buf, make([]byte, len(in.buf))...)
 	}
+	if c.came != nil {
+		c.came.Expect(in.data)
+	}
 	n, err := c.src.Read(in.buf[in.w:])
 	in.w += n
 	return c.woken(n, err)
 }
+
+// readLarge reads into the message itself.
+func (c *Conn) readLarge(b []byte) (int, error) {
+	if c.plain() {
+		return c.came.ReadLarge(b)
+	}
+	return c.src.Read(b)
+}
+
+// plain tells whether the reads themselves tell when bytes came, with no TLS in between.
+func (c *Conn) plain() bool { return c.came != nil && c.cfg.TLS == nil }
+
+// Late is how long what is at hand lay unread; 0 where that is not known. Only handlers may call it.
+func (c *Conn) Late() int64 { return c.in.late }
 
 func (c *Conn) woken(n int, err error) (int, error) {
 	if n == 0 && err == nil {

@@ -61,7 +61,7 @@ func (s *Stream) Bind(h Handler) {
 // handlers may call it.
 func (s *Stream) First() int64 { return s.in.first }
 
-// Late is the longest time for which a part of a plain answer had come and was not read; 0 where that is not known.
+// Late is the longest time for which a part of the answer had come and was not read; 0 where that is not known.
 // Only handlers may call it.
 func (s *Stream) Late() int64 { return s.in.late }
 

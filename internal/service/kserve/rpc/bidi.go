@@ -68,8 +68,10 @@ func (b *bidi) Cancel(cause error) {
 	})
 }
 
-// take judges one response to the call.
-func (b *bidi) take(text string, a *answer, reply []byte, size int, at int64) {
+// take judges one response to the call, which came at a time and lay unread for another.
+func (b *bidi) take(text string, a *answer, reply []byte, size int, at, late int64) {
+	rec := &b.slot.Call().Rec
+	rec.Late = max(rec.Late, late)
 	switch {
 	case text != "":
 		b.reply(&service.Error{Op: kserve.OpInfer, Class: record.Server, Addr: b.track.svc.at.Addr(), Text: text}, at)
@@ -78,7 +80,7 @@ func (b *bidi) take(text string, a *answer, reply []byte, size int, at int64) {
 	case !a.complete():
 		b.reply(errCount, at)
 	default:
-		b.slot.Call().Rec.In += uint64(size)
+		rec.In += uint64(size)
 		b.response(a, reply, at)
 	}
 }

@@ -56,6 +56,7 @@ func New(t plan.Target, in plan.Input) (*Service, error) {
 	method := "ModelInfer"
 	if t.Streaming {
 		method = "ModelStreamInfer"
+		s.at.NoteArrivals()
 	}
 	s.infer = s.at.Header(prefix + method)
 	return s, nil

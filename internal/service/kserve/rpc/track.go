@@ -184,7 +184,7 @@ func (f *feed) OnMessage(msg []byte, at int64) {
 		return
 	}
 	if b := f.find(a.id); b != nil && b.busy.Load() {
-		b.take(text, &a, reply, len(msg), at)
+		b.take(text, &a, reply, len(msg), at, f.conn.Late())
 	}
 }
 
