@@ -339,6 +339,7 @@ func (r *run) outcome() *Outcome {
 		d = wall
 	}
 	lv.Client = r.win.Client(d)
+	r.measured.Restate(&lv.Client)
 	lv.Used, lv.Accepted, lv.Stable = 1, true, true
 	sent := float64(p.started.Load()) / wall.Seconds()
 	asked := 0.0

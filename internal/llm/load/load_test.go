@@ -269,23 +269,29 @@ func TestCancellation(t *testing.T) {
 	f(func(o *load.Options) { o.CancelTokens = 0.25 }, 19)
 }
 
-// Warm-up and cool-down are not counted, and every sample says so.
+// Warm-up and cool-down are not counted, and every sample says so: six at first, and what starts in the last 200 ms.
 func TestWarmupAndCooldown(t *testing.T) {
+	const cooldown = 200 * time.Millisecond
 	s := quick()
 	cfg := config(t, s, -1)
 	o := &cfg.Options
-	o.Warmup.Requests, o.Duration, o.Cooldown = 6, 400*time.Millisecond, 200*time.Millisecond
-	warm, counted := 0, 0
+	o.Warmup.Requests, o.Duration, o.Cooldown = 6, 2*cooldown, cooldown
+	var warm, counted []int64
 	cfg.Sample = func(x *llm.Sample) {
 		if x.Warmup {
-			warm++
+			warm = append(warm, x.Sent)
 		} else {
-			counted++
+			counted = append(counted, x.Sent)
 		}
 	}
 	out := run(t, cfg, closed(2))
-	if uint64(counted) != out.Collector.Requests() || warm < 6+10 || counted < 10 || int64(warm+counted) != s.sent.Load() {
-		t.Errorf("%d warm, %d counted of %d, %d measured", warm, counted, s.sent.Load(), out.Collector.Requests())
+	if n := uint64(len(counted)); n == 0 || n != out.Collector.Requests() || int64(len(warm)+len(counted)) != s.sent.Load() {
+		t.Fatalf("%d warm, %d counted of %d, %d measured", len(warm), n, s.sent.Load(), out.Collector.Requests())
+	}
+	slices.Sort(warm)
+	first, last := slices.Min(counted), slices.Max(counted)
+	if len(warm) < 7 || warm[5] > first || warm[6] < last || time.Duration(last-first) > cooldown {
+		t.Errorf("%d are warm; those that count were sent in %v, the next %v later", len(warm), time.Duration(last-first), time.Duration(warm[min(6, len(warm)-1)]-last))
 	}
 }
 

@@ -370,3 +370,33 @@ func TestThroughputIntervals(t *testing.T) {
 		t.Error("an interval of two stretches")
 	}
 }
+
+// A client's summary says the same as the metrics: the same ends, percentiles and deviation.
+func TestRestate(t *testing.T) {
+	c := metric.New(metric.Options{})
+	for i := range int64(60) {
+		c.Add(stream(60+i, 100+i*i))
+	}
+	at := func() []result.Percentile { return []result.Percentile{{P: 50}, {P: 99}} }
+	client := result.Client{Latency: result.Latency{Percentiles: at()}, Sent: result.Latency{Percentiles: at()}, First: &result.Latency{Percentiles: at()}}
+	c.Restate(&client)
+	for tag, got := range map[string]result.Latency{"request_latency": client.Latency, "time_to_first_token": *client.First} {
+		m, ok := metric.Find(c.Metrics(), tag)
+		if !ok {
+			t.Fatal(tag)
+		}
+		ns := func(ms float64) int64 { return int64(math.Round(ms * 1e6)) }
+		p50, _ := m.Dist.At(50)
+		p99, _ := m.Dist.At(99)
+		want := result.Latency{
+			Count: 60, Min: ns(m.Dist.Min), Max: ns(m.Dist.Max), Avg: ns(m.Avg), StdDev: ns(m.Dist.Std), Exact: true,
+			Percentiles: []result.Percentile{{P: 50, Ns: ns(p50)}, {P: 99, Ns: ns(p99)}},
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("%s: %s", tag, d)
+		}
+	}
+	if d := cmp.Diff(client.Latency, client.Sent); d != "" {
+		t.Errorf("without a schedule both are from the send: %s", d)
+	}
+}
