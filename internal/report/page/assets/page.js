@@ -69,6 +69,10 @@
     return el("div", { class: "tiles" }, out);
   }
 
+  // A run of a language model counts requests, whatever their batches and tokens; others count inferences.
+  const speaks = (run) => run.levels.some((l) => (l.metrics || []).length);
+  const counted = (runs) => (runs.every(speaks) ? "requests" : runs.some(speaks) ? "requests or inferences" : "inferences");
+
   const shortName = (l) => num(l.load);
   const tag = (run, runs) => (runs.length > 1 ? run.mark + " " : "");
 
@@ -82,7 +86,7 @@
         const points = run.levels.filter((l) => at(l.latency, p) > 0).map((l) => ({ x: l.throughput, y: at(l.latency, p), label: l.name, short: shortName(l) }));
         if (points.length) lists.push({ name: tag(run, runs) + "p" + p, color: runs.length > 1 ? (r ? 1 : 0) : i, dash: runs.length > 1 ? dashes[i] : [], points });
       }));
-      grid.append(curve({ title: "Throughput and latency", note: "Each point is a level, joined in the order they were measured. Drag to zoom, double-click to go back.", wide: true, x: { label: "inferences per second", per: "inferences per second" }, y: { label: "latency", unit: "ms" }, lists }));
+      grid.append(curve({ title: "Throughput and latency", note: "Each point is a level, joined in the order they were measured. Drag to zoom, double-click to go back.", wide: true, x: { label: counted(runs) + " per second", per: counted(runs) + " per second" }, y: { label: "latency", unit: "ms" }, lists }));
     }
     const parts = [];
     let c = 0;
@@ -233,17 +237,35 @@
     }), "full");
   }
 
+  const common = [
+    ["In flight", "Σ of the time that requests were at the server ÷ the length of the time"],
+    ["Send lag", "how much later than the schedule a request was sent"],
+    ["Measurement error", "the median latency of the same kind of request to a server that does nothing, on the same machine"],
+  ];
   const formulas = [
     ["Throughput", "inferences (requests × batch size) that ended well in the merged windows ÷ the length of these windows"],
     ["Latency", "from the send to the last response; in open loop from the time that the schedule set, so that a late send is not a fast answer"],
     ["Percentile p", "the element at index trunc(p/100 · (n−1) + 0.5) of the n sorted latencies; past 262,144 a histogram with an error of at most 0.1 % takes over"],
     ["Standard deviation", "√(Σ(x − mean)² ÷ (n − 1))"],
     ["Window", "a request belongs to the window in which it ended; the level is the last three windows merged, once they agree"],
-    ["In flight", "Σ of the time that requests were at the server ÷ the length of the time"],
-    ["Send lag", "how much later than the schedule a request was sent"],
     ["Network and client", "the client's average minus what the server's counters say of queue, compute and overhead"],
-    ["Measurement error", "the median latency of the same kind of request to a server that does nothing, on the same machine"],
+    ...common,
   ];
+  const tokenFormulas = [
+    ["Throughput", "whole answers ÷ the time from the first send to the last token; tokens by the same time"],
+    ["Latency", "from the send to the last piece with content; in open loop from the time that the schedule set, so that a late send is not a fast answer"],
+    ["First token", "the first piece with content − the send, or the time that the schedule set"],
+    ["Next tokens", "(last piece − first piece) ÷ (output tokens − 1)"],
+    ["A user", "1 ÷ next tokens"],
+    ["Percentile p", "linear between the two nearest ranks of p/100 · (n−1); past 32,768 values within 0.1 %"],
+    ["Standard deviation", "√(Σ(x − mean)² ÷ n)"],
+    ...common,
+  ];
+  function formulaList(runs) {
+    const show = (list) => el("dl", { class: "facts" }, list.flatMap(([k, v]) => [el("dt", {}, k), el("dd", {}, v)]));
+    const kinds = [[runs.filter(speaks), tokenFormulas], [runs.filter((r) => !speaks(r)), formulas]].filter(([list]) => list.length);
+    return kinds.flatMap(([list, f]) => [kinds.length > 1 ? el("h3", {}, list.map((r) => r.mark).join(", ")) : null, show(f)]);
+  }
 
   function facts(run) {
     const env = run.environment || {};
@@ -342,7 +364,7 @@
       if (run.levels.length && !run.live) add("client" + id, who + "Client health", "Whether the client itself kept up. A client at its limit measures itself.", health(run));
       add("run" + id, who + "Run", "", facts(run), run.plan ? el("details", {}, el("summary", {}, "The plan"), el("pre", {}, JSON.stringify(run.plan, null, 2))) : null);
     }
-    if (runs.length) add("formulas", "Formulas", "", el("dl", { class: "facts" }, formulas.flatMap(([k, v]) => [el("dt", {}, k), el("dd", {}, v)])));
+    if (runs.length) add("formulas", "Formulas", "", formulaList(runs));
     parts.push(el("footer", {}, data.home ? "Made by redline." : "Made by redline. This file is complete: it fetches nothing."));
     const y = scrollY;
     page.replaceChildren(...parts);
