@@ -264,7 +264,7 @@
   function formulaList(runs) {
     const show = (list) => el("dl", { class: "facts" }, list.flatMap(([k, v]) => [el("dt", {}, k), el("dd", {}, v)]));
     const kinds = [[runs.filter(speaks), tokenFormulas], [runs.filter((r) => !speaks(r)), formulas]].filter(([list]) => list.length);
-    return kinds.flatMap(([list, f]) => [kinds.length > 1 ? el("h3", {}, list.map((r) => r.mark).join(", ")) : null, show(f)]);
+    return kinds.map(([list, f]) => el("div", {}, kinds.length > 1 ? el("h3", {}, list.map((r) => r.mark).join(", ")) : null, show(f)));
   }
 
   function facts(run) {
@@ -364,7 +364,7 @@
       if (run.levels.length && !run.live) add("client" + id, who + "Client health", "Whether the client itself kept up. A client at its limit measures itself.", health(run));
       add("run" + id, who + "Run", "", facts(run), run.plan ? el("details", {}, el("summary", {}, "The plan"), el("pre", {}, JSON.stringify(run.plan, null, 2))) : null);
     }
-    if (runs.length) add("formulas", "Formulas", "", formulaList(runs));
+    if (runs.length) add("formulas", "Formulas", "", ...formulaList(runs));
     parts.push(el("footer", {}, data.home ? "Made by redline." : "Made by redline. This file is complete: it fetches nothing."));
     const y = scrollY;
     page.replaceChildren(...parts);
