@@ -43,6 +43,19 @@ func TestReport(t *testing.T) {
 	p.quiet("file://" + report)
 }
 
+// A run of a language model counts requests, not inferences, and its formulas are those of tokens.
+func TestReportOfTokens(t *testing.T) {
+	report := filepath.Join(t.TempDir(), "report.html")
+	must(t, command(t, "off", "llm", "--embedded", "-m", "mock-llm", "--streaming", "--concurrency", "1,4", "--request-count", "12", "--osl", "6", "--isl", "8", "--report", report))
+	p := open(t, "file://"+report)
+	p.js(`document.querySelectorAll(".chart summary").forEach((s) => s.click())`)
+	p.want("what the axis counts", `[...document.querySelectorAll("#overview th")].map((h) => h.textContent).find((h) => h.includes("per second"))`, "requests per second")
+	p.want("formulas of tokens", `[...document.querySelectorAll("#formulas dt")].filter((d) => ["First token", "Next tokens"].includes(d.textContent)).length`, "2")
+	p.want("what is no text", `document.body.textContent.includes("[object")`, "false")
+	p.shot("tokens")
+	p.quiet("file://" + report)
+}
+
 // levels chooses another level, whose charts take the place of the others.
 func (p *tab) levels() {
 	caption := `document.querySelector("#time .chart p").textContent.split(/[.,]/)[0]`
