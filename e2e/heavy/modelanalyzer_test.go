@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -59,6 +60,7 @@ var maCases = []maCase{
 	{name: "local optuna", models: "simple", search: optuna, measure: "Concurrency", least: 3},
 	{name: "remote brute", remote: true, models: "simple", search: brute, measure: "Concurrency", least: 4},
 	{name: "remote quick", remote: true, models: "simple", search: with(quick, oneInstance), measure: "Concurrency", least: 3},
+	{name: "remote optuna", remote: true, models: "simple", search: with(optuna, oneInstance), measure: "Concurrency", least: 2},
 	{name: "remote HTTP, no search", remote: true, models: "simple", search: settings{
 		"client_protocol": "http", "run_config_search_disable": "true", "concurrency": "[1, 2]", "batch_sizes": "[1, 4]",
 	}, measure: "Concurrency", least: 4},
@@ -78,6 +80,7 @@ func TestModelAnalyzer(t *testing.T) {
 	server, _ := newTriton(t)
 	for _, c := range maCases {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			if _, err := exec.LookPath("mpiexec"); err != nil && strings.Contains(c.models, " ") {
 				t.Skip("no mpiexec here, under which Model Analyzer runs one perf_analyzer for each model")
 			}
@@ -98,10 +101,15 @@ func TestModelAnalyzer(t *testing.T) {
 func analyze(t *testing.T, analyzer *program, server *triton, c maCase, place settings) {
 	t.Helper()
 	dir := t.TempDir()
+	fields := append([]string{
+		"model_name", "batch_size", strings.ReplaceAll(strings.ToLower(c.measure), " ", "_"), "model_config_path", "instance_group",
+		"max_batch_size", "satisfies_constraints",
+	}, slices.Sorted(maps.Keys(measured))...)
 	all := with(c.search, place, settings{
 		"model_repository": server.models, "checkpoint_directory": filepath.Join(dir, "checkpoints"),
 		"output_model_repository_path": filepath.Join(dir, "variants"), "export_path": dir,
-		"monitoring_interval": "0.2", "duration_seconds": "1", "perf_output": "true",
+		"inference_output_fields": "[" + strings.Join(fields, ", ") + "]",
+		"monitoring_interval":     "0.2", "duration_seconds": "1", "perf_output": "true",
 		"perf_analyzer_flags": "{measurement-request-count: 20, stability-percentage: 900" + c.flags + "}",
 		"profile_models":      "{" + strings.Join(strings.Fields(c.models), ": {cpu_only: true}, ") + ": {cpu_only: true}}",
 	})
@@ -115,21 +123,20 @@ func analyze(t *testing.T, analyzer *program, server *triton, c maCase, place se
 			t.Errorf("%q in\n%s", bad, last(out, 60))
 		}
 	}
-	checkResults(t, filepath.Join(dir, "results", "metrics-model-inference.csv"), c)
-	reports := []string{"reports/summaries/*/result_summary.html", "plots/simple/*/*.png", "checkpoints/*.ckpt"}
-	if !strings.Contains(c.models, " ") { // there are no details of models together
-		reports = append(reports, "reports/detailed/*/detailed_report.html", "plots/detailed/*/*.png")
-	}
-	for _, pattern := range reports {
-		files, err := filepath.Glob(filepath.Join(dir, pattern))
-		if err != nil || len(files) == 0 {
-			t.Errorf("no %s", pattern)
-		}
-	}
+	rows := checkResults(t, filepath.Join(dir, "results", "metrics-model-inference.csv"), c)
+	checkReports(t, dir, c, rows)
 }
 
-// checkResults reads the table of measurements.
-func checkResults(t *testing.T, path string, c maCase) {
+// measured are the fields of Model Analyzer's table that come out of perf_analyzer's, and their columns.
+var measured = settings{
+	"perf_throughput": "Throughput (infer/sec)", "perf_latency_avg": "Avg Latency (ms)", "perf_latency_p90": "p90 Latency (ms)",
+	"perf_latency_p95": "p95 Latency (ms)", "perf_latency_p99": "p99 Latency (ms)", "perf_client_response_wait": "Response Wait Time (ms)",
+	"perf_client_send_recv": "Client Send/Recv (ms)", "perf_server_queue": "Server Queue time (ms)", "perf_server_compute_infer": "Server Compute Infer time (ms)",
+	"perf_server_compute_input": "Server Compute Input time (ms)", "perf_server_compute_output": "Server Compute Output time (ms)",
+}
+
+// checkResults reads the table of measurements: each is there with all its columns. It returns them by column.
+func checkResults(t *testing.T, path string, c maCase) []settings {
 	t.Helper()
 	file, err := os.Open(path)
 	if err != nil {
@@ -140,16 +147,79 @@ func checkResults(t *testing.T, path string, c maCase) {
 	if err != nil || len(rows) < 1+c.least {
 		t.Fatalf("%d rows in the results, not %d: %v %q", len(rows)-1, c.least, err, rows)
 	}
-	for _, name := range []string{"Batch", c.measure, "Throughput (infer/sec)", "p99 Latency (ms)"} {
-		k := slices.Index(rows[0], name)
-		if k < 0 {
-			t.Errorf("no column %q in %q", name, rows[0])
-			continue
+	var list []settings
+	for _, row := range rows[1:] {
+		m := settings{}
+		for i, name := range rows[0] {
+			m[name] = row[i]
 		}
-		for _, row := range rows[1:] {
-			cell, _, _ := strings.Cut(row[k], ",") // the first of several models, or their sum
-			if v, err := strconv.ParseFloat(cell, 64); err != nil || v <= 0 {
-				t.Errorf("%s of %q: %q", name, row[3], row[k])
+		list = append(list, m)
+		for _, name := range append(slices.Sorted(maps.Values(measured)), "Batch", c.measure) {
+			// The parts of a latency are rounded to a tenth of a millisecond: of a fast model nothing may be left.
+			part := strings.HasPrefix(name, "Server ") || strings.HasPrefix(name, "Client ") || name == "Response Wait Time (ms)"
+			cell, _, _ := strings.Cut(m[name], ",") // the first of several models, or their sum
+			if v, err := strconv.ParseFloat(cell, 64); err != nil || v < 0 || v == 0 && !part {
+				t.Errorf("%s of %q: %q", name, m["Model Config Path"], m[name])
+			}
+		}
+	}
+	return list
+}
+
+var (
+	tags   = regexp.MustCompile(`<[^>]*>`)
+	number = regexp.MustCompile(`\d+\.\d+|\d+`)
+	counts = regexp.MustCompile(`In (\d+) measurements? across (\d+) configurations?`)
+)
+
+// checkReports looks for the files of the reports, and in them for what the table of measurements has.
+func checkReports(t *testing.T, dir string, c maCase, rows []settings) {
+	t.Helper()
+	configs := map[string]bool{}
+	for _, m := range rows {
+		configs[m["Model Config Path"]] = true
+	}
+	patterns := map[string]int{"reports/summaries/*/result_summary.html": 1, "plots/simple/*/*.png": 2, "checkpoints/*.ckpt": 1}
+	if !strings.Contains(c.models, " ") { // there are no details of models together
+		patterns["reports/detailed/*/detailed_report.html"] = min(3, len(configs))
+		patterns["plots/detailed/*/latency_breakdown.png"] = min(3, len(configs))
+	}
+	for pattern, least := range patterns {
+		files, err := filepath.Glob(filepath.Join(dir, pattern))
+		if err != nil || len(files) < least {
+			t.Errorf("%s: %q, not %d", pattern, files, least)
+		}
+		for _, name := range files {
+			data, err := os.ReadFile(name)
+			if err != nil || len(data) < 1000 {
+				t.Errorf("%s: %v, %d bytes", name, err, len(data))
+			}
+			text := string(data)
+			switch filepath.Base(name) {
+			case "result_summary.html":
+				text = tags.ReplaceAllString(text, " ")
+				if m := counts.FindStringSubmatch(text); m == nil || m[1] != strconv.Itoa(len(rows)) || m[2] != strconv.Itoa(len(configs)) {
+					t.Errorf("%s: %q, not %d and %d", name, m, len(rows), len(configs))
+				}
+			case "detailed_report.html":
+				checkDetails(t, text, filepath.Base(filepath.Dir(name)), rows)
+			}
+		}
+	}
+}
+
+// checkDetails looks for every measurement of a configuration in its report, which has more digits.
+func checkDetails(t *testing.T, text, config string, rows []settings) {
+	t.Helper()
+	values := map[string]bool{}
+	for _, n := range number.FindAllString(tags.ReplaceAllString(text, " "), -1) {
+		v, _ := strconv.ParseFloat(n, 64)
+		values[strconv.FormatFloat(v, 'f', 1, 64)] = true
+	}
+	for _, m := range rows {
+		for _, name := range []string{"Throughput (infer/sec)", "p99 Latency (ms)"} {
+			if m["Model Config Path"] == config && !values[m[name]] {
+				t.Errorf("report of %s: no %s %s", config, name, m[name])
 			}
 		}
 	}

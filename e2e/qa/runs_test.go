@@ -3,6 +3,7 @@ package qa
 import (
 	"encoding/csv"
 	"encoding/json"
+	"fmt"
 	"math"
 	"os"
 	"os/exec"
@@ -14,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redline-bench/redline/e2e/crowd"
 	"github.com/redline-bench/redline/e2e/native"
 )
 
@@ -103,7 +105,11 @@ func (b *bench) truth(t *testing.T, delay, target string) {
 	var got float64
 	for range 5 { // what else the machine does slows the model down too
 		dir := t.TempDir()
-		code, out := b.run(t, filepath.Join(b.bin, "perf_analyzer"), dir, target+" --concurrency-range 2 --input-data {data}/wait_"+delay+".json -m ground_truth -f results -p "+window)
+		var code int
+		var out string
+		rivals := crowded(func() {
+			code, out = b.run(t, filepath.Join(b.bin, "perf_analyzer"), dir, target+" --concurrency-range 2 --input-data {data}/wait_"+delay+".json -m ground_truth -f results -p "+window)
+		})
 		c := check{pass: "ok"}
 		if why := c.wrong(code, out); why != "" {
 			t.Fatalf("F1: %s\n%s", why, out)
@@ -117,25 +123,20 @@ func (b *bench) truth(t *testing.T, delay, target string) {
 		if got, err = strconv.ParseFloat(rows[1][1], 64); err != nil {
 			t.Fatal(err)
 		}
-		if math.Abs(got*wait-1) <= 0.05*crowd(t) {
+		if math.Abs(got*wait-1) <= 0.05*rivals {
 			return
 		}
 	}
 	t.Errorf("F2: %.3f infer/sec, want %.3f within 5 %%", got, 1/wait)
 }
 
-// crowd is how many threads want each core, at least 1. The model sleeps; waking up late is not perf_analyzer's fault.
-func crowd(t *testing.T) float64 {
-	t.Helper()
-	text, err := os.ReadFile("/proc/loadavg")
-	if err != nil {
-		return 1
-	}
-	load, err := strconv.ParseFloat(strings.Fields(string(text))[0], 64)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return max(1, load/float64(runtime.NumCPU()))
+// crowded is how many threads want each core while something runs, at least 1. A model that sleeps wakes up late where
+// others compete, and windows differ more: neither is perf_analyzer's fault.
+func crowded(run func()) float64 {
+	samples := crowd.Watch()
+	run()
+	all := samples()
+	return max(1, float64(all[len(all)/2])/float64(runtime.NumCPU()))
 }
 
 func readCSV(t *testing.T, name string) [][]string {
@@ -166,9 +167,10 @@ func (b *bench) noModel(t *testing.T) {
 			var code int
 			var out string
 			for range 3 {
-				if code, out = b.run(t, bin, dir, line+" -f h.csv"); !unlucky(code) {
+				if code, out = b.runFor(t, bin, dir, line+steady()+" -f h.csv", 10*time.Minute); !unlucky(code) {
 					break
 				}
+				t.Logf("once more: %s\n%s", line, passes(out))
 			}
 			if code != 0 {
 				t.Fatalf("H1: exit code %d\n%s", code, out)
@@ -179,15 +181,12 @@ func (b *bench) noModel(t *testing.T) {
 				row[name] = rows[1][i]
 			}
 			for _, name := range columns {
-				if _, err := strconv.ParseFloat(row[name], 64); err != nil {
+				v, err := strconv.ParseFloat(row[name], 64)
+				if always := name == "Inferences/Second" || name[0] == 'p'; err != nil || v < 0 || always && v == 0 {
 					t.Errorf("H2: column %s: %q", name, row[name])
 				}
 			}
 		})
-	}
-	stable := " -s 9999"
-	if heavy {
-		stable = " -s15.0"
 	}
 	each := func(t *testing.T, name, bin, target, model string) {
 		t.Helper()
@@ -195,7 +194,7 @@ func (b *bench) noModel(t *testing.T) {
 			for _, threads := range []string{"1", "16"} {
 				for _, elements := range []string{"1", "4194304"} {
 					run(t, strings.Join([]string{name, shared, threads, elements}, "_"), bin, target+" -m "+model+" -p{10000} --percentile=95 --shared-memory "+shared+
-						" --output-shared-memory-size 16777216 -b1 -t"+threads+" --max-trials 50 --shape INPUT0:"+elements+stable)
+						" --output-shared-memory-size 16777216 -b1 -t"+threads+" --shape INPUT0:"+elements)
 				}
 			}
 		}
@@ -210,6 +209,20 @@ func (b *bench) noModel(t *testing.T) {
 		copyModel(t, model, models)
 		each(t, "api", launcher, "--service-kind triton_c_api --triton-server-directory "+home+" --model-repository "+models, model)
 	})
+}
+
+// steady asks for windows within 15 % of each other in 50 trials, as the table does. Where others compete for the cores now,
+// they may differ more, and a run is not held up by that: the next try asks again.
+func steady() string {
+	if !heavy {
+		return " -s 9999 --max-trials 50"
+	}
+	rivals := crowded(func() { time.Sleep(time.Second) })
+	trials := 50
+	if rivals > 1 {
+		trials = 10
+	}
+	return fmt.Sprintf(" -s%.1f --max-trials %d", 15*rivals, trials)
 }
 
 var passLine = regexp.MustCompile(`  Pass \[\d+\] throughput: (\S+) infer/sec\. Avg latency: (\d+) usec`)
