@@ -34,8 +34,12 @@ const (
 	maxLanes     = 8
 )
 
-// closeWait is how long Close waits for answers to calls that were cut, and for goroutines.
-const closeWait = 2 * time.Second
+// closeWait is how long Close waits for answers to calls that were cut, and for goroutines; patience is how many times the
+// longest answer so far it waits beyond that.
+const (
+	closeWait = 2 * time.Second
+	patience  = 3
+)
 
 // keeper is a sink that can say whether it keeps payloads. One that does not is given none, which saves a copy.
 type keeper interface{ Keeps() bool }
@@ -61,6 +65,7 @@ type lane struct {
 	t       *transport
 	c       *C.rl_lane
 	calls   atomic.Int64 // sent and not yet ended
+	longest atomic.Int64 // nanoseconds that an answer took
 	payload []byte
 }
 
@@ -261,6 +266,9 @@ func (l *lane) end(s *slot, c *service.Call, at int64) {
 		rec.Class, c.Err = s.err.Class, s.err
 		s.err = nil
 	}
+	if took := rec.End - rec.Sent; took > l.longest.Load() {
+		l.longest.Store(took)
+	}
 	s.call.Store(nil)
 	l.calls.Add(-1)
 	l.t.sink.Done(c)
@@ -278,6 +286,15 @@ func cutError(class record.Class) *service.Error {
 // stuck tells whether Close left something behind in Triton.
 func (t *transport) stuck() bool { return t.hung.Load() }
 
+// longest is how long the slowest answer took.
+func (t *transport) longest() time.Duration {
+	var n int64
+	for _, l := range t.lanes {
+		n = max(n, l.longest.Load())
+	}
+	return time.Duration(n)
+}
+
 // Close cuts all calls and gives Triton a moment to answer them. What hangs in it is left there.
 func (t *transport) Close() error {
 	if t.closing.Swap(true) {
@@ -294,7 +311,7 @@ func (t *transport) Close() error {
 		t.wg.Wait()
 		close(done)
 	}()
-	deadline := time.After(t.wait)
+	deadline := time.After(t.wait + patience*t.longest())
 	nudge := time.NewTicker(10 * time.Millisecond) // a lane that waits for answers does not see the last release
 	defer nudge.Stop()
 	for {

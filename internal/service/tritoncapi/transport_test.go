@@ -201,6 +201,21 @@ func TestHang(t *testing.T) {
 	}
 }
 
+// A model whose answers took their time gets that time at the end too.
+func TestCloseWaitsForSlowModels(t *testing.T) {
+	s := newSink()
+	svc, tr := opened(t, "slow", 1, s)
+	tr.wait = 0
+	r := prepared(t, svc, service.Inputs{Tensors: []tensor.Tensor{ints("IN0", 1)}})
+	tr.Send(&service.Call{Req: r})
+	wantClass(t, s.end(t), record.OK, "")
+	tr.Send(&service.Call{Req: r})
+	if err := tr.Close(); err != nil {
+		t.Error(err)
+	}
+	wantClass(t, s.end(t), record.Canceled, canceled.Text)
+}
+
 // The words of the original for what Triton refused and for what it could not do.
 func TestFailureWords(t *testing.T) {
 	for model, want := range map[string]LibraryError{
