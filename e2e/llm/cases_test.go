@@ -135,7 +135,7 @@ func TestInterrupt(t *testing.T) {
 func TestMemoryIsFlat(t *testing.T) {
 	short, long := 1500, 4500
 	if os.Getenv("REDLINE_HEAVY") != "" {
-		short, long = 20_000, 80_000
+		short, long = 10_000, 40_000 // 6 GB of files
 	}
 	r := serve(t, "--ttft", "0", "--itl", "0")
 	size := func(n int) int64 {
@@ -144,6 +144,9 @@ func TestMemoryIsFlat(t *testing.T) {
 			"--artifact-dir", dir, "--exports", "all", "--benchmark-grace-period", "60")
 		if e.code != 0 {
 			t.Fatal(e.out + e.err)
+		}
+		if err := os.RemoveAll(dir); err != nil {
+			t.Fatal(err)
 		}
 		return e.rss
 	}
