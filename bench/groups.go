@@ -16,6 +16,7 @@ var groups = []group{
 	{"open loop", openRows},
 	{"streamed tokens, CPU", streamRows},
 	{"streamed tokens, truth", truthRows},
+	{"streamed tokens over shared connections, truth", sharedRows},
 	{"language models, truth", llmRows},
 	{"Triton in process", capiRows},
 	{"tokenizer", tokenizerRows},

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/e2e/crowd"
+	"github.com/redline-bench/redline/internal/result"
 )
 
 // logged is one streamed answer as the server saw it.
@@ -82,8 +83,12 @@ func readSent(t *testing.T, path string) []int64 {
 	return out
 }
 
-// content are the times of the events that carried tokens.
+// content are the times of the events that carried tokens. The log of a model behind gRPC counts none: each response has one,
+// but for the last, which is empty.
 func (l *logged) content() []int64 {
+	if l.Tokens == nil {
+		return l.Events[:truthTokens]
+	}
 	var out []int64
 	for i, n := range l.Tokens {
 		if n > 0 && i < len(l.Events) {
@@ -124,30 +129,44 @@ func crowded(running []int) int {
 	return max(1, (running[len(running)*9/10]-4)/runtime.NumCPU()+1)
 }
 
-// Each metric agrees with the server's own log, from one stream to many. A machine that is busy with other tests may
-// spoil an attempt, so there are three.
+// truthTokens is how long the answers are.
+const truthTokens = 20
+
+// Each metric agrees with the server's own log, from one stream to many, and also where many share a connection. A machine
+// that is busy with other tests may spoil an attempt, so there are three.
 func TestTruth(t *testing.T) {
-	for _, streams := range []int{1, 64, 128, 512} {
-		t.Run(strconv.Itoa(streams), func(t *testing.T) {
-			var wrong []string
-			for range 3 {
-				if wrong = truth(t, streams); len(wrong) == 0 {
-					return
+	for _, way := range []string{"HTTP/1.1", "HTTP/2", "gRPC"} {
+		for _, streams := range []int{1, 64, 128, 512} {
+			t.Run(way+" "+strconv.Itoa(streams), func(t *testing.T) {
+				var wrong []string
+				for range 3 {
+					if wrong = truth(t, way, streams); len(wrong) == 0 {
+						return
+					}
 				}
-			}
-			t.Error(strings.Join(wrong, "\n"))
-		})
+				t.Error(strings.Join(wrong, "\n"))
+			})
+		}
 	}
 }
 
 // truth measures once and returns what is not as the server's log has it.
-func truth(t *testing.T, streams int) (wrong []string) {
+func truth(t *testing.T, way string, streams int) (wrong []string) {
 	t.Helper()
 	r := serve(t, "--ttft", "100ms", "--itl", "20ms", "--request-log", "log.jsonl")
 	n := max(8, 2*streams)
 	running := crowd.Watch()
-	res := r.llm(t, "--streaming", "--concurrency", strconv.Itoa(streams), "--request-count", strconv.Itoa(n), "--output-tokens-mean", "20", "--isl", "20",
-		"--artifact-dir", filepath.Join(r.dir, "art"), "--exports", "records")
+	args := []string{
+		"--streaming", "--concurrency", strconv.Itoa(streams), "--request-count", strconv.Itoa(n), "--output-tokens-mean", strconv.Itoa(truthTokens),
+		"--isl", "20", "--artifact-dir", filepath.Join(r.dir, "art"), "--exports", "records",
+	}
+	switch way {
+	case "HTTP/2":
+		args = append(args, "--http-version", "2")
+	case "gRPC":
+		args = append(args, "--endpoint-type", "kserve_tokens", "--console", "table", "--tokenizer", r.words(t), "--use-server-token-count")
+	}
+	res := r.measure(t, way, args)
 	mean, p99 := bounds(crowded(running()))
 	log := readLog(t, filepath.Join(r.dir, "log.jsonl"), n)
 	if len(log) != n {
@@ -186,12 +205,25 @@ func truth(t *testing.T, streams int) (wrong []string) {
 			t.Errorf("%s has %d values, want %d", tag, got.Dist.Count, len(values))
 		}
 	}
-	for tag, x := range map[string]float64{"output_sequence_length": 20, "request_count": float64(n), "total_osl": float64(20 * n)} {
+	for tag, x := range map[string]float64{"output_sequence_length": truthTokens, "request_count": float64(n), "total_osl": float64(truthTokens * n)} {
 		if got := metric(t, lv, tag); got.Avg != x {
 			t.Errorf("%s is %v, want %v", tag, got.Avg, x)
 		}
 	}
 	return wrong
+}
+
+// measure runs the command over HTTP or gRPC and reads the result.
+func (r *rig) measure(t *testing.T, way string, args []string) *result.Result {
+	t.Helper()
+	if way != "gRPC" {
+		return r.llm(t, args...)
+	}
+	file := filepath.Join(t.TempDir(), "result.json")
+	if e := r.redline(t, append([]string{"llm", "-m", "tensorrt_llm", "-u", r.GRPC, "--json", file}, args...)...); e.code != 0 {
+		t.Fatalf("exit code %d\n%s%s", e.code, e.out, e.err)
+	}
+	return load(t, file)
 }
 
 // What strange servers do to a stream gives the right numbers, or the right failure.
