@@ -12,6 +12,9 @@ func (s *session) check() error {
 	if s.plan.Input.Batch > 1 && m.MaxBatch == 0 && t.Kind != plan.DynamicGRPC { // that one finds out later
 		return plainError("can not specify batch size > 1 as the model does not support batching")
 	}
+	if b := s.plan.Input.Batch; b > m.MaxBatch && m.MaxBatch > 0 && s.plan.Face == plan.Redline { // the original has the server refuse it
+		return fmt.Errorf("-b %d is more than the %d that model %q takes in a request", b, m.MaxBatch, m.Name)
+	}
 	if s.plan.Input.Batch > 1 && m.Sequential() {
 		return plainError("can not specify batch size > 1 when using a sequence model")
 	}

@@ -72,45 +72,22 @@ func Main(p *IO) int {
 		return runProfile(p, plan.DropIn, name, p.Args[1:])
 	}
 	if len(p.Args) < 2 {
-		runHelp(nil, p.Stderr, p.Stderr)
+		fmt.Fprint(p.Stderr, overview())
 		return exitError
 	}
-	command, args := p.Args[1], p.Args[2:]
-	switch command {
-	case "profile":
-		return runProfile(p, plan.Redline, "redline profile", args)
-	case "calibrate":
-		return runCalibrate(p, args)
-	case "compare":
-		return runCompare(p, args)
-	case "dash":
-		return runDash(p, args)
-	case "report":
-		return runReport(p, args)
-	case "history":
-		return runHistory(p, args)
-	case "llm":
-		return runLLM(p, args)
-	case "simple":
-		return runSimple(p, args)
-	case "stress":
-		return runStress(p, args)
-	case "tokenize":
-		return runTokenize(p, args)
-	case "serve":
-		ctx, stop := signalContext()
-		defer stop()
-		return runServe(ctx, args, p.Stdin, p.Stdout, p.Stderr)
-	case "version", "--version", "-V":
-		return runVersion(p, args)
-	case "help", "--help", "-h":
-		return runHelp(args, p.Stdout, p.Stderr)
-	case "completion":
-		return runCompletion(args, p.Stdout, p.Stderr)
-	default:
-		fmt.Fprintf(p.Stderr, "redline: there is no command %q: run 'redline help' for the list%s\n", command, perhaps(command))
+	name, args := p.Args[1], p.Args[2:]
+	switch name {
+	case "--version", "-V":
+		name = "version"
+	case "--help", "-h":
+		name = "help"
+	}
+	c, ok := find(name)
+	if !ok {
+		fmt.Fprintf(p.Stderr, "redline: %v%s\n", noCommand(name), perhaps(name))
 		return exitError
 	}
+	return c.do(p, args)
 }
 
 // perhaps guesses that a flag in the command's place was meant for profile.

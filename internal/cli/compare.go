@@ -63,45 +63,41 @@ Examples
 }
 
 // runCompare is `redline compare`.
-func runCompare(p *IO, args []string) int {
+func runCompare(p *IO, args []string) (int, error) {
 	var o compareOptions
-	var before, after []string
-	options := args
-	if i := slices.Index(args, "--"); i >= 0 {
-		options = args[:i]
-		after = args[i+1:]
-	}
-	set := compareSet(&o)
-	before, err := set.Parse(options)
-	if err == nil && len(after) > 0 {
-		after, err = set.Parse(after)
-	}
-	if errors.Is(err, optset.ErrHelp) {
-		fmt.Fprint(p.Stdout, compareHelp())
-		return exitOK
-	}
-	if err == nil && after == nil && len(before) == 2 {
-		before, after = before[:1], before[1:]
-	}
-	if err == nil && (len(before) == 0 || len(after) == 0) {
-		err = errors.New("two runs are needed, as in redline compare last~1 last; with several a side, -- stands between the sides")
-	}
+	before, after, err := compareSides(compareSet(&o), args)
 	if err != nil {
-		fmt.Fprintf(p.Stderr, "redline compare: %v; see redline compare --help\n", err)
-		return exitError
+		return exitError, err
 	}
 	rep, err := p.compareRuns(before, after, o.Options)
 	if err == nil {
 		err = p.writeComparison(rep, &o)
 	}
-	if err != nil {
-		fmt.Fprintf(p.Stderr, "redline compare: %v\n", err)
-		return exitError
+	switch {
+	case err != nil:
+		return exitError, err
+	case o.fail && rep.Finding == compare.Worse:
+		return exitAssertion, nil
 	}
-	if o.fail && rep.Finding == compare.Worse {
-		return exitAssertion
+	return exitOK, nil
+}
+
+// compareSides reads which runs stand on which side: two, or several with -- between the sides.
+func compareSides(set *optset.Set, args []string) (before, after []string, err error) {
+	const want = "two runs are needed, as in redline compare last~1 last; with several a side, -- stands between the sides"
+	i := slices.Index(args, "--")
+	if i < 0 {
+		both, err := parse(set, args, 2, 2, want)
+		if err != nil {
+			return nil, nil, err
+		}
+		return both[:1], both[1:], nil
 	}
-	return exitOK
+	if before, err = parse(set, args[:i], 1, len(args), want); err != nil {
+		return nil, nil, err
+	}
+	after, err = parse(set, args[i+1:], 1, len(args), want)
+	return before, after, err
 }
 
 func (p *IO) compareRuns(before, after []string, o compare.Options) (*compare.Report, error) {

@@ -2,26 +2,29 @@ package cli
 
 import (
 	"fmt"
-	"io"
 
+	"github.com/redline-bench/redline/internal/optset"
 	"github.com/redline-bench/redline/internal/pacompat/flags"
 )
 
 // runCompletion is `redline completion SHELL`.
-func runCompletion(args []string, stdout, stderr io.Writer) int {
-	if len(args) != 1 {
-		fmt.Fprintln(stderr, "redline completion: name one shell: bash, zsh or fish")
-		return exitError
-	}
-	if args[0] == "-h" || args[0] == "--help" {
-		fmt.Fprint(stdout, completionHelp)
-		return exitOK
-	}
-	script, err := flags.Completion(args[0], commands())
+func runCompletion(p *IO, args []string) (int, error) {
+	rest, err := parse(&optset.Set{}, args, 1, 1, "name one shell: bash, zsh or fish")
 	if err != nil {
-		fmt.Fprintf(stderr, "redline completion: %v\n", err)
-		return exitError
+		return exitError, err
 	}
-	fmt.Fprint(stdout, script)
-	return exitOK
+	var list []flags.Command
+	for _, c := range commands() {
+		known := flags.Command{Name: c.name, Summary: c.summary}
+		if c.words != nil {
+			known.Words = c.words()
+		}
+		list = append(list, known)
+	}
+	script, err := flags.Completion(rest[0], list)
+	if err != nil {
+		return exitError, err
+	}
+	fmt.Fprint(p.Stdout, script)
+	return exitOK, nil
 }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/redline-bench/redline/internal/dash"
@@ -26,29 +25,19 @@ beside each other. A run in progress shows its own live page with --dash.
 }
 
 // runDash is `redline dash`.
-func runDash(p *IO, args []string) int {
+func runDash(p *IO, args []string) (int, error) {
 	var listen string
-	rest, err := dashSet(&listen).Parse(args)
-	if errors.Is(err, optset.ErrHelp) {
-		fmt.Fprint(p.Stdout, dashHelp())
-		return exitOK
-	}
-	if err == nil && len(rest) > 0 {
-		err = fmt.Errorf("unexpected argument %q", rest[0])
-	}
-	if err != nil {
-		fmt.Fprintf(p.Stderr, "redline dash: %v\n", err)
-		return exitError
+	if _, err := parse(dashSet(&listen), args, 0, 0, ""); err != nil {
+		return exitError, err
 	}
 	ctx, stop := signalContext()
 	defer stop()
 	s, err := dash.Listen(ctx, listen, pastRuns{p})
 	if err != nil {
-		fmt.Fprintf(p.Stderr, "redline dash: %v\n", err)
-		return exitError
+		return exitError, fmt.Errorf("%w; --listen takes another address", err)
 	}
 	fmt.Fprintf(p.Stdout, "%s\n", s.URL())
 	<-ctx.Done()
 	_ = s.Close() // the pages are gone either way
-	return exitOK
+	return exitOK, nil
 }

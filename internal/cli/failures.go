@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 	"syscall"
 
 	"github.com/redline-bench/redline/internal/engine"
@@ -18,7 +17,6 @@ import (
 	"github.com/redline-bench/redline/internal/scrape"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/service/dynamicgrpc"
-	"github.com/redline-bench/redline/internal/service/kserve"
 	"github.com/redline-bench/redline/internal/service/tritoncapi"
 	"github.com/redline-bench/redline/internal/workload"
 )
@@ -73,94 +71,10 @@ func (s *session) startFailed(err error) int {
 	if se.blank {
 		fmt.Fprintln(s.Stderr)
 	}
-	if why := s.inside(err); why != "" {
+	if why := inside(&s.plan.Target, err); why != "" {
 		fmt.Fprintln(s.Stderr, "cause: "+why)
 	}
 	return exitError
-}
-
-// inside is what Triton in this process says of a failure, beyond the original's words.
-func (s *session) inside(err error) string {
-	e, ok := errors.AsType[*service.Error](err)
-	if !ok || s.plan.Target.Kind != plan.TritonCAPI || e.Err == nil || errors.As(err, new(*tritoncapi.LibraryError)) {
-		return ""
-	}
-	return e.Err.Error()
-}
-
-// advise says in one line what went wrong, where, and what to do.
-func (s *session) advise(err error) string {
-	var se *service.Error
-	var data *workload.DataError
-	var start *startError
-	switch {
-	case errors.As(err, &data):
-		return s.adviseData(data)
-	case errors.As(err, &se):
-		return s.adviseServer(se)
-	case errors.As(err, &start):
-		return start.err.Error() // the step's name is perf_analyzer's
-	default:
-		return err.Error()
-	}
-}
-
-func (s *session) adviseData(e *workload.DataError) string {
-	where := ""
-	if e.Path != "" {
-		where = e.Path + ": "
-	}
-	if e.Code != 0 {
-		return fmt.Sprintf("%snot valid JSON at byte %d: check the file with a JSON validator", where, e.Offset)
-	}
-	return "input data: " + where + e.Text
-}
-
-func (s *session) adviseServer(e *service.Error) string {
-	t := &s.plan.Target
-	other := plan.GRPC
-	if t.Protocol == plan.GRPC {
-		other = plan.HTTP
-	}
-	if e.Op == kserve.OpShare && e.Class == record.Server {
-		return fmt.Sprintf("%s refused shared memory: %s: it must run on this machine and see the same /dev/shm, or GPU (Docker: --ipc=host)",
-			t.URL, reason(e))
-	}
-	if t.Kind == plan.TritonCAPI { // there is no address
-		why := reason(e)
-		if more := s.inside(e); more != "" && e.Text != "" {
-			why += ": " + more
-		}
-		return fmt.Sprintf("%s of model %q failed in the Triton of this process: %s", e.Op, t.Model, why)
-	}
-	switch e.Class {
-	case record.Connect:
-		if line := widen(e); line != "" {
-			return fmt.Sprintf("no connection to %s: %s", t.URL, line)
-		}
-		if !errors.Is(e, syscall.ECONNREFUSED) {
-			return fmt.Sprintf("no %s conversation with %s: %s", strings.ToUpper(string(t.Protocol)), t.URL, reason(e))
-		}
-		return fmt.Sprintf("no connection to %s: %s: is the server running there? -u HOST:PORT sets the address, --embedded starts a server of our own",
-			t.URL, "connection refused")
-	case record.Protocol, record.Transport:
-		if t.Kind != plan.Triton { // the other kinds have one protocol
-			return fmt.Sprintf("%s does not answer as %s does: %s: does -u name the right port?", t.URL, t.Kind, reason(e))
-		}
-		return fmt.Sprintf("%s does not speak %s: %s: is it the server's %s port? -i %s changes the protocol",
-			t.URL, strings.ToUpper(string(t.Protocol)), reason(e), strings.ToUpper(string(other)), other)
-	case record.Timeout:
-		return fmt.Sprintf("no answer from %s: %s", t.URL, reason(e))
-	default:
-		return fmt.Sprintf("%s refused %s of model %q: %s", t.URL, e.Op, t.Model, reason(e))
-	}
-}
-
-func reason(e *service.Error) string {
-	if e.Text == "" && e.Err != nil {
-		return e.Err.Error()
-	}
-	return e.Error()
 }
 
 // postponed tells whether err is for later: of data without steps, and of files that cannot be read, the original finds

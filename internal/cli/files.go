@@ -130,7 +130,7 @@ func writeFile(path string, content []byte) error {
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), ".redline-*")
 	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
+		return fmt.Errorf("write %s: %w", path, errors.Unwrap(err))
 	}
 	_, err = f.Write(content)
 	err = errors.Join(err, f.Chmod(0o644), f.Close())

@@ -2,9 +2,9 @@ package cli
 
 import (
 	"fmt"
-	"io"
 	"strings"
 
+	"github.com/redline-bench/redline/internal/optset"
 	"github.com/redline-bench/redline/internal/pacompat/flags"
 	"github.com/redline-bench/redline/internal/plan"
 )
@@ -12,77 +12,39 @@ import (
 // helpWidth is how wide help is set when no terminal is asked.
 const helpWidth = 100
 
-// commands is what redline can do, in the order of help.
-func commands() []flags.Command {
-	list := []flags.Command{
-		{Name: "profile", Summary: "load a server and report throughput, latency and failures"},
-		{Name: "llm", Summary: "load a language model and measure it token by token", Words: llmNames()},
-		{Name: "calibrate", Summary: "measure what this client costs by itself, so that reports can state their error"},
-		{Name: "simple", Summary: "one request after the other to a simple model: five numbers", Words: simpleNames()},
-		{Name: "stress", Summary: "send whole and broken sequences and check every answer", Words: stressNames()},
-		{Name: "compare", Summary: "say whether two runs differ, by how much and how surely", Words: compareSet(new(compareOptions)).Names()},
-		{Name: "report", Summary: "write a run, or two beside each other, as an HTML page", Words: reportSet(new(string)).Names()},
-		{Name: "dash", Summary: "serve the kept runs as pages on this machine", Words: dashSet(new(string)).Names()},
-		{Name: "history", Summary: "list the runs that were kept", Words: historySet(new(historyOptions)).Names()},
-		{Name: "tokenize", Summary: "turn texts into token ids, as a model's own tokenizer does", Words: tokenizeNames()},
-		{Name: "serve", Summary: "run the reference server, to try things out and to measure against"},
-		{Name: "version", Summary: "print the version of this program"},
-		{Name: "completion", Summary: "print a completion script for a shell", Words: flags.Shells()},
+// runHelp is `redline help [command]`.
+func runHelp(p *IO, args []string) (int, error) {
+	rest, err := parse(&optset.Set{}, args, 0, 1, "name one command, or none")
+	if err != nil {
+		return exitError, err
 	}
-	help := flags.Command{Name: "help", Summary: "explain a command"}
-	for _, c := range list {
-		help.Words = append(help.Words, c.Name)
+	if len(rest) == 0 {
+		fmt.Fprint(p.Stdout, overview())
+		return exitOK, nil
 	}
-	return append(list, help)
+	c, ok := find(rest[0])
+	if !ok {
+		return exitError, noCommand(rest[0])
+	}
+	fmt.Fprint(p.Stdout, c.help())
+	return exitOK, nil
 }
 
-// runHelp is `redline help [command]`.
-func runHelp(args []string, stdout, stderr io.Writer) int {
-	if len(args) == 0 {
-		fmt.Fprint(stdout, overview())
-		return exitOK
+func profileHelp() string { return flags.Help(plan.Redline, helpWidth) }
+
+func commandNames() []string {
+	var out []string
+	for _, c := range commands() {
+		out = append(out, c.name)
 	}
-	switch args[0] {
-	case "profile":
-		fmt.Fprint(stdout, flags.Help(plan.Redline, helpWidth))
-	case "llm":
-		fmt.Fprint(stdout, llmHelp())
-	case "calibrate":
-		fmt.Fprint(stdout, calibrateHelp)
-	case "simple":
-		fmt.Fprint(stdout, simpleHelp())
-	case "stress":
-		fmt.Fprint(stdout, stressHelp())
-	case "compare":
-		fmt.Fprint(stdout, compareHelp())
-	case "report":
-		fmt.Fprint(stdout, reportHelp())
-	case "dash":
-		fmt.Fprint(stdout, dashHelp())
-	case "history":
-		fmt.Fprint(stdout, historyHelp())
-	case "tokenize":
-		fmt.Fprint(stdout, tokenizeHelp())
-	case "serve":
-		fmt.Fprint(stdout, serveHelp)
-	case "version":
-		fmt.Fprint(stdout, versionHelp)
-	case "help":
-		fmt.Fprint(stdout, helpHelp)
-	case "completion":
-		fmt.Fprint(stdout, completionHelp)
-	default:
-		fmt.Fprintf(stderr, "redline help: there is no command %q: run 'redline help' for the list\n", args[0])
-		return exitError
-	}
-	return exitOK
+	return out
 }
 
 func overview() string {
 	var b strings.Builder
 	b.WriteString("Redline loads inference servers and tells the truth about them.\n\nUsage: redline COMMAND [options]\n\nCommands\n")
 	for _, c := range commands() {
-		fmt.Fprintf(&b, "  %-12s%s\n", c.Name, c.Summary)
+		fmt.Fprintf(&b, "  %-12s%s\n", c.name, c.summary)
 	}
 	b.WriteString(`
 'redline help COMMAND' explains one. Linked under the name perf_analyzer, the program behaves as perf_analyzer does.

@@ -11,7 +11,7 @@ func TestHelp(t *testing.T) {
 	f := func(code int, want string, args ...string) {
 		t.Helper()
 		var out, errs bytes.Buffer
-		if got := runHelp(args, &out, &errs); got != code {
+		if got := Main(&IO{Args: append([]string{"redline", "help"}, args...), Stdout: &out, Stderr: &errs}); got != code {
 			t.Errorf("%v: exit code %d, want %d", args, got, code)
 		}
 		if text := out.String() + errs.String(); !strings.Contains(text, want) {
@@ -27,18 +27,20 @@ func TestHelp(t *testing.T) {
 		}
 	}
 	for _, c := range commands() {
-		f(exitOK, "  "+c.Name)
-		f(exitOK, "Usage: redline "+c.Name, c.Name)
+		f(exitOK, "  "+c.name)
+		f(exitOK, "Usage: redline "+c.name, c.name)
 	}
 	f(exitOK, "--concurrency-range", "profile")
+	f(exitOK, "Usage: redline help", "--help")
 	f(exitError, `there is no command "nope"`, "nope")
+	f(exitError, "name one command", "profile", "llm")
 }
 
 func TestCompletion(t *testing.T) {
 	f := func(code int, want string, args ...string) {
 		t.Helper()
 		var out, errs bytes.Buffer
-		if got := runCompletion(args, &out, &errs); got != code {
+		if got := Main(&IO{Args: append([]string{"redline", "completion"}, args...), Stdout: &out, Stderr: &errs}); got != code {
 			t.Errorf("%v: exit code %d, want %d", args, got, code)
 		}
 		if text := out.String() + errs.String(); !strings.Contains(text, want) {
@@ -55,7 +57,7 @@ func TestCompletion(t *testing.T) {
 
 func TestVersion(t *testing.T) {
 	var out bytes.Buffer
-	if code := runVersion(&IO{Stdout: &out}, nil); code != exitOK {
+	if code := Main(&IO{Args: []string{"redline", "--version"}, Stdout: &out}); code != exitOK {
 		t.Errorf("exit code %d", code)
 	}
 	if !strings.HasPrefix(out.String(), "redline ") || strings.Count(out.String(), "\n") != 1 {

@@ -45,28 +45,19 @@ user's data folder; past 512 MiB (REDLINE_HISTORY_MIB) the oldest runs go.
 }
 
 // runHistory is `redline history`.
-func runHistory(p *IO, args []string) int {
+func runHistory(p *IO, args []string) (int, error) {
 	var o historyOptions
-	rest, err := historySet(&o).Parse(args)
-	if errors.Is(err, optset.ErrHelp) {
-		fmt.Fprint(p.Stdout, historyHelp())
-		return exitOK
-	}
-	if err == nil && len(rest) > 0 {
-		err = fmt.Errorf("unexpected argument %q", rest[0])
+	if _, err := parse(historySet(&o), args, 0, 0, ""); err != nil {
+		return exitError, err
 	}
 	store := p.historyStore()
-	if err == nil && store == nil {
-		err = errors.New("there is no history: REDLINE_HISTORY is off, or there is no home folder")
+	if store == nil {
+		return exitError, errors.New("there is no history: REDLINE_HISTORY is off, or there is no home folder")
 	}
-	if err == nil {
-		err = p.doHistory(store, &o)
+	if err := p.doHistory(store, &o); err != nil {
+		return exitError, err
 	}
-	if err != nil {
-		fmt.Fprintf(p.Stderr, "redline history: %v\n", err)
-		return exitError
-	}
-	return exitOK
+	return exitOK, nil
 }
 
 func (p *IO) doHistory(store *history.Store, o *historyOptions) error {

@@ -38,7 +38,7 @@ func (p *IO) openLive(ctx context.Context, opts plan.Outcome) (*live, error) {
 	if opts.Dash {
 		s, err := dash.Listen(ctx, opts.DashListen, pastRuns{p})
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%w; --dash-listen takes another address", err)
 		}
 		l.page = s
 		s.Show(&page.View{Name: "redline", Live: true, Levels: []page.LevelView{}})
@@ -48,7 +48,7 @@ func (p *IO) openLive(ctx context.Context, opts plan.Outcome) (*live, error) {
 		m, err := dash.ListenMetrics(ctx, opts.MetricsListen)
 		if err != nil {
 			l.close()
-			return nil, err
+			return nil, fmt.Errorf("%w; --metrics-listen takes another address", err)
 		}
 		l.metrics = m
 		fmt.Fprintf(p.Stderr, "metrics: %s\n", m.URL())

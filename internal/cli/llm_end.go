@@ -61,12 +61,11 @@ func (r *llmRun) failed(err error) int {
 		return exitInterrupted
 	}
 	if e, ok := errors.AsType[*service.Error](err); ok && r.plan != nil {
-		at := *r.plan
+		at := r.plan.Target
 		if e.Addr != "" {
-			at.Target.URL = e.Addr
+			at.URL = e.Addr
 		}
-		where := &session{IO: r.IO, plan: &at}
-		err = errors.New(where.adviseServer(e))
+		err = errors.New(adviseServer(&at, "-i", e))
 	}
 	fmt.Fprintf(r.Stderr, "redline llm: %s\n", oneLine(err.Error()))
 	return exitError

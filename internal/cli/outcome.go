@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redline-bench/redline/internal/compare"
@@ -157,7 +158,9 @@ func (o *outcome) finish(res *result.Result, code int) int {
 	}
 	switch {
 	case err != nil:
-		fmt.Fprintln(o.Stderr, err)
+		if !strings.Contains(res.Error, err.Error()) { // a full disk ends the run, and its file too
+			fmt.Fprintln(o.Stderr, err)
+		}
 		return exitError
 	case !gated || code == exitFailed: // simple and stress have found the server wrong by themselves
 		return code

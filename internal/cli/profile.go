@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/redline-bench/redline/internal/engine"
 	"github.com/redline-bench/redline/internal/mpi"
@@ -349,7 +350,9 @@ func (s *session) finish(res *result.Result, err error) int {
 	}
 	code := exitCode(err)
 	if ferr := s.writeFiles(res, err); ferr != nil {
-		fmt.Fprintln(s.Stderr, ferr)
+		if err == nil || !strings.Contains(err.Error(), ferr.Error()) { // a full disk ends the run, and its file too
+			fmt.Fprintln(s.Stderr, ferr)
+		}
 		code = exitError
 	}
 	s.explainEnd(res, err)

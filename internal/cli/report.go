@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 
 	"github.com/redline-bench/redline/internal/compare"
@@ -22,7 +21,7 @@ func reportSet(out *string) *optset.Set {
 
 func reportHelp() string {
 	var out string
-	return `Usage: redline report RUN [options]
+	return `Usage: redline report RUN [RUN] [options]
 
 Writes a run as one HTML page that opens offline. A run is an id of redline history, "last", a label, a file of
 --json, or a file or folder of perf_analyzer, GenAI-Perf or AIPerf. Two runs stand beside each other.
@@ -34,25 +33,17 @@ Examples
 }
 
 // runReport is `redline report`.
-func runReport(p *IO, args []string) int {
+func runReport(p *IO, args []string) (int, error) {
 	var out string
-	refs, err := reportSet(&out).Parse(args)
-	if errors.Is(err, optset.ErrHelp) {
-		fmt.Fprint(p.Stdout, reportHelp())
-		return exitOK
-	}
-	if err == nil && (len(refs) == 0 || len(refs) > 2) {
-		err = errors.New("name one run or two, as in redline report last")
-	}
-	if err == nil {
-		err = p.reportRuns(refs, out)
-	}
+	refs, err := parse(reportSet(&out), args, 1, 2, "name one run or two, as in redline report last")
 	if err != nil {
-		fmt.Fprintf(p.Stderr, "redline report: %v\n", err)
-		return exitError
+		return exitError, err
+	}
+	if err := p.reportRuns(refs, out); err != nil {
+		return exitError, err
 	}
 	fmt.Fprintln(p.Stdout, out)
-	return exitOK
+	return exitOK, nil
 }
 
 func (p *IO) reportRuns(refs []string, out string) error {

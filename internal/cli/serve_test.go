@@ -3,9 +3,7 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"io"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -17,7 +15,8 @@ func TestServeEndsWithItsParent(t *testing.T) {
 	stdout, lines := io.Pipe()
 	code := make(chan int, 1)
 	go func() {
-		code <- runServe(t.Context(), []string{"--exit-with-parent", "--http-port", "0", "--grpc-port=0", "--metrics-port", "0"}, stdin, lines, io.Discard)
+		p := &IO{Args: strings.Fields("redline serve --exit-with-parent --http-port 0 --grpc-port=0 --metrics-port 0"), Stdin: stdin, Stdout: lines, Stderr: io.Discard}
+		code <- Main(p)
 	}()
 	line := make([]byte, 512)
 	n, err := stdout.Read(line)
@@ -39,11 +38,12 @@ func TestServeEndsWithItsParent(t *testing.T) {
 
 func TestServeRefusesNonsense(t *testing.T) {
 	for _, args := range []string{
-		"--bogus", "stray", "--delay simple", "--delay nope=1ms --http-port 0 --grpc-port 0 --metrics-port 0", "--http-port x",
+		"--bogus", "stray", "--http-port 65536", "--ttft -1s", "--http-max-input-size -1", "--delay simple", "--delay nope=1ms --http-port 0 --grpc-port 0 --metrics-port 0", "--http-port x",
 		"--model-control-mode poll", "--tls-cert only.pem", "--fault simple=foo --http-port 0 --grpc-port 0 --metrics-port 0",
 	} {
 		var stderr bytes.Buffer
-		if code := runServe(t.Context(), strings.Fields(args), strings.NewReader(""), io.Discard, &stderr); code != exitError {
+		p := &IO{Args: strings.Fields("redline serve " + args), Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: &stderr}
+		if code := Main(p); code != exitError {
 			t.Errorf("%s: exit code %d", args, code)
 		}
 		if text := stderr.String(); strings.Count(text, "\n") != 1 || !strings.HasPrefix(text, "redline serve: ") {
@@ -52,21 +52,8 @@ func TestServeRefusesNonsense(t *testing.T) {
 	}
 }
 
-func TestServeHelpHasEveryOption(t *testing.T) {
-	(&serveFlags{}).options().VisitAll(func(f *flag.Flag) {
-		if !regexp.MustCompile(`(?m)^      --` + f.Name + `( |$)`).MatchString(serveHelp) {
-			t.Errorf("redline help serve does not explain --%s", f.Name)
-		}
-	})
-	for line := range strings.Lines(serveHelp) {
-		if option := regexp.MustCompile(`^      --([a-z-]+)`).FindStringSubmatch(line); option != nil && (&serveFlags{}).options().Lookup(option[1]) == nil {
-			t.Errorf("redline help serve explains --%s, which is not there", option[1])
-		}
-	}
-}
-
 func TestTraceFlag(t *testing.T) {
-	o, err := parseServe(t.Context(), []string{"--trace-config", "triton,file=a.json", "--trace-config", "level=TIMESTAMPS", "--trace-config", "level=TENSORS", "--trace-config", "log-frequency=5"}, io.Discard)
+	o, err := parseServe(t.Context(), []string{"--trace-config", "triton,file=a.json", "--trace-config", "level=TIMESTAMPS", "--trace-config", "level=TENSORS", "--trace-config", "log-frequency=5"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +62,7 @@ func TestTraceFlag(t *testing.T) {
 		t.Error(diff)
 	}
 	for _, v := range []string{"opentelemetry,url=x", "file", "color=red"} {
-		if _, err := parseServe(t.Context(), []string{"--trace-config", v}, io.Discard); err == nil {
+		if _, err := parseServe(t.Context(), []string{"--trace-config", v}); err == nil {
 			t.Errorf("%q is taken", v)
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/redline-bench/redline/internal/engine"
-	"github.com/redline-bench/redline/internal/optset"
 	"github.com/redline-bench/redline/internal/pacompat/flags"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/profile"
@@ -43,24 +42,19 @@ func simpleNames() []string {
 }
 
 // runSimple is `redline simple`.
-func runSimple(p *IO, args []string) int {
+func runSimple(p *IO, args []string) (int, error) {
 	o, err := simple.Parse(args)
-	if errors.Is(err, optset.ErrHelp) {
-		fmt.Fprint(p.Stdout, simpleHelp())
-		return exitOK
-	}
 	if err != nil {
-		fmt.Fprintf(p.Stderr, "redline simple: %v; see redline simple --help\n", err)
-		return exitUsage
+		return exitUsage, usageError{err}
 	}
 	p = p.dressed(o.Outcome).withProgress(plan.Redline)
 	s := &simpleRun{IO: p, opts: o, sigs: watchSignals(interruptNotice(p, plan.Redline))}
 	defer s.sigs.stop()
 	defer s.close()
 	if err := s.start(); err != nil {
-		return s.failed(err)
+		return s.failed(err), nil
 	}
-	return s.run()
+	return s.run(), nil
 }
 
 // simpleRun is one run of the command.

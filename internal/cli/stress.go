@@ -44,35 +44,29 @@ func stressNames() []string {
 }
 
 // runStress is `redline stress`.
-func runStress(p *IO, args []string) int {
+func runStress(p *IO, args []string) (int, error) {
 	if len(args) > 0 && (args[0] == "-h" || args[0] == "--help") {
-		fmt.Fprint(p.Stdout, stressHelp())
-		return exitOK
+		return exitOK, optset.ErrHelp
 	}
 	if len(args) == 0 || args[0] != "sequence" && args[0] != "chaos" {
-		fmt.Fprintln(p.Stderr, "redline stress: say what to stress, as in 'redline stress sequence MODEL'; see redline stress --help")
-		return exitUsage
+		return exitUsage, usageError{errors.New("say what to stress, as in 'redline stress sequence MODEL'")}
 	}
+	chaos := args[0] == "chaos"
 	o, err := stress.Parse(args[1:], time.Now())
-	switch {
-	case errors.Is(err, optset.ErrHelp):
-		fmt.Fprint(p.Stdout, stressHelp())
-		return exitOK
-	case err == nil && args[0] == "chaos" && (o.Chaos == 0 || o.Duration == 0):
+	if err == nil && chaos && (o.Chaos == 0 || o.Duration == 0) {
 		err = errors.New("chaos needs --chaos TIME and --duration TIME")
 	}
 	if err != nil {
-		fmt.Fprintf(p.Stderr, "redline stress %s: %v; see redline stress --help\n", args[0], err)
-		return exitUsage
+		return exitUsage, usageError{err}
 	}
 	p = p.dressed(o.Outcome).withProgress(plan.Redline)
 	s := &stressRun{IO: p, opts: o, sigs: watchSignals(interruptNotice(p, plan.Redline))}
 	defer s.sigs.stop()
 	defer s.close()
-	if args[0] == "chaos" {
-		return s.chaos()
+	if chaos {
+		return s.chaos(), nil
 	}
-	return s.run()
+	return s.run(), nil
 }
 
 // stressRun is one run of the command.
@@ -250,8 +244,7 @@ func (s *stressRun) failed(err error) int {
 		return exitInterrupted
 	}
 	if e, ok := errors.AsType[*service.Error](err); ok {
-		where := &session{IO: s.IO, plan: s.plan}
-		err = errors.New(where.adviseServer(e))
+		err = errors.New(adviseServer(&s.plan.Target, "--protocol", e))
 	}
 	fmt.Fprintf(s.Stderr, "redline stress: %v\n", err)
 	return exitFailed

@@ -53,43 +53,38 @@ Examples
 `
 }
 
-func tokenizeNames() []string {
-	var o tokenizeOptions
-	return tokenizeSet(&o).Names()
-}
-
 // runTokenize is `redline tokenize`.
-func runTokenize(p *IO, args []string) int {
+func runTokenize(p *IO, args []string) (int, error) {
 	var o tokenizeOptions
-	rest, err := tokenizeSet(&o).Parse(args)
-	if errors.Is(err, optset.ErrHelp) {
-		fmt.Fprint(p.Stdout, tokenizeHelp())
-		return exitOK
-	}
-	switch {
-	case err != nil:
-	case len(rest) > 0:
-		err = fmt.Errorf("what is %q for? texts come from standard input", rest[0])
-	case o.path == "":
-		err = errors.New("name the tokenizer with --tokenizer DIR")
-	case o.decode && (o.count || o.chat), o.count && o.render:
-		err = errors.New("--decode excludes --count and --chat, and --count excludes --render")
-	case (o.render || o.prompt) && !o.chat:
-		err = errors.New("--render and --generation-prompt are for --chat")
+	rest, err := parse(tokenizeSet(&o), args, 0, len(args), "")
+	if err == nil {
+		err = o.check(rest)
 	}
 	if err != nil {
-		fmt.Fprintf(p.Stderr, "redline tokenize: %v; see redline tokenize --help\n", err)
-		return exitError
+		return exitError, err
 	}
 	t, err := tokenizer.Load(o.path)
 	if err == nil {
 		err = tokenizeLines(t, &o, p.Stdin, p.Stdout)
 	}
 	if err != nil {
-		fmt.Fprintf(p.Stderr, "redline tokenize: %v\n", err)
-		return exitError
+		return exitError, err
 	}
-	return exitOK
+	return exitOK, nil
+}
+
+func (o *tokenizeOptions) check(rest []string) error {
+	switch {
+	case len(rest) > 0:
+		return usageError{fmt.Errorf("what is %q for? texts come from standard input", rest[0])}
+	case o.path == "":
+		return usageError{errors.New("name the tokenizer with --tokenizer DIR")}
+	case o.decode && (o.count || o.chat), o.count && o.render:
+		return usageError{errors.New("--decode excludes --count and --chat, and --count excludes --render")}
+	case (o.render || o.prompt) && !o.chat:
+		return usageError{errors.New("--render and --generation-prompt are for --chat")}
+	}
+	return nil
 }
 
 // tokenizeLines answers every line of in with one of out.

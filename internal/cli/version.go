@@ -5,18 +5,18 @@ import (
 	"runtime"
 	"runtime/debug"
 
+	"github.com/redline-bench/redline/internal/optset"
 	"github.com/redline-bench/redline/internal/pacompat/flags"
 	"github.com/redline-bench/redline/internal/plan"
 )
 
 // runVersion is `redline version`.
-func runVersion(p *IO, args []string) int {
-	if len(args) > 0 && (args[0] == "-h" || args[0] == "--help") {
-		fmt.Fprint(p.Stdout, versionHelp)
-		return exitOK
+func runVersion(p *IO, args []string) (int, error) {
+	if _, err := parse(&optset.Set{}, args, 0, 0, ""); err != nil {
+		return exitError, err
 	}
-	fmt.Fprintf(p.Stdout, "%s (%s %s/%s)\n", flags.VersionLine(plan.Redline, p.version()), runtime.Version(), runtime.GOOS, runtime.GOARCH)
-	return exitOK
+	_, err := fmt.Fprintf(p.Stdout, "%s (%s %s/%s)\n", flags.VersionLine(plan.Redline, p.version()), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return exitOK, err
 }
 
 // version is what the linker was told, or else what Go stamped into the binary: a release, or a time and commit of

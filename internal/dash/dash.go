@@ -44,7 +44,7 @@ func Listen(ctx context.Context, address string, runs Runs) (*Server, error) {
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", address)
 	if err != nil {
-		return nil, fmt.Errorf("the live page cannot listen on %s: %w; --dash-listen takes another address", address, err)
+		return nil, fmt.Errorf("serve the pages: %w", err)
 	}
 	s := &Server{runs: runs, addr: l.Addr().String()}
 	mux := http.NewServeMux()

@@ -30,7 +30,7 @@ func ListenMetrics(ctx context.Context, address string) (*Metrics, error) {
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", address)
 	if err != nil {
-		return nil, fmt.Errorf("--metrics-listen %s: %w", address, err)
+		return nil, fmt.Errorf("serve the metrics: %w", err)
 	}
 	m := &Metrics{addr: l.Addr().String()}
 	mux := http.NewServeMux()

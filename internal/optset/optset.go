@@ -21,7 +21,8 @@ var ErrHelp = errors.New("help was asked for")
 
 // Set is the options of one command, in the order of its help.
 type Set struct {
-	rows []row
+	rows  []row
+	given map[string]bool
 }
 
 type row struct {
@@ -135,6 +136,9 @@ func (s *Set) Parse(args []string) ([]string, error) {
 	for _, r := range rows {
 		opts = append(opts, r.Option)
 	}
+	if s.given == nil {
+		s.given = map[string]bool{}
+	}
 	scan := getopt.New(opts, args)
 	for {
 		o, ok, err := scan.Next()
@@ -150,8 +154,12 @@ func (s *Set) Parse(args []string) ([]string, error) {
 		if err := r.set(o.Value); err != nil {
 			return nil, fmt.Errorf("--%s %w", r.Long, err)
 		}
+		s.given[r.Long] = true
 	}
 }
+
+// Given tells whether the command line named an option, by the long name that was used.
+func (s *Set) Given(name string) bool { return s.given[name] }
 
 // Help lists the options, one a line or two, with their defaults.
 func (s *Set) Help() string {

@@ -35,6 +35,23 @@ func Create(path string) (*File, error) {
 	return &File{File: f, path: path}, nil
 }
 
+// Write implements io.Writer.
+func (f *File) Write(b []byte) (int, error) {
+	n, err := f.File.Write(b)
+	return n, f.named(err)
+}
+
+// named puts the name that the user knows into an error: the temporary file's would only confuse.
+func (f *File) named(err error) error {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		return &fs.PathError{Op: e.Op, Path: f.path, Err: e.Err}
+	}
+	if e, ok := errors.AsType[*os.LinkError](err); ok {
+		return &fs.PathError{Op: e.Op, Path: f.path, Err: e.Err}
+	}
+	return err
+}
+
 // Path is where the file will be.
 func (f *File) Path() string { return f.path }
 
@@ -49,7 +66,7 @@ func (f *File) Commit() error {
 	}
 	if err != nil {
 		f.Abort()
-		return err
+		return f.named(err)
 	}
 	f.File = nil
 	return nil

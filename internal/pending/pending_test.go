@@ -3,6 +3,7 @@ package pending_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/redline-bench/redline/internal/pending"
@@ -48,5 +49,29 @@ func TestAnAbortedFileLeavesNothing(t *testing.T) {
 	}
 	if _, err := pending.Create(filepath.Join(dir, "none", "a")); err == nil {
 		t.Error("a folder that is not there was written to")
+	}
+}
+
+func TestAnErrorNamesTheFileThatTheUserKnows(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "a")
+	f, err := pending.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(path, 0o700); err != nil { // something takes the place in the meantime
+		t.Fatal(err)
+	}
+	if err := f.Commit(); err == nil || !strings.Contains(err.Error(), " "+path+": ") {
+		t.Errorf("commit: %v", err)
+	}
+	if f, err = pending.Create(filepath.Join(dir, "b")); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Write([]byte("x")); err == nil || !strings.Contains(err.Error(), filepath.Join(dir, "b")+":") {
+		t.Errorf("write: %v", err)
 	}
 }

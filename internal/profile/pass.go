@@ -3,7 +3,6 @@ package profile
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"time"
 
@@ -242,10 +241,7 @@ func (m *levelRun) count(p *pass, r *record.Record, events []record.Event, data 
 	if m.Exporter == nil || r.Class != record.OK || r.Flags&record.Closing != 0 {
 		return nil
 	}
-	if err := m.Exporter.Request(r, events, data); err != nil {
-		return fmt.Errorf("write the profile export: %w", err)
-	}
-	return nil
+	return m.Exporter.Request(r, events, data)
 }
 
 // close fixes the window's end: the asked one, or the last end of a window that goes by count.

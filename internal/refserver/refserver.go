@@ -190,7 +190,7 @@ func listenAll(ctx context.Context, addresses ...string) ([]net.Listener, error)
 			for _, l := range out {
 				_ = l.Close()
 			}
-			return nil, fmt.Errorf("listen on %s: %w; port 0 picks a free one", a, err)
+			return nil, fmt.Errorf("%w; port 0 picks a free one", err)
 		}
 		out = append(out, l)
 	}

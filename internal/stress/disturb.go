@@ -2,7 +2,6 @@ package stress
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -69,8 +68,11 @@ func Unload(ctx context.Context, c Control, every, down time.Duration) (n int, e
 			sleep(ctx, down)
 		}
 		again, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
-		err = errors.Join(err, c.Load(again))
+		back := c.Load(again)
 		cancel()
+		if err == nil { // what refuses the one refuses the other, in the same words
+			err = back
+		}
 		if err != nil && ctx.Err() == nil { // at the end of the time, calls may be cut short
 			return n, err
 		}

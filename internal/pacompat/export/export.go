@@ -75,9 +75,7 @@ func Create(path string, cfg Config) (*Writer, error) {
 // put hands an encoded piece to the file's buffer, and keeps its memory for the next one.
 func (w *Writer) put(b []byte) {
 	if w.err == nil {
-		if _, err := w.w.Write(b); err != nil {
-			w.err = fmt.Errorf("write the profile export: %w", err)
-		}
+		_, w.err = w.w.Write(b)
 	}
 	w.buf = b[:0]
 }
@@ -256,9 +254,8 @@ func (w *Writer) Commit(version string, kind plan.Kind, endpoint string) error {
 	}
 	if err != nil {
 		w.Abort()
-		return fmt.Errorf("finish the profile export: %w", err)
 	}
-	return nil
+	return err
 }
 
 // Abort removes what was written. After Commit it does nothing.

@@ -83,9 +83,7 @@ func (w *Writer) Add(l Level, r *record.Record) error {
 		}
 	}
 	w.last = l
-	if err := w.enc.add(&w.last, r, w.zero); err != nil {
-		w.err = fmt.Errorf("write the records: %w", err)
-	}
+	w.err = w.enc.add(&w.last, r, w.zero)
 	return w.err
 }
 
@@ -102,9 +100,8 @@ func (w *Writer) Close() error {
 	}
 	if err != nil {
 		w.Abort()
-		return fmt.Errorf("finish the records: %w", err)
 	}
-	return nil
+	return err
 }
 
 // Abort removes what was written. After Close it does nothing.
