@@ -1,17 +1,17 @@
-"""What must hold over HTTP and over gRPC alike. The scripts of the two call these with their client."""
+"""What must hold over HTTP and over gRPC alike, with blocking clients and with others: each check takes a client module and a client."""
 
 import numpy as np
 
 from common import LEFT, RIGHT, check_sum, fails, member, pair, same, tensor
 
 
-def health(c):
+def health(_, c):
     assert c.is_server_live() and c.is_server_ready()
     assert c.is_model_ready("simple") and c.is_model_ready("simple", "1")
     assert not c.is_model_ready("nobody") and not c.is_model_ready("simple", "7")
 
 
-def metadata(c):
+def metadata(_, c):
     server = c.get_server_metadata()
     extensions = set(member(server, "extensions"))
     assert {"classification", "sequence", "model_repository", "statistics", "trace", "logging", "system_shared_memory",
@@ -24,7 +24,7 @@ def metadata(c):
     fails("Request for unknown model: 'nobody' is not found", c.get_model_metadata, "nobody")
 
 
-def config(c):
+def config(_, c):
     got = c.get_model_config("simple")
     got = got if isinstance(got, dict) else got.config
     assert member(got, "name") == "simple" and member(got, "max_batch_size") == 8
@@ -160,7 +160,7 @@ def wait_until(condition):
         time.sleep(0.02)
 
 
-def settings(c):
+def settings(_, c):
     def values(got):
         got = got if isinstance(got, dict) else {k: list(v.value) for k, v in got.settings.items()}
         return {k: v if isinstance(v, list) else [v] for k, v in got.items()}
@@ -196,9 +196,10 @@ def wrong_requests(client, c):
           [tensor(client, "INPUT0", real), tensor(client, "INPUT1", real)])
 
 
-def shared_memory(client, c, name):
+def shared_memory(client, c):
     import tritonclient.utils.shared_memory as shm
 
+    name = client.__name__.replace(".", "_")
     size = LEFT.nbytes
     source = shm.create_shared_memory_region(name + "_in", "/" + name + "_in", 2 * size)
     target = shm.create_shared_memory_region(name + "_out", "/" + name + "_out", 2 * size)
@@ -233,3 +234,12 @@ def elsewhere(client, region, size):
     t = client.InferInput("INPUT0", [1, 16], "INT32")
     t.set_shared_memory(region, size)
     return t
+
+
+CHECKS = [health, metadata, config, statistics, infer, datatypes, classification, reshape, sequences, repository, settings,
+          parameters, wrong_requests, shared_memory]
+
+
+def tests(client, connect):
+    """A test for each check, under its name: a script adds them to its own."""
+    return {f"test_{check.__name__}": lambda check=check: check(client, connect()) for check in CHECKS}

@@ -27,7 +27,7 @@ class Blocking:
         return call
 
 
-def every(module, address, name):
+def every(module, address):
     loop = asyncio.new_event_loop()
 
     async def connect():
@@ -36,31 +36,19 @@ def every(module, address, name):
     raw = loop.run_until_complete(connect())
     c = Blocking(loop, raw)
     try:
-        both.health(c)
-        both.metadata(c)
-        both.config(c)
-        both.statistics(module, c)
-        both.infer(module, c)
-        both.datatypes(module, c)
-        both.classification(module, c)
-        both.reshape(module, c)
-        both.sequences(module, c)
-        both.repository(module, c)
-        both.settings(c)
-        both.parameters(module, c)
-        both.wrong_requests(module, c)
-        both.shared_memory(module, c, name)
+        for check in both.CHECKS:
+            check(module, c)
     finally:
         loop.run_until_complete(raw.close())
         loop.close()
 
 
 def test_http():
-    every(http_client, HTTP, "redline_http_aio")
+    every(http_client, HTTP)
 
 
 def test_grpc():
-    every(grpc_client, GRPC, "redline_grpc_aio")
+    every(grpc_client, GRPC)
 
 
 async def test_http_together():

@@ -14,24 +14,7 @@ def connect():
     return client.InferenceServerClient(GRPC)
 
 
-def test_health():
-    both.health(connect())
-
-
-def test_metadata():
-    both.metadata(connect())
-
-
-def test_config():
-    both.config(connect())
-
-
-def test_statistics():
-    both.statistics(client, connect())
-
-
-def test_infer():
-    both.infer(client, connect())
+globals().update(both.tests(client, connect))
 
 
 def test_typed_contents():
@@ -54,42 +37,6 @@ def test_async_infer():
         result, error = answers.get(timeout=10)
         assert error is None, error
         check_sum(result)
-
-
-def test_datatypes():
-    both.datatypes(client, connect())
-
-
-def test_classification():
-    both.classification(client, connect())
-
-
-def test_reshape():
-    both.reshape(client, connect())
-
-
-def test_sequences():
-    both.sequences(client, connect())
-
-
-def test_repository():
-    both.repository(client, connect())
-
-
-def test_settings():
-    both.settings(connect())
-
-
-def test_parameters():
-    both.parameters(client, connect())
-
-
-def test_wrong_requests():
-    both.wrong_requests(client, connect())
-
-
-def test_shared_memory():
-    both.shared_memory(client, connect(), "redline_grpc")
 
 
 def test_compression():

@@ -15,24 +15,7 @@ def connect():
     return client.InferenceServerClient(HTTP, concurrency=4)
 
 
-def test_health():
-    both.health(connect())
-
-
-def test_metadata():
-    both.metadata(connect())
-
-
-def test_config():
-    both.config(connect())
-
-
-def test_statistics():
-    both.statistics(client, connect())
-
-
-def test_infer_binary():
-    both.infer(client, connect())
+globals().update(both.tests(client, connect))
 
 
 def test_infer_json():
@@ -53,42 +36,9 @@ def test_async_infer():
         check_sum(wait.get_result())
 
 
-def test_datatypes():
-    both.datatypes(client, connect())
-
-
-def test_classification():
-    both.classification(client, connect())
+def test_classification_json():
     result = connect().infer("simple", pair(client), outputs=[client.InferRequestedOutput("OUTPUT0", binary_data=False, class_count=1)])
     assert list(result.as_numpy("OUTPUT0")[0]) == ["18:15"], result.as_numpy("OUTPUT0")
-
-
-def test_reshape():
-    both.reshape(client, connect())
-
-
-def test_sequences():
-    both.sequences(client, connect())
-
-
-def test_repository():
-    both.repository(client, connect())
-
-
-def test_settings():
-    both.settings(connect())
-
-
-def test_parameters():
-    both.parameters(client, connect())
-
-
-def test_wrong_requests():
-    both.wrong_requests(client, connect())
-
-
-def test_shared_memory():
-    both.shared_memory(client, connect(), "redline_http")
 
 
 def test_compression():

@@ -3,20 +3,16 @@ package h1_test
 import (
 	"bytes"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"io"
-	"math/big"
 	"net"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/redline-bench/redline/internal/testkit"
 	"github.com/redline-bench/redline/internal/wire/h1"
 )
 
@@ -451,7 +447,7 @@ func (s *stepper) Data(b []byte, at int64) {
 }
 
 func TestTLS(t *testing.T) {
-	cert, pool := certificate(t)
+	cert, pool := testkit.Certificate(t, "redline.test")
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -461,27 +457,4 @@ func TestTLS(t *testing.T) {
 	c := dial(t, h1.Config{Addr: l.Addr().String(), TLS: &tls.Config{RootCAs: pool, ServerName: "redline.test"}})
 	lp := &loop{c: c, req: []byte(request), body: []byte(big)}
 	lp.run(t, 20)
-}
-
-func certificate(t *testing.T) (tls.Certificate, *x509.CertPool) {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	tpl := &x509.Certificate{
-		SerialNumber: big.NewInt(1), DNSNames: []string{"redline.test"},
-		NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, tpl, tpl, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	parsed, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool := x509.NewCertPool()
-	pool.AddCert(parsed)
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pool
 }
