@@ -17,7 +17,9 @@ type feeds struct {
 	requests  *workload.Requests
 	sequences *workload.Sequences // nil for models without state
 	ids       bool
-	once      bool // each request is sent once: a phase goes on where the one before it ended
+	once      bool // each request is sent once: the load goes on where the warm-up ended
+	warmups   int  // how many of them that sends
+	sent      int  // how many it has sent: none, or all
 	open      bool // open loop: what is called a slot here takes turns with the others
 	threads   int  // of the original; 0: one a slot
 
@@ -43,7 +45,7 @@ func (c *common) Next(call *service.Call) {
 
 func newFeeds(r *workload.Requests, m *service.Model, p *plan.Plan, async bool) *feeds {
 	f := &feeds{
-		requests: r, ids: async, once: p.Load.Mode == plan.FixedSchedule,
+		requests: r, ids: async, once: p.Load.Mode == plan.FixedSchedule, warmups: p.Measure.WarmupCount,
 		cursors: map[int]*workload.Cursor{}, common: map[int]*common{}, states: map[int]*workload.SequenceCursor{},
 	}
 	f.open = p.Load.Mode != plan.Concurrency && p.Load.Mode != plan.PeriodicConcurrency
@@ -82,13 +84,18 @@ func (f *feeds) feed(slot, active int) engine.Feed {
 		return f.share(slot%f.threads, min(active, f.threads))
 	}
 	c := f.cursors[slot]
-	if c == nil {
+	switch {
+	case c == nil:
 		c = f.requests.Cursor(slot, active, f.ids)
 		f.cursors[slot] = c
-		return c
-	}
-	if !f.once {
+	case f.once && slot == 0:
+		f.sent = f.warmups
+		fallthrough
+	default:
 		c.Resize(active)
+	}
+	if f.once {
+		c.Skip(f.sent)
 	}
 	return c
 }

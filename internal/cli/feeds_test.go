@@ -1,10 +1,14 @@
 package cli
 
 import (
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/redline-bench/redline/internal/engine"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/tensor"
@@ -56,4 +60,37 @@ func TestIDsOfThreads(t *testing.T) {
 	f("slots on their own", model, plan.Redline, closed, 3, 1, [2]uint64{0, 0}, [2]uint64{1, 0}, [2]uint64{2, 0})
 	f("sequences in closed loop", &stateful, plan.DropIn, closed, 3, 2, [2]uint64{0, 0}, [2]uint64{1, 0}, [2]uint64{0, 0}, [2]uint64{0, 1}, [2]uint64{1, 1}, [2]uint64{0, 1})
 	f("sequences in open loop", &stateful, plan.DropIn, rate, 3, 2, [2]uint64{0, 0}, [2]uint64{0, 0}, [2]uint64{1, 0}, [2]uint64{0, 1}, [2]uint64{0, 1}, [2]uint64{1, 1})
+}
+
+// The steps of a schedule go to the threads in turn, each once: the warm-up takes the first ones, the load those after.
+func TestStepsOfASchedule(t *testing.T) {
+	model := &service.Model{Inputs: []service.TensorSpec{{Name: "IN", Type: tensor.Int32, Shape: tensor.Shape{1}}}}
+	file := filepath.Join(t.TempDir(), "data.json")
+	if err := os.WriteFile(file, []byte(`{"data":[`+strings.Repeat(`{"IN":[1]},`, 6)+`{"IN":[1]}]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	in := plan.Input{Batch: 1, Source: plan.JSONFiles, Paths: []string{file}}
+	d, err := workload.Load(in, model)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := workload.Prepare(t.Context(), &testkit.Service{}, d, plan.DropIn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &plan.Plan{Face: plan.DropIn, Load: plan.Load{Mode: plan.FixedSchedule, MaxThreads: 2}, Input: in}
+	p.Measure.WarmupCount = 3
+	f := newFeeds(r, model, p, true)
+	var steps []uint32
+	for _, n := range []int{3, 4} {
+		a, b := f.feed(0, 2), f.feed(1, 2)
+		for i := range n {
+			var call service.Call
+			[]engine.Feed{a, b}[i%2].Next(&call)
+			steps = append(steps, call.Rec.Step)
+		}
+	}
+	if diff := cmp.Diff([]uint32{0, 1, 2, 3, 4, 5, 6}, steps); diff != "" {
+		t.Error(diff)
+	}
 }

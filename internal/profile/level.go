@@ -128,10 +128,10 @@ const (
 
 func (m *levelRun) startOpen(ctx context.Context, lv *result.Level, limit int) error {
 	threads := max(1, m.Plan.Load.MaxThreads)
-	load := engine.PacedLoad{Schedule: m.schedule(lv, limit), Feeds: threads, Limit: limit, Seed: m.Plan.Load.Seed}
 	if lv.Mode == plan.FixedSchedule {
-		load.Feeds = 1 // each time belongs to one step, so they are taken in turn
+		threads = min(threads, limit) // each time belongs to a step; threads take them in turn
 	}
+	load := engine.PacedLoad{Schedule: m.schedule(lv, limit), Feeds: threads, Limit: limit, Seed: m.Plan.Load.Seed}
 	if m.Model.Sequential() {
 		load.Feeds, load.Turn = m.Plan.Input.Sequences, m.turn()
 		threads = min(threads, load.Feeds)

@@ -39,6 +39,9 @@ func (c *Cursor) Resize(active int) {
 	c.stride = int(uint64(max(active, 1)) % n)
 }
 
+// Skip passes over the first n requests of the list, for all slots alike.
+func (c *Cursor) Skip(n int) { c.at = (c.at + n) % len(c.list) }
+
 // Restart counts request ids from the first one again.
 func (c *Cursor) Restart() { c.id = c.slot << counterBits }
 
