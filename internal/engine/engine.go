@@ -91,6 +91,7 @@ type Engine struct {
 	unbroken  atomic.Int64 // failures in a row
 	watchStop context.CancelFunc
 	watch     sync.WaitGroup
+	lingering lingering
 }
 
 // slot is a place for one request in flight.
@@ -129,6 +130,7 @@ func Open(ctx context.Context, cfg Config) (*Engine, error) {
 // Close cuts what is in flight and frees everything.
 func (e *Engine) Close() error {
 	e.Stop()
+	e.endLingering()
 	if e.watchStop != nil {
 		e.watchStop()
 		e.watch.Wait()

@@ -239,7 +239,7 @@ func TestPacedLoadEndsWithItsLastThread(t *testing.T) {
 func TestPacedLoadFailsThreadByThread(t *testing.T) {
 	svc := &testkit.Service{Answer: func(int64) (time.Duration, error) { return 0, errors.New("boom") }}
 	e := open(t, svc, engine.Config{StopOnFailure: true})
-	stop, err := e.Paced(t.Context(), engine.PacedLoad{Schedule: pace.Constant(2000), Feeds: 6, Threads: 4, Slots: 16, Cap: 16})
+	stop, err := e.Paced(t.Context(), engine.PacedLoad{Schedule: pace.Constant(200), Feeds: 6, Threads: 4, Slots: 16, Cap: 16})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -53,7 +53,9 @@ func (e *Engine) Done(c *service.Call) {
 		return
 	}
 	if e.closed.Load() {
-		e.next(s)
+		if !e.linger(s) {
+			e.next(s)
+		}
 		return
 	}
 	s.since.Store(0)

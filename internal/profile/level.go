@@ -90,7 +90,7 @@ func (m *levelRun) start(ctx context.Context, lv *result.Level, limit int) error
 	switch lv.Mode {
 	case plan.Concurrency:
 		m.load = measure.Load{Concurrency: lv.Concurrency}
-		if err := m.shares(lv.Concurrency); err != nil {
+		if err := m.alike(ctx, lv.Concurrency); err != nil {
 			return err
 		}
 		return m.eng.Closed(ctx, lv.Concurrency, limit)
@@ -100,24 +100,6 @@ func (m *levelRun) start(ctx context.Context, lv *result.Level, limit int) error
 	case plan.RequestRate, plan.CustomIntervals, plan.FixedSchedule, plan.PeriodicConcurrency:
 	}
 	return m.startOpen(ctx, lv, limit)
-}
-
-// shares has the load dealt out as the original does it, under its name: one thread carries one synchronous request, or
-// many asynchronous ones, on one stream where there are streams.
-func (m *levelRun) shares(concurrency int) error {
-	switch {
-	case m.Plan.Face != plan.DropIn:
-		return nil
-	case !m.Async:
-		m.eng.Shares(concurrency)
-		return nil
-	}
-	threads := m.Plan.Load.MaxThreads
-	m.eng.Shares(threads)
-	if m.streamed() && !m.Model.Sequential() {
-		return m.eng.Track(threads)
-	}
-	return nil
 }
 
 // The slots of an open loop with asynchronous calls: few at first, more as they are needed.
@@ -146,25 +128,6 @@ func (m *levelRun) startOpen(ctx context.Context, lv *result.Level, limit int) e
 	stop, err := m.eng.Paced(ctx, load)
 	m.stopOpen = stop
 	return err
-}
-
-// turn is how sequences take turns. Several requests of one may be in flight, unless the user wants it otherwise or calls
-// are synchronous. The original does so also where nothing keeps them in order on their way, and the server then
-// refuses some; under our own name it is done over streams only.
-func (m *levelRun) turn() engine.Turn {
-	switch {
-	case m.Plan.Input.SerialSequences, m.Async && m.Plan.Face == plan.Redline && !m.streamed():
-		return engine.Serial
-	case m.Async:
-		return engine.Random
-	default:
-		return engine.Blocking
-	}
-}
-
-// streamed tells whether requests go over streams that outlive them.
-func (m *levelRun) streamed() bool {
-	return m.Plan.Target.Streaming && m.Plan.Target.Kind == plan.Triton
 }
 
 func (m *levelRun) schedule(lv *result.Level, limit int) pace.Schedule {
