@@ -287,6 +287,9 @@ func (e *Engine) Restart() {
 			r.Restart()
 		}
 	}
+	if e.turns != nil {
+		e.turns.draws = nil
+	}
 	if r, ok := e.tr.(service.Renewer); ok {
 		r.Renew()
 	}

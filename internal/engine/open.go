@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/internal/clock"
+	"github.com/redline-bench/redline/internal/minstd"
 	"github.com/redline-bench/redline/internal/pace"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
@@ -63,7 +64,11 @@ func (e *Engine) Paced(ctx context.Context, load PacedLoad) (stop func(), err er
 		d.feeds[i] = e.cfg.Feed(i, load.Feeds)
 	}
 	e.groups = newGroups(load.Feeds, load.Threads)
-	e.turns = newTurns(&load, e.groups.of)
+	var draws []minstd.Source
+	if e.turns != nil {
+		draws = e.turns.draws
+	}
+	e.turns = newTurns(&load, e.groups.of, draws)
 	e.paced = d.feeds
 	e.dispatching.Store(true)
 	ctx, cancel := context.WithCancel(ctx)

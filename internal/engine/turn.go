@@ -40,14 +40,15 @@ type turns struct {
 	idle  *idle // of feeds, or of threads; nil: nothing is waited for
 }
 
-func newTurns(load *PacedLoad, of []int) *turns {
+// newTurns goes on with the draws of the load before, one generator a thread.
+func newTurns(load *PacedLoad, of []int, draws []minstd.Source) *turns {
 	threads := of[len(of)-1] + 1
-	t := &turns{order: load.Turn, of: of, first: make([]int, threads+1), draws: make([]minstd.Source, threads)}
+	t := &turns{order: load.Turn, of: of, first: make([]int, threads+1), draws: draws}
 	for feed, thread := range of {
 		t.first[thread+1] = feed + 1
 	}
-	for i := range t.draws {
-		t.draws[i] = minstd.New(load.Seed)
+	for len(t.draws) < threads {
+		t.draws = append(t.draws, minstd.New(load.Seed))
 	}
 	if load.Limit > 0 {
 		t.quota = make([]int, threads)
@@ -84,7 +85,7 @@ func (t *turns) thread(n int) int {
 	if t.order == RoundRobin {
 		return t.of[n%len(t.of)]
 	}
-	return n % len(t.of) % len(t.draws)
+	return n % len(t.of) % (len(t.first) - 1)
 }
 
 // spent tells whether the thread has sent all that it may.

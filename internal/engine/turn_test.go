@@ -245,3 +245,21 @@ func TestRestartReachesAllFeeds(t *testing.T) {
 		t.Errorf("%d feeds of an open loop were told", log.restarts)
 	}
 }
+
+// Which sequence comes next is drawn on from level to level, and from the beginning after a warm-up.
+func TestDrawsGoOnFromLoadToLoad(t *testing.T) {
+	load := func(n int) engine.PacedLoad {
+		return engine.PacedLoad{Schedule: pace.Constant(1e5), Feeds: 2, Threads: 1, Turn: engine.Random, Slots: 8, Cap: 8, Limit: n}
+	}
+	svc := &testkit.Service{Answer: at(0)}
+	e, log := chains(t, svc, engine.Config{})
+	for _, n := range []int{3, 4, 3} {
+		play(t, e, load(n))
+	}
+	e.Restart()
+	play(t, e, load(5))
+	want := []int{0, 0, 1, 0, 1, 0, 0, 1, 1, 1, 0, 0, 1, 0, 1}
+	if diff := cmp.Diff(want, log.feeds); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -31,6 +31,20 @@ func (d *Data) generate() error {
 	return nil
 }
 
+// randomBytes is how many bytes of random data perf_analyzer makes: those of the largest input, which it uses for all.
+func (d *Data) randomBytes() int {
+	if d.in.Source != plan.Random {
+		return 0
+	}
+	most := 0
+	for i, spec := range d.inputs {
+		if spec.Type != tensor.Bytes {
+			most = max(most, len(d.streams[0][0].in[i].data))
+		}
+	}
+	return most
+}
+
 func generate(spec service.TensorSpec, in plan.Input) ([]byte, error) {
 	if spec.ShapeTensor {
 		return nil, dataErrorf("can not generate data for shape tensor '%s', user-provided data is needed.", spec.Name)

@@ -22,6 +22,7 @@ type Sequences struct {
 
 	drawing sync.Mutex
 	draws   minstd.Source // which stream the next sequence takes
+	lengths *minstd.Rand  // how long it is
 }
 
 // ownIDs is how many ids a run has that chose its range itself. They stay below 1<<31, for models that take the id
@@ -31,7 +32,10 @@ const ownIDs = 1 << 30
 // Sequences makes room for the sequences of that many slots.
 func (r *Requests) Sequences(slots int) *Sequences {
 	s := &Sequences{r: r, in: r.d.in, held: make([]atomic.Uint64, slots)}
-	s.draws = minstd.New(s.in.Seed)
+	s.draws, s.lengths = minstd.New(s.in.Seed), minstd.NewRand(s.in.Seed)
+	for range r.d.randomBytes() { // perf_analyzer makes its random data with the same generator, before
+		s.lengths.Next()
+	}
 	if s.in.SequenceStartID == 0 && s.in.SequenceIDRange == 0 {
 		s.in.SequenceStartID, s.in.SequenceIDRange = 1+rand.Uint64N(ownIDs-1), ownIDs
 	}
@@ -45,11 +49,17 @@ func (s *Sequences) draw(n int) int {
 	return s.draws.Below(n)
 }
 
+// length chooses how long a sequence is.
+func (s *Sequences) length() int {
+	s.drawing.Lock()
+	defer s.drawing.Unlock()
+	return vary(s.in.SequenceLength, s.in.SequenceLengthVariation, 2*float64(s.lengths.Next())/minstd.RandMax-1)
+}
+
 // SequenceCursor names the requests of one slot, which runs one sequence after the other. One goroutine at a
 // time may use it.
 type SequenceCursor struct {
 	all       *Sequences
-	rand      *rand.Rand
 	slot      int
 	id        uint64 // request id
 	ids       bool
@@ -65,7 +75,6 @@ type SequenceCursor struct {
 func (s *Sequences) Cursor(slot, thread int, ids bool) *SequenceCursor {
 	return &SequenceCursor{
 		all:  s,
-		rand: rand.New(rand.NewPCG(s.in.Seed, uint64(slot))),
 		slot: slot,
 		id:   uint64(thread) << counterBits,
 		ids:  ids,
@@ -128,7 +137,7 @@ func (c *SequenceCursor) begin() {
 	}
 	c.length = c.stream.count
 	if !all.r.d.FromJSON || all.in.SequenceLengthSet {
-		c.length = vary(all.in.SequenceLength, all.in.SequenceLengthVariation, 2*c.rand.Float64()-1)
+		c.length = all.length()
 	}
 	c.remaining = c.length
 }

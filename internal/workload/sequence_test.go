@@ -67,6 +67,27 @@ func TestSequenceLengths(t *testing.T) {
 	}
 }
 
+// The lengths that perf_analyzer 2.60.0 was seen to send, whatever slot a sequence is on: it draws them from the generator
+// that has made its random data.
+func TestSequenceLengthsAreTheOriginals(t *testing.T) {
+	f := func(source plan.DataSource, variation float64, want ...int) {
+		t.Helper()
+		in := plan.Input{Batch: 1, Source: source, SequenceLength: 5, SequenceLengthVariation: variation, SequenceStartID: 1}
+		r, _ := prepare(t, load(t, in, stateful()), plan.DropIn)
+		all := r.Sequences(2)
+		cursors := []*workload.SequenceCursor{all.Cursor(0, 0, false), all.Cursor(1, 0, false)}
+		var got []int
+		for i := range want {
+			got = append(got, len(run(t, cursors[i%2])))
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", source, diff)
+		}
+	}
+	f(plan.Random, 40, 6, 4, 5, 6, 5, 5, 5, 5, 5, 5, 6, 6, 5, 5, 4, 5, 4, 4, 4, 6)
+	f(plan.Zero, 50, 6, 5, 6, 6, 7, 4, 5, 6, 4, 5, 5, 5, 5, 5, 7, 7, 5, 6, 4, 5)
+}
+
 func TestSequenceOfOne(t *testing.T) {
 	in := plan.Input{Batch: 1, Source: plan.Zero, SequenceLength: 1, SequenceLengthVariation: 1000}
 	r, _ := prepare(t, load(t, in, stateful()), plan.DropIn)
