@@ -99,7 +99,7 @@ func TestBadInput(t *testing.T) {
 	f("--goodput", "--goodput", "nonsense:1")
 	f("127.0.0.1:1", "-u", "127.0.0.1:1")
 	for status, class := range map[string]string{"401": "401", "404": "404", "429": "429", "500": "500"} {
-		f("HTTP code "+class, "--request-count", "3", "--streaming", "-H", "X-Redline-Stream: status="+status)
+		f("the server answered with HTTP "+class+" ", "--request-count", "3", "--streaming", "-H", "X-Redline-Stream: status="+status)
 	}
 }
 

@@ -133,6 +133,8 @@ func (o *llmOptions) checkLoad() error {
 		return errors.New("--concurrency-ramp-duration needs --concurrency, without a rate")
 	case o.arrival != load.Gamma && o.smoothness > 0 && o.arrival != load.Poisson:
 		return errors.New("--arrival-smoothness is the shape of gamma arrivals: use --arrival-pattern gamma")
+	case o.smoothness > 0 && len(modes) == 0:
+		return errors.New("--arrival-smoothness is the shape of arrivals at a rate: it needs --request-rate")
 	case o.cancelRate > 0 && o.cancelDelay == 0 && o.cancelTokens == 0:
 		return errors.New("--request-cancellation-rate needs --request-cancellation-delay or --request-cancellation-tokens")
 	case o.cancelRate == 0 && (o.cancelDelay > 0 || o.cancelTokens > 0):

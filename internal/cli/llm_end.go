@@ -49,10 +49,25 @@ func (r *llmRun) end(limits [][]result.Reason, stopped string, err error) int {
 func (r *llmRun) noAnswer() error {
 	for i := range r.res.Levels {
 		if f := r.res.Levels[i].Failures; len(f) > 0 {
-			return fmt.Errorf("no request succeeded: %s", f[0].Text)
+			return fmt.Errorf("no request succeeded: %s%s", f[0].Text, advice(f[0].Class))
 		}
 	}
 	return errors.New("no request was made: the prompts are used up, or the time was too short")
+}
+
+// advice is what to try after a refusal.
+func advice(class string) string {
+	switch class {
+	case "server 401", "server 403":
+		return "; give a key with --api-key-env NAME, or a header with -H"
+	case "server 404", "server 405":
+		return "; check -u, --endpoint, --endpoint-type and -m"
+	case "server 429":
+		return "; the server wants less load, or a key with a higher limit"
+	case "protocol":
+		return "; check --endpoint-type, --endpoint and --streaming"
+	}
+	return ""
 }
 
 // failed says in one line what went wrong and returns the exit code.

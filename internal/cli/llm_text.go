@@ -76,8 +76,11 @@ func (r *llmRun) show(out *load.Outcome, lv load.Level) {
 	report.Health(r.Stdout, &client, r.llmStyle())
 }
 
-// showFailures says on stderr what a seed's block leaves out.
+// showFailures says on stderr what a seed's block leaves out. Where nothing succeeded, the last line of the run says why.
 func (r *llmRun) showFailures(out *load.Outcome) {
+	if out.Collector.Requests() == 0 && len(out.Level.Failures) == 1 {
+		return
+	}
 	for _, f := range out.Level.Failures {
 		fmt.Fprintf(r.Stderr, "redline llm: %d requests failed (%s): %s\n", f.Count, f.Class, f.Text)
 	}

@@ -1,7 +1,6 @@
 package load
 
 import (
-	"errors"
 	"fmt"
 	"runtime"
 	"strings"
@@ -15,7 +14,6 @@ import (
 	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/result"
-	"github.com/redline-bench/redline/internal/service"
 )
 
 // collection is what the collector's goroutine owns: answers read, counted and let go.
@@ -108,11 +106,8 @@ func (r *run) judge(a *ask, s *llm.Sample, events []record.Event, data []byte) {
 	}
 	if s.Class != record.OK {
 		s.Err = s.Class.String()
-		if e, ok := errors.AsType[*service.Error](a.err); ok {
-			s.Code = e.Code
-		}
 		if a.err != nil {
-			s.Err = a.err.Error()
+			s.Err, s.Code = reason(a.err)
 		}
 		if len(events) > 0 { // what came before the end
 			_ = endpoint.Read(r.cfg.Endpoint, &r.answer, events, data)

@@ -1,13 +1,17 @@
 package load
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 
 	"github.com/redline-bench/redline/internal/engine"
 	"github.com/redline-bench/redline/internal/llm"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/service"
 )
 
 // failures groups failed requests by class and text, numbers in the text aside.
@@ -53,6 +57,53 @@ func Class(s *llm.Sample) string {
 		return fmt.Sprintf("%s %d", s.Class, s.Code)
 	}
 	return s.Class.String()
+}
+
+// reason says why a request failed, and with what status. A refusal over HTTP is the status and what the server says of it,
+// whatever API it speaks.
+func reason(err error) (text string, code int) {
+	e, ok := errors.AsType[*service.Error](err)
+	if !ok {
+		return err.Error(), 0
+	}
+	text = e.Error()
+	if e.Class != record.Server || e.Code < 200 || e.Code > 599 {
+		return text, e.Code
+	}
+	// The words before it are those of perf_analyzer's OpenAI client, which programs look for elsewhere.
+	body := strings.TrimPrefix(text, fmt.Sprintf("OpenAI response returns HTTP code %d: ", e.Code))
+	body = strings.TrimPrefix(body, "OpenAI stream returns an error: ")
+	if said := message([]byte(body)); said != "" {
+		body = said
+	}
+	if e.Code == http.StatusOK {
+		return "the server broke off its stream with an error: " + body, e.Code
+	}
+	return strings.TrimSuffix(fmt.Sprintf("the server answered with HTTP %d %s: %s", e.Code, http.StatusText(e.Code), body), ": "), e.Code
+}
+
+// message finds the sentence in the JSON of an error, as the usual servers write it; empty where there is none.
+func message(body []byte) string {
+	var doc struct {
+		Error   json.RawMessage `json:"error"`
+		Message json.RawMessage `json:"message"`
+		Detail  json.RawMessage `json:"detail"`
+	}
+	if json.Unmarshal(body, &doc) != nil {
+		return ""
+	}
+	for _, raw := range []json.RawMessage{doc.Error, doc.Message, doc.Detail} {
+		var text string
+		if json.Unmarshal(raw, &text) == nil && text != "" {
+			return text
+		}
+		if len(raw) > 0 && raw[0] == '{' {
+			if text := message(raw); text != "" {
+				return text
+			}
+		}
+	}
+	return ""
 }
 
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -326,14 +326,21 @@ func TestFailures(t *testing.T) {
 		}
 	}
 	for _, code := range []int{401, 404, 429} {
-		f(nil, &service.Error{Class: record.Server, Code: code, Text: "HTTP code: {\"m\":\"no\"}"}, "server "+map[int]string{401: "401", 404: "404", 429: "429"}[code], "no")
+		f(nil, &service.Error{Class: record.Server, Code: code, Text: `{"m":"no"}`}, "server "+map[int]string{401: "401", 404: "404", 429: "429"}[code], "no")
+	}
+	// The sentence of a refusal, as different servers write it.
+	for body, said := range map[string]string{
+		`{"error":{"message":"no key","type":"auth"}}`: "HTTP 403 Forbidden: no key", `{"error":"no key"}`: "Forbidden: no key", `{"type":"error","error":{"type":"x","message":"no key"}}`: "Forbidden: no key",
+		`{"message":"no key","code":1}`: "Forbidden: no key", `{"detail":"no key"}`: "Forbidden: no key", `<b>no key</b>`: "Forbidden: <b>no key</b>", `{"detail":[{"loc":1}]}`: `Forbidden: {"detail":[{"loc":1}]}`, "": "HTTP 403 Forbidden",
+	} {
+		f(nil, &service.Error{Class: record.Server, Code: 403, Text: "OpenAI response returns HTTP code 403: " + body}, "server 403", said)
 	}
 	f(nil, &service.Error{Class: record.Transport, Text: "gone"}, "transport", "gone")
 	f([]string{token("a")}, nil, "protocol", "broke off")
 	f([]string{"data: [DONE]\n\n"}, nil, "protocol", "without any content")
 	f([]string{token("a"), "data: {\"error\":\"oom\"}\n\n"}, nil, "protocol", "oom")
 	f([]string{"data: <html>\n\n"}, nil, "protocol", "no answer of OpenAI")
-	f([]string{token("a")}, &service.Error{Class: record.Server, Code: 200, Text: "stream returns an error"}, "server", "stream returns an error")
+	f([]string{token("a")}, &service.Error{Class: record.Server, Code: 200, Text: `OpenAI stream returns an error: {"error":{"message":"oom"}}`}, "server", "the server broke off its stream with an error: oom")
 }
 
 func TestTooManyFailuresEndALevel(t *testing.T) {
