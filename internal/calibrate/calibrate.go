@@ -27,9 +27,21 @@ type Floor struct {
 	P50Ns int64 `json:"p50_ns"`
 	P99Ns int64 `json:"p99_ns"`
 	CPUNs int64 `json:"cpu_ns"` // CPU time of the client a request
+	// Tokens are set where tokens streamed: the two times above are then how much later than they left they are said to have
+	// come.
+	Tokens *Tokens `json:"tokens,omitempty"`
 	// Server is what answered, where that was not the null server: its own time is in the floor then.
 	Server string    `json:"server,omitempty"`
 	When   time.Time `json:"when"`
+}
+
+// Tokens is the error of token times against the server's own log: of single tokens, and of the mean time to the first
+// token and between tokens.
+type Tokens struct {
+	P50Ns  int64 `json:"p50_ns"`
+	P99Ns  int64 `json:"p99_ns"`
+	TTFTNs int64 `json:"ttft_ns"`
+	ITLNs  int64 `json:"itl_ns"`
 }
 
 // Machine tells machines apart, so that floors of another one are not used.

@@ -133,5 +133,6 @@ func TestTrafficInWords(t *testing.T) {
 	}
 	f(closed("grpc", 8, 128, 256), "grpc unary, 8 in flight, 128 + 256 bytes")
 	f(calibrate.Traffic{Protocol: "http", Service: "openai", Mode: "stream", Rate: 12.5, InFlight: 3}, "http openai stream, 12.5 requests/s, 0 + 0 bytes")
+	f(calibrate.Traffic{Protocol: "llm http", Service: "chat", Mode: "stream", Concurrency: 8, RequestBytes: 120}, "llm http chat stream, 8 in flight, 120 bytes")
 	f(calibrate.Traffic{Protocol: "http", Mode: "unary", InFlight: 3.25}, "http unary, 3.25 in flight, 0 + 0 bytes")
 }

@@ -9,7 +9,8 @@ import (
 // Traffic is what is sent and how: what a floor belongs to.
 type Traffic struct {
 	Protocol string `json:"protocol"`
-	// Service is the kind of server; empty is KServe, as Triton speaks it.
+	// Service is the kind of server; empty is KServe, as Triton speaks it. With the protocol "llm http" or "llm grpc" it is
+	// the kind of endpoint.
 	Service string `json:"service,omitempty"`
 	// Mode is how calls are made, in words: unary or stream, and what else makes them cost more or less.
 	Mode string `json:"mode"`
@@ -66,8 +67,11 @@ func (t Traffic) String() string {
 	if t.Service != "" {
 		b.WriteString(" " + t.Service)
 	}
-	fmt.Fprintf(&b, " %s, %s, %d + %d bytes", t.Mode, t.Load(), t.RequestBytes, t.ResponseBytes)
-	return b.String()
+	fmt.Fprintf(&b, " %s, %s, %d", t.Mode, t.Load(), t.RequestBytes)
+	if !strings.HasPrefix(t.Protocol, "llm ") { // of those only what is asked is compared
+		fmt.Fprintf(&b, " + %d", t.ResponseBytes)
+	}
+	return b.String() + " bytes"
 }
 
 // Load is the load in words.

@@ -20,6 +20,7 @@ import (
 
 const calibrateHelp = `Usage: redline calibrate
        redline calibrate profile OPTIONS
+       redline calibrate llm OPTIONS
 
 Measures what a request costs when the server does nothing: its latency and the client's CPU time. A
 server of our own answers (redline serve --null). Later reports on this machine state their
@@ -29,6 +30,10 @@ redline calibrate profile OPTIONS sends the traffic of the run 'redline profile 
 data, sizes, protocol, calls and loads. What the model takes and gives is asked of the run's own
 server, which gets one request; if that is not there, a built-in model of the name or --shape has to
 do. Reports of that run then state the error of their very traffic.
+
+redline calibrate llm OPTIONS sends the traffic of the run 'redline llm OPTIONS' to the reference
+server, which sends tokens at a pace of its own and writes down when. The error of the times of
+tokens is how far the client's are from that.
 
 redline calibrate alone measures a grid, for runs that nobody calibrated: HTTP and gRPC, 64 bytes,
 16 KiB and 1 MiB of tensor data, 1, 8 and 64 requests in flight. Reports take the nearest and name
@@ -40,6 +45,7 @@ Examples
   redline calibrate
   redline calibrate profile -m resnet50 -u gpu-host:8001 -i grpc --concurrency-range 1:8
       before, or after, the same command without 'calibrate'
+  redline calibrate llm -m llama -u gpu-host:8000 --streaming --concurrency 1,64
 `
 
 // The grid that is calibrated: elements of an FP32 tensor that is sent and returned, and requests in flight.
@@ -59,8 +65,10 @@ func runCalibrate(p *IO, args []string) int {
 		return exitOK
 	case "profile":
 		return runCalibrateProfile(p, args[1:])
+	case "llm":
+		return runCalibrateLLM(p, args[1:])
 	}
-	fmt.Fprintf(p.Stderr, "redline calibrate: what is %q for? It takes nothing, or 'profile' and the options of a run; see 'redline help calibrate'\n", args[0])
+	fmt.Fprintf(p.Stderr, "redline calibrate: what is %q for? It takes nothing, or 'profile' or 'llm' and the options of a run; see 'redline help calibrate'\n", args[0])
 	return exitError
 }
 
@@ -165,14 +173,7 @@ func (s *session) floor() func(*result.Level) {
 	if s.plan.Face != plan.Redline {
 		return nil
 	}
-	// The first level asks, not the start: the first request shall not wait for a file.
-	table := sync.OnceValue(func() *calibrate.Table {
-		t, err := calibrate.Load(s.calibrationFile(), s.machine())
-		if err != nil {
-			s.warn("warning: " + err.Error())
-		}
-		return t
-	})
+	table := s.calibration(s.warn)
 	return func(lv *result.Level) {
 		f, exact, ok := table().Lookup(trafficOf(s.plan, lv))
 		if !ok {
@@ -183,6 +184,18 @@ func (s *session) floor() func(*result.Level) {
 			lv.Health.FloorOf = f.Traffic.String()
 		}
 	}
+}
+
+// calibration reads what is known of this machine when it is first asked for: the first level asks, not the start, as the
+// first request shall not wait for a file.
+func (p *IO) calibration(warn func(string)) func() *calibrate.Table {
+	return sync.OnceValue(func() *calibrate.Table {
+		t, err := calibrate.Load(p.calibrationFile(), p.machine())
+		if err != nil {
+			warn("warning: " + err.Error())
+		}
+		return t
+	})
 }
 
 // trafficOf is what the calibration knows a measured level by.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redline-bench/redline/internal/calibrate"
 	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/llm/dataset"
 	api "github.com/redline-bench/redline/internal/llm/endpoint"
@@ -96,6 +97,7 @@ type llmRun struct {
 	info     dataset.Info
 	timed    bool
 	res      *result.Result
+	floors   func() *calibrate.Table
 	secret   string // what must not stand in any file
 	lost     error  // files that could not be written
 }
@@ -352,6 +354,7 @@ func (r *llmRun) run() int {
 		if out, err = r.level(i, lv); err != nil || out == nil {
 			break
 		}
+		r.state(&out.Level)
 		r.res.Levels = append(r.res.Levels, out.Level)
 		limits = append(limits, out.Reasons)
 		r.outcome.live.levelEnds(&out.Level)

@@ -84,6 +84,19 @@ func TestHealth(t *testing.T) {
 	f("answers that the kernel timed", l, closed+"    Read lag: p50 15 usec, p99 900 usec, max 12000 usec; in no latency, as answers have the time of their arrival\n")
 
 	l = closedLevel()
+	l.Health.Times = "read"
+	f("tokens that nobody timed", l, closed+"    Answer times: those of the read; the system does not tell when answers came\n"+
+		"    Measurement error: not calibrated; 'redline calibrate llm' with the same options tells it\n")
+
+	l = closedLevel()
+	l.Health.Times, l.Health.FloorNs, l.Health.FloorExact = "arrival", 4200, true
+	l.Health.TokenError = &result.TokenError{P50Ns: 4200, P99Ns: 31_000, TTFTNs: 12_340, ITLNs: 50}
+	const off = "    Measurement error: a token's time + 4.2 usec (p99 31.0), mean time to first token ± 12.3, between tokens ± 0.1, "
+	f("tokens of a calibrated run", l, closed+off+"calibrated with this traffic\n")
+	l.Health.FloorExact, l.Health.FloorOf = false, "llm http chat stream, 8 in flight, 120 bytes"
+	f("tokens of one like it", l, closed+off+"the nearest that is calibrated: llm http chat stream, 8 in flight, 120 bytes\n")
+
+	l = closedLevel()
 	l.Client.Failed = 25
 	l.Failures = []result.Failure{{Class: "server", Count: 20, Text: "out of\nmemory"}, {Class: "timeout", Count: 5, Text: "no answer in 30s"}}
 	f("failures", l, `  Failures: 25 of 1025 requests (2.44 %)

@@ -208,6 +208,19 @@ type Health struct {
 	FloorNs    int64  `json:"floor_ns,omitempty"`
 	FloorExact bool   `json:"floor_exact,omitempty"`
 	FloorOf    string `json:"floor_of,omitempty"`
+	// Times is where the times of a language model's answers come from: "arrival", as the kernel noted it, or "read".
+	Times string `json:"times,omitempty"`
+	// TokenError says what the floor is of in a run of a language model; nil where it is not calibrated.
+	TokenError *TokenError `json:"token_error,omitempty"`
+}
+
+// TokenError is how far the times of tokens were from the log of a server that sent them at a pace of its own: how much
+// later than it left a token is said to have come, and the error of the mean time to the first token and between tokens.
+type TokenError struct {
+	P50Ns  int64 `json:"p50_ns"`
+	P99Ns  int64 `json:"p99_ns"`
+	TTFTNs int64 `json:"ttft_ns"`
+	ITLNs  int64 `json:"itl_ns"`
 }
 
 // ReadLag is over requests, of each the longest time for which a part of its answer lay unread. No latency holds it: the
