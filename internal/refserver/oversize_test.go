@@ -3,6 +3,8 @@ package refserver_test
 import (
 	"bytes"
 	"compress/gzip"
+	"compress/zlib"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -10,29 +12,43 @@ import (
 	"github.com/redline-bench/redline/internal/refserver"
 )
 
-// With a limit, what is larger is refused with its words, unpacked bodies too; what fits is served.
+// With a limit, a JSON, a raw body and an unpacked body that is larger is refused with its words; what fits is served.
 func TestOversizeBodies(t *testing.T) {
-	s := start(t, refserver.Config{MaxInput: 600})
-	url := "http://" + s.Addresses().HTTP + "/v2/models/simple_identity/infer"
-	body := func(n int) string {
-		return `{"inputs":[{"name":"INPUT0","datatype":"BYTES","shape":[1,1],"data":["` + strings.Repeat("x", n) + `"]}]}`
+	const limit = 600
+	s := start(t, refserver.Config{MaxInput: limit})
+	base := "http://" + s.Addresses().HTTP + "/v2/models/"
+	const head, tail = `{"inputs":[{"name":"INPUT0","datatype":"BYTES","shape":[1,1],"data":["`, `"]}]}`
+	text := func(size int) string { return head + strings.Repeat("x", size-len(head+tail)) + tail }
+	pack := func(w io.WriteCloser, packed *bytes.Buffer, size int) string {
+		t.Helper()
+		if _, err := io.WriteString(w, text(size)); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return packed.String()
 	}
-	if code, _, text := call(t, url, body(100)); code != http.StatusOK {
-		t.Errorf("a small body: %d %s", code, text)
+	var small, zipped, deflated bytes.Buffer
+	f := func(name, model, body, refusal string, headers ...string) {
+		t.Helper()
+		want := http.StatusOK
+		if refusal != "" {
+			want = http.StatusBadRequest
+		}
+		code, _, answer := call(t, base+model, body, headers...)
+		if code != want || !strings.Contains(answer, refusal) {
+			t.Errorf("%s: %d %s", name, code, answer)
+		}
 	}
-	if code, _, text := call(t, url, body(2000)); code != http.StatusBadRequest || !strings.Contains(text, "exceeds the maximum allowed input size of 600 bytes") {
-		t.Errorf("a large body: %d %s", code, text)
-	}
-	var packed bytes.Buffer
-	w := gzip.NewWriter(&packed)
-	if _, err := w.Write([]byte(body(100_000))); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	code, _, text := call(t, url, packed.String(), "Content-Encoding", "gzip")
-	if code != http.StatusBadRequest || !strings.Contains(text, "exceeds the maximum") {
-		t.Errorf("a small body that grows: %d %s", code, text)
-	}
+	const json, unpacked = "request JSON size of 601 bytes exceeds the maximum allowed input size of 600 bytes", "Decompressed data size exceeds the maximum allowed value of 600 bytes"
+	f("as much as may be", "simple_identity/infer", text(limit), "")
+	f("a byte more", "simple_identity/infer", text(limit+1), json)
+	f("for a generated text", "ensemble/generate", `{"text_input":"`+strings.Repeat("x", limit-16)+`"}`, json)
+	f("packed", "simple_identity/infer", pack(gzip.NewWriter(&small), &small, limit), "", "Content-Encoding", "gzip")
+	f("small, but it grows", "simple_identity/infer", pack(gzip.NewWriter(&zipped), &zipped, 100_000), unpacked, "Content-Encoding", "gzip")
+	f("deflated", "simple_identity/infer", pack(zlib.NewWriter(&deflated), &deflated, limit+1), unpacked, "Content-Encoding", "deflate")
+	raw := []string{"Inference-Header-Content-Length", "0", "Content-Type", "application/octet-stream"}
+	f("raw", "custom_identity_fp32/infer", strings.Repeat("\x00", limit), "", raw...)
+	f("raw, four bytes more", "custom_identity_fp32/infer", strings.Repeat("\x00", limit+4), "Raw input has a byte_size (604 bytes) that exceeds the maximum", raw...)
 }

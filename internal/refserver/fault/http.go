@@ -4,9 +4,10 @@ import (
 	"bytes"
 	"net"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
+
+	"github.com/redline-bench/redline/internal/refserver/answer"
 )
 
 // HTTP puts the faults before a handler.
@@ -78,11 +79,10 @@ func hijack(w http.ResponseWriter) net.Conn {
 
 // mangle takes the true answer and sends it wrongly.
 func (s *Set) mangle(w http.ResponseWriter, r *http.Request, spec *Spec, next http.Handler) {
-	rec := &recorder{header: http.Header{}, status: http.StatusOK}
-	next.ServeHTTP(rec, r)
+	rec := answer.Record(next, r)
 	c := hijack(w)
 	defer c.Close()
-	body := rec.body.Bytes()
+	body := rec.Body.Bytes()
 	length := len(body)
 	switch spec.Kind {
 	case Malformed:
@@ -94,11 +94,7 @@ func (s *Set) mangle(w http.ResponseWriter, r *http.Request, spec *Spec, next ht
 		body = body[:len(body)/2]
 	default:
 	}
-	head := "HTTP/1.1 " + strconv.Itoa(rec.status) + " " + http.StatusText(rec.status) + "\r\n"
-	rec.header.Set("Content-Length", strconv.Itoa(length))
-	var lines bytes.Buffer
-	_ = rec.header.Write(&lines) // into memory
-	all := append([]byte(head+lines.String()+"\r\n"), body...)
+	all := append(rec.AppendHead(nil, length), body...)
 	if spec.Kind != Slow {
 		_, _ = c.Write(all) // the client may be gone
 		return
@@ -111,15 +107,3 @@ func (s *Set) mangle(w http.ResponseWriter, r *http.Request, spec *Spec, next ht
 		}
 	}
 }
-
-// recorder keeps what a handler answers.
-type recorder struct {
-	header http.Header
-	status int
-	body   bytes.Buffer
-}
-
-func (r *recorder) Header() http.Header         { return r.header }
-func (r *recorder) WriteHeader(status int)      { r.status = status }
-func (r *recorder) Write(b []byte) (int, error) { return r.body.Write(b) }
-func (r *recorder) Flush()                      {}

@@ -121,6 +121,25 @@ func files(par *rjson.Value) []string {
 	return out
 }
 
+// settings changes settings where the request asks for it, and tells whether they are to be shown.
+func (x *exchange) settings(change func(doc *rjson.Value) error) bool {
+	switch x.req.Method {
+	case http.MethodGet:
+		return true
+	case http.MethodPost:
+		doc, err := x.document()
+		if err == nil {
+			err = change(doc)
+		}
+		if err != nil {
+			x.fail(err)
+		}
+		return err == nil
+	default:
+		return x.allow(http.MethodGet)
+	}
+}
+
 func (h *Handler) trace(x *exchange, name string) {
 	x.kind = jsonText
 	if name != "" {
@@ -129,22 +148,14 @@ func (h *Handler) trace(x *exchange, name string) {
 			return
 		}
 	}
-	switch x.req.Method {
-	case http.MethodGet:
-	case http.MethodPost:
-		doc, err := x.document()
-		if err == nil {
-			var changes []core.Setting
-			if changes, err = traceChanges(doc); err == nil {
-				err = h.core.Trace.Update(name, changes)
-			}
-		}
+	ok := x.settings(func(doc *rjson.Value) error {
+		changes, err := traceChanges(doc)
 		if err != nil {
-			x.fail(err)
-			return
+			return err
 		}
-	default:
-		x.allow(http.MethodGet)
+		return h.core.Trace.Update(name, changes)
+	})
+	if !ok {
 		return
 	}
 	b := []byte{'{'}
@@ -188,21 +199,12 @@ func traceChanges(doc *rjson.Value) ([]core.Setting, error) {
 
 func (h *Handler) logging(x *exchange) {
 	x.kind = jsonText
-	switch x.req.Method {
-	case http.MethodGet:
-	case http.MethodPost:
-		doc, err := x.document()
-		if err == nil {
-			err = h.core.Logs.Update(logChanges(doc), core.LogErrors{Kind: wrongLog, Format: func(got string) error {
-				return infer.Errorf(infer.Unavailable, "invalid argument for --log_format, got: %s", got)
-			}})
-		}
-		if err != nil {
-			x.fail(err)
-			return
-		}
-	default:
-		x.allow(http.MethodGet)
+	ok := x.settings(func(doc *rjson.Value) error {
+		return h.core.Logs.Update(logChanges(doc), core.LogErrors{Kind: wrongLog, Format: func(got string) error {
+			return infer.Errorf(infer.Unavailable, "invalid argument for --log_format, got: %s", got)
+		}})
+	})
+	if !ok {
 		return
 	}
 	b := []byte{'{'}

@@ -47,14 +47,23 @@ func (h *Handler) modelReady(x *exchange, name, version string) {
 	x.answer(http.StatusOK, plainText, nil)
 }
 
-func (h *Handler) modelMetadata(x *exchange, name, version string) {
+// described is the model that a request asks about; nil after the answer to a request that is wrong.
+func (h *Handler) described(x *exchange, name, version string) *model.Model {
 	x.kind = jsonText
 	if !x.allow(http.MethodGet) {
-		return
+		return nil
 	}
 	m, err := h.core.Models.Get(name, version)
 	if err != nil {
 		x.fail(err)
+		return nil
+	}
+	return m
+}
+
+func (h *Handler) modelMetadata(x *exchange, name, version string) {
+	m := h.described(x, name, version)
+	if m == nil {
 		return
 	}
 	d := m.Describe()
@@ -110,13 +119,8 @@ func appendStrings(b []byte, list []string) []byte {
 }
 
 func (h *Handler) modelConfig(x *exchange, name, version string) {
-	x.kind = jsonText
-	if !x.allow(http.MethodGet) {
-		return
-	}
-	m, err := h.core.Models.Get(name, version)
-	if err != nil {
-		x.fail(err)
+	m := h.described(x, name, version)
+	if m == nil {
 		return
 	}
 	x.done(appendMessage(nil, m.Config.ProtoReflect()))

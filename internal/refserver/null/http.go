@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/redline-bench/redline/internal/refserver/answer"
 	"github.com/redline-bench/redline/internal/refserver/rjson"
 )
 
@@ -201,10 +202,10 @@ func (w *webSession) learn(name key, r request, whole, id, out []byte) ([]byte, 
 	if err != nil {
 		return out, err
 	}
-	body := rec.body.Bytes()
+	body := rec.Body.Bytes()
 	prefix := rjson.AppendString([]byte(`{"id":`), id)
 	k := &kind{answer: bytes.Clone(body), head: len(body), plain: true, batch: 1, model: modelOf(string(r.target))}
-	if text := rec.header.Get(jsonLength); text != "" {
+	if text := rec.Header().Get(jsonLength); text != "" {
 		k.plain = false
 		k.head, _ = strconv.Atoi(text) // our own header
 	}
@@ -216,10 +217,10 @@ func (w *webSession) learn(name key, r request, whole, id, out []byte) ([]byte, 
 	if m, err := w.server.core.Models.Get(k.model, ""); err == nil && m.Config.GetMaxBatchSize() > 0 {
 		k.batch = firstDim(r.body)
 	}
-	if rec.status == http.StatusOK && rec.header.Get("Content-Encoding") == "" {
+	if rec.Status == http.StatusOK && rec.Header().Get("Content-Encoding") == "" {
 		w.server.kinds.put(name, k)
 	}
-	return rec.write(out), nil
+	return appendAnswer(out, rec), nil
 }
 
 // firstDim reads the first dimension of the first input, which is the batch.
@@ -246,41 +247,17 @@ func (w *webSession) real(whole, out []byte) ([]byte, error) {
 	if err != nil {
 		return out, err
 	}
-	return rec.write(out), nil
+	return appendAnswer(out, rec), nil
 }
 
-func (w *webSession) record(whole []byte) (*recorder, error) {
+func (w *webSession) record(whole []byte) (*answer.Recorder, error) {
 	req, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(whole)))
 	if err != nil {
 		return nil, err
 	}
-	rec := &recorder{header: http.Header{}, status: http.StatusOK}
-	w.server.handler.ServeHTTP(rec, req.WithContext(background()))
-	return rec, nil
+	return answer.Record(w.server.handler, req.WithContext(background())), nil
 }
 
-// recorder keeps what a handler answers.
-type recorder struct {
-	header http.Header
-	status int
-	body   bytes.Buffer
-}
-
-func (r *recorder) Header() http.Header         { return r.header }
-func (r *recorder) WriteHeader(status int)      { r.status = status }
-func (r *recorder) Write(b []byte) (int, error) { return r.body.Write(b) }
-func (r *recorder) Flush()                      {}
-
-func (r *recorder) write(out []byte) []byte {
-	out = append(out, "HTTP/1.1 "...)
-	out = strconv.AppendInt(out, int64(r.status), 10)
-	out = append(append(out, ' '), http.StatusText(r.status)...)
-	r.header.Set("Content-Length", strconv.Itoa(r.body.Len()))
-	for name, values := range r.header {
-		for _, v := range values {
-			out = append(out, "\r\n"+name+": "+v...)
-		}
-	}
-	out = append(out, emptyEnd...)
-	return append(out, r.body.Bytes()...)
+func appendAnswer(out []byte, rec *answer.Recorder) []byte {
+	return append(rec.AppendHead(out, rec.Body.Len()), rec.Body.Bytes()...)
 }

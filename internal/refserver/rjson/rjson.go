@@ -190,16 +190,8 @@ func (p *parser) object(v *Value, depth int) error {
 		if err := p.value(&v.Members[len(v.Members)-1].Value, depth+1); err != nil {
 			return err
 		}
-		p.space()
-		switch p.peek() {
-		case ',':
-			p.at++
-			p.space()
-		case '}':
-			p.at++
-			return nil
-		default:
-			return p.fail("Missing a comma or '}' after an object member.", p.at)
+		if more, err := p.more('}', "Missing a comma or '}' after an object member."); !more {
+			return err
 		}
 	}
 }
@@ -217,18 +209,25 @@ func (p *parser) array(v *Value, depth int) error {
 		if err := p.value(&v.Items[len(v.Items)-1], depth+1); err != nil {
 			return err
 		}
-		p.space()
-		switch p.peek() {
-		case ',':
-			p.at++
-			p.space()
-		case ']':
-			p.at++
-			return nil
-		default:
-			return p.fail("Missing a comma or ']' after an array element.", p.at)
+		if more, err := p.more(']', "Missing a comma or ']' after an array element."); !more {
+			return err
 		}
 	}
+}
+
+// more passes what stands behind an item: a comma, when another one follows, or the end.
+func (p *parser) more(end byte, missing string) (bool, error) {
+	p.space()
+	switch p.peek() {
+	case ',':
+		p.at++
+		p.space()
+		return true, nil
+	case end:
+		p.at++
+		return false, nil
+	}
+	return false, p.fail(missing, p.at)
 }
 
 func (p *parser) digits() int {

@@ -20,9 +20,8 @@ type Pool struct {
 	order *order // nil where answers may overtake each other
 
 	mu     sync.Mutex
-	bell   *sync.Cond
+	bell   bell
 	queue  []*item // in order of priority, then of arrival; late ones at the end
-	alarm  time.Time
 	closed bool
 	loops  sync.WaitGroup
 }
@@ -70,7 +69,7 @@ func NewPool(s Setup) *Pool {
 	if s.Config.GetDynamicBatching().GetPreserveOrdering() && !p.decoupled {
 		p.order = &order{}
 	}
-	p.bell = sync.NewCond(&p.mu)
+	p.bell = newBell(&p.mu, p.Clock)
 	for _, inst := range s.Instances {
 		p.loops.Go(func() { p.serve(inst) })
 	}
@@ -178,24 +177,10 @@ func (p *Pool) next() []*item {
 			return nil
 		}
 		if wait > 0 {
-			p.ringAt(now.Add(wait))
+			p.bell.ringAt(now.Add(wait))
 		}
 		p.bell.Wait()
 	}
-}
-
-// ringAt wakes the instances later. One alarm is enough as long as it is not later than asked.
-func (p *Pool) ringAt(t time.Time) {
-	if !p.alarm.IsZero() && !p.alarm.After(t) {
-		return
-	}
-	p.alarm = t
-	p.Clock.At(t, func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.alarm = time.Time{}
-		p.bell.Broadcast()
-	})
 }
 
 // expire refuses or puts back what has waited too long, and drops what nobody waits for.

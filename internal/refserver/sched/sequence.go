@@ -22,12 +22,11 @@ type Sequence struct {
 	utilization float64 // share of slots that end the delay early
 
 	mu      sync.Mutex
-	bell    *sync.Cond
+	bell    bell
 	live    map[string]*chain // by key, until END is enqueued
 	lanes   []*lane
 	backlog []*chain
 	closed  bool
-	alarm   time.Time
 	loops   sync.WaitGroup
 }
 
@@ -64,7 +63,7 @@ func NewSequence(s Setup) *Sequence {
 		q.delay = time.Duration(direct.GetMaxQueueDelayMicroseconds()) * time.Microsecond
 		q.utilization = float64(direct.GetMinimumSlotUtilization())
 	}
-	q.bell = sync.NewCond(&q.mu)
+	q.bell = newBell(&q.mu, q.Clock)
 	for _, inst := range s.Instances {
 		l := &lane{inst: inst}
 		q.lanes = append(q.lanes, l)
@@ -174,7 +173,7 @@ func (q *Sequence) next(l *lane) ([]*chain, []*item) {
 			if q.closed || wait <= 0 || full {
 				return q.take(ready[:min(len(ready), q.batch)])
 			}
-			q.ringAt(now.Add(wait))
+			q.bell.ringAt(now.Add(wait))
 		} else if q.closed && len(q.backlog) == 0 {
 			return nil, nil
 		}
@@ -200,24 +199,11 @@ func (q *Sequence) reap(l *lane, now time.Time) {
 			continue
 		}
 		if due := c.last.Add(q.idle); now.Before(due) && !q.closed {
-			q.ringAt(due)
+			q.bell.ringAt(due)
 			continue
 		}
 		q.release(c)
 	}
-}
-
-func (q *Sequence) ringAt(t time.Time) {
-	if !q.alarm.IsZero() && !q.alarm.After(t) {
-		return
-	}
-	q.alarm = t
-	q.Clock.At(t, func() {
-		q.mu.Lock()
-		defer q.mu.Unlock()
-		q.alarm = time.Time{}
-		q.bell.Broadcast()
-	})
 }
 
 // Close refuses what waits in the backlog and ends when the rest has run.
