@@ -238,7 +238,9 @@ func (m *levelRun) finish(cause error) error {
 		err = errors.Join(m.windowError(), err)
 	}
 	if m.Exporter != nil && len(m.lv.Windows) > 0 {
-		err = errors.Join(err, m.Exporter.End(m.boundaries()))
+		if lost := m.Exporter.End(m.boundaries()); cause == nil { // else it is said already, or will be when the file is put in place
+			err = errors.Join(err, lost)
+		}
 	}
 	return err
 }
