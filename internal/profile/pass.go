@@ -64,7 +64,7 @@ func (m *levelRun) begin(ctx context.Context) (*pass, error) {
 	}
 	if !m.finite() {
 		if err := m.open(ctx, p); err != nil {
-			return nil, err
+			return nil, m.blame(ctx, p, err)
 		}
 	}
 	if m.Timeline {
@@ -107,7 +107,23 @@ func (m *levelRun) pass(ctx context.Context, p *pass, n, trials int) error {
 	err := m.await(ctx, p, n, trials)
 	p.failed = errors.As(err, new(*LoadError))
 	m.close(p)
-	return errors.Join(err, m.closeServer(ctx, p, err))
+	if serr := m.closeServer(ctx, p, err); serr != nil {
+		err = errors.Join(err, m.blame(ctx, p, serr))
+	}
+	return err
+}
+
+// blame says why the server's statistics could not be read: where the load fails too, with the load's own failures.
+func (m *levelRun) blame(ctx context.Context, p *pass, err error) error {
+	wait := time.NewTimer(failureGrace)
+	defer wait.Stop()
+	select {
+	case <-m.eng.Failed():
+		return m.afterFailure(ctx, p)
+	case <-wait.C:
+	case <-ctx.Done():
+	}
+	return err
 }
 
 // await folds records until the window is over.
@@ -151,9 +167,9 @@ func (m *levelRun) await(ctx context.Context, p *pass, n, trials int) error {
 // tell one broken request from a broken server.
 const failureGrace = time.Second
 
-// afterFailure lets the other slots run into their own failures, at most until the window would have ended.
+// afterFailure lets the other slots run into their own failures.
 func (m *levelRun) afterFailure(ctx context.Context, p *pass) error {
-	end := min(p.until, clock.Now()+int64(failureGrace))
+	end := clock.Now() + int64(failureGrace)
 	for clock.Now() < end && m.eng.Working() && ctx.Err() == nil {
 		time.Sleep(time.Millisecond)
 	}

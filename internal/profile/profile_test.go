@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/redline-bench/redline/internal/profile"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/testkit"
 )
 
@@ -205,6 +207,40 @@ func TestFailureStopsTheDropInAndKeepsWhatWasMeasured(t *testing.T) {
 	lv := res.Levels[0]
 	if lv.Client.Requests != 40 || lv.Client.Failed != 1 || len(lv.Failures) != 1 || lv.Accepted {
 		t.Errorf("%d requests, %d failed, %v", lv.Client.Requests, lv.Client.Failed, lv.Failures)
+	}
+}
+
+// mute is a service whose statistics can be read once; from then on its requests fail as well.
+type mute struct {
+	*testkit.Service
+	dead *atomic.Bool
+}
+
+func (m mute) Stats(ctx context.Context) ([]service.ModelStats, error) {
+	if m.dead.Swap(true) {
+		return nil, errors.New("no statistics")
+	}
+	defer m.dead.Store(false)
+	time.AfterFunc(60*time.Millisecond, func() { m.dead.Store(true) })
+	return m.Service.Stats(ctx)
+}
+
+// A server that died between a request and the end of a window cannot be asked for its statistics either; what the
+// requests met is the reason.
+func TestFailedRequestsSayMoreThanFailedStatistics(t *testing.T) {
+	var dead atomic.Bool
+	p := basePlan()
+	p.Measure.Interval = 100 * time.Millisecond
+	svc := &testkit.Service{Answer: func(int64) (time.Duration, error) {
+		if dead.Load() {
+			return 100 * time.Millisecond, errors.New("boom")
+		}
+		return time.Millisecond, nil
+	}}
+	_, _, err := run(t, p, svc, func(r *profile.Runner) { r.Service = mute{svc, &dead} })
+	var load *profile.LoadError
+	if !errors.As(err, &load) || load.Slots[0].Err.Error() != "boom" {
+		t.Errorf("got %v", err)
 	}
 }
 
