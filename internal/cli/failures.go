@@ -176,7 +176,9 @@ func (s *session) threads(e *profile.LoadError) []result.Failure {
 func (s *session) networkCause(slots []engine.SlotError) {
 	if len(slots) > 0 {
 		if e, ok := errors.AsType[*dynamicgrpc.GeneratorError](slots[0].Err); ok {
-			s.console.Warn(e.Said)
+			if e.Said != "" {
+				s.console.Warn(e.Said)
+			}
 			s.console.Warn("cause: " + e.Error())
 		}
 	}

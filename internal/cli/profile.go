@@ -260,6 +260,11 @@ func (s *session) load() error {
 		return s.loadSessions()
 	}
 	s.requests, err = workload.Prepare(s.sigs.soft, s.svc, data, s.plan.Face)
+	if g, ok := s.svc.(interface{ Said() []string }); ok {
+		for _, words := range g.Said() {
+			s.warn(words)
+		}
+	}
 	if errors.As(err, new(*workload.BatchError)) && s.plan.Face == plan.DropIn {
 		s.dataRead() // the original has read the data when it finds out
 	}

@@ -40,6 +40,7 @@ type Service struct {
 	at     *grpclane.Server
 	header *h2.Header
 	method *method // nil until it is needed
+	said   []string
 }
 
 // New checks the target and makes a service. It does not connect.

@@ -27,7 +27,7 @@ type GeneratorError struct {
 	Command string
 	Text    string
 	Err     error // the cause, if any
-	// Said is the end of what the command wrote to its stderr, and Empty tells that it ended without any message.
+	// Said is the end of what the command wrote to its stderr, and Empty tells that it ended without any whole message.
 	Said  string
 	Empty bool
 }
@@ -38,9 +38,10 @@ func (e *GeneratorError) Error() string {
 
 func (e *GeneratorError) Unwrap() error { return e.Err }
 
-// generate runs a command through the shell and returns the messages that it writes. Its errors are of type
-// *GeneratorError.
-func generate(command string, patience time.Duration) ([][]byte, error) {
+// generate runs a command through the shell and returns the messages that it writes, and the end of what it says on its
+// stderr. Its errors are of type *GeneratorError; beside one there are messages where the command failed after it had
+// written them whole.
+func generate(command string, patience time.Duration) (messages [][]byte, said string, err error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "sh", "-c", command)
@@ -54,11 +55,12 @@ func generate(command string, patience time.Duration) ([][]byte, error) {
 	words := &tail{}
 	cmd.Stdout, cmd.Stderr = out, words
 	cmd.WaitDelay = time.Second // a grandchild may hold the pipe after the shell is gone
-	err := cmd.Run()
-	fail := func(format string, args ...any) ([][]byte, error) {
-		return nil, &GeneratorError{
+	err = cmd.Run()
+	said = string(bytes.TrimSpace(words.b))
+	fail := func(format string, args ...any) ([][]byte, string, error) {
+		return nil, said, &GeneratorError{
 			Command: command, Text: fmt.Sprintf(format, args...) + words.quote(), Err: err,
-			Said: string(bytes.TrimSpace(words.b)), Empty: out.buf.Len() == 0 && !stalled.Load(),
+			Said: said, Empty: !stalled.Load() && !out.full && noneWhole(out.buf.Bytes()),
 		}
 	}
 	switch {
@@ -66,14 +68,16 @@ func generate(command string, patience time.Duration) ([][]byte, error) {
 		return fail("it wrote more than %d MiB: it must end by itself", outputLimit>>20)
 	case stalled.Load():
 		return fail("it wrote nothing for %v and was stopped: it must write its messages and end", patience)
-	case err != nil && !errors.Is(err, exec.ErrWaitDelay):
-		return fail("%v", err)
 	}
 	messages, why := split(out.buf.Bytes())
+	if err != nil && !errors.Is(err, exec.ErrWaitDelay) {
+		_, said, err = fail("%v", err)
+		return messages, said, err
+	}
 	if why != "" {
 		return fail("%s", why)
 	}
-	return messages, nil
+	return messages, said, nil
 }
 
 // split cuts a generator's output into messages, which share its memory; why tells what is wrong with it.
@@ -96,6 +100,11 @@ func split(b []byte) (messages [][]byte, why string) {
 		return nil, "it wrote no message"
 	}
 	return messages, ""
+}
+
+// noneWhole tells whether not even the first message of a generator's output is whole.
+func noneWhole(b []byte) bool {
+	return len(b) < lengthSize || uint64(binary.NativeEndian.Uint32(b)) > uint64(len(b)-lengthSize)
 }
 
 // collector keeps what is written to it, up to a limit, and notes when it was.

@@ -14,7 +14,7 @@ import (
 func TestGenerators(t *testing.T) {
 	test := func(command, want string) {
 		t.Helper()
-		_, err := generate(command, 10*time.Second)
+		_, _, err := generate(command, 10*time.Second)
 		var e *GeneratorError
 		if !errors.As(err, &e) || e.Command != command || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", command, err, want)
@@ -31,13 +31,35 @@ func TestGenerators(t *testing.T) {
 	test(`printf '\001\001\001\001abc'`, "message 1 should have 16843009 bytes, but only 3 came")
 }
 
+// What a generator says is passed on. One that fails after its messages is an error, but for the original, which looks at
+// the messages alone.
+func TestGeneratorsWords(t *testing.T) {
+	test := func(own bool, command string, messages int, said ...string) {
+		t.Helper()
+		s := &Service{own: own}
+		list, err := s.generate(command)
+		if len(list) != messages || (err == nil) != (messages > 0) {
+			t.Errorf("%s: %d messages, %v", command, len(list), err)
+		}
+		if diff := cmp.Diff(said, s.Said()); diff != "" {
+			t.Errorf("%s: %s", command, diff)
+		}
+	}
+	const whole, cut = `printf '\000\000\000\000'; echo hello >&2`, `printf '\001\001\001\001'; exit 3`
+	test(true, whole, 1, "hello")
+	test(false, whole, 1, "hello")
+	test(true, whole+"; exit 3", 0)
+	test(false, whole+"; exit 3", 1, "hello", `WARNING: message generator "`+strings.ReplaceAll(whole, `\`, `\\`)+`; exit 3": exit status 3 (it said: hello)`)
+	test(false, cut, 0)
+}
+
 func TestStalledGenerator(t *testing.T) {
-	_, err := generate("exec sleep 60", 20*time.Millisecond)
+	_, _, err := generate("exec sleep 60", 20*time.Millisecond)
 	if err == nil || !strings.Contains(err.Error(), `message generator "exec sleep 60": it wrote nothing for 20ms and was stopped`) {
 		t.Error(err)
 	}
 	// A child of the shell's that holds the output keeps nobody waiting.
-	if _, err := generate("sleep 3 & printf '\\000\\000\\000\\000'", 10*time.Second); err != nil {
+	if _, _, err := generate("sleep 3 & printf '\\000\\000\\000\\000'", 10*time.Second); err != nil {
 		t.Error(err)
 	}
 }

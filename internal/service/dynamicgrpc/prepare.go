@@ -49,7 +49,7 @@ func (s *Service) Prepare(in service.Inputs) (service.Request, error) {
 		case Generator:
 			var command []byte
 			if command, _, err = tensor.NextElement(t.Data); err == nil {
-				more, err = generate(string(command), stall)
+				more, err = s.generate(string(command))
 			}
 		case Messages:
 			more, err = s.fromJSON(t.Data)
@@ -75,6 +75,25 @@ func (s *Service) Prepare(in service.Inputs) (service.Request, error) {
 	r.differs = in.Expect != nil
 	return r, nil
 }
+
+// generate runs a generator and notes what it says. Of one that fails in the end the original takes what it wrote.
+func (s *Service) generate(command string) ([][]byte, error) {
+	messages, said, err := generate(command, stall)
+	if err != nil && (s.own || len(messages) == 0) {
+		return nil, err
+	}
+	if said != "" {
+		s.said = append(s.said, said)
+	}
+	if err != nil {
+		s.said = append(s.said, "WARNING: "+err.Error())
+	}
+	return messages, nil
+}
+
+// Said is what the generators of the requests prepared so far said on their stderr, and how they failed, for the user
+// to read.
+func (s *Service) Said() []string { return s.said }
 
 // frame puts messages behind each other, compressed where that is asked for.
 func (s *Service) frame(messages [][]byte) (*request, error) {
