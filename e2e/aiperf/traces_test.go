@@ -29,6 +29,15 @@ const burst = `Timestamp,Model,Request tokens,Response tokens,Total tokens,Log T
 118,GPT-4,417,0,417,API log
 `
 
+// captured are two hours of captured requests, the second of which has one that came in the first.
+var captured = map[string]string{
+	"AllTraffic/10/a.jsonl": `{"captureData":{"endpointInput":{"data":"{\"messages\":[{\"role\":\"user\",\"content\":\"late\"}],\"max_tokens\":7}","encoding":"JSON"},"endpointOutput":{"data":"{}","encoding":"JSON"}},"eventMetadata":{"eventId":"1","inferenceTime":"2026-01-31T10:00:01.5Z"}}
+{"captureData":{"endpointInput":{"data":"eyJtZXNzYWdlcyI6W3sicm9sZSI6InVzZXIiLCJjb250ZW50IjoiZmlyc3QifV0sInRvb2xzIjpbe31dfQ=="}},"eventMetadata":{"inferenceTime":"2026-01-31T10:00:00Z"}}
+`,
+	"AllTraffic/11/b.jsonl": `{"captureData":{"endpointInput":{"data":"{\"messages\":[{\"role\":\"system\",\"content\":\"s\"},{\"role\":\"user\",\"content\":\"between\"}],\"max_completion_tokens\":3}","encoding":"JSON"}},"eventMetadata":{"inferenceTime":"2026-01-31T11:00:00.75+01:00"}}
+`,
+}
+
 // Traces that carry lengths mean the same to AIPerf, and its own model reads our server metrics.
 func TestAIPerfReadsTheSameTraces(t *testing.T) {
 	p := install(t, "aiperf.txt")
@@ -39,13 +48,27 @@ func TestAIPerfReadsTheSameTraces(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	folder := filepath.Join(dir, "captured")
+	for name, text := range captured {
+		path := filepath.Join(folder, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 	var theirs struct {
 		Bailian, Burst [][][3]float64
+		Captured       [][4]any
 		Schema         string
 		Served         float64
 		Types          map[string]string
 	}
-	decode(t, p.run(t, "python", "traces.py", one, two, serverMetrics(t, dir)), &theirs)
+	decode(t, p.run(t, "python", "traces.py", one, two, serverMetrics(t, dir), folder), &theirs)
+	if d := cmp.Diff(theirs.Captured, chats(t, folder)); d != "" {
+		t.Errorf("SageMaker (-AIPerf +Redline):\n%s", d)
+	}
 	if d := cmp.Diff(theirs.Bailian, lengths(t, one)); d != "" {
 		t.Errorf("Bailian (-AIPerf +Redline):\n%s", d)
 	}
@@ -55,6 +78,25 @@ func TestAIPerfReadsTheSameTraces(t *testing.T) {
 	if theirs.Schema != "1.1" || theirs.Served != 7 || theirs.Types["served"] != "counter" || theirs.Types["load"] != "gauge" || theirs.Types["wait_seconds"] != "histogram" {
 		t.Errorf("server metrics: %+v", theirs)
 	}
+}
+
+// chats are the requests of a folder: time in milliseconds, messages, output length, and whether there are tools.
+func chats(t *testing.T, folder string) (out [][4]any) {
+	t.Helper()
+	s, err := dataset.Open(t.Context(), dataset.Options{Path: folder, Once: true}, fields{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for c, ok := s.Next(); ok; c, ok = s.Next() {
+		u := &c.Turns[0]
+		var texts []any
+		for _, text := range u.Texts {
+			texts = append(texts, text)
+		}
+		out = append(out, [4]any{float64(u.At) / float64(time.Millisecond), texts, float64(u.MaxTokens), u.Tools != nil})
+	}
+	return out
 }
 
 // lengths are the sessions of a trace, whose form is found out: time in milliseconds, input and output length.

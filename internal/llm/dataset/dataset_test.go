@@ -1,6 +1,7 @@
 package dataset_test
 
 import (
+	"encoding/base64"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -232,4 +233,58 @@ func TestAround(t *testing.T) {
 	if len(seen) != 7 || !seen[7] || !seen[13] {
 		t.Errorf("lengths %v, want 7 to 13", seen)
 	}
+}
+
+// capture is a line of what an endpoint of SageMaker captures.
+func capture(at, encoding, request, answer string) string {
+	if encoding == "BASE64" {
+		request, answer = base64.StdEncoding.EncodeToString([]byte(request)), base64.StdEncoding.EncodeToString([]byte(answer))
+	}
+	return fmt.Sprintf(`{"captureData":{"endpointInput":{"observedContentType":"application/json","mode":"INPUT","data":%q,"encoding":%q},`+
+		`"endpointOutput":{"mode":"OUTPUT","data":%q,"encoding":%q}},"eventMetadata":{"eventId":"e","inferenceTime":%q},"eventVersion":"0"}`+"\n", request, encoding, answer, encoding, at)
+}
+
+// Captured requests are sent again with their messages, in the order of their times, out of all files of a folder.
+func TestCapturedRequests(t *testing.T) {
+	dir := t.TempDir()
+	hour := func(name, text string) {
+		path := filepath.Join(dir, "AllTraffic", "2026", name+".jsonl")
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	body := func(text, more string) string {
+		return `{"messages":[{"role":"system","content":"be brief"},{"role":"user","content":"` + text + `"}]` + more + `}`
+	}
+	hour("10", capture("2026-01-31T10:00:01.5Z", "JSON", body("two", `,"max_tokens":7`), `{"usage":{"prompt_tokens":5}}`)+
+		capture("2026-01-31T10:00:00Z", "BASE64", body("one", `,"max_completion_tokens":9,"tools":[{"type":"function"}]`), `{"usage":{"prompt_tokens":50}}`))
+	hour("11", capture("2026-01-31T11:00:01.25+01:00", "JSON", body("between", ""), "data: {}"))
+	f := func(want string, change func(o *dataset.Options)) {
+		t.Helper()
+		o := dataset.Options{Path: dir, Once: true}
+		change(&o)
+		s, err := dataset.Open(t.Context(), o, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		var got []string
+		for c, ok := s.Next(); ok; c, ok = s.Next() {
+			u := &c.Turns[0]
+			got = append(got, fmt.Sprintf("%s %v %s %d %t", c.ID, u.At, u.Texts[1], u.MaxTokens, u.Tools != nil))
+		}
+		if all := strings.Join(got, ", "); all != want || s.Err() != nil {
+			t.Errorf("%s, want %s; %v", all, want, s.Err())
+		}
+	}
+	f("session_000000 0s one 9 true, session_000001 1.25s between 0 false, session_000002 1.5s two 7 false", func(*dataset.Options) {})
+	f("session_000000 0s one 9 true, session_000001 1.25s between 0 false", func(o *dataset.Options) { o.Entries = 2 })
+	f("session_000000 0s between 0 false, session_000001 250ms two 7 false", func(o *dataset.Options) {
+		o.Trace.Start, o.Trace.AutoOffset = time.Second, true
+	})
+	f("session_000000 1.25s between 0 false, session_000001 1.5s two 7 false", func(o *dataset.Options) { o.Trace.MaxInput = 20 })
+	f("session_000000 0s one 4 true", func(o *dataset.Options) { o.Trace.End, o.Trace.MaxOutput = time.Second, 4 })
 }

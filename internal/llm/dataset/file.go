@@ -52,8 +52,11 @@ func openFile(ctx context.Context, o *Options, m *maker, sum hash.Hash) (origin,
 	if err != nil {
 		return nil, err
 	}
-	if l.format == Pool {
+	switch l.format {
+	case Pool:
 		return openPools(ctx, o, m, []string{o.Path}, sum)
+	case SageMaker:
+		return openCaptures(ctx, o, m, []string{o.Path}, sum)
 	}
 	s := newFile(o, m, o.Path, l)
 	if err := s.survey(ctx, sum); err != nil {
@@ -123,7 +126,7 @@ func (s *fileSource) block() int {
 // keep applies the bounds of the trace.
 func (s *fileSource) keep(it *item) bool {
 	t := &s.o.Trace
-	if it.blocks != nil && t.MaxInput > 0 && it.blocks.tokens > t.MaxInput {
+	if t.MaxInput > 0 && (it.tokens > t.MaxInput || it.blocks != nil && it.blocks.tokens > t.MaxInput) {
 		return false
 	}
 	kept := it.turns[:0]
@@ -160,7 +163,7 @@ func (s *fileSource) survey(ctx context.Context, sum hash.Hash) error {
 	}
 	s.scope = hex.EncodeToString(sum.Sum(nil)[:8])
 	if v.n == 0 {
-		return fmt.Errorf("the file of prompts %s has no prompt%s", s.path, s.why())
+		return fmt.Errorf("the file of prompts %s %w%s", s.path, errNoPrompt, s.why())
 	}
 	s.n, s.times, s.talks = v.n, v.timed > 0, v.talks
 	switch {
@@ -190,6 +193,8 @@ func (s *fileSource) why() string {
 	}
 	return ""
 }
+
+var errNoPrompt = errors.New("has no prompt")
 
 var errUntimed = errors.New("it has no timestamp, but other requests have; give every conversation one, or none")
 

@@ -6,17 +6,24 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/redline-bench/redline/internal/llm"
 )
 
-// openFolder reads a folder of .jsonl files: pools, or conversations of request bodies.
+// openFolder reads a folder of .jsonl files: pools, conversations of request bodies, or captured requests, whose files
+// lie in folders of folders.
 func openFolder(ctx context.Context, o *Options, m *maker, sum hash.Hash) (origin, error) {
 	files, err := filepath.Glob(filepath.Join(escape(o.Path), "*.jsonl"))
+	if err == nil && (len(files) == 0 || o.Format == SageMaker) {
+		files, err = below(o.Path)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read the folder of prompts: %w", err)
 	}
@@ -31,9 +38,18 @@ func openFolder(ctx context.Context, o *Options, m *maker, sum hash.Hash) (origi
 			return nil, err
 		}
 		format = Pool
-		if l.format == RawBody || l.format == Messages {
+		switch l.format {
+		case RawBody, Messages:
 			format = RawBody
+		case SageMaker:
+			if files, err = below(o.Path); err != nil {
+				return nil, fmt.Errorf("read the folder of prompts: %w", err)
+			}
+			format = SageMaker
 		}
+	}
+	if format == SageMaker {
+		return openCaptures(ctx, o, m, files, sum)
 	}
 	if format == Pool {
 		return openPools(ctx, o, m, files, sum)
@@ -41,12 +57,24 @@ func openFolder(ctx context.Context, o *Options, m *maker, sum hash.Hash) (origi
 	if format == RawBody {
 		return openBodies(ctx, o, m, files, sum)
 	}
-	return nil, fmt.Errorf("%s is a folder, and a folder holds %s or %s files; name the file for %s", o.Path, Pool, RawBody, format)
+	return nil, fmt.Errorf("%s is a folder, and a folder holds %s, %s or %s files; name the file for %s", o.Path, Pool, RawBody, SageMaker, format)
 }
 
 // escape keeps the signs of a folder's name from being patterns.
 func escape(dir string) string {
 	return strings.NewReplacer("*", `\*`, "?", `\?`, "[", `\[`, `\`, `\\`).Replace(dir)
+}
+
+// below are all .jsonl files under a folder.
+func below(dir string) ([]string, error) {
+	var files []string
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && filepath.Ext(path) == ".jsonl" {
+			files = append(files, path)
+		}
+		return err
+	})
+	return files, err
 }
 
 // pools draws one record of each file for every conversation.
@@ -202,3 +230,131 @@ func (b *bodies) at(i int) (*llm.Conversation, error) {
 
 func (b *bodies) describe(i *Info) { i.Source, i.Format = b.o.Path, RawBody }
 func (b *bodies) Close() error     { return nil }
+
+// captures are files of captured requests, taken together in the order of their times.
+type captures struct {
+	o     *Options
+	files []*fileSource
+	heads []*llm.Conversation // the next of each file; nil after its last
+	n     int
+	pos   int
+}
+
+func openCaptures(ctx context.Context, o *Options, m *maker, paths []string, sum hash.Hash) (origin, error) {
+	c := &captures{o: o}
+	all := *o
+	all.Trace = Trace{} // the first of all is the first whatever the bounds are
+	first := time.Duration(math.MaxInt64)
+	for _, path := range paths {
+		l, err := sniff(path, SageMaker, "")
+		if err != nil {
+			return nil, err
+		}
+		err = newFile(&all, m, path, l).each(ctx, io.Discard, func(_ rec, it item) error {
+			first = min(first, it.turns[0].At)
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		c.files = append(c.files, newFile(o, m, path, l))
+	}
+	return c, c.survey(ctx, first, sum)
+}
+
+// survey reads all files with times that count from the first request. Files that have nothing within the bounds are left out.
+func (c *captures) survey(ctx context.Context, first time.Duration, sum hash.Hash) error {
+	zero := time.Duration(math.MaxInt64)
+	var kept []*fileSource
+	for _, f := range c.files {
+		f.rd.base = first
+		err := f.survey(ctx, sum)
+		if errors.Is(err, errNoPrompt) && len(c.files) > 1 {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		kept = append(kept, f)
+		c.n += f.n
+		zero = min(zero, f.zero)
+	}
+	if c.files = kept; len(kept) == 0 {
+		return fmt.Errorf("the folder of prompts %s %w within the bounds of the trace", c.o.Path, errNoPrompt)
+	}
+	for _, f := range kept {
+		f.zero = zero
+	}
+	if c.o.Entries > 0 {
+		c.n = min(c.n, c.o.Entries)
+	}
+	return c.rewind()
+}
+
+func (c *captures) size() int   { return c.n }
+func (c *captures) timed() bool { return c.files[0].times }
+
+func (c *captures) rewind() error {
+	c.pos, c.heads = 0, make([]*llm.Conversation, len(c.files))
+	for i, f := range c.files {
+		err := f.rewind()
+		if err == nil {
+			c.heads[i], err = f.next()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// next is the earliest of the files' heads.
+func (c *captures) next() (*llm.Conversation, error) {
+	best := -1
+	for i, head := range c.heads {
+		if head != nil && (best < 0 || head.Turns[0].At < c.heads[best].Turns[0].At) {
+			best = i
+		}
+	}
+	if best < 0 || c.pos >= c.n {
+		return nil, io.EOF
+	}
+	out := c.heads[best]
+	head, err := c.files[best].next()
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	c.heads[best] = head
+	return c.named(out), nil
+}
+
+// named numbers a conversation among all files.
+func (c *captures) named(conv *llm.Conversation) *llm.Conversation {
+	conv.ID = fmt.Sprintf("session_%06d", c.pos)
+	c.pos++
+	return conv
+}
+
+func (c *captures) at(i int) (*llm.Conversation, error) {
+	for _, f := range c.files {
+		if i < f.n {
+			conv, err := f.at(i)
+			if err == nil {
+				conv = c.named(conv)
+			}
+			return conv, err
+		}
+		i -= f.n
+	}
+	return nil, io.EOF
+}
+
+func (c *captures) describe(i *Info) { i.Source, i.Format = c.o.Path, SageMaker }
+
+func (c *captures) Close() error {
+	var err error
+	for _, f := range c.files {
+		err = errors.Join(err, f.Close())
+	}
+	return err
+}

@@ -136,16 +136,17 @@ const (
 	Mooncake  Format = "mooncake_trace" // AIPerf, Mooncake
 	Bailian   Format = "bailian_trace"  // Alibaba's traces of Qwen
 	BurstGPT  Format = "burst_gpt_trace"
-	RawBody   Format = "raw_payload" // request bodies
-	Inputs    Format = "inputs_json" // AIPerf's inputs.json
-	PAInputs  Format = "pa_inputs"   // perf_analyzer's and GenAI-Perf's inputs.json
-	GAPayload Format = "payload"     // GenAI-Perf's payload files
+	SageMaker Format = "sagemaker_data_capture" // what an endpoint of Amazon SageMaker captured
+	RawBody   Format = "raw_payload"            // request bodies
+	Inputs    Format = "inputs_json"            // AIPerf's inputs.json
+	PAInputs  Format = "pa_inputs"              // perf_analyzer's and GenAI-Perf's inputs.json
+	GAPayload Format = "payload"                // GenAI-Perf's payload files
 	ShareGPT  Format = "sharegpt"
 	Messages  Format = "messages" // OpenAI messages, also as lines of a batch file
 )
 
 // Formats are all, in the order of the documentation.
-var formats = []Format{Prompts, CSV, Text, Single, Multi, Pool, Mooncake, Bailian, BurstGPT, RawBody, Inputs, PAInputs, GAPayload, ShareGPT, Messages}
+var formats = []Format{Prompts, CSV, Text, Single, Multi, Pool, Mooncake, Bailian, BurstGPT, SageMaker, RawBody, Inputs, PAInputs, GAPayload, ShareGPT, Messages}
 
 // Formats returns the names of all formats.
 func Formats() []Format { return slices.Clone(formats) }

@@ -24,6 +24,7 @@ type item struct {
 	// blocks is set where the text must be made: a length, and the ids of its parts.
 	blocks *blocks
 	turn   int32 // of the session, where the file numbers them
+	tokens int   // of the input, where the file tells them beside a text
 }
 
 // reader turns the records of a file into items.
@@ -35,6 +36,8 @@ type reader struct {
 	real bool
 	// parents are the chats that a chat of Bailian's traces follows.
 	parents map[int64]int64
+	// base is when the first request of captured ones was made, by the Unix clock.
+	base time.Duration
 }
 
 func (r *reader) read(raw []byte) (item, error) {
@@ -53,6 +56,8 @@ func (r *reader) read(raw []byte) (item, error) {
 		return r.bailian(raw)
 	case BurstGPT:
 		return burstGPT(raw)
+	case SageMaker:
+		return r.capture(raw)
 	case RawBody:
 		return rawBody(raw)
 	case Inputs:

@@ -160,6 +160,9 @@ func guess(f map[string]json.RawMessage, box container, key string) Format {
 	if has("chat_id") && has("parent_chat_id") && has("input_length") { // its type is the kind of the question
 		return Bailian
 	}
+	if has("captureData") && has("eventMetadata") {
+		return SageMaker
+	}
 	var named string
 	if json.Unmarshal(f["type"], &named) == nil {
 		if form, err := ParseFormat(named); err == nil && form != "" {

@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -222,4 +223,90 @@ func (r *reader) root(chat int64) int64 {
 		chat = parent
 	}
 	return chat
+}
+
+// capture reads a request that an endpoint of Amazon SageMaker captured: its messages, the length asked for, and its time,
+// which counts from the first. Only chats have messages.
+func (r *reader) capture(raw []byte) (item, error) {
+	var e struct {
+		Data struct {
+			Input  *captured `json:"endpointInput"`
+			Output captured  `json:"endpointOutput"`
+		} `json:"captureData"`
+		Event struct {
+			Time string `json:"inferenceTime"`
+		} `json:"eventMetadata"`
+	}
+	if err := decode(raw, &e); err != nil {
+		return item{}, err
+	}
+	at, err := isoTime(e.Event.Time)
+	if err != nil {
+		return item{}, err
+	}
+	if e.Data.Input == nil {
+		return item{}, errors.New("expected the request in the field captureData.endpointInput")
+	}
+	var in struct {
+		Messages  json.RawMessage `json:"messages"`
+		Tools     json.RawMessage `json:"tools"`
+		MaxTokens *int            `json:"max_tokens"`
+		MaxNew    *int            `json:"max_completion_tokens"`
+	}
+	var out struct {
+		Usage struct {
+			Prompt int `json:"prompt_tokens"`
+		} `json:"usage"`
+	}
+	if err := e.Data.Input.decode(&in); err != nil {
+		return item{}, fmt.Errorf("captureData.endpointInput: %w", err)
+	}
+	_ = e.Data.Output.decode(&out) // a streamed answer is no JSON, and only a length is wanted of it
+	if !present(in.Messages) {
+		return item{}, errors.New("the captured request has no messages: only chats can be sent again")
+	}
+	if in.MaxTokens == nil {
+		in.MaxTokens = in.MaxNew
+	}
+	it, err := (&traceRecord{Messages: in.Messages, Tools: in.Tools, OutputLength: in.MaxTokens}).item()
+	if err == nil {
+		it.turns[0].Timed, it.turns[0].At = true, at-r.base
+	}
+	it.tokens = out.Usage.Prompt
+	return it, err
+}
+
+// captured is one side of a captured request.
+type captured struct {
+	Data     *string `json:"data"`
+	Encoding string  `json:"encoding"`
+}
+
+// decode reads the JSON inside; v stays as it is where there is none.
+func (c *captured) decode(v any) error {
+	if c.Data == nil {
+		return nil
+	}
+	text := []byte(*c.Data)
+	switch c.Encoding {
+	case "JSON":
+	case "BASE64", "":
+		var err error
+		if text, err = base64.StdEncoding.DecodeString(*c.Data); err != nil {
+			return fmt.Errorf("data is not valid base64: %w", err)
+		}
+	default:
+		return nil // a table, which holds no chat
+	}
+	return decode(text, v)
+}
+
+// isoTime reads a time as the Unix clock has it. One without a zone is local.
+func isoTime(text string) (time.Duration, error) {
+	for _, form := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999"} {
+		if t, err := time.ParseInLocation(form, text, time.Local); err == nil {
+			return time.Duration(t.UnixNano()), nil
+		}
+	}
+	return 0, fmt.Errorf("eventMetadata.inferenceTime is %q, expected a time as 2026-01-31T10:00:00Z", text)
 }
