@@ -56,7 +56,8 @@ bench: build ## side by side with wrk, h2load, perf_analyzer and a bare loop; si
 	go run ./bench -bin bin/redline -out out/bench
 
 # As in e2e, what holds measured times has the machine to itself; so have the checks whose windows must be steady, at the
-# end. All else waits most of the time, for windows and for other programs: it runs side by side, and fuzzing beside it.
+# end. All else waits most of the time, for windows and for other programs: it runs side by side, the
+# longest first, and fuzzing beside it.
 STEADY := ^TestChecks$$/^no_model$$
 HEAVY := REDLINE_HEAVY=1 REDLINE_BIN_DIR=$(CURDIR)/bin go test -count=1 -timeout 60m
 test-heavy: build ## fuzzing, whole windows and loads, GenAI-Perf, Model Analyzer, AIPerf; 35 minutes
@@ -64,7 +65,7 @@ test-heavy: build ## fuzzing, whole windows and loads, GenAI-Perf, Model Analyze
 	@rc=0; set -x; \
 	$(HEAVY) -p 1 $(TIMED) || rc=1; \
 	FUZZTIME=$(FUZZTIME) scripts/fuzz.sh & \
-	$(HEAVY) -p 3 -parallel 4 -skip '$(STEADY)' $$(go list ./e2e/... | grep -vxF "$$(go list $(TIMED))") || rc=1; \
+	$(HEAVY) -p 3 -parallel 4 -skip '$(STEADY)' ./e2e/heavy ./e2e/qa $$(go list ./e2e/... | grep -vxF "$$(go list $(TIMED))") || rc=1; \
 	wait $$! || rc=1; \
 	$(HEAVY) -run '$(STEADY)' ./e2e/qa || rc=1; \
 	exit $$rc
