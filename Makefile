@@ -60,7 +60,7 @@ bench: build ## side by side with wrk, h2load, perf_analyzer and a bare loop; si
 # longest first, and fuzzing beside it.
 STEADY := ^TestChecks$$/^no_model$$
 HEAVY := REDLINE_HEAVY=1 REDLINE_BIN_DIR=$(CURDIR)/bin go test -count=1 -timeout 60m
-test-heavy: build ## fuzzing, whole windows and loads, GenAI-Perf, Model Analyzer, AIPerf; 35 minutes
+test-heavy: build ## fuzzing, whole windows and loads, GenAI-Perf, Model Analyzer, AIPerf
 	@scripts/peers.sh
 	@rc=0; set -x; \
 	$(HEAVY) -p 1 $(TIMED) || rc=1; \
