@@ -56,6 +56,16 @@ func TestClientNumbersOfAKnownWindow(t *testing.T) {
 	}
 }
 
+// A sender that is taken off its core after the last byte notes the time late; the parts of a call still add up.
+func TestNobodySendsLongerThanUntilTheAnswer(t *testing.T) {
+	w := measure.NewWindow(measure.Setup{Batch: 1})
+	w.Add(&record.Record{Sent: 10 * ms, Written: 17 * ms, First: 14 * ms, End: 15 * ms, Responses: 1})
+	c := w.Client(time.Second)
+	if c.SendNs != uint64(4*ms) || c.RecvNs != uint64(ms) || c.CallNs != uint64(5*ms) {
+		t.Errorf("send %d, receive %d, call %d", c.SendNs, c.RecvNs, c.CallNs)
+	}
+}
+
 func TestOpenLoopKnowsBothLatencies(t *testing.T) {
 	f := func(fromSend bool, headline int64) {
 		t.Helper()

@@ -80,7 +80,7 @@ func (w *Window) Add(r *record.Record) {
 		w.late.Add(r.Late)
 	}
 	w.callNs += r.End - r.Sent
-	w.sendNs += r.Written - r.Sent
+	w.sendNs += min(r.Written, r.First) - r.Sent // on a busy machine the answer may be read before its sender goes on
 	w.recvNs += r.End - r.First
 	w.in += r.In
 	w.out += r.Out
