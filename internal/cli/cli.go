@@ -67,6 +67,9 @@ func Process(version string) *IO {
 
 // Main runs the command that the arguments name and returns the exit code.
 func Main(p *IO) int {
+	if native {
+		endWithLauncher()
+	}
 	name := filepath.Base(p.Args[0])
 	if name == "perf_analyzer" || name == "perf_client" {
 		return runProfile(p, plan.DropIn, name, p.Args[1:])

@@ -39,6 +39,7 @@ func handOver(p *IO, why string) int {
 		return exitError
 	}
 	cmd := &exec.Cmd{Path: path, Args: p.Args, Stdin: p.Stdin, Stdout: p.Stdout, Stderr: p.Stderr}
+	defer leash(cmd)()
 	if err := cmd.Start(); err != nil {
 		fmt.Fprintf(p.Stderr, "start %s: %v\n", path, err)
 		return exitError

@@ -1,0 +1,110 @@
+//go:build linux
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// role starts this test binary again in another role.
+func role(t *testing.T, name string, env ...string) *exec.Cmd {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	t.Cleanup(cancel)
+	cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestRoleOfALauncher$")
+	cmd.Env = append(append(os.Environ(), "REDLINE_TEST_ROLE="+name), env...)
+	return cmd
+}
+
+// TestRoleOfALauncher is what the processes of the other tests do.
+func TestRoleOfALauncher(t *testing.T) {
+	switch os.Getenv("REDLINE_TEST_ROLE") {
+	case "launcher":
+		p := &IO{Args: []string{"redline"}, Stdout: os.Stdout, Stderr: os.Stderr, Executable: func() (string, error) {
+			return filepath.Join(os.Getenv("REDLINE_TEST_DIR"), "redline"), nil
+		}}
+		os.Exit(handOver(p, "test"))
+	case "native":
+		endWithLauncher()
+		fmt.Println("ready")
+		select {}
+	default:
+		t.Skip("for the other tests")
+	}
+}
+
+// redline-native does not outlive the process that started it, also where that is killed.
+func TestNativeEndsWithItsLauncher(t *testing.T) {
+	dir := t.TempDir()
+	pidFile := filepath.Join(dir, "pid")
+	script := "#!/bin/sh\necho $$ >" + pidFile + ".new && mv " + pidFile + ".new " + pidFile + "\nexec sleep 600\n"
+	for name, text := range map[string]string{"redline": "", nativeName: script} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	launcher := role(t, "launcher", "REDLINE_TEST_DIR="+dir)
+	if err := launcher.Start(); err != nil {
+		t.Fatal(err)
+	}
+	pid := 0
+	eventually(t, "the child starts", func() bool {
+		text, err := os.ReadFile(pidFile)
+		if err == nil {
+			pid, err = strconv.Atoi(strings.TrimSpace(string(text)))
+		}
+		return err == nil
+	})
+	if err := launcher.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = launcher.Wait() // killed
+	eventually(t, "the child ends", func() bool { return gone(pid) })
+}
+
+// gone tells whether a process has ended; nobody may have asked how.
+func gone(pid int) bool {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return err != nil || strings.Contains(string(text), ") Z ")
+}
+
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(30 * time.Second); !holds(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("not in time: " + what)
+		}
+	}
+}
+
+func TestOrphanEndsAtOnce(t *testing.T) {
+	child := role(t, "native")
+	out, err := child.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(out, make([]byte, len("ready"))); err != nil {
+		t.Fatal(err)
+	}
+	if err := child.Process.Signal(syscall.SIGUSR1); err != nil {
+		t.Fatal(err)
+	}
+	var exit *exec.ExitError
+	if err := child.Wait(); !errors.As(err, &exit) || exit.ExitCode() != exitError {
+		t.Errorf("ended with %v", err)
+	}
+}
