@@ -46,12 +46,16 @@ type Config struct {
 	// Timeout is the deadline of one request; 0 is none.
 	Timeout time.Duration
 	// StopOnFailure makes the first failed request call the end: its slot rests, and Failed is closed. Otherwise
-	// that happens when GiveUpAfter requests in a row have failed.
+	// that happens when GiveUpAfter requests in a row have failed, or when for GoneAfter no connection could be made.
 	StopOnFailure bool
 }
 
 // GiveUpAfter is how many requests in a row must fail for the load to be given up.
 const GiveUpAfter = 100
+
+// GoneAfter is for how long every connection must fail for the load to be given up. Attempts are further and further
+// apart, so a hundred of them may take a minute.
+const GoneAfter = 3 * time.Second
 
 // Engine carries the load of one run.
 type Engine struct {
@@ -89,6 +93,7 @@ type Engine struct {
 	failed    chan struct{} // closed at the failure that stops the load
 	failOnce  sync.Once
 	unbroken  atomic.Int64 // failures in a row
+	refused   atomic.Int64 // since when connections fail; 0: the server was reached
 	watchStop context.CancelFunc
 	watch     sync.WaitGroup
 	lingering lingering
@@ -272,6 +277,7 @@ func (e *Engine) Failed() <-chan struct{} { return e.failed }
 func (e *Engine) Forgive() {
 	e.failures.clear()
 	e.unbroken.Store(0)
+	e.refused.Store(0)
 	e.failed, e.failOnce = make(chan struct{}), sync.Once{}
 }
 

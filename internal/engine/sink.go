@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
 )
@@ -44,6 +45,7 @@ func (e *Engine) Done(c *service.Call) {
 	if c.Rec.Class == record.OK {
 		if e.unbroken.Load() != 0 {
 			e.unbroken.Store(0)
+			e.refused.Store(0)
 		}
 	} else if e.fail(c) {
 		if !e.closed.Load() {
@@ -78,7 +80,7 @@ func (e *Engine) fail(c *service.Call) bool {
 		at = e.groups.of[turn]
 	}
 	e.failures.add(c, at)
-	if !e.cfg.StopOnFailure && e.unbroken.Add(1) < GiveUpAfter {
+	if gone := e.gone(c.Rec.Class); !e.cfg.StopOnFailure && e.unbroken.Add(1) < GiveUpAfter && !gone {
 		return false
 	}
 	if !e.closed.Load() {
@@ -87,4 +89,17 @@ func (e *Engine) fail(c *service.Call) bool {
 	e.failOnce.Do(func() { close(e.failed) })
 	e.notify()
 	return true
+}
+
+// gone tells whether the server has been out of reach for long enough to call it gone. A connection that breaks says
+// nothing: the next attempt will.
+func (e *Engine) gone(class record.Class) bool {
+	if class == record.Server || class == record.Mismatch {
+		e.refused.Store(0)
+	}
+	if class != record.Connect {
+		return false
+	}
+	now := clock.Now()
+	return !e.refused.CompareAndSwap(0, now) && now-e.refused.Load() >= int64(GoneAfter)
 }
