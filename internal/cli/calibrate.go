@@ -213,6 +213,9 @@ func trafficOf(p *plan.Plan, lv *result.Level) calibrate.Traffic {
 	if p.Target.Streaming {
 		t.Mode = "stream"
 	}
+	if secure(&p.Target) {
+		t.Mode += " TLS"
+	}
 	if c := p.Target.Compression; c != "" && c != "none" {
 		t.Mode += " " + c
 	}

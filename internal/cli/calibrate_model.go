@@ -72,7 +72,7 @@ func builtin(p *IO, sigs *signals, pl *plan.Plan) bool {
 	}
 	defer server.stop()
 	c := *pl
-	floorTarget(&c, server)
+	floorTarget(&c, server, "")
 	s := &session{IO: p.silenced(), plan: &c, sigs: sigs}
 	defer s.close()
 	return s.describe() == nil

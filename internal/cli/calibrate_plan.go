@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strings"
 	"time"
 
 	"github.com/redline-bench/redline/internal/calibrate"
@@ -69,8 +68,13 @@ func calibratePlan(p *IO, sigs *signals, pl *plan.Plan, notes flags.Notes) ([]ca
 	if kind != "" {
 		fmt.Fprintf(p.Stdout, "server: the %s answers; its own time is in these figures\n", kind)
 	}
-	if pl.Target.TLS.GRPC || strings.HasPrefix(pl.Target.URL, "https:") {
-		fmt.Fprintln(p.Stdout, "TLS is left out")
+	ca, done, err := floorCertificate(&pl.Target)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	if ca != "" {
+		extra = append(extra, "--tls-cert", ca, "--tls-key", ca)
 	}
 	dir, err := m.repository()
 	if err != nil {
@@ -86,7 +90,7 @@ func calibratePlan(p *IO, sigs *signals, pl *plan.Plan, notes flags.Notes) ([]ca
 	}
 	defer server.stop()
 	c := *pl
-	floorTarget(&c, server)
+	floorTarget(&c, server, ca)
 	return measureFloors(&session{IO: p.silenced(), plan: &c, sigs: sigs}, kind, func(s *session) {
 		if m.model != nil { // the server that does nothing knows no sequences, but the requests carry their parameters
 			s.model.Scheduler = m.model.Scheduler
@@ -94,11 +98,17 @@ func calibratePlan(p *IO, sigs *signals, pl *plan.Plan, notes flags.Notes) ([]ca
 	})
 }
 
-// floorTarget turns a plan to a server that does nothing.
-func floorTarget(p *plan.Plan, server *embedded) {
+// floorTarget turns a plan to a server that does nothing, over TLS where there is a certificate.
+func floorTarget(p *plan.Plan, server *embedded, ca string) {
 	t := &p.Target
 	t.URL, t.Embedded = server.address(floorPort(t)), false
-	t.TLS, t.Trace, t.Metrics, t.ComposingModels, t.Version, t.Sources = plan.TLS{}, plan.Trace{}, plan.Metrics{}, nil, "", nil
+	if t.TLS = (plan.TLS{}); ca != "" {
+		t.TLS = plan.TLS{CAFile: ca, CertType: "PEM", KeyType: "PEM", VerifyHostLevel: 2}
+		if t.TLS.GRPC = overGRPC(t); !t.TLS.GRPC {
+			t.URL = "https://" + t.URL
+		}
+	}
+	t.Trace, t.Metrics, t.ComposingModels, t.Version, t.Sources = plan.Trace{}, plan.Metrics{}, nil, "", nil
 	p.Output, p.Outcome, p.Verbose, p.Load.MPI = plan.Output{}, plan.Outcome{}, 0, false
 }
 

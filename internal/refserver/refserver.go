@@ -66,7 +66,7 @@ type Config struct {
 	Delays map[string]time.Duration
 	// Seed makes scripted randomness repeat.
 	Seed uint64
-	// Null answers from memory, as fast as the machine can; see package null. It has neither TLS nor Token.
+	// Null answers from memory, as fast as the machine can; see package null. It has no Token.
 	Null bool
 	// Faults makes models misbehave, by name; see package fault. Die is called to end the process at once.
 	Faults map[string]string
@@ -102,8 +102,8 @@ type Server struct {
 
 // Start starts a server; it runs until Close or until ctx ends.
 func Start(ctx context.Context, cfg Config) (*Server, error) {
-	if cfg.Null && (cfg.TLS != nil || cfg.Token != "") {
-		return nil, errors.New("null mode has neither TLS nor a bearer token; leave one of the two out")
+	if cfg.Null && cfg.Token != "" {
+		return nil, errors.New("null mode has no bearer token; leave one of the two out")
 	}
 	listeners, err := listenAll(ctx, cfg.HTTP, cfg.GRPC, cfg.Metrics, cfg.OpenAI, cfg.TorchServe, cfg.TFServing)
 	if err != nil {
@@ -159,7 +159,7 @@ func (s *Server) serve(cfg Config, l []net.Listener) error {
 		return err
 	}
 	if cfg.Null {
-		if s.null, err = null.Start(c, l[0], l[1]); err != nil {
+		if s.null, err = null.Start(c, l[0], l[1], cfg.TLS); err != nil {
 			return err
 		}
 	} else {

@@ -42,7 +42,7 @@ type link struct {
 // maxOut is how much may wait for a client that does not read; then it is not read from either.
 const maxOut = 8 << 20
 
-func newLoops() (*loops, error) {
+func newLoops() (mover, error) {
 	ls := &loops{}
 	for range runtime.GOMAXPROCS(0) {
 		l := &loop{links: map[int32]*link{}, input: make([]byte, 256<<10)}

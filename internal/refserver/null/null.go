@@ -7,11 +7,12 @@
 // request.
 //
 // Sessions (http.go, h2.go) are pure: bytes in, bytes out. A loop (loop_linux.go) moves the bytes between sockets and
-// sessions, with epoll and without a goroutine for each connection.
+// sessions, with epoll and without a goroutine for each connection; with TLS each connection has one (pool.go).
 package null
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"net"
 	"net/http"
@@ -34,20 +35,35 @@ type Server struct {
 	handler http.Handler
 	service *kgrpc.Service
 	kinds   kinds
-	loops   *loops
+	loops   mover
 }
 
-// Start serves HTTP and gRPC on the listeners, which it takes over.
-func Start(c *core.Core, web, rpc net.Listener) (*Server, error) {
+// mover moves bytes between connections and their sessions.
+type mover interface {
+	accept(l net.Listener, open func() session)
+	close()
+}
+
+// Start serves HTTP and gRPC on the listeners, which it takes over; over TLS where there is a configuration of it.
+func Start(c *core.Core, web, rpc net.Listener, secure *tls.Config) (*Server, error) {
 	s := &Server{core: c, handler: khttp.New(c), service: kgrpc.New(c)}
 	s.kinds.byKey = map[key]*kind{}
 	var err error
-	if s.loops, err = newLoops(); err != nil {
+	if secure != nil {
+		s.loops, web, rpc = newPool(), over(web, secure, "http/1.1"), over(rpc, secure, "h2")
+	} else if s.loops, err = newLoops(); err != nil {
 		return nil, fmt.Errorf("start the null server: %w", err)
 	}
 	s.loops.accept(web, func() session { return &webSession{server: s} })
 	s.loops.accept(rpc, func() session { return newRPCSession(s) })
 	return s, nil
+}
+
+// over puts TLS on a listener that speaks one protocol.
+func over(l net.Listener, secure *tls.Config, protocol string) net.Listener {
+	secure = secure.Clone()
+	secure.NextProtos = []string{protocol}
+	return tls.NewListener(l, secure)
 }
 
 // Close ends all connections.
