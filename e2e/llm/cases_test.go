@@ -135,7 +135,7 @@ func TestInterrupt(t *testing.T) {
 func TestMemoryIsFlat(t *testing.T) {
 	short, long := 1500, 4500
 	if os.Getenv("REDLINE_HEAVY") != "" {
-		short, long = 10_000, 40_000 // 6 GB of files
+		short, long = 20_000, 40_000 // 6 GB of files
 	}
 	r := serve(t, "--ttft", "0", "--itl", "0")
 	size := func(n int) int64 {
