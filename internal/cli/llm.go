@@ -401,7 +401,8 @@ func (r *llmRun) level(index int, lv load.Level) (*load.Outcome, error) {
 			pages.abort()
 			return nil, err
 		}
-		r.lost = errors.Join(r.lost, files.close(out), pages.close(out)) // the numbers are there nevertheless
+		err = pages.close(out)
+		r.lost = errors.Join(r.lost, files.close(out, pages.telemetry(out)), err) // the numbers are there nevertheless
 		runs = append(runs, out)
 		if out.Stopped != "" {
 			break

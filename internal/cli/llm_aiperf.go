@@ -70,7 +70,6 @@ var aiperfHints = []struct{ names, hint string }{
 	},
 	{"api-port api-host", "use --dash for a live page and --metrics-listen for Prometheus"},
 	{"network-latency-automatic network-latency-mean network-latency-ping-interval", "latencies are from the client's side; compare with the server's own by --server-metrics"},
-	{"gpu-telemetry", "give the exporter's page with --server-metrics URL"},
 	{
 		"accuracy-benchmark accuracy-tasks accuracy-n-shots accuracy-enable-cot accuracy-no-enable-cot accuracy-grader accuracy-system-prompt accuracy-verbose",
 		"answers are timed, not graded",
@@ -123,7 +122,7 @@ func (o *llmOptions) parse(args []string) error {
 
 // listOptions take several values behind one name, as AIPerf and vLLM's bench have it.
 var listOptions = []string{
-	"--extra-inputs", "--header", "-H", "--url", "-u", "--goodput", "--server-metrics", "--server-metrics-formats", "--audio-depths", "--audio-sample-rates",
+	"--extra-inputs", "--header", "-H", "--url", "-u", "--goodput", "--server-metrics", "--server-metrics-formats", "--gpu-telemetry", "--audio-depths", "--audio-sample-rates",
 }
 
 // severalValues repeats the name of such an option before each of its values. Nothing else on the command line stands

@@ -62,8 +62,8 @@ func (o *llmOptions) wanted() (artifact.Files, error) {
 	if o.outputs {
 		files |= artifact.Outputs
 	}
-	if o.artifacts == "" && (o.exports != "" || o.exportLevel != "" || o.sliceEvery > 0 || o.outputs || o.prefix != "" || len(o.scrape) > 0) {
-		return 0, errors.New("--exports, --export-level, --export-outputs-json, --slice-duration, --profile-export-prefix and --server-metrics need --artifact-dir, where their files go")
+	if o.artifacts == "" && (o.exports != "" || o.exportLevel != "" || o.sliceEvery > 0 || o.outputs || o.prefix != "" || len(o.scrape) > 0 || len(o.gpus) > 0) {
+		return 0, errors.New("--exports, --export-level, --export-outputs-json, --slice-duration, --profile-export-prefix, --server-metrics and --gpu-telemetry need --artifact-dir, where their files go")
 	}
 	return files, nil
 }
@@ -214,14 +214,14 @@ func (f *llmFiles) abort() {
 }
 
 // close completes the files.
-func (f *llmFiles) close(out *load.Outcome) error {
+func (f *llmFiles) close(out *load.Outcome, telemetry any) error {
 	if f == nil {
 		return nil
 	}
 	lv := &out.Level
 	end := artifact.Outcome{
 		Metrics: slices.Concat(lv.Metrics, out.Collector.Adjusted()), Begin: lv.Windows[0].StartUnixNs, End: lv.Windows[0].EndUnixNs, Canceled: out.Interrupted, Reason: out.Stopped,
-		Windows: []int64{lv.Windows[0].StartUnixNs, lv.Windows[0].EndUnixNs},
+		Windows: []int64{lv.Windows[0].StartUnixNs, lv.Windows[0].EndUnixNs}, Telemetry: telemetry,
 	}
 	for _, x := range lv.Failures {
 		end.Errors = append(end.Errors, artifact.Failure{Code: code(x.Class), Type: x.Class, Message: x.Text, Count: x.Count})

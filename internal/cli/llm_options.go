@@ -90,6 +90,7 @@ type llmOptions struct {
 	exportLevel string
 	scrape      []string // pages of metrics to read during a run
 	scrapeForms string
+	gpus        []string // pages of GPUs
 	sliceEvery  time.Duration
 	json        string
 	outputs     bool // outputs.json
@@ -304,6 +305,11 @@ func llmOutput(s *optset.Set, o *llmOptions) {
 	s.Var("server-metrics-formats", "LIST", "json,csv", "files of those: json, csv, jsonl", func(v string) error {
 		o.scrapeForms = strings.Trim(o.scrapeForms+","+v, ",")
 		return checkScrapeForms(o.scrapeForms)
+	})
+	s.Var("gpu-telemetry", "URL", "", "read these pages of NVIDIA's DCGM exporter during the run; see docs/outputs.md; may be repeated", func(v string) error {
+		list, err := gpuPages(v)
+		o.gpus = append(o.gpus, list...)
+		return err
 	})
 	s.Text(&o.json, "json", "FILE", "write the whole result")
 	for _, opt := range plan.OutcomeOptions() {

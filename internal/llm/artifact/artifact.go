@@ -99,6 +99,8 @@ type Outcome struct {
 	Reason   string
 	// Windows are the edges of the measurement, for perf_analyzer's file, in Unix nanoseconds.
 	Windows []int64
+	// Telemetry is what GPUs did, as telemetry_data of AIPerf's summary; nil leaves it out.
+	Telemetry any
 }
 
 // Slice is a part of the time.

@@ -118,6 +118,7 @@ func (f *summaryFile) close(o *Outcome) error {
 	doc := object{{"schema_version", schema}, {"aiperf_version", likeAIPerf}, {"benchmark_id", c.Run}}
 	doc = append(doc, metrics(o.Metrics, true)...)
 	doc = append(doc,
+		field{"telemetry_data", o.Telemetry},
 		field{"input_config", inputConfig(c, o)},
 		field{"run_info", object{
 			{"benchmark_id", c.Run},

@@ -2,6 +2,7 @@ package servermetrics
 
 import (
 	"testing"
+	"time"
 
 	"github.com/redline-bench/redline/internal/scrape"
 )
@@ -59,5 +60,25 @@ func TestAddresses(t *testing.T) {
 		if got := Address(text); got != want {
 			t.Errorf("%s is %s, want %s", text, got, want)
 		}
+	}
+}
+
+// A page of the DCGM exporter becomes a line a GPU, in AIPerf's units; a series of no GPU or no number is left out.
+func TestGPULines(t *testing.T) {
+	p := page(t, `# TYPE DCGM_FI_DEV_FB_USED gauge
+DCGM_FI_DEV_FB_USED{gpu="1",UUID="b",modelName="X",Hostname="h"} 1000
+DCGM_FI_DEV_FB_USED{gpu="0",UUID="a",modelName="X"} 2000
+DCGM_FI_PROF_SM_ACTIVE{gpu="0",UUID="a",modelName="X"} 0.5
+DCGM_FI_DEV_GPU_TEMP{gpu="0",UUID="a"} NaN
+DCGM_FI_DEV_GPU_TEMP{gpu="x"} 1
+DCGM_FI_DEV_SM_CLOCK{gpu="0"} 5
+other 1
+`)
+	p.At = time.Unix(0, 7)
+	want := `{"gpu_index":0,"gpu_uuid":"a","gpu_model_name":"X","platform":"nvidia","timestamp_ns":7,"telemetry_source_url":"u","telemetry_data":{"nvidia_memory_used":2.0971520000000003,"nvidia_sm_utilization":50}}
+{"gpu_index":1,"gpu_uuid":"b","gpu_model_name":"X","hostname":"h","platform":"nvidia","timestamp_ns":7,"telemetry_source_url":"u","telemetry_data":{"nvidia_memory_used":1.0485760000000002}}
+`
+	if got := string(gpuLines("u", p)); got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
 	}
 }

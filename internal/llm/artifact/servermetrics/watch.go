@@ -1,5 +1,6 @@
 // Package servermetrics reads the Prometheus pages of a server while a level runs and writes what they say in AIPerf's
-// form: server_metrics_export.json, .csv and .jsonl.
+// form: server_metrics_export.json, .csv and .jsonl, and gpu_telemetry_export.jsonl where a page is that of NVIDIA's DCGM
+// exporter.
 //
 // Pages are folded into series as they come and let go, so that a long run takes no more memory than a short one. A
 // counter becomes its difference over the measured phase, a gauge the distribution of its values, a histogram the
@@ -22,8 +23,10 @@ type Config struct {
 	URLs []string
 	// Interval is the time between two pages; 0 is AIPerf's third of a second.
 	Interval time.Duration
-	// Raw, when set, is shown every page of the measured phase, as a line of server_metrics_export.jsonl.
-	Raw func(line []byte) error
+	// Raw, when set, is shown every page of the measured phase, as lines of server_metrics_export.jsonl, or with GPUs of
+	// gpu_telemetry_export.jsonl.
+	Raw  func(lines []byte) error
+	GPUs bool
 }
 
 // usual is the interval of AIPerf.
@@ -160,7 +163,11 @@ func (w *Watch) take() {
 func (w *Watch) fold(e *endpoint, pages []*scrape.Page) {
 	for _, p := range pages {
 		if e.add(p, true) && w.cfg.Raw != nil && w.rawErr == nil {
-			w.rawErr = w.cfg.Raw(rawLine(e.url, p))
+			form := rawLine
+			if w.cfg.GPUs {
+				form = gpuLines
+			}
+			w.rawErr = w.cfg.Raw(form(e.url, p))
 		}
 	}
 }

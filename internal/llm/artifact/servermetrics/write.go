@@ -102,7 +102,6 @@ type endpointInfo struct {
 }
 
 func (w *Watch) document(f *File) any {
-	iso := func(ns int64) string { return time.Unix(0, ns).Format("2006-01-02T15:04:05.000000") }
 	configured, good := []string{}, []string{}
 	info := map[string]endpointInfo{}
 	all := map[string]*metric{}
@@ -130,6 +129,9 @@ func (w *Watch) document(f *File) any {
 		},
 	}
 }
+
+// iso is a time as AIPerf writes it: local, without a zone.
+func iso(ns int64) string { return time.Unix(0, ns).Format("2006-01-02T15:04:05.000000") }
 
 // each calls fn with every series of the phase, in order.
 func (e *endpoint) each(fn func(name string, f *family, s *series, list []number)) {
