@@ -107,15 +107,3 @@ func (g *generator) fill(p *Pass) {
 }
 
 func (g *generator) value() int64 { return int64(g.rng.below(uint32(g.opts.Values))) }
-
-// Passes draws the first n passes of a thread.
-func Passes(o *Options, thread, n int) []*Pass {
-	threads := *o
-	threads.Threads = thread + 1
-	g := newGenerator(o, thread, Seeds(&threads)[thread])
-	out := make([]*Pass, n)
-	for i := range out {
-		out[i] = g.pass()
-	}
-	return out
-}

@@ -12,7 +12,6 @@ package load
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/redline-bench/redline/internal/llm"
@@ -153,9 +152,6 @@ type Outcome struct {
 	// Dropped are turns that were not asked because one before them failed.
 	Dropped uint64
 }
-
-// ErrGivenUp means that so many requests failed in a row that the load was given up.
-var ErrGivenUp = errors.New("the load was given up")
 
 // Run carries one level out. When ctx ends nothing more is started and what is in flight may end within a moment; when
 // hard ends it is cut.

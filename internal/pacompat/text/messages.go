@@ -16,7 +16,6 @@ const (
 	LoadFailedSync    = "Failed to maintain requested inference load. Worker thread(s) failed to generate concurrent requests."
 	LoadFailedAsync   = "Failed to retrieve results from inference request."
 	VersionNotFound   = "failed to find the requested model version"
-	StatsMissing      = "missing statistics for requested model"
 	AccountedTime     = "Server average accounted time was larger than client average wait time due to small sample size. Increase the measurement interval with `--measurement-interval`."
 	MetricsFailed     = "Metrics endpoint curling did not succeed."
 	SingleRequest     = "WARNING: Pass contained only one request, so sample latency standard deviation will be infinity (UINT64_MAX)."

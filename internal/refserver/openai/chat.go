@@ -29,7 +29,6 @@ type request struct {
 }
 
 type message struct {
-	Role    string          `json:"role"`
 	Content json.RawMessage `json:"content"`
 }
 

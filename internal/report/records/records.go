@@ -25,11 +25,6 @@ type Level struct {
 	Window int
 }
 
-// Adder takes records in. The record is not kept.
-type Adder interface {
-	Add(l Level, r *record.Record) error
-}
-
 // Writer writes one file. It is not safe for concurrent use. After an error every call returns that error.
 type Writer struct {
 	file *pending.File
