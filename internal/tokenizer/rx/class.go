@@ -234,7 +234,7 @@ func (p *parser) one(s *set) (r rune, isSet bool, err error) {
 
 // nested parses a class in a class, or [:name:].
 func (p *parser) nested(s *set) error {
-	if end := strings.Index(p.src[p.pos:], ":]"); strings.HasPrefix(p.src[p.pos:], "[:") && end > 0 {
+	if end := strings.Index(p.src[p.pos:], ":]"); strings.HasPrefix(p.src[p.pos:], "[:") && end > 1 {
 		name, neg := strings.CutPrefix(p.src[p.pos+2:p.pos+end], "^")
 		m, ok := p.names[name]
 		if !ok {

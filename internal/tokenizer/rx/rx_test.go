@@ -41,11 +41,12 @@ func TestFind(t *testing.T) {
 	f(`\p{Han}+|\p{^L}|\P{N}`, "漢字1", "漢字", "1")
 	f(`(?x) a b # comment`, "ab", "ab")
 	f(`[]a]`, "]a", "]", "a")
+	f(`[[:]]`, "a:", ":") // no name of a class
 	f(`\bfoo\b`, "foo food", "foo")
 }
 
 func TestCompileErrors(t *testing.T) {
-	for _, p := range []string{"(", ")", "[", "[b-a]", "*a", `\`, `(a)\1`, `\p{Nope}`, "(?<=a+)b", "(a*)*", "a{2000}", `\x{110000}`, strings.Repeat("(", 200)} {
+	for _, p := range []string{"(", ")", "[", "[b-a]", "*a", `\`, `(a)\1`, `\p{Nope}`, "(?<=a+)b", "(a*)*", "[[:]", "[[::]]", "a{2000}", `\x{110000}`, strings.Repeat("(", 200)} {
 		if _, err := Compile(p); err == nil {
 			t.Errorf("%q compiled", p)
 		}
