@@ -164,7 +164,8 @@ func TestHTTP2Request(t *testing.T) {
 	}
 }
 
-// TestHTTP2EventTimes: each event has the time at which it came, also while other streams talk.
+// TestHTTP2EventTimes: each event has the time at which it came, also while other streams talk. A client that gets no
+// processor for long reads two events together, which then have one time: so a few attempts are allowed.
 func TestHTTP2EventTimes(t *testing.T) {
 	step := make(chan struct{})
 	s := startHTTP2(t, false, func(w http.ResponseWriter, _ *http.Request) {
@@ -175,18 +176,22 @@ func TestHTTP2EventTimes(t *testing.T) {
 			<-step
 		}
 	})
-	k, calls := open(t, newService(t, s.target), `{}`, 1)
-	go func() {
-		for range 3 {
-			time.Sleep(5 * time.Millisecond)
-			step <- struct{}{}
+	var e ended
+	for range 10 {
+		k, calls := open(t, newService(t, s.target), `{}`, 1)
+		go func() {
+			for range 3 {
+				time.Sleep(5 * time.Millisecond)
+				step <- struct{}{}
+			}
+		}()
+		k.run(calls, 1)
+		e = k.ends[0]
+		if len(e.at) == 3 && e.at[1]-e.at[0] >= 4e6 && e.at[2]-e.at[1] >= 4e6 && e.rec.First == e.at[0] && e.rec.End == e.at[1] {
+			return
 		}
-	}()
-	k.run(calls, 1)
-	e := k.ends[0]
-	if len(e.at) != 3 || e.at[1]-e.at[0] < 4e6 || e.at[2]-e.at[1] < 4e6 || e.rec.First != e.at[0] || e.rec.End != e.at[1] {
-		t.Errorf("%+v", e)
 	}
+	t.Errorf("%+v", e)
 }
 
 func TestHTTP2Failures(t *testing.T) {
