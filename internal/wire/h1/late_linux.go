@@ -63,18 +63,19 @@ type lateness struct {
 // timerNumber is what the timer's events carry in place of a connection's number.
 const timerNumber = -1
 
-// paced looks at a connection after a read that brought so many pieces of a body: it is read late from now on, or no longer.
-func (l *Loop) paced(c *Conn, pieces int, at, now int64) {
+// paced looks at a connection after a read: it is read late from now on, or no longer. The read brought so many pieces of a
+// body, which came at the given time and lay unread for so long; 0 where the kernel gave no time that could be used.
+func (l *Loop) paced(c *Conn, pieces int, at, lay int64) {
 	p := &c.sock.pace
 	switch {
 	case !c.rd.stream || !c.rd.state.chunked():
 		p.end()
 	case p.first == 0:
 		p.first, p.last = at, at
-	case p.steady(pieces, at):
+	case p.steady(pieces, at, lay):
 		l.late.reads++
 		l.late.shortest = min(l.late.shortest, p.gap)
-		l.decide(now)
+		l.decide(at + lay)
 		if l.late.on && !p.late {
 			l.readLate(c)
 		}
@@ -93,10 +94,10 @@ func (p *pace) end() {
 }
 
 // steady takes up a read within a stream and tells whether the next may be late.
-func (p *pace) steady(pieces int, at int64) bool {
+func (p *pace) steady(pieces int, at, lay int64) bool {
 	p.gap, p.last = at-p.last, at
 	switch {
-	case p.gap < share*shortNap:
+	case lay <= 0, p.gap < share*shortNap:
 		p.apart = min(p.apart, 0)
 	case p.late && pieces > 1:
 		p.apart = -met

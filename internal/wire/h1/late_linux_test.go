@@ -23,6 +23,7 @@ func TestSteady(t *testing.T) {
 		gaps   []int64
 		lasted int64 // the stream before it
 		met    int   // the gap, from 1, after which the read brought two pieces; 0: none
+		untold int   // the gap, from 1, after which the kernel gave no time; 0: none
 		want   bool
 	}{
 		"one each 10 ms, for long":         {gaps: many(20, 10*ms), want: true},
@@ -35,6 +36,8 @@ func TestSteady(t *testing.T) {
 		"in parts, at the end of a pair":   {gaps: append(slices.Repeat([]int64{20 * ms, ms / 10}, 50), 20*ms)},
 		"one came soon after another":      {gaps: append(many(50, 10*ms), ms)},
 		"and then slow again":              {gaps: append(append(many(50, 10*ms), ms), many(2, 10*ms)...), want: true},
+		"the kernel gave no time":          {gaps: many(50, 10*ms), untold: 50},
+		"it gave one again":                {gaps: many(50, 10*ms), untold: 48, want: true},
 		"two met":                          {gaps: many(50, 10*ms), met: 50},
 		"two met a while ago":              {gaps: many(100, 10*ms), met: 50},
 		"two met long ago":                 {gaps: many(200, 10*ms), met: 50, want: true},
@@ -43,12 +46,15 @@ func TestSteady(t *testing.T) {
 		at, got := int64(1), false
 		for i, gap := range c.gaps {
 			at += gap
-			pieces := 1
+			pieces, lay := 1, ms/2
 			if i+1 == c.met {
 				pieces = 2
 			}
+			if i+1 == c.untold {
+				lay = 0
+			}
 			p.late = got
-			got = p.steady(pieces, at)
+			got = p.steady(pieces, at, lay)
 		}
 		if got != c.want {
 			t.Errorf("%s: read late: %v, want %v", name, got, c.want)

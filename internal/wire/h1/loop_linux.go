@@ -143,7 +143,7 @@ func (l *Loop) turn(uintptr) bool {
 		if due {
 			l.look()
 		}
-		if n == 0 || due && n == 1 && l.late.conns > 0 { // the timer alone, and it comes again
+		if n == 0 || n < maxEvents && l.late.conns > 0 { // the timer comes soon, whatever else does
 			return false
 		}
 	}

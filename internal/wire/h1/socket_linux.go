@@ -68,7 +68,7 @@ func (c *Conn) readable(closing bool) bool {
 				return true
 			}
 			if c.sock.noted {
-				c.sock.loop.paced(c, c.rd.pieces, at, at+late)
+				c.sock.loop.paced(c, c.rd.pieces, at, late)
 			}
 			if n < len(b) && !closing {
 				return false
