@@ -14,6 +14,9 @@ var (
 	ErrCertificate = errors.New("no usable client certificate")
 )
 
+// ErrNoMessage is the cause of an Error of class record.Server whose Text is ours: the server sent a status alone.
+var ErrNoMessage = errors.New("a status without a message")
+
 // Error is a failed conversation with the server. Class says what failed; Text is the server's own message or
 // the network's reason; Code is the protocol's status.
 type Error struct {

@@ -47,6 +47,9 @@ func ErrorText(err error, p plan.Protocol) string {
 	if bad, ok := errors.AsType[*jsonscan.SyntaxError](e.Err); ok && p == plan.HTTP {
 		return answerText(e.Class, bad)
 	}
+	if errors.Is(e.Err, service.ErrNoMessage) {
+		return "" // the original shows what there is
+	}
 	switch e.Class {
 	case record.Mismatch:
 		if p == "" || strings.HasPrefix(e.Text, "Output size") { // in process, the original finds fault with the size alone

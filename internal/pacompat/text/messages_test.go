@@ -110,6 +110,7 @@ func TestErrorText(t *testing.T) {
 	f(plan.GRPC, &service.Error{Class: record.Connect, Addr: "127.0.0.1:8001", Err: &h2.Error{Kind: h2.TLS, Err: tls.RecordHeaderError{}}},
 		all+"UNKNOWN: ipv4:127.0.0.1:8001: Ssl handshake failed: SSL_ERROR_SSL: error:0A00010B:SSL routines::wrong version number")
 	const curl = "HTTP client failed: "
+	f(plan.GRPC, &service.Error{Class: record.Server, Code: 12, Text: "status 12 and no message", Err: service.ErrNoMessage}, "")
 	f(plan.HTTP, &service.Error{Class: record.Connect, Err: service.ErrAddress}, curl+"URL using bad/illegal format or missing URL")
 	f(plan.HTTP, &service.Error{Class: record.Connect, Err: service.ErrScheme}, curl+"Unsupported protocol")
 	f(plan.HTTP, &service.Error{Class: record.Connect, Err: service.ErrAuthorities}, curl+"Problem with the SSL CA cert (path? access rights?)")

@@ -20,7 +20,11 @@ const Unavailable = 14
 func failure(op, addr string, err error) *service.Error {
 	e := &service.Error{Op: op, Addr: addr, Class: record.Transport, Err: err}
 	if status, ok := errors.AsType[*h2.StatusError](err); ok {
-		e.Class, e.Code, e.Text = record.Server, status.Code, statusText(status.Code, status.Message)
+		text, none := statusText(status.Code, status.Message)
+		e.Class, e.Code, e.Text = record.Server, status.Code, text
+		if none != nil {
+			e.Err = none
+		}
 		return e
 	}
 	wire, ok := errors.AsType[*h2.Error](err)
@@ -56,15 +60,16 @@ func failure(op, addr string, err error) *service.Error {
 
 // StatusError is the failure of a call that ended with a gRPC status other than OK.
 func (s *Server) StatusError(code int, message string) *service.Error {
-	return &service.Error{Op: OpInfer, Class: record.Server, Code: code, Addr: s.addr, Text: statusText(code, message)}
+	text, err := statusText(code, message)
+	return &service.Error{Op: OpInfer, Class: record.Server, Code: code, Addr: s.addr, Text: text, Err: err}
 }
 
 // statusText is the server's message, or where it sent none, the status.
-func statusText(code int, message string) string {
+func statusText(code int, message string) (string, error) {
 	if message != "" {
-		return message
+		return message, nil
 	}
-	return "the server answered with gRPC status " + strconv.Itoa(code) + " and no message"
+	return "the server answered with gRPC status " + strconv.Itoa(code) + " and no message", service.ErrNoMessage
 }
 
 // notConnected is the error of calls for which no connection could be made.
