@@ -122,10 +122,26 @@ func freePorts(t *testing.T) ports {
 	return ports{p[0], p[1], p[2]}
 }
 
-// start starts the server in explicit mode with some models loaded. It ends with the test.
+// start starts the server in explicit mode with some models loaded. It ends with the test. Its Python backend gives up
+// when a helper is slow to come up, as on a busy machine: then once more.
 func (s *triton) start(t *testing.T, models ...string) ports {
 	t.Helper()
-	at := freePorts(t)
+	var log string
+	for range 3 {
+		at, text, ok := s.launch(t, models)
+		if ok {
+			return at
+		}
+		log = text
+	}
+	t.Fatalf("the real Triton did not start\n%s", last(log, 30))
+	return ports{}
+}
+
+// launch starts the server once; its log tells why it is not ready.
+func (s *triton) launch(t *testing.T, models []string) (at ports, text string, ok bool) {
+	t.Helper()
+	at = freePorts(t)
 	args := []string{
 		"--model-repository=" + s.models, "--model-control-mode=explicit", fmt.Sprint("--http-port=", at.http),
 		fmt.Sprint("--grpc-port=", at.grpc), fmt.Sprint("--metrics-port=", at.metrics),
@@ -150,14 +166,12 @@ func (s *triton) start(t *testing.T, models ...string) ports {
 		}
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 	})
-	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline) && len(exited) == 0; time.Sleep(100 * time.Millisecond) {
 		if ready(t, at.http) {
-			return at
-		}
-		if len(exited) > 0 || time.Now().After(deadline) {
-			t.Fatalf("the real Triton did not start\n%s", last(log.String(), 30))
+			return at, "", true
 		}
 	}
+	return at, log.String(), false
 }
 
 func ready(t *testing.T, port int) bool {
