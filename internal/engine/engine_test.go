@@ -399,6 +399,22 @@ func TestSerialTurnsKeepOneInFlightAFeed(t *testing.T) {
 	}
 }
 
+func TestPeriodicLoadEndsAtAFailure(t *testing.T) {
+	svc := &testkit.Service{Answer: func(n int64) (time.Duration, error) {
+		if n == 3 {
+			return 0, errors.New("boom")
+		}
+		return time.Millisecond, nil
+	}}
+	e := open(t, svc, engine.Config{StopOnFailure: true})
+	if err := e.Periodic(t.Context(), engine.PeriodicLoad{Start: 1, End: 7, Step: 1, Period: 1}); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(e.SlotErrors()); n != 1 || svc.Sent() != 4 {
+		t.Errorf("%d failures, %d requests", n, svc.Sent())
+	}
+}
+
 func TestPeriodicLoadRaisesTheLoadStepByStep(t *testing.T) {
 	svc := &testkit.Service{Answer: func(int64) (time.Duration, error) { return time.Millisecond, nil }}
 	e := open(t, svc, engine.Config{})

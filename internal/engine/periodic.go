@@ -35,6 +35,9 @@ func (e *Engine) Periodic(ctx context.Context, load PeriodicLoad) error {
 		}
 		launched += n
 		for launched < load.End && e.reached.Load() < int64(launched) {
+			if e.calledOff() {
+				return e.Finished(ctx)
+			}
 			if err := e.periodicState(ctx, launched); err != nil {
 				return err
 			}
@@ -48,15 +51,23 @@ func (e *Engine) Periodic(ctx context.Context, load PeriodicLoad) error {
 
 // periodicState waits a moment and tells what has gone wrong.
 func (e *Engine) periodicState(ctx context.Context, launched int) error {
-	select {
-	case <-e.failed:
+	if e.calledOff() {
 		return nil // the failure itself is the news
-	default:
 	}
 	if e.InFlight() == 0 && e.reached.Load() < int64(launched) {
 		return ErrEarlyEnd
 	}
 	return e.pause(ctx)
+}
+
+// calledOff tells whether failures call for the end of the load.
+func (e *Engine) calledOff() bool {
+	select {
+	case <-e.failed:
+		return true
+	default:
+		return false
+	}
 }
 
 // launch starts one request on each of n more slots.
