@@ -115,6 +115,23 @@ func TestTheVeryTrafficIsFoundBeforeTheNearest(t *testing.T) {
 	f(1, false, func(q *calibrate.Traffic) { q.Service = "tfserving" }, base)
 }
 
+// What differs in fewer ways is nearer.
+func TestModesAreComparedWordByWord(t *testing.T) {
+	table := &calibrate.Table{}
+	for i, mode := range []string{"unary TLS", "unary", "stream gzip"} {
+		q := closed("grpc", 8, 64, 64)
+		q.Mode = mode
+		table.Put(calibrate.Floor{Traffic: q, P50Ns: int64(i)})
+	}
+	for mode, want := range map[string]int64{"stream": 1, "stream TLS": 0, "stream gzip poisson": 2, "unary poisson": 1} {
+		q := closed("grpc", 8, 64, 64)
+		q.Mode = mode
+		if got, exact, ok := table.Lookup(q); !ok || exact || got.P50Ns != want {
+			t.Errorf("%s: %v", mode, got)
+		}
+	}
+}
+
 func TestANewerFloorTakesThePlaceOfTheOlder(t *testing.T) {
 	table := &calibrate.Table{}
 	table.Put(calibrate.Floor{Traffic: closed("grpc", 1, 64, 64), P50Ns: 1}, calibrate.Floor{Traffic: closed("grpc", 8, 64, 64), P50Ns: 2})

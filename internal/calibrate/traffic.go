@@ -3,6 +3,7 @@ package calibrate
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -35,7 +36,7 @@ func alike(a, b uint64) bool {
 	return most-min(a, b) <= max(64, most/50)
 }
 
-// otherwise is how far apart two ways of calling, or two kinds of server, are: as far as a load of 8 and one of 64.
+// otherwise is how far apart two ways of calling that differ in one thing, or two kinds of server, are: as far as a load of 8 and one of 64.
 var otherwise = math.Log(8)
 
 // distance is how unlike two are; infinite for different protocols. Loads and sizes are compared as ratios, so that 1 and 8
@@ -49,13 +50,25 @@ func (t Traffic) distance(o Traffic) float64 {
 		d = ratio(t.Rate, o.Rate)
 	}
 	d += ratio(float64(t.RequestBytes), float64(o.RequestBytes))/2 + ratio(float64(t.ResponseBytes), float64(o.ResponseBytes))/2
-	if t.Mode != o.Mode {
-		d += otherwise
-	}
+	d += otherwise * float64(unlike(t.Mode, o.Mode))
 	if t.Service != o.Service {
 		d += otherwise
 	}
 	return d
+}
+
+// unlike counts in how many ways two modes differ: a word in the place of another is one, a word too many is one.
+func unlike(a, b string) int {
+	one, other := strings.Fields(a), strings.Fields(b)
+	missing := func(from, in []string) (n int) {
+		for _, w := range from {
+			if !slices.Contains(in, w) {
+				n++
+			}
+		}
+		return n
+	}
+	return max(missing(one, other), missing(other, one))
 }
 
 func ratio(a, b float64) float64 { return math.Abs(math.Log(max(a, 1)) - math.Log(max(b, 1))) }
