@@ -123,7 +123,7 @@ func TestModesAreComparedWordByWord(t *testing.T) {
 		q.Mode = mode
 		table.Put(calibrate.Floor{Traffic: q, P50Ns: int64(i)})
 	}
-	for mode, want := range map[string]int64{"stream": 1, "stream TLS": 0, "stream gzip poisson": 2, "unary poisson": 1} {
+	for mode, want := range map[string]int64{"stream": 2, "unary TLS poisson": 0, "stream gzip poisson": 2, "unary poisson": 1} {
 		q := closed("grpc", 8, 64, 64)
 		q.Mode = mode
 		if got, exact, ok := table.Lookup(q); !ok || exact || got.P50Ns != want {

@@ -50,14 +50,16 @@ func (t Traffic) distance(o Traffic) float64 {
 		d = ratio(t.Rate, o.Rate)
 	}
 	d += ratio(float64(t.RequestBytes), float64(o.RequestBytes))/2 + ratio(float64(t.ResponseBytes), float64(o.ResponseBytes))/2
-	d += otherwise * float64(unlike(t.Mode, o.Mode))
+	if n := unlike(t.Mode, o.Mode); n > 0 {
+		d += otherwise * float64(1+n) / 2
+	}
 	if t.Service != o.Service {
 		d += otherwise
 	}
 	return d
 }
 
-// unlike counts in how many ways two modes differ: a word in the place of another is one, a word too many is one.
+// unlike counts the words that only one of two modes has.
 func unlike(a, b string) int {
 	one, other := strings.Fields(a), strings.Fields(b)
 	missing := func(from, in []string) (n int) {
@@ -68,7 +70,7 @@ func unlike(a, b string) int {
 		}
 		return n
 	}
-	return max(missing(one, other), missing(other, one))
+	return missing(one, other) + missing(other, one)
 }
 
 func ratio(a, b float64) float64 { return math.Abs(math.Log(max(a, 1)) - math.Log(max(b, 1))) }
