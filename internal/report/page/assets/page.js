@@ -277,12 +277,13 @@
   }
 
   function comparison(c) {
-    const pct = (v) => (Math.abs(v) < 5e-5 ? "0 %" : (v > 0 ? "+" : "−") + num(Math.abs(v) * 100, 3) + " %");
+    // Past tenfold a factor says more than per cent, and past a thousand its digits say nothing.
+    const pct = (v) => (Math.abs(v) < 5e-5 ? "0 %" : v >= 1000 ? "over ×1,000" : v >= 10 ? "×" + num(1 + v, 3) : (v > 0 ? "+" : "−") + num(Math.abs(v) * 100, 3) + " %");
     const cls = { better: "good", worse: "bad" };
     const f = (r, v) => (r.unit === "ms" ? dur(v) : num(v));
     const rows = c.rows.map((r) => [r.level, { text: r.name }, f(r, r.a), f(r, r.b), r.a ? pct(r.change) : "", r.low || r.high ? pct(r.low) + " to " + pct(r.high) : "", { text: r.finding, cls: cls[r.finding] }]);
     return el("section", {}, el("div", { class: "verdict " + ({ better: "valid", worse: "failed" }[c.finding] || "") }, el("b", {}, "B is " + (c.finding === "better" || c.finding === "worse" ? c.finding + " than A" : c.finding === "cannot tell" ? "not comparable with A" : "no different from A, as far as can be seen"))),
-      table(["level", "", "A", "B", "change", num(c.confidence * 100) + " % interval", ""], rows, "full"), (c.remarks || []).map((r) => el("p", { class: "note" }, r)));
+      table(["level", "figure", "A", "B", "change", num(c.confidence * 100) + " % interval", ""], rows, "full pairs"), (c.remarks || []).map((r) => el("p", { class: "note" }, r)));
   }
 
   function section(id, title, note, ...content) {
@@ -309,7 +310,7 @@
     const rows = data.list.items.map((r) => {
       const box = el("input", { type: "checkbox", "aria-label": "choose " + r.id });
       box.addEventListener("change", () => choose(r.id, box));
-      return [box, el("a", { href: "/run/" + encodeURIComponent(r.id) }, r.label || r.id), r.start, r.command, r.model, num(r.levels), num(r.throughput) + " /s", dur(r.p99), { text: r.verdict, cls: r.verdict === "valid" ? "good" : "warn" }];
+      return [box, el("a", { href: "/run/" + encodeURIComponent(r.id) }, r.label || r.id), r.start, r.command, r.model, num(r.levels), num(r.throughput) + " /s", dur(r.p99), { text: r.verdict, cls: { valid: "good", failed: "bad" }[r.verdict] || "warn" }];
     });
     page.replaceChildren(
       el("header", { class: "top" }, el("span", { class: "brand" }, "redline"), el("h1", {}, "Runs"), el("span", { class: "when" }, ""), el("button", { type: "button", "aria-label": "light or dark", on: { click: theme } }, "◐")),
