@@ -52,10 +52,10 @@ func openFile(ctx context.Context, o *Options, m *maker, sum hash.Hash) (origin,
 	if err != nil {
 		return nil, err
 	}
-	switch l.format {
-	case Pool:
+	if l.format == Pool {
 		return openPools(ctx, o, m, []string{o.Path}, sum)
-	case SageMaker:
+	}
+	if l.format == SageMaker {
 		return openCaptures(ctx, o, m, []string{o.Path}, sum)
 	}
 	s := newFile(o, m, o.Path, l)

@@ -38,10 +38,10 @@ func openFolder(ctx context.Context, o *Options, m *maker, sum hash.Hash) (origi
 			return nil, err
 		}
 		format = Pool
-		switch l.format {
-		case RawBody, Messages:
+		if l.format == RawBody || l.format == Messages {
 			format = RawBody
-		case SageMaker:
+		}
+		if l.format == SageMaker {
 			if files, err = below(o.Path); err != nil {
 				return nil, fmt.Errorf("read the folder of prompts: %w", err)
 			}
