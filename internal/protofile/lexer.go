@@ -31,9 +31,9 @@ func (t token) String() string {
 	case end:
 		return "the end of the file"
 	case text:
-		return "the string " + quoted(t.text)
+		return "the string " + strconv.Quote(t.text)
 	default:
-		return quoted(t.text)
+		return strconv.Quote(t.text)
 	}
 }
 
@@ -127,7 +127,7 @@ func (l *lexer) number(at place) (token, string) {
 		s += sign + l.while(digit)
 	}
 	if strings.Contains(s, "_") {
-		return token{at: at}, quoted(s) + " is not a number"
+		return token{at: at}, strconv.Quote(s) + " is not a number"
 	}
 	octal := len(s) > 1 && s[0] == '0' && strings.Trim(s, "01234567") == ""
 	hex := strings.HasPrefix(s, "0x") || strings.HasPrefix(s, "0X")
@@ -137,16 +137,16 @@ func (l *lexer) number(at place) (token, string) {
 			return token{integer, s, at}, ""
 		}
 		if hex {
-			return token{at: at}, quoted(s) + " is not a number of 64 bits"
+			return token{at: at}, strconv.Quote(s) + " is not a number of 64 bits"
 		}
 	case strings.Trim(s, "0123456789") == "":
-		return token{at: at}, quoted(s) + " is not an octal number, which the 0 at its beginning makes it"
+		return token{at: at}, strconv.Quote(s) + " is not an octal number, which the 0 at its beginning makes it"
 	}
 	if strings.ContainsAny(s, "xXpP") {
-		return token{at: at}, quoted(s) + " is not a number"
+		return token{at: at}, strconv.Quote(s) + " is not a number"
 	}
 	if _, err := strconv.ParseFloat(s, 64); err != nil && !strings.Contains(err.Error(), "range") {
-		return token{at: at}, quoted(s) + " is not a number"
+		return token{at: at}, strconv.Quote(s) + " is not a number"
 	}
 	return token{float, s, at}, ""
 }

@@ -53,14 +53,7 @@ func (p *parser) body(scope, name string, at place) *descriptorpb.DescriptorProt
 	if p.depth++; p.depth > maxDepth {
 		p.fail(at, "messages stand within one another more than %d deep", maxDepth)
 	}
-	p.want("{")
-	for !p.take("}") {
-		if p.tok.kind == end {
-			p.fail(p.tok.at, "the message %s has no end: close it with }", name)
-			return m
-		}
-		p.member(full, m)
-	}
+	p.block("the message "+name, func() { p.member(full, m) })
 	p.depth--
 	synthesize(m)
 	return m
@@ -69,7 +62,6 @@ func (p *parser) body(scope, name string, at place) *descriptorpb.DescriptorProt
 // member reads one declaration of a message.
 func (p *parser) member(scope string, m *descriptorpb.DescriptorProto) {
 	switch at := p.tok.at; {
-	case p.take(";"):
 	case p.take("message"):
 		m.NestedType = append(m.NestedType, p.message(scope))
 	case p.take("enum"):
@@ -79,10 +71,7 @@ func (p *parser) member(scope string, m *descriptorpb.DescriptorProto) {
 	case p.take("oneof"):
 		p.oneof(scope, m)
 	case p.take("option"):
-		if m.Options == nil {
-			m.Options = &descriptorpb.MessageOptions{}
-		}
-		p.statement(m.Options)
+		p.statement(made(&m.Options))
 		if m.Options.MapEntry != nil {
 			p.fail(at, "map_entry cannot be set: write map<KEY, VALUE> NAME = NUMBER;")
 		}
@@ -137,38 +126,20 @@ func (p *parser) oneof(scope string, m *descriptorpb.DescriptorProto) {
 	p.declare(scope, o.GetName(), at)
 	in := &space{scope: scope, fields: &m.Field, nested: &m.NestedType, oneof: new(int32(len(m.OneofDecl)))}
 	m.OneofDecl = append(m.OneofDecl, o)
-	p.want("{")
-	for !p.take("}") {
-		switch at := p.tok.at; {
-		case p.tok.kind == end:
-			p.fail(at, "the oneof %s has no end: close it with }", o.GetName())
+	p.block("the oneof "+o.GetName(), func() {
+		if p.take("option") {
+			p.statement(made(&o.Options))
 			return
-		case p.take(";"):
-		case p.take("option"):
-			if o.Options == nil {
-				o.Options = &descriptorpb.OneofOptions{}
-			}
-			p.statement(o.Options)
-		default:
-			p.field(in)
 		}
-	}
+		p.field(in)
+	})
 }
 
 // extend reads fields that are added to a message elsewhere.
 func (p *parser) extend(scope string, fields *[]*descriptorpb.FieldDescriptorProto, nested *[]*descriptorpb.DescriptorProto) {
 	in := &space{scope: scope, fields: fields, nested: nested, extendeeAt: p.tok.at}
 	in.extendee = p.dotted("the name of the message to extend", true)
-	p.want("{")
-	for !p.take("}") {
-		if p.tok.kind == end {
-			p.fail(p.tok.at, "the extension of %s has no end: close it with }", in.extendee)
-			return
-		}
-		if !p.take(";") {
-			p.field(in)
-		}
-	}
+	p.block("the extension of "+in.extendee, func() { p.field(in) })
 }
 
 // field reads a field, a group or a map.
@@ -256,8 +227,7 @@ func (p *parser) numbered(f *descriptorpb.FieldDescriptorProto) {
 	}
 	f.Number = &n
 	if p.at("[") {
-		f.Options = &descriptorpb.FieldOptions{}
-		p.bracketed(f.Options, f)
+		p.bracketed(made(&f.Options), f)
 	}
 }
 
@@ -346,14 +316,11 @@ func (p *parser) reserved(names *[]string, highest int32, add func(from, to int3
 		p.want(";")
 		return
 	}
-	for {
+	for more := true; more; more = p.take(",") {
 		if p.tok.kind == text {
 			*names = append(*names, p.text("a name"))
 		} else {
 			*names = append(*names, p.word("a name"))
-		}
-		if !p.take(",") {
-			break
 		}
 	}
 	p.want(";")

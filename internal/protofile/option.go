@@ -38,11 +38,8 @@ func (p *parser) statement(into proto.Message) {
 // bracketed reads the options of a field or a value. A field has two that are not options but parts of it.
 func (p *parser) bracketed(into proto.Message, f *descriptorpb.FieldDescriptorProto) {
 	p.want("[")
-	for {
+	for more := true; more; more = p.take(",") {
 		p.option(into, f)
-		if !p.take(",") {
-			break
-		}
 	}
 	p.want("]")
 }

@@ -159,6 +159,28 @@ func (p *parser) number(what string) int32 {
 	return int32(n)
 }
 
+// block reads declarations between braces; read takes one of them. what is named by a file that ends within.
+func (p *parser) block(what string, read func()) {
+	p.want("{")
+	for !p.take("}") {
+		switch {
+		case p.tok.kind == end:
+			p.fail(p.tok.at, "%s has no end: close it with }", what)
+			return
+		case !p.take(";"):
+			read()
+		}
+	}
+}
+
+// made is what to points at, which is there from the first call on.
+func made[T any](to **T) *T {
+	if *to == nil {
+		*to = new(T)
+	}
+	return *to
+}
+
 // declare notes where a name is given.
 func (p *parser) declare(scope, name string, at place) string {
 	full := join(scope, name)
@@ -173,7 +195,7 @@ func (p *parser) syntax() {
 		p.want("=")
 		s := p.text("proto2 or proto3")
 		if s != proto2 && s != proto3 {
-			p.fail(at, "the syntax %s is not known: proto2, proto3 and edition = \"2023\" are", quoted(s))
+			p.fail(at, "the syntax %s is not known: proto2, proto3 and edition = \"2023\" are", strconv.Quote(s))
 		}
 		if s == proto3 {
 			p.out.Syntax = &s
@@ -182,7 +204,7 @@ func (p *parser) syntax() {
 	case p.take("edition"):
 		p.want("=")
 		if s := p.text("the edition"); s != "2023" {
-			p.fail(at, "the edition %s is not known: 2023 is, and so are syntax = \"proto2\" and \"proto3\"; a server with gRPC reflection needs no file", quoted(s))
+			p.fail(at, "the edition %s is not known: 2023 is, and so are syntax = \"proto2\" and \"proto3\"; a server with gRPC reflection needs no file", strconv.Quote(s))
 		}
 		p.want(";")
 		p.out.Syntax = new(editions)
@@ -211,10 +233,7 @@ func (p *parser) topLevel() {
 	case p.take("import"):
 		p.importFile()
 	case p.take("option"):
-		if p.out.Options == nil {
-			p.out.Options = &descriptorpb.FileOptions{}
-		}
-		p.statement(p.out.Options)
+		p.statement(made(&p.out.Options))
 	case p.take("message"):
 		p.out.MessageType = append(p.out.MessageType, p.message(scope))
 	case p.take("enum"):
@@ -252,60 +271,49 @@ func (p *parser) enum(scope string) *descriptorpb.EnumDescriptorProto {
 	at := p.tok.at
 	e := &descriptorpb.EnumDescriptorProto{Name: new(p.word("the enum's name"))}
 	p.types[p.declare(scope, e.GetName(), at)] = typeEnum
-	p.want("{")
-	for !p.take("}") {
-		switch at := p.tok.at; {
-		case p.tok.kind == end:
-			p.fail(at, "the enum %s has no end: close it with }", e.GetName())
-			return e
-		case p.take(";"):
+	p.block("the enum "+e.GetName(), func() {
+		switch {
 		case p.take("option"):
-			if e.Options == nil {
-				e.Options = &descriptorpb.EnumOptions{}
-			}
-			p.statement(e.Options)
+			p.statement(made(&e.Options))
 		case p.take("reserved"):
 			p.reserved(&e.ReservedName, math.MaxInt32, func(from, to int32) {
 				e.ReservedRange = append(e.ReservedRange, &descriptorpb.EnumDescriptorProto_EnumReservedRange{Start: &from, End: &to})
 			})
 		default:
-			v := &descriptorpb.EnumValueDescriptorProto{Name: new(p.word("a value's name"))}
-			p.declare(scope, v.GetName(), at) // values are siblings of their enum
-			p.want("=")
-			v.Number = new(p.number("the number of an enum value"))
-			if p.at("[") {
-				v.Options = &descriptorpb.EnumValueOptions{}
-				p.bracketed(v.Options, nil)
-			}
-			p.want(";")
-			e.Value = append(e.Value, v)
+			e.Value = append(e.Value, p.enumValue(scope))
 		}
-	}
+	})
 	return e
+}
+
+// enumValue reads a value of an enum, whose names are siblings of the enum's.
+func (p *parser) enumValue(scope string) *descriptorpb.EnumValueDescriptorProto {
+	at := p.tok.at
+	v := &descriptorpb.EnumValueDescriptorProto{Name: new(p.word("a value's name"))}
+	p.declare(scope, v.GetName(), at)
+	p.want("=")
+	v.Number = new(p.number("the number of an enum value"))
+	if p.at("[") {
+		p.bracketed(made(&v.Options), nil)
+	}
+	p.want(";")
+	return v
 }
 
 func (p *parser) service(scope string) *descriptorpb.ServiceDescriptorProto {
 	at := p.tok.at
 	s := &descriptorpb.ServiceDescriptorProto{Name: new(p.word("the service's name"))}
 	full := p.declare(scope, s.GetName(), at)
-	p.want("{")
-	for !p.take("}") {
-		switch at := p.tok.at; {
-		case p.tok.kind == end:
-			p.fail(at, "the service %s has no end: close it with }", s.GetName())
-			return s
-		case p.take(";"):
+	p.block("the service "+s.GetName(), func() {
+		switch {
 		case p.take("option"):
-			if s.Options == nil {
-				s.Options = &descriptorpb.ServiceOptions{}
-			}
-			p.statement(s.Options)
+			p.statement(made(&s.Options))
 		case p.take("rpc"):
 			s.Method = append(s.Method, p.method(full))
 		default:
-			p.fail(at, "%s stands where a method is needed: rpc NAME (REQUEST) returns (ANSWER);", p.tok)
+			p.fail(p.tok.at, "%s stands where a method is needed: rpc NAME (REQUEST) returns (ANSWER);", p.tok)
 		}
-	}
+	})
 	return s
 }
 
@@ -319,20 +327,13 @@ func (p *parser) method(scope string) *descriptorpb.MethodDescriptorProto {
 	if p.take(";") {
 		return m
 	}
-	p.want("{")
-	for !p.take("}") {
-		switch {
-		case p.take(";"):
-		case p.take("option"):
-			if m.Options == nil {
-				m.Options = &descriptorpb.MethodOptions{}
-			}
-			p.statement(m.Options)
-		default:
+	p.block("the method "+m.GetName(), func() {
+		if !p.take("option") {
 			p.fail(p.tok.at, "%s stands where an option of the method is needed, or }", p.tok)
-			return m
+			return
 		}
-	}
+		p.statement(made(&m.Options))
+	})
 	return m
 }
 

@@ -21,7 +21,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"google.golang.org/protobuf/reflect/protodesc"
@@ -249,5 +248,3 @@ func join(scope, name string) string {
 	}
 	return scope + "." + name
 }
-
-func quoted(s string) string { return strconv.Quote(s) }
