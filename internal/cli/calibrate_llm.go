@@ -209,7 +209,7 @@ func (r *llmRun) traffic(lv *result.Level) calibrate.Traffic {
 
 // state tells the health of a level of streamed answers where its times come from, and how large the calibrated error is.
 func (r *llmRun) state(lv *result.Level) {
-	if !r.opts.streaming && !r.plan.Target.Streaming {
+	if !r.opts.streaming && (r.model == nil || !r.model.Decoupled) {
 		return
 	}
 	h := &lv.Health

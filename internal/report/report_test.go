@@ -85,7 +85,7 @@ func TestHealth(t *testing.T) {
 
 	l = closedLevel()
 	l.Health.Times = "read"
-	f("tokens that nobody timed", l, closed+"    Answer times: those of the read; the system does not tell when answers came\n"+
+	f("tokens that nobody timed", l, closed+"    Answer times: those of the read; nobody tells when answers came\n"+
 		"    Measurement error: not calibrated; 'redline calibrate llm' with the same options tells it\n")
 
 	l = closedLevel()

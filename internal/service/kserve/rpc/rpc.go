@@ -56,7 +56,6 @@ func New(t plan.Target, in plan.Input) (*Service, error) {
 	method := "ModelInfer"
 	if t.Streaming {
 		method = "ModelStreamInfer"
-		s.at.NoteArrivals()
 	}
 	s.infer = s.at.Header(prefix + method)
 	return s, nil
@@ -72,6 +71,11 @@ func (s *Service) Open(ctx context.Context, sink service.Sink) (service.Transpor
 	var t *grpclane.Transport
 	var err error
 	if s.target.Streaming {
+		s.mu.Lock()
+		if s.model == nil || s.model.Decoupled { // one that answers once costs less without
+			s.at.NoteArrivals()
+		}
+		s.mu.Unlock()
 		t, err = grpclane.NewWays(ctx, s.at, sink, s.ways(sink))
 	} else {
 		t, err = grpclane.New(ctx, s.at, sink, s.infer, func() grpclane.Exchange { return &unary{svc: s, sink: sink} })
