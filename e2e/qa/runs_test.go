@@ -107,7 +107,7 @@ func (b *bench) truth(t *testing.T, delay, target string) {
 		dir := t.TempDir()
 		var code int
 		var out string
-		rivals := crowded(func() {
+		others := crowded(func() {
 			code, out = b.run(t, filepath.Join(b.bin, "perf_analyzer"), dir, target+" --concurrency-range 2 --input-data {data}/wait_"+delay+".json -m ground_truth -f results -p "+window)
 		})
 		c := check{pass: "ok"}
@@ -123,7 +123,7 @@ func (b *bench) truth(t *testing.T, delay, target string) {
 		if got, err = strconv.ParseFloat(rows[1][1], 64); err != nil {
 			t.Fatal(err)
 		}
-		if math.Abs(got*wait-1) <= 0.05*rivals {
+		if math.Abs(got*wait-1) <= 0.05*others {
 			return
 		}
 	}
@@ -217,13 +217,15 @@ func steady() string {
 	if !heavy {
 		return " -s 9999 --max-trials 50"
 	}
-	rivals := crowded(func() { time.Sleep(time.Second) })
-	trials := 50
-	if rivals > 1 {
+	others, trials := rivals(), 50
+	if others > 1 {
 		trials = 10
 	}
-	return fmt.Sprintf(" -s%.1f --max-trials %d", 15*rivals, trials)
+	return fmt.Sprintf(" -s%.1f --max-trials %d", 15*others, trials)
 }
+
+// rivals is how many threads of others want each core now, at least 1.
+func rivals() float64 { return crowded(func() { time.Sleep(500 * time.Millisecond) }) }
 
 var passLine = regexp.MustCompile(`  Pass \[\d+\] throughput: (\S+) infer/sec\. Avg latency: (\d+) usec`)
 
