@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 
 	"github.com/redline-bench/redline/internal/compare"
@@ -58,16 +59,21 @@ func (p *IO) reportRuns(refs []string, out string) error {
 	return writePage(out, d)
 }
 
-// pageOf is the page of one run, or of two with their comparison.
+// pageOf is the page of one run, or of two with their comparison where they can be compared.
 func pageOf(sides []compare.Side) (page.Data, error) {
 	if len(sides) == 1 {
 		return onePage(sides[0].Name, sides[0].Run), nil
 	}
 	rep, err := compare.Runs(sides[:1], sides[1:], compare.Defaults())
-	if err != nil {
-		return page.Data{}, err
+	d := page.Data{}
+	switch {
+	case errors.Is(err, compare.ErrApart): // they can still be looked at beside each other
+		d.Runs = []*page.View{page.NewView(sides[0].Name, sides[0].Run), page.NewView(sides[1].Name, sides[1].Run)}
+	case err != nil:
+		return d, err
+	default:
+		d = comparisonPage(rep)
 	}
-	d := comparisonPage(rep)
 	d.Title = sides[0].Name + " and " + sides[1].Name
 	return d, nil
 }

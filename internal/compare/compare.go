@@ -5,6 +5,7 @@ package compare
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -24,6 +25,9 @@ type Options struct {
 
 // Defaults are what holds unless said otherwise.
 func Defaults() Options { return Options{Confidence: 0.95, Least: 0} }
+
+// ErrApart says that two sides measured different loads.
+var ErrApart = errors.New("nothing can be compared: the runs have no level in common")
 
 // Finding is what a comparison comes to.
 type Finding string
@@ -90,7 +94,7 @@ func Runs(a, b []Side, o Options) (*Report, error) {
 		rep.level("the only level", la, lb, o) // tools name their levels differently, or not at all
 	}
 	if len(rep.Rows) == 0 {
-		return nil, fmt.Errorf("nothing can be compared: the runs have no level in common (%s against %s)", levelsOf(a), levelsOf(b))
+		return nil, fmt.Errorf("%w (%s against %s)", ErrApart, levelsOf(a), levelsOf(b))
 	}
 	rep.judge(o)
 	return rep, nil

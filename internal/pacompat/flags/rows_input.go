@@ -76,6 +76,9 @@ func setInputData(r *raw, v string) error {
 		r.zero = true
 	case "random":
 	default:
+		if r.face == plan.Redline {
+			return usagef("there is no file or folder %s for --input-data, which also takes zero and random", v)
+		}
 		return usagef("Failed to parse --input-data. Unsupported type provided: '%s'. "+
 			"The available options are 'zero', 'random', path to a directory, or a json file.", v)
 	}
