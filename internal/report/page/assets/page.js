@@ -90,11 +90,11 @@
     }
     const parts = [];
     let c = 0;
-    runs.forEach((run, r) => run.levels.forEach((l) => {
+    runs.forEach((run) => run.levels.forEach((l) => {
       const [xs, ys] = l.cdf;
       if (!xs.length) return;
       const n = l.requests;
-      parts.push({ name: tag(run, runs) + l.name, color: runs.length > 1 && run.levels.length === 1 ? r : c++, xs: ys.map((y, i) => nines(i === ys.length - 1 ? 1 - 0.5 / Math.max(1, n) : y)), ys: xs });
+      parts.push({ name: tag(run, runs) + l.name, color: c++, xs: ys.map((y, i) => nines(i === ys.length - 1 ? 1 - 0.5 / Math.max(1, n) : y)), ys: xs });
     }));
     if (parts.length) {
       const shown = parts.slice(0, 16);
