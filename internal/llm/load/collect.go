@@ -378,8 +378,9 @@ func (r *run) reasons(lv *result.Level, l measure.Load) []result.Reason {
 		check.Health.AchievedInFlight = 1
 	}
 	list := measure.Judge(&check, l)
+	named := strings.NewReplacer("--request-rate-range", "--request-rate", "--profile-export-file", "some of --exports")
 	for i := range list {
-		list[i].Try = strings.ReplaceAll(list[i].Try, "--request-rate-range", "--request-rate")
+		list[i].Try = named.Replace(list[i].Try)
 	}
 	return list
 }
