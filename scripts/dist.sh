@@ -12,7 +12,7 @@ for platform in "$@"; do
   mkdir -p "dist/$name"
   echo "$name"
   CGO_ENABLED=0 GOOS=$os GOARCH=$arch go build -trimpath -tags grpcnotrace -ldflags "-s -w -X main.version=$VERSION" -o "dist/$name/redline$ext" ./cmd/redline
-  cp -r LICENSE README.md CHANGELOG.md docs "dist/$name/"
+  cp -r LICENSE ./*.md docs "dist/$name/"
   [ "$os" = windows ] || ln -s redline "dist/$name/perf_analyzer"
   tar -C dist --sort=name --owner=0 --group=0 --numeric-owner --mtime="$when" -cf - "$name" | gzip -9n > "dist/$name.tar.gz"
   rm -r "dist/${name:?}"
