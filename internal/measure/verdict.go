@@ -80,10 +80,11 @@ func Conclude(levels []result.Level, limits [][]result.Reason, runErr string) re
 			if v.State == result.Valid {
 				v.State = result.Unstable
 			}
-			v.Reasons = append(v.Reasons, result.Reason{
-				What: LevelName(lv) + ": " + lv.Reason,
-				Try:  "measure longer (--measurement-interval), more often (--max-trials) or allow more spread (--stability-percentage)",
-			})
+			r := result.Reason{What: LevelName(lv) + ": " + lv.Reason}
+			if !lv.Unfinished { // who broke it off knows what to do
+				r.Try = "measure longer (--measurement-interval), more often (--max-trials) or allow more spread (--stability-percentage)"
+			}
+			v.Reasons = append(v.Reasons, r)
 		}
 	}
 	return v

@@ -40,7 +40,7 @@ func openFile(ctx context.Context, o *Options, m *maker, sum hash.Hash) (origin,
 	info, err := os.Stat(o.Path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("the prompts %s do not exist; check --input-file", o.Path)
+		return nil, fmt.Errorf("the file of prompts %s does not exist: check the path", o.Path)
 	case err != nil:
 		return nil, fmt.Errorf("open the prompts: %w", err)
 	case info.IsDir():
