@@ -32,7 +32,10 @@ func WriteMarkdown(w io.Writer, title string, res *result.Result, g *Gate) error
 	var b strings.Builder
 	fmt.Fprintf(&b, "### %s\n\n**Verdict: %s**", markdown.Cell(title), markdown.Cell(string(res.Verdict.State)))
 	for _, r := range res.Verdict.Reasons {
-		fmt.Fprintf(&b, "  \n%s; %s", markdown.Cell(r.What), markdown.Cell(r.Try))
+		fmt.Fprintf(&b, "  \n%s", markdown.Cell(r.What))
+		if r.Try != "" {
+			fmt.Fprintf(&b, "; %s", markdown.Cell(r.Try))
+		}
 	}
 	b.WriteString("\n\n")
 	if res.Error != "" {
