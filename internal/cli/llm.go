@@ -164,7 +164,7 @@ func (r *llmRun) prompts() error {
 	}
 	file := d.Path != ""
 	bounded := o.requests > 0 || o.sessions > 0 || o.duration > 0 || r.load.Until != nil || load.Length(o.stages)+load.Length(o.sessionStages) > 0
-	if file && (o.inputData != "" || !bounded) {
+	if file && !bounded {
 		d.Once = true
 	}
 	src, err := dataset.Open(r.sigs.soft, *d, r.tok.forPrompts())

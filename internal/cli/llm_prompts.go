@@ -12,7 +12,7 @@ import (
 func llmPrompts(s *optset.Set, o *llmOptions) {
 	s.Group("Prompts")
 	s.Text(&o.data.Path, "input-file", "FILE", "prompts: JSONL in AIPerf's forms, traces, ShareGPT, text; see docs/llm.md")
-	s.Text(&o.inputData, "input-data", "FILE", "the same, each prompt sent once a level")
+	s.Text(&o.inputData, "input-data", "FILE", "the same; like there, each prompt is sent once a level where no count or time is given")
 	s.Text(&o.data.Key, "input-key", "NAME", "field of the prompt in lines of JSON (input, prompt, text, question, instruction)")
 	s.Var("custom-dataset-type", "TYPE", "", "what the file holds: "+formatNames(), func(v string) error {
 		var err error
