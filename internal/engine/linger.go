@@ -12,7 +12,7 @@ import (
 
 // slowAnswer is how many times as long as the turn-around an answer must have taken for the slot to linger after it: a
 // load never loses more than this part of its throughput to lingering, and that of a fast server loses nothing.
-const slowAnswer = 50
+const slowAnswer = 8
 
 // mostLinger is how many slots may linger at once. Others send at once: where so many answers come together, servers do
 // not see the end of one and the next request as neighbors, and the load must not be held up by one goroutine.
