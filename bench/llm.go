@@ -80,13 +80,7 @@ func llmRows(ctx context.Context, e *env) error {
 			if len(best) == 1 {
 				continue
 			}
-			for i, what := range []string{"time to first token, mean", "time to first token, p99", "time between tokens, mean", "time between tokens, p99"} {
-				line := row{Work: "llm: error of the " + what, InFlight: streams, Tool: t.name, Figure: best[i], Unit: "ms"}
-				if t.name == "redline" {
-					line.judge(atMost([]float64{1, 3}[i%2], "ms"), best[i])
-				}
-				e.report.add(line)
-			}
+			e.report.addErrors("llm: ", t.name, streams, best, t.name == "redline")
 		}
 		e.progress("llm, %d streams", streams)
 	}

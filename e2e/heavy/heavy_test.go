@@ -167,24 +167,11 @@ func (s *triton) launch(t *testing.T, models []string) (at ports, text string, o
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 	})
 	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline) && len(exited) == 0; time.Sleep(100 * time.Millisecond) {
-		if ready(t, at.http) {
+		if peers.Status(t.Context(), fmt.Sprintf("http://127.0.0.1:%d/v2/health/ready", at.http)) == http.StatusOK {
 			return at, "", true
 		}
 	}
 	return at, log.String(), false
-}
-
-func ready(t *testing.T, port int) bool {
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, fmt.Sprintf("http://127.0.0.1:%d/v2/health/ready", port), http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return false
-	}
-	resp.Body.Close()
-	return resp.StatusCode == http.StatusOK
 }
 
 func write(t *testing.T, path, text string) {

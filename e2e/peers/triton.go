@@ -93,15 +93,8 @@ func (t *Triton) ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
 	for {
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+t.HTTP+"/v2/health/ready", http.NoBody)
-		if err != nil {
-			return err
-		}
-		if resp, err := http.DefaultClient.Do(req); err == nil {
-			resp.Body.Close()
-			if resp.StatusCode == http.StatusOK {
-				return nil
-			}
+		if Status(ctx, "http://"+t.HTTP+"/v2/health/ready") == http.StatusOK {
+			return nil
 		}
 		select {
 		case <-ctx.Done():
@@ -112,6 +105,20 @@ func (t *Triton) ready(ctx context.Context) error {
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
+}
+
+// Status asks for a page and returns its status; 0 where nobody answers.
+func Status(ctx context.Context, url string) int {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return 0
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0
+	}
+	resp.Body.Close()
+	return resp.StatusCode
 }
 
 // Err tells whether the server still runs; if not, the error ends with the tail of its log.

@@ -32,18 +32,10 @@ const (
 // runCalibrateLLM is `redline calibrate llm`.
 func runCalibrateLLM(p *IO, args []string) int {
 	const name = "redline calibrate llm"
-	o := llmDefaults()
-	err := o.parse(args)
+	o, lo, err := readLLM(args)
 	if errors.Is(err, optset.ErrHelp) {
 		fmt.Fprint(p.Stdout, calibrateHelp)
 		return exitOK
-	}
-	if err == nil {
-		err = o.check()
-	}
-	var lo load.Options
-	if err == nil {
-		lo, err = o.loadOptions()
 	}
 	if err == nil && !o.streaming && !api.Kind(o.kind).GRPC() {
 		err = errors.New("answers in one piece have no times of tokens: add --streaming")

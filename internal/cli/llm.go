@@ -46,18 +46,10 @@ func llmNames() []string { return llmSet(llmDefaults()).Names() }
 
 // runLLM is `redline llm`.
 func runLLM(p *IO, args []string) int {
-	o := llmDefaults()
-	err := o.parse(args)
+	o, lo, err := readLLM(args)
 	if errors.Is(err, optset.ErrHelp) {
 		fmt.Fprint(p.Stdout, llmHelp())
 		return exitOK
-	}
-	if err == nil {
-		err = o.check()
-	}
-	var lo load.Options
-	if err == nil {
-		lo, err = o.loadOptions()
 	}
 	if err != nil {
 		fmt.Fprintf(p.Stderr, "redline llm: %v; see redline llm --help\n", err)

@@ -11,6 +11,20 @@ import (
 	"github.com/redline-bench/redline/internal/plan"
 )
 
+// readLLM reads the options of `redline llm` and holds them against one another.
+func readLLM(args []string) (*llmOptions, load.Options, error) {
+	o := llmDefaults()
+	err := o.parse(args)
+	if err == nil {
+		err = o.check()
+	}
+	if err != nil {
+		return o, load.Options{}, err
+	}
+	lo, err := o.loadOptions()
+	return o, lo, err
+}
+
 // seed tells whether the options are those of seed 003's tool: its report is printed then.
 func (o *llmOptions) seed() bool {
 	if o.console != "" {

@@ -162,13 +162,7 @@ func (p *pools) at(i int) (*llm.Conversation, error) {
 
 func (p *pools) describe(i *Info) { i.Source, i.Format = p.o.Path, Pool }
 
-func (p *pools) Close() error {
-	var err error
-	for _, f := range p.files {
-		err = errors.Join(err, f.Close())
-	}
-	return err
-}
+func (p *pools) Close() error { return closeAll(p.files) }
 
 // bodies gives a conversation a file, whose lines are the bodies of its turns.
 type bodies struct {
@@ -351,9 +345,11 @@ func (c *captures) at(i int) (*llm.Conversation, error) {
 
 func (c *captures) describe(i *Info) { i.Source, i.Format = c.o.Path, SageMaker }
 
-func (c *captures) Close() error {
+func (c *captures) Close() error { return closeAll(c.files) }
+
+func closeAll(files []*fileSource) error {
 	var err error
-	for _, f := range c.files {
+	for _, f := range files {
 		err = errors.Join(err, f.Close())
 	}
 	return err
