@@ -12,7 +12,7 @@ FUZZTIME ?= 20s
 # The in-process server of redline-native is reached through C; without a C compiler that part is left out.
 NATIVE_CGO := $(shell command -v $${CC:-cc} >/dev/null 2>&1 && echo 1 || echo 0)
 
-.PHONY: help build demo test quick flaky flaky-stage check unit unit-native tools peers e2e e2e-timed e2e-rest fmt generate bench test-heavy cover dist clean
+.PHONY: help build demo test quick flaky flaky-stage check unit unit-native tools peers e2e e2e-timed e2e-rest fmt generate bench test-heavy fuzz heavy-rest heavy-timed heavy-steady cover dist clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -84,20 +84,25 @@ generate: ## protocol code and docs/flags.md
 bench: build ## side by side with wrk, h2load, perf_analyzer and a bare loop; six to seven minutes
 	go run ./bench -bin bin/redline -out out/bench
 
-# As in e2e, what holds measured times has the machine to itself; so have the checks whose windows must be steady, at the
-# end. All else waits most of the time, for windows and for other programs: it runs side by side, the
-# longest first, and fuzzing beside it.
+# As in `make test`, what holds measured times has the machine to itself; so have the checks whose windows must be steady, at
+# the end. All else waits most of the time, for windows and for other programs: it runs side by side, the longest first,
+# and fuzzing beside it.
 STEADY := ^TestChecks$$/^no_model$$
-HEAVY := REDLINE_HEAVY=1 REDLINE_BIN_DIR=$(CURDIR)/bin go test -count=1 -timeout 60m
-test-heavy: build ## fuzzing, whole windows and loads, GenAI-Perf, Model Analyzer, AIPerf
-	@scripts/peers.sh
-	@rc=0; set -x; \
-	$(HEAVY) -p 1 $(TIMED) || rc=1; \
-	FUZZTIME=$(FUZZTIME) scripts/fuzz.sh & \
-	$(HEAVY) -p 3 -parallel 4 -skip '$(STEADY)' ./e2e/heavy ./e2e/qa $$(go list ./e2e/... | grep -vxF "$$(go list $(TIMED))") || rc=1; \
-	wait $$! || rc=1; \
-	$(HEAVY) -run '$(STEADY)' ./e2e/qa || rc=1; \
-	exit $$rc
+HEAVY := REDLINE_HEAVY=1 $(E2E:30m=60m)
+test-heavy: ## whole windows and loads, GenAI-Perf, Model Analyzer, AIPerf, fuzzing; about an hour, ends with a summary
+	@REDLINE_HEAVY=1 $(TESTRUN) -background fuzz=heavy-timed peers build heavy-rest heavy-timed heavy-steady
+
+fuzz: ## every fuzz target for FUZZTIME (20s)
+	@FUZZTIME=$(FUZZTIME) scripts/fuzz.sh
+
+heavy-rest: # what waits most of the time
+	$(HEAVY) -p 3 -parallel 4 -skip '$(STEADY)' ./e2e/heavy ./e2e/qa $$(go list ./e2e/... | grep -vxF "$$(go list $(TIMED))")
+
+heavy-timed: # the packages that measure
+	$(HEAVY) -p 1 $(TIMED)
+
+heavy-steady: # checks whose windows must be steady
+	$(HEAVY) -run '$(STEADY)' ./e2e/qa
 
 cover: ## coverage of the unit tests
 	go test -coverprofile=coverage.out -coverpkg=./internal/... ./cmd/... ./internal/...
