@@ -126,7 +126,7 @@ func (r *llmRun) start() error {
 	if r.tok, err = loadTokens(o.tokenizer); err != nil {
 		return err
 	}
-	if err := r.prompts(); err != nil {
+	if err := errors.Join(r.prompts(), r.tok.err()); err != nil {
 		return err
 	}
 	if err := r.target(); err != nil {
@@ -355,6 +355,9 @@ func (r *llmRun) run() int {
 			r.res.Interrupted = out.Interrupted
 			break
 		}
+	}
+	if err == nil {
+		err = r.tok.err()
 	}
 	code := r.end(limits, stopped, err)
 	return r.outcome.finish(r.res, code)

@@ -29,6 +29,14 @@ func (t *tokens) Decode(ids []int, skipSpecial bool) string { return t.t.Decode(
 // Count counts without special tokens.
 func (t *tokens) Count(text string) int { return t.t.Count(text, false) }
 
+// err tells whether a text took more than the tokenizer may take, so that counts are incomplete.
+func (t *tokens) err() error {
+	if t == nil {
+		return nil
+	}
+	return t.t.Err()
+}
+
 // forPrompts is the tokenizer for made prompts.
 func (t *tokens) forPrompts() dataset.Tokenizer {
 	if t == nil {

@@ -109,6 +109,9 @@ func tokenizeLines(t *tokenizer.Tokenizer, o *tokenizeOptions, in io.Reader, out
 			return w.Flush()
 		}
 		answer, bad := l.answer(bytes.TrimRight(line, "\r\n"))
+		if bad == nil {
+			bad = t.Err()
+		}
 		if bad != nil {
 			return errors.Join(fmt.Errorf("line %d: %w", n, bad), w.Flush())
 		}

@@ -88,7 +88,7 @@ func (s *Store) Get(id string) (*result.Result, error) {
 
 // Load reads a result of ours.
 func Load(path string) (*result.Result, error) {
-	content, err := os.ReadFile(path)
+	content, err := readBounded(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("there is no file %s", path)
 	}
@@ -112,6 +112,9 @@ func Decode(path string, content []byte) (*result.Result, error) {
 	}
 	if *probe.Schema > result.Schema {
 		return nil, fmt.Errorf("%s was written by a newer redline (schema %d, this one reads up to %d): update redline", path, *probe.Schema, result.Schema)
+	}
+	if err := checkSize(content); err != nil {
+		return nil, fmt.Errorf("%s: the result is damaged: %w", path, err)
 	}
 	res := &result.Result{}
 	if err := json.Unmarshal(content, res); err != nil {

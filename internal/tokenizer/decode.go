@@ -3,6 +3,7 @@ package tokenizer
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -29,16 +30,39 @@ func (t *Tokenizer) Decode(ids []int, skipSpecial bool) string {
 	if len(t.decoder.chain) == 0 && !t.decoder.some {
 		return strings.Join(tokens, " ")
 	}
+	limit := maxNormalized + maxGrowth*size(tokens)
 	for _, step := range t.decoder.chain {
-		tokens = step(tokens)
+		if tokens = step(tokens); size(tokens) > limit {
+			t.states.grown.Store(true)
+			return ""
+		}
 	}
 	return strings.Join(tokens, "")
+}
+
+// size is the length of all tokens.
+func size(tokens []string) int {
+	n := 0
+	for _, s := range tokens {
+		n += len(s)
+	}
+	return n
 }
 
 // decoder turns tokens into text, step by step.
 type decoder struct {
 	chain []func([]string) []string
 	some  bool // the file names a decoder, even if it does nothing
+
+	patterns []split.Matcher
+}
+
+// Exceeded tells whether a pattern took too many steps in some text.
+func (d *decoder) Exceeded() bool {
+	return slices.ContainsFunc(d.patterns, func(m split.Matcher) bool {
+		limited, ok := m.(interface{ Exceeded() bool })
+		return ok && limited.Exceeded()
+	})
 }
 
 // decoderJSON is a decoder as a file has it.
@@ -63,35 +87,35 @@ func buildDecoder(raw json.RawMessage) (decoder, error) {
 	if isNull(raw) {
 		return decoder{}, nil
 	}
-	chain, err := decoderSteps(nil, raw)
-	if err != nil {
+	d := decoder{some: true}
+	if err := d.add(raw); err != nil {
 		return decoder{}, fmt.Errorf("decoder: %w", err)
 	}
-	return decoder{chain: chain, some: true}, nil
+	return d, nil
 }
 
-func decoderSteps(dst []func([]string) []string, raw json.RawMessage) ([]func([]string) []string, error) {
+// add appends the steps of a decoder.
+func (d *decoder) add(raw json.RawMessage) error {
 	var j decoderJSON
 	if err := json.Unmarshal(raw, &j); err != nil {
-		return nil, err
+		return err
 	}
 	if j.Type == "Sequence" {
-		var err error
 		for _, sub := range j.Decoders {
-			if dst, err = decoderSteps(dst, sub); err != nil {
-				return nil, err
+			if err := d.add(sub); err != nil {
+				return err
 			}
 		}
-		return dst, nil
+		return nil
 	}
-	step, err := j.step()
-	if err != nil {
-		return nil, err
+	step, err := d.step(&j)
+	if err == nil {
+		d.chain = append(d.chain, step)
 	}
-	return append(dst, step), nil
+	return err
 }
 
-func (j *decoderJSON) step() (func([]string) []string, error) {
+func (d *decoder) step(j *decoderJSON) (func([]string) []string, error) {
 	switch j.Type {
 	case "ByteLevel":
 		return decodeBytes, nil
@@ -110,7 +134,8 @@ func (j *decoderJSON) step() (func([]string) []string, error) {
 		if err != nil {
 			return nil, err
 		}
-		return each(func(s string) string { return replace(s, m, j.Content) }), nil
+		d.patterns = append(d.patterns, m)
+		return func(tokens []string) []string { return replaceEach(tokens, m, j.Content) }, nil
 	case "BPEDecoder":
 		return j.bpe(), nil
 	case "CTC":
@@ -218,11 +243,24 @@ func decodeFallback(tokens []string) []string {
 	return out
 }
 
-// replace puts a text in the place of each match.
-func replace(s string, m split.Matcher, with string) string {
+// replaceEach replaces in every token. It stops where the text has grown beyond every limit; Decode then sees that.
+func replaceEach(tokens []string, m split.Matcher, with string) []string {
+	limit, n := maxNormalized+(maxGrowth+1)*size(tokens), 0
+	for i, s := range tokens {
+		if n > limit {
+			break
+		}
+		tokens[i] = replace(s, m, with, limit)
+		n += len(tokens[i])
+	}
+	return tokens
+}
+
+// replace puts a text in the place of each match, until the text has more bytes than the limit.
+func replace(s string, m split.Matcher, with string, limit int) string {
 	var b strings.Builder
 	at, next := 0, 0
-	for next <= len(s) && s != "" {
+	for next <= len(s) && s != "" && b.Len() <= limit {
 		from, to := m.Find(s, next)
 		if from < 0 {
 			break

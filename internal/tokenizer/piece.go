@@ -173,7 +173,7 @@ func parsePiece(data []byte) (*Tokenizer, error) {
 		strip = math.MaxInt
 	}
 	t.decoder = decoder{some: true, chain: []func([]string) []string{
-		each(func(s string) string { return replace(s, mark, " ") }),
+		func(tokens []string) []string { return replaceEach(tokens, mark, " ") },
 		decodeFallback,
 		func(tokens []string) []string { return []string{trimFront(strings.Join(tokens, ""), strip)} },
 	}}

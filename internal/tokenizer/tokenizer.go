@@ -7,9 +7,11 @@
 package tokenizer
 
 import (
+	"fmt"
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"unicode/utf8"
 
 	"github.com/redline-bench/redline/internal/tokenizer/model"
@@ -32,11 +34,33 @@ type Tokenizer struct {
 	states *states
 }
 
-// states are the scratch memories that are not in use.
+// A normalized text may have so many bytes, and more for a long text: no real model comes near.
+const (
+	maxNormalized = 16 << 20
+	maxGrowth     = 64 // times the text
+)
+
+// Err tells whether some text so far took more steps or memory than a tokenizer may take. Its ids and counts are then
+// incomplete. Files of tokenizers come from strangers; a pattern such as (a+)+$ never ends.
+func (t *Tokenizer) Err() error {
+	for _, part := range []any{t.normalize, t.pre, &t.decoder} {
+		if limited, ok := part.(interface{ Exceeded() bool }); ok && limited.Exceeded() {
+			return fmt.Errorf("tokenizer %s: a pattern takes too many steps on a text; check where the file comes from", t.name)
+		}
+	}
+	if t.states.grown.Load() {
+		return fmt.Errorf("tokenizer %s: a text grows to more than %d times its size; check where the file comes from", t.name, maxGrowth)
+	}
+	return nil
+}
+
+// states are the scratch memories that are not in use, and what all calls share.
 type states struct {
 	mu   sync.Mutex
 	free []*state
 	made int
+
+	grown atomic.Bool // some text became longer than its limit
 }
 
 // state is the scratch memory of one call.
@@ -148,7 +172,11 @@ func (t *Tokenizer) body(dst []int, text string, st *state) []int {
 func (t *Tokenizer) section(dst []int, text string, atStart bool, st *state) []int {
 	st.mem.Cut = false
 	if t.normalize != nil {
-		text = t.normalize.Normalize(text, &st.mem)
+		st.mem.Limit, st.mem.Exceeded = maxNormalized+maxGrowth*len(text), false
+		if text = t.normalize.Normalize(text, &st.mem); st.mem.Exceeded {
+			t.states.grown.Store(true)
+			return dst
+		}
 	}
 	atStart = atStart && !st.mem.Cut
 	for at := 0; at < len(text); {

@@ -3,6 +3,7 @@
 package normal
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 	"unsafe"
@@ -18,6 +19,18 @@ type Memory struct {
 	seg  unitab.Segment
 	// Cut tells that the text lost its beginning: it does not begin where the input does.
 	Cut bool
+	// Limit is how many bytes a normalized text may have; 0 is no limit. A text that would be longer is returned
+	// unfinished, and Exceeded is set.
+	Limit    int
+	Exceeded bool
+}
+
+// full tells whether n bytes are more than the limit, and remembers it.
+func (m *Memory) full(n int) bool {
+	if m.Limit > 0 && n > m.Limit {
+		m.Exceeded = true
+	}
+	return m.Exceeded
 }
 
 func (m *Memory) next() []byte {
@@ -41,7 +54,9 @@ type Sequence []Normalizer
 // Normalize runs them.
 func (s Sequence) Normalize(text string, m *Memory) string {
 	for _, n := range s {
-		text = n.Normalize(text, m)
+		if text = n.Normalize(text, m); m.full(len(text)) {
+			break
+		}
 	}
 	return text
 }
@@ -143,7 +158,7 @@ func (n Replace) Normalize(text string, m *Memory) string {
 		return text
 	}
 	b, at := m.next(), 0
-	for start >= 0 {
+	for start >= 0 && !m.full(len(b)+len(n.With)) {
 		b = append(append(b, text[at:start]...), n.With...)
 		at = end
 		next := end
@@ -157,6 +172,20 @@ func (n Replace) Normalize(text string, m *Memory) string {
 		start, end = n.Find.Find(text, next)
 	}
 	return m.done(append(b, text[at:]...))
+}
+
+// Exceeded tells whether the pattern took too many steps in some text.
+func (n Replace) Exceeded() bool { return exceeded(n.Find) }
+
+// Exceeded tells whether a pattern of some normalizer took too many steps.
+func (s Sequence) Exceeded() bool {
+	return slices.ContainsFunc(s, func(n Normalizer) bool { return exceeded(n) })
+}
+
+// exceeded asks a part that counts steps; others have no limit.
+func exceeded(part any) bool {
+	limited, ok := part.(interface{ Exceeded() bool })
+	return ok && limited.Exceeded()
 }
 
 // Prepend puts a text in front of what is not empty.

@@ -2,6 +2,7 @@ package rx
 
 import (
 	"slices"
+	"sync/atomic"
 	"unicode/utf8"
 
 	"github.com/redline-bench/redline/internal/tokenizer/unitab"
@@ -11,10 +12,31 @@ import (
 type Regexp struct {
 	match step
 	first *set // characters that a match can begin with; nil: any, or an empty match
+
+	exceeded atomic.Bool // some Find took more steps than it may
 }
 
-// step tries to match at a place of a text and is the end of the match, or -1.
-type step func(s string, i int) int
+// step tries to match at a place of a text. It returns the end of the match, none, or exceeded, and how many of the left
+// steps remain. Only places where the matcher has a choice count as steps.
+type step func(s string, i, left int) (end, remain int)
+
+// Values of step that are no end.
+const (
+	none     = -1
+	exceeded = -2
+)
+
+// Limits of the steps of one Find, and of its tries to match at one place, whose steps may all be nested on the stack.
+// Patterns of real tokenizers take a few steps per character; a pattern such as (a+)+$ takes 2 to the power of the text's
+// length.
+const (
+	stepsPerFind  = 1_000_000
+	stepsPerByte  = 100
+	stepsPerPlace = 500_000
+)
+
+// Exceeded tells whether a Find was given up because it took too many steps. Its results are then incomplete.
+func (r *Regexp) Exceeded() bool { return r.exceeded.Load() }
 
 // Compile compiles a pattern.
 func Compile(pattern string) (*Regexp, error) {
@@ -27,7 +49,7 @@ func Compile(pattern string) (*Regexp, error) {
 		return nil, p.fail("a parenthesis has no beginning")
 	}
 	c := &compiler{parser: p}
-	match := c.node(n, func(_ string, i int) int { return i })
+	match := c.node(n, last)
 	if c.err != nil {
 		return nil, c.err
 	}
@@ -36,26 +58,25 @@ func Compile(pattern string) (*Regexp, error) {
 
 // Find finds the first match at or after a place; start is -1 if there is none.
 func (r *Regexp) Find(s string, from int) (start, end int) {
+	left := stepsPerFind + stepsPerByte*len(s)
 	for i := from; i <= len(s); {
-		if r.first == nil {
-			if e := r.match(s, i); e >= 0 {
+		c, size := utf8.RuneError, 1
+		if i < len(s) {
+			if c = rune(s[i]); c >= utf8.RuneSelf {
+				c, size = utf8.DecodeRuneInString(s[i:])
+			}
+		}
+		if r.first == nil || i < len(s) && r.first.has(c) {
+			allowed := min(left, stepsPerPlace)
+			e, remain := r.match(s, i, allowed)
+			if e >= 0 {
 				return i, e
 			}
-			_, size := utf8.DecodeRuneInString(s[i:])
-			i += max(size, 1)
-			continue
-		}
-		if i == len(s) {
-			break
-		}
-		c, size := rune(s[i]), 1
-		if c >= utf8.RuneSelf {
-			c, size = utf8.DecodeRuneInString(s[i:])
-		}
-		if r.first.has(c) {
-			if e := r.match(s, i); e >= 0 {
-				return i, e
+			if e == exceeded {
+				r.exceeded.Store(true)
+				break
 			}
+			left -= allowed - remain
 		}
 		i += size
 	}
@@ -120,11 +141,12 @@ func (c *compiler) node(n *node, next step) step {
 		return c.look(n, next)
 	case kAtomic:
 		sub := c.node(n.subs[0], last)
-		return func(s string, i int) int {
-			if e := sub(s, i); e >= 0 {
-				return next(s, e)
+		return func(s string, i, left int) (int, int) {
+			e, left := sub(s, i, left)
+			if e >= 0 {
+				return next(s, e, left)
 			}
-			return -1
+			return e, left
 		}
 	default:
 		return assert(n.code, next)
@@ -132,24 +154,24 @@ func (c *compiler) node(n *node, next step) step {
 }
 
 // last ends a pattern that stands by itself.
-func last(_ string, i int) int { return i }
+func last(_ string, i, left int) (int, int) { return i, left }
 
 func one(set *set, next step) step {
-	return func(s string, i int) int {
+	return func(s string, i, left int) (int, int) {
 		if i >= len(s) {
-			return -1
+			return none, left
 		}
 		if b := s[i]; b < utf8.RuneSelf {
 			if set.ascii[b>>6]>>(b&63)&1 == 0 {
-				return -1
+				return none, left
 			}
-			return next(s, i+1)
+			return next(s, i+1, left)
 		}
 		r, size := utf8.DecodeRuneInString(s[i:])
 		if !set.slow(r) {
-			return -1
+			return none, left
 		}
-		return next(s, i+size)
+		return next(s, i+size, left)
 	}
 }
 
@@ -158,13 +180,17 @@ func (c *compiler) alts(n *node, next step) step {
 	for i, sub := range n.subs {
 		steps[i] = c.node(sub, next)
 	}
-	return func(s string, i int) int {
+	return func(s string, i, left int) (int, int) {
 		for _, st := range steps {
-			if e := st(s, i); e >= 0 {
-				return e
+			if left--; left < 0 {
+				return exceeded, left
+			}
+			var e int
+			if e, left = st(s, i, left); e != none {
+				return e, left
 			}
 		}
-		return -1
+		return none, left
 	}
 }
 
@@ -206,24 +232,28 @@ func either(take, skip step, lazy bool) step {
 	if lazy {
 		take, skip = skip, take
 	}
-	return func(s string, i int) int {
-		if e := take(s, i); e >= 0 {
-			return e
+	return func(s string, i, left int) (int, int) {
+		if left--; left < 0 {
+			return exceeded, left
 		}
-		return skip(s, i)
+		e, left := take(s, i, left)
+		if e != none {
+			return e, left
+		}
+		return skip(s, i, left)
 	}
 }
 
 func (c *compiler) star(sub *node, lazy bool, next step) step {
 	var self step
-	body := c.node(sub, func(s string, i int) int { return self(s, i) })
+	body := c.node(sub, func(s string, i, left int) (int, int) { return self(s, i, left) })
 	self = either(body, next, lazy)
 	return self
 }
 
 // greedy repeats a set as often as it can, then gives back one by one.
 func greedy(set *set, lo, hi int, next step) step {
-	return func(s string, i int) int {
+	return func(s string, i, left int) (int, int) {
 		j, n, least := i, 0, i
 		for ; (hi < 0 || n < hi) && j < len(s); n++ {
 			if n == lo {
@@ -239,17 +269,21 @@ func greedy(set *set, lo, hi int, next step) step {
 			j += size
 		}
 		if n < lo {
-			return -1
+			return none, left
 		}
 		if n == lo {
 			least = j
 		}
 		for {
-			if e := next(s, j); e >= 0 {
-				return e
+			if left--; left < 0 {
+				return exceeded, left
+			}
+			var e int
+			if e, left = next(s, j, left); e != none {
+				return e, left
 			}
 			if j <= least {
-				return -1
+				return none, left
 			}
 			_, size := utf8.DecodeLastRuneInString(s[:j])
 			j -= size

@@ -10,11 +10,15 @@ import (
 func (c *compiler) look(n *node, next step) step {
 	sub := c.node(n.subs[0], last)
 	if n.kind == kLook {
-		return func(s string, i int) int {
-			if (sub(s, i) >= 0) == n.neg {
-				return -1
+		return func(s string, i, left int) (int, int) {
+			e, left := sub(s, i, left)
+			if e == exceeded {
+				return e, left
 			}
-			return next(s, i)
+			if (e >= 0) == n.neg {
+				return none, left
+			}
+			return next(s, i, left)
 		}
 	}
 	widths := map[int]bool{}
@@ -22,18 +26,26 @@ func (c *compiler) look(n *node, next step) step {
 		c.err = c.fail("a condition on what is before must have a fixed length")
 		return next
 	}
-	return func(s string, i int) int {
+	return func(s string, i, left int) (int, int) {
 		found := false
 		for w := range widths {
-			if j, ok := back(s, i, w); ok && sub(s, j) == i {
+			j, ok := back(s, i, w)
+			if !ok {
+				continue
+			}
+			var e int
+			if e, left = sub(s, j, left); e == exceeded {
+				return e, left
+			}
+			if e == i {
 				found = true
 				break
 			}
 		}
 		if found == n.neg {
-			return -1
+			return none, left
 		}
-		return next(s, i)
+		return next(s, i, left)
 	}
 }
 
@@ -128,10 +140,10 @@ func assert(code byte, next step) step {
 	default:
 		holds = func(s string, i int) bool { return word(s, i, true) == word(s, i, false) }
 	}
-	return func(s string, i int) int {
+	return func(s string, i, left int) (int, int) {
 		if !holds(s, i) {
-			return -1
+			return none, left
 		}
-		return next(s, i)
+		return next(s, i, left)
 	}
 }

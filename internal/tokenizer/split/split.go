@@ -4,6 +4,7 @@
 package split
 
 import (
+	"slices"
 	"unsafe"
 
 	"github.com/redline-bench/redline/internal/tokenizer/unitab"
@@ -125,6 +126,20 @@ func (s *Split) Apply(w *Work) {
 		fresh = behave(fresh, w.finds, s.Behavior, sp.Start)
 	}
 	w.end(fresh)
+}
+
+// Exceeded tells whether the pattern took too many steps in some text.
+func (s *Split) Exceeded() bool { return exceeded(s.Matcher) }
+
+// Exceeded tells whether a pattern of some stage took too many steps.
+func (s Sequence) Exceeded() bool {
+	return slices.ContainsFunc(s, func(stage Stage) bool { return exceeded(stage) })
+}
+
+// exceeded asks a part that counts steps; others have no limit.
+func exceeded(part any) bool {
+	limited, ok := part.(interface{ Exceeded() bool })
+	return ok && limited.Exceeded()
 }
 
 // step is how far to go past an empty match.
