@@ -239,7 +239,7 @@ func (o *llmOptions) loadOptions() (load.Options, error) {
 		Requests: o.requests, Sessions: o.sessions, Duration: o.duration, Grace: o.grace,
 		Cooldown:    o.cooldown,
 		CancelShare: o.cancelRate / 100, CancelDelay: o.cancelDelay, CancelTokens: o.cancelTokens / 100,
-		Timeout: o.timeout, MaxErrors: o.maxErrors, MaxErrorShare: o.maxErrorRate / 100,
+		Timeout: o.timeout, MaxErrors: o.maxErrors, MaxErrorShare: o.endingErrorRate(),
 		Confidence: o.confidence, Seed: o.data.Seed,
 	}
 	return out, o.parseTargets(&out)

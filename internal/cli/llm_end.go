@@ -39,6 +39,8 @@ func (r *llmRun) end(limits [][]result.Reason, stopped string, err error) int {
 		return r.failed(r.noAnswer())
 	case stopped != "":
 		return r.failed(errors.New(stopped))
+	case r.res.Verdict.State == result.ServerFailed:
+		return r.failed(errors.New("too many requests failed, see the verdict; --max-error-rate PERCENT allows more"))
 	case r.lost != nil:
 		return exitError
 	}

@@ -70,7 +70,8 @@ type llmOptions struct {
 	cancelDelay   time.Duration
 	cancelTokens  float64
 	maxErrors     int
-	maxErrorRate  float64
+	maxErrorRate  float64 // per cent
+	endAtErrors   bool    // maxErrorRate was given: it also ends a level
 	until         string
 	goodput       string
 	runs          int
@@ -102,7 +103,8 @@ type llmOptions struct {
 // llmDefaults are the options where nothing is given.
 func llmDefaults() *llmOptions {
 	return &llmOptions{
-		arrival: load.Poisson, smoothness: 0, grace: 30 * time.Second, runs: 1, confidence: 0.95,
+		maxErrorRate: 100 * plan.DefaultErrorRate,
+		arrival:      load.Poisson, smoothness: 0, grace: 30 * time.Second, runs: 1, confidence: 0.95,
 		outcome: plan.DefaultOutcome(),
 		extra:   map[string]json.RawMessage{}, timeout: 6 * time.Hour, session: "X-Correlation-ID",
 		wait: readiness{mode: "inference", every: 5 * time.Second},
@@ -251,6 +253,14 @@ func llmLoad(s *optset.Set, o *llmOptions) {
 	s.Float(&o.cancelTokens, "request-cancellation-tokens", "PERCENT", 0, 100, "break off after this share of the tokens asked for")
 }
 
+// endingErrorRate is the share of failed requests that ends a level; 0 is none.
+func (o *llmOptions) endingErrorRate() float64 {
+	if !o.endAtErrors {
+		return 0
+	}
+	return o.maxErrorRate / 100
+}
+
 func llmStop(s *optset.Set, o *llmOptions) {
 	s.Group("How long, and what counts")
 	s.Int(&o.requests, "request-count", "N", 1, "requests of a level")
@@ -261,13 +271,20 @@ func llmStop(s *optset.Set, o *llmOptions) {
 	o.endless(s, &o.grace, "benchmark-grace-period", "how long requests may go on after that; inf waits for all")
 	o.time(s, &o.cooldown, "cooldown-duration", "requests that start so close to the end do not count")
 	s.Int(&o.maxErrors, "max-errors", "N", 0, "end a level at so many failures")
-	s.Float(&o.maxErrorRate, "max-error-rate", "PERCENT", 0, 100, "end a level when more than this share fails")
+	s.Var("max-error-rate", "PERCENT", "1", "a level in which more than this share of the requests fails is not valid; when given, the level also ends there", func(v string) error {
+		f, err := strconv.ParseFloat(strings.TrimSuffix(v, "%"), 64)
+		if err != nil || !(f >= 0 && f <= 100) {
+			return fmt.Errorf("is a percentage from 0 to 100, not %q", v)
+		}
+		o.maxErrorRate, o.endAtErrors = f, true
+		return nil
+	})
 	s.Var("failed-request-threshold", "SHARE", "", "the same as a share from 0 to 1", func(v string) error {
 		f, err := strconv.ParseFloat(v, 64)
 		if err != nil || f < 0 || f > 1 {
 			return fmt.Errorf("is a number from 0 to 1, not %q", v)
 		}
-		o.maxErrorRate = f * 100
+		o.maxErrorRate, o.endAtErrors = f*100, true
 		return nil
 	})
 	s.Text(&o.until, "until", "TARGET", `end a level when an interval is narrow enough: "ttft.p99 ± 5 %"`)

@@ -180,19 +180,26 @@ func origins(o metric.Origins) string {
 
 // verdict judges the run.
 func (r *llmRun) verdict(limits [][]result.Reason, stopped string, err error) result.Verdict {
+	run := measure.Run{
+		Levels: slices.Clone(r.res.Levels), Limits: limits, MaxErrorRate: r.opts.maxErrorRate / 100, Interrupted: r.res.Interrupted,
+	}
+	for i := range run.Levels {
+		run.Levels[i].Stable = true // no stability rule is applied to language models
+	}
 	switch {
 	case err != nil:
-		return result.Verdict{State: result.Failed, Reasons: []result.Reason{{What: err.Error()}}}
-	case stopped != "" && !r.res.Interrupted:
-		return result.Verdict{State: result.Failed, Reasons: []result.Reason{{What: stopped}}}
-	case r.answers() == 0 && !r.res.Interrupted:
-		return result.Verdict{State: result.Failed, Reasons: []result.Reason{{What: r.noAnswer().Error()}}}
+		run.Error = err.Error()
+	case r.res.Interrupted:
+	case stopped != "":
+		run.Error = stopped
+	case r.answers() == 0:
+		run.Error = r.noAnswer().Error()
 	}
-	levels := slices.Clone(r.res.Levels)
-	for i := range levels {
-		levels[i].Stable = true // an interrupt is said beside the verdict
+	v := measure.Conclude(run)
+	for i := range run.Levels {
+		r.res.Levels[i].ServerFailed = run.Levels[i].ServerFailed
 	}
-	return measure.Conclude(levels, limits, "")
+	return v
 }
 
 // answers is the number of whole answers of all levels.

@@ -354,6 +354,9 @@ func (s *session) finish(res *result.Result, err error) int {
 		s.shapes(res)
 	}
 	code := exitCode(err)
+	if err == nil && res.Verdict.State == result.ServerFailed && s.plan.Face == plan.Redline {
+		code = exitError
+	}
 	if ferr := s.writeFiles(res, err); ferr != nil {
 		if err == nil || !strings.Contains(err.Error(), ferr.Error()) { // a full disk ends the run, and its file too
 			fmt.Fprintln(s.Stderr, ferr)

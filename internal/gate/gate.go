@@ -83,12 +83,11 @@ func (r *Rule) find(lv *result.Level) Finding {
 // invalid says why the whole result is void.
 func invalid(res *result.Result) string {
 	switch res.Verdict.State {
-	case result.ClientLimited, result.Failed:
-	case result.Valid, result.Unstable:
-		if !res.Interrupted {
-			return ""
-		}
+	case result.Valid, result.Unstable, result.ServerFailed: // rules can be held against these figures
+		return ""
+	case result.Interrupted:
 		return "the run was interrupted"
+	case result.ClientLimited, result.Failed, result.TooShort:
 	}
 	text := string(res.Verdict.State)
 	if len(res.Verdict.Reasons) > 0 {

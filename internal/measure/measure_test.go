@@ -221,7 +221,7 @@ func TestVerdict(t *testing.T) {
 	f := func(name string, lv result.Level, l measure.Load, want result.State) {
 		t.Helper()
 		reasons := measure.Judge(&lv, l)
-		v := measure.Conclude([]result.Level{lv}, [][]result.Reason{reasons}, "")
+		v := measure.Conclude(measure.Run{Levels: []result.Level{lv}, Limits: [][]result.Reason{reasons}})
 		if v.State != want {
 			t.Errorf("%s: %+v, want %s", name, v, want)
 		}
@@ -245,7 +245,7 @@ func TestVerdict(t *testing.T) {
 	if r := measure.Judge(&short, measure.Load{Rate: 1000, Serial: true}); len(r) != 1 || !strings.Contains(r[0].Try, "--num-of-sequences") {
 		t.Errorf("sequences that wait: %+v", r)
 	}
-	if v := measure.Conclude(nil, nil, "server gone"); v.State != result.Failed {
+	if v := measure.Conclude(measure.Run{Error: "server gone"}); v.State != result.Failed {
 		t.Errorf("failed run: %+v", v)
 	}
 }

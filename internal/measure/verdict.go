@@ -62,32 +62,75 @@ func Judge(lv *result.Level, l Load) []result.Reason {
 	return out
 }
 
-// Conclude gives the verdict on the whole run.
-func Conclude(levels []result.Level, limits [][]result.Reason, runErr string) result.Verdict {
-	if runErr != "" {
-		return result.Verdict{State: result.Failed, Reasons: []result.Reason{{What: runErr}}}
-	}
+// Run is a whole run, to be judged.
+type Run struct {
+	Levels []result.Level
+	// Limits are, for each level, the reasons why the client limited it.
+	Limits [][]result.Reason
+	// MaxErrorRate is the share of failed requests above which a level is not valid.
+	MaxErrorRate float64
+	// Error is why the run could not be completed; empty if it was. TooShort: because no request ended within a window.
+	Error       string
+	TooShort    bool
+	Interrupted bool
+}
+
+// Conclude gives the verdict on a run, and marks the levels in which the server failed.
+//
+// Failures of the server come before limits of the client: while a server is away, a client cannot keep its rate, and that
+// is not the client's fault.
+func Conclude(r Run) result.Verdict {
 	v := result.Verdict{State: result.Valid}
-	for i := range levels {
-		for _, r := range limits[i] {
-			v.State = result.ClientLimited
-			r.What = LevelName(&levels[i]) + ": " + r.What
-			v.Reasons = append(v.Reasons, r)
+	rank := map[result.State]int{
+		result.Valid: 0, result.Unstable: 1, result.TooShort: 2, result.ClientLimited: 3, result.Failed: 4, result.ServerFailed: 5, result.Interrupted: 6,
+	}
+	add := func(state result.State, reasons ...result.Reason) {
+		if rank[state] > rank[v.State] {
+			v.State = state
+		}
+		v.Reasons = append(v.Reasons, reasons...)
+	}
+	if r.Interrupted {
+		add(result.Interrupted)
+	}
+	for i := range r.Levels {
+		lv := &r.Levels[i]
+		if own := ownLimit(lv); own != nil {
+			add(result.ClientLimited, named(lv, *own))
+		} else if why := serverFailed(lv, r.MaxErrorRate); why != nil {
+			lv.ServerFailed = true
+			add(result.ServerFailed, named(lv, *why))
+			continue
+		}
+		for _, why := range r.Limits[i] {
+			add(result.ClientLimited, named(lv, why))
 		}
 	}
-	for i := range levels {
-		if lv := &levels[i]; !lv.Stable && lv.Reason != "" {
-			if v.State == result.Valid {
-				v.State = result.Unstable
-			}
-			r := result.Reason{What: LevelName(lv) + ": " + lv.Reason}
-			if !lv.Unfinished { // who broke it off knows what to do
-				r.Try = "measure longer (--measurement-interval), more often (--max-trials) or allow more spread (--stability-percentage)"
-			}
-			v.Reasons = append(v.Reasons, r)
+	switch {
+	case r.TooShort && v.State == result.ServerFailed: // nothing ended because it failed
+	case r.Error != "" && r.TooShort:
+		add(result.TooShort, result.Reason{What: r.Error, Try: "measure longer (--measurement-interval), or by count (--measurement-mode count_windows)"})
+	case r.Error != "":
+		add(result.Failed, result.Reason{What: r.Error})
+	}
+	for i := range r.Levels {
+		lv := &r.Levels[i]
+		if lv.Stable || lv.Reason == "" || lv.ServerFailed || lv.Unfinished && (r.Error != "" || r.Interrupted) {
+			continue // who ended the level has said why
 		}
+		why := result.Reason{What: lv.Reason}
+		if !lv.Unfinished {
+			why.Try = "measure longer (--measurement-interval), more often (--max-trials) or allow more spread (--stability-percentage)"
+		}
+		add(result.Unstable, named(lv, why))
 	}
 	return v
+}
+
+// named puts the name of a level before a reason.
+func named(lv *result.Level, r result.Reason) result.Reason {
+	r.What = LevelName(lv) + ": " + r.What
+	return r
 }
 
 // LevelName names a level as the reports do.

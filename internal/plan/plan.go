@@ -294,7 +294,12 @@ type Measure struct {
 	// requests over the whole level that ends the run; 0 stops only when all of the last hundred failed.
 	StopOnFailure bool    `json:"stop_on_failure,omitempty"`
 	MaxErrorRate  float64 `json:"max_error_rate,omitempty"`
+	// ValidErrorRate is the share of failed requests above which a run is not valid.
+	ValidErrorRate float64 `json:"valid_error_rate,omitempty"`
 }
+
+// DefaultErrorRate is the share of failed requests that a valid run may have unless the user says otherwise.
+const DefaultErrorRate = 0.01
 
 // Output is where results go.
 type Output struct {

@@ -85,7 +85,10 @@ func (r *Runner) Run(ctx, hard context.Context) (*result.Result, error) {
 		text = err.Error()
 	}
 	r.res.Error = text
-	r.res.Verdict = measure.Conclude(r.res.Levels, r.limits, text)
+	r.res.Verdict = measure.Conclude(measure.Run{
+		Levels: r.res.Levels, Limits: r.limits, MaxErrorRate: r.Plan.Measure.ValidErrorRate, Error: text,
+		TooShort: errors.Is(err, ErrNoRequests), Interrupted: r.res.Interrupted,
+	})
 	r.res.Environment = Environment()
 	return r.res, err
 }

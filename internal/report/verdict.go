@@ -11,9 +11,6 @@ func Verdict(w io.Writer, r *result.Result, s Style) {
 	p := page{Style: s}
 	v := &r.Verdict
 	color, meaning := verdictWords(v.State)
-	if r.Interrupted {
-		meaning += "; the run was interrupted"
-	}
 	p.linef("%s %s, %s", p.paint(bold, "Verdict:"), p.paint(color, string(v.State)), meaning)
 	for _, r := range v.Reasons {
 		p.linef("  %s", oneLine(r.What))
@@ -32,8 +29,14 @@ func verdictWords(state result.State) (color, meaning string) {
 		return yellow, "the client, not the server, set some of these numbers"
 	case result.Unstable:
 		return yellow, "some levels did not settle"
+	case result.TooShort:
+		return yellow, "no request ended within a window"
 	case result.Failed:
 		return red, "the run did not complete"
+	case result.ServerFailed:
+		return red, "too many requests failed"
+	case result.Interrupted:
+		return yellow, "the figures are what was measured until then"
 	}
 	return red, "unknown state"
 }

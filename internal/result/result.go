@@ -78,6 +78,8 @@ type Level struct {
 	Health    Health    `json:"health"`
 	// ClientLimited: the client, not the server, set the numbers of this level; the verdict has the reasons.
 	ClientLimited bool `json:"client_limited,omitempty"`
+	// ServerFailed: more requests failed than a valid level may have; the verdict says since when and how.
+	ServerFailed bool `json:"server_failed,omitempty"`
 	// Metrics are numbers with names of their own, as those of a language model: "time_to_first_token" and so on.
 	Metrics []Metric `json:"metrics,omitempty"`
 	// Histogram is the distribution of the headline latency over the merged windows, Timeline what happened over the
@@ -240,12 +242,15 @@ type Verdict struct {
 // State is the verdict in a word.
 type State string
 
-// The states.
+// The states. Where several apply, the verdict is the last of them in this order; its reasons name the others.
 const (
 	Valid         State = "valid"
-	ClientLimited State = "client-limited"
-	Unstable      State = "unstable"
-	Failed        State = "failed"
+	Unstable      State = "unstable"       // some levels did not meet the stability rule
+	TooShort      State = "too-short"      // no request ended within a window
+	ClientLimited State = "client-limited" // the client set the numbers
+	Failed        State = "failed"         // the run could not be completed
+	ServerFailed  State = "server-failed"  // too many requests failed
+	Interrupted   State = "interrupted"    // the user ended the run
 )
 
 // Reason is one ground of a verdict, with the way out.

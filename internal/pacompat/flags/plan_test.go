@@ -33,7 +33,7 @@ func base() *plan.Plan {
 			SequenceLength: 20, SequenceLengthVariation: 20, SequenceStartID: 1, SequenceIDRange: math.MaxUint32, Sequences: 4,
 		},
 		Measure: plan.Measure{
-			Window: plan.TimeWindows, Interval: 5 * time.Second, MinRequests: 50, Stability: 0.1, MaxTrials: 10,
+			Window: plan.TimeWindows, Interval: 5 * time.Second, MinRequests: 50, Stability: 0.1, MaxTrials: 10, ValidErrorRate: 0.01,
 			FromSend: true, StopOnFailure: true,
 		},
 	}
@@ -205,7 +205,7 @@ func TestRedline(t *testing.T) {
 	f("", func(*plan.Plan) {})
 	f("--latency-from send", func(p *plan.Plan) { p.Measure.FromSend = true })
 	f("--latency-from scheduled", func(*plan.Plan) {})
-	f("--max-error-rate 5%", func(p *plan.Plan) { p.Measure.MaxErrorRate = 0.05 })
+	f("--max-error-rate 5%", func(p *plan.Plan) { p.Measure.MaxErrorRate, p.Measure.ValidErrorRate = 0.05, 0.05 })
 	f("--request-timeout 1500ms --connections 4", func(p *plan.Plan) {
 		p.Target.Timeout, p.Target.Connections = 1500*time.Millisecond, 4
 	})

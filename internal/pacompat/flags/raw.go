@@ -85,7 +85,7 @@ func newRaw(face plan.Face) *raw {
 			Measure: plan.Measure{
 				Window: plan.TimeWindows, Interval: 5 * time.Second, MinRequests: 50,
 				Stability: 0.1, MaxTrials: 10,
-				FromSend: face == plan.DropIn, StopOnFailure: face == plan.DropIn,
+				FromSend: face == plan.DropIn, StopOnFailure: face == plan.DropIn, ValidErrorRate: plan.DefaultErrorRate,
 			},
 		},
 	}

@@ -75,8 +75,9 @@ func measureRows() []Row {
 			},
 		}, {
 			Long: "max-error-rate", Arg: "PCT", Section: Measurement, Face: RedlineOnly, Unit: "%",
-			Default: "stop when all of the last 100 failed",
-			Help:    "End the run once more than this share of a level's requests have failed. Failures are counted and reported.",
+			Default: "1, and stop when all of the last 100 failed",
+			Help: "A run in which more than this share of a level's requests failed is not valid (verdict server-failed, exit code 99). " +
+				"When given, the run also ends there. Failures are counted and reported.",
 			set:     setMaxErrorRate,
 		},
 	}
@@ -110,7 +111,7 @@ func setMaxErrorRate(r *raw, v string) error {
 	if err != nil || !(pct >= 0 && pct <= 100) {
 		return line("--max-error-rate is a percentage from 0 to 100, not '%s'", v)
 	}
-	r.plan.Measure.MaxErrorRate = pct / 100
+	r.plan.Measure.MaxErrorRate, r.plan.Measure.ValidErrorRate = pct/100, pct/100
 	return nil
 }
 

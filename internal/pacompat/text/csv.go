@@ -117,6 +117,8 @@ func healthCells(t *table, h *result.Health) {
 // levelVerdict is the verdict on one level, for the last column of our own face.
 func levelVerdict(l *result.Level) string {
 	switch {
+	case l.ServerFailed:
+		return string(result.ServerFailed)
 	case l.ClientLimited:
 		return string(result.ClientLimited)
 	case !l.Stable:

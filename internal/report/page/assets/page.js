@@ -12,14 +12,17 @@
     valid: "the client kept up and every level is stable",
     "client-limited": "the client, not the server, set some of these numbers",
     unstable: "some levels did not settle",
+    "too-short": "no request ended within a window",
     failed: "the run did not complete",
+    "server-failed": "too many requests failed",
+    interrupted: "the figures are what was measured until then",
   };
 
   function verdict(run) {
     const state = run.live ? "running" : run.verdict.state || "unknown";
     const box = el("section", { class: "verdict " + state, "aria-label": "verdict" });
     if (run.live) box.append(el("b", { class: "live" }, "Running"), " ", el("span", {}, "the figures below are what was measured so far"));
-    else box.append(el("b", {}, state), " ", meaning[state] || "", run.interrupted ? "; the run was interrupted" : "");
+    else box.append(el("b", {}, state), " ", meaning[state] || "");
     if (run.error) box.append(el("p", {}, run.error));
     const reasons = merged(run);
     if (reasons.length) box.append(el("ul", {}, reasons.map((r) => el("li", {}, r.what, r.try ? el("span", {}, " Try: " + r.try) : null))));
@@ -310,7 +313,7 @@
     const rows = data.list.items.map((r) => {
       const box = el("input", { type: "checkbox", "aria-label": "choose " + r.id });
       box.addEventListener("change", () => choose(r.id, box));
-      return [box, el("a", { href: "/run/" + encodeURIComponent(r.id) }, r.label || r.id), r.start, r.command, r.model, num(r.levels), num(r.throughput) + " /s", dur(r.p99), { text: r.verdict, cls: { valid: "good", failed: "bad" }[r.verdict] || "warn" }];
+      return [box, el("a", { href: "/run/" + encodeURIComponent(r.id) }, r.label || r.id), r.start, r.command, r.model, num(r.levels), num(r.throughput) + " /s", dur(r.p99), { text: r.verdict, cls: { valid: "good", failed: "bad", "server-failed": "bad" }[r.verdict] || "warn" }];
     });
     page.replaceChildren(
       el("header", { class: "top" }, el("span", { class: "brand" }, "redline"), el("h1", {}, "Runs"), el("span", { class: "when" }, ""), el("button", { type: "button", "aria-label": "light or dark", on: { click: theme } }, "◐")),
