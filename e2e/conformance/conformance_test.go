@@ -15,9 +15,6 @@ const installPeers = "Python 3 with pip, and apt"
 // TestRealPeers compares Redline with perf_analyzer, case by case, on one real Triton; then the numbers of both on
 // a model that always takes the same time.
 func TestRealPeers(t *testing.T) {
-	if testing.Short() {
-		t.Skip("short")
-	}
 	cases := readCases(t, "conformance.txt")
 	p, err := peers.Install(t.Context())
 	if err != nil {

@@ -13,9 +13,6 @@ import (
 // TestOtherKinds compares Redline with perf_analyzer, case by case, for the service kinds besides triton. The servers are
 // our own, so outcomes are not kept: they may change with the sources.
 func TestOtherKinds(t *testing.T) {
-	if testing.Short() {
-		t.Skip("short")
-	}
 	cases := readCases(t, "kinds.txt")
 	p, bin, s := beside(t, fmt.Sprintf("%d cases against the real perf_analyzer", len(cases)))
 	fill := strings.NewReplacer("{openai}", s.Ports["openai"], "{tfserving}", s.Ports["tfserving"], "{torchserve}", s.Ports["torchserve"],

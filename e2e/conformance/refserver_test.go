@@ -20,9 +20,6 @@ var (
 
 // The real perf_analyzer profiles the models of the reference server, in every manner that they allow.
 func TestReferenceServer(t *testing.T) {
-	if testing.Short() {
-		t.Skip("short")
-	}
 	p, _, s := beside(t, "the real perf_analyzer on the reference server")
 	addresses := fill(s.HTTP, s.GRPC, s.Metrics, "")
 	pool.Run(t, atOnce, tasks("", readCases(t, "refserver.txt"), func(t *testing.T, c *Case) {

@@ -45,9 +45,6 @@ type bench struct {
 // newBench starts the real Triton with models of some folders.
 func newBench(t *testing.T, folders []string, args ...string) *bench {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("short")
-	}
 	p, err := peers.Install(t.Context())
 	if err != nil {
 		outcome.NotTested(t, "the checks of Triton's own tests", err, "Python 3 with pip, and apt")

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redline-bench/redline/e2e/peers"
 	"github.com/redline-bench/redline/internal/testkit/disturbance"
 	"github.com/redline-bench/redline/internal/testkit/outcome"
 )
@@ -21,7 +22,7 @@ var passLine = regexp.MustCompile(`  Pass \[\d+\] throughput: (\S+) infer/sec\. 
 
 // ranks is C18 and C19: three ranks of an MPI job measure three models together.
 func (b *bench) ranks(t *testing.T) {
-	mpi, err := exec.LookPath("mpiexec")
+	mpi, err := peers.InstallMPI(t.Context())
 	if err != nil {
 		outcome.NotTested(t, "ranks of an MPI job", err, "openmpi-bin")
 	}

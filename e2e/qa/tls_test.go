@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redline-bench/redline/e2e/binary"
 	"github.com/redline-bench/redline/e2e/certs"
 	"github.com/redline-bench/redline/e2e/peers"
 	"github.com/redline-bench/redline/e2e/pool"
@@ -81,17 +80,9 @@ func TestTLS(t *testing.T) {
 // It returns its port.
 func nginx(t *testing.T, to, certs string) string {
 	t.Helper()
-	program, err := exec.LookPath("nginx")
+	program, err := peers.InstallNginx(t.Context())
 	if err != nil {
-		cache, err := peers.CacheDir()
-		if err != nil {
-			t.Fatal(err)
-		}
-		dir := filepath.Join(cache, "nginx")
-		if out, err := exec.CommandContext(t.Context(), "bash", filepath.Join(binary.Root(), "e2e", "peers", "nginx.sh"), dir).CombinedOutput(); err != nil {
-			outcome.NotTested(t, "HTTPS", fmt.Errorf("no nginx: %w\n%s", err, out), "nginx")
-		}
-		program = filepath.Join(dir, "usr", "sbin", "nginx")
+		outcome.NotTested(t, "HTTPS", err, "nginx")
 	}
 	ports, err := peers.FreePorts(1)
 	if err != nil {
