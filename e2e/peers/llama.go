@@ -27,40 +27,6 @@ type Llama struct {
 	stdin   io.Closer
 }
 
-// InstallLlama makes a virtual environment with llama.cpp's server in the user's cache, once, and returns its folder.
-func InstallLlama(ctx context.Context) (string, error) {
-	cache, err := CacheDir()
-	if err != nil {
-		return "", err
-	}
-	return venv(ctx, filepath.Join(cache, "llama-"+strings.ReplaceAll(llamaPackage, "==", "-")), llamaPackage)
-}
-
-// venv makes a virtual environment with the given packages, once. Processes that come at the same time each make
-// one; the first that is ready stays.
-func venv(ctx context.Context, dir string, packages ...string) (string, error) {
-	stamp := filepath.Join(dir, "ready")
-	if _, err := os.Stat(stamp); err == nil {
-		return dir, nil
-	}
-	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
-		return "", err
-	}
-	// A virtual environment works where it was made: a lock, not a rename, keeps others away.
-	script := `set -e
-exec 9>"$0.lock"; flock 9
-[ -e "$0/ready" ] && exit 0
-rm -rf "$0"
-python3 -m venv "$0"
-"$0/bin/pip" install -q --disable-pip-version-check "$@"
-touch "$0/ready"`
-	cmd := exec.CommandContext(ctx, "bash", append([]string{"-c", script, dir}, packages...)...)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("install %s: %w\n%s", strings.Join(packages, " "), err, tail(string(out), 10))
-	}
-	return dir, nil
-}
-
 // StartLlama starts the server on a free loopback port, with its model and log in folder dir, and waits until it is
 // ready. parallel is how many requests it works on at once, each with up to the given number of tokens. Stop ends it; it also
 // ends with this process.

@@ -3,11 +3,12 @@
 //
 // The rows of the tables are the checks of testdata/checks.txt, by their numbers. What is not a single run is code:
 //
-//	A4          tables, in the server's log after A3
+//	A4          inOrder, in the server's log after A3
 //	C15 to C17  decoupled
 //	C18, C19    ranks
 //	D           TestTLS
-//	E, E13      inProcess
+//	E           inProcess
+//	E13         noneLeft
 //	F           groundTruth
 //	H           noModel
 package qa

@@ -114,7 +114,7 @@ func TestNoAllocations(t *testing.T) {
 				c.Vars = vars
 			}
 			k.run(calls, 200)
-			if n := testing.AllocsPerRun(5, func() { k.run(calls, 400) }); n >= 1 {
+			if n := testkit.Allocs(func() { k.run(calls, 400) }); n >= 1 {
 				t.Errorf("%.0f allocations in 400 requests", n)
 			}
 		})
