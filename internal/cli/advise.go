@@ -6,6 +6,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/redline-bench/redline/internal/cleantext"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
@@ -88,9 +89,9 @@ func adviseServer(t *plan.Target, option string, e *service.Error) string {
 
 func reason(e *service.Error) string {
 	if e.Text == "" && e.Err != nil {
-		return e.Err.Error()
+		return cleantext.Line(e.Err.Error())
 	}
-	return e.Error()
+	return cleantext.Line(e.Error())
 }
 
 // inside is what Triton in this process says of a failure, beyond the original's words.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/internal/calibrate"
+	"github.com/redline-bench/redline/internal/cleantext"
 	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/llm"
 	api "github.com/redline-bench/redline/internal/llm/endpoint"
@@ -72,7 +73,7 @@ func calibrateTokens(p *IO, sigs *signals, o *llmOptions, lo load.Options, args 
 	r.redirect(server)
 	r.load = lo
 	if err := r.start(); err != nil {
-		return nil, errors.New(oneLine(err.Error()))
+		return nil, errors.New(cleantext.Line(err.Error()))
 	}
 	tokenHead(p.Stdout)
 	var floors []calibrate.Floor
@@ -156,7 +157,7 @@ func (r *llmRun) tokenFloor(lv load.Level, log *answerLog) (calibrate.Floor, err
 	case r.sigs.soft.Err() != nil:
 		return calibrate.Floor{}, r.sigs.soft.Err()
 	case failed != "":
-		return calibrate.Floor{}, fmt.Errorf("a request failed: %s", oneLine(failed))
+		return calibrate.Floor{}, fmt.Errorf("a request failed: %s", cleantext.Line(failed))
 	case len(seen) == 0:
 		return calibrate.Floor{}, errors.New("no answer came as a stream")
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redline-bench/redline/internal/cleantext"
 	"github.com/redline-bench/redline/internal/llm/dataset"
 	"github.com/redline-bench/redline/internal/llm/load"
 	"github.com/redline-bench/redline/internal/result"
@@ -84,10 +85,8 @@ func (r *llmRun) failed(err error) int {
 		}
 		err = errors.New(adviseServer(&at, "-i", e))
 	}
-	fmt.Fprintf(r.Stderr, "redline llm: %s\n", oneLine(err.Error()))
+	fmt.Fprintf(r.Stderr, "redline llm: %s\n", cleantext.Line(err.Error()))
 	return exitError
 }
-
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 var _ load.Source = (*dataset.Source)(nil)

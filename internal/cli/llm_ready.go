@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redline-bench/redline/internal/cleantext"
 	"github.com/redline-bench/redline/internal/llm"
 	api "github.com/redline-bench/redline/internal/llm/endpoint"
 	"github.com/redline-bench/redline/internal/record"
@@ -39,7 +40,7 @@ func (w *readiness) until(ctx context.Context, try func(context.Context) error) 
 		case <-ctx.Done():
 		}
 		if ctx.Err() != nil {
-			return fmt.Errorf("the model was not ready after %s and %d tries: %s", time.Since(begun).Round(100*time.Millisecond), n, oneLine(err.Error()))
+			return fmt.Errorf("the model was not ready after %s and %d tries: %s", time.Since(begun).Round(100*time.Millisecond), n, cleantext.Line(err.Error()))
 		}
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"text/tabwriter"
-	"unicode/utf8"
 
+	"github.com/redline-bench/redline/internal/cleantext"
 	"github.com/redline-bench/redline/internal/report/markdown"
 )
 
@@ -24,7 +24,7 @@ func (rep *Report) WriteText(w io.Writer) error {
 				fmt.Fprintln(t, "\t\t\t\t\t")
 			}
 			level = r.Level
-			fmt.Fprintf(t, "%s\tA\tB\tchange\t%g %% interval\t\n", oneLine(level), rep.Confidence*100)
+			fmt.Fprintf(t, "%s\tA\tB\tchange\t%g %% interval\t\n", cleantext.Line(level), rep.Confidence*100)
 		}
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t  %s\n", label(r), amount(r.A), amount(r.B), r.change(), r.span(), r.Finding)
 	}
@@ -33,7 +33,7 @@ func (rep *Report) WriteText(w io.Writer) error {
 	}
 	b.WriteByte('\n')
 	for _, remark := range rep.Remarks {
-		fmt.Fprintf(&b, "note: %s\n", oneLine(remark))
+		fmt.Fprintf(&b, "note: %s\n", cleantext.Line(remark))
 	}
 	fmt.Fprintf(&b, "B is %s\n", rep.conclusion())
 	_, err := io.WriteString(w, b.String())
@@ -95,7 +95,7 @@ func mark(f Finding) string {
 func side(sides []Side) string {
 	names := make([]string, len(sides))
 	for i, s := range sides {
-		names[i] = oneLine(s.Name)
+		names[i] = cleantext.Line(s.Name)
 	}
 	return strings.Join(names, ", ")
 }
@@ -156,14 +156,4 @@ func amount(v float64) string {
 		return strconv.FormatFloat(v, 'g', 2, 64)
 	}
 	return strconv.FormatFloat(v, 'g', 4, 64)
-}
-
-// oneLine keeps foreign text from breaking the layout.
-func oneLine(text string) string {
-	return strings.Map(func(c rune) rune {
-		if c < ' ' || c == 0x7f || c == utf8.RuneError {
-			return ' '
-		}
-		return c
-	}, text)
 }

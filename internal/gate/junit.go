@@ -4,6 +4,8 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
+
+	"github.com/redline-bench/redline/internal/cleantext"
 )
 
 type suite struct {
@@ -33,17 +35,17 @@ func (g *Gate) WriteJUnit(w io.Writer, name string, seconds float64) error {
 	s := suite{Name: name, Time: fmt.Sprintf("%.3f", seconds)}
 	valid := xcase{Name: "the run is valid", Class: name}
 	if g.Invalid != "" {
-		valid.Error = &note{g.Invalid}
+		valid.Error = &note{cleantext.Cut(g.Invalid, 1000)}
 		s.Errors++
 	}
 	s.Cases = append(s.Cases, valid)
 	for _, f := range g.Findings {
-		c := xcase{Name: f.Rule, Class: name, Out: f.Text}
+		c := xcase{Name: f.Rule, Class: name, Out: cleantext.Line(f.Text)}
 		if f.Level != "" {
 			c.Name += " at " + f.Level
 		}
 		if !f.OK {
-			c.Failure = &note{f.Text}
+			c.Failure = &note{cleantext.Line(f.Text)}
 			s.Failures++
 		}
 		s.Cases = append(s.Cases, c)

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/redline-bench/redline/internal/cleantext"
 	"github.com/redline-bench/redline/internal/result"
 )
 
@@ -25,7 +26,7 @@ func serverFailed(lv *result.Level, limit float64) *result.Reason {
 		what += ", mostly " + class
 	}
 	if text != "" {
-		what += ": " + text
+		what += ": " + cleantext.Line(text)
 	}
 	if when := failedWhen(lv.Timeline); when != "" {
 		what += "; " + when

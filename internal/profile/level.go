@@ -3,6 +3,7 @@ package profile
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"runtime"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/service"
 )
 
 // visit measures one level, keeps it in the result, and tells the search how it went.
@@ -333,10 +335,20 @@ func (m *levelRun) newFailures() []result.Failure {
 			f.Count -= m.failed[i].Count
 		}
 		if f.Count > 0 {
-			out = append(out, result.Failure{Class: f.Class.String(), Text: f.Err.Error(), Count: f.Count, Slot: f.Slot})
+			text := f.Err.Error()
+			out = append(out, result.Failure{Class: className(f), Text: text[:min(len(text), result.MaxText)], Count: f.Count, Slot: f.Slot})
 		}
 	}
 	return out
+}
+
+// className names a class of failure; a refusal over HTTP with its status.
+func className(f engine.Failure) string {
+	const firstStatus = 100 // the codes of gRPC are smaller
+	if e, ok := errors.AsType[*service.Error](f.Err); ok && f.Class == record.Server && e.Code >= firstStatus {
+		return fmt.Sprintf("%s %d", f.Class, e.Code)
+	}
+	return f.Class.String()
 }
 
 // boundaries are the edges of the windows in Unix nanoseconds, shared edges once.

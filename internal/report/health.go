@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/redline-bench/redline/internal/cleantext"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/stats"
@@ -28,9 +29,9 @@ func Health(w io.Writer, l *result.Level, s Style) {
 func marks(p *page, l *result.Level) {
 	switch {
 	case l.Unfinished:
-		p.linef("  %s %s", p.paint(yellow, "Unfinished:"), oneLine(cmp.Or(l.Reason, "the run ended during this level")))
+		p.linef("  %s %s", p.paint(yellow, "Unfinished:"), cleantext.Line(cmp.Or(l.Reason, "the run ended during this level")))
 	case !l.Stable:
-		p.linef("  %s %s", p.paint(yellow, "Unstable:"), oneLine(cmp.Or(l.Reason, "the windows do not agree")))
+		p.linef("  %s %s", p.paint(yellow, "Unstable:"), cleantext.Line(cmp.Or(l.Reason, "the windows do not agree")))
 	}
 	if l.LatencyUnstable {
 		p.linef("  %s only the throughput settled; a lower load may settle the latency too", p.paint(yellow, "Latency unstable:"))
@@ -55,7 +56,7 @@ func failures(p *page, l *result.Level) {
 		failed, l.Client.Requests+failed, percent(float64(failed), float64(l.Client.Requests+failed)))
 	digits := len(strconv.FormatUint(failed, 10))
 	for _, f := range l.Failures {
-		p.linef("    %-*s  %*d  %s", width, f.Class, digits, f.Count, oneLine(f.Text))
+		p.linef("    %-*s  %*d  %s", width, f.Class, digits, f.Count, cleantext.Line(f.Text))
 	}
 }
 

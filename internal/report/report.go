@@ -10,7 +10,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"strings"
 )
 
 // Style is how text is dressed. The zero value is plain.
@@ -51,11 +50,6 @@ func (p *page) to(w io.Writer) { _, _ = w.Write(p.buf.Bytes()) }
 
 // us is nanoseconds as whole microseconds.
 func us(ns int64) int64 { return ns / 1000 }
-
-// oneLine keeps foreign text from breaking the layout: line breaks and other control characters become spaces.
-func oneLine(text string) string {
-	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f }), " ")
-}
 
 // percent is part of whole in per cent, 0 when there is no whole.
 func percent(part, whole float64) float64 {

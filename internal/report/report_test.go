@@ -153,10 +153,12 @@ func TestVerdict(t *testing.T) {
 `)
 	f(result.Verdict{State: result.Failed, Reasons: []result.Reason{{What: "nothing listens"}}}, "Verdict: failed, the run did not complete\n  nothing listens\n")
 	var b bytes.Buffer
-	report.Verdict(&b, &result.Result{Verdict: result.Verdict{State: result.Valid}, Interrupted: true}, report.Style{})
-	if want := "Verdict: valid, the client kept up and every level is stable; the run was interrupted\n"; b.String() != want {
+	report.Verdict(&b, &result.Result{Verdict: result.Verdict{State: result.Interrupted}, Interrupted: true}, report.Style{})
+	if want := "Verdict: interrupted, the figures are what was measured until then\n"; b.String() != want {
 		t.Errorf("got %s", b.String())
 	}
+	f(result.Verdict{State: result.ServerFailed, Reasons: []result.Reason{{What: "concurrency 1: \x1b[2J\nVerdict: valid"}}},
+		"Verdict: server-failed, too many requests failed\n  concurrency 1: [2J Verdict: valid\n")
 	f(result.Verdict{State: result.Unstable}, "Verdict: unstable, some levels did not settle\n")
 }
 

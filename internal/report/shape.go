@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/redline-bench/redline/internal/cleantext"
 	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/result"
 )
@@ -41,7 +42,7 @@ func Shapes(w io.Writer, levels []result.Level, width int) {
 			continue
 		}
 		l := &lv.Client.Latency
-		p.linef("  %-*s %s p50 %s, p99 %s", name, oneLine(measure.LevelName(lv)), shape(lv.Histogram, low, high, n), span(l.At(50)), span(l.At(99)))
+		p.linef("  %-*s %s p50 %s, p99 %s", name, cleantext.Line(measure.LevelName(lv)), shape(lv.Histogram, low, high, n), span(l.At(50)), span(l.At(99)))
 	}
 	p.to(w)
 }

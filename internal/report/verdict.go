@@ -3,6 +3,7 @@ package report
 import (
 	"io"
 
+	"github.com/redline-bench/redline/internal/cleantext"
 	"github.com/redline-bench/redline/internal/result"
 )
 
@@ -13,9 +14,9 @@ func Verdict(w io.Writer, r *result.Result, s Style) {
 	color, meaning := verdictWords(v.State)
 	p.linef("%s %s, %s", p.paint(bold, "Verdict:"), p.paint(color, string(v.State)), meaning)
 	for _, r := range v.Reasons {
-		p.linef("  %s", oneLine(r.What))
+		p.linef("  %s", cleantext.Cut(r.What, 1000))
 		if r.Try != "" {
-			p.linef("    try: %s", oneLine(r.Try))
+			p.linef("    try: %s", cleantext.Line(r.Try))
 		}
 	}
 	p.to(w)

@@ -176,6 +176,9 @@ type GPU struct {
 	MemoryTotal map[string]uint64  `json:"memory_total_bytes"`
 }
 
+// MaxText is how many bytes of a failure's text a result keeps.
+const MaxText = 64 << 10
+
 // Failure groups failed requests by class and text.
 type Failure struct {
 	Class string `json:"class"`

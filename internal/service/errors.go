@@ -2,6 +2,9 @@ package service
 
 import (
 	"errors"
+	"fmt"
+	"net/http"
+	"strings"
 
 	"github.com/redline-bench/redline/internal/record"
 )
@@ -16,6 +19,33 @@ var (
 
 // ErrNoMessage is the cause of an Error of class record.Server whose Text is ours: the server sent a status alone.
 var ErrNoMessage = errors.New("a status without a message")
+
+// StatusError is the cause of an Error of class record.Server whose server answered with an HTTP status and no message
+// that the protocol knows.
+type StatusError struct {
+	Status     int
+	RetryAfter string // the header; empty if there was none
+	Body       string // the beginning
+}
+
+// statusBody is how many bytes of a body a StatusError keeps.
+const statusBody = 200
+
+// NewStatusError describes an answer with a status other than the one expected.
+func NewStatusError(status int, retryAfter, body []byte) *StatusError {
+	return &StatusError{Status: status, RetryAfter: string(retryAfter), Body: string(body[:min(len(body), statusBody)])}
+}
+
+func (e *StatusError) Error() string {
+	text := strings.TrimSpace(fmt.Sprintf("the server answered with HTTP %d %s", e.Status, http.StatusText(e.Status)))
+	if e.RetryAfter != "" {
+		text += ", Retry-After " + e.RetryAfter
+	}
+	if body := strings.TrimSpace(e.Body); body != "" {
+		text += ": " + body
+	}
+	return text
+}
 
 // Error is a failed conversation with the server. Class says what failed; Text is the server's own message or
 // the network's reason; Code is the protocol's status.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/redline-bench/redline/internal/cleantext"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
@@ -26,7 +27,7 @@ var statusNames = [...]string{
 func Explain(err error, proto plan.Protocol) (text string, early bool) {
 	e, ok := errors.AsType[*service.Error](err)
 	if !ok {
-		return oneLine(err.Error()), false
+		return cleantext.Line(err.Error()), false
 	}
 	what := "inference failed: "
 	answered := proto == plan.GRPC || e.Code >= 400
@@ -39,7 +40,7 @@ func Explain(err error, proto plan.Protocol) (text string, early bool) {
 	default:
 		what = e.Op + ": "
 	}
-	return oneLine(what + reason(e, proto)), early
+	return cleantext.Line(what + reason(e, proto)), early
 }
 
 func reason(e *service.Error, proto plan.Protocol) string {
@@ -77,5 +78,3 @@ func peer(e *service.Error) string {
 	}
 	return "ipv4:" + addr
 }
-
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -27,7 +27,7 @@ func (f *failures) add(s *llm.Sample) {
 	class := Class(s)
 	key := class + "\x00" + engine.Mask(s.Err)
 	g := f.index[key]
-	text := oneLine(s.Err)
+	text := s.Err[:min(len(s.Err), result.MaxText)]
 	if g == nil && len(f.groups) >= maxGroups {
 		key, text = class, "other failures of this class"
 		g = f.index[key]
@@ -105,5 +105,3 @@ func message(body []byte) string {
 	}
 	return ""
 }
-
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -78,7 +78,7 @@ func measureRows() []Row {
 			Default: "1, and stop when all of the last 100 failed",
 			Help: "A run in which more than this share of a level's requests failed is not valid (verdict server-failed, exit code 99). " +
 				"When given, the run also ends there. Failures are counted and reported.",
-			set:     setMaxErrorRate,
+			set: setMaxErrorRate,
 		},
 	}
 }

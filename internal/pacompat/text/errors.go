@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/redline-bench/redline/internal/cleantext"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
@@ -40,12 +41,22 @@ func StartText(err error, p plan.Protocol) (what, detail string) {
 // ErrorText tells a failed conversation in the original's words: those of libcurl over HTTP, those of gRPC's C
 // core over gRPC, and the server's own message where it sent one.
 func ErrorText(err error, p plan.Protocol) string {
+	return cleantext.Block(errorText(err, p), longestText)
+}
+
+// longestText is how many characters of a server's message are printed.
+const longestText = 4096
+
+func errorText(err error, p plan.Protocol) string {
 	e, ok := errors.AsType[*service.Error](err)
 	if !ok {
 		return err.Error()
 	}
 	if bad, ok := errors.AsType[*jsonscan.SyntaxError](e.Err); ok && p == plan.HTTP {
 		return answerText(e.Class, bad)
+	}
+	if errors.As(e.Err, new(*service.StatusError)) {
+		return "inference failed with unknown error"
 	}
 	if errors.Is(e.Err, service.ErrNoMessage) {
 		return "" // the original shows what there is

@@ -4,7 +4,8 @@ package markdown
 
 import (
 	"strings"
-	"unicode"
+
+	"github.com/redline-bench/redline/internal/cleantext"
 )
 
 // Cell is text for a cell of a table, on one line.
@@ -19,5 +20,6 @@ func Code(text string) string {
 
 // line joins lines; characters that cannot be seen are spaces.
 func line(text string) string {
-	return strings.Join(strings.FieldsFunc(text, func(c rune) bool { return unicode.IsSpace(c) || unicode.IsControl(c) || c == unicode.ReplacementChar }), " ")
+	const limit = 1000 // a verdict holds text of ours beside the server's
+	return cleantext.Cut(text, limit)
 }

@@ -3,8 +3,10 @@ package page
 import (
 	"encoding/json"
 	"math"
+	"slices"
 	"time"
 
+	"github.com/redline-bench/redline/internal/cleantext"
 	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/result"
@@ -135,7 +137,7 @@ func round(v float64) float64 {
 // NewView makes the view of a result. Name is what to call the run.
 func NewView(name string, res *result.Result) *View {
 	v := &View{
-		Name: name, Tool: res.Tool, Command: res.Command, Label: res.Label, Verdict: res.Verdict, Error: res.Error,
+		Name: name, Tool: res.Tool, Command: res.Command, Label: res.Label, Verdict: cleanVerdict(res.Verdict), Error: cleantext.Line(res.Error),
 		Interrupted: res.Interrupted, Environment: res.Environment, Workload: res.Workload, Levels: []LevelView{},
 	}
 	if res.StartUnixNs > 0 {
@@ -152,14 +154,32 @@ func NewView(name string, res *result.Result) *View {
 	return v
 }
 
+// cleanVerdict is a verdict whose reasons can be shown; they may hold text of the server.
+func cleanVerdict(v result.Verdict) result.Verdict {
+	v.Reasons = slices.Clone(v.Reasons)
+	for i := range v.Reasons {
+		v.Reasons[i].What = cleantext.Cut(v.Reasons[i].What, 1000)
+	}
+	return v
+}
+
+// cleanFailures are failures whose texts can be shown.
+func cleanFailures(list []result.Failure) []result.Failure {
+	list = slices.Clone(list)
+	for i := range list {
+		list[i].Text = cleantext.Line(list[i].Text)
+	}
+	return list
+}
+
 func levelView(lv *result.Level) LevelView {
 	c := &lv.Client
 	out := LevelView{
-		Name: measure.LevelName(lv), Load: lv.Rate, State: state(lv), Reason: lv.Reason,
+		Name: measure.LevelName(lv), Load: lv.Rate, State: state(lv), Reason: cleantext.Line(lv.Reason),
 		Open:     lv.Mode == plan.RequestRate || lv.Mode == plan.CustomIntervals || lv.Mode == plan.FixedSchedule,
 		Requests: c.Requests, Failed: c.Failed, Throughput: round(c.InferPerSec), Latency: summary(&c.Latency),
 		Exact: c.Latency.Exact, CallMs: ms(int64(c.CallNs)), SendMs: ms(int64(c.SendNs)), ReceiveMs: ms(int64(c.RecvNs)),
-		OverheadPct: round(c.OverheadPercent), Failures: lv.Failures, Health: lv.Health, Metrics: lv.Metrics,
+		OverheadPct: round(c.OverheadPercent), Failures: cleanFailures(lv.Failures), Health: lv.Health, Metrics: lv.Metrics,
 	}
 	if lv.Concurrency > 0 {
 		out.Load = float64(lv.Concurrency)

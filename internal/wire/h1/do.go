@@ -35,6 +35,7 @@ func (o *once) Data([]byte, int64) {}
 func (o *once) Reply(r *Reply) {
 	cp := *r
 	cp.room, cp.Type, cp.Encoding = bytes.Clone(r.room), bytes.Clone(r.Type), bytes.Clone(r.Encoding)
+	cp.Retry = bytes.Clone(r.Retry)
 	cp.Body = cp.room[Room:]
 	o.reply = &cp
 	o.c.Stop()

@@ -61,6 +61,7 @@ type Reply struct {
 	Status   int
 	Type     []byte // Content-Type
 	Encoding []byte // Content-Encoding
+	Retry    []byte // Retry-After
 	Number   int64  // the header named by Config.Number; -1 when absent
 	Close    bool   // the connection ends with this reply
 	Body     []byte // empty when it was streamed

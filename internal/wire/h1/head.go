@@ -17,6 +17,7 @@ type info struct {
 	close   bool // what follows from the three above
 	ctype   span
 	cenc    span
+	retry   span
 }
 
 const proto = "HTTP/1."
@@ -115,6 +116,8 @@ func (in *info) header(name, b []byte, v span, number string) error {
 		in.ctype = v
 	case is(name, "content-encoding"):
 		in.cenc = v
+	case is(name, "retry-after"):
+		in.retry = v
 	case number != "" && is(name, number):
 		n, ok := parseInt(value)
 		if !ok || in.number >= 0 && in.number != n {

@@ -201,6 +201,7 @@ func (r *reader) accept(n int, in info) (more, done bool, err error) {
 	p := &r.reply
 	p.Status, p.Number, p.Close = in.status, in.number, in.close
 	p.Type, p.Encoding = r.buf[in.ctype.a:in.ctype.b], r.buf[in.cenc.a:in.cenc.b]
+	p.Retry = r.buf[in.retry.a:in.retry.b]
 	if in.length > r.maxBody {
 		return false, false, tooLarge("its body is above the limit")
 	}

@@ -44,7 +44,7 @@ func TestFailureClasses(t *testing.T) {
 		text   string
 	}{
 		"server error":          {string(plainReply(400, `{"error":"batch \u003c too big"}`)), record.Server, "batch < too big"},
-		"error without text":    {string(plainReply(500, ``)), record.Server, "inference failed with unknown error"},
+		"error without text":    {string(plainReply(500, ``)), record.Server, "the server answered with HTTP 500 Internal Server Error"},
 		"error in a 200":        {string(plainReply(200, `{"id":"1","error":"no"}`)), record.Server, "no"},
 		"garbage":               {"garbage", record.Protocol, "HTTP/1.x"},
 		"not json":              {string(plainReply(200, `{"outputs":`)), record.Protocol, "malformed"},
