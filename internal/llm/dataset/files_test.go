@@ -236,9 +236,10 @@ func TestMemoryIsFlat(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := bufio.NewWriter(f)
-	const n = 20_000
+	const n = 5000
+	words := strings.Repeat("word ", 400)
 	for i := range n {
-		fmt.Fprintf(w, "{\"input\":\"%d %s\"}\n", i, strings.Repeat("word ", 100))
+		fmt.Fprintf(w, "{\"input\":\"%d %s\"}\n", i, words)
 	}
 	if err := w.Flush(); err != nil {
 		t.Fatal(err)
