@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/testkit"
 	"github.com/redline-bench/redline/internal/wire/h2/h2test"
 )
 
@@ -30,7 +31,7 @@ func TestHTTP2NoAllocations(t *testing.T) {
 			}
 			k.keep = false
 			k.run(calls, 100)
-			if n := testing.AllocsPerRun(5, func() { k.run(calls, 200) }); n >= 1 {
+			if n := testkit.Allocs(func() { k.run(calls, 200) }); n >= 1 {
 				t.Errorf("%.0f allocations in 200 requests", n)
 			}
 		})
