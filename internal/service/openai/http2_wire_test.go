@@ -40,7 +40,7 @@ func TestHTTP2NoAllocations(t *testing.T) {
 
 // Events of a megabyte each, on many streams of one connection: more than any window holds.
 func TestHTTP2FlowControl(t *testing.T) {
-	const size, events, slots, n = 1 << 20, 4, 8, 16
+	const size, events, slots, n = 1 << 20, 4, 8, 8
 	big := `data: {"x":"` + strings.Repeat("y", size) + "\"}\n\n"
 	s := startHTTP2(t, false, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
