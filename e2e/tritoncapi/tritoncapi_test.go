@@ -70,7 +70,7 @@ func TestGuide(t *testing.T) {
 ` + guide.Summary})
 }
 
-// run returns how the program ended. It calls during when two windows are over.
+// run returns how the program ended. It calls during when requests ended in two windows.
 func (r *rig) run(t *testing.T, during func(), args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
@@ -120,6 +120,7 @@ var measured = regexp.MustCompile(`(?m)^    Request count: [1-9]`)
 
 // The helper process of the model is killed: each request fails from then on.
 func TestStubDies(t *testing.T) {
+	outcome.HeavyOnly(t, "Triton waits half a minute for the dead helper before it ends")
 	r := newRig(t)
 	kill := func() {
 		for _, stub := range stubs(t, r.models, "simple") {
