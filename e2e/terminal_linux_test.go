@@ -18,7 +18,7 @@ import (
 // end. What goes to stdout has nothing of it.
 func TestProgressOnATerminal(t *testing.T) {
 	master, slave := openTerminal(t)
-	cmd := exec.Command(filepath.Join(bin, "redline"), "profile", "--embedded", "-m", "simple", "-p", "400", "-r", "3", "-s", "99999")
+	cmd := exec.Command(filepath.Join(bin, "redline"), "profile", "--embedded", "-m", "simple", "-p", "500", "-r", "3", "-s", "99999")
 	var stdout bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, slave
 	if err := cmd.Start(); err != nil {
@@ -71,7 +71,7 @@ func TestShapesOnATerminal(t *testing.T) {
 	f := func(name, locale string, want bool) {
 		t.Helper()
 		master, slave := openTerminal(t)
-		args := []string{"-m", "simple", "-p", "200", "-r", "3", "-s", "99999"}
+		args := []string{"-m", "simple", "--request-count", "200"}
 		if name == "redline" {
 			args = append([]string{"profile", "--embedded"}, args...)
 		} else {

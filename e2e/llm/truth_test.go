@@ -124,7 +124,7 @@ const truthTokens = 20
 
 // Each metric agrees with the server's own log, from one stream to many, and also where many share a connection.
 func TestTruth(t *testing.T) {
-	for _, way := range []string{"HTTP/1.1", "HTTP/2", "gRPC"} {
+	for _, way := range ways {
 		for _, streams := range []int{1, 64, 128, 512} {
 			t.Run(way+" "+strconv.Itoa(streams), func(t *testing.T) {
 				disturbance.Try(t, func() error { return truth(t, way, streams) })
@@ -138,21 +138,7 @@ func truth(t *testing.T, way string, streams int) error {
 	t.Helper()
 	r := serve(t, "--ttft", "100ms", "--itl", "20ms", "--request-log", "log.jsonl")
 	n := max(4, 2*streams)
-	args := []string{
-		"--streaming", "--concurrency", strconv.Itoa(streams), "--request-count", strconv.Itoa(n), "--output-tokens-mean", strconv.Itoa(truthTokens),
-		"--isl", "20", "--artifact-dir", filepath.Join(r.dir, "art"), "--exports", "records",
-	}
-	switch way {
-	case "HTTP/2":
-		args = append(args, "--http-version", "2")
-	case "gRPC":
-		args = append(args, "--endpoint-type", "kserve_tokens", "--console", "table", "--tokenizer", r.words(t), "--use-server-token-count")
-	}
-	res := r.measure(t, way, args)
-	log := readLog(t, filepath.Join(r.dir, "log.jsonl"), n)
-	if len(log) != n {
-		t.Fatalf("%d answers in the log, want %d", len(log), n)
-	}
+	res, log := r.measure(t, way, n, "--concurrency", strconv.Itoa(streams), "--artifact-dir", filepath.Join(r.dir, "art"), "--exports", "records")
 	want := map[string][]float64{}
 	add := func(tag string, ns int64, parts int) { want[tag] = append(want[tag], float64(ns)/1e6/float64(parts)) }
 	// First tokens are seen in the order in which they were written, so the requests of the two sides can be paired. The
@@ -195,17 +181,68 @@ func truth(t *testing.T, way string, streams int) error {
 	return errors.Join(wrong...)
 }
 
-// measure runs the command over HTTP or gRPC and reads the result.
-func (r *rig) measure(t *testing.T, way string, args []string) *result.Result {
+// ways are how answers can be streamed.
+var ways = []string{"HTTP/1.1", "HTTP/2", "gRPC"}
+
+// measure sends so many requests for answers of truthTokens and returns the result and the server's log of them.
+func (r *rig) measure(t *testing.T, way string, n int, args ...string) (*result.Result, []logged) {
 	t.Helper()
-	if way != "gRPC" {
-		return r.llm(t, args...)
+	args = append(args, "--streaming", "--request-count", strconv.Itoa(n), "--output-tokens-mean", strconv.Itoa(truthTokens), "--isl", "20")
+	var res *result.Result
+	switch way {
+	case "HTTP/1.1":
+		res = r.llm(t, args...)
+	case "HTTP/2":
+		res = r.llm(t, append(args, "--http-version", "2")...)
+	case "gRPC":
+		file := filepath.Join(t.TempDir(), "result.json")
+		e := r.redline(t, append([]string{
+			"llm", "-m", "tensorrt_llm", "-u", r.GRPC, "--json", file, "--endpoint-type", "kserve_tokens", "--console", "table",
+			"--tokenizer", r.words(t), "--use-server-token-count",
+		}, args...)...)
+		if e.code != 0 {
+			t.Fatalf("exit code %d\n%s%s", e.code, e.out, e.err)
+		}
+		res = load(t, file)
 	}
-	file := filepath.Join(t.TempDir(), "result.json")
-	if e := r.redline(t, append([]string{"llm", "-m", "tensorrt_llm", "-u", r.GRPC, "--json", file}, args...)...); e.code != 0 {
-		t.Fatalf("exit code %d\n%s%s", e.code, e.out, e.err)
+	log := readLog(t, filepath.Join(r.dir, "log.jsonl"), n)
+	if len(log) != n {
+		t.Fatalf("%d answers in the log, want %d", len(log), n)
 	}
-	return load(t, file)
+	return res, log
+}
+
+// Other work on the machine only ever adds to a time. So the shortest times of many answers must be near the shortest of
+// the server's log, however busy the machine is, and never below the pace of the server.
+func TestShortestTimes(t *testing.T) {
+	const (
+		first, next = 10 * time.Millisecond, time.Millisecond
+		requests    = 40
+	)
+	ms := func(d time.Duration) float64 { return float64(d) / 1e6 }
+	for _, way := range ways {
+		t.Run(way, func(t *testing.T) {
+			r := serve(t, "--ttft", first.String(), "--itl", next.String(), "--request-log", "log.jsonl")
+			res, log := r.measure(t, way, requests)
+			ttft, whole := math.Inf(1), math.Inf(1)
+			for i := range log {
+				at := log[i].content()
+				ttft = min(ttft, ms(time.Duration(at[0]-log[i].Received)))
+				whole = min(whole, ms(time.Duration(at[len(at)-1]-log[i].Received)))
+			}
+			for _, m := range []struct {
+				tag         string
+				least, want float64
+			}{{"time_to_first_token", ms(first), ttft}, {"request_latency", ms(first + (truthTokens-1)*next), whole}} {
+				got := metric(t, &res.Levels[0], m.tag).Dist.Min
+				t.Logf("shortest %s: %.3f ms, by the server's log %.3f", m.tag, got, m.want)
+				if got < m.least || got-m.want > meanTolerance {
+					t.Errorf("the shortest %s is %.3f ms, by the server's log %.3f; at most %v more is allowed and never less than %v",
+						m.tag, got, m.want, meanTolerance, m.least)
+				}
+			}
+		})
+	}
 }
 
 // What strange servers do to a stream gives the right numbers, or the right failure.

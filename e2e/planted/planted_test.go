@@ -35,28 +35,34 @@ func TestMain(m *testing.M) {
 const limit = 5 * time.Minute
 
 func TestFaultsAreFound(t *testing.T) {
-	tests := filepath.Join(t.TempDir(), "e2e.test")
-	goTool(t, "test", "-c", "-o", tests, "./e2e")
-	right, err := binary.Build(t.TempDir())
+	dir := t.TempDir()
+	tests := map[string]string{}
+	for _, pkg := range []string{programs, models} {
+		tests[pkg] = filepath.Join(dir, filepath.Base(pkg)+".test")
+		goTool(t, "test", "-c", "-o", tests[pkg], "./"+pkg)
+	}
+	rightBin, err := binary.Build(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	wrong := make([]string, len(faults))
+	wrongBins := make([]string, len(faults))
 	for i := range faults {
-		wrong[i] = faults[i].build(t)
+		wrongBins[i] = faults[i].build(t)
 	}
 	for _, beside := range []int{0, 2 * runtime.NumCPU()} {
 		t.Run(fmt.Sprintf("beside %d busy processes", beside), func(t *testing.T) {
 			startBusy(t, beside)
 			t.Run("no fault", func(t *testing.T) {
-				if out, ok := run(t, tests, right, "^(TestShortestLatency|TestEveryRequestCounts)$"); !ok {
-					t.Errorf("the tests fail on the right program:\n%s", out)
+				for _, r := range right {
+					if out, ok := run(t, tests[r.pkg], r.pkg, rightBin, r.test); !ok {
+						t.Errorf("the tests fail on the right program:\n%s", out)
+					}
 				}
 			})
 			for i := range faults {
 				f := &faults[i]
 				t.Run(f.name, func(t *testing.T) {
-					if out, ok := run(t, tests, wrong[i], f.test); ok || !failed.MatchString(out) || !strings.Contains(out, f.says) {
+					if out, ok := run(t, tests[f.pkg], f.pkg, wrongBins[i], f.test); ok || !failed.MatchString(out) || !strings.Contains(out, f.says) {
 						t.Errorf("%s was not found; want a failed test that says %q:\n%s", f.name, f.says, out)
 					}
 				})
@@ -68,13 +74,13 @@ func TestFaultsAreFound(t *testing.T) {
 // failed finds a test that failed, not one that was skipped or did not end.
 var failed = regexp.MustCompile(`(?m)^--- FAIL: `)
 
-// run runs end-to-end tests on the programs of a folder. It returns what they print and whether all passed or were skipped.
-func run(t *testing.T, tests, bin, pattern string) (out string, ok bool) {
+// run runs tests of a package on the programs of a folder. It returns what they print and whether all passed or were skipped.
+func run(t *testing.T, tests, pkg, bin, pattern string) (out string, ok bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, tests, "-test.v", "-test.count=1", "-test.run", pattern)
-	cmd.Dir = filepath.Join(binary.Root(), "e2e")
+	cmd.Dir = filepath.Join(binary.Root(), pkg)
 	cmd.Env = append(os.Environ(), "REDLINE_BIN_DIR="+bin)
 	text, err := cmd.CombinedOutput()
 	if ctx.Err() != nil {
