@@ -57,7 +57,7 @@ func Check(t *testing.T, c *Command) {
 	anyWindows := append(slices.Clone(c.Args), "-s", "99999")
 	args := c.Args
 	if !outcome.Heavy() {
-		args = append(anyWindows, "-p", "500")
+		args = slices.Concat(anyWindows, []string{"-p", "500"})
 	}
 	stdout, stderr, code := c.run(t, args)
 	if outcome.Heavy() && code != 0 && strings.Contains(stderr, unstable) {
