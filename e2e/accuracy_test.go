@@ -158,7 +158,7 @@ func profile(t *testing.T, dir, protocol string, serve []string, args ...string)
 		t.Fatal(err)
 	}
 	// A run that waits for a lost request has no end of its own.
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, filepath.Join(bin, "redline"),
 		append([]string{"profile", "-m", "simple", "-i", protocol, "-u", s.Address(protocol)}, args...)...)

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // Every request counts once: the server's log, the report, the records and the export agree exactly. Each prepared
@@ -23,15 +25,17 @@ func TestEveryRequestCounts(t *testing.T) {
 			readJSON(t, file("result.json"), &res)
 			var export exportFile
 			readJSON(t, file("export.json"), &export)
-			whole := 0
-			for _, r := range readRecords(t, file("records.csv")) {
-				if r.class == "ok" {
-					whole++
-				}
+			records := readRecords(t, file("records.csv"))
+			classes := map[string]int{}
+			for _, r := range records {
+				classes[r.class]++
+			}
+			if d := cmp.Diff(map[string]int{"ok": requests}, classes); d != "" {
+				t.Errorf("how the requests ended: %s", d)
 			}
 			for what, n := range map[string]int{
 				"the server's log": len(readLog(t, file("log"))), "the report": int(res.Levels[0].Client.Requests),
-				"the records": whole, "the export": len(export.Experiments[0].Requests),
+				"the records": len(records), "the export": len(export.Experiments[0].Requests),
 			} {
 				if n != requests {
 					t.Errorf("%d requests in %s, want %d", n, what, requests)

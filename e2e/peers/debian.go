@@ -22,6 +22,11 @@ func InstallMPI(ctx context.Context) (string, error) {
 	return debian(ctx, "mpiexec")
 }
 
+// InstallJava returns the path of java: this machine's, or Debian's package unpacked in the cache.
+func InstallJava(ctx context.Context) (string, error) {
+	return debian(ctx, "java")
+}
+
 // debian returns the path of a program: this machine's, or a launcher of the one in Debian's package.
 func debian(ctx context.Context, program string) (string, error) {
 	if path, err := exec.LookPath(program); err == nil {

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Unpacks a program out of Debian's packages into a folder, once, with the libraries that it needs and this machine
 # lacks, and makes a launcher DIR/PROGRAM. Nothing is installed on the machine itself.
-# Usage: debian.sh DIR nginx|chromium|mpiexec. Needs apt, not root.
+# Usage: debian.sh DIR nginx|chromium|mpiexec|java. Needs apt, not root.
 set -euo pipefail
 dir=$1 program=$2
 exec 9>"$dir.lock"
@@ -13,6 +13,7 @@ case $program in
   nginx) packages=(nginx) ;;
   chromium) packages=(chromium fonts-dejavu-core) ;;
   mpiexec) packages=(openmpi-bin) ;;
+  java) packages=(default-jre-headless) ;;
   *) echo "unknown program $program" >&2; exit 1 ;;
 esac
 command -v apt-get >/dev/null || { echo "no apt-get: install $program by hand" >&2; exit 1; }
@@ -36,6 +37,14 @@ case $program in
     printf '<?xml version="1.0"?><fontconfig><dir>/usr/share/fonts</dir><dir>%s</dir><cachedir>%s</cachedir></fontconfig>\n' \
       "$root/usr/share/fonts" "$dir/fonts" >"$dir/fonts.conf"
     run="FONTCONFIG_FILE='$dir/fonts.conf' exec '$root/usr/lib/chromium/chromium'"
+    ;;
+  java)
+    # Its settings lie in /etc and are linked to from its own folder.
+    find "$root/usr/lib/jvm" -type l | while read -r link; do
+      to=$(readlink "$link")
+      [ ! -e "$root$to" ] || ln -sfn "$root$to" "$link"
+    done
+    run="exec '$(find "$root/usr/lib/jvm" -path '*/bin/java' -print -quit)'"
     ;;
   mpiexec)
     run="export OPAL_PREFIX='$root/usr' OPAL_LIBDIR='$lib' OPAL_PKGLIBDIR='$lib/openmpi/lib/openmpi3'

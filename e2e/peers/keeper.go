@@ -36,7 +36,8 @@ func (k *Keeper) Triton() *Triton {
 	return k.now
 }
 
-// Crashed tells whether a server that was used has crashed, logs that, and starts another one.
+// Crashed tells whether a server that was used has crashed, logs that, and starts another one. Ask it about a run that
+// went wrong: it watches the server for a while.
 func (k *Keeper) Crashed(t *testing.T, used *Triton) bool {
 	t.Helper()
 	cause := used.settle(t.Context())
@@ -58,17 +59,22 @@ func (k *Keeper) Crashed(t *testing.T, used *Triton) bool {
 	return true
 }
 
-// settle waits until the server either answers or has ended: a crash takes a moment to be seen, more where a core file
-// is written. It returns why the server ended.
+// calm is how long a server must go on answering to count as alive: one that is about to crash has failed requests before
+// it ends, and may write a core file.
+const calm = 2 * time.Second
+
+// settle waits until the server has either answered for a while or ended. It returns why it ended.
 func (t *Triton) settle(ctx context.Context) error {
-	for end := time.Now().Add(time.Minute); t.Err() == nil && time.Now().Before(end); {
+	begin := time.Now()
+	for answered := time.Duration(0); answered < calm && t.Err() == nil && time.Since(begin) < time.Minute; {
+		at := time.Now()
+		time.Sleep(200 * time.Millisecond)
 		once, cancel := context.WithTimeout(ctx, 10*time.Second)
 		status := Status(once, "http://"+t.HTTP+"/v2/health/live")
 		cancel()
 		if status == http.StatusOK {
-			break
+			answered += time.Since(at)
 		}
-		time.Sleep(100 * time.Millisecond)
 	}
 	return t.Err()
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -40,10 +41,26 @@ func InstallServingAPI(ctx context.Context) (string, error) {
 		"grpcio", "protobuf==3.20.3", "--no-deps", "min-tfs-client==1.0.2", "tensorflow-serving-api==2.8.0")
 }
 
-// InstallTorchServe makes a virtual environment with TorchServe, which runs on Java 11 or newer.
-func InstallTorchServe(ctx context.Context) (string, error) {
-	return venv(ctx, "torchserve-0.12.0",
+// TorchServe is an installation of TorchServe and the Java that it runs on.
+type TorchServe struct{ Venv, Java string }
+
+// InstallTorchServe makes a virtual environment with TorchServe. TorchServe asks of torch, which takes gigabytes, a type
+// that no answer of the tests has: a module of one line stands in.
+func InstallTorchServe(ctx context.Context) (*TorchServe, error) {
+	java, err := InstallJava(ctx)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := venv(ctx, "torchserve-0.12.0",
 		"torchserve==0.12.0", "torch-model-archiver==0.12.0", "psutil", "packaging", "pillow", "pyyaml", "setuptools<81")
+	if err != nil {
+		return nil, err
+	}
+	packages, err := filepath.Glob(filepath.Join(dir, "lib", "python3*", "site-packages"))
+	if err != nil || len(packages) != 1 {
+		return nil, fmt.Errorf("the packages of TorchServe: %v %w", packages, err)
+	}
+	return &TorchServe{dir, java}, os.WriteFile(filepath.Join(packages[0], "torch.py"), []byte("class Tensor: pass\n"), 0o644)
 }
 
 // InstallClients puts the Python packages that the scripts of e2e/clients need into a folder of modules.

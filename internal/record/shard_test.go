@@ -14,13 +14,18 @@ import (
 func TestShardLosesNothing(t *testing.T) {
 	const n = 20_000
 	s := record.NewShard(true, record.NewBacklog())
-	var writer sync.WaitGroup
-	writer.Go(func() {
+	added := make(chan struct{}, 1) // the reader has something to look at; closed after the last record
+	go func() {
+		defer close(added)
 		for i := range n {
 			data := fmt.Appendf(nil, "answer %d", i)
 			s.Add(&record.Record{Sent: int64(i)}, []record.Event{{At: int64(i), Size: uint32(len(data))}}, data)
+			select {
+			case added <- struct{}{}:
+			default:
+			}
 		}
-	})
+	}()
 	seen := 0
 	read := func() {
 		s.Drain(func(r *record.Record, events []record.Event, data []byte) {
@@ -30,16 +35,10 @@ func TestShardLosesNothing(t *testing.T) {
 			seen++
 		})
 	}
-	done := make(chan struct{})
-	go func() { writer.Wait(); close(done) }()
-	for running := true; running; {
-		select {
-		case <-done:
-			running = false
-		default:
-		}
+	for range added {
 		read()
 	}
+	read()
 	if seen != n {
 		t.Errorf("%d of %d records arrived", seen, n)
 	}

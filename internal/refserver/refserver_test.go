@@ -221,7 +221,7 @@ func TestDynamicBatchingJoinsWaitingRequests(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "fours", `
 backend: "identity"
-max_batch_size: 8
+max_batch_size: 4
 input [ { name: "INPUT0" data_type: TYPE_FP32 dims: [ 1 ] } ]
 output [ { name: "OUTPUT0" data_type: TYPE_FP32 dims: [ 1 ] } ]
 dynamic_batching { preferred_batch_size: [ 4 ] max_queue_delay_microseconds: 600000000 }

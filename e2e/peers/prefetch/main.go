@@ -71,12 +71,12 @@ func main() {
 	heavy := flag.Bool("heavy", false, "install the peers of make test-heavy too")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
 	if err := peers.Forget(); err != nil {
 		fmt.Fprintln(os.Stderr, "prefetch:", err)
 	}
-	if !installAll(ctx, all(*heavy)) {
-		stop()
+	ok := installAll(ctx, all(*heavy))
+	stop()
+	if !ok {
 		os.Exit(1)
 	}
 }
@@ -84,7 +84,7 @@ func main() {
 // installAll installs the peers and tells whether all of them are there.
 func installAll(ctx context.Context, list []peer) bool {
 	var wait sync.WaitGroup
-	var print sync.Mutex
+	var line sync.Mutex
 	ok := true
 	free := make(chan struct{}, atOnce)
 	for _, p := range list {
@@ -93,8 +93,8 @@ func installAll(ctx context.Context, list []peer) bool {
 			defer func() { <-free }()
 			begun := time.Now()
 			err := p.install(ctx)
-			print.Lock()
-			defer print.Unlock()
+			line.Lock()
+			defer line.Unlock()
 			if err != nil {
 				ok = false
 				fmt.Printf("peer %s NOT INSTALLED: %s\n", p.name, strings.Join(strings.Fields(err.Error()), " "))

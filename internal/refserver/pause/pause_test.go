@@ -38,8 +38,8 @@ func TestCallsComeInOrderOfDueTime(t *testing.T) {
 		defer c.Close()
 		base := time.Now()
 		var got []string
-		for _, ms := range []time.Duration{3, 1, 2} {
-			c.At(base.Add(ms*time.Millisecond), func() { got = append(got, time.Since(base).String()) })
+		for _, after := range []time.Duration{3 * time.Millisecond, time.Millisecond, 2 * time.Millisecond} {
+			c.At(base.Add(after), func() { got = append(got, time.Since(base).String()) })
 		}
 		time.Sleep(time.Second)
 		synctest.Wait()

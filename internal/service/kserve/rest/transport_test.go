@@ -91,7 +91,7 @@ func TestLargeBodiesBothWays(t *testing.T) {
 	k, calls := open(t, newService(t, target(srv.addr), plan.Input{}), in, 2)
 	calls[0].Vars.HasID = true
 	calls[1].Vars.HasID = true
-	k.run(calls, 10)
+	k.run(calls, 4)
 	for _, e := range k.ends {
 		if e.class != record.OK {
 			t.Fatalf("%v: %v", e.class, e.err)
