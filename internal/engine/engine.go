@@ -172,6 +172,28 @@ func (e *Engine) Drain(fn func(r *record.Record, events []record.Event, data []b
 	}
 }
 
+// collectEvery is how often CollectUntil collects records where they do not call for it themselves.
+const collectEvery = 50 * time.Millisecond
+
+// CollectUntil calls wait, and collect again and again while wait blocks: a load whose records nobody collects comes to
+// a halt. It collects once more after wait has returned. collect runs on the goroutine of the caller.
+func (e *Engine) CollectUntil(collect func(), wait func() error) error {
+	ended := make(chan error, 1)
+	go func() { ended <- wait() }()
+	tick := time.NewTicker(collectEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case err := <-ended:
+			collect()
+			return err
+		case <-e.backlog.Full():
+		case <-tick.C:
+		}
+		collect()
+	}
+}
+
 // Stop starts nothing more. Requests in flight go on.
 func (e *Engine) Stop() {
 	e.stopped.Store(true)

@@ -346,7 +346,7 @@ func (m *levelRun) live(g Progress) *result.Level {
 
 // untilIdle waits for the end of a warm-up.
 func (m *levelRun) untilIdle(ctx context.Context) error {
-	if m.eng.Finished(ctx) != nil {
+	if m.eng.CollectUntil(m.ignore, func() error { return m.eng.Finished(ctx) }) != nil {
 		return ErrInterrupted
 	}
 	select {
