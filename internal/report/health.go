@@ -35,6 +35,10 @@ func marks(p *page, l *result.Level) {
 	if l.LatencyUnstable {
 		p.linef("  %s only the throughput settled; a lower load may settle the latency too", p.paint(yellow, "Latency unstable:"))
 	}
+	if n := l.Client.Unanswered; n > 0 {
+		p.linef("  %s %d of %d requests ended without one; their latency is the time until the server ended them",
+			p.paint(yellow, "No response:"), n, l.Client.Requests)
+	}
 	if l.OverLimit {
 		p.linef("  %s the latency reached the limit asked for", p.paint(yellow, "Over the limit:"))
 	}
