@@ -80,6 +80,10 @@ func (b *bidi) take(text string, a *answer, reply []byte, size int, at, late int
 	case !a.complete():
 		b.reply(errCount, at)
 	default:
+		if err := checkSizes(reply, b.req.outputs != nil); err != nil {
+			b.reply(err, at)
+			return
+		}
 		rec.In += uint64(size)
 		b.response(a, reply, at)
 	}
