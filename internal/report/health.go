@@ -55,12 +55,21 @@ func failures(p *page, l *result.Level) {
 	if failed == 0 {
 		return
 	}
-	p.linef("  %s %d of %d requests (%.3g %%)", p.paint(red, "Failures:"),
-		failed, l.Client.Requests+failed, percent(float64(failed), float64(l.Client.Requests+failed)))
+	ended := failed + answered(l)
+	p.linef("  %s %d of %d requests (%.3g %%)", p.paint(red, "Failures:"), failed, ended, percent(float64(failed), float64(ended)))
 	digits := len(strconv.FormatUint(failed, 10))
 	for _, f := range l.Failures {
 		p.linef("    %-*s  %*d  %s", width, f.Class, digits, f.Count, oneLine(f.Text))
 	}
+}
+
+// answered counts the good requests of all windows, as failures are those of the whole level.
+func answered(l *result.Level) uint64 {
+	var n uint64
+	for i := range l.Windows {
+		n += l.Windows[i].Client.Requests
+	}
+	return max(n, l.Client.Requests)
 }
 
 // latencies compares the latency from the schedule with the one from the send, and shows the first response of
