@@ -145,8 +145,8 @@ func (s *Server) control(ctx context.Context) (*h2.Conn, error) {
 	return c, nil
 }
 
-// Call makes one call of a method and waits for its answer. A connection that the server left in the meantime is
-// made anew once. Errors are of type *service.Error.
+// Call makes one call of a method and waits for its answer. A connection that the server left in the meantime, or
+// on which it refuses the call, is made anew once. Errors are of type *service.Error.
 func (s *Server) Call(ctx context.Context, op, path string, req, resp proto.Message) error {
 	_, method, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	msg, err := proto.Marshal(req)
@@ -181,11 +181,11 @@ func (s *Server) Call(ctx context.Context, op, path string, req, resp proto.Mess
 	return nil
 }
 
-// stale tells whether a call failed because the server had left the connection. Asking again does no harm: what is
-// asked outside of the load changes nothing, or the same way twice.
+// stale tells whether a call failed because the server had left the connection, or did not look at the call. Asking
+// again does no harm: what is asked outside of the load changes nothing, or the same way twice.
 func stale(err error) bool {
 	e, ok := errors.AsType[*h2.Error](err)
-	return ok && (e.Kind == h2.GoAway || e.Kind == h2.Closed || e.Kind == h2.Reset)
+	return ok && (e.Unprocessed || e.Kind == h2.GoAway || e.Kind == h2.Closed || e.Kind == h2.Reset)
 }
 
 func (s *Server) forget(c *h2.Conn) {

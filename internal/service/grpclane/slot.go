@@ -9,7 +9,7 @@ import (
 	"github.com/redline-bench/redline/internal/wire/h2"
 )
 
-// maxResends bounds how often one call is sent again because servers left their connections.
+// maxResends bounds how often one call is sent again because servers left their connections or refused its stream.
 const maxResends = 3
 
 // Slot carries one call at a time. Its methods are for its Way, on the goroutine that reports to it.

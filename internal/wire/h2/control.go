@@ -108,9 +108,10 @@ func (c *Conn) resetIn(h frameHeader, p []byte, at int64) error {
 		return err
 	}
 	code := binary.BigEndian.Uint32(p)
+	refused := code == codeRefused && !s.in.headers // who has begun to answer has looked at the request
 	c.release(s, false, 0)
 	s.h.OnEnd(End{Err: &Error{
-		Kind: StreamReset, Code: code, Text: "the server reset the stream: " + codeName(code), Unprocessed: code == codeRefused,
+		Kind: StreamReset, Code: code, Text: "the server reset the stream: " + codeName(code), Unprocessed: refused,
 	}}, at)
 	return nil
 }

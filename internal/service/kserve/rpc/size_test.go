@@ -43,7 +43,9 @@ func TestOutputSizes(t *testing.T) {
 			return r
 		}
 		srv := startFake(t, &fake{
-			infer: func(_ context.Context, q *pb.ModelInferRequest) (*pb.ModelInferResponse, error) { return answer(q), nil },
+			infer: func(_ context.Context, q *pb.ModelInferRequest) (*pb.ModelInferResponse, error) {
+				return answer(q), nil
+			},
 			stream: func(q *pb.ModelInferRequest, s grpc.BidiStreamingServer[pb.ModelInferRequest, pb.ModelStreamInferResponse]) error {
 				return s.Send(&pb.ModelStreamInferResponse{InferResponse: answer(q)})
 			},
