@@ -10,6 +10,7 @@ package engine
 
 import (
 	"context"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -111,7 +112,8 @@ type slot struct {
 	generation int64
 	quota      atomic.Pointer[atomic.Int64] // what its thread may still send; nil: see the engine's budget
 	shard      *record.Shard
-	since      atomic.Int64 // when the request in flight was sent; 0 is idle
+	since      atomic.Int64 // when the request in flight was sent; 0 is idle, see also paused
+	cutting    atomic.Bool  // a request is being cut: the next one must not be sent before that is done
 	events     []record.Event
 	data       []byte
 }
@@ -253,9 +255,30 @@ func (e *Engine) settle(ctx context.Context) {
 
 func (e *Engine) cutAll(class record.Class) {
 	for _, s := range e.snapshot() {
-		if s.since.Load() != 0 {
+		if s.since.Load() > 0 {
 			e.tr.Cut(s.call.Slot, class)
 		}
+	}
+}
+
+// paused stands in place of a send time: the slot is at work, but nothing is in flight that could be cut.
+const paused = -1
+
+// cutSince cuts the request that was sent at the given time, and never the one after it: the next one either has set
+// its time, and nothing is cut, or it sees that a request is being cut, and waits.
+func (e *Engine) cutSince(s *slot, since int64, class record.Class) {
+	s.cutting.Store(true)
+	if s.since.Load() == since {
+		e.tr.Cut(s.call.Slot, class)
+	}
+	s.cutting.Store(false)
+}
+
+// begin notes that a request is about to be sent.
+func (s *slot) begin(now int64) {
+	s.since.Store(now)
+	for s.cutting.Load() {
+		runtime.Gosched()
 	}
 }
 
@@ -342,8 +365,8 @@ func (e *Engine) watchDeadlines(ctx context.Context) {
 		}
 		oldest := clock.Now() - int64(e.cfg.Timeout)
 		for _, s := range e.snapshot() {
-			if since := s.since.Load(); since != 0 && since < oldest {
-				e.tr.Cut(s.call.Slot, record.Timeout)
+			if since := s.since.Load(); since > 0 && since < oldest {
+				e.cutSince(s, since, record.Timeout)
 			}
 		}
 	}
