@@ -74,7 +74,7 @@ func (b *bidi) take(text string, a *answer, reply []byte, size int, at, late int
 	rec.Late = max(rec.Late, late)
 	switch {
 	case text != "":
-		b.reply(&service.Error{Op: kserve.OpInfer, Class: record.Server, Addr: b.track.svc.at.Addr(), Text: text}, at)
+		b.reply(&service.Error{Op: kserve.OpInfer, Class: record.Server, Addr: b.track.svc.at.Addr(), Text: service.Clip(text)}, at)
 	case len(a.id) == 0:
 		b.reply(errID, at)
 	case !a.complete():
@@ -85,6 +85,10 @@ func (b *bidi) take(text string, a *answer, reply []byte, size int, at, late int
 			return
 		}
 		rec.In += uint64(size)
+		if err := b.slot.Take(size); err != nil {
+			b.reply(err, at)
+			return
+		}
 		b.response(a, reply, at)
 	}
 }
