@@ -351,8 +351,9 @@ func (r *llmRun) run() int {
 		limits = append(limits, out.Reasons)
 		r.outcome.live.levelEnds(&out.Level)
 		r.show(out, lv)
-		if stopped = out.Stopped; stopped != "" {
-			r.res.Interrupted = out.Interrupted
+		stopped = out.Stopped
+		r.res.Interrupted = r.res.Interrupted || out.Interrupted
+		if stopped != "" || r.res.Interrupted {
 			break
 		}
 	}
@@ -376,6 +377,7 @@ func (r *llmRun) level(index int, lv load.Level) (*load.Outcome, error) {
 			cfg.Options.Warmup = r.opts.warm.phase(&cfg.Options, lv)
 		}
 		if pause := r.opts.cooling(index, n); !clock.SleepUntil(r.sigs.soft, clock.Now()+int64(pause)) {
+			r.res.Interrupted = true
 			break
 		}
 		files, err := r.files(index, n, lv)

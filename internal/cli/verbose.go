@@ -23,6 +23,9 @@ func (s *session) showTraffic() {
 		return
 	}
 	s.say("model: ", s.model)
+	if s.sessions != nil {
+		return // what a turn carries depends on the answers before it
+	}
 	for step := range min(s.requests.Len(), shownRequests) {
 		var inputs []shownTensor
 		for _, t := range s.requests.Inputs(uint32(step)) {

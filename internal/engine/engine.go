@@ -10,6 +10,7 @@ package engine
 
 import (
 	"context"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -111,7 +112,8 @@ type slot struct {
 	generation int64
 	quota      atomic.Pointer[atomic.Int64] // what its thread may still send; nil: see the engine's budget
 	shard      *record.Shard
-	since      atomic.Int64 // when the request in flight was sent; 0 is idle
+	since      atomic.Int64 // when the request in flight was sent; 0 is idle, see also paused
+	cutting    atomic.Bool  // a request is being cut: the next one must not be sent before that is done
 	events     []record.Event
 	data       []byte
 }
@@ -169,6 +171,28 @@ func (e *Engine) Drain(fn func(r *record.Record, events []record.Event, data []b
 	e.mu.Unlock()
 	for _, s := range shards {
 		s.Drain(fn)
+	}
+}
+
+// collectEvery is how often CollectUntil collects records where they do not call for it themselves.
+const collectEvery = 50 * time.Millisecond
+
+// CollectUntil calls wait, and collect again and again while wait blocks: a load whose records nobody collects comes to
+// a halt. It collects once more after wait has returned. collect runs on the goroutine of the caller.
+func (e *Engine) CollectUntil(collect func(), wait func() error) error {
+	ended := make(chan error, 1)
+	go func() { ended <- wait() }()
+	tick := time.NewTicker(collectEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case err := <-ended:
+			collect()
+			return err
+		case <-e.backlog.Full():
+		case <-tick.C:
+		}
+		collect()
 	}
 }
 
@@ -231,9 +255,30 @@ func (e *Engine) settle(ctx context.Context) {
 
 func (e *Engine) cutAll(class record.Class) {
 	for _, s := range e.snapshot() {
-		if s.since.Load() != 0 {
+		if s.since.Load() > 0 {
 			e.tr.Cut(s.call.Slot, class)
 		}
+	}
+}
+
+// paused stands in place of a send time: the slot is at work, but nothing is in flight that could be cut.
+const paused = -1
+
+// cutSince cuts the request that was sent at the given time, and never the one after it: the next one either has set
+// its time, and nothing is cut, or it sees that a request is being cut, and waits.
+func (e *Engine) cutSince(s *slot, since int64, class record.Class) {
+	s.cutting.Store(true)
+	if s.since.Load() == since {
+		e.tr.Cut(s.call.Slot, class)
+	}
+	s.cutting.Store(false)
+}
+
+// begin notes that a request is about to be sent.
+func (s *slot) begin(now int64) {
+	s.since.Store(now)
+	for s.cutting.Load() {
+		runtime.Gosched()
 	}
 }
 
@@ -320,8 +365,8 @@ func (e *Engine) watchDeadlines(ctx context.Context) {
 		}
 		oldest := clock.Now() - int64(e.cfg.Timeout)
 		for _, s := range e.snapshot() {
-			if since := s.since.Load(); since != 0 && since < oldest {
-				e.tr.Cut(s.call.Slot, record.Timeout)
+			if since := s.since.Load(); since > 0 && since < oldest {
+				e.cutSince(s, since, record.Timeout)
 			}
 		}
 	}

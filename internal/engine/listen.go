@@ -56,12 +56,13 @@ func (s *slot) listen() {
 
 // silent lets a listener pause or rest before its next request; false when it may speak at once.
 func (e *Engine) silent(s *slot) bool {
-	wait, ok := s.listener.Pause()
+	listener := s.listener // once the slot is idle, another goroutine may take it and change its feed
+	wait, ok := listener.Pause()
 	for !ok {
 		// A feed that finds something to say while its slot lies down sees the slot busy, so the slot asks once more
 		// before it is counted out.
 		s.since.Store(0)
-		if wait, ok = s.listener.Pause(); !ok || !s.since.CompareAndSwap(0, clock.Now()) {
+		if wait, ok = listener.Pause(); !ok || !s.since.CompareAndSwap(0, clock.Now()) {
 			e.running.Add(-1)
 			e.notify()
 			return true
@@ -70,12 +71,15 @@ func (e *Engine) silent(s *slot) bool {
 	if wait <= 0 {
 		return false
 	}
-	s.since.Store(0) // nothing is in flight that a deadline could cut
+	s.since.Store(paused)
+	stored := make(chan struct{})
 	t := time.AfterFunc(wait, func() {
+		<-stored // or the pause after this one could be stored before it
 		e.speak(s)
 		e.tr.Flush()
 	})
 	s.nap.Store(t)
+	close(stored)
 	if e.stopped.Load() && t.Stop() {
 		e.rest(s) // Stop came before it could see the pause
 	}

@@ -282,7 +282,7 @@ func (d *dispatcher) send(s *slot, feed int, due int64) {
 	if now-due > int64(DelayedAfter) {
 		c.Rec.Flags = record.Delayed
 	}
-	s.since.Store(now)
+	s.begin(now)
 	d.e.running.Add(1)
 	d.e.sent.Add(1)
 	c.Err = nil

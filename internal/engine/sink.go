@@ -101,5 +101,10 @@ func (e *Engine) gone(class record.Class) bool {
 		return false
 	}
 	now := clock.Now()
-	return !e.refused.CompareAndSwap(0, now) && now-e.refused.Load() >= int64(GoneAfter)
+	since := e.refused.Load() // once: another goroutine may set it to 0 at any time
+	if since == 0 {
+		e.refused.CompareAndSwap(0, now)
+		return false
+	}
+	return now-since >= int64(GoneAfter)
 }

@@ -83,16 +83,6 @@ func TestOpenLoopKnowsBothLatencies(t *testing.T) {
 	f(true, 10)
 }
 
-func TestRequestWithoutAnAnswerHasNoLatency(t *testing.T) {
-	w := measure.NewWindow(measure.Setup{})
-	r := rec(0, 0, 10)
-	r.Responses = 0
-	w.Add(r)
-	if w.Requests() != 0 || w.Ended() != 1 {
-		t.Errorf("%d requests, %d ended", w.Requests(), w.Ended())
-	}
-}
-
 func TestMergedWindowsEqualOneWindow(t *testing.T) {
 	setup := measure.Setup{Batch: 2, Open: true, Streaming: true}
 	whole, merged := measure.NewWindow(setup), measure.NewWindow(setup)

@@ -68,9 +68,6 @@ func (t *Timeline) Add(r *record.Record) {
 		}
 		return
 	}
-	if r.Responses == 0 {
-		return
-	}
 	s.ended++
 	s.events += uint64(r.Responses)
 	latency := r.End - r.Sent
@@ -80,7 +77,7 @@ func (t *Timeline) Add(r *record.Record) {
 	s.max = max(s.max, latency)
 	s.latencyNs += latency
 	count(&s.latency, latency)
-	if t.setup.Streaming {
+	if t.setup.Streaming && r.Responses > 0 {
 		count(&s.first, r.First-r.Sent)
 	}
 }

@@ -51,15 +51,23 @@ func Judge(lv *result.Level, l Load) []result.Reason {
 		add("lower the concurrency, or give the client more CPU",
 			"kept %.3g requests in flight where %d were asked for", h.AchievedInFlight, l.Concurrency)
 	}
-	if l.Wall > 0 && l.Stalled > time.Duration(maxStalled*float64(l.Wall)) {
-		add("write to a faster disk, leave out --profile-export-file, or lower the load",
-			"requests waited %s for the records of earlier ones to be written", l.Stalled.Round(time.Millisecond))
-	}
+	out = append(out, Stalled(l.Stalled, l.Wall)...)
 	if l.MaxProcs > 0 && h.CPUCores > maxCPU*float64(l.MaxProcs) {
 		add("give the client more cores, or run it on another machine",
 			"the client used %.2f of its %d cores", h.CPUCores, l.MaxProcs)
 	}
 	return out
+}
+
+// Stalled is the reason that a load had to wait for its own records; none where the wait was a small part of the time.
+func Stalled(stalled, wall time.Duration) []result.Reason {
+	if wall <= 0 || stalled <= time.Duration(maxStalled*float64(wall)) {
+		return nil
+	}
+	return []result.Reason{{
+		What: fmt.Sprintf("requests waited %s for the records of earlier ones to be written", stalled.Round(time.Millisecond)),
+		Try:  "write to a faster disk, leave out --profile-export-file, or lower the load",
+	}}
 }
 
 // Run is a whole run, to be judged.
@@ -73,6 +81,8 @@ type Run struct {
 	Error       string
 	TooShort    bool
 	Interrupted bool
+	// Unleveled are reasons why the client limited a run that has no levels.
+	Unleveled []result.Reason
 }
 
 // Conclude gives the verdict on a run, and marks the levels in which the server failed.
@@ -105,6 +115,9 @@ func Conclude(r Run) result.Verdict {
 		for _, why := range r.Limits[i] {
 			add(result.ClientLimited, named(lv, why))
 		}
+	}
+	if len(r.Unleveled) > 0 {
+		add(result.ClientLimited, r.Unleveled...)
 	}
 	switch {
 	case r.TooShort && v.State == result.ServerFailed: // nothing ended because it failed

@@ -33,7 +33,7 @@ type Window struct {
 	late  stats.Sample // how late answers were read, where that is known
 
 	requests, responses, sequences, delayed, failed uint64
-	empty                                           uint64 // ended with nothing but an empty final response
+	unanswered                                      uint64 // those of requests that ended well without a response
 
 	callNs, sendNs, recvNs int64
 	flightNs               int64  // of all requests, failed ones too
@@ -56,11 +56,10 @@ func (w *Window) Add(r *record.Record) {
 		}
 		return
 	}
-	if r.Responses == 0 {
-		w.empty++ // its only response carried no answer: there is no latency to speak of
-		return
-	}
 	w.requests++
+	if r.Responses == 0 { // an empty final response alone ended it: a decoupled model may have nothing to say
+		w.unanswered++
+	}
 	w.responses += uint64(r.Responses)
 	if r.Flags&record.SequenceEnd != 0 {
 		w.sequences++
@@ -73,7 +72,7 @@ func (w *Window) Add(r *record.Record) {
 		w.due.Add(r.End - r.Due)
 		w.lag.Add(max(0, r.Sent-r.Due))
 	}
-	if w.setup.Streaming {
+	if w.setup.Streaming && r.Responses > 0 {
 		w.first.Add(r.First - r.Sent)
 	}
 	if r.Late > 0 {
@@ -97,7 +96,7 @@ func (w *Window) Requests() uint64 { return w.requests }
 func (w *Window) Failed() uint64 { return w.failed }
 
 // Ended is the number of requests that ended, well or not.
-func (w *Window) Ended() uint64 { return w.requests + w.failed + w.empty }
+func (w *Window) Ended() uint64 { return w.requests + w.failed }
 
 // Median is a quick look at the median latency of the latest requests, for live views.
 func (w *Window) Median() time.Duration {
@@ -122,7 +121,7 @@ func (w *Window) Merge(o *Window) {
 	w.sequences += o.sequences
 	w.delayed += o.delayed
 	w.failed += o.failed
-	w.empty += o.empty
+	w.unanswered += o.unanswered
 	w.callNs += o.callNs
 	w.sendNs += o.sendNs
 	w.recvNs += o.recvNs
@@ -139,6 +138,7 @@ func (w *Window) Merge(o *Window) {
 func (w *Window) Client(d time.Duration) result.Client {
 	c := result.Client{
 		Requests: w.requests, Responses: w.responses, Sequences: w.sequences, Delayed: w.delayed, Failed: w.failed,
+		Unanswered:     w.unanswered,
 		DurationNs:     int64(d),
 		InferPerSec:    perSecond(w.requests*uint64(max(1, w.setup.Batch)), d),
 		ResponsePerSec: perSecond(w.responses, d),

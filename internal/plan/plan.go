@@ -5,7 +5,10 @@
 // is consistent.
 package plan
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // Plan describes one run.
 type Plan struct {
@@ -100,9 +103,29 @@ type Target struct {
 	// Timeout is the deadline of one request. Connections is the number of gRPC connections; 0 chooses.
 	Timeout     time.Duration `json:"timeout"`
 	Connections int           `json:"connections,omitempty"`
+	// MaxResponse is the most bytes of one response, packed and unpacked, all messages of a stream together; 0 chooses:
+	// see ResponseLimit.
+	MaxResponse int64 `json:"max_response_bytes,omitempty"`
 	// Sources are local addresses that HTTP/1.1 connections are made from, in turns; none lets the system choose. Each
 	// has ports of its own, so that several allow for more connections to one server than there are ports.
 	Sources []string `json:"sources,omitempty"`
+}
+
+// DefaultMaxResponse is the most bytes of a response of a model whose outputs are not known to be large.
+const DefaultMaxResponse = 256 << 20
+
+// outputRoom is how many times as large as its outputs a response may be: as JSON a number takes several times its bytes.
+const outputRoom = 8
+
+// ResponseLimit is the most bytes of one response of a model whose outputs have the given size; 0 is not known.
+func (t *Target) ResponseLimit(outputs int64) int64 {
+	switch {
+	case t.MaxResponse > 0:
+		return t.MaxResponse
+	case outputs > math.MaxInt32/outputRoom:
+		return math.MaxInt32 // gRPC's own bound
+	}
+	return max(DefaultMaxResponse, outputs*outputRoom)
 }
 
 // ModelRef names a model and perhaps a version.

@@ -12,7 +12,6 @@ import (
 	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/pace"
 	"github.com/redline-bench/redline/internal/plan"
-	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/service"
 )
@@ -154,17 +153,15 @@ func (m *levelRun) stop(ctx context.Context) {
 		return
 	}
 	before := m.eng.Dropped()
-	m.stopOpen()
+	_ = m.eng.CollectUntil(m.ignore, func() error { m.stopOpen(); return nil })
 	m.load.Dropped = m.eng.Dropped() - before
 	m.stopOpen = nil
-	drain, cancel := context.WithTimeout(ctx, DrainTime)
-	defer cancel()
-	_ = m.eng.Wait(drain)
+	m.waitForEnds(ctx)
 }
 
 // discard drops what was recorded so far.
 func (m *levelRun) discard() {
-	m.eng.Drain(func(*record.Record, []record.Event, []byte) {})
+	m.ignore()
 	m.held = m.held[:0]
 }
 

@@ -83,6 +83,7 @@ func (m *levelRun) open(ctx context.Context, p *pass) error {
 		return err
 	}
 	m.discard()
+	m.failed = m.eng.Failures() // those of the warm-up are none of this level's
 	p.serverFrom, p.statsMissing = stats, stats == nil
 	p.stalledFrom = m.eng.Stalled()
 	p.before, p.sentFrom, p.behindFrom, p.from = vitals.Read(), m.eng.Sent(), m.eng.Behind(), clock.Now()
@@ -189,11 +190,19 @@ func (m *levelRun) over(p *pass) bool {
 	return clock.Now() >= p.until
 }
 
-// tooManyFailed applies --max-error-rate once there is enough to judge by.
+// tooManyFailed applies --max-error-rate to all windows of the level, once there is enough to judge by.
 func (m *levelRun) tooManyFailed(p *pass) bool {
 	limit := m.Plan.Measure.MaxErrorRate
+	if limit <= 0 {
+		return false
+	}
 	const enough = 100
-	return limit > 0 && p.win.Ended() >= enough && float64(p.win.Failed()) > limit*float64(p.win.Ended())
+	failed, ended := p.win.Failed(), p.win.Ended()
+	for _, before := range m.passes {
+		failed += before.win.Failed()
+		ended += before.win.Ended()
+	}
+	return ended >= enough && float64(failed) > limit*float64(ended)
 }
 
 func (m *levelRun) loadError() error {
@@ -346,7 +355,7 @@ func (m *levelRun) live(g Progress) *result.Level {
 
 // untilIdle waits for the end of a warm-up.
 func (m *levelRun) untilIdle(ctx context.Context) error {
-	if m.eng.Finished(ctx) != nil {
+	if m.eng.CollectUntil(m.ignore, func() error { return m.eng.Finished(ctx) }) != nil {
 		return ErrInterrupted
 	}
 	select {

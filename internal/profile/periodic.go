@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"math"
+	"time"
 
+	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/engine"
+	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
 )
@@ -14,9 +17,17 @@ import (
 // whole report.
 func (r *Runner) periodic(ctx context.Context) error {
 	load := &r.Plan.Load
-	err := r.eng.Periodic(ctx, engine.PeriodicLoad{
-		Start: load.Periodic.Start, End: load.Periodic.End, Step: load.Periodic.Step, Period: load.Period,
+	var exported error
+	if r.Exporter != nil {
+		exported = r.Exporter.Begin(plan.PeriodicConcurrency, 1, 0)
+	}
+	stalled, start := r.eng.Stalled(), clock.Now()
+	err := r.eng.CollectUntil(func() { exported = errors.Join(exported, r.exportEnded()) }, func() error {
+		return r.eng.Periodic(ctx, engine.PeriodicLoad{
+			Start: load.Periodic.Start, End: load.Periodic.End, Step: load.Periodic.Step, Period: load.Period,
+		})
 	})
+	r.unleveled = measure.Stalled(r.eng.Stalled()-stalled, time.Duration(clock.Now()-start))
 	if errors.Is(err, context.Canceled) {
 		err = ErrInterrupted
 	}
@@ -25,19 +36,23 @@ func (r *Runner) periodic(ctx context.Context) error {
 		err = &LoadError{Slots: r.eng.SlotErrors(), Async: r.Async}
 	default:
 	}
-	return errors.Join(err, r.exportAll(plan.PeriodicConcurrency))
+	if r.Exporter != nil {
+		exported = errors.Join(exported, r.Exporter.End([]int64{0, math.MaxInt64}))
+	}
+	return errors.Join(err, exported)
 }
 
-// exportAll writes every request that ended well, without windows.
-func (r *Runner) exportAll(mode plan.Mode) error {
+// exportEnded writes every request that has ended well since the last call, without windows.
+func (r *Runner) exportEnded() error {
 	if r.Exporter == nil {
+		r.ignore()
 		return nil
 	}
-	err := r.Exporter.Begin(mode, 1, 0)
+	var err error
 	r.eng.Drain(func(rec *record.Record, events []record.Event, data []byte) {
-		if rec.Class == record.OK {
-			err = errors.Join(err, r.Exporter.Request(rec, events, data))
+		if rec.Class == record.OK && err == nil {
+			err = r.Exporter.Request(rec, events, data)
 		}
 	})
-	return errors.Join(err, r.Exporter.End([]int64{0, math.MaxInt64}))
+	return err
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/pace"
 	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/scrape"
 	"github.com/redline-bench/redline/internal/service"
@@ -69,8 +70,10 @@ type Runner struct {
 	eng    *engine.Engine
 	res    *result.Result
 	limits [][]result.Reason
-	gaps   []time.Duration // custom intervals
-	poller *scrape.Poller  // of the server's metrics; nil until it is needed
+	// unleveled is why the client limited a load that has no levels.
+	unleveled []result.Reason
+	gaps      []time.Duration // custom intervals
+	poller    *scrape.Poller  // of the server's metrics; nil until it is needed
 }
 
 // Run carries out the plan until it is done, or until ctx ends: then it reports what it has. hard cuts what is
@@ -87,7 +90,7 @@ func (r *Runner) Run(ctx, hard context.Context) (*result.Result, error) {
 	r.res.Error = text
 	r.res.Verdict = measure.Conclude(measure.Run{
 		Levels: r.res.Levels, Limits: r.limits, MaxErrorRate: r.Plan.Measure.ValidErrorRate, Error: text,
-		TooShort: errors.Is(err, ErrNoRequests), Interrupted: r.res.Interrupted,
+		TooShort: errors.Is(err, ErrNoRequests), Interrupted: r.res.Interrupted, Unleveled: r.unleveled,
 	})
 	r.res.Environment = Environment()
 	return r.res, err
@@ -120,11 +123,19 @@ func (r *Runner) run(ctx, hard context.Context) error {
 	r.eng = eng
 	err = r.search(ctx)
 	eng.Stop()
-	drain, cancel := context.WithTimeout(hard, DrainTime)
-	defer cancel()
-	_ = eng.Wait(drain) // what did not end in time was cut; it is in no window
+	r.waitForEnds(hard)
 	return errors.Join(err, eng.Close())
 }
+
+// waitForEnds lets the requests in flight end, and cancels those that take too long. They are in no window.
+func (r *Runner) waitForEnds(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, DrainTime)
+	defer cancel()
+	_ = r.eng.CollectUntil(r.ignore, func() error { return r.eng.Wait(ctx) })
+}
+
+// ignore collects records that belong to no window.
+func (r *Runner) ignore() { r.eng.Drain(func(*record.Record, []record.Event, []byte) {}) }
 
 func readIntervals(path string, lenient bool) ([]time.Duration, error) {
 	f, err := os.Open(path)

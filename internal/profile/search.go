@@ -76,7 +76,7 @@ func linear[T number](start, end, step T, visit func(T) outcome) error {
 		if !o.stable && (o.goOn || v == start) {
 			unstable = true
 		}
-		if !more || step <= 0 || !o.met && (!o.goOn || end == 0) {
+		if !more || v+step <= v || !o.met && (!o.goOn || end == 0) {
 			break
 		}
 	}
@@ -89,8 +89,12 @@ func linear[T number](start, end, step T, visit func(T) outcome) error {
 func half(lo, hi float64) float64 { return (lo + hi) / 2 }
 func halfInt(lo, hi int) int      { return (lo + hi) / 2 }
 
+// finest is into how many parts a binary search without a step divides its range at most.
+const finest = 1024
+
 // binary looks for the highest level that meets the threshold: it is above start and below end, and halved
-// until the interval is no wider than step.
+// until the interval is no wider than step. A step of 0 is the range divided by finest. A search also ends when no
+// level is left between the two.
 func binary[T number](start, end, step T, mid func(lo, hi T) T, visit func(T) outcome) error {
 	if o := visit(start); o.err != nil || !o.met {
 		return o.err
@@ -98,8 +102,14 @@ func binary[T number](start, end, step T, mid func(lo, hi T) T, visit func(T) ou
 	if o := visit(end); o.err != nil || o.met {
 		return o.err
 	}
+	if step <= 0 {
+		step = (end - start) / finest
+	}
 	for lo, hi := start, end; hi-lo > step; {
 		m := mid(lo, hi)
+		if m <= lo || m >= hi {
+			return nil
+		}
 		o := visit(m)
 		if o.err != nil {
 			return o.err

@@ -36,6 +36,10 @@ func marks(p *page, l *result.Level) {
 	if l.LatencyUnstable {
 		p.linef("  %s only the throughput settled; a lower load may settle the latency too", p.paint(yellow, "Latency unstable:"))
 	}
+	if n := l.Client.Unanswered; n > 0 {
+		p.linef("  %s %d of %d requests ended without one; their latency is the time until the server ended them",
+			p.paint(yellow, "No response:"), n, l.Client.Requests)
+	}
 	if l.OverLimit {
 		p.linef("  %s the latency reached the limit asked for", p.paint(yellow, "Over the limit:"))
 	}
@@ -52,12 +56,21 @@ func failures(p *page, l *result.Level) {
 	if failed == 0 {
 		return
 	}
-	p.linef("  %s %d of %d requests (%.3g %%)", p.paint(red, "Failures:"),
-		failed, l.Client.Requests+failed, percent(float64(failed), float64(l.Client.Requests+failed)))
+	ended := failed + answered(l)
+	p.linef("  %s %d of %d requests (%.3g %%)", p.paint(red, "Failures:"), failed, ended, percent(float64(failed), float64(ended)))
 	digits := len(strconv.FormatUint(failed, 10))
 	for _, f := range l.Failures {
 		p.linef("    %-*s  %*d  %s", width, f.Class, digits, f.Count, cleantext.Line(f.Text))
 	}
+}
+
+// answered counts the good requests of all windows, as failures are those of the whole level.
+func answered(l *result.Level) uint64 {
+	var n uint64
+	for i := range l.Windows {
+		n += l.Windows[i].Client.Requests
+	}
+	return max(n, l.Client.Requests)
 }
 
 // latencies compares the latency from the schedule with the one from the send, and shows the first response of

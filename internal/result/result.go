@@ -102,11 +102,13 @@ const RequestsFailed = "requests failed"
 
 // Client is what the client saw in one window, or in the merged windows of a level.
 type Client struct {
-	Requests   uint64 `json:"requests"`
-	Responses  uint64 `json:"responses"`
-	Sequences  uint64 `json:"sequences"`
-	Delayed    uint64 `json:"delayed"`
-	Failed     uint64 `json:"failed"`
+	Requests  uint64 `json:"requests"`
+	Responses uint64 `json:"responses"`
+	Sequences uint64 `json:"sequences"`
+	Delayed   uint64 `json:"delayed"`
+	Failed    uint64 `json:"failed"`
+	// Unanswered are those of Requests that ended well without a response, as a decoupled model may end them.
+	Unanswered uint64 `json:"requests_without_response,omitempty"`
 	DurationNs int64  `json:"duration_ns"`
 	// Rates are per second of DurationNs. Infer counts requests times the batch size.
 	InferPerSec    float64 `json:"infer_per_sec"`

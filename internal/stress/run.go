@@ -173,7 +173,7 @@ func (r *run) load(ctx, hard context.Context, slots int) error {
 	calm()
 	others.Wait()
 	r.eng.Stop()
-	_ = r.eng.Wait(hard) // what did not end by then was cut
+	_ = r.eng.CollectUntil(r.collect, func() error { return r.eng.Wait(hard) }) // what did not end by then was cut
 	return nil
 }
 

@@ -83,15 +83,13 @@ func (l *line) Next(c *service.Call) {
 	}
 }
 
-// cut ends a request that is still in flight.
+// cut ends a request that is still in flight. It holds the lock meanwhile: the request cannot end, and the next one
+// cannot be sent, before the right one is cut.
 func (l *line) cut(j *job) {
 	l.mu.Lock()
-	mine := l.flying == j
-	if mine {
+	defer l.mu.Unlock()
+	if l.flying == j {
 		j.ask.cut = true
-	}
-	l.mu.Unlock()
-	if mine {
 		l.r.eng.Cut(l.slot, record.Canceled)
 	}
 }

@@ -121,8 +121,6 @@ func (r *run) phase(ctx, hard context.Context, p *phase) error {
 	p.finish()
 	stop()
 	r.settle(hard, p)
-	p.after, p.ended = vitals.Read(), clock.Now()
-	r.collect()
 	if err := p.failure.Load(); err != nil {
 		return *err
 	}
@@ -240,7 +238,7 @@ func (r *run) settle(hard context.Context, p *phase) {
 	select {
 	case <-p.idle:
 		r.eng.Stop()
-		_ = r.eng.Wait(hard)
+		r.wait(hard, p)
 		return
 	default:
 	}
@@ -248,5 +246,14 @@ func (r *run) settle(hard context.Context, p *phase) {
 	r.eng.Stop()
 	ctx, cancel := context.WithCancel(hard)
 	cancel()
-	_ = r.eng.Wait(ctx) // cuts what is in flight
+	r.wait(ctx, p) // cuts what is in flight
+}
+
+// wait blocks until nothing is in flight, and notes that as the end of the phase. It collects records meanwhile.
+func (r *run) wait(ctx context.Context, p *phase) {
+	_ = r.eng.CollectUntil(r.collect, func() error {
+		err := r.eng.Wait(ctx)
+		p.after, p.ended = vitals.Read(), clock.Now()
+		return err
+	})
 }

@@ -291,7 +291,7 @@ func student(values []float64, level float64) (mean float64, iv *result.Interval
 	if len(values) < 2 {
 		return mean, nil
 	}
-	half := tQuantile((1+level)/2, n-1) * spread(values) / math.Sqrt(n)
+	half := stats.TQuantile(level, n-1) * spread(values) / math.Sqrt(n)
 	return mean, &result.Interval{Low: mean - half, High: mean + half, Level: level}
 }
 
@@ -309,39 +309,6 @@ func spread(values []float64) float64 {
 		sum += (v - mean) * (v - mean)
 	}
 	return math.Sqrt(sum / (n - 1))
-}
-
-// tQuantile inverts Student's distribution by bisection over its density, which is exact enough at four digits.
-func tQuantile(p, df float64) float64 {
-	low, high := 0.0, 1000.0
-	for range 80 {
-		mid := (low + high) / 2
-		if tBelow(mid, df) < p {
-			low = mid
-		} else {
-			high = mid
-		}
-	}
-	return (low + high) / 2
-}
-
-// tBelow is P(T < t) for t ≥ 0: one half plus the integral of the density, by Simpson's rule after t = tan(x).
-func tBelow(t, df float64) float64 {
-	a, _ := math.Lgamma((df + 1) / 2)
-	b, _ := math.Lgamma(df / 2)
-	k := math.Exp(a-b) / math.Sqrt(df*math.Pi)
-	density := func(x float64) float64 {
-		s := math.Tan(x)
-		return k * math.Pow(1+s*s/df, -(df+1)/2) * (1 + s*s)
-	}
-	const steps = 400
-	end := math.Atan(t)
-	h := end / steps
-	sum := density(0) + density(end)
-	for i := 1; i < steps; i++ {
-		sum += density(h*float64(i)) * float64(2+2*(i%2))
-	}
-	return 0.5 + sum*h/3
 }
 
 func (t Target) String() string {

@@ -47,6 +47,9 @@ func failure(op, addr string, err error) *service.Error {
 		e.Class, e.Text = record.Canceled, wire.Text
 	case h2.Protocol:
 		e.Class, e.Text = record.Protocol, wire.Error()
+		if wire.TooLarge {
+			e.Text += service.RaiseLimit
+		}
 	case h2.HTTPStatus:
 		e.Class, e.Code, e.Text = record.Protocol, int(wire.Code), wire.Text
 	case h2.Canceled:
@@ -67,7 +70,7 @@ func (s *Server) StatusError(code int, message string) *service.Error {
 // statusText is the server's message, or where it sent none, the status.
 func statusText(code int, message string) (string, error) {
 	if message != "" {
-		return message, nil
+		return service.Clip(message), nil
 	}
 	return "the server answered with gRPC status " + strconv.Itoa(code) + " and no message", service.ErrNoMessage
 }

@@ -8,9 +8,10 @@ import (
 )
 
 // NewPlainServer is a server that is spoken to in plain HTTP/2, without gRPC: its kind gives Ways and headers of its
-// own, and Call and Header have no meaning. A nil TLS configuration is HTTP/2 with prior knowledge.
-func NewPlainServer(addr string, conf *tls.Config, conns int) *Server {
-	return &Server{addr: addr, tls: conf, conns: conns, plain: true, arrivals: true}
+// own, and Call and Header have no meaning. A nil TLS configuration is HTTP/2 with prior knowledge. limit is the most
+// bytes of one response.
+func NewPlainServer(addr string, conf *tls.Config, conns int, limit int64) *Server {
+	return &Server{addr: addr, tls: conf, conns: conns, plain: true, arrivals: true, limit: limit}
 }
 
 // Cancel ends the exchange on a stream of the slot's way, where it has been sent.

@@ -25,8 +25,10 @@ type Server struct {
 	conns    int // connections for the load; 0 chooses
 	tls      *tls.Config
 	meta     []h2.Field
-	plain    bool // without gRPC; see NewPlainServer
-	arrivals bool // answers of the load have the time of their arrival
+	plain    bool  // without gRPC; see NewPlainServer
+	arrivals bool  // answers of the load have the time of their arrival
+	limit    int64 // bytes of one response
+	unread   int64 // bytes of responses that have come in part, on one connection; 0 is four times the limit
 
 	mu  sync.Mutex // guards ctl
 	ctl *h2.Conn
@@ -35,7 +37,7 @@ type Server struct {
 
 // NewServer reads the target's address, TLS files and headers; it does not connect.
 func NewServer(t plan.Target) (*Server, error) {
-	s := &Server{addr: target(t.URL), conns: t.Connections, encoding: t.Compression}
+	s := &Server{addr: target(t.URL), conns: t.Connections, encoding: t.Compression, limit: t.ResponseLimit(0)}
 	if s.encoding == "none" {
 		s.encoding = ""
 	}
@@ -120,7 +122,23 @@ func notToken(r rune) bool {
 // answers that stream: reads cost a little more.
 func (s *Server) NoteArrivals() { s.arrivals = true }
 
-func (s *Server) config() h2.Config { return h2.Config{Addr: s.addr, TLS: s.tls} }
+// Limit sets the most bytes of one response, for a model whose outputs have the given size. A connection may hold parts of
+// four such responses, and the outputs of all requests that it carries.
+func (s *Server) Limit(response, outputs int64) {
+	s.limit, s.unread = response, max(4*response, 2*slotsPerLane*outputs)
+}
+
+func (s *Server) config() h2.Config {
+	return h2.Config{Addr: s.addr, TLS: s.tls, MaxMessage: int(s.limit), MaxUnread: int(s.unread)}
+}
+
+// errTooLarge is the failure of a call whose messages are above the limit all together.
+func (s *Server) errTooLarge() *service.Error {
+	return &service.Error{
+		Op: OpInfer, Class: record.Protocol, Addr: s.addr,
+		Text: fmt.Sprintf("the messages of the response have more than %d bytes all together%s", s.limit, service.RaiseLimit),
+	}
+}
 
 // control returns the connection for everything but the load.
 func (s *Server) control(ctx context.Context) (*h2.Conn, error) {
@@ -145,8 +163,8 @@ func (s *Server) control(ctx context.Context) (*h2.Conn, error) {
 	return c, nil
 }
 
-// Call makes one call of a method and waits for its answer. A connection that the server left in the meantime is
-// made anew once. Errors are of type *service.Error.
+// Call makes one call of a method and waits for its answer. A connection that the server left in the meantime, or
+// on which it refuses the call, is made anew once. Errors are of type *service.Error.
 func (s *Server) Call(ctx context.Context, op, path string, req, resp proto.Message) error {
 	_, method, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	msg, err := proto.Marshal(req)
@@ -181,11 +199,11 @@ func (s *Server) Call(ctx context.Context, op, path string, req, resp proto.Mess
 	return nil
 }
 
-// stale tells whether a call failed because the server had left the connection. Asking again does no harm: what is
-// asked outside of the load changes nothing, or the same way twice.
+// stale tells whether a call failed because the server had left the connection, or did not look at the call. Asking
+// again does no harm: what is asked outside of the load changes nothing, or the same way twice.
 func stale(err error) bool {
 	e, ok := errors.AsType[*h2.Error](err)
-	return ok && (e.Kind == h2.GoAway || e.Kind == h2.Closed || e.Kind == h2.Reset)
+	return ok && (e.Unprocessed || e.Kind == h2.GoAway || e.Kind == h2.Closed || e.Kind == h2.Reset)
 }
 
 func (s *Server) forget(c *h2.Conn) {

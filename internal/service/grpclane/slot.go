@@ -9,7 +9,7 @@ import (
 	"github.com/redline-bench/redline/internal/wire/h2"
 )
 
-// maxResends bounds how often one call is sent again because servers left their connections.
+// maxResends bounds how often one call is sent again because servers left their connections or refused its stream.
 const maxResends = 3
 
 // Slot carries one call at a time. Its methods are for its Way, on the goroutine that reports to it.
@@ -21,6 +21,7 @@ type Slot struct {
 	conn    atomic.Pointer[h2.Conn] // where the call was sent last
 	call    *service.Call
 	resends int
+	room    int64 // bytes that the response of the call in flight may still have
 }
 
 func newSlot(t *Transport, l *lane, track int) *Slot {
@@ -54,6 +55,7 @@ func (s *Slot) begin(c *service.Call, now int64) {
 	r.Class, r.First, r.End, r.In, r.Responses, r.Late = record.OK, 0, 0, 0, 0, 0
 	r.Flags &^= record.EmptyFinal
 	r.Sent = now
+	s.room = s.t.srv.limit
 	s.way.Begin(c)
 	r.Written = clock.Now()
 }
@@ -82,6 +84,15 @@ func (s *Slot) Resend(err error) bool {
 		c.Flush()
 	}
 	return true
+}
+
+// Take counts one message of the response of the call in flight. It returns the failure of the call where its messages
+// are above the limit all together.
+func (s *Slot) Take(bytes int) *service.Error {
+	if s.room -= int64(bytes) + service.EventCost; s.room >= 0 || s.call.Rec.In == uint64(bytes) { // the limit of one message is the wire's
+		return nil
+	}
+	return s.t.srv.errTooLarge()
 }
 
 // Failure turns an error of the wire into the failure of a call.
@@ -116,11 +127,12 @@ type stream struct {
 	h2     h2.Stream
 	msg    h2.Message
 	begun  bool // a message of the answer has come
+	over   bool // it is above the limit: the rest is not looked at
 }
 
 // Begin implements Way.
 func (w *stream) Begin(c *service.Call) {
-	w.begun = false
+	w.begun, w.over = false, false
 	w.msg = w.ex.Render(c)
 	w.msg.Last = true
 	c.Rec.Out = uint64(len(w.msg.Body) + len(w.msg.Tail))
@@ -137,6 +149,14 @@ func (w *stream) OnMessage(msg []byte, at int64) {
 	w.begun = true
 	c := w.slot.call
 	c.Rec.In += uint64(len(msg))
+	if w.over {
+		return
+	}
+	if err := w.slot.Take(len(msg)); err != nil {
+		w.over = true
+		w.Cancel(err)
+		return
+	}
 	w.ex.Message(c, msg, at)
 }
 

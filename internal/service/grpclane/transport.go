@@ -228,8 +228,8 @@ func (t *Transport) Close() error {
 }
 
 // retriable tells whether the server promises that it has not looked at a call, because it is leaving the
-// connection: gRPC clients send such calls again on a new one.
+// connection or has refused the stream: gRPC clients send such calls again.
 func retriable(err error) bool {
 	var e *h2.Error
-	return errors.As(err, &e) && e.Kind == h2.GoAway && e.Unprocessed
+	return errors.As(err, &e) && e.Unprocessed
 }

@@ -58,6 +58,10 @@ func (s *slot) Reply(r *h1.Reply) {
 		s.drop()
 	}
 	s.retried = nil
+	if class, cut := s.cutAs(); cut && err != nil { // what it was cut for is why it is not a good one
+		s.fail(c, s.cutError(class, err))
+		return
+	}
 	if err != nil {
 		if err.Class != record.Mismatch { // those are shared values
 			err.Addr = s.t.cfg.Addr

@@ -39,9 +39,19 @@ type Exchange interface {
 	Reply(c *service.Call, r *h1.Reply) *service.Error
 }
 
+// Interruptible is an Exchange that may work on an answer for long, as on one that has to be unpacked. It is given a
+// function that tells whether the call at hand was cut; such an answer need not be finished.
+type Interruptible interface {
+	Interrupted(asked func() bool)
+}
+
 // Failure turns what the wire says into a service error.
 func Failure(op, addr string, err error) *service.Error {
-	return &service.Error{Op: op, Class: classOf(err), Addr: addr, Err: err}
+	e := &service.Error{Op: op, Class: classOf(err), Addr: addr, Err: err}
+	if KindOf(err) == h1.TooLarge {
+		e.Text = err.Error() + service.RaiseLimit
+	}
+	return e
 }
 
 func classOf(err error) record.Class {

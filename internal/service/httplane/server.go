@@ -30,6 +30,7 @@ type Server struct {
 	headers []plan.Header
 	names   map[string]string // headers by lower-case name
 	sources []netip.Addr      // to connect from
+	limit   int64             // bytes of one response
 }
 
 // NewServer reads the target's address, TLS files and headers. own are names of headers that the kind sets itself.
@@ -49,7 +50,7 @@ func NewServer(t plan.Target, own ...string) (*Server, error) {
 		}
 		s.sources = append(s.sources, a)
 	}
-	s.headers, s.names = t.Headers, map[string]string{}
+	s.headers, s.names, s.limit = t.Headers, map[string]string{}, t.ResponseLimit(0)
 	for _, h := range t.Headers {
 		if err := checkHeader(h, own); err != nil {
 			return nil, err
@@ -99,7 +100,7 @@ func (s *Server) Addr() string { return s.addr }
 
 // Config is how to connect. number names a header whose decimal value is wanted, in lower case.
 func (s *Server) Config(number string) h1.Config {
-	return h1.Config{Addr: s.addr, TLS: s.tls, Number: number, Sources: s.sources}
+	return h1.Config{Addr: s.addr, TLS: s.tls, Number: number, Sources: s.sources, MaxBody: s.limit}
 }
 
 // tlsConfig follows the meaning that the two verification flags have in curl: the peer's chain and its name

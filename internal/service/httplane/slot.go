@@ -57,7 +57,14 @@ type leftover struct {
 }
 
 func newSlot(t *Transport, i int) *slot {
-	return &slot{t: t, loop: t.loopOf(i), cfg: t.cfg.From(i), ex: t.exchange(), wake: make(chan struct{}, 1), rest: make(chan leftover), quit: make(chan struct{})}
+	s := &slot{t: t, loop: t.loopOf(i), cfg: t.cfg.From(i), ex: t.exchange(), wake: make(chan struct{}, 1), rest: make(chan leftover), quit: make(chan struct{})}
+	if x, ok := s.ex.(Interruptible); ok {
+		x.Interrupted(func() bool {
+			_, cut := s.cutAs()
+			return cut
+		})
+	}
+	return s
 }
 
 // send puts a call on the wire, or leaves it to the goroutine when there is no connection.

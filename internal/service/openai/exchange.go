@@ -2,12 +2,14 @@ package openai
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/service/httplane"
 	"github.com/redline-bench/redline/internal/wire/h1"
+	"github.com/redline-bench/redline/internal/wire/h2/zip"
 	"github.com/redline-bench/redline/internal/wire/sse"
 )
 
@@ -15,6 +17,7 @@ import (
 type exchange struct {
 	sink   service.Sink
 	closes bool
+	limit  int64 // bytes of one response, unpacked
 
 	// The stream at hand.
 	call   *service.Call
@@ -24,8 +27,25 @@ type exchange struct {
 	fault  *service.Error // what was wrong first; the rest of the stream is not looked at
 	last   []byte         // data of the last answer
 	at     int64          // when the piece at hand was read
+	room   int64          // bytes that the stream may still have, unpacked
 
-	plain []byte // a decompressed body
+	unpacker    zip.Unpacker
+	interrupted func() bool // tells whether the call at hand was given up; may be nil
+}
+
+// newExchange makes the exchange of a slot.
+func (s *Service) newExchange(sink service.Sink) *exchange {
+	x := &exchange{sink: sink, closes: s.closes, limit: s.target.ResponseLimit(0)}
+	x.events.Max = int(min(x.limit, sse.DefaultMax))
+	return x
+}
+
+// Interrupted implements httplane.Interruptible.
+func (x *exchange) Interrupted(asked func() bool) { x.interrupted = asked }
+
+// tooLarge is the failure of an answer above the limit.
+func (x *exchange) tooLarge() *service.Error {
+	return malformed(fmt.Sprintf("it has more than %d bytes%s", x.limit, service.RaiseLimit))
 }
 
 // Render gives the bytes of a request.
@@ -43,7 +63,7 @@ func (x *exchange) Head(c *service.Call, r *h1.Reply) bool {
 	if !good(r.Status) || !isEvents(r.Type) {
 		return false
 	}
-	x.call, x.done, x.fault, x.last = c, false, nil, x.last[:0]
+	x.call, x.done, x.fault, x.last, x.room = c, false, nil, x.last[:0], x.limit
 	x.events.Reset()
 	if encoded(r.Encoding) {
 		var err error
@@ -79,10 +99,16 @@ func (x *exchange) Data(_ *service.Call, b []byte, at int64) {
 	}
 }
 
-func (x *exchange) feed(b []byte) {
+// feed takes plain text of a stream. It returns false where the rest is not wanted.
+func (x *exchange) feed(b []byte) bool {
+	if x.room -= int64(len(b)); x.room < 0 {
+		x.fault = cmp.Or(x.fault, x.tooLarge())
+		return false
+	}
 	if err := x.events.Feed(b, x.at, x); err != nil && x.fault == nil {
 		x.fault = malformed(err.Error())
 	}
+	return x.fault == nil && (x.interrupted == nil || !x.interrupted())
 }
 
 // doneMark is the data of the event that ends a stream.
@@ -90,6 +116,9 @@ var doneMark = []byte("[DONE]")
 
 // OnEvent takes one event.
 func (x *exchange) OnEvent(e *sse.Event) {
+	if x.room -= service.EventCost; x.room < 0 && x.fault == nil {
+		x.fault = x.tooLarge()
+	}
 	if x.done || x.fault != nil {
 		return
 	}
@@ -126,7 +155,7 @@ func (x *exchange) Reply(c *service.Call, r *h1.Reply) *service.Error {
 	body, err := x.body(r)
 	switch {
 	case err != nil:
-		return malformed(err.Error())
+		return err
 	case !good(r.Status):
 		return &service.Error{
 			Op: httplane.OpInfer, Class: record.Server, Code: r.Status,

@@ -9,22 +9,24 @@ import (
 	"io"
 	"iter"
 
+	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/wire/h1"
+	"github.com/redline-bench/redline/internal/wire/h2/zip"
 )
 
 // inflater undoes the compression of a stream piece by piece: what can be had of each piece is passed on before
 // feed returns. Go's decompressors pull their input, so one runs as a coroutine that gives way when it is hungry.
 type inflater struct {
 	piece []byte // input not used yet
-	out   func([]byte)
+	out   func([]byte) bool
 	next  func() (struct{}, bool) // runs the decompressor until it is hungry; false when it has ended
 	stop  func()
 	err   error // why it ended
 	eof   bool  // no more input will come
 }
 
-// newInflater makes an inflater that passes plain text to out.
-func newInflater(encoding []byte, out func([]byte)) (*inflater, error) {
+// newInflater makes an inflater that passes plain text to out, until out returns false.
+func newInflater(encoding []byte, out func([]byte) bool) (*inflater, error) {
 	open, err := decompressor(encoding)
 	if err != nil {
 		return nil, err
@@ -38,12 +40,12 @@ func newInflater(encoding []byte, out func([]byte)) (*inflater, error) {
 
 func decompressor(encoding []byte) (func(io.Reader) (io.Reader, error), error) {
 	switch {
-	case bytes.EqualFold(encoding, []byte("gzip")), bytes.EqualFold(encoding, []byte("x-gzip")):
+	case isGzip(encoding):
 		return func(r io.Reader) (io.Reader, error) { return gzip.NewReader(r) }, nil
-	case bytes.EqualFold(encoding, []byte("deflate")):
+	case isDeflate(encoding):
 		return func(r io.Reader) (io.Reader, error) { return zlib.NewReader(r) }, nil
 	}
-	return nil, fmt.Errorf("its content encoding %q is not supported: ask for gzip, deflate or none", encoding)
+	return nil, unsupported(encoding)
 }
 
 func (z *inflater) run(open func(io.Reader) (io.Reader, error), in io.Reader) error {
@@ -54,14 +56,17 @@ func (z *inflater) run(open func(io.Reader) (io.Reader, error), in io.Reader) er
 	buf := make([]byte, 32<<10)
 	for {
 		n, err := r.Read(buf)
-		if n > 0 {
-			z.out(buf[:n])
+		if n > 0 && !z.out(buf[:n]) {
+			return errStopped
 		}
 		if err != nil {
 			return err
 		}
 	}
 }
+
+// errStopped is why a decompressor ends whose text nobody wants.
+var errStopped = errors.New("stopped")
 
 // feed takes a piece of the compressed stream.
 func (z *inflater) feed(b []byte) {
@@ -113,30 +118,36 @@ func (h *hungry) ReadByte() (byte, error) {
 	return c, nil
 }
 
-// plainLimit bounds what a small body may unpack to.
-const plainLimit = 1 << 30
-
 // body is the plain body of a reply. What had to be decompressed is valid until the next reply.
-func (x *exchange) body(r *h1.Reply) ([]byte, error) {
+func (x *exchange) body(r *h1.Reply) ([]byte, *service.Error) {
 	if !encoded(r.Encoding) {
 		return r.Body, nil
 	}
-	open, err := decompressor(r.Encoding)
-	if err != nil {
-		return nil, err
-	}
-	in, err := open(bytes.NewReader(r.Body))
-	if err != nil {
-		return nil, fmt.Errorf("its compression is broken: %w", err)
-	}
-	buf := bytes.NewBuffer(x.plain[:0])
-	n, err := io.Copy(buf, io.LimitReader(in, plainLimit+1))
+	var e zip.Encoding
 	switch {
-	case err != nil:
-		return nil, fmt.Errorf("its compression is broken: %w", err)
-	case n > plainLimit:
-		return nil, fmt.Errorf("it unpacks to more than %d bytes", plainLimit)
+	case isGzip(r.Encoding):
+		e = zip.Gzip
+	case isDeflate(r.Encoding):
+		e = zip.Deflate
+	default:
+		return nil, malformed(unsupported(r.Encoding).Error())
 	}
-	x.plain = buf.Bytes()
-	return x.plain, nil
+	plain, err := x.unpacker.Unpack(e, r.Body, int(x.limit), x.interrupted)
+	switch {
+	case errors.Is(err, zip.ErrTooLarge):
+		return nil, x.tooLarge()
+	case err != nil:
+		return nil, malformed(fmt.Sprintf("its compression is broken: %v", err))
+	}
+	return plain, nil
+}
+
+func isGzip(encoding []byte) bool {
+	return bytes.EqualFold(encoding, []byte("gzip")) || bytes.EqualFold(encoding, []byte("x-gzip"))
+}
+
+func isDeflate(encoding []byte) bool { return bytes.EqualFold(encoding, []byte("deflate")) }
+
+func unsupported(encoding []byte) error {
+	return fmt.Errorf("its content encoding %q is not supported: ask for gzip, deflate or none", service.Clip(string(encoding)))
 }

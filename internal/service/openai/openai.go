@@ -118,7 +118,7 @@ func (s *Service) Open(ctx context.Context, sink service.Sink) (service.Transpor
 	cfg := s.at.Config("")
 	cfg.Arrival = true
 	tr := httplane.New(cfg, sink, func() httplane.Exchange {
-		return &exchange{sink: sink, closes: s.closes}
+		return s.newExchange(sink)
 	})
 	if s.late {
 		return httplane.Later{Transport: tr}, nil

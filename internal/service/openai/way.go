@@ -13,13 +13,16 @@ import (
 
 // openStreams makes a transport over HTTP/2: calls are streams, and many share a connection.
 func (s *Service) openStreams(ctx context.Context, sink service.Sink) (service.Transport, error) {
-	srv := grpclane.NewPlainServer(s.at.Addr(), s.at.TLS(), s.target.Connections)
+	srv := grpclane.NewPlainServer(s.at.Addr(), s.at.TLS(), s.target.Connections, s.target.ResponseLimit(0))
 	return grpclane.NewWays(ctx, srv, sink, func(slot *grpclane.Slot) grpclane.Way {
-		w := &way{slot: slot, exchange: exchange{sink: sink, closes: s.closes}}
+		w := &way{slot: slot, exchange: s.newExchange(sink)}
 		w.stream.Bind(w)
 		return w
 	})
 }
+
+// mostHeaders is how many headers are remembered.
+const mostHeaders = 1024
 
 // header is the header of the requests whose body has the given size. Requests of one size share one, so that
 // packing it costs nothing; one with headers of its own has its own.
@@ -36,7 +39,7 @@ func (s *Service) header(size int, own []service.Header) *h2.Header {
 	if h := s.headers[size]; h != nil {
 		return h
 	}
-	if s.headers == nil {
+	if s.headers == nil || len(s.headers) >= mostHeaders { // prompts of all lengths must not pile up
 		s.headers = make(map[int]*h2.Header)
 	}
 	fields := s.at.Fields("POST", s.path, jsonType)
@@ -49,7 +52,7 @@ func (s *Service) header(size int, own []service.Header) *h2.Header {
 type way struct {
 	slot     *grpclane.Slot
 	stream   h2.Stream
-	exchange exchange
+	exchange *exchange
 	req      *request
 
 	// The answer at hand.

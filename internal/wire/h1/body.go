@@ -32,7 +32,7 @@ func (r *reader) length(at int64) (done bool) {
 func (r *reader) rest(at int64) error {
 	n := r.w - r.pos
 	if r.reply.Size+int64(n) > r.maxBody {
-		return tooLarge("its body is above the limit")
+		return r.largeBody()
 	}
 	r.deliver(n, at)
 	return nil
@@ -99,7 +99,7 @@ func (r *reader) chunkSize(line []byte) (more, done bool, err error) {
 		return false, false, malformed("a bad chunk size")
 	}
 	if r.reply.Size+n > r.maxBody {
-		return false, false, tooLarge("its body is above the limit")
+		return false, false, r.largeBody()
 	}
 	r.left, r.state = n, inChunk
 	if n == 0 {

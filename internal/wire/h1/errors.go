@@ -68,8 +68,10 @@ func (e *Error) Error() string {
 		return fmt.Sprintf("%s closed the connection in the middle of a reply", e.Addr)
 	case NotHTTP:
 		return fmt.Sprintf("%s does not answer in HTTP/1.x: check that this is the HTTP port", e.Addr)
-	case Malformed, TooLarge:
+	case Malformed:
 		return fmt.Sprintf("malformed HTTP reply from %s: %s", e.Addr, e.Detail)
+	case TooLarge:
+		return fmt.Sprintf("the HTTP reply from %s is too large: %s", e.Addr, e.Detail)
 	case Broken:
 		return fmt.Sprintf("the connection to %s was cut%s", e.Addr, e.during())
 	case Unreachable:

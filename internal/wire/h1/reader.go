@@ -1,6 +1,9 @@
 package h1
 
-import "bytes"
+import (
+	"bytes"
+	"strconv"
+)
 
 type state uint8
 
@@ -94,11 +97,23 @@ func (r *reader) space() []byte {
 }
 
 // grow enlarges the buffer towards want, at most fourfold at a time: a server cannot make us allocate much
-// more than it sends.
+// more than it sends, and no more than a reply may have.
 func (r *reader) grow(want int) {
-	b := make([]byte, max(2*len(r.buf), min(want, 4*len(r.buf))))
+	n := max(2*len(r.buf), min(want, 4*len(r.buf)))
+	if most := int64(r.maxHead) + r.maxBody + chunkRoom; int64(n) > most {
+		n = max(int(most), want)
+	}
+	b := make([]byte, n)
 	copy(b, r.buf[:r.w])
 	r.buf = b
+}
+
+// chunkRoom is what may lie behind the largest body: the lines between chunks, and room to read.
+const chunkRoom = 2 * maxChunkLine
+
+// largeBody is the fault of a body above the limit.
+func (r *reader) largeBody() error {
+	return tooLarge("its body has more than " + strconv.FormatInt(r.maxBody, 10) + " bytes, the limit")
 }
 
 // feed parses n bytes more, with their time. It returns true at the end of a reply.
@@ -203,7 +218,7 @@ func (r *reader) accept(n int, in info) (more, done bool, err error) {
 	p.Type, p.Encoding = r.buf[in.ctype.a:in.ctype.b], r.buf[in.cenc.a:in.cenc.b]
 	p.Retry = r.buf[in.retry.a:in.retry.b]
 	if in.length > r.maxBody {
-		return false, false, tooLarge("its body is above the limit")
+		return false, false, r.largeBody()
 	}
 	r.stream = r.h.Head(p)
 	switch {

@@ -180,20 +180,23 @@ func (c *Conn) writeOn() {
 	c.rd.h.(Drainer).Drained(err)
 }
 
-// endWrite gives up a write that the loop had to finish.
-func (c *Conn) endWrite() bool {
-	if c.sock.state.Swap(over) != pending {
-		return false
+// endWrite ends writing at the end of Serve, and gives up a write that the loop had to finish.
+func (c *Conn) endWrite() {
+	if c.sock.state.Swap(over) == pending {
+		c.giveUpWrite()
 	}
+}
+
+func (c *Conn) giveUpWrite() {
 	c.sock.rest = [2][]byte{}
 	c.rd.h.(Drainer).Drained(c.writeError(os.ErrDeadlineExceeded))
-	return true
 }
 
 // Abandon gives up the writing of a request whose reply has come before all of it was written: the connection
-// ends with the reply. Only a handler may call it.
+// ends with the reply. Where nothing is left to the loop the connection stays as it is. Only a handler may call it.
 func (c *Conn) Abandon() {
-	if c.sock != nil && c.endWrite() {
+	if c.sock != nil && c.sock.state.CompareAndSwap(pending, over) {
+		c.giveUpWrite()
 		c.rd.reply.Close = true
 	}
 }

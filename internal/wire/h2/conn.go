@@ -35,8 +35,11 @@ type Config struct {
 	// Arrival asks for the times at which answers came to this machine, where the kernel tells them, and not for those at
 	// which they were read: see package arrival.
 	Arrival bool
-	// MaxMessage bounds the size of a received message; 0 is gRPC's own bound of 2 GiB.
+	// MaxMessage bounds the size of a received message, packed and unpacked, and of the body of an answer that is not
+	// gRPC's; 0 is gRPC's own bound of 2 GiB.
 	MaxMessage int
+	// MaxUnread bounds the messages of all streams that have come in part; 0 is four times MaxMessage.
+	MaxUnread int
 	// Lock, when set, is held while handlers run: connections that share it never run them concurrently.
 	Lock sync.Locker
 	// OnDrain, when set, is called once, on a goroutine of its own, when the connection will take no more
@@ -83,9 +86,6 @@ type peerSettings struct {
 // Dial connects, and waits for the server's settings. Errors are of type *Error. The caller must run Serve
 // and, in the end, Close.
 func Dial(ctx context.Context, cfg Config) (*Conn, error) {
-	if cfg.MaxMessage == 0 {
-		cfg.MaxMessage = math.MaxInt32
-	}
 	if cfg.Wait == 0 {
 		cfg.Wait = defaultWait
 	}
@@ -113,6 +113,12 @@ func Dial(ctx context.Context, cfg Config) (*Conn, error) {
 }
 
 func newConn(cfg Config, nc net.Conn) *Conn {
+	if cfg.MaxMessage == 0 {
+		cfg.MaxMessage = math.MaxInt32
+	}
+	if cfg.MaxUnread == 0 {
+		cfg.MaxUnread = 4 * cfg.MaxMessage
+	}
 	c := &Conn{
 		cfg:    cfg,
 		nc:     nc,
@@ -124,6 +130,7 @@ func newConn(cfg Config, nc net.Conn) *Conn {
 	}
 	c.out.Init(nc, &c.mu, c.broken)
 	c.in.init()
+	c.in.stop = func() bool { return c.isCut(c.in.unpacking) }
 	return c
 }
 
@@ -229,7 +236,7 @@ func (c *Conn) Flush() { c.out.Flush() }
 
 // broken ends the connection after a failed write; the mutex is held. The reader reports it.
 func (c *Conn) broken(err error) {
-	if c.err == nil {
+	if c.err == nil && !errors.As(err, &c.err) {
 		c.err = readError(err)
 	}
 	_ = c.nc.Close()

@@ -27,6 +27,18 @@ func (c *Conn) settingsIn(h frameHeader, p []byte) error {
 	c.out.Buf = appendFrameHeader(c.out.Buf, 0, frameSettings, flagAck, 0)
 	c.pump()
 	c.admit()
+	return c.answered(frameHeaderLen)
+}
+
+// maxAnswers bounds the bytes of unsent answers to SETTINGS and PING frames. A server that reads what it asks for never
+// comes near it: Serve writes after each read, and a read is smaller.
+const maxAnswers = 4 * readSize
+
+// answered counts n bytes that answer a frame of the server, with the mutex held. It fails where too many are unsent.
+func (c *Conn) answered(n int) error {
+	if c.out.Answers += n; c.out.Answers > maxAnswers {
+		return violation(codeEnhanceCalm, "the server sends SETTINGS or PING frames and does not read the answers: %d bytes of them are unsent", c.out.Answers)
+	}
 	return nil
 }
 
@@ -108,9 +120,10 @@ func (c *Conn) resetIn(h frameHeader, p []byte, at int64) error {
 		return err
 	}
 	code := binary.BigEndian.Uint32(p)
+	refused := code == codeRefused && !s.in.headers // who has begun to answer has looked at the request
 	c.release(s, false, 0)
 	s.h.OnEnd(End{Err: &Error{
-		Kind: StreamReset, Code: code, Text: "the server reset the stream: " + codeName(code), Unprocessed: code == codeRefused,
+		Kind: StreamReset, Code: code, Text: "the server reset the stream: " + codeName(code), Unprocessed: refused,
 	}}, at)
 	return nil
 }
@@ -119,12 +132,13 @@ func (c *Conn) pingIn(h frameHeader, p []byte) error {
 	if len(p) != 8 {
 		return violation(codeFrameSize, "a PING frame has %d bytes", len(p))
 	}
-	if !h.has(flagAck) {
-		c.mu.Lock()
-		c.out.Buf = append(appendFrameHeader(c.out.Buf, 8, framePing, flagAck, 0), p...)
-		c.mu.Unlock()
+	if h.has(flagAck) {
+		return nil
 	}
-	return nil
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.out.Buf = append(appendFrameHeader(c.out.Buf, 8, framePing, flagAck, 0), p...)
+	return c.answered(frameHeaderLen + 8)
 }
 
 // goAwayIn ends the streams that the server will not handle; the others go on.

@@ -2,6 +2,7 @@ package h2
 
 import (
 	"encoding/binary"
+	"errors"
 
 	"github.com/redline-bench/redline/internal/wire/h2/zip"
 )
@@ -112,7 +113,10 @@ func (c *Conn) feedData(at int64) bool {
 func (c *Conn) gather(s *Stream, p []byte, at int64) {
 	in := &s.in
 	if s.raw != nil {
-		in.got += int64(len(p))
+		if in.got += int64(len(p)); in.got > int64(c.cfg.MaxMessage) {
+			c.failStream(s, tooLarge("an answer has more than %d bytes", c.cfg.MaxMessage), at)
+			return
+		}
 		in.late = max(in.late, c.in.late)
 		s.h.OnMessage(p, at)
 		return
@@ -141,7 +145,10 @@ func (c *Conn) gather(s *Stream, p []byte, at int64) {
 			in.buf = c.in.borrow()
 		}
 		n := min(len(p), in.size-len(in.buf))
-		in.buf = grow(in.buf, n, in.size)
+		if !c.room(in, n) {
+			c.failStream(s, tooLarge("messages that have come in part take more than %d bytes on one connection", c.cfg.MaxUnread), at)
+			return
+		}
 		in.buf = append(in.buf, p[:n]...)
 		p = p[n:]
 		if !c.finish(s, at) {
@@ -159,8 +166,23 @@ func (c *Conn) finish(s *Stream, at int64) bool {
 	msg := in.buf
 	in.buf, in.prefixN = nil, 0
 	ok := c.deliver(s, msg, at)
-	c.in.giveBuf(msg)
+	c.in.giveBuf(msg, c.cfg.MaxMessage)
 	return ok
+}
+
+// room makes place for n more bytes of a message. It returns false where the connection holds too much that is unread.
+func (c *Conn) room(in *inbound, n int) bool {
+	before := cap(in.buf)
+	in.buf = grow(in.buf, n, in.size)
+	c.in.unread += cap(in.buf) - before
+	return c.in.unread <= c.cfg.MaxUnread
+}
+
+// tooLarge is the error of an answer above the limits.
+func tooLarge(format string, args ...any) *Error {
+	err := violation(codeCancel, format, args...)
+	err.TooLarge = true
+	return err
 }
 
 func (c *Conn) beginMessage(in *inbound) *Error {
@@ -177,7 +199,7 @@ func (c *Conn) beginMessage(in *inbound) *Error {
 		return violation(codeProtocol, "a message begins with byte %d, want 0 or 1", in.prefix[0])
 	}
 	if int64(size) > int64(c.cfg.MaxMessage) {
-		return violation(codeCancel, "a message of %d bytes is larger than the limit of %d", size, c.cfg.MaxMessage)
+		return tooLarge("a message of %d bytes is larger than the limit of %d", size, c.cfg.MaxMessage)
 	}
 	in.size = int(size)
 	return nil
@@ -187,7 +209,16 @@ func (c *Conn) beginMessage(in *inbound) *Error {
 func (c *Conn) deliver(s *Stream, msg []byte, at int64) bool {
 	if s.in.packed {
 		var err error
-		if msg, err = c.in.unzip.Unpack(s.in.encoding, msg, c.cfg.MaxMessage); err != nil {
+		c.in.unpacking = s
+		msg, err = c.in.unzip.Unpack(s.in.encoding, msg, c.cfg.MaxMessage, c.in.stop)
+		switch {
+		case errors.Is(err, zip.ErrStopped):
+			c.runCuts(at)
+			return false
+		case errors.Is(err, zip.ErrTooLarge):
+			c.failStream(s, tooLarge("a message unpacks to more than %d bytes", c.cfg.MaxMessage), at)
+			return false
+		case err != nil:
 			c.failStream(s, violation(codeProtocol, "a message does not unpack: %v", err), at)
 			return false
 		}
@@ -201,7 +232,7 @@ func (c *Conn) deliver(s *Stream, msg []byte, at int64) bool {
 const directSize = readSize / 2
 
 // direct returns the place in the message being gathered where the next read should go, or nil.
-func (in *reader) direct() []byte {
+func (in *reader) direct(limit int) []byte {
 	if in.dst == nil || in.data < directSize || in.dst.in.buf == nil {
 		return nil
 	}
@@ -210,7 +241,12 @@ func (in *reader) direct() []byte {
 	if n < directSize {
 		return nil
 	}
+	before := cap(m.buf)
+	if in.unread+max(0, len(m.buf)+n-before) > limit {
+		return nil // gather will fail the stream
+	}
 	m.buf = grow(m.buf, n, m.size)
+	in.unread += cap(m.buf) - before
 	return m.buf[len(m.buf):min(len(m.buf)+n, cap(m.buf))]
 }
 
@@ -238,15 +274,26 @@ func (in *reader) borrow() []byte {
 	if n := len(in.free); n > 0 {
 		b := in.free[n-1]
 		in.free = in.free[:n-1]
+		in.kept -= cap(b)
+		in.unread += cap(b)
 		return b[:0]
 	}
-	return make([]byte, 0, 4096)
+	const first = 4096
+	in.unread += first
+	return make([]byte, 0, first)
 }
 
-func (in *reader) giveBuf(b []byte) { in.free = append(in.free, b) }
+// giveBuf takes back a buffer that borrow gave. Those that are kept take no more than most bytes.
+func (in *reader) giveBuf(b []byte, most int) {
+	in.unread -= cap(b)
+	if in.kept+cap(b) <= most {
+		in.kept += cap(b)
+		in.free = append(in.free, b)
+	}
+}
 
 // drop forgets a stream that has ended.
-func (in *reader) drop(s *Stream) {
+func (in *reader) drop(s *Stream, most int) {
 	if in.dst == s {
 		in.dst = nil
 	}
@@ -254,7 +301,7 @@ func (in *reader) drop(s *Stream) {
 		in.last = nil
 	}
 	if s.in.buf != nil {
-		in.giveBuf(s.in.buf)
+		in.giveBuf(s.in.buf, most)
 		s.in.buf = nil
 	}
 }

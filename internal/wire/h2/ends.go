@@ -32,13 +32,25 @@ func (c *Conn) forget(s *Stream, reset bool, code uint32) {
 	}
 	clear(s.unsent)
 	s.unsent = s.unsent[:0]
-	c.in.drop(s)
+	c.in.drop(s, c.cfg.MaxMessage)
 }
 
 // failStream ends one stream for a fault of the server.
 func (c *Conn) failStream(s *Stream, err *Error, at int64) {
 	c.release(s, true, err.Code)
 	s.h.OnEnd(End{Err: err}, at)
+}
+
+// isCut tells whether Cancel has asked to end the exchange of s.
+func (c *Conn) isCut(s *Stream) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i := range c.cuts {
+		if k := &c.cuts[i]; k.s == s && k.seq == s.seq {
+			return true
+		}
+	}
+	return false
 }
 
 // runCuts ends the exchanges that Cancel asked to end.

@@ -52,6 +52,8 @@ type Error struct {
 	Err  error
 	// Unprocessed is set when the server promises that it did nothing with the request.
 	Unprocessed bool
+	// TooLarge is set when an answer is above the limits of the Config.
+	TooLarge bool
 }
 
 func (e *Error) Error() string {

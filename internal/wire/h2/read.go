@@ -32,9 +32,15 @@ type reader struct {
 	blockOf  uint32
 	blockEnd bool
 
-	meta    metaReader
-	unzip   zip.Unpacker
+	meta  metaReader
+	unzip zip.Unpacker
+	// unpacking is the stream whose message is being unpacked, and stop tells whether to give that up.
+	unpacking *Stream
+	stop      func() bool
+
 	free    [][]byte // assembly buffers not in use
+	kept    int      // bytes of those
+	unread  int      // bytes of the assembly buffers that are in use
 	last    *Stream  // the stream of the last lookup
 	cutsRun []cut
 }
@@ -121,7 +127,7 @@ func (c *Conn) fill() (int, error) {
 			in.buf = make([]byte, 2*len(in.buf))
 		}
 		in.r, in.w = 0, 0
-		if dst := in.direct(); dst != nil {
+		if dst := in.direct(c.cfg.MaxUnread); dst != nil {
 			n, err := c.readLarge(dst)
 			in.commit(n)
 			return c.woken(n, err)

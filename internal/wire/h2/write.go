@@ -2,6 +2,7 @@ package h2
 
 import (
 	"encoding/binary"
+	"fmt"
 	"time"
 
 	"github.com/redline-bench/redline/internal/wire/h2/hpack"
@@ -56,6 +57,10 @@ func (m *Message) prefix() (p [prefixLen]byte) {
 	return p
 }
 
+// maxUnsent bounds the bytes of requests that wait for a server which does not read them. Each request in flight has a
+// few thousand there at most, as larger parts are not copied; requests that were given up leave theirs behind.
+const maxUnsent = 64 << 20
+
 // Open starts an exchange on s with the given header and first message. Nothing is written before Flush, or
 // before Serve has finished with the read that it is at. Where Open returns an error, s has not been used, and
 // no handler is called.
@@ -67,6 +72,10 @@ func (c *Conn) Open(s *Stream, h *Header, m Message) error {
 	}
 	if c.draining {
 		return ErrDraining
+	}
+	if n := c.out.Unsent(); n > maxUnsent {
+		c.broken(&Error{Kind: Reset, Text: fmt.Sprintf("the server does not read: %d bytes of requests are unsent", n)})
+		return c.err
 	}
 	if c.nextID+2*uint32(len(c.queue)) > maxStreamID { // all ids are used up
 		c.drain()

@@ -118,5 +118,5 @@ func serverText(body []byte) string {
 		return ""
 	}
 	text, _ := v.Get("error")
-	return string(text.AppendText(nil))
+	return service.Clip(string(text.AppendText(nil)))
 }

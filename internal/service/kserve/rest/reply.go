@@ -145,16 +145,16 @@ func (k *checker) checkID(v jsonscan.Value, id []byte) *service.Error {
 func (k *checker) scan(v jsonscan.Value) *service.Error {
 	k.outputs, k.binary = k.outputs[:0], 0
 	if text, found := v.Get("error"); found {
-		return &service.Error{Op: kserve.OpInfer, Class: record.Server, Code: 200, Text: string(text.AppendText(nil))}
+		return &service.Error{Op: kserve.OpInfer, Class: record.Server, Code: 200, Text: service.Clip(string(text.AppendText(nil)))}
 	}
 	list, _ := v.Get("outputs")
 	if list.Kind() != jsonscan.Array {
 		return bad("it has no outputs")
 	}
 	for e := range list.Elements() {
-		o, why := k.output(e)
-		if why != "" {
-			return bad(why)
+		o, err := k.output(e)
+		if err != nil {
+			return err
 		}
 		k.outputs = append(k.outputs, o)
 		k.binary += o.size
@@ -162,8 +162,8 @@ func (k *checker) scan(v jsonscan.Value) *service.Error {
 	return nil
 }
 
-// output reads one output; why is not empty when it is not well formed.
-func (k *checker) output(v jsonscan.Value) (o output, why string) {
+// output reads one output and holds its size against its datatype and shape.
+func (k *checker) output(v jsonscan.Value) (o output, err *service.Error) {
 	o.name, _ = v.Get("name")
 	o.shape, _ = v.Get("shape")
 	datatype, _ := v.Get("datatype")
@@ -171,22 +171,68 @@ func (k *checker) output(v jsonscan.Value) (o output, why string) {
 	var ok bool
 	o.count, ok = count(o.shape)
 	if o.name.Kind() != jsonscan.String || o.datatype == tensor.Invalid || !ok {
-		return o, "an output lacks a name, datatype or shape"
+		return o, bad("an output lacks a name, datatype or shape")
 	}
 	params, _ := v.Get("parameters")
 	if size, found := params.Get("binary_data_size"); found {
 		n, ok := size.Uint64()
-		if width := uint64(o.datatype.Size()); !ok || n > maxBody || width > 0 && n != o.count*width {
-			return o, "an output's binary_data_size does not fit its datatype and shape"
+		if !ok || n > maxBody {
+			return o, bad("an output's binary_data_size is not a size")
+		}
+		if !kserve.Fits(o.datatype, o.count, n) {
+			return o, o.sizeError(n)
 		}
 		o.at, o.size = k.binary, int(n)
-		return o, ""
+		return o, nil
 	}
 	o.data, _ = v.Get("data")
-	if o.shared = k.shares && o.data == nil; !o.shared && o.data.Kind() != jsonscan.Array {
-		return o, "an output has no data"
+	if o.shared = k.shares && o.data == nil; o.shared {
+		return o, o.checkShared(params)
 	}
-	return o, ""
+	if o.data.Kind() != jsonscan.Array {
+		return o, bad("an output has no data")
+	}
+	if n, ok := leaves(o.data, maxNesting); !ok || n != o.count {
+		return o, o.sizeError(n * uint64(max(1, o.datatype.Size())))
+	}
+	return o, nil
+}
+
+// checkShared holds the number of bytes in shared memory, where the server tells it, against the datatype and shape. It
+// may tell the size of the memory, which is larger.
+func (o *output) checkShared(params jsonscan.Value) *service.Error {
+	size, found := params.Get("shared_memory_byte_size")
+	if n, ok := size.Uint64(); found && ok && n < o.count*uint64(o.datatype.Size()) {
+		return o.sizeError(n)
+	}
+	return nil
+}
+
+func (o *output) sizeError(size uint64) *service.Error {
+	err := kserve.SizeError(string(o.name.AppendText(nil)), o.datatype.String(), string(o.shape), size)
+	err.Code = 200
+	return err
+}
+
+// maxNesting is how deep the data of an output may be nested.
+const maxNesting = 64
+
+// leaves counts the values in nested lists.
+func leaves(list jsonscan.Value, depth int) (n uint64, ok bool) {
+	for v := range list.Elements() {
+		if v.Kind() != jsonscan.Array {
+			n++
+			continue
+		}
+		if depth == 0 {
+			return n, false
+		}
+		more, ok := leaves(v, depth-1)
+		if n += more; !ok {
+			return n, false
+		}
+	}
+	return n, true
 }
 
 // maxBody bounds the sizes that can be right, so that sums cannot overflow.

@@ -71,7 +71,9 @@ func (s *Service) Describe(ctx context.Context) (*service.Model, error) {
 
 // Open makes a transport without slots.
 func (s *Service) Open(_ context.Context, sink service.Sink) (service.Transport, error) {
-	t := httplane.New(s.config(), sink, func() httplane.Exchange { return &exchange{sink: sink} })
+	cfg := s.config()
+	cfg.MaxBody = s.target.ResponseLimit(s.model.OutputBytes(s.input.Batch))
+	t := httplane.New(cfg, sink, func() httplane.Exchange { return &exchange{sink: sink} })
 	return s.shared.Wrap(t, s.bind), nil
 }
 

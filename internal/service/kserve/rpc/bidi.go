@@ -74,13 +74,21 @@ func (b *bidi) take(text string, a *answer, reply []byte, size int, at, late int
 	rec.Late = max(rec.Late, late)
 	switch {
 	case text != "":
-		b.reply(&service.Error{Op: kserve.OpInfer, Class: record.Server, Addr: b.track.svc.at.Addr(), Text: text}, at)
+		b.reply(&service.Error{Op: kserve.OpInfer, Class: record.Server, Addr: b.track.svc.at.Addr(), Text: service.Clip(text)}, at)
 	case len(a.id) == 0:
 		b.reply(errID, at)
 	case !a.complete():
 		b.reply(errCount, at)
 	default:
+		if err := checkSizes(reply, b.req.outputs != nil); err != nil {
+			b.reply(err, at)
+			return
+		}
 		rec.In += uint64(size)
+		if err := b.slot.Take(size); err != nil {
+			b.reply(err, at)
+			return
+		}
 		b.response(a, reply, at)
 	}
 }

@@ -202,10 +202,11 @@ func (r *request) verify(payload []byte, v *service.Vars) *service.Error {
 		return errCount
 	case v.HasID && !isNumber(a.id, v.ID):
 		return errID
-	case r.expect != nil:
-		return r.compare(payload)
 	}
-	return nil
+	if err := checkSizes(payload, r.outputs != nil); err != nil || r.expect == nil {
+		return err
+	}
+	return r.compare(payload)
 }
 
 // isNumber tells whether b is n in decimal.

@@ -70,6 +70,10 @@ func (s *Service) call(ctx context.Context, op, method string, req, resp proto.M
 func (s *Service) Open(ctx context.Context, sink service.Sink) (service.Transport, error) {
 	var t *grpclane.Transport
 	var err error
+	s.mu.Lock()
+	outputs := s.model.OutputBytes(s.input.Batch)
+	s.mu.Unlock()
+	s.at.Limit(s.target.ResponseLimit(outputs), outputs)
 	if s.target.Streaming {
 		s.mu.Lock()
 		if s.model == nil || s.model.Decoupled { // one that answers once costs less without

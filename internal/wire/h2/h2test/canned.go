@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/redline-bench/redline/internal/wire/h2/hpack"
@@ -18,6 +19,7 @@ type Canned struct {
 	head   []hpack.Field
 	pieces [][]byte      // of the answer, each a DATA frame or more
 	tail   []hpack.Field // nil: the last piece ends the stream
+	refuse atomic.Int64  // streams still to be refused
 	wg     sync.WaitGroup
 }
 
@@ -62,6 +64,12 @@ func start(tb testing.TB, s *Canned) *Canned {
 
 // Addr is where the server listens.
 func (s *Canned) Addr() string { return s.ln.Addr().String() }
+
+// Refuse has the server refuse the next n requests with REFUSED_STREAM: it has not looked at them.
+func (s *Canned) Refuse(n int) { s.refuse.Store(int64(n)) }
+
+// Refusals is how many requests are still to be refused; below zero once others were answered.
+func (s *Canned) Refusals() int { return int(s.refuse.Load()) }
 
 func (s *Canned) serve(nc net.Conn) {
 	defer func() { _ = nc.Close() }()
@@ -129,6 +137,10 @@ func (c *session) frames() {
 }
 
 func (c *session) reply(id uint32) {
+	if c.refuse.Add(-1) >= 0 {
+		c.out = appendFrame(c.out, 3, 0, id, []byte{0, 0, 0, 7})
+		return
+	}
 	c.scratch = c.enc.Append(c.scratch[:0], c.head)
 	c.out = appendFrame(c.out, 1, 4, id, c.scratch)
 	for _, m := range c.pieces {

@@ -16,6 +16,9 @@ import (
 type Box struct {
 	// Buf is appended to by the owner, with the mutex held.
 	Buf []byte
+	// Answers counts the bytes of Buf that answer frames of the server. The owner adds to it and bounds it: a server
+	// that asks and does not read would have them pile up. It is 0 again when Buf is taken to be written.
+	Answers int
 
 	nc     net.Conn
 	raw    syscall.RawConn // nil where a write cannot be tried without waiting
@@ -68,6 +71,14 @@ func (o *Box) Add(p []byte) {
 // Busy tells whether something is being written, with the mutex held.
 func (o *Box) Busy() bool { return o.writing }
 
+// Unsent is the size of what was gathered while something else is being written, with the mutex held.
+func (o *Box) Unsent() int {
+	if !o.writing {
+		return 0
+	}
+	return len(o.Buf)
+}
+
 // take moves what was gathered into batch, and reports whether there was anything.
 func (o *Box) take() bool {
 	o.batch, o.at = o.batch[:0], 0
@@ -90,7 +101,7 @@ func (o *Box) take() bool {
 	if cap(o.spare) > keepLimit {
 		o.spare = nil
 	}
-	o.Buf, o.spare = o.spare[:0], buf
+	o.Buf, o.spare, o.Answers = o.spare[:0], buf, 0
 	return true
 }
 

@@ -48,24 +48,37 @@ type Unpacker struct {
 	out []byte
 }
 
-var errTooLarge = errors.New("it is larger than the limit")
+// The errors that are not the message's fault alone.
+var (
+	ErrTooLarge = errors.New("it is larger than the limit")
+	ErrStopped  = errors.New("the unpacking was stopped")
+)
 
-// Unpack returns the message in msg, of at most limit bytes. It is valid until the next call.
-func (k *Unpacker) Unpack(e Encoding, msg []byte, limit int) ([]byte, error) {
+// step is after how many unpacked bytes Unpack asks whether to stop.
+const step = 1 << 20
+
+// Unpack returns the message in msg, of at most limit bytes. It is valid until the next call. stop, where it is not nil,
+// is asked now and then whether anyone still waits for the message.
+func (k *Unpacker) Unpack(e Encoding, msg []byte, limit int, stop func() bool) ([]byte, error) {
 	k.src.Reset(msg)
 	r, err := k.reader(e)
 	if err != nil {
 		return nil, err
 	}
 	k.out = k.out[:0]
-	for {
+	for asked := 0; ; {
 		if len(k.out) == cap(k.out) {
-			k.out = append(k.out, 0)[:len(k.out)]
+			k.grow(limit)
 		}
 		n, err := r.Read(k.out[len(k.out):cap(k.out)])
 		k.out = k.out[:len(k.out)+n]
 		if len(k.out) > limit {
-			return nil, errTooLarge
+			return nil, ErrTooLarge
+		}
+		if stop != nil && len(k.out)-asked >= step {
+			if asked = len(k.out); stop() {
+				return nil, ErrStopped
+			}
 		}
 		if errors.Is(err, io.EOF) {
 			break
@@ -78,6 +91,14 @@ func (k *Unpacker) Unpack(e Encoding, msg []byte, limit int) ([]byte, error) {
 		return nil, errors.New("bytes follow its end")
 	}
 	return k.out, nil
+}
+
+// grow makes room for more, up to one byte above the limit: that is enough to see that it is crossed.
+func (k *Unpacker) grow(limit int) {
+	const first = 512
+	bigger := make([]byte, len(k.out), min(max(2*cap(k.out), first), limit+1))
+	copy(bigger, k.out)
+	k.out = bigger
 }
 
 func (k *Unpacker) reader(e Encoding) (r io.Reader, err error) {

@@ -43,15 +43,15 @@ func TestPack(t *testing.T) {
 		}
 		var u zip.Unpacker
 		for range 2 {
-			got, err := u.Unpack(zip.Parse([]byte(name)), packed, len(want))
+			got, err := u.Unpack(zip.Parse([]byte(name)), packed, len(want), nil)
 			if err != nil || !bytes.Equal(got, want) {
 				t.Errorf("%s: our own unpacker: %d bytes, %v", name, len(got), err)
 			}
 		}
-		if _, err := u.Unpack(zip.Parse([]byte(name)), packed, len(want)-1); len(want) > 0 && err == nil {
+		if _, err := u.Unpack(zip.Parse([]byte(name)), packed, len(want)-1, nil); len(want) > 0 && err == nil {
 			t.Errorf("%s: a message above the limit was unpacked", name)
 		}
-		if _, err := u.Unpack(zip.Parse([]byte(name)), append(packed, 1), len(want)); err == nil {
+		if _, err := u.Unpack(zip.Parse([]byte(name)), append(packed, 1), len(want), nil); err == nil {
 			t.Errorf("%s: a message with bytes behind it was unpacked", name)
 		}
 	}
@@ -78,7 +78,7 @@ func FuzzUnpack(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var u zip.Unpacker
 		for _, e := range []zip.Encoding{zip.Gzip, zip.Deflate} {
-			if out, err := u.Unpack(e, b, 1000); err == nil && len(out) > 1000 {
+			if out, err := u.Unpack(e, b, 1000, nil); err == nil && len(out) > 1000 {
 				t.Errorf("%d bytes came out", len(out))
 			}
 		}

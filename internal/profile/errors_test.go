@@ -1,0 +1,51 @@
+package profile_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/testkit"
+)
+
+// --max-error-rate is the share of a level. A window full of failures does not end a level that is within the rate.
+func TestMaxErrorRateIsThatOfTheLevel(t *testing.T) {
+	p := basePlan()
+	p.Face, p.Measure.StopOnFailure, p.Measure.MaxErrorRate = plan.Redline, false, 0.2
+	p.Measure.Window, p.Measure.MinRequests, p.Measure.MaxTrials = plan.CountWindows, 1000, 2
+	svc := &testkit.Service{Answer: func(n int64) (time.Duration, error) {
+		if n > 1600 && n < 1900 && n%100 != 0 { // runs of less than a hundred, and more than a fifth of the second window so far
+			return time.Millisecond, errors.New("boom")
+		}
+		return 100 * time.Microsecond, nil
+	}}
+	res, _, err := run(t, p, svc, nil)
+	if len(res.Levels) != 1 || len(res.Levels[0].Windows) != 2 {
+		t.Fatalf("the level has %+v, %v", res.Levels, err)
+	}
+	if c := res.Levels[0].Client; c.Requests < 2000 || c.Failed < 290 {
+		t.Errorf("%d requests, %d failed: %v", c.Requests, c.Failed, err)
+	}
+}
+
+// The failures of a level are those of its windows, without those of the warm-up.
+func TestFailuresOfTheWarmupAreNotTheLevels(t *testing.T) {
+	p := basePlan()
+	p.Face, p.Measure.StopOnFailure = plan.Redline, false
+	p.Measure.WarmupCount, p.Measure.RequestCount, p.Measure.Window = 30, 10, plan.CountWindows
+	svc := &testkit.Service{Answer: func(n int64) (time.Duration, error) {
+		if n < 20 || n == 35 {
+			return 0, errors.New("boom")
+		}
+		return 0, nil
+	}}
+	res, _, err := run(t, p, svc, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lv := res.Levels[0]
+	if lv.Client.Failed != 1 || len(lv.Failures) != 1 || lv.Failures[0].Count != 1 {
+		t.Errorf("the client counts %d, the level %+v", lv.Client.Failed, lv.Failures)
+	}
+}

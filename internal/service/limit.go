@@ -1,0 +1,40 @@
+package service
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/redline-bench/redline/internal/tensor"
+)
+
+// RaiseLimit ends the text of a failure whose response is too large.
+const RaiseLimit = "; raise --max-response-bytes if the server means it"
+
+// EventCost is what one message of a streamed response counts beside its bytes: its time and place are kept too.
+const EventCost = 64
+
+// clipLimit is how much of a server's words is kept.
+const clipLimit = 4 << 10
+
+// Clip shortens a text of the server that stands in a failure: a report shows it, and there may be many.
+func Clip(text string) string {
+	if len(text) <= clipLimit {
+		return text
+	}
+	return fmt.Sprintf("%s... (%d bytes in all)", strings.ToValidUTF8(text[:clipLimit], ""), len(text))
+}
+
+// OutputBytes is the size of the outputs of one request with the given batch size. Outputs of variable size count as 0.
+func (m *Model) OutputBytes(batch int) int64 {
+	if m == nil {
+		return 0
+	}
+	var sum int64
+	for _, o := range m.Outputs {
+		sum += min(max(0, tensor.ByteSize(o.Type, o.Shape)), mostOutput)
+	}
+	return min(sum*int64(max(1, batch)), mostOutput)
+}
+
+// mostOutput is as large as any response can be.
+const mostOutput = 1 << 31
