@@ -18,6 +18,7 @@ type Load struct {
 	Busy        float64 // share of the machine in use, 0 to 1
 	GCPause     time.Duration
 	SchedDelay  time.Duration
+	Standstill  time.Duration // the longest time in which the whole process did not run
 	Stalled     time.Duration // ends of requests waited so long for their records to be taken
 	Dropped     uint64        // requests that were due and never sent
 	MaxProcs    int
@@ -32,7 +33,7 @@ func (w *Window) Health(l Load) result.Health {
 		LagP50Ns: lag[0], LagP99Ns: lag[1], LagMaxNs: w.lag.Max(),
 		AskedRate: l.Rate, AskedInFlight: float64(l.Concurrency),
 		GCPauseMaxNs: int64(l.GCPause), SchedDelayMaxNs: int64(l.SchedDelay), MachineShare: l.Busy,
-		StalledNs: int64(l.Stalled), Dropped: l.Dropped,
+		StalledNs: int64(l.Stalled), StandstillNs: int64(l.Standstill), Dropped: l.Dropped,
 	}
 	if w.late.Count() > 0 {
 		late := w.late.Quantiles(50, 99)

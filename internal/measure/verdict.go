@@ -21,6 +21,8 @@ const (
 	maxCPU = 0.9
 	// maxStalled: with a larger share of the time spent waiting for its own records the client was busy writing files.
 	maxStalled = 0.01
+	// maxStandstill: a longer time in which the whole process did not run distorts the figures.
+	maxStandstill = 250 * time.Millisecond
 )
 
 // Judge decides on one level: the reasons why the client limited it, none when the server did.
@@ -52,6 +54,9 @@ func Judge(lv *result.Level, l Load) []result.Reason {
 			"kept %.3g requests in flight where %d were asked for", h.AchievedInFlight, l.Concurrency)
 	}
 	out = append(out, Stalled(l.Stalled, l.Wall)...)
+	if l.Standstill > maxStandstill {
+		add("do not suspend the client, and give it a machine of its own", "the client did not run for %s", l.Standstill.Round(time.Millisecond))
+	}
 	if l.MaxProcs > 0 && h.CPUCores > maxCPU*float64(l.MaxProcs) {
 		add("give the client more cores, or run it on another machine",
 			"the client used %.2f of its %d cores", h.CPUCores, l.MaxProcs)

@@ -313,6 +313,7 @@ func (m *levelRun) judge(total *measure.Window, used []*pass, duration time.Dura
 	usage := used[len(used)-1].after.Since(used[0].before)
 	m.load.Wall, m.load.CPU, m.load.Busy = duration, usage.CPU, usage.Busy
 	m.load.GCPause, m.load.SchedDelay = usage.GCPause, usage.SchedDelay
+	m.load.Standstill = m.pulse.Longest(used[0].from, used[len(used)-1].until)
 	m.load.Stalled = used[len(used)-1].stalledTo - used[0].stalledFrom
 	m.load.MaxProcs, m.load.SendRate = runtime.GOMAXPROCS(0), m.lv.Client.SendRate
 	m.lv.Health = total.Health(m.load)

@@ -20,6 +20,7 @@ import (
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/scrape"
 	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/vitals"
 )
 
 // The ways a run can end short of success.
@@ -68,6 +69,7 @@ type Runner struct {
 	Timeline bool
 
 	eng    *engine.Engine
+	pulse  *vitals.Pulse
 	res    *result.Result
 	limits [][]result.Reason
 	// unleveled is why the client limited a load that has no levels.
@@ -121,6 +123,8 @@ func (r *Runner) run(ctx, hard context.Context) error {
 		return err
 	}
 	r.eng = eng
+	r.pulse = vitals.StartPulse()
+	defer r.pulse.Stop()
 	err = r.search(ctx)
 	eng.Stop()
 	r.waitForEnds(hard)

@@ -157,7 +157,11 @@ func client(p *page, l *result.Level) {
 	}
 	p.linef("    CPU: %.2f cores, %s usec a request; the machine was %.0f %% busy",
 		h.CPUCores, plainNumber(float64(h.CPUPerRequestNs)/1000), h.MachineShare*100)
-	p.linef("    Longest pause: %d usec garbage collection, %d usec scheduler", us(h.GCPauseMaxNs), us(h.SchedDelayMaxNs))
+	standstill := ""
+	if h.StandstillNs > 0 {
+		standstill = fmt.Sprintf(", %d usec the whole process", us(h.StandstillNs))
+	}
+	p.linef("    Longest pause: %d usec garbage collection, %d usec scheduler%s", us(h.GCPauseMaxNs), us(h.SchedDelayMaxNs), standstill)
 	if r := h.ReadLag; r != nil {
 		p.linef("    Read lag: p50 %d usec, p99 %d usec, max %d usec; in no latency, as answers have the time of their arrival", us(r.P50Ns), us(r.P99Ns), us(r.MaxNs))
 	}

@@ -209,6 +209,8 @@ type Health struct {
 	Dropped uint64   `json:"dropped"` // due requests that were never sent
 	// StalledNs is how long ends of requests waited because the records of earlier ones were not written fast enough.
 	StalledNs int64 `json:"stalled_ns,omitempty"`
+	// StandstillNs is the longest time in which the whole process did not run; 0 if there was none of 100 ms or more.
+	StandstillNs int64 `json:"standstill_ns,omitempty"`
 	// FloorNs is the median latency of the same kind of request to a server that does nothing, on this machine: what
 	// the client and the machine add by themselves. 0 is not calibrated. FloorExact tells whether this very traffic was
 	// calibrated; otherwise the floor is that of FloorOf, the nearest that was.

@@ -346,7 +346,7 @@ func (r *run) outcome() *Outcome {
 	usage := p.after.Since(p.before)
 	load := measure.Load{
 		Rate: asked, SendRate: sent, Wall: wall, CPU: usage.CPU, Busy: usage.Busy, GCPause: usage.GCPause, SchedDelay: usage.SchedDelay,
-		Stalled:  r.eng.Stalled(),
+		Stalled: r.eng.Stalled(), Standstill: r.pulse.Longest(p.start, p.ended),
 		MaxProcs: runtime.GOMAXPROCS(0),
 	}
 	lv.Health = r.win.Health(load)

@@ -11,6 +11,7 @@ import (
 	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/engine"
 	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/vitals"
 )
 
 // run is one level.
@@ -19,7 +20,9 @@ type run struct {
 	lv   Level
 	eng  *engine.Engine
 	gate *gate
-	now  atomic.Pointer[phase]
+	// pulse notices when this process does not run.
+	pulse *vitals.Pulse
+	now   atomic.Pointer[phase]
 
 	mu     sync.Mutex // guards lines while they grow
 	lines  []*line
@@ -56,10 +59,14 @@ func newRun(hard context.Context, cfg *Config, lv Level) (*run, error) {
 		return nil, err
 	}
 	r.eng = eng
+	r.pulse = vitals.StartPulse()
 	return r, nil
 }
 
-func (r *run) close() { _ = r.eng.Close() }
+func (r *run) close() {
+	r.pulse.Stop()
+	_ = r.eng.Close()
+}
 
 // grow makes n lines usable, and no more than those send in closed loop.
 func (r *run) grow(ctx context.Context, n int) error {
