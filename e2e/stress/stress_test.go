@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/redline-bench/redline/e2e/binary"
+	"github.com/redline-bench/redline/e2e/certs"
 	"github.com/redline-bench/redline/e2e/peers"
 	"github.com/redline-bench/redline/internal/testkit/outcome"
 )
@@ -87,6 +88,20 @@ func TestReferenceServer(t *testing.T) {
 			}
 		}
 	})
+}
+
+// An https:// address is asked over TLS, with the certificates that the machine trusts.
+func TestHTTPS(t *testing.T) {
+	bin, authority := build(t), certs.Authority{Dir: t.TempDir()}
+	trusted, _ := authority.Issue(t, "authority")
+	cert, key := authority.Issue(t, "server")
+	server, err := binary.Serve(t.TempDir(), filepath.Join(bin, "redline"), "serve", "--tls-cert", cert, "--tls-key", key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Stop)
+	t.Setenv("SSL_CERT_FILE", trusted)
+	expect(t, bin, 0, "stress sequence -t 1 -i 2 --weights valid=1 --rare 0 --timeout 60s --protocol http -u https://"+server.HTTP+"/", right...)
 }
 
 // widen writes a model of e2e/models under another name, with many slots and long patience, and with other words
