@@ -12,6 +12,10 @@ FUZZTIME ?= 20s
 # The in-process server of redline-native is reached through C; without a C compiler that part is left out.
 NATIVE_CGO := $(shell command -v $${CC:-cc} >/dev/null 2>&1 && echo 1 || echo 0)
 
+# Programs that `make peers` unpacked where this machine has none of its own.
+CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/redline
+export PATH := $(PATH):$(CACHE)/debian-mpiexec:$(CACHE)/debian-zsh:$(CACHE)/debian-fish
+
 .PHONY: help build demo test quick flaky flaky-stage check unit unit-native tools peers e2e e2e-timed e2e-rest fmt generate bench test-heavy fuzz heavy-rest heavy-timed heavy-steady cover dist clean
 
 help: ## this list
@@ -30,26 +34,27 @@ demo: ## a concurrency sweep on the embedded server; prints where its files are
 TESTRUN := go run -C tools ./testrun -dir $(CURDIR)
 
 test: ## everything that must hold: static checks, unit tests, end to end, real peers; ends with a summary
-	@$(TESTRUN) -background peers=e2e-timed check build tools unit unit-native e2e-timed e2e-rest
+	@$(TESTRUN) -background peers=unit check build tools unit unit-native e2e-timed e2e-rest
 
 quick: build ## an answer in a minute, for the everyday edit: vet, unit tests without the race detector, scripts
 	go vet ./...
 	go test . ./cmd/... ./internal/...
 	REDLINE_BIN_DIR=$(CURDIR)/bin go test -count=1 -run '^TestScripts$$' ./e2e
 
+# The race detector needs a C compiler; at the end of each package it would sleep for a second. `make test` sets TESTFLAGS.
+UNIT = GORACE=atexit_sleep_ms=0 go test $(TESTFLAGS) $(if $(filter 1,$(NATIVE_CGO)),-race) -shuffle=on
+
 flaky: ## unit tests COUNT times (10), shuffled, with the race detector, beside a busy process a core
 	@scripts/flaky.sh
 
 flaky-stage: # what scripts/flaky.sh runs beside its busy processes
-	go test $(TESTFLAGS) $(RACE) -shuffle=on -count=$(COUNT) -timeout 60m $(PACKAGES)
+	$(UNIT) -count=$(COUNT) -timeout 60m $(PACKAGES)
 
 check: ## format, vet, lint, generated files
 	@scripts/check.sh
 
-# The race detector needs a C compiler. `make test` sets TESTFLAGS.
-RACE := $(if $(filter 1,$(NATIVE_CGO)),-race)
 unit: ## import direction and unit tests, with the race detector, shuffled
-	go test $(TESTFLAGS) $(RACE) -shuffle=on -timeout 10m . ./cmd/... ./internal/...
+	$(UNIT) -timeout 10m . ./cmd/... ./internal/...
 
 unit-native: ## unit tests of the parts that load shared libraries
 	@if [ $(NATIVE_CGO) = 1 ]; then set -x; \
@@ -87,7 +92,7 @@ bench: build ## side by side with wrk, h2load, perf_analyzer and a bare loop; si
 # As in `make test`, what holds measured times has the machine to itself; so have the checks whose windows must be steady, at
 # the end. All else waits most of the time, for windows and for other programs: it runs side by side, the longest first,
 # and fuzzing beside it.
-STEADY := ^TestChecks$$/^no_model$$
+STEADY := ^TestChecks$$/^(no_model|ground_truth|ranks)$$
 HEAVY := REDLINE_HEAVY=1 $(E2E:30m=60m)
 test-heavy: ## whole windows and loads, GenAI-Perf, Model Analyzer, AIPerf, fuzzing; about an hour, ends with a summary
 	@REDLINE_HEAVY=1 $(TESTRUN) -background fuzz=heavy-timed peers build heavy-rest heavy-timed heavy-steady
@@ -96,7 +101,7 @@ fuzz: ## every fuzz target for FUZZTIME (20s)
 	@FUZZTIME=$(FUZZTIME) scripts/fuzz.sh
 
 heavy-rest: # what waits most of the time
-	$(HEAVY) -p 3 -parallel 4 -skip '$(STEADY)' ./e2e/heavy ./e2e/qa $$(go list ./e2e/... | grep -vxF "$$(go list $(TIMED))")
+	$(HEAVY) -p 3 -skip '$(STEADY)' ./e2e/heavy ./e2e/qa $$(go list ./e2e/... | grep -vxF "$$(go list $(TIMED))")
 
 heavy-timed: # the packages that measure
 	$(HEAVY) -p 1 $(TIMED)

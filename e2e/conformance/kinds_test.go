@@ -20,13 +20,13 @@ func TestOtherKinds(t *testing.T) {
 	ours := filepath.Join(bin, "perf_analyzer")
 	pool.Run(t, atOnce, tasks("", cases, func(t *testing.T, c *Case) {
 		judge(t, c, func() (*Outcome, []string) {
-			got := run(t, ours, c, fill)
+			got := run(t, ours, c, fill, limit)
 			if c.Deviation != "" {
 				return got, deviation(c, got)
 			}
 			var diffs []string
 			for range peerRuns {
-				want := run(t, p.PerfAnalyzer(), c, fill)
+				want := run(t, p.PerfAnalyzer(), c, fill, peerLimit)
 				if why := peerFault(want, true); why != "" {
 					t.Logf("PEER CRASHED: %s", why)
 				}

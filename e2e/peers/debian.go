@@ -27,6 +27,16 @@ func InstallJava(ctx context.Context) (string, error) {
 	return debian(ctx, "java")
 }
 
+// InstallZsh returns the path of zsh: this machine's, or Debian's package unpacked in the cache.
+func InstallZsh(ctx context.Context) (string, error) {
+	return debian(ctx, "zsh")
+}
+
+// InstallFish returns the path of fish: this machine's, or Debian's package unpacked in the cache.
+func InstallFish(ctx context.Context) (string, error) {
+	return debian(ctx, "fish")
+}
+
 // debian returns the path of a program: this machine's, or a launcher of the one in Debian's package.
 func debian(ctx context.Context, program string) (string, error) {
 	if path, err := exec.LookPath(program); err == nil {

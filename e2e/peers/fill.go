@@ -96,7 +96,7 @@ func runScript(ctx context.Context, script string, args []string) error {
 		err = fmt.Errorf("no end within %s", fillLimit)
 	}
 	if err != nil {
-		return fmt.Errorf("%w\n%s", err, tail(string(out), 10))
+		return fmt.Errorf("%w\n%s", err, tail(string(out), 3))
 	}
 	return nil
 }

@@ -31,9 +31,15 @@ type check struct {
 	says   []*regexp.Regexp
 	lacks  []*regexp.Regexp
 	trace  string // what the server's trace files must contain
-	on     string // "redline": on `redline serve`
+	on     string // onServe or onOwn; empty is the Triton of all checks
 	within time.Duration
 }
+
+// Where a check runs.
+const (
+	onServe = "redline" // on `redline serve`
+	onOwn   = "own"     // on a Triton of its own: it crashes now and then with as many streams, and so ends other runs
+)
 
 // parse reads checks: a line "check NAME", then indented lines KEY: VALUE.
 func parse(r io.Reader) ([]check, error) {

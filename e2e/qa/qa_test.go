@@ -33,7 +33,7 @@ func TestChecks(t *testing.T) {
 // tasks makes a subtest of each command line of a check.
 func (b *bench) tasks(t *testing.T, c *check) []pool.Task {
 	t.Helper()
-	if c.on == "redline" {
+	if c.on == onServe {
 		b = b.onRedline(t)
 	}
 	var list []pool.Task
@@ -43,12 +43,19 @@ func (b *bench) tasks(t *testing.T, c *check) []pool.Task {
 		if len(lines) > 1 {
 			name = fmt.Sprintf("%s_%d", c.name, i+1)
 		}
-		list = append(list, pool.Task{Name: name, Needs: needs(line), Run: func(t *testing.T) {
-			if c.name == "A3" {
+		need := needs(line)
+		if c.on == onOwn {
+			need = nil
+		}
+		list = append(list, pool.Task{Name: name, Needs: need, Run: func(t *testing.T) {
+			switch {
+			case c.name == "A3":
 				b.inOrder(t, c, line)
-				return
+			case c.on == onOwn:
+				newBench(t, []string{pick(t, here("models"), c.models[0]+".pbtxt", "qa.py")}).hold(t, c, b.perfAnalyzer(), line)
+			default:
+				b.hold(t, c, b.perfAnalyzer(), line)
 			}
-			b.hold(t, c, b.perfAnalyzer(), line)
 			if c.trace != "" {
 				b.traced(t, c.trace)
 			}

@@ -42,7 +42,8 @@ func (b *bench) ranks(t *testing.T) {
 			}
 			return together(t, logs)
 		}
-		return fmt.Errorf("the server crashed %d times", peerCrashes)
+		outcome.Inconclusive(t, fmt.Sprintf("Triton crashed %d times", peerCrashes))
+		return nil
 	})
 }
 

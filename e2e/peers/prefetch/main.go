@@ -54,6 +54,8 @@ func all(heavy bool) []peer {
 		of("gRPC tools for Python", peers.InstallGRPCTools),
 		of("TensorFlow Serving's protocol", peers.InstallServingAPI),
 		of("Open MPI", peers.InstallMPI),
+		of("zsh", peers.InstallZsh),
+		of("fish", peers.InstallFish),
 		of("nginx", peers.InstallNginx),
 		of("hypercorn", peers.InstallHypercorn),
 	}

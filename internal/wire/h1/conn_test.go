@@ -264,7 +264,7 @@ func connectAndExchange(ctx context.Context, loops *h1.Loop, addr string, body [
 		return err
 	}
 	defer c.Close()
-	return (&loop{c: c, req: []byte(request), body: body}).exchange(20)
+	return (&loop{c: c, req: []byte(request), body: body}).exchange(5)
 }
 
 func TestDo(t *testing.T) {
