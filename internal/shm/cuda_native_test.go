@@ -15,9 +15,10 @@ import (
 	"github.com/ebitengine/purego"
 
 	"github.com/redline-bench/redline/internal/shm"
+	"github.com/redline-bench/redline/internal/testkit/outcome"
 )
 
-// needGPU skips loudly where there is none.
+// needGPU ends the test where there is none.
 func needGPU(t *testing.T) {
 	t.Helper()
 	r, err := shm.Create(shm.CUDA, "probe", 1)
@@ -25,7 +26,7 @@ func needGPU(t *testing.T) {
 		err = r.Close()
 	}
 	if err != nil {
-		t.Skipf("**** CUDA SHARED MEMORY IS NOT TESTED HERE: %v ****", err)
+		outcome.NotTested(t, "CUDA shared memory", err, "an NVIDIA GPU with its driver and the CUDA runtime library")
 	}
 }
 

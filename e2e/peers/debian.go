@@ -1,0 +1,37 @@
+package peers
+
+import (
+	"context"
+	"os/exec"
+	"path/filepath"
+)
+
+// InstallNginx returns the path of nginx: this machine's, or Debian's package unpacked in the cache.
+func InstallNginx(ctx context.Context) (string, error) {
+	return debian(ctx, "nginx")
+}
+
+// InstallChromium returns the path of Chromium: this machine's, or Debian's package unpacked in the cache.
+func InstallChromium(ctx context.Context) (string, error) {
+	return debian(ctx, "chromium")
+}
+
+// InstallMPI returns the path of mpiexec: this machine's, or that of Debian's Open MPI unpacked in the cache. The
+// programs that it starts find the library.
+func InstallMPI(ctx context.Context) (string, error) {
+	return debian(ctx, "mpiexec")
+}
+
+// InstallJava returns the path of java: this machine's, or Debian's package unpacked in the cache.
+func InstallJava(ctx context.Context) (string, error) {
+	return debian(ctx, "java")
+}
+
+// debian returns the path of a program: this machine's, or a launcher of the one in Debian's package.
+func debian(ctx context.Context, program string) (string, error) {
+	if path, err := exec.LookPath(program); err == nil {
+		return path, nil
+	}
+	dir, err := Fill(ctx, "debian-"+program, "ready", "e2e/peers/debian.sh", program)
+	return filepath.Join(dir, program), err
+}
