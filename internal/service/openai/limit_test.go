@@ -13,7 +13,7 @@ func TestHeadersAreBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	for size := range 10 * mostHeaders {
-		if s.header(size, nil) != s.header(size, nil) {
+		if h := s.header(size, nil); s.header(size, nil) != h {
 			t.Fatalf("two headers for bodies of %d bytes", size)
 		}
 	}
