@@ -196,7 +196,7 @@ func (r *llmRun) target() error {
 	k := api.Kind(o.kind)
 	t := plan.Target{
 		Kind: plan.OpenAI, Protocol: plan.HTTP, URL: o.urls[0], Model: o.model, Headers: o.headers, TLS: o.tls, Call: plan.Async, Timeout: o.timeout,
-		HTTPVersion: o.http,
+		HTTPVersion: o.http, MaxResponse: o.largest,
 	}
 	t.TLS.CertType, t.TLS.KeyType, t.TLS.VerifyHostLevel = "PEM", "PEM", 2
 	t.TLS.SkipVerifyPeer, t.TLS.SkipVerifyHost = o.insecure, o.insecure

@@ -38,6 +38,7 @@ type llmOptions struct {
 	session   string // name of the header of a conversation
 	wait      readiness
 	timeout   time.Duration
+	largest   int64 // bytes of a response
 	tls       plan.TLS
 	grpcTLS   bool
 	http      string // version; empty chooses
@@ -170,6 +171,14 @@ func llmTarget(s *optset.Set, o *llmOptions) {
 	optset.OneOf(s, &o.wait.mode, "wait-for-model-mode", "HOW", "models (it is listed), inference (it answers), or both", "models", "inference", "both")
 	o.time(s, &o.wait.every, "wait-for-model-interval", "time between two tries")
 	o.time(s, &o.timeout, "request-timeout-seconds", "a request that takes longer fails")
+	s.Var("max-response-bytes", "N", strconv.Itoa(plan.DefaultMaxResponse), "largest response, unpacked and with all its events; a larger one fails", func(v string) error {
+		n, err := strconv.ParseInt(v, 10, 64)
+		if err != nil || n < 1 || n > plan.MostResponse {
+			return fmt.Errorf("is a number of bytes from 1 to %d, not %q", int64(plan.MostResponse), v)
+		}
+		o.largest = n
+		return nil
+	})
 	s.Var("http-version", "VERSION", "auto", "auto, 1.1 or 2", func(v string) error {
 		if v != "auto" && v != "1.1" && v != "2" {
 			return fmt.Errorf("is auto, 1.1 or 2, not %q", v)

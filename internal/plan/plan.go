@@ -114,6 +114,9 @@ type Target struct {
 // DefaultMaxResponse is the most bytes of a response of a model whose outputs are not known to be large.
 const DefaultMaxResponse = 256 << 20
 
+// MostResponse is the largest limit that can be asked for.
+const MostResponse = 1 << 40
+
 // outputRoom is how many times as large as its outputs a response may be: as JSON a number takes several times its bytes.
 const outputRoom = 8
 

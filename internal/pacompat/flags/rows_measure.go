@@ -124,6 +124,15 @@ func setTimeout(r *raw, v string) error {
 	return nil
 }
 
+func setMaxResponse(r *raw, v string) error {
+	n, err := strconv.ParseInt(v, 10, 64)
+	if err != nil || n < 1 || n > plan.MostResponse {
+		return line("--max-response-bytes is a number of bytes from 1 to %d, not '%s'", int64(plan.MostResponse), v)
+	}
+	r.plan.Target.MaxResponse = n
+	return nil
+}
+
 func setSeed(r *raw, v string) error {
 	n, err := strconv.ParseUint(v, 10, 64)
 	if err != nil {

@@ -31,8 +31,8 @@ func (c *Conn) settingsIn(h frameHeader, p []byte) error {
 }
 
 // maxAnswers bounds the bytes of unsent answers to SETTINGS and PING frames. A server that reads what it asks for never
-// comes near it: Serve writes after each read, and a read is smaller.
-const maxAnswers = 4 * readSize
+// comes near it: Serve writes after each read, and a read is far smaller.
+const maxAnswers = 1 << 20
 
 // answered counts n bytes that answer a frame of the server, with the mutex held. It fails where too many are unsent.
 func (c *Conn) answered(n int) error {

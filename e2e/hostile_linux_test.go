@@ -1,0 +1,221 @@
+package e2e
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redline-bench/redline/internal/testkit"
+	"github.com/redline-bench/redline/internal/wire/h2/hpack"
+)
+
+const (
+	// mostMore is how much more memory a run may take than one that is answered as it should be.
+	mostMore = 200 << 20
+	// mostOutput is how much a run may print.
+	mostOutput = 64 << 10
+	limit      = "16777216"
+)
+
+// run is what a command has printed, and the most memory that it took.
+type run struct {
+	out    string
+	memory int64
+}
+
+func measured(t *testing.T, args ...string) run {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, filepath.Join(bin, "redline"), args...)
+	out, err := cmd.CombinedOutput()
+	if cmd.ProcessState == nil || ctx.Err() != nil {
+		t.Fatalf("%v: %v\n%.2000s", args, err, out)
+	}
+	return run{string(out), cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10}
+}
+
+// TestHostileServersCannotTakeMemory loads servers that send without end, or something small that unpacks to something
+// large, or ask and do not read. Each request must fail with the reason, and the memory of the run stay bounded.
+func TestHostileServersCannotTakeMemory(t *testing.T) {
+	srv, err := startServer(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer srv.Stop()
+	bomb := zeros(1 << 30)
+	profile := func(protocol, addr string) []string {
+		return []string{
+			"profile", "-m", "simple", "-i", protocol, "-u", addr, "--concurrency-range", "2", "-p", "500", "-r", "2", "-s", "999",
+			"--request-timeout", "20s", "--max-response-bytes", limit,
+		}
+	}
+	llm := func(addr string, more ...string) []string {
+		return append([]string{
+			"llm", "-u", addr, "-m", "m", "--request-count", "2", "--concurrency", "2", "--request-timeout-seconds", "20", "--max-response-bytes", limit,
+		}, more...)
+	}
+	idle := measured(t, profile("grpc", srv.GRPC)...)
+	if !strings.Contains(idle.out, "Verdict: ") {
+		t.Fatalf("an honest server:\n%s", idle.out)
+	}
+	const tooLarge = "raise --max-response-bytes"
+	for _, c := range []struct {
+		name string
+		args []string
+		want string
+	}{
+		{"PING frames", profile("grpc", behind(t, srv.GRPC, flood(frame(6, 0, 0, make([]byte, 8))))), "does not read the answers"},
+		{"SETTINGS frames", profile("grpc", behind(t, srv.GRPC, flood(frame(4, 0, 0, nil)))), "does not read the answers"},
+		{"a packed gRPC message", profile("grpc", behind(t, srv.GRPC, packed(bomb))), "unpacks to more than " + limit + " bytes; " + tooLarge},
+		{"an error of 5 MB", profile("http", complaining(t, srv.HTTP, 5<<20)), "5242880 bytes in all"},
+		{"a packed body", llm(answering(t, "Content-Type: application/json\r\nContent-Encoding: gzip\r\nContent-Length: "+fmt.Sprint(len(bomb)), bomb, false)), tooLarge},
+		{"a packed stream", llm(answering(t, "Content-Type: text/event-stream\r\nContent-Encoding: gzip\r\nContent-Length: "+fmt.Sprint(len(bomb)), bomb, false), "--streaming"), tooLarge},
+		{"an endless body", llm(answering(t, "Content-Type: application/json\r\nTransfer-Encoding: chunked", chunk(bytes.Repeat([]byte("x"), 64<<10)), true)), tooLarge},
+		{"an endless event", llm(answering(t, "Content-Type: text/event-stream\r\nTransfer-Encoding: chunked", chunk(bytes.Repeat([]byte("x"), 64<<10)), true), "--streaming"), tooLarge},
+		{"endless tokens", llm(answering(t, "Content-Type: text/event-stream\r\nTransfer-Encoding: chunked", chunk(bytes.Repeat([]byte(token), 100)), true), "--streaming"), tooLarge},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := measured(t, c.args...)
+			if !strings.Contains(got.out, c.want) || len(got.out) > mostOutput {
+				t.Errorf("no %q in %d bytes of output:\n%.4000s", c.want, len(got.out), got.out)
+			}
+			more := got.memory - idle.memory
+			t.Logf("%d MiB more than a run that is answered", more>>20)
+			if more > mostMore {
+				t.Errorf("that is above %d MiB", mostMore>>20)
+			}
+		})
+	}
+}
+
+const token = `data: {"choices":[{"index":0,"delta":{"content":"a "}}]}` + "\n\n"
+
+// zeros is so many zeros, packed.
+func zeros(n int64) []byte {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	buf := make([]byte, 1<<20)
+	for ; n > 0; n -= int64(len(buf)) {
+		_, _ = w.Write(buf)
+	}
+	_ = w.Close()
+	return b.Bytes()
+}
+
+func chunk(b []byte) []byte { return fmt.Appendf(nil, "%x\r\n%s\r\n", len(b), b) }
+
+// answering reads a request and answers it with a head and a body, which may be repeated without end.
+func answering(t *testing.T, head string, body []byte, endless bool) string {
+	return testkit.Accept(t, func(c net.Conn) {
+		defer c.Close()
+		buf := make([]byte, 64<<10)
+		for {
+			if _, err := c.Read(buf); err != nil { // a request is smaller
+				return
+			}
+			if _, err := io.WriteString(c, "HTTP/1.1 200 OK\r\n"+head+"\r\n\r\n"); err != nil {
+				return
+			}
+			for again := true; again; again = endless {
+				if _, err := c.Write(body); err != nil {
+					return
+				}
+			}
+		}
+	})
+}
+
+// complaining hands requests on to a server, and answers inferences with an error of n bytes.
+func complaining(t *testing.T, addr string, n int) string {
+	proxy := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: addr})
+	text := strings.Repeat("x", n)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !strings.HasSuffix(r.URL.Path, "/infer") {
+			proxy.ServeHTTP(w, r)
+			return
+		}
+		w.WriteHeader(http.StatusInternalServerError)
+		fmt.Fprintf(w, `{"error":%q}`, text)
+	}))
+	t.Cleanup(s.Close)
+	return s.Listener.Addr().String()
+}
+
+// behind hands the first connection on, which asks for the model, and gives the others, which carry the load, to talk.
+func behind(t *testing.T, addr string, talk func(net.Conn)) string {
+	var n atomic.Int64
+	return testkit.Accept(t, func(c net.Conn) {
+		defer c.Close()
+		if n.Add(1) > 1 {
+			talk(c)
+			return
+		}
+		to, err := new(net.Dialer).DialContext(context.Background(), "tcp", addr)
+		if err != nil {
+			return
+		}
+		defer to.Close()
+		go func() { _, _ = io.Copy(c, to); c.Close() }()
+		_, _ = io.Copy(to, c)
+	})
+}
+
+// frame is a frame of HTTP/2.
+func frame(typ, flags byte, stream uint32, p []byte) []byte {
+	b := []byte{byte(len(p) >> 16), byte(len(p) >> 8), byte(len(p)), typ, flags}
+	return append(binary.BigEndian.AppendUint32(b, stream), p...)
+}
+
+// flood sends a frame again and again, and reads nothing.
+func flood(f []byte) func(net.Conn) {
+	return func(c net.Conn) {
+		many := append(frame(4, 0, 0, nil), bytes.Repeat(f, 1000)...)
+		for {
+			if _, err := c.Write(many); err != nil {
+				return
+			}
+		}
+	}
+}
+
+// packed answers the first call of each connection with a packed message.
+func packed(msg []byte) func(net.Conn) {
+	return func(c net.Conn) {
+		enc := hpack.NewEncoder()
+		head := enc.Append(nil, []hpack.Field{{Name: ":status", Value: "200"}, {Name: "content-type", Value: "application/grpc"}, {Name: "grpc-encoding", Value: "gzip"}})
+		out := append(frame(4, 0, 0, nil), frame(1, 4, 1, head)...)
+		body := append(binary.BigEndian.AppendUint32([]byte{1}, uint32(len(msg))), msg...)
+		for ; len(body) > 0; body = body[min(len(body), 16<<10):] {
+			out = append(out, frame(0, 0, 1, body[:min(len(body), 16<<10)])...)
+		}
+		seen := make([]byte, 0, 1<<20)
+		for buf := make([]byte, 64<<10); !bytes.Contains(seen, []byte("INPUT0")) && len(seen) < 1<<20; {
+			n, err := c.Read(buf)
+			if err != nil {
+				return
+			}
+			seen = append(seen, buf[:n]...)
+			if len(seen) == n { // the preface: settings are due
+				_, _ = c.Write(frame(4, 0, 0, nil))
+			}
+		}
+		_, _ = c.Write(out)
+		_, _ = io.Copy(io.Discard, c)
+	}
+}
