@@ -15,7 +15,7 @@ import (
 var epoch = time.Unix(1700000000, 0)
 
 func TestDefaultsAreTheOriginals(t *testing.T) {
-	o, err := Parse(nil, epoch)
+	o, err := Parse(nil, epoch, nil)
 	want := Defaults()
 	want.Seed, want.URL, want.Connections = 1700000000, "localhost:8001", 8
 	if diff := cmp.Diff(&want, o); err != nil || diff != "" {
@@ -26,7 +26,7 @@ func TestDefaultsAreTheOriginals(t *testing.T) {
 func TestParse(t *testing.T) {
 	f := func(line string, change func(*Options)) {
 		t.Helper()
-		o, err := Parse(strings.Fields(line), epoch)
+		o, err := Parse(strings.Fields(line), epoch, nil)
 		want := Defaults()
 		want.Seed, want.URL, want.Connections = 1700000000, "localhost:8001", 8
 		change(&want)
@@ -51,7 +51,7 @@ func TestParse(t *testing.T) {
 func TestParseRefuses(t *testing.T) {
 	f := func(line, want string) {
 		t.Helper()
-		if _, err := Parse(strings.Fields(line), epoch); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Parse(strings.Fields(line), epoch, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", line, err, want)
 		}
 	}
@@ -67,7 +67,7 @@ func TestParseRefuses(t *testing.T) {
 	f("-r 1 --replay 1", "--replay is THREAD:ITERATION")
 	f("--values 3000000000", "--values is at most 2147483647")
 	f("--weights x", "--weights is a list as")
-	if _, err := Parse([]string{"--help"}, epoch); !errors.Is(err, optset.ErrHelp) {
+	if _, err := Parse([]string{"--help"}, epoch, nil); !errors.Is(err, optset.ErrHelp) {
 		t.Errorf("--help: %v", err)
 	}
 }
@@ -76,11 +76,11 @@ func TestParseRefuses(t *testing.T) {
 func TestArgsReadBack(t *testing.T) {
 	line := "-r 5 -t 4 -u h:1 --weights valid=1,idle=2 --rare-weights no-end=1 --rare 0.25 --common-contexts 3 --rare-contexts 1 " +
 		"--length-mean 4 --length-deviation 2 --values 10 --first-id 7 --id-block 50 --timeout 1s --idle-time 3s -x 2 --string-ids --back-to-back m"
-	o, err := Parse(strings.Fields(line), epoch)
+	o, err := Parse(strings.Fields(line), epoch, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := Parse(o.args(), epoch)
+	again, err := Parse(o.args(), epoch, nil)
 	if diff := cmp.Diff(o, again); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
 	}
