@@ -102,7 +102,7 @@ func TestPythonFloats(t *testing.T) {
 func TestLLMCommandHidesSecrets(t *testing.T) {
 	o := llmDefaults()
 	args := []string{
-		"-m", "m", "--api-k", "SECRETKEY", "-HAuthorization: Bearer SECRETKEY", "--header", "A:1", "X: SECRETKEY", "--head=B:2", "-u", "http://me:SECRETKEY@b:1",
+		"-m", "m", "--api-key", "SECRETKEY", "-HAuthorization: Bearer SECRETKEY", "--header", "A:1", "X: SECRETKEY", "--head=B:2", "-u", "http://me:SECRETKEY@b:1",
 		"--url", "a", "--extra-inputs", `{"token":"SECRETKEY"}`, "--goodput", "ttft:1 itl:2", "--streaming",
 	}
 	if err := o.parse(args, &secret.Set{}); err != nil {

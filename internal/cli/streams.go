@@ -65,11 +65,9 @@ func (s *stream) closed() bool { return errors.Is(s.err, syscall.EPIPE) }
 // closeStreams writes the rest of the standard streams. Output that is lost makes an exit code of success an error.
 func (p *IO) closeStreams(code int) int {
 	if s, ok := p.Stdout.(*stream); ok {
-		if err := s.lost(p.OutTerminal); err != nil {
+		if err := s.lost(p.OutTerminal); err != nil && code == exitOK {
 			fmt.Fprintf(p.Stderr, "redline: cannot write standard output: %v\n", err)
-			if code == exitOK {
-				code = exitError
-			}
+			code = exitError
 		}
 	}
 	if s, ok := p.Stderr.(*stream); ok {

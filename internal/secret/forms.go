@@ -122,4 +122,7 @@ func (m *matcher) reduce() {
 		}
 	}
 	m.patterns = kept
+	for i := range kept {
+		m.longest = max(m.longest, len(kept[i].text))
+	}
 }

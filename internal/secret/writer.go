@@ -7,10 +7,22 @@ import (
 )
 
 // matcher finds the patterns of a Set. It is never changed once it is in use.
-type matcher struct{ patterns []pattern }
+type matcher struct {
+	patterns []pattern
+	longest  int // bytes of the longest pattern
+}
+
+// cut ends messages that are only the beginning of a text. What stands before it may be the beginning of a secret.
+var cut = []byte("...")
+
+// leastPart is how many bytes before a cut are taken for the beginning of a secret.
+const leastPart = 4
 
 // any tells whether b may hold a secret. It is the only cost of a text without secrets.
 func (m *matcher) any(b []byte) bool {
+	if bytes.Contains(b, cut) {
+		return true
+	}
 	for i := range m.patterns {
 		p := &m.patterns[i]
 		if bytes.Contains(b, p.text[:p.head]) {
@@ -40,7 +52,27 @@ func (m *matcher) unfinished(b []byte) int {
 			}
 		}
 	}
+	// A cut may be on its way.
+	for dots := 1; dots < len(cut) && bytes.HasSuffix(b, cut[:dots]); dots++ {
+		if n := m.part(b[:len(b)-dots]); n > 0 {
+			at = min(at, len(b)-dots-n)
+		}
+	}
 	return at
+}
+
+// part is how many bytes at the end of b are the beginning of a secret; 0 if they are none.
+func (m *matcher) part(b []byte) int {
+	most := 0
+	for i := range m.patterns {
+		p := &m.patterns[i]
+		for n := min(len(p.text)-1, len(b)); n >= max(leastPart, most+1) && !p.word; n-- {
+			if bytes.HasSuffix(b, p.text[:n]) {
+				most = n
+			}
+		}
+	}
+	return most
 }
 
 // replace appends b to dst with every secret replaced. It returns how much of b is done and the last byte of that; last
@@ -93,7 +125,17 @@ func (m *matcher) next(b []byte, from, end int, before byte) (at, size int) {
 			break
 		}
 	}
-	return at, size
+	for start := from; ; {
+		k := bytes.Index(b[start:], cut)
+		if k < 0 || start+k-at >= m.longest {
+			return at, size
+		}
+		start += k
+		if n := m.part(b[from:start]); n > 0 && (start-n < at || start-n == at && n > size) {
+			at, size = start-n, n
+		}
+		start++
+	}
 }
 
 // extent is how many bytes at the start of b are the pattern's.
