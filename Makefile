@@ -12,7 +12,11 @@ FUZZTIME ?= 20s
 # The in-process server of redline-native is reached through C; without a C compiler that part is left out.
 NATIVE_CGO := $(shell command -v $${CC:-cc} >/dev/null 2>&1 && echo 1 || echo 0)
 
-.PHONY: help build demo test check unit e2e fmt generate bench test-heavy cover dist clean
+# Programs that `make peers` unpacked where this machine has none of its own.
+CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/redline
+export PATH := $(PATH):$(CACHE)/debian-mpiexec:$(CACHE)/debian-zsh:$(CACHE)/debian-fish
+
+.PHONY: help build demo test quick flaky flaky-stage check unit unit-native tools peers e2e e2e-timed e2e-rest fmt generate bench test-heavy fuzz heavy-rest heavy-timed heavy-steady cover dist clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,28 +30,58 @@ build: ## bin/redline (static), bin/redline-native, bin/perf_analyzer (a link to
 demo: ## a concurrency sweep on the embedded server; prints where its files are
 	@scripts/demo.sh
 
-test: ## everything that must hold: static checks, unit tests, end to end, real peers
-	@scripts/check.sh
-	@$(MAKE) --no-print-directory build unit e2e
+# Runs stages to their end and sums them up: what failed, was inconclusive, was not tested.
+TESTRUN := go run -C tools ./testrun -dir $(CURDIR)
+
+test: ## everything that must hold: static checks, unit tests, end to end, real peers; ends with a summary
+	@$(TESTRUN) -background peers=unit check build tools unit unit-native e2e-timed e2e-rest
+
+quick: build ## an answer in a minute, for the everyday edit: vet, unit tests without the race detector, scripts
+	go vet ./...
+	go test . ./cmd/... ./internal/...
+	REDLINE_BIN_DIR=$(CURDIR)/bin go test -count=1 -run '^TestScripts$$' ./e2e
+
+# The race detector needs a C compiler; at the end of each package it would sleep for a second. `make test` sets TESTFLAGS.
+UNIT = GORACE=atexit_sleep_ms=0 go test $(TESTFLAGS) $(if $(filter 1,$(NATIVE_CGO)),-race) -shuffle=on
+
+flaky: ## unit tests COUNT times (10), shuffled, with the race detector, beside a busy process a core
+	@scripts/flaky.sh
+
+flaky-stage: # what scripts/flaky.sh runs beside its busy processes
+	$(UNIT) -count=$(COUNT) -timeout 60m $(PACKAGES)
 
 check: ## format, vet, lint, generated files
 	@scripts/check.sh
 
 unit: ## import direction and unit tests, with the race detector, shuffled
-	go test -race -shuffle=on -timeout 10m . ./cmd/... ./internal/...
-	@if [ $(NATIVE_CGO) = 1 ]; then set -x; CGO_ENABLED=1 go test -tags native -shuffle=on -timeout 10m ./internal/service/tritoncapi ./internal/mpi ./internal/shm; \
-	else echo "no C compiler: the parts that load shared libraries are not tested"; fi
+	$(UNIT) -timeout 10m . ./cmd/... ./internal/...
+
+unit-native: ## unit tests of the parts that load shared libraries
+	@if [ $(NATIVE_CGO) = 1 ]; then set -x; \
+	CGO_ENABLED=1 go test $(TESTFLAGS) -tags native -shuffle=on -timeout 10m ./internal/service/tritoncapi ./internal/mpi ./internal/shm; \
+	else echo "NOT TESTED: data races, and the parts that load shared libraries: no C compiler; install gcc"; [ "$${CI:-}" != true ]; fi
+
+tools: ## tests of the project's own tools
+	go -C tools test $(TESTFLAGS) ./...
+
+peers: ## install what the end-to-end tests need into the cache folder
+	@scripts/peers.sh
 
 # Packages that hold measured times against a server's log have the machine to themselves; the others, which wait for
 # windows most of the time, run two at once.
-TIMED := ./e2e ./e2e/llm ./e2e/browser
-e2e: build ## the built binary: scripts, accuracy, static check, the real Triton and perf_analyzer
-	@scripts/peers.sh
-	REDLINE_BIN_DIR=$(CURDIR)/bin go test -count=1 -p 1 -timeout 30m $(TIMED)
-	REDLINE_BIN_DIR=$(CURDIR)/bin go test -count=1 -p 2 -timeout 30m $$(go list ./e2e/... | grep -vxF "$$(go list $(TIMED))")
+TIMED := ./e2e ./e2e/llm ./e2e/browser ./e2e/planted
+E2E := REDLINE_BIN_DIR=$(CURDIR)/bin go test $(TESTFLAGS) -count=1 -timeout 30m
+e2e: build peers ## the built binary: scripts, accuracy, static check, the real Triton and perf_analyzer
+	@$(TESTRUN) e2e-timed e2e-rest
+
+e2e-timed: # the packages that measure
+	$(E2E) -p 1 $(TIMED)
+
+e2e-rest: # all others
+	$(E2E) -p 2 $$(go list ./e2e/... | grep -vxF "$$(go list $(TIMED))")
 
 fmt: ## format the tree
-	@lint=$$(scripts/lint.sh); if [ -n "$$lint" ]; then "$$lint" fmt ./...; else gofmt -w $$(git ls-files '*.go'); fi
+	@if lint=$$(scripts/lint.sh); then "$$lint" fmt ./...; else gofmt -w $$(git ls-files '*.go'); fi
 
 generate: ## protocol code and docs/flags.md
 	go generate ./...
@@ -55,20 +89,25 @@ generate: ## protocol code and docs/flags.md
 bench: build ## side by side with wrk, h2load, perf_analyzer and a bare loop; six to seven minutes
 	go run ./bench -bin bin/redline -out out/bench
 
-# As in e2e, what holds measured times has the machine to itself; so have the checks whose windows must be steady, at the
-# end. All else waits most of the time, for windows and for other programs: it runs side by side, the
-# longest first, and fuzzing beside it.
-STEADY := ^TestChecks$$/^no_model$$
-HEAVY := REDLINE_HEAVY=1 REDLINE_BIN_DIR=$(CURDIR)/bin go test -count=1 -timeout 60m
-test-heavy: build ## fuzzing, whole windows and loads, GenAI-Perf, Model Analyzer, AIPerf
-	@scripts/peers.sh
-	@rc=0; set -x; \
-	$(HEAVY) -p 1 $(TIMED) || rc=1; \
-	FUZZTIME=$(FUZZTIME) scripts/fuzz.sh & \
-	$(HEAVY) -p 3 -parallel 4 -skip '$(STEADY)' ./e2e/heavy ./e2e/qa $$(go list ./e2e/... | grep -vxF "$$(go list $(TIMED))") || rc=1; \
-	wait $$! || rc=1; \
-	$(HEAVY) -run '$(STEADY)' ./e2e/qa || rc=1; \
-	exit $$rc
+# As in `make test`, what holds measured times has the machine to itself; so have the checks whose windows must be steady, at
+# the end. All else waits most of the time, for windows and for other programs: it runs side by side, the longest first,
+# and fuzzing beside it.
+STEADY := ^TestChecks$$/^(no_model|ground_truth|ranks)$$
+HEAVY := REDLINE_HEAVY=1 $(E2E:30m=60m)
+test-heavy: ## whole windows and loads, GenAI-Perf, Model Analyzer, AIPerf, fuzzing; about an hour, ends with a summary
+	@REDLINE_HEAVY=1 $(TESTRUN) -background fuzz=heavy-timed peers build heavy-rest heavy-timed heavy-steady
+
+fuzz: ## every fuzz target for FUZZTIME (20s)
+	@FUZZTIME=$(FUZZTIME) scripts/fuzz.sh
+
+heavy-rest: # what waits most of the time
+	$(HEAVY) -p 3 -skip '$(STEADY)' ./e2e/heavy ./e2e/qa $$(go list ./e2e/... | grep -vxF "$$(go list $(TIMED))")
+
+heavy-timed: # the packages that measure
+	$(HEAVY) -p 1 $(TIMED)
+
+heavy-steady: # checks whose windows must be steady
+	$(HEAVY) -run '$(STEADY)' ./e2e/qa
 
 cover: ## coverage of the unit tests
 	go test -coverprofile=coverage.out -coverpkg=./internal/... ./cmd/... ./internal/...

@@ -52,7 +52,7 @@ func checkFormulas(t *testing.T, batch int, args []string) {
 	}
 	table, export := filepath.Join(dir, "a.csv"), filepath.Join(dir, "e.json")
 	cmd := exec.Command(filepath.Join(bin, "perf_analyzer"), append([]string{
-		"-m", "simple", "-u", s.Address(protocol), "-p", "300", "-r", "3", "-s", "99999", "-f", table, "--verbose-csv", "--profile-export-file", export,
+		"-m", "simple", "-u", s.Address(protocol), "-p", "500", "-r", "3", "-s", "99999", "-f", table, "--verbose-csv", "--profile-export-file", export,
 	}, args...)...)
 	out, err := cmd.CombinedOutput()
 	if err != nil {

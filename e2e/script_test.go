@@ -93,10 +93,7 @@ func interrupt(ts *testscript.TestScript, neg bool, args []string) {
 	var out, errs binary.Buffer
 	cmd.Stdout, cmd.Stderr, cmd.Dir = &out, &errs, ts.Getenv("WORK")
 	ts.Check(cmd.Start())
-	deadline := time.Now().Add(30 * time.Second)
-	for !strings.Contains(out.String()+errs.String(), args[1]) && time.Now().Before(deadline) {
-		time.Sleep(10 * time.Millisecond)
-	}
+	waitFor(ts, fmt.Sprintf("%q in the output", args[1]), func() bool { return strings.Contains(out.String()+errs.String(), args[1]) })
 	child := childOf(cmd.Process.Pid)
 	ts.Check(cmd.Process.Signal(syscall.SIGINT))
 	timer := time.AfterFunc(30*time.Second, func() { cmd.Process.Kill() })
@@ -120,17 +117,19 @@ func orphan(ts *testscript.TestScript, neg bool, args []string) {
 	cmd := exec.Command(filepath.Join(bin, args[0]), args[1:]...)
 	ts.Check(cmd.Start())
 	child := 0
-	wait := func(what string, cond func() bool) {
-		for deadline := time.Now().Add(20 * time.Second); !cond(); time.Sleep(10 * time.Millisecond) {
-			if time.Now().After(deadline) {
-				ts.Fatalf("%s: waited in vain", what)
-			}
-		}
-	}
-	wait("a child", func() bool { child = childOf(cmd.Process.Pid); return child != 0 })
+	waitFor(ts, "a child", func() bool { child = childOf(cmd.Process.Pid); return child != 0 })
 	ts.Check(cmd.Process.Kill())
 	cmd.Wait()
-	wait(fmt.Sprintf("the end of child %d", child), func() bool { return !running(child) })
+	waitFor(ts, fmt.Sprintf("the end of child %d", child), func() bool { return !running(child) })
+}
+
+// waitFor waits for what must happen, at most 30 s.
+func waitFor(ts *testscript.TestScript, what string, cond func() bool) {
+	for deadline := time.Now().Add(30 * time.Second); !cond(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			ts.Fatalf("%s: waited in vain", what)
+		}
+	}
 }
 
 func childOf(pid int) int {

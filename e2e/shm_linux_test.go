@@ -27,7 +27,7 @@ func TestSharedMemoryIsGivenBack(t *testing.T) {
 			t.Helper()
 			var out binary.Buffer
 			cmd := exec.Command(filepath.Join(bin, "redline"), "profile", "-m", "simple", "-i", protocol, "-u", srv.Address(protocol),
-				"--shared-memory", "system", "-p", "200", "-r", "1000", "-s", "0", "--input-data", "testdata/data/checked.json", "--concurrency-range", "2", "-v")
+				"--shared-memory", "system", "--measurement-mode", "count_windows", "--measurement-request-count", "500", "-r", "100000", "-s", "0", "--input-data", "testdata/data/checked.json", "--concurrency-range", "2", "-v")
 			cmd.Stdout, cmd.Stderr = &out, &out
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
@@ -57,7 +57,7 @@ func TestSharedMemoryIsGivenBack(t *testing.T) {
 		// The kernel takes a killed process's locks away in its own time.
 		eventually(t, "the end of what a killed run left", func() bool {
 			out, err := exec.Command(filepath.Join(bin, "redline"), "profile", "-m", "simple", "-i", protocol, "-u", srv.Address(protocol),
-				"--shared-memory", "system", "-p", "50", "-r", "3", "-s", "99999").CombinedOutput()
+				"--shared-memory", "system", "--request-count", "50").CombinedOutput()
 			if err != nil {
 				t.Fatalf("%s: the next run: %v\n%s", protocol, err, out)
 			}

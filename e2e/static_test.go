@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"debug/elf"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
@@ -10,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/redline-bench/redline/e2e/binary"
+	"github.com/redline-bench/redline/internal/testkit/outcome"
 )
 
 // The shipped program needs nothing but a kernel: no loader, no shared library.
@@ -35,9 +35,7 @@ func TestStaticBinary(t *testing.T) {
 
 // It builds for every platform that a release is made for.
 func TestOtherPlatforms(t *testing.T) {
-	if os.Getenv("REDLINE_HEAVY") == "" {
-		t.Skip("compiles everything anew for each platform: make test-heavy")
-	}
+	outcome.HeavyOnly(t, "the program compiles for macOS and Windows")
 	for _, platform := range []string{"darwin/arm64", "windows/amd64"} {
 		goos, goarch, _ := strings.Cut(platform, "/")
 		cmd := exec.Command("go", "build", "-o", filepath.Join(t.TempDir(), "redline"), "./cmd/redline")

@@ -10,13 +10,15 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/redline-bench/redline/internal/testkit/outcome"
 )
 
 // On a terminal a progress line shows the level, the rate and the median while the run works, and is gone at the
 // end. What goes to stdout has nothing of it.
 func TestProgressOnATerminal(t *testing.T) {
 	master, slave := openTerminal(t)
-	cmd := exec.Command(filepath.Join(bin, "redline"), "profile", "--embedded", "-m", "simple", "-p", "400", "-r", "3", "-s", "99999")
+	cmd := exec.Command(filepath.Join(bin, "redline"), "profile", "--embedded", "-m", "simple", "-p", "500", "-r", "3", "-s", "99999")
 	var stdout bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, slave
 	if err := cmd.Start(); err != nil {
@@ -43,7 +45,7 @@ func openTerminal(t *testing.T) (master, slave *os.File) {
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	if err != nil {
-		t.Skipf("no pseudo terminals here: %v", err)
+		outcome.NotTested(t, "what is shown on a terminal", err, "")
 	}
 	t.Cleanup(func() { master.Close() })
 	fd := int(master.Fd())
@@ -69,7 +71,7 @@ func TestShapesOnATerminal(t *testing.T) {
 	f := func(name, locale string, want bool) {
 		t.Helper()
 		master, slave := openTerminal(t)
-		args := []string{"-m", "simple", "-p", "200", "-r", "3", "-s", "99999"}
+		args := []string{"-m", "simple", "--request-count", "200"}
 		if name == "redline" {
 			args = append([]string{"profile", "--embedded"}, args...)
 		} else {

@@ -2,13 +2,11 @@
 // GenAI-Perf, from PyPI. Their own models must accept what Redline writes, their own commands must run on it, their
 // numbers must be ours, and files of prompts must mean the same to both.
 //
-// It is part of `make test-heavy`: AIPerf and what it needs take more than a gigabyte.
+// What needs AIPerf is part of `make test-heavy`: AIPerf and what it needs take more than a gigabyte.
 package aiperf_test
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"math"
 	"os"
@@ -20,6 +18,7 @@ import (
 
 	"github.com/redline-bench/redline/e2e/binary"
 	"github.com/redline-bench/redline/e2e/peers"
+	"github.com/redline-bench/redline/internal/testkit/outcome"
 )
 
 // program is a Python environment.
@@ -28,26 +27,16 @@ type program struct {
 	env []string
 }
 
-// install makes the environment of a list of packages, once. The test is skipped where it cannot be.
+// install makes the environment of a list of packages, once. AIPerf takes more than a gigabyte and is left to
+// `make test-heavy`; GenAI-Perf takes a tenth of that.
 func install(t *testing.T, list string) *program {
 	t.Helper()
-	if os.Getenv("REDLINE_HEAVY") == "" {
-		t.Skip("set REDLINE_HEAVY=1 for tests with AIPerf and GenAI-Perf")
+	if list == peers.AIPerf {
+		outcome.HeavyOnly(t, "AIPerf and what it needs take more than a gigabyte")
 	}
-	cache, err := peers.CacheDir()
+	dir, err := peers.InstallList(t.Context(), list)
 	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(list)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sum := sha256.Sum256(text)
-	name := strings.TrimSuffix(filepath.Base(list), ".txt")
-	dir := filepath.Join(cache, name+"-"+hex.EncodeToString(sum[:4]))
-	script := filepath.Join(binary.Root(), "e2e", "heavy", "install.sh")
-	if out, err := exec.CommandContext(t.Context(), "bash", script, list, dir).CombinedOutput(); err != nil {
-		t.Skipf("%s could not be installed: %v\n%s", name, err, out)
+		outcome.NotTested(t, "Redline's files beside those of "+list, err, "python3 with venv")
 	}
 	home := t.TempDir() // AIPerf writes its settings there
 	return &program{
@@ -71,6 +60,16 @@ func (p *program) run(t *testing.T, name string, args ...string) string {
 	return out.String()
 }
 
+// draws lets the program find chromium, with which AIPerf draws.
+func (p *program) draws(t *testing.T) {
+	t.Helper()
+	path, err := peers.InstallChromium(t.Context())
+	if err != nil {
+		outcome.NotTested(t, "AIPerf's plots of Redline's files", err, "chromium")
+	}
+	p.env = append(p.env, "PATH="+filepath.Dir(path)+":"+os.Getenv("PATH"), "BROWSER_PATH="+path)
+}
+
 func tail(s string) string { return s[max(0, len(s)-4000):] }
 
 // decode reads the last line of a script's output.
@@ -83,7 +82,7 @@ func decode(t *testing.T, out string, v any) {
 }
 
 func TestAIPerfReadsTheFiles(t *testing.T) {
-	p := install(t, "aiperf.txt")
+	p := install(t, peers.AIPerf)
 	dir := filepath.Join(t.TempDir(), "run")
 	want := record(t, dir, 400)
 	var got struct {
@@ -106,19 +105,16 @@ func TestAIPerfReadsTheFiles(t *testing.T) {
 }
 
 func TestAIPerfCommands(t *testing.T) {
-	p := install(t, "aiperf.txt")
+	p := install(t, peers.AIPerf)
 	dir := filepath.Join(t.TempDir(), "run")
 	record(t, dir, 400)
 	p.run(t, "aiperf", "analyze", "swim-lane", dir, "--html")
 	p.run(t, "aiperf", "analyze", "turn-messages", dir)
 	files := []string{"swim_lane.png", "swim_lane.html", "turn_messages.html"}
-	if _, err := exec.LookPath("chromium"); err == nil {
-		out := p.run(t, "aiperf", "plot", "--paths", dir)
-		t.Log(tail(out))
-		files = append(files, "plots/ttft_over_time.png", "plots/ttft_timeline.png", "plots/timeslices_ttft.png", "plots/timeslices_itl.png")
-	} else {
-		t.Log("no chromium: the plots are not drawn")
-	}
+	p.draws(t)
+	out := p.run(t, "aiperf", "plot", "--paths", dir)
+	t.Log(tail(out))
+	files = append(files, "plots/ttft_over_time.png", "plots/ttft_timeline.png", "plots/timeslices_ttft.png", "plots/timeslices_itl.png")
 	for _, name := range files {
 		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Size() < 1000 {
 			t.Errorf("%s was not drawn: %v", name, err)
@@ -128,10 +124,8 @@ func TestAIPerfCommands(t *testing.T) {
 
 // Several runs, as levels of one search, are compared by AIPerf's plots.
 func TestAIPerfPlotsLevels(t *testing.T) {
-	p := install(t, "aiperf.txt")
-	if _, err := exec.LookPath("chromium"); err != nil {
-		t.Skip("AIPerf draws with chromium")
-	}
+	p := install(t, peers.AIPerf)
+	p.draws(t)
 	root := t.TempDir()
 	for _, c := range []int{1, 4, 8} {
 		recordLevel(t, filepath.Join(root, "m-chat-concurrency"+string(rune('0'+c))), 60, c)
@@ -144,7 +138,7 @@ func TestAIPerfPlotsLevels(t *testing.T) {
 }
 
 func TestGenAIPerfReadsTheProfile(t *testing.T) {
-	p := install(t, filepath.Join(binary.Root(), "e2e", "heavy", "genai-perf.txt"))
+	p := install(t, peers.GenAIPerf)
 	dir, tokenizer := filepath.Join(t.TempDir(), "run"), filepath.Join(t.TempDir(), "tokenizer")
 	want := record(t, dir, 200)
 	writeTokenizer(t, tokenizer)
@@ -162,8 +156,8 @@ func TestGenAIPerfReadsTheProfile(t *testing.T) {
 
 // A run of the program itself, from flags to files.
 func TestARunOfTheProgram(t *testing.T) {
-	p := install(t, "aiperf.txt")
-	genai := install(t, filepath.Join(binary.Root(), "e2e", "heavy", "genai-perf.txt"))
+	p := install(t, peers.AIPerf)
+	genai := install(t, peers.GenAIPerf)
 	bin, err := binary.Build(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -220,7 +214,7 @@ func agree(t *testing.T, genai *program, dir, tokenizer string) {
 
 // A KServe model over gRPC: perf_analyzer's file has tensors by name.
 func TestGenAIPerfReadsAKServeProfile(t *testing.T) {
-	genai := install(t, filepath.Join(binary.Root(), "e2e", "heavy", "genai-perf.txt"))
+	genai := install(t, peers.GenAIPerf)
 	bin, err := binary.Build(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 
 	oracle "github.com/redline-bench/redline/e2e/tokenizer"
 	"github.com/redline-bench/redline/internal/llm/dataset"
+	"github.com/redline-bench/redline/internal/testkit/outcome"
 	"github.com/redline-bench/redline/internal/tokenizer"
 )
 
@@ -21,7 +22,7 @@ func (c counter) Count(text string) int { return c.Tokenizer.Count(text, false) 
 func TestMadePromptsAreExact(t *testing.T) {
 	o, err := oracle.Install(t.Context())
 	if err != nil {
-		t.Skipf("NOT COMPARED: the tokenizers package and the models could not be installed: %v", err)
+		outcome.NotTested(t, "made prompts by Hugging Face's tokenizers", err, "python3 with venv, curl and go")
 	}
 	for _, name := range []string{"llama3", "qwen2_5", "gemma3", "deepseek_v3", "llama2", "gpt2", "gpt4o", "bert"} {
 		t.Run(name, func(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/redline-bench/redline/e2e/binary"
+	"github.com/redline-bench/redline/e2e/peers"
 )
 
 // exporter is a page of NVIDIA's DCGM exporter for two GPUs, whose numbers change with every look.
@@ -57,7 +58,7 @@ func (e *exporter) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 // AIPerf's collector reads the same out of a page as Redline writes down, and its models and statistics agree with the
 // summary.
 func TestAIPerfReadsGPUs(t *testing.T) {
-	p := install(t, "aiperf.txt")
+	p := install(t, peers.AIPerf)
 	dir := t.TempDir()
 	bin, err := binary.Build(dir)
 	if err != nil {

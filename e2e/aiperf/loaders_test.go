@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/redline-bench/redline/e2e/peers"
 	"github.com/redline-bench/redline/internal/llm"
 	"github.com/redline-bench/redline/internal/llm/dataset"
 )
@@ -50,7 +51,7 @@ var files = []struct {
 }
 
 func TestAIPerfReadsTheSamePrompts(t *testing.T) {
-	p := install(t, "aiperf.txt")
+	p := install(t, peers.AIPerf)
 	dir := t.TempDir()
 	args := []string{"loaders.py"}
 	var ours []any
@@ -153,7 +154,7 @@ func (fields) Decode([]int, bool) string          { return "" }
 // Blocks of hash ids lie as AIPerf lays them: the same id is the same text, the last one may be short, what has no
 // id is fresh, and what does not fit is refused.
 func TestAIPerfLaysTheSameBlocks(t *testing.T) {
-	p := install(t, "aiperf.txt")
+	p := install(t, peers.AIPerf)
 	const size = 10
 	cases := []struct {
 		tokens int

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/redline-bench/redline/e2e/peers"
 	"github.com/redline-bench/redline/internal/llm/artifact/servermetrics"
 	"github.com/redline-bench/redline/internal/llm/dataset"
 )
@@ -40,7 +41,7 @@ var captured = map[string]string{
 
 // Traces that carry lengths mean the same to AIPerf, and its own model reads our server metrics.
 func TestAIPerfReadsTheSameTraces(t *testing.T) {
-	p := install(t, "aiperf.txt")
+	p := install(t, peers.AIPerf)
 	dir := t.TempDir()
 	one, two := filepath.Join(dir, "bailian.jsonl"), filepath.Join(dir, "burst.csv")
 	for path, text := range map[string]string{one: bailian, two: burst} {

@@ -68,7 +68,7 @@ func (s *Server) Address(protocol string) string {
 // Stop ends the server, gently first.
 func (s *Server) Stop() {
 	s.cmd.Process.Signal(syscall.SIGTERM)
-	timer := time.AfterFunc(10*time.Second, func() { s.cmd.Process.Kill() })
+	timer := time.AfterFunc(time.Minute, func() { s.cmd.Process.Kill() })
 	s.cmd.Wait()
 	timer.Stop()
 }

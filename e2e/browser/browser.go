@@ -3,13 +3,11 @@
 // Package browser opens the pages that Redline writes and serves in a real Chromium and clicks through them, in a
 // network namespace that has no way out: what a page would fetch from elsewhere fails there.
 //
-// Chromium is Debian's package, installed by apt where it is missing and this may be done. Where it cannot be had the
-// tests are skipped, saying so.
+// Chromium is this machine's, or Debian's package unpacked in the cache folder. Where it cannot be had the tests end with
+// outcome.NotTested.
 package browser
 
 import (
-	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"syscall"
@@ -19,27 +17,6 @@ import (
 
 // inside marks the copy of the tests that runs in the namespace.
 const inside = "REDLINE_BROWSER_INSIDE"
-
-// chromium is the path of the browser, which is installed where it is missing.
-func chromium() (string, error) {
-	for _, name := range []string{"chromium", "chromium-browser"} {
-		if path, err := exec.LookPath(name); err == nil {
-			return path, nil
-		}
-	}
-	apt, err := exec.LookPath("apt-get")
-	if err != nil || os.Geteuid() != 0 {
-		return "", errors.New("there is no chromium, and no apt with the right to install it")
-	}
-	for _, args := range [][]string{{"update", "-q"}, {"install", "-qy", "--no-install-recommends", "chromium"}} {
-		cmd := exec.Command(apt, args...)
-		cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return "", fmt.Errorf("install chromium: %w\n%.2000s", err, out)
-		}
-	}
-	return exec.LookPath("chromium")
-}
 
 // isolated runs this program again in a network namespace of its own, which has a loopback device and nothing else.
 // ok is false where the machine does not permit that.

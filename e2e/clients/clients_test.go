@@ -14,6 +14,7 @@ import (
 
 	"github.com/redline-bench/redline/e2e/binary"
 	"github.com/redline-bench/redline/e2e/peers"
+	"github.com/redline-bench/redline/internal/testkit/outcome"
 )
 
 // start runs a reference server of the built program until the test ends.
@@ -31,27 +32,23 @@ func start(t *testing.T, options ...string) *binary.Server {
 	return s
 }
 
-// python returns the module path that the scripts need, or skips the test, loudly.
+// python returns the module path that the scripts need, or ends the test.
 func python(t *testing.T) string {
 	t.Helper()
-	loud := func(err error) { t.Skipf("**** NOT TESTED: Python clients on the reference server: %v ****", err) }
-	if _, err := exec.LookPath("python3"); err != nil {
-		loud(err)
-	}
 	p, err := peers.Install(t.Context())
 	if err != nil {
-		loud(err)
+		notTested(t, err)
 	}
-	cache, err := peers.CacheDir()
+	dir, err := peers.InstallClients(t.Context())
 	if err != nil {
-		loud(err)
-	}
-	dir := filepath.Join(cache, "clients")
-	if out, err := exec.CommandContext(t.Context(), "bash", "install.sh", dir).CombinedOutput(); err != nil {
-		t.Logf("%s", out)
-		loud(err)
+		notTested(t, err)
 	}
 	return strings.Join([]string{dir, filepath.Join(p.Dir, "client")}, string(os.PathListSeparator))
+}
+
+func notTested(t *testing.T, err error) {
+	t.Helper()
+	outcome.NotTested(t, "Python clients on the reference server", err, "python3 with pip")
 }
 
 // Every function of every script is a test of its own.

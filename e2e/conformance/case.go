@@ -13,6 +13,13 @@ import (
 	"strings"
 )
 
+// The load of cases that say {load}: those in which the load itself is not what is compared. A count of requests takes
+// less time than three windows, and no window is empty where the machine is busy.
+const (
+	countedLoad  = "--request-count 20"
+	windowedLoad = "-p 250 -s 99999 -r 3" // in the heavy tests
+)
+
 // Case is one command line.
 type Case struct {
 	Name string
@@ -29,9 +36,29 @@ type Case struct {
 // Text is the case as a key for recorded outcomes.
 func (c *Case) Text() string { return strings.Join(c.Args, " ") + "\n" + strings.Join(c.Files, " ") }
 
-// Parse reads cases: a line "case NAME", then indented lines. "run: ARGS" may repeat and is joined; "files:",
-// "deviates: WHY", "code: N" and "says: TEXT" are optional.
-func Parse(r io.Reader) ([]Case, error) {
+// needsCache is for models whose answers the server keeps.
+const needsCache = "cache"
+
+// Needs names the state of the server that the case has for itself: perf_analyzer forgets all regions of shared memory at
+// its start, numbers sequences from 1, and two runs would see each other's cache hits.
+func (c *Case) Needs() []string {
+	var needs []string
+	for i, a := range c.Args {
+		switch {
+		case strings.HasPrefix(a, "--shared-memory"):
+			needs = append(needs, "shared memory")
+		case i > 0 && strings.HasSuffix(c.Args[i-1], "m") && strings.HasPrefix(a, "accumulate"):
+			needs = append(needs, a)
+		case i > 0 && strings.HasSuffix(c.Args[i-1], "m") && strings.HasSuffix(a, "_cached"):
+			needs = append(needs, needsCache)
+		}
+	}
+	return needs
+}
+
+// Parse reads cases: a line "case NAME", then indented lines. "run: ARGS" may repeat and is joined; {load} in it becomes
+// the given load. "files:", "deviates: WHY", "code: N" and "says: TEXT" are optional.
+func Parse(r io.Reader, load string) ([]Case, error) {
 	var cases []Case
 	seen := map[string]bool{}
 	lines := bufio.NewScanner(r)
@@ -51,7 +78,7 @@ func Parse(r io.Reader) ([]Case, error) {
 		if len(cases) == 0 {
 			return nil, fmt.Errorf("line %d: no case yet", n)
 		}
-		if err := cases[len(cases)-1].set(line); err != nil {
+		if err := cases[len(cases)-1].set(strings.ReplaceAll(line, "{load}", load)); err != nil {
 			return nil, fmt.Errorf("line %d: %w", n, err)
 		}
 	}

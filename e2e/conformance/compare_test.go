@@ -56,20 +56,38 @@ func TestCompareSeesDifferences(t *testing.T) {
 }
 
 func TestParse(t *testing.T) {
-	got, err := Parse(strings.NewReader("# a\ncase one\n  run: -m simple -H 'a: b'\n  run: -f x.csv\n  files: x.csv\n\ncase two\n run: -m x\n deviates: why: so\n code: 99\n says: hello\n"))
+	got, err := Parse(strings.NewReader("# a\ncase one\n  run: -m simple -H 'a: b' {load}\n  run: -f x.csv\n  files: x.csv\n\ncase two\n run: -m x\n deviates: why: so\n code: 99\n says: hello\n"), "--request-count 3")
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := []Case{
-		{Name: "one", Args: []string{"-m", "simple", "-H", "a: b", "-f", "x.csv"}, Files: []string{"x.csv"}, line: 2},
+		{Name: "one", Args: []string{"-m", "simple", "-H", "a: b", "--request-count", "3", "-f", "x.csv"}, Files: []string{"x.csv"}, line: 2},
 		{Name: "two", Args: []string{"-m", "x"}, Deviation: "why: so", OurCode: 99, OurText: "hello", line: 7},
 	}
 	if d := cmp.Diff(got, want, cmp.AllowUnexported(Case{})); d != "" {
 		t.Error(d)
 	}
 	for _, bad := range []string{"run: x", "case a\n nonsense", "case a\n what: x", "case a\n code: x", "case a\n run: 'x", "case a\ncase a"} {
-		if _, err := Parse(strings.NewReader(bad)); err == nil {
+		if _, err := Parse(strings.NewReader(bad), ""); err == nil {
 			t.Errorf("no error for %q", bad)
 		}
 	}
+}
+
+func TestNeeds(t *testing.T) {
+	f := func(line string, want ...string) {
+		t.Helper()
+		args, err := fields(line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := Case{Args: args}
+		if d := cmp.Diff(want, c.Needs()); d != "" {
+			t.Errorf("%s: %s", line, d)
+		}
+	}
+	f("-vm simple -u {http}")
+	f("-m simple --shared-memory=system", "shared memory")
+	f("-v -m accumulate_slow --shared-memory system", "accumulate_slow", "shared memory")
+	f("-m chain_cached", needsCache)
 }

@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -8,62 +9,52 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/redline-bench/redline/e2e/conformance/wiretap"
+	"github.com/redline-bench/redline/e2e/peers"
 )
 
-// requests compares what reaches the server, case by case.
-func (r *runner) requests(t *testing.T) {
-	var log wiretap.Log
-	plain, err := wiretap.HTTP(t.Context(), r.triton.HTTP, &log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer plain.Close()
-	remote, err := wiretap.GRPC(t.Context(), r.triton.GRPC, &log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer remote.Close()
+// tappedRunner compares what reaches the server instead of what is printed.
+func (r *runner) tappedRunner() *runner {
 	tapped := *r
-	tapped.fill = fill(plain.Addr, remote.Addr, r.triton.Metrics, "")
-	tapped.log = &log
+	tapped.tapped, tapped.compare = true, compareRequests
 	tapped.store.Seed += "requests"
-	cases := readCases(t, "requests.txt")
-	for i := range cases {
-		t.Run(cases[i].Name, func(t *testing.T) { tapped.checkRequests(t, &cases[i]) })
-		if err := r.triton.Err(); err != nil {
-			t.Fatal(err)
-		}
-	}
+	return &tapped
 }
 
-// checkRequests looks twice at a difference, for the same reason as check.
-func (r *runner) checkRequests(t *testing.T, c *Case) {
-	var diff, stderr string
-	for try := range 3 {
-		got := r.observe(t, r.ours, c)
-		want := r.want(t, c, try > 0)
-		if diff = cmp.Diff(want.Requests, got.Requests); diff == "" && want.Code == got.Code {
-			return
-		}
-		stderr = got.Stderr
+func compareRequests(want, got *Outcome) []string {
+	var diffs []string
+	if want.Code != got.Code {
+		diffs = append(diffs, fmt.Sprintf("exit code %d instead of %d", got.Code, want.Code))
 	}
-	t.Errorf("perf_analyzer %s\nrequests (-perf_analyzer +redline):\n%s\nour stderr:\n%s", strings.Join(c.Args, " "), diff, stderr)
+	if d := cmp.Diff(want.Requests, got.Requests); d != "" {
+		diffs = append(diffs, "requests (-perf_analyzer +redline):\n"+d)
+	}
+	return diffs
 }
 
-// observe runs a case and keeps what went over the wire, where that is watched.
-func (r *runner) observe(t *testing.T, bin string, c *Case) *Outcome {
+// tap is a pair of proxies before a server, and what they wrote down.
+type tap struct {
+	log        wiretap.Log
+	http, grpc *wiretap.Proxy
+	fill       *strings.Replacer
+}
+
+func newTap(t *testing.T, triton *peers.Triton) *tap {
 	t.Helper()
-	if r.log != nil {
-		r.log.Take()
-	}
-	o, err := Run(t.Context(), bin, c, r.fill, limit)
-	if err != nil {
+	p := &tap{}
+	var err error
+	if p.http, err = wiretap.HTTP(t.Context(), triton.HTTP, &p.log); err != nil {
 		t.Fatal(err)
 	}
-	if r.log != nil {
-		o.Requests = wiretap.Normalize(r.log.Take(), chosen(c.Args))
+	if p.grpc, err = wiretap.GRPC(t.Context(), triton.GRPC, &p.log); err != nil {
+		t.Fatal(err)
 	}
-	return o
+	p.fill = fill(p.http.Addr, p.grpc.Addr, triton.Metrics, "")
+	return p
+}
+
+func (p *tap) close() {
+	p.http.Close()
+	p.grpc.Close()
 }
 
 // chosen tells whether the data of a case is the user's own, not random.

@@ -1,5 +1,5 @@
 // Package dynamicgrpc_test loads a service made with grpcio-tools from PyPI, step by step as perf_analyzer's guide
-// does, and in Redline's own ways. It needs Python 3 with pip, and is part of `make test-heavy` only.
+// does, and in Redline's own ways. It needs Python 3 with pip.
 package dynamicgrpc_test
 
 import (
@@ -15,6 +15,8 @@ import (
 	"github.com/redline-bench/redline/e2e/binary"
 	"github.com/redline-bench/redline/e2e/death"
 	"github.com/redline-bench/redline/e2e/guide"
+	"github.com/redline-bench/redline/e2e/peers"
+	"github.com/redline-bench/redline/internal/testkit/outcome"
 )
 
 type rig struct {
@@ -26,14 +28,15 @@ type rig struct {
 
 func newRig(t *testing.T) *rig {
 	t.Helper()
-	if os.Getenv("REDLINE_HEAVY") == "" {
-		t.Skip("set REDLINE_HEAVY=1 for tests against a Python gRPC service")
+	venv, err := peers.InstallGRPCTools(t.Context())
+	if err != nil {
+		outcome.NotTested(t, "a Python gRPC service", err, "python3 with venv")
 	}
 	bin, err := binary.Build(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &rig{t: t, bin: bin, dir: t.TempDir(), venv: install(t)}
+	r := &rig{t: t, bin: bin, dir: t.TempDir(), venv: venv}
 	for _, name := range []string{"simple.proto", "server.py", "example.py"} {
 		text, err := os.ReadFile(filepath.Join("testdata", name))
 		if err != nil {
@@ -41,8 +44,11 @@ func newRig(t *testing.T) *rig {
 		}
 		r.write(name, string(text))
 	}
-	sh(t, filepath.Join(r.venv, "bin", "python"), "-m", "grpc_tools.protoc", "--proto_path="+r.dir,
+	generate := exec.CommandContext(t.Context(), filepath.Join(r.venv, "bin", "python"), "-m", "grpc_tools.protoc", "--proto_path="+r.dir,
 		"--python_out="+r.dir, "--grpc_python_out="+r.dir, filepath.Join(r.dir, "simple.proto"))
+	if out, err := generate.CombinedOutput(); err != nil {
+		t.Fatalf("protoc: %v\n%s", err, out)
+	}
 	r.write("inputs.json", `{"data":[{"message_generator":"python3 example.py"}]}`)
 	r.write("missing.json", `{"data":[{"message_generator":"python3 missing.py"}]}`)
 	r.write("many.json", `{"data":[{"messages":[{"message":"a"},{"message":"b"}]},{"messages":{"message":"c"}}]}`)
@@ -176,32 +182,4 @@ func (r *rig) launch(args ...string) (addr string, kill func()) {
 		r.t.Fatalf("the service did not start: %v", err)
 	}
 	return "127.0.0.1:" + strings.TrimSpace(port), func() { _ = cmd.Process.Kill() }
-}
-
-// install makes a virtual environment with gRPC's tools in the user's cache, once.
-func install(t *testing.T) string {
-	t.Helper()
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		t.Skip(err)
-	}
-	dir := filepath.Join(cache, "redline-peers", "grpcio-tools-1.71.0")
-	stamp := filepath.Join(dir, "ready")
-	if _, err := os.Stat(stamp); err == nil {
-		return dir
-	}
-	sh(t, "python3", "-m", "venv", dir)
-	sh(t, filepath.Join(dir, "bin", "pip"), "install", "-q", "--disable-pip-version-check",
-		"grpcio==1.71.0", "grpcio-tools==1.71.0", "grpcio-reflection==1.71.0", "setuptools<81")
-	if err := os.WriteFile(stamp, nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	return dir
-}
-
-func sh(t *testing.T, name string, args ...string) {
-	t.Helper()
-	if out, err := exec.CommandContext(t.Context(), name, args...).CombinedOutput(); err != nil {
-		t.Skipf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
-	}
 }

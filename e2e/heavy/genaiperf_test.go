@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/redline-bench/redline/internal/testkit/outcome"
 )
 
 // What GenAI-Perf reports of any service, of a language model, and of one whose tokens come one by one.
@@ -64,9 +66,15 @@ var gapCases = []gapCase{
 	{"payload sessions", "-m m --endpoint-type chat --streaming -u $OPENAI --input-file payload:sessions.jsonl --session-concurrency 2", streamed, 4},
 }
 
+// manyRuns is why most of GenAI-Perf's tests are left to `make test-heavy`.
+const manyRuns = "every run of GenAI-Perf takes many seconds of Python; one case runs in TestGenAIPerf"
+
 func TestGenAIPerf(t *testing.T) {
 	gap, dir, servers := genAIPerf(t)
 	for _, c := range gapCases {
+		if !outcome.Heavy() && c.name != "chat streaming" {
+			continue
+		}
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			profile(t, gap, dir, servers, c)
@@ -77,6 +85,7 @@ func TestGenAIPerf(t *testing.T) {
 // The release on PyPI fails on its own option --fixed-schedule, which is missing in one of its tables. With the
 // entry that later versions have, it gives perf_analyzer a stray word after the option.
 func TestGenAIPerfReplaysSchedule(t *testing.T) {
+	outcome.HeavyOnly(t, manyRuns)
 	gap, dir, servers := genAIPerf(t)
 	write(t, filepath.Join(dir, "patched.py"), `
 import sys
@@ -96,6 +105,7 @@ sys.exit(main())
 }
 
 func TestGenAIPerfAnalyze(t *testing.T) {
+	outcome.HeavyOnly(t, manyRuns)
 	gap, dir, servers := genAIPerf(t)
 	for _, c := range []struct {
 		name, args, column string

@@ -1,15 +1,14 @@
 // Package heavy_test drives the programs that drive perf_analyzer, with Redline as their perf_analyzer: GenAI-Perf
 // and Model Analyzer, from PyPI. Each must run to the end and its reports must be complete.
 //
-// The servers are the real Triton of e2e/peers and `redline serve`. All of it is part of `make test-heavy` only; the
-// programs are installed once into the cache folder, at the versions of genai-perf.txt and model-analyzer.txt.
+// The servers are the real Triton of e2e/peers and `redline serve`. `make test` runs one case of GenAI-Perf, `make
+// test-heavy` all: each start of the programs takes many seconds of Python. They are installed once into the cache
+// folder, at the versions of genai-perf.txt and model-analyzer.txt.
 package heavy_test
 
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"net/http"
 	"os"
@@ -23,43 +22,33 @@ import (
 
 	"github.com/redline-bench/redline/e2e/binary"
 	"github.com/redline-bench/redline/e2e/peers"
+	"github.com/redline-bench/redline/internal/testkit/outcome"
 )
 
 // program is a Python program whose perf_analyzer is Redline.
 type program struct {
-	path string   // of the executable
-	lead []string // arguments before all others
-	env  []string
+	path   string   // of the executable
+	lead   []string // arguments before all others
+	env    []string
+	search string // where the program finds others
 }
 
-// install skips the test where heavy tests are not asked for, or the program cannot be installed.
+// install installs a program of a list and ends the test where it cannot be installed.
 func install(t *testing.T, name, list string) *program {
 	t.Helper()
-	if os.Getenv("REDLINE_HEAVY") == "" {
-		t.Skip("set REDLINE_HEAVY=1 for tests with GenAI-Perf and Model Analyzer")
+	dir, err := peers.InstallList(t.Context(), list)
+	if err != nil {
+		outcome.NotTested(t, "Redline as the perf_analyzer of "+name, err, "python3 with venv")
 	}
 	bin, err := binary.Build(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	cache, err := peers.CacheDir()
-	if err != nil {
-		t.Fatal(err)
-	}
-	here := filepath.Join(binary.Root(), "e2e", "heavy")
-	text, err := os.ReadFile(filepath.Join(here, list))
-	if err != nil {
-		t.Fatal(err)
-	}
-	sum := sha256.Sum256(text)
-	dir := filepath.Join(cache, strings.TrimSuffix(list, ".txt")+"-"+hex.EncodeToString(sum[:4]))
-	if out, err := exec.CommandContext(t.Context(), "bash", filepath.Join(here, "install.sh"), filepath.Join(here, list), dir).CombinedOutput(); err != nil {
-		t.Skipf("%s could not be installed: %v\n%s", name, err, out)
-	}
-	path := bin + ":" + filepath.Join(dir, "bin") + ":" + os.Getenv("PATH")
+	search := bin + ":" + filepath.Join(dir, "bin") + ":" + os.Getenv("PATH")
 	return &program{
-		path: filepath.Join(dir, "bin", name),
-		env:  append(os.Environ(), "PATH="+path, "HF_HUB_OFFLINE=1", "COLUMNS=200", "PYTHONDONTWRITEBYTECODE=1"),
+		path:   filepath.Join(dir, "bin", name),
+		search: search,
+		env:    append(os.Environ(), "PATH="+search, "HF_HUB_OFFLINE=1", "COLUMNS=200", "PYTHONDONTWRITEBYTECODE=1"),
 	}
 }
 
@@ -90,7 +79,7 @@ func newTriton(t *testing.T) (*triton, *peers.Peers) {
 	t.Helper()
 	p, err := peers.Install(t.Context())
 	if err != nil {
-		t.Skip(err)
+		outcome.NotTested(t, "programs that drive perf_analyzer on the real Triton", err, "python3 with pip")
 	}
 	dir := t.TempDir()
 	s := &triton{launcher: filepath.Join(dir, "tritonserver"), models: filepath.Join(dir, "models")}

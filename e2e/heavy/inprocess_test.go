@@ -8,6 +8,7 @@ import (
 	"github.com/redline-bench/redline/e2e/binary"
 	"github.com/redline-bench/redline/e2e/native"
 	"github.com/redline-bench/redline/e2e/peers"
+	"github.com/redline-bench/redline/internal/testkit/outcome"
 )
 
 // inProcess builds the program and makes a launcher of redline-native; see native.Launcher.
@@ -22,7 +23,8 @@ func inProcess(t *testing.T, peer *peers.Peers) (launcher, home string) {
 
 // GenAI-Perf has perf_analyzer run an engine of TensorRT-LLM in its own process.
 func TestGenAIPerfInProcess(t *testing.T) {
-	gap := install(t, "genai-perf", "genai-perf.txt")
+	outcome.HeavyOnly(t, manyRuns)
+	gap := install(t, "genai-perf", peers.GenAIPerf)
 	server, peer := newTriton(t)
 	native, home := inProcess(t, peer)
 	dir, models := t.TempDir(), t.TempDir()

@@ -5,13 +5,15 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/redline-bench/redline/e2e/peers"
+	"github.com/redline-bench/redline/internal/testkit/outcome"
 )
 
 // settings are a configuration of Model Analyzer, in which only the last level is YAML.
@@ -76,19 +78,25 @@ var maCases = []maCase{
 }
 
 func TestModelAnalyzer(t *testing.T) {
-	analyzer := install(t, "model-analyzer", "model-analyzer.txt")
+	outcome.HeavyOnly(t, "Model Analyzer starts the real Triton and perf_analyzer many times: a case takes a minute or more")
+	analyzer := install(t, "model-analyzer", peers.ModelAnalyzer)
 	server, _ := newTriton(t)
 	for _, c := range maCases {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			if _, err := exec.LookPath("mpiexec"); err != nil && strings.Contains(c.models, " ") {
-				t.Skip("no mpiexec here, under which Model Analyzer runs one perf_analyzer for each model")
+			analyzer := *analyzer
+			if strings.Contains(c.models, " ") { // it runs one perf_analyzer for each model under mpiexec
+				mpi, err := peers.InstallMPI(t.Context())
+				if err != nil {
+					outcome.NotTested(t, "Model Analyzer with two models at once", err, "Open MPI")
+				}
+				analyzer.env = slices.Concat(analyzer.env, []string{"PATH=" + filepath.Dir(mpi) + ":" + analyzer.search})
 			}
 			mode, at := "local", freePorts(t)
 			if c.remote {
 				mode, at = "remote", server.start(t)
 			}
-			analyze(t, analyzer, server, c, settings{
+			analyze(t, &analyzer, server, c, settings{
 				"triton_launch_mode": mode, "triton_server_path": server.launcher,
 				"triton_http_endpoint": fmt.Sprint("localhost:", at.http), "triton_grpc_endpoint": fmt.Sprint("localhost:", at.grpc),
 				"triton_metrics_url": fmt.Sprintf("http://localhost:%d/metrics", at.metrics),
@@ -236,7 +244,8 @@ func yaml(s settings) string {
 
 // In its C API mode, Model Analyzer has perf_analyzer run the server itself: that is redline-native, where it is built.
 func TestModelAnalyzerInProcess(t *testing.T) {
-	analyzer := install(t, "model-analyzer", "model-analyzer.txt")
+	outcome.HeavyOnly(t, "Model Analyzer starts the real Triton and perf_analyzer many times: a case takes a minute or more")
+	analyzer := install(t, "model-analyzer", peers.ModelAnalyzer)
 	server, peer := newTriton(t)
 	native, home := inProcess(t, peer)
 	analyze(t, analyzer, server, maCase{models: "simple", search: brute, measure: "Concurrency", least: 4}, settings{

@@ -11,6 +11,7 @@ import (
 
 	"github.com/redline-bench/redline/e2e/binary"
 	"github.com/redline-bench/redline/e2e/peers"
+	"github.com/redline-bench/redline/internal/testkit/outcome"
 )
 
 // servers are the addresses that a case may name.
@@ -32,12 +33,16 @@ func (s servers) args(command, text, out string) []string {
 	return args
 }
 
-// genAIPerf installs GenAI-Perf and starts all that its cases load. The folder holds their input files.
+// genAIPerf installs GenAI-Perf and starts all that its cases load: the real Triton in `make test-heavy` alone. The folder
+// holds their input files.
 func genAIPerf(t *testing.T) (*program, string, servers) {
 	t.Helper()
-	gap := install(t, "genai-perf", "genai-perf.txt")
-	server, _ := newTriton(t)
-	at := server.start(t, "trtllm", "vllm")
+	gap := install(t, "genai-perf", peers.GenAIPerf)
+	var at ports
+	if outcome.Heavy() {
+		server, _ := newTriton(t)
+		at = server.start(t, "trtllm", "vllm")
+	}
 	dir := t.TempDir()
 	free, err := peers.FreePorts(1)
 	if err != nil {

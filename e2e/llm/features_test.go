@@ -4,10 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -347,11 +349,40 @@ func TestWarmupLoad(t *testing.T) {
 	}
 }
 
+// A rate that grows from 20 to 100 a second: request n is due when the area below the rate is n. Due times do not depend on
+// how late requests are sent.
 func TestRateSeries(t *testing.T) {
+	const requests = 60
 	r := serve(t, "--ttft", "1ms", "--itl", "0s")
 	file := r.write(t, "series.json", `{"points":[{"time_s":0,"qps":20},{"time_s":1,"qps":100}]}`)
-	res := r.llm(t, "--streaming", "--osl", "2", "--isl", "5", "--request-rate-series", file, "--arrival-pattern", "constant", "--benchmark-duration", "1")
-	if n := metric(t, &res.Levels[0], "request_count").Avg; n < 50 || n > 61 {
-		t.Errorf("%g requests in a second that begins with 20 a second and ends with 100", n)
+	dir := filepath.Join(r.dir, "a")
+	r.llm(t, "--streaming", "--osl", "2", "--isl", "5", "--request-rate-series", file, "--arrival-pattern", "constant", "--request-count", fmt.Sprint(requests),
+		"--artifact-dir", dir, "--exports", "records")
+	var due []int64
+	text, err := os.ReadFile(filepath.Join(dir, "profile_export.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		var record struct {
+			Metadata struct {
+				Due int64 `json:"credit_issued_ns"`
+			} `json:"metadata"`
+		}
+		if err := json.Unmarshal([]byte(line), &record); err != nil {
+			t.Fatal(err)
+		}
+		due = append(due, record.Metadata.Due)
+	}
+	slices.Sort(due)
+	if len(due) != requests {
+		t.Fatalf("%d requests, want %d", len(due), requests)
+	}
+	at := func(n int) float64 { return (math.Sqrt(400+160*float64(n)) - 20) / 80 } // n = 20 t + 40 t²
+	for i := range due {
+		got, want := float64(due[i]-due[0])/1e9, at(i+1)-at(1)
+		if math.Abs(got-want) > 1e-5 {
+			t.Errorf("request %d is due %.6f s after the first, want %.6f", i+1, got, want)
+		}
 	}
 }

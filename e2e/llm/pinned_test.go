@@ -17,7 +17,7 @@ const (
 	goodITL     = 9.0
 )
 
-// pinned is a chat server whose times are fixed request by request, and which notes when it wrote each event. Four in ten
+// pinned is a chat server whose times are fixed request by request, and which notes when it writes each event. Four in ten
 // requests fail, each in its own way.
 type pinned struct {
 	name string
@@ -70,11 +70,11 @@ func (s *pinned) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	send := func(after time.Duration, event string) {
 		time.Sleep(after)
-		fmt.Fprintf(w, "data: %s\n\n", event)
-		_ = http.NewResponseController(w).Flush()
-		s.mu.Lock()
+		s.mu.Lock() // before the event leaves: the client may end the run as soon as it has the last one
 		s.log[id] = append(s.log[id], time.Now().UnixNano())
 		s.mu.Unlock()
+		fmt.Fprintf(w, "data: %s\n\n", event)
+		_ = http.NewResponseController(w).Flush()
 	}
 	const ms = time.Millisecond
 	send(15*ms, `{"choices":[{"delta":{"role":"assistant","content":""}}]}`)

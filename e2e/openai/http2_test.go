@@ -17,6 +17,7 @@ import (
 	"github.com/redline-bench/redline/e2e/binary"
 	"github.com/redline-bench/redline/e2e/certs"
 	"github.com/redline-bench/redline/e2e/peers"
+	"github.com/redline-bench/redline/internal/testkit/outcome"
 )
 
 // front is a real server of HTTP/2 before something that streams.
@@ -140,7 +141,7 @@ func hypercorn(t *testing.T) *front {
 	t.Helper()
 	env, err := peers.InstallHypercorn(t.Context())
 	if err != nil {
-		t.Skipf("**** HTTP/2 IS NOT TESTED WITH HYPERCORN: %v ****", err)
+		outcome.NotTested(t, "HTTP/2 with hypercorn", err, "python3 with venv")
 	}
 	f := newFront(t)
 	config := f.write(t, "config.py", fmt.Sprintf("bind = ['%s']\ninsecure_bind = ['%s']\ncertfile = 'server.pem'\nkeyfile = 'server.key'\nkeep_alive_max_requests = 100000\nloglevel = 'WARNING'\n", f.secure, f.plain))
@@ -189,13 +190,9 @@ func TestHypercorn(t *testing.T) {
 // nginx passes streams of the reference server on over HTTP/2, leaves a connection after 25 requests, and resets the
 // streams of a server behind it that died.
 func TestNginx(t *testing.T) {
-	cache, err := peers.CacheDir()
+	nginx, err := peers.InstallNginx(t.Context())
 	if err != nil {
-		t.Fatal(err)
-	}
-	dir := filepath.Join(cache, "nginx")
-	if out, err := exec.CommandContext(t.Context(), "bash", filepath.Join(binary.Root(), "e2e", "peers", "nginx.sh"), dir).CombinedOutput(); err != nil {
-		t.Skipf("**** HTTP/2 IS NOT TESTED WITH NGINX: %v\n%s ****", err, out)
+		outcome.NotTested(t, "HTTP/2 with nginx", err, "nginx")
 	}
 	f := newFront(t)
 	back, err := binary.Serve(f.dir, filepath.Join(f.bin, "redline"), "serve", "--ttft", "2ms", "--itl", "2ms")
@@ -212,7 +209,7 @@ http {
   server { listen %[3]s ssl http2; location / { proxy_pass http://%[4]s; } }
 }
 `, f.dir, f.plain, f.secure, back.Ports["openai"]))
-	f.start(t, filepath.Join(dir, "usr", "sbin", "nginx"), "-e", "stderr", "-p", f.dir, "-c", config)
+	f.start(t, nginx, "-e", "stderr", "-p", f.dir, "-c", config)
 	const ask = `{"model":"m","stream":true,"max_tokens":%d,"messages":[{"role":"user","content":"hello"}]}`
 	for name, secure := range map[string]bool{"h2c": false, "tls": true} {
 		t.Run(name, func(t *testing.T) {

@@ -1,5 +1,5 @@
 // Package openai_test loads real OpenAI-compatible servers: llama.cpp's own, from PyPI, with a tiny model of random
-// weights that is made here. It needs Python 3 with pip; where the server cannot be installed, it is skipped.
+// weights that is made here. It needs Python 3 with pip.
 package openai_test
 
 import (
@@ -11,12 +11,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/redline-bench/redline/e2e/binary"
 	"github.com/redline-bench/redline/e2e/death"
 	"github.com/redline-bench/redline/e2e/guide"
 	"github.com/redline-bench/redline/e2e/peers"
+	"github.com/redline-bench/redline/internal/testkit/outcome"
 )
 
 // rig is a server with the program that loads it.
@@ -33,7 +33,7 @@ func start(t *testing.T) *rig {
 	}
 	r := &rig{bin: bin, dir: t.TempDir()}
 	if _, err := peers.InstallLlama(t.Context()); err != nil {
-		t.Skip(err)
+		outcome.NotTested(t, "llama.cpp's server", err, "python3 with venv")
 	}
 	if r.server, err = peers.StartLlama(t.Context(), r.dir, 4, 512); err != nil {
 		t.Fatal(err)
@@ -103,16 +103,10 @@ func TestLlama(t *testing.T) {
 					if code != 0 || !strings.Contains(out, "Request count: 40") {
 						t.Fatalf("ended with %d\n%s", code, out)
 					}
-					// The server counts once a request has ended for it, which may be after it has for us.
-					want, n := usage(t, export, tc.streams), 0
-					for range 50 {
-						if n, err = r.server.Predicted(t.Context()); err != nil {
-							t.Fatal(err)
-						}
-						if n-before >= want {
-							break
-						}
-						time.Sleep(20 * time.Millisecond)
+					want := usage(t, export, tc.streams)
+					n, err := r.server.Predicted(t.Context())
+					if err != nil {
+						t.Fatal(err)
 					}
 					// What was sent after the last counted request is not in the export.
 					if got := n - before; got < want || got > want+4*12 {
@@ -218,16 +212,7 @@ func TestLlamaSaysNo(t *testing.T) {
 	})
 }
 
-// long skips what takes its time, outside of `make test-heavy`.
-func long(t *testing.T) {
-	t.Helper()
-	if os.Getenv("REDLINE_HEAVY") == "" {
-		t.Skip("set REDLINE_HEAVY=1 for the long tests against llama.cpp's server")
-	}
-}
-
 func TestLlamaDies(t *testing.T) {
-	long(t)
 	r := start(t)
 	r.server.Stop()
 	r.write(t, "long.json", `{"data":[{"payload":[{"model":"tiny","max_tokens":40,"stream":true,`+prompts+`}]}]}`)
@@ -248,7 +233,6 @@ func TestLlamaDies(t *testing.T) {
 
 // The command of perf_analyzer's guide, with the input that it prints.
 func TestGuide(t *testing.T) {
-	long(t)
 	r := start(t)
 	r.write(t, "input_data.json", `{
   "data": [

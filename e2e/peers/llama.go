@@ -27,40 +27,6 @@ type Llama struct {
 	stdin   io.Closer
 }
 
-// InstallLlama makes a virtual environment with llama.cpp's server in the user's cache, once, and returns its folder.
-func InstallLlama(ctx context.Context) (string, error) {
-	cache, err := CacheDir()
-	if err != nil {
-		return "", err
-	}
-	return venv(ctx, filepath.Join(cache, "llama-"+strings.ReplaceAll(llamaPackage, "==", "-")), llamaPackage)
-}
-
-// venv makes a virtual environment with the given packages, once. Processes that come at the same time each make
-// one; the first that is ready stays.
-func venv(ctx context.Context, dir string, packages ...string) (string, error) {
-	stamp := filepath.Join(dir, "ready")
-	if _, err := os.Stat(stamp); err == nil {
-		return dir, nil
-	}
-	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
-		return "", err
-	}
-	// A virtual environment works where it was made: a lock, not a rename, keeps others away.
-	script := `set -e
-exec 9>"$0.lock"; flock 9
-[ -e "$0/ready" ] && exit 0
-rm -rf "$0"
-python3 -m venv "$0"
-"$0/bin/pip" install -q --disable-pip-version-check "$@"
-touch "$0/ready"`
-	cmd := exec.CommandContext(ctx, "bash", append([]string{"-c", script, dir}, packages...)...)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("install %s: %w\n%s", strings.Join(packages, " "), err, tail(string(out), 10))
-	}
-	return dir, nil
-}
-
 // StartLlama starts the server on a free loopback port, with its model and log in folder dir, and waits until it is
 // ready. parallel is how many requests it works on at once, each with up to the given number of tokens. Stop ends it; it also
 // ends with this process.
@@ -111,24 +77,52 @@ func StartLlama(ctx context.Context, dir string, parallel, tokens int) (*Llama, 
 	return nil, fmt.Errorf("llama.cpp's server did not get ready\n%s", tail(string(text), 30))
 }
 
-// Predicted is how many tokens the server says that it has made so far.
+// Predicted is how many tokens the server says that it has made so far. It waits until no request is in work: the server
+// counts the tokens of a request when the request has ended for it, which may be after it has for the client.
 func (l *Llama) Predicted(ctx context.Context) (int, error) {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	defer cancel()
+	for {
+		m, err := l.metrics(ctx)
+		if err != nil {
+			return 0, err
+		}
+		if m["requests_processing"] == 0 && m["requests_deferred"] == 0 {
+			return int(m["tokens_predicted_total"]), nil
+		}
+		select {
+		case <-ctx.Done():
+			return 0, fmt.Errorf("requests of llama.cpp's server do not end: %v", m)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// metrics reads those of the server, by their names without the first part.
+func (l *Llama) metrics(ctx context.Context) (map[string]float64, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+l.Addr+"/metrics", http.NoBody)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	defer resp.Body.Close()
+	all := map[string]float64{}
 	lines := bufio.NewScanner(resp.Body)
 	for lines.Scan() {
-		if value, ok := strings.CutPrefix(lines.Text(), "llamacpp:tokens_predicted_total "); ok {
-			return strconv.Atoi(value)
+		name, text, _ := strings.Cut(strings.TrimPrefix(lines.Text(), "llamacpp:"), " ")
+		if value, err := strconv.ParseFloat(text, 64); err == nil {
+			all[name] = value
 		}
 	}
-	return 0, fmt.Errorf("the metrics of llama.cpp's server have no count of tokens: %w", lines.Err())
+	for _, name := range []string{"requests_processing", "requests_deferred", "tokens_predicted_total"} {
+		if _, ok := all[name]; !ok {
+			return nil, fmt.Errorf("the metrics of llama.cpp's server have no %s: %w", name, lines.Err())
+		}
+	}
+	return all, nil
 }
 
 // Kill ends the server at once, as a crash would.
@@ -140,7 +134,7 @@ func (l *Llama) Kill() {
 // Stop ends the server.
 func (l *Llama) Stop() {
 	l.stdin.Close()
-	timer := time.AfterFunc(5*time.Second, func() { l.cmd.Process.Kill() })
+	timer := time.AfterFunc(time.Minute, func() { l.cmd.Process.Kill() })
 	l.cmd.Wait()
 	timer.Stop()
 }

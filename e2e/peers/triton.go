@@ -198,8 +198,3 @@ func FreePorts(n int) ([]int, error) {
 	}
 	return ports, nil
 }
-
-func tail(s string, n int) string {
-	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
-	return strings.Join(lines[max(0, len(lines)-n):], "\n")
-}

@@ -3,11 +3,12 @@
 //
 // The rows of the tables are the checks of testdata/checks.txt, by their numbers. What is not a single run is code:
 //
-//	A4          tables, in the server's log after A3
+//	A4          inOrder, in the server's log after A3
 //	C15 to C17  decoupled
 //	C18, C19    ranks
 //	D           TestTLS
-//	E, E13      inProcess
+//	E           inProcess
+//	E13         noneLeft
 //	F           groundTruth
 //	H           noModel
 package qa
@@ -30,9 +31,15 @@ type check struct {
 	says   []*regexp.Regexp
 	lacks  []*regexp.Regexp
 	trace  string // what the server's trace files must contain
-	on     string // "redline": on `redline serve`
+	on     string // onServe or onOwn; empty is the Triton of all checks
 	within time.Duration
 }
+
+// Where a check runs.
+const (
+	onServe = "redline" // on `redline serve`
+	onOwn   = "own"     // on a Triton of its own: it crashes now and then with as many streams, and so ends other runs
+)
 
 // parse reads checks: a line "check NAME", then indented lines KEY: VALUE.
 func parse(r io.Reader) ([]check, error) {

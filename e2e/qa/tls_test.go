@@ -12,9 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redline-bench/redline/e2e/binary"
 	"github.com/redline-bench/redline/e2e/certs"
 	"github.com/redline-bench/redline/e2e/peers"
+	"github.com/redline-bench/redline/e2e/pool"
+	"github.com/redline-bench/redline/internal/testkit/outcome"
 )
 
 // certificates writes a certificate authority, a server's and a client's certificate with their keys, and broken
@@ -47,47 +48,41 @@ func TestTLS(t *testing.T) {
 	folder := t.TempDir()
 	certificates(t, folder)
 	at := func(name string) string { return filepath.Join(folder, name) }
-	b := newBench(t, "--grpc-use-ssl=1", "--grpc-use-ssl-mutual=1", "--grpc-server-cert="+at("server.pem"), "--grpc-server-key="+at("server.key"), "--grpc-root-cert="+at("ca.pem"))
-	bin := filepath.Join(b.bin, "perf_analyzer")
-	_, port, err := net.SplitHostPort(b.triton.GRPC)
-	if err != nil {
-		t.Fatal(err)
-	}
+	const modelName = "graphdef_int32_int32_int32"
+	b := newBench(t, []string{pick(t, here("models"), modelName+".pbtxt", "qa.py")}, "--grpc-use-ssl=1", "--grpc-use-ssl-mutual=1", "--grpc-server-cert="+at("server.pem"), "--grpc-server-key="+at("server.key"), "--grpc-root-cert="+at("ca.pem"))
+	var tasks []pool.Task
 	hold := func(name, pass, line string) {
-		t.Run(name, func(t *testing.T) {
-			b.hold(t, &check{run: strings.ReplaceAll(line, "{certs}", folder), pass: pass}, bin)
-		})
+		tasks = append(tasks, pool.Task{Name: name, Run: func(t *testing.T) {
+			b.hold(t, &check{pass: pass}, b.perfAnalyzer(), strings.ReplaceAll(line, "{certs}", folder))
+		}})
 	}
-	const model = " -m graphdef_int32_int32_int32 -p{5000}"
-	remote := "-i grpc -u localhost:" + port + model + " --ssl-grpc-use-ssl --ssl-grpc-root-certifications-file={certs}/ca.pem --ssl-grpc-private-key-file={certs}/client.key"
+	const model = " -m " + modelName + " -p{5000}"
+	remote := "-i grpc -u localhost:{grpcport}" + model + " --ssl-grpc-use-ssl --ssl-grpc-root-certifications-file={certs}/ca.pem --ssl-grpc-private-key-file={certs}/client.key"
 	hold("D1", "zero", remote+" --ssl-grpc-certificate-chain-file={certs}/client.pem")
 	hold("D2", "fail", remote+" --ssl-grpc-certificate-chain-file={certs}/client2.pem")
-	hold("D2_stranger", "fail", "-i grpc -u localhost:"+port+model+" --ssl-grpc-use-ssl --ssl-grpc-root-certifications-file={certs}/ca.pem")
-	secure := nginx(t, b.triton.HTTP, folder)
-	plain := "-u https://localhost:" + secure + " -i http" + model
-	whole := plain + " --ssl-https-verify-peer 1 --ssl-https-verify-host 2 --ssl-https-ca-certificates-file {certs}/ca.pem" +
-		" --ssl-https-client-certificate-file {certs}/client.pem --ssl-https-client-certificate-type PEM --ssl-https-private-key-type PEM"
-	hold("D3", "zero", whole+" --ssl-https-private-key-file {certs}/client.key")
-	hold("D4", "zero", plain+" --ssl-https-verify-peer 0 --ssl-https-verify-host 0")
-	hold("D5", "fail", whole+" --ssl-https-private-key-file {certs}/client2.key")
-	hold("D3_unknown_authority", "fail", plain+" --ssl-https-verify-peer 1 --ssl-https-verify-host 2")
+	hold("D2_stranger", "fail", "-i grpc -u localhost:{grpcport}"+model+" --ssl-grpc-use-ssl --ssl-grpc-root-certifications-file={certs}/ca.pem")
+	pool.Run(t, atOnce, tasks)
+	t.Run("https", func(t *testing.T) {
+		tasks = nil
+		secure := nginx(t, b.keeper.Triton().HTTP, folder)
+		plain := "-u https://localhost:" + secure + " -i http" + model
+		whole := plain + " --ssl-https-verify-peer 1 --ssl-https-verify-host 2 --ssl-https-ca-certificates-file {certs}/ca.pem" +
+			" --ssl-https-client-certificate-file {certs}/client.pem --ssl-https-client-certificate-type PEM --ssl-https-private-key-type PEM"
+		hold("D3", "zero", whole+" --ssl-https-private-key-file {certs}/client.key")
+		hold("D4", "zero", plain+" --ssl-https-verify-peer 0 --ssl-https-verify-host 0")
+		hold("D5", "fail", whole+" --ssl-https-private-key-file {certs}/client2.key")
+		hold("D3_unknown_authority", "fail", plain+" --ssl-https-verify-peer 1 --ssl-https-verify-host 2")
+		pool.Run(t, atOnce, tasks)
+	})
 }
 
 // nginx starts a proxy that speaks TLS, takes client certificates where it is given any, and passes on to an address.
 // It returns its port.
 func nginx(t *testing.T, to, certs string) string {
 	t.Helper()
-	program, err := exec.LookPath("nginx")
+	program, err := peers.InstallNginx(t.Context())
 	if err != nil {
-		cache, err := peers.CacheDir()
-		if err != nil {
-			t.Fatal(err)
-		}
-		dir := filepath.Join(cache, "nginx")
-		if out, err := exec.CommandContext(t.Context(), "bash", filepath.Join(binary.Root(), "e2e", "peers", "nginx.sh"), dir).CombinedOutput(); err != nil {
-			t.Skipf("**** HTTPS IS NOT TESTED: no nginx: %v\n%s ****", err, out)
-		}
-		program = filepath.Join(dir, "usr", "sbin", "nginx")
+		outcome.NotTested(t, "HTTPS", err, "nginx")
 	}
 	ports, err := peers.FreePorts(1)
 	if err != nil {
@@ -116,7 +111,7 @@ http {
 		_ = cmd.Process.Signal(os.Interrupt)
 		_ = cmd.Wait()
 	})
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	for {
 		var d net.Dialer

@@ -1,6 +1,7 @@
 package sidebyside_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
@@ -217,45 +218,25 @@ var adminCases = []request{
 }
 
 func TestHTTP(t *testing.T) {
-	s := both(t)
+	var all []question
 	for _, group := range []struct {
 		name  string
 		cases []request
 	}{{"infer", inferCases}, {"binary", binaryCases}, {"sequence", sequenceCases}, {"admin", adminCases}} {
-		t.Run(group.name, func(t *testing.T) {
-			for _, c := range group.cases {
-				t.Run(strings.ReplaceAll(c.name, " ", "_"), func(t *testing.T) {
-					if err := s.triton.Err(); err != nil {
-						t.Skip(err)
-					}
-					wantStatus, want := c.send(t.Context(), t, s.triton.HTTP)
-					gotStatus, got := c.send(t.Context(), t, s.ours.HTTP)
-					if wantStatus != gotStatus || want != got && c.why == "" {
-						t.Errorf("%s %s\nTriton:  %d %q\nredline: %d %q", c.method, c.path, wantStatus, want, gotStatus, got)
-					}
-				})
-			}
-		})
+		for _, c := range group.cases {
+			all = append(all, question{group.name + "/" + c.name, c.why, func(ctx context.Context, http, _ string) answer { return c.send(ctx, http) }})
+		}
 	}
-	if err := s.triton.Err(); err != nil {
-		t.Error(err)
-	}
+	compare(t, all)
 }
 
 const headerLength = "Inference-Header-Content-Length"
 
 // send returns the status and the body: the text of an error where it is one.
-func (c *request) send(ctx context.Context, t *testing.T, address string) (int, string) {
-	t.Helper()
-	if c.method == "" {
-		c.method = http.MethodPost
-	}
-	if c.path == "" {
-		c.path = anyInfer
-	}
-	req, err := http.NewRequestWithContext(ctx, c.method, "http://"+address+c.path, strings.NewReader(c.body+c.binary))
+func (c request) send(ctx context.Context, address string) answer {
+	req, err := http.NewRequestWithContext(ctx, cmp.Or(c.method, http.MethodPost), "http://"+address+cmp.Or(c.path, anyInfer), strings.NewReader(c.body+c.binary))
 	if err != nil {
-		t.Fatal(err)
+		return answer{"not sent", err.Error()}
 	}
 	if c.binary != "" {
 		req.Header.Set(headerLength, strconv.Itoa(len(c.body)))
@@ -265,18 +246,18 @@ func (c *request) send(ctx context.Context, t *testing.T, address string) (int, 
 	}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
-		t.Fatalf("%s: %v", address, err)
+		return answer{"no answer", err.Error()}
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
 	if err != nil {
-		t.Fatalf("%s: %v", address, err)
+		return answer{"half an answer", err.Error()}
 	}
 	var failure struct {
 		Error string `json:"error"`
 	}
 	if json.Unmarshal(body, &failure) == nil && failure.Error != "" {
-		return resp.StatusCode, failure.Error
+		return answer{strconv.Itoa(resp.StatusCode), failure.Error}
 	}
-	return resp.StatusCode, string(body)
+	return answer{strconv.Itoa(resp.StatusCode), string(body)}
 }

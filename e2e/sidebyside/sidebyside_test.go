@@ -3,15 +3,22 @@
 package sidebyside_test
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/redline-bench/redline/e2e/binary"
 	"github.com/redline-bench/redline/e2e/peers"
+	"github.com/redline-bench/redline/internal/testkit/outcome"
 )
 
 // two are the servers to compare, started once.
@@ -20,7 +27,7 @@ type two struct {
 	ours   *binary.Server
 }
 
-// both starts the servers, or skips the test, loudly.
+// both starts the servers, or ends the test.
 func both(t *testing.T) *two {
 	t.Helper()
 	if testing.Short() {
@@ -28,7 +35,7 @@ func both(t *testing.T) *two {
 	}
 	p, err := peers.Install(t.Context())
 	if err != nil {
-		t.Skipf("**** NOT TESTED: answers to wrong requests beside a real Triton: %v ****", err)
+		outcome.NotTested(t, "answers to wrong requests beside a real Triton", err, "python3 with pip")
 	}
 	bin, err := binary.Build(t.TempDir())
 	if err != nil {
@@ -51,6 +58,72 @@ func both(t *testing.T) *two {
 		t.Fatal(err, failed)
 	}
 	return &s
+}
+
+// question is one request to both servers.
+type question struct {
+	name string
+	// why the text may differ; the status may not.
+	why string
+	// ask sends the request to the server whose addresses are given.
+	ask func(ctx context.Context, http, grpc string) answer
+}
+
+// answer is what a server says.
+type answer struct{ status, text string }
+
+func (a answer) String() string { return fmt.Sprintf("%s %q", a.status, a.text) }
+
+const (
+	// A crash of Triton says nothing of Redline: all questions are asked again, of new servers.
+	tries = 3
+	// One answer, or the end of a crash, takes far less.
+	patience = 2 * time.Minute
+)
+
+// compare asks both servers everything and compares the answers, each in a test of its own.
+func compare(t *testing.T, questions []question) {
+	t.Helper()
+	for range tries {
+		s := both(t)
+		wants, gots, err := s.ask(t.Context(), questions)
+		if err != nil {
+			t.Logf("PEER CRASHED: %v", err)
+			continue
+		}
+		for i, q := range questions {
+			t.Run(strings.ReplaceAll(q.name, " ", "_"), func(t *testing.T) {
+				if want, got := wants[i], gots[i]; want.status != got.status || want.text != got.text && q.why == "" {
+					t.Errorf("\nTriton:  %v\nredline: %v", want, got)
+				}
+			})
+		}
+		return
+	}
+	t.Fatalf("the real Triton crashed %d times", tries)
+}
+
+// ask returns the answers of both servers, or how Triton crashed.
+func (s *two) ask(ctx context.Context, questions []question) (wants, gots []answer, err error) {
+	for _, q := range questions {
+		once, cancel := context.WithTimeout(ctx, patience)
+		wants = append(wants, q.ask(once, s.triton.HTTP, s.triton.GRPC))
+		gots = append(gots, q.ask(once, s.ours.HTTP, s.ours.GRPC))
+		cancel()
+		if err := s.triton.Err(); err != nil {
+			return nil, nil, err
+		}
+	}
+	// The last question may have ended it.
+	for end := time.Now().Add(patience); peers.Status(ctx, "http://"+s.triton.HTTP+"/v2/health/live") != http.StatusOK; time.Sleep(100 * time.Millisecond) {
+		if err := s.triton.Err(); err != nil {
+			return nil, nil, err
+		}
+		if time.Now().After(end) {
+			return nil, nil, errors.New("tritonserver neither answers nor ends")
+		}
+	}
+	return wants, gots, nil
 }
 
 var pythonModel = regexp.MustCompile(`backend: "python"\ndefault_model_filename: "(.+)\.py"`)

@@ -1,7 +1,6 @@
 // Package tfserving_test loads a server built on the protocol files of tensorflow-serving-api from PyPI: messages
 // and services are TensorFlow Serving's own, only what runs behind them is ours. TensorFlow itself, which that
-// package wants too, is not needed: its messages come from a small package. It needs Python 3 with pip, and is
-// part of `make test-heavy` only.
+// package wants too, is not needed: its messages come from a small package. It needs Python 3 with pip.
 package tfserving_test
 
 import (
@@ -17,13 +16,12 @@ import (
 	"github.com/redline-bench/redline/e2e/binary"
 	"github.com/redline-bench/redline/e2e/death"
 	"github.com/redline-bench/redline/e2e/guide"
+	"github.com/redline-bench/redline/e2e/peers"
+	"github.com/redline-bench/redline/internal/testkit/outcome"
 )
 
 func build(t *testing.T) string {
 	t.Helper()
-	if os.Getenv("REDLINE_HEAVY") == "" {
-		t.Skip("set REDLINE_HEAVY=1 for tests against tensorflow-serving-api")
-	}
 	bin, err := binary.Build(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -107,34 +105,14 @@ func TestServingProtocol(t *testing.T) {
 	bad("-m fixed --input-data wrong.json", "Output doesn't match expected output")
 }
 
-// install makes a virtual environment with the protocol's messages in the user's cache, once.
-func install(t *testing.T) string {
-	t.Helper()
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		t.Skip(err)
-	}
-	dir := filepath.Join(cache, "redline-peers", "tensorflow-serving-api-2.8.0")
-	stamp := filepath.Join(dir, "ready")
-	if _, err := os.Stat(stamp); err == nil {
-		return dir
-	}
-	sh(t, "python3", "-m", "venv", dir)
-	pip := func(args ...string) {
-		t.Helper()
-		sh(t, filepath.Join(dir, "bin", "pip"), append([]string{"install", "-q", "--disable-pip-version-check"}, args...)...)
-	}
-	pip("grpcio", "protobuf==3.20.3")
-	pip("--no-deps", "min-tfs-client==1.0.2") // has the messages of TensorFlow
-	pip("--no-deps", "tensorflow-serving-api==2.8.0")
-	write(t, stamp, "")
-	return dir
-}
-
 // start runs the server and returns where it listens, and what kills it.
 func start(t *testing.T) (addr string, kill func()) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), filepath.Join(install(t), "bin", "python"), filepath.Join("testdata", "server.py"), "0")
+	venv, err := peers.InstallServingAPI(t.Context())
+	if err != nil {
+		outcome.NotTested(t, "the protocol of TensorFlow Serving", err, "python3 with venv")
+	}
+	cmd := exec.CommandContext(t.Context(), filepath.Join(venv, "bin", "python"), filepath.Join("testdata", "server.py"), "0")
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -152,13 +130,6 @@ func start(t *testing.T) (addr string, kill func()) {
 		t.Fatalf("the server did not start: %v", err)
 	}
 	return "127.0.0.1:" + strings.TrimSpace(port), func() { _ = cmd.Process.Kill() }
-}
-
-func sh(t *testing.T, name string, args ...string) {
-	t.Helper()
-	if out, err := exec.CommandContext(t.Context(), name, args...).CombinedOutput(); err != nil {
-		t.Skipf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
-	}
 }
 
 func write(t *testing.T, path, text string) {

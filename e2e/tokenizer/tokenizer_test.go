@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/redline-bench/redline/e2e/binary"
+	"github.com/redline-bench/redline/internal/testkit/outcome"
 	"github.com/redline-bench/redline/internal/tokenizer"
 )
 
@@ -22,14 +23,14 @@ func install(t *testing.T) *Oracle {
 	t.Helper()
 	o, err := Install(t.Context())
 	if err != nil {
-		t.Skipf("NOT COMPARED: the tokenizers package and the models could not be installed: %v", err)
+		outcome.NotTested(t, "the tokenizer beside Hugging Face's", err, "python3 with venv, curl and go")
 	}
 	return o
 }
 
 // count is how many texts each tokenizer is asked: 100,000 in `make test-heavy`.
 func count() int {
-	if os.Getenv("REDLINE_HEAVY") != "" {
+	if outcome.Heavy() {
 		return 100_000
 	}
 	return 5_000

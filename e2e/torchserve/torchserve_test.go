@@ -1,5 +1,5 @@
 // Package torchserve_test loads the real TorchServe, from PyPI, with a small model archive made here. It needs
-// Python 3 with pip and Java 11 or newer, and is part of `make test-heavy` only.
+// Python 3 with pip, and Java 11 or newer or apt, which brings it.
 package torchserve_test
 
 import (
@@ -22,6 +22,7 @@ import (
 	"github.com/redline-bench/redline/e2e/death"
 	"github.com/redline-bench/redline/e2e/guide"
 	"github.com/redline-bench/redline/e2e/peers"
+	"github.com/redline-bench/redline/internal/testkit/outcome"
 )
 
 // handler is the model: it answers with the number of bytes that it was sent.
@@ -32,20 +33,9 @@ def handle(data, context):
     return [{"bytes": len(d.get("data") or b"")} for d in data]
 `
 
-// standIn is all that TorchServe itself asks of torch: a type that no answer of ours has.
-const standIn = "class Tensor: pass\n"
-
 // prepare finds the program, and makes a folder with the input of the guide.
 func prepare(t *testing.T) (bin, dir string) {
 	t.Helper()
-	if os.Getenv("REDLINE_HEAVY") == "" {
-		t.Skip("set REDLINE_HEAVY=1 for tests against the real TorchServe")
-	}
-	for _, tool := range []string{"java", "python3"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("no %s here", tool)
-		}
-	}
 	bin, err := binary.Build(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -140,49 +130,32 @@ func checkExport(t *testing.T, path string, want int) {
 	}
 }
 
-// install makes a virtual environment with TorchServe in the user's cache, once.
-func install(t *testing.T) string {
-	t.Helper()
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		t.Skip(err)
-	}
-	dir := filepath.Join(cache, "redline-peers", "torchserve-0.12.0")
-	stamp := filepath.Join(dir, "ready")
-	if _, err := os.Stat(stamp); err == nil {
-		return dir
-	}
-	sh(t, "python3", "-m", "venv", dir)
-	sh(t, filepath.Join(dir, "bin", "pip"), "install", "-q", "--disable-pip-version-check",
-		"torchserve==0.12.0", "torch-model-archiver==0.12.0", "psutil", "packaging", "pillow", "pyyaml", "setuptools<81")
-	packages, err := filepath.Glob(filepath.Join(dir, "lib", "python3*", "site-packages"))
-	if err != nil || len(packages) != 1 {
-		t.Fatalf("%v, %v", packages, err)
-	}
-	write(t, filepath.Join(packages[0], "torch.py"), standIn)
-	write(t, stamp, "")
-	return dir
-}
-
 // start runs TorchServe with the model and returns where it listens, and what kills it.
 func start(t *testing.T) (addr string, kill func()) {
 	t.Helper()
-	venv := install(t)
-	dir := t.TempDir()
+	peer, err := peers.InstallTorchServe(t.Context())
+	if err != nil {
+		outcome.NotTested(t, "TorchServe", err, "python3 with venv, and Java 11 or newer")
+	}
+	dir, venv := t.TempDir(), peer.Venv
 	write(t, filepath.Join(dir, "handler.py"), handler)
 	store := filepath.Join(dir, "store")
 	if err := os.Mkdir(store, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	sh(t, filepath.Join(venv, "bin", "torch-model-archiver"), "--model-name", "resnet50", "--version", "1.0",
+	pack := exec.CommandContext(t.Context(), filepath.Join(venv, "bin", "torch-model-archiver"), "--model-name", "resnet50", "--version", "1.0",
 		"--handler", filepath.Join(dir, "handler.py"), "--export-path", store)
-	ports, err := peers.FreePorts(3)
+	if out, err := pack.CombinedOutput(); err != nil {
+		t.Fatalf("torch-model-archiver: %v\n%s", err, out)
+	}
+	ports, err := peers.FreePorts(5)
 	if err != nil {
 		t.Fatal(err)
 	}
 	at := func(i int) string { return "127.0.0.1:" + strconv.Itoa(ports[i]) }
 	write(t, filepath.Join(dir, "config.properties"), "inference_address=http://"+at(0)+"\nmanagement_address=http://"+at(1)+
-		"\nmetrics_address=http://"+at(2)+"\ndefault_workers_per_model=1\ndisable_token_authorization=true\n")
+		"\nmetrics_address=http://"+at(2)+"\ngrpc_inference_port="+strconv.Itoa(ports[3])+"\ngrpc_management_port="+strconv.Itoa(ports[4])+
+		"\ndefault_workers_per_model=1\ndisable_token_authorization=true\n")
 	log, err := os.Create(filepath.Join(dir, "log"))
 	if err != nil {
 		t.Fatal(err)
@@ -191,7 +164,7 @@ func start(t *testing.T) (addr string, kill func()) {
 	cmd := exec.Command(filepath.Join(venv, "bin", "torchserve"), "--start", "--foreground", "--ncs", "--model-store", store,
 		"--models", "resnet50=resnet50.mar", "--ts-config", filepath.Join(dir, "config.properties"))
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, log, log
-	cmd.Env = append(os.Environ(), "PATH="+filepath.Join(venv, "bin")+":"+os.Getenv("PATH"), "LOG_LOCATION="+dir, "METRICS_LOCATION="+dir, "TEMP="+dir)
+	cmd.Env = append(os.Environ(), "PATH="+filepath.Join(venv, "bin")+":"+filepath.Dir(peer.Java)+":"+os.Getenv("PATH"), "LOG_LOCATION="+dir, "METRICS_LOCATION="+dir, "TEMP="+dir)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -199,8 +172,12 @@ func start(t *testing.T) (addr string, kill func()) {
 	t.Cleanup(func() {
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // Java and the workers too
 		_ = cmd.Wait()
+		if t.Failed() {
+			text, _ := os.ReadFile(log.Name())
+			t.Logf("TorchServe's log ends with\n%s", text[max(0, len(text)-8000):])
+		}
 	})
-	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	for !healthy(ctx, "http://"+at(0)+"/ping") {
 		if ctx.Err() != nil {
@@ -225,13 +202,6 @@ func healthy(ctx context.Context, url string) bool {
 	var b bytes.Buffer
 	_, _ = b.ReadFrom(r.Body) // what came is judged
 	return strings.Contains(b.String(), `"Healthy"`)
-}
-
-func sh(t *testing.T, name string, args ...string) {
-	t.Helper()
-	if out, err := exec.CommandContext(t.Context(), name, args...).CombinedOutput(); err != nil {
-		t.Skipf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
-	}
 }
 
 func write(t *testing.T, path, text string) {

@@ -60,7 +60,7 @@ func runStress(p *IO, args []string) (int, error) {
 		return exitUsage, usageError{err}
 	}
 	p = p.dressed(o.Outcome).withProgress(plan.Redline)
-	s := &stressRun{IO: p, opts: o, sigs: p.watchSignals(interruptNotice(p, plan.Redline))}
+	s := &stressRun{IO: p, opts: o, server: o.Server, sigs: p.watchSignals(interruptNotice(p, plan.Redline))}
 	defer s.sigs.stop()
 	defer s.close()
 	if chaos {
@@ -73,6 +73,7 @@ func runStress(p *IO, args []string) (int, error) {
 type stressRun struct {
 	*IO
 	opts     *stress.Options
+	server   stress.Address
 	sigs     *signals
 	plan     *plan.Plan
 	embedded *embedded
@@ -201,13 +202,14 @@ func (s *stressRun) connect() error {
 		if s.embedded, err = startEmbedded(s.sigs.soft, s.IO, nil); err != nil {
 			return err
 		}
-		pl.Target.URL = s.embedded.address(o.Protocol)
+		s.server = stress.Address{Host: s.embedded.address(o.Protocol)}
+		pl.Target.URL = s.server.String()
 	}
 	if o.CutEvery > 0 {
-		if s.cutter, err = stress.NewCutter(s.sigs.soft, pl.Target.URL); err != nil {
+		if s.cutter, err = stress.NewCutter(s.sigs.soft, s.server.Host); err != nil {
 			return err
 		}
-		pl.Target.URL = s.cutter.Addr()
+		pl.Target.URL = stress.Address{Host: s.cutter.Addr(), Path: s.server.Path}.String()
 	}
 	return nil
 }

@@ -34,14 +34,10 @@ type batcher struct {
 }
 
 func (s *stressRun) control() repository {
-	addr := s.opts.URL
-	if s.embedded != nil {
-		addr = s.embedded.address(s.opts.Protocol)
-	}
 	if s.opts.Protocol == plan.HTTP {
-		return &httpControl{base: "http://" + addr + "/v2/", model: s.opts.Model}
+		return &httpControl{base: s.server.URL() + "/v2/", model: s.opts.Model}
 	}
-	return &grpcControl{addr: addr, model: s.opts.Model}
+	return &grpcControl{addr: s.server.Host, model: s.opts.Model}
 }
 
 // defaultIdle is what the server takes where the configuration says nothing.

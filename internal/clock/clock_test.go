@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/internal/clock"
+	"github.com/redline-bench/redline/internal/testkit"
 )
 
 func TestSleepUntilNeverWakesEarly(t *testing.T) {
@@ -18,6 +19,18 @@ func TestSleepUntilNeverWakesEarly(t *testing.T) {
 			t.Errorf("%s: woke %d ns early", d, due-now)
 		}
 	}
+}
+
+// Tests of other packages run in simulated time, where a kernel sleep passes no time.
+func TestSleepUntilFollowsSimulatedTime(t *testing.T) {
+	testkit.Simulate(t, func(t *testing.T) {
+		for _, d := range []time.Duration{10 * time.Microsecond, 2 * time.Millisecond, time.Hour} {
+			due := clock.Now() + int64(d)
+			if !clock.SleepUntil(t.Context(), due) || clock.Now() != due {
+				t.Errorf("%s: woke %d ns late", d, clock.Now()-due)
+			}
+		}
+	})
 }
 
 func TestSleepUntilEndsWithItsContext(t *testing.T) {

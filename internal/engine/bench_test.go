@@ -71,7 +71,7 @@ func TestClosedLoopDoesNotAllocate(t *testing.T) {
 		t.Fatal(err)
 	}
 	turns(e, svc, 20_000)
-	if n := testing.AllocsPerRun(10, func() { turns(e, svc, 2000) }); n >= 1 {
+	if n := testkit.Allocs(func() { turns(e, svc, 2000) }); n >= 1 {
 		t.Errorf("%.0f allocations in 2000 requests", n)
 	}
 }

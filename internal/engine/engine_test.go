@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/redline-bench/redline/internal/engine"
@@ -40,7 +41,7 @@ func records(e *engine.Engine) []record.Record {
 
 func finished(t *testing.T, e *engine.Engine) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if err := e.Finished(ctx); err != nil {
 		t.Fatal("the load did not end")
@@ -138,179 +139,190 @@ func TestFailuresAreCountedAndOnlyAnUnbrokenRunOfThemStopsTheLoad(t *testing.T) 
 	}
 }
 
-func TestPacedLoadSendsAtDueTimesAndKeepsTheLateness(t *testing.T) {
-	svc := &testkit.Service{Answer: func(int64) (time.Duration, error) { return 0, nil }}
-	e := open(t, svc, engine.Config{})
-	stop, err := e.Paced(t.Context(), engine.PacedLoad{Schedule: pace.Constant(2000), Feeds: 4, Slots: 8, Cap: 64, Limit: 400})
-	if err != nil {
-		t.Fatal(err)
-	}
-	finished(t, e)
-	stop()
-	got := records(e)
-	if len(got) != 400 {
-		t.Fatalf("%d records, want 400", len(got))
-	}
-	for _, r := range got {
-		if r.Sent < r.Due {
-			t.Fatalf("sent %d ns before it was due", r.Due-r.Sent)
-		}
-		if late := r.Flags&record.Delayed != 0; late && r.Lag() < int64(engine.DelayedAfter) {
-			t.Fatalf("marked late with a lag of %d ns", r.Lag())
-		}
-	}
-}
-
-// With one slot and a slow server the schedule cannot be kept: every request is still sent, and the wait shows.
-func TestPacedLoadBehindItsScheduleShowsTheWait(t *testing.T) {
-	const wait = 20 * time.Millisecond
-	svc := &testkit.Service{Answer: func(int64) (time.Duration, error) { return wait, nil }}
-	e := open(t, svc, engine.Config{})
-	stop, err := e.Paced(t.Context(), engine.PacedLoad{Schedule: pace.Constant(1000), Feeds: 1, Slots: 1, Cap: 1, Limit: 10})
-	if err != nil {
-		t.Fatal(err)
-	}
-	finished(t, e)
-	stop()
-	got := records(e)
-	if len(got) != 10 || svc.MostInFlight() != 1 {
-		t.Fatalf("%d records, %d in flight", len(got), svc.MostInFlight())
-	}
-	last := got[len(got)-1]
-	if lag := time.Duration(last.Lag()); lag < 9*(wait-time.Millisecond)-10*time.Millisecond {
-		t.Errorf("the tenth request waited %s behind nine of %s", lag, wait)
-	}
-	if e.Behind() < 8*(wait-time.Millisecond) {
-		t.Errorf("behind for %s only", e.Behind())
-	}
-}
-
-// When every thread has failed the load is over, also where feeds wait for each other; and after Forgive there may be
-// another one.
-// A load that is stopped while it is behind tells how many requests were due and never sent.
-func TestStoppedLoadCountsWhatItDropped(t *testing.T) {
-	f := func(rate float64, limit int, least, most uint64) {
-		t.Helper()
-		svc := &testkit.Service{Answer: func(int64) (time.Duration, error) { return 300 * time.Millisecond, nil }}
+func TestPacedLoadSendsAtDueTimes(t *testing.T) {
+	testkit.Simulate(t, func(t *testing.T) {
+		svc := &testkit.Service{Answer: func(int64) (time.Duration, error) { return 0, nil }}
 		e := open(t, svc, engine.Config{})
-		stop, err := e.Paced(t.Context(), engine.PacedLoad{Schedule: pace.Constant(rate), Feeds: 1, Slots: 1, Cap: 1, Limit: limit})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for svc.Sent() == 0 {
-			time.Sleep(time.Millisecond)
-		}
-		time.Sleep(20 * time.Millisecond)
-		stop()
-		if n := e.Dropped(); n < least || n > most {
-			t.Errorf("rate %v: dropped %d, want %d to %d", rate, n, least, most)
-		}
-	}
-	f(1000, 0, 10, 1e6) // the first takes its time; those due meanwhile are dropped
-	f(1000, 5, 4, 4)    // no more than there were
-}
-
-func TestPacedLoadEndsWithItsLastThread(t *testing.T) {
-	svc := &testkit.Service{Answer: func(n int64) (time.Duration, error) {
-		if n < 3 {
-			return 0, errors.New("boom")
-		}
-		return 0, nil
-	}}
-	e := open(t, svc, engine.Config{StopOnFailure: true})
-	for round, limit := range []int{100, 5} {
-		stop, err := e.Paced(t.Context(), engine.PacedLoad{Schedule: pace.Constant(2000), Feeds: 3, Turn: engine.Serial, Slots: 16, Cap: 16, Limit: limit})
+		stop, err := e.Paced(t.Context(), engine.PacedLoad{Schedule: pace.Constant(2000), Feeds: 4, Slots: 8, Cap: 64, Limit: 400})
 		if err != nil {
 			t.Fatal(err)
 		}
 		finished(t, e)
 		stop()
-		if got := len(e.SlotErrors()); got != 3*(1-round) {
-			t.Errorf("round %d: %d failures", round, got)
+		got := records(e)
+		if len(got) != 400 {
+			t.Fatalf("%d records, want 400", len(got))
 		}
-		e.Forgive()
-	}
-	if svc.Sent() != 8 {
-		t.Errorf("%d requests were sent, want 3 that fail and 5 more", svc.Sent())
-	}
+		for _, r := range got {
+			if r.Sent != r.Due || r.Flags&record.Delayed != 0 {
+				t.Fatalf("sent %d ns after it was due, flags %v", r.Lag(), r.Flags)
+			}
+		}
+	})
+}
+
+// With one slot and a slow server the schedule cannot be kept: every request is still sent, and the wait shows.
+func TestPacedLoadBehindItsScheduleShowsTheWait(t *testing.T) {
+	testkit.Simulate(t, func(t *testing.T) {
+		const wait = 20 * time.Millisecond
+		svc := &testkit.Service{Answer: func(int64) (time.Duration, error) { return wait, nil }}
+		e := open(t, svc, engine.Config{})
+		stop, err := e.Paced(t.Context(), engine.PacedLoad{Schedule: pace.Constant(1000), Feeds: 1, Slots: 1, Cap: 1, Limit: 10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		finished(t, e)
+		stop()
+		got := records(e)
+		if len(got) != 10 || svc.MostInFlight() != 1 {
+			t.Fatalf("%d records, %d in flight", len(got), svc.MostInFlight())
+		}
+		last := got[len(got)-1]
+		if lag := time.Duration(last.Lag()); lag != 9*(wait-time.Millisecond) || last.Flags&record.Delayed == 0 {
+			t.Errorf("the tenth request waited %s behind nine of %s, flags %v", lag, wait, last.Flags)
+		}
+		if behind := 9*wait - time.Millisecond; e.Behind() != behind { // from when the second was due until the last was sent
+			t.Errorf("behind for %s, want %s", e.Behind(), behind)
+		}
+	})
+}
+
+// A load that is stopped while it is behind tells how many requests were due and never sent.
+func TestStoppedLoadCountsWhatItDropped(t *testing.T) {
+	testkit.Simulate(t, func(t *testing.T) {
+		f := func(limit int, want uint64) {
+			t.Helper()
+			svc := &testkit.Service{Answer: func(int64) (time.Duration, error) { return 300 * time.Millisecond, nil }}
+			e := open(t, svc, engine.Config{})
+			stop, err := e.Paced(t.Context(), engine.PacedLoad{Schedule: pace.Constant(1000), Feeds: 1, Slots: 1, Cap: 1, Limit: limit})
+			if err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(21 * time.Millisecond) // the first was sent after 1 ms and is not answered yet
+			synctest.Wait()
+			stop()
+			if n := e.Dropped(); n != want {
+				t.Errorf("limit %d: dropped %d, want %d", limit, n, want)
+			}
+		}
+		f(0, 19) // those due after 2 to 20 ms; the last millisecond is no delay yet
+		f(5, 4)  // no more than there were
+	})
+}
+
+// When every thread has failed the load is over, also where feeds wait for each other; and after Forgive there may be
+// another one.
+func TestPacedLoadEndsWithItsLastThread(t *testing.T) {
+	testkit.Simulate(t, func(t *testing.T) {
+		svc := &testkit.Service{Answer: func(n int64) (time.Duration, error) {
+			if n < 3 {
+				return 0, errors.New("boom")
+			}
+			return 0, nil
+		}}
+		e := open(t, svc, engine.Config{StopOnFailure: true})
+		for round, limit := range []int{100, 5} {
+			stop, err := e.Paced(t.Context(), engine.PacedLoad{Schedule: pace.Constant(2000), Feeds: 3, Turn: engine.Serial, Slots: 16, Cap: 16, Limit: limit})
+			if err != nil {
+				t.Fatal(err)
+			}
+			finished(t, e)
+			stop()
+			if got := len(e.SlotErrors()); got != 3*(1-round) {
+				t.Errorf("round %d: %d failures", round, got)
+			}
+			e.Forgive()
+		}
+		if svc.Sent() != 8 {
+			t.Errorf("%d requests were sent, want 3 that fail and 5 more", svc.Sent())
+		}
+	})
 }
 
 // A failed request ends its thread alone: the others show their own failures, under the thread's number.
 func TestPacedLoadFailsThreadByThread(t *testing.T) {
-	svc := &testkit.Service{Answer: func(int64) (time.Duration, error) { return 0, errors.New("boom") }}
-	e := open(t, svc, engine.Config{StopOnFailure: true})
-	stop, err := e.Paced(t.Context(), engine.PacedLoad{Schedule: pace.Constant(200), Feeds: 6, Threads: 4, Slots: 16, Cap: 16})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer stop()
-	for e.Working() {
-		time.Sleep(time.Millisecond)
-	}
-	if n := svc.Sent(); n < 4 || n > 6 { // the second feed of a thread may be at it already
-		t.Errorf("%d requests were sent, want one a thread", n)
-	}
-	failed := e.SlotErrors()
-	for i, f := range failed {
-		if f.Slot != i {
-			t.Errorf("failure %d is of thread %d", i, f.Slot)
+	testkit.Simulate(t, func(t *testing.T) {
+		svc := &testkit.Service{Answer: func(int64) (time.Duration, error) { return 0, errors.New("boom") }}
+		e := open(t, svc, engine.Config{StopOnFailure: true})
+		stop, err := e.Paced(t.Context(), engine.PacedLoad{Schedule: pace.Constant(200), Feeds: 6, Threads: 4, Slots: 16, Cap: 16})
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	if len(failed) != 4 {
-		t.Errorf("%d failures, want one a thread", len(failed))
-	}
+		defer stop()
+		for e.Working() {
+			time.Sleep(time.Millisecond)
+		}
+		if n := svc.Sent(); n != 4 {
+			t.Errorf("%d requests were sent, want one a thread", n)
+		}
+		failed := e.SlotErrors()
+		for i, f := range failed {
+			if f.Slot != i {
+				t.Errorf("failure %d is of thread %d", i, f.Slot)
+			}
+		}
+		if len(failed) != 4 {
+			t.Errorf("%d failures, want one a thread", len(failed))
+		}
+	})
 }
 
 // Twice as many due as the first slots can hold: the engine makes more.
 func TestPacedLoadGrows(t *testing.T) {
-	svc := &testkit.Service{Answer: func(int64) (time.Duration, error) { return 100 * time.Millisecond, nil }}
-	e := open(t, svc, engine.Config{})
-	stop, err := e.Paced(t.Context(), engine.PacedLoad{Schedule: pace.Constant(1000), Feeds: 4, Slots: 4, Cap: 1000, Limit: 200})
-	if err != nil {
-		t.Fatal(err)
-	}
-	finished(t, e)
-	stop()
-	if most := svc.MostInFlight(); most < 20 {
-		t.Errorf("never more than %d in flight", most)
-	}
+	testkit.Simulate(t, func(t *testing.T) {
+		svc := &testkit.Service{Answer: func(int64) (time.Duration, error) { return 100 * time.Millisecond, nil }}
+		e := open(t, svc, engine.Config{})
+		stop, err := e.Paced(t.Context(), engine.PacedLoad{Schedule: pace.Constant(1000), Feeds: 4, Slots: 4, Cap: 1000, Limit: 200})
+		if err != nil {
+			t.Fatal(err)
+		}
+		finished(t, e)
+		stop()
+		if most := svc.MostInFlight(); most < 100 { // 1000 a second of 100 ms each
+			t.Errorf("never more than %d in flight", most)
+		}
+	})
 }
 
 func TestDeadlineEndsAHungRequest(t *testing.T) {
-	svc := &testkit.Service{Answer: func(int64) (time.Duration, error) { return 300 * time.Millisecond, nil }}
-	e := open(t, svc, engine.Config{Timeout: 30 * time.Millisecond, StopOnFailure: true})
-	if err := e.Closed(t.Context(), 3, 0); err != nil {
-		t.Fatal(err)
-	}
-	<-e.Failed()
-	finished(t, e)
-	for _, r := range records(e) {
-		if r.Class != record.Timeout || r.Latency() < int64(30*time.Millisecond) {
-			t.Errorf("class %s after %s", r.Class, time.Duration(r.Latency()))
+	testkit.Simulate(t, func(t *testing.T) {
+		svc := &testkit.Service{Answer: func(int64) (time.Duration, error) { return 300 * time.Millisecond, nil }}
+		e := open(t, svc, engine.Config{Timeout: 30 * time.Millisecond, StopOnFailure: true})
+		if err := e.Closed(t.Context(), 3, 0); err != nil {
+			t.Fatal(err)
 		}
-	}
+		<-e.Failed()
+		finished(t, e)
+		for _, r := range records(e) {
+			if r.Class != record.Timeout || r.Latency() < int64(30*time.Millisecond) {
+				t.Errorf("class %s after %s", r.Class, time.Duration(r.Latency()))
+			}
+		}
+	})
 }
 
 func TestWaitCutsWhatDoesNotEnd(t *testing.T) {
-	svc := &testkit.Service{Answer: func(int64) (time.Duration, error) { return 300 * time.Millisecond, nil }}
-	e := open(t, svc, engine.Config{})
-	if err := e.Closed(t.Context(), 3, 0); err != nil {
-		t.Fatal(err)
-	}
-	e.Stop()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
-	defer cancel()
-	if err := e.Wait(ctx); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("Wait: %v", err)
-	}
-	for _, r := range records(e) {
-		if r.Class != record.Canceled {
-			t.Errorf("class %s", r.Class)
+	testkit.Simulate(t, func(t *testing.T) {
+		svc := &testkit.Service{Answer: func(int64) (time.Duration, error) { return 300 * time.Millisecond, nil }}
+		e := open(t, svc, engine.Config{})
+		if err := e.Closed(t.Context(), 3, 0); err != nil {
+			t.Fatal(err)
 		}
-	}
-	if e.InFlight() != 0 || len(e.Failures()) != 0 {
-		t.Errorf("%d in flight, failures %v", e.InFlight(), e.Failures())
-	}
+		e.Stop()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		if err := e.Wait(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Wait: %v", err)
+		}
+		for _, r := range records(e) {
+			if r.Class != record.Canceled {
+				t.Errorf("class %s", r.Class)
+			}
+		}
+		if e.InFlight() != 0 || len(e.Failures()) != 0 {
+			t.Errorf("%d in flight, failures %v", e.InFlight(), e.Failures())
+		}
+	})
 }
 
 // sequences is a feed whose requests come in threes.
@@ -336,95 +348,103 @@ func (s *sequences) Close(c *service.Call) bool {
 }
 
 func TestOpenSequencesAreEndedByOneMoreRequest(t *testing.T) {
-	for _, paced := range []bool{false, true} {
-		svc := &testkit.Service{Answer: func(int64) (time.Duration, error) { return 0, nil }}
-		var mu sync.Mutex
-		feeds := map[int]*sequences{}
-		e, err := engine.Open(t.Context(), engine.Config{Service: svc, Feed: func(slot, _ int) engine.Feed {
-			mu.Lock()
-			defer mu.Unlock()
-			feeds[slot] = &sequences{}
-			return feeds[slot]
-		}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		// Four feeds, ten requests: two feeds send three (nothing open), two send two (one open each), by turns.
-		if paced {
-			stop, err := e.Paced(t.Context(), engine.PacedLoad{Schedule: pace.Constant(5000), Feeds: 4, Slots: 4, Cap: 4, Limit: 10})
+	testkit.Simulate(t, func(t *testing.T) {
+		for _, paced := range []bool{false, true} {
+			svc := &testkit.Service{Answer: func(int64) (time.Duration, error) { return 0, nil }}
+			var mu sync.Mutex
+			feeds := map[int]*sequences{}
+			e, err := engine.Open(t.Context(), engine.Config{Service: svc, Feed: func(slot, _ int) engine.Feed {
+				mu.Lock()
+				defer mu.Unlock()
+				feeds[slot] = &sequences{}
+				return feeds[slot]
+			}})
 			if err != nil {
 				t.Fatal(err)
 			}
+			// Four feeds, ten requests: two feeds send three (nothing open), two send two (one open each), by turns.
+			if paced {
+				stop, err := e.Paced(t.Context(), engine.PacedLoad{Schedule: pace.Constant(5000), Feeds: 4, Slots: 4, Cap: 4, Limit: 10})
+				if err != nil {
+					t.Fatal(err)
+				}
+				finished(t, e)
+				stop()
+			} else if err := e.Closed(t.Context(), 4, 10); err != nil {
+				t.Fatal(err)
+			}
 			finished(t, e)
-			stop()
-		} else if err := e.Closed(t.Context(), 4, 10); err != nil {
-			t.Fatal(err)
-		}
-		finished(t, e)
-		closing, open := 0, 0
-		for _, r := range records(e) {
-			if r.Flags&record.Closing != 0 {
-				closing++
+			closing, open := 0, 0
+			for _, r := range records(e) {
+				if r.Flags&record.Closing != 0 {
+					closing++
+				}
+			}
+			for _, f := range feeds {
+				open += f.left
+			}
+			if n := int(svc.Sent()); n != 10+closing || open != 0 {
+				t.Errorf("paced %v: %d sent, %d of them closing, %d left open", paced, n, closing, open)
+			}
+			if paced && closing != 2 {
+				t.Errorf("%d closing requests, want 2", closing)
+			}
+			if err := e.Close(); err != nil {
+				t.Error(err)
 			}
 		}
-		for _, f := range feeds {
-			open += f.left
-		}
-		if n := int(svc.Sent()); n != 10+closing || open != 0 {
-			t.Errorf("paced %v: %d sent, %d of them closing, %d left open", paced, n, closing, open)
-		}
-		if paced && closing != 2 {
-			t.Errorf("%d closing requests, want 2", closing)
-		}
-		if err := e.Close(); err != nil {
-			t.Error(err)
-		}
-	}
+	})
 }
 
 // A serial load never has two requests of one feed in flight.
 func TestSerialTurnsKeepOneInFlightAFeed(t *testing.T) {
-	svc := &testkit.Service{Answer: func(int64) (time.Duration, error) { return 5 * time.Millisecond, nil }}
-	e := open(t, svc, engine.Config{})
-	stop, err := e.Paced(t.Context(), engine.PacedLoad{
-		Schedule: pace.Constant(5000), Feeds: 3, Slots: 16, Cap: 64, Limit: 30, Turn: engine.Serial,
+	testkit.Simulate(t, func(t *testing.T) {
+		svc := &testkit.Service{Answer: func(int64) (time.Duration, error) { return 5 * time.Millisecond, nil }}
+		e := open(t, svc, engine.Config{})
+		stop, err := e.Paced(t.Context(), engine.PacedLoad{
+			Schedule: pace.Constant(5000), Feeds: 3, Slots: 16, Cap: 64, Limit: 30, Turn: engine.Serial,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		finished(t, e)
+		stop()
+		if most := svc.MostInFlight(); most > 3 {
+			t.Errorf("%d in flight with three feeds", most)
+		}
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	finished(t, e)
-	stop()
-	if most := svc.MostInFlight(); most > 3 {
-		t.Errorf("%d in flight with three feeds", most)
-	}
 }
 
 func TestPeriodicLoadEndsAtAFailure(t *testing.T) {
-	svc := &testkit.Service{Answer: func(n int64) (time.Duration, error) {
-		if n == 3 {
-			return 0, errors.New("boom")
+	testkit.Simulate(t, func(t *testing.T) {
+		svc := &testkit.Service{Answer: func(n int64) (time.Duration, error) {
+			if n == 3 {
+				return 0, errors.New("boom")
+			}
+			return time.Millisecond, nil
+		}}
+		e := open(t, svc, engine.Config{StopOnFailure: true})
+		if err := e.Periodic(t.Context(), engine.PeriodicLoad{Start: 1, End: 7, Step: 1, Period: 1}); err != nil {
+			t.Fatal(err)
 		}
-		return time.Millisecond, nil
-	}}
-	e := open(t, svc, engine.Config{StopOnFailure: true})
-	if err := e.Periodic(t.Context(), engine.PeriodicLoad{Start: 1, End: 7, Step: 1, Period: 1}); err != nil {
-		t.Fatal(err)
-	}
-	if n := len(e.SlotErrors()); n != 1 || svc.Sent() != 4 {
-		t.Errorf("%d failures, %d requests", n, svc.Sent())
-	}
+		if n := len(e.SlotErrors()); n != 1 || svc.Sent() != 4 {
+			t.Errorf("%d failures, %d requests", n, svc.Sent())
+		}
+	})
 }
 
 func TestPeriodicLoadRaisesTheLoadStepByStep(t *testing.T) {
-	svc := &testkit.Service{Answer: func(int64) (time.Duration, error) { return time.Millisecond, nil }}
-	e := open(t, svc, engine.Config{})
-	if err := e.Periodic(t.Context(), engine.PeriodicLoad{Start: 2, End: 7, Step: 2, Period: 1}); err != nil {
-		t.Fatal(err)
-	}
-	if n := len(records(e)); n != 7 || svc.Sent() != 7 {
-		t.Errorf("%d records of %d requests, want exactly 7", n, svc.Sent())
-	}
-	if err := e.Periodic(t.Context(), engine.PeriodicLoad{Start: 1, End: 2, Step: 1, Period: 2}); !errors.Is(err, engine.ErrEarlyEnd) {
-		t.Errorf("one response where two were asked for: %v", err)
-	}
+	testkit.Simulate(t, func(t *testing.T) {
+		svc := &testkit.Service{Answer: func(int64) (time.Duration, error) { return time.Millisecond, nil }}
+		e := open(t, svc, engine.Config{})
+		if err := e.Periodic(t.Context(), engine.PeriodicLoad{Start: 2, End: 7, Step: 2, Period: 1}); err != nil {
+			t.Fatal(err)
+		}
+		if n := len(records(e)); n != 7 || svc.Sent() != 7 {
+			t.Errorf("%d records of %d requests, want exactly 7", n, svc.Sent())
+		}
+		if err := e.Periodic(t.Context(), engine.PeriodicLoad{Start: 1, End: 2, Step: 1, Period: 2}); !errors.Is(err, engine.ErrEarlyEnd) {
+			t.Errorf("one response where two were asked for: %v", err)
+		}
+	})
 }

@@ -33,32 +33,33 @@ var errNobody = errors.New("nobody listens")
 
 // A server that is gone ends the load long before a hundred slow attempts have failed; one that comes back does not.
 func TestAServerThatIsGoneEndsTheLoad(t *testing.T) {
-	t.Parallel()
-	const attempt = 100 * time.Millisecond
-	var back atomic.Bool
-	svc := &unreached{}
-	svc.Answer = func(n int64) (time.Duration, error) {
-		if n == 10 { // it was away for a second
-			back.Store(true)
-			return 0, nil
+	testkit.Simulate(t, func(t *testing.T) {
+		const attempt = 100 * time.Millisecond
+		var back atomic.Bool
+		svc := &unreached{}
+		svc.Answer = func(n int64) (time.Duration, error) {
+			if n == 10 { // it was away for a second
+				back.Store(true)
+				return 0, nil
+			}
+			return attempt, errNobody
 		}
-		return attempt, errNobody
-	}
-	e, err := engine.Open(t.Context(), engine.Config{Service: svc, Feed: func(int, int) engine.Feed { return testkit.Feed{} }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = e.Close() })
-	start := time.Now()
-	if err := e.Closed(t.Context(), 1, 0); err != nil {
-		t.Fatal(err)
-	}
-	<-e.Failed()
-	finished(t, e)
-	if !back.Load() || svc.Sent() > engine.GiveUpAfter/2 {
-		t.Errorf("given up after %d requests", svc.Sent())
-	}
-	if took := time.Since(start); took < engine.GoneAfter+10*attempt {
-		t.Errorf("given up after %v", took)
-	}
+		e, err := engine.Open(t.Context(), engine.Config{Service: svc, Feed: func(int, int) engine.Feed { return testkit.Feed{} }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = e.Close() })
+		start := time.Now()
+		if err := e.Closed(t.Context(), 1, 0); err != nil {
+			t.Fatal(err)
+		}
+		<-e.Failed()
+		finished(t, e)
+		if !back.Load() || svc.Sent() > engine.GiveUpAfter/2 {
+			t.Errorf("given up after %d requests", svc.Sent())
+		}
+		if took := time.Since(start); took < engine.GoneAfter+10*attempt {
+			t.Errorf("given up after %v", took)
+		}
+	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/redline-bench/redline/internal/engine"
@@ -58,30 +59,32 @@ func openTalks(t *testing.T, talks []*chat, stopOnFailure bool) *engine.Engine {
 }
 
 func TestAListenerTakesItsTurnsWithPauses(t *testing.T) {
-	talks := []*chat{{turns: 3, pause: 10 * time.Millisecond}, {turns: 5}, {turns: 1, pause: time.Hour}}
-	e := openTalks(t, talks, false)
-	if err := e.Closed(t.Context(), len(talks), 0); err != nil {
-		t.Fatal(err)
-	}
-	finished(t, e)
-	perSlot := map[uint32][]record.Record{}
-	for _, r := range records(e) {
-		perSlot[r.Slot] = append(perSlot[r.Slot], r)
-	}
-	total := 0
-	for _, c := range talks {
-		total += c.turns
-		if c.said != c.turns || len(c.heard) != c.turns || c.heard[0] != "ok" {
-			t.Errorf("%+v", c)
+	testkit.Simulate(t, func(t *testing.T) {
+		talks := []*chat{{turns: 3, pause: 10 * time.Millisecond}, {turns: 5}, {turns: 1, pause: time.Hour}}
+		e := openTalks(t, talks, false)
+		if err := e.Closed(t.Context(), len(talks), 0); err != nil {
+			t.Fatal(err)
 		}
-	}
-	all := 0
-	for _, rs := range perSlot {
-		all += len(rs)
-	}
-	if all != total {
-		t.Errorf("%d records of %d turns", all, total)
-	}
+		finished(t, e)
+		perSlot := map[uint32][]record.Record{}
+		for _, r := range records(e) {
+			perSlot[r.Slot] = append(perSlot[r.Slot], r)
+		}
+		total := 0
+		for _, c := range talks {
+			total += c.turns
+			if c.said != c.turns || len(c.heard) != c.turns || c.heard[0] != "ok" {
+				t.Errorf("%+v", c)
+			}
+		}
+		all := 0
+		for _, rs := range perSlot {
+			all += len(rs)
+		}
+		if all != total {
+			t.Errorf("%d records of %d turns", all, total)
+		}
+	})
 }
 
 func TestAnAnswerThatAListenerRefusesIsAFailure(t *testing.T) {
@@ -103,20 +106,23 @@ func TestAnAnswerThatAListenerRefusesIsAFailure(t *testing.T) {
 
 // A load that is stopped does not wait for pauses to end.
 func TestStopEndsPauses(t *testing.T) {
-	talks := []*chat{{turns: 2, pause: time.Hour}, {turns: 2, pause: time.Hour}}
-	e := openTalks(t, talks, false)
-	if err := e.Closed(t.Context(), 2, 0); err != nil {
-		t.Fatal(err)
-	}
-	for n := 0; n < 2; n += len(records(e)) {
-		time.Sleep(time.Millisecond)
-	}
-	e.Stop()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	defer cancel()
-	if err := e.Wait(ctx); err != nil || e.InFlight() != 0 {
-		t.Errorf("%v, %d in flight", err, e.InFlight())
-	}
+	testkit.Simulate(t, func(t *testing.T) {
+		talks := []*chat{{turns: 2, pause: time.Hour}, {turns: 2, pause: time.Hour}}
+		e := openTalks(t, talks, false)
+		if err := e.Closed(t.Context(), 2, 0); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if n := len(records(e)); n != 2 || e.InFlight() != 2 {
+			t.Fatalf("%d requests have ended and %d slots are at work, want 2 that pause", n, e.InFlight())
+		}
+		e.Stop()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := e.Wait(ctx); err != nil || e.InFlight() != 0 {
+			t.Errorf("%v, %d in flight", err, e.InFlight())
+		}
+	})
 }
 
 // onlooker counts the responses that it sees before their call has ended.
@@ -151,27 +157,29 @@ func TestAWatcherSeesResponsesBeforeTheirEnd(t *testing.T) {
 }
 
 func TestCutEndsOneRequest(t *testing.T) {
-	talks := []*chat{{turns: 2}}
-	e, err := engine.Open(t.Context(), engine.Config{
-		Service: &testkit.Service{Answer: func(n int64) (time.Duration, error) {
-			if n == 0 {
-				return time.Hour, nil
-			}
-			return 0, nil
-		}}, Keep: true,
-		Feed: func(slot, _ int) engine.Feed { return talks[slot] },
+	testkit.Simulate(t, func(t *testing.T) {
+		talks := []*chat{{turns: 2}}
+		e, err := engine.Open(t.Context(), engine.Config{
+			Service: &testkit.Service{Answer: func(n int64) (time.Duration, error) {
+				if n == 0 {
+					return time.Hour, nil
+				}
+				return 0, nil
+			}}, Keep: true,
+			Feed: func(slot, _ int) engine.Feed { return talks[slot] },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer e.Close()
+		if err := e.Closed(t.Context(), 1, 0); err != nil {
+			t.Fatal(err)
+		}
+		e.Cut(0, record.Canceled)
+		finished(t, e)
+		rs := records(e)
+		if len(rs) != 2 || rs[0].Class != record.Canceled || rs[1].Class != record.OK || len(e.Failures()) != 0 {
+			t.Errorf("%+v", rs)
+		}
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.Close()
-	if err := e.Closed(t.Context(), 1, 0); err != nil {
-		t.Fatal(err)
-	}
-	e.Cut(0, record.Canceled)
-	finished(t, e)
-	rs := records(e)
-	if len(rs) != 2 || rs[0].Class != record.Canceled || rs[1].Class != record.OK || len(e.Failures()) != 0 {
-		t.Errorf("%+v", rs)
-	}
 }

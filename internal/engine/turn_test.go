@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -113,14 +114,16 @@ func at(delay time.Duration) func(int64) (time.Duration, error) {
 // What perf_analyzer sends with five sequences on two threads, by a capture: the thread goes by the schedule, which
 // has five places, the sequence by chance, and each thread sends half of the requests.
 func TestSequencesTakeTurnsAsInTheOriginal(t *testing.T) {
-	want := []int{0, 3, 0, 3, 2, 1, 4, 1, 3, 0, 0, 4, 2, 3, 2, 2, 3, 4, 4, 4}
-	for range 2 { // another load begins anew
-		e, log := chains(t, &testkit.Service{Answer: at(0)}, engine.Config{})
-		play(t, e, engine.PacedLoad{Schedule: pace.Constant(5000), Feeds: 5, Threads: 2, Turn: engine.Random, Slots: 16, Cap: 64, Limit: 20})
-		if diff := cmp.Diff(want, log.feeds); diff != "" {
-			t.Error(diff)
+	testkit.Simulate(t, func(t *testing.T) {
+		want := []int{0, 3, 0, 3, 2, 1, 4, 1, 3, 0, 0, 4, 2, 3, 2, 2, 3, 4, 4, 4}
+		for range 2 { // another load begins anew
+			e, log := chains(t, &testkit.Service{Answer: at(0)}, engine.Config{})
+			play(t, e, engine.PacedLoad{Schedule: pace.Constant(5000), Feeds: 5, Threads: 2, Turn: engine.Random, Slots: 16, Cap: 64, Limit: 20})
+			if diff := cmp.Diff(want, log.feeds); diff != "" {
+				t.Error(diff)
+			}
 		}
-	}
+	})
 }
 
 func TestThreadsOfFeeds(t *testing.T) {
@@ -143,123 +146,132 @@ func TestThreadsOfFeeds(t *testing.T) {
 
 // Without waiting for answers, requests of one feed stay on one track, and what ends its state comes last.
 func TestOrderedRequestsStayOnTheirTrack(t *testing.T) {
-	gate := make(chan struct{})
-	svc := &tracked{Service: testkit.Service{Answer: func(int64) (time.Duration, error) { <-gate; return 0, nil }}}
-	e, log := chains(t, svc, engine.Config{})
-	const limit = 40
-	stop, err := e.Paced(t.Context(), engine.PacedLoad{
-		Schedule: pace.Constant(5000), Feeds: 3, Threads: 2, Turn: engine.Random, Ordered: true, Slots: 4, Cap: 1000, Limit: limit,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for svc.Sent() < limit+3 {
-		time.Sleep(time.Millisecond)
-	}
-	close(gate)
-	finished(t, e)
-	stop()
-	if svc.tracks != 3 || svc.MostInFlight() != limit+3 {
-		t.Errorf("%d tracks, %d in flight, want 3 and %d", svc.tracks, svc.MostInFlight(), limit+3)
-	}
-	for feed, slots := range log.slots {
-		for _, slot := range slots {
-			if slot%3 != feed {
-				t.Errorf("a request of feed %d went to slot %d", feed, slot)
+	testkit.Simulate(t, func(t *testing.T) {
+		gate := make(chan struct{})
+		svc := &tracked{Service: testkit.Service{Answer: func(int64) (time.Duration, error) { <-gate; return 0, nil }}}
+		e, log := chains(t, svc, engine.Config{})
+		const limit = 40
+		stop, err := e.Paced(t.Context(), engine.PacedLoad{
+			Schedule: pace.Constant(5000), Feeds: 3, Threads: 2, Turn: engine.Random, Ordered: true, Slots: 4, Cap: 1000, Limit: limit,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second) // all that is due has been sent
+		synctest.Wait()
+		close(gate)
+		finished(t, e)
+		stop()
+		if svc.tracks != 3 || svc.MostInFlight() != limit+3 {
+			t.Errorf("%d tracks, %d in flight, want 3 and %d", svc.tracks, svc.MostInFlight(), limit+3)
+		}
+		for feed, slots := range log.slots {
+			for _, slot := range slots {
+				if slot%3 != feed {
+					t.Errorf("a request of feed %d went to slot %d", feed, slot)
+				}
 			}
 		}
-	}
-	if diff := cmp.Diff([]int{0, 1, 2}, log.closed); diff != "" {
-		t.Error(diff)
-	}
-	measured := 0
-	for _, r := range records(e) {
-		if r.Flags&record.Closing == 0 {
-			measured++
+		if diff := cmp.Diff([]int{0, 1, 2}, log.closed); diff != "" {
+			t.Error(diff)
 		}
-	}
-	if measured != limit {
-		t.Errorf("%d measured requests, want %d", measured, limit)
-	}
+		measured := 0
+		for _, r := range records(e) {
+			if r.Flags&record.Closing == 0 {
+				measured++
+			}
+		}
+		if measured != limit {
+			t.Errorf("%d measured requests, want %d", measured, limit)
+		}
+	})
 }
 
 // A thread that waits for its answers has one request in flight, sends its share, and ends all that it has begun, also
 // when there are more sequences than requests can be in flight.
 func TestBlockingThreads(t *testing.T) {
-	svc := &testkit.Service{Answer: at(2 * time.Millisecond)}
-	e, log := chains(t, svc, engine.Config{})
-	play(t, e, engine.PacedLoad{Schedule: pace.Constant(5000), Feeds: 5, Threads: 2, Turn: engine.Blocking, Slots: 2, Cap: 2, Limit: 21})
-	if most := svc.MostInFlight(); most > 2 {
-		t.Errorf("%d in flight on two threads", most)
-	}
-	var sent [2]int
-	begun := map[int]bool{}
-	for _, feed := range log.feeds {
-		sent[engine.ThreadOf(feed, 5, 2)]++
-		begun[feed] = true
-	}
-	if sent != [2]int{11, 10} {
-		t.Errorf("the threads sent %v", sent)
-	}
-	if len(log.closed) != len(begun) {
-		t.Errorf("ended %v, begun %v", log.closed, begun)
-	}
+	testkit.Simulate(t, func(t *testing.T) {
+		svc := &testkit.Service{Answer: at(2 * time.Millisecond)}
+		e, log := chains(t, svc, engine.Config{})
+		play(t, e, engine.PacedLoad{Schedule: pace.Constant(5000), Feeds: 5, Threads: 2, Turn: engine.Blocking, Slots: 2, Cap: 2, Limit: 21})
+		if most := svc.MostInFlight(); most > 2 {
+			t.Errorf("%d in flight on two threads", most)
+		}
+		var sent [2]int
+		begun := map[int]bool{}
+		for _, feed := range log.feeds {
+			sent[engine.ThreadOf(feed, 5, 2)]++
+			begun[feed] = true
+		}
+		if sent != [2]int{11, 10} {
+			t.Errorf("the threads sent %v", sent)
+		}
+		if len(log.closed) != len(begun) {
+			t.Errorf("ended %v, begun %v", log.closed, begun)
+		}
+	})
 }
 
 func TestShares(t *testing.T) {
-	for _, c := range []struct {
-		shares int
-		want   [5]int
-	}{{5, [5]int{4, 4, 4, 3, 3}}, {1, [5]int{}}, {0, [5]int{}}} {
-		svc := &testkit.Service{Answer: func(n int64) (time.Duration, error) { return time.Duration(n%5) * time.Millisecond, nil }}
-		e, log := chains(t, svc, engine.Config{})
-		e.Shares(c.shares)
-		if err := e.Closed(t.Context(), 5, 18); err != nil {
-			t.Fatal(err)
+	testkit.Simulate(t, func(t *testing.T) {
+		for _, c := range []struct {
+			shares int
+			want   [5]int
+		}{{5, [5]int{4, 4, 4, 3, 3}}, {1, [5]int{}}, {0, [5]int{}}} {
+			svc := &testkit.Service{Answer: func(n int64) (time.Duration, error) { return time.Duration(n%5) * time.Millisecond, nil }}
+			e, log := chains(t, svc, engine.Config{})
+			e.Shares(c.shares)
+			if err := e.Closed(t.Context(), 5, 18); err != nil {
+				t.Fatal(err)
+			}
+			finished(t, e)
+			var got [5]int
+			for _, slot := range log.feeds {
+				got[slot]++
+			}
+			if len(log.feeds) != 18 || c.want[0] > 0 && got != c.want {
+				t.Errorf("%d shares: %v", c.shares, got)
+			}
 		}
-		finished(t, e)
-		var got [5]int
-		for _, slot := range log.feeds {
-			got[slot]++
-		}
-		if len(log.feeds) != 18 || c.want[0] > 0 && got != c.want {
-			t.Errorf("%d shares: %v", c.shares, got)
-		}
-	}
+	})
 }
 
 func TestRestartReachesAllFeeds(t *testing.T) {
-	e, log := chains(t, &testkit.Service{Answer: at(0)}, engine.Config{})
-	if err := e.Closed(t.Context(), 3, 30); err != nil {
-		t.Fatal(err)
-	}
-	finished(t, e)
-	e.Restart()
-	if log.restarts != 3 {
-		t.Errorf("%d feeds of a closed loop were told", log.restarts)
-	}
-	e, log = chains(t, &testkit.Service{Answer: at(0)}, engine.Config{})
-	play(t, e, engine.PacedLoad{Schedule: pace.Constant(5000), Feeds: 4, Slots: 4, Cap: 4, Limit: 8})
-	e.Restart()
-	if log.restarts != 4 {
-		t.Errorf("%d feeds of an open loop were told", log.restarts)
-	}
+	testkit.Simulate(t, func(t *testing.T) {
+		e, log := chains(t, &testkit.Service{Answer: at(0)}, engine.Config{})
+		if err := e.Closed(t.Context(), 3, 30); err != nil {
+			t.Fatal(err)
+		}
+		finished(t, e)
+		e.Restart()
+		if log.restarts != 3 {
+			t.Errorf("%d feeds of a closed loop were told", log.restarts)
+		}
+		e, log = chains(t, &testkit.Service{Answer: at(0)}, engine.Config{})
+		play(t, e, engine.PacedLoad{Schedule: pace.Constant(5000), Feeds: 4, Slots: 4, Cap: 4, Limit: 8})
+		e.Restart()
+		if log.restarts != 4 {
+			t.Errorf("%d feeds of an open loop were told", log.restarts)
+		}
+	})
 }
 
 // Which sequence comes next is drawn on from level to level, and from the beginning after a warm-up.
 func TestDrawsGoOnFromLoadToLoad(t *testing.T) {
-	load := func(n int) engine.PacedLoad {
-		return engine.PacedLoad{Schedule: pace.Constant(1e5), Feeds: 2, Threads: 1, Turn: engine.Random, Slots: 8, Cap: 8, Limit: n}
-	}
-	svc := &testkit.Service{Answer: at(0)}
-	e, log := chains(t, svc, engine.Config{})
-	for _, n := range []int{3, 4, 3} {
-		play(t, e, load(n))
-	}
-	e.Restart()
-	play(t, e, load(5))
-	want := []int{0, 0, 1, 0, 1, 0, 0, 1, 1, 1, 0, 0, 1, 0, 1}
-	if diff := cmp.Diff(want, log.feeds); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Simulate(t, func(t *testing.T) {
+		load := func(n int) engine.PacedLoad {
+			return engine.PacedLoad{Schedule: pace.Constant(1e5), Feeds: 2, Threads: 1, Turn: engine.Random, Slots: 8, Cap: 8, Limit: n}
+		}
+		svc := &testkit.Service{Answer: at(0)}
+		e, log := chains(t, svc, engine.Config{})
+		for _, n := range []int{3, 4, 3} {
+			play(t, e, load(n))
+		}
+		e.Restart()
+		play(t, e, load(5))
+		want := []int{0, 0, 1, 0, 1, 0, 0, 1, 1, 1, 0, 0, 1, 0, 1}
+		if diff := cmp.Diff(want, log.feeds); diff != "" {
+			t.Error(diff)
+		}
+	})
 }

@@ -44,7 +44,7 @@ func TestFixedScheduleKeepsItsTimes(t *testing.T) {
 	if svc.Sent() != 6 || lv.Client.Requests != 4 || !lv.Accepted || len(j.begun) != 0 || len(x.at) != 4 {
 		t.Fatalf("%d sent, %d counted, headers %v, exported %d", svc.Sent(), lv.Client.Requests, j.begun, len(x.at))
 	}
-	if span := x.at[3] - x.at[0]; span < int64(100*ms) {
+	if span := x.at[3] - x.at[0]; span != int64(120*ms) {
 		t.Errorf("120 ms of schedule took %s", time.Duration(span))
 	}
 	if len(x.boundaries) != 2 {

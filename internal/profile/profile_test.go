@@ -48,20 +48,23 @@ func basePlan() *plan.Plan {
 	}
 }
 
-func run(t *testing.T, p *plan.Plan, svc *testkit.Service, edit func(*profile.Runner)) (*result.Result, *journal, error) {
+// run runs a plan in simulated time, one hour at most.
+func run(t *testing.T, p *plan.Plan, svc *testkit.Service, edit func(*profile.Runner)) (res *result.Result, j *journal, err error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	j := &journal{}
-	m, _ := svc.Describe(ctx)
-	r := &profile.Runner{
-		Plan: p, Service: svc, Model: m, Observer: j,
-		Feed: func(int, int) engine.Feed { return testkit.Feed{} },
-	}
-	if edit != nil {
-		edit(r)
-	}
-	res, err := r.Run(ctx, ctx)
+	j = &journal{}
+	testkit.Simulate(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		m, _ := svc.Describe(ctx)
+		r := &profile.Runner{
+			Plan: p, Service: svc, Model: m, Observer: j,
+			Feed: func(int, int) engine.Feed { return testkit.Feed{} },
+		}
+		if edit != nil {
+			edit(r)
+		}
+		res, err = r.Run(ctx, ctx)
+	})
 	return res, j, err
 }
 
@@ -69,7 +72,7 @@ func pinned(d time.Duration) *testkit.Service {
 	return &testkit.Service{Answer: func(int64) (time.Duration, error) { return d, nil }}
 }
 
-// Throughput must be concurrency divided by latency, whatever the machine's speed: both sides are measured.
+// Throughput must be concurrency divided by latency.
 func TestClosedLoopNumbersAgreeWithEachOther(t *testing.T) {
 	p := basePlan()
 	p.Load.Concurrency = plan.IntRange{Start: 2, End: 6, Step: 4}
@@ -86,8 +89,8 @@ func TestClosedLoopNumbersAgreeWithEachOther(t *testing.T) {
 		if math.Abs(lv.Client.InferPerSec/want-1) > 0.1 {
 			t.Errorf("concurrency %d: %g infer/sec with a mean latency of %s", lv.Concurrency, lv.Client.InferPerSec, time.Duration(lv.Client.Latency.Avg))
 		}
-		if lv.Client.Latency.Min < int64(10*time.Millisecond) {
-			t.Errorf("a latency of %s for a server that takes 10 ms", time.Duration(lv.Client.Latency.Min))
+		if c := lv.Client.Latency; c.Min != int64(10*time.Millisecond) || c.Max != c.Min {
+			t.Errorf("latencies of %s to %s for a server that takes 10 ms", time.Duration(c.Min), time.Duration(c.Max))
 		}
 		if lv.Server == nil || lv.Server.Stats.InferenceCount < lv.Client.Requests/2 {
 			t.Errorf("server counted %+v for %d requests", lv.Server, lv.Client.Requests)
@@ -127,8 +130,8 @@ func TestRequestCountIsDividedByTheTimeItTook(t *testing.T) {
 	if c.Requests != 20 || svc.Sent() != 20 || j.passes != 1 {
 		t.Errorf("%d requests, %d sent, %d passes", c.Requests, svc.Sent(), j.passes)
 	}
-	if sum := 20 * c.Latency.Avg; c.DurationNs < sum || float64(c.DurationNs) > 1.5*float64(sum) {
-		t.Errorf("20 requests of %s took %s", time.Duration(c.Latency.Avg), time.Duration(c.DurationNs))
+	if want := 20 * 5 * time.Millisecond; c.DurationNs != int64(want) {
+		t.Errorf("20 requests of 5 ms took %s", time.Duration(c.DurationNs))
 	}
 }
 
@@ -157,7 +160,8 @@ func TestUnstableFirstLevelFails(t *testing.T) {
 	p.Measure.Stability = 0
 	for _, face := range []plan.Face{plan.DropIn, plan.Redline} {
 		p.Face = face
-		res, _, err := run(t, p, pinned(3*time.Millisecond), nil)
+		slower := &testkit.Service{Answer: func(n int64) (time.Duration, error) { return time.Duration(n+1) * 100 * time.Microsecond, nil }}
+		res, _, err := run(t, p, slower, nil)
 		if !errors.Is(err, profile.ErrUnstable) {
 			t.Errorf("%s: %v", face, err)
 		}
@@ -271,7 +275,7 @@ func TestWhatADeadServerAnsweredIsReported(t *testing.T) {
 		if n >= 150 {
 			return 20 * time.Millisecond, errors.New("gone")
 		}
-		return time.Millisecond, nil
+		return time.Duration(25+n) * 20 * time.Microsecond, nil // slower and slower: never stable
 	}}
 	res, _, err := run(t, p, svc, nil)
 	if !errors.Is(err, profile.ErrNoRequests) {
@@ -289,9 +293,9 @@ func TestMaxErrorRateEndsTheRun(t *testing.T) {
 	p.Measure.Interval = time.Minute
 	svc := &testkit.Service{Answer: func(n int64) (time.Duration, error) {
 		if n%10 == 9 {
-			return 0, errors.New("boom")
+			return time.Millisecond, errors.New("boom")
 		}
-		return 0, nil
+		return time.Millisecond, nil
 	}}
 	_, _, err := run(t, p, svc, nil)
 	if !errors.As(err, new(*profile.LoadError)) {
@@ -302,24 +306,24 @@ func TestMaxErrorRateEndsTheRun(t *testing.T) {
 func TestInterruptReportsThePartialWindow(t *testing.T) {
 	p := basePlan()
 	p.Measure.Interval = time.Hour
-	j := &journal{}
-	svc := pinned(time.Millisecond)
-	soft, stop := context.WithCancel(t.Context())
-	go func() {
-		for svc.Sent() < 50 {
-			time.Sleep(time.Millisecond)
+	testkit.Simulate(t, func(t *testing.T) {
+		soft, stop := context.WithCancel(t.Context())
+		svc := &testkit.Service{Answer: func(n int64) (time.Duration, error) {
+			if n == 50 {
+				stop()
+			}
+			return time.Millisecond, nil
+		}}
+		m, _ := svc.Describe(soft)
+		r := &profile.Runner{Plan: p, Service: svc, Model: m, Observer: &journal{}, Feed: func(int, int) engine.Feed { return testkit.Feed{} }}
+		res, err := r.Run(soft, t.Context())
+		if !errors.Is(err, profile.ErrInterrupted) || !res.Interrupted {
+			t.Fatalf("got %v", err)
 		}
-		stop()
-	}()
-	m, _ := svc.Describe(soft)
-	r := &profile.Runner{Plan: p, Service: svc, Model: m, Observer: j, Feed: func(int, int) engine.Feed { return testkit.Feed{} }}
-	res, err := r.Run(soft, t.Context())
-	if !errors.Is(err, profile.ErrInterrupted) || !res.Interrupted {
-		t.Fatalf("got %v", err)
-	}
-	if len(res.Levels) != 1 || res.Levels[0].Client.Requests < 5 {
-		t.Errorf("what was measured is lost: %+v", res.Levels)
-	}
+		if len(res.Levels) != 1 || res.Levels[0].Client.Requests < 50 {
+			t.Errorf("what was measured is lost: %+v", res.Levels)
+		}
+	})
 }
 
 // Six in flight at 10 ms is over a limit of 5 ms: the level is kept, marked, and ends the search.
@@ -360,11 +364,11 @@ func TestRateModeReportsFromTheScheduleOrTheSend(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := res.Levels[0].Client
-	// One in flight at 20 ms against a schedule of one each 5 ms: the twentieth waits for about 19 × 15 ms.
-	if c.Latency.Max != c.Due.Max || c.Due.Max < c.Sent.Max+int64(200*time.Millisecond) {
+	// One in flight at 20 ms against a schedule of one each 5 ms: the twentieth waits for 19 × 15 ms.
+	if c.Latency.Max != c.Due.Max || c.Due.Max != c.Sent.Max+int64(19*15*time.Millisecond) {
 		t.Errorf("from the schedule %s, from the send %s", time.Duration(c.Due.Max), time.Duration(c.Sent.Max))
 	}
-	if c.Delayed < 18 {
+	if c.Delayed != 19 {
 		t.Errorf("%d of 20 marked as delayed", c.Delayed)
 	}
 	if res.Verdict.State != result.ClientLimited {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/redline-bench/redline/internal/record"
@@ -11,15 +12,20 @@ import (
 
 // One writer and one reader at once: every record arrives once, in order, with its own events and bytes.
 func TestShardLosesNothing(t *testing.T) {
-	const n = 50_000
+	const n = 20_000
 	s := record.NewShard(true, record.NewBacklog())
-	var writer sync.WaitGroup
-	writer.Go(func() {
+	added := make(chan struct{}, 1) // the reader has something to look at; closed after the last record
+	go func() {
+		defer close(added)
 		for i := range n {
 			data := fmt.Appendf(nil, "answer %d", i)
 			s.Add(&record.Record{Sent: int64(i)}, []record.Event{{At: int64(i), Size: uint32(len(data))}}, data)
+			select {
+			case added <- struct{}{}:
+			default:
+			}
 		}
-	})
+	}()
 	seen := 0
 	read := func() {
 		s.Drain(func(r *record.Record, events []record.Event, data []byte) {
@@ -29,16 +35,10 @@ func TestShardLosesNothing(t *testing.T) {
 			seen++
 		})
 	}
-	done := make(chan struct{})
-	go func() { writer.Wait(); close(done) }()
-	for running := true; running; {
-		select {
-		case <-done:
-			running = false
-		default:
-		}
+	for range added {
 		read()
 	}
+	read()
 	if seen != n {
 		t.Errorf("%d of %d records arrived", seen, n)
 	}
@@ -46,30 +46,36 @@ func TestShardLosesNothing(t *testing.T) {
 
 // A collector that falls behind is waited for, and what waits stays bounded.
 func TestShardWaitsForTheCollector(t *testing.T) {
-	back := record.NewBacklog()
-	s := record.NewShard(true, back)
-	const n, size = 100, 1 << 20
-	var writer sync.WaitGroup
-	writer.Go(func() {
-		data := make([]byte, size)
-		for range n {
-			s.Add(&record.Record{}, nil, data)
-		}
-	})
-	for back.Stalled() == 0 { // nobody collects: after a while the writer goes on
-		time.Sleep(time.Millisecond)
-	}
-	<-back.Full()
-	seen := 0
-	for seen < n {
-		s.Drain(func(_ *record.Record, _ []record.Event, data []byte) {
-			if len(data) != size {
-				t.Errorf("%d bytes", len(data))
+	synctest.Test(t, func(t *testing.T) {
+		back := record.NewBacklog()
+		s := record.NewShard(true, back)
+		const n, size = 100, 1 << 20
+		var writer sync.WaitGroup
+		writer.Go(func() {
+			data := make([]byte, size)
+			for range n {
+				s.Add(&record.Record{}, nil, data)
 			}
-			seen++
 		})
-	}
-	writer.Wait()
+		time.Sleep(1500 * time.Millisecond) // nobody collects: after a second the writer goes on, and waits again
+		synctest.Wait()
+		if d := back.Stalled(); d != time.Second {
+			t.Errorf("the writer has waited %v", d)
+		}
+		<-back.Full()
+		seen := 0
+		for seen < n {
+			s.Drain(func(_ *record.Record, _ []record.Event, data []byte) {
+				if len(data) != size {
+					t.Errorf("%d bytes", len(data))
+				}
+				seen++
+			})
+			synctest.Wait()
+			time.Sleep(time.Millisecond) // the writer looks again
+		}
+		writer.Wait()
+	})
 }
 
 func TestShardDoesNotAllocateOnceItRuns(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/redline-bench/redline/internal/scrape"
+	"github.com/redline-bench/redline/internal/testkit"
 )
 
 // write is the text form of a page.
@@ -198,10 +199,11 @@ func TestPollerOverHTTP(t *testing.T) {
 		}
 		w.WriteHeader(http.StatusNotFound)
 	}))
+	defer server.Close()
 	host := strings.TrimPrefix(server.URL, "http://")
 	f := func(url string, want error) {
 		t.Helper()
-		p := scrape.New(scrape.Config{URL: url, Interval: time.Hour, Keep: scrape.IsGPUMetric})
+		p := scrape.New(scrape.Config{URL: url, Interval: time.Hour, Timeout: time.Minute, Keep: scrape.IsGPUMetric})
 		err := p.Start(t.Context())
 		if !errors.Is(err, want) {
 			t.Errorf("%s: %v, want %v", url, err, want)
@@ -218,6 +220,5 @@ func TestPollerOverHTTP(t *testing.T) {
 	f(host+"/other", scrape.ErrStatus)
 	f("http://bad host/", scrape.ErrConnect)
 	f("ftp://"+host, scrape.ErrConnect)
-	server.Close()
-	f(host+"/metrics", scrape.ErrConnect)
+	f(testkit.Port(t)+"/metrics", scrape.ErrConnect)
 }

@@ -122,8 +122,7 @@ func (l *line) judgeSum(c *service.Call, ev *Event, at int64) verdict {
 		if r.cutDuring(c.Rec.Sent, at) {
 			return disturbed // the transport may have sent the request twice
 		}
-		fault, text := l.diagnose(ev)
-		return l.fail(fault, text)
+		return l.judgeWrong(ev)
 	}
 	l.t.tally.Checked++
 	l.sum = ev.Answer
@@ -139,25 +138,18 @@ func (l *line) judgeSum(c *service.Call, ev *Event, at int64) verdict {
 	return right
 }
 
-// diagnose names what can be told from a wrong sum.
-func (l *line) diagnose(ev *Event) (Fault, string) {
+// judgeWrong names what can be told from a wrong sum.
+func (l *line) judgeWrong(ev *Event) verdict {
 	text := fmt.Sprintf("expected %d, got %d, which is %+d", ev.Want, ev.Answer, ev.Answer-ev.Want)
 	switch {
 	case ev.Step.Start && ev.Answer == l.t.run.model.add(l.final, ev.Step.Value) && l.before != nil:
-		return WrongAnswer, text + ": the sum of the last sequence with this id went on in spite of START"
+		return l.fail(WrongAnswer, text+": the sum of the last sequence with this id went on in spite of START")
 	case !ev.Step.Start && ev.Answer == ev.Step.Value:
-		return WrongAnswer, text + ": the sum began anew in the middle of the sequence"
+		return l.fail(WrongAnswer, text+": the sum began anew in the middle of the sequence")
 	case ev.Answer == l.sum:
-		return WrongAnswer, text + ": the value was not added"
+		return l.fail(WrongAnswer, text+": the value was not added")
 	}
-	r := l.t.run
-	if other := r.owner(l, ev.Answer); other != nil {
-		return Swapped, fmt.Sprintf("%s: that is a sum of sequence %s of %s", text, r.opts.name(r.opts.ID(other.t.id, other.index)), other.t.name())
-	}
-	if other := r.owner(l, ev.Answer-ev.Step.Value); other != nil && !ev.Step.Start {
-		return Swapped, fmt.Sprintf("%s: the value was added to a sum of sequence %s of %s", text, r.opts.name(r.opts.ID(other.t.id, other.index)), other.t.name())
-	}
-	return WrongAnswer, text
+	return l.failMixed(ev, WrongAnswer, text)
 }
 
 // judgeUnrefused deals with an answer where an error must come.
@@ -173,7 +165,11 @@ func (l *line) judgeUnrefused(ev *Event) verdict {
 		return l.fail(LostEnd, fmt.Sprintf("a request without START was answered with %d: the server went on with the sequence that had ended with %d",
 			ev.Answer, l.final))
 	}
-	return l.fail(StartIgnored, fmt.Sprintf("a first request without START was answered with %d where the error %q must come", ev.Answer, startMissing))
+	text := fmt.Sprintf("a first request without START was answered with %d where the error %q must come", ev.Answer, startMissing)
+	if ev.Answer == ev.Step.Value {
+		return l.fail(StartIgnored, text)
+	}
+	return l.failMixed(ev, StartIgnored, text)
 }
 
 // judgeError deals with a failed request.
@@ -222,12 +218,18 @@ func (r *run) idleHint() string {
 
 // fail keeps a failure with its history.
 func (l *line) fail(fault Fault, text string) verdict {
-	r := l.t.run
 	l.fault = fault
 	l.t.tally.fault(fault)
-	r.failed(&Failure{
-		Fault: fault, Text: text, Thread: l.t.id, ID: l.name, Pattern: l.pass.Pattern.String(), Lengths: l.pass.Lengths,
-		Iteration: l.pass.Iteration, History: l.history, Replay: r.replayCommand(l),
-	})
+	f := l.failure(fault, text)
+	if l.t.run.keep(f) {
+		l.t.run.cfg.Observer.Failed(f)
+	}
 	return wrong
+}
+
+func (l *line) failure(fault Fault, text string) *Failure {
+	return &Failure{
+		Fault: fault, Text: text, Thread: l.t.id, ID: l.name, Pattern: l.pass.Pattern.String(), Lengths: l.pass.Lengths,
+		Iteration: l.pass.Iteration, History: l.history, Replay: l.t.run.replayCommand(l),
+	}
 }

@@ -1,6 +1,7 @@
 package stress
 
 import (
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -34,6 +35,7 @@ type thread struct {
 	over    bool          // draw has ended
 	done    bool
 	tally   Tally
+	begun   atomic.Int64 // passes
 }
 
 // line is one context: a correlation id with a slot of the engine.
@@ -54,13 +56,11 @@ type line struct {
 	sum     int64
 	history []Event
 	fault   Fault // the last
-	losses  int   // passes that were given up
+	lost    []int // iterations of the passes that were given up
 	doubt   bool  // what the server holds under this id is not known
 	before  *Pass // the last pass
 	final   int64 // the sum with which the last sequence ended
-
-	// What other lines may look at: the sums of this pass and of the one before.
-	sums, older atomic.Pointer[[]int64]
+	since   []int // passes that each thread had begun when this one began
 }
 
 var _ engine.Listener = (*line)(nil)
@@ -120,7 +120,8 @@ func (l *line) begin(p *Pass) bool {
 	}
 	l.t.active++
 	l.pass, l.at, l.step, l.began, l.waited, l.sum, l.history = p, 0, 0, 0, 0, 0, nil
-	l.publish()
+	l.since = l.t.run.begun(l.since[:0])
+	l.t.begun.Add(1)
 	l.t.tally.sent(p, p.Context >= l.t.run.opts.Common)
 	l.t.run.logPass(l)
 	return true
@@ -165,20 +166,6 @@ func (l *line) expect(s *Step) int64 {
 	return l.t.run.model.add(l.sum, s.Value)
 }
 
-// publish lets others see the sums of the pass, in case that they get one by mistake.
-func (l *line) publish() {
-	sums := make([]int64, len(l.pass.Steps))
-	var sum int64
-	for i, s := range l.pass.Steps {
-		if s.Start {
-			sum = 0
-		}
-		sum = l.t.run.model.add(sum, s.Value)
-		sums[i] = sum
-	}
-	l.older.Store(l.sums.Swap(&sums))
-}
-
 // Heard implements engine.Listener. What is a failure here is for us to say, so the engine hears of none.
 func (l *line) Heard(c *service.Call, events []record.Event, responses []byte) error {
 	t := l.t
@@ -221,13 +208,26 @@ func (l *line) end(lost bool) {
 // wait in the server and get into the next sequence with its id. When all ids have been used once, what the server
 // holds under the next is not known.
 func (l *line) renew() {
-	o := l.t.run.opts
-	spare := o.IDBlock / o.Contexts()
-	l.losses++
-	l.id = o.ID(l.t.id, l.index+l.losses%spare*o.Contexts())
-	l.name = o.name(l.id)
-	l.doubt = l.losses >= spare
+	l.lost = append(l.lost, l.before.Iteration)
+	l.id = l.idAfter(len(l.lost))
+	l.name = l.t.run.opts.name(l.id)
+	l.doubt = len(l.lost) >= l.spare()
 	l.before, l.final = nil, 0
+}
+
+// spare is how many correlation ids the line has.
+func (l *line) spare() int { return l.t.run.opts.IDBlock / l.t.run.opts.Contexts() }
+
+// idAfter is the correlation id after so many losses.
+func (l *line) idAfter(losses int) int {
+	o := l.t.run.opts
+	return o.ID(l.t.id, l.index+losses%l.spare()*o.Contexts())
+}
+
+// nameIn is the correlation id, as text, that the line had in an iteration.
+func (l *line) nameIn(iteration int) string {
+	before, _ := slices.BinarySearch(l.lost, iteration)
+	return l.t.run.opts.name(l.idAfter(before))
 }
 
 // pause leaves the sequence alone before its next request.

@@ -21,7 +21,7 @@ func Set(o *Options) *optset.Set {
 	s.Int(&o.Threads, "concurrency,t", "N", 1, "threads")
 	s.Int(&o.Iterations, "iterations,i", "N", 0, "patterns that each thread sends; 0 for no end, with --duration")
 	s.Duration(&o.Duration, "duration", "TIME", "end after this time, as 10m; -i then has no default")
-	s.Text(&o.URL, "url,u", "HOST:PORT", "the server; localhost:8001, and localhost:8000 with HTTP, unless given")
+	s.Text(&o.URL, "url,u", "HOST:PORT", "the server, also as a URL; localhost:8001, and localhost:8000 with HTTP, unless given")
 	s.Text(&o.Model, "model-name,m", "NAME", "the model, which may also stand without -m")
 	s.Text(&o.Version, "model-version,x", "VERSION", "its version")
 	optset.OneOf(s, &o.Protocol, "protocol", "NAME", "gRPC or HTTP", "gRPC", "HTTP")
@@ -103,7 +103,10 @@ func Parse(args []string, now time.Time, secrets *secret.Set) (*Options, error) 
 	if !o.SeedSet {
 		o.Seed = uint32(now.Unix())
 	}
-	o.URL = cmp.Or(o.URL, o.Protocol.Address())
+	if o.Server, err = parseAddress(cmp.Or(o.URL, o.Protocol.Address()), o.Protocol); err != nil {
+		return nil, err
+	}
+	o.URL = o.Server.String()
 	if o.Connections == 0 {
 		o.Connections = o.Threads
 	}
@@ -122,6 +125,8 @@ func (o *Options) check() error {
 		return errors.New("there must be a context: --common-contexts or --rare-contexts")
 	case o.Contexts() > o.IDBlock:
 		return fmt.Errorf("%d contexts need as many correlation ids: raise --id-block above %d", o.Contexts(), o.IDBlock)
+	case o.CutEvery > 0 && o.Server.Secure:
+		return errors.New("--cut cannot be used with https")
 	case o.Replay != "" && !o.SeedSet:
 		return errors.New("--replay needs the seed of the run: -r N")
 	case o.Values > math.MaxInt32:

@@ -14,10 +14,16 @@ import (
 
 var epoch = time.Unix(1700000000, 0)
 
+// parsed are the defaults as Parse gives them.
+func parsed() Options {
+	o := Defaults()
+	o.Seed, o.URL, o.Server, o.Connections = 1700000000, "localhost:8001", Address{Host: "localhost:8001"}, 8
+	return o
+}
+
 func TestDefaultsAreTheOriginals(t *testing.T) {
 	o, err := Parse(nil, epoch, nil)
-	want := Defaults()
-	want.Seed, want.URL, want.Connections = 1700000000, "localhost:8001", 8
+	want := parsed()
 	if diff := cmp.Diff(&want, o); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
 	}
@@ -27,22 +33,23 @@ func TestParse(t *testing.T) {
 	f := func(line string, change func(*Options)) {
 		t.Helper()
 		o, err := Parse(strings.Fields(line), epoch, nil)
-		want := Defaults()
-		want.Seed, want.URL, want.Connections = 1700000000, "localhost:8001", 8
+		want := parsed()
 		change(&want)
 		if diff := cmp.Diff(&want, o); err != nil || diff != "" {
 			t.Errorf("%s: %v\n%s", line, err, diff)
 		}
 	}
 	f("-v -v -r 7 -t 3 -i 5 -u h:1 other", func(o *Options) {
-		o.Verbose, o.Seed, o.SeedSet, o.Threads, o.Connections, o.Iterations, o.URL, o.Model = 2, 7, true, 3, 3, 5, "h:1", "other"
+		o.Verbose, o.Seed, o.SeedSet, o.Threads, o.Connections, o.Iterations, o.Model = 2, 7, true, 3, 3, 5, "other"
+		o.URL, o.Server.Host = "h:1", "h:1"
 	})
 	f("--verbose --random-seed 7 --concurrency 3 --iterations 5 --url h:1 --model-name other", func(o *Options) {
-		o.Verbose, o.Seed, o.SeedSet, o.Threads, o.Connections, o.Iterations, o.URL, o.Model = 1, 7, true, 3, 3, 5, "h:1", "other"
+		o.Verbose, o.Seed, o.SeedSet, o.Threads, o.Connections, o.Iterations, o.Model = 1, 7, true, 3, 3, 5, "other"
+		o.URL, o.Server.Host = "h:1", "h:1"
 	})
 	f("--duration 3s", func(o *Options) { o.Duration, o.Iterations = 3*time.Second, 0 })
 	f("--duration 3s -i 9", func(o *Options) { o.Duration, o.Iterations = 3*time.Second, 9 })
-	f("--protocol HTTP", func(o *Options) { o.Protocol, o.URL = plan.HTTP, "localhost:8000" })
+	f("--protocol HTTP", func(o *Options) { o.Protocol, o.URL, o.Server.Host = plan.HTTP, "localhost:8000", "localhost:8000" })
 	f("--weights valid=1 --rare-weights no-end=2,valid=1 --rare 0.5", func(o *Options) {
 		o.Weights, o.RareWeights, o.RareShare = Weights{Valid: 1}, Weights{NoEnd: 2, Valid: 1}, 0.5
 	})
@@ -65,11 +72,50 @@ func TestParseRefuses(t *testing.T) {
 	f("--replay 1:2", "--replay needs the seed of the run")
 	f("-r 1 --replay 8:2", "there is no thread 8: use -t 9 or more")
 	f("-r 1 --replay 1", "--replay is THREAD:ITERATION")
+	f("--protocol HTTP -u https://h --cut 1s", "--cut cannot be used with https")
 	f("--values 3000000000", "--values is at most 2147483647")
 	f("--weights x", "--weights is a list as")
 	if _, err := Parse([]string{"--help"}, epoch, nil); !errors.Is(err, optset.ErrHelp) {
 		t.Errorf("--help: %v", err)
 	}
+}
+
+// -u takes URLs. Neither what is printed nor what is asked has a password in it.
+func TestAddresses(t *testing.T) {
+	f := func(line, printed, asked string) {
+		t.Helper()
+		o, err := Parse(strings.Fields(line), epoch, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o.URL != printed || o.Server.URL() != asked {
+			t.Errorf("%s: %s, %s, want %s, %s", line, o.URL, o.Server.URL(), printed, asked)
+		}
+		if again, err := Parse(o.args(), epoch, nil); err != nil || again.Server != o.Server {
+			t.Errorf("%s: the command of a failure has %v: %v", line, o.args(), err)
+		}
+	}
+	f("--protocol HTTP -u h:1", "h:1", "http://h:1")
+	f("--protocol HTTP -u http://h", "h:80", "http://h:80")
+	f("--protocol HTTP -u http://h:1/", "h:1", "http://h:1")
+	f("--protocol HTTP -u h:1/base/", "h:1/base", "http://h:1/base")
+	f("--protocol HTTP -u https://h/base", "https://h:443/base", "https://h:443/base")
+	f("--protocol HTTP -u http://user:secret@h:1/?key=secret", "h:1", "http://h:1")
+	f("--protocol HTTP -u user:secret@h:1", "h:1", "http://h:1")
+	f("--protocol HTTP -u http://[::1]", "[::1]:80", "http://[::1]:80")
+	f("-u http://user:secret@h:1/", "h:1", "http://h:1")
+	f("-u [::1]:1", "[::1]:1", "http://[::1]:1")
+	bad := func(line, want string) {
+		t.Helper()
+		if _, err := Parse(strings.Fields(line), epoch, nil); err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %s", line, err, want)
+		}
+	}
+	bad("-u https://user:secret@h:1", "-u has the scheme https: redline stress has no TLS over gRPC; use HOST:PORT, or --protocol HTTP")
+	bad("-u http://user:secret@h:1/base", "-u has the path /base: gRPC has no such path; use HOST:PORT")
+	bad("-u ftp://user:secret@h:1", "-u has the scheme ftp: use HOST:PORT, http:// or https://")
+	bad("-u http://user:sec%ret@h:1", `-u "h:1" is not an address: use HOST:PORT or http://HOST:PORT`)
+	bad("-u http://user:sec/ret@h:1", `-u "h:1" is not an address: use HOST:PORT or http://HOST:PORT`)
 }
 
 // The command of a failure means the same run.

@@ -3,7 +3,6 @@ package stress
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -67,8 +66,10 @@ type run struct {
 	opts    *Options
 	model   *accumulator
 	eng     *engine.Engine
+	only    *replay // nil for all passes
 	threads []*thread
 	began   int64
+	search  search
 
 	stopping atomic.Bool
 	unloads  atomic.Int64
@@ -97,6 +98,7 @@ func Run(ctx, hard context.Context, cfg Config) (*Summary, error) {
 		return nil, err
 	}
 	r := &run{cfg: &cfg, opts: cfg.Options, model: model, finished: make(chan struct{})}
+	r.search.run, r.search.canceled = r, func() bool { return hard.Err() != nil }
 	if err := r.makeThreads(); err != nil {
 		return nil, err
 	}
@@ -111,6 +113,7 @@ func Run(ctx, hard context.Context, cfg Config) (*Summary, error) {
 	r.began, r.meter = clock.Now(), newMeter(cfg.Tap)
 	err = r.load(ctx, hard, slots)
 	err = errors.Join(err, r.eng.Close())
+	r.search.wait()
 	r.collect()
 	err = errors.Join(err, r.meter.err)
 	s := r.summary()
@@ -127,32 +130,35 @@ func Run(ctx, hard context.Context, cfg Config) (*Summary, error) {
 	return s, err
 }
 
-func (r *run) makeThreads() error {
-	seeds := Seeds(r.opts)
-	only, err := parseReplay(r.opts.Replay, r.opts.Threads)
-	if err != nil {
+func (r *run) makeThreads() (err error) {
+	if r.only, err = parseReplay(r.opts.Replay, r.opts.Threads); err != nil {
 		return err
 	}
-	for i, seed := range seeds {
+	for i, seed := range Seeds(r.opts) {
 		t := &thread{run: r, id: i, seed: seed}
-		g := newGenerator(r.opts, i, seed)
-		t.draw = func() *Pass {
-			if r.opts.Iterations > 0 && g.next >= r.opts.Iterations {
-				return nil
-			}
-			return g.pass()
-		}
-		if only != nil {
-			t.draw = only.of(i, g)
-		}
 		for c := range r.opts.Contexts() {
 			id := r.opts.ID(i, c)
 			t.lines = append(t.lines, &line{t: t, index: c, slot: i*r.opts.Contexts() + c, id: id, name: r.opts.name(id)})
 		}
 		r.threads = append(r.threads, t)
+		t.draw = r.passes(i)
 	}
 	r.left.Store(int64(len(r.threads)))
 	return nil
+}
+
+// passes draws what a thread sends, from its first pass on; nil at the end.
+func (r *run) passes(thread int) func() *Pass {
+	g := newGenerator(r.opts, thread, r.threads[thread].seed)
+	if r.only != nil {
+		return r.only.of(thread, g)
+	}
+	return func() *Pass {
+		if r.opts.Iterations > 0 && g.next >= r.opts.Iterations {
+			return nil
+		}
+		return g.pass()
+	}
 }
 
 // load runs until all threads have ended.
@@ -270,32 +276,15 @@ func (r *run) abort(err error) {
 	}
 }
 
-// failed keeps a failure, and ends the run when there are enough.
-func (r *run) failed(f *Failure) {
+// keep adds a failure to the outcome, and ends the run when there are enough. It returns whether the observer is told.
+func (r *run) keep(f *Failure) bool {
 	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.failures = append(r.failures, f)
-	n := len(r.failures)
-	r.mu.Unlock()
-	if n <= r.opts.MaxFailures {
-		r.cfg.Observer.Failed(f)
-	}
-	if n >= r.opts.MaxFailures {
+	if len(r.failures) >= r.opts.MaxFailures {
 		r.stopping.Store(true)
 	}
-}
-
-// owner finds the context that has this sum on its way.
-func (r *run) owner(not *line, sum int64) *line {
-	for _, t := range r.threads {
-		for _, l := range t.lines {
-			for _, sums := range []*[]int64{l.sums.Load(), l.older.Load()} {
-				if l != not && sums != nil && slices.Contains(*sums, sum) {
-					return l
-				}
-			}
-		}
-	}
-	return nil
+	return len(r.failures) <= r.opts.MaxFailures
 }
 
 // collect drops the records: what matters of them has been judged already.

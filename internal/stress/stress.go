@@ -22,7 +22,8 @@ import (
 type Options struct {
 	Model    string
 	Version  string
-	URL      string
+	URL      string  // as it is used and printed
+	Server   Address // the same, read
 	Protocol plan.Protocol
 	Unary    bool // gRPC calls of their own instead of streams
 	Verbose  int  // 1: threads and patterns, 2: answers too

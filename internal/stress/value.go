@@ -91,6 +91,19 @@ func (a *accumulator) add(sum, v int64) int64 {
 	}
 }
 
+// sums appends the sum after each step of a pass.
+func (a *accumulator) sums(to []int64, steps []Step) []int64 {
+	var sum int64
+	for i := range steps {
+		if steps[i].Start {
+			sum = 0
+		}
+		sum = a.add(sum, steps[i].Value)
+		to = append(to, sum)
+	}
+	return to
+}
+
 // answer finds the sum in the outputs of an answer.
 func (a *accumulator) answer(outputs []tensor.Tensor) (int64, error) {
 	for _, t := range outputs {

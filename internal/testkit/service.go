@@ -79,7 +79,41 @@ type transport struct {
 
 type lane struct {
 	calls chan *service.Call
-	cut   chan record.Class
+	cut   chan record.Class // of the call in flight
+
+	mu     sync.Mutex
+	flying bool // a call was sent and has not ended
+}
+
+// begin notes that a call is in flight.
+func (l *lane) begin() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.flying = true
+}
+
+// end notes that the call in flight has ended. A cut that came too late must not hit the next call.
+func (l *lane) end() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.flying = false
+	select {
+	case <-l.cut:
+	default:
+	}
+}
+
+// cutAs cuts the call in flight, if there is one.
+func (l *lane) cutAs(class record.Class) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.flying {
+		return
+	}
+	select {
+	case l.cut <- class:
+	default:
+	}
 }
 
 func (t *transport) Grow(_ context.Context, n int) error {
@@ -102,19 +136,16 @@ func (t *transport) lane(slot int) *lane {
 func (t *transport) Send(c *service.Call) {
 	now := clock.Now()
 	c.Rec.Sent, c.Rec.Written = now, now
-	t.lane(c.Slot).calls <- c
+	l := t.lane(c.Slot)
+	l.begin()
+	l.calls <- c
 }
 
 func (t *transport) Flush() {}
 
 func (t *transport) Lane(slot int) int { return slot }
 
-func (t *transport) Cut(slot int, class record.Class) {
-	select {
-	case t.lane(slot).cut <- class:
-	default:
-	}
-}
+func (t *transport) Cut(slot int, class record.Class) { t.lane(slot).cutAs(class) }
 
 func (t *transport) Close() error {
 	t.mu.Lock()
@@ -154,6 +185,7 @@ func (t *transport) serve(l *lane) {
 			c.Rec.Responses = 1
 			t.sink.Response(c, []byte("ok"), now, false)
 		}
+		l.end()
 		t.sink.Done(c)
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/redline-bench/redline/internal/testkit"
 )
 
 // named is the tokenizer of a vector.
@@ -54,7 +56,7 @@ func TestNoAllocationOnceWarm(t *testing.T) {
 		var ids []int
 		run := func() { ids = tok.AppendIDs(ids[:0], text, true) }
 		run()
-		if n := testing.AllocsPerRun(20, run); n > 0 {
+		if n := testkit.Allocs(run); n > 0 {
 			t.Errorf("%s: %v allocations a text", name, n)
 		}
 	}

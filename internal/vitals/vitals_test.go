@@ -8,20 +8,18 @@ import (
 	"github.com/redline-bench/redline/internal/vitals"
 )
 
-// Work on one goroutine must show as CPU time, and idling must not.
+// Work on one goroutine shows as CPU time, sooner or later: another program may have the processor first.
 func TestUsageShowsWork(t *testing.T) {
 	before := vitals.Read()
-	start := time.Now()
-	sum := 0
-	for time.Since(start) < 50*time.Millisecond {
-		sum++
-	}
-	runtime.KeepAlive(sum)
 	after := vitals.Read()
-	u := after.Since(before)
-	if runtime.GOOS == "linux" && u.CPU < time.Millisecond {
-		t.Errorf("50 ms of work cost %s of CPU", u.CPU)
+	if runtime.GOOS == "linux" {
+		for end := time.Now().Add(time.Minute); after.Since(before).CPU < 10*time.Millisecond; after = vitals.Read() {
+			if time.Now().After(end) {
+				t.Fatalf("a minute of work cost %s of CPU", after.Since(before).CPU)
+			}
+		}
 	}
+	u := after.Since(before)
 	if u.Busy < 0 || u.Busy > 1 {
 		t.Errorf("the machine was %g busy", u.Busy)
 	}

@@ -239,8 +239,8 @@ func TestGenerated(t *testing.T) {
 		tensor.FP16, tensor.FP32, tensor.FP64, tensor.BF16, tensor.Bytes,
 	}
 	for _, dt := range types {
-		m := model(dt, 1000)
-		m.Inputs = append(m.Inputs, spec("IN2", dt, 1000))
+		m := model(dt, 100)
+		m.Inputs = append(m.Inputs, spec("IN2", dt, 100))
 		in := plan.Input{Batch: 1, Source: plan.Random, StringLength: 16, Seed: 7}
 		_, got := prepare(t, load(t, in, m), plan.DropIn)
 		_, again := prepare(t, load(t, in, m), plan.DropIn)

@@ -34,7 +34,7 @@ def test_async_infer():
     for _ in range(8):
         c.async_infer("simple", pair(client), callback=lambda result, error: answers.put((result, error)))
     for _ in range(8):
-        result, error = answers.get(timeout=10)
+        result, error = answers.get(timeout=60)
         assert error is None, error
         check_sum(result)
 
@@ -54,7 +54,7 @@ class Stream:
         self.client.start_stream(lambda result, error: self.answers.put((result, error)))
 
     def next(self):
-        result, error = self.answers.get(timeout=10)
+        result, error = self.answers.get(timeout=60)
         assert error is None, error
         return result
 
@@ -123,7 +123,7 @@ def test_language_model():
 def test_stream_error():
     s = Stream()
     s.client.async_stream_infer("nobody", pair(client))
-    result, error = s.answers.get(timeout=10)
+    result, error = s.answers.get(timeout=60)
     assert result is None and "Request for unknown model: 'nobody' is not found" in str(error), error
     s.client.async_stream_infer("simple", pair(client))
     check_sum(s.next())

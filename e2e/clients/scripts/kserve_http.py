@@ -57,14 +57,14 @@ def test_compression():
 def test_raw_body():
     request = urllib.request.Request(f"http://{HTTP}/v2/models/custom_identity_int32/infer", data=LEFT.tobytes(),
                                      headers={"Inference-Header-Content-Length": "0", "Content-Type": "application/octet-stream"})
-    with urllib.request.urlopen(request, timeout=10) as answer:
+    with urllib.request.urlopen(request, timeout=60) as answer:
         body, size = answer.read(), int(answer.headers["Inference-Header-Content-Length"])
     assert json.loads(body[:size])["outputs"][0]["parameters"]["binary_data_size"] == 64 and body[size:] == LEFT.tobytes(), body
 
 
 def post(path, body):
     request = urllib.request.Request(f"http://{HTTP}{path}", data=json.dumps(body).encode(), headers={"Content-Type": "application/json"})
-    return urllib.request.urlopen(request, timeout=10)
+    return urllib.request.urlopen(request, timeout=60)
 
 
 def test_generate():
@@ -81,7 +81,7 @@ def test_generate():
 
 def test_metrics():
     def success():
-        with urllib.request.urlopen(f"http://{ADDRESSES['metrics']}/metrics", timeout=10) as answer:
+        with urllib.request.urlopen(f"http://{ADDRESSES['metrics']}/metrics", timeout=60) as answer:
             lines = answer.read().decode().splitlines()
         return int([s for s in lines if s.startswith('nv_inference_request_success{model="simple",')][0].split()[-1])
 

@@ -11,7 +11,7 @@ MESSAGES = [{"role": "user", "content": "say something short"}]
 
 
 def connect():
-    return openai.OpenAI(base_url=BASE, api_key="none", max_retries=0, timeout=20)
+    return openai.OpenAI(base_url=BASE, api_key="none", max_retries=0, timeout=60)
 
 
 def test_models():
@@ -107,7 +107,7 @@ def test_errors():
 
 
 async def test_asyncio():
-    async with openai.AsyncOpenAI(base_url=BASE, api_key="none", max_retries=0, timeout=20) as c:
+    async with openai.AsyncOpenAI(base_url=BASE, api_key="none", max_retries=0, timeout=60) as c:
         async def one():
             stream = await c.chat.completions.create(model="mock-llm", messages=MESSAGES, max_tokens=4, stream=True)
             return "".join([chunk.choices[0].delta.content or "" async for chunk in stream])

@@ -38,7 +38,7 @@ def test_tensorflow_serving():
     def call(method, request):
         answer = kind(type(request).DESCRIPTOR.name.replace("Request", "Response"))
         return channel.unary_unary("/tensorflow.serving." + method, request_serializer=lambda m: m.SerializeToString(),
-                                   response_deserializer=answer.FromString)(request, timeout=10)
+                                   response_deserializer=answer.FromString)(request, timeout=60)
 
     request = kind("PredictRequest")()
     request.model_spec.name = "simple"
@@ -75,7 +75,7 @@ def test_tensorflow_serving():
 
 def torchserve(path, data=None, headers=None):
     request = urllib.request.Request(f"http://{ADDRESSES['torchserve']}{path}", data=data, headers=headers or {})
-    with urllib.request.urlopen(request, timeout=10) as answer:
+    with urllib.request.urlopen(request, timeout=60) as answer:
         return json.load(answer)
 
 

@@ -50,7 +50,7 @@ def context():
 
 def get(port, path, headers=None, data=None, tls=None):
     request = urllib.request.Request(f"https://{ADDRESSES[port]}{path}", headers=headers or {}, data=data)
-    with urllib.request.urlopen(request, timeout=10, context=tls or context()) as answer:
+    with urllib.request.urlopen(request, timeout=60, context=tls or context()) as answer:
         return answer.read()
 
 
@@ -96,7 +96,7 @@ async def test_kserve_asyncio():
 
 def test_openai():
     def client(key):
-        return openai.OpenAI(base_url=f"https://{ADDRESSES['openai']}/v1", api_key=key, max_retries=0, timeout=20,
+        return openai.OpenAI(base_url=f"https://{ADDRESSES['openai']}/v1", api_key=key, max_retries=0, timeout=60,
                              http_client=openai.DefaultHttpxClient(verify=context()))
 
     text = ""
@@ -134,9 +134,9 @@ def test_tfserving():
     channel = grpc.secure_channel(ADDRESSES["tfserving"], grpc.ssl_channel_credentials(read("ca"), read("key"), read("cert")))
     call = channel.unary_unary("/tensorflow.serving.ModelService/GetModelStatus")
     request = b"\x0a\x08\x0a\x06simple"
-    assert call(request, metadata=list(bearer().items()), timeout=10)
+    assert call(request, metadata=list(bearer().items()), timeout=60)
     try:
-        call(request, timeout=10)
+        call(request, timeout=60)
     except grpc.RpcError as e:
         assert e.code() == grpc.StatusCode.UNAUTHENTICATED, e
     else:
@@ -148,7 +148,7 @@ def test_strangers_are_turned_away():
     for port in ADDRESSES:
         if port not in ("grpc", "tfserving"):
             try:
-                urllib.request.urlopen(f"http://{ADDRESSES[port]}/", timeout=10)
+                urllib.request.urlopen(f"http://{ADDRESSES[port]}/", timeout=60)
             except (urllib.error.URLError, ConnectionError, OSError):
                 pass
             else:
@@ -160,7 +160,7 @@ def test_strangers_are_turned_away():
 
         bare = ssl.create_default_context(cafile=FILES["ca"])
         try:
-            with socket.create_connection((host, int(number)), timeout=10) as plain, bare.wrap_socket(plain, server_hostname=host) as s:
+            with socket.create_connection((host, int(number)), timeout=60) as plain, bare.wrap_socket(plain, server_hostname=host) as s:
                 s.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
                 got = s.recv(100)
         except (ssl.SSLError, ConnectionError):

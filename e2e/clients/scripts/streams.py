@@ -12,7 +12,7 @@ TEXT = "tok0 tok1 tok2 tok3"
 
 
 def connect():
-    return openai.OpenAI(base_url=f"http://{ADDRESSES['openai']}/v1", api_key="none", max_retries=0, timeout=20)
+    return openai.OpenAI(base_url=f"http://{ADDRESSES['openai']}/v1", api_key="none", max_retries=0, timeout=60)
 
 
 def chat(kind, **more):
@@ -59,7 +59,7 @@ def test_harmful_kinds():
 
 def post(address, path, body, headers=None):
     request = urllib.request.Request(f"http://{address}{path}", data=json.dumps(body).encode(), headers=headers or {})
-    with urllib.request.urlopen(request, timeout=20) as answer:
+    with urllib.request.urlopen(request, timeout=60) as answer:
         return answer.read().decode()
 
 
@@ -96,7 +96,7 @@ def test_responses_with_tools_and_reasoning():
 def test_anthropic():
     import anthropic
 
-    c = anthropic.Anthropic(base_url=f"http://{ADDRESSES['openai']}", api_key="none", max_retries=0, timeout=20)
+    c = anthropic.Anthropic(base_url=f"http://{ADDRESSES['openai']}", api_key="none", max_retries=0, timeout=60)
     ask = {"model": "m", "max_tokens": 4, "messages": [{"role": "user", "content": "one two"}]}
     answer = c.messages.create(**ask)
     assert answer.content[0].text == TEXT and answer.usage.output_tokens == 4 and answer.usage.input_tokens == 2, answer

@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -20,6 +19,7 @@ import (
 	"github.com/redline-bench/redline/internal/llm/artifact"
 	"github.com/redline-bench/redline/internal/llm/metric"
 	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/testkit"
 )
 
 // sample is the n-th of a run against a server that streams.
@@ -432,21 +432,16 @@ func TestMemoryIsFlat(t *testing.T) {
 			}
 			w.Sample(s)
 		}
-		runtime.GC()
-		var m runtime.MemStats
-		runtime.ReadMemStats(&m)
-		return m.HeapAlloc
+		return testkit.Heap()
 	}
-	var empty runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&empty)
+	empty := testkit.Heap()
 	before := heap(9000)
 	after := heap(10000)
 	if after > before+4<<20 {
 		t.Errorf("the heap grew from %d to %d KiB", before>>10, after>>10)
 	}
-	if after > empty.HeapAlloc+48<<20 {
-		t.Errorf("the writers hold %d MiB", (after-empty.HeapAlloc)>>20)
+	if after > empty+48<<20 {
+		t.Errorf("the writers hold %d MiB", (after-empty)>>20)
 	}
 }
 

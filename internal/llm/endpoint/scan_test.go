@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/redline-bench/redline/internal/llm"
+	"github.com/redline-bench/redline/internal/testkit"
 )
 
 // chunkJSON is an OpenAI chunk as the standard library reads it.
@@ -160,7 +161,7 @@ func TestReadingAChunkAllocatesNothing(t *testing.T) {
 		}
 	}
 	step()
-	if n := testing.AllocsPerRun(20, step); n > 0 {
+	if n := testkit.Allocs(step); n > 0 {
 		t.Errorf("%v allocations for 100 chunks", n)
 	}
 	if len(a.Chunks) != 100 || a.Chunks[0].Kind != llm.Text {

@@ -15,6 +15,7 @@ import (
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/tensor"
+	"github.com/redline-bench/redline/internal/testkit"
 )
 
 // server is a service without a network: it streams chat chunks at a pace.
@@ -195,13 +196,16 @@ func config(t *testing.T, s *server, count int, turns ...llm.Turn) load.Config {
 	}
 }
 
-func run(t *testing.T, cfg load.Config, lv load.Level) *load.Outcome {
+// run carries out a level in simulated time, one hour at most.
+func run(t *testing.T, cfg load.Config, lv load.Level) (out *load.Outcome) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	out, err := load.Run(ctx, ctx, cfg, lv)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Simulate(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		var err error
+		if out, err = load.Run(ctx, ctx, cfg, lv); err != nil {
+			t.Fatal(err)
+		}
+	})
 	return out
 }

@@ -223,7 +223,7 @@ func TestTotals(t *testing.T) {
 // Nine in ten intervals of 90 % cover the mean that the values were drawn from, also where neighbors are alike.
 func TestIntervalsCover(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
-	const runs = 120
+	const runs = 60
 	mean, median := 0, 0
 	for k := range runs {
 		c := metric.New(metric.Options{Level: 0.9, Seed: uint64(k)})

@@ -275,7 +275,7 @@ func TestInputsAreEncodedOnce(t *testing.T) {
 
 func TestInputCacheIsBounded(t *testing.T) {
 	calls := 0
-	big := make([]byte, 20<<20) // its JSON is larger than the cache
+	big := make([]byte, 16<<20) // its JSON, two bytes a value, is larger than the cache
 	cfg := export.Config{Inputs: func(uint32) []tensor.Tensor {
 		calls++
 		return []tensor.Tensor{{Name: "X", Type: tensor.Uint8, Data: big}}

@@ -53,8 +53,8 @@ func inFolder(t *testing.T) {
 	}
 }
 
-// outcome renders what Parse says: warnings, then one line.
-func outcome(face plan.Face, args []string) string {
+// said renders what Parse says: warnings, then one line.
+func said(face plan.Face, args []string) string {
 	_, notes, err := flags.Parse(face, "perf_analyzer", args, nil)
 	lines := notes.Warnings
 	var u *flags.UsageError
@@ -92,7 +92,7 @@ func TestOriginal(t *testing.T) {
 		}
 		cases++
 		want = strings.ReplaceAll(strings.TrimSpace(want), "\n  ", "\n")
-		if d := cmp.Diff(want, strings.TrimSpace(outcome(plan.DropIn, words(command)))); d != "" {
+		if d := cmp.Diff(want, strings.TrimSpace(said(plan.DropIn, words(command)))); d != "" {
 			t.Errorf("%s: %s", command, d)
 		}
 	}
@@ -106,7 +106,7 @@ func TestDepartures(t *testing.T) {
 	inFolder(t)
 	f := func(line, want string) {
 		t.Helper()
-		if d := cmp.Diff(want, outcome(plan.DropIn, words(line))); d != "" {
+		if d := cmp.Diff(want, said(plan.DropIn, words(line))); d != "" {
 			t.Errorf("%s: %s", line, d)
 		}
 	}

@@ -225,7 +225,7 @@ func TestRedline(t *testing.T) {
 		t.Error(d, err)
 	}
 	for _, line := range []string{"--embedded", "--json x", "--seed 1", "--latency-from send"} {
-		if got := outcome(plan.DropIn, words(line)); !strings.HasPrefix(got, "Error: Invalid long option") {
+		if got := said(plan.DropIn, words(line)); !strings.HasPrefix(got, "Error: Invalid long option") {
 			t.Errorf("the drop-in takes %s: %s", line, got)
 		}
 	}

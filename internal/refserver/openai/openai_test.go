@@ -10,6 +10,7 @@ import (
 
 	"github.com/redline-bench/redline/internal/refserver/pause"
 	"github.com/redline-bench/redline/internal/refserver/tempo"
+	"github.com/redline-bench/redline/internal/testkit"
 )
 
 func pacer(t *testing.T, tokens tempo.Tokens) *tempo.Pacer {
@@ -23,7 +24,7 @@ func pacer(t *testing.T, tokens tempo.Tokens) *tempo.Pacer {
 
 func post(t *testing.T, path, body string, headers ...string) *httptest.ResponseRecorder {
 	t.Helper()
-	clock := pause.New()
+	clock := pause.NewByTimers()
 	defer clock.Close()
 	h := New(Config{Clock: clock, Pace: pacer(t, tempo.Tokens{First: time.Millisecond})})
 	req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, strings.NewReader(body))
@@ -129,11 +130,23 @@ func TestWrongRequests(t *testing.T) {
 }
 
 func TestPaceIsKept(t *testing.T) {
-	start := time.Now()
-	post(t, "/v1/completions", `{"model":"m","prompt":"x","max_tokens":4}`, "X-Redline-TTFT", "4ms", "X-Redline-ITL", "2ms")
-	if took := time.Since(start); took < 10*time.Millisecond {
-		t.Errorf("4 tokens took %v, less than 4 ms + 3 * 2 ms", took)
-	}
+	testkit.Simulate(t, func(t *testing.T) {
+		start := time.Now()
+		post(t, "/v1/completions", `{"model":"m","prompt":"x","max_tokens":4}`, "X-Redline-TTFT", "4ms", "X-Redline-ITL", "2ms")
+		if took := time.Since(start); took != 10*time.Millisecond {
+			t.Errorf("4 tokens took %v, want 4 ms + 3 * 2 ms", took)
+		}
+	})
+}
+
+func TestPingsFillAWait(t *testing.T) {
+	testkit.Simulate(t, func(t *testing.T) {
+		const body = `{` + hello + `,"max_tokens":4,"stream":true}`
+		pinged := post(t, "/v1/chat/completions", body, "X-Redline-Stream", "ping=2ms", "X-Redline-TTFT", "9ms").Body.String()
+		if n := strings.Count(pinged, ": ping\n\n"); n != 4 {
+			t.Errorf("%d pings in 9 ms: %s", n, pinged)
+		}
+	})
 }
 
 func TestOtherInterfaces(t *testing.T) {

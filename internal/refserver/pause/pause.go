@@ -27,8 +27,14 @@ type sleeper interface {
 }
 
 // New starts a clock.
-func New() *Clock {
-	c := &Clock{sleep: newSleeper(), done: make(chan struct{})}
+func New() *Clock { return start(newSleeper()) }
+
+// NewByTimers starts a clock that waits by the timers of the Go runtime. It is less exact, and follows the simulated time
+// of testing/synctest.
+func NewByTimers() *Clock { return start(newTimerSleeper()) }
+
+func start(s sleeper) *Clock {
+	c := &Clock{sleep: s, done: make(chan struct{})}
 	go c.run()
 	return c
 }

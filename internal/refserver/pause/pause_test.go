@@ -5,7 +5,12 @@ import (
 	"errors"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/redline-bench/redline/internal/testkit"
 )
 
 func TestWaitsAreNeverShort(t *testing.T) {
@@ -28,18 +33,20 @@ func TestWaitsAreNeverShort(t *testing.T) {
 }
 
 func TestCallsComeInOrderOfDueTime(t *testing.T) {
-	c := New()
-	defer c.Close()
-	base := time.Now().Add(5 * time.Millisecond)
-	got := make(chan int, 3)
-	for _, n := range []int{2, 0, 1} {
-		c.At(base.Add(time.Duration(n)*time.Millisecond), func() { got <- n })
-	}
-	for want := range 3 {
-		if n := <-got; n != want {
-			t.Fatalf("call %d came where %d was due", n, want)
+	testkit.Simulate(t, func(t *testing.T) {
+		c := NewByTimers()
+		defer c.Close()
+		base := time.Now()
+		var got []string
+		for _, after := range []time.Duration{3 * time.Millisecond, time.Millisecond, 2 * time.Millisecond} {
+			c.At(base.Add(after), func() { got = append(got, time.Since(base).String()) })
 		}
-	}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if diff := cmp.Diff([]string{"1ms", "2ms", "3ms"}, got); diff != "" {
+			t.Error(diff)
+		}
+	})
 }
 
 func TestEndedContextEndsWait(t *testing.T) {

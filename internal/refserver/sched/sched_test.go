@@ -14,6 +14,7 @@ import (
 	"github.com/redline-bench/redline/internal/refserver/pause"
 	"github.com/redline-bench/redline/internal/refserver/stats"
 	"github.com/redline-bench/redline/internal/tensor"
+	"github.com/redline-bench/redline/internal/testkit"
 )
 
 // gate is an instance whose executions wait until the test lets them go.
@@ -43,7 +44,7 @@ func (g *gate) Execute(_ context.Context, jobs []*backend.Job) {
 
 func setup(t *testing.T, cfg *kserve.ModelConfig, instances ...backend.Instance) Setup {
 	t.Helper()
-	clock := pause.New()
+	clock := pause.NewByTimers()
 	t.Cleanup(clock.Close)
 	return Setup{Config: cfg, Version: "1", Instances: instances, Counters: &stats.Counters{}, Clock: clock}
 }
@@ -119,38 +120,40 @@ func TestPoolPriorities(t *testing.T) {
 }
 
 func TestPoolQueueLimits(t *testing.T) {
-	g := newGate()
-	p := NewPool(setup(t, dynamic(&kserve.ModelDynamicBatching{DefaultQueuePolicy: &kserve.ModelQueuePolicy{MaxQueueSize: 2, AllowTimeoutOverride: true}}), g))
-	var s sent
-	for i := range 3 {
-		r := s.request(fmt.Sprint(i))
-		if i > 0 {
-			r.Timeout = time.Microsecond
+	testkit.Simulate(t, func(t *testing.T) {
+		g := newGate()
+		p := NewPool(setup(t, dynamic(&kserve.ModelDynamicBatching{DefaultQueuePolicy: &kserve.ModelQueuePolicy{MaxQueueSize: 2, AllowTimeoutOverride: true}}), g))
+		var s sent
+		for i := range 3 {
+			r := s.request(fmt.Sprint(i))
+			if i > 0 {
+				r.Timeout = time.Microsecond
+			}
+			if err := p.Enqueue(r); err != nil {
+				t.Fatal(err)
+			}
+			if i == 0 {
+				<-g.entered
+			}
 		}
-		if err := p.Enqueue(r); err != nil {
-			t.Fatal(err)
+		err := p.Enqueue(s.request("full"))
+		s.wg.Done()
+		if err == nil || err.Error() != "[request id: full] Exceeds maximum queue size" {
+			t.Errorf("got %v", err)
 		}
-		if i == 0 {
-			<-g.entered
+		time.Sleep(time.Millisecond) // the waiting ones pass their microsecond
+		close(g.open)
+		s.wg.Wait()
+		p.Close()
+		for _, id := range []string{"1", "2"} {
+			if err := s.errs[id]; err == nil || err.Error() != "[request id: "+id+"] Request timeout expired" {
+				t.Errorf("request %s: %v", id, err)
+			}
 		}
-	}
-	err := p.Enqueue(s.request("full"))
-	s.wg.Done()
-	if err == nil || err.Error() != "[request id: full] Exceeds maximum queue size" {
-		t.Errorf("got %v", err)
-	}
-	time.Sleep(time.Millisecond) // let the waiting ones pass their microsecond
-	close(g.open)
-	s.wg.Wait()
-	p.Close()
-	for _, id := range []string{"1", "2"} {
-		if err := s.errs[id]; err == nil || err.Error() != "[request id: "+id+"] Request timeout expired" {
-			t.Errorf("request %s: %v", id, err)
+		if n := p.Counters.Snapshot().Failures[stats.Rejected]; n != 3 {
+			t.Errorf("%d rejected, want 3", n)
 		}
-	}
-	if n := p.Counters.Snapshot().Failures[stats.Rejected]; n != 3 {
-		t.Errorf("%d rejected, want 3", n)
-	}
+	})
 }
 
 func TestPreservedOrder(t *testing.T) {
@@ -241,19 +244,21 @@ func TestSequenceSlotsAndBacklog(t *testing.T) {
 }
 
 func TestIdleSequenceLosesItsSlot(t *testing.T) {
-	g := newGate()
-	close(g.open)
-	q := NewSequence(setup(t, sequences(1, &kserve.ModelSequenceBatching{MaxSequenceIdleMicroseconds: 1000}), g))
-	defer q.Close()
-	var s sent
-	for id, seq := range map[string]uint64{"a": 1, "b": 2} { // neither ends; the second gets the slot when the first is idle
-		r := s.request(id)
-		r.Sequence = infer.Sequence{ID: seq, Start: true}
-		if err := q.Enqueue(r); err != nil {
-			t.Fatal(err)
+	testkit.Simulate(t, func(t *testing.T) {
+		g := newGate()
+		close(g.open)
+		q := NewSequence(setup(t, sequences(1, &kserve.ModelSequenceBatching{MaxSequenceIdleMicroseconds: 1000}), g))
+		defer q.Close()
+		var s sent
+		for id, seq := range map[string]uint64{"a": 1, "b": 2} { // neither ends; the second gets the slot when the first is idle
+			r := s.request(id)
+			r.Sequence = infer.Sequence{ID: seq, Start: true}
+			if err := q.Enqueue(r); err != nil {
+				t.Fatal(err)
+			}
 		}
-	}
-	s.wg.Wait()
+		s.wg.Wait()
+	})
 }
 
 func TestCacheAnswersEqualRequests(t *testing.T) {

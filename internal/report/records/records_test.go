@@ -4,7 +4,6 @@ import (
 	"encoding/csv"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"testing"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/report/records"
+	"github.com/redline-bench/redline/internal/testkit"
 )
 
 func rec(i int) *record.Record {
@@ -174,10 +174,7 @@ func TestMemoryIsFlat(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			runtime.GC()
-			var m runtime.MemStats
-			runtime.ReadMemStats(&m)
-			return m.HeapAlloc
+			return testkit.Heap()
 		}
 		before := heap(70_000)
 		after := heap(140_000)

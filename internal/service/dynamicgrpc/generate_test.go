@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -14,7 +17,7 @@ import (
 func TestGenerators(t *testing.T) {
 	test := func(command, want string) {
 		t.Helper()
-		_, _, err := generate(command, 10*time.Second)
+		_, _, err := generate(command, time.Minute)
 		var e *GeneratorError
 		if !errors.As(err, &e) || e.Command != command || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", command, err, want)
@@ -58,8 +61,18 @@ func TestStalledGenerator(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), `message generator "exec sleep 60": it wrote nothing for 20ms and was stopped`) {
 		t.Error(err)
 	}
-	// A child of the shell's that holds the output keeps nobody waiting.
-	if _, _, err := generate("sleep 3 & printf '\\000\\000\\000\\000'", 10*time.Second); err != nil {
+}
+
+// A child of the shell's that holds the output keeps nobody waiting: this one ends when the generator has.
+func TestGeneratorWithAChild(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if out, err := exec.CommandContext(t.Context(), "mkfifo", pipe).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if _, _, err := generate("read line <'"+pipe+"' & printf '\\000\\000\\000\\000'", time.Minute); err != nil {
+		t.Error(err)
+	}
+	if err := os.WriteFile(pipe, []byte("end\n"), 0); err != nil {
 		t.Error(err)
 	}
 }

@@ -2,7 +2,6 @@ package grpclane_test
 
 import (
 	"errors"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/service/grpclane"
+	"github.com/redline-bench/redline/internal/testkit"
 	"github.com/redline-bench/redline/internal/wire/h2"
 )
 
@@ -45,11 +45,7 @@ func (s sink) Done(c *service.Call) { s <- c }
 // listen makes a server that can be asked for its health, at an address.
 func listen(t *testing.T, addr string) *grpc.Server {
 	t.Helper()
-	var lc net.ListenConfig
-	ln, err := lc.Listen(t.Context(), "tcp", addr)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ln := testkit.Listen(t, addr)
 	srv := grpc.NewServer()
 	grpc_health_v1.RegisterHealthServer(srv, health.NewServer())
 	go func() { _ = srv.Serve(ln) }()
@@ -57,20 +53,9 @@ func listen(t *testing.T, addr string) *grpc.Server {
 	return srv
 }
 
-func freeAddr(t *testing.T) string {
-	t.Helper()
-	var lc net.ListenConfig
-	ln, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ln.Close()
-	return ln.Addr().String()
-}
-
 // Calls fail as long as there is no server, and go well once there is one.
 func TestConnectLater(t *testing.T) {
-	addr := freeAddr(t)
+	addr := testkit.Port(t)
 	at, err := grpclane.NewServer(plan.Target{URL: addr})
 	if err != nil {
 		t.Fatal(err)
@@ -109,7 +94,7 @@ func TestConnectLater(t *testing.T) {
 
 // A connection that the server has left is made again for the next call.
 func TestCallsAcrossRestarts(t *testing.T) {
-	addr := freeAddr(t)
+	addr := testkit.Port(t)
 	at, err := grpclane.NewServer(plan.Target{URL: addr})
 	if err != nil {
 		t.Fatal(err)

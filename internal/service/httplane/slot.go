@@ -253,6 +253,9 @@ const (
 	maxPause   = 500 * time.Millisecond
 )
 
+// backoff is the pause before the next dial after some refusals in a row.
+func backoff(refusals int) time.Duration { return min(firstPause<<min(refusals-1, 10), maxPause) }
+
 // connect dials for the call in hand and writes it. It returns false when the call has ended instead.
 func (s *slot) connect(ctx context.Context) bool {
 	s.settle()
@@ -308,8 +311,7 @@ func (s *slot) pause(ctx context.Context, c *service.Call) {
 	if s.refusals == 0 {
 		return
 	}
-	d := min(firstPause<<min(s.refusals-1, 10), maxPause)
-	timer := time.NewTimer(d)
+	timer := time.NewTimer(s.t.backoff(s.refusals))
 	defer timer.Stop()
 	select {
 	case <-timer.C:

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
@@ -25,6 +26,7 @@ type Transport struct {
 	cfg      h1.Config
 	sink     service.Sink
 	exchange func() Exchange
+	backoff  func(refusals int) time.Duration
 	closing  chan struct{} // closed by Close
 	once     sync.Once
 	wg       sync.WaitGroup
@@ -36,7 +38,7 @@ type Transport struct {
 
 // New makes a transport without slots. exchange is called once for each slot.
 func New(cfg h1.Config, sink service.Sink, exchange func() Exchange) *Transport {
-	t := &Transport{cfg: cfg, sink: sink, exchange: exchange, closing: make(chan struct{})}
+	t := &Transport{cfg: cfg, sink: sink, exchange: exchange, backoff: backoff, closing: make(chan struct{})}
 	t.slots.Store(&[]*slot{})
 	return t
 }

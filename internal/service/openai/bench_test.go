@@ -38,7 +38,7 @@ func TestNoAllocations(t *testing.T) {
 			k, calls := open(t, newService(t, target(echo(t, answer))), `{"stream":true}`, 4)
 			k.keep = false
 			k.run(calls, 100)
-			if n := testing.AllocsPerRun(5, func() { k.run(calls, 200) }); n >= 1 {
+			if n := testkit.Allocs(func() { k.run(calls, 200) }); n >= 1 {
 				t.Errorf("%.0f allocations in 200 requests", n)
 			}
 		})

@@ -10,7 +10,9 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
+	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
@@ -117,6 +119,8 @@ type collector struct {
 	mu      sync.Mutex
 	open    map[int]*ended
 	ends    []ended
+	seen    chan int64         // is told when each response was handled, where it is set
+	ended   chan *service.Call // is told of each end, where it is set
 }
 
 func (k *collector) Response(c *service.Call, payload []byte, at int64, empty bool) {
@@ -124,11 +128,14 @@ func (k *collector) Response(c *service.Call, payload []byte, at int64, empty bo
 		return
 	}
 	k.mu.Lock()
-	defer k.mu.Unlock()
 	e := k.open[c.Slot]
 	e.texts, e.at = append(e.texts, string(payload)), append(e.at, at)
 	if empty {
 		e.finals++
+	}
+	k.mu.Unlock()
+	if k.seen != nil {
+		k.seen <- clock.Now()
 	}
 }
 
@@ -139,6 +146,9 @@ func (k *collector) Done(c *service.Call) {
 		e.rec, e.err = c.Rec, c.Err
 		k.ends = append(k.ends, *e)
 		k.mu.Unlock()
+	}
+	if k.ended != nil {
+		k.ended <- c
 	}
 	if k.left.Add(-1) < 0 {
 		k.running.Done()
@@ -225,5 +235,37 @@ func dribble(answer string) talker {
 			}
 		}
 		return true
+	}
+}
+
+// stepper is a server's side of a stream in which each event is sent when the client has handled the one before.
+type stepper struct {
+	seen        chan int64 // the collector's
+	sent, taken []int64    // when each event was sent, and when the client had handled it
+}
+
+// step sends an event and waits until the client has handled it. It returns false where that does not happen.
+func (s *stepper) step(send func()) bool {
+	s.sent = append(s.sent, clock.Now())
+	send()
+	select {
+	case at := <-s.seen:
+		s.taken = append(s.taken, at)
+		return true
+	case <-time.After(time.Minute):
+		return false
+	}
+}
+
+// check holds that each event has a time between its sending and its handling.
+func (s *stepper) check(t *testing.T, e ended) {
+	t.Helper()
+	if e.err != nil || len(e.at) != len(s.taken) || len(s.taken) != len(s.sent) {
+		t.Fatalf("%v: %d events sent, %d handled, %d times", e.err, len(s.sent), len(s.taken), len(e.at))
+	}
+	for i, at := range e.at {
+		if at < s.sent[i] || at > s.taken[i] {
+			t.Errorf("event %d came %s after it was sent, and was handled %s after that", i, time.Duration(at-s.sent[i]), time.Duration(s.taken[i]-s.sent[i]))
+		}
 	}
 }

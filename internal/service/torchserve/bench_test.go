@@ -121,7 +121,7 @@ func (l *closedLoop) run(tb testing.TB, n int) {
 func TestCallsDoNotAllocate(t *testing.T) {
 	l := openLoop(t, 4)
 	l.run(t, 200)
-	if n := testing.AllocsPerRun(5, func() { l.run(t, 200) }); n >= 1 {
+	if n := testkit.Allocs(func() { l.run(t, 200) }); n >= 1 {
 		t.Errorf("%.0f allocations in 200 calls", n)
 	}
 }

@@ -3,11 +3,8 @@ package tritoncapi
 import (
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime"
 	"testing"
-	"time"
 
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/service"
@@ -33,29 +30,6 @@ func TestMissingPaths(t *testing.T) {
 		t.Fatal(err)
 	}
 	f(dir, "/no/such/repo", "Unable to find filepath: /no/such/repo")
-}
-
-// A process that Triton waits for in vain is found by its remains.
-func TestDeadChild(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("there is no /proc")
-	}
-	cmd := exec.CommandContext(t.Context(), "sh", "-c", "exit 7")
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer cmd.Wait()
-	for range 1000 {
-		name, status, found := deadChild(os.Getpid())
-		if found {
-			if name != "sh" || status != 7 {
-				t.Errorf("%s ended with status %d", name, status)
-			}
-			return
-		}
-		time.Sleep(10 * time.Millisecond) // until the shell has ended
-	}
-	t.Error("not found")
 }
 
 // What a crashed run left is removed; what others use is not.

@@ -22,24 +22,46 @@ const calmWait = 10 * time.Second
 // test is inconclusive.
 func Try(t *testing.T, measure func() error) {
 	t.Helper()
-	var last string
-	for i := range tries {
+	for attempt := 1; ; attempt++ {
 		watch := Start()
 		err := measure()
 		report := watch.Stop()
-		if err == nil {
+		switch judge(err, report, attempt) {
+		case passed:
 			return
-		}
-		if !report.Disturbed() {
+		case failed:
 			t.Fatalf("%v (undisturbed: %v)", err, report)
-		}
-		last = fmt.Sprintf("%v (%v)", err, report)
-		t.Logf("try %d, disturbed: %s", i+1, last)
-		if i+1 < tries {
+		case inconclusive:
+			outcome.Inconclusive(t, fmt.Sprintf("%v (%v)", err, report))
+		case again:
+			t.Logf("try %d was disturbed: %v (%v)", attempt, err, report)
 			waitForCalm()
 		}
 	}
-	outcome.Inconclusive(t, last)
+}
+
+// decision is what follows from one measurement.
+type decision int
+
+const (
+	passed decision = iota
+	failed
+	again
+	inconclusive
+)
+
+// judge decides about a measurement that returned err; attempt counts from 1.
+func judge(err error, r Report, attempt int) decision {
+	switch {
+	case err == nil:
+		return passed
+	case !r.Disturbed():
+		return failed
+	case attempt < tries:
+		return again
+	default:
+		return inconclusive
+	}
 }
 
 // waitForCalm returns when nothing else has used the machine for a moment, at the latest after calmWait.

@@ -54,7 +54,7 @@ func (w *Watch) Stop() Report {
 	slices.Sort(seen.runnable)
 	return Report{
 		Wall:          wall,
-		ForeignCores:  max(0, (foreign - 3*tick).Seconds()/wall.Seconds()), // the counters are exact to a few ticks
+		ForeignCores:  max(0, (foreign-3*tick).Seconds()/wall.Seconds()), // the counters are exact to a few ticks
 		StealShare:    (end.steal - w.start.steal).Seconds() / (wall.Seconds() * float64(runtime.NumCPU())),
 		Standstill:    seen.standstill,
 		Runnable:      seen.runnable[len(seen.runnable)/2],

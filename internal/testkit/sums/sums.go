@@ -10,7 +10,6 @@ import (
 	"net"
 	"sync"
 	"testing"
-	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -19,17 +18,33 @@ import (
 	pb "github.com/redline-bench/redline/internal/proto/kserve"
 )
 
-// Faults is what the server does wrong. Functions are asked with the number of the request, from 1.
+// Request tells which request the server has. The order of requests with one correlation id does not depend on timing.
+type Request struct {
+	At
+	N     int // of all requests, from 1; depends on timing
+	Start bool
+}
+
+// At names a request by its correlation id, the number of the sequence with this id, from 1, and the position in that
+// sequence, from 1.
+type At struct {
+	ID                 string
+	Sequence, Position int
+}
+
+// Faults is what the server does wrong. What is nil or false is right. The functions may block until ctx ends, and are
+// called from several goroutines.
 type Faults struct {
-	OffBy    func(n int) int32 // is added to the answer, not to the sum
-	Hang     func(n int) bool  // the request is never answered
-	Away     func(n int) bool  // the request is refused
-	KeepEnd  bool              // END does not end a sequence
-	AnyStart bool              // a first request needs no START
-	// Two sequences that are under way are mixed up, once: their answers, or their sums.
-	SwapAnswers, SwapSums bool
-	// KeepFor is no fault: idle sequences are forgotten after this; 0 is never.
-	KeepFor time.Duration
+	OffBy    func(r Request) int32 // is added to the answer, not to the sum
+	Hang     func(r Request) bool  // the request is never answered
+	Away     func(r Request) bool  // the request is refused
+	Forget   func(r Request) bool  // the sequence is forgotten before the request, as after a long pause
+	KeepEnd  bool                  // END does not end a sequence
+	AnyStart bool                  // a first request needs no START
+	// Before is called before the request is served.
+	Before func(ctx context.Context, s *Server, r Request)
+	// Answer replaces the answer to a request.
+	Answer func(ctx context.Context, r Request, sum int32) int32
 }
 
 // Server listens on a port of its own until the test ends.
@@ -41,7 +56,7 @@ type Server struct {
 	mu       sync.Mutex
 	requests int
 	sums     map[string]int32
-	lastSeen map[string]time.Time
+	last     map[string]At // the last request with this id
 	seen     map[string][]string
 }
 
@@ -52,7 +67,7 @@ func Start(t testing.TB, faults Faults) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Server{Addr: l.Addr().String(), faults: faults, sums: map[string]int32{}, seen: map[string][]string{}, lastSeen: map[string]time.Time{}}
+	s := &Server{Addr: l.Addr().String(), faults: faults, sums: map[string]int32{}, seen: map[string][]string{}, last: map[string]At{}}
 	g := grpc.NewServer()
 	pb.RegisterGRPCInferenceServiceServer(g, s)
 	go func() { _ = g.Serve(l) }() // it ends when the test does
@@ -104,7 +119,7 @@ func (s *Server) ModelStatistics(context.Context, *pb.ModelStatisticsRequest) (*
 
 // ModelInfer implements the service.
 func (s *Server) ModelInfer(ctx context.Context, r *pb.ModelInferRequest) (*pb.ModelInferResponse, error) {
-	resp, text, ok := s.infer(r)
+	resp, text, ok := s.infer(ctx, r)
 	switch {
 	case !ok:
 		<-ctx.Done()
@@ -122,7 +137,7 @@ func (s *Server) ModelStreamInfer(stream pb.GRPCInferenceService_ModelStreamInfe
 		if err != nil {
 			return err
 		}
-		resp, text, ok := s.infer(r)
+		resp, text, ok := s.infer(stream.Context(), r)
 		if !ok {
 			<-stream.Context().Done()
 			return nil
@@ -134,62 +149,72 @@ func (s *Server) ModelStreamInfer(stream pb.GRPCInferenceService_ModelStreamInfe
 }
 
 // infer answers one request; not ok when it must hang.
-func (s *Server) infer(r *pb.ModelInferRequest) (resp *pb.ModelInferResponse, fault string, ok bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.requests++
-	id := r.GetParameters()["sequence_id"].GetStringParam()
-	if id == "" {
-		id = fmt.Sprint(r.GetParameters()["sequence_id"].GetInt64Param())
-	}
-	start, end := r.GetParameters()["sequence_start"].GetBoolParam(), r.GetParameters()["sequence_end"].GetBoolParam()
-	value := int32(binary.LittleEndian.Uint32(r.GetRawInputContents()[0]))
-	s.seen[id] = append(s.seen[id], fmt.Sprintf("%t %t %d", start, end, value))
+func (s *Server) infer(ctx context.Context, r *pb.ModelInferRequest) (resp *pb.ModelInferResponse, fault string, ok bool) {
+	f := &s.faults
+	end, value := r.GetParameters()["sequence_end"].GetBoolParam(), int32(binary.LittleEndian.Uint32(r.GetRawInputContents()[0]))
+	req := s.note(r, end, value)
 	resp = &pb.ModelInferResponse{ModelName: r.GetModelName(), Id: r.GetId()}
-	if s.faults.Hang != nil && s.faults.Hang(s.requests) {
+	if f.Before != nil {
+		f.Before(ctx, s, req)
+	}
+	if f.Hang != nil && f.Hang(req) {
 		return nil, "", false
 	}
-	if s.faults.Away != nil && s.faults.Away(s.requests) {
+	if f.Away != nil && f.Away(req) {
 		return resp, "Request for unknown model: 'm' is not found", true
 	}
-	if other := s.other(id); other != "" && !start && s.faults.SwapSums {
-		s.sums[id], s.sums[other] = s.sums[other], s.sums[id]
-		s.faults.SwapSums = false
+	sum, ok := s.add(req, end, value)
+	if !ok {
+		return resp, "inference request for sequence " + req.ID + " to model 'm' must specify the START flag on the first request of the sequence", true
 	}
-	sum, live := s.sums[id]
-	if s.faults.KeepFor > 0 && time.Since(s.lastSeen[id]) > s.faults.KeepFor {
-		live = false
+	if f.OffBy != nil {
+		sum += f.OffBy(req)
 	}
-	s.lastSeen[id] = time.Now()
-	if !live && !start && !s.faults.AnyStart {
-		return resp, "inference request for sequence " + id + " to model 'm' must specify the START flag on the first request of the sequence", true
-	}
-	if start || !live {
-		sum = 0
-	}
-	sum += value
-	s.sums[id] = sum
-	if end && !s.faults.KeepEnd {
-		delete(s.sums, id)
-	}
-	if s.faults.OffBy != nil {
-		sum += s.faults.OffBy(s.requests)
-	}
-	if other := s.other(id); other != "" && s.faults.SwapAnswers {
-		sum = s.sums[other]
-		s.faults.SwapAnswers = false
+	if f.Answer != nil {
+		sum = f.Answer(ctx, req, sum)
 	}
 	resp.Outputs = []*pb.ModelInferResponse_InferOutputTensor{{Name: "OUTPUT", Datatype: "INT32", Shape: []int64{1, 1}}}
 	resp.RawOutputContents = [][]byte{binary.LittleEndian.AppendUint32(nil, uint32(sum))}
 	return resp, "", true
 }
 
-// other is another sequence that is under way, late enough in the run.
-func (s *Server) other(id string) string {
-	for o := range s.sums {
-		if _, live := s.sums[id]; live && o != id && s.requests > 300 {
-			return o
-		}
+// note writes a request down.
+func (s *Server) note(r *pb.ModelInferRequest, end bool, value int32) Request {
+	id := r.GetParameters()["sequence_id"].GetStringParam()
+	if id == "" {
+		id = fmt.Sprint(r.GetParameters()["sequence_id"].GetInt64Param())
 	}
-	return ""
+	start := r.GetParameters()["sequence_start"].GetBoolParam()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.requests++
+	s.seen[id] = append(s.seen[id], fmt.Sprintf("%t %t %d", start, end, value))
+	at := At{id, s.last[id].Sequence, s.last[id].Position + 1}
+	if start {
+		at.Sequence, at.Position = at.Sequence+1, 1
+	}
+	s.last[id] = at
+	return Request{At: at, N: s.requests, Start: start}
+}
+
+// add makes the sum; not ok where START is missing.
+func (s *Server) add(r Request, end bool, value int32) (sum int32, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.faults.Forget != nil && s.faults.Forget(r) {
+		delete(s.sums, r.ID)
+	}
+	sum, live := s.sums[r.ID]
+	if !live && !r.Start && !s.faults.AnyStart {
+		return 0, false
+	}
+	if r.Start {
+		sum = 0
+	}
+	sum += value
+	s.sums[r.ID] = sum
+	if end && !s.faults.KeepEnd {
+		delete(s.sums, r.ID)
+	}
+	return sum, true
 }

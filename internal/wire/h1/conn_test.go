@@ -5,12 +5,12 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/redline-bench/redline/internal/testkit"
 	"github.com/redline-bench/redline/internal/wire/h1"
@@ -24,10 +24,7 @@ const (
 // listen runs serve for each connection and returns the address. Everything ends with the test.
 func listen(tb testing.TB, serve func(net.Conn)) string {
 	tb.Helper()
-	l, err := new(net.ListenConfig).Listen(tb.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		tb.Fatal(err)
-	}
+	l := testkit.Listen(tb, "127.0.0.1:0")
 	run(tb, l, serve)
 	return l.Addr().String()
 }
@@ -92,14 +89,20 @@ func modes(t *testing.T, test func(t *testing.T, dial dialer)) {
 
 type dialer func(tb testing.TB, cfg h1.Config) *h1.Conn
 
-// looped makes connections that one Loop serves.
-func looped(tb testing.TB) dialer {
+func newLoop(tb testing.TB) *h1.Loop {
 	tb.Helper()
 	l, err := h1.NewLoop()
 	if err != nil {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { l.Close() })
+	return l
+}
+
+// looped makes connections that one Loop serves.
+func looped(tb testing.TB) dialer {
+	tb.Helper()
+	l := newLoop(tb)
 	return func(tb testing.TB, cfg h1.Config) *h1.Conn {
 		tb.Helper()
 		c, err := l.Dial(tb.Context(), cfg)
@@ -162,11 +165,20 @@ func (l *loop) Drained(err error) {
 
 func (l *loop) run(tb testing.TB, n int) {
 	tb.Helper()
+	if err := l.exchange(n); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// exchange sends n requests and reads their replies.
+func (l *loop) exchange(n int) error {
 	l.left = n
 	l.send()
-	if err := l.c.Serve(l); err != nil || l.bad > 0 {
-		tb.Fatalf("%v, %d bad", err, l.bad)
+	err := l.c.Serve(l)
+	if err == nil && l.bad > 0 {
+		err = fmt.Errorf("%d writes or replies went wrong", l.bad)
 	}
+	return err
 }
 
 func TestExchanges(t *testing.T) {
@@ -223,38 +235,36 @@ func (l impatient) Reply(r *h1.Reply) {
 	l.last = *r
 }
 
-// TestBreakEndsAWrite shows that a request of which the server reads nothing does not hold the loop.
-func TestBreakEndsAWrite(t *testing.T) {
-	release := make(chan struct{})
-	addr := listen(t, func(net.Conn) { <-release })
-	dial := looped(t)
-	c := dial(t, h1.Config{Addr: addr})
-	l := &loop{c: c, left: 1}
-	if err := write(c, []byte(request), make([]byte, 32<<20)); err != nil {
-		t.Fatal(err)
-	}
-	time.AfterFunc(time.Millisecond, c.Break)
-	wantKind(t, c.Serve(l), h1.Broken, false)
-	if l.drained != 1 {
-		t.Errorf("the end of the write was told %d times", l.drained)
-	}
-	close(release)
-}
-
 // TestManyOnOneLoop has connections come and go, with requests of all sizes from several goroutines.
 func TestManyOnOneLoop(t *testing.T) {
-	dial := looped(t)
+	const clients, sizes = 20, 5
+	loops := newLoop(t)
 	var wg sync.WaitGroup
-	for i := range 20 {
+	for i := range clients {
+		var bodies [sizes][]byte
+		var addrs [sizes]string
+		for k := range sizes {
+			bodies[k] = make([]byte, i<<(4*k))
+			addrs[k] = listen(t, answer(len(request)+len(bodies[k]), reply))
+		}
 		wg.Go(func() {
-			for size := range 5 {
-				body := make([]byte, i<<(4*size))
-				c := dial(t, h1.Config{Addr: listen(t, answer(len(request)+len(body), reply))})
-				(&loop{c: c, req: []byte(request), body: body}).run(t, 20)
+			for k, addr := range addrs {
+				if err := connectAndExchange(t.Context(), loops, addr, bodies[k]); err != nil {
+					t.Errorf("%d bytes: %v", len(bodies[k]), err)
+				}
 			}
 		})
 	}
 	wg.Wait()
+}
+
+func connectAndExchange(ctx context.Context, loops *h1.Loop, addr string, body []byte) error {
+	c, err := loops.Dial(ctx, h1.Config{Addr: addr})
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	return (&loop{c: c, req: []byte(request), body: body}).exchange(5)
 }
 
 func TestDo(t *testing.T) {
@@ -265,14 +275,6 @@ func TestDo(t *testing.T) {
 			t.Fatalf("got %+v, %v", r, err)
 		}
 	}
-}
-
-func TestDoEndsWithItsContext(t *testing.T) {
-	c := dial(t, h1.Config{Addr: listen(t, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) })})
-	ctx, cancel := context.WithCancel(t.Context())
-	time.AfterFunc(time.Millisecond, cancel)
-	_, err := c.Do(ctx, []byte(request), nil)
-	wantKind(t, err, h1.Broken, false)
 }
 
 func wantKind(t *testing.T, err error, want h1.Kind, partial bool) {
@@ -343,13 +345,8 @@ func (c closer) Reply(r *h1.Reply) {
 }
 
 func TestDialFailures(t *testing.T) {
-	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := l.Addr().String()
-	l.Close()
-	_, err = h1.Dial(t.Context(), h1.Config{Addr: addr})
+	addr := testkit.Port(t)
+	_, err := h1.Dial(t.Context(), h1.Config{Addr: addr})
 	wantKind(t, err, h1.Refused, false)
 	if !strings.Contains(err.Error(), addr) {
 		t.Errorf("no address in %q", err)
@@ -380,17 +377,6 @@ func TestIdleClose(t *testing.T) {
 		wantKind(t, err, h1.Empty, false)
 		if l.last.Status != 200 {
 			t.Errorf("the reply was lost")
-		}
-	})
-}
-
-func TestBreakWakesTheReader(t *testing.T) {
-	modes(t, func(t *testing.T, dial dialer) {
-		c := dial(t, h1.Config{Addr: listen(t, answer(len(request), reply))})
-		time.AfterFunc(time.Millisecond, c.Break)
-		wantKind(t, c.Serve(&loop{c: c}), h1.Broken, false)
-		if _, _, _, err := c.TryWrite([]byte(request), nil); err == nil {
-			t.Error("a broken connection can be written to")
 		}
 	})
 }
@@ -448,10 +434,7 @@ func (s *stepper) Data(b []byte, at int64) {
 
 func TestTLS(t *testing.T) {
 	cert, pool := testkit.Certificate(t, "redline.test")
-	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := testkit.Listen(t, "127.0.0.1:0")
 	big := strings.Repeat("x", 1<<18)
 	run(t, tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{cert}}), answer(len(request)+len(big), reply))
 	c := dial(t, h1.Config{Addr: l.Addr().String(), TLS: &tls.Config{RootCAs: pool, ServerName: "redline.test"}})

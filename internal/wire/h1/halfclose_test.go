@@ -24,7 +24,7 @@ func TestHalfClose(t *testing.T) {
 		l := &loop{c: dial(t, h1.Config{Addr: addr}), req: []byte(request), left: 2}
 		l.send()
 		<-closed // reply and close are there before the first read
-		timer := time.AfterFunc(10*time.Second, l.c.Break)
+		timer := time.AfterFunc(time.Minute, l.c.Break)
 		defer timer.Stop()
 		wantKind(t, l.c.Serve(l), h1.Empty, false)
 		if l.left != 1 {

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
 
+	"github.com/redline-bench/redline/internal/testkit"
 	"github.com/redline-bench/redline/internal/wire/h2"
 )
 
@@ -31,10 +32,7 @@ type peer struct {
 // scriptedServer runs a script for each connection in turn; connections beyond the scripts are refused.
 func scriptedServer(t testing.TB, scripts ...func(p *peer)) string {
 	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	ln := testkit.Listen(t, "127.0.0.1:0")
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -55,7 +53,7 @@ func scriptedServer(t testing.TB, scripts ...func(p *peer)) string {
 
 func runScript(t testing.TB, nc net.Conn, script func(p *peer)) {
 	defer func() { _ = nc.Close() }()
-	_ = nc.SetDeadline(time.Now().Add(20 * time.Second))
+	_ = nc.SetDeadline(time.Now().Add(time.Minute))
 	hello := make([]byte, len(http2.ClientPreface))
 	if _, err := io.ReadFull(nc, hello); err != nil || string(hello) != http2.ClientPreface {
 		t.Errorf("preface %q, %v", hello, err)
@@ -171,9 +169,11 @@ func TestUnary(t *testing.T) {
 }
 
 func TestUnaryIsCanceledByItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
 	addr := scriptedServer(t, func(p *peer) {
 		_ = p.WriteSettings()
 		id, _ := p.request()
+		cancel(context.DeadlineExceeded) // as a deadline does
 		if f, ok := p.next().(*http2.RSTStreamFrame); !ok || f.StreamID != id || f.ErrCode != http2.ErrCodeCancel {
 			t.Errorf("got %v, want a reset of stream %d", f, id)
 		}
@@ -182,8 +182,6 @@ func TestUnaryIsCanceledByItsContext(t *testing.T) {
 		p.next()
 	})
 	c := dialTest(t, addr)
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-	defer cancel()
 	_, err := c.Unary(ctx, header("/a/B"), []byte("hello"))
 	wantKind(t, err, h2.Canceled)
 	if !errors.Is(err, context.DeadlineExceeded) {
@@ -407,41 +405,20 @@ func TestDialErrors(t *testing.T) {
 		_, err := h2.Dial(t.Context(), h2.Config{Addr: addr, Wait: 50 * time.Millisecond})
 		return err
 	}
-	raw := func(answer string, hold bool) string {
-		ln, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			nc, err := ln.Accept()
-			if err != nil {
-				return
-			}
+	raw := func(answer string) string {
+		return testkit.Accept(t, func(nc net.Conn) {
 			defer func() { _ = nc.Close() }()
 			_, _ = io.ReadFull(nc, make([]byte, 24))
 			_, _ = io.WriteString(nc, answer)
-			if hold {
-				_, _ = io.Copy(io.Discard, nc)
-			}
-		}()
-		t.Cleanup(func() { _ = ln.Close(); <-done })
-		return ln.Addr().String()
+			_, _ = io.Copy(io.Discard, nc)
+		})
 	}
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	closed := ln.Addr().String()
-	_ = ln.Close()
-
-	wantKind(t, dial(closed, nil), h2.Refused)
-	wantKind(t, dial("no.such.host.invalid:1", nil), h2.Unreachable)
-	wantKind(t, dial(raw("HTTP/1.1 400 Bad Request\r\n\r\n", true), nil), h2.NotHTTP2)
-	wantKind(t, dial(raw("220 mail.example ESMTP\r\n", true), nil), h2.NotHTTP2)
-	wantKind(t, hurry(raw("", true)), h2.Timeout)
-	wantKind(t, hurry(raw("junk", true)), h2.Timeout)
+	wantKind(t, dial(testkit.Port(t), nil), h2.Refused)
+	wantKind(t, dial("127.0.0.1:99999", nil), h2.Unreachable)
+	wantKind(t, dial(raw("HTTP/1.1 400 Bad Request\r\n\r\n"), nil), h2.NotHTTP2)
+	wantKind(t, dial(raw("220 mail.example ESMTP\r\n"), nil), h2.NotHTTP2)
+	wantKind(t, hurry(raw("")), h2.Timeout)
+	wantKind(t, hurry(raw("junk")), h2.Timeout)
 
 	srv := quietTLS(t, false)
 	pool := x509.NewCertPool()
@@ -507,12 +484,15 @@ func TestCloseEndsStreams(t *testing.T) {
 }
 
 func TestCancelWaitingStream(t *testing.T) {
+	canceled := make(chan struct{})
 	addr := scriptedServer(t, func(p *peer) {
 		_ = p.WriteSettings(http2.Setting{ID: http2.SettingMaxConcurrentStreams, Val: 1})
 		id, _ := p.request()
-		_ = p.nc.SetReadDeadline(time.Now().Add(50 * time.Millisecond))
-		p.next()
+		<-canceled
 		p.answer(id, "x")
+		if f := p.next(); f != nil {
+			t.Errorf("the server was told of a stream that never began: %v", f)
+		}
 	})
 	c := dialTest(t, addr)
 	first, second := &one{done: make(chan h2.End, 1)}, &one{done: make(chan h2.End, 1)}
@@ -524,7 +504,9 @@ func TestCancelWaitingStream(t *testing.T) {
 	}
 	c.Flush()
 	c.Cancel(&second.stream, errors.New("enough"))
-	wantKind(t, (<-second.done).Err, h2.Canceled)
+	end := <-second.done
+	close(canceled)
+	wantKind(t, end.Err, h2.Canceled)
 	if end := <-first.done; end.Err != nil {
 		t.Error(end.Err)
 	}

@@ -47,12 +47,15 @@ type plain struct {
 	pieces int
 	times  []int64
 	end    h2.End
+	begun  chan struct{} // closed with the first piece
 	done   chan struct{}
 }
 
 func (p *plain) OnHead(h h2.Head, at int64) { p.head, p.times = h, append(p.times, at) }
 func (p *plain) OnMessage(b []byte, at int64) {
-	p.pieces++
+	if p.pieces++; p.pieces == 1 {
+		close(p.begun)
+	}
 	p.body.Write(b)
 	p.times = append(p.times, at)
 }
@@ -60,7 +63,7 @@ func (p *plain) OnEnd(end h2.End, _ int64) { p.end = end; close(p.done) }
 
 func post(t *testing.T, c *h2.Conn, path string, body []byte) *plain {
 	t.Helper()
-	p := &plain{done: make(chan struct{})}
+	p := &plain{begun: make(chan struct{}), done: make(chan struct{})}
 	p.stream.Bind(p)
 	h := h2.NewHeader(h2.Field{Name: ":method", Value: "POST"}, h2.Field{Name: ":scheme", Value: "http"},
 		h2.Field{Name: ":path", Value: path}, h2.Field{Name: ":authority", Value: "x"},
@@ -141,6 +144,9 @@ func TestPlainStreams(t *testing.T) {
 	all := make([]*plain, streams)
 	for i := range all {
 		all[i] = post(t, c, "/?"+strconv.Itoa(i), []byte("{}"))
+	}
+	for _, p := range all { // no server goes on before all have begun
+		<-p.begun
 	}
 	close(next)
 	for i, p := range all {

@@ -18,6 +18,7 @@ import (
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/tensor"
+	"github.com/redline-bench/redline/internal/testkit"
 )
 
 // canned is a server whose answer to each request is decided by a function.
@@ -28,6 +29,7 @@ type canned struct {
 	wg    sync.WaitGroup
 	mu    sync.Mutex
 	conns map[net.Conn]bool
+	down  bool         // no connection is taken any more
 	seen  atomic.Int64 // requests
 	made  atomic.Int64 // connections
 }
@@ -49,18 +51,17 @@ func serve(tb testing.TB, h handler) *canned { return serveTLS(tb, nil, h) }
 
 func serveTLS(tb testing.TB, cfg *tls.Config, h handler) *canned {
 	tb.Helper()
-	s := &canned{tb: tb, conns: map[net.Conn]bool{}}
-	l, err := new(net.ListenConfig).Listen(tb.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	s.addr, s.l = l.Addr().String(), l
-	s.start(l, cfg, h)
+	s := &canned{tb: tb, addr: testkit.Port(tb), conns: map[net.Conn]bool{}}
+	s.start(cfg, h)
 	tb.Cleanup(s.stop)
 	return s
 }
 
-func (s *canned) start(l net.Listener, cfg *tls.Config, h handler) {
+// start listens, for the first time or after stop.
+func (s *canned) start(cfg *tls.Config, h handler) {
+	s.tb.Helper()
+	s.l, s.down = testkit.Listen(s.tb, s.addr), false
+	l := s.l
 	if cfg != nil {
 		l = tls.NewListener(l, cfg)
 	}
@@ -71,9 +72,10 @@ func (s *canned) start(l net.Listener, cfg *tls.Config, h handler) {
 				return
 			}
 			s.made.Add(1)
-			s.mu.Lock()
-			s.conns[c] = true
-			s.mu.Unlock()
+			if !s.keep(c) {
+				c.Close()
+				continue
+			}
 			s.wg.Go(func() {
 				s.talk(c, h)
 				c.Close()
@@ -85,9 +87,20 @@ func (s *canned) start(l net.Listener, cfg *tls.Config, h handler) {
 	})
 }
 
+// keep notes a connection, unless the server has been stopped.
+func (s *canned) keep(c net.Conn) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.conns[c] = true
+	return !s.down
+}
+
 // stop ends the server and every connection.
 func (s *canned) stop() {
 	s.l.Close()
+	s.mu.Lock()
+	s.down = true
+	s.mu.Unlock()
 	s.hangUp()
 	s.wg.Wait()
 }
@@ -192,6 +205,7 @@ func simpleInputs() service.Inputs {
 
 // ended is what a sink was told of one call.
 type ended struct {
+	slot    int
 	class   record.Class
 	err     error
 	rec     record.Record
@@ -222,7 +236,7 @@ func (k *collector) Response(c *service.Call, payload []byte, _ int64, _ bool) {
 func (k *collector) Done(c *service.Call) {
 	if k.keep {
 		k.mu.Lock()
-		k.ends = append(k.ends, ended{c.Rec.Class, c.Err, c.Rec, k.last[c.Slot]})
+		k.ends = append(k.ends, ended{c.Slot, c.Rec.Class, c.Err, c.Rec, k.last[c.Slot]})
 		k.mu.Unlock()
 	}
 	if k.onDone != nil {

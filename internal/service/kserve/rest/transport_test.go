@@ -91,7 +91,7 @@ func TestLargeBodiesBothWays(t *testing.T) {
 	k, calls := open(t, newService(t, target(srv.addr), plan.Input{}), in, 2)
 	calls[0].Vars.HasID = true
 	calls[1].Vars.HasID = true
-	k.run(calls, 10)
+	k.run(calls, 4)
 	for _, e := range k.ends {
 		if e.class != record.OK {
 			t.Fatalf("%v: %v", e.class, e.err)
@@ -114,7 +114,7 @@ func TestNoAllocations(t *testing.T) {
 				c.Vars = vars
 			}
 			k.run(calls, 200)
-			if n := testing.AllocsPerRun(5, func() { k.run(calls, 400) }); n >= 1 {
+			if n := testkit.Allocs(func() { k.run(calls, 400) }); n >= 1 {
 				t.Errorf("%.0f allocations in 400 requests", n)
 			}
 		})

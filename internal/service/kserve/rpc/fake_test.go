@@ -18,6 +18,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	pb "github.com/redline-bench/redline/internal/proto/kserve"
+	"github.com/redline-bench/redline/internal/testkit"
 )
 
 // fake is a server on grpc-go, an implementation that shares nothing with ours. Its model returns its inputs.
@@ -32,6 +33,8 @@ type fake struct {
 	trace map[string]*pb.TraceSettingResponse_SettingValue
 	shm   regions
 
+	asked chan struct{} // is told of each request, where it is set
+
 	mu    sync.Mutex
 	seen  []*pb.ModelInferRequest
 	md    []metadata.MD
@@ -40,11 +43,7 @@ type fake struct {
 
 func startFake(t testing.TB, f *fake, opts ...grpc.ServerOption) *fake {
 	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.serve(t, ln, opts...)
+	f.serve(t, testkit.Listen(t, "127.0.0.1:0"), opts...)
 	return f
 }
 
@@ -66,11 +65,14 @@ func (f *fake) serve(t testing.TB, ln net.Listener, opts ...grpc.ServerOption) {
 func (f *fake) note(ctx context.Context, r *pb.ModelInferRequest) {
 	f.count.Add(1)
 	f.mu.Lock()
-	defer f.mu.Unlock()
 	if len(f.seen) < 4 {
 		f.seen = append(f.seen, proto.CloneOf(r))
 		md, _ := metadata.FromIncomingContext(ctx)
 		f.md = append(f.md, md)
+	}
+	f.mu.Unlock()
+	if f.asked != nil {
+		f.asked <- struct{}{}
 	}
 }
 

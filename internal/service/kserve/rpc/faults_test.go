@@ -4,15 +4,16 @@ import (
 	"context"
 	"errors"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/status"
 
 	"github.com/redline-bench/redline/internal/plan"
@@ -21,6 +22,7 @@ import (
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/service/kserve/rpc"
 	"github.com/redline-bench/redline/internal/tensor"
+	"github.com/redline-bench/redline/internal/testkit"
 )
 
 // once makes one call and returns it.
@@ -86,12 +88,7 @@ func TestTypedAnswer(t *testing.T) {
 }
 
 func TestNoServer(t *testing.T) {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := ln.Addr().String()
-	_ = ln.Close()
+	addr := testkit.Port(t)
 	svc, err := rpc.New(plan.Target{URL: addr, Model: "echo"}, plan.Input{})
 	if err != nil {
 		t.Fatal(err)
@@ -131,13 +128,9 @@ func TestUnknownModel(t *testing.T) {
 
 func TestServerComesBack(t *testing.T) {
 	for _, streaming := range []bool{false, true} {
-		ln, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		f := &fake{}
-		f.serve(t, ln)
-		_, d := open(t, plan.Target{URL: f.addr, Streaming: streaming}, inputs(), 4)
+		addr, f := testkit.Port(t), &fake{}
+		f.serve(t, testkit.Listen(t, addr))
+		_, d := open(t, plan.Target{URL: addr, Streaming: streaming}, inputs(), 4)
 		var failed, good atomic.Int64
 		classes := make(chan record.Class, 1000)
 		again := make(chan struct{})
@@ -160,16 +153,19 @@ func TestServerComesBack(t *testing.T) {
 				d.left.Store(0)
 			}
 		}
-		go func() {
+		var back sync.WaitGroup
+		back.Go(func() {
 			<-again
-			ln, err := net.Listen("tcp", f.addr)
+			ln, err := new(net.ListenConfig).Listen(t.Context(), "tcp", addr)
 			if err != nil {
 				t.Error(err)
+				d.left.Store(0)
 				return
 			}
 			f.serve(t, ln)
-		}()
+		})
 		d.run(1 << 40)
+		back.Wait()
 		for len(classes) > 0 {
 			if c := <-classes; c != record.Transport && c != record.Connect {
 				t.Errorf("a call failed with %v", c)
@@ -178,22 +174,39 @@ func TestServerComesBack(t *testing.T) {
 	}
 }
 
+// A server that asks to leave its connections loses no request: those that it has not looked at are sent again.
 func TestServerLeavesConnections(t *testing.T) {
-	f := startFake(t, &fake{}, grpc.KeepaliveParams(keepalive.ServerParameters{
-		MaxConnectionAge: 20 * time.Millisecond, MaxConnectionAgeGrace: 10 * time.Second,
+	const calls, each = 400, 20
+	f := &fake{}
+	srv := grpc.NewServer()
+	pb.RegisterGRPCInferenceServiceServer(srv, f)
+	var asked, conns atomic.Int64
+	leaving := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if asked.Add(1)%each == 0 {
+			w.Header().Set("Connection", "close") // Go's HTTP server sends GOAWAY for it
+		}
+		srv.ServeHTTP(w, r)
 	}))
-	_, d := open(t, plan.Target{URL: f.addr}, inputs(), 8)
-	var n atomic.Int64
-	start := time.Now()
+	leaving.Config.Protocols = new(http.Protocols)
+	leaving.Config.Protocols.SetUnencryptedHTTP2(true)
+	leaving.Config.ConnState = func(_ net.Conn, s http.ConnState) {
+		if s == http.StateNew {
+			conns.Add(1)
+		}
+	}
+	leaving.Start()
+	defer leaving.Close()
+	_, d := open(t, plan.Target{URL: leaving.Listener.Addr().String()}, inputs(), 8)
 	d.onEnd = func(c *service.Call) {
 		if c.Err != nil {
 			t.Errorf("a call failed although no request was lost: %v", c.Err)
 		}
-		if n.Add(1) > 100 && time.Since(start) > 300*time.Millisecond {
-			d.left.Store(0)
-		}
 	}
-	d.run(1 << 40)
+	d.run(calls)
+	if n := conns.Load(); n < 3 {
+		t.Errorf("%d connections: the server left none", n)
+	}
+	_ = d.tr.Close()
 }
 
 func TestFewStreamsOnAConnection(t *testing.T) {
@@ -226,8 +239,9 @@ func hold(release <-chan struct{}) func(context.Context, *pb.ModelInferRequest) 
 
 func TestCut(t *testing.T) {
 	for _, streaming := range []bool{false, true} {
+		const slots, more = 3, 30
 		release := make(chan struct{})
-		f := &fake{infer: hold(release)}
+		f := &fake{infer: hold(release), asked: make(chan struct{}, slots+more)}
 		f.stream = func(r *pb.ModelInferRequest, st grpc.BidiStreamingServer[pb.ModelInferRequest, pb.ModelStreamInferResponse]) error {
 			select {
 			case <-release:
@@ -236,40 +250,27 @@ func TestCut(t *testing.T) {
 			return st.Send(&pb.ModelStreamInferResponse{InferResponse: echo(r)})
 		}
 		startFake(t, f)
-		_, d := open(t, plan.Target{URL: f.addr, Streaming: streaming}, inputs(), 3)
-		var mu sync.Mutex
+		_, d := open(t, plan.Target{URL: f.addr, Streaming: streaming}, inputs(), slots)
+		for _, c := range d.calls {
+			d.send(c)
+		}
+		d.tr.Flush()
+		for range slots {
+			<-f.asked
+		}
 		got := map[int]record.Class{}
-		d.onEnd = func(c *service.Call) {
-			mu.Lock()
-			defer mu.Unlock()
-			got[c.Slot] = c.Rec.Class
-		}
-		go func() {
-			for f.count.Load() < 3 {
-				time.Sleep(time.Millisecond)
-			}
-			d.tr.Cut(0, record.Timeout)
-			d.tr.Cut(2, record.Canceled)
-			for {
-				mu.Lock()
-				n := len(got)
-				mu.Unlock()
-				if n == 2 {
-					break
-				}
-				time.Sleep(time.Millisecond)
-			}
-			close(release)
-		}()
-		d.run(3)
+		note := func(c *service.Call) { got[c.Slot] = c.Rec.Class }
+		d.tr.Cut(0, record.Timeout)
+		d.tr.Cut(2, record.Canceled)
+		note(<-d.ended)
+		note(<-d.ended)
+		close(release)
+		note(<-d.ended)
 		want := map[int]record.Class{0: record.Timeout, 1: record.OK, 2: record.Canceled}
-		for slot, class := range want {
-			if got[slot] != class {
-				t.Errorf("streaming %v: slot %d ended with %v, want %v", streaming, slot, got[slot], class)
-			}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("streaming %v: ends by slot (-want +got):\n%s", streaming, diff)
 		}
-		d.onEnd = nil
-		d.run(30) // the slots work on
+		d.run(more) // the slots work on
 		for _, c := range d.calls {
 			if c.Err != nil {
 				t.Errorf("streaming %v: after the cut: %v", streaming, c.Err)

@@ -71,7 +71,7 @@ func (c *convoy) wait(t *testing.T, n int) (ended []*service.Call) {
 		select {
 		case call := <-c.ends:
 			ended = append(ended, call)
-		case <-time.After(20 * time.Second):
+		case <-time.After(time.Minute):
 			t.Fatalf("%d of %d calls have ended", len(ended), n)
 		}
 	}

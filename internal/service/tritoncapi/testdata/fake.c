@@ -7,7 +7,7 @@
 //   fail     answers with an error; broken: one answer, then an error
 //   refuse   does not take the request
 //   hang     never answers; canceling it does nothing
-//   slow     answers after 50 ms, or at once when it is canceled
+//   slow     answers after 50 ms, or at once when it is canceled; where the first byte is 255 only when it is canceled
 //   crash    dereferences NULL on a thread of its own; abort: as a failed assertion does
 //   vars     answers with its id, flags and correlation id
 //   unready  is in the repository but did not load
@@ -252,7 +252,10 @@ static void *answer(void *arg) {
   if (!strcmp(m, "hang")) return NULL;
   if (!strcmp(m, "crash")) { volatile int *p = NULL; *p = 1; }
   if (!strcmp(m, "abort")) abort();
-  if (!strcmp(m, "slow")) for (int i = 0; i < 50 && !r->canceled; i++) usleep(1000);
+  if (!strcmp(m, "slow")) {
+    int never = *(const uint8_t *)r->in[0].data == 255;
+    for (int i = 0; (never || i < 50) && !r->canceled; i++) usleep(1000);
+  }
   if (!strcmp(m, "early")) {
     Response *a = echo(r);
     release(r);

@@ -1,0 +1,47 @@
+package peers
+
+import (
+	"context"
+	"os/exec"
+	"path/filepath"
+)
+
+// InstallNginx returns the path of nginx: this machine's, or Debian's package unpacked in the cache.
+func InstallNginx(ctx context.Context) (string, error) {
+	return debian(ctx, "nginx")
+}
+
+// InstallChromium returns the path of Chromium: this machine's, or Debian's package unpacked in the cache.
+func InstallChromium(ctx context.Context) (string, error) {
+	return debian(ctx, "chromium")
+}
+
+// InstallMPI returns the path of mpiexec: this machine's, or that of Debian's Open MPI unpacked in the cache. The
+// programs that it starts find the library.
+func InstallMPI(ctx context.Context) (string, error) {
+	return debian(ctx, "mpiexec")
+}
+
+// InstallJava returns the path of java: this machine's, or Debian's package unpacked in the cache.
+func InstallJava(ctx context.Context) (string, error) {
+	return debian(ctx, "java")
+}
+
+// InstallZsh returns the path of zsh: this machine's, or Debian's package unpacked in the cache.
+func InstallZsh(ctx context.Context) (string, error) {
+	return debian(ctx, "zsh")
+}
+
+// InstallFish returns the path of fish: this machine's, or Debian's package unpacked in the cache.
+func InstallFish(ctx context.Context) (string, error) {
+	return debian(ctx, "fish")
+}
+
+// debian returns the path of a program: this machine's, or a launcher of the one in Debian's package.
+func debian(ctx context.Context, program string) (string, error) {
+	if path, err := exec.LookPath(program); err == nil {
+		return path, nil
+	}
+	dir, err := Fill(ctx, "debian-"+program, "ready", "e2e/peers/debian.sh", program)
+	return filepath.Join(dir, program), err
+}

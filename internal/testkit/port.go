@@ -1,0 +1,52 @@
+package testkit
+
+import (
+	"net"
+	"testing"
+)
+
+// Port reserves a port of 127.0.0.1 until the test ends and returns its address. Nothing listens there, so connections
+// are refused. The test may listen at the address, stop, and listen again: no other program gets the port in between.
+//
+// A connection from that port holds it. Its socket allows others to bind the same address, as the listeners of package
+// net do, and the kernel gives such a port to nobody who asks for any free one.
+func Port(tb testing.TB) string {
+	tb.Helper()
+	ln := Listen(tb, "127.0.0.1:0")
+	tb.Cleanup(func() { ln.Close() })
+	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}, Control: shareAddress}
+	holder, err := d.DialContext(tb.Context(), "tcp", ln.Addr().String())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { holder.Close() })
+	return holder.LocalAddr().String()
+}
+
+// Listen listens at an address of Port, or at any free port for "127.0.0.1:0".
+func Listen(tb testing.TB, addr string) net.Listener {
+	tb.Helper()
+	ln, err := new(net.ListenConfig).Listen(tb.Context(), "tcp", addr)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return ln
+}
+
+// TCPPair is a connection over loopback within this process. It is closed when the test ends.
+func TCPPair(tb testing.TB) (client, server *net.TCPConn) {
+	tb.Helper()
+	ln := Listen(tb, "127.0.0.1:0")
+	defer ln.Close()
+	near, err := new(net.Dialer).DialContext(tb.Context(), "tcp", ln.Addr().String())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { near.Close() })
+	far, err := ln.Accept()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { far.Close() })
+	return near.(*net.TCPConn), far.(*net.TCPConn)
+}

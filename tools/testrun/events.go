@@ -1,0 +1,213 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// event is a line of `go test -json`.
+type event struct {
+	Action     string
+	Package    string
+	ImportPath string // of build-output and build-fail
+	Test       string
+	Output     string
+	Elapsed    float64
+}
+
+// testName names a test or subtest of a package.
+type testName struct{ pkg, test string }
+
+func (n testName) String() string {
+	if n.test == "" {
+		return short(n.pkg)
+	}
+	return short(n.pkg) + " " + n.test
+}
+
+// pattern is the value of -run that selects exactly this test.
+func (n testName) pattern() string {
+	parts := strings.Split(n.test, "/")
+	for i, p := range parts {
+		parts[i] = "^" + regexp.QuoteMeta(p) + "$"
+	}
+	return strings.Join(parts, "/")
+}
+
+// short leaves out the module's name.
+func short(pkg string) string {
+	parts := strings.SplitN(pkg, "/", 4)
+	if len(parts) == 4 && strings.Contains(parts[0], ".") {
+		return parts[3]
+	}
+	return pkg
+}
+
+// finding is a test, or something else that was checked, with a reason.
+type finding struct {
+	what   string
+	reason string
+	test   testName // empty where no test stands behind it
+}
+
+// eventLog gathers what the stages print.
+type eventLog struct {
+	passed                                       int
+	failed, inconclusive, notTested, heavy, skip []finding
+	crashes                                      []string
+	slow                                         []finding
+
+	output  map[testName][]string // of tests that have not ended, and of packages
+	parents map[testName]bool     // tests that have subtests
+}
+
+// The first words of a skipped test's message, as package outcome of the project writes them.
+const (
+	notTestedPrefix    = "NOT TESTED: "
+	heavyPrefix        = "HEAVY: "
+	inconclusivePrefix = "INCONCLUSIVE: "
+	crashPrefix        = "PEER CRASHED: "
+)
+
+func (l *eventLog) failures() int { return len(l.failed) }
+
+func (l *eventLog) fail(what, reason string) {
+	l.failed = append(l.failed, finding{what: what, reason: reason})
+}
+
+// read takes the output of a stage. Lines that are no events are shown as they are.
+func (l *eventLog) read(in io.Reader, out io.Writer, stage string) {
+	l.output, l.parents = map[testName][]string{}, map[testName]bool{}
+	reader := bufio.NewReader(in)
+	for {
+		line, err := reader.ReadString('\n')
+		if line != "" {
+			var e event
+			if strings.HasPrefix(line, "{") && json.Unmarshal([]byte(line), &e) == nil && e.Action != "" {
+				l.event(e, out, stage)
+			} else {
+				l.plain(out, line)
+			}
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// plain takes a line of a program that is no test.
+func (l *eventLog) plain(out io.Writer, line string) {
+	io.WriteString(out, line)
+	if _, rest, ok := strings.Cut(line, notTestedPrefix); ok {
+		l.notTested = append(l.notTested, finding{what: strings.TrimSpace(rest)})
+	}
+}
+
+func (l *eventLog) event(e event, out io.Writer, stage string) {
+	name := testName{e.Package, e.Test}
+	switch e.Action {
+	case "build-output":
+		io.WriteString(out, e.Output)
+	case "build-fail":
+		l.fail(short(e.ImportPath), "does not compile")
+	case "output":
+		l.note(name, e.Output)
+	case "pass", "fail", "skip":
+		if e.Test == "" {
+			l.packageEnded(e, out, stage)
+		} else {
+			l.testEnded(name, e, out)
+		}
+	}
+}
+
+// note keeps a line of a test's output until the test has ended. Long output keeps its end.
+func (l *eventLog) note(name testName, line string) {
+	const keep = 400
+	lines := append(l.output[name], line)
+	if len(lines) > 2*keep {
+		lines = slices.Clone(lines[len(lines)-keep:])
+	}
+	l.output[name] = lines
+	if _, rest, ok := strings.Cut(line, crashPrefix); ok {
+		l.crashes = append(l.crashes, fmt.Sprintf("%v: %s", name, strings.TrimSpace(rest)))
+	}
+	if i := strings.LastIndex(name.test, "/"); i > 0 {
+		l.parents[testName{name.pkg, name.test[:i]}] = true
+	}
+}
+
+func (l *eventLog) testEnded(name testName, e event, out io.Writer) {
+	text := strings.Join(l.output[name], "")
+	delete(l.output, name)
+	switch {
+	case e.Action == "fail":
+		io.WriteString(out, text)
+		if !l.parents[name] || logged.MatchString(text) {
+			l.failed = append(l.failed, finding{what: name.String(), reason: firstReason(text), test: name})
+		}
+	case e.Action == "skip":
+		l.skipped(name, text)
+	case !l.parents[name]:
+		l.passed++
+	}
+}
+
+// skipped sorts a test that did not run to its end by the words of its message.
+func (l *eventLog) skipped(name testName, text string) {
+	for prefix, list := range map[string]*[]finding{
+		notTestedPrefix: &l.notTested, heavyPrefix: &l.heavy, inconclusivePrefix: &l.inconclusive,
+	} {
+		if _, rest, ok := strings.Cut(text, prefix); ok {
+			line, _, _ := strings.Cut(rest, "\n")
+			*list = append(*list, finding{what: name.String(), reason: line, test: name})
+			return
+		}
+	}
+	l.skip = append(l.skip, finding{what: name.String(), reason: firstReason(text), test: name})
+}
+
+func (l *eventLog) packageEnded(e event, out io.Writer, stage string) {
+	name := testName{e.Package, ""}
+	text := strings.Join(l.output[name], "")
+	delete(l.output, name)
+	if e.Elapsed >= 20 {
+		l.slow = append(l.slow, finding{what: fmt.Sprintf("%s (%s)", short(e.Package), stage), reason: fmt.Sprintf("%.0f s", e.Elapsed)})
+	}
+	if e.Action != "fail" {
+		io.WriteString(out, text)
+		return
+	}
+	// Tests that never ended tell where a panic or a timeout struck.
+	for test, lines := range l.output {
+		if test.pkg == e.Package {
+			text = strings.Join(lines, "") + text
+			delete(l.output, test)
+		}
+	}
+	io.WriteString(out, text)
+	if !slices.ContainsFunc(l.failed, func(f finding) bool { return f.test.pkg == e.Package || f.what == short(e.Package) }) {
+		l.failed = append(l.failed, finding{what: short(e.Package), reason: "ended outside a test: see its output above", test: name})
+	}
+}
+
+// takeInconclusive returns the inconclusive tests and forgets them.
+func (l *eventLog) takeInconclusive() []testName {
+	var names []testName
+	for _, f := range l.inconclusive {
+		names = append(names, f.test)
+	}
+	l.inconclusive = nil
+	return names
+}
+
+// logged is a line that a test logged: file, line number, text.
+var logged = regexp.MustCompile(`(?m)^\s+\w+\.go:\d+: .*$`)
+
+// firstReason is the first line that a test logged.
+func firstReason(text string) string { return strings.TrimSpace(logged.FindString(text)) }

@@ -1,0 +1,67 @@
+// Command testrun runs the stages of `make test`, each a target of the Makefile, and prints one summary at the end:
+// what passed, failed, was inconclusive or was not tested, and how long each stage took.
+//
+//	testrun [-background STAGE=NEEDED_BY] STAGE ...
+//
+// Every stage runs to its end, also when an earlier one failed. A stage in the background starts first and is waited
+// for before the stage that needs it. Stages that run `go test` get TESTFLAGS=-json. Tests that were inconclusive, because other
+// work on the machine disturbed a measurement, are run once more at the end. The exit status is 1 when anything failed.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+)
+
+func main() {
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, "testrun:", err)
+		os.Exit(1)
+	}
+}
+
+// errFailed is returned after a summary with failures; the summary has told the rest.
+var errFailed = errors.New("not everything passed, see the summary above")
+
+func run() error {
+	background := flag.String("background", "", "`STAGE=NEEDED_BY`: start STAGE first and wait for it before NEEDED_BY")
+	dir := flag.String("dir", ".", "folder of the Makefile")
+	flag.Parse()
+	early, neededBy, _ := strings.Cut(*background, "=")
+
+	// The first Ctrl-C also reaches the stages, which end; the summary then shows what was seen.
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+
+	begun := time.Now()
+	r := runner{dir: *dir, out: os.Stdout}
+	var waitEarly func()
+	if early != "" {
+		waitEarly = r.startBackground(ctx, early)
+	}
+	for _, name := range flag.Args() {
+		if name == neededBy {
+			waitEarly()
+		}
+		if ctx.Err() != nil {
+			r.log.fail("stage "+name, "interrupted before it ran")
+			continue
+		}
+		r.stage(ctx, name)
+	}
+	if ctx.Err() == nil {
+		r.retryInconclusive(ctx)
+	}
+	r.summary(time.Since(begun))
+	if r.log.failures() > 0 {
+		return errFailed
+	}
+	return nil
+}

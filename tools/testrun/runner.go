@@ -1,0 +1,122 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// runner runs stages one after the other and keeps what happened.
+type runner struct {
+	dir    string
+	out    io.Writer
+	log    eventLog
+	stages []stageTime
+}
+
+// stageTime is how long a stage took, and whether its command ended well.
+type stageTime struct {
+	name string
+	took time.Duration
+	ok   bool
+}
+
+// stage runs one target of the Makefile and reads its output.
+func (r *runner) stage(ctx context.Context, name string) {
+	fmt.Fprintf(r.out, "\n==== %s\n", name)
+	begun := time.Now()
+	before := r.log.failures()
+	err := r.pipe(r.makeTarget(ctx, name), name)
+	if err != nil && r.log.failures() == before {
+		r.log.fail("stage "+name, err.Error())
+	}
+	r.stages = append(r.stages, stageTime{name, time.Since(begun), err == nil})
+}
+
+// startBackground starts a stage whose output appears when the returned function has waited for its end.
+func (r *runner) startBackground(ctx context.Context, name string) (wait func()) {
+	begun := time.Now()
+	var text bytes.Buffer
+	cmd := r.makeTarget(ctx, name)
+	cmd.Stdout, cmd.Stderr = &text, &text
+	err := cmd.Start()
+	took := make(chan time.Duration, 1)
+	go func() {
+		if err == nil {
+			err = cmd.Wait()
+		}
+		took <- time.Since(begun)
+	}()
+	return func() {
+		t := <-took
+		fmt.Fprintf(r.out, "\n==== %s (ran beside the stages above)\n", name)
+		for line := range strings.Lines(text.String()) {
+			r.log.plain(r.out, line)
+		}
+		if err != nil {
+			r.log.fail("stage "+name, err.Error())
+		}
+		r.stages = append(r.stages, stageTime{name + " (beside)", t, err == nil})
+	}
+}
+
+// makeTarget is the command of a stage.
+func (r *runner) makeTarget(ctx context.Context, name string) *exec.Cmd {
+	return r.command(ctx, "make", "--no-print-directory", "TESTFLAGS=-json", name)
+}
+
+// command runs in the project's folder. Its processes form the terminal's group, so that Ctrl-C reaches them; they have
+// a minute to end by themselves.
+func (r *runner) command(ctx context.Context, name string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir = r.dir
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = time.Minute
+	return cmd
+}
+
+// pipe runs a command and gives its output to the log, line by line.
+func (r *runner) pipe(cmd *exec.Cmd, stage string) error {
+	reader, writer := io.Pipe()
+	cmd.Stdout, cmd.Stderr = writer, writer
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		r.log.read(reader, r.out, stage)
+	}()
+	err := cmd.Run()
+	writer.Close()
+	<-done
+	return err
+}
+
+// retryInconclusive runs each inconclusive test once more: by now the other work on the machine may have ended.
+func (r *runner) retryInconclusive(ctx context.Context) {
+	again := r.log.takeInconclusive()
+	if len(again) == 0 {
+		return
+	}
+	fmt.Fprintf(r.out, "\n==== inconclusive tests once more\n")
+	begun := time.Now()
+	bin, err := filepath.Abs(filepath.Join(r.dir, "bin"))
+	if err != nil {
+		r.log.fail("stage again", err.Error())
+		return
+	}
+	for _, test := range again {
+		cmd := r.command(ctx, "go", "test", "-json", "-count=1", "-timeout", "30m", "-run", test.pattern(), test.pkg)
+		cmd.Env = append(os.Environ(), "REDLINE_BIN_DIR="+bin)
+		before := r.log.failures()
+		if err := r.pipe(cmd, "again"); err != nil && r.log.failures() == before {
+			r.log.fail(test.String(), err.Error())
+		}
+	}
+	r.stages = append(r.stages, stageTime{"again", time.Since(begun), true})
+}

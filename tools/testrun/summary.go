@@ -1,0 +1,97 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+)
+
+// summary prints what happened, the worst at the end, where it is read.
+func (r *runner) summary(took time.Duration) {
+	l := &r.log
+	fmt.Fprintf(r.out, "\n==== summary\n")
+	list(r.out, "packages that took 20 s or more", l.slow)
+	list(r.out, "skipped: cannot apply on this system", l.skip)
+	list(r.out, "left to make test-heavy", l.heavy)
+	if len(l.crashes) > 0 {
+		fmt.Fprintln(r.out, "crashes of other programs; their tests were run again:")
+		for _, c := range l.crashes {
+			fmt.Fprintln(r.out, "  "+c)
+		}
+	}
+	list(r.out, "NOT TESTED on this machine", byReason(l.notTested))
+	list(r.out, "INCONCLUSIVE: other work on the machine disturbed the measurement; run them alone", l.inconclusive)
+	list(r.out, "FAILED", counted(l.failed))
+	fmt.Fprintln(r.out, "stages:")
+	for _, s := range r.stages {
+		end := "ok"
+		if !s.ok {
+			end = "FAILED"
+		}
+		fmt.Fprintf(r.out, "  %-22s %6s  %s\n", s.name, clock(s.took), end)
+	}
+	fmt.Fprintf(r.out, "  %-22s %6s  CI=%s, %d inconclusive, %d not tested, %d left to make test-heavy\n",
+		"in all", clock(took), os.Getenv("CI"), len(l.inconclusive), len(l.notTested), len(l.heavy))
+	fmt.Fprintf(r.out, "%d passed, %d failed, %d skipped\n", l.passed, len(l.failed),
+		len(l.inconclusive)+len(l.notTested)+len(l.heavy)+len(l.skip))
+}
+
+// list prints findings under a heading; nothing where there are none.
+func list(out io.Writer, heading string, findings []finding) {
+	if len(findings) == 0 {
+		return
+	}
+	fmt.Fprintf(out, "%s:\n", heading)
+	for _, f := range findings {
+		line := f.what
+		if f.reason != "" {
+			line += ": " + f.reason
+		}
+		fmt.Fprintln(out, "  "+line)
+	}
+}
+
+// byReason joins tests that were not tested for the same reason into one line.
+func byReason(findings []finding) []finding {
+	var joined []finding
+	for _, f := range findings {
+		at := slices.IndexFunc(joined, func(j finding) bool { return f.reason != "" && j.reason == f.reason })
+		if at < 0 {
+			joined = append(joined, f)
+			continue
+		}
+		if strings.Count(joined[at].what, ", ") < 3 {
+			joined[at].what += ", " + f.what
+		} else if !strings.HasSuffix(joined[at].what, " …") {
+			joined[at].what += " …"
+		}
+	}
+	return joined
+}
+
+// counted joins the failures of one test that ran several times, the most frequent first.
+func counted(findings []finding) []finding {
+	times := map[string]int{}
+	var joined []finding
+	for _, f := range findings {
+		if times[f.what]++; times[f.what] == 1 {
+			joined = append(joined, f)
+		}
+	}
+	slices.SortStableFunc(joined, func(a, b finding) int { return times[b.what] - times[a.what] })
+	for i, f := range joined {
+		if n := times[f.what]; n > 1 {
+			joined[i].what = fmt.Sprintf("%s (%d times)", f.what, n)
+		}
+	}
+	return joined
+}
+
+// clock shows a duration as minutes and seconds.
+func clock(d time.Duration) string {
+	s := int(d.Round(time.Second).Seconds())
+	return fmt.Sprintf("%d:%02d", s/60, s%60)
+}

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// events writes lines of `go test -json` for one test.
+func events(test, action string, output ...string) string {
+	var b strings.Builder
+	for _, o := range output {
+		fmt.Fprintf(&b, `{"Action":"output","Package":"example.org/a/b/e2e/x","Test":%q,"Output":%q}`+"\n", test, o+"\n")
+	}
+	fmt.Fprintf(&b, `{"Action":%q,"Package":"example.org/a/b/e2e/x","Test":%q}`+"\n", action, test)
+	return b.String()
+}
+
+func TestOutcomesAreSorted(t *testing.T) {
+	var l eventLog
+	var shown strings.Builder
+	l.read(strings.NewReader(
+		events("TestGood", "pass", "ok")+
+			events("TestParent/child", "fail", "    x_test.go:1: it broke")+
+			events("TestParent", "fail", "--- FAIL: TestParent")+
+			events("TestPeer", "skip", "    suite.go:3: NOT TESTED: the real Triton: no python3; install python3")+
+			events("TestLong", "skip", "    x_test.go:4: HEAVY: whole windows")+
+			events("TestTimes/http", "skip", "    x_test.go:5: INCONCLUSIVE: p50 25ms (other programs used 1.9 cores)")+
+			events("TestTimes", "pass", "--- PASS")+
+			events("TestElsewhere", "skip", "    x_test.go:6: reads ELF files")+
+			"plain line\n"+
+			"**** NOT TESTED: lint rules: no network\n"), &shown, "e2e")
+
+	if l.passed != 1 {
+		t.Errorf("%d passed, want 1: parents do not count", l.passed)
+	}
+	for name, c := range map[string]struct {
+		list []finding
+		want string
+	}{
+		"failed":       {l.failed, "e2e/x TestParent/child: x_test.go:1: it broke"},
+		"not tested":   {l.notTested, "e2e/x TestPeer: the real Triton: no python3; install python3\nlint rules: no network"},
+		"heavy":        {l.heavy, "e2e/x TestLong: whole windows"},
+		"inconclusive": {l.inconclusive, "e2e/x TestTimes/http: p50 25ms (other programs used 1.9 cores)"},
+		"skipped":      {l.skip, "e2e/x TestElsewhere: x_test.go:6: reads ELF files"},
+	} {
+		var lines []string
+		for _, f := range c.list {
+			lines = append(lines, strings.TrimSuffix(f.what+": "+f.reason, ": "))
+		}
+		if got := strings.Join(lines, "\n"); got != c.want {
+			t.Errorf("%s: got %q, want %q", name, got, c.want)
+		}
+	}
+	if text := shown.String(); !strings.Contains(text, "it broke") || !strings.Contains(text, "plain line") || strings.Contains(text, "--- PASS") {
+		t.Errorf("shown while it runs: %q", text)
+	}
+}
+
+// A package that ends outside a test, as by a panic or a timeout, is a failure, and so is one that does not compile.
+func TestBrokenPackagesFail(t *testing.T) {
+	var l eventLog
+	l.read(strings.NewReader(`{"Action":"run","Package":"example.org/a/b/p","Test":"TestHangs"}
+{"Action":"output","Package":"example.org/a/b/p","Test":"TestHangs","Output":"panic: test timed out\n"}
+{"Action":"fail","Package":"example.org/a/b/p"}
+{"ImportPath":"example.org/a/b/q","Action":"build-output","Output":"syntax error\n"}
+{"ImportPath":"example.org/a/b/q","Action":"build-fail"}
+`), &strings.Builder{}, "unit")
+	if l.failures() != 2 || l.failed[0].what != "p" || l.failed[1].what != "q" {
+		t.Errorf("failed: %v, want p and q", l.failed)
+	}
+}
+
+func TestPatternSelectsOneSubtest(t *testing.T) {
+	if got, want := (testName{"p", "TestA/http_(1)"}).pattern(), `^TestA$/^http_\(1\)$`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// Every stage runs to its end, also when an earlier one failed.
+func TestStagesAfterAFailureRun(t *testing.T) {
+	dir := t.TempDir()
+	makefile := "early:\n\t@echo fetched; echo 'NOT TESTED: a peer: no network'\nbad:\n\t@echo broken; exit 3\ngood:\n\t@echo fine\n"
+	if err := os.WriteFile(filepath.Join(dir, "Makefile"), []byte(makefile), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	r := runner{dir: dir, out: &out}
+	wait := r.startBackground(t.Context(), "early")
+	r.stage(t.Context(), "bad")
+	wait()
+	r.stage(t.Context(), "good")
+	r.summary(0)
+	for _, want := range []string{"broken", "fetched", "fine", "FAILED:\n  stage bad: exit status 2", "a peer: no network", "0 passed, 1 failed, 1 skipped"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the output lacks %q:\n%s", want, out.String())
+		}
+	}
+}
