@@ -15,6 +15,8 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"github.com/redline-bench/redline/internal/pending"
 )
 
 // schema is the version of the file's form. Files of another one count as none.
@@ -82,19 +84,18 @@ func Load(path string, m Machine) (*Table, error) {
 }
 
 // Save writes the table as a whole.
-func (t *Table) Save(path string) error {
+func (t *Table) Save(out *pending.Output, path string) error {
 	b, err := json.MarshalIndent(t, "", " ")
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return fmt.Errorf("keep the calibration: %w", err)
 	}
-	temp := path + ".tmp"
-	if err := os.WriteFile(temp, append(b, '\n'), 0o644); err != nil {
+	if err := out.WriteFile(path, append(b, '\n')); err != nil {
 		return fmt.Errorf("keep the calibration: %w", err)
 	}
-	return os.Rename(temp, path)
+	return nil
 }
 
 // Put adds floors. One of the same traffic takes the place of the older one.

@@ -20,7 +20,7 @@ func TestTableSurvivesTheDiskAndBelongsToItsMachine(t *testing.T) {
 	}
 	want := calibrate.New(here)
 	want.Put(calibrate.Floor{Traffic: closed("http", 1, 9, 9), P50Ns: 9, When: time.Unix(5, 0).UTC()})
-	if err := want.Save(path); err != nil {
+	if err := want.Save(nil, path); err != nil {
 		t.Fatal(err)
 	}
 	got, err := calibrate.Load(path, here)

@@ -74,17 +74,21 @@ func runCalibrate(p *IO, args []string) int {
 
 // keepFloors measures floors and puts them into the table of this machine.
 func keepFloors(p *IO, name string, measure func(*IO, *signals) ([]calibrate.Floor, error)) int {
-	sigs := watchSignals(nil)
+	path := p.calibrationFile()
+	if path == "" {
+		fmt.Fprintf(p.Stderr, "%s: there is no folder to keep the calibration in: set HOME or XDG_CACHE_HOME\n", name)
+		return exitError
+	}
+	sigs := p.watchSignals(nil)
 	defer sigs.stop()
 	floors, err := measure(p, sigs)
-	path := p.calibrationFile()
 	if err == nil {
 		table, _ := calibrate.Load(path, p.machine()) // one that cannot be read is written anew
 		if table == nil {
 			table = calibrate.New(p.machine())
 		}
 		table.Put(floors...)
-		err = table.Save(path)
+		err = table.Save(p.Files, path)
 	}
 	if err != nil {
 		fmt.Fprintf(p.Stderr, "%s: %v\n", name, err)
@@ -111,7 +115,7 @@ func calibrateGrid(p *IO, sigs *signals) ([]calibrate.Floor, error) {
 				pl, _, err := flags.Parse(plan.Redline, "redline calibrate", []string{
 					"-m", "custom_identity_fp32", "-i", string(protocol), "-u", server.address(protocol),
 					"--shape", "INPUT0:" + strconv.Itoa(elements), "--concurrency-range", strconv.Itoa(n), "-a",
-				})
+				}, p.Secrets)
 				if err != nil {
 					return nil, err
 				}
@@ -159,11 +163,17 @@ func (p *IO) machine() calibrate.Machine {
 	return calibrate.Machine{Hostname: host, CPUs: runtime.NumCPU(), Version: p.version()}
 }
 
-// calibrationFile is where the floors of this machine are kept.
+// calibrationFile is where the floors of this machine are kept; empty where the user has no folder for it.
 func (p *IO) calibrationFile() string {
 	dir := p.Getenv("XDG_CACHE_HOME")
-	if dir == "" {
-		dir = filepath.Join(p.Getenv("HOME"), ".cache")
+	switch home := p.Getenv("HOME"); {
+	case dir != "":
+	case home != "":
+		dir = filepath.Join(home, ".cache")
+	case p.Getenv("LOCALAPPDATA") != "":
+		dir = p.Getenv("LOCALAPPDATA")
+	default:
+		return ""
 	}
 	return filepath.Join(dir, "redline", "calibration.json")
 }
@@ -190,7 +200,11 @@ func (s *session) floor() func(*result.Level) {
 // first request shall not wait for a file.
 func (p *IO) calibration(warn func(string)) func() *calibrate.Table {
 	return sync.OnceValue(func() *calibrate.Table {
-		t, err := calibrate.Load(p.calibrationFile(), p.machine())
+		path := p.calibrationFile()
+		if path == "" {
+			return nil
+		}
+		t, err := calibrate.Load(path, p.machine())
 		if err != nil {
 			warn("warning: " + err.Error())
 		}

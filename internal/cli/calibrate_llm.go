@@ -33,7 +33,7 @@ const (
 // runCalibrateLLM is `redline calibrate llm`.
 func runCalibrateLLM(p *IO, args []string) int {
 	const name = "redline calibrate llm"
-	o, lo, err := readLLM(args)
+	o, lo, err := readLLM(args, p.Secrets)
 	if errors.Is(err, optset.ErrHelp) {
 		fmt.Fprint(p.Stdout, calibrateHelp)
 		return exitOK
@@ -68,7 +68,7 @@ func calibrateTokens(p *IO, sigs *signals, o *llmOptions, lo load.Options, args 
 	if o.tls != (plan.TLS{}) || o.grpcTLS || o.insecure {
 		fmt.Fprintln(p.Stdout, "TLS is left out")
 	}
-	r := &llmRun{IO: p.silenced(), opts: o, args: args, sigs: sigs}
+	r := &llmRun{IO: p.silenced(), opts: o, sigs: sigs}
 	defer r.closeServices()
 	r.redirect(server)
 	r.load = lo

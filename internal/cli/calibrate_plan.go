@@ -26,7 +26,7 @@ const (
 // runCalibrateProfile is `redline calibrate profile`.
 func runCalibrateProfile(p *IO, args []string) int {
 	const name = "redline calibrate profile"
-	pl, notes, err := flags.Parse(plan.Redline, name, args)
+	pl, notes, err := flags.Parse(plan.Redline, name, args, p.Secrets)
 	if errors.Is(err, flags.ErrHelp) {
 		fmt.Fprint(p.Stdout, calibrateHelp)
 		return exitOK

@@ -13,7 +13,9 @@ import (
 
 	xterm "golang.org/x/term"
 
+	"github.com/redline-bench/redline/internal/pending"
 	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/secret"
 	"github.com/redline-bench/redline/internal/term"
 )
 
@@ -26,6 +28,7 @@ const (
 	exitInvalid     = 5 // a gate was asked for, and the run says nothing of the server
 	exitError       = 99
 	exitInterrupted = 130
+	exitPipe        = 141 // the reader of standard output is gone; as a shell reports SIGPIPE
 )
 
 // IO is the process as the commands see it: a test can make one up.
@@ -43,12 +46,16 @@ type IO struct {
 	// Line is the progress line on stderr; nil when stderr is no terminal.
 	Line    *term.Line
 	Version string // set by the linker; empty in plain builds
+	// Secrets are replaced in everything that is written: in the standard streams, in Files and in pages.
+	Secrets *secret.Set
+	Files   *pending.Output
 }
 
 // Process is the IO of the running process.
 func Process(version string) *IO {
+	secrets := &secret.Set{}
 	p := &IO{
-		Args: os.Args, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+		Args: os.Args, Stdin: os.Stdin, Stdout: newStream(os.Stdout, secrets), Stderr: newStream(os.Stderr, secrets), Secrets: secrets, Files: pending.New(secrets),
 		Getenv: os.Getenv, Executable: os.Executable, Version: version,
 		Width: func() int {
 			w, _, err := xterm.GetSize(int(os.Stderr.Fd()))
@@ -60,13 +67,16 @@ func Process(version string) *IO {
 		OutTerminal: xterm.IsTerminal(int(os.Stdout.Fd())),
 	}
 	if p.Getenv("TERM") != "dumb" {
-		p.Line = term.Open(os.Stderr)
+		p.Line = term.Open(os.Stderr, p.Stderr)
 	}
+	survivePipes()
 	return p
 }
 
 // Main runs the command that the arguments name and returns the exit code.
-func Main(p *IO) int {
+func Main(p *IO) int { return p.closeStreams(p.run()) }
+
+func (p *IO) run() int {
 	if native {
 		endWithLauncher()
 	}
@@ -101,8 +111,8 @@ func perhaps(command string) string {
 	return ""
 }
 
-// signalContext ends at the first SIGINT or SIGTERM.
-func signalContext() (context.Context, func()) {
-	s := watchSignals(nil)
+// signalContext ends at the first SIGINT, SIGTERM or SIGHUP.
+func (p *IO) signalContext() (context.Context, func()) {
+	s := p.watchSignals(nil)
 	return s.soft, s.stop
 }

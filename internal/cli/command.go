@@ -63,6 +63,8 @@ func (c command) do(p *IO, args []string) int {
 	code, err := c.run(p, args)
 	switch {
 	case err == nil:
+	case p.outClosed(): // what stays unsaid was not wanted
+		return exitPipe
 	case errors.Is(err, optset.ErrHelp):
 		fmt.Fprint(p.Stdout, c.help())
 		return exitOK

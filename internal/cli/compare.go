@@ -187,7 +187,7 @@ func (p *IO) writeComparison(rep *compare.Report, o *compareOptions) error {
 		return err
 	}
 	if o.out != "" {
-		return writeFile(o.out, b.Bytes())
+		return p.Files.WriteFile(o.out, b.Bytes())
 	}
 	_, err = p.Stdout.Write(b.Bytes())
 	return err

@@ -30,9 +30,9 @@ func runDash(p *IO, args []string) (int, error) {
 	if _, err := parse(dashSet(&listen), args, 0, 0, ""); err != nil {
 		return exitError, err
 	}
-	ctx, stop := signalContext()
+	ctx, stop := p.signalContext()
 	defer stop()
-	s, err := dash.Listen(ctx, listen, pastRuns{p})
+	s, err := dash.Listen(ctx, listen, pastRuns{p}, p.Secrets)
 	if err != nil {
 		return exitError, fmt.Errorf("%w; --listen takes another address", err)
 	}

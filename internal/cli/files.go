@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 
 	"github.com/redline-bench/redline/internal/pacompat/export"
 	"github.com/redline-bench/redline/internal/pacompat/text"
@@ -33,25 +31,14 @@ func (s *session) exportConfig() export.Config {
 }
 
 // writable tells in time that a file cannot be written. It leaves nothing behind.
-func writable(path string) error {
+func (p *IO) writable(path string) error {
 	if path == "" {
 		return nil
 	}
-	if info, err := os.Stat(path); err == nil {
-		if info.IsDir() {
-			return fmt.Errorf("cannot write %s: it is a folder", path)
-		}
-		f, err := os.OpenFile(path, os.O_WRONLY, 0)
-		if err != nil {
-			return fmt.Errorf("cannot write %s: %w", path, errors.Unwrap(err))
-		}
-		return f.Close()
+	if err := p.Files.Check(path); err != nil {
+		return fmt.Errorf("cannot write %s: %w", path, err)
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".redline-*")
-	if err != nil {
-		return fmt.Errorf("cannot write %s: %w", path, errors.Unwrap(err))
-	}
-	return errors.Join(f.Close(), os.Remove(f.Name()))
+	return nil
 }
 
 // writeFiles writes the CSV, the export and the result. A drop-in run that failed writes none, as the original;
@@ -61,7 +48,7 @@ func (s *session) writeFiles(res *result.Result, err error) error {
 	if s.plan.Face == plan.DropIn && err != nil && !interrupted {
 		return nil
 	}
-	return errors.Join(s.writeCSV(res), s.commitExport(res), writeResult(s.plan.Output.ResultJSON, res))
+	return errors.Join(s.writeCSV(res), s.commitExport(res), s.writeResult(s.plan.Output.ResultJSON, res))
 }
 
 func (s *session) writeCSV(res *result.Result) error {
@@ -75,10 +62,10 @@ func (s *session) writeCSV(res *result.Result) error {
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
-	err = writeFile(path, b.Bytes())
+	err = s.Files.WriteFile(path, b.Bytes())
 	files, more := text.ComposingFiles(s.plan, s.model, levels)
 	for _, f := range files {
-		err = errors.Join(err, writeFile(f.Name, f.Content))
+		err = errors.Join(err, s.Files.WriteFile(f.Name, f.Content))
 	}
 	for _, r := range append(remarks, more...) {
 		s.console.Warn(r)
@@ -105,7 +92,7 @@ func (s *session) commitExport(res *result.Result) error {
 const exportVersion = "2.60.0"
 
 // writeResult writes the file of --json, where one is asked for.
-func writeResult(path string, res *result.Result) error {
+func (p *IO) writeResult(path string, res *result.Result) error {
 	if path == "" {
 		return nil
 	}
@@ -113,7 +100,7 @@ func writeResult(path string, res *result.Result) error {
 	if err != nil {
 		return err
 	}
-	return writeFile(path, content)
+	return p.Files.WriteFile(path, content)
 }
 
 // encodeResult is a result as it is written down: without secrets.
@@ -121,24 +108,4 @@ func encodeResult(res *result.Result, form report.Form) ([]byte, error) {
 	var b bytes.Buffer
 	err := report.WriteJSON(&b, res.Public(), form)
 	return b.Bytes(), err
-}
-
-// writeFile replaces the file as a whole: a reader sees the old content or the new, never a part.
-func writeFile(path string, content []byte) error {
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		return os.WriteFile(path, content, 0o644) // a device or a pipe, as /dev/stdout
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".redline-*")
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, errors.Unwrap(err))
-	}
-	_, err = f.Write(content)
-	err = errors.Join(err, f.Chmod(0o644), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(fmt.Errorf("write %s: %w", path, err), os.Remove(f.Name()))
-	}
-	return nil
 }

@@ -36,7 +36,7 @@ func (p *IO) openLive(ctx context.Context, opts plan.Outcome) (*live, error) {
 	}
 	l := &live{}
 	if opts.Dash {
-		s, err := dash.Listen(ctx, opts.DashListen, pastRuns{p})
+		s, err := dash.Listen(ctx, opts.DashListen, pastRuns{p}, p.Secrets)
 		if err != nil {
 			return nil, fmt.Errorf("%w; --dash-listen takes another address", err)
 		}
@@ -45,7 +45,7 @@ func (p *IO) openLive(ctx context.Context, opts plan.Outcome) (*live, error) {
 		fmt.Fprintf(p.Stderr, "live page: %s\n", s.URL())
 	}
 	if opts.MetricsListen != "" {
-		m, err := dash.ListenMetrics(ctx, opts.MetricsListen)
+		m, err := dash.ListenMetrics(ctx, opts.MetricsListen, p.Secrets)
 		if err != nil {
 			l.close()
 			return nil, fmt.Errorf("%w; --metrics-listen takes another address", err)

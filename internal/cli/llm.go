@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"time"
 
@@ -46,7 +45,7 @@ func llmNames() []string { return llmSet(llmDefaults()).Names() }
 
 // runLLM is `redline llm`.
 func runLLM(p *IO, args []string) int {
-	o, lo, err := readLLM(args)
+	o, lo, err := readLLM(args, p.Secrets)
 	if errors.Is(err, optset.ErrHelp) {
 		fmt.Fprint(p.Stdout, llmHelp())
 		return exitOK
@@ -63,7 +62,7 @@ func runLLM(p *IO, args []string) int {
 	// Answers are read and let go, so collecting often is cheap, and the program stays small beside the server it loads.
 	defer debug.SetGCPercent(debug.SetGCPercent(50))
 	p = p.dressed(o.outcome).withProgress(plan.Redline)
-	r := &llmRun{IO: p, outcome: out, opts: o, load: lo, args: args, sigs: watchSignals(interruptNotice(p, plan.Redline))}
+	r := &llmRun{IO: p, outcome: out, opts: o, load: lo, sigs: p.watchSignals(interruptNotice(p, plan.Redline))}
 	defer r.sigs.stop()
 	defer r.close()
 	if err := r.start(); err != nil {
@@ -78,7 +77,6 @@ type llmRun struct {
 	outcome  *outcome
 	opts     *llmOptions
 	load     load.Options
-	args     []string
 	sigs     *signals
 	embedded *embedded
 	plan     *plan.Plan // the target, for messages and the result
@@ -90,8 +88,7 @@ type llmRun struct {
 	timed    bool
 	res      *result.Result
 	floors   func() *calibrate.Table
-	secret   string // what must not stand in any file
-	lost     error  // files that could not be written
+	lost     error // files that could not be written
 }
 
 func (r *llmRun) close() {
@@ -107,7 +104,7 @@ func (r *llmRun) close() {
 // start does everything up to the first request.
 func (r *llmRun) start() error {
 	o := r.opts
-	if err := writable(o.json); err != nil {
+	if err := r.writable(o.json); err != nil {
 		return err
 	}
 	for _, file := range []string{o.tls.CAFile, o.tls.CertFile, o.tls.KeyFile} {
@@ -150,7 +147,7 @@ func (r *llmRun) prompts() error {
 	}
 	d.RunID = fmt.Sprintf("%x", time.Now().UnixNano())
 	// The default of --concurrency says something else than its absence.
-	given := len(o.modes()) > 0 || slices.ContainsFunc(r.args, func(a string) bool { return a == "--concurrency" || strings.HasPrefix(a, "--concurrency=") })
+	given := len(o.modes()) > 0 || o.set.Given("concurrency")
 	if o.noFix || given && !o.fixed || d.Trace.IgnoreDelays && !o.fixed {
 		d.Trace.IgnoreTimes = true
 	}
@@ -240,7 +237,7 @@ func (r *llmRun) addKey(t *plan.Target, k api.Kind) error {
 	if k == api.Messages {
 		t.Headers = append(t.Headers, plan.Header{Name: "anthropic-version", Value: "2023-06-01"})
 	}
-	r.secret = key
+	r.Secrets.Add(key)
 	switch {
 	case key == "":
 	case k == api.Messages:

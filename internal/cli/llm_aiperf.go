@@ -8,6 +8,7 @@ import (
 
 	"github.com/redline-bench/redline/internal/getopt"
 	"github.com/redline-bench/redline/internal/optset"
+	"github.com/redline-bench/redline/internal/secret"
 )
 
 // llmIgnored are options of AIPerf that say how its processes work: its scripts may have them, and they change nothing.
@@ -102,8 +103,10 @@ func aiperfHint(name string) string {
 }
 
 // parse reads the command line. An option that is AIPerf's alone is answered with what there is in its place.
-func (o *llmOptions) parse(args []string) error {
-	stray, err := llmSet(o).Parse(severalValues(args))
+func (o *llmOptions) parse(args []string, secrets *secret.Set) error {
+	o.set = llmSet(o)
+	o.set.Secrets = secrets
+	stray, err := o.set.Parse(severalValues(args))
 	unknown := ""
 	if e, ok := errors.AsType[*getopt.Error](err); ok {
 		unknown = e.Name

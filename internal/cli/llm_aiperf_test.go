@@ -30,7 +30,7 @@ func TestAIPerfOptions(t *testing.T) {
 		case hint == "":
 			t.Errorf("--%s is neither taken nor answered", name)
 		default:
-			err := llmDefaults().parse([]string{"--" + name, "x"})
+			err := llmDefaults().parse([]string{"--" + name, "x"}, nil)
 			if err == nil || !strings.Contains(err.Error(), "--"+name+" of AIPerf") || strings.Contains(err.Error(), "\n") {
 				t.Errorf("--%s: %v", name, err)
 			}

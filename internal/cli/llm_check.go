@@ -9,12 +9,13 @@ import (
 	api "github.com/redline-bench/redline/internal/llm/endpoint"
 	"github.com/redline-bench/redline/internal/llm/load"
 	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/secret"
 )
 
-// readLLM reads the options of `redline llm` and holds them against one another.
-func readLLM(args []string) (*llmOptions, load.Options, error) {
+// readLLM reads the options of `redline llm` and holds them against one another. Their secrets go to secrets.
+func readLLM(args []string, secrets *secret.Set) (*llmOptions, load.Options, error) {
 	o := llmDefaults()
-	err := o.parse(args)
+	err := o.parse(args, secrets)
 	if err == nil {
 		err = o.check()
 	}

@@ -20,7 +20,7 @@ func (r *llmRun) end(limits [][]result.Reason, stopped string, err error) int {
 		r.res.Error = err.Error()
 	}
 	r.res.Verdict = r.verdict(limits, stopped, err)
-	werr := writeResult(r.opts.json, r.res)
+	werr := r.writeResult(r.opts.json, r.res)
 	if len(r.res.Levels) > 0 && (!r.opts.seed() || r.opts.verbose) {
 		r.showVerdict()
 	}

@@ -85,7 +85,7 @@ func (r *llmRun) files(index, n int, lv load.Level) (*llmFiles, error) {
 		Concurrency: lv.Concurrency, Rate: lv.Rate, Open: lv.Open(), Seed: o.data.Seed,
 		Arrival: string(r.load.Arrival), Requests: r.load.Requests, Duration: r.load.Duration, Slice: o.sliceEvery,
 		Dataset: o.data.Path, Format: string(r.info.Format),
-		Command: r.command(), Run: o.outcome.Label, Asked: r.asked(lv), Workload: r.info, Headers: r.plainHeaders(),
+		Command: o.set.Command("redline llm"), Run: o.outcome.Label, Asked: r.asked(lv), Workload: r.info, Headers: r.plainHeaders(), Output: r.Files,
 	})
 	if err != nil {
 		return nil, err
@@ -119,35 +119,6 @@ func folder(lv load.Level, index int) string {
 	}
 	return fmt.Sprintf("level%d", index+1)
 }
-
-// secretFlags are options whose values must not be written down.
-var secretFlags = []string{"--api-key", "--header", "-H"}
-
-// command is the command line without secrets.
-func (r *llmRun) command() string {
-	out := []string{"redline", "llm"}
-	hide := false
-	for _, a := range r.args {
-		for _, u := range r.opts.urls {
-			a = strings.ReplaceAll(a, u, plan.PublicURL(u))
-		}
-		name, _, joined := strings.Cut(a, "=")
-		switch {
-		case hide:
-			a, hide = "***", false
-		case joined && isSecret(name):
-			a = name + "=***"
-		case isSecret(a):
-			hide = true
-		case strings.ContainsAny(a, " \t\"'$"):
-			a = "'" + strings.ReplaceAll(a, "'", `'\''`) + "'"
-		}
-		out = append(out, a)
-	}
-	return strings.Join(out, " ")
-}
-
-func isSecret(name string) bool { return slices.Contains(secretFlags, name) }
 
 // asked is what goes into the files of what was asked for.
 func (r *llmRun) asked(lv load.Level) map[string]any {

@@ -14,6 +14,7 @@ import (
 	"github.com/redline-bench/redline/internal/llm/metric"
 	"github.com/redline-bench/redline/internal/optset"
 	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/secret"
 )
 
 // llmOptions are the options of `redline llm` as they were given.
@@ -99,6 +100,8 @@ type llmOptions struct {
 	outcome     plan.Outcome
 	console     string // table or seed; empty: by the options
 	verbose     bool
+
+	set *optset.Set // what the options were read from
 }
 
 // llmDefaults are the options where nothing is given.
@@ -150,6 +153,7 @@ func llmTarget(s *optset.Set, o *llmOptions) {
 		return err
 	})
 	s.Text(&o.path, "endpoint", "PATH", "path of the API in place of its usual one")
+	s.Secret(secret.URL, "url", "endpoint")
 	s.Alias("endpoint", "custom-endpoint")
 	s.Bool(&o.streaming, "streaming", "ask for answers as streams")
 	s.Bool(&o.noStream, "no-streaming", "KServe: one answer even where the model streams")
@@ -157,8 +161,11 @@ func llmTarget(s *optset.Set, o *llmOptions) {
 		string(plan.HTTP), string(plan.GRPC))
 	s.Var("header,H", "NAME:VALUE", "", "header of every request, or gRPC metadata; may be repeated", o.addHeader)
 	s.Text(&o.apiKey, "api-key", "KEY", "key that is sent as Authorization: Bearer, Anthropic's as x-api-key")
+	s.Secret(secret.Header, "header")
+	s.Secret(secret.Whole, "api-key")
 	s.Text(&o.apiKeyEnv, "api-key-env", "VARIABLE", "take the key from this variable of the environment")
 	s.Var("extra-inputs", "NAME:VALUE", "", "field of every body, or input of the model; or a JSON object of them; may be repeated", o.addExtra)
+	s.Secret(secret.Pair, "extra-inputs")
 	s.Alias("extra-inputs", "extra-body")
 	s.Text(&o.template, "template", "FILE", "template: Go text/template of the body; see docs/llm.md")
 	s.Text(&o.response, "response-field", "PATH", "template: where the text stands in an answer, as choices.0.text")
@@ -337,6 +344,7 @@ func llmOutput(s *optset.Set, o *llmOptions) {
 		o.gpus = append(o.gpus, list...)
 		return err
 	})
+	s.Secret(secret.URL, "server-metrics", "gpu-telemetry")
 	s.Text(&o.json, "json", "FILE", "write the whole result")
 	for _, opt := range plan.OutcomeOptions() {
 		s.Var(opt.Long, opt.Arg, opt.Default, plain(opt.Help), func(v string) error { return opt.Set(&o.outcome, v) })

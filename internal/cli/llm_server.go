@@ -55,7 +55,7 @@ func (r *llmRun) read(cfg servermetrics.Config, file string) (*reader, error) {
 			return nil, err
 		}
 		var err error
-		if p.raw, err = pending.Create(file); err != nil {
+		if p.raw, err = r.Files.Create(file); err != nil {
 			return nil, err
 		}
 		cfg.Raw = func(lines []byte) error {
@@ -121,7 +121,7 @@ func (r *llmRun) watchServer(index, n int, lv load.Level) (*serverPages, error) 
 			forms = []string{"json", "csv"}
 		}
 		p.file = servermetrics.File{
-			Dir: dir, Prefix: o.prefix, JSON: slices.Contains(forms, "json"), CSV: slices.Contains(forms, "csv"), Run: o.outcome.Label, Asked: r.asked(lv),
+			Dir: dir, Prefix: o.prefix, JSON: slices.Contains(forms, "json"), CSV: slices.Contains(forms, "csv"), Run: o.outcome.Label, Asked: r.asked(lv), Output: r.Files,
 		}
 		file := ""
 		if slices.Contains(forms, "jsonl") {

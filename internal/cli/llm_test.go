@@ -6,16 +6,19 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/redline-bench/redline/internal/llm"
 	"github.com/redline-bench/redline/internal/llm/artifact"
 	"github.com/redline-bench/redline/internal/llm/load"
 	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/secret"
 )
 
 func parseLLM(t *testing.T, line string) (*llmOptions, error) {
 	t.Helper()
 	o := llmDefaults()
-	if err := o.parse(strings.Fields(line)); err != nil {
+	if err := o.parse(strings.Fields(line), nil); err != nil {
 		return o, err
 	}
 	return o, o.check()
@@ -95,14 +98,20 @@ func TestPythonFloats(t *testing.T) {
 	}
 }
 
-// Secrets stand in no file.
+// The command that files have is made from the options that were read.
 func TestLLMCommandHidesSecrets(t *testing.T) {
-	r := &llmRun{
-		args: strings.Fields("-m m --api-key SECRET -H Authorization:SECRET --header=X:SECRET -u http://me:SECRET@b:1 --url a"),
-		opts: &llmOptions{urls: []string{"http://me:SECRET@b:1", "a"}},
+	o := llmDefaults()
+	args := []string{
+		"-m", "m", "--api-key", "SECRETKEY", "-HAuthorization: Bearer SECRETKEY", "--header", "A:1", "X: SECRETKEY", "--head=B:2", "-u", "http://me:SECRETKEY@b:1",
+		"--url", "a", "--extra-inputs", `{"token":"SECRETKEY"}`, "--goodput", "ttft:1 itl:2", "--streaming",
 	}
-	if got := r.command(); strings.Contains(got, "SECRET") || !strings.Contains(got, "--url a") {
-		t.Error(got)
+	if err := o.parse(args, &secret.Set{}); err != nil {
+		t.Fatal(err)
+	}
+	want := "redline llm --model m --api-key '***' --header 'Authorization: ***' --header 'A: ***' --header 'X: ***' --header 'B: ***' --url 'http://***@b:1'" +
+		" --url a --extra-inputs '{\"token\":\"***\"}' --goodput 'ttft:1 itl:2' --streaming"
+	if d := cmp.Diff(want, o.set.Command("redline llm")); d != "" {
+		t.Error(d)
 	}
 }
 

@@ -11,16 +11,16 @@ import (
 	"github.com/redline-bench/redline/internal/llm/load"
 	"github.com/redline-bench/redline/internal/llm/metric"
 	"github.com/redline-bench/redline/internal/measure"
-	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/report"
 	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/secret"
 )
 
 // head prints what stands before the levels.
 func (r *llmRun) head() {
 	if r.opts.seed() {
 		proto := string(r.plan.Target.Protocol)
-		fmt.Fprintf(r.Stdout, "triton_url: %s, protocol: %s, model: %s\n", plan.PublicURL(r.plan.Target.URL), proto, r.opts.model)
+		fmt.Fprintf(r.Stdout, "triton_url: %s, protocol: %s, model: %s\n", secret.PublicURL(r.plan.Target.URL), proto, r.opts.model)
 		return
 	}
 	stream := "one answer each"

@@ -38,7 +38,7 @@ func handOver(p *IO, why string) int {
 		fmt.Fprintf(p.Stderr, "%s, which only %s can: %v; 'make build' makes it, keep it beside redline\n", why, nativeName, err)
 		return exitError
 	}
-	cmd := &exec.Cmd{Path: path, Args: p.Args, Stdin: p.Stdin, Stdout: p.Stdout, Stderr: p.Stderr}
+	cmd := &exec.Cmd{Path: path, Args: p.Args, Stdin: p.Stdin, Stdout: rawFile(p.Stdout), Stderr: rawFile(p.Stderr)}
 	defer leash(cmd)()
 	if err := cmd.Start(); err != nil {
 		fmt.Fprintf(p.Stderr, "start %s: %v\n", path, err)
@@ -46,10 +46,13 @@ func handOver(p *IO, why string) int {
 	}
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(signals, syscall.SIGHUP)
+	}
 	defer signal.Stop(signals)
 	go func() {
 		for s := range signals {
-			if s == syscall.SIGTERM {
+			if s != os.Interrupt {
 				_ = cmd.Process.Signal(s) // an interrupt of the terminal reaches the child by itself
 			}
 		}

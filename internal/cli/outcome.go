@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -20,6 +19,7 @@ import (
 	"github.com/redline-bench/redline/internal/report"
 	"github.com/redline-bench/redline/internal/report/records"
 	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/secret"
 	"github.com/redline-bench/redline/internal/term"
 )
 
@@ -53,16 +53,21 @@ func (p *IO) openOutcome(opts plan.Outcome, command string) (*outcome, error) {
 		}
 		o.baseline = &compare.Side{Name: name, Run: run}
 	}
-	for _, path := range []string{opts.Report, opts.JUnit, opts.Summary} {
-		if err := writable(path); err != nil {
+	for _, path := range []string{opts.Report, opts.JUnit} {
+		if err := p.writable(path); err != nil {
 			return nil, err
+		}
+	}
+	if opts.Summary != "" {
+		if err := p.Files.CheckAppend(opts.Summary); err != nil {
+			return nil, fmt.Errorf("cannot write %s: %w", opts.Summary, err)
 		}
 	}
 	for _, path := range []string{opts.Records, opts.HistogramLog} {
 		if path == "" {
 			continue
 		}
-		w, err := records.Create(path, p.version())
+		w, err := records.Create(p.Files, path, p.version())
 		if err != nil {
 			o.close()
 			return nil, err
@@ -216,7 +221,7 @@ func (o *outcome) writeReport(res *result.Result) error {
 	if o.opts.Report == "" {
 		return nil
 	}
-	return writePage(o.opts.Report, onePage(runName(res), res))
+	return o.writePage(o.opts.Report, onePage(runName(res), res))
 }
 
 // historyStore is where runs are kept: REDLINE_HISTORY, else the user's data folder. It is nil when that is "off" or
@@ -240,7 +245,7 @@ func (p *IO) historyStore() *history.Store {
 	if mib, err := strconv.ParseInt(p.Getenv("REDLINE_HISTORY_MIB"), 10, 64); err == nil && mib > 0 {
 		limit = mib << 20
 	}
-	return &history.Store{Dir: dir, Limit: limit}
+	return &history.Store{Dir: dir, Limit: limit, Output: p.Files}
 }
 
 func (o *outcome) writeGate(res *result.Result, g *gate.Gate) error {
@@ -250,25 +255,26 @@ func (o *outcome) writeGate(res *result.Result, g *gate.Gate) error {
 		var b bytes.Buffer
 		err = g.WriteJUnit(&b, title, float64(res.EndUnixNs-res.StartUnixNs)/1e9)
 		if err == nil {
-			err = writeFile(o.opts.JUnit, b.Bytes())
+			err = o.Files.WriteFile(o.opts.JUnit, b.Bytes())
 		}
 	}
 	if o.opts.Summary == "" {
 		return err
 	}
 	// A CI page is a file that several steps add to.
-	f, ferr := os.OpenFile(o.opts.Summary, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
-	if ferr != nil {
-		return errors.Join(err, fmt.Errorf("write the summary: %w", ferr))
+	var b bytes.Buffer
+	merr := gate.WriteMarkdown(&b, title, res, g)
+	if merr == nil {
+		merr = o.Files.AppendFile(o.opts.Summary, b.Bytes())
 	}
-	return errors.Join(err, gate.WriteMarkdown(f, title, res, g), f.Close())
+	return errors.Join(err, merr)
 }
 
 // publicURLs are addresses as they may be written down.
 func publicURLs(list []string) []string {
 	out := make([]string, len(list))
 	for i, u := range list {
-		out[i] = plan.PublicURL(u)
+		out[i] = secret.PublicURL(u)
 	}
 	return out
 }

@@ -22,7 +22,7 @@ import (
 
 // runProfile is `redline profile`, and the whole program under the name perf_analyzer.
 func runProfile(p *IO, face plan.Face, name string, args []string) int {
-	pl, notes, err := flags.Parse(face, name, args)
+	pl, notes, err := flags.Parse(face, name, args, p.Secrets)
 	if err == nil && !native {
 		if why := needsNative(pl); why != "" {
 			return handOver(p, why)
@@ -35,7 +35,7 @@ func runProfile(p *IO, face plan.Face, name string, args []string) int {
 		return usageFailed(p, face, err)
 	}
 	p = p.dressed(pl.Outcome).withProgress(face)
-	s := &session{IO: p, plan: pl, notes: notes, sigs: watchSignals(interruptNotice(p, face))}
+	s := &session{IO: p, plan: pl, notes: notes, sigs: p.watchSignals(interruptNotice(p, face))}
 	defer s.sigs.stop()
 	defer s.close()
 	return s.run()
@@ -317,14 +317,14 @@ func (s *session) dataRead() {
 // openOutputs finds out before the load whether the files can be written.
 func (s *session) openOutputs() error {
 	for _, path := range []string{s.plan.Output.CSV, s.plan.Output.ResultJSON} {
-		if err := writable(path); err != nil {
+		if err := s.writable(path); err != nil {
 			return err
 		}
 	}
 	if s.plan.Output.Export == "" {
 		return nil
 	}
-	w, err := export.Create(s.plan.Output.Export, s.exportConfig())
+	w, err := export.Create(s.Files, s.plan.Output.Export, s.exportConfig())
 	if err != nil && s.plan.Face == plan.DropIn {
 		// The original runs all the same and fails at the end; so that nothing is lost, so do we, but say it now.
 		fmt.Fprintln(s.Stderr, err)

@@ -56,7 +56,7 @@ func (p *IO) reportRuns(refs []string, out string) error {
 	if err != nil {
 		return err
 	}
-	return writePage(out, d)
+	return p.writePage(out, d)
 }
 
 // pageOf is the page of one run, or of two with their comparison where they can be compared.
@@ -83,12 +83,12 @@ func onePage(name string, res *result.Result) page.Data {
 	return page.Data{Title: name, Runs: []*page.View{page.NewView(name, res)}}
 }
 
-func writePage(path string, d page.Data) error {
+func (p *IO) writePage(path string, d page.Data) error {
 	var b bytes.Buffer
 	if err := page.Write(&b, d); err != nil {
 		return err
 	}
-	return writeFile(path, b.Bytes())
+	return p.Files.WriteFile(path, b.Bytes())
 }
 
 // runName is what a page calls a run.

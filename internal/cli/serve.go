@@ -13,12 +13,12 @@ import (
 
 // runServe is `redline serve`.
 func runServe(p *IO, args []string) (int, error) {
-	ctx, stop := signalContext()
+	ctx, stop := p.signalContext()
 	defer stop()
-	o, err := parseServe(ctx, args)
+	o, err := parseServe(ctx, args, p.Secrets)
 	if err == nil {
 		o.config.Die = func() { os.Exit(exitError) }
-		err = serve(ctx, o, p.Stdin, p.Stdout)
+		err = p.serve(ctx, o)
 	}
 	if err != nil {
 		return exitError, err
@@ -27,11 +27,11 @@ func runServe(p *IO, args []string) (int, error) {
 }
 
 // serve runs the server until ctx ends, or until stdin ends where that was asked for.
-func serve(ctx context.Context, o *serveOptions, stdin io.Reader, stdout io.Writer) (err error) {
+func (p *IO) serve(ctx context.Context, o *serveOptions) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if o.requestLog != "" {
-		file, err := os.Create(o.requestLog)
+		file, err := p.Files.CreateLog(o.requestLog)
 		if err != nil {
 			return fmt.Errorf("open the request log: %w", err)
 		}
@@ -40,7 +40,7 @@ func serve(ctx context.Context, o *serveOptions, stdin io.Reader, stdout io.Writ
 	}
 	if o.exitWithParent {
 		go func() {
-			_, _ = io.Copy(io.Discard, stdin) // whatever ends it, the parent is gone
+			_, _ = io.Copy(io.Discard, p.Stdin) // whatever ends it, the parent is gone
 			cancel()
 		}()
 	}
@@ -49,7 +49,7 @@ func serve(ctx context.Context, o *serveOptions, stdin io.Reader, stdout io.Writ
 		return err
 	}
 	a := server.Addresses()
-	_, err = fmt.Fprintf(stdout, "ready {\"http\":%s,\"grpc\":%s,\"metrics\":%s,\"openai\":%s,\"torchserve\":%s,\"tfserving\":%s}\n",
+	_, err = fmt.Fprintf(p.Stdout, "ready {\"http\":%s,\"grpc\":%s,\"metrics\":%s,\"openai\":%s,\"torchserve\":%s,\"tfserving\":%s}\n",
 		port(a.HTTP), port(a.GRPC), port(a.Metrics), port(a.OpenAI), port(a.TorchServe), port(a.TFServing))
 	if err == nil {
 		<-ctx.Done()

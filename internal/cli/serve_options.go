@@ -14,6 +14,7 @@ import (
 
 	"github.com/redline-bench/redline/internal/optset"
 	"github.com/redline-bench/redline/internal/refserver"
+	"github.com/redline-bench/redline/internal/secret"
 )
 
 // serveOptions are those of `redline serve`. Where tritonserver has one, the name is the same.
@@ -99,6 +100,7 @@ func serveSet(o *serveOptions) *optset.Set {
 	s.Text(&o.key, "tls-key", "FILE", "its private key")
 	s.Text(&o.ca, "tls-client-ca", "FILE", "the authority that clients' certificates must come from: mutual TLS")
 	s.Text(&o.config.Token, "bearer-token", "TOKEN", "the token that requests must present, on every port")
+	s.Secret(secret.Whole, "bearer-token")
 	s.Var("http-max-input-size", "BYTES", "0", "the largest JSON, raw body or unpacked body that the HTTP port takes; 0 is no limit", o.setMaxInput)
 	s.Group("Watching")
 	s.Text(&o.requestLog, "request-log", "FILE", "a JSON line for each answer: model, id, received_ns, replied_ns, and for a stream when each event "+
@@ -169,9 +171,10 @@ func (o *serveOptions) paceOptions(s *optset.Set) {
 }
 
 // parseServe reads the options and settles what depends on several.
-func parseServe(ctx context.Context, args []string) (*serveOptions, error) {
+func parseServe(ctx context.Context, args []string, secrets *secret.Set) (*serveOptions, error) {
 	o := &serveOptions{}
 	set := serveSet(o)
+	set.Secrets = secrets
 	if _, err := parse(set, args, 0, 0, ""); err != nil {
 		return nil, err
 	}

@@ -53,7 +53,7 @@ func TestServeRefusesNonsense(t *testing.T) {
 }
 
 func TestTraceFlag(t *testing.T) {
-	o, err := parseServe(t.Context(), []string{"--trace-config", "triton,file=a.json", "--trace-config", "level=TIMESTAMPS", "--trace-config", "level=TENSORS", "--trace-config", "log-frequency=5"})
+	o, err := parseServe(t.Context(), []string{"--trace-config", "triton,file=a.json", "--trace-config", "level=TIMESTAMPS", "--trace-config", "level=TENSORS", "--trace-config", "log-frequency=5"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func TestTraceFlag(t *testing.T) {
 		t.Error(diff)
 	}
 	for _, v := range []string{"opentelemetry,url=x", "file", "color=red"} {
-		if _, err := parseServe(t.Context(), []string{"--trace-config", v}); err == nil {
+		if _, err := parseServe(t.Context(), []string{"--trace-config", v}, nil); err == nil {
 			t.Errorf("%q is taken", v)
 		}
 	}

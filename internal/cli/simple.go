@@ -43,12 +43,12 @@ func simpleNames() []string {
 
 // runSimple is `redline simple`.
 func runSimple(p *IO, args []string) (int, error) {
-	o, err := simple.Parse(args)
+	o, err := simple.Parse(args, p.Secrets)
 	if err != nil {
 		return exitUsage, usageError{err}
 	}
 	p = p.dressed(o.Outcome).withProgress(plan.Redline)
-	s := &simpleRun{IO: p, opts: o, sigs: watchSignals(interruptNotice(p, plan.Redline))}
+	s := &simpleRun{IO: p, opts: o, sigs: p.watchSignals(interruptNotice(p, plan.Redline))}
 	defer s.sigs.stop()
 	defer s.close()
 	if err := s.start(); err != nil {
@@ -85,7 +85,7 @@ func (s *simpleRun) start() error {
 	if err := s.opts.Valid(); err != nil {
 		return err
 	}
-	pl, _, err := flags.Parse(plan.Redline, "redline simple", s.opts.ProfileArgs())
+	pl, _, err := flags.Parse(plan.Redline, "redline simple", s.opts.ProfileArgs(), s.Secrets)
 	if err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func (s *simpleRun) start() error {
 		return err
 	}
 	for _, path := range []string{s.opts.CSV, s.opts.JSON} {
-		if err := writable(path); err != nil {
+		if err := s.writable(path); err != nil {
 			return err
 		}
 	}
@@ -170,12 +170,12 @@ func (s *simpleRun) run() int {
 		fmt.Fprint(s.Stdout, f.Text())
 		s.note("slowest request: %.3f ms", f.Slowest)
 		if s.opts.CSV != "" {
-			if ferr := writeFile(s.opts.CSV, []byte(f.CSV())); ferr != nil {
+			if ferr := s.Files.WriteFile(s.opts.CSV, []byte(f.CSV())); ferr != nil {
 				code = s.failed(ferr)
 			}
 		}
 	}
-	if ferr := writeResult(s.opts.JSON, res); ferr != nil {
+	if ferr := s.writeResult(s.opts.JSON, res); ferr != nil {
 		code = s.failed(ferr)
 	}
 	if err == nil {

@@ -52,7 +52,7 @@ func runStress(p *IO, args []string) (int, error) {
 		return exitUsage, usageError{errors.New("say what to stress, as in 'redline stress sequence MODEL'")}
 	}
 	chaos := args[0] == "chaos"
-	o, err := stress.Parse(args[1:], time.Now())
+	o, err := stress.Parse(args[1:], time.Now(), p.Secrets)
 	if err == nil && chaos && (o.Chaos == 0 || o.Duration == 0) {
 		err = errors.New("chaos needs --chaos TIME and --duration TIME")
 	}
@@ -60,7 +60,7 @@ func runStress(p *IO, args []string) (int, error) {
 		return exitUsage, usageError{err}
 	}
 	p = p.dressed(o.Outcome).withProgress(plan.Redline)
-	s := &stressRun{IO: p, opts: o, server: o.Server, sigs: watchSignals(interruptNotice(p, plan.Redline))}
+	s := &stressRun{IO: p, opts: o, server: o.Server, sigs: p.watchSignals(interruptNotice(p, plan.Redline))}
 	defer s.sigs.stop()
 	defer s.close()
 	if chaos {
@@ -153,7 +153,7 @@ func (s *stressRun) start() (*service.Model, error) {
 	if s.outcome, err = s.openOutcome(s.opts.Outcome, "stress"); err != nil {
 		return nil, err
 	}
-	if err := writable(s.opts.JSON); err != nil {
+	if err := s.writable(s.opts.JSON); err != nil {
 		return nil, err
 	}
 	if err := s.connect(); err != nil {
@@ -192,7 +192,7 @@ func (s *stressRun) connect() error {
 	if o.Protocol == plan.GRPC && !o.Unary {
 		args = append(args, "--streaming")
 	}
-	pl, _, err := flags.Parse(plan.Redline, "redline stress", args)
+	pl, _, err := flags.Parse(plan.Redline, "redline stress", args, s.Secrets)
 	if err != nil {
 		return err
 	}
@@ -237,7 +237,7 @@ func (s *stressRun) writeJSON(sum *stress.Summary) error {
 	if err != nil {
 		return err
 	}
-	return writeFile(s.opts.JSON, append(text, '\n'))
+	return s.Files.WriteFile(s.opts.JSON, append(text, '\n'))
 }
 
 // failed says why the test could not be made.

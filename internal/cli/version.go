@@ -15,8 +15,8 @@ func runVersion(p *IO, args []string) (int, error) {
 	if _, err := parse(&optset.Set{}, args, 0, 0, ""); err != nil {
 		return exitError, err
 	}
-	_, err := fmt.Fprintf(p.Stdout, "%s (%s %s/%s)\n", flags.VersionLine(plan.Redline, p.version()), runtime.Version(), runtime.GOOS, runtime.GOARCH)
-	return exitOK, err
+	fmt.Fprintf(p.Stdout, "%s (%s %s/%s)\n", flags.VersionLine(plan.Redline, p.version()), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return exitOK, nil
 }
 
 // version is what the linker was told, or else what Go stamped into the binary: a release, or a time and commit of

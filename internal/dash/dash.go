@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/internal/report/page"
+	"github.com/redline-bench/redline/internal/secret"
 )
 
 // Runs is where the pages come from.
@@ -40,7 +41,7 @@ type Server struct {
 }
 
 // Listen starts serving on the address. Close must be called.
-func Listen(ctx context.Context, address string, runs Runs) (*Server, error) {
+func Listen(ctx context.Context, address string, runs Runs, secrets *secret.Set) (*Server, error) {
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", address)
 	if err != nil {
@@ -53,7 +54,7 @@ func Listen(ctx context.Context, address string, runs Runs) (*Server, error) {
 	mux.HandleFunc("GET /compare/{a}/{b}", s.run)
 	mux.HandleFunc("GET /live", s.livePage)
 	mux.HandleFunc("GET /api/live", s.liveData)
-	s.srv = &http.Server{Handler: s.guard(mux), ReadHeaderTimeout: 5 * time.Second}
+	s.srv = &http.Server{Handler: redacted(secrets, s.guard(mux)), ReadHeaderTimeout: 5 * time.Second}
 	s.done.Go(func() { _ = s.srv.Serve(l) }) // it ends when Close is called
 	return s, nil
 }

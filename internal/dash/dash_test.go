@@ -12,6 +12,7 @@ import (
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/report/page"
 	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/secret"
 )
 
 type runs struct{}
@@ -25,9 +26,16 @@ func (runs) Load(ids []string) (page.Data, error) {
 	return page.Data{Title: "one", Runs: []*page.View{{Name: strings.Join(ids, "+")}}}, nil
 }
 
+// hidden is a secret that no page may show.
+func hidden() *secret.Set {
+	var s secret.Set
+	s.Add("SECRET-KEY")
+	return &s
+}
+
 func listen(t *testing.T) *dash.Server {
 	t.Helper()
-	s, err := dash.Listen(t.Context(), "127.0.0.1:0", runs{})
+	s, err := dash.Listen(t.Context(), "127.0.0.1:0", runs{}, hidden())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +108,7 @@ func TestOnlyItsOwnAddressIsAnswered(t *testing.T) {
 }
 
 func TestMetricsAreInPrometheusForm(t *testing.T) {
-	m, err := dash.ListenMetrics(t.Context(), "127.0.0.1:0")
+	m, err := dash.ListenMetrics(t.Context(), "127.0.0.1:0", hidden())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,6 +120,23 @@ func TestMetricsAreInPrometheusForm(t *testing.T) {
 	} {
 		if !strings.Contains(body, want) {
 			t.Errorf("%q is missing from\n%s", want, body)
+		}
+	}
+}
+
+func TestNoPageShowsASecret(t *testing.T) {
+	s := listen(t)
+	s.Show(&page.View{Name: "now SECRET-KEY", Live: true})
+	base := strings.TrimSuffix(s.URL(), "/live")
+	m, err := dash.ListenMetrics(t.Context(), "127.0.0.1:0", hidden())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = m.Close() })
+	m.Show("SECRET-KEY", &result.Level{})
+	for _, url := range []string{base + "/live", base + "/api/live", m.URL()} {
+		if code, body := get(t.Context(), t, url, nil); code != 200 || strings.Contains(body, "SECRET-KEY") || !strings.Contains(body, secret.Mask) {
+			t.Errorf("%s: %d %.300s", url, code, body)
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/secret"
 )
 
 // Metrics serves the figures of the run in progress to Prometheus, at /metrics.
@@ -26,7 +27,7 @@ type Metrics struct {
 }
 
 // ListenMetrics starts serving. Close must be called.
-func ListenMetrics(ctx context.Context, address string) (*Metrics, error) {
+func ListenMetrics(ctx context.Context, address string, secrets *secret.Set) (*Metrics, error) {
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", address)
 	if err != nil {
@@ -40,7 +41,7 @@ func ListenMetrics(ctx context.Context, address string) (*Metrics, error) {
 		defer m.mu.Unlock()
 		_, _ = w.Write([]byte(exposition(m.model, m.level))) // a scraper that is gone needs no answer
 	})
-	m.srv = &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
+	m.srv = &http.Server{Handler: redacted(secrets, mux), ReadHeaderTimeout: 5 * time.Second}
 	m.done.Go(func() { _ = m.srv.Serve(l) }) // it ends when Close is called
 	return m, nil
 }

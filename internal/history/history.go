@@ -9,6 +9,7 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,6 +20,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redline-bench/redline/internal/pending"
 	"github.com/redline-bench/redline/internal/result"
 )
 
@@ -56,8 +58,9 @@ type Entry struct {
 
 // Store is a folder of runs.
 type Store struct {
-	Dir   string
-	Limit int64 // bytes; 0 is no limit
+	Dir    string
+	Limit  int64 // bytes; 0 is no limit
+	Output *pending.Output
 }
 
 // Encode writes a result as the store keeps it.
@@ -70,16 +73,16 @@ func (s *Store) Add(res *result.Result, encode Encode) (Entry, error) {
 		return Entry{}, err
 	}
 	e := describe(res)
-	if err := os.MkdirAll(s.Dir, 0o755); err != nil {
+	if err := os.MkdirAll(s.Dir, 0o777); err != nil {
 		return e, fmt.Errorf("keep the run: %w", err)
 	}
-	tmp, err := os.MkdirTemp(s.Dir, ".new-*")
-	if err != nil {
+	tmp := filepath.Join(s.Dir, ".new-"+rand.Text())
+	if err := os.Mkdir(tmp, 0o777); err != nil {
 		return e, fmt.Errorf("keep the run: %w", err)
 	}
 	defer os.RemoveAll(tmp)
 	e.Bytes = int64(len(content))
-	if err := os.WriteFile(filepath.Join(tmp, resultFile), content, 0o644); err != nil {
+	if err := s.Output.WriteFile(filepath.Join(tmp, resultFile), content); err != nil {
 		return e, fmt.Errorf("keep the run: %w", err)
 	}
 	base := e.ID
@@ -88,7 +91,7 @@ func (s *Store) Add(res *result.Result, encode Encode) (Entry, error) {
 		if err != nil {
 			return e, fmt.Errorf("keep the run: %w", err)
 		}
-		err = errors.Join(os.WriteFile(filepath.Join(tmp, entryFile), line, 0o644), os.Chmod(tmp, 0o755))
+		err = s.Output.WriteFile(filepath.Join(tmp, entryFile), line)
 		if err == nil {
 			err = os.Rename(tmp, filepath.Join(s.Dir, e.ID))
 		}
@@ -147,12 +150,10 @@ func slug(text string) string {
 
 // index appends one line: a single write, so that runs that end at once do not mix.
 func (s *Store) index(line []byte) error {
-	f, err := os.OpenFile(filepath.Join(s.Dir, indexFile), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
-	if err != nil {
+	if err := s.Output.AppendFile(filepath.Join(s.Dir, indexFile), append(line, '\n')); err != nil {
 		return fmt.Errorf("keep the run in the index: %w", err)
 	}
-	_, err = f.Write(append(line, '\n'))
-	return errors.Join(err, f.Close())
+	return nil
 }
 
 // List is the runs, oldest first. A store that does not exist yet is empty.
@@ -269,9 +270,8 @@ func (s *Store) rewrite(list []Entry) error {
 		}
 		b.Write(append(line, '\n'))
 	}
-	tmp := filepath.Join(s.Dir, "."+indexFile)
-	if err := os.WriteFile(tmp, b.Bytes(), 0o644); err != nil {
+	if err := s.Output.WriteFile(filepath.Join(s.Dir, indexFile), b.Bytes()); err != nil {
 		return fmt.Errorf("write the index of the history: %w", err)
 	}
-	return os.Rename(tmp, filepath.Join(s.Dir, indexFile))
+	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/internal/getopt"
+	"github.com/redline-bench/redline/internal/secret"
 )
 
 // ErrHelp means that the user asked for help.
@@ -21,8 +22,18 @@ var ErrHelp = errors.New("help was asked for")
 
 // Set is the options of one command, in the order of its help.
 type Set struct {
+	// Secrets collects the secrets of the command line while it is read; nil collects none.
+	Secrets *secret.Set
+
 	rows  []row
 	given map[string]bool
+	uses  []use
+}
+
+// use is one option as it was given.
+type use struct {
+	row   *row
+	value string
 }
 
 type row struct {
@@ -32,6 +43,8 @@ type row struct {
 	value string // the default as text; empty is not shown
 	set   func(string) error
 	alias bool // another name of an option: not shown by itself
+	// secret says where a value can carry a secret.
+	secret secret.Kind
 }
 
 // Group starts a group of options under a heading.
@@ -119,13 +132,22 @@ func (s *Set) Duration(to *time.Duration, name, arg, help string) {
 	})
 }
 
+// Secret marks options whose values can carry a secret. It comes before Alias.
+func (s *Set) Secret(kind secret.Kind, names ...string) {
+	for i := range s.rows {
+		if slices.Contains(names, s.rows[i].Long) {
+			s.rows[i].secret = kind
+		}
+	}
+}
+
 // Alias lets the option with the long name of go by other names too. They stand behind its help.
 func (s *Set) Alias(of string, names ...string) {
 	i := slices.IndexFunc(s.rows, func(r row) bool { return r.Long == of })
 	r := &s.rows[i]
 	r.help += "; also --" + strings.Join(names, ", --")
 	for _, n := range names {
-		s.rows = append(s.rows, row{Option: getopt.Option{Long: n, Arg: s.rows[i].Arg}, set: s.rows[i].set, alias: true})
+		s.rows = append(s.rows, row{Option: getopt.Option{Long: n, Arg: s.rows[i].Arg}, set: s.rows[i].set, alias: true, secret: s.rows[i].secret})
 	}
 }
 
@@ -146,16 +168,49 @@ func (s *Set) Parse(args []string) ([]string, error) {
 		case err != nil:
 			return nil, err
 		case !ok:
+			s.collectStrays(scan.Strays())
 			return scan.Strays(), nil
 		case o.Index == 0:
 			return nil, ErrHelp
 		}
 		r := &rows[o.Index-1]
+		s.Secrets.Collect(r.secret, o.Value)
+		s.uses = append(s.uses, use{r, o.Value})
 		if err := r.set(o.Value); err != nil {
 			return nil, fmt.Errorf("--%s %w", r.Long, err)
 		}
 		s.given[r.Long] = true
 	}
+}
+
+// collectStrays takes arguments without an option for secrets if an option has one: a header may lack its quotes.
+func (s *Set) collectStrays(strays []string) {
+	if !slices.ContainsFunc(s.uses, func(u use) bool { return u.row.secret == secret.Header || u.row.secret == secret.Whole }) {
+		return
+	}
+	for _, text := range strays {
+		s.Secrets.Collect(secret.Header, text)
+	}
+}
+
+// Command is the command line that was read: the options by their long names, without secrets.
+func (s *Set) Command(name string) string {
+	words := []string{name}
+	for _, u := range s.uses {
+		words = append(words, "--"+u.row.Long)
+		if u.row.Arg {
+			words = append(words, shellWord(s.Secrets.Redact(secret.Public(u.row.secret, u.value))))
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// shellWord quotes a word where a shell needs it.
+func shellWord(word string) string {
+	if word != "" && !strings.ContainsAny(word, " \t\n\"'$`\\|&;<>(){}*?[]#~!") {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
 // Given tells whether the command line named an option, by the long name that was used.

@@ -1,83 +1,281 @@
-// Package pending writes files that appear when they are complete. Until then the data lies in a temporary file
-// beside the place, so that a folder that cannot be written to is known before anything is measured.
+// Package pending writes the files that the program leaves to the user. It is the only place that creates them.
+//
+// A file appears when it is complete: until then the data lies in a temporary file beside it, so that a folder that
+// cannot be written to is known before anything is measured, and a reader sees the old content or the new, never a
+// part. A file that exists keeps its mode, its owner and the links that lead to it; a new one gets the mode of the
+// umask. Devices, pipes and descriptors, as /dev/stdout, get the data when it is complete.
+//
+// All text goes through the secrets of the process, which are replaced.
 package pending
 
 import (
+	"bytes"
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
+	"syscall"
+
+	"github.com/redline-bench/redline/internal/secret"
 )
 
-// errFolder is what stands in the way of a file.
-var errFolder = errors.New("it is a folder")
+var (
+	errFolder      = errors.New("it is a folder")
+	errInterrupted = errors.New("interrupted while nothing reads from it")
+)
+
+// Output creates the files of a process. A nil Output replaces no secrets and cannot be interrupted.
+type Output struct {
+	secrets *secret.Set
+	stop    chan struct{}
+	once    sync.Once
+}
+
+// New makes an Output that replaces secrets.
+func New(secrets *secret.Set) *Output { return &Output{secrets: secrets, stop: make(chan struct{})} }
+
+// Interrupt ends the waiting for pipes that nothing reads from.
+func (o *Output) Interrupt() {
+	if o != nil {
+		o.once.Do(func() { close(o.stop) })
+	}
+}
+
+// Secrets are the values that are replaced in files.
+func (o *Output) Secrets() *secret.Set {
+	if o == nil {
+		return nil
+	}
+	return o.secrets
+}
 
 // File is a file that is not there yet.
 type File struct {
-	*os.File // nil after Commit and Abort
-	path     string
+	out  *Output
+	path string // as the user knows it
+	to   target
+	data store          // nil after Commit and Abort
+	text *secret.Writer // before data; nil for binary files
 }
 
-// Create begins a file at path. The error does not name the path.
-func Create(path string) (*File, error) {
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return nil, errFolder
+// store keeps the data of a file until it is complete.
+type store interface {
+	io.Writer
+	// content reads everything from the beginning.
+	content() (io.Reader, error)
+	// discard removes the data.
+	discard()
+}
+
+// Create begins a text file at path. The error does not name the path.
+func (o *Output) Create(path string) (*File, error) {
+	f, err := o.CreateBinary(path)
+	if err == nil {
+		f.text = o.Secrets().Writer(f.data)
 	}
-	dir, base := filepath.Split(path)
-	f, err := os.OpenFile(fmt.Sprintf("%s.%s.%d.tmp", dir, base, os.Getpid()), os.O_CREATE|os.O_RDWR|os.O_TRUNC, 0o666)
+	return f, err
+}
+
+// CreateBinary is Create for a form that replacing secrets would damage. Its writer replaces them in the texts that it
+// encodes.
+func (o *Output) CreateBinary(path string) (*File, error) {
+	to, err := resolve(path)
 	if err != nil {
-		if pe, ok := errors.AsType[*fs.PathError](err); ok {
-			err = pe.Err // the temporary file's name would only confuse
+		return nil, cause(err)
+	}
+	f := &File{out: o, path: path, to: to}
+	switch {
+	case to.info != nil && to.info.IsDir():
+		return nil, errFolder
+	case to.through():
+		f.data = &spool{}
+		return f, cause(to.probe())
+	case to.info != nil:
+		if err := to.probe(); err != nil {
+			return nil, cause(err)
 		}
+	}
+	beside, err := to.beside()
+	switch {
+	case err == nil:
+		f.data = beside
+	case to.info != nil && (errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)):
+		f.data = &spool{} // the file may be written, its folder not
+	default:
+		return nil, cause(err)
+	}
+	return f, nil
+}
+
+// cause is an error without the name of a temporary file.
+func cause(err error) error {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		return e.Err
+	}
+	return err
+}
+
+// Check tells whether a file can be created at path. It leaves nothing behind.
+func (o *Output) Check(path string) error {
+	f, err := o.CreateBinary(path)
+	if err == nil {
+		f.Abort()
+	}
+	return err
+}
+
+// WriteFile creates a text file with this content.
+func (o *Output) WriteFile(path string, content []byte) error {
+	f, err := o.Create(path)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	if _, err := f.Write(content); err != nil {
+		f.Abort()
+		return err
+	}
+	return f.Commit()
+}
+
+// CheckAppend tells whether AppendFile can work. It leaves nothing behind.
+func (o *Output) CheckAppend(path string) error {
+	to, err := resolve(path)
+	switch {
+	case err != nil:
+		return cause(err)
+	case to.info == nil && to.fd < 0:
+		return o.Check(path)
+	case to.info != nil && to.info.IsDir():
+		return errFolder
+	}
+	return cause(to.probe())
+}
+
+// AppendFile adds a text to a file that others write to as well, or creates it.
+func (o *Output) AppendFile(path string, content []byte) error {
+	to, err := resolve(path)
+	if err == nil {
+		err = o.pass(to, os.O_APPEND|os.O_CREATE, bytes.NewReader(o.Secrets().RedactBytes(content)))
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, cause(err))
+	}
+	return nil
+}
+
+// Log is a text file that others read while it is written.
+type Log struct {
+	file *os.File
+	text *secret.Writer
+}
+
+// CreateLog opens a log, which is empty then.
+func (o *Output) CreateLog(path string) (*Log, error) {
+	f, err := os.Create(path)
+	if err != nil {
 		return nil, err
 	}
-	return &File{File: f, path: path}, nil
+	return &Log{f, o.Secrets().Writer(f)}, nil
 }
 
 // Write implements io.Writer.
+func (l *Log) Write(b []byte) (int, error) { return l.text.Write(b) }
+
+// Close implements io.Closer.
+func (l *Log) Close() error { return errors.Join(l.text.Flush(), l.file.Close()) }
+
+// Write implements io.Writer.
 func (f *File) Write(b []byte) (int, error) {
-	n, err := f.File.Write(b)
+	if f.data == nil {
+		return 0, f.named(fs.ErrClosed)
+	}
+	if f.text != nil {
+		n, err := f.text.Write(b)
+		return n, f.named(err)
+	}
+	n, err := f.data.Write(b)
 	return n, f.named(err)
 }
 
-// named puts the name that the user knows into an error: the temporary file's would only confuse.
+// Content reads what was written so far. Nothing may be written after it.
+func (f *File) Content() (io.Reader, error) {
+	if err := f.flush(); err != nil {
+		return nil, err
+	}
+	r, err := f.data.content()
+	return r, f.named(err)
+}
+
+func (f *File) flush() error {
+	if f.text == nil {
+		return nil
+	}
+	return f.named(f.text.Flush())
+}
+
+// named puts the name that the user knows into an error.
 func (f *File) named(err error) error {
+	if err == nil {
+		return nil
+	}
+	op := "write"
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
-		return &fs.PathError{Op: e.Op, Path: f.path, Err: e.Err}
+		op, err = e.Op, e.Err
+	} else if e, ok := errors.AsType[*os.LinkError](err); ok {
+		op, err = e.Op, e.Err
 	}
-	if e, ok := errors.AsType[*os.LinkError](err); ok {
-		return &fs.PathError{Op: e.Op, Path: f.path, Err: e.Err}
-	}
-	return err
+	return &fs.PathError{Op: op, Path: f.path, Err: err}
 }
 
 // Path is where the file will be.
 func (f *File) Path() string { return f.path }
 
 // Done tells whether the file has been committed or aborted.
-func (f *File) Done() bool { return f.File == nil }
+func (f *File) Done() bool { return f.data == nil }
 
-// Commit puts the file in place. An error leaves none.
+// Commit puts the file in place. After an error the old file, if there was one, is still there.
 func (f *File) Commit() error {
-	err := f.Close()
+	if f.data == nil {
+		return f.named(fs.ErrClosed)
+	}
+	err := f.flush()
+	if beside, ok := f.data.(*temporary); ok && err == nil {
+		err = beside.rename(f.to)
+		if err == nil {
+			f.data = nil
+			return nil
+		}
+		if !errors.Is(err, syscall.EBUSY) { // a file that is mounted by itself cannot be replaced
+			f.Abort()
+			return f.named(err)
+		}
+		err = nil
+	}
+	var content io.Reader
 	if err == nil {
-		err = os.Rename(f.Name(), f.path)
+		content, err = f.data.content()
 	}
-	if err != nil {
-		f.Abort()
-		return f.named(err)
+	if err == nil {
+		err = f.out.pass(f.to, os.O_TRUNC, content)
 	}
-	f.File = nil
-	return nil
+	f.Abort()
+	return f.named(err)
 }
 
 // Abort removes what was written. After Commit it does nothing.
 func (f *File) Abort() {
-	if f == nil || f.File == nil {
+	if f == nil || f.data == nil {
 		return
 	}
-	_ = f.Close() // its data is unwanted
-	_ = os.Remove(f.Name())
-	f.File = nil
+	f.data.discard()
+	f.data = nil
+}
+
+// newTemporary creates a file with a name that cannot be guessed.
+func newTemporary(dir string, mode fs.FileMode) (*os.File, error) {
+	return os.OpenFile(filepath.Join(dir, ".redline-"+rand.Text()+".tmp"), os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/redline-bench/redline/internal/optset"
 	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/secret"
 )
 
 // Options are what the command line asks for.
@@ -63,18 +64,21 @@ func Set(o *Options) *optset.Set {
 	s.Text(&o.JSON, "json", "FILE", "write the whole result, with the client's health and the verdict, as JSON")
 	s.Bool(&o.Embedded, "embedded", "start the reference server for this run and measure that")
 	o.Outcome.AddOptions(s)
+	s.Secret(secret.URL, "url")
 	return s
 }
 
-// Parse reads a command line. The error is optset.ErrHelp when help was asked for.
-func Parse(args []string) (*Options, error) {
+// Parse reads a command line, whose secrets go to secrets. The error is optset.ErrHelp when help was asked for.
+func Parse(args []string, secrets *secret.Set) (*Options, error) {
 	o := Defaults()
 	spelled := make([]string, len(args))
 	for i, a := range args {
 		a = strings.Replace(a, "--iteration-count", "--iteration_count", 1)
 		spelled[i] = strings.Replace(a, "--warmup-count", "--warmup_count", 1)
 	}
-	rest, err := Set(&o).Parse(spelled)
+	set := Set(&o)
+	set.Secrets = secrets
+	rest, err := set.Parse(spelled)
 	switch {
 	case err != nil:
 		return nil, err

@@ -20,12 +20,12 @@ import (
 )
 
 func TestDefaultsAreTheOriginals(t *testing.T) {
-	o, err := simple.Parse([]string{"-m", "x"})
+	o, err := simple.Parse([]string{"-m", "x"}, nil)
 	want := &simple.Options{Model: "x", Batch: 1, Shape: 1, URL: "localhost:8000", Protocol: plan.HTTP, Count: 1000, Warmup: 500, Concurrency: 1, Outcome: plan.DefaultOutcome()}
 	if diff := cmp.Diff(want, o); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
 	}
-	if o, err := simple.Parse([]string{"-m", "x", "-w", "-1", "-i", "grpc"}); err != nil || o.Warmup != 0 || o.URL != "localhost:8001" {
+	if o, err := simple.Parse([]string{"-m", "x", "-w", "-1", "-i", "grpc"}, nil); err != nil || o.Warmup != 0 || o.URL != "localhost:8001" {
 		t.Errorf("%v, %+v", err, o)
 	}
 }
@@ -40,7 +40,7 @@ func TestEveryOptionOfTheOriginal(t *testing.T) {
 		"--verbose --model-name m --model-version=3 --batch-size 4 --shape 5 --url h:1 --protocol GRPC --iteration_count 6 --warmup_count 0 --csv=f",
 		"--verb --model-n m --model-v=3 --batch 4 --sh 5 --ur h:1 --prot grpc --iteration-count 6 --warmup-count=0 --cs=f",
 	} {
-		o, err := simple.Parse(strings.Fields(line))
+		o, err := simple.Parse(strings.Fields(line), nil)
 		if diff := cmp.Diff(want, o); err != nil || diff != "" {
 			t.Errorf("%s: %v\n%s", line, err, diff)
 		}
@@ -50,7 +50,7 @@ func TestEveryOptionOfTheOriginal(t *testing.T) {
 func TestParseRefuses(t *testing.T) {
 	f := func(line, want string) {
 		t.Helper()
-		if _, err := simple.Parse(strings.Fields(line)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := simple.Parse(strings.Fields(line), nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", line, err, want)
 		}
 	}
@@ -61,7 +61,7 @@ func TestParseRefuses(t *testing.T) {
 	f("-m x -i ftp", `--protocol is HTTP or gRPC, not "ftp"`)
 	f("-m x y", `unexpected argument "y"`)
 	f("-m x -q", "unknown option '-q'")
-	if _, err := simple.Parse([]string{"-h"}); !errors.Is(err, optset.ErrHelp) {
+	if _, err := simple.Parse([]string{"-h"}, nil); !errors.Is(err, optset.ErrHelp) {
 		t.Errorf("-h: %v", err)
 	}
 }
@@ -69,7 +69,7 @@ func TestParseRefuses(t *testing.T) {
 func TestValuesThatNoRunCanBeMadeOf(t *testing.T) {
 	f := func(line, want string) {
 		t.Helper()
-		o, err := simple.Parse(strings.Fields(line))
+		o, err := simple.Parse(strings.Fields(line), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/internal/optset"
+	"github.com/redline-bench/redline/internal/secret"
 )
 
 // Set is the table of options that write to o.
@@ -56,6 +57,7 @@ func Set(o *Options) *optset.Set {
 	s.Bool(&o.Disturbed, "disturbed", "another program disturbs the server: broken and refused requests are no failures")
 	s.Int(&o.Connections, "connections", "N", 0, "gRPC connections; 0 for one a thread")
 	o.Outcome.AddOptions(s)
+	s.Secret(secret.URL, "url")
 	return s
 }
 
@@ -77,11 +79,13 @@ func setSeed(o *Options, v string) error {
 }
 
 // Parse reads a command line. The error is optset.ErrHelp when help was asked for. now gives a seed where none is
-// given.
-func Parse(args []string, now time.Time) (*Options, error) {
+// given. The secrets of the command line go to secrets.
+func Parse(args []string, now time.Time, secrets *secret.Set) (*Options, error) {
 	o := Defaults()
 	o.Iterations = -1
-	rest, err := Set(&o).Parse(args)
+	set := Set(&o)
+	set.Secrets = secrets
+	rest, err := set.Parse(args)
 	if err != nil {
 		return nil, err
 	}

@@ -22,7 +22,7 @@ func parsed() Options {
 }
 
 func TestDefaultsAreTheOriginals(t *testing.T) {
-	o, err := Parse(nil, epoch)
+	o, err := Parse(nil, epoch, nil)
 	want := parsed()
 	if diff := cmp.Diff(&want, o); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
@@ -32,7 +32,7 @@ func TestDefaultsAreTheOriginals(t *testing.T) {
 func TestParse(t *testing.T) {
 	f := func(line string, change func(*Options)) {
 		t.Helper()
-		o, err := Parse(strings.Fields(line), epoch)
+		o, err := Parse(strings.Fields(line), epoch, nil)
 		want := parsed()
 		change(&want)
 		if diff := cmp.Diff(&want, o); err != nil || diff != "" {
@@ -58,7 +58,7 @@ func TestParse(t *testing.T) {
 func TestParseRefuses(t *testing.T) {
 	f := func(line, want string) {
 		t.Helper()
-		if _, err := Parse(strings.Fields(line), epoch); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Parse(strings.Fields(line), epoch, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", line, err, want)
 		}
 	}
@@ -75,7 +75,7 @@ func TestParseRefuses(t *testing.T) {
 	f("--protocol HTTP -u https://h --cut 1s", "--cut cannot be used with https")
 	f("--values 3000000000", "--values is at most 2147483647")
 	f("--weights x", "--weights is a list as")
-	if _, err := Parse([]string{"--help"}, epoch); !errors.Is(err, optset.ErrHelp) {
+	if _, err := Parse([]string{"--help"}, epoch, nil); !errors.Is(err, optset.ErrHelp) {
 		t.Errorf("--help: %v", err)
 	}
 }
@@ -84,14 +84,14 @@ func TestParseRefuses(t *testing.T) {
 func TestAddresses(t *testing.T) {
 	f := func(line, printed, asked string) {
 		t.Helper()
-		o, err := Parse(strings.Fields(line), epoch)
+		o, err := Parse(strings.Fields(line), epoch, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if o.URL != printed || o.Server.URL() != asked {
 			t.Errorf("%s: %s, %s, want %s, %s", line, o.URL, o.Server.URL(), printed, asked)
 		}
-		if again, err := Parse(o.args(), epoch); err != nil || again.Server != o.Server {
+		if again, err := Parse(o.args(), epoch, nil); err != nil || again.Server != o.Server {
 			t.Errorf("%s: the command of a failure has %v: %v", line, o.args(), err)
 		}
 	}
@@ -107,7 +107,7 @@ func TestAddresses(t *testing.T) {
 	f("-u [::1]:1", "[::1]:1", "http://[::1]:1")
 	bad := func(line, want string) {
 		t.Helper()
-		if _, err := Parse(strings.Fields(line), epoch); err == nil || err.Error() != want {
+		if _, err := Parse(strings.Fields(line), epoch, nil); err == nil || err.Error() != want {
 			t.Errorf("%s: %v, want %s", line, err, want)
 		}
 	}
@@ -122,11 +122,11 @@ func TestAddresses(t *testing.T) {
 func TestArgsReadBack(t *testing.T) {
 	line := "-r 5 -t 4 -u h:1 --weights valid=1,idle=2 --rare-weights no-end=1 --rare 0.25 --common-contexts 3 --rare-contexts 1 " +
 		"--length-mean 4 --length-deviation 2 --values 10 --first-id 7 --id-block 50 --timeout 1s --idle-time 3s -x 2 --string-ids --back-to-back m"
-	o, err := Parse(strings.Fields(line), epoch)
+	o, err := Parse(strings.Fields(line), epoch, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := Parse(o.args(), epoch)
+	again, err := Parse(o.args(), epoch, nil)
 	if diff := cmp.Diff(o, again); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
 	}

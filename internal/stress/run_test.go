@@ -45,7 +45,7 @@ func (w *watcher) Progress(stress.Progress) {}
 // a busy machine could miss.
 func options(t *testing.T, args ...string) *stress.Options {
 	t.Helper()
-	o, err := stress.Parse(append([]string{"m", "-r", "1", "-t", "4", "-i", "25", "--timeout", "0", "--weights", "valid=60,valid-valid=10,valid-no-end=5,no-end=5,no-start=20"}, args...), time.Unix(1, 0))
+	o, err := stress.Parse(append([]string{"m", "-r", "1", "-t", "4", "-i", "25", "--timeout", "0", "--weights", "valid=60,valid-valid=10,valid-no-end=5,no-end=5,no-start=20"}, args...), time.Unix(1, 0), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +164,7 @@ func TestReplaySendsTheSequenceAgain(t *testing.T) {
 	fail := w.faces[0]
 	right := sums.Start(t, sums.Faults{})
 	command := strings.Fields(fail.Replay)[3:]
-	o, err := stress.Parse(command, time.Unix(1, 0))
+	o, err := stress.Parse(command, time.Unix(1, 0), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

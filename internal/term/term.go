@@ -38,13 +38,13 @@ type Line struct {
 	last   time.Time
 }
 
-// Open makes the line of a terminal. It is nil when f is none.
-func Open(f *os.File) *Line {
+// Open makes the line of a terminal, which is drawn through out. It is nil when f is no terminal.
+func Open(f *os.File, out io.Writer) *Line {
 	fd := int(f.Fd())
 	if !xterm.IsTerminal(fd) {
 		return nil
 	}
-	return New(f, func() int {
+	return New(out, func() int {
 		w, _, err := xterm.GetSize(fd)
 		if err != nil {
 			return 0

@@ -197,7 +197,7 @@ func TestNoTerminalNoLine(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	l := term.Open(f)
+	l := term.Open(f, f)
 	if l != nil {
 		t.Fatal("a file is no terminal")
 	}

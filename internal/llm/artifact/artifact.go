@@ -19,6 +19,7 @@ import (
 
 	"github.com/redline-bench/redline/internal/llm"
 	"github.com/redline-bench/redline/internal/llm/metric"
+	"github.com/redline-bench/redline/internal/pending"
 	"github.com/redline-bench/redline/internal/result"
 )
 
@@ -82,6 +83,8 @@ type Config struct {
 	Workload any
 	// Headers are those of the requests for the raw file, without secrets.
 	Headers map[string]string
+	// Output creates the files.
+	Output *pending.Output
 }
 
 // Outcome is what is known at the end.

@@ -20,10 +20,12 @@ type out struct {
 	buf []byte // one record while it is encoded
 }
 
-// create makes the temporary file.
-func create(cfg *Config, name string) (*out, error) {
+// create makes the temporary file of a text.
+func create(cfg *Config, name string) (*out, error) { return createWith(cfg, name, cfg.Output.Create) }
+
+func createWith(cfg *Config, name string, begin func(string) (*pending.File, error)) (*out, error) {
 	path := filepath.Join(cfg.Dir, name)
-	f, err := pending.Create(path)
+	f, err := begin(path)
 	if err != nil {
 		return nil, fmt.Errorf("cannot write %s: %w", path, err)
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/redline-bench/redline/internal/llm"
 	"github.com/redline-bench/redline/internal/llm/metric"
 	"github.com/redline-bench/redline/internal/parquet"
+	"github.com/redline-bench/redline/internal/secret"
 )
 
 // The rows that are held in memory until they are written.
@@ -22,7 +23,7 @@ type parquetFile struct {
 }
 
 func newParquetFile(cfg *Config, name string, group int) (*parquetFile, error) {
-	o, err := create(cfg, name)
+	o, err := createWith(cfg, name, cfg.Output.CreateBinary)
 	if err != nil {
 		return nil, err
 	}
@@ -67,18 +68,18 @@ func newParquet(cfg *Config) (sink, error) {
 	f := &parquetFiles{events: e, requests: r}
 	f.request, f.index, f.at = e.w.Uint64("request"), e.w.Int32("index"), e.w.Int64("at_ns") // since the request was sent
 	f.kind, f.tokens = e.w.Text("kind"), e.w.Int32("tokens")                                 // 0 unknown
-	f.columns = f.requestColumns(r.w)
+	f.columns = f.requestColumns(r.w, cfg.Output.Secrets())
 	return f, nil
 }
 
 // requestColumns are the columns of a request. Times are Unix nanoseconds; 0 is never.
-func (f *parquetFiles) requestColumns(w *parquet.Writer) []func(*llm.Sample) {
+func (f *parquetFiles) requestColumns(w *parquet.Writer, secrets *secret.Set) []func(*llm.Sample) {
 	number := func(c *parquet.Ints, get func(s *llm.Sample) int64) func(*llm.Sample) {
 		return func(s *llm.Sample) { c.Add(get(s)) }
 	}
 	text := func(name string, get func(s *llm.Sample) string) func(*llm.Sample) {
 		c := w.Text(name)
-		return func(s *llm.Sample) { c.Add(get(s)) }
+		return func(s *llm.Sample) { c.Add(secrets.Redact(get(s))) }
 	}
 	flag := func(name string, get func(s *llm.Sample) bool) func(*llm.Sample) {
 		c := w.Bool(name)

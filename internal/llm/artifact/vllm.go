@@ -178,10 +178,11 @@ func (f *vllmFile) close(o *Outcome) error {
 		if err := f.out.put(append(appendString([]byte(", "), l.key), ": ["...)); err != nil {
 			return err
 		}
-		if _, err := l.out.f.Seek(0, io.SeekStart); err != nil {
+		list, err := l.out.f.Content()
+		if err != nil {
 			return f.out.named(err)
 		}
-		if _, err := io.Copy(f.out.w, l.out.f); err != nil {
+		if _, err := io.Copy(f.out.w, list); err != nil {
 			return f.out.named(err)
 		}
 		if err := f.out.put([]byte{']'}); err != nil {

@@ -59,8 +59,8 @@ type Writer struct {
 
 // Create makes the temporary file beside path, so that a folder that cannot be written to is known before the load
 // starts.
-func Create(path string, cfg Config) (*Writer, error) {
-	f, err := pending.Create(path)
+func Create(out *pending.Output, path string, cfg Config) (*Writer, error) {
+	f, err := out.Create(path)
 	if err != nil {
 		return nil, fmt.Errorf("cannot write the profile export %s: %w", path, err)
 	}

@@ -36,7 +36,7 @@ func wall(t int64) string { return strconv.FormatInt(clock.Wall(t), 10) }
 func write(t *testing.T, cfg export.Config, fn func(*export.Writer)) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "profile.json")
-	w, err := export.Create(path, cfg)
+	w, err := export.Create(nil, path, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -230,7 +230,7 @@ func TestUnreadableResponse(t *testing.T) {
 
 func TestAbortLeavesNothing(t *testing.T) {
 	dir := t.TempDir()
-	w, err := export.Create(filepath.Join(dir, "p.json"), export.Config{})
+	w, err := export.Create(nil, filepath.Join(dir, "p.json"), export.Config{})
 	must(t, err)
 	must(t, w.Begin(plan.Concurrency, 1, 0))
 	w.Abort()
@@ -245,7 +245,7 @@ func TestAbortLeavesNothing(t *testing.T) {
 func TestUnwritablePlace(t *testing.T) {
 	dir := t.TempDir()
 	for _, path := range []string{filepath.Join(dir, "none", "p.json"), dir} {
-		if _, err := export.Create(path, export.Config{}); err == nil {
+		if _, err := export.Create(nil, path, export.Config{}); err == nil {
 			t.Errorf("%s: no error", path)
 		}
 	}
@@ -280,7 +280,7 @@ func TestInputCacheIsBounded(t *testing.T) {
 		calls++
 		return []tensor.Tensor{{Name: "X", Type: tensor.Uint8, Data: big}}
 	}}
-	w, err := export.Create(filepath.Join(t.TempDir(), "p.json"), cfg)
+	w, err := export.Create(nil, filepath.Join(t.TempDir(), "p.json"), cfg)
 	must(t, err)
 	defer w.Abort()
 	must(t, w.Begin(plan.Concurrency, 1, 0))
@@ -301,7 +301,7 @@ func simpleWriter(tb testing.TB) (w *export.Writer, one func() error) {
 	data := ints(in...)
 	inputs := []tensor.Tensor{{Name: "INPUT0", Type: tensor.Int32, Data: data}, {Name: "INPUT1", Type: tensor.Int32, Data: data}}
 	outputs := []tensor.Tensor{{Name: "OUTPUT0", Type: tensor.Int32, Data: data}, {Name: "OUTPUT1", Type: tensor.Int32, Data: data}}
-	w, err := export.Create(filepath.Join(tb.TempDir(), "p.json"), export.Config{
+	w, err := export.Create(nil, filepath.Join(tb.TempDir(), "p.json"), export.Config{
 		Inputs:  func(uint32) []tensor.Tensor { return inputs },
 		Outputs: func([]byte) ([]tensor.Tensor, error) { return outputs, nil },
 	})

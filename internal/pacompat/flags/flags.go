@@ -13,10 +13,12 @@ package flags
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/redline-bench/redline/internal/getopt"
 	"github.com/redline-bench/redline/internal/pacompat/flags/cxx"
 	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/secret"
 )
 
 // What a command line can ask for instead of a run.
@@ -58,9 +60,11 @@ type Notes struct {
 	EmbeddedArgs []string
 }
 
-// Parse reads args, which do not hold the program's name. Faults are *UsageError, ErrHelp or ErrVersion.
-func Parse(face plan.Face, argv0 string, args []string) (*plan.Plan, Notes, error) {
+// Parse reads args, which do not hold the program's name. Faults are *UsageError, ErrHelp or ErrVersion. The secrets of
+// the command line go to secrets, also when Parse fails; nil takes none.
+func Parse(face plan.Face, argv0 string, args []string, secrets *secret.Set) (*plan.Plan, Notes, error) {
 	r := newRaw(face)
+	r.secrets = secrets
 	err := r.parse(args)
 	if u, ok := errors.AsType[*UsageError](err); ok {
 		u.face, u.argv0 = face, argv0
@@ -96,6 +100,8 @@ func (r *raw) scan(args []string) error {
 			break
 		}
 		row := &rows[o.Index]
+		r.secrets.Collect(row.Secret, o.Value)
+		r.headers = r.headers || row.Secret == secret.Header
 		u := use{row: row, form: row.form(o.Long), value: o.Value}
 		if err := r.apply(u); err != nil {
 			return err
@@ -103,6 +109,9 @@ func (r *raw) scan(args []string) error {
 	}
 	if r.face == plan.Redline {
 		for _, stray := range s.Strays() {
+			if r.headers { // a header may lack its quotes
+				r.secrets.Collect(secret.Header, stray)
+			}
 			r.warn(fmt.Sprintf("redline profile: the argument '%s' belongs to no option and is ignored", stray))
 		}
 	}
@@ -126,6 +135,9 @@ func (r *raw) grammarError(err error) error {
 	e, ok := errors.AsType[*getopt.Error](err)
 	if !ok {
 		return err
+	}
+	if _, v, ok := strings.Cut(e.Raw, "="); ok && (secret.Sensitive(e.Name) || strings.Contains(e.Name, "header")) {
+		r.secrets.Collect(secret.Header, v) // an option of another tool
 	}
 	if r.face != plan.DropIn {
 		return line("%s", e.Error())

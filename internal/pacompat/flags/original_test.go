@@ -55,7 +55,7 @@ func inFolder(t *testing.T) {
 
 // said renders what Parse says: warnings, then one line.
 func said(face plan.Face, args []string) string {
-	_, notes, err := flags.Parse(face, "perf_analyzer", args)
+	_, notes, err := flags.Parse(face, "perf_analyzer", args, nil)
 	lines := notes.Warnings
 	var u *flags.UsageError
 	errors.As(err, &u)
@@ -160,7 +160,7 @@ func TestFeatures(t *testing.T) {
 	inFolder(t)
 	f := func(line string) {
 		t.Helper()
-		if _, _, err := flags.Parse(plan.DropIn, "perf_analyzer", words(line)); err != nil {
+		if _, _, err := flags.Parse(plan.DropIn, "perf_analyzer", words(line), nil); err != nil {
 			t.Errorf("%s: %v", line, err)
 		}
 	}
@@ -194,7 +194,7 @@ func TestFeatures(t *testing.T) {
 func TestStderr(t *testing.T) {
 	f := func(face plan.Face, line, head, tail string) {
 		t.Helper()
-		_, _, err := flags.Parse(face, "/opt/perf_analyzer", words(line))
+		_, _, err := flags.Parse(face, "/opt/perf_analyzer", words(line), nil)
 		var u *flags.UsageError
 		if !errors.As(err, &u) {
 			t.Fatalf("%s: %v", line, err)

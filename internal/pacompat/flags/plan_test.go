@@ -42,7 +42,7 @@ func base() *plan.Plan {
 // check compares the plan of a command line with base, changed by want, and that it survives JSON.
 func check(t *testing.T, face plan.Face, line string, want func(p *plan.Plan)) {
 	t.Helper()
-	got, notes, err := flags.Parse(face, "perf_analyzer", words("-m x "+line))
+	got, notes, err := flags.Parse(face, "perf_analyzer", words("-m x "+line), nil)
 	if err != nil {
 		t.Errorf("%s: %v", line, err)
 		return
@@ -216,7 +216,7 @@ func TestRedline(t *testing.T) {
 		p.Target.Embedded, p.Target.URL, p.Target.Protocol, p.Target.TLS = true, "", plan.GRPC, plan.TLS{}
 	})
 
-	_, notes, err := flags.Parse(plan.Redline, "redline profile", words("-m x --embedded --embedded-arg --a=1 --embedded-arg b stray"))
+	_, notes, err := flags.Parse(plan.Redline, "redline profile", words("-m x --embedded --embedded-arg --a=1 --embedded-arg b stray"), nil)
 	want := flags.Notes{
 		EmbeddedArgs: []string{"--a=1", "b"},
 		Warnings:     []string{"redline profile: the argument 'stray' belongs to no option and is ignored"},
@@ -249,7 +249,7 @@ func FuzzParse(f *testing.F) {
 		if own {
 			face = plan.Redline
 		}
-		p, _, err := flags.Parse(face, "perf_analyzer", words(line))
+		p, _, err := flags.Parse(face, "perf_analyzer", words(line), nil)
 		var u *flags.UsageError
 		switch {
 		case err == nil:

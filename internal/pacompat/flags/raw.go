@@ -9,6 +9,7 @@ import (
 
 	"github.com/redline-bench/redline/internal/pacompat/flags/cxx"
 	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/secret"
 )
 
 // raw is a command line half read: the plan as far as it is known, and beside it what the rules across options
@@ -17,6 +18,9 @@ type raw struct {
 	face  plan.Face
 	plan  plan.Plan
 	notes Notes
+
+	secrets *secret.Set
+	headers bool // -H was used
 
 	mode plan.Mode // the load mode taken, "" before any
 	old  bool      // -t, -c or -d was used

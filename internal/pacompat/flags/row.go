@@ -5,6 +5,7 @@ import (
 
 	"github.com/redline-bench/redline/internal/getopt"
 	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/secret"
 )
 
 // Row is one option, written once: its grammar, its meaning, and how it lands in the plan. Help, completion and
@@ -21,6 +22,7 @@ type Row struct {
 	Repeat  bool // may be given several times, each adding to the last
 	Face    Faces
 	Hint    Hint
+	Secret  secret.Kind // where the value can carry a secret
 
 	set func(*raw, string) error
 }

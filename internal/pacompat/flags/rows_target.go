@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/secret"
 )
 
 func targetRows() []Row {
@@ -19,7 +20,7 @@ func targetRows() []Row {
 			Help: "The model's version. Name one to measure it while a newer one is being served.",
 			set:  text(func(r *raw) *string { return &r.plan.Target.Version }),
 		}, {
-			Short: 'u', Arg: "URL", Section: Target, Default: "localhost:8000, or localhost:8001 with -i grpc",
+			Short: 'u', Arg: "URL", Section: Target, Default: "localhost:8000, or localhost:8001 with -i grpc", Secret: secret.URL,
 			Help: "Where the server listens, as HOST:PORT. For HTTP, https:// in front turns on TLS.",
 			set: func(r *raw, v string) error {
 				r.urlSet, r.plan.Target.URL = true, v
@@ -35,7 +36,7 @@ func targetRows() []Row {
 				"trying things out, and for knowing what this client costs.",
 			set: flag(func(r *raw) *bool { return &r.plan.Target.Embedded }),
 		}, {
-			Long: "embedded-arg", Arg: "ARG", Section: Target, Face: RedlineOnly, Repeat: true,
+			Long: "embedded-arg", Arg: "ARG", Section: Target, Face: RedlineOnly, Repeat: true, Secret: secret.Option,
 			Help: "One more argument for the embedded server, as 'redline serve' takes them.",
 			set: func(r *raw, v string) error {
 				r.notes.EmbeddedArgs = append(r.notes.EmbeddedArgs, v)
@@ -70,7 +71,7 @@ func addComposingModels(r *raw, v string) error {
 func kindRows() []Row {
 	return []Row{
 		{
-			Long: "endpoint", Arg: "PATH", Section: Kinds,
+			Long: "endpoint", Arg: "PATH", Section: Kinds, Secret: secret.URL,
 			Help: "openai: the path to send requests to, such as v1/chat/completions.",
 			set:  text(func(r *raw) *string { return &r.plan.Target.Endpoint }),
 		}, {
@@ -127,7 +128,7 @@ func serverRows() []Row {
 			Help: "Read the server's Prometheus endpoint during each window and report GPU use and memory beside the latencies.",
 			set:  flag(func(r *raw) *bool { return &r.plan.Target.Metrics.Collect }),
 		}, {
-			Long: "metrics-url", Arg: "URL", Section: Server, Default: "port 8002 of the host of -u",
+			Long: "metrics-url", Arg: "URL", Section: Server, Default: "port 8002 of the host of -u", Secret: secret.URL,
 			Help: "Where that endpoint is.",
 			set: func(r *raw, v string) error {
 				r.metricsURLSet, r.metricsURL = true, v

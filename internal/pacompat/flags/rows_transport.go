@@ -7,12 +7,13 @@ import (
 
 	"github.com/redline-bench/redline/internal/pacompat/flags/cxx"
 	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/secret"
 )
 
 func transportRows() []Row {
 	return append([]Row{
 		{
-			Short: 'H', Arg: "'NAME: VALUE'", Section: Transport, Repeat: true,
+			Short: 'H', Arg: "'NAME: VALUE'", Section: Transport, Repeat: true, Secret: secret.Header,
 			Help: "A header for every request, or a metadata pair with gRPC: an authorization token, a tenant, a route.",
 			set:  addHeader,
 		}, {
@@ -48,7 +49,7 @@ func transportRows() []Row {
 				"bounds the memory that a server can make the client use.",
 			set: setMaxResponse,
 		}, {
-			Long: "request-parameter", Arg: "NAME:VALUE:TYPE", Section: Transport, Repeat: true,
+			Long: "request-parameter", Arg: "NAME:VALUE:TYPE", Section: Transport, Repeat: true, Secret: secret.Pair,
 			Help: "gRPC: a custom parameter for every request; TYPE is string, int or bool.",
 			set:  addParameter,
 		},

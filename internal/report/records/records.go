@@ -45,12 +45,16 @@ type encoder interface {
 
 // Create makes the temporary file beside path, so that a folder that cannot be written to is known before the load
 // starts. The ending of path must be .parquet, .csv or .hlog.
-func Create(path, version string) (*Writer, error) {
+func Create(out *pending.Output, path, version string) (*Writer, error) {
 	ext := strings.ToLower(filepath.Ext(path))
 	if ext != ".parquet" && ext != ".csv" && ext != ".hlog" {
 		return nil, fmt.Errorf("cannot write the records %s: its name must end with .parquet, .csv or .hlog", path)
 	}
-	f, err := pending.Create(path)
+	create := out.Create
+	if ext == ".parquet" {
+		create = out.CreateBinary // it holds no text of the user or the server
+	}
+	f, err := create(path)
 	if err != nil {
 		return nil, fmt.Errorf("cannot write the records %s: %w", path, err)
 	}

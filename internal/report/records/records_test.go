@@ -28,7 +28,7 @@ func rec(i int) *record.Record {
 
 func write(tb testing.TB, path string, n int) {
 	tb.Helper()
-	w, err := records.Create(path, "1.0")
+	w, err := records.Create(nil, path, "1.0")
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -143,11 +143,11 @@ func TestNothingRecorded(t *testing.T) {
 func TestBadPlaces(t *testing.T) {
 	dir := t.TempDir()
 	for _, path := range []string{dir, filepath.Join(dir, "none", "r.csv"), filepath.Join(dir, "r.txt")} {
-		if _, err := records.Create(path, ""); err == nil {
+		if _, err := records.Create(nil, path, ""); err == nil {
 			t.Errorf("%s: no error", path)
 		}
 	}
-	w, err := records.Create(filepath.Join(dir, "r.csv"), "")
+	w, err := records.Create(nil, filepath.Join(dir, "r.csv"), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +161,7 @@ func TestBadPlaces(t *testing.T) {
 // A file of millions of records takes as much memory as one of thousands.
 func TestMemoryIsFlat(t *testing.T) {
 	for _, ext := range []string{".parquet", ".csv", ".hlog"} {
-		w, err := records.Create(filepath.Join(t.TempDir(), "r"+ext), "")
+		w, err := records.Create(nil, filepath.Join(t.TempDir(), "r"+ext), "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -188,7 +188,7 @@ func TestMemoryIsFlat(t *testing.T) {
 func BenchmarkAdd(b *testing.B) {
 	for _, ext := range []string{".parquet", ".csv", ".hlog"} {
 		b.Run(ext[1:], func(b *testing.B) {
-			w, err := records.Create(filepath.Join(b.TempDir(), "r"+ext), "")
+			w, err := records.Create(nil, filepath.Join(b.TempDir(), "r"+ext), "")
 			if err != nil {
 				b.Fatal(err)
 			}

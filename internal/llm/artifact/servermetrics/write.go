@@ -27,6 +27,7 @@ type File struct {
 	Run         string // benchmark_id
 	Asked       any    // input_config
 	Begin, End  int64  // of the measured phase, Unix nanoseconds
+	Output      *pending.Output
 }
 
 // The versions of AIPerf's files, and the AIPerf that writes them.
@@ -48,7 +49,7 @@ func Name(prefix, ext string) string {
 func (w *Watch) Write(f *File) error {
 	err := w.rawErr
 	if f.JSON {
-		err = errors.Join(err, put(filepath.Join(f.Dir, Name(f.Prefix, ".json")), func(to io.Writer) error {
+		err = errors.Join(err, f.put(filepath.Join(f.Dir, Name(f.Prefix, ".json")), func(to io.Writer) error {
 			e := json.NewEncoder(to)
 			e.SetEscapeHTML(false)
 			e.SetIndent("", "  ")
@@ -56,21 +57,21 @@ func (w *Watch) Write(f *File) error {
 		}))
 	}
 	if f.CSV {
-		err = errors.Join(err, put(filepath.Join(f.Dir, Name(f.Prefix, ".csv")), func(to io.Writer) error { return w.table(to, f) }))
+		err = errors.Join(err, f.put(filepath.Join(f.Dir, Name(f.Prefix, ".csv")), func(to io.Writer) error { return w.table(to, f) }))
 	}
 	return err
 }
 
-func put(path string, write func(io.Writer) error) error {
-	f, err := pending.Create(path)
+func (f *File) put(path string, write func(io.Writer) error) error {
+	to, err := f.Output.Create(path)
 	if err != nil {
 		return fmt.Errorf("cannot write %s: %w", path, err)
 	}
-	if err := write(f); err != nil {
-		f.Abort()
+	if err := write(to); err != nil {
+		to.Abort()
 		return fmt.Errorf("write %s: %w", path, err)
 	}
-	return f.Commit()
+	return to.Commit()
 }
 
 // metric and the types below are the JSON of AIPerf's file.

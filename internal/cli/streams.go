@@ -1,0 +1,99 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+
+	"github.com/redline-bench/redline/internal/secret"
+)
+
+// stream is standard output or standard error. It replaces secrets and remembers what could not be written: most
+// printing does not look at errors.
+type stream struct {
+	text *secret.Writer
+	file *os.File
+
+	mu  sync.Mutex
+	err error // the first one
+}
+
+func newStream(f *os.File, secrets *secret.Set) *stream {
+	s := &stream{file: f}
+	s.text = secrets.Writer(writerFunc(s.put))
+	return s
+}
+
+type writerFunc func([]byte) (int, error)
+
+// Write implements io.Writer.
+func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
+
+// Write implements io.Writer.
+func (s *stream) Write(b []byte) (int, error) { return s.text.Write(b) }
+
+func (s *stream) put(b []byte) (int, error) {
+	n, err := s.file.Write(b)
+	if err != nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.err == nil {
+			s.err = err
+		}
+	}
+	return n, err
+}
+
+// lost is why output is missing; nil where the reader of a pipe or a terminal is gone, as of "| head".
+func (s *stream) lost(terminal bool) error {
+	_ = s.text.Flush() // put has noted its error
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed() || terminal && errors.Is(s.err, syscall.EIO) {
+		return nil
+	}
+	return s.err
+}
+
+// closed tells whether the reader of a pipe is gone. It needs the lock.
+func (s *stream) closed() bool { return errors.Is(s.err, syscall.EPIPE) }
+
+// closeStreams writes the rest of the standard streams. Output that is lost makes an exit code of success an error.
+func (p *IO) closeStreams(code int) int {
+	if s, ok := p.Stdout.(*stream); ok {
+		if err := s.lost(p.OutTerminal); err != nil && code == exitOK {
+			fmt.Fprintf(p.Stderr, "redline: cannot write standard output: %v\n", err)
+			code = exitError
+		}
+	}
+	if s, ok := p.Stderr.(*stream); ok {
+		_ = s.lost(true) // there is no place left to report it
+	}
+	return code
+}
+
+// outClosed tells whether the reader of standard output is gone.
+func (p *IO) outClosed() bool {
+	s, ok := p.Stdout.(*stream)
+	if !ok {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.closed()
+}
+
+// rawFile is the file below a standard stream, for a child that shall use the same one.
+func rawFile(w io.Writer) io.Writer {
+	if s, ok := w.(*stream); ok {
+		return s.file
+	}
+	return w
+}
+
+// survivePipes makes a write to a closed pipe an error. Without it the process would end, and its files with it.
+func survivePipes() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }

@@ -1,0 +1,25 @@
+package dash
+
+import (
+	"net/http"
+
+	"github.com/redline-bench/redline/internal/secret"
+)
+
+// redacted replaces secrets in the body of every response.
+func redacted(secrets *secret.Set, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body := secrets.Writer(w)
+		next.ServeHTTP(&response{w, body}, r)
+		_ = body.Flush() // a browser that is gone needs no response
+	})
+}
+
+// response is a response whose body goes through a writer.
+type response struct {
+	http.ResponseWriter
+	body *secret.Writer
+}
+
+// Write implements io.Writer.
+func (r *response) Write(b []byte) (int, error) { return r.body.Write(b) }

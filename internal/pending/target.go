@@ -1,0 +1,135 @@
+package pending
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// target is where the data of a file goes.
+type target struct {
+	path string      // at the end of all links
+	info fs.FileInfo // nil where there is no file yet
+	fd   int         // descriptor of this process, as that of /dev/stdout; else -1
+}
+
+// resolve follows the links of a path to the file, which need not exist.
+func resolve(path string) (target, error) {
+	const mostLinks = 40
+	for range mostLinks {
+		dir, base := filepath.Split(path)
+		dir, err := filepath.EvalSymlinks(filepath.Clean(dir))
+		if err != nil {
+			return target{}, err
+		}
+		if fd, ok := descriptor(dir, base); ok {
+			return target{path: path, fd: fd}, nil
+		}
+		path = filepath.Join(dir, base)
+		info, err := os.Lstat(path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return target{path: path, fd: -1}, nil
+		case err != nil:
+			return target{}, err
+		case info.Mode()&fs.ModeSymlink == 0:
+			return target{path: path, info: info, fd: -1}, nil
+		}
+		link, err := os.Readlink(path)
+		if err != nil {
+			return target{}, err
+		}
+		if path = link; !filepath.IsAbs(link) {
+			path = filepath.Join(dir, link)
+		}
+	}
+	return target{}, syscall.ELOOP
+}
+
+// descriptor reads the path of a descriptor of this process.
+func descriptor(dir, base string) (int, bool) {
+	if dir != "/dev/fd" && dir != "/proc/"+strconv.Itoa(os.Getpid())+"/fd" {
+		return 0, false
+	}
+	fd, err := strconv.Atoi(base)
+	return fd, err == nil
+}
+
+// through tells whether the data goes into what is there already: a device, a pipe or a descriptor.
+func (t *target) through() bool { return t.fd >= 0 || t.info != nil && !t.info.Mode().IsRegular() }
+
+// probe opens what is there and closes it again. A pipe is left alone: its reader would see it end.
+func (t *target) probe() error {
+	if t.fd < 0 && t.info.Mode()&fs.ModeNamedPipe != 0 {
+		return nil
+	}
+	f, err := t.open(0)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// open opens what is there for writing.
+func (t *target) open(flags int) (*os.File, error) {
+	if t.fd >= 0 {
+		return duplicate(t.fd)
+	}
+	return os.OpenFile(t.path, os.O_WRONLY|flags, 0o666)
+}
+
+// beside creates the temporary file of a target. It has the mode and the owner of the file that it will replace.
+func (t *target) beside() (*temporary, error) {
+	mode := fs.FileMode(0o666)
+	if t.info != nil {
+		mode = t.info.Mode().Perm()
+	}
+	f, err := newTemporary(filepath.Dir(t.path), mode)
+	if err != nil {
+		return nil, err
+	}
+	if t.info != nil {
+		keepOwner(f, t.info)
+		if err := f.Chmod(mode); err != nil {
+			(&temporary{f}).discard()
+			return nil, err
+		}
+	}
+	return &temporary{f}, nil
+}
+
+// grace is how long a pipe has, after an interrupt, until it must have taken the data.
+const grace = 2 * time.Second
+
+// pass writes content to what is there. An interrupt ends it if nothing reads.
+func (o *Output) pass(t target, flags int, content io.Reader) error {
+	done := make(chan error, 1)
+	go func() {
+		f, err := t.open(flags)
+		if err == nil {
+			_, err = io.Copy(f, content)
+			err = errors.Join(err, f.Close())
+		}
+		done <- err
+	}()
+	var stop <-chan struct{}
+	if o != nil {
+		stop = o.stop
+	}
+	select {
+	case err := <-done:
+		return err
+	case <-stop:
+	}
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(grace):
+		return errInterrupted
+	}
+}

@@ -1,0 +1,52 @@
+package secret
+
+import (
+	"net/url"
+	"strings"
+)
+
+// Public is the value of an option as it may be written down, whatever the length of its secret.
+func Public(k Kind, text string) string {
+	name, _, named := strings.Cut(text, ":")
+	switch {
+	case k == Whole, k == Header && !named:
+		return Mask
+	case k == Header && !Harmless(name):
+		return name + ": " + Mask
+	case k == URL:
+		list := strings.Split(text, ",")
+		for i := range list {
+			list[i] = PublicURL(list[i])
+		}
+		return strings.Join(list, ",")
+	case k == Pair && named && !strings.HasPrefix(text, "{") && Sensitive(name):
+		return name + ":" + Mask
+	}
+	return text
+}
+
+// PublicURL is an address without its user info and query. An address without a scheme has its user info, if any,
+// before its @.
+func PublicURL(address string) string {
+	scheme, rest, ok := strings.Cut(address, "://")
+	if !ok {
+		scheme, rest = "", address
+	}
+	if u, err := url.Parse("//" + rest); err == nil {
+		if u.User != nil {
+			u.User = url.User(Mask)
+		}
+		query := u.RawQuery != ""
+		u.RawQuery, u.Fragment = "", ""
+		rest = strings.ReplaceAll(strings.TrimPrefix(u.String(), "//"), url.QueryEscape(Mask), Mask)
+		if query {
+			rest += "?" + Mask
+		}
+	} else if i := strings.LastIndexByte(rest, '@'); i >= 0 {
+		rest = Mask + rest[i:]
+	}
+	if ok {
+		return scheme + "://" + rest
+	}
+	return rest
+}
