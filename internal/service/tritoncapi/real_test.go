@@ -4,6 +4,7 @@ package tritoncapi
 
 import (
 	"encoding/binary"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,7 +17,11 @@ import (
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/tensor"
+	"github.com/redline-bench/redline/internal/testkit/outcome"
 )
+
+// realTriton is what a machine without one needs.
+const realTriton = "it with e2e/peers/install.sh, or set REDLINE_TRITON_DIR to a Triton folder"
 
 // serverDir is a folder laid out as a Triton installation: the one that REDLINE_TRITON_DIR names, or one made of
 // the parts that e2e/peers has installed. The test is skipped where there is neither.
@@ -30,13 +35,16 @@ func serverDir(t *testing.T) string {
 	}
 	cache, err := peers.CacheDir()
 	if err != nil {
-		t.Skip("NOT TRIED AGAINST A REAL TRITON: ", err)
+		outcome.NotTested(t, "a real Triton in process", err, realTriton)
 	}
 	home := filepath.Join(cache, "peers", "server")
 	libs, _ := filepath.Glob(filepath.Join(home, "nvidia_pytriton.libs", "libtritonserver*.so"))
 	backends := filepath.Join(home, "pytriton", "tritonserver", "backends")
-	if _, err := os.Stat(backends); err != nil || len(libs) == 0 {
-		t.Skip("NOT TRIED AGAINST A REAL TRITON: e2e/peers/install.sh installs one, or set REDLINE_TRITON_DIR to a Triton folder")
+	if _, err := os.Stat(backends); err != nil {
+		outcome.NotTested(t, "a real Triton in process", err, realTriton)
+	}
+	if len(libs) == 0 {
+		outcome.NotTested(t, "a real Triton in process", errors.New("there is no libtritonserver in "+home), realTriton)
 	}
 	dir := t.TempDir()
 	for _, step := range []error{

@@ -298,16 +298,13 @@ func TestTurmoil(t *testing.T) {
 	for _, c := range calls {
 		c.Vars.HasID = true
 	}
-	var sent, good, cut, ends atomic.Int64
-	over := func() bool { return good.Load() >= enough && cut.Load() >= enough }
+	var sent, ends atomic.Int64
+	var by [record.NumClasses]atomic.Int64 // ends by class
+	over := func() bool { return by[record.OK].Load() >= enough && by[record.Timeout].Load() >= enough }
 	free, trouble := make(chan *service.Call, slots), make(chan struct{}, slots)
 	var wg sync.WaitGroup
 	k.onDone = func(c *service.Call) {
-		if c.Rec.Class == record.OK {
-			good.Add(1)
-		} else if c.Rec.Class == record.Timeout {
-			cut.Add(1)
-		}
+		by[c.Rec.Class].Add(1)
 		if ends.Add(1)%3 == 0 {
 			select {
 			case trouble <- struct{}{}:
