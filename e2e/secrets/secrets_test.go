@@ -34,7 +34,8 @@ func programs(s *servers) []program {
 		perf,
 		{"simple", []string{"redline", "simple", "-m", "custom_identity_fp32", "-c", "5", "-w", "1"}, urlWays("-u ", "--url=", "--ur "), nil, s.kserve, append(runOutput(), "--csv", "r.csv")},
 		{
-			"stress", []string{"redline", "stress", "sequence", "custom_sequence_int32", "--protocol", "http", "-i", "1", "-t", "1"},
+			"stress",
+			[]string{"redline", "stress", "sequence", "custom_sequence_int32", "--protocol", "http", "-i", "1", "-t", "1"},
 			urlWays("-u ", "-u", "--url="), nil, s.kserve, runOutput(),
 		},
 	}

@@ -46,13 +46,13 @@ func runCalibrateLLM(p *IO, args []string) int {
 		return exitError
 	}
 	return keepFloors(p, name, func(p *IO, sigs *signals) ([]calibrate.Floor, error) {
-		return calibrateTokens(p, sigs, o, lo, args)
+		return calibrateTokens(p, sigs, o, lo)
 	})
 }
 
 // calibrateTokens sends the traffic of a run to a server that keeps a pace and a log, and holds the times of the two
 // against each other.
-func calibrateTokens(p *IO, sigs *signals, o *llmOptions, lo load.Options, args []string) ([]calibrate.Floor, error) {
+func calibrateTokens(p *IO, sigs *signals, o *llmOptions, lo load.Options) ([]calibrate.Floor, error) {
 	dir, err := os.MkdirTemp("", "redline-calibrate-")
 	if err != nil {
 		return nil, err

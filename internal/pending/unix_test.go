@@ -64,8 +64,8 @@ func TestAFileKeepsItsMode(t *testing.T) {
 
 func TestLinksAreFollowed(t *testing.T) {
 	dir := t.TempDir()
-	real := filepath.Join(dir, "folder", "real")
-	if err := os.Mkdir(filepath.Dir(real), 0o700); err != nil {
+	file := filepath.Join(dir, "folder", "real")
+	if err := os.Mkdir(filepath.Dir(file), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	for link, to := range map[string]string{"one": "two", "two": "folder/real"} {
@@ -76,7 +76,7 @@ func TestLinksAreFollowed(t *testing.T) {
 	for _, text := range []string{"a link to nothing makes the file", "a link to a file replaces its content"} {
 		f := create(t, nil, filepath.Join(dir, "one"), text)
 		commit(t, f)
-		holds(t, real, text, 1)
+		holds(t, file, text, 1)
 		mode(t, filepath.Join(dir, "one"), fs.ModeSymlink|0o777)
 		mode(t, filepath.Join(dir, "two"), fs.ModeSymlink|0o777)
 	}
