@@ -2,6 +2,7 @@ package tokenizer_test
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,9 +15,7 @@ import (
 func hostile(t *testing.T, parts map[string]any) *tokenizer.Tokenizer {
 	t.Helper()
 	file := map[string]any{"version": "1.0", "model": map[string]any{"type": "BPE", "vocab": map[string]int{"a": 0}, "merges": []string{}}}
-	for k, v := range parts {
-		file[k] = v
-	}
+	maps.Copy(file, parts)
 	text, err := json.Marshal(file)
 	if err != nil {
 		t.Fatal(err)

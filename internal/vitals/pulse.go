@@ -1,7 +1,6 @@
 package vitals
 
 import (
-	"context"
 	"sync"
 	"time"
 
@@ -19,7 +18,8 @@ const (
 // Pulse notices when this whole process stood still: it was suspended, or its machine was. The runtime's own figures
 // do not show that, because nothing in the process could run to see it.
 type Pulse struct {
-	stop func()
+	quit  chan struct{}
+	ended chan struct{}
 
 	mu          sync.Mutex
 	standstills []standstill
@@ -30,30 +30,25 @@ type standstill struct{ from, to int64 } // readings of clock.Now
 
 // StartPulse begins to watch; Stop ends it.
 func StartPulse() *Pulse {
-	ctx, cancel := context.WithCancel(context.Background())
-	p := &Pulse{}
-	ended := make(chan struct{})
-	p.stop = func() {
-		cancel()
-		<-ended
-	}
-	go func() {
-		defer close(ended)
-		p.watch(ctx)
-	}()
+	p := &Pulse{quit: make(chan struct{}), ended: make(chan struct{})}
+	go p.watch()
 	return p
 }
 
 // Stop ends watching.
-func (p *Pulse) Stop() { p.stop() }
+func (p *Pulse) Stop() {
+	close(p.quit)
+	<-p.ended
+}
 
-func (p *Pulse) watch(ctx context.Context) {
+func (p *Pulse) watch() {
+	defer close(p.ended)
 	ticker := time.NewTicker(beat)
 	defer ticker.Stop()
 	last := clock.Now()
 	for {
 		select {
-		case <-ctx.Done():
+		case <-p.quit:
 			return
 		case <-ticker.C:
 			now := clock.Now()
