@@ -17,6 +17,10 @@ var (
 	ErrCertificate = errors.New("no usable client certificate")
 )
 
+// ErrOtherRequest is the cause of an Error of class record.Protocol: the answer has the id of a request that was sent
+// elsewhere.
+var ErrOtherRequest = errors.New("the answer belongs to another request")
+
 // ErrNoMessage is the cause of an Error of class record.Server whose Text is ours: the server sent a status alone.
 var ErrNoMessage = errors.New("a status without a message")
 

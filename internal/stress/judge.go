@@ -1,6 +1,7 @@
 package stress
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -186,6 +187,8 @@ func (l *line) judgeError(c *service.Call, s *Step, text string) verdict {
 		return disturbed // the run was stopped
 	case c.Rec.Class == record.Timeout:
 		return l.fail(Late, fmt.Sprintf("no answer to request %d of the sequence within %s%s", s.Position+1, r.opts.Timeout, r.idleHint()))
+	case errors.Is(c.Err, service.ErrOtherRequest):
+		return l.fail(Swapped, text)
 	case r.opts.Disturbs():
 		return disturbed
 	case refused && l.expired():

@@ -45,6 +45,8 @@ type Faults struct {
 	Before func(ctx context.Context, s *Server, r Request)
 	// Answer replaces the answer to a request.
 	Answer func(ctx context.Context, r Request, sum int32) int32
+	// OtherID has the answer carry the id of a request that this stream has not sent.
+	OtherID func(r Request) bool
 }
 
 // Server listens on a port of its own until the test ends.
@@ -172,6 +174,9 @@ func (s *Server) infer(ctx context.Context, r *pb.ModelInferRequest) (resp *pb.M
 	}
 	if f.Answer != nil {
 		sum = f.Answer(ctx, req, sum)
+	}
+	if f.OtherID != nil && f.OtherID(req) {
+		resp.Id = "0"
 	}
 	resp.Outputs = []*pb.ModelInferResponse_InferOutputTensor{{Name: "OUTPUT", Datatype: "INT32", Shape: []int64{1, 1}}}
 	resp.RawOutputContents = [][]byte{binary.LittleEndian.AppendUint32(nil, uint32(sum))}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"sync"
 
 	"github.com/redline-bench/redline/internal/clock"
@@ -137,8 +138,9 @@ func (s *slot) read(st *stream) {
 func (s *slot) answer(st *stream, m *pb.ModelStreamInferResponse, at int64) {
 	s.mu.Lock()
 	p := s.trip
+	mine := p != nil && p.stream == st
 	s.mu.Unlock()
-	if p == nil || p.stream != st {
+	if !mine {
 		return
 	}
 	id := m.GetInferResponse().GetId()
@@ -149,10 +151,14 @@ func (s *slot) answer(st *stream, m *pb.ModelStreamInferResponse, at int64) {
 	}
 	if id != p.train[p.answers].GetId() {
 		s.leave(st)
-		s.finish(p, &service.Error{
+		fault := &service.Error{
 			Op: opInfer, Class: record.Protocol, Addr: s.t.svc.target.URL,
 			Text: "the answer to request " + id + " came where the one to " + p.train[p.answers].GetId() + " must come",
-		}, at)
+		}
+		if !slices.ContainsFunc(p.train, func(m *pb.ModelInferRequest) bool { return m.GetId() == id }) {
+			fault.Err = service.ErrOtherRequest
+		}
+		s.finish(p, fault, at)
 		return
 	}
 	payload, err := encode(m.GetInferResponse())
