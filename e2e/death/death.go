@@ -57,7 +57,7 @@ func Check(t *testing.T, c *Case) {
 		if code == 0 {
 			t.Error("exit code 0")
 		}
-		for _, want := range []string{"Failures: ", "Verdict: failed"} {
+		for _, want := range []string{"Failures: ", "Verdict: server-failed"} {
 			if !strings.Contains(out, want) {
 				t.Errorf("no %q", want)
 			}

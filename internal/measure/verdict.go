@@ -2,6 +2,7 @@ package measure
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/redline-bench/redline/internal/plan"
@@ -83,8 +84,10 @@ type Run struct {
 	// MaxErrorRate is the share of failed requests above which a level is not valid.
 	MaxErrorRate float64
 	// Error is why the run could not be completed; empty if it was. TooShort: because no request ended within a window.
+	// ServerGone: because failed requests ended it.
 	Error       string
 	TooShort    bool
+	ServerGone  bool
 	Interrupted bool
 	// Unleveled are reasons why the client limited a run that has no levels.
 	Unleveled []result.Reason
@@ -128,6 +131,8 @@ func Conclude(r Run) result.Verdict {
 	case r.TooShort && v.State == result.ServerFailed: // nothing ended because it failed
 	case r.Error != "" && r.TooShort:
 		add(result.TooShort, result.Reason{What: r.Error, Try: "measure longer (--measurement-interval), or by count (--measurement-mode count_windows)"})
+	case r.Error != "" && r.ServerGone && !slices.ContainsFunc(r.Levels, func(lv result.Level) bool { return ownLimit(&lv) != nil }):
+		add(result.ServerFailed, result.Reason{What: r.Error, Try: "check that the server stays up, and its log"})
 	case r.Error != "":
 		add(result.Failed, result.Reason{What: r.Error})
 	}

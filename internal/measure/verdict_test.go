@@ -72,5 +72,7 @@ func TestStateOfARun(t *testing.T) {
 	f("too short", measure.Run{Levels: one(result.Level{}), Error: "no request ended", TooShort: true}, result.TooShort)
 	f("nothing ended because all failed", measure.Run{Levels: one(result.Level{Client: result.Client{Failed: 5}}), Error: "no request ended", TooShort: true}, result.ServerFailed)
 	f("this machine has no ports left", measure.Run{Levels: one(ports)}, result.ClientLimited)
+	f("failed requests end a run, few of very many", measure.Run{Levels: one(few), Error: "server gone", ServerGone: true}, result.ServerFailed)
+	f("this machine has no ports left, which ends the run", measure.Run{Levels: one(ports), Error: "no connection", ServerGone: true}, result.Failed)
 	f("an error ends a run in which the server failed", measure.Run{Levels: one(many), Error: "server gone"}, result.ServerFailed)
 }

@@ -92,7 +92,7 @@ func (r *Runner) Run(ctx, hard context.Context) (*result.Result, error) {
 	r.res.Error = text
 	r.res.Verdict = measure.Conclude(measure.Run{
 		Levels: r.res.Levels, Limits: r.limits, MaxErrorRate: r.Plan.Measure.ValidErrorRate, Error: text,
-		TooShort: errors.Is(err, ErrNoRequests), Interrupted: r.res.Interrupted, Unleveled: r.unleveled,
+		TooShort: errors.Is(err, ErrNoRequests), ServerGone: errors.As(err, new(*LoadError)), Interrupted: r.res.Interrupted, Unleveled: r.unleveled,
 	})
 	r.res.Environment = Environment()
 	return r.res, err
