@@ -89,6 +89,8 @@ type llmRun struct {
 	res      *result.Result
 	floors   func() *calibrate.Table
 	lost     error // files that could not be written
+	// serverGone: failed requests ended the last level.
+	serverGone bool
 }
 
 func (r *llmRun) close() {
@@ -348,7 +350,7 @@ func (r *llmRun) run() int {
 		limits = append(limits, out.Reasons)
 		r.outcome.live.levelEnds(&out.Level)
 		r.show(out, lv)
-		stopped = out.Stopped
+		stopped, r.serverGone = out.Stopped, out.ServerGone
 		r.res.Interrupted = r.res.Interrupted || out.Interrupted
 		if stopped != "" || r.res.Interrupted {
 			break

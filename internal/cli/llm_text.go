@@ -191,7 +191,7 @@ func (r *llmRun) verdict(limits [][]result.Reason, stopped string, err error) re
 		run.Error = err.Error()
 	case r.res.Interrupted:
 	case stopped != "":
-		run.Error, run.ServerGone = stopped, true
+		run.Error, run.ServerGone = stopped, r.serverGone
 	case r.answers() == 0:
 		run.Error = r.noAnswer().Error()
 	}

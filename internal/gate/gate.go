@@ -83,11 +83,11 @@ func (r *Rule) find(lv *result.Level) Finding {
 // invalid says why the whole result is void.
 func invalid(res *result.Result) string {
 	switch res.Verdict.State {
-	case result.Valid, result.Unstable, result.ServerFailed: // rules can be held against these figures
+	case result.Valid, result.Unstable:
 		return ""
 	case result.Interrupted:
 		return "the run was interrupted"
-	case result.ClientLimited, result.Failed, result.TooShort:
+	case result.ClientLimited, result.Failed, result.TooShort, result.ServerFailed:
 	}
 	text := string(res.Verdict.State)
 	if len(res.Verdict.Reasons) > 0 {

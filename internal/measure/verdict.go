@@ -128,7 +128,7 @@ func Conclude(r Run) result.Verdict {
 		add(result.ClientLimited, r.Unleveled...)
 	}
 	switch {
-	case r.TooShort && v.State == result.ServerFailed: // nothing ended because it failed
+	case (r.TooShort || r.ServerGone) && v.State == result.ServerFailed: // the level has said why
 	case r.Error != "" && r.TooShort:
 		add(result.TooShort, result.Reason{What: r.Error, Try: "measure longer (--measurement-interval), or by count (--measurement-mode count_windows)"})
 	case r.Error != "" && r.ServerGone && !slices.ContainsFunc(r.Levels, func(lv result.Level) bool { return ownLimit(&lv) != nil }):

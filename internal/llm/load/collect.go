@@ -39,6 +39,7 @@ type collection struct {
 	stop     struct {
 		text        string
 		interrupted bool
+		failures    bool // failed requests ended the level
 	}
 }
 
@@ -206,7 +207,7 @@ func (r *run) count(a *ask, s *llm.Sample, rec *record.Record) {
 	if failed {
 		r.row++
 		if r.row >= engine.GiveUpAfter && r.stop.text == "" {
-			r.stop.text = fmt.Sprintf("%d requests in a row failed, the last with: %s", r.row, s.Err)
+			r.stop.text, r.stop.failures = fmt.Sprintf("%d requests in a row failed, the last with: %s", r.row, s.Err), true
 		}
 	} else if s.Class == record.OK {
 		r.row = 0
@@ -230,9 +231,9 @@ func (r *run) count(a *ask, s *llm.Sample, rec *record.Record) {
 		return
 	}
 	if n := r.measured.Failed(); o.MaxErrors > 0 && n >= uint64(o.MaxErrors) {
-		r.stop.text = fmt.Sprintf("%d requests failed, the last with: %s", n, s.Err)
+		r.stop.text, r.stop.failures = fmt.Sprintf("%d requests failed, the last with: %s", n, s.Err), true
 	} else if all := n + r.measured.Requests(); failed && o.MaxErrorShare > 0 && all >= minErrorShare && float64(n) > o.MaxErrorShare*float64(all) {
-		r.stop.text = fmt.Sprintf("%d of %d requests failed, the last with: %s", n, all, s.Err)
+		r.stop.text, r.stop.failures = fmt.Sprintf("%d of %d requests failed, the last with: %s", n, all, s.Err), true
 	}
 }
 
@@ -286,7 +287,7 @@ func (r *run) giveUp(p *phase) {
 		if f := r.eng.Failures(); len(f) > 0 {
 			last = ", the last with: " + f[len(f)-1].Err.Error()
 		}
-		r.stop.text = fmt.Sprintf("%d requests in a row failed%s", engine.GiveUpAfter, last)
+		r.stop.text, r.stop.failures = fmt.Sprintf("%d requests in a row failed%s", engine.GiveUpAfter, last), true
 	}
 }
 
@@ -358,7 +359,7 @@ func (r *run) outcome() *Outcome {
 		lv.Unfinished, lv.Stable, lv.Reason = true, false, r.stop.text
 	}
 	out := &Outcome{
-		Level: lv, Collector: r.measured, Stopped: r.stop.text, Interrupted: r.stop.interrupted, Dropped: r.dropped.Load(), Warmups: r.excluded,
+		Level: lv, Collector: r.measured, Stopped: r.stop.text, Interrupted: r.stop.interrupted, ServerGone: r.stop.failures, Dropped: r.dropped.Load(), Warmups: r.excluded,
 	}
 	if lv.Client.Requests > 0 {
 		out.Reasons = r.reasons(&lv, load)

@@ -146,8 +146,9 @@ type Outcome struct {
 	// Stopped is what ended the level before its time: failures, an interrupt, an error of the source. It is empty
 	// when it ended as asked.
 	Stopped string
-	// Interrupted: the user ended it.
+	// Interrupted: the user ended it. ServerGone: failed requests did.
 	Interrupted bool
+	ServerGone  bool
 	Warmups     uint64
 	// Dropped are turns that were not asked because one before them failed.
 	Dropped uint64
