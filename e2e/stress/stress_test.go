@@ -45,6 +45,12 @@ func run(t *testing.T, bin, line string) (text string, code int) {
 func expect(t *testing.T, bin string, code int, line string, wants ...string) {
 	t.Helper()
 	text, got := run(t, bin, line)
+	check(t, text, got, code, wants)
+}
+
+// check looks at an exit code and at the output.
+func check(t *testing.T, text string, got, code int, wants []string) {
+	t.Helper()
 	if got != code {
 		t.Fatalf("exit code %d, want %d\n%s", got, code, text)
 	}
@@ -59,7 +65,8 @@ func expect(t *testing.T, bin string, code int, line string, wants ...string) {
 // another was forgotten, and none is forgotten because the machine is busy.
 func TestReferenceServer(t *testing.T) {
 	bin, flat, models := build(t), t.TempDir(), t.TempDir()
-	widen(t, flat, "stress_direct", "wide", `backend: "python"`, `backend: "accumulate"`, `default_model_filename: "accumulate.py"`, "")
+	widen(t, flat, "stress_direct", "wide", "max_batch_size: 4", "max_batch_size: 96",
+		`backend: "python"`, `backend: "accumulate"`, `default_model_filename: "accumulate.py"`, "")
 	if err := peers.Repository(flat, models); err != nil {
 		t.Fatal(err)
 	}
@@ -104,12 +111,11 @@ func TestHTTPS(t *testing.T) {
 	expect(t, bin, 0, "stress sequence -t 1 -i 2 --weights valid=1 --rare 0 --timeout 60s --protocol http -u https://"+server.HTTP+"/", right...)
 }
 
-// widen writes a model of e2e/models under another name, with many slots and long patience, and with other words
-// replaced.
+// widen writes a model of e2e/models under another name, with long patience for idle sequences and other words replaced.
 func widen(t *testing.T, to, model, name string, replace ...string) {
 	t.Helper()
 	text := string(read(t, model+".pbtxt"))
-	replace = append(replace, "max_batch_size: 4", "max_batch_size: 96", "microseconds: 1000000", "microseconds: 600000000")
+	replace = append(replace, "microseconds: 1000000", "microseconds: 600000000")
 	for i := 0; i < len(replace); i += 2 {
 		if !strings.Contains(text, replace[i]) {
 			t.Fatalf("model %s has no %q", model, replace[i])
@@ -135,6 +141,10 @@ func write(t *testing.T, to, name string, text []byte) {
 	}
 }
 
+// stubLost is in what Triton says where the Python process of a model has missed its heartbeat, as on a busy machine.
+// Triton starts another, which knows no sums: that tells nothing of the client.
+const stubLost = " is not healthy."
+
 func TestRealTriton(t *testing.T) {
 	p, err := peers.Install(t.Context())
 	if err != nil {
@@ -147,8 +157,8 @@ func TestRealTriton(t *testing.T) {
 	} {
 		write(t, flat, name, read(t, name))
 	}
-	widen(t, flat, "stress_direct", "wide")
-	widen(t, flat, "stress_string", "wide_string")
+	widen(t, flat, "stress_direct", "wide", "direct { }", "oldest { max_candidate_sequences: 96 }")
+	widen(t, flat, "stress_string", "wide_string", "direct { }", "oldest { max_candidate_sequences: 96 }")
 	triton, err := p.StartTritonWith(t.Context(), t.TempDir(), []string{flat})
 	if err != nil {
 		t.Fatal(err)
@@ -156,7 +166,17 @@ func TestRealTriton(t *testing.T) {
 	t.Cleanup(triton.Stop)
 	addresses := strings.NewReplacer("{http}", triton.HTTP, "{grpc}", triton.GRPC)
 	try := func(name string, code int, line string, wants ...string) {
-		t.Run(name, func(t *testing.T) { expect(t, bin, code, addresses.Replace(line), wants...) })
+		t.Run(name, func(t *testing.T) {
+			for range 3 {
+				text, got := run(t, bin, addresses.Replace(line))
+				if !strings.Contains(text, stubLost) {
+					check(t, text, got, code, wants)
+					return
+				}
+				t.Logf("PEER CRASHED: %s", stubLost)
+			}
+			outcome.Inconclusive(t, "Triton lost the process of its model three times")
+		})
 		if err := triton.Err(); err != nil {
 			t.Fatal(err)
 		}

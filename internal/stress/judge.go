@@ -1,11 +1,13 @@
 package stress
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
 	"time"
 
+	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
 )
@@ -111,17 +113,17 @@ func (l *line) judgeAnswer(c *service.Call, s *Step, at int64, response []byte) 
 	l.history = append(l.history, ev)
 	r.logAnswer(l, &ev)
 	if s.Refused {
-		return l.judgeUnrefused(&ev)
+		return l.judgeUnrefused(&ev, at)
 	}
-	return l.judgeSum(c, &ev, at)
+	return l.judgeSum(&ev, at)
 }
 
 // judgeSum checks a running sum, and the time that the sequence has taken.
-func (l *line) judgeSum(c *service.Call, ev *Event, at int64) verdict {
+func (l *line) judgeSum(ev *Event, at int64) verdict {
 	r := l.t.run
 	if ev.Answer != ev.Want {
-		if r.cutDuring(c.Rec.Sent, at) {
-			return disturbed // the transport may have sent the request twice
+		if l.repeated(at) {
+			return disturbed
 		}
 		return l.judgeWrong(ev)
 	}
@@ -139,6 +141,12 @@ func (l *line) judgeSum(c *service.Call, ev *Event, at int64) verdict {
 	return right
 }
 
+// repeated tells whether the server may have got a request of this pass or of the one before twice: over HTTP the
+// transport sends a request again after a cut, and the server may take the first copy later than the second.
+func (l *line) repeated(at int64) bool {
+	return l.t.run.opts.Protocol == plan.HTTP && l.t.run.cutDuring(cmp.Or(l.earlier, l.began), at)
+}
+
 // judgeWrong names what can be told from a wrong sum.
 func (l *line) judgeWrong(ev *Event) verdict {
 	text := fmt.Sprintf("expected %d, got %d, which is %+d", ev.Want, ev.Answer, ev.Answer-ev.Want)
@@ -154,8 +162,10 @@ func (l *line) judgeWrong(ev *Event) verdict {
 }
 
 // judgeUnrefused deals with an answer where an error must come.
-func (l *line) judgeUnrefused(ev *Event) verdict {
+func (l *line) judgeUnrefused(ev *Event, at int64) verdict {
 	switch {
+	case l.repeated(at):
+		return disturbed
 	case l.doubt:
 		l.t.tally.Unjudged++
 		return right

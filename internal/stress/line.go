@@ -52,6 +52,7 @@ type line struct {
 	step    int  // the step whose answer comes next
 	paused  bool // the sequence is left alone for a while
 	began   int64
+	earlier int64 // when the pass before began
 	waited  time.Duration
 	sum     int64
 	history []Event
@@ -119,6 +120,7 @@ func (l *line) begin(p *Pass) bool {
 		rest = rest[n:]
 	}
 	l.t.active++
+	l.earlier = l.began
 	l.pass, l.at, l.step, l.began, l.waited, l.sum, l.history = p, 0, 0, 0, 0, 0, nil
 	l.since = l.t.run.begun(l.since[:0])
 	l.t.begun.Add(1)
