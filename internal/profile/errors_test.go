@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/profile"
 	"github.com/redline-bench/redline/internal/testkit"
 )
 
@@ -47,5 +48,19 @@ func TestFailuresOfTheWarmupAreNotTheLevels(t *testing.T) {
 	lv := res.Levels[0]
 	if lv.Client.Failed != 1 || len(lv.Failures) != 1 || lv.Failures[0].Count != 1 {
 		t.Errorf("the client counts %d, the level %+v", lv.Client.Failed, lv.Failures)
+	}
+}
+
+// A failure that ends a load of a fixed number of requests is told, although the load has ended too. Both are seen at once,
+// so the run is repeated.
+func TestAFailureEndsAFixedNumberOfRequests(t *testing.T) {
+	for range 50 {
+		p := basePlan()
+		p.Measure.RequestCount, p.Measure.Window = 5, plan.CountWindows
+		svc := &testkit.Service{Answer: func(int64) (time.Duration, error) { return 0, errors.New("boom") }}
+		_, _, err := run(t, p, svc, nil)
+		if load := new(*profile.LoadError); !errors.As(err, load) {
+			t.Fatalf("got %v, want the failed request", err)
+		}
 	}
 }

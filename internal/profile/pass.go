@@ -154,7 +154,12 @@ func (m *levelRun) await(ctx context.Context, p *pass, n, trials int) error {
 		case <-m.eng.Failed():
 			return m.afterFailure(ctx, p)
 		case <-idle:
-			return m.fold(p)
+			select {
+			case <-m.eng.Failed(): // a failure ended the load: select may take either first
+				return m.afterFailure(ctx, p)
+			default:
+				return m.fold(p)
+			}
 		case <-m.eng.Full():
 		case <-timer.C:
 		}
