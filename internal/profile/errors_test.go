@@ -51,6 +51,11 @@ func TestFailuresOfTheWarmupAreNotTheLevels(t *testing.T) {
 	}
 }
 
+// slowObserver takes its time to show progress, so that everything has happened when the window looks again.
+type slowObserver struct{ *journal }
+
+func (slowObserver) Progress(profile.Progress) { time.Sleep(10 * time.Millisecond) }
+
 // A failure that ends a load of a fixed number of requests is told, although the load has ended too. Both are seen at once,
 // so the run is repeated.
 func TestAFailureEndsAFixedNumberOfRequests(t *testing.T) {
@@ -58,7 +63,7 @@ func TestAFailureEndsAFixedNumberOfRequests(t *testing.T) {
 		p := basePlan()
 		p.Measure.RequestCount, p.Measure.Window = 5, plan.CountWindows
 		svc := &testkit.Service{Answer: func(int64) (time.Duration, error) { return 0, errors.New("boom") }}
-		_, _, err := run(t, p, svc, nil)
+		_, _, err := run(t, p, svc, func(r *profile.Runner) { r.Observer = slowObserver{&journal{}} })
 		if load := new(*profile.LoadError); !errors.As(err, load) {
 			t.Fatalf("got %v, want the failed request", err)
 		}
