@@ -16,9 +16,20 @@ import (
 // spareFiles is what the program needs besides its connections.
 const spareFiles = 64
 
+// What no client on one machine can do. Preparing for it would take all memory, or for ever.
+const (
+	maxInFlight = 1_000_000
+	maxRate     = 1e9 // requests a second
+)
+
 // checkLimits tells before the load starts that it cannot be made.
 func (s *session) checkLimits() error {
 	load := &s.plan.Load
+	if load.Mode == plan.RequestRate {
+		if rate := max(load.Rate.Start, load.Rate.End); rate > maxRate {
+			return fmt.Errorf("--request-rate-range: %g requests a second cannot be sent; use at most %g", rate, float64(maxRate))
+		}
+	}
 	if load.Mode != plan.Concurrency {
 		return nil
 	}
@@ -36,6 +47,9 @@ func (r *llmRun) checkLimits() error {
 // checkConnections sees to it that so many connections can be made: each request in flight over HTTP/1.1 has one of its
 // own, which needs a file descriptor and, towards one address, a local port.
 func checkConnections(t *plan.Target, need int) error {
+	if need > maxInFlight {
+		return fmt.Errorf("%d requests in flight are more than one client can hold; use at most %d", need, maxInFlight)
+	}
 	if t.Protocol != plan.HTTP || t.HTTPVersion == "2" {
 		return nil
 	}

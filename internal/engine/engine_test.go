@@ -210,6 +210,24 @@ func TestStoppedLoadCountsWhatItDropped(t *testing.T) {
 	})
 }
 
+// A rate that nobody can send ends as fast as any other: what was dropped is reckoned, not counted one by one.
+func TestAnImpossibleRateEndsAtOnce(t *testing.T) {
+	testkit.Simulate(t, func(t *testing.T) {
+		svc := &testkit.Service{Answer: func(int64) (time.Duration, error) { return time.Second, nil }}
+		e := open(t, svc, engine.Config{})
+		stop, err := e.Paced(t.Context(), engine.PacedLoad{Schedule: pace.Constant(1e11), Feeds: 1, Slots: 1, Cap: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(101 * time.Millisecond)
+		synctest.Wait()
+		stop()
+		if n := float64(e.Dropped()); n < 0.99e10 || n > 1.01e10 {
+			t.Errorf("dropped %g, want 1e10 of 0.1 s", n)
+		}
+	})
+}
+
 // When every thread has failed the load is over, also where feeds wait for each other; and after Forgive there may be
 // another one.
 func TestPacedLoadEndsWithItsLastThread(t *testing.T) {
