@@ -2,18 +2,24 @@
 // other.
 //
 // It listens on loopback unless told otherwise, and answers only requests that name it by its own address: a page from
-// elsewhere, or a name that was pointed at this machine, gets nothing. It changes nothing: every request is a read.
+// elsewhere, or a name that was pointed at this machine, gets nothing. Where it listens for other machines too, it answers
+// only who has the token of its URL. It changes nothing: every request is a read.
 package dash
 
 import (
 	"context"
+	"crypto/rand"
+	"crypto/subtle"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
+	"os"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -31,10 +37,11 @@ type Runs interface {
 
 // Server is a running dashboard.
 type Server struct {
-	runs Runs
-	addr string
-	srv  *http.Server
-	done sync.WaitGroup
+	runs  Runs
+	addr  string
+	token string // what other machines must know; empty on loopback
+	srv   *http.Server
+	done  sync.WaitGroup
 
 	mu   sync.Mutex
 	live *page.View // the run in progress; nil when there is none
@@ -48,6 +55,9 @@ func Listen(ctx context.Context, address string, runs Runs, secrets *secret.Set)
 		return nil, fmt.Errorf("serve the pages: %w", err)
 	}
 	s := &Server{runs: runs, addr: l.Addr().String()}
+	if ap, err := netip.ParseAddrPort(s.addr); err != nil || !ap.Addr().IsLoopback() {
+		s.token = rand.Text()
+	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", s.home)
 	mux.HandleFunc("GET /run/{id}", s.run)
@@ -63,10 +73,27 @@ func Listen(ctx context.Context, address string, runs Runs, secrets *secret.Set)
 func (s *Server) URL() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	path := "/"
 	if s.live != nil {
-		return "http://" + s.addr + "/live"
+		path = "/live"
 	}
-	return "http://" + s.addr + "/"
+	if s.token == "" {
+		return "http://" + s.addr + path
+	}
+	return "http://" + reachable(s.addr) + path + "?" + tokenName + "=" + s.token
+}
+
+// reachable is an address that other machines can call: the name of this machine where it listens on all addresses.
+func reachable(addr string) string {
+	ap, err := netip.ParseAddrPort(addr)
+	if err != nil || !ap.Addr().IsUnspecified() {
+		return addr
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		return addr
+	}
+	return net.JoinHostPort(host, strconv.Itoa(int(ap.Port())))
 }
 
 // Close ends it at once.
@@ -93,8 +120,12 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		h.Set("X-Frame-Options", "DENY")
 		h.Set("Referrer-Policy", "no-referrer")
 		h.Set("Cache-Control", "no-store")
-		if !slices.Contains(own, r.Host) {
+		if s.token == "" && !slices.Contains(own, r.Host) {
 			http.Error(w, "this page answers only to its own address", http.StatusForbidden)
+			return
+		}
+		if s.token != "" && !s.knows(w, r) {
+			http.Error(w, "open the address with its token, as redline printed it", http.StatusForbidden)
 			return
 		}
 		if origin := r.Header.Get("Origin"); origin != "" {
@@ -105,6 +136,20 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// tokenName is the token's name in the URL and in the cookie that keeps it for the links of the page.
+const tokenName = "token"
+
+// knows tells whether a request has the token.
+func (s *Server) knows(w http.ResponseWriter, r *http.Request) bool {
+	same := func(got string) bool { return subtle.ConstantTimeCompare([]byte(got), []byte(s.token)) == 1 }
+	if same(r.URL.Query().Get(tokenName)) {
+		http.SetCookie(w, &http.Cookie{Name: tokenName, Value: s.token, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
+		return true
+	}
+	c, err := r.Cookie(tokenName)
+	return err == nil && same(c.Value)
 }
 
 func (s *Server) home(w http.ResponseWriter, _ *http.Request) {

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -139,4 +141,49 @@ func TestNoPageShowsASecret(t *testing.T) {
 			t.Errorf("%s: %d %.300s", url, code, body)
 		}
 	}
+}
+
+// A page that other machines can reach asks for the token of its URL, whatever it is called, and then works with its
+// links.
+func TestOtherMachinesNeedTheToken(t *testing.T) {
+	s, err := dash.Listen(t.Context(), "0.0.0.0:0", runs{}, hidden())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	u, err := url.Parse(s.URL())
+	if err != nil || u.Query().Get("token") == "" {
+		t.Fatalf("the address is %s, %v", s.URL(), err)
+	}
+	token := u.Query().Get("token")
+	u.Host = net.JoinHostPort("127.0.0.1", u.Port())
+	f := func(query string, cookie *http.Cookie, want int) *http.Response {
+		t.Helper()
+		u.RawQuery = query
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, u.String(), http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Host = "load-machine.example:80"
+		if cookie != nil {
+			req.AddCookie(cookie)
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != want {
+			t.Errorf("query %q, cookie %v: status %d, want %d", query, cookie, resp.StatusCode, want)
+		}
+		return resp
+	}
+	f("", nil, http.StatusForbidden)
+	f("token=wrong", nil, http.StatusForbidden)
+	resp := f("token="+token, nil, http.StatusOK)
+	if len(resp.Cookies()) != 1 {
+		t.Fatalf("cookies %v", resp.Cookies())
+	}
+	f("", resp.Cookies()[0], http.StatusOK)
+	f("", &http.Cookie{Name: "token", Value: "wrong"}, http.StatusForbidden)
 }

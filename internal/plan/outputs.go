@@ -48,7 +48,7 @@ func OutcomeOptions() []OutcomeOption {
 		{Long: "records", Arg: "FILE", File: true, Help: "Write every request, as Parquet (.parquet) or CSV (.csv).", Set: setRecords},
 		{Long: "histogram-log", Arg: "FILE", File: true, Help: "Write the latencies as an HdrHistogram log (.hlog), one interval a window.", Set: textTo(func(o *Outcome) *string { return &o.HistogramLog })},
 		{Long: "dash", Help: "Show the run on a live page on this machine while it goes on; its address is printed.", Set: on(func(o *Outcome) *bool { return &o.Dash })},
-		{Long: "dash-listen", Arg: "ADDRESS", Default: "127.0.0.1:0", Help: "Where the live page listens; port 0 picks a free one.", Set: textTo(func(o *Outcome) *string { return &o.DashListen })},
+		{Long: "dash-listen", Arg: "ADDRESS", Default: "127.0.0.1:0", Help: "Where the live page listens; port 0 picks a free one. Other machines need the token of the address that is printed.", Set: textTo(func(o *Outcome) *string { return &o.DashListen })},
 		{Long: "metrics-listen", Arg: "ADDRESS", Help: "Serve the run's own figures to Prometheus there, at /metrics, while it goes on.", Set: textTo(func(o *Outcome) *string { return &o.MetricsListen })},
 		{Long: "assert", Arg: "RULE", Repeat: true, Help: "Fail the run (exit code 4) unless the rule holds at every level: 'p99<50ms', 'throughput>900', 'error_rate<0.1%'. May be repeated.", Set: addAssert},
 		{Long: "baseline", Arg: "RUN", Help: "Compare with an earlier run (an id of redline history, a result file or a folder) and fail (exit code 4) when this one is worse.", Set: textTo(func(o *Outcome) *string { return &o.Baseline })},
