@@ -76,7 +76,7 @@ func TestMixedUpSequencesAreNamed(t *testing.T) {
 				got = append(got, failure.ID+" "+string(failure.Fault)+": "+strings.TrimLeft(text, "+-0123456789;: "))
 			}
 			slices.Sort(got)
-			if diff := cmp.Diff(want, got); diff != "" || sum.Tally.Ended != o.Threads*25 {
+			if diff := cmp.Diff(want, got); diff != "" || sum.Tally.Ended != o.Threads*10 {
 				t.Errorf("%s%s: %s\n%s", name, way, diff, sum.Text())
 			}
 		}
@@ -89,23 +89,23 @@ func TestMixedUpSequencesAreNamed(t *testing.T) {
 		"101 sequences mixed up: the value was added to a sum of sequence 1 of thread_0, iteration 2, request 4")
 	f("the sum of the sequence before, with the same id", "", func() sums.Faults { return sums.StaleAnswer(at("1", 1, 4), at("1", 2, 5)) },
 		"1 sequences mixed up: that is a sum of sequence 1 of thread_0, iteration 0, request 4")
-	// The other thread is 20 sequences ahead when the wrong answer comes.
+	// The other thread is 8 sequences ahead when the wrong answer comes.
 	f("a late answer", "", func() sums.Faults {
 		faults := sums.StaleAnswer(at("101", 1, 4), at("1", 1, 5))
-		faults.Before = sums.Hold(at("1", 1, 5), at("101", 20, 1))
+		faults.Before = sums.Hold(at("1", 1, 5), at("101", 9, 1))
 		return faults
 	}, "1 sequences mixed up: that is a sum of sequence 101 of thread_1, iteration 0, request 4")
 	// The other sequence had ended before the one that got its sum began.
 	ended := func() sums.Faults {
-		faults := sums.StaleAnswer(at("101", 1, 4), at("1", 25, 5))
-		faults.Before = sums.Hold(at("1", 24, 1), at("101", 25, 1))
+		faults := sums.StaleAnswer(at("101", 1, 4), at("1", 10, 5))
+		faults.Before = sums.Hold(at("1", 9, 1), at("101", 10, 1))
 		return faults
 	}
 	f("the sum of a sequence that had ended", "", ended,
 		"1 sequences mixed up: that is a sum of sequence 101 of thread_1, iteration 0, request 4, which had ended before")
 	// There are so many sums that any answer may be one: an old one proves nothing.
 	f("a sum that may be chance", "-t 2 --values 2000", ended,
-		"1 wrong answer: perhaps that is a sum of sequence 101 of thread_1, iteration 0, request 4, which had ended before, but among 400 sums that may be chance")
+		"1 wrong answer: perhaps that is a sum of sequence 101 of thread_1, iteration 0, request 4, which had ended before, but among 160 sums that may be chance")
 }
 
 // A request without START that gets a sum of another sequence is no proof that START is not enforced.

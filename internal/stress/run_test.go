@@ -45,7 +45,7 @@ func (w *watcher) Progress(stress.Progress) {}
 // a busy machine could miss.
 func options(t *testing.T, args ...string) *stress.Options {
 	t.Helper()
-	o, err := stress.Parse(append([]string{"m", "-r", "1", "-t", "4", "-i", "25", "--timeout", "0", "--weights", "valid=60,valid-valid=10,valid-no-end=5,no-end=5,no-start=20"}, args...), time.Unix(1, 0), nil)
+	o, err := stress.Parse(append([]string{"m", "-r", "1", "-t", "4", "-i", "10", "--timeout", "0", "--weights", "valid=60,valid-valid=10,valid-no-end=5,no-end=5,no-start=20"}, args...), time.Unix(1, 0), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func TestARightServerPasses(t *testing.T) {
 		s := sums.Start(t, sums.Faults{})
 		sum, _ := run(t, s.Addr, options(t, args...), nil)
 		tally := sum.Tally
-		if !sum.Passed() || tally.Ended != 4*25 || tally.RefusedExpected == 0 || tally.RefusedAsExpected != tally.RefusedExpected {
+		if !sum.Passed() || tally.Ended != 4*10 || tally.RefusedExpected == 0 || tally.RefusedAsExpected != tally.RefusedExpected {
 			t.Errorf("%v:\n%s", args, sum.Text())
 		}
 		for id := range s.Seen() {
@@ -156,7 +156,7 @@ func TestASeedRepeats(t *testing.T) {
 
 // The command of a failure sends what failed and nothing else.
 func TestReplaySendsTheSequenceAgain(t *testing.T) {
-	broken := sums.Start(t, sums.Faults{OffBy: oneAt(sums.At{ID: "101", Sequence: 3, Position: 2})})
+	broken := sums.Start(t, sums.Faults{OffBy: oneAt(sums.At{ID: "101", Sequence: 1, Position: 2})})
 	_, w := run(t, broken.Addr, options(t), nil)
 	if len(w.faces) != 1 {
 		t.Fatalf("%d failures", len(w.faces))
@@ -197,7 +197,7 @@ func TestVerboseLinesAreTheOriginals(t *testing.T) {
 			t.Fatalf("%q", line)
 		}
 	}
-	if len(w.lines) < 500 || w.lines[0] != "Starting thread thread_0 with seed 1791095845" {
+	if len(w.lines) < 300 || w.lines[0] != "Starting thread thread_0 with seed 1791095845" {
 		t.Errorf("%d lines, the first %q", len(w.lines), w.lines[0])
 	}
 }
