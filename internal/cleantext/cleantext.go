@@ -26,7 +26,7 @@ func Cut(text string, limit int) string {
 			continue
 		}
 		if n >= limit {
-			b.WriteString("…")
+			b.WriteString("...")
 			break
 		}
 		if space {
@@ -54,7 +54,7 @@ func Block(text string, limit int) string {
 			continue
 		}
 		if n++; n > limit {
-			b.WriteString("…")
+			b.WriteString("...")
 			break
 		}
 		b.WriteRune(r)

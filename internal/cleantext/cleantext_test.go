@@ -23,7 +23,7 @@ func TestLine(t *testing.T) {
 	f("right-to-left \u202eexe.txt", "right-to-left exe.txt")
 	f("broken \xff\xfe text", "broken text")
 	f("Grüße, 世界", "Grüße, 世界")
-	f(strings.Repeat("x", 5<<20), strings.Repeat("x", 300)+"…")
+	f(strings.Repeat("x", 5<<20), strings.Repeat("x", 300)+"...")
 	f(strings.Repeat("世", 300), strings.Repeat("世", 300))
 }
 
@@ -31,7 +31,7 @@ func TestBlock(t *testing.T) {
 	if got, want := cleantext.Block("a\x1b[2J\r\n\tb\x00\n", 100), "a[2J\n\tb\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if got, want := cleantext.Block("abcdef", 3), "abc…"; got != want {
+	if got, want := cleantext.Block("abcdef", 3), "abc..."; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

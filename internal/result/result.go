@@ -178,8 +178,16 @@ type GPU struct {
 	MemoryTotal map[string]uint64  `json:"memory_total_bytes"`
 }
 
-// MaxText is how many bytes of a failure's text a result keeps.
-const MaxText = 64 << 10
+// maxText is how many bytes of a failure's text a result keeps.
+const maxText = 64 << 10
+
+// FailureText is a text as a Failure keeps it: whole, unless it is very long.
+func FailureText(text string) string {
+	if len(text) <= maxText {
+		return text
+	}
+	return text[:maxText] + "..."
+}
 
 // Failure groups failed requests by class and text.
 type Failure struct {

@@ -37,7 +37,11 @@ const statusBody = 200
 
 // NewStatusError describes an answer with a status other than the one expected.
 func NewStatusError(status int, retryAfter, body []byte) *StatusError {
-	return &StatusError{Status: status, RetryAfter: string(retryAfter), Body: string(body[:min(len(body), statusBody)])}
+	e := &StatusError{Status: status, RetryAfter: string(retryAfter), Body: string(body)}
+	if len(body) > statusBody {
+		e.Body = string(body[:statusBody]) + "..."
+	}
+	return e
 }
 
 func (e *StatusError) Error() string {

@@ -27,7 +27,7 @@ func (f *failures) add(s *llm.Sample) {
 	class := Class(s)
 	key := class + "\x00" + engine.Mask(s.Err)
 	g := f.index[key]
-	text := s.Err[:min(len(s.Err), result.MaxText)]
+	text := result.FailureText(s.Err)
 	if g == nil && len(f.groups) >= maxGroups {
 		key, text = class, "other failures of this class"
 		g = f.index[key]
