@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/redline-bench/redline/e2e/peers"
 	"github.com/redline-bench/redline/internal/testkit/outcome"
 )
 
@@ -60,6 +61,12 @@ func Check(t *testing.T, c *Command) {
 		args = slices.Concat(anyWindows, []string{"-p", "500"})
 	}
 	stdout, stderr, code := c.run(t, args)
+	for range 3 {
+		if code == 0 || !peers.CrashedInProcess(t, stderr) {
+			break
+		}
+		stdout, stderr, code = c.run(t, args)
+	}
 	if outcome.Heavy() && code != 0 && strings.Contains(stderr, unstable) {
 		t.Logf("the windows differ: %s", stderr)
 		stdout, stderr, code = c.run(t, anyWindows)

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"testing"
 )
 
 // ErrNoPython means that the folder of Python's library, which Triton's backend needs in process, cannot be told.
@@ -71,4 +72,19 @@ func (p *Peers) InProcess(ctx context.Context, dir, program string) (launcher, h
 		"export LD_LIBRARY_PATH='" + libs + "'\n" +
 		"exec '" + named + "' \"$@\"\n"
 	return launcher, home, os.WriteFile(launcher, []byte(script), 0o755)
+}
+
+// thrown is what a C++ exception prints that nobody catches. Triton's Python backend throws one now and then as it starts or
+// ends: that tells nothing of the client.
+const thrown = "terminate called after throwing"
+
+// CrashedInProcess tells, by what a program wrote, whether Triton in its process ended with a C++ exception, and logs that.
+func CrashedInProcess(t *testing.T, stderr string) bool {
+	t.Helper()
+	at := strings.Index(stderr, thrown)
+	if at < 0 {
+		return false
+	}
+	t.Logf("PEER CRASHED: Triton in process: %s", strings.Join(strings.Fields(stderr[at:min(len(stderr), at+120)]), " "))
+	return true
 }

@@ -70,8 +70,19 @@ func TestGuide(t *testing.T) {
 ` + guide.Summary})
 }
 
-// run returns how the program ended. It calls during when requests ended in two windows.
+// run returns how the program ended. It calls during when requests ended in two windows. After a crash of Triton in the
+// process it runs again.
 func (r *rig) run(t *testing.T, during func(), args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	for try := 1; ; try++ {
+		stdout, stderr, code = r.once(t, during, args...)
+		if try == 4 || !peers.CrashedInProcess(t, stderr) {
+			return stdout, stderr, code
+		}
+	}
+}
+
+func (r *rig) once(t *testing.T, during func(), args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	defer cancel()
