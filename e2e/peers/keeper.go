@@ -44,11 +44,18 @@ func (k *Keeper) Crashed(t *testing.T, used *Triton) bool {
 	if cause == nil {
 		return false
 	}
-	t.Logf("PEER CRASHED: %v", cause)
+	k.Replace(t, used, cause.Error())
+	return true
+}
+
+// Replace starts another server in the place of one that was used and is of no more use, and logs why.
+func (k *Keeper) Replace(t *testing.T, used *Triton, why string) {
+	t.Helper()
+	t.Logf("PEER CRASHED: %s", why)
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.now != used {
-		return true // another test has started the next one
+		return // another test has started the next one
 	}
 	used.Stop()
 	next, err := k.start()
@@ -56,7 +63,6 @@ func (k *Keeper) Crashed(t *testing.T, used *Triton) bool {
 		t.Fatalf("start Triton after a crash: %v", err)
 	}
 	k.now = next
-	return true
 }
 
 // calm is how long a server must go on answering to count as alive: one that is about to crash has failed requests before

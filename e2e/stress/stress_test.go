@@ -165,10 +165,15 @@ func TestRealTriton(t *testing.T) {
 	}
 	try := func(name string, code int, line string, wants ...string) {
 		t.Run(name, func(t *testing.T) {
+			hung := false
 			for range 5 {
 				triton := keeper.Triton()
 				text, got := run(t, bin, at(triton, line))
 				switch {
+				case got != code && strings.Contains(text, "Deadline Exceeded") && !hung:
+					// Now and then this Triton lives and answers nobody for good. A client that is at fault would meet that again.
+					hung = true
+					keeper.Replace(t, triton, "Triton gave no answer within the timeout")
 				case strings.Contains(text, stubLost):
 					t.Logf("PEER CRASHED: %s", stubLost)
 				case got != code && keeper.Crashed(t, triton):
