@@ -211,7 +211,7 @@ func readCases(t *testing.T, name string) []Case {
 	return cases
 }
 
-// deadAddress is a loopback address where nobody listens.
+// deadAddress returns a loopback address that refuses connections.
 func deadAddress(t *testing.T) string {
 	t.Helper()
 	ports, err := peers.FreePorts(1)

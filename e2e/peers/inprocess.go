@@ -74,8 +74,8 @@ func (p *Peers) InProcess(ctx context.Context, dir, program string) (launcher, h
 	return launcher, home, os.WriteFile(launcher, []byte(script), 0o755)
 }
 
-// thrown is what a C++ exception prints that nobody catches. Triton's Python backend throws one now and then as it starts or
-// ends: that tells nothing of the client.
+// thrown is the message of an uncaught C++ exception. Triton's Python backend sometimes throws one when it starts or stops.
+// The client does not cause it.
 const thrown = "terminate called after throwing"
 
 // CrashedInProcess tells, by what a program wrote, whether Triton in its process ended with a C++ exception, and logs that.

@@ -48,7 +48,7 @@ func (k *Keeper) Crashed(t *testing.T, used *Triton) bool {
 	return true
 }
 
-// Replace starts another server in the place of one that was used and is of no more use, and logs why.
+// Replace stops the server that was used, starts another one, and logs why.
 func (k *Keeper) Replace(t *testing.T, used *Triton, why string) {
 	t.Helper()
 	t.Logf("PEER CRASHED: %s", why)

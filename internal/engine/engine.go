@@ -177,8 +177,8 @@ func (e *Engine) Drain(fn func(r *record.Record, events []record.Event, data []b
 // collectEvery is how often CollectUntil collects records where they do not call for it themselves.
 const collectEvery = 50 * time.Millisecond
 
-// CollectUntil calls wait, and collect again and again while wait blocks: a load whose records nobody collects comes to
-// a halt. It collects once more after wait has returned. collect runs on the goroutine of the caller.
+// CollectUntil calls wait, and calls collect repeatedly until wait returns, then once more. The memory for records is bounded,
+// so a load stops when its records are not collected. collect runs on the goroutine of the caller.
 func (e *Engine) CollectUntil(collect func(), wait func() error) error {
 	ended := make(chan error, 1)
 	go func() { ended <- wait() }()

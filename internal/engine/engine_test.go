@@ -210,7 +210,7 @@ func TestStoppedLoadCountsWhatItDropped(t *testing.T) {
 	})
 }
 
-// A rate that nobody can send ends as fast as any other: what was dropped is reckoned, not counted one by one.
+// A load with a rate that cannot be sent stops at once: dropped requests are estimated, not counted one by one.
 func TestAnImpossibleRateEndsAtOnce(t *testing.T) {
 	testkit.Simulate(t, func(t *testing.T) {
 		svc := &testkit.Service{Answer: func(int64) (time.Duration, error) { return time.Second, nil }}

@@ -167,8 +167,8 @@ func (d *dispatcher) run(ctx context.Context) {
 // drop counts what should have been sent by now and will not be, because the load is over: due is the first of it.
 // What is late by less than a delay is no fault: the load ended between its time and its sending.
 //
-// At rates that nobody can send, more requests are due than could be counted one by one: beyond maxCounted the rest is reckoned
-// from the pace so far.
+// At a rate that cannot be sent, too many requests are due to count them one by one. Beyond maxCounted, drop estimates the rest
+// from the rate of those it counted.
 func (d *dispatcher) drop(due int64) {
 	const maxCounted = 5_000_000
 	latest, first, counted := clock.Now()-int64(DelayedAfter), due, 0
