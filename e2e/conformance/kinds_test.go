@@ -8,6 +8,7 @@ import (
 
 	"github.com/redline-bench/redline/e2e/binary"
 	"github.com/redline-bench/redline/e2e/pool"
+	"github.com/redline-bench/redline/internal/testkit"
 )
 
 // TestOtherKinds compares Redline with perf_analyzer, case by case, for the service kinds besides triton. The servers are
@@ -16,7 +17,7 @@ func TestOtherKinds(t *testing.T) {
 	cases := readCases(t, "kinds.txt")
 	p, bin, s := beside(t, fmt.Sprintf("%d cases against the real perf_analyzer", len(cases)))
 	fill := strings.NewReplacer("{openai}", s.Ports["openai"], "{tfserving}", s.Ports["tfserving"], "{torchserve}", s.Ports["torchserve"],
-		"{grpc}", s.GRPC, "{dead}", deadAddress(t), "{data}", filepath.Join(binary.Root(), "e2e", "testdata", "kinds"))
+		"{grpc}", s.GRPC, "{dead}", testkit.Port(t), "{data}", filepath.Join(binary.Root(), "e2e", "testdata", "kinds"))
 	ours := filepath.Join(bin, "perf_analyzer")
 	pool.Run(t, atOnce, tasks("", cases, func(t *testing.T, c *Case) {
 		judge(t, c, func() (*Outcome, []string) {

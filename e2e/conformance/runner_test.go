@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +15,7 @@ import (
 	"github.com/redline-bench/redline/e2e/binary"
 	"github.com/redline-bench/redline/e2e/conformance/wiretap"
 	"github.com/redline-bench/redline/e2e/peers"
+	"github.com/redline-bench/redline/internal/testkit"
 	"github.com/redline-bench/redline/internal/testkit/disturbance"
 	"github.com/redline-bench/redline/internal/testkit/outcome"
 )
@@ -58,7 +57,7 @@ func newRunner(t *testing.T, p *peers.Peers) *runner {
 	}
 	root := filepath.Join(binary.Root(), "e2e")
 	return &runner{
-		keeper: keeper, real: p.PerfAnalyzer(), ours: filepath.Join(bin, "perf_analyzer"), dead: deadAddress(t), compare: Compare,
+		keeper: keeper, real: p.PerfAnalyzer(), ours: filepath.Join(bin, "perf_analyzer"), dead: testkit.Port(t), compare: Compare,
 		store: Store{Dir: filepath.Join(cache, "outcomes"), Seed: peers.Versions + digest(t, filepath.Join(root, "models"), filepath.Join(root, "testdata", "data"))},
 	}
 }
@@ -209,16 +208,6 @@ func readCases(t *testing.T, name string) []Case {
 		t.Fatal(err)
 	}
 	return cases
-}
-
-// deadAddress returns a loopback address that refuses connections.
-func deadAddress(t *testing.T) string {
-	t.Helper()
-	ports, err := peers.FreePorts(1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return net.JoinHostPort("127.0.0.1", strconv.Itoa(ports[0]))
 }
 
 // fill puts addresses into command lines.
