@@ -2,6 +2,7 @@ package peers
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"regexp"
 	"sync"
@@ -36,8 +37,8 @@ func (k *Keeper) Triton() *Triton {
 	return k.now
 }
 
-// Crashed tells whether a server that was used has crashed, logs that, and starts another one. Ask it about a run that
-// went wrong: it watches the server for a while.
+// Crashed tells whether a server that was used has crashed or hangs, logs that, and starts another one. Ask it about a
+// run that went wrong: it watches the server for a while.
 func (k *Keeper) Crashed(t *testing.T, used *Triton) bool {
 	t.Helper()
 	cause := used.settle(t.Context())
@@ -69,11 +70,14 @@ func (k *Keeper) Replace(t *testing.T, used *Triton, why string) {
 // it ends, and may write a core file.
 const calm = 2 * time.Second
 
-// settle waits until the server has either answered for a while or ended. It returns why it ended.
+// settle waits until the server has either answered for a while or ended. It returns what is wrong with it.
 func (t *Triton) settle(ctx context.Context) error {
 	begin := time.Now()
-	for answered := time.Duration(0); answered < calm && t.Err() == nil && time.Since(begin) < time.Minute; {
+	for answered := time.Duration(0); answered < calm && t.Err() == nil; {
 		at := time.Now()
+		if at.Sub(begin) > time.Minute {
+			return errors.New("tritonserver runs, but does not answer")
+		}
 		time.Sleep(200 * time.Millisecond)
 		once, cancel := context.WithTimeout(ctx, 10*time.Second)
 		status := Status(once, "http://"+t.HTTP+"/v2/health/live")

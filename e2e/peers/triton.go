@@ -25,7 +25,8 @@ type Triton struct {
 	LogFile             string
 	regions             string // how its backend's shared memory is called
 	cmd                 *exec.Cmd
-	exited              chan error
+	exited              chan struct{} // closed when it has ended
+	result              error         // of the process, once it has ended
 }
 
 // StartTriton starts the server with the models of e2e/models; see StartTritonWith.
@@ -57,7 +58,7 @@ func (p *Peers) launch(ctx context.Context, dir string, args []string) (*Triton,
 		return nil, err
 	}
 	addr := func(i int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(ports[i])) }
-	t := &Triton{Dir: dir, HTTP: addr(0), GRPC: addr(1), Metrics: addr(2), LogFile: filepath.Join(dir, "triton.log"), exited: make(chan error, 1)}
+	t := &Triton{Dir: dir, HTTP: addr(0), GRPC: addr(1), Metrics: addr(2), LogFile: filepath.Join(dir, "triton.log"), exited: make(chan struct{})}
 	t.regions = fmt.Sprintf("redline_%d_%d_", os.Getpid(), ports[0])
 	log, err := os.Create(t.LogFile)
 	if err != nil {
@@ -80,7 +81,10 @@ func (p *Peers) launch(ctx context.Context, dir string, args []string) (*Triton,
 	if err := t.cmd.Start(); err != nil {
 		return nil, err
 	}
-	go func() { t.exited <- t.cmd.Wait() }()
+	go func() {
+		t.result = t.cmd.Wait()
+		close(t.exited)
+	}()
 	if err := t.ready(ctx); err != nil {
 		t.Stop()
 		text, _ := os.ReadFile(t.LogFile)
@@ -99,8 +103,7 @@ func (t *Triton) ready(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case err := <-t.exited:
-			t.exited <- err
+		case <-t.exited:
 			return errors.New("it ended during start-up")
 		case <-time.After(100 * time.Millisecond):
 		}
@@ -124,10 +127,9 @@ func Status(ctx context.Context, url string) int {
 // Err tells whether the server still runs; if not, the error ends with the tail of its log.
 func (t *Triton) Err() error {
 	select {
-	case err := <-t.exited:
-		t.exited <- err
+	case <-t.exited:
 		text, _ := os.ReadFile(t.LogFile)
-		return fmt.Errorf("tritonserver ended: %w\n%s", err, tail(string(text), 30))
+		return fmt.Errorf("tritonserver ended: %w\n%s", t.result, tail(string(text), 30))
 	default:
 		return nil
 	}
