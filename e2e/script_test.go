@@ -96,7 +96,7 @@ func interrupt(ts *testscript.TestScript, neg bool, args []string) {
 	waitFor(ts, fmt.Sprintf("%q in the output", args[1]), func() bool { return strings.Contains(out.String()+errs.String(), args[1]) })
 	child := childOf(cmd.Process.Pid)
 	ts.Check(cmd.Process.Signal(syscall.SIGINT))
-	timer := time.AfterFunc(30*time.Second, func() { cmd.Process.Kill() })
+	timer := time.AfterFunc(2*time.Minute, func() { cmd.Process.Kill() })
 	cmd.Wait()
 	timer.Stop()
 	ts.Check(os.WriteFile(ts.MkAbs("out"), []byte(out.String()), 0o644))
