@@ -14,15 +14,15 @@ func (r *runner) summary(took time.Duration) {
 	l := &r.log
 	fmt.Fprintf(r.out, "\n==== summary\n")
 	list(r.out, "packages that took 20 s or more", l.slow)
-	list(r.out, "skipped: cannot apply on this system", l.skip)
-	list(r.out, "left to make test-heavy", l.heavy)
+	list(r.out, "skipped: cannot apply on this system", counted(l.skip))
+	list(r.out, "left to make test-heavy", counted(l.heavy))
 	if len(l.crashes) > 0 {
 		fmt.Fprintln(r.out, "crashes of other programs; their tests were run again:")
 		for _, c := range l.crashes {
 			fmt.Fprintln(r.out, "  "+c)
 		}
 	}
-	list(r.out, "NOT TESTED on this machine", byReason(l.notTested))
+	list(r.out, "NOT TESTED on this machine", byReason(counted(l.notTested)))
 	list(r.out, "INCONCLUSIVE: other work on the machine disturbed the measurement; run them alone", l.inconclusive)
 	list(r.out, "FAILED", counted(l.failed))
 	fmt.Fprintln(r.out, "stages:")
@@ -72,7 +72,7 @@ func byReason(findings []finding) []finding {
 	return joined
 }
 
-// counted joins the failures of one test that ran several times, the most frequent first.
+// counted joins the findings about one test that ran several times, the most frequent first.
 func counted(findings []finding) []finding {
 	times := map[string]int{}
 	var joined []finding
