@@ -20,7 +20,7 @@ const calmWait = 10 * time.Second
 //
 // An undisturbed measurement that misses fails the test. A disturbed one is taken again, and after three of them the
 // test is inconclusive.
-func Try(t *testing.T, measure func() error) {
+func Try(t testing.TB, measure func() error) {
 	t.Helper()
 	for attempt := 1; ; attempt++ {
 		watch := Start()
