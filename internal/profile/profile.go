@@ -68,6 +68,7 @@ type Runner struct {
 	// Timeline keeps what happened over time, and the distribution of latencies, for reports that draw.
 	Timeline bool
 
+	hard   context.Context // ends when requests in flight are cut
 	eng    *engine.Engine
 	pulse  *vitals.Pulse
 	res    *result.Result
@@ -108,8 +109,9 @@ func Environment() result.Environment {
 }
 
 func (r *Runner) run(ctx, hard context.Context) error {
+	r.hard = hard
 	if r.Plan.Load.Mode == plan.CustomIntervals {
-		gaps, err := readIntervals(r.Plan.Load.Intervals, r.Plan.Face == plan.DropIn)
+		gaps, err := readIntervals(ctx, r.Plan.Load.Intervals, r.Plan.Face == plan.DropIn)
 		if err != nil {
 			return err
 		}
@@ -141,13 +143,29 @@ func (r *Runner) waitForEnds(ctx context.Context) {
 // ignore collects records that belong to no window.
 func (r *Runner) ignore() { r.eng.Drain(func(*record.Record, []record.Event, []byte) {}) }
 
-func readIntervals(path string, lenient bool) ([]time.Duration, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("read the request intervals: %w", err)
+// readIntervals reads a file of intervals. It may be a pipe that nothing writes to: an interrupt ends the waiting.
+func readIntervals(ctx context.Context, path string, lenient bool) ([]time.Duration, error) {
+	type content struct {
+		gaps []time.Duration
+		err  error
 	}
-	defer f.Close()
-	return pace.ReadIntervals(f, path, lenient)
+	read := make(chan content, 1)
+	go func() {
+		f, err := os.Open(path)
+		if err != nil {
+			read <- content{nil, fmt.Errorf("read the request intervals: %w", err)}
+			return
+		}
+		defer f.Close()
+		gaps, err := pace.ReadIntervals(f, path, lenient)
+		read <- content{gaps, err}
+	}()
+	select {
+	case c := <-read:
+		return c.gaps, c.err
+	case <-ctx.Done():
+		return nil, ErrInterrupted
+	}
 }
 
 // finite tells whether the load ends by itself, after so many requests or when all sessions are over. It is then
