@@ -191,6 +191,9 @@ func (m *levelRun) measure(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		if ctx.Err() != nil { // while the window was closed
+			return ErrInterrupted
+		}
 		if done, err := m.together(ctx); done || err != nil {
 			return err
 		}
