@@ -194,7 +194,7 @@ func (s *simpleRun) failed(err error) int {
 		return exitInterrupted
 	}
 	var load *profile.LoadError
-	if errors.As(err, &load) && len(load.Slots) > 0 {
+	if errors.As(err, &load) && load.Stall == nil && len(load.Slots) > 0 {
 		err = load.Slots[0].Err
 	}
 	text, early := simple.Explain(err, s.opts.Protocol)

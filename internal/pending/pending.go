@@ -24,7 +24,7 @@ import (
 )
 
 var (
-	errFolder      = errors.New("it is a folder")
+	errFolder = errors.New("it is a folder")
 	// ErrInterrupted means that an interrupt ended the writing to a pipe that nothing reads from.
 	ErrInterrupted = errors.New("interrupted while nothing reads from it")
 )

@@ -80,7 +80,7 @@ func (m *levelRun) warmUp(ctx context.Context) error {
 	m.stop()
 	m.discard()
 	m.eng.Restart()
-	if m.Plan.Face == plan.DropIn && errors.As(err, new(*LoadError)) {
+	if failed, ok := errors.AsType[*LoadError](err); ok && failed.Stall == nil && m.Plan.Face == plan.DropIn {
 		m.eng.Forgive() // the original throws its warm-up away, failures and all
 		return nil
 	}

@@ -34,9 +34,14 @@ var (
 type LoadError struct {
 	Slots []engine.SlotError
 	Async bool
+	// Stall is set where it was no failed request, but a server without a sign of life.
+	Stall *engine.StallError
 }
 
 func (e *LoadError) Error() string {
+	if e.Stall != nil {
+		return e.Stall.Error()
+	}
 	if len(e.Slots) == 0 {
 		return result.RequestsFailed
 	}
@@ -65,6 +70,8 @@ type Runner struct {
 	Streams bool
 	// Times are the due times of a fixed schedule, those of its warm-up first.
 	Times []time.Duration
+	// Patience is how long the server may give no sign of life; 0 chooses, see the engine.
+	Patience time.Duration
 	// Timeline keeps what happened over time, and the distribution of latencies, for reports that draw.
 	Timeline bool
 
@@ -119,7 +126,7 @@ func (r *Runner) run(ctx, hard context.Context) error {
 	}
 	eng, err := engine.Open(hard, engine.Config{
 		Service: r.Service, Feed: r.Feed, Keep: r.Exporter != nil || r.Plan.Load.Mode == plan.SessionConcurrency,
-		Timeout: r.Plan.Target.Timeout, StopOnFailure: r.Plan.Measure.StopOnFailure,
+		Timeout: r.Plan.Target.Timeout, Patience: r.Patience, StopOnFailure: r.Plan.Measure.StopOnFailure,
 	})
 	if err != nil {
 		return err
@@ -131,6 +138,11 @@ func (r *Runner) run(ctx, hard context.Context) error {
 	eng.Stop()
 	r.waitForEnds(hard)
 	return errors.Join(err, eng.Close())
+}
+
+// loadError says why the engine ended the load.
+func (r *Runner) loadError() error {
+	return &LoadError{Slots: r.eng.SlotErrors(), Async: r.Async, Stall: r.eng.GivenUp()}
 }
 
 // waitForEnds lets the requests in flight end, and cancels those that take too long. They are in no window.

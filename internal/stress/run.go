@@ -204,6 +204,9 @@ func (r *run) watch(ctx, hard context.Context) bool {
 			return true
 		case <-hard.Done():
 			return false
+		case <-r.eng.Failed(): // what a server answers fails no run, so it answers nothing
+			r.abort(r.eng.GivenUp())
+			return false
 		case <-stopped:
 			r.stopping.Store(true)
 			stopped = nil
