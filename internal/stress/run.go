@@ -73,6 +73,7 @@ type run struct {
 
 	stopping atomic.Bool
 	unloads  atomic.Int64
+	ids      atomic.Uint64 // of requests that are calls of their own
 	left     atomic.Int64  // threads at work
 	finished chan struct{} // all threads have ended
 
