@@ -77,10 +77,9 @@ func (p *Peers) launch(ctx context.Context, dir string, args []string) (*Triton,
 	t.cmd.Stdout, t.cmd.Stderr = log, log
 	// A group of its own, so that Stop reaches the backend's helpers too.
 	t.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := t.cmd.Start(); err != nil {
+	if err := startBound(t.cmd, t.exited); err != nil {
 		return nil, err
 	}
-	go func() { t.exited <- t.cmd.Wait() }()
 	if err := t.ready(ctx); err != nil {
 		t.Stop()
 		text, _ := os.ReadFile(t.LogFile)
