@@ -78,11 +78,12 @@ func (p *Peers) launch(ctx context.Context, dir string, args []string) (*Triton,
 	t.cmd.Stdout, t.cmd.Stderr = log, log
 	// A group of its own, so that Stop reaches the backend's helpers too.
 	t.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := t.cmd.Start(); err != nil {
+	ended := make(chan error, 1)
+	if err := startBound(t.cmd, ended); err != nil {
 		return nil, err
 	}
 	go func() {
-		t.result = t.cmd.Wait()
+		t.result = <-ended
 		close(t.exited)
 	}()
 	if err := t.ready(ctx); err != nil {

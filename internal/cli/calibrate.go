@@ -79,7 +79,7 @@ func keepFloors(p *IO, name string, measure func(*IO, *signals) ([]calibrate.Flo
 		fmt.Fprintf(p.Stderr, "%s: there is no folder to keep the calibration in: set HOME or XDG_CACHE_HOME\n", name)
 		return exitError
 	}
-	sigs := p.watchSignals(nil)
+	sigs := p.watchSignals(loading)
 	defer sigs.stop()
 	floors, err := measure(p, sigs)
 	if err == nil {

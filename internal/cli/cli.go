@@ -54,8 +54,9 @@ type IO struct {
 // Process is the IO of the running process.
 func Process(version string) *IO {
 	secrets := &secret.Set{}
+	files := pending.New(secrets)
 	p := &IO{
-		Args: os.Args, Stdin: os.Stdin, Stdout: newStream(os.Stdout, secrets), Stderr: newStream(os.Stderr, secrets), Secrets: secrets, Files: pending.New(secrets),
+		Args: os.Args, Stdin: os.Stdin, Stdout: newStream(os.Stdout, files), Stderr: newStream(os.Stderr, files), Secrets: secrets, Files: files,
 		Getenv: os.Getenv, Executable: os.Executable, Version: version,
 		Width: func() int {
 			w, _, err := xterm.GetSize(int(os.Stderr.Fd()))
@@ -113,6 +114,6 @@ func perhaps(command string) string {
 
 // signalContext ends at the first SIGINT, SIGTERM or SIGHUP.
 func (p *IO) signalContext() (context.Context, func()) {
-	s := p.watchSignals(nil)
+	s := p.watchSignals(writing)
 	return s.soft, s.stop
 }

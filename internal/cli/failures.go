@@ -140,6 +140,9 @@ func (s *session) explainEnd(res *result.Result, err error) {
 			}
 		}
 		s.console.LoadFailed(s.threads(load))
+		if load.Stall != nil {
+			s.console.Warn("cause: " + load.Stall.Error())
+		}
 		s.networkCause(load.Slots)
 	case errors.Is(err, profile.ErrUnstable):
 		s.console.End(text.UnstableEnd)

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -45,6 +44,8 @@ func llmNames() []string { return llmSet(llmDefaults()).Names() }
 
 // runLLM is `redline llm`.
 func runLLM(p *IO, args []string) int {
+	sigs := p.watchSignals(preparing)
+	defer sigs.stop()
 	o, lo, err := readLLM(args, p.Secrets)
 	if errors.Is(err, optset.ErrHelp) {
 		fmt.Fprint(p.Stdout, llmHelp())
@@ -62,8 +63,8 @@ func runLLM(p *IO, args []string) int {
 	// Answers are read and let go, so collecting often is cheap, and the program stays small beside the server it loads.
 	defer debug.SetGCPercent(debug.SetGCPercent(50))
 	p = p.dressed(o.outcome).withProgress(plan.Redline)
-	r := &llmRun{IO: p, outcome: out, opts: o, load: lo, sigs: p.watchSignals(interruptNotice(p, plan.Redline))}
-	defer r.sigs.stop()
+	sigs.announce(interruptNotice(p, plan.Redline))
+	r := &llmRun{IO: p, outcome: out, opts: o, load: lo, sigs: sigs}
 	defer r.close()
 	if err := r.start(); err != nil {
 		return r.failed(err)
@@ -390,11 +391,17 @@ func (r *llmRun) level(index int, lv load.Level) (*load.Outcome, error) {
 			return nil, err
 		}
 		cfg.Measured = pages.begin
+		r.sigs.enter(loading)
 		out, err := load.Run(r.sigs.soft, r.sigs.hard, cfg, lv)
+		r.sigs.enter(writing)
 		r.Line.Clear()
 		if err != nil {
 			files.abort()
 			pages.abort()
+			if r.sigs.soft.Err() != nil {
+				r.res.Interrupted = true
+				break
+			}
 			return nil, err
 		}
 		err = pages.close(out)
@@ -413,7 +420,7 @@ func (r *llmRun) source(n int) (load.Source, error) {
 	if !r.opts.sameSeed {
 		d.Seed += uint64(n)
 	}
-	return dataset.Open(context.WithoutCancel(r.sigs.soft), d, r.tok.forPrompts())
+	return dataset.Open(r.sigs.soft, d, r.tok.forPrompts())
 }
 
 func (r *llmRun) progress(p load.Progress) {

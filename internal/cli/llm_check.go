@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/redline-bench/redline/internal/engine"
 	"github.com/redline-bench/redline/internal/llm/dataset"
 	api "github.com/redline-bench/redline/internal/llm/endpoint"
 	"github.com/redline-bench/redline/internal/llm/load"
@@ -150,9 +151,9 @@ func (o *llmOptions) checkLoad() error {
 		return errors.New("--arrival-smoothness is the shape of gamma arrivals: use --arrival-pattern gamma")
 	case o.smoothness > 0 && len(modes) == 0:
 		return errors.New("--arrival-smoothness is the shape of arrivals at a rate: it needs --request-rate")
-	case o.cancelRate > 0 && o.cancelDelay == 0 && o.cancelTokens == 0:
+	case o.cancelRate > 0 && !o.set.Given("request-cancellation-delay") && o.cancelTokens == 0:
 		return errors.New("--request-cancellation-rate needs --request-cancellation-delay or --request-cancellation-tokens")
-	case o.cancelRate == 0 && (o.cancelDelay > 0 || o.cancelTokens > 0):
+	case o.cancelRate == 0 && (o.set.Given("request-cancellation-delay") || o.cancelTokens > 0):
 		return errors.New("--request-cancellation-delay and -tokens need --request-cancellation-rate")
 	case o.cancelTokens > 0 && o.data.Output.Mean == 0 && o.data.Path == "":
 		return errors.New("--request-cancellation-tokens is a share of the tokens asked for: add --output-tokens-mean")
@@ -242,6 +243,9 @@ func (o *llmOptions) loadOptions() (load.Options, error) {
 		CancelShare: o.cancelRate / 100, CancelDelay: o.cancelDelay, CancelTokens: o.cancelTokens / 100,
 		Timeout: o.timeout, MaxErrors: o.maxErrors, MaxErrorShare: o.endingErrorRate(),
 		Confidence: o.confidence, Seed: o.data.Seed,
+	}
+	if !o.set.Given("request-timeout-seconds") { // AIPerf's default of hours is no wish to wait so long for a sign of life
+		out.Patience = engine.StallAfter
 	}
 	return out, o.parseTargets(&out)
 }

@@ -56,7 +56,7 @@ func TestLLMContradictions(t *testing.T) {
 	for _, line := range []string{
 		"--request-rate 5 --stages 5:1s", "--request-rate 5 --user-centric-rate 3 --num-users 2", "--request-rate 5 --concurrency 1,2", "--num-users 3",
 		"--fixed-schedule", "--request-rate-ramp-duration 5", "--concurrency-ramp-duration 5 --request-rate 3", "--request-cancellation-rate 10",
-		"--request-cancellation-delay 1", "--cooldown-duration 5", "--prefill-concurrency 2", "--streaming --prefill-concurrency 9 --concurrency 4",
+		"--request-cancellation-delay 1", "--request-cancellation-delay 0", "--cooldown-duration 5", "--prefill-concurrency 2", "--streaming --prefill-concurrency 9 --concurrency 4",
 		"--endpoint-type embeddings --streaming", "--endpoint-type template", "--template f", "--endpoint-type kserve --endpoint x", "-i grpc --endpoint-type chat",
 		"--input-data a --input-file b", "--tokenizer a --tokenizer-path b", "--api-key a --api-key-env B", "--embedded -u x",
 		"--arrival-pattern constant --arrival-smoothness 2", "--exports nonsense", "--concurrency-stages 1:5 --concurrency 3",

@@ -166,7 +166,7 @@ func (o *outcome) finish(res *result.Result, code int) int {
 		if !strings.Contains(res.Error, err.Error()) { // a full disk ends the run, and its file too
 			fmt.Fprintln(o.Stderr, err)
 		}
-		return exitError
+		return unwritten(err)
 	case !gated || code == exitFailed: // simple and stress have found the server wrong by themselves
 		return code
 	case g.Outcome() == gate.Void:

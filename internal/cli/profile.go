@@ -11,6 +11,7 @@ import (
 	"github.com/redline-bench/redline/internal/pacompat/export"
 	"github.com/redline-bench/redline/internal/pacompat/flags"
 	"github.com/redline-bench/redline/internal/pacompat/text"
+	"github.com/redline-bench/redline/internal/pending"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/profile"
 	"github.com/redline-bench/redline/internal/report"
@@ -22,9 +23,12 @@ import (
 
 // runProfile is `redline profile`, and the whole program under the name perf_analyzer.
 func runProfile(p *IO, face plan.Face, name string, args []string) int {
+	sigs := p.watchSignals(preparing)
+	defer sigs.stop()
 	pl, notes, err := flags.Parse(face, name, args, p.Secrets)
 	if err == nil && !native {
 		if why := needsNative(pl); why != "" {
+			sigs.stop() // the child reports
 			return handOver(p, why)
 		}
 	}
@@ -35,8 +39,8 @@ func runProfile(p *IO, face plan.Face, name string, args []string) int {
 		return usageFailed(p, face, err)
 	}
 	p = p.dressed(pl.Outcome).withProgress(face)
-	s := &session{IO: p, plan: pl, notes: notes, sigs: p.watchSignals(interruptNotice(p, face))}
-	defer s.sigs.stop()
+	sigs.announce(interruptNotice(p, face))
+	s := &session{IO: p, plan: pl, notes: notes, sigs: sigs}
 	defer s.close()
 	return s.run()
 }
@@ -164,7 +168,9 @@ func (s *session) run() int {
 			return s.startFailed(err)
 		}
 	}
+	s.sigs.enter(loading)
 	res, err := runner.Run(s.sigs.soft, s.sigs.hard)
+	s.sigs.enter(writing)
 	s.Line.Clear()
 	res.Tool, res.Version = "redline", s.version()
 	return s.finish(res, err)
@@ -361,7 +367,7 @@ func (s *session) finish(res *result.Result, err error) int {
 		if err == nil || !strings.Contains(err.Error(), ferr.Error()) { // a full disk ends the run, and its file too
 			fmt.Fprintln(s.Stderr, ferr)
 		}
-		code = exitError
+		code = unwritten(ferr)
 	}
 	s.explainEnd(res, err)
 	if s.world != nil && code == exitOK {
@@ -374,6 +380,14 @@ func (s *session) finish(res *result.Result, err error) int {
 		return s.outcome.finish(res, code)
 	}
 	return code
+}
+
+// unwritten is the exit code of a run whose files could not be written.
+func unwritten(err error) int {
+	if errors.Is(err, pending.ErrInterrupted) {
+		return exitInterrupted
+	}
+	return exitError
 }
 
 func exitCode(err error) int {

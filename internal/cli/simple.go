@@ -43,13 +43,15 @@ func simpleNames() []string {
 
 // runSimple is `redline simple`.
 func runSimple(p *IO, args []string) (int, error) {
+	sigs := p.watchSignals(preparing)
+	defer sigs.stop()
 	o, err := simple.Parse(args, p.Secrets)
 	if err != nil {
 		return exitUsage, usageError{err}
 	}
 	p = p.dressed(o.Outcome).withProgress(plan.Redline)
-	s := &simpleRun{IO: p, opts: o, sigs: p.watchSignals(interruptNotice(p, plan.Redline))}
-	defer s.sigs.stop()
+	sigs.announce(interruptNotice(p, plan.Redline))
+	s := &simpleRun{IO: p, opts: o, sigs: sigs}
 	defer s.close()
 	if err := s.start(); err != nil {
 		return s.failed(err), nil
@@ -158,7 +160,9 @@ func (s *simpleRun) run() int {
 		Timeline: true, Tap: s.outcome.tap(),
 	}
 	s.outcome.live.begin("simple", s.plan)
+	s.sigs.enter(loading)
 	res, err := runner.Run(s.sigs.soft, s.sigs.hard)
+	s.sigs.enter(writing)
 	s.Line.Clear()
 	res.Tool, res.Version = "redline", s.version()
 	s.outcome.sign(res, fingerprintData(s.requests.Len(), s.requests.Inputs, s.plan.Target.Kind, s.plan.Target.Model, s.plan.Target.Version, s.plan.Input.Batch))
@@ -190,7 +194,7 @@ func (s *simpleRun) failed(err error) int {
 		return exitInterrupted
 	}
 	var load *profile.LoadError
-	if errors.As(err, &load) && len(load.Slots) > 0 {
+	if errors.As(err, &load) && load.Stall == nil && len(load.Slots) > 0 {
 		err = load.Slots[0].Err
 	}
 	text, early := simple.Explain(err, s.opts.Protocol)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -8,23 +9,27 @@ import (
 	"os/signal"
 	"sync"
 	"syscall"
+	"time"
 
+	"github.com/redline-bench/redline/internal/pending"
 	"github.com/redline-bench/redline/internal/secret"
 )
 
 // stream is standard output or standard error. It replaces secrets and remembers what could not be written: most
 // printing does not look at errors.
 type stream struct {
-	text *secret.Writer
-	file *os.File
+	text        *secret.Writer
+	file        *os.File
+	interrupted <-chan struct{}
 
 	mu  sync.Mutex
 	err error // the first one
 }
 
-func newStream(f *os.File, secrets *secret.Set) *stream {
-	s := &stream{file: f}
-	s.text = secrets.Writer(writerFunc(s.put))
+// newStream makes a stream with the secrets of files, which an interrupt of files ends too.
+func newStream(f *os.File, files *pending.Output) *stream {
+	s := &stream{file: f, interrupted: files.Interrupted()}
+	s.text = files.Secrets().Writer(writerFunc(s.put))
 	return s
 }
 
@@ -37,7 +42,13 @@ func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
 func (s *stream) Write(b []byte) (int, error) { return s.text.Write(b) }
 
 func (s *stream) put(b []byte) (int, error) {
-	n, err := s.file.Write(b)
+	s.mu.Lock()
+	given := s.err
+	s.mu.Unlock()
+	if errors.Is(given, pending.ErrInterrupted) {
+		return 0, given
+	}
+	n, err := s.write(bytes.Clone(b))
 	if err != nil {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -46,6 +57,30 @@ func (s *stream) put(b []byte) (int, error) {
 		}
 	}
 	return n, err
+}
+
+// write waits for a reader that takes nothing, until an interrupt: then the reader has a moment.
+func (s *stream) write(b []byte) (int, error) {
+	type outcome struct {
+		n   int
+		err error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		n, err := s.file.Write(b)
+		done <- outcome{n, err}
+	}()
+	select {
+	case o := <-done:
+		return o.n, o.err
+	case <-s.interrupted:
+	}
+	select {
+	case o := <-done:
+		return o.n, o.err
+	case <-time.After(pending.Grace):
+		return 0, pending.ErrInterrupted
+	}
 }
 
 // lost is why output is missing; nil where the reader of a pipe or a terminal is gone, as of "| head".

@@ -51,6 +51,8 @@ func runStress(p *IO, args []string) (int, error) {
 	if len(args) == 0 || args[0] != "sequence" && args[0] != "chaos" {
 		return exitUsage, usageError{errors.New("say what to stress, as in 'redline stress sequence MODEL'")}
 	}
+	sigs := p.watchSignals(preparing)
+	defer sigs.stop()
 	chaos := args[0] == "chaos"
 	o, err := stress.Parse(args[1:], time.Now(), p.Secrets)
 	if err == nil && chaos && (o.Chaos == 0 || o.Duration == 0) {
@@ -60,8 +62,8 @@ func runStress(p *IO, args []string) (int, error) {
 		return exitUsage, usageError{err}
 	}
 	p = p.dressed(o.Outcome).withProgress(plan.Redline)
-	s := &stressRun{IO: p, opts: o, server: o.Server, sigs: p.watchSignals(interruptNotice(p, plan.Redline))}
-	defer s.sigs.stop()
+	sigs.announce(interruptNotice(p, plan.Redline))
+	s := &stressRun{IO: p, opts: o, server: o.Server, sigs: sigs}
 	defer s.close()
 	if chaos {
 		return s.chaos(), nil
@@ -104,10 +106,12 @@ func (s *stressRun) run() int {
 	}
 	s.outcome.live.begin("stress", s.plan)
 	start := time.Now()
+	s.sigs.enter(loading)
 	sum, err := stress.Run(s.sigs.soft, s.sigs.hard, stress.Config{
 		Options: s.opts, Service: s.svc, Model: model, Train: s.couple(), Control: s.control(), Cutter: s.cutter, Observer: stressWatcher{s},
 		Tap: s.tap(),
 	})
+	s.sigs.enter(writing)
 	s.Line.Clear()
 	if sum == nil {
 		return s.failed(err)
@@ -282,6 +286,7 @@ func (s *stressRun) chaos() int {
 	if err := s.connect(); err != nil {
 		return s.failed(err)
 	}
+	s.sigs.enter(loading)
 	ctx, cancel := context.WithTimeout(s.sigs.soft, s.opts.Duration)
 	defer cancel()
 	n, err := stress.Unload(ctx, s.control(), s.opts.Chaos, s.opts.ChaosDown)

@@ -46,6 +46,9 @@ type Config struct {
 	Keep bool
 	// Timeout is the deadline of one request; 0 is none.
 	Timeout time.Duration
+	// Patience is how long the server may give no sign of life while requests are in flight, until the load is given up;
+	// 0 is StallAfter, or Timeout where that is longer.
+	Patience time.Duration
 	// StopOnFailure makes the first failed request call the end: its slot rests, and Failed is closed. Otherwise
 	// that happens when GiveUpAfter requests in a row have failed, or when for GoneAfter no connection could be made.
 	StopOnFailure bool
@@ -95,6 +98,7 @@ type Engine struct {
 	failOnce  sync.Once
 	unbroken  atomic.Int64 // failures in a row
 	refused   atomic.Int64 // since when connections fail; 0: the server was reached
+	stalled   atomic.Pointer[StallError]
 	watchStop context.CancelFunc
 	watch     sync.WaitGroup
 	lingering lingering
@@ -113,6 +117,7 @@ type slot struct {
 	quota      atomic.Pointer[atomic.Int64] // what its thread may still send; nil: see the engine's budget
 	shard      *record.Shard
 	since      atomic.Int64 // when the request in flight was sent; 0 is idle, see also paused
+	sign       atomic.Int64 // when the server last gave a sign of life on this slot
 	cutting    atomic.Bool  // a request is being cut: the next one must not be sent before that is done
 	events     []record.Event
 	data       []byte
@@ -126,9 +131,10 @@ func Open(ctx context.Context, cfg Config) (*Engine, error) {
 		return nil, err
 	}
 	e.tr = tr
+	wctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	e.watchStop = cancel
+	e.watch.Go(func() { e.watchStall(wctx) })
 	if cfg.Timeout > 0 {
-		wctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-		e.watchStop = cancel
 		e.watch.Go(func() { e.watchDeadlines(wctx) })
 	}
 	return e, nil
@@ -138,10 +144,8 @@ func Open(ctx context.Context, cfg Config) (*Engine, error) {
 func (e *Engine) Close() error {
 	e.Stop()
 	e.endLingering()
-	if e.watchStop != nil {
-		e.watchStop()
-		e.watch.Wait()
-	}
+	e.watchStop()
+	e.watch.Wait()
 	return e.tr.Close()
 }
 

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 
 	"github.com/redline-bench/redline/internal/clock"
 )
@@ -22,8 +23,6 @@ type PeriodicLoad struct {
 func (e *Engine) Periodic(ctx context.Context, load PeriodicLoad) error {
 	e.closed.Store(true)
 	e.stopped.Store(false)
-	e.limited.Store(true)
-	e.budget.Store(0)
 	e.period.Store(int64(load.Period))
 	e.reached.Store(0)
 	defer e.period.Store(0)
@@ -77,9 +76,11 @@ func (e *Engine) launch(ctx context.Context, from, n int) error {
 	}
 	e.active.Store(int64(from + n))
 	e.generation.Add(1)
-	e.budget.Add(int64(n))
-	for _, s := range e.snapshot()[from : from+n] {
+	quotas := make([]atomic.Int64, n)
+	for i, s := range e.snapshot()[from : from+n] {
 		s.answers = 0
+		quotas[i].Store(1) // a slot whose request has just ended must not send that of another
+		s.quota.Store(&quotas[i])
 		s.since.Store(clock.Now())
 		e.running.Add(1)
 		e.next(s)

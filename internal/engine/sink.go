@@ -14,6 +14,7 @@ func (e *Engine) Response(c *service.Call, payload []byte, at int64, empty bool)
 		c.Rec.Flags |= record.EmptyFinal
 	}
 	s := c.Owner.(*slot)
+	s.alive(at)
 	if period := e.period.Load(); period > 0 {
 		if s.answers++; s.answers == period {
 			e.reached.Add(1)
@@ -34,6 +35,9 @@ func (e *Engine) Response(c *service.Call, payload []byte, at int64, empty bool)
 // giving the slot back. It is called on the transport's goroutines.
 func (e *Engine) Done(c *service.Call) {
 	s := c.Owner.(*slot)
+	if c.Rec.Class != record.Timeout {
+		s.alive(c.Rec.End)
+	}
 	if s.listener != nil && c.Rec.Flags&record.Closing == 0 {
 		s.listen()
 	}

@@ -24,8 +24,9 @@ import (
 )
 
 var (
-	errFolder      = errors.New("it is a folder")
-	errInterrupted = errors.New("interrupted while nothing reads from it")
+	errFolder = errors.New("it is a folder")
+	// ErrInterrupted means that an interrupt ended the writing to a pipe that nothing reads from.
+	ErrInterrupted = errors.New("interrupted while nothing reads from it")
 )
 
 // Output creates the files of a process. A nil Output replaces no secrets and cannot be interrupted.
@@ -33,6 +34,9 @@ type Output struct {
 	secrets *secret.Set
 	stop    chan struct{}
 	once    sync.Once
+
+	mu        sync.Mutex
+	temporary map[string]struct{} // names of the temporary files that exist
 }
 
 // New makes an Output that replaces secrets.
@@ -42,6 +46,23 @@ func New(secrets *secret.Set) *Output { return &Output{secrets: secrets, stop: m
 func (o *Output) Interrupt() {
 	if o != nil {
 		o.once.Do(func() { close(o.stop) })
+	}
+}
+
+// Interrupted is closed by Interrupt. A nil Output has none.
+func (o *Output) Interrupted() <-chan struct{} {
+	if o == nil {
+		return nil
+	}
+	return o.stop
+}
+
+// Discard removes all temporary files. The process must end after it: files that are not complete are lost.
+func (o *Output) Discard() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for name := range o.temporary {
+		_ = os.Remove(name) // nothing is left to report it to
 	}
 }
 
@@ -92,19 +113,19 @@ func (o *Output) CreateBinary(path string) (*File, error) {
 	case to.info != nil && to.info.IsDir():
 		return nil, errFolder
 	case to.through():
-		f.data = &spool{}
+		f.data = &spool{out: o}
 		return f, cause(to.probe())
 	case to.info != nil:
 		if err := to.probe(); err != nil {
 			return nil, cause(err)
 		}
 	}
-	beside, err := to.beside()
+	beside, err := to.beside(o)
 	switch {
 	case err == nil:
 		f.data = beside
 	case to.info != nil && (errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)):
-		f.data = &spool{} // the file may be written, its folder not
+		f.data = &spool{out: o} // the file may be written, its folder not
 	default:
 		return nil, cause(err)
 	}
@@ -276,6 +297,27 @@ func (f *File) Abort() {
 }
 
 // newTemporary creates a file with a name that cannot be guessed.
-func newTemporary(dir string, mode fs.FileMode) (*os.File, error) {
-	return os.OpenFile(filepath.Join(dir, ".redline-"+rand.Text()+".tmp"), os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)
+func (o *Output) newTemporary(dir string, mode fs.FileMode) (*temporary, error) {
+	f, err := os.OpenFile(filepath.Join(dir, ".redline-"+rand.Text()+".tmp"), os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return nil, err
+	}
+	if o != nil {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		if o.temporary == nil {
+			o.temporary = map[string]struct{}{}
+		}
+		o.temporary[f.Name()] = struct{}{}
+	}
+	return &temporary{f, o}, nil
+}
+
+// gone notes that a temporary file does not exist any more.
+func (o *Output) gone(name string) {
+	if o != nil {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		delete(o.temporary, name)
+	}
 }

@@ -145,3 +145,13 @@ func TestContentIsReadBack(t *testing.T) {
 		t.Errorf("%q %v", text, err)
 	}
 }
+
+// A process that ends at once removes what is not complete, and nothing else.
+func TestDiscardRemovesIncompleteFiles(t *testing.T) {
+	dir := t.TempDir()
+	o := pending.New(nil)
+	commit(t, create(t, o, filepath.Join(dir, "complete"), "text"))
+	create(t, o, filepath.Join(dir, "incomplete"), "te")
+	o.Discard()
+	holds(t, filepath.Join(dir, "complete"), "text", 1)
+}

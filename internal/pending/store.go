@@ -7,7 +7,10 @@ import (
 )
 
 // temporary is data in a file beside its final place.
-type temporary struct{ *os.File }
+type temporary struct {
+	*os.File
+	out *Output
+}
 
 func (t *temporary) content() (io.Reader, error) {
 	_, err := t.Seek(0, io.SeekStart)
@@ -21,6 +24,7 @@ func (t *temporary) rename(to target) error {
 	}
 	err := os.Rename(t.Name(), to.path)
 	if err == nil {
+		t.out.gone(t.Name())
 		return nil
 	}
 	again, openErr := os.Open(t.Name())
@@ -34,6 +38,7 @@ func (t *temporary) rename(to target) error {
 func (t *temporary) discard() {
 	_ = t.Close() // its data is unwanted
 	_ = os.Remove(t.Name())
+	t.out.gone(t.Name())
 }
 
 // spoolMemory is how many bytes a spool keeps in memory.
@@ -41,6 +46,7 @@ const spoolMemory = 8 << 20
 
 // spool is data for a target that cannot be replaced: in memory, and past spoolMemory in the folder of temporary files.
 type spool struct {
+	out    *Output
 	memory bytes.Buffer
 	disk   *temporary
 }
@@ -48,11 +54,11 @@ type spool struct {
 // Write implements io.Writer.
 func (s *spool) Write(b []byte) (int, error) {
 	if s.disk == nil && s.memory.Len()+len(b) > spoolMemory {
-		f, err := newTemporary(os.TempDir(), 0o600)
+		f, err := s.out.newTemporary(os.TempDir(), 0o600)
 		if err != nil {
 			return 0, err
 		}
-		s.disk = &temporary{f}
+		s.disk = f
 		if _, err := s.memory.WriteTo(f); err != nil {
 			return 0, err
 		}

@@ -84,27 +84,27 @@ func (t *target) open(flags int) (*os.File, error) {
 }
 
 // beside creates the temporary file of a target. It has the mode and the owner of the file that it will replace.
-func (t *target) beside() (*temporary, error) {
+func (t *target) beside(o *Output) (*temporary, error) {
 	mode := fs.FileMode(0o666)
 	if t.info != nil {
 		mode = t.info.Mode().Perm()
 	}
-	f, err := newTemporary(filepath.Dir(t.path), mode)
+	f, err := o.newTemporary(filepath.Dir(t.path), mode)
 	if err != nil {
 		return nil, err
 	}
 	if t.info != nil {
-		keepOwner(f, t.info)
+		keepOwner(f.File, t.info)
 		if err := f.Chmod(mode); err != nil {
-			(&temporary{f}).discard()
+			f.discard()
 			return nil, err
 		}
 	}
-	return &temporary{f}, nil
+	return f, nil
 }
 
-// grace is how long a pipe has, after an interrupt, until it must have taken the data.
-const grace = 2 * time.Second
+// Grace is how long a pipe has, after an interrupt, until it must have taken the data.
+const Grace = 2 * time.Second
 
 // pass writes content to what is there. An interrupt ends it if nothing reads.
 func (o *Output) pass(t target, flags int, content io.Reader) error {
@@ -129,7 +129,7 @@ func (o *Output) pass(t target, flags int, content io.Reader) error {
 	select {
 	case err := <-done:
 		return err
-	case <-time.After(grace):
-		return errInterrupted
+	case <-time.After(Grace):
+		return ErrInterrupted
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/profile"
+	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/testkit"
 )
 
@@ -68,4 +69,42 @@ func TestAFailureEndsAFixedNumberOfRequests(t *testing.T) {
 			t.Fatalf("got %v, want the failed request", err)
 		}
 	}
+}
+
+// A server that accepts requests and never answers ends a run that has no other end, and the error says what it waited for.
+func TestAServerThatNeverAnswersEndsTheRun(t *testing.T) {
+	f := func(name string, face plan.Face, edit func(*plan.Plan)) {
+		t.Run(name, func(t *testing.T) {
+			p := basePlan()
+			p.Face, p.Measure.StopOnFailure = face, face == plan.DropIn
+			p.Measure.Window, p.Measure.MinRequests = plan.CountWindows, 1000
+			p.Target.Timeout = 3 * time.Second
+			if face == plan.DropIn {
+				p.Target.Timeout = 0
+			}
+			edit(p)
+			svc := &testkit.Service{Answer: func(n int64) (time.Duration, error) {
+				if n < 20 {
+					return time.Millisecond, nil
+				}
+				return 1000 * time.Hour, nil
+			}}
+			res, _, err := run(t, p, svc, func(r *profile.Runner) { r.Patience = 10 * time.Second })
+			failed, ok := errors.AsType[*profile.LoadError](err)
+			if !ok || failed.Stall == nil {
+				t.Fatalf("the run ends with %v", err)
+			}
+			if res.Verdict.State != result.ServerFailed || res.Error != failed.Stall.Error() {
+				t.Errorf("the verdict is %+v, the error %q", res.Verdict, res.Error)
+			}
+		})
+	}
+	f("count windows", plan.Redline, func(*plan.Plan) {})
+	f("request count", plan.Redline, func(p *plan.Plan) { p.Measure.RequestCount = 100 })
+	f("warm-up", plan.Redline, func(p *plan.Plan) { p.Measure.WarmupCount = 100 })
+	f("warm-up of perf_analyzer", plan.DropIn, func(p *plan.Plan) { p.Measure.WarmupCount = 100 })
+	f("perf_analyzer", plan.DropIn, func(p *plan.Plan) {})
+	f("rate", plan.Redline, func(p *plan.Plan) {
+		p.Load.Mode, p.Load.Rate, p.Load.MaxThreads = plan.RequestRate, plan.FloatRange{Start: 1, End: 1, Step: 1}, 4
+	})
 }

@@ -27,7 +27,7 @@ func (r *Runner) visit(ctx context.Context, lv result.Level) outcome {
 	if err != nil && ctx.Err() != nil {
 		err = ErrInterrupted // what fails because the user stopped the run is no fault of the server
 	}
-	m.stop(context.WithoutCancel(ctx))
+	m.stop()
 	m.stopMetrics()
 	err = errors.Join(err, m.finish(err))
 	if err != nil && !errors.Is(err, ErrInterrupted) {
@@ -77,10 +77,10 @@ func (m *levelRun) warmUp(ctx context.Context) error {
 		return err
 	}
 	err := m.untilIdle(ctx)
-	m.stop(context.WithoutCancel(ctx))
+	m.stop()
 	m.discard()
 	m.eng.Restart()
-	if m.Plan.Face == plan.DropIn && errors.As(err, new(*LoadError)) {
+	if failed, ok := errors.AsType[*LoadError](err); ok && failed.Stall == nil && m.Plan.Face == plan.DropIn {
 		m.eng.Forgive() // the original throws its warm-up away, failures and all
 		return nil
 	}
@@ -149,7 +149,7 @@ func (m *levelRun) schedule(lv *result.Level, limit int) pace.Schedule {
 }
 
 // stop ends an open loop and lets what it has in flight end. A closed loop runs on into the next level.
-func (m *levelRun) stop(ctx context.Context) {
+func (m *levelRun) stop() {
 	if m.stopOpen == nil {
 		return
 	}
@@ -157,7 +157,7 @@ func (m *levelRun) stop(ctx context.Context) {
 	_ = m.eng.CollectUntil(m.ignore, func() error { m.stopOpen(); return nil })
 	m.load.Dropped = m.eng.Dropped() - before
 	m.stopOpen = nil
-	m.waitForEnds(ctx)
+	m.waitForEnds(m.hard)
 }
 
 // discard drops what was recorded so far.
@@ -190,6 +190,9 @@ func (m *levelRun) measure(ctx context.Context) error {
 		m.keep(p, n)
 		if err != nil {
 			return err
+		}
+		if ctx.Err() != nil { // while the window was closed
+			return ErrInterrupted
 		}
 		if done, err := m.together(ctx); done || err != nil {
 			return err

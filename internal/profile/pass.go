@@ -210,10 +210,6 @@ func (m *levelRun) tooManyFailed(p *pass) bool {
 	return ended >= enough && float64(failed) > limit*float64(ended)
 }
 
-func (m *levelRun) loadError() error {
-	return &LoadError{Slots: m.eng.SlotErrors(), Async: m.Async}
-}
-
 // idleSignal is closed when a load with a limit has ended; a load without one never signals. stop ends the
 // waiting.
 func (m *levelRun) idleSignal(ctx context.Context) (idle <-chan struct{}, stop func()) {

@@ -33,7 +33,7 @@ func (r *Runner) periodic(ctx context.Context) error {
 	}
 	select {
 	case <-r.eng.Failed():
-		err = &LoadError{Slots: r.eng.SlotErrors(), Async: r.Async}
+		err = r.loadError()
 	default:
 	}
 	if r.Exporter != nil {

@@ -34,9 +34,14 @@ var (
 type LoadError struct {
 	Slots []engine.SlotError
 	Async bool
+	// Stall is set where it was no failed request, but a server without a sign of life.
+	Stall *engine.StallError
 }
 
 func (e *LoadError) Error() string {
+	if e.Stall != nil {
+		return e.Stall.Error()
+	}
 	if len(e.Slots) == 0 {
 		return result.RequestsFailed
 	}
@@ -65,9 +70,12 @@ type Runner struct {
 	Streams bool
 	// Times are the due times of a fixed schedule, those of its warm-up first.
 	Times []time.Duration
+	// Patience is how long the server may give no sign of life; 0 chooses, see the engine.
+	Patience time.Duration
 	// Timeline keeps what happened over time, and the distribution of latencies, for reports that draw.
 	Timeline bool
 
+	hard   context.Context // ends when requests in flight are cut
 	eng    *engine.Engine
 	pulse  *vitals.Pulse
 	res    *result.Result
@@ -108,8 +116,9 @@ func Environment() result.Environment {
 }
 
 func (r *Runner) run(ctx, hard context.Context) error {
+	r.hard = hard
 	if r.Plan.Load.Mode == plan.CustomIntervals {
-		gaps, err := readIntervals(r.Plan.Load.Intervals, r.Plan.Face == plan.DropIn)
+		gaps, err := readIntervals(ctx, r.Plan.Load.Intervals, r.Plan.Face == plan.DropIn)
 		if err != nil {
 			return err
 		}
@@ -117,7 +126,7 @@ func (r *Runner) run(ctx, hard context.Context) error {
 	}
 	eng, err := engine.Open(hard, engine.Config{
 		Service: r.Service, Feed: r.Feed, Keep: r.Exporter != nil || r.Plan.Load.Mode == plan.SessionConcurrency,
-		Timeout: r.Plan.Target.Timeout, StopOnFailure: r.Plan.Measure.StopOnFailure,
+		Timeout: r.Plan.Target.Timeout, Patience: r.Patience, StopOnFailure: r.Plan.Measure.StopOnFailure,
 	})
 	if err != nil {
 		return err
@@ -131,6 +140,11 @@ func (r *Runner) run(ctx, hard context.Context) error {
 	return errors.Join(err, eng.Close())
 }
 
+// loadError says why the engine ended the load.
+func (r *Runner) loadError() error {
+	return &LoadError{Slots: r.eng.SlotErrors(), Async: r.Async, Stall: r.eng.GivenUp()}
+}
+
 // waitForEnds lets the requests in flight end, and cancels those that take too long. They are in no window.
 func (r *Runner) waitForEnds(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, DrainTime)
@@ -141,13 +155,29 @@ func (r *Runner) waitForEnds(ctx context.Context) {
 // ignore collects records that belong to no window.
 func (r *Runner) ignore() { r.eng.Drain(func(*record.Record, []record.Event, []byte) {}) }
 
-func readIntervals(path string, lenient bool) ([]time.Duration, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("read the request intervals: %w", err)
+// readIntervals reads a file of intervals. It may be a pipe that nothing writes to: an interrupt ends the waiting.
+func readIntervals(ctx context.Context, path string, lenient bool) ([]time.Duration, error) {
+	type content struct {
+		gaps []time.Duration
+		err  error
 	}
-	defer f.Close()
-	return pace.ReadIntervals(f, path, lenient)
+	read := make(chan content, 1)
+	go func() {
+		f, err := os.Open(path)
+		if err != nil {
+			read <- content{nil, fmt.Errorf("read the request intervals: %w", err)}
+			return
+		}
+		defer f.Close()
+		gaps, err := pace.ReadIntervals(f, path, lenient)
+		read <- content{gaps, err}
+	}()
+	select {
+	case c := <-read:
+		return c.gaps, c.err
+	case <-ctx.Done():
+		return nil, ErrInterrupted
+	}
 }
 
 // finite tells whether the load ends by itself, after so many requests or when all sessions are over. It is then

@@ -3,6 +3,7 @@ package profile
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/plan"
@@ -44,9 +45,29 @@ func (m *levelRun) closeServer(ctx context.Context, p *pass, cause error) error 
 		p.statsMissing = true
 		return nil
 	}
-	s, err := m.stats(context.WithoutCancel(ctx))
+	ctx, cancel := graceAfter(ctx, statsGrace)
+	defer cancel()
+	s, err := m.stats(ctx)
 	p.serverTo, p.statsMissing = s, s == nil
 	return err
+}
+
+// statsGrace is how long the server may take for its counters after an interrupt.
+const statsGrace = 2 * time.Second
+
+// graceAfter makes a context that ends some time after its parent does.
+func graceAfter(parent context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(parent))
+	stop := context.AfterFunc(parent, func() {
+		wait := time.NewTimer(d)
+		defer wait.Stop()
+		select {
+		case <-wait.C:
+			cancel()
+		case <-ctx.Done():
+		}
+	})
+	return ctx, func() { stop(); cancel() }
 }
 
 // serverWindow is what the server counted in one window, or nil where it counted nothing: a request that ends at

@@ -50,6 +50,7 @@ func TestFaultsAreNamed(t *testing.T) {
 	}
 	f("one answer is off by one", stress.WrongAnswer, 1, "which is +1\n", sums.Faults{OffBy: oneAt(third)}, eights)
 	f("an answer to another request", stress.Swapped, 1, "the answer to request 0 came where the one to", sums.Faults{OtherID: only(third)}, eights)
+	f("an answer to another request, unary", stress.Swapped, 1, "the answer's id is not the request's", sums.Faults{OtherID: only(third)}, "--unary "+eights)
 	f("END is lost", stress.LostEnd, 0, "the server went on with the sequence that had ended with", sums.Faults{KeepEnd: true}, "")
 	f("START is not enforced", stress.StartIgnored, 0, "without START was answered", sums.Faults{AnyStart: true}, "")
 	f("refused", stress.Refused, 1, "the server refused a request: Request for unknown model", sums.Faults{Away: only(third)}, eights)

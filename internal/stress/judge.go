@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redline-bench/redline/internal/engine"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
@@ -196,7 +197,7 @@ func (l *line) judgeError(c *service.Call, s *Step, text string) verdict {
 	case c.Rec.Class == record.Canceled:
 		return disturbed // the run was stopped
 	case c.Rec.Class == record.Timeout:
-		return l.fail(Late, fmt.Sprintf("no answer to request %d of the sequence within %s%s", s.Position+1, r.opts.Timeout, r.idleHint()))
+		return l.fail(Late, fmt.Sprintf("no answer to request %d of the sequence within %s%s", s.Position+1, cmp.Or(r.opts.Timeout, engine.StallAfter), r.idleHint()))
 	case errors.Is(c.Err, service.ErrOtherRequest):
 		return l.fail(Swapped, text)
 	case r.opts.Disturbs():

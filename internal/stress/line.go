@@ -150,6 +150,9 @@ func (l *line) Next(c *service.Call) {
 	if l.t.run.opts.StringIDs {
 		c.Vars.SeqName = l.name
 	}
+	if l.t.run.cfg.Train == nil { // a train has ids of its own
+		c.Vars.ID, c.Vars.HasID = l.t.run.ids.Add(1), true
+	}
 	c.Rec.SeqID = uint64(l.id)
 	if s.Start {
 		c.Rec.Flags |= record.SequenceStart

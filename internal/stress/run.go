@@ -73,6 +73,7 @@ type run struct {
 
 	stopping atomic.Bool
 	unloads  atomic.Int64
+	ids      atomic.Uint64 // of requests that are calls of their own
 	left     atomic.Int64  // threads at work
 	finished chan struct{} // all threads have ended
 
@@ -175,16 +176,20 @@ func (r *run) load(ctx, hard context.Context, slots int) error {
 	disturbing, calm := context.WithCancel(ctx)
 	var others sync.WaitGroup
 	r.disturb(disturbing, &others)
-	r.watch(ctx, hard)
+	wait, cut := context.WithCancel(hard)
+	defer cut()
+	if !r.watch(ctx, hard) {
+		cut()
+	}
 	calm()
 	others.Wait()
 	r.eng.Stop()
-	_ = r.eng.CollectUntil(r.collect, func() error { return r.eng.Wait(hard) }) // what did not end by then was cut
+	_ = r.eng.CollectUntil(r.collect, func() error { return r.eng.Wait(wait) }) // what did not end by then was cut
 	return nil
 }
 
-// watch folds records and tells of progress until the run is over.
-func (r *run) watch(ctx, hard context.Context) {
+// watch folds records and tells of progress until the run is over. It returns false where sequences did not end in time.
+func (r *run) watch(ctx, hard context.Context) bool {
 	var end <-chan time.Time
 	if r.opts.Duration > 0 {
 		timer := time.NewTimer(r.opts.Duration)
@@ -197,9 +202,12 @@ func (r *run) watch(ctx, hard context.Context) {
 	for {
 		select {
 		case <-r.finished:
-			return
+			return true
 		case <-hard.Done():
-			return
+			return false
+		case <-r.eng.Failed(): // what a server answers fails no run, so it answers nothing
+			r.abort(r.eng.GivenUp())
+			return false
 		case <-stopped:
 			r.stopping.Store(true)
 			stopped = nil
@@ -208,7 +216,7 @@ func (r *run) watch(ctx, hard context.Context) {
 			end = drain.C
 		case <-end:
 			if r.stopping.Swap(true) {
-				return // sequences did not end in time
+				return false
 			}
 			end = nil
 		case <-ticker.C:

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/redline-bench/redline/internal/tokenizer/model"
+	"github.com/redline-bench/redline/internal/tokenizer/rx"
 	"github.com/redline-bench/redline/internal/tokenizer/split"
 )
 
@@ -59,10 +60,7 @@ type decoder struct {
 
 // Exceeded tells whether a pattern took too many steps in some text.
 func (d *decoder) Exceeded() bool {
-	return slices.ContainsFunc(d.patterns, func(m split.Matcher) bool {
-		limited, ok := m.(interface{ Exceeded() bool })
-		return ok && limited.Exceeded()
-	})
+	return slices.ContainsFunc(d.patterns, func(m split.Matcher) bool { return rx.Exceeded(m) })
 }
 
 // decoderJSON is a decoder as a file has it.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/redline-bench/redline/internal/tokenizer/model"
 	"github.com/redline-bench/redline/internal/tokenizer/normal"
+	"github.com/redline-bench/redline/internal/tokenizer/rx"
 	"github.com/redline-bench/redline/internal/tokenizer/split"
 )
 
@@ -44,7 +45,7 @@ const (
 // incomplete. Files of tokenizers come from strangers; a pattern such as (a+)+$ never ends.
 func (t *Tokenizer) Err() error {
 	for _, part := range []any{t.normalize, t.pre, &t.decoder} {
-		if limited, ok := part.(interface{ Exceeded() bool }); ok && limited.Exceeded() {
+		if rx.Exceeded(part) {
 			return fmt.Errorf("tokenizer %s: a pattern takes too many steps on a text; check where the file comes from", t.name)
 		}
 	}

@@ -45,6 +45,8 @@ func openFile(ctx context.Context, o *Options, m *maker, sum hash.Hash) (origin,
 		return nil, fmt.Errorf("open the prompts: %w", err)
 	case info.IsDir():
 		return openFolder(ctx, o, m, sum)
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("the prompts %s are not in a regular file, but they are read several times: write them to a file first", o.Path)
 	case info.Size() == 0:
 		return nil, fmt.Errorf("the file of prompts %s is empty", o.Path)
 	}

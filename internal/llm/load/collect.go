@@ -282,6 +282,9 @@ func (r *run) interrupt() {
 func (r *run) giveUp(p *phase) {
 	p.finish()
 	r.collect()
+	if why := r.eng.GivenUp(); why != nil && r.stop.text == "" {
+		r.stop.text, r.stop.failures = why.Error(), true
+	}
 	if r.stop.text == "" {
 		last := ""
 		if f := r.eng.Failures(); len(f) > 0 {

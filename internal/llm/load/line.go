@@ -79,18 +79,34 @@ func (l *line) Next(c *service.Call) {
 		}
 	}
 	if d, ok := l.r.cutAfter(j); ok {
-		l.timer = time.AfterFunc(d, func() { l.cut(j) })
+		l.timer = time.AfterFunc(d, func() { l.cutUntilEnded(j, firstCutAgain) })
 	}
 }
 
-// cut ends a request that is still in flight. It holds the lock meanwhile: the request cannot end, and the next one
-// cannot be sent, before the right one is cut.
-func (l *line) cut(j *job) {
+// cut ends a request that is still in flight, and tells whether it is. It holds the lock meanwhile: the request cannot end,
+// and the next one cannot be sent, before the right one is cut.
+func (l *line) cut(j *job) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.flying == j {
-		j.ask.cut = true
-		l.r.eng.Cut(l.slot, record.Canceled)
+	if l.flying != j {
+		return false
+	}
+	j.ask.cut = true
+	l.r.eng.Cut(l.slot, record.Canceled)
+	return true
+}
+
+// The times between two attempts to cut one request.
+const (
+	firstCutAgain = 200 * time.Microsecond
+	mostCutAgain  = 10 * time.Millisecond
+)
+
+// cutUntilEnded cuts a request. After a delay of 0 the transport may not have the request yet, and then cuts nothing, so
+// it is told again until the request has ended.
+func (l *line) cutUntilEnded(j *job, again time.Duration) {
+	if l.cut(j) {
+		time.AfterFunc(again, func() { l.cutUntilEnded(j, min(2*again, mostCutAgain)) })
 	}
 }
 

@@ -71,7 +71,10 @@ type Options struct {
 	CancelShare  float64
 	CancelDelay  time.Duration
 	CancelTokens float64
-	Timeout      time.Duration
+	// Timeout is the deadline of a request. Patience is how long the server may give no sign of life; 0 chooses, see the
+	// engine.
+	Timeout  time.Duration
+	Patience time.Duration
 	// MaxErrors ends a level at so many failures, MaxErrorShare at such a share of them; 0 is no limit.
 	MaxErrors     int
 	MaxErrorShare float64

@@ -267,6 +267,7 @@ func TestCancellation(t *testing.T) {
 		}
 	}
 	f(func(o *load.Options) { o.CancelDelay = time.Millisecond }, 19)
+	f(func(o *load.Options) { o.CancelDelay = 0 }, 0)
 	f(func(o *load.Options) { o.CancelTokens = 0.25 }, 19)
 }
 
@@ -416,6 +417,21 @@ func TestTimeout(t *testing.T) {
 	out := run(t, cfg, closed(2))
 	if f := out.Level.Failures; out.Collector.Failed() != 2 || len(f) != 1 || f[0].Class != "timeout" {
 		t.Errorf("%+v", f)
+	}
+}
+
+// A server that never answers ends the level, and the level says what it waited for.
+func TestAServerWithoutASignOfLifeEndsTheLevel(t *testing.T) {
+	for _, lv := range []load.Level{closed(2), rate(10)} {
+		s := &server{first: 1000 * time.Hour, tokens: 1}
+		cfg := config(t, s, -1)
+		cfg.Options.Patience = 10 * time.Second
+		testkit.Simulate(t, func(t *testing.T) {
+			out, err := load.Run(t.Context(), t.Context(), cfg, lv)
+			if err != nil || !out.ServerGone || !strings.HasPrefix(out.Stopped, "waited 10s for the server: ") {
+				t.Errorf("%s: %+v, %v", lv.String(), out, err)
+			}
+		})
 	}
 }
 

@@ -20,6 +20,7 @@ type phase struct {
 	duration, grace time.Duration
 
 	start   int64
+	stopped <-chan struct{} // closed when the run is interrupted
 	supply  *supply
 	started atomic.Int64 // requests
 	talks   atomic.Int64 // conversations
@@ -82,7 +83,13 @@ func (p *phase) converse() *talk {
 		p.last.Store(true)
 		return nil
 	}
-	next, ok := <-p.supply.out
+	var next ready
+	ok := true
+	select {
+	case next, ok = <-p.supply.out:
+	case <-p.stopped: // a long prompt may take minutes to make
+		return nil
+	}
 	switch {
 	case !ok:
 		p.last.Store(true)
@@ -100,7 +107,8 @@ func (r *run) phase(ctx, hard context.Context, p *phase) error {
 	if p.supply, err = r.newSupply(p.warm); err != nil {
 		return err
 	}
-	defer p.supply.close()
+	defer p.supply.close(ctx)
+	p.stopped = ctx.Done()
 	p.idle = make(chan struct{})
 	r.gate.reset(p.load.Prefill)
 	// A job may be given out before the first is: the phase itself counts as one until it is under way.

@@ -46,7 +46,7 @@ func newRun(hard context.Context, cfg *Config, lv Level) (*run, error) {
 	r.gate = newGate(max(cfg.Options.Prefill, cfg.Options.Warmup.Prefill), func(slot int) { r.eng.Wake(slot) })
 	watch := r.gate != nil || cfg.Options.CancelShare > 0 && cfg.Options.CancelTokens > 0
 	eng, err := engine.Open(hard, engine.Config{
-		Service: cfg.Service, Keep: true, Timeout: cfg.Options.Timeout,
+		Service: cfg.Service, Keep: true, Timeout: cfg.Options.Timeout, Patience: cfg.Options.Patience,
 		Feed: func(slot, _ int) engine.Feed {
 			l := r.at(slot)
 			if watch {

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"sync"
@@ -127,10 +128,13 @@ func (s *supply) begin(t *talk) {
 	}
 }
 
-// close ends the supply, when nothing begins any more.
-func (s *supply) close() {
+// close ends the supply, when nothing begins any more. After an interrupt it does not wait for the conversation that is
+// being made, which may take minutes.
+func (s *supply) close(ctx context.Context) {
 	close(s.quit)
-	s.done.Wait()
+	if ctx.Err() == nil {
+		s.done.Wait()
+	}
 	if s.begun != nil {
 		close(s.begun)
 		s.told.Wait()

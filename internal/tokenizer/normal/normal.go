@@ -9,6 +9,7 @@ import (
 	"unsafe"
 
 	"github.com/redline-bench/redline/internal/tokenizer/model"
+	"github.com/redline-bench/redline/internal/tokenizer/rx"
 	"github.com/redline-bench/redline/internal/tokenizer/unitab"
 )
 
@@ -175,17 +176,11 @@ func (n Replace) Normalize(text string, m *Memory) string {
 }
 
 // Exceeded tells whether the pattern took too many steps in some text.
-func (n Replace) Exceeded() bool { return exceeded(n.Find) }
+func (n Replace) Exceeded() bool { return rx.Exceeded(n.Find) }
 
 // Exceeded tells whether a pattern of some normalizer took too many steps.
 func (s Sequence) Exceeded() bool {
-	return slices.ContainsFunc(s, func(n Normalizer) bool { return exceeded(n) })
-}
-
-// exceeded asks a part that counts steps; others have no limit.
-func exceeded(part any) bool {
-	limited, ok := part.(interface{ Exceeded() bool })
-	return ok && limited.Exceeded()
+	return slices.ContainsFunc(s, func(n Normalizer) bool { return rx.Exceeded(n) })
 }
 
 // Prepend puts a text in front of what is not empty.

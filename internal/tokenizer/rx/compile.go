@@ -38,6 +38,13 @@ const (
 // Exceeded tells whether a Find was given up because it took too many steps. Its results are then incomplete.
 func (r *Regexp) Exceeded() bool { return r.exceeded.Load() }
 
+// Exceeded asks a part of a tokenizer whether one of its patterns was given up; a part without an Exceeded method has no
+// limit.
+func Exceeded(part any) bool {
+	limited, ok := part.(interface{ Exceeded() bool })
+	return ok && limited.Exceeded()
+}
+
 // Compile compiles a pattern.
 func Compile(pattern string) (*Regexp, error) {
 	p := &parser{src: pattern, names: categories()}

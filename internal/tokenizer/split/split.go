@@ -7,6 +7,7 @@ import (
 	"slices"
 	"unsafe"
 
+	"github.com/redline-bench/redline/internal/tokenizer/rx"
 	"github.com/redline-bench/redline/internal/tokenizer/unitab"
 )
 
@@ -129,17 +130,11 @@ func (s *Split) Apply(w *Work) {
 }
 
 // Exceeded tells whether the pattern took too many steps in some text.
-func (s *Split) Exceeded() bool { return exceeded(s.Matcher) }
+func (s *Split) Exceeded() bool { return rx.Exceeded(s.Matcher) }
 
 // Exceeded tells whether a pattern of some stage took too many steps.
 func (s Sequence) Exceeded() bool {
-	return slices.ContainsFunc(s, func(stage Stage) bool { return exceeded(stage) })
-}
-
-// exceeded asks a part that counts steps; others have no limit.
-func exceeded(part any) bool {
-	limited, ok := part.(interface{ Exceeded() bool })
-	return ok && limited.Exceeded()
+	return slices.ContainsFunc(s, func(stage Stage) bool { return rx.Exceeded(stage) })
 }
 
 // step is how far to go past an empty match.

@@ -128,7 +128,11 @@ func (k *checker) checkID(v jsonscan.Value, id []byte) *service.Error {
 	}
 	got, _ := v.Get("id")
 	if !got.Is(string(id)) {
-		return bad("its id is not the id of the request")
+		e := bad("its id is not the id of the request")
+		if got.Kind() == jsonscan.String {
+			e.Err = service.ErrOtherRequest
+		}
+		return e
 	}
 	var room [40]byte
 	member := append(append(append(room[:0], `"id":"`...), id...), '"')

@@ -1,0 +1,27 @@
+package peers
+
+import (
+	"os/exec"
+	"runtime"
+	"syscall"
+)
+
+// startBound starts a process that is killed when this one ends, however that ends, and sends to exited how it ended. The
+// kernel kills it when the thread that started it ends, so a goroutine keeps the thread for as long as the process runs.
+func startBound(cmd *exec.Cmd, exited chan<- error) error {
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
+	started := make(chan error, 1)
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := cmd.Start()
+		started <- err
+		if err == nil {
+			exited <- cmd.Wait()
+		}
+	}()
+	return <-started
+}
