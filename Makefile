@@ -50,7 +50,7 @@ flaky: ## unit tests COUNT times (10), shuffled, with the race detector, beside 
 flaky-stage: # what scripts/flaky.sh runs beside its busy processes
 	$(UNIT) -count=$(COUNT) -timeout 60m $(PACKAGES)
 
-check: ## format, vet, lint, generated files
+check: ## format, vet, lint, known vulnerabilities, generated files
 	@scripts/check.sh
 
 unit: ## import direction and unit tests, with the race detector, shuffled
