@@ -64,7 +64,7 @@ func TestUnpackedBodies(t *testing.T) {
 	const limit = 100_000
 	s := start(t, refserver.Config{MaxUnpacked: limit})
 	t.Cleanup(func() { kgrpc.LimitUnpacked(0) }) // the gRPC library's limit is that of the process
-	pack := func(size int) string { // a body that unpacks well, and is then refused because it has no inputs
+	pack := func(size int) string {              // a body that unpacks well, and is then refused because it has no inputs
 		var packed bytes.Buffer
 		w := gzip.NewWriter(&packed)
 		if _, err := io.WriteString(w, strings.Repeat(" ", size-2)+"{}"); err != nil {

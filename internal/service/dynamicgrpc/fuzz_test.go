@@ -8,7 +8,6 @@ import (
 	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/types/descriptorpb"
 	"google.golang.org/protobuf/types/dynamicpb"
-
 )
 
 // What a server sends by reflection, and what it answers, are read as messages or refused: a message that is read can be
