@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/redline-bench/redline/internal/clock"
@@ -326,10 +327,10 @@ func (m *levelRun) keep(p *pass, n int) {
 // answers, so that memory does not grow with the number of windows.
 func (m *levelRun) forgetOld() {
 	answered := 0
-	for i := len(m.passes) - 1; i >= 0; i-- {
+	for i, p := range slices.Backward(m.passes) {
 		if answered == measure.StableWindows {
-			m.passes[i].win.Forget()
-			m.passes[i].metrics = scrape.Window{}
+			p.win.Forget()
+			p.metrics = scrape.Window{}
 		} else if m.lv.Windows[i].Client.Requests > 0 {
 			answered++
 		}

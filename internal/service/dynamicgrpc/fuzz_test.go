@@ -14,13 +14,13 @@ import (
 // shown as JSON.
 func FuzzDescribed(f *testing.F) {
 	small := &descriptorpb.FileDescriptorProto{
-		Name: proto.String("a.proto"), Package: proto.String("p"), Syntax: proto.String("proto3"),
-		MessageType: []*descriptorpb.DescriptorProto{{Name: proto.String("M"), Field: []*descriptorpb.FieldDescriptorProto{{
-			Name: proto.String("m"), Number: proto.Int32(1), Label: descriptorpb.FieldDescriptorProto_LABEL_OPTIONAL.Enum(),
-			Type: descriptorpb.FieldDescriptorProto_TYPE_MESSAGE.Enum(), TypeName: proto.String(".p.M"),
+		Name: new("a.proto"), Package: new("p"), Syntax: new("proto3"),
+		MessageType: []*descriptorpb.DescriptorProto{{Name: new("M"), Field: []*descriptorpb.FieldDescriptorProto{{
+			Name: new("m"), Number: new(int32(1)), Label: descriptorpb.FieldDescriptorProto_LABEL_OPTIONAL.Enum(),
+			Type: descriptorpb.FieldDescriptorProto_TYPE_MESSAGE.Enum(), TypeName: new(".p.M"),
 		}}}},
-		Service: []*descriptorpb.ServiceDescriptorProto{{Name: proto.String("S"), Method: []*descriptorpb.MethodDescriptorProto{{
-			Name: proto.String("Do"), InputType: proto.String(".p.M"), OutputType: proto.String(".p.M"),
+		Service: []*descriptorpb.ServiceDescriptorProto{{Name: new("S"), Method: []*descriptorpb.MethodDescriptorProto{{
+			Name: new("Do"), InputType: new(".p.M"), OutputType: new(".p.M"),
 		}}}},
 	}
 	raw, err := proto.Marshal(small)
