@@ -9,6 +9,7 @@ TAGS := grpcnotrace
 GOFLAGS_BUILD := -trimpath -ldflags "-s -w -X main.version=$(VERSION)"
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 FUZZTIME ?= 20s
+SOAK ?= 30m
 # The in-process server of redline-native is reached through C; without a C compiler that part is left out.
 NATIVE_CGO := $(shell command -v $${CC:-cc} >/dev/null 2>&1 && echo 1 || echo 0)
 
@@ -16,7 +17,7 @@ NATIVE_CGO := $(shell command -v $${CC:-cc} >/dev/null 2>&1 && echo 1 || echo 0)
 CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/redline
 export PATH := $(PATH):$(CACHE)/debian-mpiexec:$(CACHE)/debian-zsh:$(CACHE)/debian-fish
 
-.PHONY: help build demo test quick flaky flaky-stage check unit unit-native tools peers e2e e2e-timed e2e-rest fmt generate bench test-heavy fuzz heavy-rest heavy-timed heavy-steady cover dist clean
+.PHONY: help build demo test quick flaky flaky-stage check unit unit-native tools peers e2e e2e-timed e2e-rest fmt generate bench test-heavy soak fuzz heavy-rest heavy-timed heavy-steady cover dist clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -50,7 +51,7 @@ flaky: ## unit tests COUNT times (10), shuffled, with the race detector, beside 
 flaky-stage: # what scripts/flaky.sh runs beside its busy processes
 	$(UNIT) -count=$(COUNT) -timeout 60m $(PACKAGES)
 
-check: ## format, vet, lint, generated files
+check: ## format, vet, lint, known vulnerabilities, generated files
 	@scripts/check.sh
 
 unit: ## import direction and unit tests, with the race detector, shuffled
@@ -96,6 +97,10 @@ STEADY := ^TestChecks$$/^(no_model|ground_truth|ranks)$$
 HEAVY := REDLINE_HEAVY=1 $(E2E:30m=60m)
 test-heavy: ## whole windows and loads, GenAI-Perf, Model Analyzer, AIPerf, fuzzing; about an hour, ends with a summary
 	@REDLINE_HEAVY=1 $(TESTRUN) -background fuzz=heavy-timed peers build heavy-rest heavy-timed heavy-steady
+
+soak: build ## every wire at full speed for SOAK (30m) while the server fails each second; then two minutes of each fuzz target
+	REDLINE_HEAVY=1 SOAK=$(SOAK) $(E2E:30m=0) -v ./e2e/soak
+	@FUZZTIME=2m scripts/fuzz.sh
 
 fuzz: ## every fuzz target for FUZZTIME (20s)
 	@FUZZTIME=$(FUZZTIME) scripts/fuzz.sh

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The static half of `make test`: format, vet, lint, generated files. Every step runs, also when an earlier one failed.
+# The static half of `make test`: format, vet, lint, known vulnerabilities, generated files. Every step runs, also when an earlier one failed.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 failed=0
@@ -38,5 +38,6 @@ else
   [ "${CI:-}" != true ] || failed=1
 fi
 step "no more than 10 nolint" few_nolint
+step "known vulnerabilities (govulncheck)" scripts/vuln.sh
 step "generated files are current" scripts/generated.sh
 exit $failed

@@ -19,7 +19,7 @@ targets() {
 one() {
   local dir out
   dir=$(dirname "$1")
-  if out=$(go test -tags "$3" -run '^$' -fuzz "^$2\$" -fuzztime "$FUZZTIME" -parallel 1 "./$dir" 2>&1) && ! grep -q 'no fuzz tests' <<<"$out"; then
+  if out=$(go test -tags "$3" -run '^$' -fuzz "^$2\$" -fuzztime "$FUZZTIME" -fuzzminimizetime 20x -parallel 1 "./$dir" 2>&1) && ! grep -q 'no fuzz tests' <<<"$out"; then
     echo "== $dir $2: $(grep '^fuzz: elapsed' <<<"$out" | tail -1)"
   else
     printf '== %s %s FAILED\n%s\n' "$dir" "$2" "$out"

@@ -7,48 +7,5 @@
 // outcome.NotTested.
 package browser
 
-import (
-	"os"
-	"os/exec"
-	"syscall"
-
-	"golang.org/x/sys/unix"
-)
-
 // inside marks the copy of the tests that runs in the namespace.
 const inside = "REDLINE_BROWSER_INSIDE"
-
-// isolated runs this program again in a network namespace of its own, which has a loopback device and nothing else.
-// ok is false where the machine does not permit that.
-func isolated(env ...string) (code int, ok bool) {
-	cmd := exec.Command("/proc/self/exe", os.Args[1:]...)
-	cmd.Args[0] = os.Args[0]
-	cmd.Env = append(os.Environ(), append(env, inside+"=1")...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	cmd.SysProcAttr = &syscall.SysProcAttr{
-		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNET,
-		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},
-		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}},
-		Pdeathsig:   syscall.SIGKILL,
-	}
-	if err := cmd.Start(); err != nil {
-		return 0, false
-	}
-	_ = cmd.Wait() // the exit code says it
-	return cmd.ProcessState.ExitCode(), true
-}
-
-// raiseLoopback makes 127.0.0.1 work in a new namespace.
-func raiseLoopback() error {
-	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return err
-	}
-	defer unix.Close(fd)
-	req, err := unix.NewIfreq("lo")
-	if err != nil {
-		return err
-	}
-	req.SetUint16(unix.IFF_UP | unix.IFF_RUNNING)
-	return unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, req)
-}

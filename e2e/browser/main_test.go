@@ -19,6 +19,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/redline-bench/redline/e2e/binary"
+	"github.com/redline-bench/redline/e2e/netns"
 	"github.com/redline-bench/redline/e2e/peers"
 	"github.com/redline-bench/redline/internal/testkit/outcome"
 )
@@ -59,11 +60,11 @@ func run(m *testing.M) int {
 		return m.Run()
 	}
 	if os.Getenv(inside) == "" {
-		if code, ok := isolated("REDLINE_BIN_DIR=" + bin); ok {
+		if code, ok := netns.Rerun("REDLINE_BIN_DIR="+bin, inside+"=1"); ok {
 			return code
 		}
 		fmt.Fprintln(os.Stderr, "this machine permits no network namespace: that pages fetch nothing is told from the browser's own events alone")
-	} else if err := raiseLoopback(); err != nil {
+	} else if err := netns.RaiseLoopback(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}

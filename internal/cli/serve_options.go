@@ -101,7 +101,10 @@ func serveSet(o *serveOptions) *optset.Set {
 	s.Text(&o.ca, "tls-client-ca", "FILE", "the authority that clients' certificates must come from: mutual TLS")
 	s.Text(&o.config.Token, "bearer-token", "TOKEN", "the token that requests must present, on every port")
 	s.Secret(secret.Whole, "bearer-token")
-	s.Var("http-max-input-size", "BYTES", "0", "the largest JSON, raw body or unpacked body that the HTTP port takes; 0 is no limit", o.setMaxInput)
+	s.Var("http-max-input-size", "BYTES", "0", "the largest JSON, raw body or unpacked body that the HTTP port takes; 0 is no limit", sizeOf(&o.config.MaxInput))
+	o.config.MaxUnpacked = 1 << 30
+	s.Var("max-unpacked-size", "BYTES", strconv.FormatInt(o.config.MaxUnpacked, 10), "how much packed requests may unpack to, all that are in work together; "+
+		"a request that exceeds it is refused with 413 or RESOURCE_EXHAUSTED. Also the largest gRPC message. 0 is no limit", sizeOf(&o.config.MaxUnpacked))
 	s.Group("Watching")
 	s.Text(&o.requestLog, "request-log", "FILE", "a JSON line for each answer: model, id, received_ns, replied_ns, and for a stream when each event "+
 		"left, events_ns, and how many tokens it had, tokens")
@@ -244,13 +247,16 @@ func (o *serveOptions) secure() error {
 	return nil
 }
 
-func (o *serveOptions) setMaxInput(v string) error {
-	n, err := strconv.ParseInt(v, 10, 64)
-	if err != nil || n < 0 {
-		return fmt.Errorf("is a number of bytes, not %q; 0 is no limit", v)
+// sizeOf reads a number of bytes.
+func sizeOf(to *int64) func(string) error {
+	return func(v string) error {
+		n, err := strconv.ParseInt(v, 10, 64)
+		if err != nil || n < 0 {
+			return fmt.Errorf("is a number of bytes, not %q; 0 is no limit", v)
+		}
+		*to = n
+		return nil
 	}
-	o.config.MaxInput = n
-	return nil
 }
 
 func (o *serveOptions) addDelay(v string) error {

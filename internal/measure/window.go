@@ -44,6 +44,11 @@ type Window struct {
 // NewWindow makes an empty window.
 func NewWindow(setup Setup) *Window { return &Window{setup: setup} }
 
+// Forget drops the latencies of a window that will not be merged. Its counts stay.
+func (w *Window) Forget() {
+	w.sent, w.due, w.first, w.lag, w.late = stats.Sample{}, stats.Sample{}, stats.Sample{}, stats.Sample{}, stats.Sample{}
+}
+
 // Add takes one record in.
 func (w *Window) Add(r *record.Record) {
 	if r.Flags&record.Closing != 0 {

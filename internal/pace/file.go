@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -13,6 +14,7 @@ import (
 // first character that does not belong to it, as C's strtol does.
 func ReadIntervals(r io.Reader, name string, lenient bool) ([]time.Duration, error) {
 	var gaps []time.Duration
+	var total time.Duration
 	scan := bufio.NewScanner(r)
 	for line := 1; scan.Scan(); line++ {
 		text := strings.TrimSpace(scan.Text())
@@ -24,7 +26,11 @@ func ReadIntervals(r io.Reader, name string, lenient bool) ([]time.Duration, err
 		if err != nil || us < 0 {
 			return nil, fmt.Errorf("%s:%d: %q is not a gap in microseconds: write one whole number a line", name, line, text)
 		}
+		if us > int64((math.MaxInt64-total)/time.Microsecond) {
+			return nil, fmt.Errorf("%s:%d: the gaps up to here are longer than %v together", name, line, time.Duration(math.MaxInt64))
+		}
 		gaps = append(gaps, time.Duration(us)*time.Microsecond)
+		total += gaps[len(gaps)-1]
 	}
 	if err := scan.Err(); err != nil {
 		return nil, fmt.Errorf("read %s: %w", name, err)
@@ -32,7 +38,7 @@ func ReadIntervals(r io.Reader, name string, lenient bool) ([]time.Duration, err
 	if len(gaps) == 0 {
 		return nil, fmt.Errorf("file '%s' is empty", name)
 	}
-	if sum(gaps) == 0 {
+	if total == 0 {
 		return nil, fmt.Errorf("%s: all gaps are 0: the rate would be without limit; use --concurrency-range for that", name)
 	}
 	return gaps, nil

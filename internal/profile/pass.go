@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/redline-bench/redline/internal/clock"
@@ -314,7 +315,22 @@ func (m *levelRun) keep(p *pass, n int) {
 	m.takeMetrics(p)
 	m.passes = append(m.passes, p)
 	m.lv.Windows = append(m.lv.Windows, w)
+	m.forgetOld()
 	m.Observer.Pass(n, &w)
+}
+
+// forgetOld drops the latencies and metrics of windows that cannot count any more, those before the last three with
+// answers, so that memory does not grow with the number of windows.
+func (m *levelRun) forgetOld() {
+	answered := 0
+	for i, p := range slices.Backward(m.passes) {
+		if answered == measure.StableWindows {
+			p.win.Forget()
+			p.metrics = scrape.Window{}
+		} else if m.lv.Windows[i].Client.Requests > 0 {
+			answered++
+		}
+	}
 }
 
 func (m *levelRun) progress(p *pass, n, trials int) Progress {

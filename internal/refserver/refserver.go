@@ -53,6 +53,10 @@ type Config struct {
 	Token string
 	// MaxInput is the largest JSON, raw body or unpacked body that the HTTP port takes; 0 is no limit.
 	MaxInput int64
+	// MaxUnpacked limits what packed requests unpack to, all that are in work together: on the HTTP port those of this
+	// server, over gRPC those of the process, because the gRPC library unpacks for all servers of a process alike. It is
+	// also the largest gRPC message. 0 is no limit.
+	MaxUnpacked int64
 
 	// Repositories are folders of models, besides the built-in ones.
 	Repositories []string
@@ -142,6 +146,8 @@ func (s *Server) serve(cfg Config, l []net.Listener) error {
 	s.addresses = Addresses{HTTP: at(0), GRPC: at(1), Metrics: at(2), OpenAI: at(3), TorchServe: at(4), TFServing: at(5)}
 	c := core.New(s.models, s.log)
 	c.MaxInput = cfg.MaxInput
+	c.Unpacking.SetLimit(cfg.MaxUnpacked)
+	kgrpc.LimitUnpacked(cfg.MaxUnpacked)
 	if s.log.On() && cfg.TLS == nil {
 		c.Departures = departure.New()
 	}
@@ -212,8 +218,12 @@ func (s *Server) serveHTTP(l net.Listener, h http.Handler, secure *tls.Config) {
 }
 
 func (s *Server) serveGRPC(l net.Listener, cfg Config, register func(*grpc.Server)) {
+	largest := math.MaxInt32
+	if cfg.MaxUnpacked > 0 {
+		largest = int(min(cfg.MaxUnpacked, math.MaxInt32))
+	}
 	opts := []grpc.ServerOption{
-		grpc.MaxRecvMsgSize(math.MaxInt32), grpc.MaxSendMsgSize(math.MaxInt32),
+		grpc.MaxRecvMsgSize(largest), grpc.MaxSendMsgSize(math.MaxInt32),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: time.Millisecond, PermitWithoutStream: true}),
 		grpc.WaitForHandlers(true),
 	}

@@ -59,6 +59,7 @@ type finding struct {
 type eventLog struct {
 	passed                                       int
 	failed, inconclusive, notTested, heavy, skip []finding
+	unchecked                                    []finding
 	crashes                                      []string
 	slow                                         []finding
 
@@ -69,6 +70,7 @@ type eventLog struct {
 // The first words of a skipped test's message, as package outcome of the project writes them.
 const (
 	notTestedPrefix    = "NOT TESTED: "
+	uncheckedPrefix    = "NOT CHECKED: " // of programs that are no tests; never a failure, not even with CI=true
 	heavyPrefix        = "HEAVY: "
 	inconclusivePrefix = "INCONCLUSIVE: "
 	crashPrefix        = "PEER CRASHED: "
@@ -105,6 +107,9 @@ func (l *eventLog) plain(out io.Writer, line string) {
 	io.WriteString(out, line)
 	if _, rest, ok := strings.Cut(line, notTestedPrefix); ok {
 		l.notTested = append(l.notTested, finding{what: strings.TrimSpace(rest)})
+	}
+	if _, rest, ok := strings.Cut(line, uncheckedPrefix); ok {
+		l.unchecked = append(l.unchecked, finding{what: strings.TrimSpace(rest)})
 	}
 }
 

@@ -22,6 +22,7 @@ func (r *runner) summary(took time.Duration) {
 			fmt.Fprintln(r.out, "  "+c)
 		}
 	}
+	list(r.out, "NOT CHECKED: the network does not allow it", l.unchecked)
 	list(r.out, "NOT TESTED on this machine", byReason(counted(l.notTested)))
 	list(r.out, "INCONCLUSIVE: other work on the machine disturbed the measurement; run them alone", l.inconclusive)
 	list(r.out, "FAILED", counted(l.failed))

@@ -31,6 +31,7 @@ func TestOutcomesAreSorted(t *testing.T) {
 			events("TestTimes", "pass", "--- PASS")+
 			events("TestElsewhere", "skip", "    x_test.go:6: reads ELF files")+
 			"plain line\n"+
+			"NOT CHECKED: known vulnerabilities: no database\n"+
 			"**** NOT TESTED: lint rules: no network\n"), &shown, "e2e")
 
 	if l.passed != 1 {
@@ -42,6 +43,7 @@ func TestOutcomesAreSorted(t *testing.T) {
 	}{
 		"failed":       {l.failed, "e2e/x TestParent/child: x_test.go:1: it broke"},
 		"not tested":   {l.notTested, "e2e/x TestPeer: the real Triton: no python3; install python3\nlint rules: no network"},
+		"not checked":  {l.unchecked, "known vulnerabilities: no database"},
 		"heavy":        {l.heavy, "e2e/x TestLong: whole windows"},
 		"inconclusive": {l.inconclusive, "e2e/x TestTimes/http: p50 25ms (other programs used 1.9 cores)"},
 		"skipped":      {l.skip, "e2e/x TestElsewhere: x_test.go:6: reads ELF files"},

@@ -12,6 +12,7 @@ import (
 	"github.com/redline-bench/redline/internal/refserver/model"
 	"github.com/redline-bench/redline/internal/refserver/reqlog"
 	"github.com/redline-bench/redline/internal/refserver/shm"
+	"github.com/redline-bench/redline/internal/refserver/unpack"
 )
 
 // Name is how the server calls itself: Triton's clients look at the extensions, people at the name.
@@ -40,6 +41,8 @@ type Core struct {
 	Departures *departure.Board
 	// MaxInput is the largest JSON, raw body or unpacked body that the HTTP port takes; 0 is no limit.
 	MaxInput int64
+	// Unpacking limits what the packed requests to the HTTP port unpack to, all together.
+	Unpacking unpack.Budget
 	// Faults may make the server misbehave; nil for a server that never does.
 	Faults *fault.Set
 

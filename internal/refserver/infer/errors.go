@@ -21,6 +21,7 @@ const (
 	Unsupported
 	AlreadyExists
 	Canceled
+	TooLarge
 )
 
 // Error is a failure with its kind; its text is what the client sees.
@@ -55,6 +56,8 @@ func (c Code) HTTP() int {
 		return http.StatusServiceUnavailable
 	case Unsupported:
 		return http.StatusNotImplemented
+	case TooLarge:
+		return http.StatusRequestEntityTooLarge
 	case Unknown, InvalidArg, AlreadyExists, Canceled:
 		return http.StatusBadRequest
 	}
@@ -78,6 +81,8 @@ func (c Code) GRPC() codes.Code {
 		return codes.AlreadyExists
 	case Canceled:
 		return codes.Canceled
+	case TooLarge:
+		return codes.ResourceExhausted
 	case Unknown:
 		return codes.Unknown
 	}

@@ -5,11 +5,39 @@ import (
 	"io"
 
 	"google.golang.org/grpc/encoding"
-	_ "google.golang.org/grpc/encoding/gzip" // lets clients compress with gzip
+	"google.golang.org/grpc/encoding/gzip"
+
+	"github.com/redline-bench/redline/internal/refserver/unpack"
 )
 
-// init adds what Triton's clients call deflate. grpc allows this only before any call.
-func init() { encoding.RegisterCompressor(deflate{}) }
+// init adds what Triton's clients call deflate, and puts both compressions into one budget. grpc allows this only before
+// any call.
+func init() {
+	budget := &unpack.Budget{}
+	encoding.RegisterCompressor(limited{encoding.GetCompressor(gzip.Name), budget})
+	encoding.RegisterCompressor(limited{deflate{}, budget})
+}
+
+// LimitUnpacked limits what the messages unpack to that the process unpacks at a time; 0 is no limit.
+func LimitUnpacked(bytes int64) {
+	if c, ok := encoding.GetCompressor(gzip.Name).(limited); ok {
+		c.budget.SetLimit(bytes)
+	}
+}
+
+// limited is a compression whose unpacked bytes are counted. The gRPC library closes the reader after each message.
+type limited struct {
+	encoding.Compressor
+	budget *unpack.Budget
+}
+
+func (l limited) Decompress(r io.Reader) (io.Reader, error) {
+	z, err := l.Compressor.Decompress(r)
+	if err != nil {
+		return nil, err
+	}
+	return l.budget.Reader(z), nil
+}
 
 type deflate struct{}
 

@@ -13,18 +13,18 @@ import (
 
 // body reads the request's body and unpacks it.
 func (x *exchange) body() ([]byte, error) {
-	var r io.Reader = x.req.Body
+	var r io.Reader
 	switch encoding := x.req.Header.Get("Content-Encoding"); encoding {
 	case "", "identity":
-		return readAll(r, x.req.ContentLength)
+		return readAll(x.req.Body, x.req.ContentLength)
 	case "gzip":
-		z, err := gzip.NewReader(r)
+		z, err := gzip.NewReader(x.req.Body)
 		if err != nil {
 			return nil, bad("unable to inflate the request: %v", err)
 		}
 		r = z
 	case "deflate":
-		z, err := zlib.NewReader(r)
+		z, err := zlib.NewReader(x.req.Body)
 		if err != nil {
 			return nil, bad("unable to inflate the request: %v", err)
 		}
@@ -33,10 +33,11 @@ func (x *exchange) body() ([]byte, error) {
 		x.Header().Set("Accept-Encoding", "gzip, deflate")
 		return nil, infer.Errorf(infer.Unsupported, "Unsupported compression type")
 	}
+	x.unpacked = x.budget.Reader(r)
 	if x.most == 0 {
-		return readAll(r, -1)
+		return readAll(x.unpacked, -1)
 	}
-	data, err := readAll(io.LimitReader(r, x.most+1), -1)
+	data, err := readAll(io.LimitReader(x.unpacked, x.most+1), -1)
 	if err == nil && int64(len(data)) > x.most {
 		err = bad("Decompressed data size exceeds the maximum allowed value of %d bytes. Use --http-max-input-size to increase the limit.", x.most)
 	}
@@ -59,6 +60,9 @@ func readAll(r io.Reader, length int64) ([]byte, error) {
 		}
 	} else {
 		data, err = io.ReadAll(r)
+	}
+	if infer.CodeOf(err) == infer.TooLarge {
+		return nil, err
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, bad("unable to read the request: %v", err)

@@ -11,6 +11,7 @@ import (
 	"github.com/redline-bench/redline/internal/refserver/core"
 	"github.com/redline-bench/redline/internal/refserver/infer"
 	"github.com/redline-bench/redline/internal/refserver/rjson"
+	"github.com/redline-bench/redline/internal/refserver/unpack"
 )
 
 // Handler answers the requests of one server.
@@ -33,11 +34,22 @@ type exchange struct {
 	// kind is the content type of an error: Triton sets JSON only once it has begun to look at the body.
 	kind string
 	most int64 // the largest input; 0 is no limit
+
+	budget   *unpack.Budget
+	unpacked *unpack.Reader // the body, where it was packed
+}
+
+// release gives the memory of an unpacked body back to the budget.
+func (x *exchange) release() {
+	if x.unpacked != nil {
+		_ = x.unpacked.Close()
+	}
 }
 
 // ServeHTTP finds the endpoint by its path.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	x := &exchange{ResponseWriter: w, req: r, kind: plainText, most: h.core.MaxInput}
+	x := &exchange{ResponseWriter: w, req: r, kind: plainText, most: h.core.MaxInput, budget: &h.core.Unpacking}
+	defer x.release()
 	parts := strings.Split(strings.TrimPrefix(r.URL.Path, "/"), "/")
 	if parts[0] != "v2" {
 		x.notFound()

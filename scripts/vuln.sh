@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# Looks for known vulnerabilities in the code that the program reaches, with govulncheck, built once into the user's cache
+# folder. The database is the public one, or the copy that GOVULNDB names, as GOVULNDB=file:///path/to/folder.
+# Where the tool or the database cannot be had, a line for the summary of `make test` says so, and that is no failure: many
+# machines of CI have no network.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+version=v1.8.0
+dir=${XDG_CACHE_HOME:-$HOME/.cache}/redline/vuln/$version-$(go env GOVERSION)
+db=${GOVULNDB:-https://vuln.go.dev}
+
+not_checked() { echo "NOT CHECKED: known vulnerabilities: $1"; exit 0; }
+
+if [ ! -x "$dir/govulncheck" ]; then
+  mkdir -p "$dir"
+  echo "building govulncheck $version (once)" >&2
+  # Built outside the module, so that go.mod never sees it.
+  (cd "$dir" && GOFLAGS=-mod=mod GOBIN="$dir" CGO_ENABLED=0 go install -trimpath -ldflags=-s "golang.org/x/vuln/cmd/govulncheck@$version" >"$dir/log" 2>&1) ||
+    not_checked "govulncheck $version could not be built: $(tail -1 "$dir/log"); the Go module proxy must be reachable once"
+fi
+
+case $db in
+file://*) [ -r "${db#file://}/index/db.json" ] || { echo "GOVULNDB: ${db#file://} has no index/db.json: name the folder of a copy of the database"; exit 1; } ;;
+*) curl -fsS -m 10 -o /dev/null "$db/index/db.json" 2>/dev/null ||
+  not_checked "the database $db cannot be reached; give a copy of it with GOVULNDB=file:///FOLDER" ;;
+esac
+
+for tags in grpcnotrace native,grpcnotrace; do
+  echo "govulncheck $version, tags $tags, database $db"
+  "$dir/govulncheck" -db "$db" -tags "$tags" ./cmd/...
+done
