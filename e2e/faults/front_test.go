@@ -15,8 +15,10 @@ import (
 type front struct {
 	t       *testing.T
 	addr    string // 127.0.0.1:PORT
+	name    string // of the host; empty: the command is given the address
 	backend string
-	cert    *tls.Config // nil: no TLS
+	cert    *tls.Config    // nil: no TLS
+	talk    func(net.Conn) // serves a connection
 	fault   fault
 	// before is called for every inference that has arrived, with its number from 1, before anything is answered.
 	before func(n int)
@@ -41,11 +43,11 @@ func newFront(t *testing.T, w wire, f fault) *front {
 			s.cert.NextProtos = []string{"h2"}
 		}
 	}
-	talk := s.http1
+	s.talk = s.http1
 	if w.http2() {
-		talk = s.http2
+		s.talk = s.http2
 	}
-	s.up(talk)
+	s.up()
 	t.Cleanup(func() {
 		s.down()
 		s.wg.Wait()
@@ -54,7 +56,7 @@ func newFront(t *testing.T, w wire, f fault) *front {
 }
 
 // up listens, again or for the first time.
-func (s *front) up(talk func(net.Conn)) {
+func (s *front) up() {
 	ln := testkit.Listen(s.t, s.addr)
 	s.mu.Lock()
 	s.ln = ln
@@ -71,12 +73,12 @@ func (s *front) up(talk func(net.Conn)) {
 					return
 				}
 				if s.cert == nil {
-					talk(c)
+					s.talk(c)
 					return
 				}
 				secure := tls.Server(c, s.cert)
 				if secure.HandshakeContext(s.t.Context()) == nil {
-					talk(secure)
+					s.talk(secure)
 				}
 			})
 		}

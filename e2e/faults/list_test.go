@@ -72,20 +72,45 @@ func connectionFaults() []fault {
 		{name: "resets after the request", http1: writesAndResets(nothing)},
 		{name: "resets after every request", http1: writesAndResets(nothing), always: true, class: "transport", text: "reset the connection"},
 		{name: "resets after the request", http2: resets, class: "transport", text: "reset"},
-		{name: "never answers", http1: func(c net.Conn, _ *reply) bool { _, _ = io.Copy(io.Discard, c); return false }, http2: func(*stream) {}, class: timeout, once: true},
+		hanging(),
+		leaves(),
 		{name: "closes in mid-header", http1: writesAndCloses(func(r *reply) []byte { return []byte(r.head()[:25]) }), class: "transport", text: "in the middle of a reply"},
-		{name: "closes in mid-body", http1: writesAndCloses(half), class: "transport", text: "in the middle of a reply"},
-		{name: "closes in mid-body", class: "transport", text: "closed the connection", http2: func(st *stream) {
-			st.head(false, st.fields)
-			st.data(false, st.body[:len(st.body)/2])
-			_ = st.c.Close()
-		}},
+		closesInMidBody(),
 		{name: "resets in mid-body", http1: writesAndResets(half), class: "transport", text: "reset", http2: func(st *stream) {
 			st.head(false, st.fields)
 			st.data(false, st.body[:len(st.body)/2])
 			drop(st.c)
 		}},
 	}
+}
+
+// hanging never answers.
+func hanging() fault {
+	return fault{name: "never answers", class: timeout, once: true, http2: func(*stream) {}, http1: func(c net.Conn, _ *reply) bool {
+		_, _ = io.Copy(io.Discard, c)
+		return false
+	}}
+}
+
+func closesInMidBody() fault {
+	return fault{name: "closes in mid-body", http1: writesAndCloses(half), class: "transport", text: "closed the connection", http2: func(st *stream) {
+		st.head(false, st.fields)
+		st.data(false, st.body[:len(st.body)/2])
+		_ = st.c.Close()
+	}}
+}
+
+// leaves answers, and has the client make a new connection for the next request: by Connection: close, or by GOAWAY.
+func leaves() fault {
+	return fault{name: "leaves the connection after each response", always: true, http1: writesAndCloses(func(r *reply) []byte {
+		r.header.Set("Connection", "close")
+		return r.whole()
+	}), http2: func(st *stream) {
+		st.goAway(st.id, http2.ErrCodeNo)
+		st.head(false, st.fields)
+		st.data(st.ended, st.body)
+		st.gone[st.id] = false
+	}, applies: streamPerRequest}
 }
 
 // http1Faults break the framing of HTTP/1.1.
@@ -142,12 +167,6 @@ func statusFaults() []fault {
 // http2Faults break the rules of HTTP/2, or use those that end streams.
 func http2Faults() []fault {
 	return []fault{
-		{name: "GOAWAY after the stream", http2: func(st *stream) {
-			st.goAway(st.id, http2.ErrCodeNo)
-			st.head(false, st.fields)
-			st.data(st.ended, st.body)
-			st.gone[st.id] = false
-		}},
 		{name: "GOAWAY before the stream", http2: func(st *stream) { st.goAway(st.id-1, http2.ErrCodeNo) }},
 		{name: "GOAWAY with an error", http2: func(st *stream) { st.goAway(st.id, http2.ErrCodeInternal); _ = st.c.Close() }, class: "transport", text: "INTERNAL_ERROR"},
 		{name: "RST_STREAM", http2: func(st *stream) { st.resetStream(http2.ErrCodeInternal) }, class: "transport", text: "INTERNAL_ERROR"},

@@ -54,9 +54,9 @@ func TestFaults(t *testing.T) {
 				}
 				tasks = append(tasks, pool.Task{Name: c.name + "/" + w.name + "/" + f.name, Run: func(t *testing.T) {
 					s := newFront(t, w, f)
-					var args []string
+					args := c.closedLoop(requests)
 					if f.class == timeout {
-						args = c.timeout
+						args = append(args, c.timeout...)
 					}
 					f.judge(t, s, c, load(t, s, c, w, args...))
 				}})

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -37,7 +39,26 @@ type command struct {
 // report tells whether the command writes a result with its failures. perf_analyzer ends at the first one.
 func (c command) report() bool { return c.name != "perf_analyzer" }
 
+// requests is how many a run sends unless it is told otherwise.
 const requests = 24
+
+// closedLoop are the options for n requests, one at a time.
+func (c command) closedLoop(n int) []string {
+	args := []string{"--request-count", strconv.Itoa(n)}
+	if c.name == "llm" {
+		return append(args, "--concurrency", "1")
+	}
+	return args
+}
+
+// openLoop are the options for n requests at a rate per second.
+func (c command) openLoop(n, rate int) []string {
+	args := []string{"--request-count", strconv.Itoa(n)}
+	if c.name == "llm" {
+		return append(args, "--request-rate", strconv.Itoa(rate), "--arrival-pattern", "constant")
+	}
+	return append(args, "--request-rate-range", strconv.Itoa(rate))
+}
 
 // commands are all commands with the wires that they speak.
 func commands(t *testing.T) []command {
@@ -48,7 +69,6 @@ func commands(t *testing.T) []command {
 	if err := os.WriteFile(chat, fmt.Appendf(nil, text, true), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	count := []string{"--request-count", fmt.Sprint(requests)}
 	kserve := []wire{
 		{"HTTP/1.1", "http", 1, nil, []string{"-m", "simple", "-u", "ADDRESS"}},
 		{"HTTP/1.1 with TLS", "http", 1, &cert, []string{"-m", "simple", "-u", "https://ADDRESS", "--ssl-https-ca-certificates-file", ca}},
@@ -62,9 +82,9 @@ func commands(t *testing.T) []command {
 		return wire{name, "openai", version, cert, append([]string{"-m", "m"}, args...)}
 	}
 	return []command{
-		{"profile", append([]string{"redline", "profile", "--json", "r.json"}, count...), append(kserve, wire{"SSE over HTTP/2", "openai", 2, nil, h2}), []string{"--request-timeout", "3s"}},
-		{"perf_analyzer", append([]string{"perf_analyzer"}, count...), kserve, nil},
-		{"llm", append([]string{"redline", "llm", "--json", "r.json", "--artifact-dir", "files", "--concurrency", "1", "--output-tokens-mean", "4"}, count...), []wire{
+		{"profile", []string{"redline", "profile", "--json", "r.json"}, append(kserve, wire{"SSE over HTTP/2", "openai", 2, nil, h2}), []string{"--request-timeout", "3s"}},
+		{"perf_analyzer", []string{"perf_analyzer"}, kserve, nil},
+		{"llm", []string{"redline", "llm", "--json", "r.json", "--artifact-dir", "files", "--output-tokens-mean", "4"}, []wire{
 			llm("HTTP/1.1", 1, nil, "-u", "ADDRESS"),
 			llm("HTTP/2", 2, nil, "-u", "ADDRESS", "--http-version", "2"),
 			llm("SSE over HTTP/1.1", 1, nil, "-u", "ADDRESS", "--streaming"),
@@ -77,8 +97,22 @@ func commands(t *testing.T) []command {
 
 // address is how the command names the server: certificates are for localhost.
 func (w wire) address(s *front) string {
-	if w.cert != nil {
-		return strings.Replace(s.addr, "127.0.0.1", "localhost", 1)
+	host, port, _ := strings.Cut(s.addr, ":")
+	switch {
+	case s.name != "":
+		host = s.name
+	case w.cert != nil:
+		host = "localhost"
 	}
-	return s.addr
+	return host + ":" + port
+}
+
+// trust replaces the file of the authority that the command trusts.
+func (w *wire) trust(ca string) {
+	w.args = slices.Clone(w.args)
+	for i, a := range w.args {
+		if strings.HasPrefix(a, "--ca-") || strings.HasPrefix(a, "--ssl-") && strings.HasSuffix(a, "s-file") {
+			w.args[i+1] = ca
+		}
+	}
 }
