@@ -25,6 +25,7 @@ type front struct {
 
 	mu     sync.Mutex
 	ln     net.Listener // nil: it is down
+	over   bool         // the test has ended
 	conns  map[net.Conn]bool
 	asked  int // inferences that have arrived
 	faults int // those that were answered with the fault
@@ -49,6 +50,9 @@ func newFront(t *testing.T, w wire, f fault) *front {
 	}
 	s.up()
 	t.Cleanup(func() {
+		s.mu.Lock()
+		s.over = true
+		s.mu.Unlock()
 		s.down()
 		s.wg.Wait()
 	})
@@ -57,10 +61,13 @@ func newFront(t *testing.T, w wire, f fault) *front {
 
 // up listens, again or for the first time.
 func (s *front) up() {
-	ln := testkit.Listen(s.t, s.addr)
 	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.over {
+		return
+	}
+	ln := testkit.Listen(s.t, s.addr)
 	s.ln = ln
-	s.mu.Unlock()
 	s.wg.Go(func() {
 		for {
 			c, err := ln.Accept()
@@ -134,6 +141,20 @@ func (s *front) counts() (asked, faults int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.asked, s.faults
+}
+
+// pass has connections that come from now on passed on to another server.
+func (s *front) pass(backend string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.backend = backend
+}
+
+// behind is the server that requests are passed on to.
+func (s *front) behind() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.backend
 }
 
 // openFiles is the number of open files of a process; 0 where this system does not tell.

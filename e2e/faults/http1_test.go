@@ -90,7 +90,7 @@ func (s *front) ask(req *http.Request) (*reply, error) {
 		return nil, err
 	}
 	ctx := context.WithoutCancel(s.t.Context())
-	out, err := http.NewRequestWithContext(ctx, req.Method, "http://"+s.backend+req.URL.RequestURI(), bytes.NewReader(body))
+	out, err := http.NewRequestWithContext(ctx, req.Method, "http://"+s.behind()+req.URL.RequestURI(), bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}

@@ -39,7 +39,7 @@ type stream struct {
 
 // http2 serves a connection that speaks HTTP/2.
 func (s *front) http2(c net.Conn) {
-	to, err := new(net.Dialer).DialContext(context.WithoutCancel(s.t.Context()), "tcp", s.backend)
+	to, err := new(net.Dialer).DialContext(context.WithoutCancel(s.t.Context()), "tcp", s.behind())
 	if err != nil {
 		return
 	}
