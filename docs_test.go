@@ -55,6 +55,41 @@ func TestDocLinks(t *testing.T) {
 	}
 }
 
+var namedTest = regexp.MustCompile("`([a-z0-9/]+)\\.(Test\\w+|Fuzz\\w+)(?:/([^`]+))?`|script `(\\w+)`")
+
+// docs/reliability.md names tests that exist. A case of a test must be named in its package.
+func TestReliabilityPageIsTrue(t *testing.T) {
+	const page = "docs/reliability.md"
+	named := namedTest.FindAllStringSubmatch(read(t, page), -1)
+	if len(named) == 0 {
+		t.Fatalf("%s names no test", page)
+	}
+	for _, m := range named {
+		folder, test, part, script := m[1], m[2], m[3], m[4]
+		if script != "" {
+			if _, err := os.Stat("e2e/testdata/script/" + script + ".txtar"); err != nil {
+				t.Errorf("%s: %v", page, err)
+			}
+			continue
+		}
+		files, err := filepath.Glob(folder + "/*_test.go")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var text strings.Builder
+		for _, f := range files {
+			text.WriteString(read(t, f))
+		}
+		status, isStatus := strings.CutPrefix(part, "status ")
+		switch all := text.String(); {
+		case !strings.Contains(all, "\nfunc "+test+"("):
+			t.Errorf("%s names %s.%s, which does not exist", page, folder, test)
+		case isStatus && !strings.Contains(all, `status("`+status+`"`), !isStatus && part != "" && !strings.Contains(all, `"`+part+`"`):
+			t.Errorf("%s names %s.%s/%s, and there is no such case", page, folder, test, part)
+		}
+	}
+}
+
 func TestReadmeIsShort(t *testing.T) {
 	if n := strings.Count(read(t, "README.md"), "\n"); n >= 150 {
 		t.Errorf("README.md has %d lines; the manual is in docs/", n)

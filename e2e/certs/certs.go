@@ -24,8 +24,15 @@ type Authority struct {
 	issued int64
 }
 
-// Issue writes NAME.pem and NAME.key for localhost, signed by a, or by itself where it is the first.
+// Issue writes NAME.pem and NAME.key for localhost, signed by a, or by itself where it is the first. It is valid for an
+// hour.
 func (a *Authority) Issue(t *testing.T, name string) (cert, key string) {
+	t.Helper()
+	return a.IssueUntil(t, name, time.Now().Add(time.Hour))
+}
+
+// IssueUntil is Issue for a certificate that is valid until a time.
+func (a *Authority) IssueUntil(t *testing.T, name string, end time.Time) (cert, key string) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -33,7 +40,7 @@ func (a *Authority) Issue(t *testing.T, name string) (cert, key string) {
 	}
 	a.issued++
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(a.issued), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		SerialNumber: big.NewInt(a.issued), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: end,
 		DNSNames: []string{"localhost"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, BasicConstraintsValid: true,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}, KeyUsage: x509.KeyUsageDigitalSignature,
 	}

@@ -201,3 +201,9 @@ func FreePorts(n int) ([]int, error) {
 	}
 	return ports, nil
 }
+
+// Kill ends the server at once, with all of its processes, as a crash of the machine would.
+func (t *Triton) Kill() {
+	syscall.Kill(-t.cmd.Process.Pid, syscall.SIGKILL)
+	t.exited <- <-t.exited
+}

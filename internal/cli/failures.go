@@ -219,7 +219,7 @@ func (s *session) explainRedline(res *result.Result, err error) {
 		last = res.Levels[n-1]
 	}
 	switch {
-	case err == nil && res.Verdict.State == result.ServerFailed:
+	case (err == nil || errors.Is(err, profile.ErrUnstable)) && res.Verdict.State == result.ServerFailed:
 		fmt.Fprintln(s.Stderr, "redline profile: too many requests failed, see the verdict; --max-error-rate PCT allows more")
 	case err == nil, errors.Is(err, profile.ErrUnstable), errors.Is(err, profile.ErrInterrupted):
 	case errors.Is(err, profile.ErrNoRequests) && len(last.Failures) > 0:

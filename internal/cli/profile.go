@@ -360,7 +360,7 @@ func (s *session) finish(res *result.Result, err error) int {
 		s.shapes(res)
 	}
 	code := exitCode(err)
-	if err == nil && res.Verdict.State == result.ServerFailed && s.plan.Face == plan.Redline {
+	if res.Verdict.State == result.ServerFailed && s.plan.Face == plan.Redline {
 		code = exitError
 	}
 	if ferr := s.writeFiles(res, err); ferr != nil {

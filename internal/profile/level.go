@@ -337,7 +337,7 @@ func (m *levelRun) newFailures() []result.Failure {
 			f.Count -= m.failed[i].Count
 		}
 		if f.Count > 0 {
-			out = append(out, result.Failure{Class: className(f), Text: result.FailureText(f.Err.Error()), Count: f.Count, Slot: f.Slot})
+			out = append(out, result.Failure{Class: className(f), Text: result.FailureText(service.Reason(f.Err)), Count: f.Count, Slot: f.Slot})
 		}
 	}
 	return out

@@ -24,8 +24,8 @@ var ErrOtherRequest = errors.New("the answer belongs to another request")
 // ErrNoMessage is the cause of an Error of class record.Server whose Text is ours: the server sent a status alone.
 var ErrNoMessage = errors.New("a status without a message")
 
-// StatusError is the cause of an Error of class record.Server whose server answered with an HTTP status and no message
-// that the protocol knows.
+// StatusError is the cause of an Error of class record.Server whose server answered with an HTTP status. The Error has no
+// Text where the server sent no message that the protocol knows.
 type StatusError struct {
 	Status     int
 	RetryAfter string // the header; empty if there was none
@@ -51,6 +51,15 @@ func (e *StatusError) Error() string {
 	}
 	if body := strings.TrimSpace(e.Body); body != "" {
 		text += ": " + body
+	}
+	return text
+}
+
+// Reason is the text of an error. Where the server sent Retry-After with an HTTP status, the text has it too.
+func Reason(err error) string {
+	text := err.Error()
+	if s, ok := errors.AsType[*StatusError](err); ok && s.RetryAfter != "" && text != s.Error() {
+		text += " (Retry-After " + s.RetryAfter + ")"
 	}
 	return text
 }

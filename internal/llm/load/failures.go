@@ -79,7 +79,11 @@ func reason(err error) (text string, code int) {
 	if e.Code == http.StatusOK {
 		return "the server broke off its stream with an error: " + body, e.Code
 	}
-	return strings.TrimSuffix(fmt.Sprintf("the server answered with HTTP %d %s: %s", e.Code, http.StatusText(e.Code), body), ": "), e.Code
+	status := fmt.Sprintf("the server answered with HTTP %d %s", e.Code, http.StatusText(e.Code))
+	if s, ok := errors.AsType[*service.StatusError](err); ok && s.RetryAfter != "" {
+		status += ", Retry-After " + s.RetryAfter
+	}
+	return strings.TrimSuffix(status+": "+body, ": "), e.Code
 }
 
 // message finds the sentence in the JSON of an error, as the usual servers write it; empty where there is none.

@@ -55,7 +55,7 @@ func errorText(err error, p plan.Protocol) string {
 	if bad, ok := errors.AsType[*jsonscan.SyntaxError](e.Err); ok && p == plan.HTTP {
 		return answerText(e.Class, bad)
 	}
-	if errors.As(e.Err, new(*service.StatusError)) {
+	if e.Text == "" && errors.As(e.Err, new(*service.StatusError)) {
 		return "inference failed with unknown error"
 	}
 	if errors.Is(e.Err, service.ErrNoMessage) {

@@ -9,6 +9,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
@@ -25,10 +26,11 @@ type Server struct {
 	conns    int // connections for the load; 0 chooses
 	tls      *tls.Config
 	meta     []h2.Field
-	plain    bool  // without gRPC; see NewPlainServer
-	arrivals bool  // answers of the load have the time of their arrival
-	limit    int64 // bytes of one response
-	unread   int64 // bytes of responses that have come in part, on one connection; 0 is four times the limit
+	plain    bool          // without gRPC; see NewPlainServer
+	arrivals bool          // answers of the load have the time of their arrival
+	limit    int64         // bytes of one response
+	unread   int64         // bytes of responses that have come in part, on one connection; 0 is four times the limit
+	timeout  time.Duration // of a call outside of the load; 0 is none
 
 	mu  sync.Mutex // guards ctl
 	ctl *h2.Conn
@@ -37,7 +39,7 @@ type Server struct {
 
 // NewServer reads the target's address, TLS files and headers; it does not connect.
 func NewServer(t plan.Target) (*Server, error) {
-	s := &Server{addr: target(t.URL), conns: t.Connections, encoding: t.Compression, limit: t.ResponseLimit(0)}
+	s := &Server{addr: target(t.URL), conns: t.Connections, encoding: t.Compression, limit: t.ResponseLimit(0), timeout: t.Timeout}
 	if s.encoding == "none" {
 		s.encoding = ""
 	}
@@ -170,6 +172,11 @@ func (s *Server) Call(ctx context.Context, op, path string, req, resp proto.Mess
 	msg, err := proto.Marshal(req)
 	if err != nil {
 		return &service.Error{Op: op, Class: record.Protocol, Text: "encode " + method, Err: err}
+	}
+	if s.timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, s.timeout)
+		defer cancel()
 	}
 	var answer []byte
 	for attempt := 0; ; attempt++ {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"net/http"
 
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
@@ -55,7 +56,7 @@ func (x *exchange) Render(c *service.Call) (head, rest []byte, body int) {
 }
 
 // good tells whether the status promises an answer.
-func good(status int) bool { return status >= 200 && status < 300 }
+func good(status int) bool { return status >= 200 && status < 300 && status != http.StatusNoContent }
 
 // Head decides by the content type whether the answer is a stream.
 func (x *exchange) Head(c *service.Call, r *h1.Reply) bool {
@@ -160,6 +161,7 @@ func (x *exchange) Reply(c *service.Call, r *h1.Reply) *service.Error {
 		return &service.Error{
 			Op: httplane.OpInfer, Class: record.Server, Code: r.Status,
 			Text: fmt.Sprintf("OpenAI response returns HTTP code %d: %s", r.Status, quote(body)),
+			Err:  service.NewStatusError(r.Status, r.Retry, body),
 		}
 	}
 	if err := checkBody(r.Type, body); err != nil {

@@ -80,7 +80,7 @@ func (w *way) Cancel(cause error) { w.slot.Cancel(&w.stream, cause) }
 // OnHead implements h2.HeadHandler.
 func (w *way) OnHead(h h2.Head, at int64) {
 	w.begun = true
-	w.reply = h1.Reply{Status: h.Status, Type: append(w.reply.Type[:0], h.Type...), Encoding: append(w.reply.Encoding[:0], h.Encoding...), First: at}
+	w.reply = h1.Reply{Status: h.Status, Type: append(w.reply.Type[:0], h.Type...), Encoding: append(w.reply.Encoding[:0], h.Encoding...), Retry: append(w.reply.Retry[:0], h.Retry...), First: at}
 	w.body = w.body[:0]
 	w.streams = w.exchange.Head(w.slot.Call(), &w.reply)
 }

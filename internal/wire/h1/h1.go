@@ -106,8 +106,13 @@ type Conn struct {
 	bufs      net.Buffers
 }
 
+// dialWait bounds the time to connect and to agree on TLS.
+const dialWait = 20 * time.Second
+
 // Dial connects. Errors are of type *Error.
 func Dial(ctx context.Context, cfg Config) (*Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, dialWait)
+	defer cancel()
 	var d net.Dialer // turns Nagle's delay off by itself
 	if len(cfg.Sources) > 0 {
 		d.LocalAddr, d.Control = net.TCPAddrFromAddrPort(netip.AddrPortFrom(cfg.Sources[0], 0)), latePort

@@ -71,6 +71,7 @@ type Conn struct {
 	cuts     []cut
 	err      *Error // the connection is dead
 	draining bool
+	farewell string // what a GOAWAY with an error says
 	out      outbox.Box
 
 	in reader

@@ -153,6 +153,9 @@ func (c *Conn) goAwayIn(p []byte, at int64) error {
 	}
 	err := &Error{Kind: GoAway, Code: code, Text: text, Unprocessed: true}
 	c.mu.Lock()
+	if code != codeNo {
+		c.farewell = text
+	}
 	c.drain()
 	ended := append([]*Stream(nil), c.queue...)
 	for _, s := range ended {

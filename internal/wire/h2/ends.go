@@ -103,6 +103,9 @@ func (c *Conn) fail(err error, at int64) error {
 		own = &Error{Kind: GoAway, Text: "the server asked to leave the connection", Unprocessed: true}
 	case !errors.As(err, &own):
 		own = readError(err)
+		if c.farewell != "" {
+			own.Text = c.farewell
+		}
 	}
 	c.err = own
 	if own.Kind == Protocol && !c.out.Busy() { // tell the server, as far as one write does

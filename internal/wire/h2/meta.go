@@ -17,6 +17,7 @@ type meta struct {
 	grpc     bool   // the content type is gRPC's
 	ctype    string // where it is not
 	coding   string // content-encoding
+	retry    string // retry-after
 	length   int64  // content-length; -1 is none
 	encoding zip.Encoding
 	bad      string // why the block is malformed; it fails the stream, not the connection
@@ -113,6 +114,8 @@ func (m *meta) field(name, value []byte, late bool) {
 		m.encoding = zip.Parse(value)
 	case "content-encoding":
 		m.coding = string(value)
+	case "retry-after":
+		m.retry = string(value)
 	case "content-length":
 		m.setLength(value)
 	case "connection", "transfer-encoding", "upgrade", "keep-alive", "proxy-connection":

@@ -16,6 +16,7 @@ type Head struct {
 	Status   int
 	Type     string // content-type
 	Encoding string // content-encoding
+	Retry    string // retry-after
 }
 
 // NewHeader makes a header of the given fields, pseudo headers first, names in lower case. The body of a request is
@@ -63,7 +64,7 @@ func (c *Conn) rawBlock(s *Stream, m *meta, end bool, at int64) {
 		if m.grpc {
 			ctype = "application/grpc"
 		}
-		s.raw.OnHead(Head{Status: m.http, Type: ctype, Encoding: m.coding}, at)
+		s.raw.OnHead(Head{Status: m.http, Type: ctype, Encoding: m.coding, Retry: m.retry}, at)
 	}
 	if end {
 		c.rawEnd(s, at)

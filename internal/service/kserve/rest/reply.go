@@ -40,11 +40,9 @@ type checker struct {
 // check tells whether the reply is a good one for a request with these variables. nil means yes.
 func (k *checker) check(r *h1.Reply, req *request, v *service.Vars) *service.Error {
 	if r.Status != 200 {
-		err := &service.Error{Op: kserve.OpInfer, Class: record.Server, Code: r.Status, Text: serverText(r.Body)}
-		if err.Text == "" {
-			err.Err = service.NewStatusError(r.Status, r.Retry, r.Body)
+		return &service.Error{
+			Op: kserve.OpInfer, Class: record.Server, Code: r.Status, Text: serverText(r.Body), Err: service.NewStatusError(r.Status, r.Retry, r.Body),
 		}
-		return err
 	}
 	if len(r.Encoding) > 0 && string(r.Encoding) != "identity" {
 		return bad("it is compressed although that was not asked for")

@@ -1,0 +1,227 @@
+package faults
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"io"
+	"net"
+	"strings"
+	"sync"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+)
+
+// relay passes the frames of one connection between a client and the reference server.
+type relay struct {
+	s       *front
+	c       net.Conn // the client
+	encoder *hpack.Encoder
+	block   bytes.Buffer
+
+	mu     sync.Mutex
+	asking map[uint32]bool // streams of inferences; true: a request has come that has no response yet
+
+	// Those below belong to the goroutine that reads from the reference server.
+	held map[uint32][]hpack.HeaderField // headers that are sent with the first data
+	gone map[uint32]bool                // what the reference server still sends on these is left out
+}
+
+// stream is what a fault may act on: the response of an inference, of which the first data have come.
+type stream struct {
+	*relay
+	id     uint32
+	fields []hpack.HeaderField // nil where they were sent with an earlier response
+	body   []byte
+	ended  bool // the body is whole
+}
+
+// http2 serves a connection that speaks HTTP/2.
+func (s *front) http2(c net.Conn) {
+	to, err := new(net.Dialer).DialContext(context.WithoutCancel(s.t.Context()), "tcp", s.behind())
+	if err != nil {
+		return
+	}
+	defer to.Close()
+	r := &relay{s: s, c: c, asking: map[uint32]bool{}, held: map[uint32][]hpack.HeaderField{}, gone: map[uint32]bool{}}
+	r.encoder = hpack.NewEncoder(&r.block)
+	s.wg.Go(func() {
+		r.responses(to)
+		_ = c.Close()
+	})
+	r.requests(to)
+}
+
+// requests passes on what the client sends.
+func (r *relay) requests(to net.Conn) {
+	preface := make([]byte, len(http2.ClientPreface))
+	if _, err := io.ReadFull(r.c, preface); err != nil {
+		return
+	}
+	if _, err := to.Write(preface); err != nil {
+		return
+	}
+	headers := hpack.NewDecoder(4096, nil)
+	for {
+		f, err := readFrame(r.c)
+		if err != nil {
+			return
+		}
+		switch f.kind {
+		case http2.FrameHeaders:
+			fields, err := headers.DecodeFull(f.payload)
+			if err != nil {
+				return
+			}
+			r.mu.Lock()
+			if isInference(fields) {
+				r.asking[f.stream] = false
+			}
+			r.mu.Unlock()
+		case http2.FrameData:
+			r.mu.Lock()
+			if _, ok := r.asking[f.stream]; ok && len(f.payload) > 0 {
+				r.asking[f.stream] = true
+			}
+			r.mu.Unlock()
+		default:
+		}
+		if _, err := to.Write(f.raw); err != nil {
+			return
+		}
+	}
+}
+
+func isInference(fields []hpack.HeaderField) bool {
+	for _, f := range fields {
+		if f.Name == ":path" {
+			return strings.HasSuffix(f.Value, "Infer") || strings.HasSuffix(f.Value, "/completions")
+		}
+	}
+	return false
+}
+
+// responses passes on what the reference server sends.
+func (r *relay) responses(from net.Conn) {
+	headers := hpack.NewDecoder(4096, nil)
+	for {
+		f, err := readFrame(from)
+		if err != nil {
+			return
+		}
+		var fields []hpack.HeaderField
+		if f.kind == http2.FrameHeaders {
+			if fields, err = headers.DecodeFull(f.payload); err != nil {
+				return
+			}
+		}
+		st := &stream{relay: r, id: f.stream, fields: r.held[f.stream], body: f.payload, ended: f.flags.Has(http2.FlagDataEndStream)}
+		switch {
+		case r.gone[f.stream]:
+		case f.kind == http2.FrameHeaders && !st.ended:
+			r.held[f.stream] = fields
+		case f.kind == http2.FrameHeaders:
+			st.head(false, r.held[f.stream])
+			st.head(true, fields)
+		case f.kind == http2.FrameData && r.responds(f.stream) && r.s.arrived():
+			delete(r.held, f.stream)
+			r.gone[f.stream] = true
+			r.s.fault.http2(st)
+		case f.kind == http2.FrameData:
+			st.head(false, r.held[f.stream])
+			st.data(st.ended, f.payload)
+		default:
+			_, _ = r.c.Write(f.raw)
+		}
+	}
+}
+
+// responds tells whether data are the first of a response to an inference.
+func (r *relay) responds(id uint32) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	first := r.asking[id]
+	if first {
+		r.asking[id] = false
+	}
+	return first
+}
+
+// frame sends a frame.
+func (r *relay) frame(kind http2.FrameType, flags http2.Flags, id uint32, payload []byte) {
+	_, _ = r.c.Write(appendFrame(nil, kind, flags, id, payload))
+}
+
+// head sends headers, or trailers with the end of the stream; nothing where there are none.
+func (st *stream) head(end bool, fields []hpack.HeaderField) {
+	delete(st.held, st.id)
+	if len(fields) == 0 {
+		return
+	}
+	st.block.Reset()
+	for _, f := range fields {
+		_ = st.encoder.WriteField(f) // a buffer takes everything
+	}
+	flags := http2.FlagHeadersEndHeaders
+	if end {
+		flags |= http2.FlagHeadersEndStream
+	}
+	st.frame(http2.FrameHeaders, flags, st.id, st.block.Bytes())
+}
+
+// data sends a part of the body.
+func (st *stream) data(end bool, b []byte) {
+	var flags http2.Flags
+	if end {
+		flags = http2.FlagDataEndStream
+	}
+	st.frame(http2.FrameData, flags, st.id, b)
+}
+
+// status ends the stream with a gRPC status.
+func (st *stream) status(code, message string) {
+	fields := []hpack.HeaderField{{Name: "grpc-status", Value: code}, {Name: "grpc-message", Value: message}}
+	if st.fields != nil { // nothing was sent yet: headers and trailers in one
+		fields = append([]hpack.HeaderField{{Name: ":status", Value: "200"}, {Name: "content-type", Value: "application/grpc"}}, fields...)
+	}
+	st.head(true, fields)
+}
+
+// resetStream ends the stream with an error code.
+func (st *stream) resetStream(code http2.ErrCode) {
+	st.frame(http2.FrameRSTStream, 0, st.id, binary.BigEndian.AppendUint32(nil, uint32(code)))
+}
+
+// goAway asks the client to leave. Streams above last were not processed.
+func (st *stream) goAway(last uint32, code http2.ErrCode) {
+	st.frame(http2.FrameGoAway, 0, 0, binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, last), uint32(code)))
+}
+
+// frameBytes is a frame as it was read.
+type frameBytes struct {
+	kind    http2.FrameType
+	flags   http2.Flags
+	stream  uint32
+	payload []byte
+	raw     []byte // all of it
+}
+
+func readFrame(from io.Reader) (frameBytes, error) {
+	const header = 9
+	raw := make([]byte, header)
+	if _, err := io.ReadFull(from, raw); err != nil {
+		return frameBytes{}, err
+	}
+	size := int(raw[0])<<16 | int(raw[1])<<8 | int(raw[2])
+	raw = append(raw, make([]byte, size)...)
+	_, err := io.ReadFull(from, raw[header:])
+	id := binary.BigEndian.Uint32(raw[5:]) &^ (1 << 31)
+	return frameBytes{http2.FrameType(raw[3]), http2.Flags(raw[4]), id, raw[header:], raw}, err
+}
+
+func appendFrame(dst []byte, kind http2.FrameType, flags http2.Flags, id uint32, payload []byte) []byte {
+	n := len(payload)
+	dst = append(dst, byte(n>>16), byte(n>>8), byte(n), byte(kind), byte(flags))
+	return append(binary.BigEndian.AppendUint32(dst, id), payload...)
+}

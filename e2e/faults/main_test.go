@@ -1,0 +1,50 @@
+// Package faults loads servers that break the protocol, break connections or break down, over every wire and with every
+// command that loads a server. Each fault is a script: the server counts what it did, and the report must agree.
+package faults
+
+import (
+	"crypto/tls"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/redline-bench/redline/e2e/binary"
+	"github.com/redline-bench/redline/e2e/certs"
+)
+
+var (
+	bin       string
+	reference *binary.Server // answers what is no fault
+)
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "redline-faults-")
+	if err == nil {
+		defer os.RemoveAll(dir)
+		bin, err = binary.Build(dir)
+	}
+	if err == nil {
+		reference, err = binary.Serve(dir, filepath.Join(bin, "redline"), "serve", "--ttft", "0s", "--itl", "0s")
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer reference.Stop()
+	return m.Run()
+}
+
+// authority is a certificate for localhost, and the file with the authority that signed it.
+func authority(t *testing.T) (cert tls.Certificate, ca string) {
+	t.Helper()
+	a := &certs.Authority{Dir: t.TempDir()}
+	ca, _ = a.Issue(t, "ca")
+	cert, err := tls.LoadX509KeyPair(a.Issue(t, "server"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cert, ca
+}
