@@ -225,14 +225,16 @@ func TestVerdict(t *testing.T) {
 	with := func(h result.Health) result.Level { lv := good; lv.Health = h; return lv }
 	f("in flight as asked", with(result.Health{AchievedInFlight: 7.9}), measure.Load{Concurrency: 8}, result.Valid)
 	f("in flight short", with(result.Health{AchievedInFlight: 7}), measure.Load{Concurrency: 8}, result.ClientLimited)
-	f("rate as asked", with(result.Health{AchievedRate: 995}), measure.Load{Rate: 1000}, result.Valid)
-	f("rate short", with(result.Health{AchievedRate: 980}), measure.Load{Rate: 1000}, result.ClientLimited)
-	f("late but little", with(result.Health{AchievedRate: 1000, LagP99Ns: 2*ms - 1}), measure.Load{Rate: 1000}, result.Valid)
-	f("late", with(result.Health{AchievedRate: 1000, LagP99Ns: 2*ms + 1}), measure.Load{Rate: 1000}, result.ClientLimited)
+	f("rate as due", with(result.Health{AchievedRate: 995}), measure.Load{Rate: 1000, Due: 15000}, result.Valid)
+	f("rate short", with(result.Health{AchievedRate: 980}), measure.Load{Rate: 1000, Due: 15000}, result.ClientLimited)
+	f("late but little", with(result.Health{AchievedRate: 1000, LagP99Ns: 2*ms - 1}), measure.Load{Rate: 1000, Due: 15000}, result.Valid)
+	f("late", with(result.Health{AchievedRate: 1000, LagP99Ns: 2*ms + 1}), measure.Load{Rate: 1000, Due: 15000}, result.ClientLimited)
+	f("one request at the edge of a window", with(result.Health{AchievedRate: 14.0 / 15}), measure.Load{Rate: 1, Due: 15}, result.Valid)
+	f("late because of a limit of the user", with(result.Health{AchievedRate: 500, LagP99Ns: 200*ms}), measure.Load{Rate: 1000, Due: 15000, Held: true}, result.Valid)
 	f("no CPU left", with(result.Health{AchievedInFlight: 8, CPUCores: 1.9}), measure.Load{Concurrency: 8, MaxProcs: 2}, result.ClientLimited)
 	f("unstable", result.Level{Reason: "x"}, measure.Load{}, result.Unstable)
 	short := with(result.Health{AchievedRate: 980})
-	if r := measure.Judge(&short, measure.Load{Rate: 1000, Serial: true}); len(r) != 1 || !strings.Contains(r[0].Try, "--num-of-sequences") {
+	if r := measure.Judge(&short, measure.Load{Rate: 1000, Due: 15000, Serial: true}); len(r) != 1 || !strings.Contains(r[0].Try, "--num-of-sequences") {
 		t.Errorf("sequences that wait: %+v", r)
 	}
 	if v := measure.Conclude(measure.Run{Error: "server gone"}); v.State != result.Failed {

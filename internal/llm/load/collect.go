@@ -246,14 +246,12 @@ func (r *run) tokenTimes(s *llm.Sample) {
 	if n := s.Output.Tokens + s.Reasoning.Tokens; n > 0 {
 		each = float64(n) / float64(len(s.Chunks))
 	}
-	last := int64(0)
-	for _, c := range s.Chunks {
-		gap := int64(0)
-		if last > 0 {
-			gap = c.At - last
+	gap := int64(measure.NoGap)
+	for i, c := range s.Chunks {
+		if i > 0 {
+			gap = c.At - s.Chunks[i-1].At
 		}
 		r.timeline.Token(c.At, gap, each)
-		last = c.At
 	}
 }
 
