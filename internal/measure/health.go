@@ -9,13 +9,14 @@ import (
 
 // Load is what a level asked of the client, and what the client spent on it.
 type Load struct {
-	Rate        float64 // requests per second that were due: what the schedule drew; 0 in closed loop
-	Due         float64 // requests that were due
-	Concurrency int     // requests in flight asked for; 0 in open loop
-	Held        bool    // a limit that the user set holds requests back that are due: that is not the client's doing
-	Cap         int     // the most that could be in flight in open loop; 0 is no bound
-	Serial      bool    // a sequence's request waits for the answer to the one before it
-	SendRate    float64 // requests per second sent
+	Rate        float64       // requests per second that were due: what the schedule drew; 0 in closed loop
+	Due         float64       // requests that were due
+	Concurrency int           // requests in flight asked for; 0 in open loop
+	Idle        time.Duration // closed loop without a fixed concurrency: slots had nothing in flight for so long, all in all, and should have had
+	Held        bool          // a limit that the user set holds requests back that are due: that is not the client's doing
+	Cap         int           // the most that could be in flight in open loop; 0 is no bound
+	Serial      bool          // a sequence's request waits for the answer to the one before it
+	SendRate    float64       // requests per second sent
 	Wall        time.Duration
 	FlightTime  time.Duration // the time over which the number in flight is taken; 0 is Wall
 	CPU         time.Duration
@@ -48,6 +49,9 @@ func (w *Window) Health(l Load) result.Health {
 	}
 	h.AchievedRate = l.SendRate
 	h.AchievedInFlight = float64(w.flightNs) / float64(cmp.Or(l.FlightTime, l.Wall))
+	if l.Idle > 0 {
+		h.AskedInFlight = h.AchievedInFlight + float64(l.Idle)/float64(l.Wall)
+	}
 	h.CPUCores = float64(l.CPU) / float64(l.Wall)
 	if n := w.requests + w.failed; n > 0 {
 		h.CPUPerRequestNs = int64(l.CPU) / int64(n)

@@ -10,7 +10,11 @@ import (
 )
 
 // Pending is a request that was in flight at the end of a window.
-type Pending struct{ Due, Sent int64 }
+type Pending struct {
+	Due, Sent int64
+	// Waiting: it is known that no response had come.
+	Waiting bool
+}
 
 // Close sets the end of the window and tells which requests are in flight then. Their time in flight counts up to the
 // end.
@@ -24,18 +28,20 @@ func (w *Window) Close(until int64, pending []Pending) {
 	}
 }
 
-// Cut notes a request that was cut at the end of the measurement; r.End is the time of the cut. It ends a load whose
-// requests are otherwise waited for.
-func (w *Window) Cut(due, sent, at int64) {
+// Cut notes a request that was cut at the end of the measurement, whose record is added too.
+func (w *Window) Cut(p Pending, at int64) {
 	w.until = max(w.until, at)
-	w.unfinished = append(w.unfinished, Pending{Due: due, Sent: sent})
+	w.unfinished = append(w.unfinished, p)
 }
 
-// ages are how long the requests in flight at the end had taken by then, in ascending order.
-func (w *Window) ages(since func(Pending) int64) []int64 {
-	out := make([]int64, len(w.unfinished))
-	for i, p := range w.unfinished {
-		out[i] = max(0, w.until-since(p))
+// ages are how long the requests in flight at the end had taken by then, in ascending order. since is where the time of a
+// request begins; it is false for one that is left out.
+func (w *Window) ages(since func(Pending) (int64, bool)) []int64 {
+	var out []int64
+	for _, p := range w.unfinished {
+		if from, ok := since(p); ok {
+			out = append(out, max(0, w.until-from))
+		}
 	}
 	slices.Sort(out)
 	return out

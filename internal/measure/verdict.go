@@ -52,9 +52,9 @@ func Judge(lv *result.Level, l Load) []result.Reason {
 		}
 		add(try, "1 %% of the requests were sent more than %s late", lag.Round(time.Microsecond))
 	}
-	if l.Concurrency > 0 && h.AchievedInFlight < minInFlight*float64(l.Concurrency) {
+	if h.AchievedInFlight < minInFlight*h.AskedInFlight {
 		add("lower the concurrency, or give the client more CPU",
-			"kept %.3g requests in flight where %d were asked for", h.AchievedInFlight, l.Concurrency)
+			"kept %.3g requests in flight where %.4g were asked for", h.AchievedInFlight, h.AskedInFlight)
 	}
 	out = append(out, Stalled(l.Stalled, l.Wall)...)
 	if l.Standstill > maxStandstill {

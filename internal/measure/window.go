@@ -161,12 +161,10 @@ func (w *Window) Client(d time.Duration) result.Client {
 		DurationNs: int64(d),
 	}
 	w.rates(&c, d)
-	ages := w.ages(func(p Pending) int64 { return p.Sent })
-	c.Sent = w.summary(&w.sent, ages)
+	c.Sent = w.summary(&w.sent, w.ages(func(p Pending) (int64, bool) { return p.Sent, true }))
 	c.Due = c.Sent
 	if w.setup.Open {
-		ages = w.ages(func(p Pending) int64 { return p.Due })
-		c.Due = w.summary(&w.due, ages)
+		c.Due = w.summary(&w.due, w.ages(func(p Pending) (int64, bool) { return p.Due, true }))
 	}
 	c.Latency = c.Due
 	if w.setup.FromSend {
@@ -174,7 +172,7 @@ func (w *Window) Client(d time.Duration) result.Client {
 	}
 	c.Unfinished, c.OldestNs = w.inFlightAtEnd()
 	if w.setup.Streaming {
-		first := w.summary(&w.first, nil)
+		first := w.summary(&w.first, w.ages(func(p Pending) (int64, bool) { return w.setup.begin(p.Due, p.Sent), p.Waiting }))
 		c.First = &first
 	}
 	if n := int64(w.requests); n > 0 {

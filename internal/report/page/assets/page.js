@@ -12,7 +12,7 @@
     valid: "the client kept up and every level is stable",
     "client-limited": "the client, not the server, set some of these numbers",
     unstable: "some levels did not settle",
-    "too-short": "no request ended within a window",
+    "too-short": "too few requests ended before the measurement did",
     failed: "the run did not complete",
     "server-failed": "too many requests failed",
     interrupted: "the figures are what was measured until then",
