@@ -34,7 +34,7 @@ type collection struct {
 	lastSent int64
 	ends     []int64 // of the latest request of each line
 	idleNs   int64   // time in which a line of a closed loop could have had a request in flight and had none
-	checked  int64 // when the interval was looked at last
+	checked  int64   // when the interval was looked at last
 	shown    int64
 	lastN    uint64
 	rate     float64
