@@ -108,8 +108,7 @@ func distRow(m *result.Metric, intervals bool) [][]string {
 		plus[1] = number((iv.High - iv.Low) / 2)
 	}
 	for _, p := range columnsOf {
-		v, _ := m.Dist.At(p)
-		row = append(row, number(v))
+		row = append(row, percentile(m.Dist, p))
 		half := ""
 		if iv, ok := m.Intervals["p"+strconv.FormatFloat(p, 'g', -1, 64)]; ok {
 			half = number((iv.High - iv.Low) / 2)
@@ -126,6 +125,18 @@ func distRow(m *result.Metric, intervals bool) [][]string {
 		return [][]string{row}
 	}
 	return [][]string{row, append(plus, "")}
+}
+
+// percentile words a percentile; that of a metric which requests cut at the end leave open is a bound.
+func percentile(d *result.Dist, p float64) string {
+	i := slices.IndexFunc(d.Percentiles, func(q result.Quantile) bool { return q.P == p })
+	if i < 0 {
+		return number(0)
+	}
+	if d.Percentiles[i].AtLeast {
+		return "≥ " + number(d.Percentiles[i].V)
+	}
+	return number(d.Percentiles[i].V)
 }
 
 // summed are the columns of the table of levels: a metric and its statistic.

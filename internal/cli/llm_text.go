@@ -182,6 +182,7 @@ func origins(o metric.Origins) string {
 func (r *llmRun) verdict(limits [][]result.Reason, stopped string, err error) result.Verdict {
 	run := measure.Run{
 		Levels: slices.Clone(r.res.Levels), Limits: limits, MaxErrorRate: r.opts.maxErrorRate / 100, Interrupted: r.res.Interrupted,
+		Longer: "wait longer for the last responses (--benchmark-grace-period), or measure longer (--benchmark-duration)",
 	}
 	for i := range run.Levels {
 		run.Levels[i].Stable = true // no stability rule is applied to language models
@@ -197,7 +198,7 @@ func (r *llmRun) verdict(limits [][]result.Reason, stopped string, err error) re
 	}
 	v := measure.Conclude(run)
 	for i := range run.Levels {
-		r.res.Levels[i].ServerFailed = run.Levels[i].ServerFailed
+		r.res.Levels[i].ServerFailed, r.res.Levels[i].TooShort = run.Levels[i].ServerFailed, run.Levels[i].TooShort
 	}
 	return v
 }

@@ -34,6 +34,8 @@ type outcome struct {
 	baseline *compare.Side
 	live     *live
 	records  []*records.Writer
+	// fromSend: the latency of an open loop counts from the send, not from the due time.
+	fromSend bool
 }
 
 // openOutcome checks everything that can be checked before the load.
@@ -100,7 +102,8 @@ func (o *outcome) tap() func(lv *result.Level, window int, r *record.Record) err
 		return nil
 	}
 	return func(lv *result.Level, window int, r *record.Record) error {
-		l := records.Level{Mode: string(lv.Mode), Value: lv.Rate, Window: window}
+		scheduled := lv.Mode == plan.RequestRate || lv.Mode == plan.CustomIntervals || lv.Mode == plan.FixedSchedule
+		l := records.Level{Mode: string(lv.Mode), Value: lv.Rate, Window: window, FromDue: scheduled && !o.fromSend}
 		if lv.Concurrency > 0 {
 			l.Value = float64(lv.Concurrency)
 		}

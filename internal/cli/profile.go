@@ -157,6 +157,7 @@ func (s *session) run() int {
 		Timeline: s.plan.Face == plan.Redline, Tap: s.outcome.tap(),
 	}
 	if s.outcome != nil {
+		s.outcome.fromSend = s.plan.Measure.FromSend
 		s.outcome.live.begin("profile", s.plan)
 	}
 	if s.export != nil {

@@ -72,7 +72,7 @@ func (e *Engine) speak(s *slot) {
 		return
 	}
 	now := clock.Now()
-	s.begin(now)
+	s.begin(now, now)
 	s.call.Rec = record.Record{Due: now}
 	s.call.Err = nil
 	s.feed.Next(&s.call)
@@ -87,7 +87,7 @@ func (e *Engine) closeFeed(s *slot, f Feed) bool {
 	if !ok || !c.Close(&s.call) {
 		return false
 	}
-	s.begin(now)
+	s.begin(0, now)
 	s.call.Err = nil
 	e.tr.Send(&s.call)
 	return true

@@ -89,6 +89,7 @@ type Engine struct {
 	paced           []Feed  // the same
 	tracks          int     // what the transport was told
 	sent            atomic.Uint64
+	scheduled       atomic.Int64 // when the schedule of a paced load began
 	behind          atomic.Int64
 	dropped         atomic.Uint64
 	period, reached atomic.Int64 // of a periodic load: responses asked for, and requests that have had as many
@@ -118,6 +119,7 @@ type slot struct {
 	shard      *record.Shard
 	since      atomic.Int64 // when the request in flight was sent; 0 is idle, see also paused
 	sign       atomic.Int64 // when the server last gave a sign of life on this slot
+	due        atomic.Int64 // due time of the request in flight; 0 if it is not part of the load
 	cutting    atomic.Bool  // a request is being cut: the next one must not be sent before that is done
 	events     []record.Event
 	data       []byte
@@ -278,8 +280,9 @@ func (e *Engine) cutSince(s *slot, since int64, class record.Class) {
 	s.cutting.Store(false)
 }
 
-// begin notes that a request is about to be sent.
-func (s *slot) begin(now int64) {
+// begin notes that a request is about to be sent. due is 0 for a request that is not part of the load.
+func (s *slot) begin(due, now int64) {
+	s.due.Store(due)
 	s.since.Store(now)
 	for s.cutting.Load() {
 		runtime.Gosched()

@@ -119,6 +119,7 @@ type dispatcher struct {
 func (d *dispatcher) run(ctx context.Context) {
 	defer d.e.tr.Flush()
 	d.start = clock.Now()
+	d.e.scheduled.Store(d.start)
 	turns, groups := d.e.turns, d.e.groups
 	for ; turns.left() != 0; d.n++ {
 		offset, ok := d.load.Schedule.Next()
@@ -295,7 +296,7 @@ func (d *dispatcher) send(s *slot, feed int, due int64) {
 	if now-due > int64(DelayedAfter) {
 		c.Rec.Flags = record.Delayed
 	}
-	s.begin(now)
+	s.begin(due, now)
 	d.e.running.Add(1)
 	d.e.sent.Add(1)
 	c.Err = nil

@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/redline-bench/redline/internal/result"
@@ -8,12 +9,16 @@ import (
 
 // Load is what a level asked of the client, and what the client spent on it.
 type Load struct {
-	Rate        float64 // requests per second asked for; 0 in closed loop
-	Concurrency int     // requests in flight asked for; 0 in open loop
-	Cap         int     // the most that could be in flight in open loop; 0 is no bound
-	Serial      bool    // a sequence's request waits for the answer to the one before it
-	SendRate    float64 // requests per second sent
+	Rate        float64       // requests per second that were due: what the schedule drew; 0 in closed loop
+	Due         float64       // requests that were due
+	Concurrency int           // requests in flight asked for; 0 in open loop
+	Idle        time.Duration // closed loop without a fixed concurrency: slots had nothing in flight for so long, all in all, and should have had
+	Held        bool          // a limit that the user set holds requests back that are due: that is not the client's doing
+	Cap         int           // the most that could be in flight in open loop; 0 is no bound
+	Serial      bool          // a sequence's request waits for the answer to the one before it
+	SendRate    float64       // requests per second sent
 	Wall        time.Duration
+	FlightTime  time.Duration // the time over which the number in flight is taken; 0 is Wall
 	CPU         time.Duration
 	Busy        float64 // share of the machine in use, 0 to 1
 	GCPause     time.Duration
@@ -26,7 +31,7 @@ type Load struct {
 
 // Health computes the client's own condition over the merged windows of a level.
 //
-// By Little's law the mean number of requests in flight is the sum of their latencies divided by the time.
+// The mean number of requests in flight is the sum of their times in flight within the windows, divided by the time.
 func (w *Window) Health(l Load) result.Health {
 	lag := w.lag.Quantiles(50, 99)
 	h := result.Health{
@@ -43,7 +48,10 @@ func (w *Window) Health(l Load) result.Health {
 		return h
 	}
 	h.AchievedRate = l.SendRate
-	h.AchievedInFlight = float64(w.flightNs) / float64(l.Wall)
+	h.AchievedInFlight = float64(w.flightNs) / float64(cmp.Or(l.FlightTime, l.Wall))
+	if l.Idle > 0 {
+		h.AskedInFlight = h.AchievedInFlight + float64(l.Idle)/float64(l.Wall)
+	}
 	h.CPUCores = float64(l.CPU) / float64(l.Wall)
 	if n := w.requests + w.failed; n > 0 {
 		h.CPUPerRequestNs = int64(l.CPU) / int64(n)
@@ -52,8 +60,8 @@ func (w *Window) Health(l Load) result.Health {
 }
 
 // Overhead is the share of the time, in per cent, in which a request should have been in flight and was not.
-// In closed loop that is one minus the mean number in flight over the number asked for; in open loop the share
-// of time in which a request was due and not yet sent.
+// In closed loop that is the share of the slots' time in which a slot had nothing in flight: d is the time of a slot. In open
+// loop it is the share of time in which a request was due and not yet sent.
 func (w *Window) Overhead(concurrency int, d, behind time.Duration) float64 {
 	if d <= 0 {
 		return 0

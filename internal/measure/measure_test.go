@@ -119,6 +119,24 @@ func TestOverhead(t *testing.T) {
 	}
 }
 
+// A load without a fixed concurrency is held to the time in which its slots could have had a request in flight.
+func TestIdleSlotsAreTheClientsLimit(t *testing.T) {
+	w := measure.NewWindow(measure.Setup{})
+	for range 4 {
+		w.Add(rec(0, 0, 500))
+	}
+	f := func(idle time.Duration, asked float64, reasons int) {
+		t.Helper()
+		l := measure.Load{Wall: time.Second, Idle: idle}
+		lv := result.Level{Client: w.Client(time.Second), Health: w.Health(l)}
+		if got := measure.Judge(&lv, l); len(got) != reasons || math.Abs(lv.Health.AskedInFlight-asked) > 1e-9 {
+			t.Errorf("idle %s: %g in flight asked for, %+v", idle, lv.Health.AskedInFlight, got)
+		}
+	}
+	f(100*time.Millisecond, 2.1, 0)
+	f(500*time.Millisecond, 2.5, 1)
+}
+
 func TestReadLag(t *testing.T) {
 	a, b := measure.NewWindow(measure.Setup{}), measure.NewWindow(measure.Setup{})
 	add := func(w *measure.Window, late int64) {
@@ -223,16 +241,18 @@ func TestVerdict(t *testing.T) {
 	}
 	good := result.Level{Stable: true, Client: result.Client{Sent: result.Latency{Percentiles: []result.Percentile{{P: 50, Ns: 20 * ms}}}}}
 	with := func(h result.Health) result.Level { lv := good; lv.Health = h; return lv }
-	f("in flight as asked", with(result.Health{AchievedInFlight: 7.9}), measure.Load{Concurrency: 8}, result.Valid)
-	f("in flight short", with(result.Health{AchievedInFlight: 7}), measure.Load{Concurrency: 8}, result.ClientLimited)
-	f("rate as asked", with(result.Health{AchievedRate: 995}), measure.Load{Rate: 1000}, result.Valid)
-	f("rate short", with(result.Health{AchievedRate: 980}), measure.Load{Rate: 1000}, result.ClientLimited)
-	f("late but little", with(result.Health{AchievedRate: 1000, LagP99Ns: 2*ms - 1}), measure.Load{Rate: 1000}, result.Valid)
-	f("late", with(result.Health{AchievedRate: 1000, LagP99Ns: 2*ms + 1}), measure.Load{Rate: 1000}, result.ClientLimited)
+	f("in flight as asked", with(result.Health{AskedInFlight: 8, AchievedInFlight: 7.9}), measure.Load{Concurrency: 8}, result.Valid)
+	f("in flight short", with(result.Health{AskedInFlight: 8, AchievedInFlight: 7}), measure.Load{Concurrency: 8}, result.ClientLimited)
+	f("rate as due", with(result.Health{AchievedRate: 995}), measure.Load{Rate: 1000, Due: 15000}, result.Valid)
+	f("rate short", with(result.Health{AchievedRate: 980}), measure.Load{Rate: 1000, Due: 15000}, result.ClientLimited)
+	f("late but little", with(result.Health{AchievedRate: 1000, LagP99Ns: 2*ms - 1}), measure.Load{Rate: 1000, Due: 15000}, result.Valid)
+	f("late", with(result.Health{AchievedRate: 1000, LagP99Ns: 2*ms + 1}), measure.Load{Rate: 1000, Due: 15000}, result.ClientLimited)
+	f("one request at the edge of a window", with(result.Health{AchievedRate: 14.0 / 15}), measure.Load{Rate: 1, Due: 15}, result.Valid)
+	f("late because of a limit of the user", with(result.Health{AchievedRate: 500, LagP99Ns: 200 * ms}), measure.Load{Rate: 1000, Due: 15000, Held: true}, result.Valid)
 	f("no CPU left", with(result.Health{AchievedInFlight: 8, CPUCores: 1.9}), measure.Load{Concurrency: 8, MaxProcs: 2}, result.ClientLimited)
 	f("unstable", result.Level{Reason: "x"}, measure.Load{}, result.Unstable)
 	short := with(result.Health{AchievedRate: 980})
-	if r := measure.Judge(&short, measure.Load{Rate: 1000, Serial: true}); len(r) != 1 || !strings.Contains(r[0].Try, "--num-of-sequences") {
+	if r := measure.Judge(&short, measure.Load{Rate: 1000, Due: 15000, Serial: true}); len(r) != 1 || !strings.Contains(r[0].Try, "--num-of-sequences") {
 		t.Errorf("sequences that wait: %+v", r)
 	}
 	if v := measure.Conclude(measure.Run{Error: "server gone"}); v.State != result.Failed {

@@ -70,26 +70,26 @@ func (t *Timeline) Add(r *record.Record) {
 	}
 	s.ended++
 	s.events += uint64(r.Responses)
-	latency := r.End - r.Sent
-	if t.setup.Open && !t.setup.FromSend {
-		latency = r.End - r.Due
-	}
+	latency := r.End - t.setup.begin(r.Due, r.Sent)
 	s.max = max(s.max, latency)
 	s.latencyNs += latency
 	count(&s.latency, latency)
 	if t.setup.Streaming && r.Responses > 0 {
-		count(&s.first, r.First-r.Sent)
+		count(&s.first, r.First-t.setup.begin(r.Due, r.Sent))
 	}
 }
 
-// Token adds n tokens of a language model that came at a time, gap after those before; 0 is no gap.
+// NoGap is the gap of the first tokens of an answer.
+const NoGap = -1
+
+// Token adds n tokens of a language model that came at a time, gap after those before; NoGap for the first ones.
 func (t *Timeline) Token(at, gap int64, n float64) {
 	if at < t.start {
 		return
 	}
 	s := t.at(at)
 	s.tokens += n
-	if gap > 0 {
+	if gap >= 0 {
 		s.widest = max(s.widest, gap)
 		count(&s.gaps, gap)
 	}

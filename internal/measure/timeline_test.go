@@ -3,10 +3,33 @@ package measure_test
 import (
 	"math"
 	"testing"
+	"time"
 
 	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/record"
 )
+
+// In open loop the chart of the first response begins where the table does, at the due time. Tokens that come together
+// have a gap of zero.
+func TestTimelineOfAnOpenLoop(t *testing.T) {
+	setup := measure.Setup{Open: true, Streaming: true}
+	tl, w := measure.NewTimeline(setup, 0), measure.NewWindow(setup)
+	r := &record.Record{Due: 10 * ms, Sent: 40 * ms, First: 60 * ms, End: 80 * ms, Responses: 2}
+	tl.Add(r)
+	w.Add(r)
+	tl.Token(60*ms, measure.NoGap, 1)
+	for range 3 {
+		tl.Token(60*ms, 0, 1)
+	}
+	tl.Token(80*ms, 20*ms, 1)
+	s := tl.Result(100 * ms).Slices[0]
+	if table := w.Client(time.Second).First.At(50); table != 50*ms || math.Abs(float64(s.FirstP50Ns)/float64(table)-1) > 0.02 {
+		t.Errorf("first response after %d ms in the table, %d ms in the chart", table/ms, s.FirstP50Ns/ms)
+	}
+	if s.GapP50Ns > ms || s.GapP99Ns < 19*ms {
+		t.Errorf("gaps p50 %d, p99 %d", s.GapP50Ns, s.GapP99Ns)
+	}
+}
 
 // Two requests of 150 ms each, half a slice apart: where they count, and how many were in flight.
 func TestTimelineCountsWhereRequestsEnd(t *testing.T) {

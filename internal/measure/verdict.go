@@ -11,8 +11,10 @@ import (
 
 // The rules of the verdict. A level is client-limited when the client, not the server, set its numbers.
 const (
-	// minRate: a smaller share of the asked rate means that the client did not send it.
+	// minRate: a smaller share of the requests that were due means that the client did not send them.
 	minRate = 0.99
+	// atEdge: a request that is due right before the end of a window may be sent right after it.
+	atEdge = 1
 	// maxLagShare and minLag: requests sent later than this share of the median latency distort it.
 	maxLagShare = 0.1
 	minLag      = time.Millisecond
@@ -33,7 +35,7 @@ func Judge(lv *result.Level, l Load) []result.Reason {
 		out = append(out, result.Reason{What: fmt.Sprintf(what, args...), Try: try})
 	}
 	h := &lv.Health
-	if l.Rate > 0 && h.AchievedRate < minRate*l.Rate {
+	if missing := l.Due * (1 - h.AchievedRate/l.Rate); !l.Held && l.Rate > 0 && h.AchievedRate < minRate*l.Rate && missing > atEdge {
 		try := "lower --request-rate-range, or give the client more CPU"
 		switch {
 		case l.Serial:
@@ -41,18 +43,18 @@ func Judge(lv *result.Level, l Load) []result.Reason {
 		case l.Cap > 0:
 			try = fmt.Sprintf("use --async, or raise --max-threads above %d", l.Cap)
 		}
-		add(try, "sent %.6g of the %.6g requests per second asked for", h.AchievedRate, l.Rate)
+		add(try, "sent %.6g of the %.6g requests per second that were due", h.AchievedRate, l.Rate)
 	}
-	if lag := time.Duration(h.LagP99Ns); l.Concurrency == 0 && lag > max(minLag, time.Duration(maxLagShare*float64(lv.Client.Sent.At(50)))) {
+	if lag := time.Duration(h.LagP99Ns); !l.Held && lag > max(minLag, time.Duration(maxLagShare*float64(lv.Client.Sent.At(50)))) {
 		try := "lower the rate, or give the client more CPU"
 		if l.Serial {
 			try = "lower the rate, or raise --num-of-sequences"
 		}
 		add(try, "1 %% of the requests were sent more than %s late", lag.Round(time.Microsecond))
 	}
-	if l.Concurrency > 0 && h.AchievedInFlight < minInFlight*float64(l.Concurrency) {
+	if h.AchievedInFlight < minInFlight*h.AskedInFlight {
 		add("lower the concurrency, or give the client more CPU",
-			"kept %.3g requests in flight where %d were asked for", h.AchievedInFlight, l.Concurrency)
+			"kept %.3g requests in flight where %.4g were asked for", h.AchievedInFlight, h.AskedInFlight)
 	}
 	out = append(out, Stalled(l.Stalled, l.Wall)...)
 	if l.Standstill > maxStandstill {
@@ -83,6 +85,9 @@ type Run struct {
 	Limits [][]result.Reason
 	// MaxErrorRate is the share of failed requests above which a level is not valid.
 	MaxErrorRate float64
+	// Percentile is one more percentile that levels must be long enough for; 0 is none. Longer says how to measure longer.
+	Percentile int
+	Longer     string
 	// Error is why the run could not be completed; empty if it was. TooShort: because no request ended within a window.
 	// ServerGone: because failed requests ended it.
 	Error       string
@@ -123,6 +128,10 @@ func Conclude(r Run) result.Verdict {
 		for _, why := range r.Limits[i] {
 			add(result.ClientLimited, named(lv, why))
 		}
+		if why := r.tooShort(lv); why != nil {
+			lv.TooShort = true
+			add(result.TooShort, named(lv, *why))
+		}
 	}
 	if len(r.Unleveled) > 0 {
 		add(result.ClientLimited, r.Unleveled...)
@@ -148,6 +157,29 @@ func Conclude(r Run) result.Verdict {
 		add(result.Unstable, named(lv, why))
 	}
 	return v
+}
+
+// tooShort is the reason why a level is too short for its latency; nil if it is long enough.
+func (r *Run) tooShort(lv *result.Level) *result.Reason {
+	q, short := tooShort(&lv.Client, r.Percentile)
+	if !short {
+		return nil
+	}
+	c := &lv.Client
+	return &result.Reason{
+		What: fmt.Sprintf("too short for this latency: p%g is at least %s; %d requests were in flight at the end, the oldest for %s",
+			q.P, roundTime(q.Ns), c.Unfinished, roundTime(c.OldestNs)),
+		Try: r.Longer,
+	}
+}
+
+// roundTime is a time with three digits.
+func roundTime(ns int64) time.Duration {
+	unit := time.Duration(1)
+	for d := time.Duration(ns); d >= 1000*unit; {
+		unit *= 10
+	}
+	return time.Duration(ns).Round(unit)
 }
 
 // named puts the name of a level before a reason.

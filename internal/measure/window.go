@@ -21,6 +21,16 @@ type Setup struct {
 	Percentile int
 	// Streaming: a request may have several responses, so the time to the first one is of interest.
 	Streaming bool
+	// EndedOnly leaves requests that are in flight at the end out of the percentiles, as perf_analyzer does.
+	EndedOnly bool
+}
+
+// begin is the time from which the headline latency of a request counts.
+func (s *Setup) begin(due, sent int64) int64 {
+	if s.Open && !s.FromSend {
+		return due
+	}
+	return sent
 }
 
 // Window gathers the records of one pass.
@@ -36,9 +46,12 @@ type Window struct {
 	unanswered                                      uint64 // those of requests that ended well without a response
 
 	callNs, sendNs, recvNs int64
-	flightNs               int64  // of all requests, failed ones too
+	flightNs               int64  // time in flight within the window, of all requests, failed ones too
 	in, out                uint64 // bytes
 	firstSent, lastEnd     int64
+	span                   span
+	from, until            int64 // edges; 0 until they are known
+	unfinished             []Pending
 }
 
 // NewWindow makes an empty window.
@@ -49,16 +62,21 @@ func (w *Window) Forget() {
 	w.sent, w.due, w.first, w.lag, w.late = stats.Sample{}, stats.Sample{}, stats.Sample{}, stats.Sample{}, stats.Sample{}
 }
 
+// Begin sets the start of the window: what a request was in flight before counts in the window before.
+func (w *Window) Begin(from int64) { w.from = from }
+
 // Add takes one record in.
 func (w *Window) Add(r *record.Record) {
 	if r.Flags&record.Closing != 0 {
 		return
 	}
-	w.flightNs += r.End - r.Sent
+	w.flightNs += max(0, r.End-max(r.Sent, w.from))
+	if r.Class == record.Canceled {
+		return
+	}
+	w.span.add(r)
 	if r.Class != record.OK {
-		if r.Class != record.Canceled {
-			w.failed++
-		}
+		w.failed++
 		return
 	}
 	w.requests++
@@ -78,7 +96,7 @@ func (w *Window) Add(r *record.Record) {
 		w.lag.Add(max(0, r.Sent-r.Due))
 	}
 	if w.setup.Streaming && r.Responses > 0 {
-		w.first.Add(r.First - r.Sent)
+		w.first.Add(r.First - w.setup.begin(r.Due, r.Sent))
 	}
 	if r.Late > 0 {
 		w.late.Add(r.Late)
@@ -137,29 +155,29 @@ func (w *Window) Merge(o *Window) {
 		w.firstSent = o.firstSent
 	}
 	w.lastEnd = max(w.lastEnd, o.lastEnd)
+	w.unfinished, w.until = o.unfinished, o.until // what was in flight at the end of an earlier window has ended since, or still is
 }
 
 // Client computes the client's numbers for a window that lasted d.
 func (w *Window) Client(d time.Duration) result.Client {
 	c := result.Client{
 		Requests: w.requests, Responses: w.responses, Sequences: w.sequences, Delayed: w.delayed, Failed: w.failed,
-		Unanswered:     w.unanswered,
-		DurationNs:     int64(d),
-		InferPerSec:    perSecond(w.requests*uint64(max(1, w.setup.Batch)), d),
-		ResponsePerSec: perSecond(w.responses, d),
-		SequencePerSec: perSecond(w.sequences, d),
-		Sent:           w.summary(&w.sent),
+		Unanswered: w.unanswered,
+		DurationNs: int64(d),
 	}
+	w.rates(&c, d)
+	c.Sent = w.summary(&w.sent, w.ages(func(p Pending) (int64, bool) { return p.Sent, true }))
 	c.Due = c.Sent
 	if w.setup.Open {
-		c.Due = w.summary(&w.due)
+		c.Due = w.summary(&w.due, w.ages(func(p Pending) (int64, bool) { return p.Due, true }))
 	}
 	c.Latency = c.Due
 	if w.setup.FromSend {
 		c.Latency = c.Sent
 	}
+	c.Unfinished, c.OldestNs = w.inFlightAtEnd()
 	if w.setup.Streaming {
-		first := w.summary(&w.first)
+		first := w.summary(&w.first, w.ages(func(p Pending) (int64, bool) { return w.setup.begin(p.Due, p.Sent), p.Waiting }))
 		c.First = &first
 	}
 	if n := int64(w.requests); n > 0 {
@@ -167,6 +185,13 @@ func (w *Window) Client(d time.Duration) result.Client {
 		c.Bytes, c.RequestBytes, c.ResponseBytes = (w.in+w.out)/w.requests, w.out/w.requests, w.in/w.requests
 	}
 	return c
+}
+
+// rates are per second of d.
+func (w *Window) rates(c *result.Client, d time.Duration) {
+	c.InferPerSec = perSecond(w.requests*uint64(max(1, w.setup.Batch)), d)
+	c.ResponsePerSec = perSecond(w.responses, d)
+	c.SequencePerSec = perSecond(w.sequences, d)
 }
 
 // perSecond is n/d in 32-bit floats, as the original computes and prints it.
@@ -180,14 +205,15 @@ func perSecond(n uint64, d time.Duration) float64 {
 // percentiles are computed for every latency; the reports choose among them.
 var percentiles = []float64{1, 5, 10, 25, 50, 75, 90, 95, 99, 99.9, 99.99}
 
-func (w *Window) summary(s *stats.Sample) result.Latency {
+// summary computes the figures of a sample. ages are those of the requests in flight at the end, in ascending order.
+func (w *Window) summary(s *stats.Sample, ages []int64) result.Latency {
 	ps := wanted(w.setup.Percentile)
 	l := result.Latency{
 		Count: s.Count(), Min: s.Min(), Max: s.Max(), Avg: s.Mean(), StdDev: s.StdDev(), Exact: s.Exact(),
 		Percentiles: make([]result.Percentile, len(ps)),
 	}
 	for i, v := range s.Quantiles(ps...) {
-		l.Percentiles[i] = result.Percentile{P: ps[i], Ns: v}
+		l.Percentiles[i] = withUnfinished(s, ages, result.Percentile{P: ps[i], Ns: v})
 	}
 	return l
 }

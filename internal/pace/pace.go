@@ -91,3 +91,23 @@ func MeanRate(gaps []time.Duration) int64 {
 	}
 	return int64(len(gaps)) * int64(time.Second) / int64(total)
 }
+
+// Due is how many requests of a new schedule are due after from and not after to. Beyond five million it estimates the rest
+// from the rate of those it counted.
+func Due(s Schedule, from, to time.Duration) float64 {
+	const most = 5_000_000
+	count := 0
+	for n := range most {
+		at, ok := s.Next()
+		if !ok || at > to {
+			return float64(count)
+		}
+		if at > from {
+			count++
+		}
+		if n == most-1 && at > 0 {
+			return float64(count) + most/at.Seconds()*(to-max(at, from)).Seconds()
+		}
+	}
+	return float64(count)
+}

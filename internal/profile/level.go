@@ -298,14 +298,19 @@ func (m *levelRun) merge() error {
 		w := &m.lv.Windows[len(m.lv.Windows)-m.lv.Dead-len(used)+i]
 		total.Merge(p.win)
 		duration += time.Duration(w.Client.DurationNs)
-		overhead += w.Client.OverheadPercent / float64(len(used))
-		sendRate += w.Client.SendRate / float64(len(used))
+		overhead += w.Client.OverheadPercent * float64(w.Client.DurationNs)
+		sendRate += w.Client.SendRate * float64(w.Client.DurationNs)
 	}
 	m.lv.Client = total.Client(duration)
 	if m.timeline != nil {
 		m.lv.Histogram, m.lv.Timeline = total.Histogram(), m.timeline.Result(used[len(used)-1].until)
 	}
-	m.lv.Client.OverheadPercent, m.lv.Client.SendRate = overhead, sendRate
+	if duration > 0 { // windows by count differ in length
+		m.lv.Client.OverheadPercent, m.lv.Client.SendRate = overhead/float64(duration), sendRate/float64(duration)
+	}
+	if m.finite() {
+		m.steady(used[0], &m.lv.Client)
+	}
 	m.judge(total, used, duration)
 	m.lv.Failures = m.newFailures()
 	return m.serverLevel(used)
@@ -319,6 +324,7 @@ func (m *levelRun) judge(total *measure.Window, used []*pass, duration time.Dura
 	m.load.Standstill = m.pulse.Longest(used[0].from, used[len(used)-1].until)
 	m.load.Stalled = used[len(used)-1].stalledTo - used[0].stalledFrom
 	m.load.MaxProcs, m.load.SendRate = runtime.GOMAXPROCS(0), m.lv.Client.SendRate
+	m.schedulePace(used)
 	m.lv.Health = total.Health(m.load)
 	if m.Floor != nil {
 		m.Floor(m.lv)
@@ -327,6 +333,25 @@ func (m *levelRun) judge(total *measure.Window, used []*pass, duration time.Dura
 		m.reasons = measure.Judge(m.lv, m.load)
 		m.lv.ClientLimited = len(m.reasons) > 0
 	}
+}
+
+// schedulePace sets the rate that the schedule asked for, and the rate that was sent, over the same time.
+func (m *levelRun) schedulePace(used []*pass) {
+	if m.finite() {
+		used[0].win.FixedLoad(&m.load, m.eng.Scheduled())
+		return
+	}
+	from, until := used[0].sentAt, used[len(used)-1].sentUntil
+	if m.load.Rate == 0 || until <= from {
+		return
+	}
+	var sent uint64
+	for _, p := range used {
+		sent += p.sent
+	}
+	start, took := m.eng.Scheduled(), time.Duration(until-from)
+	m.load.Due = pace.Due(m.schedule(m.lv, 0), time.Duration(from-start), time.Duration(until-start))
+	m.load.Rate, m.load.SendRate = m.load.Due/took.Seconds(), float64(sent)/took.Seconds()
 }
 
 // newFailures are the failures since the level began.

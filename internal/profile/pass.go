@@ -1,8 +1,10 @@
 package profile
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -29,6 +31,8 @@ type pass struct {
 	serverFrom   []service.ModelStats
 	serverTo     []service.ModelStats
 	sentFrom     uint64
+	sentAt       int64 // when sentFrom was read
+	sentUntil    int64 // when sent was read
 	behindFrom   time.Duration
 	sent         uint64
 	behind       time.Duration
@@ -87,17 +91,21 @@ func (m *levelRun) open(ctx context.Context, p *pass) error {
 	m.failed = m.eng.Failures() // those of the warm-up are none of this level's
 	p.serverFrom, p.statsMissing = stats, stats == nil
 	p.stalledFrom = m.eng.Stalled()
-	p.before, p.sentFrom, p.behindFrom, p.from = vitals.Read(), m.eng.Sent(), m.eng.Behind(), clock.Now()
+	p.before, p.behindFrom, p.from = vitals.Read(), m.eng.Behind(), clock.Now()
+	p.sentFrom, p.sentAt = m.eng.Sent(), p.from
+	p.win.Begin(p.from)
 	return nil
 }
 
 // follow opens the window after p: it shares p's end.
 func (m *levelRun) follow(p *pass) *pass {
-	return &pass{
+	next := &pass{
 		win: measure.NewWindow(m.setup()), from: p.until, before: p.after, serverFrom: p.serverTo,
-		sentFrom: p.sentFrom + p.sent, behindFrom: p.behindFrom + p.behind, statsMissing: p.statsMissing,
+		sentFrom: p.sentFrom + p.sent, sentAt: p.sentUntil, behindFrom: p.behindFrom + p.behind, statsMissing: p.statsMissing,
 		stalledFrom: p.stalledTo,
 	}
+	next.win.Begin(next.from)
+	return next
 }
 
 // pass measures one window.
@@ -108,7 +116,7 @@ func (m *levelRun) pass(ctx context.Context, p *pass, n, trials int) error {
 	}
 	err := m.await(ctx, p, n, trials)
 	p.failed = errors.As(err, new(*LoadError))
-	m.close(p)
+	err = errors.Join(err, m.close(p))
 	if serr := m.closeServer(ctx, p, err); serr != nil {
 		err = errors.Join(err, m.blame(ctx, p, serr))
 	}
@@ -232,11 +240,15 @@ func (m *levelRun) idleSignal(ctx context.Context) (idle <-chan struct{}, stop f
 }
 
 // fold takes the ended requests into the window. Those that ended after it are held for the next one.
-func (m *levelRun) fold(p *pass) error {
+func (m *levelRun) fold(p *pass) error { return m.drain(p, func(*record.Record) {}) }
+
+// drain is fold, and shows each record to see.
+func (m *levelRun) drain(p *pass, see func(*record.Record)) error {
 	var failed error
 	p.rest.begin(m.Exporter != nil)
 	m.eng.Drain(func(r *record.Record, events []record.Event, data []byte) {
 		p.rest.take(m.eng.Working)
+		see(r)
 		if r.End > p.until {
 			m.held = append(m.held, held{*r, append([]record.Event(nil), events...), append([]byte(nil), data...)})
 			return
@@ -272,7 +284,7 @@ func (m *levelRun) count(p *pass, r *record.Record, events []record.Event, data 
 }
 
 // close fixes the window's end: the asked one, or the last end of a window that goes by count.
-func (m *levelRun) close(p *pass) {
+func (m *levelRun) close(p *pass) error {
 	now := clock.Now()
 	first, last := p.win.Span()
 	switch {
@@ -284,7 +296,33 @@ func (m *levelRun) close(p *pass) {
 		p.until = now
 	}
 	p.stalledTo = m.eng.Stalled()
+	p.sentUntil = clock.Now()
 	p.sent, p.behind, p.after = m.eng.Sent()-p.sentFrom, m.eng.Behind()-p.behindFrom, vitals.Read()
+	return m.closeFlights(p)
+}
+
+// closeFlights tells the window which requests were in flight at its end. Those that have ended since are among the held
+// records; the engine lists the others.
+func (m *levelRun) closeFlights(p *pass) error {
+	type request struct {
+		slot uint32
+		due  int64
+	}
+	flying := map[request]measure.Pending{}
+	for _, f := range m.eng.Flights() {
+		if f.Sent < p.until {
+			flying[request{uint32(f.Slot), f.Due}] = measure.Pending{Due: f.Due, Sent: f.Sent}
+		}
+	}
+	err := m.drain(p, func(r *record.Record) { delete(flying, request{r.Slot, r.Due}) })
+	pending := slices.Collect(maps.Values(flying))
+	for i := range m.held {
+		if r := &m.held[i].rec; r.Sent < p.until && r.Flags&record.Closing == 0 {
+			pending = append(pending, measure.Pending{Due: r.Due, Sent: r.Sent})
+		}
+	}
+	p.win.Close(p.until, pending)
+	return err
 }
 
 // duration is the time that the window's requests are divided by. With a request count that is the time from the
@@ -300,11 +338,16 @@ func (m *levelRun) duration(p *pass) time.Duration {
 func (m *levelRun) keep(p *pass, n int) {
 	d := m.duration(p)
 	w := result.Window{StartUnixNs: clock.Wall(p.from), EndUnixNs: clock.Wall(p.until), Client: p.win.Client(d)}
-	w.Client.OverheadPercent = p.win.Overhead(m.load.Concurrency, d, p.behind)
 	w.Client.SendRate = float64(p.sent) / d.Seconds()
 	if m.lv.Concurrency > 0 {
 		w.Client.SendRate = float64(w.Client.Requests) / d.Seconds()
 	}
+	load := m.load
+	if m.finite() {
+		p.win.FixedLoad(&load, m.eng.Scheduled())
+		m.steady(p, &w.Client)
+	}
+	w.Client.OverheadPercent = p.win.Overhead(load.Concurrency, cmp.Or(load.FlightTime, d), p.behind)
 	if w.Client.Requests == 0 {
 		w.Error = ErrNoRequests.Error()
 	}
@@ -331,6 +374,18 @@ func (m *levelRun) forgetOld() {
 			answered++
 		}
 	}
+}
+
+// steady replaces the rates of a fixed number of requests by those that do not depend on the wait for the last response.
+// perf_analyzer divides by the time from the first send to the last end, and so do we under its name.
+func (m *levelRun) steady(p *pass, c *result.Client) {
+	if m.Plan.Face == plan.DropIn {
+		return
+	}
+	p.win.Steady(c)
+	load := m.load
+	p.win.FixedLoad(&load, m.eng.Scheduled())
+	c.SendRate = cmp.Or(load.SendRate, c.SendRate)
 }
 
 func (m *levelRun) progress(p *pass, n, trials int) Progress {

@@ -101,6 +101,7 @@ func (r *Runner) Run(ctx, hard context.Context) (*result.Result, error) {
 	r.res.Verdict = measure.Conclude(measure.Run{
 		Levels: r.res.Levels, Limits: r.limits, MaxErrorRate: r.Plan.Measure.ValidErrorRate, Error: text,
 		TooShort: errors.Is(err, ErrNoRequests), ServerGone: errors.As(err, new(*LoadError)), Interrupted: r.res.Interrupted, Unleveled: r.unleveled,
+		Percentile: r.Plan.Measure.Percentile, Longer: "measure longer (--measurement-interval), or send a fixed number of requests (--request-count), which are waited for",
 	})
 	r.res.Environment = Environment()
 	return r.res, err
@@ -192,5 +193,6 @@ func (r *Runner) setup() measure.Setup {
 		Batch: r.Plan.Input.Batch, FromSend: r.Plan.Measure.FromSend,
 		Open:       r.Plan.Load.Mode != plan.Concurrency && r.Plan.Load.Mode != plan.SessionConcurrency,
 		Percentile: r.Plan.Measure.Percentile, Streaming: r.Plan.Target.Streaming || r.Streams,
+		EndedOnly: r.Plan.Face == plan.DropIn,
 	}
 }

@@ -2,6 +2,7 @@ package profile
 
 import (
 	"context"
+	"strconv"
 
 	"github.com/redline-bench/redline/internal/pace"
 	"github.com/redline-bench/redline/internal/plan"
@@ -27,13 +28,17 @@ func (r *Runner) search(ctx context.Context) error {
 	case load.Mode == plan.RequestRate && load.Search == plan.Binary:
 		return binary(load.Rate.Start, load.Rate.End, load.Rate.Step, half, r.rate(ctx))
 	case load.Mode == plan.RequestRate:
-		return linear(load.Rate.Start, load.Rate.End, load.Rate.Step, r.rate(ctx))
+		next := addDecimal
+		if r.Plan.Face == plan.DropIn {
+			next = add[float64] // perf_analyzer adds up binary fractions, and so may leave the last level out
+		}
+		return linear(load.Rate.Start, load.Rate.End, load.Rate.Step, next, r.rate(ctx))
 	case load.Search == plan.Binary:
 		c := load.Concurrency
 		return binary(c.Start, c.End, c.Step, halfInt, r.concurrency(ctx))
 	default:
 		c := load.Concurrency
-		return linear(c.Start, c.End, c.Step, r.concurrency(ctx))
+		return linear(c.Start, c.End, c.Step, add[int], r.concurrency(ctx))
 	}
 }
 
@@ -63,20 +68,35 @@ func (o outcome) fail() error {
 
 type number interface{ int | float64 }
 
+func add[T number](v, step T) T { return v + step }
+
+// addDecimal adds numbers as they are written: 20.2 and 0.1 make 20.3, not 20.300000000000001.
+func addDecimal(v, step float64) float64 { return decimal(v + step) }
+
+// decimal is the number with twelve digits that is nearest to v.
+func decimal(v float64) float64 {
+	const digits = 12
+	short, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', digits, 64), 64)
+	if err != nil {
+		return v
+	}
+	return short
+}
+
 // linear visits start, start+step, … up to end, or without bound when end is 0, as long as levels meet the
 // threshold. It fails when the first level is unstable, or any that did not end the search.
-func linear[T number](start, end, step T, visit func(T) outcome) error {
+func linear[T number](start, end, step T, next func(v, step T) T, visit func(T) outcome) error {
 	unstable := false
-	for v := start; ; v += step {
+	for v := start; ; v = next(v, step) {
 		o := visit(v)
 		if o.err != nil {
 			return o.err
 		}
-		more := v+step <= end || end == 0
+		more := next(v, step) <= end || end == 0
 		if !o.stable && (o.goOn || v == start) {
 			unstable = true
 		}
-		if !more || v+step <= v || !o.met && (!o.goOn || end == 0) {
+		if !more || next(v, step) <= v || !o.met && (!o.goOn || end == 0) {
 			break
 		}
 	}
@@ -86,7 +106,7 @@ func linear[T number](start, end, step T, visit func(T) outcome) error {
 	return nil
 }
 
-func half(lo, hi float64) float64 { return (lo + hi) / 2 }
+func half(lo, hi float64) float64 { return decimal((lo + hi) / 2) }
 func halfInt(lo, hi int) int      { return (lo + hi) / 2 }
 
 // finest is into how many parts a binary search without a step divides its range at most.

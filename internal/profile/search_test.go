@@ -45,8 +45,25 @@ func TestBinarySearchEnds(t *testing.T) {
 	}
 }
 
+// Rates are compared as they are written: the last level of a range is visited, and has the number that the user names.
+func TestRatesAreDecimals(t *testing.T) {
+	f := func(start, end, step float64, want ...float64) {
+		t.Helper()
+		got := levels(end, func(visit func(float64) outcome) error { return linear(start, end, step, addDecimal, visit) })
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%g:%g:%g (-want +got):\n%s", start, end, step, diff)
+		}
+	}
+	f(20.1, 20.3, 0.1, 20.1, 20.2, 20.3)
+	f(0.1, 0.5, 0.1, 0.1, 0.2, 0.3, 0.4, 0.5)
+	f(1000.7, 1001.3, 0.2, 1000.7, 1000.9, 1001.1, 1001.3)
+	if got := half(20.1, 20.3); got != 20.2 {
+		t.Errorf("half way between 20.1 and 20.3 is %v", got)
+	}
+}
+
 func TestLinearSearchEndsWhereTheStepIsTooSmallToCount(t *testing.T) {
-	got := levels(2e17, func(visit func(float64) outcome) error { return linear(1e17, 2e17, 1e-9, visit) })
+	got := levels(2e17, func(visit func(float64) outcome) error { return linear(1e17, 2e17, 1e-9, addDecimal, visit) })
 	if diff := cmp.Diff([]float64{1e17}, got); diff != "" {
 		t.Error(diff)
 	}

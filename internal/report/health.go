@@ -40,6 +40,9 @@ func marks(p *page, l *result.Level) {
 		p.linef("  %s %d of %d requests ended without one; their latency is the time until the server ended them",
 			p.paint(yellow, "No response:"), n, l.Client.Requests)
 	}
+	if n := l.Client.Unfinished; n > 0 {
+		p.linef("  In flight at the end: %d requests, the oldest for %d usec; their latency is not known", n, us(l.Client.OldestNs))
+	}
 	if l.OverLimit {
 		p.linef("  %s the latency reached the limit asked for", p.paint(yellow, "Over the limit:"))
 	}
@@ -102,11 +105,20 @@ func latencies(p *page, l *result.Level) {
 	for _, r := range rows {
 		cells := []string{"  " + r.name, strconv.FormatInt(us(r.lat.Avg), 10)}
 		for _, q := range rows[0].lat.Percentiles {
-			cells = append(cells, strconv.FormatInt(us(r.lat.At(q.P)), 10))
+			cells = append(cells, atLeast(r.lat.Point(q.P)))
 		}
 		table = append(table, append(cells, strconv.FormatInt(us(r.lat.Max), 10)))
 	}
 	columns(p, table)
+}
+
+// atLeast is a percentile in whole microseconds; one that requests in flight at the end leave open is a bound.
+func atLeast(q result.Percentile) string {
+	text := strconv.FormatInt(us(q.Ns), 10)
+	if q.AtLeast {
+		return "≥ " + text
+	}
+	return text
 }
 
 // columns writes a table: the first column to the left, numbers to the right.
@@ -142,10 +154,10 @@ func client(p *page, l *result.Level) {
 		p.linef("    Send lag: p50 %d usec, p99 %d usec, max %d usec", us(h.LagP50Ns), us(h.LagP99Ns), us(h.LagMaxNs))
 	}
 	if h.AskedRate > 0 {
-		p.linef("    Request rate: sent %.6g of %.6g per sec asked for (%.4g %%)", h.AchievedRate, h.AskedRate, percent(h.AchievedRate, h.AskedRate))
+		p.linef("    Request rate: sent %.6g of %.6g per sec that were due (%.4g %%)", h.AchievedRate, h.AskedRate, percent(h.AchievedRate, h.AskedRate))
 	}
 	if h.AskedInFlight > 0 {
-		p.linef("    In flight: %.4g of %.0f asked for (%.4g %%)", h.AchievedInFlight, h.AskedInFlight, percent(h.AchievedInFlight, h.AskedInFlight))
+		p.linef("    In flight: %.4g of %.6g asked for (%.4g %%)", h.AchievedInFlight, h.AskedInFlight, percent(h.AchievedInFlight, h.AskedInFlight))
 	} else {
 		p.linef("    In flight: %.4g on average", h.AchievedInFlight)
 	}

@@ -66,7 +66,7 @@ func TestHealth(t *testing.T) {
     from send       500   480     900    1200
   Client health:
     Send lag: p50 3 usec, p99 41 usec, max 812 usec
-    Request rate: sent 399.5 of 400 per sec asked for (99.88 %)
+    Request rate: sent 399.5 of 400 per sec that were due (99.88 %)
     In flight: 7.981 on average
     Dropped: none
 `+end)

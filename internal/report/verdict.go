@@ -31,7 +31,7 @@ func verdictWords(state result.State) (color, meaning string) {
 	case result.Unstable:
 		return yellow, "some levels did not settle"
 	case result.TooShort:
-		return yellow, "no request ended within a window"
+		return yellow, "too few requests ended before the measurement did"
 	case result.Failed:
 		return red, "the run did not complete"
 	case result.ServerFailed:

@@ -30,6 +30,8 @@ type Dist struct {
 type Quantile struct {
 	P float64 `json:"p"`
 	V float64 `json:"v"`
+	// AtLeast: the request at this rank was cut at the end, and V is its age.
+	AtLeast bool `json:"at_least,omitempty"`
 }
 
 // FloatCount is how many values lie at or below UpTo and above the bucket before.

@@ -17,7 +17,7 @@ const nsPerMs = 1e6
 // short are the names that people use for metrics.
 var short = map[string]string{
 	"ttft": "time_to_first_token", "ttst": "time_to_second_token", "ttfo": "time_to_first_output_token",
-	"itl": "inter_token_latency", "icl": "inter_chunk_latency", "tpot": "time_per_output_token",
+	"itl": "inter_token_latency", "icl": "inter_chunk_latency", "tpot": "inter_token_latency",
 	"osl": "output_sequence_length", "isl": "input_sequence_length", "tokens_per_sec": "output_token_throughput",
 }
 

@@ -80,6 +80,8 @@ type Level struct {
 	ClientLimited bool `json:"client_limited,omitempty"`
 	// ServerFailed: more requests failed than a valid level may have; the verdict says since when and how.
 	ServerFailed bool `json:"server_failed,omitempty"`
+	// TooShort: requests in flight at the end leave a percentile open; the verdict says which.
+	TooShort bool `json:"too_short,omitempty"`
 	// Metrics are numbers with names of their own, as those of a language model: "time_to_first_token" and so on.
 	Metrics []Metric `json:"metrics,omitempty"`
 	// Histogram is the distribution of the headline latency over the merged windows, Timeline what happened over the
@@ -109,8 +111,13 @@ type Client struct {
 	Failed    uint64 `json:"failed"`
 	// Unanswered are those of Requests that ended well without a response, as a decoupled model may end them.
 	Unanswered uint64 `json:"requests_without_response,omitempty"`
+	// Unfinished are requests that were in flight at the end; OldestNs is the greatest age of one of them, from where
+	// Latency is measured.
+	Unfinished uint64 `json:"requests_in_flight_at_end,omitempty"`
+	OldestNs   int64  `json:"oldest_in_flight_ns,omitempty"`
 	DurationNs int64  `json:"duration_ns"`
-	// Rates are per second of DurationNs. Infer counts requests times the batch size.
+	// Rates are per second of DurationNs, except with a fixed number of requests: see measure.Window.Steady. Infer counts requests
+	// times the batch size.
 	InferPerSec    float64 `json:"infer_per_sec"`
 	ResponsePerSec float64 `json:"response_per_sec"`
 	SequencePerSec float64 `json:"sequence_per_sec"`
@@ -150,16 +157,24 @@ type Latency struct {
 type Percentile struct {
 	P  float64 `json:"p"`
 	Ns int64   `json:"ns"`
+	// AtLeast: the request at this rank was in flight at the end, and Ns is its age. UpToNs is the latency at this rank
+	// if the requests in flight that may lie above it, Above in number, never ended; 0 if that has no bound.
+	AtLeast bool   `json:"at_least,omitempty"`
+	UpToNs  int64  `json:"up_to_ns,omitempty"`
+	Above   uint64 `json:"in_flight_above,omitempty"`
 }
 
 // At returns the latency at percentile p, or 0 when it was not computed.
-func (l *Latency) At(p float64) int64 {
+func (l *Latency) At(p float64) int64 { return l.Point(p).Ns }
+
+// Point returns the point at percentile p, or the zero value when it was not computed.
+func (l *Latency) Point(p float64) Percentile {
 	for _, q := range l.Percentiles {
 		if q.P == p {
-			return q.Ns
+			return q
 		}
 	}
-	return 0
+	return Percentile{}
 }
 
 // Server is what the server counted during the same time: the model first, then its composing models.
@@ -261,7 +276,7 @@ type State string
 const (
 	Valid         State = "valid"
 	Unstable      State = "unstable"       // some levels did not meet the stability rule
-	TooShort      State = "too-short"      // no request ended within a window
+	TooShort      State = "too-short"      // no request ended within a window, or too many were in flight at the end
 	ClientLimited State = "client-limited" // the client set the numbers
 	Failed        State = "failed"         // the run could not be completed
 	ServerFailed  State = "server-failed"  // too many requests failed

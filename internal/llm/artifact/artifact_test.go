@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -37,7 +38,9 @@ func sample(r *rand.Rand, n int) *llm.Sample {
 		text := fmt.Sprintf(`{"id":"x","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":" w%d"}}]}`, i)
 		s.Answers = append(s.Answers, llm.Answer{At: now, Data: []byte("data: " + text + "\n\n")})
 		s.Chunks = append(s.Chunks, llm.Chunk{At: now, Kind: llm.Text, Tokens: 1})
-		now += 1e6 + r.Int64N(1e6)
+		if i != 7 { // two tokens may come together
+			now += 1e6 + r.Int64N(1e6)
+		}
 	}
 	s.Answers = append(s.Answers, llm.Answer{At: now, Data: []byte("data: [DONE]\n\n")})
 	s.Output = llm.Count{Tokens: 16, From: llm.Server}
@@ -335,6 +338,15 @@ func TestVLLM(t *testing.T) {
 		if _, ok := doc[key]; !ok {
 			t.Errorf("there is no %s", key)
 		}
+	}
+	var sum, n float64
+	for _, list := range doc["itls"].([]any) {
+		for _, gap := range list.([]any) {
+			sum, n = sum+gap.(float64), n+1
+		}
+	}
+	if mean := doc["mean_itl_ms"].(float64); n != 27*16 || math.Abs(1000*sum/n-mean) > 1e-3 {
+		t.Errorf("the mean of %g gaps is %g ms, mean_itl_ms is %g", n, 1000*sum/n, mean)
 	}
 	for _, key := range []string{"input_lens", "output_lens", "ttfts", "itls", "start_times", "generated_texts", "errors"} {
 		if list, _ := doc[key].([]any); len(list) != 30 {

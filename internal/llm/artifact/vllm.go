@@ -133,7 +133,7 @@ func (f *vllmFile) sample(s *llm.Sample, v *metric.Values, ok bool) error {
 		out[ttfts] = appendNumber(out[ttfts], orZero(v[metric.VLLMFirst])/1000)
 		last := s.Headers
 		for i := range s.Chunks {
-			if last > 0 && s.Chunks[i].At > last {
+			if i > 0 || last > 0 && s.Chunks[i].At > last {
 				if out[itls][len(out[itls])-1] != '[' {
 					out[itls] = append(out[itls], ", "...)
 				}

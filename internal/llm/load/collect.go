@@ -32,7 +32,9 @@ type collection struct {
 	excluded uint64
 	lastDue  int64 // of the phase
 	lastSent int64
-	checked  int64 // when the interval was looked at last
+	ends     []int64 // of the latest request of each line
+	idleNs   int64   // time in which a line of a closed loop could have had a request in flight and had none
+	checked  int64   // when the interval was looked at last
 	shown    int64
 	lastN    uint64
 	rate     float64
@@ -56,6 +58,7 @@ func (r *run) begin(p *phase) {
 	r.timeline = measure.NewTimeline(setup, p.start)
 	r.failures = failures{}
 	r.row, r.lastN, r.shown, r.lastDue, r.lastSent = 0, 0, p.start, 0, 0
+	r.ends, r.idleNs = nil, 0
 }
 
 // collect reads all records that ended.
@@ -75,6 +78,7 @@ func (r *run) read(rec *record.Record, events []record.Event, data []byte) {
 	}
 	r.index++
 	r.lastDue, r.lastSent = max(r.lastDue, rec.Due), max(r.lastSent, rec.Sent)
+	r.idle(a, rec)
 	if n := len(events); n > 0 {
 		s.End = max(s.End, events[n-1].At)
 	}
@@ -88,6 +92,19 @@ func (r *run) read(rec *record.Record, events []record.Event, data []byte) {
 		plain.First, plain.End = s.Chunks[0].At, s.Chunks[n-1].At
 	}
 	r.count(a, s, &plain)
+}
+
+// idle adds the time between the end of a line's request and the next one's send, without the pause that the conversation
+// asks for.
+func (r *run) idle(a *ask, rec *record.Record) {
+	for len(r.ends) <= int(rec.Slot) {
+		r.ends = append(r.ends, 0)
+	}
+	end := &r.ends[rec.Slot]
+	if *end > 0 {
+		r.idleNs += max(0, rec.Sent-max(*end, a.from))
+	}
+	*end = rec.End
 }
 
 // pieces are the parts of an answer as they came.
@@ -224,6 +241,9 @@ func (r *run) count(a *ask, s *llm.Sample, rec *record.Record) {
 	}
 	r.measured.Add(s)
 	r.win.Add(rec)
+	if s.Class == record.Canceled && !a.cut { // the level ended before the answer did
+		r.win.Cut(measure.Pending{Due: rec.Due, Sent: rec.Sent, Waiting: len(s.Chunks) == 0}, s.End)
+	}
 	if failed {
 		r.failures.add(s)
 	}
@@ -246,14 +266,12 @@ func (r *run) tokenTimes(s *llm.Sample) {
 	if n := s.Output.Tokens + s.Reasoning.Tokens; n > 0 {
 		each = float64(n) / float64(len(s.Chunks))
 	}
-	last := int64(0)
-	for _, c := range s.Chunks {
-		gap := int64(0)
-		if last > 0 {
-			gap = c.At - last
+	gap := int64(measure.NoGap)
+	for i, c := range s.Chunks {
+		if i > 0 {
+			gap = c.At - s.Chunks[i-1].At
 		}
 		r.timeline.Token(c.At, gap, each)
-		last = c.At
 	}
 }
 
@@ -340,21 +358,27 @@ func (r *run) outcome() *Outcome {
 	lv.Client = r.win.Client(d)
 	r.measured.Restate(&lv.Client)
 	lv.Used, lv.Accepted, lv.Stable = 1, true, true
-	sent := float64(p.started.Load()) / wall.Seconds()
-	asked := 0.0
+	started := float64(p.started.Load())
+	sent, asked := started/wall.Seconds(), 0.0
 	if r.lv.Open() && r.lastDue > p.start { // what the schedule drew, not the rate it was drawn from
-		asked = float64(p.started.Load()) / (float64(r.lastDue-p.start) / 1e9)
-		sent = float64(p.started.Load()) / (float64(r.lastSent-p.start) / 1e9)
+		asked = started / (float64(r.lastDue-p.start) / 1e9)
+		sent = started / (float64(r.lastSent-p.start) / 1e9)
 	}
 	lv.Client.SendRate = sent
 	usage := p.after.Since(p.before)
 	load := measure.Load{
-		Rate: asked, SendRate: sent, Wall: wall, CPU: usage.CPU, Busy: usage.Busy, GCPause: usage.GCPause, SchedDelay: usage.SchedDelay,
+		Rate: asked, Due: started, SendRate: sent, Wall: wall, CPU: usage.CPU, Busy: usage.Busy, GCPause: usage.GCPause, SchedDelay: usage.SchedDelay,
 		Stalled: r.eng.Stalled(), Standstill: r.pulse.Longest(p.start, p.ended),
 		MaxProcs: runtime.GOMAXPROCS(0),
+		// A cap on requests in flight, or on those that wait for their first token, holds others back as it is meant to.
+		Held: r.lv.Open() && r.lv.Concurrency > 0 || r.cfg.Options.Prefill > 0,
+	}
+	if !r.lv.Open() && len(r.lv.Stages) == 0 && r.cfg.Options.Prefill == 0 {
+		load.Idle = time.Duration(r.idleNs)
 	}
 	lv.Health = r.win.Health(load)
 	lv.Metrics = r.measured.Metrics()
+	bound(lv.Metrics, &lv.Client)
 	lv.Histogram, lv.Timeline = r.win.Histogram(), r.timeline.Result(p.ended)
 	lv.Failures = r.failures.list()
 	lv.Windows = []result.Window{{StartUnixNs: clock.Wall(p.start), EndUnixNs: clock.Wall(p.ended), Client: lv.Client}}
@@ -370,18 +394,26 @@ func (r *run) outcome() *Outcome {
 	return out
 }
 
-// reasons are why the client limited the level. What a cap on requests in flight holds up is the cap's doing.
+// bound marks the percentiles of metrics that requests cut at the end leave open.
+func bound(list []result.Metric, c *result.Client) {
+	of := map[string]*result.Latency{"request_latency": &c.Latency, "time_to_first_token": c.First}
+	for _, m := range list {
+		l := of[m.Tag]
+		if l == nil || m.Dist == nil {
+			continue
+		}
+		for i := range m.Dist.Percentiles {
+			q := &m.Dist.Percentiles[i]
+			if p := l.Point(q.P); p.AtLeast {
+				q.V, q.AtLeast = float64(p.Ns)/1e6, true
+			}
+		}
+	}
+}
+
+// reasons are why the client limited the level.
 func (r *run) reasons(lv *result.Level, l measure.Load) []result.Reason {
-	capped := r.lv.Open() && r.lv.Concurrency > 0 || r.cfg.Options.Prefill > 0
-	if capped || !r.lv.Open() {
-		// Sessions may think between turns, so there is no number in flight to hold them to.
-		l.Rate, l.Concurrency = 0, 1
-	}
-	check := *lv
-	if capped {
-		check.Health.AchievedInFlight = 1
-	}
-	list := measure.Judge(&check, l)
+	list := measure.Judge(lv, l)
 	named := strings.NewReplacer("--request-rate-range", "--request-rate", "--profile-export-file", "some of --exports")
 	for i := range list {
 		list[i].Try = named.Replace(list[i].Try)

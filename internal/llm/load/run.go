@@ -112,6 +112,7 @@ func (r *run) follow(l *line, t *talk, p *phase) *job {
 	case ramp > 0:
 		j.from = p.start + int64(ramp)*int64(l.slot)/max(1, r.active.Load())
 	}
+	j.ask.from = j.from
 	return j
 }
 

@@ -58,6 +58,8 @@ type ask struct {
 	err    error
 	// limit is after how many chunks it is cut; 0 never.
 	limit int
+	// from is the earliest time at which it may be sent; 0 is at once.
+	from int64
 }
 
 // ready is a conversation whose first request is made.

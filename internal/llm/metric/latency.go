@@ -31,6 +31,8 @@ func (s *series) restate(l *result.Latency) {
 	l.Min, l.Max, l.Avg, l.StdDev = ns(s.min), ns(s.max), ns(s.mean), ns(s.std())
 	for i := range l.Percentiles {
 		q := &l.Percentiles[i]
-		q.Ns = ns(s.quantiles([]float64{q.P})[0])
+		if !q.AtLeast {
+			q.Ns = ns(s.quantiles([]float64{q.P})[0])
+		}
 	}
 }

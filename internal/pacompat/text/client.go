@@ -29,7 +29,11 @@ func (c *Console) client(p *page, s *result.Client) {
 		p.linef("    Avg latency: %d usec (standard deviation %d usec)", us(s.Latency.Avg), us(s.Latency.StdDev))
 	}
 	for _, n := range percentiles(c.Plan) {
-		p.linef("    p%d latency: %d usec", n, us(s.Latency.At(float64(n))))
+		q, bound := s.Latency.Point(float64(n)), ""
+		if q.AtLeast {
+			bound = "at least "
+		}
+		p.linef("    p%d latency: %s%d usec", n, bound, us(q.Ns))
 	}
 	p.linef("    %s", c.library(s))
 }

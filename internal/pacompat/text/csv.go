@@ -121,6 +121,8 @@ func levelVerdict(l *result.Level) string {
 		return string(result.ServerFailed)
 	case l.ClientLimited:
 		return string(result.ClientLimited)
+	case l.TooShort:
+		return string(result.TooShort)
 	case !l.Stable:
 		return string(result.Unstable)
 	}

@@ -39,10 +39,12 @@ type LevelView struct {
 	Name        string   `json:"name"`
 	Open        bool     `json:"open,omitempty"` // requests follow a schedule
 	Load        float64  `json:"load"`           // concurrency or rate
-	State       string   `json:"state"`          // stable, unstable, unfinished, over the limit
+	State       string   `json:"state"`          // stable, unstable, too short, unfinished, over the limit
 	Reason      string   `json:"reason,omitempty"`
 	Requests    uint64   `json:"requests"`
 	Failed      uint64   `json:"failed"`
+	Unfinished  uint64   `json:"unfinished,omitempty"` // in flight at the end
+	OldestMs    float64  `json:"oldest,omitempty"`     // the greatest age of one
 	Throughput  float64  `json:"throughput"`
 	Responses   float64  `json:"responses,omitempty"`
 	Latency     Summary  `json:"latency"`
@@ -70,6 +72,7 @@ type Summary struct {
 	Max         float64      `json:"max"`
 	Std         float64      `json:"std"`
 	Percentiles [][2]float64 `json:"p"`
+	AtLeast     []float64    `json:"at_least,omitempty"` // percentiles that requests in flight at the end leave open
 }
 
 // Parts is where the server says the time of a request went, in milliseconds.
@@ -177,7 +180,7 @@ func levelView(lv *result.Level) LevelView {
 	out := LevelView{
 		Name: measure.LevelName(lv), Load: lv.Rate, State: state(lv), Reason: cleantext.Line(lv.Reason),
 		Open:     lv.Mode == plan.RequestRate || lv.Mode == plan.CustomIntervals || lv.Mode == plan.FixedSchedule,
-		Requests: c.Requests, Failed: c.Failed, Throughput: round(c.InferPerSec), Latency: summary(&c.Latency),
+		Requests: c.Requests, Failed: c.Failed, Unfinished: c.Unfinished, OldestMs: ms(c.OldestNs), Throughput: round(c.InferPerSec), Latency: summary(&c.Latency),
 		Exact: c.Latency.Exact, CallMs: ms(int64(c.CallNs)), SendMs: ms(int64(c.SendNs)), ReceiveMs: ms(int64(c.RecvNs)),
 		OverheadPct: round(c.OverheadPercent), Failures: cleanFailures(lv.Failures), Health: lv.Health, Metrics: lv.Metrics,
 	}
@@ -213,6 +216,8 @@ func state(lv *result.Level) string {
 		return "unfinished"
 	case lv.OverLimit:
 		return "over the limit"
+	case lv.TooShort:
+		return "too short"
 	case !lv.Stable:
 		return "unstable"
 	}
@@ -223,6 +228,9 @@ func summary(l *result.Latency) Summary {
 	s := Summary{Avg: ms(l.Avg), Min: ms(l.Min), Max: ms(l.Max), Std: ms(l.StdDev), Percentiles: [][2]float64{}}
 	for _, p := range l.Percentiles {
 		s.Percentiles = append(s.Percentiles, [2]float64{p.P, ms(p.Ns)})
+		if p.AtLeast {
+			s.AtLeast = append(s.AtLeast, p.P)
+		}
 	}
 	return s
 }

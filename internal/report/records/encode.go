@@ -103,23 +103,21 @@ func (e *csvEncoder) put(b []byte) error {
 
 func (e *csvEncoder) close() error { return e.put(e.buf) }
 
-// The histograms: latencies of requests that succeeded, up to an hour, to three digits, one histogram a second and
-// level.
+// The histograms: latencies of requests that succeeded, up to an hour, to three digits, one histogram a window.
 const (
-	highest  = int64(time.Hour)
-	digits   = 3
-	interval = int64(time.Second)
+	highest = int64(time.Hour)
+	digits  = 3
 )
 
-// logEncoder writes HdrHistogram's log. The tag of a line is the level.
+// logEncoder writes HdrHistogram's log. The tag of a line is the level; its interval goes from the end of the window before,
+// or from the send of the level's first request, to the last end in the window.
 type logEncoder struct {
-	out  io.Writer
-	w    *hdrhistogram.HistogramLogWriter
-	h    *hdrhistogram.Histogram
-	from int64 // of the present interval
-	tag  string
-	l    Level
-	any  bool
+	out      io.Writer
+	w        *hdrhistogram.HistogramLogWriter
+	h        *hdrhistogram.Histogram
+	from, to int64 // of the present interval
+	l        Level
+	any      bool
 }
 
 func newLog(w io.Writer) *logEncoder {
@@ -128,29 +126,25 @@ func newLog(w io.Writer) *logEncoder {
 
 func (e *logEncoder) add(l *Level, r *record.Record, zero int64) error {
 	if !e.any {
-		e.any = true
+		e.any, e.l, e.from, e.to = true, *l, r.Sent, r.Sent
 		if err := e.head(zero); err != nil {
 			return err
 		}
-		e.from = r.End - r.End%interval
-		e.level(l)
 	}
-	if l.Mode != e.l.Mode || l.Value != e.l.Value || r.End >= e.from+interval {
-		if err := e.flush(r.End); err != nil {
+	if *l != e.l {
+		if err := e.flush(); err != nil {
 			return err
 		}
-		e.from = r.End - r.End%interval
-		e.level(l)
+		if e.from = e.to; l.Mode != e.l.Mode || l.Value != e.l.Value {
+			e.from = r.Sent
+		}
+		e.l, e.to = *l, e.from
 	}
+	e.to = max(e.to, r.End)
 	if r.Class != record.OK {
 		return nil
 	}
-	return e.h.RecordValue(min(max(r.Latency(), 0), highest))
-}
-
-func (e *logEncoder) level(l *Level) {
-	e.l = *l
-	e.tag = l.Mode + "=" + strconv.FormatFloat(l.Value, 'g', -1, 64)
+	return e.h.RecordValue(min(max(r.End-l.begin(r), 0), highest))
 }
 
 func (e *logEncoder) head(zero int64) error {
@@ -164,14 +158,14 @@ func (e *logEncoder) head(zero int64) error {
 	return e.w.OutputLegend()
 }
 
-// flush writes the histogram of an interval that had a request.
-func (e *logEncoder) flush(until int64) error {
+// flush writes the histogram of a window that had a request.
+func (e *logEncoder) flush() error {
 	if e.h.TotalCount() == 0 {
 		return nil
 	}
-	e.h.SetTag(e.tag)
+	e.h.SetTag(e.l.Mode + "=" + strconv.FormatFloat(e.l.Value, 'g', -1, 64))
 	e.h.SetStartTimeMs(clock.Wall(e.from) / 1e6)
-	e.h.SetEndTimeMs(clock.Wall(min(e.from+interval, max(until, e.from+1e6))) / 1e6)
+	e.h.SetEndTimeMs(clock.Wall(e.to) / 1e6)
 	if err := e.w.OutputIntervalHistogram(e.h); err != nil {
 		return fmt.Errorf("encode a histogram: %w", err)
 	}
@@ -183,5 +177,5 @@ func (e *logEncoder) close() error {
 	if !e.any {
 		return e.head(clock.Now())
 	}
-	return e.flush(e.from + interval)
+	return e.flush()
 }

@@ -23,6 +23,16 @@ type Level struct {
 	Mode   string
 	Value  float64
 	Window int
+	// FromDue: the latency that the report shows counts from the due time.
+	FromDue bool
+}
+
+// begin is the time from which the latency of a request counts, as in the report.
+func (l *Level) begin(r *record.Record) int64 {
+	if l.FromDue && r.Due > 0 {
+		return r.Due
+	}
+	return r.Sent
 }
 
 // Writer writes one file. It is not safe for concurrent use. After an error every call returns that error.

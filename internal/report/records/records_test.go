@@ -37,7 +37,7 @@ func write(tb testing.TB, path string, n int) {
 		if i == 3 {
 			r.Class, r.First = record.Timeout, 0
 		}
-		if err := w.Add(records.Level{Mode: "concurrency", Value: float64(4 + 4*(2*i/n)), Window: i % 3}, r); err != nil {
+		if err := w.Add(records.Level{Mode: "concurrency", Value: float64(4 + 4*(2*i/n)), Window: 6 * i / n % 3}, r); err != nil {
 			tb.Fatal(err)
 		}
 	}
@@ -100,6 +100,40 @@ func TestCSV(t *testing.T) {
 	}
 }
 
+// In open loop the log has the latency of the report, from the due time, and each interval is a window.
+func TestHistogramLogOfAnOpenLoop(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "r.hlog")
+	w, err := records.Create(nil, path, "1.0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range int64(300) {
+		due := int64(1e9) + i*1e7
+		r := &record.Record{Due: due, Sent: due + 5e6, End: due + 2e7}
+		if err := w.Add(records.Level{Mode: "request_rate", Value: 100, Window: int(i / 150), FromDue: true}, r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	r := hdrhistogram.NewHistogramLogReader(f)
+	for window, length := range []int64{1505, 1500} { // from the first send, or the end of the window before, to the last end
+		h, err := r.NextIntervalHistogram()
+		if err != nil || h == nil {
+			t.Fatal(h, err)
+		}
+		if d := h.EndTimeMs() - h.StartTimeMs(); h.TotalCount() != 150 || h.Min() < 19.9e6 || h.Max() > 20.1e6 || d < length-1 || d > length+1 {
+			t.Errorf("window %d: %d latencies of %d to %d ns in %d ms", window, h.TotalCount(), h.Min(), h.Max(), d)
+		}
+	}
+}
+
 func TestHistogramLog(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "r.hlog")
 	write(t, path, 5000)
@@ -125,7 +159,7 @@ func TestHistogramLog(t *testing.T) {
 			t.Errorf("maximum %d", h.Max())
 		}
 	}
-	if total != 4999 || tags["concurrency=4"] < 2 || tags["concurrency=8"] < 2 {
+	if total != 4999 || tags["concurrency=4"] != 3 || tags["concurrency=8"] != 3 { // an interval a window
 		t.Errorf("%d latencies, tags %v", total, tags)
 	}
 }

@@ -3,6 +3,8 @@
 (() => {
   const { el, num, dur, table, lines, curve, heat, stack, join, even } = charts;
   const chosen = {}; // the level that somebody chose, by run
+  // pct words a percentile; one that requests in flight at the end leave open is a bound.
+  const pct = (summary, p) => (summary.at_least && summary.at_least.includes(p) ? "≥ " : "") + dur(at(summary, p));
   const at = (summary, p) => { const q = summary.p.find((x) => x[0] === p); return q ? q[1] : null; };
   const nines = (share) => -Math.log10(Math.max(1e-9, 1 - share));
   const nineLabel = (x) => { const p = 100 * (1 - 10 ** -x); return "p" + Number(p.toPrecision(x > 3.5 ? 7 : 5)); };
@@ -12,7 +14,7 @@
     valid: "the client kept up and every level is stable",
     "client-limited": "the client, not the server, set some of these numbers",
     unstable: "some levels did not settle",
-    "too-short": "no request ended within a window",
+    "too-short": "too few requests ended before the measurement did",
     failed: "the run did not complete",
     "server-failed": "too many requests failed",
     interrupted: "the figures are what was measured until then",
@@ -61,7 +63,7 @@
     const out = [
       tile("Throughput", num(b.throughput) + " /s", "at " + b.name),
       tile("Median latency", dur(at(b.latency, 50) ?? b.latency.avg), "there"),
-      tile("p99 latency", dur(at(b.latency, 99)), b.open ? "from the schedule" : "there"),
+      tile("p99 latency", pct(b.latency, 99), b.open ? "from the schedule" : "there"),
       tile("Requests", num(requests), run.levels.length + (run.levels.length === 1 ? " level" : " levels") + (run.seconds ? ", " + dur(run.seconds * 1000) : "")),
       tile("Failed", failed ? num(failed) : "none", failed ? num((100 * failed) / (requests + failed), 3) + " %" : "of all requests"),
     ];
@@ -166,13 +168,15 @@
 
   function levelTable(run) {
     const head = ["level", "", "requests", "failed", "throughput /s", "avg", "p50", "p90", "p95", "p99", "p99.9", "max", "std"];
-    const rows = run.levels.map((l) => [l.name, run.live && !l.cdf[0].length ? { text: "running" } : { text: l.state, cls: l.state === "stable" ? "good" : "warn" }, num(l.requests), l.failed ? { text: num(l.failed), cls: "bad" } : "0", num(l.throughput), dur(l.latency.avg), ...[50, 90, 95, 99, 99.9].map((p) => dur(at(l.latency, p))), dur(l.latency.max), dur(l.latency.std)]);
+    const rows = run.levels.map((l) => [l.name, run.live && !l.cdf[0].length ? { text: "running" } : { text: l.state, cls: l.state === "stable" ? "good" : "warn" }, num(l.requests), l.failed ? { text: num(l.failed), cls: "bad" } : "0", num(l.throughput), dur(l.latency.avg), ...[50, 90, 95, 99, 99.9].map((p) => pct(l.latency, p)), dur(l.latency.max), dur(l.latency.std)]);
     const out = [table(head, rows, "full")];
+    const flying = run.levels.filter((l) => l.unfinished);
+    if (flying.length) out.push(el("p", { class: "note" }, "Requests in flight at the end, whose latency is not known: " + flying.map((l) => l.name + ": " + num(l.unfinished) + ", the oldest for " + dur(l.oldest)).join("; ") + "."));
     if (run.levels.some((l) => l.from_send)) {
       out.push(el("p", { class: "note" }, "Latency above is from the time the schedule set. From the send alone, which hides a client or a queue that is late:"),
-        table(["level", "avg", "p50", "p90", "p99", "max"], run.levels.filter((l) => l.from_send).map((l) => [l.name, dur(l.from_send.avg), ...[50, 90, 99].map((p) => dur(at(l.from_send, p))), dur(l.from_send.max)])));
+        table(["level", "avg", "p50", "p90", "p99", "max"], run.levels.filter((l) => l.from_send).map((l) => [l.name, dur(l.from_send.avg), ...[50, 90, 99].map((p) => pct(l.from_send, p)), dur(l.from_send.max)])));
     }
-    if (run.levels.some((l) => l.first)) out.push(el("p", { class: "note" }, "Time to the first response:"), table(["level", "avg", "p50", "p90", "p99", "max"], run.levels.filter((l) => l.first).map((l) => [l.name, dur(l.first.avg), ...[50, 90, 99].map((p) => dur(at(l.first, p))), dur(l.first.max)])));
+    if (run.levels.some((l) => l.first)) out.push(el("p", { class: "note" }, "Time to the first response:"), table(["level", "avg", "p50", "p90", "p99", "max"], run.levels.filter((l) => l.first).map((l) => [l.name, dur(l.first.avg), ...[50, 90, 99].map((p) => pct(l.first, p)), dur(l.first.max)])));
     const failures = run.levels.flatMap((l) => (l.failures || []).map((f) => [l.name, f.class, num(f.count), { text: f.text, cls: "text" }]));
     if (failures.length) out.push(el("h3", { style: "margin-top:16px" }, "Failures"), table(["level", "class", "count", "first text"], failures));
     const windows = el("details", {}, el("summary", {}, "Every window"));

@@ -1,0 +1,80 @@
+package load_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/redline-bench/redline/internal/llm"
+	"github.com/redline-bench/redline/internal/llm/load"
+	"github.com/redline-bench/redline/internal/llm/metric"
+	"github.com/redline-bench/redline/internal/service"
+)
+
+// A closed loop is held to the requests that could have been in flight: the pauses of a conversation are not the client's.
+func TestPausesOfAConversationAreNotTheClientsLimit(t *testing.T) {
+	cfg := config(t, quick(), 40, llm.Turn{Texts: []string{"a"}}, llm.Turn{Texts: []string{"b"}, Delay: 300 * time.Millisecond})
+	out := run(t, cfg, closed(4))
+	if h := &out.Level.Health; len(out.Reasons) > 0 || h.AchievedInFlight > 1 {
+		t.Errorf("%g in flight: %+v", h.AchievedInFlight, out.Reasons)
+	}
+}
+
+// A cap that the user set holds requests back; the client does not.
+func TestACapIsNotTheClientsLimit(t *testing.T) {
+	cfg := config(t, quick(), -1)
+	cfg.Options.Requests = 100
+	capped := rate(1000)
+	capped.Concurrency = 1
+	out := run(t, cfg, capped)
+	if h := &out.Level.Health; len(out.Reasons) > 0 || h.LagP99Ns < int64(100*time.Millisecond) {
+		t.Errorf("lag %s, %+v", time.Duration(h.LagP99Ns), out.Reasons)
+	}
+}
+
+// The wait for the last responses is no part of the rate that was sent.
+func TestTheRateOfAnLLMRunEndsWithTheLastSend(t *testing.T) {
+	for _, arrival := range []load.Arrival{load.Constant, load.Poisson, load.Gamma} {
+		cfg := config(t, &server{first: 2 * time.Second, gap: time.Millisecond, tokens: 4}, -1)
+		cfg.Options.Requests, cfg.Options.Arrival, cfg.Options.Smoothness = 30, arrival, 0.5
+		out := run(t, cfg, rate(20))
+		if h := &out.Level.Health; len(out.Reasons) > 0 || h.AchievedRate < 0.999*h.AskedRate {
+			t.Errorf("%s: sent %g of %g, %+v", arrival, h.AchievedRate, h.AskedRate, out.Reasons)
+		}
+	}
+}
+
+// Every tenth answer takes 8 s and is cut when the level ends after two seconds.
+func TestAnswersThatAreCutAtTheEndLeavePercentilesOpen(t *testing.T) {
+	s := quick()
+	s.gap = 20 * time.Millisecond
+	s.answer = func(n int64, _ string) ([]string, *service.Error) {
+		events := 1
+		if n%10 == 9 {
+			events = 400
+		}
+		var out []string
+		for range events {
+			out = append(out, token("t "))
+		}
+		return append(out, usage(3, events), "data: [DONE]\n\n"), nil
+	}
+	cfg := config(t, s, -1)
+	cfg.Options.Duration, cfg.Options.Grace, cfg.Options.Arrival = 2*time.Second, 0, load.Constant
+	out := run(t, cfg, rate(50))
+	c := &out.Level.Client
+	if c.Unfinished < 9 || c.OldestNs < int64(1700*time.Millisecond) || c.OldestNs > int64(2*time.Second) {
+		t.Errorf("%d in flight at the end, the oldest for %s", c.Unfinished, time.Duration(c.OldestNs))
+	}
+	if p := c.Latency.Point(99); !p.AtLeast || p.Ns < int64(time.Second) {
+		t.Errorf("p99 %+v", p)
+	}
+	m, _ := metric.Find(out.Level.Metrics, "request_latency")
+	for _, q := range m.Dist.Percentiles {
+		if q.P == 99 && (!q.AtLeast || q.V < 1000) || q.P == 50 && q.AtLeast {
+			t.Errorf("request_latency %+v", q)
+		}
+	}
+	if first := c.First.Point(99); first.AtLeast {
+		t.Errorf("the first token of each answer came: %+v", first)
+	}
+}

@@ -1,0 +1,75 @@
+package measure
+
+import (
+	"time"
+
+	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/result"
+)
+
+// span notes when a load with a fixed number of requests was under way.
+type span struct {
+	firstSent, firstEnd, lastEnd, lastDue, lastSent int64
+	ends                                            []int64 // last end by slot
+	ended                                           uint64
+}
+
+func (s *span) add(r *record.Record) {
+	if s.ended == 0 || r.Sent < s.firstSent {
+		s.firstSent = r.Sent
+	}
+	if s.ended == 0 || r.End < s.firstEnd {
+		s.firstEnd = r.End
+	}
+	s.ended++
+	s.lastEnd, s.lastDue, s.lastSent = max(s.lastEnd, r.End), max(s.lastDue, r.Due), max(s.lastSent, r.Sent)
+	for len(s.ends) <= int(r.Slot) {
+		s.ends = append(s.ends, 0)
+	}
+	s.ends[r.Slot] = max(s.ends[r.Slot], r.End)
+}
+
+// slotTime is the time, summed over the slots, from the first send to the last end of each slot: after that a slot of a
+// load with a fixed number of requests has nothing more to send.
+func (s *span) slotTime() (sum time.Duration, slots int) {
+	for _, end := range s.ends {
+		if end > 0 {
+			sum += time.Duration(end - s.firstSent)
+			slots++
+		}
+	}
+	return sum, slots
+}
+
+// Steady gives c the rates of a load with a fixed number of requests. They must not depend on how long the first response
+// and the last one took.
+//
+// In open loop they are taken over the time from the first end to the last, in which all but the first request ended. In
+// closed loop each slot counts from the first send to its own last end: the mean of these times is the time of the load.
+func (w *Window) Steady(c *result.Client) {
+	s := &w.span
+	d := time.Duration(s.lastEnd - s.firstSent)
+	sum, slots := s.slotTime()
+	switch n := float64(s.ended); {
+	case !w.setup.Open && slots > 0:
+		d = sum / time.Duration(slots)
+	case n > 1 && s.lastEnd > s.firstEnd:
+		d = time.Duration(float64(s.lastEnd-s.firstEnd) * n / (n - 1))
+	}
+	w.rates(c, d)
+}
+
+// FixedLoad completes l for a load with a fixed number of requests, whose schedule, if any, began at start. Rates end with
+// the last send, and in closed loop a slot counts until its own last end: neither includes the wait for the last response.
+func (w *Window) FixedLoad(l *Load, start int64) {
+	s := &w.span
+	if sum, slots := s.slotTime(); l.Concurrency > 0 && slots > 0 {
+		l.Concurrency = min(l.Concurrency, slots)
+		l.FlightTime = sum / time.Duration(slots)
+	}
+	if l.Rate > 0 && s.lastDue > start {
+		l.Due = float64(s.ended)
+		l.Rate = l.Due / time.Duration(s.lastDue-start).Seconds()
+		l.SendRate = l.Due / time.Duration(s.lastSent-start).Seconds()
+	}
+}
