@@ -38,6 +38,9 @@ func spreadOf(values []float64, least int) (s spread, ok bool) {
 	if count := len(values) / max(1, size); count < fewBatches {
 		return independent(values, size)
 	}
+	if means := batchMeans(values, size); constant(means, values) {
+		return spread{size: size, count: len(means), inflation: 1, df: float64(len(means) - 1)}, true
+	}
 	for {
 		var rho float64
 		s, rho, ok = correlatedBatches(values, size)
@@ -46,6 +49,12 @@ func spreadOf(values []float64, least int) (s spread, ok bool) {
 		}
 		size *= 2
 	}
+}
+
+// constant tells whether batch means differ by no more than rounding errors, whose correlation means nothing.
+func constant(means, values []float64) bool {
+	scale := max(math.Abs(slices.Max(values)), math.Abs(slices.Min(values)))
+	return slices.Max(means)-slices.Min(means) <= 1e-9*scale
 }
 
 // correlatedBatches takes batch means as a first-order autoregression: with the correlation rho of neighbors, the variance of

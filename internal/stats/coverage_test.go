@@ -48,16 +48,16 @@ func traffics() []traffic {
 		waves[i] = 10 + z*math.Sqrt(1.25)
 		queue[i] = -math.Log(1-covered[i]/100) / (1 - rho)
 	}
-	// Seven of ten at 10 ± 1 and three at 50 ± 1: the percentiles are those of one of the two.
-	mixed = [4]float64{10 + 0.5659488219, 50 + 0.4307272993, 50 + 0.9674215661, 50 + 1.8339146358}
+	// Seven of ten at 10 ± 2 and three at 50 ± 10: each percentile is one of either part.
+	mixed = [4]float64{10 + 2*0.5659488219, 50 + 10*0.4307272993, 50 + 10*0.9674215661, 50 + 10*1.8339146358}
 	return []traffic{
 		alone("independent", 1, [4]float64{math.Log(2), math.Log(10), math.Log(20), math.Log(100)}, (*rand.Rand).ExpFloat64),
 		alone("heavy-tailed", math.Exp(0.5), lognormal, func(r *rand.Rand) float64 { return math.Exp(r.NormFloat64()) }),
 		alone("bimodal", 22, mixed, func(r *rand.Rand) float64 {
 			if r.Float64() < 0.3 {
-				return 50 + r.NormFloat64()
+				return 50 + 10*r.NormFloat64()
 			}
-			return 10 + r.NormFloat64()
+			return 10 + 2*r.NormFloat64()
 		}),
 		{"AR(0.9)", 1, (1 + phi) / (1 - phi), 10, 0.1, ar, func(r *rand.Rand, n int, emit func(latency, gap float64)) {
 			v := r.NormFloat64()
