@@ -158,7 +158,7 @@ func cover(tr *traffic, n, trials int) []cell {
 // requests. A shorter run mostly states nothing, and what it states wrongly is at most 10 % of all runs: it cannot know a
 // correlation that it has not seen. Intervals that are mostly open at the top may hold it more often.
 func TestCoverage(t *testing.T) {
-	trials := map[int]int{50: 200, 200: 150, 1000: 60, 5000: 30, 20_000: 10}
+	trials := map[int]int{50: 120, 200: 80, 1000: 30, 5000: 12, 20_000: 4}
 	sizes := []int{50, 200, 1000, 5000, 20_000}
 	if outcome.Heavy() {
 		trials = map[int]int{50: 4000, 200: 4000, 1000: 4000, 5000: 2000, 20_000: 1000, 100_000: 400}

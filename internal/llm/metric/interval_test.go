@@ -163,7 +163,7 @@ func TestCoverageAtTheStop(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	trials, held := 100, 0
+	trials, held := 40, 0
 	if outcome.Heavy() {
 		trials = 1000
 	}
