@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/redline-bench/redline/internal/stats"
@@ -158,22 +159,32 @@ func cover(tr *traffic, n, trials int) []cell {
 // requests. A shorter run mostly states nothing, and what it states wrongly is at most 10 % of all runs: it cannot know a
 // correlation that it has not seen. Intervals that are mostly open at the top may hold it more often.
 func TestCoverage(t *testing.T) {
-	trials := map[int]int{50: 120, 200: 80, 1000: 30, 5000: 12, 20_000: 4}
+	trials := map[int]int{50: 200, 200: 120, 1000: 50, 5000: 15, 20_000: 5}
 	sizes := []int{50, 200, 1000, 5000, 20_000}
 	if outcome.Heavy() {
 		trials = map[int]int{50: 4000, 200: 4000, 1000: 4000, 5000: 2000, 20_000: 1000, 100_000: 400}
 		sizes = append(sizes, 100_000)
 	}
+	list := traffics()
+	cells := make([][][]cell, len(list)) // by traffic and size
+	var all sync.WaitGroup
+	for i := range list {
+		all.Go(func() {
+			for _, n := range sizes {
+				cells[i] = append(cells[i], cover(&list[i], n, trials[n]))
+			}
+		})
+	}
+	all.Wait()
 	var table strings.Builder
 	fmt.Fprintf(&table, "\n| latencies | requests | %s |\n|---|--:|%s\n", strings.Join(figures, " | "), strings.Repeat("--:|", len(figures)))
-	for _, tr := range traffics() {
-		for _, n := range sizes {
-			cells := cover(&tr, n, trials[n])
+	for i, tr := range list {
+		for k, n := range sizes {
 			fmt.Fprintf(&table, "| %s | %d |", tr.name, n)
-			for i, c := range cells {
+			for f, c := range cells[i][k] {
 				fmt.Fprintf(&table, " %s |", c.text(trials[n]))
 				if problem := c.problem(trials[n], float64(n) >= 20*tr.independent); problem != "" {
-					t.Errorf("%s, %d requests, %s: %s", tr.name, n, figures[i], problem)
+					t.Errorf("%s, %d requests, %s: %s", tr.name, n, figures[f], problem)
 				}
 			}
 			table.WriteString("\n")
