@@ -373,6 +373,7 @@ func (r *llmRun) level(index int, lv load.Level) (*load.Outcome, error) {
 			Open:     func() (load.Source, error) { return r.source(n) },
 			Progress: r.progress, Tap: r.tap(lv, n), RequestHeader: "X-Request-ID", SessionHeader: r.opts.session,
 		}
+		cfg.Options.Seed = r.seed(n)
 		if n == 0 || !r.opts.warmOnce {
 			cfg.Options.Warmup = r.opts.warm.phase(&cfg.Options, lv)
 		}
@@ -414,12 +415,19 @@ func (r *llmRun) level(index int, lv load.Level) (*load.Outcome, error) {
 	return merge(runs, r.opts.confidence), nil
 }
 
-// source opens the prompts of one measurement. Repeats get prompts of their own.
+// seed is that of the prompts and of the schedule of the nth measurement of a level. Repeats have seeds of their own: with the
+// same arrivals, runs agree with each other more than with the truth.
+func (r *llmRun) seed(n int) uint64 {
+	if r.opts.sameSeed {
+		return r.opts.data.Seed
+	}
+	return r.opts.data.Seed + uint64(n)
+}
+
+// source opens the prompts of one measurement.
 func (r *llmRun) source(n int) (load.Source, error) {
 	d := r.opts.data
-	if !r.opts.sameSeed {
-		d.Seed += uint64(n)
-	}
+	d.Seed = r.seed(n)
 	return dataset.Open(r.sigs.soft, d, r.tok.forPrompts())
 }
 

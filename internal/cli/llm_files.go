@@ -17,7 +17,6 @@ import (
 	"github.com/redline-bench/redline/internal/llm/load"
 	"github.com/redline-bench/redline/internal/llm/metric"
 	"github.com/redline-bench/redline/internal/plan"
-	"github.com/redline-bench/redline/internal/result"
 )
 
 // llmFiles writes the files of one measurement; nil writes none.
@@ -82,7 +81,7 @@ func (r *llmRun) files(index, n int, lv load.Level) (*llmFiles, error) {
 	w, err := artifact.New(artifact.Config{
 		Dir: dir, Prefix: o.prefix, Files: files, Version: r.version(), Model: o.model, Tokenizer: o.tokenizer, URL: strings.Join(publicURLs(o.urls), ","),
 		EndpointType: o.kind, Path: r.plan.Target.Endpoint, Streaming: o.streaming || r.plan.Target.Streaming,
-		Concurrency: lv.Concurrency, Rate: lv.Rate, Open: lv.Open(), Seed: o.data.Seed,
+		Concurrency: lv.Concurrency, Rate: lv.Rate, Open: lv.Open(), Seed: r.seed(n),
 		Arrival: string(r.load.Arrival), Requests: r.load.Requests, Duration: r.load.Duration, Slice: o.sliceEvery,
 		Dataset: o.data.Path, Format: string(r.info.Format),
 		Command: o.set.Command("redline llm"), Run: o.outcome.Label, Asked: r.asked(lv), Workload: r.info, Headers: r.plainHeaders(), Output: r.Files,
@@ -273,30 +272,4 @@ func (s *slicer) close(i int, end int64) {
 func (s *slicer) finish(end int64) {
 	s.close(0, end)
 	s.close(1, end)
-}
-
-// merge makes one level of repeats: the last one, with the means over the runs and their intervals.
-func merge(runs []*load.Outcome, level float64) *load.Outcome {
-	if len(runs) == 0 {
-		return nil
-	}
-	last := runs[len(runs)-1]
-	if len(runs) == 1 {
-		return last
-	}
-	var all [][]result.Metric
-	for _, r := range runs {
-		all = append(all, r.Level.Metrics)
-	}
-	out := *last
-	out.Level.Metrics = metric.Repeats(all, max(level, 0.5))
-	out.Level.Used = len(runs)
-	out.Level.Windows = nil
-	out.Level.Failures = nil
-	for _, r := range runs {
-		out.Level.Windows = append(out.Level.Windows, r.Level.Windows...)
-		out.Level.Failures = append(out.Level.Failures, r.Level.Failures...)
-		out.Reasons = append(out.Reasons, r.Reasons...)
-	}
-	return &out
 }

@@ -65,7 +65,7 @@ type llmOptions struct {
 	warm          warmOptions
 	pause         time.Duration // between levels
 	runPause      time.Duration // between repeats
-	sameSeed      bool          // repeats ask the same prompts
+	sameSeed      bool          // repeats ask the same prompts at the same times
 	warmOnce      bool          // only the first repeat has a warm-up
 	cooldown      time.Duration
 	cancelRate    float64
@@ -311,7 +311,7 @@ func llmStop(s *optset.Set, o *llmOptions) {
 	s.Int(&o.runs, "runs", "N", 1, "measure each level so often; intervals are then over the runs")
 	s.Alias("runs", "num-profile-runs")
 	o.time(s, &o.runPause, "profile-run-cooldown-seconds", "pause between repeats")
-	o.switches(s, &o.sameSeed, "no-vary-seed-per-trial", "vary-seed-per-trial", "repeats ask the same prompts, which a prefix cache may know by then")
+	o.switches(s, &o.sameSeed, "no-vary-seed-per-trial", "vary-seed-per-trial", "repeats ask the same prompts at the same times; a prefix cache may know them by then")
 	o.switches(s, &o.warmOnce, "profile-run-disable-warmup-after-first", "no-profile-run-disable-warmup-after-first", "only the first repeat has a warm-up")
 	o.time(s, &o.pause, "parameter-sweep-cooldown-seconds", "pause between levels")
 	s.Float(&o.confidence, "confidence-level", "SHARE", 0, 0.9999, "of intervals; 0 computes none")

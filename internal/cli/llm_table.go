@@ -69,7 +69,7 @@ func totalRow(m *result.Metric, intervals bool) []string {
 	}
 	unit := m.Unit
 	if iv := m.Interval; iv != nil && intervals {
-		unit += " ± " + number((iv.High-iv.Low)/2)
+		unit += " (" + rangeText(iv) + ")"
 	}
 	return []string{m.Name, text, "\x00" + unit}
 }
@@ -103,17 +103,17 @@ func isPlain(m *result.Metric) bool {
 // distRow is a metric as a row, and its intervals as another.
 func distRow(m *result.Metric, intervals bool) [][]string {
 	row := []string{m.Name + " (" + m.Unit + ")", number(m.Avg), number(m.Dist.Min), number(m.Dist.Max)}
-	plus := []string{"  ±", "", "", ""}
+	ranges := []string{"  interval", "", "", ""}
 	if iv := m.Interval; iv != nil {
-		plus[1] = number((iv.High - iv.Low) / 2)
+		ranges[1] = rangeText(iv)
 	}
 	for _, p := range columnsOf {
 		row = append(row, percentile(m.Dist, p))
-		half := ""
+		text := ""
 		if iv, ok := m.Intervals["p"+strconv.FormatFloat(p, 'g', -1, 64)]; ok {
-			half = number((iv.High - iv.Low) / 2)
+			text = rangeText(&iv)
 		}
-		plus = append(plus, half)
+		ranges = append(ranges, text)
 	}
 	row = append(row, number(m.Dist.Std))
 	if m.Unit == "tokens" && !slices.ContainsFunc(row[1:], func(s string) bool { return !strings.HasSuffix(s, ".00") }) {
@@ -121,10 +121,18 @@ func distRow(m *result.Metric, intervals bool) [][]string {
 			row[i+1] = strings.TrimSuffix(row[i+1], ".00")
 		}
 	}
-	if m.Interval == nil || !intervals {
+	if m.Interval == nil && len(m.Intervals) == 0 || !intervals {
 		return [][]string{row}
 	}
-	return [][]string{row, append(plus, "")}
+	return [][]string{row, append(ranges, "")}
+}
+
+// rangeText is an interval in words.
+func rangeText(iv *result.Interval) string {
+	if iv.Open {
+		return "at least " + number(iv.Low)
+	}
+	return number(iv.Low) + "–" + number(iv.High)
 }
 
 // percentile words a percentile; that of a metric which requests cut at the end leave open is a bound.

@@ -1,5 +1,7 @@
 package result
 
+import "encoding/json"
+
 // Metric is one measured quantity by name. A single number, as a throughput, has only Avg.
 type Metric struct {
 	Tag  string `json:"tag"`  // stable: time_to_first_token
@@ -55,4 +57,35 @@ type Interval struct {
 	Low   float64 `json:"low"`
 	High  float64 `json:"high"`
 	Level float64 `json:"level"` // 0.95
+	// Open: the sample is too small for an upper end, and the value is at least Low. High is 0, and null in JSON.
+	Open bool `json:"-"`
+}
+
+// intervalJSON is an interval as it is written.
+type intervalJSON struct {
+	Low   float64  `json:"low"`
+	High  *float64 `json:"high"`
+	Level float64  `json:"level"`
+}
+
+// MarshalJSON writes an open end as null.
+func (i Interval) MarshalJSON() ([]byte, error) {
+	out := intervalJSON{Low: i.Low, High: &i.High, Level: i.Level}
+	if i.Open {
+		out.High = nil
+	}
+	return json.Marshal(out)
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (i *Interval) UnmarshalJSON(data []byte) error {
+	var in intervalJSON
+	if err := json.Unmarshal(data, &in); err != nil {
+		return err
+	}
+	*i = Interval{Low: in.Low, Level: in.Level, Open: in.High == nil}
+	if in.High != nil {
+		i.High = *in.High
+	}
+	return nil
 }

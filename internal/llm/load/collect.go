@@ -32,9 +32,9 @@ type collection struct {
 	excluded uint64
 	lastDue  int64 // of the phase
 	lastSent int64
-	ends     []int64 // of the latest request of each line
-	idleNs   int64   // time in which a line of a closed loop could have had a request in flight and had none
-	checked  int64   // when the interval was looked at last
+	ends     []int64       // of the latest request of each line
+	idleNs   int64         // time in which a line of a closed loop could have had a request in flight and had none
+	until    *metric.Watch // nil without --until
 	shown    int64
 	lastN    uint64
 	rate     float64
@@ -53,10 +53,13 @@ func (r *run) begin(p *phase) {
 	o := &r.cfg.Options
 	open := p.lv.Open()
 	setup := measure.Setup{Batch: 1, Open: open, Streaming: true}
-	r.measured = metric.New(metric.Options{Open: open, Goodput: o.Goodput, Level: o.Confidence, Seed: o.Seed})
+	r.measured = metric.New(metric.Options{Open: open, Goodput: o.Goodput, Level: o.Confidence})
 	r.win = measure.NewWindow(setup)
 	r.timeline = measure.NewTimeline(setup, p.start)
 	r.failures = failures{}
+	if r.until = nil; o.Until != nil {
+		r.until = &metric.Watch{Target: *o.Until}
+	}
 	r.row, r.lastN, r.shown, r.lastDue, r.lastSent = 0, 0, p.start, 0, 0
 	r.ends, r.idleNs = nil, 0
 }
@@ -279,15 +282,7 @@ func (r *run) tokenTimes(s *llm.Sample) {
 const minErrorShare = 20
 
 // reached tells whether the width that the user asked for is reached.
-func (r *run) reached(now int64) bool {
-	t := r.cfg.Options.Until
-	if t == nil || now-r.checked < int64(time.Second/2) {
-		return false
-	}
-	r.checked = now
-	_, ok := r.measured.Reached(*t)
-	return ok
-}
+func (r *run) reached() bool { return r.until != nil && r.until.Done(r.measured) }
 
 func (r *run) interrupt() {
 	r.stop.interrupted = true

@@ -229,7 +229,7 @@ func (r *run) bounded(p *phase, now int64) bool {
 	if p.duration > 0 && now-p.start >= int64(p.duration) {
 		return true
 	}
-	return !p.warm && r.stop.text != "" || !p.warm && r.reached(now)
+	return !p.warm && r.stop.text != "" || !p.warm && r.reached()
 }
 
 // release starts nothing more and lets go of jobs that wait.

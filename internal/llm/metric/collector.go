@@ -8,6 +8,7 @@ import (
 	"github.com/redline-bench/redline/internal/llm"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/stats"
 )
 
 // Options say how to count.
@@ -18,18 +19,17 @@ type Options struct {
 	Goodput []Objective
 	// Level is that of confidence intervals; 0 computes none.
 	Level float64
-	Seed  uint64
 }
 
 // Collector gathers the samples of a level. It keeps a bounded amount of each quantity.
 type Collector struct {
 	o      Options
 	series [numIDs]series
-	trails map[ID]*trail // of the quantities with intervals
+	trails map[ID]*stats.Trail // of the quantities with intervals
 	// Pools of all gaps of all requests: between chunks, a token, and from a first event without content to the first
 	// chunk.
 	gaps, perToken, opening series
-	flow                    flow
+	flow                    stats.Fold
 
 	ok, failed, cut, good uint64
 	mismatched            uint64 // output lengths that are not what was asked for
@@ -55,9 +55,9 @@ var ranged = []ID{TTFT, TTFO, TTST, Latency, ITL, PerUser, OutputLength}
 
 // New makes an empty collector.
 func New(o Options) *Collector {
-	c := &Collector{o: o, trails: map[ID]*trail{}}
+	c := &Collector{o: o, trails: map[ID]*stats.Trail{}}
 	for _, id := range ranged {
-		c.trails[id] = &trail{}
+		c.trails[id] = stats.NewTrail(intervalPercentiles...)
 	}
 	return c
 }
@@ -85,7 +85,7 @@ func (c *Collector) Add(s *llm.Sample) (Values, bool) {
 		c.series[id].add(v[id])
 	}
 	for id, t := range c.trails {
-		t.add(v[id])
+		t.Add(v[id])
 	}
 	c.pool(s)
 	c.from[Inputs][s.Input.From]++
@@ -108,7 +108,7 @@ func (c *Collector) Add(s *llm.Sample) (Values, bool) {
 	if c.ok == 1 {
 		before = s.Sent
 	}
-	c.flow.add(piece{seconds(end - before), 1, value(v[InputLength]), value(v[OutputLength])})
+	c.flow.Add(seconds(end-before), 1, value(v[InputLength]), value(v[OutputLength]))
 	c.lastEnd = end
 	return v, true
 }
@@ -186,16 +186,10 @@ func (c *Collector) Metrics() []result.Metric {
 	return append(out, c.totals()...)
 }
 
-func (c *Collector) metric(d Definition, s *series, t *trail) result.Metric {
+func (c *Collector) metric(d Definition, s *series, t *stats.Trail) result.Metric {
 	m := result.Metric{Tag: d.Tag, Name: d.Name, Unit: d.Unit, Higher: d.Higher, Avg: s.sum / float64(s.n), Dist: s.dist()}
-	if t == nil || c.o.Level == 0 || s.n < minIntervals {
-		return m
-	}
-	iv := t.intervals(c.o.Level, c.o.Seed)
-	m.Interval = &iv[0]
-	m.Intervals = map[string]result.Interval{}
-	for i, p := range intervalPercentiles {
-		m.Intervals[percentileName(p)] = iv[i+1]
+	if t != nil && c.o.Level > 0 && s.n >= minIntervals {
+		c.addIntervals(&m, s, t, c.o.Level)
 	}
 	return m
 }
@@ -256,29 +250,28 @@ func (c *Collector) totals() []result.Metric {
 
 // throughputs are what came in a second, with their intervals.
 func (c *Collector) throughputs(d float64) []result.Metric {
-	var iv []result.Interval
-	if c.o.Level > 0 && c.ok >= minIntervals {
-		flying := seconds(c.busyNs) / max(d, seconds(c.ended-c.began))
-		iv = c.flow.intervals(c.o.Level, c.o.Seed, int(math.Round(flying)))
-	}
 	isl, osl := c.series[InputLength], c.series[OutputLength]
 	var out []result.Metric
-	for i, t := range []struct {
+	for _, t := range []struct {
 		tag, name, unit string
 		known           bool
 		sum             float64
+		columns         []int // of the flow
 	}{
-		{"request_throughput", "Request Throughput", "requests/sec", true, float64(c.ok)},
-		{"input_token_throughput", "Input Token Throughput", "tokens/sec", isl.n > 0, isl.sum},
-		{"output_token_throughput", "Output Token Throughput", "tokens/sec", osl.n > 0, osl.sum},
-		{"total_token_throughput", "Total Token Throughput", "tokens/sec", isl.n > 0 && osl.n > 0, isl.sum + osl.sum},
+		{"request_throughput", "Request Throughput", "requests/sec", true, float64(c.ok), []int{flowRequests}},
+		{"input_token_throughput", "Input Token Throughput", "tokens/sec", isl.n > 0, isl.sum, []int{flowInput}},
+		{"output_token_throughput", "Output Token Throughput", "tokens/sec", osl.n > 0, osl.sum, []int{flowOutput}},
+		{"total_token_throughput", "Total Token Throughput", "tokens/sec", isl.n > 0 && osl.n > 0, isl.sum + osl.sum, []int{flowInput, flowOutput}},
 	} {
 		if !t.known {
 			continue
 		}
 		m := result.Metric{Tag: t.tag, Name: t.name, Unit: t.unit, Avg: t.sum / d, Higher: true}
-		if iv != nil {
-			m.Interval = &iv[i]
+		if c.o.Level > 0 && c.ok >= minIntervals {
+			if b, ok := c.flow.RatioBounds(flowTime, c.inFlight(), c.o.Level, t.columns...); ok {
+				iv := interval(b, m.Avg, c.o.Level)
+				m.Interval = &iv
+			}
 		}
 		out = append(out, m)
 	}

@@ -220,42 +220,6 @@ func TestTotals(t *testing.T) {
 	}
 }
 
-// Nine in ten intervals of 90 % cover the mean that the values were drawn from, also where neighbors are alike.
-func TestIntervalsCover(t *testing.T) {
-	rng := rand.New(rand.NewPCG(3, 4))
-	const runs = 60
-	mean, median := 0, 0
-	for k := range runs {
-		c := metric.New(metric.Options{Level: 0.9, Seed: uint64(k)})
-		x := 0.0
-		for range 1000 {
-			x = 0.3*x + rng.NormFloat64() // a little of the one before
-			c.Add(&llm.Sample{Chunks: []llm.Chunk{{At: int64((100 + x) * ms)}}})
-		}
-		m, _ := metric.Find(c.Metrics(), "request_latency")
-		if m.Interval.Low <= 100 && 100 <= m.Interval.High {
-			mean++
-		}
-		if iv := m.Intervals["p50"]; iv.Low <= 100 && 100 <= iv.High {
-			median++
-		}
-	}
-	if mean < runs*78/100 || median < runs*78/100 || mean > runs*98/100 {
-		t.Errorf("of %d intervals %d cover the mean, %d the median", runs, mean, median)
-	}
-}
-
-func TestRepeats(t *testing.T) {
-	one := func(x float64) []result.Metric { return []result.Metric{{Tag: "a", Avg: x}} }
-	got := metric.Repeats([][]result.Metric{one(1), one(2), one(3)}, 0.95)
-	// The t quantile for two degrees of freedom is 4.302653.
-	half := 4.302653 / math.Sqrt(3)
-	want := []result.Metric{{Tag: "a", Avg: 2, Interval: &result.Interval{Low: 2 - half, High: 2 + half, Level: 0.95}}}
-	if d := cmp.Diff(want, got, cmpopts.EquateApprox(1e-5, 0)); d != "" {
-		t.Error(d)
-	}
-}
-
 func TestTargets(t *testing.T) {
 	f := func(text string, want metric.Target) {
 		t.Helper()
@@ -270,14 +234,6 @@ func TestTargets(t *testing.T) {
 	for _, bad := range []string{"", "ttft", "ttft.p99 5%", "ttft.p42 ± 5 %", "nonsense ± 5 %", "ttft ± 0 %", "send_lag ± 5%"} {
 		if _, err := metric.ParseTarget(bad); err == nil {
 			t.Errorf("%q passed", bad)
-		}
-	}
-	c := metric.New(metric.Options{})
-	target, _ := metric.ParseTarget("latency ± 5 %")
-	for i := range 200 {
-		c.Add(&llm.Sample{Chunks: []llm.Chunk{{At: int64(100+i%3) * ms}}})
-		if share, ok := c.Reached(target); i < 10 && ok || i == 199 && (!ok || share > 0.01) {
-			t.Errorf("after %d: %v %v", i, share, ok)
 		}
 	}
 }
@@ -344,30 +300,6 @@ func TestAdjusted(t *testing.T) {
 		if got, _ := m.Dist.At(p); got != want {
 			t.Errorf("p%g is %g, want %g", p, got, want)
 		}
-	}
-}
-
-// Throughputs have intervals that hold them; lockstep does not widen them, and a short run has none.
-func TestThroughputIntervals(t *testing.T) {
-	f := func(n, together int) *result.Interval {
-		c := metric.New(metric.Options{Level: 0.95})
-		for i := range n {
-			at := 1000 + int64(i/together)*100
-			s := stream(at+60, at+100)
-			s.Sent = at * ms
-			c.Add(s)
-		}
-		m, _ := metric.Find(c.Metrics(), "request_throughput")
-		if iv := m.Interval; iv != nil && (iv.Low > m.Avg+1e-6 || iv.High < m.Avg-1e-6 || (iv.High-iv.Low)/m.Avg > 0.2) {
-			t.Errorf("%d requests, %d at once: %g in %+v", n, together, m.Avg, *iv)
-		}
-		return m.Interval
-	}
-	if f(200, 1) == nil || f(200, 8) == nil || f(50_000, 8) == nil {
-		t.Error("no interval")
-	}
-	if f(24, 12) != nil {
-		t.Error("an interval of two stretches")
 	}
 }
 

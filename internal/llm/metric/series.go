@@ -163,8 +163,25 @@ func (s *series) byRank() func(k int) float64 {
 	return func(k int) float64 { return s.values[k] }
 }
 
+// between gives the value of rank k for the ends of intervals: within a bucket values are taken as evenly spread, because the
+// middle of a bucket may lie outside of a narrow interval.
+func (s *series) between() func(k int) float64 {
+	if s.exact() {
+		return s.byRank()
+	}
+	return s.inBuckets(func(low, high float64, place, n uint64) float64 {
+		return low + (high-low)*(float64(place)+0.5)/float64(n)
+	})
+}
+
 // ranks gives the value of rank k out of the buckets: their middles, the extremes exactly.
 func (s *series) ranks() func(k int) float64 {
+	return s.inBuckets(func(low, high float64, _, _ uint64) float64 { return (low + high) / 2 })
+}
+
+// inBuckets gives the value of rank k, where of chooses it out of the bucket: the edges, the place within the bucket and the
+// number of values in it.
+func (s *series) inBuckets(of func(low, high float64, place, n uint64) float64) func(k int) float64 {
 	up := make([]uint64, len(s.buckets)) // values up to and with each bucket
 	total := s.zeros
 	for i, n := range s.buckets {
@@ -182,6 +199,6 @@ func (s *series) ranks() func(k int) float64 {
 		}
 		low := math.Float64frombits((lowest + uint64(i)) << bucketShift)
 		high := math.Float64frombits((lowest + uint64(i) + 1) << bucketShift)
-		return max(s.min, min((low+high)/2, s.max))
+		return max(s.min, min(of(low, high, rank+s.buckets[i]-up[i], s.buckets[i]), s.max))
 	}
 }

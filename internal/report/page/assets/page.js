@@ -212,12 +212,14 @@
   }
 
   function metricTables(list) {
-    const range = (m) => (m.interval ? figure(m, m.interval.low) + " – " + figure(m, m.interval.high) : "");
+    const range = (m, i) => (!i ? "" : i.high === null ? "at least " + figure(m, i.low) : figure(m, i.low) + " – " + figure(m, i.high));
+    const ends = (m) => range(m, m.interval);
+    const tail = (m, p) => [figure(m, stat(m, p)), range(m, (m.intervals || {})["p" + p])].filter(Boolean).join("\u00a0· ");
     return list.map((l) => {
       const all = l.metrics.filter((m) => !m.tag.includes("timestamp")), dist = all.filter((m) => m.dist), single = all.filter((m) => !m.dist);
       return el("details", {}, el("summary", {}, "Every metric at " + l.name),
-        table(["metric", "unit", "avg", "95 % interval", "min", "p50", "p90", "p95", "p99", "max", "std"], dist.map((m) => [m.name, m.unit, figure(m, m.avg), range(m), figure(m, m.dist.min), ...[50, 90, 95, 99].map((p) => figure(m, stat(m, p))), figure(m, m.dist.max), figure(m, m.dist.std)]), "full"),
-        single.length ? table(["metric", "unit", "value"], single.map((m) => [m.name, m.unit, figure(m, m.avg)])) : null);
+        table(["metric", "unit", "avg", "95 % interval", "min", "p50", "p90", "p95", "p99", "max", "std"], dist.map((m) => [m.name, m.unit, figure(m, m.avg), ends(m), figure(m, m.dist.min), ...[50, 90, 95, 99].map((p) => tail(m, p)), figure(m, m.dist.max), figure(m, m.dist.std)]), "full"),
+        single.length ? table(["metric", "unit", "value", "95 % interval"], single.map((m) => [m.name, m.unit, figure(m, m.avg), ends(m)])) : null);
     });
   }
 

@@ -1,0 +1,81 @@
+package cli
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/redline-bench/redline/internal/llm/load"
+	"github.com/redline-bench/redline/internal/result"
+)
+
+// Errors in any run count, by whatever name a rule asks for them.
+func TestRepeatsCountErrorsOfAllRuns(t *testing.T) {
+	run := func(ok, failed uint64, avg, most int64) *load.Outcome {
+		var o load.Outcome
+		o.Level.Client = result.Client{
+			Requests: ok, Failed: failed, DurationNs: 1e9, InferPerSec: float64(ok),
+			Latency: result.Latency{Count: ok, Min: avg / 2, Max: most, Avg: avg, Percentiles: []result.Percentile{{P: 99, Ns: most}}, Exact: true},
+		}
+		o.Level.Metrics = []result.Metric{
+			{Tag: "error_request_count", Avg: float64(failed)},
+			{Tag: "completed_request_count", Avg: float64(ok + failed)},
+			{Tag: "request_error_rate", Avg: 100 * float64(failed) / float64(ok+failed)},
+		}
+		o.Reasons = []result.Reason{{What: "a"}}
+		return &o
+	}
+	out := merge([]*load.Outcome{run(50, 50, 10, 40), run(100, 0, 20, 30), run(100, 0, 30, 50)}, 0.95)
+	for name, want := range map[string]float64{"error_rate": 100 * 50 / 300.0, "request_error_rate": 100 * 50 / 300.0, "failed": 50, "requests": 250, "error_request_count": 50} {
+		if got, ok := out.Level.Read(name); !ok || got.Value != want {
+			t.Errorf("%s is %v, want %v", name, got.Value, want)
+		}
+	}
+	want := result.Latency{Count: 250, Min: 5, Max: 50, Avg: 20, Percentiles: []result.Percentile{{P: 99, Ns: 40}}, Exact: true}
+	if d := cmp.Diff(want, out.Level.Client.Latency); d != "" {
+		t.Error(d)
+	}
+	if len(out.Reasons) != 3 {
+		t.Errorf("%d reasons of three runs with one each", len(out.Reasons))
+	}
+}
+
+// Repeats draw prompts and arrivals of their own, which the seed of the run gives again.
+func TestRepeatsHaveSeedsOfTheirOwn(t *testing.T) {
+	f := func(line string, want ...uint64) {
+		t.Helper()
+		o, err := parseLLM(t, "-m m "+line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &llmRun{opts: o}
+		var got []uint64
+		for n := range 3 {
+			got = append(got, r.seed(n))
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("%s: %s", line, d)
+		}
+	}
+	f("--random-seed 7 --runs 3", 7, 8, 9)
+	f("--random-seed 7 --runs 3 --no-vary-seed-per-trial", 7, 7, 7)
+}
+
+// An interval without an upper end says so.
+func TestIntervalsInTheTable(t *testing.T) {
+	m := &result.Metric{
+		Name: "Latency", Unit: "ms", Avg: 10, Dist: &result.Dist{}, Interval: &result.Interval{Low: 9, High: 12},
+		Intervals: map[string]result.Interval{"p99": {Low: 15, Open: true}},
+	}
+	rows := distRow(m, true)
+	if len(rows) != 2 || rows[1][1] != "9.00–12.00" {
+		t.Fatalf("%q", rows)
+	}
+	found := false
+	for _, cell := range rows[1] {
+		found = found || cell == "at least 15.00"
+	}
+	if !found {
+		t.Errorf("%q", rows[1])
+	}
+}

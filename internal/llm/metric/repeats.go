@@ -1,0 +1,123 @@
+package metric
+
+import (
+	"math"
+	"slices"
+
+	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/stats"
+)
+
+// summed are the counts and totals: of several runs, the sum.
+var summed = []string{
+	"good_request_count", "request_count", "error_request_count", "completed_request_count", "canceled_request_count", "benchmark_duration",
+	"total_isl", "total_osl", "total_output_tokens", "total_reasoning_tokens", "total_usage_prompt_tokens", "total_usage_completion_tokens",
+	"total_usage_total_tokens", "total_usage_prompt_cache_read_tokens", "osl_mismatch_count", "usage_discrepancy_count",
+}
+
+// shares are those of one count in another: of several runs, of the sums.
+var shares = []struct {
+	tag, part, whole string
+	times            float64
+}{
+	{"request_error_rate", "error_request_count", "completed_request_count", 100},
+	{"good_request_fraction", "good_request_count", "completed_request_count", 1},
+	{"overall_usage_prompt_cache_read_pct", "total_usage_prompt_cache_read_tokens", "total_usage_prompt_tokens", 100},
+}
+
+// Repeats makes one list of the metrics of several runs. Counts and totals are sums over all runs, shares are those of the
+// sums, and everything else is the mean of the runs that have it, with Student's t interval.
+func Repeats(runs [][]result.Metric, level float64) []result.Metric {
+	var out []result.Metric
+	for _, run := range runs {
+		for _, m := range run {
+			if _, ok := Find(out, m.Tag); !ok {
+				out = append(out, repeated(runs, m, level))
+			}
+		}
+	}
+	for i := range out {
+		for _, s := range shares {
+			part, _ := Find(out, s.part)
+			if whole, ok := Find(out, s.whole); ok && out[i].Tag == s.tag && whole.Avg > 0 {
+				out[i].Avg, out[i].Interval = s.times*part.Avg/whole.Avg, nil
+			}
+		}
+	}
+	return out
+}
+
+// repeated is one metric over the runs.
+func repeated(runs [][]result.Metric, m result.Metric, level float64) result.Metric {
+	one := result.Metric{Tag: m.Tag, Name: m.Name, Unit: m.Unit, Higher: m.Higher}
+	var avgs []float64
+	by := map[float64][]float64{}
+	for _, r := range runs {
+		o, ok := Find(r, m.Tag)
+		if !ok {
+			continue
+		}
+		avgs = append(avgs, o.Avg)
+		if o.Dist != nil {
+			for _, q := range o.Dist.Percentiles {
+				by[q.P] = append(by[q.P], q.V)
+			}
+		}
+	}
+	switch {
+	case m.Tag == "min_request_timestamp":
+		one.Avg = slices.Min(avgs)
+		return one
+	case m.Tag == "max_response_timestamp":
+		one.Avg = slices.Max(avgs)
+		return one
+	case slices.Contains(summed, m.Tag):
+		for _, v := range avgs {
+			one.Avg += v
+		}
+		return one
+	}
+	one.Avg, one.Interval = student(avgs, level)
+	if m.Dist == nil {
+		return one
+	}
+	one.Dist = &result.Dist{Count: uint64(len(avgs)), Min: slices.Min(avgs), Max: slices.Max(avgs), Std: spread(avgs)}
+	one.Intervals = map[string]result.Interval{}
+	for _, p := range Percentiles {
+		v, iv := student(by[p], level)
+		one.Dist.Percentiles = append(one.Dist.Percentiles, result.Quantile{P: p, V: v})
+		if iv != nil {
+			one.Intervals[percentileName(p)] = *iv
+		}
+	}
+	return one
+}
+
+// student is the mean of some values and its t interval; none for a single value.
+func student(values []float64, level float64) (mean float64, iv *result.Interval) {
+	n := float64(len(values))
+	for _, v := range values {
+		mean += v / n
+	}
+	if len(values) < 2 {
+		return mean, nil
+	}
+	half := stats.TQuantile(level, n-1) * spread(values) / math.Sqrt(n)
+	return mean, &result.Interval{Low: mean - half, High: mean + half, Level: level}
+}
+
+// spread is the standard deviation of a sample.
+func spread(values []float64) float64 {
+	n := float64(len(values))
+	if n < 2 {
+		return 0
+	}
+	mean, sum := 0.0, 0.0
+	for _, v := range values {
+		mean += v / n
+	}
+	for _, v := range values {
+		sum += (v - mean) * (v - mean)
+	}
+	return math.Sqrt(sum / (n - 1))
+}

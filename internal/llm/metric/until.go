@@ -1,0 +1,80 @@
+package metric
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/redline-bench/redline/internal/result"
+)
+
+// Target is a width that an interval shall have: the metric and statistic, and the half width as a share.
+type Target struct {
+	ID    ID
+	Stat  string // avg, p50, p90, p95, p99
+	Share float64
+}
+
+func (t Target) String() string {
+	return fmt.Sprintf("%s.%s ± %g %%", definitions[t.ID].Tag, t.Stat, t.Share*100)
+}
+
+const (
+	// tailRequests is how many requests must lie beyond a percentile before its width is looked at; of a mean, beyond p50.
+	tailRequests = 20
+	// lookAgain: between two looks the requests grow by a tenth. Who looks often finds a narrow interval by chance.
+	lookAgain = 10
+)
+
+// Watch tells when a target is reached.
+type Watch struct {
+	Target Target
+	next   uint64 // requests at the next look
+	narrow bool   // at the last look
+}
+
+// Done looks at the interval when there are enough requests, and tells whether it was narrow enough at two looks in a row.
+func (w *Watch) Done(c *Collector) bool {
+	n := c.series[w.Target.ID].n
+	if n < max(w.next, w.Target.least()) {
+		return false
+	}
+	w.next = n + n/lookAgain
+	before := w.narrow
+	w.narrow = c.Width(w.Target) <= w.Target.Share
+	return before && w.narrow
+}
+
+// least is how many requests the target needs at all.
+func (t Target) least() uint64 {
+	beyond := 0.5
+	for _, p := range intervalPercentiles {
+		if percentileName(p) == t.Stat {
+			beyond = 1 - p/100
+		}
+	}
+	return uint64(math.Round(tailRequests / beyond))
+}
+
+// Width is half the width of an interval as a share of its value; infinite where there is none or it is open.
+func (c *Collector) Width(t Target) float64 {
+	s, trail := &c.series[t.ID], c.trails[t.ID]
+	if s.n < minIntervals || trail == nil {
+		return math.Inf(1)
+	}
+	m := result.Metric{Avg: s.sum / float64(s.n), Dist: s.dist()}
+	c.addIntervals(&m, s, trail, max(c.o.Level, 0.95))
+	iv, ok, v := result.Interval{}, m.Interval != nil, m.Avg
+	if ok {
+		iv = *m.Interval
+	}
+	for _, p := range intervalPercentiles {
+		if percentileName(p) == t.Stat {
+			iv, ok = m.Intervals[t.Stat]
+			v, _ = m.Dist.At(p)
+		}
+	}
+	if !ok || iv.Open {
+		return math.Inf(1)
+	}
+	return (iv.High - iv.Low) / 2 / math.Abs(v)
+}
