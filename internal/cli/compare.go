@@ -40,8 +40,8 @@ func compareSet(o *compareOptions) *optset.Set {
 		return nil
 	})
 	s.Text(&o.out, "out,o", "FILE", "write to the file, not to the terminal")
-	s.Float(&o.Confidence, "confidence", "P", 0.5, 0.9999, "how surely equal runs raise no alarm")
-	s.Float(&o.Least, "least", "SHARE", 0, 10, "the smallest change worth a word: 0.02 for two per cent")
+	s.Float(&o.Confidence, "confidence", "P", 0.5, 0.9999, "the probability that equal runs raise no alarm, all numbers together")
+	s.Float(&o.Least, "least", "SHARE", 0, 10, "a number differs only where its whole interval lies beyond this change: 0.02 for two per cent")
 	s.Bool(&o.fail, "fail", "exit with code 4 when B is worse")
 	return s
 }
@@ -53,7 +53,8 @@ func compareHelp() string {
 
 Says whether run B differs from run A: by how much, how surely, for better or for worse. A run is an id of
 redline history, "last", "last~1", a label, a file of --json, or a file or folder of perf_analyzer, GenAI-Perf or
-AIPerf. Several runs a side show how much runs differ by themselves and find smaller changes.
+AIPerf. With one run a side, runs are assumed to differ by 0.6 % by themselves. Several runs a side show it: give
+three or more. "cannot tell" means that a change of 5 % could well have been missed.
 ` + compareSet(&o).Help() + `
 Examples
   redline compare last~1 last

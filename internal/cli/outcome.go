@@ -158,7 +158,7 @@ func (o *outcome) finish(res *result.Result, code int) int {
 	defer o.live.end(context.Background(), res)
 	for _, f := range g.Findings {
 		if !f.OK {
-			fmt.Fprintf(o.Stderr, "assertion failed: %s%s: %s\n", f.Rule, at(f.Level), f.Text)
+			fmt.Fprintf(o.Stderr, "%s: %s%s: %s\n", missed(&f), f.Rule, at(f.Level), f.Text)
 		}
 	}
 	if gated && g.Invalid != "" {
@@ -180,25 +180,34 @@ func (o *outcome) finish(res *result.Result, code int) int {
 	return code
 }
 
-// regressions holds the run to the baseline. A comparison that cannot be made is a finding too: a gate must not pass
-// because it could not look.
+// regressions holds the run to the baseline: a number fails when its whole interval lies beyond what is allowed. A
+// comparison that cannot be made is a finding too: a gate must not pass because it could not look.
 func (o *outcome) regressions(res *result.Result) []gate.Finding {
 	rule := fmt.Sprintf("no worse than %s by more than %g%%", o.baseline.Name, o.opts.MaxRegression*100)
 	rep, err := compare.Runs([]compare.Side{*o.baseline}, []compare.Side{{Name: "this run", Run: res}}, compare.Defaults())
 	if err != nil {
 		return []gate.Finding{{Rule: rule, Text: err.Error()}}
 	}
-	if rep.Finding == compare.Unknown {
-		return []gate.Finding{{Rule: rule, Text: "neither run shows how much it varies, so they cannot be compared"}}
-	}
 	var out []gate.Finding
 	for _, r := range rep.Regressions(o.opts.MaxRegression) {
 		out = append(out, gate.Finding{Rule: rule, Level: r.Level, Text: r.String()})
 	}
-	if out == nil {
+	switch {
+	case out != nil:
+	case !rep.Sees(o.opts.MaxRegression):
+		out = []gate.Finding{{Rule: rule, Unknown: true, Text: compare.Unseen(o.opts.MaxRegression)}}
+	default:
 		out = []gate.Finding{{Rule: rule, OK: true, Text: string(rep.Finding)}}
 	}
 	return out
+}
+
+// missed is what a finding that is not good means.
+func missed(f *gate.Finding) string {
+	if f.Unknown {
+		return "cannot tell"
+	}
+	return "assertion failed"
 }
 
 func at(level string) string {

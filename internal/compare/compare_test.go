@@ -14,8 +14,7 @@ import (
 
 func TestReportNamesTheChange(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	lib := library(rng, shapes["lognormal"])
-	a, b := simulate(rng, lib, 1), simulate(rng, lib, 1.3)
+	a, b := run(rng, "narrow", 1000, 1), run(rng, "narrow", 1000, 1.3)
 	b.Verdict.State, b.Workload, a.Workload = result.ClientLimited, "x", "y"
 	rep, err := compare.Runs([]compare.Side{{Name: "old", Run: a}}, []compare.Side{{Name: "new\x1b[31m|<b>", Run: b}}, compare.Defaults())
 	if err != nil {
@@ -42,19 +41,45 @@ func TestReportNamesTheChange(t *testing.T) {
 	}
 }
 
-// A CSV says nothing of its spread: one against one cannot be judged, three against three can.
+// A CSV says nothing of its spread, so its error is unknown, and not 0: it cannot be compared with one run, however well
+// that run is known. Three against three show how runs differ.
 func TestRunsWithoutSpread(t *testing.T) {
-	bare := func(throughput float64) *result.Result {
-		return &result.Result{Levels: []result.Level{{Mode: plan.Concurrency, Concurrency: 1, Client: result.Client{InferPerSec: throughput}}}}
+	rng := rand.New(rand.NewPCG(3, 4))
+	measured := scaled(simulate(rng, shapes["narrow"], 10_000), 1)
+	bare := func(share float64) *result.Result {
+		c := result.Client{InferPerSec: share * measured.Levels[0].Client.InferPerSec}
+		return &result.Result{Levels: []result.Level{{Mode: plan.Concurrency, Concurrency: inFlight, Client: c}}}
 	}
-	if f := finding(t, []*result.Result{bare(100)}, []*result.Result{bare(50)}); f != compare.Unknown {
-		t.Errorf("one against one: %s", f)
+	f := func(what string, a, b []*result.Result, want compare.Finding) {
+		t.Helper()
+		if got := finding(t, a, b); got != want {
+			t.Errorf("%s: %s, want %s", what, got, want)
+		}
 	}
-	if f := finding(t, []*result.Result{bare(100), bare(101), bare(99)}, []*result.Result{bare(90), bare(91), bare(89)}); f != compare.Worse {
-		t.Errorf("three against three, 10 %% apart: %s", f)
-	}
-	if f := finding(t, []*result.Result{bare(100), bare(110), bare(90)}, []*result.Result{bare(95), bare(106), bare(92)}); f != compare.Same {
-		t.Errorf("three against three, within their own spread: %s", f)
+	one := func(runs ...*result.Result) []*result.Result { return runs }
+	f("one against one", one(bare(1)), one(bare(0.5)), compare.Unknown)
+	f("a file against a measured run", one(bare(1.5)), one(measured), compare.Unknown)
+	f("a measured run against a file", one(measured), one(bare(0.5)), compare.Unknown)
+	f("three against three, 10 % apart", one(bare(1), bare(1.01), bare(0.99)), one(bare(0.9), bare(0.91), bare(0.89)), compare.Worse)
+	f("three against three, equal", one(bare(1), bare(1.003), bare(0.997)), one(bare(0.998), bare(1.004), bare(1)), compare.Same)
+	f("three against three, to the digit", one(bare(1), bare(1), bare(1)), one(bare(1), bare(1), bare(1)), compare.Same)
+	f("three against three with a spread of 10 %", one(bare(1), bare(1.1), bare(0.9)), one(bare(0.95), bare(1.06), bare(0.92)), compare.Unknown)
+	f("a file against three measured runs", one(bare(0.5)), one(measured, measured, measured), compare.Better)
+}
+
+// What is found lies wholly on one side of 0 in the interval that is shown, and nothing else does.
+func TestIntervalsShowWhatWasDecided(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	const steps = 20
+	for i := range steps {
+		factor := 1 + 0.003*float64(i)
+		rep := report(t, []*result.Result{run(rng, "narrow", 1000, 1)}, []*result.Result{run(rng, "narrow", 1000, factor)})
+		for _, r := range rep.Rows {
+			outside := r.Low > 0 || r.High < 0
+			if found := r.Finding == compare.Worse || r.Finding == compare.Better; found != outside {
+				t.Errorf("%s: %s with the interval %g to %g", r.Name, r.Finding, r.Low, r.High)
+			}
+		}
 	}
 }
 

@@ -24,7 +24,7 @@ func (rep *Report) WriteText(w io.Writer) error {
 				fmt.Fprintln(t, "\t\t\t\t\t")
 			}
 			level = r.Level
-			fmt.Fprintf(t, "%s\tA\tB\tchange\t%g %% interval\t\n", cleantext.Line(level), rep.Confidence*100)
+			fmt.Fprintf(t, "%s\tA\tB\tchange\tinterval\t\n", cleantext.Line(level))
 		}
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t  %s\n", label(r), amount(r.A), amount(r.B), r.change(), r.span(), r.Finding)
 	}
@@ -46,17 +46,17 @@ func (rep *Report) conclusion() string {
 	case Better, Worse:
 		return string(rep.Finding) + " than A: " + rep.strongest()
 	case Unknown:
-		return "not comparable with A: neither side shows how much it varies; give several runs a side, or results that have every request"
+		return "not comparable with A: " + Unseen(rep.least)
 	case Same, Shown:
 	}
 	return "no different from A, as far as can be seen"
 }
 
-// strongest is the clearest of the rows that made the finding.
+// strongest is the row with the largest sure change of those that made the finding.
 func (rep *Report) strongest() string {
 	best := -1
-	for i, r := range rep.Rows {
-		if r.Finding == rep.Finding && (best < 0 || r.P < rep.Rows[best].P) {
+	for i := range rep.Rows {
+		if rep.Rows[i].Finding == rep.Finding && (best < 0 || rep.Rows[i].sure() > rep.Rows[best].sure()) {
 			best = i
 		}
 	}
@@ -64,12 +64,15 @@ func (rep *Report) strongest() string {
 	return fmt.Sprintf("%s at %s, %s", r.Name, r.Level, r.change())
 }
 
+// sure is the least change that the interval holds.
+func (r *Row) sure() float64 { return min(math.Abs(r.Low), math.Abs(r.High)) }
+
 // WriteMarkdown writes the comparison as a table for CI pages.
 func (rep *Report) WriteMarkdown(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "**B is %s**\n\n", markdown.Cell(rep.conclusion()))
 	fmt.Fprintf(&b, "A: %s  \nB: %s\n\n", markdown.Cell(side(rep.A)), markdown.Cell(side(rep.B)))
-	fmt.Fprintf(&b, "| level | | A | B | change | %g %% interval | |\n|---|---|--:|--:|--:|--:|---|\n", rep.Confidence*100)
+	fmt.Fprintf(&b, "| level | | A | B | change | interval | |\n|---|---|--:|--:|--:|--:|---|\n")
 	for _, r := range rep.Rows {
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s |\n", markdown.Cell(r.Level), markdown.Cell(label(r)), amount(r.A), amount(r.B), r.change(), r.span(), mark(r.Finding))
 	}

@@ -13,6 +13,8 @@ type Finding struct {
 	Rule  string `json:"rule"`
 	Level string `json:"level,omitempty"`
 	OK    bool   `json:"ok"`
+	// Unknown: the rule neither holds nor is missed, because it could not be told.
+	Unknown bool `json:"unknown,omitempty"`
 	// Text says what was found: "p99 is 61.2 ms".
 	Text string `json:"text"`
 }
@@ -31,20 +33,25 @@ type Outcome int
 const (
 	Passed Outcome = iota
 	Missed         // a rule does not hold
-	Void           // the result does not say anything about the server
+	Void           // the result does not tell
 )
 
-// Outcome is the worst of the findings. A rule that is missed in a void run may be the client's fault, so void wins.
+// Outcome is the worst of the findings. A rule that is missed in an invalid run may be the client's fault, so void wins;
+// a rule that is missed wins over one that could not be told.
 func (g *Gate) Outcome() Outcome {
 	if g.Invalid != "" {
 		return Void
 	}
+	out := Passed
 	for _, f := range g.Findings {
-		if !f.OK {
+		switch {
+		case f.Unknown:
+			out = Void
+		case !f.OK:
 			return Missed
 		}
 	}
-	return Passed
+	return out
 }
 
 // Apply holds a result to the rules. A rule that finds no level to look at is missed: a gate that checks nothing

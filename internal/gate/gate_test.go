@@ -104,6 +104,24 @@ func TestClientLimitedRunIsVoid(t *testing.T) {
 	}
 }
 
+// A rule that could not be told does not pass, and is no failure either; a rule that is missed wins.
+func TestWhatCannotBeToldIsVoid(t *testing.T) {
+	unknown := gate.Finding{Rule: "no worse", Unknown: true, Text: "too few requests"}
+	f := func(want gate.Outcome, failures, errors string, findings ...gate.Finding) {
+		t.Helper()
+		g := &gate.Gate{Findings: findings}
+		if got := g.Outcome(); got != want {
+			t.Errorf("%+v: %v, want %v", findings, got, want)
+		}
+		var junit strings.Builder
+		if err := g.WriteJUnit(&junit, "m", 1); err != nil || !strings.Contains(junit.String(), `failures="`+failures+`" errors="`+errors+`"`) {
+			t.Errorf("%v in\n%s", err, junit.String())
+		}
+	}
+	f(gate.Void, "0", "1", gate.Finding{Rule: "p99<1s", OK: true}, unknown)
+	f(gate.Missed, "1", "1", unknown, gate.Finding{Rule: "p99<1s"})
+}
+
 func TestFilesSurviveForeignText(t *testing.T) {
 	r, _ := gate.Parse("p99<1ms")
 	lv := level()

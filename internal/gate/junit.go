@@ -44,7 +44,11 @@ func (g *Gate) WriteJUnit(w io.Writer, name string, seconds float64) error {
 		if f.Level != "" {
 			c.Name += " at " + f.Level
 		}
-		if !f.OK {
+		switch {
+		case f.Unknown:
+			c.Error = &note{cleantext.Line(f.Text)}
+			s.Errors++
+		case !f.OK:
 			c.Failure = &note{cleantext.Line(f.Text)}
 			s.Failures++
 		}

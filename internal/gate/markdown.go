@@ -45,8 +45,11 @@ func WriteMarkdown(w io.Writer, title string, res *result.Result, g *Gate) error
 		b.WriteString("| | rule | level | found |\n|---|---|---|---|\n")
 		for _, f := range g.Findings {
 			mark := "❌"
-			if f.OK {
+			switch {
+			case f.OK:
 				mark = "✅"
+			case f.Unknown:
+				mark = "❔"
 			}
 			fmt.Fprintf(&b, "| %s | `%s` | %s | %s |\n", mark, markdown.Code(f.Rule), markdown.Cell(f.Level), markdown.Cell(f.Text))
 		}

@@ -52,7 +52,7 @@ func OutcomeOptions() []OutcomeOption {
 		{Long: "metrics-listen", Arg: "ADDRESS", Help: "Serve the run's own figures to Prometheus there, at /metrics, while it goes on.", Set: textTo(func(o *Outcome) *string { return &o.MetricsListen })},
 		{Long: "assert", Arg: "RULE", Repeat: true, Help: "Fail the run (exit code 4) unless the rule holds at every level: 'p99<50ms', 'throughput>900', 'error_rate<0.1%'. May be repeated.", Set: addAssert},
 		{Long: "baseline", Arg: "RUN", Help: "Compare with an earlier run (an id of redline history, a result file or a folder) and fail (exit code 4) when this one is worse.", Set: textTo(func(o *Outcome) *string { return &o.Baseline })},
-		{Long: "max-regression", Arg: "PCT", Default: "3%", Help: "How much worse than the baseline is still good.", Set: setRegression},
+		{Long: "max-regression", Arg: "PCT", Default: "3%", Help: "How much worse than the baseline is still good. A number fails when its whole confidence interval lies beyond.", Set: setRegression},
 		{Long: "junit", Arg: "FILE", File: true, Help: "Write the assertions as JUnit XML, for CI.", Set: textTo(func(o *Outcome) *string { return &o.JUnit })},
 		{Long: "summary", Arg: "FILE", File: true, Help: "Add a summary in Markdown to the file, for CI pages.", Set: textTo(func(o *Outcome) *string { return &o.Summary })},
 		{Long: "label", Arg: "TEXT", Help: "Name the run in the history.", Set: textTo(func(o *Outcome) *string { return &o.Label })},

@@ -303,7 +303,9 @@ func (m *levelRun) merge() error {
 	}
 	m.lv.Client = total.Client(duration)
 	if m.timeline != nil {
-		m.lv.Histogram, m.lv.Timeline = total.Histogram(), m.timeline.Result(used[len(used)-1].until)
+		from, until := used[0].from, used[len(used)-1].until
+		m.lv.Histogram, m.lv.Timeline = total.Histogram(), m.timeline.Result(until)
+		m.lv.Batches = m.timeline.Batches(from, until)
 	}
 	if duration > 0 { // windows by count differ in length
 		m.lv.Client.OverheadPercent, m.lv.Client.SendRate = overhead/float64(duration), sendRate/float64(duration)

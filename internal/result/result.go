@@ -88,6 +88,8 @@ type Level struct {
 	// whole level, unmeasured parts included.
 	Histogram *Histogram `json:"histogram,omitempty"`
 	Timeline  *Timeline  `json:"timeline,omitempty"`
+	// Batches cut the time of the merged windows, and no other, into a few parts; empty where that is too short.
+	Batches []Batch `json:"batches,omitempty"`
 }
 
 // Window is one pass. Error is set when it could not be measured.

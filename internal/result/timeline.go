@@ -45,3 +45,13 @@ type Slice struct {
 	GapP50Ns int64   `json:"gap_p50,omitempty"`
 	GapP99Ns int64   `json:"gap_p99,omitempty"`
 }
+
+// Batch is one of a few parts of equal length of the time that a level's numbers come from. How much batches differ
+// shows how uncertain the numbers are.
+type Batch struct {
+	DurationNs int64  `json:"duration_ns"`
+	Ended      uint64 `json:"ended"`  // well, in this batch
+	SumNs      int64  `json:"sum_ns"` // of the headline latencies
+	// Counts are the headline latencies as a histogram: numbers of buckets of stats.Octave, each followed by its count.
+	Counts []uint64 `json:"counts"`
+}

@@ -15,15 +15,28 @@ func TQuantile(confidence, df float64) float64 {
 			return high
 		}
 	}
+	// Newton's method by the density, kept between the bounds.
+	half, _ := math.Lgamma((df + 1) / 2)
+	whole, _ := math.Lgamma(df / 2)
+	scale := 2 * math.Exp(half-whole) / math.Sqrt(df*math.Pi)
+	x := (low + high) / 2
 	for range 100 {
-		mid := (low + high) / 2
-		if TTail(mid, df) > 1-confidence {
-			low = mid
+		off := TTail(x, df) - (1 - confidence)
+		if off > 0 {
+			low = x
 		} else {
-			high = mid
+			high = x
 		}
+		next := x + off/(scale*math.Pow(1+x*x/df, -(df+1)/2))
+		if next <= low || next >= high {
+			next = (low + high) / 2
+		}
+		if math.Abs(next-x) <= 1e-14*x {
+			return next
+		}
+		x = next
 	}
-	return (low + high) / 2
+	return x
 }
 
 // incompleteBeta is the regularized incomplete beta function, by its continued fraction (Lentz's method).

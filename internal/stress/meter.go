@@ -72,6 +72,7 @@ func (m *meter) level(threads int) *result.Level {
 		SendRate: lv.Client.SendRate, Wall: wall, CPU: usage.CPU, Busy: usage.Busy, GCPause: usage.GCPause, SchedDelay: usage.SchedDelay, MaxProcs: runtime.GOMAXPROCS(0),
 	})
 	lv.Histogram, lv.Timeline = m.win.Histogram(), m.line.Result(now)
+	lv.Batches = m.line.Batches(m.from, now)
 	lv.Windows = []result.Window{{StartUnixNs: clock.Wall(m.from), EndUnixNs: clock.Wall(now), Client: lv.Client}}
 	return lv
 }

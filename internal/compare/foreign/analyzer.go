@@ -149,6 +149,7 @@ func export(content []byte) (*result.Result, error) {
 		}
 		from, to := win.Span()
 		lv.Client, lv.Histogram, lv.Timeline = win.Client(time.Duration(to-from)), win.Histogram(), line.Result(to)
+		lv.Batches = line.Batches(from, to)
 		res.Levels = append(res.Levels, lv)
 	}
 	return res, nil

@@ -375,6 +375,7 @@ func (r *run) outcome() *Outcome {
 	lv.Metrics = r.measured.Metrics()
 	bound(lv.Metrics, &lv.Client)
 	lv.Histogram, lv.Timeline = r.win.Histogram(), r.timeline.Result(p.ended)
+	lv.Batches = r.timeline.Batches(from, to)
 	lv.Failures = r.failures.list()
 	lv.Windows = []result.Window{{StartUnixNs: clock.Wall(p.start), EndUnixNs: clock.Wall(p.ended), Client: lv.Client}}
 	if r.stop.text != "" {

@@ -292,7 +292,7 @@
     const f = (r, v) => (r.unit === "ms" ? dur(v) : num(v));
     const rows = c.rows.map((r) => [r.level, { text: r.name }, f(r, r.a), f(r, r.b), r.a ? pct(r.change) : "", r.low || r.high ? pct(r.low) + " to " + pct(r.high) : "", { text: r.finding, cls: cls[r.finding] }]);
     return el("section", {}, el("div", { class: "verdict " + ({ better: "valid", worse: "failed" }[c.finding] || "") }, el("b", {}, "B is " + (c.finding === "better" || c.finding === "worse" ? c.finding + " than A" : c.finding === "cannot tell" ? "not comparable with A" : "no different from A, as far as can be seen"))),
-      table(["level", "figure", "A", "B", "change", num(c.confidence * 100) + " % interval", ""], rows, "full pairs"), el("p", { class: "note" }, "Among so many figures an interval without zero comes by chance now and then, so what differs is decided for all of them together, by Holm's rule."), (c.remarks || []).map((r) => el("p", { class: "note" }, r)));
+      table(["level", "figure", "A", "B", "change", "interval", ""], rows, "full pairs"), el("p", { class: "note" }, "The intervals allow for the number of figures: of comparisons of equal runs, at most " + num(100 - c.confidence * 100) + " % have one that does not hold zero."), (c.remarks || []).map((r) => el("p", { class: "note" }, r)));
   }
 
   function section(id, title, note, ...content) {
