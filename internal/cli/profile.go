@@ -167,6 +167,9 @@ func (s *session) run() int {
 	res, err := runner.Run(s.sigs.soft, s.sigs.hard)
 	s.Line.Clear()
 	res.Tool, res.Version = "redline", s.version()
+	if err == nil || errors.Is(err, profile.ErrUnstable) {
+		s.calibrateRun(res)
+	}
 	return s.finish(res, err)
 }
 

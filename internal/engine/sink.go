@@ -40,6 +40,7 @@ func (e *Engine) Done(c *service.Call) {
 	if len(s.events) == 1 && c.Rec.Responses == 1 && c.Rec.Class == record.OK {
 		s.events[0].At = c.Rec.End // a single answer is one when the call is complete, and with gRPC the status comes after it
 	}
+	c.Rec.Slot = uint32(c.Slot)
 	s.shard.Add(&c.Rec, s.events, s.data)
 	s.events, s.data = s.events[:0], s.data[:0]
 	if c.Rec.Class == record.OK {
