@@ -9,6 +9,7 @@ import (
 	"github.com/redline-bench/redline/internal/llm/load"
 	"github.com/redline-bench/redline/internal/llm/metric"
 	"github.com/redline-bench/redline/internal/measure"
+	"github.com/redline-bench/redline/internal/profile"
 	"github.com/redline-bench/redline/internal/report"
 	"github.com/redline-bench/redline/internal/result"
 )
@@ -28,7 +29,11 @@ func (r *llmRun) calibrateRun(asked llmOptions, lo load.Options) {
 	if !asked.calibrate || r.res.Interrupted || r.sigs.soft.Err() != nil {
 		return
 	}
-	if err := r.calibrateLevels(asked, lo); err != nil && r.sigs.soft.Err() == nil {
+	err := r.calibrateLevels(asked, lo)
+	if r.sigs.soft.Err() != nil {
+		err = profile.ErrInterrupted // whatever it interrupted
+	}
+	if err != nil {
 		fmt.Fprintf(r.Stderr, "redline llm: measurement error: not calibrated: %v\n", err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/redline-bench/redline/internal/calibrate"
 	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/profile"
 	"github.com/redline-bench/redline/internal/report"
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/service"
@@ -27,7 +28,11 @@ func (s *session) calibrateRun(res *result.Result) {
 	if !s.plan.Measure.Calibrate || s.sigs.soft.Err() != nil || s.world != nil {
 		return
 	}
-	if err := s.calibrateLevels(res); err != nil {
+	err := s.calibrateLevels(res)
+	if s.sigs.soft.Err() != nil {
+		err = profile.ErrInterrupted // whatever it interrupted
+	}
+	if err != nil {
 		fmt.Fprintf(s.Stdout, "Measurement error: not calibrated: %v\n", err)
 	}
 }
