@@ -1,8 +1,8 @@
-// Package calibrate knows what this client costs by itself on this machine: the latency and the CPU time of a
-// request to a server that does nothing. A report that knows this floor can state how far its numbers may be off.
+// Package calibrate knows how far this client's times are off on this machine: the client's latency of a request minus
+// the time that a reference server logged for the same request. A report that knows this states its measurement error.
 //
-// The floors are kept in one small JSON file. Each belongs to a Traffic: a protocol, a way of calling, a load and the
-// sizes of request and answer. Lookup finds the floor of the very traffic where it was calibrated, else the nearest.
+// The errors are kept in one small JSON file. Each belongs to a Traffic: a protocol, a way of calling, a load, a pace and
+// the sizes of request and answer. Find finds the error of the very traffic where it was calibrated, else the nearest.
 package calibrate
 
 import (
@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,29 +18,30 @@ import (
 	"github.com/redline-bench/redline/internal/pending"
 )
 
-// schema is the version of the file's form. Files of another one count as none.
-const schema = 2
+// schema is the version of the file's form. Load ignores files of another version.
+const schema = 3
 
-// Floor is what one kind of request costs when the server does nothing.
+// Floor is the measurement error of one kind of traffic.
 type Floor struct {
 	Traffic
-	// P50Ns and P99Ns are latencies: the client's own time, the network's, and the little that the server needs.
+	// P50Ns and P99Ns are percentiles of the error, the client's time minus the server's. A positive error means that the
+	// client states more than the server took. Where Tokens is set they are errors of the times at which tokens came.
 	P50Ns int64 `json:"p50_ns"`
 	P99Ns int64 `json:"p99_ns"`
-	CPUNs int64 `json:"cpu_ns"` // CPU time of the client a request
-	// Tokens are set where tokens streamed: the two times above are then how much later than they left they are said to have
-	// come.
-	Tokens *Tokens `json:"tokens,omitempty"`
-	// Server is what answered, where that was not the null server: its own time is in the floor then.
-	Server string    `json:"server,omitempty"`
+	// AtLeast: too few requests were compared for p99; P99Ns is the largest error that was seen.
+	AtLeast  bool    `json:"p99_at_least,omitempty"`
+	Requests int     `json:"requests"` // how many were compared
+	CPUNs    int64   `json:"cpu_ns"`   // CPU time of the client a request
+	Busy     float64 `json:"busy"`     // share of the machine's CPU time that was used meanwhile, by all programs
+	// Foreign is how many cores other programs than the client and the server used meanwhile.
+	Foreign float64 `json:"foreign_cores"`
+	// Tokens is set where tokens streamed.
+	Tokens *Tokens   `json:"tokens,omitempty"`
 	When   time.Time `json:"when"`
 }
 
-// Tokens is the error of token times against the server's own log: of single tokens, and of the mean time to the first
-// token and between tokens.
+// Tokens is the error of the mean time to the first token and of the mean time between tokens.
 type Tokens struct {
-	P50Ns  int64 `json:"p50_ns"`
-	P99Ns  int64 `json:"p99_ns"`
 	TTFTNs int64 `json:"ttft_ns"`
 	ITLNs  int64 `json:"itl_ns"`
 }
@@ -98,27 +98,10 @@ func (t *Table) Save(out *pending.Output, path string) error {
 	return nil
 }
 
-// Put adds floors. One of the same traffic takes the place of the older one.
+// Put adds floors. A floor replaces an older one of the same traffic and pace.
 func (t *Table) Put(floors ...Floor) {
 	for _, f := range floors {
 		t.Floors = slices.DeleteFunc(t.Floors, func(old Floor) bool { return old.Same(f.Traffic) })
 		t.Floors = append(t.Floors, f)
 	}
-}
-
-// Lookup finds the floor of this traffic: exact where it was calibrated, else that of the nearest of the protocol.
-func (t *Table) Lookup(q Traffic) (best Floor, exact, ok bool) {
-	if t == nil {
-		return best, false, false
-	}
-	nearest := math.Inf(1)
-	for _, f := range t.Floors {
-		if f.Same(q) {
-			return f, true, true
-		}
-		if d := f.distance(q); d < nearest {
-			best, nearest = f, d
-		}
-	}
-	return best, false, !math.IsInf(nearest, 1)
 }

@@ -19,15 +19,32 @@ type Traffic struct {
 	Concurrency int     `json:"concurrency,omitempty"`
 	Rate        float64 `json:"rate,omitempty"`
 	// InFlight is how many requests were in flight on average.
-	InFlight      float64 `json:"in_flight"`
+	InFlight float64 `json:"in_flight"`
+	// PerSecond is the pace: requests that ended a second; streamed tokens a second for language models.
+	PerSecond     float64 `json:"per_second"`
 	RequestBytes  uint64  `json:"request_bytes"`
 	ResponseBytes uint64  `json:"response_bytes"`
 }
 
-// Same tells whether two are the same traffic. Sizes may differ by what does not matter: the digits of request ids.
-func (t Traffic) Same(o Traffic) bool {
+// Same tells whether two are the same traffic at the same pace.
+func (t Traffic) Same(o Traffic) bool { return t.samePace(o) && t.sameButPace(o) }
+
+// sameButPace compares all but the pace. Sizes may differ by what does not matter: the digits of request ids.
+func (t Traffic) sameButPace(o Traffic) bool {
 	return t.Protocol == o.Protocol && t.Service == o.Service && t.Mode == o.Mode && t.Concurrency == o.Concurrency && t.Rate == o.Rate &&
 		alike(t.RequestBytes, o.RequestBytes) && alike(t.ResponseBytes, o.ResponseBytes)
+}
+
+// PaceBucket is the ratio up to which two paces count as one. The error depends on whether the client's threads sleep
+// between two answers, which a factor of 1.5 hardly changes.
+const PaceBucket = 1.5
+
+// SlowPace is a pace in requests a second at which the client sleeps long enough between two answers for a processor to
+// reach its deepest idle state. Slower paces count as this one.
+const SlowPace = 50
+
+func (t Traffic) samePace(o Traffic) bool {
+	return ratio(max(t.PerSecond, SlowPace), max(o.PerSecond, SlowPace)) <= math.Log(PaceBucket)
 }
 
 // alike: within 2 %, or 64 bytes.
@@ -49,6 +66,7 @@ func (t Traffic) distance(o Traffic) float64 {
 	if t.Rate > 0 && o.Rate > 0 {
 		d = ratio(t.Rate, o.Rate)
 	}
+	d += ratio(max(t.PerSecond, SlowPace), max(o.PerSecond, SlowPace))
 	d += ratio(float64(t.RequestBytes), float64(o.RequestBytes))/2 + ratio(float64(t.ResponseBytes), float64(o.ResponseBytes))/2
 	if n := unlike(t.Mode, o.Mode); n > 0 {
 		d += otherwise * float64(1+n) / 2
@@ -75,15 +93,19 @@ func unlike(a, b string) int {
 
 func ratio(a, b float64) float64 { return math.Abs(math.Log(max(a, 1)) - math.Log(max(b, 1))) }
 
-// String says it in words, as "grpc unary, 8 in flight, 128 + 128 bytes".
+// String is the traffic in words, as "grpc unary, 8 in flight, 400 requests/s, 128 + 128 bytes".
 func (t Traffic) String() string {
 	var b strings.Builder
 	b.WriteString(t.Protocol)
 	if t.Service != "" {
 		b.WriteString(" " + t.Service)
 	}
-	fmt.Fprintf(&b, " %s, %s, %d", t.Mode, t.Load(), t.RequestBytes)
-	if !strings.HasPrefix(t.Protocol, "llm ") { // of those only what is asked is compared
+	fmt.Fprintf(&b, " %s, %s, ", t.Mode, t.Load())
+	if t.Rate == 0 || t.tokens() { // otherwise the load names the pace
+		b.WriteString(t.Pace() + ", ")
+	}
+	fmt.Fprint(&b, t.RequestBytes)
+	if !t.tokens() { // the sizes of their answers are not compared
 		fmt.Fprintf(&b, " + %d", t.ResponseBytes)
 	}
 	return b.String() + " bytes"
@@ -98,4 +120,19 @@ func (t Traffic) Load() string {
 		return fmt.Sprintf("%d in flight", t.Concurrency)
 	}
 	return fmt.Sprintf("%.3g in flight", t.InFlight)
+}
+
+// tokens tells whether it is the traffic of a language model.
+func (t Traffic) tokens() bool { return strings.HasPrefix(t.Protocol, "llm ") }
+
+// Pace is the pace in words.
+func (t Traffic) Pace() string {
+	unit, format := "requests/s", "%.0f %s"
+	if t.tokens() {
+		unit = "tokens/s"
+	}
+	if t.PerSecond < 100 {
+		format = "%.3g %s"
+	}
+	return fmt.Sprintf(format, t.PerSecond, unit)
 }

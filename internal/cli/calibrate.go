@@ -22,22 +22,27 @@ const calibrateHelp = `Usage: redline calibrate
        redline calibrate profile OPTIONS
        redline calibrate llm OPTIONS
 
-Measures what a request costs when the server does nothing: its latency and the client's CPU time. A
-server of our own answers (redline serve --null). Later reports on this machine state their
-measurement error by it.
+Measures how far this client's times are off on this machine, before a run. A reference server of our
+own (redline serve) holds each answer for a time and logs when it received and answered each request.
+The error is the client's latency minus the server's time of the same request: p50 and p99, with sign.
+Later reports on this machine state it.
+
+To measure the error at the very pace of a run, add --calibrate to 'redline profile' or 'redline llm'
+instead: that calibrates after the run.
 
 redline calibrate profile OPTIONS sends the traffic of the run 'redline profile OPTIONS': the same
-data, sizes, protocol, calls and loads. What the model takes and gives is asked of the run's own
-server, which gets one request; if that is not there, a built-in model of the name or --shape has to
-do. Reports of that run then state the error of their very traffic.
+data, sizes, protocol, calls and loads. The pace of a run with a concurrency is not known before it,
+so each level is calibrated at several: the server holds its answers for 0, 2, 20 and, from 10 in
+flight on, 200 ms. Reports of that run state the larger error of the two paces around theirs. What the
+model takes and gives is asked of the run's own server, which gets one request; if that is not there,
+a built-in model of the name or --shape has to do.
 
-redline calibrate llm OPTIONS sends the traffic of the run 'redline llm OPTIONS' to the reference
-server, which sends tokens at a pace of its own and writes down when. The error of the times of
-tokens is how far the client's are from that.
+redline calibrate llm OPTIONS sends the traffic of the run 'redline llm OPTIONS'. The server sends the
+first token after 50 ms and each other 10 ms later. The error is that of the times of tokens.
 
 redline calibrate alone measures a grid, for runs that nobody calibrated: HTTP and gRPC, 64 bytes,
-16 KiB and 1 MiB of tensor data, 1, 8 and 64 requests in flight. Reports take the nearest and name
-it. It takes about half a minute.
+16 KiB and 1 MiB of tensor data, 1, 8 and 64 requests in flight, each at these paces. Reports take the
+nearest and name it. It takes about a minute and a half.
 
 Do it while the machine is idle, and again after an update of redline.
 
@@ -83,12 +88,7 @@ func keepFloors(p *IO, name string, measure func(*IO, *signals) ([]calibrate.Flo
 	defer sigs.stop()
 	floors, err := measure(p, sigs)
 	if err == nil {
-		table, _ := calibrate.Load(path, p.machine()) // one that cannot be read is written anew
-		if table == nil {
-			table = calibrate.New(p.machine())
-		}
-		table.Put(floors...)
-		err = table.Save(p.Files, path)
+		err = putFloors(p, path, floors)
 	}
 	if err != nil {
 		fmt.Fprintf(p.Stderr, "%s: %v\n", name, err)
@@ -101,29 +101,32 @@ func keepFloors(p *IO, name string, measure func(*IO, *signals) ([]calibrate.Flo
 	return exitOK
 }
 
-func calibrateGrid(p *IO, sigs *signals) ([]calibrate.Floor, error) {
-	server, err := startEmbedded(sigs.soft, p, []string{"--null"})
-	if err != nil {
-		return nil, err
+// putFloors adds floors to the file.
+func putFloors(p *IO, path string, floors []calibrate.Floor) error {
+	table, _ := calibrate.Load(path, p.machine()) // one that cannot be read is written anew
+	if table == nil {
+		table = calibrate.New(p.machine())
 	}
-	defer server.stop()
+	table.Put(floors...)
+	return table.Save(p.Files, path)
+}
+
+func calibrateGrid(p *IO, sigs *signals) ([]calibrate.Floor, error) {
 	var floors []calibrate.Floor
 	floorHead(p.Stdout)
 	for _, protocol := range []plan.Protocol{plan.HTTP, plan.GRPC} {
 		for _, elements := range gridElements {
 			for _, n := range gridInFlight {
 				pl, _, err := flags.Parse(plan.Redline, "redline calibrate", []string{
-					"-m", "custom_identity_fp32", "-i", string(protocol), "-u", server.address(protocol),
-					"--shape", "INPUT0:" + strconv.Itoa(elements), "--concurrency-range", strconv.Itoa(n), "-a",
+					"-m", "custom_identity_fp32", "-i", string(protocol), "--shape", "INPUT0:" + strconv.Itoa(elements), "--concurrency-range", strconv.Itoa(n), "-a",
 				}, p.Secrets)
 				if err != nil {
 					return nil, err
 				}
-				got, err := measureFloors(&session{IO: p.silenced(), plan: pl, sigs: sigs}, "", func(*session) {})
+				got, err := (&paceRun{IO: p, sigs: sigs, plan: pl, model: &standIn{}}).ladder()
 				if err != nil {
 					return nil, err
 				}
-				floorLines(p.Stdout, got)
 				floors = append(floors, got...)
 			}
 		}
@@ -139,12 +142,17 @@ func (p *IO) silenced() *IO {
 }
 
 func floorHead(w io.Writer) {
-	fmt.Fprintf(w, "%8s  %8s  %18s  %s\n", "p50 usec", "p99 usec", "CPU usec a request", "traffic")
+	fmt.Fprintln(w, "error in usec (client minus the server's log), CPU time in usec a request")
+	fmt.Fprintf(w, "%9s  %9s  %8s  %s\n", "p50", "p99", "CPU", "traffic")
 }
 
 func floorLines(w io.Writer, floors []calibrate.Floor) {
 	for _, f := range floors {
-		fmt.Fprintf(w, "%8d  %8d  %18.1f  %s\n", f.P50Ns/1000, f.P99Ns/1000, float64(f.CPUNs)/1000, f.Traffic)
+		p99 := fmt.Sprintf("%+d", f.P99Ns/1000)
+		if f.AtLeast {
+			p99 = "≥ " + p99
+		}
+		fmt.Fprintf(w, "%+9d  %9s  %8.1f  %s\n", f.P50Ns/1000, p99, float64(f.CPUNs)/1000, f.Traffic)
 	}
 }
 
@@ -178,22 +186,48 @@ func (p *IO) calibrationFile() string {
 	return filepath.Join(dir, "redline", "calibration.json")
 }
 
-// floor tells the health of a level how large the calibrated error is, in our own face and where there is one.
+// floor adds the error that an earlier calibration found to the health of a level. With --calibrate it is measured after
+// the run instead. The drop-in states none.
 func (s *session) floor() func(*result.Level) {
-	if s.plan.Face != plan.Redline {
+	if s.plan.Face != plan.Redline || s.plan.Measure.Calibrate {
 		return nil
 	}
 	table := s.calibration(s.warn)
 	return func(lv *result.Level) {
-		f, exact, ok := table().Lookup(trafficOf(s.plan, lv))
-		if !ok {
-			return
-		}
-		lv.Health.FloorNs, lv.Health.FloorExact = f.P50Ns, exact
-		if !exact {
-			lv.Health.FloorOf = f.Traffic.String()
+		if f, ok := table().Find(trafficOf(s.plan, lv)); ok {
+			lv.Health.Error = stated(f, lv)
 		}
 	}
+}
+
+// stated is an error as a level's report states it.
+func stated(f calibrate.Found, lv *result.Level) *result.MeasurementError {
+	e := &result.MeasurementError{
+		P50Ns: f.P50Ns, P99Ns: f.P99Ns, AtLeast: f.AtLeast, Exact: f.Exact, Of: f.Of, PerSecond: f.PerSecond, Requests: f.Requests, Notes: doubts(f.Floor, lv),
+	}
+	if f.Tokens != nil {
+		e.Tokens = &result.TokenError{TTFTNs: f.Tokens.TTFTNs, ITLNs: f.Tokens.ITLNs}
+	}
+	return e
+}
+
+// When a calibration is doubted: cores that other programs may use during it, and how much busier the machine may be during
+// the run, as a share of all cores.
+const (
+	foreignCores = 0.25
+	busierShare  = 0.25
+)
+
+// doubts are reasons why the true error of a level may differ from the calibrated one.
+func doubts(f calibrate.Floor, lv *result.Level) []string {
+	var out []string
+	if f.Foreign > foreignCores {
+		out = append(out, fmt.Sprintf("other programs used %.1f cores during the calibration: on a quiet machine the error is smaller", f.Foreign))
+	}
+	if busy := lv.Health.MachineShare; busy > f.Busy+busierShare {
+		out = append(out, fmt.Sprintf("the machine was %.0f %% busy during the run and %.0f %% during the calibration: the error may be larger", 100*busy, 100*f.Busy))
+	}
+	return out
 }
 
 // calibration reads what is known of this machine when it is first asked for: the first level asks, not the start, as the
@@ -216,7 +250,7 @@ func (p *IO) calibration(warn func(string)) func() *calibrate.Table {
 func trafficOf(p *plan.Plan, lv *result.Level) calibrate.Traffic {
 	t := calibrate.Traffic{
 		Protocol: string(p.Target.Protocol), Mode: "unary", Concurrency: lv.Concurrency, Rate: lv.Rate, InFlight: lv.Health.AchievedInFlight,
-		RequestBytes: lv.Client.RequestBytes, ResponseBytes: lv.Client.ResponseBytes,
+		RequestBytes: lv.Client.RequestBytes, ResponseBytes: lv.Client.ResponseBytes, PerSecond: pacePerSecond(lv),
 	}
 	if lv.Concurrency > 0 {
 		t.InFlight = float64(lv.Concurrency)
@@ -242,18 +276,10 @@ func trafficOf(p *plan.Plan, lv *result.Level) calibrate.Traffic {
 	return t
 }
 
-// floorsOf are the floors that the levels of a run against a server that does nothing show.
-func floorsOf(p *plan.Plan, res *result.Result, server string) []calibrate.Floor {
-	var floors []calibrate.Floor
-	for i := range res.Levels {
-		lv := &res.Levels[i]
-		if lv.Client.Requests == 0 {
-			continue
-		}
-		floors = append(floors, calibrate.Floor{
-			Traffic: trafficOf(p, lv), P50Ns: lv.Client.Latency.At(50), P99Ns: lv.Client.Latency.At(99), CPUNs: lv.Health.CPUPerRequestNs,
-			Server: server, When: time.Now().UTC().Truncate(time.Second),
-		})
+// pacePerSecond is how many requests of a level ended a second.
+func pacePerSecond(lv *result.Level) float64 {
+	if lv.Client.DurationNs == 0 {
+		return 0
 	}
-	return floors
+	return float64(lv.Client.Requests) / time.Duration(lv.Client.DurationNs).Seconds()
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"time"
 
 	"github.com/redline-bench/redline/internal/calibrate"
@@ -14,6 +15,7 @@ import (
 	"github.com/redline-bench/redline/internal/llm"
 	api "github.com/redline-bench/redline/internal/llm/endpoint"
 	"github.com/redline-bench/redline/internal/llm/load"
+	"github.com/redline-bench/redline/internal/llm/metric"
 	"github.com/redline-bench/redline/internal/optset"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
@@ -53,37 +55,63 @@ func runCalibrateLLM(p *IO, args []string) int {
 // calibrateTokens sends the traffic of a run to a server that keeps a pace and a log, and holds the times of the two
 // against each other.
 func calibrateTokens(p *IO, sigs *signals, o *llmOptions, lo load.Options) ([]calibrate.Floor, error) {
+	c := &tokenRun{IO: p, sigs: sigs, opts: o, load: lo, ttft: llmFloorTTFT, itl: llmFloorITL, brief: brief}
+	fmt.Fprintf(p.Stdout, "server: the reference server, first token after %s, each other %s later; its log is the truth\n", c.ttft, c.itl)
+	if o.tls != (plan.TLS{}) || o.grpcTLS || o.insecure {
+		fmt.Fprintln(p.Stdout, "TLS is left out")
+	}
+	tokenHead(p.Stdout)
+	return c.floors(nil, func(f calibrate.Floor) { tokenLine(p.Stdout, f) })
+}
+
+// tokenRun sends prompts to a reference server that sends tokens at a pace and logs when they leave.
+type tokenRun struct {
+	*IO
+	sigs      *signals
+	opts      *llmOptions // as given; floors changes them
+	load      load.Options
+	ttft, itl time.Duration
+	brief     func(load.Options, load.Level) load.Options
+}
+
+// floors measures the error at one level, or at all levels of the options where only is nil. show is called for each.
+func (c *tokenRun) floors(only *load.Level, show func(calibrate.Floor)) ([]calibrate.Floor, error) {
 	dir, err := os.MkdirTemp("", "redline-calibrate-")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
 	log := &answerLog{path: filepath.Join(dir, "log.jsonl")}
-	server, err := startEmbedded(sigs.soft, p, []string{"--ttft", llmFloorTTFT.String(), "--itl", llmFloorITL.String(), "--request-log", log.path})
+	server, err := startEmbedded(c.sigs.soft, c.silenced(), []string{"--ttft", c.ttft.String(), "--itl", c.itl.String(), "--request-log", log.path})
 	if err != nil {
 		return nil, err
 	}
-	defer server.stop()
-	fmt.Fprintf(p.Stdout, "server: the reference server, first token after %s, each other %s later; its log is the truth\n", llmFloorTTFT, llmFloorITL)
-	if o.tls != (plan.TLS{}) || o.grpcTLS || o.insecure {
-		fmt.Fprintln(p.Stdout, "TLS is left out")
-	}
-	r := &llmRun{IO: p.silenced(), opts: o, sigs: sigs}
+	defer server.stop() // does nothing the second time
+	r := &llmRun{IO: c.silenced(), opts: c.opts, sigs: c.sigs}
 	defer r.closeServices()
 	r.redirect(server)
-	r.load = lo
+	r.load = c.load
 	if err := r.start(); err != nil {
 		return nil, errors.New(cleantext.Line(err.Error()))
 	}
-	tokenHead(p.Stdout)
+	levels := r.opts.levels(r.timed)
+	if only != nil {
+		levels = []load.Level{*only}
+	}
 	var floors []calibrate.Floor
-	for _, lv := range o.levels(r.timed) {
-		f, err := r.tokenFloor(lv, log)
+	began := clock.Now()
+	for _, lv := range levels {
+		f, err := r.tokenFloor(lv, c.brief(r.load, lv), log)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", lv.String(), err)
 		}
-		tokenLine(p.Stdout, f)
+		show(f)
 		floors = append(floors, f)
+	}
+	wall := time.Duration(clock.Now() - began)
+	server.stop()
+	for i := range floors {
+		floors[i].Foreign = max(0, floors[i].Foreign-server.cpu().Seconds()/max(wall.Seconds(), 1e-3))
 	}
 	return floors, nil
 }
@@ -134,11 +162,11 @@ func brief(o load.Options, lv load.Level) load.Options {
 }
 
 // tokenFloor measures one level.
-func (r *llmRun) tokenFloor(lv load.Level, log *answerLog) (calibrate.Floor, error) {
+func (r *llmRun) tokenFloor(lv load.Level, o load.Options, log *answerLog) (calibrate.Floor, error) {
 	var seen []answered
 	failed := ""
 	cfg := load.Config{
-		Service: r.svc, Endpoint: r.ep, Options: brief(r.load, lv), Count: r.tok.count(), UseServer: r.opts.serverCounts || r.tok == nil,
+		Service: r.svc, Endpoint: r.ep, Options: o, Count: r.tok.count(), UseServer: r.opts.serverCounts || r.tok == nil,
 		Open:          func() (load.Source, error) { return r.source(0) },
 		RequestHeader: "X-Request-ID", SessionHeader: r.opts.session,
 		Sample: func(s *llm.Sample) {
@@ -169,9 +197,12 @@ func (r *llmRun) tokenFloor(lv load.Level, log *answerLog) (calibrate.Floor, err
 	if err != nil {
 		return calibrate.Floor{}, err
 	}
+	sum, h := calibrate.Summarize(e.errors), &out.Level.Health
 	return calibrate.Floor{
-		Traffic: r.traffic(&out.Level), P50Ns: e.P50Ns, P99Ns: e.P99Ns, Tokens: &e, CPUNs: out.Level.Health.CPUPerRequestNs,
-		Server: "reference server", When: time.Now().UTC().Truncate(time.Second),
+		Traffic: r.traffic(&out.Level), P50Ns: sum.P50Ns, P99Ns: sum.P99Ns, AtLeast: sum.AtLeast, Requests: len(seen), Tokens: &e.means,
+		CPUNs: h.CPUPerRequestNs, Busy: h.MachineShare,
+		Foreign: h.MachineShare*float64(runtime.NumCPU()) - h.CPUCores, // floors takes off what the server used
+		When:    time.Now().UTC().Truncate(time.Second),
 	}, nil
 }
 
@@ -191,6 +222,9 @@ func (r *llmRun) traffic(lv *result.Level) calibrate.Traffic {
 		Protocol: "llm " + string(r.plan.Target.Protocol), Service: r.opts.kind, Mode: "stream", Concurrency: lv.Concurrency, Rate: lv.Rate,
 		InFlight: lv.Health.AchievedInFlight, RequestBytes: lv.Client.RequestBytes,
 	}
+	if m, ok := metric.Find(lv.Metrics, "output_token_throughput"); ok {
+		t.PerSecond = m.Avg
+	}
 	if lv.Concurrency > 0 && lv.Rate == 0 {
 		t.InFlight = float64(lv.Concurrency)
 	}
@@ -200,34 +234,39 @@ func (r *llmRun) traffic(lv *result.Level) calibrate.Traffic {
 	return t
 }
 
+// streams tells whether answers come token by token.
+func (r *llmRun) streams() bool { return r.opts.streaming || r.model != nil && r.model.Decoupled }
+
 // state tells the health of a level of streamed answers where its times come from, and how large the calibrated error is.
 func (r *llmRun) state(lv *result.Level) {
-	if !r.opts.streaming && (r.model == nil || !r.model.Decoupled) {
+	if !r.streams() {
 		return
 	}
 	h := &lv.Health
 	if h.Times = "read"; h.ReadLag != nil {
 		h.Times = "arrival"
 	}
+	if h.ErrorLater = r.opts.calibrate; h.ErrorLater {
+		return
+	}
 	if r.floors == nil {
 		r.floors = r.calibration(func(text string) { fmt.Fprintln(r.Stderr, "redline llm: "+text) })
 	}
-	f, exact, ok := r.floors().Lookup(r.traffic(lv))
-	if !ok || f.Tokens == nil {
-		return
-	}
-	h.FloorNs, h.FloorExact, h.TokenError = f.P50Ns, exact, &result.TokenError{P50Ns: f.P50Ns, P99Ns: f.P99Ns, TTFTNs: f.Tokens.TTFTNs, ITLNs: f.Tokens.ITLNs}
-	if !exact {
-		h.FloorOf = f.Traffic.String()
+	if f, ok := r.floors().Find(r.traffic(lv)); ok && f.Tokens != nil {
+		h.Error = stated(f, lv)
 	}
 }
 
 func tokenHead(w io.Writer) {
-	fmt.Fprintf(w, "%s\n", "error in usec of a token's time: p50, p99; of the mean time to the first token, between tokens")
+	fmt.Fprintln(w, "error in usec (client minus the server's log): of a token's time, p50 and p99; of the mean time to the first token, between tokens")
 }
 
 func tokenLine(w io.Writer, f calibrate.Floor) {
-	fmt.Fprintf(w, "%8.1f  %8.1f  %8.1f  %8.1f  %s\n", micros(f.P50Ns), micros(f.P99Ns), micros(f.Tokens.TTFTNs), micros(f.Tokens.ITLNs), f.Traffic)
+	p99 := fmt.Sprintf("%+.1f", micros(f.P99Ns))
+	if f.AtLeast {
+		p99 = "≥ " + p99
+	}
+	fmt.Fprintf(w, "%+8.1f  %9s  %+8.1f  %+8.1f  %s\n", micros(f.P50Ns), p99, micros(f.Tokens.TTFTNs), micros(f.Tokens.ITLNs), f.Traffic)
 }
 
 func micros(ns int64) float64 { return float64(ns) / 1000 }

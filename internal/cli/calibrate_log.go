@@ -79,34 +79,36 @@ func parseAnswer(line []byte) (answered, error) {
 	return a, nil
 }
 
+// tokenTimes is what the client's times of tokens minus the server's are.
+type tokenTimes struct {
+	errors []int64          // of each token
+	means  calibrate.Tokens // of the means
+}
+
 // compareTimes holds what the client saw against what the server wrote.
-func compareTimes(seen, written []answered) (calibrate.Tokens, error) {
+func compareTimes(seen, written []answered) (tokenTimes, error) {
 	pairs, err := pairUp(seen, written)
 	if err != nil {
-		return calibrate.Tokens{}, err
+		return tokenTimes{}, err
 	}
-	var late []int64
+	var out tokenTimes
 	var first, gap, gaps float64
 	for _, p := range pairs {
 		a, b := p[0].at, p[1].at
 		for i := range a {
-			late = append(late, a[i]-b[i])
+			out.errors = append(out.errors, a[i]-b[i])
 		}
 		first += float64(a[0] - b[0])
 		last := len(a) - 1
 		gap += float64((a[last] - a[0]) - (b[last] - b[0]))
 		gaps += float64(last)
 	}
-	slices.Sort(late)
-	n := len(late)
-	e := calibrate.Tokens{P50Ns: late[n/2], P99Ns: late[min(n-1, n*99/100)], TTFTNs: abs(int64(first / float64(len(pairs))))}
+	out.means.TTFTNs = int64(first / float64(len(pairs)))
 	if gaps > 0 {
-		e.ITLNs = abs(int64(gap / gaps))
+		out.means.ITLNs = int64(gap / gaps)
 	}
-	return e, nil
+	return out, nil
 }
-
-func abs(v int64) int64 { return max(v, -v) }
 
 // pairUp finds the two sides of each answer: by the name of the request, or, over gRPC, where it has none of its own, by the
 // order of the first tokens, which is that in which they were written.

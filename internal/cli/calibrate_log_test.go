@@ -45,19 +45,19 @@ func TestTheLogIsReadAsItGrows(t *testing.T) {
 }
 
 func TestTimesAreHeldAgainstTheLog(t *testing.T) {
-	f := func(seen, written []answered, want calibrate.Tokens) {
+	f := func(seen, written []answered, want tokenTimes) {
 		t.Helper()
 		got, err := compareTimes(seen, written)
-		if d := cmp.Diff(want, got); d != "" || err != nil {
+		if d := cmp.Diff(want, got, cmp.AllowUnexported(tokenTimes{})); d != "" || err != nil {
 			t.Error(d, err)
 		}
 	}
 	named := []answered{{id: "x", at: []int64{110, 215, 330}}, {id: "y", at: []int64{120}}}
 	f(named, []answered{{id: "cut", at: []int64{1}}, {id: "y", at: []int64{90, 95}}, {id: "x", at: []int64{100, 210, 300}}},
-		calibrate.Tokens{P50Ns: 30, P99Ns: 30, TTFTNs: 20, ITLNs: 10})
-	// Without names the first tokens tell who is who.
-	f([]answered{{at: []int64{205, 305}}, {at: []int64{103, 203}}}, []answered{{id: "1", at: []int64{100, 200, 300}}, {id: "2", at: []int64{200, 300, 400}}},
-		calibrate.Tokens{P50Ns: 5, P99Ns: 5, TTFTNs: 4})
+		tokenTimes{errors: []int64{10, 5, 30, 30}, means: calibrate.Tokens{TTFTNs: 20, ITLNs: 10}})
+	// Without names the first tokens tell who is who. The error has a sign.
+	f([]answered{{at: []int64{205, 303}}, {at: []int64{103, 199}}}, []answered{{id: "1", at: []int64{100, 200, 300}}, {id: "2", at: []int64{200, 300, 400}}},
+		tokenTimes{errors: []int64{3, -1, 5, 3}, means: calibrate.Tokens{TTFTNs: 4, ITLNs: -3}})
 	for _, written := range [][]answered{{{at: []int64{1}}}, {{at: []int64{1}}, {at: []int64{2}}}} {
 		if _, err := compareTimes([]answered{{at: []int64{1, 2}}, {at: []int64{3, 4}}}, written); err == nil {
 			t.Errorf("%v: no error", written)

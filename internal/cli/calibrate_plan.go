@@ -4,20 +4,20 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/redline-bench/redline/internal/calibrate"
 	"github.com/redline-bench/redline/internal/pacompat/flags"
 	"github.com/redline-bench/redline/internal/plan"
-	"github.com/redline-bench/redline/internal/profile"
-	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/workload"
 )
 
-// The windows of a calibration: three, each this long, or as long as so many requests of a low rate take.
+// The windows of a calibration: three, of which the first is the warm-up. Each is this long, or as long as so many requests
+// of a low rate take.
 const (
-	floorWindow    = 300 * time.Millisecond
+	floorWindow    = 400 * time.Millisecond
 	floorRequests  = 30
 	floorLongest   = 3 * time.Second
 	floorMaxLevels = 64
@@ -37,68 +37,83 @@ func runCalibrateProfile(p *IO, args []string) int {
 	if why := needsNative(pl); why != "" && !native && pl.Target.Kind != plan.TritonCAPI {
 		return handOver(p, why)
 	}
-	return keepFloors(p, name, func(p *IO, sigs *signals) ([]calibrate.Floor, error) {
-		floors, err := calibratePlan(p, sigs, pl, notes)
-		if err == nil {
-			floorHead(p.Stdout)
-			floorLines(p.Stdout, floors)
-		}
-		return floors, err
-	})
+	return keepFloors(p, name, func(p *IO, sigs *signals) ([]calibrate.Floor, error) { return calibratePlan(p, sigs, pl, notes) })
 }
 
-// calibratePlan sends the traffic of a plan to a server that does nothing.
+// calibratePlan sends the traffic of a plan to a reference server of our own, at each of several paces.
 func calibratePlan(p *IO, sigs *signals, pl *plan.Plan, notes flags.Notes) ([]calibrate.Floor, error) {
-	extra, kind := []string{"--null"}, ""
-	switch k := pl.Target.Kind; {
-	case k == plan.TritonCAPI:
-		return nil, errors.New("a Triton in the process has no server that does nothing: its calls cannot be calibrated")
-	case k == plan.DynamicGRPC:
-		return nil, errors.New("the methods of dynamic_grpc are the server's own: a server that does nothing cannot answer them")
-	case k != plan.Triton:
-		kind = "reference server" // it has no null form of these
-	case pl.Target.Compression != "" && pl.Target.Compression != "none":
-		extra, kind = nil, "reference server" // the null server does not unpack
+	if err := canCalibrate(pl); err != nil {
+		return nil, err
 	}
 	m, err := lookAt(p, sigs, pl, notes)
 	if err != nil {
 		return nil, err
 	}
 	fmt.Fprintln(p.Stdout, "model: "+m.how)
-	if kind != "" {
-		fmt.Fprintf(p.Stdout, "server: the %s answers; its own time is in these figures\n", kind)
-	}
-	ca, done, err := floorCertificate(&pl.Target)
+	run, done, err := newPaceRun(p, sigs, pl, m)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	if ca != "" {
-		extra = append(extra, "--tls-cert", ca, "--tls-key", ca)
-	}
-	dir, err := m.repository()
-	if err != nil {
-		return nil, err
-	}
-	defer m.remove()
-	if dir != "" {
-		extra = append(extra, "--model-repository", dir)
-	}
-	server, err := startEmbedded(sigs.soft, p, extra)
-	if err != nil {
-		return nil, err
-	}
-	defer server.stop()
-	c := *pl
-	floorTarget(&c, server, ca)
-	return measureFloors(&session{IO: p.silenced(), plan: &c, sigs: sigs}, kind, func(s *session) {
-		if m.model != nil { // the server that does nothing knows no sequences, but the requests carry their parameters
-			s.model.Scheduler = m.model.Scheduler
-		}
-	})
+	floorHead(p.Stdout)
+	return run.ladder()
 }
 
-// floorTarget turns a plan to a server that does nothing, over TLS where there is a certificate.
+// canCalibrate says why the traffic of a plan cannot be calibrated.
+func canCalibrate(pl *plan.Plan) error {
+	switch pl.Target.Kind {
+	case plan.TritonCAPI:
+		return errors.New("a Triton in the process cannot be replaced by the reference server: its calls cannot be calibrated")
+	case plan.DynamicGRPC:
+		return errors.New("the methods of dynamic_grpc are the server's own: the reference server cannot answer them")
+	case plan.Triton, plan.OpenAI, plan.TorchServe, plan.TFServing:
+	}
+	return nil
+}
+
+// newPaceRun writes the files that the server needs. done removes them.
+func newPaceRun(p *IO, sigs *signals, pl *plan.Plan, m *standIn) (run *paceRun, done func(), err error) {
+	ca, noCertificate, err := floorCertificate(&pl.Target)
+	if err != nil {
+		return nil, nil, err
+	}
+	done = func() { noCertificate(); m.remove() }
+	if _, err = m.repository(); err != nil {
+		done()
+		return nil, nil, err
+	}
+	return &paceRun{IO: p, sigs: sigs, plan: pl, model: m, ca: ca}, done, nil
+}
+
+// The times for which the server holds its answers in a calibration that does not know the run's pace: reports take the
+// larger error of the two paces around theirs. slowHold is for levels that have calibrate.SlowPace requests a second or more then.
+var ladderHolds = []time.Duration{0, 2 * time.Millisecond, 20 * time.Millisecond}
+
+const slowHold = 200 * time.Millisecond
+
+// ladder calibrates each level at several paces, and prints them. A level of an open loop has one pace, its rate.
+func (c *paceRun) ladder() ([]calibrate.Floor, error) {
+	holds := ladderHolds
+	switch load := &c.plan.Load; {
+	case load.Mode != plan.Concurrency:
+		holds = holds[len(holds)-1:]
+	case float64(load.Concurrency.Start)/slowHold.Seconds() >= calibrate.SlowPace:
+		holds = append(slices.Clone(holds), slowHold)
+	}
+	var all []calibrate.Floor
+	for _, hold := range holds {
+		c.hold = hold
+		floors, err := c.floors()
+		if err != nil {
+			return nil, err
+		}
+		floorLines(c.Stdout, floors)
+		all = append(all, floors...)
+	}
+	return all, nil
+}
+
+// floorTarget turns a plan to the reference server, over TLS where there is a certificate.
 func floorTarget(p *plan.Plan, server *embedded, ca string) {
 	t := &p.Target
 	t.URL, t.Embedded = server.address(floorPort(t)), false
@@ -126,7 +141,7 @@ func floorPort(t *plan.Target) plan.Protocol {
 	return t.Protocol
 }
 
-// shorten leaves of a plan's measurement what a floor needs: three short windows at each level.
+// shorten leaves of a plan's measurement what a calibration needs: three short windows at each level.
 func shorten(p *plan.Plan) {
 	load, m := &p.Load, &p.Measure
 	m.LatencyLimit, m.Percentile, m.StopOnFailure = 0, 0, true
@@ -152,42 +167,6 @@ func shorten(p *plan.Plan) {
 		c.End = max(c.Start, floorMaxLevels)
 	}
 	c.Step = max(c.Step, int(math.Ceil(float64(c.End-c.Start)/floorMaxLevels)))
-}
-
-// measureFloors runs a session against a server that does nothing. changed is called when it knows the model.
-func measureFloors(s *session, server string, changed func(*session)) ([]calibrate.Floor, error) {
-	shorten(s.plan)
-	defer s.close()
-	steps := []func() error{s.checkLimits, s.describe, func() error { changed(s); return nil }, s.check, s.loadUnchecked, s.stage}
-	for _, step := range steps {
-		if err := step(); err != nil {
-			return nil, errors.New(s.advise(err))
-		}
-	}
-	res, err := s.runFloor()
-	for range 2 {
-		if !errors.Is(err, profile.ErrNoRequests) {
-			break
-		}
-		s.plan.Measure.Interval *= 4 // large tensors on a slow machine
-		res, err = s.runFloor()
-	}
-	if err != nil && !errors.Is(err, profile.ErrUnstable) {
-		return nil, err
-	}
-	floors := floorsOf(s.plan, res, server)
-	if len(floors) == 0 {
-		return nil, errors.New("no request was answered")
-	}
-	return floors, nil
-}
-
-func (s *session) runFloor() (*result.Result, error) {
-	runner := &profile.Runner{
-		Plan: s.plan, Service: s.svc, Model: s.model, Async: s.async, Observer: silent{}, Feed: s.feed(),
-		Times: s.data.Times(), Streams: streams(s.plan.Target.Kind),
-	}
-	return runner.Run(s.sigs.soft, s.sigs.hard)
 }
 
 // loadUnchecked is load for answers that nobody expects to be right.

@@ -25,7 +25,7 @@ func commands() []command {
 	return []command{
 		{"profile", "load a server and report throughput, latency and failures", profileHelp, nil, own(runOwnProfile)},
 		{"llm", "load a language model and measure it token by token", llmHelp, llmNames, own(runLLM)},
-		{"calibrate", "measure what this client costs by itself, so that reports can state their error", fixed(calibrateHelp), nil, own(runCalibrate)},
+		{"calibrate", "measure how far this client's times are off, so that reports can state it", fixed(calibrateHelp), nil, own(runCalibrate)},
 		{"simple", "one request after the other to a simple model: five numbers", simpleHelp, simpleNames, runSimple},
 		{"stress", "send whole and broken sequences and check every answer", stressHelp, stressNames, runStress},
 		{"compare", "say whether two runs differ, by how much and how surely", compareHelp, compareSet(new(compareOptions)).Names, runCompare},

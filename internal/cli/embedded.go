@@ -84,8 +84,11 @@ func (e *embedded) address(proto plan.Protocol) string {
 	return "127.0.0.1:" + strings.Trim(string(e.ports[string(proto)]), `"`)
 }
 
-// stop ends the child and waits for it.
+// stop ends the child and waits for it. It does nothing when it is called again.
 func (e *embedded) stop() {
+	if e.cmd.ProcessState != nil {
+		return
+	}
 	_ = e.pipe.Close()
 	done := make(chan struct{})
 	go func() {
@@ -98,4 +101,12 @@ func (e *embedded) stop() {
 		_ = e.cmd.Process.Signal(os.Kill)
 		<-done
 	}
+}
+
+// cpu is the CPU time that the child used, after stop.
+func (e *embedded) cpu() time.Duration {
+	if e.cmd.ProcessState == nil {
+		return 0
+	}
+	return e.cmd.ProcessState.UserTime() + e.cmd.ProcessState.SystemTime()
 }

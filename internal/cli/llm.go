@@ -66,6 +66,7 @@ func runLLM(p *IO, args []string) int {
 	sigs.announce(interruptNotice(p, plan.Redline))
 	r := &llmRun{IO: p, outcome: out, opts: o, load: lo, sigs: sigs}
 	defer r.close()
+	r.given, r.givenLoad = *o, lo // start changes both
 	if err := r.start(); err != nil {
 		return r.failed(err)
 	}
@@ -75,21 +76,24 @@ func runLLM(p *IO, args []string) int {
 // llmRun is one run of the command.
 type llmRun struct {
 	*IO
-	outcome  *outcome
-	opts     *llmOptions
-	load     load.Options
-	sigs     *signals
-	embedded *embedded
-	plan     *plan.Plan // the target, for messages and the result
-	svc      service.Service
-	model    *service.Model
-	ep       api.Endpoint
-	tok      *tokens
-	info     dataset.Info
-	timed    bool
-	res      *result.Result
-	floors   func() *calibrate.Table
-	lost     error // files that could not be written
+	outcome *outcome
+	opts    *llmOptions
+	load    load.Options
+	// given and givenLoad are opts and load as they were given, for --calibrate.
+	given     llmOptions
+	givenLoad load.Options
+	sigs      *signals
+	embedded  *embedded
+	plan      *plan.Plan // the target, for messages and the result
+	svc       service.Service
+	model     *service.Model
+	ep        api.Endpoint
+	tok       *tokens
+	info      dataset.Info
+	timed     bool
+	res       *result.Result
+	floors    func() *calibrate.Table
+	lost      error // files that could not be written
 	// serverGone: failed requests ended the last level.
 	serverGone bool
 }
@@ -359,6 +363,9 @@ func (r *llmRun) run() int {
 	}
 	if err == nil {
 		err = r.tok.err()
+	}
+	if err == nil && stopped == "" {
+		r.calibrateRun(r.given, r.givenLoad)
 	}
 	code := r.end(limits, stopped, err)
 	return r.outcome.finish(r.res, code)

@@ -77,6 +77,7 @@ type llmOptions struct {
 	until         string
 	goodput       string
 	runs          int
+	calibrate     bool
 	confidence    float64
 
 	data          dataset.Options
@@ -309,6 +310,8 @@ func llmStop(s *optset.Set, o *llmOptions) {
 		return nil
 	})
 	s.Int(&o.runs, "runs", "N", 1, "measure each level so often; intervals are then over the runs")
+	s.Bool(&o.calibrate, "calibrate", "after the run, measure the error of the times of tokens at the pace of each level on a reference server on this machine; "+
+		"up to 4 seconds a level")
 	s.Alias("runs", "num-profile-runs")
 	o.time(s, &o.runPause, "profile-run-cooldown-seconds", "pause between repeats")
 	o.switches(s, &o.sameSeed, "no-vary-seed-per-trial", "vary-seed-per-trial", "repeats ask the same prompts at the same times; a prefix cache may know them by then")

@@ -174,6 +174,9 @@ func (s *session) run() int {
 	s.sigs.enter(writing)
 	s.Line.Clear()
 	res.Tool, res.Version = "redline", s.version()
+	if err == nil || errors.Is(err, profile.ErrUnstable) {
+		s.calibrateRun(res)
+	}
 	return s.finish(res, err)
 }
 

@@ -55,8 +55,13 @@ func TestClosedLoopSendsExactlyTheLimitAndKeepsEachRecord(t *testing.T) {
 		t.Fatal(err)
 	}
 	finished(t, e)
-	if n := len(records(e)); n != 500 || svc.Sent() != 500 {
-		t.Errorf("%d records of %d requests, want 500", n, svc.Sent())
+	slots := map[uint32]bool{}
+	list := records(e)
+	for _, r := range list {
+		slots[r.Slot] = true
+	}
+	if n := len(list); n != 500 || svc.Sent() != 500 || len(slots) != 7 {
+		t.Errorf("%d records of %d requests on %d slots, want 500 on 7", n, svc.Sent(), len(slots))
 	}
 	if most := svc.MostInFlight(); most > 7 {
 		t.Errorf("%d in flight, asked for 7", most)

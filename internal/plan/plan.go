@@ -322,6 +322,8 @@ type Measure struct {
 	MaxErrorRate  float64 `json:"max_error_rate,omitempty"`
 	// ValidErrorRate is the share of failed requests above which a run is not valid.
 	ValidErrorRate float64 `json:"valid_error_rate,omitempty"`
+	// Calibrate measures the error of the times after the run, at the pace of each level.
+	Calibrate bool `json:"calibrate,omitempty"`
 }
 
 // DefaultErrorRate is the share of failed requests that a valid run may have unless the user says otherwise.

@@ -180,27 +180,15 @@ func client(p *page, l *result.Level) {
 	if h.Times == "read" {
 		p.linef("    Answer times: those of the read; nobody tells when answers came")
 	}
-	switch e := h.TokenError; {
-	case e != nil && h.FloorExact:
-		p.linef("    Measurement error: %s, calibrated with this traffic", tokenError(e))
-	case e != nil:
-		p.linef("    Measurement error: %s, the nearest that is calibrated: %s", tokenError(e), h.FloorOf)
-	case h.Times != "":
-		p.linef("    Measurement error: not calibrated; 'redline calibrate llm' with the same options tells it")
-	case h.FloorNs > 0 && h.FloorExact:
-		p.linef("    Measurement error: ± %d usec, calibrated with this traffic", us(h.FloorNs))
-	case h.FloorNs > 0:
-		p.linef("    Measurement error: ± %d usec, the nearest that is calibrated: %s", us(h.FloorNs), h.FloorOf)
+	switch {
+	case h.Error != nil:
+		p.linef("%s", strings.TrimSuffix(MeasurementError("    ", "Measurement error", h.Error), "\n"))
+	case h.Times != "" && !h.ErrorLater:
+		p.linef("    Measurement error: not calibrated; add --calibrate")
 	}
 	if l.Client.Requests > 0 && !l.Client.Latency.Exact {
 		p.linef("    Percentiles are within 0.1 %%, from a histogram: more than %d requests in a window are not sorted", stats.ExactLimit)
 	}
-}
-
-// tokenError words the error of token times.
-func tokenError(e *result.TokenError) string {
-	return fmt.Sprintf("a token's time + %.1f usec (p99 %.1f), mean time to first token ± %.1f, between tokens ± %.1f",
-		float64(e.P50Ns)/1000, float64(e.P99Ns)/1000, float64(e.TTFTNs)/1000, float64(e.ITLNs)/1000)
 }
 
 // open tells whether requests follow a schedule rather than one another.

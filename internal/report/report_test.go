@@ -85,16 +85,26 @@ func TestHealth(t *testing.T) {
 
 	l = closedLevel()
 	l.Health.Times = "read"
-	f("tokens that nobody timed", l, closed+"    Answer times: those of the read; nobody tells when answers came\n"+
-		"    Measurement error: not calibrated; 'redline calibrate llm' with the same options tells it\n")
+	const unread = "    Answer times: those of the read; nobody tells when answers came\n"
+	f("tokens that nobody timed", l, closed+unread+"    Measurement error: not calibrated; add --calibrate\n")
+	l.Health.ErrorLater = true
+	f("tokens of a run that is calibrated at its end", l, closed+unread)
 
 	l = closedLevel()
-	l.Health.Times, l.Health.FloorNs, l.Health.FloorExact = "arrival", 4200, true
-	l.Health.TokenError = &result.TokenError{P50Ns: 4200, P99Ns: 31_000, TTFTNs: 12_340, ITLNs: 50}
-	const off = "    Measurement error: a token's time + 4.2 usec (p99 31.0), mean time to first token ± 12.3, between tokens ± 0.1, "
-	f("tokens of a calibrated run", l, closed+off+"calibrated with this traffic\n")
-	l.Health.FloorExact, l.Health.FloorOf = false, "llm http chat stream, 8 in flight, 120 bytes"
-	f("tokens of one like it", l, closed+off+"the nearest that is calibrated: llm http chat stream, 8 in flight, 120 bytes\n")
+	l.Health.Error = &result.MeasurementError{P50Ns: 134_000, P99Ns: 3_980_000, Exact: true, PerSecond: 398.4, Requests: 318}
+	const late = "    Measurement error: +134 usec at p50, +3980 usec at p99, "
+	f("a calibrated run", l, closed+late+"calibrated with this traffic at 398 requests/s\n")
+	l.Health.Error.Exact, l.Health.Error.Of = false, "http unary, 8 in flight, 44 requests/s, 64 + 64 bytes"
+	f("one like it", l, closed+late+"the nearest that is calibrated: http unary, 8 in flight, 44 requests/s, 64 + 64 bytes\n")
+	l.Health.Error = &result.MeasurementError{P50Ns: -1_240, P99Ns: 610_000, AtLeast: true, Exact: true, PerSecond: 49.2, Notes: []string{"one doubt", "another"}}
+	f("a short and doubtful calibration", l, closed+
+		"    Measurement error: -1.2 usec at p50, at least +610 usec at p99, calibrated with this traffic at 49.2 requests/s\n      one doubt\n      another\n")
+
+	l = closedLevel()
+	l.Health.Times = "arrival"
+	l.Health.Error = &result.MeasurementError{P50Ns: 4200, P99Ns: 31_000, Exact: true, PerSecond: 800, Tokens: &result.TokenError{TTFTNs: 12_340, ITLNs: -40}}
+	f("tokens of a calibrated run", l, closed+
+		"    Measurement error: a token's time +4.2 usec at p50, +31 usec at p99; mean time to first token +12, between tokens 0.0, calibrated with this traffic at 800 tokens/s\n")
 
 	l = closedLevel()
 	l.Client.Failed = 25

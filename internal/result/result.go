@@ -236,23 +236,34 @@ type Health struct {
 	StalledNs int64 `json:"stalled_ns,omitempty"`
 	// StandstillNs is the longest time in which the whole process did not run; 0 if there was none of 100 ms or more.
 	StandstillNs int64 `json:"standstill_ns,omitempty"`
-	// FloorNs is the median latency of the same kind of request to a server that does nothing, on this machine: what
-	// the client and the machine add by themselves. 0 is not calibrated. FloorExact tells whether this very traffic was
-	// calibrated; otherwise the floor is that of FloorOf, the nearest that was.
-	FloorNs    int64  `json:"floor_ns,omitempty"`
-	FloorExact bool   `json:"floor_exact,omitempty"`
-	FloorOf    string `json:"floor_of,omitempty"`
+	// Error is how far the times are off by calibration; nil where nothing was calibrated.
+	Error *MeasurementError `json:"measurement_error,omitempty"`
+	// ErrorLater: Error will be measured after the run.
+	ErrorLater bool `json:"-"`
 	// Times is where the times of a language model's answers come from: "arrival", as the kernel noted it, or "read".
 	Times string `json:"times,omitempty"`
-	// TokenError says what the floor is of in a run of a language model; nil where it is not calibrated.
-	TokenError *TokenError `json:"token_error,omitempty"`
 }
 
-// TokenError is how far the times of tokens were from the log of a server that sent them at a pace of its own: how much
-// later than it left a token is said to have come, and the error of the mean time to the first token and between tokens.
+// MeasurementError is the client's time minus the time in the log of a reference server, which held its answers so that
+// requests had the pace of the run. A positive error means that the client states more than the server took.
+type MeasurementError struct {
+	// P50Ns and P99Ns are percentiles over requests; over tokens, of the time at which a token came, where Tokens is set.
+	// P99Ns is the upper bound of a confidence interval of 95 %.
+	P50Ns int64 `json:"p50_ns"`
+	P99Ns int64 `json:"p99_ns"`
+	// AtLeast: too few requests were compared for a bound; P99Ns is the largest error that was seen.
+	AtLeast bool `json:"p99_at_least,omitempty"`
+	// Exact: this traffic was calibrated at this pace. Otherwise Of names the traffic that was.
+	Exact     bool        `json:"exact,omitempty"`
+	Of        string      `json:"of,omitempty"`
+	PerSecond float64     `json:"per_second"` // pace of the calibration: requests, or tokens, a second
+	Requests  int         `json:"requests"`   // how many were compared
+	Tokens    *TokenError `json:"tokens,omitempty"`
+	Notes     []string    `json:"notes,omitempty"` // why the true error may differ
+}
+
+// TokenError is the error of the mean time to the first token and of the mean time between tokens.
 type TokenError struct {
-	P50Ns  int64 `json:"p50_ns"`
-	P99Ns  int64 `json:"p99_ns"`
 	TTFTNs int64 `json:"ttft_ns"`
 	ITLNs  int64 `json:"itl_ns"`
 }

@@ -79,6 +79,11 @@ func measureRows() []Row {
 			Help: "A run in which more than this share of a level's requests failed is not valid (verdict server-failed, exit code 99). " +
 				"When given, the run also ends there. Failures are counted and reported.",
 			set: setMaxErrorRate,
+		}, {
+			Long: "calibrate", Section: Measurement, Face: RedlineOnly,
+			Help: "After the run, measure the error of its times: send the same traffic at the pace of each level to a reference server " +
+				"on this machine and compare with that server's log. About 1.5 seconds a level; the run's own server gets no request.",
+			set: flag(func(r *raw) *bool { return &r.plan.Measure.Calibrate }),
 		},
 	}
 }

@@ -104,14 +104,19 @@ func csvHeader(t *table, p *plan.Plan, m *service.Model) {
 // healthHeader and healthCells are the client's own condition, in our own face.
 func healthHeader(t *table) {
 	t.cell("Send lag p50", "Send lag p99", "Send lag max", "Asked rate", "Achieved rate", "Asked in flight", "Achieved in flight",
-		"CPU cores", "CPU per request", "Machine busy", "Longest GC pause", "Longest scheduler pause", "Dropped", "Measurement error")
+		"CPU cores", "CPU per request", "Machine busy", "Longest GC pause", "Longest scheduler pause", "Dropped", "Measurement error p50", "Measurement error p99")
 }
 
 func healthCells(t *table, h *result.Health) {
 	t.num(us(h.LagP50Ns), us(h.LagP99Ns), us(h.LagMaxNs))
 	t.cell(number(h.AskedRate), number(h.AchievedRate), number(h.AskedInFlight), number(h.AchievedInFlight), number(h.CPUCores))
 	t.cell(number(float64(h.CPUPerRequestNs)/1000), number(h.MachineShare))
-	t.num(us(h.GCPauseMaxNs), us(h.SchedDelayMaxNs), h.Dropped, us(h.FloorNs))
+	t.num(us(h.GCPauseMaxNs), us(h.SchedDelayMaxNs), h.Dropped)
+	if h.Error == nil {
+		t.cell("", "")
+		return
+	}
+	t.num(us(h.Error.P50Ns), us(h.Error.P99Ns))
 }
 
 // levelVerdict is the verdict on one level, for the last column of our own face.

@@ -71,12 +71,12 @@ func TestCSVColumns(t *testing.T) {
 		l.Stable, l.ClientLimited = true, true
 		l.Health = result.Health{
 			LagP50Ns: 1_000, LagP99Ns: 2_000, LagMaxNs: 3_000, AskedRate: 100, AchievedRate: 99.5, AskedInFlight: 8, AchievedInFlight: 7.5,
-			CPUCores: 0.25, CPUPerRequestNs: 12_500, MachineShare: 0.5, GCPauseMaxNs: 40_000, SchedDelayMaxNs: 50_000, Dropped: 6, FloorNs: 17_000,
+			CPUCores: 0.25, CPUPerRequestNs: 12_500, MachineShare: 0.5, GCPauseMaxNs: 40_000, SchedDelayMaxNs: 50_000, Dropped: 6, Error: &result.MeasurementError{P50Ns: 17_000, P99Ns: 91_000},
 		}
 	}, "Concurrency,Inferences/Second,Client Send,Client Recv,p50 latency,p90 latency,p95 latency,p99 latency,Avg latency,request/response,response wait,"+
 		"Send lag p50,Send lag p99,Send lag max,Asked rate,Achieved rate,Asked in flight,Achieved in flight,"+
-		"CPU cores,CPU per request,Machine busy,Longest GC pause,Longest scheduler pause,Dropped,Measurement error,Verdict\n"+
-		"1,2051.62,67,0,427,638,674,918,476,67,405,1,2,3,100,99.5,8,7.5,0.25,12.5,0.5,40,50,6,17,client-limited\n")
+		"CPU cores,CPU per request,Machine busy,Longest GC pause,Longest scheduler pause,Dropped,Measurement error p50,Measurement error p99,Verdict\n"+
+		"1,2051.62,67,0,427,638,674,918,476,67,405,1,2,3,100,99.5,8,7.5,0.25,12.5,0.5,40,50,6,17,91,client-limited\n")
 	f("cache", func(_ *plan.Plan, m *service.Model, l *result.Level) {
 		m.Cache = true
 		s := cached()

@@ -236,14 +236,21 @@
     return even(el("div", { class: "grid" }, out));
   }
 
+  // measurementError is the client's time minus the server's log, with its sign: cells of p50 and p99.
+  function measurementError(e) {
+    if (!e) return ["not calibrated", ""];
+    const signed = (ns) => (ns < 0 ? "−" : "+") + dur(Math.abs(ns) / 1e6);
+    return [signed(e.p50_ns), (e.p99_at_least ? "≥ " : "") + signed(e.p99_ns) + (e.exact ? "" : " (of other traffic: " + e.of + ")") + (e.notes || []).map((n) => "; " + n).join("")];
+  }
+
   function health(run) {
     const us = (ns) => dur(ns / 1e6);
-    const head = ["level", "send lag p50", "p99", "max", "read lag p99", "rate", "in flight", "CPU cores", "CPU a request", "machine busy", "GC pause", "scheduler", "dropped", "error ±"];
+    const head = ["level", "send lag p50", "p99", "max", "read lag p99", "rate", "in flight", "CPU cores", "CPU a request", "machine busy", "GC pause", "scheduler", "dropped", "error p50", "error p99"];
     return table(head, run.levels.map((l) => {
       const h = l.health;
       return [l.name, ...(l.open ? [us(h.lag_p50_ns), us(h.lag_p99_ns), us(h.lag_max_ns)] : ["", "", ""]), h.read_lag ? us(h.read_lag.p99_ns) : h.times === "read" ? "not known" : "", h.asked_rate ? num(h.achieved_rate) + " of " + num(h.asked_rate) : num(h.achieved_rate),
         num(h.achieved_in_flight, 3) + (h.asked_in_flight ? " of " + num(h.asked_in_flight) : ""), num(h.cpu_cores, 2), us(h.cpu_per_request_ns), num(h.machine_share * 100, 3) + " %", us(h.gc_pause_max_ns), us(h.sched_delay_max_ns), num(h.dropped),
-        h.token_error ? us(h.token_error.p50_ns) + ", p99 " + us(h.token_error.p99_ns) : h.floor_ns ? us(h.floor_ns) : "not calibrated"];
+        ...measurementError(h.measurement_error)];
     }), "full");
   }
 
@@ -251,7 +258,7 @@
     ["In flight", "Σ of the time that requests were at the server ÷ the length of the time"],
     ["Send lag", "how much later than the schedule a request was sent"],
     ["Read lag", "of each request, the longest time for which a part of its answer had come, by the kernel's note, and was not read; no latency holds it"],
-    ["Measurement error", "the median latency of the same kind of request to a server that does nothing, on the same machine; for tokens of a language model, how much later than it left a token is said to have come, by the log of a server that kept a pace"],
+    ["Measurement error", "the client's latency minus the time in the log of a reference server that was loaded at the pace of the run, on the same machine; of tokens of a language model, the time at which a token is said to have come minus the time at which it left; p99 is an upper bound with 95 % confidence"],
   ];
   const formulas = [
     ["Throughput", "inferences (requests × batch size) that ended well in the merged windows ÷ the length of these windows"],

@@ -1,0 +1,126 @@
+package llm_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/testkit/disturbance"
+)
+
+// The stated error of the times of tokens is held against the log of the server that was measured, token by token.
+func TestStatedError(t *testing.T) {
+	for _, streams := range []int{1, 8, 64, 512} {
+		t.Run(strconv.Itoa(streams), func(t *testing.T) {
+			t.Setenv("XDG_CACHE_HOME", t.TempDir())
+			disturbance.Try(t, func() error { return statesTruth(t, streams) })
+		})
+	}
+}
+
+// What a statement may be off by: the actual median lies within a factor of the stated one or within an amount of it, and
+// the actual p99 is at most the stated one times the factor plus the amount.
+const (
+	statedFactor = 2
+	statedAmount = 100 * time.Microsecond
+)
+
+// statesTruth measures once. An error is a statement that misses its tolerance.
+func statesTruth(t *testing.T, streams int) error {
+	t.Helper()
+	r := serve(t, "--ttft", "100ms", "--itl", "20ms", "--request-log", "log.jsonl")
+	n := max(16, 4*streams)
+	art := filepath.Join(r.dir, "art")
+	res, _ := r.measure(t, "HTTP/1.1", n, "--concurrency", strconv.Itoa(streams), "--calibrate", "--artifact-dir", art, "--exports", "records")
+	stated := res.Levels[0].Health.Error
+	if stated == nil || stated.Tokens == nil {
+		t.Fatalf("no error of tokens is stated: %+v", stated)
+	}
+	actual := tokenErrors(t, filepath.Join(art, "profile_export.jsonl"), filepath.Join(r.dir, "log.jsonl"))
+	if len(actual) != n*truthTokens {
+		t.Fatalf("%d tokens were compared, want %d", len(actual), n*truthTokens)
+	}
+	return statementHolds(t, stated, actual)
+}
+
+func statementHolds(t *testing.T, stated *result.MeasurementError, actual []int64) error {
+	t.Helper()
+	slices.Sort(actual)
+	p50, p99 := actual[len(actual)/2], actual[len(actual)*99/100]
+	t.Logf("stated p50 %v, p99 %v (at least: %v) at %.0f tokens/s %s; actual p50 %v, p99 %v of %d tokens", time.Duration(stated.P50Ns), time.Duration(stated.P99Ns),
+		stated.AtLeast, stated.PerSecond, stated.Of, time.Duration(p50), time.Duration(p99), len(actual))
+	low, high := stated.P50Ns/statedFactor-int64(statedAmount), stated.P50Ns*statedFactor+int64(statedAmount)
+	switch {
+	case !stated.Exact:
+		return fmt.Errorf("the error is not stated of this traffic and pace but of %s", stated.Of)
+	case p50 < low || p50 > high:
+		return fmt.Errorf("the stated p50 is %v, the server's log says %v", time.Duration(stated.P50Ns), time.Duration(p50))
+	case !stated.AtLeast && p99 > stated.P99Ns*statedFactor+int64(statedAmount):
+		return fmt.Errorf("the stated p99 is %v, the server's log says %v", time.Duration(stated.P99Ns), time.Duration(p99))
+	}
+	return nil
+}
+
+// tokenErrors are the times at which tokens came by the client's records minus those at which they left by the server's log.
+func tokenErrors(t *testing.T, records, log string) []int64 {
+	t.Helper()
+	left := map[string][]int64{}
+	decode(t, log, func(lines *json.Decoder) error {
+		var line struct {
+			ID string `json:"id"`
+			logged
+		}
+		err := lines.Decode(&line)
+		if len(line.Events) > 0 {
+			left[line.ID] = line.content()
+		}
+		return err
+	})
+	var out []int64
+	decode(t, records, func(lines *json.Decoder) error {
+		type value[T any] struct {
+			Value T `json:"value"`
+		}
+		var line struct {
+			Metadata struct {
+				ID    string `json:"x_request_id"`
+				Start int64  `json:"request_start_ns"`
+			} `json:"metadata"`
+			Metrics struct {
+				TTFT value[float64]   `json:"time_to_first_token"`
+				Gaps value[[]float64] `json:"inter_chunk_latency"`
+			} `json:"metrics"`
+		}
+		err := lines.Decode(&line)
+		at := float64(line.Metadata.Start) + line.Metrics.TTFT.Value*1e6
+		for i, then := range left[line.Metadata.ID] {
+			if i > 0 {
+				at += line.Metrics.Gaps.Value[i-1] * 1e6
+			}
+			out = append(out, int64(at)-then)
+		}
+		return err
+	})
+	return out
+}
+
+// decode calls one for each JSON value of a file.
+func decode(t *testing.T, path string, one func(*json.Decoder) error) {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for lines := json.NewDecoder(f); lines.More(); {
+		if err := one(lines); err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+	}
+}

@@ -1,0 +1,169 @@
+package cli
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	"github.com/redline-bench/redline/internal/calibrate"
+	"github.com/redline-bench/redline/internal/clock"
+	"github.com/redline-bench/redline/internal/engine"
+	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/profile"
+	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/service"
+)
+
+// paceRun sends the traffic of a plan to a reference server of our own, which holds each answer for a time and logs when it
+// received and answered each request.
+type paceRun struct {
+	*IO
+	sigs  *signals
+	plan  *plan.Plan // of the user's run, with the levels to visit
+	model *standIn
+	ca    string // certificate of the server, or ""
+	hold  time.Duration
+
+	lastID atomic.Uint64
+	seen   map[string][]calibrate.Exchange // by level, of all windows but the first
+}
+
+// floors measures the error at each level of the plan.
+func (c *paceRun) floors() ([]calibrate.Floor, error) {
+	dir, err := os.MkdirTemp("", "redline-calibrate-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	log := filepath.Join(dir, "log.jsonl")
+	server, err := startEmbedded(c.sigs.soft, c.silenced(), c.serverArgs(log))
+	if err != nil {
+		return nil, err
+	}
+	res, err := c.send(server)
+	server.stop() // which completes the log
+	if err != nil {
+		return nil, err
+	}
+	return c.compare(res, log, server.cpu())
+}
+
+// serverArgs are the options of the server.
+func (c *paceRun) serverArgs(log string) []string {
+	hold := c.hold.String()
+	args := []string{"--request-log", log}
+	switch t := &c.plan.Target; t.Kind {
+	case plan.OpenAI:
+		args = append(args, "--ttft", hold, "--itl", "0s")
+	case plan.TorchServe:
+		args = append(args, "--delay", "torchserve="+hold)
+	default:
+		args = append(args, "--delay", t.Model+"="+hold)
+	}
+	if c.ca != "" {
+		args = append(args, "--tls-cert", c.ca, "--tls-key", c.ca)
+	}
+	if c.model.dir != "" {
+		args = append(args, "--model-repository", c.model.dir)
+	}
+	return args
+}
+
+// send makes the load.
+func (c *paceRun) send(server *embedded) (*result.Result, error) {
+	pl := *c.plan
+	floorTarget(&pl, server, c.ca)
+	shorten(&pl)
+	s := &session{IO: c.silenced(), plan: &pl, sigs: c.sigs}
+	defer s.close()
+	setScheduler := func() error {
+		if c.model.model != nil { // the stand-in has no sequences, but the requests carry their parameters
+			s.model.Scheduler = c.model.model.Scheduler
+		}
+		return nil
+	}
+	for _, step := range []func() error{s.checkLimits, s.describe, setScheduler, s.check, s.loadUnchecked, s.stage} {
+		if err := step(); err != nil {
+			return nil, errors.New(s.advise(err))
+		}
+	}
+	feed := s.feed()
+	c.seen = map[string][]calibrate.Exchange{}
+	runner := &profile.Runner{
+		Plan: &pl, Service: s.svc, Model: s.model, Async: s.async, Observer: silent{}, Times: s.data.Times(), Streams: streams(pl.Target.Kind), Tap: c.keep,
+		Feed: func(slot, active int) engine.Feed { return &numbered{feed(slot, active), &c.lastID} },
+	}
+	res, err := runner.Run(c.sigs.soft, c.sigs.hard)
+	if errors.Is(err, profile.ErrUnstable) {
+		err = nil
+	}
+	return res, err
+}
+
+// numbered gives each request an id that is sent with it and that its record keeps.
+type numbered struct {
+	engine.Feed
+	last *atomic.Uint64
+}
+
+// Next implements engine.Feed.
+func (f *numbered) Next(call *service.Call) {
+	f.Feed.Next(call)
+	id := f.last.Add(1)
+	call.Vars.ID, call.Vars.HasID, call.Rec.SeqID = id, true, id
+}
+
+// keep is the run's Tap. The first window is the warm-up.
+func (c *paceRun) keep(lv *result.Level, window int, r *record.Record) error {
+	if window > 0 && r.Class == record.OK {
+		at := levelKey(lv)
+		c.seen[at] = append(c.seen[at], calibrate.Exchange{ID: r.SeqID, From: clock.Wall(r.Sent), To: clock.Wall(r.End)})
+	}
+	return nil
+}
+
+func levelKey(lv *result.Level) string {
+	return calibrate.Traffic{Concurrency: lv.Concurrency, Rate: lv.Rate}.Load()
+}
+
+// compare holds the client's times against the log.
+func (c *paceRun) compare(res *result.Result, log string, serverCPU time.Duration) ([]calibrate.Floor, error) {
+	f, err := os.Open(log)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	served, named, err := calibrate.ReadLog(f)
+	if err != nil {
+		return nil, err
+	}
+	var wall time.Duration
+	for i := range res.Levels {
+		for _, w := range res.Levels[i].Windows {
+			wall += time.Duration(w.Client.DurationNs)
+		}
+	}
+	serverCores := serverCPU.Seconds() / max(wall.Seconds(), 1e-3)
+	var floors []calibrate.Floor
+	for i := range res.Levels {
+		lv := &res.Levels[i]
+		late := calibrate.Errors(c.seen[levelKey(lv)], served, named)
+		if len(late) == 0 {
+			continue
+		}
+		sum, h := calibrate.Summarize(late), &lv.Health
+		floors = append(floors, calibrate.Floor{
+			Traffic: trafficOf(c.plan, lv), P50Ns: sum.P50Ns, P99Ns: sum.P99Ns, AtLeast: sum.AtLeast, Requests: len(late), CPUNs: h.CPUPerRequestNs,
+			Busy: h.MachineShare, Foreign: max(0, h.MachineShare*float64(runtime.NumCPU())-h.CPUCores-serverCores),
+			When: time.Now().UTC().Truncate(time.Second),
+		})
+	}
+	if len(floors) == 0 {
+		return nil, errors.New("no request was answered")
+	}
+	return floors, nil
+}

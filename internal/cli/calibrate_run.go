@@ -1,0 +1,175 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/redline-bench/redline/internal/calibrate"
+	"github.com/redline-bench/redline/internal/measure"
+	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/profile"
+	"github.com/redline-bench/redline/internal/report"
+	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/tensor"
+)
+
+// The longest times for which the server holds an answer: all together, and for each request in flight, so that some 50
+// requests a second are answered. Slower runs are calibrated at this pace.
+const (
+	longestHold = 300 * time.Millisecond
+	holdEach    = time.Second / calibrate.SlowPace
+)
+
+// calibrateRun measures the error of each level at its own pace after the run, for --calibrate. It loads a server of our
+// own, never the user's.
+func (s *session) calibrateRun(res *result.Result) {
+	if !s.plan.Measure.Calibrate || s.sigs.soft.Err() != nil || s.world != nil {
+		return
+	}
+	err := s.calibrateLevels(res)
+	if s.sigs.soft.Err() != nil {
+		err = profile.ErrInterrupted // whatever it interrupted
+	}
+	if err != nil {
+		fmt.Fprintf(s.Stdout, "Measurement error: not calibrated: %v\n", err)
+	}
+}
+
+func (s *session) calibrateLevels(res *result.Result) error {
+	if err := canCalibrate(s.plan); err != nil {
+		return err
+	}
+	if m := s.plan.Load.Mode; m != plan.Concurrency && m != plan.RequestRate {
+		return fmt.Errorf("--calibrate needs a load with a concurrency or a request rate")
+	}
+	var found []calibrate.Floor
+	defer func() { s.keep(found) }()
+	fmt.Fprintln(s.Stdout, "Measurement error: the client's latency minus the server's log, on a reference server at the pace of each level")
+	for i := range res.Levels {
+		lv := &res.Levels[i]
+		if lv.Client.Requests == 0 {
+			continue
+		}
+		f, err := s.calibrateLevel(lv)
+		if err != nil {
+			return err
+		}
+		found = append(found, f)
+		one := &calibrate.Table{Floors: []calibrate.Floor{f}}
+		if e, ok := one.Find(trafficOf(s.plan, lv)); ok {
+			lv.Health.Error = stated(e, lv)
+			fmt.Fprint(s.Stdout, report.MeasurementError("  ", measure.LevelName(lv), lv.Health.Error))
+		}
+	}
+	return nil
+}
+
+// calibrateLevel measures the error of one level.
+func (s *session) calibrateLevel(lv *result.Level) (calibrate.Floor, error) {
+	m := &standIn{}
+	if k := s.plan.Target.Kind; k == plan.Triton || k == plan.TFServing {
+		m.model, m.answer = s.model, answerOf(s.model, s.plan.Input.Batch, lv.Client.ResponseBytes)
+	}
+	pl := *s.plan
+	pl.Load.Concurrency = plan.IntRange{Start: lv.Concurrency, End: lv.Concurrency, Step: 1}
+	pl.Load.Rate = plan.FloatRange{Start: lv.Rate, End: lv.Rate, Step: 1}
+	run, done, err := newPaceRun(s.IO, s.sigs, &pl, m)
+	if err != nil {
+		return calibrate.Floor{}, err
+	}
+	defer done()
+	run.hold = holdFor(lv)
+	floors, err := run.floors()
+	if err != nil {
+		return calibrate.Floor{}, err
+	}
+	f := floors[0]
+	// What the client and the reference server add slows a fast run down. Then the server must hold its answers for less.
+	if hold := shorterHold(run.hold, f.PerSecond, lv); hold < run.hold {
+		run.hold = hold
+		if floors, err = run.floors(); err != nil {
+			return calibrate.Floor{}, err
+		}
+		f = floors[0]
+	}
+	return f, nil
+}
+
+// shorterHold is the hold with which a calibration that reached so many requests a second comes nearer to the pace of a
+// closed loop; the same hold where the pace is near enough.
+func shorterHold(hold time.Duration, reached float64, lv *result.Level) time.Duration {
+	wanted := pacePerSecond(lv)
+	if lv.Rate > 0 || reached <= 0 || reached*calibrate.PaceBucket >= wanted {
+		return hold
+	}
+	// In a closed loop each request takes concurrency / pace.
+	n := float64(lv.Concurrency) * float64(time.Second)
+	return max(0, hold-time.Duration(n/reached-n/wanted))
+}
+
+// holdFor is how long the server must hold its answers so that requests have the pace of a level: its mean latency.
+func holdFor(lv *result.Level) time.Duration {
+	mean := lv.Client.Latency.Avg
+	if lv.Rate > 0 {
+		mean = lv.Client.Sent.Avg
+	}
+	most := longestHold
+	if lv.Rate == 0 {
+		most = min(most, holdEach*time.Duration(max(lv.Concurrency, 1)))
+	}
+	return min(time.Duration(max(mean, 0)), most)
+}
+
+// keep puts floors into the table of this machine, for later runs. A run is complete without: failures are warnings.
+func (s *session) keep(floors []calibrate.Floor) {
+	path := s.calibrationFile()
+	if path == "" || len(floors) == 0 {
+		return
+	}
+	if err := putFloors(s.IO, path, floors); err != nil {
+		s.warn("warning: " + err.Error())
+	}
+}
+
+// answerOf is an answer of a model with so many bytes: the first output of a variable size has what the others leave.
+func answerOf(m *service.Model, batch int, bytes uint64) []tensor.Tensor {
+	var list []tensor.Tensor
+	left, variable := int64(bytes), -1
+	for i, out := range m.Outputs {
+		shape := slices.Clone(out.Shape)
+		if m.MaxBatch > 0 {
+			shape = append(tensor.Shape{int64(max(batch, 1))}, shape...)
+		}
+		open := out.Type == tensor.Bytes
+		for d, n := range shape {
+			if n < 0 {
+				shape[d], open = 1, true
+			}
+		}
+		list = append(list, tensor.Tensor{Name: out.Name, Type: out.Type, Shape: shape})
+		switch {
+		case open && variable < 0:
+			variable = i
+		case out.Type != tensor.Bytes:
+			left -= shape.Elements() * int64(out.Type.Size())
+		}
+	}
+	if variable < 0 || left <= 0 {
+		return list
+	}
+	t := &list[variable]
+	if t.Type == tensor.Bytes {
+		t.Data = make([]byte, left)
+		return list
+	}
+	for d, n := range m.Outputs[variable].Shape {
+		if n < 0 {
+			at := d + len(t.Shape) - len(m.Outputs[variable].Shape)
+			t.Shape[at] = max(1, left/(t.Shape.Elements()*int64(t.Type.Size())))
+			break
+		}
+	}
+	return list
+}

@@ -1,0 +1,85 @@
+package cli
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/redline-bench/redline/internal/calibrate"
+	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/tensor"
+)
+
+// paced is a level of a closed loop whose requests took so long.
+func paced(concurrency int, latency time.Duration) *result.Level {
+	lv := &result.Level{Concurrency: concurrency}
+	lv.Client.Latency.Avg, lv.Client.DurationNs = int64(latency), int64(time.Second)
+	lv.Client.Requests = uint64(float64(concurrency) / latency.Seconds())
+	return lv
+}
+
+func TestTheServerHoldsAnswersAsLongAsTheRunsServerTook(t *testing.T) {
+	f := func(lv *result.Level, want time.Duration) {
+		t.Helper()
+		if got := holdFor(lv); got != want {
+			t.Errorf("concurrency %d, rate %v: %v, want %v", lv.Concurrency, lv.Rate, got, want)
+		}
+	}
+	f(paced(1, 3*time.Millisecond), 3*time.Millisecond)
+	f(paced(64, 150*time.Millisecond), 150*time.Millisecond)
+	// Some 50 requests a second must be answered, and the calibration must end soon.
+	f(paced(1, 90*time.Millisecond), 20*time.Millisecond)
+	f(paced(512, 8*time.Second), longestHold)
+	open := &result.Level{Rate: 10}
+	open.Client.Latency.Avg, open.Client.Sent.Avg = int64(time.Second), int64(80*time.Millisecond)
+	f(open, 80*time.Millisecond)
+}
+
+func TestTheHoldIsShortenedWhereTheCalibrationIsTooSlow(t *testing.T) {
+	f := func(lv *result.Level, reached float64, want time.Duration) {
+		t.Helper()
+		if got := shorterHold(time.Millisecond, reached, lv); got != want {
+			t.Errorf("%v requests/s reached: %v, want %v", reached, got, want)
+		}
+	}
+	lv := paced(4, time.Millisecond) // 4,000 a second
+	f(lv, 4000, time.Millisecond)
+	f(lv, 2700, time.Millisecond)
+	f(lv, 2500, 400*time.Microsecond) // 1.6 ms a request, 0.6 too many
+	f(lv, 1000, 0)
+	f(lv, 0, time.Millisecond)
+	f(&result.Level{Rate: 4000}, 2000, time.Millisecond)
+}
+
+func TestAStatedErrorSaysWhyItMayDiffer(t *testing.T) {
+	lv := &result.Level{}
+	lv.Health.MachineShare = 0.9
+	f := func(floor calibrate.Floor, want ...string) {
+		t.Helper()
+		if d := cmp.Diff(want, stated(calibrate.Found{Floor: floor}, lv).Notes); d != "" {
+			t.Error(d)
+		}
+	}
+	f(calibrate.Floor{Busy: 0.7, Foreign: 0.1})
+	f(calibrate.Floor{Busy: 0.9, Foreign: 1.24}, "other programs used 1.2 cores during the calibration: on a quiet machine the error is smaller")
+	f(calibrate.Floor{Busy: 0.2}, "the machine was 90 % busy during the run and 20 % during the calibration: the error may be larger")
+}
+
+func TestAStandInAnswersWithAsManyBytesAsTheServer(t *testing.T) {
+	m := &service.Model{MaxBatch: 8, Outputs: []service.TensorSpec{
+		{Name: "A", Type: tensor.FP32, Shape: tensor.Shape{10}}, {Name: "B", Type: tensor.FP16, Shape: tensor.Shape{3, -1}},
+	}}
+	want := []tensor.Tensor{{Name: "A", Type: tensor.FP32, Shape: tensor.Shape{2, 10}}, {Name: "B", Type: tensor.FP16, Shape: tensor.Shape{2, 3, 100}}}
+	if d := cmp.Diff(want, answerOf(m, 2, 2*10*4+2*3*100*2)); d != "" {
+		t.Error(d)
+	}
+	text := &service.Model{Outputs: []service.TensorSpec{{Name: "T", Type: tensor.Bytes, Shape: tensor.Shape{-1}}}}
+	if got := answerOf(text, 1, 500); len(got[0].Data) != 500 || got[0].Shape.Elements() != 1 {
+		t.Errorf("%v with %d bytes", got[0].Shape, len(got[0].Data))
+	}
+	if got := answerOf(text, 1, 0); len(got) != 1 || len(got[0].Data) != 0 {
+		t.Errorf("an answer of no bytes has %d", len(got[0].Data))
+	}
+}
