@@ -108,6 +108,8 @@ func (m *levelRun) pass(ctx context.Context, p *pass, n, trials int) error {
 	err := m.await(ctx, p, n, trials)
 	p.failed = errors.As(err, new(*LoadError))
 	m.close(p)
+	// Requests may have ended within the window while its last records were folded: a slow export takes time for that.
+	err = errors.Join(err, m.fold(p))
 	if serr := m.closeServer(ctx, p, err); serr != nil {
 		err = errors.Join(err, m.blame(ctx, p, serr))
 	}
