@@ -18,6 +18,11 @@ import (
 type Service struct {
 	// Answer says what happens to the n-th request (from 0): how long it takes, and its failure if any.
 	Answer func(n int64) (time.Duration, error)
+	// Stream says how many responses the n-th request gets, one after each wait, and whether an empty final response
+	// follows them. Nil is one response and no empty one.
+	Stream func(n int64) (responses int, emptyFinal bool)
+	// Ended is told the record of each request that ended, before the client is. It may be nil.
+	Ended func(r record.Record)
 	// Counters are what Stats returns; nil makes up counters from the requests answered.
 	Counters func() []service.ModelStats
 
@@ -163,30 +168,58 @@ func (t *transport) serve(l *lane) {
 		flying := t.svc.now.Add(1)
 		for most := t.svc.most.Load(); flying > most && !t.svc.most.CompareAndSwap(most, flying); most = t.svc.most.Load() {
 		}
-		wait, err := time.Millisecond, error(nil)
-		if t.svc.Answer != nil {
-			wait, err = t.svc.Answer(n)
-		}
-		class := record.OK
-		timer := time.NewTimer(wait)
-		select {
-		case <-timer.C:
-		case class = <-l.cut:
-			timer.Stop()
-		}
-		if err != nil && class == record.OK {
-			class = record.Server
-		}
+		t.answer(c, l, n)
 		t.svc.now.Add(-1)
 		t.svc.done.Add(1)
-		now := clock.Now()
-		c.Rec.First, c.Rec.End, c.Rec.Class, c.Err = now, now, class, err
-		if class == record.OK {
-			c.Rec.Responses = 1
-			t.sink.Response(c, []byte("ok"), now, false)
+		if t.svc.Ended != nil {
+			t.svc.Ended(c.Rec)
 		}
 		l.end()
 		t.sink.Done(c)
+	}
+}
+
+// answer answers request n, or cuts it.
+func (t *transport) answer(c *service.Call, l *lane, n int64) {
+	wait, err := time.Millisecond, error(nil)
+	if t.svc.Answer != nil {
+		wait, err = t.svc.Answer(n)
+	}
+	responses, emptyFinal := 1, false
+	if t.svc.Stream != nil {
+		responses, emptyFinal = t.svc.Stream(n)
+	}
+	for left := max(responses, 1); left > 0; left-- {
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case class := <-l.cut:
+			timer.Stop()
+			t.stamp(c, class)
+			c.Err = err
+			return
+		}
+		if err != nil && left == 1 {
+			t.stamp(c, record.Server)
+			c.Err = err
+			return
+		}
+		t.stamp(c, record.OK)
+		if responses > 0 {
+			c.Rec.Responses++
+			t.sink.Response(c, []byte("ok"), c.Rec.End, false)
+		}
+	}
+	if emptyFinal {
+		t.sink.Response(c, nil, c.Rec.End, true)
+	}
+}
+
+// stamp notes that something of the answer came now, and how the request stands.
+func (t *transport) stamp(c *service.Call, class record.Class) {
+	c.Rec.End, c.Rec.Class = clock.Now(), class
+	if c.Rec.First == 0 {
+		c.Rec.First = c.Rec.End
 	}
 }
 

@@ -77,7 +77,8 @@ func (r *run) read(rec *record.Record, events []record.Event, data []byte) {
 	*s = llm.Sample{
 		Index: r.index, Conversation: a.conv.ID, Turn: a.turn, RequestID: a.id, Session: a.name, Slot: rec.Slot,
 		Warmup: a.phase.warm, Due: rec.Due, Sent: rec.Sent, Headers: rec.First, Last: rec.End, End: rec.End,
-		Class: rec.Class, Cut: a.cut, Asked: a.tokens, In: rec.Out, Out: rec.In,
+		Class: rec.Class, Cut: a.cut && rec.Class == record.Canceled, // the request may have ended before it was cut
+		Asked: a.tokens, In: rec.Out, Out: rec.In,
 	}
 	r.index++
 	r.lastDue, r.lastSent = max(r.lastDue, rec.Due), max(r.lastSent, rec.Sent)

@@ -30,6 +30,22 @@ type server struct {
 	prefilling, mostPrefill atomic.Int64
 	mu                      sync.Mutex
 	bodies                  []string
+	ended                   map[string]uint64 // by class; nil counts nothing
+}
+
+// ends is the server's count of ends.
+func (s *server) ends() map[string]uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ended
+}
+
+func (s *server) end(class record.Class) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended != nil {
+		s.ended[class.String()]++
+	}
 }
 
 func (s *server) Describe(context.Context) (*service.Model, error) {
@@ -129,6 +145,7 @@ func (w *wire) serve(c *service.Call, n int64, body string, cut chan record.Clas
 	if failure != nil {
 		c.Rec.Class, c.Err, c.Rec.End = failure.Class, failure, clock.Now()
 	}
+	w.s.end(c.Rec.Class)
 	w.sink.Done(c)
 }
 

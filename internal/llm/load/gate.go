@@ -35,7 +35,7 @@ func (g *gate) reset(places int) {
 	g.places, g.waiting = places, nil
 }
 
-// enter takes a place, or notes that the slot waits for one.
+// enter takes a place, or notes that the slot waits for one. A dispatcher has no slot: it passes -1 and waits for freed.
 func (g *gate) enter(slot int) bool {
 	if g == nil {
 		return true
@@ -46,7 +46,7 @@ func (g *gate) enter(slot int) bool {
 		g.places--
 		return true
 	}
-	if !slices.Contains(g.waiting, slot) {
+	if slot >= 0 && !slices.Contains(g.waiting, slot) {
 		g.waiting = append(g.waiting, slot)
 	}
 	return false

@@ -178,10 +178,12 @@ func Run(ctx, hard context.Context, cfg Config, lv Level) (*Outcome, error) {
 		}
 	}
 	main := phase{lv: lv, load: o.Shape, limit: int64(o.Requests), sessions: int64(o.Sessions), duration: o.Duration, grace: o.Grace}
-	if r.stop.text == "" {
-		if err := r.phase(ctx, hard, &main); err != nil {
-			return nil, err
-		}
+	if r.stop.text != "" { // the warm-up was stopped: its counts are not the level's
+		r.begin(r.now.Load())
+		return r.outcome(), nil
+	}
+	if err := r.phase(ctx, hard, &main); err != nil {
+		return nil, err
 	}
 	return r.outcome(), nil
 }
