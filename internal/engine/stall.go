@@ -76,13 +76,13 @@ func (e *Engine) watchStall(ctx context.Context) {
 func (e *Engine) giveUp(why *StallError) {
 	e.stalled.Store(why)
 	e.Stop()
-	e.failOnce.Do(func() { close(e.failed) })
-	e.notify()
 	for _, s := range e.snapshot() {
 		if since := s.since.Load(); since > 0 {
 			e.cutSince(s, since, record.Timeout)
 		}
 	}
+	e.failOnce.Do(func() { close(e.failed) })
+	e.notify()
 }
 
 // GivenUp is why the load was given up where the server gave no sign of life; else nil.

@@ -26,6 +26,8 @@ type Config struct {
 	Control Control
 	// Cutter stands between the client and the server; needed with Options.CutEvery.
 	Cutter *Cutter
+	// Patience is how long the server may give no sign of life; 0 chooses, see the engine.
+	Patience time.Duration
 	// Tap is shown every request as it ends; it may be nil.
 	Tap func(*record.Record) error
 	// Observer is told what happens. Its methods are called from several goroutines.
@@ -106,7 +108,7 @@ func Run(ctx, hard context.Context, cfg Config) (*Summary, error) {
 	before, _ := r.stats(ctx)
 	slots := len(r.threads) * r.opts.Contexts()
 	r.eng, err = engine.Open(hard, engine.Config{
-		Service: cfg.Service, Feed: func(slot, _ int) engine.Feed { return r.line(slot) }, Keep: true, Timeout: r.opts.Timeout,
+		Service: cfg.Service, Feed: func(slot, _ int) engine.Feed { return r.line(slot) }, Keep: true, Timeout: r.opts.Timeout, Patience: cfg.Patience,
 	})
 	if err != nil {
 		return nil, err

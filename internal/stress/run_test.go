@@ -1,6 +1,7 @@
 package stress_test
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/redline-bench/redline/internal/engine"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/service/kserve/rpc"
@@ -54,6 +56,16 @@ func options(t *testing.T, args ...string) *stress.Options {
 
 func run(t *testing.T, addr string, o *stress.Options, change func(*stress.Config)) (*stress.Summary, *watcher) {
 	t.Helper()
+	s, w, err := try(t, addr, o, change)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, w
+}
+
+// try makes a run, which may fail.
+func try(t *testing.T, addr string, o *stress.Options, change func(*stress.Config)) (*stress.Summary, *watcher, error) {
+	t.Helper()
 	target := plan.Target{Kind: plan.Triton, Protocol: plan.GRPC, URL: addr, Model: o.Model, Connections: o.Connections, Streaming: !o.Unary}
 	w := &watcher{}
 	cfg := stress.Config{Options: o, Observer: w}
@@ -87,10 +99,21 @@ func run(t *testing.T, addr string, o *stress.Options, change func(*stress.Confi
 		change(&cfg)
 	}
 	s, err := stress.Run(t.Context(), t.Context(), cfg)
-	if err != nil {
-		t.Fatal(err)
+	return s, w, err
+}
+
+// A server that never answers ends a run that has no limit of time, and the error says what it waited for.
+func TestAServerWithoutASignOfLifeEndsTheRun(t *testing.T) {
+	for _, args := range [][]string{{"--timeout", "0"}, {"--timeout", "0", "--unary"}} {
+		server := sums.Start(t, sums.Faults{Hang: func(sums.Request) bool { return true }})
+		sum, _, err := try(t, server.Addr, options(t, args...), func(c *stress.Config) { c.Patience = time.Second })
+		if stall, ok := errors.AsType[*engine.StallError](err); !ok || stall.For != time.Second {
+			t.Errorf("%v: the run ends with %v", args, err)
+		}
+		if text := sum.Text(); strings.Contains(text, "\nPassed: ") || sum.Error == "" {
+			t.Errorf("%v: the error is %q\n%s", args, sum.Error, text)
+		}
 	}
-	return s, w
 }
 
 func TestARightServerPasses(t *testing.T) {

@@ -9,6 +9,7 @@ package tokenizer
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -44,10 +45,8 @@ const (
 // Err tells whether some text so far took more steps or memory than a tokenizer may take. Its ids and counts are then
 // incomplete. Files of tokenizers come from strangers; a pattern such as (a+)+$ never ends.
 func (t *Tokenizer) Err() error {
-	for _, part := range []any{t.normalize, t.pre, &t.decoder} {
-		if rx.Exceeded(part) {
-			return fmt.Errorf("tokenizer %s: a pattern takes too many steps on a text; check where the file comes from", t.name)
-		}
+	if slices.ContainsFunc([]any{t.normalize, t.pre, &t.decoder}, rx.Exceeded) {
+		return fmt.Errorf("tokenizer %s: a pattern takes too many steps on a text; check where the file comes from", t.name)
 	}
 	if t.states.grown.Load() {
 		return fmt.Errorf("tokenizer %s: a text grows to more than %d times its size; check where the file comes from", t.name, maxGrowth)

@@ -84,7 +84,7 @@ func (p *phase) converse() *talk {
 		return nil
 	}
 	var next ready
-	ok := true
+	var ok bool
 	select {
 	case next, ok = <-p.supply.out:
 	case <-p.stopped: // a long prompt may take minutes to make
