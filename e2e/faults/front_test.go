@@ -175,3 +175,13 @@ func drop(c net.Conn) {
 	_ = plain.(*net.TCPConn).SetLinger(0)
 	_ = plain.Close()
 }
+
+// finish ends what is sent on a connection. What the client still sends is read: closing before that would reset the
+// connection, and what was sent before might be lost.
+func finish(c net.Conn) {
+	if secure, ok := c.(*tls.Conn); ok {
+		_ = secure.CloseWrite()
+		c = secure.NetConn()
+	}
+	_ = c.(*net.TCPConn).CloseWrite()
+}

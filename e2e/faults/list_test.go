@@ -63,7 +63,7 @@ func half(r *reply) []byte {
 
 // connectionFaults are those of connections, whatever they carry.
 func connectionFaults() []fault {
-	closes := func(st *stream) { _ = st.c.Close() }
+	closes := func(st *stream) { finish(st.c) }
 	resets := func(st *stream) { drop(st.c) }
 	return []fault{
 		{name: "closes after the request", http1: writesAndCloses(nothing)},
@@ -96,7 +96,7 @@ func closesInMidBody() fault {
 	return fault{name: "closes in mid-body", http1: writesAndCloses(half), class: "transport", text: "closed the connection", http2: func(st *stream) {
 		st.head(false, st.fields)
 		st.data(false, st.body[:len(st.body)/2])
-		_ = st.c.Close()
+		finish(st.c)
 	}}
 }
 
@@ -168,7 +168,7 @@ func statusFaults() []fault {
 func http2Faults() []fault {
 	return []fault{
 		{name: "GOAWAY before the stream", http2: func(st *stream) { st.goAway(st.id-1, http2.ErrCodeNo) }},
-		{name: "GOAWAY with an error", http2: func(st *stream) { st.goAway(st.id, http2.ErrCodeInternal); _ = st.c.Close() }, class: "transport", text: "INTERNAL_ERROR"},
+		{name: "GOAWAY with an error", http2: func(st *stream) { st.goAway(st.id, http2.ErrCodeInternal); finish(st.c) }, class: "transport", text: "INTERNAL_ERROR"},
 		{name: "RST_STREAM", http2: func(st *stream) { st.resetStream(http2.ErrCodeInternal) }, class: "transport", text: "INTERNAL_ERROR"},
 		{name: "REFUSED_STREAM", http2: func(st *stream) { st.resetStream(http2.ErrCodeRefusedStream) }, applies: streamPerRequest},
 		{name: "REFUSED_STREAM after responses", http2: func(st *stream) { st.resetStream(http2.ErrCodeRefusedStream) }, class: "transport", text: "REFUSED_STREAM", applies: bidirectional},
@@ -193,8 +193,8 @@ func http2Faults() []fault {
 			st.head(false, st.fields)
 			st.data(true, st.body)
 		}, class: "protocol", applies: unary},
-		{name: "UNAVAILABLE", http2: func(st *stream) { st.status("14", "going down") }, class: "server", text: "going down", applies: grpc},
-		{name: "RESOURCE_EXHAUSTED", http2: func(st *stream) { st.status("8", "queue is full") }, class: "server", text: "queue is full", applies: grpc},
+		{name: "UNAVAILABLE", http2: func(st *stream) { st.status("14", "going down") }, class: "server", status: "14", text: "going down", applies: grpc},
+		{name: "RESOURCE_EXHAUSTED", http2: func(st *stream) { st.status("8", "queue is full") }, class: "server", status: "8", text: "queue is full", applies: grpc},
 		{name: "HTTP status 503 in place of gRPC", http2: func(st *stream) {
 			st.head(true, []hpack.HeaderField{{Name: ":status", Value: "503"}})
 		}, class: "protocol", text: "503", applies: unary},

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/redline-bench/redline/e2e/pool"
 	"github.com/redline-bench/redline/internal/result"
 )
@@ -26,6 +27,7 @@ type fault struct {
 	// applies tells over which wires there is such a fault; nil: over all that have a function above.
 	applies func(w wire) bool
 	class   string // of the failed requests; empty: the request is sent again and none fails
+	status  string // gRPC's, which llm has in the name of the class
 	text    string // that every failure has
 }
 
@@ -90,7 +92,11 @@ func (f fault) judge(t *testing.T, s *front, c command, e ended) {
 		t.Errorf("exit code %d, want 99 and %q:\n%s", e.code, f.text, e.text)
 	}
 	byClass, texts := e.failures()
-	if diff := cmp.Diff(map[string]int{f.class: failed}, byClass); diff != "" {
+	class := f.class
+	if f.status != "" && c.name == "llm" {
+		class += " " + f.status
+	}
+	if diff := cmp.Diff(map[string]int{class: failed}, byClass); diff != "" {
 		t.Errorf("failures (- the server's, + the report's):\n%s\n%s", diff, texts)
 	}
 	if got := e.succeeded(); got != requests-failed {

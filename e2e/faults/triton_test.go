@@ -3,6 +3,7 @@ package faults
 import (
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -25,9 +26,10 @@ func TestTritonIsKilledInMidRun(t *testing.T) {
 		outcome.NotTested(t, "a Triton that is killed in mid-run", err, "python3 with venv")
 	}
 	first, second := startTriton(t, p), startTriton(t, p)
-	profile, killed := commands(t)[0], make(chan struct{})
+	profile, killed, restarted := commands(t)[0], make(chan struct{}), make(chan struct{})
 	loaded := make(chan struct{}, len(profile.wires))
 	var away, back []func()
+	var long atomic.Int64 // how long the server was away
 	var tasks []pool.Task
 	for _, w := range profile.wires {
 		if w.port == "openai" || w.cert != nil {
@@ -47,10 +49,16 @@ func TestTritonIsKilledInMidRun(t *testing.T) {
 			s.up()
 		})
 		tasks = append(tasks, pool.Task{Name: w.name, Run: func(t *testing.T) {
-			survived(t, s, load(t, s, profile, w, profile.closedLoop(total)...))
+			e := load(t, s, profile, w, profile.closedLoop(total)...)
+			<-restarted
+			if d := time.Duration(long.Load()); d > longest {
+				outcome.Inconclusive(t, "the server was away for "+d.String())
+			}
+			survived(t, s, e)
 		}})
 	}
 	tasks = append(tasks, pool.Task{Name: "kill", Run: func(t *testing.T) {
+		defer close(restarted)
 		defer close(killed)
 		for range away {
 			select {
@@ -59,6 +67,7 @@ func TestTritonIsKilledInMidRun(t *testing.T) {
 				t.Fatal("the load does not come")
 			}
 		}
+		begin := time.Now()
 		first.Kill()
 		for _, f := range away {
 			f()
@@ -67,6 +76,7 @@ func TestTritonIsKilledInMidRun(t *testing.T) {
 		for _, f := range back {
 			f()
 		}
+		long.Store(int64(time.Since(begin)))
 	}})
 	pool.Run(t, len(tasks), tasks)
 }

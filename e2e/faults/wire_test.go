@@ -91,6 +91,7 @@ func commands(t *testing.T) []command {
 			llm("SSE over HTTP/1.1 with TLS", 1, &cert, "-u", "https://ADDRESS", "--ca-file", ca, "--streaming"),
 			llm("SSE over HTTP/2", 2, nil, "-u", "ADDRESS", "--streaming", "--http-version", "2"),
 			llm("SSE over HTTP/2 with TLS", 2, &cert, "-u", "https://ADDRESS", "--ca-file", ca, "--streaming"),
+			{"gRPC stream", "grpc", 2, nil, []string{"-m", "ensemble", "--endpoint-type", "kserve", "-i", "grpc", "-u", "ADDRESS"}},
 		}, []string{"--request-timeout-seconds", "3"}},
 	}
 }
