@@ -339,6 +339,9 @@ func (m *levelRun) keep(p *pass, n int) {
 	d := m.duration(p)
 	w := result.Window{StartUnixNs: clock.Wall(p.from), EndUnixNs: clock.Wall(p.until), Client: p.win.Client(d)}
 	w.Client.SendRate = float64(p.sent) / d.Seconds()
+	if took := time.Duration(p.sentUntil - p.sentAt); took > 0 && !m.finite() { // sends are counted a moment after the window's end
+		w.Client.SendRate = float64(p.sent) / took.Seconds()
+	}
 	if m.lv.Concurrency > 0 {
 		w.Client.SendRate = float64(w.Client.Requests) / d.Seconds()
 	}
