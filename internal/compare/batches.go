@@ -2,6 +2,7 @@ package compare
 
 import (
 	"math"
+	"slices"
 
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/stats"
@@ -123,8 +124,7 @@ func edges(bucket int) (low, high float64) {
 // valueWithAbove is the latency that so many are above, as if those of a bucket lay evenly in it.
 func (h *histogram) valueWithAbove(above float64) float64 {
 	seen := 0.0
-	for i := len(h.counts) - 1; i >= 0; i-- {
-		c := h.counts[i]
+	for i, c := range slices.Backward(h.counts) {
 		if c > 0 && seen+c >= above {
 			low, high := edges(i)
 			return high - (above-seen)/c*(high-low)
