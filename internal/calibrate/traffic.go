@@ -32,7 +32,7 @@ func (t Traffic) Same(o Traffic) bool { return t.samePace(o) && t.sameButPace(o)
 // sameButPace compares all but the pace. Sizes may differ by what does not matter: the digits of request ids.
 func (t Traffic) sameButPace(o Traffic) bool {
 	return t.Protocol == o.Protocol && t.Service == o.Service && t.Mode == o.Mode && t.Concurrency == o.Concurrency && t.Rate == o.Rate &&
-		alike(t.RequestBytes, o.RequestBytes) && alike(t.ResponseBytes, o.ResponseBytes)
+		SameSize(t.RequestBytes, o.RequestBytes) && SameSize(t.ResponseBytes, o.ResponseBytes)
 }
 
 // PaceBucket is the ratio up to which two paces count as one. The error depends on whether the client's threads sleep
@@ -47,8 +47,8 @@ func (t Traffic) samePace(o Traffic) bool {
 	return ratio(max(t.PerSecond, SlowPace), max(o.PerSecond, SlowPace)) <= math.Log(PaceBucket)
 }
 
-// alike: within 2 %, or 64 bytes.
-func alike(a, b uint64) bool {
+// SameSize tells whether two sizes are within 2 %, or 64 bytes.
+func SameSize(a, b uint64) bool {
 	most := max(a, b)
 	return most-min(a, b) <= max(64, most/50)
 }

@@ -44,6 +44,10 @@ func (s *session) calibrateLevels(res *result.Result) error {
 	if m := s.plan.Load.Mode; m != plan.Concurrency && m != plan.RequestRate {
 		return fmt.Errorf("--calibrate needs a load with a concurrency or a request rate")
 	}
+	if s.plan.Input.SharedMemory != plan.NoSharedMemory { // the calibration needs regions of the same names
+		s.unstage(s.svc.Close())
+		s.svc = nil
+	}
 	var found []calibrate.Floor
 	defer func() { s.keep(found) }()
 	fmt.Fprintln(s.Stdout, "Measurement error: the client's latency minus the server's log, on a reference server at the pace of each level")
@@ -66,11 +70,29 @@ func (s *session) calibrateLevels(res *result.Result) error {
 	return nil
 }
 
-// calibrateLevel measures the error of one level.
+// calibrateLevel measures the error of one level. A first try may miss the pace, because the client and the reference server
+// add to a short hold, or the size of answers, because only their bytes on the wire are known. A second try corrects both.
 func (s *session) calibrateLevel(lv *result.Level) (calibrate.Floor, error) {
+	hold, bytes := holdFor(lv), int64(lv.Client.ResponseBytes)
+	f, err := s.calibrateAt(lv, hold, bytes)
+	if err != nil {
+		return f, err
+	}
+	shorter, over := shorterHold(hold, f.PerSecond, lv), int64(f.ResponseBytes)-int64(lv.Client.ResponseBytes)
+	if s.model == nil || calibrate.SameSize(f.ResponseBytes, lv.Client.ResponseBytes) {
+		over = 0
+	}
+	if shorter == hold && over == 0 {
+		return f, nil
+	}
+	return s.calibrateAt(lv, shorter, bytes-over)
+}
+
+// calibrateAt measures the error of a level with a server that holds answers of so many bytes for a time.
+func (s *session) calibrateAt(lv *result.Level, hold time.Duration, bytes int64) (calibrate.Floor, error) {
 	m := &standIn{}
 	if k := s.plan.Target.Kind; k == plan.Triton || k == plan.TFServing {
-		m.model, m.answer = s.model, answerOf(s.model, s.plan.Input.Batch, lv.Client.ResponseBytes)
+		m.model, m.answer = s.model, answerOf(s.model, s.plan.Input.Batch, bytes)
 	}
 	pl := *s.plan
 	pl.Load.Concurrency = plan.IntRange{Start: lv.Concurrency, End: lv.Concurrency, Step: 1}
@@ -80,21 +102,12 @@ func (s *session) calibrateLevel(lv *result.Level) (calibrate.Floor, error) {
 		return calibrate.Floor{}, err
 	}
 	defer done()
-	run.hold = holdFor(lv)
+	run.hold = hold
 	floors, err := run.floors()
 	if err != nil {
 		return calibrate.Floor{}, err
 	}
-	f := floors[0]
-	// What the client and the reference server add slows a fast run down. Then the server must hold its answers for less.
-	if hold := shorterHold(run.hold, f.PerSecond, lv); hold < run.hold {
-		run.hold = hold
-		if floors, err = run.floors(); err != nil {
-			return calibrate.Floor{}, err
-		}
-		f = floors[0]
-	}
-	return f, nil
+	return floors[0], nil
 }
 
 // shorterHold is the hold with which a calibration that reached so many requests a second comes nearer to the pace of a
@@ -134,9 +147,9 @@ func (s *session) keep(floors []calibrate.Floor) {
 }
 
 // answerOf is an answer of a model with so many bytes: the first output of a variable size has what the others leave.
-func answerOf(m *service.Model, batch int, bytes uint64) []tensor.Tensor {
+func answerOf(m *service.Model, batch int, bytes int64) []tensor.Tensor {
 	var list []tensor.Tensor
-	left, variable := int64(bytes), -1
+	left, variable := bytes, -1
 	for i, out := range m.Outputs {
 		shape := slices.Clone(out.Shape)
 		if m.MaxBatch > 0 {
