@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 
 	"github.com/redline-bench/redline/internal/clock"
 )
@@ -22,8 +23,6 @@ type PeriodicLoad struct {
 func (e *Engine) Periodic(ctx context.Context, load PeriodicLoad) error {
 	e.closed.Store(true)
 	e.stopped.Store(false)
-	e.limited.Store(true)
-	e.budget.Store(0)
 	e.period.Store(int64(load.Period))
 	e.reached.Store(0)
 	defer e.period.Store(0)
@@ -77,8 +76,10 @@ func (e *Engine) launch(ctx context.Context, from, n int) error {
 	}
 	e.active.Store(int64(from + n))
 	e.generation.Add(1)
-	e.budget.Add(int64(n))
 	for _, s := range e.snapshot()[from : from+n] {
+		one := new(atomic.Int64) // of its own: a slot whose request has just ended must not take it
+		one.Store(1)
+		s.quota.Store(one)
 		s.answers = 0
 		s.since.Store(clock.Now())
 		e.running.Add(1)
