@@ -10,6 +10,12 @@ import (
 // RaiseLimit ends the text of a failure whose response is too large.
 const RaiseLimit = "; raise --max-response-bytes if the server means it"
 
+// Keeps tells whether a sink keeps the responses of a call until the call ends.
+func Keeps(s Sink) bool {
+	k, ok := s.(interface{ Keeps() bool })
+	return ok && k.Keeps()
+}
+
 // EventCost is what one message of a streamed response counts beside its bytes: its time and place are kept too.
 const EventCost = 64
 

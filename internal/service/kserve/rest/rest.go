@@ -21,6 +21,7 @@ import (
 	"github.com/redline-bench/redline/internal/service/httplane"
 	"github.com/redline-bench/redline/internal/service/kserve"
 	"github.com/redline-bench/redline/internal/service/kserve/share"
+	"github.com/redline-bench/redline/internal/wire/budget"
 	"github.com/redline-bench/redline/internal/wire/h1"
 )
 
@@ -72,7 +73,8 @@ func (s *Service) Describe(ctx context.Context) (*service.Model, error) {
 // Open makes a transport without slots.
 func (s *Service) Open(_ context.Context, sink service.Sink) (service.Transport, error) {
 	cfg := s.config()
-	cfg.MaxBody = s.target.ResponseLimit(s.model.OutputBytes(s.input.Batch))
+	outputs := s.model.OutputBytes(s.input.Batch)
+	cfg.MaxBody, cfg.Budget = s.target.ResponseLimit(outputs), budget.New(s.target.HeldLimit(outputs))
 	t := httplane.New(cfg, sink, func() httplane.Exchange { return &exchange{sink: sink} })
 	return s.shared.Wrap(t, s.bind), nil
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/redline-bench/redline/internal/service/grpclane"
 	"github.com/redline-bench/redline/internal/service/kserve"
 	"github.com/redline-bench/redline/internal/service/kserve/share"
+	"github.com/redline-bench/redline/internal/wire/budget"
 	"github.com/redline-bench/redline/internal/wire/h2"
 )
 
@@ -73,7 +74,7 @@ func (s *Service) Open(ctx context.Context, sink service.Sink) (service.Transpor
 	s.mu.Lock()
 	outputs := s.model.OutputBytes(s.input.Batch)
 	s.mu.Unlock()
-	s.at.Limit(s.target.ResponseLimit(outputs), outputs)
+	s.at.Limit(s.target.ResponseLimit(outputs), outputs, budget.New(s.target.HeldLimit(outputs)))
 	if s.target.Streaming {
 		s.mu.Lock()
 		if s.model == nil || s.model.Decoupled { // one that answers once costs less without
