@@ -35,6 +35,8 @@ type Service struct {
 	undo   []kserve.Setting // trace settings to put back
 	shared *share.Pool      // nil: tensors travel over the connection
 
+	largest service.Largest
+
 	mu    sync.Mutex // guards what follows
 	model *service.Model
 }
@@ -72,7 +74,7 @@ func (s *Service) Open(ctx context.Context, sink service.Sink) (service.Transpor
 	var t *grpclane.Transport
 	var err error
 	s.mu.Lock()
-	outputs := s.model.OutputBytes(s.input.Batch)
+	outputs := s.largest.Outputs(s.model, s.input.Batch)
 	s.mu.Unlock()
 	s.at.Limit(s.target.ResponseLimit(outputs), outputs, budget.New(s.target.HeldLimit(outputs)))
 	if s.target.Streaming {
