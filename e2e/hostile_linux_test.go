@@ -15,10 +15,14 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/mem"
 
 	"github.com/redline-bench/redline/internal/testkit"
 	"github.com/redline-bench/redline/internal/wire/h2/hpack"
@@ -104,6 +108,53 @@ func TestHostileServersCannotTakeMemory(t *testing.T) {
 	}
 }
 
+// TestManyHostileConnectionsCannotTakeMemory has 16 and more connections answered without end, with the default limits. A
+// limit on each response alone would let the sum of them take gigabytes.
+func TestManyHostileConnectionsCannotTakeMemory(t *testing.T) {
+	srv, err := startServer(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer srv.Stop()
+	const many = "32"
+	profile := func(protocol, addr string, more ...string) []string {
+		return append([]string{
+			"profile", "-m", "simple", "-i", protocol, "-u", addr, "--concurrency-range", many, "-p", "500", "-r", "2", "-s", "999", "--request-timeout", "20s",
+		}, more...)
+	}
+	llm := func(addr string, more ...string) []string {
+		return append([]string{"llm", "-u", addr, "-m", "m", "--request-count", many, "--concurrency", many, "--request-timeout-seconds", "20"}, more...)
+	}
+	idle := measured(t, profile("grpc", srv.GRPC)...)
+	piece := chunk(bytes.Repeat([]byte("x"), 64<<10))
+	const together = "the responses in flight take more than"
+	for _, c := range []struct {
+		name string
+		args []string
+		want string
+	}{
+		{"HTTP/1.1", profile("http", endlessInfer(t, srv.HTTP)), together},
+		{"gRPC", profile("grpc", behind(t, srv.GRPC, largeMessages(t)), "--connections", "16"), together},
+		{"gRPC stream", profile("grpc", behind(t, srv.GRPC, largeMessages(t)), "--connections", "16", "--streaming"), together},
+		{"packed gRPC messages", profile("grpc", behind(t, srv.GRPC, packed(zeros(24<<20))), "--connections", "16"), together},
+		{"llm, bodies", llm(answering(t, "Content-Type: application/json\r\nTransfer-Encoding: chunked", piece, true)), together},
+		{"llm, events", llm(answering(t, "Content-Type: text/event-stream\r\nTransfer-Encoding: chunked", piece, true), "--streaming"), "raise --max-response-bytes"},
+		{"llm, tokens", llm(answering(t, "Content-Type: text/event-stream\r\nTransfer-Encoding: chunked", chunk(bytes.Repeat([]byte(token), 1000)), true), "--streaming"), "raise --max-response-bytes"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := measured(t, c.args...)
+			if !strings.Contains(got.out, c.want) || len(got.out) > mostOutput {
+				t.Errorf("no %q in %d bytes of output:\n%.4000s", c.want, len(got.out), got.out)
+			}
+			more := got.memory - idle.memory
+			t.Logf("%d MiB more than a run that is answered", more>>20)
+			if more > mostMore {
+				t.Errorf("that is above %d MiB", mostMore>>20)
+			}
+		})
+	}
+}
+
 const token = `data: {"choices":[{"index":0,"delta":{"content":"a "}}]}` + "\n\n"
 
 // zeros is so many zeros, packed.
@@ -155,6 +206,91 @@ func complaining(t *testing.T, addr string, n int) string {
 	}))
 	t.Cleanup(s.Close)
 	return s.Listener.Addr().String()
+}
+
+// endlessInfer hands requests on to a server, and answers inferences without end.
+func endlessInfer(t *testing.T, addr string) string {
+	proxy := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: addr})
+	piece := bytes.Repeat([]byte("x"), 64<<10)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !strings.HasSuffix(r.URL.Path, "/infer") {
+			proxy.ServeHTTP(w, r)
+			return
+		}
+		_, _ = io.Copy(io.Discard, r.Body)
+		for {
+			if _, err := w.Write(piece); err != nil {
+				return
+			}
+		}
+	}))
+	t.Cleanup(s.Close)
+	return s.Listener.Addr().String()
+}
+
+// largeMessages is a gRPC server that answers each request of a connection with a message of 24 MiB, which is below the limit
+// on one response.
+func largeMessages(t *testing.T) func(net.Conn) {
+	msg := rawMessage(make([]byte, 24<<20))
+	s := grpc.NewServer(grpc.ForceServerCodecV2(rawCodec{}), grpc.UnknownServiceHandler(func(_ any, stream grpc.ServerStream) error {
+		for {
+			var req rawMessage
+			if err := stream.RecvMsg(&req); err != nil {
+				return err
+			}
+			if err := stream.SendMsg(&msg); err != nil {
+				return err
+			}
+		}
+	}))
+	conns := make(chan net.Conn)
+	go func() { _ = s.Serve(handed(conns)) }()
+	t.Cleanup(s.Stop)
+	return func(c net.Conn) {
+		ended := make(chan struct{})
+		conns <- watchedConn{c, sync.OnceFunc(func() { close(ended) })}
+		<-ended
+	}
+}
+
+// rawMessage is a message as it stands on the wire; rawCodec passes it on without a copy.
+type rawMessage []byte
+
+type rawCodec struct{}
+
+func (rawCodec) Name() string { return "proto" }
+
+func (rawCodec) Marshal(v any) (mem.BufferSlice, error) {
+	return mem.BufferSlice{mem.SliceBuffer(*v.(*rawMessage))}, nil
+}
+
+func (rawCodec) Unmarshal(data mem.BufferSlice, v any) error {
+	*v.(*rawMessage) = data.Materialize()
+	return nil
+}
+
+// handed is a listener of connections that are handed over.
+type handed chan net.Conn
+
+func (h handed) Accept() (net.Conn, error) {
+	c, ok := <-h
+	if !ok {
+		return nil, net.ErrClosed
+	}
+	return c, nil
+}
+func (h handed) Close() error   { return nil }
+func (h handed) Addr() net.Addr { return &net.TCPAddr{} }
+
+// watchedConn tells when it is closed.
+type watchedConn struct {
+	net.Conn
+	closed func()
+}
+
+func (c watchedConn) Close() error {
+	defer c.closed()
+	return c.Conn.Close()
 }
 
 // behind hands the first connection on, which asks for the model, and gives the others, which carry the load, to talk.

@@ -77,6 +77,33 @@ func countRandomLoad(t *testing.T, rng *rand.Rand) {
 	checkTotals(t, e, got, limit, randomLoads[kind].limited)
 }
 
+// Each slot of a periodic load sends one request. A slot whose request ends while the next slot is being started must not
+// send in its place: the load would wait for a slot that never began.
+func TestPeriodicSlotsSendOneRequestEach(t *testing.T) {
+	testkit.Simulate(t, func(t *testing.T) {
+		svc := &testkit.Service{Stream: func(int64) (int, bool) { return 2, false }}
+		starts := make([]int, 3)
+		e, err := engine.Open(t.Context(), engine.Config{Service: svc, Feed: func(slot, _ int) engine.Feed {
+			if starts[slot]++; starts[slot] == 1 && slot > 0 {
+				time.Sleep(time.Second) // the request of the slot before ends meanwhile
+			}
+			return testkit.Feed{}
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := e.Periodic(t.Context(), engine.PeriodicLoad{Start: 1, End: 3, Step: 1, Period: 1}); err != nil {
+			t.Error(err)
+		}
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+		if n := svc.Sent(); n != 3 {
+			t.Errorf("%d requests were sent, want 3", n)
+		}
+	})
+}
+
 // checkTotals compares the engine's own counts with the records.
 func checkTotals(t *testing.T, e *engine.Engine, got map[uint64]record.Record, limit int, limited bool) {
 	var sent, failed uint64

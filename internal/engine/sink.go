@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"unsafe"
+
 	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
@@ -47,7 +49,7 @@ func (e *Engine) Done(c *service.Call) {
 	c.Rec.Slot = uint32(c.Slot)
 	s.shard.Add(&c.Rec, s.events, s.data)
 	s.due.Store(0) // after the record: a request is in Flights until its record is there
-	s.events, s.data = s.events[:0], s.data[:0]
+	s.letGo()
 	if c.Rec.Class == record.OK {
 		if e.unbroken.Load() != 0 {
 			e.unbroken.Store(0)
@@ -73,6 +75,20 @@ func (e *Engine) Done(c *service.Call) {
 	e.free.push(s)
 	e.running.Add(-1) // last: with nothing in flight the next load may begin, and make these anew
 	e.notify()
+}
+
+// maxKept is how many bytes of room for responses an idle slot keeps: there may be thousands.
+const maxKept = 1 << 20
+
+// letGo makes room for the responses of the next call.
+func (s *slot) letGo() {
+	s.events, s.data = s.events[:0], s.data[:0]
+	if cap(s.data) > maxKept {
+		s.data = nil
+	}
+	if cap(s.events) > maxKept/int(unsafe.Sizeof(record.Event{})) {
+		s.events = nil
+	}
 }
 
 // fail counts a failed call and tells whether its slot must rest for good. The other slots go on until the owner

@@ -106,13 +106,19 @@ type Target struct {
 	// MaxResponse is the most bytes of one response, packed and unpacked, all messages of a stream together; 0 chooses:
 	// see ResponseLimit.
 	MaxResponse int64 `json:"max_response_bytes,omitempty"`
+	// Loose: perf_analyzer knows no limits, so the default is larger and holds for each response alone.
+	Loose bool `json:"loose_limits,omitempty"`
 	// Sources are local addresses that HTTP/1.1 connections are made from, in turns; none lets the system choose. Each
 	// has ports of its own, so that several allow for more connections to one server than there are ports.
 	Sources []string `json:"sources,omitempty"`
 }
 
-// DefaultMaxResponse is the most bytes of a response of a model whose outputs are not known to be large.
-const DefaultMaxResponse = 256 << 20
+// DefaultMaxResponse is the most bytes of a response of a model whose outputs are not known to be large, and of all
+// responses in flight together.
+const DefaultMaxResponse = 32 << 20
+
+// looseMaxResponse is the same under the name perf_analyzer, which knows no limits: each response in flight may have as much.
+const looseMaxResponse = 256 << 20
 
 // MostResponse is the largest limit that can be asked for.
 const MostResponse = 1 << 40
@@ -127,8 +133,21 @@ func (t *Target) ResponseLimit(outputs int64) int64 {
 		return t.MaxResponse
 	case outputs > math.MaxInt32/outputRoom:
 		return math.MaxInt32 // gRPC's own bound
+	case t.Loose:
+		return max(looseMaxResponse, outputs*outputRoom)
 	}
 	return max(DefaultMaxResponse, outputs*outputRoom)
+}
+
+// HeldLimit is the most bytes that the responses in flight may take together: base, or each for every request in flight
+// where that is more. A limit that the user gives is meant for each of them.
+func (t *Target) HeldLimit(outputs int64) (base, each int64) {
+	const buffers = 2 // of a response, while its buffer grows
+	each = min(outputs, math.MaxInt32) * outputRoom * buffers
+	if t.MaxResponse > 0 || t.Loose {
+		each = t.ResponseLimit(outputs) * buffers
+	}
+	return DefaultMaxResponse, each
 }
 
 // ModelRef names a model and perhaps a version.

@@ -53,10 +53,12 @@ func (b *books) LevelEnds(lv *result.Level) { b.levels[lv] = *lv }
 
 // Begin, Request and End are the export.
 func (b *books) Begin(plan.Mode, int, float64) error { return nil }
+
 func (b *books) Request(*record.Record, []record.Event, []byte) error {
 	b.exported++
 	return nil
 }
+
 func (b *books) End([]int64) error { return nil }
 
 // tap follows the records of windows.

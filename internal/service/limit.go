@@ -3,12 +3,19 @@ package service
 import (
 	"fmt"
 	"strings"
+	"sync/atomic"
 
 	"github.com/redline-bench/redline/internal/tensor"
 )
 
 // RaiseLimit ends the text of a failure whose response is too large.
 const RaiseLimit = "; raise --max-response-bytes if the server means it"
+
+// Keeps tells whether a sink keeps the responses of a call until the call ends.
+func Keeps(s Sink) bool {
+	k, ok := s.(interface{ Keeps() bool })
+	return ok && k.Keeps()
+}
 
 // EventCost is what one message of a streamed response counts beside its bytes: its time and place are kept too.
 const EventCost = 64
@@ -34,6 +41,21 @@ func (m *Model) OutputBytes(batch int) int64 {
 		sum += min(max(0, tensor.ByteSize(o.Type, o.Shape)), mostOutput)
 	}
 	return min(sum*int64(max(1, batch)), mostOutput)
+}
+
+// Largest is the size of the largest request that was prepared. Many models of variable shapes answer with as much as they
+// got, so limits allow for that.
+type Largest struct{ bytes atomic.Int64 }
+
+// See notes the size of a request.
+func (l *Largest) See(bytes int) {
+	for old := l.bytes.Load(); int64(bytes) > old && !l.bytes.CompareAndSwap(old, int64(bytes)); old = l.bytes.Load() {
+	}
+}
+
+// Outputs is the size that the outputs of one request may have: see Model.OutputBytes.
+func (l *Largest) Outputs(m *Model, batch int) int64 {
+	return max(m.OutputBytes(batch), l.bytes.Load())
 }
 
 // mostOutput is as large as any response can be.

@@ -31,9 +31,9 @@ func TestResponseLimit(t *testing.T) {
 		asked int64
 		want  int64
 	}{
-		{nil, 1, 0, 256 << 20},
-		{model(16), 1, 0, 256 << 20},
-		{model(-1), 4, 0, 256 << 20},
+		{nil, 1, 0, plan.DefaultMaxResponse},
+		{model(16), 1, 0, plan.DefaultMaxResponse},
+		{model(-1), 4, 0, plan.DefaultMaxResponse},
 		{model(1 << 20), 16, 0, 16 * 8 * 4 << 20},
 		{model(1 << 20), 16, 1000, 1000},
 		{model(1<<31, 1<<31), 1, 0, 1<<31 - 1},

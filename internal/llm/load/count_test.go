@@ -17,7 +17,7 @@ import (
 )
 
 // A random load of conversations on a server that fails, cuts off and delays at random: every request that the server
-// saw is one sample, and the samples of the measurement are the answered, failed and cancelled requests of its numbers.
+// saw is one sample, and the samples of the measurement are the answered, failed and cut requests of its numbers.
 func TestEveryRequestIsOneSample(t *testing.T) {
 	testkit.Rounds(t, 150, func(t *testing.T, rng *rand.Rand) {
 		testkit.Simulate(t, func(t *testing.T) { countRandomLoad(t, rng) })

@@ -21,7 +21,7 @@ func base() *plan.Plan {
 		Face: plan.DropIn,
 		Target: plan.Target{
 			Kind: plan.Triton, Protocol: plan.HTTP, URL: "localhost:8000", Model: "x", Call: plan.Auto, Timeout: 600 * time.Second,
-			TLS: plan.TLS{CertType: "PEM", KeyType: "PEM", VerifyHostLevel: 2},
+			TLS: plan.TLS{CertType: "PEM", KeyType: "PEM", VerifyHostLevel: 2}, Loose: true,
 		},
 		Load: plan.Load{
 			Mode:        plan.Concurrency,
@@ -55,6 +55,7 @@ func check(t *testing.T, face plan.Face, line string, want func(p *plan.Plan)) {
 		p.Outcome = plan.DefaultOutcome()
 		p.Face, p.Measure.FromSend, p.Measure.StopOnFailure = face, false, false
 		p.Input.SequenceStartID, p.Input.SequenceIDRange = 0, 0
+		p.Target.Loose = false
 	}
 	want(p)
 	if d := cmp.Diff(p, got); d != "" {

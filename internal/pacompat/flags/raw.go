@@ -72,7 +72,7 @@ func newRaw(face plan.Face) *raw {
 			Face: face, Outcome: outcome(face),
 			Target: plan.Target{
 				Kind: plan.Triton, SignatureName: "serving_default", ServerDirectory: "/opt/tritonserver",
-				Timeout: 600 * time.Second,
+				Timeout: 600 * time.Second, Loose: face == plan.DropIn,
 			},
 			Load: plan.Load{
 				Concurrency:  plan.IntRange{Start: 1, End: 1, Step: 1},

@@ -44,9 +44,9 @@ func transportRows() []Row {
 			Help: "Give a request up as failed after this long, such as 500ms, 30s or 2m.",
 			set:  setTimeout,
 		}, {
-			Long: "max-response-bytes", Arg: "N", Section: Transport, Face: RedlineOnly, Default: "256 MiB, or what the model's outputs need", Unit: "bytes",
-			Help: "Count a request as failed when its response, unpacked and with all messages of a stream, is larger than this. It " +
-				"bounds the memory that a server can make the client use.",
+			Long: "max-response-bytes", Arg: "N", Section: Transport, Face: RedlineOnly, Default: "32 MiB, or what the model's outputs need", Unit: "bytes",
+			Help: "Count a request as failed when its response, unpacked and with all messages of a stream, is larger than this. Without " +
+				"it, responses in flight also fail when they take more than that together. It bounds the memory that a server can make the client use.",
 			set: setMaxResponse,
 		}, {
 			Long: "request-parameter", Arg: "NAME:VALUE:TYPE", Section: Transport, Repeat: true, Secret: secret.Pair,

@@ -4,14 +4,15 @@ import (
 	"crypto/tls"
 	"errors"
 
+	"github.com/redline-bench/redline/internal/wire/budget"
 	"github.com/redline-bench/redline/internal/wire/h2"
 )
 
 // NewPlainServer is a server that is spoken to in plain HTTP/2, without gRPC: its kind gives Ways and headers of its
 // own, and Call and Header have no meaning. A nil TLS configuration is HTTP/2 with prior knowledge. limit is the most
-// bytes of one response.
-func NewPlainServer(addr string, conf *tls.Config, conns int, limit int64) *Server {
-	return &Server{addr: addr, tls: conf, conns: conns, plain: true, arrivals: true, limit: limit}
+// bytes of one response, held the budget of all that are in flight.
+func NewPlainServer(addr string, conf *tls.Config, conns int, limit int64, held *budget.Budget) *Server {
+	return &Server{addr: addr, tls: conf, conns: conns, plain: true, arrivals: true, limit: limit, held: held}
 }
 
 // Cancel ends the exchange on a stream of the slot's way, where it has been sent.

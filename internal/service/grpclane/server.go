@@ -16,6 +16,7 @@ import (
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/wire/budget"
 	"github.com/redline-bench/redline/internal/wire/h2"
 )
 
@@ -26,11 +27,12 @@ type Server struct {
 	conns    int // connections for the load; 0 chooses
 	tls      *tls.Config
 	meta     []h2.Field
-	plain    bool          // without gRPC; see NewPlainServer
-	arrivals bool          // answers of the load have the time of their arrival
-	limit    int64         // bytes of one response
-	unread   int64         // bytes of responses that have come in part, on one connection; 0 is four times the limit
-	timeout  time.Duration // of a call outside of the load; 0 is none
+	plain    bool           // without gRPC; see NewPlainServer
+	arrivals bool           // answers of the load have the time of their arrival
+	limit    int64          // bytes of one response
+	held     *budget.Budget // of the responses in flight
+	unread   int64          // bytes of responses that have come in part, on one connection; 0 is four times the limit
+	timeout  time.Duration  // of a call outside of the load; 0 is none
 
 	mu  sync.Mutex // guards ctl
 	ctl *h2.Conn
@@ -39,7 +41,7 @@ type Server struct {
 
 // NewServer reads the target's address, TLS files and headers; it does not connect.
 func NewServer(t plan.Target) (*Server, error) {
-	s := &Server{addr: target(t.URL), conns: t.Connections, encoding: t.Compression, limit: t.ResponseLimit(0), timeout: t.Timeout}
+	s := &Server{addr: target(t.URL), conns: t.Connections, encoding: t.Compression, limit: t.ResponseLimit(0), held: budget.New(t.HeldLimit(0)), timeout: t.Timeout}
 	if s.encoding == "none" {
 		s.encoding = ""
 	}
@@ -125,13 +127,13 @@ func notToken(r rune) bool {
 func (s *Server) NoteArrivals() { s.arrivals = true }
 
 // Limit sets the most bytes of one response, for a model whose outputs have the given size. A connection may hold parts of
-// four such responses, and the outputs of all requests that it carries.
-func (s *Server) Limit(response, outputs int64) {
-	s.limit, s.unread = response, max(4*response, 2*slotsPerLane*outputs)
+// four such responses, and the outputs of all requests that it carries. held bounds all connections together.
+func (s *Server) Limit(response, outputs int64, held *budget.Budget) {
+	s.limit, s.unread, s.held = response, max(4*response, 2*slotsPerLane*outputs), held
 }
 
 func (s *Server) config() h2.Config {
-	return h2.Config{Addr: s.addr, TLS: s.tls, MaxMessage: int(s.limit), MaxUnread: int(s.unread)}
+	return h2.Config{Addr: s.addr, TLS: s.tls, MaxMessage: int(s.limit), MaxUnread: int(s.unread), Budget: s.held}
 }
 
 // errTooLarge is the failure of a call whose messages are above the limit all together.
@@ -140,6 +142,11 @@ func (s *Server) errTooLarge() *service.Error {
 		Op: OpInfer, Class: record.Protocol, Addr: s.addr,
 		Text: fmt.Sprintf("the messages of the response have more than %d bytes all together%s", s.limit, service.RaiseLimit),
 	}
+}
+
+// errNoRoom is the failure of a call whose messages are too much beside those of the others.
+func (s *Server) errNoRoom(held *budget.Share) *service.Error {
+	return &service.Error{Op: OpInfer, Class: record.Protocol, Addr: s.addr, Text: held.Over() + service.RaiseLimit}
 }
 
 // control returns the connection for everything but the load.

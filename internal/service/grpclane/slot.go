@@ -6,6 +6,7 @@ import (
 	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/wire/budget"
 	"github.com/redline-bench/redline/internal/wire/h2"
 )
 
@@ -21,11 +22,13 @@ type Slot struct {
 	conn    atomic.Pointer[h2.Conn] // where the call was sent last
 	call    *service.Call
 	resends int
-	room    int64 // bytes that the response of the call in flight may still have
+	room    int64        // bytes that the response of the call in flight may still have
+	held    budget.Share // of the messages of that response
+	keeps   bool         // the sink keeps them until the call ends
 }
 
 func newSlot(t *Transport, l *lane, track int) *Slot {
-	s := &Slot{t: t, lane: l, track: track}
+	s := &Slot{t: t, lane: l, track: track, held: t.srv.held.Share(), keeps: service.Keeps(t.sink)}
 	s.way = t.way(s)
 	return s
 }
@@ -56,6 +59,7 @@ func (s *Slot) begin(c *service.Call, now int64) {
 	r.Flags &^= record.EmptyFinal
 	r.Sent = now
 	s.room = s.t.srv.limit
+	s.held.Release()
 	s.way.Begin(c)
 	r.Written = clock.Now()
 }
@@ -89,7 +93,11 @@ func (s *Slot) Resend(err error) bool {
 // Take counts one message of the response of the call in flight. It returns the failure of the call where its messages
 // are above the limit all together.
 func (s *Slot) Take(bytes int) *service.Error {
-	if s.room -= int64(bytes) + service.EventCost; s.room >= 0 || s.call.Rec.In == uint64(bytes) { // the limit of one message is the wire's
+	s.room -= int64(bytes) + service.EventCost
+	if s.keeps && !s.held.Hold(s.t.srv.limit-s.room) {
+		return s.t.srv.errNoRoom(&s.held)
+	}
+	if s.room >= 0 || s.call.Rec.In == uint64(bytes) { // the limit of one message is the wire's
 		return nil
 	}
 	return s.t.srv.errTooLarge()
@@ -102,6 +110,7 @@ func (s *Slot) Failure(err error) *service.Error { return failure(OpInfer, s.t.s
 func (s *Slot) Finish(err *service.Error, at int64) {
 	c := s.call
 	s.call = nil
+	s.held.Release()
 	if c.Rec.First == 0 {
 		c.Rec.First = at
 	}

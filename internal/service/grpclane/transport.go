@@ -92,6 +92,7 @@ func (t *Transport) Grow(ctx context.Context, n int) error {
 	if n <= len(slots) {
 		return nil
 	}
+	t.srv.held.Requests(n)
 	if t.share == 0 {
 		if err := t.firstLane(ctx); err != nil {
 			return err

@@ -16,6 +16,7 @@ import (
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/wire/budget"
 	"github.com/redline-bench/redline/internal/wire/h1"
 )
 
@@ -31,6 +32,7 @@ type Server struct {
 	names   map[string]string // headers by lower-case name
 	sources []netip.Addr      // to connect from
 	limit   int64             // bytes of one response
+	held    *budget.Budget    // of the responses in flight
 }
 
 // NewServer reads the target's address, TLS files and headers. own are names of headers that the kind sets itself.
@@ -50,7 +52,7 @@ func NewServer(t plan.Target, own ...string) (*Server, error) {
 		}
 		s.sources = append(s.sources, a)
 	}
-	s.headers, s.names, s.limit = t.Headers, map[string]string{}, t.ResponseLimit(0)
+	s.headers, s.names, s.limit, s.held = t.Headers, map[string]string{}, t.ResponseLimit(0), budget.New(t.HeldLimit(0))
 	for _, h := range t.Headers {
 		if err := checkHeader(h, own); err != nil {
 			return nil, err
@@ -98,9 +100,12 @@ func usable(port string) bool {
 // Addr is the address to dial.
 func (s *Server) Addr() string { return s.addr }
 
+// Held is the budget of the responses in flight.
+func (s *Server) Held() *budget.Budget { return s.held }
+
 // Config is how to connect. number names a header whose decimal value is wanted, in lower case.
 func (s *Server) Config(number string) h1.Config {
-	return h1.Config{Addr: s.addr, TLS: s.tls, Number: number, Sources: s.sources, MaxBody: s.limit}
+	return h1.Config{Addr: s.addr, TLS: s.tls, Number: number, Sources: s.sources, MaxBody: s.limit, Budget: s.held}
 }
 
 // tlsConfig follows the meaning that the two verification flags have in curl: the peer's chain and its name

@@ -64,6 +64,7 @@ func (t *Transport) Grow(ctx context.Context, n int) error {
 	if n <= len(old) {
 		return nil
 	}
+	t.cfg.Budget.Requests(n)
 	dialing, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() { // Close does not wait for connections that are still being made

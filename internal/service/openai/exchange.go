@@ -9,6 +9,7 @@ import (
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/service/httplane"
+	"github.com/redline-bench/redline/internal/wire/budget"
 	"github.com/redline-bench/redline/internal/wire/h1"
 	"github.com/redline-bench/redline/internal/wire/h2/zip"
 	"github.com/redline-bench/redline/internal/wire/sse"
@@ -30,13 +31,16 @@ type exchange struct {
 	at     int64          // when the piece at hand was read
 	room   int64          // bytes that the stream may still have, unpacked
 
+	held        budget.Share // of what the client keeps of the answer at hand
+	keeps       bool         // the client keeps streams until they end
 	unpacker    zip.Unpacker
 	interrupted func() bool // tells whether the call at hand was given up; may be nil
 }
 
 // newExchange makes the exchange of a slot.
 func (s *Service) newExchange(sink service.Sink) *exchange {
-	x := &exchange{sink: sink, closes: s.closes, limit: s.target.ResponseLimit(0)}
+	x := &exchange{sink: sink, closes: s.closes, limit: s.target.ResponseLimit(0), held: s.at.Held().Share()}
+	x.unpacker.Share, x.keeps = s.at.Held().Share(), service.Keeps(sink)
 	x.events.Max = int(min(x.limit, sse.DefaultMax))
 	return x
 }
@@ -48,6 +52,9 @@ func (x *exchange) Interrupted(asked func() bool) { x.interrupted = asked }
 func (x *exchange) tooLarge() *service.Error {
 	return malformed(fmt.Sprintf("it has more than %d bytes%s", x.limit, service.RaiseLimit))
 }
+
+// noRoom is the failure of an answer that is too much beside the others.
+func (x *exchange) noRoom() *service.Error { return malformed(x.held.Over() + service.RaiseLimit) }
 
 // Render gives the bytes of a request.
 func (x *exchange) Render(c *service.Call) (head, rest []byte, body int) {
@@ -104,6 +111,10 @@ func (x *exchange) Data(_ *service.Call, b []byte, at int64) {
 func (x *exchange) feed(b []byte) bool {
 	if x.room -= int64(len(b)); x.room < 0 {
 		x.fault = cmp.Or(x.fault, x.tooLarge())
+		return false
+	}
+	if x.keeps && !x.held.Hold(x.limit-x.room) {
+		x.fault = cmp.Or(x.fault, x.noRoom())
 		return false
 	}
 	if err := x.events.Feed(b, x.at, x); err != nil && x.fault == nil {
@@ -201,11 +212,13 @@ func (x *exchange) stop() {
 		x.zip = nil
 	}
 	x.call = nil
+	x.held.Release()
 }
 
 // Close frees what a stream that was cut off has left.
 func (x *exchange) Close() error {
 	x.stop()
+	x.unpacker.Share.Release()
 	return nil
 }
 

@@ -136,6 +136,8 @@ func (x *exchange) body(r *h1.Reply) ([]byte, *service.Error) {
 	switch {
 	case errors.Is(err, zip.ErrTooLarge):
 		return nil, x.tooLarge()
+	case errors.Is(err, zip.ErrNoRoom):
+		return nil, x.noRoom()
 	case err != nil:
 		return nil, malformed(fmt.Sprintf("its compression is broken: %v", err))
 	}

@@ -13,7 +13,7 @@ import (
 
 // openStreams makes a transport over HTTP/2: calls are streams, and many share a connection.
 func (s *Service) openStreams(ctx context.Context, sink service.Sink) (service.Transport, error) {
-	srv := grpclane.NewPlainServer(s.at.Addr(), s.at.TLS(), s.target.Connections, s.target.ResponseLimit(0))
+	srv := grpclane.NewPlainServer(s.at.Addr(), s.at.TLS(), s.target.Connections, s.target.ResponseLimit(0), s.at.Held())
 	return grpclane.NewWays(ctx, srv, sink, func(slot *grpclane.Slot) grpclane.Way {
 		w := &way{slot: slot, exchange: s.newExchange(sink)}
 		w.stream.Bind(w)
@@ -90,6 +90,10 @@ func (w *way) OnMessage(b []byte, at int64) {
 	w.reply.Size += int64(len(b))
 	if w.streams {
 		w.exchange.Data(w.slot.Call(), b, at)
+		return
+	}
+	if !w.exchange.held.Hold(int64(2 * (len(w.body) + len(b)))) { // the body may be copied while it grows
+		w.Cancel(w.exchange.noRoom())
 		return
 	}
 	w.body = append(w.body, b...)

@@ -24,6 +24,7 @@ import (
 
 	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/wire/arrival"
+	"github.com/redline-bench/redline/internal/wire/budget"
 )
 
 // Limits and sizes used where a Config has none.
@@ -46,6 +47,8 @@ type Config struct {
 	Arrival bool
 	// Sources are local addresses to connect from; none lets the system choose. Dial uses the first: see From.
 	Sources []netip.Addr
+	// Budget bounds what the replies of all connections take together; nil does not.
+	Budget *budget.Budget
 }
 
 // From is the config of the ith of many connections, which use the sources in turns.
@@ -169,6 +172,7 @@ func (c *Conn) Break() {
 
 // Close frees the connection. It must not be called from within a handler, nor while Serve runs.
 func (c *Conn) Close() error {
+	c.rd.share.Release()
 	if c.sock != nil {
 		return c.sock.close()
 	}

@@ -3,6 +3,8 @@ package h1
 import (
 	"bytes"
 	"strconv"
+
+	"github.com/redline-bench/redline/internal/wire/budget"
 )
 
 type state uint8
@@ -38,6 +40,7 @@ type reader struct {
 	number  string // name of the extra header
 	maxHead int
 	maxBody int64
+	share   budget.Share // of buf
 
 	buf     []byte
 	w       int // end of what was read
@@ -66,7 +69,7 @@ func (r *reader) init(cfg Config) {
 	if r.maxBody == 0 {
 		r.maxBody = DefaultMaxBody
 	}
-	r.buf = make([]byte, firstBuffer)
+	r.buf, r.share = make([]byte, firstBuffer), cfg.Budget.Share()
 }
 
 func (r *reader) started() bool { return r.w > 0 || r.interim > 0 }
@@ -76,10 +79,17 @@ func (r *reader) reset() {
 	r.w, r.pos, r.bodyAt, r.bodyEnd = 0, 0, 0, 0
 	r.state, r.stream, r.left, r.interim, r.trailer = inHead, false, 0, 0, 0
 	r.reply = Reply{}
+	if r.share.Spare() {
+		r.buf = make([]byte, firstBuffer)
+		r.share.Release()
+	}
 }
 
 // space is where to read to: never empty.
-func (r *reader) space() []byte {
+func (r *reader) space() []byte { return r.buf[r.w:] }
+
+// makeSpace sees to it that space is not empty.
+func (r *reader) makeSpace() error {
 	if r.state.chunked() && r.pos > r.bodyEnd { // what was between the chunks can be overwritten
 		r.w = r.bodyEnd + copy(r.buf[r.bodyEnd:], r.buf[r.pos:r.w])
 		r.pos = r.bodyEnd
@@ -90,22 +100,27 @@ func (r *reader) space() []byte {
 			want = r.bodyAt + int(r.left) // the limit on bodies keeps it in an int
 		}
 		if want > len(r.buf) {
-			r.grow(want)
+			return r.grow(want)
 		}
 	}
-	return r.buf[r.w:]
+	return nil
 }
 
 // grow enlarges the buffer towards want, at most fourfold at a time: a server cannot make us allocate much
 // more than it sends, and no more than a reply may have.
-func (r *reader) grow(want int) {
+func (r *reader) grow(want int) error {
 	n := max(2*len(r.buf), min(want, 4*len(r.buf)))
 	if most := int64(r.maxHead) + r.maxBody + chunkRoom; int64(n) > most {
 		n = max(int(most), want)
 	}
+	if !r.share.Hold(int64(n) + int64(len(r.buf))) { // both are there while one is copied
+		return tooLarge(r.share.Over())
+	}
 	b := make([]byte, n)
 	copy(b, r.buf[:r.w])
 	r.buf = b
+	r.share.Hold(int64(n))
+	return nil
 }
 
 // chunkRoom is what may lie behind the largest body: the lines between chunks, and room to read.
@@ -138,6 +153,9 @@ func (r *reader) feed(n int, at int64) (done bool, err error) {
 		if err != nil || done || !more {
 			break
 		}
+	}
+	if err == nil && !done {
+		err = r.makeSpace()
 	}
 	if err != nil || !done {
 		return false, err

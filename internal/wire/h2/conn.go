@@ -23,6 +23,7 @@ import (
 
 	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/wire/arrival"
+	"github.com/redline-bench/redline/internal/wire/budget"
 	"github.com/redline-bench/redline/internal/wire/h2/hpack"
 	"github.com/redline-bench/redline/internal/wire/h2/outbox"
 )
@@ -40,6 +41,8 @@ type Config struct {
 	MaxMessage int
 	// MaxUnread bounds the messages of all streams that have come in part; 0 is four times MaxMessage.
 	MaxUnread int
+	// Budget bounds what the messages of all connections take together; nil does not.
+	Budget *budget.Budget
 	// Lock, when set, is held while handlers run: connections that share it never run them concurrently.
 	Lock sync.Locker
 	// OnDrain, when set, is called once, on a goroutine of its own, when the connection will take no more
@@ -130,7 +133,7 @@ func newConn(cfg Config, nc net.Conn) *Conn {
 		enc:    hpack.NewEncoder(),
 	}
 	c.out.Init(nc, &c.mu, c.broken)
-	c.in.init()
+	c.in.init(cfg.Budget)
 	c.in.stop = func() bool { return c.isCut(c.in.unpacking) }
 	return c
 }

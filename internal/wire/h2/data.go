@@ -145,8 +145,8 @@ func (c *Conn) gather(s *Stream, p []byte, at int64) {
 			in.buf = c.in.borrow()
 		}
 		n := min(len(p), in.size-len(in.buf))
-		if !c.room(in, n) {
-			c.failStream(s, tooLarge("messages that have come in part take more than %d bytes on one connection", c.cfg.MaxUnread), at)
+		if err := c.room(in, n); err != nil {
+			c.failStream(s, err, at)
 			return
 		}
 		in.buf = append(in.buf, p[:n]...)
@@ -170,13 +170,23 @@ func (c *Conn) finish(s *Stream, at int64) bool {
 	return ok
 }
 
-// room makes place for n more bytes of a message. It returns false where the connection holds too much that is unread.
-func (c *Conn) room(in *inbound, n int) bool {
+// room makes place for n more bytes of a message. It fails where the connection, or the run, holds too much that is unread.
+func (c *Conn) room(in *inbound, n int) *Error {
 	before := cap(in.buf)
+	if !c.in.hold(grown(in.buf, n, in.size)) {
+		return tooLarge("%s", c.in.share.Over())
+	}
 	in.buf = grow(in.buf, n, in.size)
 	c.in.unread += cap(in.buf) - before
-	return c.in.unread <= c.cfg.MaxUnread
+	c.in.hold(0)
+	if c.in.unread > c.cfg.MaxUnread {
+		return tooLarge("messages that have come in part take more than %d bytes on one connection", c.cfg.MaxUnread)
+	}
+	return nil
 }
+
+// hold tells the budget of the run that the buffers take so many bytes more. It returns false where that is too much.
+func (in *reader) hold(more int) bool { return in.share.Hold(int64(in.unread + in.kept + more)) }
 
 // tooLarge is the error of an answer above the limits.
 func tooLarge(format string, args ...any) *Error {
@@ -218,6 +228,9 @@ func (c *Conn) deliver(s *Stream, msg []byte, at int64) bool {
 		case errors.Is(err, zip.ErrTooLarge):
 			c.failStream(s, tooLarge("a message unpacks to more than %d bytes", c.cfg.MaxMessage), at)
 			return false
+		case errors.Is(err, zip.ErrNoRoom):
+			c.failStream(s, tooLarge("%s", c.in.share.Over()), at)
+			return false
 		case err != nil:
 			c.failStream(s, violation(codeProtocol, "a message does not unpack: %v", err), at)
 			return false
@@ -242,7 +255,7 @@ func (in *reader) direct(limit int) []byte {
 		return nil
 	}
 	before := cap(m.buf)
-	if in.unread+max(0, len(m.buf)+n-before) > limit {
+	if in.unread+max(0, len(m.buf)+n-before) > limit || !in.hold(grown(m.buf, n, m.size)) {
 		return nil // gather will fail the stream
 	}
 	m.buf = grow(m.buf, n, m.size)
@@ -261,13 +274,22 @@ func (in *reader) commit(n int) {
 
 // grow makes room for n more bytes of a message of the given size. A claimed size alone reserves little.
 func grow(b []byte, n, size int) []byte {
-	const step = 1 << 20
-	if cap(b)-len(b) >= n {
+	more := grown(b, n, size)
+	if more == 0 {
 		return b
 	}
-	bigger := make([]byte, len(b), min(size, max(len(b)+n, 2*cap(b), min(size, step))))
+	bigger := make([]byte, len(b), more)
 	copy(bigger, b)
 	return bigger
+}
+
+// grown is the size of the buffer that grow makes; 0 where it makes none.
+func grown(b []byte, n, size int) int {
+	const step = 1 << 20
+	if cap(b)-len(b) >= n {
+		return 0
+	}
+	return min(size, max(len(b)+n, 2*cap(b), min(size, step)))
 }
 
 func (in *reader) borrow() []byte {
@@ -286,10 +308,11 @@ func (in *reader) borrow() []byte {
 // giveBuf takes back a buffer that borrow gave. Those that are kept take no more than most bytes.
 func (in *reader) giveBuf(b []byte, most int) {
 	in.unread -= cap(b)
-	if in.kept+cap(b) <= most {
+	if in.kept+cap(b) <= most && !in.share.Spare() {
 		in.kept += cap(b)
 		in.free = append(in.free, b)
 	}
+	in.hold(0)
 }
 
 // drop forgets a stream that has ended.

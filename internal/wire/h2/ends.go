@@ -125,6 +125,9 @@ func (c *Conn) fail(err error, at int64) error {
 	}
 	c.cuts = nil
 	c.mu.Unlock()
+	c.in.free, c.in.kept = nil, 0
+	c.in.share.Release()
+	c.in.unzip.Share.Release()
 
 	c.lock()
 	for _, s := range failing {

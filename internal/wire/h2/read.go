@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/internal/clock"
+	"github.com/redline-bench/redline/internal/wire/budget"
 	"github.com/redline-bench/redline/internal/wire/h2/zip"
 )
 
@@ -38,10 +39,11 @@ type reader struct {
 	unpacking *Stream
 	stop      func() bool
 
-	free    [][]byte // assembly buffers not in use
-	kept    int      // bytes of those
-	unread  int      // bytes of the assembly buffers that are in use
-	last    *Stream  // the stream of the last lookup
+	free    [][]byte     // assembly buffers not in use
+	kept    int          // bytes of those
+	unread  int          // bytes of the assembly buffers that are in use
+	share   budget.Share // of both
+	last    *Stream      // the stream of the last lookup
 	cutsRun []cut
 }
 
@@ -51,7 +53,8 @@ const (
 	readSize  = 64 << 10
 )
 
-func (in *reader) init() {
+func (in *reader) init(b *budget.Budget) {
+	in.share, in.unzip.Share = b.Share(), b.Share()
 	in.buf = make([]byte, firstRead)
 	in.win = ourWindow
 	in.meta.init()

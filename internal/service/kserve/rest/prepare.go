@@ -59,6 +59,7 @@ func (s *Service) Prepare(in service.Inputs) (service.Request, error) {
 	for _, d := range data {
 		r.body += len(d)
 	}
+	s.largest.See(r.body)
 	kind := "application/octet-stream"
 	if s.input.InputJSON {
 		kind = "application/json"

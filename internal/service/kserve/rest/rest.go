@@ -21,6 +21,7 @@ import (
 	"github.com/redline-bench/redline/internal/service/httplane"
 	"github.com/redline-bench/redline/internal/service/kserve"
 	"github.com/redline-bench/redline/internal/service/kserve/share"
+	"github.com/redline-bench/redline/internal/wire/budget"
 	"github.com/redline-bench/redline/internal/wire/h1"
 )
 
@@ -43,6 +44,8 @@ type Service struct {
 	undo   []kserve.Setting        // trace settings to put back
 	shared *share.Pool             // nil: tensors travel over the connection
 	idle   atomic.Pointer[h1.Conn] // of the last call beside the load
+
+	largest service.Largest
 }
 
 // New checks the target and makes a service. It does not connect.
@@ -72,7 +75,8 @@ func (s *Service) Describe(ctx context.Context) (*service.Model, error) {
 // Open makes a transport without slots.
 func (s *Service) Open(_ context.Context, sink service.Sink) (service.Transport, error) {
 	cfg := s.config()
-	cfg.MaxBody = s.target.ResponseLimit(s.model.OutputBytes(s.input.Batch))
+	outputs := s.largest.Outputs(s.model, s.input.Batch)
+	cfg.MaxBody, cfg.Budget = s.target.ResponseLimit(outputs), budget.New(s.target.HeldLimit(outputs))
 	t := httplane.New(cfg, sink, func() httplane.Exchange { return &exchange{sink: sink} })
 	return s.shared.Wrap(t, s.bind), nil
 }

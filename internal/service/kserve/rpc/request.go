@@ -85,6 +85,7 @@ func (s *Service) Prepare(in service.Inputs) (service.Request, error) {
 		return nil, err
 	}
 	r.body = b
+	s.largest.See(len(b))
 	if name := s.at.Encoding(); name != "" {
 		if r.packed, err = zip.Pack(name, b); err != nil {
 			return nil, err

@@ -19,6 +19,7 @@ import (
 	"github.com/redline-bench/redline/internal/service/grpclane"
 	"github.com/redline-bench/redline/internal/service/kserve"
 	"github.com/redline-bench/redline/internal/service/kserve/share"
+	"github.com/redline-bench/redline/internal/wire/budget"
 	"github.com/redline-bench/redline/internal/wire/h2"
 )
 
@@ -33,6 +34,8 @@ type Service struct {
 	infer  *h2.Header       // of ModelInfer or ModelStreamInfer
 	undo   []kserve.Setting // trace settings to put back
 	shared *share.Pool      // nil: tensors travel over the connection
+
+	largest service.Largest
 
 	mu    sync.Mutex // guards what follows
 	model *service.Model
@@ -71,9 +74,9 @@ func (s *Service) Open(ctx context.Context, sink service.Sink) (service.Transpor
 	var t *grpclane.Transport
 	var err error
 	s.mu.Lock()
-	outputs := s.model.OutputBytes(s.input.Batch)
+	outputs := s.largest.Outputs(s.model, s.input.Batch)
 	s.mu.Unlock()
-	s.at.Limit(s.target.ResponseLimit(outputs), outputs)
+	s.at.Limit(s.target.ResponseLimit(outputs), outputs, budget.New(s.target.HeldLimit(outputs)))
 	if s.target.Streaming {
 		s.mu.Lock()
 		if s.model == nil || s.model.Decoupled { // one that answers once costs less without

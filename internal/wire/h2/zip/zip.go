@@ -14,6 +14,8 @@ import (
 	"hash/adler32"
 	"hash/crc32"
 	"io"
+
+	"github.com/redline-bench/redline/internal/wire/budget"
 )
 
 // Encoding is a message compression of gRPC.
@@ -42,16 +44,18 @@ func Parse(name []byte) Encoding {
 
 // Unpacker unpacks compressed messages with buffers that it keeps. Its zero value is ready.
 type Unpacker struct {
-	src bytes.Reader
-	gz  *gzip.Reader
-	zl  io.ReadCloser
-	out []byte
+	Share budget.Share // of the unpacked message
+	src   bytes.Reader
+	gz    *gzip.Reader
+	zl    io.ReadCloser
+	out   []byte
 }
 
 // The errors that are not the message's fault alone.
 var (
 	ErrTooLarge = errors.New("it is larger than the limit")
 	ErrStopped  = errors.New("the unpacking was stopped")
+	ErrNoRoom   = errors.New("there is no room for it beside the other messages of the run")
 )
 
 // step is after how many unpacked bytes Unpack asks whether to stop.
@@ -65,10 +69,13 @@ func (k *Unpacker) Unpack(e Encoding, msg []byte, limit int, stop func() bool) (
 	if err != nil {
 		return nil, err
 	}
-	k.out = k.out[:0]
+	if k.out = k.out[:0]; k.Share.Spare() {
+		k.out = nil
+		k.Share.Release()
+	}
 	for asked := 0; ; {
-		if len(k.out) == cap(k.out) {
-			k.grow(limit)
+		if len(k.out) == cap(k.out) && !k.grow(limit) {
+			return nil, ErrNoRoom
 		}
 		n, err := r.Read(k.out[len(k.out):cap(k.out)])
 		k.out = k.out[:len(k.out)+n]
@@ -93,12 +100,19 @@ func (k *Unpacker) Unpack(e Encoding, msg []byte, limit int, stop func() bool) (
 	return k.out, nil
 }
 
-// grow makes room for more, up to one byte above the limit: that is enough to see that it is crossed.
-func (k *Unpacker) grow(limit int) {
+// grow makes room for more, up to one byte above the limit: that is enough to see that it is crossed. It returns false
+// where the run has no room.
+func (k *Unpacker) grow(limit int) bool {
 	const first = 512
-	bigger := make([]byte, len(k.out), min(max(2*cap(k.out), first), limit+1))
+	size := min(max(2*cap(k.out), first), limit+1)
+	if !k.Share.Hold(int64(size) + int64(cap(k.out))) { // both are there while one is copied
+		return false
+	}
+	bigger := make([]byte, len(k.out), size)
 	copy(bigger, k.out)
 	k.out = bigger
+	k.Share.Hold(int64(size))
+	return true
 }
 
 func (k *Unpacker) reader(e Encoding) (r io.Reader, err error) {
