@@ -172,7 +172,9 @@ func (t *transport) serve(l *lane) {
 		t.svc.now.Add(-1)
 		t.svc.done.Add(1)
 		if t.svc.Ended != nil {
-			t.svc.Ended(c.Rec)
+			r := c.Rec
+			r.Slot = uint32(c.Slot)
+			t.svc.Ended(r)
 		}
 		l.end()
 		t.sink.Done(c)
