@@ -227,7 +227,7 @@ func (r *run) count(a *ask, s *llm.Sample, rec *record.Record) {
 	failed := s.Class != record.OK && !s.Cut && s.Class != record.Canceled
 	if failed {
 		r.row++
-		if r.row >= engine.GiveUpAfter && r.stop.text == "" {
+		if r.row >= engine.GiveUpAfter && r.stop.text == "" && r.eng.GivenUp() == nil { // else it cut the requests itself
 			r.stop.text, r.stop.failures = fmt.Sprintf("%d requests in a row failed, the last with: %s", r.row, s.Err), true
 		}
 	} else if s.Class == record.OK {
