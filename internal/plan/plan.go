@@ -139,11 +139,14 @@ func (t *Target) ResponseLimit(outputs int64) int64 {
 	return max(DefaultMaxResponse, outputs*outputRoom)
 }
 
+// leastHeld is what each request in flight may take on average at least: the events of about six thousand tokens.
+const leastHeld = 2 << 20
+
 // HeldLimit is the most bytes that the responses in flight may take together: base, or each for every request in flight
 // where that is more. A limit that the user gives is meant for each of them.
 func (t *Target) HeldLimit(outputs int64) (base, each int64) {
 	const buffers = 2 // of a response, while its buffer grows
-	each = min(outputs, math.MaxInt32) * outputRoom * buffers
+	each = max(leastHeld, min(outputs, math.MaxInt32)*outputRoom*buffers)
 	if t.MaxResponse > 0 || t.Loose {
 		each = t.ResponseLimit(outputs) * buffers
 	}

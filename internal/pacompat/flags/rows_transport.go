@@ -45,8 +45,8 @@ func transportRows() []Row {
 			set:  setTimeout,
 		}, {
 			Long: "max-response-bytes", Arg: "N", Section: Transport, Face: RedlineOnly, Default: "32 MiB, or what the model's outputs need", Unit: "bytes",
-			Help: "Count a request as failed when its response, unpacked and with all messages of a stream, is larger than this. Without " +
-				"it, responses in flight also fail when they take more than that together. It bounds the memory that a server can make the client use.",
+			Help: "Count a request as failed when its response, unpacked and with all messages of a stream, is larger than this. It " +
+				"bounds the memory that a server can make the client use.",
 			set: setMaxResponse,
 		}, {
 			Long: "request-parameter", Arg: "NAME:VALUE:TYPE", Section: Transport, Repeat: true, Secret: secret.Pair,
