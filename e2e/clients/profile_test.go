@@ -132,7 +132,7 @@ func TestRealPerfAnalyzer(t *testing.T) {
 				switch {
 				case err == nil:
 					return
-				case errors.Is(err, errCrash):
+				case errors.Is(err, errCrash), errors.Is(err, errHang):
 					t.Logf("PEER CRASHED: %v", err)
 				case errors.Is(err, errWindow):
 					t.Logf("windows of %s ms: %v", window, err)
@@ -154,6 +154,7 @@ func TestRealPerfAnalyzer(t *testing.T) {
 var (
 	errWindow = errors.New("no request ended within a window")
 	errCrash  = errors.New("perf_analyzer was ended by a signal")
+	errHang   = errors.New("perf_analyzer did not end")
 )
 
 // windowTooShort are the words of perf_analyzer for a window in which too little happened.
@@ -161,7 +162,7 @@ var windowTooShort = regexp.MustCompile("No valid requests recorded within time 
 
 // profile runs perf_analyzer and looks at its numbers.
 func profile(ctx context.Context, p *peers.Peers, dir string, args []string, server bool) error {
-	ctx, cancel := context.WithTimeout(ctx, 3*time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, 90*time.Second)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, p.PerfAnalyzer(), args...)
 	cmd.Dir = dir
@@ -169,7 +170,9 @@ func profile(ctx context.Context, p *peers.Peers, dir string, args []string, ser
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	err := cmd.Run()
 	text := out.String()
-	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() && ctx.Err() == nil {
+	if ctx.Err() != nil {
+		err = errHang
+	} else if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 		err = errCrash
 	} else if err != nil && windowTooShort.MatchString(errs.String()) {
 		err = errWindow

@@ -73,7 +73,7 @@ func start(t *testing.T, cmd *exec.Cmd) {
 	if cmd.Stderr == nil {
 		cmd.Stderr = &binary.Buffer{}
 	}
-	if err := cmd.Start(); err != nil {
+	if err := binary.StartWithHangup(cmd); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -199,7 +199,7 @@ func TestASilentServerWhilePreparing(t *testing.T) {
 		tasks = append(tasks, pool.Task{Name: name, Run: func(t *testing.T) {
 			address, accepted := silent(t)
 			p := start(t, t.TempDir(), append(args, "-u", address)...)
-			if err := p.Start(); err != nil {
+			if err := binary.StartWithHangup(p.Cmd); err != nil {
 				t.Fatal(err)
 			}
 			accepted.wait(t, "the connection")
@@ -225,7 +225,7 @@ func TestAnInputThatIsAPipe(t *testing.T) {
 			dir := t.TempDir()
 			path := fifo(t, dir)
 			p := start(t, dir, append(args, path)...)
-			if err := p.Start(); err != nil {
+			if err := binary.StartWithHangup(p.Cmd); err != nil {
 				t.Fatal(err)
 			}
 			w, err := os.OpenFile(path, os.O_WRONLY, 0) // returns when the program opens it
@@ -249,7 +249,7 @@ func TestAnInputThatIsAPipe(t *testing.T) {
 // A prompt of so many tokens takes longer to make than the run may take.
 func TestAPromptThatIsBeingMade(t *testing.T) {
 	p := start(t, t.TempDir(), "redline", "llm", "-m", "m", "-u", reference.Ports["openai"], "--isl", "1000000000")
-	if err := p.Start(); err != nil {
+	if err := binary.StartWithHangup(p.Cmd); err != nil {
 		t.Fatal(err)
 	}
 	await(t, &p.out, "prompts: made")
@@ -268,7 +268,7 @@ func TestRequestsWithoutAnAnswer(t *testing.T) {
 			}
 			address, held := holding(t, backend, suffix, nth)
 			p := start(t, t.TempDir(), append(args, "-u", address)...)
-			if err := p.Start(); err != nil {
+			if err := binary.StartWithHangup(p.Cmd); err != nil {
 				t.Fatal(err)
 			}
 			held.wait(t, "the request")
@@ -321,7 +321,7 @@ func TestStandardOutputThatIsFull(t *testing.T) {
 				t.Fatal(err)
 			}
 			p.Stdout = w
-			err = p.Start()
+			err = binary.StartWithHangup(p.Cmd)
 			_ = w.Close()
 			if err != nil {
 				t.Fatal(err)
@@ -368,7 +368,7 @@ func TestAResultForAPipeThatNothingReads(t *testing.T) {
 			}
 			dir := t.TempDir()
 			p := start(t, dir, append(args, "-u", backend, flag, fifo(t, dir))...)
-			if err := p.Start(); err != nil {
+			if err := binary.StartWithHangup(p.Cmd); err != nil {
 				t.Fatal(err)
 			}
 			await(t, &p.out, done)

@@ -205,5 +205,5 @@ func FreePorts(n int) ([]int, error) {
 // Kill ends the server at once, with all of its processes, as a crash of the machine would.
 func (t *Triton) Kill() {
 	syscall.Kill(-t.cmd.Process.Pid, syscall.SIGKILL)
-	t.exited <- <-t.exited
+	<-t.exited
 }
