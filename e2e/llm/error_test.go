@@ -12,12 +12,16 @@ import (
 
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/testkit/disturbance"
+	"github.com/redline-bench/redline/internal/testkit/outcome"
 )
 
 // The stated error of the times of tokens is held against the log of the server that was measured, token by token.
 func TestStatedError(t *testing.T) {
 	for _, streams := range []int{1, 8, 64, 512} {
 		t.Run(strconv.Itoa(streams), func(t *testing.T) {
+			if streams == 1 || streams == 64 {
+				outcome.HeavyOnly(t, "the stated error of tokens, with 1 and 64 streams")
+			}
 			t.Setenv("XDG_CACHE_HOME", t.TempDir())
 			disturbance.Try(t, func() error { return statesTruth(t, streams) })
 		})
