@@ -70,7 +70,8 @@ peers: ## install what the end-to-end tests need into the cache folder
 	@scripts/peers.sh
 
 # Packages that hold measured times against a server's log have the machine to themselves; the others, which wait for
-# windows most of the time, run four at once.
+# windows most of the time, run four at once, the longest first.
+LONGEST := ./e2e/conformance ./e2e/clients ./e2e/qa ./e2e/tokenizer ./e2e/faults
 TIMED := ./e2e ./e2e/llm ./e2e/planted ./e2e/pairs
 E2E := REDLINE_BIN_DIR=$(CURDIR)/bin go test $(TESTFLAGS) -count=1 -timeout 30m
 e2e: build peers ## the built binary: scripts, accuracy, static check, the real Triton and perf_analyzer
@@ -80,7 +81,7 @@ e2e-timed: # the packages that measure
 	$(E2E) -p 1 $(TIMED)
 
 e2e-rest: # all others
-	$(E2E) -p 4 $$(go list ./e2e/... | grep -vxF "$$(go list $(TIMED))")
+	$(E2E) -p 4 $(LONGEST) $$(go list ./e2e/... | grep -vxF "$$(go list $(TIMED))")
 
 fmt: ## format the tree
 	@if lint=$$(scripts/lint.sh); then "$$lint" fmt ./...; else gofmt -w $$(git ls-files '*.go'); fi
