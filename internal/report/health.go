@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -157,7 +158,11 @@ func client(p *page, l *result.Level) {
 		p.linef("    Request rate: sent %.6g of %.6g per sec that were due (%.4g %%)", h.AchievedRate, h.AskedRate, percent(h.AchievedRate, h.AskedRate))
 	}
 	if h.AskedInFlight > 0 {
-		p.linef("    In flight: %.4g of %.6g asked for (%.4g %%)", h.AchievedInFlight, h.AskedInFlight, percent(h.AchievedInFlight, h.AskedInFlight))
+		asked := strconv.FormatFloat(h.AskedInFlight, 'g', 6, 64) // a concurrency, whole; but for pauses that were asked for
+		if h.AskedInFlight != math.Trunc(h.AskedInFlight) {
+			asked = strconv.FormatFloat(h.AskedInFlight, 'g', 4, 64)
+		}
+		p.linef("    In flight: %.4g of %s asked for (%.4g %%)", h.AchievedInFlight, asked, percent(h.AchievedInFlight, h.AskedInFlight))
 	} else {
 		p.linef("    In flight: %.4g on average", h.AchievedInFlight)
 	}
