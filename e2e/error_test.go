@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"encoding/csv"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -49,7 +50,7 @@ func statesTruth(t *testing.T, protocol string, concurrency int, delay time.Dura
 	readJSON(t, file("result.json"), &res)
 	stated := res.Levels[0].Health.Error
 	if stated == nil {
-		t.Fatal("no measurement error is stated")
+		return errors.New("no measurement error is stated") // the calibration did not end in time
 	}
 	actual := errorsByLog(t, file("records.csv"), file("log"), concurrency)
 	return calibrationHolds(t, stated, actual)

@@ -56,14 +56,17 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// unjudged is the exit code of a gate that cannot judge the run.
-const unjudged = 5
+// Exit codes that other work on the machine can cause: no request ended within a window, and a gate that cannot judge the run.
+const (
+	noRequests = 3
+	unjudged   = 5
+)
 
 // testKey finds the test of a script among its values.
 type testKey struct{}
 
 // code N COMMAND... runs a command and wants that exit code. Its output can be matched by stdout and stderr. A run that
-// is client-limited because other work held the client up tells nothing: it is made again.
+// is client-limited, or had a window without a request, because other work held the client up tells nothing: it is made again.
 func code(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: code N COMMAND ...")
@@ -81,6 +84,8 @@ func code(ts *testscript.TestScript, neg bool, args []string) {
 			return nil
 		case got == unjudged && strings.Contains(ts.ReadFile("stderr"), "client-limited"):
 			return fmt.Errorf("the run was client-limited: exit code %d, want %s", got, args[0])
+		case got == noRequests:
+			return fmt.Errorf("a window had no request: exit code %d, want %s", got, args[0])
 		}
 		ts.Fatalf("exit code %d, want %s", got, args[0])
 		return nil

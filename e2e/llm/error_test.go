@@ -44,7 +44,7 @@ func statesTruth(t *testing.T, streams int) error {
 	res, _ := r.measure(t, "HTTP/1.1", n, "--concurrency", strconv.Itoa(streams), "--calibrate", "--artifact-dir", art, "--exports", "records")
 	stated := res.Levels[0].Health.Error
 	if stated == nil || stated.Tokens == nil {
-		t.Fatalf("no error of tokens is stated: %+v", stated)
+		return fmt.Errorf("no error of tokens is stated: %+v", stated) // the calibration did not end in time
 	}
 	actual := tokenErrors(t, filepath.Join(art, "profile_export.jsonl"), filepath.Join(r.dir, "log.jsonl"))
 	if len(actual) != n*truthTokens {
