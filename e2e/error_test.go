@@ -43,9 +43,11 @@ func statesTruth(t *testing.T, protocol string, concurrency int, delay time.Dura
 	dir := t.TempDir()
 	file := func(name string) string { return filepath.Join(dir, name) }
 	// Asynchronous calls carry ids, by which the two sides of a request are found.
-	profile(t, dir, protocol, []string{"--delay", "simple=" + delay.String(), "--request-log", file("log")},
+	if err := profile(t, dir, protocol, []string{"--delay", "simple=" + delay.String(), "--request-log", file("log")},
 		"-a", "--concurrency-range", strconv.Itoa(concurrency), "-p", "400", "-r", "3", "-s", "99999", "--calibrate",
-		"--json", file("result.json"), "--records", file("records.csv"))
+		"--json", file("result.json"), "--records", file("records.csv")); err != nil {
+		return err
+	}
 	var res result.Result
 	readJSON(t, file("result.json"), &res)
 	stated := res.Levels[0].Health.Error

@@ -19,8 +19,10 @@ func TestEveryRequestCounts(t *testing.T) {
 			dir := t.TempDir()
 			file := func(name string) string { return filepath.Join(dir, name) }
 			writeChecked(t, file("checked.json"), 64)
-			profile(t, dir, protocol, []string{"--request-log", file("log")}, "--request-count", strconv.Itoa(requests), "--concurrency-range", "8",
-				"--input-data", file("checked.json"), "--json", file("result.json"), "--records", file("records.csv"), "--profile-export-file", file("export.json"))
+			if err := profile(t, dir, protocol, []string{"--request-log", file("log")}, "--request-count", strconv.Itoa(requests), "--concurrency-range", "8",
+				"--input-data", file("checked.json"), "--json", file("result.json"), "--records", file("records.csv"), "--profile-export-file", file("export.json")); err != nil {
+				t.Fatal(err)
+			}
 			var res resultFile
 			readJSON(t, file("result.json"), &res)
 			var export exportFile

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/redline-bench/redline/internal/testkit/disturbance"
 )
 
 // exportFile is the part of --profile-export-file that these tests read.
@@ -29,7 +31,7 @@ type exportFile struct {
 func TestFormulas(t *testing.T) {
 	f := func(name string, batch int, args ...string) {
 		t.Helper()
-		t.Run(name, func(t *testing.T) { checkFormulas(t, batch, args) })
+		t.Run(name, func(t *testing.T) { disturbance.Try(t, func() error { return checkFormulas(t, batch, args) }) })
 	}
 	f("http", 1)
 	f("http batch", 4, "-b", "4", "--concurrency-range", "3")
@@ -39,7 +41,9 @@ func TestFormulas(t *testing.T) {
 	f("count", 1, "--request-count", "40", "--concurrency-range", "4")
 }
 
-func checkFormulas(t *testing.T, batch int, args []string) {
+// checkFormulas makes one run. See windowError for the error.
+func checkFormulas(t *testing.T, batch int, args []string) error {
+	t.Helper()
 	dir := t.TempDir()
 	s, err := startServer(dir, "--delay", "simple=5ms")
 	if err != nil {
@@ -55,8 +59,8 @@ func checkFormulas(t *testing.T, batch int, args []string) {
 		"-m", "simple", "-u", s.Address(protocol), "-p", "500", "-r", "3", "-s", "99999", "-f", table, "--verbose-csv", "--profile-export-file", export,
 	}, args...)...)
 	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	if err := windowError(t, err, out); err != nil {
+		return err
 	}
 	var file exportFile
 	readJSON(t, export, &file)
@@ -88,6 +92,7 @@ func checkFormulas(t *testing.T, batch int, args []string) {
 		near(t, fmt.Sprintf("p%d", p), number(t, text, fmt.Sprintf(`p%d latency: (\d+) usec`, p)), want, 1)
 		near(t, fmt.Sprintf("CSV p%d", p), row[fmt.Sprintf("p%d latency", p)], want, 1)
 	}
+	return nil
 }
 
 func moments(xs []int64) (avg, std float64) {
