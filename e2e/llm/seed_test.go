@@ -63,6 +63,17 @@ type place struct {
 	// requests is how many requests each turn of the cross-check sends: a multiple of its concurrency, so that all slots end
 	// at about the same time.
 	requests string
+	// crashed tells whether the server has crashed; nil where it is ours.
+	crashed func(t *testing.T) bool
+}
+
+// fatal fails the test. A real server that has crashed tells nothing of the client.
+func (p *place) fatal(t *testing.T, text string) {
+	t.Helper()
+	if p.crashed != nil && p.crashed(t) {
+		outcome.Inconclusive(t, "Triton crashed")
+	}
+	t.Fatal(text)
 }
 
 // Seed 003's command prints its report, over gRPC and HTTP; the figures are those of its formulas; and `redline profile`
@@ -79,12 +90,12 @@ func TestSeedOnTriton(t *testing.T) {
 		outcome.NotTested(t, "seed 003 on the real Triton", err, "")
 	}
 	r := folder(t)
-	triton, err := p.StartTritonWith(t.Context(), r.dir, []string{filepath.Join(binary.Root(), "e2e", "llm", "models")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(triton.Stop)
-	seed(t, &place{rig: r, http: triton.HTTP, grpc: triton.GRPC, prompts: 12, tokens: 16, requests: "32"})
+	keeper := peers.Keep(t, func() (*peers.Triton, error) {
+		return p.StartTritonWith(t.Context(), r.dir, []string{filepath.Join(binary.Root(), "e2e", "llm", "models")})
+	})
+	triton := keeper.Triton()
+	crashed := func(t *testing.T) bool { return keeper.Crashed(t, triton) }
+	seed(t, &place{rig: r, http: triton.HTTP, grpc: triton.GRPC, prompts: 12, tokens: 16, requests: "32", crashed: crashed})
 	if err := triton.Err(); err != nil {
 		t.Error(err)
 	}
@@ -97,7 +108,7 @@ func seed(t *testing.T, p *place) {
 		url := map[string]string{"grpc": p.grpc, "http": p.http}[proto]
 		e := p.redline(t, append([]string{"llm", "-u", url, "-i", proto, "-m", "ensemble", "--concurrency", "1,4,8", "--input-data", file, "--tokenizer-path", tok}, p.osl...)...)
 		if e.code != 0 {
-			t.Fatalf("%d\n%s%s", e.code, e.out, e.err)
+			p.fatal(t, fmt.Sprintf("%d\n%s%s", e.code, e.out, e.err))
 		}
 		first, rest, _ := strings.Cut(e.out, "\n")
 		if want := fmt.Sprintf("triton_url: %s, protocol: %s, model: ensemble", url, proto); first != want {
@@ -200,12 +211,12 @@ func (p *place) profile(t *testing.T, data string, args ...string) []result.Leve
 		"--input-data", data, "--json", "p.json",
 	}, args...)...)
 	if e.code != 0 {
-		t.Fatalf("%d\n%s%s", e.code, e.out, e.err)
+		p.fatal(t, fmt.Sprintf("%d\n%s%s", e.code, e.out, e.err))
 	}
 	levels := load(t, filepath.Join(p.dir, "p.json")).Levels
 	for i := range levels {
 		if n := levels[i].Client.Failed; n > 0 {
-			t.Fatalf("%d failed requests: %+v", n, levels[i].Failures)
+			p.fatal(t, fmt.Sprintf("%d failed requests: %+v", n, levels[i].Failures))
 		}
 	}
 	return levels
@@ -217,7 +228,7 @@ func (p *place) last(t *testing.T) []string {
 	e := p.redline(t, append([]string{"llm", "-u", p.grpc, "-i", "grpc", "-m", "ensemble", "--concurrency", "8", "--input-data", "prompts.jsonl", "--request-count", p.requests}, p.osl...)...)
 	m := block.FindStringSubmatch(e.out)
 	if m == nil {
-		t.Fatal(e.out + e.err)
+		p.fatal(t, e.out+e.err)
 	}
 	return m
 }
