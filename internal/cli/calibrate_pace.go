@@ -32,6 +32,9 @@ type paceRun struct {
 	seen   map[string][]calibrate.Exchange // by level, of all windows but the first
 }
 
+// errBusy means that a window had no request, which the reference server does not cause.
+var errBusy = errors.New("this machine is too busy to calibrate: no request ended within a window; try again when it is quiet")
+
 // floors measures the error at each level of the plan.
 func (c *paceRun) floors() ([]calibrate.Floor, error) {
 	dir, err := os.MkdirTemp("", "redline-calibrate-")
@@ -98,8 +101,11 @@ func (c *paceRun) send(server *embedded) (*result.Result, error) {
 		Feed: func(slot, active int) engine.Feed { return &numbered{feed(slot, active), &c.lastID} },
 	}
 	res, err := runner.Run(c.sigs.soft, c.sigs.hard)
-	if errors.Is(err, profile.ErrUnstable) {
+	switch {
+	case errors.Is(err, profile.ErrUnstable):
 		err = nil
+	case errors.Is(err, profile.ErrNoRequests):
+		err = errBusy
 	}
 	return res, err
 }
