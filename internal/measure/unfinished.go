@@ -6,7 +6,6 @@ import (
 	"sort"
 
 	"github.com/redline-bench/redline/internal/result"
-	"github.com/redline-bench/redline/internal/stats"
 )
 
 // Pending is a request that was in flight at the end of a window.
@@ -60,8 +59,9 @@ func (w *Window) inFlightAtEnd() (n uint64, oldest int64) {
 // A request in flight at age a will have a latency above a. One whose age is below the percentile tells nothing about it.
 // Those that are older count: the percentile is taken over the ended requests and the older ones, each at its age. If the
 // request at the rank is one of the latter, the percentile is at least its age.
-func withUnfinished(s *stats.Sample, ages []int64, q result.Percentile) result.Percentile {
-	n := int(s.Count())
+//
+// nth is element i of the n sorted latencies of the ended requests.
+func withUnfinished(n int, nth func(i int) int64, ages []int64, q result.Percentile) result.Percentile {
 	first := sort.Search(len(ages), func(i int) bool { return ages[i] > q.Ns })
 	older := ages[first:]
 	if n == 0 || len(older) == 0 {
@@ -71,27 +71,18 @@ func withUnfinished(s *stats.Sample, ages []int64, q result.Percentile) result.P
 	// With i of the older ones below the rank, rank-i ended ones are.
 	i := sort.Search(len(older), func(i int) bool {
 		ended := rank - i
-		return ended <= n && (ended <= 0 || nth(s, ended-1) <= older[i])
+		return ended <= n && (ended <= 0 || nth(ended-1) <= older[i])
 	})
 	ended := rank - i
-	if i == len(older) || ended < n && nth(s, ended) <= older[i] {
-		q.Ns = nth(s, ended)
+	if i == len(older) || ended < n && nth(ended) <= older[i] {
+		q.Ns = nth(ended)
 		return q
 	}
 	q.Ns, q.AtLeast, q.Above = older[i], true, uint64(len(older))
 	if rank < n {
-		q.UpToNs = nth(s, rank)
+		q.UpToNs = nth(rank)
 	}
 	return q
-}
-
-// nth is element i of the sorted values.
-func nth(s *stats.Sample, i int) int64 {
-	p := 0.0
-	if n := s.Count(); n > 1 {
-		p = 100 * float64(i) / float64(n-1)
-	}
-	return s.Quantiles(p)[0]
 }
 
 // A level is long enough although a percentile is a bound if the percentile lies at most maxOpen times higher, or if the

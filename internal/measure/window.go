@@ -212,8 +212,9 @@ func (w *Window) summary(s *stats.Sample, ages []int64) result.Latency {
 		Count: s.Count(), Min: s.Min(), Max: s.Max(), Avg: s.Mean(), StdDev: s.StdDev(), Exact: s.Exact(),
 		Percentiles: make([]result.Percentile, len(ps)),
 	}
+	nth := s.Sorted()
 	for i, v := range s.Quantiles(ps...) {
-		l.Percentiles[i] = withUnfinished(s, ages, result.Percentile{P: ps[i], Ns: v})
+		l.Percentiles[i] = withUnfinished(int(s.Count()), nth, ages, result.Percentile{P: ps[i], Ns: v})
 	}
 	return l
 }

@@ -142,6 +142,21 @@ func (s *Sample) RecentMedian(n int) int64 {
 	return recent[len(recent)/2]
 }
 
+// Sorted sorts the values and returns the function that gives the one at index i of their order. The sample must not change
+// while that function is in use.
+func (s *Sample) Sorted() func(i int) int64 {
+	if s.hist == nil {
+		sortValues(s.values)
+		return func(i int) int64 { return s.values[i] }
+	}
+	return func(i int) int64 { return s.fromHistogram(100 * float64(i) / float64(s.n-1)) }
+}
+
+// fromHistogram is percentile p of more values than are kept.
+func (s *Sample) fromHistogram(p float64) int64 {
+	return max(s.min, min(s.hist.ValueAtPercentile(p), s.max))
+}
+
 // Quantiles returns the values at the given percentiles, which may come in any order. Percentile p of the n
 // sorted values is the one at index trunc(p/100·(n-1) + 0.5).
 func (s *Sample) Quantiles(ps ...float64) []int64 {
@@ -157,7 +172,7 @@ func (s *Sample) Quantiles(ps ...float64) []int64 {
 			out[i] = s.values[int(p/100*float64(len(s.values)-1)+0.5)]
 			continue
 		}
-		out[i] = max(s.min, min(s.hist.ValueAtPercentile(p), s.max))
+		out[i] = s.fromHistogram(p)
 	}
 	return out
 }
