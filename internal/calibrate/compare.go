@@ -6,9 +6,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math"
 	"slices"
+	"sort"
 	"strconv"
+
+	"github.com/redline-bench/redline/internal/stats"
 )
 
 // Exchange is one request as one side saw it, by the wall clock in nanoseconds: the client from send to end, the server
@@ -100,18 +102,5 @@ func Summarize(errors []int64) Summary {
 // probability of 0.95 or more; n + 1 where there is none, as with fewer than 299.
 func boundRank(n int) int {
 	const share, confidence = 0.99, 0.95
-	above := 0.0 // probability that k or more of n errors lie at or below the true p99
-	for k := n; k > 0; k-- {
-		above += binomial(n, k, share)
-		if above > 1-confidence {
-			return k + 1
-		}
-	}
-	return 1
-}
-
-// binomial is the probability of k among n.
-func binomial(n, k int, share float64) float64 {
-	lg := func(x int) float64 { v, _ := math.Lgamma(float64(x + 1)); return v }
-	return math.Exp(lg(n) - lg(k) - lg(n-k) + float64(k)*math.Log(share) + float64(n-k)*math.Log(1-share))
+	return 1 + sort.Search(n, func(i int) bool { return stats.BinomialTail(float64(i+1), float64(n), share) <= 1-confidence })
 }
