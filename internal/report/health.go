@@ -183,7 +183,7 @@ func client(p *page, l *result.Level) {
 		p.linef("    Read lag: p50 %d usec, p99 %d usec, max %d usec; in no latency, as answers have the time of their arrival", us(r.P50Ns), us(r.P99Ns), us(r.MaxNs))
 	}
 	if h.Times == "read" {
-		p.linef("    Answer times: those of the read; nobody tells when answers came")
+		p.linef("    Response times: when the client read them; the time of arrival is not known")
 	}
 	switch {
 	case h.Error != nil:

@@ -85,8 +85,8 @@ func TestHealth(t *testing.T) {
 
 	l = closedLevel()
 	l.Health.Times = "read"
-	const unread = "    Answer times: those of the read; nobody tells when answers came\n"
-	f("tokens that nobody timed", l, closed+unread+"    Measurement error: not calibrated; add --calibrate\n")
+	const unread = "    Response times: when the client read them; the time of arrival is not known\n"
+	f("tokens without a time of arrival", l, closed+unread+"    Measurement error: not calibrated; add --calibrate\n")
 	l.Health.ErrorLater = true
 	f("tokens of a run that is calibrated at its end", l, closed+unread)
 
