@@ -188,8 +188,9 @@ func windowError(t *testing.T, err error, output []byte) error {
 
 // row is the part of a line of --records that these tests read.
 type row struct {
-	latency int64
-	class   string
+	sent, latency int64
+	slot, window  int64
+	class         string
 }
 
 func readRecords(t *testing.T, path string) []row {
@@ -203,14 +204,17 @@ func readRecords(t *testing.T, path string) []row {
 	if err != nil || len(lines) == 0 {
 		t.Fatalf("%s: %d lines, %v", path, len(lines), err)
 	}
-	latency, class := slices.Index(lines[0], "latency_ns"), slices.Index(lines[0], "class")
+	text := func(line []string, column string) string { return line[slices.Index(lines[0], column)] }
+	number := func(line []string, column string) int64 {
+		n, err := strconv.ParseInt(text(line, column), 10, 64)
+		if err != nil {
+			t.Fatalf("%s: %s: %v", path, column, err)
+		}
+		return n
+	}
 	var rows []row
 	for _, line := range lines[1:] {
-		ns, err := strconv.ParseInt(line[latency], 10, 64)
-		if err != nil {
-			t.Fatalf("%s: %v", path, err)
-		}
-		rows = append(rows, row{ns, line[class]})
+		rows = append(rows, row{number(line, "sent_ns"), number(line, "latency_ns"), number(line, "slot"), number(line, "window"), text(line, "class")})
 	}
 	return rows
 }

@@ -1,7 +1,7 @@
 package e2e
 
 import (
-	"encoding/csv"
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redline-bench/redline/e2e/stated"
 	"github.com/redline-bench/redline/internal/calibrate"
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/testkit/disturbance"
@@ -50,12 +51,12 @@ func statesTruth(t *testing.T, protocol string, concurrency int, delay time.Dura
 	}
 	var res result.Result
 	readJSON(t, file("result.json"), &res)
-	stated := res.Levels[0].Health.Error
-	if stated == nil {
+	said := res.Levels[0].Health.Error
+	if said == nil {
 		return errors.New("no measurement error is stated") // the calibration did not end in time
 	}
 	actual := errorsByLog(t, file("records.csv"), file("log"), concurrency)
-	return calibrationHolds(t, stated, actual)
+	return stated.Holds(t, said, actual)
 }
 
 // errorsByLog are the latencies of the records minus the times of the log, of all windows but the first. The id of a request
@@ -74,11 +75,13 @@ func errorsByLog(t *testing.T, records, log string, concurrency int) []int64 {
 	const counterBits = 48
 	sent := make([]uint64, concurrency)
 	var client []calibrate.Exchange
-	for _, r := range sentRecords(t, records) {
-		id := r.slot<<counterBits + sent[r.slot]
+	rows := readRecords(t, records)
+	slices.SortFunc(rows, func(a, b row) int { return cmp.Compare(a.sent, b.sent) })
+	for _, r := range rows {
+		id := uint64(r.slot)<<counterBits + sent[r.slot]
 		sent[r.slot]++
 		if r.window > 0 {
-			client = append(client, calibrate.Exchange{ID: id, From: r.from, To: r.from + r.latency})
+			client = append(client, calibrate.Exchange{ID: id, From: r.sent, To: r.sent + r.latency})
 		}
 	}
 	actual := calibrate.Errors(client, served, true)
@@ -86,64 +89,4 @@ func errorsByLog(t *testing.T, records, log string, concurrency int) []int64 {
 		t.Fatalf("%d requests were measured, %d of them are in the server's log", len(client), len(actual))
 	}
 	return actual
-}
-
-// sentRecord is the part of a line of --records that these tests read.
-type sentRecord struct {
-	from, latency int64
-	slot          uint64
-	window        int64
-}
-
-// sentRecords are all requests, in the order of their sends.
-func sentRecords(t *testing.T, path string) []sentRecord {
-	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	lines, err := csv.NewReader(f).ReadAll()
-	if err != nil || len(lines) == 0 {
-		t.Fatalf("%s: %d lines, %v", path, len(lines), err)
-	}
-	number := func(line []string, column string) int64 {
-		n, err := strconv.ParseInt(line[slices.Index(lines[0], column)], 10, 64)
-		if err != nil {
-			t.Fatalf("%s: %s: %v", path, column, err)
-		}
-		return n
-	}
-	var rows []sentRecord
-	for _, line := range lines[1:] {
-		rows = append(rows, sentRecord{number(line, "sent_ns"), number(line, "latency_ns"), uint64(number(line, "slot")), number(line, "window")})
-	}
-	slices.SortFunc(rows, func(a, b sentRecord) int { return int(a.from - b.from) })
-	return rows
-}
-
-// What a statement may be off by: the actual median lies within a factor of the stated one or within an amount of it, and
-// the actual p99 is at most the stated one times the factor plus the amount.
-const (
-	statedFactor = 2
-	statedAmount = 100 * time.Microsecond
-)
-
-// calibrationHolds compares a statement with the errors that a server's log shows.
-func calibrationHolds(t *testing.T, stated *result.MeasurementError, actual []int64) error {
-	t.Helper()
-	slices.Sort(actual)
-	p50, p99 := actual[len(actual)/2], actual[len(actual)*99/100]
-	t.Logf("stated p50 %v, p99 %v (at least: %v) of %d requests at %.0f/s %s; actual p50 %v, p99 %v of %d", time.Duration(stated.P50Ns), time.Duration(stated.P99Ns),
-		stated.AtLeast, stated.Requests, stated.PerSecond, stated.Of, time.Duration(p50), time.Duration(p99), len(actual))
-	low, high := stated.P50Ns/statedFactor-int64(statedAmount), stated.P50Ns*statedFactor+int64(statedAmount)
-	switch {
-	case !stated.Exact:
-		return fmt.Errorf("the error is not stated of this traffic and pace but of %s", stated.Of)
-	case p50 < low || p50 > high:
-		return fmt.Errorf("the stated p50 is %v, the server's log says %v", time.Duration(stated.P50Ns), time.Duration(p50))
-	case !stated.AtLeast && p99 > stated.P99Ns*statedFactor+int64(statedAmount):
-		return fmt.Errorf("the stated p99 is %v, the server's log says %v", time.Duration(stated.P99Ns), time.Duration(p99))
-	}
-	return nil
 }

@@ -94,17 +94,22 @@ func TestHostileServersCannotTakeMemory(t *testing.T) {
 		{"an endless event", llm(answering(t, "Content-Type: text/event-stream\r\nTransfer-Encoding: chunked", chunk(bytes.Repeat([]byte("x"), 64<<10)), true), "--streaming"), tooLarge},
 		{"endless tokens", llm(answering(t, "Content-Type: text/event-stream\r\nTransfer-Encoding: chunked", chunk(bytes.Repeat([]byte(token), 100)), true), "--streaming"), tooLarge},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			got := measured(t, c.args...)
-			if !strings.Contains(got.out, c.want) || len(got.out) > mostOutput {
-				t.Errorf("no %q in %d bytes of output:\n%.4000s", c.want, len(got.out), got.out)
-			}
-			more := got.memory - idle.memory
-			t.Logf("%d MiB more than a run that is answered", more>>20)
-			if more > mostMore {
-				t.Errorf("that is above %d MiB", mostMore>>20)
-			}
-		})
+		t.Run(c.name, func(t *testing.T) { bounded(t, idle.memory, c.args, c.want) })
+	}
+}
+
+// bounded makes a run against a hostile server. It must say what is wrong in few words, and take little more memory than
+// a run that is answered.
+func bounded(t *testing.T, idle int64, args []string, want string) {
+	t.Helper()
+	got := measured(t, args...)
+	if !strings.Contains(got.out, want) || len(got.out) > mostOutput {
+		t.Errorf("no %q in %d bytes of output:\n%.4000s", want, len(got.out), got.out)
+	}
+	more := got.memory - idle
+	t.Logf("%d MiB more than a run that is answered", more>>20)
+	if more > mostMore {
+		t.Errorf("that is above %d MiB", mostMore>>20)
 	}
 }
 
@@ -141,17 +146,7 @@ func TestManyHostileConnectionsCannotTakeMemory(t *testing.T) {
 		{"llm, events", llm(answering(t, "Content-Type: text/event-stream\r\nTransfer-Encoding: chunked", piece, true), "--streaming"), "raise --max-response-bytes"},
 		{"llm, tokens", llm(answering(t, "Content-Type: text/event-stream\r\nTransfer-Encoding: chunked", chunk(bytes.Repeat([]byte(token), 1000)), true), "--streaming"), "raise --max-response-bytes"},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			got := measured(t, c.args...)
-			if !strings.Contains(got.out, c.want) || len(got.out) > mostOutput {
-				t.Errorf("no %q in %d bytes of output:\n%.4000s", c.want, len(got.out), got.out)
-			}
-			more := got.memory - idle.memory
-			t.Logf("%d MiB more than a run that is answered", more>>20)
-			if more > mostMore {
-				t.Errorf("that is above %d MiB", mostMore>>20)
-			}
-		})
+		t.Run(c.name, func(t *testing.T) { bounded(t, idle.memory, c.args, c.want) })
 	}
 }
 

@@ -25,17 +25,10 @@ import (
 var bin string
 
 func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "redline-bin-")
-	if err == nil {
-		bin, err = binary.Build(dir)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	code := m.Run()
-	os.RemoveAll(dir)
-	os.Exit(code)
+	binary.Main(func(_, built string) (int, error) {
+		bin = built
+		return m.Run(), nil
+	})
 }
 
 func TestScripts(t *testing.T) {

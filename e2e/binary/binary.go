@@ -32,6 +32,30 @@ func Build(dir string) (string, error) {
 	return dir, nil
 }
 
+// Main is TestMain of tests of the built program: it builds, has run run the tests, and ends the process. dir is a folder
+// that is removed at the end, bin has the programs.
+func Main(run func(dir, bin string) (code int, err error)) {
+	code, err := built(run)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func built(run func(dir, bin string) (int, error)) (int, error) {
+	dir, err := os.MkdirTemp("", "redline-test-")
+	if err != nil {
+		return 0, err
+	}
+	defer os.RemoveAll(dir)
+	bin, err := Build(dir)
+	if err != nil {
+		return 0, err
+	}
+	return run(dir, bin)
+}
+
 // Root is the top folder of the source tree.
 func Root() string {
 	_, file, _, _ := runtime.Caller(0)

@@ -6,6 +6,3 @@
 // Chromium is this machine's, or Debian's package unpacked in the cache folder. Where it cannot be had the tests end with
 // outcome.NotTested.
 package browser
-
-// inside marks the copy of the tests that runs in the namespace.
-const inside = "REDLINE_BROWSER_INSIDE"

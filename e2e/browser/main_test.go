@@ -39,34 +39,22 @@ var (
 	missing error // why there is no browser
 )
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
+func TestMain(m *testing.M) {
+	binary.Main(func(dir, bin string) (int, error) { return run(m, dir, bin) })
+}
 
-func run(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "redline-browser-")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(dir)
-	bin, err := binary.Build(dir)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
+func run(m *testing.M, dir, bin string) (int, error) {
 	redline = filepath.Join(bin, "redline")
 	path, err := peers.InstallChromium(context.Background())
 	if err != nil {
 		missing = err
-		return m.Run()
+		return m.Run(), nil
 	}
-	if os.Getenv(inside) == "" {
-		if code, ok := netns.Rerun("REDLINE_BIN_DIR="+bin, inside+"=1"); ok {
-			return code
-		}
+	if code, done, err := netns.Enter(bin); done || err != nil {
+		return code, err
+	}
+	if !netns.Inside() {
 		fmt.Fprintln(os.Stderr, "this machine permits no network namespace: that pages fetch nothing is told from the browser's own events alone")
-	} else if err := netns.RaiseLoopback(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
 	}
 	opts := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.UserDataDir(filepath.Join(dir, "profile")),
 		chromedp.NoSandbox, chromedp.DisableGPU, chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
@@ -76,11 +64,10 @@ func run(m *testing.M) int {
 	ctx, end := chromedp.NewContext(alloc)
 	defer end()
 	if err := chromedp.Do(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "start chromium:", err)
-		return 1
+		return 0, fmt.Errorf("start chromium: %w", err)
 	}
 	browser = ctx
-	return m.Run()
+	return m.Run(), nil
 }
 
 // tab is one page in the browser, and what it complained about and asked for.
@@ -240,7 +227,7 @@ func must(t *testing.T, cmd *exec.Cmd) {
 // The namespace must have no way out, or the tests prove less than they say.
 func TestThereIsNoWayOut(t *testing.T) {
 	needBrowser(t)
-	if os.Getenv(inside) == "" {
+	if !netns.Inside() {
 		outcome.NotTested(t, "that pages fetch nothing from the network", errors.New("this machine permits no network namespace"), "")
 	}
 	conn, err := net.DialTimeout("udp", "192.0.2.1:9", time.Second)

@@ -4,8 +4,6 @@ package faults
 
 import (
 	"crypto/tls"
-	"fmt"
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -18,23 +16,15 @@ var (
 	reference *binary.Server // answers what is no fault
 )
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
-
-func run(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "redline-faults-")
-	if err == nil {
-		defer os.RemoveAll(dir)
-		bin, err = binary.Build(dir)
-	}
-	if err == nil {
-		reference, err = binary.Serve(dir, filepath.Join(bin, "redline"), "serve", "--ttft", "0s", "--itl", "0s")
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer reference.Stop()
-	return m.Run()
+func TestMain(m *testing.M) {
+	binary.Main(func(dir, built string) (_ int, err error) {
+		bin = built
+		if reference, err = binary.Serve(dir, filepath.Join(bin, "redline"), "serve", "--ttft", "0s", "--itl", "0s"); err != nil {
+			return 0, err
+		}
+		defer reference.Stop()
+		return m.Run(), nil
+	})
 }
 
 // authority is a certificate for localhost, and the file with the authority that signed it.

@@ -26,19 +26,11 @@ import (
 
 var bin string
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
-
-func run(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "redline-files-")
-	if err == nil {
-		defer os.RemoveAll(dir)
-		bin, err = binary.Build(dir)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return m.Run()
+func TestMain(m *testing.M) {
+	binary.Main(func(_, built string) (int, error) {
+		bin = built
+		return m.Run(), nil
+	})
 }
 
 // program is a short run in a folder of its own; script is what a shell does before it.

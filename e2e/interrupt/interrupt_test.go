@@ -7,7 +7,6 @@ package interrupt
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -31,23 +30,15 @@ var (
 	reference *binary.Server
 )
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
-
-func run(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "redline-interrupt-")
-	if err == nil {
-		defer os.RemoveAll(dir)
-		bin, err = binary.Build(dir)
-	}
-	if err == nil {
-		reference, err = binary.Serve(dir, filepath.Join(bin, "redline"), "serve")
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer reference.Stop()
-	return m.Run()
+func TestMain(m *testing.M) {
+	binary.Main(func(dir, built string) (_ int, err error) {
+		bin = built
+		if reference, err = binary.Serve(dir, filepath.Join(bin, "redline"), "serve"); err != nil {
+			return 0, err
+		}
+		defer reference.Stop()
+		return m.Run(), nil
+	})
 }
 
 // limit is how long a run may take in all. Only a run that cannot be interrupted takes so long.

@@ -5,12 +5,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"testing"
-	"time"
 
-	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/e2e/stated"
 	"github.com/redline-bench/redline/internal/testkit/disturbance"
 	"github.com/redline-bench/redline/internal/testkit/outcome"
 )
@@ -28,13 +26,6 @@ func TestStatedError(t *testing.T) {
 	}
 }
 
-// What a statement may be off by: the actual median lies within a factor of the stated one or within an amount of it, and
-// the actual p99 is at most the stated one times the factor plus the amount.
-const (
-	statedFactor = 2
-	statedAmount = 100 * time.Microsecond
-)
-
 // statesTruth measures once. An error is a statement that misses its tolerance.
 func statesTruth(t *testing.T, streams int) error {
 	t.Helper()
@@ -42,33 +33,15 @@ func statesTruth(t *testing.T, streams int) error {
 	n := max(16, 4*streams)
 	art := filepath.Join(r.dir, "art")
 	res, _ := r.measure(t, "HTTP/1.1", n, "--concurrency", strconv.Itoa(streams), "--calibrate", "--artifact-dir", art, "--exports", "records")
-	stated := res.Levels[0].Health.Error
-	if stated == nil || stated.Tokens == nil {
-		return fmt.Errorf("no error of tokens is stated: %+v", stated) // the calibration did not end in time
+	said := res.Levels[0].Health.Error
+	if said == nil || said.Tokens == nil {
+		return fmt.Errorf("no error of tokens is stated: %+v", said) // the calibration did not end in time
 	}
 	actual := tokenErrors(t, filepath.Join(art, "profile_export.jsonl"), filepath.Join(r.dir, "log.jsonl"))
 	if len(actual) != n*truthTokens {
 		t.Fatalf("%d tokens were compared, want %d", len(actual), n*truthTokens)
 	}
-	return statementHolds(t, stated, actual)
-}
-
-func statementHolds(t *testing.T, stated *result.MeasurementError, actual []int64) error {
-	t.Helper()
-	slices.Sort(actual)
-	p50, p99 := actual[len(actual)/2], actual[len(actual)*99/100]
-	t.Logf("stated p50 %v, p99 %v (at least: %v) at %.0f tokens/s %s; actual p50 %v, p99 %v of %d tokens", time.Duration(stated.P50Ns), time.Duration(stated.P99Ns),
-		stated.AtLeast, stated.PerSecond, stated.Of, time.Duration(p50), time.Duration(p99), len(actual))
-	low, high := stated.P50Ns/statedFactor-int64(statedAmount), stated.P50Ns*statedFactor+int64(statedAmount)
-	switch {
-	case !stated.Exact:
-		return fmt.Errorf("the error is not stated of this traffic and pace but of %s", stated.Of)
-	case p50 < low || p50 > high:
-		return fmt.Errorf("the stated p50 is %v, the server's log says %v", time.Duration(stated.P50Ns), time.Duration(p50))
-	case !stated.AtLeast && p99 > stated.P99Ns*statedFactor+int64(statedAmount):
-		return fmt.Errorf("the stated p99 is %v, the server's log says %v", time.Duration(stated.P99Ns), time.Duration(p99))
-	}
-	return nil
+	return stated.Holds(t, said, actual)
 }
 
 // tokenErrors are the times at which tokens came by the client's records minus those at which they left by the server's log.

@@ -21,17 +21,10 @@ import (
 var bin string
 
 func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "redline-llm-")
-	if err == nil {
-		bin, err = binary.Build(dir)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	code := m.Run()
-	_ = os.RemoveAll(dir)
-	os.Exit(code)
+	binary.Main(func(_, built string) (int, error) {
+		bin = built
+		return m.Run(), nil
+	})
 }
 
 // rig is a server and a folder.

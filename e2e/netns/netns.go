@@ -11,9 +11,26 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Rerun runs this program again in a network namespace of its own, with variables added to its environment. ok is false
+// inside marks the copy of the tests that runs in the namespace.
+const inside = "REDLINE_NETNS_INSIDE"
+
+// Inside tells whether this program runs in such a namespace.
+func Inside() bool { return os.Getenv(inside) != "" }
+
+// Enter runs this program, with the built programs of bin, again in a network namespace of its own; done tells that it
+// did, and code is how that ended. In the namespace it makes 127.0.0.1 work. Where the machine permits no namespace
+// it does nothing.
+func Enter(bin string) (code int, done bool, err error) {
+	if Inside() {
+		return 0, false, raiseLoopback()
+	}
+	code, done = rerun("REDLINE_BIN_DIR="+bin, inside+"=1")
+	return code, done, nil
+}
+
+// rerun runs this program again in a network namespace of its own, with variables added to its environment. ok is false
 // where the machine does not permit that.
-func Rerun(env ...string) (code int, ok bool) {
+func rerun(env ...string) (code int, ok bool) {
 	cmd := exec.Command("/proc/self/exe", os.Args[1:]...)
 	cmd.Args[0] = os.Args[0]
 	cmd.Env = append(os.Environ(), env...)
@@ -31,8 +48,8 @@ func Rerun(env ...string) (code int, ok bool) {
 	return cmd.ProcessState.ExitCode(), true
 }
 
-// RaiseLoopback makes 127.0.0.1 work in a new namespace.
-func RaiseLoopback() error {
+// raiseLoopback makes 127.0.0.1 work in a new namespace.
+func raiseLoopback() error {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return err

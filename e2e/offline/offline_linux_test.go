@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"os"
 	"os/exec"
@@ -22,36 +21,16 @@ import (
 	"github.com/redline-bench/redline/internal/testkit/outcome"
 )
 
-// inside marks the copy of the tests that runs in the namespace.
-const inside = "REDLINE_OFFLINE_INSIDE"
-
 var redline string // the program
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
-
-func run(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "redline-offline-")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(dir)
-	bin, err := binary.Build(dir)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	redline = filepath.Join(bin, "redline")
-	if os.Getenv(inside) != "" {
-		err = netns.RaiseLoopback()
-	} else if code, ok := netns.Rerun("REDLINE_BIN_DIR="+bin, inside+"=1"); ok {
-		return code
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return m.Run()
+func TestMain(m *testing.M) {
+	binary.Main(func(_, bin string) (int, error) {
+		redline = filepath.Join(bin, "redline")
+		if code, done, err := netns.Enter(bin); done || err != nil {
+			return code, err
+		}
+		return m.Run(), nil
+	})
 }
 
 // attempts counts what left for the outside, or asked for an address of a name, since it was made.
@@ -137,7 +116,7 @@ func command(t *testing.T, home string, args ...string) (string, error) {
 
 // TestNoNetworkButWhatTheUserNamed runs every kind of command against servers of this machine.
 func TestNoNetworkButWhatTheUserNamed(t *testing.T) {
-	if os.Getenv(inside) == "" {
+	if !netns.Inside() {
 		outcome.NotTested(t, "that no command uses the network", errors.New("this machine permits no network namespace"), "")
 	}
 	control := watch(t)

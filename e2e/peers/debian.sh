@@ -8,7 +8,7 @@ exec 9>"$dir.lock"
 flock 9
 [ -e "$dir/ready" ] && exit 0
 rm -rf "$dir"
-mkdir -p "$dir"/{state/lists/partial,cache/archives/partial,root}
+mkdir -p "$dir"/{state/lists/partial,cache/archives/partial,unpacked}
 case $program in
   nginx) packages=(nginx) ;;
   chromium) packages=(chromium fonts-dejavu-core) ;;
@@ -22,10 +22,10 @@ apt=(apt-get -qq -o Dir::State::lists="$dir/state/lists" -o Dir::Cache="$dir/cac
   -o Acquire::http::Timeout=20 -o Acquire::https::Timeout=20 -o Acquire::Retries=1)
 "${apt[@]}" update
 "${apt[@]}" install --download-only --reinstall -y --no-install-recommends "${packages[@]}"
-for package in "$dir"/cache/archives/*.deb; do dpkg -x "$package" "$dir/root"; done
+for package in "$dir"/cache/archives/*.deb; do dpkg -x "$package" "$dir/unpacked"; done
 rm -rf "${dir:?}/cache" "${dir:?}/state"
 
-root=$dir/root
+root=$dir/unpacked
 lib=$(echo "$root"/usr/lib/*-linux-gnu)
 # Libraries lie in several folders; those of plugins are not meant for the search path.
 libs=$(find "$root" -path '*/lib/*' -name '*.so*' -printf '%h\n' | sort -u |

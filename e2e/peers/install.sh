@@ -52,12 +52,12 @@ LD_LIBRARY_PATH="$cudart" exec "$dir/client/bin/perf_analyzer" "\$@"
 X
 else
   libc=$dir/libc
-  mkdir -p "$libc"/{state/lists/partial,cache/archives/partial,root}
+  mkdir -p "$libc"/{state/lists/partial,cache/archives/partial,unpacked}
   mirror=$(sed -n 's/^URIs: *//p; s/^deb \(\[[^]]*\] *\)\?\([^ ]*\).*/\2/p' /etc/apt/sources.list.d/debian.sources /etc/apt/sources.list 2>/dev/null | head -1 || true)
   echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror trixie main" >"$libc/sources.list"
   apt="apt-get -qq -o Dir::Etc::sourcelist=$libc/sources.list -o Dir::Etc::sourceparts=- -o Dir::State::lists=$libc/state/lists -o Dir::Cache=$libc/cache -o APT::Sandbox::User=root -o Acquire::http::Timeout=20 -o Acquire::https::Timeout=20 -o Acquire::Retries=1"
-  (cd "$libc" && $apt update && $apt download libc6 libstdc++6 libgcc-s1 libssl3t64 zlib1g libzstd1 && for d in ./*.deb; do dpkg -x "$d" root; done && rm -f ./*.deb)
-  lib=$(echo "$libc"/root/usr/lib/*-linux-gnu)
+  (cd "$libc" && $apt update && $apt download libc6 libstdc++6 libgcc-s1 libssl3t64 zlib1g libzstd1 && for d in ./*.deb; do dpkg -x "$d" unpacked; done && rm -f ./*.deb)
+  lib=$(echo "$libc"/unpacked/usr/lib/*-linux-gnu)
   loader=$(echo "$lib"/ld-linux-*.so.*)
   cat >"$dir/perf_analyzer" <<X
 #!/bin/sh
