@@ -151,7 +151,7 @@ func (s *Server) serve(cfg Config, l []net.Listener) error {
 	if s.log.On() && cfg.TLS == nil {
 		c.Departures = departure.New()
 	}
-	watched := func(i int) net.Listener { return c.Departures.Listener(c.Faults.Listener(l[i])) }
+	watched := func(i int) net.Listener { return c.Faults.Listener(c.Departures.Listener(l[i])) }
 	if err := c.Trace.Configure(cfg.Trace); err != nil {
 		return err
 	}

@@ -38,9 +38,13 @@ func newConn(nc net.Conn, b *Board) *conn {
 
 // Write implements net.Conn.
 func (c *conn) Write(p []byte) (int, error) {
+	waitForRoom(c.Conn)
 	c.follow(p, time.Now().UnixNano())
 	return c.Conn.Write(p)
 }
+
+// NetConn is the connection below.
+func (c *conn) NetConn() net.Conn { return c.Conn }
 
 // Close implements net.Conn.
 func (c *conn) Close() error {

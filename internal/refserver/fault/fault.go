@@ -17,7 +17,6 @@
 package fault
 
 import (
-	"crypto/tls"
 	"fmt"
 	"net"
 	"slices"
@@ -190,7 +189,7 @@ func reset(c net.Conn) {
 		case *conn:
 			bare = inner.Conn
 			continue
-		case *tls.Conn:
+		case interface{ NetConn() net.Conn }: // TLS, or one that notes its writes
 			bare = inner.NetConn()
 			continue
 		case *net.TCPConn:

@@ -1,0 +1,43 @@
+package departure
+
+import (
+	"net"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// look is how often the system is asked whether a connection has room.
+	look = 50 * time.Microsecond
+	// patience is how long a write waits for room: a client may have stopped reading.
+	patience = time.Second
+)
+
+// waitForRoom returns when the system would send the next write at once. TCP sends only so many segments that are not yet
+// acknowledged (the congestion window). Many streams with small events reach that number, and what is written then
+// waits in the system: the time of the write would not be when it left.
+func waitForRoom(nc net.Conn) {
+	sc, ok := nc.(syscall.Conn)
+	if !ok {
+		return
+	}
+	raw, err := sc.SyscallConn()
+	if err != nil {
+		return
+	}
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(look) {
+		room := true
+		err := raw.Control(func(fd uintptr) {
+			info, err := unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO)
+			room = err != nil || info.State != established || info.Unacked < info.Snd_cwnd && info.Notsent_bytes == 0
+		})
+		if err != nil || room {
+			return
+		}
+	}
+}
+
+// established is TCP_ESTABLISHED of the kernel: the state of a connection that can carry data both ways.
+const established = 1

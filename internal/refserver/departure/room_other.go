@@ -1,0 +1,8 @@
+//go:build !linux
+
+package departure
+
+import "net"
+
+// waitForRoom does nothing: this system does not tell how much it would send at once.
+func waitForRoom(net.Conn) {}
