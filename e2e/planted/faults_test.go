@@ -22,7 +22,7 @@ const (
 	begin  = "import (\n"
 	told   = "if empty {\n"
 
-	programs = "e2e"
+	programs = "e2e/accuracy"
 	models   = "e2e/llm"
 )
 

@@ -1,4 +1,4 @@
-package e2e
+package accuracy
 
 import (
 	"bufio"
@@ -172,6 +172,9 @@ func profile(t *testing.T, dir, protocol string, serve []string, args ...string)
 	s.Stop()
 	return windowError(t, err, text)
 }
+
+// noRequests is the exit code of a run in which no request ended within a window.
+const noRequests = 3
 
 // windowError is the error of a run in which a window had no request, which other work on the machine can cause. A run that
 // failed in another way fails the test.
