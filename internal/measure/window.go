@@ -47,6 +47,7 @@ type Window struct {
 
 	callNs, sendNs, recvNs int64
 	flightNs               int64  // time in flight within the window, of all requests, failed ones too
+	lateNs                 int64  // time between due time and send within the window, closed loop only
 	in, out                uint64 // bytes
 	firstSent, lastEnd     int64
 	span                   span
@@ -71,6 +72,9 @@ func (w *Window) Add(r *record.Record) {
 		return
 	}
 	w.flightNs += max(0, r.End-max(r.Sent, w.from))
+	if !w.setup.Open {
+		w.lateNs += max(0, r.Sent-max(r.Due, w.from))
+	}
 	if r.Class == record.Canceled {
 		return
 	}
@@ -149,6 +153,7 @@ func (w *Window) Merge(o *Window) {
 	w.sendNs += o.sendNs
 	w.recvNs += o.recvNs
 	w.flightNs += o.flightNs
+	w.lateNs += o.lateNs
 	w.in += o.in
 	w.out += o.out
 	if o.requests > 0 && (w.firstSent == 0 || o.firstSent < w.firstSent) {
