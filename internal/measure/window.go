@@ -41,6 +41,7 @@ type Window struct {
 	first stats.Sample // time to the first response, streaming only
 	lag   stats.Sample // how late requests were sent, open loop only
 	late  stats.Sample // how late answers were read, where that is known
+	slow  slow
 
 	requests, responses, sequences, delayed, failed uint64
 	unanswered                                      uint64 // those of requests that ended well without a response
@@ -61,6 +62,7 @@ func NewWindow(setup Setup) *Window { return &Window{setup: setup} }
 // Forget drops the latencies of a window that will not be merged. Its counts stay.
 func (w *Window) Forget() {
 	w.sent, w.due, w.first, w.lag, w.late = stats.Sample{}, stats.Sample{}, stats.Sample{}, stats.Sample{}, stats.Sample{}
+	w.slow = slow{}
 }
 
 // Begin sets the start of the window: what a request was in flight before counts in the window before.
@@ -95,6 +97,7 @@ func (w *Window) Add(r *record.Record) {
 		w.delayed++
 	}
 	w.sent.Add(r.End - r.Sent)
+	w.slow.add(r)
 	if w.setup.Open {
 		w.due.Add(r.End - r.Due)
 		w.lag.Add(max(0, r.Sent-r.Due))
@@ -143,6 +146,7 @@ func (w *Window) Merge(o *Window) {
 	w.first.Merge(&o.first)
 	w.lag.Merge(&o.lag)
 	w.late.Merge(&o.late)
+	w.slow.merge(o.slow)
 	w.requests += o.requests
 	w.responses += o.responses
 	w.sequences += o.sequences

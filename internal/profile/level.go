@@ -316,7 +316,11 @@ func (m *levelRun) merge() error {
 	}
 	m.judge(total, used, duration)
 	m.lv.Failures = m.newFailures()
-	return m.serverLevel(used)
+	err := m.serverLevel(used)
+	if m.lv.Server != nil {
+		m.lv.Hold = total.Hold(m.Model, m.lv.Server.Stats.Queue)
+	}
+	return err
 }
 
 // judge adds the client's own health and what it means.

@@ -109,8 +109,12 @@ func (r *run) follow(l *line, t *talk, p *phase, ended int64) *job {
 	if ramp := p.load.Ramp; fresh && ramp > 0 {
 		j.from = p.start + int64(ramp)*int64(l.slot)/max(1, r.active.Load())
 	}
+	var pause time.Duration
+	if !fresh {
+		pause = t.conv.Turns[j.turn].Delay
+	}
 	if ended > 0 {
-		j.from = max(j.from, ended+int64(max(t.conv.Turns[j.turn].Delay, l.thinkTime(p))))
+		j.from = max(j.from, ended+int64(max(pause, l.thinkTime(p))))
 	}
 	j.ask.from = j.from
 	return j
