@@ -175,6 +175,9 @@ func (r *llmRun) prompts() error {
 		}
 		d.FirstTurn, r.info.Talks = true, false // as AIPerf and vLLM's bench take this file
 	}
+	if r.timed && o.thinkTime.Mean > 0 {
+		return fmt.Errorf("--think-time needs a closed loop, but %s has times to send at: add --concurrency", d.Path)
+	}
 	if o.fixed && !src.Timed() {
 		return fmt.Errorf("--fixed-schedule: %s has no times", d.Path)
 	}
@@ -223,7 +226,9 @@ func (r *llmRun) target() error {
 		}
 		o.urls = []string{t.URL}
 	}
-	r.plan = &plan.Plan{Face: plan.Redline, Target: t, Input: plan.Input{Batch: 1, SharedMemory: plan.NoSharedMemory}}
+	r.plan = &plan.Plan{
+		Face: plan.Redline, Target: t, Load: plan.Load{ThinkTime: o.thinkTime}, Input: plan.Input{Batch: 1, SharedMemory: plan.NoSharedMemory},
+	}
 	return nil
 }
 

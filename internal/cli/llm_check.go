@@ -147,6 +147,8 @@ func (o *llmOptions) checkLoad() error {
 		return errors.New("--request-rate-ramp-duration needs --request-rate")
 	case o.ramp > 0 && (len(modes) > 0 || len(o.concurrency) == 0):
 		return errors.New("--concurrency-ramp-duration needs --concurrency, without a rate")
+	case o.thinkTime.Mean > 0 && len(modes) > 0 && len(o.sessionStages) == 0:
+		return fmt.Errorf("--think-time needs a closed loop: use it with --concurrency, without %s", modes[0])
 	case o.arrival != load.Gamma && o.smoothness > 0 && o.arrival != load.Poisson:
 		return errors.New("--arrival-smoothness is the shape of gamma arrivals: use --arrival-pattern gamma")
 	case o.smoothness > 0 && len(modes) == 0:
@@ -239,7 +241,7 @@ func (o *llmOptions) loadOptions() (load.Options, error) {
 	out := load.Options{
 		Shape:    load.Shape{Arrival: o.arrival, Smoothness: o.smoothness, Ramp: max(o.ramp, o.rateRamp), Prefill: o.prefill},
 		Requests: o.requests, Sessions: o.sessions, Duration: o.duration, Grace: o.grace,
-		Cooldown:    o.cooldown,
+		ThinkTime: o.thinkTime, Cooldown: o.cooldown,
 		CancelShare: o.cancelRate / 100, CancelDelay: o.cancelDelay, CancelTokens: o.cancelTokens / 100,
 		Timeout: o.timeout, MaxErrors: o.maxErrors, MaxErrorShare: o.endingErrorRate(),
 		Confidence: o.confidence, Seed: o.data.Seed,
