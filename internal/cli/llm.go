@@ -89,6 +89,7 @@ type llmRun struct {
 	model     *service.Model
 	ep        api.Endpoint
 	tok       *tokens
+	template  *api.ChatTemplate // nil: none is applied
 	info      dataset.Info
 	timed     bool
 	res       *result.Result
@@ -130,6 +131,11 @@ func (r *llmRun) start() error {
 	if r.tok, err = loadTokens(o.tokenizer); err != nil {
 		return err
 	}
+	if o.chatTemplate {
+		if err := r.applyTemplate(); err != nil {
+			return err
+		}
+	}
 	if err := errors.Join(r.prompts(), r.tok.err()); err != nil {
 		return err
 	}
@@ -169,9 +175,9 @@ func (r *llmRun) prompts() error {
 	}
 	defer src.Close()
 	r.info, r.timed = src.Describe(), src.Timed() && !d.Trace.IgnoreTimes
-	if r.info.Talks && !api.Kind(o.kind).Talks() {
+	if r.info.Talks && !o.talks() {
 		if r.info.Format != dataset.ShareGPT {
-			return fmt.Errorf("--endpoint-type %s takes one prompt, but conversations have several turns: use chat, responses or messages", o.kind)
+			return fmt.Errorf("--endpoint-type %s takes one prompt, but conversations have several turns: use chat, responses, messages or --apply-chat-template", o.kind)
 		}
 		d.FirstTurn, r.info.Talks = true, false // as AIPerf and vLLM's bench take this file
 	}
@@ -265,7 +271,7 @@ func (r *llmRun) connect() error {
 	o := r.opts
 	eo := api.Options{
 		Kind: api.Kind(o.kind), Model: o.model, Stream: o.streaming, Extra: o.extra, LegacyMaxTokens: o.legacy, NoUsage: o.noUsage, ChunkUsage: o.chunks,
-		Body: o.template, ResponsePath: o.response, Encode: r.tok.ids(),
+		Body: o.template, ResponsePath: o.response, Encode: r.tok.ids(), ChatTemplate: r.template,
 	}
 	eo.PromptPath, eo.CompletionsPath, _ = strings.Cut(o.usage, ",")
 	var list []service.Service
@@ -382,8 +388,9 @@ func (r *llmRun) level(index int, lv load.Level) (*load.Outcome, error) {
 	for n := range r.opts.runs {
 		cfg := load.Config{
 			Service: r.svc, Endpoint: r.ep, Options: r.load, Count: r.tok.count(), UseServer: r.opts.serverCounts || r.tok == nil,
-			Open:     func() (load.Source, error) { return r.source(n) },
-			Progress: r.progress, Tap: r.tap(lv, n), RequestHeader: "X-Request-ID", SessionHeader: r.opts.session,
+			ChatTemplate: r.template,
+			Open:         func() (load.Source, error) { return r.source(n) },
+			Progress:     r.progress, Tap: r.tap(lv, n), RequestHeader: "X-Request-ID", SessionHeader: r.opts.session,
 		}
 		cfg.Options.Seed = r.seed(n)
 		if n == 0 || !r.opts.warmOnce {

@@ -86,6 +86,7 @@ type llmOptions struct {
 	inputData     string // seed 003's name of the file
 	tokenizer     string
 	tokenizerPath string // seed 003's name
+	chatTemplate  bool
 	systemFile    string
 	spread        float64 // of lengths around their means, as a share
 	serverCounts  bool

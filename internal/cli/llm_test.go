@@ -66,6 +66,7 @@ func TestLLMContradictions(t *testing.T) {
 		"--think-time 1", "--think-time 1s+-2s", "--think-time 1s --request-rate 5", "--think-time 1s --stages 5:1s", "--think-time 1s --input-file f --fixed-schedule",
 		"--per-chunk-usage --no-usage", "--endpoint-type completions --system-prompt x", "--endpoint-type completions --conversation-turn-mean 3",
 		"--slice-duration 5", "--server-metrics x", "--server-metrics-formats parquet", "--export-level raw", "--image-source assets", "--audio-format mp3",
+		"--apply-chat-template", "--apply-chat-template --tokenizer t --endpoint-type embeddings",
 	} {
 		if _, err := parseLLM(t, "-m m "+line); err == nil {
 			t.Errorf("%s passed", line)

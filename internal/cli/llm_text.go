@@ -46,6 +46,9 @@ func (r *llmRun) workload() string {
 		exact = "about "
 	}
 	text := fmt.Sprintf("made, %s%g tokens", exact, d.Input.Mean)
+	if n := r.info.TemplateTokens; n > 0 {
+		text += fmt.Sprintf(" (%d of them the chat template's)", n)
+	}
 	if d.Output.Mean > 0 {
 		text += fmt.Sprintf(", %g asked for", d.Output.Mean)
 	}

@@ -157,8 +157,11 @@ func (r *run) tokens(a *ask, s *llm.Sample) {
 		r.usage = ans.Usage
 		s.Usage = &r.usage
 	}
-	if r.cfg.Count != nil && a.input < 0 && a.text != "" {
-		a.input = r.cfg.Count(a.text)
+	if a.input < 0 && a.turn > 0 { // off the load's path
+		var err error
+		if a.input, err = r.countInput(a.conv, a.turn, a.answers); err != nil {
+			a.phase.fail(err)
+		}
 	}
 	useServer := r.cfg.UseServer || r.cfg.Count == nil
 	own := r.cfg.Count != nil && (!useServer || r.measured.Requests() < ownChecks)

@@ -40,6 +40,8 @@ type Config struct {
 	// Count counts tokens by the tokenizer; nil where there is none. UseServer prefers the server's counts.
 	Count     func(text string) int
 	UseServer bool
+	// ChatTemplate, when set, counts the input; it needs Count.
+	ChatTemplate *endpoint.ChatTemplate
 	// KeepText hands samples on with their texts, KeepWire with their bytes.
 	KeepText, KeepWire bool
 	// RequestHeader names the header with an id of each request, SessionHeader that with one of its conversation;

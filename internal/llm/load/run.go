@@ -133,13 +133,10 @@ func (r *run) newJob(t *talk, p *phase) (*job, error) {
 	p.pending.Add(1)
 	a := &ask{
 		phase: p, conv: t.conv, turn: turn, number: r.numbers.Add(1) - 1, tokens: t.conv.Turns[turn].MaxTokens, input: -1,
-		body: made.body, id: made.id, name: t.name,
+		answers: t.answers, body: made.body, id: made.id, name: t.name,
 	}
-	switch {
-	case turn == 0:
+	if turn == 0 {
 		a.input = t.input
-	case r.cfg.Count != nil:
-		a.text = inputText(t.conv, turn, t.answers)
 	}
 	return &job{talk: t, turn: turn, req: made.req, ask: a}, nil
 }
