@@ -91,8 +91,8 @@ var layers = []layer{
 		why: "fakes for tests; the program imports none of them",
 	},
 	{
-		name: "proto", packages: []string{"internal/proto/*", "internal/protofile"},
-		why: "generated protocol types, and the reader of .proto files",
+		name: "proto", packages: []string{"internal/proto/*"},
+		why: "generated protocol types",
 	},
 	{
 		name: "refserver", packages: []string{"internal/refserver", "internal/refserver/*"}, imports: []string{"proto"},
