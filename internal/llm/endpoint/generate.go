@@ -4,7 +4,6 @@ import (
 	"net/url"
 
 	"github.com/redline-bench/redline/internal/llm"
-	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/tensor/jsonscan"
 )
 
@@ -18,20 +17,16 @@ func (c *tgi) Path() string {
 	return "generate"
 }
 
-func (c *tgi) Inputs(r *Request) (service.Inputs, error) {
-	t := r.turn()
-	if t.Raw != nil {
-		return payload(t.Raw), nil
-	}
+func (c *tgi) Compose(r *Request) ([]byte, error) {
 	w := c.body(r)
-	w.text("inputs", prompt(t))
+	w.text("inputs", prompt(r.turn()))
 	if w.name("parameters") {
 		p := body{b: []byte{'{'}}
 		p.number("max_new_tokens", r.MaxTokens)
 		p.flag("details", true)
 		w.b = append(w.b, p.end()...)
 	}
-	return payload(w.end()), nil
+	return w.end(), nil
 }
 
 func (c *tgi) Event(a *Answer, payload []byte, at int64) {
@@ -107,7 +102,7 @@ func (a *Answer) details(s *scan) {
 			k, ok := s.number()
 			a.usage(&a.Usage.Prompt, k, ok)
 		case "finish_reason":
-			a.stopReason(s.str())
+			a.finish(s.str())
 		default:
 			s.skip()
 		}
@@ -135,20 +130,16 @@ func (c *generate) Path() string {
 	return path
 }
 
-func (c *generate) Inputs(r *Request) (service.Inputs, error) {
-	t := r.turn()
-	if t.Raw != nil {
-		return payload(t.Raw), nil
-	}
+func (c *generate) Compose(r *Request) ([]byte, error) {
 	w := c.body(r)
-	w.text("text_input", prompt(t))
+	w.text("text_input", prompt(r.turn()))
 	limit := r.MaxTokens
 	if limit == 0 {
 		limit = defaultTokens // models of TensorRT-LLM require one
 	}
 	w.number("max_tokens", limit)
 	w.flag("stream", c.Stream)
-	return payload(w.end()), nil
+	return w.end(), nil
 }
 
 func (c *generate) Event(a *Answer, payload []byte, at int64) {
