@@ -13,6 +13,7 @@ import (
 
 	"github.com/redline-bench/redline/e2e/binary"
 	"github.com/redline-bench/redline/internal/calibrate"
+	"github.com/redline-bench/redline/internal/stats"
 )
 
 // truth is one run against a server with pinned times that keeps its own log of when it wrote each event.
@@ -193,7 +194,7 @@ func mean(v []float64) float64 {
 
 func p99(v []float64) float64 {
 	slices.Sort(v)
-	return v[min(len(v)-1, len(v)*99/100)]
+	return stats.Interpolate(99, len(v), func(k int) float64 { return v[k] })
 }
 
 // off is how far a is from b, in milliseconds.

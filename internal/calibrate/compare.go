@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"sort"
 
@@ -126,8 +127,9 @@ func Summarize(list []int64) Summary {
 		return Summary{AtLeast: true}
 	}
 	slices.Sort(list)
+	median := stats.Interpolate(50, n, func(k int) float64 { return float64(list[k]) })
 	rank := boundRank(n)
-	return Summary{P50Ns: list[n/2], P99Ns: list[min(rank, n)-1], AtLeast: rank > n}
+	return Summary{P50Ns: int64(math.Round(median)), P99Ns: list[min(rank, n)-1], AtLeast: rank > n}
 }
 
 // boundRank is the smallest rank k, from 1, for which a binomial number of n with the share 0.99 is below k with a
