@@ -233,8 +233,8 @@ func TestVerdict(t *testing.T) {
 		t.Helper()
 		reasons := measure.Judge(&lv, l)
 		v := measure.Conclude(measure.Run{Levels: []result.Level{lv}, Limits: [][]result.Reason{reasons}})
-		if v.State != want {
-			t.Errorf("%s: %+v, want %s", name, v, want)
+		if v.State != want || lv.ClientLimited != (want == result.ClientLimited) {
+			t.Errorf("%s: %+v, client-limited %v; want %s", name, v, lv.ClientLimited, want)
 		}
 		for _, r := range v.Reasons {
 			if r.Try == "" {
@@ -242,7 +242,7 @@ func TestVerdict(t *testing.T) {
 			}
 		}
 	}
-	good := result.Level{Stable: true, Client: result.Client{Sent: result.Latency{Percentiles: []result.Percentile{{P: 50, Ns: 20 * ms}}}}}
+	good := result.Level{Stable: true, Client: result.Client{Requests: 15000, Sent: result.Latency{Percentiles: []result.Percentile{{P: 50, Ns: 20 * ms}}}}}
 	with := func(h result.Health) result.Level { lv := good; lv.Health = h; return lv }
 	f("in flight as asked", with(result.Health{AskedInFlight: 8, AchievedInFlight: 7.9}), measure.Load{Concurrency: 8}, result.Valid)
 	f("in flight short", with(result.Health{AskedInFlight: 8, AchievedInFlight: 7}), measure.Load{Concurrency: 8}, result.ClientLimited)
@@ -253,6 +253,7 @@ func TestVerdict(t *testing.T) {
 	f("one request at the edge of a window", with(result.Health{AchievedRate: 14.0 / 15}), measure.Load{Rate: 1, Due: 15}, result.Valid)
 	f("late because of a limit of the user", with(result.Health{AchievedRate: 500, LagP99Ns: 200 * ms}), measure.Load{Rate: 1000, Due: 15000, Held: true}, result.Valid)
 	f("no CPU left", with(result.Health{AchievedInFlight: 8, CPUCores: 1.9}), measure.Load{Concurrency: 8, MaxProcs: 2}, result.ClientLimited)
+	f("no requests", result.Level{Stable: true}, measure.Load{Rate: 1000, Due: 15000}, result.Valid)
 	f("unstable", result.Level{Reason: "x"}, measure.Load{}, result.Unstable)
 	short := with(result.Health{AchievedRate: 980})
 	if r := measure.Judge(&short, measure.Load{Rate: 1000, Due: 15000, Serial: true}); len(r) != 1 || !strings.Contains(r[0].Try, "--num-of-sequences") {
