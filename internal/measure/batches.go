@@ -50,12 +50,12 @@ func (t *Timeline) Batches(from, until int64) []result.Batch {
 
 func batch(slices []slice, step int64) result.Batch {
 	b := result.Batch{DurationNs: int64(len(slices)) * step}
-	var all stats.Buckets
+	var all stats.Buckets[uint64]
 	for i := range slices {
 		s := &slices[i]
 		b.Ended += s.ended
 		b.SumNs += s.latencyNs
-		all.Merge(&s.latency)
+		stats.MergeBuckets(&all, &s.latency)
 	}
 	for j, n := range all.Octaves() {
 		if n > 0 {

@@ -34,7 +34,7 @@ type slice struct {
 	failedBy                         [record.NumClasses]uint64
 	flightNs, latencyNs              int64 // sums
 	max                              int64
-	latency, first, gaps             stats.Buckets
+	latency, first, gaps             stats.Buckets[uint32]
 	tokens                           float64
 	widest                           int64 // gap
 }
@@ -154,11 +154,11 @@ func (s *slice) merge(o *slice) {
 	for c, n := range o.failedBy {
 		s.failedBy[c] += n
 	}
-	s.latency.Merge(&o.latency)
-	s.first.Merge(&o.first)
+	stats.MergeBuckets(&s.latency, &o.latency)
+	stats.MergeBuckets(&s.first, &o.first)
 	s.tokens += o.tokens
 	s.widest = max(s.widest, o.widest)
-	s.gaps.Merge(&o.gaps)
+	stats.MergeBuckets(&s.gaps, &o.gaps)
 }
 
 // Result is the timeline as it is reported. A level that ended in the middle of a slice ends it there: until is its
@@ -205,27 +205,27 @@ func (s *slice) result(width int64) result.Slice {
 // Latency is the headline latency over the whole timeline so far, for a look while the run goes on. Its percentiles come from
 // buckets; see stats.MaxError.
 func (t *Timeline) Latency() result.Latency {
-	var all slice
+	var all stats.Buckets[uint64]
 	var l result.Latency
+	var sum int64
 	for i := range t.slices {
 		s := &t.slices[i]
-		all.ended += s.ended
-		all.latencyNs += s.latencyNs
-		all.max = max(all.max, s.max)
-		all.latency.Merge(&s.latency)
+		sum += s.latencyNs
+		l.Max = max(l.Max, s.max)
+		stats.MergeBuckets(&all, &s.latency)
 	}
-	if all.ended == 0 {
+	if l.Count = all.Count(); l.Count == 0 {
 		return l
 	}
-	l.Count, l.Avg, l.Max = all.ended, all.latencyNs/int64(all.ended), all.max
-	for i, v := range nanoseconds(&all.latency, all.max, percentiles...) {
+	l.Avg = sum / int64(l.Count)
+	for i, v := range nanoseconds(&all, l.Max, percentiles...) {
 		l.Percentiles = append(l.Percentiles, result.Percentile{P: percentiles[i], Ns: v})
 	}
 	return l
 }
 
 // nanoseconds are percentiles of times in buckets, the longest of which is known; 0 where there are none.
-func nanoseconds(b *stats.Buckets, longest int64, ps ...float64) []int64 {
+func nanoseconds[C uint32 | uint64](b *stats.Buckets[C], longest int64, ps ...float64) []int64 {
 	out := make([]int64, len(ps))
 	for i, v := range b.Quantiles(float64(longest), ps...) {
 		out[i] = int64(math.Round(v))

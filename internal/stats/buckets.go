@@ -19,19 +19,20 @@ const (
 	highestKey   = (exponentBias+45)<<fractionBits - 1
 )
 
-// Buckets counts numbers in bounded memory. It has room for the range of the numbers that came. The zero value is ready.
-type Buckets struct {
+// Buckets counts numbers in bounded memory. It has room for the range of the numbers that came. C is wide enough for the number
+// in one bucket. The zero value is ready.
+type Buckets[C uint32 | uint64] struct {
 	first  int // key of counts[0]
-	counts []uint64
+	counts []C
 	zeros  uint64 // numbers of at most 0
 	n      uint64
 }
 
 // Count is the number of numbers.
-func (b *Buckets) Count() uint64 { return b.n }
+func (b *Buckets[C]) Count() uint64 { return b.n }
 
 // Add counts a number n times.
-func (b *Buckets) Add(v float64, n uint64) {
+func (b *Buckets[C]) Add(v float64, n uint64) {
 	b.n += n
 	if v <= 0 {
 		b.zeros += n
@@ -41,25 +42,25 @@ func (b *Buckets) Add(v float64, n uint64) {
 	if uint(key-b.first) >= uint(len(b.counts)) {
 		b.cover(key, key)
 	}
-	b.counts[key-b.first] += n
+	b.counts[key-b.first] += C(n)
 }
 
-// Merge takes all of o in; o stays as it is.
-func (b *Buckets) Merge(o *Buckets) {
-	b.n += o.n
-	b.zeros += o.zeros
-	if len(o.counts) == 0 {
+// MergeBuckets adds all of from to to; from stays as it is.
+func MergeBuckets[C, D uint32 | uint64](to *Buckets[C], from *Buckets[D]) {
+	to.n += from.n
+	to.zeros += from.zeros
+	if len(from.counts) == 0 {
 		return
 	}
-	b.cover(o.first, o.first+len(o.counts)-1)
-	for i, n := range o.counts {
-		b.counts[o.first+i-b.first] += n
+	to.cover(from.first, from.first+len(from.counts)-1)
+	for i, n := range from.counts {
+		to.counts[from.first+i-to.first] += C(n)
 	}
 }
 
-// cover makes room for a range of keys. It grows by quarters of a doubling, so that it rarely has to.
-func (b *Buckets) cover(from, to int) {
-	const step = 1 << (fractionBits - 2)
+// cover makes room for a range of keys. It grows by whole doublings, so that it rarely has to.
+func (b *Buckets[C]) cover(from, to int) {
+	const step = 1 << fractionBits
 	if len(b.counts) > 0 {
 		from, to = min(from, b.first), max(to, b.first+len(b.counts)-1)
 	}
@@ -67,19 +68,19 @@ func (b *Buckets) cover(from, to int) {
 	if to-from+1 == len(b.counts) {
 		return
 	}
-	counts := make([]uint64, to-from+1)
+	counts := make([]C, to-from+1)
 	copy(counts[max(0, b.first-from):], b.counts)
 	b.first, b.counts = from, counts
 }
 
 // edges are the ends of bucket i of counts.
-func (b *Buckets) edges(i int) (low, high float64) {
+func (b *Buckets[C]) edges(i int) (low, high float64) {
 	key := uint64(b.first + i)
 	return math.Float64frombits(key << keyShift), math.Float64frombits((key + 1) << keyShift)
 }
 
 // Quantiles are percentiles of the numbers, of which the largest is known. See Interpolate.
-func (b *Buckets) Quantiles(largest float64, ps ...float64) []float64 {
+func (b *Buckets[C]) Quantiles(largest float64, ps ...float64) []float64 {
 	return quantiles(int(b.n), b.ranks(0, largest, middle), ps)
 }
 
@@ -91,11 +92,11 @@ func evenly(low, high float64, place, n uint64) float64 {
 }
 
 // ranks gives the number of rank k from 0, between the smallest and the largest. choose gives it within its bucket.
-func (b *Buckets) ranks(smallest, largest float64, choose func(low, high float64, place, n uint64) float64) func(k int) float64 {
+func (b *Buckets[C]) ranks(smallest, largest float64, choose func(low, high float64, place, n uint64) float64) func(k int) float64 {
 	up := make([]uint64, len(b.counts)) // numbers up to and with each bucket
 	total := b.zeros
 	for i, n := range b.counts {
-		total += n
+		total += uint64(n)
 		up[i] = total
 	}
 	return func(k int) float64 {
@@ -108,18 +109,18 @@ func (b *Buckets) ranks(smallest, largest float64, choose func(low, high float64
 			return largest
 		}
 		low, high := b.edges(i)
-		return max(smallest, min(choose(low, high, rank+b.counts[i]-up[i], b.counts[i]), largest))
+		return max(smallest, min(choose(low, high, rank+uint64(b.counts[i])-up[i], uint64(b.counts[i])), largest))
 	}
 }
 
 // Octaves are the counts by the wider buckets of Octave, for numbers that are whole.
-func (b *Buckets) Octaves() []uint64 {
+func (b *Buckets[C]) Octaves() []uint64 {
 	out := make([]uint64, NumOctave)
 	out[0] = b.zeros
 	for i, n := range b.counts {
 		if n > 0 {
 			low, _ := b.edges(i)
-			out[Octave(int64(low))] += n
+			out[Octave(int64(low))] += uint64(n)
 		}
 	}
 	return out

@@ -18,7 +18,7 @@ type Sample[T int64 | float64] struct {
 	Limit    int
 	values   []T
 	unsorted bool
-	buckets  *Buckets // nil while values are kept
+	buckets  *Buckets[uint64] // nil while values are kept
 	n        uint64
 	sum      T
 	min, max T
@@ -66,7 +66,7 @@ func (s *Sample[T]) limit() int {
 // spill moves the kept values into buckets.
 func (s *Sample[T]) spill() {
 	if s.buckets == nil {
-		s.buckets = &Buckets{}
+		s.buckets = &Buckets[uint64]{}
 	}
 	for _, v := range s.values {
 		s.buckets.Add(float64(v), 1)
@@ -97,7 +97,7 @@ func (s *Sample[T]) Merge(o *Sample[T]) {
 	}
 	s.spill()
 	if o.buckets != nil {
-		s.buckets.Merge(o.buckets)
+		MergeBuckets(s.buckets, o.buckets)
 	}
 	for _, v := range o.values {
 		s.buckets.Add(float64(v), 1)
@@ -197,7 +197,7 @@ func round[T int64 | float64](v float64) T {
 func (s *Sample[T]) Octaves() []uint64 {
 	b := s.buckets
 	if b == nil {
-		b = &Buckets{}
+		b = &Buckets[uint64]{}
 		for _, v := range s.values {
 			b.Add(float64(v), 1)
 		}
