@@ -24,12 +24,7 @@ import (
 // bin is the folder with redline and perf_analyzer.
 var bin string
 
-func TestMain(m *testing.M) {
-	binary.Main(func(_, built string) (int, error) {
-		bin = built
-		return m.Run(), nil
-	})
-}
+func TestMain(m *testing.M) { binary.Test(m, &bin) }
 
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{

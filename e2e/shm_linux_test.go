@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"fmt"
-	"io"
 	"net/http"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/e2e/binary"
+	"github.com/redline-bench/redline/internal/testkit"
 )
 
 // TestSharedMemoryIsGivenBack: no region is left after a run that was interrupted, and those of a run that was killed
@@ -78,16 +78,8 @@ func objects(cmd *exec.Cmd) []string {
 // registered is what the server says of its regions.
 func registered(t *testing.T, srv *binary.Server) string {
 	t.Helper()
-	resp, err := http.Get("http://" + srv.HTTP + "/v2/systemsharedmemory/status")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
+	_, text := testkit.Ask(t, http.MethodGet, "http://"+srv.HTTP+"/v2/systemsharedmemory/status", nil)
+	return text
 }
 
 func eventually(t *testing.T, what string, cond func() bool) {

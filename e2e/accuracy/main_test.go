@@ -12,12 +12,7 @@ import (
 // bin is the folder with redline and perf_analyzer.
 var bin string
 
-func TestMain(m *testing.M) {
-	binary.Main(func(_, built string) (int, error) {
-		bin = built
-		return m.Run(), nil
-	})
-}
+func TestMain(m *testing.M) { binary.Test(m, &bin) }
 
 // startServer starts the reference server with options; dir is its working folder.
 func startServer(dir string, args ...string) (*binary.Server, error) {

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"testing"
 )
 
 // Build puts redline, and perf_analyzer as a link to it, into dir and returns dir. Where REDLINE_BIN_DIR names a
@@ -32,7 +33,15 @@ func Build(dir string) (string, error) {
 	return dir, nil
 }
 
-// Main is TestMain of tests of the built program: it builds, has run run the tests, and ends the process. dir is a folder
+// Test is TestMain of tests of the built program: it sets bin to the folder with the programs.
+func Test(m *testing.M, bin *string) {
+	Main(func(_, built string) (int, error) {
+		*bin = built
+		return m.Run(), nil
+	})
+}
+
+// Main is TestMain of tests that need more than Test: it builds, has run run the tests, and ends the process. dir is a folder
 // that is removed at the end, bin has the programs.
 func Main(run func(dir, bin string) (code int, err error)) {
 	code, err := built(run)

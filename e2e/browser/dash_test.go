@@ -15,6 +15,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"github.com/redline-bench/redline/internal/testkit"
 	"github.com/redline-bench/redline/internal/testkit/disturbance"
 )
 
@@ -69,17 +70,7 @@ func TestDash(t *testing.T) {
 func refused(t *testing.T, url string) {
 	t.Helper()
 	f := func(what string, change func(*http.Request)) {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		change(req)
-		res, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer res.Body.Close()
-		if res.StatusCode < 400 {
+		if res, _ := testkit.Ask(t, http.MethodGet, url, change); res.StatusCode < 400 {
 			t.Errorf("%s: %s", what, res.Status)
 		}
 	}

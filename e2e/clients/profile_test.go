@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -20,6 +19,7 @@ import (
 
 	"github.com/redline-bench/redline/e2e/binary"
 	"github.com/redline-bench/redline/e2e/peers"
+	"github.com/redline-bench/redline/internal/testkit"
 	"github.com/redline-bench/redline/internal/testkit/disturbance"
 	"github.com/redline-bench/redline/internal/testkit/outcome"
 )
@@ -199,21 +199,9 @@ func profile(ctx context.Context, p *peers.Peers, dir string, args []string, ser
 // builtin lists the models of the server.
 func builtin(t *testing.T, s *binary.Server) []string {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+s.HTTP+"/v2/repository/index", http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, body := testkit.Ask(t, http.MethodPost, "http://"+s.HTTP+"/v2/repository/index", nil)
 	var list []struct{ Name string }
-	if err := json.Unmarshal(body, &list); err != nil || len(list) == 0 {
+	if err := json.Unmarshal([]byte(body), &list); err != nil || len(list) == 0 {
 		t.Fatalf("%v: %s", err, body)
 	}
 	var names []string

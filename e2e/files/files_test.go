@@ -26,12 +26,7 @@ import (
 
 var bin string
 
-func TestMain(m *testing.M) {
-	binary.Main(func(_, built string) (int, error) {
-		bin = built
-		return m.Run(), nil
-	})
-}
+func TestMain(m *testing.M) { binary.Test(m, &bin) }
 
 // program is a short run in a folder of its own; script is what a shell does before it.
 func program(t *testing.T, script string, args ...string) *exec.Cmd {

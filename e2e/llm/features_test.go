@@ -15,6 +15,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/redline-bench/redline/internal/testkit"
 )
 
 // heard is a request as a server got it.
@@ -316,17 +318,8 @@ func TestSeveralAddressesOverGRPC(t *testing.T) {
 // served is how many requests of a model a server counted.
 func (r *rig) served(t *testing.T, model string) string {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+r.Ports["metrics"]+"/metrics", http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	text, _ := io.ReadAll(resp.Body)
-	for line := range strings.Lines(string(text)) {
+	_, text := testkit.Ask(t, http.MethodGet, "http://"+r.Ports["metrics"]+"/metrics", nil)
+	for line := range strings.Lines(text) {
 		if strings.HasPrefix(line, `nv_inference_request_success{model="`+model+`"`) {
 			return strings.Fields(line)[1]
 		}

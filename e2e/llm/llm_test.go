@@ -20,12 +20,7 @@ import (
 
 var bin string
 
-func TestMain(m *testing.M) {
-	binary.Main(func(_, built string) (int, error) {
-		bin = built
-		return m.Run(), nil
-	})
-}
+func TestMain(m *testing.M) { binary.Test(m, &bin) }
 
 // rig is a server and a folder.
 type rig struct {

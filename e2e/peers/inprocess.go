@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/redline-bench/redline/internal/cleantext"
 )
 
 // ErrNoPython means that the folder of Python's library, which Triton's backend needs in process, cannot be told.
@@ -85,6 +87,6 @@ func CrashedInProcess(t *testing.T, stderr string) bool {
 	if at < 0 {
 		return false
 	}
-	t.Logf("PEER CRASHED: Triton in process: %s", strings.Join(strings.Fields(stderr[at:min(len(stderr), at+120)]), " "))
+	t.Logf("PEER CRASHED: Triton in process: %s", cleantext.Cut(stderr[at:], 120))
 	return true
 }

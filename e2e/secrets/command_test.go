@@ -23,12 +23,7 @@ import (
 
 var bin string
 
-func TestMain(m *testing.M) {
-	binary.Main(func(_, built string) (int, error) {
-		bin = built
-		return m.Run(), nil
-	})
-}
+func TestMain(m *testing.M) { binary.Test(m, &bin) }
 
 // mark is the start of every secret. The number behind it tells where the secret was given.
 const mark = "S3cr3tMark"

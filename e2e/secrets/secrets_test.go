@@ -1,7 +1,6 @@
 package secrets
 
 import (
-	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -12,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/redline-bench/redline/e2e/binary"
+	"github.com/redline-bench/redline/internal/testkit"
 )
 
 // program is a command with every output on.
@@ -115,7 +115,7 @@ func TestEveryOutput(t *testing.T) {
 	}
 	c := command{args: []string{"redline", "dash", "--listen", "127.0.0.1:0"}, during: func(t *testing.T, p *os.Process, stdout, _ *binary.Buffer) {
 		waitFor(t, "the page", func() bool { return strings.HasPrefix(stdout.String(), "http") })
-		search(t, "the page of dash", []byte(get(t, strings.TrimSpace(stdout.String()))))
+		search(t, "the page of dash", get(t, strings.TrimSpace(stdout.String())))
 		p.Signal(syscall.SIGTERM)
 	}}
 	c.do(t, dir)
@@ -130,22 +130,10 @@ func TestEveryOutput(t *testing.T) {
 	c.do(t, dir)
 }
 
-func get(t *testing.T, url string) string {
+func get(t *testing.T, url string) []byte {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
-	body, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(body)
+	_, body := testkit.Ask(t, http.MethodGet, url, nil)
+	return []byte(body)
 }
 
 // TestFailures lets every command fail in every way with many secrets on its command line.
@@ -218,9 +206,9 @@ func interrupt(s *servers) func(*testing.T, *os.Process, *binary.Buffer, *binary
 	return func(t *testing.T, p *os.Process, _, stderr *binary.Buffer) {
 		waitFor(t, "a request", func() bool { return s.hanging() > before })
 		for _, page := range regexp.MustCompile(`(?m)^(?:live page|metrics): (http://\S+)$`).FindAllStringSubmatch(stderr.String(), -1) {
-			search(t, page[1], []byte(get(t, page[1])))
+			search(t, page[1], get(t, page[1]))
 			if strings.HasSuffix(page[1], "/live") {
-				search(t, "the data of the live page", []byte(get(t, strings.Replace(page[1], "/live", "/api/live", 1))))
+				search(t, "the data of the live page", get(t, strings.Replace(page[1], "/live", "/api/live", 1)))
 			}
 		}
 		for range 2 {

@@ -29,7 +29,8 @@ const (
 	llmFloorTime  = 15 * time.Second
 	llmFloorFew   = 32
 	llmFloorMany  = 5000
-	llmFloorTurns = 3 // requests of each conversation at once, and seconds of a rate
+	llmFloorTurns = 3               // requests of each conversation at once, and seconds of a rate
+	logWait       = 5 * time.Second // for the last lines of the server's log
 )
 
 // runCalibrateLLM is `redline calibrate llm`.
@@ -81,8 +82,8 @@ func (c *tokenRun) floors(only *load.Level, show func(calibrate.Floor)) ([]calib
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	log := &answerLog{path: filepath.Join(dir, "log.jsonl")}
-	server, err := startEmbedded(c.sigs.soft, c.silenced(), []string{"--ttft", c.ttft.String(), "--itl", c.itl.String(), "--request-log", log.path})
+	log := &calibrate.Log{Path: filepath.Join(dir, "log.jsonl")}
+	server, err := startEmbedded(c.sigs.soft, c.silenced(), []string{"--ttft", c.ttft.String(), "--itl", c.itl.String(), "--request-log", log.Path})
 	if err != nil {
 		return nil, err
 	}
@@ -162,8 +163,8 @@ func brief(o load.Options, lv load.Level) load.Options {
 }
 
 // tokenFloor measures one level.
-func (r *llmRun) tokenFloor(lv load.Level, o load.Options, log *answerLog) (calibrate.Floor, error) {
-	var seen []answered
+func (r *llmRun) tokenFloor(lv load.Level, o load.Options, log *calibrate.Log) (calibrate.Floor, error) {
+	var seen []calibrate.Stream
 	failed := ""
 	cfg := load.Config{
 		Service: r.svc, Endpoint: r.ep, Options: o, Count: r.tok.count(), UseServer: r.opts.serverCounts || r.tok == nil,
@@ -174,7 +175,7 @@ func (r *llmRun) tokenFloor(lv load.Level, o load.Options, log *answerLog) (cali
 			case s.Class != record.OK && !s.Cut && failed == "":
 				failed = s.Err
 			case s.Class == record.OK && s.Streamed:
-				seen = append(seen, answeredBy(s))
+				seen = append(seen, streamOf(s))
 			}
 		},
 	}
@@ -189,30 +190,31 @@ func (r *llmRun) tokenFloor(lv load.Level, o load.Options, log *answerLog) (cali
 	case len(seen) == 0:
 		return calibrate.Floor{}, errors.New("no answer came as a stream")
 	}
-	written, err := log.next(r.sigs.soft, len(seen))
+	written, err := log.Streams(r.sigs.soft, len(seen), logWait)
 	if err != nil {
 		return calibrate.Floor{}, err
 	}
-	e, err := compareTimes(seen, written)
+	pairs, err := calibrate.PairStreams(seen, written)
 	if err != nil {
 		return calibrate.Floor{}, err
 	}
-	sum, h := calibrate.Summarize(e.errors), &out.Level.Health
+	late, means := calibrate.TokenErrors(pairs)
+	sum, h := calibrate.Summarize(late), &out.Level.Health
 	return calibrate.Floor{
-		Traffic: r.traffic(&out.Level), P50Ns: sum.P50Ns, P99Ns: sum.P99Ns, AtLeast: sum.AtLeast, Requests: len(seen), Tokens: &e.means,
+		Traffic: r.traffic(&out.Level), P50Ns: sum.P50Ns, P99Ns: sum.P99Ns, AtLeast: sum.AtLeast, Requests: len(seen), Tokens: &means,
 		CPUNs: h.CPUPerRequestNs, Busy: h.MachineShare,
 		Foreign: h.MachineShare*float64(runtime.NumCPU()) - h.CPUCores, // floors takes off what the server used
 		When:    time.Now().UTC().Truncate(time.Second),
 	}, nil
 }
 
-// answeredBy keeps the times of a sample.
-func answeredBy(s *llm.Sample) answered {
-	a := answered{id: s.RequestID, sent: clock.Wall(s.Sent)}
+// streamOf has the times of a sample.
+func streamOf(s *llm.Sample) calibrate.Stream {
+	out := calibrate.Stream{ID: s.RequestID, From: clock.Wall(s.Sent)}
 	for _, c := range s.Chunks {
-		a.at = append(a.at, clock.Wall(c.At))
+		out.At = append(out.At, clock.Wall(c.At))
 	}
-	return a
+	return out
 }
 
 // traffic is what the calibration knows a level of a language model by. How many bytes its answers have is the server's

@@ -7,6 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/redline-bench/redline/internal/calibrate"
+	"github.com/redline-bench/redline/internal/llm/load"
+	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/tensor"
@@ -82,4 +84,19 @@ func TestAStandInAnswersWithAsManyBytesAsTheServer(t *testing.T) {
 	if got := answerOf(text, 1, 0); len(got) != 1 || len(got[0].Data) != 0 {
 		t.Errorf("an answer of no bytes has %d", len(got[0].Data))
 	}
+}
+
+func TestACalibrationOfTokensIsBrief(t *testing.T) {
+	asked := load.Options{Requests: 100_000, Sessions: 7, Duration: time.Hour, CancelShare: 0.5, Warmup: load.Warmup{Requests: 9}}
+	f := func(lv load.Level, want int) {
+		t.Helper()
+		got := brief(asked, lv)
+		if got.Requests != want || got.Sessions != 0 || got.Duration != llmFloorTime || got.CancelShare != 0 || got.Warmup.Any() {
+			t.Errorf("%s: %+v, want %d requests", lv.String(), got, want)
+		}
+	}
+	f(load.Level{Mode: plan.Concurrency, Concurrency: 1}, llmFloorFew)
+	f(load.Level{Mode: plan.Concurrency, Concurrency: 512}, 1536)
+	f(load.Level{Mode: plan.RequestRate, Rate: 50, Concurrency: 999}, 150)
+	f(load.Level{Mode: plan.RequestRate, Rate: 1e6}, llmFloorMany)
 }

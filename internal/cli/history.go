@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"text/tabwriter"
 	"time"
 
+	"github.com/redline-bench/redline/internal/cleantext"
 	"github.com/redline-bench/redline/internal/history"
 	"github.com/redline-bench/redline/internal/optset"
 )
@@ -88,7 +88,7 @@ func (p *IO) doHistory(store *history.Store, o *historyOptions) error {
 	fmt.Fprintln(t, "run\twhen\tcommand\tmodel\tlevels\tbest\tp99 there\tverdict")
 	for _, e := range list {
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%d\t%.6g/s\t%.4g ms\t%s\n", e.ID, e.Start.Local().Format(time.DateTime), e.Command,
-			strings.Join(strings.Fields(e.Model), " "), e.Levels, e.Best, e.P99Ms, e.Verdict)
+			cleantext.Line(e.Model), e.Levels, e.Best, e.P99Ms, e.Verdict)
 	}
 	return t.Flush()
 }

@@ -1,9 +1,7 @@
 package dash_test
 
 import (
-	"context"
 	"errors"
-	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -15,6 +13,7 @@ import (
 	"github.com/redline-bench/redline/internal/report/page"
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/secret"
+	"github.com/redline-bench/redline/internal/testkit"
 )
 
 type runs struct{}
@@ -45,40 +44,25 @@ func listen(t *testing.T) *dash.Server {
 	return s
 }
 
-func get(ctx context.Context, t *testing.T, url string, change func(*http.Request)) (int, string) {
+func get(t *testing.T, url string, change func(*http.Request)) (int, string) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if change != nil {
-		change(req)
-	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
-	body, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return res.StatusCode, string(body)
+	res, body := testkit.Ask(t, http.MethodGet, url, change)
+	return res.StatusCode, body
 }
 
 func TestPagesAreThere(t *testing.T) {
 	s := listen(t)
 	base := strings.TrimSuffix(s.URL(), "/")
 	for path, want := range map[string]int{"/": 200, "/run/one": 200, "/compare/one/two": 200, "/run/none": 404, "/run/..%2f..%2fetc": 404, "/live": 404, "/x": 404} {
-		if code, _ := get(t.Context(), t, base+path, nil); code != want {
+		if code, _ := get(t, base+path, nil); code != want {
 			t.Errorf("%s: %d, want %d", path, code, want)
 		}
 	}
 	s.Show(&page.View{Name: "now", Live: true})
-	if code, body := get(t.Context(), t, base+"/api/live", nil); code != 200 || !strings.Contains(body, `"live":true`) {
+	if code, body := get(t, base+"/api/live", nil); code != 200 || !strings.Contains(body, `"live":true`) {
 		t.Errorf("%d %s", code, body)
 	}
-	if code, body := get(t.Context(), t, s.URL(), nil); code != 200 || !strings.Contains(body, "/api/live") {
+	if code, body := get(t, s.URL(), nil); code != 200 || !strings.Contains(body, "/api/live") {
 		t.Errorf("%d %.200s", code, body)
 	}
 }
@@ -91,20 +75,11 @@ func TestOnlyItsOwnAddressIsAnswered(t *testing.T) {
 		"another origin": func(r *http.Request) { r.Header.Set("Origin", "http://evil.example") },
 		"no origin":      func(r *http.Request) { r.Header.Set("Origin", "null") },
 	} {
-		if code, body := get(t.Context(), t, s.URL(), change); code != http.StatusForbidden || strings.Contains(body, "one") {
+		if code, body := get(t, s.URL(), change); code != http.StatusForbidden || strings.Contains(body, "one") {
 			t.Errorf("%s: %d %.100s", name, code, body)
 		}
 	}
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL(), http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	res.Body.Close()
-	if res.StatusCode != http.StatusMethodNotAllowed {
+	if res, _ := testkit.Ask(t, http.MethodPost, s.URL(), nil); res.StatusCode != http.StatusMethodNotAllowed {
 		t.Errorf("POST: %d", res.StatusCode)
 	}
 }
@@ -116,7 +91,7 @@ func TestMetricsAreInPrometheusForm(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = m.Close() })
 	m.Show("a\"b\n", &result.Level{Mode: plan.Concurrency, Concurrency: 4, Client: result.Client{Requests: 7, Latency: result.Latency{Percentiles: []result.Percentile{{P: 99.9, Ns: 5e6}}}}})
-	_, body := get(t.Context(), t, m.URL(), nil)
+	_, body := get(t, m.URL(), nil)
 	for _, want := range []string{
 		`redline_requests{model="a\"b\n",level="concurrency 4"} 7`, `quantile="0.999"} 0.005`, "# TYPE redline_latency_seconds gauge",
 	} {
@@ -137,7 +112,7 @@ func TestNoPageShowsASecret(t *testing.T) {
 	t.Cleanup(func() { _ = m.Close() })
 	m.Show("SECRET-KEY", &result.Level{})
 	for _, url := range []string{base + "/live", base + "/api/live", m.URL()} {
-		if code, body := get(t.Context(), t, url, nil); code != 200 || strings.Contains(body, "SECRET-KEY") || !strings.Contains(body, secret.Mask) {
+		if code, body := get(t, url, nil); code != 200 || strings.Contains(body, "SECRET-KEY") || !strings.Contains(body, secret.Mask) {
 			t.Errorf("%s: %d %.300s", url, code, body)
 		}
 	}
@@ -160,19 +135,12 @@ func TestOtherMachinesNeedTheToken(t *testing.T) {
 	f := func(query string, cookie *http.Cookie, want int) *http.Response {
 		t.Helper()
 		u.RawQuery = query
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, u.String(), http.NoBody)
-		if err != nil {
-			t.Fatal(err)
-		}
-		req.Host = "load-machine.example:80"
-		if cookie != nil {
-			req.AddCookie(cookie)
-		}
-		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		resp.Body.Close()
+		resp, _ := testkit.Ask(t, http.MethodGet, u.String(), func(r *http.Request) {
+			r.Host = "load-machine.example:80"
+			if cookie != nil {
+				r.AddCookie(cookie)
+			}
+		})
 		if resp.StatusCode != want {
 			t.Errorf("query %q, cookie %v: status %d, want %d", query, cookie, resp.StatusCode, want)
 		}

@@ -92,7 +92,7 @@ type Engine struct {
 	turns           *turns  // the same
 	paced           []Feed  // the same
 	tracks          int     // what the transport was told
-	sent            atomic.Uint64
+	openLoopSent    atomic.Uint64
 	scheduled       atomic.Int64 // when the schedule of a paced load began
 	behind          atomic.Int64
 	dropped         atomic.Uint64
@@ -319,8 +319,9 @@ func (e *Engine) Working() bool {
 	return e.running.Load() > 0 || e.dispatching.Load() && e.groups.left.Load() > 0
 }
 
-// Sent is the number of requests started since the engine was opened.
-func (e *Engine) Sent() uint64 { return e.sent.Load() }
+// OpenLoopSent is the number of requests that were sent on a schedule since the engine was opened. Requests of a closed loop are
+// not counted: its slots share nothing from request to request.
+func (e *Engine) OpenLoopSent() uint64 { return e.openLoopSent.Load() }
 
 // Behind is how long, all in all, a due request was waiting to be sent.
 func (e *Engine) Behind() time.Duration { return time.Duration(e.behind.Load()) }

@@ -298,7 +298,7 @@ func (d *dispatcher) send(s *slot, feed int, due int64) {
 	}
 	s.begin(due, now)
 	d.e.running.Add(1)
-	d.e.sent.Add(1)
+	d.e.openLoopSent.Add(1)
 	c.Err = nil
 	s.turn = feed
 	d.feeds[feed].Next(c)

@@ -2,6 +2,7 @@ package measure
 
 import (
 	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/stats"
 )
 
 const (
@@ -49,19 +50,14 @@ func (t *Timeline) Batches(from, until int64) []result.Batch {
 
 func batch(slices []slice, step int64) result.Batch {
 	b := result.Batch{DurationNs: int64(len(slices)) * step}
-	var counts []uint64
+	var all stats.Buckets[uint64]
 	for i := range slices {
 		s := &slices[i]
 		b.Ended += s.ended
 		b.SumNs += s.latencyNs
-		if counts == nil && s.latency != nil {
-			counts = make([]uint64, len(s.latency))
-		}
-		for j, n := range s.latency {
-			counts[j] += uint64(n)
-		}
+		stats.MergeBuckets(&all, &s.latency)
 	}
-	for j, n := range counts {
+	for j, n := range all.Octaves() {
 		if n > 0 {
 			b.Counts = append(b.Counts, uint64(j), n)
 		}

@@ -28,6 +28,24 @@ type Load struct {
 	Stalled     time.Duration // ends of requests waited so long for their records to be taken
 	Dropped     uint64        // requests that were due and never sent
 	MaxProcs    int
+	Options     Options
+}
+
+// Options are the names of the options that advice refers to.
+type Options struct {
+	Rate    string // sets the request rate
+	Records string // writes a file with every request
+}
+
+// Paced sets the rates of n requests of a schedule that began at start: the last was due and sent at these times. Both rates
+// end with the last request, so that neither includes the wait for responses.
+func (l *Load) Paced(n float64, start, lastDue, lastSent int64) {
+	if lastDue <= start {
+		return
+	}
+	l.Due = n
+	l.Rate = n / time.Duration(lastDue-start).Seconds()
+	l.SendRate = n / time.Duration(lastSent-start).Seconds()
 }
 
 // Health computes the client's own condition over the merged windows of a level.

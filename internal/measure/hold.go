@@ -68,9 +68,9 @@ func (w *Window) Hold(m *service.Model, queue service.Tally) *result.Hold {
 	if n == 0 || w.slow.full || m.Scheduler != service.DynamicBatcher || int64(m.MaxQueueDelay) > holdQueue {
 		return nil
 	}
-	nth := w.sent.Sorted()
-	usual := nth(n / 2)
-	far := n - sort.Search(n, func(i int) bool { return nth(i) > usual+holdNear })
+	nth := w.sent.Ranks()
+	usual := int64(nth(n / 2))
+	far := n - sort.Search(n, func(i int) bool { return nth(i) > float64(usual+holdNear) })
 	h := result.Hold{}
 	for _, g := range overlapping(w.slow.list, usual) {
 		if g.longest >= holdTime-holdError-min(usual, holdQueue) && g.longest <= holdTime+holdError {

@@ -24,9 +24,10 @@ func rec(due, sent, end int64) *record.Record {
 }
 
 func TestClientNumbersOfAKnownWindow(t *testing.T) {
-	w := measure.NewWindow(measure.Setup{Batch: 3, Percentile: 85})
+	w, nearest := measure.NewWindow(measure.Setup{Batch: 3, Percentile: 85}), measure.NewWindow(measure.Setup{Percentile: 85, NearestRank: true})
 	for i := int64(1); i <= 10; i++ {
 		w.Add(rec(0, 0, 10*i)) // latencies 10, 20 … 100 ms
+		nearest.Add(rec(0, 0, 10*i))
 	}
 	bad := rec(0, 0, 5)
 	bad.Class = record.Server
@@ -45,10 +46,12 @@ func TestClientNumbersOfAKnownWindow(t *testing.T) {
 	if d := math.Abs(float64(c.Latency.StdDev)/float64(ms) - 30.2765); d > 0.001 {
 		t.Errorf("deviation %d", c.Latency.StdDev)
 	}
-	// index = trunc(p/100·9 + 0.5): p50 → 5 (60 ms), p85 → 8 (90), p90 → 8 (90), p95 → 9 (100), p99 → 9 (100)
-	for p, want := range map[float64]int64{50: 60, 85: 90, 90: 90, 95: 100, 99: 100} {
-		if got := c.Latency.At(p); got != want*ms {
-			t.Errorf("p%g = %d ms, want %d", p, got/ms, want)
+	// rank p/100·9: p50 → 4.5 (between 50 and 60 ms), p85 → 7.65, p90 → 8.1, p95 → 8.55, p99 → 8.91.
+	// perf_analyzer's index = trunc(p/100·9 + 0.5): p50 → 5 (60 ms), p85 → 8 (90), p90 → 8 (90), p95 → 9 (100), p99 → 9 (100)
+	n := nearest.Client(time.Second)
+	for p, want := range map[float64][2]float64{50: {55, 60}, 85: {86.5, 90}, 90: {91, 90}, 95: {95.5, 100}, 99: {99.1, 100}} {
+		if got := [2]float64{float64(c.Latency.At(p)) / float64(ms), float64(n.Latency.At(p)) / float64(ms)}; got != want {
+			t.Errorf("p%g and its nearest rank = %v ms, want %v", p, got, want)
 		}
 	}
 	if c.SendNs != uint64(ms) || c.RecvNs != uint64(2*ms) || c.CallNs != uint64(55*ms) {
@@ -173,7 +176,7 @@ func TestReadLag(t *testing.T) {
 	add(a, 2)
 	add(b, 9)
 	a.Merge(b)
-	want := result.ReadLag{P50Ns: 2 * ms, P99Ns: 9 * ms, MaxNs: 9 * ms}
+	want := result.ReadLag{P50Ns: 2 * ms, P99Ns: 886 * ms / 100, MaxNs: 9 * ms}
 	if h := a.Health(measure.Load{}); h.ReadLag == nil || *h.ReadLag != want {
 		t.Errorf("%+v, want %+v", h.ReadLag, want)
 	}
@@ -251,8 +254,8 @@ func TestVerdict(t *testing.T) {
 		t.Helper()
 		reasons := measure.Judge(&lv, l)
 		v := measure.Conclude(measure.Run{Levels: []result.Level{lv}, Limits: [][]result.Reason{reasons}})
-		if v.State != want {
-			t.Errorf("%s: %+v, want %s", name, v, want)
+		if v.State != want || lv.ClientLimited != (want == result.ClientLimited) {
+			t.Errorf("%s: %+v, client-limited %v; want %s", name, v, lv.ClientLimited, want)
 		}
 		for _, r := range v.Reasons {
 			if r.Try == "" {
@@ -260,7 +263,7 @@ func TestVerdict(t *testing.T) {
 			}
 		}
 	}
-	good := result.Level{Stable: true, Client: result.Client{Sent: result.Latency{Percentiles: []result.Percentile{{P: 50, Ns: 20 * ms}}}}}
+	good := result.Level{Stable: true, Client: result.Client{Requests: 15000, Sent: result.Latency{Percentiles: []result.Percentile{{P: 50, Ns: 20 * ms}}}}}
 	with := func(h result.Health) result.Level { lv := good; lv.Health = h; return lv }
 	f("in flight as asked", with(result.Health{AskedInFlight: 8, AchievedInFlight: 7.9}), measure.Load{Concurrency: 8}, result.Valid)
 	f("in flight short", with(result.Health{AskedInFlight: 8, AchievedInFlight: 7}), measure.Load{Concurrency: 8}, result.ClientLimited)
@@ -271,6 +274,7 @@ func TestVerdict(t *testing.T) {
 	f("one request at the edge of a window", with(result.Health{AchievedRate: 14.0 / 15}), measure.Load{Rate: 1, Due: 15}, result.Valid)
 	f("late because of a limit of the user", with(result.Health{AchievedRate: 500, LagP99Ns: 200 * ms}), measure.Load{Rate: 1000, Due: 15000, Held: true}, result.Valid)
 	f("no CPU left", with(result.Health{AchievedInFlight: 8, CPUCores: 1.9}), measure.Load{Concurrency: 8, MaxProcs: 2}, result.ClientLimited)
+	f("no requests", result.Level{Stable: true}, measure.Load{Rate: 1000, Due: 15000}, result.Valid)
 	f("unstable", result.Level{Reason: "x"}, measure.Load{}, result.Unstable)
 	short := with(result.Health{AchievedRate: 980})
 	if r := measure.Judge(&short, measure.Load{Rate: 1000, Due: 15000, Serial: true}); len(r) != 1 || !strings.Contains(r[0].Try, "--num-of-sequences") {

@@ -67,9 +67,7 @@ func (w *Window) FixedLoad(l *Load, start int64) {
 		l.Concurrency = min(l.Concurrency, slots)
 		l.FlightTime = sum / time.Duration(slots)
 	}
-	if l.Rate > 0 && s.lastDue > start {
-		l.Due = float64(s.ended)
-		l.Rate = l.Due / time.Duration(s.lastDue-start).Seconds()
-		l.SendRate = l.Due / time.Duration(s.lastSent-start).Seconds()
+	if l.Rate > 0 {
+		l.Paced(float64(s.ended), start, s.lastDue, s.lastSent)
 	}
 }

@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"math"
 	"time"
 
 	"github.com/redline-bench/redline/internal/clock"
@@ -33,10 +34,8 @@ type slice struct {
 	failedBy                         [record.NumClasses]uint64
 	flightNs, latencyNs              int64 // sums
 	max                              int64
-	latency                          []uint32 // by stats.Octave; nil while the slice is empty
-	first                            []uint32
+	latency, first, gaps             stats.Buckets[uint32]
 	tokens                           float64
-	gaps                             []uint32
 	widest                           int64 // gap
 }
 
@@ -73,9 +72,9 @@ func (t *Timeline) Add(r *record.Record) {
 	latency := r.End - t.setup.begin(r.Due, r.Sent)
 	s.max = max(s.max, latency)
 	s.latencyNs += latency
-	count(&s.latency, latency)
+	s.latency.Add(float64(latency), 1)
 	if t.setup.Streaming && r.Responses > 0 {
-		count(&s.first, r.First-t.setup.begin(r.Due, r.Sent))
+		s.first.Add(float64(r.First-t.setup.begin(r.Due, r.Sent)), 1)
 	}
 }
 
@@ -91,15 +90,8 @@ func (t *Timeline) Token(at, gap int64, n float64) {
 	s.tokens += n
 	if gap >= 0 {
 		s.widest = max(s.widest, gap)
-		count(&s.gaps, gap)
+		s.gaps.Add(float64(gap), 1)
 	}
-}
-
-func count(counts *[]uint32, v int64) {
-	if *counts == nil {
-		*counts = make([]uint32, stats.NumOctave)
-	}
-	(*counts)[stats.Octave(v)]++
 }
 
 // at is the slice of a time at or after the start; slices up to it are made.
@@ -162,21 +154,11 @@ func (s *slice) merge(o *slice) {
 	for c, n := range o.failedBy {
 		s.failedBy[c] += n
 	}
-	s.latency = add(s.latency, o.latency)
-	s.first = add(s.first, o.first)
+	stats.MergeBuckets(&s.latency, &o.latency)
+	stats.MergeBuckets(&s.first, &o.first)
 	s.tokens += o.tokens
 	s.widest = max(s.widest, o.widest)
-	s.gaps = add(s.gaps, o.gaps)
-}
-
-func add(a, b []uint32) []uint32 {
-	if a == nil {
-		return b
-	}
-	for i, n := range b {
-		a[i] += n
-	}
-	return a
+	stats.MergeBuckets(&s.gaps, &o.gaps)
 }
 
 // Result is the timeline as it is reported. A level that ended in the middle of a slice ends it there: until is its
@@ -206,67 +188,47 @@ func (s *slice) result(width int64) result.Slice {
 			r.FailedBy[record.Class(c).String()] = n
 		}
 	}
-	if s.latency != nil {
+	if s.ended > 0 {
 		r.AvgNs = s.latencyNs / int64(s.ended)
-		q := octaveQuantiles(s.latency, s.max, 50, 90, 99)
+		q := nanoseconds(&s.latency, s.max, 50, 90, 99)
 		r.P50Ns, r.P90Ns, r.P99Ns = q[0], q[1], q[2]
-		r.Heat = coarse(s.latency)
+		r.Heat = coarse(s.latency.Octaves())
 	}
-	if s.first != nil {
-		q := octaveQuantiles(s.first, s.max, 50, 99)
-		r.FirstP50Ns, r.FirstP99Ns = q[0], q[1]
-	}
+	q := nanoseconds(&s.first, s.max, 50, 99)
+	r.FirstP50Ns, r.FirstP99Ns = q[0], q[1]
 	r.Tokens = s.tokens
-	if s.gaps != nil {
-		q := octaveQuantiles(s.gaps, s.widest, 50, 99)
-		r.GapP50Ns, r.GapP99Ns = q[0], q[1]
-	}
+	q = nanoseconds(&s.gaps, s.widest, 50, 99)
+	r.GapP50Ns, r.GapP99Ns = q[0], q[1]
 	return r
 }
 
-// Latency is the headline latency over the whole timeline so far, to the precision of its buckets: for a look while the
-// run goes on.
+// Latency is the headline latency over the whole timeline so far, for a look while the run goes on. Its percentiles come from
+// buckets; see stats.MaxError.
 func (t *Timeline) Latency() result.Latency {
-	var all slice
+	var all stats.Buckets[uint64]
 	var l result.Latency
+	var sum int64
 	for i := range t.slices {
 		s := &t.slices[i]
-		all.ended += s.ended
-		all.latencyNs += s.latencyNs
-		all.max = max(all.max, s.max)
-		if all.latency == nil && s.latency != nil {
-			all.latency = make([]uint32, len(s.latency))
-		}
-		all.latency = add(all.latency, s.latency)
+		sum += s.latencyNs
+		l.Max = max(l.Max, s.max)
+		stats.MergeBuckets(&all, &s.latency)
 	}
-	if all.ended == 0 {
+	if l.Count = all.Count(); l.Count == 0 {
 		return l
 	}
-	l.Count, l.Avg, l.Max = all.ended, all.latencyNs/int64(all.ended), all.max
-	for i, v := range octaveQuantiles(all.latency, all.max, percentiles...) {
+	l.Avg = sum / int64(l.Count)
+	for i, v := range nanoseconds(&all, l.Max, percentiles...) {
 		l.Percentiles = append(l.Percentiles, result.Percentile{P: percentiles[i], Ns: v})
 	}
 	return l
 }
 
-// octaveQuantiles reads ascending percentiles off buckets, as if the values of a bucket lay evenly in it.
-func octaveQuantiles(counts []uint32, most int64, ps ...float64) []int64 {
-	var n float64
-	for _, c := range counts {
-		n += float64(c)
-	}
+// nanoseconds are percentiles of times in buckets, the longest of which is known; 0 where there are none.
+func nanoseconds[C uint32 | uint64](b *stats.Buckets[C], longest int64, ps ...float64) []int64 {
 	out := make([]int64, len(ps))
-	k, seen := 0, 0.0
-	for i, c := range counts {
-		for k < len(ps) && c > 0 && seen+float64(c) >= ps[k]/100*n {
-			low, high := int64(0), stats.OctaveEnd(i)
-			if i > 0 {
-				low = stats.OctaveEnd(i - 1)
-			}
-			out[k] = min(low+int64((ps[k]/100*n-seen)/float64(c)*float64(high-low)), most)
-			k++
-		}
-		seen += float64(c)
+	for i, v := range b.Quantiles(float64(longest), ps...) {
+		out[i] = int64(math.Round(v))
 	}
 	return out
 }
@@ -281,12 +243,12 @@ func HeatLow(upTo int64) int64 {
 }
 
 // coarse keeps the buckets of a heat map that are not empty.
-func coarse(counts []uint32) []result.Bucket {
+func coarse(counts []uint64) []result.Bucket {
 	var out []result.Bucket
 	for i := 0; i < len(counts); i += heatMerge {
 		var n uint64
 		for _, c := range counts[i:min(i+heatMerge, len(counts))] {
-			n += uint64(c)
+			n += c
 		}
 		if n > 0 {
 			out = append(out, result.Bucket{UpToNs: stats.OctaveEnd(i + heatMerge - 1), Count: n})
@@ -302,7 +264,7 @@ func (w *Window) Histogram() *result.Histogram {
 		s = &w.due
 	}
 	h := &result.Histogram{}
-	for i, n := range s.Counts() {
+	for i, n := range s.Octaves() {
 		if n > 0 {
 			h.Buckets = append(h.Buckets, result.Bucket{UpToNs: stats.OctaveEnd(i), Count: n})
 		}

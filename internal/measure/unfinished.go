@@ -6,6 +6,7 @@ import (
 	"sort"
 
 	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/stats"
 )
 
 // Pending is a request that was in flight at the end of a window.
@@ -57,32 +58,55 @@ func (w *Window) inFlightAtEnd() (n uint64, oldest int64) {
 // withUnfinished corrects a percentile of the ended requests for those in flight at the end.
 //
 // A request in flight at age a will have a latency above a. One whose age is below the percentile tells nothing about it.
-// Those that are older count: the percentile is taken over the ended requests and the older ones, each at its age. If the
-// request at the rank is one of the latter, the percentile is at least its age.
+// Those that are older count: the percentile is taken over the ended requests and the older ones, each at its age. If one of
+// the two requests next to the rank is in flight, the percentile is known only to be at least the one over the ended requests
+// and all in flight, each at its age.
 //
-// nth is element i of the n sorted latencies of the ended requests.
-func withUnfinished(n int, nth func(i int) int64, ages []int64, q result.Percentile) result.Percentile {
+// ended gives the latency of rank k of the n requests that ended.
+func withUnfinished(n int, ended func(k int) float64, ages []int64, q result.Percentile) result.Percentile {
 	first := sort.Search(len(ages), func(i int) bool { return ages[i] > q.Ns })
 	older := ages[first:]
 	if n == 0 || len(older) == 0 {
 		return q
 	}
-	rank := int(q.P/100*float64(n+len(older)-1) + 0.5)
-	// With i of the older ones below the rank, rank-i ended ones are.
-	i := sort.Search(len(older), func(i int) bool {
-		ended := rank - i
-		return ended <= n && (ended <= 0 || nth(ended-1) <= older[i])
-	})
-	ended := rank - i
-	if i == len(older) || ended < n && nth(ended) <= older[i] {
-		q.Ns = nth(ended)
+	with := func(inFlight []int64) (ns int64, atLeast bool) {
+		v := stats.Interpolate(q.P, n+len(inFlight), func(k int) float64 {
+			v, age := rankWith(inFlight, k, n, ended)
+			atLeast = atLeast || age
+			return v
+		})
+		return int64(v), atLeast
+	}
+	if q.Ns, q.AtLeast = with(older); !q.AtLeast {
 		return q
 	}
-	q.Ns, q.AtLeast, q.Above = older[i], true, uint64(len(older))
-	if rank < n {
-		q.UpToNs = nth(rank)
+	// A bound holds whatever the younger ones will take: they count at their ages too.
+	q.Ns, _ = with(ages)
+	q.Above = uint64(len(older))
+	upTo := stats.Interpolate(q.P, n+len(older), func(k int) float64 { // if none of the older ones ever ends
+		if k < n {
+			return ended(k)
+		}
+		return math.Inf(1)
+	})
+	if !math.IsInf(upTo, 1) {
+		q.UpToNs = int64(upTo)
 	}
 	return q
+}
+
+// rankWith is the value of a rank among ascending ages and the latencies of n ended requests, and whether it is an age.
+func rankWith(ages []int64, rank, n int, ended func(k int) float64) (value float64, age bool) {
+	// With i of the ages below the rank, rank-i latencies are.
+	i := sort.Search(len(ages), func(i int) bool {
+		below := rank - i
+		return below <= n && (below <= 0 || ended(below-1) <= float64(ages[i]))
+	})
+	below := rank - i
+	if i == len(ages) || below < n && ended(below) <= float64(ages[i]) {
+		return ended(below), false
+	}
+	return float64(ages[i]), true
 }
 
 // A level is long enough although a percentile is a bound if the percentile lies at most maxOpen times higher, or if the

@@ -28,15 +28,19 @@ const (
 	maxStandstill = 250 * time.Millisecond
 )
 
-// Judge decides on one level: the reasons why the client limited it, none when the server did.
-func Judge(lv *result.Level, l Load) []result.Reason {
-	var out []result.Reason
+// Judge decides on one level and marks it: the reasons why the client limited it, none when the server did. A level without
+// requests is not judged.
+func Judge(lv *result.Level, l Load) (out []result.Reason) {
+	if lv.Client.Requests == 0 {
+		return nil
+	}
+	defer func() { lv.ClientLimited = len(out) > 0 }()
 	add := func(try, what string, args ...any) {
 		out = append(out, result.Reason{What: fmt.Sprintf(what, args...), Try: try})
 	}
 	h := &lv.Health
 	if missing := l.Due * (1 - h.AchievedRate/l.Rate); !l.Held && l.Rate > 0 && h.AchievedRate < minRate*l.Rate && missing > atEdge {
-		try := "lower --request-rate-range, or give the client more CPU"
+		try := "lower " + l.Options.Rate + ", or give the client more CPU"
 		switch {
 		case l.Serial:
 			try = "raise --num-of-sequences, or use --streaming without --serial-sequences: a request waits for the answer to the one before it in its sequence"
@@ -56,7 +60,7 @@ func Judge(lv *result.Level, l Load) []result.Reason {
 		add("lower the concurrency, or give the client more CPU",
 			"kept %.3g requests in flight where %.4g were asked for", h.AchievedInFlight, h.AskedInFlight)
 	}
-	out = append(out, Stalled(l.Stalled, l.Wall)...)
+	out = append(out, Stalled(l.Stalled, l.Wall, l.Options.Records)...)
 	if l.Standstill > maxStandstill {
 		add("do not suspend the client, and give it a machine of its own", "the client did not run for %s", l.Standstill.Round(time.Millisecond))
 	}
@@ -67,14 +71,15 @@ func Judge(lv *result.Level, l Load) []result.Reason {
 	return out
 }
 
-// Stalled is the reason that a load had to wait for its own records; none where the wait was a small part of the time.
-func Stalled(stalled, wall time.Duration) []result.Reason {
+// Stalled is the reason that a load had to wait for its own records; none where the wait was a small part of the time. records
+// is the option that wrote them.
+func Stalled(stalled, wall time.Duration, records string) []result.Reason {
 	if wall <= 0 || stalled <= time.Duration(maxStalled*float64(wall)) {
 		return nil
 	}
 	return []result.Reason{{
 		What: fmt.Sprintf("requests waited %s for the records of earlier ones to be written", stalled.Round(time.Millisecond)),
-		Try:  "write to a faster disk, leave out --profile-export-file, or lower the load",
+		Try:  "write to a faster disk, leave out " + records + ", or lower the load",
 	}}
 }
 

@@ -23,6 +23,8 @@ type Setup struct {
 	Streaming bool
 	// EndedOnly leaves requests that are in flight at the end out of the percentiles, as perf_analyzer does.
 	EndedOnly bool
+	// NearestRank takes percentiles as perf_analyzer does: the latency at the nearest rank instead of a value between two.
+	NearestRank bool
 }
 
 // begin is the time from which the headline latency of a request counts.
@@ -36,11 +38,11 @@ func (s *Setup) begin(due, sent int64) int64 {
 // Window gathers the records of one pass.
 type Window struct {
 	setup Setup
-	sent  stats.Sample // latency from the send
-	due   stats.Sample // latency from the due time, open loop only
-	first stats.Sample // time to the first response, streaming only
-	lag   stats.Sample // how late requests were sent, open loop only
-	late  stats.Sample // how late answers were read, where that is known
+	sent  stats.Sample[int64] // latency from the send
+	due   stats.Sample[int64] // latency from the due time, open loop only
+	first stats.Sample[int64] // time to the first response, streaming only
+	lag   stats.Sample[int64] // how late requests were sent, open loop only
+	late  stats.Sample[int64] // how late answers were read, where that is known
 	slow  slow
 
 	requests, responses, sequences, delayed, failed uint64
@@ -61,7 +63,9 @@ func NewWindow(setup Setup) *Window { return &Window{setup: setup} }
 
 // Forget drops the latencies of a window that will not be merged. Its counts stay.
 func (w *Window) Forget() {
-	w.sent, w.due, w.first, w.lag, w.late = stats.Sample{}, stats.Sample{}, stats.Sample{}, stats.Sample{}, stats.Sample{}
+	for _, s := range []*stats.Sample[int64]{&w.sent, &w.due, &w.first, &w.lag, &w.late} {
+		*s = stats.Sample[int64]{}
+	}
 	w.slow = slow{}
 }
 
@@ -215,15 +219,19 @@ func perSecond(n uint64, d time.Duration) float64 {
 var percentiles = []float64{1, 5, 10, 25, 50, 75, 90, 95, 99, 99.9, 99.99}
 
 // summary computes the figures of a sample. ages are those of the requests in flight at the end, in ascending order.
-func (w *Window) summary(s *stats.Sample, ages []int64) result.Latency {
+func (w *Window) summary(s *stats.Sample[int64], ages []int64) result.Latency {
 	ps := wanted(w.setup.Percentile)
 	l := result.Latency{
-		Count: s.Count(), Min: s.Min(), Max: s.Max(), Avg: s.Mean(), StdDev: s.StdDev(), Exact: s.Exact(),
+		Count: s.Count(), Min: s.Min(), Max: s.Max(), Avg: s.Mean(), StdDev: int64(s.StdDev()), Exact: s.Exact(),
 		Percentiles: make([]result.Percentile, len(ps)),
 	}
-	nth := s.Sorted()
-	for i, v := range s.Quantiles(ps...) {
-		l.Percentiles[i] = withUnfinished(int(s.Count()), nth, ages, result.Percentile{P: ps[i], Ns: v})
+	values := s.Quantiles
+	if w.setup.NearestRank {
+		values = s.NearestRanks
+	}
+	ended := s.Ranks()
+	for i, v := range values(ps...) {
+		l.Percentiles[i] = withUnfinished(int(s.Count()), ended, ages, result.Percentile{P: ps[i], Ns: v})
 	}
 	return l
 }

@@ -331,6 +331,7 @@ func (m *levelRun) judge(total *measure.Window, used []*pass, duration time.Dura
 	m.load.Standstill = m.pulse.Longest(used[0].from, used[len(used)-1].until)
 	m.load.Stalled = used[len(used)-1].stalledTo - used[0].stalledFrom
 	m.load.MaxProcs, m.load.SendRate = runtime.GOMAXPROCS(0), m.lv.Client.SendRate
+	m.load.Options = measure.Options{Rate: "--request-rate-range", Records: recordsOption}
 	m.schedulePace(used)
 	if m.Plan.Load.ThinkTime.Mean > 0 {
 		m.load.Idle, m.load.Paused = total.Think(m.load.Concurrency, cmp.Or(m.load.FlightTime, duration))
@@ -339,11 +340,11 @@ func (m *levelRun) judge(total *measure.Window, used []*pass, duration time.Dura
 	if m.Floor != nil {
 		m.Floor(m.lv)
 	}
-	if m.lv.Client.Requests > 0 {
-		m.reasons = measure.Judge(m.lv, m.load)
-		m.lv.ClientLimited = len(m.reasons) > 0
-	}
+	m.reasons = measure.Judge(m.lv, m.load)
 }
+
+// recordsOption is the option that writes every request to a file.
+const recordsOption = "--profile-export-file"
 
 // schedulePace sets the rate that the schedule asked for, and the rate that was sent, over the same time.
 func (m *levelRun) schedulePace(used []*pass) {

@@ -92,7 +92,7 @@ func (m *levelRun) open(ctx context.Context, p *pass) error {
 	p.serverFrom, p.statsMissing = stats, stats == nil
 	p.stalledFrom = m.eng.Stalled()
 	p.before, p.behindFrom, p.from = vitals.Read(), m.eng.Behind(), clock.Now()
-	p.sentFrom, p.sentAt = m.eng.Sent(), p.from
+	p.sentFrom, p.sentAt = m.eng.OpenLoopSent(), p.from
 	p.win.Begin(p.from)
 	return nil
 }
@@ -297,7 +297,7 @@ func (m *levelRun) close(p *pass) error {
 	}
 	p.stalledTo = m.eng.Stalled()
 	p.sentUntil = clock.Now()
-	p.sent, p.behind, p.after = m.eng.Sent()-p.sentFrom, m.eng.Behind()-p.behindFrom, vitals.Read()
+	p.sent, p.behind, p.after = m.eng.OpenLoopSent()-p.sentFrom, m.eng.Behind()-p.behindFrom, vitals.Read()
 	return m.closeFlights(p)
 }
 

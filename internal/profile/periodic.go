@@ -27,7 +27,7 @@ func (r *Runner) periodic(ctx context.Context) error {
 			Start: load.Periodic.Start, End: load.Periodic.End, Step: load.Periodic.Step, Period: load.Period,
 		})
 	})
-	r.unleveled = measure.Stalled(r.eng.Stalled()-stalled, time.Duration(clock.Now()-start))
+	r.unleveled = measure.Stalled(r.eng.Stalled()-stalled, time.Duration(clock.Now()-start), recordsOption)
 	if errors.Is(err, context.Canceled) {
 		err = ErrInterrupted
 	}

@@ -194,6 +194,6 @@ func (r *Runner) setup() measure.Setup {
 		Batch: r.Plan.Input.Batch, FromSend: r.Plan.Measure.FromSend,
 		Open:       r.Plan.Load.Mode != plan.Concurrency && r.Plan.Load.Mode != plan.SessionConcurrency,
 		Percentile: r.Plan.Measure.Percentile, Streaming: r.Plan.Target.Streaming || r.Streams,
-		EndedOnly: r.Plan.Face == plan.DropIn,
+		EndedOnly: r.Plan.Face == plan.DropIn, NearestRank: r.Plan.Face == plan.DropIn,
 	}
 }

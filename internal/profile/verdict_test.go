@@ -47,7 +47,7 @@ func TestAClientThatKeepsUpIsNeverTheLimit(t *testing.T) {
 			}
 			l := measure.Load{Due: pace.Due(pace.Poisson(rate, seed), from, until)}
 			l.Rate, l.SendRate = l.Due/length.Seconds(), sent/length.Seconds()
-			lv := result.Level{Health: result.Health{AchievedRate: l.SendRate}}
+			lv := result.Level{Client: result.Client{Requests: uint64(sent)}, Health: result.Health{AchievedRate: l.SendRate}}
 			if why := measure.Judge(&lv, l); len(why) > 0 {
 				condemned++
 			}

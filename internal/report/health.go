@@ -195,7 +195,7 @@ func client(p *page, l *result.Level) {
 		p.linef("    Measurement error: not calibrated; add --calibrate")
 	}
 	if l.Client.Requests > 0 && !l.Client.Latency.Exact {
-		p.linef("    Percentiles are within 0.1 %%, from a histogram: more than %d requests in a window are not sorted", stats.ExactLimit)
+		p.linef("    Percentiles are within %g %%: there are too many requests to sort them", 100*stats.MaxError)
 	}
 }
 

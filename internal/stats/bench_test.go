@@ -9,7 +9,7 @@ import (
 func BenchmarkAdd(b *testing.B) {
 	for name, before := range map[string]int{"values": 0, "histogram": stats.ExactLimit + 1} {
 		b.Run(name, func(b *testing.B) {
-			var s stats.Sample
+			var s stats.Sample[int64]
 			for i := range before {
 				s.Add(int64(i))
 			}
@@ -28,7 +28,7 @@ func BenchmarkQuantiles(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				b.StopTimer()
-				var s stats.Sample
+				var s stats.Sample[int64]
 				for i := range n {
 					s.Add(int64(100_000 + i*7919%65_536))
 				}

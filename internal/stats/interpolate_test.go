@@ -1,6 +1,7 @@
 package stats_test
 
 import (
+	"math"
 	"testing"
 
 	"github.com/redline-bench/redline/internal/stats"
@@ -20,4 +21,7 @@ func TestInterpolateAsNumpy(t *testing.T) {
 	f(50, 2, 1, 2, 3)
 	f(25, 1.75, 1, 2, 3, 4)
 	f(99, 3.9699999999999998, 1, 2, 3, 4)
+	f(50, 2, 1, 2, math.Inf(1)) // the rank is that of a value
+	f(51, math.Inf(1), 1, 2, math.Inf(1))
+	f(90, math.Inf(1), 1, 2, math.Inf(1))
 }

@@ -26,17 +26,3 @@ func OctaveEnd(i int) int64 {
 	e := i/Octaves - 1
 	return int64(i%Octaves+Octaves+1)<<e - 1
 }
-
-// Counts is the distribution of the sample over the buckets of Octave.
-func (s *Sample) Counts() []uint64 {
-	out := make([]uint64, NumOctave)
-	for _, v := range s.values {
-		out[Octave(v)]++
-	}
-	if s.hist != nil {
-		for _, bar := range s.hist.Distribution() {
-			out[Octave(bar.To)] += uint64(bar.Count)
-		}
-	}
-	return out
-}

@@ -26,12 +26,12 @@ func TestOctaveEdges(t *testing.T) {
 
 func TestCountsHoldEveryValue(t *testing.T) {
 	for _, n := range []int{0, 1000, stats.ExactLimit + 1000} {
-		var s stats.Sample
+		var s stats.Sample[int64]
 		for i := range n {
 			s.Add(int64(i) * 37)
 		}
 		var sum uint64
-		for _, c := range s.Counts() {
+		for _, c := range s.Octaves() {
 			sum += c
 		}
 		if sum != uint64(n) {

@@ -118,7 +118,7 @@ const numPlaces = 8
 // place gathers the latencies of a range of positions.
 type place struct {
 	mu sync.Mutex
-	stats.Sample
+	stats.Sample[int64]
 }
 
 func (p *place) add(latency int64) {

@@ -18,6 +18,26 @@ func AppendElement[S ~string | ~[]byte](dst []byte, elem S) []byte {
 	return append(dst, elem...)
 }
 
+// PackBytes returns the raw data of a Bytes tensor of these elements.
+func PackBytes(elems [][]byte) []byte {
+	var b []byte
+	for _, e := range elems {
+		b = AppendElement(b, e)
+	}
+	return b
+}
+
+// Pack returns the raw data of a tensor of these elements. Protocols list elements in wider types than the tensor's own: the
+// bytes above the size of t are dropped.
+func Pack[T bool | int32 | int64 | uint32 | uint64 | float32 | float64](t Datatype, elems []T) []byte {
+	b, _ := binary.Append(nil, binary.LittleEndian, elems) // fails for no type of T
+	size, wide := t.Size(), len(b)/max(1, len(elems))
+	for i := range elems {
+		copy(b[i*size:], b[i*wide:i*wide+size])
+	}
+	return b[:len(elems)*size]
+}
+
 // NextElement splits the first element off the data of a Bytes tensor. Both results refer to data.
 func NextElement(data []byte) (elem, rest []byte, err error) {
 	if len(data) < prefix {

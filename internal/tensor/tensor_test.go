@@ -40,6 +40,37 @@ func TestElements(t *testing.T) {
 	}
 }
 
+func TestPack(t *testing.T) {
+	f := func(got []byte, want string) {
+		t.Helper()
+		if string(got) != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	f(tensor.Pack(tensor.Bool, []bool{true, false}), "\x01\x00")
+	f(tensor.Pack(tensor.Int8, []int32{-1, 2, 300}), "\xff\x02\x2c")
+	f(tensor.Pack(tensor.Uint16, []uint32{1, 0x10002}), "\x01\x00\x02\x00")
+	f(tensor.Pack(tensor.BF16, []int32{0x3f80}), "\x80\x3f")
+	f(tensor.Pack(tensor.Int64, []int64{-2}), "\xfe\xff\xff\xff\xff\xff\xff\xff")
+	f(tensor.Pack(tensor.FP32, []float32{1}), "\x00\x00\x80\x3f")
+	f(tensor.Pack(tensor.FP64, []float64(nil)), "")
+	f(tensor.PackBytes([][]byte{[]byte("ab"), nil}), "\x02\x00\x00\x00ab\x00\x00\x00\x00")
+}
+
+func TestAppendQuoted(t *testing.T) {
+	f := func(text, want string) {
+		t.Helper()
+		if got := string(tensor.AppendQuoted([]byte("x"), text)); got != "x"+want {
+			t.Errorf("%q: got %s, want x%s", text, got, want)
+		}
+	}
+	f("", `""`)
+	f("plain é \x7f", "\"plain é \x7f\"")
+	f("\"\\\b\f\n\r\t\x1f", `"\"\\\b\f\n\r\t\u001F"`)
+	f("a\xffb\xe2\x82", "\"a\ufffdb\ufffd\ufffd\"")
+	f("\ufffd", "\"\ufffd\"")
+}
+
 func TestAppendRaw(t *testing.T) {
 	le := binary.LittleEndian
 	f := func(dt tensor.Datatype, text string, want []byte) {

@@ -31,7 +31,7 @@ func AppendJSON(dst []byte, t Datatype, raw []byte) ([]byte, error) {
 			if i > 0 {
 				dst = append(dst, ',')
 			}
-			dst = appendNumber(dst, t, raw[i:i+size])
+			dst = AppendNumber(dst, t, raw[i:i+size])
 		}
 	}
 	if err != nil {
@@ -86,7 +86,8 @@ func plain(v jsonscan.Value) bool {
 	return true
 }
 
-func appendNumber(dst []byte, t Datatype, raw []byte) []byte {
+// AppendNumber appends one element that has a size: a number or a truth value.
+func AppendNumber(dst []byte, t Datatype, raw []byte) []byte {
 	le := binary.LittleEndian
 	switch t {
 	case Bool:
@@ -139,41 +140,51 @@ func appendFloat(dst []byte, f float64, bits int) []byte {
 	return append(dst, '.', '0')
 }
 
-const hexDigits = "0123456789abcdef"
-
-// AppendQuoted appends text as a JSON string.
+// AppendQuoted appends text as a JSON string, in the form that perf_analyzer writes: only characters that must be escaped
+// are, and hexadecimal digits are upper case. A byte that is not UTF-8 becomes U+FFFD.
 func AppendQuoted[S ~string | ~[]byte](dst []byte, text S) []byte {
 	dst = append(dst, '"')
+	start := 0 // start of the stretch that is copied as it is
 	for i := 0; i < len(text); {
-		b := text[i]
-		if b >= utf8.RuneSelf {
-			r, n := decodeRune(text, i)
-			dst = utf8.AppendRune(dst, r)
-			i += n
+		c := text[i]
+		if c >= ' ' && c != '"' && c != '\\' && c < utf8.RuneSelf {
+			i++
 			continue
 		}
-		switch {
-		case b == '"' || b == '\\':
-			dst = append(dst, '\\', b)
-		case b >= ' ' && b != 0x7f:
-			dst = append(dst, b)
-		case b == '\n':
-			dst = append(dst, '\\', 'n')
-		case b == '\r':
-			dst = append(dst, '\\', 'r')
-		case b == '\t':
-			dst = append(dst, '\\', 't')
-		default:
-			dst = append(dst, '\\', 'u', '0', '0', hexDigits[b>>4], hexDigits[b&15])
+		if c >= utf8.RuneSelf {
+			var few [utf8.UTFMax]byte
+			n := copy(few[:], text[i:])
+			if r, size := utf8.DecodeRune(few[:n]); r != utf8.RuneError || size > 1 {
+				i += size
+				continue
+			}
 		}
+		dst = append(dst, text[start:i]...)
+		dst = appendEscaped(dst, c)
 		i++
+		start = i
 	}
+	dst = append(dst, text[start:]...)
 	return append(dst, '"')
 }
 
-// decodeRune reads the character at i; a byte that is not UTF-8 gives U+FFFD and length 1.
-func decodeRune[S ~string | ~[]byte](text S, i int) (rune, int) {
-	var buf [utf8.UTFMax]byte
-	n := copy(buf[:], text[i:])
-	return utf8.DecodeRune(buf[:n])
+func appendEscaped(dst []byte, c byte) []byte {
+	const hexDigits = "0123456789ABCDEF"
+	switch {
+	case c == '"', c == '\\':
+		return append(dst, '\\', c)
+	case c == '\b':
+		return append(dst, `\b`...)
+	case c == '\f':
+		return append(dst, `\f`...)
+	case c == '\n':
+		return append(dst, `\n`...)
+	case c == '\r':
+		return append(dst, `\r`...)
+	case c == '\t':
+		return append(dst, `\t`...)
+	case c < ' ':
+		return append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
+	}
+	return utf8.AppendRune(dst, utf8.RuneError)
 }

@@ -8,12 +8,12 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/redline-bench/redline/e2e/peers"
 	"github.com/redline-bench/redline/e2e/tokenizer"
+	"github.com/redline-bench/redline/internal/cleantext"
 )
 
 // atOnce is how many installations run at the same time: most of their time is download.
@@ -99,7 +99,7 @@ func installAll(ctx context.Context, list []peer) bool {
 			defer line.Unlock()
 			if err != nil {
 				ok = false
-				fmt.Printf("peer %s NOT INSTALLED: %s\n", p.name, strings.Join(strings.Fields(err.Error()), " "))
+				fmt.Printf("peer %s NOT INSTALLED: %s\n", p.name, cleantext.Line(err.Error()))
 				return
 			}
 			fmt.Printf("peer %s ready (%.0f s)\n", p.name, time.Since(begun).Seconds())

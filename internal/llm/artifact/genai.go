@@ -10,6 +10,7 @@ import (
 	"github.com/redline-bench/redline/internal/llm"
 	"github.com/redline-bench/redline/internal/llm/metric"
 	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/tensor"
 )
 
 // appendAnswer adds one piece of an answer as AIPerf's raw records have it: the fields of an event, or a text.
@@ -19,7 +20,7 @@ func appendAnswer(b []byte, a llm.Answer) []byte {
 	event := bytes.TrimRight(a.Data, "\r\n")
 	if !isEvent(event) {
 		b = append(b, `,"content_type":"application/json","text":`...)
-		b = appendString(b, a.Data)
+		b = tensor.AppendQuoted(b, a.Data)
 		return append(b, '}')
 	}
 	b = append(b, `,"packets":[`...)
@@ -37,9 +38,9 @@ func appendAnswer(b []byte, a llm.Answer) []byte {
 		}
 		first = false
 		b = append(b, `{"name":`...)
-		b = appendString(b, name)
+		b = tensor.AppendQuoted(b, name)
 		b = append(b, `,"value":`...)
-		b = appendString(b, bytes.TrimPrefix(value, []byte{' '}))
+		b = tensor.AppendQuoted(b, bytes.TrimPrefix(value, []byte{' '}))
 		b = append(b, '}')
 	}
 	return append(b, "]}"...)
@@ -113,7 +114,7 @@ func (f *profileFile) sample(s *llm.Sample, _ *metric.Values, ok bool) error {
 			continue
 		}
 		b = append(b, `{"response":`...)
-		b = appendString(b, s.Answers[i].Data)
+		b = tensor.AppendQuoted(b, s.Answers[i].Data)
 		b = append(b, '}')
 	}
 	return f.out.put(append(b, "]}"...))
@@ -128,7 +129,7 @@ func (f *profileFile) appendInputs(b, payload []byte) []byte {
 		return append(b, "{}"...)
 	}
 	b = append(b, `{"payload":`...)
-	b = appendString(b, payload)
+	b = tensor.AppendQuoted(b, payload)
 	return append(b, '}')
 }
 
@@ -167,12 +168,12 @@ func (f *profileFile) close(o *Outcome) error {
 		b = strconv.AppendInt(b, t, 10)
 	}
 	b = append(b, `]}],"version":`...)
-	b = appendString(b, f.cfg.Version)
+	b = tensor.AppendQuoted(b, f.cfg.Version)
 	if f.kserve {
 		b = append(b, `,"service_kind":"triton","endpoint":""`...)
 	} else {
 		b = append(b, `,"service_kind":"openai","endpoint":`...)
-		b = appendString(b, strings.TrimPrefix(f.cfg.Path, "/")) // as GenAI-Perf compares it
+		b = tensor.AppendQuoted(b, strings.TrimPrefix(f.cfg.Path, "/")) // as GenAI-Perf compares it
 	}
 	if err := f.out.put(append(b, '}')); err != nil {
 		f.out.abort()

@@ -7,6 +7,7 @@ import (
 	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/llm"
 	"github.com/redline-bench/redline/internal/llm/metric"
+	"github.com/redline-bench/redline/internal/tensor"
 )
 
 // outputsFile is outputs.json: the text of every answer, for those who want to read or grade them.
@@ -37,11 +38,11 @@ func (f *outputsFile) sample(s *llm.Sample, v *metric.Values, ok bool) error {
 	b = strconv.AppendUint(b, f.n, 10)
 	f.n++
 	b = append(b, `, "conversation_id": `...)
-	b = appendString(b, s.Conversation)
+	b = tensor.AppendQuoted(b, s.Conversation)
 	b = append(b, `, "turn_index": `...)
 	b = strconv.AppendInt(b, int64(s.Turn), 10)
 	b = append(b, `, "x_request_id": `...)
-	b = appendString(b, s.RequestID)
+	b = tensor.AppendQuoted(b, s.RequestID)
 	b = append(b, `, "request_start_ns": `...)
 	b = strconv.AppendInt(b, clock.Wall(s.Sent), 10)
 	b = append(b, `, "request_end_ns": `...)
@@ -49,7 +50,7 @@ func (f *outputsFile) sample(s *llm.Sample, v *metric.Values, ok bool) error {
 	b = append(b, `, "metrics": {`...)
 	b = appendPlain(b, v)
 	b = append(b, `}, "response_text": `...)
-	b = appendString(b, s.Text)
+	b = tensor.AppendQuoted(b, s.Text)
 	return f.out.put(append(b, '}'))
 }
 
@@ -63,7 +64,7 @@ func appendPlain(b []byte, v *metric.Values) []byte {
 				b = append(b, ", "...)
 			}
 			first = false
-			b = appendString(b, d.Tag)
+			b = tensor.AppendQuoted(b, d.Tag)
 			b = append(b, ": "...)
 			b = appendNumber(b, value)
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/redline-bench/redline/internal/llm"
 	"github.com/redline-bench/redline/internal/llm/metric"
 	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/tensor"
 )
 
 // recordsFile is profile_export.jsonl: the numbers of every request.
@@ -99,18 +100,18 @@ func appendMetadata(b []byte, s *llm.Sample, n uint64) []byte {
 	b = strconv.AppendUint(b, n, 10)
 	b = append(b, `,"x_request_id":`...)
 	if s.RequestID != "" {
-		b = appendString(b, s.RequestID)
+		b = tensor.AppendQuoted(b, s.RequestID)
 	} else {
 		b = append(b, "null"...)
 	}
 	b = append(b, `,"x_correlation_id":`...)
 	if s.Session != "" {
-		b = appendString(b, s.Session)
+		b = tensor.AppendQuoted(b, s.Session)
 	} else {
-		b = appendString(b, s.Conversation)
+		b = tensor.AppendQuoted(b, s.Conversation)
 	}
 	b = append(b, `,"conversation_id":`...)
-	b = appendString(b, s.Conversation)
+	b = tensor.AppendQuoted(b, s.Conversation)
 	b = append(b, `,"turn_index":`...)
 	b = strconv.AppendInt(b, int64(s.Turn), 10)
 	b = append(b, `,"credit_issued_ns":`...)
@@ -165,10 +166,10 @@ func appendError(b []byte, s *llm.Sample) []byte {
 			b = append(b, ',')
 		}
 		b = append(b, `"type":`...)
-		b = appendString(b, s.Class.String())
+		b = tensor.AppendQuoted(b, s.Class.String())
 		b = append(b, `,"message":`...)
 	}
-	b = appendString(b, s.Err)
+	b = tensor.AppendQuoted(b, s.Err)
 	return append(b, '}')
 }
 
@@ -256,7 +257,7 @@ func (f *inputsFile) add(session string, bodies []json.RawMessage) error {
 	}
 	f.n++
 	b = append(b, "\n    {\"session_id\": "...)
-	b = appendString(b, session)
+	b = tensor.AppendQuoted(b, session)
 	b = append(b, `, "payloads": [`...)
 	for i, body := range bodies {
 		if i > 0 {

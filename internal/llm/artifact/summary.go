@@ -13,6 +13,7 @@ import (
 	"github.com/redline-bench/redline/internal/llm"
 	"github.com/redline-bench/redline/internal/llm/metric"
 	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/tensor"
 )
 
 // schema is the version of AIPerf's summary that is written, and likeAIPerf the AIPerf that has it.
@@ -42,7 +43,7 @@ func (o object) MarshalJSON() ([]byte, error) {
 		if len(b) > 1 {
 			b = append(b, ',')
 		}
-		b = appendString(b, f.key)
+		b = tensor.AppendQuoted(b, f.key)
 		b = append(b, ':')
 		value, err := encode(f.value)
 		if err != nil {

@@ -3,6 +3,8 @@ package artifact
 import (
 	"encoding/binary"
 	"strings"
+
+	"github.com/redline-bench/redline/internal/tensor"
 )
 
 // kserve tells that answers are messages of KServe, not texts.
@@ -40,14 +42,14 @@ func appendTensors(b, message []byte) []byte {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = appendString(b, name)
+		b = tensor.AppendQuoted(b, name)
 		b = append(b, ':')
 		var text []byte
 		if i < len(contents) {
 			// A text stands behind its length.
 			text = contents[i][min(4, len(contents[i])):]
 		}
-		b = appendString(b, text)
+		b = tensor.AppendQuoted(b, text)
 	}
 	return append(b, '}')
 }

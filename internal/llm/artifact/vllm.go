@@ -11,6 +11,7 @@ import (
 	"github.com/redline-bench/redline/internal/llm"
 	"github.com/redline-bench/redline/internal/llm/metric"
 	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/tensor"
 )
 
 // vllmFile is a result as `vllm bench serve --save-result --save-detailed` writes it. Its lists have a value a
@@ -122,8 +123,8 @@ func (f *vllmFile) sample(s *llm.Sample, v *metric.Values, ok bool) error {
 		out[i] = l[i].begin()
 	}
 	out[startTimes] = appendNumber(out[startTimes], float64(s.Sent)/1e9)
-	out[errorTexts] = appendString(out[errorTexts], s.Err)
-	out[texts] = appendString(out[texts], s.Text)
+	out[errorTexts] = tensor.AppendQuoted(out[errorTexts], s.Err)
+	out[texts] = tensor.AppendQuoted(out[texts], s.Text)
 	out[inputLens] = strconv.AppendInt(out[inputLens], int64(s.Input.Tokens), 10)
 	out[itls] = append(out[itls], '[')
 	if ok {
@@ -175,7 +176,7 @@ func (f *vllmFile) close(o *Outcome) error {
 		if err := l.out.w.Flush(); err != nil {
 			return f.out.named(err)
 		}
-		if err := f.out.put(append(appendString([]byte(", "), l.key), ": ["...)); err != nil {
+		if err := f.out.put(append(tensor.AppendQuoted([]byte(", "), l.key), ": ["...)); err != nil {
 			return err
 		}
 		list, err := l.out.f.Content()

@@ -36,6 +36,15 @@ func (a *Answer) Reset() {
 // begin starts an event.
 func (a *Answer) begin() { a.found, a.tokens = false, 0 }
 
+// finish notes why the response ended, as a quoted JSON string; false for none.
+func (a *Answer) finish(quoted []byte) bool {
+	if len(quoted) <= 2 {
+		return false
+	}
+	a.Finish = append(a.Finish[:0], quoted[1:len(quoted)-1]...)
+	return true
+}
+
 // text takes a piece of content: a quoted JSON string. Empty ones carry nothing.
 func (a *Answer) text(quoted []byte, kind llm.ChunkKind) {
 	if len(quoted) <= 2 {

@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/redline-bench/redline/internal/llm"
-	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/tensor"
 )
 
@@ -16,15 +15,11 @@ const anthropicTokens = 1024
 
 func (c *messages) Path() string { return "v1/messages" }
 
-func (c *messages) Inputs(r *Request) (service.Inputs, error) {
-	t := r.turn()
-	if t.Raw != nil {
-		return payload(t.Raw), nil
-	}
+func (c *messages) Compose(r *Request) ([]byte, error) {
 	w := c.body(r)
 	w.text("model", c.model(r))
 	if w.name("messages") {
-		w.b = appendAnthropic(w.b, r)
+		w.b = anthropicMessages.appendConversation(w.b, r, "")
 	}
 	if r.Conversation.System != "" {
 		w.text("system", r.Conversation.System)
@@ -35,38 +30,12 @@ func (c *messages) Inputs(r *Request) (service.Inputs, error) {
 	}
 	w.number("max_tokens", limit)
 	w.flag("stream", c.Stream)
-	w.raw("tools", t.Tools)
-	return payload(w.end()), nil
+	w.raw("tools", r.turn().Tools)
+	return w.end(), nil
 }
 
-func appendAnthropic(b []byte, r *Request) []byte {
-	if m := r.turn().Messages; m != nil {
-		return append(b, m...)
-	}
-	b = append(b, '[')
-	for i := r.first(); i <= r.Turn; i++ {
-		t := &r.Conversation.Turns[i]
-		if len(t.Texts) == 1 && len(t.Media) == 0 {
-			b = appendMessage(b, role(t), t.Texts[0])
-		} else {
-			b = append(comma(b), `{"role":`...)
-			b = tensor.AppendQuoted(b, role(t))
-			b = append(b, `,"content":[`...)
-			for _, m := range t.Media { // pictures stand before the words about them
-				b = appendSource(comma(b), m)
-			}
-			for _, text := range t.Texts {
-				b = append(comma(b), `{"type":"text","text":`...)
-				b = append(tensor.AppendQuoted(b, text), '}')
-			}
-			b = append(b, "]}"...)
-		}
-		if i < r.Turn && i < len(r.Answers) {
-			b = appendMessage(b, "assistant", r.Answers[i])
-		}
-	}
-	return append(b, ']')
-}
+// anthropicMessages is how Anthropic's API writes messages: images stand before the text about them.
+var anthropicMessages = messageForm{text: `{"type":"text","text":`, media: appendSource, mediaFirst: true}
 
 // appendSource writes an image by its address or by its data.
 func appendSource(b []byte, m llm.Media) []byte {
@@ -101,7 +70,7 @@ func (c *messages) Event(a *Answer, payload []byte, at int64) {
 			case "usage":
 				a.anthropicUsage(&s)
 			case "stop_reason":
-				a.stopReason(s.str())
+				a.finish(s.str())
 			case "error":
 				a.fault("the server reports an error: %s", excerpt(s.value()))
 			default:
@@ -117,12 +86,6 @@ func (c *messages) Event(a *Answer, payload []byte, at int64) {
 		a.Ended = true
 	}
 	a.chunk(at)
-}
-
-func (a *Answer) stopReason(q []byte) {
-	if len(q) > 2 {
-		a.Finish = append(a.Finish[:0], q[1:len(q)-1]...)
-	}
 }
 
 // block reads a block of content, a piece of one, or the message that a stream begins with.
@@ -146,7 +109,7 @@ func (a *Answer) block(s *scan) {
 		case "usage":
 			a.anthropicUsage(s)
 		case "stop_reason":
-			a.stopReason(s.str())
+			a.finish(s.str())
 		default:
 			s.skip()
 		}

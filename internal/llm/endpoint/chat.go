@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/redline-bench/redline/internal/llm"
-	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/tensor"
 )
 
@@ -13,14 +12,10 @@ type chat struct{ common }
 
 func (c *chat) Path() string { return "v1/chat/completions" }
 
-func (c *chat) Inputs(r *Request) (service.Inputs, error) {
-	t := r.turn()
-	if t.Raw != nil {
-		return payload(t.Raw), nil
-	}
+func (c *chat) Compose(r *Request) ([]byte, error) {
 	w := c.body(r)
 	if w.name("messages") {
-		w.b = appendMessages(w.b, r)
+		w.b = chatMessages.appendConversation(w.b, r, r.Conversation.System)
 	}
 	w.text("model", c.model(r))
 	w.flag("stream", c.Stream)
@@ -29,10 +24,13 @@ func (c *chat) Inputs(r *Request) (service.Inputs, error) {
 		limit = "max_tokens"
 	}
 	w.number(limit, r.MaxTokens)
-	w.raw("tools", t.Tools)
+	w.raw("tools", r.turn().Tools)
 	c.askUsage(w)
-	return payload(w.end()), nil
+	return w.end(), nil
 }
+
+// chatMessages is how OpenAI's chat writes messages.
+var chatMessages = messageForm{text: `{"type":"text","text":`, media: appendPart}
 
 // askUsage has streams end with the server's token counts, or carry them in every chunk.
 func (c *common) askUsage(w *body) {
@@ -43,58 +41,6 @@ func (c *common) askUsage(w *body) {
 	default:
 		w.raw("stream_options", []byte(`{"include_usage":true}`))
 	}
-}
-
-// appendMessages writes the conversation up to the turn, with the answers that came to the turns before.
-func appendMessages(b []byte, r *Request) []byte {
-	if m := r.turn().Messages; m != nil {
-		return append(b, m...)
-	}
-	b = append(b, '[')
-	if r.Conversation.System != "" {
-		b = appendMessage(b, "system", r.Conversation.System)
-	}
-	for i := r.first(); i <= r.Turn; i++ {
-		b = appendTurn(b, &r.Conversation.Turns[i])
-		if i < r.Turn && i < len(r.Answers) {
-			b = appendMessage(b, "assistant", r.Answers[i])
-		}
-	}
-	return append(b, ']')
-}
-
-// comma separates elements of an array.
-func comma(b []byte) []byte {
-	if b[len(b)-1] != '[' {
-		b = append(b, ',')
-	}
-	return b
-}
-
-func appendMessage(b []byte, role, text string) []byte {
-	b = append(comma(b), `{"role":`...)
-	b = tensor.AppendQuoted(b, role)
-	b = append(b, `,"content":`...)
-	b = tensor.AppendQuoted(b, text)
-	return append(b, '}')
-}
-
-// appendTurn writes one turn: a plain text, or parts where there are several.
-func appendTurn(b []byte, t *llm.Turn) []byte {
-	if len(t.Texts) == 1 && len(t.Media) == 0 {
-		return appendMessage(b, role(t), t.Texts[0])
-	}
-	b = append(comma(b), `{"role":`...)
-	b = tensor.AppendQuoted(b, role(t))
-	b = append(b, `,"content":[`...)
-	for _, text := range t.Texts {
-		b = append(comma(b), `{"type":"text","text":`...)
-		b = append(tensor.AppendQuoted(b, text), '}')
-	}
-	for _, m := range t.Media {
-		b = appendPart(comma(b), m)
-	}
-	return append(b, "]}"...)
 }
 
 // appendPart writes an image, a sound or a video as OpenAI and vLLM take it.
@@ -144,14 +90,10 @@ type completions struct{ common }
 
 func (c *completions) Path() string { return "v1/completions" }
 
-func (c *completions) Inputs(r *Request) (service.Inputs, error) {
-	t := r.turn()
-	if t.Raw != nil {
-		return payload(t.Raw), nil
-	}
+func (c *completions) Compose(r *Request) ([]byte, error) {
 	texts, err := c.prompts(r)
 	if err != nil {
-		return service.Inputs{}, err
+		return nil, err
 	}
 	w := c.body(r)
 	w.texts("prompt", texts)
@@ -159,7 +101,7 @@ func (c *completions) Inputs(r *Request) (service.Inputs, error) {
 	w.flag("stream", c.Stream)
 	w.number("max_tokens", r.MaxTokens)
 	c.askUsage(w)
-	return payload(w.end()), nil
+	return w.end(), nil
 }
 
 func (c *completions) Event(a *Answer, payload []byte, at int64) { c.openAI(a, payload, at) }

@@ -38,9 +38,11 @@ func (t *ChatTemplate) Tokens(r *Request) (int, error) {
 }
 
 func (t *ChatTemplate) render(r *Request) (text string, ok bool, err error) {
-	in, err := t.chat.Inputs(r)
-	if err != nil {
-		return "", false, err
+	body := r.turn().Raw
+	if body == nil {
+		if body, err = t.chat.Compose(r); err != nil {
+			return "", false, err
+		}
 	}
-	return t.tok.RenderRequest(in.Tensors[0].Data)
+	return t.tok.RenderRequest(body)
 }

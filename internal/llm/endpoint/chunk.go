@@ -62,8 +62,7 @@ func (a *Answer) choice(s *scan) {
 		case "text":
 			a.text(s.str(), llm.Text)
 		case "finish_reason":
-			if q := s.str(); len(q) > 2 {
-				a.Finish = append(a.Finish[:0], q[1:len(q)-1]...)
+			if a.finish(s.str()) {
 				a.Ended = true
 			}
 		default:

@@ -153,31 +153,65 @@ type Endpoint interface {
 // New makes an endpoint.
 func New(o Options) (Endpoint, error) {
 	c := common{Options: o, extra: fields(o.Extra)}
-	switch o.Kind {
-	case Chat:
-		return &chat{common: c}, nil
-	case Completions:
-		return &completions{common: c}, nil
-	case Responses:
-		return &responses{common: c}, nil
-	case Embeddings:
-		return &embeddings{common: c}, nil
-	case Messages:
-		return &messages{common: c}, nil
-	case CohereRank, TEIRank, NIMRank:
-		return &ranking{common: c}, nil
-	case TGI:
-		return &tgi{common: c}, nil
-	case Generate:
-		return &generate{common: c}, nil
-	case KServeText, KServeTokens:
+	if o.Kind.GRPC() {
 		return newKServe(c)
+	}
+	a, err := newAPI(c)
+	if err != nil {
+		return nil, err
+	}
+	return overHTTP{a}, nil
+}
+
+func newAPI(c common) (api, error) {
+	switch c.Kind {
+	case Chat:
+		return &chat{c}, nil
+	case Completions:
+		return &completions{c}, nil
+	case Responses:
+		return &responses{c}, nil
+	case Embeddings:
+		return &embeddings{c}, nil
+	case Messages:
+		return &messages{c}, nil
+	case CohereRank, TEIRank, NIMRank:
+		return &ranking{c}, nil
+	case TGI:
+		return &tgi{c}, nil
+	case Generate:
+		return &generate{c}, nil
 	case Raw:
-		return &raw{common: c}, nil
+		return &raw{c}, nil
 	case Template:
 		return newTemplate(c)
+	case KServeText, KServeTokens:
 	}
-	return nil, fmt.Errorf("there is no endpoint type %q", o.Kind)
+	return nil, fmt.Errorf("there is no endpoint type %q", c.Kind)
+}
+
+// api is an Endpoint over HTTP, whose requests are JSON documents.
+type api interface {
+	Path() string
+	// Compose makes the body of a request.
+	Compose(r *Request) ([]byte, error)
+	Event(a *Answer, payload []byte, at int64)
+	End(a *Answer) error
+}
+
+// overHTTP makes an Endpoint of an API.
+type overHTTP struct{ api }
+
+// Inputs wraps the body as the one input that HTTP services take. A turn's own body goes out as it stands.
+func (e overHTTP) Inputs(r *Request) (service.Inputs, error) {
+	body := r.turn().Raw
+	if body == nil {
+		var err error
+		if body, err = e.Compose(r); err != nil {
+			return service.Inputs{}, err
+		}
+	}
+	return service.Inputs{Tensors: []tensor.Tensor{{Name: payloadTensor, Type: tensor.JSON, Shape: tensor.Shape{1}, Data: body}}}, nil
 }
 
 // common is what endpoints share.
@@ -207,11 +241,6 @@ func (c *common) model(r *Request) string {
 		return m
 	}
 	return c.Model
-}
-
-// payload wraps a body as the one input that HTTP services take.
-func payload(body []byte) service.Inputs {
-	return service.Inputs{Tensors: []tensor.Tensor{{Name: payloadTensor, Type: tensor.JSON, Shape: tensor.Shape{1}, Data: body}}}
 }
 
 // Read reads a whole answer out of what the engine kept of it. The error says why it is none.

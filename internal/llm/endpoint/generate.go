@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/redline-bench/redline/internal/llm"
-	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/tensor/jsonscan"
 )
 
@@ -19,14 +18,10 @@ func (c *tgi) Path() string {
 	return "generate"
 }
 
-func (c *tgi) Inputs(r *Request) (service.Inputs, error) {
-	t := r.turn()
-	if t.Raw != nil {
-		return payload(t.Raw), nil
-	}
+func (c *tgi) Compose(r *Request) ([]byte, error) {
 	texts, err := c.prompts(r)
 	if err != nil {
-		return service.Inputs{}, err
+		return nil, err
 	}
 	w := c.body(r)
 	w.text("inputs", strings.Join(texts, " "))
@@ -36,7 +31,7 @@ func (c *tgi) Inputs(r *Request) (service.Inputs, error) {
 		p.flag("details", true)
 		w.b = append(w.b, p.end()...)
 	}
-	return payload(w.end()), nil
+	return w.end(), nil
 }
 
 func (c *tgi) Event(a *Answer, payload []byte, at int64) {
@@ -112,7 +107,7 @@ func (a *Answer) details(s *scan) {
 			k, ok := s.number()
 			a.usage(&a.Usage.Prompt, k, ok)
 		case "finish_reason":
-			a.stopReason(s.str())
+			a.finish(s.str())
 		default:
 			s.skip()
 		}
@@ -140,14 +135,10 @@ func (c *generate) Path() string {
 	return path
 }
 
-func (c *generate) Inputs(r *Request) (service.Inputs, error) {
-	t := r.turn()
-	if t.Raw != nil {
-		return payload(t.Raw), nil
-	}
+func (c *generate) Compose(r *Request) ([]byte, error) {
 	texts, err := c.prompts(r)
 	if err != nil {
-		return service.Inputs{}, err
+		return nil, err
 	}
 	w := c.body(r)
 	w.text("text_input", strings.Join(texts, " "))
@@ -157,7 +148,7 @@ func (c *generate) Inputs(r *Request) (service.Inputs, error) {
 	}
 	w.number("max_tokens", limit)
 	w.flag("stream", c.Stream)
-	return payload(w.end()), nil
+	return w.end(), nil
 }
 
 func (c *generate) Event(a *Answer, payload []byte, at int64) {

@@ -2,7 +2,6 @@ package endpoint
 
 import (
 	"github.com/redline-bench/redline/internal/llm"
-	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/tensor"
 )
 
@@ -11,11 +10,7 @@ type responses struct{ common }
 
 func (c *responses) Path() string { return "v1/responses" }
 
-func (c *responses) Inputs(r *Request) (service.Inputs, error) {
-	t := r.turn()
-	if t.Raw != nil {
-		return payload(t.Raw), nil
-	}
+func (c *responses) Compose(r *Request) ([]byte, error) {
 	w := c.body(r)
 	w.text("model", c.model(r))
 	if w.name("input") {
@@ -26,50 +21,25 @@ func (c *responses) Inputs(r *Request) (service.Inputs, error) {
 	}
 	w.flag("stream", c.Stream)
 	w.number("max_output_tokens", r.MaxTokens)
-	w.raw("tools", t.Tools)
-	return payload(w.end()), nil
+	w.raw("tools", r.turn().Tools)
+	return w.end(), nil
 }
 
-// appendInput writes a plain text as it is, and anything longer as a list of messages.
+// inputMessages is how the responses API writes messages.
+var inputMessages = messageForm{text: `{"type":"input_text","text":`, media: func(b []byte, m llm.Media) []byte {
+	if m.Kind != llm.Image {
+		return appendPart(b, m)
+	}
+	b = append(b, `{"type":"input_image","image_url":`...)
+	return append(tensor.AppendQuoted(b, m.URL), '}')
+}}
+
+// appendInput writes a single plain text as it is, and everything else as a list of messages.
 func appendInput(b []byte, r *Request) []byte {
-	t := r.turn()
-	switch {
-	case t.Messages != nil:
-		return append(b, t.Messages...)
-	case r.first() == r.Turn && len(t.Texts) == 1 && len(t.Media) == 0 && t.Role == "":
+	if t := r.turn(); t.Messages == nil && r.first() == r.Turn && plain(t) && t.Role == "" {
 		return tensor.AppendQuoted(b, t.Texts[0])
 	}
-	b = append(b, '[')
-	for i := r.first(); i <= r.Turn; i++ {
-		b = appendInputTurn(b, &r.Conversation.Turns[i])
-		if i < r.Turn && i < len(r.Answers) {
-			b = appendMessage(b, "assistant", r.Answers[i])
-		}
-	}
-	return append(b, ']')
-}
-
-func appendInputTurn(b []byte, t *llm.Turn) []byte {
-	if len(t.Texts) == 1 && len(t.Media) == 0 {
-		return appendMessage(b, role(t), t.Texts[0])
-	}
-	b = append(comma(b), `{"role":`...)
-	b = tensor.AppendQuoted(b, role(t))
-	b = append(b, `,"content":[`...)
-	for _, text := range t.Texts {
-		b = append(comma(b), `{"type":"input_text","text":`...)
-		b = append(tensor.AppendQuoted(b, text), '}')
-	}
-	for _, m := range t.Media {
-		b = comma(b)
-		if m.Kind != llm.Image {
-			b = appendPart(b, m)
-			continue
-		}
-		b = append(b, `{"type":"input_image","image_url":`...)
-		b = append(tensor.AppendQuoted(b, m.URL), '}')
-	}
-	return append(b, "]}"...)
+	return inputMessages.appendConversation(b, r, "")
 }
 
 func (c *responses) Event(a *Answer, payload []byte, at int64) {
@@ -137,9 +107,7 @@ func (a *Answer) summary(s *scan) {
 		case "usage":
 			a.openAIUsage(s)
 		case "status":
-			if q := s.str(); len(q) > 2 {
-				a.Finish = append(a.Finish[:0], q[1:len(q)-1]...)
-			}
+			a.finish(s.str())
 		default:
 			s.skip()
 		}
@@ -158,8 +126,7 @@ func (a *Answer) response(s *scan) {
 		case "status":
 			if q := s.str(); string(q) == `"failed"` {
 				a.fault("the response has the status failed")
-			} else if len(q) > 2 {
-				a.Finish = append(a.Finish[:0], q[1:len(q)-1]...)
+			} else if a.finish(q) {
 				a.Ended = true
 			}
 		case "output":

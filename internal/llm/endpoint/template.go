@@ -10,7 +10,6 @@ import (
 	"text/template"
 
 	"github.com/redline-bench/redline/internal/llm"
-	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/tensor"
 )
 
@@ -35,7 +34,7 @@ type TemplateData struct {
 	Stream    bool
 }
 
-func newTemplate(c common) (Endpoint, error) {
+func newTemplate(c common) (api, error) {
 	if c.Body == "" {
 		return nil, errors.New("--endpoint-type template needs --template FILE")
 	}
@@ -45,7 +44,7 @@ func newTemplate(c common) (Endpoint, error) {
 	}
 	e := &custom{common: c, body: t, text: path(c.ResponsePath), prompt: path(c.PromptPath), done: path(c.CompletionsPath)}
 	trial := &Request{Conversation: &llm.Conversation{Turns: []llm.Turn{{Texts: []string{"text"}}}}, MaxTokens: 1}
-	if _, err := e.Inputs(trial); err != nil {
+	if _, err := e.Compose(trial); err != nil {
 		return nil, err
 	}
 	return e, nil
@@ -68,22 +67,19 @@ func toJSON(v any) (string, error) {
 
 func (c *custom) Path() string { return "" }
 
-func (c *custom) Inputs(r *Request) (service.Inputs, error) {
+func (c *custom) Compose(r *Request) ([]byte, error) {
 	t := r.turn()
-	if t.Raw != nil {
-		return payload(t.Raw), nil
-	}
 	var b bytes.Buffer
 	err := c.body.Execute(&b, TemplateData{
-		Model: c.model(r), Text: strings.Join(t.Texts, " "), Texts: t.Texts, System: r.Conversation.System, Messages: appendMessages(nil, r),
+		Model: c.model(r), Text: strings.Join(t.Texts, " "), Texts: t.Texts, System: r.Conversation.System, Messages: chatMessages.appendConversation(nil, r, r.Conversation.System),
 		Query: t.Query, Passages: t.Passages, MaxTokens: r.MaxTokens, Stream: c.Stream,
 	})
 	if err != nil {
-		return service.Inputs{}, fmt.Errorf("--template: %w", err)
+		return nil, fmt.Errorf("--template: %w", err)
 	}
 	text := bytes.TrimSpace(b.Bytes())
 	if !json.Valid(text) {
-		return service.Inputs{}, fmt.Errorf("--template does not make JSON: %s", excerpt(text))
+		return nil, fmt.Errorf("--template does not make JSON: %s", excerpt(text))
 	}
 	w := c.common.body(r)
 	if len(w.extras[0])+len(w.extras[1]) > 0 && text[len(text)-1] == '}' {
@@ -93,7 +89,7 @@ func (c *custom) Inputs(r *Request) (service.Inputs, error) {
 		}
 		text = w.end()
 	}
-	return payload(text), nil
+	return text, nil
 }
 
 func (c *custom) Event(a *Answer, payload []byte, at int64) {
@@ -167,18 +163,14 @@ type raw struct{ common }
 
 func (c *raw) Path() string { return "v1/chat/completions" }
 
-func (c *raw) Inputs(r *Request) (service.Inputs, error) {
-	t := r.turn()
-	if t.Raw == nil {
-		return service.Inputs{}, formatf("conversation %s has no payload: --endpoint-type raw sends those of the input file", r.Conversation.ID)
-	}
-	return payload(t.Raw), nil
+func (c *raw) Compose(r *Request) ([]byte, error) {
+	return nil, formatf("conversation %s has no payload: --endpoint-type raw sends those of the input file", r.Conversation.ID)
 }
 
 func (c *raw) Event(a *Answer, payload []byte, at int64) { c.guess(payload).Event(a, payload, at) }
 
 // guess names the API by what its answers have.
-func (c *raw) guess(payload []byte) Endpoint {
+func (c *raw) guess(payload []byte) api {
 	as := c.common
 	_, as.Stream = event(payload)
 	has := func(name string) bool { return bytes.Contains(payload, []byte(`"`+name+`"`)) }
@@ -201,9 +193,4 @@ func (c *raw) guess(payload []byte) Endpoint {
 	return &chat{as}
 }
 
-func (c *raw) End(a *Answer) error {
-	if err := whole(a, "a completion"); err != nil {
-		return err
-	}
-	return nil
-}
+func (c *raw) End(a *Answer) error { return whole(a, "a completion") }

@@ -2,7 +2,6 @@ package endpoint
 
 import (
 	"github.com/redline-bench/redline/internal/llm"
-	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/tensor"
 )
 
@@ -11,15 +10,11 @@ type embeddings struct{ common }
 
 func (c *embeddings) Path() string { return "v1/embeddings" }
 
-func (c *embeddings) Inputs(r *Request) (service.Inputs, error) {
-	t := r.turn()
-	if t.Raw != nil {
-		return payload(t.Raw), nil
-	}
+func (c *embeddings) Compose(r *Request) ([]byte, error) {
 	w := c.body(r)
 	w.text("model", c.model(r))
-	w.texts("input", t.Texts)
-	return payload(w.end()), nil
+	w.texts("input", r.turn().Texts)
+	return w.end(), nil
 }
 
 func (c *embeddings) Event(a *Answer, payload []byte, at int64) {
@@ -86,17 +81,14 @@ func (c *ranking) Path() string {
 	return "rerank"
 }
 
-func (c *ranking) Inputs(r *Request) (service.Inputs, error) {
+func (c *ranking) Compose(r *Request) ([]byte, error) {
 	t := r.turn()
-	if t.Raw != nil {
-		return payload(t.Raw), nil
-	}
 	query, passages := t.Query, t.Passages
 	if query == "" && len(t.Texts) > 0 {
 		query, passages = t.Texts[0], t.Texts[1:]
 	}
 	if query == "" || len(passages) == 0 {
-		return service.Inputs{}, formatf("a ranking needs a query and passages: conversation %s has none", r.Conversation.ID)
+		return nil, formatf("a ranking needs a query and passages: conversation %s has none", r.Conversation.ID)
 	}
 	w := c.body(r)
 	switch c.Kind {
@@ -124,7 +116,7 @@ func (c *ranking) Inputs(r *Request) (service.Inputs, error) {
 			w.b = appendStrings(w.b, passages)
 		}
 	}
-	return payload(w.end()), nil
+	return w.end(), nil
 }
 
 func appendText(b []byte, text string) []byte {

@@ -3,7 +3,6 @@ package load
 import (
 	"fmt"
 	"runtime"
-	"strings"
 	"time"
 
 	"github.com/redline-bench/redline/internal/clock"
@@ -359,24 +358,21 @@ func (r *run) outcome() *Outcome {
 	lv.Client = r.win.Client(d)
 	r.measured.Restate(&lv.Client)
 	lv.Used, lv.Accepted, lv.Stable = 1, true, true
-	started := float64(p.started.Load())
-	sent, asked := started/wall.Seconds(), 0.0
-	if r.lv.Open() && r.lastDue > p.start { // what the schedule drew, not the rate it was drawn from
-		asked = started / (float64(r.lastDue-p.start) / 1e9)
-		sent = started / (float64(r.lastSent-p.start) / 1e9)
-	}
-	lv.Client.SendRate = sent
-	usage := p.after.Since(p.before)
+	started, usage := float64(p.started.Load()), p.after.Since(p.before)
 	load := measure.Load{
-		Rate: asked, Due: started, SendRate: sent, Wall: wall, CPU: usage.CPU, Busy: usage.Busy, GCPause: usage.GCPause, SchedDelay: usage.SchedDelay,
-		Stalled: r.eng.Stalled(), Standstill: r.pulse.Longest(p.start, p.ended),
-		MaxProcs: runtime.GOMAXPROCS(0),
+		SendRate: started / wall.Seconds(), Wall: wall, CPU: usage.CPU, Busy: usage.Busy, GCPause: usage.GCPause, SchedDelay: usage.SchedDelay,
+		Stalled: r.eng.Stalled() - p.stalled, Standstill: r.pulse.Longest(p.start, p.ended),
+		MaxProcs: runtime.GOMAXPROCS(0), Options: measure.Options{Rate: "--request-rate", Records: "some of --exports"},
 		// A cap on requests in flight, or on those that wait for their first token, holds others back as it is meant to.
 		Held: r.lv.Open() && r.lv.Concurrency > 0 || r.cfg.Options.Prefill > 0,
 	}
-	if !r.lv.Open() && len(r.lv.Stages) == 0 && r.cfg.Options.Prefill == 0 {
+	switch {
+	case r.lv.Open(): // what the schedule drew, not the rate it was drawn from
+		load.Paced(started, p.start, r.lastDue, r.lastSent)
+	case len(r.lv.Stages) == 0 && r.cfg.Options.Prefill == 0:
 		load.Idle, load.Paused = time.Duration(r.idleNs), time.Duration(r.pausedNs)
 	}
+	lv.Client.SendRate = load.SendRate
 	lv.Health = r.win.Health(load)
 	lv.Metrics = r.measured.Metrics()
 	bound(lv.Metrics, &lv.Client)
@@ -387,13 +383,10 @@ func (r *run) outcome() *Outcome {
 	if r.stop.text != "" {
 		lv.Unfinished, lv.Stable, lv.Reason = true, false, r.stop.text
 	}
-	out := &Outcome{
-		Level: lv, Collector: r.measured, Stopped: r.stop.text, Interrupted: r.stop.interrupted, ServerGone: r.stop.failures, Dropped: r.dropped.Load(), Warmups: r.excluded,
+	reasons := measure.Judge(&lv, load)
+	return &Outcome{
+		Level: lv, Reasons: reasons, Collector: r.measured, Stopped: r.stop.text, Interrupted: r.stop.interrupted, ServerGone: r.stop.failures, Dropped: r.dropped.Load(), Warmups: r.excluded,
 	}
-	if lv.Client.Requests > 0 {
-		out.Reasons = r.reasons(&lv, load)
-	}
-	return out
 }
 
 // bound marks the percentiles of metrics that requests cut at the end leave open.
@@ -411,14 +404,4 @@ func bound(list []result.Metric, c *result.Client) {
 			}
 		}
 	}
-}
-
-// reasons are why the client limited the level.
-func (r *run) reasons(lv *result.Level, l measure.Load) []result.Reason {
-	list := measure.Judge(lv, l)
-	named := strings.NewReplacer("--request-rate-range", "--request-rate", "--profile-export-file", "some of --exports")
-	for i := range list {
-		list[i].Try = named.Replace(list[i].Try)
-	}
-	return list
 }

@@ -33,6 +33,7 @@ type phase struct {
 	cut     atomic.Bool   // what did not end in time was cut
 	before  vitals.Reading
 	after   vitals.Reading
+	stalled time.Duration // by the engine, before the phase
 	ended   int64
 }
 
@@ -117,7 +118,7 @@ func (r *run) phase(ctx, hard context.Context, p *phase) error {
 	if r.cfg.Measured != nil && !p.warm {
 		r.cfg.Measured()
 	}
-	p.before = vitals.Read()
+	p.before, p.stalled = vitals.Read(), r.eng.Stalled()
 	p.start = clock.Now()
 	r.begin(p)
 	stop, err := r.start(ctx, p)

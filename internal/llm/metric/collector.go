@@ -56,6 +56,10 @@ var ranged = []ID{TTFT, TTFO, TTST, Latency, ITL, PerUser, OutputLength}
 // New makes an empty collector.
 func New(o Options) *Collector {
 	c := &Collector{o: o, trails: map[ID]*stats.Trail{}}
+	for i := range c.series {
+		c.series[i].Limit = exactLimit
+	}
+	c.gaps.Limit, c.perToken.Limit, c.opening.Limit = exactLimit, exactLimit, exactLimit
 	for _, id := range ranged {
 		c.trails[id] = stats.NewTrail(intervalPercentiles...)
 	}
@@ -82,7 +86,9 @@ func (c *Collector) Add(s *llm.Sample) (Values, bool) {
 	}
 	c.ok++
 	for id := range v {
-		c.series[id].add(v[id])
+		if !math.IsNaN(v[id]) { // it has no such value
+			c.series[id].Add(v[id])
+		}
 	}
 	for id, t := range c.trails {
 		t.Add(v[id])
@@ -122,13 +128,13 @@ func (c *Collector) pool(s *llm.Sample) {
 		return
 	}
 	if first := s.Chunks[0].At; s.Headers > 0 && s.Headers < first {
-		c.opening.add(millis(first - s.Headers))
+		c.opening.Add(millis(first - s.Headers))
 	}
 	for i := 1; i < len(s.Chunks); i++ {
 		gap := millis(s.Chunks[i].At - s.Chunks[i-1].At)
-		c.gaps.add(gap)
+		c.gaps.Add(gap)
 		if n := s.Chunks[i].Tokens; n > 0 {
-			c.perToken.addN(gap/float64(n), uint64(n))
+			c.perToken.AddN(gap/float64(n), uint64(n))
 		}
 	}
 }
@@ -153,18 +159,18 @@ func (c *Collector) Mismatched() uint64 { return c.mismatched }
 func (c *Collector) Disagree() uint64 { return c.disagree }
 
 // Sum and Mean are of the values of one quantity; Mean is 0 where there are none.
-func (c *Collector) Sum(id ID) float64 { return c.series[id].sum }
+func (c *Collector) Sum(id ID) float64 { return c.series[id].Sum() }
 
 // Mean is the average of a quantity.
-func (c *Collector) Mean(id ID) float64 { return c.series[id].mean }
+func (c *Collector) Mean(id ID) float64 { return c.series[id].Mean() }
 
 // Quantile is a percentile of a quantity.
 func (c *Collector) Quantile(id ID, p float64) float64 {
-	return c.series[id].quantiles([]float64{p})[0]
+	return c.series[id].Quantiles(p)[0]
 }
 
 // Exact tells whether all percentiles come from sorted values.
-func (c *Collector) Exact() bool { return c.series[Latency].exact() && c.gaps.exact() }
+func (c *Collector) Exact() bool { return c.series[Latency].Exact() && c.gaps.Exact() }
 
 // Duration is the time from the first send to the last piece of content of whole answers, in seconds.
 func (c *Collector) Duration() float64 { return seconds(c.lastEnd - c.firstSent) }
@@ -176,7 +182,7 @@ func (c *Collector) Span() (from, to int64) { return c.firstSent, c.lastEnd }
 func (c *Collector) Metrics() []result.Metric {
 	var out []result.Metric
 	for _, id := range IDs() {
-		if s := &c.series[id]; s.n > 0 {
+		if s := &c.series[id]; s.Count() > 0 {
 			out = append(out, c.metric(definitions[id], s, c.trails[id]))
 		}
 		if id == ITL {
@@ -187,8 +193,8 @@ func (c *Collector) Metrics() []result.Metric {
 }
 
 func (c *Collector) metric(d Definition, s *series, t *stats.Trail) result.Metric {
-	m := result.Metric{Tag: d.Tag, Name: d.Name, Unit: d.Unit, Higher: d.Higher, Avg: s.sum / float64(s.n), Dist: s.dist()}
-	if t != nil && c.o.Level > 0 && s.n >= minIntervals {
+	m := result.Metric{Tag: d.Tag, Name: d.Name, Unit: d.Unit, Higher: d.Higher, Avg: s.Mean(), Dist: distribution(s)}
+	if t != nil && c.o.Level > 0 && s.Count() >= minIntervals {
 		c.addIntervals(&m, s, t, c.o.Level)
 	}
 	return m
@@ -196,15 +202,18 @@ func (c *Collector) metric(d Definition, s *series, t *stats.Trail) result.Metri
 
 func (c *Collector) pools() []result.Metric {
 	var out []result.Metric
+	vllm := series{Limit: exactLimit}
+	vllm.Merge(&c.gaps)
+	vllm.Merge(&c.opening)
 	for _, p := range []struct {
 		d Definition
 		s *series
 	}{
 		{Definition{Tag: "inter_chunk_latency", Name: "Inter Chunk Latency", Unit: ms}, &c.gaps},
 		{Definition{Tag: "per_token_latency", Name: "Per Token Latency", Unit: ms}, &c.perToken},
-		{Definition{Tag: "vllm_itl", Name: "ITL (vLLM)", Unit: ms}, c.gaps.with(&c.opening)},
+		{Definition{Tag: "vllm_itl", Name: "ITL (vLLM)", Unit: ms}, &vllm},
 	} {
-		if p.s.n > 0 {
+		if p.s.Count() > 0 {
 			out = append(out, c.metric(p.d, p.s, nil))
 		}
 	}
@@ -250,7 +259,7 @@ func (c *Collector) totals() []result.Metric {
 
 // throughputs are what came in a second, with their intervals.
 func (c *Collector) throughputs(d float64) []result.Metric {
-	isl, osl := c.series[InputLength], c.series[OutputLength]
+	isl, osl := &c.series[InputLength], &c.series[OutputLength]
 	var out []result.Metric
 	for _, t := range []struct {
 		tag, name, unit string
@@ -259,9 +268,9 @@ func (c *Collector) throughputs(d float64) []result.Metric {
 		columns         []int // of the flow
 	}{
 		{"request_throughput", "Request Throughput", "requests/sec", true, float64(c.ok), []int{flowRequests}},
-		{"input_token_throughput", "Input Token Throughput", "tokens/sec", isl.n > 0, isl.sum, []int{flowInput}},
-		{"output_token_throughput", "Output Token Throughput", "tokens/sec", osl.n > 0, osl.sum, []int{flowOutput}},
-		{"total_token_throughput", "Total Token Throughput", "tokens/sec", isl.n > 0 && osl.n > 0, isl.sum + osl.sum, []int{flowInput, flowOutput}},
+		{"input_token_throughput", "Input Token Throughput", "tokens/sec", isl.Count() > 0, isl.Sum(), []int{flowInput}},
+		{"output_token_throughput", "Output Token Throughput", "tokens/sec", osl.Count() > 0, osl.Sum(), []int{flowOutput}},
+		{"total_token_throughput", "Total Token Throughput", "tokens/sec", isl.Count() > 0 && osl.Count() > 0, isl.Sum() + osl.Sum(), []int{flowInput, flowOutput}},
 	} {
 		if !t.known {
 			continue
@@ -290,18 +299,18 @@ func (c *Collector) Adjusted() []result.Metric {
 	var out []result.Metric
 	for _, id := range adjusted {
 		s := &c.series[id]
-		if s.n == 0 {
+		if s.Count() == 0 {
 			continue
 		}
 		d := definitions[id]
 		inf := math.Inf(1)
 		m := result.Metric{Tag: "adj_" + d.Tag, Name: d.Name + " (error-adjusted)", Unit: d.Unit, Avg: inf}
-		n := s.n + c.failed
-		m.Dist = &result.Dist{Count: n, Sum: inf, Min: s.min, Max: inf, Std: math.NaN()}
-		rank := s.byRank()
+		n := s.Count() + c.failed
+		m.Dist = &result.Dist{Count: n, Sum: inf, Min: s.Min(), Max: inf, Std: math.NaN()}
+		rank := s.Ranks()
 		for _, p := range Percentiles {
 			v := inf
-			if k := uint64(math.RoundToEven(p / 100 * float64(n-1))); k < s.n {
+			if k := uint64(math.RoundToEven(p / 100 * float64(n-1))); k < s.Count() {
 				v = rank(int(k))
 			}
 			m.Dist.Percentiles = append(m.Dist.Percentiles, result.Quantile{P: p, V: v})
@@ -327,20 +336,20 @@ func (c *Collector) sums() []result.Metric {
 		{"total_usage_total_tokens", "Total Usage Total Tokens", UsageTotal},
 		{"total_usage_prompt_cache_read_tokens", "Total Usage Prompt Cache Read Tokens", UsageCached},
 	} {
-		if s := &c.series[t.id]; s.n > 0 {
-			out = append(out, result.Metric{Tag: t.tag, Name: t.name, Unit: tokens, Avg: s.sum})
+		if s := &c.series[t.id]; s.Count() > 0 {
+			out = append(out, result.Metric{Tag: t.tag, Name: t.name, Unit: tokens, Avg: s.Sum()})
 		}
 	}
-	if p := c.series[UsagePrompt].sum; p > 0 && c.series[UsageCached].n > 0 {
+	if p := c.series[UsagePrompt].Sum(); p > 0 && c.series[UsageCached].Count() > 0 {
 		out = append(out, result.Metric{
 			Tag: "overall_usage_prompt_cache_read_pct", Name: "Overall Usage Prompt Cache Read %", Unit: percent,
-			Avg: 100 * c.series[UsageCached].sum / p,
+			Avg: 100 * c.series[UsageCached].Sum() / p,
 		})
 	}
-	if c.series[AskedDiff].n > 0 {
+	if c.series[AskedDiff].Count() > 0 {
 		out = append(out, result.Metric{Tag: "osl_mismatch_count", Name: "OSL Mismatch Count", Unit: "requests", Avg: float64(c.mismatched)})
 	}
-	if c.series[PromptDiff].n+c.series[CompletionDiff].n > 0 {
+	if c.series[PromptDiff].Count()+c.series[CompletionDiff].Count() > 0 {
 		out = append(out, result.Metric{Tag: "usage_discrepancy_count", Name: "Usage Discrepancy Count", Unit: "requests", Avg: float64(c.disagree)})
 	}
 	if c.ok > 0 {

@@ -43,12 +43,12 @@ func (c *Collector) addIntervals(m *result.Metric, s *series, t *stats.Trail, le
 		m.Interval = &iv
 	}
 	dependences, known := t.Dependences(least)
-	rank := s.between()
+	rank := s.EvenRanks()
 	for i, p := range intervalPercentiles {
 		if !known[i] {
 			continue
 		}
-		b, ok := stats.QuantileBounds(p, int(s.n), rank, dependences[i], level)
+		b, ok := stats.QuantileBounds(p, int(s.Count()), rank, dependences[i], level)
 		if !ok {
 			continue
 		}

@@ -7,32 +7,32 @@ import (
 )
 
 // Restate puts the latencies of a client's summary by the rules of this package, so that a report has one figure for one
-// thing: they end with the last content, percentiles are interpolated and the deviation is the population's.
+// thing: they end with the last content, and the deviation is the population's.
 func (c *Collector) Restate(to *result.Client) {
 	sent := LatencySent
-	if c.series[sent].n == 0 {
+	if c.series[sent].Count() == 0 {
 		sent = Latency // there was no schedule
 	}
-	c.series[Latency].restate(&to.Latency)
-	c.series[Latency].restate(&to.Due)
-	c.series[sent].restate(&to.Sent)
+	restate(&c.series[Latency], &to.Latency)
+	restate(&c.series[Latency], &to.Due)
+	restate(&c.series[sent], &to.Sent)
 	if to.First != nil {
-		c.series[TTFT].restate(to.First)
+		restate(&c.series[TTFT], to.First)
 	}
 }
 
 // restate replaces the figures of a summary; one of nothing stays as it is.
-func (s *series) restate(l *result.Latency) {
-	if s.n == 0 {
+func restate(s *series, l *result.Latency) {
+	if s.Count() == 0 {
 		return
 	}
 	ns := func(ms float64) int64 { return int64(math.Round(ms * 1e6)) }
-	l.Count, l.Exact = s.n, s.exact()
-	l.Min, l.Max, l.Avg, l.StdDev = ns(s.min), ns(s.max), ns(s.mean), ns(s.std())
+	l.Count, l.Exact = s.Count(), s.Exact()
+	l.Min, l.Max, l.Avg, l.StdDev = ns(s.Min()), ns(s.Max()), ns(s.Mean()), ns(s.PopulationStdDev())
 	for i := range l.Percentiles {
 		q := &l.Percentiles[i]
 		if !q.AtLeast {
-			q.Ns = ns(s.quantiles([]float64{q.P})[0])
+			q.Ns = ns(s.Quantiles(q.P)[0])
 		}
 	}
 }

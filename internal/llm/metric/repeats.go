@@ -81,7 +81,8 @@ func repeated(runs [][]result.Metric, m result.Metric, level float64) result.Met
 	if m.Dist == nil {
 		return one
 	}
-	one.Dist = &result.Dist{Count: uint64(len(avgs)), Min: slices.Min(avgs), Max: slices.Max(avgs), Std: spread(avgs)}
+	all := sampleOf(avgs)
+	one.Dist = &result.Dist{Count: all.Count(), Min: all.Min(), Max: all.Max(), Std: all.StdDev()}
 	one.Intervals = map[string]result.Interval{}
 	for _, p := range Percentiles {
 		v, iv := student(by[p], level)
@@ -95,29 +96,18 @@ func repeated(runs [][]result.Metric, m result.Metric, level float64) result.Met
 
 // student is the mean of some values and its t interval; none for a single value.
 func student(values []float64, level float64) (mean float64, iv *result.Interval) {
-	n := float64(len(values))
-	for _, v := range values {
-		mean += v / n
+	s := sampleOf(values)
+	if s.Count() < 2 {
+		return s.Mean(), nil
 	}
-	if len(values) < 2 {
-		return mean, nil
-	}
-	half := stats.TQuantile(level, n-1) * spread(values) / math.Sqrt(n)
-	return mean, &result.Interval{Low: mean - half, High: mean + half, Level: level}
+	n := float64(s.Count())
+	half := stats.TQuantile(level, n-1) * s.StdDev() / math.Sqrt(n)
+	return s.Mean(), &result.Interval{Low: s.Mean() - half, High: s.Mean() + half, Level: level}
 }
 
-// spread is the standard deviation of a sample.
-func spread(values []float64) float64 {
-	n := float64(len(values))
-	if n < 2 {
-		return 0
-	}
-	mean, sum := 0.0, 0.0
+func sampleOf(values []float64) (s series) {
 	for _, v := range values {
-		mean += v / n
+		s.Add(v)
 	}
-	for _, v := range values {
-		sum += (v - mean) * (v - mean)
-	}
-	return math.Sqrt(sum / (n - 1))
+	return s
 }

@@ -34,7 +34,7 @@ type Watch struct {
 
 // Done looks at the interval when there are enough requests, and tells whether it was narrow enough at two looks in a row.
 func (w *Watch) Done(c *Collector) bool {
-	n := c.series[w.Target.ID].n
+	n := c.series[w.Target.ID].Count()
 	if n < max(w.next, w.Target.least()) {
 		return false
 	}
@@ -58,10 +58,10 @@ func (t Target) least() uint64 {
 // Width is half the width of an interval as a share of its value; infinite where there is none or it is open.
 func (c *Collector) Width(t Target) float64 {
 	s, trail := &c.series[t.ID], c.trails[t.ID]
-	if s.n < minIntervals || trail == nil {
+	if s.Count() < minIntervals || trail == nil {
 		return math.Inf(1)
 	}
-	m := result.Metric{Avg: s.sum / float64(s.n), Dist: s.dist()}
+	m := result.Metric{Avg: s.Mean(), Dist: distribution(s)}
 	c.addIntervals(&m, s, trail, max(c.o.Level, 0.95))
 	iv, ok, v := result.Interval{}, m.Interval != nil, m.Avg
 	if ok {

@@ -197,7 +197,7 @@ func (w *Writer) appendOutputs(b, payload []byte) []byte {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = appendString(b, name)
+		b = tensor.AppendQuoted(b, name)
 		b = append(b, `:""`...)
 	}
 	return append(b, '}')
@@ -234,14 +234,14 @@ func (w *Writer) Commit(version string, kind plan.Kind, endpoint string) error {
 	}
 	b := w.buf
 	b = append(b, `],"version":`...)
-	b = appendString(b, version)
+	b = tensor.AppendQuoted(b, version)
 	b = append(b, `,"service_kind":`...)
-	b = appendString(b, string(kind))
+	b = tensor.AppendQuoted(b, string(kind))
 	b = append(b, `,"endpoint":`...)
-	b = appendString(b, endpoint)
+	b = tensor.AppendQuoted(b, endpoint)
 	if w.Verdict != "" {
 		b = append(b, `,"verdict":`...)
-		b = appendString(b, w.Verdict)
+		b = tensor.AppendQuoted(b, w.Verdict)
 	}
 	b = append(b, '}')
 	w.put(b)

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"math"
 	"strconv"
-	"unicode/utf8"
 
 	"github.com/redline-bench/redline/internal/tensor"
 )
@@ -17,7 +16,7 @@ func appendTensors(b []byte, list []tensor.Tensor) []byte {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = appendString(b, list[i].Name)
+		b = tensor.AppendQuoted(b, list[i].Name)
 		b = append(b, ':')
 		b = appendData(b, list[i].Type, list[i].Data)
 	}
@@ -33,9 +32,9 @@ func appendData(b []byte, t tensor.Datatype, raw []byte) []byte {
 		return append(b, `""`...)
 	case t == tensor.Bytes:
 		// One string for the whole tensor: the length of the first element is cut off, those of the others are not.
-		return appendString(b, raw[min(4, len(raw)):])
+		return tensor.AppendQuoted(b, raw[min(4, len(raw)):])
 	case size == 0:
-		return appendString(b, raw)
+		return tensor.AppendQuoted(b, raw)
 	case len(raw) < 2*size:
 		return appendElements(b, t, raw)
 	}
@@ -53,24 +52,6 @@ func appendElements(b []byte, t tensor.Datatype, raw []byte) []byte {
 		}
 		e := raw[i : i+size]
 		switch t {
-		case tensor.Bool:
-			b = strconv.AppendBool(b, e[0] != 0)
-		case tensor.Uint8:
-			b = strconv.AppendUint(b, uint64(e[0]), 10)
-		case tensor.Uint16:
-			b = strconv.AppendUint(b, uint64(le.Uint16(e)), 10)
-		case tensor.Uint32:
-			b = strconv.AppendUint(b, uint64(le.Uint32(e)), 10)
-		case tensor.Uint64:
-			b = strconv.AppendUint(b, le.Uint64(e), 10)
-		case tensor.Int8:
-			b = strconv.AppendInt(b, int64(int8(e[0])), 10)
-		case tensor.Int16:
-			b = strconv.AppendInt(b, int64(int16(le.Uint16(e))), 10)
-		case tensor.Int32:
-			b = strconv.AppendInt(b, int64(int32(le.Uint32(e))), 10)
-		case tensor.Int64:
-			b = strconv.AppendInt(b, int64(le.Uint64(e)), 10)
 		case tensor.FP16:
 			b = appendFloat(b, float64(tensor.Float32FromFP16(le.Uint16(e))))
 		case tensor.BF16:
@@ -79,7 +60,8 @@ func appendElements(b []byte, t tensor.Datatype, raw []byte) []byte {
 			b = appendFloat(b, float64(math.Float32frombits(le.Uint32(e))))
 		case tensor.FP64:
 			b = appendFloat(b, math.Float64frombits(le.Uint64(e)))
-		case tensor.Invalid, tensor.Bytes, tensor.JSON: // they have no size and never come here
+		default:
+			b = tensor.AppendNumber(b, t, e)
 		}
 	}
 	return b
@@ -115,53 +97,4 @@ func trimExponent(b []byte, start int) []byte {
 		keep++
 	}
 	return append(b[:keep], b[digits:]...)
-}
-
-const hexDigits = "0123456789ABCDEF"
-
-// appendString adds text as a JSON string. Only what must be escaped is; a byte that is not UTF-8 is U+FFFD.
-func appendString[T string | []byte](b []byte, text T) []byte {
-	b = append(b, '"')
-	plain := 0 // start of the stretch that is copied as it is
-	for i := 0; i < len(text); {
-		c := text[i]
-		if c >= ' ' && c != '"' && c != '\\' && c < utf8.RuneSelf {
-			i++
-			continue
-		}
-		if c >= utf8.RuneSelf {
-			var few [utf8.UTFMax]byte
-			n := copy(few[:], text[i:])
-			if r, size := utf8.DecodeRune(few[:n]); r != utf8.RuneError || size > 1 {
-				i += size
-				continue
-			}
-		}
-		b = append(b, text[plain:i]...)
-		b = appendEscaped(b, c)
-		i++
-		plain = i
-	}
-	b = append(b, text[plain:]...)
-	return append(b, '"')
-}
-
-func appendEscaped(b []byte, c byte) []byte {
-	switch {
-	case c == '"', c == '\\':
-		return append(b, '\\', c)
-	case c == '\b':
-		return append(b, `\b`...)
-	case c == '\f':
-		return append(b, `\f`...)
-	case c == '\n':
-		return append(b, `\n`...)
-	case c == '\r':
-		return append(b, `\r`...)
-	case c == '\t':
-		return append(b, `\t`...)
-	case c < ' ':
-		return append(b, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
-	}
-	return utf8.AppendRune(b, utf8.RuneError)
 }

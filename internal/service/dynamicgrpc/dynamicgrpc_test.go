@@ -5,7 +5,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -17,6 +16,7 @@ import (
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/service/dynamicgrpc"
 	"github.com/redline-bench/redline/internal/tensor"
+	"github.com/redline-bench/redline/internal/testkit"
 	"github.com/redline-bench/redline/internal/wire/h2/h2test"
 )
 
@@ -242,15 +242,8 @@ func TestCallsDoNotAllocate(t *testing.T) {
 			}
 		}
 		d.run(2000)
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
 		const n = 5000
-		d.run(n)
-		runtime.ReadMemStats(&after)
-		// The server shares the heap, and so does the runtime: a few allocations happen, but not one a call.
-		if allocs := after.Mallocs - before.Mallocs; allocs > n/100 {
-			t.Errorf("compression %q: %d allocations in %d calls", compression, allocs, n)
-		}
+		testkit.FewAllocs(t, n, func() { d.run(n) })
 	}
 }
 

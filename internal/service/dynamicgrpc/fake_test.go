@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -20,6 +19,7 @@ import (
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/service/dynamicgrpc"
 	"github.com/redline-bench/redline/internal/tensor"
+	"github.com/redline-bench/redline/internal/testkit"
 )
 
 // rawCodec hands messages over as they are.
@@ -47,21 +47,10 @@ type fake struct {
 
 func startFake(t testing.TB, opts ...grpc.ServerOption) *fake {
 	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	ln := testkit.Listen(t, "127.0.0.1:0")
 	f := &fake{addr: ln.Addr().String()}
 	opts = append(opts, grpc.ForceServerCodec(rawCodec{}), grpc.UnknownServiceHandler(f.handle))
-	srv, done := grpc.NewServer(opts...), make(chan struct{})
-	go func() {
-		defer close(done)
-		_ = srv.Serve(ln)
-	}()
-	t.Cleanup(func() {
-		srv.Stop()
-		<-done
-	})
+	testkit.ServeGRPC(t, grpc.NewServer(opts...), ln)
 	return f
 }
 

@@ -152,58 +152,26 @@ func decode(dt tensor.Datatype, shape tensor.Shape, p *pb.TensorProto) ([]byte, 
 
 // listed turns a typed list into raw bytes.
 func listed(dt tensor.Datatype, p *pb.TensorProto) []byte {
-	le := binary.LittleEndian
-	var b []byte
 	switch dt {
 	case tensor.Bool:
-		for _, v := range p.GetBoolVal() {
-			if v {
-				b = append(b, 1)
-			} else {
-				b = append(b, 0)
-			}
-		}
-	case tensor.Uint8, tensor.Int8:
-		for _, v := range p.GetIntVal() {
-			b = append(b, byte(v))
-		}
-	case tensor.Uint16, tensor.Int16:
-		for _, v := range p.GetIntVal() {
-			b = le.AppendUint16(b, uint16(v))
-		}
-	case tensor.Int32:
-		for _, v := range p.GetIntVal() {
-			b = le.AppendUint32(b, uint32(v))
-		}
+		return tensor.Pack(dt, p.GetBoolVal())
+	case tensor.Uint8, tensor.Int8, tensor.Uint16, tensor.Int16, tensor.Int32:
+		return tensor.Pack(dt, p.GetIntVal())
 	case tensor.Int64:
-		for _, v := range p.GetInt64Val() {
-			b = le.AppendUint64(b, uint64(v))
-		}
+		return tensor.Pack(dt, p.GetInt64Val())
 	case tensor.Uint32:
-		for _, v := range p.GetUint32Val() {
-			b = le.AppendUint32(b, v)
-		}
+		return tensor.Pack(dt, p.GetUint32Val())
 	case tensor.Uint64:
-		for _, v := range p.GetUint64Val() {
-			b = le.AppendUint64(b, v)
-		}
+		return tensor.Pack(dt, p.GetUint64Val())
 	case tensor.FP16, tensor.BF16:
-		for _, v := range p.GetHalfVal() {
-			b = le.AppendUint16(b, uint16(v))
-		}
+		return tensor.Pack(dt, p.GetHalfVal())
 	case tensor.FP32:
-		for _, v := range p.GetFloatVal() {
-			b = le.AppendUint32(b, math.Float32bits(v))
-		}
+		return tensor.Pack(dt, p.GetFloatVal())
 	case tensor.FP64:
-		for _, v := range p.GetDoubleVal() {
-			b = le.AppendUint64(b, math.Float64bits(v))
-		}
+		return tensor.Pack(dt, p.GetDoubleVal())
 	case tensor.Bytes:
-		for _, v := range p.GetStringVal() {
-			b = tensor.AppendElement(b, v)
-		}
+		return tensor.PackBytes(p.GetStringVal())
 	case tensor.Invalid, tensor.JSON: // no such tensors come
 	}
-	return b
+	return nil
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"net"
-	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -26,6 +24,7 @@ import (
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/service/tfserving"
 	"github.com/redline-bench/redline/internal/tensor"
+	"github.com/redline-bench/redline/internal/testkit"
 	"github.com/redline-bench/redline/internal/wire/h2/h2test"
 )
 
@@ -42,22 +41,11 @@ type fake struct {
 
 func startFake(t testing.TB, f *fake) *fake {
 	t.Helper()
-	var lc net.ListenConfig
-	ln, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	ln := testkit.Listen(t, "127.0.0.1:0")
 	f.addr = ln.Addr().String()
-	srv, done := grpc.NewServer(), make(chan struct{})
+	srv := grpc.NewServer()
 	pb.RegisterPredictionServiceServer(srv, f)
-	go func() {
-		defer close(done)
-		_ = srv.Serve(ln)
-	}()
-	t.Cleanup(func() {
-		srv.Stop()
-		<-done
-	})
+	testkit.ServeGRPC(t, srv, ln)
 	return f
 }
 
@@ -315,17 +303,12 @@ func BenchmarkCalls(b *testing.B) {
 
 func TestCallsDoNotAllocate(t *testing.T) {
 	s := hot(t)
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
 	const n = 3000
-	if c := s.run(n); c.Err != nil {
-		t.Fatal(c.Err)
-	}
-	runtime.ReadMemStats(&after)
-	// The server shares the heap, and so does the runtime: a few allocations happen, but not one a call.
-	if allocs := after.Mallocs - before.Mallocs; allocs > n/100 {
-		t.Errorf("%d allocations in %d calls", allocs, n)
-	}
+	testkit.FewAllocs(t, n, func() {
+		if c := s.run(n); c.Err != nil {
+			t.Fatal(c.Err)
+		}
+	})
 }
 
 func FuzzOutputs(f *testing.F) {

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"testing"
 	"time"
 
@@ -19,6 +18,7 @@ import (
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/tensor"
+	"github.com/redline-bench/redline/internal/testkit"
 )
 
 // In whatever order Triton answers and gives requests back, each call ends once, with its own answer, and can be
@@ -317,13 +317,7 @@ func TestAllocations(t *testing.T) {
 		s.end(t)
 	}
 	run(1000)
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	run(10_000)
-	runtime.ReadMemStats(&after)
-	if n := after.Mallocs - before.Mallocs; n > 1000 {
-		t.Errorf("%d allocations for 10000 requests", n)
-	}
+	testkit.FewAllocs(t, 10_000, func() { run(10_000) })
 }
 
 func BenchmarkSend(b *testing.B) {

@@ -9,8 +9,9 @@ package outcome
 
 import (
 	"os"
-	"strings"
 	"testing"
+
+	"github.com/redline-bench/redline/internal/cleantext"
 )
 
 // The first words of a skipped test's message. tools/testrun reads them.
@@ -24,7 +25,7 @@ const (
 // test, or fails it where the environment has CI=true.
 func NotTested(t testing.TB, what string, why error, install string) {
 	t.Helper()
-	text := notTestedPrefix + what + ": " + oneLine(why.Error())
+	text := notTestedPrefix + what + ": " + cleantext.Cut(why.Error(), limit)
 	if install != "" {
 		text += "; install " + install
 	}
@@ -48,8 +49,8 @@ func Heavy() bool { return os.Getenv("REDLINE_HEAVY") != "" }
 // Inconclusive skips the test: a measurement missed its tolerance while other work disturbed it.
 func Inconclusive(t testing.TB, why string) {
 	t.Helper()
-	t.Skip(inconclusivePrefix + oneLine(why))
+	t.Skip(inconclusivePrefix + cleantext.Cut(why, limit))
 }
 
-// oneLine joins the lines of a text, because the summary shows one line a test.
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+// limit is how many characters of a reason the summary shows. It has one line a test.
+const limit = 2000

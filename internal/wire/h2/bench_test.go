@@ -2,10 +2,10 @@ package h2_test
 
 import (
 	"fmt"
-	"runtime"
 	"sync/atomic"
 	"testing"
 
+	"github.com/redline-bench/redline/internal/testkit"
 	"github.com/redline-bench/redline/internal/wire/h2"
 	"github.com/redline-bench/redline/internal/wire/h2/h2test"
 )
@@ -118,13 +118,6 @@ func TestUnaryDoesNotAllocate(t *testing.T) {
 	srv := h2test.Start(t, make([]byte, 200))
 	r := newClosedLoop(t, srv.Addr(), 8, 200)
 	r.run(t, 2000)
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
 	const n = 5000
-	r.run(t, n)
-	runtime.ReadMemStats(&after)
-	// The server's side and the runtime share the heap: a few allocations may happen, not one a request.
-	if allocs := after.Mallocs - before.Mallocs; allocs > n/100 {
-		t.Errorf("%d allocations in %d requests", allocs, n)
-	}
+	testkit.FewAllocs(t, n, func() { r.run(t, n) })
 }

@@ -277,7 +277,7 @@
     ["First token", "the first piece with content − the send, or the time that the schedule set"],
     ["Next tokens", "(last piece − first piece) ÷ (output tokens − 1)"],
     ["A user", "1 ÷ next tokens"],
-    ["Percentile p", "linear between the two nearest ranks of p/100 · (n−1); past 32,768 values within 0.1 %"],
+    ["Percentile p", "linear between the two nearest ranks of p/100 · (n−1); of many values within 0.1 %"],
     ["Standard deviation", "√(Σ(x − mean)² ÷ n)"],
     ...common,
   ];

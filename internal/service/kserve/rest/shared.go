@@ -14,12 +14,7 @@ import (
 )
 
 // Stage registers the shared memory that prepared requests refer to.
-func (s *Service) Stage(ctx context.Context) error {
-	if s.shared == nil {
-		return nil
-	}
-	return s.shared.Stage(ctx)
-}
+func (s *Service) Stage(ctx context.Context) error { return s.shared.Stage(ctx) }
 
 func sharedPath(kind shm.Kind) string {
 	if kind == shm.CUDA {
@@ -55,16 +50,11 @@ func (s *Service) UnregisterAll(ctx context.Context, kind shm.Kind) error {
 	return err
 }
 
-// bind makes the form of a request whose answers are written to the memory of one slot.
-func (s *Service) bind(req service.Request, to *share.Slot) service.Request {
-	r, _ := to.Own.(*request)
-	switch r {
-	case req: // it is sent again
-		to.Spoil(r.expect)
-		return r
-	case nil:
+// bind is the share.Binder of this protocol.
+func (s *Service) bind(req service.Request, to *share.Slot) (service.Request, []tensor.Tensor) {
+	r, _ := to.Bound.(*request)
+	if r == nil {
 		r = &request{outputs: s.appendOutputs(nil, nil, to.Refs)}
-		to.Own = r
 	}
 	outputs := r.outputs
 	*r = *req.(*request)
@@ -73,8 +63,7 @@ func (s *Service) bind(req service.Request, to *share.Slot) service.Request {
 	r.json += len(outputs) - len(r.outputs)
 	r.body += len(outputs) - len(r.outputs)
 	r.outputs, r.slot, r.fixed = outputs, to, nil
-	to.Spoil(r.expect)
-	return r
+	return r, r.expect
 }
 
 // appendRegion renders where a tensor in shared memory is.

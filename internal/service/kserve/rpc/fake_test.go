@@ -51,15 +51,7 @@ func (f *fake) serve(t testing.TB, ln net.Listener, opts ...grpc.ServerOption) {
 	f.addr = ln.Addr().String()
 	f.srv = grpc.NewServer(opts...)
 	pb.RegisterGRPCInferenceServiceServer(f.srv, f)
-	srv, done := f.srv, make(chan struct{})
-	go func() {
-		defer close(done)
-		_ = srv.Serve(ln)
-	}()
-	t.Cleanup(func() {
-		srv.Stop()
-		<-done
-	})
+	testkit.ServeGRPC(t, f.srv, ln)
 }
 
 func (f *fake) note(ctx context.Context, r *pb.ModelInferRequest) {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"testing"
 
 	"google.golang.org/grpc"
@@ -59,15 +58,8 @@ func TestCallsDoNotAllocate(t *testing.T) {
 	for _, compression := range []string{"", "gzip"} {
 		d := hotLoop(t, 8, compression)
 		d.run(2000)
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
 		const n = 5000
-		d.run(n)
-		runtime.ReadMemStats(&after)
-		// The server shares the heap, and so does the runtime: a few allocations happen, but not one a call.
-		if allocs := after.Mallocs - before.Mallocs; allocs > n/100 {
-			t.Errorf("compression %q: %d allocations in %d calls", compression, allocs, n)
-		}
+		testkit.FewAllocs(t, n, func() { d.run(n) })
 	}
 }
 

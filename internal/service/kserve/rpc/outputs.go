@@ -1,9 +1,7 @@
 package rpc
 
 import (
-	"encoding/binary"
 	"fmt"
-	"math"
 
 	"google.golang.org/protobuf/proto"
 
@@ -40,64 +38,26 @@ func decode(payload []byte) ([]tensor.Tensor, error) {
 	return out, nil
 }
 
-// contents turns typed data into raw bytes.
+// contents turns typed data into raw bytes. The protocol has no typed form of the other types.
 func contents(dt tensor.Datatype, c *pb.InferTensorContents) []byte {
-	le := binary.LittleEndian
-	var b []byte
 	switch dt {
 	case tensor.Bool:
-		for _, v := range c.GetBoolContents() {
-			if v {
-				b = append(b, 1)
-			} else {
-				b = append(b, 0)
-			}
-		}
-	case tensor.Int8:
-		for _, v := range c.GetIntContents() {
-			b = append(b, byte(v))
-		}
-	case tensor.Int16:
-		for _, v := range c.GetIntContents() {
-			b = le.AppendUint16(b, uint16(v))
-		}
-	case tensor.Int32:
-		for _, v := range c.GetIntContents() {
-			b = le.AppendUint32(b, uint32(v))
-		}
+		return tensor.Pack(dt, c.GetBoolContents())
+	case tensor.Int8, tensor.Int16, tensor.Int32:
+		return tensor.Pack(dt, c.GetIntContents())
 	case tensor.Int64:
-		for _, v := range c.GetInt64Contents() {
-			b = le.AppendUint64(b, uint64(v))
-		}
-	case tensor.Uint8:
-		for _, v := range c.GetUintContents() {
-			b = append(b, byte(v))
-		}
-	case tensor.Uint16:
-		for _, v := range c.GetUintContents() {
-			b = le.AppendUint16(b, uint16(v))
-		}
-	case tensor.Uint32:
-		for _, v := range c.GetUintContents() {
-			b = le.AppendUint32(b, v)
-		}
+		return tensor.Pack(dt, c.GetInt64Contents())
+	case tensor.Uint8, tensor.Uint16, tensor.Uint32:
+		return tensor.Pack(dt, c.GetUintContents())
 	case tensor.Uint64:
-		for _, v := range c.GetUint64Contents() {
-			b = le.AppendUint64(b, v)
-		}
+		return tensor.Pack(dt, c.GetUint64Contents())
 	case tensor.FP32:
-		for _, v := range c.GetFp32Contents() {
-			b = le.AppendUint32(b, math.Float32bits(v))
-		}
+		return tensor.Pack(dt, c.GetFp32Contents())
 	case tensor.FP64:
-		for _, v := range c.GetFp64Contents() {
-			b = le.AppendUint64(b, math.Float64bits(v))
-		}
+		return tensor.Pack(dt, c.GetFp64Contents())
 	case tensor.Bytes:
-		for _, v := range c.GetBytesContents() {
-			b = appendElement(b, v)
-		}
-	case tensor.FP16, tensor.BF16, tensor.JSON, tensor.Invalid: // the protocol has no typed form of these
+		return tensor.PackBytes(c.GetBytesContents())
+	case tensor.FP16, tensor.BF16, tensor.JSON, tensor.Invalid:
 	}
-	return b
+	return nil
 }

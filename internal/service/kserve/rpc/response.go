@@ -1,7 +1,6 @@
 package rpc
 
 import (
-	"encoding/binary"
 	"strconv"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -308,10 +307,4 @@ func typedOutput(payload []byte, want *tensor.Tensor) ([]byte, *service.Error) {
 		}
 	}
 	return nil, kserve.ErrOutputSize
-}
-
-// appendElement adds one element of a BYTES tensor.
-func appendElement(b, e []byte) []byte {
-	b = binary.LittleEndian.AppendUint32(b, uint32(len(e)))
-	return append(b, e...)
 }

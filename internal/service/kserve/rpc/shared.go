@@ -14,12 +14,7 @@ import (
 )
 
 // Stage registers the shared memory that prepared requests refer to.
-func (s *Service) Stage(ctx context.Context) error {
-	if s.shared == nil {
-		return nil
-	}
-	return s.shared.Stage(ctx)
-}
+func (s *Service) Stage(ctx context.Context) error { return s.shared.Stage(ctx) }
 
 // Register implements share.Server.
 func (s *Service) Register(ctx context.Context, r *shm.Region) error {
@@ -43,22 +38,16 @@ func (s *Service) UnregisterAll(ctx context.Context, kind shm.Kind) error {
 		&pb.SystemSharedMemoryUnregisterRequest{}, &pb.SystemSharedMemoryUnregisterResponse{})
 }
 
-// bind makes the form of a request whose answers are written to the memory of one slot.
-func (s *Service) bind(req service.Request, to *share.Slot) service.Request {
-	r, _ := to.Own.(*request)
-	switch r {
-	case req: // it is sent again
-		to.Spoil(r.expect)
-		return r
-	case nil:
+// bind is the share.Binder of this protocol.
+func (s *Service) bind(req service.Request, to *share.Slot) (service.Request, []tensor.Tensor) {
+	r, _ := to.Bound.(*request)
+	if r == nil {
 		r = &request{outputs: appendShared(nil, to.Refs)}
-		to.Own = r
 	}
 	outputs := r.outputs
 	*r = *req.(*request)
 	r.outputs, r.slot = outputs, to
-	to.Spoil(r.expect)
-	return r
+	return r, r.expect
 }
 
 // share reserves the memory of a request, adds its inputs without their data, and returns its outputs.

@@ -125,8 +125,12 @@ func (p *Pool) name(name string) string {
 	return name
 }
 
-// Stage makes and registers all regions. Objects that a crashed run left on this machine are removed before.
+// Stage makes and registers all regions. Objects that a crashed run left on this machine are removed before. A nil pool has
+// none.
 func (p *Pool) Stage(ctx context.Context) error {
+	if p == nil {
+		return nil
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.staged = true

@@ -13,8 +13,9 @@ import (
 
 // Slot is the memory that the answers of one slot are written to. One goroutine at a time may use it.
 type Slot struct {
-	// Own is the protocol's: its form of the slot's requests.
-	Own any
+	// Bound is the request that the Binder returned last for this slot; nil at first.
+	Bound  service.Request
+	expect []tensor.Tensor // outputs that Bound must have
 	// Refs are the outputs, by name.
 	Refs    []Ref
 	regions []*shm.Region // beside Refs
@@ -22,9 +23,9 @@ type Slot struct {
 	one     [1]byte
 }
 
-// Binder turns a prepared request into the one that asks for answers in the slot's regions. It may reuse what it keeps
-// in Slot.Own, for a slot has one call in flight at most.
-type Binder func(req service.Request, to *Slot) service.Request
+// Binder turns a prepared request into one that asks for its outputs in the slot's regions, and returns the outputs that
+// are expected. It may reuse Slot.Bound, because a slot has at most one request in flight.
+type Binder func(req service.Request, to *Slot) (bound service.Request, expect []tensor.Tensor)
 
 // Wrap gives the slots of a transport their own regions for answers where those are compared.
 func (p *Pool) Wrap(t service.Transport, bind Binder) service.Transport {
@@ -64,7 +65,12 @@ func (t *transport) Renew() {
 
 // Send sends the slot's form of the request.
 func (t *transport) Send(c *service.Call) {
-	c.Req = t.bind(c.Req, (*t.pool.slots.Load())[c.Slot])
+	slot := (*t.pool.slots.Load())[c.Slot]
+	if c.Req != slot.Bound { // it is not sent again
+		slot.Bound, slot.expect = t.bind(c.Req, slot)
+	}
+	c.Req = slot.Bound
+	slot.spoil()
 	t.Transport.Send(c)
 }
 
@@ -108,12 +114,11 @@ func (s *Slot) region(output string) *shm.Region {
 	return nil
 }
 
-// Spoil changes what an earlier answer left, so that an output that the server does not write cannot be taken for the
+// spoil changes what an earlier response left, so that an output that the server does not write cannot be taken for the
 // expected one.
-func (s *Slot) Spoil(expect []tensor.Tensor) {
-	for i := range expect {
-		data := expect[i].Data
-		r := s.region(expect[i].Name)
+func (s *Slot) spoil() {
+	for _, want := range s.expect {
+		data, r := want.Data, s.region(want.Name)
 		if last := len(data) - 1; r != nil && last >= 0 && last < r.Size() {
 			s.put(r, 0, ^data[0])
 			s.put(r, last, ^data[last])
