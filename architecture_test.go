@@ -33,8 +33,18 @@ var layers = []layer{
 	},
 	{
 		name: "cli", packages: []string{"internal/cli"},
-		imports: []string{"dialect", "report", "programs", "profile", "engine", "kinds", "parts", "model", "base", "proto", "refserver"},
+		imports: []string{"commands", "edge", "dialect", "report", "programs", "profile", "engine", "kinds", "parts", "model", "base", "proto", "refserver"},
 		why:     "the command line is the only place that knows every part",
+	},
+	{
+		name: "edge", packages: []string{"internal/command", "internal/command/outcome", "internal/command/runs", "internal/command/target"},
+		imports: []string{"dialect", "report", "kinds", "parts", "model", "base"},
+		why:     "what commands share of the process, of results and of servers; it knows no command",
+	},
+	{
+		name: "commands", packages: []string{"internal/command/*"},
+		imports: []string{"edge", "dialect", "report", "programs", "profile", "engine", "kinds", "parts", "model", "base", "refserver"}, sealed: true,
+		why: "a command stands alone: it imports what it needs, but no other command",
 	},
 	{
 		name: "dialect", packages: []string{"internal/pacompat", "internal/pacompat/*"},
@@ -146,7 +156,11 @@ func TestImportRules(t *testing.T) {
 	f("internal/refserver", "internal/plan", false)
 	f("internal/refserver", "internal/wire/h2", false)
 	f("internal/plan", "internal/pacompat", false)
-	f("internal/cli", "internal/refserver", true)
+	f("internal/command/serve", "internal/refserver", true)
+	f("internal/cli", "internal/command/serve", true)
+	f("internal/command/simple", "internal/command/stress", false)
+	f("internal/command/simple", "internal/command/outcome", true)
+	f("internal/command", "internal/command/simple", false)
 	f("internal/profile", "internal/refserver", false)
 }
 

@@ -4,14 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
-	"runtime"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/redline-bench/redline/internal/calibrate"
+	"github.com/redline-bench/redline/internal/command"
+	"github.com/redline-bench/redline/internal/measure"
+	"github.com/redline-bench/redline/internal/optset"
 	"github.com/redline-bench/redline/internal/pacompat/flags"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/profile"
@@ -60,58 +59,46 @@ var (
 )
 
 // runCalibrate is `redline calibrate`.
-func runCalibrate(p *IO, args []string) int {
+func runCalibrate(p *command.IO, args []string) (int, error) {
 	if len(args) == 0 {
-		return keepFloors(p, "redline calibrate", calibrateGrid)
+		return keepFloors(p, "redline calibrate", calibrateGrid), nil
 	}
 	switch args[0] {
 	case "-h", "--help":
-		fmt.Fprint(p.Stdout, calibrateHelp)
-		return exitOK
+		return command.ExitOK, optset.ErrHelp
 	case "profile":
 		return runCalibrateProfile(p, args[1:])
 	case "llm":
 		return runCalibrateLLM(p, args[1:])
 	}
-	fmt.Fprintf(p.Stderr, "redline calibrate: what is %q for? It takes nothing, or 'profile' or 'llm' and the options of a run; see 'redline help calibrate'\n", args[0])
-	return exitError
+	return command.ExitError, fmt.Errorf("what is %q for? It takes nothing, or 'profile' or 'llm' and the options of a run; see 'redline help calibrate'", args[0])
 }
 
 // keepFloors measures floors and puts them into the table of this machine.
-func keepFloors(p *IO, name string, measure func(*IO, *signals) ([]calibrate.Floor, error)) int {
-	path := p.calibrationFile()
+func keepFloors(p *command.IO, name string, measure func(*command.IO, *command.Signals) ([]calibrate.Floor, error)) int {
+	path := p.CalibrationFile()
 	if path == "" {
 		fmt.Fprintf(p.Stderr, "%s: there is no folder to keep the calibration in: set HOME or XDG_CACHE_HOME\n", name)
-		return exitError
+		return command.ExitError
 	}
-	sigs := p.watchSignals(loading)
-	defer sigs.stop()
+	sigs := p.WatchSignals(command.Loading)
+	defer sigs.Stop()
 	floors, err := measure(p, sigs)
 	if err == nil {
-		err = putFloors(p, path, floors)
+		err = p.KeepFloors(floors)
 	}
 	if err != nil {
 		fmt.Fprintf(p.Stderr, "%s: %v\n", name, err)
-		if errors.Is(err, profile.ErrInterrupted) || sigs.soft.Err() != nil {
-			return exitInterrupted
+		if errors.Is(err, profile.ErrInterrupted) || sigs.Soft.Err() != nil {
+			return command.ExitInterrupted
 		}
-		return exitError
+		return command.ExitError
 	}
 	fmt.Fprintf(p.Stdout, "kept in %s\n", path)
-	return exitOK
+	return command.ExitOK
 }
 
-// putFloors adds floors to the file.
-func putFloors(p *IO, path string, floors []calibrate.Floor) error {
-	table, _ := calibrate.Load(path, p.machine()) // one that cannot be read is written anew
-	if table == nil {
-		table = calibrate.New(p.machine())
-	}
-	table.Put(floors...)
-	return table.Save(p.Files, path)
-}
-
-func calibrateGrid(p *IO, sigs *signals) ([]calibrate.Floor, error) {
+func calibrateGrid(p *command.IO, sigs *command.Signals) ([]calibrate.Floor, error) {
 	var floors []calibrate.Floor
 	floorHead(p.Stdout)
 	for _, protocol := range []plan.Protocol{plan.HTTP, plan.GRPC} {
@@ -132,13 +119,6 @@ func calibrateGrid(p *IO, sigs *signals) ([]calibrate.Floor, error) {
 		}
 	}
 	return floors, nil
-}
-
-// silenced is the same process with nobody listening.
-func (p *IO) silenced() *IO {
-	quiet := *p
-	quiet.Stdout, quiet.Stderr = io.Discard, io.Discard
-	return &quiet
 }
 
 func floorHead(w io.Writer) {
@@ -166,84 +146,18 @@ func (silent) RanksStable()                    {}
 func (silent) Progress(profile.Progress)       {}
 func (silent) Warn(profile.Warning)            {}
 
-func (p *IO) machine() calibrate.Machine {
-	host, _ := os.Hostname()
-	return calibrate.Machine{Hostname: host, CPUs: runtime.NumCPU(), Version: p.version()}
-}
-
-// calibrationFile is where the floors of this machine are kept; empty where the user has no folder for it.
-func (p *IO) calibrationFile() string {
-	dir := p.Getenv("XDG_CACHE_HOME")
-	switch home := p.Getenv("HOME"); {
-	case dir != "":
-	case home != "":
-		dir = filepath.Join(home, ".cache")
-	case p.Getenv("LOCALAPPDATA") != "":
-		dir = p.Getenv("LOCALAPPDATA")
-	default:
-		return ""
-	}
-	return filepath.Join(dir, "redline", "calibration.json")
-}
-
 // floor adds the error that an earlier calibration found to the health of a level. With --calibrate it is measured after
 // the run instead. The drop-in states none.
 func (s *session) floor() func(*result.Level) {
 	if s.plan.Face != plan.Redline || s.plan.Measure.Calibrate {
 		return nil
 	}
-	table := s.calibration(s.warn)
+	table := s.Calibration(s.warn)
 	return func(lv *result.Level) {
 		if f, ok := table().Find(trafficOf(s.plan, lv)); ok {
-			lv.Health.Error = stated(f, lv)
+			lv.Health.Error = measure.StatedError(f, lv)
 		}
 	}
-}
-
-// stated is an error as a level's report states it.
-func stated(f calibrate.Found, lv *result.Level) *result.MeasurementError {
-	e := &result.MeasurementError{
-		P50Ns: f.P50Ns, P99Ns: f.P99Ns, AtLeast: f.AtLeast, Exact: f.Exact, Of: f.Of, PerSecond: f.PerSecond, Requests: f.Requests, Notes: doubts(f.Floor, lv),
-	}
-	if f.Tokens != nil {
-		e.Tokens = &result.TokenError{TTFTNs: f.Tokens.TTFTNs, ITLNs: f.Tokens.ITLNs}
-	}
-	return e
-}
-
-// When a calibration is doubted: cores that other programs may use during it, and how much busier the machine may be during
-// the run, as a share of all cores.
-const (
-	foreignCores = 0.25
-	busierShare  = 0.25
-)
-
-// doubts are reasons why the true error of a level may differ from the calibrated one.
-func doubts(f calibrate.Floor, lv *result.Level) []string {
-	var out []string
-	if f.Foreign > foreignCores {
-		out = append(out, fmt.Sprintf("other programs used %.1f cores during the calibration: on a quiet machine the error is smaller", f.Foreign))
-	}
-	if busy := lv.Health.MachineShare; busy > f.Busy+busierShare {
-		out = append(out, fmt.Sprintf("the machine was %.0f %% busy during the run and %.0f %% during the calibration: the error may be larger", 100*busy, 100*f.Busy))
-	}
-	return out
-}
-
-// calibration reads what is known of this machine when it is first asked for: the first level asks, not the start, as the
-// first request shall not wait for a file.
-func (p *IO) calibration(warn func(string)) func() *calibrate.Table {
-	return sync.OnceValue(func() *calibrate.Table {
-		path := p.calibrationFile()
-		if path == "" {
-			return nil
-		}
-		t, err := calibrate.Load(path, p.machine())
-		if err != nil {
-			warn("warning: " + err.Error())
-		}
-		return t
-	})
 }
 
 // trafficOf is what the calibration knows a measured level by.

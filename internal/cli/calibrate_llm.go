@@ -12,10 +12,12 @@ import (
 	"github.com/redline-bench/redline/internal/calibrate"
 	"github.com/redline-bench/redline/internal/cleantext"
 	"github.com/redline-bench/redline/internal/clock"
+	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/llm"
 	api "github.com/redline-bench/redline/internal/llm/endpoint"
 	"github.com/redline-bench/redline/internal/llm/load"
 	"github.com/redline-bench/redline/internal/llm/metric"
+	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/optset"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
@@ -33,28 +35,27 @@ const (
 )
 
 // runCalibrateLLM is `redline calibrate llm`.
-func runCalibrateLLM(p *IO, args []string) int {
+func runCalibrateLLM(p *command.IO, args []string) (int, error) {
 	const name = "redline calibrate llm"
 	o, lo, err := readLLM(args, p.Secrets)
 	if errors.Is(err, optset.ErrHelp) {
-		fmt.Fprint(p.Stdout, calibrateHelp)
-		return exitOK
+		return command.ExitOK, err
 	}
 	if err == nil && !o.streaming && !api.Kind(o.kind).GRPC() {
 		err = errors.New("answers in one piece have no times of tokens: add --streaming")
 	}
 	if err != nil {
 		fmt.Fprintf(p.Stderr, "%s: %v; see redline llm --help\n", name, err)
-		return exitError
+		return command.ExitError, nil
 	}
-	return keepFloors(p, name, func(p *IO, sigs *signals) ([]calibrate.Floor, error) {
+	return keepFloors(p, name, func(p *command.IO, sigs *command.Signals) ([]calibrate.Floor, error) {
 		return calibrateTokens(p, sigs, o, lo)
-	})
+	}), nil
 }
 
 // calibrateTokens sends the traffic of a run to a server that keeps a pace and a log, and holds the times of the two
 // against each other.
-func calibrateTokens(p *IO, sigs *signals, o *llmOptions, lo load.Options) ([]calibrate.Floor, error) {
+func calibrateTokens(p *command.IO, sigs *command.Signals, o *llmOptions, lo load.Options) ([]calibrate.Floor, error) {
 	c := &tokenRun{IO: p, sigs: sigs, opts: o, load: lo, ttft: llmFloorTTFT, itl: llmFloorITL, brief: brief}
 	fmt.Fprintf(p.Stdout, "server: the reference server, first token after %s, each other %s later; its log is the truth\n", c.ttft, c.itl)
 	if o.tls != (plan.TLS{}) || o.grpcTLS || o.insecure {
@@ -66,8 +67,8 @@ func calibrateTokens(p *IO, sigs *signals, o *llmOptions, lo load.Options) ([]ca
 
 // tokenRun sends prompts to a reference server that sends tokens at a pace and logs when they leave.
 type tokenRun struct {
-	*IO
-	sigs      *signals
+	*command.IO
+	sigs      *command.Signals
 	opts      *llmOptions // as given; floors changes them
 	load      load.Options
 	ttft, itl time.Duration
@@ -82,12 +83,12 @@ func (c *tokenRun) floors(only *load.Level, show func(calibrate.Floor)) ([]calib
 	}
 	defer os.RemoveAll(dir)
 	log := &answerLog{path: filepath.Join(dir, "log.jsonl")}
-	server, err := startEmbedded(c.sigs.soft, c.silenced(), []string{"--ttft", c.ttft.String(), "--itl", c.itl.String(), "--request-log", log.path})
+	server, err := command.StartEmbedded(c.sigs.Soft, c.Silenced(), []string{"--ttft", c.ttft.String(), "--itl", c.itl.String(), "--request-log", log.path})
 	if err != nil {
 		return nil, err
 	}
-	defer server.stop() // does nothing the second time
-	r := &llmRun{IO: c.silenced(), opts: c.opts, sigs: c.sigs}
+	defer server.Stop() // does nothing the second time
+	r := &llmRun{IO: c.Silenced(), opts: c.opts, sigs: c.sigs}
 	defer r.closeServices()
 	r.redirect(server)
 	r.load = c.load
@@ -109,23 +110,23 @@ func (c *tokenRun) floors(only *load.Level, show func(calibrate.Floor)) ([]calib
 		floors = append(floors, f)
 	}
 	wall := time.Duration(clock.Now() - began)
-	server.stop()
+	server.Stop()
 	for i := range floors {
-		floors[i].Foreign = max(0, floors[i].Foreign-server.cpu().Seconds()/max(wall.Seconds(), 1e-3))
+		floors[i].Foreign = max(0, floors[i].Foreign-server.CPU().Seconds()/max(wall.Seconds(), 1e-3))
 	}
 	return floors, nil
 }
 
 // redirect turns a run to the server, and leaves out all that it would write or wait for.
-func (r *llmRun) redirect(server *embedded) {
+func (r *llmRun) redirect(server *command.Embedded) {
 	o := r.opts
 	k := api.Kind(o.kind)
-	address := server.address("openai")
+	address := server.Address("openai")
 	switch {
 	case k.GRPC():
-		address = server.address(plan.GRPC)
+		address = server.Address(plan.GRPC)
 	case k == api.Generate:
-		address = server.address(plan.HTTP)
+		address = server.Address(plan.HTTP)
 	}
 	switch k {
 	case api.KServeText, api.Generate:
@@ -178,18 +179,18 @@ func (r *llmRun) tokenFloor(lv load.Level, o load.Options, log *answerLog) (cali
 			}
 		},
 	}
-	out, err := load.Run(r.sigs.soft, r.sigs.hard, cfg, lv)
+	out, err := load.Run(r.sigs.Soft, r.sigs.Hard, cfg, lv)
 	switch {
 	case err != nil:
 		return calibrate.Floor{}, err
-	case r.sigs.soft.Err() != nil:
-		return calibrate.Floor{}, r.sigs.soft.Err()
+	case r.sigs.Soft.Err() != nil:
+		return calibrate.Floor{}, r.sigs.Soft.Err()
 	case failed != "":
 		return calibrate.Floor{}, fmt.Errorf("a request failed: %s", cleantext.Line(failed))
 	case len(seen) == 0:
 		return calibrate.Floor{}, errors.New("no answer came as a stream")
 	}
-	written, err := log.next(r.sigs.soft, len(seen))
+	written, err := log.next(r.sigs.Soft, len(seen))
 	if err != nil {
 		return calibrate.Floor{}, err
 	}
@@ -250,10 +251,10 @@ func (r *llmRun) state(lv *result.Level) {
 		return
 	}
 	if r.floors == nil {
-		r.floors = r.calibration(func(text string) { fmt.Fprintln(r.Stderr, "redline llm: "+text) })
+		r.floors = r.Calibration(func(text string) { fmt.Fprintln(r.Stderr, "redline llm: "+text) })
 	}
 	if f, ok := r.floors().Find(r.traffic(lv)); ok && f.Tokens != nil {
-		h.Error = stated(f, lv)
+		h.Error = measure.StatedError(f, lv)
 	}
 }
 

@@ -26,11 +26,11 @@ const (
 // calibrateRun measures the error of each level's token times after the run, at the pace of the level, for --calibrate. It
 // loads a server of our own, never the user's. asked are the options as they were given.
 func (r *llmRun) calibrateRun(asked llmOptions, lo load.Options) {
-	if !asked.calibrate || r.res.Interrupted || r.sigs.soft.Err() != nil {
+	if !asked.calibrate || r.res.Interrupted || r.sigs.Soft.Err() != nil {
 		return
 	}
 	err := r.calibrateLevels(asked, lo)
-	if r.sigs.soft.Err() != nil {
+	if r.sigs.Soft.Err() != nil {
 		err = profile.ErrInterrupted // whatever it interrupted
 	}
 	if err != nil {
@@ -47,7 +47,11 @@ func (r *llmRun) calibrateLevels(asked llmOptions, lo load.Options) error {
 		fmt.Fprintln(r.Stdout, "\nMeasurement error: the client's times of tokens minus the server's log, on a reference server at the pace of each level")
 	}
 	var found []calibrate.Floor
-	defer func() { r.keepFloors(found) }()
+	defer func() {
+		if err := r.KeepFloors(found); err != nil {
+			fmt.Fprintf(r.Stderr, "redline llm: warning: %v\n", err)
+		}
+	}()
 	for i, lv := range r.opts.levels(r.timed)[:len(r.res.Levels)] {
 		got := &r.res.Levels[i]
 		if got.Client.Requests == 0 {
@@ -60,7 +64,7 @@ func (r *llmRun) calibrateLevels(asked llmOptions, lo load.Options) error {
 		}
 		found = append(found, floors...)
 		if f, ok := (&calibrate.Table{Floors: floors}).Find(r.traffic(got)); ok {
-			got.Health.Error = stated(f, got)
+			got.Health.Error = measure.StatedError(f, got)
 			if !quiet {
 				fmt.Fprint(r.Stdout, report.MeasurementError("  ", measure.LevelName(got), got.Health.Error))
 			}
@@ -91,15 +95,4 @@ func (p tokenPace) run(r *llmRun, o *llmOptions, lo load.Options) *tokenRun {
 		lo.Requests, lo.Duration, lo.Grace = llmFloorMany, tokenRunTime, tokenRunGrace
 		return lo
 	}}
-}
-
-// keepFloors puts floors into the table of this machine, for later runs.
-func (r *llmRun) keepFloors(floors []calibrate.Floor) {
-	path := r.calibrationFile()
-	if path == "" || len(floors) == 0 {
-		return
-	}
-	if err := putFloors(r.IO, path, floors); err != nil {
-		fmt.Fprintf(r.Stderr, "redline llm: warning: %v\n", err)
-	}
 }

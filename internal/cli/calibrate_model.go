@@ -12,6 +12,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/prototext"
 
+	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/pacompat/flags"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/proto/kserve"
@@ -32,7 +33,7 @@ type standIn struct {
 }
 
 // lookAt learns what the model of a plan takes and gives: from the run's own server, else by its name, else from --shape.
-func lookAt(p *IO, sigs *signals, pl *plan.Plan, notes flags.Notes) (*standIn, error) {
+func lookAt(p *command.IO, sigs *command.Signals, pl *plan.Plan, notes flags.Notes) (*standIn, error) {
 	switch pl.Target.Kind {
 	case plan.Triton, plan.TFServing:
 	case plan.OpenAI, plan.TorchServe, plan.TritonCAPI, plan.DynamicGRPC:
@@ -65,24 +66,24 @@ func lookAt(p *IO, sigs *signals, pl *plan.Plan, notes flags.Notes) (*standIn, e
 }
 
 // builtin tells whether our own server has a model of the name.
-func builtin(p *IO, sigs *signals, pl *plan.Plan) bool {
-	server, err := startEmbedded(sigs.soft, p, []string{"--null"})
+func builtin(p *command.IO, sigs *command.Signals, pl *plan.Plan) bool {
+	server, err := command.StartEmbedded(sigs.Soft, p, []string{"--null"})
 	if err != nil {
 		return false
 	}
-	defer server.stop()
+	defer server.Stop()
 	c := *pl
 	floorTarget(&c, server, "")
-	s := &session{IO: p.silenced(), plan: &c, sigs: sigs}
+	s := &session{IO: p.Silenced(), plan: &c, sigs: sigs}
 	defer s.close()
 	return s.describe() == nil
 }
 
 // probeServer asks the run's own server for the model, and for one answer.
-func probeServer(p *IO, sigs *signals, pl *plan.Plan, notes flags.Notes) (*standIn, error) {
+func probeServer(p *command.IO, sigs *command.Signals, pl *plan.Plan, notes flags.Notes) (*standIn, error) {
 	c := *pl
 	c.Input.SharedMemory = plan.NoSharedMemory // so that the answer tells its size
-	s := &session{IO: p.silenced(), plan: &c, notes: notes, sigs: sigs}
+	s := &session{IO: p.Silenced(), plan: &c, notes: notes, sigs: sigs}
 	defer s.close()
 	for _, step := range []func() error{s.startServer, s.describe, s.check, s.loadUnchecked} {
 		if err := step(); err != nil {
@@ -110,7 +111,7 @@ func counted(n int, what string) string {
 
 // one sends a single request and returns its first answer.
 func (s *session) one() ([]tensor.Tensor, error) {
-	ctx, cancel := context.WithTimeout(s.sigs.soft, probeTime)
+	ctx, cancel := context.WithTimeout(s.sigs.Soft, probeTime)
 	defer cancel()
 	end := &onceSink{done: make(chan struct{})}
 	transport, err := s.svc.Open(ctx, end)

@@ -10,6 +10,8 @@ import (
 
 	"github.com/redline-bench/redline/internal/calibrate"
 	"github.com/redline-bench/redline/internal/clock"
+	"github.com/redline-bench/redline/internal/command"
+	"github.com/redline-bench/redline/internal/command/target"
 	"github.com/redline-bench/redline/internal/engine"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/profile"
@@ -21,8 +23,8 @@ import (
 // paceRun sends the traffic of a plan to a reference server of our own, which holds each answer for a time and logs when it
 // received and answered each request.
 type paceRun struct {
-	*IO
-	sigs  *signals
+	*command.IO
+	sigs  *command.Signals
 	plan  *plan.Plan // of the user's run, with the levels to visit
 	model *standIn
 	ca    string // certificate of the server, or ""
@@ -43,16 +45,16 @@ func (c *paceRun) floors() ([]calibrate.Floor, error) {
 	}
 	defer os.RemoveAll(dir)
 	log := filepath.Join(dir, "log.jsonl")
-	server, err := startEmbedded(c.sigs.soft, c.silenced(), c.serverArgs(log))
+	server, err := command.StartEmbedded(c.sigs.Soft, c.Silenced(), c.serverArgs(log))
 	if err != nil {
 		return nil, err
 	}
 	res, err := c.send(server)
-	server.stop() // which completes the log
+	server.Stop() // which completes the log
 	if err != nil {
 		return nil, err
 	}
-	return c.compare(res, log, server.cpu())
+	return c.compare(res, log, server.CPU())
 }
 
 // serverArgs are the options of the server.
@@ -77,11 +79,11 @@ func (c *paceRun) serverArgs(log string) []string {
 }
 
 // send makes the load.
-func (c *paceRun) send(server *embedded) (*result.Result, error) {
+func (c *paceRun) send(server *command.Embedded) (*result.Result, error) {
 	pl := *c.plan
 	floorTarget(&pl, server, c.ca)
 	shorten(&pl)
-	s := &session{IO: c.silenced(), plan: &pl, sigs: c.sigs}
+	s := &session{IO: c.Silenced(), plan: &pl, sigs: c.sigs}
 	defer s.close()
 	setScheduler := func() error {
 		if c.model.model != nil { // the stand-in has no sequences, but the requests carry their parameters
@@ -97,10 +99,10 @@ func (c *paceRun) send(server *embedded) (*result.Result, error) {
 	feed := s.feed()
 	c.seen = map[string][]calibrate.Exchange{}
 	runner := &profile.Runner{
-		Plan: &pl, Service: s.svc, Model: s.model, Async: s.async, Observer: silent{}, Times: s.data.Times(), Streams: streams(pl.Target.Kind), Tap: c.keep,
+		Plan: &pl, Service: s.svc, Model: s.model, Async: s.async, Observer: silent{}, Times: s.data.Times(), Streams: target.Streams(pl.Target.Kind), Tap: c.keep,
 		Feed: func(slot, active int) engine.Feed { return &numbered{feed(slot, active), &c.lastID} },
 	}
-	res, err := runner.Run(c.sigs.soft, c.sigs.hard)
+	res, err := runner.Run(c.sigs.Soft, c.sigs.Hard)
 	switch {
 	case errors.Is(err, profile.ErrUnstable):
 		err = nil

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/internal/calibrate"
+	"github.com/redline-bench/redline/internal/command"
+	"github.com/redline-bench/redline/internal/optset"
 	"github.com/redline-bench/redline/internal/pacompat/flags"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/service"
@@ -24,24 +26,25 @@ const (
 )
 
 // runCalibrateProfile is `redline calibrate profile`.
-func runCalibrateProfile(p *IO, args []string) int {
+func runCalibrateProfile(p *command.IO, args []string) (int, error) {
 	const name = "redline calibrate profile"
 	pl, notes, err := flags.Parse(plan.Redline, name, args, p.Secrets)
 	if errors.Is(err, flags.ErrHelp) {
-		fmt.Fprint(p.Stdout, calibrateHelp)
-		return exitOK
+		return command.ExitOK, optset.ErrHelp
 	}
 	if err != nil {
-		return usageFailed(p, plan.Redline, err)
+		return usageFailed(p, plan.Redline, err), nil
 	}
-	if why := needsNative(pl); why != "" && !native && pl.Target.Kind != plan.TritonCAPI {
-		return handOver(p, why)
+	if why := needsNative(pl); why != "" && !p.Native && pl.Target.Kind != plan.TritonCAPI {
+		return 0, command.NativeError(why)
 	}
-	return keepFloors(p, name, func(p *IO, sigs *signals) ([]calibrate.Floor, error) { return calibratePlan(p, sigs, pl, notes) })
+	return keepFloors(p, name, func(p *command.IO, sigs *command.Signals) ([]calibrate.Floor, error) {
+		return calibratePlan(p, sigs, pl, notes)
+	}), nil
 }
 
 // calibratePlan sends the traffic of a plan to a reference server of our own, at each of several paces.
-func calibratePlan(p *IO, sigs *signals, pl *plan.Plan, notes flags.Notes) ([]calibrate.Floor, error) {
+func calibratePlan(p *command.IO, sigs *command.Signals, pl *plan.Plan, notes flags.Notes) ([]calibrate.Floor, error) {
 	if err := canCalibrate(pl); err != nil {
 		return nil, err
 	}
@@ -72,7 +75,7 @@ func canCalibrate(pl *plan.Plan) error {
 }
 
 // newPaceRun writes the files that the server needs. done removes them.
-func newPaceRun(p *IO, sigs *signals, pl *plan.Plan, m *standIn) (run *paceRun, done func(), err error) {
+func newPaceRun(p *command.IO, sigs *command.Signals, pl *plan.Plan, m *standIn) (run *paceRun, done func(), err error) {
 	ca, noCertificate, err := floorCertificate(&pl.Target)
 	if err != nil {
 		return nil, nil, err
@@ -114,9 +117,9 @@ func (c *paceRun) ladder() ([]calibrate.Floor, error) {
 }
 
 // floorTarget turns a plan to the reference server, over TLS where there is a certificate.
-func floorTarget(p *plan.Plan, server *embedded, ca string) {
+func floorTarget(p *plan.Plan, server *command.Embedded, ca string) {
 	t := &p.Target
-	t.URL, t.Embedded = server.address(floorPort(t)), false
+	t.URL, t.Embedded = server.Address(floorPort(t)), false
 	if t.TLS = (plan.TLS{}); ca != "" {
 		t.TLS = plan.TLS{CAFile: ca, CertType: "PEM", KeyType: "PEM", VerifyHostLevel: 2}
 		if t.TLS.GRPC = overGRPC(t); !t.TLS.GRPC {
@@ -179,7 +182,7 @@ func (s *session) loadUnchecked() error {
 	if s.plan.Load.Mode == plan.SessionConcurrency {
 		return s.loadSessions()
 	}
-	s.requests, err = workload.Prepare(s.sigs.soft, unchecked{s.svc}, data, s.plan.Face)
+	s.requests, err = workload.Prepare(s.sigs.Soft, unchecked{s.svc}, data, s.plan.Face)
 	return err
 }
 

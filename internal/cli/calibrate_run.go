@@ -25,11 +25,11 @@ const (
 // calibrateRun measures the error of each level at its own pace after the run, for --calibrate. It loads a server of our
 // own, never the user's.
 func (s *session) calibrateRun(res *result.Result) {
-	if !s.plan.Measure.Calibrate || s.sigs.soft.Err() != nil || s.world != nil {
+	if !s.plan.Measure.Calibrate || s.sigs.Soft.Err() != nil || s.world != nil {
 		return
 	}
 	err := s.calibrateLevels(res)
-	if s.sigs.soft.Err() != nil {
+	if s.sigs.Soft.Err() != nil {
 		err = profile.ErrInterrupted // whatever it interrupted
 	}
 	if err != nil {
@@ -49,7 +49,11 @@ func (s *session) calibrateLevels(res *result.Result) error {
 		s.svc = nil
 	}
 	var found []calibrate.Floor
-	defer func() { s.keep(found) }()
+	defer func() {
+		if err := s.KeepFloors(found); err != nil { // the run is complete without
+			s.warn("warning: " + err.Error())
+		}
+	}()
 	fmt.Fprintln(s.Stdout, "Measurement error: the client's latency minus the server's log, on a reference server at the pace of each level")
 	for i := range res.Levels {
 		lv := &res.Levels[i]
@@ -63,7 +67,7 @@ func (s *session) calibrateLevels(res *result.Result) error {
 		found = append(found, f)
 		one := &calibrate.Table{Floors: []calibrate.Floor{f}}
 		if e, ok := one.Find(trafficOf(s.plan, lv)); ok {
-			lv.Health.Error = stated(e, lv)
+			lv.Health.Error = measure.StatedError(e, lv)
 			fmt.Fprint(s.Stdout, report.MeasurementError("  ", measure.LevelName(lv), lv.Health.Error))
 		}
 	}
@@ -133,17 +137,6 @@ func holdFor(lv *result.Level) time.Duration {
 		most = min(most, holdEach*time.Duration(max(lv.Concurrency, 1)))
 	}
 	return min(time.Duration(max(mean, 0)), most)
-}
-
-// keep puts floors into the table of this machine, for later runs. A run is complete without: failures are warnings.
-func (s *session) keep(floors []calibrate.Floor) {
-	path := s.calibrationFile()
-	if path == "" || len(floors) == 0 {
-		return
-	}
-	if err := putFloors(s.IO, path, floors); err != nil {
-		s.warn("warning: " + err.Error())
-	}
 }
 
 // answerOf is an answer of a model with so many bytes: the first output of a variable size has what the others leave.

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 
+	"github.com/redline-bench/redline/internal/command/target"
 	"github.com/redline-bench/redline/internal/plan"
 )
 
@@ -104,3 +105,20 @@ func (s *session) sequenceRules() error {
 }
 
 func (s *session) warn(line string) { fmt.Fprintln(s.Stderr, line) }
+
+// maxRate is a rate that no client on one machine can send, in requests a second. Preparing for it would take for ever.
+const maxRate = 1e9
+
+// checkLimits tells before the load starts that it cannot be made.
+func (s *session) checkLimits() error {
+	load := &s.plan.Load
+	if load.Mode == plan.RequestRate {
+		if rate := max(load.Rate.Start, load.Rate.End); rate > maxRate {
+			return fmt.Errorf("--request-rate-range: %g requests a second cannot be sent; use at most %g", rate, float64(maxRate))
+		}
+	}
+	if load.Mode != plan.Concurrency {
+		return nil
+	}
+	return target.CheckConnections(&s.plan.Target, max(load.Concurrency.Start, load.Concurrency.End))
+}

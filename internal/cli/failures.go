@@ -3,9 +3,9 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"os"
-	"syscall"
 
+	"github.com/redline-bench/redline/internal/command"
+	"github.com/redline-bench/redline/internal/command/target"
 	"github.com/redline-bench/redline/internal/engine"
 	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/pacompat/text"
@@ -43,12 +43,12 @@ func (e lineError) Error() string { return string(e) }
 
 // startFailed prints why the run could not start and returns the exit code.
 func (s *session) startFailed(err error) int {
-	if s.sigs.soft.Err() != nil {
-		return exitInterrupted
+	if s.sigs.Soft.Err() != nil {
+		return command.ExitInterrupted
 	}
 	if s.plan.Face == plan.Redline {
 		fmt.Fprintf(s.Stderr, "redline profile: %s\n", s.advise(err))
-		return exitError
+		return command.ExitError
 	}
 	var se *startError
 	if !errors.As(err, &se) {
@@ -56,7 +56,7 @@ func (s *session) startFailed(err error) int {
 		if errors.As(err, new(plainError)) {
 			fmt.Fprintln(s.Stderr) // the exception of the original has no text of its own, and main prints it
 		}
-		return exitError
+		return command.ExitError
 	}
 	var data *workload.DataError
 	if errors.As(err, &data) && data.Code != 0 {
@@ -71,10 +71,10 @@ func (s *session) startFailed(err error) int {
 	if se.blank {
 		fmt.Fprintln(s.Stderr)
 	}
-	if why := inside(&s.plan.Target, err); why != "" {
+	if why := target.Inside(&s.plan.Target, err); why != "" {
 		fmt.Fprintln(s.Stderr, "cause: "+why)
 	}
-	return exitError
+	return command.ExitError
 }
 
 // postponed tells whether err is for later: of data without steps, and of files that cannot be read, the original finds
@@ -109,7 +109,7 @@ func (s *session) nothingToSend() int {
 		failures[i] = result.Failure{Slot: i, Text: s.noSteps.Error()}
 	}
 	(&text.Console{Err: s.Stderr}).LoadFailed(failures)
-	return exitError
+	return command.ExitError
 }
 
 // explain prints what must stand before the summary: why the run ended early.
@@ -125,7 +125,7 @@ func (s *session) explain(err error) {
 // explainEnd prints the last words.
 func (s *session) explainEnd(res *result.Result, err error) {
 	if s.plan.Face == plan.Redline {
-		report.Verdict(s.Stdout, res, s.style())
+		report.Verdict(s.Stdout, res, s.Style())
 		s.explainRedline(res, err)
 		return
 	}
@@ -190,7 +190,7 @@ func (s *session) networkCause(slots []engine.SlotError) {
 	}
 	e, ok := errors.AsType[*service.Error](slots[0].Err)
 	if ok && (e.Text == "" || e.Class == record.Timeout || s.plan.Target.Kind == plan.TorchServe && e.Code > 0) {
-		s.console.Warn("cause: " + reason(e))
+		s.console.Warn("cause: " + target.Reason(e))
 	}
 }
 
@@ -229,11 +229,4 @@ func (s *session) explainRedline(res *result.Result, err error) {
 	default:
 		fmt.Fprintf(s.Stderr, "redline profile: %s\n", s.advise(err))
 	}
-}
-
-func signalNumber(sig os.Signal) int {
-	if n, ok := sig.(syscall.Signal); ok {
-		return int(n)
-	}
-	return 0
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"os"
 
 	"github.com/redline-bench/redline/internal/pacompat/export"
 	"github.com/redline-bench/redline/internal/pacompat/text"
@@ -11,6 +12,7 @@ import (
 	"github.com/redline-bench/redline/internal/profile"
 	"github.com/redline-bench/redline/internal/report"
 	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/workload"
 )
 
 // exportConfig says how the export looks inside of requests. The original does so for some kinds only; for the
@@ -30,17 +32,6 @@ func (s *session) exportConfig() export.Config {
 	return c
 }
 
-// writable tells in time that a file cannot be written. It leaves nothing behind.
-func (p *IO) writable(path string) error {
-	if path == "" {
-		return nil
-	}
-	if err := p.Files.Check(path); err != nil {
-		return fmt.Errorf("cannot write %s: %w", path, err)
-	}
-	return nil
-}
-
 // writeFiles writes the CSV, the export and the result. A drop-in run that failed writes none, as the original;
 // our own face writes what there is.
 func (s *session) writeFiles(res *result.Result, err error) error {
@@ -48,7 +39,7 @@ func (s *session) writeFiles(res *result.Result, err error) error {
 	if s.plan.Face == plan.DropIn && err != nil && !interrupted {
 		return nil
 	}
-	return errors.Join(s.writeCSV(res), s.commitExport(res), s.writeResult(s.plan.Output.ResultJSON, res))
+	return errors.Join(s.writeCSV(res), s.commitExport(res), report.WriteFile(s.Files, s.plan.Output.ResultJSON, res))
 }
 
 func (s *session) writeCSV(res *result.Result) error {
@@ -91,21 +82,16 @@ func (s *session) commitExport(res *result.Result) error {
 // exportVersion is the perf_analyzer release whose export format is written; its readers look at it.
 const exportVersion = "2.60.0"
 
-// writeResult writes the file of --json, where one is asked for.
-func (p *IO) writeResult(path string, res *result.Result) error {
-	if path == "" {
-		return nil
+// workload is the fingerprint of what profile sends.
+func (s *session) workload() string {
+	t, in := &s.plan.Target, &s.plan.Input
+	parts := []any{t.Kind, t.Model, t.Version, t.Endpoint, t.Streaming, in.Batch, s.plan.Load.Mode}
+	if s.sessions != nil { // what a turn carries depends on the answers before it
+		for _, path := range in.Paths {
+			content, _ := os.ReadFile(path) // it was read before the load
+			parts = append(parts, string(content))
+		}
+		return workload.Fingerprint(append(parts, s.sessions.Turns())...)
 	}
-	content, err := encodeResult(res, report.Indented)
-	if err != nil {
-		return err
-	}
-	return p.Files.WriteFile(path, content)
-}
-
-// encodeResult is a result as it is written down: without secrets.
-func encodeResult(res *result.Result, form report.Form) ([]byte, error) {
-	var b bytes.Buffer
-	err := report.WriteJSON(&b, res.Public(), form)
-	return b.Bytes(), err
+	return workload.FingerprintData(s.requests.Len(), s.requests.Inputs, parts...)
 }

@@ -5,16 +5,19 @@ import (
 	"fmt"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/redline-bench/redline/internal/calibrate"
 	"github.com/redline-bench/redline/internal/clock"
+	"github.com/redline-bench/redline/internal/command"
+	"github.com/redline-bench/redline/internal/command/outcome"
+	"github.com/redline-bench/redline/internal/command/target"
 	"github.com/redline-bench/redline/internal/llm/dataset"
 	api "github.com/redline-bench/redline/internal/llm/endpoint"
 	"github.com/redline-bench/redline/internal/llm/load"
 	"github.com/redline-bench/redline/internal/measure"
-	"github.com/redline-bench/redline/internal/optset"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/profile"
 	"github.com/redline-bench/redline/internal/record"
@@ -43,47 +46,41 @@ Examples
 func llmNames() []string { return llmSet(llmDefaults()).Names() }
 
 // runLLM is `redline llm`.
-func runLLM(p *IO, args []string) int {
-	sigs := p.watchSignals(preparing)
-	defer sigs.stop()
+func runLLM(p *command.IO, args []string) (int, error) {
+	sigs := p.WatchSignals(command.Preparing)
+	defer sigs.Stop()
 	o, lo, err := readLLM(args, p.Secrets)
-	if errors.Is(err, optset.ErrHelp) {
-		fmt.Fprint(p.Stdout, llmHelp())
-		return exitOK
-	}
 	if err != nil {
-		fmt.Fprintf(p.Stderr, "redline llm: %v; see redline llm --help\n", err)
-		return exitError
+		return command.ExitError, command.Usage(err)
 	}
-	out, err := p.openOutcome(o.outcome, "llm")
+	out, err := outcome.Open(p, o.outcome, "llm")
 	if err != nil {
-		fmt.Fprintf(p.Stderr, "redline llm: %v\n", err)
-		return exitError
+		return command.ExitError, err
 	}
 	// Answers are read and let go, so collecting often is cheap, and the program stays small beside the server it loads.
 	defer debug.SetGCPercent(debug.SetGCPercent(50))
-	p = p.dressed(o.outcome).withProgress(plan.Redline)
-	sigs.announce(interruptNotice(p, plan.Redline))
+	p = p.ForRun(o.outcome, plan.Redline)
+	sigs.Announce(p, plan.Redline)
 	r := &llmRun{IO: p, outcome: out, opts: o, load: lo, sigs: sigs}
 	defer r.close()
 	r.given, r.givenLoad = *o, lo // start changes both
 	if err := r.start(); err != nil {
-		return r.failed(err)
+		return r.failed(err), nil
 	}
-	return r.run()
+	return r.run(), nil
 }
 
 // llmRun is one run of the command.
 type llmRun struct {
-	*IO
-	outcome *outcome
+	*command.IO
+	outcome *outcome.Outcome
 	opts    *llmOptions
 	load    load.Options
 	// given and givenLoad are opts and load as they were given, for --calibrate.
 	given     llmOptions
 	givenLoad load.Options
-	sigs      *signals
-	embedded  *embedded
+	sigs      *command.Signals
+	embedded  *command.Embedded
 	plan      *plan.Plan // the target, for messages and the result
 	svc       service.Service
 	model     *service.Model
@@ -99,19 +96,19 @@ type llmRun struct {
 }
 
 func (r *llmRun) close() {
-	r.outcome.close()
+	r.outcome.Close()
 	if r.svc != nil {
 		_ = r.svc.Close() // nothing is left to report it to
 	}
 	if r.embedded != nil {
-		r.embedded.stop()
+		r.embedded.Stop()
 	}
 }
 
 // start does everything up to the first request.
 func (r *llmRun) start() error {
 	o := r.opts
-	if err := r.writable(o.json); err != nil {
+	if err := r.Files.Writable(o.json); err != nil {
 		return err
 	}
 	for _, file := range []string{o.tls.CAFile, o.tls.CertFile, o.tls.KeyFile} {
@@ -163,7 +160,7 @@ func (r *llmRun) prompts() error {
 	if file && !bounded {
 		d.Once = true
 	}
-	src, err := dataset.Open(r.sigs.soft, *d, r.tok.forPrompts())
+	src, err := dataset.Open(r.sigs.Soft, *d, r.tok.forPrompts())
 	if err != nil {
 		return err
 	}
@@ -214,12 +211,12 @@ func (r *llmRun) target() error {
 	}
 	if o.embedded {
 		var err error
-		if r.embedded, err = startEmbedded(r.sigs.soft, r.IO, nil); err != nil {
+		if r.embedded, err = command.StartEmbedded(r.sigs.Soft, r.IO, nil); err != nil {
 			return err
 		}
-		t.URL, t.Embedded = r.embedded.address(t.Protocol), true
+		t.URL, t.Embedded = r.embedded.Address(t.Protocol), true
 		if !k.GRPC() && k != api.Generate {
-			t.URL = r.embedded.address("openai")
+			t.URL = r.embedded.Address("openai")
 		}
 		o.urls = []string{t.URL}
 	}
@@ -336,11 +333,11 @@ func (r *llmRun) balance(list []service.Service) {
 // run measures all levels.
 func (r *llmRun) run() int {
 	r.res = &result.Result{
-		Schema: result.Schema, Tool: "redline", Version: r.version(), StartUnixNs: time.Now().UnixNano(), Plan: r.plan, Model: r.model, Async: true,
+		Schema: result.Schema, Tool: "redline", Version: r.Version, StartUnixNs: time.Now().UnixNano(), Plan: r.plan, Model: r.model, Async: true,
 		Environment: profile.Environment(),
 	}
-	r.outcome.sign(r.res, r.info.Hash)
-	r.outcome.live.begin("llm", r.plan)
+	r.outcome.Sign(r.res, r.info.Hash)
+	r.outcome.Begin(r.plan)
 	r.head()
 	var limits [][]result.Reason
 	var stopped string
@@ -353,7 +350,7 @@ func (r *llmRun) run() int {
 		r.state(&out.Level)
 		r.res.Levels = append(r.res.Levels, out.Level)
 		limits = append(limits, out.Reasons)
-		r.outcome.live.levelEnds(&out.Level)
+		r.outcome.LevelEnds(&out.Level)
 		r.show(out, lv)
 		stopped, r.serverGone = out.Stopped, out.ServerGone
 		r.res.Interrupted = r.res.Interrupted || out.Interrupted
@@ -368,7 +365,7 @@ func (r *llmRun) run() int {
 		r.calibrateRun(r.given, r.givenLoad)
 	}
 	code := r.end(limits, stopped, err)
-	return r.outcome.finish(r.res, code)
+	return r.outcome.Finish(r.res, code)
 }
 
 // level measures a level as often as asked for.
@@ -384,7 +381,7 @@ func (r *llmRun) level(index int, lv load.Level) (*load.Outcome, error) {
 		if n == 0 || !r.opts.warmOnce {
 			cfg.Options.Warmup = r.opts.warm.phase(&cfg.Options, lv)
 		}
-		if pause := r.opts.cooling(index, n); !clock.SleepUntil(r.sigs.soft, clock.Now()+int64(pause)) {
+		if pause := r.opts.cooling(index, n); !clock.SleepUntil(r.sigs.Soft, clock.Now()+int64(pause)) {
 			r.res.Interrupted = true
 			break
 		}
@@ -399,14 +396,14 @@ func (r *llmRun) level(index int, lv load.Level) (*load.Outcome, error) {
 			return nil, err
 		}
 		cfg.Measured = pages.begin
-		r.sigs.enter(loading)
-		out, err := load.Run(r.sigs.soft, r.sigs.hard, cfg, lv)
-		r.sigs.enter(writing)
+		r.sigs.Enter(command.Loading)
+		out, err := load.Run(r.sigs.Soft, r.sigs.Hard, cfg, lv)
+		r.sigs.Enter(command.Writing)
 		r.Line.Clear()
 		if err != nil {
 			files.abort()
 			pages.abort()
-			if r.sigs.soft.Err() != nil {
+			if r.sigs.Soft.Err() != nil {
 				r.res.Interrupted = true
 				break
 			}
@@ -435,7 +432,7 @@ func (r *llmRun) seed(n int) uint64 {
 func (r *llmRun) source(n int) (load.Source, error) {
 	d := r.opts.data
 	d.Seed = r.seed(n)
-	return dataset.Open(r.sigs.soft, d, r.tok.forPrompts())
+	return dataset.Open(r.sigs.Soft, d, r.tok.forPrompts())
 }
 
 func (r *llmRun) progress(p load.Progress) {
@@ -447,16 +444,24 @@ func (r *llmRun) progress(p load.Progress) {
 		Level: level, Elapsed: p.Elapsed, Window: r.load.Duration, Requests: p.Requests, Wanted: p.Wanted, Rate: p.Rate, Median: p.Median, Failed: p.Failed,
 	})
 	if !p.Warmup {
-		r.outcome.live.progress(p.Live)
+		r.outcome.Progress(p.Live)
 	}
 }
 
 // tap gives every request of the nth measurement of a level to those who write them down.
 func (r *llmRun) tap(lv load.Level, n int) func(*record.Record) error {
-	to := r.outcome.tap()
+	to := r.outcome.Tap()
 	if to == nil {
 		return nil
 	}
 	head := &result.Level{Mode: lv.Mode, Concurrency: lv.Concurrency, Rate: lv.Rate}
 	return func(rec *record.Record) error { return to(head, n, rec) }
+}
+
+// checkLimits tells before the load starts that so many connections cannot be made.
+func (r *llmRun) checkLimits() error {
+	if len(r.opts.modes()) > 0 || len(r.opts.concurrency) == 0 {
+		return nil
+	}
+	return target.CheckConnections(&r.plan.Target, slices.Max(r.opts.concurrency))
 }

@@ -7,8 +7,11 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/internal/cleantext"
+	"github.com/redline-bench/redline/internal/command"
+	"github.com/redline-bench/redline/internal/command/target"
 	"github.com/redline-bench/redline/internal/llm/dataset"
 	"github.com/redline-bench/redline/internal/llm/load"
+	"github.com/redline-bench/redline/internal/report"
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/service"
 )
@@ -20,7 +23,7 @@ func (r *llmRun) end(limits [][]result.Reason, stopped string, err error) int {
 		r.res.Error = err.Error()
 	}
 	r.res.Verdict = r.verdict(limits, stopped, err)
-	werr := r.writeResult(r.opts.json, r.res)
+	werr := report.WriteFile(r.Files, r.opts.json, r.res)
 	if len(r.res.Levels) > 0 && (!r.opts.seed() || r.opts.verbose) {
 		r.showVerdict()
 	}
@@ -31,7 +34,7 @@ func (r *llmRun) end(limits [][]result.Reason, stopped string, err error) int {
 	}
 	switch {
 	case r.res.Interrupted:
-		return exitInterrupted
+		return command.ExitInterrupted
 	case err != nil:
 		return r.failed(err)
 	case werr != nil:
@@ -43,9 +46,9 @@ func (r *llmRun) end(limits [][]result.Reason, stopped string, err error) int {
 	case r.res.Verdict.State == result.ServerFailed:
 		return r.failed(errors.New("too many requests failed, see the verdict; --max-error-rate PERCENT allows more"))
 	case r.lost != nil:
-		return exitError
+		return command.ExitError
 	}
-	return exitOK
+	return command.ExitOK
 }
 
 // noAnswer says why no request succeeded.
@@ -75,18 +78,18 @@ func advice(class string) string {
 
 // failed says in one line what went wrong and returns the exit code.
 func (r *llmRun) failed(err error) int {
-	if r.sigs.soft.Err() != nil {
-		return exitInterrupted
+	if r.sigs.Soft.Err() != nil {
+		return command.ExitInterrupted
 	}
 	if e, ok := errors.AsType[*service.Error](err); ok && r.plan != nil {
 		at := r.plan.Target
 		if e.Addr != "" {
 			at.URL = e.Addr
 		}
-		err = errors.New(adviseServer(&at, "-i", e))
+		err = errors.New(target.Advise(&at, "-i", e))
 	}
 	fmt.Fprintf(r.Stderr, "redline llm: %s\n", cleantext.Line(err.Error()))
-	return exitError
+	return command.ExitError
 }
 
 var _ load.Source = (*dataset.Source)(nil)

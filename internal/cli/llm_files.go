@@ -17,6 +17,7 @@ import (
 	"github.com/redline-bench/redline/internal/llm/load"
 	"github.com/redline-bench/redline/internal/llm/metric"
 	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/secret"
 )
 
 // llmFiles writes the files of one measurement; nil writes none.
@@ -79,7 +80,7 @@ func (r *llmRun) files(index, n int, lv load.Level) (*llmFiles, error) {
 	}
 	dir := r.folder(index, n, lv)
 	w, err := artifact.New(artifact.Config{
-		Dir: dir, Prefix: o.prefix, Files: files, Version: r.version(), Model: o.model, Tokenizer: o.tokenizer, URL: strings.Join(publicURLs(o.urls), ","),
+		Dir: dir, Prefix: o.prefix, Files: files, Version: r.Version, Model: o.model, Tokenizer: o.tokenizer, URL: strings.Join(secret.PublicURLs(o.urls), ","),
 		EndpointType: o.kind, Path: r.plan.Target.Endpoint, Streaming: o.streaming || r.plan.Target.Streaming,
 		Concurrency: lv.Concurrency, Rate: lv.Rate, Open: lv.Open(), Seed: r.seed(n),
 		Arrival: string(r.load.Arrival), Requests: r.load.Requests, Duration: r.load.Duration, Slice: o.sliceEvery,

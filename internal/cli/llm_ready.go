@@ -48,10 +48,10 @@ func (w *readiness) until(ctx context.Context, try func(context.Context) error) 
 // describe asks a server for its model, again and again where the user wants to wait for it.
 func (r *llmRun) describe(svc service.Service) (*service.Model, error) {
 	if r.opts.wait.timeout == 0 {
-		return svc.Describe(r.sigs.soft)
+		return svc.Describe(r.sigs.Soft)
 	}
 	var m *service.Model
-	err := r.opts.wait.until(r.sigs.soft, func(ctx context.Context) error {
+	err := r.opts.wait.until(r.sigs.Soft, func(ctx context.Context) error {
 		var err error
 		m, err = svc.Describe(ctx)
 		return err
@@ -68,12 +68,12 @@ func (r *llmRun) wait(list []service.Service) error {
 	http := !api.Kind(r.opts.kind).GRPC() // over gRPC the model was asked for already
 	for i, svc := range list {
 		if http && w.mode != "inference" {
-			if err := w.until(r.sigs.soft, func(ctx context.Context) error { return r.listed(ctx, r.opts.urls[i]) }); err != nil {
+			if err := w.until(r.sigs.Soft, func(ctx context.Context) error { return r.listed(ctx, r.opts.urls[i]) }); err != nil {
 				return err
 			}
 		}
 		if w.mode != "models" {
-			if err := w.until(r.sigs.soft, func(ctx context.Context) error { return r.answers1(ctx, svc) }); err != nil {
+			if err := w.until(r.sigs.Soft, func(ctx context.Context) error { return r.answers1(ctx, svc) }); err != nil {
 				return err
 			}
 		}

@@ -64,7 +64,7 @@ func (r *llmRun) read(cfg servermetrics.Config, file string) (*reader, error) {
 		}
 	}
 	var err error
-	if p.watch, err = servermetrics.Start(r.sigs.soft, cfg); err != nil {
+	if p.watch, err = servermetrics.Start(r.sigs.Soft, cfg); err != nil {
 		p.abort()
 		return nil, err
 	}

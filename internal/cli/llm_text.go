@@ -27,7 +27,7 @@ func (r *llmRun) head() {
 	if r.opts.streaming || r.plan.Target.Streaming {
 		stream = "streaming"
 	}
-	where := strings.Join(publicURLs(r.opts.urls), ", ")
+	where := strings.Join(secret.PublicURLs(r.opts.urls), ", ")
 	if p := r.plan.Target.Endpoint; p != "" {
 		where += "/" + strings.TrimLeft(p, "/")
 	}
@@ -73,7 +73,7 @@ func (r *llmRun) show(out *load.Outcome, lv load.Level) {
 	if lv.Open() {
 		client.Client.Sent.Percentiles, client.Client.Due.Percentiles = nil, nil
 	}
-	report.Health(r.Stdout, &client, r.llmStyle())
+	report.Health(r.Stdout, &client, r.Style())
 }
 
 // showFailures says on stderr what a seed's block leaves out. Where nothing succeeded, the last line of the run says why.
@@ -84,10 +84,6 @@ func (r *llmRun) showFailures(out *load.Outcome) {
 	for _, f := range out.Level.Failures {
 		fmt.Fprintf(r.Stderr, "redline llm: %d requests failed (%s): %s\n", f.Count, f.Class, f.Text)
 	}
-}
-
-func (r *llmRun) llmStyle() report.Style {
-	return report.Style{Color: r.OutTerminal && r.Getenv("NO_COLOR") == "" && r.Getenv("TERM") != "dumb"}
 }
 
 // seedBlock is a level as seed 003's tool prints it.
@@ -150,7 +146,7 @@ func (r *llmRun) showCounts(out *load.Outcome) {
 	fmt.Fprintf(r.Stdout, "  Token counts: input by %s; output by %s\n", origins(c.Origins(metric.Inputs)), origins(c.Origins(metric.Outputs)))
 	n := c.Requests()
 	mark := "Warning:"
-	if r.llmStyle().Color {
+	if r.Style().Color {
 		mark = "\x1b[33mWarning:\x1b[0m"
 	}
 	warn := func(k uint64, format string, args ...any) {
@@ -217,6 +213,6 @@ func (r *llmRun) showVerdict() {
 	if len(r.res.Levels) > 1 {
 		fmt.Fprint(r.Stdout, levelTable(r.res.Levels, r.columns()))
 	}
-	r.shapes(r.res)
-	report.Verdict(r.Stdout, r.res, r.llmStyle())
+	r.Shapes(r.res)
+	report.Verdict(r.Stdout, r.res, r.Style())
 }

@@ -3,113 +3,92 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 
+	"github.com/redline-bench/redline/internal/command"
+	"github.com/redline-bench/redline/internal/command/outcome"
+	"github.com/redline-bench/redline/internal/command/target"
 	"github.com/redline-bench/redline/internal/engine"
 	"github.com/redline-bench/redline/internal/mpi"
 	"github.com/redline-bench/redline/internal/pacompat/export"
 	"github.com/redline-bench/redline/internal/pacompat/flags"
 	"github.com/redline-bench/redline/internal/pacompat/text"
-	"github.com/redline-bench/redline/internal/pending"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/profile"
-	"github.com/redline-bench/redline/internal/report"
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/tensor"
 	"github.com/redline-bench/redline/internal/workload"
 )
 
+func profileHelp() string { return flags.Help(plan.Redline, 100) }
+
+// runOwnProfile is `redline profile`.
+func runOwnProfile(p *command.IO, args []string) (int, error) {
+	return runProfile(p, plan.Redline, "redline profile", args)
+}
+
 // runProfile is `redline profile`, and the whole program under the name perf_analyzer.
-func runProfile(p *IO, face plan.Face, name string, args []string) int {
-	sigs := p.watchSignals(preparing)
-	defer sigs.stop()
+func runProfile(p *command.IO, face plan.Face, name string, args []string) (int, error) {
+	sigs := p.WatchSignals(command.Preparing)
+	defer sigs.Stop()
 	pl, notes, err := flags.Parse(face, name, args, p.Secrets)
-	if err == nil && !native {
+	if err == nil && !p.Native {
 		if why := needsNative(pl); why != "" {
-			sigs.stop() // the child reports
-			return handOver(p, why)
+			return 0, command.NativeError(why) // redline-native reports the rest
 		}
 	}
 	for _, w := range notes.Warnings {
 		fmt.Fprintln(p.Stderr, w)
 	}
 	if err != nil {
-		return usageFailed(p, face, err)
+		return usageFailed(p, face, err), nil
 	}
-	p = p.dressed(pl.Outcome).withProgress(face)
-	sigs.announce(interruptNotice(p, face))
+	p = p.ForRun(pl.Outcome, face)
+	sigs.Announce(p, face)
 	s := &session{IO: p, plan: pl, notes: notes, sigs: sigs}
 	defer s.close()
-	return s.run()
+	return s.run(), nil
 }
 
-func usageFailed(p *IO, face plan.Face, err error) int {
+// needsNative says what of the plan needs a library, or nothing.
+func needsNative(p *plan.Plan) string {
+	switch {
+	case p.Target.Kind == plan.TritonCAPI:
+		return "--service-kind triton_c_api loads libtritonserver.so"
+	case p.Input.SharedMemory == plan.CUDASharedMemory:
+		return "--shared-memory cuda loads libcudart.so"
+	case p.Load.MPI:
+		return "--enable-mpi loads libmpi.so"
+	default:
+		return ""
+	}
+}
+
+func usageFailed(p *command.IO, face plan.Face, err error) int {
 	var usage *flags.UsageError
 	switch {
 	case errors.Is(err, flags.ErrHelp):
-		fmt.Fprint(p.Stdout, flags.Help(face, p.columns()))
-		return exitOK
+		fmt.Fprint(p.Stdout, flags.Help(face, p.Columns()))
+		return command.ExitOK
 	case errors.Is(err, flags.ErrVersion):
-		fmt.Fprintln(p.Stderr, flags.VersionLine(face, p.version()))
-		return exitOK
+		fmt.Fprintln(p.Stderr, flags.VersionLine(face, p.Version))
+		return command.ExitOK
 	case errors.As(err, &usage):
-		fmt.Fprint(p.Stderr, usage.Stderr(p.columns()))
+		fmt.Fprint(p.Stderr, usage.Stderr(p.Columns()))
 	default:
 		fmt.Fprintln(p.Stderr, err)
 	}
-	return exitError
-}
-
-// columns is the width to fold text at.
-func (p *IO) columns() int {
-	if w := p.Width(); w > 0 {
-		return w
-	}
-	return 100
-}
-
-// withProgress puts the progress line under what is printed to the same terminal. The drop-in shows it only when
-// nobody reads its output but a person.
-func (p *IO) withProgress(face plan.Face) *IO {
-	c := *p
-	if face == plan.DropIn && !p.OutTerminal {
-		c.Line = nil
-	}
-	c.Stderr = c.Line.Writer(p.Stderr)
-	if p.OutTerminal {
-		c.Stdout = c.Line.Writer(p.Stdout)
-	}
-	return &c
-}
-
-// style is how our own blocks are dressed.
-func (p *IO) style() report.Style {
-	return report.Style{Color: p.OutTerminal && p.Getenv("NO_COLOR") == "" && p.Getenv("TERM") != "dumb"}
-}
-
-func interruptNotice(p *IO, face plan.Face) func(os.Signal, int) {
-	return func(sig os.Signal, nth int) {
-		if face == plan.Redline {
-			fmt.Fprintln(p.Stderr, [...]string{"", "stopping: what is in flight may end; once more to cut it", "cutting what is in flight", "bye"}[min(nth, 3)])
-			return
-		}
-		if nth == 1 {
-			fmt.Fprintf(p.Stdout, "%s\n%s\n", text.Interrupted(signalNumber(sig)), text.Draining)
-			return
-		}
-		fmt.Fprintf(p.Stdout, "%s\n%s\n", text.Interrupted(signalNumber(sig)), text.ExitingNow)
-	}
+	return command.ExitError
 }
 
 // session is one profile run from the plan to the exit code.
 type session struct {
-	*IO
+	*command.IO
 	plan     *plan.Plan
 	notes    flags.Notes
-	sigs     *signals
-	embedded *embedded
+	sigs     *command.Signals
+	embedded *command.Embedded
 	world    *mpi.World // nil without --enable-mpi
 	svc      service.Service
 	model    *service.Model
@@ -120,13 +99,13 @@ type session struct {
 	console  *text.Console
 	noSteps  error // the drop-in's load has nothing to send
 	export   *export.Writer
-	outcome  *outcome // nil in the drop-in
+	outcome  *outcome.Outcome // nil in the drop-in
 	// exportErr is why the export cannot be written; the run goes on and fails at its end.
 	exportErr error
 }
 
 func (s *session) close() {
-	s.outcome.close()
+	s.outcome.Close()
 	if s.export != nil {
 		s.export.Abort() // does nothing after Commit
 	}
@@ -134,7 +113,7 @@ func (s *session) close() {
 		s.unstage(s.svc.Close())
 	}
 	if s.embedded != nil {
-		s.embedded.stop()
+		s.embedded.Stop()
 	}
 }
 
@@ -153,27 +132,27 @@ func (s *session) run() int {
 	runner := &profile.Runner{
 		Plan: s.plan, Service: s.svc, Model: s.model, Async: s.async, Observer: &watcher{s},
 		Feed:  s.feed(),
-		Floor: s.floor(), Times: s.data.Times(), Streams: streams(s.plan.Target.Kind),
-		Timeline: s.plan.Face == plan.Redline, Tap: s.outcome.tap(),
+		Floor: s.floor(), Times: s.data.Times(), Streams: target.Streams(s.plan.Target.Kind),
+		Timeline: s.plan.Face == plan.Redline, Tap: s.outcome.Tap(),
 	}
 	if s.outcome != nil {
-		s.outcome.fromSend = s.plan.Measure.FromSend
-		s.outcome.live.begin("profile", s.plan)
+		s.outcome.FromSend = s.plan.Measure.FromSend
+		s.outcome.Begin(s.plan)
 	}
 	if s.export != nil {
 		runner.Exporter = s.export
 	}
 	if s.world != nil && s.world.Size() > 1 {
 		runner.Ranks = s.world
-		if err := s.world.Barrier(s.sigs.soft); err != nil {
+		if err := s.world.Barrier(s.sigs.Soft); err != nil {
 			return s.startFailed(err)
 		}
 	}
-	s.sigs.enter(loading)
-	res, err := runner.Run(s.sigs.soft, s.sigs.hard)
-	s.sigs.enter(writing)
+	s.sigs.Enter(command.Loading)
+	res, err := runner.Run(s.sigs.Soft, s.sigs.Hard)
+	s.sigs.Enter(command.Writing)
 	s.Line.Clear()
-	res.Tool, res.Version = "redline", s.version()
+	res.Tool, res.Version = "redline", s.Version
 	if err == nil || errors.Is(err, profile.ErrUnstable) {
 		s.calibrateRun(res)
 	}
@@ -183,7 +162,7 @@ func (s *session) run() int {
 // openOutcome finds out early whether what shall become of the result can be done.
 func (s *session) openOutcome() (err error) {
 	if s.plan.Face == plan.Redline {
-		s.outcome, err = s.IO.openOutcome(s.plan.Outcome, "profile")
+		s.outcome, err = outcome.Open(s.IO, s.plan.Outcome, "profile")
 	}
 	return err
 }
@@ -214,17 +193,17 @@ func (s *session) startServer() error {
 	if !s.plan.Target.Embedded {
 		return nil
 	}
-	e, err := startEmbedded(s.sigs.soft, s.IO, s.notes.EmbeddedArgs)
+	e, err := command.StartEmbedded(s.sigs.Soft, s.IO, s.notes.EmbeddedArgs)
 	if err != nil {
 		return err
 	}
 	s.embedded = e
-	s.plan.Target.URL = e.address(s.plan.Target.Protocol)
+	s.plan.Target.URL = e.Address(s.plan.Target.Protocol)
 	return nil
 }
 
 func (s *session) describe() error {
-	svc, err := openService(s.plan)
+	svc, err := target.Open(s.plan)
 	if errors.As(err, new(*service.Error)) {
 		return s.cannotStart(err)
 	}
@@ -232,7 +211,7 @@ func (s *session) describe() error {
 		return &startError{what: "failed to create client factory", err: err}
 	}
 	s.svc = svc
-	s.model, err = svc.Describe(s.sigs.soft)
+	s.model, err = svc.Describe(s.sigs.Soft)
 	if err != nil {
 		return s.cannotStart(err)
 	}
@@ -269,7 +248,7 @@ func (s *session) load() error {
 	if s.plan.Load.Mode == plan.SessionConcurrency {
 		return s.loadSessions()
 	}
-	s.requests, err = workload.Prepare(s.sigs.soft, s.svc, data, s.plan.Face)
+	s.requests, err = workload.Prepare(s.sigs.Soft, s.svc, data, s.plan.Face)
 	if g, ok := s.svc.(interface{ Said() []string }); ok {
 		for _, words := range g.Said() {
 			s.warn(words)
@@ -327,7 +306,7 @@ func (s *session) dataRead() {
 // openOutputs finds out before the load whether the files can be written.
 func (s *session) openOutputs() error {
 	for _, path := range []string{s.plan.Output.CSV, s.plan.Output.ResultJSON} {
-		if err := s.writable(path); err != nil {
+		if err := s.Files.Writable(path); err != nil {
 			return err
 		}
 	}
@@ -356,55 +335,47 @@ func outputNames(m *service.Model) []string {
 // finish writes the end of the report and the files, and returns the exit code.
 func (s *session) finish(res *result.Result, err error) int {
 	if s.outcome != nil {
-		s.outcome.sign(res, s.workload())
+		s.outcome.Sign(res, s.workload())
 	}
 	s.explain(err)
 	s.console.Summary(res.Levels)
 	if s.plan.Face == plan.Redline {
-		s.shapes(res)
+		s.Shapes(res)
 	}
 	code := exitCode(err)
 	if res.Verdict.State == result.ServerFailed && s.plan.Face == plan.Redline {
-		code = exitError
+		code = command.ExitError
 	}
 	if ferr := s.writeFiles(res, err); ferr != nil {
 		if err == nil || !strings.Contains(err.Error(), ferr.Error()) { // a full disk ends the run, and its file too
 			fmt.Fprintln(s.Stderr, ferr)
 		}
-		code = unwritten(ferr)
+		code = command.ExitUnwritten(ferr)
 	}
 	s.explainEnd(res, err)
-	if s.world != nil && code == exitOK {
+	if s.world != nil && code == command.ExitOK {
 		// A rank that leaves without this ends the others, which is right only where something went wrong.
-		if err := s.world.Finalize(s.sigs.hard); err != nil {
+		if err := s.world.Finalize(s.sigs.Hard); err != nil {
 			fmt.Fprintln(s.Stderr, err)
 		}
 	}
 	if s.outcome != nil {
-		return s.outcome.finish(res, code)
+		return s.outcome.Finish(res, code)
 	}
 	return code
-}
-
-// unwritten is the exit code of a run whose files could not be written.
-func unwritten(err error) int {
-	if errors.Is(err, pending.ErrInterrupted) {
-		return exitInterrupted
-	}
-	return exitError
 }
 
 func exitCode(err error) int {
 	switch {
 	case err == nil:
-		return exitOK
+		return command.ExitOK
 	case errors.Is(err, profile.ErrInterrupted):
-		return exitInterrupted
+		return command.ExitInterrupted
 	case errors.Is(err, profile.ErrUnstable):
-		return exitUnstable
+		return command.ExitUnstable
 	case errors.Is(err, profile.ErrNoRequests):
-		return exitNoRequests
+		return command.ExitNoRequests
 	default:
-		return exitError
+		return command.ExitError
 	}
 }

@@ -15,7 +15,7 @@ import (
 func (s *session) stage() error {
 	var err error
 	if stager, ok := s.svc.(service.Stager); ok {
-		err = stager.Stage(s.sigs.soft)
+		err = stager.Stage(s.sigs.Soft)
 	} else {
 		err = s.noSharing()
 	}

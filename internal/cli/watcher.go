@@ -40,11 +40,11 @@ func (w *watcher) mute() bool {
 // LevelEnds prints the level, or why there is nothing to print.
 func (w *watcher) LevelEnds(lv *result.Level) {
 	if w.plan.Face == plan.Redline {
-		w.outcome.live.levelEnds(lv)
+		w.outcome.LevelEnds(lv)
 		if lv.Client.Requests > 0 {
 			w.console.Level(lv)
 		}
-		report.Health(w.Stdout, lv, w.style())
+		report.Health(w.Stdout, lv, w.Style())
 		return
 	}
 	switch {
@@ -78,7 +78,7 @@ func (w *watcher) Progress(p profile.Progress) {
 		Requests: p.Requests, Wanted: p.Wanted, Rate: p.Rate, Median: p.Median, Failed: p.Failed,
 	})
 	if w.outcome != nil {
-		w.outcome.live.progress(p.Live)
+		w.outcome.Progress(p.Live)
 	}
 }
 
