@@ -12,8 +12,8 @@ import (
 	xterm "golang.org/x/term"
 
 	"github.com/redline-bench/redline/internal/command"
+	"github.com/redline-bench/redline/internal/command/profile"
 	"github.com/redline-bench/redline/internal/pending"
-	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/secret"
 	"github.com/redline-bench/redline/internal/term"
 )
@@ -50,7 +50,7 @@ func run(p *command.IO) int {
 	}
 	name := filepath.Base(p.Args[0])
 	if name == "perf_analyzer" || name == "perf_client" {
-		c := row{name: name, run: func(p *command.IO, args []string) (int, error) { return runProfile(p, plan.DropIn, name, args) }}
+		c := row{name: name, run: func(p *command.IO, args []string) (int, error) { return profile.RunPerfAnalyzer(p, name, args) }}
 		return c.do(p, p.Args[1:])
 	}
 	if len(p.Args) < 2 {

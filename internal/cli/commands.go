@@ -6,6 +6,9 @@ import (
 	"slices"
 
 	"github.com/redline-bench/redline/internal/command"
+	"github.com/redline-bench/redline/internal/command/calibrate"
+	"github.com/redline-bench/redline/internal/command/llm"
+	"github.com/redline-bench/redline/internal/command/profile"
 	"github.com/redline-bench/redline/internal/command/results"
 	"github.com/redline-bench/redline/internal/command/serve"
 	"github.com/redline-bench/redline/internal/command/simple"
@@ -28,9 +31,9 @@ type row struct {
 // commands are all of them, in the order of help.
 func commands() []row {
 	return []row{
-		{"profile", "load a server and report throughput, latency and failures", profileHelp, nil, runOwnProfile},
-		{"llm", "load a language model and measure it token by token", llmHelp, llmNames, runLLM},
-		{"calibrate", "measure how far this client's times are off, so that reports can state it", fixed(calibrateHelp), nil, runCalibrate},
+		{"profile", "load a server and report throughput, latency and failures", profile.Help, nil, profile.Run},
+		{"llm", "load a language model and measure it token by token", llm.Help, llm.Names, llm.Run},
+		{"calibrate", "measure how far this client's times are off, so that reports can state it", calibrate.Help, nil, calibrate.Run},
 		{"simple", "one request after the other to a simple model: five numbers", simple.Help, simple.Names, simple.Run},
 		{"stress", "send whole and broken sequences and check every answer", stress.Help, stress.Names, stress.Run},
 		{"compare", "say whether two runs differ, by how much and how surely", results.CompareHelp, results.CompareNames, results.Compare},

@@ -276,12 +276,12 @@ func (s *run) failed(err error) int {
 type watcher struct{ run *run }
 
 // Line prints a line of a verbose run.
-func (w watcher) Line(text string) { w.run.print(text + "\n") }
+func (w watcher) Line(text string) { w.run.write(text + "\n") }
 
 // Failed prints the story of a failure at once.
-func (w watcher) Failed(f *stress.Failure) { w.run.print("\n" + f.Story()) }
+func (w watcher) Failed(f *stress.Failure) { w.run.write("\n" + f.Story()) }
 
-func (s *run) print(text string) {
+func (s *run) write(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	_, _ = io.WriteString(s.Stdout, text) // a console that is gone must not end the run

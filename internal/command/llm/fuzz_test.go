@@ -1,0 +1,30 @@
+package llm
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// A file of rates gives stages that follow each other without a jump, each with a rate and a length.
+func FuzzRateSeries(f *testing.F) {
+	f.Add([]byte(`[{"time_s":0,"qps":5},{"time_s":60,"qps":50}]`))
+	f.Add([]byte(`{"points":[{"time_s":10,"qps":1e9},{"time_s":1e9,"qps":0.001}]}`))
+	f.Add([]byte(`[{"time_s":0,"qps":5},{"time_s":1e-12,"qps":50}]`))
+	f.Add([]byte(`[{"time_s":0},{"qps":1}]`))
+	path := filepath.Join(f.TempDir(), "rates.json")
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		stages, err := rateSeries(path)
+		if err != nil {
+			return
+		}
+		for _, s := range stages {
+			if s.From <= 0 || s.To <= 0 || s.Time <= 0 {
+				t.Errorf("stage %+v", s)
+			}
+		}
+	})
+}
