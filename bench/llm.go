@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,6 +14,8 @@ import (
 
 	"github.com/redline-bench/redline/e2e/binary"
 	"github.com/redline-bench/redline/e2e/peers"
+	"github.com/redline-bench/redline/e2e/records"
+	"github.com/redline-bench/redline/internal/calibrate"
 )
 
 // The pinned times of the server for language models.
@@ -32,13 +33,10 @@ type llmTool struct {
 	error string // why it cannot be measured
 }
 
-// llmRequest is when a request was sent and its first token seen, by the wall clock.
-type llmRequest struct{ sent, first int64 }
-
 // llmFigures are means and p99 in milliseconds. Requests are set where the tool tells of each.
 type llmFigures struct {
 	TTFT, TTFT99, ITL, ITL99 float64
-	requests                 []llmRequest
+	requests                 []calibrate.Stream // up to the first token
 }
 
 // llmRows holds what `redline llm`, and AIPerf and GuideLLM where they are in the cache folder, report against the
@@ -109,7 +107,7 @@ func (e *env) llmTruth(ctx context.Context, t llmTool, streams int) ([]float64, 
 	if err != nil {
 		return nil, err
 	}
-	want, err := llmLog(log, got.requests)
+	want, err := llmLog(ctx, log, got.requests)
 	if err != nil {
 		return nil, err
 	}
@@ -120,44 +118,25 @@ func (e *env) llmTruth(ctx context.Context, t llmTool, streams int) ([]float64, 
 
 // llmLog computes the figures from the server's log: a request's time to its first token, and its mean time between
 // tokens. Where it is known when the client sent each request, times count from there: the way to the server is no error
-// of the client. First tokens come in the order in which they were written, up to differences too small to matter.
-func llmLog(path string, told []llmRequest) (llmFigures, error) {
-	file, err := os.Open(path)
+// of the client.
+func llmLog(ctx context.Context, path string, told []calibrate.Stream) (llmFigures, error) {
+	written, err := (&calibrate.Log{Path: path}).Streams(ctx, 0, 0)
 	if err != nil {
 		return llmFigures{}, err
 	}
-	defer file.Close()
-	var first, between []float64
-	var written []int64
-	for lines := json.NewDecoder(file); lines.More(); {
-		var line struct {
-			Received int64   `json:"received_ns"`
-			Events   []int64 `json:"events_ns"`
-			Tokens   []int   `json:"tokens"`
-		}
-		if err := lines.Decode(&line); err != nil {
-			return llmFigures{}, err
-		}
-		var at []int64
-		for i, n := range line.Tokens {
-			if n > 0 {
-				at = append(at, line.Events[i])
-			}
-		}
-		if len(at) > 1 {
-			first = append(first, float64(at[0]-line.Received)/1e6)
-			written = append(written, at[0])
-			between = append(between, float64(at[len(at)-1]-at[0])/1e6/float64(len(at)-1))
-		}
-	}
-	if len(first) == 0 {
+	written = slices.DeleteFunc(written, func(s calibrate.Stream) bool { return len(s.At) == 1 })
+	if len(written) == 0 {
 		return llmFigures{}, errors.New("the server's log has no streams")
 	}
-	if len(told) == len(written) {
-		slices.Sort(written)
-		slices.SortFunc(told, func(a, b llmRequest) int { return cmp.Compare(a.first, b.first) })
-		for i, r := range told {
-			first[i] = float64(written[i]-r.sent) / 1e6
+	var first, between []float64
+	for _, s := range written {
+		last := len(s.At) - 1
+		first = append(first, float64(s.At[0]-s.From)/1e6)
+		between = append(between, float64(s.At[last]-s.At[0])/1e6/float64(last))
+	}
+	if pairs, err := calibrate.PairStreams(told, written); err == nil && len(pairs) == len(written) {
+		for i, p := range pairs {
+			first[i] = float64(p.Written.At[0]-p.Seen.From) / 1e6
 		}
 	}
 	return llmFigures{TTFT: mean(first), TTFT99: p99(first), ITL: mean(between), ITL99: p99(between)}, nil
@@ -219,35 +198,19 @@ func (e *env) aiperf() llmTool {
 
 // aiperfFigures reads profile_export.jsonl, which Redline writes too.
 func aiperfFigures(dir string) (llmFigures, error) {
-	file, err := os.Open(filepath.Join(dir, "profile_export.jsonl"))
+	list, err := records.Read(filepath.Join(dir, "profile_export.jsonl"))
 	if err != nil {
 		return llmFigures{}, err
 	}
-	defer file.Close()
+	if len(list) == 0 {
+		return llmFigures{}, errors.New("profile_export.jsonl has no requests")
+	}
 	var first, between []float64
 	var f llmFigures
-	type value struct {
-		Value float64 `json:"value"`
-	}
-	for lines := json.NewDecoder(file); lines.More(); {
-		var line struct {
-			Metadata struct {
-				Start int64 `json:"request_start_ns"`
-			} `json:"metadata"`
-			Metrics struct {
-				TTFT value `json:"time_to_first_token"`
-				ITL  value `json:"inter_token_latency"`
-			} `json:"metrics"`
-		}
-		if err := lines.Decode(&line); err != nil {
-			return llmFigures{}, err
-		}
-		first = append(first, line.Metrics.TTFT.Value)
-		between = append(between, line.Metrics.ITL.Value)
-		f.requests = append(f.requests, llmRequest{line.Metadata.Start, line.Metadata.Start + int64(line.Metrics.TTFT.Value*1e6)})
-	}
-	if len(first) == 0 {
-		return llmFigures{}, errors.New("profile_export.jsonl has no requests")
+	for _, r := range list {
+		first = append(first, r.TTFT)
+		between = append(between, r.ITL)
+		f.requests = append(f.requests, calibrate.Stream{ID: r.ID, From: r.From, At: r.At[:1]})
 	}
 	f.TTFT, f.TTFT99, f.ITL, f.ITL99 = mean(first), p99(first), mean(between), p99(between)
 	return f, nil
@@ -312,7 +275,7 @@ func guideFigures(dir string) (llmFigures, error) {
 		ITL: b.Metrics.ITL.Successful.Mean, ITL99: b.Metrics.ITL.Successful.Percentiles.P99,
 	}
 	for _, r := range b.Requests.Successful {
-		f.requests = append(f.requests, llmRequest{int64(r.Info.Timings.Start * 1e9), int64(r.Info.Timings.First * 1e9)})
+		f.requests = append(f.requests, calibrate.Stream{From: int64(r.Info.Timings.Start * 1e9), At: []int64{int64(r.Info.Timings.First * 1e9)}})
 	}
 	return f, nil
 }

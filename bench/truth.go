@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/e2e/binary"
+	"github.com/redline-bench/redline/internal/calibrate"
 )
 
 // truth is one run against a server with pinned times that keeps its own log of when it wrote each event.
@@ -121,21 +121,18 @@ func (e *env) truth(ctx context.Context, w way, streams int) ([]float64, error) 
 	if err != nil {
 		return nil, err
 	}
-	written, err := logEvents(log)
+	written, err := (&calibrate.Log{Path: log}).Streams(ctx, 0, 0)
 	if err != nil {
 		return nil, err
 	}
-	if len(told) != len(written) {
-		return nil, fmt.Errorf("the client tells of %d streams, the server of %d", len(told), len(written))
+	pairs, err := calibrate.PairStreams(told, written)
+	if err != nil {
+		return nil, err
 	}
-	// The first events come in the order in which they were written, up to differences too small to matter here.
-	byFirst := func(a, b request) int { return cmp.Compare(a.Times[0], b.Times[0]) }
-	slices.SortFunc(told, byFirst)
-	slices.SortFunc(written, byFirst)
 	var seen, truth times
-	for i, r := range told {
-		seen.add(r.Sent, r.Times)
-		truth.add(r.Sent, written[i].Times)
+	for _, p := range pairs {
+		seen.add(p.Seen.From, p.Seen.At)
+		truth.add(p.Seen.From, p.Written.At[:truthTokens])
 	}
 	return []float64{
 		off(mean(seen.first), mean(truth.first)), off(p99(seen.first), p99(truth.first)),
@@ -156,21 +153,18 @@ func (t *times) add(start int64, events []int64) {
 	}
 }
 
-// request is when a request was sent, and when its tokens came or were written.
-type request struct {
-	Sent  int64   `json:"timestamp"`
-	Times []int64 `json:"response_timestamps"`
-}
-
-// exportRequests reads what the client says. The end of a stream is an event of its own, which is no token.
-func exportRequests(path string) ([]request, error) {
+// exportRequests reads the client's export. The end of a stream is an event of its own, which is no token.
+func exportRequests(path string) ([]calibrate.Stream, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
 	var doc struct {
 		Experiments []struct {
-			Requests []request `json:"requests"`
+			Requests []struct {
+				Sent  int64   `json:"timestamp"`
+				Times []int64 `json:"response_timestamps"`
+			} `json:"requests"`
 		} `json:"experiments"`
 	}
 	if err := json.Unmarshal(text, &doc); err != nil {
@@ -179,35 +173,12 @@ func exportRequests(path string) ([]request, error) {
 	if len(doc.Experiments) != 1 {
 		return nil, errors.New("the export holds no experiment")
 	}
-	all := doc.Experiments[0].Requests
-	for i := range all {
-		if len(all[i].Times) < truthTokens {
-			return nil, fmt.Errorf("a request has %d responses", len(all[i].Times))
+	var all []calibrate.Stream
+	for _, r := range doc.Experiments[0].Requests {
+		if len(r.Times) < truthTokens {
+			return nil, fmt.Errorf("a request has %d responses", len(r.Times))
 		}
-		all[i].Times = all[i].Times[:truthTokens]
-	}
-	return all, nil
-}
-
-// logEvents reads what the server says.
-func logEvents(path string) ([]request, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	var all []request
-	for lines := json.NewDecoder(file); lines.More(); {
-		var line struct {
-			Events []int64 `json:"events_ns"`
-		}
-		if err := lines.Decode(&line); err != nil {
-			return nil, err
-		}
-		if len(line.Events) < truthTokens {
-			return nil, fmt.Errorf("the server wrote %d events", len(line.Events))
-		}
-		all = append(all, request{Times: line.Events[:truthTokens]})
+		all = append(all, calibrate.Stream{From: r.Sent, At: r.Times[:truthTokens]})
 	}
 	return all, nil
 }

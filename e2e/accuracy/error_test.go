@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -63,14 +62,9 @@ func statesTruth(t *testing.T, protocol string, concurrency int, delay time.Dura
 // is its slot and its number on it.
 func errorsByLog(t *testing.T, records, log string, concurrency int) []int64 {
 	t.Helper()
-	f, err := os.Open(log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	served, named, err := calibrate.ReadLog(f)
-	if err != nil || !named {
-		t.Fatalf("ids in the server's log: %v, %v", named, err)
+	served, named := calibrate.Exchanges(readLog(t, log))
+	if !named {
+		t.Fatal("requests in the server's log have no ids")
 	}
 	const counterBits = 48
 	sent := make([]uint64, concurrency)

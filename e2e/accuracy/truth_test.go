@@ -1,7 +1,6 @@
 package accuracy
 
 import (
-	"bufio"
 	"context"
 	"encoding/csv"
 	"encoding/json"
@@ -16,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redline-bench/redline/internal/calibrate"
 	"github.com/redline-bench/redline/internal/testkit/disturbance"
 	"github.com/redline-bench/redline/internal/testkit/outcome"
 )
@@ -41,13 +41,6 @@ type resultFile struct {
 			} `json:"latency"`
 		} `json:"client"`
 	} `json:"levels"`
-}
-
-// logLine is one line of the reference server's request log.
-type logLine struct {
-	Model      string `json:"model"`
-	ReceivedNs int64  `json:"received_ns"`
-	RepliedNs  int64  `json:"replied_ns"`
 }
 
 // p50Tolerance is how much more than the server's own log the client's median may be.
@@ -87,8 +80,8 @@ func reportsTruth(t *testing.T, protocol string, concurrency int, window string)
 	start, end := windows[0].StartUnixNs, windows[len(windows)-1].EndUnixNs
 	var served []int64
 	for _, l := range readLog(t, log) {
-		if l.RepliedNs >= start && l.RepliedNs <= end {
-			served = append(served, l.RepliedNs-l.ReceivedNs)
+		if l.Replied >= start && l.Replied <= end {
+			served = append(served, l.Replied-l.Received)
 		}
 	}
 	if len(served) == 0 {
@@ -141,10 +134,10 @@ func TestShortestLatency(t *testing.T) {
 			if len(served) != requests || len(measured) != requests {
 				t.Fatalf("%d requests in the server's log, %d in the records, want %d", len(served), len(measured), requests)
 			}
-			shortest, truth := measured[0].latency, served[0].RepliedNs-served[0].ReceivedNs
+			shortest, truth := measured[0].latency, served[0].Replied-served[0].Received
 			for i := range served {
 				shortest = min(shortest, measured[i].latency)
-				truth = min(truth, served[i].RepliedNs-served[i].ReceivedNs)
+				truth = min(truth, served[i].Replied-served[i].Received)
 			}
 			t.Logf("shortest latency %v, by the server's log %v", time.Duration(shortest), time.Duration(truth))
 			if over := time.Duration(shortest - truth); time.Duration(shortest) < delay || over > tolerance {
@@ -233,20 +226,11 @@ func readJSON(t *testing.T, path string, v any) {
 	}
 }
 
-func readLog(t *testing.T, path string) []logLine {
+func readLog(t *testing.T, path string) []calibrate.Logged {
 	t.Helper()
-	f, err := os.Open(path)
+	log, err := (&calibrate.Log{Path: path}).Read()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
-	var lines []logLine
-	for scan := bufio.NewScanner(f); scan.Scan(); {
-		var l logLine
-		if err := json.Unmarshal(scan.Bytes(), &l); err != nil {
-			t.Fatalf("%s: %v in %q", path, err, scan.Text())
-		}
-		lines = append(lines, l)
-	}
-	return lines
+	return log
 }

@@ -1,14 +1,13 @@
 package llm_test
 
 import (
-	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strconv"
 	"testing"
 
 	"github.com/redline-bench/redline/e2e/stated"
+	"github.com/redline-bench/redline/internal/calibrate"
 	"github.com/redline-bench/redline/internal/testkit/disturbance"
 	"github.com/redline-bench/redline/internal/testkit/outcome"
 )
@@ -45,59 +44,8 @@ func statesTruth(t *testing.T, streams int) error {
 }
 
 // tokenErrors are the times at which tokens came by the client's records minus those at which they left by the server's log.
-func tokenErrors(t *testing.T, records, log string) []int64 {
+func tokenErrors(t *testing.T, file, log string) []int64 {
 	t.Helper()
-	left := map[string][]int64{}
-	decode(t, log, func(lines *json.Decoder) error {
-		var line struct {
-			ID string `json:"id"`
-			logged
-		}
-		err := lines.Decode(&line)
-		if len(line.Events) > 0 {
-			left[line.ID] = line.content()
-		}
-		return err
-	})
-	var out []int64
-	decode(t, records, func(lines *json.Decoder) error {
-		type value[T any] struct {
-			Value T `json:"value"`
-		}
-		var line struct {
-			Metadata struct {
-				ID    string `json:"x_request_id"`
-				Start int64  `json:"request_start_ns"`
-			} `json:"metadata"`
-			Metrics struct {
-				TTFT value[float64]   `json:"time_to_first_token"`
-				Gaps value[[]float64] `json:"inter_chunk_latency"`
-			} `json:"metrics"`
-		}
-		err := lines.Decode(&line)
-		at := float64(line.Metadata.Start) + line.Metrics.TTFT.Value*1e6
-		for i, then := range left[line.Metadata.ID] {
-			if i > 0 {
-				at += line.Metrics.Gaps.Value[i-1] * 1e6
-			}
-			out = append(out, int64(at)-then)
-		}
-		return err
-	})
-	return out
-}
-
-// decode calls one for each JSON value of a file.
-func decode(t *testing.T, path string, one func(*json.Decoder) error) {
-	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	for lines := json.NewDecoder(f); lines.More(); {
-		if err := one(lines); err != nil {
-			t.Fatalf("%s: %v", path, err)
-		}
-	}
+	each, _ := calibrate.TokenErrors(pairs(t, file, readLog(t, log, 0)))
+	return each
 }

@@ -1,99 +1,41 @@
 package llm_test
 
 import (
-	"bufio"
-	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"testing"
 	"time"
 
+	"github.com/redline-bench/redline/e2e/records"
+	"github.com/redline-bench/redline/internal/calibrate"
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/testkit/disturbance"
 )
 
-// logged is one streamed answer as the server saw it.
-type logged struct {
-	Received int64   `json:"received_ns"`
-	Events   []int64 `json:"events_ns"`
-	Tokens   []int   `json:"tokens"`
-}
-
-// readLog waits until the server's log has that many streamed answers, at most 30 s, and returns all of them.
-func readLog(t *testing.T, path string, want int) []logged {
+// readLog waits until the server's log has that many streamed responses, at most 30 s, and returns all of them.
+func readLog(t *testing.T, path string, want int) []calibrate.Stream {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
-		f, err := os.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var out []logged
-		scan := bufio.NewScanner(f)
-		scan.Buffer(nil, 1<<24)
-		for scan.Scan() {
-			var l logged
-			if json.Unmarshal(scan.Bytes(), &l) == nil && len(l.Events) > 0 {
-				out = append(out, l)
-			}
-		}
-		f.Close()
-		if len(out) >= want || time.Now().After(deadline) {
-			return out
-		}
-	}
-}
-
-// readSent reads when each request was sent, in the order of their first tokens.
-func readSent(t *testing.T, path string) []int64 {
-	t.Helper()
-	f, err := os.Open(path)
+	log, err := (&calibrate.Log{Path: path}).Streams(t.Context(), want, 30*time.Second)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
-	type pair struct{ sent, first int64 }
-	var list []pair
-	for lines := json.NewDecoder(f); lines.More(); {
-		var line struct {
-			Metadata struct {
-				Start int64 `json:"request_start_ns"`
-			} `json:"metadata"`
-			Metrics struct {
-				TTFT struct {
-					Value float64 `json:"value"`
-				} `json:"time_to_first_token"`
-			} `json:"metrics"`
-		}
-		if err := lines.Decode(&line); err != nil {
-			t.Fatal(err)
-		}
-		list = append(list, pair{line.Metadata.Start, line.Metadata.Start + int64(line.Metrics.TTFT.Value*1e6)})
-	}
-	slices.SortFunc(list, func(a, b pair) int { return cmp.Compare(a.first, b.first) })
-	var out []int64
-	for _, p := range list {
-		out = append(out, p.sent)
-	}
-	return out
+	return log
 }
 
-// content are the times of the events that carried tokens. The log of a model behind gRPC counts none: each response has one,
-// but for the last, which is empty.
-func (l *logged) content() []int64 {
-	if l.Tokens == nil {
-		return l.Events[:truthTokens]
+// pairs finds the requests of profile_export.jsonl in the server's log.
+func pairs(t *testing.T, file string, log []calibrate.Stream) []calibrate.Pair {
+	t.Helper()
+	list, err := records.Read(file)
+	if err != nil {
+		t.Fatal(err)
 	}
-	var out []int64
-	for i, n := range l.Tokens {
-		if n > 0 && i < len(l.Events) {
-			out = append(out, l.Events[i])
-		}
+	out, err := calibrate.PairStreams(records.Streams(list), log)
+	if err != nil {
+		t.Fatal(err)
 	}
 	return out
 }
@@ -141,18 +83,16 @@ func truth(t *testing.T, way string, streams int) error {
 	res, log := r.measure(t, way, n, "--concurrency", strconv.Itoa(streams), "--artifact-dir", filepath.Join(r.dir, "art"), "--exports", "records")
 	want := map[string][]float64{}
 	add := func(tag string, ns int64, parts int) { want[tag] = append(want[tag], float64(ns)/1e6/float64(parts)) }
-	// First tokens are seen in the order in which they were written, so the requests of the two sides can be paired. The
-	// way of a request to the server is no error of the client: times count from when the client sent it.
-	sent := readSent(t, filepath.Join(r.dir, "art", "profile_export.jsonl"))
-	if len(sent) != n {
-		t.Fatalf("%d requests in the records, want %d", len(sent), n)
+	// The way of a request to the server is no error of the client: times count from when the client sent it.
+	both := pairs(t, filepath.Join(r.dir, "art", "profile_export.jsonl"), log)
+	if len(both) != n {
+		t.Fatalf("%d requests in the records, want %d", len(both), n)
 	}
-	slices.SortFunc(log, func(a, b logged) int { return cmp.Compare(a.content()[0], b.content()[0]) })
-	for i, l := range log {
-		at := l.content()
+	for _, p := range both {
+		sent, at := p.Seen.From, p.Written.At
 		first, last := at[0], at[len(at)-1]
-		add("time_to_first_token", first-sent[i], 1)
-		add("request_latency", last-sent[i], 1)
+		add("time_to_first_token", first-sent, 1)
+		add("request_latency", last-sent, 1)
 		add("time_to_second_token", at[1]-first, 1)
 		add("inter_token_latency", last-first, len(at)-1)
 		for i := 1; i < len(at); i++ {
@@ -185,7 +125,7 @@ func truth(t *testing.T, way string, streams int) error {
 var ways = []string{"HTTP/1.1", "HTTP/2", "gRPC"}
 
 // measure sends so many requests for answers of truthTokens and returns the result and the server's log of them.
-func (r *rig) measure(t *testing.T, way string, n int, args ...string) (*result.Result, []logged) {
+func (r *rig) measure(t *testing.T, way string, n int, args ...string) (*result.Result, []calibrate.Stream) {
 	t.Helper()
 	args = append(args, "--streaming", "--request-count", strconv.Itoa(n), "--output-tokens-mean", strconv.Itoa(truthTokens), "--isl", "20")
 	var res *result.Result
@@ -209,6 +149,12 @@ func (r *rig) measure(t *testing.T, way string, n int, args ...string) (*result.
 	if len(log) != n {
 		t.Fatalf("%d answers in the log, want %d", len(log), n)
 	}
+	for i := range log { // a model behind gRPC ends with a response without tokens, which its log does not count
+		if len(log[i].At) < truthTokens {
+			t.Fatalf("the server wrote %d tokens, want %d", len(log[i].At), truthTokens)
+		}
+		log[i].At = log[i].At[:truthTokens]
+	}
 	return res, log
 }
 
@@ -226,9 +172,9 @@ func TestShortestTimes(t *testing.T) {
 			res, log := r.measure(t, way, requests)
 			ttft, whole := math.Inf(1), math.Inf(1)
 			for i := range log {
-				at := log[i].content()
-				ttft = min(ttft, ms(time.Duration(at[0]-log[i].Received)))
-				whole = min(whole, ms(time.Duration(at[len(at)-1]-log[i].Received)))
+				at := log[i].At
+				ttft = min(ttft, ms(time.Duration(at[0]-log[i].From)))
+				whole = min(whole, ms(time.Duration(at[len(at)-1]-log[i].From)))
 			}
 			for _, m := range []struct {
 				tag         string

@@ -3,31 +3,12 @@ package calibrate_test
 import (
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/redline-bench/redline/internal/calibrate"
 )
-
-func TestTheServersLogIsRead(t *testing.T) {
-	const text = `{"model":"m","id":"7","received_ns":100,"replied_ns":120}
-{"model":"m","id":"8","received_ns":200,"replied_ns":290,"events_ns":[210,240]}
-`
-	f := func(text string, want []calibrate.Exchange, wantNamed bool) {
-		t.Helper()
-		got, named, err := calibrate.ReadLog(strings.NewReader(text))
-		if d := cmp.Diff(want, got); d != "" || named != wantNamed || err != nil {
-			t.Error(d, named, err)
-		}
-	}
-	f(text, []calibrate.Exchange{{ID: 7, From: 100, To: 120}, {ID: 8, From: 200, To: 240}}, true)
-	f(`{"model":"m","id":"","received_ns":1,"replied_ns":2}`, []calibrate.Exchange{{From: 1, To: 2}}, false)
-	if _, _, err := calibrate.ReadLog(strings.NewReader("nonsense")); err == nil || !strings.Contains(err.Error(), "the server's log") {
-		t.Error(err)
-	}
-}
 
 func TestErrorsAreTheClientsTimeMinusTheServers(t *testing.T) {
 	client := []calibrate.Exchange{{ID: 2, From: 1000, To: 1150}, {ID: 1, From: 1010, To: 1120}, {ID: 9, From: 5000, To: 5001}}
@@ -42,6 +23,32 @@ func TestErrorsAreTheClientsTimeMinusTheServers(t *testing.T) {
 	f(true, []int64{10, 30})
 	// Without ids the order of the ends decides; the server cannot have received a request before it was sent.
 	f(false, []int64{30, 10})
+}
+
+func TestTokenTimesAreComparedWithTheLog(t *testing.T) {
+	type stream = calibrate.Stream
+	f := func(seen, written []stream, errors []int64, means calibrate.Tokens) {
+		t.Helper()
+		pairs, err := calibrate.PairStreams(seen, written)
+		if err != nil {
+			t.Fatal(err)
+		}
+		each, got := calibrate.TokenErrors(pairs)
+		if d := cmp.Diff(errors, each) + cmp.Diff(means, got); d != "" {
+			t.Error(d)
+		}
+	}
+	named := []stream{{ID: "x", At: []int64{110, 215, 330}}, {ID: "y", At: []int64{120}}}
+	f(named, []stream{{ID: "cut", At: []int64{1}}, {ID: "y", At: []int64{90, 95}}, {ID: "x", At: []int64{100, 210, 300}}},
+		[]int64{10, 5, 30, 30}, calibrate.Tokens{TTFTNs: 20, ITLNs: 10})
+	// Without ids the first tokens tell which responses belong together. The error has a sign.
+	f([]stream{{At: []int64{205, 303}}, {At: []int64{103, 199}}}, []stream{{ID: "1", At: []int64{100, 200, 300}}, {ID: "2", At: []int64{200, 300, 400}}},
+		[]int64{3, -1, 5, 3}, calibrate.Tokens{TTFTNs: 4, ITLNs: -3})
+	for _, written := range [][]stream{{{At: []int64{1}}}, {{At: []int64{1}}, {At: []int64{2}}}} {
+		if _, err := calibrate.PairStreams([]stream{{At: []int64{1, 2}}, {At: []int64{3, 4}}}, written); err == nil {
+			t.Errorf("%v: no error", written)
+		}
+	}
 }
 
 // p99 is stated as a bound: in 95 % of calibrations it is not below the true p99, however long they are.

@@ -29,3 +29,25 @@ func FuzzLoad(f *testing.F) {
 		}
 	})
 }
+
+// Each line of the server's log is read or refused.
+func FuzzLog(f *testing.F) {
+	f.Add([]byte(`{"id":"a","events_ns":[1,2,3],"tokens":[0,2]}` + "\n"))
+	f.Add([]byte(`{"tokens":[1,2,3]}` + "\n"))
+	f.Add([]byte(`{"events_ns":null}` + "\n{"))
+	path := filepath.Join(f.TempDir(), "log")
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		list, err := (&calibrate.Log{Path: path}).Streams(t.Context(), 0, 0)
+		if err != nil && list != nil {
+			t.Errorf("%+v beside %v", list, err)
+		}
+		for _, s := range list {
+			if len(s.At) == 0 {
+				t.Errorf("a stream without tokens: %+v", s)
+			}
+		}
+	})
+}

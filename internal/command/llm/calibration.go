@@ -41,7 +41,8 @@ const (
 	floorTime  = 15 * time.Second
 	floorFew   = 32
 	floorMany  = 5000
-	floorTurns = 3 // requests of each conversation at once, and seconds of a rate
+	floorTurns = 3               // requests of each conversation at once, and seconds of a rate
+	logWait    = 5 * time.Second // for the last lines of the server's log
 )
 
 // calibrateTokens sends the traffic of a run to a server that keeps a pace and a log, and holds the times of the two
@@ -73,7 +74,7 @@ func (c *tokenRun) floors(only *load.Level, show func(calibrate.Floor)) ([]calib
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	log := &calibrate.AnswerLog{Path: filepath.Join(dir, "log.jsonl")}
+	log := &calibrate.Log{Path: filepath.Join(dir, "log.jsonl")}
 	server, err := command.StartEmbedded(c.sigs.Soft, c.Silenced(), []string{"--ttft", c.ttft.String(), "--itl", c.itl.String(), "--request-log", log.Path})
 	if err != nil {
 		return nil, err
@@ -147,8 +148,8 @@ func brief(o load.Options, lv load.Level) load.Options {
 }
 
 // tokenFloor measures one level.
-func (r *traffic) tokenFloor(lv load.Level, o load.Options, log *calibrate.AnswerLog) (calibrate.Floor, error) {
-	var seen []calibrate.Answer
+func (r *traffic) tokenFloor(lv load.Level, o load.Options, log *calibrate.Log) (calibrate.Floor, error) {
+	var seen []calibrate.Stream
 	failed := ""
 	cfg := load.Config{
 		Service: r.svc, Endpoint: r.ep, Options: o, Count: r.tok.count(), UseServer: r.opts.serverCounts || r.tok == nil,
@@ -159,7 +160,7 @@ func (r *traffic) tokenFloor(lv load.Level, o load.Options, log *calibrate.Answe
 			case s.Class != record.OK && !s.Cut && failed == "":
 				failed = s.Err
 			case s.Class == record.OK && s.Streamed:
-				seen = append(seen, answeredBy(s))
+				seen = append(seen, streamOf(s))
 			}
 		},
 	}
@@ -174,30 +175,31 @@ func (r *traffic) tokenFloor(lv load.Level, o load.Options, log *calibrate.Answe
 	case len(seen) == 0:
 		return calibrate.Floor{}, errors.New("no answer came as a stream")
 	}
-	written, err := log.Next(r.sigs.Soft, len(seen))
+	written, err := log.Streams(r.sigs.Soft, len(seen), logWait)
 	if err != nil {
 		return calibrate.Floor{}, err
 	}
-	e, err := calibrate.CompareTokens(seen, written)
+	pairs, err := calibrate.PairStreams(seen, written)
 	if err != nil {
 		return calibrate.Floor{}, err
 	}
-	sum, h := calibrate.Summarize(e.Errors), &out.Level.Health
+	late, means := calibrate.TokenErrors(pairs)
+	sum, h := calibrate.Summarize(late), &out.Level.Health
 	return calibrate.Floor{
-		Traffic: r.trafficOf(&out.Level), P50Ns: sum.P50Ns, P99Ns: sum.P99Ns, AtLeast: sum.AtLeast, Requests: len(seen), Tokens: &e.Means,
+		Traffic: r.trafficOf(&out.Level), P50Ns: sum.P50Ns, P99Ns: sum.P99Ns, AtLeast: sum.AtLeast, Requests: len(seen), Tokens: &means,
 		CPUNs: h.CPUPerRequestNs, Busy: h.MachineShare,
 		Foreign: h.MachineShare*float64(runtime.NumCPU()) - h.CPUCores, // floors takes off what the server used
 		When:    time.Now().UTC().Truncate(time.Second),
 	}, nil
 }
 
-// answeredBy keeps the times of a sample.
-func answeredBy(s *llm.Sample) calibrate.Answer {
-	a := calibrate.Answer{ID: s.RequestID}
+// streamOf has the times of a sample.
+func streamOf(s *llm.Sample) calibrate.Stream {
+	out := calibrate.Stream{ID: s.RequestID, From: clock.Wall(s.Sent)}
 	for _, c := range s.Chunks {
-		a.At = append(a.At, clock.Wall(c.At))
+		out.At = append(out.At, clock.Wall(c.At))
 	}
-	return a
+	return out
 }
 
 // trafficOf is what the calibration knows a level of a language model by. How many bytes its answers have is the server's

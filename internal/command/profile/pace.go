@@ -141,15 +141,11 @@ func levelKey(lv *result.Level) string {
 
 // compare holds the client's times against the log.
 func (c *paceRun) compare(res *result.Result, log string, serverCPU time.Duration) ([]calibrate.Floor, error) {
-	f, err := os.Open(log)
+	lines, err := (&calibrate.Log{Path: log}).Read()
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	served, named, err := calibrate.ReadLog(f)
-	if err != nil {
-		return nil, err
-	}
+	served, named := calibrate.Exchanges(lines)
 	var wall time.Duration
 	for i := range res.Levels {
 		for _, w := range res.Levels[i].Windows {
