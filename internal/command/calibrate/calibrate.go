@@ -13,6 +13,7 @@ import (
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/command/llm"
 	"github.com/redline-bench/redline/internal/command/profile"
+	"github.com/redline-bench/redline/internal/command/profile/calibration"
 	"github.com/redline-bench/redline/internal/optset"
 	"github.com/redline-bench/redline/internal/pacompat/flags"
 	"github.com/redline-bench/redline/internal/plan"
@@ -90,7 +91,7 @@ func calibrateGrid(p *command.IO, sigs *command.Signals) ([]calibrate.Floor, err
 				if err != nil {
 					return nil, err
 				}
-				got, err := profile.Calibrate(p, sigs, pl, &standin.Model{}, show)
+				got, err := calibration.Ladder(p, sigs, pl, &standin.Model{}, show)
 				if err != nil {
 					return nil, err
 				}
@@ -121,15 +122,15 @@ func runProfile(p *command.IO, args []string) (int, error) {
 
 // calibratePlan sends the traffic of a plan to a reference server of our own, at each of several paces.
 func calibratePlan(p *command.IO, sigs *command.Signals, pl *plan.Plan, notes flags.Notes) ([]calibrate.Floor, error) {
-	if err := profile.CanCalibrate(pl); err != nil {
+	if err := calibration.Possible(pl); err != nil {
 		return nil, err
 	}
-	m, err := profile.LookAt(p, sigs, pl, notes)
+	m, err := calibration.LookAt(p, sigs, pl, notes)
 	if err != nil {
 		return nil, err
 	}
 	fmt.Fprintln(p.Stdout, "model: "+m.How)
-	return profile.Calibrate(p, sigs, pl, m, floorTable(p.Stdout))
+	return calibration.Ladder(p, sigs, pl, m, floorTable(p.Stdout))
 }
 
 // runLLM is `redline calibrate llm`.

@@ -229,7 +229,7 @@ func addLoad(s *optset.Set, o *options) {
 		if o.stages != nil {
 			return errors.New("and --stages exclude each other")
 		}
-		o.stages, err = rateSeries(v)
+		o.stages, err = load.ReadRates(v)
 		return err
 	})
 	s.Float(&o.smoothness, "arrival-smoothness", "SHAPE", 0, 1e6, "shape of gamma arrivals: 1 is Poisson, more is smoother")

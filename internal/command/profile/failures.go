@@ -24,11 +24,11 @@ import (
 
 // startFailed prints why the run could not start and returns the exit code.
 func (s *session) startFailed(err error) int {
-	if s.sigs.Soft.Err() != nil {
+	if s.Sigs.Soft.Err() != nil {
 		return command.ExitInterrupted
 	}
-	if s.plan.Face == plan.Redline {
-		fmt.Fprintf(s.Stderr, "redline profile: %s\n", s.advise(err))
+	if s.Plan.Face == plan.Redline {
+		fmt.Fprintf(s.Stderr, "redline profile: %s\n", s.Advise(err))
 		return command.ExitError
 	}
 	var se *rules.StartError
@@ -43,7 +43,7 @@ func (s *session) startFailed(err error) int {
 	if errors.As(err, &data) && data.Code != 0 {
 		fmt.Fprintf(s.Stderr, "cb::Error  : %d\nOffset : %d\n", data.Code, data.Offset)
 	}
-	detail := text.ErrorText(se.Err, s.plan.Target.Protocol)
+	detail := text.ErrorText(se.Err, s.Plan.Target.Protocol)
 	if f, ok := errors.AsType[*tritoncapi.LibraryError](err); ok {
 		fmt.Fprintf(s.Stdout, "error: %v\n", f) // where the original has it
 		detail = f.What
@@ -52,58 +52,30 @@ func (s *session) startFailed(err error) int {
 	if se.Blank {
 		fmt.Fprintln(s.Stderr)
 	}
-	if why := target.Inside(&s.plan.Target, err); why != "" {
+	if why := target.Inside(&s.Plan.Target, err); why != "" {
 		fmt.Fprintln(s.Stderr, "cause: "+why)
 	}
 	return command.ExitError
 }
 
-// advise says in one line what went wrong, where, and what to do.
-func (s *traffic) advise(err error) string {
-	var se *service.Error
-	var data *workload.DataError
-	var start *rules.StartError
-	switch {
-	case errors.As(err, &data):
-		return adviseData(data)
-	case errors.As(err, &se):
-		return target.Advise(&s.plan.Target, "-i", se)
-	case errors.As(err, &start):
-		return start.Err.Error() // the step's name is perf_analyzer's
-	default:
-		return err.Error()
-	}
-}
-
-func adviseData(e *workload.DataError) string {
-	where := ""
-	if e.Path != "" {
-		where = e.Path + ": "
-	}
-	if e.Code != 0 {
-		return fmt.Sprintf("%snot valid JSON at byte %d: check the file with a JSON validator", where, e.Offset)
-	}
-	return "input data: " + where + e.Text
-}
-
 // nothingToSend ends a run at its first request, of which there is none: each worker of the first level fails.
 func (s *session) nothingToSend() int {
-	load := &s.plan.Load
+	load := &s.Plan.Load
 	lv := &result.Level{Mode: load.Mode, Concurrency: load.Concurrency.Start, Rate: load.Rate.Start}
 	workers := load.MaxThreads
 	if load.Mode == plan.Concurrency {
 		workers = lv.Concurrency
-		if s.async {
+		if s.Async {
 			workers = min(workers, load.MaxThreads)
 		}
-		if w := s.plan.Measure.WarmupCount; w > 0 {
-			s.console.Header(&result.Level{Mode: load.Mode, Concurrency: min(w, lv.Concurrency)})
+		if w := s.Plan.Measure.WarmupCount; w > 0 {
+			s.Console.Header(&result.Level{Mode: load.Mode, Concurrency: min(w, lv.Concurrency)})
 		}
 	}
-	s.console.Header(lv)
+	s.Console.Header(lv)
 	failures := make([]result.Failure, workers)
 	for i := range failures {
-		failures[i] = result.Failure{Slot: i, Text: s.noSteps.Error()}
+		failures[i] = result.Failure{Slot: i, Text: s.NoSteps.Error()}
 	}
 	(&text.Console{Err: s.Stderr}).LoadFailed(failures)
 	return command.ExitError
@@ -111,17 +83,17 @@ func (s *session) nothingToSend() int {
 
 // explain prints what must stand before the summary: why the run ended early.
 func (s *session) explain(err error) {
-	if s.plan.Face == plan.Redline {
+	if s.Plan.Face == plan.Redline {
 		return
 	}
 	if errors.Is(err, profile.ErrInterrupted) {
-		s.console.Warn(text.ExitSignal)
+		s.Console.Warn(text.ExitSignal)
 	}
 }
 
 // explainEnd prints the last words.
 func (s *session) explainEnd(res *result.Result, err error) {
-	if s.plan.Face == plan.Redline {
+	if s.Plan.Face == plan.Redline {
 		report.Verdict(s.Stdout, res, s.Style())
 		s.explainRedline(res, err)
 		return
@@ -133,33 +105,33 @@ func (s *session) explainEnd(res *result.Result, err error) {
 	case errors.As(err, &load):
 		for _, slot := range load.Slots {
 			if f, ok := errors.AsType[*tritoncapi.LibraryError](slot.Err); ok {
-				s.console.Say("error: " + f.Error())
+				s.Console.Say("error: " + f.Error())
 			}
 		}
-		s.console.LoadFailed(s.threads(load))
+		s.Console.LoadFailed(s.threads(load))
 		if load.Stall != nil {
-			s.console.Warn("cause: " + load.Stall.Error())
+			s.Console.Warn("cause: " + load.Stall.Error())
 		}
 		s.networkCause(load.Slots)
 	case errors.Is(err, profile.ErrUnstable):
-		s.console.End(text.UnstableEnd)
+		s.Console.End(text.UnstableEnd)
 	case errors.Is(err, profile.ErrNoRequests):
-		s.console.End(text.NoValidRequests)
+		s.Console.End(text.NoValidRequests)
 	case errors.Is(err, measure.ErrNoVersion):
-		s.console.End(text.VersionNotFound)
+		s.Console.End(text.VersionNotFound)
 	case errors.As(err, &stats):
-		s.console.End(text.ErrorText(stats.Err, s.plan.Target.Protocol))
+		s.Console.End(text.ErrorText(stats.Err, s.Plan.Target.Protocol))
 	case errors.Is(err, engine.ErrEarlyEnd):
-		s.console.End(text.EarlyEnd)
+		s.Console.End(text.EarlyEnd)
 	case errors.Is(err, scrape.ErrConnect):
-		s.console.End(text.MetricsUnreachable(s.plan.Target.Metrics.URL))
+		s.Console.End(text.MetricsUnreachable(s.Plan.Target.Metrics.URL))
 	case errors.Is(err, scrape.ErrStatus):
-		s.console.End(text.MetricsFailed)
+		s.Console.End(text.MetricsFailed)
 	case errors.As(err, new(*service.Error)):
-		s.console.LoadFailed([]result.Failure{{Text: s.threadText(err)}})
+		s.Console.LoadFailed([]result.Failure{{Text: s.threadText(err)}})
 		s.networkCause([]engine.SlotError{{Err: err}})
 	default:
-		s.console.End(err.Error())
+		s.Console.End(err.Error())
 	}
 }
 
@@ -177,37 +149,37 @@ func (s *session) networkCause(slots []engine.SlotError) {
 	if len(slots) > 0 {
 		if e, ok := errors.AsType[*dynamicgrpc.GeneratorError](slots[0].Err); ok {
 			if e.Said != "" {
-				s.console.Warn(e.Said)
+				s.Console.Warn(e.Said)
 			}
-			s.console.Warn("cause: " + e.Error())
+			s.Console.Warn("cause: " + e.Error())
 		}
 	}
-	if k := s.plan.Target.Kind; k != plan.OpenAI && k != plan.TorchServe || len(slots) == 0 {
+	if k := s.Plan.Target.Kind; k != plan.OpenAI && k != plan.TorchServe || len(slots) == 0 {
 		return
 	}
 	e, ok := errors.AsType[*service.Error](slots[0].Err)
-	if ok && (e.Text == "" || e.Class == record.Timeout || s.plan.Target.Kind == plan.TorchServe && e.Code > 0) {
-		s.console.Warn("cause: " + target.Reason(e))
+	if ok && (e.Text == "" || e.Class == record.Timeout || s.Plan.Target.Kind == plan.TorchServe && e.Code > 0) {
+		s.Console.Warn("cause: " + target.Reason(e))
 	}
 }
 
 func (s *session) threadText(err error) string {
-	if s.plan.Target.Kind == plan.OpenAI {
+	if s.Plan.Target.Kind == plan.OpenAI {
 		return text.OpenAIErrorText(err)
 	}
-	if s.plan.Target.Kind == plan.DynamicGRPC {
+	if s.Plan.Target.Kind == plan.DynamicGRPC {
 		return text.DynamicGRPCErrorText(err)
 	}
-	if s.plan.Target.Kind == plan.TorchServe {
+	if s.Plan.Target.Kind == plan.TorchServe {
 		return text.TorchServeErrorText(err)
 	}
 	if f, ok := errors.AsType[*tritoncapi.LibraryError](err); ok {
 		return f.What
 	}
-	if s.async {
-		return text.AsyncErrorText(err, s.plan.Target.Protocol)
+	if s.Async {
+		return text.AsyncErrorText(err, s.Plan.Target.Protocol)
 	}
-	return text.ErrorText(err, s.plan.Target.Protocol)
+	return text.ErrorText(err, s.Plan.Target.Protocol)
 }
 
 func (s *session) explainRedline(res *result.Result, err error) {
@@ -224,6 +196,6 @@ func (s *session) explainRedline(res *result.Result, err error) {
 	case errors.Is(err, profile.ErrNoRequests):
 		fmt.Fprintln(s.Stderr, "redline profile: no request ended within a window: use a larger --measurement-interval, or --measurement-mode count_windows")
 	default:
-		fmt.Fprintf(s.Stderr, "redline profile: %s\n", s.advise(err))
+		fmt.Fprintf(s.Stderr, "redline profile: %s\n", s.Advise(err))
 	}
 }

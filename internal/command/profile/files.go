@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/redline-bench/redline/internal/command/profile/traffic"
 	"github.com/redline-bench/redline/internal/pacompat/export"
 	"github.com/redline-bench/redline/internal/pacompat/text"
 	"github.com/redline-bench/redline/internal/plan"
@@ -17,13 +18,13 @@ import (
 // exportConfig says how the export looks inside of requests. The original does so for some kinds only; for the
 // others it shows names without data, and so does its face.
 func (s *session) exportConfig() export.Config {
-	inputs := s.inputs()
-	c := export.Config{Inputs: inputs, Outputs: s.svc.Outputs, Names: outputNames(s.model)}
-	kind := s.plan.Target.Kind
-	if s.plan.Face == plan.Redline || kind != plan.DynamicGRPC && kind != plan.TFServing && kind != plan.TorchServe {
+	inputs := s.Inputs()
+	c := export.Config{Inputs: inputs, Outputs: s.Service.Outputs, Names: outputNames(s.Model)}
+	kind := s.Plan.Target.Kind
+	if s.Plan.Face == plan.Redline || kind != plan.DynamicGRPC && kind != plan.TFServing && kind != plan.TorchServe {
 		return c
 	}
-	c.Inputs = withoutData(inputs)
+	c.Inputs = traffic.WithoutData(inputs)
 	c.Outputs = nil
 	if kind == plan.TFServing {
 		c.Names = nil
@@ -43,30 +44,30 @@ func outputNames(m *service.Model) []string {
 // our own face writes what there is.
 func (s *session) writeFiles(res *result.Result, err error) error {
 	interrupted := errors.Is(err, profile.ErrInterrupted)
-	if s.plan.Face == plan.DropIn && err != nil && !interrupted {
+	if s.Plan.Face == plan.DropIn && err != nil && !interrupted {
 		return nil
 	}
-	return errors.Join(s.writeCSV(res), s.commitExport(res), report.WriteFile(s.Files, s.plan.Output.ResultJSON, res))
+	return errors.Join(s.writeCSV(res), s.commitExport(res), report.WriteFile(s.Files, s.Plan.Output.ResultJSON, res))
 }
 
 func (s *session) writeCSV(res *result.Result) error {
-	path := s.plan.Output.CSV
-	levels := text.Reported(s.plan, res.Levels)
+	path := s.Plan.Output.CSV
+	levels := text.Reported(s.Plan, res.Levels)
 	if path == "" || len(levels) == 0 {
 		return nil
 	}
 	var b bytes.Buffer
-	remarks, err := text.WriteCSV(&b, s.plan, s.model, levels)
+	remarks, err := text.WriteCSV(&b, s.Plan, s.Model, levels)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	err = s.Files.WriteFile(path, b.Bytes())
-	files, more := text.ComposingFiles(s.plan, s.model, levels)
+	files, more := text.ComposingFiles(s.Plan, s.Model, levels)
 	for _, f := range files {
 		err = errors.Join(err, s.Files.WriteFile(f.Name, f.Content))
 	}
 	for _, r := range append(remarks, more...) {
-		s.console.Warn(r)
+		s.Console.Warn(r)
 	}
 	return err
 }
@@ -80,10 +81,10 @@ func (s *session) commitExport(res *result.Result) error {
 	}
 	w := s.export
 	s.export = nil
-	if s.plan.Face == plan.Redline {
+	if s.Plan.Face == plan.Redline {
 		w.Verdict = string(res.Verdict.State)
 	}
-	return w.Commit(exportVersion, s.plan.Target.Kind, s.plan.Target.Endpoint)
+	return w.Commit(exportVersion, s.Plan.Target.Kind, s.Plan.Target.Endpoint)
 }
 
 // exportVersion is the perf_analyzer release whose export format is written; its readers look at it.

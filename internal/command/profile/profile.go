@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/redline-bench/redline/internal/command"
+	"github.com/redline-bench/redline/internal/command/profile/traffic"
 	"github.com/redline-bench/redline/internal/pacompat/flags"
 	"github.com/redline-bench/redline/internal/plan"
 )
@@ -41,7 +42,7 @@ func run(p *command.IO, face plan.Face, name string, args []string) (int, error)
 	}
 	p = p.ForRun(pl.Outcome, face)
 	sigs.Announce(p, face)
-	s := &session{traffic: traffic{IO: p, plan: pl, notes: notes, sigs: sigs}}
+	s := &session{Traffic: traffic.Traffic{IO: p, Plan: pl, Notes: notes, Sigs: sigs}}
 	defer s.close()
 	return s.run(), nil
 }

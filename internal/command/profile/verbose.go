@@ -19,24 +19,24 @@ type shownTensor struct {
 
 // showTraffic prints on -v -v what the server said of the model and what will be sent to it.
 func (s *session) showTraffic() {
-	if s.plan.Verbose < 2 {
+	if s.Plan.Verbose < 2 {
 		return
 	}
-	s.say("model: ", s.model)
-	if s.sessions != nil {
+	s.say("model: ", s.Model)
+	if s.Sessions != nil {
 		return // what a turn carries depends on the answers before it
 	}
-	for step := range min(s.requests.Len(), shownRequests) {
+	for step := range min(s.Requests.Len(), shownRequests) {
 		var inputs []shownTensor
-		for _, t := range s.requests.Inputs(uint32(step)) {
+		for _, t := range s.Requests.Inputs(uint32(step)) {
 			inputs = append(inputs, shownTensor{t.Name, t.Type, t.Shape, len(t.Data)})
 		}
-		s.say("inference request: ", map[string]any{"model_name": s.model.Name, "inputs": inputs, "outputs": outputNames(s.model)})
+		s.say("inference request: ", map[string]any{"model_name": s.Model.Name, "inputs": inputs, "outputs": outputNames(s.Model)})
 	}
 }
 
 func (s *session) say(what string, v any) {
 	if text, err := json.Marshal(v); err == nil {
-		s.console.Say(what + string(text))
+		s.Console.Say(what + string(text))
 	}
 }

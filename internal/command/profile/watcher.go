@@ -19,7 +19,7 @@ type watcher struct {
 }
 
 // LevelBegins prints the header of a level or of its warm-up.
-func (w *watcher) LevelBegins(lv *result.Level, _ bool) { w.console.Header(lv) }
+func (w *watcher) LevelBegins(lv *result.Level, _ bool) { w.Console.Header(lv) }
 
 // Pass prints one line a window on verbose runs.
 func (w *watcher) Pass(n int, win *result.Window) {
@@ -27,22 +27,22 @@ func (w *watcher) Pass(n int, win *result.Window) {
 		return
 	}
 	if win.Client.Requests == 1 {
-		w.console.Warn(text.SingleRequest)
+		w.Console.Warn(text.SingleRequest)
 	}
-	w.console.Pass(n, win)
+	w.Console.Pass(n, win)
 }
 
 // mute tells whether the original reports nothing but its export: sessions have no levels there.
 func (w *watcher) mute() bool {
-	return w.plan.Face == plan.DropIn && w.plan.Load.Mode == plan.SessionConcurrency
+	return w.Plan.Face == plan.DropIn && w.Plan.Load.Mode == plan.SessionConcurrency
 }
 
 // LevelEnds prints the level, or why there is nothing to print.
 func (w *watcher) LevelEnds(lv *result.Level) {
-	if w.plan.Face == plan.Redline {
+	if w.Plan.Face == plan.Redline {
 		w.outcome.LevelEnds(lv)
 		if lv.Client.Requests > 0 {
-			w.console.Level(lv)
+			w.Console.Level(lv)
 		}
 		report.Health(w.Stdout, lv, w.Style())
 		return
@@ -51,23 +51,23 @@ func (w *watcher) LevelEnds(lv *result.Level) {
 	case lv.Accepted && w.mute():
 	case lv.Accepted:
 		if lv.LatencyUnstable {
-			w.console.Warn(text.NotStabilizing)
+			w.Console.Warn(text.NotStabilizing)
 		}
-		w.console.Level(lv)
+		w.Console.Level(lv)
 	case lv.Unfinished:
-		w.console.Partial(lv)
+		w.Console.Partial(lv)
 	case lv.OverLimit:
-		w.console.Partial(lv)
-		w.console.Warn(text.OverLimit(w.plan))
+		w.Console.Partial(lv)
+		w.Console.Warn(text.OverLimit(w.Plan))
 	default:
-		w.console.Warn(text.Unstable(w.plan, lv))
+		w.Console.Warn(text.Unstable(w.Plan, lv))
 	}
 }
 
 // RanksStable is said on verbose runs.
 func (w *watcher) RanksStable() {
-	if w.plan.Verbose > 0 {
-		w.console.Say(text.RanksStable)
+	if w.Plan.Verbose > 0 {
+		w.Console.Say(text.RanksStable)
 	}
 }
 
@@ -86,16 +86,16 @@ func (w *watcher) Progress(p profile.Progress) {
 func (w *watcher) Warn(warning profile.Warning) {
 	switch warning.Kind {
 	case profile.WarmupExceeded:
-		w.console.Warn(text.WarmupConcurrency)
+		w.Console.Warn(text.WarmupConcurrency)
 	case profile.SeveralVersions:
-		w.console.Warn(text.MultipleVersions(warning.Model))
+		w.Console.Warn(text.MultipleVersions(warning.Model))
 	case profile.MetricMissing:
-		w.console.Warn(text.MetricMissing(warning.Text))
+		w.Console.Warn(text.MetricMissing(warning.Text))
 	case profile.MetricsSlow:
-		w.console.Warn(text.MetricsSlow(warning.Took.Milliseconds(), warning.Interval.Milliseconds()))
+		w.Console.Warn(text.MetricsSlow(warning.Took.Milliseconds(), warning.Interval.Milliseconds()))
 	case profile.MetricsFailed:
-		w.console.Warn("warning: " + warning.Text)
+		w.Console.Warn("warning: " + warning.Text)
 	case profile.StatisticsFailed:
-		w.console.Warn(fmt.Sprintf("warning: the server's statistics of %s are missing from the report: %s", warning.Model, warning.Text))
+		w.Console.Warn(fmt.Sprintf("warning: the server's statistics of %s are missing from the report: %s", warning.Model, warning.Text))
 	}
 }

@@ -1,4 +1,6 @@
-package profile
+// Package calibration measures the error of a client's times: it sends the traffic of a plan to a reference server that logs
+// when it received and answered each request. Reports state the error of the traffic that is like theirs.
+package calibration
 
 import (
 	"errors"
@@ -10,12 +12,10 @@ import (
 	"github.com/redline-bench/redline/internal/calibrate/standin"
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/plan"
-	"github.com/redline-bench/redline/internal/service"
-	"github.com/redline-bench/redline/internal/workload"
 )
 
-// CanCalibrate says why the traffic of a plan cannot be calibrated.
-func CanCalibrate(pl *plan.Plan) error {
+// Possible says why the traffic of a plan cannot be calibrated.
+func Possible(pl *plan.Plan) error {
 	switch pl.Target.Kind {
 	case plan.TritonCAPI:
 		return errors.New("a Triton in the process cannot be replaced by the reference server: its calls cannot be calibrated")
@@ -26,15 +26,9 @@ func CanCalibrate(pl *plan.Plan) error {
 	return nil
 }
 
-// The times for which the server holds its answers in a calibration that does not know the run's pace: reports take the
-// larger error of the two paces around theirs. slowHold is for levels that have calibrate.SlowPace requests a second or more then.
-var ladderHolds = []time.Duration{0, 2 * time.Millisecond, 20 * time.Millisecond}
-
-const slowHold = 200 * time.Millisecond
-
-// Calibrate sends the traffic of a plan to a reference server of our own, at each of several paces, and calls show for the
+// Ladder sends the traffic of a plan to a reference server of our own, at each of several paces, and calls show for the
 // floors of each pace.
-func Calibrate(p *command.IO, sigs *command.Signals, pl *plan.Plan, m *standin.Model, show func([]calibrate.Floor)) ([]calibrate.Floor, error) {
+func Ladder(p *command.IO, sigs *command.Signals, pl *plan.Plan, m *standin.Model, show func([]calibrate.Floor)) ([]calibrate.Floor, error) {
 	run, done, err := newPaceRun(p, sigs, pl, m)
 	if err != nil {
 		return nil, err
@@ -51,6 +45,12 @@ func Calibrate(p *command.IO, sigs *command.Signals, pl *plan.Plan, m *standin.M
 	}
 	return all, nil
 }
+
+// The times for which the server holds its answers in a calibration that does not know the run's pace: reports take the
+// larger error of the two paces around theirs. slowHold is for levels that have calibrate.SlowPace requests a second or more then.
+var ladderHolds = []time.Duration{0, 2 * time.Millisecond, 20 * time.Millisecond}
+
+const slowHold = 200 * time.Millisecond
 
 // holds are the holds for each level of a load. A level of an open loop has one pace, its rate.
 func holds(load *plan.Load) []time.Duration {
@@ -140,26 +140,4 @@ func shorten(p *plan.Plan) {
 		c.End = max(c.Start, floorMaxLevels)
 	}
 	c.Step = max(c.Step, int(math.Ceil(float64(c.End-c.Start)/floorMaxLevels)))
-}
-
-// loadUnchecked is load for answers that nobody expects to be right.
-func (s *traffic) loadUnchecked() error {
-	data, err := workload.LoadFor(s.plan.Input, s.model, s.plan.Load.Mode, s.plan.Measure.WarmupCount)
-	if err != nil {
-		return err
-	}
-	s.data = data
-	if s.plan.Load.Mode == plan.SessionConcurrency {
-		return s.loadSessions()
-	}
-	s.requests, err = workload.Prepare(s.sigs.Soft, unchecked{s.svc}, data, s.plan.Face)
-	return err
-}
-
-// unchecked is a service whose answers are compared with nothing.
-type unchecked struct{ service.Service }
-
-func (u unchecked) Prepare(in service.Inputs) (service.Request, error) {
-	in.Expect = nil
-	return u.Service.Prepare(in)
 }

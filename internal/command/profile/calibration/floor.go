@@ -1,23 +1,24 @@
-package profile
+package calibration
 
 import (
 	"time"
 
 	"github.com/redline-bench/redline/internal/calibrate"
+	"github.com/redline-bench/redline/internal/command/profile/traffic"
 	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/result"
 )
 
-// floor adds the error that an earlier calibration found to the health of a level. With --calibrate it is measured after
-// the run instead. The drop-in states none.
-func (s *session) floor() func(*result.Level) {
-	if s.plan.Face != plan.Redline || s.plan.Measure.Calibrate {
+// Stated adds the error that an earlier calibration found to the health of a level. With --calibrate it is measured after
+// the run instead. Nothing is stated in perf_analyzer mode.
+func Stated(s *traffic.Traffic) func(*result.Level) {
+	if s.Plan.Face != plan.Redline || s.Plan.Measure.Calibrate {
 		return nil
 	}
-	table := s.Calibration(s.warn)
+	table := s.Calibration(s.Warn)
 	return func(lv *result.Level) {
-		if f, ok := table().Find(trafficOf(s.plan, lv)); ok {
+		if f, ok := table().Find(trafficOf(s.Plan, lv)); ok {
 			lv.Health.Error = measure.StatedError(f, lv)
 		}
 	}

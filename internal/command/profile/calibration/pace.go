@@ -1,4 +1,4 @@
-package profile
+package calibration
 
 import (
 	"errors"
@@ -12,6 +12,7 @@ import (
 	"github.com/redline-bench/redline/internal/calibrate/standin"
 	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/command"
+	"github.com/redline-bench/redline/internal/command/profile/traffic"
 	"github.com/redline-bench/redline/internal/command/target"
 	"github.com/redline-bench/redline/internal/engine"
 	"github.com/redline-bench/redline/internal/plan"
@@ -84,23 +85,23 @@ func (c *paceRun) send(server *command.Embedded) (*result.Result, error) {
 	pl := *c.plan
 	floorTarget(&pl, server, c.ca)
 	shorten(&pl)
-	s := &traffic{IO: c.Silenced(), plan: &pl, sigs: c.sigs}
-	defer s.close()
+	s := &traffic.Traffic{IO: c.Silenced(), Plan: &pl, Sigs: c.sigs}
+	defer s.Close()
 	setScheduler := func() error {
 		if c.model.Spec != nil { // the stand-in has no sequences, but the requests carry their parameters
-			s.model.Scheduler = c.model.Spec.Scheduler
+			s.Model.Scheduler = c.model.Spec.Scheduler
 		}
 		return nil
 	}
-	for _, step := range []func() error{s.checkLimits, s.describe, setScheduler, s.check, s.loadUnchecked, s.stage} {
+	for _, step := range []func() error{s.CheckLimits, s.Describe, setScheduler, s.Check, s.LoadUnchecked, s.Stage} {
 		if err := step(); err != nil {
-			return nil, errors.New(s.advise(err))
+			return nil, errors.New(s.Advise(err))
 		}
 	}
-	feed := s.feed()
+	feed := s.Feed()
 	c.seen = map[string][]calibrate.Exchange{}
 	runner := &profile.Runner{
-		Plan: &pl, Service: s.svc, Model: s.model, Async: s.async, Observer: silent{}, Times: s.data.Times(), Streams: target.Streams(pl.Target.Kind), Tap: c.keep,
+		Plan: &pl, Service: s.Service, Model: s.Model, Async: s.Async, Observer: silent{}, Times: s.Data.Times(), Streams: target.Streams(pl.Target.Kind), Tap: c.keep,
 		Feed: func(slot, active int) engine.Feed { return &numbered{feed(slot, active), &c.lastID} },
 	}
 	res, err := runner.Run(c.sigs.Soft, c.sigs.Hard)

@@ -1,4 +1,4 @@
-package profile
+package calibration
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/redline-bench/redline/internal/calibrate"
 	"github.com/redline-bench/redline/internal/calibrate/standin"
+	"github.com/redline-bench/redline/internal/command/profile/traffic"
 	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/profile"
@@ -20,14 +21,14 @@ const (
 	holdEach    = time.Second / calibrate.SlowPace
 )
 
-// calibrateRun measures the error of each level at its own pace after the run, for --calibrate. It loads a server of our
+// AfterRun measures the error of each level at its own pace after the run, for --calibrate. It loads a server of our
 // own, never the user's.
-func (s *session) calibrateRun(res *result.Result) {
-	if !s.plan.Measure.Calibrate || s.sigs.Soft.Err() != nil || s.world != nil {
+func AfterRun(s *traffic.Traffic, res *result.Result) {
+	if !s.Plan.Measure.Calibrate || s.Sigs.Soft.Err() != nil {
 		return
 	}
-	err := s.calibrateLevels(res)
-	if s.sigs.Soft.Err() != nil {
+	err := calibrateLevels(s, res)
+	if s.Sigs.Soft.Err() != nil {
 		err = profile.ErrInterrupted // whatever it interrupted
 	}
 	if err != nil {
@@ -35,21 +36,21 @@ func (s *session) calibrateRun(res *result.Result) {
 	}
 }
 
-func (s *session) calibrateLevels(res *result.Result) error {
-	if err := CanCalibrate(s.plan); err != nil {
+func calibrateLevels(s *traffic.Traffic, res *result.Result) error {
+	if err := Possible(s.Plan); err != nil {
 		return err
 	}
-	if m := s.plan.Load.Mode; m != plan.Concurrency && m != plan.RequestRate {
+	if m := s.Plan.Load.Mode; m != plan.Concurrency && m != plan.RequestRate {
 		return fmt.Errorf("--calibrate needs a load with a concurrency or a request rate")
 	}
-	if s.plan.Input.SharedMemory != plan.NoSharedMemory { // the calibration needs regions of the same names
-		s.unstage(s.svc.Close())
-		s.svc = nil
+	if s.Plan.Input.SharedMemory != plan.NoSharedMemory { // the calibration needs regions of the same names
+		s.Unstage(s.Service.Close())
+		s.Service = nil
 	}
 	var found []calibrate.Floor
 	defer func() {
 		if err := s.KeepFloors(found); err != nil { // the run is complete without
-			s.warn("warning: " + err.Error())
+			s.Warn("warning: " + err.Error())
 		}
 	}()
 	fmt.Fprintln(s.Stdout, "Measurement error: the client's latency minus the server's log, on a reference server at the pace of each level")
@@ -58,13 +59,13 @@ func (s *session) calibrateLevels(res *result.Result) error {
 		if lv.Client.Requests == 0 {
 			continue
 		}
-		f, err := s.calibrateLevel(lv)
+		f, err := calibrateLevel(s, lv)
 		if err != nil {
 			return err
 		}
 		found = append(found, f)
 		one := &calibrate.Table{Floors: []calibrate.Floor{f}}
-		if e, ok := one.Find(trafficOf(s.plan, lv)); ok {
+		if e, ok := one.Find(trafficOf(s.Plan, lv)); ok {
 			lv.Health.Error = measure.StatedError(e, lv)
 			fmt.Fprint(s.Stdout, report.MeasurementError("  ", measure.LevelName(lv), lv.Health.Error))
 		}
@@ -74,32 +75,32 @@ func (s *session) calibrateLevels(res *result.Result) error {
 
 // calibrateLevel measures the error of one level. A first try may miss the pace, because the client and the reference server
 // add to a short hold, or the size of answers, because only their bytes on the wire are known. A second try corrects both.
-func (s *session) calibrateLevel(lv *result.Level) (calibrate.Floor, error) {
+func calibrateLevel(s *traffic.Traffic, lv *result.Level) (calibrate.Floor, error) {
 	hold, bytes := holdFor(lv), int64(lv.Client.ResponseBytes)
-	f, err := s.calibrateAt(lv, hold, bytes)
+	f, err := calibrateAt(s, lv, hold, bytes)
 	if err != nil {
 		return f, err
 	}
 	shorter, over := shorterHold(hold, f.PerSecond, lv), int64(f.ResponseBytes)-int64(lv.Client.ResponseBytes)
-	if s.model == nil || calibrate.SameSize(f.ResponseBytes, lv.Client.ResponseBytes) {
+	if s.Model == nil || calibrate.SameSize(f.ResponseBytes, lv.Client.ResponseBytes) {
 		over = 0
 	}
 	if shorter == hold && over == 0 {
 		return f, nil
 	}
-	return s.calibrateAt(lv, shorter, bytes-over)
+	return calibrateAt(s, lv, shorter, bytes-over)
 }
 
 // calibrateAt measures the error of a level with a server that holds answers of so many bytes for a time.
-func (s *session) calibrateAt(lv *result.Level, hold time.Duration, bytes int64) (calibrate.Floor, error) {
+func calibrateAt(s *traffic.Traffic, lv *result.Level, hold time.Duration, bytes int64) (calibrate.Floor, error) {
 	m := &standin.Model{}
-	if k := s.plan.Target.Kind; k == plan.Triton || k == plan.TFServing {
-		m.Spec, m.Answer = s.model, standin.AnswerOf(s.model, s.plan.Input.Batch, bytes)
+	if k := s.Plan.Target.Kind; k == plan.Triton || k == plan.TFServing {
+		m.Spec, m.Answer = s.Model, standin.AnswerOf(s.Model, s.Plan.Input.Batch, bytes)
 	}
-	pl := *s.plan
+	pl := *s.Plan
 	pl.Load.Concurrency = plan.IntRange{Start: lv.Concurrency, End: lv.Concurrency, Step: 1}
 	pl.Load.Rate = plan.FloatRange{Start: lv.Rate, End: lv.Rate, Step: 1}
-	run, done, err := newPaceRun(s.IO, s.sigs, &pl, m)
+	run, done, err := newPaceRun(s.IO, s.Sigs, &pl, m)
 	if err != nil {
 		return calibrate.Floor{}, err
 	}

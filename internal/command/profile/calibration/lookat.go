@@ -1,4 +1,4 @@
-package profile
+package calibration
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/redline-bench/redline/internal/calibrate/standin"
 	"github.com/redline-bench/redline/internal/command"
+	"github.com/redline-bench/redline/internal/command/profile/traffic"
 	"github.com/redline-bench/redline/internal/pacompat/flags"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
@@ -62,23 +63,23 @@ func builtin(p *command.IO, sigs *command.Signals, pl *plan.Plan) bool {
 	defer server.Stop()
 	c := *pl
 	floorTarget(&c, server, "")
-	s := &traffic{IO: p.Silenced(), plan: &c, sigs: sigs}
-	defer s.close()
-	return s.describe() == nil
+	s := &traffic.Traffic{IO: p.Silenced(), Plan: &c, Sigs: sigs}
+	defer s.Close()
+	return s.Describe() == nil
 }
 
 // probeServer asks the run's own server for the model, and for one answer.
 func probeServer(p *command.IO, sigs *command.Signals, pl *plan.Plan, notes flags.Notes) (*standin.Model, error) {
 	c := *pl
 	c.Input.SharedMemory = plan.NoSharedMemory // so that the answer tells its size
-	s := &traffic{IO: p.Silenced(), plan: &c, notes: notes, sigs: sigs}
-	defer s.close()
-	for _, step := range []func() error{s.startServer, s.describe, s.check, s.loadUnchecked} {
+	s := &traffic.Traffic{IO: p.Silenced(), Plan: &c, Notes: notes, Sigs: sigs}
+	defer s.Close()
+	for _, step := range []func() error{s.StartServer, s.Describe, s.Check, s.LoadUnchecked} {
 		if err := step(); err != nil {
 			return nil, err
 		}
 	}
-	answer, err := s.one()
+	answer, err := sendOne(s)
 	if err != nil {
 		return nil, err
 	}
@@ -86,8 +87,8 @@ func probeServer(p *command.IO, sigs *command.Signals, pl *plan.Plan, notes flag
 	for _, t := range answer {
 		bytes += len(t.Data)
 	}
-	return &standin.Model{Spec: s.model, Answer: answer, How: fmt.Sprintf("%s as %s has it: %s; one request was sent there, its answer had %d bytes of tensors",
-		pl.Target.Model, c.Target.URL, counted(len(s.model.Inputs), "input"), bytes)}, nil
+	return &standin.Model{Spec: s.Model, Answer: answer, How: fmt.Sprintf("%s as %s has it: %s; one request was sent there, its answer had %d bytes of tensors",
+		pl.Target.Model, c.Target.URL, counted(len(s.Model.Inputs), "input"), bytes)}, nil
 }
 
 func counted(n int, what string) string {
@@ -97,12 +98,12 @@ func counted(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// one sends a single request and returns its first answer.
-func (s *traffic) one() ([]tensor.Tensor, error) {
-	ctx, cancel := context.WithTimeout(s.sigs.Soft, probeTime)
+// sendOne sends a single request and returns its first answer.
+func sendOne(s *traffic.Traffic) ([]tensor.Tensor, error) {
+	ctx, cancel := context.WithTimeout(s.Sigs.Soft, probeTime)
 	defer cancel()
 	end := &onceSink{done: make(chan struct{})}
-	transport, err := s.svc.Open(ctx, end)
+	transport, err := s.Service.Open(ctx, end)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +112,7 @@ func (s *traffic) one() ([]tensor.Tensor, error) {
 		return nil, err
 	}
 	call := &service.Call{}
-	s.feed()(0, 1).Next(call)
+	s.Feed()(0, 1).Next(call)
 	if call.Vars.Present {
 		call.Vars.End = true // it begins a sequence, which must not stay open
 	}
@@ -126,7 +127,7 @@ func (s *traffic) one() ([]tensor.Tensor, error) {
 	if call.Rec.Class != record.OK {
 		return nil, fmt.Errorf("one request failed: %w", call.Err)
 	}
-	return s.svc.Outputs(end.payload)
+	return s.Service.Outputs(end.payload)
 }
 
 // onceSink keeps the first answer to one call.
