@@ -24,7 +24,8 @@ type row struct {
 	help          func() string
 	// words are what completion offers behind the name; nil offers nothing, or for profile its own table.
 	words func() []string
-	// run does it and returns the exit code. The caller prints an error, and the help for optset.ErrHelp.
+	// run does it and returns the exit code. The caller prints an error, and the help for optset.ErrHelp. With an error the
+	// code 0 stands for command.ExitError.
 	run func(p *command.IO, args []string) (int, error)
 }
 
@@ -78,6 +79,9 @@ func (c row) do(p *command.IO, args []string) int {
 		fmt.Fprintf(p.Stderr, "redline %s: %v; see redline %s --help\n", c.name, err, c.name)
 	default:
 		fmt.Fprintf(p.Stderr, "redline %s: %v\n", c.name, err)
+	}
+	if err != nil && code == command.ExitOK {
+		return command.ExitError
 	}
 	return code
 }

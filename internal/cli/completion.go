@@ -12,7 +12,7 @@ import (
 func runCompletion(p *command.IO, args []string) (int, error) {
 	rest, err := command.Parse(&optset.Set{}, args, 1, 1, "name one shell: bash, zsh or fish")
 	if err != nil {
-		return command.ExitError, err
+		return 0, err
 	}
 	var list []flags.Command
 	for _, c := range commands() {
@@ -23,9 +23,6 @@ func runCompletion(p *command.IO, args []string) (int, error) {
 		list = append(list, known)
 	}
 	script, err := flags.Completion(rest[0], list)
-	if err != nil {
-		return command.ExitError, err
-	}
 	fmt.Fprint(p.Stdout, script)
-	return command.ExitOK, nil
+	return 0, err
 }

@@ -12,18 +12,18 @@ import (
 func runHelp(p *command.IO, args []string) (int, error) {
 	rest, err := command.Parse(&optset.Set{}, args, 0, 1, "name one command, or none")
 	if err != nil {
-		return command.ExitError, err
+		return 0, err
 	}
 	if len(rest) == 0 {
 		fmt.Fprint(p.Stdout, overview())
-		return command.ExitOK, nil
+		return 0, nil
 	}
 	c, ok := find(rest[0])
 	if !ok {
-		return command.ExitError, noCommand(rest[0])
+		return 0, noCommand(rest[0])
 	}
 	fmt.Fprint(p.Stdout, c.help())
-	return command.ExitOK, nil
+	return 0, nil
 }
 
 func commandNames() []string {

@@ -14,10 +14,10 @@ import (
 // runVersion is `redline version`.
 func runVersion(p *command.IO, args []string) (int, error) {
 	if _, err := command.Parse(&optset.Set{}, args, 0, 0, ""); err != nil {
-		return command.ExitError, err
+		return 0, err
 	}
 	fmt.Fprintf(p.Stdout, "%s (%s %s/%s)\n", flags.VersionLine(plan.Redline, p.Version), runtime.Version(), runtime.GOOS, runtime.GOARCH)
-	return command.ExitOK, nil
+	return 0, nil
 }
 
 // builtVersion is what Go stamped into the binary: a release, or a commit of development.

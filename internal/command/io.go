@@ -38,8 +38,8 @@ type IO struct {
 
 // ForRun is the IO of a measuring command under its options: where progress goes, and whether anything is printed at all.
 // The progress line stands under what is printed to the same terminal. In perf_analyzer mode it is shown only when stdout
-// is a terminal: other programs read that output.
-func (p *IO) ForRun(opts plan.Outcome, face plan.Face) *IO {
+// is a terminal: other programs read that output. Signals are reported there too.
+func (p *IO) ForRun(opts plan.Outcome, face plan.Face, sigs *Signals) *IO {
 	c := *p
 	switch {
 	case opts.Progress == "json":
@@ -57,6 +57,7 @@ func (p *IO) ForRun(opts plan.Outcome, face plan.Face) *IO {
 	if c.OutTerminal {
 		c.Stdout = c.Line.Writer(c.Stdout)
 	}
+	sigs.announce(&c, face)
 	return &c
 }
 

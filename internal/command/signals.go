@@ -79,8 +79,8 @@ func (p *IO) SignalContext() (context.Context, func()) {
 	return s.Soft, s.Stop
 }
 
-// Announce has each signal reported on p, in the words of the face.
-func (s *Signals) Announce(p *IO, face plan.Face) {
+// announce has each signal reported on p, in the words of the face.
+func (s *Signals) announce(p *IO, face plan.Face) {
 	notice := func(sig os.Signal, nth int) {
 		if face == plan.Redline {
 			fmt.Fprintln(p.Stderr, [...]string{"", "stopping: what is in flight may end; once more to cut it", "cutting what is in flight", "bye"}[min(nth, 3)])

@@ -26,13 +26,13 @@ func Run(p *command.IO, args []string) (int, error) {
 	}
 	switch args[0] {
 	case "-h", "--help":
-		return command.ExitOK, optset.ErrHelp
+		return 0, optset.ErrHelp
 	case "profile":
 		return runProfile(p, args[1:])
 	case "llm":
 		return runLLM(p, args[1:])
 	}
-	return command.ExitError, fmt.Errorf("what is %q for? It takes nothing, or 'profile' or 'llm' and the options of a run; see 'redline help calibrate'", args[0])
+	return 0, fmt.Errorf("what is %q for? It takes nothing, or 'profile' or 'llm' and the options of a run; see 'redline help calibrate'", args[0])
 }
 
 // Help explains the command.
@@ -107,7 +107,7 @@ func runProfile(p *command.IO, args []string) (int, error) {
 	const name = "redline calibrate profile"
 	pl, notes, err := flags.Parse(plan.Redline, name, args, p.Secrets)
 	if errors.Is(err, flags.ErrHelp) {
-		return command.ExitOK, optset.ErrHelp
+		return 0, optset.ErrHelp
 	}
 	if err != nil {
 		return profile.UsageFailed(p, plan.Redline, err), nil
@@ -138,7 +138,7 @@ func runLLM(p *command.IO, args []string) (int, error) {
 	const name = "redline calibrate llm"
 	measure, err := llm.Calibration(args, p.Secrets)
 	if errors.Is(err, optset.ErrHelp) {
-		return command.ExitOK, err
+		return 0, err
 	}
 	if err != nil {
 		fmt.Fprintf(p.Stderr, "%s: %v; see redline llm --help\n", name, err)

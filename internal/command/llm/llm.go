@@ -27,16 +27,15 @@ func Run(p *command.IO, args []string) (int, error) {
 	defer sigs.Stop()
 	o, lo, err := read(args, p.Secrets)
 	if err != nil {
-		return command.ExitError, command.Usage(err)
+		return 0, command.Usage(err)
 	}
 	out, err := outcome.Open(p, o.outcome, "llm")
 	if err != nil {
-		return command.ExitError, err
+		return 0, err
 	}
 	// Answers are read and let go, so collecting often is cheap, and the program stays small beside the server it loads.
 	defer debug.SetGCPercent(debug.SetGCPercent(50))
-	p = p.ForRun(o.outcome, plan.Redline)
-	sigs.Announce(p, plan.Redline)
+	p = p.ForRun(o.outcome, plan.Redline, sigs)
 	r := &run{traffic: traffic{IO: p, opts: o, load: lo, sigs: sigs}, outcome: out}
 	defer r.close()
 	r.given, r.givenLoad = *o, lo // start changes both

@@ -40,8 +40,7 @@ func run(p *command.IO, face plan.Face, name string, args []string) (int, error)
 	if err != nil {
 		return UsageFailed(p, face, err), nil
 	}
-	p = p.ForRun(pl.Outcome, face)
-	sigs.Announce(p, face)
+	p = p.ForRun(pl.Outcome, face, sigs)
 	s := &session{Traffic: traffic.Traffic{IO: p, Plan: pl, Notes: notes, Sigs: sigs}}
 	defer s.close()
 	return s.run(), nil

@@ -69,19 +69,16 @@ func Compare(p *command.IO, args []string) (int, error) {
 	var o compareOptions
 	before, after, err := compareSides(compareSet(&o), args)
 	if err != nil {
-		return command.ExitError, err
+		return 0, err
 	}
 	rep, err := compareRuns(p, before, after, o.Options)
 	if err == nil {
 		err = writeComparison(p, rep, &o)
 	}
-	switch {
-	case err != nil:
-		return command.ExitError, err
-	case o.fail && rep.Finding == compare.Worse:
+	if err == nil && o.fail && rep.Finding == compare.Worse {
 		return command.ExitAssertion, nil
 	}
-	return command.ExitOK, nil
+	return 0, err
 }
 
 // compareSides reads which runs stand on which side: two, or several with -- between the sides.

@@ -34,16 +34,16 @@ func DashNames() []string { return dashSet(new(string)).Names() }
 func Dash(p *command.IO, args []string) (int, error) {
 	var listen string
 	if _, err := command.Parse(dashSet(&listen), args, 0, 0, ""); err != nil {
-		return command.ExitError, err
+		return 0, err
 	}
 	ctx, stop := p.SignalContext()
 	defer stop()
 	s, err := dash.Listen(ctx, listen, runs.Past{IO: p}, p.Secrets)
 	if err != nil {
-		return command.ExitError, fmt.Errorf("%w; --listen takes another address", err)
+		return 0, fmt.Errorf("%w; --listen takes another address", err)
 	}
 	fmt.Fprintf(p.Stdout, "%s\n", s.URL())
 	<-ctx.Done()
 	_ = s.Close() // the pages are gone either way
-	return command.ExitOK, nil
+	return 0, nil
 }

@@ -54,16 +54,13 @@ func HistoryNames() []string { return historySet(new(historyOptions)).Names() }
 func History(p *command.IO, args []string) (int, error) {
 	var o historyOptions
 	if _, err := command.Parse(historySet(&o), args, 0, 0, ""); err != nil {
-		return command.ExitError, err
+		return 0, err
 	}
 	store := runs.Store(p)
 	if store == nil {
-		return command.ExitError, errors.New("there is no history: REDLINE_HISTORY is off, or there is no home folder")
+		return 0, errors.New("there is no history: REDLINE_HISTORY is off, or there is no home folder")
 	}
-	if err := doHistory(p, store, &o); err != nil {
-		return command.ExitError, err
-	}
-	return command.ExitOK, nil
+	return 0, doHistory(p, store, &o)
 }
 
 func doHistory(p *command.IO, store *history.Store, o *historyOptions) error {

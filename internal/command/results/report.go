@@ -39,23 +39,18 @@ func Report(p *command.IO, args []string) (int, error) {
 	var out string
 	refs, err := command.Parse(reportSet(&out), args, 1, 2, "name one run or two, as in redline report last")
 	if err != nil {
-		return command.ExitError, err
+		return 0, err
 	}
-	if err := reportRuns(p, refs, out); err != nil {
-		return command.ExitError, err
-	}
-	fmt.Fprintln(p.Stdout, out)
-	return command.ExitOK, nil
-}
-
-func reportRuns(p *command.IO, refs []string, out string) error {
 	sides, err := runs.LoadAll(p, refs)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	d, err := runs.Page(sides)
-	if err != nil {
-		return err
+	if err == nil {
+		err = runs.WritePage(p.Files, out, d)
 	}
-	return runs.WritePage(p.Files, out, d)
+	if err == nil {
+		fmt.Fprintln(p.Stdout, out)
+	}
+	return 0, err
 }

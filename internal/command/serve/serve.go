@@ -21,10 +21,7 @@ func Run(p *command.IO, args []string) (int, error) {
 		o.config.Die = func() { p.Exit(command.ExitError) }
 		err = serve(ctx, p, o)
 	}
-	if err != nil {
-		return command.ExitError, err
-	}
-	return command.ExitOK, nil
+	return 0, err
 }
 
 // serve runs the server until ctx ends, or until stdin ends where that was asked for.

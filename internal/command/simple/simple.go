@@ -49,8 +49,7 @@ func Run(p *command.IO, args []string) (int, error) {
 	if err != nil {
 		return command.ExitUsage, command.Usage(err)
 	}
-	p = p.ForRun(o.Outcome, plan.Redline)
-	sigs.Announce(p, plan.Redline)
+	p = p.ForRun(o.Outcome, plan.Redline, sigs)
 	s := &run{IO: p, opts: o, sigs: sigs}
 	defer s.close()
 	if err := s.start(); err != nil {

@@ -54,7 +54,7 @@ func Names() []string {
 // Run is `redline stress`.
 func Run(p *command.IO, args []string) (int, error) {
 	if len(args) > 0 && (args[0] == "-h" || args[0] == "--help") {
-		return command.ExitOK, optset.ErrHelp
+		return 0, optset.ErrHelp
 	}
 	if len(args) == 0 || args[0] != "sequence" && args[0] != "chaos" {
 		return command.ExitUsage, command.Usage(errors.New("say what to stress, as in 'redline stress sequence MODEL'"))
@@ -69,8 +69,7 @@ func Run(p *command.IO, args []string) (int, error) {
 	if err != nil {
 		return command.ExitUsage, command.Usage(err)
 	}
-	p = p.ForRun(o.Outcome, plan.Redline)
-	sigs.Announce(p, plan.Redline)
+	p = p.ForRun(o.Outcome, plan.Redline, sigs)
 	s := &run{IO: p, opts: o, server: o.Server, sigs: sigs}
 	defer s.close()
 	if chaos {

@@ -23,16 +23,13 @@ func Run(p *command.IO, args []string) (int, error) {
 		err = o.check(rest)
 	}
 	if err != nil {
-		return command.ExitError, err
+		return 0, err
 	}
 	t, err := tokenizer.Load(o.path)
 	if err == nil {
 		err = answerLines(t, &o, p.Stdin, p.Stdout)
 	}
-	if err != nil {
-		return command.ExitError, err
-	}
-	return command.ExitOK, nil
+	return 0, err
 }
 
 // options is the command line.
