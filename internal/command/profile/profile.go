@@ -12,9 +12,6 @@ import (
 	"github.com/redline-bench/redline/internal/plan"
 )
 
-// Help explains the command.
-func Help() string { return flags.Help(plan.Redline, 100) }
-
 // Run is `redline profile`.
 func Run(p *command.IO, args []string) (int, error) {
 	return run(p, plan.Redline, "redline profile", args)
@@ -77,3 +74,6 @@ func UsageFailed(p *command.IO, face plan.Face, err error) int {
 	}
 	return command.ExitError
 }
+
+// Help explains the command.
+func Help() string { return flags.Help(plan.Redline, 100) }

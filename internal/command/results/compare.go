@@ -15,6 +15,44 @@ import (
 	"github.com/redline-bench/redline/internal/report/page"
 )
 
+// Compare is `redline compare`.
+func Compare(p *command.IO, args []string) (int, error) {
+	var o compareOptions
+	before, after, err := compareSides(compareSet(&o), args)
+	if err != nil {
+		return 0, err
+	}
+	rep, err := compareRuns(p, before, after, o.Options)
+	if err == nil {
+		err = writeComparison(p, rep, &o)
+	}
+	if err == nil && o.fail && rep.Finding == compare.Worse {
+		return command.ExitAssertion, nil
+	}
+	return 0, err
+}
+
+// CompareHelp explains compare.
+func CompareHelp() string {
+	var o compareOptions
+	return `Usage: redline compare A B [options]
+       redline compare A A2 A3 -- B B2 B3 [options]
+
+Says whether run B differs from run A: by how much, how surely, for better or for worse. A run is an id of
+redline history, "last", "last~1", a label, a file of --json, or a file or folder of perf_analyzer, GenAI-Perf or
+AIPerf. With one run a side, runs are assumed to differ by 0.6 % by themselves. Several runs a side show it: give
+three or more. "cannot tell" means that a change of 5 % could well have been missed.
+` + compareSet(&o).Help() + `
+Examples
+  redline compare last~1 last
+  redline compare v1 v2 --format markdown -o compare.md
+  redline compare monday tuesday -- today
+`
+}
+
+// CompareNames are the options of compare.
+func CompareNames() []string { return compareSet(new(compareOptions)).Names() }
+
 // compareOptions are those of `redline compare`.
 type compareOptions struct {
 	compare.Options
@@ -41,44 +79,6 @@ func compareSet(o *compareOptions) *optset.Set {
 	s.Float(&o.Least, "least", "SHARE", 0, 10, "a number differs only where its whole interval lies beyond this change: 0.02 for two per cent")
 	s.Bool(&o.fail, "fail", "exit with code 4 when B is worse")
 	return s
-}
-
-// CompareHelp explains compare.
-func CompareHelp() string {
-	var o compareOptions
-	return `Usage: redline compare A B [options]
-       redline compare A A2 A3 -- B B2 B3 [options]
-
-Says whether run B differs from run A: by how much, how surely, for better or for worse. A run is an id of
-redline history, "last", "last~1", a label, a file of --json, or a file or folder of perf_analyzer, GenAI-Perf or
-AIPerf. With one run a side, runs are assumed to differ by 0.6 % by themselves. Several runs a side show it: give
-three or more. "cannot tell" means that a change of 5 % could well have been missed.
-` + compareSet(&o).Help() + `
-Examples
-  redline compare last~1 last
-  redline compare v1 v2 --format markdown -o compare.md
-  redline compare monday tuesday -- today
-`
-}
-
-// CompareNames are the options of compare.
-func CompareNames() []string { return compareSet(new(compareOptions)).Names() }
-
-// Compare is `redline compare`.
-func Compare(p *command.IO, args []string) (int, error) {
-	var o compareOptions
-	before, after, err := compareSides(compareSet(&o), args)
-	if err != nil {
-		return 0, err
-	}
-	rep, err := compareRuns(p, before, after, o.Options)
-	if err == nil {
-		err = writeComparison(p, rep, &o)
-	}
-	if err == nil && o.fail && rep.Finding == compare.Worse {
-		return command.ExitAssertion, nil
-	}
-	return 0, err
 }
 
 // compareSides reads which runs stand on which side: two, or several with -- between the sides.

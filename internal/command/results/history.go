@@ -15,6 +15,33 @@ import (
 	"github.com/redline-bench/redline/internal/optset"
 )
 
+// History is `redline history`.
+func History(p *command.IO, args []string) (int, error) {
+	var o historyOptions
+	if _, err := command.Parse(historySet(&o), args, 0, 0, ""); err != nil {
+		return 0, err
+	}
+	store := runs.Store(p)
+	if store == nil {
+		return 0, errors.New("there is no history: REDLINE_HISTORY is off, or there is no home folder")
+	}
+	return 0, doHistory(p, store, &o)
+}
+
+// HistoryHelp explains history.
+func HistoryHelp() string {
+	var o historyOptions
+	return `Usage: redline history [options]
+
+Lists the runs that are kept on this machine, the newest last. Every run of profile, llm, simple and stress is kept as
+a folder of plain files unless --no-history is given. The folder is REDLINE_HISTORY ("off" keeps none), else the
+user's data folder; past 512 MiB (REDLINE_HISTORY_MIB) the oldest runs go.
+` + historySet(&o).Help()
+}
+
+// HistoryNames are the options of history.
+func HistoryNames() []string { return historySet(new(historyOptions)).Names() }
+
 // historyOptions are those of `redline history`.
 type historyOptions struct {
 	json   bool
@@ -34,33 +61,6 @@ func historySet(o *historyOptions) *optset.Set {
 	s.Int(&o.keep, "keep", "N", 0, "delete all but the newest N runs; 0 deletes none")
 	s.Bool(&o.where, "where", "print the folder of the history")
 	return s
-}
-
-// HistoryHelp explains history.
-func HistoryHelp() string {
-	var o historyOptions
-	return `Usage: redline history [options]
-
-Lists the runs that are kept on this machine, the newest last. Every run of profile, llm, simple and stress is kept as
-a folder of plain files unless --no-history is given. The folder is REDLINE_HISTORY ("off" keeps none), else the
-user's data folder; past 512 MiB (REDLINE_HISTORY_MIB) the oldest runs go.
-` + historySet(&o).Help()
-}
-
-// HistoryNames are the options of history.
-func HistoryNames() []string { return historySet(new(historyOptions)).Names() }
-
-// History is `redline history`.
-func History(p *command.IO, args []string) (int, error) {
-	var o historyOptions
-	if _, err := command.Parse(historySet(&o), args, 0, 0, ""); err != nil {
-		return 0, err
-	}
-	store := runs.Store(p)
-	if store == nil {
-		return 0, errors.New("there is no history: REDLINE_HISTORY is off, or there is no home folder")
-	}
-	return 0, doHistory(p, store, &o)
 }
 
 func doHistory(p *command.IO, store *history.Store, o *historyOptions) error {

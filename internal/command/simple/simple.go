@@ -20,6 +20,23 @@ import (
 	"github.com/redline-bench/redline/internal/workload"
 )
 
+// Run is `redline simple`.
+func Run(p *command.IO, args []string) (int, error) {
+	sigs := p.WatchSignals(command.Preparing)
+	defer sigs.Stop()
+	o, err := simple.Parse(args, p.Secrets)
+	if err != nil {
+		return command.ExitUsage, command.Usage(err)
+	}
+	p = p.ForRun(o.Outcome, plan.Redline, sigs)
+	s := &run{IO: p, opts: o, sigs: sigs}
+	defer s.close()
+	if err := s.start(); err != nil {
+		return s.failed(err), nil
+	}
+	return s.measure(), nil
+}
+
 // Help explains the command.
 func Help() string {
 	o := simple.Defaults()
@@ -39,23 +56,6 @@ Examples
 func Names() []string {
 	var o simple.Options
 	return simple.Set(&o).Names()
-}
-
-// Run is `redline simple`.
-func Run(p *command.IO, args []string) (int, error) {
-	sigs := p.WatchSignals(command.Preparing)
-	defer sigs.Stop()
-	o, err := simple.Parse(args, p.Secrets)
-	if err != nil {
-		return command.ExitUsage, command.Usage(err)
-	}
-	p = p.ForRun(o.Outcome, plan.Redline, sigs)
-	s := &run{IO: p, opts: o, sigs: sigs}
-	defer s.close()
-	if err := s.start(); err != nil {
-		return s.failed(err), nil
-	}
-	return s.measure(), nil
 }
 
 // run is one run of the command.
@@ -217,6 +217,7 @@ func (w *watcher) LevelEnds(lv *result.Level) {
 		report.Health(w.Stderr, lv, report.Style{})
 	}
 }
+
 func (w *watcher) Warn(warning profile.Warning) { w.note("warning: %s", warning.Text) }
 
 func (w *watcher) Progress(p profile.Progress) {

@@ -27,30 +27,6 @@ import (
 	"github.com/redline-bench/redline/internal/workload"
 )
 
-// Help explains the command.
-func Help() string {
-	o := stress.Defaults()
-	return `Usage: redline stress sequence [MODEL] [options]
-       redline stress chaos [MODEL] --chaos TIME --duration TIME [options]
-
-Sends sequences, whole and broken ones, to a model that keeps a running sum for each, and checks every answer: the
-sequence stress test of Triton's own checks. It ends with 0 when the server did everything right, else with 1 and the
-history of each sequence that went wrong. chaos only unloads and loads the model, for a run with --disturbed beside it.
-docs/stress.md explains the patterns.
-` + stress.Set(&o).Help() + `
-Examples
-  redline stress sequence --embedded -i 50
-      try it out: no server needed
-  redline stress sequence custom_sequence_int32 -u gpu-host:8001 -r 7 --duration 10m
-`
-}
-
-// Names are the words that may follow the command.
-func Names() []string {
-	var o stress.Options
-	return append([]string{"sequence", "chaos"}, stress.Set(&o).Names()...)
-}
-
 // Run is `redline stress`.
 func Run(p *command.IO, args []string) (int, error) {
 	if len(args) > 0 && (args[0] == "-h" || args[0] == "--help") {
@@ -76,6 +52,30 @@ func Run(p *command.IO, args []string) (int, error) {
 		return s.chaos(), nil
 	}
 	return s.sequences(), nil
+}
+
+// Help explains the command.
+func Help() string {
+	o := stress.Defaults()
+	return `Usage: redline stress sequence [MODEL] [options]
+       redline stress chaos [MODEL] --chaos TIME --duration TIME [options]
+
+Sends sequences, whole and broken ones, to a model that keeps a running sum for each, and checks every answer: the
+sequence stress test of Triton's own checks. It ends with 0 when the server did everything right, else with 1 and the
+history of each sequence that went wrong. chaos only unloads and loads the model, for a run with --disturbed beside it.
+docs/stress.md explains the patterns.
+` + stress.Set(&o).Help() + `
+Examples
+  redline stress sequence --embedded -i 50
+      try it out: no server needed
+  redline stress sequence custom_sequence_int32 -u gpu-host:8001 -r 7 --duration 10m
+`
+}
+
+// Names are the words that may follow the command.
+func Names() []string {
+	var o stress.Options
+	return append([]string{"sequence", "chaos"}, stress.Set(&o).Names()...)
 }
 
 // run is one run of the command.
