@@ -17,6 +17,10 @@ import (
 // the next, so the medians of many are compared.
 const startRuns = 40
 
+// startBar is how many times perf_analyzer's start ours may take. It leaves room for libraries that set themselves up at
+// each start: a run takes seconds, and they save thousands of lines of our own.
+const startBar = 1.15
+
 // startRows measure the time from the start of the program to the first request that the server gets, at the server:
 // a relay before it notes when the first bytes of an infer call pass. The tools take turns; each is started once
 // before it counts, so that both lie in memory.
@@ -45,7 +49,7 @@ func startRows(ctx context.Context, e *env) error {
 		for _, t := range tools {
 			line := row{Work: "Start to first request, " + protocol, InFlight: 1, Tool: t.name, Figure: float64(median(times[t.name]).Microseconds()) / 1e3, Unit: "ms"}
 			if t.name == "redline" {
-				line.judge(atMost(1, "× perf_analyzer"), median(times["redline"]).Seconds()/median(times["perf_analyzer"]).Seconds())
+				line.judge(atMost(startBar, "× perf_analyzer"), median(times["redline"]).Seconds()/median(times["perf_analyzer"]).Seconds())
 			}
 			e.report.add(line)
 			e.progress("%s, start to first request over %s: median %s, best %s", t.name, protocol, median(times[t.name]), slices.Min(times[t.name]))

@@ -149,7 +149,6 @@ type fields struct{}
 
 func (fields) Count(text string) int              { return len(strings.Fields(text)) }
 func (f fields) Encode(text string, _ bool) []int { return make([]int, f.Count(text)) }
-func (fields) Decode([]int, bool) string          { return "" }
 
 // Blocks of hash ids lie as AIPerf lays them: the same id is the same text, the last one may be short, what has no
 // id is fresh, and what does not fit is refused.

@@ -20,6 +20,7 @@ import (
 
 	"github.com/redline-bench/redline/e2e/binary"
 	"github.com/redline-bench/redline/e2e/peers"
+	"github.com/redline-bench/redline/internal/testkit/disturbance"
 	"github.com/redline-bench/redline/internal/testkit/outcome"
 )
 
@@ -123,6 +124,7 @@ func TestRealPerfAnalyzer(t *testing.T) {
 		seen[modelOfFlags.FindStringSubmatch(c.args)[1]] = true
 		t.Run(strings.ReplaceAll(c.name, " ", "_"), func(t *testing.T) {
 			args := strings.Fields(strings.NewReplacer(fill...).Replace(c.args))
+			watch := disturbance.Start()
 			for _, window := range []string{"200", "1000", "4000", "16000"} { // in a short one no request may end on a busy machine
 				timed := args
 				if !strings.Contains(c.args, "--request-count") {
@@ -131,14 +133,19 @@ func TestRealPerfAnalyzer(t *testing.T) {
 				err := profile(t.Context(), p, dir, timed, !c.client)
 				switch {
 				case err == nil:
+					watch.Stop()
 					return
 				case errors.Is(err, errCrash), errors.Is(err, errHang):
 					t.Logf("PEER CRASHED: %v", err)
 				case errors.Is(err, errWindow):
 					t.Logf("windows of %s ms: %v", window, err)
 				default:
+					watch.Stop()
 					t.Fatal(err)
 				}
+			}
+			if report := watch.Stop(); report.Disturbed() {
+				outcome.Inconclusive(t, fmt.Sprintf("no measurement came to its end (%v)", report))
 			}
 			t.Error("no measurement came to its end")
 		})

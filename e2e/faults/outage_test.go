@@ -36,6 +36,7 @@ func TestOutage(t *testing.T) {
 					}
 				}
 				s.wg.Go(func() {
+					defer close(away)
 					select {
 					case <-down:
 						begin := time.Now()
@@ -57,14 +58,16 @@ func TestOutage(t *testing.T) {
 func (c command) outage(t *testing.T, s *front, w wire, away <-chan time.Duration) {
 	t.Helper()
 	e := load(t, s, c, w, c.openLoop(due, rate)...)
+	if c.report() {
+		if long := <-away; long > longest {
+			outcome.Inconclusive(t, "the server was away for "+long.String())
+		}
+	}
 	if e.code != 99 {
 		t.Errorf("exit code %d, want 99:\n%s", e.code, e.text)
 	}
 	if !c.report() {
 		return // it ended at the first failure
-	}
-	if long := <-away; long > longest {
-		outcome.Inconclusive(t, "the server was away for "+long.String())
 	}
 	byClass, texts := e.failures()
 	failed := byClass["connect"] + byClass["transport"]

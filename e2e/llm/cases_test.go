@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/redline-bench/redline/e2e/peers"
+	"github.com/redline-bench/redline/internal/testkit"
 	"github.com/redline-bench/redline/internal/testkit/outcome"
 )
 
@@ -92,6 +93,9 @@ func TestBadInput(t *testing.T) {
 	f("empty", "--input-file", empty)
 	f("line 2", "--input-file", broken)
 	f("tokenizer", "--tokenizer", tok)
+	f("--tokenizer DIR", "--apply-chat-template")
+	f("no chat template", "--tokenizer", r.words(t), "--apply-chat-template")
+	f("the chat template alone takes 4 tokens", "--tokenizer", testkit.ChatTokenizer(t), "--apply-chat-template", "--isl", "4")
 	f("--request-rate and --stages", "--request-rate", "5", "--stages", "5:1s")
 	f("--prefill-concurrency", "--prefill-concurrency", "2")
 	f("--num-users", "--user-centric-rate", "2")

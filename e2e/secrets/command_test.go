@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/parquet-go/parquet-go"
+
 	"github.com/redline-bench/redline/e2e/binary"
 )
 
@@ -108,6 +110,13 @@ func searchFiles(t *testing.T, dir string) []string {
 		}
 		text, err := os.ReadFile(path)
 		search(t, path, text)
+		if filepath.Ext(path) == ".parquet" { // its columns are compressed
+			rows, err := parquet.ReadFile[any](path)
+			if err != nil {
+				return err
+			}
+			search(t, path, fmt.Append(nil, rows...))
+		}
 		search(t, "the name of a file", []byte(path))
 		names = append(names, d.Name())
 		return err

@@ -4,6 +4,8 @@ oracle.py texts COUNT SEED FOLDER   writes COUNT texts, one JSON string a line; 
 oracle.py ids TOKENIZER TEXTS       answers each text: [ids, ids without special tokens, text of the ids, without special tokens]
 oracle.py bench TOKENIZER TEXTS ROUNDS   prints the least CPU time in seconds to encode all texts, one by one
 oracle.py chat FOLDER               reads conversations, one a line, and renders them with the package `transformers`
+oracle.py serve FOLDER              answers chat completions and completions with usage.prompt_tokens by `transformers`; prints its port,
+                                    then a line for each request: its id and its tokens
 """
 import glob
 import json
@@ -96,12 +98,16 @@ def bench(path, text_file, rounds):
     print(best)
 
 
-def chat(path):
+def transformer(path):
     os.environ["HF_HUB_OFFLINE"] = "1"
     os.environ["TRANSFORMERS_VERBOSITY"] = "error"
     from transformers import AutoTokenizer
 
-    tok = AutoTokenizer.from_pretrained(path)
+    return AutoTokenizer.from_pretrained(path)
+
+
+def chat(path):
+    tok = transformer(path)
     for line in sys.stdin:
         c = json.loads(line)
         try:
@@ -111,5 +117,41 @@ def chat(path):
         print(json.dumps(text))
 
 
+def serve(path):
+    from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+    tok = transformer(path)
+    answer = "Sure,  it's 42.\n\nNaïve 日本語 👍🏽"
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
+
+        def do_POST(self):
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            if "messages" in body:
+                ids = tok.apply_chat_template(body["messages"], tools=body.get("tools"), add_generation_prompt=True, return_dict=False,
+                                              **body.get("chat_template_kwargs", {}))
+                choice = {"message": {"role": "assistant", "content": answer}}
+            else:
+                ids = tok(body["prompt"]).input_ids
+                choice = {"text": answer}
+            print(json.dumps([self.headers["X-Request-ID"], len(ids)]), flush=True)
+            text = json.dumps({"choices": [{"index": 0, **choice, "finish_reason": "stop"}],
+                               "usage": {"prompt_tokens": len(ids), "completion_tokens": 9, "total_tokens": len(ids) + 9}}).encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(text)))
+            self.end_headers()
+            self.wfile.write(text)
+
+        def log_message(self, *args):
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    print(server.server_port, flush=True)
+    server.serve_forever()
+
+
 if __name__ == "__main__":
-    {"texts": lambda n, s, d: texts(int(n), int(s), d), "ids": ids, "bench": bench, "chat": chat}[sys.argv[1]](*sys.argv[2:])
+    {"texts": lambda n, s, d: texts(int(n), int(s), d), "ids": ids, "bench": bench, "chat": chat, "serve": serve}[sys.argv[1]](*sys.argv[2:])

@@ -1,8 +1,10 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"sync/atomic"
+	"time"
 
 	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/record"
@@ -51,6 +53,16 @@ func (e *Engine) deal(n, limit int) {
 	}
 }
 
+// follow starts the next request of a slot whose request has just ended, after its think time.
+func (e *Engine) follow(s *slot) {
+	if s.think == nil || e.stopped.Load() || int64(s.call.Slot) >= e.active.Load() || e.spent(s) {
+		e.next(s)
+		return
+	}
+	s.ready = s.call.Rec.End + int64(s.think())
+	e.pauseSlot(s, time.Duration(s.ready-clock.Now()), e.next)
+}
+
 // next starts the following request of a slot that is held by the caller, or lets the slot rest.
 func (e *Engine) next(s *slot) {
 	resting := e.stopped.Load() || int64(s.call.Slot) >= e.active.Load()
@@ -65,6 +77,8 @@ func (e *Engine) next(s *slot) {
 
 // speak sends the next request of a slot where the load allows one.
 func (e *Engine) speak(s *slot) {
+	ready := s.ready
+	s.ready = 0
 	if e.stopped.Load() || int64(s.call.Slot) >= e.active.Load() || !e.spend(s) {
 		if !e.closeFeed(s, s.feed) {
 			e.rest(s)
@@ -72,8 +86,9 @@ func (e *Engine) speak(s *slot) {
 		return
 	}
 	now := clock.Now()
-	s.begin(now, now)
-	s.call.Rec = record.Record{Due: now}
+	due := cmp.Or(ready, now)
+	s.begin(due, now)
+	s.call.Rec = record.Record{Due: due}
 	s.call.Err = nil
 	s.feed.Next(&s.call)
 	e.tr.Send(&s.call)
@@ -91,6 +106,14 @@ func (e *Engine) closeFeed(s *slot, f Feed) bool {
 	s.call.Err = nil
 	e.tr.Send(&s.call)
 	return true
+}
+
+// spent tells whether the slot has nothing more to send.
+func (e *Engine) spent(s *slot) bool {
+	if q := s.quota.Load(); q != nil {
+		return q.Load() <= 0
+	}
+	return e.limited.Load() && e.budget.Load() <= 0
 }
 
 // spend takes one request from the budget.

@@ -32,6 +32,10 @@ func countRandomLoad(t *testing.T, rng *rand.Rand) {
 	if rng.IntN(3) == 0 {
 		cfg.Timeout = time.Duration(1+rng.IntN(20)) * time.Millisecond
 	}
+	if rng.IntN(4) == 0 {
+		mean := time.Duration(rng.IntN(3000)) * time.Microsecond
+		cfg.ThinkTime, cfg.Seed = pace.ThinkTime{Mean: mean, Spread: mean / time.Duration(1+rng.IntN(3))}, rng.Uint64()
+	}
 	length := rng.IntN(2) * (1 + rng.IntN(5))
 	sessions := randomLoads[kind].sessions
 	left, pause := 1+rng.IntN(20), time.Duration(rng.IntN(5))*time.Millisecond
@@ -44,9 +48,6 @@ func countRandomLoad(t *testing.T, rng *rand.Rand) {
 	e, err := engine.Open(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
-	}
-	if rng.IntN(4) == 0 {
-		e.TurnAround(t.Context(), time.Duration(rng.IntN(1000))*time.Microsecond)
 	}
 	got := map[uint64]record.Record{}
 	collect := func() {

@@ -1,8 +1,8 @@
 // Package engine keeps requests in flight and gives each a record. It knows nothing of tensors, tokens or
 // protocols: a Feed says what to send, a pace.Schedule says when, a service.Transport carries it.
 //
-// In closed loop each slot sends its next request as soon as the last one ended, on the goroutine that saw
-// the end: no hand-off, nothing shared. In open loop one dispatcher sends each request at its due time on a
+// In closed loop each slot sends its next request as soon as the last one ended, or after a think time, on the goroutine
+// that saw the end: no hand-off, nothing shared. In open loop one dispatcher sends each request at its due time on a
 // free slot; a request that finds none, or whose time has passed, is sent as soon as possible and its
 // lateness is kept in its record. Ends are written to the shard of the transport's lane and drained by one
 // collector.
@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/internal/clock"
+	"github.com/redline-bench/redline/internal/pace"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
 )
@@ -49,6 +50,9 @@ type Config struct {
 	// Patience is how long the server may give no sign of life while requests are in flight, until the load is given up;
 	// 0 is StallAfter, or Timeout where that is longer.
 	Patience time.Duration
+	// ThinkTime is how long a slot of a closed loop waits between two requests. Seed is what it is drawn from.
+	ThinkTime pace.ThinkTime
+	Seed      uint64
 	// StopOnFailure makes the first failed request call the end: its slot rests, and Failed is closed. Otherwise
 	// that happens when GiveUpAfter requests in a row have failed, or when for GoneAfter no connection could be made.
 	StopOnFailure bool
@@ -102,7 +106,6 @@ type Engine struct {
 	stalled   atomic.Pointer[StallError]
 	watchStop context.CancelFunc
 	watch     sync.WaitGroup
-	lingering lingering
 }
 
 // slot is a place for one request in flight.
@@ -111,7 +114,9 @@ type slot struct {
 	feed       Feed
 	listener   Listener                   // the feed, where it is one
 	watcher    Watcher                    // the same
-	nap        atomic.Pointer[time.Timer] // the latest pause of a listener
+	pause      atomic.Pointer[time.Timer] // the latest pause between two requests
+	think      func() time.Duration       // draws the next think time; nil: there is none
+	ready      int64                      // when the think time before the next request ends; 0: there is none
 	turn       int                        // the feed of a paced load that the request in flight came from
 	answers    int64                      // responses so far, in a periodic load
 	generation int64
@@ -145,7 +150,6 @@ func Open(ctx context.Context, cfg Config) (*Engine, error) {
 // Close cuts what is in flight and frees everything.
 func (e *Engine) Close() error {
 	e.Stop()
-	e.endLingering()
 	e.watchStop()
 	e.watch.Wait()
 	return e.tr.Close()
@@ -163,7 +167,7 @@ func (e *Engine) grow(ctx context.Context, n int) error {
 		for len(e.shards) <= lane {
 			e.shards = append(e.shards, record.NewShard(e.cfg.Keep, e.backlog))
 		}
-		s := &slot{shard: e.shards[lane], generation: -1}
+		s := &slot{shard: e.shards[lane], generation: -1, think: e.cfg.ThinkTime.Slot(e.cfg.Seed, i)}
 		s.call.Slot, s.call.Owner = i, s
 		e.slots = append(e.slots, s)
 	}
@@ -298,8 +302,16 @@ func (e *Engine) snapshot() []*slot {
 // Keeps tells whether response bytes are kept with the records. A transport that would have to gather them asks.
 func (e *Engine) Keeps() bool { return e.cfg.Keep }
 
-// InFlight is the number of requests on the wire.
-func (e *Engine) InFlight() int { return int(e.running.Load()) }
+// InFlight is the number of requests on the wire. A slot that pauses between two requests has none.
+func (e *Engine) InFlight() int {
+	n := 0
+	for _, s := range e.snapshot() {
+		if s.since.Load() > 0 {
+			n++
+		}
+	}
+	return n
+}
 
 // Working tells whether anything is in flight or will yet be sent: false once every slot, or every thread of a paced
 // load, rests after a failure.
@@ -333,12 +345,13 @@ func (e *Engine) Forgive() {
 	e.failed, e.failOnce = make(chan struct{}), sync.Once{}
 }
 
-// Restart has the feeds count from the beginning again: what follows is another run, as the measured part is after its
+// Restart has the feeds and think times begin again: what follows is another run, as the measured part is after its
 // warm-up. Nothing may be in flight.
 func (e *Engine) Restart() {
 	feeds := e.paced
 	for _, s := range e.snapshot() {
 		feeds = append(feeds, s.feed)
+		s.think = e.cfg.ThinkTime.Slot(e.cfg.Seed, s.call.Slot)
 	}
 	for _, f := range feeds {
 		if r, ok := f.(Restarter); ok {

@@ -71,26 +71,33 @@ func (e *Engine) silent(s *slot) bool {
 	if wait <= 0 {
 		return false
 	}
+	e.pauseSlot(s, wait, e.speak)
+	return true
+}
+
+// pauseSlot calls then for the slot after a time, or when the load is stopped. Nothing is in flight meanwhile.
+func (e *Engine) pauseSlot(s *slot, wait time.Duration, then func(*slot)) {
 	s.since.Store(paused)
 	stored := make(chan struct{})
 	t := time.AfterFunc(wait, func() {
 		<-stored // or the pause after this one could be stored before it
-		e.speak(s)
+		then(s)
 		e.tr.Flush()
 	})
-	s.nap.Store(t)
+	s.pause.Store(t)
 	close(stored)
-	if e.stopped.Load() && t.Stop() {
-		e.rest(s) // Stop came before it could see the pause
+	if e.stopped.Load() && t.Stop() { // Stop came before it could see the pause
+		e.speak(s)
+		e.tr.Flush()
 	}
-	return true
 }
 
-// endPauses lets slots rest that are silent when the load is stopped.
+// endPauses ends the pauses of a load that is stopped: each slot closes what its feed has open, or rests.
 func (e *Engine) endPauses() {
 	for _, s := range e.snapshot() {
-		if t := s.nap.Load(); t != nil && t.Stop() {
-			e.rest(s)
+		if t := s.pause.Load(); t != nil && t.Stop() {
+			e.speak(s)
 		}
 	}
+	e.tr.Flush()
 }

@@ -113,8 +113,8 @@ func TestStopEndsPauses(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		if n := len(records(e)); n != 2 || e.InFlight() != 2 {
-			t.Fatalf("%d requests have ended and %d slots are at work, want 2 that pause", n, e.InFlight())
+		if n := len(records(e)); n != 2 || e.InFlight() != 0 || !e.Working() {
+			t.Fatalf("%d requests have ended and %d are in flight, want 2 slots that pause", n, e.InFlight())
 		}
 		e.Stop()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)

@@ -53,7 +53,7 @@ func (e *Engine) periodicState(ctx context.Context, launched int) error {
 	if e.calledOff() {
 		return nil // the failure itself is the news
 	}
-	if e.InFlight() == 0 && e.reached.Load() < int64(launched) {
+	if e.running.Load() == 0 && e.reached.Load() < int64(launched) {
 		return ErrEarlyEnd
 	}
 	return e.pause(ctx)

@@ -63,9 +63,7 @@ func (e *Engine) Done(c *service.Call) {
 		return
 	}
 	if e.closed.Load() {
-		if !e.linger(s) {
-			e.next(s)
-		}
+		e.follow(s)
 		return
 	}
 	s.since.Store(0)

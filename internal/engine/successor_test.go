@@ -120,8 +120,8 @@ func TestAPausedSlotIsNotStartedTwice(t *testing.T) {
 	if err := eng.Closed(t.Context(), 1, 0); err != nil {
 		t.Fatal(err)
 	}
-	if n := m.sent.Load(); n != 1 || eng.InFlight() != 1 {
-		t.Errorf("%d requests were sent, %d slots are at work", n, eng.InFlight())
+	if n := m.sent.Load(); n != 1 || eng.InFlight() != 0 || !eng.Working() {
+		t.Errorf("%d requests were sent, %d are in flight, the slot is at work: %v", n, eng.InFlight(), eng.Working())
 	}
 	time.Sleep(50 * time.Millisecond)
 	if n := cuts.Load() - before; n > 0 {

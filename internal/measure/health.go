@@ -12,7 +12,8 @@ type Load struct {
 	Rate        float64       // requests per second that were due: what the schedule drew; 0 in closed loop
 	Due         float64       // requests that were due
 	Concurrency int           // requests in flight asked for; 0 in open loop
-	Idle        time.Duration // closed loop without a fixed concurrency: slots had nothing in flight for so long, all in all, and should have had
+	Idle        time.Duration // closed loop with pauses: the time, summed over the slots, in which a slot had nothing in flight although no pause was asked for
+	Paused      time.Duration // closed loop with pauses: the time, summed over the slots, in which a slot paused as it was asked to
 	Held        bool          // a limit that the user set holds requests back that are due: that is not the client's doing
 	Cap         int           // the most that could be in flight in open loop; 0 is no bound
 	Serial      bool          // a sequence's request waits for the answer to the one before it
@@ -31,7 +32,9 @@ type Load struct {
 
 // Health computes the client's own condition over the merged windows of a level.
 //
-// The mean number of requests in flight is the sum of their times in flight within the windows, divided by the time.
+// The mean number of requests in flight is the sum of their times in flight within the windows, divided by the time. Where
+// slots pause because they are asked to, the number asked for is the one without the idle time I: with the time in flight F
+// and the pauses P, a request would have taken the share (F+P)/(F+P+I) of its time, so asked = achieved · (F+P+I)/(F+P).
 func (w *Window) Health(l Load) result.Health {
 	lag := w.lag.Quantiles(50, 99)
 	h := result.Health{
@@ -49,14 +52,21 @@ func (w *Window) Health(l Load) result.Health {
 	}
 	h.AchievedRate = l.SendRate
 	h.AchievedInFlight = float64(w.flightNs) / float64(cmp.Or(l.FlightTime, l.Wall))
-	if l.Idle > 0 {
-		h.AskedInFlight = h.AchievedInFlight + float64(l.Idle)/float64(l.Wall)
+	if busy := float64(w.flightNs) + float64(l.Paused); busy > 0 && l.Idle+l.Paused > 0 {
+		h.AskedInFlight = h.AchievedInFlight * (1 + float64(l.Idle)/busy)
 	}
 	h.CPUCores = float64(l.CPU) / float64(l.Wall)
 	if n := w.requests + w.failed; n > 0 {
 		h.CPUPerRequestNs = int64(l.CPU) / int64(n)
 	}
 	return h
+}
+
+// Think splits the time, summed over the slots of a closed loop, in which nothing was in flight: idle is what came after the end of
+// a think time, paused the rest. d is the time of a slot.
+func (w *Window) Think(concurrency int, d time.Duration) (idle, paused time.Duration) {
+	idle = time.Duration(w.lateNs)
+	return idle, max(0, time.Duration(concurrency)*d-time.Duration(w.flightNs)-idle)
 }
 
 // Overhead is the share of the time, in per cent, in which a request should have been in flight and was not.

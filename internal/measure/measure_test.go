@@ -137,6 +137,27 @@ func TestIdleSlotsAreTheClientsLimit(t *testing.T) {
 	f(500*time.Millisecond, 2.5, 1)
 }
 
+// Four slots that take 100 ms for a request and think for 900 ms: the think time is not the client's limit, but sending after
+// its end is.
+func TestThinkTimeIsNotTheClientsLimit(t *testing.T) {
+	f := func(late int64, asked float64, reasons int) {
+		t.Helper()
+		w := measure.NewWindow(measure.Setup{})
+		for range 4 {
+			w.Add(rec(100, 100+late, 200+late))
+		}
+		l := measure.Load{Wall: time.Second, Concurrency: 4}
+		l.Idle, l.Paused = w.Think(4, time.Second)
+		lv := result.Level{Client: w.Client(time.Second), Health: w.Health(l)}
+		if got := measure.Judge(&lv, l); len(got) != reasons || math.Abs(lv.Health.AskedInFlight-asked) > 1e-9 {
+			t.Errorf("%d ms late: %g in flight asked for, %+v", late, lv.Health.AskedInFlight, got)
+		}
+	}
+	f(0, 0.4, 0)
+	f(50, 0.4/0.95, 0)
+	f(200, 0.4/0.8, 1)
+}
+
 func TestReadLag(t *testing.T) {
 	a, b := measure.NewWindow(measure.Setup{}), measure.NewWindow(measure.Setup{})
 	add := func(w *measure.Window, late int64) {

@@ -41,12 +41,14 @@ type Window struct {
 	first stats.Sample // time to the first response, streaming only
 	lag   stats.Sample // how late requests were sent, open loop only
 	late  stats.Sample // how late answers were read, where that is known
+	slow  slow
 
 	requests, responses, sequences, delayed, failed uint64
 	unanswered                                      uint64 // those of requests that ended well without a response
 
 	callNs, sendNs, recvNs int64
 	flightNs               int64  // time in flight within the window, of all requests, failed ones too
+	lateNs                 int64  // time between due time and send within the window, closed loop only
 	in, out                uint64 // bytes
 	firstSent, lastEnd     int64
 	span                   span
@@ -60,6 +62,7 @@ func NewWindow(setup Setup) *Window { return &Window{setup: setup} }
 // Forget drops the latencies of a window that will not be merged. Its counts stay.
 func (w *Window) Forget() {
 	w.sent, w.due, w.first, w.lag, w.late = stats.Sample{}, stats.Sample{}, stats.Sample{}, stats.Sample{}, stats.Sample{}
+	w.slow = slow{}
 }
 
 // Begin sets the start of the window: what a request was in flight before counts in the window before.
@@ -71,6 +74,9 @@ func (w *Window) Add(r *record.Record) {
 		return
 	}
 	w.flightNs += max(0, r.End-max(r.Sent, w.from))
+	if !w.setup.Open {
+		w.lateNs += max(0, r.Sent-max(r.Due, w.from))
+	}
 	if r.Class == record.Canceled {
 		return
 	}
@@ -91,6 +97,7 @@ func (w *Window) Add(r *record.Record) {
 		w.delayed++
 	}
 	w.sent.Add(r.End - r.Sent)
+	w.slow.add(r)
 	if w.setup.Open {
 		w.due.Add(r.End - r.Due)
 		w.lag.Add(max(0, r.Sent-r.Due))
@@ -139,6 +146,7 @@ func (w *Window) Merge(o *Window) {
 	w.first.Merge(&o.first)
 	w.lag.Merge(&o.lag)
 	w.late.Merge(&o.late)
+	w.slow.merge(o.slow)
 	w.requests += o.requests
 	w.responses += o.responses
 	w.sequences += o.sequences
@@ -149,6 +157,7 @@ func (w *Window) Merge(o *Window) {
 	w.sendNs += o.sendNs
 	w.recvNs += o.recvNs
 	w.flightNs += o.flightNs
+	w.lateNs += o.lateNs
 	w.in += o.in
 	w.out += o.out
 	if o.requests > 0 && (w.firstSent == 0 || o.firstSent < w.firstSent) {

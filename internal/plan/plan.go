@@ -9,6 +9,8 @@ import (
 	"math"
 	"strings"
 	"time"
+
+	"github.com/redline-bench/redline/internal/pace"
 )
 
 // Plan describes one run.
@@ -259,6 +261,8 @@ type Load struct {
 	MaxThreads    int    `json:"max_threads"`
 	MaxThreadsSet bool   `json:"max_threads_set,omitempty"`
 	Seed          uint64 `json:"seed"`
+	// ThinkTime is how long each slot of a closed loop waits between two requests.
+	ThinkTime pace.ThinkTime `json:"think_time,omitzero"`
 	// MPI: coordinate with the other ranks.
 	MPI bool `json:"mpi,omitempty"`
 }

@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -92,7 +93,7 @@ func (m *levelRun) start(ctx context.Context, lv *result.Level, limit int) error
 	switch lv.Mode {
 	case plan.Concurrency:
 		m.load = measure.Load{Concurrency: lv.Concurrency}
-		if err := m.alike(ctx, lv.Concurrency); err != nil {
+		if err := m.alike(lv.Concurrency); err != nil {
 			return err
 		}
 		return m.eng.Closed(ctx, lv.Concurrency, limit)
@@ -315,7 +316,11 @@ func (m *levelRun) merge() error {
 	}
 	m.judge(total, used, duration)
 	m.lv.Failures = m.newFailures()
-	return m.serverLevel(used)
+	err := m.serverLevel(used)
+	if m.lv.Server != nil {
+		m.lv.Hold = total.Hold(m.Model, m.lv.Server.Stats.Queue)
+	}
+	return err
 }
 
 // judge adds the client's own health and what it means.
@@ -327,6 +332,9 @@ func (m *levelRun) judge(total *measure.Window, used []*pass, duration time.Dura
 	m.load.Stalled = used[len(used)-1].stalledTo - used[0].stalledFrom
 	m.load.MaxProcs, m.load.SendRate = runtime.GOMAXPROCS(0), m.lv.Client.SendRate
 	m.schedulePace(used)
+	if m.Plan.Load.ThinkTime.Mean > 0 {
+		m.load.Idle, m.load.Paused = total.Think(m.load.Concurrency, cmp.Or(m.load.FlightTime, duration))
+	}
 	m.lv.Health = total.Health(m.load)
 	if m.Floor != nil {
 		m.Floor(m.lv)

@@ -350,7 +350,12 @@ func (m *levelRun) keep(p *pass, n int) {
 		p.win.FixedLoad(&load, m.eng.Scheduled())
 		m.steady(p, &w.Client)
 	}
-	w.Client.OverheadPercent = p.win.Overhead(load.Concurrency, cmp.Or(load.FlightTime, d), p.behind)
+	slotTime, behind := cmp.Or(load.FlightTime, d), p.behind
+	if m.Plan.Load.ThinkTime.Mean > 0 { // a think time is no overhead
+		behind, _ = p.win.Think(load.Concurrency, slotTime)
+		slotTime, load.Concurrency = slotTime*time.Duration(load.Concurrency), 0
+	}
+	w.Client.OverheadPercent = p.win.Overhead(load.Concurrency, slotTime, behind)
 	if w.Client.Requests == 0 {
 		w.Error = ErrNoRequests.Error()
 	}

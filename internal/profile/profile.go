@@ -128,6 +128,7 @@ func (r *Runner) run(ctx, hard context.Context) error {
 	eng, err := engine.Open(hard, engine.Config{
 		Service: r.Service, Feed: r.Feed, Keep: r.Exporter != nil || r.Plan.Load.Mode == plan.SessionConcurrency,
 		Timeout: r.Plan.Target.Timeout, Patience: r.Patience, StopOnFailure: r.Plan.Measure.StopOnFailure,
+		ThinkTime: r.Plan.Load.ThinkTime, Seed: r.Plan.Load.Seed,
 	})
 	if err != nil {
 		return err

@@ -44,6 +44,9 @@ func marks(p *page, l *result.Level) {
 	if n := l.Client.Unfinished; n > 0 {
 		p.linef("  In flight at the end: %d requests, the oldest for %d usec; their latency is not known", n, us(l.Client.OldestNs))
 	}
+	if l.Hold != nil {
+		p.linef("  %s %s", p.paint(yellow, "Held by the server:"), l.Hold)
+	}
 	if l.OverLimit {
 		p.linef("  %s the latency reached the limit asked for", p.paint(yellow, "Over the limit:"))
 	}

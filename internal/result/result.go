@@ -73,6 +73,7 @@ type Level struct {
 	OverLimit bool      `json:"over_limit,omitempty"`
 	Client    Client    `json:"client"`
 	Server    *Server   `json:"server,omitempty"`
+	Hold      *Hold     `json:"server_hold,omitempty"`
 	GPU       *GPU      `json:"gpu,omitempty"`
 	Failures  []Failure `json:"failures,omitempty"`
 	Health    Health    `json:"health"`

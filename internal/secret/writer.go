@@ -131,7 +131,7 @@ func (m *matcher) next(b []byte, from, end int, before byte) (at, size int) {
 			return at, size
 		}
 		start += k
-		if n := m.part(b[from:start]); n > 0 && (start-n < at || start-n == at && n > size) {
+		if n := m.part(b[from:start]); n > 0 && start-n < end && (start-n < at || start-n == at && n > size) {
 			at, size = start-n, n
 		}
 		start++

@@ -3,6 +3,7 @@ package service
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/redline-bench/redline/internal/tensor"
 )
@@ -17,7 +18,9 @@ type Model struct {
 	Outputs  []TensorSpec `json:"outputs"`
 
 	Scheduler Scheduler `json:"scheduler"`
-	Decoupled bool      `json:"decoupled,omitempty"`
+	// MaxQueueDelay is how long a dynamic batcher may hold requests to form a larger batch.
+	MaxQueueDelay time.Duration `json:"max_queue_delay,omitempty"`
+	Decoupled     bool          `json:"decoupled,omitempty"`
 	// Cache is set when the model or one of its composing models has a response cache; OwnCache when the model itself has.
 	Cache    bool `json:"cache,omitempty"`
 	OwnCache bool `json:"own_cache,omitempty"`

@@ -1,8 +1,11 @@
 package testkit
 
 import (
+	"errors"
 	"net"
+	"syscall"
 	"testing"
+	"time"
 )
 
 // Port reserves a port of 127.0.0.1 until the test ends and returns its address. Nothing listens there, so connections
@@ -23,14 +26,23 @@ func Port(tb testing.TB) string {
 	return holder.LocalAddr().String()
 }
 
-// Listen listens at an address of Port, or at any free port for "127.0.0.1:0".
+// portWait is how long Listen waits for a port that is in use.
+const portWait = 30 * time.Second
+
+// Listen listens at an address of Port, or at any free port for "127.0.0.1:0". Any program may have been given a reserved
+// port for an outgoing connection; Listen waits for the end of that connection.
 func Listen(tb testing.TB, addr string) net.Listener {
 	tb.Helper()
-	ln, err := new(net.ListenConfig).Listen(tb.Context(), "tcp", addr)
-	if err != nil {
-		tb.Fatal(err)
+	for begun := time.Now(); ; {
+		ln, err := new(net.ListenConfig).Listen(tb.Context(), "tcp", addr)
+		switch {
+		case err == nil:
+			return ln
+		case !errors.Is(err, syscall.EADDRINUSE), time.Since(begun) > portWait:
+			tb.Fatal(err)
+		}
+		time.Sleep(10 * time.Millisecond)
 	}
-	return ln
 }
 
 // TCPPair is a connection over loopback within this process. It is closed when the test ends.

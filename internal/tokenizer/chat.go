@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/redline-bench/redline/internal/tokenizer/jinja"
 )
@@ -16,6 +17,8 @@ import (
 type chat struct {
 	templates map[string]*template // by name; most models have defaultTemplate alone
 	tokens    map[string]string
+	// takesParts tells whether the default template reads contents that are lists of parts.
+	takesParts func() bool
 }
 
 // The names of templates. The one for tools is taken where a conversation has some.
@@ -37,35 +40,50 @@ func (t *Tokenizer) HasTemplate() bool { return t.chat != nil }
 // object with messages, tools and whatever else the template reads. With prompt it ends with the beginning of the
 // answer.
 func (t *Tokenizer) Render(conversation []byte, prompt bool) (string, error) {
-	if t.chat == nil {
-		return "", errors.New("the tokenizer has no chat template: chat_template is neither in tokenizer_config.json nor in a file of its own")
-	}
-	vars := map[string]any{"add_generation_prompt": prompt, "tools": nil, "documents": nil}
-	for k, v := range t.chat.tokens {
-		vars[k] = v
-	}
-	if !json.Valid(conversation) {
-		return "", errConversation
-	}
-	value, err := jinja.FromJSON(conversation)
-	if err != nil {
-		return "", errConversation
-	}
-	switch v := value.(type) {
+	vars := map[string]any{"add_generation_prompt": prompt}
+	switch v := parseJSON(conversation).(type) {
 	case *jinja.List:
 		vars["messages"] = v
 	case *jinja.Dict:
 		v.Each(func(key string, value any) { vars[key] = value })
 	}
+	return t.render(vars)
+}
+
+// parseJSON reads a JSON value as templates see it; nil where it is not valid.
+func parseJSON(text []byte) any {
+	if !json.Valid(text) {
+		return nil
+	}
+	v, err := jinja.FromJSON(text)
+	if err != nil {
+		return nil
+	}
+	return v
+}
+
+// render renders messages with the variables of a conversation.
+func (t *Tokenizer) render(vars map[string]any) (string, error) {
+	if t.chat == nil {
+		return "", ErrNoTemplate
+	}
 	if list, ok := vars["messages"].(*jinja.List); !ok || len(list.Items) == 0 {
 		return "", errConversation
 	}
-	s, err := t.chat.pick(vars["tools"] != nil).Render(vars)
+	all := map[string]any{"tools": nil, "documents": nil}
+	for k, v := range t.chat.tokens {
+		all[k] = v
+	}
+	maps.Copy(all, vars)
+	s, err := t.chat.pick(all["tools"] != nil).Render(all)
 	if err != nil {
 		return "", fmt.Errorf("chat template: %w", err)
 	}
 	return s, nil
 }
+
+// ErrNoTemplate says that the files of a tokenizer hold no chat template.
+var ErrNoTemplate = errors.New("the tokenizer has no chat template: chat_template is neither in tokenizer_config.json nor in a file of its own")
 
 var errConversation = errors.New("a conversation is a JSON array of one or more messages, or an object with messages")
 
@@ -119,6 +137,7 @@ func (t *Tokenizer) readChat(dir string) error {
 		parsed, err := jinja.Parse(source)
 		t.chat.templates[name] = &template{parsed, err}
 	}
+	t.chat.takesParts = sync.OnceValue(t.rendersParts)
 	return nil
 }
 

@@ -93,8 +93,10 @@ def test_delay():
 
 def test_hang():
     assert "timed out" in str(breaks(over_http, "hang"))
-    assert "DEADLINE_EXCEEDED" in breaks(over_grpc, "hang").status()
-    assert "DEADLINE_EXCEEDED" in breaks(over_stream, "hang").status()
+    for function in (over_grpc, over_stream):
+        # The server resets the stream at the deadline as well. A client that sees the reset first says CANCELLED.
+        status = breaks(function, "hang").status()
+        assert "DEADLINE_EXCEEDED" in status or "CANCELLED" in status, f"{function.__name__}: got {status!r}"
     assert isinstance(breaks(over_openai, "hang"), openai.APITimeoutError)
     assert "timed out" in str(breaks(over_torchserve, "hang"))
 

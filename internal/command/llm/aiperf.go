@@ -56,7 +56,6 @@ var aiperfHints = []struct{ names, hint string }{
 		"upload the files of --artifact-dir with the tool of your choice",
 	},
 	{"export-http-trace show-trace-timing", "the times of every event are in --exports parquet"},
-	{"apply-chat-template", "count the server's way with --use-server-token-count"},
 	{"prefill-concurrency-ramp-duration warmup-prefill-concurrency-ramp-duration", "use --concurrency-ramp-duration or --request-rate-ramp-duration"},
 	{"scenario unsafe-override", "scenarios are not known: give their options"},
 	{"random-corpus-style prompt-corpus", "made prompts come from a text of this program's own; give yours with --input-file"},

@@ -95,6 +95,10 @@ func (o *options) checkNames() error {
 		return errors.New("--endpoint-type template needs --template FILE and --endpoint PATH")
 	case k.GRPC() && o.path != "":
 		return errors.New("--endpoint is a path of HTTP: a model over gRPC has none")
+	case o.chatTemplate && o.tokenizer == "":
+		return errors.New("--apply-chat-template needs --tokenizer DIR: the chat template is one of the tokenizer's files")
+	case o.chatTemplate && !o.talks():
+		return fmt.Errorf("--apply-chat-template: --endpoint-type %s takes no chat", o.kind)
 	case len(o.urls) > 0 && o.embedded:
 		return errors.New("--embedded and --url exclude each other")
 	}
@@ -102,6 +106,12 @@ func (o *options) checkNames() error {
 		o.urls = []string{map[bool]string{true: "localhost:8001", false: "localhost:8000"}[k.GRPC()]}
 	}
 	return nil
+}
+
+// talks tells whether requests have a place for what was said before, and for a system prompt.
+func (o *options) talks() bool {
+	k := api.Kind(o.kind)
+	return k.Talks() || o.chatTemplate && k.TakesText()
 }
 
 // modes counts what sets the load, and tells its names.
@@ -147,6 +157,8 @@ func (o *options) checkLoad() error {
 		return errors.New("--request-rate-ramp-duration needs --request-rate")
 	case o.ramp > 0 && (len(modes) > 0 || len(o.concurrency) == 0):
 		return errors.New("--concurrency-ramp-duration needs --concurrency, without a rate")
+	case o.thinkTime.Mean > 0 && len(modes) > 0 && len(o.sessionStages) == 0:
+		return fmt.Errorf("--think-time needs a closed loop: use it with --concurrency, without %s", modes[0])
 	case o.arrival != load.Gamma && o.smoothness > 0 && o.arrival != load.Poisson:
 		return errors.New("--arrival-smoothness is the shape of gamma arrivals: use --arrival-pattern gamma")
 	case o.smoothness > 0 && len(modes) == 0:
@@ -184,10 +196,10 @@ func (o *options) checkAnswers() error {
 	single := k == api.Embeddings || k == api.CohereRank || k == api.TEIRank || k == api.NIMRank
 	streams := o.streaming || k.GRPC() || k == api.Raw
 	switch {
-	case system && !k.Talks():
-		return fmt.Errorf("--endpoint-type %s has no place for a system prompt: leave it out, or use chat", o.kind)
-	case o.data.Turns.Mean > 1 && !k.Talks():
-		return fmt.Errorf("--endpoint-type %s takes one prompt: conversations of several turns need chat, responses or messages", o.kind)
+	case system && !o.talks():
+		return fmt.Errorf("--endpoint-type %s has no place for a system prompt: leave it out, or use chat or --apply-chat-template", o.kind)
+	case o.data.Turns.Mean > 1 && !o.talks():
+		return fmt.Errorf("--endpoint-type %s takes one prompt: conversations of several turns need chat, responses, messages or --apply-chat-template", o.kind)
 	case single && o.streaming:
 		return fmt.Errorf("--streaming: %s answers in one piece", o.kind)
 	case o.streaming && o.noStream:
@@ -239,7 +251,7 @@ func (o *options) loadOptions() (load.Options, error) {
 	out := load.Options{
 		Shape:    load.Shape{Arrival: o.arrival, Smoothness: o.smoothness, Ramp: max(o.ramp, o.rateRamp), Prefill: o.prefill},
 		Requests: o.requests, Sessions: o.sessions, Duration: o.duration, Grace: o.grace,
-		Cooldown:    o.cooldown,
+		ThinkTime: o.thinkTime, Cooldown: o.cooldown,
 		CancelShare: o.cancelRate / 100, CancelDelay: o.cancelDelay, CancelTokens: o.cancelTokens / 100,
 		Timeout: o.timeout, MaxErrors: o.maxErrors, MaxErrorShare: o.endingErrorRate(),
 		Confidence: o.confidence, Seed: o.data.Seed,

@@ -78,7 +78,7 @@ func (r *run) files(index, n int, lv load.Level) (*runFiles, error) {
 	}
 	dir := r.folder(index, n, lv)
 	w, err := artifact.New(artifact.Config{
-		Dir: dir, Prefix: o.prefix, Files: files, Version: r.Version, Model: o.model, Tokenizer: o.tokenizer, URL: strings.Join(secret.PublicURLs(o.urls), ","),
+		Dir: dir, Prefix: o.prefix, Files: files, Version: r.Version, Model: o.model, Tokenizer: o.tokenizer, ChatTemplate: o.chatTemplate, URL: strings.Join(secret.PublicURLs(o.urls), ","),
 		EndpointType: o.kind, Path: r.plan.Target.Endpoint, Streaming: o.streaming || r.plan.Target.Streaming,
 		Concurrency: lv.Concurrency, Rate: lv.Rate, Open: lv.Open(), Seed: r.seed(n),
 		Arrival: string(r.load.Arrival), Requests: r.load.Requests, Duration: r.load.Duration, Slice: o.sliceEvery,

@@ -127,8 +127,9 @@ func (r *run) level(index int, lv load.Level) (*load.Outcome, error) {
 	for n := range r.opts.runs {
 		cfg := load.Config{
 			Service: r.svc, Endpoint: r.ep, Options: r.load, Count: r.tok.count(), UseServer: r.opts.serverCounts || r.tok == nil,
-			Open:     func() (load.Source, error) { return r.source(n) },
-			Progress: r.progress, Tap: r.tap(lv, n), RequestHeader: "X-Request-ID", SessionHeader: r.opts.session,
+			ChatTemplate: r.template,
+			Open:         func() (load.Source, error) { return r.source(n) },
+			Progress:     r.progress, Tap: r.tap(lv, n), RequestHeader: "X-Request-ID", SessionHeader: r.opts.session,
 		}
 		cfg.Options.Seed = r.seed(n)
 		if n == 0 || !r.opts.warmOnce {

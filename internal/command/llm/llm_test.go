@@ -44,6 +44,7 @@ func TestLLMLevels(t *testing.T) {
 	f("--user-centric-rate 2 --num-users 10", false, "10 users at 2 requests/sec")
 	f("--stages 10:30s,10-50:1m", false, "rate in stages")
 	f("--concurrency-stages 1:5,8:5", false, "concurrency in stages")
+	f("--think-time 1s±1s --concurrency-stages 1:5,8:5", false, "concurrency in stages")
 	f("--input-file f", true, "fixed schedule")
 	f("--input-file f --no-fixed-schedule", true, "concurrency 1")
 }
@@ -59,8 +60,10 @@ func TestLLMContradictions(t *testing.T) {
 		"--arrival-pattern constant --arrival-smoothness 2", "--exports nonsense", "--concurrency-stages 1:5 --concurrency 3",
 		"--concurrency 0", "--concurrency 5:1", "--request-rate -1", "--stages 5", "--stages 5:x", "--benchmark-duration x", "--header x", "--extra-inputs x", "--console x",
 		"--warmup-concurrency 4", "--request-rate-series nofile", "--random-range-ratio 2", "--random-range-ratio 0.1 --seq-dist 1,1:100",
+		"--think-time 1", "--think-time 1s+-2s", "--think-time 1s --request-rate 5", "--think-time 1s --stages 5:1s", "--think-time 1s --input-file f --fixed-schedule",
 		"--per-chunk-usage --no-usage", "--endpoint-type completions --system-prompt x", "--endpoint-type completions --conversation-turn-mean 3",
 		"--slice-duration 5", "--server-metrics x", "--server-metrics-formats parquet", "--export-level raw", "--image-source assets", "--audio-format mp3",
+		"--apply-chat-template", "--apply-chat-template --tokenizer t --endpoint-type embeddings",
 	} {
 		if _, err := parseLLM(t, "-m m "+line); err == nil {
 			t.Errorf("%s passed", line)

@@ -14,6 +14,7 @@ import (
 	"github.com/redline-bench/redline/internal/llm/metric"
 	"github.com/redline-bench/redline/internal/llm/ready"
 	"github.com/redline-bench/redline/internal/optset"
+	"github.com/redline-bench/redline/internal/pace"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/secret"
 )
@@ -56,6 +57,7 @@ type options struct {
 	ramp          time.Duration
 	rateRamp      time.Duration
 	prefill       int
+	thinkTime     pace.ThinkTime
 	userRate      float64
 	users         int
 	fixed, noFix  bool
@@ -85,6 +87,7 @@ type options struct {
 	inputData     string // seed 003's name of the file
 	tokenizer     string
 	tokenizerPath string // seed 003's name
+	chatTemplate  bool
 	systemFile    string
 	spread        float64 // of lengths around their means, as a share
 	serverCounts  bool
@@ -249,6 +252,11 @@ func addLoad(s *optset.Set, o *options) {
 	})
 	o.time(s, &o.ramp, "concurrency-ramp-duration", "start the conversations one after the other over this time")
 	o.time(s, &o.rateRamp, "request-rate-ramp-duration", "rise from no requests to the rate over this time")
+	s.Var("think-time", "DURATION[±SPREAD]", "0s", "closed loop: wait this long after a request has ended before the next is sent in its place, as 100ms or 100ms±20ms "+
+		"(uniform, drawn from --random-seed; +- stands for ±); no latency includes it", func(v string) (err error) {
+		o.thinkTime, err = pace.ParseThinkTime(v)
+		return err
+	})
 	s.Int(&o.prefill, "prefill-concurrency", "N", 0, "at most N requests wait for their first token at once")
 	s.Float(&o.userRate, "user-centric-rate", "RATE", 0, 1e9, "requests a second of all users together, each at its own even pace")
 	s.Int(&o.users, "num-users", "N", 0, "users of --user-centric-rate")

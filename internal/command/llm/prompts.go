@@ -36,6 +36,8 @@ func addPrompts(s *optset.Set, o *options) {
 	})
 	s.Text(&o.tokenizer, "tokenizer", "DIR", "folder or file of a tokenizer: tokenizer.json, or a tiktoken file")
 	s.Text(&o.tokenizerPath, "tokenizer-path", "DIR", "the same")
+	s.Bool(&o.chatTemplate, "apply-chat-template", "count and make prompts with the tokenizer's chat template, as the server sees them; "+
+		"completions and other endpoints that take one text are sent the rendered text")
 	s.Bool(&o.serverCounts, "use-server-token-count", "lengths by the server's counts even with a tokenizer")
 }
 

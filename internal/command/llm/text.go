@@ -41,6 +41,9 @@ func (r *run) workload() string {
 		exact = "about "
 	}
 	words := fmt.Sprintf("made, %s%g tokens", exact, d.Input.Mean)
+	if n := r.info.TemplateTokens; n > 0 {
+		words += fmt.Sprintf(" (%d of them the chat template's)", n)
+	}
 	if d.Output.Mean > 0 {
 		words += fmt.Sprintf(", %g asked for", d.Output.Mean)
 	}

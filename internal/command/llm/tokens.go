@@ -1,7 +1,11 @@
 package llm
 
 import (
+	"fmt"
+
+	"github.com/redline-bench/redline/internal/llm"
 	"github.com/redline-bench/redline/internal/llm/dataset"
+	api "github.com/redline-bench/redline/internal/llm/endpoint"
 	"github.com/redline-bench/redline/internal/tokenizer"
 )
 
@@ -17,14 +21,24 @@ func loadTokens(path string) (*tokens, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &tokens{t}, nil
+	return &tokens{t.Whole()}, nil
 }
 
-// Encode, Decode and Count make it a dataset.Tokenizer.
-func (t *tokens) Encode(text string, special bool) []int { return t.t.Encode(text, special) }
+// applyTemplate has prompts counted and made with the chat template of the tokenizer.
+func (r *traffic) applyTemplate() error {
+	o := r.opts
+	if !r.tok.t.HasTemplate() {
+		return fmt.Errorf("--apply-chat-template: %w", tokenizer.ErrNoTemplate)
+	}
+	r.template = api.NewChatTemplate(api.Options{Kind: api.Kind(o.kind), Model: o.model, Extra: o.extra}, r.tok.t)
+	o.data.ChatTokens = func(c *llm.Conversation, turn int, answers []string) (int, error) {
+		return r.template.Tokens(&api.Request{Conversation: c, Turn: turn, Answers: answers})
+	}
+	return nil
+}
 
-// Decode gives the text of ids.
-func (t *tokens) Decode(ids []int, skipSpecial bool) string { return t.t.Decode(ids, skipSpecial) }
+// Encode and Count make it a dataset.Tokenizer.
+func (t *tokens) Encode(text string, special bool) []int { return t.t.Encode(text, special) }
 
 // Count counts without special tokens.
 func (t *tokens) Count(text string) int { return t.t.Count(text, false) }

@@ -32,6 +32,7 @@ type traffic struct {
 	model    *service.Model
 	ep       api.Endpoint
 	tok      *tokens
+	template *api.ChatTemplate // nil: none is applied
 	info     dataset.Info
 	timed    bool
 }
@@ -66,6 +67,11 @@ func (r *traffic) start() error {
 	var err error
 	if r.tok, err = loadTokens(o.tokenizer); err != nil {
 		return err
+	}
+	if o.chatTemplate {
+		if err := r.applyTemplate(); err != nil {
+			return err
+		}
 	}
 	if err := errors.Join(r.prompts(), r.tok.err()); err != nil {
 		return err
@@ -106,11 +112,14 @@ func (r *traffic) prompts() error {
 	}
 	defer src.Close()
 	r.info, r.timed = src.Describe(), src.Timed() && !d.Trace.IgnoreTimes
-	if r.info.Talks && !api.Kind(o.kind).Talks() {
+	if r.info.Talks && !o.talks() {
 		if r.info.Format != dataset.ShareGPT {
-			return fmt.Errorf("--endpoint-type %s takes one prompt, but conversations have several turns: use chat, responses or messages", o.kind)
+			return fmt.Errorf("--endpoint-type %s takes one prompt, but conversations have several turns: use chat, responses, messages or --apply-chat-template", o.kind)
 		}
 		d.FirstTurn, r.info.Talks = true, false // as AIPerf and vLLM's bench take this file
+	}
+	if r.timed && o.thinkTime.Mean > 0 {
+		return fmt.Errorf("--think-time needs a closed loop, but %s has times to send at: add --concurrency", d.Path)
 	}
 	if o.fixed && !src.Timed() {
 		return fmt.Errorf("--fixed-schedule: %s has no times", d.Path)
@@ -175,7 +184,9 @@ func (r *traffic) target() error {
 		}
 		o.urls = []string{t.URL}
 	}
-	r.plan = &plan.Plan{Face: plan.Redline, Target: t, Input: plan.Input{Batch: 1, SharedMemory: plan.NoSharedMemory}}
+	r.plan = &plan.Plan{
+		Face: plan.Redline, Target: t, Load: plan.Load{ThinkTime: o.thinkTime}, Input: plan.Input{Batch: 1, SharedMemory: plan.NoSharedMemory},
+	}
 	return nil
 }
 
@@ -220,7 +231,7 @@ func (r *traffic) connect() error {
 	o := r.opts
 	eo := api.Options{
 		Kind: api.Kind(o.kind), Model: o.model, Stream: o.streaming, Extra: o.extra, LegacyMaxTokens: o.legacy, NoUsage: o.noUsage, ChunkUsage: o.chunks,
-		Body: o.template, ResponsePath: o.response, Encode: r.tok.ids(),
+		Body: o.template, ResponsePath: o.response, Encode: r.tok.ids(), ChatTemplate: r.template,
 	}
 	eo.PromptPath, eo.CompletionsPath, _ = strings.Cut(o.usage, ",")
 	var list []service.Service

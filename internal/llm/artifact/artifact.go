@@ -57,7 +57,9 @@ type Config struct {
 	Version   string // of Redline
 	Model     string
 	Tokenizer string
-	URL       string
+	// ChatTemplate: input tokens are counted with the tokenizer's chat template.
+	ChatTemplate bool
+	URL          string
 	// EndpointType is AIPerf's name (chat, completions, ...), Path the path of the requests.
 	EndpointType, Path string
 	Streaming          bool

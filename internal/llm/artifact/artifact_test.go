@@ -21,6 +21,7 @@ import (
 	"github.com/redline-bench/redline/internal/llm/metric"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/testkit"
+	"github.com/redline-bench/redline/internal/testkit/columns"
 )
 
 // sample is the n-th of a run against a server that streams.
@@ -276,6 +277,44 @@ func TestTensors(t *testing.T) {
 	}
 }
 
+// The schemas are what programs that read the files rely on.
+const (
+	eventSchema = `message eventRow {
+	required int64 request (INT(64,false));
+	required int32 index (INT(32,true));
+	required int64 at_ns (INT(64,true));
+	required binary kind (STRING);
+	required int32 tokens (INT(32,true));
+}`
+	requestSchema = `message requestRow {
+	required int64 request (INT(64,false));
+	required binary conversation (STRING);
+	required int32 turn (INT(32,true));
+	required int32 slot (INT(32,false));
+	required boolean warmup;
+	required int64 due_ns (INT(64,true));
+	required int64 sent_ns (INT(64,true));
+	required int64 headers_ns (INT(64,true));
+	required int64 first_ns (INT(64,true));
+	required int64 last_ns (INT(64,true));
+	required int64 end_ns (INT(64,true));
+	required binary class (STRING);
+	required int32 code (INT(32,true));
+	required binary error (STRING);
+	required boolean cut;
+	required int32 events (INT(32,true));
+	required int32 asked_tokens (INT(32,true));
+	required int32 input_tokens (INT(32,true));
+	required binary input_from (STRING);
+	required int32 output_tokens (INT(32,true));
+	required binary output_from (STRING);
+	required int32 reasoning_tokens (INT(32,true));
+	required int32 cached_tokens (INT(32,true));
+	required int64 request_bytes (INT(64,false));
+	required int64 answer_bytes (INT(64,false));
+}`
+)
+
 func TestParquet(t *testing.T) {
 	dir, _ := written(t, 500, artifact.Parquet, nil)
 	type event struct {
@@ -285,6 +324,8 @@ func TestParquet(t *testing.T) {
 		Kind    string `parquet:"kind"`
 		Tokens  int32  `parquet:"tokens"`
 	}
+	columns.Check(t, filepath.Join(dir, "events.parquet"), eventSchema, 256<<10)
+	columns.Check(t, filepath.Join(dir, "requests.parquet"), requestSchema, 8<<10)
 	events, err := parquet.ReadFile[event](filepath.Join(dir, "events.parquet"))
 	if err != nil {
 		t.Fatal(err)

@@ -3,131 +3,105 @@ package artifact
 import (
 	"errors"
 
+	"github.com/parquet-go/parquet-go"
+
 	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/llm"
 	"github.com/redline-bench/redline/internal/llm/metric"
-	"github.com/redline-bench/redline/internal/parquet"
-	"github.com/redline-bench/redline/internal/secret"
 )
 
-// The rows that are held in memory until they are written.
+// The rows of a row group, which is held in memory, column by column, until it is complete.
 const (
 	eventGroup   = 256 << 10
 	requestGroup = 8 << 10
 )
 
-// parquetFile is one file.
-type parquetFile struct {
-	out *out
-	w   *parquet.Writer
+// eventRow is one event of a response.
+type eventRow struct {
+	Request uint64 `parquet:"request,delta"`
+	Index   int32  `parquet:"index,delta"`
+	AtNs    int64  `parquet:"at_ns,delta"` // since the request was sent
+	Kind    string `parquet:"kind,dict"`
+	Tokens  int32  `parquet:"tokens,delta"` // 0: unknown
 }
 
-func newParquetFile(cfg *Config, name string, group int) (*parquetFile, error) {
+// requestRow is one request. Times are Unix nanoseconds; 0: did not happen.
+type requestRow struct {
+	Request      uint64 `parquet:"request,delta"`
+	Conversation string `parquet:"conversation"`
+	Turn         int32  `parquet:"turn,delta"`
+	Slot         uint32 `parquet:"slot,delta"`
+	Warmup       bool   `parquet:"warmup"`
+	DueNs        int64  `parquet:"due_ns,delta"`
+	SentNs       int64  `parquet:"sent_ns,delta"`
+	HeadersNs    int64  `parquet:"headers_ns,delta"`
+	FirstNs      int64  `parquet:"first_ns,delta"`
+	LastNs       int64  `parquet:"last_ns,delta"`
+	EndNs        int64  `parquet:"end_ns,delta"`
+	Class        string `parquet:"class,dict"`
+	Code         int32  `parquet:"code,delta"`
+	Error        string `parquet:"error,dict"`
+	Cut          bool   `parquet:"cut"`
+	Events       int32  `parquet:"events,delta"`
+	Asked        int32  `parquet:"asked_tokens,delta"`
+	Input        int32  `parquet:"input_tokens,delta"`
+	InputFrom    string `parquet:"input_from,dict"`
+	Output       int32  `parquet:"output_tokens,delta"`
+	OutputFrom   string `parquet:"output_from,dict"`
+	Reasoning    int32  `parquet:"reasoning_tokens,delta"`
+	Cached       int32  `parquet:"cached_tokens,delta"` // -1: unknown
+	BytesOut     uint64 `parquet:"request_bytes,delta"`
+	BytesIn      uint64 `parquet:"answer_bytes,delta"`
+}
+
+// parquetFile is one file.
+type parquetFile[T any] struct {
+	out *out
+	w   *parquet.GenericWriter[T]
+}
+
+func newParquetFile[T any](cfg *Config, name string, group int64) (*parquetFile[T], error) {
 	o, err := createWith(cfg, name, cfg.Output.CreateBinary)
 	if err != nil {
 		return nil, err
 	}
-	return &parquetFile{o, parquet.NewWriter(o.w, "redline version "+cfg.Version, group)}, nil
+	return &parquetFile[T]{o, parquet.NewGenericWriter[T](o.w, parquet.Compression(&parquet.Zstd), parquet.MaxRowsPerRowGroup(group),
+		parquet.WriteBufferSize(0), parquet.CreatedBy("redline", cfg.Version, ""))}, nil
 }
 
-func (t *parquetFile) endRow() error {
-	if err := t.w.EndRow(); err != nil {
-		return t.out.named(err)
+func (f *parquetFile[T]) add(rows ...T) error {
+	_, err := f.w.Write(rows)
+	return f.out.named(err)
+}
+
+func (f *parquetFile[T]) close() error {
+	if err := f.w.Close(); err != nil {
+		f.out.abort()
+		return f.out.named(err)
 	}
-	return nil
+	return f.out.commit()
 }
 
-func (t *parquetFile) close() error {
-	if err := t.w.Close(); err != nil {
-		t.out.abort()
-		return t.out.named(err)
-	}
-	return t.out.commit()
-}
-
-// parquetFiles are events.parquet, a row for each piece of an answer, and requests.parquet.
+// parquetFiles are events.parquet and requests.parquet.
 type parquetFiles struct {
-	events, requests *parquetFile
-	n                uint64
-
-	request, index, at, tokens *parquet.Ints // of an event
-	kind                       *parquet.Texts
-	columns                    []func(s *llm.Sample) // of a request; each adds its value
+	cfg      *Config
+	events   *parquetFile[eventRow]
+	requests *parquetFile[requestRow]
+	n        uint64
+	rows     []eventRow // of the sample in hand
 }
 
 func newParquet(cfg *Config) (sink, error) {
-	e, err := newParquetFile(cfg, "events.parquet", eventGroup)
+	e, err := newParquetFile[eventRow](cfg, "events.parquet", eventGroup)
 	if err != nil {
 		return nil, err
 	}
-	r, err := newParquetFile(cfg, "requests.parquet", requestGroup)
+	r, err := newParquetFile[requestRow](cfg, "requests.parquet", requestGroup)
 	if err != nil {
 		e.out.abort()
 		return nil, err
 	}
-	f := &parquetFiles{events: e, requests: r}
-	f.request, f.index, f.at = e.w.Uint64("request"), e.w.Int32("index"), e.w.Int64("at_ns") // since the request was sent
-	f.kind, f.tokens = e.w.Text("kind"), e.w.Int32("tokens")                                 // 0 unknown
-	f.columns = f.requestColumns(r.w, cfg.Output.Secrets())
-	return f, nil
-}
-
-// requestColumns are the columns of a request. Times are Unix nanoseconds; 0 is never.
-func (f *parquetFiles) requestColumns(w *parquet.Writer, secrets *secret.Set) []func(*llm.Sample) {
-	number := func(c *parquet.Ints, get func(s *llm.Sample) int64) func(*llm.Sample) {
-		return func(s *llm.Sample) { c.Add(get(s)) }
-	}
-	text := func(name string, get func(s *llm.Sample) string) func(*llm.Sample) {
-		c := w.Text(name)
-		return func(s *llm.Sample) { c.Add(secrets.Redact(get(s))) }
-	}
-	flag := func(name string, get func(s *llm.Sample) bool) func(*llm.Sample) {
-		c := w.Bool(name)
-		return func(s *llm.Sample) { c.Add(get(s)) }
-	}
-	return []func(*llm.Sample){
-		number(w.Uint64("request"), func(*llm.Sample) int64 { return int64(f.n) }),
-		text("conversation", func(s *llm.Sample) string { return s.Conversation }),
-		number(w.Int32("turn"), func(s *llm.Sample) int64 { return int64(s.Turn) }),
-		number(w.Uint32("slot"), func(s *llm.Sample) int64 { return int64(s.Slot) }),
-		flag("warmup", func(s *llm.Sample) bool { return s.Warmup }),
-		number(w.Int64("due_ns"), func(s *llm.Sample) int64 { return wall(s.Due) }),
-		number(w.Int64("sent_ns"), func(s *llm.Sample) int64 { return wall(s.Sent) }),
-		number(w.Int64("headers_ns"), func(s *llm.Sample) int64 { return wall(s.Headers) }),
-		number(w.Int64("first_ns"), func(s *llm.Sample) int64 { return chunkAt(s, 0) }),
-		number(w.Int64("last_ns"), func(s *llm.Sample) int64 { return chunkAt(s, len(s.Chunks)-1) }),
-		number(w.Int64("end_ns"), func(s *llm.Sample) int64 { return wall(s.End) }),
-		text("class", func(s *llm.Sample) string { return s.Class.String() }),
-		number(w.Int32("code"), func(s *llm.Sample) int64 { return int64(s.Code) }),
-		text("error", func(s *llm.Sample) string { return s.Err }),
-		flag("cut", func(s *llm.Sample) bool { return s.Cut }),
-		number(w.Int32("events"), func(s *llm.Sample) int64 { return int64(len(s.Chunks)) }),
-		number(w.Int32("asked_tokens"), func(s *llm.Sample) int64 { return int64(s.Asked) }),
-		number(w.Int32("input_tokens"), func(s *llm.Sample) int64 { return int64(s.Input.Tokens) }),
-		text("input_from", func(s *llm.Sample) string { return s.Input.From.String() }),
-		number(w.Int32("output_tokens"), func(s *llm.Sample) int64 { return int64(s.Output.Tokens) }),
-		text("output_from", func(s *llm.Sample) string { return s.Output.From.String() }),
-		number(w.Int32("reasoning_tokens"), func(s *llm.Sample) int64 { return int64(s.Reasoning.Tokens) }),
-		number(w.Int32("cached_tokens"), cached),
-		number(w.Uint64("request_bytes"), func(s *llm.Sample) int64 { return int64(s.In) }),
-		number(w.Uint64("answer_bytes"), func(s *llm.Sample) int64 { return int64(s.Out) }),
-	}
-}
-
-// chunkAt is when a piece of the answer came.
-func chunkAt(s *llm.Sample, i int) int64 {
-	if len(s.Chunks) == 0 {
-		return 0
-	}
-	return wall(s.Chunks[i].At)
-}
-
-// cached is -1 where it is unknown.
-func cached(s *llm.Sample) int64 {
-	if s.Usage == nil {
-		return -1
-	}
-	return int64(s.Usage.Cached)
+	return &parquetFiles{cfg: cfg, events: e, requests: r}, nil
 }
 
 func (f *parquetFiles) abort() {
@@ -142,22 +116,37 @@ func (f *parquetFiles) close(_ *Outcome) error {
 var kindNames = [...]string{llm.Text: "text", llm.Thought: "thought", llm.Tool: "tool", llm.Other: "other"}
 
 func (f *parquetFiles) sample(s *llm.Sample, _ *metric.Values, _ bool) error {
+	f.rows = f.rows[:0]
 	for i := range s.Chunks {
 		c := &s.Chunks[i]
-		f.request.Add(int64(f.n))
-		f.index.Add(int64(i))
-		f.at.Add(c.At - s.Sent)
-		f.kind.Add(kindNames[c.Kind])
-		f.tokens.Add(int64(c.Tokens))
-		if err := f.events.endRow(); err != nil {
-			return err
-		}
+		f.rows = append(f.rows, eventRow{f.n, int32(i), c.At - s.Sent, kindNames[c.Kind], c.Tokens})
 	}
-	for _, add := range f.columns {
-		add(s)
+	if err := f.events.add(f.rows...); err != nil {
+		return err
 	}
+	err := f.requests.add(f.request(s))
 	f.n++
-	return f.requests.endRow()
+	return err
+}
+
+// request is the row of a sample. Texts of the user and the server are free of secrets.
+func (f *parquetFiles) request(s *llm.Sample) requestRow {
+	secrets := f.cfg.Output.Secrets()
+	r := requestRow{
+		Request: f.n, Conversation: secrets.Redact(s.Conversation), Turn: int32(s.Turn), Slot: s.Slot, Warmup: s.Warmup,
+		DueNs: wall(s.Due), SentNs: wall(s.Sent), HeadersNs: wall(s.Headers), EndNs: wall(s.End),
+		Class: s.Class.String(), Code: int32(s.Code), Error: secrets.Redact(s.Err), Cut: s.Cut, Events: int32(len(s.Chunks)),
+		Asked: int32(s.Asked), Input: int32(s.Input.Tokens), InputFrom: s.Input.From.String(),
+		Output: int32(s.Output.Tokens), OutputFrom: s.Output.From.String(), Reasoning: int32(s.Reasoning.Tokens),
+		Cached: -1, BytesOut: s.In, BytesIn: s.Out,
+	}
+	if s.Usage != nil {
+		r.Cached = int32(s.Usage.Cached)
+	}
+	if n := len(s.Chunks); n > 0 {
+		r.FirstNs, r.LastNs = wall(s.Chunks[0].At), wall(s.Chunks[n-1].At)
+	}
+	return r
 }
 
 func wall(t int64) int64 {

@@ -200,7 +200,11 @@ func inputConfig(c *Config, o *Outcome) object {
 		{"artifacts", artifacts(c)},
 	}
 	if c.Tokenizer != "" {
-		doc = append(doc, field{"tokenizer", object{{"name", c.Tokenizer}}})
+		tokenizer := object{{"name", c.Tokenizer}}
+		if c.ChatTemplate {
+			tokenizer = append(tokenizer, field{"apply_chat_template", true})
+		}
+		doc = append(doc, field{"tokenizer", tokenizer})
 	}
 	return doc
 }

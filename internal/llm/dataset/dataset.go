@@ -72,18 +72,21 @@ func Open(ctx context.Context, o Options, tok Tokenizer) (*Source, error) {
 	} else if s.from, err = openFile(ctx, &s.o, m, sum); err != nil {
 		return nil, err
 	}
-	s.hash = workloadHash(sum.Sum(nil), o, tok)
+	s.hash = workloadHash(sum.Sum(nil), o, tok, m.frame)
 	return s, nil
 }
 
 // workloadHash is the same where the same conversations are asked in the same order.
-func workloadHash(contents []byte, o Options, tok Tokenizer) string {
+func workloadHash(contents []byte, o Options, tok Tokenizer, f *frame) string {
 	sum := sha256.New()
 	sum.Write(contents)
 	o.Path, o.RunID = "", "" // the place of a file says nothing
 	// Options are plain data; they always encode.
 	text, _ := json.Marshal(o)
 	sum.Write(text)
+	if f != nil {
+		fmt.Fprint(sum, "chat template", f.first, f.later)
+	}
 	if tok != nil {
 		for _, id := range tok.Encode("How many tokens? Zwölf, 你好 12345.67 ", false) {
 			sum.Write(binary.LittleEndian.AppendUint64(nil, uint64(id)))
@@ -226,7 +229,7 @@ func (s *Source) Close() error { return s.from.Close() }
 func (s *Source) Describe() Info {
 	i := Info{
 		Conversations: s.Len(), Sampling: s.o.Sampling.String(), Timed: s.Timed(), Hash: s.hash, Seed: s.o.Seed,
-		Exact: s.d.m.prose.Exact(), Inexact: s.d.m.inexact,
+		Exact: s.d.m.prose.Exact(), Inexact: s.d.m.inexact, TemplateTokens: s.d.m.frame.overhead(true),
 	}
 	s.from.describe(&i)
 	i.Cache = s.cached()

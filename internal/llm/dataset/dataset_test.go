@@ -25,7 +25,6 @@ func (words) Count(text string) int {
 }
 
 func (w words) Encode(text string, _ bool) []int { return make([]int, w.Count(text)) }
-func (words) Decode([]int, bool) string          { return "" }
 
 func write(t testing.TB, name, text string) string {
 	t.Helper()

@@ -5,12 +5,13 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/redline-bench/redline/internal/llm"
 )
 
 // Tokenizer is what the package needs of a tokenizer. Special tokens are never part of a prompt's length.
 type Tokenizer interface {
 	Encode(text string, special bool) []int
-	Decode(ids []int, skipSpecial bool) string
 	Count(text string) int
 }
 
@@ -63,6 +64,10 @@ type Options struct {
 
 	Media    Media
 	Rankings Rankings
+
+	// ChatTokens, when set, counts the input tokens of a turn as the model sees them, by its chat template, after the answers to
+	// the turns before. Lengths of made prompts then include the template's own tokens.
+	ChatTokens func(c *llm.Conversation, turn int, answers []string) (int, error) `json:"-"`
 
 	// Version goes into markers of Bust, so that two runs with one seed do not meet in the server's cache. Empty:
 	// markers repeat with the seed.
@@ -235,9 +240,11 @@ type Info struct {
 	Seed  uint64 `json:"seed"`
 	// Exact: made prompts have their length by the tokenizer; otherwise it is approximate. Inexact counts those
 	// that the tokenizer would not give exactly.
-	Exact   bool   `json:"exact"`
-	Inexact int    `json:"inexact,omitempty"`
-	Cache   Cached `json:"prefix_cache"`
+	Exact   bool `json:"exact"`
+	Inexact int  `json:"inexact,omitempty"`
+	// TemplateTokens is how many of the input tokens of a first turn are the chat template's own; 0 where none is applied.
+	TemplateTokens int    `json:"chat_template_tokens,omitempty"`
+	Cache          Cached `json:"prefix_cache"`
 }
 
 // Cached says what the prompts let a server's prefix cache do.

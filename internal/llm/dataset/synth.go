@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/redline-bench/redline/internal/llm"
@@ -21,6 +22,7 @@ type maker struct {
 	prose   *prose.Writer
 	pairs   []pair
 	shared  string // the system prompt of all
+	frame   *frame // nil without a chat template
 	pool    []string
 	media   mediaMaker
 	inexact int
@@ -53,7 +55,12 @@ func newMaker(o *Options, tok Tokenizer) (*maker, error) {
 	for i := range o.Prefix.Pool {
 		m.pool = append(m.pool, m.text(m.rand("prefix", uint64(i)), o.Prefix.Length, ""))
 	}
-	return m, nil
+	if o.ChatTokens != nil {
+		if m.frame, err = m.newFrame(); err == nil {
+			err = m.checkLengths()
+		}
+	}
+	return m, err
 }
 
 // rand is a generator for one purpose.
@@ -115,7 +122,7 @@ func (m *maker) at(i int) (*llm.Conversation, error) {
 		if m.o.Rankings.Passages.Set() {
 			m.ranking(t, r)
 		} else {
-			m.prompt(t, r, m.lead(k, i, r))
+			m.prompt(t, r, m.lead(k, i, r), m.frame.overhead(k == 0))
 		}
 		var err error
 		if t.Media, err = m.media.make(r, i); err != nil {
@@ -126,8 +133,8 @@ func (m *maker) at(i int) (*llm.Conversation, error) {
 }
 
 // prompt makes the texts of a turn. The lead stands before the first and counts beyond the length asked for, as
-// far as it is no marker.
-func (m *maker) prompt(t *llm.Turn, r *rand.Rand, lead string) {
+// far as it is no marker. The template's own tokens count within it.
+func (m *maker) prompt(t *llm.Turn, r *rand.Rand, lead string, template int) {
 	in, out := m.o.Input, m.o.Output
 	if m.pairs != nil {
 		p := drawPair(m.pairs, r)
@@ -139,17 +146,13 @@ func (m *maker) prompt(t *llm.Turn, r *rand.Rand, lead string) {
 	if !in.Set() {
 		return
 	}
-	for i := range max(m.o.Batch, 1) {
-		n := in.Draw(r)
-		if i == 0 && lead != "" {
-			n += m.prose.Tokens(lead)
-		} else {
-			lead = ""
-		}
-		t.Texts = append(t.Texts, m.text(r, n, lead))
+	for range max(m.o.Batch, 1) {
+		n, before := in.Draw(r), m.prose.Tokens(lead)
+		t.Texts = append(t.Texts, m.text(r, max(1, n-template)+before, lead))
 		if m.prose.Exact() {
-			t.InputTokens += n
+			t.InputTokens += n + before
 		}
+		lead, template = "", 0
 	}
 }
 
@@ -228,8 +231,23 @@ func (d *dresser) dress(c *llm.Conversation, n int) error {
 			t.Delay = min(t.Delay, o.DelayCap)
 		}
 	}
-	if o.Bust != NoBust {
-		return d.bust(c, n)
+	head, tail := "", "" // of the first turn's text
+	switch mark := d.marker(n); o.Bust {
+	case SystemPrefix:
+		c.System = join(mark, c.System)
+	case SystemSuffix:
+		c.System = join(c.System, mark)
+	case FirstTurnPrefix:
+		head = mark + " "
+	case FirstTurnSuffix:
+		tail = " " + mark
+	case NoBust:
+	}
+	for i := range c.Turns {
+		if err := d.fit(c, i, head, tail); err != nil {
+			return err
+		}
+		head, tail = "", ""
 	}
 	return nil
 }
@@ -251,21 +269,6 @@ func (d *dresser) marker(n int) string {
 	b := binary.LittleEndian.AppendUint64([]byte(d.o.RunID), d.o.Seed)
 	sum := sha256.Sum256(binary.LittleEndian.AppendUint64(b, uint64(n)))
 	return "[" + hex.EncodeToString(sum[:6]) + "]"
-}
-
-// bust puts the marker into the conversation.
-func (d *dresser) bust(c *llm.Conversation, n int) error {
-	mark := d.marker(n)
-	switch d.o.Bust {
-	case SystemPrefix:
-		c.System = join(mark, c.System)
-	case SystemSuffix:
-		c.System = join(c.System, mark)
-	case FirstTurnPrefix, FirstTurnSuffix:
-		return d.bustTurn(&c.Turns[0], mark)
-	case NoBust:
-	}
-	return nil
 }
 
 // suits tells whether what the options add can be added to a record: a request that is sent as it stands takes
@@ -296,39 +299,42 @@ func join(a, b string) string {
 	return a + " " + b
 }
 
-func (d *dresser) bustTurn(t *llm.Turn, mark string) error {
-	head, tail := mark+" ", ""
-	if d.o.Bust == FirstTurnSuffix {
-		head, tail = "", " "+mark
-	}
-	put := func(text string) string { return head + text + tail }
+// fit puts head and tail around the text of turn i. A made text keeps its length; with a chat template it gets the one that
+// was asked for as the model sees it.
+func (d *dresser) fit(c *llm.Conversation, i int, head, tail string) error {
+	t := &c.Turns[i]
+	var text *string
 	switch {
+	case head+tail == "" && (d.m.frame == nil || t.InputTokens == 0):
+		return nil
 	case t.Messages != nil:
-		return bustMessages(t, put)
+		return bustMessages(t, head, tail)
 	case t.Query != "":
-		t.Query = d.mark(t, t.Query, head, tail)
+		text = &t.Query
 	case len(t.Texts) > 0:
-		// The texts may be shared with other conversations; the list is not.
-		t.Texts = append([]string{d.mark(t, t.Texts[0], head, tail)}, t.Texts[1:]...)
+		t.Texts = slices.Clone(t.Texts) // they may be shared with other conversations
+		text = &t.Texts[0]
+	default:
+		return nil
 	}
-	return nil
-}
-
-// mark adds the marker to a text. One of known length keeps it.
-func (d *dresser) mark(t *llm.Turn, text, head, tail string) string {
-	if t.InputTokens == 0 {
-		return head + text + tail
+	body, exact, err := *text, true, error(nil)
+	if t.InputTokens > 0 {
+		count, want := d.m.prose.Tokens, d.m.prose.Tokens(body)
+		if d.m.frame != nil {
+			count, want = d.m.frame.counter(c, i, text, &err)
+		}
+		body, exact = d.m.prose.Fit(d.m.rand("mark", 0), body, want, func(s string) int { return count(head + s + tail) })
 	}
-	marked, exact := d.m.prose.Fit(d.m.rand("mark", 0), head, text, tail, d.m.prose.Tokens(text))
+	*text = head + body + tail
 	if !exact {
 		d.m.inexact++
 		t.InputTokens = 0 // it must be counted
 	}
-	return marked
+	return err
 }
 
 // bustMessages changes the first user message of a chat.
-func bustMessages(t *llm.Turn, put func(string) string) error {
+func bustMessages(t *llm.Turn, head, tail string) error {
 	var list []map[string]json.RawMessage
 	if err := json.Unmarshal(t.Messages, &list); err != nil {
 		return fmt.Errorf("put the cache-bust marker into the messages: %w", err)
@@ -338,7 +344,7 @@ func bustMessages(t *llm.Turn, put func(string) string) error {
 		if json.Unmarshal(m["role"], &role) != nil || role != "user" || json.Unmarshal(m["content"], &content) != nil {
 			continue
 		}
-		text, err := json.Marshal(put(content))
+		text, err := json.Marshal(head + content + tail)
 		if err != nil {
 			return err
 		}

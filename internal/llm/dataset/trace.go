@@ -117,10 +117,12 @@ func (b *blocks) fits(size int) error {
 }
 
 // realize makes the text of a trace's request. Equal ids in one file give equal tokens; a block that is cut short
-// is the start of the whole one. Tokens behind the blocks are like no others.
+// is the start of the whole one. Tokens behind the blocks are like no others. With a chat template the text is shorter: see
+// dresser.fit.
 func (m *maker) realize(b *blocks, scope string, size int, n uint64) (string, int) {
 	text := make([]byte, 0, 6*b.tokens)
-	left := b.tokens
+	want := max(1, b.tokens-m.frame.overhead(true))
+	left := want
 	for _, id := range b.ids {
 		part := min(size, left)
 		text = m.prose.Block(text, m.rand("block "+scope, uint64(id)), part)
@@ -133,7 +135,7 @@ func (m *maker) realize(b *blocks, scope string, size int, n uint64) (string, in
 	if !m.prose.Exact() {
 		return made, 0
 	}
-	if got := m.prose.Tokens(made); got != b.tokens {
+	if got := m.prose.Tokens(made); got != want && m.frame == nil {
 		m.inexact++
 		return made, got
 	}

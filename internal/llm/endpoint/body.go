@@ -2,7 +2,6 @@ package endpoint
 
 import (
 	"strconv"
-	"strings"
 
 	"github.com/redline-bench/redline/internal/llm"
 	"github.com/redline-bench/redline/internal/tensor"
@@ -119,15 +118,13 @@ func appendStrings(b []byte, list []string) []byte {
 	return append(b, ']')
 }
 
-// prompt is the text of a turn for APIs that take one text.
-func prompt(t *llm.Turn) string {
-	switch len(t.Texts) {
-	case 0:
-		return ""
-	case 1:
-		return t.Texts[0]
+// prompts are the texts of a request for kinds that take no messages: its own, or the one that the chat template makes.
+func (c *common) prompts(r *Request) ([]string, error) {
+	if c.ChatTemplate == nil {
+		return r.turn().Texts, nil
 	}
-	return strings.Join(t.Texts, " ")
+	text, err := c.ChatTemplate.Prompt(r)
+	return []string{text}, err
 }
 
 func role(t *llm.Turn) string {

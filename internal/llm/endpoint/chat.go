@@ -149,8 +149,12 @@ func (c *completions) Inputs(r *Request) (service.Inputs, error) {
 	if t.Raw != nil {
 		return payload(t.Raw), nil
 	}
+	texts, err := c.prompts(r)
+	if err != nil {
+		return service.Inputs{}, err
+	}
 	w := c.body(r)
-	w.texts("prompt", t.Texts)
+	w.texts("prompt", texts)
 	w.text("model", c.model(r))
 	w.flag("stream", c.Stream)
 	w.number("max_tokens", r.MaxTokens)

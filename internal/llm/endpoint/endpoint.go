@@ -84,6 +84,16 @@ func (k Kind) Talks() bool {
 	return false
 }
 
+// TakesText tells whether a kind's requests ask with one text, without messages.
+func (k Kind) TakesText() bool {
+	switch k {
+	case Completions, TGI, Generate, KServeText, KServeTokens:
+		return true
+	case Chat, Responses, Embeddings, Messages, CohereRank, TEIRank, NIMRank, Raw, Template:
+	}
+	return false
+}
+
 // Options are what every request of a run shares.
 type Options struct {
 	Kind   Kind
@@ -101,6 +111,8 @@ type Options struct {
 	Metadata *service.Model
 	// Encode turns text into token ids, for models that take those.
 	Encode func(text string) []int32
+	// ChatTemplate, when set, writes the text of kinds that take one.
+	ChatTemplate *ChatTemplate
 	// Body, ResponsePath and the usage paths belong to templates: see Template.
 	Body                        string
 	ResponsePath                string

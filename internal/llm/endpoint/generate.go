@@ -2,6 +2,7 @@ package endpoint
 
 import (
 	"net/url"
+	"strings"
 
 	"github.com/redline-bench/redline/internal/llm"
 	"github.com/redline-bench/redline/internal/service"
@@ -23,8 +24,12 @@ func (c *tgi) Inputs(r *Request) (service.Inputs, error) {
 	if t.Raw != nil {
 		return payload(t.Raw), nil
 	}
+	texts, err := c.prompts(r)
+	if err != nil {
+		return service.Inputs{}, err
+	}
 	w := c.body(r)
-	w.text("inputs", prompt(t))
+	w.text("inputs", strings.Join(texts, " "))
 	if w.name("parameters") {
 		p := body{b: []byte{'{'}}
 		p.number("max_new_tokens", r.MaxTokens)
@@ -140,8 +145,12 @@ func (c *generate) Inputs(r *Request) (service.Inputs, error) {
 	if t.Raw != nil {
 		return payload(t.Raw), nil
 	}
+	texts, err := c.prompts(r)
+	if err != nil {
+		return service.Inputs{}, err
+	}
 	w := c.body(r)
-	w.text("text_input", prompt(t))
+	w.text("text_input", strings.Join(texts, " "))
 	limit := r.MaxTokens
 	if limit == 0 {
 		limit = defaultTokens // models of TensorRT-LLM require one

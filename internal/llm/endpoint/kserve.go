@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"strconv"
+	"strings"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
@@ -63,12 +64,17 @@ func (c *kserve) Inputs(r *Request) (service.Inputs, error) {
 			extra[f.name] = f.value
 		}
 	}
+	texts, err := c.prompts(r)
+	if err != nil {
+		return in, err
+	}
+	text := strings.Join(texts, " ")
 	var ids []int32
 	if !c.text {
-		ids = c.Encode(prompt(t))
+		ids = c.Encode(text)
 	}
 	for _, spec := range c.Metadata.Inputs {
-		data, n, err := c.input(&spec, r, extra, ids)
+		data, n, err := c.input(&spec, r, extra, text, ids)
 		if err != nil {
 			return in, err
 		}
@@ -91,7 +97,7 @@ func (c *kserve) Inputs(r *Request) (service.Inputs, error) {
 }
 
 // input is the data of one input and its number of elements; none for an optional one that nothing is known of.
-func (c *kserve) input(spec *service.TensorSpec, r *Request, extra map[string]json.RawMessage, ids []int32) ([]byte, int64, error) {
+func (c *kserve) input(spec *service.TensorSpec, r *Request, extra map[string]json.RawMessage, text string, ids []int32) ([]byte, int64, error) {
 	if v, ok := extra[spec.Name]; ok {
 		if len(v) == 0 || v[0] != '[' {
 			v = append(append([]byte{'['}, v...), ']')
@@ -109,7 +115,7 @@ func (c *kserve) input(spec *service.TensorSpec, r *Request, extra map[string]js
 	limit := r.MaxTokens
 	switch spec.Name {
 	case "text_input":
-		return tensor.AppendElement(nil, prompt(r.turn())), 1, nil
+		return tensor.AppendElement(nil, text), 1, nil
 	case "input_ids":
 		return whole32(spec.Type, ids...), int64(len(ids)), nil
 	case "input_lengths":

@@ -75,7 +75,7 @@ func (c *custom) Inputs(r *Request) (service.Inputs, error) {
 	}
 	var b bytes.Buffer
 	err := c.body.Execute(&b, TemplateData{
-		Model: c.model(r), Text: prompt(t), Texts: t.Texts, System: r.Conversation.System, Messages: appendMessages(nil, r),
+		Model: c.model(r), Text: strings.Join(t.Texts, " "), Texts: t.Texts, System: r.Conversation.System, Messages: appendMessages(nil, r),
 		Query: t.Query, Passages: t.Passages, MaxTokens: r.MaxTokens, Stream: c.Stream,
 	})
 	if err != nil {

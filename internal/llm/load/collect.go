@@ -34,6 +34,7 @@ type collection struct {
 	lastSent int64
 	ends     []int64       // of the latest request of each line
 	idleNs   int64         // time in which a line of a closed loop could have had a request in flight and had none
+	pausedNs int64         // time in which a line of a closed loop paused as it was asked to
 	until    *metric.Watch // nil without --until
 	shown    int64
 	lastN    uint64
@@ -61,7 +62,7 @@ func (r *run) begin(p *phase) {
 		r.until = &metric.Watch{Target: *o.Until}
 	}
 	r.row, r.lastN, r.shown, r.lastDue, r.lastSent = 0, 0, p.start, 0, 0
-	r.ends, r.idleNs = nil, 0
+	r.ends, r.idleNs, r.pausedNs = nil, 0, 0
 }
 
 // collect reads all records that ended.
@@ -98,14 +99,15 @@ func (r *run) read(rec *record.Record, events []record.Event, data []byte) {
 	r.count(a, s, &plain)
 }
 
-// idle adds the time between the end of a line's request and the next one's send, without the pause that the conversation
-// asks for.
+// idle adds the time between the end of a line's request and the next one's send: the pause that the conversation or the
+// think time asks for, and the rest.
 func (r *run) idle(a *ask, rec *record.Record) {
 	for len(r.ends) <= int(rec.Slot) {
 		r.ends = append(r.ends, 0)
 	}
 	end := &r.ends[rec.Slot]
 	if *end > 0 {
+		r.pausedNs += max(0, a.from-*end)
 		r.idleNs += max(0, rec.Sent-max(*end, a.from))
 	}
 	*end = rec.End
@@ -155,8 +157,11 @@ func (r *run) tokens(a *ask, s *llm.Sample) {
 		r.usage = ans.Usage
 		s.Usage = &r.usage
 	}
-	if r.cfg.Count != nil && a.input < 0 && a.text != "" {
-		a.input = r.cfg.Count(a.text)
+	if a.input < 0 && a.turn > 0 { // off the load's path
+		var err error
+		if a.input, err = r.countInput(a.conv, a.turn, a.answers); err != nil {
+			a.phase.fail(err)
+		}
 	}
 	useServer := r.cfg.UseServer || r.cfg.Count == nil
 	own := r.cfg.Count != nil && (!useServer || r.measured.Requests() < ownChecks)
@@ -370,7 +375,7 @@ func (r *run) outcome() *Outcome {
 		Held: r.lv.Open() && r.lv.Concurrency > 0 || r.cfg.Options.Prefill > 0,
 	}
 	if !r.lv.Open() && len(r.lv.Stages) == 0 && r.cfg.Options.Prefill == 0 {
-		load.Idle = time.Duration(r.idleNs)
+		load.Idle, load.Paused = time.Duration(r.idleNs), time.Duration(r.pausedNs)
 	}
 	lv.Health = r.win.Health(load)
 	lv.Metrics = r.measured.Metrics()

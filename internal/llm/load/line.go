@@ -28,6 +28,19 @@ type line struct {
 	asks   []*ask // sent and not collected, oldest first
 	timer  *time.Timer
 	answer endpoint.Answer
+	think  func() time.Duration // draws the think times of thinks; nil: there is none
+	thinks *phase
+}
+
+// thinkTime draws the next think time. Each phase draws from the beginning.
+func (l *line) thinkTime(p *phase) time.Duration {
+	if o := &l.r.cfg.Options; l.thinks != p {
+		l.think, l.thinks = o.ThinkTime.Slot(o.Seed, l.slot), p
+	}
+	if l.think == nil {
+		return 0
+	}
+	return l.think()
 }
 
 // Pause implements engine.Listener. A job that must wait holds no slot: its line rests and is woken.
@@ -36,7 +49,7 @@ func (l *line) Pause() (time.Duration, bool) {
 	defer l.mu.Unlock()
 	p := l.r.now.Load()
 	if l.job == nil && !p.lv.Open() {
-		l.job = l.r.follow(l, nil, p)
+		l.job = l.r.follow(l, nil, p, 0)
 	}
 	j := l.job
 	switch {
@@ -145,7 +158,7 @@ func (l *line) Heard(c *service.Call, events []record.Event, responses []byte) e
 		l.r.line(t, p, j.due, c.Rec.End)
 		l.r.free.push(l.slot)
 	} else if l.job == nil {
-		l.job = l.r.follow(l, t, p)
+		l.job = l.r.follow(l, t, p, c.Rec.End)
 	}
 	p.drop()
 	return refused

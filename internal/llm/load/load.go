@@ -17,6 +17,7 @@ import (
 	"github.com/redline-bench/redline/internal/llm"
 	"github.com/redline-bench/redline/internal/llm/endpoint"
 	"github.com/redline-bench/redline/internal/llm/metric"
+	"github.com/redline-bench/redline/internal/pace"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/result"
@@ -39,6 +40,8 @@ type Config struct {
 	// Count counts tokens by the tokenizer; nil where there is none. UseServer prefers the server's counts.
 	Count     func(text string) int
 	UseServer bool
+	// ChatTemplate, when set, counts the input; it needs Count.
+	ChatTemplate *endpoint.ChatTemplate
 	// KeepText hands samples on with their texts, KeepWire with their bytes.
 	KeepText, KeepWire bool
 	// RequestHeader names the header with an id of each request, SessionHeader that with one of its conversation;
@@ -65,6 +68,8 @@ type Options struct {
 	Duration, Grace    time.Duration
 	// Warmup comes before, where one of its bounds is set.
 	Warmup Warmup
+	// ThinkTime is how long each slot of a closed loop waits between two requests, and between two turns at least.
+	ThinkTime pace.ThinkTime
 	// Cooldown is the end of Duration in which requests that start are not counted.
 	Cooldown time.Duration
 	// CancelShare of the requests are cut: after CancelDelay, or after CancelTokens as a share of the tokens asked for.

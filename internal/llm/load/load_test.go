@@ -8,12 +8,14 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/internal/llm"
+	"github.com/redline-bench/redline/internal/llm/endpoint"
 	"github.com/redline-bench/redline/internal/llm/load"
 	"github.com/redline-bench/redline/internal/llm/metric"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/testkit"
+	"github.com/redline-bench/redline/internal/tokenizer"
 )
 
 func closed(n int) load.Level { return load.Level{Mode: plan.Concurrency, Concurrency: n} }
@@ -78,6 +80,26 @@ func TestConversations(t *testing.T) {
 	}
 	if strings.Count(last, "assistant") != 2 || samples[1].Turn != 1 || samples[1].Sent-samples[0].End != int64(30*time.Millisecond) {
 		t.Errorf("turn %d came %v after the answer", samples[1].Turn, time.Duration(samples[1].Sent-samples[0].End))
+	}
+}
+
+// Input tokens are those of the chat template, with the answers before.
+func TestChatTemplateCounts(t *testing.T) {
+	tok, err := tokenizer.Load(testkit.ChatTokenizer(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := config(t, quick(), 3, llm.Turn{Texts: []string{"one two"}, InputTokens: 99}, llm.Turn{Texts: []string{"three"}})
+	cfg.UseServer, cfg.Count = false, func(text string) int { return tok.Count(text, false) }
+	cfg.ChatTemplate = endpoint.NewChatTemplate(endpoint.Options{Kind: endpoint.Chat}, tok)
+	cfg.Sample = func(x *llm.Sample) {
+		// <s> user: … <end> assistant: and then t0 t1 t2 t3 <end> user: three <end> assistant:
+		if want := []int{6, 15}[x.Turn]; x.Input != (llm.Count{Tokens: want, From: llm.Tokenizer}) {
+			t.Errorf("turn %d has %+v", x.Turn, x.Input)
+		}
+	}
+	if out := run(t, cfg, closed(2)); out.Collector.Requests() != 6 {
+		t.Errorf("%d answers", out.Collector.Requests())
 	}
 }
 

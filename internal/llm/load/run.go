@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/engine"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/vitals"
@@ -87,8 +86,9 @@ func (r *run) snapshot() []*line {
 
 func (r *run) at(slot int) *line { return r.snapshot()[slot] }
 
-// follow gives a line of a closed loop its next job: the next turn of its conversation, or a new one.
-func (r *run) follow(l *line, t *talk, p *phase) *job {
+// follow gives a line of a closed loop its next job: the next turn of its conversation, or a new one. ended is when the
+// line's last request ended; 0: it begins.
+func (r *run) follow(l *line, t *talk, p *phase, ended int64) *job {
 	if p.over.Load() || int64(l.slot) >= r.active.Load() {
 		return nil
 	}
@@ -106,11 +106,15 @@ func (r *run) follow(l *line, t *talk, p *phase) *job {
 		p.fail(err)
 		return nil
 	}
-	switch ramp := p.load.Ramp; {
-	case !fresh:
-		j.from = clock.Now() + int64(t.conv.Turns[j.turn].Delay)
-	case ramp > 0:
+	if ramp := p.load.Ramp; fresh && ramp > 0 {
 		j.from = p.start + int64(ramp)*int64(l.slot)/max(1, r.active.Load())
+	}
+	var pause time.Duration
+	if !fresh {
+		pause = t.conv.Turns[j.turn].Delay
+	}
+	if ended > 0 {
+		j.from = max(j.from, ended+int64(max(pause, l.thinkTime(p))))
 	}
 	j.ask.from = j.from
 	return j
@@ -129,13 +133,10 @@ func (r *run) newJob(t *talk, p *phase) (*job, error) {
 	p.pending.Add(1)
 	a := &ask{
 		phase: p, conv: t.conv, turn: turn, number: r.numbers.Add(1) - 1, tokens: t.conv.Turns[turn].MaxTokens, input: -1,
-		body: made.body, id: made.id, name: t.name,
+		answers: t.answers, body: made.body, id: made.id, name: t.name,
 	}
-	switch {
-	case turn == 0:
+	if turn == 0 {
 		a.input = t.input
-	case r.cfg.Count != nil:
-		a.text = inputText(t.conv, turn, t.answers)
 	}
 	return &job{talk: t, turn: turn, req: made.req, ask: a}, nil
 }

@@ -50,12 +50,13 @@ type ask struct {
 	number uint64
 	tokens int // asked for
 	input  int // tokens; -1 unknown
-	text   string
-	body   []byte
-	id     string // of the request
-	name   string // of the conversation
-	cut    bool
-	err    error
+	// answers are those to the turns before.
+	answers []string
+	body    []byte
+	id      string // of the request
+	name    string // of the conversation
+	cut     bool
+	err     error
 	// limit is after how many chunks it is cut; 0 never.
 	limit int
 	// from is the earliest time at which it may be sent; 0 is at once.
@@ -148,13 +149,13 @@ func (r *run) open(conv *llm.Conversation) (*talk, error) {
 	if len(conv.Turns) == 0 {
 		return nil, fmt.Errorf("conversation %s has no turns", conv.ID)
 	}
-	t := &talk{conv: conv, input: -1, name: r.ids.next()}
+	t := &talk{conv: conv, name: r.ids.next()}
 	var err error
 	if t.first, err = r.request(t, 0); err != nil {
 		return nil, err
 	}
-	if r.cfg.Count != nil {
-		t.input = r.countInput(conv, 0, nil)
+	if t.input, err = r.countInput(conv, 0, nil); err != nil {
+		return nil, err
 	}
 	if r.cfg.Bodies != nil && !conv.Again {
 		t.bodies = r.bodies(conv)
@@ -229,12 +230,27 @@ func written(list []tensor.Tensor) []byte {
 	return append(b, '}')
 }
 
-// countInput counts the tokens that a turn sends: the texts of the conversation so far.
-func (r *run) countInput(conv *llm.Conversation, turn int, answers []string) int {
-	if n := conv.Turns[turn].InputTokens; n > 0 && turn == 0 {
-		return n
+// countInput counts the input tokens of a turn: as the chat template writes it, or the texts of the conversation so far. It is
+// -1 where nothing can be counted.
+func (r *run) countInput(conv *llm.Conversation, turn int, answers []string) (int, error) {
+	if r.cfg.Count == nil {
+		return -1, nil
 	}
-	return r.cfg.Count(inputText(conv, turn, answers))
+	if t := r.cfg.ChatTemplate; t != nil {
+		n, err := t.Tokens(&endpoint.Request{Conversation: conv, Turn: turn, Answers: answers})
+		if err != nil {
+			return -1, fmt.Errorf("turn %d of conversation %s: %w", turn+1, conv.ID, err)
+		}
+		return n, nil
+	}
+	if n := conv.Turns[turn].InputTokens; n > 0 && turn == 0 {
+		return n, nil
+	}
+	text := inputText(conv, turn, answers)
+	if text == "" {
+		return -1, nil
+	}
+	return r.cfg.Count(text), nil
 }
 
 // inputText joins the texts that a turn sends by spaces.

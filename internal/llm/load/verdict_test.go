@@ -7,6 +7,7 @@ import (
 	"github.com/redline-bench/redline/internal/llm"
 	"github.com/redline-bench/redline/internal/llm/load"
 	"github.com/redline-bench/redline/internal/llm/metric"
+	"github.com/redline-bench/redline/internal/pace"
 	"github.com/redline-bench/redline/internal/service"
 )
 
@@ -16,6 +17,28 @@ func TestPausesOfAConversationAreNotTheClientsLimit(t *testing.T) {
 	out := run(t, cfg, closed(4))
 	if h := &out.Level.Health; len(out.Reasons) > 0 || h.AchievedInFlight > 1 {
 		t.Errorf("%g in flight: %+v", h.AchievedInFlight, out.Reasons)
+	}
+}
+
+// Neither are think times, which the samples show and no latency holds.
+func TestThinkTimeIsNotTheClientsLimit(t *testing.T) {
+	cfg := config(t, quick(), 12, llm.Turn{Texts: []string{"a"}})
+	cfg.Options.ThinkTime = pace.ThinkTime{Mean: 100 * time.Millisecond, Spread: 20 * time.Millisecond}
+	ends := map[uint32]int64{}
+	thought := 0
+	cfg.Sample = func(s *llm.Sample) {
+		if end, ok := ends[s.Slot]; ok {
+			thought++
+			if d := time.Duration(s.Sent - end); d < 80*time.Millisecond {
+				t.Errorf("slot %d thought for %s", s.Slot, d)
+			}
+		}
+		ends[s.Slot] = s.End
+	}
+	out := run(t, cfg, closed(4))
+	h := &out.Level.Health
+	if len(out.Reasons) > 0 || h.AchievedInFlight > 1 || thought != 8 || out.Level.Client.Latency.Max > int64(80*time.Millisecond) {
+		t.Errorf("%g of %g in flight, %d think times, %+v", h.AchievedInFlight, h.AskedInFlight, thought, out.Reasons)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/redline-bench/redline/internal/pace"
 	"github.com/redline-bench/redline/internal/pacompat/flags"
 	"github.com/redline-bench/redline/internal/plan"
 )
@@ -210,6 +211,10 @@ func TestRedline(t *testing.T) {
 	f("--request-timeout 1500ms --connections 4", func(p *plan.Plan) {
 		p.Target.Timeout, p.Target.Connections = 1500*time.Millisecond, 4
 	})
+	f("--think-time 100ms±20ms --concurrency-range 4", func(p *plan.Plan) {
+		p.Load.ThinkTime = pace.ThinkTime{Mean: 100 * time.Millisecond, Spread: 20 * time.Millisecond}
+		p.Load.Concurrency.Start = 4
+	})
 	f("--seed 7 --json r.json", func(p *plan.Plan) { p.Load.Seed, p.Input.Seed, p.Output.ResultJSON = 7, 7, "r.json" })
 	f("--sequence-id-range 1", func(p *plan.Plan) { p.Input.SequenceStartID, p.Input.SequenceIDRange = 1, math.MaxUint32 })
 	f("--input-tensor-format json", func(p *plan.Plan) { p.Input.InputJSON = true })
@@ -225,7 +230,7 @@ func TestRedline(t *testing.T) {
 	if d := cmp.Diff(want, notes); d != "" || err != nil {
 		t.Error(d, err)
 	}
-	for _, line := range []string{"--embedded", "--json x", "--seed 1", "--latency-from send"} {
+	for _, line := range []string{"--embedded", "--json x", "--seed 1", "--think-time 1s", "--latency-from send"} {
 		if got := said(plan.DropIn, words(line)); !strings.HasPrefix(got, "Error: Invalid long option") {
 			t.Errorf("the drop-in takes %s: %s", line, got)
 		}

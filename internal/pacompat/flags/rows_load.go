@@ -3,6 +3,7 @@ package flags
 import (
 	"time"
 
+	"github.com/redline-bench/redline/internal/pace"
 	"github.com/redline-bench/redline/internal/plan"
 )
 
@@ -18,6 +19,16 @@ func loadRows() []Row {
 			Help: "Open loop: send at this rate whether or not answers come, level by level, as independent users would. " +
 				"Answers what latency they would see.",
 			set: setRate,
+		}, {
+			Long: "think-time", Arg: "DURATION[±SPREAD]", Section: Load, Face: RedlineOnly, Default: "0s",
+			Help: "Closed loop: wait this long after a request has ended before the next is sent in its place, such as 100ms or " +
+				"100ms±20ms (uniform, drawn from --seed; +- stands for ±). No latency includes it.",
+			set: func(r *raw, v string) (err error) {
+				if r.plan.Load.ThinkTime, err = pace.ParseThinkTime(v); err != nil {
+					return line("--think-time %v", err)
+				}
+				return nil
+			},
 		}, {
 			Long: "request-distribution", Arg: "NAME", Section: Load, Default: "constant", Hint: values("constant", "poisson"),
 			Help: "Open loop: constant keeps even gaps between requests; poisson has random ones with the same mean, as real " +
@@ -58,7 +69,7 @@ func loadRows() []Row {
 			},
 		}, {
 			Long: "seed", Arg: "N", Section: Load, Face: RedlineOnly, Default: "0",
-			Help: "Seeds all that is random, arrivals and data. The same seed gives the same run; change it to see how much " +
+			Help: "Seeds all that is random: arrivals, think times and data. The same seed gives the same run; change it to see how much " +
 				"chance there is in a result.",
 			set: setSeed,
 		}, {

@@ -11,7 +11,7 @@ import (
 func (r *raw) verify() error {
 	for _, rule := range []func() error{
 		r.verifyTarget, r.verifyNumbers, r.verifyCalls, r.verifyPeriodic, r.verifySearch,
-		r.verifyWarmup, r.verifyRequestCount, r.verifyKind, r.verifyMetrics, r.verifySessions, r.verifyEmbedded, r.verifyMethod,
+		r.verifyWarmup, r.verifyRequestCount, r.verifyKind, r.verifyMetrics, r.verifySessions, r.verifyThinkTime, r.verifyEmbedded, r.verifyMethod,
 	} {
 		if err := rule(); err != nil {
 			return err
@@ -237,6 +237,14 @@ func (r *raw) verifyMetrics() error {
 func (r *raw) verifySessions() error {
 	if r.mode == plan.SessionConcurrency && r.plan.Target.Kind != plan.OpenAI {
 		return usagef("Session concurrency mode is only supported with OpenAI service kind.")
+	}
+	return nil
+}
+
+// verifyThinkTime is redline's own.
+func (r *raw) verifyThinkTime() error {
+	if r.plan.Load.ThinkTime.Mean > 0 && r.mode != plan.Concurrency {
+		return line("--think-time needs a closed loop: use it with --concurrency-range alone")
 	}
 	return nil
 }

@@ -112,6 +112,9 @@ func (c *Console) level(out, remarks *page, l *result.Level) {
 	if c.late(l) {
 		remarks.linef("%s", Late(us(l.Client.Sent.Avg), us(l.Client.Due.Avg)))
 	}
+	if l.Hold != nil && c.Plan.Face == plan.DropIn { // the health block of redline profile has it
+		remarks.linef("WARNING: Held by the server: %s.", l.Hold)
+	}
 	if c.serverStats() {
 		out.linef("  Server: ")
 		s := result.Server{}

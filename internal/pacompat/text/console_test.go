@@ -266,6 +266,21 @@ func TestLateScheduleIsRemarked(t *testing.T) {
 	same(t, "late", errs.String(), text.Late(1000, 9000)+"\n")
 }
 
+// The drop-in names requests that the server held on stderr; redline has a block of its own for them.
+func TestAHoldIsRemarked(t *testing.T) {
+	for face, want := range map[plan.Face]string{plan.DropIn: "WARNING: Held by the server: 3 requests waited", plan.Redline: ""} {
+		p := simplePlan()
+		p.Face = face
+		c, _, errs := console(p, simpleModel())
+		l := simpleLevel()
+		l.Hold = &result.Hold{Requests: 3, Times: 3}
+		c.Level(&l)
+		if got := errs.String(); (got == "") != (want == "") || !strings.HasPrefix(got, want) {
+			t.Errorf("%s: %s", face, got)
+		}
+	}
+}
+
 func TestPartialGoesToStderr(t *testing.T) {
 	c, out, errs := console(simplePlan(), simpleModel())
 	l := simpleLevel()

@@ -45,6 +45,7 @@ type LevelView struct {
 	Failed      uint64   `json:"failed"`
 	Unfinished  uint64   `json:"unfinished,omitempty"` // in flight at the end
 	OldestMs    float64  `json:"oldest,omitempty"`     // the greatest age of one
+	Hold        string   `json:"hold,omitempty"`       // requests that the server held
 	Throughput  float64  `json:"throughput"`
 	Responses   float64  `json:"responses,omitempty"`
 	Latency     Summary  `json:"latency"`
@@ -197,6 +198,9 @@ func levelView(lv *result.Level) LevelView {
 	if c.First != nil && c.First.Count > 0 {
 		s := summary(c.First)
 		out.First = &s
+	}
+	if lv.Hold != nil {
+		out.Hold = lv.Hold.String()
 	}
 	if lv.Server != nil {
 		p := parts(lv.Server)

@@ -7,59 +7,52 @@ import (
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
+	"github.com/parquet-go/parquet-go"
 
 	"github.com/redline-bench/redline/internal/clock"
-	"github.com/redline-bench/redline/internal/parquet"
 	"github.com/redline-bench/redline/internal/record"
 )
 
-// groupRows is how many rows a Parquet file holds together; so many are in memory.
-const groupRows = 64 << 10
+// The sizes of a Parquet file. A row group is held in memory, column by column, until it is complete.
+const (
+	batchRows = 1024
+	groupRows = 64 << 10
+)
 
+// parquetEncoder hands the rows over in batches: the library has a cost for each call and column.
 type parquetEncoder struct {
-	w       *parquet.Writer
-	times   [7]*parquet.Ints
-	class   *parquet.Texts
-	numbers [6]*parquet.Ints
-	delayed *parquet.Bools
-	mode    *parquet.Texts
-	level   *parquet.Floats
-	window  *parquet.Ints
+	w     *parquet.GenericWriter[row]
+	batch []row
 }
 
 func newParquet(w io.Writer, version string) *parquetEncoder {
-	e := &parquetEncoder{w: parquet.NewWriter(w, "redline version "+version, groupRows)}
-	for i, name := range [...]string{"wall_ns", "due_ns", "sent_ns", "written_ns", "first_ns", "end_ns", "latency_ns"} {
-		e.times[i] = e.w.Int64(name)
+	return &parquetEncoder{
+		w: parquet.NewGenericWriter[row](w, parquet.Compression(&parquet.Zstd), parquet.MaxRowsPerRowGroup(groupRows),
+			parquet.WriteBufferSize(0), parquet.CreatedBy("redline", version, "")),
+		batch: make([]row, 0, batchRows),
 	}
-	e.class = e.w.Text("class")
-	e.numbers = [...]*parquet.Ints{
-		e.w.Int64("request_bytes"), e.w.Int64("answer_bytes"), e.w.Int32("step"), e.w.Int32("slot"),
-		e.w.Int64("sequence"), e.w.Int32("responses"),
-	}
-	e.delayed, e.mode = e.w.Bool("delayed"), e.w.Text("mode")
-	e.level, e.window = e.w.Float("level"), e.w.Int32("window")
-	return e
 }
 
 func (e *parquetEncoder) add(l *Level, r *record.Record, zero int64) error {
-	var o row
-	o.fill(l, r, zero)
-	for i, v := range o.times() {
-		e.times[i].Add(v)
+	e.batch = append(e.batch, rowOf(l, r, zero))
+	if len(e.batch) < batchRows {
+		return nil
 	}
-	e.class.Add(o.Class)
-	for i, v := range o.numbers() {
-		e.numbers[i].Add(v)
-	}
-	e.delayed.Add(o.Delayed)
-	e.mode.Add(o.Mode)
-	e.level.Add(o.Level)
-	e.window.Add(int64(o.Window))
-	return e.w.EndRow()
+	return e.flush()
 }
 
-func (e *parquetEncoder) close() error { return e.w.Close() }
+func (e *parquetEncoder) flush() error {
+	_, err := e.w.Write(e.batch)
+	e.batch = e.batch[:0]
+	return err
+}
+
+func (e *parquetEncoder) close() error {
+	if err := e.flush(); err != nil {
+		return err
+	}
+	return e.w.Close()
+}
 
 type csvEncoder struct {
 	w   io.Writer
@@ -72,15 +65,14 @@ const csvHead = "wall_ns,due_ns,sent_ns,written_ns,first_ns,end_ns,latency_ns,cl
 func newCSV(w io.Writer) *csvEncoder { return &csvEncoder{w: w, buf: []byte(csvHead)} }
 
 func (e *csvEncoder) add(l *Level, r *record.Record, zero int64) error {
-	var o row
-	o.fill(l, r, zero)
+	o := rowOf(l, r, zero)
 	b := e.buf
-	for _, v := range o.times() {
+	for _, v := range [...]int64{o.WallNs, o.DueNs, o.SentNs, o.WrittenNs, o.FirstNs, o.EndNs, o.LatencyNs} {
 		b = strconv.AppendInt(b, v, 10)
 		b = append(b, ',')
 	}
 	b = append(b, o.Class...)
-	for _, v := range o.numbers() {
+	for _, v := range [...]int64{o.BytesOut, o.BytesIn, int64(o.Step), int64(o.Slot), o.Sequence, int64(o.Responses)} {
 		b = append(b, ',')
 		b = strconv.AppendInt(b, v, 10)
 	}

@@ -118,37 +118,35 @@ func (w *Writer) Abort() { w.file.Abort() }
 
 // row is one record as it stands in the file.
 type row struct {
-	WallNs, DueNs, SentNs, WrittenNs, FirstNs, EndNs, LatencyNs int64
-
-	Class             string
-	BytesOut, BytesIn int64
-	Step, Slot        int32
-	Sequence          int64
-	Responses         int32
-	Delayed           bool
-	Mode              string
-	Level             float64
-	Window            int32
+	WallNs    int64   `parquet:"wall_ns,delta"`
+	DueNs     int64   `parquet:"due_ns,delta"`
+	SentNs    int64   `parquet:"sent_ns,delta"`
+	WrittenNs int64   `parquet:"written_ns,delta"`
+	FirstNs   int64   `parquet:"first_ns,delta"`
+	EndNs     int64   `parquet:"end_ns,delta"`
+	LatencyNs int64   `parquet:"latency_ns,delta"`
+	Class     string  `parquet:"class,dict"`
+	BytesOut  int64   `parquet:"request_bytes,delta"`
+	BytesIn   int64   `parquet:"answer_bytes,delta"`
+	Step      int32   `parquet:"step,delta"`
+	Slot      int32   `parquet:"slot,delta"`
+	Sequence  int64   `parquet:"sequence,delta"`
+	Responses int32   `parquet:"responses,delta"`
+	Delayed   bool    `parquet:"delayed"`
+	Mode      string  `parquet:"mode,dict"`
+	Level     float64 `parquet:"level,dict"`
+	Window    int32   `parquet:"window,delta"`
 }
 
-// times are the columns before the class, numbers those after it.
-func (o *row) times() [7]int64 {
-	return [...]int64{o.WallNs, o.DueNs, o.SentNs, o.WrittenNs, o.FirstNs, o.EndNs, o.LatencyNs}
-}
-
-func (o *row) numbers() [6]int64 {
-	return [...]int64{o.BytesOut, o.BytesIn, int64(o.Step), int64(o.Slot), o.Sequence, int64(o.Responses)}
-}
-
-// fill sets a row. A time that never came, as the first byte of a request that failed, is -1.
-func (o *row) fill(l *Level, r *record.Record, zero int64) {
+// rowOf is the row of a record. The time of an event that did not happen, as the first byte of a request that failed, is -1.
+func rowOf(l *Level, r *record.Record, zero int64) row {
 	since := func(t int64) int64 {
 		if t == 0 {
 			return -1
 		}
 		return t - zero
 	}
-	*o = row{
+	return row{
 		WallNs: clock.Wall(r.Sent), DueNs: since(r.Due), SentNs: since(r.Sent), WrittenNs: since(r.Written), FirstNs: since(r.First), EndNs: since(r.End),
 		LatencyNs: r.Latency(), Class: r.Class.String(), BytesOut: int64(r.Out), BytesIn: int64(r.In), Step: int32(r.Step), Slot: int32(r.Slot),
 		Sequence: int64(r.SeqID), Responses: int32(r.Responses), Delayed: r.Flags&record.Delayed != 0, Mode: l.Mode, Level: l.Value, Window: int32(l.Window),

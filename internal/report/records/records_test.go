@@ -16,6 +16,7 @@ import (
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/report/records"
 	"github.com/redline-bench/redline/internal/testkit"
+	"github.com/redline-bench/redline/internal/testkit/columns"
 )
 
 func rec(i int) *record.Record {
@@ -64,9 +65,32 @@ type row struct {
 	Window   int32   `parquet:"window"`
 }
 
+// schema is what programs that read the file rely on.
+const schema = `message row {
+	required int64 wall_ns (INT(64,true));
+	required int64 due_ns (INT(64,true));
+	required int64 sent_ns (INT(64,true));
+	required int64 written_ns (INT(64,true));
+	required int64 first_ns (INT(64,true));
+	required int64 end_ns (INT(64,true));
+	required int64 latency_ns (INT(64,true));
+	required binary class (STRING);
+	required int64 request_bytes (INT(64,true));
+	required int64 answer_bytes (INT(64,true));
+	required int32 step (INT(32,true));
+	required int32 slot (INT(32,true));
+	required int64 sequence (INT(64,true));
+	required int32 responses (INT(32,true));
+	required boolean delayed;
+	required binary mode (STRING);
+	required double level;
+	required int32 window (INT(32,true));
+}`
+
 func TestParquet(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "r.parquet")
 	write(t, path, 100_000)
+	columns.Check(t, path, schema, 64<<10)
 	rows, err := parquet.ReadFile[row](path)
 	if err != nil {
 		t.Fatal(err)

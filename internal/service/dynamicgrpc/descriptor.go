@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"strings"
 
+	"github.com/bufbuild/protocompile"
 	reflection "google.golang.org/grpc/reflection/grpc_reflection_v1"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protodesc"
@@ -15,7 +17,6 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 	"google.golang.org/protobuf/types/dynamicpb"
 
-	"github.com/redline-bench/redline/internal/protofile"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/service/grpclane"
 )
@@ -58,13 +59,13 @@ func methodNames(sd protoreflect.ServiceDescriptor) string {
 	return strings.Join(names, ", ")
 }
 
-// compile finds a method in .proto files. Each file is read by itself: what it imports is looked for in its folder
-// and in those above, and two files may name the same import differently.
-func compile(paths []string, name string) (*method, error) {
+// compile finds a method in .proto files. Each file is compiled on its own, because two files may name the same import
+// differently.
+func compile(ctx context.Context, paths []string, name string) (*method, error) {
 	for _, path := range paths {
-		files, err := protofile.Load(filepath.Base(path), roots(path))
+		files, err := load(ctx, path)
 		if err != nil {
-			return nil, fmt.Errorf("--proto %s: %w", path, err)
+			return nil, fmt.Errorf("--proto %s: %w; correct the file or its path, or omit --proto if the server has gRPC reflection", path, err)
 		}
 		m, err := find(files, name)
 		if err != nil {
@@ -76,6 +77,41 @@ func compile(paths []string, name string) (*method, error) {
 	}
 	svc, _, _ := strings.Cut(name, "/")
 	return nil, fmt.Errorf("no service %s in %s: --grpc-method is package.Service/Method", svc, strings.Join(paths, ", "))
+}
+
+// load compiles a .proto file and its imports. An import is searched in the folder of the file and in all folders above.
+func load(ctx context.Context, path string) (*protoregistry.Files, error) {
+	source := &protocompile.SourceResolver{ImportPaths: roots(path)}
+	named := protocompile.ResolverFunc(func(name string) (protocompile.SearchResult, error) {
+		file, err := source.FindFileByPath(name)
+		if errors.Is(err, fs.ErrNotExist) { // the library would name the last folder alone
+			err = fmt.Errorf("no file %s in %s or a folder above", name, filepath.Dir(path))
+		}
+		return file, err
+	})
+	c := protocompile.Compiler{Resolver: protocompile.WithStandardImports(named)}
+	compiled, err := c.Compile(ctx, filepath.Base(path))
+	if err != nil {
+		if text := err.Error(); strings.Contains(text, "$end") { // the name of the end of the file in the library's grammar
+			err = errors.New(strings.ReplaceAll(text, "$end", "end of file"))
+		}
+		return nil, err
+	}
+	files := &protoregistry.Files{}
+	return files, register(files, compiled[0])
+}
+
+// register adds a file after those that it imports.
+func register(files *protoregistry.Files, f protoreflect.FileDescriptor) error {
+	if _, err := files.FindFileByPath(f.Path()); err == nil {
+		return nil
+	}
+	for i := range f.Imports().Len() {
+		if err := register(files, f.Imports().Get(i).FileDescriptor); err != nil {
+			return err
+		}
+	}
+	return files.RegisterFile(f)
 }
 
 // roots are the folders in which the imports of a file may be found, nearest first.

@@ -68,7 +68,7 @@ func (s *Service) Describe(ctx context.Context) (*service.Model, error) {
 	}
 	if len(s.target.Protos) > 0 {
 		var err error
-		if s.method, err = compile(s.target.Protos, s.target.GRPCMethod); err != nil {
+		if s.method, err = compile(ctx, s.target.Protos, s.target.GRPCMethod); err != nil {
 			return nil, err
 		}
 	}

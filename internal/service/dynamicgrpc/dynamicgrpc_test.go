@@ -191,26 +191,45 @@ func TestWrongData(t *testing.T) {
 }
 
 func TestWrongProto(t *testing.T) {
-	broken := filepath.Join(t.TempDir(), "broken.proto")
-	if err := os.WriteFile(broken, []byte("syntax = \"proto3\";\nmessage {"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	const hint = "; correct the file or its path, or omit --proto if the server has gRPC reflection"
 	test := func(method, path, want string) {
 		t.Helper()
 		svc, err := dynamicgrpc.New(plan.Target{URL: "127.0.0.1:1", GRPCMethod: method, Protos: []string{path}}, plan.Redline)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err = svc.Describe(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, want %q", err, want)
+		if _, err = svc.Describe(t.Context()); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("got %v, want one line with %q", err, want)
 		}
 	}
 	simple := simpleProto(t)[0]
 	test("v1.Simple/Nothing", simple, "service v1.Simple has no method Nothing: it has Unary, Collect, Split, Echo, Pack")
 	test("v1.Other/Unary", simple, "no service v1.Other in "+simple)
 	test("v1.Text/Unary", simple, "v1.Text is not a service")
-	test("v1.Simple/Unary", broken, "broken.proto:2:")
-	test("v1.Simple/Unary", "nothing.proto", "--proto nothing.proto: ")
+	test("v1.Simple/Unary", "nothing.proto", "--proto nothing.proto: no file nothing.proto in . or a folder above"+hint)
+
+	dir := t.TempDir()
+	path := filepath.Join(dir, "x.proto")
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("syntax = \"proto3\";\n"+text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("loop.proto", `import "x.proto";`)
+	broken := func(text, want string) {
+		t.Helper()
+		write("x.proto", text)
+		test("v1.Simple/Unary", path, "--proto "+path+": "+want)
+	}
+	broken("message {", "x.proto:2:9: syntax error: unexpected '{'"+hint)
+	broken("message A {\n  int32 x = 1;\n", "x.proto:4:1: syntax error: unexpected end of file"+hint)
+	broken("message A { Missing x = 1; }", "x.proto:2:13: field A.x: unknown type Missing"+hint)
+	broken("message A { int32 x = 1; int32 y = 1; }", "x.proto:2:36: message A: fields x and y both have the same tag 1"+hint)
+	broken("import \"nothing.proto\";", "x.proto:2:8: no file nothing.proto in "+dir+" or a folder above"+hint)
+	broken("import \"google/protobuf/type.proto\";\nmessage A { google.protobuf.Any a = 1; }", "x.proto:3:13: field A.a: unknown type google.protobuf.Any"+hint)
+	broken(strings.Repeat("message A { ", 40)+strings.Repeat("}", 40), "x.proto:2:373: message nesting depth must be less than 32"+hint)
+	broken("import \"loop.proto\";", "") // which of the two files is named depends on which is read first
 }
 
 func TestCallsDoNotAllocate(t *testing.T) {

@@ -29,7 +29,7 @@ func Describe(ctx context.Context, src Source, t plan.Target) (*service.Model, e
 	}
 	m := &service.Model{
 		Name: t.Model, Version: t.Version, Platform: cfg.Platform,
-		MaxBatch: cfg.MaxBatch, Decoupled: cfg.Decoupled, OwnCache: cfg.Cache,
+		MaxBatch: cfg.MaxBatch, Decoupled: cfg.Decoupled, OwnCache: cfg.Cache, MaxQueueDelay: cfg.QueueDelay,
 	}
 	if m.Platform == "" {
 		m.Platform = meta.Platform

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"strconv"
+	"time"
 
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/tensor/jsonscan"
@@ -63,6 +64,10 @@ func ParseConfig(v jsonscan.Value) (*Config, error) {
 	c.MaxBatch = int(n)
 	c.Inputs, c.Outputs = parts(v, "input"), parts(v, "output")
 	c.Sequence, c.Dynamic = object(v, "sequence_batching"), object(v, "dynamic_batching")
+	dynamic, _ := v.Get("dynamic_batching")
+	delay, _ := dynamic.Get("max_queue_delay_microseconds")
+	us, _ := integer(delay)
+	c.QueueDelay = QueueDelay(uint64(max(0, us)))
 	policy, _ := v.Get("model_transaction_policy")
 	c.Decoupled = truth(policy, "decoupled")
 	cache, _ := v.Get("response_cache")
@@ -79,6 +84,12 @@ func ParseConfig(v jsonscan.Value) (*Config, error) {
 		c.Steps = append(c.Steps, step)
 	}
 	return c, nil
+}
+
+// QueueDelay is a delay that a configuration gives in microseconds, a day at most.
+func QueueDelay(us uint64) time.Duration {
+	const day = uint64(24 * time.Hour / time.Microsecond)
+	return time.Duration(min(us, day)) * time.Microsecond
 }
 
 func parts(v jsonscan.Value, name string) []TensorConfig {

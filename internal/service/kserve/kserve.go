@@ -8,6 +8,7 @@ package kserve
 
 import (
 	"context"
+	"time"
 
 	"github.com/redline-bench/redline/internal/service"
 )
@@ -30,15 +31,17 @@ type TensorMetadata struct {
 
 // Config is the part of a model's configuration that matters to a client under load.
 type Config struct {
-	Name      string
-	Platform  string
-	MaxBatch  int
-	Inputs    []TensorConfig
-	Outputs   []TensorConfig
-	Sequence  bool // sequence_batching is present
-	Dynamic   bool // dynamic_batching is present
-	Decoupled bool // model_transaction_policy.decoupled
-	Cache     bool // response_cache.enable
+	Name     string
+	Platform string
+	MaxBatch int
+	Inputs   []TensorConfig
+	Outputs  []TensorConfig
+	Sequence bool // sequence_batching is present
+	Dynamic  bool // dynamic_batching is present
+	// QueueDelay is dynamic_batching.max_queue_delay_microseconds.
+	QueueDelay time.Duration
+	Decoupled  bool // model_transaction_policy.decoupled
+	Cache      bool // response_cache.enable
 	// Steps are the models of an ensemble, in the order of its schedule.
 	Steps []Step
 }

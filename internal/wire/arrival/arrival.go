@@ -28,9 +28,8 @@ const (
 	slack = int64(100 * time.Microsecond)
 	// mistrust is how long notes are not used after a step of the wall clock: by then what came before it is read.
 	mistrust = int64(time.Second)
-	// suspect is the age from which a note is used only if no segment came out of order. Streams that package h1 reads
-	// late are read within less.
-	suspect = int64(2 * time.Millisecond)
+	// suspect is the age from which a note is used only if no segment came out of order.
+	suspect = int64(time.Millisecond)
 )
 
 // Scale turns wall-clock times into readings of clock.Now. The zero value is ready. It is not for several goroutines.

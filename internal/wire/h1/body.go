@@ -50,7 +50,6 @@ func (r *reader) deliver(n int, at int64) {
 		r.bodyEnd += copy(r.buf[r.bodyEnd:], b)
 		return
 	}
-	r.pieces++
 	r.h.Data(b, at)
 	if r.pos == r.w { // nothing is left, so the room can be used again
 		r.pos, r.w = r.bodyEnd, r.bodyEnd

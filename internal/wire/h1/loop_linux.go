@@ -28,7 +28,6 @@ type Loop struct {
 	events [maxEvents]unix.EpollEvent
 	batch  [maxEvents]*Conn
 	scale  arrival.Scale // the loop's alone
-	late   lateness      // the loop's alone
 
 	mu    sync.Mutex
 	conns []*Conn // by the number that their events carry
@@ -65,7 +64,6 @@ func NewLoop() (*Loop, error) {
 func (l *Loop) Close() error {
 	_ = l.file.SetReadDeadline(longAgo) // wakes the goroutine
 	<-l.ended
-	l.closeLate()
 	return l.file.Close()
 }
 
@@ -102,12 +100,6 @@ func copyOf(nc net.Conn) (fd int, err error) {
 	return fd, err
 }
 
-// What the kernel is to tell of a connection, each change once.
-const (
-	readEvents = unix.EPOLLIN | unix.EPOLLRDHUP | unix.EPOLLET&0xffffffff
-	allEvents  = readEvents | unix.EPOLLOUT
-)
-
 // add makes the loop serve a connection. The kernel tells of each change once, so that no request needs a call
 // to set up its wake-up.
 func (l *Loop) add(c *Conn) error {
@@ -120,8 +112,7 @@ func (l *Loop) add(c *Conn) error {
 		c.sock.number = int32(len(l.conns))
 		l.conns = append(l.conns, c)
 	}
-	c.sock.pace = pace{}
-	ev := unix.EpollEvent{Events: allEvents, Fd: c.sock.number}
+	ev := unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLOUT | unix.EPOLLRDHUP | unix.EPOLLET&0xffffffff, Fd: c.sock.number}
 	if err := unix.EpollCtl(l.ep, unix.EPOLL_CTL_ADD, c.sock.fd, &ev); err != nil {
 		l.release(c)
 		return err
@@ -139,37 +130,21 @@ func (l *Loop) release(c *Conn) {
 // to wait for more.
 func (l *Loop) turn(uintptr) bool {
 	for {
-		n, due := l.take(l.ep)
-		if due {
-			l.look()
-		}
-		if n == 0 || n < maxEvents && l.late.conns > 0 { // the timer comes soon, whatever else does
+		n := epollNow(l.ep, l.events[:])
+		if n <= 0 {
 			return false
 		}
-	}
-}
-
-// take handles what is ready at an epoll instance. It returns how much that was, and whether the timer is due.
-func (l *Loop) take(ep int) (n int, due bool) {
-	n = epollNow(ep, l.events[:])
-	if n <= 0 {
-		return 0, false
-	}
-	l.mu.Lock()
-	for i := range n {
-		if number := l.events[i].Fd; number >= 0 {
-			l.batch[i] = l.conns[number]
-		} else {
-			l.batch[i], due = nil, true
+		l.mu.Lock()
+		for i := range n {
+			l.batch[i] = l.conns[l.events[i].Fd]
+		}
+		l.mu.Unlock()
+		for i := range n {
+			if c := l.batch[i]; c != nil {
+				l.handle(c, l.events[i].Events)
+			}
 		}
 	}
-	l.mu.Unlock()
-	for i := range n {
-		if c := l.batch[i]; c != nil {
-			l.handle(c, l.events[i].Events)
-		}
-	}
-	return n, due
 }
 
 func (l *Loop) handle(c *Conn, events uint32) {
@@ -180,7 +155,7 @@ func (l *Loop) handle(c *Conn, events uint32) {
 	if events&^unix.EPOLLOUT == 0 || !c.readable(events&ends != 0) {
 		return
 	}
-	l.forget(c)
+	_ = unix.EpollCtl(l.ep, unix.EPOLL_CTL_DEL, c.sock.fd, nil) // it is open until Serve has returned
 	l.mu.Lock()
 	l.release(c)
 	l.mu.Unlock()

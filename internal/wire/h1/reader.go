@@ -53,7 +53,6 @@ type reader struct {
 	left    int64 // bytes left of the body, or of the chunk
 	interim int
 	trailer int // bytes of trailers seen
-	pieces  int // of a streamed body, in the last read
 
 	// last is the previous final head and lastInfo what it said: servers repeat themselves, and comparing is
 	// far cheaper than parsing.
@@ -136,7 +135,7 @@ func (r *reader) feed(n int, at int64) (done bool, err error) {
 	if r.w == 0 && r.reply.First == 0 {
 		r.reply.First = at
 	}
-	r.reply.End, r.pieces = at, 0
+	r.reply.End = at
 	r.w += n
 	for {
 		var more bool

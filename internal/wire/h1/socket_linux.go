@@ -21,7 +21,6 @@ type socket struct {
 	ended  chan error // how Serve ends
 	noted  bool       // the kernel notes when bytes come
 	line   arrival.Line
-	pace   pace
 
 	mu     sync.Mutex // for Break, which may come at any time
 	fd     int
@@ -66,9 +65,6 @@ func (c *Conn) readable(closing bool) bool {
 		case n > 0:
 			if c.err = c.take(n, at, late); c.err != nil || c.stop {
 				return true
-			}
-			if c.sock.noted {
-				c.sock.loop.paced(c, c.rd.pieces, at, late)
 			}
 			if n < len(b) && !closing {
 				return false

@@ -112,6 +112,7 @@ const (
 	floorRequests  = 30
 	floorLongest   = 3 * time.Second
 	floorMaxLevels = 64
+	floorThink     = 100 * time.Millisecond // the longest mean think time: longer ones are calibrated at a faster pace
 )
 
 // shorten leaves of a plan's measurement what a calibration needs: three short windows at each level.
@@ -136,6 +137,8 @@ func shorten(p *plan.Plan) {
 		r.Step = max(r.Step, (r.End-r.Start)/floorMaxLevels)
 		return
 	}
+	load.ThinkTime.Mean = min(load.ThinkTime.Mean, floorThink)
+	load.ThinkTime.Spread = min(load.ThinkTime.Spread, load.ThinkTime.Mean)
 	if c.End == 0 {
 		c.End = max(c.Start, floorMaxLevels)
 	}

@@ -229,15 +229,14 @@ func (t *draft) drop(n int) bool {
 	return true
 }
 
-// Fit cuts or lengthens the end of body, at its spaces, so that head, body and tail are n tokens together.
-func (w *Writer) Fit(r *rand.Rand, head, body, tail string, n int) (string, bool) {
-	b := []byte(body)
+// Fit cuts or lengthens the end of a text, at its spaces, until count says n for it. It tells whether it does.
+func (w *Writer) Fit(r *rand.Rand, text string, n int, count func(text string) int) (string, bool) {
+	b := []byte(text)
 	for range 64 {
-		text := head + string(b) + tail
-		diff := n - w.tokens(text)
+		diff := n - count(string(b))
 		switch {
 		case diff == 0:
-			return text, w.count != nil
+			return string(b), w.count != nil
 		case diff > 0:
 			for range diff {
 				b = append(b, w.filler(r)...)
@@ -246,11 +245,11 @@ func (w *Writer) Fit(r *rand.Rand, head, body, tail string, n int) (string, bool
 			for range (-diff + 1) / 2 { // words may have more than one token: go half the way
 				i := strings.LastIndexByte(string(b[:max(len(b)-1, 0)]), ' ')
 				if i < 0 {
-					return text, false
+					return string(b), false
 				}
 				b = b[:i]
 			}
 		}
 	}
-	return head + string(b) + tail, false
+	return string(b), false
 }

@@ -172,6 +172,8 @@
     const out = [table(head, rows, "full")];
     const flying = run.levels.filter((l) => l.unfinished);
     if (flying.length) out.push(el("p", { class: "note" }, "Requests in flight at the end, whose latency is not known: " + flying.map((l) => l.name + ": " + num(l.unfinished) + ", the oldest for " + dur(l.oldest)).join("; ") + "."));
+    const held = run.levels.filter((l) => l.hold);
+    if (held.length) out.push(el("p", { class: "note" }, "Held by the server: " + held.map((l) => l.name + ": " + l.hold).join("; ") + "."));
     if (run.levels.some((l) => l.from_send)) {
       out.push(el("p", { class: "note" }, "Latency above is from the time the schedule set. From the send alone, which hides a client or a queue that is late:"),
         table(["level", "avg", "p50", "p90", "p99", "max"], run.levels.filter((l) => l.from_send).map((l) => [l.name, dur(l.from_send.avg), ...[50, 90, 99].map((p) => pct(l.from_send, p)), dur(l.from_send.max)])));

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -20,7 +21,7 @@ import (
 var routes = map[string]string{
 	"/v2":                      `{"name":"triton","version":"2.51.0","extensions":["classification","statistics","trace"]}`,
 	"/v2/models/simple":        `{"name":"simple","versions":["1"],"platform":"python","inputs":[{"name":"INPUT0","datatype":"INT32","shape":["-1","16"]},{"name":"INPUT1","datatype":"INT32","shape":[-1,16]}],"outputs":[{"name":"OUTPUT0","datatype":"INT32","shape":[-1,16]}]}`,
-	"/v2/models/simple/config": `{"name":"simple","platform":"","backend":"python","max_batch_size":8,"input":[{"name":"INPUT0","optional":true,"is_shape_tensor":false},{"name":"INPUT1"}],"output":[{"name":"OUTPUT0"}],"dynamic_batching":{},"response_cache":{"enable":true},"model_transaction_policy":{"decoupled":true}}`,
+	"/v2/models/simple/config": `{"name":"simple","platform":"","backend":"python","max_batch_size":8,"input":[{"name":"INPUT0","optional":true,"is_shape_tensor":false},{"name":"INPUT1"}],"output":[{"name":"OUTPUT0"}],"dynamic_batching":{"max_queue_delay_microseconds":3000},"response_cache":{"enable":true},"model_transaction_policy":{"decoupled":true}}`,
 	"/v2/models/simple/stats":  `{"model_stats":[` + counters("simple", "1", "3") + `]}`,
 
 	"/v2/models/chain":                   `{"name":"chain","versions":["1"],"platform":"ensemble","inputs":[],"outputs":[]}`,
@@ -83,7 +84,7 @@ func TestDescribe(t *testing.T) {
 			{Name: "INPUT1", Type: tensor.Int32, Shape: tensor.Shape{16}},
 		},
 		Outputs:   []service.TensorSpec{{Name: "OUTPUT0", Type: tensor.Int32, Shape: tensor.Shape{16}}},
-		Scheduler: service.DynamicBatcher, Decoupled: true, Cache: true, OwnCache: true, Statistics: true,
+		Scheduler: service.DynamicBatcher, MaxQueueDelay: 3 * time.Millisecond, Decoupled: true, Cache: true, OwnCache: true, Statistics: true,
 	}
 	if diff := cmp.Diff(want, m); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

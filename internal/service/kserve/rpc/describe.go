@@ -74,6 +74,7 @@ func (s *Service) Config(ctx context.Context, model, version string) (*kserve.Co
 		Decoupled: c.GetModelTransactionPolicy().GetDecoupled(),
 		Cache:     c.GetResponseCache().GetEnable(),
 	}
+	out.QueueDelay = kserve.QueueDelay(c.GetDynamicBatching().GetMaxQueueDelayMicroseconds())
 	for _, t := range c.GetInput() {
 		out.Inputs = append(out.Inputs, kserve.TensorConfig{Name: t.GetName(), Optional: t.GetOptional(), ShapeTensor: t.GetIsShapeTensor()})
 	}

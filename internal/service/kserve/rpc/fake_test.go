@@ -138,7 +138,7 @@ func (f *fake) ModelConfig(context.Context, *pb.ModelConfigRequest) (*pb.ModelCo
 		Input:  []*pb.ModelInput{{Name: "IN"}},
 		Output: []*pb.ModelOutput{{Name: "OUT"}},
 		SchedulingChoice: &pb.ModelConfig_DynamicBatching{
-			DynamicBatching: &pb.ModelDynamicBatching{},
+			DynamicBatching: &pb.ModelDynamicBatching{MaxQueueDelayMicroseconds: 3000},
 		},
 	}}, nil
 }

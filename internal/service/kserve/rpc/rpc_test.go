@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/testing/protocmp"
@@ -215,7 +216,7 @@ func TestDescribeAndStats(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &service.Model{
-		Name: "echo", Platform: "test", MaxBatch: 8, Scheduler: service.DynamicBatcher, Statistics: true,
+		Name: "echo", Platform: "test", MaxBatch: 8, Scheduler: service.DynamicBatcher, MaxQueueDelay: 3 * time.Millisecond, Statistics: true,
 		Inputs:  []service.TensorSpec{{Name: "IN", Type: tensor.Int32, Shape: tensor.Shape{16}}},
 		Outputs: []service.TensorSpec{{Name: "OUT", Type: tensor.Int32, Shape: tensor.Shape{16}}},
 	}

@@ -1,0 +1,101 @@
+package tokenizer
+
+import (
+	"strings"
+
+	"github.com/redline-bench/redline/internal/tokenizer/jinja"
+)
+
+// RenderRequest writes the body of a chat request as the text that the model sees, ending with the beginning of the
+// answer. Messages, tools, documents, add_generation_prompt and the fields of chat_template_kwargs go to the template, after
+// the changes that vLLM makes: see asServed. ok is false for a body without messages.
+func (t *Tokenizer) RenderRequest(body []byte) (text string, ok bool, err error) {
+	request, _ := parseJSON(body).(*jinja.Dict)
+	if request == nil {
+		return "", false, nil
+	}
+	messages, _ := lookup[*jinja.List](request, "messages")
+	if messages == nil {
+		return "", false, nil
+	}
+	vars := map[string]any{"add_generation_prompt": true}
+	if more, ok := lookup[*jinja.Dict](request, "chat_template_kwargs"); ok {
+		more.Each(func(key string, v any) { vars[key] = v })
+	}
+	for _, key := range []string{"tools", "documents", "add_generation_prompt"} {
+		if v, ok := request.Get(key); ok {
+			vars[key] = v
+		}
+	}
+	if t.chat != nil {
+		for _, m := range messages.Items {
+			if d, ok := m.(*jinja.Dict); ok {
+				t.chat.asServed(d)
+			}
+		}
+	}
+	vars["messages"] = messages
+	text, err = t.render(vars)
+	return text, true, err
+}
+
+// asServed changes a message as vLLM does before it renders it: where the template takes no parts, their texts become one
+// text, a line each; arguments of tool calls become objects.
+func (c *chat) asServed(m *jinja.Dict) {
+	if content, ok := m.Get("content"); ok && !c.takesParts() {
+		switch content := content.(type) {
+		case nil:
+			m.Set("content", "")
+		case *jinja.List:
+			m.Set("content", joinParts(content))
+		}
+	}
+	calls, ok := lookup[*jinja.List](m, "tool_calls")
+	if !ok {
+		return
+	}
+	for _, call := range calls.Items {
+		d, _ := call.(*jinja.Dict)
+		function, ok := lookup[*jinja.Dict](d, "function")
+		if !ok {
+			continue
+		}
+		if text, ok := lookup[string](function, "arguments"); ok {
+			if v := parseJSON([]byte(text)); v != nil {
+				function.Set("arguments", v)
+			}
+		}
+	}
+}
+
+func joinParts(parts *jinja.List) string {
+	var texts []string
+	for _, part := range parts.Items {
+		d, _ := part.(*jinja.Dict)
+		if text, ok := lookup[string](d, "text"); ok {
+			texts = append(texts, text)
+		}
+	}
+	return strings.Join(texts, "\n")
+}
+
+// lookup finds a member of a type.
+func lookup[T any](d *jinja.Dict, key string) (T, bool) {
+	var none T
+	if d == nil {
+		return none, false
+	}
+	v, _ := d.Get(key)
+	found, ok := v.(T)
+	return found, ok
+}
+
+// rendersParts renders a part with a text: a template that takes no parts fails, or writes the part as it stands.
+func (t *Tokenizer) rendersParts() bool {
+	const mark = "mark"
+	text, err := t.Render([]byte(`[{"role":"user","content":[{"type":"text","text":"`+mark+`"}]}]`), true)
+	return err == nil && strings.Contains(text, mark) && !strings.Contains(text, "'"+mark) && !strings.Contains(text, `"`+mark)
+}
+
+// Prefix is the text of the special tokens that the tokenizer puts before every text; empty where it puts none.
+func (t *Tokenizer) Prefix() string { return t.Decode(t.post.before, false) }
