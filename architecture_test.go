@@ -33,8 +33,23 @@ var layers = []layer{
 	},
 	{
 		name: "cli", packages: []string{"internal/cli"},
-		imports: []string{"dialect", "report", "programs", "profile", "engine", "kinds", "parts", "model", "base", "proto", "refserver"},
-		why:     "the command line is the only place that knows every part",
+		imports: []string{"calibrate", "commands", "edge", "dialect", "report", "kinds", "model", "base"},
+		why:     "the command line finds the command and prints its error; what a command does stands in its folder",
+	},
+	{
+		name: "calibrate", packages: []string{"internal/command/calibrate"},
+		imports: []string{"commands", "edge", "dialect", "parts", "model", "base"},
+		why:     "calibrate sends the traffic of profile and of llm; no other command knows another",
+	},
+	{
+		name: "edge", packages: []string{"internal/command", "internal/command/outcome", "internal/command/runs", "internal/command/target"},
+		imports: []string{"dialect", "report", "kinds", "parts", "model", "base"},
+		why:     "what commands share of the process, of results and of servers; it knows no command",
+	},
+	{
+		name: "commands", packages: []string{"internal/command/*"},
+		imports: []string{"edge", "dialect", "report", "programs", "profile", "engine", "kinds", "parts", "model", "base", "refserver"}, sealed: true,
+		why: "a command stands alone: it imports what it needs, but no other command",
 	},
 	{
 		name: "dialect", packages: []string{"internal/pacompat", "internal/pacompat/*"},
@@ -47,9 +62,9 @@ var layers = []layer{
 		why:     "writers are functions of the result",
 	},
 	{
-		name: "programs", packages: []string{"internal/simple", "internal/stress", "internal/llm/load"},
+		name: "programs", packages: []string{"internal/simple", "internal/stress", "internal/llm/load", "internal/llm/text"},
 		imports: []string{"report", "profile", "engine", "model", "base"},
-		why:     "the QA programs drive the engine and name no protocol",
+		why:     "the QA programs and the load of language models drive the engine and name no protocol",
 	},
 	{
 		name: "profile", packages: []string{"internal/profile"},
@@ -62,9 +77,9 @@ var layers = []layer{
 		why:     "the engine knows the service contract, no service kind and no wire",
 	},
 	{
-		name: "parts", packages: []string{"internal/service/kserve", "internal/service/httplane", "internal/service/grpclane"},
+		name: "parts", packages: []string{"internal/service/kserve", "internal/service/httplane", "internal/service/grpclane", "internal/llm/ready", "internal/calibrate/standin"},
 		imports: []string{"model", "base", "wire", "proto"},
-		why:     "what several kinds share: how Triton describes a model, and connections driven as slots",
+		why:     "what several kinds share: how Triton describes a model, connections driven as slots, and questions to a server before a load",
 	},
 	{
 		name: "kinds", packages: []string{"internal/service/*"},
@@ -146,7 +161,13 @@ func TestImportRules(t *testing.T) {
 	f("internal/refserver", "internal/plan", false)
 	f("internal/refserver", "internal/wire/h2", false)
 	f("internal/plan", "internal/pacompat", false)
-	f("internal/cli", "internal/refserver", true)
+	f("internal/command/serve", "internal/refserver", true)
+	f("internal/cli", "internal/command/llm", true)
+	f("internal/cli", "internal/engine", false)
+	f("internal/command/calibrate", "internal/command/llm", true)
+	f("internal/command/llm", "internal/command/profile", false)
+	f("internal/command/llm", "internal/command/outcome", true)
+	f("internal/command", "internal/command/llm", false)
 	f("internal/profile", "internal/refserver", false)
 }
 

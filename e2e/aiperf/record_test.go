@@ -74,7 +74,7 @@ func recordLevel(t *testing.T, dir string, n, concurrency int) *written {
 	err = w.Close(artifact.Outcome{
 		Metrics: out.metrics, Begin: clock.Wall(from), End: clock.Wall(to), Windows: []int64{clock.Wall(from), clock.Wall(to)},
 		Errors: []artifact.Failure{{Code: 500, Type: "server", Message: "no", Count: uint64(out.failed)}},
-		Slices: []artifact.Slice{
+		Slices: []metric.Slice{
 			{Begin: clock.Wall(from), End: clock.Wall(from) + 1e9, Whole: true, Metrics: out.metrics},
 			{Begin: clock.Wall(from) + 1e9, End: clock.Wall(to), Metrics: out.metrics},
 		},

@@ -20,6 +20,7 @@ import (
 
 	"github.com/redline-bench/redline/e2e/binary"
 	"github.com/redline-bench/redline/internal/cli"
+	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/pending"
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/secret"
@@ -109,7 +110,7 @@ func (w *wire) run(d time.Duration) {
 		args := slices.Concat([]string{"redline"}, w.args(time.Until(end).Round(time.Second)), []string{"--json", w.json})
 		w.runs++
 		begun := time.Now()
-		code := cli.Main(&cli.IO{
+		code := cli.Main(&command.IO{
 			Args: args, Stdin: strings.NewReader(""), Stdout: &w.out, Stderr: &w.out, Secrets: secrets, Files: pending.New(secrets),
 			Getenv: os.Getenv, Executable: os.Executable, Width: func() int { return 0 },
 		})

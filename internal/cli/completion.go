@@ -3,15 +3,16 @@ package cli
 import (
 	"fmt"
 
+	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/optset"
 	"github.com/redline-bench/redline/internal/pacompat/flags"
 )
 
 // runCompletion is `redline completion SHELL`.
-func runCompletion(p *IO, args []string) (int, error) {
-	rest, err := parse(&optset.Set{}, args, 1, 1, "name one shell: bash, zsh or fish")
+func runCompletion(p *command.IO, args []string) (int, error) {
+	rest, err := command.Parse(&optset.Set{}, args, 1, 1, "name one shell: bash, zsh or fish")
 	if err != nil {
-		return exitError, err
+		return 0, err
 	}
 	var list []flags.Command
 	for _, c := range commands() {
@@ -22,9 +23,6 @@ func runCompletion(p *IO, args []string) (int, error) {
 		list = append(list, known)
 	}
 	script, err := flags.Completion(rest[0], list)
-	if err != nil {
-		return exitError, err
-	}
 	fmt.Fprint(p.Stdout, script)
-	return exitOK, nil
+	return 0, err
 }

@@ -4,33 +4,27 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/optset"
-	"github.com/redline-bench/redline/internal/pacompat/flags"
-	"github.com/redline-bench/redline/internal/plan"
 )
 
-// helpWidth is how wide help is set when no terminal is asked.
-const helpWidth = 100
-
 // runHelp is `redline help [command]`.
-func runHelp(p *IO, args []string) (int, error) {
-	rest, err := parse(&optset.Set{}, args, 0, 1, "name one command, or none")
+func runHelp(p *command.IO, args []string) (int, error) {
+	rest, err := command.Parse(&optset.Set{}, args, 0, 1, "name one command, or none")
 	if err != nil {
-		return exitError, err
+		return 0, err
 	}
 	if len(rest) == 0 {
 		fmt.Fprint(p.Stdout, overview())
-		return exitOK, nil
+		return 0, nil
 	}
 	c, ok := find(rest[0])
 	if !ok {
-		return exitError, noCommand(rest[0])
+		return 0, noCommand(rest[0])
 	}
 	fmt.Fprint(p.Stdout, c.help())
-	return exitOK, nil
+	return 0, nil
 }
-
-func profileHelp() string { return flags.Help(plan.Redline, helpWidth) }
 
 func commandNames() []string {
 	var out []string

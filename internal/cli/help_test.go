@@ -5,19 +5,21 @@ import (
 	"runtime/debug"
 	"strings"
 	"testing"
+
+	"github.com/redline-bench/redline/internal/command"
 )
 
 func TestHelp(t *testing.T) {
 	f := func(code int, want string, args ...string) {
 		t.Helper()
 		var out, errs bytes.Buffer
-		if got := Main(&IO{Args: append([]string{"redline", "help"}, args...), Stdout: &out, Stderr: &errs}); got != code {
+		if got := Main(&command.IO{Args: append([]string{"redline", "help"}, args...), Stdout: &out, Stderr: &errs}); got != code {
 			t.Errorf("%v: exit code %d, want %d", args, got, code)
 		}
 		if text := out.String() + errs.String(); !strings.Contains(text, want) {
 			t.Errorf("%v: %q lacks %q", args, text, want)
 		}
-		if (code == exitOK) != (errs.Len() == 0) {
+		if (code == command.ExitOK) != (errs.Len() == 0) {
 			t.Errorf("%v: stderr: %q", args, errs.String())
 		}
 		for line := range strings.Lines(out.String()) {
@@ -27,37 +29,37 @@ func TestHelp(t *testing.T) {
 		}
 	}
 	for _, c := range commands() {
-		f(exitOK, "  "+c.name)
-		f(exitOK, "Usage: redline "+c.name, c.name)
+		f(command.ExitOK, "  "+c.name)
+		f(command.ExitOK, "Usage: redline "+c.name, c.name)
 	}
-	f(exitOK, "--concurrency-range", "profile")
-	f(exitOK, "Usage: redline help", "--help")
-	f(exitError, `there is no command "nope"`, "nope")
-	f(exitError, "name one command", "profile", "llm")
+	f(command.ExitOK, "--concurrency-range", "profile")
+	f(command.ExitOK, "Usage: redline help", "--help")
+	f(command.ExitError, `there is no command "nope"`, "nope")
+	f(command.ExitError, "name one command", "profile", "llm")
 }
 
 func TestCompletion(t *testing.T) {
 	f := func(code int, want string, args ...string) {
 		t.Helper()
 		var out, errs bytes.Buffer
-		if got := Main(&IO{Args: append([]string{"redline", "completion"}, args...), Stdout: &out, Stderr: &errs}); got != code {
+		if got := Main(&command.IO{Args: append([]string{"redline", "completion"}, args...), Stdout: &out, Stderr: &errs}); got != code {
 			t.Errorf("%v: exit code %d, want %d", args, got, code)
 		}
 		if text := out.String() + errs.String(); !strings.Contains(text, want) {
 			t.Errorf("%v: %q lacks %q", args, text, want)
 		}
 	}
-	f(exitOK, "complete -F _redline redline perf_analyzer", "bash")
-	f(exitOK, "#compdef redline perf_analyzer", "zsh")
-	f(exitOK, "complete -c redline", "fish")
-	f(exitOK, "Usage: redline completion", "--help")
-	f(exitError, "bash, zsh or fish")
-	f(exitError, `there is no completion for "tcsh"`, "tcsh")
+	f(command.ExitOK, "complete -F _redline redline perf_analyzer", "bash")
+	f(command.ExitOK, "#compdef redline perf_analyzer", "zsh")
+	f(command.ExitOK, "complete -c redline", "fish")
+	f(command.ExitOK, "Usage: redline completion", "--help")
+	f(command.ExitError, "bash, zsh or fish")
+	f(command.ExitError, `there is no completion for "tcsh"`, "tcsh")
 }
 
 func TestVersion(t *testing.T) {
 	var out bytes.Buffer
-	if code := Main(&IO{Args: []string{"redline", "--version"}, Stdout: &out}); code != exitOK {
+	if code := Main(&command.IO{Args: []string{"redline", "--version"}, Stdout: &out}); code != command.ExitOK {
 		t.Errorf("exit code %d", code)
 	}
 	if !strings.HasPrefix(out.String(), "redline ") || strings.Count(out.String(), "\n") != 1 {

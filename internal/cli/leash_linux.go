@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"syscall"
 
+	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/service/tritoncapi"
 )
 
@@ -30,6 +31,6 @@ func endWithLauncher() {
 	go func() {
 		<-c
 		tritoncapi.Sweep(os.Getpid())
-		os.Exit(exitError)
+		os.Exit(command.ExitError)
 	}()
 }

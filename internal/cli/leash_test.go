@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/redline-bench/redline/internal/command"
 )
 
 // role starts this test binary again in another role.
@@ -29,7 +31,7 @@ func role(t *testing.T, name string, env ...string) *exec.Cmd {
 func TestRoleOfALauncher(t *testing.T) {
 	switch os.Getenv("REDLINE_TEST_ROLE") {
 	case "launcher":
-		p := &IO{Args: []string{"redline"}, Stdout: os.Stdout, Stderr: os.Stderr, Executable: func() (string, error) {
+		p := &command.IO{Args: []string{"redline"}, Stdout: os.Stdout, Stderr: os.Stderr, Executable: func() (string, error) {
 			return filepath.Join(os.Getenv("REDLINE_TEST_DIR"), "redline"), nil
 		}}
 		os.Exit(handOver(p, "test"))
@@ -94,7 +96,7 @@ func TestOrphanEndsAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	var exit *exec.ExitError
-	if err := child.Wait(); !errors.As(err, &exit) || exit.ExitCode() != exitError {
+	if err := child.Wait(); !errors.As(err, &exit) || exit.ExitCode() != command.ExitError {
 		t.Errorf("ended with %v", err)
 	}
 }

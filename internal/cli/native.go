@@ -9,40 +9,26 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/service/tritoncapi"
 )
 
 // nativeName is the build of this program that can load libraries at run time.
 const nativeName = "redline-native"
 
-// needsNative says what of the plan needs a library, or nothing.
-func needsNative(p *plan.Plan) string {
-	switch {
-	case p.Target.Kind == plan.TritonCAPI:
-		return "--service-kind triton_c_api loads libtritonserver.so"
-	case p.Input.SharedMemory == plan.CUDASharedMemory:
-		return "--shared-memory cuda loads libcudart.so"
-	case p.Load.MPI:
-		return "--enable-mpi loads libmpi.so"
-	default:
-		return ""
-	}
-}
-
 // handOver runs the same command line in redline-native, as a child: a crash inside of a foreign library then ends
 // the child, and we are there to say so.
-func handOver(p *IO, why string) int {
+func handOver(p *command.IO, why string) int {
 	path, err := findNative(p)
 	if err != nil {
 		fmt.Fprintf(p.Stderr, "%s, which only %s can: %v; 'make build' makes it, keep it beside redline\n", why, nativeName, err)
-		return exitError
+		return command.ExitError
 	}
 	cmd := &exec.Cmd{Path: path, Args: p.Args, Stdin: p.Stdin, Stdout: rawFile(p.Stdout), Stderr: rawFile(p.Stderr)}
 	defer leash(cmd)()
 	if err := cmd.Start(); err != nil {
 		fmt.Fprintf(p.Stderr, "start %s: %v\n", path, err)
-		return exitError
+		return command.ExitError
 	}
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
@@ -60,7 +46,7 @@ func handOver(p *IO, why string) int {
 	return childCode(p, cmd.Process.Pid, cmd.Wait())
 }
 
-func findNative(p *IO) (string, error) {
+func findNative(p *command.IO) (string, error) {
 	exe, err := p.Executable()
 	if err == nil {
 		exe, err = filepath.EvalSymlinks(exe)
@@ -79,11 +65,11 @@ func findNative(p *IO) (string, error) {
 }
 
 // childCode is the child's exit code, or a line on how it died.
-func childCode(p *IO, pid int, err error) int {
+func childCode(p *command.IO, pid int, err error) int {
 	var exit *exec.ExitError
 	switch {
 	case err == nil:
-		return exitOK
+		return command.ExitOK
 	case errors.As(err, &exit) && exit.ExitCode() >= 0:
 		return exit.ExitCode()
 	case errors.As(err, &exit):
@@ -92,5 +78,5 @@ func childCode(p *IO, pid int, err error) int {
 	default:
 		fmt.Fprintln(p.Stderr, err)
 	}
-	return exitError
+	return command.ExitError
 }

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/pending"
 	"github.com/redline-bench/redline/internal/secret"
 )
@@ -98,11 +99,11 @@ func (s *stream) lost(terminal bool) error {
 func (s *stream) closed() bool { return errors.Is(s.err, syscall.EPIPE) }
 
 // closeStreams writes the rest of the standard streams. Output that is lost makes an exit code of success an error.
-func (p *IO) closeStreams(code int) int {
+func closeStreams(p *command.IO, code int) int {
 	if s, ok := p.Stdout.(*stream); ok {
-		if err := s.lost(p.OutTerminal); err != nil && code == exitOK {
+		if err := s.lost(p.OutTerminal); err != nil && code == command.ExitOK {
 			fmt.Fprintf(p.Stderr, "redline: cannot write standard output: %v\n", err)
-			code = exitError
+			code = command.ExitError
 		}
 	}
 	if s, ok := p.Stderr.(*stream); ok {
@@ -112,7 +113,7 @@ func (p *IO) closeStreams(code int) int {
 }
 
 // outClosed tells whether the reader of standard output is gone.
-func (p *IO) outClosed() bool {
+func outClosed(p *command.IO) bool {
 	s, ok := p.Stdout.(*stream)
 	if !ok {
 		return false

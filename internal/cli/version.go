@@ -5,26 +5,23 @@ import (
 	"runtime"
 	"runtime/debug"
 
+	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/optset"
 	"github.com/redline-bench/redline/internal/pacompat/flags"
 	"github.com/redline-bench/redline/internal/plan"
 )
 
 // runVersion is `redline version`.
-func runVersion(p *IO, args []string) (int, error) {
-	if _, err := parse(&optset.Set{}, args, 0, 0, ""); err != nil {
-		return exitError, err
+func runVersion(p *command.IO, args []string) (int, error) {
+	if _, err := command.Parse(&optset.Set{}, args, 0, 0, ""); err != nil {
+		return 0, err
 	}
-	fmt.Fprintf(p.Stdout, "%s (%s %s/%s)\n", flags.VersionLine(plan.Redline, p.version()), runtime.Version(), runtime.GOOS, runtime.GOARCH)
-	return exitOK, nil
+	fmt.Fprintf(p.Stdout, "%s (%s %s/%s)\n", flags.VersionLine(plan.Redline, p.Version), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return 0, nil
 }
 
-// version is what the linker was told, or else what Go stamped into the binary: a release, or a time and commit of
-// development.
-func (p *IO) version() string {
-	if p.Version != "" {
-		return p.Version
-	}
+// builtVersion is what Go stamped into the binary: a release, or a commit of development.
+func builtVersion() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return devVersion

@@ -149,6 +149,17 @@ func (o *Output) Check(path string) error {
 	return err
 }
 
+// Writable tells in time that a file cannot be written; no path is fine. It leaves nothing behind.
+func (o *Output) Writable(path string) error {
+	if path == "" {
+		return nil
+	}
+	if err := o.Check(path); err != nil {
+		return fmt.Errorf("cannot write %s: %w", path, err)
+	}
+	return nil
+}
+
 // WriteFile creates a text file with this content.
 func (o *Output) WriteFile(path string, content []byte) error {
 	f, err := o.Create(path)

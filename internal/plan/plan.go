@@ -7,6 +7,7 @@ package plan
 
 import (
 	"math"
+	"strings"
 	"time"
 
 	"github.com/redline-bench/redline/internal/pace"
@@ -113,6 +114,17 @@ type Target struct {
 	// Sources are local addresses that HTTP/1.1 connections are made from, in turns; none lets the system choose. Each
 	// has ports of its own, so that several allow for more connections to one server than there are ports.
 	Sources []string `json:"sources,omitempty"`
+}
+
+// OverGRPC tells whether a target is spoken to over gRPC, where a flag asks for TLS and not the address.
+func (t *Target) OverGRPC() bool { return t.Kind == TFServing || t.Protocol == GRPC }
+
+// Secure tells whether a target is spoken to over TLS.
+func (t *Target) Secure() bool {
+	if t.OverGRPC() {
+		return t.TLS.GRPC
+	}
+	return strings.HasPrefix(strings.ToLower(t.URL), "https:")
 }
 
 // DefaultMaxResponse is the most bytes of a response of a model whose outputs are not known to be large, and of all

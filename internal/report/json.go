@@ -9,6 +9,7 @@ import (
 	"math"
 	"reflect"
 
+	"github.com/redline-bench/redline/internal/pending"
 	"github.com/redline-bench/redline/internal/result"
 )
 
@@ -20,6 +21,25 @@ const (
 	Indented Form = false
 	Compact  Form = true
 )
+
+// WriteFile writes the result to a file of --json; no path writes nothing.
+func WriteFile(files *pending.Output, path string, res *result.Result) error {
+	if path == "" {
+		return nil
+	}
+	content, err := Encode(res, Indented)
+	if err != nil {
+		return err
+	}
+	return files.WriteFile(path, content)
+}
+
+// Encode is a result as it is written down: without secrets.
+func Encode(res *result.Result, form Form) ([]byte, error) {
+	var b bytes.Buffer
+	err := WriteJSON(&b, res.Public(), form)
+	return b.Bytes(), err
+}
 
 // WriteJSON writes the whole result. JSON has no NaN and no infinity; a number that is none, as a rate
 // over no time, is written as 0 rather than losing the result.

@@ -14,15 +14,20 @@ func Public(k Kind, text string) string {
 	case k == Header && !Harmless(name):
 		return name + ": " + Mask
 	case k == URL:
-		list := strings.Split(text, ",")
-		for i := range list {
-			list[i] = PublicURL(list[i])
-		}
-		return strings.Join(list, ",")
+		return strings.Join(PublicURLs(strings.Split(text, ",")), ",")
 	case k == Pair && named && !strings.HasPrefix(text, "{") && Sensitive(name):
 		return name + ":" + Mask
 	}
 	return text
+}
+
+// PublicURLs are addresses as they may be written down.
+func PublicURLs(list []string) []string {
+	out := make([]string, len(list))
+	for i, u := range list {
+		out[i] = PublicURL(u)
+	}
+	return out
 }
 
 // PublicURL is an address without its user info and query. An address without a scheme has its user info, if any,

@@ -95,7 +95,7 @@ type Outcome struct {
 	// Warmup are the metrics of the warm-up, where there was one.
 	Warmup []result.Metric
 	// Slices are the metrics of parts of the time.
-	Slices []Slice
+	Slices []metric.Slice
 	Errors []Failure
 	// Begin and End are Unix nanoseconds.
 	Begin, End int64
@@ -106,13 +106,6 @@ type Outcome struct {
 	Windows []int64
 	// Telemetry is what GPUs did, as telemetry_data of AIPerf's summary; nil leaves it out.
 	Telemetry any
-}
-
-// Slice is a part of the time.
-type Slice struct {
-	Begin, End int64 // Unix nanoseconds
-	Whole      bool  // the run lasted for all of it
-	Metrics    []result.Metric
 }
 
 // Failure counts requests that failed alike.

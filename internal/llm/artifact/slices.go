@@ -36,7 +36,7 @@ func newSlices(cfg *Config) (sink, error) {
 }
 
 // Slice adds a part of the time that is over. Those that are not yet come with the Outcome.
-func (w *Writer) Slice(s *Slice) {
+func (w *Writer) Slice(s *metric.Slice) {
 	for _, k := range w.sinks {
 		if f, ok := k.(*slicesFile); ok {
 			f.add(s)
@@ -52,7 +52,7 @@ func (f *slicesFile) abort() {
 }
 
 // add writes one part.
-func (f *slicesFile) add(s *Slice) {
+func (f *slicesFile) add(s *metric.Slice) {
 	if f.err != nil {
 		return
 	}
@@ -106,7 +106,7 @@ func (f *slicesFile) close(o *Outcome) error {
 // sliceStats are the numbers of a metric in the CSV, in AIPerf's order.
 var sliceStats = []string{"avg", "min", "max", "sum", "p1", "p5", "p10", "p25", "p50", "p75", "p90", "p95", "p99", "std"}
 
-func appendSlice(b []byte, i int, s *Slice) []byte {
+func appendSlice(b []byte, i int, s *metric.Slice) []byte {
 	for k := range s.Metrics {
 		m := &s.Metrics[k]
 		for _, stat := range sliceStats {

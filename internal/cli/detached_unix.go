@@ -1,8 +1,0 @@
-//go:build unix
-
-package cli
-
-import "syscall"
-
-// detached keeps the terminal's interrupt away from a child.
-func detached() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

@@ -1,6 +1,0 @@
-//go:build !unix
-
-package cli
-
-// raiseFileLimit has no limit to raise on this platform.
-func raiseFileLimit(n uint64) uint64 { return n }

@@ -1,8 +1,0 @@
-//go:build !linux
-
-package cli
-
-const everyLoopback = false
-
-// portRange is not known on this platform.
-func portRange() (low, high int, ok bool) { return 0, 0, false }

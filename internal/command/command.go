@@ -1,0 +1,65 @@
+// Package command is what the commands share of the process's edge: its streams and environment as one value, exit codes,
+// signals, and the embedded server. One folder below it holds one command; internal/cli has the table of them all.
+package command
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/redline-bench/redline/internal/optset"
+	"github.com/redline-bench/redline/internal/pending"
+)
+
+// Exit codes. They are perf_analyzer's, so that its callers understand ours.
+const (
+	ExitOK          = 0
+	ExitUnstable    = 2
+	ExitNoRequests  = 3
+	ExitAssertion   = 4 // a rule of --assert, or the baseline, was missed
+	ExitInvalid     = 5 // a gate was asked for, and the run says nothing of the server
+	ExitError       = 99
+	ExitInterrupted = 130
+	ExitPipe        = 141 // the reader of standard output is gone; as a shell reports SIGPIPE
+)
+
+// Exit codes of simple and stress. They are those of the Python programs that these commands replace.
+const (
+	ExitFailed = 1
+	ExitUsage  = 2
+)
+
+// ExitUnwritten is the exit code of a run whose files could not be written.
+func ExitUnwritten(err error) int {
+	if errors.Is(err, pending.ErrInterrupted) {
+		return ExitInterrupted
+	}
+	return ExitError
+}
+
+// UsageError is a mistake in the arguments: the line that reports it names the help.
+type UsageError struct{ error }
+
+// Usage makes a UsageError of err.
+func Usage(err error) error { return UsageError{err} }
+
+// Unwrap gives the error without the hint.
+func (e UsageError) Unwrap() error { return e.error }
+
+// NativeError asks for the same command line to be run by redline-native. Its text says which part needs that.
+type NativeError string
+
+func (e NativeError) Error() string { return string(e) }
+
+// Parse reads the options of a small command, which takes from least to most arguments besides; want says which.
+func Parse(set *optset.Set, args []string, least, most int, want string) ([]string, error) {
+	rest, err := set.Parse(args)
+	switch {
+	case err != nil:
+		return nil, Usage(err)
+	case most == 0 && len(rest) > 0:
+		return nil, Usage(fmt.Errorf("unexpected argument %q", rest[0]))
+	case len(rest) < least || len(rest) > most:
+		return nil, Usage(errors.New(want))
+	}
+	return rest, nil
+}

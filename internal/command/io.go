@@ -1,0 +1,104 @@
+package command
+
+import (
+	"io"
+	"strings"
+	"time"
+
+	"github.com/redline-bench/redline/internal/pending"
+	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/report"
+	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/secret"
+	"github.com/redline-bench/redline/internal/term"
+)
+
+// IO is the process as the commands see it: a test can make one up.
+type IO struct {
+	Args       []string // with the program's name
+	Stdin      io.Reader
+	Stdout     io.Writer
+	Stderr     io.Writer
+	Getenv     func(string) string
+	Executable func() (string, error)
+	// Exit ends the process at once.
+	Exit func(code int)
+	// Width is the width of the terminal on stderr in columns; 0 when stderr is no terminal.
+	Width func() int
+	// OutTerminal tells whether stdout is a terminal.
+	OutTerminal bool
+	// Line is the progress line on stderr; nil when stderr is no terminal.
+	Line    *term.Line
+	Version string // of this program
+	Native  bool   // this build can load libraries at run time
+	// Secrets are replaced in everything that is written: in the standard streams, in Files and in pages.
+	Secrets *secret.Set
+	Files   *pending.Output
+}
+
+// ForRun is the IO of a measuring command under its options: where progress goes, and whether anything is printed at all.
+// The progress line stands under what is printed to the same terminal. In perf_analyzer mode it is shown only when stdout
+// is a terminal: other programs read that output. Signals are reported there too.
+func (p *IO) ForRun(opts plan.Outcome, face plan.Face, sigs *Signals) *IO {
+	c := *p
+	switch {
+	case opts.Progress == "json":
+		c.Line = term.NewJSON(p.Stderr, time.Now)
+	case opts.Progress == "none" || opts.Quiet:
+		c.Line = nil
+	}
+	if opts.Quiet {
+		c.Stdout, c.OutTerminal = io.Discard, false
+	}
+	if face == plan.DropIn && !c.OutTerminal {
+		c.Line = nil
+	}
+	c.Stderr = c.Line.Writer(p.Stderr)
+	if c.OutTerminal {
+		c.Stdout = c.Line.Writer(c.Stdout)
+	}
+	sigs.announce(&c, face)
+	return &c
+}
+
+// Silenced is the same process without output.
+func (p *IO) Silenced() *IO {
+	quiet := *p
+	quiet.Stdout, quiet.Stderr = io.Discard, io.Discard
+	return &quiet
+}
+
+// Columns is the width to fold text at.
+func (p *IO) Columns() int {
+	if w := p.Width(); w > 0 {
+		return w
+	}
+	return 100
+}
+
+// Style is how our own blocks look: colored on a terminal.
+func (p *IO) Style() report.Style {
+	return report.Style{Color: p.OutTerminal && p.Getenv("NO_COLOR") == "" && p.Getenv("TERM") != "dumb"}
+}
+
+// Shapes draws the latencies of a run where stdout is a terminal that knows the signs.
+func (p *IO) Shapes(res *result.Result) {
+	if !p.OutTerminal || p.Getenv("TERM") == "dumb" || !p.utf8() {
+		return
+	}
+	width := p.Width()
+	if width <= 0 {
+		width = 80
+	}
+	report.Shapes(p.Stdout, res.Levels, width-1)
+}
+
+// utf8 tells whether the locale's characters are those of Unicode; the first variable that is set decides.
+func (p *IO) utf8() bool {
+	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
+		if v := strings.ToLower(p.Getenv(name)); v != "" {
+			return strings.Contains(v, "utf-8") || strings.Contains(v, "utf8")
+		}
+	}
+	return false
+}

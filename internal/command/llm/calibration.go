@@ -1,0 +1,236 @@
+package llm
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/redline-bench/redline/internal/calibrate"
+	"github.com/redline-bench/redline/internal/cleantext"
+	"github.com/redline-bench/redline/internal/clock"
+	"github.com/redline-bench/redline/internal/command"
+	"github.com/redline-bench/redline/internal/llm"
+	api "github.com/redline-bench/redline/internal/llm/endpoint"
+	"github.com/redline-bench/redline/internal/llm/load"
+	"github.com/redline-bench/redline/internal/llm/metric"
+	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/secret"
+)
+
+// Calibration reads the options of a run and returns what measures the errors of its token times.
+func Calibration(args []string, secrets *secret.Set) (func(*command.IO, *command.Signals) ([]calibrate.Floor, error), error) {
+	o, lo, err := read(args, secrets)
+	if err == nil && !o.streaming && !api.Kind(o.kind).GRPC() {
+		err = errors.New("answers in one piece have no times of tokens: add --streaming")
+	}
+	return func(p *command.IO, sigs *command.Signals) ([]calibrate.Floor, error) {
+		return calibrateTokens(p, sigs, o, lo)
+	}, err
+}
+
+// The server that a language-model run is calibrated with: its pace, and for how long it is asked.
+const (
+	floorTTFT  = 50 * time.Millisecond
+	floorITL   = 10 * time.Millisecond
+	floorTime  = 15 * time.Second
+	floorFew   = 32
+	floorMany  = 5000
+	floorTurns = 3               // requests of each conversation at once, and seconds of a rate
+	logWait    = 5 * time.Second // for the last lines of the server's log
+)
+
+// calibrateTokens sends the traffic of a run to a server that keeps a pace and a log, and holds the times of the two
+// against each other.
+func calibrateTokens(p *command.IO, sigs *command.Signals, o *options, lo load.Options) ([]calibrate.Floor, error) {
+	c := &tokenRun{IO: p, sigs: sigs, opts: o, load: lo, ttft: floorTTFT, itl: floorITL, brief: brief}
+	fmt.Fprintf(p.Stdout, "server: the reference server, first token after %s, each other %s later; its log is the truth\n", c.ttft, c.itl)
+	if o.tls != (plan.TLS{}) || o.grpcTLS || o.insecure {
+		fmt.Fprintln(p.Stdout, "TLS is left out")
+	}
+	tokenHead(p.Stdout)
+	return c.floors(nil, func(f calibrate.Floor) { tokenLine(p.Stdout, f) })
+}
+
+// tokenRun sends prompts to a reference server that sends tokens at a pace and logs when they leave.
+type tokenRun struct {
+	*command.IO
+	sigs      *command.Signals
+	opts      *options // as given; floors changes them
+	load      load.Options
+	ttft, itl time.Duration
+	brief     func(load.Options, load.Level) load.Options
+}
+
+// floors measures the error at one level, or at all levels of the options where only is nil. show is called for each.
+func (c *tokenRun) floors(only *load.Level, show func(calibrate.Floor)) ([]calibrate.Floor, error) {
+	dir, err := os.MkdirTemp("", "redline-calibrate-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	log := &calibrate.Log{Path: filepath.Join(dir, "log.jsonl")}
+	server, err := command.StartEmbedded(c.sigs.Soft, c.Silenced(), []string{"--ttft", c.ttft.String(), "--itl", c.itl.String(), "--request-log", log.Path})
+	if err != nil {
+		return nil, err
+	}
+	defer server.Stop() // does nothing the second time
+	r := &traffic{IO: c.Silenced(), opts: c.opts, sigs: c.sigs}
+	defer r.close()
+	r.redirect(server)
+	r.load = c.load
+	if err := r.start(); err != nil {
+		return nil, errors.New(cleantext.Line(err.Error()))
+	}
+	levels := r.opts.levels(r.timed)
+	if only != nil {
+		levels = []load.Level{*only}
+	}
+	var floors []calibrate.Floor
+	began := clock.Now()
+	for _, lv := range levels {
+		f, err := r.tokenFloor(lv, c.brief(r.load, lv), log)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", lv.String(), err)
+		}
+		show(f)
+		floors = append(floors, f)
+	}
+	wall := time.Duration(clock.Now() - began)
+	server.Stop()
+	for i := range floors {
+		floors[i].Foreign = max(0, floors[i].Foreign-server.CPU().Seconds()/max(wall.Seconds(), 1e-3))
+	}
+	return floors, nil
+}
+
+// redirect turns a run to the server, and leaves out all that it would write or wait for.
+func (r *traffic) redirect(server *command.Embedded) {
+	o := r.opts
+	k := api.Kind(o.kind)
+	address := server.Address("openai")
+	switch {
+	case k.GRPC():
+		address = server.Address(plan.GRPC)
+	case k == api.Generate:
+		address = server.Address(plan.HTTP)
+	}
+	switch k {
+	case api.KServeText, api.Generate:
+		o.model = "ensemble"
+	case api.KServeTokens:
+		o.model = "tensorrt_llm"
+	default: // any name will do
+	}
+	if k != api.Template && k != api.Raw {
+		o.path = ""
+	}
+	o.urls, o.embedded, o.wait.Timeout = []string{address}, false, 0
+	o.tls, o.grpcTLS, o.insecure, o.apiKey, o.apiKeyEnv = plan.TLS{}, false, false, "", ""
+	o.json, o.artifacts, o.scrape, o.runs = "", "", nil, 1
+}
+
+// brief leaves of a load what a calibration needs.
+func brief(o load.Options, lv load.Level) load.Options {
+	n := floorTurns * lv.Concurrency
+	if lv.Rate > 0 {
+		n = int(lv.Rate * floorTurns)
+	}
+	o.Requests, o.Sessions = min(max(n, floorFew), floorMany), 0
+	o.Duration, o.Grace = floorTime, floorTime
+	o.Warmup, o.Cooldown, o.CancelShare, o.Until, o.Goodput, o.Confidence = load.Warmup{}, 0, 0, nil, nil, 0
+	return o
+}
+
+// tokenFloor measures one level.
+func (r *traffic) tokenFloor(lv load.Level, o load.Options, log *calibrate.Log) (calibrate.Floor, error) {
+	var seen []calibrate.Stream
+	failed := ""
+	cfg := load.Config{
+		Service: r.svc, Endpoint: r.ep, Options: o, Count: r.tok.count(), UseServer: r.opts.serverCounts || r.tok == nil,
+		Open:          func() (load.Source, error) { return r.source(0) },
+		RequestHeader: "X-Request-ID", SessionHeader: r.opts.session,
+		Sample: func(s *llm.Sample) {
+			switch {
+			case s.Class != record.OK && !s.Cut && failed == "":
+				failed = s.Err
+			case s.Class == record.OK && s.Streamed:
+				seen = append(seen, streamOf(s))
+			}
+		},
+	}
+	out, err := load.Run(r.sigs.Soft, r.sigs.Hard, cfg, lv)
+	switch {
+	case err != nil:
+		return calibrate.Floor{}, err
+	case r.sigs.Soft.Err() != nil:
+		return calibrate.Floor{}, r.sigs.Soft.Err()
+	case failed != "":
+		return calibrate.Floor{}, fmt.Errorf("a request failed: %s", cleantext.Line(failed))
+	case len(seen) == 0:
+		return calibrate.Floor{}, errors.New("no answer came as a stream")
+	}
+	written, err := log.Streams(r.sigs.Soft, len(seen), logWait)
+	if err != nil {
+		return calibrate.Floor{}, err
+	}
+	pairs, err := calibrate.PairStreams(seen, written)
+	if err != nil {
+		return calibrate.Floor{}, err
+	}
+	late, means := calibrate.TokenErrors(pairs)
+	sum, h := calibrate.Summarize(late), &out.Level.Health
+	return calibrate.Floor{
+		Traffic: r.trafficOf(&out.Level), P50Ns: sum.P50Ns, P99Ns: sum.P99Ns, AtLeast: sum.AtLeast, Requests: len(seen), Tokens: &means,
+		CPUNs: h.CPUPerRequestNs, Busy: h.MachineShare,
+		Foreign: h.MachineShare*float64(runtime.NumCPU()) - h.CPUCores, // floors takes off what the server used
+		When:    time.Now().UTC().Truncate(time.Second),
+	}, nil
+}
+
+// streamOf has the times of a sample.
+func streamOf(s *llm.Sample) calibrate.Stream {
+	out := calibrate.Stream{ID: s.RequestID, From: clock.Wall(s.Sent)}
+	for _, c := range s.Chunks {
+		out.At = append(out.At, clock.Wall(c.At))
+	}
+	return out
+}
+
+// trafficOf is what the calibration knows a level of a language model by. How many bytes its answers have is the server's
+// affair: what counts is that they stream.
+func (r *traffic) trafficOf(lv *result.Level) calibrate.Traffic {
+	t := calibrate.Traffic{
+		Protocol: "llm " + string(r.plan.Target.Protocol), Service: r.opts.kind, Mode: "stream", Concurrency: lv.Concurrency, Rate: lv.Rate,
+		InFlight: lv.Health.AchievedInFlight, RequestBytes: lv.Client.RequestBytes,
+	}
+	if m, ok := metric.Find(lv.Metrics, "output_token_throughput"); ok {
+		t.PerSecond = m.Avg
+	}
+	if lv.Concurrency > 0 && lv.Rate == 0 {
+		t.InFlight = float64(lv.Concurrency)
+	}
+	if v := r.plan.Target.HTTPVersion; v != "" {
+		t.Mode += " HTTP/" + v
+	}
+	return t
+}
+
+func tokenHead(w io.Writer) {
+	fmt.Fprintln(w, "error in usec (client minus the server's log): of a token's time, p50 and p99; of the mean time to the first token, between tokens")
+}
+
+func tokenLine(w io.Writer, f calibrate.Floor) {
+	p99 := fmt.Sprintf("%+.1f", micros(f.P99Ns))
+	if f.AtLeast {
+		p99 = "≥ " + p99
+	}
+	fmt.Fprintf(w, "%+8.1f  %9s  %+8.1f  %+8.1f  %s\n", micros(f.P50Ns), p99, micros(f.Tokens.TTFTNs), micros(f.Tokens.ITLNs), f.Traffic)
+}
+
+func micros(ns int64) float64 { return float64(ns) / 1000 }

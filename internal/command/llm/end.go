@@ -1,0 +1,127 @@
+package llm
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/redline-bench/redline/internal/cleantext"
+	"github.com/redline-bench/redline/internal/command"
+	"github.com/redline-bench/redline/internal/command/target"
+	"github.com/redline-bench/redline/internal/measure"
+	"github.com/redline-bench/redline/internal/report"
+	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/service"
+)
+
+// end prints the last words, writes the result and chooses the exit code.
+func (r *run) end(limits [][]result.Reason, stopped string, err error) int {
+	r.res.EndUnixNs = time.Now().UnixNano()
+	if err != nil {
+		r.res.Error = err.Error()
+	}
+	r.res.Verdict = r.verdict(limits, stopped, err)
+	werr := report.WriteFile(r.Files, r.opts.json, r.res)
+	if len(r.res.Levels) > 0 && (!r.opts.seed() || r.opts.verbose) {
+		r.showVerdict()
+	}
+	if r.lost != nil {
+		for line := range strings.Lines(r.lost.Error()) {
+			fmt.Fprintf(r.Stderr, "redline llm: %s\n", strings.TrimSpace(line))
+		}
+	}
+	switch {
+	case r.res.Interrupted:
+		return command.ExitInterrupted
+	case err != nil:
+		return r.failed(err)
+	case werr != nil:
+		return r.failed(werr)
+	case r.answers() == 0:
+		return r.failed(r.noAnswer())
+	case stopped != "":
+		return r.failed(errors.New(stopped))
+	case r.res.Verdict.State == result.ServerFailed:
+		return r.failed(errors.New("too many requests failed, see the verdict; --max-error-rate PERCENT allows more"))
+	case r.lost != nil:
+		return command.ExitError
+	}
+	return command.ExitOK
+}
+
+// noAnswer says why no request succeeded.
+func (r *run) noAnswer() error {
+	for i := range r.res.Levels {
+		if f := r.res.Levels[i].Failures; len(f) > 0 {
+			return fmt.Errorf("no request succeeded: %s%s", f[0].Text, advice(f[0].Class))
+		}
+	}
+	return errors.New("no request was made: the prompts are used up, or the time was too short")
+}
+
+// advice is what to try after a refusal.
+func advice(class string) string {
+	switch class {
+	case "server 401", "server 403":
+		return "; give a key with --api-key-env NAME, or a header with -H"
+	case "server 404", "server 405":
+		return "; check -u, --endpoint, --endpoint-type and -m"
+	case "server 429":
+		return "; the server wants less load, or a key with a higher limit"
+	case "protocol":
+		return "; check --endpoint-type, --endpoint and --streaming"
+	}
+	return ""
+}
+
+// failed says in one line what went wrong and returns the exit code.
+func (r *run) failed(err error) int {
+	if r.sigs.Soft.Err() != nil {
+		return command.ExitInterrupted
+	}
+	if e, ok := errors.AsType[*service.Error](err); ok && r.plan != nil {
+		at := r.plan.Target
+		if e.Addr != "" {
+			at.URL = e.Addr
+		}
+		err = errors.New(target.Advise(&at, "-i", e))
+	}
+	fmt.Fprintf(r.Stderr, "redline llm: %s\n", cleantext.Line(err.Error()))
+	return command.ExitError
+}
+
+// verdict judges the run.
+func (r *run) verdict(limits [][]result.Reason, stopped string, err error) result.Verdict {
+	run := measure.Run{
+		Levels: slices.Clone(r.res.Levels), Limits: limits, MaxErrorRate: r.opts.maxErrorRate / 100, Interrupted: r.res.Interrupted,
+		Longer: "wait longer for the last responses (--benchmark-grace-period), or measure longer (--benchmark-duration)",
+	}
+	for i := range run.Levels {
+		run.Levels[i].Stable = true // no stability rule is applied to language models
+	}
+	switch {
+	case err != nil:
+		run.Error = err.Error()
+	case r.res.Interrupted:
+	case stopped != "":
+		run.Error, run.ServerGone = stopped, r.serverGone
+	case r.answers() == 0:
+		run.Error = r.noAnswer().Error()
+	}
+	v := measure.Conclude(run)
+	for i := range run.Levels {
+		r.res.Levels[i].ServerFailed, r.res.Levels[i].TooShort = run.Levels[i].ServerFailed, run.Levels[i].TooShort
+	}
+	return v
+}
+
+// answers is the number of whole answers of all levels.
+func (r *run) answers() uint64 {
+	var n uint64
+	for i := range r.res.Levels {
+		n += r.res.Levels[i].Client.Requests
+	}
+	return n
+}

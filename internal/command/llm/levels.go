@@ -1,0 +1,118 @@
+package llm
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redline-bench/redline/internal/calibrate"
+	"github.com/redline-bench/redline/internal/llm/load"
+	"github.com/redline-bench/redline/internal/llm/metric"
+	"github.com/redline-bench/redline/internal/measure"
+	"github.com/redline-bench/redline/internal/profile"
+	"github.com/redline-bench/redline/internal/report"
+	"github.com/redline-bench/redline/internal/result"
+)
+
+// state tells the health of a level of streamed answers where its times come from, and how large the calibrated error is.
+func (r *run) state(lv *result.Level) {
+	if !r.streams() {
+		return
+	}
+	h := &lv.Health
+	if h.Times = "read"; h.ReadLag != nil {
+		h.Times = "arrival"
+	}
+	if h.ErrorLater = r.opts.calibrate; h.ErrorLater {
+		return
+	}
+	if r.floors == nil {
+		r.floors = r.Calibration(func(text string) { fmt.Fprintln(r.Stderr, "redline llm: "+text) })
+	}
+	if f, ok := r.floors().Find(r.trafficOf(lv)); ok && f.Tokens != nil {
+		h.Error = measure.StatedError(f, lv)
+	}
+}
+
+// How long a level is calibrated after a run, how long its answers may take to the first token and from there on, and how
+// long those in flight may go on at the end.
+const (
+	tokenRunTime  = time.Second
+	tokenRunTTFT  = 200 * time.Millisecond
+	tokenRunTail  = 400 * time.Millisecond
+	tokenRunGrace = 2 * time.Second
+)
+
+// calibrateRun measures the error of each level's token times after the run, at the pace of the level, for --calibrate. It
+// loads a server of our own, never the user's. asked are the options as they were given.
+func (r *run) calibrateRun(asked options, lo load.Options) {
+	if !asked.calibrate || r.res.Interrupted || r.sigs.Soft.Err() != nil {
+		return
+	}
+	err := r.calibrateLevels(asked, lo)
+	if r.sigs.Soft.Err() != nil {
+		err = profile.ErrInterrupted // whatever it interrupted
+	}
+	if err != nil {
+		fmt.Fprintf(r.Stderr, "redline llm: measurement error: not calibrated: %v\n", err)
+	}
+}
+
+func (r *run) calibrateLevels(asked options, lo load.Options) error {
+	if !r.streams() {
+		return errors.New("answers in one piece have no times of tokens: add --streaming")
+	}
+	quiet := r.opts.seed() && !r.opts.verbose
+	if !quiet {
+		fmt.Fprintln(r.Stdout, "\nMeasurement error: the client's times of tokens minus the server's log, on a reference server at the pace of each level")
+	}
+	var found []calibrate.Floor
+	defer func() {
+		if err := r.KeepFloors(found); err != nil {
+			fmt.Fprintf(r.Stderr, "redline llm: warning: %v\n", err)
+		}
+	}()
+	for i, lv := range r.opts.levels(r.timed)[:len(r.res.Levels)] {
+		got := &r.res.Levels[i]
+		if got.Client.Requests == 0 {
+			continue
+		}
+		o := asked
+		floors, err := paceOf(&o, got).run(r, &o, lo).floors(&lv, func(calibrate.Floor) {})
+		if err != nil {
+			return err
+		}
+		found = append(found, floors...)
+		if f, ok := (&calibrate.Table{Floors: floors}).Find(r.trafficOf(got)); ok {
+			got.Health.Error = measure.StatedError(f, got)
+			if !quiet {
+				fmt.Fprint(r.Stdout, report.MeasurementError("  ", measure.LevelName(got), got.Health.Error))
+			}
+		}
+	}
+	return nil
+}
+
+// tokenPace is when the tokens of an answer come.
+type tokenPace struct{ ttft, itl time.Duration }
+
+// paceOf is the pace of a level's answers. Answers of the calibration are shortened, so that some end in time.
+func paceOf(o *options, lv *result.Level) tokenPace {
+	millis := func(tag string) time.Duration {
+		m, _ := metric.Find(lv.Metrics, tag)
+		return time.Duration(m.Avg * float64(time.Millisecond))
+	}
+	p := tokenPace{ttft: min(millis("time_to_first_token"), tokenRunTTFT), itl: millis("inter_token_latency")}
+	if most := float64(tokenRunTail / max(p.itl, 1)); o.data.Output.Mean > most {
+		o.data.Output.Mean = max(most, 2)
+	}
+	return p
+}
+
+func (p tokenPace) run(r *run, o *options, lo load.Options) *tokenRun {
+	return &tokenRun{IO: r.IO, sigs: r.sigs, opts: o, load: lo, ttft: p.ttft, itl: p.itl, brief: func(lo load.Options, lv load.Level) load.Options {
+		lo = brief(lo, lv)
+		lo.Requests, lo.Duration, lo.Grace = floorMany, tokenRunTime, tokenRunGrace
+		return lo
+	}}
+}

@@ -1,0 +1,121 @@
+package llm
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redline-bench/redline/internal/llm/load"
+	"github.com/redline-bench/redline/internal/plan"
+)
+
+func seconds(v string) (time.Duration, error) {
+	if f, err := strconv.ParseFloat(v, 64); err == nil && f >= 0 && f < 1e9 {
+		return time.Duration(f * float64(time.Second)), nil
+	}
+	if d, err := time.ParseDuration(v); err == nil && d >= 0 {
+		return d, nil
+	}
+	return 0, fmt.Errorf("is a number of seconds, or a time with its unit as 250ms, not %q", v)
+}
+
+func millisTo(to *time.Duration) func(string) error {
+	return func(v string) error {
+		f, err := strconv.ParseFloat(v, 64)
+		if err != nil || f < 0 {
+			return fmt.Errorf("is a number of milliseconds, not %q", v)
+		}
+		*to = time.Duration(f * float64(time.Millisecond))
+		return nil
+	}
+}
+
+func (o *options) addHeader(v string) error {
+	name, value, ok := strings.Cut(v, ":")
+	if !ok || strings.TrimSpace(name) == "" {
+		return fmt.Errorf("is NAME:VALUE, not %q", v)
+	}
+	o.headers = append(o.headers, plan.Header{Name: strings.TrimSpace(name), Value: strings.TrimSpace(value)})
+	return nil
+}
+
+// addExtra reads name:value, or a JSON object.
+func (o *options) addExtra(v string) error {
+	if strings.HasPrefix(strings.TrimSpace(v), "{") {
+		var m map[string]json.RawMessage
+		if err := json.Unmarshal([]byte(v), &m); err != nil {
+			return fmt.Errorf("is NAME:VALUE or a JSON object: %w", err)
+		}
+		maps.Copy(o.extra, m)
+		return nil
+	}
+	name, value, ok := strings.Cut(v, ":")
+	if !ok || name == "" {
+		return fmt.Errorf("is NAME:VALUE or a JSON object, not %q", v)
+	}
+	raw := json.RawMessage(value)
+	if !json.Valid(raw) {
+		raw, _ = json.Marshal(value) // a string always encodes
+	}
+	o.extra[name] = raw
+	return nil
+}
+
+// intList reads 1,4,8 and ranges start:end[:step].
+func intList(v string) ([]int, error) {
+	var out []int
+	for part := range strings.SplitSeq(v, ",") {
+		nums := [3]int{0, 0, 1}
+		fields := strings.Split(part, ":")
+		ok := len(fields) <= 3
+		for i := 0; ok && i < len(fields); i++ {
+			n, err := strconv.Atoi(strings.TrimSpace(fields[i]))
+			nums[i], ok = n, err == nil && n > 0
+		}
+		if len(fields) == 1 {
+			nums[1] = nums[0]
+		}
+		if !ok || nums[1] < nums[0] || (nums[1]-nums[0])/nums[2] > 1000 {
+			return nil, fmt.Errorf("is a list of whole numbers above 0, as 1,4,8, or a range as 1:8:1, not %q", v)
+		}
+		for n := nums[0]; n <= nums[1]; n += nums[2] {
+			out = append(out, n)
+		}
+	}
+	return out, nil
+}
+
+func floatList(v string) ([]float64, error) {
+	var out []float64
+	for part := range strings.SplitSeq(v, ",") {
+		f, err := strconv.ParseFloat(strings.TrimSpace(part), 64)
+		if err != nil || f <= 0 || f > 1e9 {
+			return nil, fmt.Errorf("is a list of numbers above 0, as 10,20, not %q", v)
+		}
+		out = append(out, f)
+	}
+	return out, nil
+}
+
+// stageList reads LEVEL:TIME, where LEVEL may rise or fall as FROM-TO.
+func stageList(v string) ([]load.Stage, error) {
+	var out []load.Stage
+	for part := range strings.SplitSeq(v, ",") {
+		level, length, ok := strings.Cut(strings.TrimSpace(part), ":")
+		from, to, slope := strings.Cut(level, "-")
+		if !slope {
+			to = from
+		}
+		a, err1 := strconv.ParseFloat(from, 64)
+		b, err2 := strconv.ParseFloat(to, 64)
+		d, err3 := seconds(length)
+		if !ok || err1 != nil || err2 != nil || err3 != nil || a < 0 || b < 0 || a+b <= 0 || d <= 0 {
+			return nil, fmt.Errorf(`is a list of LEVEL:TIME, as "10:30s,10-50:1m", not %q`, v)
+		}
+		out = append(out, load.Stage{From: a, To: b, Time: d})
+	}
+	return out, nil
+}

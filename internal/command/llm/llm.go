@@ -1,0 +1,208 @@
+// Package llm is `redline llm`: it loads a language model and measures it token by token. Options become traffic (what is
+// sent to which server), a run measures its levels and reports; the rest calibrates: it sends the same traffic to a reference
+// server.
+package llm
+
+import (
+	"errors"
+	"runtime/debug"
+	"time"
+
+	"github.com/redline-bench/redline/internal/calibrate"
+	"github.com/redline-bench/redline/internal/clock"
+	"github.com/redline-bench/redline/internal/command"
+	"github.com/redline-bench/redline/internal/command/outcome"
+	"github.com/redline-bench/redline/internal/llm/load"
+	"github.com/redline-bench/redline/internal/measure"
+	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/profile"
+	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/term"
+)
+
+// Run is `redline llm`.
+func Run(p *command.IO, args []string) (int, error) {
+	sigs := p.WatchSignals(command.Preparing)
+	defer sigs.Stop()
+	o, lo, err := read(args, p.Secrets)
+	if err != nil {
+		return 0, command.Usage(err)
+	}
+	out, err := outcome.Open(p, o.outcome, "llm")
+	if err != nil {
+		return 0, err
+	}
+	// Answers are read and let go, so collecting often is cheap, and the program stays small beside the server it loads.
+	defer debug.SetGCPercent(debug.SetGCPercent(50))
+	p = p.ForRun(o.outcome, plan.Redline, sigs)
+	r := &run{traffic: traffic{IO: p, opts: o, load: lo, sigs: sigs}, outcome: out}
+	defer r.close()
+	r.given, r.givenLoad = *o, lo // start changes both
+	if err := r.start(); err != nil {
+		return r.failed(err), nil
+	}
+	return r.measure(), nil
+}
+
+// Help explains the command.
+func Help() string {
+	return `Usage: redline llm -m MODEL -u ADDRESS [options]
+
+Loads a language model and measures it token by token: time to the first token, between tokens, throughput, goodput.
+Options that mean what AIPerf's mean have its names. docs/llm.md is the manual, docs/metrics.md has every formula.
+` + optionSet(defaults()).Help() + `
+Examples
+  redline llm -m mock-llm --embedded --streaming --concurrency 1,8 --output-tokens-mean 64
+      try it out: no server needed
+  redline llm -m llama -u gpu:8000 --streaming --request-rate 5,10 --benchmark-duration 60 --goodput "ttft:200 itl:20"
+  redline llm -u localhost:9001 -i grpc -m ensemble --concurrency 1,4,8 --input-data prompts.jsonl --tokenizer-path DIR
+      a Triton text model, with the prompts of a file
+`
+}
+
+// Names are the options of the command.
+func Names() []string { return optionSet(defaults()).Names() }
+
+// run is one run of the command.
+type run struct {
+	traffic
+	outcome *outcome.Outcome
+	// given and givenLoad are opts and load as they were given, for --calibrate.
+	given     options
+	givenLoad load.Options
+	res       *result.Result
+	floors    func() *calibrate.Table
+	lost      error // files that could not be written
+	// serverGone: failed requests ended the last level.
+	serverGone bool
+}
+
+func (r *run) close() {
+	r.outcome.Close()
+	r.traffic.close()
+}
+
+// measure measures all levels.
+func (r *run) measure() int {
+	r.res = &result.Result{
+		Schema: result.Schema, Tool: "redline", Version: r.Version, StartUnixNs: time.Now().UnixNano(), Plan: r.plan, Model: r.model, Async: true,
+		Environment: profile.Environment(),
+	}
+	r.outcome.Sign(r.res, r.info.Hash)
+	r.outcome.Begin(r.plan)
+	r.head()
+	var limits [][]result.Reason
+	var stopped string
+	var err error
+	for i, lv := range r.opts.levels(r.timed) {
+		var out *load.Outcome
+		if out, err = r.level(i, lv); err != nil || out == nil {
+			break
+		}
+		r.state(&out.Level)
+		r.res.Levels = append(r.res.Levels, out.Level)
+		limits = append(limits, out.Reasons)
+		r.outcome.LevelEnds(&out.Level)
+		r.show(out, lv)
+		stopped, r.serverGone = out.Stopped, out.ServerGone
+		r.res.Interrupted = r.res.Interrupted || out.Interrupted
+		if stopped != "" || r.res.Interrupted {
+			break
+		}
+	}
+	if err == nil {
+		err = r.tok.err()
+	}
+	if err == nil && stopped == "" {
+		r.calibrateRun(r.given, r.givenLoad)
+	}
+	code := r.end(limits, stopped, err)
+	return r.outcome.Finish(r.res, code)
+}
+
+// level measures a level as often as asked for.
+func (r *run) level(index int, lv load.Level) (*load.Outcome, error) {
+	var runs []*load.Outcome
+	for n := range r.opts.runs {
+		cfg := load.Config{
+			Service: r.svc, Endpoint: r.ep, Options: r.load, Count: r.tok.count(), UseServer: r.opts.serverCounts || r.tok == nil,
+			ChatTemplate: r.template,
+			Open:         func() (load.Source, error) { return r.source(n) },
+			Progress:     r.progress, Tap: r.tap(lv, n), RequestHeader: "X-Request-ID", SessionHeader: r.opts.session,
+		}
+		cfg.Options.Seed = r.seed(n)
+		if n == 0 || !r.opts.warmOnce {
+			cfg.Options.Warmup = r.opts.warm.phase(&cfg.Options, lv)
+		}
+		if pause := r.opts.cooling(index, n); !clock.SleepUntil(r.sigs.Soft, clock.Now()+int64(pause)) {
+			r.res.Interrupted = true
+			break
+		}
+		files, err := r.files(index, n, lv)
+		if err != nil {
+			return nil, err
+		}
+		files.wire(&cfg)
+		pages, err := r.watchServer(index, n, lv)
+		if err != nil {
+			files.abort()
+			return nil, err
+		}
+		cfg.Measured = pages.begin
+		r.sigs.Enter(command.Loading)
+		out, err := load.Run(r.sigs.Soft, r.sigs.Hard, cfg, lv)
+		r.sigs.Enter(command.Writing)
+		r.Line.Clear()
+		if err != nil {
+			files.abort()
+			pages.abort()
+			if r.sigs.Soft.Err() != nil {
+				r.res.Interrupted = true
+				break
+			}
+			return nil, err
+		}
+		err = pages.close(out)
+		r.lost = errors.Join(r.lost, files.close(out, pages.telemetry(out)), err) // the numbers are there nevertheless
+		runs = append(runs, out)
+		if out.Stopped != "" {
+			break
+		}
+	}
+	return load.Merge(runs, r.opts.confidence), nil
+}
+
+// cooling is the pause before a measurement: none before the first.
+func (o *options) cooling(level, run int) time.Duration {
+	switch {
+	case run > 0:
+		return o.runPause
+	case level > 0:
+		return o.pause
+	}
+	return 0
+}
+
+func (r *run) progress(p load.Progress) {
+	level := measure.LevelName(p.Level)
+	if p.Warmup {
+		level = "warm-up"
+	}
+	r.Line.Show(term.Status{
+		Level: level, Elapsed: p.Elapsed, Window: r.load.Duration, Requests: p.Requests, Wanted: p.Wanted, Rate: p.Rate, Median: p.Median, Failed: p.Failed,
+	})
+	if !p.Warmup {
+		r.outcome.Progress(p.Live)
+	}
+}
+
+// tap gives every request of the nth measurement of a level to those who write them down.
+func (r *run) tap(lv load.Level, n int) func(*record.Record) error {
+	to := r.outcome.Tap()
+	if to == nil {
+		return nil
+	}
+	head := &result.Level{Mode: lv.Mode, Concurrency: lv.Concurrency, Rate: lv.Rate}
+	return func(rec *record.Record) error { return to(head, n, rec) }
+}

@@ -1,0 +1,102 @@
+package llm
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/redline-bench/redline/internal/llm/load"
+	"github.com/redline-bench/redline/internal/llm/text"
+	"github.com/redline-bench/redline/internal/report"
+	"github.com/redline-bench/redline/internal/secret"
+)
+
+// head prints what stands before the levels.
+func (r *run) head() {
+	if r.opts.seed() {
+		proto := string(r.plan.Target.Protocol)
+		fmt.Fprintf(r.Stdout, "triton_url: %s, protocol: %s, model: %s\n", secret.PublicURL(r.plan.Target.URL), proto, r.opts.model)
+		return
+	}
+	stream := "one answer each"
+	if r.opts.streaming || r.plan.Target.Streaming {
+		stream = "streaming"
+	}
+	where := strings.Join(secret.PublicURLs(r.opts.urls), ", ")
+	if p := r.plan.Target.Endpoint; p != "" {
+		where += "/" + strings.TrimLeft(p, "/")
+	}
+	fmt.Fprintf(r.Stdout, "%s at %s, %s, %s\n", r.opts.model, where, r.opts.kind, stream)
+	fmt.Fprintf(r.Stdout, "prompts: %s; workload %s\nprefix cache: %s\n", r.workload(), r.info.Hash, r.info.Cache.State)
+}
+
+// workload says in a few words what is asked.
+func (r *run) workload() string {
+	d := &r.opts.data
+	if d.Path != "" {
+		return fmt.Sprintf("%d of %s (%s)", r.info.Conversations, d.Path, r.info.Format)
+	}
+	exact := ""
+	if !r.info.Exact {
+		exact = "about "
+	}
+	words := fmt.Sprintf("made, %s%g tokens", exact, d.Input.Mean)
+	if n := r.info.TemplateTokens; n > 0 {
+		words += fmt.Sprintf(" (%d of them the chat template's)", n)
+	}
+	if d.Output.Mean > 0 {
+		words += fmt.Sprintf(", %g asked for", d.Output.Mean)
+	}
+	return words
+}
+
+// show prints a level.
+func (r *run) show(out *load.Outcome, lv load.Level) {
+	if r.opts.seed() {
+		fmt.Fprint(r.Stdout, text.Seed(out, lv))
+		if !r.opts.verbose {
+			r.showFailures(out)
+			return
+		}
+	}
+	fmt.Fprintf(r.Stdout, "\n%s\n", lv.String())
+	list := out.Level.Metrics
+	if r.opts.verbose {
+		list = slices.Concat(list, out.Collector.Adjusted())
+	}
+	fmt.Fprint(r.Stdout, text.Metrics(list, r.opts.verbose, r.columns()))
+	text.Counts(r.Stdout, out, r.Style().Color)
+	client := out.Level
+	client.Client.First = nil // the table has it
+	if lv.Open() {
+		client.Client.Sent.Percentiles, client.Client.Due.Percentiles = nil, nil
+	}
+	report.Health(r.Stdout, &client, r.Style())
+}
+
+// showFailures says on stderr what a seed's block leaves out. Where nothing succeeded, the last line of the run says why.
+func (r *run) showFailures(out *load.Outcome) {
+	if out.Collector.Requests() == 0 && len(out.Level.Failures) == 1 {
+		return
+	}
+	for _, f := range out.Level.Failures {
+		fmt.Fprintf(r.Stderr, "redline llm: %d requests failed (%s): %s\n", f.Count, f.Class, f.Text)
+	}
+}
+
+// showVerdict prints the last words.
+func (r *run) showVerdict() {
+	if len(r.res.Levels) > 1 {
+		fmt.Fprint(r.Stdout, text.Levels(r.res.Levels, r.columns()))
+	}
+	r.Shapes(r.res)
+	report.Verdict(r.Stdout, r.res, r.Style())
+}
+
+// columns is how wide tables may be: as wide as the terminal, or as they like where the output is none.
+func (r *run) columns() int {
+	if r.OutTerminal && r.Width != nil {
+		return r.Width()
+	}
+	return 0
+}

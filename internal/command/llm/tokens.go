@@ -1,0 +1,83 @@
+package llm
+
+import (
+	"fmt"
+
+	"github.com/redline-bench/redline/internal/llm"
+	"github.com/redline-bench/redline/internal/llm/dataset"
+	api "github.com/redline-bench/redline/internal/llm/endpoint"
+	"github.com/redline-bench/redline/internal/tokenizer"
+)
+
+// tokens is a tokenizer as the parts of a run need it; nil is none.
+type tokens struct{ t *tokenizer.Tokenizer }
+
+// loadTokens reads a tokenizer; none where no path is given.
+func loadTokens(path string) (*tokens, error) {
+	if path == "" {
+		return nil, nil
+	}
+	t, err := tokenizer.Load(path)
+	if err != nil {
+		return nil, err
+	}
+	return &tokens{t.Whole()}, nil
+}
+
+// applyTemplate has prompts counted and made with the chat template of the tokenizer.
+func (r *traffic) applyTemplate() error {
+	o := r.opts
+	if !r.tok.t.HasTemplate() {
+		return fmt.Errorf("--apply-chat-template: %w", tokenizer.ErrNoTemplate)
+	}
+	r.template = api.NewChatTemplate(api.Options{Kind: api.Kind(o.kind), Model: o.model, Extra: o.extra}, r.tok.t)
+	o.data.ChatTokens = func(c *llm.Conversation, turn int, answers []string) (int, error) {
+		return r.template.Tokens(&api.Request{Conversation: c, Turn: turn, Answers: answers})
+	}
+	return nil
+}
+
+// Encode and Count make it a dataset.Tokenizer.
+func (t *tokens) Encode(text string, special bool) []int { return t.t.Encode(text, special) }
+
+// Count counts without special tokens.
+func (t *tokens) Count(text string) int { return t.t.Count(text, false) }
+
+// err tells whether a text took more than the tokenizer may take, so that counts are incomplete.
+func (t *tokens) err() error {
+	if t == nil {
+		return nil
+	}
+	return t.t.Err()
+}
+
+// forPrompts is the tokenizer for made prompts.
+func (t *tokens) forPrompts() dataset.Tokenizer {
+	if t == nil {
+		return nil
+	}
+	return t
+}
+
+// count is how texts are counted; nil where there is no tokenizer.
+func (t *tokens) count() func(string) int {
+	if t == nil {
+		return nil
+	}
+	return t.Count
+}
+
+// ids is how texts become token ids; nil where there is no tokenizer.
+func (t *tokens) ids() func(string) []int32 {
+	if t == nil {
+		return nil
+	}
+	return func(text string) []int32 {
+		list := t.t.Encode(text, true)
+		out := make([]int32, len(list))
+		for i, id := range list {
+			out[i] = int32(id)
+		}
+		return out
+	}
+}

@@ -1,0 +1,326 @@
+package llm
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/redline-bench/redline/internal/command"
+	"github.com/redline-bench/redline/internal/command/target"
+	"github.com/redline-bench/redline/internal/llm/dataset"
+	api "github.com/redline-bench/redline/internal/llm/endpoint"
+	"github.com/redline-bench/redline/internal/llm/load"
+	"github.com/redline-bench/redline/internal/llm/ready"
+	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/service/kserve/rpc"
+	"github.com/redline-bench/redline/internal/service/openai"
+)
+
+// traffic is what the options ask to send, and the server that it is sent to.
+type traffic struct {
+	*command.IO
+	opts     *options
+	load     load.Options
+	sigs     *command.Signals
+	embedded *command.Embedded
+	plan     *plan.Plan // the target, for messages and the result
+	svc      service.Service
+	model    *service.Model
+	ep       api.Endpoint
+	tok      *tokens
+	template *api.ChatTemplate // nil: none is applied
+	info     dataset.Info
+	timed    bool
+}
+
+func (r *traffic) close() {
+	if r.svc != nil {
+		_ = r.svc.Close() // nothing is left to report it to
+	}
+	if r.embedded != nil {
+		r.embedded.Stop()
+	}
+}
+
+// start does everything up to the first request.
+func (r *traffic) start() error {
+	o := r.opts
+	if err := r.Files.Writable(o.json); err != nil {
+		return err
+	}
+	for _, file := range []string{o.tls.CAFile, o.tls.CertFile, o.tls.KeyFile} {
+		if _, err := os.Stat(file); file != "" && err != nil {
+			return err
+		}
+	}
+	if o.template != "" {
+		text, err := os.ReadFile(o.template)
+		if err != nil {
+			return fmt.Errorf("--template: %w", err)
+		}
+		o.template = string(text)
+	}
+	var err error
+	if r.tok, err = loadTokens(o.tokenizer); err != nil {
+		return err
+	}
+	if o.chatTemplate {
+		if err := r.applyTemplate(); err != nil {
+			return err
+		}
+	}
+	if err := errors.Join(r.prompts(), r.tok.err()); err != nil {
+		return err
+	}
+	if err := r.target(); err != nil {
+		return err
+	}
+	if err := r.checkLimits(); err != nil {
+		return err
+	}
+	return r.connect()
+}
+
+// prompts opens the prompts once, so that whatever is wrong with them is known before anything is sent.
+func (r *traffic) prompts() error {
+	o := r.opts
+	d := &o.data
+	if models := strings.Split(o.model, ","); len(models) > 1 {
+		o.model, d.Models = models[0], models
+	}
+	if err := o.readSystem(); err != nil {
+		return err
+	}
+	d.RunID = fmt.Sprintf("%x", time.Now().UnixNano())
+	// The default of --concurrency says something else than its absence.
+	given := len(o.modes()) > 0 || o.set.Given("concurrency")
+	if o.noFix || given && !o.fixed || d.Trace.IgnoreDelays && !o.fixed {
+		d.Trace.IgnoreTimes = true
+	}
+	file := d.Path != ""
+	bounded := o.requests > 0 || o.sessions > 0 || o.duration > 0 || r.load.Until != nil || load.Length(o.stages)+load.Length(o.sessionStages) > 0
+	if file && !bounded {
+		d.Once = true
+	}
+	src, err := dataset.Open(r.sigs.Soft, *d, r.tok.forPrompts())
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	r.info, r.timed = src.Describe(), src.Timed() && !d.Trace.IgnoreTimes
+	if r.info.Talks && !o.talks() {
+		if r.info.Format != dataset.ShareGPT {
+			return fmt.Errorf("--endpoint-type %s takes one prompt, but conversations have several turns: use chat, responses, messages or --apply-chat-template", o.kind)
+		}
+		d.FirstTurn, r.info.Talks = true, false // as AIPerf and vLLM's bench take this file
+	}
+	if r.timed && o.thinkTime.Mean > 0 {
+		return fmt.Errorf("--think-time needs a closed loop, but %s has times to send at: add --concurrency", d.Path)
+	}
+	if o.fixed && !src.Timed() {
+		return fmt.Errorf("--fixed-schedule: %s has no times", d.Path)
+	}
+	if !file && !bounded {
+		most := 1
+		for _, c := range o.concurrency {
+			most = max(most, c)
+		}
+		r.load.Requests = max(32, 4*most)
+	}
+	for _, c := range o.concurrency {
+		if n := r.load.Requests; n > 0 && n < c && len(o.modes()) == 0 {
+			fmt.Fprintf(r.Stderr, "redline llm: warning: %d requests cannot keep %d conversations busy: raise --request-count\n", n, c)
+			break
+		}
+	}
+	return nil
+}
+
+// readSystem reads the system prompt where it is in a file.
+func (o *options) readSystem() error {
+	if o.systemFile == "" {
+		return nil
+	}
+	text, err := os.ReadFile(o.systemFile)
+	if err != nil {
+		return fmt.Errorf("--system-prompt-file: %w", err)
+	}
+	if o.data.System = strings.TrimSpace(string(text)); o.data.System == "" {
+		return fmt.Errorf("--system-prompt-file: %s is empty", o.systemFile)
+	}
+	return nil
+}
+
+// target makes the plan of the server.
+func (r *traffic) target() error {
+	o := r.opts
+	k := api.Kind(o.kind)
+	t := plan.Target{
+		Kind: plan.OpenAI, Protocol: plan.HTTP, URL: o.urls[0], Model: o.model, Headers: o.headers, TLS: o.tls, Call: plan.Async, Timeout: o.timeout,
+		HTTPVersion: o.http, MaxResponse: o.largest,
+	}
+	t.TLS.CertType, t.TLS.KeyType, t.TLS.VerifyHostLevel = "PEM", "PEM", 2
+	t.TLS.SkipVerifyPeer, t.TLS.SkipVerifyHost = o.insecure, o.insecure
+	if k.GRPC() {
+		t.Kind, t.Protocol, t.Streaming = plan.Triton, plan.GRPC, true
+		t.TLS.GRPC = o.grpcTLS || strings.HasPrefix(t.URL, "grpcs://")
+		t.URL = plainAddress(t.URL)
+	}
+	if err := r.addKey(&t, k); err != nil {
+		return err
+	}
+	if o.embedded {
+		var err error
+		if r.embedded, err = command.StartEmbedded(r.sigs.Soft, r.IO, nil); err != nil {
+			return err
+		}
+		t.URL, t.Embedded = r.embedded.Address(t.Protocol), true
+		if !k.GRPC() && k != api.Generate {
+			t.URL = r.embedded.Address("openai")
+		}
+		o.urls = []string{t.URL}
+	}
+	r.plan = &plan.Plan{
+		Face: plan.Redline, Target: t, Load: plan.Load{ThinkTime: o.thinkTime}, Input: plan.Input{Batch: 1, SharedMemory: plan.NoSharedMemory},
+	}
+	return nil
+}
+
+// addKey adds the header of the API key.
+func (r *traffic) addKey(t *plan.Target, k api.Kind) error {
+	o := r.opts
+	key := o.apiKey
+	if o.apiKeyEnv != "" {
+		if key = r.Getenv(o.apiKeyEnv); key == "" {
+			return fmt.Errorf("--api-key-env: the variable %s is not set", o.apiKeyEnv)
+		}
+	}
+	if k == api.Messages {
+		t.Headers = append(t.Headers, plan.Header{Name: "anthropic-version", Value: "2023-06-01"})
+	}
+	r.Secrets.Add(key)
+	switch {
+	case key == "":
+	case k == api.Messages:
+		t.Headers = append(t.Headers, plan.Header{Name: "x-api-key", Value: key})
+	default:
+		t.Headers = append(t.Headers, plan.Header{Name: "Authorization", Value: "Bearer " + key})
+	}
+	return nil
+}
+
+// plainAddress is an address of gRPC without its scheme.
+func plainAddress(url string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(url, "grpcs://"), "grpc://")
+}
+
+// checkLimits tells before the load starts that so many connections cannot be made.
+func (r *traffic) checkLimits() error {
+	if len(r.opts.modes()) > 0 || len(r.opts.concurrency) == 0 {
+		return nil
+	}
+	return target.CheckConnections(&r.plan.Target, slices.Max(r.opts.concurrency))
+}
+
+// connect makes the service and the endpoint, and asks the server what it must tell.
+func (r *traffic) connect() error {
+	o := r.opts
+	eo := api.Options{
+		Kind: api.Kind(o.kind), Model: o.model, Stream: o.streaming, Extra: o.extra, LegacyMaxTokens: o.legacy, NoUsage: o.noUsage, ChunkUsage: o.chunks,
+		Body: o.template, ResponsePath: o.response, Encode: r.tok.ids(), ChatTemplate: r.template,
+	}
+	eo.PromptPath, eo.CompletionsPath, _ = strings.Cut(o.usage, ",")
+	var list []service.Service
+	var err error
+	if eo.Kind.GRPC() {
+		if list, err = r.models(); err != nil {
+			return err
+		}
+		eo.Metadata = r.model
+		eo.Stream = (r.model.Decoupled || o.streaming) && !o.noStream
+	}
+	if r.ep, err = api.New(eo); err != nil {
+		return err
+	}
+	if list == nil {
+		if list, err = r.endpoints(); err != nil {
+			return err
+		}
+	}
+	return o.wait.For(r.sigs.Soft, &ready.Model{Target: r.plan.Target, URLs: o.urls, Services: list, Endpoint: r.ep})
+}
+
+// models makes a service for each address over gRPC, and asks each for the model.
+func (r *traffic) models() ([]service.Service, error) {
+	var list []service.Service
+	for _, u := range r.opts.urls {
+		t := r.plan.Target
+		t.URL = plainAddress(u)
+		svc, err := rpc.New(t, r.plan.Input)
+		if err != nil {
+			return nil, err
+		}
+		r.balance(append(list, svc))
+		m, err := r.opts.wait.Describe(r.sigs.Soft, svc)
+		if err != nil {
+			return nil, err
+		}
+		if list = append(list, svc); r.model == nil {
+			r.model = m
+		}
+	}
+	return list, nil
+}
+
+// endpoints makes a service for each address over HTTP.
+func (r *traffic) endpoints() ([]service.Service, error) {
+	path := r.opts.path
+	if path == "" {
+		path = r.ep.Path()
+	}
+	r.plan.Target.Endpoint = path
+	var list []service.Service
+	for _, u := range r.opts.urls {
+		t := r.plan.Target
+		t.URL = u
+		s, err := openai.New(t)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, s)
+	}
+	r.balance(list)
+	return list, nil
+}
+
+// balance lets requests go to several services in turn.
+func (r *traffic) balance(list []service.Service) {
+	if r.svc = list[0]; len(list) > 1 {
+		r.svc = load.NewBalanced(list)
+	}
+}
+
+var _ load.Source = (*dataset.Source)(nil)
+
+// source opens the prompts of one measurement.
+func (r *traffic) source(n int) (load.Source, error) {
+	d := r.opts.data
+	d.Seed = r.seed(n)
+	return dataset.Open(r.sigs.Soft, d, r.tok.forPrompts())
+}
+
+// seed is that of the prompts and of the schedule of the nth measurement of a level. Repeats have seeds of their own: with the
+// same arrivals, runs agree with each other more than with the truth.
+func (r *traffic) seed(n int) uint64 {
+	if r.opts.sameSeed {
+		return r.opts.data.Seed
+	}
+	return r.opts.data.Seed + uint64(n)
+}
+
+// streams tells whether answers come token by token.
+func (r *traffic) streams() bool { return r.opts.streaming || r.model != nil && r.model.Decoupled }

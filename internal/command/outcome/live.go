@@ -1,0 +1,124 @@
+package outcome
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/redline-bench/redline/internal/command"
+	"github.com/redline-bench/redline/internal/command/runs"
+	"github.com/redline-bench/redline/internal/dash"
+	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/report/page"
+	"github.com/redline-bench/redline/internal/result"
+)
+
+// liveEvery is how often the live page and the metrics are renewed: looking at a run must not cost it much.
+const liveEvery = time.Second
+
+// lastLook is how long the live page stays after the run, so that browsers see its end.
+const lastLook = 1500 * time.Millisecond
+
+// live shows a run to others while it goes on. A nil live shows nothing.
+type live struct {
+	page    *dash.Server
+	metrics *dash.Metrics
+	res     result.Result // what is over
+	last    time.Time
+}
+
+// openLive starts what the options ask for; it is nil when they ask for nothing.
+func openLive(ctx context.Context, p *command.IO, opts plan.Outcome) (*live, error) {
+	if !opts.Dash && opts.MetricsListen == "" {
+		return nil, nil //nolint:nilnil // a nil live is one that shows nothing
+	}
+	l := &live{}
+	if opts.Dash {
+		s, err := dash.Listen(ctx, opts.DashListen, runs.Past{IO: p}, p.Secrets)
+		if err != nil {
+			return nil, fmt.Errorf("%w; --dash-listen takes another address", err)
+		}
+		l.page = s
+		s.Show(&page.View{Name: "redline", Live: true, Levels: []page.LevelView{}})
+		fmt.Fprintf(p.Stderr, "live page: %s\n", s.URL())
+	}
+	if opts.MetricsListen != "" {
+		m, err := dash.ListenMetrics(ctx, opts.MetricsListen, p.Secrets)
+		if err != nil {
+			l.close()
+			return nil, fmt.Errorf("%w; --metrics-listen takes another address", err)
+		}
+		l.metrics = m
+		fmt.Fprintf(p.Stderr, "metrics: %s\n", m.URL())
+	}
+	return l, nil
+}
+
+// begin tells what the run is about.
+func (l *live) begin(command string, pl *plan.Plan) {
+	if l != nil {
+		l.res = result.Result{Tool: "redline", Command: command, Plan: pl, StartUnixNs: time.Now().UnixNano()}
+	}
+}
+
+// progress shows the level in progress, not too often. now makes it.
+func (l *live) progress(now func() *result.Level) {
+	if l == nil || now == nil || time.Since(l.last) < liveEvery {
+		return
+	}
+	l.last = time.Now()
+	l.show(now())
+}
+
+// levelEnds keeps a level that is over.
+func (l *live) levelEnds(lv *result.Level) {
+	if l == nil {
+		return
+	}
+	l.res.Levels = append(l.res.Levels, *lv)
+	l.show(nil)
+}
+
+func (l *live) show(current *result.Level) {
+	res := l.res
+	res.EndUnixNs = time.Now().UnixNano()
+	if current != nil {
+		res.Levels = append(slices.Clip(res.Levels), *current)
+		if l.metrics != nil {
+			l.metrics.Show(l.res.Plan.Target.Model, current)
+		}
+	}
+	if l.page != nil {
+		v := page.NewView(runs.Name(&res), &res)
+		v.Live = true
+		l.page.Show(v)
+	}
+}
+
+// end shows the finished run for a moment, so that open pages get it, and closes.
+func (l *live) end(ctx context.Context, res *result.Result) {
+	if l == nil {
+		return
+	}
+	if l.page != nil {
+		l.page.Show(page.NewView(runs.Name(res), res))
+		select {
+		case <-time.After(lastLook):
+		case <-ctx.Done():
+		}
+	}
+	l.close()
+}
+
+func (l *live) close() {
+	if l == nil {
+		return
+	}
+	if l.page != nil {
+		_ = l.page.Close() // nothing is left to report it to
+	}
+	if l.metrics != nil {
+		_ = l.metrics.Close()
+	}
+}

@@ -1,0 +1,250 @@
+// Package outcome is what becomes of a result besides the console: files, the history, the gate and the live page.
+package outcome
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/redline-bench/redline/internal/command"
+	"github.com/redline-bench/redline/internal/command/runs"
+	"github.com/redline-bench/redline/internal/compare"
+	"github.com/redline-bench/redline/internal/gate"
+	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/report"
+	"github.com/redline-bench/redline/internal/report/records"
+	"github.com/redline-bench/redline/internal/result"
+)
+
+// Outcome is what becomes of one result. Every command that measures opens one before the load, so that what cannot be
+// written is known in time, and finishes it after.
+type Outcome struct {
+	// FromSend: the latency of an open loop counts from the send, not from the due time.
+	FromSend bool
+
+	*command.IO
+	opts    plan.Outcome
+	command string
+	rules   []gate.Rule
+	// baseline is the run that this one must not fall behind, if any.
+	baseline *compare.Side
+	live     *live
+	records  []*records.Writer
+}
+
+// Open checks everything that can be checked before the load.
+func Open(p *command.IO, opts plan.Outcome, command string) (*Outcome, error) {
+	o := &Outcome{IO: p, opts: opts, command: command}
+	for _, text := range opts.Asserts {
+		r, err := gate.Parse(text)
+		if err != nil {
+			return nil, fmt.Errorf("--assert: %w", err)
+		}
+		o.rules = append(o.rules, r)
+	}
+	if opts.Baseline != "" {
+		run, name, err := runs.Load(p, opts.Baseline)
+		if err != nil {
+			return nil, fmt.Errorf("--baseline: %w", err)
+		}
+		o.baseline = &compare.Side{Name: name, Run: run}
+	}
+	for _, path := range []string{opts.Report, opts.JUnit} {
+		if err := p.Files.Writable(path); err != nil {
+			return nil, err
+		}
+	}
+	if opts.Summary != "" {
+		if err := p.Files.CheckAppend(opts.Summary); err != nil {
+			return nil, fmt.Errorf("cannot write %s: %w", opts.Summary, err)
+		}
+	}
+	for _, path := range []string{opts.Records, opts.HistogramLog} {
+		if path == "" {
+			continue
+		}
+		w, err := records.Create(p.Files, path, p.Version)
+		if err != nil {
+			o.Close()
+			return nil, err
+		}
+		o.records = append(o.records, w)
+	}
+	l, err := openLive(context.Background(), p, opts)
+	if err != nil {
+		o.Close()
+		return nil, err
+	}
+	o.live = l
+	return o, nil
+}
+
+// Close lets go of what Finish did not; a nil outcome has nothing.
+func (o *Outcome) Close() {
+	if o == nil {
+		return
+	}
+	for _, w := range o.records {
+		w.Abort()
+	}
+	o.live.close()
+}
+
+// Begin shows to others what the run is about.
+func (o *Outcome) Begin(pl *plan.Plan) { o.live.begin(o.command, pl) }
+
+// Progress shows the level in progress to others, not too often. now makes it.
+func (o *Outcome) Progress(now func() *result.Level) { o.live.progress(now) }
+
+// LevelEnds shows a level that is over to others.
+func (o *Outcome) LevelEnds(lv *result.Level) { o.live.levelEnds(lv) }
+
+// Tap writes every record where files ask for them; it is nil where none does.
+func (o *Outcome) Tap() func(lv *result.Level, window int, r *record.Record) error {
+	if o == nil || len(o.records) == 0 {
+		return nil
+	}
+	return func(lv *result.Level, window int, r *record.Record) error {
+		scheduled := lv.Mode == plan.RequestRate || lv.Mode == plan.CustomIntervals || lv.Mode == plan.FixedSchedule
+		l := records.Level{Mode: string(lv.Mode), Value: lv.Rate, Window: window, FromDue: scheduled && !o.FromSend}
+		if lv.Concurrency > 0 {
+			l.Value = float64(lv.Concurrency)
+		}
+		for _, w := range o.records {
+			if err := w.Add(l, r); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// closeRecords completes the files of records.
+func (o *Outcome) closeRecords() error {
+	var err error
+	for _, w := range o.records {
+		err = errors.Join(err, w.Close())
+	}
+	o.records = nil
+	return err
+}
+
+// Sign puts into a result what tells it apart from others; workload is a hash of what was sent.
+func (o *Outcome) Sign(res *result.Result, workload string) {
+	res.Command, res.Label, res.Workload = o.command, o.opts.Label, workload
+}
+
+// Finish writes what was asked for and returns the exit code: the gate's where the run itself went well.
+func (o *Outcome) Finish(res *result.Result, code int) int {
+	g := gate.Apply(res, o.rules)
+	if o.baseline != nil {
+		g.Findings = append(g.Findings, o.regressions(res)...)
+	}
+	gated := len(o.rules) > 0 || o.baseline != nil
+	o.keep(res)
+	err := errors.Join(o.closeRecords(), o.writeReport(res), o.writeGate(res, g))
+	defer o.live.end(context.Background(), res)
+	for _, f := range g.Findings {
+		if !f.OK {
+			fmt.Fprintf(o.Stderr, "%s: %s%s: %s\n", missed(&f), f.Rule, at(f.Level), f.Text)
+		}
+	}
+	if gated && g.Invalid != "" {
+		fmt.Fprintf(o.Stderr, "the run cannot be judged: %s\n", g.Invalid)
+	}
+	switch {
+	case err != nil:
+		if !strings.Contains(res.Error, err.Error()) { // a full disk ends the run, and its file too
+			fmt.Fprintln(o.Stderr, err)
+		}
+		return command.ExitUnwritten(err)
+	case !gated || code == command.ExitFailed: // simple and stress have found the server wrong by themselves
+		return code
+	case g.Outcome() == gate.Void:
+		return command.ExitInvalid
+	case g.Outcome() == gate.Missed && (code == command.ExitOK || code == command.ExitUnstable):
+		return command.ExitAssertion
+	}
+	return code
+}
+
+// regressions holds the run to the baseline: a number fails when its whole interval lies beyond what is allowed. A
+// comparison that cannot be made is a finding too: a gate must not pass because it could not look.
+func (o *Outcome) regressions(res *result.Result) []gate.Finding {
+	rule := fmt.Sprintf("no worse than %s by more than %g%%", o.baseline.Name, o.opts.MaxRegression*100)
+	rep, err := compare.Runs([]compare.Side{*o.baseline}, []compare.Side{{Name: "this run", Run: res}}, compare.Defaults())
+	if err != nil {
+		return []gate.Finding{{Rule: rule, Text: err.Error()}}
+	}
+	var out []gate.Finding
+	for _, r := range rep.Regressions(o.opts.MaxRegression) {
+		out = append(out, gate.Finding{Rule: rule, Level: r.Level, Text: r.String()})
+	}
+	switch {
+	case out != nil:
+	case !rep.Sees(o.opts.MaxRegression):
+		out = []gate.Finding{{Rule: rule, Unknown: true, Text: compare.Unseen(o.opts.MaxRegression)}}
+	default:
+		out = []gate.Finding{{Rule: rule, OK: true, Text: string(rep.Finding)}}
+	}
+	return out
+}
+
+// missed is what a finding that is not good means.
+func missed(f *gate.Finding) string {
+	if f.Unknown {
+		return "cannot tell"
+	}
+	return "assertion failed"
+}
+
+func at(level string) string {
+	if level == "" {
+		return ""
+	}
+	return " at " + level
+}
+
+// keep adds the run to the history. A history that cannot be written is a remark, not a failure: the run is good.
+func (o *Outcome) keep(res *result.Result) {
+	store := runs.Store(o.IO)
+	if o.opts.NoHistory || len(res.Levels) == 0 || store == nil {
+		return
+	}
+	compact := func(res *result.Result) ([]byte, error) { return report.Encode(res, report.Compact) }
+	if _, err := store.Add(res, compact); err != nil {
+		fmt.Fprintf(o.Stderr, "warning: the run is not in the history: %v; --no-history leaves it out\n", err)
+	}
+}
+
+func (o *Outcome) writeReport(res *result.Result) error {
+	if o.opts.Report == "" {
+		return nil
+	}
+	return runs.WritePage(o.Files, o.opts.Report, runs.OnePage(runs.Name(res), res))
+}
+
+func (o *Outcome) writeGate(res *result.Result, g *gate.Gate) error {
+	title := runs.Name(res)
+	var err error
+	if o.opts.JUnit != "" {
+		var b bytes.Buffer
+		err = g.WriteJUnit(&b, title, float64(res.EndUnixNs-res.StartUnixNs)/1e9)
+		if err == nil {
+			err = o.Files.WriteFile(o.opts.JUnit, b.Bytes())
+		}
+	}
+	if o.opts.Summary == "" {
+		return err
+	}
+	// A CI page is a file that several steps add to.
+	var b bytes.Buffer
+	merr := gate.WriteMarkdown(&b, title, res, g)
+	if merr == nil {
+		merr = o.Files.AppendFile(o.opts.Summary, b.Bytes())
+	}
+	return errors.Join(err, merr)
+}

@@ -1,0 +1,172 @@
+package profile
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/redline-bench/redline/internal/command"
+	"github.com/redline-bench/redline/internal/command/outcome"
+	"github.com/redline-bench/redline/internal/command/profile/calibration"
+	"github.com/redline-bench/redline/internal/command/profile/traffic"
+	"github.com/redline-bench/redline/internal/command/target"
+	"github.com/redline-bench/redline/internal/mpi"
+	"github.com/redline-bench/redline/internal/pacompat/export"
+	"github.com/redline-bench/redline/internal/pacompat/rules"
+	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/profile"
+	"github.com/redline-bench/redline/internal/result"
+)
+
+// session is one run from the plan to the exit code.
+type session struct {
+	traffic.Traffic
+	world   *mpi.World // nil without --enable-mpi
+	export  *export.Writer
+	outcome *outcome.Outcome // nil in perf_analyzer mode
+	// exportErr is why the export cannot be written; the run goes on and fails at its end.
+	exportErr error
+}
+
+func (s *session) close() {
+	s.outcome.Close()
+	if s.export != nil {
+		s.export.Abort() // does nothing after Commit
+	}
+	s.Traffic.Close()
+}
+
+func (s *session) run() int {
+	for _, step := range []func() error{s.openOutcome, s.joinRanks, s.CheckLimits, s.StartServer, s.Describe, s.Check, s.Load, s.openOutputs, s.Stage} {
+		if err := step(); err != nil {
+			return s.startFailed(err)
+		}
+	}
+	s.DataRead()
+	s.showTraffic()
+	s.Console.Settings()
+	if s.NoSteps != nil {
+		return s.nothingToSend()
+	}
+	runner := &profile.Runner{
+		Plan: s.Plan, Service: s.Service, Model: s.Model, Async: s.Async, Observer: &watcher{s},
+		Feed:  s.Feed(),
+		Floor: calibration.Stated(&s.Traffic), Times: s.Data.Times(), Streams: target.Streams(s.Plan.Target.Kind),
+		Timeline: s.Plan.Face == plan.Redline, Tap: s.outcome.Tap(),
+	}
+	if s.outcome != nil {
+		s.outcome.FromSend = s.Plan.Measure.FromSend
+		s.outcome.Begin(s.Plan)
+	}
+	if s.export != nil {
+		runner.Exporter = s.export
+	}
+	if s.world != nil && s.world.Size() > 1 {
+		runner.Ranks = s.world
+		if err := s.world.Barrier(s.Sigs.Soft); err != nil {
+			return s.startFailed(err)
+		}
+	}
+	s.Sigs.Enter(command.Loading)
+	res, err := runner.Run(s.Sigs.Soft, s.Sigs.Hard)
+	s.Sigs.Enter(command.Writing)
+	s.Line.Clear()
+	res.Tool, res.Version = "redline", s.Version
+	if s.world == nil && (err == nil || errors.Is(err, profile.ErrUnstable)) {
+		calibration.AfterRun(&s.Traffic, res)
+	}
+	return s.finish(res, err)
+}
+
+// openOutcome finds out early whether what shall become of the result can be done.
+func (s *session) openOutcome() (err error) {
+	if s.Plan.Face == plan.Redline {
+		s.outcome, err = outcome.Open(s.IO, s.Plan.Outcome, "profile")
+	}
+	return err
+}
+
+// joinRanks makes this process one of several that measure together.
+func (s *session) joinRanks() error {
+	if !s.Plan.Load.MPI {
+		return nil
+	}
+	w, err := mpi.Init()
+	if err != nil {
+		return err
+	}
+	s.world = w
+	if w.Size() == 1 {
+		return nil
+	}
+	return rules.Ranks(&s.Plan.Load)
+}
+
+// openOutputs finds out before the load whether the files can be written.
+func (s *session) openOutputs() error {
+	for _, path := range []string{s.Plan.Output.CSV, s.Plan.Output.ResultJSON} {
+		if err := s.Files.Writable(path); err != nil {
+			return err
+		}
+	}
+	if s.Plan.Output.Export == "" {
+		return nil
+	}
+	w, err := export.Create(s.Files, s.Plan.Output.Export, s.exportConfig())
+	if err != nil && s.Plan.Face == plan.DropIn {
+		// The original runs all the same and fails at the end; so that nothing is lost, so do we, but say it now.
+		fmt.Fprintln(s.Stderr, err)
+		s.exportErr = err
+		return nil
+	}
+	s.export = w
+	return err
+}
+
+// finish writes the end of the report and the files, and returns the exit code.
+func (s *session) finish(res *result.Result, err error) int {
+	if s.outcome != nil {
+		s.outcome.Sign(res, s.Fingerprint())
+	}
+	s.explain(err)
+	s.Console.Summary(res.Levels)
+	if s.Plan.Face == plan.Redline {
+		s.Shapes(res)
+	}
+	code := exitCode(err)
+	if res.Verdict.State == result.ServerFailed && s.Plan.Face == plan.Redline {
+		code = command.ExitError
+	}
+	if ferr := s.writeFiles(res, err); ferr != nil {
+		if err == nil || !strings.Contains(err.Error(), ferr.Error()) { // a full disk ends the run, and its file too
+			fmt.Fprintln(s.Stderr, ferr)
+		}
+		code = command.ExitUnwritten(ferr)
+	}
+	s.explainEnd(res, err)
+	if s.world != nil && code == command.ExitOK {
+		// A rank that leaves without this ends the others, which is right only where something went wrong.
+		if err := s.world.Finalize(s.Sigs.Hard); err != nil {
+			fmt.Fprintln(s.Stderr, err)
+		}
+	}
+	if s.outcome != nil {
+		return s.outcome.Finish(res, code)
+	}
+	return code
+}
+
+func exitCode(err error) int {
+	switch {
+	case err == nil:
+		return command.ExitOK
+	case errors.Is(err, profile.ErrInterrupted):
+		return command.ExitInterrupted
+	case errors.Is(err, profile.ErrUnstable):
+		return command.ExitUnstable
+	case errors.Is(err, profile.ErrNoRequests):
+		return command.ExitNoRequests
+	default:
+		return command.ExitError
+	}
+}

@@ -1,0 +1,267 @@
+// Package traffic is what a plan sends, and the server that it is sent to: its steps, in order, prepare a load.
+package traffic
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/redline-bench/redline/internal/command"
+	"github.com/redline-bench/redline/internal/command/target"
+	"github.com/redline-bench/redline/internal/engine"
+	"github.com/redline-bench/redline/internal/pacompat/flags"
+	"github.com/redline-bench/redline/internal/pacompat/rules"
+	"github.com/redline-bench/redline/internal/pacompat/text"
+	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/tensor"
+	"github.com/redline-bench/redline/internal/workload"
+)
+
+// Traffic is what a plan sends, and the server that it is sent to.
+type Traffic struct {
+	*command.IO
+	Plan     *plan.Plan
+	Notes    flags.Notes
+	Sigs     *command.Signals
+	Service  service.Service
+	Model    *service.Model
+	Async    bool
+	Data     *workload.Data
+	Requests *workload.Requests
+	Sessions *workload.Sessions // in place of Requests, with --session-concurrency
+	Console  *text.Console
+	NoSteps  error // the load of perf_analyzer mode has nothing to send
+	embedded *command.Embedded
+}
+
+// Close ends the connections, and the embedded server.
+func (s *Traffic) Close() {
+	if s.Service != nil {
+		s.Unstage(s.Service.Close())
+	}
+	if s.embedded != nil {
+		s.embedded.Stop()
+	}
+}
+
+// maxRate is a rate that no client on one machine can send, in requests a second. Preparing for it would take for ever.
+const maxRate = 1e9
+
+// CheckLimits tells before the load starts that it cannot be made.
+func (s *Traffic) CheckLimits() error {
+	load := &s.Plan.Load
+	if load.Mode == plan.RequestRate {
+		if rate := max(load.Rate.Start, load.Rate.End); rate > maxRate {
+			return fmt.Errorf("--request-rate-range: %g requests a second cannot be sent; use at most %g", rate, float64(maxRate))
+		}
+	}
+	if load.Mode != plan.Concurrency {
+		return nil
+	}
+	return target.CheckConnections(&s.Plan.Target, max(load.Concurrency.Start, load.Concurrency.End))
+}
+
+// StartServer starts the embedded server where the plan has one.
+func (s *Traffic) StartServer() error {
+	if !s.Plan.Target.Embedded {
+		return nil
+	}
+	e, err := command.StartEmbedded(s.Sigs.Soft, s.IO, s.Notes.EmbeddedArgs)
+	if err != nil {
+		return err
+	}
+	s.embedded = e
+	s.Plan.Target.URL = e.Address(s.Plan.Target.Protocol)
+	return nil
+}
+
+// Describe opens the service and asks it for the model.
+func (s *Traffic) Describe() error {
+	svc, err := target.Open(s.Plan)
+	if errors.As(err, new(*service.Error)) {
+		return s.cannotStart(err)
+	}
+	if err != nil {
+		return &rules.StartError{What: "failed to create client factory", Err: err}
+	}
+	s.Service = svc
+	s.Model, err = svc.Describe(s.Sigs.Soft)
+	if err != nil {
+		return s.cannotStart(err)
+	}
+	return nil
+}
+
+// cannotStart names the step that a service failed in before the load.
+func (s *Traffic) cannotStart(err error) error {
+	what, _ := text.StartText(err, s.Plan.Target.Protocol)
+	return &rules.StartError{What: what, Err: err}
+}
+
+// Check applies the rules that need to know the model.
+func (s *Traffic) Check() error {
+	settled, err := rules.Check(s.Plan, s.Model, s.Warn)
+	s.Async, s.NoSteps = settled.Async, settled.NoSteps
+	return err
+}
+
+// Load reads the input data and prepares the requests.
+func (s *Traffic) Load() error {
+	s.Console = &text.Console{Out: s.Stdout, Err: s.Stderr, Plan: s.Plan, Model: s.Model, Async: s.Async}
+	mode, unscheduled := s.Plan.Load.Mode, false
+	if mode == plan.FixedSchedule && s.Plan.Target.Kind == plan.DynamicGRPC && s.Plan.Face == plan.DropIn {
+		mode, unscheduled = plan.RequestRate, true // the original knows no timestamps here
+	}
+	data, err := workload.LoadFor(s.Plan.Input, s.Model, mode, s.Plan.Measure.WarmupCount)
+	if data != nil && s.postponed(err) {
+		s.Data = data
+		return nil
+	}
+	if err != nil {
+		return &rules.StartError{What: "Failed to init manager inputs", Err: err, Blank: true}
+	}
+	s.Data = data
+	if err := rules.AfterData(s.Plan, unscheduled); err != nil {
+		if s.Plan.Face == plan.DropIn {
+			s.DataRead() // the original has read the data when it finds out
+		}
+		return &rules.StartError{What: "Unable to init infer data manager", Err: err, Blank: true}
+	}
+	if s.Plan.Load.Mode == plan.SessionConcurrency {
+		return s.loadSessions()
+	}
+	s.Requests, err = workload.Prepare(s.Sigs.Soft, s.Service, data, s.Plan.Face)
+	if g, ok := s.Service.(interface{ Said() []string }); ok {
+		for _, words := range g.Said() {
+			s.Warn(words)
+		}
+	}
+	if errors.As(err, new(*workload.BatchError)) && s.Plan.Face == plan.DropIn {
+		s.DataRead() // the original has read the data when it finds out
+	}
+	if err != nil && !s.postponed(err) {
+		return &rules.StartError{What: "Unable to init infer data manager", Err: err, Blank: true}
+	}
+	return nil
+}
+
+// postponed tells whether err is for later: of data without steps, and of files that cannot be read, the original finds
+// out when it wants to send.
+func (s *Traffic) postponed(err error) bool {
+	_, unread := errors.AsType[*service.Error](err)
+	unread = unread && s.Plan.Target.Kind == plan.TorchServe
+	if s.Plan.Face != plan.DropIn || !errors.Is(err, workload.ErrNoSteps) && !unread {
+		return false
+	}
+	s.NoSteps = err
+	return true
+}
+
+// LoadUnchecked is Load for answers that nobody expects to be right.
+func (s *Traffic) LoadUnchecked() error {
+	data, err := workload.LoadFor(s.Plan.Input, s.Model, s.Plan.Load.Mode, s.Plan.Measure.WarmupCount)
+	if err != nil {
+		return err
+	}
+	s.Data = data
+	if s.Plan.Load.Mode == plan.SessionConcurrency {
+		return s.loadSessions()
+	}
+	s.Requests, err = workload.Prepare(s.Sigs.Soft, unchecked{s.Service}, data, s.Plan.Face)
+	return err
+}
+
+// unchecked is a service whose answers are compared with nothing.
+type unchecked struct{ service.Service }
+
+func (u unchecked) Prepare(in service.Inputs) (service.Request, error) {
+	in.Expect = nil
+	return u.Service.Prepare(in)
+}
+
+// loadSessions checks the conversations; their requests are made as they go.
+func (s *Traffic) loadSessions() error {
+	speaker, ok := s.Service.(workload.Speaker)
+	if !ok {
+		return rules.PlainError("Session concurrency mode is only supported with OpenAI service kind.")
+	}
+	var err error
+	s.Sessions, err = s.Data.Sessions(speaker, s.Plan.Load.Sessions, s.Plan.Output.Export != "")
+	if err != nil {
+		return rules.PlainError(err.Error())
+	}
+	return nil
+}
+
+// DataRead reports the size of JSON input data.
+func (s *Traffic) DataRead() {
+	if s.Data.FromJSON {
+		s.Console.DataRead(s.Data.Streams(), s.Data.Steps(0))
+	}
+}
+
+// Feed is the source of requests.
+func (s *Traffic) Feed() func(slot, active int) engine.Feed {
+	if s.Sessions != nil {
+		return func(int, int) engine.Feed { return s.Sessions.Talk() }
+	}
+	sources := workload.NewSources(s.Requests, s.Model, s.Plan, s.Async, engine.ThreadOf)
+	return func(slot, active int) engine.Feed { return sources.Source(slot, active) }
+}
+
+// Inputs tells an export what a request carried.
+func (s *Traffic) Inputs() func(step uint32) []tensor.Tensor {
+	if s.Sessions != nil {
+		return s.Sessions.Inputs
+	}
+	if s.Plan.Input.SharedMemory != plan.NoSharedMemory {
+		return WithoutData(s.Requests.Inputs)
+	}
+	return s.Requests.Inputs
+}
+
+// Fingerprint tells apart what is sent.
+func (s *Traffic) Fingerprint() string {
+	t, in := &s.Plan.Target, &s.Plan.Input
+	parts := []any{t.Kind, t.Model, t.Version, t.Endpoint, t.Streaming, in.Batch, s.Plan.Load.Mode}
+	if s.Sessions != nil { // what a turn carries depends on the answers before it
+		for _, path := range in.Paths {
+			content, _ := os.ReadFile(path) // it was read before the load
+			parts = append(parts, string(content))
+		}
+		return workload.Fingerprint(append(parts, s.Sessions.Turns())...)
+	}
+	return workload.FingerprintData(s.Requests.Len(), s.Requests.Inputs, parts...)
+}
+
+// Warn prints a remark.
+func (s *Traffic) Warn(line string) { fmt.Fprintln(s.Stderr, line) }
+
+// Advise says in one line what went wrong, where, and what to do.
+func (s *Traffic) Advise(err error) string {
+	var se *service.Error
+	var data *workload.DataError
+	var start *rules.StartError
+	switch {
+	case errors.As(err, &data):
+		return adviseData(data)
+	case errors.As(err, &se):
+		return target.Advise(&s.Plan.Target, "-i", se)
+	case errors.As(err, &start):
+		return start.Err.Error() // the step's name is perf_analyzer's
+	default:
+		return err.Error()
+	}
+}
+
+func adviseData(e *workload.DataError) string {
+	where := ""
+	if e.Path != "" {
+		where = e.Path + ": "
+	}
+	if e.Code != 0 {
+		return fmt.Sprintf("%snot valid JSON at byte %d: check the file with a JSON validator", where, e.Offset)
+	}
+	return "input data: " + where + e.Text
+}

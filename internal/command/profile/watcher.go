@@ -1,0 +1,101 @@
+package profile
+
+import (
+	"fmt"
+
+	"github.com/redline-bench/redline/internal/measure"
+	"github.com/redline-bench/redline/internal/pacompat/text"
+	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/profile"
+	"github.com/redline-bench/redline/internal/report"
+	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/term"
+)
+
+// watcher shows a run as it goes: perf_analyzer's lines in both faces, and in redline's own also the client's
+// health and the progress line.
+type watcher struct {
+	*session
+}
+
+// LevelBegins prints the header of a level or of its warm-up.
+func (w *watcher) LevelBegins(lv *result.Level, _ bool) { w.Console.Header(lv) }
+
+// Pass prints one line a window on verbose runs.
+func (w *watcher) Pass(n int, win *result.Window) {
+	if w.mute() {
+		return
+	}
+	if win.Client.Requests == 1 {
+		w.Console.Warn(text.SingleRequest)
+	}
+	w.Console.Pass(n, win)
+}
+
+// mute tells whether the original reports nothing but its export: sessions have no levels there.
+func (w *watcher) mute() bool {
+	return w.Plan.Face == plan.DropIn && w.Plan.Load.Mode == plan.SessionConcurrency
+}
+
+// LevelEnds prints the level, or why there is nothing to print.
+func (w *watcher) LevelEnds(lv *result.Level) {
+	if w.Plan.Face == plan.Redline {
+		w.outcome.LevelEnds(lv)
+		if lv.Client.Requests > 0 {
+			w.Console.Level(lv)
+		}
+		report.Health(w.Stdout, lv, w.Style())
+		return
+	}
+	switch {
+	case lv.Accepted && w.mute():
+	case lv.Accepted:
+		if lv.LatencyUnstable {
+			w.Console.Warn(text.NotStabilizing)
+		}
+		w.Console.Level(lv)
+	case lv.Unfinished:
+		w.Console.Partial(lv)
+	case lv.OverLimit:
+		w.Console.Partial(lv)
+		w.Console.Warn(text.OverLimit(w.Plan))
+	default:
+		w.Console.Warn(text.Unstable(w.Plan, lv))
+	}
+}
+
+// RanksStable is said on verbose runs.
+func (w *watcher) RanksStable() {
+	if w.Plan.Verbose > 0 {
+		w.Console.Say(text.RanksStable)
+	}
+}
+
+// Progress redraws the progress line.
+func (w *watcher) Progress(p profile.Progress) {
+	w.Line.Show(term.Status{
+		Level: measure.LevelName(p.Level), Pass: p.Pass, Passes: p.Passes, Elapsed: p.Elapsed, Window: p.Window,
+		Requests: p.Requests, Wanted: p.Wanted, Rate: p.Rate, Median: p.Median, Failed: p.Failed,
+	})
+	if w.outcome != nil {
+		w.outcome.Progress(p.Live)
+	}
+}
+
+// Warn prints a remark in the words of the face.
+func (w *watcher) Warn(warning profile.Warning) {
+	switch warning.Kind {
+	case profile.WarmupExceeded:
+		w.Console.Warn(text.WarmupConcurrency)
+	case profile.SeveralVersions:
+		w.Console.Warn(text.MultipleVersions(warning.Model))
+	case profile.MetricMissing:
+		w.Console.Warn(text.MetricMissing(warning.Text))
+	case profile.MetricsSlow:
+		w.Console.Warn(text.MetricsSlow(warning.Took.Milliseconds(), warning.Interval.Milliseconds()))
+	case profile.MetricsFailed:
+		w.Console.Warn("warning: " + warning.Text)
+	case profile.StatisticsFailed:
+		w.Console.Warn(fmt.Sprintf("warning: the server's statistics of %s are missing from the report: %s", warning.Model, warning.Text))
+	}
+}

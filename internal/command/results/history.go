@@ -1,0 +1,108 @@
+package results
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+
+	"github.com/redline-bench/redline/internal/cleantext"
+	"github.com/redline-bench/redline/internal/command"
+	"github.com/redline-bench/redline/internal/command/runs"
+	"github.com/redline-bench/redline/internal/history"
+	"github.com/redline-bench/redline/internal/optset"
+)
+
+// History is `redline history`.
+func History(p *command.IO, args []string) (int, error) {
+	var o historyOptions
+	if _, err := command.Parse(historySet(&o), args, 0, 0, ""); err != nil {
+		return 0, err
+	}
+	store := runs.Store(p)
+	if store == nil {
+		return 0, errors.New("there is no history: REDLINE_HISTORY is off, or there is no home folder")
+	}
+	return 0, doHistory(p, store, &o)
+}
+
+// HistoryHelp explains history.
+func HistoryHelp() string {
+	var o historyOptions
+	return `Usage: redline history [options]
+
+Lists the runs that are kept on this machine, the newest last. Every run of profile, llm, simple and stress is kept as
+a folder of plain files unless --no-history is given. The folder is REDLINE_HISTORY ("off" keeps none), else the
+user's data folder; past 512 MiB (REDLINE_HISTORY_MIB) the oldest runs go.
+` + historySet(&o).Help()
+}
+
+// HistoryNames are the options of history.
+func HistoryNames() []string { return historySet(new(historyOptions)).Names() }
+
+// historyOptions are those of `redline history`.
+type historyOptions struct {
+	json   bool
+	number int
+	remove string
+	keep   int
+	where  bool
+}
+
+func historySet(o *historyOptions) *optset.Set {
+	o.number = 20
+	s := &optset.Set{}
+	s.Group("Options")
+	s.Int(&o.number, "number,n", "N", 0, "how many of the newest runs to list; 0 lists all")
+	s.Bool(&o.json, "json", "print the entries as JSON, one a line")
+	s.Text(&o.remove, "remove", "RUN", "delete one run")
+	s.Int(&o.keep, "keep", "N", 0, "delete all but the newest N runs; 0 deletes none")
+	s.Bool(&o.where, "where", "print the folder of the history")
+	return s
+}
+
+func doHistory(p *command.IO, store *history.Store, o *historyOptions) error {
+	switch {
+	case o.where:
+		_, err := fmt.Fprintln(p.Stdout, store.Dir)
+		return err
+	case o.remove != "":
+		return store.Remove(o.remove)
+	case o.keep > 0:
+		return store.Prune(o.keep, 0)
+	}
+	list, err := store.List()
+	if err != nil {
+		return err
+	}
+	if o.number > 0 {
+		list = list[max(0, len(list)-o.number):]
+	}
+	if o.json {
+		return printJSONLines(p.Stdout, list)
+	}
+	if len(list) == 0 {
+		_, err := fmt.Fprintln(p.Stdout, "no runs yet")
+		return err
+	}
+	t := tabwriter.NewWriter(p.Stdout, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(t, "run\twhen\tcommand\tmodel\tlevels\tbest\tp99 there\tverdict")
+	for _, e := range list {
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%d\t%.6g/s\t%.4g ms\t%s\n", e.ID, e.Start.Local().Format(time.DateTime), e.Command,
+			cleantext.Line(e.Model), e.Levels, e.Best, e.P99Ms, e.Verdict)
+	}
+	return t.Flush()
+}
+
+// printJSONLines prints values as JSON, one a line.
+func printJSONLines[T any](w io.Writer, list []T) error {
+	e := json.NewEncoder(w)
+	for _, v := range list {
+		if err := e.Encode(v); err != nil {
+			return err
+		}
+	}
+	return nil
+}

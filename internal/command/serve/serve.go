@@ -1,0 +1,64 @@
+// Package serve is `redline serve`: the reference server as a command.
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+
+	"github.com/redline-bench/redline/internal/command"
+	"github.com/redline-bench/redline/internal/refserver"
+)
+
+// Run is `redline serve`.
+func Run(p *command.IO, args []string) (int, error) {
+	ctx, stop := p.SignalContext()
+	defer stop()
+	o, err := parse(ctx, args, p.Secrets)
+	if err == nil {
+		o.config.Die = func() { p.Exit(command.ExitError) }
+		err = serve(ctx, p, o)
+	}
+	return 0, err
+}
+
+// serve runs the server until ctx ends, or until stdin ends where that was asked for.
+func serve(ctx context.Context, p *command.IO, o *options) (err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if o.requestLog != "" {
+		file, err := p.Files.CreateLog(o.requestLog)
+		if err != nil {
+			return fmt.Errorf("open the request log: %w", err)
+		}
+		defer func() { err = errors.Join(err, file.Close()) }()
+		o.config.RequestLog = file
+	}
+	if o.exitWithParent {
+		go func() {
+			_, _ = io.Copy(io.Discard, p.Stdin) // whatever ends it, the parent is gone
+			cancel()
+		}()
+	}
+	server, err := refserver.Start(ctx, o.config)
+	if err != nil {
+		return err
+	}
+	a := server.Addresses()
+	_, err = fmt.Fprintf(p.Stdout, "ready {\"http\":%s,\"grpc\":%s,\"metrics\":%s,\"openai\":%s,\"torchserve\":%s,\"tfserving\":%s}\n",
+		port(a.HTTP), port(a.GRPC), port(a.Metrics), port(a.OpenAI), port(a.TorchServe), port(a.TFServing))
+	if err == nil {
+		<-ctx.Done()
+	}
+	return errors.Join(err, server.Close())
+}
+
+func port(address string) string {
+	_, p, err := net.SplitHostPort(address)
+	if err != nil {
+		return "0"
+	}
+	return p
+}

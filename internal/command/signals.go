@@ -1,0 +1,189 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/redline-bench/redline/internal/pacompat/text"
+	"github.com/redline-bench/redline/internal/plan"
+)
+
+// How long a command may go on after a signal. The process ends then, whatever it waits for.
+const (
+	// prepareGrace counts from the first signal while nothing was measured yet.
+	prepareGrace = 2 * time.Second
+	// loadGrace counts from the first signal during a load: requests in flight have 5 s, and their windows must be closed.
+	// The load is cut then, as by a second signal.
+	loadGrace = 20 * time.Second
+	// cutGrace counts from the second signal.
+	cutGrace = 5 * time.Second
+	// noticeGrace is how long the words about a signal may hold up what follows: the console may be a pipe that is full.
+	noticeGrace = 500 * time.Millisecond
+)
+
+// Phase is what a command does, as far as it matters for a signal.
+type Phase int32
+
+// The phases.
+const (
+	Preparing Phase = iota // nothing is measured yet
+	Loading                // requests are sent
+	Writing                // the load is over, and its results must not be lost
+)
+
+func (p Phase) String() string {
+	return [...]string{"preparing the run", "ending the load", "writing the results"}[p]
+}
+
+// Signals turns SIGINT, SIGTERM and SIGHUP into contexts: the first ends Soft (start nothing more, report), the second
+// Hard too (cut what is in flight, report), the third ends the process. A process that does not end in time, see
+// prepareGrace and the others, is ended.
+type Signals struct {
+	Soft, Hard context.Context
+
+	io               *IO
+	endSoft, endHard context.CancelFunc
+	now              atomic.Int32 // the phase
+	notice           atomic.Pointer[func(os.Signal, int)]
+	caught           chan os.Signal
+	quit             chan struct{}
+	once             sync.Once
+	done             sync.WaitGroup
+	limit            <-chan time.Time
+}
+
+// WatchSignals starts to listen. Only the first SIGHUP counts: a terminal that closes may send several. Where SIGHUP is
+// ignored, as under nohup, it stays so.
+func (p *IO) WatchSignals(now Phase) *Signals {
+	s := &Signals{io: p, caught: make(chan os.Signal, 4), quit: make(chan struct{})}
+	s.Soft, s.endSoft = context.WithCancel(context.Background())
+	s.Hard, s.endHard = context.WithCancel(context.Background())
+	s.Enter(now)
+	signal.Notify(s.caught, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(s.caught, syscall.SIGHUP)
+	}
+	s.done.Go(s.watch)
+	return s
+}
+
+// SignalContext ends at the first SIGINT, SIGTERM or SIGHUP.
+func (p *IO) SignalContext() (context.Context, func()) {
+	s := p.WatchSignals(Writing)
+	return s.Soft, s.Stop
+}
+
+// announce has each signal reported on p, in the words of the face.
+func (s *Signals) announce(p *IO, face plan.Face) {
+	notice := func(sig os.Signal, nth int) {
+		if face == plan.Redline {
+			fmt.Fprintln(p.Stderr, [...]string{"", "stopping: what is in flight may end; once more to cut it", "cutting what is in flight", "bye"}[min(nth, 3)])
+			return
+		}
+		last := text.ExitingNow
+		if nth == 1 {
+			last = text.Draining
+		}
+		fmt.Fprintf(p.Stdout, "%s\n%s\n", text.Interrupted(signalNumber(sig)), last)
+	}
+	s.notice.Store(&notice)
+}
+
+func signalNumber(sig os.Signal) int {
+	if n, ok := sig.(syscall.Signal); ok {
+		return int(n)
+	}
+	return 0
+}
+
+// Enter begins a phase.
+func (s *Signals) Enter(p Phase) { s.now.Store(int32(p)) }
+
+func (s *Signals) phase() Phase { return Phase(s.now.Load()) }
+
+// Stop ends the listening. It may be called twice.
+func (s *Signals) Stop() {
+	s.once.Do(func() {
+		signal.Stop(s.caught)
+		close(s.quit)
+		s.done.Wait()
+		s.endSoft()
+		s.endHard()
+	})
+}
+
+func (s *Signals) watch() {
+	hungUp := false
+	for nth := 1; ; {
+		select {
+		case <-s.quit:
+			return
+		case sig := <-s.caught:
+			if sig == syscall.SIGHUP && hungUp {
+				continue
+			}
+			hungUp = hungUp || sig == syscall.SIGHUP
+			s.heard(sig, nth)
+			nth++
+		case <-s.limit:
+			s.late()
+		}
+	}
+}
+
+// heard acts on the nth signal.
+func (s *Signals) heard(sig os.Signal, nth int) {
+	s.io.Files.Interrupt()
+	if notice := s.notice.Load(); notice != nil {
+		s.say(func() { (*notice)(sig, nth) })
+	}
+	s.endSoft()
+	switch {
+	case nth == 1 && s.phase() == Preparing:
+		s.limit = time.After(prepareGrace)
+	case nth == 1:
+		s.limit = time.After(loadGrace)
+	case nth == 2:
+		s.endHard()
+		s.limit = time.After(cutGrace)
+	default:
+		s.exit()
+	}
+}
+
+// late acts on a limit that has passed.
+func (s *Signals) late() {
+	switch now := s.phase(); {
+	case now == Preparing || s.Hard.Err() != nil:
+		s.say(func() { fmt.Fprintf(s.io.Stderr, "redline: interrupted, and %s did not end in time\n", now) })
+		s.exit()
+	case now == Loading:
+		s.endHard()
+		s.limit = time.After(cutGrace)
+	}
+}
+
+// say prints, and does not wait for a console that takes nothing.
+func (s *Signals) say(words func()) {
+	said := make(chan struct{})
+	go func() {
+		defer close(said)
+		words()
+	}()
+	select {
+	case <-said:
+	case <-time.After(noticeGrace):
+	}
+}
+
+// exit ends the process at once. Files that are not complete are removed.
+func (s *Signals) exit() {
+	s.io.Files.Discard()
+	s.io.Exit(ExitInterrupted)
+}

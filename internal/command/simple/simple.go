@@ -1,0 +1,226 @@
+// Package simple is `redline simple`: one request after the other to a simple model, as the simple client of Triton's checks.
+package simple
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/redline-bench/redline/internal/command"
+	"github.com/redline-bench/redline/internal/command/outcome"
+	"github.com/redline-bench/redline/internal/command/target"
+	"github.com/redline-bench/redline/internal/engine"
+	"github.com/redline-bench/redline/internal/pacompat/flags"
+	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/profile"
+	"github.com/redline-bench/redline/internal/report"
+	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/simple"
+	"github.com/redline-bench/redline/internal/term"
+	"github.com/redline-bench/redline/internal/workload"
+)
+
+// Run is `redline simple`.
+func Run(p *command.IO, args []string) (int, error) {
+	sigs := p.WatchSignals(command.Preparing)
+	defer sigs.Stop()
+	o, err := simple.Parse(args, p.Secrets)
+	if err != nil {
+		return command.ExitUsage, command.Usage(err)
+	}
+	p = p.ForRun(o.Outcome, plan.Redline, sigs)
+	s := &run{IO: p, opts: o, sigs: sigs}
+	defer s.close()
+	if err := s.start(); err != nil {
+		return s.failed(err), nil
+	}
+	return s.measure(), nil
+}
+
+// Help explains the command.
+func Help() string {
+	o := simple.Defaults()
+	return `Usage: redline simple -m MODEL [options]
+
+Sends one request after the other to a model with one input and one output whose last dimension is free, and prints
+throughput, average and percentiles, as the simple client of Triton's own checks does. docs/simple.md has more.
+` + simple.Set(&o).Help() + `
+Examples
+  redline simple -m custom_identity_fp32 -s 16 --embedded
+      try it out: no server needed
+  redline simple -m my_model --shape 100000 -i grpc -u gpu-host:8001 --csv out.csv
+`
+}
+
+// Names are the options of the command.
+func Names() []string {
+	var o simple.Options
+	return simple.Set(&o).Names()
+}
+
+// run is one run of the command.
+type run struct {
+	*command.IO
+	opts     *simple.Options
+	plan     *plan.Plan
+	sigs     *command.Signals
+	embedded *command.Embedded
+	tap      *simple.Tap
+	outcome  *outcome.Outcome
+	model    *service.Model
+	requests *workload.Requests
+}
+
+func (s *run) close() {
+	s.outcome.Close()
+	if s.tap != nil {
+		_ = s.tap.Close() // nothing is left to report it to
+	}
+	if s.embedded != nil {
+		s.embedded.Stop()
+	}
+}
+
+// start does everything up to the first request.
+func (s *run) start() error {
+	if err := s.opts.Valid(); err != nil {
+		return err
+	}
+	pl, _, err := flags.Parse(plan.Redline, "redline simple", s.opts.ProfileArgs(), s.Secrets)
+	if err != nil {
+		return err
+	}
+	s.plan = pl
+	pl.Measure.StopOnFailure = true
+	if s.outcome, err = outcome.Open(s.IO, s.opts.Outcome, "simple"); err != nil {
+		return err
+	}
+	for _, path := range []string{s.opts.CSV, s.opts.JSON} {
+		if err := s.Files.Writable(path); err != nil {
+			return err
+		}
+	}
+	if s.opts.Embedded {
+		if s.embedded, err = command.StartEmbedded(s.sigs.Soft, s.IO, nil); err != nil {
+			return err
+		}
+		pl.Target.URL = s.embedded.Address(pl.Target.Protocol)
+	}
+	svc, err := target.New(pl)
+	if err != nil {
+		return fmt.Errorf("client creation failed: %w", err)
+	}
+	s.tap = &simple.Tap{Service: svc}
+	if s.model, err = s.tap.Describe(s.sigs.Soft); err != nil {
+		return err
+	}
+	if err := simple.Check(s.model, s.opts); err != nil {
+		return err
+	}
+	return s.prepare()
+}
+
+// prepare makes the requests.
+func (s *run) prepare() error {
+	in := s.model.Inputs[0]
+	if s.opts.Data == "" {
+		s.plan.Input.Shapes = map[string][]int64{in.Name: {int64(s.opts.Shape)}}
+	}
+	data, err := workload.Load(s.plan.Input, s.plain())
+	if err != nil {
+		return err
+	}
+	if s.requests, err = workload.Prepare(s.sigs.Soft, s.tap, data, plan.Redline); err != nil {
+		return err
+	}
+	t := s.requests.Inputs(0)[0]
+	s.note("model %s: input %s of type %s, request shape %s, %d bytes; %d in flight, %d warm-up and %d measured requests",
+		s.model.Name, t.Name, t.Type, t.Shape, len(t.Data), s.opts.Concurrency, s.opts.Warmup, s.opts.Count)
+	return nil
+}
+
+// plain is the model without its scheduler: this client knows no sequences.
+func (s *run) plain() *service.Model {
+	m := *s.model
+	m.Scheduler = service.NoScheduler
+	return &m
+}
+
+func (s *run) note(format string, args ...any) {
+	if s.opts.Verbose {
+		fmt.Fprintf(s.Stderr, format+"\n", args...)
+	}
+}
+
+func (s *run) measure() int {
+	runner := &profile.Runner{
+		Plan: s.plan, Service: s.tap, Model: s.plain(), Observer: &watcher{s},
+		Feed:     func(slot, active int) engine.Feed { return s.requests.Cursor(slot, active, false) },
+		Timeline: true, Tap: s.outcome.Tap(),
+	}
+	s.outcome.Begin(s.plan)
+	s.sigs.Enter(command.Loading)
+	res, err := runner.Run(s.sigs.Soft, s.sigs.Hard)
+	s.sigs.Enter(command.Writing)
+	s.Line.Clear()
+	res.Tool, res.Version = "redline", s.Version
+	s.outcome.Sign(res, workload.FingerprintData(s.requests.Len(), s.requests.Inputs, s.plan.Target.Kind, s.plan.Target.Model, s.plan.Target.Version, s.plan.Input.Batch))
+	code := command.ExitOK
+	if err != nil {
+		code = s.failed(err)
+	}
+	if f, ok := simple.Measure(s.tap, s.opts); ok && (err == nil || code == command.ExitInterrupted) {
+		fmt.Fprint(s.Stdout, f.Text())
+		s.note("slowest request: %.3f ms", f.Slowest)
+		if s.opts.CSV != "" {
+			if ferr := s.Files.WriteFile(s.opts.CSV, []byte(f.CSV())); ferr != nil {
+				code = s.failed(ferr)
+			}
+		}
+	}
+	if ferr := report.WriteFile(s.Files, s.opts.JSON, res); ferr != nil {
+		code = s.failed(ferr)
+	}
+	if err == nil {
+		report.Verdict(s.Stderr, res, report.Style{})
+	}
+	return s.outcome.Finish(res, code)
+}
+
+// failed says in one line what went wrong and returns the exit code.
+func (s *run) failed(err error) int {
+	if s.sigs.Soft.Err() != nil {
+		return command.ExitInterrupted
+	}
+	var load *profile.LoadError
+	if errors.As(err, &load) && load.Stall == nil && len(load.Slots) > 0 {
+		err = load.Slots[0].Err
+	}
+	text, early := simple.Explain(err, s.opts.Protocol)
+	if early {
+		fmt.Fprintln(s.Stdout, text)
+	} else {
+		fmt.Fprintln(s.Stderr, text)
+	}
+	return command.ExitFailed
+}
+
+// watcher shows the progress line; the report comes at the end.
+type watcher struct{ *run }
+
+func (w *watcher) LevelBegins(*result.Level, bool) {}
+func (w *watcher) Pass(int, *result.Window)        {}
+func (w *watcher) RanksStable()                    {}
+func (w *watcher) LevelEnds(lv *result.Level) {
+	w.outcome.LevelEnds(lv)
+	if w.opts.Verbose {
+		report.Health(w.Stderr, lv, report.Style{})
+	}
+}
+
+func (w *watcher) Warn(warning profile.Warning) { w.note("warning: %s", warning.Text) }
+
+func (w *watcher) Progress(p profile.Progress) {
+	w.Line.Show(term.Status{Requests: p.Requests, Wanted: uint64(w.opts.Count), Rate: p.Rate, Median: p.Median, Failed: p.Failed})
+	w.outcome.Progress(p.Live)
+}

@@ -1,0 +1,76 @@
+package target
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"syscall"
+
+	"github.com/redline-bench/redline/internal/cleantext"
+	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/service/kserve"
+	"github.com/redline-bench/redline/internal/service/tritoncapi"
+)
+
+// Advise says what a server did and what to try. option is the one that the command has for the protocol.
+func Advise(t *plan.Target, option string, e *service.Error) string {
+	other := plan.GRPC
+	if t.Protocol == plan.GRPC {
+		other = plan.HTTP
+	}
+	if e.Op == kserve.OpShare && e.Class == record.Server {
+		return fmt.Sprintf("%s refused shared memory: %s: it must run on this machine and see the same /dev/shm, or GPU (Docker: --ipc=host)",
+			t.URL, Reason(e))
+	}
+	if t.Kind == plan.TritonCAPI { // there is no address
+		why := Reason(e)
+		if more := Inside(t, e); more != "" && e.Text != "" {
+			why += ": " + more
+		}
+		return fmt.Sprintf("%s of model %q failed in the Triton of this process: %s", e.Op, t.Model, why)
+	}
+	switch e.Class {
+	case record.Connect:
+		if line := widen(e); line != "" {
+			return fmt.Sprintf("no connection to %s: %s", t.URL, line)
+		}
+		if !errors.Is(e, syscall.ECONNREFUSED) {
+			return fmt.Sprintf("no %s conversation with %s: %s", strings.ToUpper(string(t.Protocol)), t.URL, Reason(e))
+		}
+		return fmt.Sprintf("no connection to %s: %s: is the server running there? -u HOST:PORT sets the address, --embedded starts a server of our own",
+			t.URL, "connection refused")
+	case record.Protocol, record.Transport:
+		if t.Kind != plan.Triton { // the other kinds have one protocol
+			return fmt.Sprintf("%s does not answer as %s does: %s: does -u name the right port?", t.URL, t.Kind, Reason(e))
+		}
+		return fmt.Sprintf("%s does not speak %s: %s: is it the server's %s port? %s %s changes the protocol",
+			t.URL, strings.ToUpper(string(t.Protocol)), Reason(e), strings.ToUpper(string(other)), option, other)
+	case record.Timeout:
+		return fmt.Sprintf("no answer from %s: %s", t.URL, Reason(e))
+	default:
+		hint := ""
+		if e.Op == kserve.OpMetadata {
+			hint = ": does -m name a model that is loaded there?"
+		}
+		return fmt.Sprintf("%s refused %s of model %q: %s%s", t.URL, e.Op, t.Model, Reason(e), hint)
+	}
+}
+
+// Reason is why a service failed, in one line.
+func Reason(e *service.Error) string {
+	if e.Text == "" && e.Err != nil {
+		return cleantext.Line(e.Err.Error())
+	}
+	return cleantext.Line(e.Error())
+}
+
+// Inside is what Triton in this process says of a failure, beyond the original's words.
+func Inside(t *plan.Target, err error) string {
+	e, ok := errors.AsType[*service.Error](err)
+	if !ok || t.Kind != plan.TritonCAPI || e.Err == nil || errors.As(err, new(*tritoncapi.LibraryError)) {
+		return ""
+	}
+	return e.Err.Error()
+}

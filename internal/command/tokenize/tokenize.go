@@ -1,0 +1,228 @@
+// Package tokenize is `redline tokenize`: texts become token ids, as a model's own tokenizer makes them.
+package tokenize
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/redline-bench/redline/internal/command"
+	"github.com/redline-bench/redline/internal/optset"
+	"github.com/redline-bench/redline/internal/tokenizer"
+)
+
+// Run is `redline tokenize`.
+func Run(p *command.IO, args []string) (int, error) {
+	var o options
+	rest, err := command.Parse(optionSet(&o), args, 0, len(args), "")
+	if err == nil {
+		err = o.check(rest)
+	}
+	if err != nil {
+		return 0, err
+	}
+	t, err := tokenizer.Load(o.path)
+	if err == nil {
+		err = answerLines(t, &o, p.Stdin, p.Stdout)
+	}
+	return 0, err
+}
+
+// options is the command line.
+type options struct {
+	path      string
+	noSpecial bool
+	decode    bool
+	count     bool
+	chat      bool
+	render    bool
+	prompt    bool
+}
+
+func optionSet(o *options) *optset.Set {
+	s := &optset.Set{}
+	s.Group("Options")
+	s.Text(&o.path, "tokenizer,t", "DIR", "the folder of a model, a tokenizer.json, a .tiktoken or a SentencePiece .model file")
+	s.Bool(&o.noSpecial, "no-special", "no special tokens around the text; with --decode, leave special tokens out")
+	s.Bool(&o.decode, "decode", "read arrays of ids and print JSON strings")
+	s.Bool(&o.count, "count", "print the number of ids instead of the ids")
+	s.Bool(&o.chat, "chat", "read conversations: JSON arrays of messages, or objects with messages, tools and what else the "+
+		"model's chat template reads. Special tokens are the template's")
+	s.Bool(&o.prompt, "generation-prompt", "with --chat, end with the beginning of the answer, as servers do")
+	s.Bool(&o.render, "render", "with --chat, print the text of each conversation as a JSON string")
+	return s
+}
+
+// Names are the options of the command.
+func Names() []string { return optionSet(new(options)).Names() }
+
+// Help explains the command.
+func Help() string {
+	var o options
+	return `Usage: redline tokenize --tokenizer DIR [options] < texts.jsonl
+
+Reads JSON strings from standard input, one a line, and prints the token ids of each as a JSON array on a line.
+The ids are those of the Hugging Face package 'tokenizers'. docs/tokenizers.md has more.
+` + optionSet(&o).Help() + `
+Examples
+  echo '"Hello world"' | redline tokenize --tokenizer ./Llama-3-8B
+  redline tokenize -t tokenizer.json --count < prompts.jsonl
+  echo '[9906, 1917]' | redline tokenize -t ./Llama-3-8B --decode
+  echo '[{"role":"user","content":"Hi"}]' | redline tokenize -t ./Llama-3-8B --chat --render
+`
+}
+
+func (o *options) check(rest []string) error {
+	switch {
+	case len(rest) > 0:
+		return command.Usage(fmt.Errorf("what is %q for? texts come from standard input", rest[0]))
+	case o.path == "":
+		return command.Usage(errors.New("name the tokenizer with --tokenizer DIR"))
+	case o.decode && (o.count || o.chat), o.count && o.render:
+		return command.Usage(errors.New("--decode excludes --count and --chat, and --count excludes --render"))
+	case (o.render || o.prompt) && !o.chat:
+		return command.Usage(errors.New("--render and --generation-prompt are for --chat"))
+	}
+	return nil
+}
+
+// answerLines answers every line of in with one of out.
+func answerLines(t *tokenizer.Tokenizer, o *options, in io.Reader, out io.Writer) error {
+	r, w := bufio.NewReaderSize(in, 1<<20), bufio.NewWriterSize(out, 1<<16)
+	l := &lineTokenizer{t: t, o: o}
+	var long []byte
+	for n := 1; ; n++ {
+		line, err := r.ReadSlice('\n')
+		for long = long[:0]; errors.Is(err, bufio.ErrBufferFull); {
+			long = append(long, line...)
+			line, err = r.ReadSlice('\n')
+		}
+		if len(long) > 0 {
+			long = append(long, line...)
+			line = long
+		}
+		if err != nil && !errors.Is(err, io.EOF) {
+			return errors.Join(fmt.Errorf("standard input: %w", err), w.Flush())
+		}
+		if err != nil && len(line) == 0 {
+			return w.Flush()
+		}
+		answer, bad := l.answer(bytes.TrimRight(line, "\r\n"))
+		if bad == nil {
+			bad = t.Err()
+		}
+		if bad != nil {
+			return errors.Join(fmt.Errorf("line %d: %w", n, bad), w.Flush())
+		}
+		if _, err := w.Write(answer); err != nil {
+			return err
+		}
+		// Someone who types, or a program that waits for each answer, gets it at once.
+		if r.Buffered() == 0 {
+			if err := w.Flush(); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// lineTokenizer answers lines, one at a time.
+type lineTokenizer struct {
+	t   *tokenizer.Tokenizer
+	o   *options
+	ids []int
+	buf []byte
+}
+
+// answer is the line that answers one; it is valid until the next.
+func (l *lineTokenizer) answer(line []byte) ([]byte, error) {
+	l.buf = l.buf[:0]
+	if l.o.decode {
+		var err error
+		if l.ids, err = readIDs(l.ids[:0], line); err != nil {
+			return nil, err
+		}
+		text, err := plainJSON(l.t.Decode(l.ids, l.o.noSpecial))
+		return append(l.buf, text...), err
+	}
+	text, err := l.text(line)
+	if err != nil {
+		return nil, err
+	}
+	if l.o.render {
+		return plainJSON(text)
+	}
+	l.ids = l.t.AppendIDs(l.ids[:0], text, !l.o.noSpecial && !l.o.chat)
+	if l.o.count {
+		l.buf = strconv.AppendInt(l.buf, int64(len(l.ids)), 10)
+		return append(l.buf, '\n'), nil
+	}
+	l.buf = append(l.buf, '[')
+	for i, id := range l.ids {
+		if i > 0 {
+			l.buf = append(l.buf, ',')
+		}
+		l.buf = strconv.AppendInt(l.buf, int64(id), 10)
+	}
+	return append(l.buf, ']', '\n'), nil
+}
+
+// text is what a line asks to encode.
+func (l *lineTokenizer) text(line []byte) (string, error) {
+	if l.o.chat {
+		return l.t.Render(line, l.o.prompt)
+	}
+	var text *string
+	if err := json.Unmarshal(line, &text); err != nil || text == nil {
+		return "", notThat(line, "JSON string", err)
+	}
+	return *text, nil
+}
+
+// plainJSON is a string in JSON, with a line end, without the escapes that HTML would need.
+func plainJSON(s string) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(s)
+	return b.Bytes(), err
+}
+
+// readIDs appends the ids of a JSON array to dst. An id is a number that fits 32 bits, as in the package.
+func readIDs(dst []int, line []byte) ([]int, error) {
+	var list []*uint32 // null would pass for 0 otherwise
+	if err := json.Unmarshal(line, &list); err != nil || list == nil {
+		return dst, notThat(line, "JSON array of ids", err)
+	}
+	for _, id := range list {
+		if id == nil {
+			return dst, notThat(line, "JSON array of ids", nil)
+		}
+		dst = append(dst, int(*id))
+	}
+	return dst, nil
+}
+
+// notThat says that a line is not what it should be, and where its JSON breaks.
+func notThat(line []byte, what string, err error) error {
+	if _, ok := errors.AsType[*json.SyntaxError](err); ok {
+		return fmt.Errorf("%s is no %s: %w", excerpt(line), what, err)
+	}
+	return fmt.Errorf("%s is no %s", excerpt(line), what)
+}
+
+// excerpt is the beginning of a line, for a message.
+func excerpt(line []byte) string {
+	const most = 40
+	if len(line) == 0 {
+		return "an empty line"
+	}
+	if len(line) > most {
+		return strconv.Quote(string(line[:most])) + "..."
+	}
+	return strconv.Quote(string(line))
+}

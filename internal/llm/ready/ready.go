@@ -1,0 +1,197 @@
+// Package ready waits until a language model answers.
+package ready
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/redline-bench/redline/internal/cleantext"
+	"github.com/redline-bench/redline/internal/llm"
+	api "github.com/redline-bench/redline/internal/llm/endpoint"
+	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/service/httplane"
+)
+
+// Wait is how long, and how, a run waits for its model.
+type Wait struct {
+	Timeout time.Duration // 0 does not wait
+	Every   time.Duration // between two tries
+	Mode    string        // models, inference or both
+}
+
+// Model is the model that is waited for.
+type Model struct {
+	Target   plan.Target // its name, and the headers of requests
+	URLs     []string
+	Services []service.Service // one for each address
+	Endpoint api.Endpoint
+}
+
+// For waits until the model is ready at every address.
+func (w *Wait) For(ctx context.Context, m *Model) error {
+	if w.Timeout == 0 {
+		return nil
+	}
+	http := m.Target.Protocol == plan.HTTP // over gRPC the model was asked for already
+	for i, svc := range m.Services {
+		if http && w.Mode != "inference" {
+			if err := w.until(ctx, func(ctx context.Context) error { return m.listed(ctx, m.URLs[i]) }); err != nil {
+				return err
+			}
+		}
+		if w.Mode != "models" {
+			if err := w.until(ctx, func(ctx context.Context) error { return m.answers(ctx, svc) }); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Describe asks a server for its model, again and again where the user wants to wait for it.
+func (w *Wait) Describe(ctx context.Context, svc service.Service) (*service.Model, error) {
+	if w.Timeout == 0 {
+		return svc.Describe(ctx)
+	}
+	var m *service.Model
+	err := w.until(ctx, func(ctx context.Context) error {
+		var err error
+		m, err = svc.Describe(ctx)
+		return err
+	})
+	return m, err
+}
+
+// until tries until it works, or the time is over; the error is then that of the last try. Without a time it tries once.
+func (w *Wait) until(ctx context.Context, try func(context.Context) error) error {
+	begun := time.Now()
+	ctx, cancel := context.WithTimeout(ctx, max(w.Timeout, time.Nanosecond))
+	defer cancel()
+	for n := 1; ; n++ {
+		err := try(ctx)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-time.After(max(w.Every, 10*time.Millisecond)):
+		case <-ctx.Done():
+		}
+		if ctx.Err() != nil {
+			return fmt.Errorf("the model was not ready after %s and %d tries: %s", time.Since(begun).Round(100*time.Millisecond), n, cleantext.Line(err.Error()))
+		}
+	}
+}
+
+// listed tells whether a server lists the model. One that keeps no list is ready when it answers.
+func (m *Model) listed(ctx context.Context, url string) error {
+	t := m.Target
+	t.URL = url
+	at, err := httplane.NewServer(t)
+	if err != nil {
+		return err
+	}
+	base := strings.TrimRight(url, "/")
+	if !strings.Contains(base, "://") {
+		base = "http://" + base
+	}
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: at.TLS()}}
+	defer client.CloseIdleConnections()
+	status, body, err := m.get(ctx, client, base+"/v1/models")
+	if err == nil && status == http.StatusNotFound {
+		if status, _, err = m.get(ctx, client, base); err == nil && status/100 == 2 {
+			return nil
+		}
+	}
+	var doc struct {
+		Data []struct {
+			ID string `json:"id"`
+		} `json:"data"`
+	}
+	switch {
+	case err != nil:
+		return err
+	case status != http.StatusOK:
+		return fmt.Errorf("%s/v1/models answers %d", base, status)
+	case json.Unmarshal(body, &doc) != nil:
+		return fmt.Errorf("%s/v1/models is no list of models", base)
+	}
+	for _, one := range doc.Data {
+		if one.ID == m.Target.Model {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s/v1/models does not list %s", base, m.Target.Model)
+}
+
+func (m *Model) get(ctx context.Context, client *http.Client, url string) (int, []byte, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return 0, nil, err
+	}
+	for _, h := range m.Target.Headers {
+		req.Header.Set(h.Name, h.Value)
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, 16<<20))
+	return resp.StatusCode, body, err
+}
+
+// answers asks for one token. A refusal that the load would meet as well counts as an answer.
+func (m *Model) answers(ctx context.Context, svc service.Service) error {
+	turn := llm.Turn{Texts: []string{"Hi"}, MaxTokens: 1, Query: "Hi", Passages: []string{"Hi"}}
+	in, err := m.Endpoint.Inputs(&api.Request{Conversation: &llm.Conversation{Turns: []llm.Turn{turn}}, MaxTokens: 1})
+	var req service.Request
+	if err == nil {
+		req, err = svc.Prepare(in)
+	}
+	known := err == nil // an endpoint that takes only bodies of a file cannot be asked without one
+	end := make(probe, 1)
+	tr, err := svc.Open(ctx, end)
+	if err != nil {
+		return err
+	}
+	defer tr.Close()
+	if err := tr.Grow(ctx, 1); err != nil || !known {
+		return err
+	}
+	c := &service.Call{Req: req}
+	tr.Send(c)
+	tr.Flush()
+	select {
+	case <-end:
+	case <-ctx.Done():
+		tr.Cut(0, record.Timeout)
+		<-end
+	}
+	if c.Rec.Class == record.OK {
+		return nil
+	}
+	if e, ok := errors.AsType[*service.Error](c.Err); ok && e.Class == record.Server && e.Code < http.StatusInternalServerError {
+		return nil
+	}
+	if c.Err == nil {
+		return errors.New(c.Rec.Class.String())
+	}
+	return c.Err
+}
+
+// probe is told of the end of one call.
+type probe chan struct{}
+
+// Response implements service.Sink.
+func (p probe) Response(*service.Call, []byte, int64, bool) {}
+
+// Done implements service.Sink.
+func (p probe) Done(*service.Call) { p <- struct{}{} }

@@ -1,0 +1,66 @@
+package text
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/redline-bench/redline/internal/llm"
+	"github.com/redline-bench/redline/internal/llm/load"
+	"github.com/redline-bench/redline/internal/llm/metric"
+)
+
+// Seed is a level as seed 003's tool prints it.
+func Seed(out *load.Outcome, lv load.Level) string {
+	c := out.Collector
+	latencies := c.Sum(metric.Latency) / 1000
+	rate := func(id metric.ID, origin metric.Origins) string {
+		if latencies == 0 || origin[llm.Unknown] == c.Requests() {
+			return pyFloat(math.NaN())
+		}
+		return pyFloat(c.Sum(id) / latencies)
+	}
+	ttft := metric.TTFT
+	if _, ok := metric.Find(out.Level.Metrics, "time_to_first_token"); !ok {
+		ttft = metric.Latency // an answer in one piece is there with its first token
+	}
+	var b strings.Builder
+	fmt.Fprintln(&b, strings.Repeat("-", 60))
+	level := "Request concurrency: " + strconv.Itoa(lv.Concurrency)
+	if lv.Open() || len(lv.Stages) > 0 {
+		level = "Request load: " + lv.String()
+	}
+	fmt.Fprintln(&b, level)
+	fmt.Fprintf(&b, "average_input_token_per_sec: %s\n", rate(metric.InputLength, c.Origins(metric.Inputs)))
+	fmt.Fprintf(&b, "average_output_token_per_sec: %s\n", rate(metric.OutputLength, c.Origins(metric.Outputs)))
+	fmt.Fprintf(&b, "average_ttft: %s\n", pyFloat(c.Mean(ttft)/1000))
+	fmt.Fprintf(&b, "average_latency: %s\n", pyFloat(c.Mean(metric.Latency)/1000))
+	fmt.Fprintf(&b, "p99_ttft: %s\n", pyFloat(c.Quantile(ttft, 99)/1000))
+	fmt.Fprintf(&b, "p99_latency: %s\n", pyFloat(c.Quantile(metric.Latency, 99)/1000))
+	fmt.Fprintf(&b, "payload and results: %d %d\n", c.Requests()+c.Failed()+c.Cut(), c.Requests())
+	through := 0.0
+	if d := c.Duration(); d > 0 {
+		through = float64(c.Requests()) / d
+	}
+	fmt.Fprintf(&b, "throughput: %s infer/sec.\n", pyFloat(through))
+	return b.String()
+}
+
+// pyFloat writes a float as Python does.
+func pyFloat(v float64) string {
+	switch {
+	case math.IsNaN(v):
+		return "nan"
+	case math.IsInf(v, 0):
+		return strings.ToLower(strconv.FormatFloat(v, 'g', -1, 64))
+	}
+	if a := math.Abs(v); a != 0 && (a < 1e-4 || a >= 1e16) {
+		return strconv.FormatFloat(v, 'e', -1, 64)
+	}
+	s := strconv.FormatFloat(v, 'f', -1, 64)
+	if !strings.Contains(s, ".") {
+		s += ".0"
+	}
+	return s
+}

@@ -1,0 +1,265 @@
+// Package text is what people read of a run of a language model: tables of metrics and levels, and remarks about them.
+package text
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/redline-bench/redline/internal/llm/metric"
+	"github.com/redline-bench/redline/internal/measure"
+	"github.com/redline-bench/redline/internal/result"
+)
+
+// hidden are totals that only -v shows.
+var hidden = []string{
+	"min_request_timestamp", "max_response_timestamp", "completed_request_count", "total_output_tokens", "total_usage_prompt_tokens",
+	"total_usage_completion_tokens", "total_usage_total_tokens", "total_usage_prompt_cache_read_tokens",
+}
+
+// columnsOf are the percentiles of the table.
+var columnsOf = []float64{50, 90, 95, 99, 99.9}
+
+// spare are columns in the order in which a narrow terminal loses them.
+var spare = []string{"p99.9", "p95", "std", "min", "p90", "max"}
+
+// Metrics prints distributions as rows, and totals under them. Where it is wider than width, some columns are left
+// out; 0 is any width.
+func Metrics(list []result.Metric, verbose bool, width int) string {
+	head := []string{"Metric", "avg", "min", "max"}
+	for _, p := range columnsOf {
+		head = append(head, "p"+strconv.FormatFloat(p, 'g', -1, 64))
+	}
+	rows := [][]string{append(head, "std")}
+	var totals [][]string
+	for _, m := range list {
+		switch {
+		case !verbose && (!isPlain(&m) || nothing(&m) || m.Tag == "time_to_first_output_token" && !thinks(list)):
+		case m.Dist == nil:
+			totals = append(totals, totalRow(&m, verbose))
+		default:
+			rows = append(rows, distRow(&m, verbose)...)
+		}
+	}
+	var b strings.Builder
+	if len(rows) > 1 {
+		writeColumns(&b, fit(rows, spare, width))
+	}
+	if len(totals) > 0 {
+		writeColumns(&b, totals)
+	}
+	return b.String()
+}
+
+// totalRow is a number of the run as a whole, with its unit behind it.
+func totalRow(m *result.Metric, intervals bool) []string {
+	text := number(m.Avg)
+	if m.Avg == math.Trunc(m.Avg) && (m.Unit == "requests" || m.Unit == "tokens" || m.Unit == "ns") {
+		text = strings.TrimSuffix(text, ".00")
+	}
+	unit := m.Unit
+	if iv := m.Interval; iv != nil && intervals {
+		unit += " (" + rangeText(iv) + ")"
+	}
+	return []string{m.Name, text, "\x00" + unit}
+}
+
+// nothing tells whether a metric is 0 for every request, or in all, and says no more than that.
+func nothing(m *result.Metric) bool {
+	return m.Avg == 0 && (m.Dist == nil || m.Dist.Max == 0) && m.Tag != "request_error_rate" && m.Tag != "request_count" && m.Tag != "goodput" &&
+		m.Tag != "good_request_count"
+}
+
+// thinks tells whether answers began with reasoning. Otherwise their first token is their first output token.
+func thinks(list []result.Metric) bool {
+	a, _ := metric.Find(list, "time_to_first_token")
+	b, ok := metric.Find(list, "time_to_first_output_token")
+	return ok && a.Avg != b.Avg
+}
+
+// isPlain tells whether a metric is shown without -v.
+func isPlain(m *result.Metric) bool {
+	if m.Dist == nil {
+		return !slices.Contains(hidden, m.Tag)
+	}
+	for _, id := range metric.IDs() {
+		if d := id.Definition(); d.Tag == m.Tag {
+			return d.Plain
+		}
+	}
+	return m.Tag == "inter_chunk_latency"
+}
+
+// distRow is a metric as a row, and its intervals as another.
+func distRow(m *result.Metric, intervals bool) [][]string {
+	row := []string{m.Name + " (" + m.Unit + ")", number(m.Avg), number(m.Dist.Min), number(m.Dist.Max)}
+	ranges := []string{"  interval", "", "", ""}
+	if iv := m.Interval; iv != nil {
+		ranges[1] = rangeText(iv)
+	}
+	for _, p := range columnsOf {
+		row = append(row, percentile(m.Dist, p))
+		text := ""
+		if iv, ok := m.Intervals["p"+strconv.FormatFloat(p, 'g', -1, 64)]; ok {
+			text = rangeText(&iv)
+		}
+		ranges = append(ranges, text)
+	}
+	row = append(row, number(m.Dist.Std))
+	if m.Unit == "tokens" && !slices.ContainsFunc(row[1:], func(s string) bool { return !strings.HasSuffix(s, ".00") }) {
+		for i := range row[1:] {
+			row[i+1] = strings.TrimSuffix(row[i+1], ".00")
+		}
+	}
+	if m.Interval == nil && len(m.Intervals) == 0 || !intervals {
+		return [][]string{row}
+	}
+	return [][]string{row, append(ranges, "")}
+}
+
+// rangeText is an interval in words.
+func rangeText(iv *result.Interval) string {
+	if iv.Open {
+		return "at least " + number(iv.Low)
+	}
+	return number(iv.Low) + "–" + number(iv.High)
+}
+
+// percentile words a percentile; that of a metric which requests cut at the end leave open is a bound.
+func percentile(d *result.Dist, p float64) string {
+	i := slices.IndexFunc(d.Percentiles, func(q result.Quantile) bool { return q.P == p })
+	if i < 0 {
+		return number(0)
+	}
+	if d.Percentiles[i].AtLeast {
+		return "≥ " + number(d.Percentiles[i].V)
+	}
+	return number(d.Percentiles[i].V)
+}
+
+// summed are the columns of the table of levels: a metric and its statistic.
+var summed = []struct{ head, tag, stat string }{
+	{"req/s", "request_throughput", "avg"},
+	{"out tok/s", "output_token_throughput", "avg"},
+	{"TTFT p50", "time_to_first_token", "p50"},
+	{"TTFT p99", "time_to_first_token", "p99"},
+	{"ITL avg", "inter_token_latency", "avg"},
+	{"latency p50", "request_latency", "p50"},
+	{"latency p99", "request_latency", "p99"},
+	{"goodput/s", "goodput", "avg"},
+	{"errors %", "request_error_rate", "avg"},
+}
+
+// Levels sets the levels of a run beside one another, times in milliseconds.
+func Levels(levels []result.Level, width int) string {
+	rows := [][]string{{"Level"}}
+	for i := range levels {
+		rows = append(rows, []string{measure.LevelName(&levels[i])})
+	}
+	for _, c := range summed {
+		column := []string{c.head}
+		known := false
+		for i := range levels {
+			m, ok := metric.Find(levels[i].Metrics, c.tag)
+			v := m.Avg
+			if c.stat != "avg" && m.Dist != nil {
+				p, _ := strconv.ParseFloat(c.stat[1:], 64) // a constant
+				v, _ = m.Dist.At(p)
+			}
+			if known = known || ok; ok {
+				column = append(column, number(v))
+			} else {
+				column = append(column, "-")
+			}
+		}
+		if !known {
+			continue
+		}
+		for i := range rows {
+			rows[i] = append(rows[i], column[i])
+		}
+	}
+	var b strings.Builder
+	fmt.Fprintln(&b, "\nAll levels, times in ms")
+	writeColumns(&b, fit(rows, []string{"goodput/s", "latency p50", "TTFT p50", "ITL avg", "errors %"}, width))
+	return b.String()
+}
+
+// number writes a value with two digits behind the point, thousands apart.
+func number(v float64) string {
+	switch {
+	case math.IsNaN(v):
+		return "-"
+	case math.IsInf(v, 1):
+		return "inf"
+	case math.IsInf(v, -1):
+		return "-inf"
+	}
+	s := strconv.FormatFloat(v, 'f', 2, 64)
+	whole, frac, _ := strings.Cut(s, ".")
+	sign := ""
+	if strings.HasPrefix(whole, "-") {
+		sign, whole = "-", whole[1:]
+	}
+	for i := len(whole) - 3; i > 0; i -= 3 {
+		whole = whole[:i] + "," + whole[i:]
+	}
+	return sign + whole + "." + frac
+}
+
+// widths are those of the columns of a table.
+func widths(rows [][]string) []int {
+	width := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for i, cell := range row {
+			width[i] = max(width[i], utf8.RuneCountInString(cell))
+		}
+	}
+	return width
+}
+
+// fit leaves out columns, by their head and in the order of spare, until a table is no wider than width; 0 is any width.
+func fit(rows [][]string, spare []string, width int) [][]string {
+	for width > 0 {
+		total := 0
+		for _, w := range widths(rows) {
+			total += w + 2
+		}
+		at := -1
+		for len(spare) > 0 && at < 0 {
+			at = slices.Index(rows[0], spare[0])
+			spare = spare[1:]
+		}
+		if total <= width || at < 0 {
+			return rows
+		}
+		for i := range rows {
+			rows[i] = slices.Delete(slices.Clone(rows[i]), at, at+1)
+		}
+	}
+	return rows
+}
+
+// writeColumns writes a table: the first column to the left, numbers to the right. A cell that begins with a zero byte
+// is words, which stand to the left.
+func writeColumns(b *strings.Builder, rows [][]string) {
+	width := widths(rows)
+	for _, row := range rows {
+		var line strings.Builder
+		for i, cell := range row {
+			pad := strings.Repeat(" ", width[i]-utf8.RuneCountInString(cell))
+			switch words, ok := strings.CutPrefix(cell, "\x00"); {
+			case i == 0:
+				line.WriteString("  " + cell + pad)
+			case ok:
+				line.WriteString(" " + words + pad)
+			default:
+				line.WriteString("  " + pad + cell)
+			}
+		}
+		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+	}
+}

@@ -1,0 +1,22 @@
+package rules
+
+// StartError is why a run could not start, with perf_analyzer's name for the step.
+type StartError struct {
+	What  string
+	Err   error
+	Blank bool // the original ends this one with one more empty line
+}
+
+func (e *StartError) Error() string { return e.What + ": " + e.Err.Error() }
+
+func (e *StartError) Unwrap() error { return e.Err }
+
+// PlainError is a refusal that perf_analyzer prints without any prefix, with an empty line after it.
+type PlainError string
+
+func (e PlainError) Error() string { return string(e) }
+
+// LineError is a refusal that perf_analyzer prints without any prefix and without the empty line after it.
+type LineError string
+
+func (e LineError) Error() string { return string(e) }

@@ -1,0 +1,136 @@
+// Package rules are perf_analyzer's rules about a plan and the model that it loads, with the errors in its words.
+package rules
+
+import (
+	"fmt"
+
+	"github.com/redline-bench/redline/internal/pacompat/text"
+	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/service"
+)
+
+// Settled is what the rules settle of a run.
+type Settled struct {
+	Async bool // requests are sent without waiting for the response
+	// NoSteps is why the load of perf_analyzer mode has nothing to send: it finds out with its first request.
+	NoSteps error
+}
+
+// Check applies the rules that need to know the model, in perf_analyzer's order and words. It settles the threads of p.
+func Check(p *plan.Plan, m *service.Model, warn func(line string)) (s Settled, err error) {
+	t, load := &p.Target, &p.Load
+	if p.Input.Batch > 1 && m.MaxBatch == 0 && t.Kind != plan.DynamicGRPC { // that one finds out later
+		return s, PlainError("can not specify batch size > 1 as the model does not support batching")
+	}
+	if b := p.Input.Batch; b > m.MaxBatch && m.MaxBatch > 0 && p.Face == plan.Redline { // the original has the server refuse it
+		return s, fmt.Errorf("-b %d is more than the %d that model %q takes in a request", b, m.MaxBatch, m.Name)
+	}
+	if p.Input.Batch > 1 && m.Sequential() {
+		return s, PlainError("can not specify batch size > 1 when using a sequence model")
+	}
+	if s.NoSteps, err = kindRules(p); err != nil {
+		return s, err
+	}
+	s.Async = t.Call == plan.Async || m.Sequential() && t.Call != plan.Sync
+	if t.Streaming && t.Kind != plan.DynamicGRPC { // there every call is a stream
+		if t.Call == plan.Sync {
+			return s, PlainError("can not use streaming with synchronous API")
+		}
+		s.Async = true
+	}
+	if m.Decoupled && (!s.Async || !t.Streaming) {
+		return s, LineError("Decoupled models must be run with `--async` and `--streaming` and either `-i grpc` or `--service-kind=triton_c_api`")
+	}
+	if m.Sequential() && s.Async && load.Mode == plan.Concurrency && load.Concurrency.End == 0 {
+		return s, PlainError("The 'end' concurrency can not be 0 for sequence models when using asynchronous API.")
+	}
+	if t.Kind == plan.DynamicGRPC && t.GRPCMethod == "" {
+		warn("WARNING: no --grpc-method was given: the server refuses every call, and only that is measured.")
+	}
+	if load.Mode == plan.Concurrency && !s.Async {
+		threadRules(p, warn)
+	}
+	return s, sequenceRules(p)
+}
+
+// kindRules are those of single service kinds. In perf_analyzer mode the first request finds out what a kind cannot do.
+func kindRules(p *plan.Plan) (noSteps, err error) {
+	t := &p.Target
+	switch {
+	case t.Kind == plan.TorchServe && t.Call == plan.Async:
+		err = PlainError("client backend of kind TORCHSERVE does not support AsyncInfer API")
+	case t.Kind == plan.DynamicGRPC && t.Streaming && p.Face == plan.DropIn:
+		err = PlainError("DynamicGrpcClientBackend::StartStream is not supported.")
+	}
+	if p.Face == plan.DropIn {
+		return err, nil
+	}
+	return nil, err
+}
+
+// threadRules settles how many threads the original would use; ours only needs the number for what it prints and
+// for how much a synchronous rate mode may keep in flight.
+func threadRules(p *plan.Plan, warn func(string)) {
+	load := &p.Load
+	switch most := max(load.Concurrency.Start, load.Concurrency.End); {
+	case load.Concurrency.End == 0:
+		warn("WARNING: The maximum attainable concurrency will be limited by max_threads specification.")
+		load.Concurrency.End = load.MaxThreads
+	case load.MaxThreadsSet && (load.MaxThreads < most || p.Face == plan.DropIn): // the original warns whatever the number
+		warn("WARNING: Overriding max_threads specification to ensure requested concurrency range.")
+		load.MaxThreads = most
+	}
+}
+
+// sequenceRules warns of ids that may be used twice; the original refuses them for every model.
+func sequenceRules(p *plan.Plan) error {
+	const tail = ", sequence id collision may occur."
+	ids, load := p.Input.SequenceIDRange, &p.Load
+	if p.Input.SequenceStartID == 0 { // a range of our own choice is large enough
+		return nil
+	}
+	if load.Mode == plan.Concurrency {
+		if ids < uint64(max(load.Concurrency.Start, load.Concurrency.End)) {
+			return PlainError("sequence id range specified is smaller than the maximum possible concurrency" + tail)
+		}
+		return nil
+	}
+	if ids < uint64(p.Input.Sequences) {
+		return PlainError("sequence id range specified is smaller than the maximum possible number of sequences" + tail)
+	}
+	return nil
+}
+
+// AfterData are the rules of dynamic_grpc that come after the data was read. unscheduled: a schedule was asked for.
+func AfterData(p *plan.Plan, unscheduled bool) error {
+	switch {
+	case p.Target.Kind == plan.DynamicGRPC && p.Input.Batch > 1:
+		return PlainError("Dynamic gRPC does not support multi-batch at the moment.")
+	case unscheduled:
+		return PlainError("unable to find data for input 'timestamp'.")
+	}
+	return nil
+}
+
+// NoSharing refuses shared memory for the kinds of server that have none.
+func NoSharing(p *plan.Plan) error {
+	kind := p.Target.Kind
+	switch {
+	case p.Input.SharedMemory == plan.NoSharedMemory, kind == plan.TritonCAPI: // in process memory is shared as it is
+		return nil
+	case p.Face == plan.Redline:
+		return fmt.Errorf("--shared-memory needs a Triton server; service kind %s has none", kind)
+	}
+	return fmt.Errorf("client backend of kind %s does not support CreateSharedMemoryRegion()\n\nUnable to unregister all shared memory regions", text.KindName(kind))
+}
+
+// Ranks are the rules of a run of several processes: perf_analyzer measures one level then.
+func Ranks(load *plan.Load) error {
+	switch {
+	case load.Mode == plan.RequestRate && (load.Rate.End != 1 || load.Rate.Step != 1):
+		return PlainError("Cannot specify --request-rate-range when in multi-model mode.")
+	case load.Mode == plan.Concurrency && (load.Concurrency.End != 1 || load.Concurrency.Step != 1):
+		return PlainError("Cannot specify --concurrency-range when in multi-model mode.")
+	}
+	return nil
+}

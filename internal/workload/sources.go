@@ -1,0 +1,136 @@
+package workload
+
+import (
+	"sync"
+
+	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/service"
+)
+
+// Source yields the next request of a slot.
+type Source interface {
+	Next(call *service.Call)
+}
+
+// Sources hands out one source a slot and keeps it over all levels, so that request ids and sequences go on.
+//
+// perf_analyzer counts request ids by thread, and what a thread carries besides its first request is more of the same
+// count. So under its name slots have a cursor in common where there are more of them than threads.
+type Sources struct {
+	requests  *Requests
+	sequences *Sequences // nil for models without state
+	threadOf  func(source, sources, threads int) int
+	ids       bool
+	once      bool // each request is sent once: the load goes on where the warm-up ended
+	warmups   int  // how many of them that sends
+	sent      int  // how many it has sent: none, or all
+	open      bool // open loop: what is called a slot here takes turns with the others
+	threads   int  // of the original; 0: one a slot
+
+	mu      sync.Mutex
+	cursors map[int]*Cursor
+	common  map[int]*common
+	states  map[int]*SequenceCursor
+}
+
+// common is a cursor that several slots use.
+type common struct {
+	mu sync.Mutex
+	*Cursor
+	active int
+}
+
+// Next implements Source.
+func (c *common) Next(call *service.Call) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.Cursor.Next(call)
+}
+
+// NewSources makes the sources of a plan's load. threadOf is the thread of an open loop's source among so many sources and
+// threads.
+func NewSources(r *Requests, m *service.Model, p *plan.Plan, async bool, threadOf func(source, sources, threads int) int) *Sources {
+	f := &Sources{
+		requests: r, threadOf: threadOf, ids: async, once: p.Load.Mode == plan.FixedSchedule, warmups: p.Measure.WarmupCount,
+		cursors: map[int]*Cursor{}, common: map[int]*common{}, states: map[int]*SequenceCursor{},
+	}
+	f.open = p.Load.Mode != plan.Concurrency && p.Load.Mode != plan.PeriodicConcurrency
+	levels := p.Load.Concurrency
+	beyond := max(levels.Start, levels.End) > p.Load.MaxThreads || levels.End == 0
+	if f.open || p.Face == plan.DropIn && async && p.Load.Mode == plan.Concurrency && beyond {
+		f.threads = p.Load.MaxThreads
+	}
+	if m.Sequential() {
+		f.sequences = r.Sequences(sequenceSlots(p))
+	}
+	return f
+}
+
+// sequenceSlots is how many sequences may be open at once.
+func sequenceSlots(p *plan.Plan) int {
+	if p.Load.Mode == plan.Concurrency {
+		return max(p.Load.Concurrency.Start, p.Load.Concurrency.End)
+	}
+	return p.Input.Sequences
+}
+
+// Source is the request source of a slot, one of active ones.
+func (f *Sources) Source(slot, active int) Source {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.sequences != nil {
+		c := f.states[slot]
+		if c == nil {
+			c = f.sequences.Cursor(slot, f.thread(slot, active), f.ids)
+			f.states[slot] = c
+		}
+		return c
+	}
+	if !f.open && f.threads > 0 {
+		return f.share(slot%f.threads, min(active, f.threads))
+	}
+	c := f.cursors[slot]
+	switch {
+	case c == nil:
+		c = f.requests.Cursor(slot, active, f.ids)
+		f.cursors[slot] = c
+	case f.once && slot == 0:
+		f.sent = f.warmups
+		fallthrough
+	default:
+		c.Resize(active)
+	}
+	if f.once {
+		c.Skip(f.sent)
+	}
+	return c
+}
+
+// share is the cursor of a thread, one of active ones, for all of its slots.
+func (f *Sources) share(thread, active int) Source {
+	c := f.common[thread]
+	if c == nil {
+		c = &common{Cursor: f.requests.Cursor(thread, active, f.ids), active: active}
+		f.common[thread] = c
+		return c
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.active != active {
+		c.active = active
+		c.Resize(active)
+	}
+	return c
+}
+
+// thread is the thread that the original has a slot on.
+func (f *Sources) thread(slot, active int) int {
+	switch {
+	case f.threads == 0:
+		return slot
+	case f.open:
+		return f.threadOf(slot, active, f.threads)
+	default:
+		return slot % f.threads
+	}
+}
