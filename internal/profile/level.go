@@ -80,12 +80,13 @@ func (m *levelRun) warmUp(ctx context.Context) error {
 	err := m.untilIdle(ctx)
 	m.stop()
 	m.discard()
-	m.eng.Restart()
 	if failed, ok := errors.AsType[*LoadError](err); ok && failed.Stall == nil && m.Plan.Face == plan.DropIn {
-		m.eng.Forgive() // the original throws its warm-up away, failures and all
-		return nil
+		m.eng.Forgive() // perf_analyzer discards its warm-up, failures included
+	} else if err != nil {
+		return err // some requests may still be in flight
 	}
-	return err
+	m.eng.Restart()
+	return nil
 }
 
 // start sets the load of a level.
