@@ -44,11 +44,8 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// Exit codes that other work on the machine can cause: no request ended within a window, and a gate that cannot judge the run.
-const (
-	noRequests = 3
-	unjudged   = 5
-)
+// unjudged is the exit code of a gate that cannot judge the run. Other work on the machine can cause it.
+const unjudged = 5
 
 // testKey finds the test of a script among its values.
 type testKey struct{}
@@ -74,7 +71,7 @@ func code(ts *testscript.TestScript, neg bool, args []string) {
 			return nil
 		case got == unjudged && strings.Contains(ts.ReadFile("stderr"), "client-limited"):
 			return fmt.Errorf("the run was client-limited: exit code %d, want %s", got, args[0])
-		case got == noRequests:
+		case got == binary.NoRequests:
 			return fmt.Errorf("a window had no request: exit code %d, want %s", got, args[0])
 		}
 		ts.Fatalf("exit code %d, want %s", got, args[0])
@@ -217,6 +214,6 @@ func lookup(v any, path []string) (string, bool) {
 }
 
 // startServer starts the reference server with options; dir is its working folder.
-func startServer(dir string, args ...string) (*binary.Server, error) {
-	return binary.Serve(dir, append([]string{filepath.Join(bin, "redline"), "serve"}, args...)...)
+func startServer(dir string, options ...string) (*binary.Server, error) {
+	return binary.StartServer(dir, bin, options...)
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/redline-bench/redline/e2e/binary"
 	"github.com/redline-bench/redline/internal/testkit/disturbance"
 )
 
@@ -41,11 +42,11 @@ func TestFormulas(t *testing.T) {
 	f("count", 1, "--request-count", "40", "--concurrency-range", "4")
 }
 
-// checkFormulas makes one run. See windowError for the error.
+// checkFormulas makes one run. See binary.WindowError for the error.
 func checkFormulas(t *testing.T, batch int, args []string) error {
 	t.Helper()
 	dir := t.TempDir()
-	s, err := startServer(dir, "--delay", "simple=5ms")
+	s, err := binary.StartServer(dir, bin, "--delay", "simple=5ms")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +60,7 @@ func checkFormulas(t *testing.T, batch int, args []string) error {
 		"-m", "simple", "-u", s.Address(protocol), "-p", "500", "-r", "3", "-s", "99999", "-f", table, "--verbose-csv", "--profile-export-file", export,
 	}, args...)...)
 	out, err := cmd.CombinedOutput()
-	if err := windowError(t, err, out); err != nil {
+	if err := binary.WindowError(t, err, out); err != nil {
 		return err
 	}
 	var file exportFile

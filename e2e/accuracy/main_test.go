@@ -3,7 +3,6 @@
 package accuracy
 
 import (
-	"path/filepath"
 	"testing"
 
 	"github.com/redline-bench/redline/e2e/binary"
@@ -13,8 +12,3 @@ import (
 var bin string
 
 func TestMain(m *testing.M) { binary.Test(m, &bin) }
-
-// startServer starts the reference server with options; dir is its working folder.
-func startServer(dir string, args ...string) (*binary.Server, error) {
-	return binary.Serve(dir, append([]string{filepath.Join(bin, "redline"), "serve"}, args...)...)
-}

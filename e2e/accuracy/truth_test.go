@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/csv"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -15,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redline-bench/redline/e2e/binary"
 	"github.com/redline-bench/redline/internal/calibrate"
 	"github.com/redline-bench/redline/internal/testkit/disturbance"
 	"github.com/redline-bench/redline/internal/testkit/outcome"
@@ -149,10 +149,10 @@ func TestShortestLatency(t *testing.T) {
 }
 
 // profile runs `redline profile` on model simple to its end, against a server of its own that has then written its log. See
-// windowError for the error.
+// binary.WindowError for the error.
 func profile(t *testing.T, dir, protocol string, serve []string, args ...string) error {
 	t.Helper()
-	s, err := startServer(dir, serve...)
+	s, err := binary.StartServer(dir, bin, serve...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,23 +163,7 @@ func profile(t *testing.T, dir, protocol string, serve []string, args ...string)
 		append([]string{"profile", "-m", "simple", "-i", protocol, "-u", s.Address(protocol)}, args...)...)
 	text, err := cmd.CombinedOutput()
 	s.Stop()
-	return windowError(t, err, text)
-}
-
-// noRequests is the exit code of a run in which no request ended within a window.
-const noRequests = 3
-
-// windowError is the error of a run in which a window had no request, which other work on the machine can cause. A run that
-// failed in another way fails the test.
-func windowError(t *testing.T, err error, output []byte) error {
-	t.Helper()
-	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == noRequests {
-		return fmt.Errorf("a window had no request\n%s", output)
-	}
-	if err != nil {
-		t.Fatalf("%v\n%s", err, output)
-	}
-	return nil
+	return binary.WindowError(t, err, text)
 }
 
 // row is the part of a line of --records that these tests read.

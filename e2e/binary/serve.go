@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -55,6 +56,11 @@ func Serve(dir string, command ...string) (*Server, error) {
 	}
 	s.HTTP, s.GRPC, s.Metrics = s.Ports["http"], s.Ports["grpc"], s.Ports["metrics"]
 	return s, nil
+}
+
+// StartServer is Serve for the program of folder bin, with options of `redline serve`.
+func StartServer(dir, bin string, options ...string) (*Server, error) {
+	return Serve(dir, append([]string{filepath.Join(bin, "redline"), "serve"}, options...)...)
 }
 
 // Address is where the server speaks a protocol, http or grpc.

@@ -21,6 +21,7 @@ import (
 	"github.com/redline-bench/redline/e2e/binary"
 	"github.com/redline-bench/redline/e2e/netns"
 	"github.com/redline-bench/redline/e2e/peers"
+	"github.com/redline-bench/redline/internal/testkit/disturbance"
 	"github.com/redline-bench/redline/internal/testkit/outcome"
 )
 
@@ -216,26 +217,17 @@ func command(t *testing.T, history string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// noRequests is the exit code of a run in which no request ended within a window. Other work on the machine can cause it.
-const noRequests = 3
-
-// must runs a command, which must end well. A run with an empty window is made again.
+// must runs a command, which must end well.
 func must(t *testing.T, cmd *exec.Cmd) {
 	t.Helper()
 	needBrowser(t)
-	const tries = 5
-	for try := 1; ; try++ {
-		again := exec.CommandContext(t.Context(), cmd.Path, cmd.Args[1:]...)
-		again.Env = cmd.Env
-		out, err := again.CombinedOutput()
-		if err == nil {
-			return
-		}
-		if again.ProcessState == nil || again.ProcessState.ExitCode() != noRequests || try == tries {
-			t.Fatalf("%v: %v\n%s", cmd.Args, err, out)
-		}
-		t.Logf("a window had no request: made again")
-	}
+	disturbance.Try(t, func() error {
+		t.Helper()
+		try := exec.CommandContext(t.Context(), cmd.Path, cmd.Args[1:]...) // a command can be started once
+		try.Env = cmd.Env
+		out, err := try.CombinedOutput()
+		return binary.WindowError(t, err, append(out, fmt.Sprintln(cmd.Args)...))
+	})
 }
 
 // The namespace must have no way out, or the tests prove less than they say.

@@ -24,7 +24,7 @@ func start(t *testing.T, options ...string) *binary.Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := binary.Serve(t.TempDir(), append([]string{filepath.Join(bin, "redline"), "serve"}, options...)...)
+	s, err := binary.StartServer(t.TempDir(), bin, options...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,6 @@ package conformance
 
 import (
 	"fmt"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -43,7 +42,7 @@ func beside(t *testing.T, what string) (p *peers.Peers, bin string, s *binary.Se
 	if bin, err = binary.Build(t.TempDir()); err != nil {
 		t.Fatal(err)
 	}
-	if s, err = binary.Serve(t.TempDir(), filepath.Join(bin, "redline"), "serve"); err != nil {
+	if s, err = binary.StartServer(t.TempDir(), bin); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Stop)

@@ -4,7 +4,6 @@ package faults
 
 import (
 	"crypto/tls"
-	"path/filepath"
 	"testing"
 
 	"github.com/redline-bench/redline/e2e/binary"
@@ -19,7 +18,7 @@ var (
 func TestMain(m *testing.M) {
 	binary.Main(func(dir, built string) (_ int, err error) {
 		bin = built
-		if reference, err = binary.Serve(dir, filepath.Join(bin, "redline"), "serve", "--ttft", "0s", "--itl", "0s"); err != nil {
+		if reference, err = binary.StartServer(dir, bin, "--ttft", "0s", "--itl", "0s"); err != nil {
 			return 0, err
 		}
 		defer reference.Stop()

@@ -52,7 +52,7 @@ func genAIPerf(t *testing.T) (*program, string, servers) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ref, err := binary.Serve(dir, filepath.Join(bin, "redline"), "serve", "--openai-port", fmt.Sprint(free[0]))
+	ref, err := binary.StartServer(dir, bin, "--openai-port", fmt.Sprint(free[0]))
 	if err != nil {
 		t.Fatal(err)
 	}

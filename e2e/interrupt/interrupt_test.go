@@ -33,7 +33,7 @@ var (
 func TestMain(m *testing.M) {
 	binary.Main(func(dir, built string) (_ int, err error) {
 		bin = built
-		if reference, err = binary.Serve(dir, filepath.Join(bin, "redline"), "serve"); err != nil {
+		if reference, err = binary.StartServer(dir, bin); err != nil {
 			return 0, err
 		}
 		defer reference.Stop()

@@ -31,7 +31,7 @@ type rig struct {
 func serve(t *testing.T, options ...string) *rig {
 	t.Helper()
 	dir := t.TempDir()
-	s, err := binary.Serve(dir, append([]string{filepath.Join(bin, "redline"), "serve", "--openai-port", "0"}, options...)...)
+	s, err := binary.StartServer(dir, bin, append([]string{"--openai-port", "0"}, options...)...)
 	if err != nil {
 		t.Fatal(err)
 	}

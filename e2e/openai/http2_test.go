@@ -195,7 +195,7 @@ func TestNginx(t *testing.T) {
 		outcome.NotTested(t, "HTTP/2 with nginx", err, "nginx")
 	}
 	f := newFront(t)
-	back, err := binary.Serve(f.dir, filepath.Join(f.bin, "redline"), "serve", "--ttft", "2ms", "--itl", "2ms")
+	back, err := binary.StartServer(f.dir, f.bin, "--ttft", "2ms", "--itl", "2ms")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -137,17 +137,14 @@ func judge(t *testing.T, code int, output string, err error) error {
 	switch {
 	case code == unstableCode:
 		return errors.Join(errUnstable, err)
-	case code != noRequestsCode && !poorWindow.MatchString(output):
+	case code != binary.NoRequests && !poorWindow.MatchString(output):
 		t.Fatal(err)
 	}
 	return err
 }
 
-// The exit codes of a run whose windows differed too much, and of one with a window that held no request.
-const (
-	unstableCode   = 2
-	noRequestsCode = 3
-)
+// unstableCode is the exit code of a run whose windows differed too much.
+const unstableCode = 2
 
 var errUnstable = errors.New("the windows differ too much")
 

@@ -117,7 +117,7 @@ func (b *bench) onRedline(t *testing.T) *bench {
 	}
 	other := *b
 	var err error
-	if other.serve, err = binary.Serve(t.TempDir(), filepath.Join(b.bin, "redline"), "serve", "--model-repository", models); err != nil {
+	if other.serve, err = binary.StartServer(t.TempDir(), b.bin, "--model-repository", models); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(other.serve.Stop)

@@ -73,7 +73,7 @@ func start(t *testing.T) *servers {
 		}
 	})
 	t.Cleanup(func() { close(release) })
-	k, err := binary.Serve(t.TempDir(), bin+"/redline", "serve")
+	k, err := binary.StartServer(t.TempDir(), bin)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -46,7 +46,7 @@ func both(t *testing.T) *two {
 	var wait sync.WaitGroup
 	tritonDir := t.TempDir()
 	wait.Go(func() { s.triton, failed = p.StartTriton(t.Context(), tritonDir) })
-	s.ours, err = binary.Serve(t.TempDir(), filepath.Join(bin, "redline"), "serve", "--model-repository", repository(t))
+	s.ours, err = binary.StartServer(t.TempDir(), bin, "--model-repository", repository(t))
 	wait.Wait()
 	if failed == nil {
 		t.Cleanup(s.triton.Stop)

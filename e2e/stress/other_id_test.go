@@ -7,7 +7,6 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"sync/atomic"
@@ -19,7 +18,7 @@ import (
 // Over HTTP, one answer that carries the id of another request is found and named, whatever its sum is.
 func TestAnAnswerWithAnotherIDOverHTTP(t *testing.T) {
 	bin := build(t)
-	server, err := binary.Serve(t.TempDir(), filepath.Join(bin, "redline"), "serve")
+	server, err := binary.StartServer(t.TempDir(), bin)
 	if err != nil {
 		t.Fatal(err)
 	}

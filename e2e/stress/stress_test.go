@@ -70,7 +70,7 @@ func TestReferenceServer(t *testing.T) {
 	if err := peers.Repository(flat, models); err != nil {
 		t.Fatal(err)
 	}
-	server, err := binary.Serve(t.TempDir(), filepath.Join(bin, "redline"), "serve", "--model-repository", models)
+	server, err := binary.StartServer(t.TempDir(), bin, "--model-repository", models)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func TestHTTPS(t *testing.T) {
 	bin, authority := build(t), certs.Authority{Dir: t.TempDir()}
 	trusted, _ := authority.Issue(t, "authority")
 	cert, key := authority.Issue(t, "server")
-	server, err := binary.Serve(t.TempDir(), filepath.Join(bin, "redline"), "serve", "--tls-cert", cert, "--tls-key", key)
+	server, err := binary.StartServer(t.TempDir(), bin, "--tls-cert", cert, "--tls-key", key)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
+	"math"
 	"os"
 	"strconv"
 	"time"
@@ -24,17 +26,22 @@ type Logged struct {
 // Log is the request log of the reference server, which may grow while it is read.
 type Log struct {
 	Path string
-	read int // bytes
+	read int64 // bytes of complete lines
 }
 
 // Read returns the lines that were completed since the last call.
 func (l *Log) Read() ([]Logged, error) {
-	text, err := os.ReadFile(l.Path)
+	f, err := os.Open(l.Path)
 	if err != nil {
 		return nil, err
 	}
-	whole := text[l.read : bytes.LastIndexByte(text, '\n')+1]
-	l.read += len(whole)
+	defer f.Close()
+	text, err := io.ReadAll(io.NewSectionReader(f, l.read, math.MaxInt64-l.read))
+	if err != nil {
+		return nil, err
+	}
+	whole := text[:bytes.LastIndexByte(text, '\n')+1]
+	l.read += int64(len(whole))
 	var list []Logged
 	for line := range bytes.Lines(whole) {
 		var one Logged

@@ -25,7 +25,7 @@ type Sources struct {
 	warmups   int  // how many of them that sends
 	sent      int  // how many it has sent: none, or all
 	open      bool // open loop: what is called a slot here takes turns with the others
-	threads   int  // of the original; 0: one a slot
+	threads   int  // of perf_analyzer; 0: one for each slot
 
 	mu      sync.Mutex
 	cursors map[int]*Cursor
@@ -123,7 +123,7 @@ func (f *Sources) share(thread, active int) Source {
 	return c
 }
 
-// thread is the thread that the original has a slot on.
+// thread is the perf_analyzer thread of a slot.
 func (f *Sources) thread(slot, active int) int {
 	switch {
 	case f.threads == 0:

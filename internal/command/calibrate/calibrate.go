@@ -59,11 +59,11 @@ a built-in model of the name or --shape has to do.
 redline calibrate llm OPTIONS sends the traffic of the run 'redline llm OPTIONS'. The server sends the
 first token after 50 ms and each other 10 ms later. The error is that of the times of tokens.
 
-redline calibrate alone measures a grid, for runs that nobody calibrated: HTTP and gRPC, 64 bytes,
-16 KiB and 1 MiB of tensor data, 1, 8 and 64 requests in flight, each at these paces. Reports take the
-nearest and name it. It takes about a minute and a half.
+redline calibrate alone measures a grid, for runs without a calibration of their own: HTTP and gRPC,
+64 bytes, 16 KiB and 1 MiB of tensor data, 1, 8 and 64 requests in flight, each at these paces. Reports
+use the nearest entry and name it. The grid takes about a minute and a half.
 
-Do it while the machine is idle, and again after an update of redline.
+Run it while the machine is idle, and again after an update of redline.
 
 Examples
   redline calibrate

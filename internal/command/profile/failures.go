@@ -35,7 +35,7 @@ func (s *session) startFailed(err error) int {
 	if !errors.As(err, &se) {
 		fmt.Fprintln(s.Stderr, err)
 		if errors.As(err, new(rules.PlainError)) {
-			fmt.Fprintln(s.Stderr) // the exception of the original has no text of its own, and main prints it
+			fmt.Fprintln(s.Stderr) // perf_analyzer prints its exception, which has no text
 		}
 		return command.ExitError
 	}
@@ -45,7 +45,7 @@ func (s *session) startFailed(err error) int {
 	}
 	detail := text.ErrorText(se.Err, s.Plan.Target.Protocol)
 	if f, ok := errors.AsType[*tritoncapi.LibraryError](err); ok {
-		fmt.Fprintf(s.Stdout, "error: %v\n", f) // where the original has it
+		fmt.Fprintf(s.Stdout, "error: %v\n", f) // perf_analyzer prints it here
 		detail = f.What
 	}
 	(&text.Console{Err: s.Stderr}).StartFailed(se.What, detail)
@@ -135,7 +135,7 @@ func (s *session) explainEnd(res *result.Result, err error) {
 	}
 }
 
-// threads are the failures of each slot in the original's words.
+// threads are the failures of each slot in perf_analyzer's words.
 func (s *session) threads(e *profile.LoadError) []result.Failure {
 	var out []result.Failure
 	for _, f := range e.Slots {
@@ -144,7 +144,7 @@ func (s *session) threads(e *profile.LoadError) []result.Failure {
 	return out
 }
 
-// networkCause adds what the network did, or a generator of messages, where the original's words do not tell.
+// networkCause adds what the network did, or a generator of messages, where perf_analyzer's words do not tell.
 func (s *session) networkCause(slots []engine.SlotError) {
 	if len(slots) > 0 {
 		if e, ok := errors.AsType[*dynamicgrpc.GeneratorError](slots[0].Err); ok {

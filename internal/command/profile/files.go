@@ -15,7 +15,7 @@ import (
 	"github.com/redline-bench/redline/internal/service"
 )
 
-// exportConfig says how the export looks inside of requests. The original does so for some kinds only; for the
+// exportConfig says how the export looks inside of requests. perf_analyzer does so for some kinds only; for the
 // others it shows names without data, and so does its face.
 func (s *session) exportConfig() export.Config {
 	inputs := s.Inputs()
@@ -40,8 +40,8 @@ func outputNames(m *service.Model) []string {
 	return names
 }
 
-// writeFiles writes the CSV, the export and the result. A drop-in run that failed writes none, as the original;
-// our own face writes what there is.
+// writeFiles writes the CSV, the export and the result. In perf_analyzer mode a failed run writes none of them;
+// else it writes what there is.
 func (s *session) writeFiles(res *result.Result, err error) error {
 	interrupted := errors.Is(err, profile.ErrInterrupted)
 	if s.Plan.Face == plan.DropIn && err != nil && !interrupted {

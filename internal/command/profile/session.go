@@ -114,7 +114,7 @@ func (s *session) openOutputs() error {
 	}
 	w, err := export.Create(s.Files, s.Plan.Output.Export, s.exportConfig())
 	if err != nil && s.Plan.Face == plan.DropIn {
-		// The original runs all the same and fails at the end; so that nothing is lost, so do we, but say it now.
+		// perf_analyzer runs anyway and fails at the end. So does this mode, but it prints the error now as well.
 		fmt.Fprintln(s.Stderr, err)
 		s.exportErr = err
 		return nil

@@ -32,7 +32,7 @@ func (w *watcher) Pass(n int, win *result.Window) {
 	w.Console.Pass(n, win)
 }
 
-// mute tells whether the original reports nothing but its export: sessions have no levels there.
+// mute tells whether perf_analyzer reports nothing but its export: its sessions have no levels.
 func (w *watcher) mute() bool {
 	return w.Plan.Face == plan.DropIn && w.Plan.Load.Mode == plan.SessionConcurrency
 }

@@ -66,7 +66,7 @@ func Reason(e *service.Error) string {
 	return cleantext.Line(e.Error())
 }
 
-// Inside is what Triton in this process says of a failure, beyond the original's words.
+// Inside is what Triton in this process says of a failure, beyond perf_analyzer's words.
 func Inside(t *plan.Target, err error) string {
 	e, ok := errors.AsType[*service.Error](err)
 	if !ok || t.Kind != plan.TritonCAPI || e.Err == nil || errors.As(err, new(*tritoncapi.LibraryError)) {

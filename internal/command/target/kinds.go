@@ -16,8 +16,8 @@ import (
 	"github.com/redline-bench/redline/internal/service/tritoncapi"
 )
 
-// Open makes the service of a plan. The original's requests are the first to find out that there is no server
-// at an address that it has not asked for a model; and in process it does not start where one model does not load.
+// Open makes the service of a plan. In perf_analyzer mode, kinds that do not ask the server for a model connect with the first
+// request, and Triton in process does not start if any model of its repository fails to load.
 func Open(p *plan.Plan) (service.Service, error) {
 	svc, err := New(p)
 	if later, ok := svc.(interface{ ConnectLater() }); ok && err == nil && p.Face == plan.DropIn {

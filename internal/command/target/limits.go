@@ -41,7 +41,7 @@ func CheckConnections(t *plan.Target, need int) error {
 }
 
 // widen is the line that raises the limit that an error ran into; "" for other errors. Loads on a schedule open connections
-// as they need them, so that nobody knows the number before.
+// as they need them, so that the number is not known before the load.
 func widen(err error) string {
 	switch {
 	case errors.Is(err, syscall.EMFILE):

@@ -152,28 +152,14 @@ func (m *Model) get(ctx context.Context, client *http.Client, url string) (int, 
 func (m *Model) answers(ctx context.Context, svc service.Service) error {
 	turn := llm.Turn{Texts: []string{"Hi"}, MaxTokens: 1, Query: "Hi", Passages: []string{"Hi"}}
 	in, err := m.Endpoint.Inputs(&api.Request{Conversation: &llm.Conversation{Turns: []llm.Turn{turn}}, MaxTokens: 1})
-	var req service.Request
+	var c *service.Call // nil: an endpoint that takes only bodies of a file cannot be asked without one
 	if err == nil {
-		req, err = svc.Prepare(in)
+		if req, err := svc.Prepare(in); err == nil {
+			c = &service.Call{Req: req}
+		}
 	}
-	known := err == nil // an endpoint that takes only bodies of a file cannot be asked without one
-	end := make(probe, 1)
-	tr, err := svc.Open(ctx, end)
-	if err != nil {
+	if _, err := service.Once(ctx, svc, c); err != nil || c == nil {
 		return err
-	}
-	defer tr.Close()
-	if err := tr.Grow(ctx, 1); err != nil || !known {
-		return err
-	}
-	c := &service.Call{Req: req}
-	tr.Send(c)
-	tr.Flush()
-	select {
-	case <-end:
-	case <-ctx.Done():
-		tr.Cut(0, record.Timeout)
-		<-end
 	}
 	if c.Rec.Class == record.OK {
 		return nil
@@ -186,12 +172,3 @@ func (m *Model) answers(ctx context.Context, svc service.Service) error {
 	}
 	return c.Err
 }
-
-// probe is told of the end of one call.
-type probe chan struct{}
-
-// Response implements service.Sink.
-func (p probe) Response(*service.Call, []byte, int64, bool) {}
-
-// Done implements service.Sink.
-func (p probe) Done(*service.Call) { p <- struct{}{} }

@@ -4,7 +4,7 @@ package rules
 type StartError struct {
 	What  string
 	Err   error
-	Blank bool // the original ends this one with one more empty line
+	Blank bool // perf_analyzer ends this error with one more empty line
 }
 
 func (e *StartError) Error() string { return e.What + ": " + e.Err.Error() }

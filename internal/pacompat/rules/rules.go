@@ -22,7 +22,7 @@ func Check(p *plan.Plan, m *service.Model, warn func(line string)) (s Settled, e
 	if p.Input.Batch > 1 && m.MaxBatch == 0 && t.Kind != plan.DynamicGRPC { // that one finds out later
 		return s, PlainError("can not specify batch size > 1 as the model does not support batching")
 	}
-	if b := p.Input.Batch; b > m.MaxBatch && m.MaxBatch > 0 && p.Face == plan.Redline { // the original has the server refuse it
+	if b := p.Input.Batch; b > m.MaxBatch && m.MaxBatch > 0 && p.Face == plan.Redline { // perf_analyzer lets the server refuse it
 		return s, fmt.Errorf("-b %d is more than the %d that model %q takes in a request", b, m.MaxBatch, m.Name)
 	}
 	if p.Input.Batch > 1 && m.Sequential() {
@@ -68,7 +68,7 @@ func kindRules(p *plan.Plan) (noSteps, err error) {
 	return nil, err
 }
 
-// threadRules settles how many threads the original would use; ours only needs the number for what it prints and
+// threadRules settles how many threads perf_analyzer would use. Redline needs the number only for what it prints and
 // for how much a synchronous rate mode may keep in flight.
 func threadRules(p *plan.Plan, warn func(string)) {
 	load := &p.Load
@@ -76,13 +76,13 @@ func threadRules(p *plan.Plan, warn func(string)) {
 	case load.Concurrency.End == 0:
 		warn("WARNING: The maximum attainable concurrency will be limited by max_threads specification.")
 		load.Concurrency.End = load.MaxThreads
-	case load.MaxThreadsSet && (load.MaxThreads < most || p.Face == plan.DropIn): // the original warns whatever the number
+	case load.MaxThreadsSet && (load.MaxThreads < most || p.Face == plan.DropIn): // perf_analyzer warns for any number
 		warn("WARNING: Overriding max_threads specification to ensure requested concurrency range.")
 		load.MaxThreads = most
 	}
 }
 
-// sequenceRules warns of ids that may be used twice; the original refuses them for every model.
+// sequenceRules warns of ids that may be used twice; perf_analyzer refuses them for every model.
 func sequenceRules(p *plan.Plan) error {
 	const tail = ", sequence id collision may occur."
 	ids, load := p.Input.SequenceIDRange, &p.Load

@@ -44,8 +44,7 @@ func calibrateLevels(s *traffic.Traffic, res *result.Result) error {
 		return fmt.Errorf("--calibrate needs a load with a concurrency or a request rate")
 	}
 	if s.Plan.Input.SharedMemory != plan.NoSharedMemory { // the calibration needs regions of the same names
-		s.Unstage(s.Service.Close())
-		s.Service = nil
+		s.Disconnect()
 	}
 	var found []calibrate.Floor
 	defer func() {

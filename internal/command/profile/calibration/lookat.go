@@ -102,44 +102,17 @@ func counted(n int, what string) string {
 func sendOne(s *traffic.Traffic) ([]tensor.Tensor, error) {
 	ctx, cancel := context.WithTimeout(s.Sigs.Soft, probeTime)
 	defer cancel()
-	end := &onceSink{done: make(chan struct{})}
-	transport, err := s.Service.Open(ctx, end)
-	if err != nil {
-		return nil, err
-	}
-	defer transport.Close()
-	if err := transport.Grow(ctx, 1); err != nil {
-		return nil, err
-	}
 	call := &service.Call{}
 	s.Feed()(0, 1).Next(call)
 	if call.Vars.Present {
 		call.Vars.End = true // it begins a sequence, which must not stay open
 	}
-	transport.Send(call)
-	transport.Flush()
-	select {
-	case <-end.done:
-	case <-ctx.Done():
-		transport.Cut(0, record.Timeout)
-		<-end.done
+	response, err := service.Once(ctx, s.Service, call)
+	if err != nil {
+		return nil, err
 	}
 	if call.Rec.Class != record.OK {
 		return nil, fmt.Errorf("one request failed: %w", call.Err)
 	}
-	return s.Service.Outputs(end.payload)
+	return s.Service.Outputs(response)
 }
-
-// onceSink keeps the first answer to one call.
-type onceSink struct {
-	payload []byte
-	done    chan struct{}
-}
-
-func (o *onceSink) Response(_ *service.Call, payload []byte, _ int64, empty bool) {
-	if o.payload == nil && !empty {
-		o.payload = slices.Clone(payload)
-	}
-}
-
-func (o *onceSink) Done(*service.Call) { close(o.done) }

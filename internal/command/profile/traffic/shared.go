@@ -22,14 +22,11 @@ func (s *Traffic) Stage() error {
 	if err == nil {
 		return nil
 	}
-	if s.Plan.Face == plan.DropIn {
-		s.DataRead() // the original has read the data when it finds out
-	}
-	return &rules.StartError{What: "Unable to init infer data manager", Err: err, Blank: true}
+	return s.failedAfterData(err)
 }
 
-// Unstage says what the server could not be made to forget. Other failures of Close have nobody left to care.
-func (s *Traffic) Unstage(err error) {
+// reportUnregister prints that shared-memory regions could not be unregistered. Other errors of Close are ignored: the run is over.
+func (s *Traffic) reportUnregister(err error) {
 	switch {
 	case !errors.Is(err, share.ErrUnregister):
 	case s.Plan.Face == plan.DropIn:

@@ -37,11 +37,17 @@ type Traffic struct {
 
 // Close ends the connections, and the embedded server.
 func (s *Traffic) Close() {
-	if s.Service != nil {
-		s.Unstage(s.Service.Close())
-	}
+	s.Disconnect()
 	if s.embedded != nil {
 		s.embedded.Stop()
+	}
+}
+
+// Disconnect closes the service, and with it its shared memory.
+func (s *Traffic) Disconnect() {
+	if s.Service != nil {
+		s.reportUnregister(s.Service.Close())
+		s.Service = nil
 	}
 }
 
@@ -111,7 +117,7 @@ func (s *Traffic) Load() error {
 	s.Console = &text.Console{Out: s.Stdout, Err: s.Stderr, Plan: s.Plan, Model: s.Model, Async: s.Async}
 	mode, unscheduled := s.Plan.Load.Mode, false
 	if mode == plan.FixedSchedule && s.Plan.Target.Kind == plan.DynamicGRPC && s.Plan.Face == plan.DropIn {
-		mode, unscheduled = plan.RequestRate, true // the original knows no timestamps here
+		mode, unscheduled = plan.RequestRate, true // perf_analyzer reads no timestamps of this kind
 	}
 	data, err := workload.LoadFor(s.Plan.Input, s.Model, mode, s.Plan.Measure.WarmupCount)
 	if data != nil && s.postponed(err) {
@@ -123,10 +129,7 @@ func (s *Traffic) Load() error {
 	}
 	s.Data = data
 	if err := rules.AfterData(s.Plan, unscheduled); err != nil {
-		if s.Plan.Face == plan.DropIn {
-			s.DataRead() // the original has read the data when it finds out
-		}
-		return &rules.StartError{What: "Unable to init infer data manager", Err: err, Blank: true}
+		return s.failedAfterData(err)
 	}
 	if s.Plan.Load.Mode == plan.SessionConcurrency {
 		return s.loadSessions()
@@ -137,17 +140,31 @@ func (s *Traffic) Load() error {
 			s.Warn(words)
 		}
 	}
-	if errors.As(err, new(*workload.BatchError)) && s.Plan.Face == plan.DropIn {
-		s.DataRead() // the original has read the data when it finds out
+	switch {
+	case err == nil || s.postponed(err):
+		return nil
+	case errors.As(err, new(*workload.BatchError)):
+		return s.failedAfterData(err)
 	}
-	if err != nil && !s.postponed(err) {
-		return &rules.StartError{What: "Unable to init infer data manager", Err: err, Blank: true}
-	}
-	return nil
+	return noDataManager(err)
 }
 
-// postponed tells whether err is for later: of data without steps, and of files that cannot be read, the original finds
-// out when it wants to send.
+// failedAfterData is an error of a step after the input data was read. In perf_analyzer mode the size of the data is printed
+// before the error.
+func (s *Traffic) failedAfterData(err error) error {
+	if s.Plan.Face == plan.DropIn {
+		s.DataRead()
+	}
+	return noDataManager(err)
+}
+
+// noDataManager is an error of the step in which perf_analyzer prepares its requests.
+func noDataManager(err error) error {
+	return &rules.StartError{What: "Unable to init infer data manager", Err: err, Blank: true}
+}
+
+// postponed tells whether err is reported when the load starts. perf_analyzer finds data without steps, and files that cannot
+// be read, when it sends the first request.
 func (s *Traffic) postponed(err error) bool {
 	_, unread := errors.AsType[*service.Error](err)
 	unread = unread && s.Plan.Target.Kind == plan.TorchServe
@@ -158,7 +175,7 @@ func (s *Traffic) postponed(err error) bool {
 	return true
 }
 
-// LoadUnchecked is Load for answers that nobody expects to be right.
+// LoadUnchecked is Load without the expected responses: those of a stand-in server differ from them.
 func (s *Traffic) LoadUnchecked() error {
 	data, err := workload.LoadFor(s.Plan.Input, s.Model, s.Plan.Load.Mode, s.Plan.Measure.WarmupCount)
 	if err != nil {
