@@ -33,7 +33,7 @@ var layers = []layer{
 	},
 	{
 		name: "cli", packages: []string{"internal/cli"},
-		imports: []string{"dialect", "report", "programs", "profile", "engine", "kinds", "parts", "model", "base", "proto", "refserver"},
+		imports: []string{"dialect", "report", "programs", "profile", "engine", "questions", "kinds", "parts", "model", "base", "proto", "refserver"},
 		why:     "the command line is the only place that knows every part",
 	},
 	{
@@ -50,6 +50,11 @@ var layers = []layer{
 		name: "programs", packages: []string{"internal/simple", "internal/stress", "internal/llm/load"},
 		imports: []string{"report", "profile", "engine", "model", "base"},
 		why:     "the QA programs drive the engine and name no protocol",
+	},
+	{
+		name: "questions", packages: []string{"internal/inspect", "internal/doctor"},
+		imports: []string{"model", "base"},
+		why:     "what is asked of a server or a machine before a run goes through the service contract and files",
 	},
 	{
 		name: "profile", packages: []string{"internal/profile"},
@@ -105,6 +110,8 @@ var extra = map[string][]string{
 	"refserver": {"internal/tensor"},
 	// It names the clients' errors in perf_analyzer's words.
 	"dialect": {"internal/wire/h1", "internal/wire/h2"},
+	// doctor tries whether the kernel notes when data arrives.
+	"questions": {"internal/wire/arrival"},
 }
 
 // Test files may import what they need to prove a package: the direction binds the program, not its proofs.
