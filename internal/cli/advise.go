@@ -1,12 +1,15 @@
 package cli
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"strings"
 	"syscall"
 
 	"github.com/redline-bench/redline/internal/cleantext"
+	"github.com/redline-bench/redline/internal/inspect"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
@@ -24,7 +27,7 @@ func (s *session) advise(err error) string {
 	case errors.As(err, &data):
 		return adviseData(data)
 	case errors.As(err, &se):
-		return adviseServer(&s.plan.Target, "-i", se)
+		return adviseServer(&s.plan.Target, "-i", se) + modelsThere(s.sigs.soft, s.svc, &s.plan.Target, se)
 	case errors.As(err, &start):
 		return start.err.Error() // the step's name is perf_analyzer's
 	default:
@@ -79,12 +82,16 @@ func adviseServer(t *plan.Target, option string, e *service.Error) string {
 	case record.Timeout:
 		return fmt.Sprintf("no answer from %s: %s", t.URL, reason(e))
 	default:
-		hint := ""
-		if e.Op == kserve.OpMetadata {
-			hint = ": does -m name a model that is loaded there?"
-		}
-		return fmt.Sprintf("%s refused %s of model %q: %s%s", t.URL, e.Op, t.Model, reason(e), hint)
+		return fmt.Sprintf("%s refused %s of model %q: %s", t.URL, e.Op, t.Model, reason(e))
 	}
+}
+
+// modelsThere names the models of a server that refused to describe the one that was asked for; "" after other errors.
+func modelsThere(ctx context.Context, svc service.Service, t *plan.Target, e *service.Error) string {
+	if e.Op != kserve.OpMetadata || e.Class != record.Server || t.Kind == plan.TritonCAPI {
+		return ""
+	}
+	return cmp.Or(inspect.Unknown(ctx, svc, t.Model, t.Version), "; check that -m names a model that is loaded there")
 }
 
 func reason(e *service.Error) string {

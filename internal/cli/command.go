@@ -33,6 +33,8 @@ func commands() []command {
 		{"dash", "serve the kept runs as pages on this machine", dashHelp, dashSet(new(string)).Names, runDash},
 		{"history", "list the runs that were kept", historyHelp, historySet(new(historyOptions)).Names, runHistory},
 		{"tokenize", "turn texts into token ids, as a model's own tokenizer does", tokenizeHelp, tokenizeSet(new(tokenizeOptions)).Names, runTokenize},
+		{"inspect", "say which models a server has, what one takes, and how to measure it", inspectHelp, inspectSet(new(inspectOptions)).Names, runInspect},
+		{"doctor", "find what stands in the way of a good measurement on this machine", doctorHelp, doctorSet(new(doctorOptions)).Names, runDoctor},
 		{"serve", "run the reference server, to try things out and to measure against", serveHelp, serveNames, runServe},
 		{"version", "print the version of this program", fixed(versionHelp), nil, runVersion},
 		{"completion", "print a completion script for a shell", fixed(completionHelp), flags.Shells, runCompletion},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/redline-bench/redline/internal/calibrate"
 	"github.com/redline-bench/redline/internal/clock"
+	"github.com/redline-bench/redline/internal/inspect"
 	"github.com/redline-bench/redline/internal/llm/dataset"
 	api "github.com/redline-bench/redline/internal/llm/endpoint"
 	"github.com/redline-bench/redline/internal/llm/load"
@@ -111,6 +112,9 @@ func (r *llmRun) close() {
 // start does everything up to the first request.
 func (r *llmRun) start() error {
 	o := r.opts
+	if k := api.Kind(o.kind); o.model == "" && k != api.Raw && k != api.Template {
+		return r.noModel()
+	}
 	if err := r.writable(o.json); err != nil {
 		return err
 	}
@@ -140,6 +144,28 @@ func (r *llmRun) start() error {
 		return err
 	}
 	return r.connect()
+}
+
+// noModel is the error of a run without a model: it names those of the server.
+func (r *llmRun) noModel() error {
+	if err := r.target(); err != nil {
+		return err
+	}
+	svc, err := r.lister()
+	if err != nil {
+		return err
+	}
+	defer svc.Close()
+	return inspect.Missing(r.sigs.soft, svc)
+}
+
+// lister is the service to ask for the models: the API generate is one of Triton's.
+func (r *llmRun) lister() (service.Service, error) {
+	p := *r.plan
+	if api.Kind(r.opts.kind) == api.Generate {
+		p.Target.Kind = plan.Triton
+	}
+	return newService(&p)
 }
 
 // prompts opens the prompts once, so that whatever is wrong with them is known before anything is sent.

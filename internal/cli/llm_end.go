@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/internal/cleantext"
+	"github.com/redline-bench/redline/internal/inspect"
 	"github.com/redline-bench/redline/internal/llm/dataset"
 	"github.com/redline-bench/redline/internal/llm/load"
 	"github.com/redline-bench/redline/internal/result"
@@ -52,7 +53,7 @@ func (r *llmRun) end(limits [][]result.Reason, stopped string, err error) int {
 func (r *llmRun) noAnswer() error {
 	for i := range r.res.Levels {
 		if f := r.res.Levels[i].Failures; len(f) > 0 {
-			return fmt.Errorf("no request succeeded: %s%s", f[0].Text, advice(f[0].Class))
+			return fmt.Errorf("no request succeeded: %s%s%s", f[0].Text, advice(f[0].Class), r.modelsListed(f[0].Class))
 		}
 	}
 	return errors.New("no request was made: the prompts are used up, or the time was too short")
@@ -73,6 +74,19 @@ func advice(class string) string {
 	return ""
 }
 
+// modelsListed names the server's models after a refusal that an unknown model can have caused.
+func (r *llmRun) modelsListed(class string) string {
+	if class != "server 404" && class != "server 400" {
+		return ""
+	}
+	svc, err := r.lister()
+	if err != nil {
+		return ""
+	}
+	defer svc.Close()
+	return inspect.Unknown(r.sigs.soft, svc, r.opts.model, "")
+}
+
 // failed says in one line what went wrong and returns the exit code.
 func (r *llmRun) failed(err error) int {
 	if r.sigs.soft.Err() != nil {
@@ -83,7 +97,7 @@ func (r *llmRun) failed(err error) int {
 		if e.Addr != "" {
 			at.URL = e.Addr
 		}
-		err = errors.New(adviseServer(&at, "-i", e))
+		err = errors.New(adviseServer(&at, "-i", e) + modelsThere(r.sigs.soft, r.svc, &at, e))
 	}
 	fmt.Fprintf(r.Stderr, "redline llm: %s\n", cleantext.Line(err.Error()))
 	return exitError

@@ -2,12 +2,11 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,7 +15,7 @@ import (
 	api "github.com/redline-bench/redline/internal/llm/endpoint"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
-	"github.com/redline-bench/redline/internal/service/httplane"
+	"github.com/redline-bench/redline/internal/service/openai"
 )
 
 // readiness is how long, and how, a run waits for its model.
@@ -65,10 +64,10 @@ func (r *llmRun) wait(list []service.Service) error {
 	if w.timeout == 0 {
 		return nil
 	}
-	http := !api.Kind(r.opts.kind).GRPC() // over gRPC the model was asked for already
-	for i, svc := range list {
-		if http && w.mode != "inference" {
-			if err := w.until(r.sigs.soft, func(ctx context.Context) error { return r.listed(ctx, r.opts.urls[i]) }); err != nil {
+	for _, svc := range list {
+		// Over gRPC the model was asked for already.
+		if at, ok := svc.(*openai.Service); ok && w.mode != "inference" {
+			if err := w.until(r.sigs.soft, func(ctx context.Context) error { return r.listed(ctx, at) }); err != nil {
 				return err
 			}
 		}
@@ -82,61 +81,20 @@ func (r *llmRun) wait(list []service.Service) error {
 }
 
 // listed tells whether a server lists the model. One that keeps no list is ready when it answers.
-func (r *llmRun) listed(ctx context.Context, url string) error {
-	t := r.plan.Target
-	t.URL = url
-	at, err := httplane.NewServer(t)
-	if err != nil {
-		return err
-	}
-	base := strings.TrimRight(url, "/")
-	if !strings.Contains(base, "://") {
-		base = "http://" + base
-	}
-	client := &http.Client{Transport: &http.Transport{TLSClientConfig: at.TLS()}}
-	defer client.CloseIdleConnections()
-	status, body, err := r.get(ctx, client, base+"/v1/models")
-	if err == nil && status == http.StatusNotFound {
-		if status, _, err = r.get(ctx, client, base); err == nil && status/100 == 2 {
+func (r *llmRun) listed(ctx context.Context, svc *openai.Service) error {
+	models, err := svc.Models(ctx)
+	if e, ok := errors.AsType[*service.Error](err); ok && e.Code == http.StatusNotFound {
+		if status, _, err := svc.Ask(ctx, "/", nil); err == nil && status/100 == 2 {
 			return nil
 		}
 	}
-	var doc struct {
-		Data []struct {
-			ID string `json:"id"`
-		} `json:"data"`
-	}
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case status != http.StatusOK:
-		return fmt.Errorf("%s/v1/models answers %d", base, status)
-	case json.Unmarshal(body, &doc) != nil:
-		return fmt.Errorf("%s/v1/models is no list of models", base)
 	}
-	for _, m := range doc.Data {
-		if m.ID == r.opts.model {
-			return nil
-		}
+	if !slices.ContainsFunc(models, func(m service.ListedModel) bool { return m.Name == r.opts.model }) {
+		return fmt.Errorf("the server does not list %s", r.opts.model)
 	}
-	return fmt.Errorf("%s/v1/models does not list %s", base, r.opts.model)
-}
-
-func (r *llmRun) get(ctx context.Context, client *http.Client, url string) (int, []byte, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
-	if err != nil {
-		return 0, nil, err
-	}
-	for _, h := range r.plan.Target.Headers {
-		req.Header.Set(h.Name, h.Value)
-	}
-	resp, err := client.Do(req)
-	if err != nil {
-		return 0, nil, err
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, 16<<20))
-	return resp.StatusCode, body, err
+	return nil
 }
 
 // answers1 asks for one token. A refusal that the load would meet as well counts as an answer.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/redline-bench/redline/internal/engine"
+	"github.com/redline-bench/redline/internal/inspect"
 	"github.com/redline-bench/redline/internal/mpi"
 	"github.com/redline-bench/redline/internal/pacompat/export"
 	"github.com/redline-bench/redline/internal/pacompat/flags"
@@ -232,6 +233,9 @@ func (s *session) describe() error {
 		return &startError{what: "failed to create client factory", err: err}
 	}
 	s.svc = svc
+	if t := &s.plan.Target; t.Model == "" && t.Kind != plan.DynamicGRPC {
+		return inspect.Missing(s.sigs.soft, svc)
+	}
 	s.model, err = svc.Describe(s.sigs.soft)
 	if err != nil {
 		return s.cannotStart(err)

@@ -3,8 +3,10 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/redline-bench/redline/internal/engine"
+	"github.com/redline-bench/redline/internal/inspect"
 	"github.com/redline-bench/redline/internal/pacompat/flags"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/profile"
@@ -53,7 +55,10 @@ func runSimple(p *IO, args []string) (int, error) {
 	sigs.announce(interruptNotice(p, plan.Redline))
 	s := &simpleRun{IO: p, opts: o, sigs: sigs}
 	defer s.close()
-	if err := s.start(); err != nil {
+	switch err := s.start(); {
+	case errors.As(err, new(usageError)):
+		return exitUsage, err
+	case err != nil:
 		return s.failed(err), nil
 	}
 	return s.run(), nil
@@ -112,6 +117,9 @@ func (s *simpleRun) start() error {
 		return fmt.Errorf("client creation failed: %w", err)
 	}
 	s.tap = &simple.Tap{Service: svc}
+	if s.opts.Model == "" {
+		return usageError{inspect.Missing(s.sigs.soft, svc)}
+	}
 	if s.model, err = s.tap.Describe(s.sigs.soft); err != nil {
 		return err
 	}
@@ -202,6 +210,11 @@ func (s *simpleRun) failed(err error) int {
 		fmt.Fprintln(s.Stdout, text)
 	} else {
 		fmt.Fprintln(s.Stderr, text)
+	}
+	if e, ok := errors.AsType[*service.Error](err); ok && s.tap != nil {
+		if there := modelsThere(s.sigs.soft, s.tap.Service, &s.plan.Target, e); there != "" {
+			fmt.Fprintf(s.Stderr, "redline simple: %s\n", strings.TrimPrefix(there, "; "))
+		}
 	}
 	return exitFailed
 }

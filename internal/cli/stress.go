@@ -250,7 +250,7 @@ func (s *stressRun) failed(err error) int {
 		return exitInterrupted
 	}
 	if e, ok := errors.AsType[*service.Error](err); ok {
-		err = errors.New(adviseServer(&s.plan.Target, "--protocol", e))
+		err = errors.New(adviseServer(&s.plan.Target, "--protocol", e) + modelsThere(s.sigs.soft, s.svc, &s.plan.Target, e))
 	}
 	fmt.Fprintf(s.Stderr, "redline stress: %v\n", err)
 	return exitFailed
