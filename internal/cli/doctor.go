@@ -84,7 +84,6 @@ func (o *doctorOptions) answer(ctx context.Context, q *inspect.Question) doctor.
 	if err != nil {
 		return doctor.Answer{URL: secret.PublicURL(o.URL), Err: err}
 	}
-	return doctor.Answer{
-		URL: r.URL, What: r.What(), Took: r.Took, Models: len(r.Models), NotReady: r.NotReady(), Local: isLoopback(r.URL),
-	}
+	_, broken := r.NotReady()
+	return doctor.Answer{URL: r.URL, What: r.What(), Took: r.Took, Models: len(r.Models), Broken: broken, Local: isLoopback(r.URL)}
 }

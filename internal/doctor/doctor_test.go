@@ -155,9 +155,9 @@ func TestServer(t *testing.T) {
 	good := Answer{URL: "gpu:8000", What: "triton 2.51.0, KServe v2 over HTTP", Took: 400 * time.Microsecond, Models: 3}
 	expect(t, Server(good), OK, "triton 2.51.0, KServe v2 over HTTP at gpu:8000 answers in 400 usec; 3 models", "")
 	local, missing, away := good, good, good
-	local.Local, missing.NotReady, away.Took = true, 1, 25*time.Millisecond
+	local.Local, missing.Broken, away.Took = true, 1, 25*time.Millisecond
 	expect(t, Server(local), Warn, "on this machine", "taskset")
-	expect(t, Server(missing), Warn, "3 models, 1 not ready", "redline inspect -u gpu:8000")
+	expect(t, Server(missing), Warn, "3 models, 1 could not be loaded", "redline inspect -u gpu:8000")
 	expect(t, Server(away), Warn, "25.0 ms", "near the server")
 	expect(t, Server(Answer{Err: errors.New("no connection\x1b[2J to x")}), Bad, "no connection [2J to x", "-u HOST:PORT")
 }

@@ -15,8 +15,8 @@ type Answer struct {
 	What string
 	// Took is the time of the fastest of a few small requests.
 	Took time.Duration
-	// Models is the number of models that the server lists, NotReady how many of them cannot be asked.
-	Models, NotReady int
+	// Models is the number of models that the server lists, Broken how many of them it could not load.
+	Models, Broken int
 	// Local tells that the server runs on this machine.
 	Local bool
 	Err   error
@@ -36,9 +36,9 @@ func Server(a Answer) Check {
 		c.Found += fmt.Sprintf("; %s", plural(a.Models, "model"))
 	}
 	switch {
-	case a.NotReady > 0:
+	case a.Broken > 0:
 		c.State = Warn
-		c.Found += fmt.Sprintf(", %d not ready", a.NotReady)
+		c.Found += fmt.Sprintf(", %d could not be loaded", a.Broken)
 		c.Fix = fmt.Sprintf("see why with 'redline inspect -u %s'", a.URL)
 	case a.Took > far:
 		c.State, c.Fix = Warn, "the network is part of every latency: run redline near the server"

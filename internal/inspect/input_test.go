@@ -60,3 +60,12 @@ func TestHintOfModelsThatAreNotReady(t *testing.T) {
 	f("c", "; the server has no models")
 	f("c", "; the server has d", unloaded, service.ListedModel{Name: "d", State: service.Ready})
 }
+
+func TestNotReady(t *testing.T) {
+	r := Report{Models: []service.ListedModel{
+		{Name: "a", State: service.Ready}, {Name: "b"}, {Name: "c", State: "UNAVAILABLE", Reason: "unloaded"}, {Name: "d", State: "UNAVAILABLE", Reason: "no GPU"},
+	}}
+	if all, broken := r.NotReady(); all != 3 || broken != 1 {
+		t.Errorf("%d not ready, %d of them broken", all, broken)
+	}
+}

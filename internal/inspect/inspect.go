@@ -221,13 +221,15 @@ func (q *Question) unknown(faults []*service.Error) error {
 	return errors.New(cleantext.Line(faults[0].Error()))
 }
 
-// NotReady counts the models that cannot be asked.
-func (r *Report) NotReady() int {
-	n := 0
+// NotReady counts the models that cannot be asked; broken are those of them that nobody unloaded.
+func (r *Report) NotReady() (all, broken int) {
 	for _, m := range r.Models {
 		if m.State != service.Ready {
-			n++
+			all++
+			if m.State != "" && m.Reason != "unloaded" {
+				broken++
+			}
 		}
 	}
-	return n
+	return all, broken
 }

@@ -54,7 +54,8 @@ func (r *Report) models(t table) {
 		return
 	}
 	count := "none"
-	switch n, missing := len(r.Models), r.NotReady(); {
+	missing, _ := r.NotReady()
+	switch n := len(r.Models); {
 	case n > 0 && missing == 0:
 		count = fmt.Sprintf("%d, all ready", n)
 	case n > 0:
