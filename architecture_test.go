@@ -43,12 +43,12 @@ var layers = []layer{
 	},
 	{
 		name: "edge", packages: []string{"internal/command", "internal/command/outcome", "internal/command/runs", "internal/command/target"},
-		imports: []string{"dialect", "report", "kinds", "parts", "model", "base"},
+		imports: []string{"dialect", "report", "questions", "kinds", "parts", "model", "base"},
 		why:     "what commands share of the process, of results and of servers; it knows no command",
 	},
 	{
 		name: "commands", packages: []string{"internal/command/*"},
-		imports: []string{"edge", "dialect", "report", "programs", "profile", "engine", "kinds", "parts", "model", "base", "refserver"}, sealed: true,
+		imports: []string{"edge", "dialect", "report", "programs", "profile", "engine", "questions", "kinds", "parts", "model", "base", "refserver"}, sealed: true,
 		why: "a command stands alone: it imports what it needs, but no other command",
 	},
 	{
@@ -65,6 +65,11 @@ var layers = []layer{
 		name: "programs", packages: []string{"internal/simple", "internal/stress", "internal/llm/load", "internal/llm/text"},
 		imports: []string{"report", "profile", "engine", "model", "base"},
 		why:     "the QA programs and the load of language models drive the engine and name no protocol",
+	},
+	{
+		name: "questions", packages: []string{"internal/inspect", "internal/doctor"},
+		imports: []string{"model", "base"},
+		why:     "what is asked of a server or a machine before a run goes through the service contract and files",
 	},
 	{
 		name: "profile", packages: []string{"internal/profile"},
@@ -120,6 +125,8 @@ var extra = map[string][]string{
 	"refserver": {"internal/tensor"},
 	// It names the clients' errors in perf_analyzer's words.
 	"dialect": {"internal/wire/h1", "internal/wire/h2"},
+	// doctor tries whether the kernel notes when data arrives.
+	"questions": {"internal/wire/arrival"},
 }
 
 // Test files may import what they need to prove a package: the direction binds the program, not its proofs.

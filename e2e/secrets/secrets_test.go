@@ -38,6 +38,7 @@ func programs(s *servers) []program {
 			[]string{"redline", "stress", "sequence", "custom_sequence_int32", "--protocol", "http", "-i", "1", "-t", "1"},
 			urlWays("-u ", "-u", "--url="), nil, s.kserve, runOutput(),
 		},
+		{"inspect", []string{"redline", "inspect", "-m", "simple"}, inspectWays(), inspectWays()[0], s.kserve, []string{"--json", "--write-input", "input.json"}},
 	}
 }
 

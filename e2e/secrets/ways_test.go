@@ -65,6 +65,18 @@ func profileWays() [][]string {
 	return append(ways, urlWays("-u ", "-u", "-u=")...)
 }
 
+// inspectWays are those of inspect and doctor.
+func inspectWays() [][]string {
+	ways := [][]string{
+		{"-H", "Authorization: Bearer " + secret(1)},
+		{"-H", "A:1", "X-Api-Key: " + secret(2)},
+		{"--header=X-Anything: " + secret(3)},
+		{"-H", secret(4)},
+		{"--api-key-env", "SECRET_KEY"},
+	}
+	return append(ways, urlWays("-u ", "--url=")...)
+}
+
 // urlWays are addresses with credentials behind each of some spellings of the option; a space stands for a new argument.
 func urlWays(spellings ...string) [][]string {
 	var ways [][]string

@@ -7,6 +7,8 @@ import (
 
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/command/calibrate"
+	"github.com/redline-bench/redline/internal/command/doctor"
+	"github.com/redline-bench/redline/internal/command/inspect"
 	"github.com/redline-bench/redline/internal/command/llm"
 	"github.com/redline-bench/redline/internal/command/profile"
 	"github.com/redline-bench/redline/internal/command/results"
@@ -42,6 +44,8 @@ func commands() []row {
 		{"dash", "serve the kept runs as pages on this machine", results.DashHelp, results.DashNames, results.Dash},
 		{"history", "list the runs that were kept", results.HistoryHelp, results.HistoryNames, results.History},
 		{"tokenize", "turn texts into token ids, as a model's own tokenizer does", tokenize.Help, tokenize.Names, tokenize.Run},
+		{"inspect", "say which models a server has, what one takes, and how to measure it", inspect.Help, inspect.Names, inspect.Run},
+		{"doctor", "find what stands in the way of a good measurement on this machine", doctor.Help, doctor.Names, doctor.Run},
 		{"serve", "run the reference server, to try things out and to measure against", serve.Help, serve.Names, serve.Run},
 		{"version", "print the version of this program", fixed(versionHelp), nil, runVersion},
 		{"completion", "print a completion script for a shell", fixed(completionHelp), flags.Shells, runCompletion},

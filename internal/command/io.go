@@ -1,6 +1,7 @@
 package command
 
 import (
+	"encoding/json"
 	"io"
 	"strings"
 	"time"
@@ -66,6 +67,14 @@ func (p *IO) Silenced() *IO {
 	quiet := *p
 	quiet.Stdout, quiet.Stderr = io.Discard, io.Discard
 	return &quiet
+}
+
+// PrintJSON prints a value as indented JSON.
+func (p *IO) PrintJSON(v any) error {
+	e := json.NewEncoder(p.Stdout)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
 }
 
 // Columns is the width to fold text at.

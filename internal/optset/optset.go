@@ -199,14 +199,14 @@ func (s *Set) Command(name string) string {
 	for _, u := range s.uses {
 		words = append(words, "--"+u.row.Long)
 		if u.row.Arg {
-			words = append(words, shellWord(s.Secrets.Redact(secret.Public(u.row.secret, u.value))))
+			words = append(words, ShellWord(s.Secrets.Redact(secret.Public(u.row.secret, u.value))))
 		}
 	}
 	return strings.Join(words, " ")
 }
 
-// shellWord quotes a word where a shell needs it.
-func shellWord(word string) string {
+// ShellWord quotes a word where a shell needs it.
+func ShellWord(word string) string {
 	if word != "" && !strings.ContainsAny(word, " \t\n\"'$`\\|&;<>(){}*?[]#~!") {
 		return word
 	}

@@ -84,8 +84,6 @@ func Parse(args []string, secrets *secret.Set) (*Options, error) {
 		return nil, err
 	case len(rest) > 0:
 		return nil, fmt.Errorf("unexpected argument %q", rest[0])
-	case o.Model == "":
-		return nil, errors.New("-m MODEL is required")
 	}
 	o.Warmup = max(o.Warmup, 0) // as the original, which counts up to it
 	o.URL = cmp.Or(o.URL, o.Protocol.Address())

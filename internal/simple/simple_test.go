@@ -54,7 +54,6 @@ func TestParseRefuses(t *testing.T) {
 			t.Errorf("%q: %v, want %q", line, err, want)
 		}
 	}
-	f("", "-m MODEL is required")
 	f("-m x -c many", `--iteration_count is a whole number, not "many"`)
 	f("-m x --concurrency 0", "--concurrency is a whole number of at least 1")
 	f("-m x -s 1.5", "--shape is a whole number")

@@ -65,8 +65,6 @@ func (o *options) checkNames() error {
 		return errors.New("--cert-file and --key-file need each other")
 	case o.apiKey != "" && o.apiKeyEnv != "":
 		return errors.New("--api-key and --api-key-env exclude each other")
-	case o.model == "" && o.kind != string(api.Raw) && o.kind != string(api.Template):
-		return errors.New("-m MODEL is missing")
 	}
 	if o.inputData != "" {
 		o.data.Path = o.inputData

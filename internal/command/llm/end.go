@@ -10,6 +10,7 @@ import (
 	"github.com/redline-bench/redline/internal/cleantext"
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/command/target"
+	"github.com/redline-bench/redline/internal/inspect"
 	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/report"
 	"github.com/redline-bench/redline/internal/result"
@@ -55,7 +56,7 @@ func (r *run) end(limits [][]result.Reason, stopped string, err error) int {
 func (r *run) noAnswer() error {
 	for i := range r.res.Levels {
 		if f := r.res.Levels[i].Failures; len(f) > 0 {
-			return fmt.Errorf("no request succeeded: %s%s", f[0].Text, advice(f[0].Class))
+			return fmt.Errorf("no request succeeded: %s%s%s", f[0].Text, advice(f[0].Class), r.modelsListed(f[0].Class))
 		}
 	}
 	return errors.New("no request was made: the prompts are used up, or the time was too short")
@@ -76,6 +77,19 @@ func advice(class string) string {
 	return ""
 }
 
+// modelsListed names the server's models after a refusal that an unknown model can have caused.
+func (r *run) modelsListed(class string) string {
+	if class != "server 404" && class != "server 400" {
+		return ""
+	}
+	svc, err := r.lister()
+	if err != nil {
+		return ""
+	}
+	defer svc.Close()
+	return inspect.Unknown(r.sigs.Soft, svc, r.opts.model, "")
+}
+
 // failed says in one line what went wrong and returns the exit code.
 func (r *run) failed(err error) int {
 	if r.sigs.Soft.Err() != nil {
@@ -86,7 +100,7 @@ func (r *run) failed(err error) int {
 		if e.Addr != "" {
 			at.URL = e.Addr
 		}
-		err = errors.New(target.Advise(&at, "-i", e))
+		err = errors.New(target.Advise(&at, "-i", e) + target.ModelsThere(r.sigs.Soft, r.svc, &at, e))
 	}
 	fmt.Fprintf(r.Stderr, "redline llm: %s\n", cleantext.Line(err.Error()))
 	return command.ExitError

@@ -69,9 +69,6 @@ func TestLLMContradictions(t *testing.T) {
 			t.Errorf("%s passed", line)
 		}
 	}
-	if _, err := parseLLM(t, ""); err == nil {
-		t.Error("no model passed")
-	}
 }
 
 func TestLLMSeedOptions(t *testing.T) {

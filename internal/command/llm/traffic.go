@@ -10,6 +10,7 @@ import (
 
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/command/target"
+	"github.com/redline-bench/redline/internal/inspect"
 	"github.com/redline-bench/redline/internal/llm/dataset"
 	api "github.com/redline-bench/redline/internal/llm/endpoint"
 	"github.com/redline-bench/redline/internal/llm/load"
@@ -49,6 +50,9 @@ func (r *traffic) close() {
 // start does everything up to the first request.
 func (r *traffic) start() error {
 	o := r.opts
+	if k := api.Kind(o.kind); o.model == "" && k != api.Raw && k != api.Template {
+		return r.noModel()
+	}
 	if err := r.Files.Writable(o.json); err != nil {
 		return err
 	}
@@ -83,6 +87,28 @@ func (r *traffic) start() error {
 		return err
 	}
 	return r.connect()
+}
+
+// noModel is the error of a run without a model: it names those of the server.
+func (r *traffic) noModel() error {
+	if err := r.target(); err != nil {
+		return err
+	}
+	svc, err := r.lister()
+	if err != nil {
+		return err
+	}
+	defer svc.Close()
+	return inspect.Missing(r.sigs.Soft, svc)
+}
+
+// lister is the service to ask for the models: the API generate is one of Triton's.
+func (r *traffic) lister() (service.Service, error) {
+	p := *r.plan
+	if api.Kind(r.opts.kind) == api.Generate {
+		p.Target.Kind = plan.Triton
+	}
+	return target.New(&p)
 }
 
 // prompts opens the prompts once, so that whatever is wrong with them is known before anything is sent.
@@ -251,7 +277,7 @@ func (r *traffic) connect() error {
 			return err
 		}
 	}
-	return o.wait.For(r.sigs.Soft, &ready.Model{Target: r.plan.Target, URLs: o.urls, Services: list, Endpoint: r.ep})
+	return o.wait.For(r.sigs.Soft, &ready.Model{Name: o.model, Services: list, Endpoint: r.ep})
 }
 
 // models makes a service for each address over gRPC, and asks each for the model.

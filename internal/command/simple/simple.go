@@ -4,11 +4,13 @@ package simple
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/command/outcome"
 	"github.com/redline-bench/redline/internal/command/target"
 	"github.com/redline-bench/redline/internal/engine"
+	"github.com/redline-bench/redline/internal/inspect"
 	"github.com/redline-bench/redline/internal/pacompat/flags"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/profile"
@@ -31,7 +33,10 @@ func Run(p *command.IO, args []string) (int, error) {
 	p = p.ForRun(o.Outcome, plan.Redline, sigs)
 	s := &run{IO: p, opts: o, sigs: sigs}
 	defer s.close()
-	if err := s.start(); err != nil {
+	switch err := s.start(); {
+	case errors.As(err, new(command.UsageError)):
+		return command.ExitUsage, err
+	case err != nil:
 		return s.failed(err), nil
 	}
 	return s.measure(), nil
@@ -111,6 +116,9 @@ func (s *run) start() error {
 		return fmt.Errorf("client creation failed: %w", err)
 	}
 	s.tap = &simple.Tap{Service: svc}
+	if s.opts.Model == "" {
+		return command.Usage(inspect.Missing(s.sigs.Soft, svc))
+	}
 	if s.model, err = s.tap.Describe(s.sigs.Soft); err != nil {
 		return err
 	}
@@ -201,6 +209,11 @@ func (s *run) failed(err error) int {
 		fmt.Fprintln(s.Stdout, text)
 	} else {
 		fmt.Fprintln(s.Stderr, text)
+	}
+	if e, ok := errors.AsType[*service.Error](err); ok && s.tap != nil {
+		if there := target.ModelsThere(s.sigs.Soft, s.tap.Service, &s.plan.Target, e); there != "" {
+			fmt.Fprintf(s.Stderr, "redline simple: %s\n", strings.TrimPrefix(there, "; "))
+		}
 	}
 	return command.ExitFailed
 }

@@ -1,12 +1,15 @@
 package target
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"strings"
 	"syscall"
 
 	"github.com/redline-bench/redline/internal/cleantext"
+	"github.com/redline-bench/redline/internal/inspect"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
@@ -50,12 +53,16 @@ func Advise(t *plan.Target, option string, e *service.Error) string {
 	case record.Timeout:
 		return fmt.Sprintf("no answer from %s: %s", t.URL, Reason(e))
 	default:
-		hint := ""
-		if e.Op == kserve.OpMetadata {
-			hint = ": does -m name a model that is loaded there?"
-		}
-		return fmt.Sprintf("%s refused %s of model %q: %s%s", t.URL, e.Op, t.Model, Reason(e), hint)
+		return fmt.Sprintf("%s refused %s of model %q: %s", t.URL, e.Op, t.Model, Reason(e))
 	}
+}
+
+// ModelsThere names the models of a server that refused to describe the one that was asked for; "" after other errors.
+func ModelsThere(ctx context.Context, svc service.Service, t *plan.Target, e *service.Error) string {
+	if e.Op != kserve.OpMetadata || e.Class != record.Server || t.Kind == plan.TritonCAPI {
+		return ""
+	}
+	return cmp.Or(inspect.Unknown(ctx, svc, t.Model, t.Version), "; check that -m names a model that is loaded there")
 }
 
 // Reason is why a service failed, in one line.

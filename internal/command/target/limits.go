@@ -61,7 +61,7 @@ func spread(need, low, high int, server string, sources []string) ([]string, err
 	if need <= usable*max(1, len(sources)) {
 		return sources, nil
 	}
-	if len(sources) == 0 && everyLoopback && isLoopback(server) {
+	if len(sources) == 0 && everyLoopback && IsLoopback(server) {
 		at := netip.AddrFrom4([4]byte{127, 0, 0, 1})
 		for range (need + usable - 1) / usable {
 			sources = append(sources, at.String())
@@ -74,8 +74,8 @@ func spread(need, low, high int, server string, sources []string) ([]string, err
 		"or use -i grpc, which shares connections", need, low, high)
 }
 
-// isLoopback tells whether an address, as -u takes it, is one of this machine's loopback network.
-func isLoopback(server string) bool {
+// IsLoopback tells whether an address, as -u takes it, is one of this machine's loopback network.
+func IsLoopback(server string) bool {
 	if !strings.Contains(server, "://") {
 		server = "http://" + server
 	}

@@ -3,21 +3,17 @@ package ready
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
-	"strings"
+	"slices"
 	"time"
 
 	"github.com/redline-bench/redline/internal/cleantext"
 	"github.com/redline-bench/redline/internal/llm"
 	api "github.com/redline-bench/redline/internal/llm/endpoint"
-	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
-	"github.com/redline-bench/redline/internal/service/httplane"
 )
 
 // Wait is how long, and how, a run waits for its model.
@@ -29,8 +25,7 @@ type Wait struct {
 
 // Model is the model that is waited for.
 type Model struct {
-	Target   plan.Target // its name, and the headers of requests
-	URLs     []string
+	Name     string
 	Services []service.Service // one for each address
 	Endpoint api.Endpoint
 }
@@ -40,10 +35,10 @@ func (w *Wait) For(ctx context.Context, m *Model) error {
 	if w.Timeout == 0 {
 		return nil
 	}
-	http := m.Target.Protocol == plan.HTTP // over gRPC the model was asked for already
-	for i, svc := range m.Services {
-		if http && w.Mode != "inference" {
-			if err := w.until(ctx, func(ctx context.Context) error { return m.listed(ctx, m.URLs[i]) }); err != nil {
+	for _, svc := range m.Services {
+		// Over gRPC the model was asked for already.
+		if at, ok := svc.(lister); ok && w.Mode != "inference" {
+			if err := w.until(ctx, func(ctx context.Context) error { return m.listed(ctx, at) }); err != nil {
 				return err
 			}
 		}
@@ -90,62 +85,27 @@ func (w *Wait) until(ctx context.Context, try func(context.Context) error) error
 	}
 }
 
-// listed tells whether a server lists the model. One that keeps no list is ready when it answers.
-func (m *Model) listed(ctx context.Context, url string) error {
-	t := m.Target
-	t.URL = url
-	at, err := httplane.NewServer(t)
-	if err != nil {
-		return err
-	}
-	base := strings.TrimRight(url, "/")
-	if !strings.Contains(base, "://") {
-		base = "http://" + base
-	}
-	client := &http.Client{Transport: &http.Transport{TLSClientConfig: at.TLS()}}
-	defer client.CloseIdleConnections()
-	status, body, err := m.get(ctx, client, base+"/v1/models")
-	if err == nil && status == http.StatusNotFound {
-		if status, _, err = m.get(ctx, client, base); err == nil && status/100 == 2 {
-			return nil
-		}
-	}
-	var doc struct {
-		Data []struct {
-			ID string `json:"id"`
-		} `json:"data"`
-	}
-	switch {
-	case err != nil:
-		return err
-	case status != http.StatusOK:
-		return fmt.Errorf("%s/v1/models answers %d", base, status)
-	case json.Unmarshal(body, &doc) != nil:
-		return fmt.Errorf("%s/v1/models is no list of models", base)
-	}
-	for _, one := range doc.Data {
-		if one.ID == m.Target.Model {
-			return nil
-		}
-	}
-	return fmt.Errorf("%s/v1/models does not list %s", base, m.Target.Model)
+// lister is a service over HTTP that sends single requests to any path.
+type lister interface {
+	service.Lister
+	Ask(ctx context.Context, path string, body []byte) (status int, answer []byte, err error)
 }
 
-func (m *Model) get(ctx context.Context, client *http.Client, url string) (int, []byte, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+// listed tells whether a server lists the model. One that keeps no list is ready when it answers.
+func (m *Model) listed(ctx context.Context, svc lister) error {
+	models, err := svc.Models(ctx)
+	if e, ok := errors.AsType[*service.Error](err); ok && e.Code == http.StatusNotFound {
+		if status, _, err := svc.Ask(ctx, "/", nil); err == nil && status/100 == 2 {
+			return nil
+		}
+	}
 	if err != nil {
-		return 0, nil, err
+		return err
 	}
-	for _, h := range m.Target.Headers {
-		req.Header.Set(h.Name, h.Value)
+	if !slices.ContainsFunc(models, func(one service.ListedModel) bool { return one.Name == m.Name }) {
+		return fmt.Errorf("the server does not list %s", m.Name)
 	}
-	resp, err := client.Do(req)
-	if err != nil {
-		return 0, nil, err
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, 16<<20))
-	return resp.StatusCode, body, err
+	return nil
 }
 
 // answers asks for one token. A refusal that the load would meet as well counts as an answer.

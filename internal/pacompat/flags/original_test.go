@@ -216,7 +216,6 @@ func TestStderr(t *testing.T) {
 		text := "redline profile: " + message + "\nrun 'redline help profile' for all options\n"
 		f(plan.Redline, line, text, text)
 	}
-	own("", "Failed to parse -m (model name). The value must be specified.")
 	own("-q", "unknown option '-q'")
 	own("--in x", "option '--in' could be --input-data or --input-tensor-format")
 	own("-m x --request-distribution x", "Failed to parse --request-distribution. Unsupported type provided: 'x'. Choose one of 'poisson', 'constant'.")

@@ -23,7 +23,7 @@ func (r *raw) verify() error {
 // verifyTarget checks model, ranges, protocol, and what only gRPC can do.
 func (r *raw) verifyTarget() error {
 	t := &r.plan.Target
-	if t.Model == "" && t.Kind != plan.DynamicGRPC {
+	if t.Model == "" && t.Kind != plan.DynamicGRPC && r.face == plan.DropIn { // redline names the server's models instead
 		return usagef("Failed to parse -m (model name). The value must be specified.")
 	}
 	if r.plan.Load.Concurrency.Start == 0 {

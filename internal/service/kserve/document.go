@@ -106,6 +106,44 @@ func parts(v jsonscan.Value, name string) []TensorConfig {
 // ParseExtensions reads from the server's metadata what it can do.
 func ParseExtensions(v jsonscan.Value) []string { return list(v, "extensions") }
 
+// ParseServer reads the server's metadata.
+func ParseServer(v jsonscan.Value) (service.Server, error) {
+	s := service.Server{Name: text(v, "name"), Version: text(v, "version"), Extensions: ParseExtensions(v)}
+	if s.Name == "" {
+		return s, errors.New("it has no name")
+	}
+	return s, nil
+}
+
+// ParseIndex reads the index of a model repository.
+func ParseIndex(v jsonscan.Value) ([]service.ListedModel, error) {
+	if v.Kind() != jsonscan.Array {
+		return nil, errors.New("it is not a list")
+	}
+	var out []service.ListedModel
+	for e := range v.Elements() {
+		m := service.ListedModel{Name: text(e, "name"), Version: text(e, "version"), State: text(e, "state"), Reason: text(e, "reason")}
+		if m.Name == "" {
+			return nil, errors.New("a model has no name")
+		}
+		out = append(out, m)
+	}
+	return out, nil
+}
+
+// ParseNames reads the list {"models": [NAME, ...]} of servers without a repository: these models are loaded.
+func ParseNames(v jsonscan.Value) ([]service.ListedModel, error) {
+	names := list(v, "models")
+	if len(names) == 0 {
+		return nil, errors.New("it names no models")
+	}
+	var out []service.ListedModel
+	for _, name := range names {
+		out = append(out, service.ListedModel{Name: name, State: service.Ready})
+	}
+	return out, nil
+}
+
 // ParseStats reads the statistics of models.
 func ParseStats(v jsonscan.Value) ([]service.ModelStats, error) {
 	a, _ := v.Get("model_stats")

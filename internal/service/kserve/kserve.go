@@ -74,6 +74,7 @@ const (
 	OpParse     = "model parser" // the model's parts do not fit together, or a composing model is missing
 	OpServer    = "server metadata"
 	OpStats     = "model statistics"
+	OpList      = "model list"
 	OpTrace     = "trace setting"
 	OpShare     = "shared memory"
 	OpInfer     = "infer"

@@ -28,7 +28,10 @@ import (
 	"github.com/redline-bench/redline/internal/wire/h2"
 )
 
-var _ service.Service = (*Service)(nil)
+var (
+	_ service.Service = (*Service)(nil)
+	_ service.Lister  = (*Service)(nil)
+)
 
 // The tensors of the model that stands for any endpoint.
 const (

@@ -9,6 +9,7 @@ import (
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/command/target"
 	"github.com/redline-bench/redline/internal/engine"
+	"github.com/redline-bench/redline/internal/inspect"
 	"github.com/redline-bench/redline/internal/pacompat/flags"
 	"github.com/redline-bench/redline/internal/pacompat/rules"
 	"github.com/redline-bench/redline/internal/pacompat/text"
@@ -92,6 +93,9 @@ func (s *Traffic) Describe() error {
 		return &rules.StartError{What: "failed to create client factory", Err: err}
 	}
 	s.Service = svc
+	if t := &s.Plan.Target; t.Model == "" && t.Kind != plan.DynamicGRPC {
+		return inspect.Missing(s.Sigs.Soft, svc)
+	}
 	s.Model, err = svc.Describe(s.Sigs.Soft)
 	if err != nil {
 		return s.cannotStart(err)
@@ -264,7 +268,7 @@ func (s *Traffic) Advise(err error) string {
 	case errors.As(err, &data):
 		return adviseData(data)
 	case errors.As(err, &se):
-		return target.Advise(&s.Plan.Target, "-i", se)
+		return target.Advise(&s.Plan.Target, "-i", se) + target.ModelsThere(s.Sigs.Soft, s.Service, &s.Plan.Target, se)
 	case errors.As(err, &start):
 		return start.Err.Error() // the step's name is perf_analyzer's
 	default:

@@ -22,8 +22,21 @@ type call struct {
 	plain bool // without the user's headers
 }
 
-// do makes a call beside the load and returns the JSON of the answer.
+// do makes a call beside the load and returns the JSON object of the answer; a call with a body has none.
 func (s *Service) do(ctx context.Context, c call) (jsonscan.Value, error) {
+	body, err := s.ask(ctx, c)
+	if err != nil || c.post {
+		return nil, err
+	}
+	v, err := jsonscan.Parse(body)
+	if err != nil || v.Kind() != jsonscan.Object {
+		return nil, s.badReply(c.op, "it is not a JSON object", err)
+	}
+	return v, nil
+}
+
+// ask makes a call beside the load and returns the body of the answer.
+func (s *Service) ask(ctx context.Context, c call) ([]byte, error) {
 	if s.target.Timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, s.target.Timeout)
@@ -41,14 +54,7 @@ func (s *Service) do(ctx context.Context, c call) (jsonscan.Value, error) {
 		_, err := jsonscan.Parse(r.Body)
 		return nil, &service.Error{Op: c.op, Class: record.Server, Code: r.Status, Text: text, Addr: s.at.Addr(), Err: err}
 	}
-	if c.post {
-		return nil, nil
-	}
-	v, err := jsonscan.Parse(r.Body)
-	if err != nil || v.Kind() != jsonscan.Object {
-		return nil, s.badReply(c.op, "it is not a JSON object", err)
-	}
-	return v, nil
+	return r.Body, nil
 }
 
 // exchange sends a call over the connection of the one before, where that is idle and still there, else over a new one.

@@ -2,11 +2,13 @@ package rest
 
 import (
 	"context"
+	"errors"
 	"net/url"
 
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/service/kserve"
+	"github.com/redline-bench/redline/internal/tensor/jsonscan"
 )
 
 func modelPath(model, version string) string {
@@ -50,6 +52,41 @@ func (s *Service) Extensions(ctx context.Context) ([]string, error) {
 		return nil, err
 	}
 	return kserve.ParseExtensions(v), nil
+}
+
+// Identify asks the server what it is.
+func (s *Service) Identify(ctx context.Context) (service.Server, error) {
+	v, err := s.do(ctx, call{op: kserve.OpServer, path: "/v2"})
+	if err != nil {
+		return service.Server{}, err
+	}
+	id, err := kserve.ParseServer(v)
+	if err != nil {
+		return id, s.badReply(kserve.OpServer, err.Error(), err)
+	}
+	return id, nil
+}
+
+// Models reads the index of the repository or, where the server refuses that, its list of names.
+func (s *Service) Models(ctx context.Context) ([]service.ListedModel, error) {
+	body, err := s.ask(ctx, call{op: kserve.OpList, path: "/v2/repository/index", post: true})
+	if e, ok := errors.AsType[*service.Error](err); ok && e.Class == record.Server {
+		if v, nerr := s.do(ctx, call{op: kserve.OpList, path: "/v2/models"}); nerr == nil {
+			return kserve.ParseNames(v)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	v, err := jsonscan.Parse(body)
+	if err != nil {
+		return nil, s.badReply(kserve.OpList, "it is not JSON", err)
+	}
+	list, err := kserve.ParseIndex(v)
+	if err != nil {
+		return nil, s.badReply(kserve.OpList, err.Error(), err)
+	}
+	return list, nil
 }
 
 // Stats reads the counters of the model, or of all that take part when it is made of others.

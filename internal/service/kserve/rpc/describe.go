@@ -89,9 +89,28 @@ func (s *Service) Config(ctx context.Context, model, version string) (*kserve.Co
 
 // Extensions implements kserve.Source.
 func (s *Service) Extensions(ctx context.Context) ([]string, error) {
+	id, err := s.Identify(ctx)
+	return id.Extensions, err
+}
+
+// Identify asks the server what it is.
+func (s *Service) Identify(ctx context.Context) (service.Server, error) {
 	var r pb.ServerMetadataResponse
 	err := s.call(ctx, kserve.OpServer, "ServerMetadata", &pb.ServerMetadataRequest{}, &r)
-	return r.GetExtensions(), err
+	return service.Server{Name: r.GetName(), Version: r.GetVersion(), Extensions: r.GetExtensions()}, err
+}
+
+// Models reads the index of the repository.
+func (s *Service) Models(ctx context.Context) ([]service.ListedModel, error) {
+	var r pb.RepositoryIndexResponse
+	if err := s.call(ctx, kserve.OpList, "RepositoryIndex", &pb.RepositoryIndexRequest{}, &r); err != nil {
+		return nil, err
+	}
+	var out []service.ListedModel
+	for _, m := range r.GetModels() {
+		out = append(out, service.ListedModel{Name: m.GetName(), Version: m.GetVersion(), State: m.GetState(), Reason: m.GetReason()})
+	}
+	return out, nil
 }
 
 // Stats reads the counters of the model, or of all of the models that it is made of.

@@ -1,0 +1,93 @@
+// Package doctor is `redline doctor`: it finds what stands in the way of a good measurement on this machine.
+package doctor
+
+import (
+	"context"
+	"runtime"
+
+	"github.com/redline-bench/redline/internal/command"
+	"github.com/redline-bench/redline/internal/command/target"
+	"github.com/redline-bench/redline/internal/doctor"
+	"github.com/redline-bench/redline/internal/inspect"
+	"github.com/redline-bench/redline/internal/optset"
+	"github.com/redline-bench/redline/internal/secret"
+)
+
+// Run is `redline doctor`.
+func Run(p *command.IO, args []string) (int, error) {
+	var o options
+	set := optionSet(&o)
+	set.Secrets = p.Secrets
+	if _, err := command.Parse(set, args, 0, 0, ""); err != nil {
+		return 0, err
+	}
+	ctx, stop := p.SignalContext()
+	defer stop()
+	t, err := o.Target(p.Getenv, p.Secrets)
+	if err != nil {
+		return 0, err
+	}
+	list := doctor.Here().Run(ctx)
+	if o.URL != "" {
+		q := target.Question(t, &o.Access)
+		q.Brief = true
+		list = append(list, doctor.Server(o.answer(ctx, q)))
+	}
+	if ctx.Err() != nil {
+		return command.ExitInterrupted, nil
+	}
+	worst := doctor.Worst(list)
+	if o.json {
+		err = p.PrintJSON(map[string]any{"system": runtime.GOOS + "/" + runtime.GOARCH, "worst": worst, "checks": list})
+	} else {
+		doctor.Text(p.Stdout, list)
+	}
+	if err == nil && worst == doctor.Bad {
+		return command.ExitFailed, nil
+	}
+	return 0, err
+}
+
+// options is the command line.
+type options struct {
+	inspect.Access
+	json bool
+}
+
+func optionSet(o *options) *optset.Set {
+	s := &optset.Set{}
+	s.Group("Options")
+	s.Bool(&o.json, "json", "print the findings as one JSON object")
+	s.Group("Server")
+	o.AddOptions(s)
+	return s
+}
+
+// Names are the options of the command.
+func Names() []string { return optionSet(new(options)).Names() }
+
+// Help explains the command.
+func Help() string {
+	return `Usage: redline doctor [-u HOST[:PORT]] [options]
+
+Finds what stands in the way of a good measurement on this machine: limits of files and ports, CPU quota, CPU
+frequency, time stolen by the hypervisor, other programs, the clock, receive times of the kernel, shared memory; and
+with -u whether and how fast the server answers. Each finding that matters comes with its fix. The exit code is 1 if a
+finding is bad. It takes a second.
+` + optionSet(new(options)).Help() + `
+Examples
+  redline doctor
+  redline doctor -u gpu-host:8001
+  redline doctor --json
+`
+}
+
+// answer asks the server.
+func (o *options) answer(ctx context.Context, q *inspect.Question) doctor.Answer {
+	r, err := q.Look(ctx)
+	if err != nil {
+		return doctor.Answer{URL: secret.PublicURL(o.URL), Err: err}
+	}
+	_, broken := r.NotReady()
+	return doctor.Answer{URL: r.URL, What: r.What(), Took: r.Took, Models: len(r.Models), Broken: broken, Local: target.IsLoopback(r.URL)}
+}

@@ -1,0 +1,134 @@
+// Package inspect is `redline inspect`: it asks a server what it is and which models it has, and describes one of them.
+package inspect
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/redline-bench/redline/internal/command"
+	"github.com/redline-bench/redline/internal/command/target"
+	"github.com/redline-bench/redline/internal/inspect"
+	"github.com/redline-bench/redline/internal/optset"
+	"github.com/redline-bench/redline/internal/plan"
+)
+
+// Run is `redline inspect`.
+func Run(p *command.IO, args []string) (int, error) {
+	var o options
+	set := optionSet(&o)
+	set.Secrets = p.Secrets
+	if _, err := command.Parse(set, args, 0, 0, ""); err != nil {
+		return 0, err
+	}
+	switch {
+	case (o.URL == "") != o.embedded:
+		return 0, command.Usage(errors.New("name the server with -u HOST:PORT, or start one with --embedded"))
+	case o.version != "" && o.model == "":
+		return 0, command.Usage(errors.New("-x VERSION needs -m MODEL"))
+	}
+	if err := p.Files.Writable(o.writeInput); err != nil {
+		return 0, err
+	}
+	ctx, stop := p.SignalContext()
+	defer stop()
+	t, err := o.Target(p.Getenv, p.Secrets)
+	if err != nil {
+		return 0, err
+	}
+	t.Model, t.Version, t.Embedded = o.model, o.version, o.embedded
+	if o.embedded {
+		e, err := command.StartEmbedded(ctx, p, nil)
+		if err != nil {
+			return 0, err
+		}
+		defer e.Stop()
+		t.URL = e.Address(plan.Protocol(embeddedPort(&o.Access)))
+	}
+	q := target.Question(t, &o.Access)
+	q.InputFile = o.writeInput
+	r, err := q.Look(ctx)
+	switch {
+	case ctx.Err() != nil:
+		return command.ExitInterrupted, nil
+	case err != nil:
+		return 0, err
+	}
+	return 0, o.write(p, r)
+}
+
+// options is the command line.
+type options struct {
+	inspect.Access
+	model, version string
+	writeInput     string
+	json, embedded bool
+}
+
+func optionSet(o *options) *optset.Set {
+	s := &optset.Set{}
+	s.Group("Options")
+	s.Text(&o.model, "model,m", "NAME", "describe this model")
+	s.Text(&o.version, "model-version,x", "VERSION", "version of the model (the server's choice)")
+	s.Text(&o.writeInput, "write-input", "FILE", "write an input file for the model")
+	s.Bool(&o.json, "json", "print everything as one JSON object")
+	s.Bool(&o.embedded, "embedded", "start the reference server and ask that")
+	s.Group("Server")
+	o.AddOptions(s)
+	return s
+}
+
+// Names are the options of the command.
+func Names() []string { return optionSet(new(options)).Names() }
+
+// Help explains the command.
+func Help() string {
+	return `Usage: redline inspect -u HOST[:PORT] [-m MODEL] [options]
+
+Asks a server what it is and which models it has. With -m it describes one model: inputs, outputs, batching, sequences,
+responses, steps of an ensemble. It prints a command line that measures the model, and --write-input writes an input
+file for it. Of an OpenAI server it tells which endpoints answer: each gets one request without a prompt.
+` + optionSet(new(options)).Help() + `
+Examples
+  redline inspect --embedded -m simple
+      try it out: no server needed
+  redline inspect -u gpu-host:8001
+  redline inspect -u gpu-host:8000 -m resnet50 --write-input resnet50.json
+  redline inspect -u https://llm.example.com --api-key-env LLM_KEY --json
+`
+}
+
+// embeddedPort names the port of the reference server that serves what was asked for.
+func embeddedPort(a *inspect.Access) string {
+	switch {
+	case a.Kind == plan.OpenAI:
+		return string(a.Kind)
+	case a.Protocol == "":
+		return string(plan.HTTP)
+	}
+	return string(a.Protocol)
+}
+
+// write prints the report and writes the input file.
+func (o *options) write(p *command.IO, r *inspect.Report) error {
+	if o.writeInput != "" {
+		if r.Input == nil {
+			return errors.New("--write-input: there is no model to write the input of: name one with -m MODEL")
+		}
+		if err := p.Files.WriteFile(o.writeInput, r.Input); err != nil {
+			return err
+		}
+	}
+	if o.json {
+		return p.PrintJSON(r)
+	}
+	r.Text(p.Stdout)
+	switch {
+	case o.writeInput != "":
+		fmt.Fprintf(p.Stdout, "\nWrote %s\n", o.writeInput)
+	case r.Input != nil:
+		fmt.Fprintln(p.Stdout, "\n--write-input FILE writes an input file to start from.")
+	case r.Model == nil && len(r.Models) > 0:
+		fmt.Fprintln(p.Stdout, "\n-m MODEL describes one of them.")
+	}
+	return nil
+}

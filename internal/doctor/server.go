@@ -1,0 +1,58 @@
+package doctor
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"github.com/redline-bench/redline/internal/cleantext"
+)
+
+// Answer is how a server answered.
+type Answer struct {
+	URL string
+	// What names the server, as "triton 2.51.0, KServe v2 over HTTP".
+	What string
+	// Took is the time of the fastest of a few small requests.
+	Took time.Duration
+	// Models is the number of models that the server lists, Broken how many of them it could not load.
+	Models, Broken int
+	// Local tells that the server runs on this machine.
+	Local bool
+	Err   error
+}
+
+// far is the time from which the way to a server is a large part of what is measured.
+const far = 10 * time.Millisecond
+
+// Server checks how a server answered.
+func Server(a Answer) Check {
+	const name = "server"
+	if a.Err != nil {
+		return Check{name, Bad, cleantext.Line(a.Err.Error()), "start the server, or correct the address: -u HOST:PORT"}
+	}
+	c := Check{name, OK, fmt.Sprintf("%s at %s answers in %s", cmp.Or(a.What, "a server"), a.URL, took(a.Took)), ""}
+	if a.Models > 0 {
+		c.Found += fmt.Sprintf("; %s", plural(a.Models, "model"))
+	}
+	switch {
+	case a.Broken > 0:
+		c.State = Warn
+		c.Found += fmt.Sprintf(", %d could not be loaded", a.Broken)
+		c.Fix = fmt.Sprintf("see why with 'redline inspect -u %s'", a.URL)
+	case a.Took > far:
+		c.State, c.Fix = Warn, "the network is part of every latency: run redline near the server"
+	case a.Local:
+		c.State = Warn
+		c.Found += "; on this machine"
+		c.Fix = "load and server share the cores: run redline on another machine, or give each its own cores with taskset"
+	}
+	return c
+}
+
+func took(d time.Duration) string {
+	if d < time.Millisecond {
+		return fmt.Sprintf("%d usec", d.Microseconds())
+	}
+	return fmt.Sprintf("%.1f ms", float64(d)/float64(time.Millisecond))
+}

@@ -1,0 +1,55 @@
+package doctor
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// width is the most columns of a line.
+const width = 118
+
+// Text writes the checks as a table, each fix below its finding.
+func Text(w io.Writer, list []Check) {
+	names := 0
+	count := map[State]int{}
+	for _, c := range list {
+		names = max(names, len(c.Name))
+		count[c.State]++
+	}
+	at := 2 + len(Unknown) + 2 + names + 2
+	for _, c := range list {
+		head := fmt.Sprintf("  %-*s  %-*s  ", len(Unknown), c.State, names, c.Name)
+		fmt.Fprint(w, head, fold(c.Found, at), "\n")
+		if c.Fix != "" {
+			fmt.Fprint(w, strings.Repeat(" ", at), "fix: ", fold(c.Fix, at+len("fix: ")), "\n")
+		}
+	}
+	fmt.Fprintln(w)
+	switch {
+	case count[Bad] > 0:
+		fmt.Fprintln(w, "What is marked bad makes measurements here wrong or impossible: fix it first.")
+	case count[Warn] > 0:
+		fmt.Fprintln(w, "You can measure here. What is marked warn makes the figures worse.")
+	default:
+		fmt.Fprintln(w, "Nothing stands in the way of a good measurement.")
+	}
+}
+
+// fold breaks a text into lines between words; lines after the first begin at the column.
+func fold(text string, column int) string {
+	var b strings.Builder
+	used := column
+	for i, word := range strings.Fields(text) {
+		if i > 0 && used+1+len(word) > width {
+			b.WriteString("\n" + strings.Repeat(" ", column))
+			used = column
+		} else if i > 0 {
+			b.WriteByte(' ')
+			used++
+		}
+		b.WriteString(word)
+		used += len(word)
+	}
+	return b.String()
+}
