@@ -68,6 +68,8 @@ type Config struct {
 
 	// Delays makes a model answer exactly that long after it received a request.
 	Delays map[string]time.Duration
+	// AnyMethod is the size in bytes of the message that answers gRPC methods that the server does not have; 0 refuses them.
+	AnyMethod int
 	// Seed makes scripted randomness repeat.
 	Seed uint64
 	// Null answers from memory, as fast as the machine can; see package null. It has no Token.
@@ -229,6 +231,10 @@ func (s *Server) serveGRPC(l net.Listener, cfg Config, register func(*grpc.Serve
 	}
 	if cfg.TLS != nil {
 		opts = append(opts, grpc.Creds(credentials.NewTLS(cfg.TLS)))
+	}
+	if cfg.AnyMethod > 0 {
+		stand := &anyMethod{response: make([]byte, cfg.AnyMethod), delay: cfg.Delays[model.AnyMethod], clock: s.clock, log: s.log}
+		opts = append(opts, stand.options()...)
 	}
 	server := grpc.NewServer(append(opts, guardGRPC(cfg.Token)...)...)
 	s.grpc = append(s.grpc, server)

@@ -91,7 +91,7 @@ func calibrateGrid(p *command.IO, sigs *command.Signals) ([]calibrate.Floor, err
 				if err != nil {
 					return nil, err
 				}
-				got, err := calibration.Ladder(p, sigs, pl, &standin.Model{}, show)
+				got, err := calibration.Ladder(p, sigs, pl, &standin.Model{}, nil, show)
 				if err != nil {
 					return nil, err
 				}
@@ -125,12 +125,12 @@ func calibratePlan(p *command.IO, sigs *command.Signals, pl *plan.Plan, notes fl
 	if err := calibration.Possible(pl); err != nil {
 		return nil, err
 	}
-	m, err := calibration.LookAt(p, sigs, pl, notes)
+	m, own, err := calibration.LookAt(p, sigs, pl, notes)
 	if err != nil {
 		return nil, err
 	}
 	fmt.Fprintln(p.Stdout, "model: "+m.How)
-	return calibration.Ladder(p, sigs, pl, m, floorTable(p.Stdout))
+	return calibration.Ladder(p, sigs, pl, m, own, floorTable(p.Stdout))
 }
 
 // runLLM is `redline calibrate llm`.
