@@ -50,8 +50,8 @@ To measure the error at the very pace of a run, add --calibrate to 'redline prof
 instead: that calibrates after the run.
 
 redline calibrate profile OPTIONS sends the traffic of the run 'redline profile OPTIONS': the same
-data, sizes, protocol, calls and loads. The pace of a run with a concurrency is not known before it,
-so each level is calibrated at several: the server holds its answers for 0, 2, 20 and, from 10 in
+data, sizes, protocol, calls and loads. The pace of a run with a concurrency or sessions is not known
+before it, so each level is calibrated at several: the server holds its answers for 0, 2, 20 and, from 10 in
 flight on, 200 ms. Reports of that run state the larger error of the two paces around theirs. What the
 model takes and gives is asked of the run's own server, which gets one request; if that is not there,
 a built-in model of the name or --shape has to do.
