@@ -53,7 +53,6 @@ func autoregression(phi float64) func(r *rand.Rand, n int, emit func(latency, ga
 }
 
 // traffics is the traffic that the constants of the method were chosen with.
-
 func traffics() []traffic {
 	const phi, rho, wave = 0.9, 0.8, 64
 	var lognormal, ar, waves, queue, mixed [4]float64

@@ -141,7 +141,7 @@ func sojourn(load float64) (out [4]float64) {
 // The intervals hold what they say over traffic that the method was not fitted to.
 func TestCoverageHeldOut(t *testing.T) { coverTable(t, heldOut()) }
 
-// The figures of an M/M/1 queue are known: the recursion is right for lognormal services if a long run agrees with it.
+// The percentiles of the M/G/1 queue that the recursion gives are those of a long run.
 func TestSojournAgreesWithARun(t *testing.T) {
 	queue := heldOut()[4]
 	const n = 1_000_000
