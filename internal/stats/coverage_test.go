@@ -24,6 +24,8 @@ type traffic struct {
 	// draw gives n latencies, and the time between the ends of each and of the one before.
 	draw func(r *rand.Rand, n int, emit func(latency, gap float64))
 	wide bool // intervals may hold the truth more often than they say
+	// fewest is how many requests a run must have to be judged.
+	fewest int
 }
 
 var (
@@ -193,7 +195,7 @@ func coverTable(t *testing.T, list []traffic) {
 			fmt.Fprintf(&table, "| %s | %d |", tr.name, n)
 			for f, c := range cells[i][k] {
 				fmt.Fprintf(&table, " %s |", c.text(trials[n]))
-				if problem := c.problem(trials[n], float64(n) >= 20*tr.independent, tr.wide); problem != "" {
+				if problem := c.problem(trials[n], float64(n) >= 20*tr.independent, tr.wide); n >= tr.fewest && problem != "" {
 					t.Errorf("%s, %d requests, %s: %s", tr.name, n, figures[f], problem)
 				}
 			}
