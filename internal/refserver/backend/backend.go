@@ -36,6 +36,9 @@ func (j *Job) Send(outputs ...tensor.Tensor) { j.Answer(outputs, nil, false) }
 // Fail ends the job with an error.
 func (j *Job) Fail(err error) { j.Answer(nil, err, true) }
 
+// Finish answers with the last outputs of a decoupled job.
+func (j *Job) Finish(outputs ...tensor.Tensor) { j.Answer(outputs, nil, true) }
+
 // End says that a decoupled job has no more responses.
 func (j *Job) End() { j.Answer(nil, nil, true) }
 

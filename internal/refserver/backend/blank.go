@@ -52,7 +52,7 @@ func (b *blank) Execute(ctx context.Context, jobs []*Job) {
 		if b.responses > 0 {
 			b.respond(j, 1)
 		} else {
-			b.send(j)
+			j.Send(b.answer(j)...)
 		}
 	}
 }
@@ -61,21 +61,21 @@ func (b *blank) Execute(ctx context.Context, jobs []*Job) {
 func (b *blank) respond(j *Job, n int) {
 	due := j.Received.Add(b.env.Hold * time.Duration(n) / time.Duration(b.responses))
 	b.env.Clock.At(due, func() {
-		b.send(j)
 		if n == b.responses {
-			j.End()
+			j.Finish(b.answer(j)...)
 			return
 		}
+		j.Send(b.answer(j)...)
 		b.respond(j, n+1)
 	})
 }
 
-func (b *blank) send(j *Job) {
+func (b *blank) answer(j *Job) []tensor.Tensor {
 	outputs := make([]tensor.Tensor, len(b.outputs))
 	for i, t := range b.outputs {
 		outputs[i] = shaped(j.Request, t.Name, t.Type, bytes.Repeat(t.Data, max(j.Batch, 1)), t.Shape...)
 	}
-	j.Send(outputs...)
+	return outputs
 }
 
 // Datatype is the protocol's datatype of a configured one.

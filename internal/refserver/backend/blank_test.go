@@ -49,14 +49,13 @@ func TestBlankGivesEveryOutputItsSize(t *testing.T) {
 	received, sent, done := time.Now(), 0, make(chan struct{})
 	b.Execute(t.Context(), []*backend.Job{{
 		Request: &infer.Request{Batch: 2, Received: received},
-		Answer: func(_ []tensor.Tensor, _ error, end bool) {
+		Answer: func(outputs []tensor.Tensor, _ error, end bool) {
+			sent++
+			if took := time.Since(received); took < hold*time.Duration(sent)/3 || len(outputs) != 2 {
+				t.Errorf("response %d came after %v with %d outputs", sent, took, len(outputs))
+			}
 			if end {
 				close(done)
-				return
-			}
-			sent++
-			if took := time.Since(received); took < hold*time.Duration(sent)/3 {
-				t.Errorf("response %d came after %v", sent, took)
 			}
 		},
 	}})
