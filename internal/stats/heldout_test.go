@@ -106,7 +106,7 @@ func normalAbove(z float64) float64 { return math.Erfc(z/math.Sqrt2) / 2 }
 // Its distribution on a grid follows by Panjer's recursion.
 func sojourn(load float64) (out [4]float64) {
 	const step, points = 0.01, 5000
-	service := func(x float64) float64 { return 1 - normalAbove(math.Log(x)+0.5) }                               // P(S ≤ x)
+	service := func(x float64) float64 { return 1 - normalAbove(math.Log(x)+0.5) }                                   // P(S ≤ x)
 	residual := func(x float64) float64 { return 1 - normalAbove(math.Log(x)-0.5) + x*normalAbove(math.Log(x)+0.5) } // ∫(1-P(S ≤ u))du to x
 	grid := func(below func(x float64) float64) []float64 {
 		mass, before := make([]float64, points), 0.0

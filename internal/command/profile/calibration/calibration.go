@@ -122,7 +122,9 @@ const (
 )
 
 // whole tells whether a load is calibrated in one window, from its start: windows could fall between its requests.
-func whole(load *plan.Load) bool { return load.Mode != plan.Concurrency && load.Mode != plan.RequestRate }
+func whole(load *plan.Load) bool {
+	return load.Mode != plan.Concurrency && load.Mode != plan.RequestRate
+}
 
 // shorten changes a plan to the load and the windows that a calibration needs.
 func shorten(p *plan.Plan) {
