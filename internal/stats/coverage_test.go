@@ -216,7 +216,7 @@ func (c cell) problem(trials int, long, wide bool) string {
 		}
 		return ""
 	}
-	if c.stated < trials/2 {
+	if c.stated < trials*2/5 {
 		return fmt.Sprintf("%d of %d runs state an interval", c.stated, trials)
 	}
 	held := float64(c.held) / float64(c.stated)
