@@ -6,16 +6,14 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/encoding"
-	"google.golang.org/grpc/encoding/proto"
 	"google.golang.org/grpc/mem"
 
 	"github.com/redline-bench/redline/internal/refserver/pause"
 	"github.com/redline-bench/redline/internal/refserver/reqlog"
 )
 
-// anyMethod answers gRPC methods that the server does not have, so that the server can stand in for one whose methods only
-// its clients know. It reads all messages of a request and sends one message of zeros.
+// anyMethod answers every gRPC method, so that the server can stand in for one whose methods only its clients know. It reads
+// all messages of a request and sends one message of zeros.
 type anyMethod struct {
 	response []byte
 	delay    time.Duration
@@ -24,7 +22,7 @@ type anyMethod struct {
 }
 
 func (a *anyMethod) options() []grpc.ServerOption {
-	return []grpc.ServerOption{grpc.UnknownServiceHandler(a.answer), grpc.ForceServerCodecV2(rawCodec{encoding.GetCodecV2(proto.Name)})}
+	return []grpc.ServerOption{grpc.UnknownServiceHandler(a.answer), grpc.ForceServerCodecV2(rawCodec{})}
 }
 
 func (a *anyMethod) answer(_ any, stream grpc.ServerStream) error {
@@ -52,19 +50,13 @@ func (a *anyMethod) answer(_ any, stream grpc.ServerStream) error {
 // rawMessage is a message that is not decoded.
 type rawMessage struct{ data []byte }
 
-// rawCodec sends raw messages as they are and ignores those it receives. All other messages are protobuf.
-type rawCodec struct{ encoding.CodecV2 }
+// rawCodec sends raw messages as they are and ignores those it receives.
+type rawCodec struct{}
 
-func (c rawCodec) Marshal(v any) (mem.BufferSlice, error) {
-	if m, ok := v.(*rawMessage); ok {
-		return mem.BufferSlice{mem.SliceBuffer(m.data)}, nil
-	}
-	return c.CodecV2.Marshal(v)
+func (rawCodec) Name() string { return "proto" }
+
+func (rawCodec) Marshal(v any) (mem.BufferSlice, error) {
+	return mem.BufferSlice{mem.SliceBuffer(v.(*rawMessage).data)}, nil
 }
 
-func (c rawCodec) Unmarshal(data mem.BufferSlice, v any) error {
-	if _, ok := v.(*rawMessage); ok {
-		return nil
-	}
-	return c.CodecV2.Unmarshal(data, v)
-}
+func (rawCodec) Unmarshal(mem.BufferSlice, any) error { return nil }

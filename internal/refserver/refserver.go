@@ -68,7 +68,7 @@ type Config struct {
 
 	// Delays makes a model answer exactly that long after it received a request.
 	Delays map[string]time.Duration
-	// AnyMethod is the size in bytes of the message that answers gRPC methods that the server does not have; 0 refuses them.
+	// AnyMethod, where it is not 0, makes the gRPC ports answer every method with a message of so many bytes, in place of their own.
 	AnyMethod int
 	// Seed makes scripted randomness repeat.
 	Seed uint64
@@ -238,13 +238,15 @@ func (s *Server) serveGRPC(l net.Listener, cfg Config, register func(*grpc.Serve
 	}
 	server := grpc.NewServer(append(opts, guardGRPC(cfg.Token)...)...)
 	s.grpc = append(s.grpc, server)
-	register(server)
-	state := health.NewServer()
-	for name := range server.GetServiceInfo() {
-		state.SetServingStatus(name, healthpb.HealthCheckResponse_SERVING)
+	if cfg.AnyMethod == 0 {
+		register(server)
+		state := health.NewServer()
+		for name := range server.GetServiceInfo() {
+			state.SetServingStatus(name, healthpb.HealthCheckResponse_SERVING)
+		}
+		healthpb.RegisterHealthServer(server, state)
+		reflection.Register(server)
 	}
-	healthpb.RegisterHealthServer(server, state)
-	reflection.Register(server)
 	go func() { _ = server.Serve(l) }() // ends with Close
 }
 

@@ -93,8 +93,8 @@ func optionSet(o *options) *optset.Set {
 	o.control = "none"
 	optset.OneOf(s, &o.control, "model-control-mode", "MODE", "none loads all models and keeps them; explicit lets clients load and unload them", "none", "explicit")
 	list(&o.config.Load, "load-model", "MODEL", "a model to load at the start in explicit mode; * is all of them. May be repeated")
-	s.Int(&o.config.AnyMethod, "any-method", "BYTES", 0, "answer each gRPC method that this server does not have with one message of so many zero bytes, "+
-		"to stand in for another server; 0 refuses them")
+	s.Int(&o.config.AnyMethod, "any-method", "BYTES", 0, "answer each method on the gRPC ports with one message of so many zero bytes, in place of their own methods: "+
+		"to stand in for another server")
 	o.paceOptions(s)
 	s.Group("Trouble: how it misbehaves")
 	o.config.Faults = map[string]string{}

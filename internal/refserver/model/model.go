@@ -168,7 +168,7 @@ func (m *Model) scheduleEnsemble(setup sched.Setup, find func(name string, versi
 
 func (m *Model) close() { m.scheduler.Close() }
 
-// AnyMethod is the name, in Options.Delays, of the gRPC methods that the server does not have.
+// AnyMethod is the name, in Options.Delays, of all methods of a server that answers any.
 const AnyMethod = "any-method"
 
 // Options sets up a repository.
