@@ -179,6 +179,7 @@ type row struct {
 	slot, window  int64
 	class         string
 	wall          int64 // Unix time of the send
+	step          int64 // number of the request in the input data
 }
 
 func readRecords(t *testing.T, path string) []row {
@@ -202,7 +203,7 @@ func readRecords(t *testing.T, path string) []row {
 	}
 	var rows []row
 	for _, line := range lines[1:] {
-		rows = append(rows, row{number(line, "sent_ns"), number(line, "latency_ns"), number(line, "slot"), number(line, "window"), text(line, "class"), number(line, "wall_ns")})
+		rows = append(rows, row{number(line, "sent_ns"), number(line, "latency_ns"), number(line, "slot"), number(line, "window"), text(line, "class"), number(line, "wall_ns"), number(line, "step")})
 	}
 	return rows
 }
