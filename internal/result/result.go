@@ -239,6 +239,8 @@ type Health struct {
 	StandstillNs int64 `json:"standstill_ns,omitempty"`
 	// Error is how far the times are off by calibration; nil where nothing was calibrated.
 	Error *MeasurementError `json:"measurement_error,omitempty"`
+	// ErrorUnknown is why Error cannot be measured at all.
+	ErrorUnknown string `json:"measurement_error_unknown,omitempty"`
 	// ErrorLater: Error will be measured after the run.
 	ErrorLater bool `json:"-"`
 	// Times is where the times of a language model's answers come from: "arrival", as the kernel noted it, or "read".

@@ -50,8 +50,8 @@ To measure the error at the very pace of a run, add --calibrate to 'redline prof
 instead: that calibrates after the run.
 
 redline calibrate profile OPTIONS sends the traffic of the run 'redline profile OPTIONS': the same
-data, sizes, protocol, calls and loads. The pace of a run with a concurrency is not known before it,
-so each level is calibrated at several: the server holds its answers for 0, 2, 20 and, from 10 in
+data, sizes, protocol, calls and loads. The pace of a run with a concurrency or sessions is not known
+before it, so each level is calibrated at several: the server holds its answers for 0, 2, 20 and, from 10 in
 flight on, 200 ms. Reports of that run state the larger error of the two paces around theirs. What the
 model takes and gives is asked of the run's own server, which gets one request; if that is not there,
 a built-in model of the name or --shape has to do.
@@ -91,7 +91,7 @@ func calibrateGrid(p *command.IO, sigs *command.Signals) ([]calibrate.Floor, err
 				if err != nil {
 					return nil, err
 				}
-				got, err := calibration.Ladder(p, sigs, pl, &standin.Model{}, show)
+				got, err := calibration.Ladder(p, sigs, pl, &standin.Model{}, nil, show)
 				if err != nil {
 					return nil, err
 				}
@@ -125,12 +125,12 @@ func calibratePlan(p *command.IO, sigs *command.Signals, pl *plan.Plan, notes fl
 	if err := calibration.Possible(pl); err != nil {
 		return nil, err
 	}
-	m, err := calibration.LookAt(p, sigs, pl, notes)
+	m, own, err := calibration.LookAt(p, sigs, pl, notes)
 	if err != nil {
 		return nil, err
 	}
 	fmt.Fprintln(p.Stdout, "model: "+m.How)
-	return calibration.Ladder(p, sigs, pl, m, floorTable(p.Stdout))
+	return calibration.Ladder(p, sigs, pl, m, own, floorTable(p.Stdout))
 }
 
 // runLLM is `redline calibrate llm`.

@@ -58,8 +58,9 @@ func (s *session) run() int {
 		s.outcome.FromSend = s.Plan.Measure.FromSend
 		s.outcome.Begin(s.Plan)
 	}
+	var watch *calibration.Watch
 	if s.export != nil {
-		runner.Exporter = s.export
+		runner.Exporter, watch = calibration.Watched(s.Plan, s.export)
 	}
 	if s.world != nil && s.world.Size() > 1 {
 		runner.Ranks = s.world
@@ -73,7 +74,7 @@ func (s *session) run() int {
 	s.Line.Clear()
 	res.Tool, res.Version = "redline", s.Version
 	if s.world == nil && (err == nil || errors.Is(err, profile.ErrUnstable)) {
-		calibration.AfterRun(&s.Traffic, res)
+		calibration.AfterRun(&s.Traffic, watch.Levels(res))
 	}
 	return s.finish(res, err)
 }

@@ -93,6 +93,8 @@ func optionSet(o *options) *optset.Set {
 	o.control = "none"
 	optset.OneOf(s, &o.control, "model-control-mode", "MODE", "none loads all models and keeps them; explicit lets clients load and unload them", "none", "explicit")
 	list(&o.config.Load, "load-model", "MODEL", "a model to load at the start in explicit mode; * is all of them. May be repeated")
+	s.Int(&o.config.AnyMethod, "any-method", "BYTES", 0, "answer each method on the gRPC ports with one message of so many zero bytes, in place of their own methods: "+
+		"to stand in for another server")
 	o.paceOptions(s)
 	s.Group("Trouble: how it misbehaves")
 	o.config.Faults = map[string]string{}
@@ -155,7 +157,7 @@ func (o *options) paceOptions(s *optset.Set) {
 	s.Group("Pace: how long answers take")
 	o.config.Delays = map[string]time.Duration{}
 	s.Var("delay", "MODEL=TIME", "", "every answer of the model leaves exactly this long after its request came, as simple=20ms: something to hold "+
-		"measurements against. torchserve is the model of that port. May be repeated", o.addDelay)
+		"measurements against. torchserve is the model of that port, any-method that of --any-method. May be repeated", o.addDelay)
 	p := &o.config.Pace
 	p.First, p.Each, p.Free = 15*time.Millisecond, 5*time.Millisecond, 1
 	s.Duration(&p.First, "ttft", "TIME", "language models, which are on the OpenAI port and in tensorrt_llm: from a request to its first token")

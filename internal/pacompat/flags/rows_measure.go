@@ -82,7 +82,7 @@ func measureRows() []Row {
 		}, {
 			Long: "calibrate", Section: Measurement, Face: RedlineOnly,
 			Help: "After the run, measure the error of its times: send the same traffic at the pace of each level to a reference server " +
-				"on this machine and compare with that server's log. About 1.5 seconds a level; the run's own server gets no request.",
+				"on this machine and compare with that server's log. About 1.5 seconds a level, up to 20 for slow loads; the run's own server gets no request.",
 			set: flag(func(r *raw) *bool { return &r.plan.Measure.Calibrate }),
 		},
 	}

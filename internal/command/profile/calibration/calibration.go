@@ -11,29 +11,27 @@ import (
 	"github.com/redline-bench/redline/internal/calibrate"
 	"github.com/redline-bench/redline/internal/calibrate/standin"
 	"github.com/redline-bench/redline/internal/command"
+	"github.com/redline-bench/redline/internal/command/profile/traffic"
 	"github.com/redline-bench/redline/internal/plan"
 )
 
-// Possible says why the traffic of a plan cannot be calibrated.
+// Possible returns why the measurement error of a plan cannot be measured: no reference server can take the place of its server.
 func Possible(pl *plan.Plan) error {
-	switch pl.Target.Kind {
-	case plan.TritonCAPI:
-		return errors.New("a Triton in the process cannot be replaced by the reference server: its calls cannot be calibrated")
-	case plan.DynamicGRPC:
-		return errors.New("the methods of dynamic_grpc are the server's own: the reference server cannot answer them")
-	case plan.Triton, plan.OpenAI, plan.TorchServe, plan.TFServing:
+	if pl.Target.Kind == plan.TritonCAPI {
+		return errors.New("a Triton in this process has no connection, and no server logs its side of a request")
 	}
 	return nil
 }
 
 // Ladder sends the traffic of a plan to a reference server of our own, at each of several paces, and calls show for the
-// floors of each pace.
-func Ladder(p *command.IO, sigs *command.Signals, pl *plan.Plan, m *standin.Model, show func([]calibrate.Floor)) ([]calibrate.Floor, error) {
+// floors of each pace. m and own are what LookAt returned.
+func Ladder(p *command.IO, sigs *command.Signals, pl *plan.Plan, m *standin.Model, own *traffic.Traffic, show func([]calibrate.Floor)) ([]calibrate.Floor, error) {
 	run, done, err := newPaceRun(p, sigs, pl, m)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
+	run.own = own
 	var all []calibrate.Floor
 	for _, run.hold = range holds(&pl.Load) {
 		floors, err := run.floors()
@@ -52,12 +50,18 @@ var ladderHolds = []time.Duration{0, 2 * time.Millisecond, 20 * time.Millisecond
 
 const slowHold = 200 * time.Millisecond
 
-// holds are the holds for each level of a load. A level of an open loop has one pace, its rate.
+// holds are the holds for each level of a load. A level of an open loop has one pace, its rate; no report looks up the
+// error of a periodic load, which has no level.
 func holds(load *plan.Load) []time.Duration {
-	switch {
-	case load.Mode != plan.Concurrency:
+	inFlight := load.Concurrency.Start
+	switch load.Mode {
+	case plan.SessionConcurrency:
+		inFlight = load.Sessions
+	case plan.RequestRate, plan.CustomIntervals, plan.FixedSchedule, plan.PeriodicConcurrency:
 		return ladderHolds[len(ladderHolds)-1:]
-	case float64(load.Concurrency.Start)/slowHold.Seconds() >= calibrate.SlowPace:
+	case plan.Concurrency:
+	}
+	if float64(inFlight)/slowHold.Seconds() >= calibrate.SlowPace {
 		return append(slices.Clone(ladderHolds), slowHold)
 	}
 	return ladderHolds
@@ -74,7 +78,7 @@ func newPaceRun(p *command.IO, sigs *command.Signals, pl *plan.Plan, m *standin.
 		done()
 		return nil, nil, err
 	}
-	return &paceRun{IO: p, sigs: sigs, plan: pl, model: m, ca: ca}, done, nil
+	return &paceRun{IO: p, sigs: sigs, plan: pl, model: m, ca: ca, pauses: 1}, done, nil
 }
 
 // floorTarget turns a plan to the reference server, over TLS where there is a certificate.
@@ -106,8 +110,10 @@ func floorPort(t *plan.Target) plan.Protocol {
 }
 
 // The windows of a calibration: three, of which the first is the warm-up. Each is this long, or as long as so many requests
-// of a low rate take.
+// of a low rate take. A load with a schedule or an end of its own has one window, which ends after a time or so many requests.
 const (
+	floorEnd       = 10 * time.Second
+	floorMost      = 5000
 	floorWindow    = 400 * time.Millisecond
 	floorRequests  = 30
 	floorLongest   = 3 * time.Second
@@ -115,14 +121,24 @@ const (
 	floorThink     = 100 * time.Millisecond // the longest mean think time: longer ones are calibrated at a faster pace
 )
 
-// shorten leaves of a plan's measurement what a calibration needs: three short windows at each level.
+// whole tells whether a load is calibrated in one window, from its start: windows could fall between its requests.
+func whole(load *plan.Load) bool {
+	return load.Mode != plan.Concurrency && load.Mode != plan.RequestRate
+}
+
+// shorten changes a plan to the load and the windows that a calibration needs.
 func shorten(p *plan.Plan) {
 	load, m := &p.Load, &p.Measure
 	m.LatencyLimit, m.Percentile, m.StopOnFailure = 0, 0, true
-	switch load.Mode {
-	case plan.FixedSchedule, plan.SessionConcurrency, plan.PeriodicConcurrency: // these have an end of their own
+	switch {
+	case load.Mode == plan.CustomIntervals:
+		m.RequestCount, m.WarmupCount = floorMost, 0
+	case load.Mode == plan.FixedSchedule: // its warm-up stays: these requests are the first in the input data
+		m.RequestCount = min(m.RequestCount, floorMost)
+	}
+	if whole(load) {
+		m.Window, m.MinRequests = plan.CountWindows, m.RequestCount
 		return
-	case plan.Concurrency, plan.RequestRate, plan.CustomIntervals:
 	}
 	m.Window, m.Interval, m.MaxTrials, m.Stability = plan.TimeWindows, floorWindow, 3, 100
 	m.RequestCount, m.WarmupCount = 0, 0
