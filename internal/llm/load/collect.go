@@ -15,7 +15,8 @@ import (
 	"github.com/redline-bench/redline/internal/result"
 )
 
-// collection is what the collector's goroutine owns: answers read, counted and let go.
+// collection is what is known of the requests that have ended. It is used by read, which the engine calls for each record,
+// and in functions that are given to engine.Sync.
 type collection struct {
 	answer   endpoint.Answer
 	sample   llm.Sample
@@ -63,9 +64,6 @@ func (r *run) begin(p *phase) {
 	r.row, r.lastN, r.shown, r.lastDue, r.lastSent = 0, 0, p.start, 0, 0
 	r.ends, r.idleNs, r.pausedNs = nil, 0, 0
 }
-
-// collect reads all records that ended.
-func (r *run) collect() { r.eng.Drain(r.read) }
 
 // read turns a record into a sample and counts it.
 func (r *run) read(rec *record.Record, events []record.Event, data []byte) {
@@ -297,9 +295,7 @@ func (r *run) interrupt() {
 }
 
 // giveUp notes that the engine stopped because of failures.
-func (r *run) giveUp(p *phase) {
-	p.finish()
-	r.collect()
+func (r *run) giveUp() {
 	if why := r.eng.GivenUp(); why != nil && r.stop.text == "" {
 		r.stop.text, r.stop.failures = why.Error(), true
 	}

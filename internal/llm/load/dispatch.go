@@ -7,33 +7,19 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/internal/clock"
+	"github.com/redline-bench/redline/internal/engine"
 	"github.com/redline-bench/redline/internal/pace"
 	"github.com/redline-bench/redline/internal/plan"
 )
 
-// dispatcher gives jobs to free lines when they are due.
-type dispatcher struct {
-	r    *run
-	p    *phase
-	next func(ctx context.Context) (j *job, ok bool) // blocks until a job is known, not until it is due
-}
-
-// The lines of an open loop without a cap: few at first, more as they are needed.
+// The slots of an open loop without a cap: few at first, more as they are needed.
 const (
-	firstLines = 64
-	mostLines  = 1 << 15
+	firstSlots = 64
+	mostSlots  = 1 << 15
 )
 
-// dispatch starts an open loop.
-func (r *run) dispatch(ctx context.Context, p *phase) (stop func(), err error) {
-	lines := firstLines
-	if c := p.lv.Concurrency; c > 0 {
-		lines = c
-	}
-	if err := r.grow(ctx, lines); err != nil {
-		return nil, err
-	}
-	r.free.reset(len(r.snapshot()))
+// startOpen starts an open loop.
+func (r *run) startOpen(ctx context.Context, p *phase) error {
 	r.turns.reset()
 	d := &dispatcher{r: r, p: p}
 	switch {
@@ -44,62 +30,62 @@ func (r *run) dispatch(ctx context.Context, p *phase) (stop func(), err error) {
 	default:
 		d.next = d.paced(newSchedule(&p.lv, &p.load, r.cfg.Options.Seed))
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	var done sync.WaitGroup
+	loop := &engine.Paced{Arrivals: d, Begin: p.start, Slots: firstSlots, Cap: mostSlots}
+	if c := p.lv.Concurrency; c > 0 {
+		loop.Slots, loop.Cap = c, c
+	}
 	p.pending.Add(1) // the dispatcher itself
-	done.Go(func() {
-		defer p.drop()
-		d.run(ctx)
-		p.finish()
-	})
-	return func() { cancel(); done.Wait(); r.grown.Wait() }, nil
+	return r.eng.Start(ctx, loop)
 }
 
-func (d *dispatcher) run(ctx context.Context) {
-	for !d.p.over.Load() {
-		j, ok := d.next(ctx)
-		if !ok {
-			return
-		}
-		// The end of the phase ends the wait, too: a schedule may have long gaps.
-		for wait := j.due - clock.Now(); wait > 0 && !d.p.over.Load(); wait = j.due - clock.Now() {
-			if !clock.SleepUntil(ctx, min(j.due, clock.Now()+int64(100*time.Millisecond))) {
-				d.p.drop()
-				return
-			}
-		}
-		if d.p.over.Load() || !d.send(ctx, j) {
-			d.p.started.Add(-1)
-			d.p.drop()
-			return
-		}
-	}
+// dispatcher tells the engine's paced loop which turn of which conversation to send, and when.
+type dispatcher struct {
+	r    *run
+	p    *phase
+	next func(ctx context.Context) (j *job, ok bool) // blocks until a job is known, not until it is due
+	job  *job                                        // the latest
 }
 
-// send hands a job to a free line, as soon as there is one and a place before the first token.
-func (d *dispatcher) send(ctx context.Context, j *job) bool {
-	if g := d.r.gate; g != nil {
-		for !g.enter(-1) {
-			select {
-			case <-g.freed:
-			case <-d.p.idle:
-				return false
-			case <-ctx.Done():
-				return false
-			}
+var _ engine.Arrivals = (*dispatcher)(nil)
+
+// Next implements engine.Arrivals.
+func (d *dispatcher) Next(ctx context.Context, flush func()) (time.Duration, bool) {
+	flush()
+	if d.p.over.Load() {
+		return 0, false
+	}
+	var ok bool
+	if d.job, ok = d.next(ctx); !ok {
+		return 0, false
+	}
+	return time.Duration(d.job.due - d.p.start), true
+}
+
+// Pick implements engine.Arrivals. It waits for a place before the first token.
+func (d *dispatcher) Pick(ctx context.Context, _ func()) (engine.Job, bool) {
+	for !d.r.gate.enter(-1) {
+		select {
+		case <-d.r.gate.freed:
+		case <-ctx.Done():
+			return engine.Job{}, false
 		}
-		j.in = true
 	}
-	slot, ok := d.r.freeLine(ctx)
-	if !ok {
-		return false
+	d.job.in = true
+	return engine.Job{Source: d.job}, !d.p.over.Load()
+}
+
+// Ended implements engine.Arrivals.
+func (*dispatcher) Ended(int, bool) bool { return true }
+
+// Close implements engine.Arrivals.
+func (d *dispatcher) Close(unsent bool) []engine.Source {
+	if unsent {
+		d.p.started.Add(-1)
+		d.p.drop()
 	}
-	l := d.r.at(slot)
-	l.mu.Lock()
-	l.job = j
-	l.mu.Unlock()
-	d.r.eng.Wake(slot)
-	return true
+	d.p.finish()
+	d.p.drop()
+	return nil
 }
 
 // job makes the job of a talk's next turn.
@@ -252,6 +238,11 @@ func (t *turns) push(k *talk, due int64) {
 	t.mu.Lock()
 	heap.Push(&t.queue, waiting{k, due})
 	t.mu.Unlock()
+	t.notify()
+}
+
+// notify makes a dispatcher that waits look again.
+func (t *turns) notify() {
 	select {
 	case t.news <- struct{}{}:
 	default:

@@ -14,21 +14,24 @@ import (
 var (
 	_ engine.Listener = (*line)(nil)
 	_ engine.Watcher  = (*watched)(nil)
+	_ engine.Listener = (*job)(nil)
+	_ engine.Watcher  = (*job)(nil)
 )
 
-// line is one slot of the engine: what it sends next, what it has in flight, and what it has sent that the collector
-// has not read yet.
+// line is what the load knows of one slot of the engine: what the slot sends next, what it has in flight, and what it has
+// sent that the collector has not read yet. In a closed loop it is the source of the slot's requests.
 type line struct {
 	r    *run
 	slot int
 
 	mu     sync.Mutex
-	job    *job // to be sent next
+	job    *job // the next request, in a closed loop
 	flying *job
 	asks   []*ask // sent and not collected, oldest first
 	timer  *time.Timer
 	answer endpoint.Answer
-	think  func() time.Duration // draws the think times of thinks; nil: there is none
+	seen   endpoint.Answer      // the part of the answer in flight that Watch has read
+	think  func() time.Duration // draws the think times of phase thinks; nil is none
 	thinks *phase
 }
 
@@ -43,20 +46,20 @@ func (l *line) thinkTime(p *phase) time.Duration {
 	return l.think()
 }
 
-// Pause implements engine.Listener. A job that must wait holds no slot: its line rests and is woken.
+// Pause implements engine.Listener. The slot of a job that must wait is parked, and a timer wakes it.
 func (l *line) Pause() (time.Duration, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	p := l.r.now.Load()
-	if l.job == nil && !p.lv.Open() {
+	if l.job == nil {
 		l.job = l.r.follow(l, nil, p, 0)
 	}
 	j := l.job
 	switch {
 	case j == nil:
 		return 0, false
-	case p.over.Load() && j.due == 0 && j.from > clock.Now(), p.over.Load() && !j.in && l.r.gate != nil && !p.lv.Open():
-		l.job = nil // the phase ended while it waited
+	case p.over.Load() && (j.from > clock.Now() || !j.in && l.r.gate != nil):
+		l.job = nil // the phase ended while the job waited
 		p.started.Add(-1)
 		p.drop()
 		return 0, false
@@ -75,38 +78,37 @@ func (l *line) Pause() (time.Duration, bool) {
 	return 0, true
 }
 
-// Next implements engine.Feed.
+// Next implements engine.Source.
 func (l *line) Next(c *service.Call) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	j := l.job
-	l.job, l.flying = nil, j
+	l.job = nil
+	l.send(j, c)
+}
+
+// send fills in the request of a job. The lock is held.
+func (l *line) send(j *job, c *service.Call) {
+	j.line, l.flying = l, j
 	l.asks = append(l.asks, j.ask)
+	l.seen.Reset()
 	c.Req = j.req
 	c.Vars = service.Vars{}
-	c.Rec.Slot = uint32(c.Slot)
-	if j.due > 0 {
-		c.Rec.Due = j.due
-		if clock.Now()-j.due > int64(engine.DelayedAfter) {
-			c.Rec.Flags |= record.Delayed
-		}
-	}
 	if d, ok := l.r.cutAfter(j); ok {
-		l.timer = time.AfterFunc(d, func() { l.cutUntilEnded(j, firstCutAgain) })
+		sequence := c.Sequence
+		l.timer = time.AfterFunc(d, func() { l.cutUntilEnded(j, sequence, firstCutAgain) })
 	}
 }
 
-// cut ends a request that is still in flight, and tells whether it is. It holds the lock meanwhile: the request cannot end,
-// and the next one cannot be sent, before the right one is cut.
-func (l *line) cut(j *job) bool {
+// cut cancels the request of a job, and tells whether the request is still in flight.
+func (l *line) cut(j *job, sequence uint64) bool {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.flying != j {
-		return false
+	flying := l.flying == j
+	if flying {
+		j.ask.cut = true
 	}
-	j.ask.cut = true
-	l.r.eng.Cut(l.slot, record.Canceled)
-	return true
+	l.mu.Unlock()
+	return flying && l.r.eng.Cut(l.slot, sequence, record.Canceled)
 }
 
 // The times between two attempts to cut one request.
@@ -115,11 +117,10 @@ const (
 	mostCutAgain  = 10 * time.Millisecond
 )
 
-// cutUntilEnded cuts a request. After a delay of 0 the transport may not have the request yet, and then cuts nothing, so
-// it is told again until the request has ended.
-func (l *line) cutUntilEnded(j *job, again time.Duration) {
-	if l.cut(j) {
-		time.AfterFunc(again, func() { l.cutUntilEnded(j, min(2*again, mostCutAgain)) })
+// cutUntilEnded cuts a request until it has ended: after a delay of 0 the transport may not have the request yet.
+func (l *line) cutUntilEnded(j *job, sequence uint64, again time.Duration) {
+	if l.cut(j, sequence) {
+		time.AfterFunc(again, func() { l.cutUntilEnded(j, sequence, min(2*again, mostCutAgain)) })
 	}
 }
 
@@ -136,7 +137,6 @@ func (l *line) Heard(c *service.Call, events []record.Event, responses []byte) e
 	if j.in {
 		l.r.gate.leave()
 	}
-	j.ask.err = c.Err
 	p := j.ask.phase
 	var refused error
 	t := j.talk
@@ -153,24 +153,16 @@ func (l *line) Heard(c *service.Call, events []record.Event, responses []byte) e
 	} else {
 		t = nil
 	}
-	j.ask.err = firstError(c.Err, refused)
+	if j.ask.err = c.Err; c.Err == nil {
+		j.ask.err = refused
+	}
 	if p.lv.Open() {
-		l.r.line(t, p, j.due, c.Rec.End)
-		l.r.free.push(l.slot)
+		l.r.queueTurn(t, p, j.due, c.Rec.End)
 	} else if l.job == nil {
 		l.job = l.r.follow(l, t, p, c.Rec.End)
 	}
 	p.drop()
 	return refused
-}
-
-func firstError(list ...error) error {
-	for _, err := range list {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // pop takes the oldest request that was sent.
@@ -185,37 +177,52 @@ func (l *line) pop() *ask {
 	return a
 }
 
-// watched is a line that looks at answers as they come: it frees the place of a request with its first token, and cuts
-// it after so many chunks.
-type watched struct {
-	*line
-	look endpoint.Answer
-	of   *job
-}
+// watched is a line of a closed loop that looks at answers as they come.
+type watched struct{ *line }
 
 // Watch implements engine.Watcher.
-func (w *watched) Watch(_ *service.Call, response []byte, at int64) {
+func (w *watched) Watch(c *service.Call, response []byte, at int64) {
 	w.mu.Lock()
 	j := w.flying
 	w.mu.Unlock()
-	if j == nil {
-		return
+	if j != nil {
+		j.Watch(c, response, at)
 	}
-	if w.of != j {
-		w.look.Reset()
-		w.of = j
-	}
+}
+
+// A job is the source of its own request in an open loop.
+
+// Next implements engine.Source.
+func (j *job) Next(c *service.Call) {
+	l := j.r.at(c.Slot)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.send(j, c)
+}
+
+// Heard implements engine.Listener.
+func (j *job) Heard(c *service.Call, events []record.Event, responses []byte) error {
+	return j.line.Heard(c, events, responses)
+}
+
+// Pause implements engine.Listener. An open loop does not call it.
+func (*job) Pause() (time.Duration, bool) { return 0, true }
+
+// Watch implements engine.Watcher. It gives the job's place before the first token to another job when the first token has
+// come, and cuts the request after its limit of chunks.
+func (j *job) Watch(c *service.Call, response []byte, at int64) {
 	limit := j.ask.limit
-	if !j.in && limit == 0 {
+	if (j.r.gate == nil || !j.in) && limit == 0 {
 		return
 	}
-	w.r.cfg.Endpoint.Event(&w.look, response, at)
-	n := len(w.look.Chunks)
+	seen := &j.line.seen
+	j.r.cfg.Endpoint.Event(seen, response, at)
+	n := len(seen.Chunks)
 	if n > 0 && j.in {
-		j.in = false // only this goroutine and Heard, which comes after, look at it while it flies
-		w.r.gate.leave()
+		j.in = false // until the request has ended, only this goroutine uses it
+		j.r.gate.leave()
 	}
 	if limit > 0 && n == limit {
-		go w.cut(j) // a transport must not be told to cut while it reports
+		go j.line.cut(j, c.Sequence) // a transport must not be told to cut while it reports
 	}
 }

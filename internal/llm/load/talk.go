@@ -30,16 +30,18 @@ type prepared struct {
 	body []byte // where it is kept
 }
 
-// job is one turn on its way to a line.
+// job is one turn that is to be sent.
 type job struct {
+	r    *run
 	talk *talk
 	turn int
 	req  service.Request
-	due  int64 // when the schedule wants it; 0 in closed loop
-	from int64 // it is not sent before this time
-	held bool  // a timer will wake its line
+	due  int64 // due time in an open loop
+	from int64 // in a closed loop it is not sent before this time
+	held bool  // a timer will wake its slot
 	in   bool  // it has its place among those that wait for a first token
 	ask  *ask
+	line *line // of the slot that sends it
 }
 
 // ask is what the collector must know of a request.

@@ -98,11 +98,11 @@ func (c *paceRun) send(server *command.Embedded) (*result.Result, error) {
 			return nil, errors.New(s.Advise(err))
 		}
 	}
-	feed := s.Feed()
+	source := s.Source()
 	c.seen = map[string][]calibrate.Exchange{}
 	runner := &profile.Runner{
 		Plan: &pl, Service: s.Service, Model: s.Model, Async: s.Async, Observer: silent{}, Times: s.Data.Times(), Streams: target.Streams(pl.Target.Kind), Tap: c.keep,
-		Feed: func(slot, active int) engine.Feed { return &numbered{feed(slot, active), &c.lastID} },
+		Source: func(slot, active int) engine.Source { return &numbered{source(slot, active), &c.lastID} },
 	}
 	res, err := runner.Run(c.sigs.Soft, c.sigs.Hard)
 	switch {
@@ -116,13 +116,13 @@ func (c *paceRun) send(server *command.Embedded) (*result.Result, error) {
 
 // numbered gives each request an id that is sent with it and that its record keeps.
 type numbered struct {
-	engine.Feed
+	engine.Source
 	last *atomic.Uint64
 }
 
-// Next implements engine.Feed.
+// Next implements engine.Source.
 func (f *numbered) Next(call *service.Call) {
-	f.Feed.Next(call)
+	f.Source.Next(call)
 	id := f.last.Add(1)
 	call.Vars.ID, call.Vars.HasID, call.Rec.SeqID = id, true, id
 }
