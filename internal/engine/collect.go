@@ -6,10 +6,8 @@ import (
 	"github.com/redline-bench/redline/internal/record"
 )
 
-// collectEvery is how often records are collected if the shards do not fill up before.
-const collectEvery = 50 * time.Millisecond
-
-// collector passes records to Config.Collect. The memory for records is bounded: ends of requests wait when nobody collects.
+// collector passes records to Config.Collect when the shards fill up; Sync does it before. The memory for records is bounded:
+// ends of requests wait while Config.Collect is too slow.
 type collector struct {
 	backlog *record.Backlog // what the shards hold
 	busy    chan struct{}   // a lock; tests in simulated time need a channel here
@@ -26,16 +24,13 @@ func (e *Engine) startCollector() {
 	c.busy, c.quit, c.ended = make(chan struct{}, 1), make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(c.ended)
-		tick := time.NewTicker(collectEvery)
-		defer tick.Stop()
 		for {
 			select {
 			case <-c.quit:
 				return
 			case <-c.backlog.Full():
-			case <-tick.C:
+				e.Sync(func() {})
 			}
-			e.Sync(func() {})
 		}
 	}()
 }

@@ -43,7 +43,7 @@ type dispatcher struct {
 	r    *run
 	p    *phase
 	next func(ctx context.Context) (j *job, ok bool) // blocks until a job is known, not until it is due
-	job  *job                                        // the latest
+	last *job                                        // that next returned
 }
 
 var _ engine.Arrivals = (*dispatcher)(nil)
@@ -55,10 +55,10 @@ func (d *dispatcher) Next(ctx context.Context, flush func()) (time.Duration, boo
 		return 0, false
 	}
 	var ok bool
-	if d.job, ok = d.next(ctx); !ok {
+	if d.last, ok = d.next(ctx); !ok {
 		return 0, false
 	}
-	return time.Duration(d.job.due - d.p.start), true
+	return time.Duration(d.last.due - d.p.start), true
 }
 
 // Pick implements engine.Arrivals. It waits for a place before the first token.
@@ -70,8 +70,8 @@ func (d *dispatcher) Pick(ctx context.Context, _ func()) (engine.Job, bool) {
 			return engine.Job{}, false
 		}
 	}
-	d.job.in = true
-	return engine.Job{Source: d.job}, !d.p.over.Load()
+	d.last.in = true
+	return engine.Job{Source: d.last}, !d.p.over.Load()
 }
 
 // Ended implements engine.Arrivals.
