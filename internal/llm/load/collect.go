@@ -32,9 +32,9 @@ type collection struct {
 	excluded uint64
 	lastDue  int64 // of the phase
 	lastSent int64
-	ends     []int64       // of the latest request of each line
-	idleNs   int64         // time in which a line of a closed loop could have had a request in flight and had none
-	pausedNs int64         // time in which a line of a closed loop paused as it was asked to
+	ends     []int64       // of the latest request of each slot
+	idleNs   int64         // time in which a slot of a closed loop could have had a request in flight and had none
+	pausedNs int64         // time in which a slot of a closed loop paused as it was asked to
 	until    *metric.Watch // nil without --until
 	shown    int64
 	lastN    uint64
@@ -96,7 +96,7 @@ func (r *run) read(rec *record.Record, events []record.Event, data []byte) {
 	r.count(a, s, &plain)
 }
 
-// idle adds the time between the end of a line's request and the next one's send: the pause that the conversation or the
+// idle adds the time between the end of a slot's request and the next one's send: the pause that the conversation or the
 // think time asks for, and the rest.
 func (r *run) idle(a *ask, rec *record.Record) {
 	for len(r.ends) <= int(rec.Slot) {

@@ -88,8 +88,8 @@ func (d *dispatcher) Close(unsent bool) []engine.Source {
 	return nil
 }
 
-// job makes the job of a talk's next turn.
-func (d *dispatcher) job(t *talk, due int64) *job {
+// job makes the job of a session's next turn.
+func (d *dispatcher) job(t *session, due int64) *job {
 	if !d.p.spend() {
 		return nil
 	}
@@ -135,7 +135,7 @@ func (d *dispatcher) paced(s pace.Schedule) func(context.Context) (*job, bool) {
 
 // timed follows the times of the turns themselves. Turns without one follow the answer before them.
 func (d *dispatcher) timed() func(context.Context) (*job, bool) {
-	var head *talk // the next conversation of the source
+	var head *session // the next conversation of the source
 	var at int64
 	return func(ctx context.Context) (*job, bool) {
 		for {
@@ -167,7 +167,7 @@ func (d *dispatcher) timed() func(context.Context) (*job, bool) {
 
 // soon tells whether a turn is due in a moment. Otherwise it waits a while, so that one which becomes known meanwhile
 // and is due earlier goes first.
-func (d *dispatcher) soon(ctx context.Context, t *talk, due int64) bool {
+func (d *dispatcher) soon(ctx context.Context, t *session, due int64) bool {
 	wait := look
 	if t != nil {
 		wait = time.Duration(due-clock.Now()) - coarse
@@ -234,7 +234,7 @@ func (t *turns) reset() {
 	}
 }
 
-func (t *turns) push(k *talk, due int64) {
+func (t *turns) push(k *session, due int64) {
 	t.mu.Lock()
 	heap.Push(&t.queue, waiting{k, due})
 	t.mu.Unlock()
@@ -250,30 +250,30 @@ func (t *turns) notify() {
 }
 
 // take removes the earliest turn that is due by then; nil when there is none.
-func (t *turns) take(by int64) *talk {
+func (t *turns) take(by int64) *session {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.queue) == 0 || t.queue[0].due > by {
 		return nil
 	}
-	return heap.Pop(&t.queue).(waiting).talk
+	return heap.Pop(&t.queue).(waiting).session
 }
 
 // pop removes the earliest turn. Only the dispatcher removes any, so what earliest saw is there, or an earlier one.
-func (t *turns) pop() (*talk, int64) {
+func (t *turns) pop() (*session, int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	w := heap.Pop(&t.queue).(waiting)
-	return w.talk, w.due
+	return w.session, w.due
 }
 
-func (t *turns) earliest() (*talk, int64) {
+func (t *turns) earliest() (*session, int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.queue) == 0 {
 		return nil, 0
 	}
-	return t.queue[0].talk, t.queue[0].due
+	return t.queue[0].session, t.queue[0].due
 }
 
 func (t *turns) empty() bool {
@@ -296,8 +296,8 @@ func (t *turns) wait(ctx context.Context, d time.Duration) bool {
 }
 
 type waiting struct {
-	talk *talk
-	due  int64
+	session *session
+	due     int64
 }
 
 type queue []waiting

@@ -65,7 +65,7 @@ func (g *gate) leave() {
 	}
 	g.mu.Unlock()
 	if slot >= 0 {
-		go g.wake(slot) // the caller holds the lock of another line
+		go g.wake(slot) // the caller holds the lock of another worker
 	}
 	select {
 	case g.freed <- struct{}{}:

@@ -1,7 +1,7 @@
 // Package load drives the engine for language models: conversations of several turns, with or without a schedule.
 //
 // A run is a row of levels; a level is a warm-up and a measured phase. A job is one turn of a conversation. In a closed loop
-// each slot of the engine has a line, which keeps its conversation and sends turn after turn. In an open loop a dispatcher
+// each slot of the engine has a worker, which keeps its conversation and sends turn after turn. In an open loop a dispatcher
 // holds the schedule and gives each job with its due time to the engine's paced loop. The engine hands each record to read,
 // which turns it into a sample for the metrics and for whoever writes files.
 //

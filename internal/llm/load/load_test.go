@@ -184,7 +184,7 @@ func TestStagesAndRamps(t *testing.T) {
 	}
 	cfg = config(t, quick(), -1)
 	cfg.Options.Duration, cfg.Options.Ramp = 300*time.Millisecond, 300*time.Millisecond
-	first := map[uint32]int64{} // send of each line
+	first := map[uint32]int64{} // send of each slot
 	cfg.Sample = func(x *llm.Sample) {
 		if old, ok := first[x.Slot]; !ok || x.Sent < old {
 			first[x.Slot] = x.Sent
@@ -192,7 +192,7 @@ func TestStagesAndRamps(t *testing.T) {
 	}
 	run(t, cfg, closed(3))
 	if d := time.Duration(first[2] - first[0]); len(first) != 3 || d != 200*time.Millisecond {
-		t.Errorf("%d lines, the last began %v after the first", len(first), d)
+		t.Errorf("%d slots, the last began %v after the first", len(first), d)
 	}
 }
 

@@ -24,7 +24,7 @@ type phase struct {
 	cancel  context.CancelFunc
 	supply  *supply
 	started atomic.Int64 // requests
-	talks   atomic.Int64 // conversations
+	drawn   atomic.Int64 // conversations
 	pending atomic.Int64 // jobs that are given out and have not ended
 	over    atomic.Bool  // nothing more is started
 	last    atomic.Bool  // no conversation begins any more; those under way go on
@@ -78,11 +78,11 @@ func (p *phase) fail(err error) {
 }
 
 // converse takes the next conversation; nil when there is none.
-func (p *phase) converse() *talk {
+func (p *phase) converse() *session {
 	if p.over.Load() || p.last.Load() {
 		return nil
 	}
-	if n := p.talks.Add(1); p.sessions > 0 && n > p.sessions {
+	if n := p.drawn.Add(1); p.sessions > 0 && n > p.sessions {
 		p.last.Store(true)
 		return nil
 	}
@@ -101,7 +101,7 @@ func (p *phase) converse() *talk {
 		p.fail(next.err)
 		return nil
 	}
-	return next.talk
+	return next.session
 }
 
 // phase carries one phase out.
@@ -241,7 +241,7 @@ func (r *run) bounded(p *phase, now int64) bool {
 func (r *run) release(p *phase) {
 	p.finish()
 	r.mu.Lock()
-	slots := len(r.lines)
+	slots := len(r.workers)
 	r.mu.Unlock()
 	for slot := range slots {
 		r.eng.Wake(slot)

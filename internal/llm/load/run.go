@@ -23,10 +23,10 @@ type run struct {
 	pulse *vitals.Pulse
 	now   atomic.Pointer[phase]
 
-	mu     sync.Mutex // guards lines while they grow
-	lines  []*line
-	active atomic.Int64 // lines in use in a closed loop
-	turns  turns
+	mu      sync.Mutex // guards workers while they grow
+	workers []*worker
+	active  atomic.Int64 // workers in use in a closed loop
+	turns   turns
 
 	draw    sync.Mutex
 	rng     *rand.Rand
@@ -71,20 +71,20 @@ func (r *run) setSessions(ctx context.Context, n int) error {
 	return r.eng.Start(ctx, &engine.Closed{Concurrency: n})
 }
 
-// at is the line of a slot.
-func (r *run) at(slot int) *line {
+// at is the worker of a slot.
+func (r *run) at(slot int) *worker {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for i := len(r.lines); i <= slot; i++ {
-		r.lines = append(r.lines, &line{r: r, slot: i})
+	for i := len(r.workers); i <= slot; i++ {
+		r.workers = append(r.workers, &worker{r: r, slot: i})
 	}
-	return r.lines[slot]
+	return r.workers[slot]
 }
 
-// follow gives a line of a closed loop its next job: the next turn of its conversation, or a new one. ended is when the
-// line's last request ended; 0: it begins.
-func (r *run) follow(l *line, t *talk, p *phase, ended int64) *job {
-	if p.over.Load() || int64(l.slot) >= r.active.Load() {
+// follow gives a worker of a closed loop its next job: the next turn of its conversation, or a new one. ended is when the
+// worker's last request ended; 0: it begins.
+func (r *run) follow(w *worker, t *session, p *phase, ended int64) *job {
+	if p.over.Load() || int64(w.slot) >= r.active.Load() {
 		return nil
 	}
 	fresh := t == nil
@@ -102,21 +102,21 @@ func (r *run) follow(l *line, t *talk, p *phase, ended int64) *job {
 		return nil
 	}
 	if ramp := p.load.Ramp; fresh && ramp > 0 {
-		j.from = p.start + int64(ramp)*int64(l.slot)/max(1, r.active.Load())
+		j.from = p.start + int64(ramp)*int64(w.slot)/max(1, r.active.Load())
 	}
 	var pause time.Duration
 	if !fresh {
 		pause = t.conv.Turns[j.turn].Delay
 	}
 	if ended > 0 {
-		j.from = max(j.from, ended+int64(max(pause, l.thinkTime(p))))
+		j.from = max(j.from, ended+int64(max(pause, w.thinkTime(p))))
 	}
 	j.ask.from = j.from
 	return j
 }
 
-// newJob makes the job of a talk's next turn. It counts as pending from now on.
-func (r *run) newJob(t *talk, p *phase) (*job, error) {
+// newJob makes the job of a session's next turn. It counts as pending from now on.
+func (r *run) newJob(t *session, p *phase) (*job, error) {
 	turn := t.next
 	made, err := r.request(t, turn)
 	if err != nil {
@@ -133,12 +133,12 @@ func (r *run) newJob(t *talk, p *phase) (*job, error) {
 	if turn == 0 {
 		a.input = t.input
 	}
-	return &job{r: r, talk: t, turn: turn, req: made.req, ask: a}, nil
+	return &job{r: r, session: t, turn: turn, req: made.req, ask: a}, nil
 }
 
 // queueTurn queues the next turn of a conversation of an open loop; nil means that the conversation is over. A user whose
 // conversation is over begins another.
-func (r *run) queueTurn(t *talk, p *phase, due, ended int64) {
+func (r *run) queueTurn(t *session, p *phase, due, ended int64) {
 	if p.over.Load() {
 		return
 	}
@@ -160,7 +160,7 @@ func (r *run) queueTurn(t *talk, p *phase, due, ended int64) {
 
 // nextOfUser keeps a user's pace: its next turn, of this conversation or a new one, is due one gap after the last was,
 // and not before the answer.
-func (r *run) nextOfUser(t *talk, p *phase, due int64) {
+func (r *run) nextOfUser(t *session, p *phase, due int64) {
 	if t == nil {
 		if t = p.converse(); t == nil {
 			r.turns.notify()

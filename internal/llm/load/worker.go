@@ -12,15 +12,15 @@ import (
 )
 
 var (
-	_ engine.Listener = (*line)(nil)
+	_ engine.Listener = (*worker)(nil)
 	_ engine.Watcher  = (*watched)(nil)
 	_ engine.Listener = (*job)(nil)
 	_ engine.Watcher  = (*job)(nil)
 )
 
-// line is what the load knows of one slot of the engine: what the slot sends next, what it has in flight, and what it has
+// worker is what the load knows of one slot of the engine: what the slot sends next, what it has in flight, and what it has
 // sent that the collector has not read yet. In a closed loop it is the source of the slot's requests.
-type line struct {
+type worker struct {
 	r    *run
 	slot int
 
@@ -36,30 +36,30 @@ type line struct {
 }
 
 // thinkTime draws the next think time. Each phase draws from the beginning.
-func (l *line) thinkTime(p *phase) time.Duration {
-	if o := &l.r.cfg.Options; l.thinks != p {
-		l.think, l.thinks = o.ThinkTime.Slot(o.Seed, l.slot), p
+func (w *worker) thinkTime(p *phase) time.Duration {
+	if o := &w.r.cfg.Options; w.thinks != p {
+		w.think, w.thinks = o.ThinkTime.Slot(o.Seed, w.slot), p
 	}
-	if l.think == nil {
+	if w.think == nil {
 		return 0
 	}
-	return l.think()
+	return w.think()
 }
 
 // Pause implements engine.Listener. The slot of a job that must wait is parked, and a timer wakes it.
-func (l *line) Pause() (time.Duration, bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	p := l.r.now.Load()
-	if l.job == nil {
-		l.job = l.r.follow(l, nil, p, 0)
+func (w *worker) Pause() (time.Duration, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	p := w.r.now.Load()
+	if w.job == nil {
+		w.job = w.r.follow(w, nil, p, 0)
 	}
-	j := l.job
+	j := w.job
 	switch {
 	case j == nil:
 		return 0, false
-	case p.over.Load() && (j.from > clock.Now() || !j.in && l.r.gate != nil):
-		l.job = nil // the phase ended while the job waited
+	case p.over.Load() && (j.from > clock.Now() || !j.in && w.r.gate != nil):
+		w.job = nil // the phase ended while the job waited
 		p.started.Add(-1)
 		p.drop()
 		return 0, false
@@ -67,11 +67,11 @@ func (l *line) Pause() (time.Duration, bool) {
 	if wait := j.from - clock.Now(); wait > 0 {
 		if !j.held {
 			j.held = true
-			time.AfterFunc(time.Duration(wait), func() { l.r.eng.Wake(l.slot) })
+			time.AfterFunc(time.Duration(wait), func() { w.r.eng.Wake(w.slot) })
 		}
 		return 0, false
 	}
-	if !j.in && !l.r.gate.enter(l.slot) {
+	if !j.in && !w.r.gate.enter(w.slot) {
 		return 0, false
 	}
 	j.in = true
@@ -79,36 +79,36 @@ func (l *line) Pause() (time.Duration, bool) {
 }
 
 // Next implements engine.Source.
-func (l *line) Next(c *service.Call) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	j := l.job
-	l.job = nil
-	l.send(j, c)
+func (w *worker) Next(c *service.Call) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	j := w.job
+	w.job = nil
+	w.send(j, c)
 }
 
 // send fills in the request of a job. The lock is held.
-func (l *line) send(j *job, c *service.Call) {
-	j.line, l.flying = l, j
-	l.asks = append(l.asks, j.ask)
-	l.seen.Reset()
+func (w *worker) send(j *job, c *service.Call) {
+	j.worker, w.flying = w, j
+	w.asks = append(w.asks, j.ask)
+	w.seen.Reset()
 	c.Req = j.req
 	c.Vars = service.Vars{}
-	if d, ok := l.r.cutAfter(j); ok {
+	if d, ok := w.r.cutAfter(j); ok {
 		sequence := c.Sequence
-		l.timer = time.AfterFunc(d, func() { l.cutUntilEnded(j, sequence, firstCutAgain) })
+		w.timer = time.AfterFunc(d, func() { w.cutUntilEnded(j, sequence, firstCutAgain) })
 	}
 }
 
 // cut cancels the request of a job, and tells whether the request is still in flight.
-func (l *line) cut(j *job, sequence uint64) bool {
-	l.mu.Lock()
-	flying := l.flying == j
+func (w *worker) cut(j *job, sequence uint64) bool {
+	w.mu.Lock()
+	flying := w.flying == j
 	if flying {
 		j.ask.cut = true
 	}
-	l.mu.Unlock()
-	return flying && l.r.eng.Cut(l.slot, sequence, record.Canceled)
+	w.mu.Unlock()
+	return flying && w.r.eng.Cut(w.slot, sequence, record.Canceled)
 }
 
 // The times between two attempts to cut one request.
@@ -118,37 +118,37 @@ const (
 )
 
 // cutUntilEnded cuts a request until it has ended: after a delay of 0 the transport may not have the request yet.
-func (l *line) cutUntilEnded(j *job, sequence uint64, again time.Duration) {
-	if l.cut(j, sequence) {
-		time.AfterFunc(again, func() { l.cutUntilEnded(j, sequence, min(2*again, mostCutAgain)) })
+func (w *worker) cutUntilEnded(j *job, sequence uint64, again time.Duration) {
+	if w.cut(j, sequence) {
+		time.AfterFunc(again, func() { w.cutUntilEnded(j, sequence, min(2*again, mostCutAgain)) })
 	}
 }
 
 // Heard implements engine.Listener.
-func (l *line) Heard(c *service.Call, events []record.Event, responses []byte) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	j := l.flying
-	l.flying = nil
-	if l.timer != nil {
-		l.timer.Stop()
-		l.timer = nil
+func (w *worker) Heard(c *service.Call, events []record.Event, responses []byte) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	j := w.flying
+	w.flying = nil
+	if w.timer != nil {
+		w.timer.Stop()
+		w.timer = nil
 	}
 	if j.in {
-		l.r.gate.leave()
+		w.r.gate.leave()
 	}
 	p := j.ask.phase
 	var refused error
-	t := j.talk
+	t := j.session
 	if t.next < len(t.conv.Turns) {
 		if c.Rec.Class == record.OK {
-			refused = endpoint.Read(l.r.cfg.Endpoint, &l.answer, events, responses)
+			refused = endpoint.Read(w.r.cfg.Endpoint, &w.answer, events, responses)
 		}
 		if c.Rec.Class != record.OK || refused != nil {
-			l.r.dropped.Add(uint64(len(t.conv.Turns) - t.next))
+			w.r.dropped.Add(uint64(len(t.conv.Turns) - t.next))
 			t = nil
 		} else {
-			t.answers = append(t.answers, string(l.answer.Text))
+			t.answers = append(t.answers, string(w.answer.Text))
 		}
 	} else {
 		t = nil
@@ -157,28 +157,28 @@ func (l *line) Heard(c *service.Call, events []record.Event, responses []byte) e
 		j.ask.err = refused
 	}
 	if p.lv.Open() {
-		l.r.queueTurn(t, p, j.due, c.Rec.End)
-	} else if l.job == nil {
-		l.job = l.r.follow(l, t, p, c.Rec.End)
+		w.r.queueTurn(t, p, j.due, c.Rec.End)
+	} else if w.job == nil {
+		w.job = w.r.follow(w, t, p, c.Rec.End)
 	}
 	p.drop()
 	return refused
 }
 
 // pop takes the oldest request that was sent.
-func (l *line) pop() *ask {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if len(l.asks) == 0 {
+func (w *worker) pop() *ask {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.asks) == 0 {
 		return nil
 	}
-	a := l.asks[0]
-	l.asks = append(l.asks[:0], l.asks[1:]...)
+	a := w.asks[0]
+	w.asks = append(w.asks[:0], w.asks[1:]...)
 	return a
 }
 
-// watched is a line of a closed loop that looks at answers as they come.
-type watched struct{ *line }
+// watched is a worker of a closed loop that looks at answers as they come.
+type watched struct{ *worker }
 
 // Watch implements engine.Watcher.
 func (w *watched) Watch(c *service.Call, response []byte, at int64) {
@@ -194,15 +194,15 @@ func (w *watched) Watch(c *service.Call, response []byte, at int64) {
 
 // Next implements engine.Source.
 func (j *job) Next(c *service.Call) {
-	l := j.r.at(c.Slot)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.send(j, c)
+	w := j.r.at(c.Slot)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.send(j, c)
 }
 
 // Heard implements engine.Listener.
 func (j *job) Heard(c *service.Call, events []record.Event, responses []byte) error {
-	return j.line.Heard(c, events, responses)
+	return j.worker.Heard(c, events, responses)
 }
 
 // Pause implements engine.Listener. An open loop does not call it.
@@ -215,7 +215,7 @@ func (j *job) Watch(c *service.Call, response []byte, at int64) {
 	if (j.r.gate == nil || !j.in) && limit == 0 {
 		return
 	}
-	seen := &j.line.seen
+	seen := &j.worker.seen
 	j.r.cfg.Endpoint.Event(seen, response, at)
 	n := len(seen.Chunks)
 	if n > 0 && j.in {
@@ -223,6 +223,6 @@ func (j *job) Watch(c *service.Call, response []byte, at int64) {
 		j.r.gate.leave()
 	}
 	if limit > 0 && n == limit {
-		go j.line.cut(j, c.Sequence) // a transport must not be told to cut while it reports
+		go j.worker.cut(j, c.Sequence) // a transport must not be told to cut while it reports
 	}
 }
