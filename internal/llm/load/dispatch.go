@@ -102,13 +102,13 @@ func (d *dispatcher) job(t *session, due int64) *job {
 	return j
 }
 
-// ended tells that no job will come any more: only the dispatcher itself is left.
+// ended tells whether no job will come any more: only the dispatcher itself is pending.
 func (d *dispatcher) ended() bool {
 	return d.p.over.Load() || d.p.last.Load() && d.p.pending.Load() <= 1 && d.r.turns.empty()
 }
 
-// paced takes times from a schedule. At each, a conversation that waits for its next turn goes before a new one. When
-// no new one is left, the times that find no turn pass.
+// paced takes due times from a schedule. At each, a conversation that waits for its next turn goes before a new one. When
+// no new conversation is left, a due time without a turn waits for one.
 func (d *dispatcher) paced(s pace.Schedule) func(context.Context) (*job, bool) {
 	return func(ctx context.Context) (*job, bool) {
 		offset, ok := s.Next()
@@ -133,7 +133,7 @@ func (d *dispatcher) paced(s pace.Schedule) func(context.Context) (*job, bool) {
 	}
 }
 
-// timed follows the times of the turns themselves. Turns without one follow the answer before them.
+// timed takes due times from the turns themselves. A turn without one follows the answer before it.
 func (d *dispatcher) timed() func(context.Context) (*job, bool) {
 	var head *session // the next conversation of the source
 	var at int64
@@ -165,7 +165,7 @@ func (d *dispatcher) timed() func(context.Context) (*job, bool) {
 	}
 }
 
-// soon tells whether a turn is due in a moment. Otherwise it waits a while, so that one which becomes known meanwhile
+// soon tells whether a turn is due within coarse. Otherwise it waits a while, so that a turn which becomes known meanwhile
 // and is due earlier goes first.
 func (d *dispatcher) soon(ctx context.Context, t *session, due int64) bool {
 	wait := look
@@ -180,14 +180,14 @@ func (d *dispatcher) soon(ctx context.Context, t *session, due int64) bool {
 }
 
 const (
-	// coarse is how long before its time a job leaves the queue.
+	// coarse is how long before its due time a job leaves the queue.
 	coarse = 5 * time.Millisecond
-	// look is how often a dispatcher looks whether the phase is over.
+	// look is how often a dispatcher checks whether the phase is over.
 	look = 100 * time.Millisecond
 )
 
-// users keeps a number of conversations, each of which asks at its own even pace; the first ones start one after the
-// other. A conversation that ends is followed by a new one at the same pace.
+// users keeps a number of conversations, each of which sends its turns at equal intervals; the first ones start one after
+// the other. A conversation that ends is followed by a new one with the same intervals.
 func (d *dispatcher) users() func(context.Context) (*job, bool) {
 	lv := &d.p.lv
 	gap := time.Duration(float64(lv.Users) / lv.Rate * float64(time.Second))
@@ -217,7 +217,7 @@ func (d *dispatcher) users() func(context.Context) (*job, bool) {
 	}
 }
 
-// turns are the conversations whose next turn waits for its time.
+// turns are the conversations whose next turn is not due yet.
 type turns struct {
 	mu    sync.Mutex
 	queue queue

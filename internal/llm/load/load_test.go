@@ -196,6 +196,21 @@ func TestStagesAndRamps(t *testing.T) {
 	}
 }
 
+// A cap on requests in flight holds also where a warm-up without a cap has made more slots.
+func TestACapHoldsAfterAWarmupWithoutOne(t *testing.T) {
+	s := quick()
+	cfg := config(t, s, -1)
+	o := &cfg.Options
+	o.Warmup.Requests, o.Warmup.Level, o.Requests, o.Arrival = 20, rate(1000), 100, load.Constant
+	capped := rate(1000)
+	capped.Concurrency = 2
+	cfg.Measured = func() { s.most.Store(0) }
+	out := run(t, cfg, capped)
+	if n := out.Collector.Requests(); n != 100 || out.Stopped != "" || s.most.Load() != 2 {
+		t.Errorf("%d requests, %d in flight at once: %s", n, s.most.Load(), out.Stopped)
+	}
+}
+
 // Users begin one after the other, and each asks again one gap after it last did; where the answer took longer, with the
 // answer.
 func TestUsersKeepTheirPace(t *testing.T) {

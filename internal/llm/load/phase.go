@@ -25,7 +25,7 @@ type phase struct {
 	supply  *supply
 	started atomic.Int64 // requests
 	drawn   atomic.Int64 // conversations
-	pending atomic.Int64 // jobs that are given out and have not ended
+	pending atomic.Int64 // jobs that were made and have not ended
 	over    atomic.Bool  // nothing more is started
 	last    atomic.Bool  // no conversation begins any more; those under way go on
 	failure atomic.Pointer[error]
@@ -65,13 +65,13 @@ func (p *phase) check() {
 	}
 }
 
-// drop gives a job back that was never sent, or has ended.
+// drop ends a job that has ended or will not be sent.
 func (p *phase) drop() {
 	p.pending.Add(-1)
 	p.check()
 }
 
-// fail ends the phase for a reason that is ours.
+// fail ends the phase because of an error of ours.
 func (p *phase) fail(err error) {
 	p.failure.CompareAndSwap(nil, &err)
 	p.finish()
