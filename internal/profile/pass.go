@@ -70,7 +70,7 @@ func (m *levelRun) begin(ctx context.Context) (*pass, error) {
 	}
 	if !m.finite() {
 		if err := m.open(ctx, p); err != nil {
-			return nil, m.blame(ctx, p, err)
+			return nil, m.blame(ctx, err)
 		}
 	}
 	if m.Timeline {
@@ -120,13 +120,13 @@ func (m *levelRun) pass(ctx context.Context, p *pass, n, trials int) error {
 	m.close(p)
 	err = errors.Join(err, p.err)
 	if serr := m.closeServer(ctx, p, err); serr != nil {
-		err = errors.Join(err, m.blame(ctx, p, serr))
+		err = errors.Join(err, m.blame(ctx, serr))
 	}
 	return err
 }
 
 // blame says why the server's statistics could not be read: where the load fails too, with the load's own failures.
-func (m *levelRun) blame(ctx context.Context, p *pass, err error) error {
+func (m *levelRun) blame(ctx context.Context, err error) error {
 	wait := time.NewTimer(failureGrace)
 	defer wait.Stop()
 	select {
