@@ -25,6 +25,7 @@ type phase struct {
 	supply  *supply
 	started atomic.Int64 // requests
 	drawn   atomic.Int64 // conversations
+	opening sync.Mutex   // held by newSession
 	pending atomic.Int64 // jobs that were made and have not ended
 	over    atomic.Bool  // nothing more is started
 	last    atomic.Bool  // no conversation begins any more; those under way go on
@@ -75,6 +76,17 @@ func (p *phase) drop() {
 func (p *phase) fail(err error) {
 	p.failure.CompareAndSwap(nil, &err)
 	p.finish()
+}
+
+// newSession takes the next conversation and its first request from the limit; nil when there is none. Slots take turns, so
+// that the requests that are sent are the first ones of the source: addresses then get equal shares.
+func (p *phase) newSession() *session {
+	p.opening.Lock()
+	defer p.opening.Unlock()
+	if t := p.converse(); t != nil && p.spend() {
+		return t
+	}
+	return nil
 }
 
 // converse takes the next conversation; nil when there is none.

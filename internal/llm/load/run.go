@@ -89,11 +89,10 @@ func (r *run) follow(w *worker, t *session, p *phase, ended int64) *job {
 	}
 	fresh := t == nil
 	if fresh {
-		if t = p.converse(); t == nil {
+		if t = p.newSession(); t == nil {
 			return nil
 		}
-	}
-	if !p.spend() {
+	} else if !p.spend() {
 		return nil
 	}
 	j, err := r.newJob(t, p)
