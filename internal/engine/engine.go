@@ -196,7 +196,7 @@ const (
 	drainPollInterval = 20 * time.Millisecond
 	// slotPollInterval is the same where the end is near.
 	slotPollInterval = 2 * time.Millisecond
-	// settleTime is how long cancelled requests may take to report their ends.
+	// settleTime is how long canceled requests may take to report their ends.
 	settleTime = time.Second
 )
 
