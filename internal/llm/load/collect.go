@@ -28,8 +28,7 @@ type collection struct {
 	timeline *measure.Timeline
 	failures failures
 	index    uint64
-	row      int // failures in a row
-	excluded uint64
+	row      int   // failures in a row
 	lastDue  int64 // of the phase
 	lastSent int64
 	ends     []int64       // of the latest request of each slot
@@ -221,7 +220,6 @@ func (r *run) count(a *ask, s *llm.Sample, rec *record.Record) {
 	o := &r.cfg.Options
 	if o.Cooldown > 0 && !a.phase.warm && a.phase.duration > 0 && s.Sent > a.phase.start+int64(a.phase.duration-o.Cooldown) {
 		s.Warmup = true
-		r.excluded++
 	}
 	if r.cfg.Sample != nil {
 		r.cfg.Sample(s)
@@ -381,7 +379,7 @@ func (r *run) outcome() *Outcome {
 	}
 	reasons := measure.Judge(&lv, load)
 	return &Outcome{
-		Level: lv, Reasons: reasons, Collector: r.measured, Stopped: r.stop.text, Interrupted: r.stop.interrupted, ServerGone: r.stop.failures, Dropped: r.dropped.Load(), Warmups: r.excluded,
+		Level: lv, Reasons: reasons, Collector: r.measured, Stopped: r.stop.text, Interrupted: r.stop.interrupted, ServerGone: r.stop.failures, Dropped: r.dropped.Load(),
 	}
 }
 

@@ -157,7 +157,6 @@ type Outcome struct {
 	// Interrupted: the user ended it. ServerGone: failed requests did.
 	Interrupted bool
 	ServerGone  bool
-	Warmups     uint64
 	// Dropped are turns that were not asked because one before them failed.
 	Dropped uint64
 }

@@ -30,7 +30,6 @@ type run struct {
 
 	draw    sync.Mutex
 	rng     *rand.Rand
-	numbers atomic.Uint64
 	dropped atomic.Uint64
 	ids     *ids
 
@@ -126,7 +125,7 @@ func (r *run) newJob(t *session, p *phase) (*job, error) {
 	}
 	p.pending.Add(1)
 	a := &ask{
-		phase: p, conv: t.conv, turn: turn, number: r.numbers.Add(1) - 1, tokens: t.conv.Turns[turn].MaxTokens, input: -1,
+		phase: p, conv: t.conv, turn: turn, tokens: t.conv.Turns[turn].MaxTokens, input: -1,
 		answers: t.answers, body: made.body, id: made.id, name: t.name,
 	}
 	if turn == 0 {

@@ -49,7 +49,6 @@ type ask struct {
 	phase  *phase
 	conv   *llm.Conversation
 	turn   int
-	number uint64
 	tokens int // asked for
 	input  int // tokens; -1 unknown
 	// answers are those to the turns before.
