@@ -5,28 +5,28 @@ import (
 	"github.com/redline-bench/redline/internal/plan"
 )
 
-// alike has a closed load dealt out as the original does it, under its name: one thread carries one synchronous request,
-// or many asynchronous ones, on one stream where there are streams.
-func (m *levelRun) alike(concurrency int) error {
+// closedLoop is the closed loop of a level. In perf_analyzer mode it is split over threads as in perf_analyzer: a thread has
+// one synchronous request in flight, or many asynchronous ones, on one stream where there are streams.
+func (m *levelRun) closedLoop(concurrency, limit int) *engine.Closed {
+	c := &engine.Closed{Concurrency: concurrency, Limit: limit}
 	if m.Plan.Face != plan.DropIn {
-		return nil
+		return c
 	}
 	if !m.Async {
-		m.eng.Shares(concurrency)
-		return nil
+		c.LimitParts = concurrency
+		return c
 	}
-	threads := m.Plan.Load.MaxThreads
-	m.eng.Shares(threads)
+	c.LimitParts = m.Plan.Load.MaxThreads
 	if m.streamed() && !m.Model.Sequential() {
-		return m.eng.Track(threads)
+		c.Tracks = m.Plan.Load.MaxThreads
 	}
-	return nil
+	return c
 }
 
-// turn is how sequences take turns. Several requests of one may be in flight, unless the user wants it otherwise or calls
-// are synchronous. The original does so also where nothing keeps them in order on their way, and the server then
-// refuses some; under our own name it is done over streams only.
-func (m *levelRun) turn() engine.Turn {
+// order is how sequences take turns. Several requests of a sequence may be in flight, unless the user wants it otherwise or
+// calls are synchronous. perf_analyzer does so also where nothing keeps the requests in order on their way, and the server
+// then refuses some; under our own name only streams have several requests of a sequence in flight.
+func (m *levelRun) order() engine.Order {
 	switch {
 	case m.Plan.Input.SerialSequences, m.Async && m.Plan.Face == plan.Redline && !m.streamed():
 		return engine.Serial

@@ -84,7 +84,7 @@ func TestSessionsRunToTheirEnd(t *testing.T) {
 	var total atomic.Int64
 	res, j, err := run(t, p, pinned(time.Millisecond), func(r *profile.Runner) {
 		r.Exporter = x
-		r.Feed = func(slot, _ int) engine.Feed { return &talk{left: 2 + slot, total: &total} }
+		r.Source = func(slot, _ int) engine.Source { return &talk{left: 2 + slot, total: &total} }
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -102,7 +102,7 @@ func TestARefusedAnswerEndsTheDropIn(t *testing.T) {
 	p.Load.Mode, p.Load.Sessions = plan.SessionConcurrency, 1
 	var total atomic.Int64
 	_, _, err := run(t, p, pinned(time.Millisecond), func(r *profile.Runner) {
-		r.Feed = func(int, int) engine.Feed { return &talk{left: 5, refuse: true, total: &total} }
+		r.Source = func(int, int) engine.Source { return &talk{left: 5, refuse: true, total: &total} }
 	})
 	var load *profile.LoadError
 	if !errors.As(err, &load) || len(load.Slots) != 1 || !errors.Is(load.Slots[0].Err, errRefused) || total.Load() != 1 {

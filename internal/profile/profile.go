@@ -56,8 +56,8 @@ type Runner struct {
 	Plan    *plan.Plan
 	Service service.Service
 	Model   *service.Model
-	// Feed makes the request source of a slot.
-	Feed func(slot, active int) engine.Feed
+	// Source makes the source of a slot's requests.
+	Source func(slot, active int) engine.Source
 	// Async: calls are asynchronous; in open loop any number may be in flight.
 	Async    bool
 	Observer Observer
@@ -75,11 +75,13 @@ type Runner struct {
 	// Timeline keeps what happened over time, and the distribution of latencies, for reports that draw.
 	Timeline bool
 
-	hard   context.Context // ends when requests in flight are cut
-	eng    *engine.Engine
-	pulse  *vitals.Pulse
-	res    *result.Result
-	limits [][]result.Reason
+	hard context.Context // ends when requests in flight are cut
+	eng  *engine.Engine
+	// collect receives the records of the engine; nil ignores them. It is read and set in functions given to engine.Sync.
+	collect func(r *record.Record, events []record.Event, data []byte)
+	pulse   *vitals.Pulse
+	res     *result.Result
+	limits  [][]result.Reason
 	// unleveled is why the client limited a load that has no levels.
 	unleveled []result.Reason
 	gaps      []time.Duration // custom intervals
@@ -126,7 +128,7 @@ func (r *Runner) run(ctx, hard context.Context) error {
 		r.gaps = gaps
 	}
 	eng, err := engine.Open(hard, engine.Config{
-		Service: r.Service, Feed: r.Feed, Keep: r.Exporter != nil || r.Plan.Load.Mode == plan.SessionConcurrency,
+		Service: r.Service, Source: r.Source, Collect: r.take, Keep: r.Exporter != nil || r.Plan.Load.Mode == plan.SessionConcurrency,
 		Timeout: r.Plan.Target.Timeout, Patience: r.Patience, StopOnFailure: r.Plan.Measure.StopOnFailure,
 		ThinkTime: r.Plan.Load.ThinkTime, Seed: r.Plan.Load.Seed,
 	})
@@ -151,11 +153,15 @@ func (r *Runner) loadError() error {
 func (r *Runner) waitForEnds(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, DrainTime)
 	defer cancel()
-	_ = r.eng.CollectUntil(r.ignore, func() error { return r.eng.Wait(ctx) })
+	_ = r.eng.Wait(ctx)
 }
 
-// ignore collects records that belong to no window.
-func (r *Runner) ignore() { r.eng.Drain(func(*record.Record, []record.Event, []byte) {}) }
+// take receives each record of the engine.
+func (r *Runner) take(rec *record.Record, events []record.Event, data []byte) {
+	if r.collect != nil {
+		r.collect(rec, events, data)
+	}
+}
 
 // readIntervals reads a file of intervals. It may be a pipe that nothing writes to: an interrupt ends the waiting.
 func readIntervals(ctx context.Context, path string, lenient bool) ([]time.Duration, error) {

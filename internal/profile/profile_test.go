@@ -58,7 +58,7 @@ func run(t *testing.T, p *plan.Plan, svc *testkit.Service, edit func(*profile.Ru
 		m, _ := svc.Describe(ctx)
 		r := &profile.Runner{
 			Plan: p, Service: svc, Model: m, Observer: j,
-			Feed: func(int, int) engine.Feed { return testkit.Feed{} },
+			Source: func(int, int) engine.Source { return testkit.Source{} },
 		}
 		if edit != nil {
 			edit(r)
@@ -315,7 +315,7 @@ func TestInterruptReportsThePartialWindow(t *testing.T) {
 			return time.Millisecond, nil
 		}}
 		m, _ := svc.Describe(soft)
-		r := &profile.Runner{Plan: p, Service: svc, Model: m, Observer: &journal{}, Feed: func(int, int) engine.Feed { return testkit.Feed{} }}
+		r := &profile.Runner{Plan: p, Service: svc, Model: m, Observer: &journal{}, Source: func(int, int) engine.Source { return testkit.Source{} }}
 		res, err := r.Run(soft, t.Context())
 		if !errors.Is(err, profile.ErrInterrupted) || !res.Interrupted {
 			t.Fatalf("got %v", err)

@@ -79,8 +79,10 @@ type Vars struct {
 // times and the outcome between Send and Done.
 type Call struct {
 	Slot int
-	Req  Request
-	Vars Vars
+	// Sequence counts the requests of the slot: slot and sequence name one request.
+	Sequence uint64
+	Req      Request
+	Vars     Vars
 	// Rec collects what will be recorded. The engine sets Due, Step and the flags; the transport sets Sent,
 	// Written, First, End, In, Out, Responses and Class.
 	Rec record.Record

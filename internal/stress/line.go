@@ -129,14 +129,14 @@ func (l *line) begin(p *Pass) bool {
 	return true
 }
 
-// Pause implements engine.Listener: a line without a pass has nothing to say until its thread gives it one.
+// Pause implements engine.Listener: a line without a pass sends nothing until its thread gives it one.
 func (l *line) Pause() (time.Duration, bool) {
 	l.t.mu.Lock()
 	defer l.t.mu.Unlock()
 	return 0, l.pass != nil && !l.paused
 }
 
-// Next implements engine.Feed.
+// Next implements engine.Source.
 func (l *line) Next(c *service.Call) {
 	l.t.mu.Lock()
 	defer l.t.mu.Unlock()
@@ -171,7 +171,7 @@ func (l *line) expect(s *Step) int64 {
 	return l.t.run.model.add(l.sum, s.Value)
 }
 
-// Heard implements engine.Listener. What is a failure here is for us to say, so the engine hears of none.
+// Heard implements engine.Listener. It judges failures itself, so the engine counts none.
 func (l *line) Heard(c *service.Call, events []record.Event, responses []byte) error {
 	t := l.t
 	t.mu.Lock()

@@ -46,7 +46,7 @@ func TestIDsOfThreads(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := &plan.Plan{Face: face, Load: load, Input: in}
-		if diff := cmp.Diff(want, ids(workload.NewSources(r, m, p, true, engine.ThreadOf), slots, rounds)); diff != "" {
+		if diff := cmp.Diff(want, ids(workload.NewSources(r, m, p, true, engine.WorkerOf), slots, rounds)); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
@@ -80,7 +80,7 @@ func TestStepsOfASchedule(t *testing.T) {
 	}
 	p := &plan.Plan{Face: plan.DropIn, Load: plan.Load{Mode: plan.FixedSchedule, MaxThreads: 2}, Input: in}
 	p.Measure.WarmupCount = 3
-	f := workload.NewSources(r, model, p, true, engine.ThreadOf)
+	f := workload.NewSources(r, model, p, true, engine.WorkerOf)
 	var steps []uint32
 	for _, n := range []int{3, 4} {
 		a, b := f.Source(0, 2), f.Source(1, 2)

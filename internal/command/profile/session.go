@@ -50,8 +50,8 @@ func (s *session) run() int {
 	}
 	runner := &profile.Runner{
 		Plan: s.Plan, Service: s.Service, Model: s.Model, Async: s.Async, Observer: &watcher{s},
-		Feed:  s.Feed(),
-		Floor: calibration.Stated(&s.Traffic), Times: s.Data.Times(), Streams: target.Streams(s.Plan.Target.Kind),
+		Source: s.Source(),
+		Floor:  calibration.Stated(&s.Traffic), Times: s.Data.Times(), Streams: target.Streams(s.Plan.Target.Kind),
 		Timeline: s.Plan.Face == plan.Redline, Tap: s.outcome.Tap(),
 	}
 	if s.outcome != nil {

@@ -163,7 +163,7 @@ func (s *run) note(format string, args ...any) {
 func (s *run) measure() int {
 	runner := &profile.Runner{
 		Plan: s.plan, Service: s.tap, Model: s.plain(), Observer: &watcher{s},
-		Feed:     func(slot, active int) engine.Feed { return s.requests.Cursor(slot, active, false) },
+		Source:   func(slot, active int) engine.Source { return s.requests.Cursor(slot, active, false) },
 		Timeline: true, Tap: s.outcome.Tap(),
 	}
 	s.outcome.Begin(s.plan)

@@ -112,11 +112,11 @@ func (talk) Next(*service.Call) {}
 
 func TestTheSourcesOfACalibration(t *testing.T) {
 	c := &paceRun{pauses: 0.25}
-	session := c.feed(func(int, int) engine.Feed { return talk{} })(0, 1)
+	session := c.source(func(int, int) engine.Source { return talk{} })(0, 1)
 	if wait, ok := session.(engine.Listener).Pause(); wait != 250*time.Millisecond || !ok {
 		t.Errorf("a pause of %v, %t", wait, ok)
 	}
-	plain := c.feed(func(int, int) engine.Feed { return plainFeed{} })(0, 1)
+	plain := c.source(func(int, int) engine.Source { return plainSource{} })(0, 1)
 	call := &service.Call{}
 	if plain.Next(call); !call.Vars.HasID || call.Rec.SeqID != call.Vars.ID {
 		t.Errorf("a request without an id: %+v", call.Vars)
@@ -130,9 +130,9 @@ func TestTheSourcesOfACalibration(t *testing.T) {
 	}
 }
 
-type plainFeed struct{}
+type plainSource struct{}
 
-func (plainFeed) Next(*service.Call) {}
+func (plainSource) Next(*service.Call) {}
 
 // A periodic load has no level of its own: the requests that go to its export make one.
 func TestAPeriodicLoadIsWatched(t *testing.T) {

@@ -120,7 +120,7 @@ func sendOne(s *traffic.Traffic) (first []byte, responses int, err error) {
 	ctx, cancel := context.WithTimeout(s.Sigs.Soft, probeTime)
 	defer cancel()
 	call := &service.Call{}
-	s.Feed()(0, 1).Next(call)
+	s.Source()(0, 1).Next(call)
 	if call.Vars.Present {
 		call.Vars.End = true // it begins a sequence, which must not stay open
 	}

@@ -117,7 +117,7 @@ func (c *paceRun) send(server *command.Embedded) ([]result.Level, error) {
 	c.seen = map[string][]calibrate.Exchange{}
 	runner := &profile.Runner{
 		Plan: &pl, Service: s.Service, Model: s.Model, Async: s.Async, Observer: silent{}, Times: fromZero(s.Data.Times(), pl.Measure.WarmupCount),
-		Streams: target.Streams(pl.Target.Kind), Tap: c.keep, Feed: c.feed(s.Feed()),
+		Streams: target.Streams(pl.Target.Kind), Tap: c.keep, Source: c.source(s.Source()),
 	}
 	var watch *Watch
 	if pl.Load.Mode == plan.PeriodicConcurrency {
@@ -143,9 +143,9 @@ func (c *paceRun) run(runner *profile.Runner, watch *Watch) ([]result.Level, err
 	return watch.Levels(res), err
 }
 
-// feed is the source of requests with what a calibration adds: ids, and shorter pauses in sessions.
-func (c *paceRun) feed(from func(slot, active int) engine.Feed) func(slot, active int) engine.Feed {
-	return func(slot, active int) engine.Feed {
+// source is the source of requests with what a calibration adds: ids, and shorter pauses in sessions.
+func (c *paceRun) source(from func(slot, active int) engine.Source) func(slot, active int) engine.Source {
+	return func(slot, active int) engine.Source {
 		f := from(slot, active)
 		if session, ok := f.(engine.Listener); ok {
 			return &brisk{session, c.pauses}
@@ -184,13 +184,13 @@ func (b *brisk) Pause() (time.Duration, bool) {
 
 // numbered gives each request an id that is sent with it and that its record keeps.
 type numbered struct {
-	engine.Feed
+	engine.Source
 	last *atomic.Uint64
 }
 
-// Next implements engine.Feed.
+// Next implements engine.Source.
 func (f *numbered) Next(call *service.Call) {
-	f.Feed.Next(call)
+	f.Source.Next(call)
 	id := f.last.Add(1)
 	call.Vars.ID, call.Vars.HasID, call.Rec.SeqID = id, true, id
 }

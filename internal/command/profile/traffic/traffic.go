@@ -222,13 +222,13 @@ func (s *Traffic) DataRead() {
 	}
 }
 
-// Feed is the source of requests.
-func (s *Traffic) Feed() func(slot, active int) engine.Feed {
+// Source makes the source of each slot's requests.
+func (s *Traffic) Source() func(slot, active int) engine.Source {
 	if s.Sessions != nil {
-		return func(int, int) engine.Feed { return s.Sessions.Talk() }
+		return func(int, int) engine.Source { return s.Sessions.Talk() }
 	}
-	sources := workload.NewSources(s.Requests, s.Model, s.Plan, s.Async, engine.ThreadOf)
-	return func(slot, active int) engine.Feed { return sources.Source(slot, active) }
+	sources := workload.NewSources(s.Requests, s.Model, s.Plan, s.Async, engine.WorkerOf)
+	return func(slot, active int) engine.Source { return sources.Source(slot, active) }
 }
 
 // Inputs tells an export what a request carried.

@@ -12,8 +12,8 @@ import (
 	"github.com/redline-bench/redline/internal/tensor"
 )
 
-// talk is a conversation under way.
-type talk struct {
+// session is a conversation under way.
+type session struct {
 	conv    *llm.Conversation
 	next    int // the turn to ask next
 	answers []string
@@ -30,16 +30,18 @@ type prepared struct {
 	body []byte // where it is kept
 }
 
-// job is one turn on its way to a line.
+// job is one turn that is to be sent.
 type job struct {
-	talk *talk
-	turn int
-	req  service.Request
-	due  int64 // when the schedule wants it; 0 in closed loop
-	from int64 // it is not sent before this time
-	held bool  // a timer will wake its line
-	in   bool  // it has its place among those that wait for a first token
-	ask  *ask
+	r       *run
+	session *session
+	turn    int
+	req     service.Request
+	due     int64 // due time in an open loop
+	from    int64 // in a closed loop it is not sent before this time
+	held    bool  // a timer will wake its slot
+	in      bool  // it has its place among those that wait for a first token
+	ask     *ask
+	worker  *worker // of the slot that sends it
 }
 
 // ask is what the collector must know of a request.
@@ -47,7 +49,6 @@ type ask struct {
 	phase  *phase
 	conv   *llm.Conversation
 	turn   int
-	number uint64
 	tokens int // asked for
 	input  int // tokens; -1 unknown
 	// answers are those to the turns before.
@@ -65,8 +66,8 @@ type ask struct {
 
 // ready is a conversation whose first request is made.
 type ready struct {
-	talk *talk
-	err  error
+	session *session
+	err     error
 }
 
 // supplyAhead is how many conversations are made ready before they are needed.
@@ -78,7 +79,7 @@ type supply struct {
 	quit chan struct{}
 	done sync.WaitGroup
 	// begun are the conversations whose bodies somebody wants, as they begin; nil where nobody does.
-	begun chan *talk
+	begun chan *session
 	told  sync.WaitGroup
 }
 
@@ -90,7 +91,7 @@ func (r *run) newSupply(warm bool) (*supply, error) {
 	}
 	s := &supply{out: make(chan ready, supplyAhead), quit: make(chan struct{})}
 	if r.cfg.Bodies != nil && !warm {
-		s.begun = make(chan *talk, supplyAhead)
+		s.begun = make(chan *session, supplyAhead)
 		s.told.Go(func() {
 			for t := range s.begun {
 				r.cfg.Bodies(t.conv.ID, t.bodies)
@@ -109,7 +110,7 @@ func (r *run) newSupply(warm bool) (*supply, error) {
 					return
 				}
 			} else {
-				next.talk, next.err = r.open(conv)
+				next.session, next.err = r.open(conv)
 			}
 			select {
 			case s.out <- next:
@@ -125,7 +126,7 @@ func (r *run) newSupply(warm bool) (*supply, error) {
 }
 
 // begin notes that a conversation begins.
-func (s *supply) begin(t *talk) {
+func (s *supply) begin(t *session) {
 	if s.begun != nil && t.bodies != nil {
 		s.begun <- t
 	}
@@ -145,11 +146,11 @@ func (s *supply) close(ctx context.Context) {
 }
 
 // open makes the first request of a conversation.
-func (r *run) open(conv *llm.Conversation) (*talk, error) {
+func (r *run) open(conv *llm.Conversation) (*session, error) {
 	if len(conv.Turns) == 0 {
 		return nil, fmt.Errorf("conversation %s has no turns", conv.ID)
 	}
-	t := &talk{conv: conv, name: r.ids.next()}
+	t := &session{conv: conv, name: r.ids.next()}
 	var err error
 	if t.first, err = r.request(t, 0); err != nil {
 		return nil, err
@@ -164,7 +165,7 @@ func (r *run) open(conv *llm.Conversation) (*talk, error) {
 }
 
 // request makes the request of a turn. Its body is kept where samples carry it.
-func (r *run) request(t *talk, turn int) (*prepared, error) {
+func (r *run) request(t *session, turn int) (*prepared, error) {
 	if turn == 0 && t.first != nil {
 		return t.first, nil
 	}
