@@ -91,9 +91,8 @@ func (s *Service) generate(command string) ([][]byte, error) {
 	return messages, nil
 }
 
-// Said is what the generators of the requests prepared so far said on their stderr, and how they failed, for the user
-// to read.
-func (s *Service) Said() []string { return s.said }
+// Remarks are what the message generators of the prepared requests wrote to their stderr, and how they failed.
+func (s *Service) Remarks() []string { return s.said }
 
 // frame puts messages behind each other, compressed where that is asked for.
 func (s *Service) frame(messages [][]byte) (*request, error) {

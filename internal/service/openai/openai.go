@@ -48,7 +48,6 @@ type Service struct {
 	at     *httplane.Server
 	path   string
 	closes bool // streams of this endpoint must say that they are complete
-	late   bool // see ConnectLater
 
 	mu      sync.Mutex
 	headers map[int]*h2.Header // by the size of the body
@@ -95,9 +94,6 @@ func undot(path string) string {
 	return "/" + strings.Join(kept, "/")
 }
 
-// ConnectLater lets the load begin where the server cannot be reached, as the original does: its requests tell.
-func (s *Service) ConnectLater() { s.late = true }
-
 // Describe makes up the model; the server is not asked.
 func (s *Service) Describe(context.Context) (*service.Model, error) {
 	if s.target.Protocol == plan.GRPC {
@@ -123,7 +119,7 @@ func (s *Service) Open(ctx context.Context, sink service.Sink) (service.Transpor
 	tr := httplane.New(cfg, sink, func() httplane.Exchange {
 		return s.newExchange(sink)
 	})
-	if s.late {
+	if s.target.LazyDial {
 		return httplane.Later{Transport: tr}, nil
 	}
 	return tr, nil

@@ -36,7 +36,6 @@ const OpCreate = "triton client backend"
 type Service struct {
 	target plan.Target
 	at     *httplane.Server
-	late   bool // see ConnectLater
 }
 
 // New checks the target and makes a service. It does not connect.
@@ -47,9 +46,6 @@ func New(t plan.Target) (*Service, error) {
 	}
 	return &Service{target: t, at: at}, nil
 }
-
-// ConnectLater lets the load begin where the server cannot be reached, as the original does: its requests tell.
-func (s *Service) ConnectLater() { s.late = true }
 
 // Describe makes up the model: TorchServe does not tell what its models take.
 func (s *Service) Describe(context.Context) (*service.Model, error) {
@@ -115,7 +111,7 @@ func (s *Service) file(in service.Inputs) (path []byte, err error) {
 		if batch > 1 || len(rest) == 0 {
 			continue
 		}
-		if s.late { // the original takes all that is there for one path
+		if s.target.Loose { // perf_analyzer takes all names together for one path
 			return slices.Concat(path, rest), nil
 		}
 		return nil, fmt.Errorf("%s lists several files: a request sends one, so write a step for each", Input)
@@ -147,7 +143,7 @@ func boundaryFor(file []byte) string {
 // Open makes a transport without slots.
 func (s *Service) Open(_ context.Context, sink service.Sink) (service.Transport, error) {
 	tr := httplane.New(s.at.Config(""), sink, func() httplane.Exchange { return exchange{sink} })
-	if s.late {
+	if s.target.LazyDial {
 		return httplane.Later{Transport: tr}, nil
 	}
 	return tr, nil

@@ -41,9 +41,6 @@ const (
 	patience  = 3
 )
 
-// keeper is a sink that can say whether it keeps payloads. One that does not is given none, which saves a copy.
-type keeper interface{ Keeps() bool }
-
 // transport is a growing row of slots, dealt out to lanes.
 type transport struct {
 	sink    service.Sink
@@ -81,7 +78,7 @@ type slot struct {
 
 func (s *Service) newTransport(sink service.Sink) (*transport, error) {
 	t := &transport{sink: sink, keep: true, regions: s.regions, toClock: clockOffset(), wait: closeWait}
-	if k, ok := sink.(keeper); ok {
+	if k, ok := sink.(service.Keeper); ok { // a sink that keeps no payloads is given none, which saves a copy
 		t.keep = k.Keeps()
 	}
 	t.slots.Store(&[]*slot{})

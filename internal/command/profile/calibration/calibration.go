@@ -3,7 +3,9 @@
 package calibration
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -11,17 +13,17 @@ import (
 	"github.com/redline-bench/redline/internal/calibrate"
 	"github.com/redline-bench/redline/internal/calibrate/standin"
 	"github.com/redline-bench/redline/internal/command"
+	"github.com/redline-bench/redline/internal/kind"
 	"github.com/redline-bench/redline/internal/plan"
 )
 
 // Possible says why the traffic of a plan cannot be calibrated.
 func Possible(pl *plan.Plan) error {
-	switch pl.Target.Kind {
-	case plan.TritonCAPI:
-		return errors.New("a Triton in the process cannot be replaced by the reference server: its calls cannot be calibrated")
-	case plan.DynamicGRPC:
-		return errors.New("the methods of dynamic_grpc are the server's own: the reference server cannot answer them")
-	case plan.Triton, plan.OpenAI, plan.TorchServe, plan.TFServing:
+	switch r := &kind.Of(pl.Target.Kind).Reference; {
+	case r.Missing != "":
+		return errors.New(r.Missing)
+	case r.Hold == nil:
+		return fmt.Errorf("the reference server has no service kind %s", pl.Target.Kind)
 	}
 	return nil
 }
@@ -80,29 +82,15 @@ func newPaceRun(p *command.IO, sigs *command.Signals, pl *plan.Plan, m *standin.
 // floorTarget turns a plan to the reference server, over TLS where there is a certificate.
 func floorTarget(p *plan.Plan, server *command.Embedded, ca string) {
 	t := &p.Target
-	t.URL, t.Embedded = server.Address(floorPort(t)), false
+	t.URL, t.Embedded = server.Address(cmp.Or(kind.Of(t.Kind).Reference.Port, t.Protocol)), false
 	if t.TLS = (plan.TLS{}); ca != "" {
 		t.TLS = plan.TLS{CAFile: ca, CertType: "PEM", KeyType: "PEM", VerifyHostLevel: 2}
-		if t.TLS.GRPC = t.OverGRPC(); !t.TLS.GRPC {
+		if t.TLS.GRPC = t.Protocol == plan.GRPC; !t.TLS.GRPC {
 			t.URL = "https://" + t.URL
 		}
 	}
 	t.Trace, t.Metrics, t.ComposingModels, t.Version, t.Sources = plan.Trace{}, plan.Metrics{}, nil, "", nil
 	p.Output, p.Outcome, p.Verbose, p.Load.MPI = plan.Output{}, plan.Outcome{}, 0, false
-}
-
-// floorPort names the port of the server for a kind of service.
-func floorPort(t *plan.Target) plan.Protocol {
-	switch t.Kind {
-	case plan.OpenAI:
-		return "openai"
-	case plan.TorchServe:
-		return "torchserve"
-	case plan.TFServing:
-		return "tfserving"
-	case plan.Triton, plan.TritonCAPI, plan.DynamicGRPC:
-	}
-	return t.Protocol
 }
 
 // The windows of a calibration: three, of which the first is the warm-up. Each is this long, or as long as so many requests

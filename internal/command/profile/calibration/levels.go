@@ -7,6 +7,7 @@ import (
 	"github.com/redline-bench/redline/internal/calibrate"
 	"github.com/redline-bench/redline/internal/calibrate/standin"
 	"github.com/redline-bench/redline/internal/command/profile/traffic"
+	"github.com/redline-bench/redline/internal/kind"
 	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/profile"
@@ -93,7 +94,7 @@ func calibrateLevel(s *traffic.Traffic, lv *result.Level) (calibrate.Floor, erro
 // calibrateAt measures the error of a level with a server that holds answers of so many bytes for a time.
 func calibrateAt(s *traffic.Traffic, lv *result.Level, hold time.Duration, bytes int64) (calibrate.Floor, error) {
 	m := &standin.Model{}
-	if k := s.Plan.Target.Kind; k == plan.Triton || k == plan.TFServing {
+	if kind.Of(s.Plan.Target.Kind).ModelMetadata {
 		m.Spec, m.Answer = s.Model, standin.AnswerOf(s.Model, s.Plan.Input.Batch, bytes)
 	}
 	pl := *s.Plan

@@ -11,6 +11,7 @@ import (
 	"github.com/redline-bench/redline/internal/calibrate/standin"
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/command/profile/traffic"
+	"github.com/redline-bench/redline/internal/kind"
 	"github.com/redline-bench/redline/internal/pacompat/flags"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
@@ -23,9 +24,7 @@ const probeTime = 10 * time.Second
 
 // LookAt learns what the model of a plan takes and gives: from the run's own server, else by its name, else from --shape.
 func LookAt(p *command.IO, sigs *command.Signals, pl *plan.Plan, notes flags.Notes) (*standin.Model, error) {
-	switch pl.Target.Kind {
-	case plan.Triton, plan.TFServing:
-	case plan.OpenAI, plan.TorchServe, plan.TritonCAPI, plan.DynamicGRPC:
+	if !kind.Of(pl.Target.Kind).ModelMetadata {
 		return &standin.Model{How: "none: what is sent stands in the options"}, nil
 	}
 	own, err := probeServer(p, sigs, pl, notes)

@@ -13,8 +13,8 @@ import (
 	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/command/profile/traffic"
-	"github.com/redline-bench/redline/internal/command/target"
 	"github.com/redline-bench/redline/internal/engine"
+	"github.com/redline-bench/redline/internal/kind"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/profile"
 	"github.com/redline-bench/redline/internal/record"
@@ -61,16 +61,8 @@ func (c *paceRun) floors() ([]calibrate.Floor, error) {
 
 // serverArgs are the options of the server.
 func (c *paceRun) serverArgs(log string) []string {
-	hold := c.hold.String()
-	args := []string{"--request-log", log}
-	switch t := &c.plan.Target; t.Kind {
-	case plan.OpenAI:
-		args = append(args, "--ttft", hold, "--itl", "0s")
-	case plan.TorchServe:
-		args = append(args, "--delay", "torchserve="+hold)
-	default:
-		args = append(args, "--delay", t.Model+"="+hold)
-	}
+	t := &c.plan.Target
+	args := append([]string{"--request-log", log}, kind.Of(t.Kind).Reference.Hold(t.Model, c.hold)...)
 	if c.ca != "" {
 		args = append(args, "--tls-cert", c.ca, "--tls-key", c.ca)
 	}
@@ -98,10 +90,10 @@ func (c *paceRun) send(server *command.Embedded) (*result.Result, error) {
 			return nil, errors.New(s.Advise(err))
 		}
 	}
-	feed := s.Feed()
+	feed, row := s.Feed(), kind.Of(pl.Target.Kind)
 	c.seen = map[string][]calibrate.Exchange{}
 	runner := &profile.Runner{
-		Plan: &pl, Service: s.Service, Model: s.Model, Async: s.Async, Observer: silent{}, Times: s.Data.Times(), Streams: target.Streams(pl.Target.Kind), Tap: c.keep,
+		Plan: &pl, Service: s.Service, Model: s.Model, Async: s.Async, Observer: silent{}, Times: s.Data.Times(), Streams: row.Streams, SharedStreams: row.SharedStreams, Tap: c.keep,
 		Feed: func(slot, active int) engine.Feed { return &numbered{feed(slot, active), &c.lastID} },
 	}
 	res, err := runner.Run(c.sigs.Soft, c.sigs.Hard)
