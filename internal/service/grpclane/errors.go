@@ -2,8 +2,6 @@ package grpclane
 
 import (
 	"errors"
-	"fmt"
-	"io/fs"
 	"net"
 	"strconv"
 	"strings"
@@ -93,12 +91,4 @@ func reason(e *h2.Error) string {
 		return e.Err.Error()
 	}
 	return e.Text
-}
-
-// fileError says which file of the TLS settings cannot be used.
-func fileError(what, path string, err error) error {
-	if pe, ok := errors.AsType[*fs.PathError](err); ok {
-		err = pe.Err
-	}
-	return fmt.Errorf("read the %s %s: %w", what, path, err)
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/health"
 	"google.golang.org/grpc/health/grpc_health_v1"
 
@@ -43,10 +44,10 @@ func (sink) Response(*service.Call, []byte, int64, bool) {}
 func (s sink) Done(c *service.Call) { s <- c }
 
 // listen makes a server that can be asked for its health, at an address.
-func listen(t *testing.T, addr string) *grpc.Server {
+func listen(t *testing.T, addr string, opts ...grpc.ServerOption) *grpc.Server {
 	t.Helper()
 	ln := testkit.Listen(t, addr)
-	srv := grpc.NewServer()
+	srv := grpc.NewServer(opts...)
 	grpc_health_v1.RegisterHealthServer(srv, health.NewServer())
 	go func() { _ = srv.Serve(ln) }()
 	t.Cleanup(srv.Stop)
@@ -128,6 +129,27 @@ func TestCallsAcrossRestarts(t *testing.T) {
 	}
 }
 
+// The settings of TLS have the same meaning as over HTTP.
+func TestCertificateOfAnotherName(t *testing.T) {
+	cert, _ := testkit.Certificate(t, "elsewhere")
+	addr := testkit.Port(t)
+	listen(t, addr, grpc.Creds(credentials.NewServerTLSFromCert(&cert)))
+	for skip, want := range map[bool]record.Class{false: record.Connect, true: record.OK} {
+		at, err := grpclane.NewServer(plan.Target{URL: addr, TLS: plan.TLS{GRPC: true, SkipVerifyPeer: skip, SkipVerifyHost: skip}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = at.Call(t.Context(), "health", check, &grpc_health_v1.HealthCheckRequest{}, &grpc_health_v1.HealthCheckResponse{})
+		e, failed := errors.AsType[*service.Error](err)
+		if failed != (want != record.OK) || failed && e.Class != want {
+			t.Errorf("verification off is %v: %v", skip, err)
+		}
+		if err := at.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func TestBadTargets(t *testing.T) {
 	empty := filepath.Join(t.TempDir(), "empty.pem")
 	if err := os.WriteFile(empty, nil, 0o600); err != nil {
@@ -147,10 +169,10 @@ func TestBadTargets(t *testing.T) {
 	f(header("a b", "v"), "is not allowed")
 	f(header("Grpc-Timeout", "1"), `header "Grpc-Timeout" belongs to gRPC itself`)
 	f(header("a", "b\nc"), "line break")
-	f(plan.Target{TLS: plan.TLS{GRPC: true, CAFile: empty}}, "it holds no certificate in PEM form")
-	f(plan.Target{TLS: plan.TLS{GRPC: true, CAFile: empty + "x"}}, "read the root certificates")
+	f(plan.Target{TLS: plan.TLS{GRPC: true, CAFile: empty}}, "holds no PEM certificate")
+	f(plan.Target{TLS: plan.TLS{GRPC: true, CAFile: empty + "x"}}, "no usable CA certificates: open ")
 	f(plan.Target{TLS: plan.TLS{GRPC: true, CertFile: empty}}, "needs both")
-	f(plan.Target{TLS: plan.TLS{GRPC: true, CertFile: empty, KeyFile: empty}}, "read the client certificate")
+	f(plan.Target{TLS: plan.TLS{GRPC: true, CertFile: empty, KeyFile: empty}}, "no usable client certificate")
 }
 
 func TestTargets(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/service/clienttls"
 	"github.com/redline-bench/redline/internal/wire/budget"
 	"github.com/redline-bench/redline/internal/wire/h2"
 )
@@ -45,10 +46,19 @@ func NewServer(t plan.Target) (*Server, error) {
 	if s.encoding == "none" {
 		s.encoding = ""
 	}
-	var err error
-	if s.tls, err = tlsConfig(t.TLS); err != nil {
-		return nil, err
+	if t.TLS.GRPC {
+		if (t.TLS.CertFile == "") != (t.TLS.KeyFile == "") {
+			return nil, errors.New("a client certificate needs both the certificate chain and the private key")
+		}
+		host, _, err := net.SplitHostPort(s.addr)
+		if err != nil {
+			host = s.addr
+		}
+		if s.tls, err = clienttls.Load(t.TLS, host); err != nil {
+			return nil, err
+		}
 	}
+	var err error
 	s.meta, err = metadata(t.Headers)
 	return s, err
 }

@@ -2,20 +2,17 @@ package httplane
 
 import (
 	"crypto/tls"
-	"crypto/x509"
-	"encoding/pem"
-	"errors"
 	"fmt"
 	"net"
 	"net/netip"
 	"net/url"
-	"os"
 	"strconv"
 	"strings"
 
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/service/clienttls"
 	"github.com/redline-bench/redline/internal/wire/budget"
 	"github.com/redline-bench/redline/internal/wire/h1"
 )
@@ -39,7 +36,7 @@ type Server struct {
 func NewServer(t plan.Target, own ...string) (*Server, error) {
 	s, err := parseURL(t.URL)
 	if err == nil && s.secure {
-		s.tls, err = tlsConfig(t.TLS, s.host)
+		s.tls, err = clienttls.Load(t.TLS, s.host)
 	}
 	if err != nil {
 		// The first that is asked of a server is its model.
@@ -106,82 +103,4 @@ func (s *Server) Held() *budget.Budget { return s.held }
 // Config is how to connect. number names a header whose decimal value is wanted, in lower case.
 func (s *Server) Config(number string) h1.Config {
 	return h1.Config{Addr: s.addr, TLS: s.tls, Number: number, Sources: s.sources, MaxBody: s.limit, Budget: s.held}
-}
-
-// tlsConfig follows the meaning that the two verification flags have in curl: the peer's chain and its name
-// are separate questions, and either can be left unasked.
-func tlsConfig(t plan.TLS, host string) (*tls.Config, error) {
-	c := &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12}
-	if t.CAFile != "" {
-		text, err := os.ReadFile(t.CAFile)
-		if err != nil {
-			return nil, fmt.Errorf("%w: %w", service.ErrAuthorities, err)
-		}
-		c.RootCAs = x509.NewCertPool()
-		if !c.RootCAs.AppendCertsFromPEM(text) {
-			return nil, fmt.Errorf("%w: %s holds no PEM certificate", service.ErrAuthorities, t.CAFile)
-		}
-	}
-	if t.CertFile != "" {
-		cert, err := clientCertificate(t)
-		if err != nil {
-			return nil, fmt.Errorf("%w: %w", service.ErrCertificate, err)
-		}
-		c.Certificates = []tls.Certificate{cert}
-	}
-	if t.SkipVerifyPeer || t.SkipVerifyHost {
-		c.InsecureSkipVerify = true // what is still asked for is checked below
-		c.VerifyConnection = verifier(t, c.RootCAs, host)
-	}
-	return c, nil
-}
-
-func verifier(t plan.TLS, roots *x509.CertPool, host string) func(tls.ConnectionState) error {
-	return func(cs tls.ConnectionState) error {
-		if len(cs.PeerCertificates) == 0 {
-			return errors.New("the server sent no certificate")
-		}
-		leaf := cs.PeerCertificates[0]
-		if !t.SkipVerifyHost {
-			if err := leaf.VerifyHostname(host); err != nil {
-				return err
-			}
-		}
-		if t.SkipVerifyPeer {
-			return nil
-		}
-		inter := x509.NewCertPool()
-		for _, cert := range cs.PeerCertificates[1:] {
-			inter.AddCert(cert)
-		}
-		_, err := leaf.Verify(x509.VerifyOptions{Roots: roots, Intermediates: inter})
-		return err
-	}
-}
-
-// clientCertificate reads the certificate and its key, each as PEM or DER. As in curl, one PEM file may hold both.
-func clientCertificate(t plan.TLS) (tls.Certificate, error) {
-	cert, err := readPEM(t.CertFile, t.CertType, "CERTIFICATE")
-	if err != nil {
-		return tls.Certificate{}, fmt.Errorf("client certificate: %w", err)
-	}
-	key := cert
-	if t.KeyFile != "" {
-		if key, err = readPEM(t.KeyFile, t.KeyType, "PRIVATE KEY"); err != nil {
-			return tls.Certificate{}, fmt.Errorf("client key: %w", err)
-		}
-	}
-	pair, err := tls.X509KeyPair(cert, key)
-	if err != nil {
-		return tls.Certificate{}, fmt.Errorf("client certificate %s: %w", t.CertFile, err)
-	}
-	return pair, nil
-}
-
-func readPEM(path, form, kind string) ([]byte, error) {
-	b, err := os.ReadFile(path)
-	if err == nil && strings.EqualFold(form, "DER") {
-		b = pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: b})
-	}
-	return b, err
 }
