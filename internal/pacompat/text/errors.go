@@ -17,9 +17,6 @@ import (
 	"github.com/redline-bench/redline/internal/tensor/jsonscan"
 )
 
-// opInfer is the Op of errors of inference requests. All other conversations have connections of their own.
-const opInfer = "infer"
-
 // StartText splits a failure before the load began into what was being done and the detail, for StartFailed.
 func StartText(err error, p plan.Protocol) (what, detail string) {
 	what = "failed to get model metadata" // the first words with a server, so any other trouble shows there
@@ -115,7 +112,7 @@ func httpText(e *service.Error) string {
 		text = "Couldn't connect to server"
 	case why == truncated:
 		text = "Transferred a partial file"
-	case e.Op == opInfer && (why == empty || why == reset):
+	case e.Op == service.OpInfer && (why == empty || why == reset):
 		// On a connection in use libcurl tries once more, and cannot send the body a second time.
 		text = "Send failed since rewinding of the data stream failed"
 	case why == empty:

@@ -12,7 +12,6 @@ import (
 
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
-	"github.com/redline-bench/redline/internal/service/grpclane"
 	"github.com/redline-bench/redline/internal/tensor"
 	"github.com/redline-bench/redline/internal/tensor/jsonscan"
 	"github.com/redline-bench/redline/internal/wire/h2"
@@ -32,7 +31,7 @@ type request struct {
 }
 
 // mismatch is the end of such a call, in perf_analyzer's words.
-var mismatch = &service.Error{Op: grpclane.OpInfer, Class: record.Mismatch, Text: "Output size doesn't match expected size"}
+var mismatch = &service.Error{Op: service.OpInfer, Class: record.Mismatch, Text: "Output size doesn't match expected size"}
 
 var errExpects = errors.New("validation_data: answers of dynamic_grpc have no form that could be compared: leave it out")
 

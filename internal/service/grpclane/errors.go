@@ -62,7 +62,7 @@ func failure(op, addr string, err error) *service.Error {
 // StatusError is the failure of a call that ended with a gRPC status other than OK.
 func (s *Server) StatusError(code int, message string) *service.Error {
 	text, err := statusText(code, message)
-	return &service.Error{Op: OpInfer, Class: record.Server, Code: code, Addr: s.addr, Text: text, Err: err}
+	return &service.Error{Op: service.OpInfer, Class: record.Server, Code: code, Addr: s.addr, Text: text, Err: err}
 }
 
 // statusText is the server's message, or where it sent none, the status.

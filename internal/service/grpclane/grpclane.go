@@ -17,12 +17,6 @@ import (
 	"github.com/redline-bench/redline/internal/wire/h2"
 )
 
-// The operations of errors, as they stand in service.Error.Op.
-const (
-	OpInfer   = "infer"
-	OpConnect = "connect"
-)
-
 // Exchange is a kind's side of a slot whose calls have a stream each. It belongs to one slot, so it may keep
 // buffers. Its methods are never called concurrently.
 type Exchange interface {

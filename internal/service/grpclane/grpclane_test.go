@@ -68,7 +68,7 @@ func TestConnectLater(t *testing.T) {
 	}
 	defer func() { _ = tr.Close() }()
 	var e *service.Error
-	if err := tr.Grow(t.Context(), 1); !errors.As(err, &e) || e.Class != record.Connect || e.Op != grpclane.OpConnect {
+	if err := tr.Grow(t.Context(), 1); !errors.As(err, &e) || e.Class != record.Connect || e.Op != service.OpConnect {
 		t.Errorf("without a server: %v", err)
 	}
 	tr.ConnectLater()

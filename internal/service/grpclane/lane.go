@@ -11,12 +11,6 @@ import (
 	"github.com/redline-bench/redline/internal/wire/h2"
 )
 
-// The waits between attempts to connect again.
-const (
-	firstWait = 10 * time.Millisecond
-	lastWait  = 500 * time.Millisecond
-)
-
 // lane is one connection, and its successors. Ends of its calls are reported one at a time: the goroutines of
 // a connection that drains and of the one that replaces it share the lock.
 type lane struct {
@@ -30,7 +24,7 @@ type lane struct {
 	links   map[*h2.Conn]*link
 	waiting []*Slot // calls without a connection
 	closed  bool
-	wait    time.Duration
+	fails   int // attempts to connect since a connection worked
 }
 
 // link is the state of one connection of the lane.
@@ -40,7 +34,7 @@ type link struct {
 }
 
 func newLane(t *Transport) *lane {
-	return &lane{t: t, links: make(map[*h2.Conn]*link), wait: firstWait}
+	return &lane{t: t, links: make(map[*h2.Conn]*link)}
 }
 
 func (l *lane) dial(ctx context.Context) (*h2.Conn, error) {
@@ -109,7 +103,7 @@ func (l *lane) redial(k *link, now bool) *h2.Conn {
 	worked := l.ends > k.ends
 	l.lock.Unlock()
 	if worked {
-		l.wait = firstWait
+		l.fails = 0
 	}
 	for now = now && worked; ; now = false {
 		if !now && !l.pause() {
@@ -120,15 +114,15 @@ func (l *lane) redial(k *link, now bool) *h2.Conn {
 			l.attach(c)
 			return c
 		}
-		l.failWaiting(notConnected(OpInfer, l.t.srv.addr, err))
+		l.failWaiting(notConnected(service.OpInfer, l.t.srv.addr, err))
 	}
 }
 
 // pause waits before the next attempt. It returns false when the lane is closed.
 func (l *lane) pause() bool {
-	timer := time.NewTimer(l.wait)
+	l.fails++
+	timer := time.NewTimer(service.Backoff(l.fails))
 	defer timer.Stop()
-	l.wait = min(2*l.wait, lastWait)
 	select {
 	case <-timer.C:
 		return true
@@ -182,7 +176,7 @@ func (l *lane) park(s *Slot, c *h2.Conn) bool {
 		return false
 	}
 	if l.closed {
-		l.t.wg.Go(func() { l.end(s, errClosed) })
+		l.t.wg.Go(func() { l.end(s, service.ErrCanceled) })
 		return true
 	}
 	l.waiting = append(l.waiting, s)
@@ -218,7 +212,7 @@ func (l *lane) failWaiting(err *service.Error) {
 	waiting := l.waiting
 	l.waiting = nil
 	if l.closed {
-		err = errClosed
+		err = service.ErrCanceled
 	}
 	l.mu.Unlock()
 	l.lock.Lock()
@@ -241,5 +235,5 @@ func (l *lane) close() {
 	for _, c := range conns {
 		_ = c.Close()
 	}
-	l.failWaiting(errClosed)
+	l.failWaiting(service.ErrCanceled)
 }

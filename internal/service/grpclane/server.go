@@ -149,14 +149,14 @@ func (s *Server) config() h2.Config {
 // errTooLarge is the failure of a call whose messages are above the limit all together.
 func (s *Server) errTooLarge() *service.Error {
 	return &service.Error{
-		Op: OpInfer, Class: record.Protocol, Addr: s.addr,
+		Op: service.OpInfer, Class: record.Protocol, Addr: s.addr,
 		Text: fmt.Sprintf("the messages of the response have more than %d bytes all together%s", s.limit, service.RaiseLimit),
 	}
 }
 
 // errNoRoom is the failure of a call whose messages are too much beside those of the others.
 func (s *Server) errNoRoom(held *budget.Share) *service.Error {
-	return &service.Error{Op: OpInfer, Class: record.Protocol, Addr: s.addr, Text: held.Over() + service.RaiseLimit}
+	return &service.Error{Op: service.OpInfer, Class: record.Protocol, Addr: s.addr, Text: held.Over() + service.RaiseLimit}
 }
 
 // control returns the connection for everything but the load.

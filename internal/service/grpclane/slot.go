@@ -104,7 +104,7 @@ func (s *Slot) Take(bytes int) *service.Error {
 }
 
 // Failure turns an error of the wire into the failure of a call.
-func (s *Slot) Failure(err error) *service.Error { return failure(OpInfer, s.t.srv.addr, err) }
+func (s *Slot) Failure(err error) *service.Error { return failure(service.OpInfer, s.t.srv.addr, err) }
 
 // Finish hands the call back; a nil error is success. Times that were not set are set to at.
 func (s *Slot) Finish(err *service.Error, at int64) {

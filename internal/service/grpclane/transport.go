@@ -119,7 +119,7 @@ func (t *Transport) firstLane(ctx context.Context) error {
 	l := newLane(t)
 	c, err := l.dial(ctx)
 	if err != nil && (!t.late || ctx.Err() != nil) {
-		return notConnected(OpConnect, t.srv.addr, err)
+		return notConnected(service.OpConnect, t.srv.addr, err)
 	}
 	t.share = slotsPerLane
 	if t.down = err != nil; !t.down {
@@ -143,7 +143,7 @@ func (t *Transport) growLanes(ctx context.Context, want, n int) error {
 		if !t.down {
 			var err error
 			if c, err = l.dial(ctx); err != nil && (!t.late || ctx.Err() != nil) {
-				return notConnected(OpConnect, t.srv.addr, err)
+				return notConnected(service.OpConnect, t.srv.addr, err)
 			}
 		}
 		l.start(c)
@@ -189,32 +189,11 @@ func (t *Transport) Flush() {
 	}
 }
 
-// cutCauses are what calls are cut with, one for each class.
-var cutCauses = makeCauses()
-
-func makeCauses() (causes [record.NumClasses]*service.Error) {
-	for c := range causes {
-		class := record.Class(c)
-		text := "the request was cut: " + class.String()
-		if class == record.Timeout {
-			text = "the request was not answered in time"
-		}
-		causes[c] = &service.Error{Op: OpInfer, Class: class, Text: text}
-	}
-	return causes
-}
-
 // Cut ends the call in flight on the slot.
 func (t *Transport) Cut(i int, class record.Class) {
 	s := (*t.slots.Load())[i]
-	if class >= record.NumClasses {
-		class = record.Canceled
-	}
-	s.lane.cut(s, cutCauses[class])
+	s.lane.cut(s, service.CutError(class, t.srv.addr, nil))
 }
-
-// errClosed is why calls fail after Close.
-var errClosed = &service.Error{Op: OpInfer, Class: record.Canceled, Text: "the transport is closed"}
 
 // Close cuts everything and waits for the lanes.
 func (t *Transport) Close() error {

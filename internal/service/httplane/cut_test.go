@@ -98,11 +98,3 @@ func TestCutWhileDialing(t *testing.T) {
 		}
 	}
 }
-
-func TestBackoff(t *testing.T) {
-	for refusals, want := range map[int]time.Duration{1: firstPause, 2: 2 * firstPause, 3: 4 * firstPause, 7: maxPause, 1000: maxPause} {
-		if got := backoff(refusals); got != want {
-			t.Errorf("after %d refusals: %s, want %s", refusals, got, want)
-		}
-	}
-}

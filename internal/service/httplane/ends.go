@@ -7,18 +7,6 @@ import (
 	"github.com/redline-bench/redline/internal/wire/h1"
 )
 
-var canceled = &service.Error{Op: OpInfer, Class: record.Canceled, Text: "the request was cut because the run ended"}
-
-func (s *slot) cutError(class record.Class, cause error) *service.Error {
-	if class == record.Canceled {
-		return canceled
-	}
-	return &service.Error{
-		Op: OpInfer, Class: class, Addr: s.t.cfg.Addr, Err: cause,
-		Text: "no whole answer from " + s.t.cfg.Addr + " within the request's deadline",
-	}
-}
-
 // Head passes the head of a reply on to the exchange, unless nobody asked for the reply.
 func (s *slot) Head(r *h1.Reply) bool {
 	c := s.call.Load()
@@ -59,7 +47,7 @@ func (s *slot) Reply(r *h1.Reply) {
 	}
 	s.retried = nil
 	if class, cut := s.cutAs(); cut && err != nil { // what it was cut for is why it is not a good one
-		s.fail(c, s.cutError(class, err))
+		s.fail(c, service.CutError(class, s.t.cfg.Addr, err))
 		return
 	}
 	if err != nil {

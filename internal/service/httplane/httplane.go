@@ -17,12 +17,6 @@ import (
 	"github.com/redline-bench/redline/internal/wire/h1"
 )
 
-// The operations of errors, as they stand in service.Error.Op.
-const (
-	OpInfer   = "infer"
-	OpConnect = "connect"
-)
-
 // Exchange is a kind's side of one slot: how its requests look on the wire and what its replies mean. It
 // belongs to one slot, so it may keep buffers; a call's request is rendered before its reply is read. One that
 // is an io.Closer is closed with its slot.

@@ -80,7 +80,7 @@ func (s *slot) send(c *service.Call) {
 	}
 	s.sending.Store(false)
 	if s.gone.Load() && s.call.CompareAndSwap(c, nil) {
-		s.report(c, canceled)
+		s.report(c, service.ErrCanceled)
 		return
 	}
 	s.poke()
@@ -243,25 +243,16 @@ func (s *slot) lost(conn *h1.Conn, err error) {
 	s.streams = false
 	switch class, cut := s.cutAs(); {
 	case cut:
-		s.fail(c, s.cutError(class, err))
+		s.fail(c, service.CutError(class, s.t.cfg.Addr, err))
 	case s.retried == nil && !told && (kind == h1.Broken || stale && (kind == h1.Empty || kind == h1.Reset)):
 		// The server closed a connection at rest just as the request was written, or a cut meant for an earlier
 		// call came late. Neither is the request's fault: it is sent once more.
 		s.retried = err
 		c.Rec.Written = 0
 	default:
-		s.fail(c, Failure(OpInfer, s.t.cfg.Addr, err))
+		s.fail(c, Failure(service.OpInfer, s.t.cfg.Addr, err))
 	}
 }
-
-// Back-off between dials that fail: it starts small and doubles.
-const (
-	firstPause = 10 * time.Millisecond
-	maxPause   = 500 * time.Millisecond
-)
-
-// backoff is the pause before the next dial after some refusals in a row.
-func backoff(refusals int) time.Duration { return min(firstPause<<min(refusals-1, 10), maxPause) }
 
 // connect dials for the call in hand and writes it. It returns false when the call has ended instead.
 func (s *slot) connect(ctx context.Context) bool {
@@ -273,7 +264,7 @@ func (s *slot) connect(ctx context.Context) bool {
 	s.cancel = cancel
 	s.mu.Unlock()
 	if class, cut := s.cutAs(); cut {
-		s.fail(c, s.cutError(class, nil))
+		s.fail(c, service.CutError(class, s.t.cfg.Addr, nil))
 		return false
 	}
 	s.pause(ctx, c)
@@ -284,20 +275,20 @@ func (s *slot) connect(ctx context.Context) bool {
 	class, cut := s.cutAs()
 	switch {
 	case cut && err == nil: // too late to stop the dialing; the connection is as good as new
-		s.fail(c, s.cutError(class, nil))
+		s.fail(c, service.CutError(class, s.t.cfg.Addr, nil))
 		return true
 	case cut, s.t.closed():
 		if !cut {
 			class = record.Canceled
 		}
-		s.fail(c, s.cutError(class, err))
+		s.fail(c, service.CutError(class, s.t.cfg.Addr, err))
 		return false
 	case err != nil:
 		s.refusals++
 		if s.retried != nil {
 			err = s.retried // the request had been written: what happened to it then is what counts
 		}
-		s.fail(c, Failure(OpInfer, s.t.cfg.Addr, err))
+		s.fail(c, Failure(service.OpInfer, s.t.cfg.Addr, err))
 		return false
 	}
 	s.refusals = 0
@@ -341,6 +332,6 @@ func (s *slot) leave() {
 		_ = x.Close() // it frees memory, which cannot fail
 	}
 	if c := s.call.Swap(nil); c != nil {
-		s.report(c, canceled)
+		s.report(c, service.ErrCanceled)
 	}
 }

@@ -38,7 +38,7 @@ type Transport struct {
 
 // New makes a transport without slots. exchange is called once for each slot.
 func New(cfg h1.Config, sink service.Sink, exchange func() Exchange) *Transport {
-	t := &Transport{cfg: cfg, sink: sink, exchange: exchange, backoff: backoff, closing: make(chan struct{})}
+	t := &Transport{cfg: cfg, sink: sink, exchange: exchange, backoff: service.Backoff, closing: make(chan struct{})}
 	t.slots.Store(&[]*slot{})
 	return t
 }
@@ -95,7 +95,7 @@ func (t *Transport) Grow(ctx context.Context, n int) error {
 	var first error
 	for range n - len(old) {
 		if err := <-errs; err != nil && first == nil {
-			first = Failure(OpConnect, t.cfg.Addr, err)
+			first = Failure(service.OpConnect, t.cfg.Addr, err)
 		}
 	}
 	return first

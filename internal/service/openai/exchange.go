@@ -144,7 +144,7 @@ func (x *exchange) OnEvent(e *sse.Event) {
 	}
 	if isError(e) {
 		x.fault = &service.Error{
-			Op: httplane.OpInfer, Class: record.Server, Code: 200, Text: "OpenAI stream returns an error: " + quote(e.Data),
+			Op: service.OpInfer, Class: record.Server, Code: 200, Text: "OpenAI stream returns an error: " + quote(e.Data),
 		}
 		return
 	}
@@ -170,7 +170,7 @@ func (x *exchange) Reply(c *service.Call, r *h1.Reply) *service.Error {
 		return err
 	case !good(r.Status):
 		return &service.Error{
-			Op: httplane.OpInfer, Class: record.Server, Code: r.Status,
+			Op: service.OpInfer, Class: record.Server, Code: r.Status,
 			Text: fmt.Sprintf("OpenAI response returns HTTP code %d: %s", r.Status, quote(body)),
 			Err:  service.NewStatusError(r.Status, r.Retry, body),
 		}
@@ -223,5 +223,5 @@ func (x *exchange) Close() error {
 }
 
 func malformed(why string) *service.Error {
-	return &service.Error{Op: httplane.OpInfer, Class: record.Protocol, Code: 200, Text: "malformed OpenAI response: " + why}
+	return &service.Error{Op: service.OpInfer, Class: record.Protocol, Code: 200, Text: "malformed OpenAI response: " + why}
 }

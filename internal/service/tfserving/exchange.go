@@ -27,7 +27,7 @@ var (
 )
 
 func badAnswer(text string) *service.Error {
-	return &service.Error{Op: grpclane.OpInfer, Class: record.Protocol, Text: text}
+	return &service.Error{Op: service.OpInfer, Class: record.Protocol, Text: text}
 }
 
 // Render gives the prepared message.

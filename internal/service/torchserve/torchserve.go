@@ -77,7 +77,7 @@ func (s *Service) Prepare(in service.Inputs) (service.Request, error) {
 	file, err := os.ReadFile(string(path))
 	if err != nil {
 		return nil, &service.Error{
-			Op: httplane.OpInfer, Class: record.Server, Err: err,
+			Op: service.OpInfer, Class: record.Server, Err: err,
 			Text: fmt.Sprintf("Failed to open the specified file `%s`", path),
 		}
 	}
@@ -177,7 +177,7 @@ func (x exchange) Reply(c *service.Call, r *h1.Reply) *service.Error {
 		if words := bytes.Fields(r.Body[:min(len(r.Body), errorLimit)]); len(words) > 0 {
 			text += ": " + string(bytes.Join(words, []byte{' '})) // one line
 		}
-		return &service.Error{Op: httplane.OpInfer, Class: record.Server, Code: r.Status, Text: text}
+		return &service.Error{Op: service.OpInfer, Class: record.Server, Code: r.Status, Text: text}
 	}
 	c.Rec.Responses = 1
 	x.sink.Response(c, r.Body, r.End, false)

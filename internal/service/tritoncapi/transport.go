@@ -204,7 +204,7 @@ func (l *lane) event(e *C.rl_event, outputs []C.rl_tensor) {
 	at := int64(e.at) + l.t.toClock
 	if e.marks&C.RL_CUT != 0 {
 		C.rl_cancel(s.c, e.seq)
-		s.err = cutError(record.Class(e.class))
+		s.err = service.CutError(record.Class(e.class), "Triton", nil)
 		l.end(s, c, at)
 		return
 	}
@@ -269,15 +269,6 @@ func (l *lane) end(s *slot, c *service.Call, at int64) {
 	s.call.Store(nil)
 	l.calls.Add(-1)
 	l.t.sink.Done(c)
-}
-
-var canceled = &service.Error{Op: kserve.OpInfer, Class: record.Canceled, Text: "the request was cut because the run ended"}
-
-func cutError(class record.Class) *service.Error {
-	if class == record.Canceled {
-		return canceled
-	}
-	return &service.Error{Op: kserve.OpInfer, Class: class, Text: "no whole answer from Triton within the request's deadline"}
 }
 
 // stuck tells whether Close left something behind in Triton.

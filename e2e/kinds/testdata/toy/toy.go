@@ -58,7 +58,7 @@ func (x exchange) Data(*service.Call, []byte, int64)  {}
 
 func (x exchange) Reply(c *service.Call, r *h1.Reply) *service.Error {
 	if r.Status != 200 {
-		return &service.Error{Op: httplane.OpInfer, Class: record.Server, Code: r.Status, Text: "the toy is broken"}
+		return &service.Error{Op: service.OpInfer, Class: record.Server, Code: r.Status, Text: "the toy is broken"}
 	}
 	c.Rec.Responses = 1
 	x.sink.Response(c, r.Body, r.End, false)
