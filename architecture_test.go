@@ -128,7 +128,7 @@ var layers = []layer{
 var extra = map[string][]string{
 	"refserver": {"internal/tensor"},
 	// It names the clients' errors in perf_analyzer's words.
-	"dialect": {"internal/wire/h1", "internal/wire/h2"},
+	"dialect": {"internal/wire/neterr"},
 	// doctor tries whether the kernel notes when data arrives.
 	"questions": {"internal/wire/arrival"},
 }

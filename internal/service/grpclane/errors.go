@@ -9,6 +9,7 @@ import (
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/wire/h2"
+	"github.com/redline-bench/redline/internal/wire/neterr"
 )
 
 // Unavailable is the gRPC code of a server that cannot be reached.
@@ -25,32 +26,32 @@ func failure(op, addr string, err error) *service.Error {
 		}
 		return e
 	}
-	wire, ok := errors.AsType[*h2.Error](err)
+	wire, ok := errors.AsType[*neterr.Error](err)
 	if !ok {
 		e.Text = err.Error()
 		return e
 	}
 	switch wire.Kind {
-	case h2.Refused:
+	case neterr.Refused:
 		e.Class, e.Code, e.Text = record.Connect, Unavailable, "connection refused"
-	case h2.Unreachable:
+	case neterr.Unreachable:
 		e.Class, e.Code, e.Text = record.Connect, Unavailable, reason(wire)
-	case h2.TLS:
+	case neterr.Handshake:
 		e.Class, e.Code, e.Text = record.Connect, Unavailable, "no agreement on TLS: "+reason(wire)
-	case h2.Timeout, h2.NotHTTP2:
+	case neterr.Timeout, neterr.NotHTTP:
 		e.Class, e.Code, e.Text = record.Connect, Unavailable, strings.TrimPrefix(wire.Text, "dial "+addr+": ")
-	case h2.Closed, h2.Reset, h2.GoAway, h2.StreamReset:
+	case neterr.Closed, neterr.Reset, neterr.GoAway, neterr.StreamReset:
 		e.Code, e.Text = Unavailable, wire.Text
-	case h2.Local:
+	case neterr.Local:
 		e.Class, e.Text = record.Canceled, wire.Text
-	case h2.Protocol:
+	case neterr.Malformed:
 		e.Class, e.Text = record.Protocol, wire.Error()
 		if wire.TooLarge {
 			e.Text += service.RaiseLimit
 		}
-	case h2.HTTPStatus:
+	case neterr.Status:
 		e.Class, e.Code, e.Text = record.Protocol, int(wire.Code), wire.Text
-	case h2.Canceled:
+	case neterr.Canceled:
 		e.Class, e.Text = record.Canceled, "the request was canceled"
 		if cause, ok := errors.AsType[*service.Error](wire.Err); ok {
 			e.Class, e.Text = cause.Class, cause.Text
@@ -83,7 +84,7 @@ func notConnected(op, addr string, err error) *service.Error {
 }
 
 // reason is the innermost cause of a failed dial.
-func reason(e *h2.Error) string {
+func reason(e *neterr.Error) string {
 	if op, ok := errors.AsType[*net.OpError](e.Err); ok && op.Err != nil {
 		return op.Err.Error()
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/redline-bench/redline/internal/wire/budget"
 	"github.com/redline-bench/redline/internal/wire/h2"
+	"github.com/redline-bench/redline/internal/wire/neterr"
 )
 
 // NewPlainServer is a server that is spoken to in plain HTTP/2, without gRPC: its kind gives Ways and headers of its
@@ -24,13 +25,13 @@ func (s *Slot) Cancel(stream *h2.Stream, cause error) {
 
 // explain words the failure to connect to a server that does not speak HTTP/2.
 func (s *Server) explain(err error) error {
-	e, ok := errors.AsType[*h2.Error](err)
-	if !s.plain || !ok || e.Kind != h2.NotHTTP2 && e.Kind != h2.Timeout {
+	e, ok := errors.AsType[*neterr.Error](err)
+	if !s.plain || !ok || e.Kind != neterr.NotHTTP && e.Kind != neterr.Timeout {
 		return err
 	}
 	text := "the server does not speak HTTP/2: try --http-version 1.1"
-	if e.Kind == h2.Timeout {
+	if e.Kind == neterr.Timeout {
 		text = "connected, but no HTTP/2 settings came in time: try --http-version 1.1"
 	}
-	return &h2.Error{Kind: e.Kind, Code: e.Code, Text: text, Err: e.Err}
+	return &neterr.Error{Kind: e.Kind, Code: e.Code, Text: text, Err: e.Err}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/redline-bench/redline/internal/service/clienttls"
 	"github.com/redline-bench/redline/internal/wire/budget"
 	"github.com/redline-bench/redline/internal/wire/h2"
+	"github.com/redline-bench/redline/internal/wire/neterr"
 )
 
 // Server is where a server is, and what every call to it carries. Use NewServer.
@@ -226,8 +227,8 @@ func (s *Server) Call(ctx context.Context, op, path string, req, resp proto.Mess
 // stale tells whether a call failed because the server had left the connection, or did not look at the call. Asking
 // again does no harm: what is asked outside of the load changes nothing, or the same way twice.
 func stale(err error) bool {
-	e, ok := errors.AsType[*h2.Error](err)
-	return ok && (e.Unprocessed || e.Kind == h2.GoAway || e.Kind == h2.Closed || e.Kind == h2.Reset)
+	e, ok := errors.AsType[*neterr.Error](err)
+	return ok && (e.Unprocessed || e.Kind == neterr.GoAway || e.Kind == neterr.Closed || e.Kind == neterr.Reset)
 }
 
 func (s *Server) forget(c *h2.Conn) {

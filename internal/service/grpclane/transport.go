@@ -10,6 +10,7 @@ import (
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/wire/h2"
+	"github.com/redline-bench/redline/internal/wire/neterr"
 )
 
 // slotsPerLane is how many slots share a connection where the plan does not say how many connections to make.
@@ -210,6 +211,6 @@ func (t *Transport) Close() error {
 // retriable tells whether the server promises that it has not looked at a call, because it is leaving the
 // connection or has refused the stream: gRPC clients send such calls again.
 func retriable(err error) bool {
-	var e *h2.Error
+	var e *neterr.Error
 	return errors.As(err, &e) && e.Unprocessed
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/wire/h1"
+	"github.com/redline-bench/redline/internal/wire/neterr"
 )
 
 // Exchange is a kind's side of one slot: how its requests look on the wire and what its replies mean. It
@@ -39,34 +40,15 @@ type Interruptible interface {
 	Interrupted(asked func() bool)
 }
 
-// Failure turns what the wire says into a service error.
+// Failure turns an error of the wire into one of the service.
 func Failure(op, addr string, err error) *service.Error {
-	e := &service.Error{Op: op, Class: classOf(err), Addr: addr, Err: err}
-	if KindOf(err) == h1.TooLarge {
+	kind := neterr.KindOf(err)
+	e := &service.Error{Op: op, Class: kind.Class(), Addr: addr, Err: err}
+	if !errors.As(err, new(*neterr.Error)) {
+		e.Class = record.Protocol
+	}
+	if kind == neterr.TooLarge {
 		e.Text = err.Error() + service.RaiseLimit
 	}
 	return e
-}
-
-func classOf(err error) record.Class {
-	e, ok := errors.AsType[*h1.Error](err)
-	if !ok {
-		return record.Protocol
-	}
-	switch e.Kind {
-	case h1.Unreachable, h1.Resolve, h1.Refused, h1.Handshake:
-		return record.Connect
-	case h1.NotHTTP, h1.Malformed, h1.TooLarge:
-		return record.Protocol
-	case h1.Reset, h1.Empty, h1.Truncated, h1.Broken, h1.Lost:
-	}
-	return record.Transport
-}
-
-// KindOf is how the wire says that a conversation failed.
-func KindOf(err error) h1.Kind {
-	if e, ok := errors.AsType[*h1.Error](err); ok {
-		return e.Kind
-	}
-	return h1.Lost
 }

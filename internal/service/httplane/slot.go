@@ -12,6 +12,7 @@ import (
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/wire/h1"
+	"github.com/redline-bench/redline/internal/wire/neterr"
 )
 
 // slot is one connection with the goroutine that reads it.
@@ -132,7 +133,7 @@ func (s *slot) drain() {
 // wrote ends a send. A write that failed is not the last word: the reader sees the end of the connection too,
 // and perhaps the server's reason before it.
 func (s *slot) wrote(conn *h1.Conn, c *service.Call, err error) {
-	if err != nil && KindOf(err) == h1.Lost {
+	if err != nil && neterr.KindOf(err) == neterr.Lost {
 		conn.Break()
 	}
 	c.Rec.Written = clock.Now()
@@ -236,15 +237,15 @@ func (s *slot) lost(conn *h1.Conn, err error) {
 		return // idle, or the call has not been on this connection
 	}
 	if err == nil { // we dropped the connection ourselves, and a sender was quicker than we
-		err = &h1.Error{Kind: h1.Broken, Addr: s.t.cfg.Addr}
+		err = &neterr.Error{Kind: neterr.Broken, Addr: s.t.cfg.Addr}
 	}
-	kind := KindOf(err)
+	kind := neterr.KindOf(err)
 	told := s.streams // parts of the answer were reported: they cannot be taken back
 	s.streams = false
 	switch class, cut := s.cutAs(); {
 	case cut:
 		s.fail(c, service.CutError(class, s.t.cfg.Addr, err))
-	case s.retried == nil && !told && (kind == h1.Broken || stale && (kind == h1.Empty || kind == h1.Reset)):
+	case s.retried == nil && !told && (kind == neterr.Broken || stale && (kind == neterr.Closed || kind == neterr.Reset)):
 		// The server closed a connection at rest just as the request was written, or a cut meant for an earlier
 		// call came late. Neither is the request's fault: it is sent once more.
 		s.retried = err

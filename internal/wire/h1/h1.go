@@ -11,7 +11,7 @@
 // again before waiting: an exchange is one read and one write. See loop_linux.go and socket_linux.go. Slow streams whose
 // times the kernel notes are read some at a time: see late_linux.go.
 //
-// The parser believes nothing: what is not exactly HTTP/1.x ends the connection with an *Error whose Kind
+// The parser believes nothing: what is not exactly HTTP/1.x ends the connection with a *neterr.Error whose Kind
 // says how, and never as a reply.
 package h1
 
@@ -25,6 +25,7 @@ import (
 	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/wire/arrival"
 	"github.com/redline-bench/redline/internal/wire/budget"
+	"github.com/redline-bench/redline/internal/wire/neterr"
 )
 
 // Limits and sizes used where a Config has none.
@@ -112,7 +113,7 @@ type Conn struct {
 // dialWait bounds the time to connect and to agree on TLS.
 const dialWait = 20 * time.Second
 
-// Dial connects. Errors are of type *Error.
+// Dial connects. Errors are of type *neterr.Error.
 func Dial(ctx context.Context, cfg Config) (*Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialWait)
 	defer cancel()
@@ -122,7 +123,7 @@ func Dial(ctx context.Context, cfg Config) (*Conn, error) {
 	}
 	nc, err := d.DialContext(ctx, "tcp", cfg.Addr)
 	if err != nil {
-		return nil, dialError(cfg.Addr, err)
+		return nil, neterr.Dial(cfg.Addr, err)
 	}
 	c := newConn(nc, cfg)
 	if cfg.TLS == nil {
@@ -136,7 +137,7 @@ func Dial(ctx context.Context, cfg Config) (*Conn, error) {
 	tc := tls.Client(nc, cfg.TLS)
 	if err := tc.HandshakeContext(ctx); err != nil {
 		_ = nc.Close() // the handshake's error says more
-		return nil, &Error{Kind: Handshake, Addr: cfg.Addr, Err: err}
+		return nil, &neterr.Error{Kind: neterr.Handshake, Addr: cfg.Addr, Err: err}
 	}
 	c.nc = tc
 	return c, nil
@@ -208,7 +209,7 @@ func (c *Conn) Write(head, body []byte) error {
 }
 
 // Serve reads replies and hands them to h until a reply ends the connection or the handler calls Stop, which
-// both give nil. Other ends are of type *Error.
+// both give nil. Other ends are of type *neterr.Error.
 func (c *Conn) Serve(h Handler) error {
 	c.rd.h, c.stop = h, false
 	if c.sock != nil {

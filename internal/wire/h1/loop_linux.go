@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/redline-bench/redline/internal/wire/arrival"
+	"github.com/redline-bench/redline/internal/wire/neterr"
 	"github.com/redline-bench/redline/internal/wire/sys"
 )
 
@@ -78,7 +79,7 @@ func (l *Loop) Dial(ctx context.Context, cfg Config) (*Conn, error) {
 	fd, err := copyOf(c.nc)
 	_ = c.nc.Close() // the copy keeps the connection
 	if err != nil {
-		return nil, dialError(cfg.Addr, err)
+		return nil, neterr.Dial(cfg.Addr, err)
 	}
 	c.nc, c.sock = nil, &socket{loop: l, fd: fd, ended: make(chan error, 1)}
 	c.sock.noted = cfg.Arrival && arrival.Enable(fd)

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/redline-bench/redline/internal/wire/budget"
+	"github.com/redline-bench/redline/internal/wire/neterr"
 )
 
 type state uint8
@@ -189,7 +190,7 @@ func (r *reader) head() (more, done bool, err error) {
 		return r.accept(n, r.lastInfo)
 	}
 	if !likeHTTP(b) {
-		return false, false, &fault{NotHTTP, "not an HTTP/1.x status line"}
+		return false, false, &fault{neterr.NotHTTP, "not an HTTP/1.x status line"}
 	}
 	// pos is where the last search ended; the terminator may straddle it.
 	from := max(r.pos-len(headEnd)+1, 0)

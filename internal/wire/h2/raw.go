@@ -1,6 +1,10 @@
 package h2
 
-import "strconv"
+import (
+	"strconv"
+
+	"github.com/redline-bench/redline/internal/wire/neterr"
+)
 
 // HeadHandler is a Handler of plain HTTP/2 exchanges, which have no gRPC in them. A stream that is bound to one
 // hands on the answer's head when it comes and then the body piece by piece, as it comes, through OnMessage. The end
@@ -36,7 +40,7 @@ func (m *meta) setLength(value []byte) {
 // rawBlock takes a header block of a plain answer: its head, or its trailers.
 func (c *Conn) rawBlock(s *Stream, m *meta, end bool, at int64) {
 	in := &s.in
-	var bad *Error
+	var bad *neterr.Error
 	switch {
 	case m.bad != "":
 		bad = violation(codeProtocol, "the answer holds %s", m.bad)

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/redline-bench/redline/internal/wire/h2"
+	"github.com/redline-bench/redline/internal/wire/neterr"
 )
 
 // plainServer is Go's own HTTP/2 server, without TLS.
@@ -174,12 +175,12 @@ func TestPlainEnds(t *testing.T) {
 	})
 	p := post(t, c, "/abort", nil)
 	<-p.done
-	wantKind(t, p.end.Err, h2.StreamReset)
+	wantKind(t, p.end.Err, neterr.StreamReset)
 	p = post(t, c, "/hang", nil)
 	<-begun
 	c.Cancel(&p.stream, context.Canceled)
 	<-p.done
-	wantKind(t, p.end.Err, h2.Canceled)
+	wantKind(t, p.end.Err, neterr.Canceled)
 	p = post(t, c, "/", nil) // the connection goes on
 	<-p.done
 	if p.end.Err != nil || p.body.String() != "data: 1\n\n" {

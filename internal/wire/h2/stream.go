@@ -13,7 +13,7 @@ type Handler interface {
 type End struct {
 	Status  int
 	Message string
-	Err     error // of type *Error
+	Err     error // of type *neterr.Error
 }
 
 // Stream is one exchange. It belongs to the caller, who may use it again after its end, so that streams cost

@@ -9,6 +9,7 @@ import (
 	"github.com/redline-bench/redline/internal/service/grpclane"
 	"github.com/redline-bench/redline/internal/service/kserve"
 	"github.com/redline-bench/redline/internal/wire/h2"
+	"github.com/redline-bench/redline/internal/wire/neterr"
 )
 
 // bidi is the way of a slot whose calls go over ModelStreamInfer, on the stream of its track. A call is over with the
@@ -63,7 +64,7 @@ func (b *bidi) Cancel(cause error) {
 	n := b.begun.Load()
 	b.slot.Later(func() {
 		if b.begun.Load() == n && b.busy.Load() {
-			b.reply(b.slot.Failure(&h2.Error{Kind: h2.Canceled, Err: cause}), clock.Now())
+			b.reply(b.slot.Failure(&neterr.Error{Kind: neterr.Canceled, Err: cause}), clock.Now())
 		}
 	})
 }
