@@ -102,7 +102,7 @@ var layers = []layer{
 		why:      "plans, schedules, records and results are values; they do no I/O of their own",
 	},
 	{
-		name: "wire", packages: []string{"internal/wire/*"}, imports: []string{"base"},
+		name: "wire", packages: []string{"internal/wire", "internal/wire/*"}, imports: []string{"base"},
 		why: "byte-level clients know no model",
 	},
 	{

@@ -11,6 +11,7 @@ import (
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/testkit"
+	"github.com/redline-bench/redline/internal/wire"
 	"github.com/redline-bench/redline/internal/wire/h1"
 )
 
@@ -23,9 +24,9 @@ const (
 )
 
 func (ping) Render(*service.Call) (head, rest []byte, body int) { return []byte(pingRequest), nil, 0 }
-func (ping) Head(*service.Call, *h1.Reply) bool                 { return false }
+func (ping) Head(*service.Call, *wire.Reply) bool                 { return false }
 func (ping) Data(*service.Call, []byte, int64)                  {}
-func (ping) Reply(*service.Call, *h1.Reply) *service.Error      { return nil }
+func (ping) Reply(*service.Call, *wire.Reply) *service.Error      { return nil }
 
 // sink hands over each call that has ended.
 type sink chan *service.Call

@@ -4,11 +4,11 @@ import (
 	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
-	"github.com/redline-bench/redline/internal/wire/h1"
+	"github.com/redline-bench/redline/internal/wire"
 )
 
 // Head passes the head of a reply on to the exchange, unless nobody asked for the reply.
-func (s *slot) Head(r *h1.Reply) bool {
+func (s *slot) Head(r *wire.Reply) bool {
 	c := s.call.Load()
 	s.streams = c != nil && s.ex.Head(c, r)
 	if s.streams {
@@ -25,7 +25,7 @@ func (s *slot) Data(b []byte, at int64) {
 }
 
 // Reply takes a reply: it belongs to the call in flight.
-func (s *slot) Reply(r *h1.Reply) {
+func (s *slot) Reply(r *wire.Reply) {
 	s.streams = false
 	c := s.call.Load()
 	if c == nil { // nobody asked: what follows on this connection cannot be trusted

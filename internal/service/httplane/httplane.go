@@ -14,7 +14,7 @@ import (
 
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
-	"github.com/redline-bench/redline/internal/wire/h1"
+	"github.com/redline-bench/redline/internal/wire"
 	"github.com/redline-bench/redline/internal/wire/neterr"
 )
 
@@ -26,12 +26,12 @@ type Exchange interface {
 	// They must stay as they are until the reply has come.
 	Render(c *service.Call) (head, rest []byte, body int)
 	// Head looks at the head of a reply. Returning true asks for the body piece by piece.
-	Head(c *service.Call, r *h1.Reply) (stream bool)
+	Head(c *service.Call, r *wire.Reply) (stream bool)
 	// Data takes a piece of such a body, read at the given time. b is valid until it returns.
 	Data(c *service.Call, b []byte, at int64)
 	// Reply judges a whole reply and reports its answers to the sink; nil means that it is a good one. Where it
 	// leaves the record's First and End alone, they are the times of the reply's first and last byte.
-	Reply(c *service.Call, r *h1.Reply) *service.Error
+	Reply(c *service.Call, r *wire.Reply) *service.Error
 }
 
 // Interruptible is an Exchange that may work on an answer for long, as on one that has to be unpacked. It is given a

@@ -9,8 +9,8 @@ import (
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/service/httplane"
+	"github.com/redline-bench/redline/internal/wire"
 	"github.com/redline-bench/redline/internal/wire/budget"
-	"github.com/redline-bench/redline/internal/wire/h1"
 	"github.com/redline-bench/redline/internal/wire/h2/zip"
 	"github.com/redline-bench/redline/internal/wire/sse"
 )
@@ -66,7 +66,7 @@ func (x *exchange) Render(c *service.Call) (head, rest []byte, body int) {
 func good(status int) bool { return status >= 200 && status < 300 && status != http.StatusNoContent }
 
 // Head decides by the content type whether the answer is a stream.
-func (x *exchange) Head(c *service.Call, r *h1.Reply) bool {
+func (x *exchange) Head(c *service.Call, r *wire.Reply) bool {
 	x.stop()
 	if !good(r.Status) || !isEvents(r.Type) {
 		return false
@@ -159,7 +159,7 @@ func (x *exchange) OnEvent(e *sse.Event) {
 }
 
 // Reply judges a whole answer.
-func (x *exchange) Reply(c *service.Call, r *h1.Reply) *service.Error {
+func (x *exchange) Reply(c *service.Call, r *wire.Reply) *service.Error {
 	if x.call != nil {
 		defer x.stop()
 		return x.streamed(r)
@@ -184,7 +184,7 @@ func (x *exchange) Reply(c *service.Call, r *h1.Reply) *service.Error {
 }
 
 // streamed judges a stream that has ended.
-func (x *exchange) streamed(r *h1.Reply) *service.Error {
+func (x *exchange) streamed(r *wire.Reply) *service.Error {
 	x.at = r.End
 	if x.zip != nil && x.fault == nil {
 		if err := x.zip.end(); err != nil {

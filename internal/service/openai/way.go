@@ -7,7 +7,7 @@ import (
 
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/service/grpclane"
-	"github.com/redline-bench/redline/internal/wire/h1"
+	"github.com/redline-bench/redline/internal/wire"
 	"github.com/redline-bench/redline/internal/wire/h2"
 )
 
@@ -56,7 +56,7 @@ type way struct {
 	req      *request
 
 	// The answer at hand.
-	reply   h1.Reply
+	reply   wire.Reply
 	begun   bool // its head has come
 	streams bool // its body is handed on piece by piece
 	body    []byte
@@ -80,7 +80,7 @@ func (w *way) Cancel(cause error) { w.slot.Cancel(&w.stream, cause) }
 // OnHead implements h2.HeadHandler.
 func (w *way) OnHead(h h2.Head, at int64) {
 	w.begun = true
-	w.reply = h1.Reply{Status: h.Status, Type: append(w.reply.Type[:0], h.Type...), Encoding: append(w.reply.Encoding[:0], h.Encoding...), Retry: append(w.reply.Retry[:0], h.Retry...), First: at}
+	w.reply = wire.Reply{Status: h.Status, Type: append(w.reply.Type[:0], h.Type...), Encoding: append(w.reply.Encoding[:0], h.Encoding...), Retry: append(w.reply.Retry[:0], h.Retry...), First: at}
 	w.body = w.body[:0]
 	w.streams = w.exchange.Head(w.slot.Call(), &w.reply)
 }

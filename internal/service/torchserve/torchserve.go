@@ -21,7 +21,7 @@ import (
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/service/httplane"
 	"github.com/redline-bench/redline/internal/tensor"
-	"github.com/redline-bench/redline/internal/wire/h1"
+	"github.com/redline-bench/redline/internal/wire"
 )
 
 var _ service.Service = (*Service)(nil)
@@ -163,7 +163,7 @@ func (x exchange) Render(c *service.Call) (head, rest []byte, body int) {
 	return r.head, r.body, r.size
 }
 
-func (x exchange) Head(*service.Call, *h1.Reply) bool { return false }
+func (x exchange) Head(*service.Call, *wire.Reply) bool { return false }
 
 func (x exchange) Data(*service.Call, []byte, int64) {}
 
@@ -171,7 +171,7 @@ func (x exchange) Data(*service.Call, []byte, int64) {}
 const errorLimit = 1 << 10
 
 // Reply takes any answer of status 200.
-func (x exchange) Reply(c *service.Call, r *h1.Reply) *service.Error {
+func (x exchange) Reply(c *service.Call, r *wire.Reply) *service.Error {
 	if r.Status != 200 {
 		text := "inference failed with error code " + strconv.Itoa(r.Status)
 		if words := bytes.Fields(r.Body[:min(len(r.Body), errorLimit)]); len(words) > 0 {

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/redline-bench/redline/internal/wire"
 	"github.com/redline-bench/redline/internal/wire/h1"
 	"github.com/redline-bench/redline/internal/wire/neterr"
 )
@@ -96,4 +97,4 @@ type resting struct {
 	replied chan struct{}
 }
 
-func (r resting) Reply(*h1.Reply) { close(r.replied) }
+func (r resting) Reply(*wire.Reply) { close(r.replied) }

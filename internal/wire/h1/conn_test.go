@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/redline-bench/redline/internal/testkit"
+	"github.com/redline-bench/redline/internal/wire"
 	"github.com/redline-bench/redline/internal/wire/h1"
 	"github.com/redline-bench/redline/internal/wire/neterr"
 )
@@ -122,15 +123,15 @@ type loop struct {
 	body []byte
 	left int
 	bad  int
-	last h1.Reply
+	last wire.Reply
 	// drained counts the writes that were left to a Loop.
 	drained int
 }
 
-func (l *loop) Head(*h1.Reply) bool { return false }
+func (l *loop) Head(*wire.Reply) bool { return false }
 func (l *loop) Data([]byte, int64)  {}
 
-func (l *loop) Reply(r *h1.Reply) {
+func (l *loop) Reply(r *wire.Reply) {
 	if r.Status != 200 {
 		l.bad++
 	}
@@ -231,7 +232,7 @@ func TestEarlyReply(t *testing.T) {
 // impatient gives up the rest of its request when the reply is there.
 type impatient struct{ *loop }
 
-func (l impatient) Reply(r *h1.Reply) {
+func (l impatient) Reply(r *wire.Reply) {
 	l.c.Abandon()
 	l.last = *r
 }
@@ -340,7 +341,7 @@ func TestReplyThatEndsTheConnection(t *testing.T) {
 // closer takes a reply and writes nothing more.
 type closer struct{ *loop }
 
-func (c closer) Reply(r *h1.Reply) {
+func (c closer) Reply(r *wire.Reply) {
 	c.last = *r
 	c.last.Body = bytes.Clone(r.Body)
 }
@@ -388,7 +389,7 @@ type events struct {
 	at    []int64
 }
 
-func (e *events) Head(r *h1.Reply) bool { return string(r.Type) == "text/event-stream" }
+func (e *events) Head(r *wire.Reply) bool { return string(r.Type) == "text/event-stream" }
 
 func (e *events) Data(b []byte, at int64) {
 	e.parts, e.at = append(e.parts, string(b)), append(e.at, at)

@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/internal/clock"
+	"github.com/redline-bench/redline/internal/wire"
 	"github.com/redline-bench/redline/internal/wire/arrival"
 	"github.com/redline-bench/redline/internal/wire/budget"
 	"github.com/redline-bench/redline/internal/wire/neterr"
@@ -60,38 +61,15 @@ func (c Config) From(i int) Config {
 	return c
 }
 
-// Reply is one answer. Its slices are valid until the handler returns.
-type Reply struct {
-	Status   int
-	Type     []byte // Content-Type
-	Encoding []byte // Content-Encoding
-	Retry    []byte // Retry-After
-	Number   int64  // the header named by Config.Number; -1 when absent
-	Close    bool   // the connection ends with this reply
-	Body     []byte // empty when it was streamed
-	room     []byte // Body with Room bytes before it
-	Size     int64  // bytes of the body
-	First    int64  // clock.Now when the first byte was read, or came: see Config.Arrival
-	End      int64  // the same of the last byte
-	Late     int64  // the longest time for which a part of it had come and was not read; 0 where that is not known
-}
-
-// Room is the number of bytes before the body that Framed gives away.
-const Room = 4
-
-// Framed is the body with Room bytes before it, free to be overwritten: they held the empty line after the
-// head. So a caller can pass a body on with a number in front of it, and copy nothing.
-func (r *Reply) Framed() []byte { return r.room }
-
 // Handler is told what arrives on a connection, in the goroutine of Serve.
 type Handler interface {
 	// Head is called once for each reply, when its head is complete. Returning true asks for the body piece
 	// by piece through Data; otherwise it is gathered into Reply.Body.
-	Head(r *Reply) (stream bool)
+	Head(r *wire.Reply) (stream bool)
 	// Data passes on a piece of a streamed body, read at the given time. b is valid until it returns.
 	Data(b []byte, at int64)
 	// Reply reports a finished reply. It may write the next request.
-	Reply(r *Reply)
+	Reply(r *wire.Reply)
 }
 
 // Conn is one connection. Use Dial.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strconv"
 
+	"github.com/redline-bench/redline/internal/wire"
 	"github.com/redline-bench/redline/internal/wire/budget"
 	"github.com/redline-bench/redline/internal/wire/neterr"
 )
@@ -37,7 +38,7 @@ const maxInterim = 16
 // A body of known length needs no decoding, so it is read straight to its final place.
 type reader struct {
 	h       Handler
-	reply   Reply
+	reply   wire.Reply
 	number  string // name of the extra header
 	maxHead int
 	maxBody int64
@@ -78,7 +79,7 @@ func (r *reader) started() bool { return r.w > 0 || r.interim > 0 }
 func (r *reader) reset() {
 	r.w, r.pos, r.bodyAt, r.bodyEnd = 0, 0, 0, 0
 	r.state, r.stream, r.left, r.interim, r.trailer = inHead, false, 0, 0, 0
-	r.reply = Reply{}
+	r.reply = wire.Reply{}
 	if r.share.Spare() {
 		r.buf = make([]byte, firstBuffer)
 		r.share.Release()
@@ -177,8 +178,8 @@ func (r *reader) end(cause error) bool {
 }
 
 func (r *reader) setBody() {
-	r.reply.room = r.buf[r.bodyAt-Room : r.bodyEnd]
-	r.reply.Body = r.reply.room[Room:]
+	r.reply.Framed = r.buf[r.bodyAt-wire.Room : r.bodyEnd]
+	r.reply.Body = r.reply.Framed[wire.Room:]
 }
 
 var headEnd = []byte("\r\n\r\n")

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/redline-bench/redline/internal/wire"
 	"github.com/redline-bench/redline/internal/wire/neterr"
 )
 
@@ -20,11 +21,11 @@ type got struct {
 	lines  []string
 }
 
-func (g *got) Head(*Reply) bool { return g.stream }
+func (g *got) Head(*wire.Reply) bool { return g.stream }
 
 func (g *got) Data(b []byte, _ int64) { g.data = append(g.data, b...) }
 
-func (g *got) Reply(r *Reply) {
+func (g *got) Reply(r *wire.Reply) {
 	body := r.Body
 	if g.stream {
 		body = g.data
@@ -247,9 +248,9 @@ func FuzzReply(f *testing.F) {
 // quiet is a handler that keeps nothing.
 type quiet struct{}
 
-func (quiet) Head(*Reply) bool   { return false }
+func (quiet) Head(*wire.Reply) bool   { return false }
 func (quiet) Data([]byte, int64) {}
-func (quiet) Reply(*Reply)       {}
+func (quiet) Reply(*wire.Reply)       {}
 
 // BenchmarkParse is one reply: with a head like that of the last one, which is compared, and with one that differs,
 // which is parsed.

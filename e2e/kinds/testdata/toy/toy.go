@@ -10,7 +10,7 @@ import (
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/service/httplane"
 	"github.com/redline-bench/redline/internal/tensor"
-	"github.com/redline-bench/redline/internal/wire/h1"
+	"github.com/redline-bench/redline/internal/wire"
 )
 
 // Service is one toy server.
@@ -53,10 +53,10 @@ type exchange struct{ sink service.Sink }
 func (x exchange) Render(c *service.Call) (head, rest []byte, body int) {
 	return c.Req.([]byte), nil, 4
 }
-func (x exchange) Head(*service.Call, *h1.Reply) bool { return false }
+func (x exchange) Head(*service.Call, *wire.Reply) bool { return false }
 func (x exchange) Data(*service.Call, []byte, int64)  {}
 
-func (x exchange) Reply(c *service.Call, r *h1.Reply) *service.Error {
+func (x exchange) Reply(c *service.Call, r *wire.Reply) *service.Error {
 	if r.Status != 200 {
 		return &service.Error{Op: service.OpInfer, Class: record.Server, Code: r.Status, Text: "the toy is broken"}
 	}
