@@ -80,14 +80,10 @@ func (s *Service) Open(ctx context.Context, sink service.Sink) (service.Transpor
 	if s.method == nil || s.method.desc.IsStreamingServer() {
 		s.at.NoteArrivals()
 	}
-	t, err := grpclane.New(ctx, s.at, sink, s.header, func() grpclane.Exchange { return &exchange{svc: s, sink: sink} })
-	if err != nil {
-		return nil, err
+	if !s.own { // perf_analyzer finds out with the first request
+		s.at.DialLazily()
 	}
-	if !s.own { // the original finds out with the first request
-		t.ConnectLater()
-	}
-	return t, nil
+	return grpclane.New(ctx, s.at, sink, s.header, func() grpclane.Exchange { return &exchange{svc: s, sink: sink} })
 }
 
 // Outputs shows a message of an answer: as JSON where the descriptor is known, else as base64.

@@ -1,19 +1,17 @@
-// Package grpclane carries calls over gRPC for the service kinds that speak it: connections, the goroutines that
-// read them, and what to do when one is lost.
+// Package grpclane carries calls over gRPC for the service kinds that use it, on the connections of package http2pool.
 //
-// Slots lie on lanes. A lane is one HTTP/2 connection and the goroutine that reads it, and many slots share one,
-// as streams do; so a closed loop of many calls in flight costs one read and one write for a whole batch. A lost
-// connection is made again by its lane, while calls wait for it or fail with the reason.
+// Most kinds open a stream for each call: they give an Exchange, which makes the bytes and judges the answer. A kind whose calls
+// share a stream gives a Sender to http2pool instead, with the Pool of its Server.
 //
-// What a call is on the wire is the kind's affair. Most kinds open a stream for each call: they give an Exchange,
-// which makes the bytes and judges the answer. A kind whose calls share a stream gives a Way, which does all of it.
-//
-// Server is the other half: the address, its TLS, the metadata that every call carries, and calls made once in a
-// while, on a connection of their own, so that they never stand in the way of the load.
+// Server is the address, its TLS, the metadata that every call carries, and calls made once in a while, on a connection of
+// their own, so that they do not disturb the load.
 package grpclane
 
 import (
+	"context"
+
 	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/service/http2pool"
 	"github.com/redline-bench/redline/internal/wire/h2"
 )
 
@@ -28,13 +26,69 @@ type Exchange interface {
 	End(c *service.Call, status int, text string, at int64) *service.Error
 }
 
-// Way is a kind's side of a slot, where an Exchange does not do. It makes its own streams, reports what comes on
-// them through the methods of its Slot, and is told what to do by the lane.
-type Way interface {
-	// Begin takes a call in. Whatever the reader may touch is set here, before the call can be answered.
-	Begin(c *service.Call)
-	// Open sends the call on a connection. It returns false where that takes no more calls.
-	Open(conn *h2.Conn) bool
-	// Cancel ends the call in flight, where it has been sent, with a cause.
-	Cancel(cause error)
+// New makes a pool with no slots, whose calls have a stream each, opened with the given header. exchange is called once for
+// each slot.
+func New(ctx context.Context, srv *Server, sink service.Sink, h *h2.Header, exchange func() Exchange) (*http2pool.Transport, error) {
+	return http2pool.New(ctx, srv.Pool(), sink, func(s *http2pool.Slot) http2pool.Sender {
+		w := &stream{slot: s, header: h, ex: exchange()}
+		w.h2.Bind(w)
+		return w
+	})
+}
+
+// stream is the sender of calls that have a stream each.
+type stream struct {
+	slot   *http2pool.Slot
+	header *h2.Header
+	ex     Exchange
+	h2     h2.Stream
+	msg    h2.Message
+	begun  bool // a message of the answer has come
+	over   bool // it is above the limit: the rest is not looked at
+}
+
+// Begin implements http2pool.Sender.
+func (w *stream) Begin(c *service.Call) {
+	w.begun, w.over = false, false
+	w.msg = w.ex.Render(c)
+	w.msg.Last = true
+	c.Rec.Out = uint64(len(w.msg.Body) + len(w.msg.Tail))
+}
+
+// Open implements http2pool.Sender.
+func (w *stream) Open(c *h2.Conn) bool { return c.Open(&w.h2, w.header, w.msg) == nil }
+
+// Cancel implements http2pool.Sender.
+func (w *stream) Cancel(cause error) { w.slot.Cancel(&w.h2, cause) }
+
+// OnMessage implements h2.Handler.
+func (w *stream) OnMessage(msg []byte, at int64) {
+	w.begun = true
+	c := w.slot.Call()
+	c.Rec.In += uint64(len(msg))
+	if w.over {
+		return
+	}
+	if err := w.slot.Take(len(msg)); err != nil {
+		w.over = true
+		w.Cancel(err)
+		return
+	}
+	w.ex.Message(c, msg, at)
+}
+
+// OnEnd implements h2.Handler.
+func (w *stream) OnEnd(end h2.End, at int64) {
+	s := w.slot
+	c := s.Call()
+	if end.Err != nil {
+		if w.begun || !s.Resend(end.Err) {
+			c.Rec.First = w.h2.First()
+			s.Finish(s.Failure(end.Err), at)
+		}
+		return
+	}
+	s.Answered()
+	c.Rec.First, c.Rec.Late = w.h2.First(), w.h2.Late()
+	s.Finish(w.ex.End(c, end.Status, end.Message, at), at)
 }

@@ -54,24 +54,29 @@ func listen(t *testing.T, addr string, opts ...grpc.ServerOption) *grpc.Server {
 	return srv
 }
 
-// Calls fail as long as there is no server, and go well once there is one.
-func TestConnectLater(t *testing.T) {
+// Calls fail as long as there is no server, and succeed once there is one.
+func TestLazyDial(t *testing.T) {
 	addr := testkit.Port(t)
 	at, err := grpclane.NewServer(plan.Target{URL: addr})
 	if err != nil {
 		t.Fatal(err)
 	}
 	ended := make(sink, 1)
-	tr, err := grpclane.New(t.Context(), at, ended, at.Header(check), func() grpclane.Exchange { return exchange{at} })
-	if err != nil {
-		t.Fatal(err)
+	open := func() service.Transport {
+		tr, err := grpclane.New(t.Context(), at, ended, at.Header(check), func() grpclane.Exchange { return exchange{at} })
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = tr.Close() })
+		return tr
 	}
-	defer func() { _ = tr.Close() }()
+	tr := open()
 	var e *service.Error
 	if err := tr.Grow(t.Context(), 1); !errors.As(err, &e) || e.Class != record.Connect || e.Op != service.OpConnect {
 		t.Errorf("without a server: %v", err)
 	}
-	tr.ConnectLater()
+	at.DialLazily()
+	tr = open()
 	if err := tr.Grow(t.Context(), 100); err != nil {
 		t.Fatal(err)
 	}

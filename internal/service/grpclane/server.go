@@ -17,6 +17,7 @@ import (
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/service/clienttls"
+	"github.com/redline-bench/redline/internal/service/http2pool"
 	"github.com/redline-bench/redline/internal/wire/budget"
 	"github.com/redline-bench/redline/internal/wire/h2"
 	"github.com/redline-bench/redline/internal/wire/neterr"
@@ -29,8 +30,8 @@ type Server struct {
 	conns    int // connections for the load; 0 chooses
 	tls      *tls.Config
 	meta     []h2.Field
-	plain    bool           // without gRPC; see NewPlainServer
 	arrivals bool           // answers of the load have the time of their arrival
+	lazyDial bool           // see DialLazily
 	limit    int64          // bytes of one response
 	held     *budget.Budget // of the responses in flight
 	unread   int64          // bytes of responses that have come in part, on one connection; 0 is four times the limit
@@ -140,24 +141,19 @@ func (s *Server) NoteArrivals() { s.arrivals = true }
 // Limit sets the most bytes of one response, for a model whose outputs have the given size. A connection may hold parts of
 // four such responses, and the outputs of all requests that it carries. held bounds all connections together.
 func (s *Server) Limit(response, outputs int64, held *budget.Budget) {
-	s.limit, s.unread, s.held = response, max(4*response, 2*slotsPerLane*outputs), held
+	s.limit, s.unread, s.held = response, max(4*response, 2*http2pool.SlotsPerConnection*outputs), held
 }
 
-func (s *Server) config() h2.Config {
-	return h2.Config{Addr: s.addr, TLS: s.tls, MaxMessage: int(s.limit), MaxUnread: int(s.unread), Budget: s.held}
-}
+// DialLazily lets a load start where the server cannot be reached: its calls report the error. It is for kinds that do not
+// connect before the load.
+func (s *Server) DialLazily() { s.lazyDial = true }
 
-// errTooLarge is the failure of a call whose messages are above the limit all together.
-func (s *Server) errTooLarge() *service.Error {
-	return &service.Error{
-		Op: service.OpInfer, Class: record.Protocol, Addr: s.addr,
-		Text: fmt.Sprintf("the messages of the response have more than %d bytes all together%s", s.limit, service.RaiseLimit),
+// Pool is the configuration of the load's connections.
+func (s *Server) Pool() http2pool.Config {
+	return http2pool.Config{
+		Addr: s.addr, TLS: s.tls, Connections: s.conns, Arrivals: s.arrivals, MaxResponse: s.limit, MaxUnread: s.unread, Held: s.held,
+		LazyDial: s.lazyDial, Failure: failure,
 	}
-}
-
-// errNoRoom is the failure of a call whose messages are too much beside those of the others.
-func (s *Server) errNoRoom(held *budget.Share) *service.Error {
-	return &service.Error{Op: service.OpInfer, Class: record.Protocol, Addr: s.addr, Text: held.Over() + service.RaiseLimit}
 }
 
 // control returns the connection for everything but the load.
@@ -167,7 +163,9 @@ func (s *Server) control(ctx context.Context) (*h2.Conn, error) {
 	if s.ctl != nil {
 		return s.ctl, nil
 	}
-	c, err := h2.Dial(ctx, s.config())
+	pool := s.Pool()
+	pool.Arrivals = false
+	c, err := h2.Dial(ctx, pool.Wire())
 	if err != nil {
 		return nil, err
 	}
@@ -200,7 +198,7 @@ func (s *Server) Call(ctx context.Context, op, path string, req, resp proto.Mess
 	for attempt := 0; ; attempt++ {
 		var c *h2.Conn
 		if c, err = s.control(ctx); err != nil {
-			return notConnected(op, s.addr, err)
+			return http2pool.NotConnected(failure(op, s.addr, err))
 		}
 		answer, err = c.Unary(ctx, s.header(path, ""), msg)
 		if attempt > 0 || !stale(err) {
@@ -228,7 +226,7 @@ func (s *Server) Call(ctx context.Context, op, path string, req, resp proto.Mess
 // again does no harm: what is asked outside of the load changes nothing, or the same way twice.
 func stale(err error) bool {
 	e, ok := errors.AsType[*neterr.Error](err)
-	return ok && (e.Unprocessed || e.Kind == neterr.GoAway || e.Kind == neterr.Closed || e.Kind == neterr.Reset)
+	return ok && (e.Unprocessed || e.Kind == neterr.GoAway || e.Kind == neterr.Closed || e.Kind == neterr.Reset || e.Kind == neterr.Lost)
 }
 
 func (s *Server) forget(c *h2.Conn) {

@@ -17,6 +17,7 @@ import (
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/service/grpclane"
+	"github.com/redline-bench/redline/internal/service/http2pool"
 	"github.com/redline-bench/redline/internal/service/kserve"
 	"github.com/redline-bench/redline/internal/service/kserve/share"
 	"github.com/redline-bench/redline/internal/wire/budget"
@@ -72,7 +73,7 @@ func (s *Service) call(ctx context.Context, op, method string, req, resp proto.M
 
 // Open makes a transport with no slots.
 func (s *Service) Open(ctx context.Context, sink service.Sink) (service.Transport, error) {
-	var t *grpclane.Transport
+	var t *http2pool.Transport
 	var err error
 	s.mu.Lock()
 	outputs := s.largest.Outputs(s.model, s.input.Batch)
@@ -84,7 +85,7 @@ func (s *Service) Open(ctx context.Context, sink service.Sink) (service.Transpor
 			s.at.NoteArrivals()
 		}
 		s.mu.Unlock()
-		t, err = grpclane.NewWays(ctx, s.at, sink, s.ways(sink))
+		t, err = http2pool.New(ctx, s.at.Pool(), sink, s.senders(sink))
 	} else {
 		t, err = grpclane.New(ctx, s.at, sink, s.infer, func() grpclane.Exchange { return &unary{svc: s, sink: sink} })
 	}
@@ -94,10 +95,10 @@ func (s *Service) Open(ctx context.Context, sink service.Sink) (service.Transpor
 	return s.shared.Wrap(t, s.bind), nil
 }
 
-// ways makes the ways of a transport with streams: slots of one track get its stream.
-func (s *Service) ways(sink service.Sink) func(*grpclane.Slot) grpclane.Way {
+// senders makes the senders of a pool whose calls share streams: slots of one track get its stream.
+func (s *Service) senders(sink service.Sink) func(*http2pool.Slot) http2pool.Sender {
 	tracks := make(map[int]*track) // one call of Grow at a time touches it
-	return func(slot *grpclane.Slot) grpclane.Way {
+	return func(slot *http2pool.Slot) http2pool.Sender {
 		t := tracks[slot.Track()]
 		if t == nil {
 			t = &track{svc: s, sink: sink, calls: make(map[uint64]*bidi)}

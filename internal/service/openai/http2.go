@@ -6,16 +6,19 @@ import (
 	"strings"
 
 	"github.com/redline-bench/redline/internal/service"
-	"github.com/redline-bench/redline/internal/service/grpclane"
+	"github.com/redline-bench/redline/internal/service/http2pool"
 	"github.com/redline-bench/redline/internal/wire"
 	"github.com/redline-bench/redline/internal/wire/h2"
 )
 
-// openStreams makes a transport over HTTP/2: calls are streams, and many share a connection.
+// openStreams makes a connection pool over HTTP/2: requests are streams, and many share a connection.
 func (s *Service) openStreams(ctx context.Context, sink service.Sink) (service.Transport, error) {
-	srv := grpclane.NewPlainServer(s.at.Addr(), s.at.TLS(), s.target.Connections, s.target.ResponseLimit(0), s.at.Held())
-	return grpclane.NewWays(ctx, srv, sink, func(slot *grpclane.Slot) grpclane.Way {
-		w := &way{slot: slot, exchange: s.newExchange(sink)}
+	cfg := http2pool.Config{
+		Addr: s.at.Addr(), TLS: s.at.TLS(), Connections: s.target.Connections, Arrivals: true, MaxResponse: s.target.ResponseLimit(0), Held: s.at.Held(),
+		LazyDial: s.target.LazyDial,
+	}
+	return http2pool.New(ctx, cfg, sink, func(slot *http2pool.Slot) http2pool.Sender {
+		w := &stream{slot: slot, exchange: s.newExchange(sink)}
 		w.stream.Bind(w)
 		return w
 	})
@@ -48,46 +51,42 @@ func (s *Service) header(size int, own []service.Header) *h2.Header {
 	return h
 }
 
-// way is a slot over HTTP/2. What answers mean is the exchange's affair, as over HTTP/1.1.
-type way struct {
-	slot     *grpclane.Slot
+// stream is a slot over HTTP/2. The exchange judges responses, as over HTTP/1.1.
+type stream struct {
+	slot     *http2pool.Slot
 	stream   h2.Stream
 	exchange *exchange
 	req      *request
 
-	// The answer at hand.
-	reply   wire.Reply
-	begun   bool // its head has come
-	streams bool // its body is handed on piece by piece
+	// The response at hand.
+	reply   *wire.Reply // nil before its head has come
+	streams bool        // its body is handed on piece by piece
 	body    []byte
 }
 
-// Begin implements grpclane.Way.
-func (w *way) Begin(c *service.Call) {
+// Begin implements http2pool.Sender.
+func (w *stream) Begin(c *service.Call) {
 	w.req = c.Req.(*request)
-	w.begun, w.streams = false, false
+	w.reply, w.streams = nil, false
 	c.Rec.Out = uint64(w.req.size)
 }
 
-// Open implements grpclane.Way.
-func (w *way) Open(conn *h2.Conn) bool {
+// Open implements http2pool.Sender.
+func (w *stream) Open(conn *h2.Conn) bool {
 	return conn.Open(&w.stream, w.req.header, h2.Message{Body: w.req.payload, Framed: true, Last: true}) == nil
 }
 
-// Cancel implements grpclane.Way.
-func (w *way) Cancel(cause error) { w.slot.Cancel(&w.stream, cause) }
+// Cancel implements http2pool.Sender.
+func (w *stream) Cancel(cause error) { w.slot.Cancel(&w.stream, cause) }
 
 // OnHead implements h2.HeadHandler.
-func (w *way) OnHead(h h2.Head, at int64) {
-	w.begun = true
-	w.reply = wire.Reply{Status: h.Status, Type: append(w.reply.Type[:0], h.Type...), Encoding: append(w.reply.Encoding[:0], h.Encoding...), Retry: append(w.reply.Retry[:0], h.Retry...), First: at}
-	w.body = w.body[:0]
-	w.streams = w.exchange.Head(w.slot.Call(), &w.reply)
+func (w *stream) OnHead(r *wire.Reply) {
+	w.reply, w.body = r, w.body[:0]
+	w.streams = w.exchange.Head(w.slot.Call(), r)
 }
 
 // OnMessage implements h2.Handler: it takes a piece of the body.
-func (w *way) OnMessage(b []byte, at int64) {
-	w.reply.Size += int64(len(b))
+func (w *stream) OnMessage(b []byte, at int64) {
 	if w.streams {
 		w.exchange.Data(w.slot.Call(), b, at)
 		return
@@ -100,25 +99,25 @@ func (w *way) OnMessage(b []byte, at int64) {
 }
 
 // OnEnd implements h2.Handler.
-func (w *way) OnEnd(end h2.End, at int64) {
-	c := w.slot.Call()
+func (w *stream) OnEnd(end h2.End, at int64) {
+	c, r := w.slot.Call(), w.reply
 	if end.Err != nil {
 		w.exchange.stop()
-		if !w.begun && w.slot.Resend(end.Err) {
+		if r == nil && w.slot.Resend(end.Err) {
 			return
 		}
-		if w.begun && c.Rec.First == 0 {
-			c.Rec.First = w.reply.First
+		if r != nil && c.Rec.First == 0 {
+			c.Rec.First = r.First
 		}
 		w.slot.Finish(w.slot.Failure(end.Err), at)
 		return
 	}
 	w.slot.Answered()
-	w.reply.Body, w.reply.End = w.body, at
-	c.Rec.In, c.Rec.Late = uint64(w.reply.Size), w.stream.Late()
-	err := w.exchange.Reply(c, &w.reply)
+	r.Body = w.body
+	c.Rec.In, c.Rec.Late = uint64(r.Size), r.Late
+	err := w.exchange.Reply(c, r)
 	if c.Rec.First == 0 {
-		c.Rec.First = w.reply.First
+		c.Rec.First = r.First
 	}
 	w.slot.Finish(err, at)
 }
