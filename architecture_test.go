@@ -86,7 +86,7 @@ var layers = []layer{
 		why:     "the engine knows the service contract, no service kind and no wire",
 	},
 	{
-		name: "parts", packages: []string{"internal/service/kserve", "internal/service/clienttls", "internal/service/httplane", "internal/service/http2pool", "internal/service/grpclane", "internal/llm/ready", "internal/calibrate/standin"},
+		name: "parts", packages: []string{"internal/service/kserve", "internal/service/clienttls", "internal/service/httppool", "internal/service/http2pool", "internal/service/grpcpool", "internal/llm/ready", "internal/calibrate/standin"},
 		imports: []string{"model", "base", "wire", "proto"},
 		why:     "what several kinds share: how Triton describes a model, connections driven as slots, and questions to a server before a load",
 	},
@@ -170,7 +170,7 @@ func TestImportRules(t *testing.T) {
 	f("internal/service/kserve/httpkind", "internal/service/kserve", true)
 	f("internal/service/kserve", "internal/service/openai", false)
 	f("internal/service/kserve", "internal/engine", false)
-	f("internal/service/kserve/rest", "internal/service/httplane", true)
+	f("internal/service/kserve/rest", "internal/service/httppool", true)
 	f("internal/refserver", "internal/tensor", true)
 	f("internal/refserver", "internal/plan", false)
 	f("internal/refserver", "internal/wire/h2", false)

@@ -111,7 +111,9 @@ func (s *Slot) Take(bytes int) *service.Error {
 }
 
 // Failure turns an error of the wire into the failure of a call.
-func (s *Slot) Failure(err error) *service.Error { return s.t.cfg.Failure(service.OpInfer, s.t.cfg.Addr, err) }
+func (s *Slot) Failure(err error) *service.Error {
+	return s.t.cfg.Failure(service.OpInfer, s.t.cfg.Addr, err)
+}
 
 // Cancel ends the exchange on a stream of the slot's sender, where it has been sent.
 func (s *Slot) Cancel(stream *h2.Stream, cause error) {

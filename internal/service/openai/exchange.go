@@ -8,7 +8,7 @@ import (
 
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
-	"github.com/redline-bench/redline/internal/service/httplane"
+	"github.com/redline-bench/redline/internal/service/httppool"
 	"github.com/redline-bench/redline/internal/wire"
 	"github.com/redline-bench/redline/internal/wire/budget"
 	"github.com/redline-bench/redline/internal/wire/h2/zip"
@@ -45,7 +45,7 @@ func (s *Service) newExchange(sink service.Sink) *exchange {
 	return x
 }
 
-// Interrupted implements httplane.Interruptible.
+// Interrupted implements httppool.Interruptible.
 func (x *exchange) Interrupted(asked func() bool) { x.interrupted = asked }
 
 // tooLarge is the failure of an answer above the limit.

@@ -5,14 +5,14 @@ import (
 
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
-	"github.com/redline-bench/redline/internal/service/grpclane"
+	"github.com/redline-bench/redline/internal/service/grpcpool"
 	"github.com/redline-bench/redline/internal/service/kserve"
 	"github.com/redline-bench/redline/internal/wire/h2"
 )
 
 // exchange is the protocol's side of one slot.
 type exchange struct {
-	at      *grpclane.Server
+	at      *grpcpool.Server
 	sink    service.Sink
 	answers int
 	fault   *service.Error // what is wrong with the answer

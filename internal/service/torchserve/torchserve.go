@@ -19,7 +19,7 @@ import (
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
-	"github.com/redline-bench/redline/internal/service/httplane"
+	"github.com/redline-bench/redline/internal/service/httppool"
 	"github.com/redline-bench/redline/internal/tensor"
 	"github.com/redline-bench/redline/internal/wire"
 )
@@ -35,12 +35,12 @@ const OpCreate = "triton client backend"
 // Service is one model of one server.
 type Service struct {
 	target plan.Target
-	at     *httplane.Server
+	at     *httppool.Server
 }
 
 // New checks the target and makes a service. It does not connect.
 func New(t plan.Target) (*Service, error) {
-	at, err := httplane.NewServer(t)
+	at, err := httppool.NewServer(t)
 	if err != nil {
 		return nil, err
 	}
@@ -142,9 +142,9 @@ func boundaryFor(file []byte) string {
 
 // Open makes a transport without slots.
 func (s *Service) Open(_ context.Context, sink service.Sink) (service.Transport, error) {
-	tr := httplane.New(s.at.Config(""), sink, func() httplane.Exchange { return exchange{sink} })
+	tr := httppool.New(s.at.Config(""), sink, func() httppool.Exchange { return exchange{sink} })
 	if s.target.LazyDial {
-		return httplane.Later{Transport: tr}, nil
+		return httppool.LazyDial{Transport: tr}, nil
 	}
 	return tr, nil
 }

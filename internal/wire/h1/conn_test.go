@@ -129,7 +129,7 @@ type loop struct {
 }
 
 func (l *loop) Head(*wire.Reply) bool { return false }
-func (l *loop) Data([]byte, int64)  {}
+func (l *loop) Data([]byte, int64)    {}
 
 func (l *loop) Reply(r *wire.Reply) {
 	if r.Status != 200 {

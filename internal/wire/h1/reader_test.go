@@ -248,9 +248,9 @@ func FuzzReply(f *testing.F) {
 // quiet is a handler that keeps nothing.
 type quiet struct{}
 
-func (quiet) Head(*wire.Reply) bool   { return false }
-func (quiet) Data([]byte, int64) {}
-func (quiet) Reply(*wire.Reply)       {}
+func (quiet) Head(*wire.Reply) bool { return false }
+func (quiet) Data([]byte, int64)    {}
+func (quiet) Reply(*wire.Reply)     {}
 
 // BenchmarkParse is one reply: with a head like that of the last one, which is compared, and with one that differs,
 // which is parsed.

@@ -8,20 +8,20 @@ import (
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
-	"github.com/redline-bench/redline/internal/service/httplane"
+	"github.com/redline-bench/redline/internal/service/httppool"
 	"github.com/redline-bench/redline/internal/tensor"
 	"github.com/redline-bench/redline/internal/wire"
 )
 
 // Service is one toy server.
 type Service struct {
-	at    *httplane.Server
+	at    *httppool.Server
 	model string
 }
 
 // New makes a service. It does not connect.
 func New(t plan.Target) (*Service, error) {
-	at, err := httplane.NewServer(t)
+	at, err := httppool.NewServer(t)
 	return &Service{at: at, model: t.Model}, err
 }
 
@@ -38,7 +38,7 @@ func (s *Service) Prepare(in service.Inputs) (service.Request, error) {
 
 // Open makes a transport without slots.
 func (s *Service) Open(_ context.Context, sink service.Sink) (service.Transport, error) {
-	return httplane.New(s.at.Config(""), sink, func() httplane.Exchange { return exchange{sink} }), nil
+	return httppool.New(s.at.Config(""), sink, func() httppool.Exchange { return exchange{sink} }), nil
 }
 
 // Outputs has nothing to decode.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
-	"github.com/redline-bench/redline/internal/service/httplane"
+	"github.com/redline-bench/redline/internal/service/httppool"
 	"github.com/redline-bench/redline/internal/tensor/jsonscan"
 	"github.com/redline-bench/redline/internal/wire"
 	"github.com/redline-bench/redline/internal/wire/h1"
@@ -45,7 +45,7 @@ func (s *Service) ask(ctx context.Context, c call) ([]byte, error) {
 	}
 	r, err := s.exchange(ctx, c)
 	if err != nil {
-		return nil, s.ended(ctx, httplane.Failure(c.op, s.at.Addr(), err))
+		return nil, s.ended(ctx, httppool.Failure(c.op, s.at.Addr(), err))
 	}
 	if r.Status != 200 {
 		text := serverText(r.Body)

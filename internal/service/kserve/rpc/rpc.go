@@ -16,7 +16,7 @@ import (
 
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/service"
-	"github.com/redline-bench/redline/internal/service/grpclane"
+	"github.com/redline-bench/redline/internal/service/grpcpool"
 	"github.com/redline-bench/redline/internal/service/http2pool"
 	"github.com/redline-bench/redline/internal/service/kserve"
 	"github.com/redline-bench/redline/internal/service/kserve/share"
@@ -31,7 +31,7 @@ const prefix = "/inference.GRPCInferenceService/"
 type Service struct {
 	target plan.Target
 	input  plan.Input
-	at     *grpclane.Server
+	at     *grpcpool.Server
 	infer  *h2.Header       // of ModelInfer or ModelStreamInfer
 	undo   []kserve.Setting // trace settings to put back
 	shared *share.Pool      // nil: tensors travel over the connection
@@ -55,7 +55,7 @@ func New(t plan.Target, in plan.Input) (*Service, error) {
 	s := &Service{target: t, input: in}
 	s.shared = share.New(s, in)
 	var err error
-	if s.at, err = grpclane.NewServer(t); err != nil {
+	if s.at, err = grpcpool.NewServer(t); err != nil {
 		return nil, err
 	}
 	method := "ModelInfer"
@@ -87,7 +87,7 @@ func (s *Service) Open(ctx context.Context, sink service.Sink) (service.Transpor
 		s.mu.Unlock()
 		t, err = http2pool.New(ctx, s.at.Pool(), sink, s.senders(sink))
 	} else {
-		t, err = grpclane.New(ctx, s.at, sink, s.infer, func() grpclane.Exchange { return &unary{svc: s, sink: sink} })
+		t, err = grpcpool.New(ctx, s.at, sink, s.infer, func() grpcpool.Exchange { return &unary{svc: s, sink: sink} })
 	}
 	if err != nil {
 		return nil, err

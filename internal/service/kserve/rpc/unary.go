@@ -16,14 +16,14 @@ type unary struct {
 	fault   *service.Error // what is wrong with the answer so far
 }
 
-// Render implements grpclane.Exchange.
+// Render implements grpcpool.Exchange.
 func (x *unary) Render(c *service.Call) (m h2.Message) {
 	x.answers, x.fault = 0, nil
 	m, x.tail, x.plain = c.Req.(*request).message(&c.Vars, x.tail, x.plain)
 	return m
 }
 
-// Message implements grpclane.Exchange.
+// Message implements grpcpool.Exchange.
 func (x *unary) Message(c *service.Call, msg []byte, at int64) {
 	if x.answers++; x.answers > 1 {
 		x.fault = errMany
@@ -35,7 +35,7 @@ func (x *unary) Message(c *service.Call, msg []byte, at int64) {
 	}
 }
 
-// End implements grpclane.Exchange.
+// End implements grpcpool.Exchange.
 func (x *unary) End(_ *service.Call, status int, text string, _ int64) *service.Error {
 	switch {
 	case status != 0:

@@ -1,4 +1,4 @@
-package grpclane_test
+package grpcpool_test
 
 import (
 	"testing"
@@ -6,19 +6,19 @@ import (
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
-	"github.com/redline-bench/redline/internal/service/grpclane"
+	"github.com/redline-bench/redline/internal/service/grpcpool"
 	"github.com/redline-bench/redline/internal/wire/h2/h2test"
 )
 
 // A server that refuses a stream has not looked at it: the call is sent again, a few times.
 func TestRefusedStreamsAreSentAgain(t *testing.T) {
 	srv := h2test.Start(t, nil)
-	at, err := grpclane.NewServer(plan.Target{URL: srv.Addr()})
+	at, err := grpcpool.NewServer(plan.Target{URL: srv.Addr()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	ended := make(sink, 1)
-	tr, err := grpclane.New(t.Context(), at, ended, at.Header(check), func() grpclane.Exchange { return exchange{at} })
+	tr, err := grpcpool.New(t.Context(), at, ended, at.Header(check), func() grpcpool.Exchange { return exchange{at} })
 	if err != nil {
 		t.Fatal(err)
 	}

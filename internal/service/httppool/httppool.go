@@ -1,13 +1,13 @@
-// Package httplane carries requests over HTTP/1.1 for the service kinds that speak it: connections, the
-// goroutines that read them, and the rules between those and the senders.
+// Package httppool is a connection pool over HTTP/1.1 for the service kinds that use it: connections, the goroutines that
+// read them, and the rules between those goroutines and the senders.
 //
-// A slot is a connection, a goroutine and a lane. The goroutine reads, has the reply judged by the kind's
-// Exchange, reports its end, and usually finds itself sending the next request from within that report; so a
-// closed loop hands nothing over between goroutines and allocates nothing. See slot.go for the rules.
+// A slot is one connection and one goroutine. The goroutine reads, lets the kind's Exchange judge the reply and reports the end
+// of the request. The engine usually sends the next request from within that report, so that a closed loop hands nothing over
+// between goroutines and allocates nothing. See slot.go for the rules.
 //
-// Server is the other half: the address, its TLS and the headers that every request carries, in the manner of
-// libcurl, which the original uses, so that a server sees the same traffic from both.
-package httplane
+// Server is the address, its TLS and the headers that every request carries. They are those of libcurl, which perf_analyzer
+// uses, so that a server sees the same traffic from both.
+package httppool
 
 import (
 	"errors"

@@ -1,4 +1,4 @@
-package httplane
+package httppool
 
 import (
 	"errors"

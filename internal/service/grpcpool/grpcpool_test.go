@@ -1,4 +1,4 @@
-package grpclane_test
+package grpcpool_test
 
 import (
 	"errors"
@@ -15,7 +15,7 @@ import (
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
-	"github.com/redline-bench/redline/internal/service/grpclane"
+	"github.com/redline-bench/redline/internal/service/grpcpool"
 	"github.com/redline-bench/redline/internal/testkit"
 	"github.com/redline-bench/redline/internal/wire/h2"
 )
@@ -23,7 +23,7 @@ import (
 const check = "/grpc.health.v1.Health/Check"
 
 // exchange asks whether the server is well: an empty message, answered by one.
-type exchange struct{ at *grpclane.Server }
+type exchange struct{ at *grpcpool.Server }
 
 func (exchange) Render(*service.Call) h2.Message { return h2.Message{} }
 
@@ -57,13 +57,13 @@ func listen(t *testing.T, addr string, opts ...grpc.ServerOption) *grpc.Server {
 // Calls fail as long as there is no server, and succeed once there is one.
 func TestLazyDial(t *testing.T) {
 	addr := testkit.Port(t)
-	at, err := grpclane.NewServer(plan.Target{URL: addr})
+	at, err := grpcpool.NewServer(plan.Target{URL: addr})
 	if err != nil {
 		t.Fatal(err)
 	}
 	ended := make(sink, 1)
 	open := func() service.Transport {
-		tr, err := grpclane.New(t.Context(), at, ended, at.Header(check), func() grpclane.Exchange { return exchange{at} })
+		tr, err := grpcpool.New(t.Context(), at, ended, at.Header(check), func() grpcpool.Exchange { return exchange{at} })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -101,7 +101,7 @@ func TestLazyDial(t *testing.T) {
 // A connection that the server has left is made again for the next call.
 func TestCallsAcrossRestarts(t *testing.T) {
 	addr := testkit.Port(t)
-	at, err := grpclane.NewServer(plan.Target{URL: addr})
+	at, err := grpcpool.NewServer(plan.Target{URL: addr})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +140,7 @@ func TestCertificateOfAnotherName(t *testing.T) {
 	addr := testkit.Port(t)
 	listen(t, addr, grpc.Creds(credentials.NewServerTLSFromCert(&cert)))
 	for skip, want := range map[bool]record.Class{false: record.Connect, true: record.OK} {
-		at, err := grpclane.NewServer(plan.Target{URL: addr, TLS: plan.TLS{GRPC: true, SkipVerifyPeer: skip, SkipVerifyHost: skip}})
+		at, err := grpcpool.NewServer(plan.Target{URL: addr, TLS: plan.TLS{GRPC: true, SkipVerifyPeer: skip, SkipVerifyHost: skip}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -162,7 +162,7 @@ func TestBadTargets(t *testing.T) {
 	}
 	f := func(target plan.Target, want string) {
 		t.Helper()
-		if _, err := grpclane.NewServer(target); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := grpcpool.NewServer(target); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
 		}
 	}
@@ -186,7 +186,7 @@ func TestTargets(t *testing.T) {
 		"h": "h:443", "[::1]": "[::1]:443", "[::1]:5": "[::1]:5", "h:1/": "h:1", "h:word": "h:0", "h:": "h:0",
 		"http://h:1": "http://h:1", "::1": "::1", "": "",
 	} {
-		s, err := grpclane.NewServer(plan.Target{URL: url})
+		s, err := grpcpool.NewServer(plan.Target{URL: url})
 		if err != nil || s.Addr() != want {
 			t.Errorf("%q is %q, want %q (%v)", url, s.Addr(), want, err)
 		}

@@ -1,4 +1,4 @@
-package grpclane
+package grpcpool
 
 import (
 	"errors"

@@ -1,11 +1,11 @@
-// Package grpclane carries calls over gRPC for the service kinds that use it, on the connections of package http2pool.
+// Package grpcpool carries calls over gRPC for the service kinds that use it, on the connections of package http2pool.
 //
 // Most kinds open a stream for each call: they give an Exchange, which makes the bytes and judges the answer. A kind whose calls
 // share a stream gives a Sender to http2pool instead, with the Pool of its Server.
 //
 // Server is the address, its TLS, the metadata that every call carries, and calls made once in a while, on a connection of
 // their own, so that they do not disturb the load.
-package grpclane
+package grpcpool
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package httplane
+package httppool
 
 import (
 	"crypto/tls"
@@ -24,9 +24,9 @@ const (
 )
 
 func (ping) Render(*service.Call) (head, rest []byte, body int) { return []byte(pingRequest), nil, 0 }
-func (ping) Head(*service.Call, *wire.Reply) bool                 { return false }
+func (ping) Head(*service.Call, *wire.Reply) bool               { return false }
 func (ping) Data(*service.Call, []byte, int64)                  {}
-func (ping) Reply(*service.Call, *wire.Reply) *service.Error      { return nil }
+func (ping) Reply(*service.Call, *wire.Reply) *service.Error    { return nil }
 
 // sink hands over each call that has ended.
 type sink chan *service.Call
@@ -47,7 +47,7 @@ func TestCutWhileItPauses(t *testing.T) {
 	tr := New(h1.Config{Addr: testkit.Port(t)}, ended, func() Exchange { return ping{} })
 	defer tr.Close()
 	tr.backoff = func(int) time.Duration { return time.Hour }
-	if err := (Later{tr}).Grow(t.Context(), 1); err != nil {
+	if err := (LazyDial{tr}).Grow(t.Context(), 1); err != nil {
 		t.Fatal(err)
 	}
 	if class := ended.exchangeOnce(tr); class != record.Connect { // without a pause: nothing was refused to a call before
