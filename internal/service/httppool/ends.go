@@ -7,7 +7,7 @@ import (
 	"github.com/redline-bench/redline/internal/wire"
 )
 
-// Head passes the head of a reply on to the exchange, unless nobody asked for the reply.
+// Head passes the head of a reply on to the exchange, unless no request is in flight.
 func (s *slot) Head(r *wire.Reply) bool {
 	c := s.call.Load()
 	s.streams = c != nil && s.ex.Head(c, r)
@@ -28,7 +28,7 @@ func (s *slot) Data(b []byte, at int64) {
 func (s *slot) Reply(r *wire.Reply) {
 	s.streams = false
 	c := s.call.Load()
-	if c == nil { // nobody asked: what follows on this connection cannot be trusted
+	if c == nil { // no request is in flight: what follows on this connection cannot be trusted
 		s.drop()
 		return
 	}
@@ -46,7 +46,7 @@ func (s *slot) Reply(r *wire.Reply) {
 		s.drop()
 	}
 	s.retried = nil
-	if class, cut := s.cutAs(); cut && err != nil { // what it was cut for is why it is not a good one
+	if class, cut := s.cutAs(); cut && err != nil { // the cut is why the reply is incomplete
 		s.fail(c, service.CutError(class, s.t.cfg.Addr, err))
 		return
 	}

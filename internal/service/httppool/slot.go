@@ -130,8 +130,8 @@ func (s *slot) drain() {
 	}
 }
 
-// wrote ends a send. A write that failed is not the last word: the reader sees the end of the connection too,
-// and perhaps the server's reason before it.
+// wrote ends a send. It does not report a failed write: the reader sees the end of the connection too, and perhaps the
+// server's reason before it.
 func (s *slot) wrote(conn *h1.Conn, c *service.Call, err error) {
 	if err != nil && neterr.KindOf(err) == neterr.Lost {
 		conn.Break()
@@ -143,11 +143,10 @@ func (s *slot) wrote(conn *h1.Conn, c *service.Call, err error) {
 // Drained ends a send whose rest was left to the loop.
 func (s *slot) Drained(err error) { s.wrote(s.cur, s.call.Load(), err) }
 
-// settle waits until the sender has let go of the call. It nearly always has, and else it is a few
-// instructions away; only where the server answers without reading all of a large request is it stuck, and
-// then the connection is given up.
+// settle waits until the sender no longer touches the call. Usually it is done already, or needs a few instructions more. Where
+// the server answers without reading all of a large request, the sender would wait for ever: then the connection is broken.
 func (s *slot) settle() {
-	const yields, nap, patience = 100, 100 * time.Microsecond, 200
+	const yields, pause, pauses = 100, 100 * time.Microsecond, 200
 	for i := 0; s.sending.Load(); i++ {
 		if s.cur != nil {
 			s.cur.Abandon()
@@ -156,10 +155,10 @@ func (s *slot) settle() {
 			runtime.Gosched()
 			continue
 		}
-		if i == yields+patience && s.cur != nil {
+		if i == yields+pauses && s.cur != nil {
 			s.cur.Break()
 		}
-		time.Sleep(nap)
+		time.Sleep(pause)
 	}
 }
 
@@ -246,8 +245,8 @@ func (s *slot) lost(conn *h1.Conn, err error) {
 	case cut:
 		s.fail(c, service.CutError(class, s.t.cfg.Addr, err))
 	case s.retried == nil && !told && (kind == neterr.Broken || stale && (kind == neterr.Closed || kind == neterr.Reset)):
-		// The server closed a connection at rest just as the request was written, or a cut meant for an earlier
-		// call came late. Neither is the request's fault: it is sent once more.
+		// The server closed an idle connection just as the request was written, or a cut meant for an earlier call came
+		// late. The request is sent once more.
 		s.retried = err
 		c.Rec.Written = 0
 	default:
@@ -275,7 +274,7 @@ func (s *slot) connect(ctx context.Context) bool {
 	}
 	class, cut := s.cutAs()
 	switch {
-	case cut && err == nil: // too late to stop the dialing; the connection is as good as new
+	case cut && err == nil: // the dial was not stopped in time: the connection is new and can be used
 		s.fail(c, service.CutError(class, s.t.cfg.Addr, nil))
 		return true
 	case cut, s.t.closed():
@@ -287,7 +286,7 @@ func (s *slot) connect(ctx context.Context) bool {
 	case err != nil:
 		s.refusals++
 		if s.retried != nil {
-			err = s.retried // the request had been written: what happened to it then is what counts
+			err = s.retried // the request was written before: report what happened to it then
 		}
 		s.fail(c, Failure(service.OpInfer, s.t.cfg.Addr, err))
 		return false
@@ -305,7 +304,7 @@ func (s *slot) dial(ctx context.Context) (*h1.Conn, error) {
 	return s.loop.Dial(ctx, s.cfg)
 }
 
-// pause waits before dialing again after refusals. The wait is ours, so the request's time starts after it.
+// pause waits before dialing again after failed dials. The request's time starts after the wait, which is not the server's.
 func (s *slot) pause(ctx context.Context, c *service.Call) {
 	if s.refusals == 0 {
 		return

@@ -101,8 +101,8 @@ func (t *Transport) Grow(ctx context.Context, n int) error {
 	return first
 }
 
-// loopOf gives the loop of a slot, one for each core. Without one the slot's goroutine reads by itself, which is
-// slower but no less right.
+// loopOf gives the loop of a slot; there is one for each core. Without a loop the slot's goroutine reads by itself, which is
+// slower.
 func (t *Transport) loopOf(slot int) *h1.Loop {
 	cores := runtime.GOMAXPROCS(0)
 	if len(t.loops) < min(slot+1, cores) {

@@ -8,10 +8,9 @@
 //
 // On Linux, a Loop serves many connections on one goroutine, without the runtime's scheduler between two replies.
 // It is told of each change once, so after a short read that ended a reply there is no need to ask the kernel
-// again before waiting: an exchange is one read and one write. See loop_linux.go and socket_linux.go. Slow streams whose
-// times the kernel notes are read some at a time: see late_linux.go.
+// again before waiting: an exchange is one read and one write. See loop_linux.go and socket_linux.go.
 //
-// The parser believes nothing: what is not exactly HTTP/1.x ends the connection with a *neterr.Error whose Kind
+// The parser is strict: what is not exactly HTTP/1.x ends the connection with a *neterr.Error whose Kind
 // says how, and never as a reply.
 package h1
 
