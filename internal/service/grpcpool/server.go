@@ -23,7 +23,7 @@ import (
 	"github.com/redline-bench/redline/internal/wire/neterr"
 )
 
-// Server is where a server is, and what every call to it carries. Use NewServer.
+// Server is the address of a server, and what every call to it carries. Use NewServer.
 type Server struct {
 	addr     string
 	encoding string
@@ -222,8 +222,8 @@ func (s *Server) Call(ctx context.Context, op, path string, req, resp proto.Mess
 	return nil
 }
 
-// stale tells whether a call failed because the server had left the connection, or did not look at the call. Asking
-// again does no harm: what is asked outside of the load changes nothing, or the same way twice.
+// stale tells whether a call failed because the server had left the connection, or did not process the call. Such a call is
+// sent again: calls outside of the load change nothing at the server, or can be repeated.
 func stale(err error) bool {
 	e, ok := errors.AsType[*neterr.Error](err)
 	return ok && (e.Unprocessed || e.Kind == neterr.GoAway || e.Kind == neterr.Closed || e.Kind == neterr.Reset || e.Kind == neterr.Lost)

@@ -17,7 +17,7 @@ import (
 	"github.com/redline-bench/redline/internal/wire/h1"
 )
 
-// Server is where a server is, and the headers that every request to it carries.
+// Server is the address of a server, and the headers that every request to it carries.
 type Server struct {
 	addr    string // host:port to dial
 	host    string // without the port, for TLS
@@ -39,7 +39,7 @@ func NewServer(t plan.Target, own ...string) (*Server, error) {
 		s.tls, err = clienttls.Load(t.TLS, s.host)
 	}
 	if err != nil {
-		// The first that is asked of a server is its model.
+		// The first question to a server is about its model.
 		return nil, &service.Error{Op: "model metadata", Class: record.Connect, Addr: t.URL, Text: err.Error(), Err: err}
 	}
 	for _, text := range t.Sources {

@@ -48,12 +48,12 @@ func (s *Service) newExchange(sink service.Sink) *exchange {
 // Interrupted implements httppool.Interruptible.
 func (x *exchange) Interrupted(asked func() bool) { x.interrupted = asked }
 
-// tooLarge is the failure of an answer above the limit.
+// tooLarge is the failure of a response above the limit.
 func (x *exchange) tooLarge() *service.Error {
 	return malformed(fmt.Sprintf("it has more than %d bytes%s", x.limit, service.RaiseLimit))
 }
 
-// noRoom is the failure of an answer that is too much beside the others.
+// noRoom is the failure of a response that, together with those in flight, takes too many bytes.
 func (x *exchange) noRoom() *service.Error { return malformed(x.held.Over() + service.RaiseLimit) }
 
 // Render gives the bytes of a request.
@@ -62,7 +62,7 @@ func (x *exchange) Render(c *service.Call) (head, rest []byte, body int) {
 	return r.head, r.body, r.size
 }
 
-// good tells whether the status promises an answer.
+// good tells whether the status is one of success with a body.
 func good(status int) bool { return status >= 200 && status < 300 && status != http.StatusNoContent }
 
 // Head decides by the content type whether the answer is a stream.
@@ -139,7 +139,7 @@ func (x *exchange) OnEvent(e *sse.Event) {
 		x.sink.Response(x.call, e.Text, e.At, true)
 		return
 	}
-	if string(e.Type) == "ping" { // keeps the connection open and says nothing
+	if string(e.Type) == "ping" { // it only keeps the connection open
 		return
 	}
 	if isError(e) {
@@ -215,7 +215,7 @@ func (x *exchange) stop() {
 	x.held.Release()
 }
 
-// Close frees what a stream that was cut off has left.
+// Close frees what a canceled stream has left.
 func (x *exchange) Close() error {
 	x.stop()
 	x.unpacker.Share.Release()

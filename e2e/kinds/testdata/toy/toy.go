@@ -54,7 +54,7 @@ func (x exchange) Render(c *service.Call) (head, rest []byte, body int) {
 	return c.Req.([]byte), nil, 4
 }
 func (x exchange) Head(*service.Call, *wire.Reply) bool { return false }
-func (x exchange) Data(*service.Call, []byte, int64)  {}
+func (x exchange) Data(*service.Call, []byte, int64)    {}
 
 func (x exchange) Reply(c *service.Call, r *wire.Reply) *service.Error {
 	if r.Status != 200 {
