@@ -25,12 +25,12 @@ func failure(op, addr string, err error) *service.Error {
 		return &service.Error{Op: op, Addr: addr, Class: record.Server, Code: status.Code, Text: text, Err: err}
 	}
 	e := http2pool.Failure(op, addr, err)
-	net, ok := errors.AsType[*neterr.Error](err)
+	wireErr, ok := errors.AsType[*neterr.Error](err)
 	switch {
-	case !ok, net.Kind == neterr.Canceled: // cut here: no status of the server's
+	case !ok, wireErr.Kind == neterr.Canceled: // cut here: no status of the server's
 		return e
-	case net.Kind == neterr.Timeout, net.Kind == neterr.NotHTTP:
-		e.Text = strings.TrimPrefix(net.Text, "dial "+addr+": ")
+	case wireErr.Kind == neterr.Timeout, wireErr.Kind == neterr.NotHTTP:
+		e.Text = strings.TrimPrefix(wireErr.Text, "dial "+addr+": ")
 	}
 	if e.Class == record.Connect || e.Class == record.Transport {
 		e.Code = Unavailable
