@@ -183,7 +183,7 @@ func (s *Service) Prepare(in service.Inputs) (service.Request, error) {
 
 // Open makes a transport without slots.
 func (s *Service) Open(ctx context.Context, sink service.Sink) (service.Transport, error) {
-	return grpcpool.New(ctx, s.at, sink, s.header, func() grpcpool.Exchange { return &exchange{at: s.at, sink: sink} })
+	return grpcpool.NewUnary(ctx, s.at, sink, s.header, func() grpcpool.Unary { return unary{} })
 }
 
 // Outputs decodes a PredictResponse.

@@ -87,7 +87,7 @@ func (s *Service) Open(ctx context.Context, sink service.Sink) (service.Transpor
 		s.mu.Unlock()
 		t, err = http2pool.New(ctx, s.at.Pool(), sink, s.senders(sink))
 	} else {
-		t, err = grpcpool.New(ctx, s.at, sink, s.infer, func() grpcpool.Exchange { return &unary{svc: s, sink: sink} })
+		t, err = grpcpool.NewUnary(ctx, s.at, sink, s.infer, func() grpcpool.Unary { return &unary{} })
 	}
 	if err != nil {
 		return nil, err

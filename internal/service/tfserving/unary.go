@@ -5,63 +5,36 @@ import (
 
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
-	"github.com/redline-bench/redline/internal/service/grpcpool"
 	"github.com/redline-bench/redline/internal/service/kserve"
 	"github.com/redline-bench/redline/internal/wire/h2"
 )
-
-// exchange is the protocol's side of one slot.
-type exchange struct {
-	at      *grpcpool.Server
-	sink    service.Sink
-	answers int
-	fault   *service.Error // what is wrong with the answer
-}
 
 // The reasons for which a message is not an answer. They are values so that checking allocates nothing.
 var (
 	errWire  = badAnswer("the answer is not a valid PredictResponse")
 	errEmpty = badAnswer("the answer holds no outputs")
-	errMany  = badAnswer("the call was answered with more than one message")
-	errNone  = badAnswer("the call was answered without a message")
 )
 
 func badAnswer(text string) *service.Error {
 	return &service.Error{Op: service.OpInfer, Class: record.Protocol, Text: text}
 }
 
-// Render gives the prepared message.
-func (x *exchange) Render(c *service.Call) h2.Message {
-	x.answers, x.fault = 0, nil
+// unary is the protocol's side of a slot.
+type unary struct{}
+
+// Render implements grpcpool.Unary.
+func (unary) Render(c *service.Call) h2.Message {
 	r := c.Req.(*request)
 	return h2.Message{Body: r.body, Compressed: r.packed}
 }
 
-// Message takes the answer.
-func (x *exchange) Message(c *service.Call, msg []byte, at int64) {
-	if x.answers++; x.answers > 1 {
-		x.fault = errMany
-		return
+// Check implements grpcpool.Unary.
+func (unary) Check(c *service.Call, msg []byte) *service.Error {
+	err := check(msg)
+	if r := c.Req.(*request); err == nil && r.expect != nil {
+		err = r.compare(msg)
 	}
-	x.fault = check(msg)
-	if r := c.Req.(*request); x.fault == nil && r.expect != nil {
-		x.fault = r.compare(msg)
-	}
-	if x.fault == nil {
-		c.Rec.Responses = 1
-		x.sink.Response(c, msg, at, false)
-	}
-}
-
-// End judges the call by its status, then by its answer.
-func (x *exchange) End(_ *service.Call, status int, text string, _ int64) *service.Error {
-	switch {
-	case status != 0:
-		return x.at.StatusError(status, text)
-	case x.answers == 0:
-		return errNone
-	}
-	return x.fault
+	return err
 }
 
 // The field numbers of PredictResponse and of an entry of its map.
