@@ -98,7 +98,7 @@ func (s *Slot) Resend(err error) bool {
 // are above the limit all together.
 func (s *Slot) Take(bytes int) *service.Error {
 	s.room -= int64(bytes) + service.EventCost
-	text := ""
+	var text string
 	switch {
 	case s.keeps && !s.held.Hold(s.t.cfg.MaxResponse-s.room):
 		text = s.held.Over()
