@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redline-bench/redline/internal/kind"
 	"github.com/redline-bench/redline/internal/optset"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/secret"
@@ -28,8 +29,7 @@ func (a *Access) AddOptions(s *optset.Set) {
 	a.Timeout = 5 * time.Second
 	s.Text(&a.URL, "url,u", "HOST[:PORT]", "address of the server; without a port 8000 is tried, and 8001 for gRPC")
 	optset.OneOf(s, &a.Protocol, "protocol,i", "PROTOCOL", "http or grpc; both are tried unless given", string(plan.HTTP), string(plan.GRPC))
-	optset.OneOf(s, &a.Kind, "service-kind", "KIND", "triton (KServe v2), openai or tfserving; all are tried unless given",
-		string(plan.Triton), string(plan.OpenAI), string(plan.TFServing))
+	optset.OneOf(s, &a.Kind, "service-kind", "KIND", "triton (KServe v2), openai or tfserving; all are tried unless given", kind.Names(true)...)
 	s.Var("header,H", "NAME:VALUE", "", "header of every request, or gRPC metadata; may be repeated", func(v string) error {
 		name, value, ok := strings.Cut(v, ":")
 		if !ok || strings.TrimSpace(name) == "" {

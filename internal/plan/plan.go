@@ -39,7 +39,7 @@ const (
 // Kind is a service kind.
 type Kind string
 
-// The service kinds, by their names on the command line.
+// The service kinds that code chooses by name. A new kind needs no name here: its row in package kind has it.
 const (
 	Triton      Kind = "triton"
 	OpenAI      Kind = "openai"
@@ -111,17 +111,18 @@ type Target struct {
 	MaxResponse int64 `json:"max_response_bytes,omitempty"`
 	// Loose: perf_analyzer knows no limits, so the default is larger and holds for each response alone.
 	Loose bool `json:"loose_limits,omitempty"`
+	// LazyDial: a load starts also where the server cannot be reached; each request dials again and reports the error.
+	LazyDial bool `json:"lazy_dial,omitempty"`
+	// StrictRepository: a server in this process does not start if any model of its repository fails to load.
+	StrictRepository bool `json:"strict_repository,omitempty"`
 	// Sources are local addresses that HTTP/1.1 connections are made from, in turns; none lets the system choose. Each
 	// has ports of its own, so that several allow for more connections to one server than there are ports.
 	Sources []string `json:"sources,omitempty"`
 }
 
-// OverGRPC tells whether a target is spoken to over gRPC, where a flag asks for TLS and not the address.
-func (t *Target) OverGRPC() bool { return t.Kind == TFServing || t.Protocol == GRPC }
-
-// Secure tells whether a target is spoken to over TLS.
+// Secure tells whether connections to the target use TLS. Over gRPC a flag asks for TLS, not the address.
 func (t *Target) Secure() bool {
-	if t.OverGRPC() {
+	if t.Protocol == GRPC {
 		return t.TLS.GRPC
 	}
 	return strings.HasPrefix(strings.ToLower(t.URL), "https:")

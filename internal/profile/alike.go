@@ -39,5 +39,5 @@ func (m *levelRun) order() engine.Order {
 
 // streamed tells whether requests go over streams that outlive them.
 func (m *levelRun) streamed() bool {
-	return m.Plan.Target.Streaming && m.Plan.Target.Kind == plan.Triton
+	return m.Plan.Target.Streaming && m.SharedStreams
 }

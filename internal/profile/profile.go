@@ -68,6 +68,8 @@ type Runner struct {
 	Floor func(*result.Level)
 	// Streams: a request may have several responses, whatever the plan says of streaming.
 	Streams bool
+	// SharedStreams: with --streaming, requests share streams that outlive them.
+	SharedStreams bool
 	// Times are the due times of a fixed schedule, those of its warm-up first.
 	Times []time.Duration
 	// Patience is how long the server may give no sign of life; 0 chooses, see the engine.

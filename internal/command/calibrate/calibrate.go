@@ -14,6 +14,7 @@ import (
 	"github.com/redline-bench/redline/internal/command/llm"
 	"github.com/redline-bench/redline/internal/command/profile"
 	"github.com/redline-bench/redline/internal/command/profile/calibration"
+	"github.com/redline-bench/redline/internal/kind"
 	"github.com/redline-bench/redline/internal/optset"
 	"github.com/redline-bench/redline/internal/pacompat/flags"
 	"github.com/redline-bench/redline/internal/plan"
@@ -112,7 +113,7 @@ func runProfile(p *command.IO, args []string) (int, error) {
 	if err != nil {
 		return profile.UsageFailed(p, plan.Redline, err), nil
 	}
-	if why := profile.NeedsNative(pl); why != "" && !p.Native && pl.Target.Kind != plan.TritonCAPI {
+	if why := profile.NeedsNative(pl); why != "" && !p.Native && kind.Of(pl.Target.Kind).Native == "" {
 		return 0, command.NativeError(why)
 	}
 	return keepFloors(p, name, func(p *command.IO, sigs *command.Signals) ([]calibrate.Floor, error) {

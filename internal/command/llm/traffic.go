@@ -11,6 +11,7 @@ import (
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/command/target"
 	"github.com/redline-bench/redline/internal/inspect"
+	"github.com/redline-bench/redline/internal/kind"
 	"github.com/redline-bench/redline/internal/llm/dataset"
 	api "github.com/redline-bench/redline/internal/llm/endpoint"
 	"github.com/redline-bench/redline/internal/llm/load"
@@ -108,7 +109,7 @@ func (r *traffic) lister() (service.Service, error) {
 	if api.Kind(r.opts.kind) == api.Generate {
 		p.Target.Kind = plan.Triton
 	}
-	return target.New(&p)
+	return kind.Open(&p)
 }
 
 // prompts opens the prompts once, so that whatever is wrong with them is known before anything is sent.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/redline-bench/redline/internal/command/profile/traffic"
+	"github.com/redline-bench/redline/internal/kind"
 	"github.com/redline-bench/redline/internal/pacompat/export"
 	"github.com/redline-bench/redline/internal/pacompat/text"
 	"github.com/redline-bench/redline/internal/plan"
@@ -15,18 +16,18 @@ import (
 	"github.com/redline-bench/redline/internal/service"
 )
 
-// exportConfig says how the export looks inside of requests. perf_analyzer does so for some kinds only; for the
-// others it shows names without data, and so does its face.
+// exportConfig says how the export reads the content of requests and responses. perf_analyzer exports the content for some
+// kinds; for the others it exports names without data, and so does perf_analyzer mode.
 func (s *session) exportConfig() export.Config {
 	inputs := s.Inputs()
 	c := export.Config{Inputs: inputs, Outputs: s.Service.Outputs, Names: outputNames(s.Model)}
-	kind := s.Plan.Target.Kind
-	if s.Plan.Face == plan.Redline || kind != plan.DynamicGRPC && kind != plan.TFServing && kind != plan.TorchServe {
+	words := &kind.Of(s.Plan.Target.Kind).PerfAnalyzer
+	if s.Plan.Face == plan.Redline || !words.ExportsNames {
 		return c
 	}
 	c.Inputs = traffic.WithoutData(inputs)
 	c.Outputs = nil
-	if kind == plan.TFServing {
+	if words.ExportsNoOutputs {
 		c.Names = nil
 	}
 	return c

@@ -8,6 +8,7 @@ import (
 
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/command/profile/traffic"
+	"github.com/redline-bench/redline/internal/kind"
 	"github.com/redline-bench/redline/internal/pacompat/flags"
 	"github.com/redline-bench/redline/internal/plan"
 )
@@ -45,9 +46,9 @@ func run(p *command.IO, face plan.Face, name string, args []string) (int, error)
 
 // NeedsNative says what of the plan needs a library, or nothing.
 func NeedsNative(p *plan.Plan) string {
-	switch {
-	case p.Target.Kind == plan.TritonCAPI:
-		return "--service-kind triton_c_api loads libtritonserver.so"
+	switch native := kind.Of(p.Target.Kind).Native; {
+	case native != "":
+		return native
 	case p.Input.SharedMemory == plan.CUDASharedMemory:
 		return "--shared-memory cuda loads libcudart.so"
 	case p.Load.MPI:

@@ -9,7 +9,7 @@ import (
 	"github.com/redline-bench/redline/internal/command/outcome"
 	"github.com/redline-bench/redline/internal/command/profile/calibration"
 	"github.com/redline-bench/redline/internal/command/profile/traffic"
-	"github.com/redline-bench/redline/internal/command/target"
+	"github.com/redline-bench/redline/internal/kind"
 	"github.com/redline-bench/redline/internal/mpi"
 	"github.com/redline-bench/redline/internal/pacompat/export"
 	"github.com/redline-bench/redline/internal/pacompat/rules"
@@ -48,10 +48,11 @@ func (s *session) run() int {
 	if s.NoSteps != nil {
 		return s.nothingToSend()
 	}
+	row := kind.Of(s.Plan.Target.Kind)
 	runner := &profile.Runner{
 		Plan: s.Plan, Service: s.Service, Model: s.Model, Async: s.Async, Observer: &watcher{s},
 		Source: s.Source(),
-		Floor:  calibration.Stated(&s.Traffic), Times: s.Data.Times(), Streams: target.Streams(s.Plan.Target.Kind),
+		Floor:  calibration.Stated(&s.Traffic), Times: s.Data.Times(), Streams: row.Streams, SharedStreams: row.SharedStreams,
 		Timeline: s.Plan.Face == plan.Redline, Tap: s.outcome.Tap(),
 	}
 	if s.outcome != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/redline-bench/redline/internal/command/target"
 	"github.com/redline-bench/redline/internal/engine"
 	"github.com/redline-bench/redline/internal/inspect"
+	"github.com/redline-bench/redline/internal/kind"
 	"github.com/redline-bench/redline/internal/pacompat/flags"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/profile"
@@ -111,7 +112,7 @@ func (s *run) start() error {
 		}
 		pl.Target.URL = s.embedded.Address(pl.Target.Protocol)
 	}
-	svc, err := target.New(pl)
+	svc, err := kind.Open(pl)
 	if err != nil {
 		return fmt.Errorf("client creation failed: %w", err)
 	}

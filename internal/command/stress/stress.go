@@ -13,6 +13,7 @@ import (
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/command/outcome"
 	"github.com/redline-bench/redline/internal/command/target"
+	"github.com/redline-bench/redline/internal/kind"
 	"github.com/redline-bench/redline/internal/optset"
 	"github.com/redline-bench/redline/internal/pacompat/flags"
 	"github.com/redline-bench/redline/internal/plan"
@@ -170,7 +171,7 @@ func (s *run) start() (*service.Model, error) {
 	if err := s.connect(); err != nil {
 		return nil, err
 	}
-	svc, err := target.New(s.plan)
+	svc, err := kind.Open(s.plan)
 	if s.plan.Target.Streaming {
 		svc, err = train.New(s.plan.Target, s.plan.Input)
 	}

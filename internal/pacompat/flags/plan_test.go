@@ -22,7 +22,7 @@ func base() *plan.Plan {
 		Face: plan.DropIn,
 		Target: plan.Target{
 			Kind: plan.Triton, Protocol: plan.HTTP, URL: "localhost:8000", Model: "x", Call: plan.Auto, Timeout: 600 * time.Second,
-			TLS: plan.TLS{CertType: "PEM", KeyType: "PEM", VerifyHostLevel: 2}, Loose: true,
+			TLS: plan.TLS{CertType: "PEM", KeyType: "PEM", VerifyHostLevel: 2}, Loose: true, LazyDial: true, StrictRepository: true,
 		},
 		Load: plan.Load{
 			Mode:        plan.Concurrency,
@@ -56,7 +56,7 @@ func check(t *testing.T, face plan.Face, line string, want func(p *plan.Plan)) {
 		p.Outcome = plan.DefaultOutcome()
 		p.Face, p.Measure.FromSend, p.Measure.StopOnFailure = face, false, false
 		p.Input.SequenceStartID, p.Input.SequenceIDRange = 0, 0
-		p.Target.Loose = false
+		p.Target.Loose, p.Target.LazyDial, p.Target.StrictRepository = false, false, false
 	}
 	want(p)
 	if d := cmp.Diff(p, got); d != "" {

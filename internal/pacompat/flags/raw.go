@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redline-bench/redline/internal/kind"
 	"github.com/redline-bench/redline/internal/pacompat/flags/cxx"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/secret"
@@ -71,8 +72,8 @@ func newRaw(face plan.Face) *raw {
 		plan: plan.Plan{
 			Face: face, Outcome: outcome(face),
 			Target: plan.Target{
-				Kind: plan.Triton, SignatureName: "serving_default", ServerDirectory: "/opt/tritonserver",
-				Timeout: 600 * time.Second, Loose: face == plan.DropIn,
+				Kind: kind.Default, SignatureName: "serving_default", ServerDirectory: "/opt/tritonserver",
+				Timeout: 600 * time.Second, Loose: face == plan.DropIn, LazyDial: face == plan.DropIn, StrictRepository: face == plan.DropIn,
 			},
 			Load: plan.Load{
 				Concurrency:  plan.IntRange{Start: 1, End: 1, Step: 1},

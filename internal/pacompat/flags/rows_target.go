@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redline-bench/redline/internal/kind"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/secret"
 )
@@ -44,11 +45,10 @@ func targetRows() []Row {
 			},
 		}, {
 			Long: "service-kind", Arg: "KIND", Section: Target, Default: "triton",
-			Hint: values("triton", "openai", "tfserving", "torchserve", "triton_c_api", "dynamic_grpc"),
+			Hint: values(kind.Names(false)...),
 			Help: "What kind of server it is. triton is any KServe v2 server, openai any HTTP server that takes JSON.",
 			set: choice("--service-kind", "The available options are 'triton', 'tfserving', 'torchserve', or 'triton_c_api'.",
-				func(r *raw) *plan.Kind { return &r.plan.Target.Kind },
-				plan.Triton, plan.OpenAI, plan.TFServing, plan.TorchServe, plan.TritonCAPI, plan.DynamicGRPC),
+				func(r *raw) *string { return (*string)(&r.plan.Target.Kind) }, kind.Names(false)...),
 		}, {
 			Long: "bls-composing-models", Arg: "NAME[:VERSION],...", Section: Target, Repeat: true,
 			Help: "The models that a BLS model calls. The server cannot tell; name them to see their share of the time.",

@@ -4,7 +4,7 @@ package rules
 import (
 	"fmt"
 
-	"github.com/redline-bench/redline/internal/pacompat/text"
+	"github.com/redline-bench/redline/internal/kind"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/service"
 )
@@ -19,7 +19,8 @@ type Settled struct {
 // Check applies the rules that need to know the model, in perf_analyzer's order and words. It settles the threads of p.
 func Check(p *plan.Plan, m *service.Model, warn func(line string)) (s Settled, err error) {
 	t, load := &p.Target, &p.Load
-	if p.Input.Batch > 1 && m.MaxBatch == 0 && t.Kind != plan.DynamicGRPC { // that one finds out later
+	row := kind.Of(t.Kind)
+	if p.Input.Batch > 1 && m.MaxBatch == 0 && row.PerfAnalyzer.NoBatch == "" { // else AfterData refuses it
 		return s, PlainError("can not specify batch size > 1 as the model does not support batching")
 	}
 	if b := p.Input.Batch; b > m.MaxBatch && m.MaxBatch > 0 && p.Face == plan.Redline { // perf_analyzer lets the server refuse it
@@ -28,11 +29,11 @@ func Check(p *plan.Plan, m *service.Model, warn func(line string)) (s Settled, e
 	if p.Input.Batch > 1 && m.Sequential() {
 		return s, PlainError("can not specify batch size > 1 when using a sequence model")
 	}
-	if s.NoSteps, err = kindRules(p); err != nil {
+	if s.NoSteps, err = kindRules(p, row); err != nil {
 		return s, err
 	}
 	s.Async = t.Call == plan.Async || m.Sequential() && t.Call != plan.Sync
-	if t.Streaming && t.Kind != plan.DynamicGRPC { // there every call is a stream
+	if t.Streaming && !row.Streams {
 		if t.Call == plan.Sync {
 			return s, PlainError("can not use streaming with synchronous API")
 		}
@@ -44,7 +45,7 @@ func Check(p *plan.Plan, m *service.Model, warn func(line string)) (s Settled, e
 	if m.Sequential() && s.Async && load.Mode == plan.Concurrency && load.Concurrency.End == 0 {
 		return s, PlainError("The 'end' concurrency can not be 0 for sequence models when using asynchronous API.")
 	}
-	if t.Kind == plan.DynamicGRPC && t.GRPCMethod == "" {
+	if row.Method && t.GRPCMethod == "" {
 		warn("WARNING: no --grpc-method was given: the server refuses every call, and only that is measured.")
 	}
 	if load.Mode == plan.Concurrency && !s.Async {
@@ -54,13 +55,13 @@ func Check(p *plan.Plan, m *service.Model, warn func(line string)) (s Settled, e
 }
 
 // kindRules are those of single service kinds. In perf_analyzer mode the first request finds out what a kind cannot do.
-func kindRules(p *plan.Plan) (noSteps, err error) {
-	t := &p.Target
+func kindRules(p *plan.Plan, row *kind.Row) (noSteps, err error) {
+	t, words := &p.Target, &row.PerfAnalyzer
 	switch {
-	case t.Kind == plan.TorchServe && t.Call == plan.Async:
-		err = PlainError("client backend of kind TORCHSERVE does not support AsyncInfer API")
-	case t.Kind == plan.DynamicGRPC && t.Streaming && p.Face == plan.DropIn:
-		err = PlainError("DynamicGrpcClientBackend::StartStream is not supported.")
+	case row.Synchronous && t.Call == plan.Async:
+		err = PlainError("client backend of kind " + words.Name + " does not support AsyncInfer API")
+	case words.NoStreaming != "" && t.Streaming && p.Face == plan.DropIn:
+		err = PlainError(words.NoStreaming)
 	}
 	if p.Face == plan.DropIn {
 		return err, nil
@@ -101,11 +102,11 @@ func sequenceRules(p *plan.Plan) error {
 	return nil
 }
 
-// AfterData are the rules of dynamic_grpc that come after the data was read. unscheduled: a schedule was asked for.
+// AfterData are the rules that come after the input data was read. unscheduled: perf_analyzer cannot follow the schedule.
 func AfterData(p *plan.Plan, unscheduled bool) error {
-	switch {
-	case p.Target.Kind == plan.DynamicGRPC && p.Input.Batch > 1:
-		return PlainError("Dynamic gRPC does not support multi-batch at the moment.")
+	switch why := kind.Of(p.Target.Kind).PerfAnalyzer.NoBatch; {
+	case why != "" && p.Input.Batch > 1:
+		return PlainError(why)
 	case unscheduled:
 		return PlainError("unable to find data for input 'timestamp'.")
 	}
@@ -114,14 +115,14 @@ func AfterData(p *plan.Plan, unscheduled bool) error {
 
 // NoSharing refuses shared memory for the kinds of server that have none.
 func NoSharing(p *plan.Plan) error {
-	kind := p.Target.Kind
+	row := kind.Of(p.Target.Kind)
 	switch {
-	case p.Input.SharedMemory == plan.NoSharedMemory, kind == plan.TritonCAPI: // in process memory is shared as it is
+	case p.Input.SharedMemory == plan.NoSharedMemory, row.SharedMemory:
 		return nil
 	case p.Face == plan.Redline:
-		return fmt.Errorf("--shared-memory needs a Triton server; service kind %s has none", kind)
+		return fmt.Errorf("--shared-memory needs a Triton server; service kind %s has none", row.Name)
 	}
-	return fmt.Errorf("client backend of kind %s does not support CreateSharedMemoryRegion()\n\nUnable to unregister all shared memory regions", text.KindName(kind))
+	return fmt.Errorf("client backend of kind %s does not support CreateSharedMemoryRegion()\n\nUnable to unregister all shared memory regions", row.PerfAnalyzer.Name)
 }
 
 // Ranks are the rules of a run of several processes: perf_analyzer measures one level then.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/redline-bench/redline/internal/kind"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/result"
 )
@@ -38,11 +39,11 @@ func (c *Console) client(p *page, s *result.Client) {
 	p.linef("    %s", c.library(s))
 }
 
-// library is the line on the parts of a call. It is empty where the original has no such counters: in process, and
+// library is the line on the parts of a call. It is empty where perf_analyzer has no such counters: in process, and
 // for decoupled models.
 func (c *Console) library(s *result.Client) string {
 	t := &c.Plan.Target
-	if t.Kind == plan.TritonCAPI || decoupled(c.Model) && t.Kind == plan.Triton {
+	if decoupled(c.Model) || kind.Of(t.Kind).InProcess() {
 		return ""
 	}
 	parts := callParts(s)

@@ -115,7 +115,7 @@ func (c *Console) level(out, remarks *page, l *result.Level) {
 	if l.Hold != nil && c.Plan.Face == plan.DropIn { // the health block of redline profile has it
 		remarks.linef("WARNING: Held by the server: %s.", l.Hold)
 	}
-	if c.serverStats() {
+	if serverStats(c.Model) {
 		out.linef("  Server: ")
 		s := result.Server{}
 		if l.Server != nil {
@@ -216,10 +216,6 @@ func levelValue(p *plan.Plan, l *result.Level) string {
 }
 
 // serverStats tells whether the server's counters are part of the report.
-func (c *Console) serverStats() bool { return serverStats(c.Plan, c.Model) }
-
-func serverStats(p *plan.Plan, m *service.Model) bool {
-	return m != nil && m.Statistics && (p.Target.Kind == plan.Triton || p.Target.Kind == plan.TritonCAPI)
-}
+func serverStats(m *service.Model) bool { return m != nil && m.Statistics }
 
 func decoupled(m *service.Model) bool { return m != nil && m.Decoupled }

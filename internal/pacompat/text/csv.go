@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/redline-bench/redline/internal/kind"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/service"
@@ -76,7 +77,7 @@ func csvHeader(t *table, p *plan.Plan, m *service.Model) {
 		t.cell("Response Throughput")
 	}
 	t.cell("Client Send")
-	if serverStats(p, m) {
+	if serverStats(m) {
 		serverHeader(t, m)
 	}
 	t.cell("Client Recv")
@@ -156,14 +157,14 @@ func csvRow(t *table, p *plan.Plan, m *service.Model, l *result.Level) (short bo
 	t.cell(levelValue(p, l), rate(c.InferPerSec))
 	if decoupled(m) {
 		t.cell(rate(c.ResponsePerSec))
-		if p.Target.Kind == plan.Triton { // answers come while the server still computes: receiving is no part of its own
+		if !kind.Of(p.Target.Kind).InProcess() { // responses come while the server still computes: receiving is not a part of its own
 			whole := *c
 			whole.CallNs, whole.SendNs, whole.RecvNs = 0, 0, 0
 			c = &whole
 		}
 	}
 	t.num(us(c.SendNs))
-	if serverStats(p, m) {
+	if serverStats(m) {
 		var s service.ModelStats
 		if l.Server != nil {
 			s = l.Server.Stats

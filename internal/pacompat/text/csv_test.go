@@ -44,7 +44,7 @@ func TestCSVColumns(t *testing.T) {
 		got, _ := csvOf(t, p, m, l)
 		same(t, name, got, want)
 	}
-	f("no server statistics", func(p *plan.Plan, _ *service.Model, _ *result.Level) { p.Target.Kind = plan.OpenAI },
+	f("no server statistics", func(_ *plan.Plan, m *service.Model, _ *result.Level) { m.Statistics = false },
 		"Concurrency,Inferences/Second,Client Send,Client Recv,p50 latency,p90 latency,p95 latency,p99 latency\n1,2051.62,67,0,427,638,674,918\n")
 	f("rate", func(p *plan.Plan, m *service.Model, l *result.Level) {
 		p.Load.Mode, l.Mode, l.Rate, m.Statistics = plan.RequestRate, plan.RequestRate, 12.5, false

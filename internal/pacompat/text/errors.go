@@ -17,9 +17,6 @@ import (
 	"github.com/redline-bench/redline/internal/tensor/jsonscan"
 )
 
-// opInfer is the Op of errors of inference requests. All other conversations have connections of their own.
-const opInfer = "infer"
-
 // StartText splits a failure before the load began into what was being done and the detail, for StartFailed.
 func StartText(err error, p plan.Protocol) (what, detail string) {
 	what = "failed to get model metadata" // the first words with a server, so any other trouble shows there
@@ -89,44 +86,6 @@ func AsyncErrorText(err error, p plan.Protocol) string {
 	return ErrorText(err, p)
 }
 
-// OpenAIErrorText is ErrorText for a request to an OpenAI endpoint. The original has a number for everything: what
-// the network did counts as status 400, a missed deadline as 499, and neither has a body.
-func OpenAIErrorText(err error) string {
-	e, ok := errors.AsType[*service.Error](err)
-	switch {
-	case ok && e.Class == record.Timeout:
-		return "OpenAI response returns HTTP code 499: "
-	case ok && e.Text == "":
-		return "OpenAI response returns HTTP code 400: "
-	}
-	return err.Error()
-}
-
-// TorchServeErrorText is ErrorText for a prediction: the original knows a number and nothing else, and takes 400 for
-// what the network did.
-func TorchServeErrorText(err error) string {
-	e, ok := errors.AsType[*service.Error](err)
-	switch {
-	case !ok, strings.HasPrefix(e.Text, "Failed to open"):
-		return err.Error()
-	case e.Class == record.Timeout:
-		return "inference failed with error code 499"
-	case e.Code > 0:
-		return "inference failed with error code " + strconv.Itoa(e.Code)
-	}
-	return "inference failed with error code 400"
-}
-
-// DynamicGRPCErrorText is ErrorText for a stream to any gRPC method: of a connection that is not there or broke, the
-// original knows only that it could not write.
-func DynamicGRPCErrorText(err error) string {
-	e, ok := errors.AsType[*service.Error](err)
-	if ok && (e.Class == record.Connect || e.Class == record.Transport) {
-		return "Failed to write data to the gRPC stream. This could happen when the call is dead or server dropped the channel."
-	}
-	return ErrorText(err, plan.GRPC)
-}
-
 func httpText(e *service.Error) string {
 	why := causeOf(e.Err)
 	var text string
@@ -153,7 +112,7 @@ func httpText(e *service.Error) string {
 		text = "Couldn't connect to server"
 	case why == truncated:
 		text = "Transferred a partial file"
-	case e.Op == opInfer && (why == empty || why == reset):
+	case e.Op == service.OpInfer && (why == empty || why == reset):
 		// On a connection in use libcurl tries once more, and cannot send the body a second time.
 		text = "Send failed since rewinding of the data stream failed"
 	case why == empty:

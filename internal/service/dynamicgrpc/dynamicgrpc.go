@@ -19,7 +19,7 @@ import (
 
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/service"
-	"github.com/redline-bench/redline/internal/service/grpclane"
+	"github.com/redline-bench/redline/internal/service/grpcpool"
 	"github.com/redline-bench/redline/internal/tensor"
 	"github.com/redline-bench/redline/internal/wire/h2"
 )
@@ -37,7 +37,7 @@ const (
 type Service struct {
 	target plan.Target
 	own    bool // Redline's face: JSON messages, and each message of an answer is a response
-	at     *grpclane.Server
+	at     *grpcpool.Server
 	header *h2.Header
 	method *method // nil until it is needed
 	said   []string
@@ -45,7 +45,7 @@ type Service struct {
 
 // New checks the target and makes a service. It does not connect.
 func New(t plan.Target, face plan.Face) (*Service, error) {
-	at, err := grpclane.NewServer(t)
+	at, err := grpcpool.NewServer(t)
 	if err != nil {
 		return nil, err
 	}
@@ -80,14 +80,10 @@ func (s *Service) Open(ctx context.Context, sink service.Sink) (service.Transpor
 	if s.method == nil || s.method.desc.IsStreamingServer() {
 		s.at.NoteArrivals()
 	}
-	t, err := grpclane.New(ctx, s.at, sink, s.header, func() grpclane.Exchange { return &exchange{svc: s, sink: sink} })
-	if err != nil {
-		return nil, err
+	if !s.own { // perf_analyzer finds out with the first request
+		s.at.DialLazily()
 	}
-	if !s.own { // the original finds out with the first request
-		t.ConnectLater()
-	}
-	return t, nil
+	return grpcpool.New(ctx, s.at, sink, s.header, func() grpcpool.Exchange { return &exchange{svc: s, sink: sink} })
 }
 
 // Outputs shows a message of an answer: as JSON where the descriptor is known, else as base64.

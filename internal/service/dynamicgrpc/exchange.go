@@ -7,7 +7,6 @@ import (
 
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
-	"github.com/redline-bench/redline/internal/service/grpclane"
 	"github.com/redline-bench/redline/internal/wire/h2"
 )
 
@@ -34,7 +33,7 @@ func (x *exchange) Message(c *service.Call, msg []byte, at int64) {
 // have nothing to say, and perf_analyzer knows only of ends.
 func (x *exchange) End(c *service.Call, status int, text string, at int64) *service.Error {
 	if why := c.Req.(*request).broken; why != nil {
-		return &service.Error{Op: grpclane.OpInfer, Class: record.Transport, Addr: x.svc.at.Addr(), Err: why}
+		return &service.Error{Op: service.OpInfer, Class: record.Transport, Addr: x.svc.at.Addr(), Err: why}
 	}
 	// Without a method there is none that could fail: the original measures how fast the server refuses.
 	if status != 0 && x.svc.target.GRPCMethod != "" {

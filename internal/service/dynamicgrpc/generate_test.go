@@ -44,7 +44,7 @@ func TestGeneratorsWords(t *testing.T) {
 		if len(list) != messages || (err == nil) != (messages > 0) {
 			t.Errorf("%s: %d messages, %v", command, len(list), err)
 		}
-		if diff := cmp.Diff(said, s.Said()); diff != "" {
+		if diff := cmp.Diff(said, s.Remarks()); diff != "" {
 			t.Errorf("%s: %s", command, diff)
 		}
 	}

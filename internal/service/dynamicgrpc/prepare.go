@@ -12,7 +12,6 @@ import (
 
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
-	"github.com/redline-bench/redline/internal/service/grpclane"
 	"github.com/redline-bench/redline/internal/tensor"
 	"github.com/redline-bench/redline/internal/tensor/jsonscan"
 	"github.com/redline-bench/redline/internal/wire/h2"
@@ -32,7 +31,7 @@ type request struct {
 }
 
 // mismatch is the end of such a call, in perf_analyzer's words.
-var mismatch = &service.Error{Op: grpclane.OpInfer, Class: record.Mismatch, Text: "Output size doesn't match expected size"}
+var mismatch = &service.Error{Op: service.OpInfer, Class: record.Mismatch, Text: "Output size doesn't match expected size"}
 
 var errExpects = errors.New("validation_data: answers of dynamic_grpc have no form that could be compared: leave it out")
 
@@ -91,9 +90,8 @@ func (s *Service) generate(command string) ([][]byte, error) {
 	return messages, nil
 }
 
-// Said is what the generators of the requests prepared so far said on their stderr, and how they failed, for the user
-// to read.
-func (s *Service) Said() []string { return s.said }
+// Remarks are what the message generators of the prepared requests wrote to their stderr, and how they failed.
+func (s *Service) Remarks() []string { return s.said }
 
 // frame puts messages behind each other, compressed where that is asked for.
 func (s *Service) frame(messages [][]byte) (*request, error) {

@@ -3,6 +3,7 @@
 package calibration
 
 import (
+	"cmp"
 	"errors"
 	"math"
 	"slices"
@@ -12,13 +13,14 @@ import (
 	"github.com/redline-bench/redline/internal/calibrate/standin"
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/command/profile/traffic"
+	"github.com/redline-bench/redline/internal/kind"
 	"github.com/redline-bench/redline/internal/plan"
 )
 
 // Possible returns why the measurement error of a plan cannot be measured: no reference server can take the place of its server.
 func Possible(pl *plan.Plan) error {
-	if pl.Target.Kind == plan.TritonCAPI {
-		return errors.New("a Triton in this process has no connection, and no server logs its side of a request")
+	if why := kind.Of(pl.Target.Kind).Reference.Missing; why != "" {
+		return errors.New(why)
 	}
 	return nil
 }
@@ -84,29 +86,15 @@ func newPaceRun(p *command.IO, sigs *command.Signals, pl *plan.Plan, m *standin.
 // floorTarget turns a plan to the reference server, over TLS where there is a certificate.
 func floorTarget(p *plan.Plan, server *command.Embedded, ca string) {
 	t := &p.Target
-	t.URL, t.Embedded = server.Address(floorPort(t)), false
+	t.URL, t.Embedded = server.Address(cmp.Or(kind.Of(t.Kind).Reference.Port, t.Protocol)), false
 	if t.TLS = (plan.TLS{}); ca != "" {
 		t.TLS = plan.TLS{CAFile: ca, CertType: "PEM", KeyType: "PEM", VerifyHostLevel: 2}
-		if t.TLS.GRPC = t.OverGRPC(); !t.TLS.GRPC {
+		if t.TLS.GRPC = t.Protocol == plan.GRPC; !t.TLS.GRPC {
 			t.URL = "https://" + t.URL
 		}
 	}
 	t.Trace, t.Metrics, t.ComposingModels, t.Version, t.Sources = plan.Trace{}, plan.Metrics{}, nil, "", nil
 	p.Output, p.Outcome, p.Verbose, p.Load.MPI = plan.Output{}, plan.Outcome{}, 0, false
-}
-
-// floorPort names the port of the server for a kind of service.
-func floorPort(t *plan.Target) plan.Protocol {
-	switch t.Kind {
-	case plan.OpenAI:
-		return "openai"
-	case plan.TorchServe:
-		return "torchserve"
-	case plan.TFServing:
-		return "tfserving"
-	case plan.Triton, plan.TritonCAPI, plan.DynamicGRPC:
-	}
-	return t.Protocol
 }
 
 // The windows of a calibration: three, of which the first is the warm-up. Each is this long, or as long as so many requests

@@ -5,6 +5,7 @@ import (
 
 	"github.com/redline-bench/redline/internal/calibrate"
 	"github.com/redline-bench/redline/internal/command/profile/traffic"
+	"github.com/redline-bench/redline/internal/kind"
 	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/result"
@@ -39,7 +40,7 @@ func trafficOf(p *plan.Plan, lv *result.Level) calibrate.Traffic {
 	if lv.Concurrency > 0 {
 		t.InFlight = float64(lv.Concurrency)
 	}
-	if p.Target.Kind != plan.Triton {
+	if p.Target.Kind != kind.Default {
 		t.Service = string(p.Target.Kind)
 	}
 	if p.Target.Streaming {

@@ -9,6 +9,7 @@ import (
 	"github.com/redline-bench/redline/internal/calibrate"
 	"github.com/redline-bench/redline/internal/calibrate/standin"
 	"github.com/redline-bench/redline/internal/command/profile/traffic"
+	"github.com/redline-bench/redline/internal/kind"
 	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/profile"
@@ -85,7 +86,7 @@ func calibrateLevel(s *traffic.Traffic, lv *result.Level) (calibrate.Floor, erro
 		return f, err
 	}
 	shorter, over := shorterHold(hold, f.PerSecond, lv), int64(f.ResponseBytes)-int64(lv.Client.ResponseBytes)
-	if !sizable(s.Plan.Target.Kind) || calibrate.SameSize(f.ResponseBytes, lv.Client.ResponseBytes) {
+	if !sizable(kind.Of(s.Plan.Target.Kind)) || calibrate.SameSize(f.ResponseBytes, lv.Client.ResponseBytes) {
 		over = 0
 	}
 	if shorter == hold && over == 0 {
@@ -95,21 +96,18 @@ func calibrateLevel(s *traffic.Traffic, lv *result.Level) (calibrate.Floor, erro
 }
 
 // sizable tells whether the reference server can be told how large the responses of a kind of server are.
-func sizable(k plan.Kind) bool {
-	return k == plan.Triton || k == plan.TFServing || k == plan.DynamicGRPC
-}
+func sizable(row *kind.Row) bool { return row.ModelMetadata || row.Method }
 
 // standIn is the model of a reference server that answers as the run's server did: the same number of responses to a request,
 // of so many bytes all together.
 func standIn(s *traffic.Traffic, lv *result.Level, bytes int64) *standin.Model {
 	m := &standin.Model{}
-	switch s.Plan.Target.Kind {
-	case plan.Triton, plan.TFServing:
+	switch row := kind.Of(s.Plan.Target.Kind); {
+	case row.ModelMetadata:
 		m.Responses = int(math.Round(float64(lv.Client.Responses) / float64(lv.Client.Requests)))
 		m.Spec, m.Answer = s.Model, standin.AnswerOf(s.Model, s.Plan.Input.Batch, bytes/int64(max(1, m.Responses)))
-	case plan.DynamicGRPC:
+	case row.Method:
 		m.MethodBytes = max(1, int(bytes))
-	case plan.OpenAI, plan.TorchServe, plan.TritonCAPI:
 	}
 	return m
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/redline-bench/redline/internal/calibrate/standin"
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/command/profile/traffic"
+	"github.com/redline-bench/redline/internal/kind"
 	"github.com/redline-bench/redline/internal/pacompat/flags"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
@@ -22,16 +23,15 @@ import (
 const probeTime = 10 * time.Second
 
 // LookAt learns what the model of a plan takes and gives: from the run's own server, else by its name, else from --shape. own
-// has the requests of dynamic_grpc, whose form the run's own server may have told; it is nil for the other kinds.
+// has the requests of a kind with methods, whose form the run's own server may have told; it is nil for the other kinds.
 func LookAt(p *command.IO, sigs *command.Signals, pl *plan.Plan, notes flags.Notes) (m *standin.Model, own *traffic.Traffic, err error) {
-	switch pl.Target.Kind {
-	case plan.Triton, plan.TFServing:
-	case plan.DynamicGRPC:
+	switch row := kind.Of(pl.Target.Kind); {
+	case row.Method:
 		if m, own, err = probeServer(p, sigs, pl, notes); err != nil {
 			return nil, nil, fmt.Errorf("send one request to %s: %w", pl.Target.URL, err)
 		}
 		return m, own, nil
-	case plan.OpenAI, plan.TorchServe, plan.TritonCAPI:
+	case !row.ModelMetadata:
 		return &standin.Model{How: "none: what is sent stands in the options"}, nil, nil
 	}
 	m, _, err = probeServer(p, sigs, pl, notes)

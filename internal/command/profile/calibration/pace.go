@@ -16,8 +16,8 @@ import (
 	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/command/profile/traffic"
-	"github.com/redline-bench/redline/internal/command/target"
 	"github.com/redline-bench/redline/internal/engine"
+	"github.com/redline-bench/redline/internal/kind"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/profile"
 	"github.com/redline-bench/redline/internal/record"
@@ -68,17 +68,11 @@ func (c *paceRun) floors() ([]calibrate.Floor, error) {
 
 // serverArgs are the options of the server.
 func (c *paceRun) serverArgs(log string) []string {
-	hold := c.hold.String()
-	args := []string{"--request-log", log}
-	switch t := &c.plan.Target; t.Kind {
-	case plan.OpenAI:
-		args = append(args, "--ttft", hold, "--itl", "0s")
-	case plan.TorchServe:
-		args = append(args, "--delay", "torchserve="+hold)
-	case plan.DynamicGRPC:
-		args = append(args, "--delay", "any-method="+hold, "--any-method", strconv.Itoa(c.model.MethodBytes))
-	default:
-		args = append(args, "--delay", t.Model+"="+hold)
+	t := &c.plan.Target
+	row := kind.Of(t.Kind)
+	args := append([]string{"--request-log", log}, row.Reference.Hold(t.Model, c.hold)...)
+	if row.Method {
+		args = append(args, "--any-method", strconv.Itoa(c.model.MethodBytes))
 	}
 	if c.ca != "" {
 		args = append(args, "--tls-cert", c.ca, "--tls-key", c.ca)
@@ -114,10 +108,11 @@ func (c *paceRun) send(server *command.Embedded) ([]result.Level, error) {
 			return nil, errors.New(s.Advise(err))
 		}
 	}
+	row := kind.Of(pl.Target.Kind)
 	c.seen = map[string][]calibrate.Exchange{}
 	runner := &profile.Runner{
 		Plan: &pl, Service: s.Service, Model: s.Model, Async: s.Async, Observer: silent{}, Times: fromZero(s.Data.Times(), pl.Measure.WarmupCount),
-		Streams: target.Streams(pl.Target.Kind), Tap: c.keep, Source: c.source(s.Source()),
+		Streams: row.Streams, SharedStreams: row.SharedStreams, Tap: c.keep, Source: c.source(s.Source()),
 	}
 	var watch *Watch
 	if pl.Load.Mode == plan.PeriodicConcurrency {

@@ -10,6 +10,7 @@ import (
 	"github.com/redline-bench/redline/internal/command/target"
 	"github.com/redline-bench/redline/internal/engine"
 	"github.com/redline-bench/redline/internal/inspect"
+	"github.com/redline-bench/redline/internal/kind"
 	"github.com/redline-bench/redline/internal/pacompat/flags"
 	"github.com/redline-bench/redline/internal/pacompat/rules"
 	"github.com/redline-bench/redline/internal/pacompat/text"
@@ -85,7 +86,7 @@ func (s *Traffic) StartServer() error {
 
 // Describe opens the service and asks it for the model.
 func (s *Traffic) Describe() error {
-	svc, err := target.Open(s.Plan)
+	svc, err := kind.Open(s.Plan)
 	if errors.As(err, new(*service.Error)) {
 		return s.cannotStart(err)
 	}
@@ -93,7 +94,7 @@ func (s *Traffic) Describe() error {
 		return &rules.StartError{What: "failed to create client factory", Err: err}
 	}
 	s.Service = svc
-	if t := &s.Plan.Target; t.Model == "" && t.Kind != plan.DynamicGRPC {
+	if t := &s.Plan.Target; t.Model == "" && !kind.Of(t.Kind).NoModelName {
 		return inspect.Missing(s.Sigs.Soft, svc)
 	}
 	s.Model, err = svc.Describe(s.Sigs.Soft)
@@ -120,8 +121,8 @@ func (s *Traffic) Check() error {
 func (s *Traffic) Load() error {
 	s.Console = &text.Console{Out: s.Stdout, Err: s.Stderr, Plan: s.Plan, Model: s.Model, Async: s.Async}
 	mode, unscheduled := s.Plan.Load.Mode, false
-	if mode == plan.FixedSchedule && s.Plan.Target.Kind == plan.DynamicGRPC && s.Plan.Face == plan.DropIn {
-		mode, unscheduled = plan.RequestRate, true // perf_analyzer reads no timestamps of this kind
+	if mode == plan.FixedSchedule && kind.Of(s.Plan.Target.Kind).PerfAnalyzer.NoTimestamps && s.Plan.Face == plan.DropIn {
+		mode, unscheduled = plan.RequestRate, true
 	}
 	data, err := workload.LoadFor(s.Plan.Input, s.Model, mode, s.Plan.Measure.WarmupCount)
 	if data != nil && s.postponed(err) {
@@ -139,9 +140,9 @@ func (s *Traffic) Load() error {
 		return s.loadSessions()
 	}
 	s.Requests, err = workload.Prepare(s.Sigs.Soft, s.Service, data, s.Plan.Face)
-	if g, ok := s.Service.(interface{ Said() []string }); ok {
-		for _, words := range g.Said() {
-			s.Warn(words)
+	if r, ok := s.Service.(service.Remarker); ok {
+		for _, line := range r.Remarks() {
+			s.Warn(line)
 		}
 	}
 	switch {
@@ -171,7 +172,7 @@ func noDataManager(err error) error {
 // be read, when it sends the first request.
 func (s *Traffic) postponed(err error) bool {
 	_, unread := errors.AsType[*service.Error](err)
-	unread = unread && s.Plan.Target.Kind == plan.TorchServe
+	unread = unread && kind.Of(s.Plan.Target.Kind).PerfAnalyzer.ReadsFilesLate
 	if s.Plan.Face != plan.DropIn || !errors.Is(err, workload.ErrNoSteps) && !unread {
 		return false
 	}
@@ -203,12 +204,12 @@ func (u unchecked) Prepare(in service.Inputs) (service.Request, error) {
 
 // loadSessions checks the conversations; their requests are made as they go.
 func (s *Traffic) loadSessions() error {
-	speaker, ok := s.Service.(workload.Speaker)
+	messenger, ok := s.Service.(service.Messenger)
 	if !ok {
 		return rules.PlainError("Session concurrency mode is only supported with OpenAI service kind.")
 	}
 	var err error
-	s.Sessions, err = s.Data.Sessions(speaker, s.Plan.Load.Sessions, s.Plan.Output.Export != "")
+	s.Sessions, err = s.Data.Sessions(messenger, s.Plan.Load.Sessions, s.Plan.Output.Export != "")
 	if err != nil {
 		return rules.PlainError(err.Error())
 	}
