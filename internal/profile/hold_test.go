@@ -31,7 +31,7 @@ func TestHoldsAreReported(t *testing.T) {
 		return []service.ModelStats{s}
 	}
 	p := basePlan()
-	p.Face, p.Measure.RequestCount = plan.Redline, 500
+	p.Measure.RequestCount = 500
 	res, _, err := run(t, p, svc, func(r *profile.Runner) { r.Model.Scheduler = service.DynamicBatcher })
 	if err != nil {
 		t.Fatal(err)

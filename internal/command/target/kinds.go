@@ -16,14 +16,13 @@ import (
 	"github.com/redline-bench/redline/internal/service/tritoncapi"
 )
 
-// Open makes the service of a plan. In perf_analyzer mode, kinds that do not ask the server for a model connect with the first
-// request, and Triton in process does not start if any model of its repository fails to load.
+// Open makes the service of a plan, with the policies of its target.
 func Open(p *plan.Plan) (service.Service, error) {
 	svc, err := New(p)
-	if later, ok := svc.(interface{ ConnectLater() }); ok && err == nil && p.Face == plan.DropIn {
+	if later, ok := svc.(interface{ ConnectLater() }); ok && err == nil && p.Target.LazyConnect {
 		later.ConnectLater()
 	}
-	if strict, ok := svc.(interface{ Strict() }); ok && err == nil && p.Face == plan.DropIn {
+	if strict, ok := svc.(interface{ Strict() }); ok && err == nil && p.Target.StrictRepository {
 		strict.Strict()
 	}
 	return svc, err
@@ -39,7 +38,7 @@ func New(p *plan.Plan) (service.Service, error) {
 	case p.Target.Kind == plan.OpenAI:
 		return openai.New(p.Target)
 	case p.Target.Kind == plan.DynamicGRPC:
-		return dynamicgrpc.New(p.Target, p.Face)
+		return dynamicgrpc.New(p.Target)
 	case p.Target.Kind == plan.TFServing:
 		return tfserving.New(p.Target, p.Input)
 	case p.Target.Kind == plan.TorchServe:

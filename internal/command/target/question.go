@@ -11,7 +11,7 @@ func Question(t plan.Target, a *inspect.Access) *inspect.Question {
 	return &inspect.Question{
 		Target: t, Timeout: a.Timeout, KeyVariable: a.KeyVariable,
 		Open: func(t plan.Target) (service.Service, error) {
-			return New(&plan.Plan{Face: plan.Redline, Target: t, Input: plan.Input{Batch: 1, SharedMemory: plan.NoSharedMemory}})
+			return New(&plan.Plan{Target: t, Input: plan.Input{Batch: 1, SharedMemory: plan.NoSharedMemory}})
 		},
 	}
 }

@@ -13,16 +13,26 @@ import (
 
 	"github.com/redline-bench/redline/internal/pace"
 	"github.com/redline-bench/redline/internal/pacompat/flags"
+	"github.com/redline-bench/redline/internal/pacompat/manners"
 	"github.com/redline-bench/redline/internal/plan"
 )
 
-// base is the plan of "-m x" in the drop-in.
+// base is the plan of "-m x" in perf_analyzer mode.
 func base() *plan.Plan {
+	p := own()
+	manners.PerfAnalyzer(p)
+	p.Outcome = plan.Outcome{}
+	p.Input.SequenceStartID, p.Input.SequenceIDRange = 1, math.MaxUint32
+	return p
+}
+
+// own is the plan of "-m x" in redline profile.
+func own() *plan.Plan {
 	return &plan.Plan{
-		Face: plan.DropIn,
+		Program: plan.Redline, Outcome: plan.DefaultOutcome(),
 		Target: plan.Target{
 			Kind: plan.Triton, Protocol: plan.HTTP, URL: "localhost:8000", Model: "x", Call: plan.Auto, Timeout: 600 * time.Second,
-			TLS: plan.TLS{CertType: "PEM", KeyType: "PEM", VerifyHostLevel: 2}, Loose: true,
+			TLS: plan.TLS{CertType: "PEM", KeyType: "PEM", VerifyHostLevel: 2},
 		},
 		Load: plan.Load{
 			Mode:        plan.Concurrency,
@@ -31,17 +41,16 @@ func base() *plan.Plan {
 		},
 		Input: plan.Input{
 			Batch: 1, Source: plan.Random, StringLength: 128, SharedMemory: plan.NoSharedMemory, OutputRegionSize: 102400,
-			SequenceLength: 20, SequenceLengthVariation: 20, SequenceStartID: 1, SequenceIDRange: math.MaxUint32, Sequences: 4,
+			SequenceLength: 20, SequenceLengthVariation: 20, Sequences: 4,
 		},
 		Measure: plan.Measure{
 			Window: plan.TimeWindows, Interval: 5 * time.Second, MinRequests: 50, Stability: 0.1, MaxTrials: 10, ValidErrorRate: 0.01,
-			FromSend: true, StopOnFailure: true,
 		},
 	}
 }
 
 // check compares the plan of a command line with base, changed by want, and that it survives JSON.
-func check(t *testing.T, face plan.Face, line string, want func(p *plan.Plan)) {
+func check(t *testing.T, face plan.Program, line string, want func(p *plan.Plan)) {
 	t.Helper()
 	got, notes, err := flags.Parse(face, "perf_analyzer", words("-m x "+line), nil)
 	if err != nil {
@@ -53,10 +62,7 @@ func check(t *testing.T, face plan.Face, line string, want func(p *plan.Plan)) {
 	}
 	p := base()
 	if face == plan.Redline {
-		p.Outcome = plan.DefaultOutcome()
-		p.Face, p.Measure.FromSend, p.Measure.StopOnFailure = face, false, false
-		p.Input.SequenceStartID, p.Input.SequenceIDRange = 0, 0
-		p.Target.Loose = false
+		p = own()
 	}
 	want(p)
 	if d := cmp.Diff(p, got); d != "" {
@@ -85,7 +91,7 @@ func TestTarget(t *testing.T) {
 	inFolder(t)
 	f := func(line string, want func(t *plan.Target)) {
 		t.Helper()
-		check(t, plan.DropIn, line, func(p *plan.Plan) { want(&p.Target) })
+		check(t, plan.PerfAnalyzer, line, func(p *plan.Plan) { want(&p.Target) })
 	}
 	grpc := func(t *plan.Target) { t.Protocol, t.URL, t.TLS = plan.GRPC, "localhost:8001", plan.TLS{} }
 	f("", func(*plan.Target) {})
@@ -128,7 +134,7 @@ func TestLoad(t *testing.T) {
 	inFolder(t)
 	f := func(line string, want func(l *plan.Load)) {
 		t.Helper()
-		check(t, plan.DropIn, line, func(p *plan.Plan) { want(&p.Load) })
+		check(t, plan.PerfAnalyzer, line, func(p *plan.Plan) { want(&p.Load) })
 	}
 	f("--concurrency-range 4", func(l *plan.Load) { l.Concurrency.Start = 4 })
 	f("--concurrency=2:20:3", func(l *plan.Load) {
@@ -147,7 +153,7 @@ func TestLoad(t *testing.T) {
 	f("-t 3 -c 5", func(l *plan.Load) { l.Concurrency = plan.IntRange{Start: 3, End: 5, Step: 1} })
 	f("-d --request-rate-range 3", func(l *plan.Load) { l.Rate.Start = 3 })
 	f("-d --request-intervals f1", func(*plan.Load) {})
-	check(t, plan.DropIn, "--concurrency-range 1:8 --binary-search -l 50", func(p *plan.Plan) {
+	check(t, plan.PerfAnalyzer, "--concurrency-range 1:8 --binary-search -l 50", func(p *plan.Plan) {
 		p.Load.Concurrency.End, p.Load.Search, p.Measure.LatencyLimit = 8, plan.Binary, 50*time.Millisecond
 	})
 }
@@ -155,7 +161,7 @@ func TestLoad(t *testing.T) {
 func TestMeasure(t *testing.T) {
 	f := func(line string, want func(m *plan.Measure)) {
 		t.Helper()
-		check(t, plan.DropIn, line, func(p *plan.Plan) { want(&p.Measure) })
+		check(t, plan.PerfAnalyzer, line, func(p *plan.Plan) { want(&p.Measure) })
 	}
 	f("-p 1000 -p2000", func(m *plan.Measure) { m.Interval = 2 * time.Second })
 	f("--measurement-interval 10abc", func(m *plan.Measure) { m.Interval = 10 * time.Millisecond })
@@ -173,7 +179,7 @@ func TestInputAndOutput(t *testing.T) {
 	inFolder(t)
 	f := func(line string, want func(p *plan.Plan)) {
 		t.Helper()
-		check(t, plan.DropIn, line, want)
+		check(t, plan.PerfAnalyzer, line, want)
 	}
 	f("-b 8", func(p *plan.Plan) { p.Input.Batch, p.Input.BatchSet = 8, true })
 	f("--input-data zero", func(p *plan.Plan) { p.Input.Source = plan.Zero })
@@ -231,7 +237,7 @@ func TestRedline(t *testing.T) {
 		t.Error(d, err)
 	}
 	for _, line := range []string{"--embedded", "--json x", "--seed 1", "--think-time 1s", "--latency-from send"} {
-		if got := said(plan.DropIn, words(line)); !strings.HasPrefix(got, "Error: Invalid long option") {
+		if got := said(plan.PerfAnalyzer, words(line)); !strings.HasPrefix(got, "Error: Invalid long option") {
 			t.Errorf("the drop-in takes %s: %s", line, got)
 		}
 	}
@@ -251,7 +257,7 @@ func FuzzParse(f *testing.F) {
 		if !utf8.ValidString(line) {
 			t.Skip("JSON holds valid text only")
 		}
-		face := plan.DropIn
+		face := plan.PerfAnalyzer
 		if own {
 			face = plan.Redline
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/internal/pacompat/flags/cxx"
+	"github.com/redline-bench/redline/internal/pacompat/manners"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/secret"
 )
@@ -15,7 +16,7 @@ import (
 // raw is a command line half read: the plan as far as it is known, and beside it what the rules across options
 // ask about but the plan does not keep.
 type raw struct {
-	face  plan.Face
+	face  plan.Program
 	plan  plan.Plan
 	notes Notes
 
@@ -51,16 +52,8 @@ type use struct {
 }
 
 // newRaw holds the defaults of every option.
-// outcome is what becomes of a result unless options say otherwise. The drop-in has none of these options.
-func outcome(face plan.Face) plan.Outcome {
-	if face == plan.DropIn {
-		return plan.Outcome{}
-	}
-	return plan.DefaultOutcome()
-}
-
-func newRaw(face plan.Face) *raw {
-	return &raw{
+func newRaw(face plan.Program) *raw {
+	r := &raw{
 		face:         face,
 		protocol:     string(plan.HTTP),
 		percentile:   -1,
@@ -69,10 +62,10 @@ func newRaw(face plan.Face) *raw {
 		metricsEvery: time.Second,
 		httpTLS:      plan.TLS{CertType: "PEM", KeyType: "PEM", VerifyHostLevel: 2},
 		plan: plan.Plan{
-			Face: face, Outcome: outcome(face),
+			Program: face,
 			Target: plan.Target{
 				Kind: plan.Triton, SignatureName: "serving_default", ServerDirectory: "/opt/tritonserver",
-				Timeout: 600 * time.Second, Loose: face == plan.DropIn,
+				Timeout: 600 * time.Second,
 			},
 			Load: plan.Load{
 				Concurrency:  plan.IntRange{Start: 1, End: 1, Step: 1},
@@ -89,10 +82,16 @@ func newRaw(face plan.Face) *raw {
 			Measure: plan.Measure{
 				Window: plan.TimeWindows, Interval: 5 * time.Second, MinRequests: 50,
 				Stability: 0.1, MaxTrials: 10,
-				FromSend: face == plan.DropIn, StopOnFailure: face == plan.DropIn, ValidErrorRate: plan.DefaultErrorRate,
+				ValidErrorRate: plan.DefaultErrorRate,
 			},
 		},
 	}
+	if face == plan.PerfAnalyzer {
+		manners.PerfAnalyzer(&r.plan)
+	} else {
+		r.plan.Outcome = plan.DefaultOutcome() // perf_analyzer has none of these options
+	}
+	return r
 }
 
 const defaultMetricsURL = "localhost:8002/metrics"
@@ -152,7 +151,7 @@ func choice[T ~string](name, said string, dst func(*raw) *T, words ...T) func(*r
 }
 
 func unsupported[T ~string](r *raw, name, v, said string, words []T) error {
-	if r.face != plan.DropIn {
+	if r.face != plan.PerfAnalyzer {
 		list := make([]string, len(words))
 		for i, w := range words {
 			list[i] = "'" + string(w) + "'"

@@ -23,7 +23,7 @@ func (r *raw) verify() error {
 // verifyTarget checks model, ranges, protocol, and what only gRPC can do.
 func (r *raw) verifyTarget() error {
 	t := &r.plan.Target
-	if t.Model == "" && t.Kind != plan.DynamicGRPC && r.face == plan.DropIn { // redline names the server's models instead
+	if t.Model == "" && t.Kind != plan.DynamicGRPC && r.face == plan.PerfAnalyzer { // redline names the server's models instead
 		return usagef("Failed to parse -m (model name). The value must be specified.")
 	}
 	if r.plan.Load.Concurrency.Start == 0 {
@@ -80,7 +80,7 @@ func (r *raw) verifyPeriodic() error {
 			return usagef("Must provide --profile-export-file when using the --periodic-concurrency-range option.")
 		}
 		short := load.MaxThreads < load.Periodic.End
-		if load.MaxThreadsSet && (short || r.face == plan.DropIn) { // the original warns whatever the number
+		if load.MaxThreadsSet && (short || r.face == plan.PerfAnalyzer) { // the original warns whatever the number
 			r.warn("WARNING: Overriding max_threads specification to ensure requested concurrency range.")
 		}
 		if short {
@@ -298,7 +298,7 @@ func (r *raw) finish() error {
 	if r.latencyFrom != "" {
 		m.FromSend = r.latencyFrom == fromSend
 	}
-	if r.face == plan.DropIn && t.Protocol == plan.HTTP && strings.HasSuffix(t.URL, "/") {
+	if r.face == plan.PerfAnalyzer && t.Protocol == plan.HTTP && strings.HasSuffix(t.URL, "/") {
 		t.URL += "/" // the original puts a path that starts with a slash behind it
 	}
 	if r.face == plan.Redline {
@@ -310,7 +310,7 @@ func (r *raw) finish() error {
 	if r.face == plan.Redline && !r.idsSet {
 		in.SequenceStartID, in.SequenceIDRange = 0, 0
 	}
-	if r.face == plan.DropIn && !r.outputFormatSet {
+	if r.face == plan.PerfAnalyzer && !r.outputFormatSet {
 		in.OutputJSON = in.InputJSON // as the original, which knows but one format
 	}
 	switch {

@@ -22,7 +22,7 @@ func Check(p *plan.Plan, m *service.Model, warn func(line string)) (s Settled, e
 	if p.Input.Batch > 1 && m.MaxBatch == 0 && t.Kind != plan.DynamicGRPC { // that one finds out later
 		return s, PlainError("can not specify batch size > 1 as the model does not support batching")
 	}
-	if b := p.Input.Batch; b > m.MaxBatch && m.MaxBatch > 0 && p.Face == plan.Redline { // perf_analyzer lets the server refuse it
+	if b := p.Input.Batch; b > m.MaxBatch && m.MaxBatch > 0 && p.Program == plan.Redline { // perf_analyzer lets the server refuse it
 		return s, fmt.Errorf("-b %d is more than the %d that model %q takes in a request", b, m.MaxBatch, m.Name)
 	}
 	if p.Input.Batch > 1 && m.Sequential() {
@@ -59,10 +59,10 @@ func kindRules(p *plan.Plan) (noSteps, err error) {
 	switch {
 	case t.Kind == plan.TorchServe && t.Call == plan.Async:
 		err = PlainError("client backend of kind TORCHSERVE does not support AsyncInfer API")
-	case t.Kind == plan.DynamicGRPC && t.Streaming && p.Face == plan.DropIn:
+	case t.Kind == plan.DynamicGRPC && t.Streaming && p.Program == plan.PerfAnalyzer:
 		err = PlainError("DynamicGrpcClientBackend::StartStream is not supported.")
 	}
-	if p.Face == plan.DropIn {
+	if p.Program == plan.PerfAnalyzer {
 		return err, nil
 	}
 	return nil, err
@@ -76,7 +76,7 @@ func threadRules(p *plan.Plan, warn func(string)) {
 	case load.Concurrency.End == 0:
 		warn("WARNING: The maximum attainable concurrency will be limited by max_threads specification.")
 		load.Concurrency.End = load.MaxThreads
-	case load.MaxThreadsSet && (load.MaxThreads < most || p.Face == plan.DropIn): // perf_analyzer warns for any number
+	case load.MaxThreadsSet && (load.MaxThreads < most || p.Program == plan.PerfAnalyzer): // perf_analyzer warns for any number
 		warn("WARNING: Overriding max_threads specification to ensure requested concurrency range.")
 		load.MaxThreads = most
 	}
@@ -118,7 +118,7 @@ func NoSharing(p *plan.Plan) error {
 	switch {
 	case p.Input.SharedMemory == plan.NoSharedMemory, kind == plan.TritonCAPI: // in process memory is shared as it is
 		return nil
-	case p.Face == plan.Redline:
+	case p.Program == plan.Redline:
 		return fmt.Errorf("--shared-memory needs a Triton server; service kind %s has none", kind)
 	}
 	return fmt.Errorf("client backend of kind %s does not support CreateSharedMemoryRegion()\n\nUnable to unregister all shared memory regions", text.KindName(kind))

@@ -13,7 +13,7 @@ import (
 // Stated adds the error that an earlier calibration found to the health of a level. With --calibrate it is measured after
 // the run instead. Nothing is stated in perf_analyzer mode.
 func Stated(s *traffic.Traffic) func(*result.Level) {
-	if s.Plan.Face != plan.Redline || s.Plan.Measure.Calibrate {
+	if s.Plan.Program != plan.Redline || s.Plan.Measure.Calibrate {
 		return nil
 	}
 	table := s.Calibration(s.Warn)

@@ -120,7 +120,7 @@ func (s *Traffic) Check() error {
 func (s *Traffic) Load() error {
 	s.Console = &text.Console{Out: s.Stdout, Err: s.Stderr, Plan: s.Plan, Model: s.Model, Async: s.Async}
 	mode, unscheduled := s.Plan.Load.Mode, false
-	if mode == plan.FixedSchedule && s.Plan.Target.Kind == plan.DynamicGRPC && s.Plan.Face == plan.DropIn {
+	if mode == plan.FixedSchedule && s.Plan.Target.Kind == plan.DynamicGRPC && s.Plan.Program == plan.PerfAnalyzer {
 		mode, unscheduled = plan.RequestRate, true // perf_analyzer reads no timestamps of this kind
 	}
 	data, err := workload.LoadFor(s.Plan.Input, s.Model, mode, s.Plan.Measure.WarmupCount)
@@ -138,7 +138,7 @@ func (s *Traffic) Load() error {
 	if s.Plan.Load.Mode == plan.SessionConcurrency {
 		return s.loadSessions()
 	}
-	s.Requests, err = workload.Prepare(s.Sigs.Soft, s.Service, data, s.Plan.Face)
+	s.Requests, err = workload.Prepare(s.Sigs.Soft, s.Service, data)
 	if g, ok := s.Service.(interface{ Said() []string }); ok {
 		for _, words := range g.Said() {
 			s.Warn(words)
@@ -156,7 +156,7 @@ func (s *Traffic) Load() error {
 // failedAfterData is an error of a step after the input data was read. In perf_analyzer mode the size of the data is printed
 // before the error.
 func (s *Traffic) failedAfterData(err error) error {
-	if s.Plan.Face == plan.DropIn {
+	if s.Plan.Program == plan.PerfAnalyzer {
 		s.DataRead()
 	}
 	return noDataManager(err)
@@ -172,7 +172,7 @@ func noDataManager(err error) error {
 func (s *Traffic) postponed(err error) bool {
 	_, unread := errors.AsType[*service.Error](err)
 	unread = unread && s.Plan.Target.Kind == plan.TorchServe
-	if s.Plan.Face != plan.DropIn || !errors.Is(err, workload.ErrNoSteps) && !unread {
+	if s.Plan.Program != plan.PerfAnalyzer || !errors.Is(err, workload.ErrNoSteps) && !unread {
 		return false
 	}
 	s.NoSteps = err
@@ -189,7 +189,7 @@ func (s *Traffic) LoadUnchecked() error {
 	if s.Plan.Load.Mode == plan.SessionConcurrency {
 		return s.loadSessions()
 	}
-	s.Requests, err = workload.Prepare(s.Sigs.Soft, unchecked{s.Service}, data, s.Plan.Face)
+	s.Requests, err = workload.Prepare(s.Sigs.Soft, unchecked{s.Service}, data)
 	return err
 }
 

@@ -5,10 +5,10 @@ import (
 	"github.com/redline-bench/redline/internal/plan"
 )
 
-// alike has a closed load dealt out as the original does it, under its name: one thread carries one synchronous request,
-// or many asynchronous ones, on one stream where there are streams.
-func (m *levelRun) alike(concurrency int) error {
-	if m.Plan.Face != plan.DropIn {
+// divide splits a closed loop over threads where the plan asks for it: one thread carries one synchronous request, or many
+// asynchronous ones, on one stream where there are streams.
+func (m *levelRun) divide(concurrency int) error {
+	if !m.Plan.Load.PerThread {
 		return nil
 	}
 	if !m.Async {
@@ -23,12 +23,11 @@ func (m *levelRun) alike(concurrency int) error {
 	return nil
 }
 
-// turn is how sequences take turns. Several requests of one may be in flight, unless the user wants it otherwise or calls
-// are synchronous. The original does so also where nothing keeps them in order on their way, and the server then
-// refuses some; under our own name it is done over streams only.
+// turn is how sequences take turns. Several requests of a sequence may be in flight where a stream keeps their order or the
+// plan allows it without one, unless the user asks for serial sequences or calls are synchronous.
 func (m *levelRun) turn() engine.Turn {
 	switch {
-	case m.Plan.Input.SerialSequences, m.Async && m.Plan.Face == plan.Redline && !m.streamed():
+	case m.Plan.Input.SerialSequences, m.Async && !m.Plan.Input.OverlapSequences && !m.streamed():
 		return engine.Serial
 	case m.Async:
 		return engine.Random
