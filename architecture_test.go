@@ -33,13 +33,13 @@ var layers = []layer{
 	},
 	{
 		name: "cli", packages: []string{"internal/cli"},
-		imports: []string{"calibrate", "commands", "edge", "dialect", "report", "kinds", "model", "base"},
+		imports: []string{"callers", "commands", "edge", "dialect", "report", "kinds", "model", "base"},
 		why:     "the command line finds the command and prints its error; what a command does stands in its folder",
 	},
 	{
-		name: "calibrate", packages: []string{"internal/command/calibrate"},
+		name: "callers", packages: []string{"internal/command/calibrate", "internal/command/rerun"},
 		imports: []string{"commands", "edge", "dialect", "parts", "model", "base"},
-		why:     "calibrate sends the traffic of profile and of llm; no other command knows another",
+		why:     "calibrate sends the traffic of profile and of llm, rerun repeats their runs; no other command knows another",
 	},
 	{
 		name: "edge", packages: []string{"internal/command", "internal/command/outcome", "internal/command/runs", "internal/command/target"},
@@ -172,6 +172,7 @@ func TestImportRules(t *testing.T) {
 	f("internal/cli", "internal/command/llm", true)
 	f("internal/cli", "internal/engine", false)
 	f("internal/command/calibrate", "internal/command/llm", true)
+	f("internal/command/rerun", "internal/command/profile", true)
 	f("internal/command/llm", "internal/command/profile", false)
 	f("internal/command/llm", "internal/command/outcome", true)
 	f("internal/command", "internal/command/llm", false)

@@ -27,6 +27,8 @@ type Plan struct {
 	Outcome Outcome `json:"outcome,omitzero"`
 	// Verbose is 0, 1 (-v) or 2 (-v -v).
 	Verbose int `json:"verbose,omitempty"`
+	// Secrets are the options whose values Public removed, as "-u" or "-H Authorization"; Complete takes the values again.
+	Secrets []string `json:"secrets,omitempty"`
 }
 
 // Program is the program whose command line, output and exit codes a run has. Only the packages of the command line and of
@@ -104,8 +106,9 @@ type Target struct {
 	TLS             TLS         `json:"tls,omitzero"`
 	Trace           Trace       `json:"trace,omitzero"`
 	Metrics         Metrics     `json:"metrics,omitzero"`
-	// Embedded: the server is a child of this program, started for the run.
-	Embedded bool `json:"embedded,omitempty"`
+	// Embedded: the server is a child of this program, started for the run with the extra arguments EmbeddedArgs.
+	Embedded     bool     `json:"embedded,omitempty"`
+	EmbeddedArgs []string `json:"embedded_args,omitempty"`
 	// Timeout is the deadline of one request. Connections is the number of gRPC connections; 0 chooses.
 	Timeout     time.Duration `json:"timeout"`
 	Connections int           `json:"connections,omitempty"`

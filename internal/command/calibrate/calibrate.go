@@ -105,7 +105,7 @@ func calibrateGrid(p *command.IO, sigs *command.Signals) ([]calibrate.Floor, err
 // runProfile is `redline calibrate profile`.
 func runProfile(p *command.IO, args []string) (int, error) {
 	const name = "redline calibrate profile"
-	pl, notes, err := flags.Parse(plan.Redline, name, args, p.Secrets)
+	pl, _, err := flags.Parse(plan.Redline, name, args, p.Secrets)
 	if errors.Is(err, flags.ErrHelp) {
 		return 0, optset.ErrHelp
 	}
@@ -116,16 +116,16 @@ func runProfile(p *command.IO, args []string) (int, error) {
 		return 0, command.NativeError(why)
 	}
 	return keepFloors(p, name, func(p *command.IO, sigs *command.Signals) ([]calibrate.Floor, error) {
-		return calibratePlan(p, sigs, pl, notes)
+		return calibratePlan(p, sigs, pl)
 	}), nil
 }
 
 // calibratePlan sends the traffic of a plan to a reference server of our own, at each of several paces.
-func calibratePlan(p *command.IO, sigs *command.Signals, pl *plan.Plan, notes flags.Notes) ([]calibrate.Floor, error) {
+func calibratePlan(p *command.IO, sigs *command.Signals, pl *plan.Plan) ([]calibrate.Floor, error) {
 	if err := calibration.Possible(pl); err != nil {
 		return nil, err
 	}
-	m, err := calibration.LookAt(p, sigs, pl, notes)
+	m, err := calibration.LookAt(p, sigs, pl)
 	if err != nil {
 		return nil, err
 	}

@@ -308,7 +308,7 @@ func (r *traffic) endpoints() ([]service.Service, error) {
 	if path == "" {
 		path = r.ep.Path()
 	}
-	r.plan.Target.Endpoint = path
+	r.plan = r.plan.With(func(p *plan.Plan) { p.Target.Endpoint = path })
 	var list []service.Service
 	for _, u := range r.opts.urls {
 		t := r.plan.Target

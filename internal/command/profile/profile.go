@@ -37,10 +37,24 @@ func run(p *command.IO, program plan.Program, name string, args []string) (int, 
 	if err != nil {
 		return UsageFailed(p, program, err), nil
 	}
-	p = p.ForRun(pl.Outcome, program, sigs)
-	s := &session{Traffic: traffic.Traffic{IO: p, Plan: pl, Notes: notes, Sigs: sigs}}
+	return start(p, sigs, pl), nil
+}
+
+// Repeat runs the plan of an earlier run.
+func Repeat(p *command.IO, pl *plan.Plan) (int, error) {
+	if why := NeedsNative(pl); why != "" && !p.Native {
+		return 0, command.NativeError(why)
+	}
+	sigs := p.WatchSignals(command.Preparing)
+	defer sigs.Stop()
+	return start(p, sigs, pl), nil
+}
+
+// start carries out a plan and returns the exit code.
+func start(p *command.IO, sigs *command.Signals, pl *plan.Plan) int {
+	s := &session{Traffic: traffic.Traffic{IO: p.ForRun(pl.Outcome, pl.Program, sigs), Plan: pl, Sigs: sigs}}
 	defer s.close()
-	return s.run(), nil
+	return s.run()
 }
 
 // NeedsNative says what of the plan needs a library, or nothing.

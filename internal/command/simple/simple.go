@@ -95,8 +95,7 @@ func (s *run) start() error {
 	if err != nil {
 		return err
 	}
-	s.plan = pl
-	pl.Measure.StopOnFailure = true
+	s.plan = pl.With(func(p *plan.Plan) { p.Measure.StopOnFailure = true })
 	if s.outcome, err = outcome.Open(s.IO, s.opts.Outcome, "simple"); err != nil {
 		return err
 	}
@@ -109,9 +108,9 @@ func (s *run) start() error {
 		if s.embedded, err = command.StartEmbedded(s.sigs.Soft, s.IO, nil); err != nil {
 			return err
 		}
-		pl.Target.URL = s.embedded.Address(pl.Target.Protocol)
+		s.plan = s.plan.With(func(p *plan.Plan) { p.Target.URL = s.embedded.Address(p.Target.Protocol) })
 	}
-	svc, err := target.New(pl)
+	svc, err := target.New(s.plan)
 	if err != nil {
 		return fmt.Errorf("client creation failed: %w", err)
 	}
@@ -132,13 +131,13 @@ func (s *run) start() error {
 func (s *run) prepare() error {
 	in := s.model.Inputs[0]
 	if s.opts.Data == "" {
-		s.plan.Input.Shapes = map[string][]int64{in.Name: {int64(s.opts.Shape)}}
+		s.plan = s.plan.With(func(p *plan.Plan) { p.Input.Shapes = map[string][]int64{in.Name: {int64(s.opts.Shape)}} })
 	}
 	data, err := workload.Load(s.plan.Input, s.plain())
 	if err != nil {
 		return err
 	}
-	if s.requests, err = workload.Prepare(s.sigs.Soft, s.tap, data, plan.Redline); err != nil {
+	if s.requests, err = workload.Prepare(s.sigs.Soft, s.tap, data); err != nil {
 		return err
 	}
 	t := s.requests.Inputs(0)[0]

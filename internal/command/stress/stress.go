@@ -207,21 +207,25 @@ func (s *run) connect() error {
 	if err != nil {
 		return err
 	}
-	s.plan = pl
-	pl.Target.Connections = o.Connections
 	if o.Embedded {
 		if s.embedded, err = command.StartEmbedded(s.sigs.Soft, s.IO, nil); err != nil {
 			return err
 		}
 		s.server = stress.Address{Host: s.embedded.Address(o.Protocol)}
-		pl.Target.URL = s.server.String()
 	}
+	address := s.server
 	if o.CutEvery > 0 {
 		if s.cutter, err = stress.NewCutter(s.sigs.Soft, s.server.Host); err != nil {
 			return err
 		}
-		pl.Target.URL = stress.Address{Host: s.cutter.Addr(), Path: s.server.Path}.String()
+		address = stress.Address{Host: s.cutter.Addr(), Path: s.server.Path}
 	}
+	s.plan = pl.With(func(p *plan.Plan) {
+		p.Target.Connections = o.Connections
+		if o.Embedded || o.CutEvery > 0 {
+			p.Target.URL = address.String()
+		}
+	})
 	return nil
 }
 

@@ -56,8 +56,6 @@ func (e *UsageError) Stderr(width int) string {
 type Notes struct {
 	// Warnings belong on stderr, in this order, before anything else, also when Parse fails.
 	Warnings []string
-	// EmbeddedArgs are extra arguments for the embedded server.
-	EmbeddedArgs []string
 }
 
 // Parse reads args, which do not hold the program's name. Faults are *UsageError, ErrHelp or ErrVersion. The secrets of
@@ -72,7 +70,8 @@ func Parse(face plan.Program, argv0 string, args []string, secrets *secret.Set) 
 	if err != nil {
 		return nil, r.notes, err
 	}
-	return &r.plan, r.notes, nil
+	p, err := plan.New(r.plan)
+	return p, r.notes, err
 }
 
 func (r *raw) parse(args []string) error {

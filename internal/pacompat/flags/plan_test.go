@@ -82,8 +82,9 @@ func roundTrip(t *testing.T, p *plan.Plan) {
 	if err := json.Unmarshal(b, &back); err != nil {
 		t.Errorf("%s: %v", b, err)
 	}
-	if d := cmp.Diff(p, &back); d != "" {
-		t.Errorf("JSON both ways: %s", d)
+	again, err := plan.New(back)
+	if d := cmp.Diff(p, again); d != "" {
+		t.Errorf("JSON both ways: %s, %v", d, err)
 	}
 }
 
@@ -206,6 +207,7 @@ func TestInputAndOutput(t *testing.T) {
 }
 
 func TestRedline(t *testing.T) {
+	inFolder(t)
 	f := func(line string, want func(p *plan.Plan)) {
 		t.Helper()
 		check(t, plan.Redline, line, want)
@@ -228,11 +230,22 @@ func TestRedline(t *testing.T) {
 		p.Target.Embedded, p.Target.URL, p.Target.Protocol, p.Target.TLS = true, "", plan.GRPC, plan.TLS{}
 	})
 
-	_, notes, err := flags.Parse(plan.Redline, "redline profile", words("-m x --embedded --embedded-arg --a=1 --embedded-arg b stray"), nil)
-	want := flags.Notes{
-		EmbeddedArgs: []string{"--a=1", "b"},
-		Warnings:     []string{"redline profile: the argument 'stray' belongs to no option and is ignored"},
-	}
+	f("--embedded --embedded-arg --a=1 --embedded-arg b", func(p *plan.Plan) {
+		p.Target.Embedded, p.Target.URL, p.Target.EmbeddedArgs = true, "", []string{"--a=1", "b"}
+	})
+	f("--think-time 1s", func(p *plan.Plan) { p.Load.ThinkTime = pace.ThinkTime{Mean: time.Second} })
+	f(`--service-kind openai --endpoint v1/x -a --input-data one.json --session-concurrency 3 --http-version 2`, func(p *plan.Plan) {
+		p.Target.Kind, p.Target.Endpoint, p.Target.Call, p.Target.HTTPVersion = plan.OpenAI, "v1/x", plan.Async, "2"
+		p.Input.Source, p.Input.Paths = plan.JSONFiles, []string{"one.json"}
+		p.Load.Mode, p.Load.Sessions, p.Load.MaxThreads = plan.SessionConcurrency, 3, 4
+	})
+	f("--collect-metrics --metrics-interval 50 --source-addresses 127.0.0.1 --max-response-bytes 9 --calibrate --assert p99<1s --label a", func(p *plan.Plan) {
+		p.Target.Metrics = plan.Metrics{Collect: true, URL: "localhost:8002/metrics", Interval: 50 * time.Millisecond}
+		p.Target.Sources, p.Target.MaxResponse, p.Measure.Calibrate = []string{"127.0.0.1"}, 9, true
+		p.Outcome.Asserts, p.Outcome.Label = []string{"p99<1s"}, "a"
+	})
+	_, notes, err := flags.Parse(plan.Redline, "redline profile", words("-m x stray"), nil)
+	want := flags.Notes{Warnings: []string{"redline profile: the argument 'stray' belongs to no option and is ignored"}}
 	if d := cmp.Diff(want, notes); d != "" || err != nil {
 		t.Error(d, err)
 	}

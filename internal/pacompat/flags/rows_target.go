@@ -39,7 +39,7 @@ func targetRows() []Row {
 			Long: "embedded-arg", Arg: "ARG", Section: Target, Face: RedlineOnly, Repeat: true, Secret: secret.Option,
 			Help: "One more argument for the embedded server, as 'redline serve' takes them.",
 			set: func(r *raw, v string) error {
-				r.notes.EmbeddedArgs = append(r.notes.EmbeddedArgs, v)
+				r.plan.Target.EmbeddedArgs = append(r.plan.Target.EmbeddedArgs, v)
 				return nil
 			},
 		}, {

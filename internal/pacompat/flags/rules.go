@@ -253,7 +253,7 @@ func (r *raw) verifyThinkTime() error {
 func (r *raw) verifyEmbedded() error {
 	t := &r.plan.Target
 	if !t.Embedded {
-		if len(r.notes.EmbeddedArgs) > 0 {
+		if len(t.EmbeddedArgs) > 0 {
 			return line("--embedded-arg needs --embedded: without it no server is started")
 		}
 		return nil

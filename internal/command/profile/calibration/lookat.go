@@ -11,7 +11,6 @@ import (
 	"github.com/redline-bench/redline/internal/calibrate/standin"
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/command/profile/traffic"
-	"github.com/redline-bench/redline/internal/pacompat/flags"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
@@ -22,13 +21,13 @@ import (
 const probeTime = 10 * time.Second
 
 // LookAt learns what the model of a plan takes and gives: from the run's own server, else by its name, else from --shape.
-func LookAt(p *command.IO, sigs *command.Signals, pl *plan.Plan, notes flags.Notes) (*standin.Model, error) {
+func LookAt(p *command.IO, sigs *command.Signals, pl *plan.Plan) (*standin.Model, error) {
 	switch pl.Target.Kind {
 	case plan.Triton, plan.TFServing:
 	case plan.OpenAI, plan.TorchServe, plan.TritonCAPI, plan.DynamicGRPC:
 		return &standin.Model{How: "none: what is sent stands in the options"}, nil
 	}
-	own, err := probeServer(p, sigs, pl, notes)
+	own, err := probeServer(p, sigs, pl)
 	if err == nil {
 		return own, nil
 	}
@@ -69,10 +68,10 @@ func builtin(p *command.IO, sigs *command.Signals, pl *plan.Plan) bool {
 }
 
 // probeServer asks the run's own server for the model, and for one answer.
-func probeServer(p *command.IO, sigs *command.Signals, pl *plan.Plan, notes flags.Notes) (*standin.Model, error) {
+func probeServer(p *command.IO, sigs *command.Signals, pl *plan.Plan) (*standin.Model, error) {
 	c := *pl
 	c.Input.SharedMemory = plan.NoSharedMemory // so that the answer tells its size
-	s := &traffic.Traffic{IO: p.Silenced(), Plan: &c, Notes: notes, Sigs: sigs}
+	s := &traffic.Traffic{IO: p.Silenced(), Plan: &c, Sigs: sigs}
 	defer s.Close()
 	for _, step := range []func() error{s.StartServer, s.Describe, s.Check, s.LoadUnchecked} {
 		if err := step(); err != nil {
@@ -88,7 +87,7 @@ func probeServer(p *command.IO, sigs *command.Signals, pl *plan.Plan, notes flag
 		bytes += len(t.Data)
 	}
 	return &standin.Model{Spec: s.Model, Answer: answer, How: fmt.Sprintf("%s as %s has it: %s; one request was sent there, its answer had %d bytes of tensors",
-		pl.Target.Model, c.Target.URL, counted(len(s.Model.Inputs), "input"), bytes)}, nil
+		pl.Target.Model, s.Plan.Target.URL, counted(len(s.Model.Inputs), "input"), bytes)}, nil
 }
 
 func counted(n int, what string) string {

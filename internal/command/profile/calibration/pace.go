@@ -101,7 +101,7 @@ func (c *paceRun) send(server *command.Embedded) (*result.Result, error) {
 	feed := s.Feed()
 	c.seen = map[string][]calibrate.Exchange{}
 	runner := &profile.Runner{
-		Plan: &pl, Service: s.Service, Model: s.Model, Async: s.Async, Observer: silent{}, Times: s.Data.Times(), Streams: target.Streams(pl.Target.Kind), Tap: c.keep,
+		Plan: s.Plan, Service: s.Service, Model: s.Model, Async: s.Async, Observer: silent{}, Times: s.Data.Times(), Streams: target.Streams(pl.Target.Kind), Tap: c.keep,
 		Feed: func(slot, active int) engine.Feed { return &numbered{feed(slot, active), &c.lastID} },
 	}
 	res, err := runner.Run(c.sigs.Soft, c.sigs.Hard)

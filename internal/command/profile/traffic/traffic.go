@@ -10,7 +10,6 @@ import (
 	"github.com/redline-bench/redline/internal/command/target"
 	"github.com/redline-bench/redline/internal/engine"
 	"github.com/redline-bench/redline/internal/inspect"
-	"github.com/redline-bench/redline/internal/pacompat/flags"
 	"github.com/redline-bench/redline/internal/pacompat/rules"
 	"github.com/redline-bench/redline/internal/pacompat/text"
 	"github.com/redline-bench/redline/internal/plan"
@@ -23,7 +22,6 @@ import (
 type Traffic struct {
 	*command.IO
 	Plan     *plan.Plan
-	Notes    flags.Notes
 	Sigs     *command.Signals
 	Service  service.Service
 	Model    *service.Model
@@ -74,12 +72,12 @@ func (s *Traffic) StartServer() error {
 	if !s.Plan.Target.Embedded {
 		return nil
 	}
-	e, err := command.StartEmbedded(s.Sigs.Soft, s.IO, s.Notes.EmbeddedArgs)
+	e, err := command.StartEmbedded(s.Sigs.Soft, s.IO, s.Plan.Target.EmbeddedArgs)
 	if err != nil {
 		return err
 	}
 	s.embedded = e
-	s.Plan.Target.URL = e.Address(s.Plan.Target.Protocol)
+	s.Plan = s.Plan.With(func(p *plan.Plan) { p.Target.URL = e.Address(p.Target.Protocol) })
 	return nil
 }
 
@@ -112,7 +110,7 @@ func (s *Traffic) cannotStart(err error) error {
 // Check applies the rules that need to know the model.
 func (s *Traffic) Check() error {
 	settled, err := rules.Check(s.Plan, s.Model, s.Warn)
-	s.Async, s.NoSteps = settled.Async, settled.NoSteps
+	s.Plan, s.Async, s.NoSteps = settled.Plan, settled.Async, settled.NoSteps
 	return err
 }
 
