@@ -37,6 +37,7 @@ type Options struct {
 	JSON        string
 	Embedded    bool
 	Outcome     plan.Outcome
+	Given       []string // the options of the command line, as optset.Set.Arguments
 }
 
 // Defaults are the original's.
@@ -85,6 +86,7 @@ func Parse(args []string, secrets *secret.Set) (*Options, error) {
 	case len(rest) > 0:
 		return nil, fmt.Errorf("unexpected argument %q", rest[0])
 	}
+	o.Given = set.Arguments()
 	o.Warmup = max(o.Warmup, 0) // as the original, which counts up to it
 	o.URL = cmp.Or(o.URL, o.Protocol.Address())
 	return &o, nil

@@ -170,7 +170,7 @@ func (s *run) measure() int {
 	res, err := runner.Run(s.sigs.Soft, s.sigs.Hard)
 	s.sigs.Enter(command.Writing)
 	s.Line.Clear()
-	res.Tool, res.Version = "redline", s.Version
+	res.Tool, res.Version, res.Options = "redline", s.Version, s.opts.Given
 	s.outcome.Sign(res, workload.FingerprintData(s.requests.Len(), s.requests.Inputs, s.plan.Target.Kind, s.plan.Target.Model, s.plan.Target.Version, s.plan.Input.Batch))
 	code := command.ExitOK
 	if err != nil {
