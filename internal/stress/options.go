@@ -137,6 +137,16 @@ func (o *Options) check() error {
 	return nil
 }
 
+// Plan is the run as a plan; at is the server, or what stands before it.
+func (o *Options) Plan(at Address) (*plan.Plan, error) {
+	p := plan.Default()
+	t := &p.Target
+	t.Over(o.Protocol)
+	t.Model, t.Version, t.URL, t.Call, t.Connections = o.Model, o.Version, at.String(), plan.Async, o.Connections
+	t.Streaming = o.Protocol == plan.GRPC && !o.Unary
+	return plan.New(p)
+}
+
 // args are the options that decide what is sent and where, as a command line.
 func (o *Options) args() []string {
 	d := Defaults()

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
 
 	"github.com/redline-bench/redline/internal/calibrate"
 	"github.com/redline-bench/redline/internal/calibrate/standin"
@@ -85,9 +84,12 @@ func calibrateGrid(p *command.IO, sigs *command.Signals) ([]calibrate.Floor, err
 	for _, protocol := range []plan.Protocol{plan.HTTP, plan.GRPC} {
 		for _, elements := range gridElements {
 			for _, n := range gridInFlight {
-				pl, _, err := flags.Parse(plan.Redline, "redline calibrate", []string{
-					"-m", "custom_identity_fp32", "-i", string(protocol), "--shape", "INPUT0:" + strconv.Itoa(elements), "--concurrency-range", strconv.Itoa(n), "-a",
-				}, p.Secrets)
+				draft := plan.Default()
+				draft.Target.Over(protocol)
+				draft.Target.Model, draft.Target.Call = "custom_identity_fp32", plan.Async
+				draft.Input.Shapes = map[string][]int64{"INPUT0": {int64(elements)}}
+				draft.Load.Concurrency.Start = n
+				pl, err := plan.New(draft)
 				if err != nil {
 					return nil, err
 				}

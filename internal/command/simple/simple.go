@@ -11,7 +11,6 @@ import (
 	"github.com/redline-bench/redline/internal/command/target"
 	"github.com/redline-bench/redline/internal/engine"
 	"github.com/redline-bench/redline/internal/inspect"
-	"github.com/redline-bench/redline/internal/pacompat/flags"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/profile"
 	"github.com/redline-bench/redline/internal/report"
@@ -91,11 +90,10 @@ func (s *run) start() error {
 	if err := s.opts.Valid(); err != nil {
 		return err
 	}
-	pl, _, err := flags.Parse(plan.Redline, "redline simple", s.opts.ProfileArgs(), s.Secrets)
-	if err != nil {
+	var err error
+	if s.plan, err = s.opts.Plan(); err != nil {
 		return err
 	}
-	s.plan = pl.With(func(p *plan.Plan) { p.Measure.StopOnFailure = true })
 	if s.outcome, err = outcome.Open(s.IO, s.opts.Outcome, "simple"); err != nil {
 		return err
 	}

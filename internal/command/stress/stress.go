@@ -14,7 +14,6 @@ import (
 	"github.com/redline-bench/redline/internal/command/outcome"
 	"github.com/redline-bench/redline/internal/command/target"
 	"github.com/redline-bench/redline/internal/optset"
-	"github.com/redline-bench/redline/internal/pacompat/flags"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/profile"
 	"github.com/redline-bench/redline/internal/record"
@@ -196,17 +195,7 @@ func (s *run) start() (*service.Model, error) {
 // connect makes the plan, with the server or what stands before it.
 func (s *run) connect() error {
 	o := s.opts
-	args := []string{"-m", o.Model, "-u", o.URL, "-i", string(o.Protocol), "--async"}
-	if o.Version != "" {
-		args = append(args, "-x", o.Version)
-	}
-	if o.Protocol == plan.GRPC && !o.Unary {
-		args = append(args, "--streaming")
-	}
-	pl, _, err := flags.Parse(plan.Redline, "redline stress", args, s.Secrets)
-	if err != nil {
-		return err
-	}
+	var err error
 	if o.Embedded {
 		if s.embedded, err = command.StartEmbedded(s.sigs.Soft, s.IO, nil); err != nil {
 			return err
@@ -220,13 +209,8 @@ func (s *run) connect() error {
 		}
 		address = stress.Address{Host: s.cutter.Addr(), Path: s.server.Path}
 	}
-	s.plan = pl.With(func(p *plan.Plan) {
-		p.Target.Connections = o.Connections
-		if o.Embedded || o.CutEvery > 0 {
-			p.Target.URL = address.String()
-		}
-	})
-	return nil
+	s.plan, err = o.Plan(address)
+	return err
 }
 
 // repository is the server's model repository, over the protocol of the run.

@@ -21,7 +21,6 @@ import (
 func base() *plan.Plan {
 	p := own()
 	manners.PerfAnalyzer(p)
-	p.Outcome = plan.Outcome{}
 	p.Input.SequenceStartID, p.Input.SequenceIDRange = 1, math.MaxUint32
 	return p
 }

@@ -55,41 +55,20 @@ type use struct {
 func newRaw(face plan.Program) *raw {
 	r := &raw{
 		face:         face,
+		plan:         plan.Default(),
 		protocol:     string(plan.HTTP),
 		percentile:   -1,
 		startID:      1,
 		metricsURL:   defaultMetricsURL,
 		metricsEvery: time.Second,
-		httpTLS:      plan.TLS{CertType: "PEM", KeyType: "PEM", VerifyHostLevel: 2},
-		plan: plan.Plan{
-			Program: face,
-			Target: plan.Target{
-				Kind: plan.Triton, SignatureName: "serving_default", ServerDirectory: "/opt/tritonserver",
-				Timeout: 600 * time.Second,
-			},
-			Load: plan.Load{
-				Concurrency:  plan.IntRange{Start: 1, End: 1, Step: 1},
-				Rate:         plan.FloatRange{Start: 1, End: 1, Step: 1},
-				Period:       10,
-				Distribution: plan.Constant, Search: plan.Linear,
-			},
-			Input: plan.Input{
-				Batch: 1, Source: plan.Random, StringLength: 128,
-				SharedMemory: plan.NoSharedMemory, OutputRegionSize: 100 * 1024,
-				SequenceLength: 20, SequenceLengthVariation: 20,
-				SequenceIDRange: math.MaxUint32, Sequences: 4,
-			},
-			Measure: plan.Measure{
-				Window: plan.TimeWindows, Interval: 5 * time.Second, MinRequests: 50,
-				Stability: 0.1, MaxTrials: 10,
-				ValidErrorRate: plan.DefaultErrorRate,
-			},
-		},
 	}
+	t := &r.plan.Target
+	r.httpTLS, t.TLS, t.URL = t.TLS, plan.TLS{}, "" // the rules choose them by the protocol
+	t.SignatureName, t.ServerDirectory = "serving_default", "/opt/tritonserver"
+	r.plan.Load.Period = 10
+	r.plan.Input.SequenceIDRange = math.MaxUint32
 	if face == plan.PerfAnalyzer {
 		manners.PerfAnalyzer(&r.plan)
-	} else {
-		r.plan.Outcome = plan.DefaultOutcome() // perf_analyzer has none of these options
 	}
 	return r
 }

@@ -7,6 +7,7 @@ import "github.com/redline-bench/redline/internal/plan"
 // PerfAnalyzer gives a plan the policies of perf_analyzer.
 func PerfAnalyzer(p *plan.Plan) {
 	p.Program = plan.PerfAnalyzer
+	p.Outcome = plan.Outcome{} // perf_analyzer has none of these options
 
 	t := &p.Target
 	t.Loose = true // perf_analyzer limits no response
