@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/profile"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/testkit"

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/internal/optset"
+	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/secret"
 )
 
