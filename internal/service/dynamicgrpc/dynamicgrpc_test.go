@@ -194,7 +194,7 @@ func TestWrongProto(t *testing.T) {
 	const hint = "; correct the file or its path, or omit --proto if the server has gRPC reflection"
 	test := func(method, path, want string) {
 		t.Helper()
-		svc, err := dynamicgrpc.New(plan.Target{URL: "127.0.0.1:1", GRPCMethod: method, Protos: []string{path}}, plan.Redline)
+		svc, err := dynamicgrpc.New(plan.Target{URL: "127.0.0.1:1", GRPCMethod: method, Protos: []string{path}})
 		if err != nil {
 			t.Fatal(err)
 		}
