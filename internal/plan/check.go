@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 )
 
 // New returns a draft as a plan, or all its faults. Nothing changes a plan afterwards: With makes another one.
@@ -54,9 +53,8 @@ func oneOf[T ~string](f *faults, field string, v T, words ...T) {
 }
 
 func (f *faults) target(t *Target) {
-	oneOf(f, "target.kind", t.Kind, Triton, OpenAI, TFServing, TorchServe, TritonCAPI, DynamicGRPC)
+	f.unless(t.Kind != "", "target.kind is missing")
 	oneOf(f, "target.protocol", t.Protocol, HTTP, GRPC, "")
-	f.unless((t.Protocol == "") == (t.Kind == TritonCAPI), "target.protocol is %q with the service kind %s", t.Protocol, t.Kind)
 	f.unless(!t.Streaming || t.Protocol != HTTP, "target.streaming needs gRPC")
 	oneOf(f, "target.call", t.Call, Auto, Sync, Async)
 	oneOf(f, "target.http_version", t.HTTPVersion, "", "1.1", "2")
@@ -66,7 +64,6 @@ func (f *faults) target(t *Target) {
 	for _, p := range t.Parameters {
 		oneOf(f, "the type of the request parameter "+p.Name, p.Type, "string", "int", "bool")
 	}
-	f.unless(t.Kind != DynamicGRPC || t.GRPCMethod == "" || strings.Count(t.GRPCMethod, "/") == 1, "target.grpc_method is %q, not SERVICE/METHOD", t.GRPCMethod)
 	f.unless(!t.Metrics.Collect || t.Metrics.Interval > 0, "target.metrics.interval must be more than 0s")
 	f.unless(t.Timeout > 0, "target.timeout must be more than 0s")
 	least(f, "target.connections", t.Connections, 0)

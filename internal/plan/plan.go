@@ -117,9 +117,9 @@ type Target struct {
 	MaxResponse int64 `json:"max_response_bytes,omitempty"`
 	// Loose is a policy: the default of MaxResponse is larger, and each response in flight may have as much.
 	Loose bool `json:"loose_limits,omitempty"`
-	// LazyConnect is a policy of kinds that do not ask the server for a model: the first request connects and reports what
+	// LazyDial is a policy of kinds that do not ask the server for a model: the first request connects and reports what
 	// is wrong.
-	LazyConnect bool `json:"lazy_connect,omitempty"`
+	LazyDial bool `json:"lazy_dial,omitempty"`
 	// StrictRepository is a policy of triton_c_api: every model of the repository must load.
 	StrictRepository bool `json:"strict_repository,omitempty"`
 	// OpaqueMessages is a policy of dynamic_grpc: messages come from generators alone, those before a generator's failure are

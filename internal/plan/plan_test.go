@@ -42,7 +42,7 @@ func complete() plan.Plan {
 			Kind: plan.Triton, Protocol: plan.GRPC, URL: "me:s3cret@host:8001", Model: "simple", Call: plan.Async, Streaming: true,
 			Headers: []plan.Header{{Name: "Authorization", Value: " Bearer s3cret"}, {Name: "Accept", Value: " x"}},
 			Metrics: plan.Metrics{Collect: true, URL: "host:8002/metrics?key=s3cret", Interval: 1500 * time.Millisecond}, Timeout: 10 * time.Minute,
-			LazyConnect: true,
+			LazyDial: true,
 		},
 		Load: plan.Load{
 			Mode: plan.Concurrency, Concurrency: plan.IntRange{Start: 1, End: 4, Step: 1}, Rate: plan.FloatRange{Start: 1, End: 1, Step: 1},

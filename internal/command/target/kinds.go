@@ -19,7 +19,7 @@ import (
 // Open makes the service of a plan, with the policies of its target.
 func Open(p *plan.Plan) (service.Service, error) {
 	svc, err := New(p)
-	if later, ok := svc.(interface{ ConnectLater() }); ok && err == nil && p.Target.LazyConnect {
+	if later, ok := svc.(interface{ ConnectLater() }); ok && err == nil && p.Target.LazyDial {
 		later.ConnectLater()
 	}
 	if strict, ok := svc.(interface{ Strict() }); ok && err == nil && p.Target.StrictRepository {

@@ -11,7 +11,7 @@ func PerfAnalyzer(p *plan.Plan) {
 
 	t := &p.Target
 	t.Loose = true // perf_analyzer limits no response
-	t.LazyConnect, t.StrictRepository, t.OpaqueMessages = true, true, true
+	t.LazyDial, t.StrictRepository, t.OpaqueMessages = true, true, true
 
 	l := &p.Load
 	l.PerThread = true

@@ -83,7 +83,7 @@ func (s *Service) Open(ctx context.Context, sink service.Sink) (service.Transpor
 	if err != nil {
 		return nil, err
 	}
-	if s.target.LazyConnect {
+	if s.target.LazyDial {
 		t.ConnectLater()
 	}
 	return t, nil

@@ -148,7 +148,7 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// With LazyConnect the first request reports that a server is down; without it, Grow does.
+// With LazyDial the first request reports that a server is down; without it, Grow does.
 func TestServerDown(t *testing.T) {
 	in := command(writeMessages(t, "a"))
 	target := plan.Target{URL: "127.0.0.1:1", GRPCMethod: "v1.Simple/Echo"}

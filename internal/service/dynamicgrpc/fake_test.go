@@ -144,7 +144,7 @@ func (d *driver) run(n int) {
 // newOpaque makes a service with the policies of perf_analyzer mode.
 func newOpaque(t testing.TB, target plan.Target) *dynamicgrpc.Service {
 	t.Helper()
-	target.LazyConnect, target.OpaqueMessages = true, true
+	target.LazyDial, target.OpaqueMessages = true, true
 	return newService(t, target)
 }
 

@@ -53,7 +53,7 @@ func (s *Service) Prepare(in service.Inputs) (service.Request, error) {
 		case Messages:
 			more, err = s.fromJSON(t.Data)
 		}
-		if e, ok := errors.AsType[*GeneratorError](err); ok && e.Empty && s.target.LazyConnect {
+		if e, ok := errors.AsType[*GeneratorError](err); ok && e.Empty && s.target.LazyDial {
 			return &request{broken: e}, nil // the first request reports it
 		}
 		if err != nil {
