@@ -52,8 +52,8 @@ Repeats the run of a result: the same server, model, requests, load and measurem
 history, "last", a label, or a file of --json, of 'redline profile', 'llm' or 'simple'. Paths are as they were
 given: start rerun in the folder of the first run.
 
-Files of the first run are not written again; name new ones. The label and the rules of --assert and --baseline
-are kept; options that follow RESULT replace them.
+Files of the first run are not written again; name new ones. The label, --baseline and --max-regression are kept
+unless given again; rules of --assert are added to those of the first run.
 
 A result keeps no secrets. Give those of the first run again; the error line names what is missing.
 
