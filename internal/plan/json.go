@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"bytes"
 	"encoding/json"
 	"time"
 )
@@ -57,20 +58,29 @@ func (m *Measure) form() *measureJSON {
 	return &measureJSON{(*plainMeasure)(m), (*duration)(&m.Interval), (*duration)(&m.LatencyLimit)}
 }
 
+// encode leaves it to the caller's encoder to escape <, > and &.
+func encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return b.Bytes(), err
+}
+
 // MarshalJSON implements json.Marshaler.
-func (t Target) MarshalJSON() ([]byte, error) { return json.Marshal(t.form()) }
+func (t Target) MarshalJSON() ([]byte, error) { return encode(t.form()) }
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (t *Target) UnmarshalJSON(b []byte) error { return json.Unmarshal(b, t.form()) }
 
 // MarshalJSON implements json.Marshaler.
-func (m Metrics) MarshalJSON() ([]byte, error) { return json.Marshal(m.form()) }
+func (m Metrics) MarshalJSON() ([]byte, error) { return encode(m.form()) }
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (m *Metrics) UnmarshalJSON(b []byte) error { return json.Unmarshal(b, m.form()) }
 
 // MarshalJSON implements json.Marshaler.
-func (m Measure) MarshalJSON() ([]byte, error) { return json.Marshal(m.form()) }
+func (m Measure) MarshalJSON() ([]byte, error) { return encode(m.form()) }
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (m *Measure) UnmarshalJSON(b []byte) error { return json.Unmarshal(b, m.form()) }

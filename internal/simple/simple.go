@@ -100,8 +100,6 @@ func (o *Options) Valid() error {
 		return fmt.Errorf("-c %d: there must be a request to measure", o.Count)
 	case o.Count < o.Concurrency:
 		return fmt.Errorf("-c %d is less than --concurrency %d", o.Count, o.Concurrency)
-	case o.Batch == 0:
-		return errors.New("-b 0: a request carries at least one inference")
 	case o.Batch < 0 || o.Shape < 0:
 		return errors.New("negative dimensions are not allowed")
 	case o.Batch == 0:
