@@ -101,8 +101,10 @@ func Parse(args []string, now time.Time, secrets *secret.Set) (*Options, error) 
 	if len(rest) == 1 {
 		o.Model = rest[0]
 	}
+	o.Given = append([]string{o.Model}, set.Arguments()...)
 	if !o.SeedSet {
 		o.Seed = uint32(now.Unix())
+		o.Given = append(o.Given, fmt.Sprintf("--random-seed=%d", o.Seed))
 	}
 	if o.Server, err = parseAddress(cmp.Or(o.URL, o.Protocol.Address()), o.Protocol); err != nil {
 		return nil, err

@@ -127,6 +127,7 @@ func (s *run) sequences() int {
 	res := sum.Result()
 	res.Version, res.Plan, res.Model, res.Environment = s.Version, s.plan, model, profile.Environment()
 	res.StartUnixNs, res.EndUnixNs = start.UnixNano(), time.Now().UnixNano()
+	res.Options = append([]string{"sequence"}, s.opts.Given...)
 	s.outcome.Sign(res, s.workload())
 	code := command.ExitOK
 	switch {
