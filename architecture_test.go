@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -177,6 +178,26 @@ func TestImportRules(t *testing.T) {
 	f("internal/command/llm", "internal/command/outcome", true)
 	f("internal/command", "internal/command/llm", false)
 	f("internal/profile", "internal/refserver", false)
+}
+
+// Only the command line and perf_analyzer's dialect ask which program a run stands for. All others read policy values.
+func TestOnlyTheDialectAsksForTheProgram(t *testing.T) {
+	asks := regexp.MustCompile(`\bplan\.(Program|PerfAnalyzer)\b|\.Program\b`)
+	for pkg := range packageImports(t) {
+		from, _ := layerOf(pkg)
+		if slices.Contains([]string{"cli", "callers", "edge", "commands", "dialect"}, from.name) || pkg == "internal/plan" {
+			continue
+		}
+		files, err := filepath.Glob(pkg + "/*.go")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range files {
+			if found := asks.FindString(read(t, f)); found != "" && !strings.HasSuffix(f, "_test.go") {
+				t.Errorf("%s has %s: add a policy value to internal/plan and set it in internal/pacompat/manners", f, found)
+			}
+		}
+	}
 }
 
 func layerOf(pkg string) (layer, bool) {
