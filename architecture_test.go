@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,13 +34,13 @@ var layers = []layer{
 	},
 	{
 		name: "cli", packages: []string{"internal/cli"},
-		imports: []string{"calibrate", "commands", "edge", "dialect", "report", "kinds", "model", "base"},
+		imports: []string{"callers", "commands", "edge", "dialect", "report", "kinds", "model", "base"},
 		why:     "the command line finds the command and prints its error; what a command does stands in its folder",
 	},
 	{
-		name: "calibrate", packages: []string{"internal/command/calibrate"},
+		name: "callers", packages: []string{"internal/command/calibrate", "internal/command/rerun"},
 		imports: []string{"table", "commands", "edge", "dialect", "parts", "model", "base"},
-		why:     "calibrate sends the traffic of profile and of llm; no other command knows another",
+		why:     "calibrate sends the traffic of profile and of llm, rerun repeats their runs; no other command knows another",
 	},
 	{
 		name: "table", packages: []string{"internal/kind"}, imports: []string{"kinds", "parts", "model", "base"},
@@ -179,10 +180,31 @@ func TestImportRules(t *testing.T) {
 	f("internal/cli", "internal/command/llm", true)
 	f("internal/cli", "internal/engine", false)
 	f("internal/command/calibrate", "internal/command/llm", true)
+	f("internal/command/rerun", "internal/command/profile", true)
 	f("internal/command/llm", "internal/command/profile", false)
 	f("internal/command/llm", "internal/command/outcome", true)
 	f("internal/command", "internal/command/llm", false)
 	f("internal/profile", "internal/refserver", false)
+}
+
+// Only the command line and perf_analyzer's dialect ask which program a run stands for. All others read policy values.
+func TestOnlyTheDialectAsksForTheProgram(t *testing.T) {
+	asks := regexp.MustCompile(`\bplan\.(Program|PerfAnalyzer)\b|\.Program\b`)
+	for pkg := range packageImports(t) {
+		from, _ := layerOf(pkg)
+		if slices.Contains([]string{"cli", "callers", "edge", "commands", "dialect"}, from.name) || pkg == "internal/plan" {
+			continue
+		}
+		files, err := filepath.Glob(pkg + "/*.go")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range files {
+			if found := asks.FindString(read(t, f)); found != "" && !strings.HasSuffix(f, "_test.go") {
+				t.Errorf("%s has %s: add a policy value to internal/plan and set it in internal/pacompat/manners", f, found)
+			}
+		}
+	}
 }
 
 func layerOf(pkg string) (layer, bool) {

@@ -11,6 +11,7 @@ import (
 	"github.com/redline-bench/redline/internal/command/inspect"
 	"github.com/redline-bench/redline/internal/command/llm"
 	"github.com/redline-bench/redline/internal/command/profile"
+	"github.com/redline-bench/redline/internal/command/rerun"
 	"github.com/redline-bench/redline/internal/command/results"
 	"github.com/redline-bench/redline/internal/command/serve"
 	"github.com/redline-bench/redline/internal/command/simple"
@@ -42,6 +43,7 @@ func commands() []row {
 		{"compare", "say whether two runs differ, by how much and how surely", results.CompareHelp, results.CompareNames, results.Compare},
 		{"report", "write a run, or two beside each other, as an HTML page", results.ReportHelp, results.ReportNames, results.Report},
 		{"dash", "serve the kept runs as pages on this machine", results.DashHelp, results.DashNames, results.Dash},
+		{"rerun", "run the plan of a result again", rerun.Help, rerun.Names, rerun.Run},
 		{"history", "list the runs that were kept", results.HistoryHelp, results.HistoryNames, results.History},
 		{"tokenize", "turn texts into token ids, as a model's own tokenizer does", tokenize.Help, tokenize.Names, tokenize.Run},
 		{"inspect", "say which models a server has, what one takes, and how to measure it", inspect.Help, inspect.Names, inspect.Run},

@@ -33,7 +33,7 @@ func StartEmbedded(ctx context.Context, p *IO, extra []string) (*Embedded, error
 	}
 	args := append([]string{"serve", "--exit-with-parent", "--http-port", "0", "--grpc-port", "0", "--metrics-port", "0"}, extra...)
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), exe, args...) // Stop ends it, in its own time
-	// The child must not look like the drop-in, and an interrupt from the terminal is ours to handle.
+	// The child must not run in perf_analyzer mode, and an interrupt from the terminal is ours to handle.
 	cmd.Args[0] = "redline"
 	cmd.SysProcAttr = detached()
 	cmd.Stderr = p.Stderr

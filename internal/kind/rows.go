@@ -80,7 +80,7 @@ var rows = []Row{
 	},
 	{
 		Name: plan.DynamicGRPC,
-		New:  func(p *plan.Plan) (service.Service, error) { return dynamicgrpc.New(p.Target, p.Face) },
+		New:  func(p *plan.Plan) (service.Service, error) { return dynamicgrpc.New(p.Target) },
 		Traits: Traits{
 			Protocols: []plan.Protocol{plan.GRPC}, NoModelName: true, Method: true, Streams: true,
 			Reference: Reference{Hold: func(_ string, hold time.Duration) []string { return holdModel("any-method", hold) }},

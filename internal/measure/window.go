@@ -207,7 +207,7 @@ func (w *Window) rates(c *result.Client, d time.Duration) {
 	c.SequencePerSec = perSecond(w.sequences, d)
 }
 
-// perSecond is n/d in 32-bit floats, as the original computes and prints it.
+// perSecond is n/d in 32-bit floats, as perf_analyzer computes and prints it.
 func perSecond(n uint64, d time.Duration) float64 {
 	if d <= 0 {
 		return 0

@@ -129,8 +129,7 @@ func (b *books) run(t *testing.T, rng *rand.Rand, p *plan.Plan) {
 }
 
 func randomPlan(t *testing.T, rng *rand.Rand) *plan.Plan {
-	p := basePlan()
-	p.Face = []plan.Face{plan.DropIn, plan.Redline}[rng.IntN(2)]
+	p := []*plan.Plan{perfPlan(), basePlan()}[rng.IntN(2)]
 	p.Load.Seed = rng.Uint64()
 	m := &p.Measure
 	m.Interval, m.MinRequests = time.Duration(20+rng.IntN(100))*time.Millisecond, 1+rng.IntN(50)

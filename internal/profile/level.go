@@ -42,7 +42,7 @@ func (r *Runner) visit(ctx context.Context, lv result.Level) outcome {
 	}
 	return outcome{
 		met: lv.Stable && !lv.OverLimit, stable: lv.Stable, err: err,
-		goOn: r.Plan.Face == plan.Redline && !lv.Stable && !measure.OverLimit(&lv.Client, &r.Plan.Measure),
+		goOn: !r.Plan.Load.StopUnstable && !lv.Stable && !measure.OverLimit(&lv.Client, &r.Plan.Measure),
 	}
 }
 
@@ -81,8 +81,8 @@ func (m *levelRun) warmUp(ctx context.Context) error {
 	}
 	err := m.untilIdle(ctx)
 	m.stop()
-	if failed, ok := errors.AsType[*LoadError](err); ok && failed.Stall == nil && m.Plan.Face == plan.DropIn {
-		m.eng.ClearFailures() // perf_analyzer discards its warm-up, failures included
+	if failed, ok := errors.AsType[*LoadError](err); ok && failed.Stall == nil && m.Plan.Measure.IgnoreWarmup {
+		m.eng.ClearFailures()
 	} else if err != nil {
 		return err // some requests may still be in flight
 	}
@@ -227,7 +227,7 @@ func (m *levelRun) finish(cause error) error {
 		m.lv.Unfinished, m.lv.Stable, m.lv.Reason = true, false, "the level was not finished: "+cause.Error()
 	}
 	err := m.merge()
-	m.lv.OverLimit = measure.OverLimit(&m.lv.Client, rules) && (m.lv.Stable || m.Plan.Face == plan.Redline)
+	m.lv.OverLimit = measure.OverLimit(&m.lv.Client, rules) && (m.lv.Stable || !rules.LimitStable)
 	m.lv.Accepted = m.lv.Stable && !m.lv.OverLimit || errors.Is(cause, ErrInterrupted) && m.lv.Client.Requests > 0
 	if cause == nil {
 		err = errors.Join(m.windowError(), err)

@@ -29,7 +29,7 @@ func (s *sends) Request(r *record.Record, events []record.Event, data []byte) er
 
 // Each request of a schedule goes out at its own time, after those of the warm-up.
 func TestFixedScheduleKeepsItsTimes(t *testing.T) {
-	p := basePlan()
+	p := perfPlan()
 	p.Load.Mode = plan.FixedSchedule
 	p.Measure.RequestCount, p.Measure.WarmupCount, p.Measure.Window = 4, 2, plan.CountWindows
 	ms := time.Millisecond
@@ -77,7 +77,7 @@ func (k *talk) Heard(*service.Call, []record.Event, []byte) error {
 func (k *talk) Pause() (time.Duration, bool) { return time.Millisecond, k.left > 0 }
 
 func TestSessionsRunToTheirEnd(t *testing.T) {
-	p := basePlan()
+	p := perfPlan()
 	p.Load.Mode, p.Load.Sessions = plan.SessionConcurrency, 3
 	p.Measure.Interval = time.Millisecond // windows do not matter
 	x := &exports{}
@@ -97,8 +97,8 @@ func TestSessionsRunToTheirEnd(t *testing.T) {
 	}
 }
 
-func TestARefusedAnswerEndsTheDropIn(t *testing.T) {
-	p := basePlan()
+func TestARefusedAnswerEndsPerfAnalyzerMode(t *testing.T) {
+	p := perfPlan()
 	p.Load.Mode, p.Load.Sessions = plan.SessionConcurrency, 1
 	var total atomic.Int64
 	_, _, err := run(t, p, pinned(time.Millisecond), func(r *profile.Runner) {

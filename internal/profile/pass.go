@@ -394,10 +394,10 @@ func (m *levelRun) forgetOld() {
 	}
 }
 
-// steady replaces the rates of a fixed number of requests by those that do not depend on the wait for the last response.
-// perf_analyzer divides by the time from the first send to the last end, and so do we under its name.
+// steady replaces the rates of a fixed number of requests by those that do not depend on the wait for the last response,
+// unless the plan wants the whole time from the first send to the last end.
 func (m *levelRun) steady(p *pass, c *result.Client) {
-	if m.Plan.Face == plan.DropIn {
+	if m.Plan.Measure.WholeTime {
 		return
 	}
 	p.win.Steady(c)

@@ -123,7 +123,7 @@ func Environment() result.Environment {
 func (r *Runner) run(ctx, hard context.Context) error {
 	r.hard = hard
 	if r.Plan.Load.Mode == plan.CustomIntervals {
-		gaps, err := readIntervals(ctx, r.Plan.Load.Intervals, r.Plan.Face == plan.DropIn)
+		gaps, err := readIntervals(ctx, r.Plan.Load.Intervals, r.Plan.Load.LenientIntervals)
 		if err != nil {
 			return err
 		}
@@ -202,6 +202,6 @@ func (r *Runner) setup() measure.Setup {
 		Batch: r.Plan.Input.Batch, FromSend: r.Plan.Measure.FromSend,
 		Open:       r.Plan.Load.Mode != plan.Concurrency && r.Plan.Load.Mode != plan.SessionConcurrency,
 		Percentile: r.Plan.Measure.Percentile, Streaming: r.Plan.Target.Streaming || r.Streams,
-		EndedOnly: r.Plan.Face == plan.DropIn, NearestRank: r.Plan.Face == plan.DropIn,
+		EndedOnly: r.Plan.Measure.EndedOnly, NearestRank: r.Plan.Measure.NearestRank,
 	}
 }

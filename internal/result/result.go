@@ -25,6 +25,8 @@ type Result struct {
 	Command  string `json:"command,omitempty"`
 	Label    string `json:"label,omitempty"`
 	Workload string `json:"workload,omitempty"`
+	// Options are those of the command line without secrets, as "--concurrency=4", where Plan does not hold all of the run.
+	Options []string `json:"options,omitempty"`
 	// Async and Batch are what the run settled on after it saw the model.
 	Async       bool    `json:"async"`
 	Levels      []Level `json:"levels"`

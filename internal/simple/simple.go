@@ -12,7 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strconv"
+	"os"
 	"strings"
 
 	"github.com/redline-bench/redline/internal/optset"
@@ -37,6 +37,7 @@ type Options struct {
 	JSON        string
 	Embedded    bool
 	Outcome     plan.Outcome
+	Given       []string // the options of the command line, as optset.Set.Arguments
 }
 
 // Defaults are the original's.
@@ -85,6 +86,7 @@ func Parse(args []string, secrets *secret.Set) (*Options, error) {
 	case len(rest) > 0:
 		return nil, fmt.Errorf("unexpected argument %q", rest[0])
 	}
+	o.Given = set.Arguments()
 	o.Warmup = max(o.Warmup, 0) // as the original, which counts up to it
 	o.URL = cmp.Or(o.URL, o.Protocol.Address())
 	return &o, nil
@@ -96,6 +98,8 @@ func (o *Options) Valid() error {
 	switch {
 	case o.Count < 1:
 		return fmt.Errorf("-c %d: there must be a request to measure", o.Count)
+	case o.Count < o.Concurrency:
+		return fmt.Errorf("-c %d is less than --concurrency %d", o.Count, o.Concurrency)
 	case o.Batch < 0 || o.Shape < 0:
 		return errors.New("negative dimensions are not allowed")
 	case o.Batch == 0:
@@ -106,19 +110,26 @@ func (o *Options) Valid() error {
 	return nil
 }
 
-// ProfileArgs are the same wishes as options of profile, whose parser makes the plan of the run.
-func (o *Options) ProfileArgs() []string {
-	args := []string{
-		"-m", o.Model, "-b", strconv.Itoa(o.Batch), "-u", o.URL, "-i", string(o.Protocol), "--sync",
-		"--concurrency-range", strconv.Itoa(o.Concurrency),
-		"--request-count", strconv.Itoa(o.Count), "--warmup-request-count", strconv.Itoa(o.Warmup),
+// Plan is the run as a plan.
+func (o *Options) Plan() (*plan.Plan, error) {
+	p := plan.Default()
+	t, in, m := &p.Target, &p.Input, &p.Measure
+	t.Over(o.Protocol)
+	t.Model, t.Version, t.URL, t.Call = o.Model, o.Version, o.URL, plan.Sync
+	p.Load.Concurrency.Start = o.Concurrency
+	m.Window, m.RequestCount, m.MinRequests, m.WarmupCount, m.StopOnFailure = plan.CountWindows, o.Count, o.Count, o.Warmup, true
+	in.Batch, in.BatchSet = o.Batch, true
+	if o.Data == "" {
+		in.Source, in.StringData = plan.Zero, "0" // the original sends the text "0" where elements are strings
+		return plan.New(p)
 	}
-	if o.Version != "" {
-		args = append(args, "-x", o.Version)
+	in.Source, in.Paths = plan.JSONFiles, []string{o.Data}
+	info, err := os.Stat(o.Data)
+	if err != nil {
+		return nil, fmt.Errorf("there is no file or folder %s for --input-data", o.Data)
 	}
-	if o.Data != "" {
-		return append(args, "--input-data", o.Data)
+	if info.IsDir() {
+		in.Source = plan.Directory
 	}
-	// Zeros of the original are the text "0" where elements are strings.
-	return append(args, "--input-data", "zero", "--string-data", "0")
+	return plan.New(p)
 }

@@ -61,6 +61,7 @@ type Options struct {
 	Embedded    bool
 	Replay      string // THREAD:ITERATION[,ITERATION...]
 	Outcome     plan.Outcome
+	Given       []string // the model, the options of the command line as optset.Set.Arguments, and the seed
 }
 
 // Defaults are the original's.

@@ -168,7 +168,7 @@ func TestFixedScheduleOrdersByTime(t *testing.T) {
 		t.Error(diff)
 	}
 	svc := &fake{}
-	r, err := workload.Prepare(t.Context(), svc, d, plan.DropIn)
+	r, err := workload.Prepare(t.Context(), svc, d)
 	if err != nil || r.Len() != 5 {
 		t.Fatal(r, err)
 	}

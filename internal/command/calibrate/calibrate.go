@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
 
 	"github.com/redline-bench/redline/internal/calibrate"
 	"github.com/redline-bench/redline/internal/calibrate/standin"
@@ -86,9 +85,12 @@ func calibrateGrid(p *command.IO, sigs *command.Signals) ([]calibrate.Floor, err
 	for _, protocol := range []plan.Protocol{plan.HTTP, plan.GRPC} {
 		for _, elements := range gridElements {
 			for _, n := range gridInFlight {
-				pl, _, err := flags.Parse(plan.Redline, "redline calibrate", []string{
-					"-m", "custom_identity_fp32", "-i", string(protocol), "--shape", "INPUT0:" + strconv.Itoa(elements), "--concurrency-range", strconv.Itoa(n), "-a",
-				}, p.Secrets)
+				draft := plan.Default()
+				draft.Target.Over(protocol)
+				draft.Target.Model, draft.Target.Call = "custom_identity_fp32", plan.Async
+				draft.Input.Shapes = map[string][]int64{"INPUT0": {int64(elements)}}
+				draft.Load.Concurrency.Start = n
+				pl, err := plan.New(draft)
 				if err != nil {
 					return nil, err
 				}
@@ -106,7 +108,7 @@ func calibrateGrid(p *command.IO, sigs *command.Signals) ([]calibrate.Floor, err
 // runProfile is `redline calibrate profile`.
 func runProfile(p *command.IO, args []string) (int, error) {
 	const name = "redline calibrate profile"
-	pl, notes, err := flags.Parse(plan.Redline, name, args, p.Secrets)
+	pl, _, err := flags.Parse(plan.Redline, name, args, p.Secrets)
 	if errors.Is(err, flags.ErrHelp) {
 		return 0, optset.ErrHelp
 	}
@@ -117,16 +119,16 @@ func runProfile(p *command.IO, args []string) (int, error) {
 		return 0, command.NativeError(why)
 	}
 	return keepFloors(p, name, func(p *command.IO, sigs *command.Signals) ([]calibrate.Floor, error) {
-		return calibratePlan(p, sigs, pl, notes)
+		return calibratePlan(p, sigs, pl)
 	}), nil
 }
 
 // calibratePlan sends the traffic of a plan to a reference server of our own, at each of several paces.
-func calibratePlan(p *command.IO, sigs *command.Signals, pl *plan.Plan, notes flags.Notes) ([]calibrate.Floor, error) {
+func calibratePlan(p *command.IO, sigs *command.Signals, pl *plan.Plan) ([]calibrate.Floor, error) {
 	if err := calibration.Possible(pl); err != nil {
 		return nil, err
 	}
-	m, own, err := calibration.LookAt(p, sigs, pl, notes)
+	m, own, err := calibration.LookAt(p, sigs, pl)
 	if err != nil {
 		return nil, err
 	}

@@ -212,7 +212,7 @@ func (r *traffic) target() error {
 		o.urls = []string{t.URL}
 	}
 	r.plan = &plan.Plan{
-		Face: plan.Redline, Target: t, Load: plan.Load{ThinkTime: o.thinkTime}, Input: plan.Input{Batch: 1, SharedMemory: plan.NoSharedMemory},
+		Program: plan.Redline, Target: t, Load: plan.Load{ThinkTime: o.thinkTime}, Input: plan.Input{Batch: 1, SharedMemory: plan.NoSharedMemory},
 	}
 	return nil
 }
@@ -309,7 +309,7 @@ func (r *traffic) endpoints() ([]service.Service, error) {
 	if path == "" {
 		path = r.ep.Path()
 	}
-	r.plan.Target.Endpoint = path
+	r.plan = r.plan.With(func(p *plan.Plan) { p.Target.Endpoint = path })
 	var list []service.Service
 	for _, u := range r.opts.urls {
 		t := r.plan.Target

@@ -27,7 +27,7 @@ func (s *session) startFailed(err error) int {
 	if s.Sigs.Soft.Err() != nil {
 		return command.ExitInterrupted
 	}
-	if s.Plan.Face == plan.Redline {
+	if s.Plan.Program == plan.Redline {
 		fmt.Fprintf(s.Stderr, "redline profile: %s\n", s.Advise(err))
 		return command.ExitError
 	}
@@ -83,7 +83,7 @@ func (s *session) nothingToSend() int {
 
 // explain prints what must stand before the summary: why the run ended early.
 func (s *session) explain(err error) {
-	if s.Plan.Face == plan.Redline {
+	if s.Plan.Program == plan.Redline {
 		return
 	}
 	if errors.Is(err, profile.ErrInterrupted) {
@@ -93,7 +93,7 @@ func (s *session) explain(err error) {
 
 // explainEnd prints the last words.
 func (s *session) explainEnd(res *result.Result, err error) {
-	if s.Plan.Face == plan.Redline {
+	if s.Plan.Program == plan.Redline {
 		report.Verdict(s.Stdout, res, s.Style())
 		s.explainRedline(res, err)
 		return

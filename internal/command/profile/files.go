@@ -22,7 +22,7 @@ func (s *session) exportConfig() export.Config {
 	inputs := s.Inputs()
 	c := export.Config{Inputs: inputs, Outputs: s.Service.Outputs, Names: outputNames(s.Model)}
 	words := &kind.Of(s.Plan.Target.Kind).PerfAnalyzer
-	if s.Plan.Face == plan.Redline || !words.ExportsNames {
+	if s.Plan.Program == plan.Redline || !words.ExportsNames {
 		return c
 	}
 	c.Inputs = traffic.WithoutData(inputs)
@@ -45,7 +45,7 @@ func outputNames(m *service.Model) []string {
 // else it writes what there is.
 func (s *session) writeFiles(res *result.Result, err error) error {
 	interrupted := errors.Is(err, profile.ErrInterrupted)
-	if s.Plan.Face == plan.DropIn && err != nil && !interrupted {
+	if s.Plan.Program == plan.PerfAnalyzer && err != nil && !interrupted {
 		return nil
 	}
 	return errors.Join(s.writeCSV(res), s.commitExport(res), report.WriteFile(s.Files, s.Plan.Output.ResultJSON, res))
@@ -82,7 +82,7 @@ func (s *session) commitExport(res *result.Result) error {
 	}
 	w := s.export
 	s.export = nil
-	if s.Plan.Face == plan.Redline {
+	if s.Plan.Program == plan.Redline {
 		w.Verdict = string(res.Verdict.State)
 	}
 	return w.Commit(exportVersion, s.Plan.Target.Kind, s.Plan.Target.Endpoint)

@@ -53,7 +53,7 @@ func (s *session) run() int {
 		Plan: s.Plan, Service: s.Service, Model: s.Model, Async: s.Async, Observer: &watcher{s},
 		Source: s.Source(),
 		Floor:  calibration.Stated(&s.Traffic), Times: s.Data.Times(), Streams: row.Streams, SharedStreams: row.SharedStreams,
-		Timeline: s.Plan.Face == plan.Redline, Tap: s.outcome.Tap(),
+		Timeline: s.Plan.Program == plan.Redline, Tap: s.outcome.Tap(),
 	}
 	if s.outcome != nil {
 		s.outcome.FromSend = s.Plan.Measure.FromSend
@@ -82,7 +82,7 @@ func (s *session) run() int {
 
 // openOutcome finds out early whether what shall become of the result can be done.
 func (s *session) openOutcome() (err error) {
-	if s.Plan.Face == plan.Redline {
+	if s.Plan.Program == plan.Redline {
 		s.outcome, err = outcome.Open(s.IO, s.Plan.Outcome, "profile")
 	}
 	return err
@@ -115,7 +115,7 @@ func (s *session) openOutputs() error {
 		return nil
 	}
 	w, err := export.Create(s.Files, s.Plan.Output.Export, s.exportConfig())
-	if err != nil && s.Plan.Face == plan.DropIn {
+	if err != nil && s.Plan.Program == plan.PerfAnalyzer {
 		// perf_analyzer runs anyway and fails at the end. So does this mode, but it prints the error now as well.
 		fmt.Fprintln(s.Stderr, err)
 		s.exportErr = err
@@ -132,11 +132,11 @@ func (s *session) finish(res *result.Result, err error) int {
 	}
 	s.explain(err)
 	s.Console.Summary(res.Levels)
-	if s.Plan.Face == plan.Redline {
+	if s.Plan.Program == plan.Redline {
 		s.Shapes(res)
 	}
 	code := exitCode(err)
-	if res.Verdict.State == result.ServerFailed && s.Plan.Face == plan.Redline {
+	if res.Verdict.State == result.ServerFailed && s.Plan.Program == plan.Redline {
 		code = command.ExitError
 	}
 	if ferr := s.writeFiles(res, err); ferr != nil {

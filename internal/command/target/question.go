@@ -12,7 +12,7 @@ func Question(t plan.Target, a *inspect.Access) *inspect.Question {
 	return &inspect.Question{
 		Target: t, Timeout: a.Timeout, KeyVariable: a.KeyVariable,
 		Open: func(t plan.Target) (service.Service, error) {
-			return kind.Open(&plan.Plan{Face: plan.Redline, Target: t, Input: plan.Input{Batch: 1, SharedMemory: plan.NoSharedMemory}})
+			return kind.Open(&plan.Plan{Target: t, Input: plan.Input{Batch: 1, SharedMemory: plan.NoSharedMemory}})
 		},
 	}
 }

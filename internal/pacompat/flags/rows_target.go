@@ -40,7 +40,7 @@ func targetRows() []Row {
 			Long: "embedded-arg", Arg: "ARG", Section: Target, Face: RedlineOnly, Repeat: true, Secret: secret.Option,
 			Help: "One more argument for the embedded server, as 'redline serve' takes them.",
 			set: func(r *raw, v string) error {
-				r.notes.EmbeddedArgs = append(r.notes.EmbeddedArgs, v)
+				r.plan.Target.EmbeddedArgs = append(r.plan.Target.EmbeddedArgs, v)
 				return nil
 			},
 		}, {
@@ -61,7 +61,7 @@ func targetRows() []Row {
 func addComposingModels(r *raw, v string) error {
 	for item := range strings.SplitSeq(strings.Join(strings.Fields(v), ""), ",") {
 		name, version, _ := strings.Cut(item, ":")
-		if name != "" || r.face == plan.DropIn { // the original asks the server for a model without a name
+		if name != "" || r.face == plan.PerfAnalyzer { // the original asks the server for a model without a name
 			r.plan.Target.ComposingModels = append(r.plan.Target.ComposingModels, plan.ModelRef{Name: name, Version: version})
 		}
 	}

@@ -25,7 +25,7 @@ func (r *raw) verify() error {
 // verifyTarget checks model, ranges, protocol, and what only gRPC can do.
 func (r *raw) verifyTarget() error {
 	t := &r.plan.Target
-	if t.Model == "" && !kind.Of(t.Kind).NoModelName && r.face == plan.DropIn { // redline names the server's models instead
+	if t.Model == "" && !kind.Of(t.Kind).NoModelName && r.face == plan.PerfAnalyzer { // redline names the server's models instead
 		return usagef("Failed to parse -m (model name). The value must be specified.")
 	}
 	if r.plan.Load.Concurrency.Start == 0 {
@@ -82,7 +82,7 @@ func (r *raw) verifyPeriodic() error {
 			return usagef("Must provide --profile-export-file when using the --periodic-concurrency-range option.")
 		}
 		short := load.MaxThreads < load.Periodic.End
-		if load.MaxThreadsSet && (short || r.face == plan.DropIn) { // the original warns whatever the number
+		if load.MaxThreadsSet && (short || r.face == plan.PerfAnalyzer) { // the original warns whatever the number
 			r.warn("WARNING: Overriding max_threads specification to ensure requested concurrency range.")
 		}
 		if short {
@@ -211,7 +211,7 @@ func (r *raw) verifyThinkTime() error {
 func (r *raw) verifyEmbedded() error {
 	t := &r.plan.Target
 	if !t.Embedded {
-		if len(r.notes.EmbeddedArgs) > 0 {
+		if len(t.EmbeddedArgs) > 0 {
 			return line("--embedded-arg needs --embedded: without it no server is started")
 		}
 		return nil
@@ -256,7 +256,7 @@ func (r *raw) finish() error {
 	if r.latencyFrom != "" {
 		m.FromSend = r.latencyFrom == fromSend
 	}
-	if r.face == plan.DropIn && t.Protocol == plan.HTTP && strings.HasSuffix(t.URL, "/") {
+	if r.face == plan.PerfAnalyzer && t.Protocol == plan.HTTP && strings.HasSuffix(t.URL, "/") {
 		t.URL += "/" // the original puts a path that starts with a slash behind it
 	}
 	if r.face == plan.Redline {
@@ -268,7 +268,7 @@ func (r *raw) finish() error {
 	if r.face == plan.Redline && !r.idsSet {
 		in.SequenceStartID, in.SequenceIDRange = 0, 0
 	}
-	if r.face == plan.DropIn && !r.outputFormatSet {
+	if r.face == plan.PerfAnalyzer && !r.outputFormatSet {
 		in.OutputJSON = in.InputJSON // as the original, which knows but one format
 	}
 	switch {

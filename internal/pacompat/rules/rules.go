@@ -11,19 +11,21 @@ import (
 
 // Settled is what the rules settle of a run.
 type Settled struct {
-	Async bool // requests are sent without waiting for the response
+	Plan  *plan.Plan // with the number of threads
+	Async bool       // requests are sent without waiting for the response
 	// NoSteps is why the load of perf_analyzer mode has nothing to send: it finds out with its first request.
 	NoSteps error
 }
 
-// Check applies the rules that need to know the model, in perf_analyzer's order and words. It settles the threads of p.
+// Check applies the rules that need to know the model, in perf_analyzer's order and words.
 func Check(p *plan.Plan, m *service.Model, warn func(line string)) (s Settled, err error) {
 	t, load := &p.Target, &p.Load
+	s.Plan = p
 	row := kind.Of(t.Kind)
 	if p.Input.Batch > 1 && m.MaxBatch == 0 && row.PerfAnalyzer.NoBatch == "" { // else AfterData refuses it
 		return s, PlainError("can not specify batch size > 1 as the model does not support batching")
 	}
-	if b := p.Input.Batch; b > m.MaxBatch && m.MaxBatch > 0 && p.Face == plan.Redline { // perf_analyzer lets the server refuse it
+	if b := p.Input.Batch; b > m.MaxBatch && m.MaxBatch > 0 && p.Program == plan.Redline { // perf_analyzer lets the server refuse it
 		return s, fmt.Errorf("-b %d is more than the %d that model %q takes in a request", b, m.MaxBatch, m.Name)
 	}
 	if p.Input.Batch > 1 && m.Sequential() {
@@ -49,9 +51,9 @@ func Check(p *plan.Plan, m *service.Model, warn func(line string)) (s Settled, e
 		warn("WARNING: no --grpc-method was given: the server refuses every call, and only that is measured.")
 	}
 	if load.Mode == plan.Concurrency && !s.Async {
-		threadRules(p, warn)
+		s.Plan = threadRules(p, warn)
 	}
-	return s, sequenceRules(p)
+	return s, sequenceRules(s.Plan)
 }
 
 // kindRules are those of single service kinds. In perf_analyzer mode the first request finds out what a kind cannot do.
@@ -60,10 +62,10 @@ func kindRules(p *plan.Plan, row *kind.Row) (noSteps, err error) {
 	switch {
 	case row.Synchronous && t.Call == plan.Async:
 		err = PlainError("client backend of kind " + words.Name + " does not support AsyncInfer API")
-	case words.NoStreaming != "" && t.Streaming && p.Face == plan.DropIn:
+	case words.NoStreaming != "" && t.Streaming && p.Program == plan.PerfAnalyzer:
 		err = PlainError(words.NoStreaming)
 	}
-	if p.Face == plan.DropIn {
+	if p.Program == plan.PerfAnalyzer {
 		return err, nil
 	}
 	return nil, err
@@ -71,16 +73,17 @@ func kindRules(p *plan.Plan, row *kind.Row) (noSteps, err error) {
 
 // threadRules settles how many threads perf_analyzer would use. Redline needs the number only for what it prints and
 // for how much a synchronous rate mode may keep in flight.
-func threadRules(p *plan.Plan, warn func(string)) {
+func threadRules(p *plan.Plan, warn func(string)) *plan.Plan {
 	load := &p.Load
 	switch most := max(load.Concurrency.Start, load.Concurrency.End); {
 	case load.Concurrency.End == 0:
 		warn("WARNING: The maximum attainable concurrency will be limited by max_threads specification.")
-		load.Concurrency.End = load.MaxThreads
-	case load.MaxThreadsSet && (load.MaxThreads < most || p.Face == plan.DropIn): // perf_analyzer warns for any number
+		return p.With(func(p *plan.Plan) { p.Load.Concurrency.End = load.MaxThreads })
+	case load.MaxThreadsSet && (load.MaxThreads < most || p.Program == plan.PerfAnalyzer): // perf_analyzer warns for any number
 		warn("WARNING: Overriding max_threads specification to ensure requested concurrency range.")
-		load.MaxThreads = most
+		return p.With(func(p *plan.Plan) { p.Load.MaxThreads = most })
 	}
+	return p
 }
 
 // sequenceRules warns of ids that may be used twice; perf_analyzer refuses them for every model.
@@ -119,7 +122,7 @@ func NoSharing(p *plan.Plan) error {
 	switch {
 	case p.Input.SharedMemory == plan.NoSharedMemory, row.SharedMemory:
 		return nil
-	case p.Face == plan.Redline:
+	case p.Program == plan.Redline:
 		return fmt.Errorf("--shared-memory needs a Triton server; service kind %s has none", row.Name)
 	}
 	return fmt.Errorf("client backend of kind %s does not support CreateSharedMemoryRegion()\n\nUnable to unregister all shared memory regions", row.PerfAnalyzer.Name)

@@ -112,7 +112,7 @@ func (c *Console) level(out, remarks *page, l *result.Level) {
 	if c.late(l) {
 		remarks.linef("%s", Late(us(l.Client.Sent.Avg), us(l.Client.Due.Avg)))
 	}
-	if l.Hold != nil && c.Plan.Face == plan.DropIn { // the health block of redline profile has it
+	if l.Hold != nil && c.Plan.Program == plan.PerfAnalyzer { // the health block of redline profile has it
 		remarks.linef("WARNING: Held by the server: %s.", l.Hold)
 	}
 	if serverStats(c.Model) {
@@ -136,7 +136,7 @@ func (c *Console) level(out, remarks *page, l *result.Level) {
 // late tells whether an open loop ran so late that the latency from the schedule is another number than the one
 // from the send: by a tenth, and by enough to be more than jitter.
 func (c *Console) late(l *result.Level) bool {
-	if l.Mode == plan.Concurrency || c.Plan.Face != plan.DropIn {
+	if l.Mode == plan.Concurrency || c.Plan.Program != plan.PerfAnalyzer {
 		return false
 	}
 	const jitter = 100_000
@@ -176,7 +176,7 @@ func (c *Console) Summary(levels []result.Level) {
 // mark says what is wrong with a level that only redline's own face reports.
 func (c *Console) mark(l *result.Level) string {
 	switch {
-	case c.Plan.Face != plan.Redline:
+	case c.Plan.Program != plan.Redline:
 		return ""
 	case l.Unfinished:
 		return " (unfinished)"
@@ -196,7 +196,7 @@ func Reported(p *plan.Plan, levels []result.Level) []result.Level {
 	}
 	var out []result.Level
 	for i := range levels {
-		if levels[i].Accepted || p.Face == plan.Redline && levels[i].Client.Requests > 0 {
+		if levels[i].Accepted || p.Program == plan.Redline && levels[i].Client.Requests > 0 {
 			out = append(out, levels[i])
 		}
 	}

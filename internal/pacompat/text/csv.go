@@ -93,7 +93,7 @@ func csvHeader(t *table, p *plan.Plan, m *service.Model) {
 			t.cell("Avg GPU Utilization", "Avg GPU Power Usage", "Max GPU Memory Usage", "Total GPU Memory")
 		}
 	}
-	if p.Face == plan.Redline {
+	if p.Program == plan.Redline {
 		if p.Output.VerboseCSV {
 			healthHeader(t)
 		}
@@ -186,7 +186,7 @@ func csvRow(t *table, p *plan.Plan, m *service.Model, l *result.Level) (short bo
 			gpuCells(t, l.GPU)
 		}
 	}
-	if p.Face == plan.Redline {
+	if p.Program == plan.Redline {
 		if p.Output.VerboseCSV {
 			healthCells(t, &l.Health)
 		}

@@ -43,7 +43,7 @@ func (c *Console) Settings() {
 		p.linef("  Using synchronous calls for inference")
 	}
 	if decoupled(c.Model) {
-		if pl.Face == plan.Redline {
+		if pl.Program == plan.Redline {
 			p.linef("  Detected decoupled model, reporting the first and the last response")
 		} else {
 			p.linef("  Detected decoupled model, using the first response for measuring latency")

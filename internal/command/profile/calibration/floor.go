@@ -14,7 +14,7 @@ import (
 // Stated adds the error that an earlier calibration found to the health of a level, or why none can be known. With --calibrate
 // the error is measured after the run instead. Nothing is stated in perf_analyzer mode.
 func Stated(s *traffic.Traffic) func(*result.Level) {
-	if s.Plan.Face != plan.Redline {
+	if s.Plan.Program != plan.Redline {
 		return nil
 	}
 	if err := Possible(s.Plan); err != nil {

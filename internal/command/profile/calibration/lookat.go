@@ -12,7 +12,6 @@ import (
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/command/profile/traffic"
 	"github.com/redline-bench/redline/internal/kind"
-	"github.com/redline-bench/redline/internal/pacompat/flags"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
@@ -24,17 +23,17 @@ const probeTime = 10 * time.Second
 
 // LookAt learns what the model of a plan takes and gives: from the run's own server, else by its name, else from --shape. own
 // has the requests of a kind with methods, whose form the run's own server may have told; it is nil for the other kinds.
-func LookAt(p *command.IO, sigs *command.Signals, pl *plan.Plan, notes flags.Notes) (m *standin.Model, own *traffic.Traffic, err error) {
+func LookAt(p *command.IO, sigs *command.Signals, pl *plan.Plan) (m *standin.Model, own *traffic.Traffic, err error) {
 	switch row := kind.Of(pl.Target.Kind); {
 	case row.Method:
-		if m, own, err = probeServer(p, sigs, pl, notes); err != nil {
+		if m, own, err = probeServer(p, sigs, pl); err != nil {
 			return nil, nil, fmt.Errorf("send one request to %s: %w", pl.Target.URL, err)
 		}
 		return m, own, nil
 	case !row.ModelMetadata:
 		return &standin.Model{How: "none: what is sent stands in the options"}, nil, nil
 	}
-	m, _, err = probeServer(p, sigs, pl, notes)
+	m, _, err = probeServer(p, sigs, pl)
 	if refused, ok := errors.AsType[*service.Error](err); ok && refused.Class == record.Connect {
 		m, err = withoutServer(p, sigs, pl)
 	} else if err != nil {
@@ -78,10 +77,10 @@ func builtin(p *command.IO, sigs *command.Signals, pl *plan.Plan) bool {
 }
 
 // probeServer asks the run's own server for the model, and sends it one request. own has the requests of the plan.
-func probeServer(p *command.IO, sigs *command.Signals, pl *plan.Plan, notes flags.Notes) (m *standin.Model, own *traffic.Traffic, err error) {
+func probeServer(p *command.IO, sigs *command.Signals, pl *plan.Plan) (m *standin.Model, own *traffic.Traffic, err error) {
 	c := *pl
 	c.Input.SharedMemory = plan.NoSharedMemory // so that the answer tells its size
-	s := &traffic.Traffic{IO: p.Silenced(), Plan: &c, Notes: notes, Sigs: sigs}
+	s := &traffic.Traffic{IO: p.Silenced(), Plan: &c, Sigs: sigs}
 	defer s.Close()
 	for _, step := range []func() error{s.StartServer, s.Describe, s.Check, s.LoadUnchecked} {
 		if err := step(); err != nil {
@@ -105,7 +104,7 @@ func probeServer(p *command.IO, sigs *command.Signals, pl *plan.Plan, notes flag
 		bytes += len(t.Data)
 	}
 	return &standin.Model{Spec: s.Model, Answer: answer, Responses: responses, How: fmt.Sprintf("%s as %s has it: %s; one request was sent there, its answer had %d bytes of tensors",
-		pl.Target.Model, c.Target.URL, counted(len(s.Model.Inputs), "input"), bytes)}, s, nil
+		pl.Target.Model, s.Plan.Target.URL, counted(len(s.Model.Inputs), "input"), bytes)}, s, nil
 }
 
 func counted(n int, what string) string {

@@ -111,7 +111,7 @@ func (c *paceRun) send(server *command.Embedded) ([]result.Level, error) {
 	row := kind.Of(pl.Target.Kind)
 	c.seen = map[string][]calibrate.Exchange{}
 	runner := &profile.Runner{
-		Plan: &pl, Service: s.Service, Model: s.Model, Async: s.Async, Observer: silent{}, Times: fromZero(s.Data.Times(), pl.Measure.WarmupCount),
+		Plan: s.Plan, Service: s.Service, Model: s.Model, Async: s.Async, Observer: silent{}, Times: fromZero(s.Data.Times(), pl.Measure.WarmupCount),
 		Streams: row.Streams, SharedStreams: row.SharedStreams, Tap: c.keep, Source: c.source(s.Source()),
 	}
 	var watch *Watch

@@ -11,7 +11,6 @@ import (
 	"github.com/redline-bench/redline/internal/engine"
 	"github.com/redline-bench/redline/internal/inspect"
 	"github.com/redline-bench/redline/internal/kind"
-	"github.com/redline-bench/redline/internal/pacompat/flags"
 	"github.com/redline-bench/redline/internal/pacompat/rules"
 	"github.com/redline-bench/redline/internal/pacompat/text"
 	"github.com/redline-bench/redline/internal/plan"
@@ -24,7 +23,6 @@ import (
 type Traffic struct {
 	*command.IO
 	Plan     *plan.Plan
-	Notes    flags.Notes
 	Sigs     *command.Signals
 	Service  service.Service
 	Model    *service.Model
@@ -75,12 +73,12 @@ func (s *Traffic) StartServer() error {
 	if !s.Plan.Target.Embedded {
 		return nil
 	}
-	e, err := command.StartEmbedded(s.Sigs.Soft, s.IO, s.Notes.EmbeddedArgs)
+	e, err := command.StartEmbedded(s.Sigs.Soft, s.IO, s.Plan.Target.EmbeddedArgs)
 	if err != nil {
 		return err
 	}
 	s.embedded = e
-	s.Plan.Target.URL = e.Address(s.Plan.Target.Protocol)
+	s.Plan = s.Plan.With(func(p *plan.Plan) { p.Target.URL = e.Address(p.Target.Protocol) })
 	return nil
 }
 
@@ -113,7 +111,7 @@ func (s *Traffic) cannotStart(err error) error {
 // Check applies the rules that need to know the model.
 func (s *Traffic) Check() error {
 	settled, err := rules.Check(s.Plan, s.Model, s.Warn)
-	s.Async, s.NoSteps = settled.Async, settled.NoSteps
+	s.Plan, s.Async, s.NoSteps = settled.Plan, settled.Async, settled.NoSteps
 	return err
 }
 
@@ -121,7 +119,7 @@ func (s *Traffic) Check() error {
 func (s *Traffic) Load() error {
 	s.Console = &text.Console{Out: s.Stdout, Err: s.Stderr, Plan: s.Plan, Model: s.Model, Async: s.Async}
 	mode, unscheduled := s.Plan.Load.Mode, false
-	if mode == plan.FixedSchedule && kind.Of(s.Plan.Target.Kind).PerfAnalyzer.NoTimestamps && s.Plan.Face == plan.DropIn {
+	if mode == plan.FixedSchedule && kind.Of(s.Plan.Target.Kind).PerfAnalyzer.NoTimestamps && s.Plan.Program == plan.PerfAnalyzer {
 		mode, unscheduled = plan.RequestRate, true
 	}
 	data, err := workload.LoadFor(s.Plan.Input, s.Model, mode, s.Plan.Measure.WarmupCount)
@@ -139,7 +137,7 @@ func (s *Traffic) Load() error {
 	if s.Plan.Load.Mode == plan.SessionConcurrency {
 		return s.loadSessions()
 	}
-	s.Requests, err = workload.Prepare(s.Sigs.Soft, s.Service, data, s.Plan.Face)
+	s.Requests, err = workload.Prepare(s.Sigs.Soft, s.Service, data)
 	if r, ok := s.Service.(service.Remarker); ok {
 		for _, line := range r.Remarks() {
 			s.Warn(line)
@@ -157,7 +155,7 @@ func (s *Traffic) Load() error {
 // failedAfterData is an error of a step after the input data was read. In perf_analyzer mode the size of the data is printed
 // before the error.
 func (s *Traffic) failedAfterData(err error) error {
-	if s.Plan.Face == plan.DropIn {
+	if s.Plan.Program == plan.PerfAnalyzer {
 		s.DataRead()
 	}
 	return noDataManager(err)
@@ -173,7 +171,7 @@ func noDataManager(err error) error {
 func (s *Traffic) postponed(err error) bool {
 	_, unread := errors.AsType[*service.Error](err)
 	unread = unread && kind.Of(s.Plan.Target.Kind).PerfAnalyzer.ReadsFilesLate
-	if s.Plan.Face != plan.DropIn || !errors.Is(err, workload.ErrNoSteps) && !unread {
+	if s.Plan.Program != plan.PerfAnalyzer || !errors.Is(err, workload.ErrNoSteps) && !unread {
 		return false
 	}
 	s.NoSteps = err
@@ -190,7 +188,7 @@ func (s *Traffic) LoadUnchecked() error {
 	if s.Plan.Load.Mode == plan.SessionConcurrency {
 		return s.loadSessions()
 	}
-	s.Requests, err = workload.Prepare(s.Sigs.Soft, unchecked{s.Service}, data, s.Plan.Face)
+	s.Requests, err = workload.Prepare(s.Sigs.Soft, unchecked{s.Service}, data)
 	return err
 }
 
