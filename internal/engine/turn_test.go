@@ -18,15 +18,15 @@ import (
 
 // chain is a source of a state that is begun and must be ended, and writes down whose turn it was.
 type chain struct {
-	log   *turnLog
-	source  int
-	count int
-	begun bool
+	log    *turnLog
+	source int
+	count  int
+	begun  bool
 }
 
 type turnLog struct {
 	mu       sync.Mutex
-	sources    []int // whose turn it was
+	sources  []int // whose turn it was
 	closed   []int // whose state was ended
 	slots    map[int][]int
 	restarts int
