@@ -358,12 +358,12 @@ func TestOpenSequencesAreEndedByOneMoreRequest(t *testing.T) {
 		for _, paced := range []bool{false, true} {
 			svc := &testkit.Service{Answer: func(int64) (time.Duration, error) { return 0, nil }}
 			var mu sync.Mutex
-			feeds := map[int]*sequences{}
+			sources := map[int]*sequences{}
 			e := open(t, svc, engine.Config{Source: func(slot, _ int) engine.Source {
 				mu.Lock()
 				defer mu.Unlock()
-				feeds[slot] = &sequences{}
-				return feeds[slot]
+				sources[slot] = &sequences{}
+				return sources[slot]
 			}})
 			// Four sources, ten requests: two send three (nothing open), two send two (one open each), by turns.
 			if paced {
@@ -380,7 +380,7 @@ func TestOpenSequencesAreEndedByOneMoreRequest(t *testing.T) {
 					closing++
 				}
 			}
-			for _, f := range feeds {
+			for _, f := range sources {
 				open += f.left
 			}
 			if n := int(svc.Sent()); n != 10+closing || open != 0 {

@@ -18,15 +18,15 @@ import (
 
 // chain is a source of a state that is begun and must be ended, and writes down whose turn it was.
 type chain struct {
-	log   *turnLog
-	feed  int
-	count int
-	begun bool
+	log    *turnLog
+	source int
+	count  int
+	begun  bool
 }
 
 type turnLog struct {
 	mu       sync.Mutex
-	feeds    []int // whose turn it was
+	sources  []int // whose turn it was
 	closed   []int // whose state was ended
 	slots    map[int][]int
 	restarts int
@@ -37,8 +37,8 @@ func (c *chain) Next(call *service.Call) {
 	defer c.log.mu.Unlock()
 	c.begun = true
 	c.count++
-	c.log.feeds = append(c.log.feeds, c.feed)
-	c.log.slots[c.feed] = append(c.log.slots[c.feed], call.Slot)
+	c.log.sources = append(c.log.sources, c.source)
+	c.log.slots[c.source] = append(c.log.slots[c.source], call.Slot)
 }
 
 func (c *chain) Close(call *service.Call) bool {
@@ -48,8 +48,8 @@ func (c *chain) Close(call *service.Call) bool {
 		return false
 	}
 	c.begun = false
-	c.log.closed = append(c.log.closed, c.feed)
-	c.log.slots[c.feed] = append(c.log.slots[c.feed], call.Slot)
+	c.log.closed = append(c.log.closed, c.source)
+	c.log.slots[c.source] = append(c.log.slots[c.source], call.Slot)
 	return true
 }
 
@@ -76,12 +76,12 @@ func (t *trackedTransport) Tracks(n int) { t.svc.tracks = n }
 func chains(t *testing.T, svc service.Service, cfg engine.Config) (*testEngine, *turnLog) {
 	t.Helper()
 	log := &turnLog{slots: map[int][]int{}}
-	feeds := map[int]*chain{}
+	sources := map[int]*chain{}
 	cfg.Source = func(i, _ int) engine.Source {
-		if feeds[i] == nil {
-			feeds[i] = &chain{log: log, feed: i}
+		if sources[i] == nil {
+			sources[i] = &chain{log: log, source: i}
 		}
-		return feeds[i]
+		return sources[i]
 	}
 	return open(t, svc, cfg), log
 }
@@ -106,7 +106,7 @@ func TestSequencesTakeTurnsAsInPerfAnalyzer(t *testing.T) {
 		for range 2 { // another load begins anew
 			e, log := chains(t, &testkit.Service{Answer: at(0)}, engine.Config{})
 			play(t, e, &engine.Paced{Schedule: pace.Constant(5000), Sources: 5, Workers: 2, Order: engine.Random, Slots: 16, Cap: 64, Limit: 20})
-			if diff := cmp.Diff(want, log.feeds); diff != "" {
+			if diff := cmp.Diff(want, log.sources); diff != "" {
 				t.Error(diff)
 			}
 		}
@@ -114,11 +114,11 @@ func TestSequencesTakeTurnsAsInPerfAnalyzer(t *testing.T) {
 }
 
 func TestWorkersOfSources(t *testing.T) {
-	f := func(feeds, threads int, want ...int) {
+	f := func(sources, workers int, want ...int) {
 		t.Helper()
 		var got []int
-		for i := range feeds {
-			got = append(got, engine.WorkerOf(i, feeds, threads))
+		for i := range sources {
+			got = append(got, engine.WorkerOf(i, sources, workers))
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)
@@ -149,10 +149,10 @@ func TestOrderedRequestsStayOnTheirTrack(t *testing.T) {
 		if svc.tracks != 3 || svc.MostInFlight() != limit+3 {
 			t.Errorf("%d tracks, %d in flight, want 3 and %d", svc.tracks, svc.MostInFlight(), limit+3)
 		}
-		for feed, slots := range log.slots {
+		for source, slots := range log.slots {
 			for _, slot := range slots {
-				if slot%3 != feed {
-					t.Errorf("a request of source %d went to slot %d", feed, slot)
+				if slot%3 != source {
+					t.Errorf("a request of source %d went to slot %d", source, slot)
 				}
 			}
 		}
@@ -183,9 +183,9 @@ func TestBlockingWorkers(t *testing.T) {
 		}
 		var sent [2]int
 		begun := map[int]bool{}
-		for _, feed := range log.feeds {
-			sent[engine.WorkerOf(feed, 5, 2)]++
-			begun[feed] = true
+		for _, source := range log.sources {
+			sent[engine.WorkerOf(source, 5, 2)]++
+			begun[source] = true
 		}
 		if sent != [2]int{11, 10} {
 			t.Errorf("the threads sent %v", sent)
@@ -206,10 +206,10 @@ func TestPartsOfALimit(t *testing.T) {
 			e, log := chains(t, svc, engine.Config{})
 			play(t, e, &engine.Closed{Concurrency: 5, Limit: 18, LimitParts: c.parts})
 			var got [5]int
-			for _, slot := range log.feeds {
+			for _, slot := range log.sources {
 				got[slot]++
 			}
-			if len(log.feeds) != 18 || c.want[0] > 0 && got != c.want {
+			if len(log.sources) != 18 || c.want[0] > 0 && got != c.want {
 				t.Errorf("%d parts: %v", c.parts, got)
 			}
 		}
@@ -247,7 +247,7 @@ func TestDrawsGoOnFromLoadToLoad(t *testing.T) {
 		e.Restart()
 		play(t, e, load(5))
 		want := []int{0, 0, 1, 0, 1, 0, 0, 1, 1, 1, 0, 0, 1, 0, 1}
-		if diff := cmp.Diff(want, log.feeds); diff != "" {
+		if diff := cmp.Diff(want, log.sources); diff != "" {
 			t.Error(diff)
 		}
 	})

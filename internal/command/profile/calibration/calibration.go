@@ -118,13 +118,11 @@ func whole(load *plan.Load) bool {
 func shorten(p *plan.Plan) {
 	load, m := &p.Load, &p.Measure
 	m.LatencyLimit, m.Percentile, m.StopOnFailure = 0, 0, true
-	switch {
-	case load.Mode == plan.CustomIntervals:
+	if load.Mode == plan.CustomIntervals {
 		m.RequestCount, m.WarmupCount = floorMost, 0
-	case load.Mode == plan.FixedSchedule: // its warm-up stays: these requests are the first in the input data
-		m.RequestCount = min(m.RequestCount, floorMost)
 	}
-	if whole(load) {
+	if whole(load) { // the warm-up of a schedule stays: its requests are the first in the input data
+		m.RequestCount = min(m.RequestCount, floorMost)
 		m.Window, m.MinRequests = plan.CountWindows, m.RequestCount
 		return
 	}
