@@ -5,7 +5,7 @@ import (
 	"net"
 	"strings"
 
-	"github.com/redline-bench/redline/internal/optset"
+	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/secret"
 	"github.com/redline-bench/redline/internal/tensor"
@@ -16,7 +16,7 @@ type words []string
 
 func (w *words) add(list ...string) {
 	for _, s := range list {
-		*w = append(*w, optset.ShellWord(s))
+		*w = append(*w, option.ShellWord(s))
 	}
 }
 

@@ -1,37 +1,34 @@
 package llm
 
 import (
-	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
-	"github.com/redline-bench/redline/internal/getopt"
-	"github.com/redline-bench/redline/internal/optset"
+	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/secret"
 )
 
-// addIgnored are options of AIPerf that say how its processes work: its scripts may have them, and they change nothing.
-func addIgnored(s *optset.Set) {
-	s.Group("Of AIPerf, taken and without effect")
-	for _, name := range []string{
-		"ui", "workers-max", "record-processors", "url-strategy", "tokenizer-revision", "log-level", "transport", "stats-interval", "zmq-host", "zmq-ipc-path",
-	} {
-		s.Var(name, "VALUE", "", "", func(string) error { return nil })
+// aiperfRows are options of AIPerf. The first ones say how its processes work: its scripts may have them, and they change
+// nothing here. This command does not have the others; the error names what to use instead.
+func aiperfRows() []option.Row {
+	rows := []option.Row{
+		{Long: "ui", Also: "ui-type", Arg: "VALUE"}, {Long: "workers-max", Also: "max-workers", Arg: "VALUE"},
+		{Long: "record-processors", Also: "record-processor-service-count", Arg: "VALUE"}, {Long: "transport", Also: "transport-type", Arg: "VALUE"},
+		{Long: "url-strategy", Arg: "VALUE"}, {Long: "tokenizer-revision", Arg: "VALUE"}, {Long: "log-level", Arg: "VALUE"},
+		{Long: "stats-interval", Arg: "VALUE"}, {Long: "zmq-host", Arg: "VALUE"}, {Long: "zmq-ipc-path", Arg: "VALUE"},
+		{Long: "tokenizer-trust-remote-code"}, {Long: "no-gpu-telemetry"}, {Long: "no-server-metrics"}, {Long: "zmq-dual-bind"}, {Long: "no-auto-plot"},
+		{Long: "no-sweep-table"}, {Long: "set-consistent-seed"}, {Long: "no-set-consistent-seed"}, {Long: "open-loop-replay"},
 	}
-	for _, name := range []string{
-		"tokenizer-trust-remote-code", "no-gpu-telemetry", "no-server-metrics", "zmq-dual-bind", "no-auto-plot", "no-sweep-table", "set-consistent-seed",
-		"no-set-consistent-seed", "open-loop-replay",
-	} {
-		s.Var(name, "", "", "", func(string) error { return nil })
+	for i := range rows {
+		rows[i].To = option.Ignore()
 	}
-	s.Alias("ui", "ui-type")
-	s.Alias("workers-max", "max-workers")
-	s.Alias("record-processors", "record-processor-service-count")
-	s.Alias("transport", "transport-type")
+	for _, h := range aiperfHints {
+		rows = append(rows, option.Row{Also: h.names, Instead: "of AIPerf is not supported: " + h.hint})
+	}
+	return option.Group("Options of AIPerf without effect", rows)
 }
 
-// aiperfHints name, for options of AIPerf that this command does not have, what there is in their place.
+// aiperfHints are options of AIPerf that this command does not have, and what to use instead.
 var aiperfHints = []struct{ names, hint string }{
 	{"reset-kv-cache reset-kv-cache-timeout-seconds reset-kv-cache-path", "call the server yourself between runs, or keep its cache from helping with --cache-bust"},
 	{"server-profiler server-profiler-timeout-seconds server-profiler-start-path server-profiler-stop-path", "start and stop the server's profiler around the command"},
@@ -91,45 +88,25 @@ var aiperfHints = []struct{ names, hint string }{
 	},
 }
 
-// aiperfHint is what stands in place of an option of AIPerf; empty where it is none.
-func aiperfHint(name string) string {
-	for _, h := range aiperfHints {
-		if slices.Contains(strings.Fields(h.names), name) {
-			return h.hint
-		}
-	}
-	return ""
-}
-
-// parse reads the command line. An option that is AIPerf's alone is answered with what there is in its place.
+// parse reads the command line.
 func (o *options) parse(args []string, secrets *secret.Set) error {
-	o.set = optionSet(o)
-	o.set.Secrets = secrets
-	stray, err := o.set.Parse(severalValues(args))
-	unknown := ""
-	if e, ok := errors.AsType[*getopt.Error](err); ok {
-		unknown = e.Name
-	}
-	if slices.Contains(args, "--stream") { // it would pass for a short --streaming
-		unknown = "stream"
-	}
-	if hint := aiperfHint(unknown); hint != "" {
-		return fmt.Errorf("--%s of AIPerf is not there: %s", unknown, hint)
-	}
+	o.table = &option.Table{Rows: o.rows(), Secrets: secrets}
+	stray, err := o.table.Parse(severalValues(o.table.Rows, args))
 	if err == nil && len(stray) > 0 {
 		err = fmt.Errorf("%q is no option", stray[0])
 	}
 	return err
 }
 
-// listOptions take several values behind one name, as AIPerf and vLLM's bench have it.
-var listOptions = []string{
-	"--extra-inputs", "--header", "-H", "--url", "-u", "--goodput", "--server-metrics", "--server-metrics-formats", "--gpu-telemetry", "--audio-depths", "--audio-sample-rates",
-}
-
-// severalValues repeats the name of such an option before each of its values. Nothing else on the command line stands
-// without a name, so none is mistaken for one.
-func severalValues(args []string) []string {
+// severalValues repeats the name of an option before each of its values: AIPerf and vLLM's benchmark take several values
+// behind one name. Every other argument of the command line belongs to an option, so none is taken for a value by mistake.
+func severalValues(rows []option.Row, args []string) []string {
+	repeated := map[string]bool{}
+	for i := range rows {
+		for _, name := range rows[i].Names() {
+			repeated[name] = rows[i].Repeat
+		}
+	}
 	var out []string
 	list := ""    // the option whose values these may be
 	next := false // the next argument is a value in any case
@@ -137,7 +114,7 @@ func severalValues(args []string) []string {
 		switch {
 		case next:
 			next = false
-		case slices.Contains(listOptions, a):
+		case repeated[a]:
 			list, next = a, true
 		case strings.HasPrefix(a, "-"):
 			list = ""

@@ -8,6 +8,7 @@ import (
 
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/command/profile/traffic"
+	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/pacompat/flags"
 	"github.com/redline-bench/redline/internal/plan"
 )
@@ -61,8 +62,9 @@ func NeedsNative(p *plan.Plan) string {
 func UsageFailed(p *command.IO, face plan.Face, err error) int {
 	var usage *flags.UsageError
 	switch {
-	case errors.Is(err, flags.ErrHelp):
-		fmt.Fprint(p.Stdout, flags.Help(face, p.Columns()))
+	case errors.Is(err, option.ErrHelp):
+		c := flags.Command(face, "")
+		fmt.Fprint(p.Stdout, c.Help(p.Columns()))
 		return command.ExitOK
 	case errors.Is(err, flags.ErrVersion):
 		fmt.Fprintln(p.Stderr, flags.VersionLine(face, p.Version))
@@ -75,5 +77,5 @@ func UsageFailed(p *command.IO, face plan.Face, err error) int {
 	return command.ExitError
 }
 
-// Help explains the command.
-func Help() string { return flags.Help(plan.Redline, 100) }
+// Command describes the command.
+func Command() option.Command { return flags.Command(plan.Redline, "") }

@@ -63,7 +63,7 @@ func (r *raw) exclusive(name string, hasValue bool) error {
 	return usagef(both, modeName(r.mode), name)
 }
 
-func setConcurrency(r *raw, v string) error {
+func (r *raw) setConcurrency(v string) error {
 	if err := r.take(plan.Concurrency, true); err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func setConcurrency(r *raw, v string) error {
 	return nil
 }
 
-func setRate(r *raw, v string) error {
+func (r *raw) setRate(v string) error {
 	if err := r.take(plan.RequestRate, true); err != nil {
 		return err
 	}
@@ -108,15 +108,14 @@ func setRate(r *raw, v string) error {
 	return nil
 }
 
-func setIntervals(r *raw, v string) error {
+func (r *raw) setIntervals(v string) error {
 	if err := r.take(plan.CustomIntervals, true); err != nil {
 		return err
 	}
-	return existing("Failed to parse --request-intervals. The value must be a valid file path",
-		func(r *raw) *string { return &r.plan.Load.Intervals })(r, v)
+	return existing("Failed to parse --request-intervals. The value must be a valid file path", &r.plan.Load.Intervals).Set(v)
 }
 
-func setPeriodic(r *raw, v string) error {
+func (r *raw) setPeriodic(v string) error {
 	if err := r.take(plan.PeriodicConcurrency, true); err != nil {
 		return err
 	}
@@ -149,7 +148,7 @@ func setPeriodic(r *raw, v string) error {
 	return nil
 }
 
-func setSessions(r *raw, v string) error {
+func (r *raw) setSessions(v string) error {
 	if err := r.take(plan.SessionConcurrency, true); err != nil {
 		return err
 	}
@@ -167,6 +166,7 @@ func setSessions(r *raw, v string) error {
 // settle decides the load mode and what hangs on it, before the rules across options.
 func (r *raw) settle() error {
 	load, m := &r.plan.Load, &r.plan.Measure
+	load.MaxThreadsSet, r.plan.Input.BatchSet = r.table.Given("max-threads"), r.table.Given("b")
 	if r.old || r.mode == "" {
 		r.mode = plan.Concurrency
 	}

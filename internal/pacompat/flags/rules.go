@@ -39,7 +39,7 @@ func (r *raw) verifyTarget() error {
 	if t.Streaming && t.Protocol != plan.GRPC && t.Kind != plan.TritonCAPI {
 		return usagef("Streaming is only allowed with gRPC protocol and Triton C API.")
 	}
-	if r.compressionSet && t.Protocol != plan.GRPC {
+	if r.table.Given("grpc-compression-algorithm") && t.Protocol != plan.GRPC {
 		return usagef("Using compression algorithm is only allowed with gRPC protocol.")
 	}
 	return nil
@@ -226,9 +226,9 @@ func (r *raw) verifyMetrics() error {
 	switch collect := r.plan.Target.Metrics.Collect; {
 	case collect && r.plan.Target.Kind != plan.Triton:
 		return usagef("Server-side metric collection is only supported with Triton client backend.")
-	case !collect && r.metricsURLSet:
+	case !collect && r.table.Given("metrics-url"):
 		return usagef("Must specify --collect-metrics when using the --metrics-url option.")
-	case !collect && r.metricsIntSet:
+	case !collect && r.table.Given("metrics-interval"):
 		return usagef("Must specify --collect-metrics when using the --metrics-interval option.")
 	}
 	return nil
@@ -258,7 +258,7 @@ func (r *raw) verifyEmbedded() error {
 		}
 		return nil
 	}
-	if r.urlSet {
+	if r.table.Given("u") {
 		return line("-u and --embedded exclude each other: the embedded server chooses its own address")
 	}
 	if t.Kind != plan.Triton {
@@ -295,22 +295,25 @@ func (r *raw) finish() error {
 	if r.percentile > 0 {
 		m.Percentile = r.percentile
 	}
-	if r.latencyFrom != "" {
-		m.FromSend = r.latencyFrom == fromSend
+	if r.table.Given("max-error-rate") {
+		m.MaxErrorRate = m.ValidErrorRate
 	}
+	r.plan.Verbose = min(2, r.plan.Verbose)
+	in.Seed = r.plan.Load.Seed
 	if r.face == plan.DropIn && t.Protocol == plan.HTTP && strings.HasSuffix(t.URL, "/") {
 		t.URL += "/" // the original puts a path that starts with a slash behind it
 	}
 	if r.face == plan.Redline {
+		m.FromSend = r.latencyFrom == fromSend
 		t.Endpoint = strings.TrimLeft(t.Endpoint, "/")
 	} else if t.Kind == plan.OpenAI {
 		t.HTTPVersion = "1.1" // all that the original speaks
 	}
 	in.SequenceStartID = uint64(r.startID)
-	if r.face == plan.Redline && !r.idsSet {
+	if r.face == plan.Redline && !r.table.Given("sequence-id-range") {
 		in.SequenceStartID, in.SequenceIDRange = 0, 0
 	}
-	if r.face == plan.DropIn && !r.outputFormatSet {
+	if r.face == plan.DropIn && !r.table.Given("output-tensor-format") {
 		in.OutputJSON = in.InputJSON // as the original, which knows but one format
 	}
 	switch {
@@ -346,11 +349,11 @@ func (r *raw) finishURLs() {
 	t := &r.plan.Target
 	if t.Metrics.Collect {
 		t.Metrics.URL, t.Metrics.Interval = r.metricsURL, r.metricsEvery
-		if host := hostOf(t.URL); r.urlSet && !r.metricsURLSet && host != "" {
+		if host := hostOf(t.URL); r.table.Given("u") && !r.table.Given("metrics-url") && host != "" {
 			t.Metrics.URL = host + ":8002/metrics"
 		}
 	}
-	if r.urlSet || t.Embedded {
+	if r.table.Given("u") || t.Embedded {
 		return
 	}
 	t.URL = "localhost:8000"
