@@ -24,7 +24,7 @@ var ErrVersion = errors.New("the version was asked for")
 // UsageError is a fault of the command line; the exit code is 99.
 type UsageError struct {
 	Text string
-	// ShowUsage: the original prints its whole usage text before this one.
+	// ShowUsage: perf_analyzer prints its whole usage text before this one.
 	ShowUsage bool
 
 	face  plan.Face
@@ -131,24 +131,24 @@ func (r *raw) syntaxError(e *option.SyntaxError) error {
 	return line("Unknown command-line argument.")
 }
 
-// usagef is a fault that the original shows below its usage text.
+// usagef is a fault that perf_analyzer shows below its usage text.
 func usagef(format string, args ...any) error {
 	return &UsageError{Text: fmt.Sprintf(format, args...), ShowUsage: true}
 }
 
-// line is a fault that stands alone: of grammar, or where the original aborts.
+// line is a fault that stands alone: a syntax error, or a place where perf_analyzer aborts.
 func line(format string, args ...any) error {
 	return &UsageError{Text: fmt.Sprintf(format, args...)}
 }
 
-// originalVersion is the release of perf_analyzer whose behavior the drop-in has.
-const originalVersion = "2.60.0"
+// perfAnalyzerVersion is the release of perf_analyzer that perf_analyzer mode behaves as.
+const perfAnalyzerVersion = "2.60.0"
 
-// VersionLine returns what --version prints, given redline's own version. Programs read the original's line; ours
+// VersionLine returns what --version prints, given redline's own version. Programs read perf_analyzer's line; ours
 // stands below it.
 func VersionLine(face plan.Face, version string) string {
 	if face == plan.DropIn {
-		return fmt.Sprintf("Perf Analyzer Version %s (commit unknown)\nredline %s", originalVersion, version)
+		return fmt.Sprintf("Perf Analyzer Version %s (commit unknown)\nredline %s", perfAnalyzerVersion, version)
 	}
 	return "redline " + version
 }

@@ -25,8 +25,8 @@ perf_analyzer mode: same options, same output, same exit codes.
 
 const profileIntro = `Usage: redline profile -m MODEL [options]
 
-Loads an inference server and reports throughput and latency, level by level, with the failures and the
-client's own health. The options are perf_analyzer's, and a few more.
+Loads an inference server and reports throughput and latency, level by level, with the failures
+and the client's own health. The options are perf_analyzer's, and a few more.
 `
 
 const embeddedExample = `  redline profile --embedded -m simple -i grpc --concurrency-range 1:4

@@ -9,7 +9,7 @@ import (
 	"github.com/redline-bench/redline/internal/plan"
 )
 
-// modeName is what the original's messages call a load mode.
+// modeName is what perf_analyzer's messages call a load mode.
 func modeName(m plan.Mode) string {
 	switch m {
 	case plan.Concurrency:
@@ -47,7 +47,7 @@ func (r *raw) takeOld(name string, hasValue bool) error {
 	return nil
 }
 
-// exclusive fails when a load mode is taken already. The original looks the names up in a table that lacks
+// exclusive fails when a load mode is taken already. perf_analyzer looks the names up in a table that lacks
 // RequestRate, and so blames the value of the second option instead; without a value it aborts.
 func (r *raw) exclusive(name string, hasValue bool) error {
 	if r.mode == "" {
@@ -193,7 +193,7 @@ func (r *raw) settle() error {
 	return nil
 }
 
-// scheduleLength counts the requests of a fixed schedule. The original aborts at each of these faults.
+// scheduleLength counts the requests of a fixed schedule. perf_analyzer aborts at each of these faults.
 func (r *raw) scheduleLength() (int, error) {
 	if r.plan.Measure.RequestCount != 0 {
 		return 0, line("Cannot specify `--request-count` when using `--fixed-schedule`. The request count will be " +

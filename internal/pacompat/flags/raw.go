@@ -184,7 +184,7 @@ func isDir(path string) bool {
 	return err == nil && st.IsDir()
 }
 
-// finite reads a double that is a number: what cannot be counted with is no value.
+// finite reads a floating-point number that is neither NaN nor infinite.
 func finite(v string) (float64, error) {
 	f, err := cxx.Stod(v)
 	if err == nil && (math.IsNaN(f) || math.IsInf(f, 0)) {
@@ -193,8 +193,7 @@ func finite(v string) (float64, error) {
 	return f, err
 }
 
-// level reads a number of requests to hold in flight. What no machine can hold is out of range; the original
-// would try.
+// level reads a concurrency. A number above MaxInt32 is out of range; perf_analyzer would try it.
 func level(v string) (int, error) {
 	n, err := cxx.Stoull(v)
 	if err == nil && n > math.MaxInt32 {
@@ -203,8 +202,7 @@ func level(v string) (int, error) {
 	return int(n), err
 }
 
-// bound reads an end or a step of levels. The original lets "-1" wrap to the largest number; that many levels
-// are as good as endless, and so is the bound it becomes here.
+// bound reads an end or a step of levels. In perf_analyzer "-1" wraps to the largest number; here it becomes MaxInt32.
 func bound(v string) (int, error) {
 	n, err := cxx.Stoull(v)
 	return int(min(n, math.MaxInt32)), err

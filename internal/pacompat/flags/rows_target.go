@@ -54,7 +54,7 @@ func (r *raw) targetRows() []option.Row {
 func (r *raw) addComposingModels(v string) error {
 	for item := range strings.SplitSeq(strings.Join(strings.Fields(v), ""), ",") {
 		name, version, _ := strings.Cut(item, ":")
-		if name != "" || r.face == plan.DropIn { // the original asks the server for a model without a name
+		if name != "" || r.face == plan.DropIn { // perf_analyzer asks the server for a model without a name
 			r.plan.Target.ComposingModels = append(r.plan.Target.ComposingModels, plan.ModelRef{Name: name, Version: version})
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/redline-bench/redline/internal/plan"
 )
 
-// verify holds the rules across options, in the original's order: the first that fails is the one reported.
+// verify holds the rules across options, in perf_analyzer's order: the first that fails is the one reported.
 func (r *raw) verify() error {
 	for _, rule := range []func() error{
 		r.verifyTarget, r.verifyNumbers, r.verifyCalls, r.verifyPeriodic, r.verifySearch,
@@ -45,7 +45,7 @@ func (r *raw) verifyTarget() error {
 	return nil
 }
 
-// verifyNumbers checks single values that the original looks at late.
+// verifyNumbers checks single values that perf_analyzer looks at late.
 func (r *raw) verifyNumbers() error {
 	if r.plan.Input.SequenceLengthVariation < 0 {
 		return usagef("Failed to parse --sequence-length-variation. The value must be >= 0.0.")
@@ -80,7 +80,7 @@ func (r *raw) verifyPeriodic() error {
 			return usagef("Must provide --profile-export-file when using the --periodic-concurrency-range option.")
 		}
 		short := load.MaxThreads < load.Periodic.End
-		if load.MaxThreadsSet && (short || r.face == plan.DropIn) { // the original warns whatever the number
+		if load.MaxThreadsSet && (short || r.face == plan.DropIn) { // perf_analyzer warns whatever the number
 			r.warn("WARNING: Overriding max_threads specification to ensure requested concurrency range.")
 		}
 		if short {
@@ -267,7 +267,7 @@ func (r *raw) verifyEmbedded() error {
 	return nil
 }
 
-// verifyMethod is redline's own: the original calls a method without a name, and measures the refusals.
+// verifyMethod is redline's own: perf_analyzer calls a method without a name, and measures the refusals.
 func (r *raw) verifyMethod() error {
 	if t := &r.plan.Target; t.Kind == plan.DynamicGRPC && t.GRPCMethod == "" && r.face == plan.Redline {
 		return line("--grpc-method is missing: name the method to call as package.Service/Method")
@@ -301,20 +301,20 @@ func (r *raw) finish() error {
 	r.plan.Verbose = min(2, r.plan.Verbose)
 	in.Seed = r.plan.Load.Seed
 	if r.face == plan.DropIn && t.Protocol == plan.HTTP && strings.HasSuffix(t.URL, "/") {
-		t.URL += "/" // the original puts a path that starts with a slash behind it
+		t.URL += "/" // perf_analyzer puts a path that starts with a slash behind it
 	}
 	if r.face == plan.Redline {
 		m.FromSend = r.latencyFrom == fromSend
 		t.Endpoint = strings.TrimLeft(t.Endpoint, "/")
 	} else if t.Kind == plan.OpenAI {
-		t.HTTPVersion = "1.1" // all that the original speaks
+		t.HTTPVersion = "1.1" // perf_analyzer uses no other version
 	}
 	in.SequenceStartID = uint64(r.startID)
 	if r.face == plan.Redline && !r.table.Given("sequence-id-range") {
 		in.SequenceStartID, in.SequenceIDRange = 0, 0
 	}
 	if r.face == plan.DropIn && !r.table.Given("output-tensor-format") {
-		in.OutputJSON = in.InputJSON // as the original, which knows but one format
+		in.OutputJSON = in.InputJSON // perf_analyzer has one option for both
 	}
 	switch {
 	case len(r.paths) > 0 && isDir(r.paths[0]):
@@ -329,7 +329,7 @@ func (r *raw) finish() error {
 	return nil
 }
 
-// dropUntyped leaves out request parameters of types that cannot be sent, as the original does, but says so.
+// dropUntyped leaves out request parameters of types that cannot be sent, as perf_analyzer does, but says so.
 func (r *raw) dropUntyped() {
 	t := &r.plan.Target
 	t.Parameters = slices.DeleteFunc(t.Parameters, func(p plan.Parameter) bool {
@@ -380,7 +380,7 @@ func hostOf(url string) string {
 	return url
 }
 
-// dropForeign leaves the settings of other service kinds and load modes out of the plan: the original ignores
+// dropForeign leaves the settings of other service kinds and load modes out of the plan: perf_analyzer ignores
 // them, and a plan says only what will happen.
 func (r *raw) dropForeign() {
 	t := &r.plan.Target
