@@ -41,7 +41,9 @@ func (v *values) rows() []option.Row {
 	})...)
 }
 
-func defaults() values { return values{Text: "a", N: 7, F: 0.5, Share: 0.03, D: time.Second, Kind: "one"} }
+func defaults() values {
+	return values{Text: "a", N: 7, F: 0.5, Share: 0.03, D: time.Second, Kind: "one"}
+}
 
 func TestParse(t *testing.T) {
 	f := func(line string, change func(v *values)) {

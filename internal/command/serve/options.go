@@ -101,7 +101,7 @@ func (o *options) rows() []option.Row {
 		{Long: "load-model", Arg: "MODEL", Repeat: true, Help: "a model to load at the start in explicit mode; * is all of them", To: option.Append(&c.Load)},
 	}), o.paceRows(), option.Group("Faults: how it misbehaves", []option.Row{
 		{Long: "fault", Arg: "MODEL=KIND[,every=N][,for=TIME]", Repeat: true, Help: "the model misbehaves, at each request or at each n-th; * is every model; the kinds are listed below. " +
-			"The header X-Redline-Fault makes a single request fail", To: option.Func(o.addFault)},
+			"A client asks for the fault of a single request with the header X-Redline-Fault", To: option.Func(o.addFault)},
 	}), option.Group("Security", []option.Row{
 		{Long: "tls-cert", Arg: "FILE", Help: "a certificate in PEM form: every port uses TLS", To: option.Text(&o.cert)},
 		{Long: "tls-key", Arg: "FILE", Help: "private key of --tls-cert", To: option.Text(&o.key)},

@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/redline-bench/redline/internal/pace"
 	"github.com/redline-bench/redline/internal/option"
+	"github.com/redline-bench/redline/internal/pace"
 	"github.com/redline-bench/redline/internal/pacompat/flags"
 	"github.com/redline-bench/redline/internal/plan"
 )

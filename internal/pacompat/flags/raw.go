@@ -26,17 +26,17 @@ type raw struct {
 	mode plan.Mode // the load mode taken, "" before any
 	old  bool      // -t, -c or -d was used
 
-	protocol        string // as written
-	async, sync     bool
-	zero            bool
-	paths           []string
-	percentile      int
-	startID         int
-	metricsURL      string
-	metricsEvery    time.Duration
-	latencyFrom     string
-	grpcTLS         plan.TLS
-	httpTLS         plan.TLS
+	protocol     string // as written
+	async, sync  bool
+	zero         bool
+	paths        []string
+	percentile   int
+	startID      int
+	metricsURL   string
+	metricsEvery time.Duration
+	latencyFrom  string
+	grpcTLS      plan.TLS
+	httpTLS      plan.TLS
 }
 
 // outcome holds the default options of a result. perf_analyzer has none of them.

@@ -24,7 +24,7 @@ func (r *raw) inputRows() []option.Row {
 		}, {
 			Long: "shape", Arg: "NAME:D1,D2,...", Repeat: true,
 			Help: "the shape to send for an input whose dimensions the model leaves open",
-			To: option.Func(r.addShape),
+			To:   option.Func(r.addShape),
 		}, {
 			Long: "string-length", Arg: "N", Unit: "characters",
 			Help: "the length of random strings",
@@ -117,7 +117,7 @@ func (r *raw) sequenceRows() []option.Row {
 		{
 			Long: "sequence-length", Arg: "N", Default: "20", Unit: "requests",
 			Help: "the length of a sequence: how many requests share a correlation id",
-			To: option.Func(r.setSequenceLength),
+			To:   option.Func(r.setSequenceLength),
 		}, {
 			Long: "sequence-length-variation", Arg: "PCT", Default: "20", Unit: "%",
 			Help: "how far lengths may differ from --sequence-length, so that sequences do not all end at once",

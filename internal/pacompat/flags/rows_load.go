@@ -35,7 +35,7 @@ func (r *raw) loadRows() []option.Row {
 		}, {
 			Long: "request-intervals", Arg: "FILE",
 			Help: "open loop: replay the gaps in this file, one number of microseconds a line, over and over",
-			To: option.Func(r.setIntervals),
+			To:   option.Func(r.setIntervals),
 		}, {
 			Long: "latency-threshold", Short: 'l', Arg: "N", Default: "0, no limit", Unit: "ms",
 			Help: "stop raising the load once a level's latency is above this: finds the most load that still keeps a promise",
@@ -47,11 +47,11 @@ func (r *raw) loadRows() []option.Row {
 		}, {
 			Long: "async", Short: 'a',
 			Help: "call asynchronously. Here it costs the same as synchronous calls; some models and modes ask for it",
-			To: option.Switch(&r.async),
+			To:   option.Switch(&r.async),
 		}, {
 			Long: "sync",
 			Help: "call synchronously, also for sequence models, which are asynchronous otherwise",
-			To: option.Switch(&r.sync),
+			To:   option.Switch(&r.sync),
 		}, {
 			Long: "max-threads", Arg: "N", Default: "16, or 4 in open loop",
 			Help: "how many requests synchronous open-loop modes may have in flight",
@@ -73,7 +73,7 @@ func (r *raw) loadRows() []option.Row {
 		}, {
 			Long: "session-concurrency", Arg: "N",
 			Help: "openai: hold so many conversations open at once, each with its own turns and pauses",
-			To: option.Func(r.setSessions),
+			To:   option.Func(r.setSessions),
 		}, {
 			Long: "fixed-schedule",
 			Help: "send each request at the time that the input data gives it: replays a recorded trace",
@@ -109,11 +109,11 @@ func (r *raw) deprecatedRows() []option.Row {
 			}),
 		}, {
 			Short: 'd',
-			Help: "chooses --concurrency-range",
-			To:   option.Func(func(string) error { return r.takeOld("-d", false) }),
+			Help:  "chooses --concurrency-range",
+			To:    option.Func(func(string) error { return r.takeOld("-d", false) }),
 		}, {
 			Short: 'z',
-			Help: "use --input-data zero instead",
+			Help:  "use --input-data zero instead",
 			To: option.Func(func(string) error {
 				r.warnDeprecated("-z", "--input-data=zero")
 				r.zero = true

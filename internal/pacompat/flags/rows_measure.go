@@ -35,7 +35,7 @@ func (r *raw) measureRows() []option.Row {
 		}, {
 			Long: "stability-percentage", Short: 's', Arg: "PCT", Default: "10", Unit: "%",
 			Help: "how far throughput and latency of the last three windows may lie apart and still count as stable",
-			To: option.Func(r.setStability),
+			To:   option.Func(r.setStability),
 		}, {
 			Long: "max-trials", Short: 'r', Arg: "N",
 			Help: "give a level up as unstable after so many windows",
@@ -47,7 +47,7 @@ func (r *raw) measureRows() []option.Row {
 		}, {
 			Long: "request-count", Arg: "N", Default: "0, no fixed number",
 			Help: "measure exactly so many requests, once, and end. For comparing runs request by request",
-			To: option.Func(r.setRequestCount),
+			To:   option.Func(r.setRequestCount),
 		}, {
 			Long: "warmup-request-count", Arg: "N",
 			Help: "send so many requests first that do not count, so that caches and lazy loading are out of the way",

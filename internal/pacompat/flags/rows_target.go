@@ -15,19 +15,19 @@ func (r *raw) targetRows() []option.Row {
 		{
 			Short: 'm', Arg: "NAME",
 			Help: "the model to load. Required",
-			To: option.Text(&t.Model),
+			To:   option.Text(&t.Model),
 		}, {
 			Short: 'x', Arg: "VERSION", Default: "the server's choice",
 			Help: "the model's version. Name one to measure it while a newer one is being served",
-			To: option.Text(&t.Version),
+			To:   option.Text(&t.Version),
 		}, {
 			Short: 'u', Arg: "URL", Default: "localhost:8000, or localhost:8001 with -i grpc", Secret: secret.URL,
 			Help: "where the server listens, as HOST:PORT. For HTTP, https:// in front turns on TLS",
-			To: option.Text(&t.URL),
+			To:   option.Text(&t.URL),
 		}, {
 			Short: 'i', Arg: "PROTOCOL",
 			Help: "the protocol: http or grpc. gRPC costs both sides less for each request, HTTP passes more proxies",
-			To: option.Text(&r.protocol).Of("http", "grpc"),
+			To:   option.Text(&r.protocol).Of("http", "grpc"),
 		}, {
 			Long: "embedded", RedlineOnly: true,
 			Help: "start the reference server for this run on free local ports, load it, and stop it at the end: for " +
@@ -36,7 +36,7 @@ func (r *raw) targetRows() []option.Row {
 		}, {
 			Long: "embedded-arg", Arg: "ARG", RedlineOnly: true, Repeat: true, Secret: secret.Option,
 			Help: "one more argument for the embedded server, as 'redline serve' takes them",
-			To: option.Append(&r.notes.EmbeddedArgs),
+			To:   option.Append(&r.notes.EmbeddedArgs),
 		}, {
 			Long: "service-kind", Arg: "KIND",
 			Help: "what kind of server it is. triton is any KServe v2 server, openai any HTTP server that takes JSON",
@@ -45,7 +45,7 @@ func (r *raw) targetRows() []option.Row {
 		}, {
 			Long: "bls-composing-models", Arg: "NAME[:VERSION],...", Repeat: true,
 			Help: "the models that a BLS model calls. The server cannot tell; name them to see their share of the time",
-			To: option.Func(r.addComposingModels),
+			To:   option.Func(r.addComposingModels),
 		},
 	})
 }
@@ -67,7 +67,7 @@ func (r *raw) kindRows() []option.Row {
 		{
 			Long: "endpoint", Arg: "PATH", Secret: secret.URL,
 			Help: "openai: the path to send requests to, such as v1/chat/completions",
-			To: option.Text(&t.Endpoint),
+			To:   option.Text(&t.Endpoint),
 		}, {
 			Long: "grpc-method", Arg: "PKG.SERVICE/METHOD",
 			Help: "dynamic_grpc: the method to call. Each request opens a stream, sends the messages of a step of the input data and reads to the end",
@@ -91,15 +91,15 @@ func (r *raw) kindRows() []option.Row {
 		}, {
 			Long: "model-signature-name", Arg: "NAME",
 			Help: "tfserving: the signature of the saved model to call",
-			To: option.Text(&t.SignatureName),
+			To:   option.Text(&t.SignatureName),
 		}, {
 			Long: "triton-server-directory", Arg: "DIR",
 			Help: "triton_c_api: where Triton is installed; its lib/libtritonserver.so is loaded into this process",
-			To: option.Text(&t.ServerDirectory),
+			To:   option.Text(&t.ServerDirectory),
 		}, {
 			Long: "model-repository", Arg: "DIR",
 			Help: "triton_c_api: the model repository to serve in this process. Required for that kind",
-			To: option.Text(&t.ModelRepository),
+			To:   option.Text(&t.ModelRepository),
 		},
 	})
 }
@@ -110,15 +110,15 @@ func (r *raw) serverRows() []option.Row {
 		{
 			Long: "collect-metrics",
 			Help: "read the server's Prometheus endpoint during each window and report GPU use and memory beside the latencies",
-			To: option.Switch(&t.Metrics.Collect),
+			To:   option.Switch(&t.Metrics.Collect),
 		}, {
 			Long: "metrics-url", Arg: "URL", Default: "port 8002 of the host of -u", Secret: secret.URL,
 			Help: "where the server's metrics are",
-			To: option.Text(&r.metricsURL),
+			To:   option.Text(&r.metricsURL),
 		}, {
 			Long: "metrics-interval", Arg: "N", Unit: "ms",
 			Help: "time between two reads of the server's metrics",
-			To: millis(1, "Failed to parse --metrics-interval. The value must be > 0 msecs.", &r.metricsEvery),
+			To:   millis(1, "Failed to parse --metrics-interval. The value must be > 0 msecs.", &r.metricsEvery),
 		}, {
 			Long: "trace-level", Arg: "LEVEL", Default: "as the server has it",
 			Help: "what the server's tracer should record during the run: to see where the time goes inside",
@@ -127,7 +127,7 @@ func (r *raw) serverRows() []option.Row {
 		}, {
 			Long: "trace-rate", Arg: "N", Default: "as the server has it",
 			Help: "trace one request in N",
-			To: option.Text(&t.Trace.Rate),
+			To:   option.Text(&t.Trace.Rate),
 		}, {
 			Long: "trace-count", Arg: "N", Default: "as the server has it",
 			Help: "stop after N traces; -1 never stops",
@@ -136,7 +136,7 @@ func (r *raw) serverRows() []option.Row {
 		}, {
 			Long: "log-frequency", Arg: "N", Default: "as the server has it",
 			Help: "let the server write its trace file after every N traces; 0 only at its end",
-			To: number(0, "Failed to parse --log-frequency. The value must be >= 0.", &t.Trace.LogFrequency),
+			To:   number(0, "Failed to parse --log-frequency. The value must be >= 0.", &t.Trace.LogFrequency),
 		},
 	})
 }

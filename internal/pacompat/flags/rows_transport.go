@@ -19,7 +19,7 @@ func (r *raw) transportRows() []option.Row {
 		{
 			Short: 'H', Arg: "'NAME: VALUE'", Repeat: true, Secret: secret.Header,
 			Help: "a header for every request, or a metadata pair with gRPC: an authorization token, a tenant, a route",
-			To: option.Func(r.addHeader),
+			To:   option.Func(r.addHeader),
 		}, {
 			Long: "streaming",
 			Help: "gRPC: keep one bidirectional stream open and send requests on it. Decoupled models need it",
