@@ -41,7 +41,7 @@ func TestAnOptionIsOneFieldAndOneRow(t *testing.T) {
 	for _, shell := range []string{"bash", "zsh", "fish"} {
 		f("tenant-key", "completion", shell)
 	}
-	if out, ok := run(t, "go", "test", "-overlay", overlay, "-run", "^TestReference$", "./internal/cli"); ok || !strings.Contains(out, "`--tenant-key KEY`") {
+	if out, ok := run(t, "go", "test", "-trimpath", "-overlay", overlay, "-run", "^TestReference$", "./internal/cli"); ok || !strings.Contains(out, "`--tenant-key KEY`") {
 		t.Errorf("docs/flags.md is not said to lack the option:\n%s", out)
 	}
 

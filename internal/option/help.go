@@ -136,10 +136,13 @@ with the same letters.
 `)
 	for i := range commands {
 		c := &commands[i]
-		if len(c.Rows) == 0 {
-			continue
-		}
 		fmt.Fprintf(&b, "\n## redline %s\n", c.Name)
+		if len(c.Words) > 0 {
+			fmt.Fprintf(&b, "\nArguments: `%s`\n", strings.Join(c.Words, "`, `"))
+		}
+		if len(c.Rows) == 0 {
+			b.WriteString("\nNo options of its own.\n")
+		}
 		for _, group := range c.groups() {
 			fmt.Fprintf(&b, "\n### %s\n\n| option | default | meaning |\n|---|---|---|\n", group[0].Group)
 			for i := range group {

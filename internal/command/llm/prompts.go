@@ -61,7 +61,7 @@ func (o *options) shapeRows() []option.Row {
 		{Long: "user-context-prompt-length", Arg: "N", Help: "tokens of a generated text that opens a conversation and differs between conversations", To: option.Int(&d.Prefix.UserContext, 0)},
 		{Long: "num-prefix-prompts", Also: "prompt-prefix-pool-size prefix-prompt-pool-size", Arg: "N", Help: "number of generated prefixes that prompts share", To: option.Int(&d.Prefix.Pool, 0)},
 		{Long: "prefix-prompt-length", Also: "prompt-prefix-length", Arg: "N", Help: "tokens of a shared prefix", To: option.Int(&d.Prefix.Length, 0)},
-		{Long: "cache-bust", Arg: "PLACE", Default: "none", Help: "where to add text that never repeats, against prefix caches: system_prefix, first_turn_prefix, ...", To: option.Parsed(&d.Bust, dataset.ParseBust).
+		{Long: "cache-bust", Arg: "PLACE", Default: "none", Help: "where to add text that never repeats, against prefix caches: none, system_prefix, system_suffix, first_turn_prefix or first_turn_suffix", To: option.Parsed(&d.Bust, dataset.ParseBust).
 			Of("none", "system_prefix", "system_suffix", "first_turn_prefix", "first_turn_suffix")},
 		{Long: "ignore-trace-delays", Help: "ignore times and pauses in the input file", To: option.Switch(&d.Trace.IgnoreDelays)},
 		{Long: "isl-block-size", Also: "synthetic-input-tokens-block-size prompt-input-tokens-block-size", Arg: "N", Default: "512, bailian_trace 16", Help: "tokens of one hash id in a trace", To: option.Int(&d.Trace.Block, 0)},

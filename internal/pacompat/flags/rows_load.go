@@ -13,13 +13,13 @@ func (r *raw) loadRows() []option.Row {
 	return option.Group("Load: how hard, and when", []option.Row{
 		{
 			Long: "concurrency-range", Arg: "START[:END[:STEP]]", Default: "1:1:1",
-			Help: "closed loop: hold so many requests in flight, level by level. Answers how much the server can do. END 0 goes " +
-				"on until --latency-threshold is passed",
+			Help: "closed loop: hold this many requests in flight, level by level. Shows how much the server can do. With END 0 " +
+				"the load rises until --latency-threshold is passed",
 			To: option.Func(r.setConcurrency),
 		}, {
 			Long: "request-rate-range", Arg: "START[:END[:STEP]]", Unit: "requests/s",
-			Help: "open loop: send at this rate whether or not answers come, level by level, as independent users would. " +
-				"Answers what latency they would see",
+			Help: "open loop: send at this rate whether or not responses come, level by level, as independent users would. " +
+				"Shows the latency that users see",
 			To: option.Func(r.setRate),
 		}, {
 			Long: "think-time", Arg: "DURATION[±SPREAD]", RedlineOnly: true, Default: "0s",
@@ -38,7 +38,7 @@ func (r *raw) loadRows() []option.Row {
 			To:   option.Func(r.setIntervals),
 		}, {
 			Long: "latency-threshold", Short: 'l', Arg: "N", Default: "0, no limit", Unit: "ms",
-			Help: "stop raising the load once a level's latency is above this: finds the most load that still keeps a promise",
+			Help: "stop raising the load once a level's latency is above this: finds the highest load that keeps this latency",
 			To:   millis(0, "Failed to parse --latency-threshold (-l). The value must be >= 0 msecs.", &r.plan.Measure.LatencyLimit),
 		}, {
 			Long: "binary-search",
@@ -72,7 +72,7 @@ func (r *raw) loadRows() []option.Row {
 			To:   integer(1, "Failed to parse --request-period. The value must be > 0", &load.Period),
 		}, {
 			Long: "session-concurrency", Arg: "N",
-			Help: "openai: hold so many conversations open at once, each with its own turns and pauses",
+			Help: "openai: hold this many conversations open, each with its own turns and pauses",
 			To:   option.Func(r.setSessions),
 		}, {
 			Long: "fixed-schedule",

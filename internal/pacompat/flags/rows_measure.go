@@ -38,7 +38,7 @@ func (r *raw) measureRows() []option.Row {
 			To:   option.Func(r.setStability),
 		}, {
 			Long: "max-trials", Short: 'r', Arg: "N",
-			Help: "give a level up as unstable after so many windows",
+			Help: "report a level as unstable after this many windows",
 			To:   integer(1, "Failed to parse --max-trials (-r). The value must be > 0.", &m.MaxTrials),
 		}, {
 			Long: "percentile", Arg: "N", Default: "-1, the average",
@@ -46,11 +46,11 @@ func (r *raw) measureRows() []option.Row {
 			To:   option.Func(func(v string) error { r.percentile = cxx.Atoi(v); return nil }),
 		}, {
 			Long: "request-count", Arg: "N", Default: "0, no fixed number",
-			Help: "measure exactly so many requests, once, and end. For comparing runs request by request",
+			Help: "measure exactly this many requests, once, and end: to compare runs request by request",
 			To:   option.Func(r.setRequestCount),
 		}, {
 			Long: "warmup-request-count", Arg: "N",
-			Help: "send so many requests first that do not count, so that caches and lazy loading are out of the way",
+			Help: "send this many requests first that do not count, to fill caches and finish lazy loading",
 			To:   integer(0, "Failed to parse --warmup-request-count. The value must be >= 0.", &m.WarmupCount),
 		}, {
 			Long: "latency-from", Arg: "WHEN", RedlineOnly: true,
