@@ -86,28 +86,27 @@ func (t *Table) Given(name string) bool {
 	return slices.ContainsFunc(t.given, func(g given) bool { return g.row.Long == name || g.row.Long == "" && string(g.row.Short) == name })
 }
 
-// Setting is one option as the command line gave it.
-type Setting struct {
-	Name  string `json:"name"` // with dashes, the long name if there is one
-	Value string `json:"value,omitempty"`
-}
-
-// Settings are the given options in their order, without secrets: secret.Mask stands for each.
-func (t *Table) Settings() []Setting {
-	var list []Setting
-	for _, g := range t.given {
-		list = append(list, Setting{Name: g.row.Name(), Value: t.Secrets.Redact(secret.Public(g.row.Secret, g.value))})
+// Arguments are the given options in their order, by their full names: "--streaming", "--concurrency=4". They can be stored:
+// secret.Mask stands for each secret.
+func (t *Table) Arguments() []string {
+	args := make([]string, len(t.given))
+	for i, g := range t.given {
+		args[i] = g.row.Name()
+		if g.row.Arg != "" {
+			args[i] += "=" + t.Secrets.Redact(secret.Public(g.row.Secret, g.value))
+		}
 	}
-	return list
+	return args
 }
 
-// Command is the command line that was read, without secrets.
+// Command is the command line that was read, without secrets, as a user types it.
 func (t *Table) Command(name string) string {
 	words := []string{name}
-	for i, s := range t.Settings() {
-		words = append(words, s.Name)
-		if t.given[i].row.Arg != "" {
-			words = append(words, ShellWord(s.Value))
+	for _, arg := range t.Arguments() {
+		option, value, ok := strings.Cut(arg, "=")
+		words = append(words, option)
+		if ok {
+			words = append(words, ShellWord(value))
 		}
 	}
 	return strings.Join(words, " ")

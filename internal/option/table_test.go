@@ -112,8 +112,8 @@ Examples
 	}
 }
 
-// Settings and the command line that files show hold no secret.
-func TestSettings(t *testing.T) {
+// The arguments that are stored, and the command line that files show, have no secret.
+func TestArguments(t *testing.T) {
 	var key, model string
 	var headers []string
 	table := option.Table{Secrets: &secret.Set{}, Rows: []option.Row{
@@ -125,8 +125,8 @@ func TestSettings(t *testing.T) {
 	if _, err := table.Parse([]string{"-kHIDDEN", "--header", "Authorization: HIDDEN", "--on", "-m", "a b"}); err != nil || key != "HIDDEN" {
 		t.Fatalf("%q, %v", key, err)
 	}
-	want := []option.Setting{{Name: "--key", Value: "***"}, {Name: "--header", Value: "Authorization: ***"}, {Name: "--on"}, {Name: "-m", Value: "a b"}}
-	if diff := cmp.Diff(want, table.Settings()); diff != "" {
+	args := table.Arguments()
+	if diff := cmp.Diff([]string{"--key=***", "--header=Authorization: ***", "--on", "-m=a b"}, args); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff("run --key '***' --header 'Authorization: ***' --on -m 'a b'", table.Command("run")); diff != "" {
@@ -134,5 +134,9 @@ func TestSettings(t *testing.T) {
 	}
 	if !table.Given("key") || !table.Given("m") || table.Given("other") {
 		t.Error("Given is wrong")
+	}
+	again := option.Table{Rows: table.Rows}
+	if _, err := again.Parse(args); err != nil || model != "a b" || key != secret.Mask {
+		t.Errorf("read again: %q, %q, %v", model, key, err)
 	}
 }

@@ -12,12 +12,25 @@ import (
 // nothing here. This command does not have the others; the error names what to use instead.
 func aiperfRows() []option.Row {
 	rows := []option.Row{
-		{Long: "ui", Also: "ui-type", Arg: "VALUE"}, {Long: "workers-max", Also: "max-workers", Arg: "VALUE"},
-		{Long: "record-processors", Also: "record-processor-service-count", Arg: "VALUE"}, {Long: "transport", Also: "transport-type", Arg: "VALUE"},
-		{Long: "url-strategy", Arg: "VALUE"}, {Long: "tokenizer-revision", Arg: "VALUE"}, {Long: "log-level", Arg: "VALUE"},
-		{Long: "stats-interval", Arg: "VALUE"}, {Long: "zmq-host", Arg: "VALUE"}, {Long: "zmq-ipc-path", Arg: "VALUE"},
-		{Long: "tokenizer-trust-remote-code"}, {Long: "no-gpu-telemetry"}, {Long: "no-server-metrics"}, {Long: "zmq-dual-bind"}, {Long: "no-auto-plot"},
-		{Long: "no-sweep-table"}, {Long: "set-consistent-seed"}, {Long: "no-set-consistent-seed"}, {Long: "open-loop-replay"},
+		{Long: "ui", Also: "ui-type", Arg: "VALUE"},
+		{Long: "workers-max", Also: "max-workers", Arg: "VALUE"},
+		{Long: "record-processors", Also: "record-processor-service-count", Arg: "VALUE"},
+		{Long: "transport", Also: "transport-type", Arg: "VALUE"},
+		{Long: "url-strategy", Arg: "VALUE"},
+		{Long: "tokenizer-revision", Arg: "VALUE"},
+		{Long: "log-level", Arg: "VALUE"},
+		{Long: "stats-interval", Arg: "VALUE"},
+		{Long: "zmq-host", Arg: "VALUE"},
+		{Long: "zmq-ipc-path", Arg: "VALUE"},
+		{Long: "tokenizer-trust-remote-code"},
+		{Long: "no-gpu-telemetry"},
+		{Long: "no-server-metrics"},
+		{Long: "zmq-dual-bind"},
+		{Long: "no-auto-plot"},
+		{Long: "no-sweep-table"},
+		{Long: "set-consistent-seed"},
+		{Long: "no-set-consistent-seed"},
+		{Long: "open-loop-replay"},
 	}
 	for i := range rows {
 		rows[i].To = option.Ignore()

@@ -101,11 +101,13 @@ func (r *raw) outputRows() []option.Row {
 			Short: 'f', Arg: "FILE",
 			Help: "write a CSV report, one row a level, for spreadsheets and for Model Analyzer",
 			To:   option.Text(&out.CSV),
-		}, {
+		},
+		{
 			Long: "verbose-csv",
 			Help: "add average, percentile and response columns to the CSV report",
 			To:   option.Switch(&out.VerboseCSV),
-		}, {
+		},
+		{
 			Long: "profile-export-file", Arg: "FILE",
 			Help: "write every request's times as JSON, for GenAI-Perf or your own analysis. The file must not exist yet",
 			To: option.Func(func(v string) error {
@@ -115,11 +117,13 @@ func (r *raw) outputRows() []option.Row {
 				out.Export = v
 				return nil
 			}),
-		}, {
+		},
+		{
 			Long: "json", Arg: "FILE", RedlineOnly: true,
 			Help: "write the whole result as one JSON tree: plan, machine, levels, windows, server statistics, client health, verdict",
 			To:   option.Text(&out.ResultJSON),
-		}, {
+		},
+		{
 			Short: 'v', Repeat: true,
 			Help: "print each window and all figures of each level; twice (-v -v), also the course of each request",
 			To:   option.Count(&r.plan.Verbose),
