@@ -48,7 +48,7 @@ func TestRows(t *testing.T) {
 				continue
 			}
 			name := "redline " + c.Name + " " + r.Name()
-			if strings.HasSuffix(r.Help, ".") || strings.Contains(r.Help, "repeated") {
+			if strings.HasSuffix(r.Help, ".") || strings.Contains(r.Help, "be repeated") {
 				t.Errorf("%s: help is a phrase, and Repeat says whether it may be repeated: %q", name, r.Help)
 			}
 			if r.Group == "" || r.To.Set == nil {

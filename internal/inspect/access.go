@@ -26,14 +26,14 @@ type Access struct {
 func (a *Access) Rows() []option.Row {
 	a.Timeout = 5 * time.Second
 	return option.Group("Server", []option.Row{
-		{Long: "url", Short: 'u', Arg: "HOST[:PORT]", Help: "address of the server; without a port 8000 is tried, and 8001 for gRPC", Secret: secret.URL, To: option.Text(&a.URL)},
-		{Long: "protocol", Short: 'i', Arg: "PROTOCOL", Help: "http or grpc; both are tried by default", To: option.OneOf(&a.Protocol, string(plan.HTTP), string(plan.GRPC))},
-		{Long: "service-kind", Arg: "KIND", Help: "triton (KServe v2), openai or tfserving; all are tried by default", To: option.OneOf(&a.Kind, string(plan.Triton), string(plan.OpenAI), string(plan.TFServing))},
-		{Long: "header", Short: 'H', Arg: "NAME:VALUE", Repeat: true, Help: "header of every request, or gRPC metadata", Secret: secret.Header, To: plan.AppendHeader(&a.Headers)},
-		{Long: "api-key-env", Arg: "VARIABLE", Help: "environment variable with the key that is sent as Authorization: Bearer", To: option.Text(&a.KeyVariable)},
-		{Long: "ca-file", Arg: "FILE", Help: "certificate authorities to trust, as PEM, instead of the system's", To: option.Text(&a.CAFile)},
-		{Long: "insecure", Help: "do not check the certificate of an HTTPS server", To: option.Switch(&a.Insecure)},
-		{Long: "timeout", Arg: "TIME", Help: "longest wait for each response", To: option.Duration(&a.Timeout)},
+		{Long: "url", Short: 'u', Arg: "HOST[:PORT]", Help: "address of the server; without a port, 8000 is tried, then 8001 for gRPC", Secret: secret.URL, To: option.Text(&a.URL)},
+		{Long: "protocol", Short: 'i', Arg: "PROTOCOL", Default: "try both", Help: "protocol: http or grpc", To: option.OneOf(&a.Protocol, string(plan.HTTP), string(plan.GRPC))},
+		{Long: "service-kind", Arg: "KIND", Default: "try all", Help: "kind of server: triton (KServe v2), openai or tfserving", To: option.OneOf(&a.Kind, string(plan.Triton), string(plan.OpenAI), string(plan.TFServing))},
+		{Long: "header", Short: 'H', Arg: "NAME:VALUE", Repeat: true, Help: "HTTP header or gRPC metadata to send with every request", Secret: secret.Header, To: plan.AppendHeader(&a.Headers)},
+		{Long: "api-key-env", Arg: "VARIABLE", Help: "environment variable that contains the API key, sent as Authorization: Bearer KEY", To: option.Text(&a.KeyVariable)},
+		{Long: "ca-file", Arg: "FILE", Help: "PEM file of certificate authorities to trust, instead of the system's", To: option.Text(&a.CAFile)},
+		{Long: "insecure", Help: "do not verify the certificate of an HTTPS server", To: option.Switch(&a.Insecure)},
+		{Long: "timeout", Arg: "TIME", Help: "time limit for each response", To: option.Duration(&a.Timeout)},
 	})
 }
 

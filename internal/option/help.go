@@ -131,8 +131,7 @@ func Markdown(commands []Command) string {
 <!-- Generated from the option tables by "make generate". Do not edit. -->
 
 This page lists the options of every command. ` + "`redline profile`" + ` and the program under the name ` + "`perf_analyzer`" + ` share a table;
-options marked *redline* do not exist in perf_analyzer. A long option may be shortened as long as no other option starts
-with the same letters.
+options marked *redline* exist only in ` + "`redline profile`" + `. A long option may be abbreviated if the abbreviation is unique.
 `)
 	for i := range commands {
 		c := &commands[i]

@@ -48,19 +48,19 @@ func Defaults() Options {
 // Rows are the options that set o.
 func (o *Options) Rows() []option.Row {
 	return slices.Concat(option.Group("Options", []option.Row{
-		{Long: "verbose", Short: 'v', Help: "print on standard error what is requested, sent and measured", To: option.Switch(&o.Verbose)},
-		{Long: "model-name", Short: 'm', Arg: "NAME", Help: "the model; required", To: option.Text(&o.Model)},
+		{Long: "verbose", Short: 'v', Help: "print details of the model, the requests and the results on standard error", To: option.Switch(&o.Verbose)},
+		{Long: "model-name", Short: 'm', Arg: "NAME", Help: "name of the model; required", To: option.Text(&o.Model)},
 		{Long: "model-version", Short: 'x', Arg: "VERSION", Default: "the latest", Help: "version of the model", To: option.Text(&o.Version)},
-		{Long: "batch-size", Short: 'b', Arg: "N", Help: "inferences in a request", To: option.Int(&o.Batch, math.MinInt)},
-		{Long: "shape", Short: 's', Arg: "N", Help: "elements of the last dimension", To: option.Int(&o.Shape, math.MinInt)},
+		{Long: "batch-size", Short: 'b', Arg: "N", Help: "inferences per request", To: option.Int(&o.Batch, math.MinInt)},
+		{Long: "shape", Short: 's', Arg: "N", Help: "elements of the input's last dimension", To: option.Int(&o.Shape, math.MinInt)},
 		{Long: "url", Short: 'u', Arg: "HOST:PORT", Default: "localhost:8000, localhost:8001 with gRPC", Help: "address of the server", Secret: secret.URL, To: option.Text(&o.URL)},
-		{Long: "protocol", Short: 'i', Arg: "NAME", Help: "HTTP or gRPC", To: option.OneOf(&o.Protocol, "HTTP", "gRPC")},
-		{Long: "iteration_count", Short: 'c', Also: "iteration-count", Arg: "N", Help: "requests to measure", To: option.Int(&o.Count, math.MinInt)},
-		{Long: "warmup_count", Short: 'w', Also: "warmup-count", Arg: "N", Help: "requests of the warm-up, which do not count", To: option.Int(&o.Warmup, math.MinInt)},
-		{Long: "csv", Arg: "FILE", Help: "also write the numbers as CSV, latencies in microseconds", To: option.Text(&o.CSV)},
-	}), option.Group("Additional options", []option.Row{
-		{Long: "concurrency", Arg: "N", Help: "requests in flight", To: option.Int(&o.Concurrency, 1)},
-		{Long: "input-data", Arg: "FILE|DIR", Help: "send this data, in the form that profile takes, instead of zeros", To: option.Text(&o.Data)},
+		{Long: "protocol", Short: 'i', Arg: "NAME", Help: "protocol: HTTP or gRPC", To: option.OneOf(&o.Protocol, "HTTP", "gRPC")},
+		{Long: "iteration_count", Short: 'c', Also: "iteration-count", Arg: "N", Help: "number of requests to measure", To: option.Int(&o.Count, math.MinInt)},
+		{Long: "warmup_count", Short: 'w', Also: "warmup-count", Arg: "N", Help: "number of warm-up requests before the measurement", To: option.Int(&o.Warmup, math.MinInt)},
+		{Long: "csv", Arg: "FILE", Help: "also write the numbers as CSV, with latencies in microseconds", To: option.Text(&o.CSV)},
+	}), option.Group("Options that Triton's simple client does not have", []option.Row{
+		{Long: "concurrency", Arg: "N", Help: "number of requests in flight", To: option.Int(&o.Concurrency, 1)},
+		{Long: "input-data", Arg: "FILE|DIR", Help: "input data, in the form that profile accepts (default: zeros)", To: option.Text(&o.Data)},
 		{Long: "json", Arg: "FILE", Help: "write the whole result, with client health and verdict, as JSON", To: option.Text(&o.JSON)},
 		{Long: "embedded", Help: "start the reference server for this run", To: option.Switch(&o.Embedded)},
 	}), o.Outcome.Rows())

@@ -16,20 +16,20 @@ import (
 // Rows are the options that set o.
 func (o *Options) Rows() []option.Row {
 	return slices.Concat(option.Group("Options", []option.Row{
-		{Long: "verbose", Short: 'v', Repeat: true, Help: "print threads and patterns; twice: every response too", To: option.Count(&o.Verbose)},
-		{Long: "random-seed", Short: 'r', Arg: "N", Default: "the time", Help: "seed of everything that is drawn", To: option.Uint(&o.Seed, math.MaxUint32)},
-		{Long: "concurrency", Short: 't', Arg: "N", Help: "threads", To: option.Int(&o.Threads, 1)},
-		{Long: "iterations", Short: 'i', Arg: "N", Help: "patterns that each thread sends; 0 sends until --duration ends, and is the default with it", To: option.Int(&o.Iterations, 0)},
-		{Long: "duration", Arg: "TIME", Help: "end after this time, as 10m", To: option.Duration(&o.Duration)},
-		{Long: "url", Short: 'u', Arg: "HOST:PORT", Default: "localhost:8001, localhost:8000 with HTTP", Help: "address of the server, also as a URL", Secret: secret.URL, To: option.Text(&o.URL)},
-		{Long: "model-name", Short: 'm', Arg: "NAME", Help: "the model, which may also be given without -m", To: option.Text(&o.Model)},
+		{Long: "verbose", Short: 'v', Repeat: true, Help: "print threads and patterns; twice: also every response", To: option.Count(&o.Verbose)},
+		{Long: "random-seed", Short: 'r', Arg: "N", Default: "the time", Help: "seed of all random choices", To: option.Uint(&o.Seed, math.MaxUint32)},
+		{Long: "concurrency", Short: 't', Arg: "N", Help: "number of threads", To: option.Int(&o.Threads, 1)},
+		{Long: "iterations", Short: 'i', Arg: "N", Help: "number of patterns that each thread sends; 0 for no limit, with --duration", To: option.Int(&o.Iterations, 0)},
+		{Long: "duration", Arg: "TIME", Help: "end after this time, such as 10m; -i then has no default", To: option.Duration(&o.Duration)},
+		{Long: "url", Short: 'u', Arg: "HOST:PORT", Default: "localhost:8001, localhost:8000 with HTTP", Help: "address or URL of the server", Secret: secret.URL, To: option.Text(&o.URL)},
+		{Long: "model-name", Short: 'm', Arg: "NAME", Help: "name of the model; also accepted without -m", To: option.Text(&o.Model)},
 		{Long: "model-version", Short: 'x', Arg: "VERSION", Help: "version of the model", To: option.Text(&o.Version)},
-		{Long: "protocol", Arg: "NAME", Help: "gRPC or HTTP", To: option.OneOf(&o.Protocol, "gRPC", "HTTP")},
-		{Long: "unary", Help: "gRPC: send each request as its own call instead of one stream for each context", To: option.Switch(&o.Unary)},
+		{Long: "protocol", Arg: "NAME", Help: "protocol: gRPC or HTTP", To: option.OneOf(&o.Protocol, "gRPC", "HTTP")},
+		{Long: "unary", Help: "gRPC: send each request as a call of its own instead of one stream per context", To: option.Switch(&o.Unary)},
 		{Long: "embedded", Help: "start the reference server for this run", To: option.Switch(&o.Embedded)},
-		{Long: "json", Arg: "FILE", Help: "write the result as JSON, failures with their histories", To: option.Text(&o.JSON)},
+		{Long: "json", Arg: "FILE", Help: "write the result as JSON, with the history of each failure", To: option.Text(&o.JSON)},
 		{Long: "max-failures", Arg: "N", Help: "end after this many failures", To: option.Int(&o.MaxFailures, 1)},
-		{Long: "replay", Arg: "T:N[,N]", Help: "send only these iterations of thread T, as the last line of a failure says", To: option.Func(func(v string) error {
+		{Long: "replay", Arg: "T:N[,N]", Help: "send only these iterations of thread T; the last line of a failure prints the option", To: option.Func(func(v string) error {
 			_, err := parseReplay(v, math.MaxInt32)
 			o.Replay = v
 			return err
@@ -38,24 +38,24 @@ func (o *Options) Rows() []option.Row {
 		{Long: "weights", Arg: "LIST", Default: o.Weights.String(), Help: "shares of patterns in common contexts", To: option.Parsed(&o.Weights, ParseWeights)},
 		{Long: "rare-weights", Arg: "LIST", Default: o.RareWeights.String(), Help: "shares of patterns in rare contexts", To: option.Parsed(&o.RareWeights, ParseWeights)},
 		{Long: "rare", Arg: "SHARE", Help: "share of iterations that use a rare context", To: option.Float(&o.RareShare, 0, 1)},
-		{Long: "common-contexts", Arg: "N", Help: "common contexts of a thread", To: option.Int(&o.Common, 0)},
-		{Long: "rare-contexts", Arg: "N", Help: "rare contexts of a thread", To: option.Int(&o.Rare, 0)},
-		{Long: "length-mean", Arg: "N", Help: "mean length of a sequence", To: option.Float(&o.LengthMean, 0, 1e6)},
-		{Long: "length-deviation", Arg: "N", Help: "standard deviation of the length", To: option.Float(&o.LengthDev, 0, 1e6)},
-		{Long: "values", Arg: "N", Help: "values are below this number", To: option.Int(&o.Values, 1)},
-		{Long: "first-id", Arg: "N", Help: "the first correlation id", To: option.Int(&o.FirstID, 1)},
-		{Long: "id-block", Arg: "N", Help: "correlation ids reserved for each thread", To: option.Int(&o.IDBlock, 1)},
+		{Long: "common-contexts", Arg: "N", Help: "number of common contexts per thread", To: option.Int(&o.Common, 0)},
+		{Long: "rare-contexts", Arg: "N", Help: "number of rare contexts per thread", To: option.Int(&o.Rare, 0)},
+		{Long: "length-mean", Arg: "N", Help: "mean number of requests of a sequence", To: option.Float(&o.LengthMean, 0, 1e6)},
+		{Long: "length-deviation", Arg: "N", Help: "standard deviation of the length of a sequence", To: option.Float(&o.LengthDev, 0, 1e6)},
+		{Long: "values", Arg: "N", Help: "send input values below N", To: option.Int(&o.Values, 1)},
+		{Long: "first-id", Arg: "N", Help: "first correlation id", To: option.Int(&o.FirstID, 1)},
+		{Long: "id-block", Arg: "N", Help: "number of correlation ids reserved for each thread", To: option.Int(&o.IDBlock, 1)},
 		{Long: "string-ids", Help: "send correlation ids as text", To: option.Switch(&o.StringIDs)},
-		{Long: "timeout", Arg: "TIME", Help: "longest time for the responses to one pattern; 0 is no limit", To: option.Duration(&o.Timeout)},
-	}), option.Group("Additional options", []option.Row{
-		{Long: "overlap", Arg: "N", Help: "concurrent sequences of a thread; more than the server has slots fills its backlog", To: option.Int(&o.Overlap, 1)},
-		{Long: "back-to-back", Help: "do not wait between the two sequences of a pattern; for models with state by slot", To: option.Switch(&o.BackToBack)},
-		{Long: "idle-time", Arg: "TIME", Help: "pause of the pattern idle; longer than the server keeps an idle sequence", To: option.Duration(&o.IdleTime)},
-		{Long: "cut", Arg: "TIME", Help: "cut a connection this often, while requests are in flight", To: option.Duration(&o.CutEvery)},
-		{Long: "chaos", Arg: "TIME", Help: "unload the model this often, and load it again", To: option.Duration(&o.Chaos)},
-		{Long: "chaos-down", Arg: "TIME", Help: "time between unloading and loading", To: option.Duration(&o.ChaosDown)},
-		{Long: "disturbed", Help: "another program disturbs the server: broken and refused requests are no failures", To: option.Switch(&o.Disturbed)},
-		{Long: "connections", Arg: "N", Help: "gRPC connections; 0 is one for each thread", To: option.Int(&o.Connections, 0)},
+		{Long: "timeout", Arg: "TIME", Help: "time limit for all responses of one pattern; 0 for no limit", To: option.Duration(&o.Timeout)},
+	}), option.Group("Options that Triton's stress test does not have", []option.Row{
+		{Long: "overlap", Arg: "N", Help: "number of sequences of a thread at once; more than the server has slots fills its backlog", To: option.Int(&o.Overlap, 1)},
+		{Long: "back-to-back", Help: "do not wait between the two sequences of a pattern; for models that keep state by slot", To: option.Switch(&o.BackToBack)},
+		{Long: "idle-time", Arg: "TIME", Help: "pause of the pattern idle; choose it longer than the server keeps an idle sequence", To: option.Duration(&o.IdleTime)},
+		{Long: "cut", Arg: "TIME", Help: "cut a connection each time this interval has passed", To: option.Duration(&o.CutEvery)},
+		{Long: "chaos", Arg: "TIME", Help: "unload the model, and load it again, each time this interval has passed", To: option.Duration(&o.Chaos)},
+		{Long: "chaos-down", Arg: "TIME", Help: "time between unloading and loading the model", To: option.Duration(&o.ChaosDown)},
+		{Long: "disturbed", Help: "another program disturbs the server: do not count broken and refused requests as failures", To: option.Switch(&o.Disturbed)},
+		{Long: "connections", Arg: "N", Help: "number of gRPC connections; 0 for one per thread", To: option.Int(&o.Connections, 0)},
 	}), o.Outcome.Rows())
 }
 

@@ -61,10 +61,10 @@ func (o *options) rows() []option.Row {
 func Command() option.Command {
 	return option.Command{Rows: new(options).rows(), Intro: `Usage: redline doctor [-u HOST[:PORT]] [options]
 
-Finds what stands in the way of a good measurement on this machine: limits of files and ports, CPU quota, CPU
-frequency, time stolen by the hypervisor, other programs, the clock, receive times of the kernel, shared memory; and
-with -u whether and how fast the server answers. Each finding that matters comes with its fix. The exit code is 1 if a
-finding is bad. It takes a second.
+Checks this machine for problems that would spoil a measurement: limits of open files and ports, CPU quota, CPU
+frequency, CPU time taken by other virtual machines and other programs, the clock, the kernel's receive times, shared
+memory. With -u it also checks that the server responds, and how fast. Each problem is printed with its fix. The exit
+code is 1 if a finding is bad. The command takes about a second.
 `, Outro: `Examples
   redline doctor
   redline doctor -u gpu-host:8001

@@ -76,9 +76,9 @@ func (o *options) rows() []option.Row {
 func Command() option.Command {
 	return option.Command{Rows: new(options).rows(), Intro: `Usage: redline inspect -u HOST[:PORT] [-m MODEL] [options]
 
-Asks a server what it is and which models it has. With -m it describes one model: inputs, outputs, batching, sequences,
-responses, steps of an ensemble. It prints a command line that measures the model, and --write-input writes an input
-file for it. Of an OpenAI server it tells which endpoints answer: each gets one request without a prompt.
+Identifies a server and lists its models. With -m it describes one model: inputs, outputs, batching, sequences,
+responses, steps of an ensemble. It prints a command line that measures the model; --write-input writes an input file
+for the model. For an OpenAI server it lists the endpoints that respond; each receives one request without a prompt.
 `, Outro: `Examples
   redline inspect --embedded -m simple
       try it out: no server needed

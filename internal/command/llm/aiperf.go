@@ -8,8 +8,8 @@ import (
 	"github.com/redline-bench/redline/internal/secret"
 )
 
-// aiperfRows are options of AIPerf. The first ones say how its processes work: its scripts may have them, and they change
-// nothing here. This command does not have the others; the error names what to use instead.
+// aiperfRows are options of AIPerf. The first ones configure AIPerf's processes: scripts may pass them; they have no effect. This
+// command does not have the others; the error says what to use instead.
 func aiperfRows() []option.Row {
 	rows := []option.Row{
 		{Long: "ui", Also: "ui-type", Arg: "VALUE"},
@@ -36,53 +36,53 @@ func aiperfRows() []option.Row {
 		rows[i].To = option.Ignore()
 	}
 	for _, h := range aiperfHints {
-		rows = append(rows, option.Row{Also: h.names, Instead: "of AIPerf is not supported: " + h.hint})
+		rows = append(rows, option.Row{Also: h.names, Instead: "is an option of AIPerf that is not supported: " + h.hint})
 	}
-	return option.Group("Options of AIPerf without effect", rows)
+	return option.Group("AIPerf's options that are accepted and have no effect", rows)
 }
 
-// aiperfHints are options of AIPerf that this command does not have, and what to use instead.
+// aiperfHints name what to use instead of AIPerf's options that this command does not have.
 var aiperfHints = []struct{ names, hint string }{
-	{"reset-kv-cache reset-kv-cache-timeout-seconds reset-kv-cache-path", "call the server yourself between runs, or keep its cache from helping with --cache-bust"},
+	{"reset-kv-cache reset-kv-cache-timeout-seconds reset-kv-cache-path", "reset the cache yourself between runs, or defeat it with --cache-bust"},
 	{"server-profiler server-profiler-timeout-seconds server-profiler-start-path server-profiler-stop-path", "start and stop the server's profiler around the command"},
-	{"connection-reuse-strategy", "connections are made before the load and reused; --session-header is there for sticky routing"},
-	{"download-video-content request-content-type", "videos are not generated; endpoints take JSON"},
-	{"uuid-and-strip", "write image_uuids into the file of prompts, with an empty image where the server knows it"},
+	{"connection-reuse-strategy", "connections are opened before the load and reused; use --session-header for sticky routing"},
+	{"download-video-content request-content-type", "videos are not downloaded, and requests have JSON bodies"},
+	{"uuid-and-strip", "put image_uuids into the input file, with an empty image where the server already has it"},
 	{"public-dataset hf-subset hf-weka-dataset dataset-filter", "nothing is downloaded: give the file with --input-file"},
 	{
 		"use-think-time-only max-context-length trajectory-start-min-ratio trajectory-start-max-ratio burst-phase-starts trace-idle-gap-cap-seconds " +
 			"system-idle-gap-cap-seconds allow-dataset-wrap no-allow-dataset-wrap agentic-cache-warmup-duration agentic-warmup-grace-period",
-		"traces of agents are not replayed; see --custom-dataset-type for those that are",
+		"traces of agents are not supported; --custom-dataset-type lists the supported formats",
 	},
 	{
 		"trace-session-sample-ratio max-idle-gap-cap-seconds no-open-loop-replay open-loop-strict omit-kv-hints force-min-tokens no-force-min-tokens",
-		"Baseten's traces are not read; see --replay-speedup and --inter-turn-delay-cap-seconds for others",
+		"Baseten's traces are not supported; use --replay-speedup and --inter-turn-delay-cap-seconds for other traces",
 	},
-	{"config", "options stand on the command line"},
+	{"config", "give the options on the command line"},
 	{"auto-plot plot-required", "use --report FILE for a page with curves, or aiperf plot on --artifact-dir"},
-	{"otel-url otel-resource-attributes gen-ai-provider stream", "use --metrics-listen for figures while the run goes on; answers as streams are --streaming"},
+	{"otel-url otel-resource-attributes gen-ai-provider stream", "use --metrics-listen for metrics during the run; use --streaming for streamed responses"},
 	{
 		"mlflow-tracking-uri mlflow-experiment mlflow-run-name mlflow-tag mlflow-parent-run-id mlflow-artifact-glob wandb-project wandb-entity wandb-run-name wandb-tag",
 		"upload the files of --artifact-dir with the tool of your choice",
 	},
 	{"export-http-trace show-trace-timing", "the times of every event are in --exports parquet"},
 	{"prefill-concurrency-ramp-duration warmup-prefill-concurrency-ramp-duration", "use --concurrency-ramp-duration or --request-rate-ramp-duration"},
-	{"scenario unsafe-override", "scenarios are not known: give their options"},
-	{"random-corpus-style prompt-corpus", "made prompts come from a text of this program's own; give yours with --input-file"},
+	{"scenario unsafe-override", "scenarios are not supported; give their options"},
+	{"random-corpus-style prompt-corpus", "generated prompts use a built-in text; give your own prompts with --input-file"},
 	{
 		"synthesis-prefix-len-multiplier synthesis-prefix-root-multiplier synthesis-prompt-len-multiplier synthesis-output-len-multiplier",
-		"change the lengths in the trace; times are scaled with --replay-speedup",
+		"change the lengths in the trace file; --replay-speedup scales times",
 	},
-	{"image-source-sampling", "images of a folder are taken in order"},
+	{"image-source-sampling", "images of a folder are sent in order"},
 	{
 		"video-synth-type video-format video-codec video-audio-sample-rate video-audio-num-channels video-audio-codec video-audio-depth",
-		"made videos are AVI files of JPEG pictures; put others into the file of prompts",
+		"generated videos are AVI files of JPEG frames; put other videos into the input file",
 	},
 	{"api-port api-host", "use --dash for a live page and --metrics-listen for Prometheus"},
-	{"network-latency-automatic network-latency-mean network-latency-ping-interval", "latencies are from the client's side; compare with the server's own by --server-metrics"},
+	{"network-latency-automatic network-latency-mean network-latency-ping-interval", "latencies include the network; --server-metrics reports the server's own times"},
 	{
 		"accuracy-benchmark accuracy-tasks accuracy-n-shots accuracy-enable-cot accuracy-no-enable-cot accuracy-grader accuracy-system-prompt accuracy-verbose",
-		"answers are timed, not graded",
+		"responses are timed, not graded",
 	},
 	{"convergence-metric convergence-stat convergence-threshold convergence-mode", `use --until "ttft.p99 ± 5 %"`},
 	{
@@ -106,13 +106,13 @@ func (o *options) parse(args []string, secrets *secret.Set) error {
 	o.table = &option.Table{Rows: o.rows(), Secrets: secrets}
 	stray, err := o.table.Parse(severalValues(o.table.Rows, args))
 	if err == nil && len(stray) > 0 {
-		err = fmt.Errorf("%q is no option", stray[0])
+		err = fmt.Errorf("unexpected argument %q", stray[0])
 	}
 	return err
 }
 
-// severalValues repeats the name of an option before each of its values: AIPerf and vLLM's benchmark take several values
-// behind one name. Every other argument of the command line belongs to an option, so none is taken for a value by mistake.
+// severalValues repeats the name of a repeatable option before each of its values: AIPerf and vLLM's benchmark accept several
+// values after one name. This is unambiguous: the command has no arguments other than options and their values.
 func severalValues(rows []option.Row, args []string) []string {
 	repeated := map[string]bool{}
 	for i := range rows {
@@ -121,8 +121,8 @@ func severalValues(rows []option.Row, args []string) []string {
 		}
 	}
 	var out []string
-	list := ""    // the option whose values these may be
-	next := false // the next argument is a value in any case
+	list := ""    // the option that further values belong to
+	next := false // the next argument is a value, even if it starts with "-"
 	for _, a := range args {
 		switch {
 		case next:

@@ -23,17 +23,17 @@ type warmOptions struct {
 
 func (o *options) warmRows() []option.Row {
 	w := &o.warm
-	return option.Group("Warm-up: requests that do not count; its load is that of the level by default", []option.Row{
-		{Long: "warmup-request-count", Also: "num-warmup-requests", Arg: "N", Help: "requests of the warm-up", To: option.Int(&w.requests, 0)},
-		{Long: "num-warmup-sessions", Arg: "N", Help: "conversations of the warm-up", To: option.Int(&w.sessions, 0)},
+	return option.Group("Warm-up: requests before the measurement that are in no result; the load is the level's unless given here", []option.Row{
+		{Long: "warmup-request-count", Also: "num-warmup-requests", Arg: "N", Help: "number of warm-up requests", To: option.Int(&w.requests, 0)},
+		{Long: "num-warmup-sessions", Arg: "N", Help: "number of warm-up conversations", To: option.Int(&w.sessions, 0)},
 		{Long: "warmup-duration", Arg: "SECONDS", Help: "duration of the warm-up", To: seconds(&w.duration)},
-		{Long: "warmup-grace-period", Arg: "SECONDS", Default: "--benchmark-grace-period", Help: "how long requests may go on after --warmup-duration", To: endlessSeconds(&w.grace)},
-		{Long: "warmup-concurrency", Arg: "N", Help: "concurrent conversations of the warm-up", To: option.Int(&w.concurrency, 1)},
-		{Long: "warmup-request-rate", Arg: "RATE", Unit: "requests/s", Help: "rate of the warm-up", To: option.Float(&w.rate, 0, 1e9)},
-		{Long: "warmup-arrival-pattern", Arg: "NAME", Help: "--arrival-pattern of the warm-up", To: arrival(&w.arrival)},
-		{Long: "warmup-prefill-concurrency", Arg: "N", Help: "--prefill-concurrency of the warm-up", To: option.Int(&w.prefill, 0)},
-		{Long: "warmup-concurrency-ramp-duration", Arg: "SECONDS", Help: "--concurrency-ramp-duration of the warm-up", To: seconds(&w.ramp)},
-		{Long: "warmup-request-rate-ramp-duration", Arg: "SECONDS", Help: "--request-rate-ramp-duration of the warm-up", To: seconds(&w.rateRamp)},
+		{Long: "warmup-grace-period", Arg: "SECONDS", Default: "--benchmark-grace-period", Help: "how long to wait for warm-up requests in flight after --warmup-duration", To: endlessSeconds(&w.grace)},
+		{Long: "warmup-concurrency", Arg: "N", Help: "number of warm-up conversations at once", To: option.Int(&w.concurrency, 1)},
+		{Long: "warmup-request-rate", Arg: "RATE", Help: "warm-up requests per second", To: option.Float(&w.rate, 0, 1e9)},
+		{Long: "warmup-arrival-pattern", Arg: "NAME", Help: "distribution of the gaps between warm-up requests: constant, poisson or gamma", To: arrival(&w.arrival)},
+		{Long: "warmup-prefill-concurrency", Arg: "N", Help: "limit of warm-up requests that wait for their first token", To: option.Int(&w.prefill, 0)},
+		{Long: "warmup-concurrency-ramp-duration", Arg: "SECONDS", Help: "time over which the warm-up conversations start, one after another", To: seconds(&w.ramp)},
+		{Long: "warmup-request-rate-ramp-duration", Arg: "SECONDS", Help: "time over which the rate rises from 0 to --warmup-request-rate", To: seconds(&w.rateRamp)},
 	})
 }
 

@@ -35,10 +35,10 @@ func CompareCommand() option.Command {
 	return option.Command{Rows: new(compareOptions).rows(), Intro: `Usage: redline compare A B [options]
        redline compare A A2 A3 -- B B2 B3 [options]
 
-Says whether run B differs from run A: by how much, how surely, for better or for worse. A run is an id of
+Compares run B with run A: which numbers are better or worse, by how much, and with what confidence. A run is an id of
 redline history, "last", "last~1", a label, a file of --json, or a file or folder of perf_analyzer, GenAI-Perf or
-AIPerf. With one run a side, runs are assumed to differ by 0.6 % by themselves. Several runs a side show it: give
-three or more. "cannot tell" means that a change of 5 % could well have been missed.
+AIPerf. With one run on each side, equal runs are assumed to differ by 0.6 %. Give three or more runs on each side to
+measure that difference instead. "cannot tell" means that a change of 5 % could have been missed.
 `, Outro: `Examples
   redline compare last~1 last
   redline compare v1 v2 --format markdown -o compare.md
@@ -57,10 +57,10 @@ type compareOptions struct {
 func (o *compareOptions) rows() []option.Row {
 	o.Options, o.format = compare.Defaults(), "text"
 	return option.Group("Options", []option.Row{
-		{Long: "format", Arg: "HOW", Help: "text, json, markdown or html", To: option.OneOf(&o.format, "text", "json", "markdown", "html")},
-		{Long: "out", Short: 'o', Arg: "FILE", Help: "write to this file instead of the terminal", To: option.Text(&o.out)},
-		{Long: "confidence", Arg: "P", Help: "the probability that equal runs raise no alarm, all numbers together", To: option.Float(&o.Confidence, 0.5, 0.9999)},
-		{Long: "least", Arg: "SHARE", Help: "a number differs only if its whole interval lies beyond this change: 0.02 for two per cent", To: option.Float(&o.Least, 0, 10)},
+		{Long: "format", Arg: "HOW", Help: "output format: text, json, markdown or html", To: option.OneOf(&o.format, "text", "json", "markdown", "html")},
+		{Long: "out", Short: 'o', Arg: "FILE", Help: "write to this file instead of standard output", To: option.Text(&o.out)},
+		{Long: "confidence", Arg: "P", Help: "probability that a comparison of equal runs finds no difference in any number", To: option.Float(&o.Confidence, 0.5, 0.9999)},
+		{Long: "least", Arg: "SHARE", Help: "smallest change that counts, such as 0.02 for 2 %: a number differs if its whole interval lies beyond it", To: option.Float(&o.Least, 0, 10)},
 		{Long: "fail", Help: "exit with code 4 when B is worse", To: option.Switch(&o.fail)},
 	})
 }

@@ -31,12 +31,12 @@ func Dash(p *command.IO, args []string) (int, error) {
 func DashCommand() option.Command {
 	return option.Command{Rows: dashRows(new(string)), Intro: `Usage: redline dash [options]
 
-Serves the runs of redline history as pages on this machine until it is interrupted: each run with its charts, and two
-beside each other. A run in progress shows its own live page with --dash.
+Shows the runs of redline history in a browser: each run with its charts, and two runs side by side. The command prints
+the address of the pages and runs until it is interrupted. To watch a run in progress, add --dash to the run itself.
 `}
 }
 
 func dashRows(listen *string) []option.Row {
 	*listen = "127.0.0.1:8899"
-	return []option.Row{{Group: "Options", Long: "listen", Arg: "ADDRESS", Help: "address of the pages; port 0 picks a free port", To: option.Text(listen)}}
+	return []option.Row{{Group: "Options", Long: "listen", Arg: "ADDRESS", Help: "address to listen on; port 0 picks a free port", To: option.Text(listen)}}
 }

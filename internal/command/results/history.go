@@ -32,9 +32,9 @@ func History(p *command.IO, args []string) (int, error) {
 func HistoryCommand() option.Command {
 	return option.Command{Rows: new(historyOptions).rows(), Intro: `Usage: redline history [options]
 
-Lists the runs that are kept on this machine, the newest last. Every run of profile, llm, simple and stress is kept as
-a folder of plain files unless --no-history is given. The folder is REDLINE_HISTORY ("off" keeps none), else the
-user's data folder; past 512 MiB (REDLINE_HISTORY_MIB) the oldest runs go.
+Lists the runs kept on this machine, the newest last. Every run of profile, llm, simple and stress is kept as a folder
+of plain files unless --no-history is given. REDLINE_HISTORY sets the folder ("off" keeps no runs); the default is in
+the user's data folder. When the runs exceed 512 MiB (REDLINE_HISTORY_MIB), the oldest are deleted.
 `}
 }
 
@@ -50,10 +50,10 @@ type historyOptions struct {
 func (o *historyOptions) rows() []option.Row {
 	o.number = 20
 	return option.Group("Options", []option.Row{
-		{Long: "number", Short: 'n', Arg: "N", Help: "how many of the newest runs to list; 0 lists all", To: option.Int(&o.number, 0)},
-		{Long: "json", Help: "print the entries as JSON, one a line", To: option.Switch(&o.json)},
+		{Long: "number", Short: 'n', Arg: "N", Help: "number of newest runs to list; 0 lists all", To: option.Int(&o.number, 0)},
+		{Long: "json", Help: "print one JSON object per run and line", To: option.Switch(&o.json)},
 		{Long: "remove", Arg: "RUN", Help: "delete one run", To: option.Text(&o.remove)},
-		{Long: "keep", Arg: "N", Help: "delete all but the newest N runs; 0 deletes none", To: option.Int(&o.keep, 0)},
+		{Long: "keep", Arg: "N", Help: "delete all except the newest N runs; 0 deletes none", To: option.Int(&o.keep, 0)},
 		{Long: "where", Help: "print the folder of the history", To: option.Switch(&o.where)},
 	})
 }

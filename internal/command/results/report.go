@@ -33,8 +33,8 @@ func Report(p *command.IO, args []string) (int, error) {
 func ReportCommand() option.Command {
 	return option.Command{Rows: reportRows(new(string)), Intro: `Usage: redline report RUN [RUN] [options]
 
-Writes a run as one HTML page that opens offline. A run is an id of redline history, "last", a label, a file of
---json, or a file or folder of perf_analyzer, GenAI-Perf or AIPerf. Two runs stand beside each other.
+Writes a run as one HTML page that opens offline; with two runs, both side by side. A run is an id of redline history,
+"last", a label, a file of --json, or a file or folder of perf_analyzer, GenAI-Perf or AIPerf.
 `, Outro: `Examples
   redline report last
   redline report last~1 last -o before-and-after.html

@@ -20,7 +20,7 @@ import (
 	"github.com/redline-bench/redline/internal/secret"
 )
 
-// options are those of `redline serve`. Where tritonserver has one, the name is the same.
+// options are the options of `redline serve`. Options that tritonserver also has have its names.
 type options struct {
 	config         refserver.Config
 	http, grpc     endpoint
@@ -34,7 +34,7 @@ type options struct {
 	exitWithParent bool
 }
 
-// endpoint is where one protocol listens.
+// endpoint is the address on which one protocol listens.
 type endpoint struct {
 	host string
 	port int
@@ -46,36 +46,36 @@ func (e endpoint) String() string { return net.JoinHostPort(e.host, strconv.Itoa
 func Command() option.Command {
 	return option.Command{Rows: defaults().rows(), Intro: `Usage: redline serve [options]
 
-Runs the reference server: a real inference server with small built-in models, whose delays can be pinned. It speaks
-KServe v2 over HTTP and gRPC with Triton's extensions, and, on ports of their own, OpenAI, TorchServe and TensorFlow
-Serving. When all ports listen it prints one line, "ready" and the ports as JSON. It runs until it is interrupted.
+Runs the reference server: an inference server with small built-in models and adjustable delays. It serves KServe v2
+over HTTP and gRPC with Triton's extensions and, on separate ports, the APIs of OpenAI, TorchServe and TensorFlow
+Serving. When all ports are open it prints one line: "ready" and the ports as JSON. It runs until it is interrupted.
 docs/refserver.md has more.
 `, Outro: `Faults
-  error      an error
-  delay      waits, for 100ms or the time given
-  hang       no answer
-  reset      resets the connection
-  truncate   ends the connection in the middle of the answer
-  length     announces more than it sends
-  malformed  bytes that are no JSON, no protobuf, no event
-  slow       byte by byte, 10ms or the time given between two
-  goaway     GOAWAY over HTTP/2, Connection: close over HTTP/1.1
-  refuse     closes every new connection from then on
-  die        ends the server
+  error      respond with an error
+  delay      delay the response by 100ms, or by the given time
+  hang       never respond
+  reset      reset the connection
+  truncate   close the connection in the middle of the response
+  length     announce a longer response than is sent
+  malformed  send bytes that are not valid JSON, protobuf or events
+  slow       send one byte every 10ms, or every given time
+  goaway     send GOAWAY over HTTP/2, Connection: close over HTTP/1.1
+  refuse     from now on, close every new connection
+  die        end the server process
 
 Examples
   redline serve
-      everything on the usual ports, for this machine only
+      serve everything on the usual ports, for this machine only
   redline serve --http-port 0 --grpc-port 0 --metrics-port 0
-      on free ports; the line "ready {...}" tells which
+      use free ports; the line "ready {...}" names them
   redline serve --delay simple=20ms --request-log requests.jsonl
-      a latency that is known, to hold a client's numbers against
+      respond with a known latency, to check the numbers of a client
   redline serve --model-repository my_models --model-control-mode explicit --load-model '*'
-      models of one's own, which clients may load and unload
+      serve your own models, which clients may load and unload
   redline serve --fault 'simple=reset,every=100'
-      how does a client take a reset now and then?
+      test how a client handles a connection reset at every 100th request
   redline serve --trace-config file=trace.json --trace-config level=TIMESTAMPS --trace-config rate=1
-      where the time of each request goes
+      trace where the time of each request is spent
 `}
 }
 
@@ -94,53 +94,53 @@ const localhost = "127.0.0.1"
 
 func (o *options) rows() []option.Row {
 	c := &o.config
-	return slices.Concat(o.portRows(), option.Group("Models: what it serves", []option.Row{
-		{Long: "model-repository", Arg: "DIR", Repeat: true, Help: "a folder of models in Triton's layout, MODEL/config.pbtxt and MODEL/VERSION/, " +
-			"besides the built-in ones, over the backends identity, add_sub, accumulate, sequence, repeat, delay, mock_llm, fault and blank", To: option.Append(&c.Repositories)},
-		{Long: "model-control-mode", Arg: "MODE", Help: "none loads all models and keeps them; explicit lets clients load and unload them", To: option.OneOf(&o.control, "none", "explicit")},
-		{Long: "load-model", Arg: "MODEL", Repeat: true, Help: "a model to load at the start in explicit mode; * is all of them", To: option.Append(&c.Load)},
-	}), o.paceRows(), option.Group("Faults: how it misbehaves", []option.Row{
-		{Long: "fault", Arg: "MODEL=KIND[,every=N][,for=TIME]", Repeat: true, Help: "the model misbehaves, at each request or at each n-th; * is every model; the kinds are listed below. " +
-			"A client asks for the fault of a single request with the header X-Redline-Fault", To: option.Func(o.addFault)},
+	return slices.Concat(o.portRows(), option.Group("Models", []option.Row{
+		{Long: "model-repository", Arg: "DIR", Repeat: true, Help: "folder with more models in Triton's layout, MODEL/config.pbtxt and MODEL/VERSION/, " +
+			"for the backends identity, add_sub, accumulate, sequence, repeat, delay, mock_llm, fault and blank", To: option.Append(&c.Repositories)},
+		{Long: "model-control-mode", Arg: "MODE", Help: "none loads all models at the start and keeps them; explicit lets clients load and unload models", To: option.OneOf(&o.control, "none", "explicit")},
+		{Long: "load-model", Arg: "MODEL", Repeat: true, Help: "model to load at the start in explicit mode, * for all models", To: option.Append(&c.Load)},
+	}), o.paceRows(), option.Group("Faults", []option.Row{
+		{Long: "fault", Arg: "MODEL=KIND[,every=N][,for=TIME]", Repeat: true, Help: "make the model fail at every request, or at every N-th; * for every model; the kinds are listed below. A client can " +
+			"request a fault with the header X-Redline-Fault", To: option.Func(o.addFault)},
 	}), option.Group("Security", []option.Row{
-		{Long: "tls-cert", Arg: "FILE", Help: "a certificate in PEM form: every port uses TLS", To: option.Text(&o.cert)},
-		{Long: "tls-key", Arg: "FILE", Help: "private key of --tls-cert", To: option.Text(&o.key)},
-		{Long: "tls-client-ca", Arg: "FILE", Help: "the authority that must have signed the clients' certificates: mutual TLS", To: option.Text(&o.ca)},
-		{Long: "bearer-token", Arg: "TOKEN", Help: "the token that requests must present, on every port", Secret: secret.Whole, To: option.Text(&c.Token)},
-		{Long: "http-max-input-size", Arg: "BYTES", Help: "the largest JSON, raw body or unpacked body that the HTTP port takes; 0 is no limit", To: option.Bytes(&c.MaxInput, 0, math.MaxInt64)},
-		{Long: "max-unpacked-size", Arg: "BYTES", Help: "the unpacked size of all compressed requests in progress together; " +
-			"a request that exceeds it is refused with 413 or RESOURCE_EXHAUSTED. Also the largest gRPC message. 0 is no limit", To: option.Bytes(&c.MaxUnpacked, 0, math.MaxInt64)},
-	}), option.Group("Logs and metrics", []option.Row{
-		{Long: "request-log", Arg: "FILE", Help: "a JSON line for each response: model, id, received_ns, replied_ns, and for a stream the send time of each event, " +
-			"events_ns, and its number of tokens, tokens", To: option.Text(&o.requestLog)},
-		{Long: "trace-config", Arg: "[triton,]SETTING=VALUE", Repeat: true, Help: "traces as Triton writes them. SETTING is file, level (TIMESTAMPS or TENSORS), rate (every n-th " +
-			"request), count, or log-frequency (traces in a file). Clients may change all but the file", To: option.Func(o.addTrace)},
-		{Long: "simulate-gpus", Arg: "N", Help: "show this many simulated GPUs in the metrics", To: option.Int(&c.GPUs, 0)},
-		{Long: "exit-with-parent", Help: "end when standard input ends", To: option.Switch(&o.exitWithParent)},
+		{Long: "tls-cert", Arg: "FILE", Help: "PEM file of the server's certificate; every port then uses TLS", To: option.Text(&o.cert)},
+		{Long: "tls-key", Arg: "FILE", Help: "PEM file of the certificate's private key", To: option.Text(&o.key)},
+		{Long: "tls-client-ca", Arg: "FILE", Help: "PEM file of the authority that must have signed clients' certificates (mutual TLS)", To: option.Text(&o.ca)},
+		{Long: "bearer-token", Arg: "TOKEN", Help: "token that every request must send, on every port", Secret: secret.Whole, To: option.Text(&c.Token)},
+		{Long: "http-max-input-size", Arg: "BYTES", Help: "size limit of JSON, raw body and decompressed body on the HTTP port; 0 for no limit", To: option.Bytes(&c.MaxInput, 0, math.MaxInt64)},
+		{Long: "max-unpacked-size", Arg: "BYTES", Help: "size limit of all decompressed requests in progress together, and of one gRPC message; a request that exceeds it is " +
+			"refused with 413 or RESOURCE_EXHAUSTED; 0 for no limit", To: option.Bytes(&c.MaxUnpacked, 0, math.MaxInt64)},
+	}), option.Group("Logs, traces and metrics", []option.Row{
+		{Long: "request-log", Arg: "FILE", Help: "write a JSON line for each response: model, id, received_ns, replied_ns; for a stream also the send time (events_ns) " +
+			"and the number of tokens (tokens) of each event", To: option.Text(&o.requestLog)},
+		{Long: "trace-config", Arg: "[triton,]SETTING=VALUE", Repeat: true, Help: "write traces in Triton's format. SETTING is file, level (TIMESTAMPS or TENSORS), rate (trace every N-th request), " +
+			"count, or log-frequency (traces per file). Clients can change all settings except file", To: option.Func(o.addTrace)},
+		{Long: "simulate-gpus", Arg: "N", Help: "number of simulated GPUs in the metrics", To: option.Int(&c.GPUs, 0)},
+		{Long: "exit-with-parent", Help: "end the server when standard input is closed", To: option.Switch(&o.exitWithParent)},
 	}))
 }
 
 // portRows are where the protocols listen.
 func (o *options) portRows() []option.Row {
-	const free = "; a free port when that one is in use, or when --http-port is 0, unless the option is given"
+	const free = "; unless given, a free port is used if the default is in use or if --http-port is 0"
 	var ports, addresses []option.Row
 	for _, e := range []struct {
 		to         *endpoint
 		name, help string
 	}{
-		{&o.http, "http", "KServe v2 over HTTP; 0 picks a free port, here and below"},
-		{&o.grpc, "grpc", "KServe v2 over gRPC"},
-		{&o.metrics, "metrics", "Prometheus text at /metrics"},
-		{&o.openai, "openai", "OpenAI, Anthropic messages, TGI generate and rerank" + free},
-		{&o.torchserve, "torchserve", "TorchServe" + free},
-		{&o.tfserving, "tfserving", "TensorFlow Serving over gRPC" + free},
+		{&o.http, "http", "port of KServe v2 over HTTP; 0 picks a free port, here and below"},
+		{&o.grpc, "grpc", "port of KServe v2 over gRPC"},
+		{&o.metrics, "metrics", "port of the Prometheus metrics, at /metrics"},
+		{&o.openai, "openai", "port of OpenAI, Anthropic messages, TGI generate and rerank" + free},
+		{&o.torchserve, "torchserve", "port of TorchServe" + free},
+		{&o.tfserving, "tfserving", "port of TensorFlow Serving over gRPC" + free},
 	} {
 		port := option.Parsed(&e.to.port, parsePort)
 		port.Default = strconv.Itoa(e.to.port)
 		ports = append(ports, option.Row{Long: e.name + "-port", Arg: "PORT", Help: e.help, To: port})
 		addresses = append(addresses, option.Row{Long: e.name + "-address", Arg: "ADDRESS", Help: "address of --" + e.name + "-port", To: option.Text(&e.to.host)})
 	}
-	return append(option.Group("Ports: where it listens", ports), option.Group("Addresses: 0.0.0.0 lets other machines in", addresses)...)
+	return append(option.Group("Ports", ports), option.Group("Addresses: 0.0.0.0 allows connections from other machines", addresses)...)
 }
 
 func parsePort(v string) (int, error) {
@@ -155,23 +155,22 @@ func parsePort(v string) (int, error) {
 func (o *options) paceRows() []option.Row {
 	p := &o.config.Pace
 	return option.Group("Pace: how long responses take", []option.Row{
-		{Long: "delay", Arg: "MODEL=TIME", Repeat: true, Help: "every response of the model leaves exactly this long after its request came, as simple=20ms: a known latency to " +
-			"compare measurements with. torchserve is the model of that port", To: option.Func(o.addDelay)},
-		{Long: "ttft", Arg: "TIME", Help: "language models, which are on the OpenAI port and in tensorrt_llm: time from a request to its first token", To: option.Duration(&p.First)},
-		{Long: "itl", Arg: "TIME", Help: "time between two tokens", To: option.Duration(&p.Each)},
+		{Long: "delay", Arg: "MODEL=TIME", Repeat: true, Help: "send every response of the model exactly this long after its request was received, such as simple=20ms; torchserve is the model of that port", To: option.Func(o.addDelay)},
+		{Long: "ttft", Arg: "TIME", Help: "language models (OpenAI port, tensorrt_llm): mean time from a request to its first token", To: option.Duration(&p.First)},
+		{Long: "itl", Arg: "TIME", Help: "language models: mean time between two tokens", To: option.Duration(&p.Each)},
 		{Long: "ttft-stddev", Arg: "TIME", Help: "standard deviation of --ttft", To: option.Duration(&p.FirstDev)},
 		{Long: "itl-stddev", Arg: "TIME", Help: "standard deviation of --itl", To: option.Duration(&p.EachDev)},
-		{Long: "token-distribution", Arg: "NAME", Help: "distribution of --ttft and --itl: constant, normal or lognormal; normal if a deviation is given", To: option.OneOf(&p.Distribution, "constant", "normal", "lognormal")},
-		{Long: "prefill", Arg: "TIME", Help: "added to the first token for each token of the prompt", To: option.Duration(&p.Prefill)},
-		{Long: "slowdown", Arg: "SHARE", Help: "added to all of these times for each request in flight beyond --slowdown-above, as 0.1: the knee", To: option.Float(&p.Slowdown, 0, 1e9)},
-		{Long: "slowdown-above", Arg: "N", Help: "requests in flight that do not slow each other down", To: option.Int(&p.Free, 0)},
-		{Long: "seed", Arg: "N", Help: "seed of everything that is drawn", To: option.Uint(&o.config.Seed, math.MaxUint64)},
-		{Long: "null", Help: "answer from memory, as fast as the machine can, without reading the request: for benchmarks and calibration. " +
-			"Tokens have no pace unless --ttft or --itl are given", To: option.Switch(&o.config.Null)},
+		{Long: "token-distribution", Arg: "NAME", Help: "distribution of token times: constant, normal or lognormal (default: normal with a deviation, else constant)", To: option.OneOf(&p.Distribution, "constant", "normal", "lognormal")},
+		{Long: "prefill", Arg: "TIME", Help: "time added to the first token for each token of the prompt", To: option.Duration(&p.Prefill)},
+		{Long: "slowdown", Arg: "SHARE", Help: "share by which these times grow for each request in flight beyond --slowdown-above, such as 0.1", To: option.Float(&p.Slowdown, 0, 1e9)},
+		{Long: "slowdown-above", Arg: "N", Help: "number of requests in flight that do not slow each other down", To: option.Int(&p.Free, 0)},
+		{Long: "seed", Arg: "N", Help: "seed of all random delays and faults", To: option.Uint(&o.config.Seed, math.MaxUint64)},
+		{Long: "null", Help: "send prepared responses as fast as possible, without reading the request's content: for benchmarks and calibration. " +
+			"Tokens are sent without delay unless --ttft or --itl is given", To: option.Switch(&o.config.Null)},
 	})
 }
 
-// parse reads the options and settles what depends on several.
+// parse reads the options and resolves those that depend on each other.
 func parse(ctx context.Context, args []string, secrets *secret.Set) (*options, error) {
 	o := defaults()
 	table := &option.Table{Rows: o.rows(), Secrets: secrets}
@@ -198,8 +197,8 @@ func parse(ctx context.Context, args []string, secrets *secret.Set) (*options, e
 	return o, nil
 }
 
-// freePorts gives the lesser ports a free number, unless they were named, when the HTTP port is to be a free one or when
-// theirs is taken: the ready line tells.
+// freePorts picks free ports for OpenAI, TorchServe and TensorFlow Serving where no port was given and the default is in
+// use, or where the HTTP port is free too. The ready line names them.
 func (o *options) freePorts(ctx context.Context, table *option.Table) {
 	for name, e := range map[string]*endpoint{"openai-port": &o.openai, "torchserve-port": &o.torchserve, "tfserving-port": &o.tfserving} {
 		if !table.Given(name) && (o.http.port == 0 || taken(ctx, e.String())) {
@@ -216,7 +215,7 @@ func taken(ctx context.Context, address string) bool {
 	return err != nil
 }
 
-// secure reads the files of TLS.
+// secure reads the TLS files.
 func (o *options) secure() error {
 	if o.cert == "" && o.key == "" && o.ca == "" {
 		return nil
@@ -234,11 +233,11 @@ func (o *options) secure() error {
 	}
 	pem, err := os.ReadFile(o.ca)
 	if err != nil {
-		return fmt.Errorf("read the clients' authority: %w", err)
+		return fmt.Errorf("read --tls-client-ca: %w", err)
 	}
 	o.config.TLS.ClientCAs = x509.NewCertPool()
 	if !o.config.TLS.ClientCAs.AppendCertsFromPEM(pem) {
-		return fmt.Errorf("%s holds no certificate in PEM form", o.ca)
+		return fmt.Errorf("--tls-client-ca: %s has no PEM certificate", o.ca)
 	}
 	o.config.TLS.ClientAuth = tls.RequireAndVerifyClientCert
 	return nil
@@ -254,12 +253,12 @@ func (o *options) addDelay(v string) error {
 	return nil
 }
 
-// addTrace takes a trace setting as tritonserver does.
+// addTrace reads a trace setting in tritonserver's syntax.
 func (o *options) addTrace(v string) error {
 	setting := v
 	if mode, rest, ok := strings.Cut(v, ","); ok {
 		if mode != "triton" {
-			return fmt.Errorf("knows the mode triton, not %q", mode)
+			return fmt.Errorf("supports the mode triton, not %q", mode)
 		}
 		setting = rest
 	}

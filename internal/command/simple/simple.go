@@ -48,8 +48,8 @@ func Command() option.Command {
 	o := simple.Defaults()
 	return option.Command{Rows: o.Rows(), Intro: `Usage: redline simple -m MODEL [options]
 
-Sends one request after the other to a model with one input and one output whose last dimension is free, and prints
-throughput, average and percentiles, as the simple client of Triton's own checks does. docs/simple.md has more.
+Sends requests one after another to a model with one input and one output of variable last dimension, and prints
+throughput, average latency and percentiles, like the simple client of Triton's own QA. docs/simple.md has more.
 `, Outro: `Examples
   redline simple -m custom_identity_fp32 -s 16 --embedded
       try it out: no server needed

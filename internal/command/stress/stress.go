@@ -60,10 +60,10 @@ func Command() option.Command {
 	return option.Command{Rows: o.Rows(), Words: []string{"sequence", "chaos"}, Intro: `Usage: redline stress sequence [MODEL] [options]
        redline stress chaos [MODEL] --chaos TIME --duration TIME [options]
 
-Sends sequences, whole and broken ones, to a model that keeps a running sum for each, and checks every answer: the
-sequence stress test of Triton's own checks. It ends with 0 when the server did everything right, else with 1 and the
-history of each sequence that went wrong. chaos only unloads and loads the model, for a run with --disturbed beside it.
-docs/stress.md explains the patterns.
+Sends valid and invalid sequences to a model that keeps a running sum for each sequence, and checks every response,
+like the sequence stress test of Triton's own QA. The exit code is 0 if every response was right, else 1, with the
+history of each sequence that failed. 'chaos' only unloads and loads the model, while another command runs with
+--disturbed. docs/stress.md explains the patterns.
 `, Outro: `Examples
   redline stress sequence --embedded -i 50
       try it out: no server needed

@@ -45,13 +45,13 @@ type options struct {
 
 func (o *options) rows() []option.Row {
 	return option.Group("Options", []option.Row{
-		{Long: "tokenizer", Short: 't', Arg: "FILE|DIR", Help: "the folder of a model, a tokenizer.json, a .tiktoken or a SentencePiece .model file", To: option.Text(&o.path)},
-		{Long: "no-special", Help: "add no special tokens to the text; with --decode, leave special tokens out", To: option.Switch(&o.noSpecial)},
+		{Long: "tokenizer", Short: 't', Arg: "FILE|DIR", Help: "folder of a model, or a tokenizer.json, .tiktoken or SentencePiece .model file", To: option.Text(&o.path)},
+		{Long: "no-special", Help: "add no special tokens to a text; with --decode, omit special tokens", To: option.Switch(&o.noSpecial)},
 		{Long: "decode", Help: "read arrays of ids and print JSON strings", To: option.Switch(&o.decode)},
 		{Long: "count", Help: "print the number of ids instead of the ids", To: option.Switch(&o.count)},
-		{Long: "chat", Help: "read conversations: JSON arrays of messages, or objects with messages, tools and other values that the " +
-			"model's chat template reads. Special tokens are the template's", To: option.Switch(&o.chat)},
-		{Long: "generation-prompt", Help: "with --chat, end with the beginning of the response, as servers do", To: option.Switch(&o.prompt)},
+		{Long: "chat", Help: "read conversations: JSON arrays of messages, or objects with messages, tools and other fields that the model's chat " +
+			"template uses. The template adds the special tokens", To: option.Switch(&o.chat)},
+		{Long: "generation-prompt", Help: "with --chat, end with the start of the response, as servers do", To: option.Switch(&o.prompt)},
 		{Long: "render", Help: "with --chat, print the text of each conversation as a JSON string", To: option.Switch(&o.render)},
 	})
 }
@@ -60,8 +60,8 @@ func (o *options) rows() []option.Row {
 func Command() option.Command {
 	return option.Command{Rows: new(options).rows(), Intro: `Usage: redline tokenize --tokenizer DIR [options] < texts.jsonl
 
-Reads JSON strings from standard input, one a line, and prints the token ids of each as a JSON array on a line.
-The ids are those of the Hugging Face package 'tokenizers'. docs/tokenizers.md has more.
+Reads one JSON string per line from standard input and prints its token ids as a JSON array on one line. The ids are
+those of Hugging Face's package 'tokenizers'. docs/tokenizers.md has more.
 `, Outro: `Examples
   echo '"Hello world"' | redline tokenize --tokenizer ./Llama-3-8B
   redline tokenize -t tokenizer.json --count < prompts.jsonl

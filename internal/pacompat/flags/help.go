@@ -19,24 +19,24 @@ func Command(face plan.Face, argv0 string) option.Command {
 
 const perfAnalyzerIntro = `Usage: perf_analyzer [options]
 
-Loads an inference server and reports throughput and latency, level by level. This is Redline in
-perf_analyzer mode: same options, same output, same exit codes.
+Loads an inference server and reports throughput and latency of each load level. This is Redline in
+perf_analyzer mode, with perf_analyzer's options, output and exit codes.
 `
 
 const profileIntro = `Usage: redline profile -m MODEL [options]
 
-Loads an inference server and reports throughput and latency, level by level, with the failures
-and the client's own health. The options are perf_analyzer's, and a few more.
+Loads an inference server and reports throughput, latency, failures and client health of each load
+level. It has perf_analyzer's options and some of its own.
 `
 
 const embeddedExample = `  redline profile --embedded -m simple -i grpc --concurrency-range 1:4
-      try it on the built-in server
+      try it out: no server needed
 `
 
 // outro is the part of the help after the options.
 func outro(ownExample, program string) string {
-	return strings.ReplaceAll(`A long option may be shortened as long as no other option starts with the same letters. Its value
-follows after a space or an equals sign. Short options without a value may share one dash.
+	return strings.ReplaceAll(`A long option may be abbreviated if the abbreviation is unique. A value follows after a space or an
+equals sign. Short options without a value may share one dash.
 
 Exit codes
   0    done                                   3    no valid request in a window
@@ -45,12 +45,12 @@ Exit codes
 
 Examples
 `+ownExample+`  PROGRAM -m resnet50 -i grpc --concurrency-range 1:16
-      how throughput and latency grow with load
+      measure throughput and latency at concurrency 1 to 16
   PROGRAM -m resnet50 --request-rate-range 100:500:100 --request-distribution poisson
-      what latency users see at 100 to 500 requests a second
+      measure the latency that users see at 100, 200, ... 500 requests per second
   PROGRAM -m resnet50 --concurrency-range 1:256 --binary-search -l 50 --percentile 99
-      the most load that keeps the 99th percentile below 50 ms
+      find the highest load with a 99th percentile below 50 ms
   PROGRAM -m bert --input-data in.json --request-count 1000 --profile-export-file run.json
-      a thousand requests from a file, each with its times
+      send a thousand requests with your own data and write the times of each
 `, "PROGRAM", program)
 }

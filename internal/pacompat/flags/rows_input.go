@@ -11,10 +11,10 @@ import (
 
 func (r *raw) inputRows() []option.Row {
 	in := &r.plan.Input
-	return option.Group("Input: what requests carry", []option.Row{
+	return option.Group("Input data", []option.Row{
 		{
 			Short: 'b', Arg: "N",
-			Help: "batch size of each request. Throughput counts inferences, so batches of 8 count eight times",
+			Help: "batch size of each request. Throughput counts inferences: a request of batch size 8 counts eight times",
 			To:   integer(1, "Failed to parse -b (batch size). The value must be > 0.", &in.Batch),
 		}, {
 			Long: "input-data", Arg: "zero|random|FILE|DIR", Repeat: true, Default: "random",
@@ -23,15 +23,15 @@ func (r *raw) inputRows() []option.Row {
 			To: option.Func(r.setInputData).Of("zero", "random"),
 		}, {
 			Long: "shape", Arg: "NAME:D1,D2,...", Repeat: true,
-			Help: "the shape to send for an input whose dimensions the model leaves open",
+			Help: "shape of an input with variable dimensions",
 			To:   option.Func(r.addShape),
 		}, {
 			Long: "string-length", Arg: "N", Unit: "characters",
-			Help: "the length of random strings",
+			Help: "length of random strings",
 			To:   integer(1, "Failed to parse --string-length. The value must be > 0", &in.StringLength),
 		}, {
 			Long: "string-data", Arg: "TEXT",
-			Help: "send this text as every string instead of random ones",
+			Help: "send this text as every string instead of random strings",
 			To:   option.Text(&in.StringData),
 		}, {
 			Long: "input-tensor-format", Arg: "FORMAT", Default: "binary",
@@ -39,17 +39,17 @@ func (r *raw) inputRows() []option.Row {
 			To:   r.tensorFormat("--input-tensor-format", &in.InputJSON),
 		}, {
 			Long: "output-tensor-format", Arg: "FORMAT", Default: "binary",
-			Help: "HTTP: ask for outputs as bytes (binary) or as text (json)",
+			Help: "HTTP: request outputs as bytes (binary) or as text (json)",
 			To:   r.tensorFormat("--output-tensor-format", &in.OutputJSON),
 		}, {
 			Long: "shared-memory", Arg: "KIND",
-			Help: "pass tensors through memory shared with a server on the same machine (system), or through the GPU's (cuda), " +
-				"instead of the network",
+			Help: "pass tensors through memory that is shared with a server on the same machine, instead of the network: system for " +
+				"main memory, cuda for GPU memory",
 			To: choice(r, "--shared-memory", "The available options are 'system', 'cuda', or 'none'.",
 				&in.SharedMemory, plan.NoSharedMemory, plan.SystemSharedMemory, plan.CUDASharedMemory),
 		}, {
 			Long: "output-shared-memory-size", Arg: "N", Unit: "bytes",
-			Help: "the size of the shared region of an output whose size the model leaves open",
+			Help: "size of the shared memory region of an output with variable size",
 			To: integer(0, "Failed to parse --output-shared-memory-size. The value must be >= 0.",
 				&in.OutputRegionSize),
 		},
@@ -116,24 +116,24 @@ func (r *raw) sequenceRows() []option.Row {
 	return option.Group("Sequences", []option.Row{
 		{
 			Long: "sequence-length", Arg: "N", Default: "20", Unit: "requests",
-			Help: "the length of a sequence: how many requests share a correlation id",
+			Help: "length of a sequence: the number of requests that share a correlation id",
 			To:   option.Func(r.setSequenceLength),
 		}, {
 			Long: "sequence-length-variation", Arg: "PCT", Default: "20", Unit: "%",
-			Help: "how far lengths may differ from --sequence-length, so that sequences do not all end at once",
+			Help: "variation of --sequence-length, so that sequences do not all end at once",
 			To:   option.Parsed(&in.SequenceLengthVariation, finite),
 		}, {
 			Long: "sequence-id-range", Arg: "START[:END]",
-			Help: "the correlation ids to use, END not included. By default redline profile takes a random range, so that " +
-				"parallel runs use different ids; perf_analyzer counts from 1",
+			Help: "range of correlation ids, END not included. By default redline profile uses a random range, so that concurrent " +
+				"runs do not use equal ids; perf_analyzer counts from 1",
 			To: option.Func(r.setSequenceIDs),
 		}, {
 			Long: "num-of-sequences", Arg: "N",
-			Help: "open loop: how many sequences are open at once",
+			Help: "open loop: number of sequences at once",
 			To:   integer(1, "Failed to parse --num-of-sequences. The value must be > 0.", &in.Sequences),
 		}, {
 			Long: "serial-sequences",
-			Help: "open loop: wait for a sequence's response before its next request is sent",
+			Help: "open loop: send the next request of a sequence only after the response to the previous one",
 			To:   option.Switch(&in.SerialSequences),
 		},
 	})

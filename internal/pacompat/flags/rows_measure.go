@@ -17,11 +17,11 @@ const (
 
 func (r *raw) measureRows() []option.Row {
 	m := &r.plan.Measure
-	return option.Group("Measurement: what counts, and when it is enough", []option.Row{
+	return option.Group("Measurement", []option.Row{
 		{
 			Long: "measurement-interval", Short: 'p', Arg: "N", Unit: "ms",
-			Help: "how long a window lasts. A level is measured window by window until three in a row agree; a slow model needs " +
-				"longer ones",
+			Help: "length of a measurement window. A level is measured until three consecutive windows agree; a slow model needs " +
+				"longer windows",
 			To: millis(1, "Failed to parse --measurement-interval (-p). The value must be > 0 msec.", &m.Interval),
 		}, {
 			Long: "measurement-mode", Arg: "MODE",
@@ -30,43 +30,44 @@ func (r *raw) measureRows() []option.Row {
 				&m.Window, plan.TimeWindows, plan.CountWindows),
 		}, {
 			Long: "measurement-request-count", Arg: "N", Unit: "responses",
-			Help: "the length of a count window. Use more to trust the high percentiles",
+			Help: "number of responses in a count window. High percentiles need more responses",
 			To:   integer(1, "Failed to parse --measurement-request-count. The value must be > 0.", &m.MinRequests),
 		}, {
 			Long: "stability-percentage", Short: 's', Arg: "PCT", Default: "10", Unit: "%",
-			Help: "how far throughput and latency of the last three windows may lie apart and still count as stable",
+			Help: "largest difference of throughput and latency between the last three windows of a stable level",
 			To:   option.Func(r.setStability),
 		}, {
 			Long: "max-trials", Short: 'r', Arg: "N",
-			Help: "report a level as unstable after this many windows",
+			Help: "largest number of windows of a level; a level that is not stable by then is unstable",
 			To:   integer(1, "Failed to parse --max-trials (-r). The value must be > 0.", &m.MaxTrials),
 		}, {
 			Long: "percentile", Arg: "N", Default: "-1, the average",
-			Help: "judge stability and -l by this percentile of latency, 1 to 99, instead of the average, and report it",
+			Help: "use this percentile of latency, 1 to 99, for stability and -l instead of the average, and report it",
 			To:   option.Func(func(v string) error { r.percentile = cxx.Atoi(v); return nil }),
 		}, {
 			Long: "request-count", Arg: "N", Default: "0, no fixed number",
-			Help: "measure exactly this many requests, once, and end: to compare runs request by request",
+			Help: "measure exactly this number of requests in one window. For comparing runs request by request",
 			To:   option.Func(r.setRequestCount),
 		}, {
 			Long: "warmup-request-count", Arg: "N",
-			Help: "send this many requests first that do not count, to fill caches and finish lazy loading",
+			Help: "number of warm-up requests before the measurement, which are in no result: they fill caches and load models",
 			To:   integer(0, "Failed to parse --warmup-request-count. The value must be >= 0.", &m.WarmupCount),
 		}, {
 			Long: "latency-from", Arg: "WHEN", RedlineOnly: true,
-			Help: "open loop: count a request's latency from the time it was due (scheduled), so that a slow client cannot hide its lag, or " +
-				"from its send. Both are in every export",
+			Help: "open loop: start of a request's latency: its due time (scheduled), which does not hide a slow client, or its " +
+				"send time (send). Every export contains both",
 			To: option.OneOf(&r.latencyFrom, fromScheduled, fromSend),
 		}, {
 			Long: "max-error-rate", Arg: "PCT", RedlineOnly: true, Unit: "%",
 			Default: "1, and stop when all of the last 100 failed",
-			Help: "a run in which more than this share of a level's requests failed is not valid (verdict server-failed, exit code 99). " +
-				"When given, the run also ends there. Failures are counted and reported",
+			Help: "share of failed requests of a level above which the run is not valid (verdict server-failed, exit code 99). If " +
+				"the option is given, the run also ends there. Failures are counted and reported",
 			To: option.Percent(&m.ValidErrorRate, 100),
 		}, {
 			Long: "calibrate", RedlineOnly: true,
-			Help: "after the run, measure the error of its times: send the same traffic at the pace of each level to a reference server " +
-				"on this machine and compare with that server's log. About 1.5 seconds a level; the run's own server gets no request",
+			Help: "after the run, measure the error of its times: send the run's traffic at the pace of each level to a reference " +
+				"server on this machine and compare with that server's log. Takes about 1.5 seconds per level; the run's own " +
+				"server gets no request",
 			To: option.Switch(&m.Calibrate),
 		},
 	})
@@ -96,10 +97,10 @@ func (r *raw) setRequestCount(v string) error {
 
 func (r *raw) outputRows() []option.Row {
 	out := &r.plan.Output
-	return option.Group("Output: where results go, and how much is said", []option.Row{
+	return option.Group("Output", []option.Row{
 		{
 			Short: 'f', Arg: "FILE",
-			Help: "write a CSV report, one row a level, for spreadsheets and for Model Analyzer",
+			Help: "write a CSV report with one row per level, for spreadsheets and Model Analyzer",
 			To:   option.Text(&out.CSV),
 		},
 		{
@@ -109,7 +110,7 @@ func (r *raw) outputRows() []option.Row {
 		},
 		{
 			Long: "profile-export-file", Arg: "FILE",
-			Help: "write every request's times as JSON, for GenAI-Perf or your own analysis. The file must not exist yet",
+			Help: "write the times of every request as JSON, for GenAI-Perf or your own analysis. The file must not exist yet",
 			To: option.Func(func(v string) error {
 				if _, err := os.Stat(v); err == nil {
 					return usagef("Failed to parse --profile-export-file. Path must not already exist.")
@@ -125,7 +126,7 @@ func (r *raw) outputRows() []option.Row {
 		},
 		{
 			Short: 'v', Repeat: true,
-			Help: "print each window and all figures of each level; twice (-v -v), also the course of each request",
+			Help: "print each window and all numbers of each level. Twice (-v -v): also the steps of each request",
 			To:   option.Count(&r.plan.Verbose),
 		},
 		option.HelpRow(),

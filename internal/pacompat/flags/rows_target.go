@@ -11,40 +11,40 @@ import (
 
 func (r *raw) targetRows() []option.Row {
 	t := &r.plan.Target
-	return option.Group("Target: what to load", []option.Row{
+	return option.Group("Target", []option.Row{
 		{
 			Short: 'm', Arg: "NAME",
-			Help: "the model to load. Required",
+			Help: "name of the model. Required",
 			To:   option.Text(&t.Model),
 		}, {
 			Short: 'x', Arg: "VERSION", Default: "the server's choice",
-			Help: "the model's version. Name one to measure it while a newer one is being served",
+			Help: "version of the model. Give it to measure a version that is not the newest",
 			To:   option.Text(&t.Version),
 		}, {
 			Short: 'u', Arg: "URL", Default: "localhost:8000, or localhost:8001 with -i grpc", Secret: secret.URL,
-			Help: "where the server listens, as HOST:PORT. For HTTP, https:// in front turns on TLS",
+			Help: "address of the server, HOST:PORT. For HTTP, the prefix https:// enables TLS",
 			To:   option.Text(&t.URL),
 		}, {
 			Short: 'i', Arg: "PROTOCOL",
-			Help: "the protocol: http or grpc. gRPC costs both sides less for each request, HTTP passes more proxies",
+			Help: "protocol: http or grpc. gRPC needs less CPU per request on both sides; HTTP works with more proxies",
 			To:   option.Text(&r.protocol).Of("http", "grpc"),
 		}, {
 			Long: "embedded", RedlineOnly: true,
-			Help: "start the reference server for this run on free local ports, load it, and stop it at the end: for " +
-				"trying things out, and for knowing what this client costs",
+			Help: "start the reference server for this run on free local ports, load it, and stop it at the end: for trials, and to " +
+				"measure the cost of this client",
 			To: option.Switch(&t.Embedded),
 		}, {
 			Long: "embedded-arg", Arg: "ARG", RedlineOnly: true, Repeat: true, Secret: secret.Option,
-			Help: "one more argument for the embedded server, as 'redline serve' takes them",
+			Help: "additional argument for the embedded server; see 'redline help serve'",
 			To:   option.Append(&r.notes.EmbeddedArgs),
 		}, {
 			Long: "service-kind", Arg: "KIND",
-			Help: "what kind of server it is. triton is any KServe v2 server, openai any HTTP server that takes JSON",
+			Help: "kind of server. triton is any KServe v2 server, openai any HTTP server with JSON requests",
 			To: choice(r, "--service-kind", "The available options are 'triton', 'tfserving', 'torchserve', or 'triton_c_api'.",
 				&t.Kind, plan.Triton, plan.OpenAI, plan.TFServing, plan.TorchServe, plan.TritonCAPI, plan.DynamicGRPC),
 		}, {
 			Long: "bls-composing-models", Arg: "NAME[:VERSION],...", Repeat: true,
-			Help: "the models that a BLS model calls. The server cannot tell; name them to see their share of the time",
+			Help: "models that a BLS model calls. The server does not report them; name them to see their share of the time",
 			To:   option.Func(r.addComposingModels),
 		},
 	})
@@ -66,11 +66,12 @@ func (r *raw) kindRows() []option.Row {
 	return option.Group("Other service kinds", []option.Row{
 		{
 			Long: "endpoint", Arg: "PATH", Secret: secret.URL,
-			Help: "openai: the path to send requests to, such as v1/chat/completions",
+			Help: "openai: path of requests, such as v1/chat/completions",
 			To:   option.Text(&t.Endpoint),
 		}, {
 			Long: "grpc-method", Arg: "PKG.SERVICE/METHOD",
-			Help: "dynamic_grpc: the method to call. Each request opens a stream, sends the messages of a step of the input data and reads to the end",
+			Help: "dynamic_grpc: method to call. Each request opens a stream, sends the messages of a step of the input data and " +
+				"reads to the end",
 			To: option.Func(func(v string) error {
 				if strings.Count(v, "/") != 1 {
 					return usagef("Received gRPC method name '%s' that does not match the format: <package>.<service>/<method>.", v)
@@ -80,25 +81,25 @@ func (r *raw) kindRows() []option.Row {
 			}),
 		}, {
 			Long: "http-version", Arg: "VERSION", RedlineOnly: true,
-			Help: "openai: 1.1, a connection for each request in flight; 2, many requests on one connection, without TLS too; " +
-				"auto, what the server prefers over TLS and 1.1 without",
+			Help: "openai: HTTP version. 1.1 uses one connection per request in flight; 2 sends many requests over one connection, " +
+				"also without TLS; auto lets the server choose over TLS and uses 1.1 without TLS",
 			To: plan.HTTPVersion(&t.HTTPVersion),
 		}, {
 			Long: "proto", Arg: "FILE", RedlineOnly: true, Repeat: true,
-			Help: "dynamic_grpc: a .proto file that describes the method, so that the input data can hold its messages as JSON. " +
-				"Without one the server is asked through gRPC reflection",
+			Help: "dynamic_grpc: .proto file that describes the method, so that the input data can contain messages as JSON. By " +
+				"default the description is read by gRPC reflection",
 			To: option.Append(&t.Protos),
 		}, {
 			Long: "model-signature-name", Arg: "NAME",
-			Help: "tfserving: the signature of the saved model to call",
+			Help: "tfserving: signature of the saved model",
 			To:   option.Text(&t.SignatureName),
 		}, {
 			Long: "triton-server-directory", Arg: "DIR",
-			Help: "triton_c_api: where Triton is installed; its lib/libtritonserver.so is loaded into this process",
+			Help: "triton_c_api: folder of the Triton installation; its lib/libtritonserver.so is loaded into this process",
 			To:   option.Text(&t.ServerDirectory),
 		}, {
 			Long: "model-repository", Arg: "DIR",
-			Help: "triton_c_api: the model repository to serve in this process. Required for that kind",
+			Help: "triton_c_api: model repository to serve in this process. Required for this kind",
 			To:   option.Text(&t.ModelRepository),
 		},
 	})
@@ -106,22 +107,22 @@ func (r *raw) kindRows() []option.Row {
 
 func (r *raw) serverRows() []option.Row {
 	t := &r.plan.Target
-	return option.Group("Server: its metrics, traces and logs", []option.Row{
+	return option.Group("Server metrics, traces and logs", []option.Row{
 		{
 			Long: "collect-metrics",
-			Help: "read the server's Prometheus endpoint during each window and report GPU use and memory beside the latencies",
+			Help: "read the server's Prometheus metrics during each window, and report GPU utilization and memory",
 			To:   option.Switch(&t.Metrics.Collect),
 		}, {
 			Long: "metrics-url", Arg: "URL", Default: "port 8002 of the host of -u", Secret: secret.URL,
-			Help: "where the server's metrics are",
+			Help: "address of the server's Prometheus metrics",
 			To:   option.Text(&r.metricsURL),
 		}, {
 			Long: "metrics-interval", Arg: "N", Unit: "ms",
-			Help: "time between two reads of the server's metrics",
+			Help: "interval between two readings of the metrics",
 			To:   millis(1, "Failed to parse --metrics-interval. The value must be > 0 msecs.", &r.metricsEvery),
 		}, {
 			Long: "trace-level", Arg: "LEVEL", Default: "as the server has it",
-			Help: "what the server's tracer should record during the run: to see where the time goes inside",
+			Help: "what the server traces during the run, to see where the time of a request is spent",
 			To: choice(r, "--trace-level", "The available options are 'OFF', 'TIMESTAMPS', or 'TENSORS'.",
 				&t.Trace.Level, "OFF", "TIMESTAMPS", "TENSORS"),
 		}, {
@@ -135,7 +136,7 @@ func (r *raw) serverRows() []option.Row {
 				&t.Trace.Count),
 		}, {
 			Long: "log-frequency", Arg: "N", Default: "as the server has it",
-			Help: "let the server write its trace file after every N traces; 0 only at its end",
+			Help: "write the server's trace file after every N traces; 0 writes it when the server ends",
 			To:   number(0, "Failed to parse --log-frequency. The value must be >= 0.", &t.Trace.LogFrequency),
 		},
 	})

@@ -18,39 +18,39 @@ func (r *raw) transportRows() []option.Row {
 	return option.Group("Transport: connections, headers and encryption", append([]option.Row{
 		{
 			Short: 'H', Arg: "'NAME: VALUE'", Repeat: true, Secret: secret.Header,
-			Help: "a header for every request, or a metadata pair with gRPC: an authorization token, a tenant, a route",
+			Help: "HTTP header or gRPC metadata to send with every request, such as an authorization token",
 			To:   option.Func(r.addHeader),
 		}, {
 			Long: "streaming",
-			Help: "gRPC: keep one bidirectional stream open and send requests on it. Decoupled models need it",
+			Help: "gRPC: send requests over a bidirectional stream. Decoupled models need it",
 			To:   option.Switch(&t.Streaming),
 		}, {
 			Long: "grpc-compression-algorithm", Arg: "NAME", Default: "none",
-			Help: "gRPC: compress requests with none, gzip or deflate. Trades CPU time on both sides for bytes on the network",
+			Help: "gRPC: compression of requests: none, gzip or deflate. Saves network traffic, needs CPU time on both sides",
 			To: choice(r, "--grpc-compression-algorithm", "The available options are 'gzip', 'deflate', or 'none'.",
 				&t.Compression, "none", "gzip", "deflate"),
 		}, {
 			Long: "connections", Arg: "N", RedlineOnly: true,
-			Help: "gRPC and HTTP/2: spread the requests over N connections; 0 chooses. Use more when one connection is the bottleneck, " +
-				"or when a load balancer spreads connections",
+			Help: "gRPC and HTTP/2: number of connections; 0 chooses. Use more if one connection is the bottleneck, or if a load " +
+				"balancer distributes connections",
 			To: option.Int(&t.Connections, 0),
 		}, {
 			Long: "source-addresses", Arg: "A,B,...", RedlineOnly: true,
-			Help: "HTTP/1.1: make connections from these local addresses, in turns, as 127.0.0.1,127.0.0.2. Each address has its " +
-				"own ports. For a server on this machine several are chosen when one address has too few ports",
+			Help: "HTTP/1.1: local addresses of the connections, used in turn, such as 127.0.0.1,127.0.0.2. Each address has its " +
+				"own ports. For a server on this machine, addresses are added if one does not have enough ports",
 			To: option.Func(r.setSources),
 		}, {
 			Long: "request-timeout", Arg: "DURATION", RedlineOnly: true, Default: "600s",
-			Help: "give a request up as failed after this long, such as 500ms, 30s or 2m",
+			Help: "time limit of a request, such as 500ms, 30s or 2m; a request that takes longer fails",
 			To:   option.Parsed(&t.Timeout, timeout),
 		}, {
 			Long: "max-response-bytes", Arg: "N", RedlineOnly: true, Default: "32 MiB, or what the model's outputs need", Unit: "bytes",
-			Help: "count a request as failed when its response, unpacked and with all messages of a stream, is larger than this. It " +
-				"bounds the memory that a server can make the client use",
+			Help: "size limit of a response, decompressed and with all messages of a stream; a request with a larger response " +
+				"fails. Limits the memory that a server can make the client use",
 			To: option.Bytes(&t.MaxResponse, 1, plan.MostResponse),
 		}, {
 			Long: "request-parameter", Arg: "NAME:VALUE:TYPE", Repeat: true, Secret: secret.Pair,
-			Help: "gRPC: a custom parameter for every request; TYPE is string, int or bool",
+			Help: "gRPC: custom parameter of every request; TYPE is string, int or bool",
 			To:   option.Func(r.addParameter),
 		},
 	}, r.tlsRows()...))
@@ -66,11 +66,11 @@ func (r *raw) tlsRows() []option.Row {
 	return []option.Row{
 		{Long: "ssl-grpc-use-ssl", Help: "gRPC: use TLS", To: option.Switch(&r.grpcTLS.GRPC)},
 		file(&r.grpcTLS.CAFile, "ssl-grpc-root-certifications-file", "gRPC: PEM certificates of the authorities to trust, instead of the system's"),
-		file(&r.grpcTLS.KeyFile, "ssl-grpc-private-key-file", "gRPC: PEM private key of this client, for servers that authenticate clients"),
+		file(&r.grpcTLS.KeyFile, "ssl-grpc-private-key-file", "gRPC: PEM private key of this client, for servers that ask who calls"),
 		file(&r.grpcTLS.CertFile, "ssl-grpc-certificate-chain-file", "gRPC: PEM certificate chain of this client"),
 		{
 			Long: "ssl-https-verify-peer", Arg: "0|1", Default: "1",
-			Help: "HTTPS: 0 accepts any certificate, such as a self-signed one",
+			Help: "HTTPS: 0 accepts any certificate, for test servers with a self-signed one",
 			To: option.Func(func(v string) error {
 				n := cxx.Atol(v)
 				if n != 0 && n != 1 {
@@ -93,7 +93,7 @@ func (r *raw) tlsRows() []option.Row {
 			}).Of("0", "1", "2"),
 		},
 		file(&r.httpTLS.CAFile, "ssl-https-ca-certificates-file", "HTTPS: certificates of the authorities to trust, instead of the system's"),
-		file(&r.httpTLS.CertFile, "ssl-https-client-certificate-file", "HTTPS: certificate of this client, for servers that authenticate clients"),
+		file(&r.httpTLS.CertFile, "ssl-https-client-certificate-file", "HTTPS: certificate of this client, for servers that ask who calls"),
 		encoding(&r.httpTLS.CertType, "ssl-https-client-certificate-type", "HTTPS: how that certificate is encoded: PEM or DER"),
 		file(&r.httpTLS.KeyFile, "ssl-https-private-key-file", "HTTPS: private key of this client"),
 		encoding(&r.httpTLS.KeyType, "ssl-https-private-key-type", "HTTPS: how that key is encoded: PEM or DER"),
