@@ -22,7 +22,7 @@ func TestCompatPageIsTrue(t *testing.T) {
 			t.Errorf("%s has no row for %s", page, name)
 			continue
 		}
-		if row.Face == flags.RedlineOnly || name == "--help" {
+		if row.RedlineOnly || name == "--help" {
 			continue
 		}
 		if !strings.Contains(line, "| works |") {

@@ -5,12 +5,12 @@ import (
 	"strings"
 
 	"github.com/redline-bench/redline/internal/command"
-	"github.com/redline-bench/redline/internal/optset"
+	"github.com/redline-bench/redline/internal/option"
 )
 
 // runHelp is `redline help [command]`.
 func runHelp(p *command.IO, args []string) (int, error) {
-	rest, err := command.Parse(&optset.Set{}, args, 0, 1, "name one command, or none")
+	rest, err := command.Parse(&option.Table{}, args, 0, 1, "name one command, or none")
 	if err != nil {
 		return 0, err
 	}
@@ -22,16 +22,16 @@ func runHelp(p *command.IO, args []string) (int, error) {
 	if !ok {
 		return 0, noCommand(rest[0])
 	}
-	fmt.Fprint(p.Stdout, c.help())
+	fmt.Fprint(p.Stdout, c.help(p))
 	return 0, nil
 }
 
-func commandNames() []string {
-	var out []string
+func aboutHelp() option.Command {
+	var names []string
 	for _, c := range commands() {
-		out = append(out, c.name)
+		names = append(names, c.name)
 	}
-	return out
+	return option.Command{Intro: helpHelp, Words: names}
 }
 
 func overview() string {

@@ -9,11 +9,13 @@ import (
 	"github.com/redline-bench/redline/internal/command"
 )
 
+func noTerminal() int { return 0 }
+
 func TestHelp(t *testing.T) {
 	f := func(code int, want string, args ...string) {
 		t.Helper()
 		var out, errs bytes.Buffer
-		if got := Main(&command.IO{Args: append([]string{"redline", "help"}, args...), Stdout: &out, Stderr: &errs}); got != code {
+		if got := Main(&command.IO{Args: append([]string{"redline", "help"}, args...), Stdout: &out, Stderr: &errs, Width: noTerminal}); got != code {
 			t.Errorf("%v: exit code %d, want %d", args, got, code)
 		}
 		if text := out.String() + errs.String(); !strings.Contains(text, want) {
@@ -42,7 +44,7 @@ func TestCompletion(t *testing.T) {
 	f := func(code int, want string, args ...string) {
 		t.Helper()
 		var out, errs bytes.Buffer
-		if got := Main(&command.IO{Args: append([]string{"redline", "completion"}, args...), Stdout: &out, Stderr: &errs}); got != code {
+		if got := Main(&command.IO{Args: append([]string{"redline", "completion"}, args...), Stdout: &out, Stderr: &errs, Width: noTerminal}); got != code {
 			t.Errorf("%v: exit code %d, want %d", args, got, code)
 		}
 		if text := out.String() + errs.String(); !strings.Contains(text, want) {

@@ -6,14 +6,14 @@ import (
 	"runtime/debug"
 
 	"github.com/redline-bench/redline/internal/command"
-	"github.com/redline-bench/redline/internal/optset"
+	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/pacompat/flags"
 	"github.com/redline-bench/redline/internal/plan"
 )
 
 // runVersion is `redline version`.
 func runVersion(p *command.IO, args []string) (int, error) {
-	if _, err := command.Parse(&optset.Set{}, args, 0, 0, ""); err != nil {
+	if _, err := command.Parse(&option.Table{}, args, 0, 0, ""); err != nil {
 		return 0, err
 	}
 	fmt.Fprintf(p.Stdout, "%s (%s %s/%s)\n", flags.VersionLine(plan.Redline, p.Version), runtime.Version(), runtime.GOOS, runtime.GOARCH)

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/redline-bench/redline/internal/optset"
+	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/pending"
 )
 
@@ -50,9 +50,9 @@ type NativeError string
 
 func (e NativeError) Error() string { return string(e) }
 
-// Parse reads the options of a small command, which takes from least to most arguments besides; want says which.
-func Parse(set *optset.Set, args []string, least, most int, want string) ([]string, error) {
-	rest, err := set.Parse(args)
+// Parse reads the options of a small command, which takes from least to most other arguments; want says which.
+func Parse(table *option.Table, args []string, least, most int, want string) ([]string, error) {
+	rest, err := table.Parse(args)
 	switch {
 	case err != nil:
 		return nil, Usage(err)

@@ -3,11 +3,10 @@ package inspect
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/redline-bench/redline/internal/kind"
-	"github.com/redline-bench/redline/internal/optset"
+	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/secret"
 )
@@ -24,26 +23,19 @@ type Access struct {
 	Timeout     time.Duration
 }
 
-// AddOptions adds the options of a to a table. Secrets in them are collected when the table is read.
-func (a *Access) AddOptions(s *optset.Set) {
+// Rows are the options that set a.
+func (a *Access) Rows() []option.Row {
 	a.Timeout = 5 * time.Second
-	s.Text(&a.URL, "url,u", "HOST[:PORT]", "address of the server; without a port 8000 is tried, and 8001 for gRPC")
-	optset.OneOf(s, &a.Protocol, "protocol,i", "PROTOCOL", "http or grpc; both are tried unless given", string(plan.HTTP), string(plan.GRPC))
-	optset.OneOf(s, &a.Kind, "service-kind", "KIND", "triton (KServe v2), openai or tfserving; all are tried unless given", kind.Names(true)...)
-	s.Var("header,H", "NAME:VALUE", "", "header of every request, or gRPC metadata; may be repeated", func(v string) error {
-		name, value, ok := strings.Cut(v, ":")
-		if !ok || strings.TrimSpace(name) == "" {
-			return errors.New("is NAME:VALUE")
-		}
-		a.Headers = append(a.Headers, plan.Header{Name: strings.TrimSpace(name), Value: strings.TrimSpace(value)})
-		return nil
+	return option.Group("Server", []option.Row{
+		{Long: "url", Short: 'u', Arg: "HOST[:PORT]", Help: "address of the server; without a port, 8000 is tried, then 8001 for gRPC", Secret: secret.URL, To: option.Text(&a.URL)},
+		{Long: "protocol", Short: 'i', Arg: "PROTOCOL", Default: "try both", Help: "protocol: http or grpc", To: option.OneOf(&a.Protocol, string(plan.HTTP), string(plan.GRPC))},
+		{Long: "service-kind", Arg: "KIND", Default: "try all", Help: "kind of server: triton (KServe v2), openai or tfserving", To: option.OneOf(&a.Kind, kind.Names(true)...)},
+		{Long: "header", Short: 'H', Arg: "NAME:VALUE", Repeat: true, Help: "HTTP header or gRPC metadata to send with every request", Secret: secret.Header, To: plan.AppendHeader(&a.Headers)},
+		{Long: "api-key-env", Arg: "VARIABLE", Help: "environment variable that contains the API key, sent as Authorization: Bearer KEY", To: option.Text(&a.KeyVariable)},
+		{Long: "ca-file", Arg: "FILE", Help: "PEM file of certificate authorities to trust, instead of the system's", To: option.Text(&a.CAFile)},
+		{Long: "insecure", Help: "do not verify the certificate of an HTTPS server", To: option.Switch(&a.Insecure)},
+		{Long: "timeout", Arg: "TIME", Help: "time limit for each response", To: option.Duration(&a.Timeout)},
 	})
-	s.Text(&a.KeyVariable, "api-key-env", "VARIABLE", "environment variable with the key that is sent as Authorization: Bearer")
-	s.Text(&a.CAFile, "ca-file", "FILE", "certificate authorities to trust, as PEM, instead of the system's")
-	s.Bool(&a.Insecure, "insecure", "do not check the certificate of an HTTPS server")
-	s.Duration(&a.Timeout, "timeout", "TIME", "longest wait for each answer")
-	s.Secret(secret.URL, "url")
-	s.Secret(secret.Header, "header")
 }
 
 // Target is the server to ask. A key is read with getenv and added to secrets.

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/redline-bench/redline/internal/kind"
-	"github.com/redline-bench/redline/internal/optset"
+	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/secret"
 	"github.com/redline-bench/redline/internal/tensor"
@@ -17,7 +17,7 @@ type words []string
 
 func (w *words) add(list ...string) {
 	for _, s := range list {
-		*w = append(*w, optset.ShellWord(s))
+		*w = append(*w, option.ShellWord(s))
 	}
 }
 

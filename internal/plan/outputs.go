@@ -2,11 +2,9 @@ package plan
 
 import (
 	"fmt"
-	"slices"
-	"strconv"
 	"strings"
 
-	"github.com/redline-bench/redline/internal/optset"
+	"github.com/redline-bench/redline/internal/option"
 )
 
 // Outcome is what becomes of a result besides the console: pages, records, history, and the gate. Every command that
@@ -30,87 +28,61 @@ type Outcome struct {
 	Progress      string  `json:"progress,omitempty"` // auto, json or none
 }
 
-// OutcomeOption is one of these options, for the option table of any command.
-type OutcomeOption struct {
-	Long, Arg, Help, Default string
-	Repeat, File             bool
-	Values                   []string
-	Set                      func(*Outcome, string) error
-}
-
-// ProgressModes are how a run may tell how it goes on.
-var ProgressModes = []string{"auto", "json", "none"}
-
-// OutcomeOptions lists the options.
-func OutcomeOptions() []OutcomeOption {
-	return []OutcomeOption{
-		{Long: "report", Arg: "FILE", File: true, Help: "Write the result as one HTML page that opens offline: verdict, curves, tables, plan.", Set: textTo(func(o *Outcome) *string { return &o.Report })},
-		{Long: "records", Arg: "FILE", File: true, Help: "Write every request, as Parquet (.parquet) or CSV (.csv).", Set: setRecords},
-		{Long: "histogram-log", Arg: "FILE", File: true, Help: "Write the latencies as an HdrHistogram log (.hlog), one interval a window.", Set: textTo(func(o *Outcome) *string { return &o.HistogramLog })},
-		{Long: "dash", Help: "Show the run on a live page on this machine while it goes on; its address is printed.", Set: on(func(o *Outcome) *bool { return &o.Dash })},
-		{Long: "dash-listen", Arg: "ADDRESS", Default: "127.0.0.1:0", Help: "Where the live page listens; port 0 picks a free one. Other machines need the token of the address that is printed.", Set: textTo(func(o *Outcome) *string { return &o.DashListen })},
-		{Long: "metrics-listen", Arg: "ADDRESS", Help: "Serve the run's own figures to Prometheus there, at /metrics, while it goes on.", Set: textTo(func(o *Outcome) *string { return &o.MetricsListen })},
-		{Long: "assert", Arg: "RULE", Repeat: true, Help: "Fail the run (exit code 4) unless the rule holds at every level: 'p99<50ms', 'throughput>900', 'error_rate<0.1%'. May be repeated.", Set: addAssert},
-		{Long: "baseline", Arg: "RUN", Help: "Compare with an earlier run (an id of redline history, a result file or a folder) and fail (exit code 4) when this one is worse.", Set: textTo(func(o *Outcome) *string { return &o.Baseline })},
-		{Long: "max-regression", Arg: "PCT", Default: "3%", Help: "How much worse than the baseline is still good. A number fails when its whole confidence interval lies beyond.", Set: setRegression},
-		{Long: "junit", Arg: "FILE", File: true, Help: "Write the assertions as JUnit XML, for CI.", Set: textTo(func(o *Outcome) *string { return &o.JUnit })},
-		{Long: "summary", Arg: "FILE", File: true, Help: "Add a summary in Markdown to the file, for CI pages.", Set: textTo(func(o *Outcome) *string { return &o.Summary })},
-		{Long: "label", Arg: "TEXT", Help: "Name the run in the history.", Set: textTo(func(o *Outcome) *string { return &o.Label })},
-		{Long: "no-history", Help: "Do not keep the run in the history.", Set: on(func(o *Outcome) *bool { return &o.NoHistory })},
-		{Long: "quiet", Help: "Print nothing but errors and failed assertions.", Set: on(func(o *Outcome) *bool { return &o.Quiet })},
-		{Long: "progress", Arg: "HOW", Default: "auto", Values: ProgressModes, Help: "How progress is told on stderr: auto (a line on a terminal), json (an object a line, for machines), none.", Set: setProgress},
-	}
-}
-
-func textTo(field func(*Outcome) *string) func(*Outcome, string) error {
-	return func(o *Outcome, v string) error { *field(o) = v; return nil }
-}
-
-func on(field func(*Outcome) *bool) func(*Outcome, string) error {
-	return func(o *Outcome, _ string) error { *field(o) = true; return nil }
-}
-
-func setRecords(o *Outcome, v string) error {
-	if !strings.HasSuffix(v, ".parquet") && !strings.HasSuffix(v, ".csv") {
-		return fmt.Errorf("ends in .parquet or .csv, which says how it is written, not as %q does", v)
-	}
-	o.Records = v
-	return nil
-}
-
-func addAssert(o *Outcome, v string) error {
-	o.Asserts = append(o.Asserts, v)
-	return nil
-}
-
-func setRegression(o *Outcome, v string) error {
-	f, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(v, "%")), 64)
-	if err != nil || !(f >= 0 && f < 1e6) {
-		return fmt.Errorf("is a percentage, as 3%%, not %q", v)
-	}
-	o.MaxRegression = f / 100
-	return nil
-}
-
-func setProgress(o *Outcome, v string) error {
-	if !slices.Contains(ProgressModes, v) {
-		return fmt.Errorf("is one of %s, not %q", strings.Join(ProgressModes, ", "), v)
-	}
-	o.Progress = v
-	return nil
-}
-
 // DefaultOutcome is what holds when no option is given.
 func DefaultOutcome() Outcome {
 	return Outcome{DashListen: "127.0.0.1:0", MaxRegression: 0.03, Progress: "auto"}
 }
 
-// AddOptions puts the options into the table of a command.
-func (o *Outcome) AddOptions(s *optset.Set) {
-	*o = DefaultOutcome()
-	s.Group("What becomes of the result")
-	for _, opt := range OutcomeOptions() {
-		help := strings.TrimSuffix(opt.Help, ".") // a phrase, as the help of the smaller commands has them
-		s.Var(opt.Long, opt.Arg, opt.Default, strings.ToLower(help[:1])+help[1:], func(v string) error { return opt.Set(o, v) })
+// Rows are the options that set o.
+func (o *Outcome) Rows() []option.Row {
+	return option.Group("Reports, history and rules", []option.Row{
+		{Long: "report", Arg: "FILE", Help: "write the result as one HTML page that opens offline: verdict, curves, tables, plan", To: option.Text(&o.Report)},
+		{Long: "records", Arg: "FILE", Help: "write every request, as Parquet (.parquet) or CSV (.csv)", To: option.Parsed(&o.Records, recordsFile)},
+		{Long: "histogram-log", Arg: "FILE", Help: "write the latencies as an HdrHistogram log (.hlog), one interval per window", To: option.Text(&o.HistogramLog)},
+		{Long: "dash", Help: "show the run on a live page in a browser on this machine; the address is printed", To: option.Switch(&o.Dash)},
+		{Long: "dash-listen", Arg: "ADDRESS", Help: "address to listen on for the live page; port 0 picks a free port. Other machines need the token in the printed ", To: option.Text(&o.DashListen)},
+		{Long: "metrics-listen", Arg: "ADDRESS", Help: "address to listen on for Prometheus metrics of the run, at /metrics", To: option.Text(&o.MetricsListen)},
+		{Long: "assert", Arg: "RULE", Repeat: true, Help: "fail the run (exit code 4) unless the rule holds at every level: 'p99<50ms', 'throughput>900', 'error_rate<0.1%'", To: option.Append(&o.Asserts)},
+		{Long: "baseline", Arg: "RUN", Help: "compare with an earlier run (an id of redline history, a result file or a folder) and fail (exit code 4) if this ", To: option.Text(&o.Baseline)},
+		{Long: "max-regression", Arg: "PCT", Help: "allowed change for the worse from the baseline. A number fails if its whole confidence interval is beyond it", To: option.Percent(&o.MaxRegression, 1e6)},
+		{Long: "junit", Arg: "FILE", Help: "write the assertions as JUnit XML, for CI", To: option.Text(&o.JUnit)},
+		{Long: "summary", Arg: "FILE", Help: "append a Markdown summary to the file, for CI pages", To: option.Text(&o.Summary)},
+		{Long: "label", Arg: "TEXT", Help: "name the run in the history", To: option.Text(&o.Label)},
+		{Long: "no-history", Help: "do not keep the run in the history", To: option.Switch(&o.NoHistory)},
+		{Long: "quiet", Help: "print only errors and failed assertions", To: option.Switch(&o.Quiet)},
+		{Long: "progress", Arg: "HOW", Help: "progress on stderr: auto (a line on a terminal), json (one object per line, for programs) or none", To: option.OneOf(&o.Progress, "auto", "json", "none")},
+	})
+}
+
+func recordsFile(v string) (string, error) {
+	if !strings.HasSuffix(v, ".parquet") && !strings.HasSuffix(v, ".csv") {
+		return "", fmt.Errorf("ends in .parquet or .csv, which says how it is written, not as %q does", v)
 	}
+	return v, nil
+}
+
+// HTTPVersion stores the value of --http-version; auto is stored as an empty text.
+func HTTPVersion(to *string) option.Value {
+	text := "auto"
+	v := option.OneOf(&text, "auto", "1.1", "2")
+	set := v.Set
+	v.Set = func(s string) error {
+		err := set(s)
+		*to = strings.TrimPrefix(text, "auto")
+		return err
+	}
+	return v
+}
+
+// AppendHeader adds a header that is given as NAME:VALUE; spaces around both are removed.
+func AppendHeader(to *[]Header) option.Value {
+	return option.Func(func(v string) error {
+		name, value, ok := strings.Cut(v, ":")
+		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
+		if !ok || name == "" {
+			return fmt.Errorf("is NAME:VALUE, not %q", v)
+		}
+		*to = append(*to, Header{Name: name, Value: value})
+		return nil
+	})
 }

@@ -13,9 +13,10 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"slices"
 	"strings"
 
-	"github.com/redline-bench/redline/internal/optset"
+	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/secret"
 )
@@ -45,49 +46,40 @@ func Defaults() Options {
 	return Options{Batch: 1, Shape: 1, Protocol: plan.HTTP, Count: 1000, Warmup: 500, Concurrency: 1, Outcome: plan.DefaultOutcome()}
 }
 
-// Set is the table of options that write to o.
-func Set(o *Options) *optset.Set {
-	s := &optset.Set{}
-	s.Group("Options")
-	s.Bool(&o.Verbose, "verbose,v", "say on standard error what is asked, sent and measured")
-	s.Text(&o.Model, "model-name,m", "NAME", "the model; required")
-	s.Text(&o.Version, "model-version,x", "VERSION", "its version; the latest unless given")
-	s.Int(&o.Batch, "batch-size,b", "N", math.MinInt, "inferences in a request")
-	s.Int(&o.Shape, "shape,s", "N", math.MinInt, "elements of the last dimension")
-	s.Text(&o.URL, "url,u", "HOST:PORT", "the server; localhost:8000, and localhost:8001 with gRPC, unless given")
-	optset.OneOf(s, &o.Protocol, "protocol,i", "NAME", "HTTP or gRPC", "HTTP", "gRPC")
-	s.Int(&o.Count, "iteration_count,c", "N", math.MinInt, "requests to measure")
-	s.Int(&o.Warmup, "warmup_count,w", "N", math.MinInt, "requests before that, which do not count")
-	s.Text(&o.CSV, "csv", "FILE", "write the numbers as CSV too, latencies in microseconds")
-	s.Group("Beyond the original")
-	s.Int(&o.Concurrency, "concurrency", "N", 1, "requests in flight at a time")
-	s.Text(&o.Data, "input-data", "FILE|FOLDER", "send this data, in the form that profile takes, and not zeros")
-	s.Text(&o.JSON, "json", "FILE", "write the whole result, with the client's health and the verdict, as JSON")
-	s.Bool(&o.Embedded, "embedded", "start the reference server for this run and measure that")
-	o.Outcome.AddOptions(s)
-	s.Secret(secret.URL, "url")
-	return s
+// Rows are the options that set o.
+func (o *Options) Rows() []option.Row {
+	return slices.Concat(option.Group("Options", []option.Row{
+		{Long: "verbose", Short: 'v', Help: "print details of the model, the requests and the results on standard error", To: option.Switch(&o.Verbose)},
+		{Long: "model-name", Short: 'm', Arg: "NAME", Help: "name of the model; required", To: option.Text(&o.Model)},
+		{Long: "model-version", Short: 'x', Arg: "VERSION", Default: "the latest", Help: "version of the model", To: option.Text(&o.Version)},
+		{Long: "batch-size", Short: 'b', Arg: "N", Help: "inferences per request", To: option.Int(&o.Batch, math.MinInt)},
+		{Long: "shape", Short: 's', Arg: "N", Help: "elements of the input's last dimension", To: option.Int(&o.Shape, math.MinInt)},
+		{Long: "url", Short: 'u', Arg: "HOST:PORT", Default: "localhost:8000, localhost:8001 with gRPC", Help: "address of the server", Secret: secret.URL, To: option.Text(&o.URL)},
+		{Long: "protocol", Short: 'i', Arg: "NAME", Help: "protocol: HTTP or gRPC", To: option.OneOf(&o.Protocol, "HTTP", "gRPC")},
+		{Long: "iteration_count", Short: 'c', Also: "iteration-count", Arg: "N", Help: "number of requests to measure", To: option.Int(&o.Count, math.MinInt)},
+		{Long: "warmup_count", Short: 'w', Also: "warmup-count", Arg: "N", Help: "number of warm-up requests before the measurement", To: option.Int(&o.Warmup, math.MinInt)},
+		{Long: "csv", Arg: "FILE", Help: "also write the numbers as CSV, with latencies in microseconds", To: option.Text(&o.CSV)},
+	}), option.Group("Options that Triton's simple client does not have", []option.Row{
+		{Long: "concurrency", Arg: "N", Help: "number of requests in flight", To: option.Int(&o.Concurrency, 1)},
+		{Long: "input-data", Arg: "FILE|DIR", Help: "input data, in the form that profile accepts (default: zeros)", To: option.Text(&o.Data)},
+		{Long: "json", Arg: "FILE", Help: "write the whole result, with client health and verdict, as JSON", To: option.Text(&o.JSON)},
+		{Long: "embedded", Help: "start the reference server for this run", To: option.Switch(&o.Embedded)},
+	}), o.Outcome.Rows())
 }
 
-// Parse reads a command line, whose secrets go to secrets. The error is optset.ErrHelp when help was asked for.
+// Parse reads a command line; its secrets go to secrets. The error is option.ErrHelp if help was asked for.
 func Parse(args []string, secrets *secret.Set) (*Options, error) {
 	o := Defaults()
-	spelled := make([]string, len(args))
-	for i, a := range args {
-		a = strings.Replace(a, "--iteration-count", "--iteration_count", 1)
-		spelled[i] = strings.Replace(a, "--warmup-count", "--warmup_count", 1)
-	}
-	set := Set(&o)
-	set.Secrets = secrets
-	rest, err := set.Parse(spelled)
+	table := option.Table{Rows: o.Rows(), Secrets: secrets}
+	rest, err := table.Parse(args)
 	switch {
 	case err != nil:
 		return nil, err
 	case len(rest) > 0:
 		return nil, fmt.Errorf("unexpected argument %q", rest[0])
 	}
-	o.Given = set.Arguments()
-	o.Warmup = max(o.Warmup, 0) // as the original, which counts up to it
+	o.Given = table.Arguments()
+	o.Warmup = max(o.Warmup, 0) // the Python client takes a negative number for 0
 	o.URL = cmp.Or(o.URL, o.Protocol.Address())
 	return &o, nil
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/redline-bench/redline/internal/optset"
+	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
@@ -64,7 +64,7 @@ func TestParseRefuses(t *testing.T) {
 	f("-m x -i ftp", `--protocol is HTTP or gRPC, not "ftp"`)
 	f("-m x y", `unexpected argument "y"`)
 	f("-m x -q", "unknown option '-q'")
-	if _, err := simple.Parse([]string{"-h"}, nil); !errors.Is(err, optset.ErrHelp) {
+	if _, err := simple.Parse([]string{"-h"}, nil); !errors.Is(err, option.ErrHelp) {
 		t.Errorf("-h: %v", err)
 	}
 }

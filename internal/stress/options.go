@@ -5,103 +5,81 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"time"
 
-	"github.com/redline-bench/redline/internal/optset"
+	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/secret"
 )
 
-// Set is the table of options that write to o.
-func Set(o *Options) *optset.Set {
-	s := &optset.Set{}
-	s.Group("Options")
-	s.Var("verbose,v", "", "", "show threads and patterns; twice: every answer too", func(string) error { o.Verbose++; return nil })
-	s.Var("random-seed,r", "N", "", "the seed; the time unless given", func(v string) error { return setSeed(o, v) })
-	s.Int(&o.Threads, "concurrency,t", "N", 1, "threads")
-	s.Int(&o.Iterations, "iterations,i", "N", 0, "patterns that each thread sends; 0 for no end, with --duration")
-	s.Duration(&o.Duration, "duration", "TIME", "end after this time, as 10m; -i then has no default")
-	s.Text(&o.URL, "url,u", "HOST:PORT", "the server, also as a URL; localhost:8001, and localhost:8000 with HTTP, unless given")
-	s.Text(&o.Model, "model-name,m", "NAME", "the model, which may also stand without -m")
-	s.Text(&o.Version, "model-version,x", "VERSION", "its version")
-	optset.OneOf(s, &o.Protocol, "protocol", "NAME", "gRPC or HTTP", "gRPC", "HTTP")
-	s.Bool(&o.Unary, "unary", "with gRPC, a call for each request instead of a stream for each context")
-	s.Bool(&o.Embedded, "embedded", "start the reference server for this run")
-	s.Text(&o.JSON, "json", "FILE", "write the outcome as JSON, failures with their histories")
-	s.Int(&o.MaxFailures, "max-failures", "N", 1, "end after so many failures")
-	s.Var("replay", "T:N[,N]", "", "send only these iterations of thread T, as a failure's last line says", func(v string) error {
-		_, err := parseReplay(v, math.MaxInt32)
-		o.Replay = v
-		return err
-	})
-	s.Group("Patterns")
-	weights(s, &o.Weights, "weights", "shares of patterns in common contexts")
-	weights(s, &o.RareWeights, "rare-weights", "shares of patterns in rare contexts")
-	s.Float(&o.RareShare, "rare", "SHARE", 0, 1, "share of iterations that use a rare context")
-	s.Int(&o.Common, "common-contexts", "N", 0, "common contexts of a thread")
-	s.Int(&o.Rare, "rare-contexts", "N", 0, "rare contexts of a thread")
-	s.Float(&o.LengthMean, "length-mean", "N", 0, 1e6, "mean length of a sequence")
-	s.Float(&o.LengthDev, "length-deviation", "N", 0, 1e6, "its standard deviation")
-	s.Int(&o.Values, "values", "N", 1, "values are below this")
-	s.Int(&o.FirstID, "first-id", "N", 1, "the first correlation id")
-	s.Int(&o.IDBlock, "id-block", "N", 1, "correlation ids reserved for each thread")
-	s.Bool(&o.StringIDs, "string-ids", "send correlation ids as text")
-	s.Duration(&o.Timeout, "timeout", "TIME", "most time for the answers to one pattern; 0 for no limit")
-	s.Group("Beyond the original")
-	s.Int(&o.Overlap, "overlap", "N", 1, "sequences of a thread at a time; more than the server has slots fills its backlog")
-	s.Bool(&o.BackToBack, "back-to-back", "do not wait between the two sequences of a pattern; for models with state by slot")
-	s.Duration(&o.IdleTime, "idle-time", "TIME", "pause of the pattern idle; longer than the server keeps an idle sequence")
-	s.Duration(&o.CutEvery, "cut", "TIME", "cut a connection this often, in the middle of what goes on")
-	s.Duration(&o.Chaos, "chaos", "TIME", "unload the model this often, and load it again")
-	s.Duration(&o.ChaosDown, "chaos-down", "TIME", "time between unloading and loading")
-	s.Bool(&o.Disturbed, "disturbed", "another program disturbs the server: broken and refused requests are no failures")
-	s.Int(&o.Connections, "connections", "N", 0, "gRPC connections; 0 for one a thread")
-	o.Outcome.AddOptions(s)
-	s.Secret(secret.URL, "url")
-	return s
+// Rows are the options that set o.
+func (o *Options) Rows() []option.Row {
+	return slices.Concat(option.Group("Options", []option.Row{
+		{Long: "verbose", Short: 'v', Repeat: true, Help: "print threads and patterns; twice: also every response", To: option.Count(&o.Verbose)},
+		{Long: "random-seed", Short: 'r', Arg: "N", Default: "the time", Help: "seed of all random choices", To: option.Uint(&o.Seed, math.MaxUint32)},
+		{Long: "concurrency", Short: 't', Arg: "N", Help: "number of threads", To: option.Int(&o.Threads, 1)},
+		{Long: "iterations", Short: 'i', Arg: "N", Help: "number of patterns that each thread sends; 0 for no limit, with --duration", To: option.Int(&o.Iterations, 0)},
+		{Long: "duration", Arg: "TIME", Help: "end after this time, such as 10m; -i then has no default", To: option.Duration(&o.Duration)},
+		{Long: "url", Short: 'u', Arg: "HOST:PORT", Default: "localhost:8001, localhost:8000 with HTTP", Help: "address or URL of the server", Secret: secret.URL, To: option.Text(&o.URL)},
+		{Long: "model-name", Short: 'm', Arg: "NAME", Help: "name of the model; also accepted without -m", To: option.Text(&o.Model)},
+		{Long: "model-version", Short: 'x', Arg: "VERSION", Help: "version of the model", To: option.Text(&o.Version)},
+		{Long: "protocol", Arg: "NAME", Help: "protocol: gRPC or HTTP", To: option.OneOf(&o.Protocol, "gRPC", "HTTP")},
+		{Long: "unary", Help: "gRPC: send each request as a call of its own instead of one stream per context", To: option.Switch(&o.Unary)},
+		{Long: "embedded", Help: "start the reference server for this run", To: option.Switch(&o.Embedded)},
+		{Long: "json", Arg: "FILE", Help: "write the result as JSON, with the history of each failure", To: option.Text(&o.JSON)},
+		{Long: "max-failures", Arg: "N", Help: "end after this many failures", To: option.Int(&o.MaxFailures, 1)},
+		{Long: "replay", Arg: "T:N[,N]", Help: "send only these iterations of thread T; the last line of a failure prints the option", To: option.Func(func(v string) error {
+			_, err := parseReplay(v, math.MaxInt32)
+			o.Replay = v
+			return err
+		})},
+	}), option.Group("Patterns", []option.Row{
+		{Long: "weights", Arg: "LIST", Default: o.Weights.String(), Help: "shares of patterns in common contexts", To: option.Parsed(&o.Weights, ParseWeights)},
+		{Long: "rare-weights", Arg: "LIST", Default: o.RareWeights.String(), Help: "shares of patterns in rare contexts", To: option.Parsed(&o.RareWeights, ParseWeights)},
+		{Long: "rare", Arg: "SHARE", Help: "share of iterations that use a rare context", To: option.Float(&o.RareShare, 0, 1)},
+		{Long: "common-contexts", Arg: "N", Help: "number of common contexts per thread", To: option.Int(&o.Common, 0)},
+		{Long: "rare-contexts", Arg: "N", Help: "number of rare contexts per thread", To: option.Int(&o.Rare, 0)},
+		{Long: "length-mean", Arg: "N", Help: "mean number of requests of a sequence", To: option.Float(&o.LengthMean, 0, 1e6)},
+		{Long: "length-deviation", Arg: "N", Help: "standard deviation of the length of a sequence", To: option.Float(&o.LengthDev, 0, 1e6)},
+		{Long: "values", Arg: "N", Help: "send input values below N", To: option.Int(&o.Values, 1)},
+		{Long: "first-id", Arg: "N", Help: "first correlation id", To: option.Int(&o.FirstID, 1)},
+		{Long: "id-block", Arg: "N", Help: "number of correlation ids reserved for each thread", To: option.Int(&o.IDBlock, 1)},
+		{Long: "string-ids", Help: "send correlation ids as text", To: option.Switch(&o.StringIDs)},
+		{Long: "timeout", Arg: "TIME", Help: "time limit for all responses of one pattern; 0 for no limit", To: option.Duration(&o.Timeout)},
+	}), option.Group("Options that Triton's stress test does not have", []option.Row{
+		{Long: "overlap", Arg: "N", Help: "number of sequences of a thread at once; more than the server has slots fills its backlog", To: option.Int(&o.Overlap, 1)},
+		{Long: "back-to-back", Help: "do not wait between the two sequences of a pattern; for models that keep state by slot", To: option.Switch(&o.BackToBack)},
+		{Long: "idle-time", Arg: "TIME", Help: "pause of the pattern idle; choose it longer than the server keeps an idle sequence", To: option.Duration(&o.IdleTime)},
+		{Long: "cut", Arg: "TIME", Help: "cut a connection each time this interval has passed", To: option.Duration(&o.CutEvery)},
+		{Long: "chaos", Arg: "TIME", Help: "unload the model, and load it again, each time this interval has passed", To: option.Duration(&o.Chaos)},
+		{Long: "chaos-down", Arg: "TIME", Help: "time between unloading and loading the model", To: option.Duration(&o.ChaosDown)},
+		{Long: "disturbed", Help: "another program disturbs the server: do not count broken and refused requests as failures", To: option.Switch(&o.Disturbed)},
+		{Long: "connections", Arg: "N", Help: "number of gRPC connections; 0 for one per thread", To: option.Int(&o.Connections, 0)},
+	}), o.Outcome.Rows())
 }
 
-func weights(s *optset.Set, to *Weights, name, help string) {
-	s.Var(name, "LIST", to.String(), help, func(v string) error {
-		w, err := ParseWeights(v)
-		*to = w
-		return err
-	})
-}
-
-func setSeed(o *Options, v string) error {
-	n, err := strconv.ParseUint(v, 10, 32)
-	if err != nil {
-		return fmt.Errorf("is a whole number from 0 to %d, not %q", uint32(math.MaxUint32), v)
-	}
-	o.Seed, o.SeedSet = uint32(n), true
-	return nil
-}
-
-// Parse reads a command line. The error is optset.ErrHelp when help was asked for. now gives a seed where none is
-// given. The secrets of the command line go to secrets.
+// Parse reads a command line. The error is option.ErrHelp if help was asked for. now is the seed if none is given. The secrets
+// of the command line go to secrets.
 func Parse(args []string, now time.Time, secrets *secret.Set) (*Options, error) {
 	o := Defaults()
-	o.Iterations = -1
-	set := Set(&o)
-	set.Secrets = secrets
-	rest, err := set.Parse(args)
+	table := option.Table{Rows: o.Rows(), Secrets: secrets}
+	rest, err := table.Parse(args)
 	if err != nil {
 		return nil, err
 	}
-	if o.Iterations < 0 {
-		if o.Iterations = Defaults().Iterations; o.Duration > 0 {
-			o.Iterations = 0
-		}
+	if o.Duration > 0 && !table.Given("iterations") {
+		o.Iterations = 0
 	}
+	o.SeedSet = table.Given("random-seed")
 	if len(rest) > 1 {
 		return nil, fmt.Errorf("unexpected argument %q", rest[1])
 	}
 	if len(rest) == 1 {
 		o.Model = rest[0]
 	}
-	o.Given = append([]string{o.Model}, set.Arguments()...)
+	o.Given = append([]string{o.Model}, table.Arguments()...)
 	if !o.SeedSet {
 		o.Seed = uint32(now.Unix())
 		o.Given = append(o.Given, fmt.Sprintf("--random-seed=%d", o.Seed))

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/redline-bench/redline/internal/optset"
+	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/plan"
 )
 
@@ -76,7 +76,7 @@ func TestParseRefuses(t *testing.T) {
 	f("--protocol HTTP -u https://h --cut 1s", "--cut cannot be used with https")
 	f("--values 3000000000", "--values is at most 2147483647")
 	f("--weights x", "--weights is a list as")
-	if _, err := Parse([]string{"--help"}, epoch, nil); !errors.Is(err, optset.ErrHelp) {
+	if _, err := Parse([]string{"--help"}, epoch, nil); !errors.Is(err, option.ErrHelp) {
 		t.Errorf("--help: %v", err)
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/redline-bench/redline/internal/command/profile"
 	"github.com/redline-bench/redline/internal/command/profile/calibration"
 	"github.com/redline-bench/redline/internal/kind"
-	"github.com/redline-bench/redline/internal/optset"
+	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/pacompat/flags"
 	"github.com/redline-bench/redline/internal/plan"
 )
@@ -26,7 +26,7 @@ func Run(p *command.IO, args []string) (int, error) {
 	}
 	switch args[0] {
 	case "-h", "--help":
-		return 0, optset.ErrHelp
+		return 0, option.ErrHelp
 	case "profile":
 		return runProfile(p, args[1:])
 	case "llm":
@@ -35,9 +35,9 @@ func Run(p *command.IO, args []string) (int, error) {
 	return 0, fmt.Errorf("what is %q for? It takes nothing, or 'profile' or 'llm' and the options of a run; see 'redline help calibrate'", args[0])
 }
 
-// Help explains the command.
-func Help() string {
-	return `Usage: redline calibrate
+// Command describes the command.
+func Command() option.Command {
+	return option.Command{Words: []string{"profile", "llm"}, Intro: `Usage: redline calibrate
        redline calibrate profile OPTIONS
        redline calibrate llm OPTIONS
 
@@ -70,7 +70,7 @@ Examples
   redline calibrate profile -m resnet50 -u gpu-host:8001 -i grpc --concurrency-range 1:8
       before, or after, the same command without 'calibrate'
   redline calibrate llm -m llama -u gpu-host:8000 --streaming --concurrency 1,64
-`
+`}
 }
 
 // The grid that is calibrated: elements of an FP32 tensor that is sent and returned, and requests in flight.
@@ -109,8 +109,8 @@ func calibrateGrid(p *command.IO, sigs *command.Signals) ([]calibrate.Floor, err
 func runProfile(p *command.IO, args []string) (int, error) {
 	const name = "redline calibrate profile"
 	pl, _, err := flags.Parse(plan.Redline, name, args, p.Secrets)
-	if errors.Is(err, flags.ErrHelp) {
-		return 0, optset.ErrHelp
+	if errors.Is(err, option.ErrHelp) {
+		return 0, err
 	}
 	if err != nil {
 		return profile.UsageFailed(p, plan.Redline, err), nil
@@ -140,7 +140,7 @@ func calibratePlan(p *command.IO, sigs *command.Signals, pl *plan.Plan) ([]calib
 func runLLM(p *command.IO, args []string) (int, error) {
 	const name = "redline calibrate llm"
 	measure, err := llm.Calibration(args, p.Secrets)
-	if errors.Is(err, optset.ErrHelp) {
+	if errors.Is(err, option.ErrHelp) {
 		return 0, err
 	}
 	if err != nil {

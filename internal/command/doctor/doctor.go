@@ -9,16 +9,14 @@ import (
 	"github.com/redline-bench/redline/internal/command/target"
 	"github.com/redline-bench/redline/internal/doctor"
 	"github.com/redline-bench/redline/internal/inspect"
-	"github.com/redline-bench/redline/internal/optset"
+	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/secret"
 )
 
 // Run is `redline doctor`.
 func Run(p *command.IO, args []string) (int, error) {
 	var o options
-	set := optionSet(&o)
-	set.Secrets = p.Secrets
-	if _, err := command.Parse(set, args, 0, 0, ""); err != nil {
+	if _, err := command.Parse(&option.Table{Rows: o.rows(), Secrets: p.Secrets}, args, 0, 0, ""); err != nil {
 		return 0, err
 	}
 	ctx, stop := p.SignalContext()
@@ -54,32 +52,24 @@ type options struct {
 	json bool
 }
 
-func optionSet(o *options) *optset.Set {
-	s := &optset.Set{}
-	s.Group("Options")
-	s.Bool(&o.json, "json", "print the findings as one JSON object")
-	s.Group("Server")
-	o.AddOptions(s)
-	return s
+func (o *options) rows() []option.Row {
+	own := option.Row{Group: "Options", Long: "json", Help: "print the findings as one JSON object", To: option.Switch(&o.json)}
+	return append([]option.Row{own}, o.Access.Rows()...)
 }
 
-// Names are the options of the command.
-func Names() []string { return optionSet(new(options)).Names() }
+// Command describes the command.
+func Command() option.Command {
+	return option.Command{Rows: new(options).rows(), Intro: `Usage: redline doctor [-u HOST[:PORT]] [options]
 
-// Help explains the command.
-func Help() string {
-	return `Usage: redline doctor [-u HOST[:PORT]] [options]
-
-Finds what stands in the way of a good measurement on this machine: limits of files and ports, CPU quota, CPU
-frequency, time stolen by the hypervisor, other programs, the clock, receive times of the kernel, shared memory; and
-with -u whether and how fast the server answers. Each finding that matters comes with its fix. The exit code is 1 if a
-finding is bad. It takes a second.
-` + optionSet(new(options)).Help() + `
-Examples
+Checks this machine for problems that would spoil a measurement: limits of open files and ports, CPU quota, CPU
+frequency, CPU time taken by other virtual machines and other programs, the clock, the kernel's receive times, shared
+memory. With -u it also checks that the server responds, and how fast. Each problem is printed with its fix. The exit
+code is 1 if a finding is bad. The command takes about a second.
+`, Outro: `Examples
   redline doctor
   redline doctor -u gpu-host:8001
   redline doctor --json
-`
+`}
 }
 
 // answer asks the server.

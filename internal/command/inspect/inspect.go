@@ -9,16 +9,14 @@ import (
 	"github.com/redline-bench/redline/internal/command/target"
 	"github.com/redline-bench/redline/internal/inspect"
 	"github.com/redline-bench/redline/internal/kind"
-	"github.com/redline-bench/redline/internal/optset"
+	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/plan"
 )
 
 // Run is `redline inspect`.
 func Run(p *command.IO, args []string) (int, error) {
 	var o options
-	set := optionSet(&o)
-	set.Secrets = p.Secrets
-	if _, err := command.Parse(set, args, 0, 0, ""); err != nil {
+	if _, err := command.Parse(&option.Table{Rows: o.rows(), Secrets: p.Secrets}, args, 0, 0, ""); err != nil {
 		return 0, err
 	}
 	switch {
@@ -65,37 +63,30 @@ type options struct {
 	json, embedded bool
 }
 
-func optionSet(o *options) *optset.Set {
-	s := &optset.Set{}
-	s.Group("Options")
-	s.Text(&o.model, "model,m", "NAME", "describe this model")
-	s.Text(&o.version, "model-version,x", "VERSION", "version of the model (the server's choice)")
-	s.Text(&o.writeInput, "write-input", "FILE", "write an input file for the model")
-	s.Bool(&o.json, "json", "print everything as one JSON object")
-	s.Bool(&o.embedded, "embedded", "start the reference server and ask that")
-	s.Group("Server")
-	o.AddOptions(s)
-	return s
+func (o *options) rows() []option.Row {
+	return append(option.Group("Options", []option.Row{
+		{Long: "model", Short: 'm', Arg: "NAME", Help: "describe this model", To: option.Text(&o.model)},
+		{Long: "model-version", Short: 'x', Arg: "VERSION", Default: "the server's choice", Help: "version of the model", To: option.Text(&o.version)},
+		{Long: "write-input", Arg: "FILE", Help: "write an input file for the model", To: option.Text(&o.writeInput)},
+		{Long: "json", Help: "print everything as one JSON object", To: option.Switch(&o.json)},
+		{Long: "embedded", Help: "start the reference server and inspect it", To: option.Switch(&o.embedded)},
+	}), o.Access.Rows()...)
 }
 
-// Names are the options of the command.
-func Names() []string { return optionSet(new(options)).Names() }
+// Command describes the command.
+func Command() option.Command {
+	return option.Command{Rows: new(options).rows(), Intro: `Usage: redline inspect -u HOST[:PORT] [-m MODEL] [options]
 
-// Help explains the command.
-func Help() string {
-	return `Usage: redline inspect -u HOST[:PORT] [-m MODEL] [options]
-
-Asks a server what it is and which models it has. With -m it describes one model: inputs, outputs, batching, sequences,
-responses, steps of an ensemble. It prints a command line that measures the model, and --write-input writes an input
-file for it. Of an OpenAI server it tells which endpoints answer: each gets one request without a prompt.
-` + optionSet(new(options)).Help() + `
-Examples
+Identifies a server and lists its models. With -m it describes one model: inputs, outputs, batching, sequences,
+responses, steps of an ensemble. It prints a command line that measures the model; --write-input writes an input file
+for the model. For an OpenAI server it lists the endpoints that respond; each receives one request without a prompt.
+`, Outro: `Examples
   redline inspect --embedded -m simple
       try it out: no server needed
   redline inspect -u gpu-host:8001
   redline inspect -u gpu-host:8000 -m resnet50 --write-input resnet50.json
   redline inspect -u https://llm.example.com --api-key-env LLM_KEY --json
-`
+`}
 }
 
 // embeddedPort names the port of the reference server that serves what was asked for.

@@ -161,9 +161,9 @@ func (o *options) checkLoad() error {
 		return errors.New("--arrival-smoothness is the shape of gamma arrivals: use --arrival-pattern gamma")
 	case o.smoothness > 0 && len(modes) == 0:
 		return errors.New("--arrival-smoothness is the shape of arrivals at a rate: it needs --request-rate")
-	case o.cancelRate > 0 && !o.set.Given("request-cancellation-delay") && o.cancelTokens == 0:
+	case o.cancelRate > 0 && !o.table.Given("request-cancellation-delay") && o.cancelTokens == 0:
 		return errors.New("--request-cancellation-rate needs --request-cancellation-delay or --request-cancellation-tokens")
-	case o.cancelRate == 0 && (o.set.Given("request-cancellation-delay") || o.cancelTokens > 0):
+	case o.cancelRate == 0 && (o.table.Given("request-cancellation-delay") || o.cancelTokens > 0):
 		return errors.New("--request-cancellation-delay and -tokens need --request-cancellation-rate")
 	case o.cancelTokens > 0 && o.data.Output.Mean == 0 && o.data.Path == "":
 		return errors.New("--request-cancellation-tokens is a share of the tokens asked for: add --output-tokens-mean")
@@ -254,7 +254,7 @@ func (o *options) loadOptions() (load.Options, error) {
 		Timeout: o.timeout, MaxErrors: o.maxErrors, MaxErrorShare: o.endingErrorRate(),
 		Confidence: o.confidence, Seed: o.data.Seed,
 	}
-	if !o.set.Given("request-timeout-seconds") { // AIPerf's default of hours is no wish to wait so long for a sign of life
+	if !o.table.Given("request-timeout-seconds") { // AIPerf's default of hours is no wish to wait so long for a sign of life
 		out.Patience = engine.StallAfter
 	}
 	return out, o.parseTargets(&out)

@@ -109,7 +109,7 @@ func (r *run) failed(err error) int {
 // verdict judges the run.
 func (r *run) verdict(limits [][]result.Reason, stopped string, err error) result.Verdict {
 	run := measure.Run{
-		Levels: slices.Clone(r.res.Levels), Limits: limits, MaxErrorRate: r.opts.maxErrorRate / 100, Interrupted: r.res.Interrupted,
+		Levels: slices.Clone(r.res.Levels), Limits: limits, MaxErrorRate: r.opts.maxErrorRate, Interrupted: r.res.Interrupted,
 		Longer: "wait longer for the last responses (--benchmark-grace-period), or measure longer (--benchmark-duration)",
 	}
 	for i := range run.Levels {

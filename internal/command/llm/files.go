@@ -83,7 +83,7 @@ func (r *run) files(index, n int, lv load.Level) (*runFiles, error) {
 		Concurrency: lv.Concurrency, Rate: lv.Rate, Open: lv.Open(), Seed: r.seed(n),
 		Arrival: string(r.load.Arrival), Requests: r.load.Requests, Duration: r.load.Duration, Slice: o.sliceEvery,
 		Dataset: o.data.Path, Format: string(r.info.Format),
-		Command: o.set.Command("redline llm"), Run: o.outcome.Label, Asked: r.asked(lv), Workload: r.info, Headers: r.plainHeaders(), Output: r.Files,
+		Command: o.table.Command("redline llm"), Run: o.outcome.Label, Asked: r.asked(lv), Workload: r.info, Headers: r.plainHeaders(), Output: r.Files,
 	})
 	if err != nil {
 		return nil, err

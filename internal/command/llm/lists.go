@@ -9,10 +9,33 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/internal/llm/load"
-	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/option"
 )
 
-func seconds(v string) (time.Duration, error) {
+// seconds stores a time that is given in seconds, or with its unit.
+func seconds(to *time.Duration) option.Value {
+	v := option.Parsed(to, parseSeconds)
+	if *to > 0 {
+		v.Default = strconv.FormatFloat(to.Seconds(), 'g', -1, 64)
+	}
+	return v
+}
+
+// endlessSeconds is seconds for a time that may be infinite.
+func endlessSeconds(to *time.Duration) option.Value {
+	v := seconds(to)
+	set := v.Set
+	v.Set = func(text string) error {
+		if strings.EqualFold(text, "inf") {
+			*to = 10 * 365 * 24 * time.Hour
+			return nil
+		}
+		return set(text)
+	}
+	return v
+}
+
+func parseSeconds(v string) (time.Duration, error) {
 	if f, err := strconv.ParseFloat(v, 64); err == nil && f >= 0 && f < 1e9 {
 		return time.Duration(f * float64(time.Second)), nil
 	}
@@ -22,24 +45,16 @@ func seconds(v string) (time.Duration, error) {
 	return 0, fmt.Errorf("is a number of seconds, or a time with its unit as 250ms, not %q", v)
 }
 
-func millisTo(to *time.Duration) func(string) error {
-	return func(v string) error {
-		f, err := strconv.ParseFloat(v, 64)
-		if err != nil || f < 0 {
-			return fmt.Errorf("is a number of milliseconds, not %q", v)
-		}
-		*to = time.Duration(f * float64(time.Millisecond))
-		return nil
+func milliseconds(v string) (time.Duration, error) {
+	f, err := strconv.ParseFloat(v, 64)
+	if err != nil || f < 0 {
+		return 0, fmt.Errorf("is a number of milliseconds, not %q", v)
 	}
+	return time.Duration(f * float64(time.Millisecond)), nil
 }
 
-func (o *options) addHeader(v string) error {
-	name, value, ok := strings.Cut(v, ":")
-	if !ok || strings.TrimSpace(name) == "" {
-		return fmt.Errorf("is NAME:VALUE, not %q", v)
-	}
-	o.headers = append(o.headers, plan.Header{Name: strings.TrimSpace(name), Value: strings.TrimSpace(value)})
-	return nil
+func arrival(to *load.Arrival) option.Value {
+	return option.Parsed(to, load.ParseArrival).Of(string(load.Constant), string(load.Poisson), string(load.Gamma))
 }
 
 // addExtra reads name:value, or a JSON object.
@@ -111,7 +126,7 @@ func stageList(v string) ([]load.Stage, error) {
 		}
 		a, err1 := strconv.ParseFloat(from, 64)
 		b, err2 := strconv.ParseFloat(to, 64)
-		d, err3 := seconds(length)
+		d, err3 := parseSeconds(length)
 		if !ok || err1 != nil || err2 != nil || err3 != nil || a < 0 || b < 0 || a+b <= 0 || d <= 0 {
 			return nil, fmt.Errorf(`is a list of LEVEL:TIME, as "10:30s,10-50:1m", not %q`, v)
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/redline-bench/redline/internal/command/outcome"
 	"github.com/redline-bench/redline/internal/llm/load"
 	"github.com/redline-bench/redline/internal/measure"
+	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/profile"
 	"github.com/redline-bench/redline/internal/record"
@@ -45,24 +46,20 @@ func Run(p *command.IO, args []string) (int, error) {
 	return r.measure(), nil
 }
 
-// Help explains the command.
-func Help() string {
-	return `Usage: redline llm -m MODEL -u ADDRESS [options]
+// Command describes the command.
+func Command() option.Command {
+	return option.Command{Rows: defaults().rows(), Intro: `Usage: redline llm -m MODEL -u ADDRESS [options]
 
-Loads a language model and measures it token by token: time to the first token, between tokens, throughput, goodput.
-Options that mean what AIPerf's mean have its names. docs/llm.md is the manual, docs/metrics.md has every formula.
-` + optionSet(defaults()).Help() + `
-Examples
+Loads a language model and measures it token by token: time to first token, inter-token latency, throughput, goodput.
+Options that AIPerf also has have AIPerf's names. docs/llm.md is the manual, docs/metrics.md has every formula.
+`, Outro: `Examples
   redline llm -m mock-llm --embedded --streaming --concurrency 1,8 --output-tokens-mean 64
       try it out: no server needed
   redline llm -m llama -u gpu:8000 --streaming --request-rate 5,10 --benchmark-duration 60 --goodput "ttft:200 itl:20"
   redline llm -u localhost:9001 -i grpc -m ensemble --concurrency 1,4,8 --input-data prompts.jsonl --tokenizer-path DIR
-      a Triton text model, with the prompts of a file
-`
+      measure a Triton text model with prompts from a file
+`}
 }
-
-// Names are the options of the command.
-func Names() []string { return optionSet(defaults()).Names() }
 
 // run is one run of the command.
 type run struct {
@@ -87,7 +84,7 @@ func (r *run) close() {
 func (r *run) measure() int {
 	r.res = &result.Result{
 		Schema: result.Schema, Tool: "redline", Version: r.Version, StartUnixNs: time.Now().UnixNano(), Plan: r.plan, Model: r.model, Async: true,
-		Environment: profile.Environment(), Options: r.opts.set.Arguments(),
+		Environment: profile.Environment(), Options: r.opts.table.Arguments(),
 	}
 	r.outcome.Sign(r.res, r.info.Hash)
 	r.outcome.Begin(r.plan)

@@ -98,7 +98,7 @@ func TestLLMCommandHidesSecrets(t *testing.T) {
 	}
 	want := "redline llm --model m --api-key '***' --header 'Authorization: ***' --header 'A: ***' --header 'X: ***' --header 'B: ***' --url 'http://***@b:1'" +
 		" --url a --extra-inputs '{\"token\":\"***\"}' --goodput 'ttft:1 itl:2' --streaming"
-	if d := cmp.Diff(want, o.set.Command("redline llm")); d != "" {
+	if d := cmp.Diff(want, o.table.Command("redline llm")); d != "" {
 		t.Error(d)
 	}
 }

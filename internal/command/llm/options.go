@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,13 +14,13 @@ import (
 	"github.com/redline-bench/redline/internal/llm/load"
 	"github.com/redline-bench/redline/internal/llm/metric"
 	"github.com/redline-bench/redline/internal/llm/ready"
-	"github.com/redline-bench/redline/internal/optset"
+	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/pace"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/secret"
 )
 
-// options are the options of `redline llm` as they were given.
+// options are the options of `redline llm`. Each field is set by one row of a table below.
 type options struct {
 	model     string
 	urls      []string
@@ -75,8 +76,7 @@ type options struct {
 	cancelDelay   time.Duration
 	cancelTokens  float64
 	maxErrors     int
-	maxErrorRate  float64 // per cent
-	endAtErrors   bool    // maxErrorRate was given: it also ends a level
+	maxErrorRate  float64 // as a share
 	until         string
 	goodput       string
 	runs          int
@@ -106,13 +106,13 @@ type options struct {
 	console     string // table or seed; empty: by the options
 	verbose     bool
 
-	set *optset.Set // what the options were read from
+	table *option.Table // what the command line said
 }
 
-// defaults are the options where nothing is given.
+// defaults are the options when none is given.
 func defaults() *options {
 	return &options{
-		maxErrorRate: 100 * plan.DefaultErrorRate,
+		maxErrorRate: plan.DefaultErrorRate,
 		arrival:      load.Poisson, smoothness: 0, grace: 30 * time.Second, runs: 1, confidence: 0.95,
 		outcome: plan.DefaultOutcome(),
 		extra:   map[string]json.RawMessage{}, timeout: 6 * time.Hour, session: "X-Correlation-ID",
@@ -121,297 +121,164 @@ func defaults() *options {
 	}
 }
 
-// optionSet is the table of the options.
-func optionSet(o *options) *optset.Set {
-	s := &optset.Set{}
-	addTarget(s, o)
-	addLoad(s, o)
-	addStop(s, o)
-	addWarmUp(s, o)
-	addPrompts(s, o)
-	addShape(s, o)
-	addMedia(s, o)
-	addOutput(s, o)
-	addIgnored(s)
-	return s
+// rows are all options of the command.
+func (o *options) rows() []option.Row {
+	return slices.Concat(o.targetRows(), o.loadRows(), o.stopRows(), o.warmRows(), o.promptRows(), o.shapeRows(), o.mediaRows(),
+		o.outputRows(), o.outcome.Rows(), aiperfRows())
 }
 
-func addTarget(s *optset.Set, o *options) {
-	s.Group("Server")
-	s.Text(&o.model, "model,m", "NAME", "model to ask for; several, by commas, take turns, conversation by conversation")
-	s.Alias("model", "model-names")
-	s.Var("model-selection-strategy", "NAME", "round_robin", "how: round_robin or random", func(v string) error {
-		v = strings.ReplaceAll(v, "-", "_")
-		o.data.DrawnModels = v == "random"
-		if v != "round_robin" && v != "random" {
-			return fmt.Errorf("is round_robin or random, not %q", v)
-		}
-		return nil
+func (o *options) targetRows() []option.Row {
+	return option.Group("Server", []option.Row{
+		{Long: "model", Short: 'm', Also: "model-names", Arg: "NAME", Help: "name of the model; with a comma-separated list, each conversation uses one of the models", To: option.Text(&o.model)},
+		{Long: "model-selection-strategy", Arg: "NAME", Default: "round_robin", Help: "how a conversation's model is chosen from the list: round_robin or random", To: option.Func(func(v string) error {
+			v = strings.ReplaceAll(v, "-", "_")
+			o.data.DrawnModels = v == "random"
+			if v != "round_robin" && v != "random" {
+				return fmt.Errorf("is round_robin or random, not %q", v)
+			}
+			return nil
+		}).Of("round_robin", "random")},
+		{Long: "url", Short: 'u', Arg: "ADDR", Repeat: true, Help: "address of the server; requests go to several addresses in turn (comma-separated)", Secret: secret.URL, To: option.Func(func(v string) error {
+			o.urls = append(o.urls, strings.Split(v, ",")...)
+			return nil
+		})},
+		{Long: "endpoint-type", Arg: "TYPE", Default: "chat", Help: "API of the server: " + strings.Join(api.Kinds(), ", "), To: option.Func(func(v string) error {
+			k, err := api.Parse(v)
+			o.kind = string(k)
+			return err
+		}).Of(api.Kinds()...)},
+		{Long: "endpoint", Also: "custom-endpoint", Arg: "PATH", Help: "path to send requests to, instead of the API's usual path", Secret: secret.URL, To: option.Text(&o.path)},
+		{Long: "streaming", Help: "request streamed responses", To: option.Switch(&o.streaming)},
+		{Long: "no-streaming", Help: "KServe: request a single response even if the model can stream", To: option.Switch(&o.noStream)},
+		{Long: "protocol", Short: 'i', Arg: "PROTOCOL", Help: "protocol to a Triton text model: grpc, or http for its generate endpoint", To: option.OneOf(&o.protocol, string(plan.HTTP), string(plan.GRPC))},
+		{Long: "header", Short: 'H', Arg: "NAME:VALUE", Repeat: true, Help: "HTTP header or gRPC metadata to send with every request", Secret: secret.Header, To: plan.AppendHeader(&o.headers)},
+		{Long: "api-key", Arg: "KEY", Help: "API key, sent as Authorization: Bearer KEY (Anthropic: as x-api-key)", Secret: secret.Whole, To: option.Text(&o.apiKey)},
+		{Long: "api-key-env", Arg: "VARIABLE", Help: "environment variable that contains the API key", To: option.Text(&o.apiKeyEnv)},
+		{Long: "extra-inputs", Also: "extra-body", Arg: "NAME:VALUE", Repeat: true, Help: "field to add to every request body, or model input; also a JSON object with several", Secret: secret.Pair, To: option.Func(o.addExtra)},
+		{Long: "template", Arg: "FILE", Help: "endpoint type template: Go text/template of the request body; see docs/llm.md", To: option.Text(&o.template)},
+		{Long: "response-field", Arg: "PATH", Help: "endpoint type template: path of the text in a response, such as choices.0.text", To: option.Text(&o.response)},
+		{Long: "usage-fields", Arg: "PATH,PATH", Help: "endpoint type template: paths of the prompt's and the response's token counts in a response", To: option.Text(&o.usage)},
+		{Long: "use-legacy-max-tokens", Help: "chat: send the output limit as max_tokens", To: option.Switch(&o.legacy)},
+		{Long: "no-usage", Help: "do not request the server's token counts in streams", To: option.Switch(&o.noUsage)},
+		{Long: "per-chunk-usage", Help: "request the server's token counts in every chunk (vLLM, TensorRT-LLM)", To: option.Switch(&o.chunks)},
+		{Long: "session-header", Arg: "NAME", Help: "header that carries the conversation's id, for routers; X-Request-ID carries the request's id", To: option.Text(&o.session)},
+		{Long: "wait-for-model-timeout", Arg: "SECONDS", Help: "wait up to this long for the model to be ready; 0 does not wait", To: seconds(&o.wait.Timeout)},
+		{Long: "wait-for-model-mode", Arg: "HOW", Help: "what ready means: models (the model is listed), inference (it responds), or both", To: option.OneOf(&o.wait.Mode, "models", "inference", "both")},
+		{Long: "wait-for-model-interval", Arg: "SECONDS", Help: "time between two checks of --wait-for-model-timeout", To: seconds(&o.wait.Every)},
+		{Long: "request-timeout-seconds", Arg: "SECONDS", Help: "time limit of a request; a request that takes longer fails", To: seconds(&o.timeout)},
+		{Long: "max-response-bytes", Arg: "N", Default: strconv.Itoa(plan.DefaultMaxResponse), Help: "size limit of a response, decompressed and with all its events; a request with a larger response fails", To: option.Bytes(&o.largest, 1, plan.MostResponse)},
+		{Long: "http-version", Arg: "VERSION", Help: "HTTP version: auto, 1.1 or 2", To: plan.HTTPVersion(&o.http)},
+		{Long: "ssl-grpc-use-ssl", Help: "gRPC: use TLS", To: option.Switch(&o.grpcTLS)},
+		{Long: "ca-file", Also: "ssl-https-ca-certificates-file ssl-grpc-root-certifications-file", Arg: "FILE", Help: "PEM file of certificate authorities to trust, instead of the system's", To: option.Text(&o.tls.CAFile)},
+		{Long: "cert-file", Also: "ssl-https-client-certificate-file ssl-grpc-certificate-chain-file", Arg: "FILE", Help: "PEM file of this client's certificate", To: option.Text(&o.tls.CertFile)},
+		{Long: "key-file", Also: "ssl-https-private-key-file ssl-grpc-private-key-file", Arg: "FILE", Help: "PEM file of this client's private key", To: option.Text(&o.tls.KeyFile)},
+		{Long: "insecure", Help: "do not verify the server's certificate", To: option.Switch(&o.insecure)},
+		{Long: "embedded", Help: "start the reference server for this run", To: option.Switch(&o.embedded)},
 	})
-	s.Var("url,u", "ADDR", "", "where the server listens; several, by commas or repeated, take turns", func(v string) error {
-		o.urls = append(o.urls, strings.Split(v, ",")...)
-		return nil
-	})
-	s.Var("endpoint-type", "TYPE", "chat", "the API: "+strings.Join(api.Kinds(), ", "), func(v string) error {
-		k, err := api.Parse(v)
-		o.kind = string(k)
-		return err
-	})
-	s.Text(&o.path, "endpoint", "PATH", "path of the API in place of its usual one")
-	s.Secret(secret.URL, "url", "endpoint")
-	s.Alias("endpoint", "custom-endpoint")
-	s.Bool(&o.streaming, "streaming", "ask for answers as streams")
-	s.Bool(&o.noStream, "no-streaming", "KServe: one answer even where the model streams")
-	optset.OneOf(s, &o.protocol, "protocol,i", "PROTOCOL", "a Triton text model: over grpc, or by HTTP's generate",
-		string(plan.HTTP), string(plan.GRPC))
-	s.Var("header,H", "NAME:VALUE", "", "header of every request, or gRPC metadata; may be repeated", o.addHeader)
-	s.Text(&o.apiKey, "api-key", "KEY", "key that is sent as Authorization: Bearer, Anthropic's as x-api-key")
-	s.Secret(secret.Header, "header")
-	s.Secret(secret.Whole, "api-key")
-	s.Text(&o.apiKeyEnv, "api-key-env", "VARIABLE", "take the key from this variable of the environment")
-	s.Var("extra-inputs", "NAME:VALUE", "", "field of every body, or input of the model; or a JSON object of them; may be repeated", o.addExtra)
-	s.Secret(secret.Pair, "extra-inputs")
-	s.Alias("extra-inputs", "extra-body")
-	s.Text(&o.template, "template", "FILE", "template: Go text/template of the body; see docs/llm.md")
-	s.Text(&o.response, "response-field", "PATH", "template: where the text stands in an answer, as choices.0.text")
-	s.Text(&o.usage, "usage-fields", "PATH,PATH", "template: where the counts of prompt and answer stand")
-	s.Bool(&o.legacy, "use-legacy-max-tokens", "chat: name the limit max_tokens")
-	s.Bool(&o.noUsage, "no-usage", "do not ask streams for the server's token counts")
-	s.Bool(&o.chunks, "per-chunk-usage", "ask for them in every chunk (vLLM, TensorRT-LLM)")
-	s.Text(&o.session, "session-header", "NAME", "header with an id of the conversation, for routers; each request has one in X-Request-ID")
-	o.time(s, &o.wait.Timeout, "wait-for-model-timeout", "wait so long until the model answers; 0 does not wait")
-	optset.OneOf(s, &o.wait.Mode, "wait-for-model-mode", "HOW", "models (it is listed), inference (it answers), or both", "models", "inference", "both")
-	o.time(s, &o.wait.Every, "wait-for-model-interval", "time between two tries")
-	o.time(s, &o.timeout, "request-timeout-seconds", "a request that takes longer fails")
-	s.Var("max-response-bytes", "N", strconv.Itoa(plan.DefaultMaxResponse), "largest response, unpacked and with all its events; a larger one fails", func(v string) error {
-		n, err := strconv.ParseInt(v, 10, 64)
-		if err != nil || n < 1 || n > plan.MostResponse {
-			return fmt.Errorf("is a number of bytes from 1 to %d, not %q", int64(plan.MostResponse), v)
-		}
-		o.largest = n
-		return nil
-	})
-	s.Var("http-version", "VERSION", "auto", "auto, 1.1 or 2", func(v string) error {
-		if v != "auto" && v != "1.1" && v != "2" {
-			return fmt.Errorf("is auto, 1.1 or 2, not %q", v)
-		}
-		o.http = strings.TrimPrefix(v, "auto")
-		return nil
-	})
-	s.Bool(&o.grpcTLS, "ssl-grpc-use-ssl", "gRPC: use TLS")
-	s.Text(&o.tls.CAFile, "ca-file", "FILE", "authorities to trust, as PEM, instead of the system's")
-	s.Alias("ca-file", "ssl-https-ca-certificates-file", "ssl-grpc-root-certifications-file")
-	s.Text(&o.tls.CertFile, "cert-file", "FILE", "certificate of this client")
-	s.Alias("cert-file", "ssl-https-client-certificate-file", "ssl-grpc-certificate-chain-file")
-	s.Text(&o.tls.KeyFile, "key-file", "FILE", "its private key")
-	s.Alias("key-file", "ssl-https-private-key-file", "ssl-grpc-private-key-file")
-	s.Bool(&o.insecure, "insecure", "do not check the server's certificate")
-	s.Bool(&o.embedded, "embedded", "start a server of our own for the run")
 }
 
-func addLoad(s *optset.Set, o *options) {
-	s.Group("Load")
-	s.Var("concurrency", "LIST", "", "conversations at once, one level each: 1,4,8 or 1:8:1; with a rate, the most in flight", func(v string) error {
-		var err error
-		o.concurrency, err = intList(v)
-		return err
+func (o *options) loadRows() []option.Row {
+	return option.Group("Load", []option.Row{
+		{Long: "concurrency", Arg: "LIST", Help: "closed loop: number of conversations at once, one level for each number, such as 1,4,8 or 1:8:1; with --request-rate, " +
+			"the limit of requests in flight", To: option.Parsed(&o.concurrency, intList)},
+		{Long: "request-rate", Arg: "LIST", Help: "open loop: requests per second, one level for each number, such as 5,10", To: option.Parsed(&o.rates, floatList)},
+		{Long: "arrival-pattern", Also: "request-rate-mode", Arg: "NAME", Default: "poisson", Help: "distribution of the gaps between requests: constant, poisson or gamma", To: arrival(&o.arrival)},
+		{Long: "request-rate-series", Arg: "FILE", Help: `JSON file of rates over time, [{"time_s":0,"qps":5}, ...]; the rate changes linearly between two points`, To: option.Func(func(v string) (err error) {
+			if o.stages != nil {
+				return errors.New("and --stages exclude each other")
+			}
+			o.stages, err = load.ReadRates(v)
+			return err
+		})},
+		{Long: "arrival-smoothness", Also: "vllm-burstiness", Arg: "SHAPE", Help: "shape of the gamma distribution: 1 is Poisson, higher is more even", To: option.Float(&o.smoothness, 0, 1e6)},
+		{Long: "stages", Arg: "LIST", Help: `rates of one level, one after another: "10:30s,50:1m"; "10-50:30s" rises from 10 to 50`, To: option.Func(func(v string) (err error) {
+			if o.stages != nil {
+				return errors.New("is given twice, or besides --request-rate-series")
+			}
+			o.stages, err = stageList(v)
+			return err
+		})},
+		{Long: "concurrency-stages", Arg: "LIST", Help: `numbers of conversations of one level, one after another: "8:30s,32:1m"; "8-32:30s" rises from 8 to 32`, To: option.Parsed(&o.sessionStages, stageList)},
+		{Long: "concurrency-ramp-duration", Arg: "SECONDS", Help: "time over which the conversations start, one after another", To: seconds(&o.ramp)},
+		{Long: "request-rate-ramp-duration", Arg: "SECONDS", Help: "time over which the rate rises from 0 to --request-rate", To: seconds(&o.rateRamp)},
+		{Long: "think-time", Arg: "DURATION[±SPREAD]", Default: "0s", Help: "closed loop: wait this long after a request has ended before the next is sent in its place, such as 100ms or " +
+			"100ms±20ms (uniform, drawn from --random-seed; +- stands for ±); no latency includes it", To: option.Parsed(&o.thinkTime, pace.ParseThinkTime)},
+		{Long: "prefill-concurrency", Arg: "N", Help: "limit of requests that wait for their first token", To: option.Int(&o.prefill, 0)},
+		{Long: "user-centric-rate", Arg: "RATE", Help: "requests per second of all users together; each user sends at constant intervals", To: option.Float(&o.userRate, 0, 1e9)},
+		{Long: "num-users", Arg: "N", Help: "number of users of --user-centric-rate", To: option.Int(&o.users, 0)},
+		{Long: "fixed-schedule", Help: "send each request at its timestamp in the input file", To: option.Switch(&o.fixed)},
+		{Long: "no-fixed-schedule", Help: "ignore timestamps in the input file", To: option.Switch(&o.noFix)},
+		{Long: "replay-speedup", Also: "synthesis-speedup-ratio", Arg: "FACTOR", Help: "divide the times of a schedule by this factor", To: option.Float(&o.data.Trace.Speedup, 0, 1e9)},
+		{Long: "fixed-schedule-start-offset", Arg: "MS", Help: "skip requests of the schedule before this time", To: option.Parsed(&o.data.Trace.Start, milliseconds)},
+		{Long: "fixed-schedule-end-offset", Arg: "MS", Help: "skip requests of the schedule after this time", To: option.Parsed(&o.data.Trace.End, milliseconds)},
+		{Long: "fixed-schedule-auto-offset", Help: "make the first request of a schedule due at the start of the level (default)", To: option.Switch(&o.data.Trace.AutoOffset)},
+		{Long: "no-fixed-schedule-auto-offset", Help: "keep the time before the first request of a schedule", To: option.SwitchOff(&o.data.Trace.AutoOffset)},
+		{Long: "request-cancellation-rate", Arg: "PERCENT", Help: "percentage of requests that the client cancels", To: option.Float(&o.cancelRate, 0, 100)},
+		{Long: "request-cancellation-delay", Arg: "SECONDS", Help: "cancel these requests this long after they were sent", To: seconds(&o.cancelDelay)},
+		{Long: "request-cancellation-tokens", Arg: "PERCENT", Help: "cancel these requests after this percentage of the requested tokens", To: option.Float(&o.cancelTokens, 0, 100)},
 	})
-	s.Var("request-rate", "LIST", "", "requests a second, one level each", func(v string) error {
-		var err error
-		o.rates, err = floatList(v)
-		return err
-	})
-	s.Var("arrival-pattern", "NAME", "poisson", "spread of requests at a rate: constant, poisson or gamma", func(v string) error {
-		var err error
-		o.arrival, err = load.ParseArrival(v)
-		return err
-	})
-	s.Alias("arrival-pattern", "request-rate-mode")
-	s.Var("request-rate-series", "FILE", "", `rates over time as JSON: [{"time_s":0,"qps":5}, ...], straight lines between them`, func(v string) error {
-		var err error
-		if o.stages != nil {
-			return errors.New("and --stages exclude each other")
-		}
-		o.stages, err = load.ReadRates(v)
-		return err
-	})
-	s.Float(&o.smoothness, "arrival-smoothness", "SHAPE", 0, 1e6, "shape of gamma arrivals: 1 is Poisson, more is smoother")
-	s.Alias("arrival-smoothness", "vllm-burstiness")
-	s.Var("stages", "LIST", "", `rates one after the other in one level: "10:30s,50:1m", "10-50:30s" rises`, func(v string) error {
-		var err error
-		if o.stages != nil {
-			return errors.New("is given twice, or besides --request-rate-series")
-		}
-		o.stages, err = stageList(v)
-		return err
-	})
-	s.Var("concurrency-stages", "LIST", "", "the same with numbers of conversations", func(v string) error {
-		var err error
-		o.sessionStages, err = stageList(v)
-		return err
-	})
-	o.time(s, &o.ramp, "concurrency-ramp-duration", "start the conversations one after the other over this time")
-	o.time(s, &o.rateRamp, "request-rate-ramp-duration", "rise from no requests to the rate over this time")
-	s.Var("think-time", "DURATION[±SPREAD]", "0s", "closed loop: wait this long after a request has ended before the next is sent in its place, as 100ms or 100ms±20ms "+
-		"(uniform, drawn from --random-seed; +- stands for ±); no latency includes it", func(v string) (err error) {
-		o.thinkTime, err = pace.ParseThinkTime(v)
-		return err
-	})
-	s.Int(&o.prefill, "prefill-concurrency", "N", 0, "at most N requests wait for their first token at once")
-	s.Float(&o.userRate, "user-centric-rate", "RATE", 0, 1e9, "requests a second of all users together, each at its own even pace")
-	s.Int(&o.users, "num-users", "N", 0, "users of --user-centric-rate")
-	s.Bool(&o.fixed, "fixed-schedule", "send at the times of the input file")
-	s.Bool(&o.noFix, "no-fixed-schedule", "leave the times of the input file alone")
-	s.Float(&o.data.Trace.Speedup, "replay-speedup", "FACTOR", 0, 1e9, "play a schedule so many times faster")
-	s.Alias("replay-speedup", "synthesis-speedup-ratio")
-	s.Var("fixed-schedule-start-offset", "MS", "", "leave out what comes before", millisTo(&o.data.Trace.Start))
-	s.Var("fixed-schedule-end-offset", "MS", "", "leave out what comes after", millisTo(&o.data.Trace.End))
-	s.Var("fixed-schedule-auto-offset", "", "", "the first request of a schedule is due at once (the default)", func(string) error {
-		o.data.Trace.AutoOffset = true
-		return nil
-	})
-	s.Var("no-fixed-schedule-auto-offset", "", "", "keep the time before the first request", func(string) error {
-		o.data.Trace.AutoOffset = false
-		return nil
-	})
-	s.Float(&o.cancelRate, "request-cancellation-rate", "PERCENT", 0, 100, "share of the requests that the client breaks off")
-	o.time(s, &o.cancelDelay, "request-cancellation-delay", "break off after this time")
-	s.Float(&o.cancelTokens, "request-cancellation-tokens", "PERCENT", 0, 100, "break off after this share of the tokens asked for")
 }
 
 // endingErrorRate is the share of failed requests that ends a level; 0 is none.
 func (o *options) endingErrorRate() float64 {
-	if !o.endAtErrors {
-		return 0
+	if o.table.Given("max-error-rate") || o.table.Given("failed-request-threshold") {
+		return o.maxErrorRate
 	}
-	return o.maxErrorRate / 100
+	return 0
 }
 
-func addStop(s *optset.Set, o *options) {
-	s.Group("How long, and what counts")
-	s.Int(&o.requests, "request-count", "N", 1, "requests of a level")
-	s.Alias("request-count", "num-requests")
-	s.Int(&o.sessions, "num-conversations", "N", 1, "conversations of a level")
-	s.Alias("num-conversations", "num-sessions", "conversation-num")
-	o.time(s, &o.duration, "benchmark-duration", "time of a level")
-	o.endless(s, &o.grace, "benchmark-grace-period", "how long requests may go on after that; inf waits for all")
-	o.time(s, &o.cooldown, "cooldown-duration", "requests that start so close to the end do not count")
-	s.Int(&o.maxErrors, "max-errors", "N", 0, "end a level at so many failures")
-	s.Var("max-error-rate", "PERCENT", "1", "a level in which more than this share of the requests fails is not valid; when given, the level also ends there", func(v string) error {
-		f, err := strconv.ParseFloat(strings.TrimSuffix(v, "%"), 64)
-		if err != nil || !(f >= 0 && f <= 100) {
-			return fmt.Errorf("is a percentage from 0 to 100, not %q", v)
-		}
-		o.maxErrorRate, o.endAtErrors = f, true
-		return nil
-	})
-	s.Var("failed-request-threshold", "SHARE", "", "the same as a share from 0 to 1", func(v string) error {
-		f, err := strconv.ParseFloat(v, 64)
-		if err != nil || f < 0 || f > 1 {
-			return fmt.Errorf("is a number from 0 to 1, not %q", v)
-		}
-		o.maxErrorRate, o.endAtErrors = f*100, true
-		return nil
-	})
-	s.Text(&o.until, "until", "TARGET", `end a level when an interval is narrow enough: "ttft.p99 ± 5 %"`)
-	s.Var("goodput", "LIST", "", `count requests that keep bounds, in ms: "ttft:200 itl:20"`, func(v string) error {
-		o.goodput = strings.TrimSpace(o.goodput + " " + v)
-		return nil
-	})
-	s.Int(&o.runs, "runs", "N", 1, "measure each level so often; intervals are then over the runs")
-	s.Bool(&o.calibrate, "calibrate", "after the run, measure the error of the times of tokens at the pace of each level on a reference server on this machine; "+
-		"up to 4 seconds a level")
-	s.Alias("runs", "num-profile-runs")
-	o.time(s, &o.runPause, "profile-run-cooldown-seconds", "pause between repeats")
-	o.switches(s, &o.sameSeed, "no-vary-seed-per-trial", "vary-seed-per-trial", "repeats ask the same prompts at the same times; a prefix cache may know them by then")
-	o.switches(s, &o.warmOnce, "profile-run-disable-warmup-after-first", "no-profile-run-disable-warmup-after-first", "only the first repeat has a warm-up")
-	o.time(s, &o.pause, "parameter-sweep-cooldown-seconds", "pause between levels")
-	s.Float(&o.confidence, "confidence-level", "SHARE", 0, 0.9999, "of intervals; 0 computes none")
-}
-
-func addOutput(s *optset.Set, o *options) {
-	s.Group("Output")
-	s.Text(&o.artifacts, "artifact-dir", "DIR", "write AIPerf's files there, a folder for each level")
-	s.Alias("artifact-dir", "output-artifact-dir")
-	s.Text(&o.prefix, "profile-export-prefix", "NAME", "start of the names of those files")
-	s.Alias("profile-export-prefix", "profile-export-file")
-	s.Text(&o.exports, "exports", "LIST", "which files: summary, csv, records, inputs, outputs, raw, slices, profile, genai, vllm, parquet, all")
-	optset.OneOf(s, &o.exportLevel, "export-level", "LEVEL", "the same in AIPerf's words: summary, records or raw", "summary", "records", "raw")
-	s.Alias("export-level", "profile-export-level")
-	s.Var("export-outputs-json", "", "", "write the texts of the answers to outputs.json, as --exports outputs", func(string) error {
-		o.outputs = true
-		return nil
-	})
-	o.time(s, &o.sliceEvery, "slice-duration", "width of the time slices")
-	s.Var("server-metrics", "URL", "", "read these pages of Prometheus metrics during the run; see docs/outputs.md; may be repeated", func(v string) error {
-		o.scrape = append(o.scrape, strings.FieldsFunc(v, func(r rune) bool { return r == ',' || r == ' ' })...)
-		return nil
-	})
-	s.Var("server-metrics-formats", "LIST", "json,csv", "files of those: json, csv, jsonl", func(v string) error {
-		o.scrapeForms = strings.Trim(o.scrapeForms+","+v, ",")
-		return checkScrapeForms(o.scrapeForms)
-	})
-	s.Var("gpu-telemetry", "URL", "", "read these pages of NVIDIA's DCGM exporter during the run; see docs/outputs.md; may be repeated", func(v string) error {
-		list, err := gpuPages(v)
-		o.gpus = append(o.gpus, list...)
-		return err
-	})
-	s.Secret(secret.URL, "server-metrics", "gpu-telemetry")
-	s.Text(&o.json, "json", "FILE", "write the whole result")
-	for _, opt := range plan.OutcomeOptions() {
-		s.Var(opt.Long, opt.Arg, opt.Default, plain(opt.Help), func(v string) error { return opt.Set(&o.outcome, v) })
-	}
-	s.Var("console", "FORM", "", "table, or seed for the blocks of seed 003's tool, whatever options are used", func(v string) error {
-		if v != "table" && v != "seed" {
-			return fmt.Errorf("is table or seed, not %q", v)
-		}
-		o.console = v
-		return nil
-	})
-	s.Bool(&o.verbose, "verbose,v", "every metric, intervals, and what each token count came from")
-	s.Alias("verbose", "extra-verbose")
-}
-
-// plain is a sentence as the help of this command has it.
-func plain(sentence string) string {
-	text := strings.TrimSuffix(sentence, ".")
-	return strings.ToLower(text[:1]) + text[1:]
-}
-
-// time adds an option for a time: seconds, or a number with its unit.
-func (o *options) time(s *optset.Set, to *time.Duration, name, help string) {
-	value := ""
-	if *to > 0 {
-		value = strconv.FormatFloat(to.Seconds(), 'g', -1, 64)
-	}
-	s.Var(name, "SECONDS", value, help, func(v string) error {
-		d, err := seconds(v)
-		*to = d
-		return err
-	})
-}
-
-// endless adds an option for a time that may have no end.
-func (o *options) endless(s *optset.Set, to *time.Duration, name, help string) {
-	value := ""
-	if *to > 0 {
-		value = strconv.FormatFloat(to.Seconds(), 'g', -1, 64)
-	}
-	s.Var(name, "SECONDS", value, help, func(v string) error {
-		if strings.EqualFold(v, "inf") {
-			*to = 10 * 365 * 24 * time.Hour
+func (o *options) stopRows() []option.Row {
+	return option.Group("Measurement: length, limits and repeats", []option.Row{
+		{Long: "request-count", Also: "num-requests", Arg: "N", Help: "number of requests of a level", To: option.Int(&o.requests, 1)},
+		{Long: "num-conversations", Also: "num-sessions conversation-num", Arg: "N", Help: "number of conversations of a level", To: option.Int(&o.sessions, 1)},
+		{Long: "benchmark-duration", Arg: "SECONDS", Help: "duration of a level", To: seconds(&o.duration)},
+		{Long: "benchmark-grace-period", Arg: "SECONDS", Help: "how long to wait for requests in flight after --benchmark-duration; inf waits for all", To: endlessSeconds(&o.grace)},
+		{Long: "cooldown-duration", Arg: "SECONDS", Help: "do not count requests sent in this last part of --benchmark-duration", To: seconds(&o.cooldown)},
+		{Long: "max-errors", Arg: "N", Help: "end a level after this many failed requests", To: option.Int(&o.maxErrors, 0)},
+		{Long: "max-error-rate", Arg: "PERCENT", Help: "percentage of failed requests above which a level is not valid; if the option is given, the level also ends there", To: option.Percent(&o.maxErrorRate, 100)},
+		{Long: "failed-request-threshold", Arg: "SHARE", Help: "--max-error-rate as a share from 0 to 1", To: option.Float(&o.maxErrorRate, 0, 1)},
+		{Long: "until", Arg: "TARGET", Help: `end a level when the confidence interval of a metric is narrow enough: "ttft.p99 ± 5 %"`, To: option.Text(&o.until)},
+		{Long: "goodput", Arg: "LIST", Repeat: true, Help: `count requests that meet these bounds, in ms: "ttft:200 itl:20"`, To: option.Func(func(v string) error {
+			o.goodput = strings.TrimSpace(o.goodput + " " + v)
 			return nil
-		}
-		d, err := seconds(v)
-		*to = d
-		return err
+		})},
+		{Long: "runs", Also: "num-profile-runs", Arg: "N", Help: "measure each level N times; confidence intervals are then computed over the repeats", To: option.Int(&o.runs, 1)},
+		{Long: "calibrate", Help: "after the run, measure the error of token times on a reference server on this machine, at the pace of each level; takes up to 4 seconds per level", To: option.Switch(&o.calibrate)},
+		{Long: "profile-run-cooldown-seconds", Arg: "SECONDS", Help: "pause between the repeats of --runs", To: seconds(&o.runPause)},
+		{Long: "no-vary-seed-per-trial", Help: "send the same prompts at the same times in every repeat of --runs; a prefix cache may then contain them", To: option.Switch(&o.sameSeed)},
+		{Long: "vary-seed-per-trial", Help: "send different prompts in every repeat of --runs (the default)", To: option.SwitchOff(&o.sameSeed)},
+		{Long: "profile-run-disable-warmup-after-first", Help: "warm up before the first repeat of --runs only", To: option.Switch(&o.warmOnce)},
+		{Long: "no-profile-run-disable-warmup-after-first", Help: "warm up before every repeat of --runs (the default)", To: option.SwitchOff(&o.warmOnce)},
+		{Long: "parameter-sweep-cooldown-seconds", Arg: "SECONDS", Help: "pause between levels", To: seconds(&o.pause)},
+		{Long: "confidence-level", Arg: "SHARE", Help: "confidence level of intervals; 0 computes no intervals", To: option.Float(&o.confidence, 0, 0.9999)},
 	})
 }
 
-// switches adds an option and the one that takes it back.
-func (o *options) switches(s *optset.Set, to *bool, name, undo, help string) {
-	s.Bool(to, name, help)
-	s.Var(undo, "", "", "the opposite, which is the default", func(string) error { *to = false; return nil })
+func (o *options) outputRows() []option.Row {
+	return option.Group("Output", []option.Row{
+		{Long: "artifact-dir", Also: "output-artifact-dir", Arg: "DIR", Help: "folder for result files in AIPerf's formats, with one subfolder per level", To: option.Text(&o.artifacts)},
+		{Long: "profile-export-prefix", Also: "profile-export-file", Arg: "NAME", Help: "prefix of the names of the files in --artifact-dir", To: option.Text(&o.prefix)},
+		{Long: "exports", Arg: "LIST", Help: "files to write to --artifact-dir: summary, csv, records, inputs, outputs, raw, slices, profile, genai, vllm, parquet, all", To: option.Text(&o.exports)},
+		{Long: "export-level", Also: "profile-export-level", Arg: "LEVEL", Help: "files to write to --artifact-dir, by AIPerf's levels: summary, records or raw", To: option.OneOf(&o.exportLevel, "summary", "records", "raw")},
+		{Long: "export-outputs-json", Help: "write the texts of the responses to outputs.json, like --exports outputs", To: option.Switch(&o.outputs)},
+		{Long: "slice-duration", Arg: "SECONDS", Help: "length of the time slices of --exports slices", To: seconds(&o.sliceEvery)},
+		{Long: "server-metrics", Arg: "URL", Repeat: true, Help: "read Prometheus metrics from this URL during the run; see docs/outputs.md", Secret: secret.URL, To: option.Func(func(v string) error {
+			o.scrape = append(o.scrape, strings.FieldsFunc(v, func(r rune) bool { return r == ',' || r == ' ' })...)
+			return nil
+		})},
+		{Long: "server-metrics-formats", Arg: "LIST", Repeat: true, Default: "json,csv", Help: "files to write for --server-metrics: json, csv, jsonl", To: option.Func(func(v string) error {
+			o.scrapeForms = strings.Trim(o.scrapeForms+","+v, ",")
+			return checkScrapeForms(o.scrapeForms)
+		}).Of("json", "csv", "jsonl")},
+		{Long: "gpu-telemetry", Arg: "URL", Repeat: true, Help: "read GPU metrics from this URL of NVIDIA's DCGM exporter during the run; see docs/outputs.md", Secret: secret.URL, To: option.Func(func(v string) error {
+			list, err := gpuPages(v)
+			o.gpus = append(o.gpus, list...)
+			return err
+		})},
+		{Long: "json", Arg: "FILE", Help: "write the whole result as JSON", To: option.Text(&o.json)},
+		{Long: "console", Arg: "FORM", Help: "form of the report on the console: table, or seed for the blocks that -i, --input-data and --tokenizer-path select", To: option.OneOf(&o.console, "table", "seed")},
+		{Long: "verbose", Short: 'v', Also: "extra-verbose", Help: "print every metric, confidence intervals, and the source of each token count", To: option.Switch(&o.verbose)},
+	})
 }
 
 // parseTargets reads what needs the metrics' names.

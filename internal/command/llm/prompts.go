@@ -1,166 +1,126 @@
 package llm
 
 import (
+	"errors"
 	"fmt"
-	"strconv"
+	"math"
 	"strings"
 
 	"github.com/redline-bench/redline/internal/llm/dataset"
-	"github.com/redline-bench/redline/internal/optset"
+	"github.com/redline-bench/redline/internal/option"
 )
 
-func addPrompts(s *optset.Set, o *options) {
-	s.Group("Prompts")
-	s.Text(&o.data.Path, "input-file", "FILE", "prompts: JSONL in AIPerf's forms, traces, ShareGPT, text; see docs/llm.md")
-	s.Text(&o.inputData, "input-data", "FILE", "the same; like there, each prompt is sent once a level where no count or time is given")
-	s.Text(&o.data.Key, "input-key", "NAME", "field of the prompt in lines of JSON (input, prompt, text, question, instruction)")
-	s.Var("custom-dataset-type", "TYPE", "", "what the file holds: "+formatNames(), func(v string) error {
-		var err error
-		o.data.Format, err = dataset.ParseFormat(v)
-		return err
-	})
-	s.Var("dataset-sampling-strategy", "NAME", "sequential", "order of the prompts: sequential, shuffle or random", func(v string) error {
-		var err error
-		o.data.Sampling, err = dataset.ParseSampling(v)
-		return err
-	})
-	s.Int(&o.data.Entries, "num-dataset-entries", "N", 1, "different prompts")
-	s.Alias("num-dataset-entries", "num-prompts")
-	s.Var("random-seed", "N", "0", "of everything that is drawn", func(v string) error {
-		n, err := strconv.ParseUint(v, 10, 64)
-		if err != nil {
-			return fmt.Errorf("is a whole number, not %q", v)
-		}
-		o.data.Seed = n
-		return nil
-	})
-	s.Text(&o.tokenizer, "tokenizer", "DIR", "folder or file of a tokenizer: tokenizer.json, or a tiktoken file")
-	s.Text(&o.tokenizerPath, "tokenizer-path", "DIR", "the same")
-	s.Bool(&o.chatTemplate, "apply-chat-template", "count and make prompts with the tokenizer's chat template, as the server sees them; "+
-		"completions and other endpoints that take one text are sent the rendered text")
-	s.Bool(&o.serverCounts, "use-server-token-count", "lengths by the server's counts even with a tokenizer")
-}
-
-func formatNames() string {
-	var names []string
+func (o *options) promptRows() []option.Row {
+	var formats []string
 	for _, f := range dataset.Formats() {
-		names = append(names, string(f))
+		formats = append(formats, string(f))
 	}
-	return strings.Join(names, ", ")
+	return option.Group("Prompts", []option.Row{
+		{Long: "input-file", Arg: "FILE", Help: "file of prompts: AIPerf's JSONL formats, traces, ShareGPT, text and others; see docs/datasets.md", To: option.Text(&o.data.Path)},
+		{Long: "input-data", Arg: "FILE", Help: "file of prompts; a level sends each prompt once unless a count or duration is given", To: option.Text(&o.inputData)},
+		{Long: "input-key", Arg: "NAME", Help: "JSON field that contains the prompt (the first found of input, prompt, text, question, instruction)", To: option.Text(&o.data.Key)},
+		{Long: "custom-dataset-type", Arg: "TYPE", Help: "format of the file; detected from its first record unless given: " + strings.Join(formats, ", "), To: option.Parsed(&o.data.Format, dataset.ParseFormat).Of(formats...)},
+		{Long: "dataset-sampling-strategy", Arg: "NAME", Default: "sequential", Help: "order of the prompts: sequential, shuffle or random", To: option.Parsed(&o.data.Sampling, dataset.ParseSampling).Of("sequential", "shuffle", "random")},
+		{Long: "num-dataset-entries", Also: "num-prompts", Arg: "N", Help: "number of different prompts", To: option.Int(&o.data.Entries, 1)},
+		{Long: "random-seed", Arg: "N", Help: "seed of all random choices", To: option.Uint(&o.data.Seed, math.MaxUint64)},
+		{Long: "tokenizer", Arg: "FILE|DIR", Help: "tokenizer: a folder, a tokenizer.json, or a tiktoken file", To: option.Text(&o.tokenizer)},
+		{Long: "tokenizer-path", Arg: "FILE|DIR", Help: "other name of --tokenizer; also selects the blocks of --console seed", To: option.Text(&o.tokenizerPath)},
+		{Long: "apply-chat-template", Help: "count and generate prompts with the tokenizer's chat template, as the server sees them; endpoints that take one text, " +
+			"such as completions, receive the rendered text", To: option.Switch(&o.chatTemplate)},
+		{Long: "use-server-token-count", Help: "use the server's token counts even if a tokenizer is given", To: option.Switch(&o.serverCounts)},
+	})
 }
 
-func addShape(s *optset.Set, o *options) {
+func (o *options) shapeRows() []option.Row {
 	d := &o.data
-	s.Group("Made prompts")
-	s.Float(&d.Input.Mean, "synthetic-input-tokens-mean", "N", 1, 1e9, "tokens of a prompt")
-	s.Alias("synthetic-input-tokens-mean", "isl", "prompt-input-tokens-mean")
-	s.Float(&d.Input.Std, "synthetic-input-tokens-stddev", "N", 0, 1e9, "their deviation")
-	s.Alias("synthetic-input-tokens-stddev", "isl-stddev", "prompt-input-tokens-stddev")
-	s.Float(&d.Output.Mean, "output-tokens-mean", "N", 0, 1e9, "tokens of an answer that are asked for; 0 asks for none")
-	s.Alias("output-tokens-mean", "osl", "prompt-output-tokens-mean")
-	s.Float(&d.Output.Std, "output-tokens-stddev", "N", 0, 1e9, "their deviation")
-	s.Alias("output-tokens-stddev", "osl-stddev", "prompt-output-tokens-stddev")
-	s.Var("length-distribution", "NAME", "normal", "of both: normal, lognormal, uniform or fixed", func(v string) error {
-		k, err := dataset.ParseLengthKind(v)
-		d.Input.Kind, d.Output.Kind = k, k
-		return err
+	return option.Group("Generated prompts", []option.Row{
+		{Long: "synthetic-input-tokens-mean", Also: "isl prompt-input-tokens-mean", Arg: "N", Help: "mean number of tokens of a prompt", To: option.Float(&d.Input.Mean, 1, 1e9)},
+		{Long: "synthetic-input-tokens-stddev", Also: "isl-stddev prompt-input-tokens-stddev", Arg: "N", Help: "standard deviation of the tokens of a prompt", To: option.Float(&d.Input.Std, 0, 1e9)},
+		{Long: "output-tokens-mean", Also: "osl prompt-output-tokens-mean", Arg: "N", Help: "mean number of tokens to request for a response; 0 requests no length", To: option.Float(&d.Output.Mean, 0, 1e9)},
+		{Long: "output-tokens-stddev", Also: "osl-stddev prompt-output-tokens-stddev", Arg: "N", Help: "standard deviation of the tokens to request", To: option.Float(&d.Output.Std, 0, 1e9)},
+		{Long: "length-distribution", Arg: "NAME", Default: "normal", Help: "distribution of prompt and response lengths: normal, lognormal, uniform or fixed", To: option.Func(func(v string) error {
+			k, err := dataset.ParseLengthKind(v)
+			d.Input.Kind, d.Output.Kind = k, k
+			return err
+		}).Of("normal", "lognormal", "uniform", "fixed")},
+		{Long: "random-range-ratio", Arg: "SHARE", Help: "draw input and output lengths uniformly from mean × (1 ± SHARE), like vLLM's benchmark", To: option.Float(&o.spread, 0, 1)},
+		{Long: "sequence-distribution", Also: "seq-dist", Arg: "LIST", Help: `mixture of input and output lengths with their percentages: "256,128:40;512,256:60"`, To: option.Text(&d.Pairs)},
+		{Long: "conversation-turn-mean", Also: "session-turns-mean", Arg: "N", Help: "mean number of turns of a conversation", To: option.Float(&d.Turns.Mean, 1, 1e6)},
+		{Long: "conversation-turn-stddev", Also: "session-turns-stddev", Arg: "N", Help: "standard deviation of the number of turns", To: option.Float(&d.Turns.Std, 0, 1e6)},
+		{Long: "conversation-turn-delay-mean", Also: "session-turn-delay-mean", Arg: "MS", Help: "mean pause before each turn except the first", To: option.Float(&d.Delay.Mean, 0, 1e9)},
+		{Long: "conversation-turn-delay-stddev", Also: "session-turn-delay-stddev", Arg: "MS", Help: "standard deviation of the pause", To: option.Float(&d.Delay.Std, 0, 1e9)},
+		{Long: "conversation-turn-delay-ratio", Also: "session-delay-ratio", Arg: "FACTOR", Default: "1", Help: "multiply all pauses, also those of an input file, by this factor; 0 removes them", To: option.Func(func(v string) error {
+			d.DelayRatio = new(float64)
+			return option.Float(d.DelayRatio, 0, 1e6).Set(v)
+		})},
+		{Long: "inter-turn-delay-cap-seconds", Arg: "SECONDS", Help: "limit of the pause between two turns", To: seconds(&d.DelayCap)},
+		{Long: "batch-size-text", Also: "prompt-batch-size batch-size", Arg: "N", Help: "number of texts in a request, for embeddings", To: option.Int(&d.Batch, 0)},
+		{Long: "system-prompt", Arg: "TEXT", Help: "system prompt of every conversation", To: option.Text(&d.System)},
+		{Long: "system-prompt-file", Arg: "FILE", Help: "file that contains the system prompt", To: option.Text(&o.systemFile)},
+		{Long: "shared-system-prompt-length", Arg: "N", Help: "tokens of a generated system prompt that all conversations share", To: option.Int(&d.Prefix.SharedSystem, 0)},
+		{Long: "user-context-prompt-length", Arg: "N", Help: "tokens of a generated text that opens each conversation and differs between conversations", To: option.Int(&d.Prefix.UserContext, 0)},
+		{Long: "num-prefix-prompts", Also: "prompt-prefix-pool-size prefix-prompt-pool-size", Arg: "N", Help: "number of generated prefixes; each prompt starts with one of them", To: option.Int(&d.Prefix.Pool, 0)},
+		{Long: "prefix-prompt-length", Also: "prompt-prefix-length", Arg: "N", Help: "tokens of a prefix of --num-prefix-prompts", To: option.Int(&d.Prefix.Length, 0)},
+		{Long: "cache-bust", Arg: "PLACE", Default: "none", Help: "where to add a unique text that defeats prefix caches: none, system_prefix, system_suffix, first_turn_prefix or first_turn_suffix", To: option.Parsed(&d.Bust, dataset.ParseBust).
+			Of("none", "system_prefix", "system_suffix", "first_turn_prefix", "first_turn_suffix")},
+		{Long: "ignore-trace-delays", Help: "ignore timestamps and pauses in the input file", To: option.Switch(&d.Trace.IgnoreDelays)},
+		{Long: "isl-block-size", Also: "synthetic-input-tokens-block-size prompt-input-tokens-block-size", Arg: "N", Default: "512, bailian_trace 16", Help: "tokens per hash id of a trace; 0 means 512, for bailian_trace 16", To: option.Int(&d.Trace.Block, 0)},
+		{Long: "synthesis-max-isl", Arg: "N", Help: "skip requests of a trace with more input tokens", To: option.Int(&d.Trace.MaxInput, 0)},
+		{Long: "synthesis-max-osl", Arg: "N", Help: "limit the output tokens of a trace's requests to this number", To: option.Int(&d.Trace.MaxOutput, 0)},
+		{Long: "rankings-passages-mean", Arg: "N", Help: "rankings: mean number of passages in a request", To: option.Float(&d.Rankings.Passages.Mean, 0, 1e6)},
+		{Long: "rankings-passages-stddev", Arg: "N", Help: "rankings: standard deviation of the number of passages", To: option.Float(&d.Rankings.Passages.Std, 0, 1e6)},
+		{Long: "rankings-passages-prompt-token-mean", Arg: "N", Help: "rankings: mean number of tokens of a passage", To: option.Float(&d.Rankings.PassageTokens.Mean, 0, 1e9)},
+		{Long: "rankings-passages-prompt-token-stddev", Arg: "N", Help: "rankings: standard deviation of the tokens of a passage", To: option.Float(&d.Rankings.PassageTokens.Std, 0, 1e9)},
+		{Long: "rankings-query-prompt-token-mean", Arg: "N", Help: "rankings: mean number of tokens of the query", To: option.Float(&d.Rankings.QueryTokens.Mean, 0, 1e9)},
+		{Long: "rankings-query-prompt-token-stddev", Arg: "N", Help: "rankings: standard deviation of the tokens of the query", To: option.Float(&d.Rankings.QueryTokens.Std, 0, 1e9)},
 	})
-	s.Float(&o.spread, "random-range-ratio", "SHARE", 0, 1, "both uniform, so far around their means, as vLLM's bench does")
-	s.Text(&d.Pairs, "sequence-distribution", "LIST", `mixture of lengths: "256,128:40;512,256:60"`)
-	s.Alias("sequence-distribution", "seq-dist")
-	s.Float(&d.Turns.Mean, "conversation-turn-mean", "N", 1, 1e6, "turns of a conversation")
-	s.Alias("conversation-turn-mean", "session-turns-mean")
-	s.Float(&d.Turns.Std, "conversation-turn-stddev", "N", 0, 1e6, "their deviation")
-	s.Alias("conversation-turn-stddev", "session-turns-stddev")
-	s.Float(&d.Delay.Mean, "conversation-turn-delay-mean", "MS", 0, 1e9, "pause before each turn but the first")
-	s.Alias("conversation-turn-delay-mean", "session-turn-delay-mean")
-	s.Float(&d.Delay.Std, "conversation-turn-delay-stddev", "MS", 0, 1e9, "its deviation")
-	s.Alias("conversation-turn-delay-stddev", "session-turn-delay-stddev")
-	s.Var("conversation-turn-delay-ratio", "FACTOR", "1", "multiplies pauses, those of a file too; 0 leaves them out", func(v string) error {
-		f, err := strconv.ParseFloat(v, 64)
-		if err != nil || !(f >= 0 && f <= 1e6) {
-			return fmt.Errorf("is a number of at least 0, not %q", v)
-		}
-		d.DelayRatio = &f
-		return nil
-	})
-	s.Alias("conversation-turn-delay-ratio", "session-delay-ratio")
-	o.time(s, &d.DelayCap, "inter-turn-delay-cap-seconds", "longest pause")
-	s.Int(&d.Batch, "batch-size-text", "N", 0, "texts of a request, for embeddings")
-	s.Alias("batch-size-text", "prompt-batch-size", "batch-size")
-	s.Text(&d.System, "system-prompt", "TEXT", "opens every conversation")
-	s.Text(&o.systemFile, "system-prompt-file", "FILE", "the same, out of a file")
-	s.Int(&d.Prefix.SharedSystem, "shared-system-prompt-length", "N", 0, "tokens of a made system prompt that all share")
-	s.Int(&d.Prefix.UserContext, "user-context-prompt-length", "N", 0, "tokens that open each conversation and are its own")
-	s.Int(&d.Prefix.Pool, "num-prefix-prompts", "N", 0, "made beginnings that prompts share")
-	s.Alias("num-prefix-prompts", "prompt-prefix-pool-size", "prefix-prompt-pool-size")
-	s.Int(&d.Prefix.Length, "prefix-prompt-length", "N", 0, "tokens of such a beginning")
-	s.Alias("prefix-prompt-length", "prompt-prefix-length")
-	s.Var("cache-bust", "PLACE", "none", "text that never repeats, against prefix caches: system_prefix, first_turn_prefix, ...", func(v string) error {
-		var err error
-		d.Bust, err = dataset.ParseBust(v)
-		return err
-	})
-	s.Bool(&d.Trace.IgnoreDelays, "ignore-trace-delays", "leave out the times and pauses of the file")
-	s.Int(&d.Trace.Block, "isl-block-size", "N", 0, "tokens that a hash id of a trace stands for (512, bailian_trace 16)")
-	s.Alias("isl-block-size", "synthetic-input-tokens-block-size", "prompt-input-tokens-block-size")
-	s.Int(&d.Trace.MaxInput, "synthesis-max-isl", "N", 0, "leave out longer requests of a trace")
-	s.Int(&d.Trace.MaxOutput, "synthesis-max-osl", "N", 0, "shorten longer answers of a trace")
-	s.Float(&d.Rankings.Passages.Mean, "rankings-passages-mean", "N", 0, 1e6, "rankings: passages of a request")
-	s.Float(&d.Rankings.Passages.Std, "rankings-passages-stddev", "N", 0, 1e6, "their deviation")
-	s.Float(&d.Rankings.PassageTokens.Mean, "rankings-passages-prompt-token-mean", "N", 0, 1e9, "tokens of a passage")
-	s.Float(&d.Rankings.PassageTokens.Std, "rankings-passages-prompt-token-stddev", "N", 0, 1e9, "their deviation")
-	s.Float(&d.Rankings.QueryTokens.Mean, "rankings-query-prompt-token-mean", "N", 0, 1e9, "tokens of the query")
-	s.Float(&d.Rankings.QueryTokens.Std, "rankings-query-prompt-token-stddev", "N", 0, 1e9, "their deviation")
 }
 
-func addMedia(s *optset.Set, o *options) {
+func (o *options) mediaRows() []option.Row {
 	m := &o.data.Media
-	s.Group("Images, audio and video")
-	s.Int(&m.Images, "image-batch-size", "N", 0, "images of a request")
-	s.Alias("image-batch-size", "batch-size-image")
-	s.Float(&m.Width.Mean, "image-width-mean", "PIXELS", 0, 1e5, "width of made images")
-	s.Float(&m.Width.Std, "image-width-stddev", "PIXELS", 0, 1e5, "its deviation")
-	s.Float(&m.Height.Mean, "image-height-mean", "PIXELS", 0, 1e5, "height of made images")
-	s.Float(&m.Height.Std, "image-height-stddev", "PIXELS", 0, 1e5, "its deviation")
-	s.Text(&m.ImageFormat, "image-format", "NAME", "png, jpeg or random")
-	s.Var("image-source", "DIR", "noise", "take images from a folder; noise makes them", func(v string) error {
-		if v == "assets" {
-			return fmt.Errorf("is a folder of images, or noise: AIPerf's own images are not part of this program")
-		}
-		m.ImageDir = strings.TrimPrefix(v, "noise")
-		return nil
-	})
-	s.Int(&m.Audios, "audio-batch-size", "N", 0, "sounds of a request")
-	s.Alias("audio-batch-size", "batch-size-audio")
-	s.Float(&m.Seconds.Mean, "audio-length-mean", "SECONDS", 0, 1e5, "length of made sounds")
-	s.Float(&m.Seconds.Std, "audio-length-stddev", "SECONDS", 0, 1e5, "its deviation")
-	s.Var("audio-sample-rates", "LIST", "16", "of made sounds, in kHz or Hz; of several one is drawn", func(v string) error {
-		list, err := floatList(v)
-		for _, f := range list {
-			if f < 1000 {
-				f *= 1000
+	return option.Group("Images, audio and video", []option.Row{
+		{Long: "image-batch-size", Also: "batch-size-image", Arg: "N", Help: "number of images in a request", To: option.Int(&m.Images, 0)},
+		{Long: "image-width-mean", Arg: "PIXELS", Help: "mean width of generated images", To: option.Float(&m.Width.Mean, 0, 1e5)},
+		{Long: "image-width-stddev", Arg: "PIXELS", Help: "standard deviation of the width", To: option.Float(&m.Width.Std, 0, 1e5)},
+		{Long: "image-height-mean", Arg: "PIXELS", Help: "mean height of generated images", To: option.Float(&m.Height.Mean, 0, 1e5)},
+		{Long: "image-height-stddev", Arg: "PIXELS", Help: "standard deviation of the height", To: option.Float(&m.Height.Std, 0, 1e5)},
+		{Long: "image-format", Arg: "NAME", Help: "format of generated images: png, jpeg or random", To: option.Text(&m.ImageFormat).Of("png", "jpeg", "random")},
+		{Long: "image-source", Arg: "DIR", Default: "noise", Help: "folder with images to send; noise generates them", To: option.Func(func(v string) error {
+			if v == "assets" {
+				return errors.New("is a folder of images, or noise: AIPerf's own images are not part of this program")
 			}
-			m.SampleRates = append(m.SampleRates, int(f))
-		}
-		return err
+			m.ImageDir = strings.TrimPrefix(v, "noise")
+			return nil
+		})},
+		{Long: "audio-batch-size", Also: "batch-size-audio", Arg: "N", Help: "number of audio clips in a request", To: option.Int(&m.Audios, 0)},
+		{Long: "audio-length-mean", Arg: "SECONDS", Help: "mean length of generated audio", To: option.Float(&m.Seconds.Mean, 0, 1e5)},
+		{Long: "audio-length-stddev", Arg: "SECONDS", Help: "standard deviation of the length", To: option.Float(&m.Seconds.Std, 0, 1e5)},
+		{Long: "audio-sample-rates", Arg: "LIST", Repeat: true, Default: "16", Help: "sample rates of generated audio, in kHz or Hz; each clip uses one of them at random", To: option.Func(func(v string) error {
+			list, err := floatList(v)
+			for _, f := range list {
+				if f < 1000 {
+					f *= 1000
+				}
+				m.SampleRates = append(m.SampleRates, int(f))
+			}
+			return err
+		})},
+		{Long: "audio-depths", Arg: "LIST", Repeat: true, Default: "16", Help: "bits per sample of generated audio; each clip uses one of them at random", To: option.Func(func(v string) error {
+			list, err := intList(v)
+			m.Depths = append(m.Depths, list...)
+			return err
+		})},
+		{Long: "audio-format", Arg: "NAME", Default: "wav", Help: "format of generated audio: wav", To: option.Func(func(v string) error {
+			if v != "wav" {
+				return fmt.Errorf("is wav, not %q: put other audio into a file of prompts", v)
+			}
+			return nil
+		})},
+		{Long: "audio-num-channels", Arg: "N", Default: "1", Help: "channels of generated audio", To: option.Int(&m.Channels, 0)},
+		{Long: "video-batch-size", Also: "batch-size-video", Arg: "N", Help: "number of videos in a request", To: option.Int(&m.Videos, 0)},
+		{Long: "video-duration", Arg: "SECONDS", Default: "1", Help: "length of generated videos", To: option.Float(&m.VideoSeconds, 0, 1e5)},
+		{Long: "video-fps", Arg: "N", Default: "4", Help: "frames per second of generated videos", To: option.Int(&m.FPS, 0)},
+		{Long: "video-width", Arg: "PIXELS", Default: "640", Help: "width of generated videos", To: option.Int(&m.VideoWidth, 0)},
+		{Long: "video-height", Arg: "PIXELS", Default: "480", Help: "height of generated videos", To: option.Int(&m.VideoHeight, 0)},
 	})
-	s.Var("audio-depths", "LIST", "16", "bits of a sample; of several one is drawn", func(v string) error {
-		list, err := intList(v)
-		m.Depths = append(m.Depths, list...)
-		return err
-	})
-	s.Var("audio-format", "NAME", "wav", "wav", func(v string) error {
-		if v != "wav" {
-			return fmt.Errorf("is wav, not %q: put other sounds into a file of prompts", v)
-		}
-		return nil
-	})
-	s.Int(&m.Channels, "audio-num-channels", "N", 0, "of made sounds (1)")
-	s.Int(&m.Videos, "video-batch-size", "N", 0, "videos of a request")
-	s.Alias("video-batch-size", "batch-size-video")
-	s.Float(&m.VideoSeconds, "video-duration", "SECONDS", 0, 1e5, "length of made videos (1)")
-	s.Int(&m.FPS, "video-fps", "N", 0, "pictures a second (4)")
-	s.Int(&m.VideoWidth, "video-width", "PIXELS", 0, "of made videos (640)")
-	s.Int(&m.VideoHeight, "video-height", "PIXELS", 0, "of made videos (480)")
 }

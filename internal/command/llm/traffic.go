@@ -124,7 +124,7 @@ func (r *traffic) prompts() error {
 	}
 	d.RunID = fmt.Sprintf("%x", time.Now().UnixNano())
 	// The default of --concurrency says something else than its absence.
-	given := len(o.modes()) > 0 || o.set.Given("concurrency")
+	given := len(o.modes()) > 0 || o.table.Given("concurrency")
 	if o.noFix || given && !o.fixed || d.Trace.IgnoreDelays && !o.fixed {
 		d.Trace.IgnoreTimes = true
 	}

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/internal/llm/load"
-	"github.com/redline-bench/redline/internal/optset"
+	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/plan"
 )
 
@@ -21,24 +21,20 @@ type warmOptions struct {
 	ramp, rateRamp     time.Duration
 }
 
-func addWarmUp(s *optset.Set, o *options) {
+func (o *options) warmRows() []option.Row {
 	w := &o.warm
-	s.Group("Warm-up, which counts nowhere; its load is that of the level unless told otherwise")
-	s.Int(&w.requests, "warmup-request-count", "N", 0, "requests before the measurement")
-	s.Alias("warmup-request-count", "num-warmup-requests")
-	s.Int(&w.sessions, "num-warmup-sessions", "N", 0, "conversations before the measurement")
-	o.time(s, &w.duration, "warmup-duration", "time before the measurement")
-	o.endless(s, &w.grace, "warmup-grace-period", "how long its requests may go on after that (--benchmark-grace-period)")
-	s.Int(&w.concurrency, "warmup-concurrency", "N", 1, "conversations at once")
-	s.Float(&w.rate, "warmup-request-rate", "RATE", 0, 1e9, "requests a second")
-	s.Var("warmup-arrival-pattern", "NAME", "", "their spread: constant, poisson or gamma", func(v string) error {
-		var err error
-		w.arrival, err = load.ParseArrival(v)
-		return err
+	return option.Group("Warm-up: requests before the measurement that are in no result; the load is the level's unless given here", []option.Row{
+		{Long: "warmup-request-count", Also: "num-warmup-requests", Arg: "N", Help: "number of warm-up requests", To: option.Int(&w.requests, 0)},
+		{Long: "num-warmup-sessions", Arg: "N", Help: "number of warm-up conversations", To: option.Int(&w.sessions, 0)},
+		{Long: "warmup-duration", Arg: "SECONDS", Help: "duration of the warm-up", To: seconds(&w.duration)},
+		{Long: "warmup-grace-period", Arg: "SECONDS", Default: "--benchmark-grace-period", Help: "how long to wait for warm-up requests in flight after --warmup-duration", To: endlessSeconds(&w.grace)},
+		{Long: "warmup-concurrency", Arg: "N", Help: "number of warm-up conversations at once", To: option.Int(&w.concurrency, 1)},
+		{Long: "warmup-request-rate", Arg: "RATE", Help: "warm-up requests per second", To: option.Float(&w.rate, 0, 1e9)},
+		{Long: "warmup-arrival-pattern", Arg: "NAME", Help: "distribution of the gaps between warm-up requests: constant, poisson or gamma", To: arrival(&w.arrival)},
+		{Long: "warmup-prefill-concurrency", Arg: "N", Help: "limit of warm-up requests that wait for their first token", To: option.Int(&w.prefill, 0)},
+		{Long: "warmup-concurrency-ramp-duration", Arg: "SECONDS", Help: "time over which the warm-up conversations start, one after another", To: seconds(&w.ramp)},
+		{Long: "warmup-request-rate-ramp-duration", Arg: "SECONDS", Help: "time over which the rate rises from 0 to --warmup-request-rate", To: seconds(&w.rateRamp)},
 	})
-	s.Int(&w.prefill, "warmup-prefill-concurrency", "N", 0, "at most N requests wait for their first token at once")
-	o.time(s, &w.ramp, "warmup-concurrency-ramp-duration", "start its conversations one after the other over this time")
-	o.time(s, &w.rateRamp, "warmup-request-rate-ramp-duration", "rise from no requests to its rate over this time")
 }
 
 // check names the first contradiction.

@@ -9,6 +9,7 @@ import (
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/command/profile/traffic"
 	"github.com/redline-bench/redline/internal/kind"
+	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/pacompat/flags"
 	"github.com/redline-bench/redline/internal/plan"
 )
@@ -76,8 +77,9 @@ func NeedsNative(p *plan.Plan) string {
 func UsageFailed(p *command.IO, program plan.Program, err error) int {
 	var usage *flags.UsageError
 	switch {
-	case errors.Is(err, flags.ErrHelp):
-		fmt.Fprint(p.Stdout, flags.Help(program, p.Columns()))
+	case errors.Is(err, option.ErrHelp):
+		c := flags.Command(program, "")
+		fmt.Fprint(p.Stdout, c.Help(p.Columns()))
 		return command.ExitOK
 	case errors.Is(err, flags.ErrVersion):
 		fmt.Fprintln(p.Stderr, flags.VersionLine(program, p.Version))
@@ -90,5 +92,5 @@ func UsageFailed(p *command.IO, program plan.Program, err error) int {
 	return command.ExitError
 }
 
-// Help explains the command.
-func Help() string { return flags.Help(plan.Redline, 100) }
+// Command describes the command.
+func Command() option.Command { return flags.Command(plan.Redline, "") }

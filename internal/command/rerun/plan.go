@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/redline-bench/redline/internal/command"
-	"github.com/redline-bench/redline/internal/optset"
+	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/secret"
 )
@@ -18,52 +18,45 @@ type changes struct {
 	outcome plan.Outcome
 }
 
-func (c *changes) set() *optset.Set {
-	s := &optset.Set{}
-	s.Group("Secrets of the first run, and other addresses")
-	s.Var("header,H", "'NAME: VALUE'", "", "value of a header of the first run; may be repeated", func(v string) error {
-		name, value, ok := strings.Cut(v, ":")
-		if !ok {
-			return errors.New("is 'NAME: VALUE'")
-		}
-		c.given.Headers = append(c.given.Headers, plan.Header{Name: name, Value: value})
-		return nil
-	})
-	s.Text(&c.given.URL, "url,u", "URL", "address of the server, in place of the first run's")
-	s.Text(&c.given.Endpoint, "endpoint", "PATH", "openai: path of the requests, in place of the first run's")
-	s.Text(&c.given.MetricsURL, "metrics-url", "URL", "address of the server's metrics, in place of the first run's")
-	s.Var("embedded-arg", "ARG", "", "argument for the embedded server; give all of the first run's", func(v string) error {
-		c.given.EmbeddedArgs = append(c.given.EmbeddedArgs, v)
-		return nil
-	})
-	s.Secret(secret.Header, "header")
-	s.Secret(secret.URL, "url", "endpoint", "metrics-url")
-	s.Secret(secret.Option, "embedded-arg")
-	s.Group("Files")
-	s.Text(&c.output.ResultJSON, "json", "FILE", "write the whole result as JSON")
-	s.Text(&c.output.CSV, "csv,f", "FILE", "write a CSV report, one row a level")
-	s.Text(&c.output.Export, "profile-export-file", "FILE", "write every request's times as perf_analyzer's JSON")
-	c.outcome.AddOptions(s)
-	return s
+func (c *changes) rows() []option.Row {
+	return slices.Concat(option.Group("Secrets of the first run, and other addresses", []option.Row{
+		{Long: "header", Short: 'H', Arg: "'NAME: VALUE'", Repeat: true, Help: "value of a header of the first run", Secret: secret.Header, To: option.Func(c.addHeader)},
+		{Long: "url", Short: 'u', Arg: "URL", Help: "address of the server, in place of the first run's", Secret: secret.URL, To: option.Text(&c.given.URL)},
+		{Long: "endpoint", Arg: "PATH", Help: "openai: path of the requests, in place of the first run's", Secret: secret.URL, To: option.Text(&c.given.Endpoint)},
+		{Long: "metrics-url", Arg: "URL", Help: "address of the server's metrics, in place of the first run's", Secret: secret.URL, To: option.Text(&c.given.MetricsURL)},
+		{Long: "embedded-arg", Arg: "ARG", Repeat: true, Help: "argument for the embedded server; give all of the first run's", Secret: secret.Option, To: option.Append(&c.given.EmbeddedArgs)},
+	}), option.Group("Files", []option.Row{
+		{Long: "json", Arg: "FILE", Help: "write the whole result as JSON", To: option.Text(&c.output.ResultJSON)},
+		{Long: "csv", Short: 'f', Arg: "FILE", Help: "write a CSV report with one row per level", To: option.Text(&c.output.CSV)},
+		{Long: "profile-export-file", Arg: "FILE", Help: "write the times of every request as perf_analyzer's JSON", To: option.Text(&c.output.Export)},
+	}), c.outcome.Rows())
+}
+
+func (c *changes) addHeader(v string) error {
+	name, value, ok := strings.Cut(v, ":")
+	if !ok {
+		return errors.New("is 'NAME: VALUE'")
+	}
+	c.given.Headers = append(c.given.Headers, plan.Header{Name: name, Value: value})
+	return nil
 }
 
 // planOf is the plan of a result with the secrets, the files and the outcome of a command line.
 func planOf(written *plan.Plan, args []string, secrets *secret.Set) (*plan.Plan, error) {
 	var c changes
-	s := c.set()
-	s.Secrets = secrets
-	if _, err := command.Parse(s, args, 0, 0, ""); err != nil {
+	table := &option.Table{Rows: c.rows(), Secrets: secrets}
+	if _, err := command.Parse(table, args, 0, 0, ""); err != nil {
 		return nil, err
 	}
 	out, first := c.outcome, written.Outcome
 	out.Asserts = append(slices.Clone(first.Asserts), out.Asserts...)
-	if !s.Given("baseline") {
+	if !table.Given("baseline") {
 		out.Baseline = first.Baseline
 	}
-	if !s.Given("max-regression") {
+	if !table.Given("max-regression") {
 		out.MaxRegression = first.MaxRegression
 	}
-	if !s.Given("label") {
+	if !table.Given("label") {
 		out.Label = first.Label
 	}
 	c.output.VerboseCSV = written.Output.VerboseCSV

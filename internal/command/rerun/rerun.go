@@ -12,14 +12,14 @@ import (
 	"github.com/redline-bench/redline/internal/command/runs"
 	"github.com/redline-bench/redline/internal/command/simple"
 	"github.com/redline-bench/redline/internal/command/stress"
-	"github.com/redline-bench/redline/internal/optset"
+	"github.com/redline-bench/redline/internal/option"
 )
 
 // Run is `redline rerun`.
 func Run(p *command.IO, args []string) (int, error) {
 	switch {
 	case len(args) > 0 && (args[0] == "-h" || args[0] == "--help"):
-		return 0, optset.ErrHelp
+		return 0, option.ErrHelp
 	case len(args) == 0 || args[0] == "" || args[0][0] == '-':
 		return 0, command.Usage(errors.New("name a result first, as in redline rerun last"))
 	}
@@ -45,9 +45,11 @@ func Run(p *command.IO, args []string) (int, error) {
 	return start(p, line)
 }
 
-// Help explains the command.
-func Help() string {
-	return `Usage: redline rerun RESULT [options]
+// Command describes the command.
+func Command() option.Command {
+	return option.Command{
+		Rows: new(changes).rows(),
+		Intro: `Usage: redline rerun RESULT [options]
 
 Repeats the run of a result: the same server, model, requests, load and measurement. RESULT is an id of redline
 history, "last" or a label, of a run of 'redline profile', 'llm', 'simple' or 'stress', or a file of --json of the
@@ -60,13 +62,14 @@ A result keeps no secrets. Give those of the first run again; the error line nam
 
 The options below are for results of 'redline profile'. After other results all options of their command may
 follow, and replace those of the first run.
-` + new(changes).set().Help() + `
-Examples
+`,
+		Outro: `Examples
   redline rerun last --json again.json
+      repeat the last run and write the result as JSON
   redline rerun monday.json -H "Authorization: Bearer $TOKEN"
+      repeat a run whose requests had a secret header
   redline rerun last -u other-host:8001
-`
+      repeat the last run on another server
+`,
+	}
 }
-
-// Names are the options of the command.
-func Names() []string { return new(changes).set().Names() }

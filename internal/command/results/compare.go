@@ -4,21 +4,19 @@ package results
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/command/runs"
 	"github.com/redline-bench/redline/internal/compare"
-	"github.com/redline-bench/redline/internal/optset"
+	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/report/page"
 )
 
 // Compare is `redline compare`.
 func Compare(p *command.IO, args []string) (int, error) {
 	var o compareOptions
-	before, after, err := compareSides(compareSet(&o), args)
+	before, after, err := compareSides(&option.Table{Rows: o.rows()}, args)
 	if err != nil {
 		return 0, err
 	}
@@ -32,26 +30,21 @@ func Compare(p *command.IO, args []string) (int, error) {
 	return 0, err
 }
 
-// CompareHelp explains compare.
-func CompareHelp() string {
-	var o compareOptions
-	return `Usage: redline compare A B [options]
+// CompareCommand describes compare.
+func CompareCommand() option.Command {
+	return option.Command{Rows: new(compareOptions).rows(), Intro: `Usage: redline compare A B [options]
        redline compare A A2 A3 -- B B2 B3 [options]
 
-Says whether run B differs from run A: by how much, how surely, for better or for worse. A run is an id of
+Compares run B with run A: which numbers are better or worse, by how much, and with what confidence. A run is an id of
 redline history, "last", "last~1", a label, a file of --json, or a file or folder of perf_analyzer, GenAI-Perf or
-AIPerf. With one run a side, runs are assumed to differ by 0.6 % by themselves. Several runs a side show it: give
-three or more. "cannot tell" means that a change of 5 % could well have been missed.
-` + compareSet(&o).Help() + `
-Examples
+AIPerf. With one run on each side, equal runs are assumed to differ by 0.6 %. Give three or more runs on each side to
+measure that difference instead. "cannot tell" means that a change of 5 % could have been missed.
+`, Outro: `Examples
   redline compare last~1 last
   redline compare v1 v2 --format markdown -o compare.md
   redline compare monday tuesday -- today
-`
+`}
 }
-
-// CompareNames are the options of compare.
-func CompareNames() []string { return compareSet(new(compareOptions)).Names() }
 
 // compareOptions are those of `redline compare`.
 type compareOptions struct {
@@ -61,41 +54,32 @@ type compareOptions struct {
 	fail   bool
 }
 
-var compareFormats = []string{"text", "json", "markdown", "html"}
-
-func compareSet(o *compareOptions) *optset.Set {
+func (o *compareOptions) rows() []option.Row {
 	o.Options, o.format = compare.Defaults(), "text"
-	s := &optset.Set{}
-	s.Group("Options")
-	s.Var("format", "HOW", o.format, "text, json, markdown or html", func(v string) error {
-		if !slices.Contains(compareFormats, v) {
-			return fmt.Errorf("is one of %s, not %q", strings.Join(compareFormats, ", "), v)
-		}
-		o.format = v
-		return nil
+	return option.Group("Options", []option.Row{
+		{Long: "format", Arg: "HOW", Help: "output format: text, json, markdown or html", To: option.OneOf(&o.format, "text", "json", "markdown", "html")},
+		{Long: "out", Short: 'o', Arg: "FILE", Help: "write to this file instead of standard output", To: option.Text(&o.out)},
+		{Long: "confidence", Arg: "P", Help: "probability that a comparison of equal runs finds no difference in any number", To: option.Float(&o.Confidence, 0.5, 0.9999)},
+		{Long: "least", Arg: "SHARE", Help: "smallest change that counts, such as 0.02 for 2 %: a number differs if its whole interval lies beyond it", To: option.Float(&o.Least, 0, 10)},
+		{Long: "fail", Help: "exit with code 4 when B is worse", To: option.Switch(&o.fail)},
 	})
-	s.Text(&o.out, "out,o", "FILE", "write to the file, not to the terminal")
-	s.Float(&o.Confidence, "confidence", "P", 0.5, 0.9999, "the probability that equal runs raise no alarm, all numbers together")
-	s.Float(&o.Least, "least", "SHARE", 0, 10, "a number differs only where its whole interval lies beyond this change: 0.02 for two per cent")
-	s.Bool(&o.fail, "fail", "exit with code 4 when B is worse")
-	return s
 }
 
 // compareSides reads which runs stand on which side: two, or several with -- between the sides.
-func compareSides(set *optset.Set, args []string) (before, after []string, err error) {
+func compareSides(table *option.Table, args []string) (before, after []string, err error) {
 	const want = "two runs are needed, as in redline compare last~1 last; with several a side, -- stands between the sides"
 	i := slices.Index(args, "--")
 	if i < 0 {
-		both, err := command.Parse(set, args, 2, 2, want)
+		both, err := command.Parse(table, args, 2, 2, want)
 		if err != nil {
 			return nil, nil, err
 		}
 		return both[:1], both[1:], nil
 	}
-	if before, err = command.Parse(set, args[:i], 1, len(args), want); err != nil {
+	if before, err = command.Parse(table, args[:i], 1, len(args), want); err != nil {
 		return nil, nil, err
 	}
-	after, err = command.Parse(set, args[i+1:], 1, len(args), want)
+	after, err = command.Parse(table, args[i+1:], 1, len(args), want)
 	return before, after, err
 }
 

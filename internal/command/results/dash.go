@@ -6,13 +6,13 @@ import (
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/command/runs"
 	"github.com/redline-bench/redline/internal/dash"
-	"github.com/redline-bench/redline/internal/optset"
+	"github.com/redline-bench/redline/internal/option"
 )
 
 // Dash is `redline dash`.
 func Dash(p *command.IO, args []string) (int, error) {
 	var listen string
-	if _, err := command.Parse(dashSet(&listen), args, 0, 0, ""); err != nil {
+	if _, err := command.Parse(&option.Table{Rows: dashRows(&listen)}, args, 0, 0, ""); err != nil {
 		return 0, err
 	}
 	ctx, stop := p.SignalContext()
@@ -27,23 +27,16 @@ func Dash(p *command.IO, args []string) (int, error) {
 	return 0, nil
 }
 
-// DashHelp explains dash.
-func DashHelp() string {
-	var listen string
-	return `Usage: redline dash [options]
+// DashCommand describes dash.
+func DashCommand() option.Command {
+	return option.Command{Rows: dashRows(new(string)), Intro: `Usage: redline dash [options]
 
-Serves the runs of redline history as pages on this machine until it is interrupted: each run with its charts, and two
-beside each other. A run in progress shows its own live page with --dash.
-` + dashSet(&listen).Help()
+Shows the runs of redline history in a browser: each run with its charts, and two runs side by side. The command prints
+the address of the pages and runs until it is interrupted. To watch a run in progress, add --dash to the run itself.
+`}
 }
 
-// DashNames are the options of dash.
-func DashNames() []string { return dashSet(new(string)).Names() }
-
-func dashSet(listen *string) *optset.Set {
+func dashRows(listen *string) []option.Row {
 	*listen = "127.0.0.1:8899"
-	s := &optset.Set{}
-	s.Group("Options")
-	s.Text(listen, "listen", "ADDRESS", "where the pages are; port 0 picks a free one")
-	return s
+	return []option.Row{{Group: "Options", Long: "listen", Arg: "ADDRESS", Help: "address to listen on; port 0 picks a free port", To: option.Text(listen)}}
 }

@@ -12,13 +12,13 @@ import (
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/command/runs"
 	"github.com/redline-bench/redline/internal/history"
-	"github.com/redline-bench/redline/internal/optset"
+	"github.com/redline-bench/redline/internal/option"
 )
 
 // History is `redline history`.
 func History(p *command.IO, args []string) (int, error) {
 	var o historyOptions
-	if _, err := command.Parse(historySet(&o), args, 0, 0, ""); err != nil {
+	if _, err := command.Parse(&option.Table{Rows: o.rows()}, args, 0, 0, ""); err != nil {
 		return 0, err
 	}
 	store := runs.Store(p)
@@ -28,19 +28,15 @@ func History(p *command.IO, args []string) (int, error) {
 	return 0, doHistory(p, store, &o)
 }
 
-// HistoryHelp explains history.
-func HistoryHelp() string {
-	var o historyOptions
-	return `Usage: redline history [options]
+// HistoryCommand describes history.
+func HistoryCommand() option.Command {
+	return option.Command{Rows: new(historyOptions).rows(), Intro: `Usage: redline history [options]
 
-Lists the runs that are kept on this machine, the newest last. Every run of profile, llm, simple and stress is kept as
-a folder of plain files unless --no-history is given. The folder is REDLINE_HISTORY ("off" keeps none), else the
-user's data folder; past 512 MiB (REDLINE_HISTORY_MIB) the oldest runs go.
-` + historySet(&o).Help()
+Lists the runs kept on this machine, the newest last. Every run of profile, llm, simple and stress is kept as a folder
+of plain files unless --no-history is given. REDLINE_HISTORY sets the folder ("off" keeps no runs); the default is in
+the user's data folder. When the runs exceed 512 MiB (REDLINE_HISTORY_MIB), the oldest are deleted.
+`}
 }
-
-// HistoryNames are the options of history.
-func HistoryNames() []string { return historySet(new(historyOptions)).Names() }
 
 // historyOptions are those of `redline history`.
 type historyOptions struct {
@@ -51,16 +47,15 @@ type historyOptions struct {
 	where  bool
 }
 
-func historySet(o *historyOptions) *optset.Set {
+func (o *historyOptions) rows() []option.Row {
 	o.number = 20
-	s := &optset.Set{}
-	s.Group("Options")
-	s.Int(&o.number, "number,n", "N", 0, "how many of the newest runs to list; 0 lists all")
-	s.Bool(&o.json, "json", "print the entries as JSON, one a line")
-	s.Text(&o.remove, "remove", "RUN", "delete one run")
-	s.Int(&o.keep, "keep", "N", 0, "delete all but the newest N runs; 0 deletes none")
-	s.Bool(&o.where, "where", "print the folder of the history")
-	return s
+	return option.Group("Options", []option.Row{
+		{Long: "number", Short: 'n', Arg: "N", Help: "number of newest runs to list; 0 lists all", To: option.Int(&o.number, 0)},
+		{Long: "json", Help: "print one JSON object per run and line", To: option.Switch(&o.json)},
+		{Long: "remove", Arg: "RUN", Help: "delete one run", To: option.Text(&o.remove)},
+		{Long: "keep", Arg: "N", Help: "delete all except the newest N runs; 0 deletes none", To: option.Int(&o.keep, 0)},
+		{Long: "where", Help: "print the folder of the history", To: option.Switch(&o.where)},
+	})
 }
 
 func doHistory(p *command.IO, store *history.Store, o *historyOptions) error {

@@ -5,13 +5,13 @@ import (
 
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/command/runs"
-	"github.com/redline-bench/redline/internal/optset"
+	"github.com/redline-bench/redline/internal/option"
 )
 
 // Report is `redline report`.
 func Report(p *command.IO, args []string) (int, error) {
 	var out string
-	refs, err := command.Parse(reportSet(&out), args, 1, 2, "name one run or two, as in redline report last")
+	refs, err := command.Parse(&option.Table{Rows: reportRows(&out)}, args, 1, 2, "name one run or two, as in redline report last")
 	if err != nil {
 		return 0, err
 	}
@@ -29,28 +29,19 @@ func Report(p *command.IO, args []string) (int, error) {
 	return 0, err
 }
 
-// ReportHelp explains report.
-func ReportHelp() string {
-	var out string
-	return `Usage: redline report RUN [RUN] [options]
+// ReportCommand describes report.
+func ReportCommand() option.Command {
+	return option.Command{Rows: reportRows(new(string)), Intro: `Usage: redline report RUN [RUN] [options]
 
-Writes a run as one HTML page that opens offline. A run is an id of redline history, "last", a label, a file of
---json, or a file or folder of perf_analyzer, GenAI-Perf or AIPerf. Two runs stand beside each other.
-` + reportSet(&out).Help() + `
-Examples
+Writes a run as one HTML page that opens offline; with two runs, both side by side. A run is an id of redline history,
+"last", a label, a file of --json, or a file or folder of perf_analyzer, GenAI-Perf or AIPerf.
+`, Outro: `Examples
   redline report last
   redline report last~1 last -o before-and-after.html
-`
+`}
 }
 
-// ReportNames are the options of report.
-func ReportNames() []string { return reportSet(new(string)).Names() }
-
-// reportSet are the options of `redline report`.
-func reportSet(out *string) *optset.Set {
+func reportRows(out *string) []option.Row {
 	*out = "redline-report.html"
-	s := &optset.Set{}
-	s.Group("Options")
-	s.Text(out, "out,o", "FILE", "where the page goes")
-	return s
+	return []option.Row{{Group: "Options", Long: "out", Short: 'o', Arg: "FILE", Help: "file to write the page to", To: option.Text(out)}}
 }

@@ -6,19 +6,21 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/redline-bench/redline/internal/command"
-	"github.com/redline-bench/redline/internal/optset"
+	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/refserver"
 	"github.com/redline-bench/redline/internal/secret"
 )
 
-// options are those of `redline serve`. Where tritonserver has one, the name is the same.
+// options are the options of `redline serve`. Options that tritonserver also has have its names.
 type options struct {
 	config         refserver.Config
 	http, grpc     endpoint
@@ -32,7 +34,7 @@ type options struct {
 	exitWithParent bool
 }
 
-// endpoint is where one protocol listens.
+// endpoint is the address on which one protocol listens.
 type endpoint struct {
 	host string
 	port int
@@ -40,161 +42,152 @@ type endpoint struct {
 
 func (e endpoint) String() string { return net.JoinHostPort(e.host, strconv.Itoa(e.port)) }
 
-// Help explains the command.
-func Help() string {
-	return `Usage: redline serve [options]
+// Command describes the command.
+func Command() option.Command {
+	return option.Command{Rows: defaults().rows(), Intro: `Usage: redline serve [options]
 
-Runs the reference server: a real inference server with small built-in models, whose delays can be pinned. It speaks
-KServe v2 over HTTP and gRPC with Triton's extensions, and, on ports of their own, OpenAI, TorchServe and TensorFlow
-Serving. When all ports listen it prints one line, "ready" and the ports as JSON. It runs until it is interrupted.
+Runs the reference server: an inference server with small built-in models and adjustable delays. It serves KServe v2
+over HTTP and gRPC with Triton's extensions and, on separate ports, the APIs of OpenAI, TorchServe and TensorFlow
+Serving. When all ports are open it prints one line: "ready" and the ports as JSON. It runs until it is interrupted.
 docs/refserver.md has more.
-` + optionSet(&options{}).Help() + `
-Faults
-  error      an error
-  delay      waits, for 100ms or the time given
-  hang       no answer
-  reset      resets the connection
-  truncate   ends the connection in the middle of the answer
-  length     announces more than it sends
-  malformed  bytes that are no JSON, no protobuf, no event
-  slow       byte by byte, 10ms or the time given between two
-  goaway     GOAWAY over HTTP/2, Connection: close over HTTP/1.1
-  refuse     closes every new connection from then on
-  die        ends the server
+`, Outro: `Faults
+  error      respond with an error
+  delay      delay the response by 100ms, or by the given time
+  hang       never respond
+  reset      reset the connection
+  truncate   close the connection in the middle of the response
+  length     announce a longer response than is sent
+  malformed  send bytes that are not valid JSON, protobuf or events
+  slow       send one byte every 10ms, or every given time
+  goaway     send GOAWAY over HTTP/2, Connection: close over HTTP/1.1
+  refuse     from now on, close every new connection
+  die        end the server process
 
 Examples
   redline serve
-      everything on the usual ports, for this machine only
+      serve everything on the usual ports, for this machine only
   redline serve --http-port 0 --grpc-port 0 --metrics-port 0
-      on free ports; the line "ready {...}" tells which
+      use free ports; the line "ready {...}" names them
   redline serve --delay simple=20ms --request-log requests.jsonl
-      a latency that is known, to hold a client's numbers against
+      respond with a known latency, to check the numbers of a client
   redline serve --model-repository my_models --model-control-mode explicit --load-model '*'
-      models of one's own, which clients may load and unload
+      serve your own models, which clients may load and unload
   redline serve --fault 'simple=reset,every=100'
-      how does a client take a reset now and then?
+      test how a client handles a connection reset at every 100th request
   redline serve --trace-config file=trace.json --trace-config level=TIMESTAMPS --trace-config rate=1
-      where the time of each request goes
-`
+      trace where the time of each request is spent
+`}
 }
 
-// Names are the options of the command.
-func Names() []string { return optionSet(&options{}).Names() }
-
-func optionSet(o *options) *optset.Set {
-	s := &optset.Set{}
-	o.portOptions(s)
-	s.Group("Models: what it serves")
-	list := func(to *[]string, name, arg, help string) {
-		s.Var(name, arg, "", help, func(v string) error { *to = append(*to, v); return nil })
+// defaults are the options when none is given.
+func defaults() *options {
+	o := &options{
+		http: endpoint{localhost, 8000}, grpc: endpoint{localhost, 8001}, metrics: endpoint{localhost, 8002},
+		openai: endpoint{localhost, 9000}, torchserve: endpoint{localhost, 8080}, tfserving: endpoint{localhost, 8500}, control: "none",
+		config: refserver.Config{Faults: map[string]string{}, Trace: map[string]string{}, Delays: map[string]time.Duration{}, MaxUnpacked: 1 << 30},
 	}
-	list(&o.config.Repositories, "model-repository", "DIR", "a folder of models in Triton's layout, MODEL/config.pbtxt and MODEL/VERSION/, "+
-		"besides the built-in ones, over the backends identity, add_sub, accumulate, sequence, repeat, delay, mock_llm, fault and blank. May be repeated")
-	o.control = "none"
-	optset.OneOf(s, &o.control, "model-control-mode", "MODE", "none loads all models and keeps them; explicit lets clients load and unload them", "none", "explicit")
-	list(&o.config.Load, "load-model", "MODEL", "a model to load at the start in explicit mode; * is all of them. May be repeated")
-	s.Int(&o.config.AnyMethod, "any-method", "BYTES", 0, "answer each method on the gRPC ports with one message of so many zero bytes, in place of their own methods: "+
-		"to stand in for another server")
-	o.paceOptions(s)
-	s.Group("Trouble: how it misbehaves")
-	o.config.Faults = map[string]string{}
-	s.Var("fault", "MODEL=KIND[,every=N][,for=TIME]", "", "the model misbehaves, at each request or at each n-th; * is every model; the kinds are listed below. "+
-		"A single request asks for one with the header X-Redline-Fault. May be repeated", o.addFault)
-	s.Group("Security")
-	s.Text(&o.cert, "tls-cert", "FILE", "a certificate in PEM form: every port speaks TLS")
-	s.Text(&o.key, "tls-key", "FILE", "its private key")
-	s.Text(&o.ca, "tls-client-ca", "FILE", "the authority that clients' certificates must come from: mutual TLS")
-	s.Text(&o.config.Token, "bearer-token", "TOKEN", "the token that requests must present, on every port")
-	s.Secret(secret.Whole, "bearer-token")
-	s.Var("http-max-input-size", "BYTES", "0", "the largest JSON, raw body or unpacked body that the HTTP port takes; 0 is no limit", sizeOf(&o.config.MaxInput))
-	o.config.MaxUnpacked = 1 << 30
-	s.Var("max-unpacked-size", "BYTES", strconv.FormatInt(o.config.MaxUnpacked, 10), "how much packed requests may unpack to, all that are in work together; "+
-		"a request that exceeds it is refused with 413 or RESOURCE_EXHAUSTED. Also the largest gRPC message. 0 is no limit", sizeOf(&o.config.MaxUnpacked))
-	s.Group("Watching")
-	s.Text(&o.requestLog, "request-log", "FILE", "a JSON line for each answer: model, id, received_ns, replied_ns, and for a stream when each event "+
-		"left, events_ns, and how many tokens it had, tokens")
-	o.config.Trace = map[string]string{}
-	s.Var("trace-config", "[triton,]SETTING=VALUE", "", "traces as Triton writes them. SETTING is file, level (TIMESTAMPS or TENSORS), rate (every n-th "+
-		"request), count, or log-frequency (traces in a file). Clients may change all but the file. May be repeated", o.addTrace)
-	s.Int(&o.config.GPUs, "simulate-gpus", "N", 0, "pretend in the metrics that there are so many GPUs")
-	s.Bool(&o.exitWithParent, "exit-with-parent", "end when standard input ends")
-	return s
+	o.config.Pace.First, o.config.Pace.Each, o.config.Pace.Free = 15*time.Millisecond, 5*time.Millisecond, 1
+	return o
 }
 
-// portOptions declares where the protocols listen.
-func (o *options) portOptions(s *optset.Set) {
-	s.Group("Ports: where it listens")
-	const free = "; a free one when that is in use, or when --http-port is 0, unless it is named"
-	var addresses []func()
-	listen := func(e *endpoint, name string, port int, help string) {
-		*e = endpoint{"127.0.0.1", port}
-		s.Var(name+"-port", "PORT", strconv.Itoa(port), help, e.setPort)
-		addresses = append(addresses, func() { s.Text(&e.host, name+"-address", "ADDRESS", "the address of that port") })
-	}
-	listen(&o.http, "http", 8000, "KServe v2 over HTTP; 0 picks a free port, here and below")
-	listen(&o.grpc, "grpc", 8001, "KServe v2 over gRPC")
-	listen(&o.metrics, "metrics", 8002, "Prometheus text at /metrics")
-	listen(&o.openai, "openai", 9000, "OpenAI, Anthropic messages, TGI generate and rerank"+free)
-	listen(&o.torchserve, "torchserve", 8080, "TorchServe"+free)
-	listen(&o.tfserving, "tfserving", 8500, "TensorFlow Serving over gRPC"+free)
-	s.Group("Addresses: 0.0.0.0 lets other machines in")
-	for _, add := range addresses {
-		add()
-	}
+const localhost = "127.0.0.1"
+
+func (o *options) rows() []option.Row {
+	c := &o.config
+	return slices.Concat(o.portRows(), option.Group("Models", []option.Row{
+		{Long: "model-repository", Arg: "DIR", Repeat: true, Help: "folder with more models in Triton's layout, MODEL/config.pbtxt and MODEL/VERSION/, " +
+			"for the backends identity, add_sub, accumulate, sequence, repeat, delay, mock_llm, fault and blank", To: option.Append(&c.Repositories)},
+		{Long: "model-control-mode", Arg: "MODE", Help: "none loads all models at the start and keeps them; explicit lets clients load and unload models", To: option.OneOf(&o.control, "none", "explicit")},
+		{Long: "load-model", Arg: "MODEL", Repeat: true, Help: "model to load at the start in explicit mode, * for all models", To: option.Append(&c.Load)},
+		{Long: "any-method", Arg: "BYTES", Help: "answer each method on the gRPC ports with one message of this many zero bytes, in place of their own methods: " +
+			"to stand in for another server", To: option.Int(&c.AnyMethod, 0)},
+	}), o.paceRows(), option.Group("Faults", []option.Row{
+		{Long: "fault", Arg: "MODEL=KIND[,every=N][,for=TIME]", Repeat: true, Help: "make the model fail at every request, or at every N-th; * for every model; the kinds are listed below. A client can " +
+			"request a fault with the header X-Redline-Fault", To: option.Func(o.addFault)},
+	}), option.Group("Security", []option.Row{
+		{Long: "tls-cert", Arg: "FILE", Help: "PEM file of the server's certificate; every port then uses TLS", To: option.Text(&o.cert)},
+		{Long: "tls-key", Arg: "FILE", Help: "PEM file of the certificate's private key", To: option.Text(&o.key)},
+		{Long: "tls-client-ca", Arg: "FILE", Help: "PEM file of the authority that must have signed clients' certificates (mutual TLS)", To: option.Text(&o.ca)},
+		{Long: "bearer-token", Arg: "TOKEN", Help: "token that every request must send, on every port", Secret: secret.Whole, To: option.Text(&c.Token)},
+		{Long: "http-max-input-size", Arg: "BYTES", Help: "size limit of JSON, raw body and decompressed body on the HTTP port; 0 for no limit", To: option.Bytes(&c.MaxInput, 0, math.MaxInt64)},
+		{Long: "max-unpacked-size", Arg: "BYTES", Help: "size limit of all decompressed requests in progress together, and of one gRPC message; a request that exceeds it is " +
+			"refused with 413 or RESOURCE_EXHAUSTED; 0 for no limit", To: option.Bytes(&c.MaxUnpacked, 0, math.MaxInt64)},
+	}), option.Group("Logs, traces and metrics", []option.Row{
+		{Long: "request-log", Arg: "FILE", Help: "write a JSON line for each response: model, id, received_ns, replied_ns; for a stream also the send time (events_ns) " +
+			"and the number of tokens (tokens) of each event", To: option.Text(&o.requestLog)},
+		{Long: "trace-config", Arg: "[triton,]SETTING=VALUE", Repeat: true, Help: "write traces in Triton's format. SETTING is file, level (TIMESTAMPS or TENSORS), rate (trace every N-th request), " +
+			"count, or log-frequency (traces per file). Clients can change all settings except file", To: option.Func(o.addTrace)},
+		{Long: "simulate-gpus", Arg: "N", Help: "number of simulated GPUs in the metrics", To: option.Int(&c.GPUs, 0)},
+		{Long: "exit-with-parent", Help: "end the server when standard input is closed", To: option.Switch(&o.exitWithParent)},
+	}))
 }
 
-func (e *endpoint) setPort(v string) error {
+// portRows are where the protocols listen.
+func (o *options) portRows() []option.Row {
+	const free = "; unless given, a free port is used if the default is in use or if --http-port is 0"
+	var ports, addresses []option.Row
+	for _, e := range []struct {
+		to         *endpoint
+		name, help string
+	}{
+		{&o.http, "http", "port of KServe v2 over HTTP; 0 picks a free port, here and below"},
+		{&o.grpc, "grpc", "port of KServe v2 over gRPC"},
+		{&o.metrics, "metrics", "port of the Prometheus metrics, at /metrics"},
+		{&o.openai, "openai", "port of OpenAI, Anthropic messages, TGI generate and rerank" + free},
+		{&o.torchserve, "torchserve", "port of TorchServe" + free},
+		{&o.tfserving, "tfserving", "port of TensorFlow Serving over gRPC" + free},
+	} {
+		port := option.Parsed(&e.to.port, parsePort)
+		port.Default = strconv.Itoa(e.to.port)
+		ports = append(ports, option.Row{Long: e.name + "-port", Arg: "PORT", Help: e.help, To: port})
+		addresses = append(addresses, option.Row{Long: e.name + "-address", Arg: "ADDRESS", Help: "address of --" + e.name + "-port", To: option.Text(&e.to.host)})
+	}
+	return append(option.Group("Ports", ports), option.Group("Addresses: 0.0.0.0 allows connections from other machines", addresses)...)
+}
+
+func parsePort(v string) (int, error) {
 	n, err := strconv.ParseUint(v, 10, 16)
 	if err != nil {
-		return fmt.Errorf("is a port from 0 to 65535, not %q", v)
+		return 0, fmt.Errorf("is a port from 0 to 65535, not %q", v)
 	}
-	e.port = int(n)
-	return nil
+	return int(n), nil
 }
 
-// paceOptions declares how long answers take.
-func (o *options) paceOptions(s *optset.Set) {
-	s.Group("Pace: how long answers take")
-	o.config.Delays = map[string]time.Duration{}
-	s.Var("delay", "MODEL=TIME", "", "every answer of the model leaves exactly this long after its request came, as simple=20ms: something to hold "+
-		"measurements against. torchserve is the model of that port, any-method that of --any-method. May be repeated", o.addDelay)
+// paceRows are how long responses take.
+func (o *options) paceRows() []option.Row {
 	p := &o.config.Pace
-	p.First, p.Each, p.Free = 15*time.Millisecond, 5*time.Millisecond, 1
-	s.Duration(&p.First, "ttft", "TIME", "language models, which are on the OpenAI port and in tensorrt_llm: from a request to its first token")
-	s.Duration(&p.Each, "itl", "TIME", "between two tokens")
-	s.Duration(&p.FirstDev, "ttft-stddev", "TIME", "the deviation of --ttft")
-	s.Duration(&p.EachDev, "itl-stddev", "TIME", "the deviation of --itl")
-	optset.OneOf(s, &p.Distribution, "token-distribution", "NAME", "constant, normal or lognormal; normal where there are deviations", "constant", "normal", "lognormal")
-	s.Duration(&p.Prefill, "prefill", "TIME", "added to the first token for each token of the prompt")
-	s.Float(&p.Slowdown, "slowdown", "SHARE", 0, 1e9, "added to all of these times for each request in flight beyond --slowdown-above, as 0.1: the knee")
-	s.Int(&p.Free, "slowdown-above", "N", 0, "how many requests do not slow each other down")
-	s.Var("seed", "N", "0", "makes scripted randomness repeat", func(v string) (err error) {
-		if o.config.Seed, err = strconv.ParseUint(v, 10, 64); err != nil {
-			err = fmt.Errorf("is a whole number, not %q", v)
-		}
-		return err
+	return option.Group("Pace: how long responses take", []option.Row{
+		{Long: "delay", Arg: "MODEL=TIME", Repeat: true, Help: "send every response of the model exactly this long after its request was received, such as simple=20ms; torchserve is the model of that port, any-method that of --any-method", To: option.Func(o.addDelay)},
+		{Long: "ttft", Arg: "TIME", Help: "language models (OpenAI port, tensorrt_llm): mean time from a request to its first token", To: option.Duration(&p.First)},
+		{Long: "itl", Arg: "TIME", Help: "language models: mean time between two tokens", To: option.Duration(&p.Each)},
+		{Long: "ttft-stddev", Arg: "TIME", Help: "standard deviation of --ttft", To: option.Duration(&p.FirstDev)},
+		{Long: "itl-stddev", Arg: "TIME", Help: "standard deviation of --itl", To: option.Duration(&p.EachDev)},
+		{Long: "token-distribution", Arg: "NAME", Help: "distribution of token times: constant, normal or lognormal (default: normal with a deviation, else constant)", To: option.OneOf(&p.Distribution, "constant", "normal", "lognormal")},
+		{Long: "prefill", Arg: "TIME", Help: "time added to the first token for each token of the prompt", To: option.Duration(&p.Prefill)},
+		{Long: "slowdown", Arg: "SHARE", Help: "share by which these times grow for each request in flight beyond --slowdown-above, such as 0.1", To: option.Float(&p.Slowdown, 0, 1e9)},
+		{Long: "slowdown-above", Arg: "N", Help: "number of requests in flight that do not slow each other down", To: option.Int(&p.Free, 0)},
+		{Long: "seed", Arg: "N", Help: "seed of all random delays and faults", To: option.Uint(&o.config.Seed, math.MaxUint64)},
+		{Long: "null", Help: "send prepared responses as fast as possible, without reading the request's content: for benchmarks and calibration. " +
+			"Tokens are sent without delay unless --ttft or --itl is given", To: option.Switch(&o.config.Null)},
 	})
-	s.Bool(&o.config.Null, "null", "answer from memory, as fast as the machine can, without looking at the request: for benchmarks and calibration. "+
-		"Tokens have no pace unless --ttft or --itl are given")
 }
 
-// parse reads the options and settles what depends on several.
+// parse reads the options and resolves those that depend on each other.
 func parse(ctx context.Context, args []string, secrets *secret.Set) (*options, error) {
-	o := &options{}
-	set := optionSet(o)
-	set.Secrets = secrets
-	if _, err := command.Parse(set, args, 0, 0, ""); err != nil {
+	o := defaults()
+	table := &option.Table{Rows: o.rows(), Secrets: secrets}
+	if _, err := command.Parse(table, args, 0, 0, ""); err != nil {
 		return nil, err
 	}
-	o.freePorts(ctx, set)
+	o.freePorts(ctx, table)
 	p := &o.config.Pace
 	if p.Distribution == "" && (p.FirstDev > 0 || p.EachDev > 0) {
 		p.Distribution = "normal"
 	}
-	if o.config.Null && !set.Given("ttft") {
+	if o.config.Null && !table.Given("ttft") {
 		p.First = 0
 	}
-	if o.config.Null && !set.Given("itl") {
+	if o.config.Null && !table.Given("itl") {
 		p.Each = 0
 	}
 	if err := o.secure(); err != nil {
@@ -206,11 +199,11 @@ func parse(ctx context.Context, args []string, secrets *secret.Set) (*options, e
 	return o, nil
 }
 
-// freePorts gives the lesser ports a free number, unless they were named, when the HTTP port is to be a free one or when
-// theirs is taken: the ready line tells.
-func (o *options) freePorts(ctx context.Context, set *optset.Set) {
+// freePorts picks free ports for OpenAI, TorchServe and TensorFlow Serving where no port was given and the default is in
+// use, or where the HTTP port is free too. The ready line names them.
+func (o *options) freePorts(ctx context.Context, table *option.Table) {
 	for name, e := range map[string]*endpoint{"openai-port": &o.openai, "torchserve-port": &o.torchserve, "tfserving-port": &o.tfserving} {
-		if !set.Given(name) && (o.http.port == 0 || taken(ctx, e.String())) {
+		if !table.Given(name) && (o.http.port == 0 || taken(ctx, e.String())) {
 			e.port = 0
 		}
 	}
@@ -224,7 +217,7 @@ func taken(ctx context.Context, address string) bool {
 	return err != nil
 }
 
-// secure reads the files of TLS.
+// secure reads the TLS files.
 func (o *options) secure() error {
 	if o.cert == "" && o.key == "" && o.ca == "" {
 		return nil
@@ -242,26 +235,14 @@ func (o *options) secure() error {
 	}
 	pem, err := os.ReadFile(o.ca)
 	if err != nil {
-		return fmt.Errorf("read the clients' authority: %w", err)
+		return fmt.Errorf("read --tls-client-ca: %w", err)
 	}
 	o.config.TLS.ClientCAs = x509.NewCertPool()
 	if !o.config.TLS.ClientCAs.AppendCertsFromPEM(pem) {
-		return fmt.Errorf("%s holds no certificate in PEM form", o.ca)
+		return fmt.Errorf("--tls-client-ca: %s has no PEM certificate", o.ca)
 	}
 	o.config.TLS.ClientAuth = tls.RequireAndVerifyClientCert
 	return nil
-}
-
-// sizeOf reads a number of bytes.
-func sizeOf(to *int64) func(string) error {
-	return func(v string) error {
-		n, err := strconv.ParseInt(v, 10, 64)
-		if err != nil || n < 0 {
-			return fmt.Errorf("is a number of bytes, not %q; 0 is no limit", v)
-		}
-		*to = n
-		return nil
-	}
 }
 
 func (o *options) addDelay(v string) error {
@@ -274,12 +255,12 @@ func (o *options) addDelay(v string) error {
 	return nil
 }
 
-// addTrace takes a trace setting as tritonserver does.
+// addTrace reads a trace setting in tritonserver's syntax.
 func (o *options) addTrace(v string) error {
 	setting := v
 	if mode, rest, ok := strings.Cut(v, ","); ok {
 		if mode != "triton" {
-			return fmt.Errorf("knows the mode triton, not %q", mode)
+			return fmt.Errorf("supports the mode triton, not %q", mode)
 		}
 		setting = rest
 	}

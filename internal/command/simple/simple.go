@@ -12,6 +12,7 @@ import (
 	"github.com/redline-bench/redline/internal/engine"
 	"github.com/redline-bench/redline/internal/inspect"
 	"github.com/redline-bench/redline/internal/kind"
+	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/profile"
 	"github.com/redline-bench/redline/internal/report"
@@ -42,25 +43,18 @@ func Run(p *command.IO, args []string) (int, error) {
 	return s.measure(), nil
 }
 
-// Help explains the command.
-func Help() string {
+// Command describes the command.
+func Command() option.Command {
 	o := simple.Defaults()
-	return `Usage: redline simple -m MODEL [options]
+	return option.Command{Rows: o.Rows(), Intro: `Usage: redline simple -m MODEL [options]
 
-Sends one request after the other to a model with one input and one output whose last dimension is free, and prints
-throughput, average and percentiles, as the simple client of Triton's own checks does. docs/simple.md has more.
-` + simple.Set(&o).Help() + `
-Examples
+Sends requests one after another to a model with one input and one output of variable last dimension, and prints
+throughput, average latency and percentiles, like the simple client of Triton's own QA. docs/simple.md has more.
+`, Outro: `Examples
   redline simple -m custom_identity_fp32 -s 16 --embedded
       try it out: no server needed
   redline simple -m my_model --shape 100000 -i grpc -u gpu-host:8001 --csv out.csv
-`
-}
-
-// Names are the options of the command.
-func Names() []string {
-	var o simple.Options
-	return simple.Set(&o).Names()
+`}
 }
 
 // run is one run of the command.

@@ -14,7 +14,7 @@ import (
 	"github.com/redline-bench/redline/internal/command/outcome"
 	"github.com/redline-bench/redline/internal/command/target"
 	"github.com/redline-bench/redline/internal/kind"
-	"github.com/redline-bench/redline/internal/optset"
+	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/profile"
 	"github.com/redline-bench/redline/internal/record"
@@ -30,7 +30,7 @@ import (
 // Run is `redline stress`.
 func Run(p *command.IO, args []string) (int, error) {
 	if len(args) > 0 && (args[0] == "-h" || args[0] == "--help") {
-		return 0, optset.ErrHelp
+		return 0, option.ErrHelp
 	}
 	if len(args) == 0 || args[0] != "sequence" && args[0] != "chaos" {
 		return command.ExitUsage, command.Usage(errors.New("say what to stress, as in 'redline stress sequence MODEL'"))
@@ -54,28 +54,21 @@ func Run(p *command.IO, args []string) (int, error) {
 	return s.sequences(), nil
 }
 
-// Help explains the command.
-func Help() string {
+// Command describes the command.
+func Command() option.Command {
 	o := stress.Defaults()
-	return `Usage: redline stress sequence [MODEL] [options]
+	return option.Command{Rows: o.Rows(), Words: []string{"sequence", "chaos"}, Intro: `Usage: redline stress sequence [MODEL] [options]
        redline stress chaos [MODEL] --chaos TIME --duration TIME [options]
 
-Sends sequences, whole and broken ones, to a model that keeps a running sum for each, and checks every answer: the
-sequence stress test of Triton's own checks. It ends with 0 when the server did everything right, else with 1 and the
-history of each sequence that went wrong. chaos only unloads and loads the model, for a run with --disturbed beside it.
-docs/stress.md explains the patterns.
-` + stress.Set(&o).Help() + `
-Examples
+Sends valid and invalid sequences to a model that keeps a running sum for each sequence, and checks every response,
+like the sequence stress test of Triton's own QA. The exit code is 0 if every response was right, else 1, with the
+history of each sequence that failed. 'chaos' only unloads and loads the model, while another command runs with
+--disturbed. docs/stress.md explains the patterns.
+`, Outro: `Examples
   redline stress sequence --embedded -i 50
       try it out: no server needed
   redline stress sequence custom_sequence_int32 -u gpu-host:8001 -r 7 --duration 10m
-`
-}
-
-// Names are the words that may follow the command.
-func Names() []string {
-	var o stress.Options
-	return append([]string{"sequence", "chaos"}, stress.Set(&o).Names()...)
+`}
 }
 
 // run is one run of the command.

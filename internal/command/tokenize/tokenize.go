@@ -11,14 +11,14 @@ import (
 	"strconv"
 
 	"github.com/redline-bench/redline/internal/command"
-	"github.com/redline-bench/redline/internal/optset"
+	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/tokenizer"
 )
 
 // Run is `redline tokenize`.
 func Run(p *command.IO, args []string) (int, error) {
 	var o options
-	rest, err := command.Parse(optionSet(&o), args, 0, len(args), "")
+	rest, err := command.Parse(&option.Table{Rows: o.rows()}, args, 0, len(args), "")
 	if err == nil {
 		err = o.check(rest)
 	}
@@ -43,37 +43,31 @@ type options struct {
 	prompt    bool
 }
 
-func optionSet(o *options) *optset.Set {
-	s := &optset.Set{}
-	s.Group("Options")
-	s.Text(&o.path, "tokenizer,t", "DIR", "the folder of a model, a tokenizer.json, a .tiktoken or a SentencePiece .model file")
-	s.Bool(&o.noSpecial, "no-special", "no special tokens around the text; with --decode, leave special tokens out")
-	s.Bool(&o.decode, "decode", "read arrays of ids and print JSON strings")
-	s.Bool(&o.count, "count", "print the number of ids instead of the ids")
-	s.Bool(&o.chat, "chat", "read conversations: JSON arrays of messages, or objects with messages, tools and what else the "+
-		"model's chat template reads. Special tokens are the template's")
-	s.Bool(&o.prompt, "generation-prompt", "with --chat, end with the beginning of the answer, as servers do")
-	s.Bool(&o.render, "render", "with --chat, print the text of each conversation as a JSON string")
-	return s
+func (o *options) rows() []option.Row {
+	return option.Group("Options", []option.Row{
+		{Long: "tokenizer", Short: 't', Arg: "FILE|DIR", Help: "folder of a model, or a tokenizer.json, .tiktoken or SentencePiece .model file", To: option.Text(&o.path)},
+		{Long: "no-special", Help: "add no special tokens to a text; with --decode, omit special tokens", To: option.Switch(&o.noSpecial)},
+		{Long: "decode", Help: "read arrays of ids and print JSON strings", To: option.Switch(&o.decode)},
+		{Long: "count", Help: "print the number of ids instead of the ids", To: option.Switch(&o.count)},
+		{Long: "chat", Help: "read conversations: JSON arrays of messages, or objects with messages, tools and other fields that the model's chat " +
+			"template uses. The template adds the special tokens", To: option.Switch(&o.chat)},
+		{Long: "generation-prompt", Help: "with --chat, end with the start of the response, as servers do", To: option.Switch(&o.prompt)},
+		{Long: "render", Help: "with --chat, print the text of each conversation as a JSON string", To: option.Switch(&o.render)},
+	})
 }
 
-// Names are the options of the command.
-func Names() []string { return optionSet(new(options)).Names() }
+// Command describes the command.
+func Command() option.Command {
+	return option.Command{Rows: new(options).rows(), Intro: `Usage: redline tokenize --tokenizer DIR [options] < texts.jsonl
 
-// Help explains the command.
-func Help() string {
-	var o options
-	return `Usage: redline tokenize --tokenizer DIR [options] < texts.jsonl
-
-Reads JSON strings from standard input, one a line, and prints the token ids of each as a JSON array on a line.
-The ids are those of the Hugging Face package 'tokenizers'. docs/tokenizers.md has more.
-` + optionSet(&o).Help() + `
-Examples
+Reads one JSON string per line from standard input and prints its token ids as a JSON array on one line. The ids are
+those of Hugging Face's package 'tokenizers'. docs/tokenizers.md has more.
+`, Outro: `Examples
   echo '"Hello world"' | redline tokenize --tokenizer ./Llama-3-8B
   redline tokenize -t tokenizer.json --count < prompts.jsonl
   echo '[9906, 1917]' | redline tokenize -t ./Llama-3-8B --decode
   echo '[{"role":"user","content":"Hi"}]' | redline tokenize -t ./Llama-3-8B --chat --render
-`
+`}
 }
 
 func (o *options) check(rest []string) error {

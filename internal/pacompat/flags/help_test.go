@@ -1,43 +1,20 @@
 package flags_test
 
 import (
-	"flag"
-	"os"
 	"strings"
 	"testing"
 	"unicode/utf8"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/redline-bench/redline/internal/pacompat/flags"
 	"github.com/redline-bench/redline/internal/plan"
 )
 
-var update = flag.Bool("update", false, "write docs/flags.md instead of comparing it")
-
-// TestReference holds docs/flags.md to the option table.
-func TestReference(t *testing.T) {
-	const path = "../../../docs/flags.md"
-	want := flags.Markdown()
-	if *update {
-		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(want, string(got)); d != "" {
-		t.Errorf("docs/flags.md is stale, run make generate: %s", d)
-	}
-}
-
 func TestHelp(t *testing.T) {
 	for _, face := range []plan.Program{plan.PerfAnalyzer, plan.Redline} {
 		for _, width := range []int{0, 80, 100, 500} {
-			text := flags.Help(face, width)
-			limit := min(max(width, 72), 120)
+			c := flags.Command(face, "")
+			text := c.Help(width)
+			limit := min(max(width, 72), 118)
 			for line := range strings.Lines(text) {
 				line = strings.TrimRight(line, "\n")
 				if line != strings.TrimRight(line, " ") {
@@ -55,39 +32,21 @@ func TestHelp(t *testing.T) {
 			}
 		}
 	}
-	if !strings.HasPrefix(flags.Help(plan.PerfAnalyzer, 100), "Usage: perf_analyzer [options]\n") {
-		t.Error("the drop-in's help starts with another line than the original's")
+	c := flags.Command(plan.PerfAnalyzer, "")
+	if !strings.HasPrefix(c.Help(100), "Usage: perf_analyzer [options]\n") {
+		t.Error("the help of perf_analyzer mode starts with another line than perf_analyzer's")
 	}
-	if strings.Contains(flags.Help(plan.PerfAnalyzer, 100), "--embedded") {
-		t.Error("the drop-in's help names an option of redline's")
+	if strings.Contains(c.Help(100), "--embedded") {
+		t.Error("the help of perf_analyzer mode names an option of redline's")
 	}
 }
 
-// TestRows holds the table to its own rules.
+// TestRows holds that the table has all options of perf_analyzer.
 func TestRows(t *testing.T) {
 	seen := map[string]bool{}
-	sections := map[flags.Section]bool{}
-	for _, s := range flags.Sections() {
-		sections[s] = true
-	}
 	for _, r := range flags.Rows(plan.Redline) {
-		for _, n := range []string{r.Long, string(r.Short)} {
-			if n == "" || n == "\x00" {
-				continue
-			}
-			if seen[n] {
-				t.Errorf("%s stands in two rows", n)
-			}
-			seen[n] = true
-		}
-		if !strings.HasSuffix(r.Help, ".") {
-			t.Errorf("%s: help is no sentence: %q", r.Name(), r.Help)
-		}
-		if !sections[r.Section] {
-			t.Errorf("%s: section %q", r.Name(), r.Section)
-		}
-		if r.Arg == "" && (r.Default != "" || r.Unit != "" || len(r.Hint.Values) > 0) {
-			t.Errorf("%s takes no value, yet has a default, a unit or a hint", r.Name())
+		for _, n := range r.Names() {
+			seen[strings.TrimLeft(n, "-")] = true
 		}
 	}
 	// The original's options, all of them.
@@ -111,8 +70,8 @@ func TestRows(t *testing.T) {
 	}
 	own := 0
 	for _, r := range flags.Rows(plan.PerfAnalyzer) {
-		if r.Face != flags.Both {
-			t.Errorf("%s is in the drop-in", r.Name())
+		if r.RedlineOnly {
+			t.Errorf("%s is in perf_analyzer mode", r.Name())
 		}
 		own++
 	}

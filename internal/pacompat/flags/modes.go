@@ -9,7 +9,7 @@ import (
 	"github.com/redline-bench/redline/internal/plan"
 )
 
-// modeName is what the original's messages call a load mode.
+// modeName is what perf_analyzer's messages call a load mode.
 func modeName(m plan.Mode) string {
 	switch m {
 	case plan.Concurrency:
@@ -47,7 +47,7 @@ func (r *raw) takeOld(name string, hasValue bool) error {
 	return nil
 }
 
-// exclusive fails when a load mode is taken already. The original looks the names up in a table that lacks
+// exclusive fails when a load mode is taken already. perf_analyzer looks the names up in a table that lacks
 // RequestRate, and so blames the value of the second option instead; without a value it aborts.
 func (r *raw) exclusive(name string, hasValue bool) error {
 	if r.mode == "" {
@@ -63,7 +63,7 @@ func (r *raw) exclusive(name string, hasValue bool) error {
 	return usagef(both, modeName(r.mode), name)
 }
 
-func setConcurrency(r *raw, v string) error {
+func (r *raw) setConcurrency(v string) error {
 	if err := r.take(plan.Concurrency, true); err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func setConcurrency(r *raw, v string) error {
 	return nil
 }
 
-func setRate(r *raw, v string) error {
+func (r *raw) setRate(v string) error {
 	if err := r.take(plan.RequestRate, true); err != nil {
 		return err
 	}
@@ -108,15 +108,14 @@ func setRate(r *raw, v string) error {
 	return nil
 }
 
-func setIntervals(r *raw, v string) error {
+func (r *raw) setIntervals(v string) error {
 	if err := r.take(plan.CustomIntervals, true); err != nil {
 		return err
 	}
-	return existing("Failed to parse --request-intervals. The value must be a valid file path",
-		func(r *raw) *string { return &r.plan.Load.Intervals })(r, v)
+	return existing("Failed to parse --request-intervals. The value must be a valid file path", &r.plan.Load.Intervals).Set(v)
 }
 
-func setPeriodic(r *raw, v string) error {
+func (r *raw) setPeriodic(v string) error {
 	if err := r.take(plan.PeriodicConcurrency, true); err != nil {
 		return err
 	}
@@ -149,7 +148,7 @@ func setPeriodic(r *raw, v string) error {
 	return nil
 }
 
-func setSessions(r *raw, v string) error {
+func (r *raw) setSessions(v string) error {
 	if err := r.take(plan.SessionConcurrency, true); err != nil {
 		return err
 	}
@@ -167,6 +166,7 @@ func setSessions(r *raw, v string) error {
 // settle decides the load mode and what hangs on it, before the rules across options.
 func (r *raw) settle() error {
 	load, m := &r.plan.Load, &r.plan.Measure
+	load.MaxThreadsSet, r.plan.Input.BatchSet = r.table.Given("max-threads"), r.table.Given("b")
 	if r.old || r.mode == "" {
 		r.mode = plan.Concurrency
 	}
@@ -193,7 +193,7 @@ func (r *raw) settle() error {
 	return nil
 }
 
-// scheduleLength counts the requests of a fixed schedule. The original aborts at each of these faults.
+// scheduleLength counts the requests of a fixed schedule. perf_analyzer aborts at each of these faults.
 func (r *raw) scheduleLength() (int, error) {
 	if r.plan.Measure.RequestCount != 0 {
 		return 0, line("Cannot specify `--request-count` when using `--fixed-schedule`. The request count will be " +

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/pacompat/flags"
 	"github.com/redline-bench/redline/internal/plan"
 )
@@ -64,7 +65,7 @@ func said(face plan.Program, args []string) string {
 		lines = append(lines, "ok")
 	case errors.Is(err, flags.ErrVersion):
 		lines = append(lines, "version")
-	case errors.Is(err, flags.ErrHelp):
+	case errors.Is(err, option.ErrHelp):
 		lines = append(lines, "help")
 	case u == nil:
 		lines = append(lines, "unexpected: "+err.Error())
@@ -220,16 +221,16 @@ func TestStderr(t *testing.T) {
 	own("--in x", "option '--in' could be --input-data or --input-tensor-format")
 	own("-m x --request-distribution x", "Failed to parse --request-distribution. Unsupported type provided: 'x'. Choose one of 'poisson', 'constant'.")
 	own("-m x --request-rate-range 1 --concurrency-range 1", "Cannot use both RequestRate and Concurrency inference load modes.")
-	own("-m x --latency-from start", "--latency-from is scheduled or send, not 'start'")
-	own("-m x --max-error-rate 101", "--max-error-rate is a percentage from 0 to 100, not '101'")
-	own("-m x --max-error-rate nan", "--max-error-rate is a percentage from 0 to 100, not 'nan'")
+	own("-m x --latency-from start", `--latency-from is scheduled or send, not "start"`)
+	own("-m x --max-error-rate 101", "--max-error-rate is a percentage from 0 to 100, not \"101\"")
+	own("-m x --max-error-rate nan", "--max-error-rate is a percentage from 0 to 100, not \"nan\"")
 	own("-m x --think-time 30", "--think-time is a time of at most 24h, such as 100ms or 100ms±20ms, not '30'")
 	own("-m x --think-time 1s+-2s", "--think-time has a spread that is longer than the time itself: '1s+-2s'")
 	own("-m x --think-time 1s --request-rate-range 5", "--think-time needs a closed loop: use it with --concurrency-range alone")
-	own("-m x --request-timeout 30", "--request-timeout is a time such as 500ms, 30s or 2m, not '30'")
-	own("-m x --request-timeout 0s", "--request-timeout is a time such as 500ms, 30s or 2m, not '0s'")
-	own("-m x --connections -1", "--connections must be 0 or more")
-	own("-m x --seed -1", "--seed is a whole number from 0 to 2^64-1, not '-1'")
+	own("-m x --request-timeout 30", "--request-timeout is a time such as 500ms, 30s or 2m, not \"30\"")
+	own("-m x --request-timeout 0s", "--request-timeout is a time such as 500ms, 30s or 2m, not \"0s\"")
+	own("-m x --connections -1", `--connections is a whole number of at least 0, not "-1"`)
+	own("-m x --seed -1", `--seed is a whole number from 0 to 18446744073709551615, not "-1"`)
 	own("-m x --embedded -u localhost:1", "-u and --embedded exclude each other: the embedded server chooses its own address")
 	own("-m x --embedded-arg a", "--embedded-arg needs --embedded: without it no server is started")
 	own("--embedded --service-kind dynamic_grpc --input-data .", "--embedded serves --service-kind triton only, not dynamic_grpc")

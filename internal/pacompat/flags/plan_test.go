@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/pace"
 	"github.com/redline-bench/redline/internal/pacompat/flags"
 	"github.com/redline-bench/redline/internal/pacompat/manners"
@@ -282,7 +283,7 @@ func FuzzParse(f *testing.F) {
 			if u.Text == "" {
 				t.Errorf("%q: %q", line, u.Text)
 			}
-		case !errors.Is(err, flags.ErrHelp) && !errors.Is(err, flags.ErrVersion):
+		case !errors.Is(err, option.ErrHelp) && !errors.Is(err, flags.ErrVersion):
 			t.Errorf("%q: %v", line, err)
 		}
 	})

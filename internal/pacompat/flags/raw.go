@@ -4,55 +4,44 @@ import (
 	"math"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/pacompat/flags/cxx"
 	"github.com/redline-bench/redline/internal/pacompat/manners"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/secret"
 )
 
-// raw is a command line half read: the plan as far as it is known, and beside it what the rules across options
-// ask about but the plan does not keep.
+// raw is a command line that is being read: the plan so far, and values that the rules across options need but the plan does
+// not keep.
 type raw struct {
 	face  plan.Program
 	plan  plan.Plan
 	notes Notes
 
-	secrets *secret.Set
-	headers bool // -H was used
+	table option.Table
 
 	mode plan.Mode // the load mode taken, "" before any
 	old  bool      // -t, -c or -d was used
 
-	protocol        string // as written
-	urlSet          bool
-	async, sync     bool
-	zero            bool
-	paths           []string
-	percentile      int
-	startID         int
-	idsSet          bool // --sequence-id-range
-	outputFormatSet bool
-	metricsURL      string
-	metricsURLSet   bool
-	metricsIntSet   bool
-	metricsEvery    time.Duration
-	compressionSet  bool
-	latencyFrom     string
-	grpcTLS         plan.TLS
-	httpTLS         plan.TLS
+	protocol     string // as written
+	async, sync  bool
+	zero         bool
+	paths        []string
+	percentile   int
+	startID      int
+	metricsURL   string
+	metricsEvery time.Duration
+	latencyFrom  string
+	grpcTLS      plan.TLS
+	httpTLS      plan.TLS
 }
 
-// use is one option as it was given.
-type use struct {
-	row         *Row
-	form, value string
-}
-
-// newRaw holds the defaults of every option.
-func newRaw(face plan.Program) *raw {
+// newRaw holds the default of every option.
+func newRaw(face plan.Program, secrets *secret.Set) *raw {
 	r := &raw{
 		face:         face,
 		plan:         plan.Default(),
@@ -61,6 +50,7 @@ func newRaw(face plan.Program) *raw {
 		startID:      1,
 		metricsURL:   defaultMetricsURL,
 		metricsEvery: time.Second,
+		latencyFrom:  fromScheduled,
 	}
 	t := &r.plan.Target
 	r.httpTLS, t.TLS, t.URL = t.TLS, plan.TLS{}, "" // the rules choose them by the protocol
@@ -70,8 +60,25 @@ func newRaw(face plan.Program) *raw {
 	if face == plan.PerfAnalyzer {
 		manners.PerfAnalyzer(&r.plan)
 	}
+	rows := slices.Concat(r.targetRows(), r.loadRows(), r.measureRows(), r.inputRows(), r.transportRows(),
+		r.sequenceRows(), r.serverRows(), r.outputRows(), r.outcomeRows(), r.kindRows(), r.deprecatedRows())
+	r.table = option.Table{Secrets: secrets, Rows: slices.DeleteFunc(rows, func(row option.Row) bool {
+		return row.RedlineOnly && face == plan.PerfAnalyzer
+	})}
 	return r
 }
+
+// outcomeRows are the options that every measuring command of redline has.
+func (r *raw) outcomeRows() []option.Row {
+	rows := r.plan.Outcome.Rows()
+	for i := range rows {
+		rows[i].RedlineOnly = true
+	}
+	return rows
+}
+
+// Rows returns the options of a face, group by group.
+func Rows(face plan.Program) []option.Row { return newRaw(face, nil).table.Rows }
 
 const defaultMetricsURL = "localhost:8002/metrics"
 
@@ -81,52 +88,45 @@ func (r *raw) warnDeprecated(name, instead string) {
 	r.warn("Warning: " + name + " is deprecated and will be removed in an upcoming version. Use " + instead + " instead.")
 }
 
-// The setters below cover most rows; each returns a function for Row.set. dst says where the value lands.
-
-func flag(dst func(*raw) *bool) func(*raw, string) error {
-	return func(r *raw, _ string) error { *dst(r) = true; return nil }
-}
-
-func text(dst func(*raw) *string) func(*raw, string) error {
-	return func(r *raw, v string) error { *dst(r) = v; return nil }
-}
-
-// integer takes a whole number that is not below least, or fails with the message.
-func integer(least int, message string, dst func(*raw) *int) func(*raw, string) error {
-	return func(r *raw, v string) error {
-		n, err := cxx.Stoi(v)
-		if err != nil {
-			return err
-		}
-		if n < least {
-			return usagef("%s", message)
-		}
-		*dst(r) = n
-		return nil
+// wholeNumber reads a number that is not below least, or fails with the message.
+func wholeNumber(least int, message, v string) (int, error) {
+	n, err := cxx.Stoi(v)
+	if err == nil && n < least {
+		err = usagef("%s", message)
 	}
+	return n, err
 }
 
-// millis is integer for a time in milliseconds.
-func millis(least int, message string, dst func(*raw) *time.Duration) func(*raw, string) error {
-	return func(r *raw, v string) error {
-		var n int
-		if err := integer(least, message, func(*raw) *int { return &n })(r, v); err != nil {
-			return err
-		}
-		*dst(r) = time.Duration(n) * time.Millisecond
-		return nil
-	}
+// integer stores a whole number that is not below least.
+func integer(least int, message string, to *int) option.Value {
+	v := option.Parsed(to, func(v string) (int, error) { return wholeNumber(least, message, v) })
+	v.Default = strconv.Itoa(*to)
+	return v
 }
 
-// choice takes one of some words. said is how the original lists them, slips of the pen included.
-func choice[T ~string](name, said string, dst func(*raw) *T, words ...T) func(*raw, string) error {
-	return func(r *raw, v string) error {
+// millis stores a time that is given in milliseconds and is not below least.
+func millis(least int, message string, to *time.Duration) option.Value {
+	v := option.Parsed(to, func(v string) (time.Duration, error) {
+		n, err := wholeNumber(least, message, v)
+		return time.Duration(n) * time.Millisecond, err
+	})
+	v.Default = strconv.FormatInt(to.Milliseconds(), 10)
+	return v
+}
+
+// choice stores one of some words. said is how perf_analyzer lists them, misspellings included.
+func choice[T ~string](r *raw, name, said string, to *T, words ...T) option.Value {
+	v := option.Value{Default: string(*to), Set: func(v string) error {
 		if !slices.Contains(words, T(v)) {
 			return unsupported(r, name, v, said, words)
 		}
-		*dst(r) = T(v)
+		*to = T(v)
 		return nil
+	}}
+	for _, w := range words {
+		v.Words = append(v.Words, string(w))
 	}
+	return v
 }
 
 func unsupported[T ~string](r *raw, name, v, said string, words []T) error {
@@ -140,15 +140,14 @@ func unsupported[T ~string](r *raw, name, v, said string, words []T) error {
 	return usagef("Failed to parse %s. Unsupported type provided: '%s'. %s", name, v, said)
 }
 
-// existing takes the name of a file that is there.
-func existing(message string, dst func(*raw) *string) func(*raw, string) error {
-	return func(r *raw, v string) error {
+// existing stores the name of a file that exists.
+func existing(message string, to *string) option.Value {
+	return option.Parsed(to, func(v string) (string, error) {
 		if !isFile(v) {
-			return usagef("%s", message)
+			return "", usagef("%s", message)
 		}
-		*dst(r) = v
-		return nil
-	}
+		return v, nil
+	})
 }
 
 // isFile reports whether path is there and no directory.
@@ -162,7 +161,7 @@ func isDir(path string) bool {
 	return err == nil && st.IsDir()
 }
 
-// finite reads a double that is a number: what cannot be counted with is no value.
+// finite reads a floating-point number that is neither NaN nor infinite.
 func finite(v string) (float64, error) {
 	f, err := cxx.Stod(v)
 	if err == nil && (math.IsNaN(f) || math.IsInf(f, 0)) {
@@ -171,8 +170,7 @@ func finite(v string) (float64, error) {
 	return f, err
 }
 
-// level reads a number of requests to hold in flight. What no machine can hold is out of range; the original
-// would try.
+// level reads a concurrency. A number above MaxInt32 is out of range; perf_analyzer would try it.
 func level(v string) (int, error) {
 	n, err := cxx.Stoull(v)
 	if err == nil && n > math.MaxInt32 {
@@ -181,8 +179,7 @@ func level(v string) (int, error) {
 	return int(n), err
 }
 
-// bound reads an end or a step of levels. The original lets "-1" wrap to the largest number; that many levels
-// are as good as endless, and so is the bound it becomes here.
+// bound reads an end or a step of levels. In perf_analyzer "-1" wraps to the largest number; here it becomes MaxInt32.
 func bound(v string) (int, error) {
 	n, err := cxx.Stoull(v)
 	return int(min(n, math.MaxInt32)), err

@@ -2,71 +2,62 @@ package flags
 
 import (
 	"os"
-	"slices"
 	"strings"
 
+	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/pacompat/flags/cxx"
 	"github.com/redline-bench/redline/internal/plan"
 )
 
-func inputRows() []Row {
-	return []Row{
+func (r *raw) inputRows() []option.Row {
+	in := &r.plan.Input
+	return option.Group("Input data", []option.Row{
 		{
-			Short: 'b', Arg: "N", Section: Input, Default: "1",
-			Help: "Batch size of each request. Throughput counts inferences, so batches of 8 count eight times.",
-			set: func(r *raw, v string) error {
-				r.plan.Input.BatchSet = true
-				return integer(1, "Failed to parse -b (batch size). The value must be > 0.",
-					func(r *raw) *int { return &r.plan.Input.Batch })(r, v)
-			},
+			Short: 'b', Arg: "N",
+			Help: "batch size of each request. Throughput counts inferences: a request of batch size 8 counts eight times",
+			To:   integer(1, "Failed to parse -b (batch size). The value must be > 0.", &in.Batch),
 		}, {
-			Long: "input-data", Arg: "zero|random|PATH", Section: Input, Repeat: true, Default: "random",
-			Hint: Hint{Files: true, Values: []string{"zero", "random"}},
-			Help: "Where input tensors come from: zeros, random values, a directory with one file for each input, or JSON files " +
-				"that also hold the expected outputs.",
-			set: setInputData,
+			Long: "input-data", Arg: "zero|random|FILE|DIR", Repeat: true, Default: "random",
+			Help: "where input tensors come from: zeros, random values, a directory with one file for each input, or JSON files " +
+				"that also hold the expected outputs",
+			To: option.Func(r.setInputData).Of("zero", "random"),
 		}, {
-			Long: "shape", Arg: "NAME:D1,D2,...", Section: Input, Repeat: true,
-			Help: "The shape to send for an input whose dimensions the model leaves open.",
-			set:  addShape,
+			Long: "shape", Arg: "NAME:D1,D2,...", Repeat: true,
+			Help: "shape of an input with variable dimensions",
+			To:   option.Func(r.addShape),
 		}, {
-			Long: "string-length", Arg: "N", Section: Input, Default: "128", Unit: "characters",
-			Help: "The length of random strings.",
-			set: integer(1, "Failed to parse --string-length. The value must be > 0",
-				func(r *raw) *int { return &r.plan.Input.StringLength }),
+			Long: "string-length", Arg: "N", Unit: "characters",
+			Help: "length of random strings",
+			To:   integer(1, "Failed to parse --string-length. The value must be > 0", &in.StringLength),
 		}, {
-			Long: "string-data", Arg: "TEXT", Section: Input,
-			Help: "Send this text as every string instead of random ones.",
-			set:  text(func(r *raw) *string { return &r.plan.Input.StringData }),
+			Long: "string-data", Arg: "TEXT",
+			Help: "send this text as every string instead of random strings",
+			To:   option.Text(&in.StringData),
 		}, {
-			Long: "input-tensor-format", Arg: "FORMAT", Section: Input, Default: "binary", Hint: values("binary", "json"),
-			Help: "HTTP: send tensors as bytes (binary) or as text (json). Use json for servers without the binary extension.",
-			set:  tensorFormat("--input-tensor-format", func(r *raw) *bool { return &r.plan.Input.InputJSON }),
+			Long: "input-tensor-format", Arg: "FORMAT", Default: "binary",
+			Help: "HTTP: send tensors as bytes (binary) or as text (json). Use json for servers without the binary extension",
+			To:   r.tensorFormat("--input-tensor-format", &in.InputJSON),
 		}, {
-			Long: "output-tensor-format", Arg: "FORMAT", Section: Input, Default: "binary", Hint: values("binary", "json"),
-			Help: "HTTP: ask for outputs as bytes (binary) or as text (json).",
-			set: func(r *raw, v string) error {
-				r.outputFormatSet = true
-				return tensorFormat("--output-tensor-format", func(r *raw) *bool { return &r.plan.Input.OutputJSON })(r, v)
-			},
+			Long: "output-tensor-format", Arg: "FORMAT", Default: "binary",
+			Help: "HTTP: request outputs as bytes (binary) or as text (json)",
+			To:   r.tensorFormat("--output-tensor-format", &in.OutputJSON),
 		}, {
-			Long: "shared-memory", Arg: "KIND", Section: Input, Default: "none", Hint: values("none", "system", "cuda"),
-			Help: "Pass tensors through memory shared with a server on the same machine (system), or through the GPU's (cuda), " +
-				"instead of the network.",
-			set: choice("--shared-memory", "The available options are 'system', 'cuda', or 'none'.",
-				func(r *raw) *plan.SharedMemory { return &r.plan.Input.SharedMemory },
-				plan.NoSharedMemory, plan.SystemSharedMemory, plan.CUDASharedMemory),
+			Long: "shared-memory", Arg: "KIND",
+			Help: "pass tensors through memory that is shared with a server on the same machine, instead of the network: system for " +
+				"main memory, cuda for GPU memory",
+			To: choice(r, "--shared-memory", "The available options are 'system', 'cuda', or 'none'.",
+				&in.SharedMemory, plan.NoSharedMemory, plan.SystemSharedMemory, plan.CUDASharedMemory),
 		}, {
-			Long: "output-shared-memory-size", Arg: "N", Section: Input, Default: "102400", Unit: "bytes",
-			Help: "The size of the shared region of an output whose size the model leaves open.",
-			set: integer(0, "Failed to parse --output-shared-memory-size. The value must be >= 0.",
-				func(r *raw) *int { return &r.plan.Input.OutputRegionSize }),
+			Long: "output-shared-memory-size", Arg: "N", Unit: "bytes",
+			Help: "size of the shared memory region of an output with variable size",
+			To: integer(0, "Failed to parse --output-shared-memory-size. The value must be >= 0.",
+				&in.OutputRegionSize),
 		},
-	}
+	})
 }
 
 // setInputData tries the value as a path first, so that a file may be named "zero".
-func setInputData(r *raw, v string) error {
+func (r *raw) setInputData(v string) error {
 	if _, err := os.Stat(v); err == nil {
 		r.paths = append(r.paths, v)
 		return nil
@@ -86,7 +77,7 @@ func setInputData(r *raw, v string) error {
 }
 
 // addShape splits at the last colon: names of inputs may hold one.
-func addShape(r *raw, v string) error {
+func (r *raw) addShape(v string) error {
 	i := strings.LastIndexByte(v, ':')
 	if i < 0 {
 		return usagef("Failed to parse --shape. There must be a colon after input name.")
@@ -109,50 +100,46 @@ func addShape(r *raw, v string) error {
 	return nil
 }
 
-func tensorFormat(name string, dst func(*raw) *bool) func(*raw, string) error {
-	words := []string{"binary", "json"}
-	return func(r *raw, v string) error {
-		word := strings.ToLower(v)
-		if !slices.Contains(words, word) {
-			return unsupported(r, name, v, "The available options are 'binary' or 'json'.", words)
-		}
-		*dst(r) = word == "json"
-		return nil
-	}
+// tensorFormat takes binary or json, in any case.
+func (r *raw) tensorFormat(name string, json *bool) option.Value {
+	word := ""
+	v := choice(r, name, "The available options are 'binary' or 'json'.", &word, "binary", "json")
+	return option.Func(func(text string) error {
+		err := v.Set(strings.ToLower(text))
+		*json = word == "json"
+		return err
+	}).Of(v.Words...)
 }
 
-func sequenceRows() []Row {
-	return []Row{
+func (r *raw) sequenceRows() []option.Row {
+	in := &r.plan.Input
+	return option.Group("Sequences", []option.Row{
 		{
-			Long: "sequence-length", Arg: "N", Section: Sequences, Default: "20", Unit: "requests",
-			Help: "The length of a sequence: how many requests share a correlation id.",
-			set:  setSequenceLength,
+			Long: "sequence-length", Arg: "N", Default: "20", Unit: "requests",
+			Help: "length of a sequence: the number of requests that share a correlation id",
+			To:   option.Func(r.setSequenceLength),
 		}, {
-			Long: "sequence-length-variation", Arg: "PCT", Section: Sequences, Default: "20", Unit: "%",
-			Help: "How far lengths may differ from that, so that sequences do not all end at once.",
-			set: func(r *raw, v string) (err error) {
-				r.plan.Input.SequenceLengthVariation, err = finite(v)
-				return err
-			},
+			Long: "sequence-length-variation", Arg: "PCT", Default: "20", Unit: "%",
+			Help: "variation of --sequence-length, so that sequences do not all end at once",
+			To:   option.Parsed(&in.SequenceLengthVariation, finite),
 		}, {
-			Long: "sequence-id-range", Arg: "START[:END]", Section: Sequences,
-			Help: "The correlation ids to use, END not included. Without it redline profile takes a range at random, so that " +
-				"runs side by side do not use the same; perf_analyzer counts from 1.",
-			set: setSequenceIDs,
+			Long: "sequence-id-range", Arg: "START[:END]",
+			Help: "range of correlation ids, END not included. By default redline profile uses a random range, so that concurrent " +
+				"runs do not use equal ids; perf_analyzer counts from 1",
+			To: option.Func(r.setSequenceIDs),
 		}, {
-			Long: "num-of-sequences", Arg: "N", Section: Sequences, Default: "4",
-			Help: "Open loop: how many sequences are open at once.",
-			set: integer(1, "Failed to parse --num-of-sequences. The value must be > 0.",
-				func(r *raw) *int { return &r.plan.Input.Sequences }),
+			Long: "num-of-sequences", Arg: "N",
+			Help: "open loop: number of sequences at once",
+			To:   integer(1, "Failed to parse --num-of-sequences. The value must be > 0.", &in.Sequences),
 		}, {
-			Long: "serial-sequences", Section: Sequences,
-			Help: "Open loop: wait for a sequence's answer before its next request is sent.",
-			set:  flag(func(r *raw) *bool { return &r.plan.Input.SerialSequences }),
+			Long: "serial-sequences",
+			Help: "open loop: send the next request of a sequence only after the response to the previous one",
+			To:   option.Switch(&in.SerialSequences),
 		},
-	}
+	})
 }
 
-func setSequenceLength(r *raw, v string) error {
+func (r *raw) setSequenceLength(v string) error {
 	n, err := cxx.Stoi(v)
 	if err != nil {
 		return err
@@ -167,7 +154,7 @@ func setSequenceLength(r *raw, v string) error {
 	return nil
 }
 
-func setSequenceIDs(r *raw, v string) error {
+func (r *raw) setSequenceIDs(v string) error {
 	const failed = "Failed to parse --sequence-id-range. "
 	parts := strings.Split(v, ":")
 	if len(parts) > 2 {
@@ -184,7 +171,7 @@ func setSequenceIDs(r *raw, v string) error {
 		}
 		ids[i] = n
 	}
-	r.startID, r.idsSet = ids[0], true
+	r.startID = ids[0]
 	if len(ids) == 1 {
 		return nil
 	}

@@ -3,10 +3,8 @@ package flags
 import (
 	"math"
 	"os"
-	"strconv"
-	"strings"
-	"time"
 
+	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/pacompat/flags/cxx"
 	"github.com/redline-bench/redline/internal/plan"
 )
@@ -17,78 +15,65 @@ const (
 	fromSend      = "send"
 )
 
-func measureRows() []Row {
-	return []Row{
+func (r *raw) measureRows() []option.Row {
+	m := &r.plan.Measure
+	return option.Group("Measurement", []option.Row{
 		{
-			Long: "measurement-interval", Short: 'p', Arg: "N", Section: Measurement, Default: "5000", Unit: "ms",
-			Help: "How long a window lasts. A level is measured window by window until three in a row agree; a slow model needs " +
-				"longer ones.",
-			set: millis(1, "Failed to parse --measurement-interval (-p). The value must be > 0 msec.",
-				func(r *raw) *time.Duration { return &r.plan.Measure.Interval }),
+			Long: "measurement-interval", Short: 'p', Arg: "N", Unit: "ms",
+			Help: "length of a measurement window. A level is measured until three consecutive windows agree; a slow model needs " +
+				"longer windows",
+			To: millis(1, "Failed to parse --measurement-interval (-p). The value must be > 0 msec.", &m.Interval),
 		}, {
-			Long: "measurement-mode", Arg: "MODE", Section: Measurement, Default: "time_windows",
-			Hint: values("time_windows", "count_windows"),
-			Help: "What ends a window: time (time_windows), or --measurement-request-count answers (count_windows).",
-			set: choice("--measurement-mode", "The available options are 'time_windows' or 'count_windows'.",
-				func(r *raw) *plan.WindowMode { return &r.plan.Measure.Window }, plan.TimeWindows, plan.CountWindows),
+			Long: "measurement-mode", Arg: "MODE",
+			Help: "what ends a window: time (time_windows), or --measurement-request-count responses (count_windows)",
+			To: choice(r, "--measurement-mode", "The available options are 'time_windows' or 'count_windows'.",
+				&m.Window, plan.TimeWindows, plan.CountWindows),
 		}, {
-			Long: "measurement-request-count", Arg: "N", Section: Measurement, Default: "50",
-			Help: "The answers that a count window waits for. Use more to trust the high percentiles.",
-			set: integer(1, "Failed to parse --measurement-request-count. The value must be > 0.",
-				func(r *raw) *int { return &r.plan.Measure.MinRequests }),
+			Long: "measurement-request-count", Arg: "N", Unit: "responses",
+			Help: "number of responses in a count window. High percentiles need more responses",
+			To:   integer(1, "Failed to parse --measurement-request-count. The value must be > 0.", &m.MinRequests),
 		}, {
-			Long: "stability-percentage", Short: 's', Arg: "PCT", Section: Measurement, Default: "10", Unit: "%",
-			Help: "How far throughput and latency of the last three windows may lie apart and still count as stable.",
-			set:  setStability,
+			Long: "stability-percentage", Short: 's', Arg: "PCT", Default: "10", Unit: "%",
+			Help: "largest difference of throughput and latency between the last three windows of a stable level",
+			To:   option.Func(r.setStability),
 		}, {
-			Long: "max-trials", Short: 'r', Arg: "N", Section: Measurement, Default: "10",
-			Help: "Give a level up as unstable after so many windows.",
-			set: integer(1, "Failed to parse --max-trials (-r). The value must be > 0.",
-				func(r *raw) *int { return &r.plan.Measure.MaxTrials }),
+			Long: "max-trials", Short: 'r', Arg: "N",
+			Help: "largest number of windows of a level; a level that is not stable by then is unstable",
+			To:   integer(1, "Failed to parse --max-trials (-r). The value must be > 0.", &m.MaxTrials),
 		}, {
-			Long: "percentile", Arg: "N", Section: Measurement, Default: "-1, the average",
-			Help: "Judge stability and -l by this percentile of latency, 1 to 99, instead of the average, and report it.",
-			set: func(r *raw, v string) error {
-				r.percentile = cxx.Atoi(v)
-				return nil
-			},
+			Long: "percentile", Arg: "N", Default: "-1, the average",
+			Help: "use this percentile of latency, 1 to 99, for stability and -l instead of the average, and report it",
+			To:   option.Func(func(v string) error { r.percentile = cxx.Atoi(v); return nil }),
 		}, {
-			Long: "request-count", Arg: "N", Section: Measurement, Default: "0, no fixed number",
-			Help: "Measure exactly so many requests, once, and end. For comparing runs request by request.",
-			set:  setRequestCount,
+			Long: "request-count", Arg: "N", Default: "0, no fixed number",
+			Help: "measure exactly this number of requests in one window. For comparing runs request by request",
+			To:   option.Func(r.setRequestCount),
 		}, {
-			Long: "warmup-request-count", Arg: "N", Section: Measurement, Default: "0",
-			Help: "Send so many requests first that do not count, so that caches and lazy loading are out of the way.",
-			set: integer(0, "Failed to parse --warmup-request-count. The value must be >= 0.",
-				func(r *raw) *int { return &r.plan.Measure.WarmupCount }),
+			Long: "warmup-request-count", Arg: "N",
+			Help: "number of warm-up requests before the measurement, which are in no result: they fill caches and load models",
+			To:   integer(0, "Failed to parse --warmup-request-count. The value must be >= 0.", &m.WarmupCount),
 		}, {
-			Long: "latency-from", Arg: "WHEN", Section: Measurement, Face: RedlineOnly, Default: fromScheduled,
-			Hint: values(fromScheduled, fromSend),
-			Help: "Open loop: count a request's latency from the time it was due (scheduled), which no slow client can flatter, or " +
-				"from its send. Both are in every export.",
-			set: func(r *raw, v string) error {
-				if v != fromScheduled && v != fromSend {
-					return line("--latency-from is %s or %s, not '%s'", fromScheduled, fromSend, v)
-				}
-				r.latencyFrom = v
-				return nil
-			},
+			Long: "latency-from", Arg: "WHEN", RedlineOnly: true,
+			Help: "open loop: start of a request's latency: its due time (scheduled), which does not hide a slow client, or its " +
+				"send time (send). Every export contains both",
+			To: option.OneOf(&r.latencyFrom, fromScheduled, fromSend),
 		}, {
-			Long: "max-error-rate", Arg: "PCT", Section: Measurement, Face: RedlineOnly, Unit: "%",
+			Long: "max-error-rate", Arg: "PCT", RedlineOnly: true, Unit: "%",
 			Default: "1, and stop when all of the last 100 failed",
-			Help: "A run in which more than this share of a level's requests failed is not valid (verdict server-failed, exit code 99). " +
-				"When given, the run also ends there. Failures are counted and reported.",
-			set: setMaxErrorRate,
+			Help: "share of failed requests of a level above which the run is not valid (verdict server-failed, exit code 99). If " +
+				"the option is given, the run also ends there. Failures are counted and reported",
+			To: option.Percent(&m.ValidErrorRate, 100),
 		}, {
-			Long: "calibrate", Section: Measurement, Face: RedlineOnly,
-			Help: "After the run, measure the error of its times: send the same traffic at the pace of each level to a reference server " +
-				"on this machine and compare with that server's log. About 1.5 seconds a level, up to 20 for slow loads; the run's own server gets no request.",
-			set: flag(func(r *raw) *bool { return &r.plan.Measure.Calibrate }),
+			Long: "calibrate", RedlineOnly: true,
+			Help: "after the run, measure the error of its times: send the run's traffic at the pace of each level to a reference " +
+				"server on this machine and compare with that server's log. Takes about 1.5 seconds per level, up to 20 seconds for slow loads; the run's own " +
+				"server gets no request",
+			To: option.Switch(&m.Calibrate),
 		},
-	}
+	})
 }
 
-func setStability(r *raw, v string) error {
+func (r *raw) setStability(v string) error {
 	pct, err := cxx.Stof(v)
 	if err != nil {
 		return err
@@ -96,96 +81,59 @@ func setStability(r *raw, v string) error {
 	if math.IsNaN(pct) || pct < 0 {
 		return usagef("Failed to parse --stability-percentage (-s). The value must be >= 0.0.")
 	}
-	// "inf" is a way to say that anything is stable; JSON has no word for it.
+	// "inf" means that every level is stable; JSON has no such number.
 	r.plan.Measure.Stability = min(pct, math.MaxFloat32) / 100
 	return nil
 }
 
-// setRequestCount keeps the first of several, as the original does, but checks them all.
-func setRequestCount(r *raw, v string) error {
-	var n int
-	err := integer(1, "Failed to parse --request-count. The value must be > 0.", func(*raw) *int { return &n })(r, v)
+// setRequestCount keeps the first of several, as perf_analyzer does, but checks them all.
+func (r *raw) setRequestCount(v string) error {
+	n, err := wholeNumber(1, "Failed to parse --request-count. The value must be > 0.", v)
 	if err == nil && r.plan.Measure.RequestCount == 0 {
 		r.plan.Measure.RequestCount = n
 	}
 	return err
 }
 
-func setMaxErrorRate(r *raw, v string) error {
-	pct, err := strconv.ParseFloat(strings.TrimSuffix(v, "%"), 64)
-	if err != nil || !(pct >= 0 && pct <= 100) {
-		return line("--max-error-rate is a percentage from 0 to 100, not '%s'", v)
-	}
-	r.plan.Measure.MaxErrorRate, r.plan.Measure.ValidErrorRate = pct/100, pct/100
-	return nil
-}
-
-func setTimeout(r *raw, v string) error {
-	d, err := time.ParseDuration(v)
-	if err != nil || d <= 0 {
-		return line("--request-timeout is a time such as 500ms, 30s or 2m, not '%s'", v)
-	}
-	r.plan.Target.Timeout = d
-	return nil
-}
-
-func setMaxResponse(r *raw, v string) error {
-	n, err := strconv.ParseInt(v, 10, 64)
-	if err != nil || n < 1 || n > plan.MostResponse {
-		return line("--max-response-bytes is a number of bytes from 1 to %d, not '%s'", int64(plan.MostResponse), v)
-	}
-	r.plan.Target.MaxResponse = n
-	return nil
-}
-
-func setSeed(r *raw, v string) error {
-	n, err := strconv.ParseUint(v, 10, 64)
-	if err != nil {
-		return line("--seed is a whole number from 0 to 2^64-1, not '%s'", v)
-	}
-	r.plan.Load.Seed, r.plan.Input.Seed = n, n
-	return nil
-}
-
-func outputRows() []Row {
-	return []Row{
+func (r *raw) outputRows() []option.Row {
+	out := &r.plan.Output
+	return option.Group("Output", []option.Row{
 		{
-			Short: 'f', Arg: "FILE", Section: Output, Hint: files(),
-			Help: "Write a CSV report, one row a level, for spreadsheets and for Model Analyzer.",
-			set:  text(func(r *raw) *string { return &r.plan.Output.CSV }),
-		}, {
-			Long: "verbose-csv", Section: Output,
-			Help: "Add average, percentile and response columns to that report.",
-			set:  flag(func(r *raw) *bool { return &r.plan.Output.VerboseCSV }),
-		}, {
-			Long: "profile-export-file", Arg: "FILE", Section: Output, Hint: files(),
-			Help: "Write every request's times as JSON, for GenAI-Perf or an analysis of one's own. The file must not exist yet.",
-			set: func(r *raw, v string) error {
+			Short: 'f', Arg: "FILE",
+			Help: "write a CSV report with one row per level, for spreadsheets and Model Analyzer",
+			To:   option.Text(&out.CSV),
+		},
+		{
+			Long: "verbose-csv",
+			Help: "add average, percentile and response columns to the CSV report",
+			To:   option.Switch(&out.VerboseCSV),
+		},
+		{
+			Long: "profile-export-file", Arg: "FILE",
+			Help: "write the times of every request as JSON, for GenAI-Perf or your own analysis. The file must not exist yet",
+			To: option.Func(func(v string) error {
 				if _, err := os.Stat(v); err == nil {
 					return usagef("Failed to parse --profile-export-file. Path must not already exist.")
 				}
-				r.plan.Output.Export = v
+				out.Export = v
 				return nil
-			},
-		}, {
-			Long: "json", Arg: "FILE", Section: Output, Face: RedlineOnly, Hint: files(),
-			Help: "Write the whole result as one JSON tree: plan, machine, levels, windows, server statistics, client health, verdict.",
-			set:  text(func(r *raw) *string { return &r.plan.Output.ResultJSON }),
-		}, {
-			Short: 'v', Section: Output,
-			Help: "Say more: each window, and all figures of each level. Twice (-v -v), also each request's course.",
-			set: func(r *raw, _ string) error {
-				r.plan.Verbose = min(2, r.plan.Verbose+1)
-				return nil
-			},
-		}, {
-			Long: "help", Short: 'h', Section: Output,
-			Help: "Print this text.",
-			set:  func(*raw, string) error { return ErrHelp },
-		}, {
-			Long: "version", Section: Output,
-			Help: "Print the version.",
-			set:  func(*raw, string) error { return ErrVersion },
+			}),
 		},
-	}
+		{
+			Long: "json", Arg: "FILE", RedlineOnly: true,
+			Help: "write the whole result as one JSON tree: plan, machine, levels, windows, server statistics, client health, verdict",
+			To:   option.Text(&out.ResultJSON),
+		},
+		{
+			Short: 'v', Repeat: true,
+			Help: "print each window and all numbers of each level. Twice (-v -v): also the steps of each request",
+			To:   option.Count(&r.plan.Verbose),
+		},
+		option.HelpRow(),
+		{
+			Long: "version",
+			Help: "print the version",
+			To:   option.Func(func(string) error { return ErrVersion }),
+		},
+	})
 }

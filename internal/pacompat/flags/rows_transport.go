@@ -1,125 +1,107 @@
 package flags
 
 import (
+	"fmt"
 	"net/netip"
 	"strconv"
 	"strings"
+	"time"
 
+	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/pacompat/flags/cxx"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/secret"
 )
 
-func transportRows() []Row {
-	return append([]Row{
+func (r *raw) transportRows() []option.Row {
+	t := &r.plan.Target
+	return option.Group("Transport: connections, headers and encryption", append([]option.Row{
 		{
-			Short: 'H', Arg: "'NAME: VALUE'", Section: Transport, Repeat: true, Secret: secret.Header,
-			Help: "A header for every request, or a metadata pair with gRPC: an authorization token, a tenant, a route.",
-			set:  addHeader,
+			Short: 'H', Arg: "'NAME: VALUE'", Repeat: true, Secret: secret.Header,
+			Help: "HTTP header or gRPC metadata to send with every request, such as an authorization token",
+			To:   option.Func(r.addHeader),
 		}, {
-			Long: "streaming", Section: Transport,
-			Help: "gRPC: keep one bidirectional stream open and send requests on it. Decoupled models need it.",
-			set:  flag(func(r *raw) *bool { return &r.plan.Target.Streaming }),
+			Long: "streaming",
+			Help: "gRPC: send requests over a bidirectional stream. Decoupled models need it",
+			To:   option.Switch(&t.Streaming),
 		}, {
-			Long: "grpc-compression-algorithm", Arg: "NAME", Section: Transport, Default: "none",
-			Hint: values("none", "gzip", "deflate"),
-			Help: "gRPC: compress requests with none, gzip or deflate. Trades CPU time on both sides for bytes on the network.",
-			set: func(r *raw, v string) error {
-				r.compressionSet = true
-				return choice("--grpc-compression-algorithm", "The available options are 'gzip', 'deflate', or 'none'.",
-					func(r *raw) *string { return &r.plan.Target.Compression }, "none", "gzip", "deflate")(r, v)
-			},
+			Long: "grpc-compression-algorithm", Arg: "NAME", Default: "none",
+			Help: "gRPC: compression of requests: none, gzip or deflate. Saves network traffic, needs CPU time on both sides",
+			To: choice(r, "--grpc-compression-algorithm", "The available options are 'gzip', 'deflate', or 'none'.",
+				&t.Compression, "none", "gzip", "deflate"),
 		}, {
-			Long: "connections", Arg: "N", Section: Transport, Face: RedlineOnly, Default: "0",
-			Help: "gRPC and HTTP/2: spread the requests over N connections; 0 chooses. More help when one is the bottleneck, or when a " +
-				"balancer spreads by connection.",
-			set: integer(0, "--connections must be 0 or more", func(r *raw) *int { return &r.plan.Target.Connections }),
+			Long: "connections", Arg: "N", RedlineOnly: true,
+			Help: "gRPC and HTTP/2: number of connections; 0 chooses. Use more if one connection is the bottleneck, or if a load " +
+				"balancer distributes connections",
+			To: option.Int(&t.Connections, 0),
 		}, {
-			Long: "source-addresses", Arg: "A,B,...", Section: Transport, Face: RedlineOnly,
-			Help: "HTTP/1.1: make connections from these local addresses, in turns, as 127.0.0.1,127.0.0.2. Each has ports of its " +
-				"own. Against a server on this machine they are chosen when the ports of one address would not do.",
-			set: setSources,
+			Long: "source-addresses", Arg: "A,B,...", RedlineOnly: true,
+			Help: "HTTP/1.1: local addresses of the connections, used in turn, such as 127.0.0.1,127.0.0.2. Each address has its " +
+				"own ports. For a server on this machine, addresses are added if one does not have enough ports",
+			To: option.Func(r.setSources),
 		}, {
-			Long: "request-timeout", Arg: "DURATION", Section: Transport, Face: RedlineOnly, Default: "600s",
-			Help: "Give a request up as failed after this long, such as 500ms, 30s or 2m.",
-			set:  setTimeout,
+			Long: "request-timeout", Arg: "DURATION", RedlineOnly: true, Default: "600s",
+			Help: "time limit of a request, such as 500ms, 30s or 2m; a request that takes longer fails",
+			To:   option.Parsed(&t.Timeout, timeout),
 		}, {
-			Long: "max-response-bytes", Arg: "N", Section: Transport, Face: RedlineOnly, Default: "32 MiB, or what the model's outputs need", Unit: "bytes",
-			Help: "Count a request as failed when its response, unpacked and with all messages of a stream, is larger than this. It " +
-				"bounds the memory that a server can make the client use.",
-			set: setMaxResponse,
+			Long: "max-response-bytes", Arg: "N", RedlineOnly: true, Default: "32 MiB, or what the model's outputs need", Unit: "bytes",
+			Help: "size limit of a response, decompressed and with all messages of a stream; a request with a larger response " +
+				"fails. Limits the memory that a server can make the client use",
+			To: option.Bytes(&t.MaxResponse, 1, plan.MostResponse),
 		}, {
-			Long: "request-parameter", Arg: "NAME:VALUE:TYPE", Section: Transport, Repeat: true, Secret: secret.Pair,
-			Help: "gRPC: a custom parameter for every request; TYPE is string, int or bool.",
-			set:  addParameter,
+			Long: "request-parameter", Arg: "NAME:VALUE:TYPE", Repeat: true, Secret: secret.Pair,
+			Help: "gRPC: custom parameter of every request; TYPE is string, int or bool",
+			To:   option.Func(r.addParameter),
 		},
-	}, tlsRows()...)
+	}, r.tlsRows()...))
 }
 
-func tlsRows() []Row {
-	file := func(long, help string, dst func(*raw) *string) Row {
-		return Row{
-			Long: long, Arg: "FILE", Section: Transport, Hint: files(), Help: help,
-			set: existing("Failed to parse --"+long+". The value must be a valid file path.", dst),
-		}
+func (r *raw) tlsRows() []option.Row {
+	file := func(to *string, long, help string) option.Row {
+		return option.Row{Long: long, Arg: "FILE", Help: help, To: existing("Failed to parse --"+long+". The value must be a valid file path.", to)}
 	}
-	encoding := func(long, help string, dst func(*raw) *string) Row {
-		return Row{
-			Long: long, Arg: "TYPE", Section: Transport, Default: "PEM", Hint: values("PEM", "DER"), Help: help,
-			set: choice("--"+long, "The available options are 'PEM' or 'DER'.", dst, "PEM", "DER"),
-		}
+	encoding := func(to *string, long, help string) option.Row {
+		return option.Row{Long: long, Arg: "TYPE", Help: help, To: choice(r, "--"+long, "The available options are 'PEM' or 'DER'.", to, "PEM", "DER")}
 	}
-	return []Row{
+	return []option.Row{
+		{Long: "ssl-grpc-use-ssl", Help: "gRPC: use TLS", To: option.Switch(&r.grpcTLS.GRPC)},
+		file(&r.grpcTLS.CAFile, "ssl-grpc-root-certifications-file", "gRPC: PEM certificates of the authorities to trust, instead of the system's"),
+		file(&r.grpcTLS.KeyFile, "ssl-grpc-private-key-file", "gRPC: PEM private key of this client, for servers that ask who calls"),
+		file(&r.grpcTLS.CertFile, "ssl-grpc-certificate-chain-file", "gRPC: PEM certificate chain of this client"),
 		{
-			Long: "ssl-grpc-use-ssl", Section: Transport,
-			Help: "gRPC: use TLS.",
-			set:  flag(func(r *raw) *bool { return &r.grpcTLS.GRPC }),
-		},
-		file("ssl-grpc-root-certifications-file", "gRPC: PEM certificates of the authorities to trust, instead of the system's.",
-			func(r *raw) *string { return &r.grpcTLS.CAFile }),
-		file("ssl-grpc-private-key-file", "gRPC: PEM private key of this client, for servers that ask who calls.",
-			func(r *raw) *string { return &r.grpcTLS.KeyFile }),
-		file("ssl-grpc-certificate-chain-file", "gRPC: PEM certificate chain of this client.",
-			func(r *raw) *string { return &r.grpcTLS.CertFile }),
-		{
-			Long: "ssl-https-verify-peer", Arg: "0|1", Section: Transport, Default: "1", Hint: values("0", "1"),
-			Help: "HTTPS: 0 accepts any certificate, for a test server with one of its own making.",
-			set: func(r *raw, v string) error {
+			Long: "ssl-https-verify-peer", Arg: "0|1", Default: "1",
+			Help: "HTTPS: 0 accepts any certificate, for test servers with a self-signed one",
+			To: option.Func(func(v string) error {
 				n := cxx.Atol(v)
 				if n != 0 && n != 1 {
 					return usagef("Failed to parse --ssl-https-verify-peer. The value must be either 0 or 1.")
 				}
 				r.httpTLS.SkipVerifyPeer = n == 0
 				return nil
-			},
+			}).Of("0", "1"),
 		},
 		{
-			Long: "ssl-https-verify-host", Arg: "0|1|2", Section: Transport, Default: "2", Hint: values("0", "1", "2"),
-			Help: "HTTPS: 0 accepts a certificate that names another host; 1 and 2 do not.",
-			set: func(r *raw, v string) error {
+			Long: "ssl-https-verify-host", Arg: "0|1|2", Default: "2",
+			Help: "HTTPS: 0 accepts a certificate that names another host; 1 and 2 do not",
+			To: option.Func(func(v string) error {
 				n := cxx.Atol(v)
 				if n < 0 || n > 2 {
 					return usagef("Failed to parse --ssl-https-verify-host. The value must be either 0, 1, or 2.")
 				}
 				r.httpTLS.SkipVerifyHost, r.httpTLS.VerifyHostLevel = n == 0, int(n)
 				return nil
-			},
+			}).Of("0", "1", "2"),
 		},
-		file("ssl-https-ca-certificates-file", "HTTPS: certificates of the authorities to trust, instead of the system's.",
-			func(r *raw) *string { return &r.httpTLS.CAFile }),
-		file("ssl-https-client-certificate-file", "HTTPS: certificate of this client, for servers that ask who calls.",
-			func(r *raw) *string { return &r.httpTLS.CertFile }),
-		encoding("ssl-https-client-certificate-type", "HTTPS: how that certificate is encoded: PEM or DER.",
-			func(r *raw) *string { return &r.httpTLS.CertType }),
-		file("ssl-https-private-key-file", "HTTPS: private key of this client.",
-			func(r *raw) *string { return &r.httpTLS.KeyFile }),
-		encoding("ssl-https-private-key-type", "HTTPS: how that key is encoded: PEM or DER.",
-			func(r *raw) *string { return &r.httpTLS.KeyType }),
+		file(&r.httpTLS.CAFile, "ssl-https-ca-certificates-file", "HTTPS: certificates of the authorities to trust, instead of the system's"),
+		file(&r.httpTLS.CertFile, "ssl-https-client-certificate-file", "HTTPS: certificate of this client, for servers that ask who calls"),
+		encoding(&r.httpTLS.CertType, "ssl-https-client-certificate-type", "HTTPS: how that certificate is encoded: PEM or DER"),
+		file(&r.httpTLS.KeyFile, "ssl-https-private-key-file", "HTTPS: private key of this client"),
+		encoding(&r.httpTLS.KeyType, "ssl-https-private-key-type", "HTTPS: how that key is encoded: PEM or DER"),
 	}
 }
 
 // addHeader splits at the first colon and keeps the value as it is, leading space included.
-func addHeader(r *raw, v string) error {
+func (r *raw) addHeader(v string) error {
 	name, value, ok := strings.Cut(v, ":")
 	if !ok || name == "" || strings.ContainsAny(v, "\r\n") {
 		return line("Failed to parse -H. A header is written 'Name: value', on one line: %q", v)
@@ -128,7 +110,7 @@ func addHeader(r *raw, v string) error {
 	return nil
 }
 
-func addParameter(r *raw, v string) error {
+func (r *raw) addParameter(v string) error {
 	parts := strings.Split(v, ":")
 	if len(parts) != 3 {
 		return usagef("Failed to parse --request-parameter. The value does not match <name:value:type>.")
@@ -154,11 +136,20 @@ func leniently(p plan.Parameter) string {
 	return p.Value
 }
 
-func setSources(r *raw, v string) error {
+// timeout reads a time that is longer than 0.
+func timeout(v string) (time.Duration, error) {
+	d, err := time.ParseDuration(v)
+	if err != nil || d <= 0 {
+		return 0, fmt.Errorf("is a time such as 500ms, 30s or 2m, not %q", v)
+	}
+	return d, nil
+}
+
+func (r *raw) setSources(v string) error {
 	for text := range strings.SplitSeq(v, ",") {
 		a, err := netip.ParseAddr(strings.TrimSpace(text))
 		if err != nil {
-			return usagef("--source-addresses: %q is not an IP address", text)
+			return fmt.Errorf("are IP addresses, and %q is none", text)
 		}
 		r.plan.Target.Sources = append(r.plan.Target.Sources, a.String())
 	}

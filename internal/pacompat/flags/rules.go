@@ -9,7 +9,7 @@ import (
 	"github.com/redline-bench/redline/internal/plan"
 )
 
-// verify holds the rules across options, in the original's order: the first that fails is the one reported.
+// verify holds the rules across options, in perf_analyzer's order: the first that fails is the one reported.
 func (r *raw) verify() error {
 	for _, rule := range []func() error{
 		r.verifyTarget, r.verifyNumbers, r.verifyCalls, r.verifyPeriodic, r.verifySearch,
@@ -41,13 +41,13 @@ func (r *raw) verifyTarget() error {
 	if t.Streaming && t.Protocol != plan.GRPC && !kind.Of(t.Kind).InProcess() {
 		return usagef("Streaming is only allowed with gRPC protocol and Triton C API.")
 	}
-	if r.compressionSet && t.Protocol != plan.GRPC {
+	if r.table.Given("grpc-compression-algorithm") && t.Protocol != plan.GRPC {
 		return usagef("Using compression algorithm is only allowed with gRPC protocol.")
 	}
 	return nil
 }
 
-// verifyNumbers checks single values that the original looks at late.
+// verifyNumbers checks single values that perf_analyzer looks at late.
 func (r *raw) verifyNumbers() error {
 	if r.plan.Input.SequenceLengthVariation < 0 {
 		return usagef("Failed to parse --sequence-length-variation. The value must be >= 0.0.")
@@ -82,7 +82,7 @@ func (r *raw) verifyPeriodic() error {
 			return usagef("Must provide --profile-export-file when using the --periodic-concurrency-range option.")
 		}
 		short := load.MaxThreads < load.Periodic.End
-		if load.MaxThreadsSet && (short || r.face == plan.PerfAnalyzer) { // the original warns whatever the number
+		if load.MaxThreadsSet && (short || r.face == plan.PerfAnalyzer) { // perf_analyzer warns whatever the number
 			r.warn("WARNING: Overriding max_threads specification to ensure requested concurrency range.")
 		}
 		if short {
@@ -184,9 +184,9 @@ func (r *raw) verifyMetrics() error {
 	switch collect := r.plan.Target.Metrics.Collect; {
 	case collect && !kind.Of(r.plan.Target.Kind).Metrics:
 		return usagef("Server-side metric collection is only supported with Triton client backend.")
-	case !collect && r.metricsURLSet:
+	case !collect && r.table.Given("metrics-url"):
 		return usagef("Must specify --collect-metrics when using the --metrics-url option.")
-	case !collect && r.metricsIntSet:
+	case !collect && r.table.Given("metrics-interval"):
 		return usagef("Must specify --collect-metrics when using the --metrics-interval option.")
 	}
 	return nil
@@ -216,7 +216,7 @@ func (r *raw) verifyEmbedded() error {
 		}
 		return nil
 	}
-	if r.urlSet {
+	if r.table.Given("u") {
 		return line("-u and --embedded exclude each other: the embedded server chooses its own address")
 	}
 	if !kind.Of(t.Kind).Embedded {
@@ -225,7 +225,7 @@ func (r *raw) verifyEmbedded() error {
 	return nil
 }
 
-// verifyMethod is redline's own: the original calls a method without a name, and measures the refusals.
+// verifyMethod is redline's own: perf_analyzer calls a method without a name, and measures the refusals.
 func (r *raw) verifyMethod() error {
 	if t := &r.plan.Target; kind.Of(t.Kind).Method && t.GRPCMethod == "" && r.face == plan.Redline {
 		return line("--grpc-method is missing: name the method to call as package.Service/Method")
@@ -253,23 +253,26 @@ func (r *raw) finish() error {
 	if r.percentile > 0 {
 		m.Percentile = r.percentile
 	}
-	if r.latencyFrom != "" {
-		m.FromSend = r.latencyFrom == fromSend
+	if r.table.Given("max-error-rate") {
+		m.MaxErrorRate = m.ValidErrorRate
 	}
+	r.plan.Verbose = min(2, r.plan.Verbose)
+	in.Seed = r.plan.Load.Seed
 	if r.face == plan.PerfAnalyzer && t.Protocol == plan.HTTP && strings.HasSuffix(t.URL, "/") {
-		t.URL += "/" // the original puts a path that starts with a slash behind it
+		t.URL += "/" // perf_analyzer puts a path that starts with a slash behind it
 	}
 	if r.face == plan.Redline {
+		m.FromSend = r.latencyFrom == fromSend
 		t.Endpoint = strings.TrimLeft(t.Endpoint, "/")
 	} else if kind.Of(t.Kind).HTTP2 {
 		t.HTTPVersion = "1.1" // the only version of perf_analyzer
 	}
 	in.SequenceStartID = uint64(r.startID)
-	if r.face == plan.Redline && !r.idsSet {
+	if r.face == plan.Redline && !r.table.Given("sequence-id-range") {
 		in.SequenceStartID, in.SequenceIDRange = 0, 0
 	}
-	if r.face == plan.PerfAnalyzer && !r.outputFormatSet {
-		in.OutputJSON = in.InputJSON // as the original, which knows but one format
+	if r.face == plan.PerfAnalyzer && !r.table.Given("output-tensor-format") {
+		in.OutputJSON = in.InputJSON // perf_analyzer has one option for both
 	}
 	switch {
 	case len(r.paths) > 0 && isDir(r.paths[0]):
@@ -284,7 +287,7 @@ func (r *raw) finish() error {
 	return nil
 }
 
-// dropUntyped leaves out request parameters of types that cannot be sent, as the original does, but says so.
+// dropUntyped leaves out request parameters of types that cannot be sent, as perf_analyzer does, but says so.
 func (r *raw) dropUntyped() {
 	t := &r.plan.Target
 	t.Parameters = slices.DeleteFunc(t.Parameters, func(p plan.Parameter) bool {
@@ -304,11 +307,11 @@ func (r *raw) finishURLs() {
 	t := &r.plan.Target
 	if t.Metrics.Collect {
 		t.Metrics.URL, t.Metrics.Interval = r.metricsURL, r.metricsEvery
-		if host := hostOf(t.URL); r.urlSet && !r.metricsURLSet && host != "" {
+		if host := hostOf(t.URL); r.table.Given("u") && !r.table.Given("metrics-url") && host != "" {
 			t.Metrics.URL = host + ":8002/metrics"
 		}
 	}
-	if r.urlSet || t.Embedded {
+	if r.table.Given("u") || t.Embedded {
 		return
 	}
 	t.URL = "localhost:8000"

@@ -1,6 +1,7 @@
-package flags_test
+package cli
 
 import (
+	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,47 +11,36 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/redline-bench/redline/internal/pacompat/flags"
+	"github.com/redline-bench/redline/internal/command"
+	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/testkit/outcome"
 )
-
-var commands = []flags.Command{
-	{Name: "profile", Summary: "load a server"},
-	{Name: "help", Summary: "explain a command's use", Words: []string{"profile"}},
-	{Name: "completion", Summary: "print a script", Words: flags.Shells()},
-}
 
 // script writes a completion script and returns its path; the test ends where the shell is not installed.
 func script(t *testing.T, shell string) string {
 	t.Helper()
-	text, err := flags.Completion(shell, commands)
-	if err != nil {
-		t.Fatal(err)
+	var out bytes.Buffer
+	if code := Main(&command.IO{Args: []string{"redline", "completion", shell}, Stdout: &out, Stderr: &out}); code != command.ExitOK {
+		t.Fatalf("exit code %d: %s", code, out.String())
 	}
 	if _, err := exec.LookPath(shell); err != nil {
 		outcome.NotTested(t, "completion in "+shell, err, shell)
 	}
 	path := filepath.Join(t.TempDir(), "redline."+shell)
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+	if err := os.WriteFile(path, out.Bytes(), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	return path
 }
 
 func TestScriptsParse(t *testing.T) {
-	for _, shell := range flags.Shells() {
+	for _, shell := range option.Shells() {
 		t.Run(shell, func(t *testing.T) {
 			path := script(t, shell)
 			if out, err := exec.CommandContext(t.Context(), shell, "-n", path).CombinedOutput(); err != nil {
 				t.Errorf("%v\n%s", err, out)
 			}
 		})
-	}
-}
-
-func TestUnknownShell(t *testing.T) {
-	if _, err := flags.Completion("tcsh", commands); err == nil || !strings.Contains(err.Error(), "bash, zsh, fish") {
-		t.Errorf("got %v", err)
 	}
 }
 
@@ -86,10 +76,20 @@ func TestBashCompletes(t *testing.T) {
 			t.Errorf("%s: %s", words, d)
 		}
 	}
-	f("redline ", "completion", "help", "profile")
 	f("redline pro", "profile")
+	f("redline c", "calibrate", "compare", "completion")
 	f("redline completion f", "fish")
-	f("redline help ", "profile")
+	f("redline help s", "serve", "simple", "stress")
+	f("redline llm --endpoint-type cha", "chat")
+	f("redline llm --isl-s", "--isl-stddev")
+	f("redline llm --stream", "--streaming") // --stream is AIPerf's
+	f("redline simple -i g", "gRPC")
+	f("redline simple -i ", "HTTP", "gRPC")
+	f("redline stress s", "sequence")
+	f("redline stress sequence --cha", "--chaos", "--chaos-down")
+	f("redline serve --model-repository ", "models")
+	f("redline calibrate p", "profile")
+	f("redline version ")
 	f("redline profile --measurement-m", "--measurement-mode")
 	f("redline profile --measurement-mode ", "count_windows", "time_windows")
 	f("redline profile --measurement-mode = c", "count_windows")

@@ -1,39 +1,35 @@
-package getopt_test
+package option
 
 import (
-	"errors"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/redline-bench/redline/internal/getopt"
 )
 
-var opts = []getopt.Option{
+var opts = []Row{
 	{Short: 'v'},
-	{Short: 'm', Arg: true},
+	{Short: 'm', Arg: "X"},
 	{Long: "async", Short: 'a'},
-	{Long: "input-data", Arg: true},
-	{Long: "input-format", Arg: true},
-	{Long: "rate", Arg: true},
-	{Long: "rate-range", Arg: true},
-	{Long: "measurement-interval", Short: 'p', Arg: true},
+	{Long: "input-data", Arg: "X"},
+	{Long: "input-format", Arg: "X"},
+	{Long: "rate", Arg: "X"},
+	{Long: "rate-range", Arg: "X"},
+	{Long: "measurement-interval", Short: 'p', Arg: "X"},
+	{Long: "isl", Also: "prompt-length prompt-size", Arg: "X"},
+	{Also: "ra config", Instead: "is another tool's"},
 }
 
 // walk renders what the scanner says of a line, one word an occurrence.
-func walk(s *getopt.Scanner) (words []string, err error) {
+func walk(s *scanner) (words []string, err *SyntaxError) {
 	for {
-		o, ok, err := s.Next()
+		g, ok, err := s.next()
 		if err != nil || !ok {
 			return words, err
 		}
-		w := "-" + string(opts[o.Index].Short)
-		if o.Long {
-			w = "--" + opts[o.Index].Long
-		}
-		if opts[o.Index].Arg {
-			w += "=" + o.Value
+		w := g.form
+		if g.row.Arg != "" {
+			w += "=" + g.value
 		}
 		words = append(words, w)
 	}
@@ -42,7 +38,7 @@ func walk(s *getopt.Scanner) (words []string, err error) {
 func TestNext(t *testing.T) {
 	f := func(line, want, strays string) {
 		t.Helper()
-		s := getopt.New(opts, strings.Fields(line))
+		s := &scanner{rows: opts, args: strings.Fields(line)}
 		got, err := walk(s)
 		if err != nil {
 			t.Errorf("%q: %v", line, err)
@@ -50,7 +46,7 @@ func TestNext(t *testing.T) {
 		if d := cmp.Diff(want, strings.Join(got, " ")); d != "" {
 			t.Errorf("%q: %s", line, d)
 		}
-		if d := cmp.Diff(strays, strings.Join(s.Strays(), " ")); d != "" {
+		if d := cmp.Diff(strays, strings.Join(s.strays, " ")); d != "" {
 			t.Errorf("%q: strays: %s", line, d)
 		}
 	}
@@ -72,6 +68,8 @@ func TestNext(t *testing.T) {
 	f("--rate-r 5", "--rate-range=5", "")
 	f("--input-d=x --meas 4", "--input-data=x --measurement-interval=4", "")
 	f("--as", "--async", "")
+	f("--prompt-size 4 --prompt 5 --isl=6", "--prompt-size=4 --prompt-length=5 --isl=6", "")
+	f("--config --config=1 --ra", "--config --config --ra", "") // --ra is no prefix of --rate here
 	f("one -v two --rate 3 three", "-v --rate=3", "one two three")
 	f("-v -- -v --rate", "-v", "-v --rate")
 	f("- -v", "-v", "-")
@@ -79,12 +77,11 @@ func TestNext(t *testing.T) {
 }
 
 func TestFaults(t *testing.T) {
-	f := func(line string, want getopt.Error, text string) {
+	f := func(line string, want SyntaxError, text string) {
 		t.Helper()
-		_, err := walk(getopt.New(opts, strings.Fields(line)))
-		var e *getopt.Error
-		if !errors.As(err, &e) {
-			t.Fatalf("%q: got %v, want an Error", line, err)
+		_, e := walk(&scanner{rows: opts, args: strings.Fields(line)})
+		if e == nil {
+			t.Fatalf("%q: no error", line)
 		}
 		if d := cmp.Diff(want, *e); d != "" {
 			t.Errorf("%q: %s", line, d)
@@ -93,23 +90,24 @@ func TestFaults(t *testing.T) {
 			t.Errorf("%q: %q, want %q", line, e.Error(), text)
 		}
 	}
-	f("-X", getopt.Error{Fault: getopt.UnknownShort, Raw: "-X", Short: 'X'}, "unknown option '-X'")
-	f("-vXa", getopt.Error{Fault: getopt.UnknownShort, Raw: "-vXa", Short: 'X'}, "unknown option '-X'")
-	f("-1", getopt.Error{Fault: getopt.UnknownShort, Raw: "-1", Short: '1'}, "unknown option '-1'")
-	f("-vm", getopt.Error{Fault: getopt.NoShortValue, Raw: "-vm", Short: 'm'}, "option '-m' needs a value")
-	f("--xyz=3", getopt.Error{Fault: getopt.UnknownLong, Raw: "--xyz=3", Name: "xyz"}, "unknown option '--xyz'")
-	f("--async-x", getopt.Error{Fault: getopt.UnknownLong, Raw: "--async-x", Name: "async-x"}, "unknown option '--async-x'")
-	f("--in=1", getopt.Error{
-		Fault: getopt.Ambiguous, Raw: "--in=1", Name: "in",
+	f("-X", SyntaxError{Fault: UnknownShort, Raw: "-X", Short: 'X'}, "unknown option '-X'")
+	f("-vXa", SyntaxError{Fault: UnknownShort, Raw: "-vXa", Short: 'X'}, "unknown option '-X'")
+	f("-1", SyntaxError{Fault: UnknownShort, Raw: "-1", Short: '1'}, "unknown option '-1'")
+	f("-vm", SyntaxError{Fault: NoShortValue, Raw: "-vm", Short: 'm'}, "option '-m' needs a value")
+	f("--conf", SyntaxError{Fault: UnknownLong, Raw: "--conf", Name: "conf"}, "unknown option '--conf'")
+	f("--xyz=3", SyntaxError{Fault: UnknownLong, Raw: "--xyz=3", Name: "xyz"}, "unknown option '--xyz'")
+	f("--async-x", SyntaxError{Fault: UnknownLong, Raw: "--async-x", Name: "async-x"}, "unknown option '--async-x'")
+	f("--in=1", SyntaxError{
+		Fault: Ambiguous, Raw: "--in=1", Name: "in",
 		Candidates: []string{"input-data", "input-format"},
 	}, "option '--in' could be --input-data or --input-format")
-	f("--rate", getopt.Error{Fault: getopt.NoLongValue, Raw: "--rate", Name: "rate"}, "option '--rate' needs a value")
-	f("--input-d", getopt.Error{Fault: getopt.NoLongValue, Raw: "--input-d", Name: "input-d"}, "option '--input-d' needs a value")
-	f("--async=true", getopt.Error{Fault: getopt.UnexpectedValue, Raw: "--async=true", Name: "async"}, "option '--async' takes no value")
+	f("--rate", SyntaxError{Fault: NoLongValue, Raw: "--rate", Name: "rate"}, "option '--rate' needs a value")
+	f("--input-d", SyntaxError{Fault: NoLongValue, Raw: "--input-d", Name: "input-d"}, "option '--input-d' needs a value")
+	f("--async=true", SyntaxError{Fault: UnexpectedValue, Raw: "--async=true", Name: "async"}, "option '--async' takes no value")
 }
 
 func TestGoesOnBehindAMistake(t *testing.T) {
-	s := getopt.New(opts, []string{"-Xv", "--nope", "-mfoo"})
+	s := &scanner{rows: opts, args: []string{"-Xv", "--nope", "-mfoo"}}
 	var got []string
 	for range 3 {
 		words, err := walk(s)
@@ -131,28 +129,27 @@ func FuzzScanner(f *testing.F) {
 	f.Add("-p= --input-d x -vap5")
 	f.Fuzz(func(t *testing.T, line string) {
 		args := strings.Split(line, " ")
-		s := getopt.New(opts, args)
+		s := &scanner{rows: opts, args: args}
 		bytes := len(line) + 1
 		for range bytes + 1 {
-			o, ok, err := s.Next()
+			g, ok, err := s.next()
 			if err != nil {
-				var e *getopt.Error
-				if !errors.As(err, &e) || e.Error() == "" {
-					t.Fatalf("%q: %v", line, err)
+				if err.Error() == "" {
+					t.Fatalf("%q: no words for %+v", line, *err)
 				}
 				continue
 			}
 			if !ok {
-				if len(s.Strays()) > len(args) {
+				if len(s.strays) > len(args) {
 					t.Fatalf("%q: more strays than arguments", line)
 				}
 				return
 			}
-			if o.Index < 0 || o.Index >= len(opts) {
-				t.Fatalf("%q: index %d", line, o.Index)
+			if g.row == nil {
+				t.Fatalf("%q: no row", line)
 			}
-			if o.Value != "" && !strings.Contains(line, o.Value) {
-				t.Fatalf("%q: value %q is not of the line", line, o.Value)
+			if g.value != "" && !strings.Contains(line, g.value) {
+				t.Fatalf("%q: value %q is not of the line", line, g.value)
 			}
 		}
 		t.Fatalf("%q: the scan does not end", line)

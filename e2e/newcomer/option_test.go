@@ -1,0 +1,117 @@
+// Package newcomer makes the changes that CONTRIBUTING.md describes, in the places that it names, and shows that nothing else
+// is needed.
+package newcomer
+
+import (
+	"bytes"
+	"encoding/json"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/redline-bench/redline/e2e/binary"
+)
+
+// The lines of CONTRIBUTING.md that add an option to redline llm.
+var (
+	field = regexp.MustCompile(`(?m)^ {4}(tenantKey string)$`)
+	row   = regexp.MustCompile(`(?m)^ {4}(\{Long: "tenant-key", .*\},)$`)
+)
+
+// One field and one row give redline llm an option: help, completion, docs/flags.md, parsing and redaction know it.
+func TestAnOptionIsOneFieldAndOneRow(t *testing.T) {
+	dir := t.TempDir()
+	overlay := addOption(t, dir)
+	redline := filepath.Join(dir, "redline")
+	if out, ok := run(t, "go", "build", "-trimpath", "-overlay", overlay, "-o", redline, "./cmd/redline"); !ok {
+		t.Fatalf("the program does not compile:\n%s", out)
+	}
+	f := func(want string, args ...string) {
+		t.Helper()
+		if out, ok := run(t, redline, args...); !ok || !strings.Contains(out, want) {
+			t.Errorf("redline %v lacks %q:\n%s", args, want, out)
+		}
+	}
+	f("--tenant-key KEY", "llm", "--help")
+	for _, shell := range []string{"bash", "zsh", "fish"} {
+		f("tenant-key", "completion", shell)
+	}
+	if out, ok := run(t, "go", "test", "-trimpath", "-overlay", overlay, "-run", "^TestReference$", "./internal/cli"); ok || !strings.Contains(out, "`--tenant-key KEY`") {
+		t.Errorf("docs/flags.md is not said to lack the option:\n%s", out)
+	}
+
+	load := []string{"llm", "-m", "mock-llm", "--embedded", "--request-count", "1", "--output-tokens-mean", "2", "--no-history", "--artifact-dir"}
+	f("", append(load, filepath.Join(dir, "without"))...)
+	f("", append(load, filepath.Join(dir, "with"), "--tenant-key", "HUSHHUSH")...)
+	if text := files(t, filepath.Join(dir, "without")); strings.Contains(text, "--tenant-key") {
+		t.Error("the option is noted though it was not given")
+	}
+	if text := files(t, filepath.Join(dir, "with")); !strings.Contains(text, "--tenant-key '***'") || strings.Contains(text, "HUSHHUSH") {
+		t.Error("the option is not noted as given, or its secret is in a file")
+	}
+}
+
+// addOption returns an overlay for the go command in which the option is there.
+func addOption(t *testing.T, dir string) string {
+	t.Helper()
+	guide := read(t, filepath.Join(binary.Root(), "CONTRIBUTING.md"))
+	source := filepath.Join(binary.Root(), "internal/command/llm/options.go")
+	text := read(t, source)
+	for place, line := range map[string]*regexp.Regexp{"type options struct {\n": field, "option.Group(\"Server\", []option.Row{\n": row} {
+		found := line.FindSubmatch(guide)
+		if found == nil || bytes.Count(text, []byte(place)) != 1 {
+			t.Fatalf("CONTRIBUTING.md lacks %s, or options.go has not one %q", line, place)
+		}
+		text = bytes.Replace(text, []byte(place), slices.Concat([]byte(place), found[1], []byte("\n")), 1)
+	}
+	changed, overlay := filepath.Join(dir, "options.go"), filepath.Join(dir, "overlay.json")
+	list, err := json.Marshal(map[string]map[string]string{"Replace": {source: changed}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, content := range map[string][]byte{changed: text, overlay: list} {
+		if err := os.WriteFile(path, content, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return overlay
+}
+
+// run runs a program in the root of the repository. It returns what it prints and whether it succeeds.
+func run(t *testing.T, name string, args ...string) (out string, ok bool) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), name, args...)
+	cmd.Dir, cmd.Env = binary.Root(), append(os.Environ(), "CGO_ENABLED=0")
+	text, err := cmd.CombinedOutput()
+	return string(text), err == nil
+}
+
+// files returns the contents of all files below a folder.
+func files(t *testing.T, dir string) string {
+	t.Helper()
+	var all strings.Builder
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			all.Write(read(t, path))
+		}
+		return err
+	})
+	if err != nil || all.Len() == 0 {
+		t.Fatalf("%s: %d bytes, %v", dir, all.Len(), err)
+	}
+	return all.String()
+}
+
+func read(t *testing.T, path string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}

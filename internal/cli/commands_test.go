@@ -1,0 +1,62 @@
+//go:generate go test -run ^TestReference$ . -update
+
+package cli
+
+import (
+	"flag"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/redline-bench/redline/internal/option"
+)
+
+var update = flag.Bool("update", false, "write docs/flags.md instead of comparing it")
+
+// TestReference holds docs/flags.md to the option tables of all commands.
+func TestReference(t *testing.T) {
+	const path = "../../docs/flags.md"
+	want := option.Markdown(described())
+	if *update {
+		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(want, string(got)); d != "" {
+		t.Errorf("docs/flags.md is stale, run make generate: %s", d)
+	}
+}
+
+// TestRows holds the option tables of all commands to their rules.
+func TestRows(t *testing.T) {
+	for _, c := range described() {
+		seen := map[string]bool{}
+		for _, r := range c.Rows {
+			for _, name := range r.Names() {
+				if seen[name] {
+					t.Errorf("redline %s: %s stands in two rows", c.Name, name)
+				}
+				seen[name] = true
+			}
+			if r.Instead != "" {
+				continue
+			}
+			name := "redline " + c.Name + " " + r.Name()
+			if strings.HasSuffix(r.Help, ".") || strings.Contains(r.Help, "be repeated") {
+				t.Errorf("%s: help is a phrase, and Repeat says whether it may be repeated: %q", name, r.Help)
+			}
+			if r.Group == "" || r.To.Set == nil {
+				t.Errorf("%s has no group or sets nothing", name)
+			}
+			if r.Arg == "" && (r.Default != "" || r.Unit != "" || r.To.Default != "" || len(r.To.Words) > 0) {
+				t.Errorf("%s takes no value, yet has a default, a unit or words", name)
+			}
+		}
+	}
+}

@@ -1,0 +1,94 @@
+// Package option is the table of a command's options.
+//
+// One Row declares one option of any command: its names, its value, its default, its help, and the field that it sets.
+// Everything else is derived from the rows: a Table reads a command line and knows which options were given; a Command
+// writes help, docs/flags.md and completion for shells; secrets are collected before anything prints them.
+package option
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/redline-bench/redline/internal/secret"
+)
+
+// ErrHelp means that the user asked for help.
+var ErrHelp = errors.New("help was asked for")
+
+// Row is one option.
+type Row struct {
+	Long  string // name without dashes; empty for none
+	Short byte   // one-letter name; 0 for none
+	Also  string // further long names, separated by spaces
+
+	Group string // heading in help and docs/flags.md
+	// Arg is the name of the value in help; empty for an option without a value. Shells complete a FILE and a DIR.
+	Arg     string
+	Help    string
+	Default string // default value in words; empty: the default of To
+	Unit    string // unit of the value
+	Repeat  bool   // may be given several times
+	// RedlineOnly: perf_analyzer does not have the option.
+	RedlineOnly bool
+	Secret      secret.Kind // where the value can hold a secret
+	// Instead marks an option of another tool, which this command does not have. It completes the sentence "--NAME ..." of
+	// the error. Help and completion leave the row out.
+	Instead string
+
+	To Value // where the value goes
+}
+
+// Group puts rows under a heading.
+func Group(title string, rows []Row) []Row {
+	for i := range rows {
+		rows[i].Group = title
+	}
+	return rows
+}
+
+// Name is the option as a user writes it: "--async", or "-m" if the option has no long name.
+func (r *Row) Name() string { return r.Names()[0] }
+
+// Names are all forms of the option, long names first.
+func (r *Row) Names() []string {
+	var list []string
+	if r.Long != "" {
+		list = append(list, "--"+r.Long)
+	}
+	for name := range strings.FieldsSeq(r.Also) {
+		list = append(list, "--"+name)
+	}
+	if r.Short != 0 {
+		list = append(list, "-"+string(r.Short))
+	}
+	return list
+}
+
+// longNames are the long names without dashes.
+func (r *Row) longNames() []string {
+	return slices.DeleteFunc(append([]string{r.Long}, strings.Fields(r.Also)...), func(s string) bool { return s == "" })
+}
+
+// files and dirs tell what shells complete as the value.
+func (r *Row) files() bool { return strings.Contains(r.Arg, "FILE") }
+func (r *Row) dirs() bool  { return strings.Contains(r.Arg, "DIR") && !r.files() }
+
+// defaultText is the default with its unit: "5000 ms".
+func (r *Row) defaultText() string {
+	text := cmp.Or(r.Default, r.To.Default)
+	number, rest, comma := strings.Cut(text, ", ")
+	if r.Unit == "" || number == "" || strings.Trim(number, "0123456789.") != "" {
+		return text
+	}
+	if comma {
+		rest = ", " + rest
+	}
+	return number + " " + r.Unit + rest
+}
+
+// visible are the rows of help, docs and completion.
+func visible(rows []Row) []Row {
+	return slices.DeleteFunc(slices.Clone(rows), func(r Row) bool { return r.Instead != "" })
+}

@@ -1,0 +1,121 @@
+package option
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/redline-bench/redline/internal/secret"
+)
+
+// Table is the options of a command, and what a command line says about them.
+type Table struct {
+	Rows []Row
+	// Secrets collects the secrets of the command line; nil collects none.
+	Secrets *secret.Set
+
+	given []given
+}
+
+// ValueError is a value that an option does not take.
+type ValueError struct {
+	Row   *Row
+	Form  string // the option as the user wrote it, without abbreviation
+	Value string
+	Err   error
+}
+
+// Error implements error.
+func (e *ValueError) Error() string { return e.Row.Name() + " " + e.Err.Error() }
+
+// Unwrap returns the error of Value.Set.
+func (e *ValueError) Unwrap() error { return e.Err }
+
+// Parse reads a command line and returns the arguments that belong to no option. Each option is set before the next one is
+// read. Every command has --help and -h; the error is then ErrHelp.
+func (t *Table) Parse(args []string) ([]string, error) {
+	s := &scanner{rows: t.Rows, args: args}
+	if !slices.ContainsFunc(t.Rows, func(r Row) bool { return r.Long == "help" }) {
+		s.rows = append(slices.Clone(t.Rows), HelpRow())
+	}
+	for {
+		g, ok, err := s.next()
+		if err != nil {
+			t.collectUnknown(err)
+			return nil, err
+		}
+		if !ok {
+			t.collectStrays(s.strays)
+			return s.strays, nil
+		}
+		if g.row.Instead != "" {
+			return nil, fmt.Errorf("%s %s", g.form, g.row.Instead)
+		}
+		t.Secrets.Collect(g.row.Secret, g.value)
+		t.given = append(t.given, g)
+		if err := g.row.To.Set(g.value); err != nil {
+			return nil, &ValueError{Row: g.row, Form: g.form, Value: g.value, Err: err}
+		}
+	}
+}
+
+// HelpRow asks for help.
+func HelpRow() Row {
+	return Row{Long: "help", Short: 'h', Help: "print this text", To: Func(func(string) error { return ErrHelp })}
+}
+
+// collectUnknown collects the value of an unknown option that may be a secret, such as a header option of another tool.
+func (t *Table) collectUnknown(e *SyntaxError) {
+	if _, v, ok := strings.Cut(e.Raw, "="); ok && (secret.Sensitive(e.Name) || strings.Contains(e.Name, "header")) {
+		t.Secrets.Collect(secret.Header, v)
+	}
+}
+
+// collectStrays collects arguments without an option if an option has a secret: the quotes of a header may be missing.
+func (t *Table) collectStrays(strays []string) {
+	if !slices.ContainsFunc(t.given, func(g given) bool { return g.row.Secret == secret.Header || g.row.Secret == secret.Whole }) {
+		return
+	}
+	for _, text := range strays {
+		t.Secrets.Collect(secret.Header, text)
+	}
+}
+
+// Given tells whether the command line has the option with this name, in any of its forms. The name has no dashes.
+func (t *Table) Given(name string) bool {
+	return slices.ContainsFunc(t.given, func(g given) bool { return g.row.Long == name || g.row.Long == "" && string(g.row.Short) == name })
+}
+
+// Arguments are the given options in their order, by their full names: "--streaming", "--concurrency=4". They can be stored:
+// secret.Mask stands for each secret.
+func (t *Table) Arguments() []string {
+	args := make([]string, len(t.given))
+	for i, g := range t.given {
+		args[i] = g.row.Name()
+		if g.row.Arg != "" {
+			args[i] += "=" + t.Secrets.Redact(secret.Public(g.row.Secret, g.value))
+		}
+	}
+	return args
+}
+
+// Command is the command line that was read, without secrets, as a user types it.
+func (t *Table) Command(name string) string {
+	words := []string{name}
+	for _, arg := range t.Arguments() {
+		option, value, ok := strings.Cut(arg, "=")
+		words = append(words, option)
+		if ok {
+			words = append(words, ShellWord(value))
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// ShellWord quotes a word where a shell needs it.
+func ShellWord(word string) string {
+	if word != "" && !strings.ContainsAny(word, " \t\n\"'$`\\|&;<>(){}*?[]#~!") {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
