@@ -65,7 +65,7 @@ func TestHostileServersCannotTakeMemory(t *testing.T) {
 	bomb := zeros(1 << 30)
 	profile := func(protocol, addr string) []string {
 		return []string{
-			"profile", "-m", "simple", "-i", protocol, "-u", addr, "--concurrency-range", "2", "-p", "500", "-r", "2", "-s", "999",
+			"profile", "-m", "simple", "-i", protocol, "-u", addr, "--concurrency-range", "2", "--request-count", "4",
 			"--request-timeout", "20s", "--max-response-bytes", limit,
 		}
 	}
@@ -124,7 +124,7 @@ func TestManyHostileConnectionsCannotTakeMemory(t *testing.T) {
 	const many = "16"
 	profile := func(protocol, addr string, more ...string) []string {
 		return append([]string{
-			"profile", "-m", "simple", "-i", protocol, "-u", addr, "--concurrency-range", many, "-p", "500", "-r", "2", "-s", "999", "--request-timeout", "20s",
+			"profile", "-m", "simple", "-i", protocol, "-u", addr, "--concurrency-range", many, "--request-count", many, "--request-timeout", "20s",
 		}, more...)
 	}
 	llm := func(addr string, more ...string) []string {
