@@ -238,6 +238,32 @@ func (s *Set) matcher() *matcher {
 	return s.match.Load()
 }
 
+// PublicArg is an argument of a command line without secrets that are too short for Redact: a value that is a secret as a
+// whole, and credentials and query of an address.
+func (s *Set) PublicArg(arg string) string {
+	option, v := "", arg
+	if name, after, ok := strings.Cut(arg, "="); ok && strings.HasPrefix(name, "--") {
+		option, v = name+"=", after
+	}
+	switch {
+	case s.holds(v):
+		v = Mask
+	case strings.Contains(v, "://"):
+		v = Public(URL, v)
+	}
+	return option + v
+}
+
+// holds tells whether a text is surely a secret.
+func (s *Set) holds(text string) bool {
+	if s == nil {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.ContainsFunc(s.values, func(v value) bool { return v.sure && v.text == text })
+}
+
 // Redact replaces every secret in a text.
 func (s *Set) Redact(text string) string {
 	if s.matcher() == nil {

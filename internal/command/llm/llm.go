@@ -13,6 +13,7 @@ import (
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/command/outcome"
 	"github.com/redline-bench/redline/internal/llm/load"
+	"github.com/redline-bench/redline/internal/llm/metric"
 	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/profile"
@@ -87,9 +88,8 @@ func (r *run) close() {
 func (r *run) measure() int {
 	r.res = &result.Result{
 		Schema: result.Schema, Tool: "redline", Version: r.Version, StartUnixNs: time.Now().UnixNano(), Plan: r.plan, Model: r.model, Async: true,
-		Environment: profile.Environment(),
+		Environment: profile.Environment(), GoodputBounds: metric.Bounds(r.load.Goodput),
 	}
-	r.outcome.Sign(r.res, r.info.Hash)
 	r.outcome.Begin(r.plan)
 	r.head()
 	var limits [][]result.Reason
