@@ -90,6 +90,24 @@ func TestShortSecretsAndNumbers(t *testing.T) {
 	f("X-Key: 123456789012345", `123456789012345`, `***`)
 }
 
+// A command line is kept with the run; secrets that are too short to be searched for must not be in it.
+func TestPublicArg(t *testing.T) {
+	var s secret.Set
+	s.Collect(secret.Whole, "abc")
+	f := func(arg, want string) {
+		t.Helper()
+		if got := s.PublicArg(arg); got != want {
+			t.Errorf("%q becomes %q, want %q", arg, got, want)
+		}
+	}
+	f("abc", "***")
+	f("--api-key=abc", "--api-key=***")
+	f("abcd", "abcd")
+	f("throughput>900@8", "throughput>900@8")
+	f("http://u:p@host:8000/v1?k=v", "http://***@host:8000/v1?***")
+	f("--url=host:8000", "--url=host:8000")
+}
+
 // A message may have been cut off in the middle of a secret.
 func TestALargePartOfASecret(t *testing.T) {
 	var s secret.Set
