@@ -156,13 +156,16 @@ const charts = (() => {
     const { figure: f, host } = figure(o.title, o.note, head, rows, o.wide);
     const onAxis = (v, a, b) => (xLog ? Math.log(v / a) / Math.log(b / a) : (v - a) / (b - a));
     const ticks = (list) => (u, i, a, b) => thin(u, list.filter((v) => v >= a && v <= b), (v) => onAxis(v, a, b));
-    const xRange = (u, a, b) => (o.x.loads ? (xLog ? [a / 1.15, b * 1.15] : [0, b * 1.06]) : a === b ? [a - 0.5, b + 0.5] : [a, b]);
+    // uPlot asks for the range of every zoom too, which stays as it is.
+    const first = o.xs[0] ?? 0, last = o.xs[o.xs.length - 1] ?? 1;
+    const whole = o.x.range || (o.x.loads ? (xLog ? [first / 1.15, last * 1.15] : [0, last * 1.06]) : first === last ? [first - 0.5, last + 0.5] : [first, last]);
+    const xRange = (u, a, b) => (first === last || a === null || (a <= first && b >= last) ? whole : [a, b]);
     const few = (s) => s.points || o.xs.length < 3 || sparse(s.values);
     grow(host, (width) => new uPlot({
       width, height: o.height || 260,
       cursor: { drag: { x: true, y: false }, focus: { prox: 24 }, points: { size: 6 } },
       focus: { alpha: 0.35 },
-      scales: { x: { time: false, distr: xLog ? 3 : 1, range: o.x.range || xRange }, y: yLog ? { distr: 3, range: logRange } : { range: (u, a, b) => [Math.min(0, a || 0), (b || 1) * 1.08] } },
+      scales: { x: { time: false, distr: xLog ? 3 : 1, range: xRange }, y: yLog ? { distr: 3, range: logRange } : { range: (u, a, b) => [Math.min(0, a || 0), (b || 1) * 1.08] } },
       axes: [
         axis({ size: 30, label: o.x.label, labelSize: 16, labelGap: 0, labelFont: "12px " + css("--sans"), filter: keep, splits: o.x.loads ? ticks(o.xs) : o.x.splits ? ticks(o.x.splits) : undefined, values: (u, vs) => vs.map((v) => (v === null ? "" : xf(v))) }),
         axis({ size: 62, splits: yLog ? logSplits : undefined, filter: keep, values: (u, vs) => vs.map((v) => (v === null ? "" : fmt === num ? tick(v) : fmt(v))) }),

@@ -83,7 +83,7 @@ const lists = (() => {
     const runs = [...data.list.items].reverse(), { go, box } = chooser(); // the oldest first
     const title = (r) => [nameOf(r), r.start, best(r), "p99 " + dur(r.p99), verdict(r)].join(", ");
     const links = runs.map((r) => ({ href: address(r), title: title(r), cls: tone(r) }));
-    const x = { label: "runs, the oldest first", format: (v) => (runs[v - 1] ? runs[v - 1].start.slice(5, 16) : ""), splits: runs.map((r, i) => i + 1), range: () => [0.5, runs.length + 0.5] };
+    const x = { label: "runs, the oldest first", format: (v) => (runs[v - 1] ? runs[v - 1].start.slice(5, 16) : ""), splits: runs.map((r, i) => i + 1), range: [0.5, runs.length + 0.5] };
     const chart = (name, note, unit, value) => lines({ title: name, note, x, y: { unit }, xs: runs.map((r, i) => i + 1), series: [{ name: name.toLowerCase(), values: runs.map(value), color: 7 }], links });
     const cells = el("div", { class: "strip" }, links.map((l) => el("a", { href: l.href, title: l.title, "aria-label": l.title, class: l.cls })));
     return [

@@ -161,7 +161,7 @@
     const fewest = Math.min(...parts.map((p) => p.n));
     return lines({
       title, note: "The share of requests that were at least as fast, on a scale of nines" + (all.length > parts.length ? "; the first " + mostLines + " levels" : "") + "." + (fewest < 100 ? " Few requests: the smallest level has " + fewest + "." : ""), wide, height: 320,
-      x: { label: "percentile", format: nineLabel, splits: ninesAt, range: (u, a, b) => (a === null ? [0, 1] : a === Math.min(...xs) && b === Math.max(...xs) ? [0, Math.max(1, b * 1.03)] : [a, b]) },
+      x: { label: "percentile", format: nineLabel, splits: ninesAt, range: [0, Math.max(1, xs[xs.length - 1] * 1.03)] },
       y: { unit: "ms" }, xs, series: parts.map((p, i) => ({ name: p.name, values: columns[i], ...cycle(i), span: true, points: p.n < 60 })),
     });
   }
