@@ -149,6 +149,8 @@ func TestTrend(t *testing.T) {
 	p.want("points in a row", `(() => { const left = [...document.querySelector(".chart").querySelectorAll(".dot")].map((d) => d.getBoundingClientRect().left); return left[0] < left[1] && left[1] < left[2]; })()`, "true")
 	p.want("cells of the verdict", `[...document.querySelectorAll(".strip a")].map((a) => a.className)`, "good,good,good")
 	p.atWidths("trend")
+	p.laidOut()
+	p.drawn()
 	p.click(`document.querySelectorAll(".chart .dot")[1]`)
 	p.do(chromedp.WaitVisible(chromedp.CSS(".identity")))
 	p.want("the run behind the second point", `document.querySelector(".chips .label").textContent`, "v2")

@@ -32,7 +32,9 @@ func (p *tab) atWidths(name string) {
 		p.do(chromedp.EmulateViewport(w, height))
 		for _, scheme := range []string{"light", "dark"} {
 			p.prefer(scheme)
+			p.js(`document.querySelectorAll("details").forEach((d) => { d.open = true })`)
 			p.want(fmt.Sprintf("%s: parts that are cut at %d px", name, w), cut, "0")
+			p.js(`document.querySelectorAll("details").forEach((d) => { d.open = false })`)
 			p.drawn()
 			p.shot(fmt.Sprintf("%s-%d-%s", name, w, scheme))
 		}
@@ -57,7 +59,6 @@ func TestNothingIsCut(t *testing.T) {
 		t.Run(m.name(), func(t *testing.T) {
 			m.start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 			p := m.open(t)
-			p.js(`document.querySelectorAll("details").forEach((d) => { d.open = true })`)
 			p.atWidths(m.name())
 			p.quiet("file://")
 		})
@@ -92,14 +93,15 @@ func TestChartsOfTokensComeFirst(t *testing.T) {
 }
 
 // spy notes every text that is written into a chart, by the heading of the chart, and draws all charts again.
-const spy = `window.texts = [], (() => {
+const spy = `(() => {
+	if (window.texts) return;
 	const plain = CanvasRenderingContext2D.prototype.fillText;
 	CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
 		const chart = this.canvas.closest(".chart");
 		window.texts.push({ chart: chart ? chart.querySelector("h3").textContent : "", text, x, y, w: this.measureText(text).width, beside: this.textBaseline === "bottom" });
 		return plain.apply(this, arguments);
 	};
-})(), charts.redraw()`
+})(), window.texts = [], charts.redraw()`
 
 // written are the texts of a chart: those beside points, or those of the axes.
 func (p *tab) written(chart, which string) string {

@@ -100,12 +100,13 @@ const charts = (() => {
     return max >= times * min;
   }
 
-  // thin leaves out ticks that stand too close to the one before. share is where a value lies on the axis, from 0 to 1.
-  function thin(u, ticks, share) {
+  // thin leaves out ticks that are fewer than space pixels from the one before. share is where a value lies on the axis,
+  // from 0 to 1.
+  function thin(u, ticks, space, share) {
     let last = -Infinity;
     return ticks.filter((v) => {
       const at = share(v) * (u.width - 90);
-      if (at - last < 38) return false;
+      if (at - last < space) return false;
       last = at;
       return true;
     });
@@ -155,7 +156,7 @@ const charts = (() => {
     const paint = (i) => color(o.series[i].color === undefined ? i : o.series[i].color);
     const { figure: f, host } = figure(o.title, o.note, head, rows, o.wide);
     const onAxis = (v, a, b) => (xLog ? Math.log(v / a) / Math.log(b / a) : (v - a) / (b - a));
-    const ticks = (list) => (u, i, a, b) => thin(u, list.filter((v) => v >= a && v <= b), (v) => onAxis(v, a, b));
+    const ticks = (list) => (u, i, a, b) => thin(u, list.filter((v) => v >= a && v <= b), 10 + 7 * Math.max(...list.map((v) => xf(v).length)), (v) => onAxis(v, a, b));
     // uPlot asks for the range of every zoom too, which stays as it is.
     const first = o.xs[0] ?? 0, last = o.xs[o.xs.length - 1] ?? 1;
     const whole = o.x.range || (o.x.loads ? (xLog ? [first / 1.15, last * 1.15] : [0, last * 1.06]) : first === last ? [first - 0.5, last + 0.5] : [first, last]);
@@ -294,6 +295,7 @@ const charts = (() => {
     ctx.save();
     ctx.font = size + "px " + css("--sans");
     ctx.textBaseline = "bottom";
+    ctx.textAlign = "left";
     ctx.lineJoin = "round";
     ctx.lineWidth = 3 * px;
     ctx.strokeStyle = css("--card");

@@ -98,7 +98,6 @@
   const counted = (runs) => (runs.every(speaks) ? "requests" : runs.some(speaks) ? "requests or inferences" : "inferences");
 
   const tag = (run, runs) => (runs.length > 1 ? run.mark + " " : "");
-  const byLoad = (run) => [...run.levels].sort((a, b) => a.load - b.load);
   const loadName = (runs) => (runs.every((r) => r.levels.every((l) => l.open)) ? "requests per second asked for" : runs.some((r) => r.levels.some((l) => l.open)) ? "load" : "concurrency");
 
   // overview draws all levels together: the figures of language models against the load first.
@@ -117,7 +116,7 @@
   // against draws figures of all levels over their load. stats: [name, value of a level].
   function against(runs, title, note, unit, stats) {
     const parts = runs.flatMap((run, r) => stats.map(([name, of], i) => {
-      const list = byLoad(run).map((l) => [l.load, of(l)]).filter(([, v]) => v !== null && v !== undefined);
+      const list = run.levels.map((l) => [l.load, of(l)]).filter(([, v]) => v !== null && v !== undefined);
       return { name: tag(run, runs) + name, ...lineOf(r, i, runs), xs: list.map((p) => p[0]), ys: list.map((p) => p[1]) };
     })).filter((p) => p.xs.length);
     if (!parts.length) return null;
@@ -141,7 +140,7 @@
   function knee(runs) {
     const lists = [];
     runs.forEach((run, r) => [50, 90, 99].forEach((p, i) => {
-      const points = byLoad(run).filter((l) => at(l.latency, p) > 0 && enough(l.requests, p)).map((l) => ({ x: l.throughput, y: at(l.latency, p), label: l.name, short: num(l.load) }));
+      const points = run.levels.filter((l) => at(l.latency, p) > 0 && enough(l.requests, p)).map((l) => ({ x: l.throughput, y: at(l.latency, p), label: l.name, short: num(l.load) }));
       if (points.length) lists.push({ name: tag(run, runs) + "p" + p, ...lineOf(r, i, runs), points });
     }));
     if (!lists.length) return null;
@@ -208,7 +207,7 @@
       tools.append(...buttons);
       section.append(tools);
       const wanted = timed.findIndex((l) => l.name === chosen[run.mark]);
-      press(wanted >= 0 ? wanted : run.live ? timed.length - 1 : Math.max(0, timed.indexOf(best(run))));
+      press(wanted >= 0 ? wanted : Math.max(0, timed.indexOf(run.live ? timed.find((l) => !l.cdf[0].length) : best(run))));
     } else show(timed[0]);
     section.append(place);
     return section;
@@ -393,7 +392,10 @@
     const page = document.getElementById("page");
     if (data.list) return page.replaceChildren(...lists.render(data));
     const runs = data.runs;
-    runs.forEach((r, i) => { r.mark = "AB"[i] || String(i); });
+    runs.forEach((r, i) => {
+      r.mark = "AB"[i] || String(i);
+      r.levels.sort((a, b) => a.load - b.load);
+    });
     const one = runs.length === 1 ? runs[0] : null;
     const parts = [];
     const named = (r) => r.mark + " " + (r.label ? r.label + " (" + r.name + ")" : r.name);
