@@ -156,12 +156,15 @@ const charts = (() => {
     const paint = (i) => color(o.series[i].color === undefined ? i : o.series[i].color);
     const { figure: f, host } = figure(o.title, o.note, head, rows, o.wide);
     const onAxis = (v, a, b) => (xLog ? Math.log(v / a) / Math.log(b / a) : (v - a) / (b - a));
-    const ticks = (list) => (u, i, a, b) => thin(u, list.filter((v) => v >= a && v <= b), 10 + 7 * Math.max(...list.map((v) => xf(v).length)), (v) => onAxis(v, a, b));
+    const ticks = (list) => (u, i, a, b) => {
+      const shown = list.filter((v) => v >= a && v <= b);
+      return thin(u, shown, 10 + 7 * Math.max(...shown.map((v) => xf(v).length)), (v) => onAxis(v, a, b));
+    };
     // uPlot asks for the range of every zoom too, which stays as it is.
     const first = o.xs[0] ?? 0, last = o.xs[o.xs.length - 1] ?? 1;
     const whole = o.x.range || (o.x.loads ? (xLog ? [first / 1.15, last * 1.15] : [0, last * 1.06]) : first === last ? [first - 0.5, last + 0.5] : [first, last]);
     const xRange = (u, a, b) => (first === last || a === null || (a <= first && b >= last) ? whole : [a, b]);
-    const few = (s) => s.points || o.xs.length < 3 || sparse(s.values);
+    const few = (s) => s.points ?? (o.xs.length < 3 || sparse(s.values));
     grow(host, (width) => new uPlot({
       width, height: o.height || 260,
       cursor: { drag: { x: true, y: false }, focus: { prox: 24 }, points: { size: 6 } },

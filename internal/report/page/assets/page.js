@@ -168,7 +168,7 @@
   function latencyCurve(runs, wide) {
     const parts = runs.flatMap((run) => run.levels.filter((l) => l.cdf[0].length).map((l) => {
       const [xs, ys] = l.cdf, n = Math.max(1, l.requests);
-      return { name: tag(run, runs) + l.name, n, xs: ys.map((y, i) => nines(i === ys.length - 1 ? 1 - 0.5 / n : y)), ys: xs };
+      return { name: tag(run, runs) + l.name, n, xs: [0, ...ys.map((y, i) => nines(i === ys.length - 1 ? 1 - 0.5 / n : y))], ys: [l.latency.min, ...xs] };
     }));
     return percentiles("Latency by percentile", parts, wide);
   }
@@ -316,27 +316,28 @@
   }
 
   const common = [
-    ["In flight", "Σ of the time that requests were at the server ÷ the length of the time"],
-    ["Send lag", "how much later than the schedule a request was sent"],
-    ["Read lag", "of each request, the longest time for which a part of its answer had come, by the kernel's note, and was not read; no latency holds it"],
-    ["Measurement error", "the client's latency minus the time in the log of a reference server that was loaded at the pace of the run, on the same machine; of tokens of a language model, the time at which a token is said to have come minus the time at which it left; p99 is an upper bound with 95 % confidence"],
+    ["In flight", "Σ of the times that requests were at the server ÷ the length of the measurement"],
+    ["Send lag", "send time − due time of a request"],
+    ["Read lag", "the longest time for which a part of a response had arrived, by the kernel's timestamp, and was not read; latencies do not include it"],
+    ["Measurement error", "the client's latency − the time in the log of a reference server that is loaded at the pace of the run, on the same machine; for tokens, the stated arrival − the time at which the server sent the token; p99 is an upper bound with 95 % confidence"],
   ];
+  const percentile = ["Percentile p", "linear between the two nearest ranks of p/100 · (n−1); from a histogram with an error of at most 0.1 % where there are many values"];
   const formulas = [
-    ["Throughput", "inferences (requests × batch size) that ended well in the merged windows ÷ the length of these windows"],
-    ["Latency", "from the send to the last response; in open loop from the time that the schedule set, so that a late send is not a fast answer"],
-    ["Percentile p", "the element at index trunc(p/100 · (n−1) + 0.5) of the n sorted latencies; past 262,144 a histogram with an error of at most 0.1 % takes over"],
+    ["Throughput", "inferences (requests × batch size) that succeeded in the merged windows ÷ the length of these windows"],
+    ["Latency", "from the send to the last response; in open loop from the due time, so that a late send does not shorten the latency"],
+    percentile,
     ["Standard deviation", "√(Σ(x − mean)² ÷ (n − 1))"],
     ["Window", "a request belongs to the window in which it ended; the level is the last three windows merged, once they agree"],
-    ["Network and client", "the client's average minus what the server's counters say of queue, compute and overhead"],
+    ["Network and client", "the client's average − queue, compute and overhead by the server's counters"],
     ...common,
   ];
   const tokenFormulas = [
-    ["Throughput", "whole answers ÷ the time from the first send to the last token; tokens by the same time"],
-    ["Latency", "from the send to the last piece with content; in open loop from the time that the schedule set, so that a late send is not a fast answer"],
-    ["First token", "the first piece with content − the send, or the time that the schedule set"],
-    ["Next tokens", "(last piece − first piece) ÷ (output tokens − 1)"],
+    ["Throughput", "complete responses ÷ the time from the first send to the last token; tokens by the same time"],
+    ["Latency", "from the send to the last event with content; in open loop from the due time, so that a late send does not shorten the latency"],
+    ["First token", "the first event with content − the send, or the due time"],
+    ["Next tokens", "(last event − first event) ÷ (output tokens − 1)"],
     ["A user", "1 ÷ next tokens"],
-    ["Percentile p", "linear between the two nearest ranks of p/100 · (n−1); of many values within 0.1 %"],
+    percentile,
     ["Standard deviation", "√(Σ(x − mean)² ÷ n)"],
     ...common,
   ];
