@@ -33,8 +33,8 @@ func DashHelp() string {
 	return `Usage: redline dash [options]
 
 Serves the runs of redline history as pages on this machine until it is interrupted: a list with filters, each run with
-its charts, two runs beside each other, and the trend of runs of one workload. A run in progress shows its own live page
-with --dash.
+its charts, two runs beside each other, and the trend of runs of one workload. A run in progress shows its own live
+page with --dash.
 ` + dashSet(&listen).Help()
 }
 
