@@ -79,6 +79,13 @@ func TestMissedRulesStandAtTheTop(t *testing.T) {
 	}
 }
 
+// A run that cannot be judged neither keeps nor misses its rules: the exit code says so, and so does the page.
+func TestRulesOfARunThatCannotBeJudged(t *testing.T) {
+	p := made{levels: 1, requests: 200, failing: true, checks: []result.Check{{Rule: "p99<1ms", Level: "concurrency 1", Text: "p99 is 61.24 ms"}}}.open(t)
+	p.want("the box of the rules", `document.querySelector(".rules").className`, "verdict rules unstable")
+	p.want("what it says", `document.querySelector(".rules").innerText.split("\n")[0]`, "1 of 1 rule missed and the run cannot be judged: its verdict is server-failed")
+}
+
 // titles are the headings of the charts of the overview.
 const titles = `[...document.querySelectorAll("#overview h3")].map((h) => h.textContent)`
 

@@ -20,7 +20,8 @@
     return box;
   }
 
-  // rules shows what the run was held to. Rules that are missed stand at the top of the page, in red.
+  // rules shows what the run was held to. Rules that are missed stand at the top of the page, in red; if the run cannot be
+  // judged, the miss may be the fault of the client or of an interruption, and the box is yellow.
   function rules(run) {
     const all = run.checks || [];
     if (!all.length) return null;
@@ -29,7 +30,8 @@
     const rows = (list, cls) => list.map((c) => [c.rule, { text: c.level || "" }, { text: c.text, cls: "text " + cls }]);
     const head = ["rule", "level", "found"];
     const title = bad.length ? bad.length + " of " + all.length + (all.length === 1 ? " rule" : " rules") + " missed" : unknown.length ? "cannot tell whether the rules hold" : all.length === 1 ? "the rule holds" : "all " + all.length + " rules hold";
-    return el("section", { class: "verdict rules " + (bad.length ? "failed" : unknown.length || !judged ? "unstable" : "valid"), "aria-label": "rules" }, el("b", {}, title), judged ? null : " but the run cannot be judged: it is " + run.verdict.state,
+    const state = !judged ? "unstable" : bad.length ? "failed" : unknown.length ? "unstable" : "valid";
+    return el("section", { class: "verdict rules " + state, "aria-label": "rules" }, el("b", {}, title), judged ? null : " and the run cannot be judged: its verdict is " + run.verdict.state,
       bad.length + unknown.length ? table(head, [...rows(bad, "bad"), ...rows(unknown, "warn")]) : null,
       good.length ? el("details", { open: !bad.length && good.length <= 4 }, el("summary", {}, good.length + (good.length === 1 ? " rule holds" : " rules hold")), table(head, rows(good, "good"))) : null);
   }
@@ -304,15 +306,18 @@
     return [signed(e.p50_ns), (e.p99_at_least ? "≥ " : "") + signed(e.p99_ns) + (e.exact ? "" : " (of other traffic: " + e.of + ")") + (e.notes || []).map((n) => "; " + n).join("")];
   }
 
+  // health leaves out columns without a value, as those of the send lag in closed loop.
   function health(run) {
     const us = (ns) => dur(ns / 1e6);
-    const head = ["level", "send lag p50", "p99", "max", "read lag p99", "rate", "in flight", "CPU cores", "CPU a request", "machine busy", "GC pause", "scheduler", "dropped", "error p50", "error p99"];
-    return table(head, run.levels.map((l) => {
+    const head = ["level", "send lag p50", "send lag p99", "send lag max", "read lag p99", "rate", "in flight", "CPU cores", "CPU a request", "machine busy", "GC pause", "scheduler", "dropped", "error p50", "error p99"];
+    const rows = run.levels.map((l) => {
       const h = l.health;
       return [l.name, ...(l.open ? [us(h.lag_p50_ns), us(h.lag_p99_ns), us(h.lag_max_ns)] : ["", "", ""]), h.read_lag ? us(h.read_lag.p99_ns) : h.times === "read" ? "not known" : "", h.asked_rate ? num(h.achieved_rate) + " of " + num(h.asked_rate) : num(h.achieved_rate),
         num(h.achieved_in_flight, 3) + (h.asked_in_flight ? " of " + num(h.asked_in_flight) : ""), num(h.cpu_cores, 2), us(h.cpu_per_request_ns), num(h.machine_share * 100, 3) + " %", us(h.gc_pause_max_ns), us(h.sched_delay_max_ns), num(h.dropped),
         ...measurementError(h.measurement_error)];
-    }), "full");
+    });
+    const known = (cells) => cells.filter((c, i) => rows.some((r) => r[i] !== ""));
+    return table(known(head), rows.map(known), "full");
   }
 
   const common = [
