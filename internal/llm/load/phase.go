@@ -24,6 +24,7 @@ type phase struct {
 	supply  *supply
 	started atomic.Int64 // requests
 	talks   atomic.Int64 // conversations
+	opening sync.Mutex   // held by newTalk
 	pending atomic.Int64 // jobs that are given out and have not ended
 	over    atomic.Bool  // nothing more is started
 	last    atomic.Bool  // no conversation begins any more; those under way go on
@@ -73,6 +74,17 @@ func (p *phase) drop() {
 func (p *phase) fail(err error) {
 	p.failure.CompareAndSwap(nil, &err)
 	p.finish()
+}
+
+// newTalk takes the next conversation and its first request from the limit; nil when there is none. Slots take turns, so
+// that the requests that are sent are the first ones of the source: addresses then get equal shares.
+func (p *phase) newTalk() *talk {
+	p.opening.Lock()
+	defer p.opening.Unlock()
+	if t := p.converse(); t != nil && p.spend() {
+		return t
+	}
+	return nil
 }
 
 // converse takes the next conversation; nil when there is none.

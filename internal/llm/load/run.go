@@ -94,11 +94,10 @@ func (r *run) follow(l *line, t *talk, p *phase, ended int64) *job {
 	}
 	fresh := t == nil
 	if fresh {
-		if t = p.converse(); t == nil {
+		if t = p.newTalk(); t == nil {
 			return nil
 		}
-	}
-	if !p.spend() {
+	} else if !p.spend() {
 		return nil
 	}
 	j, err := r.newJob(t, p)
