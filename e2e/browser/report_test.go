@@ -45,11 +45,13 @@ func TestReport(t *testing.T) {
 // A run of a language model counts requests, not inferences, and its formulas are those of tokens.
 func TestReportOfTokens(t *testing.T) {
 	report := filepath.Join(t.TempDir(), "report.html")
-	must(t, command(t, "off", "llm", "--embedded", "-m", "mock-llm", "--streaming", "--concurrency", "1,4", "--request-count", "12", "--osl", "6", "--isl", "8", "--report", report))
+	must(t, command(t, "off", "llm", "--embedded", "-m", "mock-llm", "--streaming", "--concurrency", "1,4", "--request-count", "12", "--osl", "6", "--isl", "8", "--goodput", "ttft:200", "--report", report))
 	p := open(t, "file://"+report)
 	p.js(`document.querySelectorAll(".chart summary").forEach((s) => s.click())`)
 	p.want("what the axis counts", `[...document.querySelectorAll("#overview th")].map((h) => h.textContent).find((h) => h.includes("per second"))`, "requests per second")
 	p.want("formulas of tokens", `[...document.querySelectorAll("#formulas dt")].filter((d) => ["First token", "Next tokens"].includes(d.textContent)).length`, "2")
+	p.want("the chart of the goodput", titles+`.includes("Goodput against load")`, "true")
+	p.want("the bounds in the tile of the goodput", `[...document.querySelectorAll(".tile")].some((t) => t.innerText.includes("first token ≤ 200 ms"))`, "true")
 	p.want("what is no text", `document.body.textContent.includes("[object")`, "false")
 	p.shot("tokens")
 	p.quiet("file://" + report)

@@ -4,6 +4,7 @@
 package compare
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -36,8 +37,9 @@ const (
 	Better  Finding = "better"
 	Worse   Finding = "worse"
 	Same    Finding = "no difference seen"
-	Unknown Finding = "cannot tell" // a change of Resolution could not have been seen
-	Shown   Finding = ""            // for information: the number raises no alarm
+	Slight  Finding = "not surely beyond the least change" // a difference that may be smaller than Options.Least
+	Unknown Finding = "cannot tell"                        // a change of Resolution could not have been seen
+	Shown   Finding = ""                                   // for information: the number raises no alarm
 )
 
 // Row is one number on both sides.
@@ -65,12 +67,16 @@ type Report struct {
 	B          []Side  `json:"b"`
 	Confidence float64 `json:"confidence"`
 	Finding    Finding `json:"finding"`
-	Rows       []Row   `json:"rows"`
-	// Remarks say what the reader should know: other workloads, runs that are not valid, levels that only one side has.
+	// Headline sums up all rows in a sentence that begins with "B is".
+	Headline string `json:"headline"`
+	Rows     []Row  `json:"rows"`
+	// Remarks say what the reader should know before the numbers: other workloads and goodput bounds first, then runs that
+	// are not valid, levels that only one side has, and numbers that cannot be told.
 	Remarks []string `json:"remarks,omitempty"`
 
-	decided float64 // the confidence of the intervals
-	least   float64 // Options.Least
+	decided     float64 // the confidence of the intervals
+	least       float64 // Options.Least
+	otherBounds bool    // the runs have different goodput bounds, so that goodput cannot be compared
 }
 
 // Side is one run as it was given.
@@ -83,11 +89,11 @@ type Side struct {
 var names = []string{
 	"throughput", "avg", "p50", "p90", "p99", "error_rate",
 	"ttft.avg", "ttft.p50", "ttft.p99", "itl.avg", "itl.p99", "request_latency.avg", "request_latency.p99", "output_token_throughput",
-	"server.queue", "server.compute",
+	"goodput", "server.queue", "server.compute",
 }
 
-// informative are shown but raise no alarm: they have no spread of their own.
-var informative = map[string]bool{"server.queue": true, "server.compute": true}
+// informative numbers are shown but raise no alarm: they have no spread of their own.
+var informative = map[string]bool{"goodput": true, "server.queue": true, "server.compute": true}
 
 // Runs compares the runs of side a, the old, with those of side b, the new.
 func Runs(a, b []Side, o Options) (*Report, error) {
@@ -112,7 +118,7 @@ func (rep *Report) level(key string, la, lb []*result.Level, q quantiles) {
 	for _, name := range names {
 		ra, ok := la[0].Read(name)
 		_, too := lb[0].Read(name)
-		if !ok || !too || headline && strings.HasPrefix(name, "request_latency.") {
+		if !ok || !too || headline && strings.HasPrefix(name, "request_latency.") || name == "goodput" && rep.otherBounds {
 			continue
 		}
 		row := Row{Level: key, Name: name, Unit: ra.Unit, Higher: ra.Higher, Finding: Unknown}
@@ -206,22 +212,29 @@ func (q quantiles) estimates(levels []*result.Level, name string) []estimate {
 	return out
 }
 
-// remark notes what makes a comparison doubtful.
+// remark notes what makes a comparison doubtful, the gravest first.
 func (rep *Report) remark() {
-	var workload string
-	for _, s := range slices.Concat(rep.A, rep.B) {
+	all := slices.Concat(rep.A, rep.B)
+	first := all[0].Run
+	for _, s := range all[1:] {
+		if known := first.Workload != "" && s.Run.Workload != ""; known && s.Run.Workload != first.Workload {
+			rep.Remarks = append(rep.Remarks, fmt.Sprintf("%s sent another workload than %s", s.Name, all[0].Name))
+		}
+		if s.Run.GoodputBounds != first.GoodputBounds {
+			rep.otherBounds = true
+			rep.Remarks = append(rep.Remarks, fmt.Sprintf("the goodput bounds differ, so goodput is not compared: %s in %s, %s in %s",
+				bounds(first), all[0].Name, bounds(s.Run), s.Name))
+		}
+	}
+	for _, s := range all {
 		if v := s.Run.Verdict.State; v != result.Valid && v != "" {
 			rep.Remarks = append(rep.Remarks, fmt.Sprintf("%s is %s", s.Name, v))
-		}
-		switch {
-		case s.Run.Workload == "":
-		case workload == "":
-			workload = s.Run.Workload
-		case workload != s.Run.Workload:
-			rep.Remarks = append(rep.Remarks, fmt.Sprintf("%s sent another workload", s.Name))
 		}
 	}
 	if a, b := levelsOf(rep.A), levelsOf(rep.B); a != b {
 		rep.Remarks = append(rep.Remarks, fmt.Sprintf("levels that only one side has are left out (%s against %s)", a, b))
 	}
 }
+
+// bounds words the goodput bounds of a run.
+func bounds(run *result.Result) string { return cmp.Or(run.GoodputBounds, "none noted") }

@@ -67,17 +67,53 @@ func TestRunsWithoutSpread(t *testing.T) {
 	f("a file against three measured runs", one(bare(0.5)), one(measured, measured, measured), compare.Better)
 }
 
+// The headline names what is better and what is worse, level by level; what makes runs incomparable comes before the numbers.
+func TestHeadlineWeighsAllRows(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	a, b := run(rng, "narrow", 1000, 1), run(rng, "narrow", 1000, 0.5)
+	more := func(to *result.Result, factor float64) {
+		lv := run(rng, "narrow", 1000, factor).Levels[0]
+		lv.Concurrency = 16
+		to.Levels = append(to.Levels, lv)
+	}
+	more(a, 1)
+	more(b, 2)
+	rep := report(t, []*result.Result{a}, []*result.Result{b})
+	better, worse, ok := strings.Cut(rep.Headline, "; worse in ")
+	if !ok || !strings.HasPrefix(better, "B is better and worse than A: better in throughput +") || !strings.HasSuffix(better, " at concurrency 8") || !strings.HasSuffix(worse, " at concurrency 16") {
+		t.Errorf("the headline is %q", rep.Headline)
+	}
+	a.GoodputBounds, b.GoodputBounds, a.Workload, b.Workload = "ttft:200", "ttft:300", "x", "y"
+	var text strings.Builder
+	if err := report(t, []*result.Result{a}, []*result.Result{b}).WriteText(&text); err != nil {
+		t.Fatal(err)
+	}
+	head, _, _ := strings.Cut(text.String(), "change")
+	for _, want := range []string{"another workload", "the goodput bounds differ, so goodput is not compared: ttft:200 in run, ttft:300 in run"} {
+		if !strings.Contains(head, want) {
+			t.Errorf("%q does not stand before the numbers:\n%s", want, text.String())
+		}
+	}
+}
+
 // What is found lies wholly on one side of 0 in the interval that is shown, and nothing else does.
 func TestIntervalsShowWhatWasDecided(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	const steps = 20
-	for i := range steps {
-		factor := 1 + 0.003*float64(i)
-		rep := report(t, []*result.Result{run(rng, "narrow", 1000, 1)}, []*result.Result{run(rng, "narrow", 1000, factor)})
-		for _, r := range rep.Rows {
-			outside := r.Low > 0 || r.High < 0
-			if found := r.Finding == compare.Worse || r.Finding == compare.Better; found != outside {
-				t.Errorf("%s: %s with the interval %g to %g", r.Name, r.Finding, r.Low, r.High)
+	for _, least := range []float64{0, 0.02} {
+		for i := range steps {
+			factor := 1 + 0.003*float64(i)
+			o := compare.Options{Confidence: 0.95, Least: least}
+			rep, err := compare.Runs(sides(run(rng, "narrow", 1000, 1)), sides(run(rng, "narrow", 1000, factor)), o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range rep.Rows {
+				outside, beyond := r.Low > 0 || r.High < 0, r.Low > least || r.High < -least
+				found, slight := r.Finding == compare.Worse || r.Finding == compare.Better, r.Finding == compare.Slight
+				if found != beyond || slight != (outside && !beyond) {
+					t.Errorf("least %g, %s: %s with the interval %g to %g", least, r.Name, r.Finding, r.Low, r.High)
+				}
 			}
 		}
 	}

@@ -32,14 +32,19 @@ func (rep *Report) judge(o Options) {
 		case -1:
 			r.Finding = Better
 		case 0:
-			r.Finding = Same
-			if !r.sees(resolution, 1-alpha) {
+			switch {
+			case r.side(alpha, 0) != 0:
+				r.Finding = Slight
+			case r.sees(resolution, 1-alpha):
+				r.Finding = Same
+			default:
 				r.Finding = Unknown
 			}
 		}
 	}
 	rep.decided, rep.least = 1-alpha, o.Least
 	rep.conclude()
+	rep.Headline = "B is " + rep.conclusion()
 }
 
 // conclude sums the rows up. That nothing failed on either side tells nothing about other rows.
@@ -52,7 +57,7 @@ func (rep *Report) conclude() {
 			rep.Finding = Worse
 		case r.Finding == Better && rep.Finding != Worse:
 			rep.Finding = Better
-		case r.Finding == Same && rep.Finding == Unknown && r.failures == nil:
+		case (r.Finding == Same || r.Finding == Slight) && rep.Finding == Unknown && r.failures == nil:
 			rep.Finding = Same
 		case r.Finding == Unknown && !slices.Contains(unseen, r.Name):
 			unseen = append(unseen, r.Name)

@@ -1,9 +1,11 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -15,7 +17,11 @@ import (
 // WriteText writes the comparison for a terminal.
 func (rep *Report) WriteText(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "A  %s\nB  %s\n\n", side(rep.A), side(rep.B))
+	fmt.Fprintf(&b, "A  %s\nB  %s\n", side(rep.A), side(rep.B))
+	for _, remark := range rep.Remarks {
+		fmt.Fprintf(&b, "note: %s\n", cleantext.Cut(remark, 1000))
+	}
+	b.WriteByte('\n')
 	t := tabwriter.NewWriter(&b, 0, 4, 2, ' ', tabwriter.AlignRight)
 	level := ""
 	for _, r := range rep.Rows {
@@ -31,55 +37,93 @@ func (rep *Report) WriteText(w io.Writer) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	b.WriteByte('\n')
-	for _, remark := range rep.Remarks {
-		fmt.Fprintf(&b, "note: %s\n", cleantext.Line(remark))
-	}
-	fmt.Fprintf(&b, "B is %s\n", rep.conclusion())
+	fmt.Fprintf(&b, "\n%s\n", cleantext.Cut(rep.Headline, 1000))
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
 // conclusion completes "B is".
 func (rep *Report) conclusion() string {
-	switch rep.Finding {
-	case Better, Worse:
-		return string(rep.Finding) + " than A: " + rep.strongest()
-	case Unknown:
+	better, worse := rep.changes(Better), rep.changes(Worse)
+	switch {
+	case better != "" && worse != "":
+		return "better and worse than A: better in " + better + "; worse in " + worse
+	case better != "":
+		return "better than A: " + better
+	case worse != "":
+		return "worse than A: " + worse
+	case rep.Finding == Unknown:
 		return "not comparable with A: " + Unseen(rep.least)
-	case Same, Shown:
+	case rep.least > 0:
+		return fmt.Sprintf("not surely different from A by %g %%", rep.least*100)
 	}
 	return "no different from A, as far as can be seen"
 }
 
-// strongest is the row with the largest sure change of those that made the finding.
-func (rep *Report) strongest() string {
-	best := -1
+// How much of a comparison the headline names.
+const (
+	headlineLevels  = 3
+	headlineChanges = 2 // of a level
+)
+
+// changes names the surest changes with a finding, level by level: "p99 +20 %, throughput −12 % at concurrency 2".
+func (rep *Report) changes(f Finding) string {
+	rows := map[string][]*Row{}
+	var levels []string
 	for i := range rep.Rows {
-		if rep.Rows[i].Finding == rep.Finding && (best < 0 || rep.Rows[i].sure() > rep.Rows[best].sure()) {
-			best = i
+		if r := &rep.Rows[i]; r.Finding == f {
+			if rows[r.Level] == nil {
+				levels = append(levels, r.Level)
+			}
+			rows[r.Level] = append(rows[r.Level], r)
 		}
 	}
-	r := rep.Rows[best]
-	return fmt.Sprintf("%s at %s, %s", r.Name, r.Level, r.change())
+	var out []string
+	for _, level := range levels[:min(len(levels), headlineLevels)] {
+		slices.SortStableFunc(rows[level], func(a, b *Row) int { return cmp.Compare(b.sure(), a.sure()) })
+		var names []string
+		for _, r := range rows[level][:min(len(rows[level]), headlineChanges)] {
+			names = append(names, r.headline())
+		}
+		out = append(out, strings.Join(names, ", ")+" at "+level)
+	}
+	if more := len(levels) - headlineLevels; more > 0 {
+		out = append(out, fmt.Sprintf("and at %d more levels", more))
+	}
+	return strings.Join(out, "; ")
 }
 
-// sure is the least change that the interval holds.
-func (r *Row) sure() float64 { return min(math.Abs(r.Low), math.Abs(r.High)) }
+// headline is the row in a few words: "p99 +20 %".
+func (r *Row) headline() string {
+	if r.failures != nil {
+		return fmt.Sprintf("%s from %s to %s %%", r.Name, amount(r.A), amount(r.B))
+	}
+	return r.Name + " " + r.change()
+}
+
+// sure is the least change that the interval holds. Failures have no interval; they come first.
+func (r *Row) sure() float64 {
+	if r.failures != nil {
+		return math.Inf(1)
+	}
+	return min(math.Abs(r.Low), math.Abs(r.High))
+}
 
 // WriteMarkdown writes the comparison as a table for CI pages.
 func (rep *Report) WriteMarkdown(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "**B is %s**\n\n", markdown.Cell(rep.conclusion()))
+	fmt.Fprintf(&b, "**%s**\n\n", markdown.Cell(rep.Headline))
 	fmt.Fprintf(&b, "A: %s  \nB: %s\n\n", markdown.Cell(side(rep.A)), markdown.Cell(side(rep.B)))
+	for _, remark := range rep.Remarks {
+		fmt.Fprintf(&b, "- %s\n", markdown.Cell(remark))
+	}
+	if len(rep.Remarks) > 0 {
+		b.WriteByte('\n')
+	}
 	fmt.Fprintf(&b, "| level | | A | B | change | interval | |\n|---|---|--:|--:|--:|--:|---|\n")
 	for _, r := range rep.Rows {
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s |\n", markdown.Cell(r.Level), markdown.Cell(label(r)), amount(r.A), amount(r.B), r.change(), r.span(), mark(r.Finding))
 	}
-	for _, remark := range rep.Remarks {
-		fmt.Fprintf(&b, "\n%s  ", markdown.Cell(remark))
-	}
-	b.WriteByte('\n')
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -90,7 +134,7 @@ func mark(f Finding) string {
 		return "🟢 better"
 	case Worse:
 		return "🔴 worse"
-	case Same, Unknown, Shown:
+	case Same, Slight, Unknown, Shown:
 	}
 	return string(f)
 }

@@ -1,9 +1,9 @@
-// Package dash serves pages about runs on this machine: the run in progress, past runs, and two of them beside each
-// other.
+// Package dash serves pages about runs on this machine: the run in progress, past runs, two runs beside each other, and
+// the runs of one workload over time.
 //
-// It listens on loopback unless told otherwise, and answers only requests that name it by its own address: a page from
-// elsewhere, or a name that was pointed at this machine, gets nothing. Where it listens for other machines too, it answers
-// only who has the token of its URL. It changes nothing: every request is a read.
+// The server listens on loopback unless told otherwise, and answers only requests that name it by its own address: a page
+// of another site, or another name of this machine, gets nothing. If the server listens for other machines too, it answers
+// only requests with the token of its URL. Every request only reads.
 package dash
 
 import (
@@ -27,11 +27,11 @@ import (
 	"github.com/redline-bench/redline/internal/secret"
 )
 
-// Runs is where the pages come from.
+// Runs reads past runs.
 type Runs interface {
-	// List gives past runs, the newest first.
+	// List returns past runs, the newest first.
 	List() ([]page.Item, error)
-	// Load gives one run, or two with their comparison.
+	// Load returns one run, or two with their comparison.
 	Load(ids []string) (page.Data, error)
 }
 
@@ -39,12 +39,14 @@ type Runs interface {
 type Server struct {
 	runs  Runs
 	addr  string
-	token string // what other machines must know; empty on loopback
+	token string // required of requests; empty on loopback
 	srv   *http.Server
 	done  sync.WaitGroup
 
 	mu   sync.Mutex
-	live *page.View // the run in progress; nil when there is none
+	live *page.View    // the run in progress; nil if there is none
+	seq  int           // counts the states of live
+	next chan struct{} // closed when live changes
 }
 
 // Listen starts serving on the address. Close must be called.
@@ -54,7 +56,7 @@ func Listen(ctx context.Context, address string, runs Runs, secrets *secret.Set)
 	if err != nil {
 		return nil, fmt.Errorf("serve the pages: %w", err)
 	}
-	s := &Server{runs: runs, addr: l.Addr().String()}
+	s := &Server{runs: runs, addr: l.Addr().String(), next: make(chan struct{})}
 	if ap, err := netip.ParseAddrPort(s.addr); err != nil || !ap.Addr().IsLoopback() {
 		s.token = rand.Text()
 	}
@@ -62,10 +64,11 @@ func Listen(ctx context.Context, address string, runs Runs, secrets *secret.Set)
 	mux.HandleFunc("GET /{$}", s.home)
 	mux.HandleFunc("GET /run/{id}", s.run)
 	mux.HandleFunc("GET /compare/{a}/{b}", s.run)
+	mux.HandleFunc("GET /trend/{id}", s.trend)
 	mux.HandleFunc("GET /live", s.livePage)
 	mux.HandleFunc("GET /api/live", s.liveData)
 	s.srv = &http.Server{Handler: redacted(secrets, s.guard(mux)), ReadHeaderTimeout: 5 * time.Second}
-	s.done.Go(func() { _ = s.srv.Serve(l) }) // it ends when Close is called
+	s.done.Go(func() { _ = s.srv.Serve(l) }) // Close ends it
 	return s, nil
 }
 
@@ -83,7 +86,8 @@ func (s *Server) URL() string {
 	return "http://" + reachable(s.addr) + path + "?" + tokenName + "=" + s.token
 }
 
-// reachable is an address that other machines can call: the name of this machine where it listens on all addresses.
+// reachable returns an address that other machines can use: with the name of this machine if the server listens on all
+// addresses.
 func reachable(addr string) string {
 	ap, err := netip.ParseAddrPort(addr)
 	if err != nil || !ap.Addr().IsUnspecified() {
@@ -96,21 +100,31 @@ func reachable(addr string) string {
 	return net.JoinHostPort(host, strconv.Itoa(int(ap.Port())))
 }
 
-// Close ends it at once.
+// Close stops the server at once.
 func (s *Server) Close() error {
 	err := s.srv.Close()
 	s.done.Wait()
 	return err
 }
 
-// Show makes v the run in progress.
+// Show makes v the state of the run in progress, and sends it to the pages that wait for it.
 func (s *Server) Show(v *page.View) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.live = v
+	s.seq++
+	close(s.next)
+	s.next = make(chan struct{})
 }
 
-// guard turns away whoever does not call the page by its own address.
+// state returns the run in progress, its number, and the channel that is closed when it changes.
+func (s *Server) state() (*page.View, int, <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.live, s.seq, s.next
+}
+
+// guard refuses requests that do not use the server's own address, or lack the token.
 func (s *Server) guard(next http.Handler) http.Handler {
 	_, port, _ := net.SplitHostPort(s.addr)
 	own := []string{s.addr, "localhost:" + port, "127.0.0.1:" + port, "[::1]:" + port}
@@ -158,10 +172,8 @@ func (s *Server) home(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
-	s.mu.Lock()
-	live := s.live != nil
-	s.mu.Unlock()
-	write(w, page.Data{Title: "redline", List: &page.List{Items: list, Live: live}})
+	live, _, _ := s.state()
+	write(w, page.Data{Title: "redline", List: &page.List{Items: list, Live: live != nil}})
 }
 
 func (s *Server) run(w http.ResponseWriter, r *http.Request) {
@@ -178,23 +190,53 @@ func (s *Server) run(w http.ResponseWriter, r *http.Request) {
 	write(w, d)
 }
 
+// trend shows the runs that have the workload of one run.
+func (s *Server) trend(w http.ResponseWriter, r *http.Request) {
+	list, err := s.runs.List()
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	i := slices.IndexFunc(list, func(it page.Item) bool { return it.ID == r.PathValue("id") })
+	if i < 0 || list[i].Workload == "" {
+		http.Error(w, "there is no such run with a known workload in the history", http.StatusNotFound)
+		return
+	}
+	workload := list[i].Workload
+	list = slices.DeleteFunc(list, func(it page.Item) bool { return it.Workload != workload })
+	write(w, page.Data{Title: "redline trend", Home: "/", List: &page.List{Items: list, Trend: true}})
+}
+
 func (s *Server) livePage(w http.ResponseWriter, _ *http.Request) {
-	s.mu.Lock()
-	v := s.live
-	s.mu.Unlock()
+	v, seq, _ := s.state()
 	if v == nil {
 		http.Error(w, "no run is in progress", http.StatusNotFound)
 		return
 	}
-	write(w, page.Data{Title: v.Name, Runs: []*page.View{v}, Feed: "/api/live", Home: "/"})
+	write(w, page.Data{Title: v.Name, Runs: []*page.View{v}, Feed: "/api/live", Seq: seq, Home: "/"})
 }
 
-func (s *Server) liveData(w http.ResponseWriter, _ *http.Request) {
-	s.mu.Lock()
-	v := s.live
-	s.mu.Unlock()
-	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(v) // a browser that is gone needs no answer
+// liveData answers with the state of the run that follows the state number "after"; it waits for that state. The page of
+// a run always has such a request open, so that it learns the end of the run before the server stops.
+func (s *Server) liveData(w http.ResponseWriter, r *http.Request) {
+	after, _ := strconv.Atoi(r.URL.Query().Get("after")) // 0 if absent
+	for {
+		v, seq, next := s.state()
+		if v == nil {
+			http.Error(w, "no run is in progress", http.StatusNotFound)
+			return
+		}
+		if seq > after {
+			w.Header().Set("Content-Type", "application/json")
+			_ = json.NewEncoder(w).Encode(page.Data{Runs: []*page.View{v}, Seq: seq}) // fails only if the browser is gone
+			return
+		}
+		select {
+		case <-next:
+		case <-r.Context().Done():
+			return
+		}
+	}
 }
 
 func write(w http.ResponseWriter, d page.Data) {

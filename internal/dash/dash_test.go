@@ -18,7 +18,9 @@ import (
 
 type runs struct{}
 
-func (runs) List() ([]page.Item, error) { return []page.Item{{ID: "one"}}, nil }
+func (runs) List() ([]page.Item, error) {
+	return []page.Item{{ID: "one"}, {ID: "two", Workload: "w1"}, {ID: "three", Workload: "w2"}, {ID: "four", Workload: "w1"}}, nil
+}
 
 func (runs) Load(ids []string) (page.Data, error) {
 	if ids[0] != "one" {
@@ -53,10 +55,13 @@ func get(t *testing.T, url string, change func(*http.Request)) (int, string) {
 func TestPagesAreThere(t *testing.T) {
 	s := listen(t)
 	base := strings.TrimSuffix(s.URL(), "/")
-	for path, want := range map[string]int{"/": 200, "/run/one": 200, "/compare/one/two": 200, "/run/none": 404, "/run/..%2f..%2fetc": 404, "/live": 404, "/x": 404} {
+	for path, want := range map[string]int{"/": 200, "/run/one": 200, "/compare/one/two": 200, "/run/none": 404, "/run/..%2f..%2fetc": 404, "/trend/one": 404, "/trend/none": 404, "/live": 404, "/api/live": 404, "/x": 404} {
 		if code, _ := get(t, base+path, nil); code != want {
 			t.Errorf("%s: %d, want %d", path, code, want)
 		}
+	}
+	if code, body := get(t, base+"/trend/four", nil); code != 200 || !strings.Contains(body, `"two"`) || strings.Contains(body, `"three"`) {
+		t.Errorf("the trend of a workload: %d %.200s", code, body)
 	}
 	s.Show(&page.View{Name: "now", Live: true})
 	if code, body := get(t, base+"/api/live", nil); code != 200 || !strings.Contains(body, `"live":true`) {
@@ -64,6 +69,24 @@ func TestPagesAreThere(t *testing.T) {
 	}
 	if code, body := get(t, s.URL(), nil); code != 200 || !strings.Contains(body, "/api/live") {
 		t.Errorf("%d %.200s", code, body)
+	}
+}
+
+// A page waits for the state of the run after the one that it has.
+func TestLiveDataWaits(t *testing.T) {
+	s := listen(t)
+	s.Show(&page.View{Name: "first", Live: true})
+	base := strings.TrimSuffix(s.URL(), "/live")
+	asked, got := make(chan struct{}), make(chan string)
+	go func() {
+		close(asked)
+		_, body := get(t, base+"/api/live?after=1", nil)
+		got <- body
+	}()
+	<-asked
+	s.Show(&page.View{Name: "second"})
+	if body := <-got; !strings.Contains(body, `"second"`) || !strings.Contains(body, `"seq":2`) {
+		t.Errorf("after the first state came %s", body)
 	}
 }
 

@@ -42,7 +42,7 @@ func ListenMetrics(ctx context.Context, address string, secrets *secret.Set) (*M
 		_, _ = w.Write([]byte(exposition(m.model, m.level))) // a scraper that is gone needs no answer
 	})
 	m.srv = &http.Server{Handler: redacted(secrets, mux), ReadHeaderTimeout: 5 * time.Second}
-	m.done.Go(func() { _ = m.srv.Serve(l) }) // it ends when Close is called
+	m.done.Go(func() { _ = m.srv.Serve(l) }) // Close ends it
 	return m, nil
 }
 
@@ -56,7 +56,7 @@ func (m *Metrics) Show(model string, lv *result.Level) {
 	m.model, m.level = model, lv
 }
 
-// Close ends it at once.
+// Close stops the server at once.
 func (m *Metrics) Close() error {
 	err := m.srv.Close()
 	m.done.Wait()
@@ -77,8 +77,8 @@ func exposition(model string, lv *result.Level) string {
 	one("failed", "Requests of the level that failed.", float64(lv.Client.Failed))
 	one("throughput", "Inferences per second in the window in progress.", lv.Client.InferPerSec)
 	one("in_flight", "Requests in flight.", lv.Health.AchievedInFlight)
-	one("asked_in_flight", "Requests in flight that were asked for; 0 is no such number.", lv.Health.AskedInFlight)
-	one("asked_rate", "Requests per second that were asked for; 0 is no such number.", lv.Health.AskedRate)
+	one("asked_in_flight", "Requested concurrency; 0 if the load is not concurrency-driven.", lv.Health.AskedInFlight)
+	one("asked_rate", "Requested rate; 0 if the load has no schedule.", lv.Health.AskedRate)
 	fmt.Fprintf(&b, "# HELP redline_latency_seconds Latency of the level so far.\n# TYPE redline_latency_seconds gauge\n")
 	for _, p := range lv.Client.Latency.Percentiles {
 		fmt.Fprintf(&b, "redline_latency_seconds{%s,quantile=\"%g\"} %g\n", labels, math.Round(p.P*1e4)/1e6, float64(p.Ns)/1e9)

@@ -8,22 +8,11 @@ import (
 	"github.com/redline-bench/redline/internal/result"
 )
 
-// Finding is the outcome of one rule at one level, or of one comparison with a baseline.
-type Finding struct {
-	Rule  string `json:"rule"`
-	Level string `json:"level,omitempty"`
-	OK    bool   `json:"ok"`
-	// Unknown: the rule neither holds nor is missed, because it could not be told.
-	Unknown bool `json:"unknown,omitempty"`
-	// Text says what was found: "p99 is 61.2 ms".
-	Text string `json:"text"`
-}
-
 // Gate is everything that a result was held to.
 type Gate struct {
-	Findings []Finding `json:"findings"`
+	Findings []result.Check
 	// Invalid says why the result cannot be judged at all: the client was the limit, or the run failed.
-	Invalid string `json:"invalid,omitempty"`
+	Invalid string
 }
 
 // Outcome is what a gate comes to.
@@ -70,14 +59,14 @@ func Apply(res *result.Result, rules []Rule) *Gate {
 			g.Findings = append(g.Findings, r.find(lv))
 		}
 		if !seen {
-			g.Findings = append(g.Findings, Finding{Rule: r.Text, Text: "no level was measured that the rule is about"})
+			g.Findings = append(g.Findings, result.Check{Rule: r.Text, Text: "no level was measured that the rule is about"})
 		}
 	}
 	return g
 }
 
-func (r *Rule) find(lv *result.Level) Finding {
-	f := Finding{Rule: r.Text, Level: measure.LevelName(lv)}
+func (r *Rule) find(lv *result.Level) result.Check {
+	f := result.Check{Rule: r.Text, Level: measure.LevelName(lv)}
 	got, ok, err := r.Check(lv)
 	if err != nil {
 		f.Text = err.Error()

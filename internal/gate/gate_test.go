@@ -120,8 +120,8 @@ func TestClientLimitedRunIsVoid(t *testing.T) {
 
 // A rule that could not be told does not pass, and is no failure either; a rule that is missed wins.
 func TestWhatCannotBeToldIsVoid(t *testing.T) {
-	unknown := gate.Finding{Rule: "no worse", Unknown: true, Text: "too few requests"}
-	f := func(want gate.Outcome, failures, errors string, findings ...gate.Finding) {
+	unknown := result.Check{Rule: "no worse", Unknown: true, Text: "too few requests"}
+	f := func(want gate.Outcome, failures, errors string, findings ...result.Check) {
 		t.Helper()
 		g := &gate.Gate{Findings: findings}
 		if got := g.Outcome(); got != want {
@@ -132,8 +132,8 @@ func TestWhatCannotBeToldIsVoid(t *testing.T) {
 			t.Errorf("%v in\n%s", err, junit.String())
 		}
 	}
-	f(gate.Void, "0", "1", gate.Finding{Rule: "p99<1s", OK: true}, unknown)
-	f(gate.Missed, "1", "1", unknown, gate.Finding{Rule: "p99<1s"})
+	f(gate.Void, "0", "1", result.Check{Rule: "p99<1s", OK: true}, unknown)
+	f(gate.Missed, "1", "1", unknown, result.Check{Rule: "p99<1s"})
 }
 
 func TestFilesSurviveForeignText(t *testing.T) {

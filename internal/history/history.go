@@ -44,7 +44,9 @@ type Entry struct {
 	Version  string       `json:"version"`
 	Workload string       `json:"workload,omitempty"`
 	Verdict  result.State `json:"verdict"`
-	Levels   int          `json:"levels"`
+	// MissedRules is how many checks of the run failed: a rule at a level, or the comparison with its baseline.
+	MissedRules int `json:"missed_rules,omitempty"`
+	Levels      int `json:"levels"`
 	// Best is the highest throughput of a level, P99Ms the p99 latency there.
 	Best  float64 `json:"best_throughput"`
 	P99Ms float64 `json:"best_p99_ms"`
@@ -119,6 +121,11 @@ func describe(res *result.Result) Entry {
 	}
 	if res.Plan != nil {
 		e.Model = res.Plan.Target.Model
+	}
+	for _, c := range res.Checks {
+		if !c.OK && !c.Unknown {
+			e.MissedRules++
+		}
 	}
 	for i := range res.Levels {
 		lv := &res.Levels[i]

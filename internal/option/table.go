@@ -100,11 +100,14 @@ func (t *Table) Arguments() []string {
 }
 
 // Command is the command line that was read, without secrets, as a user types it.
-func (t *Table) Command(name string) string {
+func (t *Table) Command(name string) string { return CommandLine(name, t.Arguments()) }
+
+// CommandLine is a command with arguments as those of Table.Arguments, as a user types it.
+func CommandLine(name string, args []string) string {
 	words := []string{name}
-	for _, arg := range t.Arguments() {
+	for _, arg := range args {
 		option, value, ok := strings.Cut(arg, "=")
-		words = append(words, option)
+		words = append(words, ShellWord(option))
 		if ok {
 			words = append(words, ShellWord(value))
 		}

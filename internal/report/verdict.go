@@ -22,6 +22,12 @@ func Verdict(w io.Writer, r *result.Result, s Style) {
 	p.to(w)
 }
 
+// Meaning explains a state in a sentence.
+func Meaning(state result.State) string {
+	_, meaning := verdictWords(state)
+	return meaning
+}
+
 func verdictWords(state result.State) (color, meaning string) {
 	switch state {
 	case result.Valid:

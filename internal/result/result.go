@@ -21,16 +21,21 @@ type Result struct {
 	Environment Environment    `json:"environment"`
 	Plan        *plan.Plan     `json:"plan"`
 	Model       *service.Model `json:"model,omitempty"`
-	// Command is the command that made the run, Label the user's name for it, Workload a hash of what was sent.
-	Command  string `json:"command,omitempty"`
-	Label    string `json:"label,omitempty"`
-	Workload string `json:"workload,omitempty"`
+	// Command is the command that made the run, CommandLine the whole command line without secrets, Label the user's name
+	// for the run, Workload a hash of what was sent.
+	Command     string `json:"command,omitempty"`
+	CommandLine string `json:"command_line,omitempty"`
+	Label       string `json:"label,omitempty"`
+	Workload    string `json:"workload,omitempty"`
+	// GoodputBounds are the bounds that a good request keeps, as "time_to_first_token:200"; empty where none were given.
+	GoodputBounds string `json:"goodput_bounds,omitempty"`
 	// Options are those of the command line without secrets, as "--concurrency=4", where Plan does not hold all of the run.
 	Options []string `json:"options,omitempty"`
 	// Async and Batch are what the run settled on after it saw the model.
 	Async       bool    `json:"async"`
 	Levels      []Level `json:"levels"`
 	Verdict     Verdict `json:"verdict"`
+	Checks      []Check `json:"checks,omitempty"` // rules and the baseline that the run was held to
 	Interrupted bool    `json:"interrupted,omitempty"`
 	// Error is why the run ended early, if it did.
 	Error string `json:"error,omitempty"`
@@ -41,6 +46,17 @@ func (r *Result) Public() *Result {
 	c := *r
 	c.Plan = r.Plan.Public()
 	return &c
+}
+
+// Check is the outcome of one rule at one level, or of one comparison with a baseline.
+type Check struct {
+	Rule  string `json:"rule"`
+	Level string `json:"level,omitempty"`
+	OK    bool   `json:"ok"`
+	// Unknown: the measurement does not show whether the rule holds.
+	Unknown bool `json:"unknown,omitempty"`
+	// Text says what was found: "p99 is 61.2 ms".
+	Text string `json:"text"`
 }
 
 // Environment is the machine that made the load.

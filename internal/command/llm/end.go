@@ -24,6 +24,7 @@ func (r *run) end(limits [][]result.Reason, stopped string, err error) int {
 		r.res.Error = err.Error()
 	}
 	r.res.Verdict = r.verdict(limits, stopped, err)
+	r.outcome.Sign(r.res, r.info.Hash)
 	werr := report.WriteFile(r.Files, r.opts.json, r.res)
 	if len(r.res.Levels) > 0 && (!r.opts.seed() || r.opts.verbose) {
 		r.showVerdict()

@@ -13,6 +13,7 @@ import (
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/command/outcome"
 	"github.com/redline-bench/redline/internal/llm/load"
+	"github.com/redline-bench/redline/internal/llm/metric"
 	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/plan"
@@ -30,7 +31,7 @@ func Run(p *command.IO, args []string) (int, error) {
 	if err != nil {
 		return 0, command.Usage(err)
 	}
-	out, err := outcome.Open(p, o.outcome, "llm")
+	out, err := outcome.Open(p, o.outcome, "llm", o.table.Command("redline llm"))
 	if err != nil {
 		return 0, err
 	}
@@ -84,9 +85,8 @@ func (r *run) close() {
 func (r *run) measure() int {
 	r.res = &result.Result{
 		Schema: result.Schema, Tool: "redline", Version: r.Version, StartUnixNs: time.Now().UnixNano(), Plan: r.plan, Model: r.model, Async: true,
-		Environment: profile.Environment(), Options: r.opts.table.Arguments(),
+		Environment: profile.Environment(), Options: r.opts.table.Arguments(), GoodputBounds: metric.Bounds(r.load.Goodput),
 	}
-	r.outcome.Sign(r.res, r.info.Hash)
 	r.outcome.Begin(r.plan)
 	r.head()
 	var limits [][]result.Reason

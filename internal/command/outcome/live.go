@@ -17,7 +17,7 @@ import (
 // liveEvery is how often the live page and the metrics are renewed: looking at a run must not cost it much.
 const liveEvery = time.Second
 
-// lastLook is how long the live page stays after the run, so that browsers see its end.
+// lastLook is how long the live page stays after the run, so that a browser that just drew a state can ask for the last.
 const lastLook = 1500 * time.Millisecond
 
 // live shows a run to others while it goes on. A nil live shows nothing.
@@ -53,13 +53,6 @@ func openLive(ctx context.Context, p *command.IO, opts plan.Outcome) (*live, err
 		fmt.Fprintf(p.Stderr, "metrics: %s\n", m.URL())
 	}
 	return l, nil
-}
-
-// begin tells what the run is about.
-func (l *live) begin(command string, pl *plan.Plan) {
-	if l != nil {
-		l.res = result.Result{Tool: "redline", Command: command, Plan: pl, StartUnixNs: time.Now().UnixNano()}
-	}
 }
 
 // progress shows the level in progress, not too often. now makes it.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/command/runs"
@@ -28,16 +29,18 @@ type Outcome struct {
 	*command.IO
 	opts    plan.Outcome
 	command string
+	line    string // the command line without secrets
 	rules   []gate.Rule
-	// baseline is the run that this one must not fall behind, if any.
+	// baseline is the run that this one must not be worse than, if any.
 	baseline *compare.Side
+	gate     *gate.Gate
 	live     *live
 	records  []*records.Writer
 }
 
-// Open checks everything that can be checked before the load.
-func Open(p *command.IO, opts plan.Outcome, command string) (*Outcome, error) {
-	o := &Outcome{IO: p, opts: opts, command: command}
+// Open checks everything that can be checked before the load. line is the command line without secrets.
+func Open(p *command.IO, opts plan.Outcome, command, line string) (*Outcome, error) {
+	o := &Outcome{IO: p, opts: opts, command: command, line: line}
 	for _, text := range opts.Asserts {
 		r, err := gate.Parse(text)
 		if err != nil {
@@ -93,8 +96,18 @@ func (o *Outcome) Close() {
 	o.live.close()
 }
 
-// Begin shows to others what the run is about.
-func (o *Outcome) Begin(pl *plan.Plan) { o.live.begin(o.command, pl) }
+// Begin shows the plan of the run on the live page.
+func (o *Outcome) Begin(pl *plan.Plan) {
+	if o.live != nil {
+		o.live.res = result.Result{Tool: "redline", Version: o.Version, StartUnixNs: time.Now().UnixNano(), Plan: pl}
+		o.identify(&o.live.res)
+	}
+}
+
+// identify adds the command and the label.
+func (o *Outcome) identify(res *result.Result) {
+	res.Command, res.CommandLine, res.Label = o.command, o.line, o.opts.Label
+}
 
 // Progress shows the level in progress to others, not too often. now makes it.
 func (o *Outcome) Progress(now func() *result.Level) { o.live.progress(now) }
@@ -132,17 +145,21 @@ func (o *Outcome) closeRecords() error {
 	return err
 }
 
-// Sign puts into a result what tells it apart from others; workload is a hash of what was sent.
+// Sign adds to a result that has its verdict what identifies the run, and checks its rules. workload is a hash of what
+// was sent.
 func (o *Outcome) Sign(res *result.Result, workload string) {
-	res.Command, res.Label, res.Workload = o.command, o.opts.Label, workload
+	o.identify(res)
+	res.Workload = workload
+	o.gate = gate.Apply(res, o.rules)
+	if o.baseline != nil {
+		o.gate.Findings = append(o.gate.Findings, o.regressions(res)...)
+	}
+	res.Checks = o.gate.Findings
 }
 
-// Finish writes what was asked for and returns the exit code: the gate's where the run itself went well.
+// Finish writes what was asked for and returns the exit code: the gate's where the run itself went well. Sign comes before.
 func (o *Outcome) Finish(res *result.Result, code int) int {
-	g := gate.Apply(res, o.rules)
-	if o.baseline != nil {
-		g.Findings = append(g.Findings, o.regressions(res)...)
-	}
+	g := o.gate
 	gated := len(o.rules) > 0 || o.baseline != nil
 	o.keep(res)
 	err := errors.Join(o.closeRecords(), o.writeReport(res), o.writeGate(res, g))
@@ -173,28 +190,28 @@ func (o *Outcome) Finish(res *result.Result, code int) int {
 
 // regressions holds the run to the baseline: a number fails when its whole interval lies beyond what is allowed. A
 // comparison that cannot be made is a finding too: a gate must not pass because it could not look.
-func (o *Outcome) regressions(res *result.Result) []gate.Finding {
+func (o *Outcome) regressions(res *result.Result) []result.Check {
 	rule := fmt.Sprintf("no worse than %s by more than %g%%", o.baseline.Name, o.opts.MaxRegression*100)
 	rep, err := compare.Runs([]compare.Side{*o.baseline}, []compare.Side{{Name: "this run", Run: res}}, compare.Defaults())
 	if err != nil {
-		return []gate.Finding{{Rule: rule, Text: err.Error()}}
+		return []result.Check{{Rule: rule, Text: err.Error()}}
 	}
-	var out []gate.Finding
+	var out []result.Check
 	for _, r := range rep.Regressions(o.opts.MaxRegression) {
-		out = append(out, gate.Finding{Rule: rule, Level: r.Level, Text: r.String()})
+		out = append(out, result.Check{Rule: rule, Level: r.Level, Text: r.String()})
 	}
 	switch {
 	case out != nil:
 	case !rep.Sees(o.opts.MaxRegression):
-		out = []gate.Finding{{Rule: rule, Unknown: true, Text: compare.Unseen(o.opts.MaxRegression)}}
+		out = []result.Check{{Rule: rule, Unknown: true, Text: compare.Unseen(o.opts.MaxRegression)}}
 	default:
-		out = []gate.Finding{{Rule: rule, OK: true, Text: string(rep.Finding)}}
+		out = []result.Check{{Rule: rule, OK: true, Text: string(rep.Finding)}}
 	}
 	return out
 }
 
 // missed is what a finding that is not good means.
-func missed(f *gate.Finding) string {
+func missed(f *result.Check) string {
 	if f.Unknown {
 		return "cannot tell"
 	}

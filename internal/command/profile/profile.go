@@ -39,22 +39,22 @@ func run(p *command.IO, program plan.Program, name string, args []string) (int, 
 	if err != nil {
 		return UsageFailed(p, program, err), nil
 	}
-	return start(p, sigs, pl), nil
+	return start(p, sigs, pl, notes.CommandLine), nil
 }
 
-// Repeat runs the plan of an earlier run.
-func Repeat(p *command.IO, pl *plan.Plan) (int, error) {
+// Repeat runs the plan of an earlier run. line is the command line without secrets.
+func Repeat(p *command.IO, pl *plan.Plan, line string) (int, error) {
 	if why := NeedsNative(pl); why != "" && !p.Native {
 		return 0, command.NativeError(why)
 	}
 	sigs := p.WatchSignals(command.Preparing)
 	defer sigs.Stop()
-	return start(p, sigs, pl), nil
+	return start(p, sigs, pl, line), nil
 }
 
 // start carries out a plan and returns the exit code.
-func start(p *command.IO, sigs *command.Signals, pl *plan.Plan) int {
-	s := &session{Traffic: traffic.Traffic{IO: p.ForRun(pl.Outcome, pl.Program, sigs), Plan: pl, Sigs: sigs}}
+func start(p *command.IO, sigs *command.Signals, pl *plan.Plan, line string) int {
+	s := &session{line: line, Traffic: traffic.Traffic{IO: p.ForRun(pl.Outcome, pl.Program, sigs), Plan: pl, Sigs: sigs}}
 	defer s.close()
 	return s.run()
 }

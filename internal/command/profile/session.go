@@ -26,6 +26,7 @@ type session struct {
 	outcome *outcome.Outcome // nil in perf_analyzer mode
 	// exportErr is why the export cannot be written; the run goes on and fails at its end.
 	exportErr error
+	line      string // the command line without secrets
 }
 
 func (s *session) close() {
@@ -83,7 +84,7 @@ func (s *session) run() int {
 // openOutcome finds out early whether what shall become of the result can be done.
 func (s *session) openOutcome() (err error) {
 	if s.Plan.Program == plan.Redline {
-		s.outcome, err = outcome.Open(s.IO, s.Plan.Outcome, "profile")
+		s.outcome, err = outcome.Open(s.IO, s.Plan.Outcome, "profile", s.line)
 	}
 	return err
 }

@@ -41,12 +41,13 @@ func (c *changes) addHeader(v string) error {
 	return nil
 }
 
-// planOf is the plan of a result with the secrets, the files and the outcome of a command line.
-func planOf(written *plan.Plan, args []string, secrets *secret.Set) (*plan.Plan, error) {
+// planOf is the plan of a result with the secrets, the files and the outcome of a command line. options are those of the command
+// line without secrets.
+func planOf(written *plan.Plan, args []string, secrets *secret.Set) (p *plan.Plan, options []string, err error) {
 	var c changes
 	table := &option.Table{Rows: c.rows(), Secrets: secrets}
 	if _, err := command.Parse(table, args, 0, 0, ""); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	out, first := c.outcome, written.Outcome
 	out.Asserts = append(slices.Clone(first.Asserts), out.Asserts...)
@@ -60,5 +61,6 @@ func planOf(written *plan.Plan, args []string, secrets *secret.Set) (*plan.Plan,
 		out.Label = first.Label
 	}
 	c.output.VerboseCSV = written.Output.VerboseCSV
-	return written.With(func(p *plan.Plan) { p.Output, p.Outcome = c.output, out }).Complete(c.given)
+	p, err = written.With(func(p *plan.Plan) { p.Output, p.Outcome = c.output, out }).Complete(c.given)
+	return p, table.Arguments(), err
 }

@@ -28,11 +28,11 @@ func Run(p *command.IO, args []string) (int, error) {
 		return 0, err
 	}
 	if run.Command == "profile" && run.Plan != nil {
-		pl, err := planOf(run.Plan, args[1:], p.Secrets)
+		pl, options, err := planOf(run.Plan, args[1:], p.Secrets)
 		if err != nil {
 			return 0, err
 		}
-		return profile.Repeat(p, pl)
+		return profile.Repeat(p, pl, option.CommandLine("redline rerun "+option.ShellWord(args[0]), options))
 	}
 	start := map[string]func(*command.IO, []string) (int, error){"llm": llm.Run, "simple": simple.Run, "stress": stress.Run}[run.Command]
 	if start == nil || run.Options == nil {

@@ -1,7 +1,9 @@
 package runs
 
 import (
+	"cmp"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/redline-bench/redline/internal/command"
@@ -32,15 +34,15 @@ func (p Past) List() ([]page.Item, error) {
 
 func item(e history.Entry) page.Item {
 	return page.Item{
-		ID: e.ID, Start: e.Start.Local().Format(time.DateTime), Command: e.Command, Label: e.Label, Model: e.Model, Levels: e.Levels,
-		Throughput: e.Best, P99: e.P99Ms, Verdict: string(e.Verdict),
+		ID: e.ID, Start: e.Start.Local().Format(time.DateTime), Command: e.Command, Label: e.Label, Model: e.Model, Version: e.Version,
+		Workload: e.Workload, Missed: e.MissedRules, Levels: e.Levels, Throughput: e.Best, P99: e.P99Ms, Verdict: string(e.Verdict),
 	}
 }
 
 // errNoRun is all that the page says of a run that is not in the history: it reads no other files.
 var errNoRun = errors.New("there is no such run in the history")
 
-// Load gives runs of the history by their ids.
+// Load gives runs of the history by their ids. Of two, the older is A.
 func (p Past) Load(ids []string) (page.Data, error) {
 	store := Store(p.IO)
 	if store == nil {
@@ -54,5 +56,6 @@ func (p Past) Load(ids []string) (page.Data, error) {
 		}
 		sides = append(sides, compare.Side{Name: id, Run: res})
 	}
+	slices.SortStableFunc(sides, func(a, b compare.Side) int { return cmp.Compare(a.Run.StartUnixNs, b.Run.StartUnixNs) })
 	return Page(sides)
 }

@@ -89,7 +89,7 @@ func (s *run) start() error {
 	if s.plan, err = s.opts.Plan(); err != nil {
 		return err
 	}
-	if s.outcome, err = outcome.Open(s.IO, s.opts.Outcome, "simple"); err != nil {
+	if s.outcome, err = outcome.Open(s.IO, s.opts.Outcome, "simple", option.CommandLine("redline simple", s.opts.Given)); err != nil {
 		return err
 	}
 	for _, path := range []string{s.opts.CSV, s.opts.JSON} {

@@ -155,7 +155,7 @@ func (s *run) workload() string {
 // start does everything up to the first request.
 func (s *run) start() (*service.Model, error) {
 	var err error
-	if s.outcome, err = outcome.Open(s.IO, s.opts.Outcome, "stress"); err != nil {
+	if s.outcome, err = outcome.Open(s.IO, s.opts.Outcome, "stress", option.CommandLine("redline stress", s.opts.Given)); err != nil {
 		return nil, err
 	}
 	if err := s.Files.Writable(s.opts.JSON); err != nil {

@@ -38,6 +38,16 @@ func ParseGoodput(text string) ([]Objective, error) {
 	return out, nil
 }
 
+// Bounds words objectives in one way, whatever names and order they were given in: "inter_token_latency:20".
+func Bounds(list []Objective) string {
+	words := make([]string, len(list))
+	for i, o := range list {
+		words[i] = fmt.Sprintf("%s:%g", definitions[o.ID].Tag, o.Bound)
+	}
+	slices.Sort(words)
+	return strings.Join(words, " ")
+}
+
 // lookup finds a quantity by tag or short name.
 func lookup(name string) (ID, error) {
 	var known []string

@@ -26,6 +26,9 @@ var plotStyle string
 //go:embed assets/charts.js
 var chartScript string
 
+//go:embed assets/list.js
+var listScript string
+
 //go:embed assets/page.js
 var pageScript string
 
@@ -36,19 +39,22 @@ var pageStyle string
 type Data struct {
 	Title string  `json:"title"`
 	Runs  []*View `json:"runs"`
-	// Compare is the comparison of two runs, where there are two.
+	// Compare is the comparison of two runs, if the page shows two.
 	Compare any `json:"compare,omitempty"`
-	// Feed is where a live page asks for news, and Home where the list of runs is; both are empty in a file.
+	// Feed is the address that a live page asks for the next state of the run, and Seq the number of the state that it
+	// has. Home is the address of the list of runs. A file has none of them.
 	Feed string `json:"feed,omitempty"`
+	Seq  int    `json:"seq,omitempty"`
 	Home string `json:"home,omitempty"`
-	// List is set in place of Runs where the page lists runs.
+	// List is set in place of Runs if the page lists runs.
 	List *List `json:"list,omitempty"`
 }
 
-// List is past runs.
+// List is past runs, the newest first.
 type List struct {
 	Items []Item `json:"items"`
-	Live  bool   `json:"live"` // a run is in progress
+	Live  bool   `json:"live"`  // a run is in progress
+	Trend bool   `json:"trend"` // the runs have one workload, and the page draws their figures over time
 }
 
 // Item is one run of a list.
@@ -58,6 +64,9 @@ type Item struct {
 	Command    string  `json:"command"`
 	Label      string  `json:"label,omitempty"`
 	Model      string  `json:"model"`
+	Version    string  `json:"version"`
+	Workload   string  `json:"workload,omitempty"`
+	Missed     int     `json:"missed,omitempty"` // rules that the run missed
 	Levels     int     `json:"levels"`
 	Throughput float64 `json:"throughput"`
 	P99        float64 `json:"p99"`
@@ -66,11 +75,11 @@ type Item struct {
 
 // Write writes the page.
 func Write(w io.Writer, d Data) error {
-	data, err := json.Marshal(d) // it writes <, > and & as escapes, so that no text can end the element
+	data, err := json.Marshal(d) // escapes <, > and &, so that no text can end the element
 	if err != nil {
 		return fmt.Errorf("encode the page: %w", err)
 	}
-	script := plotScript + "\n" + chartScript + "\n" + pageScript
+	script := plotScript + "\n" + chartScript + "\n" + listScript + "\n" + pageScript
 	policy := "default-src 'none'; img-src data:; style-src 'unsafe-inline'; connect-src 'self'; base-uri 'none'; form-action 'none'; script-src '" + hash(script) + "'"
 	var b bytes.Buffer
 	fmt.Fprintf(&b, `<!doctype html>

@@ -9,6 +9,7 @@ import (
 	"github.com/redline-bench/redline/internal/cleantext"
 	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/report"
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/service"
 )
@@ -18,13 +19,18 @@ import (
 type View struct {
 	Name        string             `json:"name"`
 	Tool        string             `json:"tool"`
+	Version     string             `json:"version,omitempty"`
 	Command     string             `json:"command,omitempty"`
+	CommandLine string             `json:"command_line,omitempty"`
 	Label       string             `json:"label,omitempty"`
 	Model       string             `json:"model,omitempty"`
 	Target      string             `json:"target,omitempty"`
 	Start       string             `json:"start,omitempty"`
 	Seconds     float64            `json:"seconds"`
 	Verdict     result.Verdict     `json:"verdict"`
+	Meaning     string             `json:"meaning"` // of the verdict, in a sentence
+	Checks      []result.Check     `json:"checks,omitempty"`
+	Goodput     string             `json:"goodput,omitempty"` // bounds of a good request
 	Error       string             `json:"error,omitempty"`
 	Live        bool               `json:"live,omitempty"` // the run goes on
 	Interrupted bool               `json:"interrupted,omitempty"`
@@ -138,11 +144,12 @@ func round(v float64) float64 {
 	return math.Round(v*scale) / scale
 }
 
-// NewView makes the view of a result. Name is what to call the run.
+// NewView makes the view of a result. The page calls the run by name.
 func NewView(name string, res *result.Result) *View {
 	v := &View{
-		Name: name, Tool: res.Tool, Command: res.Command, Label: res.Label, Verdict: cleanVerdict(res.Verdict), Error: cleantext.Line(res.Error),
-		Interrupted: res.Interrupted, Environment: res.Environment, Workload: res.Workload, Levels: []LevelView{},
+		Name: name, Tool: res.Tool, Version: res.Version, Command: res.Command, CommandLine: cleantext.Cut(res.CommandLine, 4000), Label: res.Label,
+		Verdict: cleanVerdict(res.Verdict), Meaning: report.Meaning(res.Verdict.State), Checks: cleanChecks(res.Checks), Goodput: res.GoodputBounds,
+		Error: cleantext.Line(res.Error), Interrupted: res.Interrupted, Environment: res.Environment, Workload: res.Workload, Levels: []LevelView{},
 	}
 	if res.StartUnixNs > 0 {
 		v.Start = time.Unix(0, res.StartUnixNs).UTC().Format("2006-01-02 15:04:05 UTC")
@@ -165,6 +172,15 @@ func cleanVerdict(v result.Verdict) result.Verdict {
 		v.Reasons[i].What = cleantext.Cut(v.Reasons[i].What, 1000)
 	}
 	return v
+}
+
+// cleanChecks are checks whose texts can be shown; they may hold the name of a file.
+func cleanChecks(list []result.Check) []result.Check {
+	list = slices.Clone(list)
+	for i := range list {
+		list[i].Rule, list[i].Text = cleantext.Line(list[i].Rule), cleantext.Line(list[i].Text)
+	}
+	return list
 }
 
 // cleanFailures are failures whose texts can be shown.

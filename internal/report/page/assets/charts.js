@@ -1,11 +1,11 @@
 "use strict";
-// charts draws with uPlot: lines, a curve through points in any order, a heat map. Each chart is a figure with a
-// heading, the drawing, and the same numbers as a table.
+// charts draws with uPlot: lines, curves through points, a heat map. Each chart is a figure with a heading, the drawing,
+// and the same numbers as a table.
 const charts = (() => {
   const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   const color = (i) => css("--c" + (((i % 8) + 8) % 8));
   const drawn = new Set();
-  const opened = new Set(); // titles of charts whose table is open: a live page is made anew all the time
+  const opened = new Set(); // titles of charts whose table is open: a live page is rendered again and again
 
   // el makes an element; text is always text.
   function el(tag, attrs, ...kids) {
@@ -43,13 +43,14 @@ const charts = (() => {
   function table(head, rows, cls) {
     const t = el("table", { class: cls || "" }, el("thead", {}, el("tr", {}, head.map((h) => el("th", { scope: "col" }, h)))));
     t.append(el("tbody", {}, rows.map((r) => el("tr", {}, r.map((c, i) => {
-      if (c && typeof c === "object" && !(c instanceof Node)) return el("td", { class: c.cls }, c.text);
-      return i === 0 ? el("th", { scope: "row", style: "font-weight:400" }, c) : el("td", {}, c);
+      const named = { "data-head": head[i] }; // cards show it before the value
+      if (c && typeof c === "object" && !(c instanceof Node)) return el("td", { class: c.cls, ...named }, c.text);
+      return i === 0 ? el("th", { scope: "row", style: "font-weight:400" }, c) : el("td", named, c);
     })))));
-    return el("div", { class: "scroll" }, t);
+    return el("div", { class: "scroll", tabindex: 0 }, t);
   }
 
-  // figure is the frame of every chart. rows() gives its table, which is made when it is opened.
+  // figure is the frame of every chart. rows() returns its table, which is made when it is opened.
   function figure(title, note, head, rows, wide) {
     const host = el("div", { class: "host", role: "img", "aria-label": title + ". " + (note || "") + " The table below has the numbers." });
     const more = el("details", {}, el("summary", {}, "Table"));
@@ -62,7 +63,7 @@ const charts = (() => {
     return { figure: f, host };
   }
 
-  // grow redraws a chart when its place changes its width or the colors change.
+  // grow draws a chart again when the width of its place or the colors change.
   function grow(host, make) {
     let plot = null;
     const draw = () => {
@@ -87,6 +88,40 @@ const charts = (() => {
 
   const unitOf = { ms: dur, plain: num };
 
+  // wantsLog tells whether values need a logarithmic axis: all are above 0, and the largest is many times the smallest.
+  function wantsLog(values, times = 20) {
+    let min = Infinity, max = 0;
+    for (const v of values) {
+      if (v === null || v === undefined) continue;
+      if (!(v > 0)) return false;
+      min = Math.min(min, v);
+      max = Math.max(max, v);
+    }
+    return max >= times * min;
+  }
+
+  // thin leaves out ticks that are fewer than space pixels from the one before. share is where a value lies on the axis,
+  // from 0 to 1.
+  function thin(u, ticks, space, share) {
+    let last = -Infinity;
+    return ticks.filter((v) => {
+      const at = share(v) * (u.width - 90);
+      if (at - last < space) return false;
+      last = at;
+      return true;
+    });
+  }
+
+  // sample is the style of a line's sample in a legend: its color and its dash pattern.
+  function sample(paint, dash) {
+    if (!dash || !dash.length) return "background:" + paint;
+    const [on, off] = dash;
+    return `background:repeating-linear-gradient(90deg,${paint} 0 ${on}px,transparent ${on}px ${on + off}px)`;
+  }
+
+  // cycle is the color and dash pattern of the i-th of many lines: colors repeat after 8, then the lines are dashed.
+  const cycle = (i) => ({ color: i % 8, dash: i % 16 >= 8 ? [6, 3] : undefined });
+
   function logSplits(u, i, min, max) {
     const out = [];
     for (let e = Math.floor(Math.log10(min)); e <= Math.ceil(Math.log10(max)); e++)
@@ -99,50 +134,78 @@ const charts = (() => {
     return few;
   }
 
-  // logRange leaves a little room and never less than a decade's third.
+  // logRange leaves a little room, and spans at least a factor of two.
   function logRange(u, min, max) {
     if (!(min > 0) || !(max > 0)) return [0.01, 1];
     if (max / min < 2) { min /= 1.5; max *= 1.5; }
     return [min / 1.15, max * 1.3];
   }
 
-  // lines draws series over a common x. o: title, note, x: {label, format, splits}, y: {label, unit, log}, xs,
-  // series: [{name, values, color, dash, fill, step}], bands: [[from, to]] that are shaded.
+  // lines draws series over a common x. o: title, note, x: {label, format, splits, range, loads}, y: {unit}, xs,
+  // series: [{name, values, color, dash, fill, points}], bands: [[from, to]] that are shaded, links: [{href, title, cls}],
+  // one for each x, that stand on the points of the first series. Loads are ticked at their own values.
   function lines(o) {
     const fmt = unitOf[o.y.unit] || num;
     const xf = o.x.format || num;
     const head = [o.x.label, ...o.series.map((s) => s.name)];
     const rows = () => o.xs.map((x, i) => [xf(x), ...o.series.map((s) => fmt(s.values[i]))]);
-    // Stacked series are drawn as sums, the highest first, and told as what they are.
+    // Stacked series are drawn as sums, the highest first; the legend shows their own values.
     const drawnAs = o.stacked ? o.series.map((s, i) => s.values.map((v, j) => o.series.slice(i).reduce((sum, t) => sum + t.values[j], 0))) : o.series.map((s) => s.values);
+    const yLog = fmt === dur && wantsLog(o.series.flatMap((s) => s.values));
+    const xLog = o.x.loads && wantsLog(o.xs, 10);
+    const paint = (i) => color(o.series[i].color === undefined ? i : o.series[i].color);
     const { figure: f, host } = figure(o.title, o.note, head, rows, o.wide);
+    const onAxis = (v, a, b) => (xLog ? Math.log(v / a) / Math.log(b / a) : (v - a) / (b - a));
+    const ticks = (list) => (u, i, a, b) => {
+      const shown = list.filter((v) => v >= a && v <= b);
+      return thin(u, shown, 10 + 7 * Math.max(...shown.map((v) => xf(v).length)), (v) => onAxis(v, a, b));
+    };
+    // uPlot asks for the range of every zoom too, which stays as it is.
+    const first = o.xs[0] ?? 0, last = o.xs[o.xs.length - 1] ?? 1;
+    const whole = o.x.range || (o.x.loads ? (xLog ? [first / 1.15, last * 1.15] : [0, last * 1.06]) : first === last ? [first - 0.5, last + 0.5] : [first, last]);
+    const xRange = (u, a, b) => (first === last || a === null || (a <= first && b >= last) ? whole : [a, b]);
+    const few = (s) => s.points ?? (o.xs.length < 3 || sparse(s.values));
     grow(host, (width) => new uPlot({
       width, height: o.height || 260,
       cursor: { drag: { x: true, y: false }, focus: { prox: 24 }, points: { size: 6 } },
       focus: { alpha: 0.35 },
-      scales: { x: { time: false, range: o.x.range }, y: o.y.log ? { distr: 3, range: logRange } : { range: (u, a, b) => [Math.min(0, a || 0), (b || 1) * 1.08] } },
+      scales: { x: { time: false, distr: xLog ? 3 : 1, range: xRange }, y: yLog ? { distr: 3, range: logRange } : { range: (u, a, b) => [Math.min(0, a || 0), (b || 1) * 1.08] } },
       axes: [
-        axis({ size: 30, label: o.x.label, labelSize: 16, labelGap: 0, labelFont: "12px " + css("--sans"), splits: o.x.splits, values: (u, vs) => vs.map((v) => (v === null ? "" : xf(v))) }),
-        axis({ size: 62, splits: o.y.log ? logSplits : undefined, filter: keep, values: (u, vs) => vs.map((v) => (v === null ? "" : fmt === num ? tick(v) : fmt(v))) }),
+        axis({ size: 30, label: o.x.label, labelSize: 16, labelGap: 0, labelFont: "12px " + css("--sans"), filter: keep, splits: o.x.loads ? ticks(o.xs) : o.x.splits ? ticks(o.x.splits) : undefined, values: (u, vs) => vs.map((v) => (v === null ? "" : xf(v))) }),
+        axis({ size: 62, splits: yLog ? logSplits : undefined, filter: keep, values: (u, vs) => vs.map((v) => (v === null ? "" : fmt === num ? tick(v) : fmt(v))) }),
       ],
       series: [
         { label: o.x.label, value: (u, v) => (v === null ? "" : xf(v)) },
         ...o.series.map((s, i) => ({
-          label: s.name, stroke: s.color === undefined ? color(i) : color(s.color), width: s.width || 1.6, dash: s.dash, spanGaps: !!s.span || sparse(s.values),
-          fill: s.fill ? (s.color === undefined ? color(i) : color(s.color)) + (o.stacked ? "" : "30") : undefined,
-          points: { show: o.xs.length < 3 || sparse(s.values), size: 4 }, paths: s.step ? uPlot.paths.stepped({ align: 1 }) : undefined,
+          label: s.name, stroke: paint(i), width: s.width || 1.6, dash: s.dash, spanGaps: !!s.span || sparse(s.values),
+          fill: s.fill ? paint(i) + (o.stacked ? "" : "30") : undefined, points: { show: few(s), size: 6, fill: paint(i) },
           value: (u, v, si, j) => (v === null || v === undefined ? "" : fmt(o.stacked ? o.series[si - 1].values[j] : v)),
         })),
       ],
-      hooks: { drawClear: [(u) => bands(u, o.bands)] },
+      hooks: {
+        drawClear: [(u) => bands(u, o.bands)],
+        ready: [(u) => u.root.querySelectorAll(".u-legend .u-marker").forEach((m, i) => { if (i) m.style.cssText = sample(paint(i - 1), o.series[i - 1].dash); })],
+        draw: [(u) => stand(u, o)],
+      },
     }, [o.xs, ...drawnAs], host));
     return f;
   }
 
-  // sparse is a line with so many holes that its points alone are to be seen.
+  // stand puts the links of a chart on its points.
+  function stand(u, o) {
+    if (!o.links) return;
+    if (!u.over.querySelector("a")) u.over.append(...o.links.map((l) => el("a", { href: l.href, title: l.title, "aria-label": l.title, class: "dot " + l.cls })));
+    u.over.querySelectorAll("a").forEach((a, i) => {
+      const left = u.valToPos(o.xs[i], "x");
+      a.style.cssText = `left:${left}px;top:${u.valToPos(o.series[0].values[i], "y")}px`;
+      a.hidden = left < 0 || left > u.over.clientWidth;
+    });
+  }
+
+  // sparse is a line with so many gaps that only its points are visible.
   function sparse(values) {
     let known = 0;
-    for (const v of values) if (v !== null) known++;
+    for (const v of values) if (v !== null && v !== undefined) known++;
     return known > 0 && known < 0.6 * values.length;
   }
 
@@ -163,18 +226,21 @@ const charts = (() => {
     return { xs: joined[0], columns: joined.slice(1) };
   }
 
-  // curve draws points that are joined in their own order, so that a knee may turn back. lists: [{name, color, dash,
-  // points: [{x, y, label}]}].
+  // curve connects points in the order in which they are given; a curve may turn back. lists: [{name, color, dash, labeled,
+  // points: [{x, y, label, short}]}]. The points of a labeled list carry their short labels.
   function curve(o) {
     const xf = o.x.unit === "ms" ? dur : num, yf = o.y.unit === "ms" ? dur : num;
     const rows = () => o.lists.flatMap((l) => l.points.map((p) => [p.label, l.name, xf(p.x), yf(p.y)]));
     const { figure: f, host } = figure(o.title, o.note, ["level", "", o.x.label, o.y.label], rows, o.wide);
     const tip = el("div", { class: "tip" });
+    const all = o.lists.flatMap((l) => l.points);
+    const yLog = wantsLog(all.map((p) => p.y));
+    const xmax = Math.max(...all.map((p) => p.x)) * 1.1 || 1, ymax = Math.max(...all.map((p) => p.y)) * 1.12 || 1;
     host.style.position = "relative";
     grow(host, (width) => {
+      const place = (u, l) => l.points.map((p) => [u.valToPos(p.x, "x", true), u.valToPos(p.y, "y", true)]);
       const paths = (u, si) => {
-        const l = o.lists[si - 1], ctx = u.ctx, px = devicePixelRatio;
-        const at = l.points.map((p) => [u.valToPos(p.x, "x", true), u.valToPos(p.y, "y", true)]);
+        const l = o.lists[si - 1], ctx = u.ctx, px = devicePixelRatio, at = place(u, l);
         ctx.save();
         ctx.strokeStyle = ctx.fillStyle = color(l.color);
         ctx.lineWidth = 1.8 * px;
@@ -182,33 +248,25 @@ const charts = (() => {
         ctx.beginPath();
         at.forEach(([x, y], i) => (i ? ctx.lineTo(x, y) : ctx.moveTo(x, y)));
         ctx.stroke();
-        ctx.setLineDash([]);
-        at.forEach(([x, y], i) => {
+        for (const [x, y] of at) {
           ctx.beginPath();
           ctx.arc(x, y, 3.6 * px, 0, 7);
           ctx.fill();
-          if (si === o.lists.length && l.points.length <= 24) {
-            ctx.font = 11 * px + "px " + css("--sans");
-            ctx.fillStyle = css("--soft");
-            ctx.fillText(l.points[i].short, x + 6 * px, y - 6 * px);
-            ctx.fillStyle = color(l.color);
-          }
-        });
+        }
         ctx.restore();
         return null;
       };
-      const all = o.lists.flatMap((l) => l.points);
-      const xmax = Math.max(...all.map((p) => p.x)) * 1.1 || 1;
       const u = new uPlot({
         mode: 2, width, height: o.height || 320, legend: { show: false },
         cursor: { drag: { x: true, y: true }, dataIdx: () => null, points: { show: false } },
-        scales: { x: { time: false, range: (u, a, b) => (a === null || a === b ? [0, xmax] : [a, b]), auto: false, min: 0, max: xmax }, y: { distr: 3, range: logRange } },
+        scales: { x: { time: false, range: (u, a, b) => (a === null || a === b ? [0, xmax] : [a, b]), auto: false, min: 0, max: xmax }, y: yLog ? { distr: 3, range: logRange } : { auto: false, min: 0, max: ymax, range: (u, a, b) => (a === null || a === b ? [0, ymax] : [a, b]) } },
         axes: [
           axis({ size: 30, label: o.x.label, labelSize: 16, labelGap: 0, labelFont: "12px " + css("--sans"), values: (u, vs) => vs.map((v) => (xf === num ? tick(v) : xf(v))) }),
-          axis({ size: 62, splits: logSplits, filter: keep, values: (u, vs) => vs.map((v) => (v === null ? "" : yf(v))) }),
+          axis({ size: 62, splits: yLog ? logSplits : undefined, filter: keep, values: (u, vs) => vs.map((v) => (v === null ? "" : yf(v))) }),
         ],
-        series: [{}, ...o.lists.map((l) => ({ label: l.name, facets: [{ scale: "x", auto: false }, { scale: "y", auto: true }], paths, points: { show: false } }))],
+        series: [{}, ...o.lists.map((l) => ({ label: l.name, facets: [{ scale: "x", auto: false }, { scale: "y", auto: yLog }], paths, points: { show: false } }))],
         hooks: {
+          draw: [(u) => mark(u, o.lists.map((l) => ({ ...l, at: place(u, l) })))],
           setCursor: [(u) => {
             const { left, top } = u.cursor;
             let best = null, least = 18;
@@ -231,6 +289,32 @@ const charts = (() => {
     return f;
   }
 
+  // mark writes the labels of points beside them, on the side where there is room. A label that would cover a point or
+  // another label is left out: the tip and the table have it.
+  function mark(u, lists) {
+    const ctx = u.ctx, px = devicePixelRatio, size = 12 * px, gap = 6 * px;
+    const taken = lists.flatMap((l) => l.at.map(([x, y]) => [x - gap / 2, y - gap / 2, x + gap / 2, y + gap / 2]));
+    const free = (b) => b[0] >= u.bbox.left && b[2] <= u.bbox.left + u.bbox.width && b[1] >= u.bbox.top && b[3] <= u.bbox.top + u.bbox.height && !taken.some((t) => b[0] < t[2] && t[0] < b[2] && b[1] < t[3] && t[1] < b[3]);
+    ctx.save();
+    ctx.font = size + "px " + css("--sans");
+    ctx.textBaseline = "bottom";
+    ctx.textAlign = "left";
+    ctx.lineJoin = "round";
+    ctx.lineWidth = 3 * px;
+    ctx.strokeStyle = css("--card");
+    ctx.fillStyle = css("--ink");
+    for (const l of lists.filter((x) => x.labeled)) l.at.forEach(([x, y], i) => {
+      const text = l.points[i].short, w = ctx.measureText(text).width;
+      const spots = [[x - w / 2, y - gap], [x + gap, y + size / 2], [x - gap - w, y + size / 2], [x - w / 2, y + gap + size]];
+      const spot = spots.find(([a, b]) => free([a, b - size, a + w, b]));
+      if (!spot) return;
+      taken.push([spot[0] - gap / 2, spot[1] - size, spot[0] + w + gap / 2, spot[1]]);
+      ctx.strokeText(text, ...spot);
+      ctx.fillText(text, ...spot);
+    });
+    ctx.restore();
+  }
+
   // even lets the last chart of a grid fill its row.
   function even(grid) {
     let column = 0, last = null;
@@ -241,9 +325,9 @@ const charts = (() => {
     return grid;
   }
 
+  // key is a legend: [name, color, dash pattern]; a null pattern is an area.
   function key(list) {
-    const look = (c, dash) => (dash && dash.length ? `width:16px;height:0;vertical-align:3px;border-top:2px ${dash[0] > 3 ? "dashed" : "dotted"} var(--c${c})` : `background:var(--c${c})`);
-    return el("div", { class: "key" }, list.map(([name, c, dash]) => el("span", {}, el("i", { style: look(c, dash) }), name)));
+    return el("div", { class: "key" }, list.map(([name, c, dash]) => el("span", {}, el("i", { class: dash === null ? "area" : "", style: sample(`var(--c${c})`, dash) }), name)));
   }
 
   // heat draws how many requests had which latency when. o: title, note, step, cells: [slice, bucket, count, ...],
@@ -303,15 +387,27 @@ const charts = (() => {
           r.parts.map((p, i) => el("i", { style: `width:${(100 * p) / most}%;background:var(--c${o.colors[i]})` }))),
         el("span", {}, dur(sum)));
     }
-    host.append(grid, el("div", { class: "key" }, o.names.map((n, i) => el("span", {}, el("i", { style: `background:var(--c${o.colors[i]})` }), n))));
+    host.append(grid, key(o.names.map((n, i) => [n, o.colors[i], null])));
     return f;
   }
 
-  // sweep lets go of charts that are no longer on the page; those that are not there yet stay.
+  // top is the header of every page.
+  function top(title, when, home) {
+    return el("header", { class: "top" }, home ? el("a", { class: "brand", href: home }, "redline") : el("span", { class: "brand" }, "redline"), el("h1", {}, title), el("span", { class: "when" }, when), el("button", { type: "button", "aria-label": "light or dark", on: { click: theme } }, "◐"));
+  }
+
+  function theme() {
+    const root = document.documentElement;
+    const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+    root.dataset.theme = dark ? "light" : "dark";
+    redraw();
+  }
+
+  // sweep releases charts that are no longer on the page; those that are not on the page yet stay.
   const sweep = () => { for (const d of drawn) if (d.shown && !d.host.isConnected) { d.end(); drawn.delete(d); } };
   const redraw = () => { sweep(); for (const d of drawn) d.redraw(); };
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
-  // Paper is white and narrow, whatever the screen is: charts are drawn anew for it, and back afterwards.
+  // Paper is white and narrow, whatever the screen is: charts are drawn again for printing, and again afterwards.
   let before;
   addEventListener("beforeprint", () => {
     const root = document.documentElement;
@@ -327,5 +423,5 @@ const charts = (() => {
     redraw();
   });
 
-  return { el, num, dur, table, lines, curve, heat, stack, join, key, even, redraw, sweep };
+  return { el, num, dur, table, lines, curve, heat, stack, join, key, cycle, even, top, redraw, sweep };
 })();

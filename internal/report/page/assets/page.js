@@ -1,37 +1,49 @@
 "use strict";
 // The page: a verdict, the figures that matter, then the charts. One run, or two beside each other.
 (() => {
-  const { el, num, dur, table, lines, curve, heat, stack, join, even } = charts;
-  const chosen = {}; // the level that somebody chose, by run
-  // pct words a percentile; one that requests in flight at the end leave open is a bound.
-  const pct = (summary, p) => (summary.at_least && summary.at_least.includes(p) ? "≥ " : "") + dur(at(summary, p));
+  const { el, num, dur, table, lines, curve, heat, stack, join, cycle, even, top } = charts;
+  const chosen = {}; // the level that the reader chose, by run
   const at = (summary, p) => { const q = summary.p.find((x) => x[0] === p); return q ? q[1] : null; };
-  const nines = (share) => -Math.log10(Math.max(1e-9, 1 - share));
-  const nineLabel = (x) => { const p = 100 * (1 - 10 ** -x); return "p" + Number(p.toPrecision(x > 3.5 ? 7 : 5)); };
-  const ninesAt = [0, nines(0.5), 1, 2, 3, 4, 5, 6, 7];
-
-  const meaning = {
-    valid: "the client kept up and every level is stable",
-    "client-limited": "the client, not the server, set some of these numbers",
-    unstable: "some levels did not settle",
-    "too-short": "too few requests ended before the measurement did",
-    failed: "the run did not complete",
-    "server-failed": "too many requests failed",
-    interrupted: "the figures are what was measured until then",
-  };
+  // enough tells whether n values have a percentile p: one of them at least lies beyond it.
+  const enough = (n, p) => n * (100 - p) >= 100 - 1e-6;
+  // pct words a percentile of n latencies. If requests in flight at the end leave it open, it is a lower bound.
+  const pct = (summary, p, n) => (!enough(n, p) ? "–" : (summary.at_least && summary.at_least.includes(p) ? "≥ " : "") + dur(at(summary, p)));
 
   function verdict(run) {
     const state = run.live ? "running" : run.verdict.state || "unknown";
     const box = el("section", { class: "verdict " + state, "aria-label": "verdict" });
     if (run.live) box.append(el("b", { class: "live" }, "Running"), " ", el("span", {}, "the figures below are what was measured so far"));
-    else box.append(el("b", {}, state), " ", meaning[state] || "");
+    else box.append(el("b", {}, state), " ", run.meaning);
     if (run.error) box.append(el("p", {}, run.error));
     const reasons = merged(run);
     if (reasons.length) box.append(el("ul", {}, reasons.map((r) => el("li", {}, r.what, r.try ? el("span", {}, " Try: " + r.try) : null))));
     return box;
   }
 
-  // merged puts reasons that differ only in their level, or in the numbers of it, on one line.
+  // rules shows what the run was held to. Rules that are missed stand at the top of the page, in red; if the run cannot be
+  // judged, the miss may be the fault of the client or of an interruption, and the box is yellow.
+  function rules(run) {
+    const all = run.checks || [];
+    if (!all.length) return null;
+    const bad = all.filter((c) => !c.ok && !c.unknown), unknown = all.filter((c) => c.unknown), good = all.filter((c) => c.ok);
+    const judged = run.verdict.state === "valid" || run.verdict.state === "unstable";
+    const rows = (list, cls) => list.map((c) => [c.rule, { text: c.level || "" }, { text: c.text, cls: "text " + cls }]);
+    const head = ["rule", "level", "found"];
+    const title = bad.length ? bad.length + " of " + all.length + (all.length === 1 ? " rule" : " rules") + " missed" : unknown.length ? "cannot tell whether the rules hold" : all.length === 1 ? "the rule holds" : "all " + all.length + " rules hold";
+    const state = !judged ? "unstable" : bad.length ? "failed" : unknown.length ? "unstable" : "valid";
+    return el("section", { class: "verdict rules " + state, "aria-label": "rules" }, el("b", {}, title), judged ? null : " and the run cannot be judged: its verdict is " + run.verdict.state,
+      bad.length + unknown.length ? table(head, [...rows(bad, "bad"), ...rows(unknown, "warn")]) : null,
+      good.length ? el("details", { open: !bad.length && good.length <= 4 }, el("summary", {}, good.length + (good.length === 1 ? " rule holds" : " rules hold")), table(head, rows(good, "good"))) : null);
+  }
+
+  // identity says which run this is: label, tool, target, and the command line that makes it again.
+  function identity(run) {
+    const facts = [run.label, [run.tool, run.version].filter(Boolean).join(" "), run.command, run.model, run.target, run.seconds ? dur(run.seconds * 1000) : ""];
+    const chips = facts.map((f, i) => (f ? el("span", { class: i ? "" : "label", title: i ? undefined : "label" }, f) : null));
+    return el("div", { class: "identity" }, el("div", { class: "chips" }, chips), run.command_line ? el("code", { title: "command line" }, run.command_line) : null);
+  }
+
+  // merged puts reasons that differ only in their level, or in its numbers, on one line.
   function merged(run) {
     const names = run.levels.map((l) => l.name).sort((a, b) => b.length - a.length);
     const groups = new Map();
@@ -55,64 +67,123 @@
     return (good.length ? good : run.levels).reduce((a, b) => (!a || b.throughput > a.throughput ? b : a), null);
   }
 
+  const metric = (l, tag) => (l.metrics || []).find((m) => m.tag === tag);
+  // words are AIPerf's tags as the page calls them.
+  const words = { time_to_first_token: "first token", inter_token_latency: "next tokens", request_latency: "request", output_token_throughput_per_user: "a user's tokens/s" };
+  const goodputBounds = (run) => (run.goodput || "").split(" ").filter(Boolean).map((b) => { const [name, v] = b.split(":"); return (words[name] || name.replaceAll("_", " ")) + (/throughput/.test(name) ? " ≥ " + v : " ≤ " + dur(Number(v))); }).join(", ");
+
   function tiles(run) {
     const b = best(run);
     if (!b) return el("p", { class: "note" }, "No level was measured.");
     const requests = run.levels.reduce((n, l) => n + l.requests, 0), failed = run.levels.reduce((n, l) => n + l.failed, 0);
     const tile = (name, value, note) => el("div", { class: "tile" }, el("span", {}, name), el("b", {}, value), note ? el("i", {}, note) : null);
+    const p99 = enough(b.requests, 99);
     const out = [
       tile("Throughput", num(b.throughput) + " /s", "at " + b.name),
       tile("Median latency", dur(at(b.latency, 50) ?? b.latency.avg), "there"),
-      tile("p99 latency", pct(b.latency, 99), b.open ? "from the schedule" : "there"),
+      p99 ? tile("p99 latency", pct(b.latency, 99, b.requests), b.open ? "from the schedule" : "there") : tile("Longest latency", dur(b.latency.max), "too few requests for a p99"),
       tile("Requests", num(requests), run.levels.length + (run.levels.length === 1 ? " level" : " levels") + (run.seconds ? ", " + dur(run.seconds * 1000) : "")),
       tile("Failed", failed ? num(failed) : "none", failed ? num((100 * failed) / (requests + failed), 3) + " %" : "of all requests"),
     ];
+    const first = [];
     for (const [tag, name] of [["time_to_first_token", "First token"], ["inter_token_latency", "Next tokens"], ["output_token_throughput", "Tokens"]]) {
-      const m = (b.metrics || []).find((x) => x.tag === tag);
-      if (m) out.push(tile(name, m.unit === "ms" ? dur(m.avg) : num(m.avg) + " /s", m.unit === "ms" ? "average" : "in all"));
+      const m = metric(b, tag);
+      if (m) first.push(tile(name, m.unit === "ms" ? dur(m.avg) : num(m.avg) + " /s", (m.unit === "ms" ? "average" : "in all") + ", at " + b.name));
     }
-    return el("div", { class: "tiles" }, out);
+    const good = metric(b, "goodput"), share = metric(b, "good_request_fraction");
+    if (good) first.push(tile("Goodput", num(good.avg) + " /s", (share ? num(share.avg * 100, 3) + " % kept " : "") + (goodputBounds(run) || "the bounds")));
+    return el("div", { class: "tiles" }, first, out);
   }
 
-  // A run of a language model counts requests, whatever their batches and tokens; others count inferences.
+  // A run of a language model counts requests, whatever their batches and tokens are; others count inferences.
   const speaks = (run) => run.levels.some((l) => (l.metrics || []).length);
   const counted = (runs) => (runs.every(speaks) ? "requests" : runs.some(speaks) ? "requests or inferences" : "inferences");
 
-  const shortName = (l) => num(l.load);
   const tag = (run, runs) => (runs.length > 1 ? run.mark + " " : "");
+  const loadName = (runs) => (runs.every((r) => r.levels.every((l) => l.open)) ? "requests per second asked for" : runs.some((r) => r.levels.some((l) => l.open)) ? "load" : "concurrency");
 
+  // overview draws all levels together: the figures of language models against the load first.
   function overview(runs) {
-    const grid = el("div", { class: "grid" });
     const many = runs.some((r) => r.levels.length > 1);
-    if (many) {
-      const lists = [];
-      const dashes = [[], [5, 3], [2, 3]];
-      runs.forEach((run, r) => [50, 90, 99].forEach((p, i) => {
-        const points = run.levels.filter((l) => at(l.latency, p) > 0).map((l) => ({ x: l.throughput, y: at(l.latency, p), label: l.name, short: shortName(l) }));
-        if (points.length) lists.push({ name: tag(run, runs) + "p" + p, color: runs.length > 1 ? (r ? 1 : 0) : i, dash: runs.length > 1 ? dashes[i] : [], points });
-      }));
-      grid.append(curve({ title: "Throughput and latency", note: "Each point is a level, joined in the order they were measured. Drag to zoom, double-click to go back.", wide: true, x: { label: counted(runs) + " per second", per: counted(runs) + " per second" }, y: { label: "latency", unit: "ms" }, lists }));
-    }
-    const parts = [];
-    let c = 0;
-    runs.forEach((run) => run.levels.forEach((l) => {
-      const [xs, ys] = l.cdf;
-      if (!xs.length) return;
-      const n = l.requests;
-      parts.push({ name: tag(run, runs) + l.name, color: c++, xs: ys.map((y, i) => nines(i === ys.length - 1 ? 1 - 0.5 / Math.max(1, n) : y)), ys: xs });
-    }));
-    if (parts.length) {
-      const shown = parts.slice(0, 16);
-      const { xs, columns } = join(shown);
-      grid.append(lines({
-        title: "Latency by percentile", note: "The share of requests that were at least as fast, on a scale of nines" + (parts.length > shown.length ? "; the first 16 levels" : "") + ".", wide: !many, height: 320,
-        x: { label: "percentile", format: nineLabel, splits: (u, i, a, b) => ninesAt.filter((v) => v >= a - 1e-9 && v <= b + 1e-9) },
-        y: { label: "latency", unit: "ms", log: true }, xs, series: shown.map((p, i) => ({ name: p.name, values: columns[i], color: p.color, span: true })),
-      }));
-    }
+    const grid = el("div", { class: "grid" }, many ? tokenLoads(runs) : null, many ? null : tokenCurves(runs), many ? knee(runs) : null, latencyCurve(runs, !many), many ? tokenCurves(runs) : null);
     const served = runs.flatMap((run) => run.levels.filter((l) => l.server && l.requests).map((l) => ({ run, l })));
     if (served.length) grid.append(serverBars(served, runs));
     return even(grid);
+  }
+
+  // The lines of one run differ in color; those of two runs have the color of their run and differ in dash pattern.
+  const dashes = [[], [6, 3], [2, 3]];
+  const lineOf = (r, i, runs) => (runs.length > 1 ? { color: r, dash: dashes[i] } : { color: i, dash: dashes[i] });
+
+  // against draws figures of all levels over their load. stats: [name, value of a level].
+  function against(runs, title, note, unit, stats) {
+    const parts = runs.flatMap((run, r) => stats.map(([name, of], i) => {
+      const list = run.levels.map((l) => [l.load, of(l)]).filter(([, v]) => v !== null && v !== undefined);
+      return { name: tag(run, runs) + name, ...lineOf(r, i, runs), xs: list.map((p) => p[0]), ys: list.map((p) => p[1]) };
+    })).filter((p) => p.xs.length);
+    if (!parts.length) return null;
+    const { xs, columns } = join(parts);
+    return lines({ title, note, x: { label: loadName(runs), loads: true }, y: { unit }, xs, series: parts.map((p, i) => ({ name: p.name, values: columns[i], color: p.color, dash: p.dash, span: true, points: true })) });
+  }
+
+  function tokenLoads(runs) {
+    if (!runs.some(speaks)) return [];
+    const of = (tag, p) => (l) => { const m = metric(l, tag); return m && stat(m, p); };
+    const bounds = [...new Set(runs.map(goodputBounds).filter(Boolean))];
+    return [
+      against(runs, "Time to first token against load", "From the send, or the schedule, to the first token.", "ms", [["p50", of("time_to_first_token", 50)], ["p99", of("time_to_first_token", 99)]]),
+      against(runs, "Time per token against load", "Of the tokens after the first.", "ms", [["average", of("inter_token_latency", "avg")], ["p99", of("inter_token_latency", 99)]]),
+      against(runs, "Tokens per second against load", "Output tokens of all answers together.", "plain", [["tokens/s", of("output_token_throughput", "avg")]]),
+      bounds.length ? against(runs, "Goodput against load", "Requests per second, and those that kept " + bounds.join(" or ") + ".", "plain", [["goodput/s", of("goodput", "avg")], ["all requests/s", (l) => l.throughput]]) : null,
+    ];
+  }
+
+  // knee draws throughput against latency. It connects the levels by their load.
+  function knee(runs) {
+    const lists = [];
+    runs.forEach((run, r) => [50, 90, 99].forEach((p, i) => {
+      const points = run.levels.filter((l) => at(l.latency, p) > 0 && enough(l.requests, p)).map((l) => ({ x: l.throughput, y: at(l.latency, p), label: l.name, short: num(l.load) }));
+      if (points.length) lists.push({ name: tag(run, runs) + "p" + p, ...lineOf(r, i, runs), points });
+    }));
+    if (!lists.length) return null;
+    lists.forEach((l, i) => { l.labeled = i === lists.length - 1 || lists[i + 1].name[0] !== l.name[0]; }); // the highest curve of each run
+    return curve({ title: "Throughput and latency", note: "Each point is a level; the number beside it is its " + loadName(runs) + ". Lines connect the levels by their load. Drag to zoom, double-click to go back.", wide: true, x: { label: counted(runs) + " per second", per: counted(runs) + " per second" }, y: { label: "latency", unit: "ms" }, lists });
+  }
+
+  const nines = (share) => -Math.log10(Math.max(1e-9, 1 - share));
+  const nineLabel = (x) => { const p = 100 * (1 - 10 ** -x); return "p" + Number(p.toPrecision(x > 3.5 ? 7 : 4)); };
+  const ninesAt = [0, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 0.9999, 0.99999, 0.999999, 0.9999999].map(nines);
+  const mostLines = 16;
+
+  // percentiles draws distributions on a scale of nines. parts: [{name, n, xs, ys}], n the number of values behind a line.
+  function percentiles(title, all, wide) {
+    if (!all.length) return null;
+    const parts = all.slice(0, mostLines), { xs, columns } = join(parts);
+    const fewest = Math.min(...parts.map((p) => p.n));
+    return lines({
+      title, note: "The share of requests that were at least as fast, on a scale of nines" + (all.length > parts.length ? "; the first " + mostLines + " levels" : "") + "." + (fewest < 100 ? " Few requests: the smallest level has " + fewest + "." : ""), wide, height: 320,
+      x: { label: "percentile", format: nineLabel, splits: ninesAt, range: [0, Math.max(1, xs[xs.length - 1] * 1.03)] },
+      y: { unit: "ms" }, xs, series: parts.map((p, i) => ({ name: p.name, values: columns[i], ...cycle(i), span: true, points: p.n < 60 })),
+    });
+  }
+
+  function latencyCurve(runs, wide) {
+    const parts = runs.flatMap((run) => run.levels.filter((l) => l.cdf[0].length).map((l) => {
+      const [xs, ys] = l.cdf, n = Math.max(1, l.requests);
+      return { name: tag(run, runs) + l.name, n, xs: [0, ...ys.map((y, i) => nines(i === ys.length - 1 ? 1 - 0.5 / n : y))], ys: [l.latency.min, ...xs] };
+    }));
+    return percentiles("Latency by percentile", parts, wide);
+  }
+
+  // tokenCurves are the distributions of the first token and of the next ones, as far as there are values behind them.
+  function tokenCurves(runs) {
+    return [["time_to_first_token", "Time to first token by percentile"], ["inter_token_latency", "Time per token by percentile"]].map(([name, title]) => {
+      const parts = runs.flatMap((run) => run.levels.map((l) => ({ l, m: metric(l, name) })).filter((x) => x.m && x.m.dist).map(({ l, m }) => {
+        const shown = (m.dist.percentiles || []).filter((q) => q.p <= 100 - 50 / m.dist.count);
+        return { name: tag(run, runs) + l.name, n: m.dist.count, xs: shown.map((q) => nines(q.p / 100)), ys: shown.map((q) => q.v) };
+      })).filter((p) => p.xs.length);
+      return percentiles(title, parts);
+    });
   }
 
   function serverBars(list, runs) {
@@ -124,7 +195,7 @@
     return stack({ title: "Where the time of a request goes", note: "The server's own figures, and what is left of the client's average: network, and the client itself.", rows, names: ["queue", "compute", "server overhead", "network and client"], colors: [1, 0, 3, 7] });
   }
 
-  // level shows one level over time; several are chosen from by buttons.
+  // levels shows one level over time; buttons choose the level.
   function levels(run) {
     const timed = run.levels.filter((l) => l.time);
     const section = el("section", {});
@@ -138,7 +209,7 @@
       tools.append(...buttons);
       section.append(tools);
       const wanted = timed.findIndex((l) => l.name === chosen[run.mark]);
-      press(wanted >= 0 ? wanted : run.live ? timed.length - 1 : Math.max(0, timed.indexOf(best(run))));
+      press(wanted >= 0 ? wanted : Math.max(0, timed.indexOf(run.live ? timed.find((l) => !l.cdf[0].length) : best(run))));
     } else show(timed[0]);
     section.append(place);
     return section;
@@ -150,7 +221,7 @@
     const used = (l.windows || []).filter((w) => w.used).map((w) => [w.from, w.to]);
     const shade = used.length ? " The shaded part was measured." : "";
     const out = [
-      lines({ title: "Latency over time", note: l.name + (l.open ? ", from the schedule." : ".") + shade, x, y: { unit: "ms", log: true }, xs, bands: used, series: [
+      lines({ title: "Latency over time", note: l.name + (l.open ? ", from the schedule." : ".") + shade, x, y: { unit: "ms" }, xs, bands: used, series: [
         { name: "p50", values: t.p50 }, { name: "p90", values: t.p90 }, { name: "p99", values: t.p99 }, { name: "max", values: t.max, color: 7, width: 1, dash: [3, 3] }] }),
     ];
     if (t.heat && t.heat.length) out.push(heat({ title: "Latency heat map", note: "How many requests had which latency when; darker is more, on a logarithmic scale.", step: t.step, slices: n, cells: t.heat, edges: t.edges, lows: t.lows }));
@@ -158,8 +229,8 @@
     if (t.asked) rates.push({ name: "asked for", values: t.asked, color: 7, dash: [4, 3] });
     out.push(lines({ title: "Requests per second", note: t.asked ? "What was achieved against what the schedule asked for." : "", x, y: { unit: "plain" }, xs, series: rates, bands: used }));
     out.push(lines({ title: "In flight", note: l.health.asked_in_flight ? "Requests at the server at a time; " + num(l.health.asked_in_flight) + " were asked for." : "Requests at the server at a time.", x, y: { unit: "plain" }, xs, bands: used, series: [{ name: "in flight", values: t.in_flight, fill: true, color: 3 }] }));
-    if (t.first_p50) out.push(lines({ title: t.tokens ? "Time to first token" : "Time to first response", note: "Of the requests that ended then.", x, y: { unit: "ms", log: true }, xs, bands: used, series: [{ name: "p50", values: t.first_p50 }, { name: "p99", values: t.first_p99, color: 2 }] }));
-    if (t.gap_p50) out.push(lines({ title: "Time between tokens", note: "As they came: from one piece of an answer to the next.", x, y: { unit: "ms", log: true }, xs, bands: used, series: [{ name: "p50", values: t.gap_p50 }, { name: "p99", values: t.gap_p99, color: 2 }] }));
+    if (t.first_p50) out.push(lines({ title: t.tokens ? "Time to first token" : "Time to first response", note: "Of the requests that ended then.", x, y: { unit: "ms" }, xs, bands: used, series: [{ name: "p50", values: t.first_p50 }, { name: "p99", values: t.first_p99, color: 2 }] }));
+    if (t.gap_p50) out.push(lines({ title: "Time between tokens", note: "As they came: from one piece of an answer to the next.", x, y: { unit: "ms" }, xs, bands: used, series: [{ name: "p50", values: t.gap_p50 }, { name: "p99", values: t.gap_p99, color: 2 }] }));
     if (t.tokens) out.push(lines({ title: "Tokens per second", note: "Of all answers together, when they came.", x, y: { unit: "plain" }, xs, bands: used, series: [{ name: "tokens", values: t.tokens, fill: true, color: 4 }] }));
     else if (t.events) out.push(lines({ title: "Responses per second", note: "Of streamed answers.", x, y: { unit: "plain" }, xs, bands: used, series: [{ name: "responses", values: t.events, fill: true, color: 4 }] }));
     if (t.failed) out.push(lines({ title: "Failures per second", note: "By class, one on top of the other.", stacked: true, x, y: { unit: "plain" }, xs, bands: used, series: Object.keys(t.failed).sort().map((c, i) => ({ name: c, values: t.failed[c], color: [2, 1, 3, 6, 5, 7][i % 6], fill: true })) }));
@@ -168,17 +239,17 @@
 
   function levelTable(run) {
     const head = ["level", "", "requests", "failed", "throughput /s", "avg", "p50", "p90", "p95", "p99", "p99.9", "max", "std"];
-    const rows = run.levels.map((l) => [l.name, run.live && !l.cdf[0].length ? { text: "running" } : { text: l.state, cls: l.state === "stable" ? "good" : "warn" }, num(l.requests), l.failed ? { text: num(l.failed), cls: "bad" } : "0", num(l.throughput), dur(l.latency.avg), ...[50, 90, 95, 99, 99.9].map((p) => pct(l.latency, p)), dur(l.latency.max), dur(l.latency.std)]);
+    const state = (l) => (run.live && !l.cdf[0].length ? { text: "running" } : { text: l.state, cls: l.state === "stable" ? "good" : "warn" });
+    const tails = (l, summary, list) => list.map((p) => pct(summary, p, l.requests));
+    const rows = run.levels.map((l) => [l.name, state(l), num(l.requests), l.failed ? { text: num(l.failed), cls: "bad" } : "0", num(l.throughput), dur(l.latency.avg), ...tails(l, l.latency, [50, 90, 95, 99, 99.9]), dur(l.latency.max), dur(l.latency.std)]);
+    const short = (name) => table(["level", "avg", "p50", "p90", "p99", "max"], run.levels.filter((l) => l[name]).map((l) => [l.name, dur(l[name].avg), ...tails(l, l[name], [50, 90, 99]), dur(l[name].max)]));
     const out = [table(head, rows, "full")];
     const flying = run.levels.filter((l) => l.unfinished);
     if (flying.length) out.push(el("p", { class: "note" }, "Requests in flight at the end, whose latency is not known: " + flying.map((l) => l.name + ": " + num(l.unfinished) + ", the oldest for " + dur(l.oldest)).join("; ") + "."));
     const held = run.levels.filter((l) => l.hold);
     if (held.length) out.push(el("p", { class: "note" }, "Held by the server: " + held.map((l) => l.name + ": " + l.hold).join("; ") + "."));
-    if (run.levels.some((l) => l.from_send)) {
-      out.push(el("p", { class: "note" }, "Latency above is from the time the schedule set. From the send alone, which hides a client or a queue that is late:"),
-        table(["level", "avg", "p50", "p90", "p99", "max"], run.levels.filter((l) => l.from_send).map((l) => [l.name, dur(l.from_send.avg), ...[50, 90, 99].map((p) => pct(l.from_send, p)), dur(l.from_send.max)])));
-    }
-    if (run.levels.some((l) => l.first)) out.push(el("p", { class: "note" }, "Time to the first response:"), table(["level", "avg", "p50", "p90", "p99", "max"], run.levels.filter((l) => l.first).map((l) => [l.name, dur(l.first.avg), ...[50, 90, 99].map((p) => pct(l.first, p)), dur(l.first.max)])));
+    if (run.levels.some((l) => l.from_send)) out.push(el("p", { class: "note" }, "Latency above counts from the schedule. From the send alone, which hides a client or a queue that is late:"), short("from_send"));
+    if (run.levels.some((l) => l.first)) out.push(el("p", { class: "note" }, "Time to the first response:"), short("first"));
     const failures = run.levels.flatMap((l) => (l.failures || []).map((f) => [l.name, f.class, num(f.count), { text: f.text, cls: "text" }]));
     if (failures.length) out.push(el("h3", { style: "margin-top:16px" }, "Failures"), table(["level", "class", "count", "first text"], failures));
     const windows = el("details", {}, el("summary", {}, "Every window"));
@@ -187,36 +258,26 @@
     return el("section", {}, out);
   }
 
-  // The metrics of a language model that matter first; the rest is a table to open.
+  // The metrics of a language model that matter most; the others are in tables to open.
   const mainMetrics = [["time_to_first_token", "first token", ["avg", 50, 99]], ["inter_token_latency", "next tokens", ["avg", 99]], ["request_latency", "request", ["avg", 99]], ["output_token_throughput_per_user", "a user", ["avg"]], ["output_token_throughput", "tokens/s", ["avg"]], ["goodput", "goodput/s", ["avg"]]];
-  const metric = (l, tag) => (l.metrics || []).find((m) => m.tag === tag);
   const figure = (m, v) => (v === undefined || v === null ? "" : m.unit === "ms" ? dur(v) : num(v));
-  const stat = (m, p) => { if (p === "avg") return m.avg; const q = ((m.dist && m.dist.percentiles) || []).find((x) => x.p === p); return q ? q.v : null; };
+  const quantile = (m, p) => ((m.dist && m.dist.percentiles) || []).find((x) => x.p === p);
+  // stat is the average or a percentile of a metric; null if there are too few values for it.
+  const stat = (m, p) => { if (p === "avg") return m.avg; const q = quantile(m, p); return q && enough(m.dist.count, p) ? q.v : null; };
+  const worded = (m, p) => { const v = stat(m, p), q = quantile(m, p); return v === null ? "–" : (q && q.at_least ? "≥ " : "") + figure(m, v); };
 
   function tokens(run) {
     const list = run.levels.filter((l) => (l.metrics || []).length);
     const shown = mainMetrics.filter(([tag]) => list.some((l) => metric(l, tag)));
     const head = ["level", ...shown.flatMap(([, name, stats]) => stats.map((s) => name + (stats.length > 1 ? (s === "avg" ? " avg" : " p" + s) : "")))];
-    const rows = list.map((l) => [l.name, ...shown.flatMap(([tag, , stats]) => stats.map((s) => { const m = metric(l, tag); return m ? figure(m, stat(m, s)) : ""; }))]);
-    return el("section", {}, table(head, rows, "full"), even(el("div", { class: "grid" }, tokenCurves(list))), metricTables(list));
-  }
-
-  // tokenCurves are the distributions of the first token and of the next ones, by their percentiles.
-  function tokenCurves(list) {
-    const out = [];
-    for (const [tag, title] of [["time_to_first_token", "Time to first token by percentile"], ["inter_token_latency", "Time per token by percentile"]]) {
-      const parts = list.slice(0, 16).map((l, c) => ({ l, c, m: metric(l, tag) })).filter((x) => x.m && x.m.dist && (x.m.dist.percentiles || []).length > 1).map(({ l, c, m }) => ({ name: l.name, color: c, xs: m.dist.percentiles.map((q) => nines(q.p / 100)), ys: m.dist.percentiles.map((q) => q.v) }));
-      if (!parts.length) continue;
-      const { xs, columns } = join(parts);
-      out.push(lines({ title, note: "The share of requests that were at least as fast, on a scale of nines.", x: { label: "percentile", format: nineLabel, splits: (u, i, a, b) => ninesAt.filter((v) => v >= a - 1e-9 && v <= b + 1e-9) }, y: { unit: "ms", log: true }, xs, series: parts.map((p, i) => ({ name: p.name, values: columns[i], color: p.color, span: true })) }));
-    }
-    return out;
+    const rows = list.map((l) => [l.name, ...shown.flatMap(([tag, , stats]) => stats.map((s) => { const m = metric(l, tag); return m ? worded(m, s) : ""; }))]);
+    return el("section", {}, table(head, rows, "full"), metricTables(list));
   }
 
   function metricTables(list) {
     const range = (m, i) => (!i ? "" : i.high === null ? "at least " + figure(m, i.low) : figure(m, i.low) + " – " + figure(m, i.high));
     const ends = (m) => range(m, m.interval);
-    const tail = (m, p) => [figure(m, stat(m, p)), range(m, (m.intervals || {})["p" + p])].filter(Boolean).join("\u00a0· ");
+    const tail = (m, p) => [worded(m, p), range(m, (m.intervals || {})["p" + p])].filter(Boolean).join("\u00a0· ");
     return list.map((l) => {
       const all = l.metrics.filter((m) => !m.tag.includes("timestamp")), dist = all.filter((m) => m.dist), single = all.filter((m) => !m.dist);
       return el("details", {}, el("summary", {}, "Every metric at " + l.name),
@@ -245,39 +306,43 @@
     return [signed(e.p50_ns), (e.p99_at_least ? "≥ " : "") + signed(e.p99_ns) + (e.exact ? "" : " (of other traffic: " + e.of + ")") + (e.notes || []).map((n) => "; " + n).join("")];
   }
 
+  // health leaves out columns without a value, as those of the send lag in closed loop.
   function health(run) {
     const us = (ns) => dur(ns / 1e6);
-    const head = ["level", "send lag p50", "p99", "max", "read lag p99", "rate", "in flight", "CPU cores", "CPU a request", "machine busy", "GC pause", "scheduler", "dropped", "error p50", "error p99"];
-    return table(head, run.levels.map((l) => {
+    const head = ["level", "send lag p50", "send lag p99", "send lag max", "read lag p99", "rate", "in flight", "CPU cores", "CPU a request", "machine busy", "GC pause", "scheduler", "dropped", "error p50", "error p99"];
+    const rows = run.levels.map((l) => {
       const h = l.health;
       return [l.name, ...(l.open ? [us(h.lag_p50_ns), us(h.lag_p99_ns), us(h.lag_max_ns)] : ["", "", ""]), h.read_lag ? us(h.read_lag.p99_ns) : h.times === "read" ? "not known" : "", h.asked_rate ? num(h.achieved_rate) + " of " + num(h.asked_rate) : num(h.achieved_rate),
         num(h.achieved_in_flight, 3) + (h.asked_in_flight ? " of " + num(h.asked_in_flight) : ""), num(h.cpu_cores, 2), us(h.cpu_per_request_ns), num(h.machine_share * 100, 3) + " %", us(h.gc_pause_max_ns), us(h.sched_delay_max_ns), num(h.dropped),
         ...measurementError(h.measurement_error, h.measurement_error_unknown)];
-    }), "full");
+    });
+    const known = (cells) => cells.filter((c, i) => rows.some((r) => r[i] !== ""));
+    return table(known(head), rows.map(known), "full");
   }
 
   const common = [
-    ["In flight", "Σ of the time that requests were at the server ÷ the length of the time"],
-    ["Send lag", "how much later than the schedule a request was sent"],
-    ["Read lag", "of each request, the longest time for which a part of its answer had come, by the kernel's note, and was not read; no latency holds it"],
-    ["Measurement error", "the client's latency minus the time in the log of a reference server that was loaded at the pace of the run, on the same machine; of tokens of a language model, the time at which a token is said to have come minus the time at which it left; p99 is an upper bound with 95 % confidence"],
+    ["In flight", "Σ of the times that requests were at the server ÷ the length of the measurement"],
+    ["Send lag", "send time − due time of a request"],
+    ["Read lag", "the longest time for which a part of a response had arrived, by the kernel's timestamp, and was not read; latencies do not include it"],
+    ["Measurement error", "the client's latency − the time in the log of a reference server that is loaded at the pace of the run, on the same machine; for tokens, the stated arrival − the time at which the server sent the token; p99 is an upper bound with 95 % confidence"],
   ];
+  const percentile = ["Percentile p", "linear between the two nearest ranks of p/100 · (n−1); from a histogram with an error of at most 0.1 % where there are many values"];
   const formulas = [
-    ["Throughput", "inferences (requests × batch size) that ended well in the merged windows ÷ the length of these windows; with a fixed number of requests without the wait for the last response"],
-    ["Latency", "from the send to the last response; in open loop from the time that the schedule set, so that a late send is not a fast answer"],
-    ["Percentile p", "linear between the two nearest ranks of p/100 · (n−1); of more than 262,144 latencies a window within 0.1 %"],
+    ["Throughput", "inferences (requests × batch size) that succeeded in the merged windows ÷ the length of these windows; with a fixed number of requests without the wait for the last response"],
+    ["Latency", "from the send to the last response; in open loop from the due time, so that a late send does not shorten the latency"],
+    percentile,
     ["Standard deviation", "√(Σ(x − mean)² ÷ (n − 1))"],
     ["Window", "a request belongs to the window in which it ended; the level is the last three windows merged, once they agree"],
-    ["Network and client", "the client's average minus what the server's counters say of queue, compute and overhead"],
+    ["Network and client", "the client's average − queue, compute and overhead by the server's counters"],
     ...common,
   ];
   const tokenFormulas = [
-    ["Throughput", "whole answers ÷ the time from the first send to the last token; tokens by the same time"],
-    ["Latency", "from the send to the last piece with content; in open loop from the time that the schedule set, so that a late send is not a fast answer"],
-    ["First token", "the first piece with content − the send, or the time that the schedule set"],
-    ["Next tokens", "(last piece − first piece) ÷ (output tokens − 1)"],
+    ["Throughput", "complete responses ÷ the time from the first send to the last token; tokens by the same time"],
+    ["Latency", "from the send to the last event with content; in open loop from the due time, so that a late send does not shorten the latency"],
+    ["First token", "the first event with content − the send, or the due time"],
+    ["Next tokens", "(last event − first event) ÷ (output tokens − 1)"],
     ["A user", "1 ÷ next tokens"],
-    ["Percentile p", "linear between the two nearest ranks of p/100 · (n−1); of many values within 0.1 %"],
+    percentile,
     ["Standard deviation", "√(Σ(x − mean)² ÷ n)"],
     ...common,
   ];
@@ -289,7 +354,7 @@
 
   function facts(run) {
     const env = run.environment || {};
-    const list = [["Command", run.command], ["Label", run.label], ["Model", run.model], ["Server", run.target], ["Start", run.start], ["Tool", run.tool],
+    const list = [["Start", run.start], ["Goodput bounds", goodputBounds(run)],
       ["Client machine", [env.hostname, env.os && env.os + "/" + env.arch, env.cpus && env.cpus + " CPUs", env.go].filter(Boolean).join(", ")], ["Workload", run.workload]].filter((x) => x[1]);
     return el("dl", { class: "facts" }, list.flatMap(([k, v]) => [el("dt", {}, k), el("dd", {}, v)]));
   }
@@ -300,84 +365,58 @@
     const cls = { better: "good", worse: "bad" };
     const f = (r, v) => (r.unit === "ms" ? dur(v) : num(v));
     const rows = c.rows.map((r) => [r.level, { text: r.name }, f(r, r.a), f(r, r.b), r.a ? pct(r.change) : "", r.low || r.high ? pct(r.low) + " to " + pct(r.high) : "", { text: r.finding, cls: cls[r.finding] }]);
-    return el("section", {}, el("div", { class: "verdict " + ({ better: "valid", worse: "failed" }[c.finding] || "") }, el("b", {}, "B is " + (c.finding === "better" || c.finding === "worse" ? c.finding + " than A" : c.finding === "cannot tell" ? "not comparable with A" : "no different from A, as far as can be seen"))),
-      table(["level", "figure", "A", "B", "change", "interval", ""], rows, "full pairs"), el("p", { class: "note" }, "The intervals allow for the number of figures: of comparisons of equal runs, at most " + num(100 - c.confidence * 100) + " % have one that does not hold zero."), (c.remarks || []).map((r) => el("p", { class: "note" }, r)));
+    const some = (finding) => c.rows.some((r) => r.finding === finding);
+    const state = some("worse") ? (some("better") ? "unstable" : "failed") : some("better") ? "valid" : "";
+    return el("section", {}, el("div", { class: "verdict " + state }, el("b", {}, c.headline), (c.remarks || []).length ? el("ul", {}, c.remarks.map((r) => el("li", {}, r))) : null),
+      table(["level", "figure", "A", "B", "change", "interval", ""], rows, "full pairs"),
+      el("p", { class: "note" }, "A figure is better or worse where its whole interval lies on one side of zero. The intervals allow for the number of figures: of comparisons of equal runs, at most " + num(100 - c.confidence * 100) + " % have one without zero."));
   }
 
   function section(id, title, note, ...content) {
     return el("section", { id }, el("h2", {}, title), note ? el("p", { class: "note" }, note) : null, content);
   }
 
-  function theme() {
-    const root = document.documentElement;
-    const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-    root.dataset.theme = dark ? "light" : "dark";
-    charts.redraw();
-  }
-
-  // list shows past runs; two that are chosen can be compared.
-  function list(data) {
-    const page = document.getElementById("page");
-    const chosen = [];
-    const go = el("button", { type: "button", disabled: true, on: { click: () => { location.href = "/compare/" + chosen.map(encodeURIComponent).join("/"); } } }, "Compare");
-    const choose = (id, box) => {
-      if (box.checked) chosen.push(id); else chosen.splice(chosen.indexOf(id), 1);
-      go.disabled = chosen.length !== 2;
-      go.textContent = chosen.length === 2 ? "Compare the two" : "Choose two to compare";
-    };
-    const rows = data.list.items.map((r) => {
-      const box = el("input", { type: "checkbox", "aria-label": "choose " + r.id });
-      box.addEventListener("change", () => choose(r.id, box));
-      return [box, el("a", { href: "/run/" + encodeURIComponent(r.id) }, r.label || r.id), r.start, r.command, r.model, num(r.levels), num(r.throughput) + " /s", dur(r.p99), { text: r.verdict, cls: { valid: "good", failed: "bad", "server-failed": "bad" }[r.verdict] || "warn" }];
-    });
-    page.replaceChildren(
-      el("header", { class: "top" }, el("span", { class: "brand" }, "redline"), el("h1", {}, "Runs"), el("span", { class: "when" }, ""), el("button", { type: "button", "aria-label": "light or dark", on: { click: theme } }, "◐")),
-      data.list.live ? el("p", {}, el("a", { href: "/live", class: "live" }, "A run is in progress")) : "",
-      rows.length ? el("div", {}, el("div", { class: "tools" }, go), table(["", "run", "when", "command", "model", "levels", "best", "p99 there", "verdict"], rows, "full runs")) : el("p", { class: "note" }, "No runs yet: every run of redline profile, llm, simple and stress is kept here."));
-    go.textContent = "Choose two to compare";
-  }
-
-  // follow asks for news once a second. A page that somebody points at or zooms in is left alone meanwhile.
-  function follow(data) {
-    let busy = false, over = false;
+  // follow asks for the next state of the run until the run has ended. It leaves a page alone while the reader points at a
+  // chart. Pending requests learn the end from the server; a server that was killed cannot tell it.
+  async function follow(data) {
+    let over = false, seq = data.seq;
     document.addEventListener("pointerover", (e) => { over = !!(e.target.closest && e.target.closest(".chart, .tools")); });
     document.addEventListener("pointerleave", () => { over = false; });
-    const tick = async () => {
-      if (busy) return;
-      busy = true;
-      try {
-        const answer = await fetch(data.feed, { cache: "no-store" });
-        const run = await answer.json();
-        if (run && (!over || !run.live)) render({ ...data, runs: [run] });
-        if (!run || !run.live) clearInterval(timer);
-      } catch {
-        clearInterval(timer); // the run is over and the server gone: what is on the page stays
-        document.querySelectorAll(".live").forEach((e) => { e.className = ""; e.textContent = "The run has ended; this is the last that was seen of it"; });
+    try {
+      for (let live = true; live;) {
+        const next = await (await fetch(data.feed + "?after=" + seq, { cache: "no-store" })).json();
+        seq = next.seq;
+        live = next.runs[0].live;
+        if (!over || !live) render({ ...data, runs: next.runs });
       }
-      busy = false;
-    };
-    const timer = setInterval(tick, 1000);
+    } catch {
+      document.querySelectorAll(".live").forEach((e) => { e.className = ""; e.textContent = "Run ended"; });
+    }
   }
 
   function render(data) {
-    if (data.list) return list(data);
-    const runs = data.runs;
-    runs.forEach((r, i) => { r.mark = "AB"[i] || String(i); });
     const page = document.getElementById("page");
+    if (data.list) return page.replaceChildren(...lists.render(data));
+    const runs = data.runs;
+    runs.forEach((r, i) => {
+      r.mark = "AB"[i] || String(i);
+      r.levels.sort((a, b) => a.load - b.load);
+    });
     const one = runs.length === 1 ? runs[0] : null;
     const parts = [];
-    const title = one ? [one.model || one.name, one.label].filter(Boolean).join(" · ") : runs.length ? "A " + runs[0].name + " · B " + runs[1].name : data.title;
-    parts.push(el("header", { class: "top" }, data.home ? el("a", { class: "brand", href: data.home }, "redline") : el("span", { class: "brand" }, "redline"), el("h1", {}, title), el("span", { class: "when" }, one ? one.start || "" : ""), el("button", { type: "button", "aria-label": "light or dark", on: { click: theme } }, "◐")));
+    const named = (r) => r.mark + " " + (r.label ? r.label + " (" + r.name + ")" : r.name);
+    const title = one ? [one.model || one.name, one.label].filter(Boolean).join(" · ") : runs.length ? runs.map(named).join(" · ") : data.title;
+    parts.push(top(title, one ? [one.start, data.feed && !one.live ? "run ended" : ""].filter(Boolean).join(" · ") : "", data.home));
     const nav = el("nav", { class: "jump", "aria-label": "sections" });
     parts.push(nav);
     const add = (id, name, ...rest) => { nav.append(el("a", { href: "#" + id }, name)); parts.push(section(id, name, ...rest)); };
-    if (one) parts.push(verdict(one), tiles(one));
+    if (one) parts.push(rules(one), verdict(one), identity(one), tiles(one));
     if (data.compare) add("compare", "Comparison", "", comparison(data.compare));
     if (runs.some((r) => r.levels.some((l) => l.cdf[0].length))) add("overview", "Overview", "", overview(runs));
     for (const run of runs) {
       const who = one ? "" : run.mark + " ";
       const id = one ? "" : "-" + run.mark;
-      if (!one) parts.push(el("h2", { style: "margin-top:48px" }, run.mark + "  " + run.name), verdict(run), tiles(run));
+      if (!one) parts.push(el("h2", { style: "margin-top:48px" }, named(run)), rules(run), verdict(run), identity(run), tiles(run));
       if (run.levels.some((l) => (l.metrics || []).length)) add("tokens" + id, who + "Tokens", "", tokens(run));
       if (run.levels.some((l) => l.time)) add("time" + id, who + "Over time", "Drag across a chart to zoom in, double-click to go back.", levels(run));
       if (run.levels.length) add("levels" + id, who + "Levels", "", levelTable(run));
@@ -388,7 +427,7 @@
     if (runs.length) add("formulas", "Formulas", "", ...formulaList(runs));
     parts.push(el("footer", {}, data.home ? "Made by redline." : "Made by redline. This file is complete: it fetches nothing."));
     const y = scrollY;
-    page.replaceChildren(...parts);
+    page.replaceChildren(...parts.filter(Boolean));
     charts.sweep();
     if (data.feed) scrollTo(0, y);
   }
