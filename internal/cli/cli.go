@@ -72,7 +72,7 @@ func run(p *command.IO) int {
 	return c.do(p, args)
 }
 
-// perhaps guesses that a flag in the command's place was meant for profile.
+// perhaps returns a hint if an option stands in the place of the command.
 func perhaps(command string) string {
 	if strings.HasPrefix(command, "-") {
 		return "; options come after the command, as in 'redline profile -m MODEL'"

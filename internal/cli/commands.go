@@ -20,33 +20,34 @@ import (
 	"github.com/redline-bench/redline/internal/pacompat/flags"
 )
 
-// row is one command: a thing that redline does.
+// row describes one command.
 type row struct {
 	name, summary string
 	help          func() string
-	// words are what completion offers behind the name; nil offers nothing, or for profile its own table.
+	// words lists the words that completion offers after the name. It is nil for commands without such words, and for
+	// profile, whose options come from the table in pacompat/flags.
 	words func() []string
-	// run does it and returns the exit code. The caller prints an error, and the help for optset.ErrHelp. With an error the
-	// code 0 stands for command.ExitError.
+	// run executes the command and returns the exit code. The caller prints the error, or the help for optset.ErrHelp.
+	// With an error, code 0 means command.ExitError.
 	run func(p *command.IO, args []string) (int, error)
 }
 
-// commands are all of them, in the order of help.
+// commands returns all commands in the order of the help.
 func commands() []row {
 	return []row{
 		{"profile", "load a server and report throughput, latency and failures", profile.Help, nil, profile.Run},
 		{"llm", "load a language model and measure it token by token", llm.Help, llm.Names, llm.Run},
-		{"calibrate", "measure how far this client's times are off, so that reports can state it", calibrate.Help, nil, calibrate.Run},
-		{"simple", "one request after the other to a simple model: five numbers", simple.Help, simple.Names, simple.Run},
-		{"stress", "send whole and broken sequences and check every answer", stress.Help, stress.Names, stress.Run},
-		{"compare", "say whether two runs differ, by how much and how surely", results.CompareHelp, results.CompareNames, results.Compare},
-		{"report", "write a run, or two beside each other, as an HTML page", results.ReportHelp, results.ReportNames, results.Report},
-		{"dash", "serve the kept runs as pages on this machine", results.DashHelp, results.DashNames, results.Dash},
-		{"history", "list the runs that were kept", results.HistoryHelp, results.HistoryNames, results.History},
-		{"tokenize", "turn texts into token ids, as a model's own tokenizer does", tokenize.Help, tokenize.Names, tokenize.Run},
-		{"inspect", "say which models a server has, what one takes, and how to measure it", inspect.Help, inspect.Names, inspect.Run},
-		{"doctor", "find what stands in the way of a good measurement on this machine", doctor.Help, doctor.Names, doctor.Run},
-		{"serve", "run the reference server, to try things out and to measure against", serve.Help, serve.Names, serve.Run},
+		{"calibrate", "measure the error of this client's times, which later reports state", calibrate.Help, nil, calibrate.Run},
+		{"simple", "send requests one after another to a simple model and print five numbers", simple.Help, simple.Names, simple.Run},
+		{"stress", "send valid and invalid sequences to a model and check every response", stress.Help, stress.Names, stress.Run},
+		{"compare", "compare two runs: how much they differ, and with what confidence", results.CompareHelp, results.CompareNames, results.Compare},
+		{"report", "write one run, or two side by side, as an HTML page", results.ReportHelp, results.ReportNames, results.Report},
+		{"dash", "show the runs of the history in a browser", results.DashHelp, results.DashNames, results.Dash},
+		{"history", "list the runs kept on this machine", results.HistoryHelp, results.HistoryNames, results.History},
+		{"tokenize", "convert texts to token ids with a model's own tokenizer", tokenize.Help, tokenize.Names, tokenize.Run},
+		{"inspect", "list a server's models, or describe one and print a command that measures it", inspect.Help, inspect.Names, inspect.Run},
+		{"doctor", "check this machine for problems that would spoil a measurement", doctor.Help, doctor.Names, doctor.Run},
+		{"serve", "run the reference server, for trials and tests", serve.Help, serve.Names, serve.Run},
 		{"version", "print the version of this program", fixed(versionHelp), nil, runVersion},
 		{"completion", "print a completion script for a shell", fixed(completionHelp), flags.Shells, runCompletion},
 		{"help", "explain a command", fixed(helpHelp), commandNames, runHelp},
@@ -63,10 +64,10 @@ func find(name string) (row, bool) {
 }
 
 func noCommand(name string) error {
-	return fmt.Errorf("there is no command %q: run 'redline help' for the list", name)
+	return fmt.Errorf("unknown command %q; run 'redline help' for the list", name)
 }
 
-// do runs the command and prints what it has to say at its end.
+// do runs the command and prints its error or help.
 func (c row) do(p *command.IO, args []string) int {
 	code, err := c.run(p, args)
 	native, handover := errors.AsType[command.NativeError](err)
@@ -74,7 +75,7 @@ func (c row) do(p *command.IO, args []string) int {
 	case err == nil:
 	case handover:
 		return handOver(p, string(native))
-	case outClosed(p): // what stays unsaid was not wanted
+	case outClosed(p): // the reader of standard output has gone; it needs no message
 		return command.ExitPipe
 	case errors.Is(err, optset.ErrHelp):
 		fmt.Fprint(p.Stdout, c.help())

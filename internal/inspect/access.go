@@ -26,11 +26,11 @@ type Access struct {
 // AddOptions adds the options of a to a table. Secrets in them are collected when the table is read.
 func (a *Access) AddOptions(s *optset.Set) {
 	a.Timeout = 5 * time.Second
-	s.Text(&a.URL, "url,u", "HOST[:PORT]", "address of the server; without a port 8000 is tried, and 8001 for gRPC")
-	optset.OneOf(s, &a.Protocol, "protocol,i", "PROTOCOL", "http or grpc; both are tried unless given", string(plan.HTTP), string(plan.GRPC))
-	optset.OneOf(s, &a.Kind, "service-kind", "KIND", "triton (KServe v2), openai or tfserving; all are tried unless given",
+	s.Text(&a.URL, "url,u", "HOST[:PORT]", "address of the server; without a port, 8000 is tried, then 8001 for gRPC")
+	optset.OneOf(s, &a.Protocol, "protocol,i", "PROTOCOL", "protocol: http or grpc (default: try both)", string(plan.HTTP), string(plan.GRPC))
+	optset.OneOf(s, &a.Kind, "service-kind", "KIND", "kind of server: triton (KServe v2), openai or tfserving (default: try all)",
 		string(plan.Triton), string(plan.OpenAI), string(plan.TFServing))
-	s.Var("header,H", "NAME:VALUE", "", "header of every request, or gRPC metadata; may be repeated", func(v string) error {
+	s.Var("header,H", "NAME:VALUE", "", "HTTP header or gRPC metadata to send with every request; may be repeated", func(v string) error {
 		name, value, ok := strings.Cut(v, ":")
 		if !ok || strings.TrimSpace(name) == "" {
 			return errors.New("is NAME:VALUE")
@@ -38,10 +38,10 @@ func (a *Access) AddOptions(s *optset.Set) {
 		a.Headers = append(a.Headers, plan.Header{Name: strings.TrimSpace(name), Value: strings.TrimSpace(value)})
 		return nil
 	})
-	s.Text(&a.KeyVariable, "api-key-env", "VARIABLE", "environment variable with the key that is sent as Authorization: Bearer")
-	s.Text(&a.CAFile, "ca-file", "FILE", "certificate authorities to trust, as PEM, instead of the system's")
-	s.Bool(&a.Insecure, "insecure", "do not check the certificate of an HTTPS server")
-	s.Duration(&a.Timeout, "timeout", "TIME", "longest wait for each answer")
+	s.Text(&a.KeyVariable, "api-key-env", "VARIABLE", "environment variable that contains the API key, sent as Authorization: Bearer KEY")
+	s.Text(&a.CAFile, "ca-file", "FILE", "PEM file of certificate authorities to trust, instead of the system's")
+	s.Bool(&a.Insecure, "insecure", "do not verify the certificate of an HTTPS server")
+	s.Duration(&a.Timeout, "timeout", "TIME", "time limit for each response")
 	s.Secret(secret.URL, "url")
 	s.Secret(secret.Header, "header")
 }

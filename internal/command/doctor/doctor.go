@@ -1,4 +1,4 @@
-// Package doctor is `redline doctor`: it finds what stands in the way of a good measurement on this machine.
+// Package doctor is `redline doctor`: it finds problems of this machine that would spoil a measurement.
 package doctor
 
 import (
@@ -70,10 +70,10 @@ func Names() []string { return optionSet(new(options)).Names() }
 func Help() string {
 	return `Usage: redline doctor [-u HOST[:PORT]] [options]
 
-Finds what stands in the way of a good measurement on this machine: limits of files and ports, CPU quota, CPU
-frequency, time stolen by the hypervisor, other programs, the clock, receive times of the kernel, shared memory; and
-with -u whether and how fast the server answers. Each finding that matters comes with its fix. The exit code is 1 if a
-finding is bad. It takes a second.
+Checks this machine for problems that would spoil a measurement: limits of open files and ports, CPU quota, CPU
+frequency, CPU time taken by other virtual machines and other programs, the clock, the kernel's receive times, shared
+memory. With -u it also checks that the server responds, and how fast. Each problem is printed with its fix. The exit
+code is 1 if a finding is bad. The command takes about a second.
 ` + optionSet(new(options)).Help() + `
 Examples
   redline doctor

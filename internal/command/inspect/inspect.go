@@ -1,4 +1,4 @@
-// Package inspect is `redline inspect`: it asks a server what it is and which models it has, and describes one of them.
+// Package inspect is `redline inspect`: it identifies a server, lists its models, and describes one of them.
 package inspect
 
 import (
@@ -68,10 +68,10 @@ func optionSet(o *options) *optset.Set {
 	s := &optset.Set{}
 	s.Group("Options")
 	s.Text(&o.model, "model,m", "NAME", "describe this model")
-	s.Text(&o.version, "model-version,x", "VERSION", "version of the model (the server's choice)")
+	s.Text(&o.version, "model-version,x", "VERSION", "version of the model (default: the server's choice)")
 	s.Text(&o.writeInput, "write-input", "FILE", "write an input file for the model")
 	s.Bool(&o.json, "json", "print everything as one JSON object")
-	s.Bool(&o.embedded, "embedded", "start the reference server and ask that")
+	s.Bool(&o.embedded, "embedded", "start the reference server and inspect it")
 	s.Group("Server")
 	o.AddOptions(s)
 	return s
@@ -84,9 +84,9 @@ func Names() []string { return optionSet(new(options)).Names() }
 func Help() string {
 	return `Usage: redline inspect -u HOST[:PORT] [-m MODEL] [options]
 
-Asks a server what it is and which models it has. With -m it describes one model: inputs, outputs, batching, sequences,
-responses, steps of an ensemble. It prints a command line that measures the model, and --write-input writes an input
-file for it. Of an OpenAI server it tells which endpoints answer: each gets one request without a prompt.
+Identifies a server and lists its models. With -m it describes one model: inputs, outputs, batching, sequences,
+responses, steps of an ensemble. It prints a command line that measures the model; --write-input writes an input file
+for the model. For an OpenAI server it lists the endpoints that respond; each receives one request without a prompt.
 ` + optionSet(new(options)).Help() + `
 Examples
   redline inspect --embedded -m simple
@@ -97,7 +97,7 @@ Examples
 `
 }
 
-// embeddedPort names the port of the reference server that serves what was asked for.
+// embeddedPort names the port of the reference server that serves the requested kind and protocol.
 func embeddedPort(a *inspect.Access) string {
 	switch {
 	case a.Kind == plan.OpenAI:
@@ -112,7 +112,7 @@ func embeddedPort(a *inspect.Access) string {
 func (o *options) write(p *command.IO, r *inspect.Report) error {
 	if o.writeInput != "" {
 		if r.Input == nil {
-			return errors.New("--write-input: there is no model to write the input of: name one with -m MODEL")
+			return errors.New("--write-input needs a model: name one with -m MODEL")
 		}
 		if err := p.Files.WriteFile(o.writeInput, r.Input); err != nil {
 			return err

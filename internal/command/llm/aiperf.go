@@ -11,9 +11,9 @@ import (
 	"github.com/redline-bench/redline/internal/secret"
 )
 
-// addIgnored are options of AIPerf that say how its processes work: its scripts may have them, and they change nothing.
+// addIgnored adds options that configure AIPerf's processes. Scripts may pass them; they have no effect.
 func addIgnored(s *optset.Set) {
-	s.Group("Of AIPerf, taken and without effect")
+	s.Group("AIPerf's options that are accepted and have no effect")
 	for _, name := range []string{
 		"ui", "workers-max", "record-processors", "url-strategy", "tokenizer-revision", "log-level", "transport", "stats-interval", "zmq-host", "zmq-ipc-path",
 	} {
@@ -31,48 +31,48 @@ func addIgnored(s *optset.Set) {
 	s.Alias("transport", "transport-type")
 }
 
-// aiperfHints name, for options of AIPerf that this command does not have, what there is in their place.
+// aiperfHints name what to use instead of AIPerf's options that this command does not have.
 var aiperfHints = []struct{ names, hint string }{
-	{"reset-kv-cache reset-kv-cache-timeout-seconds reset-kv-cache-path", "call the server yourself between runs, or keep its cache from helping with --cache-bust"},
+	{"reset-kv-cache reset-kv-cache-timeout-seconds reset-kv-cache-path", "reset the cache yourself between runs, or defeat it with --cache-bust"},
 	{"server-profiler server-profiler-timeout-seconds server-profiler-start-path server-profiler-stop-path", "start and stop the server's profiler around the command"},
-	{"connection-reuse-strategy", "connections are made before the load and reused; --session-header is there for sticky routing"},
-	{"download-video-content request-content-type", "videos are not generated; endpoints take JSON"},
-	{"uuid-and-strip", "write image_uuids into the file of prompts, with an empty image where the server knows it"},
+	{"connection-reuse-strategy", "connections are opened before the load and reused; use --session-header for sticky routing"},
+	{"download-video-content request-content-type", "videos are not downloaded, and requests have JSON bodies"},
+	{"uuid-and-strip", "put image_uuids into the input file, with an empty image where the server already has it"},
 	{"public-dataset hf-subset hf-weka-dataset dataset-filter", "nothing is downloaded: give the file with --input-file"},
 	{
 		"use-think-time-only max-context-length trajectory-start-min-ratio trajectory-start-max-ratio burst-phase-starts trace-idle-gap-cap-seconds " +
 			"system-idle-gap-cap-seconds allow-dataset-wrap no-allow-dataset-wrap agentic-cache-warmup-duration agentic-warmup-grace-period",
-		"traces of agents are not replayed; see --custom-dataset-type for those that are",
+		"traces of agents are not supported; --custom-dataset-type lists the supported formats",
 	},
 	{
 		"trace-session-sample-ratio max-idle-gap-cap-seconds no-open-loop-replay open-loop-strict omit-kv-hints force-min-tokens no-force-min-tokens",
-		"Baseten's traces are not read; see --replay-speedup and --inter-turn-delay-cap-seconds for others",
+		"Baseten's traces are not supported; use --replay-speedup and --inter-turn-delay-cap-seconds for other traces",
 	},
-	{"config", "options stand on the command line"},
+	{"config", "give the options on the command line"},
 	{"auto-plot plot-required", "use --report FILE for a page with curves, or aiperf plot on --artifact-dir"},
-	{"otel-url otel-resource-attributes gen-ai-provider stream", "use --metrics-listen for figures while the run goes on; answers as streams are --streaming"},
+	{"otel-url otel-resource-attributes gen-ai-provider stream", "use --metrics-listen for metrics during the run; use --streaming for streamed responses"},
 	{
 		"mlflow-tracking-uri mlflow-experiment mlflow-run-name mlflow-tag mlflow-parent-run-id mlflow-artifact-glob wandb-project wandb-entity wandb-run-name wandb-tag",
 		"upload the files of --artifact-dir with the tool of your choice",
 	},
 	{"export-http-trace show-trace-timing", "the times of every event are in --exports parquet"},
 	{"prefill-concurrency-ramp-duration warmup-prefill-concurrency-ramp-duration", "use --concurrency-ramp-duration or --request-rate-ramp-duration"},
-	{"scenario unsafe-override", "scenarios are not known: give their options"},
-	{"random-corpus-style prompt-corpus", "made prompts come from a text of this program's own; give yours with --input-file"},
+	{"scenario unsafe-override", "scenarios are not supported; give their options"},
+	{"random-corpus-style prompt-corpus", "generated prompts use a built-in text; give your own prompts with --input-file"},
 	{
 		"synthesis-prefix-len-multiplier synthesis-prefix-root-multiplier synthesis-prompt-len-multiplier synthesis-output-len-multiplier",
-		"change the lengths in the trace; times are scaled with --replay-speedup",
+		"change the lengths in the trace file; --replay-speedup scales times",
 	},
-	{"image-source-sampling", "images of a folder are taken in order"},
+	{"image-source-sampling", "images of a folder are sent in order"},
 	{
 		"video-synth-type video-format video-codec video-audio-sample-rate video-audio-num-channels video-audio-codec video-audio-depth",
-		"made videos are AVI files of JPEG pictures; put others into the file of prompts",
+		"generated videos are AVI files of JPEG frames; put other videos into the input file",
 	},
 	{"api-port api-host", "use --dash for a live page and --metrics-listen for Prometheus"},
-	{"network-latency-automatic network-latency-mean network-latency-ping-interval", "latencies are from the client's side; compare with the server's own by --server-metrics"},
+	{"network-latency-automatic network-latency-mean network-latency-ping-interval", "latencies include the network; --server-metrics reports the server's own times"},
 	{
 		"accuracy-benchmark accuracy-tasks accuracy-n-shots accuracy-enable-cot accuracy-no-enable-cot accuracy-grader accuracy-system-prompt accuracy-verbose",
-		"answers are timed, not graded",
+		"responses are timed, not graded",
 	},
 	{"convergence-metric convergence-stat convergence-threshold convergence-mode", `use --until "ttft.p99 ± 5 %"`},
 	{
@@ -91,7 +91,7 @@ var aiperfHints = []struct{ names, hint string }{
 	},
 }
 
-// aiperfHint is what stands in place of an option of AIPerf; empty where it is none.
+// aiperfHint says what to use instead of an option of AIPerf. It is empty for other names.
 func aiperfHint(name string) string {
 	for _, h := range aiperfHints {
 		if slices.Contains(strings.Fields(h.names), name) {
@@ -101,7 +101,7 @@ func aiperfHint(name string) string {
 	return ""
 }
 
-// parse reads the command line. An option that is AIPerf's alone is answered with what there is in its place.
+// parse reads the command line. For an option that only AIPerf has, the error says what to use instead.
 func (o *options) parse(args []string, secrets *secret.Set) error {
 	o.set = optionSet(o)
 	o.set.Secrets = secrets
@@ -110,29 +110,29 @@ func (o *options) parse(args []string, secrets *secret.Set) error {
 	if e, ok := errors.AsType[*getopt.Error](err); ok {
 		unknown = e.Name
 	}
-	if slices.Contains(args, "--stream") { // it would pass for a short --streaming
+	if slices.Contains(args, "--stream") { // AIPerf's option, not an abbreviation of --streaming
 		unknown = "stream"
 	}
 	if hint := aiperfHint(unknown); hint != "" {
-		return fmt.Errorf("--%s of AIPerf is not there: %s", unknown, hint)
+		return fmt.Errorf("AIPerf's option --%s is not supported: %s", unknown, hint)
 	}
 	if err == nil && len(stray) > 0 {
-		err = fmt.Errorf("%q is no option", stray[0])
+		err = fmt.Errorf("unexpected argument %q", stray[0])
 	}
 	return err
 }
 
-// listOptions take several values behind one name, as AIPerf and vLLM's bench have it.
+// listOptions accept several values after one name, as in AIPerf and vLLM's benchmark.
 var listOptions = []string{
 	"--extra-inputs", "--header", "-H", "--url", "-u", "--goodput", "--server-metrics", "--server-metrics-formats", "--gpu-telemetry", "--audio-depths", "--audio-sample-rates",
 }
 
-// severalValues repeats the name of such an option before each of its values. Nothing else on the command line stands
-// without a name, so none is mistaken for one.
+// severalValues repeats the name of a list option before each of its values. This is unambiguous: the command has no
+// arguments other than options and their values.
 func severalValues(args []string) []string {
 	var out []string
-	list := ""    // the option whose values these may be
-	next := false // the next argument is a value in any case
+	list := ""    // the list option that further values belong to
+	next := false // the next argument is a value, even if it starts with "-"
 	for _, a := range args {
 		switch {
 		case next:

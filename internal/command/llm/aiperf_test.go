@@ -31,7 +31,7 @@ func TestAIPerfOptions(t *testing.T) {
 			t.Errorf("--%s is neither taken nor answered", name)
 		default:
 			err := defaults().parse([]string{"--" + name, "x"}, nil)
-			if err == nil || !strings.Contains(err.Error(), "--"+name+" of AIPerf") || strings.Contains(err.Error(), "\n") {
+			if err == nil || !strings.Contains(err.Error(), "AIPerf's option --"+name+" ") || strings.Contains(err.Error(), "\n") {
 				t.Errorf("--%s: %v", name, err)
 			}
 		}

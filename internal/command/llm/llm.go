@@ -49,15 +49,15 @@ func Run(p *command.IO, args []string) (int, error) {
 func Help() string {
 	return `Usage: redline llm -m MODEL -u ADDRESS [options]
 
-Loads a language model and measures it token by token: time to the first token, between tokens, throughput, goodput.
-Options that mean what AIPerf's mean have its names. docs/llm.md is the manual, docs/metrics.md has every formula.
+Loads a language model and measures it token by token: time to first token, inter-token latency, throughput, goodput.
+Options that AIPerf also has have AIPerf's names. docs/llm.md is the manual, docs/metrics.md has every formula.
 ` + optionSet(defaults()).Help() + `
 Examples
   redline llm -m mock-llm --embedded --streaming --concurrency 1,8 --output-tokens-mean 64
       try it out: no server needed
   redline llm -m llama -u gpu:8000 --streaming --request-rate 5,10 --benchmark-duration 60 --goodput "ttft:200 itl:20"
   redline llm -u localhost:9001 -i grpc -m ensemble --concurrency 1,4,8 --input-data prompts.jsonl --tokenizer-path DIR
-      a Triton text model, with the prompts of a file
+      measure a Triton text model with prompts from a file
 `
 }
 

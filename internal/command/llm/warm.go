@@ -23,22 +23,22 @@ type warmOptions struct {
 
 func addWarmUp(s *optset.Set, o *options) {
 	w := &o.warm
-	s.Group("Warm-up, which counts nowhere; its load is that of the level unless told otherwise")
-	s.Int(&w.requests, "warmup-request-count", "N", 0, "requests before the measurement")
+	s.Group("Warm-up: requests before the measurement that are in no result; the load is the level's unless given here")
+	s.Int(&w.requests, "warmup-request-count", "N", 0, "number of warm-up requests")
 	s.Alias("warmup-request-count", "num-warmup-requests")
-	s.Int(&w.sessions, "num-warmup-sessions", "N", 0, "conversations before the measurement")
-	o.time(s, &w.duration, "warmup-duration", "time before the measurement")
-	o.endless(s, &w.grace, "warmup-grace-period", "how long its requests may go on after that (--benchmark-grace-period)")
-	s.Int(&w.concurrency, "warmup-concurrency", "N", 1, "conversations at once")
-	s.Float(&w.rate, "warmup-request-rate", "RATE", 0, 1e9, "requests a second")
-	s.Var("warmup-arrival-pattern", "NAME", "", "their spread: constant, poisson or gamma", func(v string) error {
+	s.Int(&w.sessions, "num-warmup-sessions", "N", 0, "number of warm-up conversations")
+	o.time(s, &w.duration, "warmup-duration", "duration of the warm-up")
+	o.endless(s, &w.grace, "warmup-grace-period", "how long to wait for warm-up requests in flight after --warmup-duration (--benchmark-grace-period)")
+	s.Int(&w.concurrency, "warmup-concurrency", "N", 1, "number of warm-up conversations at once")
+	s.Float(&w.rate, "warmup-request-rate", "RATE", 0, 1e9, "warm-up requests per second")
+	s.Var("warmup-arrival-pattern", "NAME", "", "distribution of the gaps between warm-up requests: constant, poisson or gamma", func(v string) error {
 		var err error
 		w.arrival, err = load.ParseArrival(v)
 		return err
 	})
-	s.Int(&w.prefill, "warmup-prefill-concurrency", "N", 0, "at most N requests wait for their first token at once")
-	o.time(s, &w.ramp, "warmup-concurrency-ramp-duration", "start its conversations one after the other over this time")
-	o.time(s, &w.rateRamp, "warmup-request-rate-ramp-duration", "rise from no requests to its rate over this time")
+	s.Int(&w.prefill, "warmup-prefill-concurrency", "N", 0, "limit of warm-up requests that wait for their first token")
+	o.time(s, &w.ramp, "warmup-concurrency-ramp-duration", "time over which the warm-up conversations start, one after another")
+	o.time(s, &w.rateRamp, "warmup-request-rate-ramp-duration", "time over which the rate rises from 0 to --warmup-request-rate")
 }
 
 // check names the first contradiction.

@@ -1,4 +1,4 @@
-// Package results is the commands that read runs which are over: compare, history, report and dash.
+// Package results holds the commands that read finished runs: compare, history, report and dash.
 package results
 
 import (
@@ -38,10 +38,10 @@ func CompareHelp() string {
 	return `Usage: redline compare A B [options]
        redline compare A A2 A3 -- B B2 B3 [options]
 
-Says whether run B differs from run A: by how much, how surely, for better or for worse. A run is an id of
+Compares run B with run A: which numbers are better or worse, by how much, and with what confidence. A run is an id of
 redline history, "last", "last~1", a label, a file of --json, or a file or folder of perf_analyzer, GenAI-Perf or
-AIPerf. With one run a side, runs are assumed to differ by 0.6 % by themselves. Several runs a side show it: give
-three or more. "cannot tell" means that a change of 5 % could well have been missed.
+AIPerf. With one run on each side, equal runs are assumed to differ by 0.6 %. Give three or more runs on each side to
+measure that difference instead. "cannot tell" means that a change of 5 % could have been missed.
 ` + compareSet(&o).Help() + `
 Examples
   redline compare last~1 last
@@ -53,7 +53,7 @@ Examples
 // CompareNames are the options of compare.
 func CompareNames() []string { return compareSet(new(compareOptions)).Names() }
 
-// compareOptions are those of `redline compare`.
+// compareOptions are the options of `redline compare`.
 type compareOptions struct {
 	compare.Options
 	format string
@@ -67,23 +67,23 @@ func compareSet(o *compareOptions) *optset.Set {
 	o.Options, o.format = compare.Defaults(), "text"
 	s := &optset.Set{}
 	s.Group("Options")
-	s.Var("format", "HOW", o.format, "text, json, markdown or html", func(v string) error {
+	s.Var("format", "HOW", o.format, "output format: text, json, markdown or html", func(v string) error {
 		if !slices.Contains(compareFormats, v) {
 			return fmt.Errorf("is one of %s, not %q", strings.Join(compareFormats, ", "), v)
 		}
 		o.format = v
 		return nil
 	})
-	s.Text(&o.out, "out,o", "FILE", "write to the file, not to the terminal")
-	s.Float(&o.Confidence, "confidence", "P", 0.5, 0.9999, "the probability that equal runs raise no alarm, all numbers together")
-	s.Float(&o.Least, "least", "SHARE", 0, 10, "a number differs only where its whole interval lies beyond this change: 0.02 for two per cent")
+	s.Text(&o.out, "out,o", "FILE", "write to this file instead of standard output")
+	s.Float(&o.Confidence, "confidence", "P", 0.5, 0.9999, "probability that a comparison of equal runs finds no difference in any number")
+	s.Float(&o.Least, "least", "SHARE", 0, 10, "smallest change that counts, such as 0.02 for 2 %: a number differs if its whole interval lies beyond it")
 	s.Bool(&o.fail, "fail", "exit with code 4 when B is worse")
 	return s
 }
 
-// compareSides reads which runs stand on which side: two, or several with -- between the sides.
+// compareSides reads the runs of both sides: two runs, or several runs with -- between the sides.
 func compareSides(set *optset.Set, args []string) (before, after []string, err error) {
-	const want = "two runs are needed, as in redline compare last~1 last; with several a side, -- stands between the sides"
+	const want = "give two runs, as in redline compare last~1 last; to compare several, put -- between the two sides"
 	i := slices.Index(args, "--")
 	if i < 0 {
 		both, err := command.Parse(set, args, 2, 2, want)

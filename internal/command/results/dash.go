@@ -19,7 +19,7 @@ func Dash(p *command.IO, args []string) (int, error) {
 	defer stop()
 	s, err := dash.Listen(ctx, listen, runs.Past{IO: p}, p.Secrets)
 	if err != nil {
-		return 0, fmt.Errorf("%w; --listen takes another address", err)
+		return 0, fmt.Errorf("%w; use --listen to choose another address", err)
 	}
 	fmt.Fprintf(p.Stdout, "%s\n", s.URL())
 	<-ctx.Done()
@@ -32,8 +32,8 @@ func DashHelp() string {
 	var listen string
 	return `Usage: redline dash [options]
 
-Serves the runs of redline history as pages on this machine until it is interrupted: each run with its charts, and two
-beside each other. A run in progress shows its own live page with --dash.
+Shows the runs of redline history in a browser: each run with its charts, and two runs side by side. The command prints
+the address of the pages and runs until it is interrupted. To watch a run in progress, add --dash to the run itself.
 ` + dashSet(&listen).Help()
 }
 
@@ -44,6 +44,6 @@ func dashSet(listen *string) *optset.Set {
 	*listen = "127.0.0.1:8899"
 	s := &optset.Set{}
 	s.Group("Options")
-	s.Text(listen, "listen", "ADDRESS", "where the pages are; port 0 picks a free one")
+	s.Text(listen, "listen", "ADDRESS", "address to listen on; port 0 picks a free port")
 	return s
 }

@@ -23,7 +23,7 @@ func History(p *command.IO, args []string) (int, error) {
 	}
 	store := runs.Store(p)
 	if store == nil {
-		return 0, errors.New("there is no history: REDLINE_HISTORY is off, or there is no home folder")
+		return 0, errors.New("no history: REDLINE_HISTORY is off, or no home folder is set")
 	}
 	return 0, doHistory(p, store, &o)
 }
@@ -33,16 +33,16 @@ func HistoryHelp() string {
 	var o historyOptions
 	return `Usage: redline history [options]
 
-Lists the runs that are kept on this machine, the newest last. Every run of profile, llm, simple and stress is kept as
-a folder of plain files unless --no-history is given. The folder is REDLINE_HISTORY ("off" keeps none), else the
-user's data folder; past 512 MiB (REDLINE_HISTORY_MIB) the oldest runs go.
+Lists the runs kept on this machine, the newest last. Every run of profile, llm, simple and stress is kept as a folder
+of plain files unless --no-history is given. REDLINE_HISTORY sets the folder ("off" keeps no runs); the default is in
+the user's data folder. When the runs exceed 512 MiB (REDLINE_HISTORY_MIB), the oldest are deleted.
 ` + historySet(&o).Help()
 }
 
 // HistoryNames are the options of history.
 func HistoryNames() []string { return historySet(new(historyOptions)).Names() }
 
-// historyOptions are those of `redline history`.
+// historyOptions are the options of `redline history`.
 type historyOptions struct {
 	json   bool
 	number int
@@ -55,10 +55,10 @@ func historySet(o *historyOptions) *optset.Set {
 	o.number = 20
 	s := &optset.Set{}
 	s.Group("Options")
-	s.Int(&o.number, "number,n", "N", 0, "how many of the newest runs to list; 0 lists all")
-	s.Bool(&o.json, "json", "print the entries as JSON, one a line")
+	s.Int(&o.number, "number,n", "N", 0, "number of newest runs to list; 0 lists all")
+	s.Bool(&o.json, "json", "print one JSON object per run and line")
 	s.Text(&o.remove, "remove", "RUN", "delete one run")
-	s.Int(&o.keep, "keep", "N", 0, "delete all but the newest N runs; 0 deletes none")
+	s.Int(&o.keep, "keep", "N", 0, "delete all except the newest N runs; 0 deletes none")
 	s.Bool(&o.where, "where", "print the folder of the history")
 	return s
 }
@@ -96,7 +96,7 @@ func doHistory(p *command.IO, store *history.Store, o *historyOptions) error {
 	return t.Flush()
 }
 
-// printJSONLines prints values as JSON, one a line.
+// printJSONLines prints each value as one line of JSON.
 func printJSONLines[T any](w io.Writer, list []T) error {
 	e := json.NewEncoder(w)
 	for _, v := range list {

@@ -34,8 +34,8 @@ func ReportHelp() string {
 	var out string
 	return `Usage: redline report RUN [RUN] [options]
 
-Writes a run as one HTML page that opens offline. A run is an id of redline history, "last", a label, a file of
---json, or a file or folder of perf_analyzer, GenAI-Perf or AIPerf. Two runs stand beside each other.
+Writes a run as one HTML page that opens offline; with two runs, both side by side. A run is an id of redline history,
+"last", a label, a file of --json, or a file or folder of perf_analyzer, GenAI-Perf or AIPerf.
 ` + reportSet(&out).Help() + `
 Examples
   redline report last
@@ -51,6 +51,6 @@ func reportSet(out *string) *optset.Set {
 	*out = "redline-report.html"
 	s := &optset.Set{}
 	s.Group("Options")
-	s.Text(out, "out,o", "FILE", "where the page goes")
+	s.Text(out, "out,o", "FILE", "file to write the page to")
 	return s
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/redline-bench/redline/internal/secret"
 )
 
-// options are those of `redline serve`. Where tritonserver has one, the name is the same.
+// options are the options of `redline serve`. Options that tritonserver also has have its names.
 type options struct {
 	config         refserver.Config
 	http, grpc     endpoint
@@ -32,7 +32,7 @@ type options struct {
 	exitWithParent bool
 }
 
-// endpoint is where one protocol listens.
+// endpoint is the address on which one protocol listens.
 type endpoint struct {
 	host string
 	port int
@@ -44,37 +44,37 @@ func (e endpoint) String() string { return net.JoinHostPort(e.host, strconv.Itoa
 func Help() string {
 	return `Usage: redline serve [options]
 
-Runs the reference server: a real inference server with small built-in models, whose delays can be pinned. It speaks
-KServe v2 over HTTP and gRPC with Triton's extensions, and, on ports of their own, OpenAI, TorchServe and TensorFlow
-Serving. When all ports listen it prints one line, "ready" and the ports as JSON. It runs until it is interrupted.
+Runs the reference server: an inference server with small built-in models and adjustable delays. It serves KServe v2
+over HTTP and gRPC with Triton's extensions and, on separate ports, the APIs of OpenAI, TorchServe and TensorFlow
+Serving. When all ports are open it prints one line: "ready" and the ports as JSON. It runs until it is interrupted.
 docs/refserver.md has more.
 ` + optionSet(&options{}).Help() + `
 Faults
-  error      an error
-  delay      waits, for 100ms or the time given
-  hang       no answer
-  reset      resets the connection
-  truncate   ends the connection in the middle of the answer
-  length     announces more than it sends
-  malformed  bytes that are no JSON, no protobuf, no event
-  slow       byte by byte, 10ms or the time given between two
-  goaway     GOAWAY over HTTP/2, Connection: close over HTTP/1.1
-  refuse     closes every new connection from then on
-  die        ends the server
+  error      respond with an error
+  delay      delay the response by 100ms, or by the given time
+  hang       never respond
+  reset      reset the connection
+  truncate   close the connection in the middle of the response
+  length     announce a longer response than is sent
+  malformed  send bytes that are not valid JSON, protobuf or events
+  slow       send one byte every 10ms, or every given time
+  goaway     send GOAWAY over HTTP/2, Connection: close over HTTP/1.1
+  refuse     from now on, close every new connection
+  die        end the server process
 
 Examples
   redline serve
-      everything on the usual ports, for this machine only
+      serve everything on the usual ports, for this machine only
   redline serve --http-port 0 --grpc-port 0 --metrics-port 0
-      on free ports; the line "ready {...}" tells which
+      use free ports; the line "ready {...}" names them
   redline serve --delay simple=20ms --request-log requests.jsonl
-      a latency that is known, to hold a client's numbers against
+      respond with a known latency, to check the numbers of a client
   redline serve --model-repository my_models --model-control-mode explicit --load-model '*'
-      models of one's own, which clients may load and unload
+      serve your own models, which clients may load and unload
   redline serve --fault 'simple=reset,every=100'
-      how does a client take a reset now and then?
+      test how a client handles a connection reset at every 100th request
   redline serve --trace-config file=trace.json --trace-config level=TIMESTAMPS --trace-config rate=1
-      where the time of each request goes
+      trace where the time of each request is spent
 `
 }
 
@@ -84,58 +84,58 @@ func Names() []string { return optionSet(&options{}).Names() }
 func optionSet(o *options) *optset.Set {
 	s := &optset.Set{}
 	o.portOptions(s)
-	s.Group("Models: what it serves")
+	s.Group("Models")
 	list := func(to *[]string, name, arg, help string) {
 		s.Var(name, arg, "", help, func(v string) error { *to = append(*to, v); return nil })
 	}
-	list(&o.config.Repositories, "model-repository", "DIR", "a folder of models in Triton's layout, MODEL/config.pbtxt and MODEL/VERSION/, "+
-		"besides the built-in ones, over the backends identity, add_sub, accumulate, sequence, repeat, delay, mock_llm, fault and blank. May be repeated")
+	list(&o.config.Repositories, "model-repository", "DIR", "folder with more models in Triton's layout, MODEL/config.pbtxt and MODEL/VERSION/, "+
+		"for the backends identity, add_sub, accumulate, sequence, repeat, delay, mock_llm, fault and blank; may be repeated")
 	o.control = "none"
-	optset.OneOf(s, &o.control, "model-control-mode", "MODE", "none loads all models and keeps them; explicit lets clients load and unload them", "none", "explicit")
-	list(&o.config.Load, "load-model", "MODEL", "a model to load at the start in explicit mode; * is all of them. May be repeated")
+	optset.OneOf(s, &o.control, "model-control-mode", "MODE", "none loads all models at the start and keeps them; explicit lets clients load and unload models", "none", "explicit")
+	list(&o.config.Load, "load-model", "MODEL", "model to load at the start in explicit mode, * for all models; may be repeated")
 	o.paceOptions(s)
-	s.Group("Trouble: how it misbehaves")
+	s.Group("Faults")
 	o.config.Faults = map[string]string{}
-	s.Var("fault", "MODEL=KIND[,every=N][,for=TIME]", "", "the model misbehaves, at each request or at each n-th; * is every model; the kinds are listed below. "+
-		"A single request asks for one with the header X-Redline-Fault. May be repeated", o.addFault)
+	s.Var("fault", "MODEL=KIND[,every=N][,for=TIME]", "", "make the model fail at every request, or at every N-th; * for every model; the kinds are listed below. "+
+		"A client can request a fault with the header X-Redline-Fault; may be repeated", o.addFault)
 	s.Group("Security")
-	s.Text(&o.cert, "tls-cert", "FILE", "a certificate in PEM form: every port speaks TLS")
-	s.Text(&o.key, "tls-key", "FILE", "its private key")
-	s.Text(&o.ca, "tls-client-ca", "FILE", "the authority that clients' certificates must come from: mutual TLS")
-	s.Text(&o.config.Token, "bearer-token", "TOKEN", "the token that requests must present, on every port")
+	s.Text(&o.cert, "tls-cert", "FILE", "PEM file of the server's certificate; every port then uses TLS")
+	s.Text(&o.key, "tls-key", "FILE", "PEM file of the certificate's private key")
+	s.Text(&o.ca, "tls-client-ca", "FILE", "PEM file of the authority that must have signed clients' certificates (mutual TLS)")
+	s.Text(&o.config.Token, "bearer-token", "TOKEN", "token that every request must send, on every port")
 	s.Secret(secret.Whole, "bearer-token")
-	s.Var("http-max-input-size", "BYTES", "0", "the largest JSON, raw body or unpacked body that the HTTP port takes; 0 is no limit", sizeOf(&o.config.MaxInput))
+	s.Var("http-max-input-size", "BYTES", "0", "size limit of JSON, raw body and decompressed body on the HTTP port; 0 for no limit", sizeOf(&o.config.MaxInput))
 	o.config.MaxUnpacked = 1 << 30
-	s.Var("max-unpacked-size", "BYTES", strconv.FormatInt(o.config.MaxUnpacked, 10), "how much packed requests may unpack to, all that are in work together; "+
-		"a request that exceeds it is refused with 413 or RESOURCE_EXHAUSTED. Also the largest gRPC message. 0 is no limit", sizeOf(&o.config.MaxUnpacked))
-	s.Group("Watching")
-	s.Text(&o.requestLog, "request-log", "FILE", "a JSON line for each answer: model, id, received_ns, replied_ns, and for a stream when each event "+
-		"left, events_ns, and how many tokens it had, tokens")
+	s.Var("max-unpacked-size", "BYTES", strconv.FormatInt(o.config.MaxUnpacked, 10), "size limit of all decompressed requests in progress together, and of one gRPC message; "+
+		"a request that exceeds it is refused with 413 or RESOURCE_EXHAUSTED; 0 for no limit", sizeOf(&o.config.MaxUnpacked))
+	s.Group("Logs, traces and metrics")
+	s.Text(&o.requestLog, "request-log", "FILE", "write a JSON line for each response: model, id, received_ns, replied_ns; for a stream also the send time "+
+		"(events_ns) and the number of tokens (tokens) of each event")
 	o.config.Trace = map[string]string{}
-	s.Var("trace-config", "[triton,]SETTING=VALUE", "", "traces as Triton writes them. SETTING is file, level (TIMESTAMPS or TENSORS), rate (every n-th "+
-		"request), count, or log-frequency (traces in a file). Clients may change all but the file. May be repeated", o.addTrace)
-	s.Int(&o.config.GPUs, "simulate-gpus", "N", 0, "pretend in the metrics that there are so many GPUs")
-	s.Bool(&o.exitWithParent, "exit-with-parent", "end when standard input ends")
+	s.Var("trace-config", "[triton,]SETTING=VALUE", "", "write traces in Triton's format. SETTING is file, level (TIMESTAMPS or TENSORS), rate (trace every N-th "+
+		"request), count, or log-frequency (traces per file). Clients can change all settings except file; may be repeated", o.addTrace)
+	s.Int(&o.config.GPUs, "simulate-gpus", "N", 0, "number of simulated GPUs in the metrics")
+	s.Bool(&o.exitWithParent, "exit-with-parent", "end the server when standard input is closed")
 	return s
 }
 
 // portOptions declares where the protocols listen.
 func (o *options) portOptions(s *optset.Set) {
-	s.Group("Ports: where it listens")
-	const free = "; a free one when that is in use, or when --http-port is 0, unless it is named"
+	s.Group("Ports")
+	const free = "; unless given, a free port is used if the default is in use or if --http-port is 0"
 	var addresses []func()
 	listen := func(e *endpoint, name string, port int, help string) {
 		*e = endpoint{"127.0.0.1", port}
 		s.Var(name+"-port", "PORT", strconv.Itoa(port), help, e.setPort)
-		addresses = append(addresses, func() { s.Text(&e.host, name+"-address", "ADDRESS", "the address of that port") })
+		addresses = append(addresses, func() { s.Text(&e.host, name+"-address", "ADDRESS", "address to listen on for --"+name+"-port") })
 	}
-	listen(&o.http, "http", 8000, "KServe v2 over HTTP; 0 picks a free port, here and below")
-	listen(&o.grpc, "grpc", 8001, "KServe v2 over gRPC")
-	listen(&o.metrics, "metrics", 8002, "Prometheus text at /metrics")
-	listen(&o.openai, "openai", 9000, "OpenAI, Anthropic messages, TGI generate and rerank"+free)
-	listen(&o.torchserve, "torchserve", 8080, "TorchServe"+free)
-	listen(&o.tfserving, "tfserving", 8500, "TensorFlow Serving over gRPC"+free)
-	s.Group("Addresses: 0.0.0.0 lets other machines in")
+	listen(&o.http, "http", 8000, "port of KServe v2 over HTTP; 0 picks a free port, here and below")
+	listen(&o.grpc, "grpc", 8001, "port of KServe v2 over gRPC")
+	listen(&o.metrics, "metrics", 8002, "port of the Prometheus metrics, at /metrics")
+	listen(&o.openai, "openai", 9000, "port of OpenAI, Anthropic messages, TGI generate and rerank"+free)
+	listen(&o.torchserve, "torchserve", 8080, "port of TorchServe"+free)
+	listen(&o.tfserving, "tfserving", 8500, "port of TensorFlow Serving over gRPC"+free)
+	s.Group("Addresses: 0.0.0.0 allows connections from other machines")
 	for _, add := range addresses {
 		add()
 	}
@@ -150,33 +150,33 @@ func (e *endpoint) setPort(v string) error {
 	return nil
 }
 
-// paceOptions declares how long answers take.
+// paceOptions declares how long responses take.
 func (o *options) paceOptions(s *optset.Set) {
-	s.Group("Pace: how long answers take")
+	s.Group("Pace: how long responses take")
 	o.config.Delays = map[string]time.Duration{}
-	s.Var("delay", "MODEL=TIME", "", "every answer of the model leaves exactly this long after its request came, as simple=20ms: something to hold "+
-		"measurements against. torchserve is the model of that port. May be repeated", o.addDelay)
+	s.Var("delay", "MODEL=TIME", "", "send every response of the model exactly this long after its request was received, such as simple=20ms; "+
+		"torchserve is the model of that port; may be repeated", o.addDelay)
 	p := &o.config.Pace
 	p.First, p.Each, p.Free = 15*time.Millisecond, 5*time.Millisecond, 1
-	s.Duration(&p.First, "ttft", "TIME", "language models, which are on the OpenAI port and in tensorrt_llm: from a request to its first token")
-	s.Duration(&p.Each, "itl", "TIME", "between two tokens")
-	s.Duration(&p.FirstDev, "ttft-stddev", "TIME", "the deviation of --ttft")
-	s.Duration(&p.EachDev, "itl-stddev", "TIME", "the deviation of --itl")
-	optset.OneOf(s, &p.Distribution, "token-distribution", "NAME", "constant, normal or lognormal; normal where there are deviations", "constant", "normal", "lognormal")
-	s.Duration(&p.Prefill, "prefill", "TIME", "added to the first token for each token of the prompt")
-	s.Float(&p.Slowdown, "slowdown", "SHARE", 0, 1e9, "added to all of these times for each request in flight beyond --slowdown-above, as 0.1: the knee")
-	s.Int(&p.Free, "slowdown-above", "N", 0, "how many requests do not slow each other down")
-	s.Var("seed", "N", "0", "makes scripted randomness repeat", func(v string) (err error) {
+	s.Duration(&p.First, "ttft", "TIME", "language models (OpenAI port, tensorrt_llm): mean time from a request to its first token")
+	s.Duration(&p.Each, "itl", "TIME", "language models: mean time between two tokens")
+	s.Duration(&p.FirstDev, "ttft-stddev", "TIME", "standard deviation of --ttft")
+	s.Duration(&p.EachDev, "itl-stddev", "TIME", "standard deviation of --itl")
+	optset.OneOf(s, &p.Distribution, "token-distribution", "NAME", "distribution of token times: constant, normal or lognormal (default: normal with a deviation, else constant)", "constant", "normal", "lognormal")
+	s.Duration(&p.Prefill, "prefill", "TIME", "time added to the first token for each token of the prompt")
+	s.Float(&p.Slowdown, "slowdown", "SHARE", 0, 1e9, "share by which these times grow for each request in flight beyond --slowdown-above, such as 0.1")
+	s.Int(&p.Free, "slowdown-above", "N", 0, "number of requests in flight that do not slow each other down")
+	s.Var("seed", "N", "0", "seed of all random delays and faults", func(v string) (err error) {
 		if o.config.Seed, err = strconv.ParseUint(v, 10, 64); err != nil {
 			err = fmt.Errorf("is a whole number, not %q", v)
 		}
 		return err
 	})
-	s.Bool(&o.config.Null, "null", "answer from memory, as fast as the machine can, without looking at the request: for benchmarks and calibration. "+
-		"Tokens have no pace unless --ttft or --itl are given")
+	s.Bool(&o.config.Null, "null", "send prepared responses as fast as possible, without reading the request's content: for benchmarks and calibration. "+
+		"Tokens are sent without delay unless --ttft or --itl is given")
 }
 
-// parse reads the options and settles what depends on several.
+// parse reads the options and resolves those that depend on each other.
 func parse(ctx context.Context, args []string, secrets *secret.Set) (*options, error) {
 	o := &options{}
 	set := optionSet(o)
@@ -204,8 +204,8 @@ func parse(ctx context.Context, args []string, secrets *secret.Set) (*options, e
 	return o, nil
 }
 
-// freePorts gives the lesser ports a free number, unless they were named, when the HTTP port is to be a free one or when
-// theirs is taken: the ready line tells.
+// freePorts picks free ports for OpenAI, TorchServe and TensorFlow Serving where no port was given and the default is in
+// use, or where the HTTP port is free too. The ready line names them.
 func (o *options) freePorts(ctx context.Context, set *optset.Set) {
 	for name, e := range map[string]*endpoint{"openai-port": &o.openai, "torchserve-port": &o.torchserve, "tfserving-port": &o.tfserving} {
 		if !set.Given(name) && (o.http.port == 0 || taken(ctx, e.String())) {
@@ -222,7 +222,7 @@ func taken(ctx context.Context, address string) bool {
 	return err != nil
 }
 
-// secure reads the files of TLS.
+// secure reads the TLS files.
 func (o *options) secure() error {
 	if o.cert == "" && o.key == "" && o.ca == "" {
 		return nil
@@ -240,22 +240,22 @@ func (o *options) secure() error {
 	}
 	pem, err := os.ReadFile(o.ca)
 	if err != nil {
-		return fmt.Errorf("read the clients' authority: %w", err)
+		return fmt.Errorf("read --tls-client-ca: %w", err)
 	}
 	o.config.TLS.ClientCAs = x509.NewCertPool()
 	if !o.config.TLS.ClientCAs.AppendCertsFromPEM(pem) {
-		return fmt.Errorf("%s holds no certificate in PEM form", o.ca)
+		return fmt.Errorf("--tls-client-ca: %s has no PEM certificate", o.ca)
 	}
 	o.config.TLS.ClientAuth = tls.RequireAndVerifyClientCert
 	return nil
 }
 
-// sizeOf reads a number of bytes.
+// sizeOf returns a parser for a number of bytes.
 func sizeOf(to *int64) func(string) error {
 	return func(v string) error {
 		n, err := strconv.ParseInt(v, 10, 64)
 		if err != nil || n < 0 {
-			return fmt.Errorf("is a number of bytes, not %q; 0 is no limit", v)
+			return fmt.Errorf("is a number of bytes, not %q; 0 means no limit", v)
 		}
 		*to = n
 		return nil
@@ -272,12 +272,12 @@ func (o *options) addDelay(v string) error {
 	return nil
 }
 
-// addTrace takes a trace setting as tritonserver does.
+// addTrace reads a trace setting in tritonserver's syntax.
 func (o *options) addTrace(v string) error {
 	setting := v
 	if mode, rest, ok := strings.Cut(v, ","); ok {
 		if mode != "triton" {
-			return fmt.Errorf("knows the mode triton, not %q", mode)
+			return fmt.Errorf("supports the mode triton, not %q", mode)
 		}
 		setting = rest
 	}

@@ -1,4 +1,5 @@
-// Package simple is `redline simple`: one request after the other to a simple model, as the simple client of Triton's checks.
+// Package simple is `redline simple`: it sends requests one after another to a simple model, like the simple client of
+// Triton's QA.
 package simple
 
 import (
@@ -47,8 +48,8 @@ func Help() string {
 	o := simple.Defaults()
 	return `Usage: redline simple -m MODEL [options]
 
-Sends one request after the other to a model with one input and one output whose last dimension is free, and prints
-throughput, average and percentiles, as the simple client of Triton's own checks does. docs/simple.md has more.
+Sends requests one after another to a model with one input and one output of variable last dimension, and prints
+throughput, average latency and percentiles, like the simple client of Triton's own QA. docs/simple.md has more.
 ` + simple.Set(&o).Help() + `
 Examples
   redline simple -m custom_identity_fp32 -s 16 --embedded
@@ -128,7 +129,7 @@ func (s *run) start() error {
 	return s.prepare()
 }
 
-// prepare makes the requests.
+// prepare encodes the requests.
 func (s *run) prepare() error {
 	in := s.model.Inputs[0]
 	if s.opts.Data == "" {
@@ -147,7 +148,7 @@ func (s *run) prepare() error {
 	return nil
 }
 
-// plain is the model without its scheduler: this client knows no sequences.
+// plain returns the model without its scheduler: this command sends no sequences.
 func (s *run) plain() *service.Model {
 	m := *s.model
 	m.Scheduler = service.NoScheduler

@@ -1,4 +1,4 @@
-// Package stress is `redline stress`: whole and broken sequences, every answer checked.
+// Package stress is `redline stress`: it sends valid and invalid sequences and checks every response.
 package stress
 
 import (
@@ -60,9 +60,9 @@ func Help() string {
 	return `Usage: redline stress sequence [MODEL] [options]
        redline stress chaos [MODEL] --chaos TIME --duration TIME [options]
 
-Sends sequences, whole and broken ones, to a model that keeps a running sum for each, and checks every answer: the
-sequence stress test of Triton's own checks. It ends with 0 when the server did everything right, else with 1 and the
-history of each sequence that went wrong. chaos only unloads and loads the model, for a run with --disturbed beside it.
+Sends valid and invalid sequences to a model that keeps a running sum for each sequence, and checks every response, like
+the sequence stress test of Triton's own QA. The exit code is 0 if every response was right, else 1, with the history of
+each sequence that failed. 'chaos' only unloads and loads the model, while another command runs with --disturbed.
 docs/stress.md explains the patterns.
 ` + stress.Set(&o).Help() + `
 Examples
@@ -141,7 +141,7 @@ func (s *run) sequences() int {
 	return s.outcome.Finish(res, code)
 }
 
-// tap gives every request to those who write them down.
+// tap returns the function that receives every request's record, or nil if no output needs them.
 func (s *run) tap() func(*record.Record) error {
 	to := s.outcome.Tap()
 	if to == nil {
@@ -151,7 +151,7 @@ func (s *run) tap() func(*record.Record) error {
 	return func(r *record.Record) error { return to(lv, 0, r) }
 }
 
-// workload tells apart what was sent: everything that a seed stands for.
+// workload returns a fingerprint of all options that determine what is sent.
 func (s *run) workload() string {
 	o := s.opts
 	return workload.Fingerprint(o.Model, o.Version, o.Protocol, o.Unary, o.Seed, o.Threads, o.Iterations, o.Duration, o.Common, o.Rare, o.RareShare, o.Weights, o.RareWeights,
@@ -193,7 +193,7 @@ func (s *run) start() (*service.Model, error) {
 	return m, nil
 }
 
-// connect makes the plan, with the server or what stands before it.
+// connect makes the plan. With --embedded it starts the server, and with --cut the proxy that cuts connections.
 func (s *run) connect() error {
 	o := s.opts
 	args := []string{"-m", o.Model, "-u", o.URL, "-i", string(o.Protocol), "--async"}
@@ -233,7 +233,7 @@ func (s *run) repository() repository.Repository {
 	return repository.GRPC(s.server.Host, s.opts.Model)
 }
 
-// couple makes a call of several requests where the protocol has streams.
+// couple returns a function that sends several requests as one call, or nil if the protocol has no streams.
 func (s *run) couple() func(cars []stress.Car) (service.Request, error) {
 	svc, ok := s.svc.(*train.Service)
 	if !ok {
@@ -259,7 +259,7 @@ func (s *run) writeJSON(sum *stress.Summary) error {
 	return s.Files.WriteFile(s.opts.JSON, append(text, '\n'))
 }
 
-// failed says why the test could not be made.
+// failed prints why the test could not run and returns the exit code.
 func (s *run) failed(err error) int {
 	if s.sigs.Soft.Err() != nil {
 		return command.ExitInterrupted
@@ -271,13 +271,13 @@ func (s *run) failed(err error) int {
 	return command.ExitFailed
 }
 
-// watcher shows a run as it goes.
+// watcher prints the progress of a run.
 type watcher struct{ run *run }
 
 // Line prints a line of a verbose run.
 func (w watcher) Line(text string) { w.run.write(text + "\n") }
 
-// Failed prints the story of a failure at once.
+// Failed prints the history of a failed sequence at once.
 func (w watcher) Failed(f *stress.Failure) { w.run.write("\n" + f.Story()) }
 
 func (s *run) write(text string) {

@@ -1,4 +1,4 @@
-// Package tokenize is `redline tokenize`: texts become token ids, as a model's own tokenizer makes them.
+// Package tokenize is `redline tokenize`: it converts texts to token ids with a model's own tokenizer.
 package tokenize
 
 import (
@@ -46,13 +46,13 @@ type options struct {
 func optionSet(o *options) *optset.Set {
 	s := &optset.Set{}
 	s.Group("Options")
-	s.Text(&o.path, "tokenizer,t", "DIR", "the folder of a model, a tokenizer.json, a .tiktoken or a SentencePiece .model file")
-	s.Bool(&o.noSpecial, "no-special", "no special tokens around the text; with --decode, leave special tokens out")
+	s.Text(&o.path, "tokenizer,t", "DIR", "folder of a model, or a tokenizer.json, .tiktoken or SentencePiece .model file")
+	s.Bool(&o.noSpecial, "no-special", "add no special tokens to a text; with --decode, omit special tokens")
 	s.Bool(&o.decode, "decode", "read arrays of ids and print JSON strings")
 	s.Bool(&o.count, "count", "print the number of ids instead of the ids")
-	s.Bool(&o.chat, "chat", "read conversations: JSON arrays of messages, or objects with messages, tools and what else the "+
-		"model's chat template reads. Special tokens are the template's")
-	s.Bool(&o.prompt, "generation-prompt", "with --chat, end with the beginning of the answer, as servers do")
+	s.Bool(&o.chat, "chat", "read conversations: JSON arrays of messages, or objects with messages, tools and other fields that the "+
+		"model's chat template uses. The template adds the special tokens")
+	s.Bool(&o.prompt, "generation-prompt", "with --chat, end with the start of the response, as servers do")
 	s.Bool(&o.render, "render", "with --chat, print the text of each conversation as a JSON string")
 	return s
 }
@@ -65,8 +65,8 @@ func Help() string {
 	var o options
 	return `Usage: redline tokenize --tokenizer DIR [options] < texts.jsonl
 
-Reads JSON strings from standard input, one a line, and prints the token ids of each as a JSON array on a line.
-The ids are those of the Hugging Face package 'tokenizers'. docs/tokenizers.md has more.
+Reads one JSON string per line from standard input and prints its token ids as a JSON array on one line. The ids are
+those of Hugging Face's package 'tokenizers'. docs/tokenizers.md has more.
 ` + optionSet(&o).Help() + `
 Examples
   echo '"Hello world"' | redline tokenize --tokenizer ./Llama-3-8B
@@ -79,18 +79,18 @@ Examples
 func (o *options) check(rest []string) error {
 	switch {
 	case len(rest) > 0:
-		return command.Usage(fmt.Errorf("what is %q for? texts come from standard input", rest[0]))
+		return command.Usage(fmt.Errorf("unexpected argument %q; texts are read from standard input", rest[0]))
 	case o.path == "":
 		return command.Usage(errors.New("name the tokenizer with --tokenizer DIR"))
 	case o.decode && (o.count || o.chat), o.count && o.render:
 		return command.Usage(errors.New("--decode excludes --count and --chat, and --count excludes --render"))
 	case (o.render || o.prompt) && !o.chat:
-		return command.Usage(errors.New("--render and --generation-prompt are for --chat"))
+		return command.Usage(errors.New("--render and --generation-prompt need --chat"))
 	}
 	return nil
 }
 
-// answerLines answers every line of in with one of out.
+// answerLines writes one line to out for every line of in.
 func answerLines(t *tokenizer.Tokenizer, o *options, in io.Reader, out io.Writer) error {
 	r, w := bufio.NewReaderSize(in, 1<<20), bufio.NewWriterSize(out, 1<<16)
 	l := &lineTokenizer{t: t, o: o}
@@ -121,7 +121,7 @@ func answerLines(t *tokenizer.Tokenizer, o *options, in io.Reader, out io.Writer
 		if _, err := w.Write(answer); err != nil {
 			return err
 		}
-		// Someone who types, or a program that waits for each answer, gets it at once.
+		// A user who types, or a program that waits for each line, gets the output at once.
 		if r.Buffered() == 0 {
 			if err := w.Flush(); err != nil {
 				return err
@@ -130,7 +130,7 @@ func answerLines(t *tokenizer.Tokenizer, o *options, in io.Reader, out io.Writer
 	}
 }
 
-// lineTokenizer answers lines, one at a time.
+// lineTokenizer converts one line at a time.
 type lineTokenizer struct {
 	t   *tokenizer.Tokenizer
 	o   *options
@@ -138,7 +138,7 @@ type lineTokenizer struct {
 	buf []byte
 }
 
-// answer is the line that answers one; it is valid until the next.
+// answer returns the output line for an input line. It is valid until the next call.
 func (l *lineTokenizer) answer(line []byte) ([]byte, error) {
 	l.buf = l.buf[:0]
 	if l.o.decode {
@@ -171,7 +171,7 @@ func (l *lineTokenizer) answer(line []byte) ([]byte, error) {
 	return append(l.buf, ']', '\n'), nil
 }
 
-// text is what a line asks to encode.
+// text returns the text that a line asks to encode.
 func (l *lineTokenizer) text(line []byte) (string, error) {
 	if l.o.chat {
 		return l.t.Render(line, l.o.prompt)
@@ -183,7 +183,7 @@ func (l *lineTokenizer) text(line []byte) (string, error) {
 	return *text, nil
 }
 
-// plainJSON is a string in JSON, with a line end, without the escapes that HTML would need.
+// plainJSON encodes a string as a line of JSON, without HTML escapes.
 func plainJSON(s string) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -192,9 +192,9 @@ func plainJSON(s string) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// readIDs appends the ids of a JSON array to dst. An id is a number that fits 32 bits, as in the package.
+// readIDs appends the ids of a JSON array to dst. An id fits 32 bits, as in the package 'tokenizers'.
 func readIDs(dst []int, line []byte) ([]int, error) {
-	var list []*uint32 // null would pass for 0 otherwise
+	var list []*uint32 // pointers, because null would decode as 0
 	if err := json.Unmarshal(line, &list); err != nil || list == nil {
 		return dst, notThat(line, "JSON array of ids", err)
 	}
@@ -207,15 +207,15 @@ func readIDs(dst []int, line []byte) ([]int, error) {
 	return dst, nil
 }
 
-// notThat says that a line is not what it should be, and where its JSON breaks.
+// notThat returns an error that says what the line should be, and where its JSON is invalid.
 func notThat(line []byte, what string, err error) error {
 	if _, ok := errors.AsType[*json.SyntaxError](err); ok {
-		return fmt.Errorf("%s is no %s: %w", excerpt(line), what, err)
+		return fmt.Errorf("%s is not a %s: %w", excerpt(line), what, err)
 	}
-	return fmt.Errorf("%s is no %s", excerpt(line), what)
+	return fmt.Errorf("%s is not a %s", excerpt(line), what)
 }
 
-// excerpt is the beginning of a line, for a message.
+// excerpt returns the beginning of a line, for a message.
 func excerpt(line []byte) string {
 	const most = 40
 	if len(line) == 0 {
