@@ -13,7 +13,7 @@ import (
 )
 
 // bareReader is what streams cost at the least in Go: a goroutine for each connection, which sends a request, reads
-// until the end of the answer, counts the events and looks at the clock at each read. It is a process of its own,
+// until the end of the response, counts the events and looks at the clock at each read. It is a process of its own,
 // this program with the word reader, so that its CPU time can be told.
 type bareReader struct {
 	addr     string

@@ -338,7 +338,7 @@ func flood(f []byte) func(net.Conn) {
 	}
 }
 
-// packed answers the first call of each connection with a packed message.
+// packed responses the first call of each connection with a packed message.
 func packed(msg []byte) func(net.Conn) {
 	return func(c net.Conn) {
 		enc := hpack.NewEncoder()

@@ -152,7 +152,7 @@ func childOf(pid int) int {
 	return 0
 }
 
-// running tells whether a process exists and is more than a zombie that nobody has waited for.
+// running reports whether a process exists and is more than a zombie that nobody has waited for.
 func running(pid int) bool {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

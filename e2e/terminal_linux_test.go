@@ -66,7 +66,7 @@ func openTerminal(t *testing.T) (master, slave *os.File) {
 	return master, slave
 }
 
-// A terminal that knows the signs shows the latencies of each level as columns; others, and the drop-in, do not.
+// A terminal that knows the signs shows the latencies of each level as columns; others, and perf_analyzer mode, do not.
 func TestShapesOnATerminal(t *testing.T) {
 	f := func(name, locale string, want bool) {
 		t.Helper()

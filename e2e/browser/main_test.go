@@ -168,7 +168,7 @@ func (p *tab) want(what, expression, text string) {
 	}
 }
 
-// eventually waits until something holds, and tells whether it did.
+// eventually waits until something holds, and reports whether it did.
 func eventually(holds func() bool) bool {
 	for end := time.Now().Add(wantLimit); !holds(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
@@ -178,7 +178,7 @@ func eventually(holds func() bool) bool {
 	return true
 }
 
-// quiet checks that the page had nothing to complain about and asked for nothing but what begins so.
+// quiet checks that the page had nothing to complain about and asked for nothing except what begins so.
 func (p *tab) quiet(allowed string) {
 	p.Helper()
 	p.mu.Lock()

@@ -72,7 +72,7 @@ func TestEndures(t *testing.T) {
 	t.Errorf("resident: %d MiB before, still %d MiB %s after the load", before>>20, after>>20, patience)
 }
 
-// serves checks that a well-behaved client gets its answer.
+// serves checks that a well-behaved client gets its response.
 func serves(t *testing.T, s *server.Server) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -111,7 +111,7 @@ func crowd(t *testing.T, s *server.Server, n int) []net.Conn {
 	return out
 }
 
-// stall asks for large answers and never reads them.
+// stall asks for large responses and never reads them.
 func stall(t *testing.T, s *server.Server) []net.Conn {
 	t.Helper()
 	const elements = 4 << 20

@@ -143,7 +143,7 @@ func TestRealPerfAnalyzer(t *testing.T) {
 }
 
 // profileWithin profiles with longer and longer windows, because on a busy machine no request may end within a short one. It
-// tells whether a measurement came to its end.
+// reports whether a measurement came to its end.
 func profileWithin(t *testing.T, p *peers.Peers, dir string, args []string, server bool) bool {
 	t.Helper()
 	for _, window := range []string{"200", "1000", "4000", "16000"} {

@@ -120,7 +120,7 @@ func judge(t *testing.T, c *Case, run func() (got *Outcome, diffs []string)) {
 	})
 }
 
-// sendsAtARate tells whether an option asks for requests at times of their own, and not at the end of others.
+// sendsAtARate reports whether an option asks for requests at times of their own, and not at the end of others.
 func sendsAtARate(option string) bool {
 	return option == "--request-rate-range" || option == "--request-intervals"
 }

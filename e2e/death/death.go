@@ -24,7 +24,7 @@ type Case struct {
 	Env []string
 	// Start runs the server and returns where it listens, and what kills it.
 	Start func(t *testing.T) (addr string, kill func())
-	Args  []string // all but the address
+	Args  []string // all except the address
 	Says  string   // what perf_analyzer's thread says
 }
 

@@ -28,7 +28,7 @@ type front struct {
 	over   bool         // the test has ended
 	conns  map[net.Conn]bool
 	asked  int // inferences that have arrived
-	faults int // those that were answered with the fault
+	faults int // those that got a response with the fault
 	pid    int // of the client
 	files  []int
 	wg     sync.WaitGroup
@@ -105,7 +105,7 @@ func (s *front) down() {
 	}
 }
 
-// keep notes a connection; false where the server went down since it was accepted.
+// keep notes a connection; false if the server went down since it was accepted.
 func (s *front) keep(c net.Conn, ln net.Listener) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -120,7 +120,7 @@ func (s *front) forget(c net.Conn) {
 	delete(s.conns, c)
 }
 
-// arrived counts an inference, and tells whether it is one to answer with the fault.
+// arrived counts an inference, and reports whether it is one to answer with the fault.
 func (s *front) arrived() bool {
 	s.mu.Lock()
 	s.asked++
@@ -136,7 +136,7 @@ func (s *front) arrived() bool {
 	return faulty
 }
 
-// counts returns how many inferences have arrived and were answered with the fault.
+// counts returns how many inferences have arrived and got a response with the fault.
 func (s *front) counts() (asked, faults int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -157,7 +157,7 @@ func (s *front) behind() string {
 	return s.backend
 }
 
-// openFiles is the number of open files of a process; 0 where this system does not tell.
+// openFiles is the number of open files of a process; 0 if this system does not tell.
 func openFiles(pid int) int {
 	list, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
 	if err != nil {

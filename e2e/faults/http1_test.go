@@ -18,7 +18,7 @@ type reply struct {
 	body   []byte
 }
 
-// streams tells whether the body is a stream of events.
+// streams reports whether the body is a stream of events.
 func (r *reply) streams() bool {
 	return strings.HasPrefix(r.header.Get("Content-Type"), "text/event-stream")
 }

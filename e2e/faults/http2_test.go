@@ -137,7 +137,7 @@ func (r *relay) responses(from net.Conn) {
 	}
 }
 
-// responds tells whether data are the first of a response to an inference.
+// responds reports whether data are the first of a response to an inference.
 func (r *relay) responds(id uint32) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

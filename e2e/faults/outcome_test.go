@@ -105,7 +105,7 @@ func (e ended) failures() (byClass map[string]int, texts string) {
 	return byClass, texts
 }
 
-// succeeded is the number of requests that were answered.
+// succeeded is the number of requests that got a response.
 func (e ended) succeeded() int {
 	n := 0
 	for _, l := range e.Levels {

@@ -33,7 +33,7 @@ type fault struct {
 
 const timeout = "timeout"
 
-// hits tells whether the n-th inference, from 1, meets the fault.
+// hits reports whether the n-th inference, from 1, meets the fault.
 func (f fault) hits(n int) bool { return f.name != "" && (f.always || n == 3 || n%3 == 0 && !f.once) }
 
 func (f fault) over(w wire) bool {

@@ -207,7 +207,7 @@ func TestAFullStandardOutput(t *testing.T) {
 	}
 }
 
-// The reader takes one line and goes, as in "| head -1". The files are written all the same.
+// The reader takes one line and goes, as in "| head -1". The files are written anyway.
 func TestAReaderThatGoes(t *testing.T) {
 	cmd := program(t, "", profile("--json", "r.json", "--report", "r.html")...)
 	stdout, err := cmd.StdoutPipe()

@@ -1,4 +1,4 @@
-// Package guide runs the commands of perf_analyzer's guide on service kinds as they are printed there, but for paths
+// Package guide runs the commands of perf_analyzer's guide on service kinds as they are printed there, except for paths
 // and addresses, and compares the shape of the output with the one that the guide shows.
 package guide
 

@@ -17,7 +17,7 @@ var statistics = []string{"avg", "min", "max", "p99", "p95", "p90", "p75", "p50"
 // single are the metrics that have one value for all requests.
 var single = []string{"request_throughput", "request_count", "output_token_throughput", "request_goodput"}
 
-// hides tells of a metric that the tables leave out: of an answer that is not streamed, the first token is all of it.
+// hides tells of a metric that the tables leave out: of a response that is not streamed, the first token is all of it.
 func (c *gapCase) hides(metric string) bool {
 	return metric == "time_to_first_token" && len(c.want) == len(whole)
 }
@@ -103,7 +103,7 @@ func checkMetric(t *testing.T, name string, text json.RawMessage) map[string]flo
 	return values
 }
 
-// checkExport looks at the requests that perf_analyzer wrote down: as many as reported, each with its answers.
+// checkExport looks at the requests that perf_analyzer wrote down: as many as reported, each with its responses.
 func checkExport(t *testing.T, text []byte, c gapCase, count float64) {
 	t.Helper()
 	var export struct {

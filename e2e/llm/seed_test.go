@@ -57,13 +57,13 @@ type place struct {
 	*rig
 	http, grpc string
 	prompts    int
-	tokens     int // of each answer
-	// osl asks for that length; empty where the server's own is the same.
+	tokens     int // of each response
+	// osl asks for that length; empty if the server's own is the same.
 	osl []string
 	// requests is how many requests each turn of the cross-check sends: a multiple of its concurrency, so that all slots end
 	// at about the same time.
 	requests string
-	// crashed tells whether the server has crashed; nil where it is ours.
+	// crashed reports whether the server has crashed; nil if it is ours.
 	crashed func(t *testing.T) bool
 }
 

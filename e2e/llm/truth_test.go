@@ -61,7 +61,7 @@ const (
 	p99Tolerance  = 3.0
 )
 
-// truthTokens is how long the answers are.
+// truthTokens is how long the responses are.
 const truthTokens = 20
 
 // Each metric agrees with the server's own log, from one stream to many, and also where many share a connection.
@@ -124,7 +124,7 @@ func truth(t *testing.T, way string, streams int) error {
 // ways are how answers can be streamed.
 var ways = []string{"HTTP/1.1", "HTTP/2", "gRPC"}
 
-// measure sends so many requests for answers of truthTokens and returns the result and the server's log of them.
+// measure sends so many requests for responses of truthTokens and returns the result and the server's log of them.
 func (r *rig) measure(t *testing.T, way string, n int, args ...string) (*result.Result, []calibrate.Stream) {
 	t.Helper()
 	args = append(args, "--streaming", "--request-count", strconv.Itoa(n), "--output-tokens-mean", strconv.Itoa(truthTokens), "--isl", "20")
@@ -158,7 +158,7 @@ func (r *rig) measure(t *testing.T, way string, n int, args ...string) (*result.
 	return res, log
 }
 
-// Other work on the machine only ever adds to a time. So the shortest times of many answers must be near the shortest of
+// Other work on the machine only ever adds to a time. So the shortest times of many responses must be near the shortest of
 // the server's log, however busy the machine is, and never below the pace of the server.
 func TestShortestTimes(t *testing.T) {
 	const (

@@ -102,7 +102,7 @@ func number(t *testing.T, text string) int64 {
 	return n
 }
 
-// command runs the program with a home of its own, and tells whether it ended well.
+// command runs the program with a home of its own, and reports whether it ended well.
 func command(t *testing.T, home string, args ...string) (string, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

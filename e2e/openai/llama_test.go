@@ -118,7 +118,7 @@ func TestLlama(t *testing.T) {
 	}
 }
 
-// usage adds up the tokens that the exported responses speak of. In a stream they are as many as the answers with text.
+// usage adds up the tokens that the exported responses speak of. In a stream they are as many as the responses with text.
 func usage(t *testing.T, path string, streams bool) (total int) {
 	t.Helper()
 	for i, req := range requests(t, path) {

@@ -37,7 +37,7 @@ func (k *Keeper) Triton() *Triton {
 	return k.now
 }
 
-// Crashed tells whether a server that was used has crashed or hangs, logs that, and starts another one. Ask it about a
+// Crashed reports whether a server that was used has crashed or hangs, logs that, and starts another one. Ask it about a
 // run that went wrong: it watches the server for a while.
 func (k *Keeper) Crashed(t *testing.T, used *Triton) bool {
 	t.Helper()
@@ -91,6 +91,6 @@ func (t *Triton) settle(ctx context.Context) error {
 
 var stubDied = regexp.MustCompile(`Stub process '\S+' is not healthy`)
 
-// StubDied tells whether a run's output says that Triton lost a process of its Python backend: Triton gives one up that
+// StubDied reports whether a run's output says that Triton lost a process of its Python backend: Triton gives one up that
 // had no core for a while.
 func StubDied(output string) bool { return stubDied.MatchString(output) }

@@ -45,7 +45,7 @@ func InstallServingAPI(ctx context.Context) (string, error) {
 type TorchServe struct{ Venv, Java string }
 
 // InstallTorchServe makes a virtual environment with TorchServe. TorchServe asks of torch, which takes gigabytes, a type
-// that no answer of the tests has: a module of one line stands in.
+// that no response of the tests has: a module of one line stands in.
 func InstallTorchServe(ctx context.Context) (*TorchServe, error) {
 	java, err := InstallJava(ctx)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/redline-bench/redline/internal/stats"
 )
 
-// ofBatches is the error of a headline number by the batches of its run; nil where they do not tell.
+// ofBatches is the error of a headline number by the batches of its run; nil if they do not tell.
 func (q quantiles) ofBatches(batches []result.Batch, name string) reach {
 	if len(batches) < 2 {
 		return nil

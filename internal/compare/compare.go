@@ -1,4 +1,4 @@
-// Package compare tells whether two runs, or two sets of runs, differ: by how much, how surely, and for better or
+// Package compare reports whether two runs, or two sets of runs, differ: by how much, how surely, and for better or
 // for worse. Every number is held against how much it varies by itself, within a run and from run to run, so that
 // noise raises no alarm and a real change does not hide in it.
 package compare
@@ -49,7 +49,7 @@ type Row struct {
 	A      float64 `json:"a"`
 	B      float64 `json:"b"`
 	Change float64 `json:"change"` // B/A-1
-	// Low and High bound the change with the confidence that the finding was decided with; 0 and 0 where there are no
+	// Low and High bound the change with the confidence that the finding was decided with; 0 and 0 if there are no
 	// bounds.
 	Low     float64 `json:"low"`
 	High    float64 `json:"high"`
@@ -170,7 +170,7 @@ func pick(sides []Side, key string) []*result.Level {
 	return out
 }
 
-// only are the levels of runs that have one each; nil where one has more.
+// only are the levels of runs that have one each; nil if one has more.
 func only(sides []Side) []*result.Level {
 	out := make([]*result.Level, len(sides))
 	for i, s := range sides {

@@ -17,7 +17,7 @@ const (
 type contrast struct {
 	a, b  float64 // means of the runs
 	log   float64
-	reach reach // nil where it cannot be told
+	reach reach // nil if it cannot be told
 }
 
 // contrastOf compares the estimates of two sides. One run a side: the errors of both and the assumed drift add up, each
@@ -65,7 +65,7 @@ func (c *contrast) bounds(confidence float64) (low, high float64, ok bool) {
 	return math.Expm1(c.log - down), math.Expm1(c.log + up), true
 }
 
-// sees tells whether a change of that share would be found in nine of ten comparisons, by a test of this number alone.
+// sees reports whether a change of that share would be found in nine of ten comparisons, by a test of this number alone.
 func (c *contrast) sees(share, confidence float64) bool {
 	const nineOfTen = 0.8 // leaves 10 % on each side
 	down, up := c.reach(confidence)
@@ -81,7 +81,7 @@ func values(es []estimate) []float64 {
 	return out
 }
 
-// logs are the logarithms of the values; nil where one has none.
+// logs are the logarithms of the values; nil if one has none.
 func logs(es []estimate) []float64 {
 	out := make([]float64, len(es))
 	for i, e := range es {

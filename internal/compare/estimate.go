@@ -12,7 +12,7 @@ import (
 // tailRequests is how many requests must lie beyond a percentile of one run before it is judged: a p99 needs 1,000.
 const tailRequests = 10
 
-// estimate is one number of one run. reach tells how far the true value may lie from it; nil where the run does not
+// estimate is one number of one run. reach tells how far the true value may lie from it; nil if the run does not
 // show how much it varies.
 type estimate struct {
 	value float64

@@ -91,7 +91,7 @@ func (rep *Report) Regressions(allowed float64) []Row {
 	return out
 }
 
-// Sees tells whether a number of the comparison, the failures aside, would show a change of that share, or of Resolution
+// Sees reports whether a number of the comparison, the failures aside, would show a change of that share, or of Resolution
 // where that is more.
 func (rep *Report) Sees(share float64) bool {
 	return slices.ContainsFunc(rep.Rows, func(r Row) bool {
@@ -123,7 +123,7 @@ func decide(rows []Row, alpha float64, found func(*Row, float64) bool) float64 {
 	return alpha / float64(max(1, m))
 }
 
-// testable tells whether the row can raise an alarm at all.
+// testable reports whether the row can raise an alarm at all.
 func (r *Row) testable() bool {
 	return r.contrast.reach != nil || r.failures != nil && r.failures.a+r.failures.b > 0
 }
@@ -158,7 +158,7 @@ func (r *Row) bound(alpha float64) {
 	}
 }
 
-// sees tells whether the row would show a change of that share.
+// sees reports whether the row would show a change of that share.
 func (r *Row) sees(share, confidence float64) bool {
 	if r.failures != nil {
 		return true
@@ -184,7 +184,7 @@ func failed(levels []*result.Level) (failed, ended float64) {
 	return failed, ended
 }
 
-// shares are the failures in per cent.
+// shares are the failures in percent.
 func (f *failures) shares() (a, b float64) {
 	return 100 * f.a / max(1, f.allA), 100 * f.b / max(1, f.allB)
 }

@@ -136,7 +136,7 @@ func (r Row) span() string {
 	return signed(r.Low) + " to " + signed(r.High)
 }
 
-// signed is a share in per cent with its sign.
+// signed is a share in percent with its sign.
 func signed(v float64) string {
 	if math.Abs(v) < 0.00005 {
 		return "0 %"

@@ -39,7 +39,7 @@ func ListenMetrics(ctx context.Context, address string, secrets *secret.Set) (*M
 		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		_, _ = w.Write([]byte(exposition(m.model, m.level))) // a scraper that is gone needs no answer
+		_, _ = w.Write([]byte(exposition(m.model, m.level))) // a scraper that is gone needs no response
 	})
 	m.srv = &http.Server{Handler: redacted(secrets, mux), ReadHeaderTimeout: 5 * time.Second}
 	m.done.Go(func() { _ = m.srv.Serve(l) }) // it ends when Close is called

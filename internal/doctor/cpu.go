@@ -80,7 +80,7 @@ func quota(root fs.FS, dir string) float64 {
 	return used / of
 }
 
-// counter is one value of a file with lines of a name and a number; 0 where it is missing.
+// counter is one value of a file with lines of a name and a number; 0 if it is missing.
 func counter(root fs.FS, file, name string) int {
 	for text := range strings.Lines(line(root, file)) {
 		if fields := strings.Fields(text); len(fields) == 2 && fields[0] == name {

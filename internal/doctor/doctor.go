@@ -52,7 +52,7 @@ type Machine struct {
 	Watch time.Duration
 	// ReadClock measures what one reading of the clock costs.
 	ReadClock func() time.Duration
-	// Stamped tells whether the kernel notes when data arrives on a connection. The error says why that is not known.
+	// Stamped reports whether the kernel notes when data arrives on a connection. The error says why that is not known.
 	Stamped func(context.Context) (bool, error)
 	// SharedMemory is the size of /dev/shm and its free part, in bytes.
 	SharedMemory func() (size, free uint64, err error)
@@ -102,7 +102,7 @@ func clockCost() time.Duration {
 	return time.Duration(last-start) / readings
 }
 
-// line is the content of a file of one line; "" where it cannot be read.
+// line is the content of a file of one line; "" if it cannot be read.
 func line(root fs.FS, name string) string {
 	text, err := fs.ReadFile(root, name)
 	if err != nil {

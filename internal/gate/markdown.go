@@ -27,7 +27,7 @@ var columns = []struct{ title, name string }{
 	{"server compute", "server.compute"},
 }
 
-// WriteMarkdown writes a summary for a CI page: the verdict, the findings and a row a level.
+// WriteMarkdown writes a summary for a CI page: the verdict, the findings and a row per level.
 func WriteMarkdown(w io.Writer, title string, res *result.Result, g *Gate) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "### %s\n\n**Verdict: %s**", markdown.Cell(title), markdown.Cell(string(res.Verdict.State)))

@@ -108,7 +108,7 @@ func (r *Rule) Check(lv *result.Level) (got result.Reading, ok bool, err error) 
 	return got, ok, nil
 }
 
-// applies tells whether the rule is about the level.
+// applies reports whether the rule is about the level.
 func (r *Rule) applies(lv *result.Level) bool {
 	return r.At == 0 || r.At == float64(lv.Concurrency) || r.At == lv.Rate
 }

@@ -74,7 +74,7 @@ func pick(list []Entry, ref string) (string, error) {
 	return "", fmt.Errorf("%q is neither a file nor a run of the history: redline history lists the runs", ref)
 }
 
-// Get reads the run of that id, and nothing but runs of the store.
+// Get reads the run of that id, and nothing except runs of the store.
 func (s *Store) Get(id string) (*result.Result, error) {
 	list, err := s.List()
 	if err != nil {

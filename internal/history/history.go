@@ -1,6 +1,6 @@
 // Package history keeps runs as folders of plain files, so that they can be looked at again, compared and gated on.
 //
-// A store is a folder with a folder a run and an index of one JSON object a line. The runs are the truth: an index
+// A store is a folder with a folder per run and an index of one JSON object a line. The runs are the truth: an index
 // that is lost or damaged is made again from them. Nothing secret is written, and the oldest runs go when the store
 // grows past its limit.
 package history

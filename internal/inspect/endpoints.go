@@ -19,7 +19,7 @@ import (
 type Endpoint struct {
 	Type    string `json:"type"` // of --endpoint-type
 	Path    string `json:"path"`
-	Status  int    `json:"status"` // of the answer to a request without a prompt
+	Status  int    `json:"status"` // of the response to a request without a prompt
 	Answers bool   `json:"answers"`
 }
 
@@ -29,7 +29,7 @@ var probed = []endpoint.Kind{
 	endpoint.CohereRank, endpoint.TEIRank, endpoint.NIMRank, endpoint.TGI,
 }
 
-// texts are those of them that take a prompt and stream the answer.
+// texts are those of them that take a prompt and stream the response.
 var texts = []endpoint.Kind{endpoint.Chat, endpoint.Completions, endpoint.Responses, endpoint.Messages, endpoint.TGI}
 
 // prompts is a ready-made input file for these.

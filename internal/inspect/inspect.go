@@ -50,7 +50,7 @@ type Report struct {
 	Endpoints []Endpoint            `json:"endpoints,omitempty"`
 	Command   string                `json:"command,omitempty"`
 	Notes     []string              `json:"notes,omitempty"` // on the command
-	// Input is the content of an input file for the model; nil where none can be made.
+	// Input is the content of an input file for the model; nil if none can be made.
 	Input []byte `json:"-"`
 	// Took is the time of the fastest of a few small requests.
 	Took time.Duration `json:"-"`

@@ -103,7 +103,7 @@ func tryAfter(class string) string {
 	}
 }
 
-// ownLimit says that this machine could not open more connections; nil where it could. No server causes that.
+// ownLimit says that this machine could not open more connections; nil if it could. No server causes that.
 func ownLimit(lv *result.Level) *result.Reason {
 	for _, f := range lv.Failures {
 		if f.Class != "connect" {

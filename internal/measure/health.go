@@ -16,7 +16,7 @@ type Load struct {
 	Paused      time.Duration // closed loop with pauses: the time, summed over the slots, in which a slot paused as it was asked to
 	Held        bool          // a limit that the user set holds requests back that are due: that is not the client's doing
 	Cap         int           // the most that could be in flight in open loop; 0 is no bound
-	Serial      bool          // a sequence's request waits for the answer to the one before it
+	Serial      bool          // a sequence's request waits for the response to the one before it
 	SendRate    float64       // requests per second sent
 	Wall        time.Duration
 	FlightTime  time.Duration // the time over which the number in flight is taken; 0 is Wall
@@ -87,7 +87,7 @@ func (w *Window) Think(concurrency int, d time.Duration) (idle, paused time.Dura
 	return idle, max(0, time.Duration(concurrency)*d-time.Duration(w.flightNs)-idle)
 }
 
-// Overhead is the share of the time, in per cent, in which a request should have been in flight and was not.
+// Overhead is the share of the time, in percent, in which a request should have been in flight and was not.
 // In closed loop that is the share of the slots' time in which a slot had nothing in flight: d is the time of a slot. In open
 // loop it is the share of time in which a request was due and not yet sent.
 func (w *Window) Overhead(concurrency int, d, behind time.Duration) float64 {

@@ -57,7 +57,7 @@ func (s *slow) merge(o slow) {
 	s.list, s.full = append(s.list, o.list[:n]...), s.full || o.full || n < len(o.list)
 }
 
-// Hold tells whether Triton held requests of the window, and what that cost; nil if it did not, or if it is not sure. queue is
+// Hold reports whether Triton held requests of the window, and what that cost; nil if it did not, or if it is not sure. queue is
 // what the server counted meanwhile.
 //
 // Both sides must agree. The client saw requests that took about 500 ms longer than the median, at three separate times or more,

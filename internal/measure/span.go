@@ -44,7 +44,7 @@ func (s *span) slotTime() (sum time.Duration, slots int) {
 // Steady gives c the rates of a load with a fixed number of requests. They must not depend on how long the first response
 // and the last one took.
 //
-// In open loop they are taken over the time from the first end to the last, in which all but the first request ended. In
+// In open loop they are taken over the time from the first end to the last, in which all except the first request ended. In
 // closed loop each slot counts from the first send to its own last end: the mean of these times is the time of the load.
 func (w *Window) Steady(c *result.Client) {
 	s := &w.span

@@ -18,7 +18,7 @@ func Stabilizing(c *result.Client, m *plan.Measure) time.Duration {
 	return time.Duration(c.Latency.Avg)
 }
 
-// Stable tells whether the last three windows agree: none without throughput, and the largest throughput, and
+// Stable reports whether the last three windows agree: none without throughput, and the largest throughput, and
 // unless throughputOnly the largest stabilizing latency too, at most (1+s) times the smallest. reason says
 // what did not hold.
 func Stable(windows []result.Window, m *plan.Measure, throughputOnly bool) (ok bool, reason string) {
@@ -43,7 +43,7 @@ func Stable(windows []result.Window, m *plan.Measure, throughputOnly bool) (ok b
 	return true, ""
 }
 
-// within tells whether max/min <= 1+s.
+// within reports whether max/min <= 1+s.
 func within(values []float64, s float64) bool {
 	lo, hi := values[0], values[0]
 	for _, v := range values[1:] {
@@ -52,7 +52,7 @@ func within(values []float64, s float64) bool {
 	return hi/lo <= 1+s
 }
 
-// OverLimit tells whether the latency reached the limit, compared in whole milliseconds.
+// OverLimit reports whether the latency reached the limit, compared in whole milliseconds.
 func OverLimit(c *result.Client, m *plan.Measure) bool {
 	return m.LatencyLimit > 0 && Stabilizing(c, m).Milliseconds() >= m.LatencyLimit.Milliseconds()
 }

@@ -78,7 +78,7 @@ func (t *Timeline) Add(r *record.Record) {
 	}
 }
 
-// NoGap is the gap of the first tokens of an answer.
+// NoGap is the gap of the first tokens of a response.
 const NoGap = -1
 
 // Token adds n tokens of a language model that came at a time, gap after those before; NoGap for the first ones.
@@ -224,7 +224,7 @@ func (t *Timeline) Latency() result.Latency {
 	return l
 }
 
-// nanoseconds are percentiles of times in buckets, the longest of which is known; 0 where there are none.
+// nanoseconds are percentiles of times in buckets, the longest of which is known; 0 if there are none.
 func nanoseconds[C uint32 | uint64](b *stats.Buckets[C], longest int64, ps ...float64) []int64 {
 	out := make([]int64, len(ps))
 	for i, v := range b.Quantiles(float64(longest), ps...) {

@@ -71,7 +71,7 @@ func Judge(lv *result.Level, l Load) (out []result.Reason) {
 	return out
 }
 
-// Stalled is the reason that a load had to wait for its own records; none where the wait was a small part of the time. records
+// Stalled is the reason that a load had to wait for its own records; none if the wait was a small part of the time. records
 // is the option that wrote them.
 func Stalled(stalled, wall time.Duration, records string) []result.Reason {
 	if wall <= 0 || stalled <= time.Duration(maxStalled*float64(wall)) {

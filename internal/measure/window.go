@@ -42,7 +42,7 @@ type Window struct {
 	due   stats.Sample[int64] // latency from the due time, open loop only
 	first stats.Sample[int64] // time to the first response, streaming only
 	lag   stats.Sample[int64] // how late requests were sent, open loop only
-	late  stats.Sample[int64] // how late answers were read, where that is known
+	late  stats.Sample[int64] // how late responses were read, where that is known
 	slow  slow
 
 	requests, responses, sequences, delayed, failed uint64
@@ -113,7 +113,7 @@ func (w *Window) Add(r *record.Record) {
 		w.late.Add(r.Late)
 	}
 	w.callNs += r.End - r.Sent
-	w.sendNs += min(r.Written, r.First) - r.Sent // on a busy machine the answer may be read before its sender goes on
+	w.sendNs += min(r.Written, r.First) - r.Sent // on a busy machine the response may be read before its sender goes on
 	w.recvNs += r.End - r.First
 	w.in += r.In
 	w.out += r.Out

@@ -68,7 +68,7 @@ func play() error {
 	return w.Finalize(ctx)
 }
 
-// survives tells whether the Go runtime still handles its own signals.
+// survives reports whether the Go runtime still handles its own signals.
 func survives() (ok bool) {
 	defer func() { ok = recover() != nil }()
 	var p *int

@@ -102,7 +102,7 @@ func (w *World) BcastInt(ctx context.Context, root int, value *int32) error {
 	return nil
 }
 
-// AllStable tells whether all ranks said that they are stable. Each rank broadcasts its own answer in turn.
+// AllStable reports whether all ranks said that they are stable. Each rank broadcasts its own response in turn.
 func (w *World) AllStable(ctx context.Context, stable bool) (bool, error) {
 	all := true
 	for root := range w.size {

@@ -140,7 +140,7 @@ func cause(err error) error {
 	return err
 }
 
-// Check tells whether a file can be created at path. It leaves nothing behind.
+// Check reports whether a file can be created at path. It leaves nothing behind.
 func (o *Output) Check(path string) error {
 	f, err := o.CreateBinary(path)
 	if err == nil {
@@ -173,7 +173,7 @@ func (o *Output) WriteFile(path string, content []byte) error {
 	return f.Commit()
 }
 
-// CheckAppend tells whether AppendFile can work. It leaves nothing behind.
+// CheckAppend reports whether AppendFile can work. It leaves nothing behind.
 func (o *Output) CheckAppend(path string) error {
 	to, err := resolve(path)
 	switch {
@@ -266,7 +266,7 @@ func (f *File) named(err error) error {
 // Path is where the file will be.
 func (f *File) Path() string { return f.path }
 
-// Done tells whether the file has been committed or aborted.
+// Done reports whether the file has been committed or aborted.
 func (f *File) Done() bool { return f.data == nil }
 
 // Commit puts the file in place. After an error the old file, if there was one, is still there.

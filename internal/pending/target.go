@@ -14,7 +14,7 @@ import (
 // target is where the data of a file goes.
 type target struct {
 	path string      // at the end of all links
-	info fs.FileInfo // nil where there is no file yet
+	info fs.FileInfo // nil if there is no file yet
 	fd   int         // descriptor of this process, as that of /dev/stdout; else -1
 }
 
@@ -60,7 +60,7 @@ func descriptor(dir, base string) (int, bool) {
 	return fd, err == nil
 }
 
-// through tells whether the data goes into what is there already: a device, a pipe or a descriptor.
+// through reports whether the data goes into what is there already: a device, a pipe or a descriptor.
 func (t *target) through() bool { return t.fd >= 0 || t.info != nil && !t.info.Mode().IsRegular() }
 
 // probe opens what is there and closes it again. A pipe is left alone: its reader would see it end.

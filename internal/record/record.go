@@ -14,10 +14,10 @@ type Class uint8
 const (
 	OK        Class = iota
 	Connect         // no connection could be made
-	Transport       // the connection broke, or was closed, before the whole answer came
-	Protocol        // the answer breaks HTTP, HTTP/2, gRPC or the service's format
+	Transport       // the connection broke, or was closed, before the whole response came
+	Protocol        // the response breaks HTTP, HTTP/2, gRPC or the service's format
 	Server          // the server answered with an error
-	Mismatch        // the answer is well formed but not the expected one
+	Mismatch        // the response is well formed but not the expected one
 	Timeout         // the request's deadline passed
 	Canceled        // cut by the client: the run was stopped
 	NumClasses
@@ -37,7 +37,7 @@ const (
 	SequenceStart uint8 = 1 << iota
 	SequenceEnd
 	Delayed    // sent later than the schedule allows
-	EmptyFinal // the last response carried no outputs: it ends the stream but is not an answer
+	EmptyFinal // the last response carried no outputs: it ends the stream but is not a response
 	Closing    // sent to end an open sequence, not by the load: it is not measured
 )
 
@@ -46,16 +46,16 @@ type Record struct {
 	Due     int64  // when the schedule wanted it; equal to Sent in closed loop
 	Sent    int64  // before the first byte was encoded or written
 	Written int64  // after the request was handed to the kernel or to the connection's buffer
-	First   int64  // first byte of the answer seen
-	End     int64  // the last response that carries an answer
-	Late    int64  // the longest time for which a part of the answer had come and was not read; 0 where it is not known
+	First   int64  // first byte of the response seen
+	End     int64  // the last response that carries a response
+	Late    int64  // the longest time for which a part of the response had come and was not read; 0 if it is not known
 	SeqID   uint64 // sequence or correlation id; 0 is none
 	In, Out uint64 // payload bytes received and sent
 	Step    uint32 // which prepared request it was: an index into the workload
 	Slot    uint32
 	Class   Class
 	Flags   uint8
-	// Responses counts the answers, the empty final one excluded.
+	// Responses counts the responses, the empty final one excluded.
 	Responses uint32
 }
 

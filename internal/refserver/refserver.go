@@ -81,7 +81,7 @@ type Config struct {
 	Pace tempo.Tokens
 	// Trace are trace settings to start with, as trace_file and trace_level.
 	Trace map[string]string
-	// RequestLog takes one JSON line for each answer.
+	// RequestLog takes one JSON line for each response.
 	RequestLog io.Writer
 }
 
@@ -255,7 +255,7 @@ func (s *Server) end() error {
 	s.once.Do(func() {
 		s.models.Close()
 		for _, h := range s.http {
-			// A client that does not read its answer for a second loses it.
+			// A client that does not read its response for a second loses it.
 			cut := time.AfterFunc(time.Second, func() { _ = h.Close() })
 			_ = h.Shutdown(s.base)
 			cut.Stop()

@@ -81,7 +81,7 @@ func answered(l *result.Level) uint64 {
 }
 
 // latencies compares the latency from the schedule with the one from the send, and shows the first response of
-// streamed answers. In closed loop both latencies are one, and the report above has it.
+// streamed responses. In closed loop both latencies are one, and the report above has it.
 func latencies(p *page, l *result.Level) {
 	type row struct {
 		name string
@@ -161,7 +161,7 @@ func client(p *page, l *result.Level) {
 		p.linef("    Request rate: sent %.6g of %.6g per sec that were due (%.4g %%)", h.AchievedRate, h.AskedRate, percent(h.AchievedRate, h.AskedRate))
 	}
 	if h.AskedInFlight > 0 {
-		asked := strconv.FormatFloat(h.AskedInFlight, 'g', 6, 64) // a concurrency, whole; but for pauses that were asked for
+		asked := strconv.FormatFloat(h.AskedInFlight, 'g', 6, 64) // a concurrency, whole; except for pauses that were asked for
 		if h.AskedInFlight != math.Trunc(h.AskedInFlight) {
 			asked = strconv.FormatFloat(h.AskedInFlight, 'g', 4, 64)
 		}
@@ -199,7 +199,7 @@ func client(p *page, l *result.Level) {
 	}
 }
 
-// open tells whether requests follow a schedule rather than one another.
+// open reports whether requests follow a schedule rather than one another.
 func open(l *result.Level) bool {
 	switch l.Mode {
 	case plan.RequestRate, plan.CustomIntervals, plan.FixedSchedule:

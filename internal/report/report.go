@@ -51,7 +51,7 @@ func (p *page) to(w io.Writer) { _, _ = w.Write(p.buf.Bytes()) }
 // us is nanoseconds as whole microseconds.
 func us(ns int64) int64 { return ns / 1000 }
 
-// percent is part of whole in per cent, 0 when there is no whole.
+// percent is part of whole in percent, 0 when there is no whole.
 func percent(part, whole float64) float64 {
 	if whole == 0 {
 		return 0

@@ -47,7 +47,7 @@ func Shapes(w io.Writer, levels []result.Level, width int) {
 	p.to(w)
 }
 
-// bounds are the lowest and the highest latency of all levels; 0 where there is none.
+// bounds are the lowest and the highest latency of all levels; 0 if there is none.
 func bounds(levels []result.Level) (low, high int64) {
 	for i := range levels {
 		h, l := levels[i].Histogram, &levels[i].Client.Latency

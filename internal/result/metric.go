@@ -10,7 +10,7 @@ type Metric struct {
 	// Higher tells that more is better.
 	Higher bool    `json:"higher,omitempty"`
 	Avg    float64 `json:"avg"`
-	// Dist is set where the metric has a value a request.
+	// Dist is set where the metric has a value per request.
 	Dist *Dist `json:"dist,omitempty"`
 	// Interval is the confidence interval of Avg, Intervals those of percentiles, where they were computed.
 	Interval  *Interval           `json:"interval,omitempty"`

@@ -88,7 +88,7 @@ func (lv *Level) plain(name string) (Reading, bool) {
 	return Reading{}, false
 }
 
-// ErrorRate is the share of requests that failed, in per cent.
+// ErrorRate is the share of requests that failed, in percent.
 func (lv *Level) ErrorRate() float64 {
 	ended := lv.Client.Requests + lv.Client.Failed
 	if ended == 0 {

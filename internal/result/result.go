@@ -56,12 +56,12 @@ type Level struct {
 	Mode        plan.Mode `json:"mode"`
 	Concurrency int       `json:"concurrency,omitempty"`
 	Rate        float64   `json:"rate,omitempty"`
-	// Windows are all passes in order; Used is how many of the last were merged into Client and Server, but for those Dead
-	// at the end in which no request was answered, as after the server's death.
+	// Windows are all passes in order; Used is how many of the last were merged into Client and Server, except for those Dead
+	// at the end in which no request got a response, as after the server's death.
 	Windows []Window `json:"windows"`
 	Used    int      `json:"used"`
 	Dead    int      `json:"dead,omitempty"`
-	// Accepted: the level stands as measured. Stable tells whether it met the stability rule; Reason says why not.
+	// Accepted: the level stands as measured. Stable reports whether it met the stability rule; Reason says why not.
 	Accepted bool   `json:"accepted"`
 	Stable   bool   `json:"stable"`
 	Reason   string `json:"reason,omitempty"`
@@ -89,7 +89,7 @@ type Level struct {
 	// whole level, unmeasured parts included.
 	Histogram *Histogram `json:"histogram,omitempty"`
 	Timeline  *Timeline  `json:"timeline,omitempty"`
-	// Batches cut the time of the merged windows, and no other, into a few parts; empty where that is too short.
+	// Batches cut the time of the merged windows, and no other, into a few parts; empty if that is too short.
 	Batches []Batch `json:"batches,omitempty"`
 }
 
@@ -133,11 +133,11 @@ type Client struct {
 	First   *Latency `json:"latency_first_response,omitempty"`
 	// OverheadPercent is the share of time in which a request should have been in flight and was not.
 	OverheadPercent float64 `json:"overhead_percent"`
-	// Averages of the parts of a request, in nanoseconds: the whole call, sending it, receiving its answer.
+	// Averages of the parts of a request, in nanoseconds: the whole call, sending it, receiving its response.
 	CallNs uint64 `json:"call_ns"`
 	SendNs uint64 `json:"send_ns"`
 	RecvNs uint64 `json:"recv_ns"`
-	// Bytes is the payload of a request and its answers together, on average; RequestBytes and ResponseBytes are its parts.
+	// Bytes is the payload of a request and its responses together, on average; RequestBytes and ResponseBytes are its parts.
 	Bytes         uint64 `json:"bytes"`
 	RequestBytes  uint64 `json:"request_bytes"`
 	ResponseBytes uint64 `json:"response_bytes"`
@@ -183,7 +183,7 @@ func (l *Latency) Point(p float64) Percentile {
 // Server is what the server counted during the same time: the model first, then its composing models.
 type Server struct {
 	Stats service.ModelStats `json:"stats"`
-	// Cache tells whether cache lines are shown for this model.
+	// Cache reports whether cache lines are shown for this model.
 	Cache     bool     `json:"cache,omitempty"`
 	Composing []Server `json:"composing,omitempty"`
 }
@@ -230,22 +230,22 @@ type Health struct {
 	CPUPerRequestNs int64   `json:"cpu_per_request_ns"`
 	GCPauseMaxNs    int64   `json:"gc_pause_max_ns"`
 	SchedDelayMaxNs int64   `json:"sched_delay_max_ns"`
-	// ReadLag is how long answers had come and were not read; nil where the kernel was not asked when they came.
+	// ReadLag is how long responses had come and were not read; nil if the kernel was not asked when they came.
 	ReadLag *ReadLag `json:"read_lag,omitempty"`
 	Dropped uint64   `json:"dropped"` // due requests that were never sent
 	// StalledNs is how long ends of requests waited because the records of earlier ones were not written fast enough.
 	StalledNs int64 `json:"stalled_ns,omitempty"`
 	// StandstillNs is the longest time in which the whole process did not run; 0 if there was none of 100 ms or more.
 	StandstillNs int64 `json:"standstill_ns,omitempty"`
-	// Error is how far the times are off by calibration; nil where nothing was calibrated.
+	// Error is how far the times are off by calibration; nil if nothing was calibrated.
 	Error *MeasurementError `json:"measurement_error,omitempty"`
 	// ErrorLater: Error will be measured after the run.
 	ErrorLater bool `json:"-"`
-	// Times is where the times of a language model's answers come from: "arrival", as the kernel noted it, or "read".
+	// Times is where the times of a language model's responses come from: "arrival", as the kernel noted it, or "read".
 	Times string `json:"times,omitempty"`
 }
 
-// MeasurementError is the client's time minus the time in the log of a reference server, which held its answers so that
+// MeasurementError is the client's time minus the time in the log of a reference server, which held its responses so that
 // requests had the pace of the run. A positive error means that the client states more than the server took.
 type MeasurementError struct {
 	// P50Ns and P99Ns are percentiles over requests; over tokens, of the time at which a token came, where Tokens is set.
@@ -269,15 +269,15 @@ type TokenError struct {
 	ITLNs  int64 `json:"itl_ns"`
 }
 
-// ReadLag is over requests, of each the longest time for which a part of its answer lay unread. No latency holds it: the
-// times of such answers are those of their arrival.
+// ReadLag is over requests, of each the longest time for which a part of its response lay unread. No latency holds it: the
+// times of such responses are those of their arrival.
 type ReadLag struct {
 	P50Ns int64 `json:"p50_ns"`
 	P99Ns int64 `json:"p99_ns"`
 	MaxNs int64 `json:"max_ns"`
 }
 
-// Verdict says whether the numbers can be trusted.
+// Verdict reports whether the numbers can be trusted.
 type Verdict struct {
 	State   State    `json:"state"`
 	Reasons []Reason `json:"reasons,omitempty"`

@@ -22,7 +22,7 @@ func GPUMetrics() []string {
 	return []string{gpuUtilization, gpuPower, gpuMemoryUsed, gpuMemoryTotal}
 }
 
-// IsGPUMetric tells whether GPU reads this metric, for Config.Keep.
+// IsGPUMetric reports whether GPU reads this metric, for Config.Keep.
 func IsGPUMetric(name string) bool { return slices.Contains(GPUMetrics(), name) }
 
 // GPU merges windows: for each GPU the mean of utilization and power over all pages, the most memory used and the

@@ -22,7 +22,7 @@ import (
 
 // What a poll can fail with, for callers that have their own words for each.
 var (
-	// ErrConnect: the endpoint gave no answer.
+	// ErrConnect: the endpoint gave no response.
 	ErrConnect = errors.New("no answer from the metrics endpoint")
 	// ErrStatus: the endpoint answered, but not with status 200.
 	ErrStatus = errors.New("the metrics endpoint refused")

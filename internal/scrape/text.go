@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// Page is one answer of an endpoint.
+// Page is one response of an endpoint.
 type Page struct {
-	// At is when the answer was complete; Took is how long it took. Both are zero for a page that was only parsed.
+	// At is when the response was complete; Took is how long it took. Both are zero for a page that was only parsed.
 	At   time.Time
 	Took time.Duration
 	// Samples stand in the order of the page.
@@ -44,7 +44,7 @@ func (s *Sample) Label(name string) string {
 	return ""
 }
 
-// Has tells whether the page holds a sample of this name.
+// Has reports whether the page holds a sample of this name.
 func (p *Page) Has(name string) bool {
 	for i := range p.Samples {
 		if p.Samples[i].Name == name {
@@ -58,7 +58,7 @@ func (p *Page) Has(name string) bool {
 // accepts all. A line that breaks the form is left out and the rest is read: the error names the first such line,
 // and the page is never nil. Time stamps and exemplars after the value are passed over.
 //
-// Nothing in the page refers to text, so that a few kept samples do not hold a large answer in memory.
+// Nothing in the page refers to text, so that a few kept samples do not hold a large response in memory.
 func Parse(text string, keep func(name string) bool) (*Page, error) {
 	if keep == nil {
 		keep = func(string) bool { return true }
@@ -141,7 +141,7 @@ func parseSample(line string, keep func(string) bool) (Sample, bool, error) {
 	return s, true, nil
 }
 
-// parseValue takes what strconv takes but for hexadecimal forms and digit separators, which are Go's own. A number
+// parseValue takes what strconv takes except for hexadecimal forms and digit separators, which are Go's own. A number
 // too large for a float64 is an infinity.
 func parseValue(s string) (float64, error) {
 	if strings.ContainsAny(s, "xX_") {
@@ -186,7 +186,7 @@ func parseLabels(s string) ([]Label, string, error) {
 	}
 }
 
-// unquote reads a label value with its quotes. A backslash before any but \, " and n stands for itself.
+// unquote reads a label value with its quotes. A backslash before any except \, " and n stands for itself.
 func unquote(s string) (value, rest string, ok bool) {
 	if !strings.HasPrefix(s, `"`) {
 		return "", "", false

@@ -18,7 +18,7 @@ import (
 const (
 	// shortest is the length of a text that is searched for by itself. A shorter one is replaced only behind its name.
 	shortest = 4
-	// longWord is the length from which a text is found inside of words too.
+	// longWord is the length from which a text is found inside words too.
 	longWord = 8
 	// longNumber is the length from which a number is searched for by itself: a shorter one may be a measured value.
 	longNumber = 12

@@ -53,7 +53,7 @@ type value struct {
 // sensitive are parts of the names of headers, parameters and fields that carry secrets.
 var sensitive = []string{"auth", "key", "token", "secret", "passw", "pwd", "credential", "cookie", "signature", "jwt", "bearer"}
 
-// Sensitive tells whether a header, parameter or field of this name carries a secret.
+// Sensitive reports whether a header, parameter or field of this name carries a secret.
 func Sensitive(name string) bool {
 	name = strings.ToLower(name)
 	return name == "sig" || slices.ContainsFunc(sensitive, func(part string) bool { return strings.Contains(name, part) })
@@ -62,7 +62,7 @@ func Sensitive(name string) bool {
 // harmless are headers whose values are never secret.
 var harmless = []string{"accept", "accept-encoding", "content-type", "connection", "user-agent", "host", "x-request-id", "traceparent", "anthropic-version"}
 
-// Harmless tells whether the values of a header are never secret.
+// Harmless reports whether the values of a header are never secret.
 func Harmless(header string) bool {
 	return slices.Contains(harmless, strings.ToLower(strings.TrimSpace(header)))
 }
@@ -230,7 +230,7 @@ func (s *Set) compile() {
 	}
 }
 
-// matcher is the patterns of the secrets; nil where there are none.
+// matcher is the patterns of the secrets; nil if there are none.
 func (s *Set) matcher() *matcher {
 	if s == nil {
 		return nil

@@ -18,7 +18,7 @@ var cut = []byte("...")
 // leastPart is how many bytes before a cut are taken for the beginning of a secret.
 const leastPart = 4
 
-// any tells whether b may hold a secret. It is the only cost of a text without secrets.
+// any reports whether b may hold a secret. It is the only cost of a text without secrets.
 func (m *matcher) any(b []byte) bool {
 	if bytes.Contains(b, cut) {
 		return true
@@ -147,7 +147,7 @@ func (p *pattern) extent(b []byte) int {
 	return n
 }
 
-// alone tells whether no letter or digit touches a match.
+// alone reports whether no letter or digit touches a match.
 func alone(b []byte, start, n int, before byte) bool {
 	if start > 0 {
 		before = b[start-1]
@@ -207,7 +207,7 @@ func (w *Writer) Flush() error {
 	return w.pass(m, w.held, true)
 }
 
-// pass writes a text but for its end that may be the start of a secret, which it holds back.
+// pass writes a text except for its end that may be the start of a secret, which it holds back.
 func (w *Writer) pass(m *matcher, text []byte, last bool) error {
 	out, done := text, len(text)
 	if !last {

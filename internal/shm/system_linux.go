@@ -130,7 +130,7 @@ func RemoveStale() []string {
 	return keys
 }
 
-// removeUnlocked removes an object of ours that nobody holds the lock of, and tells whether it is gone by that.
+// removeUnlocked removes an object of ours that nobody holds the lock of, and reports whether it is gone by that.
 func removeUnlocked(path string) bool {
 	// O_NOFOLLOW and the check: other users may write to the folder.
 	file, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
@@ -149,7 +149,7 @@ func lock(file *os.File, how int) bool {
 	return retry(func() error { return unix.Flock(int(file.Fd()), how|unix.LOCK_NB) }) == nil
 }
 
-// linked tells whether the file still has its name.
+// linked reports whether the file still has its name.
 func linked(file *os.File) bool {
 	var st unix.Stat_t
 	return unix.Fstat(int(file.Fd()), &st) == nil && st.Nlink > 0

@@ -9,7 +9,7 @@ import (
 	"github.com/redline-bench/redline/internal/tensor"
 )
 
-// Check tells whether the model is one that this client can measure. The texts are the original's.
+// Check reports whether the model is one that this client can measure. The texts are the original's.
 func Check(m *service.Model, o *Options) error {
 	if n := len(m.Inputs); n != 1 {
 		return fmt.Errorf("expecting 1 input, got %d", n)

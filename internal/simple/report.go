@@ -12,13 +12,13 @@ import (
 // Figures are the numbers of one run. Latencies are in milliseconds.
 type Figures struct {
 	Concurrency        int
-	Throughput         float64 // requests a second
+	Throughput         float64 // requests per second
 	Avg                float64
 	P50, P90, P95, P99 float64
 	Slowest            float64
 }
 
-// Measure computes the figures from what the tap saw after the warm-up. It returns false when nothing was answered.
+// Measure computes the figures from what the tap saw after the warm-up. It returns false when nothing got a response.
 func Measure(t *Tap, o *Options) (Figures, bool) {
 	spans := t.run(o.Warmup)
 	f := Figures{Concurrency: o.Concurrency}

@@ -92,7 +92,7 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// cutDuring tells whether a connection was cut between two times.
+// cutDuring reports whether a connection was cut between two times.
 func (r *run) cutDuring(from, to int64) bool {
 	return r.cfg.Cutter != nil && r.cfg.Cutter.during(from, to)
 }

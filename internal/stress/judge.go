@@ -16,7 +16,7 @@ import (
 // startMissing is what the server must say of a first request without START.
 const startMissing = "must specify the START flag"
 
-// verdict is what an answer means for its sequence.
+// verdict is what a response means for its sequence.
 type verdict int
 
 const (
@@ -52,7 +52,7 @@ type Event struct {
 	Error    string        `json:"error,omitempty"`
 }
 
-// judge holds the answers to a train against what must come. The thread's lock is held.
+// judge holds the responses to a train against what must come. The thread's lock is held.
 func (l *line) judge(c *service.Call, events []record.Event, responses []byte) verdict {
 	steps := l.trains[l.at].steps
 	for i, e := range events {
@@ -97,7 +97,7 @@ func (l *line) event(c *service.Call, s *Step, at int64) Event {
 	return Event{Step: *s, Sent: time.Duration(c.Rec.Sent - l.t.run.began), Took: time.Duration(at - c.Rec.Sent), Want: l.expect(s)}
 }
 
-// judgeAnswer checks one answer.
+// judgeAnswer checks one response.
 func (l *line) judgeAnswer(c *service.Call, s *Step, at int64, response []byte) verdict {
 	r := l.t.run
 	ev := l.event(c, s, at)
@@ -142,7 +142,7 @@ func (l *line) judgeSum(ev *Event, at int64) verdict {
 	return right
 }
 
-// repeated tells whether the server may have got a request of this pass or of the one before twice: over HTTP the
+// repeated reports whether the server may have got a request of this pass or of the one before twice: over HTTP the
 // transport sends a request again after a cut, and the server may take the first copy later than the second.
 func (l *line) repeated(at int64) bool {
 	return l.t.run.opts.Protocol == plan.HTTP && l.t.run.cutDuring(cmp.Or(l.earlier, l.began), at)
@@ -162,7 +162,7 @@ func (l *line) judgeWrong(ev *Event) verdict {
 	return l.failMixed(ev, WrongAnswer, text)
 }
 
-// judgeUnrefused deals with an answer where an error must come.
+// judgeUnrefused deals with a response where an error must come.
 func (l *line) judgeUnrefused(ev *Event, at int64) verdict {
 	switch {
 	case l.repeated(at):
@@ -213,8 +213,8 @@ func (l *line) judgeError(c *service.Call, s *Step, text string) verdict {
 	return l.fail(Broken, c.Rec.Class.String()+": "+text)
 }
 
-// expired tells whether the sequence may have been forgotten in the backlog. A server counts the time that a first
-// request waits for a slot as idle time of its sequence, so a client that waits for each answer can be too late with
+// expired reports whether the sequence may have been forgotten in the backlog. A server counts the time that a first
+// request waits for a slot as idle time of its sequence, so a client that waits for each response can be too late with
 // the second. Trains cannot.
 func (l *line) expired() bool {
 	n := len(l.history)

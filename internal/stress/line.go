@@ -49,7 +49,7 @@ type line struct {
 	pass    *Pass // nil when idle
 	trains  []*trainOf
 	at      int  // the train that is next, or in flight
-	step    int  // the step whose answer comes next
+	step    int  // the step whose response comes next
 	paused  bool // the sequence is left alone for a while
 	began   int64
 	earlier int64 // when the pass before began
@@ -163,7 +163,7 @@ func (l *line) Next(c *service.Call) {
 	l.t.tally.Requests += uint64(len(train.steps))
 }
 
-// expect is the answer to a step that comes next.
+// expect is the response to a step that comes next.
 func (l *line) expect(s *Step) int64 {
 	if s.Start {
 		l.sum = 0

@@ -29,7 +29,7 @@ func Patterns() []Pattern {
 	return []Pattern{Valid, ValidValid, ValidNoEnd, NoEnd, NoStart, Idle}
 }
 
-// leavesOpen tells whether the server holds the sequence after the pattern.
+// leavesOpen reports whether the server holds the sequence after the pattern.
 func (p Pattern) leavesOpen() bool { return p == NoEnd || p == ValidNoEnd }
 
 // Weights are the shares of patterns, in any unit.

@@ -19,7 +19,7 @@ type Config struct {
 	Options *Options
 	Service service.Service
 	Model   *service.Model
-	// Train couples requests of a sequence that are sent without waiting for answers; each answer is then a response
+	// Train couples requests of a sequence that are sent without waiting for responses; each response is then a response
 	// of one call. Where it is nil, a call is one request.
 	Train func(cars []Car) (service.Request, error)
 	// Control loads and unloads the model; needed with Options.Chaos.
@@ -48,7 +48,7 @@ type Observer interface {
 	Line(text string)
 	// Failed is a failure as it happens.
 	Failed(f *Failure)
-	// Progress comes several times a second.
+	// Progress comes several times per second.
 	Progress(p Progress)
 }
 

@@ -1,10 +1,10 @@
-// Package stress sends sequences to a model that keeps a running sum, and checks every answer.
+// Package stress sends sequences to a model that keeps a running sum, and checks every response.
 //
 // Threads draw patterns from a seed: whole sequences, sequences that never end, sequences that never start, two
 // behind each other under one correlation id. Each thread has contexts, a correlation id and a slot of the engine
 // each, so that over gRPC every context has a stream of its own and none waits for another's answers. What a thread
 // will send is a function of the seed and the options alone (generate.go); what happens to it is the business of
-// line.go, which feeds the engine, and judge.go, which holds the answers against the sums. Failures carry the whole
+// line.go, which feeds the engine, and judge.go, which holds the responses against the sums. Failures carry the whole
 // history of their sequence, and the command that sends just that again.
 //
 // The patterns, their weights and the meaning of a seed are those of the sequence stress program among Triton's own
@@ -46,7 +46,7 @@ type Options struct {
 	StringIDs    bool
 	Timeout      time.Duration
 
-	BackToBack bool          // the second sequence of a pattern does not wait for the answers to the first
+	BackToBack bool          // the second sequence of a pattern does not wait for the responses to the first
 	Overlap    int           // sequences of a thread at a time
 	ServerIdle time.Duration // how long the server keeps an idle sequence
 	IdleTime   time.Duration // pause of the idle pattern, longer than the server waits
@@ -78,7 +78,7 @@ func Defaults() Options {
 // Contexts is how many contexts a thread has.
 func (o *Options) Contexts() int { return o.Common + o.Rare }
 
-// Disturbs tells whether requests may fail through no fault of the server's.
+// Disturbs reports whether requests may fail through no fault of the server's.
 func (o *Options) Disturbs() bool { return o.CutEvery > 0 || o.Chaos > 0 || o.Disturbed }
 
 // ID is the correlation id of a context.

@@ -85,7 +85,7 @@ type Summary struct {
 	Level       *result.Level             `json:"-"` // what was measured
 }
 
-// Passed tells whether the server did everything right.
+// Passed reports whether the server did everything right.
 func (s *Summary) Passed() bool { return len(s.Failures) == 0 }
 
 // Failure is one sequence that went wrong.

@@ -104,7 +104,7 @@ func (a *accumulator) sums(to []int64, steps []Step) []int64 {
 	return to
 }
 
-// answer finds the sum in the outputs of an answer.
+// answer finds the sum in the outputs of a response.
 func (a *accumulator) answer(outputs []tensor.Tensor) (int64, error) {
 	for _, t := range outputs {
 		if t.Name == a.output.Name {

@@ -61,7 +61,7 @@ func (d *Datatype) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Size is the number of bytes of one element; 0 where elements differ in size (Bytes, JSON).
+// Size is the number of bytes of one element; 0 if elements differ in size (Bytes, JSON).
 func (d Datatype) Size() int {
 	if int(d) < len(sizes) {
 		return sizes[d]

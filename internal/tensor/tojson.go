@@ -63,7 +63,7 @@ func appendDocument(dst, raw []byte) []byte {
 	return AppendQuoted(dst, raw)
 }
 
-// plain tells whether a checked value holds none of the number literals that are not JSON.
+// plain reports whether a checked value holds none of the number literals that are not JSON.
 func plain(v jsonscan.Value) bool {
 	switch v.Kind() {
 	case jsonscan.Array:

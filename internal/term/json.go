@@ -9,7 +9,7 @@ import (
 // beat is how often progress is told to a machine.
 const beat = time.Second
 
-// NewJSON makes a line that tells progress to a machine: an object a line, about one a second.
+// NewJSON makes a line that tells progress to a machine: an object per line, about one a second.
 func NewJSON(out io.Writer, now func() time.Time) *Line {
 	return &Line{out: out, now: now, json: true}
 }

@@ -58,7 +58,7 @@ func New(out io.Writer, width func() int, now func() time.Time) *Line {
 	return &Line{out: out, width: width, now: now}
 }
 
-// Show puts the status on the screen, at most ten times a second.
+// Show puts the status on the screen, at most ten times per second.
 func (l *Line) Show(s Status) {
 	if l == nil {
 		return

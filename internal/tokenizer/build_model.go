@@ -34,7 +34,7 @@ func text(s *string, otherwise string) string {
 	return *s
 }
 
-// readModel reads a model but for its vocabulary and merges, which stay as they are.
+// readModel reads a model except for its vocabulary and merges, which stay as they are.
 func readModel(raw json.RawMessage) (*modelJSON, error) {
 	var j modelJSON
 	m, ok := members(string(raw))

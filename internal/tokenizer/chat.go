@@ -17,7 +17,7 @@ import (
 type chat struct {
 	templates map[string]*template // by name; most models have defaultTemplate alone
 	tokens    map[string]string
-	// takesParts tells whether the default template reads contents that are lists of parts.
+	// takesParts reports whether the default template reads contents that are lists of parts.
 	takesParts func() bool
 }
 
@@ -33,7 +33,7 @@ type template struct {
 	err error
 }
 
-// HasTemplate tells whether the tokenizer comes with a chat template.
+// HasTemplate reports whether the tokenizer comes with a chat template.
 func (t *Tokenizer) HasTemplate() bool { return t.chat != nil }
 
 // Render writes a conversation as the text that the model sees. The conversation is JSON: an array of messages, or an
@@ -50,7 +50,7 @@ func (t *Tokenizer) Render(conversation []byte, prompt bool) (string, error) {
 	return t.render(vars)
 }
 
-// parseJSON reads a JSON value as templates see it; nil where it is not valid.
+// parseJSON reads a JSON value as templates see it; nil if it is not valid.
 func parseJSON(text []byte) any {
 	if !json.Valid(text) {
 		return nil

@@ -97,5 +97,5 @@ func (t *Tokenizer) rendersParts() bool {
 	return err == nil && strings.Contains(text, mark) && !strings.Contains(text, "'"+mark) && !strings.Contains(text, `"`+mark)
 }
 
-// Prefix is the text of the special tokens that the tokenizer puts before every text; empty where it puts none.
+// Prefix is the text of the special tokens that the tokenizer puts before every text; empty if it puts none.
 func (t *Tokenizer) Prefix() string { return t.Decode(t.post.before, false) }

@@ -58,7 +58,7 @@ type decoder struct {
 	patterns []split.Matcher
 }
 
-// Exceeded tells whether a pattern took too many steps in some text.
+// Exceeded reports whether a pattern took too many steps in some text.
 func (d *decoder) Exceeded() bool {
 	return slices.ContainsFunc(d.patterns, func(m split.Matcher) bool { return rx.Exceeded(m) })
 }

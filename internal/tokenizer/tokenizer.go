@@ -42,7 +42,7 @@ const (
 	maxGrowth     = 64 // times the text
 )
 
-// Err tells whether some text so far took more steps or memory than a tokenizer may take. Its ids and counts are then
+// Err reports whether some text so far took more steps or memory than a tokenizer may take. Its ids and counts are then
 // incomplete. Files of tokenizers come from strangers; a pattern such as (a+)+$ never ends.
 func (t *Tokenizer) Err() error {
 	if slices.ContainsFunc([]any{t.normalize, t.pre, &t.decoder}, rx.Exceeded) {

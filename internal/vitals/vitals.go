@@ -20,7 +20,7 @@ type Reading struct {
 // Usage is the difference of two readings.
 type Usage struct {
 	CPU time.Duration
-	// Busy is the share of the whole machine that was busy, 0 to 1; 0 where it cannot be read.
+	// Busy is the share of the whole machine that was busy, 0 to 1; 0 if it cannot be read.
 	Busy float64
 	// GCPause and SchedDelay are the longest pause of the garbage collector and the longest wait of a ready
 	// goroutine for a processor, as upper bounds of the runtime's histogram buckets.

@@ -52,7 +52,7 @@ func short(pkg string) string {
 type finding struct {
 	what   string
 	reason string
-	test   testName // empty where no test stands behind it
+	test   testName // empty if no test stands behind it
 }
 
 // eventLog gathers what the stages print.

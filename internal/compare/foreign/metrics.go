@@ -209,7 +209,7 @@ func csvMetric(header, row []string) (result.Metric, bool) {
 	return m, seen
 }
 
-// records reads AIPerf's records: one request a line, with its metrics.
+// records reads AIPerf's records: one request per line, with its metrics.
 func records(content []byte) (*result.Result, error) {
 	type value struct {
 		Value json.RawMessage `json:"value"`

@@ -13,7 +13,7 @@ import (
 	"github.com/redline-bench/redline/internal/tensor"
 )
 
-// appendAnswer adds one piece of an answer as AIPerf's raw records have it: the fields of an event, or a text.
+// appendAnswer adds one piece of a response as AIPerf's raw records have it: the fields of an event, or a text.
 func appendAnswer(b []byte, a llm.Answer) []byte {
 	b = append(b, `{"perf_ns":`...)
 	b = strconv.AppendInt(b, a.At, 10)
@@ -83,7 +83,7 @@ func newProfile(cfg *Config) (sink, error) {
 
 func (f *profileFile) abort() { f.out.abort() }
 
-// sample adds a request that was answered; perf_analyzer's file has no other.
+// sample adds a request that got a response; perf_analyzer's file has no other.
 func (f *profileFile) sample(s *llm.Sample, _ *metric.Values, ok bool) error {
 	if !ok || s.Warmup || len(s.Answers) == 0 {
 		return nil

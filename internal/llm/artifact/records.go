@@ -179,7 +179,7 @@ type rawFile struct {
 	headers []byte
 	n       uint64
 	kserve  bool
-	tensors []byte // an answer of a model while it is encoded
+	tensors []byte // a response of a model while it is encoded
 }
 
 func newRaw(cfg *Config) (sink, error) {

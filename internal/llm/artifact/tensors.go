@@ -17,7 +17,7 @@ const (
 )
 
 // appendTensors adds the outputs of a KServe answer by name, their contents as text, as perf_analyzer exports
-// them. An answer without outputs, as the last of a stream, has an empty text.
+// them. A response without outputs, as the last of a stream, has an empty text.
 func appendTensors(b, message []byte) []byte {
 	var names, contents [][]byte
 	fields(message, func(field uint64, value []byte) {

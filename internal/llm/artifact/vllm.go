@@ -196,7 +196,7 @@ func (f *vllmFile) close(o *Outcome) error {
 	return f.out.commit()
 }
 
-// head is everything but the lists.
+// head is everything except the lists.
 func (f *vllmFile) head(o *Outcome) object {
 	c := f.cfg
 	avg := func(tag string) any {

@@ -223,7 +223,7 @@ func messages(raw []byte) (item, error) {
 	return item{alone: true, turns: []llm.Turn{t}}, err
 }
 
-// shareGPT reads a conversation: what the person said becomes the turns. The answers are the server's own, so the
+// shareGPT reads a conversation: what the person said becomes the turns. The responses are the server's own, so the
 // recorded ones only tell how many turns there are.
 func shareGPT(raw []byte) (item, error) {
 	type said struct {

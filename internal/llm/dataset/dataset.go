@@ -163,7 +163,7 @@ func (s *Source) Next() (*llm.Conversation, bool) {
 	return c, true
 }
 
-// again tells whether the conversation that was picked last was taken before.
+// again reports whether the conversation that was picked last was taken before.
 func (s *Source) again(n int) bool {
 	if s.o.Sampling != Random {
 		return true
@@ -213,7 +213,7 @@ func (s *Source) pick() (*llm.Conversation, error) {
 // Err is what ended Next before its time: a file that changed since it was opened.
 func (s *Source) Err() error { return s.err }
 
-// Len is the number of different conversations; -1 where made prompts never repeat.
+// Len is the number of different conversations; -1 if made prompts never repeat.
 func (s *Source) Len() int { return s.from.size() }
 
 // Timed tells that turns carry the times at which they are due.

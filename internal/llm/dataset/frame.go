@@ -9,13 +9,13 @@ import (
 // frame is what a chat template puts around the texts of a conversation.
 //
 // A first turn of n tokens is a request that the model sees with n tokens, besides the system prompt and the prefix, which
-// come on top. A later turn of n tokens adds n tokens to the input, besides the answer before it.
+// come on top. A later turn of n tokens adds n tokens to the input, besides the response before it.
 type frame struct {
 	tokens func(c *llm.Conversation, turn int, answers []string) (int, error)
 	text   func(text string) int
 	// first and later are the template's own tokens of a first turn and of a later one.
 	first, later int
-	before       int // tokens of a conversation of one turn and its answer, both probe
+	before       int // tokens of a conversation of one turn and its response, both probe
 }
 
 // probe is a text that stands for any other.

@@ -52,7 +52,7 @@ func (l *Lengths) Around(share float64) {
 // Fixed is always n.
 func Fixed(n int) Lengths { return Lengths{Mean: float64(n)} }
 
-// Set tells whether there is a distribution.
+// Set reports whether there is a distribution.
 func (l Lengths) Set() bool { return l.Mean > 0 || l.Max > 0 }
 
 // Draw is one length, at least Min, or 1.

@@ -38,12 +38,12 @@ type Options struct {
 
 	Trace Trace
 
-	// Input and Output are lengths in tokens of made prompts and of the answers asked for. Output also gives the
+	// Input and Output are lengths in tokens of made prompts and of the responses asked for. Output also gives the
 	// length to turns of a file that name none.
 	Input, Output Lengths
 	// Pairs, when set, is a mixture of input and output lengths, as "256,128:40;512,256:60", in place of both.
 	Pairs string
-	// Turns is the number of turns of a made conversation, Delay the pause before each but the first, in
+	// Turns is the number of turns of a made conversation, Delay the pause before each except the first, in
 	// milliseconds. DelayRatio, when set, scales delays, those of files too; DelayCap, when set, bounds them.
 	Turns, Delay Lengths
 	DelayRatio   *float64
@@ -65,7 +65,7 @@ type Options struct {
 	Media    Media
 	Rankings Rankings
 
-	// ChatTokens, when set, counts the input tokens of a turn as the model sees them, by its chat template, after the answers to
+	// ChatTokens, when set, counts the input tokens of a turn as the model sees them, by its chat template, after the responses to
 	// the turns before. Lengths of made prompts then include the template's own tokens.
 	ChatTokens func(c *llm.Conversation, turn int, answers []string) (int, error) `json:"-"`
 
@@ -242,7 +242,7 @@ type Info struct {
 	// that the tokenizer would not give exactly.
 	Exact   bool `json:"exact"`
 	Inexact int  `json:"inexact,omitempty"`
-	// TemplateTokens is how many of the input tokens of a first turn are the chat template's own; 0 where none is applied.
+	// TemplateTokens is how many of the input tokens of a first turn are the chat template's own; 0 if none is applied.
 	TemplateTokens int    `json:"chat_template_tokens,omitempty"`
 	Cache          Cached `json:"prefix_cache"`
 }

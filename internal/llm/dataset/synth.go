@@ -271,7 +271,7 @@ func (d *dresser) marker(n int) string {
 	return "[" + hex.EncodeToString(sum[:6]) + "]"
 }
 
-// suits tells whether what the options add can be added to a record: a request that is sent as it stands takes
+// suits reports whether what the options add can be added to a record: a request that is sent as it stands takes
 // nothing, a chat no other system prompt.
 func (o *Options) suits(it *item) error {
 	if len(it.turns) == 0 {

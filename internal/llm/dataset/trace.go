@@ -107,7 +107,7 @@ func (e *traceRecord) item() (item, error) {
 
 func present(raw json.RawMessage) bool { return len(raw) > 0 && !bytes.Equal(raw, []byte("null")) }
 
-// fits tells whether the ids and the length go together: the last block may be shorter than the others, and
+// fits reports whether the ids and the length go together: the last block may be shorter than the others, and
 // tokens without an id follow the blocks; but no block may be left without a token.
 func (b *blocks) fits(size int) error {
 	if n := len(b.ids); n > 0 && (n-1)*size >= b.tokens {
@@ -162,7 +162,7 @@ func stamp(fields map[string]json.RawMessage, name string) (time.Duration, bool,
 // burstColumns are the columns of BurstGPT's tables that are used.
 var burstColumns = []string{"Timestamp", "Request tokens", "Response tokens"}
 
-// burstGPT reads a row of BurstGPT: a time in seconds and two lengths. An answer of no tokens asks for no length.
+// burstGPT reads a row of BurstGPT: a time in seconds and two lengths. A response of no tokens asks for no length.
 func burstGPT(raw []byte) (item, error) {
 	var row map[string]string
 	if err := decode(raw, &row); err != nil {
@@ -263,7 +263,7 @@ func (r *reader) capture(raw []byte) (item, error) {
 	if err := e.Data.Input.decode(&in); err != nil {
 		return item{}, fmt.Errorf("captureData.endpointInput: %w", err)
 	}
-	_ = e.Data.Output.decode(&out) // a streamed answer is no JSON, and only a length is wanted of it
+	_ = e.Data.Output.decode(&out) // a streamed response is no JSON, and only a length is wanted of it
 	if !present(in.Messages) {
 		return item{}, errors.New("the captured request has no messages: only chats can be sent again")
 	}

@@ -8,16 +8,16 @@ import (
 	"github.com/redline-bench/redline/internal/tensor/jsonscan"
 )
 
-// Answer is what was read of one answer. It is used again from answer to answer.
+// Answer is what was read of one response. It is used again from answer to answer.
 type Answer struct {
 	Chunks []llm.Chunk
-	// Text and Thought are the answer and its reasoning, Calls the names and arguments of tool calls.
+	// Text and Thought are the response and its reasoning, Calls the names and arguments of tool calls.
 	Text, Thought, Calls []byte
 	Usage                llm.Usage
 	Counted              bool // the server sent its counts
 	Streamed             bool // it came as a stream of events
 	Finish               []byte
-	Ended                bool   // the API's end of an answer has come
+	Ended                bool   // the API's end of a response has come
 	Fault                string // the first thing that was wrong
 	kind                 llm.ChunkKind
 	found                bool // the event at hand carries something
@@ -25,7 +25,7 @@ type Answer struct {
 	said                 int // tokens that the server has counted up to the last event
 }
 
-// Reset makes ready for another answer.
+// Reset makes ready for another response.
 func (a *Answer) Reset() {
 	*a = Answer{
 		Chunks: a.Chunks[:0], Text: a.Text[:0], Thought: a.Thought[:0], Calls: a.Calls[:0], Finish: a.Finish[:0],
@@ -61,7 +61,7 @@ func (a *Answer) text(quoted []byte, kind llm.ChunkKind) {
 	a.mark(kind)
 }
 
-// mark notes that the event at hand carries something. The answer itself counts before a tool call, that before
+// mark notes that the event at hand carries something. The response itself counts before a tool call, that before
 // reasoning.
 func (a *Answer) mark(kind llm.ChunkKind) {
 	if !a.found || kind != llm.Thought && (a.kind == llm.Thought || kind == llm.Text) {
@@ -133,7 +133,7 @@ func excerpt(b []byte) string {
 	return s
 }
 
-// whole are the rules that all answers share.
+// whole are the rules that all responses share.
 func whole(a *Answer, api string) error {
 	switch {
 	case len(a.Chunks) == 0 && a.Streamed:

@@ -10,7 +10,7 @@ import (
 // messages is Anthropic's /v1/messages.
 type messages struct{ common }
 
-// anthropicTokens is the limit of an answer where none is asked for: the API wants one.
+// anthropicTokens is the limit of a response where none is asked for: the API wants one.
 const anthropicTokens = 1024
 
 func (c *messages) Path() string { return "v1/messages" }

@@ -18,7 +18,7 @@ func (c *common) body(r *Request) *body {
 	return &body{b: append(make([]byte, 0, 512), '{'), extras: [2][]field{c.extra, fields(r.turn().Extra)}}
 }
 
-// given tells whether the user sets a member.
+// given reports whether the user sets a member.
 func (w *body) given(name string) bool {
 	for _, list := range w.extras {
 		for _, f := range list {

@@ -212,7 +212,7 @@ func (a *Answer) detail(s *scan, name string, to *int) {
 	}
 }
 
-// endOpenAI judges an answer: a stream must have said that it is complete.
+// endOpenAI judges a response: a stream must have said that it is complete.
 func endOpenAI(a *Answer) error {
 	if err := whole(a, "a completion"); err != nil {
 		return err

@@ -2,11 +2,11 @@
 // answer, streamed or not, into chunks with their times, the text, and what the server counted.
 //
 // One file holds one API. Each knows the shape of its bodies and events and nothing of connections: a request is
-// handed on as service.Inputs, an answer comes as the bytes and times that the engine kept. Reading happens after
+// handed on as service.Inputs, a response comes as the bytes and times that the engine kept. Reading happens after
 // the load, on the collector, so it costs no latency; it walks the bytes once and builds no maps, because a long run
 // has hundreds of millions of events.
 //
-// A failure never passes for an answer. What the transport cannot know is judged here: an answer without content,
+// A failure never passes for a response. What the transport cannot know is judged here: a response without content,
 // a stream that stops before its API's end, a body in another format.
 package endpoint
 
@@ -71,10 +71,10 @@ func Parse(name string) (Kind, error) {
 	return "", fmt.Errorf("is not %q: use one of %s", name, strings.Join(Kinds(), ", "))
 }
 
-// GRPC tells whether a kind speaks KServe's gRPC instead of HTTP.
+// GRPC reports whether a kind speaks KServe's gRPC instead of HTTP.
 func (k Kind) GRPC() bool { return k == KServeText || k == KServeTokens }
 
-// Talks tells whether a kind's requests have a place for what was said before, and for a system prompt.
+// Talks reports whether a kind's requests have a place for what was said before, and for a system prompt.
 func (k Kind) Talks() bool {
 	switch k {
 	case Chat, Responses, Messages, Raw, Template:
@@ -84,7 +84,7 @@ func (k Kind) Talks() bool {
 	return false
 }
 
-// TakesText tells whether a kind's requests ask with one text, without messages.
+// TakesText reports whether a kind's requests ask with one text, without messages.
 func (k Kind) TakesText() bool {
 	switch k {
 	case Completions, TGI, Generate, KServeText, KServeTokens:
@@ -119,7 +119,7 @@ type Options struct {
 	PromptPath, CompletionsPath string
 }
 
-// Request is one request: a turn of a conversation, and what was answered to the turns before.
+// Request is one request: a turn of a conversation, and what got a response to the turns before.
 type Request struct {
 	Conversation *llm.Conversation
 	Turn         int
@@ -144,9 +144,9 @@ type Endpoint interface {
 	Path() string
 	// Inputs makes the request.
 	Inputs(r *Request) (service.Inputs, error)
-	// Event reads one response of an answer into a. What is wrong with it goes to a.Fault.
+	// Event reads one response of a response into a. What is wrong with it goes to a.Fault.
 	Event(a *Answer, payload []byte, at int64)
-	// End tells whether the answer is a whole one.
+	// End reports whether the response is a whole one.
 	End(a *Answer) error
 }
 
@@ -243,7 +243,7 @@ func (c *common) model(r *Request) string {
 	return c.Model
 }
 
-// Read reads a whole answer out of what the engine kept of it. The error says why it is none.
+// Read reads a whole response out of what the engine kept of it. The error says why it is none.
 func Read(e Endpoint, a *Answer, events []record.Event, data []byte) error {
 	a.Reset()
 	for _, ev := range events {
@@ -256,7 +256,7 @@ func Read(e Endpoint, a *Answer, events []record.Event, data []byte) error {
 	return e.End(a)
 }
 
-// FormatError says why an answer that arrived whole is none of this API's.
+// FormatError says why a response that arrived whole is none of this API's.
 type FormatError struct{ Text string }
 
 func (e *FormatError) Error() string { return e.Text }

@@ -72,7 +72,7 @@ func TestBodies(t *testing.T) {
 	f(endpoint.Options{Kind: endpoint.Template, Body: `{"q":{{json .Texts}}}`, Extra: map[string]json.RawMessage{"t": json.RawMessage("0")}}, say("a"), `{"q":["a"],"t":0}`)
 }
 
-// The answers of a conversation's turns stand between them; the user's fields stand in place of ours, null takes one
+// The responses of a conversation's turns stand between them; the user's fields stand in place of ours, null takes one
 // away; raw bodies go out as they are.
 func TestConversationsAndExtras(t *testing.T) {
 	conv := &llm.Conversation{System: "be brief", Turns: []llm.Turn{{Texts: []string{"one"}}, {Texts: []string{"two"}, Extra: map[string]json.RawMessage{"seed": json.RawMessage("2")}}}}
@@ -111,7 +111,7 @@ func TestMedia(t *testing.T) {
 	}
 }
 
-// answer is what a test expects of an answer.
+// answer is what a test expects of a response.
 type answer struct {
 	Text, Thought, Calls string
 	Kinds                string // of the chunks: a answer, t thought, c call, o other

@@ -37,7 +37,7 @@ func (c *tgi) Compose(r *Request) ([]byte, error) {
 func (c *tgi) Event(a *Answer, payload []byte, at int64) {
 	data := c.begun(a, payload)
 	s := scan{b: data}
-	if s.peek() == '[' { // older servers wrap their answer
+	if s.peek() == '[' { // older servers wrap their response
 		s.i++
 		defer func() { a.Ended = true }()
 	}

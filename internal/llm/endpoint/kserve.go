@@ -222,7 +222,7 @@ func (c *kserve) Event(a *Answer, payload []byte, at int64) {
 	a.chunk(at)
 }
 
-// wanted is the type of an output that carries the answer; empty for others.
+// wanted is the type of an output that carries the response; empty for others.
 func (c *kserve) wanted(b []byte) string {
 	name, kind := "", ""
 	for len(b) > 0 {

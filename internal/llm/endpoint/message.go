@@ -59,7 +59,7 @@ func (f *messageForm) appendMedia(b []byte, t *llm.Turn) []byte {
 	return b
 }
 
-// plain tells whether a turn is one text and nothing else.
+// plain reports whether a turn is one text and nothing else.
 func plain(t *llm.Turn) bool { return len(t.Texts) == 1 && len(t.Media) == 0 }
 
 // comma separates elements of an array.

@@ -10,7 +10,7 @@ type scan struct {
 	bad bool
 }
 
-// maxDepth bounds nesting, so that no answer can exhaust the stack.
+// maxDepth bounds nesting, so that no response can exhaust the stack.
 const maxDepth = 512
 
 func (s *scan) fail() { s.bad = true }
@@ -40,7 +40,7 @@ func (s *scan) open(bracket byte) bool {
 	return true
 }
 
-// more tells whether member or element n follows, and leaves the object or array otherwise.
+// more reports whether member or element n follows, and leaves the object or array otherwise.
 func (s *scan) more(closing byte, n int) bool {
 	if s.bad {
 		return false
@@ -258,5 +258,5 @@ func (s *scan) digits() bool {
 	return s.i > from
 }
 
-// end tells whether the text was one JSON value and nothing else.
+// end reports whether the text was one JSON value and nothing else.
 func (s *scan) end() bool { return !s.bad && s.peek() == 0 && s.i == len(s.b) }

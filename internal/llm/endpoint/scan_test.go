@@ -93,7 +93,7 @@ func sorted(s string) string {
 	return string(b)
 }
 
-// ambiguous tells whether the two readers may differ rightly: names in another case or written with escapes, twice, or
+// ambiguous reports whether the two readers may differ rightly: names in another case or written with escapes, twice, or
 // fields that only the scanner knows.
 func ambiguous(data []byte) bool {
 	lower := bytes.ToLower(data)

@@ -13,7 +13,7 @@ import (
 	"github.com/redline-bench/redline/internal/tensor"
 )
 
-// custom is any HTTP API that takes JSON: a Go text template makes the body, paths say where the answer stands.
+// custom is any HTTP API that takes JSON: a Go text template makes the body, paths say where the response stands.
 type custom struct {
 	common
 	body         *template.Template
@@ -125,7 +125,7 @@ func (c *custom) Event(a *Answer, payload []byte, at int64) {
 	a.chunk(at)
 }
 
-// find follows a path of names and indices; the whole value for an empty one, nil where it leads nowhere.
+// find follows a path of names and indices; the whole value for an empty one, nil if it leads nowhere.
 func find(data []byte, path []string) []byte {
 	for _, step := range path {
 		s := scan{b: data}
@@ -158,7 +158,7 @@ func find(data []byte, path []string) []byte {
 
 func (c *custom) End(a *Answer) error { return whole(a, "the template") }
 
-// raw sends bodies as they stand and finds out by itself how the answers look.
+// raw sends bodies as they stand and finds out by itself how the responses look.
 type raw struct{ common }
 
 func (c *raw) Path() string { return "v1/chat/completions" }
@@ -169,7 +169,7 @@ func (c *raw) Compose(r *Request) ([]byte, error) {
 
 func (c *raw) Event(a *Answer, payload []byte, at int64) { c.guess(payload).Event(a, payload, at) }
 
-// guess names the API by what its answers have.
+// guess names the API by what its responses have.
 func (c *raw) guess(payload []byte) api {
 	as := c.common
 	_, as.Stream = event(payload)

@@ -53,7 +53,7 @@ func (a *Answer) vector(s *scan) {
 	}
 }
 
-// single ends an answer in one piece.
+// single ends a response in one piece.
 func (a *Answer) single(s *scan, payload []byte, at int64, what string) {
 	if !s.end() {
 		a.fault("the answer is no JSON that %s would have: %s", what, excerpt(payload))
@@ -124,7 +124,7 @@ func appendText(b []byte, text string) []byte {
 	return append(tensor.AppendQuoted(b, text), '}')
 }
 
-// Event reads a list of places: the answer itself, or its member results or rankings.
+// Event reads a list of places: the response itself, or its member results or rankings.
 func (c *ranking) Event(a *Answer, payload []byte, at int64) {
 	a.begin()
 	s := scan{b: payload}

@@ -36,7 +36,7 @@ type Collector struct {
 	disagree              uint64 // counts of the server that are not ours
 	from                  [3]Origins
 	busyNs                int64 // of all requests, failed ones too
-	firstSent, lastEnd    int64 // of whole answers
+	firstSent, lastEnd    int64 // of whole responses
 	began, ended          int64 // of all requests
 }
 
@@ -119,7 +119,7 @@ func (c *Collector) Add(s *llm.Sample) (Values, bool) {
 	return v, true
 }
 
-// discrepancy is how far the server's count may be from ours, in per cent.
+// discrepancy is how far the server's count may be from ours, in percent.
 const discrepancy = 10
 
 // pool adds the gaps between chunks.
@@ -139,7 +139,7 @@ func (c *Collector) pool(s *llm.Sample) {
 	}
 }
 
-// Requests is the number of whole answers; Failed and Cut of the others.
+// Requests is the number of whole responses; Failed and Cut of the others.
 func (c *Collector) Requests() uint64 { return c.ok }
 
 // Failed is the number of requests that failed.
@@ -151,14 +151,14 @@ func (c *Collector) Cut() uint64 { return c.cut }
 // Origins tells where the counts of Inputs, Outputs or Reasonings came from.
 func (c *Collector) Origins(which int) Origins { return c.from[which] }
 
-// Mismatched is the number of answers whose length is not what was asked for; Disagree that of requests for which the
+// Mismatched is the number of responses whose length is not what was asked for; Disagree that of requests for which the
 // server and the tokenizer count differently.
 func (c *Collector) Mismatched() uint64 { return c.mismatched }
 
 // Disagree is the number of requests for which the server's counts are more than a tenth off ours.
 func (c *Collector) Disagree() uint64 { return c.disagree }
 
-// Sum and Mean are of the values of one quantity; Mean is 0 where there are none.
+// Sum and Mean are of the values of one quantity; Mean is 0 if there are none.
 func (c *Collector) Sum(id ID) float64 { return c.series[id].Sum() }
 
 // Mean is the average of a quantity.
@@ -169,10 +169,10 @@ func (c *Collector) Quantile(id ID, p float64) float64 {
 	return c.series[id].Quantiles(p)[0]
 }
 
-// Exact tells whether all percentiles come from sorted values.
+// Exact reports whether all percentiles come from sorted values.
 func (c *Collector) Exact() bool { return c.series[Latency].Exact() && c.gaps.Exact() }
 
-// Duration is the time from the first send to the last piece of content of whole answers, in seconds.
+// Duration is the time from the first send to the last piece of content of whole responses, in seconds.
 func (c *Collector) Duration() float64 { return seconds(c.lastEnd - c.firstSent) }
 
 // Span is the same as two readings of clock.Now.

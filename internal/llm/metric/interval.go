@@ -60,9 +60,9 @@ func (c *Collector) addIntervals(m *result.Metric, s *series, t *stats.Trail, le
 	}
 }
 
-// The columns of Collector.flow, which has a row for each whole answer.
+// The columns of Collector.flow, which has a row for each whole response.
 const (
-	flowTime = iota // since the answer before
+	flowTime = iota // since the response before
 	flowRequests
 	flowInput
 	flowOutput

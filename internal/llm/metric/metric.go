@@ -4,7 +4,7 @@
 // definitions are AIPerf's, so that numbers compare; where vLLM's bench or GuideLLM define a quantity otherwise, theirs
 // stands beside it under their name. docs/metrics.md has every formula.
 //
-// Only whole answers have values. A request that failed or was cut counts as such and nowhere else.
+// Only whole responses have values. A request that failed or was cut counts as such and nowhere else.
 package metric
 
 import (
@@ -121,7 +121,7 @@ func IDs() []ID {
 // Values are the quantities of one request by ID; NaN where a request has none.
 type Values [numIDs]float64
 
-// Of computes the values of a whole answer. With open the latencies count from the time at which the request was due,
+// Of computes the values of a whole response. With open the latencies count from the time at which the request was due,
 // so that waiting before the send is not hidden. ok is false for requests that failed or were cut.
 func Of(s *llm.Sample, open bool) (v Values, ok bool) {
 	for i := range v {
@@ -162,7 +162,7 @@ func Of(s *llm.Sample, open bool) (v Values, ok bool) {
 	return v, true
 }
 
-// stream adds what only streamed answers have.
+// stream adds what only streamed responses have.
 func (v *Values) stream(s *llm.Sample, from int64, open bool) {
 	first, last := s.Chunks[0].At, s.Chunks[len(s.Chunks)-1].At
 	v[TTFT] = millis(first - from)
@@ -244,7 +244,7 @@ func (v *Values) usage(s *llm.Sample) {
 	}
 }
 
-// difference is how far the server's count is from ours, in per cent of ours.
+// difference is how far the server's count is from ours, in percent of ours.
 func difference(server, own int) float64 {
 	if server < 0 || own <= 0 {
 		return math.NaN()

@@ -52,7 +52,7 @@ func lookup(name string) (ID, error) {
 	return 0, fmt.Errorf("knows no metric %q: use one of %s", name, strings.Join(known, ", "))
 }
 
-// meets tells whether a request keeps every bound. One that has no such value does not.
+// meets reports whether a request keeps every bound. One that has no such value does not.
 func meets(list []Objective, v *Values) bool {
 	for _, o := range list {
 		x := v[o.ID]

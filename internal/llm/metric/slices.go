@@ -41,7 +41,7 @@ func NewSlicer(width time.Duration, o Options, done func(*Slice)) *Slicer {
 	return s
 }
 
-// Add puts a sample where its answer ended. Samples come in that order, up to the moment between two looks.
+// Add puts a sample where its response ended. Samples come in that order, up to the moment between two looks.
 func (s *Slicer) Add(x *llm.Sample) {
 	if x.Warmup {
 		return

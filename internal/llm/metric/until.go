@@ -32,7 +32,7 @@ type Watch struct {
 	narrow bool   // at the last look
 }
 
-// Done looks at the interval when there are enough requests, and tells whether it was narrow enough at two looks in a row.
+// Done looks at the interval when there are enough requests, and reports whether it was narrow enough at two looks in a row.
 func (w *Watch) Done(c *Collector) bool {
 	n := c.series[w.Target.ID].Count()
 	if n < max(w.next, w.Target.least()) {

@@ -91,7 +91,7 @@ type lister interface {
 	Ask(ctx context.Context, path string, body []byte) (status int, answer []byte, err error)
 }
 
-// listed tells whether a server lists the model. One that keeps no list is ready when it answers.
+// listed reports whether a server lists the model. One that keeps no list is ready when it answers.
 func (m *Model) listed(ctx context.Context, svc lister) error {
 	models, err := svc.Models(ctx)
 	if e, ok := errors.AsType[*service.Error](err); ok && e.Code == http.StatusNotFound {
@@ -108,7 +108,7 @@ func (m *Model) listed(ctx context.Context, svc lister) error {
 	return nil
 }
 
-// answers asks for one token. A refusal that the load would meet as well counts as an answer.
+// answers asks for one token. A refusal that the load would meet as well counts as a response.
 func (m *Model) answers(ctx context.Context, svc service.Service) error {
 	turn := llm.Turn{Texts: []string{"Hi"}, MaxTokens: 1, Query: "Hi", Passages: []string{"Hi"}}
 	in, err := m.Endpoint.Inputs(&api.Request{Conversation: &llm.Conversation{Turns: []llm.Turn{turn}}, MaxTokens: 1})

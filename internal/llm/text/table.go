@@ -67,20 +67,20 @@ func totalRow(m *result.Metric, intervals bool) []string {
 	return []string{m.Name, text, "\x00" + unit}
 }
 
-// nothing tells whether a metric is 0 for every request, or in all, and says no more than that.
+// nothing reports whether a metric is 0 for every request, or in all, and says no more than that.
 func nothing(m *result.Metric) bool {
 	return m.Avg == 0 && (m.Dist == nil || m.Dist.Max == 0) && m.Tag != "request_error_rate" && m.Tag != "request_count" && m.Tag != "goodput" &&
 		m.Tag != "good_request_count"
 }
 
-// thinks tells whether answers began with reasoning. Otherwise their first token is their first output token.
+// thinks reports whether answers began with reasoning. Otherwise their first token is their first output token.
 func thinks(list []result.Metric) bool {
 	a, _ := metric.Find(list, "time_to_first_token")
 	b, ok := metric.Find(list, "time_to_first_output_token")
 	return ok && a.Avg != b.Avg
 }
 
-// isPlain tells whether a metric is shown without -v.
+// isPlain reports whether a metric is shown without -v.
 func isPlain(m *result.Metric) bool {
 	if m.Dist == nil {
 		return !slices.Contains(hidden, m.Tag)

@@ -23,7 +23,7 @@ import (
 	"github.com/redline-bench/redline/internal/tensor"
 )
 
-// Config tells a Writer how to look inside of requests.
+// Config tells a Writer how to look inside requests.
 type Config struct {
 	// Inputs returns the inputs of a prepared request, by the Step of its records.
 	Inputs func(step uint32) []tensor.Tensor

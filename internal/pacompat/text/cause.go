@@ -21,13 +21,13 @@ const (
 	other       cause = iota
 	unresolved        // the host has no address
 	refused           // nothing listens
-	late              // no answer in time
+	late              // no response in time
 	certificate       // the peer's certificate is not trusted
 	handshake         // TLS was not agreed on
 	foreign           // the peer speaks another protocol
 	older             // the peer speaks HTTP/1, where HTTP/2 was wanted
-	empty             // closed before the first byte of an answer
-	truncated         // closed in the middle of an answer
+	empty             // closed before the first byte of a response
+	truncated         // closed in the middle of a response
 	reset             // reset by the peer
 	unsent            // closed by the peer while we were writing
 	illegal           // not the address of a server

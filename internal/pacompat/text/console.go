@@ -13,7 +13,7 @@ import (
 type Console struct {
 	Out, Err io.Writer
 	Plan     *plan.Plan
-	// Model is what the server said of the model; nil where the service kind has none.
+	// Model is what the server said of the model; nil if the service kind has none.
 	Model *service.Model
 	// Async is the call mode that the run settled on.
 	Async bool
@@ -133,7 +133,7 @@ func (c *Console) level(out, remarks *page, l *result.Level) {
 	}
 }
 
-// late tells whether an open loop ran so late that the latency from the schedule is another number than the one
+// late reports whether an open loop ran so late that the latency from the schedule is another number than the one
 // from the send: by a tenth, and by enough to be more than jitter.
 func (c *Console) late(l *result.Level) bool {
 	if l.Mode == plan.Concurrency || c.Plan.Face != plan.DropIn {
@@ -144,7 +144,7 @@ func (c *Console) late(l *result.Level) bool {
 	return due-sent > max(jitter, sent/10)
 }
 
-// Summary ends the report with one line a level, in the order measured.
+// Summary ends the report with one line per level, in the order measured.
 func (c *Console) Summary(levels []result.Level) {
 	levels = Reported(c.Plan, levels)
 	if len(levels) == 0 {
@@ -188,7 +188,7 @@ func (c *Console) mark(l *result.Level) string {
 	return ""
 }
 
-// Reported chooses the levels that reports speak of. The drop-in leaves out what was not accepted; redline shows
+// Reported chooses the levels that reports speak of. perf_analyzer mode leaves out what was not accepted; redline shows
 // everything that was measured. Modes without levels have no report.
 func Reported(p *plan.Plan, levels []result.Level) []result.Level {
 	if p.Load.Mode == plan.PeriodicConcurrency || p.Load.Mode == plan.SessionConcurrency {
@@ -215,7 +215,7 @@ func levelValue(p *plan.Plan, l *result.Level) string {
 	return number(l.Rate)
 }
 
-// serverStats tells whether the server's counters are part of the report.
+// serverStats reports whether the server's counters are part of the report.
 func (c *Console) serverStats() bool { return serverStats(c.Plan, c.Model) }
 
 func serverStats(p *plan.Plan, m *service.Model) bool {

@@ -266,7 +266,7 @@ func TestLateScheduleIsRemarked(t *testing.T) {
 	same(t, "late", errs.String(), text.Late(1000, 9000)+"\n")
 }
 
-// The drop-in names requests that the server held on stderr; redline has a block of its own for them.
+// perf_analyzer mode names requests that the server held on stderr; redline has a block of its own for them.
 func TestAHoldIsRemarked(t *testing.T) {
 	for face, want := range map[plan.Face]string{plan.DropIn: "WARNING: Held by the server: 3 requests waited", plan.Redline: ""} {
 		p := simplePlan()

@@ -42,7 +42,7 @@ func (t *table) end() {
 	t.begun = false
 }
 
-// WriteCSV writes the latency report: a row a level, by ascending throughput. It returns the remarks to print, and
+// WriteCSV writes the latency report: a row per level, by ascending throughput. It returns the remarks to print, and
 // writes nothing when there is no level to report.
 func WriteCSV(w io.Writer, p *plan.Plan, m *service.Model, levels []result.Level) (remarks []string, err error) {
 	rows := byThroughput(p, levels)
@@ -150,7 +150,7 @@ func serverHeader(t *table, m *service.Model) {
 	}
 }
 
-// csvRow tells whether the server accounts for more time than the client waited.
+// csvRow reports whether the server accounts for more time than the client waited.
 func csvRow(t *table, p *plan.Plan, m *service.Model, l *result.Level) (short bool) {
 	c := &l.Client
 	t.cell(levelValue(p, l), rate(c.InferPerSec))

@@ -80,7 +80,7 @@ func errorText(err error, p plan.Protocol) string {
 }
 
 // AsyncErrorText is ErrorText for a request of an asynchronous run. There the original never looks at the state of
-// an HTTP connection: it sees an answer without a body.
+// an HTTP connection: it sees a response without a body.
 func AsyncErrorText(err error, p plan.Protocol) string {
 	e, ok := errors.AsType[*service.Error](err)
 	if p == plan.HTTP && ok && (e.Class == record.Connect || e.Class == record.Transport) {
@@ -166,7 +166,7 @@ func httpText(e *service.Error) string {
 	return "HTTP client failed: " + text
 }
 
-// answerText is what the original says of an answer that is not JSON. It reads errors and answers in two places.
+// answerText is what the original says of a response that is not JSON. It reads errors and answers in two places.
 func answerText(c record.Class, bad *jsonscan.SyntaxError) string {
 	at := strconv.Itoa(bad.Offset)
 	if c == record.Server {

@@ -83,7 +83,7 @@ func MetricsUnreachable(url string) string {
 	return fmt.Sprintf("Unable to connect to Metrics endpoint %s", url)
 }
 
-// Interrupted is the answer to a signal, on the report's own stream.
+// Interrupted is the response to a signal, on the report's own stream.
 func Interrupted(signal int) string {
 	return fmt.Sprintf("Interrupt signal (%d) received.", signal)
 }

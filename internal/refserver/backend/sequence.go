@@ -10,8 +10,8 @@ import (
 	"github.com/redline-bench/redline/internal/tensor"
 )
 
-// accumulate keeps a running sum for each sequence: START sets it, every other request adds to it, and the answer is
-// the sum so far. With the parameter add_correlation_id, that number is added to the answer of END.
+// accumulate keeps a running sum for each sequence: START sets it, every other request adds to it, and the response is
+// the sum so far. With the parameter add_correlation_id, that number is added to the response of END.
 type accumulate struct {
 	cfg     *kserve.ModelConfig
 	latency latency

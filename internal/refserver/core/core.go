@@ -37,7 +37,7 @@ type Core struct {
 	Logs   *LogSettings
 	Shared *shm.Registry
 	Log    *reqlog.Log
-	// Departures tells the log when answers over HTTP/2 left; nil where nobody asks.
+	// Departures tells the log when answers over HTTP/2 left; nil if nobody asks.
 	Departures *departure.Board
 	// MaxInput is the largest JSON, raw body or unpacked body that the HTTP port takes; 0 is no limit.
 	MaxInput int64

@@ -117,7 +117,7 @@ func (c *conn) payload(p []byte, at int64) {
 		}
 	case http2.FrameHeaders, http2.FrameContinuation:
 		c.block = append(c.block, p...)
-	default: // the other kinds carry nothing of an answer
+	default: // the other kinds carry nothing of a response
 	}
 }
 

@@ -1,12 +1,12 @@
-// Package departure tells when the parts of a streamed answer were handed to the system, where the one who makes the
+// Package departure tells when the parts of a streamed response were handed to the system, where the one who makes the
 // answer does not know.
 //
-// Over HTTP/1.1 a handler that flushes calls the system itself. Over HTTP/2 all answers of a connection share a writer on
+// Over HTTP/1.1 a handler that flushes calls the system itself. Over HTTP/2 all responses of a connection share a writer on
 // a goroutine of its own: what a handler flushes, and what gRPC sends, waits there for its turn, for milliseconds where
 // many streams have something to say at once. So the connection is wrapped, its writes are followed frame by frame, and
 // what a write holds has the time right before the system was called for it.
 //
-// A stream is known by a field of its answer's head, Header, whose value the handler gets from its Stream.
+// A stream is known by a field of its response's head, Header, whose value the handler gets from its Stream.
 package departure
 
 import (
@@ -56,8 +56,8 @@ func (l *listener) Accept() (net.Conn, error) {
 	return c, nil
 }
 
-// Stream is the answer to a request that came from an address; nil where its connection is not followed. Its Key must be
-// set as Header before the answer begins.
+// Stream is the response to a request that came from an address; nil if its connection is not followed. Its Key must be
+// set as Header before the response begins.
 func (b *Board) Stream(remote string) *Stream {
 	if b == nil {
 		return nil
@@ -76,7 +76,7 @@ func (b *Board) Stream(remote string) *Stream {
 	return s
 }
 
-// Request is the answer to a request of HTTP; nil also where that is HTTP/1.1, as its handler knows when it writes.
+// Request is the response to a request of HTTP; nil also where that is HTTP/1.1, as its handler knows when it writes.
 func (b *Board) Request(r *http.Request) *Stream {
 	if r.ProtoMajor != 2 {
 		return nil
@@ -92,7 +92,7 @@ func (b *Board) forget(c *conn) {
 	}
 }
 
-// Stream is one answer on its way out.
+// Stream is one response on its way out.
 type Stream struct {
 	Key string
 
@@ -177,5 +177,5 @@ func (s *Stream) end() {
 	s.waiting = nil
 }
 
-// isRPC tells whether a content type is gRPC's.
+// isRPC reports whether a content type is gRPC's.
 func isRPC(ctype string) bool { return strings.HasPrefix(ctype, "application/grpc") }

@@ -7,11 +7,11 @@
 //	delay      waits (for=, 100ms by default) and then answers
 //	hang       never answers
 //	reset      resets the connection
-//	truncate   ends the connection in the middle of the answer
+//	truncate   ends the connection in the middle of the response
 //	length     announces more than it sends
 //	malformed  answers with bytes that are no JSON, no protobuf, no event
-//	slow       sends the answer byte by byte (for= between two, 10ms by default)
-//	goaway     tells an HTTP/2 client to go away; over HTTP/1.1 it closes the connection after the answer
+//	slow       sends the response byte by byte (for= between two, 10ms by default)
+//	goaway     tells an HTTP/2 client to go away; over HTTP/1.1 it closes the connection after the response
 //	refuse     closes every new connection from now on
 //	die        ends the server at once
 package fault
@@ -94,7 +94,7 @@ func Parse(text string) (*Spec, error) {
 	return s, nil
 }
 
-// due tells whether this request is the n-th.
+// due reports whether this request is the n-th.
 func (s *Spec) due() bool { return s.seen.Add(1)%int64(s.Every) == 0 }
 
 // Set is the faults of one server.

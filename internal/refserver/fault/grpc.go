@@ -17,7 +17,7 @@ var goAway = []byte{0, 0, 8, 7, 0, 0, 0, 0, 0, 0x7f, 0xff, 0xff, 0xff, 0, 0, 0, 
 // garbage is a field that announces more than follows: no protobuf.
 var garbage = []byte{0x0a, 0xff}
 
-// RPC applies the fault of a call before it is served. An error ends the call; spoil is to be applied to the answer.
+// RPC applies the fault of a call before it is served. An error ends the call; spoil is to be applied to the response.
 func (s *Set) RPC(ctx context.Context, model string) (spoil func(proto.Message), err error) {
 	keep := func(proto.Message) {}
 	if s == nil {

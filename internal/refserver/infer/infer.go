@@ -52,7 +52,7 @@ type Output struct {
 	Offset, Size uint64
 }
 
-// Response is one answer to a request.
+// Response is one response to a request.
 type Response struct {
 	Outputs []tensor.Tensor
 	Params  map[string]any
@@ -74,7 +74,7 @@ type Sequence struct {
 	End   bool
 }
 
-// Set tells whether the request belongs to a sequence.
+// Set reports whether the request belongs to a sequence.
 func (s Sequence) Set() bool { return s.ID != 0 || s.Name != "" }
 
 // Key names the sequence, by number or by string.
@@ -103,7 +103,7 @@ func (r *Request) Input(name string) *tensor.Tensor {
 	return nil
 }
 
-// Wants tells whether the client asked for the output.
+// Wants reports whether the client asked for the output.
 func (r *Request) Wants(name string) bool {
 	return len(r.Outputs) == 0 || r.Output(name) != nil
 }
@@ -118,5 +118,5 @@ func (r *Request) Output(name string) *Output {
 	return nil
 }
 
-// Done tells whether the client is gone.
+// Done reports whether the client is gone.
 func (r *Request) Done() bool { return r.Context != nil && r.Context.Err() != nil }

@@ -139,7 +139,7 @@ func params(in map[string]any) map[string]*kserve.InferParameter {
 
 type inferStream = grpc.BidiStreamingServer[kserve.ModelInferRequest, kserve.ModelStreamInferResponse]
 
-// ModelStreamInfer answers requests as they come, each with as many responses as its model gives. Models that answer
+// ModelStreamInfer answers requests as they come, each with as many responses as its model gives. Models that response
 // once keep the order of the requests; decoupled ones answer as soon as they can. An error ends its request, not the stream.
 func (s *Service) ModelStreamInfer(stream inferStream) error {
 	out := newOutbox()
@@ -189,7 +189,7 @@ func (s *Service) streamOne(ctx context.Context, in *kserve.ModelInferRequest, o
 	}
 }
 
-// follow lets the log know when messages of a stream left; nil where nobody asks.
+// follow lets the log know when messages of a stream left; nil if nobody asks.
 func (s *Service) follow(stream inferStream) *departure.Stream {
 	from, ok := peer.FromContext(stream.Context())
 	if !ok {

@@ -17,8 +17,8 @@ import (
 type outbox struct {
 	mu      sync.Mutex
 	bell    *sync.Cond
-	ordered []*line // requests whose answers wait for those before them
-	loose   []*line // requests whose answers leave at once
+	ordered []*line // requests whose responses wait for those before them
+	loose   []*line // requests whose responses leave at once
 	closed  bool    // no more requests will come
 	dead    bool    // the client is gone
 	left    *departure.Stream
@@ -163,7 +163,7 @@ func (o *outbox) note(l *line) {
 	})
 }
 
-// tell writes an answer down once all of it has left.
+// tell writes a response down once all of it has left.
 func (o *outbox) tell(l *line, log *reqlog.Log) {
 	replied := time.Now()
 	add := func(int64) {

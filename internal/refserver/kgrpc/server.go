@@ -43,7 +43,7 @@ func (s *Service) ServerReady(context.Context, *kserve.ServerReadyRequest) (*kse
 	return &kserve.ServerReadyResponse{Ready: true}, nil
 }
 
-// ModelReady tells whether a model is loaded.
+// ModelReady reports whether a model is loaded.
 func (s *Service) ModelReady(_ context.Context, r *kserve.ModelReadyRequest) (*kserve.ModelReadyResponse, error) {
 	_, err := s.core.Models.Get(r.GetName(), r.GetVersion())
 	if err != nil && infer.CodeOf(err) == infer.InvalidArg {

@@ -27,7 +27,7 @@ const (
 	jsonText  = "application/json"
 )
 
-// exchange is one request and the answer to it.
+// exchange is one request and the response to it.
 type exchange struct {
 	http.ResponseWriter
 	req *http.Request
@@ -137,7 +137,7 @@ func digits(s string) bool {
 	return s != ""
 }
 
-// allow tells whether the method is the one; if not it has answered.
+// allow reports whether the method is the one; if not it has answered.
 func (x *exchange) allow(method string) bool {
 	if x.req.Method == method {
 		return true

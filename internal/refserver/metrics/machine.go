@@ -24,7 +24,7 @@ func machine(b []byte) []byte {
 	return b
 }
 
-// memory reads /proc/meminfo; false where there is none.
+// memory reads /proc/meminfo; false if there is none.
 func memory() (total, available uint64, ok bool) {
 	text, err := os.ReadFile("/proc/meminfo")
 	if err != nil {
@@ -46,7 +46,7 @@ func memory() (total, available uint64, ok bool) {
 	return total, available, total > 0
 }
 
-// busy is the share of time since boot that the processors were not idle; false where the system does not tell.
+// busy is the share of time since boot that the processors were not idle; false if the system does not tell.
 func busy() (float64, bool) {
 	text, err := os.ReadFile("/proc/stat")
 	if err != nil {

@@ -48,7 +48,7 @@ func (m *Model) check(r *infer.Request) error {
 	return nil
 }
 
-// contented tells whether the model runs without an input that it should have. Triton only counts the inputs and leaves the
+// contented reports whether the model runs without an input that it should have. Triton only counts the inputs and leaves the
 // rest to the model; of the built-in backends those that give each input back do not mind.
 func (m *Model) contented() bool {
 	return slices.Contains([]string{"identity", "delay", "fault"}, m.Config.GetBackend())

@@ -17,7 +17,7 @@ import (
 // examples are the models of Triton's public example repository.
 var examples = []string{"densenet_onnx", "inception_onnx", "simple", "simple_dyna_sequence", "simple_identity", "simple_int8", "simple_sequence", "simple_string"}
 
-// listed tells whether the index names a model. Where clients load models themselves, built-in ones that nobody has asked
+// listed reports whether the index names a model. Where clients load models themselves, built-in ones that nobody has asked
 // for would hide what is in the repository: of those only the examples are named, and none beside a repository on disk.
 func (r *Repository) listed(name string, e *entry) bool {
 	if !r.opts.Explicit || !e.source.builtin || e.state != "" {

@@ -42,7 +42,7 @@ func (m *Model) Name() string { return m.Config.GetName() }
 // VersionText is the version as clients write it.
 func (m *Model) VersionText() string { return strconv.FormatInt(m.Version, 10) }
 
-// Decoupled tells whether a request may have any number of responses.
+// Decoupled reports whether a request may have any number of responses.
 func (m *Model) Decoupled() bool { return m.Config.GetModelTransactionPolicy().GetDecoupled() }
 
 // Platform is the model's platform, or its backend where it has none.
@@ -175,7 +175,7 @@ type Options struct {
 	// Explicit loads only the models named in Load, and allows loading and unloading later; "*" in Load names all.
 	Explicit bool
 	Load     []string
-	// Delays pins the time of every answer of a model.
+	// Delays pins the time of every response of a model.
 	Delays map[string]time.Duration
 }
 

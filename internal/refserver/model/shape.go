@@ -128,7 +128,7 @@ func readLabels(cfg *kserve.ModelConfig, folder string) (map[string][]string, er
 	return labels, nil
 }
 
-// builtinLabels tells whether a file is one that built-in models have: their classes are only numbered.
+// builtinLabels reports whether a file is one that built-in models have: their classes are only numbered.
 func builtinLabels(file string) bool {
 	return file == "densenet_labels.txt" || file == "inception_labels.txt"
 }

@@ -54,7 +54,7 @@ func (b *blocks) path(in []byte) (string, error) {
 	return b.found, nil
 }
 
-// changesTable tells whether decoding the block changes the table. It says yes whenever it is not sure.
+// changesTable reports whether decoding the block changes the table. It says yes whenever it is not sure.
 func changesTable(in []byte) bool {
 	for len(in) > 0 {
 		switch first := in[0]; {

@@ -1,9 +1,9 @@
 // Package null is the server that answers as fast as the machine can: the target of benchmarks, which measure the client
 // and must never wait for the server.
 //
-// The first request of each kind is answered by the real server, and the answer is kept; every later request of that kind
-// gets the same bytes with its own id. Two requests are of one kind when all but the id, the place in a sequence and the raw
-// tensor data is equal. So the answers are well-formed and of the right shape, but their numbers are those of the first
+// The first request of each kind is answered by the real server, and the response is kept; every later request of that kind
+// gets the same bytes with its own id. Two requests are of one kind when all except the id, the place in a sequence and the raw
+// tensor data is equal. So the responses are well-formed and of the right shape, but their numbers are those of the first
 // request.
 //
 // Sessions (http.go, h2.go) are pure: bytes in, bytes out. A loop (loop_linux.go) moves the bytes between sockets and
@@ -75,7 +75,7 @@ type key struct {
 	length int
 }
 
-// kind is an answer that is kept, and how often it was given and not yet counted.
+// kind is a response that is kept, and how often it was given and not yet counted.
 type kind struct {
 	answer []byte // without the id
 	head   int    // HTTP: the length of the JSON in answer
@@ -108,7 +108,7 @@ func (k *kinds) put(id key, v *kind) {
 	}
 }
 
-// count adds the answers given from memory to the statistics, before anyone looks at those. They took no time.
+// count adds the responses given from memory to the statistics, before anyone looks at those. They took no time.
 func (s *Server) count() {
 	s.kinds.mu.RLock()
 	defer s.kinds.mu.RUnlock()

@@ -80,7 +80,7 @@ func inferKey(path string, in []byte) (id []byte, name key, err error) {
 	return id, name, nil
 }
 
-// reply sends a kept answer with an id. An answer in a stream is wrapped once more.
+// reply sends a kept answer with an id. A response in a stream is wrapped once more.
 func (c *rpcSession) reply(s *stream, answer, id, out []byte) []byte {
 	size := len(answer)
 	if len(id) > 0 {
@@ -242,7 +242,7 @@ func (c *rpcSession) close(s *stream, out []byte) []byte {
 	return append(out, block...)
 }
 
-// Header fields of answers. The first opening of a connection puts content-type into the peer's table, and the first
+// Header fields of responses. The first opening of a connection puts content-type into the peer's table, and the first
 // trailers grpc-status: then that is the newest entry, with index 62, and content-type has 63.
 const (
 	status200     = "\x88"
@@ -254,7 +254,7 @@ const (
 	literalStatus = "\x00\x0bgrpc-status\x010"
 )
 
-// appendOpening sends the headers of an answer.
+// appendOpening sends the headers of a response.
 func (c *rpcSession) appendOpening(id uint32, out []byte) []byte {
 	block := status200 + literalType
 	switch {

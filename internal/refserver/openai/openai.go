@@ -31,9 +31,9 @@ type Config struct {
 	Token string // when not empty, what clients must present as a bearer
 	Clock *pause.Clock
 	Log   *reqlog.Log
-	// Departures tells the log when answers over HTTP/2 left; nil where nobody asks.
+	// Departures tells the log when answers over HTTP/2 left; nil if nobody asks.
 	Departures *departure.Board
-	// Null lets events of an answer that has no pace leave together.
+	// Null lets events of a response that has no pace leave together.
 	Null bool
 }
 
@@ -79,7 +79,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
-// exchange is one request and the answer to it.
+// exchange is one request and the response to it.
 type exchange struct {
 	http.ResponseWriter
 	req       *http.Request
@@ -129,7 +129,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, f func(*exchange
 		h.cfg.Log.AddStream(r.URL.Path, id, x.received, replied, times, tokens)
 	})
 	if x.out.Cut() {
-		panic(http.ErrAbortHandler) // the way of net/http to end a connection in the middle of an answer
+		panic(http.ErrAbortHandler) // the way of net/http to end a connection in the middle of a response
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// reply is one answer of the responses interface in the making.
+// reply is one response of the responses interface in the making.
 type reply struct {
 	x         *exchange
 	Model     string          `json:"model"`
@@ -72,7 +72,7 @@ type part struct {
 	first, last int
 }
 
-// items lists what the answer is made of.
+// items lists what the response is made of.
 func (r *reply) items() []part {
 	var list []part
 	if k := r.x.reasoning; k > 0 {
@@ -159,7 +159,7 @@ func (r *reply) within(p part, v map[string]any) map[string]any {
 	return v
 }
 
-// names are the events that are about the inside of an item of a kind.
+// names are the events that are about the inside an item of a kind.
 func (p part) names() (added, delta, done, closed string) {
 	switch p.kind {
 	case "reasoning":

@@ -79,10 +79,10 @@ func (h *Handler) whole(x *exchange, n int) error {
 	return h.tokens(x, n, func(int, string, int) error { return nil })
 }
 
-// defaultTokens is how long an answer is when the request does not say.
+// defaultTokens is how long a response is when the request does not say.
 const defaultTokens = 16
 
-// maxAnswer bounds one answer, so that a slip of the pen does not stream for days.
+// maxAnswer bounds one response, so that a slip of the pen does not stream for days.
 const maxAnswer = 1 << 20
 
 // answerLength is the length that a request asks for: the last number that is there counts.

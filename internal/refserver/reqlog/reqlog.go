@@ -1,4 +1,4 @@
-// Package reqlog writes down when each request came and when its answer was written: the truth that a client's
+// Package reqlog writes down when each request came and when its response was written: the truth that a client's
 // measurements can be compared with; of a stream also when each part was. One JSON object a line.
 package reqlog
 
@@ -29,15 +29,15 @@ func New(w io.Writer) *Log {
 	return l
 }
 
-// On tells whether anyone reads the log.
+// On reports whether anyone reads the log.
 func (l *Log) On() bool { return l != nil }
 
-// Add notes one answer: the wall-clock times when the request was complete and when the answer had been written.
+// Add notes one response: the wall-clock times when the request was complete and when the response had been written.
 func (l *Log) Add(model, id string, received, replied time.Time) {
 	l.AddStream(model, id, received, replied, nil, nil)
 }
 
-// AddStream notes an answer in several parts: when each was written, in nanoseconds of the wall clock, and, where that is
+// AddStream notes a response in several parts: when each was written, in nanoseconds of the wall clock, and, where that is
 // known, how many tokens each had.
 func (l *Log) AddStream(model, id string, received, replied time.Time, events []int64, tokens []int) {
 	if l == nil {

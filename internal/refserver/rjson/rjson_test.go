@@ -83,7 +83,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// lone tells whether a text may hold half a surrogate pair, which encoding/json mends and Triton refuses.
+// lone reports whether a text may hold half a surrogate pair, which encoding/json mends and Triton refuses.
 func lone(in []byte) bool {
 	for i := 0; i+1 < len(in); i++ {
 		if in[i] == '\\' && in[i+1] == 'u' {

@@ -38,7 +38,7 @@ func NewCache(next Scheduler, counters *stats.Counters) *Cache {
 	return &Cache{next: next, counters: counters, seed: maphash.MakeSeed(), byKey: map[uint64]*list.Element{}, order: list.New()}
 }
 
-// Enqueue answers from memory, or passes the request on and remembers its answer.
+// Enqueue answers from memory, or passes the request on and remembers its response.
 func (c *Cache) Enqueue(r *infer.Request) error {
 	start := time.Now()
 	key := c.key(r)
@@ -61,7 +61,7 @@ func (c *Cache) Enqueue(r *infer.Request) error {
 	return c.next.Enqueue(r)
 }
 
-// key hashes all that decides the answer.
+// key hashes all that decides the response.
 func (c *Cache) key(r *infer.Request) uint64 {
 	var h maphash.Hash
 	h.SetSeed(c.seed)

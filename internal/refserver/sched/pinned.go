@@ -18,7 +18,7 @@ type Pinned struct {
 	inst backend.Instance
 }
 
-// NewPinned makes a scheduler that delays every answer.
+// NewPinned makes a scheduler that delays every response.
 func NewPinned(s Setup, delay time.Duration) *Pinned {
 	return &Pinned{runner: newRunner(s), delay: delay, inst: s.Instances[0]}
 }
@@ -40,7 +40,7 @@ func (p *Pinned) Enqueue(r *infer.Request) error {
 	return nil
 }
 
-// Close waits for the answers on their way.
+// Close waits for the responses on their way.
 func (p *Pinned) Close() {
 	p.cancel()
 	p.running.Wait()

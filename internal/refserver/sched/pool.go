@@ -237,7 +237,7 @@ func (r *rule) form(queue []*item, now time.Time) (n int, wait time.Duration) {
 	return 0, r.delay - oldest
 }
 
-// fits tells whether two requests can be in one batch: same inputs, same shapes beyond the batch.
+// fits reports whether two requests can be in one batch: same inputs, same shapes beyond the batch.
 func (r *rule) fits(a, b *infer.Request) bool {
 	if len(a.Inputs) != len(b.Inputs) {
 		return false

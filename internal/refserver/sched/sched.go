@@ -1,7 +1,7 @@
 // Package sched decides when a request runs, with which others, and on which copy of the model.
 //
 // There are four schedulers: Pool (one queue, every idle instance takes from it, alone or in dynamic batches), Sequence
-// (a slot for each live sequence), Pinned (every answer after exactly the same time), and Ensemble (a graph of other
+// (a slot for each live sequence), Pinned (every response after exactly the same time), and Ensemble (a graph of other
 // models). All of them take the marks between which the statistics count: nothing in them is estimated.
 package sched
 
@@ -103,7 +103,7 @@ func (a *answer) take(outputs []tensor.Tensor, err error, _ bool) {
 	}
 }
 
-// finish builds the responses of a batch, counts, and only then lets the clients have them: whoever has an answer finds
+// finish builds the responses of a batch, counts, and only then lets the clients have them: whoever has a response finds
 // it in the statistics.
 func (x *runner) finish(e *execution, items []*item, answers []answer, outputStart time.Time) {
 	responses := make([]*infer.Response, len(items))
@@ -130,7 +130,7 @@ func (x *runner) finish(e *execution, items []*item, answers []answer, outputSta
 	}
 }
 
-// traceAnswer marks an answer of a request that is watched.
+// traceAnswer marks a response of a request that is watched.
 func traceAnswer(t *trace.Trace, resp *infer.Response, at time.Time) {
 	if t.Wants() {
 		for _, out := range resp.Outputs {
@@ -167,7 +167,7 @@ func (x *runner) count(it *item, start, end time.Time, st stats.Stages, err erro
 	x.Counters.Request(it.req.Batch, total, start.Sub(it.queued), st)
 }
 
-// stream makes the answering function of a decoupled job: every answer leaves at once.
+// stream makes the answering function of a decoupled job: every response leaves at once.
 func (x *runner) stream(e *execution, it *item) func([]tensor.Tensor, error, bool) {
 	x.running.Add(1)
 	n, last := 0, e.start

@@ -1,5 +1,5 @@
 // Package shm maps the memory that clients share with the server, so that tensors need not travel. Data is copied in and
-// out: a client that truncates or rewrites its memory meanwhile can spoil its own answer, but not the server.
+// out: a client that truncates or rewrites its memory meanwhile can spoil its own response, but not the server.
 package shm
 
 import (
@@ -122,7 +122,7 @@ func (r *Registry) Status(kind Kind, name string) ([]Region, error) {
 	return out, nil
 }
 
-// Check tells whether a part of a region is there.
+// Check reports whether a part of a region is there.
 func (r *Registry) Check(name string, offset, size uint64) error {
 	r.mu.RLock()
 	defer r.mu.RUnlock()

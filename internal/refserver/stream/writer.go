@@ -15,7 +15,7 @@ import (
 // ErrCut says that the script ends the connection here.
 var ErrCut = errors.New("the stream is cut on purpose")
 
-// Writer writes the events of one answer. Make one with New, and Close it.
+// Writer writes the events of one response. Make one with New, and Close it.
 type Writer struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
@@ -28,13 +28,13 @@ type Writer struct {
 	started bool
 	cut     bool
 
-	// Eager is false where events may wait for more of them: the answer is then written in large pieces.
+	// Eager is false where events may wait for more of them: the response is then written in large pieces.
 	Eager bool
 	// Log is whether times are kept.
 	Log    bool
 	tokens []int
 	size   int64             // bytes of the body
-	left   *departure.Stream // tells when they left; nil where this writer calls the system itself
+	left   *departure.Stream // tells when they left; nil if this writer calls the system itself
 	mu     sync.Mutex
 	times  []int64
 }
@@ -47,13 +47,13 @@ func New(w http.ResponseWriter, script Script) *Writer {
 // large is how much is kept back at most where events may wait.
 const large = 32 << 10
 
-// Started tells whether the head of the answer is out, so that errors must go into the stream.
+// Started reports whether the head of the response is out, so that errors must go into the stream.
 func (w *Writer) Started() bool { return w.started }
 
 // Events is how many events were sent.
 func (w *Writer) Events() int { return w.events }
 
-// Start sends the head of the answer.
+// Start sends the head of the response.
 func (w *Writer) Start() {
 	if w.started {
 		return
@@ -113,7 +113,7 @@ func (w *Writer) Ping() error {
 	return w.flush()
 }
 
-// Close writes what is left and ends the answer; where the script says so, by ending the connection.
+// Close writes what is left and ends the response; where the script says so, by ending the connection.
 func (w *Writer) Close() error {
 	err := w.flush()
 	if w.zip != nil && !w.cut {
@@ -122,7 +122,7 @@ func (w *Writer) Close() error {
 	return err
 }
 
-// Cut tells whether the connection is to end without the end of the answer.
+// Cut reports whether the connection is to end without the end of the response.
 func (w *Writer) Cut() bool { return w.cut }
 
 // Follow lets another tell when events left; nil is nobody. It is to be called before the first event.

@@ -15,7 +15,7 @@ import (
 
 // Config sets up the handler.
 type Config struct {
-	Delay time.Duration // from the arrival of a request to its answer
+	Delay time.Duration // from the arrival of a request to its response
 	Clock *pause.Clock
 	Log   *reqlog.Log
 }
@@ -87,5 +87,5 @@ func answer(w http.ResponseWriter, status int, v any) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // a client that is gone needs no answer
+	_, _ = w.Write(body) // a client that is gone needs no response
 }

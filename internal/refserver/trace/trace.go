@@ -70,10 +70,10 @@ func (t *Trace) Child() *Trace {
 	return &Trace{recorder: t.recorder, options: t.options, root: root, id: t.recorder.number(), parent: t.id}
 }
 
-// Step tells whether this is a step of an ensemble.
+// Step reports whether this is a step of an ensemble.
 func (t *Trace) Step() bool { return t != nil && t.root != nil }
 
-// Wants tells whether tensors are to be shown.
+// Wants reports whether tensors are to be shown.
 func (t *Trace) Wants() bool { return t != nil && t.options.Tensors }
 
 // Model says what runs the request.

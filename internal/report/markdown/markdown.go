@@ -13,7 +13,7 @@ func Cell(text string) string {
 	return strings.NewReplacer("|", "\\|", "<", "&lt;", ">", "&gt;", "*", "\\*", "_", "\\_", "[", "\\[", "]", "\\]", "`", "\\`").Replace(line(text))
 }
 
-// Code is text between backticks, where nothing but a backtick and a bar has a meaning.
+// Code is text between backticks, where nothing except a backtick and a bar has a meaning.
 func Code(text string) string {
 	return strings.NewReplacer("`", "'", "|", "\\|").Replace(line(text))
 }

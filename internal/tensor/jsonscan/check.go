@@ -16,7 +16,7 @@ type Code int
 
 // The codes.
 const (
-	Empty         Code = 1 // nothing but white space
+	Empty         Code = 1 // nothing except white space
 	Trailing      Code = 2 // something follows the value
 	BadValue      Code = 3 // no value starts here
 	MissingName   Code = 4 // an object member must start with a string

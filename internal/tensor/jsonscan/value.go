@@ -121,7 +121,7 @@ func (v Value) Len() int {
 	return n
 }
 
-// Is tells whether v is the string s.
+// Is reports whether v is the string s.
 func (v Value) Is(s string) bool {
 	if v.Kind() != String {
 		return false
@@ -162,7 +162,7 @@ func (v Value) AppendText(dst []byte) []byte {
 	}
 }
 
-// True tells whether v is the literal true.
+// True reports whether v is the literal true.
 func (v Value) True() bool { return len(v) == 4 && v[0] == 't' }
 
 // Uint64 is the value of a whole number in range, written without point or exponent.

@@ -54,7 +54,7 @@ type gpu struct {
 	Platform string `json:"platform"`
 }
 
-// device reads the labels; false where they are of no GPU.
+// device reads the labels; false if they are of no GPU.
 func device(labels []scrape.Label) (gpu, bool) {
 	g := gpu{Index: -1, Platform: "nvidia"}
 	for _, l := range labels {

@@ -138,7 +138,7 @@ func (w *Watch) Stop() {
 	}
 }
 
-// now is the page of this moment, so that counters are those of the phase to the last request; none where the server
+// now is the page of this moment, so that counters are those of the phase to the last request; none if the server
 // does not answer any more.
 func (e *endpoint) now() []*scrape.Page {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
@@ -182,7 +182,7 @@ func (e *endpoint) reset() {
 	e.fetches, e.updates, e.took, e.gaps = 0, 0, 0, nil
 }
 
-// add folds one page. It tells whether the page says something else than the one before.
+// add folds one page. It reports whether the page says something else than the one before.
 func (e *endpoint) add(p *scrape.Page, measured bool) bool {
 	now := fingerprint(p)
 	fresh := now != e.seen || e.updates == 0

@@ -87,7 +87,7 @@ func Of(text, dir string) (string, error) {
 	return URL(kind, data), nil
 }
 
-// Check tells whether Of will work, without reading a file.
+// Check reports whether Of will work, without reading a file.
 func Check(text, dir string) error {
 	if strings.HasPrefix(text, "data:") || strings.Contains(text, "://") || strings.HasPrefix(text, "wav,") || strings.HasPrefix(text, "mp3,") {
 		return nil

@@ -52,7 +52,7 @@ func New(count Counter) *Writer {
 	return w
 }
 
-// Exact tells whether lengths are those of a tokenizer.
+// Exact reports whether lengths are those of a tokenizer.
 func (w *Writer) Exact() bool { return w.count != nil }
 
 // read builds the table of followers.
@@ -86,7 +86,7 @@ func (w *Writer) tokens(text string) int {
 // adds is how many tokens a piece adds behind a common word.
 func (w *Writer) adds(piece string) int { return w.tokens("so"+piece) - w.tokens("so") }
 
-// Text makes a text of n tokens that begins with lead, whose tokens count. It tells whether the length is exact.
+// Text makes a text of n tokens that begins with lead, whose tokens count. It reports whether the length is exact.
 func (w *Writer) Text(r *rand.Rand, n int, lead string) (string, bool) {
 	if n <= 0 {
 		return lead, lead == ""
@@ -229,7 +229,7 @@ func (t *draft) drop(n int) bool {
 	return true
 }
 
-// Fit cuts or lengthens the end of a text, at its spaces, until count says n for it. It tells whether it does.
+// Fit cuts or lengthens the end of a text, at its spaces, until count says n for it. It reports whether it does.
 func (w *Writer) Fit(r *rand.Rand, text string, n int, count func(text string) int) (string, bool) {
 	b := []byte(text)
 	for range 64 {
