@@ -10,7 +10,7 @@ import (
 	"github.com/redline-bench/redline/internal/result"
 )
 
-// columns of the table of levels: those that no level has are left out.
+// columns of the table of levels. Columns that no level has are omitted.
 var columns = []struct{ title, name string }{
 	{"throughput", "throughput"},
 	{"avg", "avg"},

@@ -27,9 +27,9 @@ func verdictWords(state result.State) (color, meaning string) {
 	case result.Valid:
 		return green, "the client kept up and every level is stable"
 	case result.ClientLimited:
-		return yellow, "the client, not the server, set some of these numbers"
+		return yellow, "the client, not the server, limited some of these numbers"
 	case result.Unstable:
-		return yellow, "some levels did not settle"
+		return yellow, "some levels did not become stable"
 	case result.TooShort:
 		return yellow, "too few requests ended before the measurement did"
 	case result.Failed:
@@ -37,7 +37,7 @@ func verdictWords(state result.State) (color, meaning string) {
 	case result.ServerFailed:
 		return red, "too many requests failed"
 	case result.Interrupted:
-		return yellow, "the figures are what was measured until then"
+		return yellow, "the results are those up to the interrupt"
 	}
 	return red, "unknown state"
 }

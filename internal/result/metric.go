@@ -10,7 +10,7 @@ type Metric struct {
 	// Higher: a higher value is better.
 	Higher bool    `json:"higher,omitempty"`
 	Avg    float64 `json:"avg"`
-	// Dist is set where the metric has a value per request.
+	// Dist is set if the metric has one value per request.
 	Dist *Dist `json:"dist,omitempty"`
 	// Interval is the confidence interval of Avg, Intervals those of percentiles, if they were computed.
 	Interval  *Interval           `json:"interval,omitempty"`

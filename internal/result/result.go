@@ -56,7 +56,7 @@ type Level struct {
 	Mode        plan.Mode `json:"mode"`
 	Concurrency int       `json:"concurrency,omitempty"`
 	Rate        float64   `json:"rate,omitempty"`
-	// Windows are all passes in order; Used is how many of the last were merged into Client and Server, except for those Dead
+	// Windows are all windows in order; Used is how many of the last were merged into Client and Server, except for those Dead
 	// at the end in which no request got a response, as after the server's death.
 	Windows []Window `json:"windows"`
 	Used    int      `json:"used"`
@@ -89,7 +89,7 @@ type Level struct {
 	// whole level, unmeasured parts included.
 	Histogram *Histogram `json:"histogram,omitempty"`
 	Timeline  *Timeline  `json:"timeline,omitempty"`
-	// Batches cut the time of the merged windows, and no other, into a few parts; empty if that is too short.
+	// Batches divide the time of the merged windows into a few parts; empty if that time is too short.
 	Batches []Batch `json:"batches,omitempty"`
 }
 
@@ -229,23 +229,23 @@ type Health struct {
 	CPUPerRequestNs int64   `json:"cpu_per_request_ns"`
 	GCPauseMaxNs    int64   `json:"gc_pause_max_ns"`
 	SchedDelayMaxNs int64   `json:"sched_delay_max_ns"`
-	// ReadLag is how long responses had come and were not read; nil if the kernel was not asked when they came.
+	// ReadLag is how long responses had arrived but were not read; nil if the kernel does not record arrival times.
 	ReadLag *ReadLag `json:"read_lag,omitempty"`
 	Dropped uint64   `json:"dropped"` // due requests that were never sent
 	// StalledNs is how long ended requests waited because the records of earlier ones were not written fast enough.
 	StalledNs int64 `json:"stalled_ns,omitempty"`
 	// StandstillNs is the longest time in which the whole process did not run; 0 if there was none of 100 ms or more.
 	StandstillNs int64 `json:"standstill_ns,omitempty"`
-	// Error is how far the times are off by calibration; nil if nothing was calibrated.
+	// Error is the calibrated error of the times; nil if nothing was calibrated.
 	Error *MeasurementError `json:"measurement_error,omitempty"`
 	// ErrorLater: Error will be measured after the run.
 	ErrorLater bool `json:"-"`
-	// Times is where the times of a language model's responses come from: "arrival", as the kernel noted it, or "read".
+	// Times is the source of a language model's response times: "arrival" (recorded by the kernel) or "read".
 	Times string `json:"times,omitempty"`
 }
 
-// MeasurementError is the client's time minus the time in the log of a reference server, which held its responses so that
-// requests had the pace of the run. A positive error means that the client states more than the server took.
+// MeasurementError is the client's time minus the time in the log of a reference server, which delayed its responses so that
+// requests had the pace of the run. A positive error means that the client reports more than the server took.
 type MeasurementError struct {
 	// P50Ns and P99Ns are percentiles over requests; if Tokens is set, over the arrival times of tokens. P99Ns is the upper
 	// bound of a confidence interval of 95 %.
@@ -268,8 +268,8 @@ type TokenError struct {
 	ITLNs  int64 `json:"itl_ns"`
 }
 
-// ReadLag is over requests, of each the longest time for which a part of its response lay unread. No latency holds it: the
-// times of such responses are those of their arrival.
+// ReadLag is computed over requests: for each, the longest time for which a part of its response had arrived but was not
+// read. No latency includes it, because the times of these responses are arrival times.
 type ReadLag struct {
 	P50Ns int64 `json:"p50_ns"`
 	P99Ns int64 `json:"p99_ns"`

@@ -1,9 +1,8 @@
-// Package page writes a result, or two beside each other, as one HTML file that opens offline: data, styles, script
-// and charts are all in it, and nothing is fetched from anywhere.
+// Package page writes one result, or two side by side, as one HTML file that opens offline: it contains data, styles, script
+// and charts, and loads nothing.
 //
-// The data is a View as JSON in a script element that is not run; the script puts every text into the page as text,
-// never as markup, so that a model's name or an error cannot become code. A content security policy says so to the
-// browser too.
+// The data is a View as JSON in a script element that is not run. The script inserts every text as text, never as markup, so
+// that a model's name or an error cannot become code. A content security policy enforces this too.
 package page
 
 import (
@@ -36,12 +35,12 @@ var pageStyle string
 type Data struct {
 	Title string  `json:"title"`
 	Runs  []*View `json:"runs"`
-	// Compare is the comparison of two runs, where there are two.
+	// Compare is the comparison of two runs, if there are two.
 	Compare any `json:"compare,omitempty"`
-	// Feed is where a live page asks for news, and Home where the list of runs is; both are empty in a file.
+	// Feed is the address of updates for a live page, Home that of the list of runs; both are empty in a file.
 	Feed string `json:"feed,omitempty"`
 	Home string `json:"home,omitempty"`
-	// List is set in place of Runs where the page lists runs.
+	// List is set instead of Runs if the page lists runs.
 	List *List `json:"list,omitempty"`
 }
 

@@ -12,18 +12,18 @@
 
   const meaning = {
     valid: "the client kept up and every level is stable",
-    "client-limited": "the client, not the server, set some of these numbers",
-    unstable: "some levels did not settle",
+    "client-limited": "the client, not the server, limited some of these numbers",
+    unstable: "some levels did not become stable",
     "too-short": "too few requests ended before the measurement did",
     failed: "the run did not complete",
     "server-failed": "too many requests failed",
-    interrupted: "the figures are what was measured until then",
+    interrupted: "the results are those up to the interrupt",
   };
 
   function verdict(run) {
     const state = run.live ? "running" : run.verdict.state || "unknown";
     const box = el("section", { class: "verdict " + state, "aria-label": "verdict" });
-    if (run.live) box.append(el("b", { class: "live" }, "Running"), " ", el("span", {}, "the figures below are what was measured so far"));
+    if (run.live) box.append(el("b", { class: "live" }, "Running"), " ", el("span", {}, "the results below are those up to now"));
     else box.append(el("b", {}, state), " ", meaning[state] || "");
     if (run.error) box.append(el("p", {}, run.error));
     const reasons = merged(run);
@@ -121,7 +121,7 @@
       const s = l.server, known = s.queue + s.input + s.infer + s.output + s.overhead;
       rows.push({ name: tag(run, runs) + l.name, parts: [s.queue, s.input + s.infer + s.output, s.overhead, Math.max(0, (l.call || l.latency.avg) - known)] });
     }
-    return stack({ title: "Where the time of a request goes", note: "The server's own figures, and what is left of the client's average: network, and the client itself.", rows, names: ["queue", "compute", "server overhead", "network and client"], colors: [1, 0, 3, 7] });
+    return stack({ title: "Where the time of a request goes", note: "The server's own times, and the rest of the client's average: network and client.", rows, names: ["queue", "compute", "server overhead", "network and client"], colors: [1, 0, 3, 7] });
   }
 
   // level shows one level over time; several are chosen from by buttons.
@@ -155,14 +155,14 @@
     ];
     if (t.heat && t.heat.length) out.push(heat({ title: "Latency heat map", note: "How many requests had which latency when; darker is more, on a logarithmic scale.", step: t.step, slices: n, cells: t.heat, edges: t.edges, lows: t.lows }));
     const rates = [{ name: "ended", values: t.ended }, { name: "sent", values: t.sent, color: 4, width: 1 }];
-    if (t.asked) rates.push({ name: "asked for", values: t.asked, color: 7, dash: [4, 3] });
-    out.push(lines({ title: "Requests per second", note: t.asked ? "What was achieved against what the schedule asked for." : "", x, y: { unit: "plain" }, xs, series: rates, bands: used }));
-    out.push(lines({ title: "In flight", note: l.health.asked_in_flight ? "Requests at the server at a time; " + num(l.health.asked_in_flight) + " were asked for." : "Requests at the server at a time.", x, y: { unit: "plain" }, xs, bands: used, series: [{ name: "in flight", values: t.in_flight, fill: true, color: 3 }] }));
-    if (t.first_p50) out.push(lines({ title: t.tokens ? "Time to first token" : "Time to first response", note: "Of the requests that ended then.", x, y: { unit: "ms", log: true }, xs, bands: used, series: [{ name: "p50", values: t.first_p50 }, { name: "p99", values: t.first_p99, color: 2 }] }));
-    if (t.gap_p50) out.push(lines({ title: "Time between tokens", note: "As they came: from one piece of an answer to the next.", x, y: { unit: "ms", log: true }, xs, bands: used, series: [{ name: "p50", values: t.gap_p50 }, { name: "p99", values: t.gap_p99, color: 2 }] }));
-    if (t.tokens) out.push(lines({ title: "Tokens per second", note: "Of all answers together, when they came.", x, y: { unit: "plain" }, xs, bands: used, series: [{ name: "tokens", values: t.tokens, fill: true, color: 4 }] }));
+    if (t.asked) rates.push({ name: "requested", values: t.asked, color: 7, dash: [4, 3] });
+    out.push(lines({ title: "Requests per second", note: t.asked ? "Achieved rate, and the rate of the schedule." : "", x, y: { unit: "plain" }, xs, series: rates, bands: used }));
+    out.push(lines({ title: "In flight", note: l.health.asked_in_flight ? "Mean number of requests in flight; requested: " + num(l.health.asked_in_flight) + "." : "Mean number of requests in flight.", x, y: { unit: "plain" }, xs, bands: used, series: [{ name: "in flight", values: t.in_flight, fill: true, color: 3 }] }));
+    if (t.first_p50) out.push(lines({ title: t.tokens ? "Time to first token" : "Time to first response", note: "Of the requests that ended in each slice.", x, y: { unit: "ms", log: true }, xs, bands: used, series: [{ name: "p50", values: t.first_p50 }, { name: "p99", values: t.first_p99, color: 2 }] }));
+    if (t.gap_p50) out.push(lines({ title: "Time between tokens", note: "Time from one chunk of a response to the next, at arrival.", x, y: { unit: "ms", log: true }, xs, bands: used, series: [{ name: "p50", values: t.gap_p50 }, { name: "p99", values: t.gap_p99, color: 2 }] }));
+    if (t.tokens) out.push(lines({ title: "Tokens per second", note: "Of all responses together, at arrival.", x, y: { unit: "plain" }, xs, bands: used, series: [{ name: "tokens", values: t.tokens, fill: true, color: 4 }] }));
     else if (t.events) out.push(lines({ title: "Responses per second", note: "Of streamed answers.", x, y: { unit: "plain" }, xs, bands: used, series: [{ name: "responses", values: t.events, fill: true, color: 4 }] }));
-    if (t.failed) out.push(lines({ title: "Failures per second", note: "By class, one on top of the other.", stacked: true, x, y: { unit: "plain" }, xs, bands: used, series: Object.keys(t.failed).sort().map((c, i) => ({ name: c, values: t.failed[c], color: [2, 1, 3, 6, 5, 7][i % 6], fill: true })) }));
+    if (t.failed) out.push(lines({ title: "Failures per second", note: "By class, stacked.", stacked: true, x, y: { unit: "plain" }, xs, bands: used, series: Object.keys(t.failed).sort().map((c, i) => ({ name: c, values: t.failed[c], color: [2, 1, 3, 6, 5, 7][i % 6], fill: true })) }));
     return out;
   }
 
@@ -171,11 +171,11 @@
     const rows = run.levels.map((l) => [l.name, run.live && !l.cdf[0].length ? { text: "running" } : { text: l.state, cls: l.state === "stable" ? "good" : "warn" }, num(l.requests), l.failed ? { text: num(l.failed), cls: "bad" } : "0", num(l.throughput), dur(l.latency.avg), ...[50, 90, 95, 99, 99.9].map((p) => pct(l.latency, p)), dur(l.latency.max), dur(l.latency.std)]);
     const out = [table(head, rows, "full")];
     const flying = run.levels.filter((l) => l.unfinished);
-    if (flying.length) out.push(el("p", { class: "note" }, "Requests in flight at the end, whose latency is not known: " + flying.map((l) => l.name + ": " + num(l.unfinished) + ", the oldest for " + dur(l.oldest)).join("; ") + "."));
+    if (flying.length) out.push(el("p", { class: "note" }, "Requests in flight at the end, with unknown latency: " + flying.map((l) => l.name + ": " + num(l.unfinished) + ", the oldest for " + dur(l.oldest)).join("; ") + "."));
     const held = run.levels.filter((l) => l.hold);
     if (held.length) out.push(el("p", { class: "note" }, "Held by the server: " + held.map((l) => l.name + ": " + l.hold).join("; ") + "."));
     if (run.levels.some((l) => l.from_send)) {
-      out.push(el("p", { class: "note" }, "Latency above is from the time the schedule set. From the send alone, which hides a client or a queue that is late:"),
+      out.push(el("p", { class: "note" }, "The latencies above start at the due time. Latencies from the send time, which hide a late client:"),
         table(["level", "avg", "p50", "p90", "p99", "max"], run.levels.filter((l) => l.from_send).map((l) => [l.name, dur(l.from_send.avg), ...[50, 90, 99].map((p) => pct(l.from_send, p)), dur(l.from_send.max)])));
     }
     if (run.levels.some((l) => l.first)) out.push(el("p", { class: "note" }, "Time to the first response:"), table(["level", "avg", "p50", "p90", "p99", "max"], run.levels.filter((l) => l.first).map((l) => [l.name, dur(l.first.avg), ...[50, 90, 99].map((p) => pct(l.first, p)), dur(l.first.max)])));
@@ -257,25 +257,25 @@
   }
 
   const common = [
-    ["In flight", "Σ of the time that requests were at the server ÷ the length of the time"],
-    ["Send lag", "how much later than the schedule a request was sent"],
-    ["Read lag", "of each request, the longest time for which a part of its answer had come, by the kernel's note, and was not read; no latency holds it"],
-    ["Measurement error", "the client's latency minus the time in the log of a reference server that was loaded at the pace of the run, on the same machine; of tokens of a language model, the time at which a token is said to have come minus the time at which it left; p99 is an upper bound with 95 % confidence"],
+    ["In flight", "Σ of the times in flight ÷ the length of the time"],
+    ["Send lag", "send time − due time"],
+    ["Read lag", "for each request, the longest time for which a part of its response had arrived (by the kernel's record) but was not read; no latency includes it"],
+    ["Measurement error", "the client's latency minus the time in the log of a reference server on the same machine, at the pace of the run; for tokens of a language model, the client's time of a token minus the server's send time; p99 is an upper bound with 95 % confidence"],
   ];
   const formulas = [
-    ["Throughput", "inferences (requests × batch size) that ended well in the merged windows ÷ the length of these windows"],
-    ["Latency", "from the send to the last response; in open loop from the time that the schedule set, so that a late send is not a fast answer"],
-    ["Percentile p", "the element at index trunc(p/100 · (n−1) + 0.5) of the n sorted latencies; past 262,144 a histogram with an error of at most 0.1 % takes over"],
+    ["Throughput", "successful inferences (requests × batch size) in the merged windows ÷ the length of these windows"],
+    ["Latency", "from the send time to the last response; in open loop from the due time, so that a late send does not look like a fast response"],
+    ["Percentile p", "linear between the two nearest ranks of p/100 · (n−1) of the n sorted latencies; of many values within 0.1 %"],
     ["Standard deviation", "√(Σ(x − mean)² ÷ (n − 1))"],
     ["Window", "a request belongs to the window in which it ended; the level is the last three windows merged, once they agree"],
-    ["Network and client", "the client's average minus what the server's counters say of queue, compute and overhead"],
+    ["Network and client", "the client's average minus the server's queue, compute and overhead times"],
     ...common,
   ];
   const tokenFormulas = [
-    ["Throughput", "whole answers ÷ the time from the first send to the last token; tokens by the same time"],
-    ["Latency", "from the send to the last piece with content; in open loop from the time that the schedule set, so that a late send is not a fast answer"],
-    ["First token", "the first piece with content − the send, or the time that the schedule set"],
-    ["Next tokens", "(last piece − first piece) ÷ (output tokens − 1)"],
+    ["Throughput", "complete responses ÷ the time from the first send to the last token; tokens ÷ that time"],
+    ["Latency", "from the send time to the last chunk; in open loop from the due time, so that a late send does not look like a fast response"],
+    ["First token", "the first chunk − the send time, or − the due time in open loop"],
+    ["Next tokens", "(last chunk − first chunk) ÷ (output tokens − 1)"],
     ["A user", "1 ÷ next tokens"],
     ["Percentile p", "linear between the two nearest ranks of p/100 · (n−1); of many values within 0.1 %"],
     ["Standard deviation", "√(Σ(x − mean)² ÷ n)"],
@@ -300,8 +300,8 @@
     const cls = { better: "good", worse: "bad" };
     const f = (r, v) => (r.unit === "ms" ? dur(v) : num(v));
     const rows = c.rows.map((r) => [r.level, { text: r.name }, f(r, r.a), f(r, r.b), r.a ? pct(r.change) : "", r.low || r.high ? pct(r.low) + " to " + pct(r.high) : "", { text: r.finding, cls: cls[r.finding] }]);
-    return el("section", {}, el("div", { class: "verdict " + ({ better: "valid", worse: "failed" }[c.finding] || "") }, el("b", {}, "B is " + (c.finding === "better" || c.finding === "worse" ? c.finding + " than A" : c.finding === "cannot tell" ? "not comparable with A" : "no different from A, as far as can be seen"))),
-      table(["level", "figure", "A", "B", "change", "interval", ""], rows, "full pairs"), el("p", { class: "note" }, "The intervals allow for the number of figures: of comparisons of equal runs, at most " + num(100 - c.confidence * 100) + " % have one that does not hold zero."), (c.remarks || []).map((r) => el("p", { class: "note" }, r)));
+    return el("section", {}, el("div", { class: "verdict " + ({ better: "valid", worse: "failed" }[c.finding] || "") }, el("b", {}, "B is " + (c.finding === "better" || c.finding === "worse" ? c.finding + " than A" : c.finding === "cannot tell" ? "not comparable with A" : "not seen to differ from A"))),
+      table(["level", "figure", "A", "B", "change", "interval", ""], rows, "full pairs"), el("p", { class: "note" }, "The intervals allow for the number of rows: in comparisons of equal runs, at most " + num(100 - c.confidence * 100) + " % have an interval that does not contain 0."), (c.remarks || []).map((r) => el("p", { class: "note" }, r)));
   }
 
   function section(id, title, note, ...content) {
@@ -352,7 +352,7 @@
         if (!run || !run.live) clearInterval(timer);
       } catch {
         clearInterval(timer); // the run is over and the server gone: what is on the page stays
-        document.querySelectorAll(".live").forEach((e) => { e.className = ""; e.textContent = "The run has ended; this is the last that was seen of it"; });
+        document.querySelectorAll(".live").forEach((e) => { e.className = ""; e.textContent = "The run has ended; this is its last update"; });
       }
       busy = false;
     };
@@ -382,11 +382,11 @@
       if (run.levels.some((l) => l.time)) add("time" + id, who + "Over time", "Drag across a chart to zoom in, double-click to go back.", levels(run));
       if (run.levels.length) add("levels" + id, who + "Levels", "", levelTable(run));
       if (run.levels.some((l) => l.server && l.server.parts)) add("models" + id, who + "Composing models", "", composing(run));
-      if (run.levels.length && !run.live) add("client" + id, who + "Client health", "Whether the client itself kept up. A client at its limit measures itself.", health(run));
+      if (run.levels.length && !run.live) add("client" + id, who + "Client health", "Whether the client kept up. A client at its limit measures itself, not the server.", health(run));
       add("run" + id, who + "Run", "", facts(run), run.plan ? el("details", {}, el("summary", {}, "The plan"), el("pre", {}, JSON.stringify(run.plan, null, 2))) : null);
     }
     if (runs.length) add("formulas", "Formulas", "", ...formulaList(runs));
-    parts.push(el("footer", {}, data.home ? "Made by redline." : "Made by redline. This file is complete: it fetches nothing."));
+    parts.push(el("footer", {}, data.home ? "Made by redline." : "Made by redline. This file is complete and loads nothing."));
     const y = scrollY;
     page.replaceChildren(...parts);
     charts.sweep();
