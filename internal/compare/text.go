@@ -52,7 +52,7 @@ func (rep *Report) conclusion() string {
 	return "no different from A, as far as can be seen"
 }
 
-// strongest is the row with the largest sure change of those that made the finding.
+// strongest returns the row of the finding with the largest certain change.
 func (rep *Report) strongest() string {
 	best := -1
 	for i := range rep.Rows {
@@ -64,7 +64,7 @@ func (rep *Report) strongest() string {
 	return fmt.Sprintf("%s at %s, %s", r.Name, r.Level, r.change())
 }
 
-// sure is the least change that the interval holds.
+// sure is the smallest change within the interval.
 func (r *Row) sure() float64 { return min(math.Abs(r.Low), math.Abs(r.High)) }
 
 // WriteMarkdown writes the comparison as a table for CI pages.
@@ -148,7 +148,7 @@ func signed(v float64) string {
 	return strings.Replace(fmt.Sprintf("%+.*f %%", digits, v*100), "-", "−", 1)
 }
 
-// amount is a number in about four digits.
+// amount formats a number with about four digits.
 func amount(v float64) string {
 	switch {
 	case v == 0:

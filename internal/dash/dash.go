@@ -1,9 +1,8 @@
-// Package dash serves pages about runs on this machine: the run in progress, past runs, and two of them beside each
-// other.
+// Package dash serves pages about runs on this machine: the run in progress, past runs, and two runs side by side.
 //
-// It listens on loopback unless told otherwise, and answers only requests that name it by its own address: a page from
-// elsewhere, or a name that was pointed at this machine, gets nothing. Where it listens for other machines too, it answers
-// only who has the token of its URL. It changes nothing: every request is a read.
+// By default it listens on loopback. It serves only requests for its own address, so that pages of other sites, or other names
+// for this machine, get nothing. If it listens for other machines too, requests need the token of its URL. Every request only
+// reads.
 package dash
 
 import (
@@ -27,11 +26,11 @@ import (
 	"github.com/redline-bench/redline/internal/secret"
 )
 
-// Runs is where the pages come from.
+// Runs is the source of the pages.
 type Runs interface {
-	// List gives past runs, the newest first.
+	// List returns past runs, the newest first.
 	List() ([]page.Item, error)
-	// Load gives one run, or two with their comparison.
+	// Load returns one run, or two with their comparison.
 	Load(ids []string) (page.Data, error)
 }
 
@@ -39,7 +38,7 @@ type Runs interface {
 type Server struct {
 	runs  Runs
 	addr  string
-	token string // what other machines must know; empty on loopback
+	token string // required from other machines; empty on loopback
 	srv   *http.Server
 	done  sync.WaitGroup
 
@@ -83,7 +82,7 @@ func (s *Server) URL() string {
 	return "http://" + reachable(s.addr) + path + "?" + tokenName + "=" + s.token
 }
 
-// reachable is an address that other machines can call: the name of this machine where it listens on all addresses.
+// reachable returns an address for other machines: the name of this machine if the server listens on all addresses.
 func reachable(addr string) string {
 	ap, err := netip.ParseAddrPort(addr)
 	if err != nil || !ap.Addr().IsUnspecified() {
@@ -96,7 +95,7 @@ func reachable(addr string) string {
 	return net.JoinHostPort(host, strconv.Itoa(int(ap.Port())))
 }
 
-// Close ends it at once.
+// Close ends the server at once.
 func (s *Server) Close() error {
 	err := s.srv.Close()
 	s.done.Wait()
@@ -110,7 +109,7 @@ func (s *Server) Show(v *page.View) {
 	s.live = v
 }
 
-// guard turns away whoever does not call the page by its own address.
+// guard refuses requests that do not use the server's own address.
 func (s *Server) guard(next http.Handler) http.Handler {
 	_, port, _ := net.SplitHostPort(s.addr)
 	own := []string{s.addr, "localhost:" + port, "127.0.0.1:" + port, "[::1]:" + port}
@@ -194,7 +193,7 @@ func (s *Server) liveData(w http.ResponseWriter, _ *http.Request) {
 	v := s.live
 	s.mu.Unlock()
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(v) // a browser that is gone needs no response
+	_ = json.NewEncoder(w).Encode(v) // an error means that the browser has gone
 }
 
 func write(w http.ResponseWriter, d page.Data) {

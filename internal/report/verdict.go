@@ -7,7 +7,7 @@ import (
 	"github.com/redline-bench/redline/internal/result"
 )
 
-// Verdict writes the last word on a run: whether its numbers can be trusted, and if not, why and what to try.
+// Verdict writes whether the numbers of a run can be trusted, and if not, why and what to try.
 func Verdict(w io.Writer, r *result.Result, s Style) {
 	p := page{Style: s}
 	v := &r.Verdict
