@@ -186,10 +186,10 @@ func TestChatStreams(t *testing.T) {
 	f(answer{Err: "the stream ended without any content"}, ev(role, stop, "[DONE]")...)
 	f(answer{Err: "the stream ended without any content"}, ev("[DONE]")...)
 	f(answer{Err: `the server reports an error: {"message":"out of memory"}`}, ev(tok("hi"), `{"error":{"message":"out of memory"}}`)...)
-	f(answer{Err: "this is no answer of OpenAI's API: hello"}, ev("hello")...)
-	f(answer{Err: `this is no answer of OpenAI's API: {"choices":[{"delta":{"content":"a"}}]`}, ev(`{"choices":[{"delta":{"content":"a"}}]`)...)
-	f(answer{Err: `this is no answer of OpenAI's API: {"type":"message_start"}`}, ev(`{"type":"message_start"}`)...)
-	f(answer{Err: `a stream was asked for and the answer came in one piece: {"choices":[{"message":{"content":"hi"}}]}`}, `{"choices":[{"message":{"content":"hi"}}]}`)
+	f(answer{Err: "this is not a response of OpenAI's API: hello"}, ev("hello")...)
+	f(answer{Err: `this is not a response of OpenAI's API: {"choices":[{"delta":{"content":"a"}}]`}, ev(`{"choices":[{"delta":{"content":"a"}}]`)...)
+	f(answer{Err: `this is not a response of OpenAI's API: {"type":"message_start"}`}, ev(`{"type":"message_start"}`)...)
+	f(answer{Err: `a stream was requested, but the response is a single body: {"choices":[{"message":{"content":"hi"}}]}`}, `{"choices":[{"message":{"content":"hi"}}]}`)
 	// Counts in every chunk say how many tokens each has.
 	count := func(s string, n string) string {
 		return `{"choices":[{"delta":{"content":"` + s + `"}}],"usage":{"prompt_tokens":5,"completion_tokens":` + n + `}}`
@@ -214,7 +214,7 @@ func TestBodiesOfAnswers(t *testing.T) {
 	u.Prompt, u.Completion, u.Total = 3, 2, 5
 	f(endpoint.Options{Kind: endpoint.Chat}, answer{Text: "hi", Thought: "hm", Kinds: "a", Usage: &u},
 		`{"object":"chat.completion","choices":[{"message":{"role":"assistant","reasoning_content":"hm","content":"hi"},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":2,"total_tokens":5}}`)
-	f(endpoint.Options{Kind: endpoint.Chat}, answer{Err: "the answer has no content that a completion would have"}, `{"object":"chat.completion","choices":[]}`)
+	f(endpoint.Options{Kind: endpoint.Chat}, answer{Err: "the response has no content; expected that of a completion"}, `{"object":"chat.completion","choices":[]}`)
 	f(endpoint.Options{Kind: endpoint.Completions}, answer{Text: "hi", Kinds: "a"}, `{"choices":[{"text":"hi","finish_reason":"length"}]}`)
 	f(endpoint.Options{Kind: endpoint.Completions, Stream: true}, answer{Text: "hi", Kinds: "aa"}, ev(`{"choices":[{"text":"h"}]}`, `{"choices":[{"text":"i","finish_reason":"length"}]}`, "[DONE]")...)
 
@@ -257,7 +257,7 @@ func TestBodiesOfAnswers(t *testing.T) {
 	tp.Prompt, tp.Completion = 3, 4
 	f(endpoint.Options{Kind: endpoint.Template, Body: "{}", ResponsePath: "out[0].say", PromptPath: "n.in", CompletionsPath: "n.out"}, answer{Text: "hi", Kinds: "a", Usage: &tp},
 		`{"out":[{"say":"hi"}],"n":{"in":3,"out":4}}`)
-	f(endpoint.Options{Kind: endpoint.Template, Body: "{}", ResponsePath: "nowhere"}, answer{Err: "the answer has no content that the template would have"}, `{"a":1}`)
+	f(endpoint.Options{Kind: endpoint.Template, Body: "{}", ResponsePath: "nowhere"}, answer{Err: "the response has no content; expected that of the template"}, `{"a":1}`)
 	f(endpoint.Options{Kind: endpoint.Raw}, answer{Text: "hi", Kinds: "a"}, ev(`{"choices":[{"delta":{"content":"hi"},"finish_reason":"stop"}]}`)...)
 	f(endpoint.Options{Kind: endpoint.Raw}, answer{Text: "hi", Kinds: "a"}, `{"model_name":"m","text_output":"hi"}`)
 }

@@ -53,14 +53,14 @@ func (a *Answer) vector(s *scan) {
 	}
 }
 
-// single ends a response in one piece.
+// single ends a response that is not streamed.
 func (a *Answer) single(s *scan, payload []byte, at int64, what string) {
 	if !s.end() {
-		a.fault("the answer is no JSON that %s would have: %s", what, excerpt(payload))
+		a.fault("the response is not the JSON of %s: %s", what, excerpt(payload))
 		return
 	}
 	if !a.found {
-		a.fault("the answer holds no %s: %s", what[3:], excerpt(payload))
+		a.fault("the response has no %s: %s", what[3:], excerpt(payload))
 	}
 	a.Ended = true
 	a.chunk(at)

@@ -49,7 +49,7 @@ func lookup(name string) (ID, error) {
 			known = append(known, append(d.Alias, d.Tag)[0])
 		}
 	}
-	return 0, fmt.Errorf("unknown metric %q; use one of %s", name, strings.Join(known, ", "))
+	return 0, fmt.Errorf("has no metric %q; use one of %s", name, strings.Join(known, ", "))
 }
 
 // meets reports whether a request meets every bound. A request without the value does not.
