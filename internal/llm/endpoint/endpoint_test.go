@@ -240,7 +240,7 @@ func TestBodiesOfAnswers(t *testing.T) {
 	f(endpoint.Options{Kind: endpoint.Messages}, answer{Text: "hi", Kinds: "a"}, `{"type":"message","content":[{"type":"text","text":"hi"}],"stop_reason":"end_turn"}`)
 
 	f(endpoint.Options{Kind: endpoint.Embeddings}, answer{Kinds: "o"}, `{"data":[{"embedding":[0.1,0.2],"index":0}]}`)
-	f(endpoint.Options{Kind: endpoint.Embeddings}, answer{Err: `the answer holds no embedding: {"data":[]}`}, `{"data":[]}`)
+	f(endpoint.Options{Kind: endpoint.Embeddings}, answer{Err: `the response has no embedding: {"data":[]}`}, `{"data":[]}`)
 	f(endpoint.Options{Kind: endpoint.CohereRank}, answer{Kinds: "o"}, `{"results":[{"index":0,"relevance_score":0.1}]}`)
 	f(endpoint.Options{Kind: endpoint.TEIRank}, answer{Kinds: "o"}, `[{"index":0,"score":0.1}]`)
 	f(endpoint.Options{Kind: endpoint.NIMRank}, answer{Kinds: "o"}, `{"rankings":[{"index":0,"logit":0.1}]}`)
