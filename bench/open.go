@@ -12,7 +12,7 @@ import (
 	"github.com/redline-bench/redline/internal/pace"
 )
 
-// openRows ask for high rates on a Poisson schedule, on the two cores that the client shares with the server, and
+// openRows request high rates on a Poisson schedule, on the two cores that the client shares with the server, and
 // hold the client to its schedule: what it sent, and how late.
 func openRows(ctx context.Context, e *env) error {
 	srv, err := e.nullOn(bothCores)

@@ -24,7 +24,7 @@ type bareReader struct {
 
 	events atomic.Int64
 	left   atomic.Int64
-	last   atomic.Int64 // the time of a read, so that asking for it is not optimized away
+	last   atomic.Int64 // the time of a read, so that requesting it is not optimized away
 }
 
 // parseReader reads the arguments: ADDRESS, PATH, STREAMS, REQUESTS and the body.

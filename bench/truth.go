@@ -154,7 +154,7 @@ func (t *times) add(start int64, events []int64) {
 	}
 }
 
-// exportRequests reads the client's export. The end of a stream is an event of its own, which is no token.
+// exportRequests reads the client's export. The end of a stream is an event of its own, which is not a token.
 func exportRequests(path string) ([]calibrate.Stream, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -301,7 +301,7 @@ func (c watchedConn) Close() error {
 	return c.Conn.Close()
 }
 
-// behind hands the first connection on, which asks for the model, and gives the others, which carry the load, to talk.
+// behind hands the first connection on, which requests the model, and gives the others, which carry the load, to talk.
 func behind(t *testing.T, addr string, talk func(net.Conn)) string {
 	var n atomic.Int64
 	return testkit.Accept(t, func(c net.Conn) {

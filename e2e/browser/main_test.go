@@ -71,7 +71,7 @@ func run(m *testing.M, dir, bin string) (int, error) {
 	return m.Run(), nil
 }
 
-// tab is one page in the browser, and what it complained about and asked for.
+// tab is one page in the browser, and what it complained about and requested.
 type tab struct {
 	*testing.T
 	ctx  context.Context
@@ -80,7 +80,7 @@ type tab struct {
 	asks []string // addresses
 }
 
-// needBrowser ends the test where there is no browser.
+// needBrowser ends the test if there is no browser.
 func needBrowser(t *testing.T) {
 	t.Helper()
 	if missing != nil {
@@ -178,7 +178,7 @@ func eventually(holds func() bool) bool {
 	return true
 }
 
-// quiet checks that the page had nothing to complain about and asked for nothing except what begins so.
+// quiet checks that the page had nothing to complain about and requested nothing except what begins so.
 func (p *tab) quiet(allowed string) {
 	p.Helper()
 	p.mu.Lock()

@@ -111,7 +111,7 @@ func crowd(t *testing.T, s *server.Server, n int) []net.Conn {
 	return out
 }
 
-// stall asks for large responses and never reads them.
+// stall requests large responses and never reads them.
 func stall(t *testing.T, s *server.Server) []net.Conn {
 	t.Helper()
 	const elements = 4 << 20

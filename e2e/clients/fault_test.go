@@ -12,7 +12,7 @@ import (
 	"github.com/redline-bench/redline/e2e/binary"
 )
 
-// ask sends a request that asks for a fault on a new connection, and reports whether it got a response.
+// ask sends a request that requests a fault on a new connection, and reports whether it got a response.
 func ask(t *testing.T, s *binary.Server, port, path, fault string) bool {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+s.Ports[port]+path, strings.NewReader("{}"))

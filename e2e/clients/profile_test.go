@@ -29,7 +29,7 @@ import (
 // numbers must be there and not be nought.
 var profiles = []struct {
 	name, args string
-	client     bool // the server has no statistics, or perf_analyzer asks for none
+	client     bool // the server has no statistics, or perf_analyzer requests none
 }{
 	{name: "http", args: "-m simple -u {http}"},
 	{name: "http async", args: "-m simple -u {http} -a --concurrency-range 4 -b 8"},

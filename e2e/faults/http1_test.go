@@ -57,7 +57,7 @@ func (r *reply) whole() []byte {
 	return r.sized(r.body, len(r.body))
 }
 
-// http1 serves a connection that speaks HTTP/1.1.
+// http1 serves a connection that uses HTTP/1.1.
 func (s *front) http1(c net.Conn) {
 	in := bufio.NewReader(c)
 	for {

@@ -52,13 +52,13 @@ func (r *rig) words(t *testing.T) string {
 	return dir
 }
 
-// place is a server that speaks both protocols of seed 003, and a folder with its files.
+// place is a server that uses both protocols of seed 003, and a folder with its files.
 type place struct {
 	*rig
 	http, grpc string
 	prompts    int
 	tokens     int // of each response
-	// osl asks for that length; empty if the server's own is the same.
+	// osl requests that length; empty if the server's own is the same.
 	osl []string
 	// requests is how many requests each turn of the cross-check sends: a multiple of its concurrency, so that all slots end
 	// at about the same time.

@@ -83,7 +83,7 @@ func truth(t *testing.T, way string, streams int) error {
 	res, log := r.measure(t, way, n, "--concurrency", strconv.Itoa(streams), "--artifact-dir", filepath.Join(r.dir, "art"), "--exports", "records")
 	want := map[string][]float64{}
 	add := func(tag string, ns int64, parts int) { want[tag] = append(want[tag], float64(ns)/1e6/float64(parts)) }
-	// The way of a request to the server is no error of the client: times count from when the client sent it.
+	// The way of a request to the server is not an error of the client: times count from when the client sent it.
 	both := pairs(t, filepath.Join(r.dir, "art", "profile_export.jsonl"), log)
 	if len(both) != n {
 		t.Fatalf("%d requests in the records, want %d", len(both), n)

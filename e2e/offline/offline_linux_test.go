@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// attempts counts what left for the outside, or asked for an address of a name, since it was made.
+// attempts counts what left for the outside, or requested an address of a name, since it was made.
 type attempts struct {
 	routes int64
 	asked  atomic.Int64

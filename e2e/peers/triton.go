@@ -111,7 +111,7 @@ func (t *Triton) ready(ctx context.Context) error {
 	}
 }
 
-// Status asks for a page and returns its status; 0 if nobody answers.
+// Status requests a page and returns its status; 0 if nobody answers.
 func Status(ctx context.Context, url string) int {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {

@@ -97,7 +97,7 @@ func (c *check) set(key, value string) error {
 	return err
 }
 
-// each returns the command lines of a check: every protocol, kind of shared memory and model that it asks for.
+// each returns the command lines of a check: every protocol, kind of shared memory and model that it requests.
 func (c *check) each(shared []string) []string {
 	out := []string{c.run}
 	vary := func(mark string, values []string) {

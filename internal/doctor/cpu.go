@@ -66,7 +66,7 @@ func cgroups(text string) []string {
 	return dirs
 }
 
-// quota is the number of cores that a cgroup may use; 0 is no limit.
+// quota is the number of cores that a cgroup may use; 0 means no limit.
 func quota(root fs.FS, dir string) float64 {
 	most, period, ok := strings.Cut(line(root, path.Join(dir, "cpu.max")), " ")
 	if !ok {

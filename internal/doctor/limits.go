@@ -73,7 +73,7 @@ func closing(root fs.FS) int {
 		}
 		for i := 1; i+1 < len(fields); i += 2 {
 			if fields[i] == "tw" {
-				n, _ := strconv.Atoi(fields[i+1]) // what is no number counts as none
+				n, _ := strconv.Atoi(fields[i+1]) // what is not a number counts as none
 				return n
 			}
 		}

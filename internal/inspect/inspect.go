@@ -32,7 +32,7 @@ type Question struct {
 	Timeout time.Duration
 	// InputFile is the input file that the command line names; empty: none.
 	InputFile string
-	// Brief asks for the server and its models only.
+	// Brief requests the server and its models only.
 	Brief bool
 	// KeyVariable is the environment variable with the API key; empty: none.
 	KeyVariable string
@@ -75,7 +75,7 @@ func (q *Question) Look(ctx context.Context) (*Report, error) {
 	return r, err
 }
 
-// list asks for the models, three times, for the time that it takes.
+// list requests the models, three times, for the time that it takes.
 func (r *Report) list(ctx context.Context, svc service.Service, timeout time.Duration) {
 	l, ok := svc.(service.Lister)
 	if !ok {
@@ -100,7 +100,7 @@ func (r *Report) list(ctx context.Context, svc service.Service, timeout time.Dur
 	}
 }
 
-// describe asks for one model, and makes the input file and the command line for it.
+// describe requests one model, and makes the input file and the command line for it.
 func (r *Report) describe(ctx context.Context, q *Question, t plan.Target, svc service.Service) error {
 	ctx, cancel := context.WithTimeout(ctx, q.Timeout)
 	defer cancel()
@@ -147,7 +147,7 @@ func (q *Question) find(ctx context.Context) (plan.Target, service.Service, serv
 	return q.Target, nil, service.Server{}, q.unknown(faults)
 }
 
-// identify asks a server what it is. One that cannot say that is asked for the model.
+// identify asks a server what it is. One that cannot say that is requested the model.
 func (q *Question) identify(ctx context.Context, svc service.Service) (service.Server, error) {
 	ctx, cancel := context.WithTimeout(ctx, q.Timeout)
 	defer cancel()

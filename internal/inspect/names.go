@@ -52,7 +52,7 @@ func list(ctx context.Context, svc service.Service) ([]service.ListedModel, erro
 
 // hint names models in place of one that the server refused.
 func hint(models []service.ListedModel, asked, version string) string {
-	var ready, rest, versions []string // versions are those of the one that was asked for
+	var ready, rest, versions []string // versions are those of the one that was requested
 	why := ""
 	for _, m := range models {
 		name := cleantext.Cut(m.Name, 80)

@@ -78,7 +78,7 @@ func state(m service.ListedModel) string {
 	return cmp.Or(text, "not loaded") + because(m)
 }
 
-// model describes the one that was asked for.
+// model describes the one that was requested.
 func (r *Report) model(t table) {
 	m := r.Model
 	t.row("Model", cleantext.Cut(strings.TrimSpace(m.Name+" "+m.Version), 120))
@@ -112,7 +112,7 @@ type table struct{ *tabwriter.Writer }
 
 func (t table) row(cells ...string) { fmt.Fprintln(t, strings.Join(cells, "\t")) }
 
-// head begins a part whose columns are aligned by themselves, with a title where there is one.
+// head begins a part whose columns are aligned by themselves, with a title if there is one.
 func (t table) head(title string) {
 	t.end()
 	t.row()

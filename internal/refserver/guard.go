@@ -11,7 +11,7 @@ import (
 	"google.golang.org/grpc/tap"
 )
 
-// guard lets only requests with the bearer token through; without a token it is no guard.
+// guard lets only requests with the bearer token through; without a token it is not a guard.
 func guard(token string, next http.Handler) http.Handler {
 	if token == "" {
 		return next

@@ -51,11 +51,11 @@ type Config struct {
 	TLS *tls.Config
 	// Token, when not empty, is the bearer that requests to every port must present.
 	Token string
-	// MaxInput is the largest JSON, raw body or unpacked body that the HTTP port takes; 0 is no limit.
+	// MaxInput is the largest JSON, raw body or unpacked body that the HTTP port takes; 0 means no limit.
 	MaxInput int64
 	// MaxUnpacked limits what packed requests unpack to, all that are in work together: on the HTTP port those of this
 	// server, over gRPC those of the process, because the gRPC library unpacks for all servers of a process alike. It is
-	// also the largest gRPC message. 0 is no limit.
+	// also the largest gRPC message. 0 means no limit.
 	MaxUnpacked int64
 
 	// Repositories are folders of models, besides the built-in ones.

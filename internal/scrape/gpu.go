@@ -52,7 +52,7 @@ func GPU(windows ...Window) *result.GPU {
 	return gpu
 }
 
-// mean gathers the values of each GPU: their sum and their number.
+// mean collects the values of each GPU: their sum and their number.
 type mean map[string]struct{ sum, n float64 }
 
 func (m mean) add(p *Page, name string) {

@@ -12,7 +12,7 @@ import (
 	"github.com/ebitengine/purego"
 )
 
-// libraries are tried in turn. The loader looks for plain names along LD_LIBRARY_PATH and in the system's folders.
+// libraries are tried in turn. The loader searches for plain names along LD_LIBRARY_PATH and in the system's folders.
 func libraries() []string {
 	return []string{
 		"libcudart.so", "libcudart.so.13", "libcudart.so.12", "libcudart.so.11.0", "libcudart.so.11",

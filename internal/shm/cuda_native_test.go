@@ -17,7 +17,7 @@ import (
 	"github.com/redline-bench/redline/internal/shm"
 )
 
-// needGPU ends the test where there is none.
+// needGPU ends the test if there is none.
 func needGPU(t *testing.T) {
 	t.Helper()
 	r, err := shm.Create(shm.CUDA, "probe", 1)

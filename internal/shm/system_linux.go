@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// dir is where the C library's shm_open looks for the object of a key.
+	// dir is where the C library's shm_open searches for the object of a key.
 	dir = "/dev/shm"
 	// prefix opens the file name of every object of ours.
 	prefix = "redline-"

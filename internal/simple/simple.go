@@ -1,7 +1,7 @@
 // Package simple is the small client of Triton's Python performance check: so many requests, one after the other,
 // and five numbers.
 //
-// It asks for little on purpose: a model with one input and one output whose last dimension is free, zeros as data,
+// It requests little on purpose: a model with one input and one output whose last dimension is free, zeros as data,
 // a warm-up, a count. The requests themselves are made by the same engine and services as everywhere else; this
 // package holds what is particular: the options, the check of the model, the exact latencies, and the text, which
 // keeps the words, the numbers' form and the CSV of the original because scripts read them.
@@ -20,7 +20,7 @@ import (
 	"github.com/redline-bench/redline/internal/secret"
 )
 
-// Options are what the command line asks for.
+// Options are what the command line requests.
 type Options struct {
 	Verbose     bool
 	Model       string
@@ -68,7 +68,7 @@ func Set(o *Options) *optset.Set {
 	return s
 }
 
-// Parse reads a command line, whose secrets go to secrets. The error is optset.ErrHelp when help was asked for.
+// Parse reads a command line, whose secrets go to secrets. The error is optset.ErrHelp when help was requested.
 func Parse(args []string, secrets *secret.Set) (*Options, error) {
 	o := Defaults()
 	spelled := make([]string, len(args))

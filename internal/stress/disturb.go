@@ -20,7 +20,7 @@ type Control interface {
 	Unload(ctx context.Context) error
 }
 
-// disturb starts what the options ask for against the server; it ends with ctx.
+// disturb starts what the options request against the server; it ends with ctx.
 func (r *run) disturb(ctx context.Context, wg *sync.WaitGroup) {
 	if r.opts.Chaos > 0 {
 		wg.Go(func() { r.chaos(ctx) })

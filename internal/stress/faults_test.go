@@ -109,7 +109,7 @@ func TestMixedUpSequencesAreNamed(t *testing.T) {
 		"1 wrong answer: perhaps that is a sum of sequence 101 of thread_1, iteration 0, request 4, which had ended before, but among 160 sums that may be chance")
 }
 
-// A request without START that gets a sum of another sequence is no proof that START is not enforced.
+// A request without START that gets a sum of another sequence is not a proof that START is not enforced.
 func TestAMixedUpAnswerInsteadOfARefusal(t *testing.T) {
 	faults := sums.StaleAnswer(sums.At{ID: "1", Sequence: 1, Position: 4}, sums.At{ID: "1", Sequence: 1, Position: 9})
 	faults.AnyStart = true

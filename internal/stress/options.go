@@ -78,7 +78,7 @@ func setSeed(o *Options, v string) error {
 	return nil
 }
 
-// Parse reads a command line. The error is optset.ErrHelp when help was asked for. now gives a seed where none is
+// Parse reads a command line. The error is optset.ErrHelp when help was requested. now gives a seed where none is
 // given. The secrets of the command line go to secrets.
 func Parse(args []string, now time.Time, secrets *secret.Set) (*Options, error) {
 	o := Defaults()

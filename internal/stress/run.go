@@ -38,7 +38,7 @@ type Config struct {
 type Car struct {
 	Inputs     service.Inputs
 	ID         uint64
-	Name       string // the correlation id as text, where that is asked for
+	Name       string // the correlation id as text, where that is requested
 	Start, End bool
 }
 
@@ -93,7 +93,7 @@ const DrainTime = 5 * time.Second
 
 const tick = 50 * time.Millisecond
 
-// Run sends what the options ask for and reports what came of it. When ctx ends, sequences under way may end; when
+// Run sends what the options request and reports what came of it. When ctx ends, sequences under way may end; when
 // hard ends they are cut. The error says why the run could not be made, not what the server did.
 func Run(ctx, hard context.Context, cfg Config) (*Summary, error) {
 	model, err := newAccumulator(cfg.Model)

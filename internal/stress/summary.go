@@ -80,7 +80,7 @@ type Summary struct {
 	Cuts        int                       `json:"connections_cut,omitempty"`
 	Unloads     int                       `json:"model_unloads,omitempty"`
 	Interrupted bool                      `json:"interrupted,omitempty"`
-	Error       string                    `json:"error,omitempty"` // why the run could not be made as it was asked for
+	Error       string                    `json:"error,omitempty"` // why the run could not be made as it was requested
 	Server      []service.ModelStats      `json:"server,omitempty"`
 	Level       *result.Level             `json:"-"` // what was measured
 }
@@ -115,7 +115,7 @@ type Place struct {
 // Places double in size: 1, 2, 3-4, 5-8, ...
 const numPlaces = 8
 
-// place gathers the latencies of a range of positions.
+// place collects the latencies of a range of positions.
 type place struct {
 	mu sync.Mutex
 	stats.Sample[int64]

@@ -4,7 +4,7 @@ import "math"
 
 // twister draws numbers as numpy's RandomState does: the Mersenne Twister of 32 bits and numpy's ways to make
 // floats, normals and bounded integers of its words. So a seed means here what it means in the Python program whose
-// patterns these are, and a failure seen with one can be looked for with the other.
+// patterns these are, and a failure seen with one can be searched for with the other.
 type twister struct {
 	state [twisterSize]uint32
 	at    int

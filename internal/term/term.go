@@ -33,7 +33,7 @@ type Line struct {
 	status Status
 	active bool // there is a status to show
 	drawn  bool // the line is on the screen
-	inside bool // other output stopped in the middle of a line
+	inside bool // other output stopped within a line
 	last   time.Time
 }
 

@@ -25,7 +25,7 @@ type added struct {
 	byID    map[int]addedToken
 	texts   map[int]string // what decoding writes: the normalized content
 	special map[string]bool
-	// exact are looked for in the text as it is, normalized in the normalized text.
+	// exact are searched for in the text as it is, normalized in the normalized text.
 	exact, normalized *finder
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/redline-bench/redline/internal/tokenizer/unitab"
 )
 
-// build makes the stage of a pre-tokenizer that is no sequence.
+// build makes the stage of a pre-tokenizer that is not a sequence.
 func (j *preJSON) build() (split.Stage, error) {
 	t := unitab.Get()
 	switch j.Type {

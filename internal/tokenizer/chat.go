@@ -106,7 +106,7 @@ func (t *template) Render(vars map[string]any) (string, error) {
 	return t.Template.Render(vars)
 }
 
-// readChat looks for chat templates in the files of a folder.
+// readChat searches for chat templates in the files of a folder.
 func (t *Tokenizer) readChat(dir string) error {
 	config, own := map[string]json.RawMessage{}, map[string]json.RawMessage{}
 	for _, f := range []struct {

@@ -44,7 +44,7 @@ func isRanks(path string) bool {
 	return ext == ".tiktoken" || ext == ".model"
 }
 
-// loadDir looks for the files that models come with, the best first.
+// loadDir searches for the files that models come with, the best first.
 func loadDir(dir string) (*Tokenizer, error) {
 	names := []string{"tokenizer.json", "tekken.json", "tokenizer.model", "spiece.model", "sentencepiece.bpe.model", "tiktoken.model"}
 	if found, err := filepath.Glob(filepath.Join(dir, "*.tiktoken")); err == nil {

@@ -55,7 +55,7 @@ type finding struct {
 	test   testName // empty if no test stands behind it
 }
 
-// eventLog gathers what the stages print.
+// eventLog collects what the stages print.
 type eventLog struct {
 	passed                                       int
 	failed, inconclusive, notTested, heavy, skip []finding
@@ -102,7 +102,7 @@ func (l *eventLog) read(in io.Reader, out io.Writer, stage string) {
 	}
 }
 
-// plain takes a line of a program that is no test.
+// plain takes a line of a program that is not a test.
 func (l *eventLog) plain(out io.Writer, line string) {
 	io.WriteString(out, line)
 	if _, rest, ok := strings.Cut(line, notTestedPrefix); ok {

@@ -68,10 +68,10 @@ type Config struct {
 	Rate        float64
 	// Arrival is AIPerf's name of how a rate is kept: constant, poisson (the default) or gamma.
 	Arrival string
-	// Requests and Duration are what was asked for to end the level; 0: not asked.
+	// Requests and Duration are what was requested to end the level; 0: not asked.
 	Requests int
 	Duration time.Duration
-	// Slice is the length of the slices; Dataset and Format are the file of prompts, where there is one.
+	// Slice is the length of the slices; Dataset and Format are the file of prompts, if there is one.
 	Slice           time.Duration
 	Dataset, Format string
 	// Open: latencies count from the time at which a request was due.
@@ -92,7 +92,7 @@ type Config struct {
 // Outcome is what is known at the end.
 type Outcome struct {
 	Metrics []result.Metric
-	// Warmup are the metrics of the warm-up, where there was one.
+	// Warmup are the metrics of the warm-up, if there was one.
 	Warmup []result.Metric
 	// Slices are the metrics of parts of the time.
 	Slices []metric.Slice
@@ -125,7 +125,7 @@ type Writer struct {
 	cfg    Config
 	sinks  []sink
 	inputs *inputsFile
-	values metric.Values // of the sample in hand
+	values metric.Values // of the current sample
 	lost   []error       // a file each
 }
 

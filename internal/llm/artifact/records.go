@@ -142,7 +142,7 @@ func appendMetadata(b []byte, s *llm.Sample, n uint64) []byte {
 	return append(b, '}')
 }
 
-// ended is the last piece of content, which is AIPerf's end of a request, or where there is none the end of the
+// ended is the last piece of content, which is AIPerf's end of a request, or if there is none the end of the
 // answer.
 func ended(s *llm.Sample) int64 {
 	if s.Class == record.OK && len(s.Chunks) > 0 {
@@ -264,7 +264,7 @@ func (f *inputsFile) add(session string, bodies []json.RawMessage) error {
 			b = append(b, ", "...)
 		}
 		if !json.Valid(body) {
-			body = []byte("{}") // a body that is no JSON has no place in this file
+			body = []byte("{}") // a body that is not JSON has no place in this file
 		}
 		b = append(b, body...)
 	}

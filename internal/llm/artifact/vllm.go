@@ -15,7 +15,7 @@ import (
 )
 
 // vllmFile is a result as `vllm bench serve --save-result --save-detailed` writes it. Its lists have a value a
-// request, so they are gathered in files of their own and put together at the end.
+// request, so they are collected in files of their own and put together at the end.
 type vllmFile struct {
 	cfg   *Config
 	out   *out

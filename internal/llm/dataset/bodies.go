@@ -197,7 +197,7 @@ func chat(t *llm.Turn, raw json.RawMessage) error {
 	return nil
 }
 
-// messages reads a chat, or a line of OpenAI's batch files, whose body is sent as it stands.
+// messages reads a chat, or a line of OpenAI's batch files, whose body is sent unchanged.
 func messages(raw []byte) (item, error) {
 	var e struct {
 		Messages     json.RawMessage `json:"messages"`

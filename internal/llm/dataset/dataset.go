@@ -48,7 +48,7 @@ type origin interface {
 	// next is the conversation after the last one, io.EOF after the last; rewind goes back to the first.
 	next() (*llm.Conversation, error)
 	rewind() error
-	// at is conversation i. It is asked for only where Sampling is not Sequential.
+	// at is conversation i. It is requested only where Sampling is not Sequential.
 	at(i int) (*llm.Conversation, error)
 	timed() bool
 	describe(*Info)

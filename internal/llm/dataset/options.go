@@ -38,7 +38,7 @@ type Options struct {
 
 	Trace Trace
 
-	// Input and Output are lengths in tokens of made prompts and of the responses asked for. Output also gives the
+	// Input and Output are lengths in tokens of made prompts and of the responses requested. Output also gives the
 	// length to turns of a file that name none.
 	Input, Output Lengths
 	// Pairs, when set, is a mixture of input and output lengths, as "256,128:40;512,256:60", in place of both.
@@ -58,7 +58,7 @@ type Options struct {
 	System string
 	// FirstTurn asks only the first turn of each conversation of a file, without a system prompt.
 	FirstTurn bool
-	// Models, when there are several, are asked for in turn, or drawn at random: each conversation keeps its own.
+	// Models, when there are several, are requested in turn, or drawn at random: each conversation keeps its own.
 	Models      []string
 	DrawnModels bool
 
@@ -102,7 +102,7 @@ type Prefix struct {
 	Pool, Length int
 }
 
-// Media are made parts other than text. A count of 0 is none.
+// Media are made parts other than text. A count of 0 means none.
 type Media struct {
 	Images        int
 	Width, Height Lengths

@@ -123,7 +123,7 @@ func hasData(first []byte) bool {
 	return json.Unmarshal(first, &doc) == nil && doc.Data != nil
 }
 
-// firstByte is the first byte that is no white space; 0 if there is none.
+// firstByte is the first byte that is not white space; 0 if there is none.
 func firstByte(f io.Reader) (byte, error) {
 	r := bufio.NewReaderSize(skipMark(f), 64<<10)
 	for {

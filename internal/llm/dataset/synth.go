@@ -132,8 +132,8 @@ func (m *maker) at(i int) (*llm.Conversation, error) {
 	return c, nil
 }
 
-// prompt makes the texts of a turn. The lead stands before the first and counts beyond the length asked for, as
-// far as it is no marker. The template's own tokens count within it.
+// prompt makes the texts of a turn. The lead stands before the first and counts beyond the length requested, as
+// far as it is not a marker. The template's own tokens count within it.
 func (m *maker) prompt(t *llm.Turn, r *rand.Rand, lead string, template int) {
 	in, out := m.o.Input, m.o.Output
 	if m.pairs != nil {
@@ -252,7 +252,7 @@ func (d *dresser) dress(c *llm.Conversation, n int) error {
 	return nil
 }
 
-// model is the one that conversation n asks for, where there are several.
+// model is the one that conversation n requests, if there are several.
 func (d *dresser) model(n int) string {
 	switch list := d.o.Models; {
 	case len(list) < 2:
@@ -271,7 +271,7 @@ func (d *dresser) marker(n int) string {
 	return "[" + hex.EncodeToString(sum[:6]) + "]"
 }
 
-// suits reports whether what the options add can be added to a record: a request that is sent as it stands takes
+// suits reports whether what the options add can be added to a record: a request that is sent unchanged takes
 // nothing, a chat no other system prompt.
 func (o *Options) suits(it *item) error {
 	if len(it.turns) == 0 {
@@ -300,7 +300,7 @@ func join(a, b string) string {
 }
 
 // fit puts head and tail around the text of turn i. A made text keeps its length; with a chat template it gets the one that
-// was asked for as the model sees it.
+// was requested as the model sees it.
 func (d *dresser) fit(c *llm.Conversation, i int, head, tail string) error {
 	t := &c.Turns[i]
 	var text *string

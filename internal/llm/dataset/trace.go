@@ -162,7 +162,7 @@ func stamp(fields map[string]json.RawMessage, name string) (time.Duration, bool,
 // burstColumns are the columns of BurstGPT's tables that are used.
 var burstColumns = []string{"Timestamp", "Request tokens", "Response tokens"}
 
-// burstGPT reads a row of BurstGPT: a time in seconds and two lengths. A response of no tokens asks for no length.
+// burstGPT reads a row of BurstGPT: a time in seconds and two lengths. A response of no tokens requests no length.
 func burstGPT(raw []byte) (item, error) {
 	var row map[string]string
 	if err := decode(raw, &row); err != nil {
@@ -227,7 +227,7 @@ func (r *reader) root(chat int64) int64 {
 	return chat
 }
 
-// capture reads a request that an endpoint of Amazon SageMaker captured: its messages, the length asked for, and its time,
+// capture reads a request that an endpoint of Amazon SageMaker captured: its messages, the length requested, and its time,
 // which counts from the first. Only chats have messages.
 func (r *reader) capture(raw []byte) (item, error) {
 	var e struct {
@@ -263,7 +263,7 @@ func (r *reader) capture(raw []byte) (item, error) {
 	if err := e.Data.Input.decode(&in); err != nil {
 		return item{}, fmt.Errorf("captureData.endpointInput: %w", err)
 	}
-	_ = e.Data.Output.decode(&out) // a streamed response is no JSON, and only a length is wanted of it
+	_ = e.Data.Output.decode(&out) // a streamed response is not JSON, and only a length is wanted of it
 	if !present(in.Messages) {
 		return item{}, errors.New("the captured request has no messages: only chats can be sent again")
 	}
@@ -284,7 +284,7 @@ type captured struct {
 	Encoding string  `json:"encoding"`
 }
 
-// decode reads the JSON inside; v stays as it is where there is none.
+// decode reads the JSON inside; v stays as it is if there is none.
 func (c *captured) decode(v any) error {
 	if c.Data == nil {
 		return nil

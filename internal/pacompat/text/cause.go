@@ -24,10 +24,10 @@ const (
 	late              // no response in time
 	certificate       // the peer's certificate is not trusted
 	handshake         // TLS was not agreed on
-	foreign           // the peer speaks another protocol
-	older             // the peer speaks HTTP/1, where HTTP/2 was wanted
+	foreign           // the peer uses another protocol
+	older             // the peer uses HTTP/1, where HTTP/2 was wanted
 	empty             // closed before the first byte of a response
-	truncated         // closed in the middle of a response
+	truncated         // closed within a response
 	reset             // reset by the peer
 	unsent            // closed by the peer while we were writing
 	illegal           // not the address of a server
@@ -35,7 +35,7 @@ const (
 	identity          // the client's own certificate cannot be read
 )
 
-// causeOf looks for the cause in the clients' own errors first: they know how far a conversation had come.
+// causeOf searches for the cause in the clients' own errors first: they know how far a conversation had come.
 func causeOf(err error) cause {
 	if one, ok := errors.AsType[*h1.Error](err); ok {
 		switch one.Kind {

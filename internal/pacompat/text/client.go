@@ -75,7 +75,7 @@ func delayedPercent(s *result.Client) float64 {
 	return float64(s.Delayed) / float64(s.Requests) * 100
 }
 
-// percentiles are those that every report shows, with the one that was asked for in its place.
+// percentiles are those that every report shows, with the one that was requested in its place.
 func percentiles(p *plan.Plan) []int {
 	list := []int{50, 90, 95, 99}
 	if n := p.Measure.Percentile; n > 0 && !slices.Contains(list, n) {

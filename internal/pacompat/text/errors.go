@@ -254,7 +254,7 @@ func connectReason(err error) string {
 }
 
 // peer is the address in the form of gRPC's C core: ipv4:127.0.0.1:8001, or ipv6:%5B::1%5D:8001. Where the cause
-// names the address that was dialed, that one is meant; else the one that was asked for.
+// names the address that was dialed, that one is meant; else the one that was requested.
 func peer(e *service.Error) string {
 	addr := e.Addr
 	if op, ok := errors.AsType[*net.OpError](e.Err); ok && op.Addr != nil {

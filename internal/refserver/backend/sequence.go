@@ -75,7 +75,7 @@ func plus(in *tensor.Tensor, extra int64) []byte {
 		for rest := in.Data; len(rest) > 0; {
 			var s string
 			s, rest = nextString(rest)
-			n, _ := strconv.ParseInt(s, 10, 64) // text that is no number counts as 0
+			n, _ := strconv.ParseInt(s, 10, 64) // text that is not a number counts as 0
 			out = appendString(out, strconv.FormatInt(n+extra, 10))
 		}
 		return out
@@ -103,7 +103,7 @@ func correlationNumber(j *Job) int64 {
 	if j.Sequence.Name == "" {
 		return int64(j.Sequence.ID)
 	}
-	n, _ := strconv.ParseInt(j.Sequence.Name, 10, 64) // a name that is no number adds nothing
+	n, _ := strconv.ParseInt(j.Sequence.Name, 10, 64) // a name that is not a number adds nothing
 	return n
 }
 

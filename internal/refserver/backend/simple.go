@@ -115,7 +115,7 @@ func stringSums(x, y []byte) (sum, diff []byte) {
 		var a, b string
 		a, x = nextString(x)
 		b, y = nextString(y)
-		m, _ := strconv.Atoi(a) // text that is no number counts as 0, so that random text can be sent too
+		m, _ := strconv.Atoi(a) // text that is not a number counts as 0, so that random text can be sent too
 		n, _ := strconv.Atoi(b)
 		sum = appendString(sum, strconv.Itoa(m+n))
 		diff = appendString(diff, strconv.Itoa(m-n))

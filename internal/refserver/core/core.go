@@ -39,7 +39,7 @@ type Core struct {
 	Log    *reqlog.Log
 	// Departures tells the log when answers over HTTP/2 left; nil if nobody asks.
 	Departures *departure.Board
-	// MaxInput is the largest JSON, raw body or unpacked body that the HTTP port takes; 0 is no limit.
+	// MaxInput is the largest JSON, raw body or unpacked body that the HTTP port takes; 0 means no limit.
 	MaxInput int64
 	// Unpacking limits what the packed requests to the HTTP port unpack to, all together.
 	Unpacking unpack.Budget

@@ -17,9 +17,9 @@ type conn struct {
 	key   string
 
 	mu      sync.Mutex
-	lost    bool // it is no HTTP/2, or is over: nothing is followed
+	lost    bool // it is not HTTP/2, or is over: nothing is followed
 	unpack  *hpack.Decoder
-	head    []byte // of the frame at hand
+	head    []byte // of the current frame
 	left    int    // bytes that it still has
 	block   []byte // header fields that are not complete
 	coming  map[string]*Stream
@@ -108,7 +108,7 @@ func (c *conn) kind() http2.FrameType { return http2.FrameType(c.head[3]) }
 func (c *conn) flags() http2.Flags    { return http2.Flags(c.head[4]) }
 func (c *conn) id() uint32            { return binary.BigEndian.Uint32(c.head[5:]) }
 
-// payload takes a part of the frame at hand.
+// payload takes a part of the current frame.
 func (c *conn) payload(p []byte, at int64) {
 	switch c.kind() {
 	case http2.FrameData:
@@ -121,7 +121,7 @@ func (c *conn) payload(p []byte, at int64) {
 	}
 }
 
-// whole takes the end of the frame at hand.
+// whole takes the end of the current frame.
 func (c *conn) whole() {
 	kind, last := c.kind(), false
 	switch kind {

@@ -99,7 +99,7 @@ type Stream struct {
 	mu      sync.Mutex
 	rpc     bool // what counts is messages of gRPC
 	prefix  []byte
-	rest    int // of the message at hand
+	rest    int // of the current message
 	sent    int64
 	at      int64 // when the last of it left
 	over    bool

@@ -1,13 +1,13 @@
 // Package fault makes the server misbehave on demand, so that clients can be tried against what happens in real life.
 //
-// A fault is asked for by the name of a model at start, or by a request itself in the header (or gRPC metadata)
+// A fault is requested by the name of a model at start, or by a request itself in the header (or gRPC metadata)
 // x-redline-fault. Both are written KIND[,every=N][,for=TIME]: with every=N only each n-th request is hit.
 //
 //	error      answers with an error
 //	delay      waits (for=, 100ms by default) and then answers
 //	hang       never answers
 //	reset      resets the connection
-//	truncate   ends the connection in the middle of the response
+//	truncate   ends the connection within the response
 //	length     announces more than it sends
 //	malformed  answers with bytes that are no JSON, no protobuf, no event
 //	slow       sends the response byte by byte (for= between two, 10ms by default)
@@ -121,7 +121,7 @@ func New(specs map[string]string, clock *pause.Clock, die func()) (*Set, error) 
 	return s, nil
 }
 
-// find looks for the fault of a request: by its own wish, by its model, by all models. Nil when it is to be served well.
+// find searches for the fault of a request: by its own wish, by its model, by all models. Nil when it is to be served well.
 func (s *Set) find(model, header string) (*Spec, error) {
 	if header != "" {
 		return Parse(header)
@@ -131,7 +131,7 @@ func (s *Set) find(model, header string) (*Spec, error) {
 			return spec, nil
 		}
 	}
-	return nil, nil // no fault is no error
+	return nil, nil // no fault is not an error
 }
 
 // Listener watches the connections of a listener, so that they can be refused and reset.

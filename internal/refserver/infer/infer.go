@@ -14,7 +14,7 @@ import (
 	"github.com/redline-bench/redline/internal/tensor"
 )
 
-// Request is one inference as a client asked for it.
+// Request is one inference as a client requested it.
 type Request struct {
 	Model   string
 	Version string // empty leaves the choice to the server
@@ -26,7 +26,7 @@ type Request struct {
 	Params   map[string]any
 
 	Inputs  []tensor.Tensor
-	Outputs []Output // none asks for all
+	Outputs []Output // none requests all
 
 	// Received is when the server had the whole request; all statistics count from it.
 	Received time.Time
@@ -103,7 +103,7 @@ func (r *Request) Input(name string) *tensor.Tensor {
 	return nil
 }
 
-// Wants reports whether the client asked for the output.
+// Wants reports whether the client requested the output.
 func (r *Request) Wants(name string) bool {
 	return len(r.Outputs) == 0 || r.Output(name) != nil
 }

@@ -18,7 +18,7 @@ func init() {
 	encoding.RegisterCompressor(limited{deflate{}, budget})
 }
 
-// LimitUnpacked limits what the messages unpack to that the process unpacks at a time; 0 is no limit.
+// LimitUnpacked limits what the messages unpack to that the process unpacks at a time; 0 means no limit.
 func LimitUnpacked(bytes int64) {
 	if c, ok := encoding.GetCompressor(gzip.Name).(limited); ok {
 		c.budget.SetLimit(bytes)

@@ -202,7 +202,7 @@ func (s *Service) follow(stream inferStream) *departure.Stream {
 	return left
 }
 
-// streamMessage turns a response into what travels; nil for an empty final one that the client did not ask for.
+// streamMessage turns a response into what travels; nil for an empty final one that the client did not request.
 func (s *Service) streamMessage(l *line, resp *infer.Response) *kserve.ModelStreamInferResponse {
 	if resp.Empty && !l.emptyFinal {
 		return nil

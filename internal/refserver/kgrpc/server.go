@@ -1,4 +1,4 @@
-// Package kgrpc speaks the KServe v2 protocol over gRPC with Triton's extensions: inference.GRPCInferenceService, unary
+// Package kgrpc serves the KServe v2 protocol over gRPC with Triton's extensions: inference.GRPCInferenceService, unary
 // and streaming. Status codes and texts are Triton's.
 package kgrpc
 

@@ -185,7 +185,7 @@ func (h *Handler) stream(x *exchange, m *model.Model, req *infer.Request, answer
 		h.core.Log.AddStream(m.Name(), req.ID, req.Received, replied, times, nil)
 	})
 	if out.Cut() || errors.Is(err, stream.ErrCut) {
-		panic(http.ErrAbortHandler) // the way of net/http to end a connection in the middle of a response
+		panic(http.ErrAbortHandler) // the way of net/http to end a connection within a response
 	}
 }
 

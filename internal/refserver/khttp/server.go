@@ -1,4 +1,4 @@
-// Package khttp speaks the KServe v2 protocol over HTTP with Triton's extensions: JSON, tensors as raw bytes behind it,
+// Package khttp serves the KServe v2 protocol over HTTP with Triton's extensions: JSON, tensors as raw bytes behind it,
 // generate, shared memory, the model repository, trace and log settings. Paths, status codes and the texts of errors are
 // Triton's, because clients match on them.
 package khttp
@@ -33,7 +33,7 @@ type exchange struct {
 	req *http.Request
 	// kind is the content type of an error: Triton sets JSON only once it has begun to look at the body.
 	kind string
-	most int64 // the largest input; 0 is no limit
+	most int64 // the largest input; 0 means no limit
 
 	budget   *unpack.Budget
 	unpacked *unpack.Reader // the body, where it was packed

@@ -35,7 +35,7 @@ func memory() (total, available uint64, ok bool) {
 		if len(f) < 2 {
 			continue
 		}
-		n, _ := strconv.ParseUint(string(f[1]), 10, 64) // in KiB; a line that is no number is not ours
+		n, _ := strconv.ParseUint(string(f[1]), 10, 64) // in KiB; a line that is not a number is not ours
 		switch string(f[0]) {
 		case "MemTotal:":
 			total = n << 10

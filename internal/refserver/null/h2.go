@@ -20,7 +20,7 @@ const (
 
 var errProtocol = errors.New("HTTP/2 protocol error")
 
-// rpcSession speaks gRPC over HTTP/2.
+// rpcSession uses gRPC over HTTP/2.
 type rpcSession struct {
 	server  *Server
 	started bool

@@ -18,7 +18,7 @@ var seed = maphash.MakeSeed()
 
 var errBad = errors.New("malformed request")
 
-// webSession speaks HTTP/1.1, with pipelining.
+// webSession uses HTTP/1.1, with pipelining.
 type webSession struct {
 	server *Server
 	last   *kind // the kind of the request before, and
@@ -55,7 +55,7 @@ func (w *webSession) consume(in, out []byte) (int, []byte, error) {
 	}
 }
 
-// split finds the first whole request; size 0 asks for more bytes.
+// split finds the first whole request; size 0 requests more bytes.
 func split(in []byte) (r request, size int, err error) {
 	end := bytes.Index(in, []byte(emptyEnd))
 	if end < 0 {

@@ -147,7 +147,7 @@ func (l *loop) run() {
 	_ = unix.Close(l.epoll)
 }
 
-// wait looks for events without blocking first, which is cheap, and blocks only when there are none.
+// wait searches for events without blocking first, which is cheap, and blocks only when there are none.
 func (l *loop) wait(events []unix.EpollEvent) int {
 	if n := pollNow(l.epoll, events); n > 0 {
 		return n

@@ -44,7 +44,7 @@ type mover interface {
 	close()
 }
 
-// Start serves HTTP and gRPC on the listeners, which it takes over; over TLS where there is a configuration of it.
+// Start serves HTTP and gRPC on the listeners, which it takes over; over TLS if there is a configuration of it.
 func Start(c *core.Core, web, rpc net.Listener, secure *tls.Config) (*Server, error) {
 	s := &Server{core: c, handler: khttp.New(c), service: kgrpc.New(c)}
 	s.kinds.byKey = map[key]*kind{}
@@ -59,7 +59,7 @@ func Start(c *core.Core, web, rpc net.Listener, secure *tls.Config) (*Server, er
 	return s, nil
 }
 
-// over puts TLS on a listener that speaks one protocol.
+// over puts TLS on a listener that uses one protocol.
 func over(l net.Listener, secure *tls.Config, protocol string) net.Listener {
 	secure = secure.Clone()
 	secure.NextProtos = []string{protocol}

@@ -141,7 +141,7 @@ func (h *Handler) streamLetter(l *letter) error {
 	return l.send("message_stop", map[string]any{}, 0)
 }
 
-// next ends the block before token k, where there is one, and begins the one that it belongs to.
+// next ends the block before token k, if there is one, and begins the one that it belongs to.
 func (l *letter) next(index *int, k int) error {
 	if *index >= 0 {
 		signed := map[string]any{"index": *index, "delta": map[string]any{"type": "signature_delta", "signature": "signed"}}

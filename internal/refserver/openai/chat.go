@@ -243,7 +243,7 @@ func (a *answer) each(inside []byte, finish string, tokens int) error {
 	return nil
 }
 
-// end sends the last event of each choice, the usage where it was asked for, and the end of the stream.
+// end sends the last event of each choice, the usage where it was requested, and the end of the stream.
 func (a *answer) end(inside, finish string) error {
 	if err := a.each([]byte(inside), finish, 0); err != nil {
 		return err

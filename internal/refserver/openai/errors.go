@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// onPurpose is what a failure says that was asked for.
+// onPurpose is what a failure says that was requested.
 const onPurpose = "failed on purpose"
 
 // errStop ends a stream early, as the script wants it.

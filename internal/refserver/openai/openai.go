@@ -5,7 +5,7 @@
 // It computes nothing. What it keeps is the pace: the first token leaves exactly TTFT after the request came, each other
 // ITL later, so that what a client measures can be compared with what was. Times are counted from the arrival of the
 // request, never from the last token, so that being late once does not move the rest. A request may set its own pace with
-// the headers X-Redline-TTFT and X-Redline-ITL, and ask for a strange stream with X-Redline-Stream; see package stream.
+// the headers X-Redline-TTFT and X-Redline-ITL, and request a strange stream with X-Redline-Stream; see package stream.
 package openai
 
 import (
@@ -129,7 +129,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, f func(*exchange
 		h.cfg.Log.AddStream(r.URL.Path, id, x.received, replied, times, tokens)
 	})
 	if x.out.Cut() {
-		panic(http.ErrAbortHandler) // the way of net/http to end a connection in the middle of a response
+		panic(http.ErrAbortHandler) // the way of net/http to end a connection within a response
 	}
 }
 

@@ -50,7 +50,7 @@ func (h *Handler) responses(x *exchange) error {
 	return nil
 }
 
-// ended tells of an error in the middle of a stream as this interface does.
+// ended tells of an error within a stream as this interface does.
 func (r *reply) ended(err error) error {
 	e, ok := errors.AsType[*apiError](err)
 	if !ok || !r.x.out.Started() {

@@ -43,7 +43,7 @@ type SyntaxError struct {
 
 func (e *SyntaxError) Error() string { return fmt.Sprintf("%s at %d", e.Text, e.Offset) }
 
-// Find looks up a member of an object; nil when there is none, or when v is no object.
+// Find looks up a member of an object; nil when there is none, or when v is not an object.
 func (v *Value) Find(name string) *Value {
 	if v == nil {
 		return nil

@@ -101,7 +101,7 @@ func (f *flow) ready(b *branch) []call {
 	return calls
 }
 
-// gather finds the inputs of a step; false as long as one is missing. A tensor that the client may leave out and did
+// collect finds the inputs of a step; false as long as one is missing. A tensor that the client may leave out and did
 // leave out is not waited for.
 func (b *branch) gather(s *kserve.ModelEnsembling_Step, cfg *kserve.ModelConfig) ([]tensor.Tensor, bool) {
 	var inputs []tensor.Tensor

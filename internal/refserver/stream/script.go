@@ -15,7 +15,7 @@
 //	big[=N]        events of at least N bytes (1000000)
 //	gzip           compressed, flushed after each event
 //	cut=N          the connection ends after N events
-//	error=N        an error after N tokens, or N events where there are no tokens
+//	error=N        an error after N tokens, or N events if there are no tokens
 //	stop=N         the stream ends after N tokens, as if it were complete, but without what ends it
 //	empty          a stream without events
 //	nodone         no [DONE] at the end

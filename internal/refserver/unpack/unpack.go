@@ -16,7 +16,7 @@ type Budget struct {
 	limit, held atomic.Int64
 }
 
-// SetLimit sets the limit in bytes; 0 is no limit.
+// SetLimit sets the limit in bytes; 0 means no limit.
 func (b *Budget) SetLimit(bytes int64) { b.limit.Store(bytes) }
 
 // Held is how many bytes are held now.

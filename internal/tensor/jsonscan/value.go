@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// Value is the text of one checked JSON value, without white space around it. The zero Value is no value.
+// Value is the text of one checked JSON value, without white space around it. The zero Value is not a value.
 type Value []byte
 
 // Kind is the type of a value.
@@ -298,7 +298,7 @@ func spaces(text []byte) int {
 	return len(text)
 }
 
-// plainEscape is what a backslash and b stand for; 0 when that is no escape of one letter.
+// plainEscape is what a backslash and b stand for; 0 when that is not an escape of one letter.
 func plainEscape(b byte) byte {
 	switch b {
 	case '"', '\\', '/':

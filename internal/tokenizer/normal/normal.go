@@ -20,7 +20,7 @@ type Memory struct {
 	seg  unitab.Segment
 	// Cut tells that the text lost its beginning: it does not begin where the input does.
 	Cut bool
-	// Limit is how many bytes a normalized text may have; 0 is no limit. A text that would be longer is returned
+	// Limit is how many bytes a normalized text may have; 0 means no limit. A text that would be longer is returned
 	// unfinished, and Exceeded is set.
 	Limit    int
 	Exceeded bool

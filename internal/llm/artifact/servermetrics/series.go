@@ -35,7 +35,7 @@ type series struct {
 	// A counter, or a histogram: at the start of the phase, and now.
 	ref, now state
 	had      bool  // ref is set
-	page     state // of the page at hand
+	page     state // of the current page
 }
 
 // state is a counter, or a histogram with its buckets.

@@ -3,7 +3,7 @@
 // The text is a walk over word pairs of a small corpus of its own, so that it reads like English, compresses like
 // English and never repeats for long. Length is the point: words are chosen by the number of tokens that each adds,
 // the whole is encoded again, and what is missing or too much is mended until the tokenizer says exactly the
-// number that was asked for. Without a tokenizer a word stands for a token, which is near for common words but not
+// number that was requested. Without a tokenizer a word stands for a token, which is near for common words but not
 // exact.
 //
 // A Writer is not safe for concurrent use. The same seed gives the same text.
