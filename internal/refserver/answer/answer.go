@@ -1,4 +1,4 @@
-// Package answer keeps what an HTTP handler answers, for those who send it in a way of their own.
+// Package answer records the response of an HTTP handler, for callers that send it themselves.
 package answer
 
 import (

@@ -10,8 +10,8 @@ import (
 	"github.com/redline-bench/redline/internal/tensor"
 )
 
-// blank looks at no input and gives every output as zeros of its dims, where a variable one is 1. Texts have as many
-// letters as the parameter string_length says. It stands in for any model where only sizes matter.
+// blank ignores its inputs and returns every output as zeros of its dims; a variable dim is 1. Strings have string_length
+// letters (a parameter). It replaces any model if only sizes matter.
 type blank struct {
 	latency latency
 	outputs []tensor.Tensor // of a batch of one

@@ -46,8 +46,8 @@ func (b *accumulate) Execute(ctx context.Context, jobs []*Job) {
 	}
 }
 
-// sequence answers as the sequence models of Triton's examples: the input, one more on START; and where the model takes
-// the correlation id, that is added on END.
+// sequence behaves like the sequence models of Triton's examples: it returns the input, plus 1 on START; if the model takes the
+// correlation id, the id is added on END.
 type sequence struct {
 	cfg     *kserve.ModelConfig
 	latency latency
@@ -107,14 +107,14 @@ func correlationNumber(j *Job) int64 {
 	return n
 }
 
-// repeat is decoupled: it sends each element of IN after the delay of the same place, and holds the instance for WAIT.
+// repeat is decoupled: it sends each element of IN after the delay at the same position, and occupies the instance for WAIT.
 type repeat struct{ env Env }
 
 func (b *repeat) Execute(ctx context.Context, jobs []*Job) {
 	for _, j := range jobs {
 		go b.respond(ctx, j)
 		if wait := j.Input("WAIT"); wait != nil && len(wait.Data) >= 4 {
-			_ = b.env.Clock.For(ctx, millis(wait.Data)) // at shutdown nothing needs to be held back
+			_ = b.env.Clock.For(ctx, millis(wait.Data)) // at shutdown the wait ends at once
 		}
 	}
 }
@@ -124,7 +124,7 @@ func (b *repeat) respond(ctx context.Context, j *Job) {
 	due := time.Now()
 	for i := range len(in.Data) / 4 {
 		if j.Done() {
-			break // nobody listens any more
+			break // the client has gone
 		}
 		if delay != nil && 4*i+4 <= len(delay.Data) {
 			due = due.Add(millis(delay.Data[4*i:]))

@@ -11,7 +11,7 @@ import (
 	"github.com/redline-bench/redline/internal/tensor"
 )
 
-// identity gives each input back as the output of the same place. An optional input that was left out leaves its output out.
+// identity returns each input as the output at the same position. If an optional input is missing, its output is missing too.
 type identity struct {
 	cfg     *kserve.ModelConfig
 	latency latency

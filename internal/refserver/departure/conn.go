@@ -10,14 +10,14 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// conn follows what a server writes.
+// conn follows the frames that a server writes.
 type conn struct {
 	net.Conn
 	board *Board
 	key   string
 
 	mu      sync.Mutex
-	lost    bool // it is not HTTP/2, or is over: nothing is followed
+	lost    bool // the connection is not HTTP/2, or has ended: nothing is followed
 	unpack  *hpack.Decoder
 	head    []byte // of the current frame
 	left    int    // bytes that it still has
@@ -26,7 +26,7 @@ type conn struct {
 	streams map[uint32]*Stream
 }
 
-// frameHead is the size of what stands before a frame.
+// frameHead is the size of a frame's header.
 const frameHead = 9
 
 func newConn(nc net.Conn, b *Board) *conn {
@@ -55,7 +55,7 @@ func (c *conn) Close() error {
 	return c.Conn.Close()
 }
 
-// expect lets a stream be found by its key. It returns false where nothing is followed.
+// expect registers a stream by its key. It returns false if the connection is not followed.
 func (c *conn) expect(s *Stream) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -65,7 +65,7 @@ func (c *conn) expect(s *Stream) bool {
 	return !c.lost
 }
 
-// lose gives up.
+// lose stops following the connection.
 func (c *conn) lose() {
 	c.lost = true
 	for _, s := range c.coming {
@@ -78,7 +78,7 @@ func (c *conn) lose() {
 	clear(c.streams)
 }
 
-// follow takes bytes that leave at a time.
+// follow reads bytes that are written at this time.
 func (c *conn) follow(p []byte, at int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -91,7 +91,7 @@ func (c *conn) follow(p []byte, at int64) {
 			}
 			c.left = int(c.head[0])<<16 | int(c.head[1])<<8 | int(c.head[2])
 			if first && c.kind() != http2.FrameSettings || c.flags().Has(http2.FlagDataPadded) && c.kind() <= http2.FrameHeaders {
-				c.lose() // HTTP/1.1, TLS, or what no server of ours sends
+				c.lose() // HTTP/1.1, TLS, or an unknown frame
 				return
 			}
 		}
@@ -117,7 +117,7 @@ func (c *conn) payload(p []byte, at int64) {
 		}
 	case http2.FrameHeaders, http2.FrameContinuation:
 		c.block = append(c.block, p...)
-	default: // the other kinds carry nothing of a response
+	default: // other frames contain no part of a response
 	}
 }
 

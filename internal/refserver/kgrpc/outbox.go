@@ -17,8 +17,8 @@ import (
 type outbox struct {
 	mu      sync.Mutex
 	bell    *sync.Cond
-	ordered []*line // requests whose responses wait for those before them
-	loose   []*line // requests whose responses leave at once
+	ordered []*line // requests whose responses wait for those of earlier requests
+	loose   []*line // requests whose responses are sent at once
 	closed  bool    // no more requests will come
 	dead    bool    // the client is gone
 	left    *departure.Stream
@@ -83,7 +83,7 @@ func (o *outbox) abort() {
 	o.bell.Signal()
 }
 
-// next waits for a response that may leave now; no line means that the stream is over.
+// next waits for a response that may be sent now; a nil line means that the stream has ended.
 func (o *outbox) next() (*line, *infer.Response) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -145,7 +145,7 @@ func (o *outbox) send(stream inferStream, s *Service) error {
 	return nil
 }
 
-// note keeps when the message that is sent next leaves: now, or when the one who writes the connection says so.
+// note records when the next message is sent: now, or when the connection's writer reports it.
 func (o *outbox) note(l *line) {
 	o.mu.Lock()
 	i := len(l.times)
@@ -163,7 +163,7 @@ func (o *outbox) note(l *line) {
 	})
 }
 
-// tell writes a response down once all of it has left.
+// tell logs a response when all of it has been sent.
 func (o *outbox) tell(l *line, log *reqlog.Log) {
 	replied := time.Now()
 	add := func(int64) {

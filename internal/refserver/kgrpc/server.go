@@ -33,12 +33,12 @@ func failure(err error) error {
 	return status.Error(infer.CodeOf(err).GRPC(), err.Error())
 }
 
-// ServerLive says that the server is there.
+// ServerLive says that the server runs.
 func (s *Service) ServerLive(context.Context, *kserve.ServerLiveRequest) (*kserve.ServerLiveResponse, error) {
 	return &kserve.ServerLiveResponse{Live: true}, nil
 }
 
-// ServerReady says that it takes requests.
+// ServerReady says that the server accepts requests.
 func (s *Service) ServerReady(context.Context, *kserve.ServerReadyRequest) (*kserve.ServerReadyResponse, error) {
 	return &kserve.ServerReadyResponse{Ready: true}, nil
 }
@@ -47,7 +47,7 @@ func (s *Service) ServerReady(context.Context, *kserve.ServerReadyRequest) (*kse
 func (s *Service) ModelReady(_ context.Context, r *kserve.ModelReadyRequest) (*kserve.ModelReadyResponse, error) {
 	_, err := s.core.Models.Get(r.GetName(), r.GetVersion())
 	if err != nil && infer.CodeOf(err) == infer.InvalidArg {
-		return nil, failure(err) // a version that is none
+		return nil, failure(err) // the version is not a number
 	}
 	return &kserve.ModelReadyResponse{Ready: err == nil}, nil
 }

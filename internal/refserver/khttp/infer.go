@@ -95,7 +95,7 @@ func (x *exchange) headerSize(body int) (int, error) {
 	return n, nil
 }
 
-// leadingInt reads the number at the front of a text as C does: text that is none is 0.
+// leadingInt reads the number at the start of a text as C does; 0 if there is none.
 func leadingInt(text string) int {
 	text = strings.TrimSpace(text)
 	end := 0

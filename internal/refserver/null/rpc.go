@@ -22,7 +22,7 @@ const (
 	streamPath = "/inference.GRPCInferenceService/ModelStreamInfer"
 )
 
-// message answers one message of a call.
+// message responds to one message of a call.
 func (c *rpcSession) message(s *stream, in, out []byte) []byte {
 	if s.path != inferPath && s.path != streamPath {
 		return c.call(s, in, out)
@@ -107,7 +107,7 @@ func (c *rpcSession) reply(s *stream, answer, id, out []byte) []byte {
 	return c.send(s, b, out)
 }
 
-// learn lets the real service answer and keeps what it said.
+// learn lets the real service respond and keeps its response.
 func (c *rpcSession) learn(s *stream, name key, in, id, out []byte) []byte {
 	var req kserve.ModelInferRequest
 	if err := proto.Unmarshal(in, &req); err != nil {
@@ -306,7 +306,7 @@ func appendLiteral(b []byte, name, value string) []byte {
 	return append(b, value...)
 }
 
-// escape writes a message as gRPC wants it: what is not plain text in percent form.
+// escape percent-encodes a message for gRPC.
 func escape(text string) string {
 	var b strings.Builder
 	for i := range len(text) {

@@ -5,7 +5,7 @@ import (
 	"net/http"
 )
 
-// letter is one response of Anthropic's messages in the making.
+// letter is one response of Anthropic's messages API that is being sent.
 type letter struct {
 	x        *exchange
 	Model    string          `json:"model"`

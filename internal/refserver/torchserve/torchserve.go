@@ -1,5 +1,5 @@
-// Package torchserve answers as TorchServe does: predictions, ping and the list of models. Every model is there and gives
-// the size of what it was sent, after a fixed time.
+// Package torchserve serves TorchServe's API: predictions, ping and the list of models. It accepts every model name and responds
+// with the size of the received data, after a fixed time.
 package torchserve
 
 import (
@@ -41,7 +41,7 @@ func New(cfg Config) http.Handler {
 	return mux
 }
 
-// predict reads the parts of a form, or the whole body where it is none.
+// predict reads the parts of a form, or the whole body if it is not a form.
 func (c *Config) predict(w http.ResponseWriter, r *http.Request) {
 	size := int64(0)
 	form, err := r.MultipartReader()
