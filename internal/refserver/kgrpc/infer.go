@@ -204,7 +204,7 @@ func (s *Service) follow(stream inferStream) *departure.Stream {
 }
 
 // streamMessage encodes a response; nil for an empty final response that the client did not request.
-func (s *Service) streamMessage(l *line, resp *infer.Response) *kserve.ModelStreamInferResponse {
+func (s *Service) streamMessage(l *queuedRequest, resp *infer.Response) *kserve.ModelStreamInferResponse {
 	if resp.Empty && !l.emptyFinal {
 		return nil
 	}

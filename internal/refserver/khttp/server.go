@@ -31,7 +31,7 @@ const (
 type exchange struct {
 	http.ResponseWriter
 	req *http.Request
-	// kind is the content type of an error: Triton sets JSON only once it has begun to look at the body.
+	// kind is the content type of an error: Triton sets JSON only after it has begun to read the body.
 	kind string
 	most int64 // the largest input; 0 means no limit
 
@@ -137,7 +137,7 @@ func digits(s string) bool {
 	return s != ""
 }
 
-// allow reports whether the method is the one; if not it has answered.
+// allow reports whether the method is allowed; if not, it has sent the error.
 func (x *exchange) allow(method string) bool {
 	if x.req.Method == method {
 		return true
@@ -157,7 +157,7 @@ func (x *exchange) fail(err error) {
 // done answers with a JSON body, or an empty one.
 func (x *exchange) done(body []byte) { x.answer(http.StatusOK, jsonText, body) }
 
-// answer writes a whole response. A client that is gone cannot be told, so write errors end here.
+// answer writes a whole response. It ignores write errors, because they mean that the client has gone.
 func (x *exchange) answer(status int, kind string, body []byte) {
 	head := x.Header()
 	head["Content-Type"] = []string{kind}

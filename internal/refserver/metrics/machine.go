@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// machine adds what the machine as a whole uses, where the system tells.
+// machine adds the CPU and memory use of the whole machine, if the system reports it.
 func machine(b []byte) []byte {
 	total, available, ok := memory()
 	if !ok {

@@ -1,4 +1,4 @@
-// Package metrics writes what the server counts as Prometheus text, under the names of Triton's metrics.
+// Package metrics writes the server's counters as Prometheus text, under the names of Triton's metrics.
 package metrics
 
 import (

@@ -53,8 +53,8 @@ func (m *Model) Platform() string {
 	return m.Config.GetBackend()
 }
 
-// Infer checks the request and hands it to the scheduler. When it returns an error the request is over, and Reply was
-// not and will not be called.
+// Infer checks the request and passes it to the scheduler. If it returns an error, the request has ended and Reply is never
+// called.
 func (m *Model) Infer(r *infer.Request) error {
 	if err := m.check(r); err != nil {
 		return err
@@ -68,7 +68,7 @@ func (m *Model) Infer(r *infer.Request) error {
 	return m.scheduler.Enqueue(r)
 }
 
-// traced marks the start of a request that is watched.
+// traced adds the start to the trace of a request.
 func (m *Model) traced(r *infer.Request) {
 	r.Trace.Model(m.Name(), m.Version, r.ID)
 	r.Trace.Mark("REQUEST_START", time.Now())

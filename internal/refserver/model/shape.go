@@ -13,7 +13,7 @@ import (
 	"github.com/redline-bench/redline/internal/tensor"
 )
 
-// checkReshapes holds each reshape against its dims: the same fixed elements, the same number of free dimensions.
+// checkReshapes compares each reshape with its dims: fixed elements and number of variable dimensions must be equal.
 func (m *Model) checkReshapes() error {
 	check := func(kind, name string, dims []int64, to *kserve.ModelTensorReshape) error {
 		if to == nil {
