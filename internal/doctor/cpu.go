@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// cpuQuota checks whether the cgroup of the process limits its CPU time. A group that has used up its quota stands still
-// until the next period, 100 ms as a rule, and every request in flight seems that much slower.
+// cpuQuota checks whether the cgroup of the process limits its CPU time. A group that has used up its quota does not run until the
+// next period, usually 100 ms, and every request in flight seems slower by that time.
 func cpuQuota(root fs.FS, cpus int) Check {
 	const name = "CPU quota"
 	groups := line(root, "proc/self/cgroup")
@@ -29,7 +29,7 @@ func cpuQuota(root fs.FS, cpus int) Check {
 	}
 	c := Check{name, Warn, fmt.Sprintf("%.3g of %s", cores, plural(cpus, "core")), ""}
 	if throttled > 0 {
-		c.Found += fmt.Sprintf("; the process group was stopped %s so far", plural(throttled, "time"))
+		c.Found += fmt.Sprintf("; the process group was stopped %s", plural(throttled, "time"))
 	}
 	if cores < 1 {
 		c.State = Bad
@@ -141,7 +141,7 @@ func clockSource(root fs.FS, cost time.Duration) Check {
 	return c
 }
 
-// arrivalTimes checks whether the kernel notes when data arrives.
+// arrivalTimes checks whether the kernel records when data arrives.
 func arrivalTimes(stamped bool, err error) Check {
 	const name = "receive times"
 	switch {

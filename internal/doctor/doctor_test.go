@@ -210,7 +210,7 @@ func TestText(t *testing.T) {
                            word word word word word word word end
   unknown  clock      not known here
 
-You can measure here. What is marked warn makes the figures worse.
+You can measure on this machine. Findings marked warn make results worse.
 `
 	if d := cmp.Diff(want, b.String()); d != "" {
 		t.Error(d)
@@ -224,7 +224,7 @@ You can measure here. What is marked warn makes the figures worse.
 		}
 	}
 	f(Bad, "fix it first")
-	f(OK, "Nothing stands in the way")
+	f(OK, "No problems found")
 	if got := Worst(append(list, Check{State: Bad})); got != Bad {
 		t.Errorf("worst state %s", got)
 	}

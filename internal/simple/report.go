@@ -18,7 +18,7 @@ type Figures struct {
 	Slowest            float64
 }
 
-// Measure computes the figures from what the tap saw after the warm-up. It returns false when nothing got a response.
+// Measure computes the figures from the requests after the warm-up. It returns false if none succeeded.
 func Measure(t *Tap, o *Options) (Figures, bool) {
 	spans := t.run(o.Warmup)
 	f := Figures{Concurrency: o.Concurrency}
@@ -62,7 +62,7 @@ func (f Figures) CSV() string {
 // number writes a float as Python does: the shortest text that reads back as the same number, always with a point
 // or an exponent.
 func number(v float64) string {
-	const least, most = 1e-4, 1e16 // outside of these Python takes the exponent
+	const least, most = 1e-4, 1e16 // outside this range Python uses an exponent
 	if abs := max(v, -v); abs != 0 && (abs < least || abs >= most) {
 		return strconv.FormatFloat(v, 'e', -1, 64)
 	}

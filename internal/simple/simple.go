@@ -1,10 +1,9 @@
-// Package simple is the small client of Triton's Python performance check: so many requests, one after the other,
-// and five numbers.
+// Package simple replaces simple_perf_client.py, the simple client of Triton's QA: it sends a number of requests one after
+// another and reports five numbers.
 //
-// It requests little on purpose: a model with one input and one output whose last dimension is free, zeros as data,
-// a warm-up, a count. The requests themselves are made by the same engine and services as everywhere else; this
-// package holds what is particular: the options, the check of the model, the exact latencies, and the text, which
-// keeps the words, the numbers' form and the CSV of the original because scripts read them.
+// It needs a model with one input and one output of variable last dimension, and sends zeros: a warm-up, then a fixed count.
+// The engine and the services send the requests; this package holds the options, the check of the model, the exact latencies,
+// and the report, whose words, number format and CSV are those of simple_perf_client.py because scripts read them.
 package simple
 
 import (
@@ -20,7 +19,7 @@ import (
 	"github.com/redline-bench/redline/internal/secret"
 )
 
-// Options are what the command line requests.
+// Options are the options of the command line.
 type Options struct {
 	Verbose     bool
 	Model       string
@@ -39,7 +38,7 @@ type Options struct {
 	Outcome     plan.Outcome
 }
 
-// Defaults are the original's.
+// Defaults are those of simple_perf_client.py.
 func Defaults() Options {
 	return Options{Batch: 1, Shape: 1, Protocol: plan.HTTP, Count: 1000, Warmup: 500, Concurrency: 1, Outcome: plan.DefaultOutcome()}
 }
@@ -85,28 +84,28 @@ func Parse(args []string, secrets *secret.Set) (*Options, error) {
 	case len(rest) > 0:
 		return nil, fmt.Errorf("unexpected argument %q", rest[0])
 	}
-	o.Warmup = max(o.Warmup, 0) // as the original, which counts up to it
+	o.Warmup = max(o.Warmup, 0) // as in simple_perf_client.py
 	o.URL = cmp.Or(o.URL, o.Protocol.Address())
 	return &o, nil
 }
 
-// Valid refuses numbers that no run can be made of. It is no part of Parse because the original takes them for
-// whole numbers, as it should, and fails with them later: the exit code differs.
+// Valid refuses numbers that are impossible for a run. It is not part of Parse because simple_perf_client.py accepts them as
+// whole numbers and fails later, with another exit code.
 func (o *Options) Valid() error {
 	switch {
 	case o.Count < 1:
-		return fmt.Errorf("-c %d: there must be a request to measure", o.Count)
+		return fmt.Errorf("-c %d: at least one request must be measured", o.Count)
 	case o.Batch < 0 || o.Shape < 0:
 		return errors.New("negative dimensions are not allowed")
 	case o.Batch == 0:
-		return errors.New("-b 0: a request holds at least one inference")
+		return errors.New("-b 0: a request has at least one inference")
 	case o.Protocol == plan.GRPC && strings.Contains(o.URL, "://"):
 		return fmt.Errorf("-u %s: the url of a gRPC server should not include the scheme", o.URL)
 	}
 	return nil
 }
 
-// ProfileArgs are the same wishes as options of profile, whose parser makes the plan of the run.
+// ProfileArgs returns the equal options of profile, whose parser makes the plan of the run.
 func (o *Options) ProfileArgs() []string {
 	args := []string{
 		"-m", o.Model, "-b", strconv.Itoa(o.Batch), "-u", o.URL, "-i", string(o.Protocol), "--sync",
@@ -119,6 +118,6 @@ func (o *Options) ProfileArgs() []string {
 	if o.Data != "" {
 		return append(args, "--input-data", o.Data)
 	}
-	// Zeros of the original are the text "0" where elements are strings.
+	// For strings, simple_perf_client.py sends the text "0".
 	return append(args, "--input-data", "zero", "--string-data", "0")
 }
