@@ -65,7 +65,7 @@ func TestParseGoesOnAfterBadLines(t *testing.T) {
 	f("x one", `"one" is not a number`)
 	f("x 0x10", "is not a number")
 	f("x 1_000", "is not a number")
-	f("x 1 soon", "no time stamp")
+	f("x 1 soon", "not a timestamp")
 	f("x{a} 1", "no = after label a")
 	f("x{a=b} 1", "label a has no quoted value")
 	f(`x{a="b} 1`, "label a has no quoted value")

@@ -70,7 +70,7 @@ func TestParseRefuses(t *testing.T) {
 	f("--id-block 9", "10 contexts need as many correlation ids")
 	f("--protocol udp", `--protocol is gRPC or HTTP, not "udp"`)
 	f("--replay 1:2", "--replay needs the seed of the run")
-	f("-r 1 --replay 8:2", "there is no thread 8: use -t 9 or more")
+	f("-r 1 --replay 8:2", "no thread 8: use -t 9 or more")
 	f("-r 1 --replay 1", "--replay is THREAD:ITERATION")
 	f("--protocol HTTP -u https://h --cut 1s", "--cut cannot be used with https")
 	f("--values 3000000000", "--values is at most 2147483647")
