@@ -14,7 +14,7 @@ import (
 	"github.com/redline-bench/redline/internal/wire/h2"
 )
 
-// cause is what the network did, as far as the original has words for it.
+// cause is a kind of network error for which perf_analyzer has its own message.
 type cause uint8
 
 const (
@@ -25,7 +25,7 @@ const (
 	certificate       // the peer's certificate is not trusted
 	handshake         // TLS was not agreed on
 	foreign           // the peer uses another protocol
-	older             // the peer uses HTTP/1, where HTTP/2 was wanted
+	older             // the peer uses HTTP/1 instead of HTTP/2
 	empty             // closed before the first byte of a response
 	truncated         // closed within a response
 	reset             // reset by the peer
@@ -35,7 +35,7 @@ const (
 	identity          // the client's own certificate cannot be read
 )
 
-// causeOf searches for the cause in the clients' own errors first: they know how far a conversation had come.
+// causeOf searches for the cause in the clients' own errors first: they know how far a request had got.
 func causeOf(err error) cause {
 	if one, ok := errors.AsType[*h1.Error](err); ok {
 		switch one.Kind {

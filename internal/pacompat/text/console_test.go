@@ -222,7 +222,7 @@ func TestSummary(t *testing.T) {
 	same(t, "nothing accepted", out.String(), "")
 	p.Measure.Percentile = 99
 	c.Summary(levels)
-	same(t, "drop-in", out.String(), "Inferences/Second vs. Client p99 Batch Latency\nConcurrency: 1, throughput: 2051.62 infer/sec, latency 918 usec\n")
+	same(t, "perf_analyzer mode", out.String(), "Inferences/Second vs. Client p99 Batch Latency\nConcurrency: 1, throughput: 2051.62 infer/sec, latency 918 usec\n")
 	out.Reset()
 	p.Face = plan.Redline
 	c.Summary(levels)

@@ -15,7 +15,7 @@ import (
 	"github.com/redline-bench/redline/internal/service"
 )
 
-// table is a CSV file in the making. Its cells never need quotes.
+// table is a CSV file under construction. Its cells never need quotes.
 type table struct {
 	buf   bytes.Buffer
 	begun bool // a cell was written to this row
@@ -101,7 +101,7 @@ func csvHeader(t *table, p *plan.Plan, m *service.Model) {
 	t.end()
 }
 
-// healthHeader and healthCells are the client's own condition, in our own face.
+// healthHeader and healthCells write the client health of redline profile.
 func healthHeader(t *table) {
 	t.cell("Send lag p50", "Send lag p99", "Send lag max", "Asked rate", "Achieved rate", "Asked in flight", "Achieved in flight",
 		"CPU cores", "CPU per request", "Machine busy", "Longest GC pause", "Longest scheduler pause", "Dropped", "Measurement error p50", "Measurement error p99")
@@ -119,7 +119,7 @@ func healthCells(t *table, h *result.Health) {
 	t.num(us(h.Error.P50Ns), us(h.Error.P99Ns))
 }
 
-// levelVerdict is the verdict on one level, for the last column of our own face.
+// levelVerdict is the verdict on one level, for the last column of redline profile.
 func levelVerdict(l *result.Level) string {
 	switch {
 	case l.ServerFailed:
@@ -156,7 +156,7 @@ func csvRow(t *table, p *plan.Plan, m *service.Model, l *result.Level) (short bo
 	t.cell(levelValue(p, l), rate(c.InferPerSec))
 	if decoupled(m) {
 		t.cell(rate(c.ResponsePerSec))
-		if p.Target.Kind == plan.Triton { // answers come while the server still computes: receiving is no part of its own
+		if p.Target.Kind == plan.Triton { // responses arrive while the server still computes: receiving is not a separate part
 			whole := *c
 			whole.CallNs, whole.SendNs, whole.RecvNs = 0, 0, 0
 			c = &whole
@@ -195,8 +195,7 @@ func csvRow(t *table, p *plan.Plan, m *service.Model, l *result.Level) (short bo
 	return short
 }
 
-// serverCells writes where the time of a request went. What is left of total after the parts that the server counts
-// is put down to the network.
+// serverCells writes the parts of a request's time. The rest of total, after the parts that the server counts, is the network's.
 func serverCells(t *table, m *service.Model, s *service.ModelStats, total uint64) (short bool) {
 	compute := service.Tally{
 		Count: s.ComputeInput.Count,

@@ -6,7 +6,7 @@ import (
 	"github.com/redline-bench/redline/internal/plan"
 )
 
-// KindName is what the original calls a kind of service.
+// KindName is what perf_analyzer calls a kind of service.
 func KindName(k plan.Kind) string {
 	switch k {
 	case plan.Triton:
@@ -95,7 +95,7 @@ func (c *Console) stabilization(p *page) {
 	}
 }
 
-// limits tells where the search ends. A range that ends at 1 is not a range.
+// limits writes where the search ends. A range that ends at 1 is not a range.
 func (c *Console) limits(p *page) {
 	limit := c.Plan.Measure.LatencyLimit / time.Millisecond
 	switch c.Plan.Load.Mode {
