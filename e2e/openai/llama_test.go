@@ -42,7 +42,7 @@ func start(t *testing.T) *rig {
 	return r
 }
 
-// run runs one program of the program; it returns what it said and how it ended.
+// run runs redline profile or perf_analyzer; it returns the output and the exit code.
 func (r *rig) run(t *testing.T, program string, args ...string) (out string, code int) {
 	t.Helper()
 	name, first := "perf_analyzer", []string{}

@@ -59,7 +59,7 @@ func errorText(err error, p plan.Protocol) string {
 		return "inference failed with unknown error"
 	}
 	if errors.Is(e.Err, service.ErrNoMessage) {
-		return "" // perf_analyzer reports no error
+		return "" // perf_analyzer prints an empty message
 	}
 	switch e.Class {
 	case record.Mismatch:
