@@ -35,7 +35,7 @@ type tool struct {
 	protocols string
 	argv      func(w work, s *binary.Server, p payload) []string
 	answered  *regexp.Regexp
-	slow      bool // one round does, unless the bar is made of its figure
+	slow      bool // one round is enough, unless a bar depends on it
 }
 
 func (t tool) does(protocol string) bool { return strings.Contains(t.protocols, protocol) }

@@ -16,7 +16,7 @@ import (
 	"github.com/redline-bench/redline/internal/stats"
 )
 
-// truth is one run against a server with pinned times that keeps its own log of when it wrote each event.
+// Each run is against a server with fixed delays that logs when it wrote each event.
 const (
 	truthTTFT   = 20 * time.Millisecond
 	truthITL    = 10 * time.Millisecond
@@ -48,12 +48,12 @@ var sharedWays = []way{
 	},
 }
 
-// truthRows compares the time to the first token and the time between tokens with what the server's log says.
+// truthRows compares the time to first token and the time between tokens with the server's log.
 func truthRows(ctx context.Context, e *env) error {
 	return e.truthOf(ctx, plainWay, 64, 128, 512)
 }
 
-// sharedRows does the same where many streams share a connection.
+// sharedRows is truthRows for streams that share a connection.
 func sharedRows(ctx context.Context, e *env) error {
 	for _, w := range sharedWays {
 		if err := e.truthOf(ctx, w, 1, 64, 128, 512); err != nil {
@@ -63,7 +63,7 @@ func sharedRows(ctx context.Context, e *env) error {
 	return nil
 }
 
-// truthOf adds the rows of one way. A busy machine only ever adds error, so the best round counts.
+// truthOf adds the rows of one way of streaming. A busy machine only adds error, so the best round counts.
 func (e *env) truthOf(ctx context.Context, w way, counts ...int) error {
 	for _, streams := range counts {
 		var best []float64

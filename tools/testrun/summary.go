@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// summary prints what happened, the worst at the end, where it is read.
+// summary prints the outcome, the worst at the end, where it is seen.
 func (r *runner) summary(took time.Duration) {
 	l := &r.log
 	fmt.Fprintf(r.out, "\n==== summary\n")
