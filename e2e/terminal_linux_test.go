@@ -14,7 +14,7 @@ import (
 	"github.com/redline-bench/redline/internal/testkit/outcome"
 )
 
-// On a terminal a progress line shows the level, the rate and the median while the run works, and is gone at the
+// On a terminal a progress line shows the level, the rate and the median while the run works, and has gone at the
 // end. What goes to stdout has nothing of it.
 func TestProgressOnATerminal(t *testing.T) {
 	master, slave := openTerminal(t)

@@ -71,7 +71,7 @@ func run(m *testing.M, dir, bin string) (int, error) {
 	return m.Run(), nil
 }
 
-// tab is one page in the browser, and what it complained about and requested.
+// tab is one page in the browser, with its console errors and the addresses that it requested.
 type tab struct {
 	*testing.T
 	ctx  context.Context
@@ -178,7 +178,7 @@ func eventually(holds func() bool) bool {
 	return true
 }
 
-// quiet checks that the page had nothing to complain about and requested nothing except what begins so.
+// quiet checks that the page logged no error and requested only addresses with these prefixes.
 func (p *tab) quiet(allowed string) {
 	p.Helper()
 	p.mu.Lock()

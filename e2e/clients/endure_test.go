@@ -27,7 +27,7 @@ type sizes struct {
 }
 
 // A crowd of idle connections, clients that stop reading, a huge tensor and garbage on every port at once: the server
-// goes on serving the others, and its memory comes back to about what it was.
+// continues serving the others, and its memory comes back to about what it was.
 func TestEndures(t *testing.T) {
 	if testing.Short() {
 		t.Skip("short")

@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	// A run that takes longer than this hangs; the cases request a few seconds. perf_analyzer hangs now and then.
+	// A run that takes longer than this hangs; the cases request a few seconds. perf_analyzer hangs sometimes.
 	limit     = 3 * time.Minute
 	peerLimit = time.Minute
 	// atOnce is how many cases run at a time. They wait for windows and for each other's processes.

@@ -36,7 +36,7 @@ func (r *reply) sized(body []byte, length int) []byte {
 	return append(fmt.Appendf(nil, "%sContent-Length: %d\r\n\r\n", r.head(), length), body...)
 }
 
-// chunked is the reply with a body in chunks. Without an end it may go on.
+// chunked is the reply with a body in chunks. Without an end it may continue.
 func (r *reply) chunked(ended bool, chunks ...[]byte) []byte {
 	out := append([]byte(r.head()), "Transfer-Encoding: chunked\r\n\r\n"...)
 	for _, c := range chunks {

@@ -68,7 +68,7 @@ func TestFaults(t *testing.T) {
 	pool.Run(t, workers, tasks)
 }
 
-// judge holds a run against what the server did.
+// judge compares a run with what the server did.
 func (f fault) judge(t *testing.T, s *front, c command, e ended) {
 	t.Helper()
 	asked, faults := s.counts()

@@ -226,7 +226,7 @@ func TestAReaderThatGoes(t *testing.T) {
 	}
 }
 
-// The load goes on until a signal ends it: no window is as steady as it requests.
+// The load continues until a signal ends it: no window is as steady as it requests.
 func TestHangup(t *testing.T) {
 	for _, c := range []struct {
 		name, script string

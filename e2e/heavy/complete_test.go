@@ -22,7 +22,7 @@ func (c *gapCase) hides(metric string) bool {
 	return metric == "time_to_first_token" && len(c.want) == len(whole)
 }
 
-// complete holds the files of one run in a folder against what the case wants: the inputs, the export of perf_analyzer, and
+// complete compares the files of one run in a folder with what the case wants: the inputs, the export of perf_analyzer, and
 // the report in two forms with every statistic of every metric.
 func complete(t *testing.T, dir string, c gapCase) {
 	t.Helper()

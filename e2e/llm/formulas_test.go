@@ -281,7 +281,7 @@ func checkFormulas(t *testing.T, s *pinned) error {
 	return near(reckon(s, s.told(t, list)), lv.Metrics)
 }
 
-// exact holds every metric against the account: none is missing, none has no formula.
+// exact compares every metric with the account: none is missing, none has no formula.
 func exact(t *testing.T, want *account, got []result.Metric) {
 	t.Helper()
 	same := func(tag, stat string, got, want float64) {
@@ -352,7 +352,7 @@ func adjusted(t *testing.T, want *account, file string) {
 	}
 }
 
-// near holds the averages against the server's own log: times by milliseconds, all else by twentieths.
+// near compares the averages with the server's own log: times by milliseconds, all else by twentieths.
 func near(want *account, got []result.Metric) error {
 	var wrong []error
 	for i := range got {

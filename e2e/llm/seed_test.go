@@ -125,7 +125,7 @@ func seed(t *testing.T, p *place) {
 	p.crossCheck(t)
 }
 
-// check holds the figures of a level against one another.
+// check compares the figures of a level with one another.
 func (p *place) check(t *testing.T, lv []string, concurrency string) {
 	t.Helper()
 	if n := strconv.Itoa(p.prompts); lv[1] != concurrency || lv[8] != n || lv[9] != n {

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Keeper holds a Triton that is started again after a crash. This release crashes now and then with many streams; a
-// server that is gone tells nothing of the client.
+// Keeper holds a Triton that is started again after a crash. This release crashes sometimes with many streams; a
+// server that has gone tells nothing of the client.
 type Keeper struct {
 	start func() (*Triton, error)
 	mu    sync.Mutex
@@ -66,7 +66,7 @@ func (k *Keeper) Replace(t *testing.T, used *Triton, why string) {
 	k.now = next
 }
 
-// calm is how long a server must go on answering to count as alive: one that is about to crash has failed requests before
+// calm is how long a server must continue answering to count as alive: one that is about to crash has failed requests before
 // it ends, and may write a core file.
 const calm = 2 * time.Second
 

@@ -38,7 +38,7 @@ type check struct {
 // Where a check runs.
 const (
 	onServe = "redline" // on `redline serve`
-	onOwn   = "own"     // on a Triton of its own: it crashes now and then with as many streams, and so ends other runs
+	onOwn   = "own"     // on a Triton of its own: it crashes sometimes with as many streams, and so ends other runs
 )
 
 // parse reads checks: a line "check NAME", then indented lines KEY: VALUE.

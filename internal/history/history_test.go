@@ -70,7 +70,7 @@ func TestRunsAreKeptAndFound(t *testing.T) {
 	}
 }
 
-// The folders are the truth: an index that is gone or damaged loses nothing.
+// The folders are the truth: a missing or damaged index loses nothing.
 func TestTheIndexCanBeLost(t *testing.T) {
 	s := &history.Store{Dir: t.TempDir()}
 	add(t, s, run(0, "a"))

@@ -89,7 +89,7 @@ func (s *search) work() {
 	}
 }
 
-// compare holds the sums of a thread against the responses.
+// compare compares the sums of a thread with the responses.
 func (s *search) compare(thread int, all []*suspect) {
 	until := 0
 	for _, q := range all {

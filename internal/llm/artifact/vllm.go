@@ -58,7 +58,7 @@ func (p *peaks) most() (tokens, flying int64) {
 	return tokens, flying
 }
 
-// vllmList is one list on its way.
+// vllmList is one list in progress.
 type vllmList struct {
 	key string
 	out *out

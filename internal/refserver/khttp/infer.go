@@ -67,7 +67,7 @@ func (h *Handler) infer(x *exchange, name, version string) {
 	x.inference(head, tail)
 	req.Trace.Mark("HTTP_SEND_END", time.Now())
 	if h.core.Log.On() {
-		_ = http.NewResponseController(x.ResponseWriter).Flush() // a client that is gone is noted anyway
+		_ = http.NewResponseController(x.ResponseWriter).Flush() // a client that has gone is noted anyway
 		h.core.Log.Add(m.Name(), req.ID, received, time.Now())
 	}
 }

@@ -18,7 +18,7 @@ func Handler(c *core.Core, gpus int) http.Handler {
 			return
 		}
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		_, _ = w.Write(text(c, gpus)) // a scraper that is gone needs no response
+		_, _ = w.Write(text(c, gpus)) // a scraper that has gone needs no response
 	})
 }
 

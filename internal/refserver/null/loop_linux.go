@@ -211,7 +211,7 @@ func (l *loop) serve(c *link, events uint32) {
 	}
 }
 
-// write sends what it can; false when the connection is gone. An error of the session ends it after that.
+// write sends what it can; false when the connection has gone. An error of the session ends it after that.
 func (l *loop) write(c *link, failed error) bool {
 	for len(c.out) > 0 {
 		n := writeNow(c.fd, c.out)

@@ -64,7 +64,7 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // a client that is gone needs no response
+	_, _ = w.Write(body) // a client that has gone needs no response
 }
 
 // ended converts the error that ended the tokens: to nothing if the script stops the stream, to an error event within the

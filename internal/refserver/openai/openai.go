@@ -96,7 +96,7 @@ type exchange struct {
 func (h *Handler) serve(w http.ResponseWriter, r *http.Request, f func(*exchange) error) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		return // the client is gone
+		return // the client has gone
 	}
 	x := &exchange{ResponseWriter: w, req: r, body: body, received: time.Now(), ttft: h.cfg.Pace.First, itl: h.cfg.Pace.Each}
 	x.id = strconv.FormatUint(h.count.Add(1), 10)

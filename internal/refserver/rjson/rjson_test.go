@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestMistakes holds the texts and places of errors against those recorded from Triton 2.51.
+// TestMistakes compares the texts and places of errors with those recorded from Triton 2.51.
 func TestMistakes(t *testing.T) {
 	for in, want := range map[string]string{
 		``:               "The document is empty. at 0",

@@ -70,7 +70,7 @@ func (c *Config) predict(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if c.Clock.Until(r.Context(), received.Add(c.Delay)) != nil {
-		return // the client is gone
+		return // the client has gone
 	}
 	answer(w, http.StatusOK, map[string]any{"bytes": size})
 	c.Log.Add(r.PathValue("model"), "", received, time.Now())
@@ -87,5 +87,5 @@ func answer(w http.ResponseWriter, status int, v any) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // a client that is gone needs no response
+	_, _ = w.Write(body) // a client that has gone needs no response
 }

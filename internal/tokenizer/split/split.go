@@ -14,7 +14,7 @@ import (
 // Span is a part of a text.
 type Span struct{ Start, End int }
 
-// Work is a text on its way through the stages, and the memory for it.
+// Work is a text in progress through the stages, and the memory for it.
 type Work struct {
 	Text  string
 	Spans []Span
