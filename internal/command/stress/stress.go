@@ -33,7 +33,7 @@ func Run(p *command.IO, args []string) (int, error) {
 		return 0, optset.ErrHelp
 	}
 	if len(args) == 0 || args[0] != "sequence" && args[0] != "chaos" {
-		return command.ExitUsage, command.Usage(errors.New("say what to stress, as in 'redline stress sequence MODEL'"))
+		return command.ExitUsage, command.Usage(errors.New("name a test: 'sequence' or 'chaos', as in 'redline stress sequence MODEL'"))
 	}
 	sigs := p.WatchSignals(command.Preparing)
 	defer sigs.Stop()

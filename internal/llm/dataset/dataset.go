@@ -254,11 +254,11 @@ func (s *Source) cached() Cached {
 	case c.Shared > 0:
 		c.State = fmt.Sprintf("all conversations start with the same %d tokens, which may be cached", c.Shared)
 	case s.o.Bust != NoBust:
-		c.State = "what stands before the marker may be cached"
+		c.State = "the text before the marker may be cached"
 	case s.o.Path != "":
-		c.State = "as the file has it; nothing is done against the cache"
+		c.State = "the prompts of the file may share prefixes, which may be cached"
 	default:
-		c.State = "made prompts share no prefix"
+		c.State = "generated prompts share no prefix"
 	}
 	if c.Repeats && s.o.Bust != SystemPrefix && s.o.Bust != FirstTurnPrefix {
 		c.State += fmt.Sprintf("; a prompt is sent again after %d conversations, and may then be cached", s.Len())

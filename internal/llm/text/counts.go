@@ -13,7 +13,7 @@ import (
 // Counts prints the sources of token counts, and warnings about counts that do not agree.
 func Counts(w io.Writer, out *load.Outcome, color bool) {
 	c := out.Collector
-	fmt.Fprintf(w, "  Token counts: input by %s; output by %s\n", origins(c.Origins(metric.Inputs)), origins(c.Origins(metric.Outputs)))
+	fmt.Fprintf(w, "  Token counts: input from %s; output from %s\n", origins(c.Origins(metric.Inputs)), origins(c.Origins(metric.Outputs)))
 	n := c.Requests()
 	mark := "Warning:"
 	if color {
@@ -39,7 +39,7 @@ func origins(o metric.Origins) string {
 		}
 	}
 	if len(parts) == 0 {
-		return "nobody"
+		return llm.Unknown.String()
 	}
 	return strings.Join(parts, " and ")
 }

@@ -77,7 +77,7 @@ func (p *parser) open(part part) { p.toks, p.pos, p.line = part.tokens, 0, part.
 
 func (p *parser) done() {
 	if p.pos < len(p.toks) {
-		fail(p.line, "what is %q for?", p.toks[p.pos].text)
+		fail(p.line, "unexpected %q", p.toks[p.pos].text)
 	}
 }
 
