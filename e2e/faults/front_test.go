@@ -11,7 +11,7 @@ import (
 	"github.com/redline-bench/redline/internal/testkit"
 )
 
-// front is a server that passes requests on to the reference server, and answers some inferences with a fault.
+// front is a server that forwards requests to the reference server, and responds to some inferences with a fault.
 type front struct {
 	t       *testing.T
 	addr    string // 127.0.0.1:PORT
@@ -143,7 +143,7 @@ func (s *front) counts() (asked, faults int) {
 	return s.asked, s.faults
 }
 
-// pass has connections that come from now on passed on to another server.
+// pass forwards new connections to another server.
 func (s *front) pass(backend string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -157,7 +157,7 @@ func (s *front) behind() string {
 	return s.backend
 }
 
-// openFiles is the number of open files of a process; 0 if this system does not tell.
+// openFiles is the number of open files of a process; 0 if the system does not report it.
 func openFiles(pid int) int {
 	list, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
 	if err != nil {
@@ -176,8 +176,8 @@ func drop(c net.Conn) {
 	_ = plain.Close()
 }
 
-// finish ends what is sent on a connection. What the client still sends is read: closing before that would reset the
-// connection, and what was sent before might be lost.
+// finish closes the sending side of a connection and reads what the client still sends: closing before would reset the connection, and
+// data that was sent might be lost.
 func finish(c net.Conn) {
 	if secure, ok := c.(*tls.Conn); ok {
 		_ = secure.CloseWrite()

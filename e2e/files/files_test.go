@@ -133,7 +133,7 @@ func TestResultIntoAPipe(t *testing.T) {
 	}
 	got := make(chan []byte, 1)
 	go func() {
-		text, _ := os.ReadFile(fifo) // the check of the text tells
+		text, _ := os.ReadFile(fifo) // the check of the text finds an error
 		got <- text
 	}()
 	start(t, cmd)
@@ -226,7 +226,7 @@ func TestAReaderThatGoes(t *testing.T) {
 	}
 }
 
-// The load continues until a signal ends it: no window is as steady as it requests.
+// The load continues until a signal ends it: no window meets its stability rule.
 func TestHangup(t *testing.T) {
 	for _, c := range []struct {
 		name, script string

@@ -17,7 +17,7 @@ var statistics = []string{"avg", "min", "max", "p99", "p95", "p90", "p75", "p50"
 // single are the metrics that have one value for all requests.
 var single = []string{"request_throughput", "request_count", "output_token_throughput", "request_goodput"}
 
-// hides tells of a metric that the tables leave out: of a response that is not streamed, the first token is all of it.
+// hides reports whether the tables omit a metric: for a response that is not streamed, the first token is the whole response.
 func (c *gapCase) hides(metric string) bool {
 	return metric == "time_to_first_token" && len(c.want) == len(whole)
 }
