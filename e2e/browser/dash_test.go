@@ -90,7 +90,7 @@ func TestLive(t *testing.T) {
 const (
 	running  = `String(!!document.querySelector(".verdict .live"))`
 	requests = `Number((document.querySelectorAll(".tile b")[3]?.textContent || "0").replaceAll(",", ""))`
-	endText  = "The run has ended; this is the last that was seen of it"
+	endText  = "The run has ended; this is its last update"
 )
 
 // live looks at the page of one run. It returns an error where the page came too late.
