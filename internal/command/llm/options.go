@@ -252,7 +252,7 @@ func addLoad(s *optset.Set, o *options) {
 	})
 	o.time(s, &o.ramp, "concurrency-ramp-duration", "time over which the conversations start, one after another")
 	o.time(s, &o.rateRamp, "request-rate-ramp-duration", "time over which the rate rises from 0 to --request-rate")
-	s.Var("think-time", "DURATION[±SPREAD]", "0s", "closed loop: wait this long after a request has ended before the next is sent in its place, as 100ms or 100ms±20ms "+
+	s.Var("think-time", "DURATION[±SPREAD]", "0s", "closed loop: wait this long after a request has ended before the next is sent in its place, such as 100ms or 100ms±20ms "+
 		"(uniform, drawn from --random-seed; +- stands for ±); no latency includes it", func(v string) (err error) {
 		o.thinkTime, err = pace.ParseThinkTime(v)
 		return err

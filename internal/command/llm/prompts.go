@@ -102,7 +102,7 @@ func addShape(s *optset.Set, o *options) {
 		return err
 	})
 	s.Bool(&d.Trace.IgnoreDelays, "ignore-trace-delays", "ignore timestamps and pauses in the input file")
-	s.Int(&d.Trace.Block, "isl-block-size", "N", 0, "tokens per hash id of a trace (512; bailian_trace: 16)")
+	s.Int(&d.Trace.Block, "isl-block-size", "N", 0, "tokens per hash id of a trace; 0 means 512, for bailian_trace 16")
 	s.Alias("isl-block-size", "synthetic-input-tokens-block-size", "prompt-input-tokens-block-size")
 	s.Int(&d.Trace.MaxInput, "synthesis-max-isl", "N", 0, "skip requests of a trace with more input tokens")
 	s.Int(&d.Trace.MaxOutput, "synthesis-max-osl", "N", 0, "limit the output tokens of a trace's requests to this number")
@@ -156,11 +156,11 @@ func addMedia(s *optset.Set, o *options) {
 		}
 		return nil
 	})
-	s.Int(&m.Channels, "audio-num-channels", "N", 0, "channels of generated audio (1)")
+	s.Int(&m.Channels, "audio-num-channels", "N", 0, "channels of generated audio; 0 means 1")
 	s.Int(&m.Videos, "video-batch-size", "N", 0, "number of videos in a request")
 	s.Alias("video-batch-size", "batch-size-video")
-	s.Float(&m.VideoSeconds, "video-duration", "SECONDS", 0, 1e5, "length of generated videos (1)")
-	s.Int(&m.FPS, "video-fps", "N", 0, "frames per second of generated videos (4)")
-	s.Int(&m.VideoWidth, "video-width", "PIXELS", 0, "width of generated videos (640)")
-	s.Int(&m.VideoHeight, "video-height", "PIXELS", 0, "height of generated videos (480)")
+	s.Float(&m.VideoSeconds, "video-duration", "SECONDS", 0, 1e5, "length of generated videos; 0 means 1")
+	s.Int(&m.FPS, "video-fps", "N", 0, "frames per second of generated videos; 0 means 4")
+	s.Int(&m.VideoWidth, "video-width", "PIXELS", 0, "width of generated videos; 0 means 640")
+	s.Int(&m.VideoHeight, "video-height", "PIXELS", 0, "height of generated videos; 0 means 480")
 }
