@@ -46,19 +46,21 @@ func OutcomeOptions() []OutcomeOption {
 	return []OutcomeOption{
 		{Long: "report", Arg: "FILE", File: true, Help: "Write the result as one HTML page that opens offline: verdict, curves, tables, plan.", Set: textTo(func(o *Outcome) *string { return &o.Report })},
 		{Long: "records", Arg: "FILE", File: true, Help: "Write every request, as Parquet (.parquet) or CSV (.csv).", Set: setRecords},
-		{Long: "histogram-log", Arg: "FILE", File: true, Help: "Write the latencies as an HdrHistogram log (.hlog), one interval a window.", Set: textTo(func(o *Outcome) *string { return &o.HistogramLog })},
-		{Long: "dash", Help: "Show the run on a live page on this machine while it goes on; its address is printed.", Set: on(func(o *Outcome) *bool { return &o.Dash })},
-		{Long: "dash-listen", Arg: "ADDRESS", Default: "127.0.0.1:0", Help: "Where the live page listens; port 0 picks a free one. Other machines need the token of the address that is printed.", Set: textTo(func(o *Outcome) *string { return &o.DashListen })},
-		{Long: "metrics-listen", Arg: "ADDRESS", Help: "Serve the run's own figures to Prometheus there, at /metrics, while it goes on.", Set: textTo(func(o *Outcome) *string { return &o.MetricsListen })},
+		{Long: "histogram-log", Arg: "FILE", File: true, Help: "Write the latencies as an HdrHistogram log (.hlog), one interval per window.", Set: textTo(func(o *Outcome) *string { return &o.HistogramLog })},
+		{Long: "dash", Help: "Show the run on a live page in a browser on this machine; the address is printed.", Set: on(func(o *Outcome) *bool { return &o.Dash })},
+		{Long: "dash-listen", Arg: "ADDRESS", Default: "127.0.0.1:0", Help: "Address to listen on for the live page; port 0 picks a free port. Other machines need the token in the printed " +
+			"address.", Set: textTo(func(o *Outcome) *string { return &o.DashListen })},
+		{Long: "metrics-listen", Arg: "ADDRESS", Help: "Address to listen on for Prometheus metrics of the run, at /metrics.", Set: textTo(func(o *Outcome) *string { return &o.MetricsListen })},
 		{Long: "assert", Arg: "RULE", Repeat: true, Help: "Fail the run (exit code 4) unless the rule holds at every level: 'p99<50ms', 'throughput>900', 'error_rate<0.1%'. May be repeated.", Set: addAssert},
-		{Long: "baseline", Arg: "RUN", Help: "Compare with an earlier run (an id of redline history, a result file or a folder) and fail (exit code 4) when this one is worse.", Set: textTo(func(o *Outcome) *string { return &o.Baseline })},
-		{Long: "max-regression", Arg: "PCT", Default: "3%", Help: "How much worse than the baseline is still good. A number fails when its whole confidence interval lies beyond.", Set: setRegression},
+		{Long: "baseline", Arg: "RUN", Help: "Compare with an earlier run (an id of redline history, a result file or a folder) and fail (exit code 4) if this " +
+			"run is worse.", Set: textTo(func(o *Outcome) *string { return &o.Baseline })},
+		{Long: "max-regression", Arg: "PCT", Default: "3%", Help: "Allowed change for the worse from the baseline. A number fails if its whole confidence interval is beyond it.", Set: setRegression},
 		{Long: "junit", Arg: "FILE", File: true, Help: "Write the assertions as JUnit XML, for CI.", Set: textTo(func(o *Outcome) *string { return &o.JUnit })},
-		{Long: "summary", Arg: "FILE", File: true, Help: "Add a summary in Markdown to the file, for CI pages.", Set: textTo(func(o *Outcome) *string { return &o.Summary })},
+		{Long: "summary", Arg: "FILE", File: true, Help: "Append a Markdown summary to the file, for CI pages.", Set: textTo(func(o *Outcome) *string { return &o.Summary })},
 		{Long: "label", Arg: "TEXT", Help: "Name the run in the history.", Set: textTo(func(o *Outcome) *string { return &o.Label })},
 		{Long: "no-history", Help: "Do not keep the run in the history.", Set: on(func(o *Outcome) *bool { return &o.NoHistory })},
-		{Long: "quiet", Help: "Print nothing but errors and failed assertions.", Set: on(func(o *Outcome) *bool { return &o.Quiet })},
-		{Long: "progress", Arg: "HOW", Default: "auto", Values: ProgressModes, Help: "How progress is told on stderr: auto (a line on a terminal), json (an object a line, for machines), none.", Set: setProgress},
+		{Long: "quiet", Help: "Print only errors and failed assertions.", Set: on(func(o *Outcome) *bool { return &o.Quiet })},
+		{Long: "progress", Arg: "HOW", Default: "auto", Values: ProgressModes, Help: "Progress on stderr: auto (a line on a terminal), json (one object per line, for programs) or none.", Set: setProgress},
 	}
 }
 

@@ -20,12 +20,12 @@ func help(face plan.Face, argv0 string, width int) string {
 	var b strings.Builder
 	if face == plan.DropIn {
 		fmt.Fprintf(&b, "Usage: %s [options]\n\n", cmp.Or(argv0, "perf_analyzer"))
-		fill(&b, "", width, "Loads an inference server and reports throughput and latency, level by level. This is Redline in the "+
-			"manners of perf_analyzer: same options, same output, same exit codes.")
+		fill(&b, "", width, "Loads an inference server and reports throughput and latency of each load level. This is Redline in " +
+			"perf_analyzer mode, with perf_analyzer's options, output and exit codes.")
 	} else {
 		b.WriteString("Usage: redline profile -m MODEL [options]\n\n")
-		fill(&b, "", width, "Loads an inference server and reports throughput and latency, level by level, with the failures and the "+
-			"client's own health beside them. The options are perf_analyzer's, and a few more.")
+		fill(&b, "", width, "Loads an inference server and reports throughput, latency, failures and client health of each load level. It has " +
+			"perf_analyzer's options and some of its own.")
 	}
 	rows := Rows(face)
 	for _, s := range Sections() {
@@ -37,8 +37,8 @@ func help(face plan.Face, argv0 string, width int) string {
 		}
 	}
 	b.WriteString("\n")
-	fill(&b, "", width, "A long option may be shortened as far as no other starts the same, its value may follow after a space or an "+
-		"equals sign, and short options without a value may share one dash.")
+	fill(&b, "", width, "A long option may be abbreviated if the abbreviation is unique. A value follows after a space or an equals sign. " +
+		"Short options without a value may share one dash.")
 	b.WriteString("\nExit codes\n" + exitCodes)
 	b.WriteString("\nExamples\n" + examples(face))
 	return b.String()
@@ -55,17 +55,17 @@ func examples(face plan.Face) string {
 	if face == plan.Redline {
 		program = "redline profile"
 		own = `  redline profile --embedded -m simple -i grpc --concurrency-range 1:4
-      try it on the built-in server
+      try it out: no server needed
 `
 	}
 	return own + strings.ReplaceAll(`  PROGRAM -m resnet50 -i grpc --concurrency-range 1:16
-      how throughput and latency grow with load
+      measure throughput and latency at concurrency 1 to 16
   PROGRAM -m resnet50 --request-rate-range 100:500:100 --request-distribution poisson
-      what latency users see at 100 to 500 requests a second
+      measure the latency that users see at 100, 200, ... 500 requests per second
   PROGRAM -m resnet50 --concurrency-range 1:256 --binary-search -l 50 --percentile 99
-      the most load that keeps the 99th percentile below 50 ms
+      find the highest load with a 99th percentile below 50 ms
   PROGRAM -m bert --input-data in.json --request-count 1000 --profile-export-file run.json
-      a thousand requests of one's own, each with its times
+      send a thousand requests with your own data and write the times of each
 `, "PROGRAM", program)
 }
 
@@ -152,8 +152,8 @@ func Markdown() string {
 
 <!-- Generated from the option table by "make generate". Do not edit. -->
 
-Every option of ` + "`redline profile`" + `, and of the same program under the name ` + "`perf_analyzer`" + `. Options marked *redline*
-exist only in the first. A long option may be shortened as far as no other starts the same.
+This page lists every option of ` + "`redline profile`" + ` and of perf_analyzer mode. Options marked *redline* exist only in ` + "`redline profile`" + `.
+A long option may be abbreviated if the abbreviation is unique.
 `)
 	rows := Rows(plan.Redline)
 	for _, s := range Sections() {

@@ -55,15 +55,15 @@ type Section string
 
 // The sections, in the order of the help text.
 const (
-	Target      Section = "Target: what to load"
-	Load        Section = "Load: how hard, and when"
-	Measurement Section = "Measurement: what counts, and when it is enough"
-	Input       Section = "Input: what requests carry"
+	Target      Section = "Target"
+	Load        Section = "Load"
+	Measurement Section = "Measurement"
+	Input       Section = "Input data"
 	Transport   Section = "Transport: connections, headers and encryption"
 	Sequences   Section = "Sequences"
-	Server      Section = "Server: its metrics, traces and logs"
-	Output      Section = "Output: where results go, and how much is said"
-	Outcomes    Section = "Outcome: pages, history and the gate"
+	Server      Section = "Server metrics, traces and logs"
+	Output      Section = "Output"
+	Outcomes    Section = "Reports, history and rules"
 	Kinds       Section = "Other service kinds"
 	Deprecated  Section = "Deprecated, kept for old scripts"
 )

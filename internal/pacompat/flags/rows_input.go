@@ -13,7 +13,7 @@ func inputRows() []Row {
 	return []Row{
 		{
 			Short: 'b', Arg: "N", Section: Input, Default: "1",
-			Help: "Batch size of each request. Throughput counts inferences, so batches of 8 count eight times.",
+			Help: "Batch size of each request. Throughput counts inferences: a request of batch size 8 counts eight times.",
 			set: func(r *raw, v string) error {
 				r.plan.Input.BatchSet = true
 				return integer(1, "Failed to parse -b (batch size). The value must be > 0.",
@@ -22,21 +22,21 @@ func inputRows() []Row {
 		}, {
 			Long: "input-data", Arg: "zero|random|PATH", Section: Input, Repeat: true, Default: "random",
 			Hint: Hint{Files: true, Values: []string{"zero", "random"}},
-			Help: "Where input tensors come from: zeros, random values, a directory with one file for each input, or JSON files " +
-				"that also hold the expected outputs.",
+			Help: "Source of the input tensors: zeros, random values, a directory with one file for each input, or JSON files, " +
+				"which may also contain the expected outputs.",
 			set: setInputData,
 		}, {
 			Long: "shape", Arg: "NAME:D1,D2,...", Section: Input, Repeat: true,
-			Help: "The shape to send for an input whose dimensions the model leaves open.",
+			Help: "Shape of an input with variable dimensions.",
 			set:  addShape,
 		}, {
 			Long: "string-length", Arg: "N", Section: Input, Default: "128", Unit: "characters",
-			Help: "The length of random strings.",
+			Help: "Length of random strings.",
 			set: integer(1, "Failed to parse --string-length. The value must be > 0",
 				func(r *raw) *int { return &r.plan.Input.StringLength }),
 		}, {
 			Long: "string-data", Arg: "TEXT", Section: Input,
-			Help: "Send this text as every string instead of random ones.",
+			Help: "Send this text as every string instead of random strings.",
 			set:  text(func(r *raw) *string { return &r.plan.Input.StringData }),
 		}, {
 			Long: "input-tensor-format", Arg: "FORMAT", Section: Input, Default: "binary", Hint: values("binary", "json"),
@@ -44,21 +44,21 @@ func inputRows() []Row {
 			set:  tensorFormat("--input-tensor-format", func(r *raw) *bool { return &r.plan.Input.InputJSON }),
 		}, {
 			Long: "output-tensor-format", Arg: "FORMAT", Section: Input, Default: "binary", Hint: values("binary", "json"),
-			Help: "HTTP: ask for outputs as bytes (binary) or as text (json).",
+			Help: "HTTP: request outputs as bytes (binary) or as text (json).",
 			set: func(r *raw, v string) error {
 				r.outputFormatSet = true
 				return tensorFormat("--output-tensor-format", func(r *raw) *bool { return &r.plan.Input.OutputJSON })(r, v)
 			},
 		}, {
 			Long: "shared-memory", Arg: "KIND", Section: Input, Default: "none", Hint: values("none", "system", "cuda"),
-			Help: "Pass tensors through memory shared with a server on the same machine (system), or through the GPU's (cuda), " +
-				"instead of the network.",
+			Help: "Pass tensors through memory that is shared with a server on the same machine, instead of the network: system for " +
+				"main memory, cuda for GPU memory.",
 			set: choice("--shared-memory", "The available options are 'system', 'cuda', or 'none'.",
 				func(r *raw) *plan.SharedMemory { return &r.plan.Input.SharedMemory },
 				plan.NoSharedMemory, plan.SystemSharedMemory, plan.CUDASharedMemory),
 		}, {
 			Long: "output-shared-memory-size", Arg: "N", Section: Input, Default: "102400", Unit: "bytes",
-			Help: "The size of the shared region of an output whose size the model leaves open.",
+			Help: "Size of the shared memory region of an output with variable size.",
 			set: integer(0, "Failed to parse --output-shared-memory-size. The value must be >= 0.",
 				func(r *raw) *int { return &r.plan.Input.OutputRegionSize }),
 		},
@@ -125,28 +125,28 @@ func sequenceRows() []Row {
 	return []Row{
 		{
 			Long: "sequence-length", Arg: "N", Section: Sequences, Default: "20", Unit: "requests",
-			Help: "The length of a sequence: how many requests share a correlation id.",
+			Help: "Length of a sequence: the number of requests that share a correlation id.",
 			set:  setSequenceLength,
 		}, {
 			Long: "sequence-length-variation", Arg: "PCT", Section: Sequences, Default: "20", Unit: "%",
-			Help: "How far lengths may differ from that, so that sequences do not all end at once.",
+			Help: "Variation of --sequence-length, so that sequences do not all end at once.",
 			set: func(r *raw, v string) (err error) {
 				r.plan.Input.SequenceLengthVariation, err = finite(v)
 				return err
 			},
 		}, {
 			Long: "sequence-id-range", Arg: "START[:END]", Section: Sequences,
-			Help: "The correlation ids to use, END not included. Without it redline profile takes a range at random, so that " +
-				"runs side by side do not use the same; perf_analyzer counts from 1.",
+			Help: "Range of correlation ids, END not included. By default redline profile uses a random range, so that concurrent " +
+				"runs do not use equal ids; perf_analyzer counts from 1.",
 			set: setSequenceIDs,
 		}, {
 			Long: "num-of-sequences", Arg: "N", Section: Sequences, Default: "4",
-			Help: "Open loop: how many sequences are open at once.",
+			Help: "Open loop: number of sequences at once.",
 			set: integer(1, "Failed to parse --num-of-sequences. The value must be > 0.",
 				func(r *raw) *int { return &r.plan.Input.Sequences }),
 		}, {
 			Long: "serial-sequences", Section: Sequences,
-			Help: "Open loop: wait for a sequence's answer before its next request is sent.",
+			Help: "Open loop: send the next request of a sequence only after the response to the previous one.",
 			set:  flag(func(r *raw) *bool { return &r.plan.Input.SerialSequences }),
 		},
 	}

@@ -11,13 +11,13 @@ func loadRows() []Row {
 	return []Row{
 		{
 			Long: "concurrency-range", Arg: "START[:END[:STEP]]", Section: Load, Default: "1:1:1",
-			Help: "Closed loop: hold so many requests in flight, level by level. Answers how much the server can do. END 0 goes " +
-				"on until --latency-threshold is passed.",
+			Help: "Closed loop: keep this number of requests in flight, one level for each number. Shows the highest throughput of " +
+				"the server. END 0 continues until --latency-threshold is exceeded.",
 			set: setConcurrency,
 		}, {
 			Long: "request-rate-range", Arg: "START[:END[:STEP]]", Section: Load, Unit: "requests/s",
-			Help: "Open loop: send at this rate whether or not answers come, level by level, as independent users would. " +
-				"Answers what latency they would see.",
+			Help: "Open loop: send requests at this rate, even if earlier responses have not arrived, one level for each rate. " +
+				"Shows the latency that independent users would see.",
 			set: setRate,
 		}, {
 			Long: "think-time", Arg: "DURATION[±SPREAD]", Section: Load, Face: RedlineOnly, Default: "0s",
@@ -31,37 +31,36 @@ func loadRows() []Row {
 			},
 		}, {
 			Long: "request-distribution", Arg: "NAME", Section: Load, Default: "constant", Hint: values("constant", "poisson"),
-			Help: "Open loop: constant keeps even gaps between requests; poisson has random ones with the same mean, as real " +
-				"traffic does.",
+			Help: "Open loop: gaps between requests, constant or poisson (random, with the same mean, like real traffic).",
 			set: choice("--request-distribution", "Choices are 'posson' or 'constant'.",
 				func(r *raw) *plan.Distribution { return &r.plan.Load.Distribution }, plan.Poisson, plan.Constant),
 		}, {
 			Long: "request-intervals", Arg: "FILE", Section: Load, Hint: files(),
-			Help: "Open loop: replay the gaps in this file, one number of microseconds a line, over and over.",
+			Help: "Open loop: use the gaps between requests in this file, one number of microseconds per line, repeatedly.",
 			set:  setIntervals,
 		}, {
 			Long: "latency-threshold", Short: 'l', Arg: "N", Section: Load, Default: "0, no limit", Unit: "ms",
-			Help: "Stop raising the load once a level's latency is above this: finds the most load that still keeps a promise.",
+			Help: "Stop when the latency of a level exceeds this limit: finds the highest load that meets it.",
 			set: millis(0, "Failed to parse --latency-threshold (-l). The value must be >= 0 msecs.",
 				func(r *raw) *time.Duration { return &r.plan.Measure.LatencyLimit }),
 		}, {
 			Long: "binary-search", Section: Load,
-			Help: "Halve the range at each level instead of walking through it. Needs -l, and gets to the limit in fewer levels.",
+			Help: "Search the range by bisection instead of step by step. Needs -l; reaches the limit in fewer levels.",
 			set: func(r *raw, _ string) error {
 				r.plan.Load.Search = plan.Binary
 				return nil
 			},
 		}, {
 			Long: "async", Short: 'a', Section: Load,
-			Help: "Call asynchronously. Here it costs the same as synchronous calls; some models and modes ask for it.",
+			Help: "Send requests asynchronously. Some models and modes need it; it costs no more than synchronous calls.",
 			set:  flag(func(r *raw) *bool { return &r.async }),
 		}, {
 			Long: "sync", Section: Load,
-			Help: "Call synchronously, also for sequence models, which are asynchronous otherwise.",
+			Help: "Send requests synchronously, even for sequence models, which are asynchronous by default.",
 			set:  flag(func(r *raw) *bool { return &r.sync }),
 		}, {
 			Long: "max-threads", Arg: "N", Section: Load, Default: "16, or 4 in open loop",
-			Help: "How many requests synchronous open-loop modes may have in flight.",
+			Help: "Limit of requests in flight in synchronous open-loop modes.",
 			set: func(r *raw, v string) error {
 				r.plan.Load.MaxThreadsSet = true
 				return integer(1, "Failed to parse --max-threads. The value must be > 0.",
@@ -69,26 +68,26 @@ func loadRows() []Row {
 			},
 		}, {
 			Long: "seed", Arg: "N", Section: Load, Face: RedlineOnly, Default: "0",
-			Help: "Seeds all that is random: arrivals, think times and data. The same seed gives the same run; change it to see how much " +
-				"chance there is in a result.",
+			Help: "Seed of all random choices: arrivals, think times and data. Equal seeds give equal runs; change the seed to see " +
+				"the effect of chance on a result.",
 			set: setSeed,
 		}, {
 			Long: "periodic-concurrency-range", Arg: "START:END[:STEP]", Section: Load,
-			Help: "Closed loop that adds STEP requests each time --request-period responses have come. Needs --streaming and " +
-				"--profile-export-file.",
+			Help: "Closed loop that adds STEP requests in flight each time --request-period responses have arrived. Needs " +
+				"--streaming and --profile-export-file.",
 			set: setPeriodic,
 		}, {
 			Long: "request-period", Arg: "N", Section: Load, Default: "10", Unit: "responses",
-			Help: "The number of responses between two steps of --periodic-concurrency-range.",
+			Help: "Number of responses between two steps of --periodic-concurrency-range.",
 			set: integer(1, "Failed to parse --request-period. The value must be > 0",
 				func(r *raw) *int { return &r.plan.Load.Period }),
 		}, {
 			Long: "session-concurrency", Arg: "N", Section: Load,
-			Help: "openai: hold so many conversations open at once, each with its own turns and pauses.",
+			Help: "openai: number of conversations at once, each with its own turns and pauses.",
 			set:  setSessions,
 		}, {
 			Long: "fixed-schedule", Section: Load,
-			Help: "Send each request at the time that the input data gives it: replays a recorded trace.",
+			Help: "Send each request at its time in the input data: replays a recorded trace.",
 			set:  func(r *raw, _ string) error { return r.take(plan.FixedSchedule, false) },
 		}, {
 			Long: "enable-mpi", Section: Load,
@@ -102,7 +101,7 @@ func deprecatedRows() []Row {
 	return []Row{
 		{
 			Short: 't', Arg: "N", Section: Deprecated,
-			Help: "The start of --concurrency-range.",
+			Help: "Start of --concurrency-range.",
 			set: func(r *raw, v string) (err error) {
 				if err := r.takeOld("-t", true); err != nil {
 					return err
@@ -112,7 +111,7 @@ func deprecatedRows() []Row {
 			},
 		}, {
 			Short: 'c', Arg: "N", Section: Deprecated,
-			Help: "The end of --concurrency-range.",
+			Help: "End of --concurrency-range.",
 			set: func(r *raw, v string) (err error) {
 				if err := r.takeOld("-c", true); err != nil {
 					return err
@@ -122,11 +121,11 @@ func deprecatedRows() []Row {
 			},
 		}, {
 			Short: 'd', Section: Deprecated,
-			Help: "Does nothing more than choose --concurrency-range.",
+			Help: "Selects --concurrency-range and has no other effect.",
 			set:  func(r *raw, _ string) error { return r.takeOld("-d", false) },
 		}, {
 			Short: 'z', Section: Deprecated,
-			Help: "The same as --input-data zero.",
+			Help: "Other name of --input-data zero.",
 			set: func(r *raw, _ string) error {
 				r.warnDeprecated("-z", "--input-data=zero")
 				r.zero = true
@@ -134,7 +133,7 @@ func deprecatedRows() []Row {
 			},
 		}, {
 			Long: "data-directory", Arg: "DIR", Section: Deprecated, Hint: dirs(),
-			Help: "The same as --input-data with a directory.",
+			Help: "Other name of --input-data with a directory.",
 			set: func(r *raw, v string) error {
 				r.warnDeprecated("--data-directory", "--input-data")
 				r.paths = append(r.paths, v)

@@ -21,51 +21,51 @@ func measureRows() []Row {
 	return []Row{
 		{
 			Long: "measurement-interval", Short: 'p', Arg: "N", Section: Measurement, Default: "5000", Unit: "ms",
-			Help: "How long a window lasts. A level is measured window by window until three in a row agree; a slow model needs " +
-				"longer ones.",
+			Help: "Length of a measurement window. A level is measured until three consecutive windows agree; a slow model needs " +
+				"longer windows.",
 			set: millis(1, "Failed to parse --measurement-interval (-p). The value must be > 0 msec.",
 				func(r *raw) *time.Duration { return &r.plan.Measure.Interval }),
 		}, {
 			Long: "measurement-mode", Arg: "MODE", Section: Measurement, Default: "time_windows",
 			Hint: values("time_windows", "count_windows"),
-			Help: "What ends a window: time (time_windows), or --measurement-request-count answers (count_windows).",
+			Help: "What ends a window: time (time_windows), or --measurement-request-count responses (count_windows).",
 			set: choice("--measurement-mode", "The available options are 'time_windows' or 'count_windows'.",
 				func(r *raw) *plan.WindowMode { return &r.plan.Measure.Window }, plan.TimeWindows, plan.CountWindows),
 		}, {
 			Long: "measurement-request-count", Arg: "N", Section: Measurement, Default: "50",
-			Help: "The answers that a count window waits for. Use more to trust the high percentiles.",
+			Help: "Number of responses in a count window. High percentiles need more responses.",
 			set: integer(1, "Failed to parse --measurement-request-count. The value must be > 0.",
 				func(r *raw) *int { return &r.plan.Measure.MinRequests }),
 		}, {
 			Long: "stability-percentage", Short: 's', Arg: "PCT", Section: Measurement, Default: "10", Unit: "%",
-			Help: "How far throughput and latency of the last three windows may lie apart and still count as stable.",
+			Help: "Largest difference of throughput and latency between the last three windows of a stable level.",
 			set:  setStability,
 		}, {
 			Long: "max-trials", Short: 'r', Arg: "N", Section: Measurement, Default: "10",
-			Help: "Give a level up as unstable after so many windows.",
+			Help: "Largest number of windows of a level; a level that is not stable by then is unstable.",
 			set: integer(1, "Failed to parse --max-trials (-r). The value must be > 0.",
 				func(r *raw) *int { return &r.plan.Measure.MaxTrials }),
 		}, {
 			Long: "percentile", Arg: "N", Section: Measurement, Default: "-1, the average",
-			Help: "Judge stability and -l by this percentile of latency, 1 to 99, instead of the average, and report it.",
+			Help: "Use this percentile of latency, 1 to 99, for stability and -l instead of the average, and report it.",
 			set: func(r *raw, v string) error {
 				r.percentile = cxx.Atoi(v)
 				return nil
 			},
 		}, {
 			Long: "request-count", Arg: "N", Section: Measurement, Default: "0, no fixed number",
-			Help: "Measure exactly so many requests, once, and end. For comparing runs request by request.",
+			Help: "Measure exactly this number of requests in one window. For comparing runs request by request.",
 			set:  setRequestCount,
 		}, {
 			Long: "warmup-request-count", Arg: "N", Section: Measurement, Default: "0",
-			Help: "Send so many requests first that do not count, so that caches and lazy loading are out of the way.",
+			Help: "Number of warm-up requests before the measurement, which are in no result: they fill caches and load models.",
 			set: integer(0, "Failed to parse --warmup-request-count. The value must be >= 0.",
 				func(r *raw) *int { return &r.plan.Measure.WarmupCount }),
 		}, {
 			Long: "latency-from", Arg: "WHEN", Section: Measurement, Face: RedlineOnly, Default: fromScheduled,
 			Hint: values(fromScheduled, fromSend),
-			Help: "Open loop: count a request's latency from the time it was due (scheduled), which no slow client can flatter, or " +
-				"from its send. Both are in every export.",
+			Help: "Open loop: start of a request's latency: its due time (scheduled), which does not hide a slow client, or its " +
+				"send time (send). Every export contains both.",
 			set: func(r *raw, v string) error {
 				if v != fromScheduled && v != fromSend {
 					return line("--latency-from is %s or %s, not '%s'", fromScheduled, fromSend, v)
@@ -76,13 +76,14 @@ func measureRows() []Row {
 		}, {
 			Long: "max-error-rate", Arg: "PCT", Section: Measurement, Face: RedlineOnly, Unit: "%",
 			Default: "1, and stop when all of the last 100 failed",
-			Help: "A run in which more than this share of a level's requests failed is not valid (verdict server-failed, exit code 99). " +
-				"When given, the run also ends there. Failures are counted and reported.",
+			Help: "Share of failed requests of a level above which the run is not valid (verdict server-failed, exit code 99). If " +
+				"the option is given, the run also ends there. Failures are counted and reported.",
 			set: setMaxErrorRate,
 		}, {
 			Long: "calibrate", Section: Measurement, Face: RedlineOnly,
-			Help: "After the run, measure the error of its times: send the same traffic at the pace of each level to a reference server " +
-				"on this machine and compare with that server's log. About 1.5 seconds a level; the run's own server gets no request.",
+			Help: "After the run, measure the error of its times: send the run's traffic at the pace of each level to a reference " +
+				"server on this machine and compare with that server's log. Takes about 1.5 seconds per level; the run's own " +
+				"server gets no request.",
 			set: flag(func(r *raw) *bool { return &r.plan.Measure.Calibrate }),
 		},
 	}
@@ -151,15 +152,15 @@ func outputRows() []Row {
 	return []Row{
 		{
 			Short: 'f', Arg: "FILE", Section: Output, Hint: files(),
-			Help: "Write a CSV report, one row a level, for spreadsheets and for Model Analyzer.",
+			Help: "Write a CSV report with one row per level, for spreadsheets and Model Analyzer.",
 			set:  text(func(r *raw) *string { return &r.plan.Output.CSV }),
 		}, {
 			Long: "verbose-csv", Section: Output,
-			Help: "Add average, percentile and response columns to that report.",
+			Help: "Add average, percentile and response columns to the CSV report.",
 			set:  flag(func(r *raw) *bool { return &r.plan.Output.VerboseCSV }),
 		}, {
 			Long: "profile-export-file", Arg: "FILE", Section: Output, Hint: files(),
-			Help: "Write every request's times as JSON, for GenAI-Perf or an analysis of one's own. The file must not exist yet.",
+			Help: "Write the times of every request as JSON, for GenAI-Perf or your own analysis. The file must not exist yet.",
 			set: func(r *raw, v string) error {
 				if _, err := os.Stat(v); err == nil {
 					return usagef("Failed to parse --profile-export-file. Path must not already exist.")
@@ -173,7 +174,7 @@ func outputRows() []Row {
 			set:  text(func(r *raw) *string { return &r.plan.Output.ResultJSON }),
 		}, {
 			Short: 'v', Section: Output,
-			Help: "Say more: each window, and all figures of each level. Twice (-v -v), also each request's course.",
+			Help: "Print each window and all numbers of each level. Twice (-v -v): also the steps of each request.",
 			set: func(r *raw, _ string) error {
 				r.plan.Verbose = min(2, r.plan.Verbose+1)
 				return nil

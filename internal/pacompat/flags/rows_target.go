@@ -13,31 +13,31 @@ func targetRows() []Row {
 	return []Row{
 		{
 			Short: 'm', Arg: "NAME", Section: Target,
-			Help: "The model to load. Required.",
+			Help: "Name of the model. Required.",
 			set:  text(func(r *raw) *string { return &r.plan.Target.Model }),
 		}, {
 			Short: 'x', Arg: "VERSION", Section: Target, Default: "the server's choice",
-			Help: "The model's version. Name one to measure it while a newer one is being served.",
+			Help: "Version of the model. Give it to measure a version that is not the newest.",
 			set:  text(func(r *raw) *string { return &r.plan.Target.Version }),
 		}, {
 			Short: 'u', Arg: "URL", Section: Target, Default: "localhost:8000, or localhost:8001 with -i grpc", Secret: secret.URL,
-			Help: "Where the server listens, as HOST:PORT. For HTTP, https:// in front turns on TLS.",
+			Help: "Address of the server, HOST:PORT. For HTTP, the prefix https:// enables TLS.",
 			set: func(r *raw, v string) error {
 				r.urlSet, r.plan.Target.URL = true, v
 				return nil
 			},
 		}, {
 			Short: 'i', Arg: "PROTOCOL", Section: Target, Default: "http", Hint: values("http", "grpc"),
-			Help: "The protocol: http or grpc. gRPC costs both sides less for each request, HTTP passes more proxies.",
+			Help: "Protocol: http or grpc. gRPC needs less CPU per request on both sides; HTTP works with more proxies.",
 			set:  text(func(r *raw) *string { return &r.protocol }),
 		}, {
 			Long: "embedded", Section: Target, Face: RedlineOnly,
-			Help: "Start the reference server for this run on free local ports, load it, and stop it at the end: for " +
-				"trying things out, and for knowing what this client costs.",
+			Help: "Start the reference server for this run on free local ports, load it, and stop it at the end: for trials, and to " +
+				"measure the cost of this client.",
 			set: flag(func(r *raw) *bool { return &r.plan.Target.Embedded }),
 		}, {
 			Long: "embedded-arg", Arg: "ARG", Section: Target, Face: RedlineOnly, Repeat: true, Secret: secret.Option,
-			Help: "One more argument for the embedded server, as 'redline serve' takes them.",
+			Help: "Additional argument for the embedded server; see 'redline help serve'.",
 			set: func(r *raw, v string) error {
 				r.notes.EmbeddedArgs = append(r.notes.EmbeddedArgs, v)
 				return nil
@@ -45,13 +45,13 @@ func targetRows() []Row {
 		}, {
 			Long: "service-kind", Arg: "KIND", Section: Target, Default: "triton",
 			Hint: values("triton", "openai", "tfserving", "torchserve", "triton_c_api", "dynamic_grpc"),
-			Help: "What kind of server it is. triton is any KServe v2 server, openai any HTTP server that takes JSON.",
+			Help: "Kind of server. triton is any KServe v2 server, openai any HTTP server with JSON requests.",
 			set: choice("--service-kind", "The available options are 'triton', 'tfserving', 'torchserve', or 'triton_c_api'.",
 				func(r *raw) *plan.Kind { return &r.plan.Target.Kind },
 				plan.Triton, plan.OpenAI, plan.TFServing, plan.TorchServe, plan.TritonCAPI, plan.DynamicGRPC),
 		}, {
 			Long: "bls-composing-models", Arg: "NAME[:VERSION],...", Section: Target, Repeat: true,
-			Help: "The models that a BLS model calls. The server cannot tell; name them to see their share of the time.",
+			Help: "Models that a BLS model calls. The server does not report them; name them to see their share of the time.",
 			set:  addComposingModels,
 		},
 	}
@@ -72,11 +72,12 @@ func kindRows() []Row {
 	return []Row{
 		{
 			Long: "endpoint", Arg: "PATH", Section: Kinds, Secret: secret.URL,
-			Help: "openai: the path to send requests to, such as v1/chat/completions.",
+			Help: "openai: path of requests, such as v1/chat/completions.",
 			set:  text(func(r *raw) *string { return &r.plan.Target.Endpoint }),
 		}, {
 			Long: "grpc-method", Arg: "PKG.SERVICE/METHOD", Section: Kinds,
-			Help: "dynamic_grpc: the method to call. Each request opens a stream, sends the messages of a step of the input data and reads to the end.",
+			Help: "dynamic_grpc: method to call. Each request opens a stream, sends the messages of a step of the input data and " +
+				"reads to the end.",
 			set: func(r *raw, v string) error {
 				if strings.Count(v, "/") != 1 {
 					return usagef("Received gRPC method name '%s' that does not match the format: <package>.<service>/<method>.", v)
@@ -86,8 +87,8 @@ func kindRows() []Row {
 			},
 		}, {
 			Long: "http-version", Arg: "VERSION", Section: Kinds, Face: RedlineOnly, Default: "auto", Hint: values("auto", "1.1", "2"),
-			Help: "openai: 1.1, a connection for each request in flight; 2, many requests on one connection, without TLS too; " +
-				"auto, what the server prefers over TLS and 1.1 without.",
+			Help: "openai: HTTP version. 1.1 uses one connection per request in flight; 2 sends many requests over one connection, " +
+				"also without TLS; auto lets the server choose over TLS and uses 1.1 without TLS.",
 			set: func(r *raw, v string) error {
 				if err := choice("--http-version", "", func(r *raw) *string { return &r.plan.Target.HTTPVersion }, "auto", "1.1", "2")(r, v); err != nil {
 					return err
@@ -99,23 +100,23 @@ func kindRows() []Row {
 			},
 		}, {
 			Long: "proto", Arg: "FILE", Section: Kinds, Face: RedlineOnly, Repeat: true, Hint: files(),
-			Help: "dynamic_grpc: a .proto file that describes the method, so that the input data can hold its messages as JSON. " +
-				"Without one the server is asked through gRPC reflection.",
+			Help: "dynamic_grpc: .proto file that describes the method, so that the input data can contain messages as JSON. By " +
+				"default the description is read by gRPC reflection.",
 			set: func(r *raw, v string) error {
 				r.plan.Target.Protos = append(r.plan.Target.Protos, v)
 				return nil
 			},
 		}, {
 			Long: "model-signature-name", Arg: "NAME", Section: Kinds, Default: "serving_default",
-			Help: "tfserving: the signature of the saved model to call.",
+			Help: "tfserving: signature of the saved model.",
 			set:  text(func(r *raw) *string { return &r.plan.Target.SignatureName }),
 		}, {
 			Long: "triton-server-directory", Arg: "DIR", Section: Kinds, Default: "/opt/tritonserver", Hint: dirs(),
-			Help: "triton_c_api: where Triton is installed; its lib/libtritonserver.so is loaded into this process.",
+			Help: "triton_c_api: folder of the Triton installation; its lib/libtritonserver.so is loaded into this process.",
 			set:  text(func(r *raw) *string { return &r.plan.Target.ServerDirectory }),
 		}, {
 			Long: "model-repository", Arg: "DIR", Section: Kinds, Hint: dirs(),
-			Help: "triton_c_api: the model repository to serve in this process. Required for that kind.",
+			Help: "triton_c_api: model repository to serve in this process. Required for this kind.",
 			set:  text(func(r *raw) *string { return &r.plan.Target.ModelRepository }),
 		},
 	}
@@ -125,18 +126,18 @@ func serverRows() []Row {
 	return []Row{
 		{
 			Long: "collect-metrics", Section: Server,
-			Help: "Read the server's Prometheus endpoint during each window and report GPU use and memory beside the latencies.",
+			Help: "Read the server's Prometheus metrics during each window, and report GPU utilization and memory.",
 			set:  flag(func(r *raw) *bool { return &r.plan.Target.Metrics.Collect }),
 		}, {
 			Long: "metrics-url", Arg: "URL", Section: Server, Default: "port 8002 of the host of -u", Secret: secret.URL,
-			Help: "Where that endpoint is.",
+			Help: "Address of the server's Prometheus metrics.",
 			set: func(r *raw, v string) error {
 				r.metricsURLSet, r.metricsURL = true, v
 				return nil
 			},
 		}, {
 			Long: "metrics-interval", Arg: "N", Section: Server, Default: "1000", Unit: "ms",
-			Help: "How often it is read.",
+			Help: "Interval between two readings of the metrics.",
 			set: func(r *raw, v string) error {
 				r.metricsIntSet = true
 				return millis(1, "Failed to parse --metrics-interval. The value must be > 0 msecs.",
@@ -144,7 +145,7 @@ func serverRows() []Row {
 			},
 		}, {
 			Long: "trace-level", Arg: "LEVEL", Section: Server, Default: "as the server has it", Hint: values("OFF", "TIMESTAMPS", "TENSORS"),
-			Help: "What the server's tracer should record during the run: to see where the time goes inside.",
+			Help: "What the server traces during the run, to see where the time of a request is spent.",
 			set: choice("--trace-level", "The available options are 'OFF', 'TIMESTAMPS', or 'TENSORS'.",
 				func(r *raw) *string { return &r.plan.Target.Trace.Level }, "OFF", "TIMESTAMPS", "TENSORS"),
 		}, {
@@ -158,7 +159,7 @@ func serverRows() []Row {
 				func(r *raw) *string { return &r.plan.Target.Trace.Count }),
 		}, {
 			Long: "log-frequency", Arg: "N", Section: Server, Default: "as the server has it",
-			Help: "Let the server write its trace file after every N traces; 0 only at its end.",
+			Help: "Write the server's trace file after every N traces; 0 writes it when the server ends.",
 			set: number(0, "Failed to parse --log-frequency. The value must be >= 0.",
 				func(r *raw) *string { return &r.plan.Target.Trace.LogFrequency }),
 		},

@@ -14,16 +14,16 @@ func transportRows() []Row {
 	return append([]Row{
 		{
 			Short: 'H', Arg: "'NAME: VALUE'", Section: Transport, Repeat: true, Secret: secret.Header,
-			Help: "A header for every request, or a metadata pair with gRPC: an authorization token, a tenant, a route.",
+			Help: "HTTP header or gRPC metadata to send with every request, such as an authorization token.",
 			set:  addHeader,
 		}, {
 			Long: "streaming", Section: Transport,
-			Help: "gRPC: keep one bidirectional stream open and send requests on it. Decoupled models need it.",
+			Help: "gRPC: send requests over a bidirectional stream. Decoupled models need it.",
 			set:  flag(func(r *raw) *bool { return &r.plan.Target.Streaming }),
 		}, {
 			Long: "grpc-compression-algorithm", Arg: "NAME", Section: Transport, Default: "none",
 			Hint: values("none", "gzip", "deflate"),
-			Help: "gRPC: compress requests with none, gzip or deflate. Trades CPU time on both sides for bytes on the network.",
+			Help: "gRPC: compression of requests: none, gzip or deflate. Saves network traffic, needs CPU time on both sides.",
 			set: func(r *raw, v string) error {
 				r.compressionSet = true
 				return choice("--grpc-compression-algorithm", "The available options are 'gzip', 'deflate', or 'none'.",
@@ -31,26 +31,26 @@ func transportRows() []Row {
 			},
 		}, {
 			Long: "connections", Arg: "N", Section: Transport, Face: RedlineOnly, Default: "0",
-			Help: "gRPC and HTTP/2: spread the requests over N connections; 0 chooses. More help when one is the bottleneck, or when a " +
-				"balancer spreads by connection.",
+			Help: "gRPC and HTTP/2: number of connections; 0 chooses. Use more if one connection is the bottleneck, or if a load " +
+				"balancer distributes connections.",
 			set: integer(0, "--connections must be 0 or more", func(r *raw) *int { return &r.plan.Target.Connections }),
 		}, {
 			Long: "source-addresses", Arg: "A,B,...", Section: Transport, Face: RedlineOnly,
-			Help: "HTTP/1.1: make connections from these local addresses, in turns, as 127.0.0.1,127.0.0.2. Each has ports of its " +
-				"own. Against a server on this machine they are chosen when the ports of one address would not do.",
+			Help: "HTTP/1.1: local addresses of the connections, used in turn, such as 127.0.0.1,127.0.0.2. Each address has its " +
+				"own ports. For a server on this machine, addresses are added if one does not have enough ports.",
 			set: setSources,
 		}, {
 			Long: "request-timeout", Arg: "DURATION", Section: Transport, Face: RedlineOnly, Default: "600s",
-			Help: "Give a request up as failed after this long, such as 500ms, 30s or 2m.",
+			Help: "Time limit of a request, such as 500ms, 30s or 2m; a request that takes longer fails.",
 			set:  setTimeout,
 		}, {
 			Long: "max-response-bytes", Arg: "N", Section: Transport, Face: RedlineOnly, Default: "32 MiB, or what the model's outputs need", Unit: "bytes",
-			Help: "Count a request as failed when its response, unpacked and with all messages of a stream, is larger than this. It " +
-				"bounds the memory that a server can make the client use.",
+			Help: "Size limit of a response, decompressed and with all messages of a stream; a request with a larger response " +
+				"fails. Limits the memory that a server can make the client use.",
 			set: setMaxResponse,
 		}, {
 			Long: "request-parameter", Arg: "NAME:VALUE:TYPE", Section: Transport, Repeat: true, Secret: secret.Pair,
-			Help: "gRPC: a custom parameter for every request; TYPE is string, int or bool.",
+			Help: "gRPC: custom parameter of every request; TYPE is string, int or bool.",
 			set:  addParameter,
 		},
 	}, tlsRows()...)
@@ -83,7 +83,7 @@ func tlsRows() []Row {
 			func(r *raw) *string { return &r.grpcTLS.CertFile }),
 		{
 			Long: "ssl-https-verify-peer", Arg: "0|1", Section: Transport, Default: "1", Hint: values("0", "1"),
-			Help: "HTTPS: 0 accepts any certificate, for a test server with one of its own making.",
+			Help: "HTTPS: 0 accepts any certificate, for test servers with a self-signed one.",
 			set: func(r *raw, v string) error {
 				n := cxx.Atol(v)
 				if n != 0 && n != 1 {
