@@ -20,11 +20,11 @@ func help(face plan.Face, argv0 string, width int) string {
 	var b strings.Builder
 	if face == plan.DropIn {
 		fmt.Fprintf(&b, "Usage: %s [options]\n\n", cmp.Or(argv0, "perf_analyzer"))
-		fill(&b, "", width, "Loads an inference server and reports throughput and latency of each load level. This is Redline in " +
+		fill(&b, "", width, "Loads an inference server and reports throughput and latency of each load level. This is Redline in "+
 			"perf_analyzer mode, with perf_analyzer's options, output and exit codes.")
 	} else {
 		b.WriteString("Usage: redline profile -m MODEL [options]\n\n")
-		fill(&b, "", width, "Loads an inference server and reports throughput, latency, failures and client health of each load level. It has " +
+		fill(&b, "", width, "Loads an inference server and reports throughput, latency, failures and client health of each load level. It has "+
 			"perf_analyzer's options and some of its own.")
 	}
 	rows := Rows(face)
@@ -37,7 +37,7 @@ func help(face plan.Face, argv0 string, width int) string {
 		}
 	}
 	b.WriteString("\n")
-	fill(&b, "", width, "A long option may be abbreviated if the abbreviation is unique. A value follows after a space or an equals sign. " +
+	fill(&b, "", width, "A long option may be abbreviated if the abbreviation is unique. A value follows after a space or an equals sign. "+
 		"Short options without a value may share one dash.")
 	b.WriteString("\nExit codes\n" + exitCodes)
 	b.WriteString("\nExamples\n" + examples(face))
