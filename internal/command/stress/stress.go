@@ -60,10 +60,10 @@ func Help() string {
 	return `Usage: redline stress sequence [MODEL] [options]
        redline stress chaos [MODEL] --chaos TIME --duration TIME [options]
 
-Sends valid and invalid sequences to a model that keeps a running sum for each sequence, and checks every response, like
-the sequence stress test of Triton's own QA. The exit code is 0 if every response was right, else 1, with the history of
-each sequence that failed. 'chaos' only unloads and loads the model, while another command runs with --disturbed.
-docs/stress.md explains the patterns.
+Sends valid and invalid sequences to a model that keeps a running sum for each sequence, and checks every response,
+like the sequence stress test of Triton's own QA. The exit code is 0 if every response was right, else 1, with the
+history of each sequence that failed. 'chaos' only unloads and loads the model, while another command runs with
+--disturbed. docs/stress.md explains the patterns.
 ` + stress.Set(&o).Help() + `
 Examples
   redline stress sequence --embedded -i 50
