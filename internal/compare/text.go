@@ -56,7 +56,7 @@ func (rep *Report) conclusion() string {
 func (rep *Report) strongest() string {
 	best := -1
 	for i := range rep.Rows {
-		if rep.Rows[i].Finding == rep.Finding && (best < 0 || rep.Rows[i].sure() > rep.Rows[best].sure()) {
+		if rep.Rows[i].Finding == rep.Finding && (best < 0 || rep.Rows[i].smallestChange() > rep.Rows[best].smallestChange()) {
 			best = i
 		}
 	}
@@ -64,8 +64,8 @@ func (rep *Report) strongest() string {
 	return fmt.Sprintf("%s at %s, %s", r.Name, r.Level, r.change())
 }
 
-// sure is the smallest change within the interval.
-func (r *Row) sure() float64 { return min(math.Abs(r.Low), math.Abs(r.High)) }
+// smallestChange is the smallest change within the interval.
+func (r *Row) smallestChange() float64 { return min(math.Abs(r.Low), math.Abs(r.High)) }
 
 // WriteMarkdown writes the comparison as a table for CI pages.
 func (rep *Report) WriteMarkdown(w io.Writer) error {

@@ -59,7 +59,7 @@ func (t *Timeline) Add(r *record.Record) {
 		return
 	}
 	s := t.at(r.End) // it makes the slices that the flight passes through
-	t.fly(r.Sent, r.End)
+	t.addFlight(r.Sent, r.End)
 	if r.Class != record.OK {
 		if r.Class != record.Canceled {
 			s.failed++
@@ -112,8 +112,8 @@ func (t *Timeline) at(when int64) *slice {
 	return &t.slices[i]
 }
 
-// fly adds a request's time in flight to the slices that it passed through.
-func (t *Timeline) fly(from, to int64) {
+// addFlight adds a request's time in flight to the slices that it passed through.
+func (t *Timeline) addFlight(from, to int64) {
 	from = max(from, t.start)
 	if from >= t.lo && to <= t.hi {
 		t.slices[t.last].flightNs += to - from

@@ -37,9 +37,9 @@ const (
 	// maxBacklog limits the bytes that wait; at the highest rates they are a few hundredths of a second of records. From a
 	// quarter of it on, the collector is called.
 	maxBacklog = 8 << 20
-	// patience limits one wait, in case no collector runs.
-	patience = time.Second
-	nap      = 200 * time.Microsecond
+	// maxWait limits one wait, in case no collector runs.
+	maxWait = time.Second
+	nap     = 200 * time.Microsecond
 )
 
 // Stalled is how long writers have waited for the collector.
@@ -61,7 +61,7 @@ func (b *Backlog) add(n int64) {
 		return
 	}
 	start := time.Now()
-	for b.bytes.Load() > maxBacklog && time.Since(start) < patience {
+	for b.bytes.Load() > maxBacklog && time.Since(start) < maxWait {
 		time.Sleep(nap)
 	}
 	b.stalled.Add(int64(time.Since(start)))

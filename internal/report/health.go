@@ -19,15 +19,15 @@ import (
 // and the client health.
 func Health(w io.Writer, l *result.Level, s Style) {
 	p := page{Style: s}
-	marks(&p, l)
+	writeProblems(&p, l)
 	failures(&p, l)
 	latencies(&p, l)
 	client(&p, l)
 	p.to(w)
 }
 
-// marks writes the problems of a level.
-func marks(p *page, l *result.Level) {
+// writeProblems writes the problems of a level.
+func writeProblems(p *page, l *result.Level) {
 	switch {
 	case l.Unfinished:
 		p.linef("  %s %s", p.paint(yellow, "Unfinished:"), cleantext.Line(cmp.Or(l.Reason, "the run ended during this level")))

@@ -116,7 +116,7 @@ func (m *matcher) next(b []byte, from, end int, before byte) (at, size int) {
 				break
 			}
 			n := p.extent(b[start:])
-			if p.word && !alone(b, start, n, before) {
+			if p.word && !standsAlone(b, start, n, before) {
 				continue
 			}
 			if start < at || n > size {
@@ -147,8 +147,8 @@ func (p *pattern) extent(b []byte) int {
 	return n
 }
 
-// alone reports whether no letter or digit touches a match.
-func alone(b []byte, start, n int, before byte) bool {
+// standsAlone reports whether no letter or digit touches a match.
+func standsAlone(b []byte, start, n int, before byte) bool {
 	if start > 0 {
 		before = b[start-1]
 	}

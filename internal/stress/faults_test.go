@@ -40,7 +40,7 @@ func TestFaultsAreNamed(t *testing.T) {
 			return
 		}
 		for _, failure := range w.faces {
-			story := failure.Story()
+			story := failure.Report()
 			for _, part := range []string{"FAILED: " + string(fault), text, "replay: redline stress sequence m -u", "--replay "} {
 				if !strings.Contains(story, part) {
 					t.Errorf("%s: the story lacks %q:\n%s", name, part, story)

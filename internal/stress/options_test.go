@@ -188,7 +188,7 @@ func TestStory(t *testing.T) {
   2            -      2         3       4  1.000 ms  4.000 ms
   replay: redline stress sequence m -r 1 --replay 2:17
 `
-	if diff := cmp.Diff(want, f.Story()); diff != "" {
+	if diff := cmp.Diff(want, f.Report()); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -24,8 +24,8 @@ func Header(o *Options) string {
 	return text
 }
 
-// Story is the whole history of a failed sequence.
-func (f *Failure) Story() string {
+// Report is the whole history of a failed sequence.
+func (f *Failure) Report() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "FAILED: %s: %s\n", f.Fault, f.Text)
 	fmt.Fprintf(&b, "  thread_%d, iteration %d, correlation id %s, pattern %s, length %s\n", f.Thread, f.Iteration, f.ID, f.Pattern, lengths(f.Lengths))

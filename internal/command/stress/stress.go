@@ -278,7 +278,7 @@ type watcher struct{ run *run }
 func (w watcher) Line(text string) { w.run.write(text + "\n") }
 
 // Failed prints the history of a failed sequence at once.
-func (w watcher) Failed(f *stress.Failure) { w.run.write("\n" + f.Story()) }
+func (w watcher) Failed(f *stress.Failure) { w.run.write("\n" + f.Report()) }
 
 func (s *run) write(text string) {
 	s.mu.Lock()

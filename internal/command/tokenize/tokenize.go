@@ -178,7 +178,7 @@ func (l *lineTokenizer) text(line []byte) (string, error) {
 	}
 	var text *string
 	if err := json.Unmarshal(line, &text); err != nil || text == nil {
-		return "", notThat(line, "JSON string", err)
+		return "", invalidLine(line, "JSON string", err)
 	}
 	return *text, nil
 }
@@ -196,19 +196,19 @@ func plainJSON(s string) ([]byte, error) {
 func readIDs(dst []int, line []byte) ([]int, error) {
 	var list []*uint32 // pointers, because null would decode as 0
 	if err := json.Unmarshal(line, &list); err != nil || list == nil {
-		return dst, notThat(line, "JSON array of ids", err)
+		return dst, invalidLine(line, "JSON array of ids", err)
 	}
 	for _, id := range list {
 		if id == nil {
-			return dst, notThat(line, "JSON array of ids", nil)
+			return dst, invalidLine(line, "JSON array of ids", nil)
 		}
 		dst = append(dst, int(*id))
 	}
 	return dst, nil
 }
 
-// notThat returns an error that says what the line should be, and where its JSON is invalid.
-func notThat(line []byte, what string, err error) error {
+// invalidLine returns an error that says what the line should be, and where its JSON is invalid.
+func invalidLine(line []byte, what string, err error) error {
 	if _, ok := errors.AsType[*json.SyntaxError](err); ok {
 		return fmt.Errorf("%s is not a %s: %w", excerpt(line), what, err)
 	}

@@ -36,7 +36,7 @@ func Metrics(list []result.Metric, verbose bool, width int) string {
 	var totals [][]string
 	for _, m := range list {
 		switch {
-		case !verbose && (!isPlain(&m) || nothing(&m) || m.Tag == "time_to_first_output_token" && !thinks(list)):
+		case !verbose && (!isPlain(&m) || allZero(&m) || m.Tag == "time_to_first_output_token" && !hasReasoning(list)):
 		case m.Dist == nil:
 			totals = append(totals, totalRow(&m, verbose))
 		default:
@@ -66,14 +66,14 @@ func totalRow(m *result.Metric, intervals bool) []string {
 	return []string{m.Name, text, "\x00" + unit}
 }
 
-// nothing reports whether a metric is 0 for every request or in total.
-func nothing(m *result.Metric) bool {
+// allZero reports whether a metric is 0 for every request or in total.
+func allZero(m *result.Metric) bool {
 	return m.Avg == 0 && (m.Dist == nil || m.Dist.Max == 0) && m.Tag != "request_error_rate" && m.Tag != "request_count" && m.Tag != "goodput" &&
 		m.Tag != "good_request_count"
 }
 
-// thinks reports whether responses began with reasoning. Otherwise the first token is the first output token.
-func thinks(list []result.Metric) bool {
+// hasReasoning reports whether responses began with reasoning. Otherwise the first token is the first output token.
+func hasReasoning(list []result.Metric) bool {
 	a, _ := metric.Find(list, "time_to_first_token")
 	b, ok := metric.Find(list, "time_to_first_output_token")
 	return ok && a.Avg != b.Avg

@@ -50,7 +50,7 @@ func (c *conn) NetConn() net.Conn { return c.Conn }
 func (c *conn) Close() error {
 	c.board.forget(c)
 	c.mu.Lock()
-	c.lose()
+	c.stopFollowing()
 	c.mu.Unlock()
 	return c.Conn.Close()
 }
@@ -65,8 +65,8 @@ func (c *conn) expect(s *Stream) bool {
 	return !c.lost
 }
 
-// lose stops following the connection.
-func (c *conn) lose() {
+// stopFollowing stops following the connection.
+func (c *conn) stopFollowing() {
 	c.lost = true
 	for _, s := range c.coming {
 		s.end()
@@ -91,7 +91,7 @@ func (c *conn) follow(p []byte, at int64) {
 			}
 			c.left = int(c.head[0])<<16 | int(c.head[1])<<8 | int(c.head[2])
 			if first && c.kind() != http2.FrameSettings || c.flags().Has(http2.FlagDataPadded) && c.kind() <= http2.FrameHeaders {
-				c.lose() // HTTP/1.1, TLS, or an unknown frame
+				c.stopFollowing() // HTTP/1.1, TLS, or an unknown frame
 				return
 			}
 		}
@@ -146,7 +146,7 @@ func (c *conn) whole() {
 func (c *conn) fields() {
 	list, err := c.unpack.DecodeFull(c.block)
 	if c.block = c.block[:0]; err != nil {
-		c.lose()
+		c.stopFollowing()
 		return
 	}
 	var s *Stream

@@ -11,8 +11,8 @@ import (
 const (
 	// look is the interval of checks whether a connection has room.
 	look = 50 * time.Microsecond
-	// patience limits how long a write waits for room: a client may have stopped reading.
-	patience = time.Second
+	// maxWait limits how long a write waits for room: a client may have stopped reading.
+	maxWait = time.Second
 )
 
 // waitForRoom returns when the system would send the next write at once. TCP limits the segments that are not yet acknowledged
@@ -27,7 +27,7 @@ func waitForRoom(nc net.Conn) {
 	if err != nil {
 		return
 	}
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(look) {
+	for end := time.Now().Add(maxWait); time.Now().Before(end); time.Sleep(look) {
 		room := true
 		err := raw.Control(func(fd uintptr) {
 			info, err := unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO)

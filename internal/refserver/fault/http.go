@@ -64,7 +64,7 @@ func (s *Set) serve(w http.ResponseWriter, r *http.Request, spec *Spec, next htt
 		w.Header().Set("Connection", "close")
 		next.ServeHTTP(w, r)
 	case Truncate, Length, Malformed, Slow:
-		s.mangle(w, r, spec, next)
+		s.sendSpoiled(w, r, spec, next)
 	}
 }
 
@@ -77,8 +77,8 @@ func hijack(w http.ResponseWriter) net.Conn {
 	return c
 }
 
-// mangle sends the true response with the fault.
-func (s *Set) mangle(w http.ResponseWriter, r *http.Request, spec *Spec, next http.Handler) {
+// sendSpoiled sends the true response with the fault.
+func (s *Set) sendSpoiled(w http.ResponseWriter, r *http.Request, spec *Spec, next http.Handler) {
 	rec := answer.Record(next, r)
 	c := hijack(w)
 	defer c.Close()

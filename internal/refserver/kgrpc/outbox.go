@@ -139,7 +139,7 @@ func (o *outbox) send(stream inferStream, s *Service) error {
 			}
 		}
 		if r.Final && l.model != nil {
-			o.tell(l, s.core.Log)
+			o.logWhenSent(l, s.core.Log)
 		}
 	}
 	return nil
@@ -163,8 +163,8 @@ func (o *outbox) note(l *queuedRequest) {
 	})
 }
 
-// tell logs a response when all of it has been sent.
-func (o *outbox) tell(l *queuedRequest, log *reqlog.Log) {
+// logWhenSent logs a response when all of it has been sent.
+func (o *outbox) logWhenSent(l *queuedRequest, log *reqlog.Log) {
 	replied := time.Now()
 	add := func(int64) {
 		o.mu.Lock()

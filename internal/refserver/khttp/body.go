@@ -44,16 +44,16 @@ func (x *exchange) body() ([]byte, error) {
 	return data, err
 }
 
-// trusted limits the memory that is allocated because of a Content-Length alone.
-const trusted = 1 << 26
+// maxUpfront limits the memory that is allocated because of a Content-Length alone.
+const maxUpfront = 1 << 26
 
 // readAll reads everything. It allocates a known length at once, but a very large one only when part of it has arrived.
 func readAll(r io.Reader, length int64) ([]byte, error) {
 	var err error
 	var data []byte
 	if length >= 0 {
-		data = make([]byte, min(length, trusted))
-		if _, err = io.ReadFull(r, data); err == nil && length > trusted {
+		data = make([]byte, min(length, maxUpfront))
+		if _, err = io.ReadFull(r, data); err == nil && length > maxUpfront {
 			first := data
 			data = make([]byte, length)
 			_, err = io.ReadFull(r, data[copy(data, first):])

@@ -38,7 +38,7 @@ func (m *Model) check(r *infer.Request) error {
 			return err
 		}
 	}
-	if len(r.Inputs) < len(m.inputs) && !m.contented() {
+	if len(r.Inputs) < len(m.inputs) && !m.runsWithoutInput() {
 		for _, in := range m.Config.GetInput() {
 			if !in.GetOptional() && r.Input(in.GetName()) == nil {
 				return m.wrongCount(r)
@@ -48,9 +48,9 @@ func (m *Model) check(r *infer.Request) error {
 	return nil
 }
 
-// contented reports whether the model runs without an input that it should have. Triton only counts the inputs and leaves the rest
+// runsWithoutInput reports whether the model runs without an input that it should have. Triton only counts the inputs and leaves the rest
 // to the model; the built-in backends that return each input accept it.
-func (m *Model) contented() bool {
+func (m *Model) runsWithoutInput() bool {
 	return slices.Contains([]string{"identity", "delay", "fault"}, m.Config.GetBackend())
 }
 
