@@ -71,7 +71,7 @@ peers: ## install what the end-to-end tests need into the cache folder
 
 # Packages that compare measured times with a server's log run alone; the others, which mostly wait for windows, run four at
 # once, the longest first.
-LONGEST := ./e2e/conformance ./e2e/clients ./e2e ./e2e/qa ./e2e/tokenizer ./e2e/faults
+LONGEST := ./e2e/tokenizer ./e2e/conformance ./e2e/clients ./e2e/qa ./e2e ./e2e/browser ./e2e/faults
 TIMED := ./e2e/accuracy ./e2e/llm ./e2e/planted ./e2e/pairs
 E2E := REDLINE_BIN_DIR=$(CURDIR)/bin go test $(TESTFLAGS) -count=1 -timeout 30m
 e2e: build peers ## the built binary: scripts, accuracy, static check, the real Triton and perf_analyzer

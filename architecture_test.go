@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,27 +34,31 @@ var layers = []layer{
 	},
 	{
 		name: "cli", packages: []string{"internal/cli"},
-		imports: []string{"calibrate", "commands", "edge", "dialect", "report", "kinds", "model", "base"},
+		imports: []string{"callers", "commands", "edge", "dialect", "report", "kinds", "model", "base"},
 		why:     "the command line finds the command and prints its error; what a command does stands in its folder",
 	},
 	{
-		name: "calibrate", packages: []string{"internal/command/calibrate"},
-		imports: []string{"commands", "edge", "dialect", "parts", "model", "base"},
-		why:     "calibrate sends the traffic of profile and of llm; no other command knows another",
+		name: "callers", packages: []string{"internal/command/calibrate", "internal/command/rerun"},
+		imports: []string{"table", "commands", "edge", "dialect", "parts", "model", "base"},
+		why:     "calibrate sends the traffic of profile and of llm, rerun repeats their runs; no other command knows another",
+	},
+	{
+		name: "table", packages: []string{"internal/kind"}, imports: []string{"kinds", "parts", "model", "base"},
+		why: "one row for each service kind: its constructor, traits and words; who asks for a trait imports the table, not a kind",
 	},
 	{
 		name: "edge", packages: []string{"internal/command", "internal/command/outcome", "internal/command/runs", "internal/command/target"},
-		imports: []string{"dialect", "report", "questions", "kinds", "parts", "model", "base"},
+		imports: []string{"table", "dialect", "report", "questions", "kinds", "parts", "model", "base"},
 		why:     "what commands share of the process, of results and of servers; it knows no command",
 	},
 	{
 		name: "commands", packages: []string{"internal/command/*"},
-		imports: []string{"edge", "dialect", "report", "programs", "profile", "engine", "questions", "kinds", "parts", "model", "base", "refserver"}, sealed: true,
+		imports: []string{"table", "edge", "dialect", "report", "programs", "profile", "engine", "questions", "kinds", "parts", "model", "base", "refserver"}, sealed: true,
 		why: "a command stands alone: it imports what it needs, but no other command",
 	},
 	{
 		name: "dialect", packages: []string{"internal/pacompat", "internal/pacompat/*"},
-		imports: []string{"report", "model", "base"},
+		imports: []string{"table", "report", "model", "base"},
 		why:     "a dialect turns flags into a plan and a result into text; it never runs anything",
 	},
 	{
@@ -68,7 +73,7 @@ var layers = []layer{
 	},
 	{
 		name: "questions", packages: []string{"internal/inspect", "internal/doctor"},
-		imports: []string{"model", "base"},
+		imports: []string{"table", "model", "base"},
 		why:     "what is asked of a server or a machine before a run goes through the service contract and files",
 	},
 	{
@@ -82,7 +87,7 @@ var layers = []layer{
 		why:     "the engine knows the service contract, no service kind and no wire",
 	},
 	{
-		name: "parts", packages: []string{"internal/service/kserve", "internal/service/httplane", "internal/service/grpclane", "internal/llm/ready", "internal/calibrate/standin"},
+		name: "parts", packages: []string{"internal/service/kserve", "internal/service/clienttls", "internal/service/httppool", "internal/service/http2pool", "internal/service/grpcpool", "internal/llm/ready", "internal/calibrate/standin"},
 		imports: []string{"model", "base", "wire", "proto"},
 		why:     "what several kinds share: how Triton describes a model, connections driven as slots, and questions to a server before a load",
 	},
@@ -98,7 +103,7 @@ var layers = []layer{
 		why:      "plans, schedules, records and results are values; they do no I/O of their own",
 	},
 	{
-		name: "wire", packages: []string{"internal/wire/*"}, imports: []string{"base"},
+		name: "wire", packages: []string{"internal/wire", "internal/wire/*"}, imports: []string{"base"},
 		why: "byte-level clients know no model",
 	},
 	{
@@ -124,7 +129,7 @@ var layers = []layer{
 var extra = map[string][]string{
 	"refserver": {"internal/tensor"},
 	// It names the clients' errors in perf_analyzer's words.
-	"dialect": {"internal/wire/h1", "internal/wire/h2"},
+	"dialect": {"internal/wire/neterr"},
 	// doctor tries whether the kernel notes when data arrives.
 	"questions": {"internal/wire/arrival"},
 }
@@ -159,11 +164,14 @@ func TestImportRules(t *testing.T) {
 	f("internal/engine", "internal/service", true)
 	f("internal/engine", "internal/service/kserve", false)
 	f("internal/engine", "internal/wire/h1", false)
+	f("internal/engine", "internal/kind", false)
+	f("internal/pacompat/text", "internal/kind", true)
+	f("internal/pacompat/text", "internal/service/openai", false)
 	f("internal/service/kserve", "internal/wire/h2", true)
 	f("internal/service/kserve/httpkind", "internal/service/kserve", true)
 	f("internal/service/kserve", "internal/service/openai", false)
 	f("internal/service/kserve", "internal/engine", false)
-	f("internal/service/kserve/rest", "internal/service/httplane", true)
+	f("internal/service/kserve/rest", "internal/service/httppool", true)
 	f("internal/refserver", "internal/tensor", true)
 	f("internal/refserver", "internal/plan", false)
 	f("internal/refserver", "internal/wire/h2", false)
@@ -172,10 +180,31 @@ func TestImportRules(t *testing.T) {
 	f("internal/cli", "internal/command/llm", true)
 	f("internal/cli", "internal/engine", false)
 	f("internal/command/calibrate", "internal/command/llm", true)
+	f("internal/command/rerun", "internal/command/profile", true)
 	f("internal/command/llm", "internal/command/profile", false)
 	f("internal/command/llm", "internal/command/outcome", true)
 	f("internal/command", "internal/command/llm", false)
 	f("internal/profile", "internal/refserver", false)
+}
+
+// Only the command line and perf_analyzer's dialect ask which program a run stands for. All others read policy values.
+func TestOnlyTheDialectAsksForTheProgram(t *testing.T) {
+	asks := regexp.MustCompile(`\bplan\.(Program|PerfAnalyzer)\b|\.Program\b`)
+	for pkg := range packageImports(t) {
+		from, _ := layerOf(pkg)
+		if slices.Contains([]string{"cli", "callers", "edge", "commands", "dialect"}, from.name) || pkg == "internal/plan" {
+			continue
+		}
+		files, err := filepath.Glob(pkg + "/*.go")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range files {
+			if found := asks.FindString(read(t, f)); found != "" && !strings.HasSuffix(f, "_test.go") {
+				t.Errorf("%s has %s: add a policy value to internal/plan and set it in internal/pacompat/manners", f, found)
+			}
+		}
+	}
 }
 
 func layerOf(pkg string) (layer, bool) {

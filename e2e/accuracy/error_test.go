@@ -4,12 +4,16 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/redline-bench/redline/e2e/binary"
 	"github.com/redline-bench/redline/e2e/stated"
 	"github.com/redline-bench/redline/internal/calibrate"
 	"github.com/redline-bench/redline/internal/result"
@@ -34,6 +38,85 @@ func TestStatedError(t *testing.T) {
 			})
 		}
 	}
+}
+
+// The same for loads that have neither a concurrency nor a rate: a recorded schedule, and conversations with pauses.
+func TestStatedErrorOfASchedule(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	disturbance.Try(t, func() error {
+		return statesTruthOfData(t, schedule(500), true, []string{"--delay", "simple=20ms"}, func(s *binary.Server) []string {
+			// With one source of requests the id of each is its number in the schedule.
+			return []string{"-m", "simple", "-u", s.HTTP, "-a", "--fixed-schedule", "--max-threads", "1"}
+		})
+	})
+}
+
+func TestStatedErrorOfSessions(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	disturbance.Try(t, func() error {
+		return statesTruthOfData(t, sessions(24, 16), false, []string{"--ttft", "20ms", "--itl", "0s"}, func(s *binary.Server) []string {
+			return []string{"-m", "m", "--service-kind", "openai", "-u", s.Ports["openai"], "-a", "--endpoint", "v1/chat/completions", "--session-concurrency", "8"}
+		})
+	})
+}
+
+// schedule is input data with so many requests, about a hundred a second, at uneven times.
+func schedule(n int) string {
+	rng := rand.New(rand.NewPCG(1, 2))
+	numbers := strings.Repeat("1,", 15) + "1"
+	var steps []string
+	at := 0.0
+	for range n {
+		at += 10 * rng.ExpFloat64()
+		steps = append(steps, fmt.Sprintf(`{"INPUT0":[%s],"INPUT1":[%s],"timestamp":[%d]}`, numbers, numbers, int(at)))
+	}
+	return `{"data":[` + strings.Join(steps, ",") + `]}`
+}
+
+// sessions is input data with so many conversations of so many turns, with pauses of 20 ms.
+func sessions(n, turns int) string {
+	var steps []string
+	for turn := range turns {
+		for s := range n {
+			steps = append(steps, fmt.Sprintf(`{"payload":[{"model":"m","max_tokens":2,"messages":[{"role":"user","content":"turn %d"}]}],"session_id":["s%d"],"delay":[20]}`, turn, s))
+		}
+	}
+	return `{"data":[` + strings.Join(steps, ",") + `]}`
+}
+
+// statesTruthOfData is statesTruth for the requests of input data. The server's log has the number of each as its id, where
+// named is set, or only the order of their ends.
+func statesTruthOfData(t *testing.T, data string, named bool, serve []string, args func(*binary.Server) []string) error {
+	t.Helper()
+	dir := t.TempDir()
+	file := func(name string) string { return filepath.Join(dir, name) }
+	if err := os.WriteFile(file("data.json"), []byte(data), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := load(t, dir, append(serve, "--request-log", file("log")), func(s *binary.Server) []string {
+		return append(args(s), "--input-data", file("data.json"), "--calibrate", "--json", file("result.json"), "--records", file("records.csv"))
+	}); err != nil {
+		return err
+	}
+	var res result.Result
+	readJSON(t, file("result.json"), &res)
+	said := res.Levels[0].Health.Error
+	if said == nil {
+		return errors.New("no measurement error is stated") // the calibration did not end in time
+	}
+	served, _ := calibrate.Exchanges(readLog(t, file("log")))
+	var client []calibrate.Exchange
+	for _, r := range readRecords(t, file("records.csv")) {
+		client = append(client, calibrate.Exchange{ID: uint64(r.step), From: r.wall, To: r.wall + r.latency})
+	}
+	actual := calibrate.Errors(client, served, named)
+	if len(client) != len(served) {
+		t.Fatalf("%d requests were measured, %d are in the server's log", len(client), len(served))
+	}
+	if len(actual)*100 < len(client)*95 { // their order tells little where the server's threads had to wait
+		return fmt.Errorf("%d of %d requests were found in the server's log", len(actual), len(client))
+	}
+	return stated.Holds(t, said, actual)
 }
 
 // statesTruth measures once. A wrong count or a statement of other traffic fails the test; an error is a statement that

@@ -152,6 +152,14 @@ func TestShortestLatency(t *testing.T) {
 // binary.WindowError for the error.
 func profile(t *testing.T, dir, protocol string, serve []string, args ...string) error {
 	t.Helper()
+	return load(t, dir, serve, func(s *binary.Server) []string {
+		return append([]string{"-m", "simple", "-i", protocol, "-u", s.Address(protocol)}, args...)
+	})
+}
+
+// load runs `redline profile` with the options that args returns, as profile does.
+func load(t *testing.T, dir string, serve []string, args func(*binary.Server) []string) error {
+	t.Helper()
 	s, err := binary.StartServer(dir, bin, serve...)
 	if err != nil {
 		t.Fatal(err)
@@ -159,8 +167,7 @@ func profile(t *testing.T, dir, protocol string, serve []string, args ...string)
 	// A run that waits for a lost request has no end of its own.
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, filepath.Join(bin, "redline"),
-		append([]string{"profile", "-m", "simple", "-i", protocol, "-u", s.Address(protocol)}, args...)...)
+	cmd := exec.CommandContext(ctx, filepath.Join(bin, "redline"), append([]string{"profile"}, args(s)...)...)
 	text, err := cmd.CombinedOutput()
 	s.Stop()
 	return binary.WindowError(t, err, text)
@@ -171,6 +178,8 @@ type row struct {
 	sent, latency int64
 	slot, window  int64
 	class         string
+	wall          int64 // Unix time of the send
+	step          int64 // number of the request in the input data
 }
 
 func readRecords(t *testing.T, path string) []row {
@@ -194,7 +203,7 @@ func readRecords(t *testing.T, path string) []row {
 	}
 	var rows []row
 	for _, line := range lines[1:] {
-		rows = append(rows, row{number(line, "sent_ns"), number(line, "latency_ns"), number(line, "slot"), number(line, "window"), text(line, "class")})
+		rows = append(rows, row{number(line, "sent_ns"), number(line, "latency_ns"), number(line, "slot"), number(line, "window"), text(line, "class"), number(line, "wall_ns"), number(line, "step")})
 	}
 	return rows
 }

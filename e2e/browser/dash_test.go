@@ -47,7 +47,7 @@ func follow(t *testing.T, cmd *exec.Cmd, mark string) string {
 func TestDash(t *testing.T) {
 	history := t.TempDir()
 	for _, label := range []string{"first", "second"} {
-		must(t, command(t, history, "profile", "--embedded", "-m", "simple", "--concurrency-range", "2", "-p", "250", "-r", "3", "-s", "99999", "--label", label, "--quiet"))
+		must(t, command(t, history, "profile", "--embedded", "-m", "simple", "--concurrency-range", "2", "--measurement-mode", "count_windows", "-r", "3", "-s", "99999", "--label", label, "--quiet"))
 	}
 	url := follow(t, command(t, history, "dash", "--listen", "127.0.0.1:0"), "http")
 	p := open(t, url)

@@ -21,7 +21,6 @@ import (
 	"github.com/redline-bench/redline/e2e/binary"
 	"github.com/redline-bench/redline/e2e/netns"
 	"github.com/redline-bench/redline/e2e/peers"
-	"github.com/redline-bench/redline/internal/testkit/disturbance"
 	"github.com/redline-bench/redline/internal/testkit/outcome"
 )
 
@@ -221,13 +220,9 @@ func command(t *testing.T, history string, args ...string) *exec.Cmd {
 func must(t *testing.T, cmd *exec.Cmd) {
 	t.Helper()
 	needBrowser(t)
-	disturbance.Try(t, func() error {
-		t.Helper()
-		try := exec.CommandContext(t.Context(), cmd.Path, cmd.Args[1:]...) // a command can be started once
-		try.Env = cmd.Env
-		out, err := try.CombinedOutput()
-		return binary.WindowError(t, err, append(out, fmt.Sprintln(cmd.Args)...))
-	})
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %v\n%s", cmd.Args, err, out)
+	}
 }
 
 // The namespace must have no way out, or the tests prove less than they say.

@@ -22,7 +22,7 @@ func measured(t *testing.T) (report, result string) {
 	t.Helper()
 	dir := t.TempDir()
 	report, result = filepath.Join(dir, "report.html"), filepath.Join(dir, "result.json")
-	must(t, command(t, "off", "profile", "--embedded", "-m", "simple", "-i", "grpc", "--concurrency-range", "1:5:2", "-p", "250", "-r", "4", "-s", "99999",
+	must(t, command(t, "off", "profile", "--embedded", "-m", "simple", "-i", "grpc", "--concurrency-range", "1:5:2", "--measurement-mode", "count_windows", "-r", "4", "-s", "99999",
 		"--report", report, "--json", result))
 	return report, result
 }

@@ -23,7 +23,7 @@ func TestReferenceServer(t *testing.T) {
 	addresses := fill(s.HTTP, s.GRPC, s.Metrics, "")
 	pool.Run(t, atOnce, tasks("", readCases(t, "refserver.txt"), func(t *testing.T, c *Case) {
 		judge(t, c, func() (*Outcome, []string) {
-			o := run(t, p.PerfAnalyzer(), c, addresses, peerLimit)
+			o := retryPeer(t, c, true, func() *Outcome { return run(t, p.PerfAnalyzer(), c, addresses, peerLimit) })
 			if o.Code != 0 || !clientCount.MatchString(o.Stdout) || !serverCount.MatchString(o.Stdout) {
 				return o, []string{fmt.Sprintf("exit code %d\n%s", o.Code, strings.TrimSpace(o.Stdout))}
 			}

@@ -128,9 +128,15 @@ func sendsAtARate(option string) bool {
 // observe runs a case with a program, and again where a peer failed.
 func (r *runner) observe(t *testing.T, bin string, c *Case) *Outcome {
 	t.Helper()
+	return retryPeer(t, c, bin == r.real, func() *Outcome { return r.once(t, r.keeper.Triton(), bin, c) })
+}
+
+// retryPeer runs a case until no peer fails in it. isPeer tells whether the program that runs is a peer.
+func retryPeer(t *testing.T, c *Case, isPeer bool, run func() *Outcome) *Outcome {
+	t.Helper()
 	for range peerCrashes {
-		o := r.once(t, r.keeper.Triton(), bin, c)
-		why := peerFault(o, bin == r.real)
+		o := run()
+		why := peerFault(o, isPeer)
 		if why == "" {
 			return o
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/redline-bench/redline/internal/command/inspect"
 	"github.com/redline-bench/redline/internal/command/llm"
 	"github.com/redline-bench/redline/internal/command/profile"
+	"github.com/redline-bench/redline/internal/command/rerun"
 	"github.com/redline-bench/redline/internal/command/results"
 	"github.com/redline-bench/redline/internal/command/serve"
 	"github.com/redline-bench/redline/internal/command/simple"
@@ -43,6 +44,7 @@ func commands() []row {
 		{"compare", "compare two runs: how much they differ, and with what confidence", results.CompareHelp, results.CompareNames, results.Compare},
 		{"report", "write one run, or two side by side, as an HTML page", results.ReportHelp, results.ReportNames, results.Report},
 		{"dash", "show the runs of the history in a browser", results.DashHelp, results.DashNames, results.Dash},
+		{"rerun", "repeat the run of a result", rerun.Help, rerun.Names, rerun.Run},
 		{"history", "list the runs kept on this machine", results.HistoryHelp, results.HistoryNames, results.History},
 		{"tokenize", "convert texts to token ids with a model's own tokenizer", tokenize.Help, tokenize.Names, tokenize.Run},
 		{"inspect", "list a server's models, or describe one and print a command that measures it", inspect.Help, inspect.Names, inspect.Run},

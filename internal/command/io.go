@@ -40,7 +40,7 @@ type IO struct {
 // ForRun is the IO of a measuring command under its options: where progress goes, and whether anything is printed at all.
 // The progress line stands under what is printed to the same terminal. In perf_analyzer mode it is shown only when stdout
 // is a terminal: other programs read that output. Signals are reported there too.
-func (p *IO) ForRun(opts plan.Outcome, face plan.Face, sigs *Signals) *IO {
+func (p *IO) ForRun(opts plan.Outcome, program plan.Program, sigs *Signals) *IO {
 	c := *p
 	switch {
 	case opts.Progress == "json":
@@ -51,14 +51,14 @@ func (p *IO) ForRun(opts plan.Outcome, face plan.Face, sigs *Signals) *IO {
 	if opts.Quiet {
 		c.Stdout, c.OutTerminal = io.Discard, false
 	}
-	if face == plan.DropIn && !c.OutTerminal {
+	if program == plan.PerfAnalyzer && !c.OutTerminal {
 		c.Line = nil
 	}
 	c.Stderr = c.Line.Writer(p.Stderr)
 	if c.OutTerminal {
 		c.Stdout = c.Line.Writer(c.Stdout)
 	}
-	sigs.announce(&c, face)
+	sigs.announce(&c, program)
 	return &c
 }
 

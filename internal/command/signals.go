@@ -79,10 +79,10 @@ func (p *IO) SignalContext() (context.Context, func()) {
 	return s.Soft, s.Stop
 }
 
-// announce has each signal reported on p, in the words of the face.
-func (s *Signals) announce(p *IO, face plan.Face) {
+// announce has each signal reported on p, in the words of the program.
+func (s *Signals) announce(p *IO, program plan.Program) {
 	notice := func(sig os.Signal, nth int) {
-		if face == plan.Redline {
+		if program == plan.Redline {
 			fmt.Fprintln(p.Stderr, [...]string{"", "stopping: waiting for requests in flight (press Ctrl-C again to cancel them)", "canceling requests in flight", "ending at once"}[min(nth, 3)])
 			return
 		}

@@ -3,7 +3,6 @@ package engine_test
 import (
 	"context"
 	"testing"
-	"time"
 
 	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/engine"
@@ -46,7 +45,7 @@ func (s *instant) step() {
 func openInstant(tb testing.TB) (*engine.Engine, *instant) {
 	tb.Helper()
 	svc := &instant{calls: make(chan *service.Call, 64)}
-	e, err := engine.Open(tb.Context(), engine.Config{Service: svc, Feed: func(int, int) engine.Feed { return testkit.Feed{} }})
+	e, err := engine.Open(tb.Context(), engine.Config{Service: svc, Source: func(int, int) engine.Source { return testkit.Source{} }})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -54,22 +53,38 @@ func openInstant(tb testing.TB) (*engine.Engine, *instant) {
 	return e, svc
 }
 
-func collect(e *engine.Engine) { e.Drain(func(*record.Record, []record.Event, []byte) {}) }
-
-// turns runs n requests with a look of the collector every thousand.
+// turns ends n requests and collects records after every thousand.
 func turns(e *engine.Engine, svc *instant, n int) {
 	for i := range n {
 		if svc.step(); i%1000 == 999 {
-			collect(e)
+			e.Sync(func() {})
 		}
 	}
 }
 
 func TestClosedLoopDoesNotAllocate(t *testing.T) {
 	e, svc := openInstant(t)
-	if err := e.Closed(t.Context(), 8, 0); err != nil {
+	if err := e.Start(t.Context(), &engine.Closed{Concurrency: 8}); err != nil {
 		t.Fatal(err)
 	}
+	turns(e, svc, 20_000)
+	if n := testkit.Allocs(func() { turns(e, svc, 2000) }); n >= 1 {
+		t.Errorf("%.0f allocations in 2000 requests", n)
+	}
+}
+
+// startPaced starts an open loop that is always behind, with two workers and a source for each.
+func startPaced(tb testing.TB, e *engine.Engine) {
+	tb.Helper()
+	loop := &engine.Paced{Schedule: pace.Constant(1e9), Sources: 2, Workers: 2, Limit: 1 << 40, Slots: 32, Cap: 32}
+	if err := e.Start(tb.Context(), loop); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+func TestPacedLoopDoesNotAllocate(t *testing.T) {
+	e, svc := openInstant(t)
+	startPaced(t, e)
 	turns(e, svc, 20_000)
 	if n := testkit.Allocs(func() { turns(e, svc, 2000) }); n >= 1 {
 		t.Errorf("%.0f allocations in 2000 requests", n)
@@ -79,7 +94,7 @@ func TestClosedLoopDoesNotAllocate(t *testing.T) {
 // BenchmarkClosed is one request of a closed loop: its end, its record, and the sending of the next.
 func BenchmarkClosed(b *testing.B) {
 	e, svc := openInstant(b)
-	if err := e.Closed(b.Context(), 8, 0); err != nil {
+	if err := e.Start(b.Context(), &engine.Closed{Concurrency: 8}); err != nil {
 		b.Fatal(err)
 	}
 	turns(e, svc, 20_000)
@@ -88,29 +103,11 @@ func BenchmarkClosed(b *testing.B) {
 	turns(e, svc, b.N)
 }
 
-// BenchmarkPaced is one request of an open loop that is always behind: a turn of the dispatcher, and an end.
+// BenchmarkPaced is one request of an open loop that is always behind: its send, and its end.
 func BenchmarkPaced(b *testing.B) {
 	e, svc := openInstant(b)
-	stop, err := e.Paced(b.Context(), engine.PacedLoad{Schedule: pace.Constant(1e9), Feeds: 1, Slots: 32, Cap: 32})
-	if err != nil {
-		b.Fatal(err)
-	}
+	startPaced(b, e)
 	b.ReportAllocs()
 	b.ResetTimer()
 	turns(e, svc, b.N)
-	b.StopTimer()
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		stop()
-	}()
-	for {
-		select {
-		case <-ended:
-			return
-		case c := <-svc.calls:
-			svc.sink.Done(c)
-		case <-time.After(time.Millisecond):
-		}
-	}
 }

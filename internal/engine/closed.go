@@ -7,147 +7,199 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/internal/clock"
-	"github.com/redline-bench/redline/internal/record"
 )
 
-// Closed keeps n requests in flight until Stop, or until limit requests were started when limit is not 0. It
-// returns once all n are on their way. Called again with another n it raises or lowers the load while it runs.
-func (e *Engine) Closed(ctx context.Context, n int, limit int) error {
-	if err := e.grow(ctx, n); err != nil {
-		return err
-	}
-	e.limited.Store(limit > 0)
-	e.budget.Store(int64(limit))
-	e.stopped.Store(false)
-	e.closed.Store(true)
-	e.active.Store(int64(n))
-	e.deal(n, limit)
-	e.generation.Add(1)
-	for _, s := range e.snapshot()[:n] {
-		e.take(s)
-	}
-	e.tr.Flush()
-	return nil
+// Closed is the closed loop: it keeps Concurrency requests in flight until Stop, or until Limit requests were sent. A slot
+// sends its next request when the last one has ended, after its think time. Another Closed loop raises or lowers the load
+// while it runs.
+type Closed struct {
+	Concurrency int
+	// Limit is how many requests are sent in all; 0 is no limit.
+	Limit int
+	// LimitParts splits Limit into so many equal parts; slot i takes its requests from part i % LimitParts. With 0 all slots
+	// share one part.
+	LimitParts int
+	// Tracks makes requests of slots i, i+Tracks, i+2·Tracks, ... reach the server in order; 0 does not. Every load of an
+	// engine must have the same number.
+	Tracks int
+
+	e     *Engine
+	parts []atomic.Int64 // what is left of each part of the limit; nil is no limit
 }
 
-// Shares has the limits of closed loads dealt out to that many threads, as the original does: a thread sends no more
-// than its share, and the last requests are fewer at a time where one is slow. Otherwise whoever is free takes the next.
-func (e *Engine) Shares(threads int) { e.shares = threads }
-
-// deal gives each slot its thread's part of the limit. Slot i is on thread i mod threads.
-func (e *Engine) deal(n, limit int) {
-	threads := min(e.shares, n)
-	var quotas []atomic.Int64
-	if limit > 0 && threads > 0 {
-		quotas = make([]atomic.Int64, threads)
-		for i := range quotas {
-			quotas[i].Store(int64(share(limit, threads, i)))
+func (c *Closed) prepare(ctx context.Context, e *Engine) error {
+	c.e = e
+	if c.Tracks > 0 {
+		if err := e.track(c.Tracks); err != nil {
+			return err
 		}
 	}
-	for i, s := range e.snapshot()[:n] {
-		if quotas == nil {
-			s.quota.Store(nil)
-		} else {
-			s.quota.Store(&quotas[i%threads])
+	if c.Limit > 0 {
+		c.parts = make([]atomic.Int64, max(1, min(c.LimitParts, c.Concurrency)))
+		for i := range c.parts {
+			c.parts[i].Store(int64(part(c.Limit, len(c.parts), i)))
 		}
 	}
+	return e.grow(ctx, c.Concurrency)
 }
 
-// follow starts the next request of a slot whose request has just ended, after its think time.
-func (e *Engine) follow(s *slot) {
-	if s.think == nil || e.stopped.Load() || int64(s.call.Slot) >= e.active.Load() || e.spent(s) {
-		e.next(s)
-		return
+func (c *Closed) begin(context.Context) {
+	for _, s := range c.e.snapshot()[:c.Concurrency] {
+		c.wake(s)
 	}
-	s.ready = s.call.Rec.End + int64(s.think())
-	e.pauseSlot(s, time.Duration(s.ready-clock.Now()), e.next)
+	c.e.tr.Flush()
 }
 
-// next starts the following request of a slot that is held by the caller, or lets the slot rest.
-func (e *Engine) next(s *slot) {
-	resting := e.stopped.Load() || int64(s.call.Slot) >= e.active.Load()
-	if !resting {
-		e.refeed(s)
-		if s.listener != nil && e.silent(s) {
-			return
-		}
-	}
-	e.speak(s)
-}
-
-// speak sends the next request of a slot where the load allows one.
-func (e *Engine) speak(s *slot) {
-	ready := s.ready
-	s.ready = 0
-	if e.stopped.Load() || int64(s.call.Slot) >= e.active.Load() || !e.spend(s) {
-		if !e.closeFeed(s, s.feed) {
-			e.rest(s)
-		}
-		return
-	}
-	now := clock.Now()
-	due := cmp.Or(ready, now)
-	s.begin(due, now)
-	s.call.Rec = record.Record{Due: due}
-	s.call.Err = nil
-	s.feed.Next(&s.call)
-	e.tr.Send(&s.call)
-}
-
-// closeFeed sends the request that ends what the feed has open, if anything.
-func (e *Engine) closeFeed(s *slot, f Feed) bool {
-	c, ok := f.(Closer)
-	now := clock.Now()
-	s.call.Rec = record.Record{Due: now, Flags: record.Closing}
-	if !ok || !c.Close(&s.call) {
+// wake starts a parked slot. It returns false if the slot is active.
+func (c *Closed) wake(s *slot) bool {
+	if !s.since.CompareAndSwap(0, clock.Now()) {
 		return false
 	}
-	s.begin(0, now)
-	s.call.Err = nil
-	e.tr.Send(&s.call)
+	c.e.active.Add(1)
+	c.next(s, 0)
 	return true
 }
 
-// spent tells whether the slot has nothing more to send.
-func (e *Engine) spent(s *slot) bool {
-	if q := s.quota.Load(); q != nil {
-		return q.Load() <= 0
+func (c *Closed) ended(s *slot, stop bool) {
+	if stop {
+		c.e.park(s)
+		return
 	}
-	return e.limited.Load() && e.budget.Load() <= 0
+	c.next(s, s.call.Rec.End)
 }
 
-// spend takes one request from the budget.
-func (e *Engine) spend(s *slot) bool {
-	if q := s.quota.Load(); q != nil {
-		return q.Add(-1) >= 0
+// next sends the slot's next request, now or after a pause. end is when the last request ended; 0 means that the slot was
+// parked and needs no think time.
+func (c *Closed) next(s *slot, end int64) {
+	if !c.uses(s) {
+		c.finish(s)
+		return
 	}
-	if !e.limited.Load() || e.budget.Add(-1) >= 0 {
-		return true
+	if s.loop != c {
+		s.loop = c
+		s.use(c.e.makeSource(s.call.Slot, c.Concurrency), s.call.Slot)
 	}
-	e.budget.Add(1) // more may be added later, and must not be short by this
-	return false
+	if !c.pauseOrPark(s, end) {
+		c.send(s)
+	}
 }
 
-// rest marks the slot idle and tells a waiter.
-func (e *Engine) rest(s *slot) {
-	s.since.Store(0)
-	e.running.Add(-1)
-	e.notify()
+// uses tells whether the slot may send.
+func (c *Closed) uses(s *slot) bool { return s.call.Slot < c.Concurrency && !c.e.stopped.Load() }
+
+// send sends the slot's next request if the limit allows it.
+func (c *Closed) send(s *slot) {
+	ready := s.ready
+	s.ready = 0
+	if !c.uses(s) || !c.spend(s) {
+		c.finish(s)
+		return
+	}
+	now := clock.Now()
+	c.e.send(s, cmp.Or(ready, now), now, 0)
 }
 
-func (e *Engine) notify() {
-	select {
-	case e.wake <- struct{}{}:
+// finish closes what the slot's source has open, or parks the slot. If another Closed loop has begun and found the slot
+// active, the slot continues in that loop.
+func (c *Closed) finish(s *slot) {
+	c.e.closeOrPark(s)
+	if now, ok := c.e.current.Load().loop.(*Closed); ok && now != c {
+		now.wake(s)
+	}
+}
+
+// spent tells whether nothing is left of the slot's part of the limit.
+func (c *Closed) spent(s *slot) bool {
+	return c.parts != nil && c.parts[s.call.Slot%len(c.parts)].Load() <= 0
+}
+
+// spend takes one request from the slot's part of the limit.
+func (c *Closed) spend(s *slot) bool {
+	return c.parts == nil || c.parts[s.call.Slot%len(c.parts)].Add(-1) >= 0
+}
+
+// pauseOrPark delays the slot's next request; it returns false if the slot may send now.
+func (c *Closed) pauseOrPark(s *slot, end int64) bool {
+	var wait time.Duration
+	if s.listener != nil {
+		var ok bool
+		if wait, ok = c.askPause(s); !ok {
+			return true
+		}
+	}
+	if s.think != nil && end > 0 && !c.spent(s) {
+		s.ready = end + int64(wait+s.think())
+		wait = time.Duration(s.ready - clock.Now())
+	}
+	if wait <= 0 {
+		return false
+	}
+	c.pause(s, wait)
+	return true
+}
+
+// askPause asks the slot's source how long to wait before the next request. If the source has none, askPause parks the slot
+// and returns false.
+func (c *Closed) askPause(s *slot) (wait time.Duration, ok bool) {
+	listener := s.listener // once the slot is parked, another goroutine may wake it and change its source
+	for wait, ok = listener.Pause(); !ok; {
+		// A source that gets a request while its slot is being parked finds the slot active. So the slot asks once more
+		// after it is parked.
+		s.since.Store(0)
+		if wait, ok = listener.Pause(); !ok || !s.since.CompareAndSwap(0, clock.Now()) {
+			c.e.active.Add(-1)
+			c.e.notify()
+			return 0, false
+		}
+	}
+	return wait, true
+}
+
+// pause sends the slot's next request after a time, or ends the slot when the load is stopped before. Nothing is in flight
+// meanwhile.
+func (c *Closed) pause(s *slot, wait time.Duration) {
+	s.since.Store(paused)
+	stored := make(chan struct{})
+	t := time.AfterFunc(wait, func() {
+		<-stored // or the pause after this one could be stored before it
+		c.e.resume(s)
+		c.e.tr.Flush()
+	})
+	s.timer.Store(t)
+	close(stored)
+	if c.e.stopped.Load() && t.Stop() { // Stop came before it could see the pause
+		c.e.resume(s)
+		c.e.tr.Flush()
+	}
+}
+
+// resume ends the pause of a slot. Meanwhile another Closed loop may have begun.
+func (e *Engine) resume(s *slot) {
+	c, ok := e.current.Load().loop.(*Closed)
+	switch {
+	case !ok:
+		e.park(s)
+	case s.loop != c:
+		c.next(s, 0)
 	default:
+		c.send(s)
 	}
 }
 
-// refeed gets the slot's feed where the level has changed.
-func (e *Engine) refeed(s *slot) {
-	if g := e.generation.Load(); g != s.generation {
-		s.generation = g
-		s.feed = e.cfg.Feed(s.call.Slot, int(e.active.Load()))
-		s.listener, _ = s.feed.(Listener)
-		s.watcher, _ = s.feed.(Watcher)
+// endPauses ends the pauses of a load that is stopped.
+func (e *Engine) endPauses() {
+	for _, s := range e.snapshot() {
+		if t := s.timer.Load(); t != nil && t.Stop() {
+			e.resume(s)
+		}
 	}
+	e.tr.Flush()
+}
+
+// part is how much of n the i-th of several equal parts has; the first parts have one more where n cannot be divided.
+func part(n, parts, i int) int {
+	if i < n%parts {
+		return n/parts + 1
+	}
+	return n / parts
 }

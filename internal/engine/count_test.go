@@ -39,32 +39,28 @@ func countRandomLoad(t *testing.T, rng *rand.Rand) {
 	length := rng.IntN(2) * (1 + rng.IntN(5))
 	sessions := randomLoads[kind].sessions
 	left, pause := 1+rng.IntN(20), time.Duration(rng.IntN(5))*time.Millisecond
-	cfg.Feed = func(int, int) engine.Feed {
+	cfg.Source = func(int, int) engine.Source {
 		if sessions {
 			return ledger.Session(left, pause)
 		}
 		return ledger.Sequences(length)
 	}
+	got := map[uint64]record.Record{}
+	cfg.Collect = func(r *record.Record, _ []record.Event, _ []byte) {
+		if _, known := got[r.SeqID]; known {
+			t.Errorf("request %d has two records", r.SeqID)
+		}
+		got[r.SeqID] = *r
+	}
 	e, err := engine.Open(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := map[uint64]record.Record{}
-	collect := func() {
-		for _, r := range records(e) {
-			if _, known := got[r.SeqID]; known {
-				t.Errorf("request %d has two records", r.SeqID)
-			}
-			got[r.SeqID] = r
-		}
-	}
 	limit, patience := randomLimit(rng), time.Duration(rng.IntN(30))*time.Millisecond
-	_ = e.CollectUntil(collect, func() error {
-		randomLoads[kind].run(t, e, rng, limit)
-		ctx, cancel := context.WithTimeout(t.Context(), patience)
-		defer cancel()
-		return e.Wait(ctx)
-	})
+	randomLoads[kind].run(t, e, rng, limit)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	_ = e.Wait(ctx)
 	if err := e.Close(); err != nil {
 		t.Error(err)
 	}
@@ -84,19 +80,13 @@ func TestPeriodicSlotsSendOneRequestEach(t *testing.T) {
 	testkit.Simulate(t, func(t *testing.T) {
 		svc := &testkit.Service{Stream: func(int64) (int, bool) { return 2, false }}
 		starts := make([]int, 3)
-		e, err := engine.Open(t.Context(), engine.Config{Service: svc, Feed: func(slot, _ int) engine.Feed {
+		e := open(t, svc, engine.Config{Source: func(slot, _ int) engine.Source {
 			if starts[slot]++; starts[slot] == 1 && slot > 0 {
 				time.Sleep(time.Second) // the request of the slot before ends meanwhile
 			}
-			return testkit.Feed{}
+			return testkit.Source{}
 		}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := e.Periodic(t.Context(), engine.PeriodicLoad{Start: 1, End: 3, Step: 1, Period: 1}); err != nil {
-			t.Error(err)
-		}
-		if err := e.Close(); err != nil {
+		if err := runPeriodic(t, e, &engine.Periodic{Start: 1, End: 3, Step: 1, Period: 1}); err != nil {
 			t.Error(err)
 		}
 		if n := svc.Sent(); n != 3 {
@@ -124,7 +114,7 @@ func checkTotals(t *testing.T, e *engine.Engine, got map[uint64]record.Record, l
 	if counted != failed {
 		t.Errorf("%d failures counted, %d records of them", counted, failed)
 	}
-	if n := e.OpenLoopSent(); n > 0 && n != sent { // open loop
+	if n := e.Sent(); n != sent {
 		t.Errorf("%d requests counted as sent, %d records", n, sent)
 	}
 	if limit == 0 || !limited {
@@ -153,8 +143,7 @@ var randomLoads = []struct {
 	run      func(t *testing.T, e *engine.Engine, rng *rand.Rand, limit int)
 }{
 	{"closed loop", false, true, func(t *testing.T, e *engine.Engine, rng *rand.Rand, limit int) {
-		e.Shares(rng.IntN(4))
-		if err := e.Closed(t.Context(), 1+rng.IntN(12), limit); err != nil {
+		if err := e.Start(t.Context(), &engine.Closed{Concurrency: 1 + rng.IntN(12), Limit: limit, LimitParts: rng.IntN(4)}); err != nil {
 			t.Error(err)
 		}
 		if limit > 0 {
@@ -163,7 +152,7 @@ var randomLoads = []struct {
 		}
 		for range rng.IntN(4) { // the level changes while requests are in flight
 			time.Sleep(time.Duration(rng.IntN(50)) * time.Millisecond)
-			if err := e.Closed(t.Context(), 1+rng.IntN(12), 0); err != nil {
+			if err := e.Start(t.Context(), &engine.Closed{Concurrency: 1 + rng.IntN(12)}); err != nil {
 				t.Error(err)
 			}
 		}
@@ -172,16 +161,15 @@ var randomLoads = []struct {
 	}},
 	{"open loop", false, true, func(t *testing.T, e *engine.Engine, rng *rand.Rand, limit int) {
 		rate := 10 + 2000*rng.Float64()
-		load := engine.PacedLoad{
-			Schedule: pace.Constant(rate), Feeds: 1 + rng.IntN(6), Turn: engine.Turn(rng.IntN(4)), Seed: rng.Uint64(),
+		load := &engine.Paced{
+			Schedule: pace.Constant(rate), Sources: 1 + rng.IntN(6), Order: engine.Order(rng.IntN(4)), Seed: rng.Uint64(),
 			Slots: 1 + rng.IntN(8), Limit: limit,
 		}
 		if rng.IntN(2) == 0 {
 			load.Schedule = pace.Poisson(rate, rng.Uint64())
 		}
-		load.Threads, load.Cap = rng.IntN(load.Feeds+1), load.Slots+rng.IntN(40)
-		stop, err := e.Paced(t.Context(), load)
-		if err != nil {
+		load.Workers, load.Cap = rng.IntN(load.Sources+1), load.Slots+rng.IntN(40)
+		if err := e.Start(t.Context(), load); err != nil {
 			t.Error(err)
 			return
 		}
@@ -190,17 +178,19 @@ var randomLoads = []struct {
 		} else {
 			time.Sleep(time.Duration(rng.IntN(300)) * time.Millisecond)
 		}
-		stop()
+		e.Stop()
 	}},
 	{"periodic", false, false, func(t *testing.T, e *engine.Engine, rng *rand.Rand, _ int) {
 		start := 1 + rng.IntN(5)
-		// A server that answers fewer times than the period, or that fails, ends the load early. That is an error, and no
-		// loss of records.
-		_ = e.Periodic(t.Context(), engine.PeriodicLoad{Start: start, End: start + rng.IntN(20), Step: 1 + rng.IntN(4), Period: 1 + rng.IntN(4)})
+		// A server that answers fewer times than the period, or that fails, ends the load early. No record is lost then.
+		if err := e.Start(t.Context(), &engine.Periodic{Start: start, End: start + rng.IntN(20), Step: 1 + rng.IntN(4), Period: 1 + rng.IntN(4)}); err != nil {
+			t.Error(err)
+		}
+		_ = e.Finished(t.Context())
 		e.Stop()
 	}},
 	{"sessions", true, false, func(t *testing.T, e *engine.Engine, rng *rand.Rand, _ int) {
-		if err := e.Closed(t.Context(), 1+rng.IntN(8), 0); err != nil {
+		if err := e.Start(t.Context(), &engine.Closed{Concurrency: 1 + rng.IntN(8)}); err != nil {
 			t.Error(err)
 		}
 		if rng.IntN(2) == 0 {

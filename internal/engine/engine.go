@@ -1,248 +1,206 @@
-// Package engine keeps requests in flight and gives each a record. It knows nothing of tensors, tokens or
-// protocols: a Feed says what to send, a pace.Schedule says when, a service.Transport carries it.
+// Package engine keeps requests in flight and gives each a record. It knows nothing of tensors, tokens or protocols: a
+// Source fills in each request, a Loop decides when a slot sends, a service.Transport carries the requests.
 //
-// In closed loop each slot sends its next request as soon as the last one ended, or after a think time, on the goroutine
-// that saw the end: no hand-off, nothing shared. In open loop one dispatcher sends each request at its due time on a
-// free slot; a request that finds none, or whose time has passed, is sent as soon as possible and its
-// lateness is kept in its record. Ends are written to the shard of the transport's lane and drained by one
-// collector.
+// Each Loop has a file of its own:
+//
+//   - Closed keeps a number of requests in flight. A slot sends its next request when the last one has ended, on the
+//     goroutine that saw the end: nothing is handed over, and slots share nothing.
+//   - Paced sends each request at its due time on a free slot. A request that finds no free slot, or whose due time has
+//     passed, is sent as soon as possible, and its record keeps the send lag.
+//   - Periodic raises the number of streamed requests in flight step by step.
+//
+// When a request ends, Done writes its record to the shard of the transport's goroutine, counts a failure, and hands the
+// slot to the loop. The engine collects the records itself and passes them to Config.Collect.
 package engine
 
 import (
 	"context"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/redline-bench/redline/internal/clock"
+	"github.com/redline-bench/redline/internal/minstd"
 	"github.com/redline-bench/redline/internal/pace"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
 )
 
-// Feed fills in what the next request of one slot is: Call.Req, Vars and the record's step, sequence and flags.
-type Feed interface {
-	Next(c *service.Call)
-}
-
-// Closer is a Feed that may leave something open at the server, such as a sequence.
-type Closer interface {
-	// Close fills in one last request that ends what is open, and tells whether there was anything. The request is
-	// sent beyond any limit and is not measured.
-	Close(c *service.Call) bool
-}
-
-// Restarter is a Feed that can count from the beginning again.
-type Restarter interface {
-	Restart()
-}
-
 // Config is what an engine works with.
 type Config struct {
 	Service service.Service
-	// Feed makes the feed of a slot, one of active slots in use. It is called again when their number changes.
-	Feed func(slot, active int) Feed
+	// Source makes source i of n. A closed loop has one source per slot and asks again when the number of slots changes.
+	Source func(i, n int) Source
+	// Collect receives each record, with its responses where Keep is set. They are valid until it returns. It is called
+	// by one goroutine at a time, see Sync. Nil drops the records.
+	Collect func(r *record.Record, events []record.Event, data []byte)
 	// Keep stores response times and bytes with the records, for exports.
 	Keep bool
 	// Timeout is the deadline of one request; 0 is none.
 	Timeout time.Duration
-	// Patience is how long the server may give no sign of life while requests are in flight, until the load is given up;
-	// 0 is StallAfter, or Timeout where that is longer.
+	// Patience is how long the server may give no sign of life while requests are in flight. Then the load is given up.
+	// 0 is StallAfter, or Timeout if that is longer.
 	Patience time.Duration
-	// ThinkTime is how long a slot of a closed loop waits between two requests. Seed is what it is drawn from.
+	// ThinkTime is how long a slot of a closed loop waits between two requests. It is drawn from Seed.
 	ThinkTime pace.ThinkTime
 	Seed      uint64
-	// StopOnFailure makes the first failed request call the end: its slot rests, and Failed is closed. Otherwise
-	// that happens when GiveUpAfter requests in a row have failed, or when for GoneAfter no connection could be made.
+	// StopOnFailure closes Failed at the first failed request, and the worker of that request sends nothing more.
+	// Otherwise that happens when GiveUpAfter requests in a row have failed, or when every connection failed for GoneAfter.
 	StopOnFailure bool
 }
 
-// GiveUpAfter is how many requests in a row must fail for the load to be given up.
-const GiveUpAfter = 100
+// Loop is one way to make load. An engine runs one loop at a time, and a loop is started once.
+type Loop interface {
+	// prepare makes the slots that the loop needs at first. Nothing is sent yet.
+	prepare(ctx context.Context, e *Engine) error
+	// begin sends the first requests and returns. What the loop sends without the end of another request, it sends in a
+	// function given to Engine.spawn, which returns soon after ctx ends.
+	begin(ctx context.Context)
+	// ended is called on the transport's goroutine when a request of a slot has ended and its record is written. The loop
+	// sends the slot's next request or parks the slot. stop means that failures have ended the load of the slot's worker.
+	ended(s *slot, stop bool)
+}
 
-// GoneAfter is for how long every connection must fail for the load to be given up. Attempts are further and further
-// apart, so a hundred of them may take a minute.
-const GoneAfter = 3 * time.Second
+// running is the loop of the current load, or of the last one.
+type running struct {
+	loop   Loop
+	cancel context.CancelFunc
+}
 
 // Engine carries the load of one run.
 type Engine struct {
 	cfg Config
 	tr  service.Transport
 
-	mu     sync.Mutex // guards slots and shards while they grow
-	slots  []*slot
-	shards []*record.Shard
-	// backlog is what the shards hold for the collector.
-	backlog *record.Backlog
+	mu      sync.Mutex // guards the three lists while they grow
+	slots   []*slot
+	shards  []*record.Shard
+	sources []Source // the latest source of each index
 
-	// active is the number of slots in use in closed loop; generation tells slots to re-make their feeds.
-	active          atomic.Int64
-	generation      atomic.Int64
-	closed          atomic.Bool // closed loop: an ended request is followed by the next
-	stopped         atomic.Bool
-	budget          atomic.Int64 // requests that may still be started; meaningful when limited
-	limited         atomic.Bool
-	shares          int           // threads that a limit is dealt out to; 0: it is for all
-	dispatching     atomic.Bool   // a paced load is still sending
-	running         atomic.Int64  // slots in flight
-	wake            chan struct{} // a slot became idle
-	free            freeList
-	groups          *groups // of a paced load
-	turns           *turns  // the same
-	paced           []Feed  // the same
-	tracks          int     // what the transport was told
-	openLoopSent    atomic.Uint64
-	scheduled       atomic.Int64 // when the schedule of a paced load began
-	behind          atomic.Int64
-	dropped         atomic.Uint64
-	period, reached atomic.Int64 // of a periodic load: responses asked for, and requests that have had as many
+	tracks int             // what the transport was told; 0 is nothing
+	draws  []minstd.Source // of random orders, which go on from load to load
 
+	current    atomic.Pointer[running]
+	background sync.WaitGroup // functions given to spawn
+	sending    atomic.Int64   // how many of them have not returned
+	active     atomic.Int64   // slots that are not parked
+	stopped    atomic.Bool    // nothing more is sent
+	wake       chan struct{}  // a slot was parked, or spawn has ended
+
+	collector collector
 	failures  failures
-	failed    chan struct{} // closed at the failure that stops the load
-	failOnce  sync.Once
-	unbroken  atomic.Int64 // failures in a row
-	refused   atomic.Int64 // since when connections fail; 0: the server was reached
-	stalled   atomic.Pointer[StallError]
-	watchStop context.CancelFunc
-	watch     sync.WaitGroup
-}
+	watchers  watchers
 
-// slot is a place for one request in flight.
-type slot struct {
-	call       service.Call
-	feed       Feed
-	listener   Listener                   // the feed, where it is one
-	watcher    Watcher                    // the same
-	pause      atomic.Pointer[time.Timer] // the latest pause between two requests
-	think      func() time.Duration       // draws the next think time; nil: there is none
-	ready      int64                      // when the think time before the next request ends; 0: there is none
-	turn       int                        // the feed of a paced load that the request in flight came from
-	answers    int64                      // responses so far, in a periodic load
-	generation int64
-	quota      atomic.Pointer[atomic.Int64] // what its thread may still send; nil: see the engine's budget
-	shard      *record.Shard
-	since      atomic.Int64 // when the request in flight was sent; 0 is idle, see also paused
-	sign       atomic.Int64 // when the server last gave a sign of life on this slot
-	due        atomic.Int64 // due time of the request in flight; 0 if it is not part of the load
-	cutting    atomic.Bool  // a request is being cut: the next one must not be sent before that is done
-	events     []record.Event
-	data       []byte
+	scheduled atomic.Int64 // when the schedule of a paced load began
+	behind    atomic.Int64
+	dropped   atomic.Uint64
 }
 
 // Open connects the engine to its service. Close must be called.
 func Open(ctx context.Context, cfg Config) (*Engine, error) {
-	e := &Engine{cfg: cfg, backlog: record.NewBacklog(), wake: make(chan struct{}, 1), failed: make(chan struct{})}
+	e := &Engine{cfg: cfg, wake: make(chan struct{}, 1)}
+	e.failures.reset()
 	tr, err := cfg.Service.Open(ctx, e)
 	if err != nil {
 		return nil, err
 	}
 	e.tr = tr
-	wctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	e.watchStop = cancel
-	e.watch.Go(func() { e.watchStall(wctx) })
-	if cfg.Timeout > 0 {
-		e.watch.Go(func() { e.watchDeadlines(wctx) })
-	}
+	e.startCollector()
+	e.startWatchers(context.WithoutCancel(ctx))
 	return e, nil
 }
 
-// Close cuts what is in flight and frees everything.
+// Close cancels the requests in flight, collects their records and frees everything.
 func (e *Engine) Close() error {
 	e.Stop()
-	e.watchStop()
-	e.watch.Wait()
-	return e.tr.Close()
+	e.watchers.stop()
+	err := e.tr.Close() // waits for ends of requests, which may wait for the collector
+	e.stopCollector()
+	return err
 }
 
-// grow makes n slots usable.
-func (e *Engine) grow(ctx context.Context, n int) error {
-	if err := e.tr.Grow(ctx, n); err != nil {
+// Start begins a load and ends the one before. A Closed loop may follow another Closed loop that has requests in flight.
+// Before any other change of the loop nothing may be in flight.
+func (e *Engine) Start(ctx context.Context, l Loop) error {
+	if last := e.current.Load(); last != nil {
+		last.cancel()
+		e.background.Wait()
+	}
+	if err := l.prepare(ctx, e); err != nil {
 		return err
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for i := len(e.slots); i < n; i++ {
-		lane := e.tr.Lane(i)
-		for len(e.shards) <= lane {
-			e.shards = append(e.shards, record.NewShard(e.cfg.Keep, e.backlog))
-		}
-		s := &slot{shard: e.shards[lane], generation: -1, think: e.cfg.ThinkTime.Slot(e.cfg.Seed, i)}
-		s.call.Slot, s.call.Owner = i, s
-		e.slots = append(e.slots, s)
-	}
+	ctx, cancel := context.WithCancel(ctx)
+	e.stopped.Store(false)
+	e.current.Store(&running{loop: l, cancel: cancel})
+	l.begin(ctx)
 	return nil
 }
 
-// Drain calls fn for every record that ended since the last Drain. Only one goroutine may call it.
-func (e *Engine) Drain(fn func(r *record.Record, events []record.Event, data []byte)) {
-	e.mu.Lock()
-	shards := e.shards
-	e.mu.Unlock()
-	for _, s := range shards {
-		s.Drain(fn)
-	}
+// spawn runs the part of a loop that sends without the end of another request.
+func (e *Engine) spawn(send func()) {
+	e.sending.Add(1)
+	e.background.Go(func() {
+		send()
+		e.sending.Add(-1)
+		e.notify()
+	})
 }
 
-// collectEvery is how often CollectUntil collects records where they do not call for it themselves.
-const collectEvery = 50 * time.Millisecond
-
-// CollectUntil calls wait, and calls collect repeatedly until wait returns, then once more. The memory for records is bounded,
-// so a load stops when its records are not collected. collect runs on the goroutine of the caller.
-func (e *Engine) CollectUntil(collect func(), wait func() error) error {
-	ended := make(chan error, 1)
-	go func() { ended <- wait() }()
-	tick := time.NewTicker(collectEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case err := <-ended:
-			collect()
-			return err
-		case <-e.backlog.Full():
-		case <-tick.C:
-		}
-		collect()
-	}
-}
-
-// Stop starts nothing more. Requests in flight go on.
+// Stop ends the load: nothing more is sent. Requests in flight go on.
 func (e *Engine) Stop() {
+	e.halt()
+	e.background.Wait()
+}
+
+// halt is Stop without the wait for the loop.
+func (e *Engine) halt() {
 	e.stopped.Store(true)
+	if r := e.current.Load(); r != nil {
+		r.cancel()
+	}
 	e.endPauses()
 }
 
-// Wait blocks until nothing is in flight, or until ctx ends; then it cuts the rest and waits for their ends.
-func (e *Engine) Wait(ctx context.Context) error {
-	for e.running.Load() > 0 {
-		if e.sleep(ctx, restful) != nil {
-			e.cutAll(record.Canceled)
-			e.settle(context.WithoutCancel(ctx))
-			return ctx.Err()
-		}
-	}
-	return nil
+// Working tells whether a request is in flight or will yet be sent. It is false once failures have stopped every worker.
+func (e *Engine) Working() bool {
+	return e.sending.Load() > 0 || e.active.Load() > 0 // in this order: spawn makes slots active before it returns
 }
 
-// Finished blocks until a load with a limit has ended by itself, a failure has stopped it, or ctx ends.
+// Finished blocks until the load has ended: by its limit, by failures or by Stop. It returns early when ctx ends.
 func (e *Engine) Finished(ctx context.Context) error {
-	for e.dispatching.Load() || e.running.Load() > 0 {
-		if err := e.sleep(ctx, restful); err != nil {
+	for e.Working() {
+		if err := e.sleep(ctx, drainPollInterval); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// restful is how long those sleep at most who wait for the end of a load, which may take minutes: waking up costs
-// the load itself.
-const restful = 20 * time.Millisecond
+// Wait blocks until the load has ended, or until ctx ends. Then it cancels the requests in flight and waits for their ends.
+func (e *Engine) Wait(ctx context.Context) error {
+	err := e.Finished(ctx)
+	if err == nil {
+		return nil
+	}
+	for _, s := range e.snapshot() {
+		e.Cut(s.call.Slot, s.sequence.Load(), record.Canceled)
+	}
+	settle, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
+	defer cancel()
+	for e.Working() && e.sleep(settle, slotPollInterval) == nil {
+	}
+	return err
+}
 
-// pause waits a moment for a slot to become idle.
-func (e *Engine) pause(ctx context.Context) error { return e.sleep(ctx, 2*time.Millisecond) }
+const (
+	// drainPollInterval limits how often we check whether the load has ended; checking costs the load CPU.
+	drainPollInterval = 20 * time.Millisecond
+	// slotPollInterval is the same where the end is near.
+	slotPollInterval = 2 * time.Millisecond
+	// settleTime is how long canceled requests may take to report their ends.
+	settleTime = time.Second
+)
 
-// sleep waits for a slot to become idle. Several may wait, and one signal wakes one of them, so each looks again
-// after a while by itself.
+// sleep waits for a slot to be parked, for at most the given time: one signal wakes only one of several waiters.
 func (e *Engine) sleep(ctx context.Context, most time.Duration) error {
 	timer := time.NewTimer(most)
 	defer timer.Stop()
@@ -255,140 +213,62 @@ func (e *Engine) sleep(ctx context.Context, most time.Duration) error {
 	return nil
 }
 
-// settle waits a moment for cut requests to report their ends.
-func (e *Engine) settle(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, time.Second)
-	defer cancel()
-	for e.running.Load() > 0 && e.pause(ctx) == nil {
+func (e *Engine) notify() {
+	select {
+	case e.wake <- struct{}{}:
+	default:
 	}
 }
 
-func (e *Engine) cutAll(class record.Class) {
+// Sent is the number of requests that the loops have sent since the engine was opened. Requests that only close a sequence
+// are not counted.
+func (e *Engine) Sent() uint64 {
+	var n uint64
 	for _, s := range e.snapshot() {
-		if s.since.Load() > 0 {
-			e.tr.Cut(s.call.Slot, class)
-		}
-	}
-}
-
-// paused stands in place of a send time: the slot is at work, but nothing is in flight that could be cut.
-const paused = -1
-
-// cutSince cuts the request that was sent at the given time, and never the one after it: the next one either has set
-// its time, and nothing is cut, or it sees that a request is being cut, and waits.
-func (e *Engine) cutSince(s *slot, since int64, class record.Class) {
-	s.cutting.Store(true)
-	if s.since.Load() == since {
-		e.tr.Cut(s.call.Slot, class)
-	}
-	s.cutting.Store(false)
-}
-
-// begin notes that a request is about to be sent. due is 0 for a request that is not part of the load.
-func (s *slot) begin(due, now int64) {
-	s.due.Store(due)
-	s.since.Store(now)
-	for s.cutting.Load() {
-		runtime.Gosched()
-	}
-}
-
-func (e *Engine) snapshot() []*slot {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.slots
-}
-
-// Keeps tells whether response bytes are kept with the records. A transport that would have to gather them asks.
-func (e *Engine) Keeps() bool { return e.cfg.Keep }
-
-// InFlight is the number of requests on the wire. A slot that pauses between two requests has none.
-func (e *Engine) InFlight() int {
-	n := 0
-	for _, s := range e.snapshot() {
-		if s.since.Load() > 0 {
-			n++
-		}
+		n += s.sequence.Load() - s.closings.Load()
 	}
 	return n
 }
 
-// Working tells whether anything is in flight or will yet be sent: false once every slot, or every thread of a paced
-// load, rests after a failure.
-func (e *Engine) Working() bool {
-	return e.running.Load() > 0 || e.dispatching.Load() && e.groups.left.Load() > 0
-}
-
-// OpenLoopSent is the number of requests that were sent on a schedule since the engine was opened. Requests of a closed loop are
-// not counted: its slots share nothing from request to request.
-func (e *Engine) OpenLoopSent() uint64 { return e.openLoopSent.Load() }
-
-// Behind is how long, all in all, a due request was waiting to be sent.
+// Behind is the time in which paced loads had a due request that was not sent yet.
 func (e *Engine) Behind() time.Duration { return time.Duration(e.behind.Load()) }
 
-// Dropped is the number of requests that were due and had not been sent when their load was stopped.
+// Dropped is the number of requests that were due and not sent when their load was stopped.
 func (e *Engine) Dropped() uint64 { return e.dropped.Load() }
 
-// Full calls for Drain before its usual time: many records wait.
-func (e *Engine) Full() <-chan struct{} { return e.backlog.Full() }
+// Scheduled is when the schedule of the latest paced load began: its request n is due at Scheduled plus offset n.
+func (e *Engine) Scheduled() int64 { return e.scheduled.Load() }
 
-// Stalled is how long ends of requests waited, all in all, because records were not collected fast enough.
-func (e *Engine) Stalled() time.Duration { return e.backlog.Stalled() }
+// Keeps tells a transport whether response bytes are kept with the records.
+func (e *Engine) Keeps() bool { return e.cfg.Keep }
 
-// Failed is closed when failures call for the end of the load.
-func (e *Engine) Failed() <-chan struct{} { return e.failed }
-
-// Forgive forgets the failures so far, and the end that they called for. Nothing may be in flight.
-func (e *Engine) Forgive() {
-	e.failures.clear()
-	e.unbroken.Store(0)
-	e.refused.Store(0)
-	e.failed, e.failOnce = make(chan struct{}), sync.Once{}
+// makeSource makes source i of n.
+func (e *Engine) makeSource(i, n int) Source {
+	src := e.cfg.Source(i, n)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for len(e.sources) <= i {
+		e.sources = append(e.sources, nil)
+	}
+	e.sources[i] = src
+	return src
 }
 
-// Restart has the feeds and think times begin again: what follows is another run, as the measured part is after its
-// warm-up. Nothing may be in flight.
+// Restart resets sources, think times and random orders, so that the next load is as the first one. It is called between a
+// warm-up and the measurement. Nothing may be in flight.
 func (e *Engine) Restart() {
-	feeds := e.paced
-	for _, s := range e.snapshot() {
-		feeds = append(feeds, s.feed)
-		s.think = e.cfg.ThinkTime.Slot(e.cfg.Seed, s.call.Slot)
-	}
-	for _, f := range feeds {
-		if r, ok := f.(Restarter); ok {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, src := range e.sources {
+		if r, ok := src.(Restarter); ok {
 			r.Restart()
 		}
 	}
-	if e.turns != nil {
-		e.turns.draws = nil
+	for _, s := range e.slots {
+		s.think = e.cfg.ThinkTime.Slot(e.cfg.Seed, s.call.Slot)
 	}
+	e.draws = nil
 	if r, ok := e.tr.(service.Renewer); ok {
 		r.Renew()
-	}
-}
-
-// Failures are the failed requests so far, grouped.
-func (e *Engine) Failures() []Failure { return e.failures.list() }
-
-// SlotErrors are the first failures of each slot that had one.
-func (e *Engine) SlotErrors() []SlotError { return e.failures.slots() }
-
-// watchDeadlines cuts requests that are older than the deadline. One look over the slots every so often is far
-// cheaper than a timer a request.
-func (e *Engine) watchDeadlines(ctx context.Context) {
-	tick := time.NewTicker(max(e.cfg.Timeout/20, 10*time.Millisecond))
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-		oldest := clock.Now() - int64(e.cfg.Timeout)
-		for _, s := range e.snapshot() {
-			if since := s.since.Load(); since > 0 && since < oldest {
-				e.cutSince(s, since, record.Timeout)
-			}
-		}
 	}
 }

@@ -17,12 +17,23 @@ import (
 	"github.com/redline-bench/redline/internal/testkit"
 )
 
-func open(t *testing.T, svc *testkit.Service, cfg engine.Config) *engine.Engine {
+// testEngine is an engine that keeps its records for the test.
+type testEngine struct {
+	*engine.Engine
+	got []record.Record
+}
+
+// open opens an engine until the end of the test. Its requests are all the same if cfg has no source.
+func open(t testing.TB, svc service.Service, cfg engine.Config) *testEngine {
 	t.Helper()
+	e := &testEngine{}
 	cfg.Service = svc
-	cfg.Feed = func(int, int) engine.Feed { return testkit.Feed{} }
-	e, err := engine.Open(t.Context(), cfg)
-	if err != nil {
+	cfg.Collect = func(r *record.Record, _ []record.Event, _ []byte) { e.got = append(e.got, *r) }
+	if cfg.Source == nil {
+		cfg.Source = func(int, int) engine.Source { return testkit.Source{} }
+	}
+	var err error
+	if e.Engine, err = engine.Open(t.Context(), cfg); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -33,13 +44,20 @@ func open(t *testing.T, svc *testkit.Service, cfg engine.Config) *engine.Engine 
 	return e
 }
 
-func records(e *engine.Engine) []record.Record {
-	var out []record.Record
-	e.Drain(func(r *record.Record, _ []record.Event, _ []byte) { out = append(out, *r) })
+// records are the records since the last call.
+func records(e *testEngine) (out []record.Record) {
+	e.Sync(func() { out, e.got = e.got, nil })
 	return out
 }
 
-func finished(t *testing.T, e *engine.Engine) {
+func start(t testing.TB, e *testEngine, l engine.Loop) {
+	t.Helper()
+	if err := e.Start(t.Context(), l); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func finished(t *testing.T, e *testEngine) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -51,9 +69,7 @@ func finished(t *testing.T, e *engine.Engine) {
 func TestClosedLoopSendsExactlyTheLimitAndKeepsEachRecord(t *testing.T) {
 	svc := &testkit.Service{Answer: func(int64) (time.Duration, error) { return 0, nil }}
 	e := open(t, svc, engine.Config{})
-	if err := e.Closed(t.Context(), 7, 500); err != nil {
-		t.Fatal(err)
-	}
+	start(t, e, &engine.Closed{Concurrency: 7, Limit: 500})
 	finished(t, e)
 	slots := map[uint32]bool{}
 	list := records(e)
@@ -73,16 +89,12 @@ func TestClosedLoopFollowsAChangeOfLevel(t *testing.T) {
 	svc := &testkit.Service{Answer: func(n int64) (time.Duration, error) { <-gate; return 0, nil }}
 	e := open(t, svc, engine.Config{})
 	for _, n := range []int{2, 5} {
-		if err := e.Closed(t.Context(), n, 0); err != nil {
-			t.Fatal(err)
-		}
+		start(t, e, &engine.Closed{Concurrency: n})
 		if got := e.InFlight(); got != n {
-			t.Errorf("%d in flight after Closed(%d)", got, n)
+			t.Errorf("%d in flight, asked for %d", got, n)
 		}
 	}
-	if err := e.Closed(t.Context(), 1, 0); err != nil {
-		t.Fatal(err)
-	}
+	start(t, e, &engine.Closed{Concurrency: 1})
 	for range 20 { // each of the five may end once; then only slot 0 goes on
 		gate <- struct{}{}
 	}
@@ -103,9 +115,7 @@ func TestFirstFailureRestsItsSlotAndCallsTheEnd(t *testing.T) {
 		return 0, nil
 	}}
 	e := open(t, svc, engine.Config{StopOnFailure: true})
-	if err := e.Closed(t.Context(), 1, 0); err != nil {
-		t.Fatal(err)
-	}
+	start(t, e, &engine.Closed{Concurrency: 1})
 	<-e.Failed()
 	finished(t, e)
 	if svc.Sent() != 11 {
@@ -124,9 +134,7 @@ func TestFailuresAreCountedAndOnlyAnUnbrokenRunOfThemStopsTheLoad(t *testing.T) 
 		return 0, nil
 	}}
 	e := open(t, svc, engine.Config{})
-	if err := e.Closed(t.Context(), 1, 0); err != nil {
-		t.Fatal(err)
-	}
+	start(t, e, &engine.Closed{Concurrency: 1})
 	<-e.Failed()
 	finished(t, e)
 	f := e.Failures()
@@ -148,12 +156,9 @@ func TestPacedLoadSendsAtDueTimes(t *testing.T) {
 	testkit.Simulate(t, func(t *testing.T) {
 		svc := &testkit.Service{Answer: func(int64) (time.Duration, error) { return 0, nil }}
 		e := open(t, svc, engine.Config{})
-		stop, err := e.Paced(t.Context(), engine.PacedLoad{Schedule: pace.Constant(2000), Feeds: 4, Slots: 8, Cap: 64, Limit: 400})
-		if err != nil {
-			t.Fatal(err)
-		}
+		start(t, e, &engine.Paced{Schedule: pace.Constant(2000), Sources: 4, Slots: 8, Cap: 64, Limit: 400})
 		finished(t, e)
-		stop()
+		e.Stop()
 		got := records(e)
 		if len(got) != 400 {
 			t.Fatalf("%d records, want 400", len(got))
@@ -172,12 +177,9 @@ func TestPacedLoadBehindItsScheduleShowsTheWait(t *testing.T) {
 		const wait = 20 * time.Millisecond
 		svc := &testkit.Service{Answer: func(int64) (time.Duration, error) { return wait, nil }}
 		e := open(t, svc, engine.Config{})
-		stop, err := e.Paced(t.Context(), engine.PacedLoad{Schedule: pace.Constant(1000), Feeds: 1, Slots: 1, Cap: 1, Limit: 10})
-		if err != nil {
-			t.Fatal(err)
-		}
+		start(t, e, &engine.Paced{Schedule: pace.Constant(1000), Sources: 1, Slots: 1, Cap: 1, Limit: 10})
 		finished(t, e)
-		stop()
+		e.Stop()
 		got := records(e)
 		if len(got) != 10 || svc.MostInFlight() != 1 {
 			t.Fatalf("%d records, %d in flight", len(got), svc.MostInFlight())
@@ -199,13 +201,10 @@ func TestStoppedLoadCountsWhatItDropped(t *testing.T) {
 			t.Helper()
 			svc := &testkit.Service{Answer: func(int64) (time.Duration, error) { return 300 * time.Millisecond, nil }}
 			e := open(t, svc, engine.Config{})
-			stop, err := e.Paced(t.Context(), engine.PacedLoad{Schedule: pace.Constant(1000), Feeds: 1, Slots: 1, Cap: 1, Limit: limit})
-			if err != nil {
-				t.Fatal(err)
-			}
+			start(t, e, &engine.Paced{Schedule: pace.Constant(1000), Sources: 1, Slots: 1, Cap: 1, Limit: limit})
 			time.Sleep(21 * time.Millisecond) // the first was sent after 1 ms and is not answered yet
 			synctest.Wait()
-			stop()
+			e.Stop()
 			if n := e.Dropped(); n != want {
 				t.Errorf("limit %d: dropped %d, want %d", limit, n, want)
 			}
@@ -220,22 +219,19 @@ func TestAnImpossibleRateEndsAtOnce(t *testing.T) {
 	testkit.Simulate(t, func(t *testing.T) {
 		svc := &testkit.Service{Answer: func(int64) (time.Duration, error) { return time.Second, nil }}
 		e := open(t, svc, engine.Config{})
-		stop, err := e.Paced(t.Context(), engine.PacedLoad{Schedule: pace.Constant(1e11), Feeds: 1, Slots: 1, Cap: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		start(t, e, &engine.Paced{Schedule: pace.Constant(1e11), Sources: 1, Slots: 1, Cap: 1})
 		time.Sleep(101 * time.Millisecond)
 		synctest.Wait()
-		stop()
+		e.Stop()
 		if n := float64(e.Dropped()); n < 0.99e10 || n > 1.01e10 {
 			t.Errorf("dropped %g, want 1e10 of 0.1 s", n)
 		}
 	})
 }
 
-// When every thread has failed the load is over, also where feeds wait for each other; and after Forgive there may be
-// another one.
-func TestPacedLoadEndsWithItsLastThread(t *testing.T) {
+// When every worker has failed the load is over, also where sources wait for each other. After ClearFailures there may be
+// another load.
+func TestPacedLoadEndsWithItsLastWorker(t *testing.T) {
 	testkit.Simulate(t, func(t *testing.T) {
 		svc := &testkit.Service{Answer: func(n int64) (time.Duration, error) {
 			if n < 3 {
@@ -245,16 +241,13 @@ func TestPacedLoadEndsWithItsLastThread(t *testing.T) {
 		}}
 		e := open(t, svc, engine.Config{StopOnFailure: true})
 		for round, limit := range []int{100, 5} {
-			stop, err := e.Paced(t.Context(), engine.PacedLoad{Schedule: pace.Constant(2000), Feeds: 3, Turn: engine.Serial, Slots: 16, Cap: 16, Limit: limit})
-			if err != nil {
-				t.Fatal(err)
-			}
+			start(t, e, &engine.Paced{Schedule: pace.Constant(2000), Sources: 3, Order: engine.Serial, Slots: 16, Cap: 16, Limit: limit})
 			finished(t, e)
-			stop()
+			e.Stop()
 			if got := len(e.SlotErrors()); got != 3*(1-round) {
 				t.Errorf("round %d: %d failures", round, got)
 			}
-			e.Forgive()
+			e.ClearFailures()
 		}
 		if svc.Sent() != 8 {
 			t.Errorf("%d requests were sent, want 3 that fail and 5 more", svc.Sent())
@@ -262,30 +255,27 @@ func TestPacedLoadEndsWithItsLastThread(t *testing.T) {
 	})
 }
 
-// A failed request ends its thread alone: the others show their own failures, under the thread's number.
-func TestPacedLoadFailsThreadByThread(t *testing.T) {
+// A failed request stops its own worker alone: the others show their own failures, under the worker's number.
+func TestPacedLoadFailsWorkerByWorker(t *testing.T) {
 	testkit.Simulate(t, func(t *testing.T) {
 		svc := &testkit.Service{Answer: func(int64) (time.Duration, error) { return 0, errors.New("boom") }}
 		e := open(t, svc, engine.Config{StopOnFailure: true})
-		stop, err := e.Paced(t.Context(), engine.PacedLoad{Schedule: pace.Constant(200), Feeds: 6, Threads: 4, Slots: 16, Cap: 16})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer stop()
+		start(t, e, &engine.Paced{Schedule: pace.Constant(200), Sources: 6, Workers: 4, Slots: 16, Cap: 16})
+		defer e.Stop()
 		for e.Working() {
 			time.Sleep(time.Millisecond)
 		}
 		if n := svc.Sent(); n != 4 {
-			t.Errorf("%d requests were sent, want one a thread", n)
+			t.Errorf("%d requests were sent, want one per worker", n)
 		}
 		failed := e.SlotErrors()
 		for i, f := range failed {
 			if f.Slot != i {
-				t.Errorf("failure %d is of thread %d", i, f.Slot)
+				t.Errorf("failure %d is of worker %d", i, f.Slot)
 			}
 		}
 		if len(failed) != 4 {
-			t.Errorf("%d failures, want one a thread", len(failed))
+			t.Errorf("%d failures, want one per worker", len(failed))
 		}
 	})
 }
@@ -295,12 +285,9 @@ func TestPacedLoadGrows(t *testing.T) {
 	testkit.Simulate(t, func(t *testing.T) {
 		svc := &testkit.Service{Answer: func(int64) (time.Duration, error) { return 100 * time.Millisecond, nil }}
 		e := open(t, svc, engine.Config{})
-		stop, err := e.Paced(t.Context(), engine.PacedLoad{Schedule: pace.Constant(1000), Feeds: 4, Slots: 4, Cap: 1000, Limit: 200})
-		if err != nil {
-			t.Fatal(err)
-		}
+		start(t, e, &engine.Paced{Schedule: pace.Constant(1000), Sources: 4, Slots: 4, Cap: 1000, Limit: 200})
 		finished(t, e)
-		stop()
+		e.Stop()
 		if most := svc.MostInFlight(); most < 100 { // 1000 a second of 100 ms each
 			t.Errorf("never more than %d in flight", most)
 		}
@@ -311,9 +298,7 @@ func TestDeadlineEndsAHungRequest(t *testing.T) {
 	testkit.Simulate(t, func(t *testing.T) {
 		svc := &testkit.Service{Answer: func(int64) (time.Duration, error) { return 300 * time.Millisecond, nil }}
 		e := open(t, svc, engine.Config{Timeout: 30 * time.Millisecond, StopOnFailure: true})
-		if err := e.Closed(t.Context(), 3, 0); err != nil {
-			t.Fatal(err)
-		}
+		start(t, e, &engine.Closed{Concurrency: 3})
 		<-e.Failed()
 		finished(t, e)
 		for _, r := range records(e) {
@@ -328,9 +313,7 @@ func TestWaitCutsWhatDoesNotEnd(t *testing.T) {
 	testkit.Simulate(t, func(t *testing.T) {
 		svc := &testkit.Service{Answer: func(int64) (time.Duration, error) { return 300 * time.Millisecond, nil }}
 		e := open(t, svc, engine.Config{})
-		if err := e.Closed(t.Context(), 3, 0); err != nil {
-			t.Fatal(err)
-		}
+		start(t, e, &engine.Closed{Concurrency: 3})
 		e.Stop()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
@@ -348,7 +331,7 @@ func TestWaitCutsWhatDoesNotEnd(t *testing.T) {
 	})
 }
 
-// sequences is a feed whose requests come in threes.
+// sequences is a source whose requests come in threes.
 type sequences struct {
 	left   int
 	closed atomic.Int64
@@ -375,26 +358,20 @@ func TestOpenSequencesAreEndedByOneMoreRequest(t *testing.T) {
 		for _, paced := range []bool{false, true} {
 			svc := &testkit.Service{Answer: func(int64) (time.Duration, error) { return 0, nil }}
 			var mu sync.Mutex
-			feeds := map[int]*sequences{}
-			e, err := engine.Open(t.Context(), engine.Config{Service: svc, Feed: func(slot, _ int) engine.Feed {
+			sources := map[int]*sequences{}
+			e := open(t, svc, engine.Config{Source: func(slot, _ int) engine.Source {
 				mu.Lock()
 				defer mu.Unlock()
-				feeds[slot] = &sequences{}
-				return feeds[slot]
+				sources[slot] = &sequences{}
+				return sources[slot]
 			}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			// Four feeds, ten requests: two feeds send three (nothing open), two send two (one open each), by turns.
+			// Four sources, ten requests: two send three (nothing open), two send two (one open each), by turns.
 			if paced {
-				stop, err := e.Paced(t.Context(), engine.PacedLoad{Schedule: pace.Constant(5000), Feeds: 4, Slots: 4, Cap: 4, Limit: 10})
-				if err != nil {
-					t.Fatal(err)
-				}
+				start(t, e, &engine.Paced{Schedule: pace.Constant(5000), Sources: 4, Slots: 4, Cap: 4, Limit: 10})
 				finished(t, e)
-				stop()
-			} else if err := e.Closed(t.Context(), 4, 10); err != nil {
-				t.Fatal(err)
+				e.Stop()
+			} else {
+				start(t, e, &engine.Closed{Concurrency: 4, Limit: 10})
 			}
 			finished(t, e)
 			closing, open := 0, 0
@@ -403,7 +380,7 @@ func TestOpenSequencesAreEndedByOneMoreRequest(t *testing.T) {
 					closing++
 				}
 			}
-			for _, f := range feeds {
+			for _, f := range sources {
 				open += f.left
 			}
 			if n := int(svc.Sent()); n != 10+closing || open != 0 {
@@ -412,30 +389,31 @@ func TestOpenSequencesAreEndedByOneMoreRequest(t *testing.T) {
 			if paced && closing != 2 {
 				t.Errorf("%d closing requests, want 2", closing)
 			}
-			if err := e.Close(); err != nil {
-				t.Error(err)
-			}
 		}
 	})
 }
 
-// A serial load never has two requests of one feed in flight.
-func TestSerialTurnsKeepOneInFlightAFeed(t *testing.T) {
+// A serial load never has two requests of one source in flight.
+func TestSerialOrderKeepsOneInFlightPerSource(t *testing.T) {
 	testkit.Simulate(t, func(t *testing.T) {
 		svc := &testkit.Service{Answer: func(int64) (time.Duration, error) { return 5 * time.Millisecond, nil }}
 		e := open(t, svc, engine.Config{})
-		stop, err := e.Paced(t.Context(), engine.PacedLoad{
-			Schedule: pace.Constant(5000), Feeds: 3, Slots: 16, Cap: 64, Limit: 30, Turn: engine.Serial,
+		start(t, e, &engine.Paced{
+			Schedule: pace.Constant(5000), Sources: 3, Slots: 16, Cap: 64, Limit: 30, Order: engine.Serial,
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
 		finished(t, e)
-		stop()
+		e.Stop()
 		if most := svc.MostInFlight(); most > 3 {
-			t.Errorf("%d in flight with three feeds", most)
+			t.Errorf("%d in flight with three sources", most)
 		}
 	})
+}
+
+func runPeriodic(t *testing.T, e *testEngine, l *engine.Periodic) error {
+	t.Helper()
+	start(t, e, l)
+	finished(t, e)
+	return l.Err()
 }
 
 func TestPeriodicLoadEndsAtAFailure(t *testing.T) {
@@ -447,7 +425,7 @@ func TestPeriodicLoadEndsAtAFailure(t *testing.T) {
 			return time.Millisecond, nil
 		}}
 		e := open(t, svc, engine.Config{StopOnFailure: true})
-		if err := e.Periodic(t.Context(), engine.PeriodicLoad{Start: 1, End: 7, Step: 1, Period: 1}); err != nil {
+		if err := runPeriodic(t, e, &engine.Periodic{Start: 1, End: 7, Step: 1, Period: 1}); err != nil {
 			t.Fatal(err)
 		}
 		if n := len(e.SlotErrors()); n != 1 || svc.Sent() != 4 {
@@ -460,13 +438,13 @@ func TestPeriodicLoadRaisesTheLoadStepByStep(t *testing.T) {
 	testkit.Simulate(t, func(t *testing.T) {
 		svc := &testkit.Service{Answer: func(int64) (time.Duration, error) { return time.Millisecond, nil }}
 		e := open(t, svc, engine.Config{})
-		if err := e.Periodic(t.Context(), engine.PeriodicLoad{Start: 2, End: 7, Step: 2, Period: 1}); err != nil {
+		if err := runPeriodic(t, e, &engine.Periodic{Start: 2, End: 7, Step: 2, Period: 1}); err != nil {
 			t.Fatal(err)
 		}
 		if n := len(records(e)); n != 7 || svc.Sent() != 7 {
 			t.Errorf("%d records of %d requests, want exactly 7", n, svc.Sent())
 		}
-		if err := e.Periodic(t.Context(), engine.PeriodicLoad{Start: 1, End: 2, Step: 1, Period: 2}); !errors.Is(err, engine.ErrEarlyEnd) {
+		if err := runPeriodic(t, e, &engine.Periodic{Start: 1, End: 2, Step: 1, Period: 2}); !errors.Is(err, engine.ErrEarlyEnd) {
 			t.Errorf("one response where two were asked for: %v", err)
 		}
 	})

@@ -7,8 +7,10 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 	"unicode"
 
+	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
 )
@@ -16,23 +18,35 @@ import (
 // maxTexts bounds how many different failure texts are kept; the rest are counted under their class alone.
 const maxTexts = 64
 
-// maxSlots bounds for how many slots the first failure is kept.
-const maxSlots = 1024
+// maxWorkers bounds for how many workers the first failure is kept.
+const maxWorkers = 1024
 
-// Failure is a group of failed requests with the same class and text, numbers in it aside.
+// GiveUpAfter is how many requests in a row must fail before the load is given up.
+const GiveUpAfter = 100
+
+// GoneAfter is for how long every connection must fail before the load is given up. The time between two attempts to
+// connect grows, so GiveUpAfter attempts may take a minute.
+const GoneAfter = 3 * time.Second
+
+// Failure is a group of failed requests with the same class and text; numbers in the text do not count.
 type Failure struct {
 	Class record.Class
 	Err   error // of the first
-	Slot  int   // of the first
+	Slot  int   // worker of the first
 	Count uint64
 }
 
-// failures groups failed calls. Failures are rare or end the run, so a lock is no burden.
+// failures groups failed requests and counts those in a row. Failures are rare or end the run, so the lock costs little.
 type failures struct {
-	mu     sync.Mutex
-	groups []*Failure
-	index  map[failureKey]*Failure
-	bySlot map[int]error
+	mu       sync.Mutex
+	groups   []*Failure
+	index    map[failureKey]*Failure
+	byWorker map[int]error
+
+	inARow      atomic.Int64
+	unreachable atomic.Int64 // since when every connection has failed; 0 if the server was reached
+	failed      chan struct{}
+	once        sync.Once // closes failed
 }
 
 type failureKey struct {
@@ -42,8 +56,8 @@ type failureKey struct {
 
 var errOther = errors.New("other failures of this class")
 
-// add notes a failed call under a slot.
-func (f *failures) add(c *service.Call, slot int) {
+// add counts a failed request of a worker.
+func (f *failures) add(c *service.Call, worker int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	err := c.Err
@@ -57,7 +71,7 @@ func (f *failures) add(c *service.Call, slot int) {
 		g = f.index[key]
 	}
 	if g == nil {
-		g = &Failure{Class: c.Rec.Class, Err: err, Slot: slot}
+		g = &Failure{Class: c.Rec.Class, Err: err, Slot: worker}
 		if f.index == nil {
 			f.index = make(map[failureKey]*Failure)
 		}
@@ -65,11 +79,11 @@ func (f *failures) add(c *service.Call, slot int) {
 		f.groups = append(f.groups, g)
 	}
 	g.Count++
-	if f.bySlot == nil {
-		f.bySlot = make(map[int]error)
+	if f.byWorker == nil {
+		f.byWorker = make(map[int]error)
 	}
-	if _, known := f.bySlot[slot]; !known && len(f.bySlot) < maxSlots {
-		f.bySlot[slot] = err
+	if _, known := f.byWorker[worker]; !known && len(f.byWorker) < maxWorkers {
+		f.byWorker[worker] = err
 	}
 }
 
@@ -91,31 +105,27 @@ func Mask(text string) string {
 	return b.String()
 }
 
-// SlotError is the first failure of one slot.
+// SlotError is the first failure of one worker: of a slot in a closed loop, of a group of sources in a paced loop.
 type SlotError struct {
 	Slot int
 	Err  error
 }
 
-// slots lists the first failure of each slot, in the order of the slots.
-func (f *failures) slots() []SlotError {
+// SlotErrors are the first failures of the workers that had one, in the order of the workers.
+func (e *Engine) SlotErrors() []SlotError {
+	f := &e.failures
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	var out []SlotError
-	for _, slot := range slices.Sorted(maps.Keys(f.bySlot)) {
-		out = append(out, SlotError{slot, f.bySlot[slot]})
+	for _, worker := range slices.Sorted(maps.Keys(f.byWorker)) {
+		out = append(out, SlotError{worker, f.byWorker[worker]})
 	}
 	return out
 }
 
-func (f *failures) clear() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.groups, f.index, f.bySlot = nil, nil, nil
-}
-
-// list copies the groups in the order of their first failure.
-func (f *failures) list() []Failure {
+// Failures are the failed requests so far, in groups, in the order of their first failure.
+func (e *Engine) Failures() []Failure {
+	f := &e.failures
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	out := make([]Failure, len(f.groups))
@@ -125,33 +135,59 @@ func (f *failures) list() []Failure {
 	return out
 }
 
-// groups are the feeds of a paced load by the thread that the original would have them on. Without any, as in closed
-// loop, nothing ever ends.
-type groups struct {
-	of   []int // by feed
-	dead []atomic.Bool
-	left atomic.Int64
+// Failed is closed when failures call for the end of the load.
+func (e *Engine) Failed() <-chan struct{} { return e.failures.failed }
+
+// calledOff tells whether Failed is closed.
+func (e *Engine) calledOff() bool {
+	select {
+	case <-e.failures.failed:
+		return true
+	default:
+		return false
+	}
 }
 
-// newGroups deals the feeds out to the threads; see ThreadOf.
-func newGroups(feeds, threads int) *groups {
-	if threads == 0 {
-		threads = feeds
-	}
-	threads = min(threads, feeds)
-	g := &groups{of: make([]int, feeds), dead: make([]atomic.Bool, threads)}
-	for i := range g.of {
-		g.of[i] = ThreadOf(i, feeds, threads)
-	}
-	g.left.Store(int64(threads))
-	return g
+// ClearFailures forgets all failures, and opens Failed again. It discards those of a warm-up. Nothing may be in flight.
+func (e *Engine) ClearFailures() { e.failures.reset() }
+
+func (f *failures) reset() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.groups, f.index, f.byWorker = nil, nil, nil
+	f.inARow.Store(0)
+	f.unreachable.Store(0)
+	f.failed, f.once = make(chan struct{}), sync.Once{}
 }
 
-func (g *groups) ended(feed int) bool { return g.dead[g.of[feed]].Load() }
-
-// end stops the group of a feed.
-func (g *groups) end(feed int) {
-	if !g.dead[g.of[feed]].Swap(true) {
-		g.left.Add(-1)
+// succeeded ends a row of failures.
+func (f *failures) succeeded() {
+	if f.inARow.Load() != 0 {
+		f.inARow.Store(0)
+		f.unreachable.Store(0)
 	}
+}
+
+// tooMany counts a failure in the row, and tells whether the load is to be given up.
+func (f *failures) tooMany(class record.Class) bool {
+	gone := f.gone(class)
+	return f.inARow.Add(1) >= GiveUpAfter || gone
+}
+
+// gone tells whether no connection could be made for GoneAfter. A connection that breaks does not count: the next attempt
+// to connect tells.
+func (f *failures) gone(class record.Class) bool {
+	if class == record.Server || class == record.Mismatch {
+		f.unreachable.Store(0)
+	}
+	if class != record.Connect {
+		return false
+	}
+	now := clock.Now()
+	since := f.unreachable.Load() // once: another goroutine may set it to 0 at any time
+	if since == 0 {
+		f.unreachable.CompareAndSwap(0, now)
+		return false
+	}
+	return now-since >= int64(GoneAfter)
 }

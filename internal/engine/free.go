@@ -5,9 +5,8 @@ import (
 	"sync"
 )
 
-// freeList is the idle slots of an open loop, as stacks: the one used last is taken first, so that few connections
-// stay warm. Where the order of a feed's requests is kept, each feed has a stack of its own, of the slots that are on
-// its track; else there is one for all.
+// freeList is the free slots of a paced loop, as stacks: the slot used last is taken first, so that few connections stay
+// warm. With tracks, track i has a stack of its own with slots i, i+tracks, i+2·tracks, ...; otherwise there is one stack.
 type freeList struct {
 	mu     sync.Mutex
 	stacks [][]*slot
@@ -15,22 +14,12 @@ type freeList struct {
 	signal chan struct{}
 }
 
-func (f *freeList) reset(slots []*slot, tracks int) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if len(f.stacks) != tracks {
-		f.stacks = make([][]*slot, tracks)
-	}
-	for i := range f.stacks {
-		f.stacks[i] = f.stacks[i][:0]
-	}
-	f.total = len(slots)
-	if f.signal == nil {
-		f.signal = make(chan struct{}, 1)
-	}
+func newFreeList(slots []*slot, tracks int) *freeList {
+	f := &freeList{stacks: make([][]*slot, tracks), total: len(slots), signal: make(chan struct{}, 1)}
 	for _, s := range slices.Backward(slots) {
 		f.add(s)
 	}
+	return f
 }
 
 // add puts a slot on its stack, and tells whether that was empty.
@@ -39,9 +28,6 @@ func (f *freeList) add(s *slot) bool {
 	*stack = append(*stack, s)
 	return len(*stack) == 1
 }
-
-// tracks is the number of stacks.
-func (f *freeList) tracks() int { return len(f.stacks) }
 
 // extend adds the slots beyond those known.
 func (f *freeList) extend(slots []*slot) {
@@ -54,11 +40,11 @@ func (f *freeList) extend(slots []*slot) {
 	f.ping()
 }
 
-// pop takes a slot for a feed. left is how many remain for it, total how many there are.
-func (f *freeList) pop(feed int) (s *slot, left, total int) {
+// pop takes a slot of a track. left is how many of its slots remain free, total how many slots it has.
+func (f *freeList) pop(track int) (s *slot, left, total int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	stack := &f.stacks[feed%len(f.stacks)]
+	stack := &f.stacks[track%len(f.stacks)]
 	if n := len(*stack); n > 0 {
 		s = (*stack)[n-1]
 		*stack = (*stack)[:n-1]
@@ -81,5 +67,3 @@ func (f *freeList) ping() {
 	default:
 	}
 }
-
-func (f *freeList) more() <-chan struct{} { return f.signal }

@@ -44,21 +44,15 @@ func TestAServerThatIsGoneEndsTheLoad(t *testing.T) {
 			}
 			return attempt, errNobody
 		}
-		e, err := engine.Open(t.Context(), engine.Config{Service: svc, Feed: func(int, int) engine.Feed { return testkit.Feed{} }})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = e.Close() })
-		start := time.Now()
-		if err := e.Closed(t.Context(), 1, 0); err != nil {
-			t.Fatal(err)
-		}
+		e := open(t, svc, engine.Config{})
+		begun := time.Now()
+		start(t, e, &engine.Closed{Concurrency: 1})
 		<-e.Failed()
 		finished(t, e)
 		if !back.Load() || svc.Sent() > engine.GiveUpAfter/2 {
 			t.Errorf("given up after %d requests", svc.Sent())
 		}
-		if took := time.Since(start); took < engine.GoneAfter+10*attempt {
+		if took := time.Since(begun); took < engine.GoneAfter+10*attempt {
 			t.Errorf("given up after %v", took)
 		}
 	})

@@ -13,7 +13,7 @@ import (
 	"github.com/redline-bench/redline/internal/testkit"
 )
 
-// chat is a listener of so many turns with a pause between them.
+// chat is a Listener of so many turns with a pause between them.
 type chat struct {
 	turns, said int
 	pause       time.Duration
@@ -45,26 +45,17 @@ func (c *chat) Pause() (time.Duration, bool) {
 	return c.pause, c.said < c.turns
 }
 
-func openTalks(t *testing.T, talks []*chat, stopOnFailure bool) *engine.Engine {
+func openTalks(t *testing.T, talks []*chat, stopOnFailure bool) *testEngine {
 	t.Helper()
-	e, err := engine.Open(t.Context(), engine.Config{
-		Service: &testkit.Service{Answer: func(int64) (time.Duration, error) { return 0, nil }}, Keep: true, StopOnFailure: stopOnFailure,
-		Feed: func(slot, _ int) engine.Feed { return talks[slot] },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { e.Close() })
-	return e
+	svc := &testkit.Service{Answer: func(int64) (time.Duration, error) { return 0, nil }}
+	return open(t, svc, engine.Config{Keep: true, StopOnFailure: stopOnFailure, Source: func(slot, _ int) engine.Source { return talks[slot] }})
 }
 
 func TestAListenerTakesItsTurnsWithPauses(t *testing.T) {
 	testkit.Simulate(t, func(t *testing.T) {
 		talks := []*chat{{turns: 3, pause: 10 * time.Millisecond}, {turns: 5}, {turns: 1, pause: time.Hour}}
 		e := openTalks(t, talks, false)
-		if err := e.Closed(t.Context(), len(talks), 0); err != nil {
-			t.Fatal(err)
-		}
+		start(t, e, &engine.Closed{Concurrency: len(talks)})
 		finished(t, e)
 		perSlot := map[uint32][]record.Record{}
 		for _, r := range records(e) {
@@ -90,9 +81,7 @@ func TestAListenerTakesItsTurnsWithPauses(t *testing.T) {
 func TestAnAnswerThatAListenerRefusesIsAFailure(t *testing.T) {
 	talks := []*chat{{turns: 9, bad: 2}}
 	e := openTalks(t, talks, true)
-	if err := e.Closed(t.Context(), 1, 0); err != nil {
-		t.Fatal(err)
-	}
+	start(t, e, &engine.Closed{Concurrency: 1})
 	finished(t, e)
 	if f := e.Failures(); len(f) != 1 || !errors.Is(f[0].Err, errGibberish) || talks[0].said != 2 {
 		t.Errorf("%+v after %d turns", f, talks[0].said)
@@ -109,9 +98,7 @@ func TestStopEndsPauses(t *testing.T) {
 	testkit.Simulate(t, func(t *testing.T) {
 		talks := []*chat{{turns: 2, pause: time.Hour}, {turns: 2, pause: time.Hour}}
 		e := openTalks(t, talks, false)
-		if err := e.Closed(t.Context(), 2, 0); err != nil {
-			t.Fatal(err)
-		}
+		start(t, e, &engine.Closed{Concurrency: 2})
 		synctest.Wait()
 		if n := len(records(e)); n != 2 || e.InFlight() != 0 || !e.Working() {
 			t.Fatalf("%d requests have ended and %d are in flight, want 2 slots that pause", n, e.InFlight())
@@ -139,17 +126,9 @@ func (o *onlooker) Watch(*service.Call, []byte, int64) {
 
 func TestAWatcherSeesResponsesBeforeTheirEnd(t *testing.T) {
 	o := &onlooker{chat: chat{turns: 4}}
-	e, err := engine.Open(t.Context(), engine.Config{
-		Service: &testkit.Service{Answer: func(int64) (time.Duration, error) { return 0, nil }}, Keep: true,
-		Feed: func(int, int) engine.Feed { return o },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.Close()
-	if err := e.Closed(t.Context(), 1, 0); err != nil {
-		t.Fatal(err)
-	}
+	svc := &testkit.Service{Answer: func(int64) (time.Duration, error) { return 0, nil }}
+	e := open(t, svc, engine.Config{Keep: true, Source: func(int, int) engine.Source { return o }})
+	start(t, e, &engine.Closed{Concurrency: 1})
 	finished(t, e)
 	if o.seen != 4 || o.early != 4 {
 		t.Errorf("%d responses seen, %d of them in time", o.seen, o.early)
@@ -159,24 +138,21 @@ func TestAWatcherSeesResponsesBeforeTheirEnd(t *testing.T) {
 func TestCutEndsOneRequest(t *testing.T) {
 	testkit.Simulate(t, func(t *testing.T) {
 		talks := []*chat{{turns: 2}}
-		e, err := engine.Open(t.Context(), engine.Config{
-			Service: &testkit.Service{Answer: func(n int64) (time.Duration, error) {
-				if n == 0 {
-					return time.Hour, nil
-				}
-				return 0, nil
-			}}, Keep: true,
-			Feed: func(slot, _ int) engine.Feed { return talks[slot] },
-		})
-		if err != nil {
-			t.Fatal(err)
+		svc := &testkit.Service{Answer: func(n int64) (time.Duration, error) {
+			if n == 0 {
+				return time.Hour, nil
+			}
+			return 0, nil
+		}}
+		e := open(t, svc, engine.Config{Keep: true, Source: func(slot, _ int) engine.Source { return talks[slot] }})
+		start(t, e, &engine.Closed{Concurrency: 1})
+		if e.Cut(0, 2, record.Canceled) || !e.Cut(0, 1, record.Canceled) {
+			t.Error("the request in flight is the first of its slot")
 		}
-		defer e.Close()
-		if err := e.Closed(t.Context(), 1, 0); err != nil {
-			t.Fatal(err)
-		}
-		e.Cut(0, record.Canceled)
 		finished(t, e)
+		if e.Cut(0, 2, record.Canceled) {
+			t.Error("a request that has ended is in flight")
+		}
 		rs := records(e)
 		if len(rs) != 2 || rs[0].Class != record.Canceled || rs[1].Class != record.OK || len(e.Failures()) != 0 {
 			t.Errorf("%+v", rs)

@@ -3,18 +3,21 @@ package engine
 import (
 	"context"
 	"fmt"
+	"math"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/record"
 )
 
-// StallAfter is the least time without a sign of life from the server after which a load is given up. Slow answers are
-// legitimate, so it is longer than any that a server is usually given.
+// StallAfter is the least time without a sign of life from the server after which a load is given up. Slow responses are
+// legitimate, so StallAfter is longer than the time that a server is usually given.
 const StallAfter = 30 * time.Minute
 
-// StallError means that the server gave no sign of life for so long that the load was given up: no response came, and no
-// request ended but by its timeout.
+// StallError means that the load was given up because the server gave no sign of life: no response came, and requests ended
+// only by their timeouts.
 type StallError struct {
 	For      time.Duration
 	InFlight int
@@ -23,6 +26,51 @@ type StallError struct {
 func (e *StallError) Error() string {
 	return fmt.Sprintf("waited %s for the server: no response came and no request ended, with %d in flight; a request timeout of more than that waits longer",
 		e.For, e.InFlight)
+}
+
+// watchers look at the slots every so often. That costs far less than a timer per request.
+type watchers struct {
+	cancel  context.CancelFunc
+	running sync.WaitGroup
+	stalled atomic.Pointer[StallError]
+}
+
+func (e *Engine) startWatchers(ctx context.Context) {
+	w := &e.watchers
+	ctx, w.cancel = context.WithCancel(ctx)
+	w.running.Go(func() { e.watchStall(ctx) })
+	if e.cfg.Timeout > 0 {
+		w.running.Go(func() { e.watchDeadlines(ctx) })
+	}
+}
+
+func (w *watchers) stop() {
+	w.cancel()
+	w.running.Wait()
+}
+
+// watchDeadlines ends requests that are older than the deadline.
+func (e *Engine) watchDeadlines(ctx context.Context) {
+	tick := time.NewTicker(max(e.cfg.Timeout/20, 10*time.Millisecond))
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		e.timeOut(clock.Now() - int64(e.cfg.Timeout))
+	}
+}
+
+// timeOut ends the requests that were sent before a time.
+func (e *Engine) timeOut(oldest int64) {
+	for _, s := range e.snapshot() {
+		sequence := s.sequence.Load() // before the send time, which is then of this request or of a later one
+		if since := s.since.Load(); since > 0 && since < oldest {
+			e.Cut(s.call.Slot, sequence, record.Timeout)
+		}
+	}
 }
 
 // patience is how long the engine waits for a sign of life.
@@ -36,8 +84,8 @@ func (c *Config) patience() time.Duration {
 // signEvery is how precisely signs of life are noted, in nanoseconds: not each response needs a store.
 const signEvery = int64(time.Second)
 
-// alive notes a sign of life from the server.
-func (s *slot) alive(at int64) {
+// signOfLife notes a sign of life from the server.
+func (s *slot) signOfLife(at int64) {
 	if at-s.sign.Load() >= signEvery {
 		s.sign.Store(at)
 	}
@@ -55,11 +103,8 @@ func (e *Engine) watchStall(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
-		now, flying := clock.Now(), 0
+		now, flying := clock.Now(), e.InFlight()
 		for _, s := range e.snapshot() {
-			if s.since.Load() > 0 {
-				flying++
-			}
 			last = max(last, s.sign.Load())
 		}
 		if flying == 0 {
@@ -72,18 +117,13 @@ func (e *Engine) watchStall(ctx context.Context) {
 	}
 }
 
-// giveUp ends the load and cuts what is in flight.
+// giveUp ends the load and times out what is in flight.
 func (e *Engine) giveUp(why *StallError) {
-	e.stalled.Store(why)
-	e.Stop()
-	for _, s := range e.snapshot() {
-		if since := s.since.Load(); since > 0 {
-			e.cutSince(s, since, record.Timeout)
-		}
-	}
-	e.failOnce.Do(func() { close(e.failed) })
-	e.notify()
+	e.watchers.stalled.Store(why)
+	e.halt()
+	e.timeOut(math.MaxInt64)
+	e.callOff()
 }
 
-// GivenUp is why the load was given up where the server gave no sign of life; else nil.
-func (e *Engine) GivenUp() *StallError { return e.stalled.Load() }
+// GivenUp is why the load was given up if the server gave no sign of life; else nil.
+func (e *Engine) GivenUp() *StallError { return e.watchers.stalled.Load() }

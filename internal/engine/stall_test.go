@@ -18,25 +18,18 @@ const never = 1000 * time.Hour
 
 // A server that accepts requests and never answers ends the load after StallAfter, not before.
 func TestAServerWithoutASignOfLifeEndsTheLoad(t *testing.T) {
-	f := func(name string, cfg engine.Config, start func(ctx context.Context, e *engine.Engine) error, want *engine.StallError) {
+	f := func(name string, cfg engine.Config, loop engine.Loop, want *engine.StallError) {
 		t.Run(name, func(t *testing.T) {
 			testkit.Simulate(t, func(t *testing.T) {
-				cfg.Service = &testkit.Service{Answer: func(n int64) (time.Duration, error) {
+				svc := &testkit.Service{Answer: func(n int64) (time.Duration, error) {
 					if n < 10 {
 						return time.Second, nil
 					}
 					return never, nil
 				}}
-				cfg.Feed = func(int, int) engine.Feed { return testkit.Feed{} }
-				e, err := engine.Open(t.Context(), cfg)
-				if err != nil {
-					t.Fatal(err)
-				}
-				t.Cleanup(func() { _ = e.Close() })
+				e := open(t, svc, cfg)
 				begin := time.Now()
-				if err := start(t.Context(), e); err != nil {
-					t.Fatal(err)
-				}
+				start(t, e, loop)
 				<-e.Failed()
 				finished(t, e)
 				if diff := cmp.Diff(want, e.GivenUp()); diff != "" {
@@ -48,31 +41,23 @@ func TestAServerWithoutASignOfLifeEndsTheLoad(t *testing.T) {
 			})
 		})
 	}
-	closed := func(ctx context.Context, e *engine.Engine) error { return e.Closed(ctx, 3, 0) }
-	f("closed loop", engine.Config{}, closed, &engine.StallError{For: engine.StallAfter, InFlight: 3})
-	f("limit", engine.Config{}, func(ctx context.Context, e *engine.Engine) error { return e.Closed(ctx, 3, 11) }, &engine.StallError{For: engine.StallAfter, InFlight: 1})
-	f("timeouts are no signs of life", engine.Config{Timeout: 10 * time.Minute}, closed, &engine.StallError{For: engine.StallAfter, InFlight: 3})
-	f("a longer timeout is waited for", engine.Config{Timeout: 2 * time.Hour}, closed, &engine.StallError{For: 2 * time.Hour, InFlight: 3})
-	f("patience", engine.Config{Timeout: 6 * time.Hour, Patience: engine.StallAfter}, closed, &engine.StallError{For: engine.StallAfter, InFlight: 3})
-	f("open loop", engine.Config{}, func(ctx context.Context, e *engine.Engine) error {
-		_, err := e.Paced(ctx, engine.PacedLoad{Schedule: pace.Constant(1), Feeds: 1, Slots: 4, Cap: 4})
-		return err
-	}, &engine.StallError{For: engine.StallAfter, InFlight: 4})
+	closed := func() engine.Loop { return &engine.Closed{Concurrency: 3} }
+	f("closed loop", engine.Config{}, closed(), &engine.StallError{For: engine.StallAfter, InFlight: 3})
+	f("limit", engine.Config{}, &engine.Closed{Concurrency: 3, Limit: 11}, &engine.StallError{For: engine.StallAfter, InFlight: 1})
+	f("timeouts are no signs of life", engine.Config{Timeout: 10 * time.Minute}, closed(), &engine.StallError{For: engine.StallAfter, InFlight: 3})
+	f("a longer timeout is waited for", engine.Config{Timeout: 2 * time.Hour}, closed(), &engine.StallError{For: 2 * time.Hour, InFlight: 3})
+	f("patience", engine.Config{Timeout: 6 * time.Hour, Patience: engine.StallAfter}, closed(), &engine.StallError{For: engine.StallAfter, InFlight: 3})
+	paced := &engine.Paced{Schedule: pace.Constant(1), Sources: 1, Slots: 4, Cap: 4}
+	f("open loop", engine.Config{}, paced, &engine.StallError{For: engine.StallAfter, InFlight: 4})
 }
 
 // A server that is merely slow is waited for, and so is a load that has nothing to send.
 func TestASlowServerIsWaitedFor(t *testing.T) {
 	testkit.Simulate(t, func(t *testing.T) {
 		svc := &testkit.Service{Answer: func(int64) (time.Duration, error) { return engine.StallAfter - time.Minute, nil }}
-		e, err := engine.Open(t.Context(), engine.Config{Service: svc, Feed: func(int, int) engine.Feed { return testkit.Feed{} }})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = e.Close() })
+		e := open(t, svc, engine.Config{})
 		time.Sleep(3 * engine.StallAfter)
-		if err := e.Closed(t.Context(), 1, 10); err != nil {
-			t.Fatal(err)
-		}
+		start(t, e, &engine.Closed{Concurrency: 1, Limit: 10})
 		time.Sleep(10 * engine.StallAfter)
 		finished(t, e)
 		if why := e.GivenUp(); why != nil || svc.Sent() != 10 {
@@ -113,14 +98,8 @@ func (t *streamedTransport) Send(c *service.Call) {
 func TestAStreamIsASignOfLife(t *testing.T) {
 	testkit.Simulate(t, func(t *testing.T) {
 		svc := &streamed{responses: 100, every: engine.StallAfter / 10}
-		e, err := engine.Open(t.Context(), engine.Config{Service: svc, Feed: func(int, int) engine.Feed { return testkit.Feed{} }})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = e.Close() })
-		if err := e.Closed(t.Context(), 1, 1); err != nil {
-			t.Fatal(err)
-		}
+		e := open(t, svc, engine.Config{})
+		start(t, e, &engine.Closed{Concurrency: 1, Limit: 1})
 		time.Sleep(10 * engine.StallAfter)
 		finished(t, e)
 		if why := e.GivenUp(); why != nil {

@@ -68,16 +68,8 @@ func TestACutNeverMeetsTheNextRequest(t *testing.T) {
 		time.Sleep(50 * time.Millisecond) // far longer than it takes to send
 		during.Store(m.sent.Load())
 	}
-	eng, err := engine.Open(t.Context(), engine.Config{
-		Service: m, Feed: func(int, int) engine.Feed { return testkit.Feed{} }, Timeout: 100 * time.Millisecond,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = eng.Close() }()
-	if err := eng.Closed(t.Context(), 1, 2); err != nil {
-		t.Fatal(err)
-	}
+	eng := open(t, m, engine.Config{Timeout: 100 * time.Millisecond})
+	start(t, eng, &engine.Closed{Concurrency: 1, Limit: 2})
 	first <- <-m.calls
 	<-done
 	if n := during.Load(); n != 1 {
@@ -89,39 +81,31 @@ func TestACutNeverMeetsTheNextRequest(t *testing.T) {
 	}
 }
 
-// resting pauses for an hour after its first request.
-type resting struct{ testkit.Feed }
+// pausing pauses for an hour after its first request.
+type pausing struct{ testkit.Source }
 
-func (resting) Heard(*service.Call, []record.Event, []byte) error { return nil }
-func (r resting) Pause() (time.Duration, bool) {
+func (pausing) Heard(*service.Call, []record.Event, []byte) error { return nil }
+func (r pausing) Pause() (time.Duration, bool) {
 	if r.N.Load() == 0 {
 		return 0, true
 	}
 	return time.Hour, true
 }
 
-// A slot in a pause of known length is at work: neither Wake nor a change of the level starts it a second time.
+// A slot in a pause of known length is active: neither Wake nor a change of the level starts it a second time.
 func TestAPausedSlotIsNotStartedTwice(t *testing.T) {
 	m := newManual()
 	var cuts atomic.Int64
 	m.onCut = func() { cuts.Add(1) }
-	feed := resting{testkit.Feed{N: new(atomic.Int64)}}
-	eng, err := engine.Open(t.Context(), engine.Config{Service: m, Feed: func(int, int) engine.Feed { return feed }, Timeout: time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = eng.Close() }()
-	if err := eng.Closed(t.Context(), 1, 0); err != nil {
-		t.Fatal(err)
-	}
+	source := pausing{testkit.Source{N: new(atomic.Int64)}}
+	eng := open(t, m, engine.Config{Source: func(int, int) engine.Source { return source }, Timeout: time.Millisecond})
+	start(t, eng, &engine.Closed{Concurrency: 1})
 	m.end(<-m.calls)
 	before := cuts.Load()
 	eng.Wake(0)
-	if err := eng.Closed(t.Context(), 1, 0); err != nil {
-		t.Fatal(err)
-	}
+	start(t, eng, &engine.Closed{Concurrency: 1})
 	if n := m.sent.Load(); n != 1 || eng.InFlight() != 0 || !eng.Working() {
-		t.Errorf("%d requests were sent, %d are in flight, the slot is at work: %v", n, eng.InFlight(), eng.Working())
+		t.Errorf("%d requests were sent, %d are in flight, the slot is active: %v", n, eng.InFlight(), eng.Working())
 	}
 	time.Sleep(50 * time.Millisecond)
 	if n := cuts.Load() - before; n > 0 {

@@ -14,7 +14,7 @@ import (
 var think = pace.ThinkTime{Mean: 30 * time.Millisecond, Spread: 10 * time.Millisecond}
 
 // thoughtful opens an engine whose slots think, on a server that answers after 2 ms.
-func thoughtful(t *testing.T, seed uint64) (*engine.Engine, *testkit.Service) {
+func thoughtful(t *testing.T, seed uint64) (*testEngine, *testkit.Service) {
 	t.Helper()
 	svc := &testkit.Service{Answer: func(int64) (time.Duration, error) { return 2 * time.Millisecond, nil }}
 	return open(t, svc, engine.Config{ThinkTime: think, Seed: seed}), svc
@@ -41,15 +41,11 @@ func TestASlotThinksBetweenRequests(t *testing.T) {
 	testkit.Simulate(t, func(t *testing.T) {
 		const slots, seed = 3, 7
 		e, svc := thoughtful(t, seed)
-		if err := e.Closed(t.Context(), slots, 20); err != nil { // a warm-up
-			t.Fatal(err)
-		}
+		start(t, e, &engine.Closed{Concurrency: slots, Limit: 20}) // a warm-up
 		finished(t, e)
 		records(e)
 		e.Restart()
-		if err := e.Closed(t.Context(), slots, 90); err != nil {
-			t.Fatal(err)
-		}
+		start(t, e, &engine.Closed{Concurrency: slots, Limit: 90})
 		finished(t, e)
 		rs := records(e)
 		if len(rs) != 90 || svc.MostInFlight() > slots {
@@ -75,18 +71,14 @@ func TestASlotThinksBetweenRequests(t *testing.T) {
 func TestThinkTimesEndWithTheLoad(t *testing.T) {
 	testkit.Simulate(t, func(t *testing.T) {
 		e, svc := thoughtful(t, 1)
-		start := time.Now()
-		if err := e.Closed(t.Context(), 1, 1); err != nil {
-			t.Fatal(err)
-		}
+		begun := time.Now()
+		start(t, e, &engine.Closed{Concurrency: 1, Limit: 1})
 		finished(t, e)
-		if d := time.Since(start); d > think.Mean-think.Spread {
+		if d := time.Since(begun); d > think.Mean-think.Spread {
 			t.Errorf("one request took %s", d)
 		}
 		for _, n := range []int{4, 2, 6} {
-			if err := e.Closed(t.Context(), n, 0); err != nil {
-				t.Fatal(err)
-			}
+			start(t, e, &engine.Closed{Concurrency: n})
 			time.Sleep(time.Second)
 		}
 		if most := svc.MostInFlight(); most > 6 {
@@ -113,21 +105,13 @@ func TestAStopEndsTheSequenceOfASlotThatThinks(t *testing.T) {
 				closings++
 			}
 		}}
-		e, err := engine.Open(t.Context(), engine.Config{
-			Service: svc, ThinkTime: pace.ThinkTime{Mean: time.Hour}, Feed: func(int, int) engine.Feed { return ledger.Sequences(10) },
+		e := open(t, svc, engine.Config{
+			ThinkTime: pace.ThinkTime{Mean: time.Hour}, Source: func(int, int) engine.Source { return ledger.Sequences(10) },
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := e.Closed(t.Context(), 1, 0); err != nil {
-			t.Fatal(err)
-		}
+		start(t, e, &engine.Closed{Concurrency: 1})
 		time.Sleep(time.Second)
 		e.Stop()
 		if err := e.Wait(t.Context()); err != nil {
-			t.Error(err)
-		}
-		if err := e.Close(); err != nil {
 			t.Error(err)
 		}
 		if svc.Sent() != 2 || closings != 1 {

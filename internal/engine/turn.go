@@ -3,107 +3,220 @@ package engine
 import (
 	"context"
 	"sync"
+	"sync/atomic"
+	"time"
 
+	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/minstd"
 )
 
-// Turn is the order in which the feeds of a paced load are used. Feeds belong to threads, neighbors to one. But for
-// plain turns request n is due on thread (n mod Feeds) mod Threads: so the original deals out its schedule.
-type Turn uint8
+// Order is how a paced loop chooses the source of a request. Except in RoundRobin, request n is due on worker
+// (n % sources) % workers.
+type Order uint8
 
 // The orders.
 const (
-	RoundRobin Turn = iota // request n uses feed n mod Feeds
-	Random                 // any feed of the thread, whether or not it has something in flight
-	Blocking               // any feed of the thread, but one request of the thread at a time
-	Serial                 // the thread's feed that has been idle longest; one request of a feed at a time
+	RoundRobin Order = iota // source n % sources fills in request n
+	Random                  // any source of the worker, whether or not it has a request in flight
+	Blocking                // any source of the worker, but one request per worker at a time
+	Serial                  // the worker's source that has been idle longest; one request per source at a time
 )
 
-// ThreadOf is the thread of a feed: each has as many neighbors, the first ones one more where it does not come out
-// even.
-func ThreadOf(feed, feeds, threads int) int {
-	threads = max(1, min(threads, feeds))
-	share, more := feeds/threads, feeds%threads
-	if feed < more*(share+1) {
-		return feed / (share + 1)
+// WorkerOf is the worker of a source: each worker has as many neighboring sources, the first workers one more where the
+// sources cannot be divided.
+func WorkerOf(source, sources, workers int) int {
+	workers = max(1, min(workers, sources))
+	share, more := sources/workers, sources%workers
+	if source < more*(share+1) {
+		return source / (share + 1)
 	}
-	return more + (feed-more*(share+1))/share
+	return more + (source-more*(share+1))/share
 }
 
-// turns chooses the feeds of a paced load, one after the other.
+// turns is the Arrivals of a schedule: a fixed set of sources takes turns.
 type turns struct {
-	order Turn
-	of    []int // the thread of each feed
-	first []int // the first feed of each thread, and the number of feeds
-	draws []minstd.Source
-	quota []int // what each thread may still send; nil: no limit
-	idle  *idle // of feeds, or of threads; nil: nothing is waited for
+	e       *Engine
+	load    *Paced
+	sources []Source
+	worker  []int // of each source
+	first   []int // the first source of each worker, and then the number of sources
+	quota   []int // what each worker may still send; nil is no limit
+	idle    *idleQueue
+
+	stopped []atomic.Bool // workers that failures have stopped
+	working atomic.Int64  // workers that are not stopped
+
+	n      int           // index of the request that Next returned
+	at     time.Duration // its offset
+	turn   int           // the worker on which it is due
+	picked bool          // Pick has counted it
 }
 
-// newTurns goes on with the draws of the load before, one generator a thread.
-func newTurns(load *PacedLoad, of []int, draws []minstd.Source) *turns {
-	threads := of[len(of)-1] + 1
-	t := &turns{order: load.Turn, of: of, first: make([]int, threads+1), draws: draws}
-	for feed, thread := range of {
-		t.first[thread+1] = feed + 1
+func newTurns(e *Engine, load *Paced) *turns {
+	t := &turns{e: e, load: load, n: -1, sources: make([]Source, load.Sources), worker: make([]int, load.Sources)}
+	workers := min(load.Workers, load.Sources)
+	if workers == 0 {
+		workers = load.Sources
 	}
-	for len(t.draws) < threads {
-		t.draws = append(t.draws, minstd.New(load.Seed))
+	t.first, t.stopped = make([]int, workers+1), make([]atomic.Bool, workers)
+	t.working.Store(int64(workers))
+	for i := range t.sources {
+		w := WorkerOf(i, load.Sources, workers)
+		t.sources[i], t.worker[i], t.first[w+1] = e.makeSource(i, load.Sources), w, i+1
+	}
+	for len(e.draws) < workers {
+		e.draws = append(e.draws, minstd.New(load.Seed))
 	}
 	if load.Limit > 0 {
-		t.quota = make([]int, threads)
-		for i := range t.quota {
-			t.quota[i] = share(load.Limit, threads, i)
+		t.quota = make([]int, workers)
+		for w := range t.quota {
+			t.quota[w] = part(load.Limit, workers, w)
 		}
 	}
-	switch load.Turn {
+	switch load.Order {
 	case Serial:
-		t.idle = newIdle(threads)
-		for feed, thread := range of {
-			t.idle.push(feed, thread)
+		t.idle = newIdleQueue(workers)
+		for i, w := range t.worker {
+			t.idle.push(i, w)
 		}
 	case Blocking:
-		t.idle = newIdle(threads)
-		for thread := range threads {
-			t.idle.push(thread, thread)
+		t.idle = newIdleQueue(workers)
+		for w := range workers {
+			t.idle.push(w, w)
 		}
 	case RoundRobin, Random:
 	}
 	return t
 }
 
-// share is the part of n that one of several has, the first ones one more where it does not come out even.
-func share(n, of, i int) int {
-	if i < n%of {
-		return n/of + 1
+// Next implements Arrivals. It passes over requests of workers that have sent their part of the limit.
+func (t *turns) Next(context.Context, func()) (time.Duration, bool) {
+	t.picked = false
+	for t.left() != 0 {
+		offset, ok := t.load.Schedule.Next()
+		if !ok {
+			return 0, false
+		}
+		t.n++
+		t.at, t.turn = offset, t.n%len(t.sources)%len(t.stopped)
+		if t.load.Order == RoundRobin {
+			t.turn = t.worker[t.n%len(t.sources)]
+		}
+		if !t.spent(t.turn) {
+			return offset, true
+		}
 	}
-	return n / of
+	return 0, false
 }
 
-// thread is where request n is due.
-func (t *turns) thread(n int) int {
-	if t.order == RoundRobin {
-		return t.of[n%len(t.of)]
+// Pick implements Arrivals.
+func (t *turns) Pick(ctx context.Context, flush func()) (Job, bool) {
+	if t.stopped[t.turn].Load() {
+		if t.quota != nil {
+			t.quota[t.turn] = 0
+		}
+		return Job{}, t.working.Load() > 0
 	}
-	return n % len(t.of) % (len(t.first) - 1)
+	for {
+		i, ok := t.choose(ctx, flush)
+		if !ok || t.e.stopped.Load() || t.working.Load() == 0 {
+			return Job{}, false
+		}
+		w := t.worker[i]
+		if t.idle != nil && t.stopped[w].Load() { // the failure that stopped it made the source idle
+			continue
+		}
+		if t.picked = true; t.quota != nil {
+			t.quota[w]--
+		}
+		return Job{Source: t.sources[i], Index: i, Worker: w}, true
+	}
 }
 
-// spent tells whether the thread has sent all that it may.
-func (t *turns) spent(thread int) bool { return t.quota != nil && t.quota[thread] == 0 }
+// choose returns the source of the request that is due. If the request's worker has no idle source, one of another worker
+// sends it: that is better than a send lag. ok is false when ctx has ended.
+func (t *turns) choose(ctx context.Context, flush func()) (source int, ok bool) {
+	switch t.load.Order {
+	case Random:
+		return t.draw(t.turn), true
+	case Serial:
+		return t.idle.pop(ctx, t.turn, t.spent, flush)
+	case Blocking:
+		w, ok := t.idle.pop(ctx, t.turn, t.spent, flush)
+		return t.draw(w), ok
+	case RoundRobin:
+	}
+	return t.n % len(t.sources), true
+}
 
-// count notes that a feed has sent one.
-func (t *turns) count(feed int) {
-	if t.quota != nil {
-		t.quota[t.of[feed]]--
+// draw draws a source of a worker.
+func (t *turns) draw(worker int) int {
+	first := t.first[worker]
+	return first + t.e.draws[worker].Below(t.first[worker+1]-first)
+}
+
+// Ended implements Arrivals.
+func (t *turns) Ended(source int, stop bool) bool {
+	w := t.worker[source]
+	more := true
+	if stop && !t.stopped[w].Swap(true) {
+		more = t.working.Add(-1) > 0
+	}
+	switch t.load.Order {
+	case Serial:
+		t.idle.push(source, w)
+	case Blocking:
+		t.idle.push(w, w)
+	case RoundRobin, Random:
+	}
+	return more
+}
+
+// Close implements Arrivals.
+func (t *turns) Close(unsent bool) []Source {
+	if unsent && t.working.Load() > 0 {
+		t.countDropped()
+	}
+	if _, ok := t.sources[0].(Closer); ok {
+		return t.sources
+	}
+	return nil
+}
+
+// countDropped counts the requests that were due when the load was stopped and were not sent. A request with a send lag below
+// DelayedAfter is not counted: the load ended between its due time and its send.
+//
+// At a rate that cannot be sent, too many requests are due to count them one by one. Beyond maxCounted, countDropped
+// estimates the rest from the rate of those it counted.
+func (t *turns) countDropped() {
+	const maxCounted = 5_000_000
+	left := t.left()
+	if t.picked && t.quota != nil {
+		left++
+	}
+	due := t.load.Begin + int64(t.at)
+	latest, first, counted := clock.Now()-int64(DelayedAfter), due, 0
+	for ; due <= latest && left != 0; left-- {
+		if counted == maxCounted {
+			rest := float64(latest-due) / float64(max(1, due-first)) * maxCounted
+			if left > 0 {
+				rest = min(rest, float64(left))
+			}
+			t.e.dropped.Add(uint64(rest))
+			return
+		}
+		counted++
+		t.e.dropped.Add(1)
+		offset, ok := t.load.Schedule.Next()
+		if !ok {
+			return
+		}
+		due = t.load.Begin + int64(offset)
 	}
 }
 
-// forgo gives up what the thread may still send.
-func (t *turns) forgo(thread int) {
-	if t.quota != nil {
-		t.quota[thread] = 0
-	}
-}
+// spent tells whether the worker has sent its part of the limit.
+func (t *turns) spent(worker int) bool { return t.quota != nil && t.quota[worker] == 0 }
 
 // left is how many requests may still be sent; without a limit a negative number.
 func (t *turns) left() int {
@@ -117,83 +230,51 @@ func (t *turns) left() int {
 	return sum
 }
 
-// next chooses the feed of request n, which is due on the given thread. Where that has none to give, one of another
-// thread goes: it is better to send than to be late. ok is false when ctx has ended.
-func (t *turns) next(ctx context.Context, n, thread int, waits func()) (feed int, ok bool) {
-	switch t.order {
-	case Random:
-		return t.draw(thread), true
-	case Serial:
-		return t.idle.pop(ctx, thread, t.spent, waits)
-	case Blocking:
-		thread, ok = t.idle.pop(ctx, thread, t.spent, waits)
-		return t.draw(thread), ok
-	case RoundRobin:
-	}
-	return n % len(t.of), true
-}
-
-func (t *turns) draw(thread int) int {
-	first := t.first[thread]
-	return first + t.draws[thread].Below(t.first[thread+1]-first)
-}
-
-// done tells that the request of a feed has ended.
-func (t *turns) done(feed int) {
-	switch t.order {
-	case Serial:
-		t.idle.push(feed, t.of[feed])
-	case Blocking:
-		t.idle.push(t.of[feed], t.of[feed])
-	case RoundRobin, Random:
-	}
-}
-
-// idle holds what has nothing in flight, in the order in which it became so, by thread.
-type idle struct {
+// idleQueue holds sources, or workers, that have nothing in flight: one queue per worker, longest idle first.
+type idleQueue struct {
 	mu     sync.Mutex
 	queues [][]int
 	signal chan struct{}
 }
 
-func newIdle(threads int) *idle {
-	return &idle{queues: make([][]int, threads), signal: make(chan struct{}, 1)}
+func newIdleQueue(workers int) *idleQueue {
+	return &idleQueue{queues: make([][]int, workers), signal: make(chan struct{}, 1)}
 }
 
-func (i *idle) push(v, thread int) {
-	i.mu.Lock()
-	i.queues[thread] = append(i.queues[thread], v)
-	i.mu.Unlock()
+func (q *idleQueue) push(v, worker int) {
+	q.mu.Lock()
+	q.queues[worker] = append(q.queues[worker], v)
+	q.mu.Unlock()
 	select {
-	case i.signal <- struct{}{}:
+	case q.signal <- struct{}{}:
 	default:
 	}
 }
 
-// pop takes the one that has waited longest on the thread, or on the next one that has any and has not spent its
-// share. It calls waits before it blocks.
-func (i *idle) pop(ctx context.Context, thread int, spent func(int) bool, waits func()) (v int, ok bool) {
+// pop takes the longest idle entry of a worker, or of the next worker that has one and has not sent its part of the limit.
+// It calls flush before it waits.
+func (q *idleQueue) pop(ctx context.Context, worker int, spent func(int) bool, flush func()) (v int, ok bool) {
 	for {
-		if v, ok = i.try(thread, spent); ok {
+		if v, ok = q.try(worker, spent); ok {
 			return v, true
 		}
-		waits()
+		flush()
 		select {
 		case <-ctx.Done():
 			return 0, false
-		case <-i.signal:
+		case <-q.signal:
 		}
 	}
 }
 
-func (i *idle) try(thread int, spent func(int) bool) (v int, ok bool) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	for k := range i.queues {
-		from := (thread + k) % len(i.queues)
-		if q := &i.queues[from]; len(*q) > 0 && !spent(from) {
-			v = (*q)[0]
-			*q = append((*q)[:0], (*q)[1:]...)
+func (q *idleQueue) try(worker int, spent func(int) bool) (v int, ok bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for k := range q.queues {
+		from := (worker + k) % len(q.queues)
+		if list := &q.queues[from]; len(*list) > 0 && !spent(from) {
+			v = (*list)[0]
+			*list = append((*list)[:0], (*list)[1:]...)
 			return v, true
 		}
 	}

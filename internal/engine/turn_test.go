@@ -16,17 +16,17 @@ import (
 	"github.com/redline-bench/redline/internal/testkit"
 )
 
-// chain is a feed of a state that is begun and must be ended, and writes down whose turn it was.
+// chain is a source of a state that is begun and must be ended, and writes down whose turn it was.
 type chain struct {
-	log   *turnLog
-	feed  int
-	count int
-	begun bool
+	log    *turnLog
+	source int
+	count  int
+	begun  bool
 }
 
 type turnLog struct {
 	mu       sync.Mutex
-	feeds    []int // whose turn it was
+	sources  []int // whose turn it was
 	closed   []int // whose state was ended
 	slots    map[int][]int
 	restarts int
@@ -37,8 +37,8 @@ func (c *chain) Next(call *service.Call) {
 	defer c.log.mu.Unlock()
 	c.begun = true
 	c.count++
-	c.log.feeds = append(c.log.feeds, c.feed)
-	c.log.slots[c.feed] = append(c.log.slots[c.feed], call.Slot)
+	c.log.sources = append(c.log.sources, c.source)
+	c.log.slots[c.source] = append(c.log.slots[c.source], call.Slot)
 }
 
 func (c *chain) Close(call *service.Call) bool {
@@ -48,8 +48,8 @@ func (c *chain) Close(call *service.Call) bool {
 		return false
 	}
 	c.begun = false
-	c.log.closed = append(c.log.closed, c.feed)
-	c.log.slots[c.feed] = append(c.log.slots[c.feed], call.Slot)
+	c.log.closed = append(c.log.closed, c.source)
+	c.log.slots[c.source] = append(c.log.slots[c.source], call.Slot)
 	return true
 }
 
@@ -73,38 +73,25 @@ func (s *tracked) Open(ctx context.Context, sink service.Sink) (service.Transpor
 
 func (t *trackedTransport) Tracks(n int) { t.svc.tracks = n }
 
-func chains(t *testing.T, svc service.Service, cfg engine.Config) (*engine.Engine, *turnLog) {
+func chains(t *testing.T, svc service.Service, cfg engine.Config) (*testEngine, *turnLog) {
 	t.Helper()
 	log := &turnLog{slots: map[int][]int{}}
-	feeds := map[int]*chain{}
-	cfg.Service = svc
-	cfg.Feed = func(i, _ int) engine.Feed {
-		if feeds[i] == nil {
-			feeds[i] = &chain{log: log, feed: i}
+	sources := map[int]*chain{}
+	cfg.Source = func(i, _ int) engine.Source {
+		if sources[i] == nil {
+			sources[i] = &chain{log: log, source: i}
 		}
-		return feeds[i]
+		return sources[i]
 	}
-	e, err := engine.Open(t.Context(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := e.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return e, log
+	return open(t, svc, cfg), log
 }
 
 // play carries out a load that ends by itself.
-func play(t *testing.T, e *engine.Engine, load engine.PacedLoad) {
+func play(t *testing.T, e *testEngine, l engine.Loop) {
 	t.Helper()
-	stop, err := e.Paced(t.Context(), load)
-	if err != nil {
-		t.Fatal(err)
-	}
+	start(t, e, l)
 	finished(t, e)
-	stop()
+	e.Stop()
 }
 
 func at(delay time.Duration) func(int64) (time.Duration, error) {
@@ -113,25 +100,25 @@ func at(delay time.Duration) func(int64) (time.Duration, error) {
 
 // What perf_analyzer sends with five sequences on two threads, by a capture: the thread goes by the schedule, which
 // has five places, the sequence by chance, and each thread sends half of the requests.
-func TestSequencesTakeTurnsAsInTheOriginal(t *testing.T) {
+func TestSequencesTakeTurnsAsInPerfAnalyzer(t *testing.T) {
 	testkit.Simulate(t, func(t *testing.T) {
 		want := []int{0, 3, 0, 3, 2, 1, 4, 1, 3, 0, 0, 4, 2, 3, 2, 2, 3, 4, 4, 4}
 		for range 2 { // another load begins anew
 			e, log := chains(t, &testkit.Service{Answer: at(0)}, engine.Config{})
-			play(t, e, engine.PacedLoad{Schedule: pace.Constant(5000), Feeds: 5, Threads: 2, Turn: engine.Random, Slots: 16, Cap: 64, Limit: 20})
-			if diff := cmp.Diff(want, log.feeds); diff != "" {
+			play(t, e, &engine.Paced{Schedule: pace.Constant(5000), Sources: 5, Workers: 2, Order: engine.Random, Slots: 16, Cap: 64, Limit: 20})
+			if diff := cmp.Diff(want, log.sources); diff != "" {
 				t.Error(diff)
 			}
 		}
 	})
 }
 
-func TestThreadsOfFeeds(t *testing.T) {
-	f := func(feeds, threads int, want ...int) {
+func TestWorkersOfSources(t *testing.T) {
+	f := func(sources, workers int, want ...int) {
 		t.Helper()
 		var got []int
-		for i := range feeds {
-			got = append(got, engine.ThreadOf(i, feeds, threads))
+		for i := range sources {
+			got = append(got, engine.WorkerOf(i, sources, workers))
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)
@@ -144,31 +131,28 @@ func TestThreadsOfFeeds(t *testing.T) {
 	f(7, 3, 0, 0, 0, 1, 1, 2, 2)
 }
 
-// Without waiting for answers, requests of one feed stay on one track, and what ends its state comes last.
+// Without waiting for answers, requests of one source stay on one track, and what ends its state comes last.
 func TestOrderedRequestsStayOnTheirTrack(t *testing.T) {
 	testkit.Simulate(t, func(t *testing.T) {
 		gate := make(chan struct{})
 		svc := &tracked{Service: testkit.Service{Answer: func(int64) (time.Duration, error) { <-gate; return 0, nil }}}
 		e, log := chains(t, svc, engine.Config{})
 		const limit = 40
-		stop, err := e.Paced(t.Context(), engine.PacedLoad{
-			Schedule: pace.Constant(5000), Feeds: 3, Threads: 2, Turn: engine.Random, Ordered: true, Slots: 4, Cap: 1000, Limit: limit,
+		start(t, e, &engine.Paced{
+			Schedule: pace.Constant(5000), Sources: 3, Workers: 2, Order: engine.Random, Ordered: true, Slots: 4, Cap: 1000, Limit: limit,
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
 		time.Sleep(time.Second) // all that is due has been sent
 		synctest.Wait()
 		close(gate)
 		finished(t, e)
-		stop()
+		e.Stop()
 		if svc.tracks != 3 || svc.MostInFlight() != limit+3 {
 			t.Errorf("%d tracks, %d in flight, want 3 and %d", svc.tracks, svc.MostInFlight(), limit+3)
 		}
-		for feed, slots := range log.slots {
+		for source, slots := range log.slots {
 			for _, slot := range slots {
-				if slot%3 != feed {
-					t.Errorf("a request of feed %d went to slot %d", feed, slot)
+				if slot%3 != source {
+					t.Errorf("a request of source %d went to slot %d", source, slot)
 				}
 			}
 		}
@@ -189,19 +173,19 @@ func TestOrderedRequestsStayOnTheirTrack(t *testing.T) {
 
 // A thread that waits for its answers has one request in flight, sends its share, and ends all that it has begun, also
 // when there are more sequences than requests can be in flight.
-func TestBlockingThreads(t *testing.T) {
+func TestBlockingWorkers(t *testing.T) {
 	testkit.Simulate(t, func(t *testing.T) {
 		svc := &testkit.Service{Answer: at(2 * time.Millisecond)}
 		e, log := chains(t, svc, engine.Config{})
-		play(t, e, engine.PacedLoad{Schedule: pace.Constant(5000), Feeds: 5, Threads: 2, Turn: engine.Blocking, Slots: 2, Cap: 2, Limit: 21})
+		play(t, e, &engine.Paced{Schedule: pace.Constant(5000), Sources: 5, Workers: 2, Order: engine.Blocking, Slots: 2, Cap: 2, Limit: 21})
 		if most := svc.MostInFlight(); most > 2 {
 			t.Errorf("%d in flight on two threads", most)
 		}
 		var sent [2]int
 		begun := map[int]bool{}
-		for _, feed := range log.feeds {
-			sent[engine.ThreadOf(feed, 5, 2)]++
-			begun[feed] = true
+		for _, source := range log.sources {
+			sent[engine.WorkerOf(source, 5, 2)]++
+			begun[source] = true
 		}
 		if sent != [2]int{11, 10} {
 			t.Errorf("the threads sent %v", sent)
@@ -212,46 +196,39 @@ func TestBlockingThreads(t *testing.T) {
 	})
 }
 
-func TestShares(t *testing.T) {
+func TestPartsOfALimit(t *testing.T) {
 	testkit.Simulate(t, func(t *testing.T) {
 		for _, c := range []struct {
-			shares int
-			want   [5]int
+			parts int
+			want  [5]int
 		}{{5, [5]int{4, 4, 4, 3, 3}}, {1, [5]int{}}, {0, [5]int{}}} {
 			svc := &testkit.Service{Answer: func(n int64) (time.Duration, error) { return time.Duration(n%5) * time.Millisecond, nil }}
 			e, log := chains(t, svc, engine.Config{})
-			e.Shares(c.shares)
-			if err := e.Closed(t.Context(), 5, 18); err != nil {
-				t.Fatal(err)
-			}
-			finished(t, e)
+			play(t, e, &engine.Closed{Concurrency: 5, Limit: 18, LimitParts: c.parts})
 			var got [5]int
-			for _, slot := range log.feeds {
+			for _, slot := range log.sources {
 				got[slot]++
 			}
-			if len(log.feeds) != 18 || c.want[0] > 0 && got != c.want {
-				t.Errorf("%d shares: %v", c.shares, got)
+			if len(log.sources) != 18 || c.want[0] > 0 && got != c.want {
+				t.Errorf("%d parts: %v", c.parts, got)
 			}
 		}
 	})
 }
 
-func TestRestartReachesAllFeeds(t *testing.T) {
+func TestRestartReachesAllSources(t *testing.T) {
 	testkit.Simulate(t, func(t *testing.T) {
 		e, log := chains(t, &testkit.Service{Answer: at(0)}, engine.Config{})
-		if err := e.Closed(t.Context(), 3, 30); err != nil {
-			t.Fatal(err)
-		}
-		finished(t, e)
+		play(t, e, &engine.Closed{Concurrency: 3, Limit: 30})
 		e.Restart()
 		if log.restarts != 3 {
-			t.Errorf("%d feeds of a closed loop were told", log.restarts)
+			t.Errorf("%d sources of a closed loop were told", log.restarts)
 		}
 		e, log = chains(t, &testkit.Service{Answer: at(0)}, engine.Config{})
-		play(t, e, engine.PacedLoad{Schedule: pace.Constant(5000), Feeds: 4, Slots: 4, Cap: 4, Limit: 8})
+		play(t, e, &engine.Paced{Schedule: pace.Constant(5000), Sources: 4, Slots: 4, Cap: 4, Limit: 8})
 		e.Restart()
 		if log.restarts != 4 {
-			t.Errorf("%d feeds of an open loop were told", log.restarts)
+			t.Errorf("%d sources of an open loop were told", log.restarts)
 		}
 	})
 }
@@ -259,8 +236,8 @@ func TestRestartReachesAllFeeds(t *testing.T) {
 // Which sequence comes next is drawn on from level to level, and from the beginning after a warm-up.
 func TestDrawsGoOnFromLoadToLoad(t *testing.T) {
 	testkit.Simulate(t, func(t *testing.T) {
-		load := func(n int) engine.PacedLoad {
-			return engine.PacedLoad{Schedule: pace.Constant(1e5), Feeds: 2, Threads: 1, Turn: engine.Random, Slots: 8, Cap: 8, Limit: n}
+		load := func(n int) engine.Loop {
+			return &engine.Paced{Schedule: pace.Constant(1e5), Sources: 2, Workers: 1, Order: engine.Random, Slots: 8, Cap: 8, Limit: n}
 		}
 		svc := &testkit.Service{Answer: at(0)}
 		e, log := chains(t, svc, engine.Config{})
@@ -270,7 +247,7 @@ func TestDrawsGoOnFromLoadToLoad(t *testing.T) {
 		e.Restart()
 		play(t, e, load(5))
 		want := []int{0, 0, 1, 0, 1, 0, 0, 1, 1, 1, 0, 0, 1, 0, 1}
-		if diff := cmp.Diff(want, log.feeds); diff != "" {
+		if diff := cmp.Diff(want, log.sources); diff != "" {
 			t.Error(diff)
 		}
 	})

@@ -14,9 +14,9 @@ import (
 
 var errBroken = errors.New("broken")
 
-// pingPong is one of two slots that take turns: the end of one's call lets the other speak.
+// pingPong is one of two slots that take turns: the end of one's call lets the other send.
 type pingPong struct {
-	e       func() *engine.Engine
+	e       func() *testEngine
 	slot    int
 	turn    *atomic.Int64 // whose turn it is; -1 when it is over
 	left    *atomic.Int64
@@ -42,29 +42,22 @@ func (p *pingPong) Heard(c *service.Call, _ []record.Event, responses []byte) er
 }
 
 // playPingPong has two slots send so many calls in turns.
-func playPingPong(t *testing.T, svc *testkit.Service, calls int64) (e *engine.Engine, answers *atomic.Int64) {
+func playPingPong(t *testing.T, svc *testkit.Service, calls int64) (e *testEngine, answers *atomic.Int64) {
 	t.Helper()
 	var turn, left atomic.Int64
 	left.Store(calls)
 	answers = &atomic.Int64{}
-	e, err := engine.Open(t.Context(), engine.Config{
-		Service: svc, Keep: true,
-		Feed: func(slot, _ int) engine.Feed {
-			return &pingPong{e: func() *engine.Engine { return e }, slot: slot, turn: &turn, left: &left, answers: answers}
+	e = open(t, svc, engine.Config{
+		Keep: true, Source: func(slot, _ int) engine.Source {
+			return &pingPong{e: func() *testEngine { return e }, slot: slot, turn: &turn, left: &left, answers: answers}
 		},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = e.Close() })
-	if err := e.Closed(t.Context(), 2, 0); err != nil {
-		t.Fatal(err)
-	}
+	start(t, e, &engine.Closed{Concurrency: 2})
 	finished(t, e)
 	return e, answers
 }
 
-func TestAListenerSpeaksWhenItHasSomethingToSay(t *testing.T) {
+func TestAListenerSendsWhenItIsWoken(t *testing.T) {
 	const calls = 2000
 	svc := &testkit.Service{Answer: func(int64) (time.Duration, error) { return 0, nil }}
 	e, answers := playPingPong(t, svc, calls)

@@ -95,6 +95,20 @@ func TestAGateThatChecksNothingDoesNotPass(t *testing.T) {
 	}
 }
 
+// A rate is found by the number that the user wrote: the search adds rates up as decimals.
+func TestARuleFindsItsRate(t *testing.T) {
+	r, err := gate.Parse("p99<1s@20.2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lv := level()
+	lv.Concurrency, lv.Rate = 0, 20.2
+	res := &result.Result{Levels: []result.Level{lv}, Verdict: result.Verdict{State: result.Valid}}
+	if g := gate.Apply(res, []gate.Rule{r}); g.Outcome() != gate.Passed {
+		t.Errorf("%+v", g)
+	}
+}
+
 // A client at its limit says nothing of the server, whether the rules hold or not.
 func TestClientLimitedRunIsVoid(t *testing.T) {
 	r, _ := gate.Parse("p99<1s")

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redline-bench/redline/internal/kind"
 	"github.com/redline-bench/redline/internal/optset"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/secret"
@@ -28,8 +29,7 @@ func (a *Access) AddOptions(s *optset.Set) {
 	a.Timeout = 5 * time.Second
 	s.Text(&a.URL, "url,u", "HOST[:PORT]", "address of the server; without a port, 8000 is tried, then 8001 for gRPC")
 	optset.OneOf(s, &a.Protocol, "protocol,i", "PROTOCOL", "protocol: http or grpc (default: try both)", string(plan.HTTP), string(plan.GRPC))
-	optset.OneOf(s, &a.Kind, "service-kind", "KIND", "kind of server: triton (KServe v2), openai or tfserving (default: try all)",
-		string(plan.Triton), string(plan.OpenAI), string(plan.TFServing))
+	optset.OneOf(s, &a.Kind, "service-kind", "KIND", "kind of server: triton (KServe v2), openai or tfserving (default: try all)", kind.Names(true)...)
 	s.Var("header,H", "NAME:VALUE", "", "HTTP header or gRPC metadata to send with every request; may be repeated", func(v string) error {
 		name, value, ok := strings.Cut(v, ":")
 		if !ok || strings.TrimSpace(name) == "" {

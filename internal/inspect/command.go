@@ -5,6 +5,7 @@ import (
 	"net"
 	"strings"
 
+	"github.com/redline-bench/redline/internal/kind"
 	"github.com/redline-bench/redline/internal/optset"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/secret"
@@ -28,7 +29,7 @@ func (r *Report) profileCommand(q *Question, t plan.Target) {
 	if t.Version != "" {
 		w.add("-x", t.Version)
 	}
-	if t.Kind != plan.Triton {
+	if t.Kind != kind.Default {
 		w.add("--service-kind", string(t.Kind))
 	}
 	if m.Decoupled && t.Protocol == plan.HTTP {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/internal/cleantext"
+	"github.com/redline-bench/redline/internal/kind"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/secret"
@@ -67,7 +68,7 @@ func (q *Question) Look(ctx context.Context) (*Report, error) {
 	r.list(ctx, svc, q.Timeout)
 	switch {
 	case q.Brief:
-	case t.Kind == plan.OpenAI:
+	case kind.Of(t.Kind).Endpoints:
 		err = r.describeAPI(ctx, q, t, svc)
 	case t.Model != "":
 		err = r.describe(ctx, q, t, svc)
@@ -161,27 +162,24 @@ func (q *Question) identify(ctx context.Context, svc service.Service) (service.S
 // candidates are the targets to try, in this order.
 func (q *Question) candidates() []plan.Target {
 	var out []plan.Target
-	for _, c := range []struct {
-		kind     plan.Kind
-		protocol plan.Protocol
-	}{{plan.Triton, plan.HTTP}, {plan.OpenAI, plan.HTTP}, {plan.Triton, plan.GRPC}, {plan.TFServing, plan.GRPC}} {
+	for _, c := range kind.Candidates() {
 		t := q.Target
 		scheme, rest, has := strings.Cut(t.URL, "://")
 		grpc := scheme == "grpc" || scheme == "grpcs"
 		switch {
-		case t.Kind != "" && t.Kind != c.kind, t.Protocol != "" && t.Protocol != c.protocol:
+		case t.Kind != "" && t.Kind != c.Name, t.Protocol != "" && t.Protocol != c.Protocol:
 			continue
-		case has && grpc != (c.protocol == plan.GRPC):
+		case has && grpc != (c.Protocol == plan.GRPC):
 			continue
-		case c.kind == plan.TFServing && t.Model == "": // it can be asked for a model only
+		case !c.ModelList && t.Model == "": // the server can be asked for a model only
 			continue
 		}
 		if has && grpc {
 			t.URL, t.TLS.GRPC = rest, t.TLS.GRPC || scheme == "grpcs"
 		}
-		t.Kind, t.Protocol = c.kind, c.protocol
-		t.URL = withPort(t.URL, c.protocol)
-		if c.kind == plan.TFServing {
+		t.Kind, t.Protocol = c.Name, c.Protocol
+		t.URL = withPort(t.URL, c.Protocol)
+		if c.Signature {
 			t.SignatureName = "serving_default"
 		}
 		out = append(out, t)

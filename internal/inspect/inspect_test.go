@@ -108,7 +108,7 @@ func TestInputsAndCommandsWork(t *testing.T) {
 		}
 		data, err := workload.Load(pl.Input, r.Model)
 		if err == nil {
-			_, err = workload.Prepare(t.Context(), svc, data, plan.Redline)
+			_, err = workload.Prepare(t.Context(), svc, data)
 		}
 		if err != nil {
 			t.Errorf("%s: %v\n%.300s", m.Name, err, r.Input)

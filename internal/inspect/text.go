@@ -8,14 +8,14 @@ import (
 	"text/tabwriter"
 
 	"github.com/redline-bench/redline/internal/cleantext"
+	"github.com/redline-bench/redline/internal/kind"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/service"
 )
 
 // What names the server in a few words.
 func (r *Report) What() string {
-	api := map[plan.Kind]string{plan.Triton: "KServe v2", plan.OpenAI: "OpenAI API", plan.TFServing: "TensorFlow Serving"}[r.Kind] +
-		" over " + map[plan.Protocol]string{plan.HTTP: "HTTP", plan.GRPC: "gRPC"}[r.Protocol]
+	api := kind.Of(r.Kind).API + " over " + map[plan.Protocol]string{plan.HTTP: "HTTP", plan.GRPC: "gRPC"}[r.Protocol]
 	if name := cleantext.Cut(strings.TrimSpace(r.Server.Name+" "+r.Server.Version), 80); name != "" {
 		return name + ", " + api
 	}

@@ -200,7 +200,9 @@ func LevelName(lv *result.Level) string {
 		return "fixed schedule"
 	case plan.SessionConcurrency:
 		return fmt.Sprintf("%d sessions", lv.Concurrency)
-	case plan.Concurrency, plan.RequestRate, plan.CustomIntervals, plan.PeriodicConcurrency:
+	case plan.PeriodicConcurrency:
+		return fmt.Sprintf("periodic concurrency up to %d", lv.Concurrency)
+	case plan.Concurrency, plan.RequestRate, plan.CustomIntervals:
 	}
 	if lv.Concurrency > 0 {
 		return fmt.Sprintf("concurrency %d", lv.Concurrency)

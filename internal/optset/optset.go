@@ -205,6 +205,18 @@ func (s *Set) Command(name string) string {
 	return strings.Join(words, " ")
 }
 
+// Arguments are the options that were read, by their long names and without secrets: "--streaming", "--concurrency=4".
+func (s *Set) Arguments() []string {
+	args := make([]string, len(s.uses))
+	for i, u := range s.uses {
+		args[i] = "--" + u.row.Long
+		if u.row.Arg {
+			args[i] += "=" + s.Secrets.Redact(secret.Public(u.row.secret, u.value))
+		}
+	}
+	return args
+}
+
 // ShellWord quotes a word where a shell needs it.
 func ShellWord(word string) string {
 	if word != "" && !strings.ContainsAny(word, " \t\n\"'$`\\|&;<>(){}*?[]#~!") {

@@ -10,8 +10,8 @@ import (
 // ThinkTime is how long a slot of a closed loop waits after a request has ended before it sends the next: a time drawn
 // uniformly from Mean ± Spread. The zero value does not wait.
 type ThinkTime struct {
-	Mean   time.Duration `json:"mean"`
-	Spread time.Duration `json:"spread,omitempty"`
+	Mean   time.Duration
+	Spread time.Duration
 }
 
 // maxThinkTime is the longest mean that can be asked for.
@@ -32,6 +32,23 @@ func ParseThinkTime(text string) (ThinkTime, error) {
 		return ThinkTime{}, fmt.Errorf("has a spread that is longer than the time itself: '%s'", text)
 	}
 	return ThinkTime{Mean: m, Spread: s}, nil
+}
+
+// String writes a think time as ParseThinkTime reads it.
+func (t ThinkTime) String() string {
+	if t.Spread == 0 {
+		return t.Mean.String()
+	}
+	return t.Mean.String() + "±" + t.Spread.String()
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (t ThinkTime) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (t *ThinkTime) UnmarshalText(text []byte) (err error) {
+	*t, err = ParseThinkTime(string(text))
+	return err
 }
 
 // thinkStream keeps think times apart from what else is drawn from the same seed.

@@ -1,8 +1,10 @@
-// Package plan is the whole run as one validated value: what to load, how, how to measure, where to write.
+// Package plan is the whole run as one checked value: what to load, how, how to measure, where to write.
 //
-// A plan is plain data that survives JSON both ways. The command line makes it, nothing below reads a flag or
-// the environment. Flags are checked where they are parsed, in the words of their dialect; a Plan that exists
-// is consistent.
+// A plan is plain data that survives JSON both ways. The command line makes it; nothing below reads a flag or
+// the environment. Options are checked where they are parsed, in the words of their program.
+//
+// Policy values say how a run decides where programs differ. Their zero values are redline's own way; the package
+// pacompat/manners sets those of perf_analyzer mode.
 package plan
 
 import (
@@ -15,7 +17,7 @@ import (
 
 // Plan describes one run.
 type Plan struct {
-	Face    Face    `json:"face"`
+	Program Program `json:"program"`
 	Target  Target  `json:"target"`
 	Load    Load    `json:"load"`
 	Input   Input   `json:"input"`
@@ -25,21 +27,24 @@ type Plan struct {
 	Outcome Outcome `json:"outcome,omitzero"`
 	// Verbose is 0, 1 (-v) or 2 (-v -v).
 	Verbose int `json:"verbose,omitempty"`
+	// Secrets are the options whose values Public removed, as "-u" or "-H Authorization"; Complete takes the values again.
+	Secrets []string `json:"secrets,omitempty"`
 }
 
-// Face is the set of manners of a run: the drop-in keeps perf_analyzer's, redline has its own.
-type Face string
+// Program is the program whose command line, output and exit codes a run has. Only the packages of the command line and of
+// reports ask for it; all others read policy values.
+type Program string
 
-// The faces.
+// The programs.
 const (
-	DropIn  Face = "perf_analyzer"
-	Redline Face = "redline"
+	PerfAnalyzer Program = "perf_analyzer"
+	Redline      Program = "redline"
 )
 
 // Kind is a service kind.
 type Kind string
 
-// The service kinds, by their names on the command line.
+// The service kinds that code chooses by name. A new kind needs no name here: its row in package kind has it.
 const (
 	Triton      Kind = "triton"
 	OpenAI      Kind = "openai"
@@ -101,27 +106,33 @@ type Target struct {
 	TLS             TLS         `json:"tls,omitzero"`
 	Trace           Trace       `json:"trace,omitzero"`
 	Metrics         Metrics     `json:"metrics,omitzero"`
-	// Embedded: the server is a child of this program, started for the run.
-	Embedded bool `json:"embedded,omitempty"`
+	// Embedded: the server is a child of this program, started for the run with the extra arguments EmbeddedArgs.
+	Embedded     bool     `json:"embedded,omitempty"`
+	EmbeddedArgs []string `json:"embedded_args,omitempty"`
 	// Timeout is the deadline of one request. Connections is the number of gRPC connections; 0 chooses.
 	Timeout     time.Duration `json:"timeout"`
 	Connections int           `json:"connections,omitempty"`
 	// MaxResponse is the most bytes of one response, packed and unpacked, all messages of a stream together; 0 chooses:
 	// see ResponseLimit.
 	MaxResponse int64 `json:"max_response_bytes,omitempty"`
-	// Loose: perf_analyzer knows no limits, so the default is larger and holds for each response alone.
+	// Loose is a policy: the default of MaxResponse is larger, and each response in flight may have as much.
 	Loose bool `json:"loose_limits,omitempty"`
+	// LazyDial is a policy of kinds that do not ask the server for a model: the first request connects and reports what
+	// is wrong.
+	LazyDial bool `json:"lazy_dial,omitempty"`
+	// StrictRepository is a policy of triton_c_api: every model of the repository must load.
+	StrictRepository bool `json:"strict_repository,omitempty"`
+	// OpaqueMessages is a policy of dynamic_grpc: messages come from generators alone, those before a generator's failure are
+	// sent, a call counts as one response, and no expected output matches.
+	OpaqueMessages bool `json:"opaque_messages,omitempty"`
 	// Sources are local addresses that HTTP/1.1 connections are made from, in turns; none lets the system choose. Each
 	// has ports of its own, so that several allow for more connections to one server than there are ports.
 	Sources []string `json:"sources,omitempty"`
 }
 
-// OverGRPC tells whether a target is spoken to over gRPC, where a flag asks for TLS and not the address.
-func (t *Target) OverGRPC() bool { return t.Kind == TFServing || t.Protocol == GRPC }
-
-// Secure tells whether a target is spoken to over TLS.
+// Secure tells whether connections to the target use TLS. Over gRPC a flag asks for TLS, not the address.
 func (t *Target) Secure() bool {
-	if t.OverGRPC() {
+	if t.Protocol == GRPC {
 		return t.TLS.GRPC
 	}
 	return strings.HasPrefix(strings.ToLower(t.URL), "https:")
@@ -131,7 +142,7 @@ func (t *Target) Secure() bool {
 // responses in flight together.
 const DefaultMaxResponse = 32 << 20
 
-// looseMaxResponse is the same under the name perf_analyzer, which knows no limits: each response in flight may have as much.
+// looseMaxResponse is the most bytes of each response of such a model with Loose.
 const looseMaxResponse = 256 << 20
 
 // MostResponse is the largest limit that can be asked for.
@@ -265,6 +276,18 @@ type Load struct {
 	ThinkTime pace.ThinkTime `json:"think_time,omitzero"`
 	// MPI: coordinate with the other ranks.
 	MPI bool `json:"mpi,omitempty"`
+
+	// PerThread is a policy: a closed loop is divided over threads, one for each synchronous request or MaxThreads for
+	// asynchronous ones. Each thread sends its share of a fixed number of requests and counts its own request ids.
+	PerThread bool `json:"per_thread,omitempty"`
+	// StopUnstable is a policy: an unstable level ends the search.
+	StopUnstable bool `json:"stop_unstable,omitempty"`
+	// AcceptUnstable is a policy: an unstable level of custom intervals is no failure of the run.
+	AcceptUnstable bool `json:"accept_unstable,omitempty"`
+	// BinarySteps is a policy: request rates add up as binary fractions, which may leave out the last level.
+	BinarySteps bool `json:"binary_steps,omitempty"`
+	// LenientIntervals is a policy: a number in a file of intervals ends at the first character that is no digit.
+	LenientIntervals bool `json:"lenient_intervals,omitempty"`
 }
 
 // IntRange is start:end:step. End 0 is unlimited.
@@ -327,6 +350,11 @@ type Input struct {
 	SequenceIDRange uint64 `json:"sequence_id_range"`
 	Sequences       int    `json:"sequences"` // --num-of-sequences
 	SerialSequences bool   `json:"serial_sequences,omitempty"`
+	// OverlapSequences is a policy: asynchronous requests of a sequence may be in flight together also without a stream that
+	// keeps their order.
+	OverlapSequences bool `json:"overlap_sequences,omitempty"`
+	// FirstStream is a policy: a model without state gets the first stream of the input data alone.
+	FirstStream bool `json:"first_stream,omitempty"`
 }
 
 // WindowMode is what ends a window.
@@ -362,6 +390,19 @@ type Measure struct {
 	ValidErrorRate float64 `json:"valid_error_rate,omitempty"`
 	// Calibrate measures the error of the times after the run, at the pace of each level.
 	Calibrate bool `json:"calibrate,omitempty"`
+
+	// EndedOnly is a policy: percentiles leave out requests that are in flight at the end of a window.
+	EndedOnly bool `json:"ended_only,omitempty"`
+	// NearestRank is a policy: a percentile is the latency at the nearest rank, not a value between two.
+	NearestRank bool `json:"nearest_rank,omitempty"`
+	// WholeTime is a policy: the rates of a fixed number of requests include the wait for the last response.
+	WholeTime bool `json:"whole_time,omitempty"`
+	// LimitStable is a policy: only a stable level can be over LatencyLimit.
+	LimitStable bool `json:"limit_stable,omitempty"`
+	// IgnoreWarmup is a policy: failures of the warm-up do not end the run.
+	IgnoreWarmup bool `json:"ignore_warmup,omitempty"`
+	// NeedStatistics is a policy: the run ends when the server's statistics cannot be read.
+	NeedStatistics bool `json:"need_statistics,omitempty"`
 }
 
 // DefaultErrorRate is the share of failed requests that a valid run may have unless the user says otherwise.

@@ -1,29 +1,107 @@
 package plan
 
 import (
+	"encoding/json"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/redline-bench/redline/internal/secret"
 )
 
-// Public is a copy of the plan without secrets, for files and pages: header values, and the credentials and query of
-// addresses.
+// carrier is a value that can carry a secret: the option that gives it, and how it is written down.
+type carrier struct {
+	option string
+	value  *string
+	public string
+}
+
+// carriers returns a copy of the plan, and the values in it that can carry secrets.
+func (p *Plan) carriers() (*Plan, []carrier) {
+	c := *p
+	t := &c.Target
+	t.Headers, t.EmbeddedArgs, c.Secrets = slices.Clone(t.Headers), slices.Clone(t.EmbeddedArgs), nil
+	list := []carrier{
+		{"-u", &t.URL, secret.PublicURL(t.URL)},
+		{"--metrics-url", &t.Metrics.URL, secret.PublicURL(t.Metrics.URL)},
+	}
+	if path, _, asks := strings.Cut(t.Endpoint, "?"); asks {
+		list = append(list, carrier{"--endpoint", &t.Endpoint, path + "?" + secret.Mask})
+	}
+	for i := range t.Headers {
+		if h := &t.Headers[i]; !secret.Harmless(h.Name) {
+			list = append(list, carrier{"-H " + h.Name, &h.Value, secret.Mask})
+		}
+	}
+	for i := range t.EmbeddedArgs {
+		a := &t.EmbeddedArgs[i]
+		list = append(list, carrier{"--embedded-arg", a, secret.Public(secret.Option, *a)})
+	}
+	return &c, list
+}
+
+// Public is the plan as it is written down: without secrets. Secrets names the options that gave them.
 func (p *Plan) Public() *Plan {
 	if p == nil {
 		return nil
 	}
-	c := *p
-	c.Target.Headers = slices.Clone(p.Target.Headers)
-	for i, h := range c.Target.Headers {
-		if !secret.Harmless(h.Name) {
-			c.Target.Headers[i].Value = secret.Mask
+	c, list := p.carriers()
+	for _, s := range list {
+		*s.value = s.public
+	}
+	c.Secrets = masked(list)
+	return c
+}
+
+// masked are the options whose values a plan lacks.
+func masked(list []carrier) []string {
+	var options []string
+	for _, s := range list {
+		if strings.Contains(*s.value, secret.Mask) && !slices.Contains(options, s.option) {
+			options = append(options, s.option)
 		}
 	}
-	c.Target.URL = secret.PublicURL(p.Target.URL)
-	c.Target.Metrics.URL = secret.PublicURL(p.Target.Metrics.URL)
-	if path, _, asks := strings.Cut(p.Target.Endpoint, "?"); asks {
-		c.Target.Endpoint = path + "?" + secret.Mask
+	return options
+}
+
+// Given are values that a written plan lacks, or that replace those it has. Empty ones are not given.
+type Given struct {
+	Headers                   []Header
+	URL, Endpoint, MetricsURL string
+	EmbeddedArgs              []string
+}
+
+// Complete puts values into a written plan and checks it. Its error names the options that are still missing.
+func (p *Plan) Complete(g Given) (*Plan, error) {
+	c, _ := p.carriers()
+	t := &c.Target
+	for _, h := range g.Headers {
+		i := slices.IndexFunc(t.Headers, func(old Header) bool { return strings.EqualFold(old.Name, h.Name) && old.Value == secret.Mask })
+		if i < 0 {
+			return nil, fmt.Errorf("-H %s: the result lacks no value of such a header", h.Name)
+		}
+		t.Headers[i].Value = h.Value
 	}
-	return &c
+	for _, v := range []struct {
+		to    *string
+		value string
+	}{{&t.URL, g.URL}, {&t.Endpoint, g.Endpoint}, {&t.Metrics.URL, g.MetricsURL}} {
+		if v.value != "" {
+			*v.to = v.value
+		}
+	}
+	if g.EmbeddedArgs != nil {
+		t.EmbeddedArgs = g.EmbeddedArgs
+	}
+	if g.URL != "" {
+		t.Embedded, t.EmbeddedArgs = false, nil
+	}
+	if _, list := c.carriers(); masked(list) != nil {
+		return nil, fmt.Errorf("the result keeps no secrets: give %s again", strings.Join(masked(list), ", "))
+	}
+	if text, err := json.Marshal(c); err != nil || strings.Contains(string(text), secret.Mask) {
+		return nil, errors.New("the result lacks a value that was removed as a secret: give the options of the run again")
+	}
+	return New(*c)
 }

@@ -57,7 +57,7 @@ func (t *bulkyTransport) Close() error                    { close(t.calls); t.en
 // A warm-up of more bytes than may wait for the collector ends as fast as its requests do. Where nobody collects, each
 // request waits for a second.
 func TestWarmupIsCollectedAsItRuns(t *testing.T) {
-	p := basePlan()
+	p := perfPlan()
 	p.Measure.WarmupCount, p.Measure.RequestCount, p.Measure.Window = 400, 10, plan.CountWindows
 	x := &exports{}
 	res, _, err := run(t, p, &testkit.Service{}, func(r *profile.Runner) {
@@ -82,7 +82,7 @@ func (s *slowExports) Request(r *record.Record, events []record.Event, data []by
 // The same holds for a periodic load, whose records all go to the export. Where that is slower than the load, the verdict
 // says so.
 func TestPeriodicLoadIsCollectedAsItRuns(t *testing.T) {
-	p := basePlan()
+	p := perfPlan()
 	p.Load.Mode, p.Load.Period = plan.PeriodicConcurrency, 4
 	p.Load.Periodic = plan.IntRange{Start: 1, End: 200, Step: 1}
 	x := &slowExports{}

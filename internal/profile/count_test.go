@@ -117,7 +117,7 @@ func (b *books) run(t *testing.T, rng *rand.Rand, p *plan.Plan) {
 	turns, pause := 1+rng.IntN(10), time.Duration(rng.IntN(4))*time.Millisecond
 	r := &profile.Runner{
 		Plan: p, Service: svc, Model: model, Observer: b, Exporter: b, Tap: b.tap(t), Streams: streams, Timeline: true, Async: rng.IntN(2) == 0,
-		Feed: func(int, int) engine.Feed {
+		Source: func(int, int) engine.Source {
 			if p.Load.Mode == plan.SessionConcurrency {
 				return b.ledger.Session(turns, pause)
 			}
@@ -129,8 +129,7 @@ func (b *books) run(t *testing.T, rng *rand.Rand, p *plan.Plan) {
 }
 
 func randomPlan(t *testing.T, rng *rand.Rand) *plan.Plan {
-	p := basePlan()
-	p.Face = []plan.Face{plan.DropIn, plan.Redline}[rng.IntN(2)]
+	p := []*plan.Plan{perfPlan(), basePlan()}[rng.IntN(2)]
 	p.Load.Seed = rng.Uint64()
 	m := &p.Measure
 	m.Interval, m.MinRequests = time.Duration(20+rng.IntN(100))*time.Millisecond, 1+rng.IntN(50)

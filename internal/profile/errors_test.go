@@ -14,7 +14,7 @@ import (
 // --max-error-rate is the share of a level. A window full of failures does not end a level that is within the rate.
 func TestMaxErrorRateIsThatOfTheLevel(t *testing.T) {
 	p := basePlan()
-	p.Face, p.Measure.StopOnFailure, p.Measure.MaxErrorRate = plan.Redline, false, 0.2
+	p.Measure.StopOnFailure, p.Measure.MaxErrorRate = false, 0.2
 	p.Measure.Window, p.Measure.MinRequests, p.Measure.MaxTrials = plan.CountWindows, 1000, 2
 	svc := &testkit.Service{Answer: func(n int64) (time.Duration, error) {
 		if n > 1600 && n < 1900 && n%100 != 0 { // runs of less than a hundred, and more than a fifth of the second window so far
@@ -34,7 +34,7 @@ func TestMaxErrorRateIsThatOfTheLevel(t *testing.T) {
 // The failures of a level are those of its windows, without those of the warm-up.
 func TestFailuresOfTheWarmupAreNotTheLevels(t *testing.T) {
 	p := basePlan()
-	p.Face, p.Measure.StopOnFailure = plan.Redline, false
+	p.Measure.StopOnFailure = false
 	p.Measure.WarmupCount, p.Measure.RequestCount, p.Measure.Window = 30, 10, plan.CountWindows
 	svc := &testkit.Service{Answer: func(n int64) (time.Duration, error) {
 		if n < 20 || n == 35 {
@@ -61,7 +61,7 @@ func (slowObserver) Progress(profile.Progress) { time.Sleep(10 * time.Millisecon
 // so the run is repeated.
 func TestAFailureEndsAFixedNumberOfRequests(t *testing.T) {
 	for range 50 {
-		p := basePlan()
+		p := perfPlan()
 		p.Measure.RequestCount, p.Measure.Window = 5, plan.CountWindows
 		svc := &testkit.Service{Answer: func(int64) (time.Duration, error) { return 0, errors.New("boom") }}
 		_, _, err := run(t, p, svc, func(r *profile.Runner) { r.Observer = slowObserver{&journal{}} })
@@ -73,13 +73,12 @@ func TestAFailureEndsAFixedNumberOfRequests(t *testing.T) {
 
 // A server that accepts requests and never answers ends a run that has no other end, and the error says what it waited for.
 func TestAServerThatNeverAnswersEndsTheRun(t *testing.T) {
-	f := func(name string, face plan.Face, edit func(*plan.Plan)) {
+	f := func(name string, p *plan.Plan, edit func(*plan.Plan)) {
 		t.Run(name, func(t *testing.T) {
-			p := basePlan()
-			p.Face, p.Measure.StopOnFailure = face, face == plan.DropIn
+			p.Measure.StopOnFailure = p.Program == plan.PerfAnalyzer
 			p.Measure.Window, p.Measure.MinRequests = plan.CountWindows, 1000
 			p.Target.Timeout = 3 * time.Second
-			if face == plan.DropIn {
+			if p.Measure.StopOnFailure {
 				p.Target.Timeout = 0
 			}
 			edit(p)
@@ -99,12 +98,12 @@ func TestAServerThatNeverAnswersEndsTheRun(t *testing.T) {
 			}
 		})
 	}
-	f("count windows", plan.Redline, func(*plan.Plan) {})
-	f("request count", plan.Redline, func(p *plan.Plan) { p.Measure.RequestCount = 100 })
-	f("warm-up", plan.Redline, func(p *plan.Plan) { p.Measure.WarmupCount = 100 })
-	f("warm-up of perf_analyzer", plan.DropIn, func(p *plan.Plan) { p.Measure.WarmupCount = 100 })
-	f("perf_analyzer", plan.DropIn, func(p *plan.Plan) {})
-	f("rate", plan.Redline, func(p *plan.Plan) {
+	f("count windows", basePlan(), func(*plan.Plan) {})
+	f("request count", basePlan(), func(p *plan.Plan) { p.Measure.RequestCount = 100 })
+	f("warm-up", basePlan(), func(p *plan.Plan) { p.Measure.WarmupCount = 100 })
+	f("warm-up of perf_analyzer", perfPlan(), func(p *plan.Plan) { p.Measure.WarmupCount = 100 })
+	f("perf_analyzer", perfPlan(), func(p *plan.Plan) {})
+	f("rate", basePlan(), func(p *plan.Plan) {
 		p.Load.Mode, p.Load.Rate, p.Load.MaxThreads = plan.RequestRate, plan.FloatRange{Start: 1, End: 1, Step: 1}, 4
 	})
 }

@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/profile"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/testkit"
@@ -31,7 +30,7 @@ func TestHoldsAreReported(t *testing.T) {
 		return []service.ModelStats{s}
 	}
 	p := basePlan()
-	p.Face, p.Measure.RequestCount = plan.Redline, 500
+	p.Measure.RequestCount = 500
 	res, _, err := run(t, p, svc, func(r *profile.Runner) { r.Model.Scheduler = service.DynamicBatcher })
 	if err != nil {
 		t.Fatal(err)

@@ -28,6 +28,7 @@ func (r *Runner) visit(ctx context.Context, lv result.Level) outcome {
 	if err != nil && ctx.Err() != nil {
 		err = ErrInterrupted // what fails because the user stopped the run is no fault of the server
 	}
+	m.eng.Sync(func() { m.collect = nil }) // what ends now is in no window
 	m.stop()
 	m.stopMetrics()
 	err = errors.Join(err, m.finish(err))
@@ -41,7 +42,7 @@ func (r *Runner) visit(ctx context.Context, lv result.Level) outcome {
 	}
 	return outcome{
 		met: lv.Stable && !lv.OverLimit, stable: lv.Stable, err: err,
-		goOn: r.Plan.Face == plan.Redline && !lv.Stable && !measure.OverLimit(&lv.Client, &r.Plan.Measure),
+		goOn: !r.Plan.Load.StopUnstable && !lv.Stable && !measure.OverLimit(&lv.Client, &r.Plan.Measure),
 	}
 }
 
@@ -50,9 +51,10 @@ type levelRun struct {
 	*Runner
 	lv       *result.Level
 	passes   []*pass // as many as lv.Windows
-	held     []held  // records that ended after the window they were drained in
+	held     []held  // records that ended after the window that was open when they were collected
 	reasons  []result.Reason
-	stopOpen func() // ends the dispatcher of an open loop and waits for it
+	paced    bool   // an open loop is running
+	dropped  uint64 // requests that open loops have dropped before
 	load     measure.Load
 	failed   []engine.Failure // failures before this level
 	polling  bool             // the metrics poller is at work
@@ -79,9 +81,8 @@ func (m *levelRun) warmUp(ctx context.Context) error {
 	}
 	err := m.untilIdle(ctx)
 	m.stop()
-	m.discard()
-	if failed, ok := errors.AsType[*LoadError](err); ok && failed.Stall == nil && m.Plan.Face == plan.DropIn {
-		m.eng.Forgive() // perf_analyzer discards its warm-up, failures included
+	if failed, ok := errors.AsType[*LoadError](err); ok && failed.Stall == nil && m.Plan.Measure.IgnoreWarmup {
+		m.eng.ClearFailures()
 	} else if err != nil {
 		return err // some requests may still be in flight
 	}
@@ -94,13 +95,10 @@ func (m *levelRun) start(ctx context.Context, lv *result.Level, limit int) error
 	switch lv.Mode {
 	case plan.Concurrency:
 		m.load = measure.Load{Concurrency: lv.Concurrency}
-		if err := m.alike(lv.Concurrency); err != nil {
-			return err
-		}
-		return m.eng.Closed(ctx, lv.Concurrency, limit)
+		return m.eng.Start(ctx, m.closedLoop(lv.Concurrency, limit))
 	case plan.SessionConcurrency: // pauses are part of it, so there is no number in flight to hold it to
 		m.load = measure.Load{}
-		return m.eng.Closed(ctx, lv.Concurrency, 0)
+		return m.eng.Start(ctx, &engine.Closed{Concurrency: lv.Concurrency})
 	case plan.RequestRate, plan.CustomIntervals, plan.FixedSchedule, plan.PeriodicConcurrency:
 	}
 	return m.startOpen(ctx, lv, limit)
@@ -117,21 +115,20 @@ func (m *levelRun) startOpen(ctx context.Context, lv *result.Level, limit int) e
 	if lv.Mode == plan.FixedSchedule {
 		threads = min(threads, limit) // each time belongs to a step; threads take them in turn
 	}
-	load := engine.PacedLoad{Schedule: m.schedule(lv, limit), Feeds: threads, Limit: limit, Seed: m.Plan.Load.Seed}
+	load := &engine.Paced{Schedule: m.schedule(lv, limit), Sources: threads, Limit: limit, Seed: m.Plan.Load.Seed}
 	if m.Model.Sequential() {
-		load.Feeds, load.Turn = m.Plan.Input.Sequences, m.turn()
-		threads = min(threads, load.Feeds)
+		load.Sources, load.Order = m.Plan.Input.Sequences, m.order()
+		threads = min(threads, load.Sources)
 	}
-	load.Slots, load.Cap, load.Threads = threads, threads, threads
-	m.load = measure.Load{Rate: lv.Rate, Cap: threads, Serial: load.Turn == engine.Serial}
+	load.Slots, load.Cap, load.Workers = threads, threads, threads
+	m.load = measure.Load{Rate: lv.Rate, Cap: threads, Serial: load.Order == engine.Serial}
 	if m.Async {
 		load.Slots, load.Cap = max(threads, firstSlots), mostSlots
 		m.load.Cap = 0
 		load.Ordered = m.streamed()
 	}
-	stop, err := m.eng.Paced(ctx, load)
-	m.stopOpen = stop
-	return err
+	m.dropped, m.paced = m.eng.Dropped(), true
+	return m.eng.Start(ctx, load)
 }
 
 func (m *levelRun) schedule(lv *result.Level, limit int) pace.Schedule {
@@ -152,20 +149,13 @@ func (m *levelRun) schedule(lv *result.Level, limit int) pace.Schedule {
 
 // stop ends an open loop and lets what it has in flight end. A closed loop runs on into the next level.
 func (m *levelRun) stop() {
-	if m.stopOpen == nil {
+	if !m.paced {
 		return
 	}
-	before := m.eng.Dropped()
-	_ = m.eng.CollectUntil(m.ignore, func() error { m.stopOpen(); return nil })
-	m.load.Dropped = m.eng.Dropped() - before
-	m.stopOpen = nil
+	m.eng.Stop()
+	m.load.Dropped = m.eng.Dropped() - m.dropped
+	m.paced = false
 	m.waitForEnds(m.hard)
-}
-
-// discard drops what was recorded so far.
-func (m *levelRun) discard() {
-	m.ignore()
-	m.held = m.held[:0]
 }
 
 // measure repeats passes until three agree, the limit is crossed, or the trials are used up.
@@ -237,7 +227,7 @@ func (m *levelRun) finish(cause error) error {
 		m.lv.Unfinished, m.lv.Stable, m.lv.Reason = true, false, "the level was not finished: "+cause.Error()
 	}
 	err := m.merge()
-	m.lv.OverLimit = measure.OverLimit(&m.lv.Client, rules) && (m.lv.Stable || m.Plan.Face == plan.Redline)
+	m.lv.OverLimit = measure.OverLimit(&m.lv.Client, rules) && (m.lv.Stable || !rules.LimitStable)
 	m.lv.Accepted = m.lv.Stable && !m.lv.OverLimit || errors.Is(cause, ErrInterrupted) && m.lv.Client.Requests > 0
 	if cause == nil {
 		err = errors.Join(m.windowError(), err)

@@ -29,7 +29,7 @@ func (s *sends) Request(r *record.Record, events []record.Event, data []byte) er
 
 // Each request of a schedule goes out at its own time, after those of the warm-up.
 func TestFixedScheduleKeepsItsTimes(t *testing.T) {
-	p := basePlan()
+	p := perfPlan()
 	p.Load.Mode = plan.FixedSchedule
 	p.Measure.RequestCount, p.Measure.WarmupCount, p.Measure.Window = 4, 2, plan.CountWindows
 	ms := time.Millisecond
@@ -77,14 +77,14 @@ func (k *talk) Heard(*service.Call, []record.Event, []byte) error {
 func (k *talk) Pause() (time.Duration, bool) { return time.Millisecond, k.left > 0 }
 
 func TestSessionsRunToTheirEnd(t *testing.T) {
-	p := basePlan()
+	p := perfPlan()
 	p.Load.Mode, p.Load.Sessions = plan.SessionConcurrency, 3
 	p.Measure.Interval = time.Millisecond // windows do not matter
 	x := &exports{}
 	var total atomic.Int64
 	res, j, err := run(t, p, pinned(time.Millisecond), func(r *profile.Runner) {
 		r.Exporter = x
-		r.Feed = func(slot, _ int) engine.Feed { return &talk{left: 2 + slot, total: &total} }
+		r.Source = func(slot, _ int) engine.Source { return &talk{left: 2 + slot, total: &total} }
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -97,12 +97,12 @@ func TestSessionsRunToTheirEnd(t *testing.T) {
 	}
 }
 
-func TestARefusedAnswerEndsTheDropIn(t *testing.T) {
-	p := basePlan()
+func TestARefusedAnswerEndsPerfAnalyzerMode(t *testing.T) {
+	p := perfPlan()
 	p.Load.Mode, p.Load.Sessions = plan.SessionConcurrency, 1
 	var total atomic.Int64
 	_, _, err := run(t, p, pinned(time.Millisecond), func(r *profile.Runner) {
-		r.Feed = func(int, int) engine.Feed { return &talk{left: 5, refuse: true, total: &total} }
+		r.Source = func(int, int) engine.Source { return &talk{left: 5, refuse: true, total: &total} }
 	})
 	var load *profile.LoadError
 	if !errors.As(err, &load) || len(load.Slots) != 1 || !errors.Is(load.Slots[0].Err, errRefused) || total.Load() != 1 {

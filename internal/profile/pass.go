@@ -19,7 +19,7 @@ import (
 	"github.com/redline-bench/redline/internal/vitals"
 )
 
-// tick is how often records are folded and progress is told while a window runs.
+// tick is how often the end of a window is looked for and progress is told.
 const tick = 50 * time.Millisecond
 
 // pass is one window while it is measured.
@@ -39,12 +39,13 @@ type pass struct {
 	stalledFrom  time.Duration // readings of the engine
 	stalledTo    time.Duration
 	statsMissing bool
-	failed       bool // failed requests ended it
+	failed       bool  // failed requests ended it
+	err          error // of the export or of Tap
 	metrics      scrape.Window
 	rest         rest
 }
 
-// held is a record that belongs to a later window than the one it was drained in.
+// held is a record that belongs to a later window than the one that was open when it was collected.
 type held struct {
 	rec    record.Record
 	events []record.Event
@@ -69,7 +70,7 @@ func (m *levelRun) begin(ctx context.Context) (*pass, error) {
 	}
 	if !m.finite() {
 		if err := m.open(ctx, p); err != nil {
-			return nil, m.blame(ctx, p, err)
+			return nil, m.blame(ctx, err)
 		}
 	}
 	if m.Timeline {
@@ -87,12 +88,12 @@ func (m *levelRun) open(ctx context.Context, p *pass) error {
 	if err != nil {
 		return err
 	}
-	m.discard()
+	m.eng.Sync(func() { m.collect = m.hold })
 	m.failed = m.eng.Failures() // those of the warm-up are none of this level's
 	p.serverFrom, p.statsMissing = stats, stats == nil
 	p.stalledFrom = m.eng.Stalled()
 	p.before, p.behindFrom, p.from = vitals.Read(), m.eng.Behind(), clock.Now()
-	p.sentFrom, p.sentAt = m.eng.OpenLoopSent(), p.from
+	p.sentFrom, p.sentAt = m.eng.Sent(), p.from
 	p.win.Begin(p.from)
 	return nil
 }
@@ -116,64 +117,66 @@ func (m *levelRun) pass(ctx context.Context, p *pass, n, trials int) error {
 	}
 	err := m.await(ctx, p, n, trials)
 	p.failed = errors.As(err, new(*LoadError))
-	err = errors.Join(err, m.close(p))
+	m.close(p)
+	err = errors.Join(err, p.err)
 	if serr := m.closeServer(ctx, p, err); serr != nil {
-		err = errors.Join(err, m.blame(ctx, p, serr))
+		err = errors.Join(err, m.blame(ctx, serr))
 	}
 	return err
 }
 
 // blame says why the server's statistics could not be read: where the load fails too, with the load's own failures.
-func (m *levelRun) blame(ctx context.Context, p *pass, err error) error {
+func (m *levelRun) blame(ctx context.Context, err error) error {
 	wait := time.NewTimer(failureGrace)
 	defer wait.Stop()
 	select {
 	case <-m.eng.Failed():
-		return m.afterFailure(ctx, p)
+		return m.afterFailure(ctx)
 	case <-wait.C:
 	case <-ctx.Done():
 	}
 	return err
 }
 
-// await folds records until the window is over.
+// await waits until the window is over.
 func (m *levelRun) await(ctx context.Context, p *pass, n, trials int) error {
-	m.takeHeld(p)
+	m.eng.Sync(func() {
+		m.takeHeld(p)
+		p.rest.begin(m.Exporter != nil)
+		m.collect = func(r *record.Record, events []record.Event, data []byte) { m.fold(p, r, events, data) }
+	})
 	idle, stopWaiting := m.idleSignal(ctx)
 	defer stopWaiting()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	var shown int64
 	for {
-		if err := m.fold(p); err != nil {
-			return err
-		}
-		if m.over(p) {
+		var over, failed bool
+		m.eng.Sync(func() {
+			over, failed = p.err != nil || m.over(p), m.tooManyFailed(p)
+			if !over {
+				m.Observer.Progress(m.progress(p, n, trials))
+			}
+		})
+		switch {
+		case over:
 			return nil
-		}
-		// Full blocks of records come thousands of times a second; nobody sees progress that fast, and its median costs.
-		if now := clock.Now(); now-shown >= int64(tick) {
-			shown = now
-			m.Observer.Progress(m.progress(p, n, trials))
+		case failed:
+			return m.loadError()
 		}
 		timer.Reset(min(tick, max(0, time.Duration(p.until-clock.Now()))))
 		select {
 		case <-ctx.Done():
-			return errors.Join(m.fold(p), ErrInterrupted)
+			return ErrInterrupted
 		case <-m.eng.Failed():
-			return m.afterFailure(ctx, p)
+			return m.afterFailure(ctx)
 		case <-idle:
 			select {
 			case <-m.eng.Failed(): // a failure ended the load: select may take either first
-				return m.afterFailure(ctx, p)
+				return m.afterFailure(ctx)
 			default:
-				return m.fold(p)
+				return nil
 			}
-		case <-m.eng.Full():
 		case <-timer.C:
-		}
-		if m.tooManyFailed(p) {
-			return m.loadError()
 		}
 	}
 }
@@ -183,13 +186,13 @@ func (m *levelRun) await(ctx context.Context, p *pass, n, trials int) error {
 const failureGrace = time.Second
 
 // afterFailure lets the other slots run into their own failures.
-func (m *levelRun) afterFailure(ctx context.Context, p *pass) error {
+func (m *levelRun) afterFailure(ctx context.Context) error {
 	end := clock.Now() + int64(failureGrace)
 	for clock.Now() < end && m.eng.Working() && ctx.Err() == nil {
 		time.Sleep(time.Millisecond)
 	}
 	m.eng.Stop()
-	return errors.Join(m.fold(p), m.loadError())
+	return m.loadError()
 }
 
 // over tells whether the window is complete.
@@ -239,25 +242,21 @@ func (m *levelRun) idleSignal(ctx context.Context) (idle <-chan struct{}, stop f
 	}
 }
 
-// fold takes the ended requests into the window. Those that ended after it are held for the next one.
-func (m *levelRun) fold(p *pass) error { return m.drain(p, func(*record.Record) {}) }
+// fold takes a request that has ended into the window. One that ended after the window is held for the next.
+func (m *levelRun) fold(p *pass, r *record.Record, events []record.Event, data []byte) {
+	p.rest.take(m.eng.Working)
+	if r.End > p.until {
+		m.hold(r, events, data)
+		return
+	}
+	if err := m.count(p, r, events, data); err != nil && p.err == nil {
+		p.err = err
+	}
+}
 
-// drain is fold, and shows each record to see.
-func (m *levelRun) drain(p *pass, see func(*record.Record)) error {
-	var failed error
-	p.rest.begin(m.Exporter != nil)
-	m.eng.Drain(func(r *record.Record, events []record.Event, data []byte) {
-		p.rest.take(m.eng.Working)
-		see(r)
-		if r.End > p.until {
-			m.held = append(m.held, held{*r, append([]record.Event(nil), events...), append([]byte(nil), data...)})
-			return
-		}
-		if err := m.count(p, r, events, data); err != nil && failed == nil {
-			failed = err
-		}
-	})
-	return failed
+// hold keeps a record for the next window.
+func (m *levelRun) hold(r *record.Record, events []record.Event, data []byte) {
+	m.held = append(m.held, held{*r, append([]record.Event(nil), events...), append([]byte(nil), data...)})
 }
 
 func (m *levelRun) takeHeld(p *pass) {
@@ -284,7 +283,15 @@ func (m *levelRun) count(p *pass, r *record.Record, events []record.Event, data 
 }
 
 // close fixes the window's end: the asked one, or the last end of a window that goes by count.
-func (m *levelRun) close(p *pass) error {
+func (m *levelRun) close(p *pass) {
+	m.eng.Sync(func() { m.fixEnd(p) })
+	p.stalledTo = m.eng.Stalled()
+	p.sentUntil = clock.Now()
+	p.sent, p.behind, p.after = m.eng.Sent()-p.sentFrom, m.eng.Behind()-p.behindFrom, vitals.Read()
+	m.closeFlights(p)
+}
+
+func (m *levelRun) fixEnd(p *pass) {
 	now := clock.Now()
 	first, last := p.win.Span()
 	switch {
@@ -295,34 +302,37 @@ func (m *levelRun) close(p *pass) error {
 	case p.until > now:
 		p.until = now
 	}
-	p.stalledTo = m.eng.Stalled()
-	p.sentUntil = clock.Now()
-	p.sent, p.behind, p.after = m.eng.OpenLoopSent()-p.sentFrom, m.eng.Behind()-p.behindFrom, vitals.Read()
-	return m.closeFlights(p)
 }
 
 // closeFlights tells the window which requests were in flight at its end. Those that have ended since are among the held
 // records; the engine lists the others.
-func (m *levelRun) closeFlights(p *pass) error {
+func (m *levelRun) closeFlights(p *pass) {
 	type request struct {
 		slot uint32
 		due  int64
 	}
 	flying := map[request]measure.Pending{}
-	for _, f := range m.eng.Flights() {
-		if f.Sent < p.until {
-			flying[request{uint32(f.Slot), f.Due}] = measure.Pending{Due: f.Due, Sent: f.Sent}
+	m.eng.Sync(func() {
+		for _, f := range m.eng.Flights() {
+			if f.Sent < p.until {
+				flying[request{uint32(f.Slot), f.Due}] = measure.Pending{Due: f.Due, Sent: f.Sent}
+			}
 		}
-	}
-	err := m.drain(p, func(r *record.Record) { delete(flying, request{r.Slot, r.Due}) })
-	pending := slices.Collect(maps.Values(flying))
-	for i := range m.held {
-		if r := &m.held[i].rec; r.Sent < p.until && r.Flags&record.Closing == 0 {
-			pending = append(pending, measure.Pending{Due: r.Due, Sent: r.Sent})
+		m.collect = func(r *record.Record, events []record.Event, data []byte) {
+			delete(flying, request{r.Slot, r.Due})
+			m.fold(p, r, events, data)
 		}
-	}
-	p.win.Close(p.until, pending)
-	return err
+	})
+	m.eng.Sync(func() { // what is listed and has ended is collected now
+		pending := slices.Collect(maps.Values(flying))
+		for i := range m.held {
+			if r := &m.held[i].rec; r.Sent < p.until && r.Flags&record.Closing == 0 {
+				pending = append(pending, measure.Pending{Due: r.Due, Sent: r.Sent})
+			}
+		}
+		p.win.Close(p.until, pending)
+		m.collect = m.hold
+	})
 }
 
 // duration is the time that the window's requests are divided by. With a request count that is the time from the
@@ -384,10 +394,10 @@ func (m *levelRun) forgetOld() {
 	}
 }
 
-// steady replaces the rates of a fixed number of requests by those that do not depend on the wait for the last response.
-// perf_analyzer divides by the time from the first send to the last end, and so do we under its name.
+// steady replaces the rates of a fixed number of requests by those that do not depend on the wait for the last response,
+// unless the plan wants the whole time from the first send to the last end.
 func (m *levelRun) steady(p *pass, c *result.Client) {
-	if m.Plan.Face == plan.DropIn {
+	if m.Plan.Measure.WholeTime {
 		return
 	}
 	p.win.Steady(c)
@@ -435,7 +445,7 @@ func (m *levelRun) live(g Progress) *result.Level {
 
 // untilIdle waits for the end of a warm-up.
 func (m *levelRun) untilIdle(ctx context.Context) error {
-	if m.eng.CollectUntil(m.ignore, func() error { return m.eng.Finished(ctx) }) != nil {
+	if m.eng.Finished(ctx) != nil {
 		return ErrInterrupted
 	}
 	select {

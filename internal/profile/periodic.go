@@ -20,13 +20,24 @@ func (r *Runner) periodic(ctx context.Context) error {
 	var exported error
 	if r.Exporter != nil {
 		exported = r.Exporter.Begin(plan.PeriodicConcurrency, 1, 0)
+		r.eng.Sync(func() {
+			r.collect = func(rec *record.Record, events []record.Event, data []byte) {
+				if rec.Class == record.OK && exported == nil {
+					exported = r.Exporter.Request(rec, events, data)
+				}
+			}
+		})
 	}
 	stalled, start := r.eng.Stalled(), clock.Now()
-	err := r.eng.CollectUntil(func() { exported = errors.Join(exported, r.exportEnded()) }, func() error {
-		return r.eng.Periodic(ctx, engine.PeriodicLoad{
-			Start: load.Periodic.Start, End: load.Periodic.End, Step: load.Periodic.Step, Period: load.Period,
-		})
-	})
+	loop := &engine.Periodic{Start: load.Periodic.Start, End: load.Periodic.End, Step: load.Periodic.Step, Period: load.Period}
+	err := r.eng.Start(ctx, loop)
+	if err == nil {
+		err = r.eng.Finished(ctx)
+	}
+	if err == nil {
+		err = loop.Err()
+	}
+	r.eng.Sync(func() { r.collect = nil })
 	r.unleveled = measure.Stalled(r.eng.Stalled()-stalled, time.Duration(clock.Now()-start), recordsOption)
 	if errors.Is(err, context.Canceled) {
 		err = ErrInterrupted
@@ -40,19 +51,4 @@ func (r *Runner) periodic(ctx context.Context) error {
 		exported = errors.Join(exported, r.Exporter.End([]int64{0, math.MaxInt64}))
 	}
 	return errors.Join(err, exported)
-}
-
-// exportEnded writes every request that has ended well since the last call, without windows.
-func (r *Runner) exportEnded() error {
-	if r.Exporter == nil {
-		r.ignore()
-		return nil
-	}
-	var err error
-	r.eng.Drain(func(rec *record.Record, events []record.Event, data []byte) {
-		if rec.Class == record.OK && err == nil {
-			err = r.Exporter.Request(rec, events, data)
-		}
-	})
-	return err
 }

@@ -56,8 +56,8 @@ type Runner struct {
 	Plan    *plan.Plan
 	Service service.Service
 	Model   *service.Model
-	// Feed makes the request source of a slot.
-	Feed func(slot, active int) engine.Feed
+	// Source makes the source of a slot's requests.
+	Source func(slot, active int) engine.Source
 	// Async: calls are asynchronous; in open loop any number may be in flight.
 	Async    bool
 	Observer Observer
@@ -68,6 +68,8 @@ type Runner struct {
 	Floor func(*result.Level)
 	// Streams: a request may have several responses, whatever the plan says of streaming.
 	Streams bool
+	// SharedStreams: with --streaming, requests share streams that outlive them.
+	SharedStreams bool
 	// Times are the due times of a fixed schedule, those of its warm-up first.
 	Times []time.Duration
 	// Patience is how long the server may give no sign of life; 0 chooses, see the engine.
@@ -75,11 +77,13 @@ type Runner struct {
 	// Timeline keeps what happened over time, and the distribution of latencies, for reports that draw.
 	Timeline bool
 
-	hard   context.Context // ends when requests in flight are cut
-	eng    *engine.Engine
-	pulse  *vitals.Pulse
-	res    *result.Result
-	limits [][]result.Reason
+	hard context.Context // ends when requests in flight are cut
+	eng  *engine.Engine
+	// collect receives the records of the engine; nil ignores them. It is read and set in functions given to engine.Sync.
+	collect func(r *record.Record, events []record.Event, data []byte)
+	pulse   *vitals.Pulse
+	res     *result.Result
+	limits  [][]result.Reason
 	// unleveled is why the client limited a load that has no levels.
 	unleveled []result.Reason
 	gaps      []time.Duration // custom intervals
@@ -119,14 +123,14 @@ func Environment() result.Environment {
 func (r *Runner) run(ctx, hard context.Context) error {
 	r.hard = hard
 	if r.Plan.Load.Mode == plan.CustomIntervals {
-		gaps, err := readIntervals(ctx, r.Plan.Load.Intervals, r.Plan.Face == plan.DropIn)
+		gaps, err := readIntervals(ctx, r.Plan.Load.Intervals, r.Plan.Load.LenientIntervals)
 		if err != nil {
 			return err
 		}
 		r.gaps = gaps
 	}
 	eng, err := engine.Open(hard, engine.Config{
-		Service: r.Service, Feed: r.Feed, Keep: r.Exporter != nil || r.Plan.Load.Mode == plan.SessionConcurrency,
+		Service: r.Service, Source: r.Source, Collect: r.take, Keep: r.Exporter != nil || r.Plan.Load.Mode == plan.SessionConcurrency,
 		Timeout: r.Plan.Target.Timeout, Patience: r.Patience, StopOnFailure: r.Plan.Measure.StopOnFailure,
 		ThinkTime: r.Plan.Load.ThinkTime, Seed: r.Plan.Load.Seed,
 	})
@@ -151,11 +155,15 @@ func (r *Runner) loadError() error {
 func (r *Runner) waitForEnds(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, DrainTime)
 	defer cancel()
-	_ = r.eng.CollectUntil(r.ignore, func() error { return r.eng.Wait(ctx) })
+	_ = r.eng.Wait(ctx)
 }
 
-// ignore collects records that belong to no window.
-func (r *Runner) ignore() { r.eng.Drain(func(*record.Record, []record.Event, []byte) {}) }
+// take receives each record of the engine.
+func (r *Runner) take(rec *record.Record, events []record.Event, data []byte) {
+	if r.collect != nil {
+		r.collect(rec, events, data)
+	}
+}
 
 // readIntervals reads a file of intervals. It may be a pipe that nothing writes to: an interrupt ends the waiting.
 func readIntervals(ctx context.Context, path string, lenient bool) ([]time.Duration, error) {
@@ -194,6 +202,6 @@ func (r *Runner) setup() measure.Setup {
 		Batch: r.Plan.Input.Batch, FromSend: r.Plan.Measure.FromSend,
 		Open:       r.Plan.Load.Mode != plan.Concurrency && r.Plan.Load.Mode != plan.SessionConcurrency,
 		Percentile: r.Plan.Measure.Percentile, Streaming: r.Plan.Target.Streaming || r.Streams,
-		EndedOnly: r.Plan.Face == plan.DropIn, NearestRank: r.Plan.Face == plan.DropIn,
+		EndedOnly: r.Plan.Measure.EndedOnly, NearestRank: r.Plan.Measure.NearestRank,
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/internal/engine"
+	"github.com/redline-bench/redline/internal/pacompat/manners"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/profile"
 	"github.com/redline-bench/redline/internal/record"
@@ -33,9 +34,15 @@ func (j *journal) RanksStable()                         { j.together++ }
 func (j *journal) Progress(profile.Progress)            {}
 func (j *journal) Warn(w profile.Warning)               { j.warnings = append(j.warnings, w.Kind) }
 
+// perfPlan is basePlan in perf_analyzer mode.
+func perfPlan() *plan.Plan {
+	p := basePlan()
+	manners.PerfAnalyzer(p)
+	return p
+}
+
 func basePlan() *plan.Plan {
 	return &plan.Plan{
-		Face: plan.DropIn,
 		Load: plan.Load{
 			Mode: plan.Concurrency, Search: plan.Linear, MaxThreads: 4, Distribution: plan.Constant,
 			Concurrency: plan.IntRange{Start: 1, End: 1, Step: 1}, Rate: plan.FloatRange{Start: 1, End: 1, Step: 1},
@@ -58,7 +65,7 @@ func run(t *testing.T, p *plan.Plan, svc *testkit.Service, edit func(*profile.Ru
 		m, _ := svc.Describe(ctx)
 		r := &profile.Runner{
 			Plan: p, Service: svc, Model: m, Observer: j,
-			Feed: func(int, int) engine.Feed { return testkit.Feed{} },
+			Source: func(int, int) engine.Source { return testkit.Source{} },
 		}
 		if edit != nil {
 			edit(r)
@@ -74,7 +81,7 @@ func pinned(d time.Duration) *testkit.Service {
 
 // Throughput must be concurrency divided by latency.
 func TestClosedLoopNumbersAgreeWithEachOther(t *testing.T) {
-	p := basePlan()
+	p := perfPlan()
 	p.Load.Concurrency = plan.IntRange{Start: 2, End: 6, Step: 4}
 	p.Measure.Interval = 300 * time.Millisecond
 	res, j, err := run(t, p, pinned(10*time.Millisecond), nil)
@@ -104,7 +111,7 @@ func TestClosedLoopNumbersAgreeWithEachOther(t *testing.T) {
 }
 
 func TestBatchCountsInferences(t *testing.T) {
-	p := basePlan()
+	p := perfPlan()
 	p.Input.Batch = 4
 	p.Measure.RequestCount, p.Measure.Window = 20, plan.CountWindows
 	res, _, err := run(t, p, pinned(time.Millisecond), nil)
@@ -119,7 +126,7 @@ func TestBatchCountsInferences(t *testing.T) {
 
 // A request count is divided by the time from the first send to the last end, not by polling intervals.
 func TestRequestCountIsDividedByTheTimeItTook(t *testing.T) {
-	p := basePlan()
+	p := perfPlan()
 	p.Measure.RequestCount, p.Measure.Window = 20, plan.CountWindows
 	svc := pinned(5 * time.Millisecond)
 	res, j, err := run(t, p, svc, nil)
@@ -136,7 +143,7 @@ func TestRequestCountIsDividedByTheTimeItTook(t *testing.T) {
 }
 
 func TestWarmUpDoesNotCount(t *testing.T) {
-	p := basePlan()
+	p := perfPlan()
 	p.Load.Concurrency = plan.IntRange{Start: 4, End: 1, Step: 1}
 	p.Measure.RequestCount, p.Measure.Window, p.Measure.WarmupCount = 20, plan.CountWindows, 2
 	svc := pinned(time.Millisecond)
@@ -156,23 +163,21 @@ func TestWarmUpDoesNotCount(t *testing.T) {
 }
 
 func TestUnstableFirstLevelFails(t *testing.T) {
-	p := basePlan()
-	p.Measure.Stability = 0
-	for _, face := range []plan.Face{plan.DropIn, plan.Redline} {
-		p.Face = face
+	for _, p := range []*plan.Plan{perfPlan(), basePlan()} {
+		p.Measure.Stability = 0
 		slower := &testkit.Service{Answer: func(n int64) (time.Duration, error) { return time.Duration(n+1) * 100 * time.Microsecond, nil }}
 		res, _, err := run(t, p, slower, nil)
 		if !errors.Is(err, profile.ErrUnstable) {
-			t.Errorf("%s: %v", face, err)
+			t.Errorf("%s: %v", p.Program, err)
 		}
 		if len(res.Levels) != 1 || res.Levels[0].Stable || res.Levels[0].Reason == "" || res.Levels[0].Client.Requests == 0 {
-			t.Errorf("%s: the unstable level must be kept with its numbers: %+v", face, res.Levels)
+			t.Errorf("%s: the unstable level must be kept with its numbers: %+v", p.Program, res.Levels)
 		}
 	}
 }
 
 func TestWindowWithoutRequests(t *testing.T) {
-	p := basePlan()
+	p := perfPlan()
 	p.Measure.Interval = 5 * time.Millisecond
 	_, _, err := run(t, p, pinned(200*time.Millisecond), nil)
 	if !errors.Is(err, profile.ErrNoRequests) {
@@ -181,7 +186,7 @@ func TestWindowWithoutRequests(t *testing.T) {
 }
 
 func TestCountWindowsEndAtTheCount(t *testing.T) {
-	p := basePlan()
+	p := perfPlan()
 	p.Measure.Window, p.Measure.MinRequests = plan.CountWindows, 30
 	res, _, err := run(t, p, pinned(time.Millisecond), nil)
 	if err != nil {
@@ -194,8 +199,8 @@ func TestCountWindowsEndAtTheCount(t *testing.T) {
 	}
 }
 
-func TestFailureStopsTheDropInAndKeepsWhatWasMeasured(t *testing.T) {
-	p := basePlan()
+func TestFailureStopsPerfAnalyzerModeAndKeepsWhatWasMeasured(t *testing.T) {
+	p := perfPlan()
 	p.Measure.Interval = time.Minute
 	svc := &testkit.Service{Answer: func(n int64) (time.Duration, error) {
 		if n == 40 {
@@ -231,7 +236,7 @@ func (m mute) Stats(ctx context.Context) ([]service.ModelStats, error) {
 // requests met is the reason.
 func TestFailedRequestsSayMoreThanFailedStatistics(t *testing.T) {
 	var reads atomic.Int64
-	p := basePlan()
+	p := perfPlan()
 	p.Measure.Interval = 100 * time.Millisecond
 	svc := &testkit.Service{Answer: func(int64) (time.Duration, error) {
 		if reads.Load() > 1 {
@@ -248,7 +253,7 @@ func TestFailedRequestsSayMoreThanFailedStatistics(t *testing.T) {
 
 func TestRedlineCountsFailuresAndGoesOn(t *testing.T) {
 	p := basePlan()
-	p.Face, p.Measure.StopOnFailure = plan.Redline, false
+	p.Measure.StopOnFailure = false
 	p.Measure.RequestCount, p.Measure.Window = 100, plan.CountWindows
 	svc := &testkit.Service{Answer: func(n int64) (time.Duration, error) {
 		if n%10 == 9 {
@@ -269,7 +274,7 @@ func TestRedlineCountsFailuresAndGoesOn(t *testing.T) {
 // A server that dies takes many windows with it; what it answered before that is still in the report.
 func TestWhatADeadServerAnsweredIsReported(t *testing.T) {
 	p := basePlan()
-	p.Face, p.Measure.StopOnFailure = plan.Redline, false
+	p.Measure.StopOnFailure = false
 	p.Measure.Interval, p.Measure.MaxTrials, p.Measure.Stability = 40*time.Millisecond, 40, 0
 	svc := &testkit.Service{Answer: func(n int64) (time.Duration, error) {
 		if n >= 150 {
@@ -289,7 +294,7 @@ func TestWhatADeadServerAnsweredIsReported(t *testing.T) {
 
 func TestMaxErrorRateEndsTheRun(t *testing.T) {
 	p := basePlan()
-	p.Face, p.Measure.StopOnFailure, p.Measure.MaxErrorRate = plan.Redline, false, 0.05
+	p.Measure.StopOnFailure, p.Measure.MaxErrorRate = false, 0.05
 	p.Measure.Interval = time.Minute
 	svc := &testkit.Service{Answer: func(n int64) (time.Duration, error) {
 		if n%10 == 9 {
@@ -304,7 +309,7 @@ func TestMaxErrorRateEndsTheRun(t *testing.T) {
 }
 
 func TestInterruptReportsThePartialWindow(t *testing.T) {
-	p := basePlan()
+	p := perfPlan()
 	p.Measure.Interval = time.Hour
 	testkit.Simulate(t, func(t *testing.T) {
 		soft, stop := context.WithCancel(t.Context())
@@ -315,7 +320,7 @@ func TestInterruptReportsThePartialWindow(t *testing.T) {
 			return time.Millisecond, nil
 		}}
 		m, _ := svc.Describe(soft)
-		r := &profile.Runner{Plan: p, Service: svc, Model: m, Observer: &journal{}, Feed: func(int, int) engine.Feed { return testkit.Feed{} }}
+		r := &profile.Runner{Plan: p, Service: svc, Model: m, Observer: &journal{}, Source: func(int, int) engine.Source { return testkit.Source{} }}
 		res, err := r.Run(soft, t.Context())
 		if !errors.Is(err, profile.ErrInterrupted) || !res.Interrupted {
 			t.Fatalf("got %v", err)
@@ -328,7 +333,7 @@ func TestInterruptReportsThePartialWindow(t *testing.T) {
 
 // Six in flight at 10 ms is over a limit of 5 ms: the level is kept, marked, and ends the search.
 func TestLatencyLimitEndsTheSearch(t *testing.T) {
-	p := basePlan()
+	p := perfPlan()
 	p.Load.Concurrency = plan.IntRange{Start: 1, End: 9, Step: 2}
 	p.Measure.LatencyLimit = 50 * time.Millisecond
 	svc := &testkit.Service{}
@@ -354,7 +359,7 @@ func TestLatencyLimitEndsTheSearch(t *testing.T) {
 }
 
 func TestRateModeReportsFromTheScheduleOrTheSend(t *testing.T) {
-	p := basePlan()
+	p := perfPlan()
 	p.Load.Mode, p.Load.MaxThreads = plan.RequestRate, 1
 	p.Load.Rate = plan.FloatRange{Start: 200, End: 1, Step: 1}
 	p.Measure.RequestCount, p.Measure.Window = 20, plan.CountWindows
@@ -390,7 +395,7 @@ func (e *exports) Request(*record.Record, []record.Event, []byte) error {
 func (e *exports) End(b []int64) error { e.boundaries = b; return nil }
 
 func TestExportSeesExactlyWhatIsCounted(t *testing.T) {
-	p := basePlan()
+	p := perfPlan()
 	x := &exports{}
 	res, _, err := run(t, p, pinned(time.Millisecond), func(r *profile.Runner) { r.Exporter = x })
 	if err != nil {
@@ -414,7 +419,7 @@ func (r *ranks) AllStable(_ context.Context, stable bool) (bool, error) {
 }
 
 func TestRanksGoOnUntilAllAreStable(t *testing.T) {
-	p := basePlan()
+	p := perfPlan()
 	p.Measure.MaxTrials = 10
 	others := &ranks{from: 5}
 	_, j, err := run(t, p, pinned(time.Millisecond), func(r *profile.Runner) { r.Ranks = others })
@@ -428,7 +433,6 @@ func TestRanksGoOnUntilAllAreStable(t *testing.T) {
 func TestAStallOfTheServerIsInTheHeadline(t *testing.T) {
 	const stall = 200 * time.Millisecond
 	p := basePlan()
-	p.Face = plan.Redline
 	p.Load.Mode, p.Load.MaxThreads = plan.RequestRate, 1
 	p.Load.Rate = plan.FloatRange{Start: 100, End: 1, Step: 1}
 	p.Measure.RequestCount, p.Measure.Window = 150, plan.CountWindows

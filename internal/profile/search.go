@@ -21,16 +21,16 @@ func (r *Runner) search(ctx context.Context) error {
 		return r.visit(ctx, result.Level{Mode: load.Mode, Concurrency: load.Sessions}).fail()
 	case load.Mode == plan.CustomIntervals:
 		o := r.visit(ctx, result.Level{Mode: load.Mode, Rate: float64(pace.MeanRate(r.gaps))})
-		if r.Plan.Face == plan.DropIn {
-			return o.err // the original searches nothing here, and so finds no fault with an unstable level
+		if load.AcceptUnstable {
+			return o.err
 		}
 		return o.fail()
 	case load.Mode == plan.RequestRate && load.Search == plan.Binary:
 		return binary(load.Rate.Start, load.Rate.End, load.Rate.Step, half, r.rate(ctx))
 	case load.Mode == plan.RequestRate:
 		next := addDecimal
-		if r.Plan.Face == plan.DropIn {
-			next = add[float64] // perf_analyzer adds up binary fractions, and so may leave the last level out
+		if load.BinarySteps {
+			next = add[float64]
 		}
 		return linear(load.Rate.Start, load.Rate.End, load.Rate.Step, next, r.rate(ctx))
 	case load.Search == plan.Binary:

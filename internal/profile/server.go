@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/internal/measure"
-	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/service"
 )
@@ -30,9 +29,9 @@ func (r *Runner) stats(ctx context.Context) ([]service.ModelStats, error) {
 	return s, nil
 }
 
-// statsFailed ends the run of the drop-in; our own face goes on without the server's numbers.
+// statsFailed ends a run that needs the server's statistics; others go on without them.
 func (r *Runner) statsFailed(err error) error {
-	if r.Plan.Face == plan.DropIn {
+	if r.Plan.Measure.NeedStatistics {
 		return &StatsError{err}
 	}
 	r.Observer.Warn(Warning{Kind: StatisticsFailed, Text: err.Error(), Model: r.Model.Name})

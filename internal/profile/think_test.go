@@ -14,7 +14,6 @@ import (
 func TestThinkTime(t *testing.T) {
 	for _, count := range []int{0, 400} {
 		p := basePlan()
-		p.Face = plan.Redline
 		p.Load.Concurrency = plan.IntRange{Start: 4, End: 4, Step: 1}
 		p.Load.ThinkTime = pace.ThinkTime{Mean: 90 * time.Millisecond, Spread: 30 * time.Millisecond}
 		p.Measure.Interval, p.Measure.RequestCount = 5*time.Second, count

@@ -16,7 +16,6 @@ import (
 
 func ratePlan(rate float64, dist plan.Distribution, seed uint64) *plan.Plan {
 	p := basePlan()
-	p.Face = plan.Redline
 	p.Load.Mode, p.Load.Distribution, p.Load.Seed = plan.RequestRate, dist, seed
 	p.Load.Rate = plan.FloatRange{Start: rate, End: 1, Step: 1}
 	p.Measure.FromSend, p.Measure.StopOnFailure, p.Measure.Interval = false, false, 5*time.Second
@@ -117,7 +116,6 @@ func TestARequestCountInClosedLoop(t *testing.T) {
 	f := func(count, concurrency int, want float64) {
 		t.Helper()
 		p := basePlan()
-		p.Face = plan.Redline
 		p.Load.Concurrency = plan.IntRange{Start: concurrency, End: 1, Step: 1}
 		p.Measure.RequestCount, p.Measure.Window = count, plan.CountWindows
 		res, _, err := run(t, p, pinned(100*time.Millisecond), nil)
@@ -138,7 +136,6 @@ func TestARequestCountInClosedLoop(t *testing.T) {
 // Responses of 260 ms do not fit into windows of 600 ms: what passes the edge is in flight all the same.
 func TestResponsesThatPassTheEdgeOfAWindow(t *testing.T) {
 	p := basePlan()
-	p.Face = plan.Redline
 	p.Load.Concurrency = plan.IntRange{Start: 8, End: 1, Step: 1}
 	p.Measure.Interval = 600 * time.Millisecond
 	res, _, err := run(t, p, pinned(260*time.Millisecond), nil)
@@ -190,7 +187,6 @@ func TestResponsesThatComeAfterTheEndAreReported(t *testing.T) {
 // Windows by count differ in length. The rate of sends is that of the whole time.
 func TestRatesOfUnequalWindowsAreWeighted(t *testing.T) {
 	p := basePlan()
-	p.Face = plan.Redline
 	p.Measure.Window, p.Measure.MinRequests, p.Measure.Stability = plan.CountWindows, 100, 1000
 	svc := &testkit.Service{Answer: func(n int64) (time.Duration, error) {
 		if n < 100 {

@@ -67,6 +67,8 @@ type Config struct {
 
 	// Delays makes a model respond exactly this long after it received a request.
 	Delays map[string]time.Duration
+	// AnyMethod, where it is not 0, makes the gRPC ports answer every method with a message of so many bytes, in place of their own.
+	AnyMethod int
 	// Seed makes scripted randomness repeat.
 	Seed uint64
 	// Null sends prepared responses as fast as possible; see package null. It does not support Token.
@@ -229,15 +231,21 @@ func (s *Server) serveGRPC(l net.Listener, cfg Config, register func(*grpc.Serve
 	if cfg.TLS != nil {
 		opts = append(opts, grpc.Creds(credentials.NewTLS(cfg.TLS)))
 	}
+	if cfg.AnyMethod > 0 {
+		stand := &anyMethod{response: make([]byte, cfg.AnyMethod), delay: cfg.Delays[model.AnyMethod], clock: s.clock, log: s.log}
+		opts = append(opts, stand.options()...)
+	}
 	server := grpc.NewServer(append(opts, guardGRPC(cfg.Token)...)...)
 	s.grpc = append(s.grpc, server)
-	register(server)
-	state := health.NewServer()
-	for name := range server.GetServiceInfo() {
-		state.SetServingStatus(name, healthpb.HealthCheckResponse_SERVING)
+	if cfg.AnyMethod == 0 {
+		register(server)
+		state := health.NewServer()
+		for name := range server.GetServiceInfo() {
+			state.SetServingStatus(name, healthpb.HealthCheckResponse_SERVING)
+		}
+		healthpb.RegisterHealthServer(server, state)
+		reflection.Register(server)
 	}
-	healthpb.RegisterHealthServer(server, state)
-	reflection.Register(server)
 	go func() { _ = server.Serve(l) }() // ends with Close
 }
 

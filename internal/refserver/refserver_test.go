@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/mem"
 
 	"github.com/redline-bench/redline/internal/proto/kserve"
 	"github.com/redline-bench/redline/internal/refserver"
@@ -293,6 +294,62 @@ func TestPinnedDelay(t *testing.T) {
 	if len(seen) != 16 {
 		t.Errorf("the log has %d of 16 requests", len(seen))
 	}
+}
+
+// Every method is answered with a message of a given size, however many messages the request has.
+func TestAnyMethod(t *testing.T) {
+	var log bytes.Buffer
+	s := start(t, refserver.Config{AnyMethod: 200, Delays: map[string]time.Duration{"any-method": 5 * time.Millisecond}, RequestLog: &log})
+	conn, err := grpc.NewClient(s.Addresses().GRPC, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	const method = "/inference.GRPCInferenceService/ServerLive" // one of its own, and any other
+	stream, err := conn.NewStream(t.Context(), &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, method, grpc.ForceCodecV2(bytesCodec{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if err := stream.SendMsg([]byte("no protobuf")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := stream.CloseSend(); err != nil {
+		t.Fatal(err)
+	}
+	var got []byte
+	if err := stream.RecvMsg(&got); err != nil || len(got) != 200 {
+		t.Errorf("%d bytes, want 200: %v", len(got), err)
+	}
+	if err := stream.RecvMsg(&got); !errors.Is(err, io.EOF) {
+		t.Errorf("a second response: %v", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var l struct {
+		Model      string
+		ReceivedNs int64 `json:"received_ns"`
+		RepliedNs  int64 `json:"replied_ns"`
+	}
+	if err := json.Unmarshal(log.Bytes(), &l); err != nil || l.Model != method || l.RepliedNs-l.ReceivedNs < int64(5*time.Millisecond) {
+		t.Errorf("log %q: %v", log.String(), err)
+	}
+}
+
+// bytesCodec sends and receives bytes as they are.
+type bytesCodec struct{}
+
+func (bytesCodec) Name() string { return "proto" }
+
+func (bytesCodec) Marshal(v any) (mem.BufferSlice, error) {
+	return mem.BufferSlice{mem.SliceBuffer(v.([]byte))}, nil
+}
+
+func (bytesCodec) Unmarshal(data mem.BufferSlice, v any) error {
+	*v.(*[]byte) = data.Materialize()
+	return nil
 }
 
 func TestUnknownDelayIsRefused(t *testing.T) {

@@ -191,6 +191,8 @@ func client(p *page, l *result.Level) {
 	switch {
 	case h.Error != nil:
 		p.linef("%s", strings.TrimSuffix(MeasurementError("    ", "Measurement error", h.Error), "\n"))
+	case h.ErrorUnknown != "":
+		p.linef("    Measurement error: not measured: %s", h.ErrorUnknown)
 	case h.Times != "" && !h.ErrorLater:
 		p.linef("    Measurement error: not calibrated; add --calibrate")
 	}

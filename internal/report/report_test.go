@@ -91,6 +91,10 @@ func TestHealth(t *testing.T) {
 	f("tokens of a run that is calibrated at its end", l, closed+unread)
 
 	l = closedLevel()
+	l.Health.ErrorUnknown = "there is no log to compare with"
+	f("a run whose error cannot be measured", l, closed+"    Measurement error: not measured: there is no log to compare with\n")
+
+	l = closedLevel()
 	l.Health.Error = &result.MeasurementError{P50Ns: 134_000, P99Ns: 3_980_000, Exact: true, PerSecond: 398.4, Requests: 318}
 	const late = "    Measurement error: +134 usec at p50, +3980 usec at p99, "
 	f("a calibrated run", l, closed+late+"calibrated with this traffic at 398 requests/s\n")

@@ -25,6 +25,8 @@ type Result struct {
 	Command  string `json:"command,omitempty"`
 	Label    string `json:"label,omitempty"`
 	Workload string `json:"workload,omitempty"`
+	// Options are those of the command line without secrets, such as "--concurrency=4", if Plan does not have all of the run.
+	Options []string `json:"options,omitempty"`
 	// Async and Batch are the values that the run chose after it had read the model's description.
 	Async       bool    `json:"async"`
 	Levels      []Level `json:"levels"`
@@ -238,6 +240,8 @@ type Health struct {
 	StandstillNs int64 `json:"standstill_ns,omitempty"`
 	// Error is the calibrated error of the times; nil if nothing was calibrated.
 	Error *MeasurementError `json:"measurement_error,omitempty"`
+	// ErrorUnknown is why Error cannot be measured at all.
+	ErrorUnknown string `json:"measurement_error_unknown,omitempty"`
 	// ErrorLater: Error will be measured after the run.
 	ErrorLater bool `json:"-"`
 	// Times is the source of a language model's response times: "arrival" (recorded by the kernel) or "read".

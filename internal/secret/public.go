@@ -15,6 +15,12 @@ func Public(k Kind, text string) string {
 		return name + ": " + Mask
 	case k == URL:
 		return strings.Join(PublicURLs(strings.Split(text, ",")), ",")
+	case k == Option && !strings.HasPrefix(text, "-"):
+		return Mask
+	case k == Option:
+		if name, _, ok := strings.Cut(text, "="); ok && Sensitive(name) {
+			return name + "=" + Mask
+		}
 	case k == Pair && named && !strings.HasPrefix(text, "{") && Sensitive(name):
 		return name + ":" + Mask
 	}

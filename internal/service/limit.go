@@ -11,9 +11,12 @@ import (
 // RaiseLimit ends the text of a failure whose response is too large.
 const RaiseLimit = "; raise --max-response-bytes if the server means it"
 
+// Keeper is implemented by sinks that may keep the responses of a call until the call ends.
+type Keeper interface{ Keeps() bool }
+
 // Keeps tells whether a sink keeps the responses of a call until the call ends.
 func Keeps(s Sink) bool {
-	k, ok := s.(interface{ Keeps() bool })
+	k, ok := s.(Keeper)
 	return ok && k.Keeps()
 }
 

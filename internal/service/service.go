@@ -43,6 +43,19 @@ type Stager interface {
 	Stage(ctx context.Context) error
 }
 
+// Remarker is implemented by services that have something to tell the user about the requests that they prepared.
+type Remarker interface {
+	// Remarks are lines for the user.
+	Remarks() []string
+}
+
+// Messenger is implemented by services whose responses are messages of a conversation.
+type Messenger interface {
+	Service
+	// Message appends the message that the responses of one call carry, as a JSON object, to dst.
+	Message(dst []byte, events []record.Event, responses []byte) ([]byte, error)
+}
+
 // Inputs is one request before it is encoded.
 type Inputs struct {
 	Tensors []tensor.Tensor // with the batch dimension in Shape where the model batches
@@ -79,8 +92,10 @@ type Vars struct {
 // times and the outcome between Send and Done.
 type Call struct {
 	Slot int
-	Req  Request
-	Vars Vars
+	// Sequence counts the requests of the slot: slot and sequence name one request.
+	Sequence uint64
+	Req      Request
+	Vars     Vars
 	// Rec collects what will be recorded. The engine sets Due, Step and the flags; the transport sets Sent,
 	// Written, First, End, In, Out, Responses and Class.
 	Rec record.Record

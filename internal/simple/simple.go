@@ -11,7 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strconv"
+	"os"
 	"strings"
 
 	"github.com/redline-bench/redline/internal/optset"
@@ -36,6 +36,7 @@ type Options struct {
 	JSON        string
 	Embedded    bool
 	Outcome     plan.Outcome
+	Given       []string // the options of the command line, as optset.Set.Arguments
 }
 
 // Defaults are those of simple_perf_client.py.
@@ -84,6 +85,7 @@ func Parse(args []string, secrets *secret.Set) (*Options, error) {
 	case len(rest) > 0:
 		return nil, fmt.Errorf("unexpected argument %q", rest[0])
 	}
+	o.Given = set.Arguments()
 	o.Warmup = max(o.Warmup, 0) // as in simple_perf_client.py
 	o.URL = cmp.Or(o.URL, o.Protocol.Address())
 	return &o, nil
@@ -95,6 +97,8 @@ func (o *Options) Valid() error {
 	switch {
 	case o.Count < 1:
 		return fmt.Errorf("-c %d: at least one request must be measured", o.Count)
+	case o.Count < o.Concurrency:
+		return fmt.Errorf("-c %d is less than --concurrency %d", o.Count, o.Concurrency)
 	case o.Batch < 0 || o.Shape < 0:
 		return errors.New("negative dimensions are not allowed")
 	case o.Batch == 0:
@@ -105,19 +109,26 @@ func (o *Options) Valid() error {
 	return nil
 }
 
-// ProfileArgs returns the equal options of profile, whose parser makes the plan of the run.
-func (o *Options) ProfileArgs() []string {
-	args := []string{
-		"-m", o.Model, "-b", strconv.Itoa(o.Batch), "-u", o.URL, "-i", string(o.Protocol), "--sync",
-		"--concurrency-range", strconv.Itoa(o.Concurrency),
-		"--request-count", strconv.Itoa(o.Count), "--warmup-request-count", strconv.Itoa(o.Warmup),
+// Plan is the run as a plan.
+func (o *Options) Plan() (*plan.Plan, error) {
+	p := plan.Default()
+	t, in, m := &p.Target, &p.Input, &p.Measure
+	t.Over(o.Protocol)
+	t.Model, t.Version, t.URL, t.Call = o.Model, o.Version, o.URL, plan.Sync
+	p.Load.Concurrency.Start = o.Concurrency
+	m.Window, m.RequestCount, m.MinRequests, m.WarmupCount, m.StopOnFailure = plan.CountWindows, o.Count, o.Count, o.Warmup, true
+	in.Batch, in.BatchSet = o.Batch, true
+	if o.Data == "" {
+		in.Source, in.StringData = plan.Zero, "0" // simple_perf_client.py sends the text "0" for strings
+		return plan.New(p)
 	}
-	if o.Version != "" {
-		args = append(args, "-x", o.Version)
+	in.Source, in.Paths = plan.JSONFiles, []string{o.Data}
+	info, err := os.Stat(o.Data)
+	if err != nil {
+		return nil, fmt.Errorf("there is no file or folder %s for --input-data", o.Data)
 	}
-	if o.Data != "" {
-		return append(args, "--input-data", o.Data)
+	if info.IsDir() {
+		in.Source = plan.Directory
 	}
-	// For strings, simple_perf_client.py sends the text "0".
-	return append(args, "--input-data", "zero", "--string-data", "0")
+	return plan.New(p)
 }

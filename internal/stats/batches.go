@@ -31,15 +31,19 @@ type spread struct {
 }
 
 // spreadOf estimates the spread of a series in its order. Batches are a multiple of least values long. It is not ok where
-// the series is too short for its own correlation.
+// the series is too short for its own correlation, or drifts.
 func spreadOf(values []float64, least int) (s spread, ok bool) {
 	least = max(1, least)
 	size := (len(values) + mostBatches*least - 1) / (mostBatches * least) * least
 	if count := len(values) / max(1, size); count < fewBatches {
 		return independent(values, size)
 	}
-	if means := batchMeans(values, size); constant(means, values) {
+	means := batchMeans(values, size)
+	if constant(means, values) {
 		return spread{size: size, count: len(means), inflation: 1, df: float64(len(means) - 1)}, true
+	}
+	if drifts(means) {
+		return s, false
 	}
 	for {
 		var rho float64
@@ -55,6 +59,35 @@ func spreadOf(values []float64, least int) (s spread, ok bool) {
 func constant(means, values []float64) bool {
 	scale := max(math.Abs(slices.Max(values)), math.Abs(slices.Min(values)))
 	return slices.Max(means)-slices.Min(means) <= 1e-9*scale
+}
+
+// drifts tells whether the mean of a series moves over the whole of it: the means of its parts vary far more than the
+// values within the parts and the correlation of their neighbors explain. A series that has seen its slow changes often
+// enough does not drift.
+func drifts(values []float64) bool {
+	const (
+		parts = 8
+		least = 3 // values of a part
+		far   = 8 // equal parts differ so much in fewer than one of ten million series
+	)
+	size := len(values) / parts
+	if size < least {
+		return false
+	}
+	var squares, products float64
+	means := batchMeans(values[:parts*size], size)
+	for i, mean := range means {
+		before := 0.0
+		for _, v := range values[i*size : (i+1)*size] {
+			squares += (v - mean) * (v - mean)
+			products += (v - mean) * before
+			before = v - mean
+		}
+	}
+	rho := max(0, products/max(squares, math.SmallestNonzeroFloat64))
+	_, between, _, _ := moments(means)
+	within := squares / float64(parts*(size-1)) * (1 + rho) / (1 - rho)
+	return between*float64(size) > far*within
 }
 
 // correlatedBatches takes batch means as a first-order autoregression: with the correlation rho of neighbors, the variance of

@@ -135,7 +135,7 @@ func (l *line) Pause() (time.Duration, bool) {
 	return 0, l.pass != nil && !l.paused
 }
 
-// Next implements engine.Feed.
+// Next implements engine.Source.
 func (l *line) Next(c *service.Call) {
 	l.t.mu.Lock()
 	defer l.t.mu.Unlock()
@@ -170,7 +170,7 @@ func (l *line) expect(s *Step) int64 {
 	return l.t.run.model.add(l.sum, s.Value)
 }
 
-// Heard implements engine.Listener. What is a failure here is for us to say, so the engine hears of none.
+// Heard implements engine.Listener. It judges failures itself, so the engine counts none.
 func (l *line) Heard(c *service.Call, events []record.Event, responses []byte) error {
 	t := l.t
 	t.mu.Lock()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/internal/optset"
+	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/secret"
 )
 
@@ -100,8 +101,10 @@ func Parse(args []string, now time.Time, secrets *secret.Set) (*Options, error) 
 	if len(rest) == 1 {
 		o.Model = rest[0]
 	}
+	o.Given = append([]string{o.Model}, set.Arguments()...)
 	if !o.SeedSet {
 		o.Seed = uint32(now.Unix())
+		o.Given = append(o.Given, fmt.Sprintf("--random-seed=%d", o.Seed))
 	}
 	if o.Server, err = parseAddress(cmp.Or(o.URL, o.Protocol.Address()), o.Protocol); err != nil {
 		return nil, err
@@ -135,6 +138,16 @@ func (o *Options) check() error {
 		return fmt.Errorf("--first-id and --id-block are at most %d", math.MaxInt32)
 	}
 	return nil
+}
+
+// Plan is the run as a plan; at is the server, or what stands before it.
+func (o *Options) Plan(at Address) (*plan.Plan, error) {
+	p := plan.Default()
+	t := &p.Target
+	t.Over(o.Protocol)
+	t.Model, t.Version, t.URL, t.Call, t.Connections = o.Model, o.Version, at.String(), plan.Async, o.Connections
+	t.Streaming = o.Protocol == plan.GRPC && !o.Unary
+	return plan.New(p)
 }
 
 // args are the options that decide what is sent and where, as a command line.

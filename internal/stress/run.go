@@ -85,7 +85,7 @@ type run struct {
 
 	places [numPlaces]place
 	meter  *meter
-	rate   rate // the collector's
+	rate   rate // of watch
 }
 
 // DrainTime is how long sequences may continue after the first interrupt.
@@ -108,7 +108,7 @@ func Run(ctx, hard context.Context, cfg Config) (*Summary, error) {
 	before, _ := r.stats(ctx)
 	slots := len(r.threads) * r.opts.Contexts()
 	r.eng, err = engine.Open(hard, engine.Config{
-		Service: cfg.Service, Feed: func(slot, _ int) engine.Feed { return r.line(slot) }, Keep: true, Timeout: r.opts.Timeout, Patience: cfg.Patience,
+		Service: cfg.Service, Source: func(slot, _ int) engine.Source { return r.line(slot) }, Keep: true, Timeout: r.opts.Timeout, Patience: cfg.Patience,
 	})
 	if err != nil {
 		return nil, err
@@ -117,7 +117,6 @@ func Run(ctx, hard context.Context, cfg Config) (*Summary, error) {
 	err = r.load(ctx, hard, slots)
 	err = errors.Join(err, r.eng.Close())
 	r.search.wait()
-	r.collect()
 	err = errors.Join(err, r.meter.err)
 	s := r.summary()
 	after, statsErr := r.stats(context.WithoutCancel(ctx))
@@ -172,7 +171,7 @@ func (r *run) load(ctx, hard context.Context, slots int) error {
 		t.advance()
 		t.mu.Unlock()
 	}
-	if err := r.eng.Closed(ctx, slots, 0); err != nil {
+	if err := r.eng.Start(ctx, &engine.Closed{Concurrency: slots}); err != nil {
 		return err
 	}
 	disturbing, calm := context.WithCancel(ctx)
@@ -186,11 +185,11 @@ func (r *run) load(ctx, hard context.Context, slots int) error {
 	calm()
 	others.Wait()
 	r.eng.Stop()
-	_ = r.eng.CollectUntil(r.collect, func() error { return r.eng.Wait(wait) }) // requests that did not end were canceled
+	_ = r.eng.Wait(wait) // requests that did not end were canceled
 	return nil
 }
 
-// watch collects records and reports progress until the run ends. It returns false if sequences did not end in time.
+// watch reports progress until the run ends. It returns false if sequences did not end in time.
 func (r *run) watch(ctx, hard context.Context) bool {
 	var end <-chan time.Time
 	if r.opts.Duration > 0 {
@@ -222,7 +221,6 @@ func (r *run) watch(ctx, hard context.Context) bool {
 			}
 			end = nil
 		case <-ticker.C:
-			r.collect()
 			r.cfg.Observer.Progress(r.progress())
 		}
 	}
@@ -296,9 +294,6 @@ func (r *run) keep(f *Failure) bool {
 	}
 	return len(r.failures) <= r.opts.MaxFailures
 }
-
-// collect drops the records: they were judged before.
-func (r *run) collect() { r.eng.Drain(func(*record.Record, []record.Event, []byte) {}) }
 
 func (r *run) stats(ctx context.Context) ([]service.ModelStats, error) {
 	reader, ok := r.cfg.Service.(service.StatsReader)

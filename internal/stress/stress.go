@@ -59,6 +59,7 @@ type Options struct {
 	Embedded    bool
 	Replay      string // THREAD:ITERATION[,ITERATION...]
 	Outcome     plan.Outcome
+	Given       []string // the model, the options of the command line as optset.Set.Arguments, and the seed
 }
 
 // Defaults are those of sequence_stress.py.

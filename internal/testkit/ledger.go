@@ -81,11 +81,11 @@ func (l *Ledger) Ended() (records map[uint64]record.Record, ok bool) {
 	return l.ended, !l.twice
 }
 
-// Sequences is a feed of numbered requests that form sequences of a length, one open at a time. A length of 0 is requests
+// Sequences is a source of numbered requests that form sequences of a length, one open at a time. A length of 0 is requests
 // that belong to none.
 func (l *Ledger) Sequences(length int) *Numbered { return &Numbered{l: l, length: length} }
 
-// Numbered is a feed of numbered requests.
+// Numbered is a source of numbered requests.
 type Numbered struct {
 	l          *Ledger
 	length, at int
@@ -113,12 +113,12 @@ func (f *Numbered) Close(c *service.Call) bool {
 	return true
 }
 
-// Session is a feed of numbered requests with pauses between them, and then no more.
+// Session is a source of numbered requests with pauses between them, and then no more.
 func (l *Ledger) Session(requests int, pause time.Duration) *Session {
 	return &Session{Numbered: *l.Sequences(0), left: requests, pause: pause}
 }
 
-// Session is a feed that listens; see engine.Listener.
+// Session is an engine.Listener.
 type Session struct {
 	Numbered
 	left  int

@@ -225,11 +225,11 @@ func (t *transport) stamp(c *service.Call, class record.Class) {
 	}
 }
 
-// Feed counts nothing and sends step 0.
-type Feed struct{ N *atomic.Int64 }
+// Source sends step 0. N counts the requests; it may be nil.
+type Source struct{ N *atomic.Int64 }
 
 // Next fills in a call.
-func (f Feed) Next(c *service.Call) {
+func (f Source) Next(c *service.Call) {
 	if f.N != nil {
 		f.N.Add(1)
 	}

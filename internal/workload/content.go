@@ -89,8 +89,8 @@ func (f *files) content(v jsonscan.Value, spec service.TensorSpec, at place) ([]
 	return decode(f.scratch), nil
 }
 
-// decode reads base64 with or without padding. Anything else in between is passed over, as the original does: where
-// it was not white space, the size tells. It changes text.
+// decode reads base64 with or without padding. Other characters are skipped, as perf_analyzer does: where they
+// are not white space, the check of the size fails. It changes text.
 func decode(text []byte) []byte {
 	kept := text[:0]
 	for _, b := range text {

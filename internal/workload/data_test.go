@@ -92,7 +92,7 @@ func TestNoSteps(t *testing.T) {
 	}
 	uneven := `{"data":[[],[{"IN":[1,2]}]]}`
 	d := load(t, fromJSON(t, uneven), model(tensor.Int32, 2))
-	if _, err := workload.Prepare(t.Context(), &fake{}, d, plan.DropIn); err == nil || err.Error() != "unable to find data for input 'IN'." {
+	if _, err := workload.Prepare(t.Context(), &fake{}, d); err == nil || err.Error() != "unable to find data for input 'IN'." {
 		t.Errorf("an empty first stream: got %v", err)
 	}
 	m := model(tensor.Int32, 2)
@@ -124,12 +124,12 @@ func TestShapeOption(t *testing.T) {
 	}
 	in.Shapes["IN"] = []int64{1, 1} // another rank is let through
 	in.Paths = fromJSON(t, `{"data":[{"IN":[1]}]}`).Paths
-	_, got := prepare(t, load(t, in, model(tensor.FP32, -1)), plan.DropIn)
+	_, got := prepare(t, load(t, in, model(tensor.FP32, -1)))
 	if d := cmp.Diff(tensor.Shape{1, 1, 1}, got[0].Tensors[0].Shape); d != "" {
 		t.Error(d)
 	}
 	in = plan.Input{Batch: 1, Source: plan.Zero, Shapes: map[string][]int64{"IN": {7}}} // the model's shape is fixed
-	_, got = prepare(t, load(t, in, model(tensor.FP32, 3)), plan.DropIn)
+	_, got = prepare(t, load(t, in, model(tensor.FP32, 3)))
 	if d := cmp.Diff(tensor.Shape{1, 3}, got[0].Tensors[0].Shape); d != "" {
 		t.Error(d)
 	}
@@ -138,7 +138,7 @@ func TestShapeOption(t *testing.T) {
 func TestFileForms(t *testing.T) {
 	f := func(text string, want []byte) {
 		t.Helper()
-		_, got := prepare(t, load(t, fromJSON(t, `{"data":[`+text+`]}`), model(tensor.Int32, 2)), plan.DropIn)
+		_, got := prepare(t, load(t, fromJSON(t, `{"data":[`+text+`]}`), model(tensor.Int32, 2)))
 		if d := cmp.Diff([]tensor.Tensor{{Name: "IN", Type: tensor.Int32, Shape: tensor.Shape{1, 2}, Data: want}}, got[0].Tensors); d != "" {
 			t.Errorf("%s: %s", text, d)
 		}
@@ -216,7 +216,7 @@ func TestDirectoryData(t *testing.T) {
 	if !d.Validates() {
 		t.Error("the output's file does not count")
 	}
-	_, got := prepare(t, d, plan.DropIn)
+	_, got := prepare(t, d)
 	frame := func(words ...string) (raw []byte) {
 		for _, w := range words {
 			raw = tensor.AppendElement(raw, w)
@@ -242,8 +242,8 @@ func TestGenerated(t *testing.T) {
 		m := model(dt, 100)
 		m.Inputs = append(m.Inputs, spec("IN2", dt, 100))
 		in := plan.Input{Batch: 1, Source: plan.Random, StringLength: 16, Seed: 7}
-		_, got := prepare(t, load(t, in, m), plan.DropIn)
-		_, again := prepare(t, load(t, in, m), plan.DropIn)
+		_, got := prepare(t, load(t, in, m))
+		_, again := prepare(t, load(t, in, m))
 		if d := cmp.Diff(got, again); d != "" {
 			t.Errorf("%s: the same seed gives other data", dt)
 		}
@@ -259,11 +259,11 @@ func TestGenerated(t *testing.T) {
 			t.Errorf("booleans other than 0 and 1: %v", a)
 		}
 		in.Seed++
-		if _, other := prepare(t, load(t, in, m), plan.DropIn); string(other[0].Tensors[0].Data) == string(a) {
+		if _, other := prepare(t, load(t, in, m)); string(other[0].Tensors[0].Data) == string(a) {
 			t.Errorf("%s: another seed gives the same data", dt)
 		}
 		in.Source = plan.Zero
-		_, zero := prepare(t, load(t, in, m), plan.DropIn)
+		_, zero := prepare(t, load(t, in, m))
 		isZero := strings.Trim(string(zero[0].Tensors[0].Data), "\x00") == ""
 		if isZero == (dt == tensor.Bytes) {
 			t.Errorf("%s: all zero is %v", dt, isZero)
@@ -273,7 +273,7 @@ func TestGenerated(t *testing.T) {
 
 func TestGeneratedStrings(t *testing.T) {
 	in := plan.Input{Batch: 1, Source: plan.Random, StringLength: 300}
-	_, got := prepare(t, load(t, in, model(tensor.Bytes, 2)), plan.DropIn)
+	_, got := prepare(t, load(t, in, model(tensor.Bytes, 2)))
 	data := got[0].Tensors[0].Data
 	if len(data) != 2*304 || binary.LittleEndian.Uint32(data) != 300 {
 		t.Fatalf("%d bytes", len(data))
@@ -283,7 +283,7 @@ func TestGeneratedStrings(t *testing.T) {
 		t.Errorf("outside of the alphabet: %q", rest)
 	}
 	in.StringData = "hi"
-	_, got = prepare(t, load(t, in, model(tensor.Bytes, 2)), plan.DropIn)
+	_, got = prepare(t, load(t, in, model(tensor.Bytes, 2)))
 	if want := "\x02\x00\x00\x00hi\x02\x00\x00\x00hi"; string(got[0].Tensors[0].Data) != want {
 		t.Errorf("got %q", got[0].Tensors[0].Data)
 	}
@@ -328,7 +328,7 @@ func FuzzFile(f *testing.F) {
 				}
 				continue
 			}
-			r, err := workload.Prepare(t.Context(), &fake{}, d, plan.Redline)
+			r, err := workload.Prepare(t.Context(), &fake{}, d)
 			if err == nil && len(r.Inputs(uint32(r.Len()-1))) > len(m.Inputs) {
 				t.Fatalf("%q: too many tensors", text)
 			}

@@ -50,7 +50,7 @@ func pair(optional, shapeTensor bool) *service.Model {
 // fromJSON is the input of a run on files with these texts.
 func fromJSON(t *testing.T, texts ...string) plan.Input {
 	t.Helper()
-	in := plan.Input{Batch: 1, Source: plan.JSONFiles}
+	in := plan.Input{Batch: 1, Source: plan.JSONFiles, FirstStream: true}
 	dir := t.TempDir()
 	for i, text := range texts {
 		path := filepath.Join(dir, string(rune('a'+i))+".json")
@@ -71,10 +71,10 @@ func load(t *testing.T, in plan.Input, m *service.Model) *workload.Data {
 	return d
 }
 
-func prepare(t *testing.T, d *workload.Data, face plan.Face) (*workload.Requests, []service.Inputs) {
+func prepare(t *testing.T, d *workload.Data) (*workload.Requests, []service.Inputs) {
 	t.Helper()
 	svc := &fake{}
-	r, err := workload.Prepare(t.Context(), svc, d, face)
+	r, err := workload.Prepare(t.Context(), svc, d)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/tensor"
 )
@@ -32,14 +31,13 @@ func (s *span) start(i int) int { return i * s.stride % len(s.steps) }
 // Prepare has each distinct request encoded by the service. A request that batches b steps starts at a
 // multiple of b; in a stream of n steps that makes n/gcd(n,b) different ones. In sequences every step starts one.
 //
-// perf_analyzer uses the first stream alone where the model keeps no state, and so does its face; Redline's
-// own uses all streams, one after the other.
+// A model without state gets all streams, one after the other, or the first one alone: see plan.Input.FirstStream.
 //
 // Errors are *BatchError where steps do not fit together, *DataError where there are none, else the service's.
-func Prepare(ctx context.Context, svc service.Service, d *Data, face plan.Face) (*Requests, error) {
+func Prepare(ctx context.Context, svc service.Service, d *Data) (*Requests, error) {
 	streams := d.streams
 	if !d.sequence {
-		if face == plan.Redline && len(streams) > 1 {
+		if !d.in.FirstStream && len(streams) > 1 {
 			streams = [][]step{slices.Concat(streams...)}
 		}
 		streams = streams[:1]

@@ -35,7 +35,7 @@ func numbered(lengths ...int) string {
 }
 
 func TestOrderOfTensors(t *testing.T) {
-	_, got := prepare(t, load(t, plan.Input{Batch: 3, Source: plan.Zero}, pair(false, false)), plan.DropIn)
+	_, got := prepare(t, load(t, plan.Input{Batch: 3, Source: plan.Zero}, pair(false, false)))
 	want := []service.Inputs{{
 		Tensors: []tensor.Tensor{
 			{Name: "A", Type: tensor.Int32, Shape: tensor.Shape{3, 2}, Data: make([]byte, 24)},
@@ -51,7 +51,7 @@ func TestOrderOfTensors(t *testing.T) {
 func TestNoBatchDimension(t *testing.T) {
 	m := model(tensor.Int32, 2)
 	m.MaxBatch = 0
-	_, got := prepare(t, load(t, plan.Input{Batch: 1, Source: plan.Zero}, m), plan.DropIn)
+	_, got := prepare(t, load(t, plan.Input{Batch: 1, Source: plan.Zero}, m))
 	if d := cmp.Diff(tensor.Shape{2}, got[0].Tensors[0].Shape); d != "" {
 		t.Error(d)
 	}
@@ -62,7 +62,7 @@ func TestBatches(t *testing.T) {
 		t.Helper()
 		in := fromJSON(t, numbered(steps))
 		in.Batch = batch
-		r, got := prepare(t, load(t, in, model(tensor.Int32, 1)), plan.DropIn)
+		r, got := prepare(t, load(t, in, model(tensor.Int32, 1)))
 		var data [][]byte
 		for i, g := range got {
 			data = append(data, g.Tensors[0].Data)
@@ -92,7 +92,7 @@ func TestBatchErrors(t *testing.T) {
 		t.Helper()
 		in := fromJSON(t, text)
 		in.Batch = 2
-		_, err := workload.Prepare(t.Context(), &fake{}, load(t, in, m), plan.DropIn)
+		_, err := workload.Prepare(t.Context(), &fake{}, load(t, in, m))
 		var e *workload.BatchError
 		if !errors.As(err, &e) || e.Text != want {
 			t.Errorf("got %v\nwant %s", err, want)
@@ -112,7 +112,7 @@ func TestBatchErrors(t *testing.T) {
 func TestShapeTensorsAndOptionalInputs(t *testing.T) {
 	in := fromJSON(t, `{"data":[{"A":[1,2],"B":[3,4]},{"A":[1,2],"B":[5,6]}]}`)
 	in.Batch = 2
-	_, got := prepare(t, load(t, in, pair(false, true)), plan.DropIn)
+	_, got := prepare(t, load(t, in, pair(false, true)))
 	want := []tensor.Tensor{
 		{Name: "A", Type: tensor.Int32, Shape: tensor.Shape{2}, Data: ints(1, 2)},
 		{Name: "B", Type: tensor.Int32, Shape: tensor.Shape{2, 2}, Data: ints(3, 4, 5, 6)},
@@ -121,11 +121,11 @@ func TestShapeTensorsAndOptionalInputs(t *testing.T) {
 		t.Error(d)
 	}
 	in = fromJSON(t, `{"data":[{"B":[3,4]},{"A":[1,2],"B":[5,6]}]}`)
-	_, got = prepare(t, load(t, in, pair(true, false)), plan.DropIn)
+	_, got = prepare(t, load(t, in, pair(true, false)))
 	if len(got[0].Tensors) != 1 || len(got[1].Tensors) != 2 {
 		t.Errorf("%d and %d inputs are sent, want 1 and 2", len(got[0].Tensors), len(got[1].Tensors))
 	}
-	_, got = prepare(t, load(t, plan.Input{Source: plan.Random}, pair(true, false)), plan.DropIn)
+	_, got = prepare(t, load(t, plan.Input{Source: plan.Random}, pair(true, false)))
 	if len(got[0].Tensors) != 2 {
 		t.Error("random data must include optional inputs")
 	}
@@ -136,7 +136,7 @@ func TestPlaces(t *testing.T) {
 	in := fromJSON(t, `{"data":[[{"B":[3,4]},{"A":[1,2],"B":[5,6]},{"A":[1,2],"B":[5,6]}],[{"B":[1,2]}]]}`)
 	m := pair(true, false)
 	m.Scheduler = service.SequenceBatcher
-	_, got := prepare(t, load(t, in, m), plan.DropIn)
+	_, got := prepare(t, load(t, in, m))
 	var places [][2]int
 	for _, g := range got {
 		places = append(places, [2]int{g.Stream, g.First})
@@ -145,7 +145,7 @@ func TestPlaces(t *testing.T) {
 		t.Error(d)
 	}
 	in.SharedMemory = plan.SystemSharedMemory
-	_, err := workload.Prepare(t.Context(), &fake{}, load(t, in, m), plan.DropIn)
+	_, err := workload.Prepare(t.Context(), &fake{}, load(t, in, m))
 	if !errors.As(err, new(*workload.BatchError)) || err.Error() != "Shared memory support in Perf Analyzer does not support optional inputs at this time" {
 		t.Errorf("got %v", err)
 	}
@@ -156,7 +156,7 @@ func TestExpectations(t *testing.T) {
 		t.Helper()
 		in := fromJSON(t, texts...)
 		in.Batch = batch
-		_, inputs := prepare(t, load(t, in, m), plan.DropIn)
+		_, inputs := prepare(t, load(t, in, m))
 		var got [][]tensor.Tensor
 		for _, g := range inputs {
 			got = append(got, g.Expect)
@@ -184,32 +184,34 @@ func TestExpectations(t *testing.T) {
 		`{"data":[{"IN":[1]},{"IN":[2]}],"validation_data":[{"OUT":{"content":[3],"shape":[1]}},{"OUT":{"content":[5],"shape":[1]}}]}`)
 }
 
-func TestFacesAndStreams(t *testing.T) {
-	f := func(face plan.Face, want int) {
+func TestFirstStream(t *testing.T) {
+	f := func(first bool, want int) {
 		t.Helper()
-		r, got := prepare(t, load(t, fromJSON(t, numbered(2, 3)), model(tensor.Int32, 1)), face)
+		in := fromJSON(t, numbered(2, 3))
+		in.FirstStream = first
+		r, got := prepare(t, load(t, in, model(tensor.Int32, 1)))
 		if r.Len() != want {
-			t.Errorf("%s: %d requests, want %d", face, r.Len(), want)
+			t.Errorf("first stream alone %t: %d requests, want %d", first, r.Len(), want)
 		}
 		for i, g := range got {
 			if d := cmp.Diff(ints(int32(i)), g.Tensors[0].Data); d != "" {
-				t.Errorf("%s: %s", face, d)
+				t.Errorf("first stream alone %t: %s", first, d)
 			}
 		}
 	}
-	f(plan.DropIn, 2)
-	f(plan.Redline, 5)
+	f(true, 2)
+	f(false, 5)
 }
 
 func TestPrepareStops(t *testing.T) {
 	d := load(t, plan.Input{Source: plan.Zero}, model(tensor.Int32, 1))
 	bad := errors.New("too large")
-	if _, err := workload.Prepare(t.Context(), &fake{err: bad}, d, plan.DropIn); !errors.Is(err, bad) {
+	if _, err := workload.Prepare(t.Context(), &fake{err: bad}, d); !errors.Is(err, bad) {
 		t.Errorf("got %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := workload.Prepare(ctx, &fake{}, d, plan.DropIn); !errors.Is(err, context.Canceled) {
+	if _, err := workload.Prepare(ctx, &fake{}, d); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -219,7 +221,7 @@ func TestPrepareStops(t *testing.T) {
 func TestCursorsShareOut(t *testing.T) {
 	for _, steps := range []int{1, 2, 3, 7, 12} {
 		in := fromJSON(t, numbered(steps))
-		r, _ := prepare(t, load(t, in, model(tensor.Int32, 1)), plan.DropIn)
+		r, _ := prepare(t, load(t, in, model(tensor.Int32, 1)))
 		for active := 1; active <= 9; active++ {
 			got, want := make([]int, steps), make([]int, steps)
 			var call service.Call
@@ -241,7 +243,7 @@ func TestCursorsShareOut(t *testing.T) {
 }
 
 func TestCursor(t *testing.T) {
-	r, _ := prepare(t, load(t, fromJSON(t, numbered(3)), model(tensor.Int32, 1)), plan.DropIn)
+	r, _ := prepare(t, load(t, fromJSON(t, numbered(3)), model(tensor.Int32, 1)))
 	c := r.Cursor(1, 2, true)
 	call := service.Call{Rec: record.Record{SeqID: 9, Flags: record.SequenceEnd | record.Delayed}}
 	for i, step := range []uint32{1, 0, 2, 1} {
@@ -267,7 +269,7 @@ func TestCursor(t *testing.T) {
 }
 
 func TestNextDoesNotAllocate(t *testing.T) {
-	r, _ := prepare(t, load(t, fromJSON(t, numbered(300)), model(tensor.Int32, 1)), plan.DropIn)
+	r, _ := prepare(t, load(t, fromJSON(t, numbered(300)), model(tensor.Int32, 1)))
 	c := r.Cursor(3, 7, true)
 	s := r.Sequences(2).Cursor(1, 1, true)
 	var call service.Call
@@ -284,7 +286,7 @@ func BenchmarkNext(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	r, err := workload.Prepare(b.Context(), &fake{}, d, plan.DropIn)
+	r, err := workload.Prepare(b.Context(), &fake{}, d)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -69,9 +69,9 @@ type SequenceCursor struct {
 	remaining int
 }
 
-// Cursor makes the cursor of a slot. With ids each call carries a request id: the number of the thread that the
-// original would have the slot on, and a count of the slot's own. Slots of one thread have the same ids, which does
-// not matter where each slot has its own calls and its own stream.
+// Cursor makes the cursor of a slot. With ids each call carries a request id: the number of the slot's thread and a count
+// of the slot. Slots of one thread have the same ids, which does not matter where each slot has its own calls and its own
+// stream.
 func (s *Sequences) Cursor(slot, thread int, ids bool) *SequenceCursor {
 	return &SequenceCursor{
 		all:  s,

@@ -47,7 +47,7 @@ func run(t *testing.T, c *workload.SequenceCursor) []service.Call {
 
 func TestSequenceLengths(t *testing.T) {
 	in := plan.Input{Batch: 1, Source: plan.Zero, SequenceLength: 20, SequenceLengthVariation: 20, SequenceStartID: 5, SequenceIDRange: 1 << 32}
-	r, _ := prepare(t, load(t, in, stateful()), plan.DropIn)
+	r, _ := prepare(t, load(t, in, stateful()))
 	c := r.Sequences(1).Cursor(0, 0, false)
 	seen := map[int]int{}
 	for i := range 2000 {
@@ -69,11 +69,11 @@ func TestSequenceLengths(t *testing.T) {
 
 // The lengths that perf_analyzer 2.60.0 was seen to send, whatever slot a sequence is on: it draws them from the generator
 // that has made its random data.
-func TestSequenceLengthsAreTheOriginals(t *testing.T) {
+func TestSequenceLengthsArePerfAnalyzers(t *testing.T) {
 	f := func(source plan.DataSource, variation float64, want ...int) {
 		t.Helper()
 		in := plan.Input{Batch: 1, Source: source, SequenceLength: 5, SequenceLengthVariation: variation, SequenceStartID: 1}
-		r, _ := prepare(t, load(t, in, stateful()), plan.DropIn)
+		r, _ := prepare(t, load(t, in, stateful()))
 		all := r.Sequences(2)
 		cursors := []*workload.SequenceCursor{all.Cursor(0, 0, false), all.Cursor(1, 0, false)}
 		var got []int
@@ -90,7 +90,7 @@ func TestSequenceLengthsAreTheOriginals(t *testing.T) {
 
 func TestSequenceOfOne(t *testing.T) {
 	in := plan.Input{Batch: 1, Source: plan.Zero, SequenceLength: 1, SequenceLengthVariation: 1000}
-	r, _ := prepare(t, load(t, in, stateful()), plan.DropIn)
+	r, _ := prepare(t, load(t, in, stateful()))
 	c := r.Sequences(1).Cursor(0, 0, true)
 	for i := range 100 {
 		if calls := run(t, c); i == 0 && (calls[0].Vars.ID != 0 || !calls[0].Vars.HasID) {
@@ -102,7 +102,7 @@ func TestSequenceOfOne(t *testing.T) {
 func TestSequencesOfFiles(t *testing.T) {
 	in := fromJSON(t, numbered(4, 3, 2))
 	in.SequenceLength, in.SequenceLengthVariation, in.SequenceStartID = 20, 20, 1
-	r, got := prepare(t, load(t, in, stateful()), plan.DropIn)
+	r, got := prepare(t, load(t, in, stateful()))
 	if r.Len() != 9 {
 		t.Fatalf("%d requests", r.Len())
 	}
@@ -134,7 +134,7 @@ func TestSequencesOfFiles(t *testing.T) {
 	}
 
 	in.SequenceLength, in.SequenceLengthSet, in.SequenceLengthVariation = 6, true, 0
-	r, _ = prepare(t, load(t, in, stateful()), plan.DropIn)
+	r, _ = prepare(t, load(t, in, stateful()))
 	calls := run(t, r.Sequences(1).Cursor(0, 0, false))
 	start := calls[0].Rec.Step
 	n := map[uint32]uint32{0: 4, 4: 3, 7: 2}[start]
@@ -147,7 +147,7 @@ func TestSequencesOfFiles(t *testing.T) {
 
 func TestCloseSequence(t *testing.T) {
 	in := plan.Input{Batch: 1, Source: plan.Zero, SequenceLength: 20}
-	r, _ := prepare(t, load(t, in, stateful()), plan.DropIn)
+	r, _ := prepare(t, load(t, in, stateful()))
 	c := r.Sequences(1).Cursor(0, 0, false)
 	var call service.Call
 	if c.Close(&call) {
@@ -167,7 +167,7 @@ func TestCloseSequence(t *testing.T) {
 // A short range of ids: no two slots may ever run the same id at once.
 func TestSequenceIDsInUse(t *testing.T) {
 	in := plan.Input{Batch: 1, Source: plan.Zero, SequenceLength: 3, SequenceLengthVariation: 100, SequenceStartID: 10, SequenceIDRange: 5, Seed: 3}
-	r, _ := prepare(t, load(t, in, stateful()), plan.DropIn)
+	r, _ := prepare(t, load(t, in, stateful()))
 	const slots = 4
 	all := r.Sequences(slots)
 	var cursors [slots]*workload.SequenceCursor
@@ -198,7 +198,7 @@ func TestSequenceIDsInUse(t *testing.T) {
 
 func TestSequenceIDsConcurrently(t *testing.T) {
 	in := plan.Input{Batch: 1, Source: plan.Zero, SequenceLength: 1, SequenceStartID: 1, SequenceIDRange: 1 << 32}
-	r, _ := prepare(t, load(t, in, stateful()), plan.DropIn)
+	r, _ := prepare(t, load(t, in, stateful()))
 	const slots, each = 8, 500
 	all := r.Sequences(slots)
 	ids := make([][]uint64, slots)
@@ -230,7 +230,7 @@ func TestSequenceIDsOfTwoRuns(t *testing.T) {
 	in := plan.Input{Batch: 1, Source: plan.Zero, SequenceLength: 1}
 	seen := map[uint64]bool{}
 	for range 2 {
-		r, _ := prepare(t, load(t, in, stateful()), plan.Redline)
+		r, _ := prepare(t, load(t, in, stateful()))
 		c := r.Sequences(1).Cursor(0, 0, false)
 		for range 1000 {
 			var call service.Call

@@ -11,13 +11,6 @@ import (
 	"github.com/redline-bench/redline/internal/tensor/jsonscan"
 )
 
-// Speaker is a service whose answers are messages of a conversation.
-type Speaker interface {
-	service.Service
-	// Message appends the message that the responses of one call carry, as a JSON object, to dst.
-	Message(dst []byte, events []record.Event, responses []byte) ([]byte, error)
-}
-
 // turn is one step of a session.
 type turn struct {
 	session string
@@ -49,7 +42,7 @@ func (d *Data) takeTurns() error {
 // Sessions are the conversations of a run: the steps of each session are its turns, in the order of the file.
 // The turn of a session carries all that was said before it, so its request is made when its time comes.
 type Sessions struct {
-	svc   Speaker
+	svc   service.Messenger
 	d     *Data
 	body  int // index of the input that is the request's body
 	list  [][]int
@@ -60,7 +53,7 @@ type Sessions struct {
 
 // Sessions groups the steps. At least least sessions must be there to be held at the same time. With keep, Inputs
 // knows what was sent.
-func (d *Data) Sessions(svc Speaker, least int, keep bool) (*Sessions, error) {
+func (d *Data) Sessions(svc service.Messenger, least int, keep bool) (*Sessions, error) {
 	s := &Sessions{svc: svc, d: d, keep: keep, spoke: make([]atomic.Pointer[[]byte], len(d.turns))}
 	index := map[string]int{}
 	for i, t := range d.turns {

@@ -41,7 +41,7 @@ func step(session, delay, text string) string {
 
 func data(steps ...string) string { return `{"data":[` + strings.Join(steps, ",") + `]}` }
 
-func sessions(t *testing.T, svc workload.Speaker, least int, text string) (*workload.Sessions, error) {
+func sessions(t *testing.T, svc service.Messenger, least int, text string) (*workload.Sessions, error) {
 	t.Helper()
 	d, err := workload.LoadFor(fromJSON(t, text), chatModel(), plan.SessionConcurrency, 0)
 	if err != nil {
@@ -168,7 +168,7 @@ func TestFixedScheduleOrdersByTime(t *testing.T) {
 		t.Error(diff)
 	}
 	svc := &fake{}
-	r, err := workload.Prepare(t.Context(), svc, d, plan.DropIn)
+	r, err := workload.Prepare(t.Context(), svc, d)
 	if err != nil || r.Len() != 5 {
 		t.Fatal(r, err)
 	}

@@ -14,8 +14,7 @@ type Source interface {
 
 // Sources hands out one source a slot and keeps it over all levels, so that request ids and sequences go on.
 //
-// perf_analyzer counts request ids by thread, and what a thread carries besides its first request is more of the same
-// count. So under its name slots have a cursor in common where there are more of them than threads.
+// With plan.Load.PerThread request ids count by thread, so slots share a cursor where there are more slots than threads.
 type Sources struct {
 	requests  *Requests
 	sequences *Sequences // nil for models without state
@@ -25,7 +24,7 @@ type Sources struct {
 	warmups   int  // how many of them that sends
 	sent      int  // how many it has sent: none, or all
 	open      bool // open loop: what is called a slot here takes turns with the others
-	threads   int  // of perf_analyzer; 0: one for each slot
+	threads   int  // 0: one for each slot
 
 	mu      sync.Mutex
 	cursors map[int]*Cursor
@@ -57,7 +56,7 @@ func NewSources(r *Requests, m *service.Model, p *plan.Plan, async bool, threadO
 	f.open = p.Load.Mode != plan.Concurrency && p.Load.Mode != plan.PeriodicConcurrency
 	levels := p.Load.Concurrency
 	beyond := max(levels.Start, levels.End) > p.Load.MaxThreads || levels.End == 0
-	if f.open || p.Face == plan.DropIn && async && p.Load.Mode == plan.Concurrency && beyond {
+	if f.open || p.Load.PerThread && async && p.Load.Mode == plan.Concurrency && beyond {
 		f.threads = p.Load.MaxThreads
 	}
 	if m.Sequential() {
@@ -123,7 +122,7 @@ func (f *Sources) share(thread, active int) Source {
 	return c
 }
 
-// thread is the perf_analyzer thread of a slot.
+// thread is the thread of a slot.
 func (f *Sources) thread(slot, active int) int {
 	switch {
 	case f.threads == 0:

@@ -34,32 +34,34 @@ func TestIDsOfThreads(t *testing.T) {
 	model := &service.Model{Inputs: []service.TensorSpec{{Name: "IN", Type: tensor.Int32, Shape: tensor.Shape{1}}}}
 	stateful := *model
 	stateful.Scheduler = service.SequenceBatcher
-	f := func(name string, m *service.Model, face plan.Face, load plan.Load, slots, rounds int, want ...[2]uint64) {
+	f := func(name string, m *service.Model, load plan.Load, slots, rounds int, want ...[2]uint64) {
 		t.Helper()
 		in := plan.Input{Batch: 1, Source: plan.Zero, SequenceLength: 20, SequenceStartID: 1, SequenceIDRange: 1 << 31, Sequences: slots}
 		d, err := workload.Load(in, m)
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := workload.Prepare(t.Context(), &testkit.Service{}, d, face)
+		r, err := workload.Prepare(t.Context(), &testkit.Service{}, d)
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := &plan.Plan{Face: face, Load: load, Input: in}
-		if diff := cmp.Diff(want, ids(workload.NewSources(r, m, p, true, engine.ThreadOf), slots, rounds)); diff != "" {
+		p := &plan.Plan{Load: load, Input: in}
+		if diff := cmp.Diff(want, ids(workload.NewSources(r, m, p, true, engine.WorkerOf), slots, rounds)); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
 	closed := plan.Load{Mode: plan.Concurrency, MaxThreads: 2}
 	closed.Concurrency.Start, closed.Concurrency.End = 3, 3
+	whole := closed
+	closed.PerThread = true
 	few := closed
 	few.MaxThreads = 16
 	rate := plan.Load{Mode: plan.RequestRate, MaxThreads: 2}
-	f("as many threads as slots", model, plan.DropIn, few, 3, 2, [2]uint64{0, 0}, [2]uint64{1, 0}, [2]uint64{2, 0}, [2]uint64{0, 1}, [2]uint64{1, 1}, [2]uint64{2, 1})
-	f("slots share threads", model, plan.DropIn, closed, 3, 2, [2]uint64{0, 0}, [2]uint64{1, 0}, [2]uint64{0, 1}, [2]uint64{0, 2}, [2]uint64{1, 1}, [2]uint64{0, 3})
-	f("slots on their own", model, plan.Redline, closed, 3, 1, [2]uint64{0, 0}, [2]uint64{1, 0}, [2]uint64{2, 0})
-	f("sequences in closed loop", &stateful, plan.DropIn, closed, 3, 2, [2]uint64{0, 0}, [2]uint64{1, 0}, [2]uint64{0, 0}, [2]uint64{0, 1}, [2]uint64{1, 1}, [2]uint64{0, 1})
-	f("sequences in open loop", &stateful, plan.DropIn, rate, 3, 2, [2]uint64{0, 0}, [2]uint64{0, 0}, [2]uint64{1, 0}, [2]uint64{0, 1}, [2]uint64{0, 1}, [2]uint64{1, 1})
+	f("as many threads as slots", model, few, 3, 2, [2]uint64{0, 0}, [2]uint64{1, 0}, [2]uint64{2, 0}, [2]uint64{0, 1}, [2]uint64{1, 1}, [2]uint64{2, 1})
+	f("slots share threads", model, closed, 3, 2, [2]uint64{0, 0}, [2]uint64{1, 0}, [2]uint64{0, 1}, [2]uint64{0, 2}, [2]uint64{1, 1}, [2]uint64{0, 3})
+	f("slots on their own", model, whole, 3, 1, [2]uint64{0, 0}, [2]uint64{1, 0}, [2]uint64{2, 0})
+	f("sequences in closed loop", &stateful, closed, 3, 2, [2]uint64{0, 0}, [2]uint64{1, 0}, [2]uint64{0, 0}, [2]uint64{0, 1}, [2]uint64{1, 1}, [2]uint64{0, 1})
+	f("sequences in open loop", &stateful, rate, 3, 2, [2]uint64{0, 0}, [2]uint64{0, 0}, [2]uint64{1, 0}, [2]uint64{0, 1}, [2]uint64{0, 1}, [2]uint64{1, 1})
 }
 
 // The steps of a schedule go to the threads in turn, each once: the warm-up takes the first ones, the load those after.
@@ -74,13 +76,13 @@ func TestStepsOfASchedule(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := workload.Prepare(t.Context(), &testkit.Service{}, d, plan.DropIn)
+	r, err := workload.Prepare(t.Context(), &testkit.Service{}, d)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &plan.Plan{Face: plan.DropIn, Load: plan.Load{Mode: plan.FixedSchedule, MaxThreads: 2}, Input: in}
+	p := &plan.Plan{Load: plan.Load{Mode: plan.FixedSchedule, MaxThreads: 2}, Input: in}
 	p.Measure.WarmupCount = 3
-	f := workload.NewSources(r, model, p, true, engine.ThreadOf)
+	f := workload.NewSources(r, model, p, true, engine.WorkerOf)
 	var steps []uint32
 	for _, n := range []int{3, 4} {
 		a, b := f.Source(0, 2), f.Source(1, 2)

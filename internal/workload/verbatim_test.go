@@ -30,7 +30,7 @@ func TestDataWithoutArrays(t *testing.T) {
 		if err != nil {
 			return nil, err
 		}
-		r, err := workload.Prepare(t.Context(), &testkit.Service{}, d, plan.Redline)
+		r, err := workload.Prepare(t.Context(), &testkit.Service{}, d)
 		if err != nil {
 			t.Fatal(err)
 		}

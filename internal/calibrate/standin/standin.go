@@ -20,7 +20,11 @@ type Model struct {
 	How    string         // where that was learned
 	Spec   *service.Model // nil: the server has such a model of its own
 	Answer []tensor.Tensor
-	Dir    string // the model repository, after Write; "" where none is needed
+	// Responses is how many responses a request gets. More than one needs a decoupled model.
+	Responses int
+	// MethodBytes is the size of a response of any gRPC method, for dynamic_grpc; 0 where none is needed.
+	MethodBytes int
+	Dir         string // the model repository, after Write; "" where none is needed
 }
 
 // Write writes the stand-in as a model for our own server, where one is needed.
@@ -56,6 +60,10 @@ func (m *Model) Remove() {
 // config is the model's configuration: its own inputs, and outputs of the sizes that the answer had.
 func (m *Model) config() *kserve.ModelConfig {
 	cfg := &kserve.ModelConfig{Name: m.Spec.Name, Backend: "blank", MaxBatchSize: int32(m.Spec.MaxBatch), Parameters: map[string]*kserve.ModelParameter{}}
+	if m.Responses > 1 {
+		cfg.ModelTransactionPolicy = &kserve.ModelTransactionPolicy{Decoupled: true}
+		cfg.Parameters["responses"] = &kserve.ModelParameter{StringValue: fmt.Sprint(m.Responses)}
+	}
 	for _, in := range m.Spec.Inputs {
 		cfg.Input = append(cfg.Input, &kserve.ModelInput{
 			Name: in.Name, DataType: configType(in.Type), Dims: in.Shape, Optional: in.Optional, IsShapeTensor: in.ShapeTensor,

@@ -1,6 +1,7 @@
 package standin
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -42,6 +43,20 @@ func TestAStandInGivesWhatTheServerGave(t *testing.T) {
 	if n := cfg.GetParameters()["string_length"].GetStringValue(); n != "20" {
 		t.Errorf("texts of %s letters", n)
 	}
+}
+
+func TestAStandInAnswersAsOftenAsTheServer(t *testing.T) {
+	f := func(responses int, decoupled bool) {
+		t.Helper()
+		m := Model{Spec: &service.Model{Name: "m"}, Responses: responses}
+		cfg := m.config()
+		if cfg.GetModelTransactionPolicy().GetDecoupled() != decoupled || decoupled && cfg.GetParameters()["responses"].GetStringValue() != fmt.Sprint(responses) {
+			t.Errorf("%d responses: %v", responses, cfg)
+		}
+	}
+	f(0, false)
+	f(1, false)
+	f(20, true)
 }
 
 func TestAStandInAnswersWithAsManyBytesAsTheServer(t *testing.T) {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
 
 	"github.com/redline-bench/redline/internal/calibrate"
 	"github.com/redline-bench/redline/internal/calibrate/standin"
@@ -14,6 +13,7 @@ import (
 	"github.com/redline-bench/redline/internal/command/llm"
 	"github.com/redline-bench/redline/internal/command/profile"
 	"github.com/redline-bench/redline/internal/command/profile/calibration"
+	"github.com/redline-bench/redline/internal/kind"
 	"github.com/redline-bench/redline/internal/optset"
 	"github.com/redline-bench/redline/internal/pacompat/flags"
 	"github.com/redline-bench/redline/internal/plan"
@@ -50,9 +50,9 @@ It is simpler to add --calibrate to 'redline profile' or 'redline llm': the run 
 error at the end, at its own pace.
 
 redline calibrate profile OPTIONS sends the traffic of the run 'redline profile OPTIONS': the data,
-sizes, protocol, calls and loads of that run. The pace of a closed loop is not known before the run,
-so each level is calibrated at several paces: the server delays responses by 0, 2 and 20 ms, and from
-10 requests in flight on also by 200 ms. Reports of the run state the larger error of the two nearest
+sizes, protocol, calls and loads of that run. The pace of a closed loop or of sessions is not known
+before the run, so each level is calibrated at several paces: the server delays responses by 0, 2 and
+20 ms, and from 10 requests in flight on also by 200 ms. Reports of the run state the larger error of the two nearest
 paces. The command sends one request to the run's own server to learn the model's inputs and outputs.
 If that server cannot be reached, the name of a built-in model, or --shape, is used instead.
 
@@ -85,13 +85,16 @@ func calibrateGrid(p *command.IO, sigs *command.Signals) ([]calibrate.Floor, err
 	for _, protocol := range []plan.Protocol{plan.HTTP, plan.GRPC} {
 		for _, elements := range gridElements {
 			for _, n := range gridInFlight {
-				pl, _, err := flags.Parse(plan.Redline, "redline calibrate", []string{
-					"-m", "custom_identity_fp32", "-i", string(protocol), "--shape", "INPUT0:" + strconv.Itoa(elements), "--concurrency-range", strconv.Itoa(n), "-a",
-				}, p.Secrets)
+				draft := plan.Default()
+				draft.Target.Over(protocol)
+				draft.Target.Model, draft.Target.Call = "custom_identity_fp32", plan.Async
+				draft.Input.Shapes = map[string][]int64{"INPUT0": {int64(elements)}}
+				draft.Load.Concurrency.Start = n
+				pl, err := plan.New(draft)
 				if err != nil {
 					return nil, err
 				}
-				got, err := calibration.Ladder(p, sigs, pl, &standin.Model{}, show)
+				got, err := calibration.Ladder(p, sigs, pl, &standin.Model{}, nil, show)
 				if err != nil {
 					return nil, err
 				}
@@ -105,32 +108,32 @@ func calibrateGrid(p *command.IO, sigs *command.Signals) ([]calibrate.Floor, err
 // runProfile is `redline calibrate profile`.
 func runProfile(p *command.IO, args []string) (int, error) {
 	const name = "redline calibrate profile"
-	pl, notes, err := flags.Parse(plan.Redline, name, args, p.Secrets)
+	pl, _, err := flags.Parse(plan.Redline, name, args, p.Secrets)
 	if errors.Is(err, flags.ErrHelp) {
 		return 0, optset.ErrHelp
 	}
 	if err != nil {
 		return profile.UsageFailed(p, plan.Redline, err), nil
 	}
-	if why := profile.NeedsNative(pl); why != "" && !p.Native && pl.Target.Kind != plan.TritonCAPI {
+	if why := profile.NeedsNative(pl); why != "" && !p.Native && kind.Of(pl.Target.Kind).Native == "" {
 		return 0, command.NativeError(why)
 	}
 	return keepFloors(p, name, func(p *command.IO, sigs *command.Signals) ([]calibrate.Floor, error) {
-		return calibratePlan(p, sigs, pl, notes)
+		return calibratePlan(p, sigs, pl)
 	}), nil
 }
 
 // calibratePlan sends the traffic of a plan to a reference server of our own, at each of several paces.
-func calibratePlan(p *command.IO, sigs *command.Signals, pl *plan.Plan, notes flags.Notes) ([]calibrate.Floor, error) {
+func calibratePlan(p *command.IO, sigs *command.Signals, pl *plan.Plan) ([]calibrate.Floor, error) {
 	if err := calibration.Possible(pl); err != nil {
 		return nil, err
 	}
-	m, err := calibration.LookAt(p, sigs, pl, notes)
+	m, own, err := calibration.LookAt(p, sigs, pl)
 	if err != nil {
 		return nil, err
 	}
 	fmt.Fprintln(p.Stdout, "model: "+m.How)
-	return calibration.Ladder(p, sigs, pl, m, floorTable(p.Stdout))
+	return calibration.Ladder(p, sigs, pl, m, own, floorTable(p.Stdout))
 }
 
 // runLLM is `redline calibrate llm`.

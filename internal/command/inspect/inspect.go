@@ -8,6 +8,7 @@ import (
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/command/target"
 	"github.com/redline-bench/redline/internal/inspect"
+	"github.com/redline-bench/redline/internal/kind"
 	"github.com/redline-bench/redline/internal/optset"
 	"github.com/redline-bench/redline/internal/plan"
 )
@@ -100,8 +101,8 @@ Examples
 // embeddedPort names the port of the reference server that serves the requested kind and protocol.
 func embeddedPort(a *inspect.Access) string {
 	switch {
-	case a.Kind == plan.OpenAI:
-		return string(a.Kind)
+	case kind.Of(a.Kind).Endpoints:
+		return string(kind.Of(a.Kind).Reference.Port)
 	case a.Protocol == "":
 		return string(plan.HTTP)
 	}

@@ -138,7 +138,10 @@ func (r *traffic) redirect(server *command.Embedded) {
 // brief leaves of a load what a calibration needs.
 func brief(o load.Options, lv load.Level) load.Options {
 	n := floorTurns * lv.Concurrency
-	if lv.Rate > 0 {
+	switch {
+	case lv.Mode == plan.FixedSchedule || len(lv.Stages) > 0: // the time ends it
+		n = floorMany
+	case lv.Rate > 0:
 		n = int(lv.Rate * floorTurns)
 	}
 	o.Requests, o.Sessions = min(max(n, floorFew), floorMany), 0
@@ -217,6 +220,9 @@ func (r *traffic) trafficOf(lv *result.Level) calibrate.Traffic {
 	}
 	if v := r.plan.Target.HTTPVersion; v != "" {
 		t.Mode += " HTTP/" + v
+	}
+	if lv.Mode == plan.FixedSchedule {
+		t.Mode += " schedule"
 	}
 	return t
 }

@@ -3,6 +3,7 @@ package llm
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/redline-bench/redline/internal/calibrate"
@@ -34,10 +35,11 @@ func (r *run) state(lv *result.Level) {
 	}
 }
 
-// How long a level is calibrated after a run, how long its answers may take to the first token and from there on, and how
-// long those in flight may go on at the end.
+// How long a level is calibrated after a run, and how long at most where requests follow a schedule; how long its answers may
+// take to the first token and from there on, and how long those in flight may go on at the end.
 const (
 	tokenRunTime  = time.Second
+	tokenRunMost  = 10 * time.Second
 	tokenRunTTFT  = 200 * time.Millisecond
 	tokenRunTail  = 400 * time.Millisecond
 	tokenRunGrace = 2 * time.Second
@@ -78,7 +80,9 @@ func (r *run) calibrateLevels(asked options, lo load.Options) error {
 			continue
 		}
 		o := asked
-		floors, err := paceOf(&o, got).run(r, &o, lo).floors(&lv, func(calibrate.Floor) {})
+		o.data.Trace.AutoOffset = true // a schedule may begin late
+		took := shortenLevel(&lv, got)
+		floors, err := paceOf(&o, got).run(r, &o, lo, took).floors(&lv, func(calibrate.Floor) {})
 		if err != nil {
 			return err
 		}
@@ -91,6 +95,27 @@ func (r *run) calibrateLevels(asked options, lo load.Options) error {
 		}
 	}
 	return nil
+}
+
+// shortenLevel returns how long a level is calibrated: some requests of a schedule must be due in this time. Stages that
+// take longer are shortened to it.
+func shortenLevel(lv *load.Level, got *result.Level) time.Duration {
+	took := tokenRunTime
+	if lv.Open() {
+		took = max(took, floorFew*time.Duration(got.Client.DurationNs)/time.Duration(got.Client.Requests))
+	}
+	if len(lv.Stages) > 0 {
+		var all time.Duration
+		for _, s := range lv.Stages {
+			all += s.Time
+		}
+		took = min(all, tokenRunMost)
+		lv.Stages = slices.Clone(lv.Stages)
+		for i := range lv.Stages {
+			lv.Stages[i].Time = time.Duration(float64(lv.Stages[i].Time) * float64(took) / float64(all))
+		}
+	}
+	return min(took, tokenRunMost)
 }
 
 // tokenPace is when the tokens of an answer come.
@@ -109,10 +134,10 @@ func paceOf(o *options, lv *result.Level) tokenPace {
 	return p
 }
 
-func (p tokenPace) run(r *run, o *options, lo load.Options) *tokenRun {
+func (p tokenPace) run(r *run, o *options, lo load.Options, took time.Duration) *tokenRun {
 	return &tokenRun{IO: r.IO, sigs: r.sigs, opts: o, load: lo, ttft: p.ttft, itl: p.itl, brief: func(lo load.Options, lv load.Level) load.Options {
 		lo = brief(lo, lv)
-		lo.Requests, lo.Duration, lo.Grace = floorMany, tokenRunTime, tokenRunGrace
+		lo.Requests, lo.Duration, lo.Grace = floorMany, took, tokenRunGrace
 		return lo
 	}}
 }

@@ -87,7 +87,7 @@ func (r *run) close() {
 func (r *run) measure() int {
 	r.res = &result.Result{
 		Schema: result.Schema, Tool: "redline", Version: r.Version, StartUnixNs: time.Now().UnixNano(), Plan: r.plan, Model: r.model, Async: true,
-		Environment: profile.Environment(),
+		Environment: profile.Environment(), Options: r.opts.set.Arguments(),
 	}
 	r.outcome.Sign(r.res, r.info.Hash)
 	r.outcome.Begin(r.plan)

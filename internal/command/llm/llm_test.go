@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/redline-bench/redline/internal/llm/load"
 	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/secret"
 )
 
@@ -135,4 +137,33 @@ func TestACalibrationOfTokensIsBrief(t *testing.T) {
 	f(load.Level{Mode: plan.Concurrency, Concurrency: 512}, 1536)
 	f(load.Level{Mode: plan.RequestRate, Rate: 50, Concurrency: 999}, 150)
 	f(load.Level{Mode: plan.RequestRate, Rate: 1e6}, floorMany)
+	f(load.Level{Mode: plan.FixedSchedule, Concurrency: 8}, floorMany)
+}
+
+// A level is calibrated at its own pace: slow schedules take longer, stages keep their proportions.
+func TestACalibratedLevelHasItsOwnPace(t *testing.T) {
+	const second = time.Second
+	f := func(lv load.Level, requests uint64, took, want time.Duration, stages ...time.Duration) {
+		t.Helper()
+		given := slices.Clone(lv.Stages)
+		got := shortenLevel(&lv, &result.Level{Client: result.Client{Requests: requests, DurationNs: int64(took)}})
+		if got != want {
+			t.Errorf("%s: %v, want %v", lv.String(), got, want)
+		}
+		for i, s := range lv.Stages {
+			if s.Time != stages[i] || s.To != given[i].To {
+				t.Errorf("%s: stage %d is %+v, want %v", lv.String(), i, s, stages[i])
+			}
+		}
+	}
+	f(load.Level{Mode: plan.Concurrency, Concurrency: 8}, 10, 100*second, second)
+	f(load.Level{Mode: plan.RequestRate, Rate: 100}, 1000, 10*second, second)
+	f(load.Level{Mode: plan.FixedSchedule}, 100, 10*second, 3200*time.Millisecond)
+	f(load.Level{Mode: plan.FixedSchedule}, 10, 100*second, tokenRunMost)
+	slow := []load.Stage{{To: 5, Time: 30 * second}, {From: 5, To: 9, Time: 10 * second}}
+	f(load.Level{Mode: plan.RequestRate, Stages: slow}, 100, 40*second, tokenRunMost, 7500*time.Millisecond, 2500*time.Millisecond)
+	f(load.Level{Mode: plan.Concurrency, Stages: slow[1:]}, 100, 10*second, tokenRunMost, 10*second)
+	if slow[0].Time != 30*second {
+		t.Error("the stages of the run were changed")
+	}
 }

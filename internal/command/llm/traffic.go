@@ -11,6 +11,7 @@ import (
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/command/target"
 	"github.com/redline-bench/redline/internal/inspect"
+	"github.com/redline-bench/redline/internal/kind"
 	"github.com/redline-bench/redline/internal/llm/dataset"
 	api "github.com/redline-bench/redline/internal/llm/endpoint"
 	"github.com/redline-bench/redline/internal/llm/load"
@@ -108,7 +109,7 @@ func (r *traffic) lister() (service.Service, error) {
 	if api.Kind(r.opts.kind) == api.Generate {
 		p.Target.Kind = plan.Triton
 	}
-	return target.New(&p)
+	return kind.Open(&p)
 }
 
 // prompts opens the prompts once, so that whatever is wrong with them is known before anything is sent.
@@ -211,7 +212,7 @@ func (r *traffic) target() error {
 		o.urls = []string{t.URL}
 	}
 	r.plan = &plan.Plan{
-		Face: plan.Redline, Target: t, Load: plan.Load{ThinkTime: o.thinkTime}, Input: plan.Input{Batch: 1, SharedMemory: plan.NoSharedMemory},
+		Program: plan.Redline, Target: t, Load: plan.Load{ThinkTime: o.thinkTime}, Input: plan.Input{Batch: 1, SharedMemory: plan.NoSharedMemory},
 	}
 	return nil
 }
@@ -308,7 +309,7 @@ func (r *traffic) endpoints() ([]service.Service, error) {
 	if path == "" {
 		path = r.ep.Path()
 	}
-	r.plan.Target.Endpoint = path
+	r.plan = r.plan.With(func(p *plan.Plan) { p.Target.Endpoint = path })
 	var list []service.Service
 	for _, u := range r.opts.urls {
 		t := r.plan.Target

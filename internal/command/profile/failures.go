@@ -7,12 +7,12 @@ import (
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/command/target"
 	"github.com/redline-bench/redline/internal/engine"
+	"github.com/redline-bench/redline/internal/kind"
 	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/pacompat/rules"
 	"github.com/redline-bench/redline/internal/pacompat/text"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/profile"
-	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/report"
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/scrape"
@@ -27,7 +27,7 @@ func (s *session) startFailed(err error) int {
 	if s.Sigs.Soft.Err() != nil {
 		return command.ExitInterrupted
 	}
-	if s.Plan.Face == plan.Redline {
+	if s.Plan.Program == plan.Redline {
 		fmt.Fprintf(s.Stderr, "redline profile: %s\n", s.Advise(err))
 		return command.ExitError
 	}
@@ -83,7 +83,7 @@ func (s *session) nothingToSend() int {
 
 // explain prints what must stand before the summary: why the run ended early.
 func (s *session) explain(err error) {
-	if s.Plan.Face == plan.Redline {
+	if s.Plan.Program == plan.Redline {
 		return
 	}
 	if errors.Is(err, profile.ErrInterrupted) {
@@ -93,7 +93,7 @@ func (s *session) explain(err error) {
 
 // explainEnd prints the last words.
 func (s *session) explainEnd(res *result.Result, err error) {
-	if s.Plan.Face == plan.Redline {
+	if s.Plan.Program == plan.Redline {
 		report.Verdict(s.Stdout, res, s.Style())
 		s.explainRedline(res, err)
 		return
@@ -154,24 +154,21 @@ func (s *session) networkCause(slots []engine.SlotError) {
 			s.Console.Warn("cause: " + e.Error())
 		}
 	}
-	if k := s.Plan.Target.Kind; k != plan.OpenAI && k != plan.TorchServe || len(slots) == 0 {
+	failure := kind.Of(s.Plan.Target.Kind).PerfAnalyzer.Failure
+	if failure == nil || len(slots) == 0 {
 		return
 	}
-	e, ok := errors.AsType[*service.Error](slots[0].Err)
-	if ok && (e.Text == "" || e.Class == record.Timeout || s.Plan.Target.Kind == plan.TorchServe && e.Code > 0) {
+	_, hidden := failure(slots[0].Err)
+	if e, ok := errors.AsType[*service.Error](slots[0].Err); ok && hidden {
 		s.Console.Warn("cause: " + target.Reason(e))
 	}
 }
 
 func (s *session) threadText(err error) string {
-	if s.Plan.Target.Kind == plan.OpenAI {
-		return text.OpenAIErrorText(err)
-	}
-	if s.Plan.Target.Kind == plan.DynamicGRPC {
-		return text.DynamicGRPCErrorText(err)
-	}
-	if s.Plan.Target.Kind == plan.TorchServe {
-		return text.TorchServeErrorText(err)
+	if failure := kind.Of(s.Plan.Target.Kind).PerfAnalyzer.Failure; failure != nil {
+		if words, _ := failure(err); words != "" {
+			return words
+		}
 	}
 	if f, ok := errors.AsType[*tritoncapi.LibraryError](err); ok {
 		return f.What

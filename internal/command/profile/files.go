@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/redline-bench/redline/internal/command/profile/traffic"
+	"github.com/redline-bench/redline/internal/kind"
 	"github.com/redline-bench/redline/internal/pacompat/export"
 	"github.com/redline-bench/redline/internal/pacompat/text"
 	"github.com/redline-bench/redline/internal/plan"
@@ -15,18 +16,18 @@ import (
 	"github.com/redline-bench/redline/internal/service"
 )
 
-// exportConfig says how the export looks inside of requests. perf_analyzer does so for some kinds only; for the
-// others it shows names without data, and so does its face.
+// exportConfig says how the export reads the content of requests and responses. perf_analyzer exports the content for some
+// kinds; for the others it exports names without data, and so does perf_analyzer mode.
 func (s *session) exportConfig() export.Config {
 	inputs := s.Inputs()
 	c := export.Config{Inputs: inputs, Outputs: s.Service.Outputs, Names: outputNames(s.Model)}
-	kind := s.Plan.Target.Kind
-	if s.Plan.Face == plan.Redline || kind != plan.DynamicGRPC && kind != plan.TFServing && kind != plan.TorchServe {
+	words := &kind.Of(s.Plan.Target.Kind).PerfAnalyzer
+	if s.Plan.Program == plan.Redline || !words.ExportsNames {
 		return c
 	}
 	c.Inputs = traffic.WithoutData(inputs)
 	c.Outputs = nil
-	if kind == plan.TFServing {
+	if words.ExportsNoOutputs {
 		c.Names = nil
 	}
 	return c
@@ -44,7 +45,7 @@ func outputNames(m *service.Model) []string {
 // else it writes what there is.
 func (s *session) writeFiles(res *result.Result, err error) error {
 	interrupted := errors.Is(err, profile.ErrInterrupted)
-	if s.Plan.Face == plan.DropIn && err != nil && !interrupted {
+	if s.Plan.Program == plan.PerfAnalyzer && err != nil && !interrupted {
 		return nil
 	}
 	return errors.Join(s.writeCSV(res), s.commitExport(res), report.WriteFile(s.Files, s.Plan.Output.ResultJSON, res))
@@ -81,7 +82,7 @@ func (s *session) commitExport(res *result.Result) error {
 	}
 	w := s.export
 	s.export = nil
-	if s.Plan.Face == plan.Redline {
+	if s.Plan.Program == plan.Redline {
 		w.Verdict = string(res.Verdict.State)
 	}
 	return w.Commit(exportVersion, s.Plan.Target.Kind, s.Plan.Target.Endpoint)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/command/profile/traffic"
+	"github.com/redline-bench/redline/internal/kind"
 	"github.com/redline-bench/redline/internal/pacompat/flags"
 	"github.com/redline-bench/redline/internal/plan"
 )
@@ -19,13 +20,13 @@ func Run(p *command.IO, args []string) (int, error) {
 
 // RunPerfAnalyzer is the whole program under the name perf_analyzer.
 func RunPerfAnalyzer(p *command.IO, name string, args []string) (int, error) {
-	return run(p, plan.DropIn, name, args)
+	return run(p, plan.PerfAnalyzer, name, args)
 }
 
-func run(p *command.IO, face plan.Face, name string, args []string) (int, error) {
+func run(p *command.IO, program plan.Program, name string, args []string) (int, error) {
 	sigs := p.WatchSignals(command.Preparing)
 	defer sigs.Stop()
-	pl, notes, err := flags.Parse(face, name, args, p.Secrets)
+	pl, notes, err := flags.Parse(program, name, args, p.Secrets)
 	if err == nil && !p.Native {
 		if why := NeedsNative(pl); why != "" {
 			return 0, command.NativeError(why) // redline-native reports the rest
@@ -35,19 +36,33 @@ func run(p *command.IO, face plan.Face, name string, args []string) (int, error)
 		fmt.Fprintln(p.Stderr, w)
 	}
 	if err != nil {
-		return UsageFailed(p, face, err), nil
+		return UsageFailed(p, program, err), nil
 	}
-	p = p.ForRun(pl.Outcome, face, sigs)
-	s := &session{Traffic: traffic.Traffic{IO: p, Plan: pl, Notes: notes, Sigs: sigs}}
+	return start(p, sigs, pl), nil
+}
+
+// Repeat runs the plan of an earlier run.
+func Repeat(p *command.IO, pl *plan.Plan) (int, error) {
+	if why := NeedsNative(pl); why != "" && !p.Native {
+		return 0, command.NativeError(why)
+	}
+	sigs := p.WatchSignals(command.Preparing)
+	defer sigs.Stop()
+	return start(p, sigs, pl), nil
+}
+
+// start carries out a plan and returns the exit code.
+func start(p *command.IO, sigs *command.Signals, pl *plan.Plan) int {
+	s := &session{Traffic: traffic.Traffic{IO: p.ForRun(pl.Outcome, pl.Program, sigs), Plan: pl, Sigs: sigs}}
 	defer s.close()
-	return s.run(), nil
+	return s.run()
 }
 
 // NeedsNative says what of the plan needs a library, or nothing.
 func NeedsNative(p *plan.Plan) string {
-	switch {
-	case p.Target.Kind == plan.TritonCAPI:
-		return "--service-kind triton_c_api loads libtritonserver.so"
+	switch native := kind.Of(p.Target.Kind).Native; {
+	case native != "":
+		return native
 	case p.Input.SharedMemory == plan.CUDASharedMemory:
 		return "--shared-memory cuda loads libcudart.so"
 	case p.Load.MPI:
@@ -58,14 +73,14 @@ func NeedsNative(p *plan.Plan) string {
 }
 
 // UsageFailed prints what is wrong with the arguments, or what they ask for, and returns the exit code.
-func UsageFailed(p *command.IO, face plan.Face, err error) int {
+func UsageFailed(p *command.IO, program plan.Program, err error) int {
 	var usage *flags.UsageError
 	switch {
 	case errors.Is(err, flags.ErrHelp):
-		fmt.Fprint(p.Stdout, flags.Help(face, p.Columns()))
+		fmt.Fprint(p.Stdout, flags.Help(program, p.Columns()))
 		return command.ExitOK
 	case errors.Is(err, flags.ErrVersion):
-		fmt.Fprintln(p.Stderr, flags.VersionLine(face, p.Version))
+		fmt.Fprintln(p.Stderr, flags.VersionLine(program, p.Version))
 		return command.ExitOK
 	case errors.As(err, &usage):
 		fmt.Fprint(p.Stderr, usage.Stderr(p.Columns()))

@@ -9,7 +9,7 @@ import (
 	"github.com/redline-bench/redline/internal/command/outcome"
 	"github.com/redline-bench/redline/internal/command/profile/calibration"
 	"github.com/redline-bench/redline/internal/command/profile/traffic"
-	"github.com/redline-bench/redline/internal/command/target"
+	"github.com/redline-bench/redline/internal/kind"
 	"github.com/redline-bench/redline/internal/mpi"
 	"github.com/redline-bench/redline/internal/pacompat/export"
 	"github.com/redline-bench/redline/internal/pacompat/rules"
@@ -48,18 +48,20 @@ func (s *session) run() int {
 	if s.NoSteps != nil {
 		return s.nothingToSend()
 	}
+	row := kind.Of(s.Plan.Target.Kind)
 	runner := &profile.Runner{
 		Plan: s.Plan, Service: s.Service, Model: s.Model, Async: s.Async, Observer: &watcher{s},
-		Feed:  s.Feed(),
-		Floor: calibration.Stated(&s.Traffic), Times: s.Data.Times(), Streams: target.Streams(s.Plan.Target.Kind),
-		Timeline: s.Plan.Face == plan.Redline, Tap: s.outcome.Tap(),
+		Source: s.Source(),
+		Floor:  calibration.Stated(&s.Traffic), Times: s.Data.Times(), Streams: row.Streams, SharedStreams: row.SharedStreams,
+		Timeline: s.Plan.Program == plan.Redline, Tap: s.outcome.Tap(),
 	}
 	if s.outcome != nil {
 		s.outcome.FromSend = s.Plan.Measure.FromSend
 		s.outcome.Begin(s.Plan)
 	}
+	var watch *calibration.Watch
 	if s.export != nil {
-		runner.Exporter = s.export
+		runner.Exporter, watch = calibration.Watched(s.Plan, s.export)
 	}
 	if s.world != nil && s.world.Size() > 1 {
 		runner.Ranks = s.world
@@ -73,14 +75,14 @@ func (s *session) run() int {
 	s.Line.Clear()
 	res.Tool, res.Version = "redline", s.Version
 	if s.world == nil && (err == nil || errors.Is(err, profile.ErrUnstable)) {
-		calibration.AfterRun(&s.Traffic, res)
+		calibration.AfterRun(&s.Traffic, watch.Levels(res))
 	}
 	return s.finish(res, err)
 }
 
 // openOutcome finds out early whether what shall become of the result can be done.
 func (s *session) openOutcome() (err error) {
-	if s.Plan.Face == plan.Redline {
+	if s.Plan.Program == plan.Redline {
 		s.outcome, err = outcome.Open(s.IO, s.Plan.Outcome, "profile")
 	}
 	return err
@@ -113,7 +115,7 @@ func (s *session) openOutputs() error {
 		return nil
 	}
 	w, err := export.Create(s.Files, s.Plan.Output.Export, s.exportConfig())
-	if err != nil && s.Plan.Face == plan.DropIn {
+	if err != nil && s.Plan.Program == plan.PerfAnalyzer {
 		// perf_analyzer runs anyway and fails at the end. So does this mode, but it prints the error now as well.
 		fmt.Fprintln(s.Stderr, err)
 		s.exportErr = err
@@ -130,11 +132,11 @@ func (s *session) finish(res *result.Result, err error) int {
 	}
 	s.explain(err)
 	s.Console.Summary(res.Levels)
-	if s.Plan.Face == plan.Redline {
+	if s.Plan.Program == plan.Redline {
 		s.Shapes(res)
 	}
 	code := exitCode(err)
-	if res.Verdict.State == result.ServerFailed && s.Plan.Face == plan.Redline {
+	if res.Verdict.State == result.ServerFailed && s.Plan.Program == plan.Redline {
 		code = command.ExitError
 	}
 	if ferr := s.writeFiles(res, err); ferr != nil {

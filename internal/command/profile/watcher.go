@@ -12,8 +12,8 @@ import (
 	"github.com/redline-bench/redline/internal/term"
 )
 
-// watcher shows a run as it goes: perf_analyzer's lines in both faces, and in redline's own also the client's
-// health and the progress line.
+// watcher shows a run as it goes: perf_analyzer's lines, and for redline profile also the client's health and the progress
+// line.
 type watcher struct {
 	*session
 }
@@ -34,12 +34,12 @@ func (w *watcher) Pass(n int, win *result.Window) {
 
 // mute tells whether perf_analyzer reports nothing but its export: its sessions have no levels.
 func (w *watcher) mute() bool {
-	return w.Plan.Face == plan.DropIn && w.Plan.Load.Mode == plan.SessionConcurrency
+	return w.Plan.Program == plan.PerfAnalyzer && w.Plan.Load.Mode == plan.SessionConcurrency
 }
 
 // LevelEnds prints the level, or why there is nothing to print.
 func (w *watcher) LevelEnds(lv *result.Level) {
-	if w.Plan.Face == plan.Redline {
+	if w.Plan.Program == plan.Redline {
 		w.outcome.LevelEnds(lv)
 		if lv.Client.Requests > 0 {
 			w.Console.Level(lv)
@@ -82,7 +82,7 @@ func (w *watcher) Progress(p profile.Progress) {
 	}
 }
 
-// Warn prints a remark in the words of the face.
+// Warn prints a remark.
 func (w *watcher) Warn(warning profile.Warning) {
 	switch warning.Kind {
 	case profile.WarmupExceeded:

@@ -93,6 +93,8 @@ func optionSet(o *options) *optset.Set {
 	o.control = "none"
 	optset.OneOf(s, &o.control, "model-control-mode", "MODE", "none loads all models at the start and keeps them; explicit lets clients load and unload models", "none", "explicit")
 	list(&o.config.Load, "load-model", "MODEL", "model to load at the start in explicit mode, * for all models; may be repeated")
+	s.Int(&o.config.AnyMethod, "any-method", "BYTES", 0, "respond to every method on the gRPC ports with one message of this many zero bytes, instead of "+
+		"serving their own methods: to replace another server")
 	o.paceOptions(s)
 	s.Group("Faults")
 	o.config.Faults = map[string]string{}
@@ -155,7 +157,7 @@ func (o *options) paceOptions(s *optset.Set) {
 	s.Group("Pace: how long responses take")
 	o.config.Delays = map[string]time.Duration{}
 	s.Var("delay", "MODEL=TIME", "", "send every response of the model exactly this long after its request was received, such as simple=20ms; "+
-		"torchserve is the model of that port; may be repeated", o.addDelay)
+		"torchserve is the model of that port, any-method that of --any-method; may be repeated", o.addDelay)
 	p := &o.config.Pace
 	p.First, p.Each, p.Free = 15*time.Millisecond, 5*time.Millisecond, 1
 	s.Duration(&p.First, "ttft", "TIME", "language models (OpenAI port, tensorrt_llm): mean time from a request to its first token")

@@ -12,7 +12,7 @@ import (
 	"github.com/redline-bench/redline/internal/command/target"
 	"github.com/redline-bench/redline/internal/engine"
 	"github.com/redline-bench/redline/internal/inspect"
-	"github.com/redline-bench/redline/internal/pacompat/flags"
+	"github.com/redline-bench/redline/internal/kind"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/profile"
 	"github.com/redline-bench/redline/internal/report"
@@ -92,12 +92,10 @@ func (s *run) start() error {
 	if err := s.opts.Valid(); err != nil {
 		return err
 	}
-	pl, _, err := flags.Parse(plan.Redline, "redline simple", s.opts.ProfileArgs(), s.Secrets)
-	if err != nil {
+	var err error
+	if s.plan, err = s.opts.Plan(); err != nil {
 		return err
 	}
-	s.plan = pl
-	pl.Measure.StopOnFailure = true
 	if s.outcome, err = outcome.Open(s.IO, s.opts.Outcome, "simple"); err != nil {
 		return err
 	}
@@ -110,9 +108,9 @@ func (s *run) start() error {
 		if s.embedded, err = command.StartEmbedded(s.sigs.Soft, s.IO, nil); err != nil {
 			return err
 		}
-		pl.Target.URL = s.embedded.Address(pl.Target.Protocol)
+		s.plan = s.plan.With(func(p *plan.Plan) { p.Target.URL = s.embedded.Address(p.Target.Protocol) })
 	}
-	svc, err := target.New(pl)
+	svc, err := kind.Open(s.plan)
 	if err != nil {
 		return fmt.Errorf("client creation failed: %w", err)
 	}
@@ -133,13 +131,13 @@ func (s *run) start() error {
 func (s *run) prepare() error {
 	in := s.model.Inputs[0]
 	if s.opts.Data == "" {
-		s.plan.Input.Shapes = map[string][]int64{in.Name: {int64(s.opts.Shape)}}
+		s.plan = s.plan.With(func(p *plan.Plan) { p.Input.Shapes = map[string][]int64{in.Name: {int64(s.opts.Shape)}} })
 	}
 	data, err := workload.Load(s.plan.Input, s.plain())
 	if err != nil {
 		return err
 	}
-	if s.requests, err = workload.Prepare(s.sigs.Soft, s.tap, data, plan.Redline); err != nil {
+	if s.requests, err = workload.Prepare(s.sigs.Soft, s.tap, data); err != nil {
 		return err
 	}
 	t := s.requests.Inputs(0)[0]
@@ -164,7 +162,7 @@ func (s *run) note(format string, args ...any) {
 func (s *run) measure() int {
 	runner := &profile.Runner{
 		Plan: s.plan, Service: s.tap, Model: s.plain(), Observer: &watcher{s},
-		Feed:     func(slot, active int) engine.Feed { return s.requests.Cursor(slot, active, false) },
+		Source:   func(slot, active int) engine.Source { return s.requests.Cursor(slot, active, false) },
 		Timeline: true, Tap: s.outcome.Tap(),
 	}
 	s.outcome.Begin(s.plan)
@@ -172,7 +170,7 @@ func (s *run) measure() int {
 	res, err := runner.Run(s.sigs.Soft, s.sigs.Hard)
 	s.sigs.Enter(command.Writing)
 	s.Line.Clear()
-	res.Tool, res.Version = "redline", s.Version
+	res.Tool, res.Version, res.Options = "redline", s.Version, s.opts.Given
 	s.outcome.Sign(res, workload.FingerprintData(s.requests.Len(), s.requests.Inputs, s.plan.Target.Kind, s.plan.Target.Model, s.plan.Target.Version, s.plan.Input.Batch))
 	code := command.ExitOK
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/command/outcome"
 	"github.com/redline-bench/redline/internal/command/target"
+	"github.com/redline-bench/redline/internal/kind"
 	"github.com/redline-bench/redline/internal/optset"
-	"github.com/redline-bench/redline/internal/pacompat/flags"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/profile"
 	"github.com/redline-bench/redline/internal/record"
@@ -128,6 +128,7 @@ func (s *run) sequences() int {
 	res := sum.Result()
 	res.Version, res.Plan, res.Model, res.Environment = s.Version, s.plan, model, profile.Environment()
 	res.StartUnixNs, res.EndUnixNs = start.UnixNano(), time.Now().UnixNano()
+	res.Options = append([]string{"sequence"}, s.opts.Given...)
 	s.outcome.Sign(res, s.workload())
 	code := command.ExitOK
 	switch {
@@ -170,7 +171,7 @@ func (s *run) start() (*service.Model, error) {
 	if err := s.connect(); err != nil {
 		return nil, err
 	}
-	svc, err := target.New(s.plan)
+	svc, err := kind.Open(s.plan)
 	if s.plan.Target.Streaming {
 		svc, err = train.New(s.plan.Target, s.plan.Input)
 	}
@@ -196,33 +197,22 @@ func (s *run) start() (*service.Model, error) {
 // connect makes the plan. With --embedded it starts the server, and with --cut the proxy that cuts connections.
 func (s *run) connect() error {
 	o := s.opts
-	args := []string{"-m", o.Model, "-u", o.URL, "-i", string(o.Protocol), "--async"}
-	if o.Version != "" {
-		args = append(args, "-x", o.Version)
-	}
-	if o.Protocol == plan.GRPC && !o.Unary {
-		args = append(args, "--streaming")
-	}
-	pl, _, err := flags.Parse(plan.Redline, "redline stress", args, s.Secrets)
-	if err != nil {
-		return err
-	}
-	s.plan = pl
-	pl.Target.Connections = o.Connections
+	var err error
 	if o.Embedded {
 		if s.embedded, err = command.StartEmbedded(s.sigs.Soft, s.IO, nil); err != nil {
 			return err
 		}
 		s.server = stress.Address{Host: s.embedded.Address(o.Protocol)}
-		pl.Target.URL = s.server.String()
 	}
+	address := s.server
 	if o.CutEvery > 0 {
 		if s.cutter, err = stress.NewCutter(s.sigs.Soft, s.server.Host); err != nil {
 			return err
 		}
-		pl.Target.URL = stress.Address{Host: s.cutter.Addr(), Path: s.server.Path}.String()
+		address = stress.Address{Host: s.cutter.Addr(), Path: s.server.Path}
 	}
-	return nil
+	s.plan, err = o.Plan(address)
+	return err
 }
 
 // repository is the server's model repository, over the protocol of the run.

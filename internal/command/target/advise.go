@@ -10,6 +10,7 @@ import (
 
 	"github.com/redline-bench/redline/internal/cleantext"
 	"github.com/redline-bench/redline/internal/inspect"
+	"github.com/redline-bench/redline/internal/kind"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
@@ -27,7 +28,7 @@ func Advise(t *plan.Target, option string, e *service.Error) string {
 		return fmt.Sprintf("%s refused shared memory: %s: it must run on this machine and see the same /dev/shm, or GPU (Docker: --ipc=host)",
 			t.URL, Reason(e))
 	}
-	if t.Kind == plan.TritonCAPI { // there is no address
+	if kind.Of(t.Kind).InProcess() {
 		why := Reason(e)
 		if more := Inside(t, e); more != "" && e.Text != "" {
 			why += ": " + more
@@ -45,7 +46,7 @@ func Advise(t *plan.Target, option string, e *service.Error) string {
 		return fmt.Sprintf("no connection to %s: %s: is the server running there? -u HOST:PORT sets the address, --embedded starts a server of our own",
 			t.URL, "connection refused")
 	case record.Protocol, record.Transport:
-		if t.Kind != plan.Triton { // the other kinds have one protocol
+		if len(kind.Of(t.Kind).Protocols) == 1 {
 			return fmt.Sprintf("%s does not respond like %s: %s; check the port of -u", t.URL, t.Kind, Reason(e))
 		}
 		return fmt.Sprintf("%s does not speak %s: %s: is it the server's %s port? %s %s changes the protocol",
@@ -59,7 +60,7 @@ func Advise(t *plan.Target, option string, e *service.Error) string {
 
 // ModelsThere names the models of a server that refused to describe the one that was asked for; "" after other errors.
 func ModelsThere(ctx context.Context, svc service.Service, t *plan.Target, e *service.Error) string {
-	if e.Op != kserve.OpMetadata || e.Class != record.Server || t.Kind == plan.TritonCAPI {
+	if e.Op != kserve.OpMetadata || e.Class != record.Server || kind.Of(t.Kind).InProcess() {
 		return ""
 	}
 	return cmp.Or(inspect.Unknown(ctx, svc, t.Model, t.Version), "; check that -m names a model that is loaded there")
@@ -76,7 +77,7 @@ func Reason(e *service.Error) string {
 // Inside is what Triton in this process says of a failure, beyond perf_analyzer's words.
 func Inside(t *plan.Target, err error) string {
 	e, ok := errors.AsType[*service.Error](err)
-	if !ok || t.Kind != plan.TritonCAPI || e.Err == nil || errors.As(err, new(*tritoncapi.LibraryError)) {
+	if !ok || !kind.Of(t.Kind).InProcess() || e.Err == nil || errors.As(err, new(*tritoncapi.LibraryError)) {
 		return ""
 	}
 	return e.Err.Error()

@@ -1,3 +1,5 @@
+// Package target is what commands do with the server of a plan before and after the load: see to it that so many connections can
+// be made, say what to do about its errors, and ask what it is and has.
 package target
 
 import (

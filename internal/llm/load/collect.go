@@ -15,7 +15,8 @@ import (
 	"github.com/redline-bench/redline/internal/result"
 )
 
-// collection is what the collector's goroutine owns: answers read, counted and let go.
+// collection is what is known of the requests that have ended. It is used by read, which the engine calls for each record,
+// and in functions that are given to engine.Sync.
 type collection struct {
 	answer   endpoint.Answer
 	sample   llm.Sample
@@ -27,13 +28,12 @@ type collection struct {
 	timeline *measure.Timeline
 	failures failures
 	index    uint64
-	row      int // failures in a row
-	excluded uint64
+	row      int   // failures in a row
 	lastDue  int64 // of the phase
 	lastSent int64
-	ends     []int64       // of the latest request of each line
-	idleNs   int64         // time in which a line of a closed loop could have had a request in flight and had none
-	pausedNs int64         // time in which a line of a closed loop paused as it was asked to
+	ends     []int64       // of the latest request of each slot
+	idleNs   int64         // time in which a slot of a closed loop could have had a request in flight and had none
+	pausedNs int64         // time in which a slot of a closed loop paused as it was asked to
 	until    *metric.Watch // nil without --until
 	shown    int64
 	lastN    uint64
@@ -63,9 +63,6 @@ func (r *run) begin(p *phase) {
 	r.row, r.lastN, r.shown, r.lastDue, r.lastSent = 0, 0, p.start, 0, 0
 	r.ends, r.idleNs, r.pausedNs = nil, 0, 0
 }
-
-// collect reads all records that ended.
-func (r *run) collect() { r.eng.Drain(r.read) }
 
 // read turns a record into a sample and counts it.
 func (r *run) read(rec *record.Record, events []record.Event, data []byte) {
@@ -98,7 +95,7 @@ func (r *run) read(rec *record.Record, events []record.Event, data []byte) {
 	r.count(a, s, &plain)
 }
 
-// idle adds the time between the end of a line's request and the next one's send: the pause that the conversation or the
+// idle adds the time between the end of a slot's request and the next one's send: the pause that the conversation or the
 // think time asks for, and the rest.
 func (r *run) idle(a *ask, rec *record.Record) {
 	for len(r.ends) <= int(rec.Slot) {
@@ -223,7 +220,6 @@ func (r *run) count(a *ask, s *llm.Sample, rec *record.Record) {
 	o := &r.cfg.Options
 	if o.Cooldown > 0 && !a.phase.warm && a.phase.duration > 0 && s.Sent > a.phase.start+int64(a.phase.duration-o.Cooldown) {
 		s.Warmup = true
-		r.excluded++
 	}
 	if r.cfg.Sample != nil {
 		r.cfg.Sample(s)
@@ -297,9 +293,7 @@ func (r *run) interrupt() {
 }
 
 // giveUp notes that the engine stopped because of failures.
-func (r *run) giveUp(p *phase) {
-	p.finish()
-	r.collect()
+func (r *run) giveUp() {
 	if why := r.eng.GivenUp(); why != nil && r.stop.text == "" {
 		r.stop.text, r.stop.failures = why.Error(), true
 	}
@@ -385,7 +379,7 @@ func (r *run) outcome() *Outcome {
 	}
 	reasons := measure.Judge(&lv, load)
 	return &Outcome{
-		Level: lv, Reasons: reasons, Collector: r.measured, Stopped: r.stop.text, Interrupted: r.stop.interrupted, ServerGone: r.stop.failures, Dropped: r.dropped.Load(), Warmups: r.excluded,
+		Level: lv, Reasons: reasons, Collector: r.measured, Stopped: r.stop.text, Interrupted: r.stop.interrupted, ServerGone: r.stop.failures, Dropped: r.dropped.Load(),
 	}
 }
 

@@ -7,33 +7,19 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/internal/clock"
+	"github.com/redline-bench/redline/internal/engine"
 	"github.com/redline-bench/redline/internal/pace"
 	"github.com/redline-bench/redline/internal/plan"
 )
 
-// dispatcher gives jobs to free lines when they are due.
-type dispatcher struct {
-	r    *run
-	p    *phase
-	next func(ctx context.Context) (j *job, ok bool) // blocks until a job is known, not until it is due
-}
-
-// The lines of an open loop without a cap: few at first, more as they are needed.
+// The slots of an open loop without a cap: few at first, more as they are needed.
 const (
-	firstLines = 64
-	mostLines  = 1 << 15
+	firstSlots = 64
+	mostSlots  = 1 << 15
 )
 
-// dispatch starts an open loop.
-func (r *run) dispatch(ctx context.Context, p *phase) (stop func(), err error) {
-	lines := firstLines
-	if c := p.lv.Concurrency; c > 0 {
-		lines = c
-	}
-	if err := r.grow(ctx, lines); err != nil {
-		return nil, err
-	}
-	r.free.reset(len(r.snapshot()))
+// startOpen starts an open loop.
+func (r *run) startOpen(ctx context.Context, p *phase) error {
 	r.turns.reset()
 	d := &dispatcher{r: r, p: p}
 	switch {
@@ -44,66 +30,66 @@ func (r *run) dispatch(ctx context.Context, p *phase) (stop func(), err error) {
 	default:
 		d.next = d.paced(newSchedule(&p.lv, &p.load, r.cfg.Options.Seed))
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	var done sync.WaitGroup
+	loop := &engine.Paced{Arrivals: d, Begin: p.start, Slots: firstSlots, Cap: mostSlots}
+	if c := p.lv.Concurrency; c > 0 {
+		loop.Slots, loop.Cap = c, c
+	}
 	p.pending.Add(1) // the dispatcher itself
-	done.Go(func() {
-		defer p.drop()
-		d.run(ctx)
-		p.finish()
-	})
-	return func() { cancel(); done.Wait(); r.grown.Wait() }, nil
+	return r.eng.Start(ctx, loop)
 }
 
-func (d *dispatcher) run(ctx context.Context) {
-	for !d.p.over.Load() {
-		j, ok := d.next(ctx)
-		if !ok {
-			return
-		}
-		// The end of the phase ends the wait, too: a schedule may have long gaps.
-		for wait := j.due - clock.Now(); wait > 0 && !d.p.over.Load(); wait = j.due - clock.Now() {
-			if !clock.SleepUntil(ctx, min(j.due, clock.Now()+int64(100*time.Millisecond))) {
-				d.p.drop()
-				return
-			}
-		}
-		if d.p.over.Load() || !d.send(ctx, j) {
-			d.p.started.Add(-1)
-			d.p.drop()
-			return
-		}
-	}
+// dispatcher tells the engine's paced loop which turn of which conversation to send, and when.
+type dispatcher struct {
+	r    *run
+	p    *phase
+	next func(ctx context.Context) (j *job, ok bool) // blocks until a job is known, not until it is due
+	last *job                                        // that next returned
 }
 
-// send hands a job to a free line, as soon as there is one and a place before the first token.
-func (d *dispatcher) send(ctx context.Context, j *job) bool {
-	if g := d.r.gate; g != nil {
-		for !g.enter(-1) {
-			select {
-			case <-g.freed:
-			case <-d.p.idle:
-				return false
-			case <-ctx.Done():
-				return false
-			}
-		}
-		j.in = true
+var _ engine.Arrivals = (*dispatcher)(nil)
+
+// Next implements engine.Arrivals.
+func (d *dispatcher) Next(ctx context.Context, flush func()) (time.Duration, bool) {
+	flush()
+	if d.p.over.Load() {
+		return 0, false
 	}
-	slot, ok := d.r.freeLine(ctx)
-	if !ok {
-		return false
+	var ok bool
+	if d.last, ok = d.next(ctx); !ok {
+		return 0, false
 	}
-	l := d.r.at(slot)
-	l.mu.Lock()
-	l.job = j
-	l.mu.Unlock()
-	d.r.eng.Wake(slot)
-	return true
+	return time.Duration(d.last.due - d.p.start), true
 }
 
-// job makes the job of a talk's next turn.
-func (d *dispatcher) job(t *talk, due int64) *job {
+// Pick implements engine.Arrivals. It waits for a place before the first token.
+func (d *dispatcher) Pick(ctx context.Context, _ func()) (engine.Job, bool) {
+	for !d.r.gate.enter(-1) {
+		select {
+		case <-d.r.gate.freed:
+		case <-ctx.Done():
+			return engine.Job{}, false
+		}
+	}
+	d.last.in = true
+	return engine.Job{Source: d.last}, !d.p.over.Load()
+}
+
+// Ended implements engine.Arrivals.
+func (*dispatcher) Ended(int, bool) bool { return true }
+
+// Close implements engine.Arrivals.
+func (d *dispatcher) Close(unsent bool) []engine.Source {
+	if unsent {
+		d.p.started.Add(-1)
+		d.p.drop()
+	}
+	d.p.finish()
+	d.p.drop()
+	return nil
+}
+
+// job makes the job of a session's next turn.
+func (d *dispatcher) job(t *session, due int64) *job {
 	if !d.p.spend() {
 		return nil
 	}
@@ -116,13 +102,13 @@ func (d *dispatcher) job(t *talk, due int64) *job {
 	return j
 }
 
-// ended tells that no job will come any more: only the dispatcher itself is left.
+// ended tells whether no job will come any more: only the dispatcher itself is pending.
 func (d *dispatcher) ended() bool {
 	return d.p.over.Load() || d.p.last.Load() && d.p.pending.Load() <= 1 && d.r.turns.empty()
 }
 
-// paced takes times from a schedule. At each, a conversation that waits for its next turn goes before a new one. When
-// no new one is left, the times that find no turn pass.
+// paced takes due times from a schedule. At each, a conversation that waits for its next turn goes before a new one. When
+// no new conversation is left, a due time without a turn waits for one.
 func (d *dispatcher) paced(s pace.Schedule) func(context.Context) (*job, bool) {
 	return func(ctx context.Context) (*job, bool) {
 		offset, ok := s.Next()
@@ -147,9 +133,9 @@ func (d *dispatcher) paced(s pace.Schedule) func(context.Context) (*job, bool) {
 	}
 }
 
-// timed follows the times of the turns themselves. Turns without one follow the answer before them.
+// timed takes due times from the turns themselves. A turn without one follows the answer before it.
 func (d *dispatcher) timed() func(context.Context) (*job, bool) {
-	var head *talk // the next conversation of the source
+	var head *session // the next conversation of the source
 	var at int64
 	return func(ctx context.Context) (*job, bool) {
 		for {
@@ -179,9 +165,9 @@ func (d *dispatcher) timed() func(context.Context) (*job, bool) {
 	}
 }
 
-// soon tells whether a turn is due in a moment. Otherwise it waits a while, so that one which becomes known meanwhile
+// soon tells whether a turn is due within coarse. Otherwise it waits a while, so that a turn which becomes known meanwhile
 // and is due earlier goes first.
-func (d *dispatcher) soon(ctx context.Context, t *talk, due int64) bool {
+func (d *dispatcher) soon(ctx context.Context, t *session, due int64) bool {
 	wait := look
 	if t != nil {
 		wait = time.Duration(due-clock.Now()) - coarse
@@ -194,14 +180,14 @@ func (d *dispatcher) soon(ctx context.Context, t *talk, due int64) bool {
 }
 
 const (
-	// coarse is how long before its time a job leaves the queue.
+	// coarse is how long before its due time a job leaves the queue.
 	coarse = 5 * time.Millisecond
-	// look is how often a dispatcher looks whether the phase is over.
+	// look is how often a dispatcher checks whether the phase is over.
 	look = 100 * time.Millisecond
 )
 
-// users keeps a number of conversations, each of which asks at its own even pace; the first ones start one after the
-// other. A conversation that ends is followed by a new one at the same pace.
+// users keeps a number of conversations, each of which sends its turns at equal intervals; the first ones start one after
+// the other. A conversation that ends is followed by a new one with the same intervals.
 func (d *dispatcher) users() func(context.Context) (*job, bool) {
 	lv := &d.p.lv
 	gap := time.Duration(float64(lv.Users) / lv.Rate * float64(time.Second))
@@ -231,7 +217,7 @@ func (d *dispatcher) users() func(context.Context) (*job, bool) {
 	}
 }
 
-// turns are the conversations whose next turn waits for its time.
+// turns are the conversations whose next turn is not due yet.
 type turns struct {
 	mu    sync.Mutex
 	queue queue
@@ -248,10 +234,15 @@ func (t *turns) reset() {
 	}
 }
 
-func (t *turns) push(k *talk, due int64) {
+func (t *turns) push(k *session, due int64) {
 	t.mu.Lock()
 	heap.Push(&t.queue, waiting{k, due})
 	t.mu.Unlock()
+	t.notify()
+}
+
+// notify makes a dispatcher that waits look again.
+func (t *turns) notify() {
 	select {
 	case t.news <- struct{}{}:
 	default:
@@ -259,30 +250,30 @@ func (t *turns) push(k *talk, due int64) {
 }
 
 // take removes the earliest turn that is due by then; nil when there is none.
-func (t *turns) take(by int64) *talk {
+func (t *turns) take(by int64) *session {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.queue) == 0 || t.queue[0].due > by {
 		return nil
 	}
-	return heap.Pop(&t.queue).(waiting).talk
+	return heap.Pop(&t.queue).(waiting).session
 }
 
 // pop removes the earliest turn. Only the dispatcher removes any, so what earliest saw is there, or an earlier one.
-func (t *turns) pop() (*talk, int64) {
+func (t *turns) pop() (*session, int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	w := heap.Pop(&t.queue).(waiting)
-	return w.talk, w.due
+	return w.session, w.due
 }
 
-func (t *turns) earliest() (*talk, int64) {
+func (t *turns) earliest() (*session, int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.queue) == 0 {
 		return nil, 0
 	}
-	return t.queue[0].talk, t.queue[0].due
+	return t.queue[0].session, t.queue[0].due
 }
 
 func (t *turns) empty() bool {
@@ -305,8 +296,8 @@ func (t *turns) wait(ctx context.Context, d time.Duration) bool {
 }
 
 type waiting struct {
-	talk *talk
-	due  int64
+	session *session
+	due     int64
 }
 
 type queue []waiting

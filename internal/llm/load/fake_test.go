@@ -2,6 +2,7 @@ package load_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -22,6 +23,8 @@ import (
 type server struct {
 	first, gap time.Duration
 	tokens     int
+	// connections is how many can be opened; 0 is no limit.
+	connections int
 	// answer, when set, stands in for the stream of request n: its events and its failure.
 	answer func(n int64, body string) ([]string, *service.Error)
 
@@ -72,6 +75,9 @@ type wire struct {
 func (w *wire) Grow(_ context.Context, n int) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if most := w.s.connections; most > 0 && n > most {
+		return errors.New("no more connections")
+	}
 	for len(w.cuts) < n {
 		w.cuts = append(w.cuts, make(chan record.Class, 1))
 	}

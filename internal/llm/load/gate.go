@@ -6,13 +6,13 @@ import (
 	"sync"
 )
 
-// gate lets so many requests at once wait for their first token. A nil gate lets all through.
+// gate limits how many requests wait for their first token at once. A nil gate has no limit.
 type gate struct {
 	mu      sync.Mutex
 	places  int
-	waiting []int // slots, longest first
+	waiting []int // slots that wait for a place, longest first
 	wake    func(slot int)
-	freed   chan struct{} // a place became free, for a dispatcher
+	freed   chan struct{} // a place became free; a dispatcher waits for it
 }
 
 func newGate(places int, wake func(slot int)) *gate {
@@ -22,7 +22,7 @@ func newGate(places int, wake func(slot int)) *gate {
 	return &gate{places: places, wake: wake, freed: make(chan struct{}, 1)}
 }
 
-// reset gives the gate its places, before anything enters; 0 is no limit.
+// reset sets the number of places, before anything enters; 0 is no limit.
 func (g *gate) reset(places int) {
 	if g == nil {
 		return
@@ -35,7 +35,8 @@ func (g *gate) reset(places int) {
 	g.places, g.waiting = places, nil
 }
 
-// enter takes a place, or notes that the slot waits for one. A dispatcher has no slot: it passes -1 and waits for freed.
+// enter takes a place. If none is free, it returns false and leave will wake the slot. A dispatcher has no slot: it passes
+// -1 and waits for freed.
 func (g *gate) enter(slot int) bool {
 	if g == nil {
 		return true
@@ -52,7 +53,7 @@ func (g *gate) enter(slot int) bool {
 	return false
 }
 
-// leave gives a place back and wakes who waits longest.
+// leave gives a place back and wakes the slot that has waited longest.
 func (g *gate) leave() {
 	if g == nil {
 		return
@@ -65,7 +66,7 @@ func (g *gate) leave() {
 	}
 	g.mu.Unlock()
 	if slot >= 0 {
-		go g.wake(slot) // the caller holds the lock of another line
+		go g.wake(slot) // the caller holds the lock of another worker
 	}
 	select {
 	case g.freed <- struct{}{}:
@@ -73,7 +74,7 @@ func (g *gate) leave() {
 	}
 }
 
-// open wakes all that wait, so that they see that the phase is over.
+// open wakes all slots that wait, so that they see that the phase is over.
 func (g *gate) open() {
 	if g == nil {
 		return

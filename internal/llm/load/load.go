@@ -1,12 +1,11 @@
 // Package load drives the engine for language models: conversations of several turns, with or without a schedule.
 //
-// A run is a row of levels; a level is a warm-up and a measured phase. Each slot of the engine is a line: it is given
-// a job, one turn of a conversation, sends it, listens to the answer, and is free for the next. In closed loop a line
-// keeps its conversation and takes the next turn by itself; in open loop a dispatcher holds the schedule and gives each
-// job that is due to a free line, so that the lateness of a request is known and never hidden. Records are read on one
-// collector, which turns them into samples and hands those to the metrics and to whoever writes files.
+// A run is a row of levels; a level is a warm-up and a measured phase. A job is one turn of a conversation. In a closed loop
+// each slot of the engine has a worker, which keeps its conversation and sends turn after turn. In an open loop a dispatcher
+// holds the schedule and gives each job with its due time to the engine's paced loop. The engine hands each record to read,
+// which turns it into a sample for the metrics and for whoever writes files.
 //
-// What is in memory is bounded: conversations are drawn from their source as they are needed, samples are let go once
+// What is in memory is bounded: conversations are drawn from their source as they are needed, and samples are dropped when
 // they are counted.
 package load
 
@@ -51,7 +50,8 @@ type Config struct {
 	// out. It is called on a goroutine of its own.
 	Bodies  func(session string, bodies [][]byte)
 	Options Options
-	// Sample is told of each request that ended, on the collector's goroutine; Progress several times a second.
+	// Sample is called for each request that has ended, Progress several times a second. They are never called at the same
+	// time.
 	Sample   func(*llm.Sample)
 	Progress func(Progress)
 	// Measured, when set, is called when the warm-up is over and the measurement is about to begin.
@@ -157,7 +157,6 @@ type Outcome struct {
 	// Interrupted: the user ended it. ServerGone: failed requests did.
 	Interrupted bool
 	ServerGone  bool
-	Warmups     uint64
 	// Dropped are turns that were not asked because one before them failed.
 	Dropped uint64
 }
@@ -183,12 +182,17 @@ func Run(ctx, hard context.Context, cfg Config, lv Level) (*Outcome, error) {
 		}
 	}
 	main := phase{lv: lv, load: o.Shape, limit: int64(o.Requests), sessions: int64(o.Sessions), duration: o.Duration, grace: o.Grace}
+	var out *Outcome
 	if r.stop.text != "" { // the warm-up was stopped: its counts are not the level's
-		r.begin(r.now.Load())
-		return r.outcome(), nil
+		r.eng.Sync(func() {
+			r.begin(r.now.Load())
+			out = r.outcome()
+		})
+		return out, nil
 	}
 	if err := r.phase(ctx, hard, &main); err != nil {
 		return nil, err
 	}
-	return r.outcome(), nil
+	r.eng.Sync(func() { out = r.outcome() })
+	return out, nil
 }

@@ -184,7 +184,7 @@ func TestStagesAndRamps(t *testing.T) {
 	}
 	cfg = config(t, quick(), -1)
 	cfg.Options.Duration, cfg.Options.Ramp = 300*time.Millisecond, 300*time.Millisecond
-	first := map[uint32]int64{} // send of each line
+	first := map[uint32]int64{} // send of each slot
 	cfg.Sample = func(x *llm.Sample) {
 		if old, ok := first[x.Slot]; !ok || x.Sent < old {
 			first[x.Slot] = x.Sent
@@ -192,7 +192,22 @@ func TestStagesAndRamps(t *testing.T) {
 	}
 	run(t, cfg, closed(3))
 	if d := time.Duration(first[2] - first[0]); len(first) != 3 || d != 200*time.Millisecond {
-		t.Errorf("%d lines, the last began %v after the first", len(first), d)
+		t.Errorf("%d slots, the last began %v after the first", len(first), d)
+	}
+}
+
+// A cap on requests in flight holds also where a warm-up without a cap has made more slots.
+func TestACapHoldsAfterAWarmupWithoutOne(t *testing.T) {
+	s := quick()
+	cfg := config(t, s, -1)
+	o := &cfg.Options
+	o.Warmup.Requests, o.Warmup.Level, o.Requests, o.Arrival = 20, rate(1000), 100, load.Constant
+	capped := rate(1000)
+	capped.Concurrency = 2
+	cfg.Measured = func() { s.most.Store(0) }
+	out := run(t, cfg, capped)
+	if n := out.Collector.Requests(); n != 100 || out.Stopped != "" || s.most.Load() != 2 {
+		t.Errorf("%d requests, %d in flight at once: %s", n, s.most.Load(), out.Stopped)
 	}
 }
 

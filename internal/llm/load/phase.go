@@ -20,11 +20,13 @@ type phase struct {
 	duration, grace time.Duration
 
 	start   int64
-	stopped <-chan struct{} // closed when the run is interrupted
+	stopped <-chan struct{} // closed by cancel, or when the run is interrupted: nothing more is started
+	cancel  context.CancelFunc
 	supply  *supply
 	started atomic.Int64 // requests
-	talks   atomic.Int64 // conversations
-	pending atomic.Int64 // jobs that are given out and have not ended
+	drawn   atomic.Int64 // conversations
+	opening sync.Mutex   // held by newSession
+	pending atomic.Int64 // jobs that were made and have not ended
 	over    atomic.Bool  // nothing more is started
 	last    atomic.Bool  // no conversation begins any more; those under way go on
 	failure atomic.Pointer[error]
@@ -53,6 +55,7 @@ func (p *phase) spend() bool {
 // finish starts nothing more.
 func (p *phase) finish() {
 	p.over.Store(true)
+	p.cancel()
 	p.check()
 }
 
@@ -63,24 +66,35 @@ func (p *phase) check() {
 	}
 }
 
-// drop gives a job back that was never sent, or has ended.
+// drop ends a job that has ended or will not be sent.
 func (p *phase) drop() {
 	p.pending.Add(-1)
 	p.check()
 }
 
-// fail ends the phase for a reason that is ours.
+// fail ends the phase because of an error of ours.
 func (p *phase) fail(err error) {
 	p.failure.CompareAndSwap(nil, &err)
 	p.finish()
 }
 
+// newSession takes the next conversation and its first request from the limit; nil when there is none. Slots take turns, so
+// that the requests that are sent are the first ones of the source: addresses then get equal shares.
+func (p *phase) newSession() *session {
+	p.opening.Lock()
+	defer p.opening.Unlock()
+	if t := p.converse(); t != nil && p.spend() {
+		return t
+	}
+	return nil
+}
+
 // converse takes the next conversation; nil when there is none.
-func (p *phase) converse() *talk {
+func (p *phase) converse() *session {
 	if p.over.Load() || p.last.Load() {
 		return nil
 	}
-	if n := p.talks.Add(1); p.sessions > 0 && n > p.sessions {
+	if n := p.drawn.Add(1); p.sessions > 0 && n > p.sessions {
 		p.last.Store(true)
 		return nil
 	}
@@ -99,7 +113,7 @@ func (p *phase) converse() *talk {
 		p.fail(next.err)
 		return nil
 	}
-	return next.talk
+	return next.session
 }
 
 // phase carries one phase out.
@@ -109,7 +123,9 @@ func (r *run) phase(ctx, hard context.Context, p *phase) error {
 		return err
 	}
 	defer p.supply.close(ctx)
-	p.stopped = ctx.Done()
+	loading, cancel := context.WithCancel(ctx)
+	defer cancel()
+	p.stopped, p.cancel = loading.Done(), cancel
 	p.idle = make(chan struct{})
 	r.gate.reset(p.load.Prefill)
 	// A job may be given out before the first is: the phase itself counts as one until it is under way.
@@ -120,8 +136,8 @@ func (r *run) phase(ctx, hard context.Context, p *phase) error {
 	}
 	p.before, p.stalled = vitals.Read(), r.eng.Stalled()
 	p.start = clock.Now()
-	r.begin(p)
-	stop, err := r.start(ctx, p)
+	r.eng.Sync(func() { r.begin(p) })
+	stop, err := r.start(loading, p)
 	if err != nil {
 		return err
 	}
@@ -142,16 +158,15 @@ func (r *run) start(ctx context.Context, p *phase) (stop func(), err error) {
 	case p.lv.Mode == plan.Concurrency && len(p.lv.Stages) > 0:
 		return r.startStages(ctx, p)
 	case p.lv.Mode == plan.Concurrency:
-		err = r.grow(ctx, p.lv.Concurrency)
-		return func() {}, err
+		return func() {}, r.setSessions(ctx, p.lv.Concurrency)
 	}
-	return r.dispatch(ctx, p)
+	return func() {}, r.startOpen(ctx, p)
 }
 
 // startStages changes the number of sessions as time goes on. A stage that rises or falls does so in steps.
 func (r *run) startStages(ctx context.Context, p *phase) (stop func(), err error) {
 	const step = 100 * time.Millisecond
-	if err := r.grow(ctx, max(1, int(p.lv.Stages[0].From))); err != nil {
+	if err := r.setSessions(ctx, max(1, int(p.lv.Stages[0].From))); err != nil {
 		return nil, err
 	}
 	p.duration = Length(p.lv.Stages)
@@ -161,7 +176,7 @@ func (r *run) startStages(ctx context.Context, p *phase) (stop func(), err error
 		now := max(1, int(p.lv.Stages[0].From))
 		for clock.SleepUntil(ctx, clock.Now()+int64(step)) {
 			n := sessionsAt(p.lv.Stages, time.Duration(clock.Now()-p.start))
-			if n != now && r.grow(ctx, n) == nil {
+			if n != now && r.setSessions(ctx, n) == nil {
 				now = n
 			}
 		}
@@ -180,13 +195,13 @@ func sessionsAt(stages []Stage, t time.Duration) int {
 	return max(1, int(stages[len(stages)-1].To))
 }
 
-// tick is how often records are read. One that is too long lets answers pile up.
+// tick is how often the bounds of a phase are checked.
 const tick = 10 * time.Millisecond
 
 // interruptGrace is how long requests may go on after the user's first interrupt.
 const interruptGrace = 5 * time.Second
 
-// watch reads records until the phase is over, by itself or by one of its bounds.
+// watch waits until the phase is over, by itself or by one of its bounds.
 func (r *run) watch(ctx, hard context.Context, p *phase) {
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
@@ -197,31 +212,32 @@ func (r *run) watch(ctx, hard context.Context, p *phase) {
 		case <-p.idle:
 			return
 		case <-hard.Done():
-			r.interrupt()
+			r.eng.Sync(r.interrupt)
 			return
 		case <-stopped:
 			stopped = nil
-			r.interrupt()
+			r.eng.Sync(r.interrupt)
 			r.release(p)
 			deadline = clock.Now() + int64(min(max(p.grace, time.Second), interruptGrace))
 		case <-failed:
-			r.giveUp(p)
+			p.finish()
+			r.eng.Sync(r.giveUp)
 			return
-		case <-r.eng.Full(): // answers pile up
-			r.collect()
-			continue
 		case <-ticker.C:
 		}
 		now := clock.Now()
 		if deadline > 0 && now > deadline {
 			return
 		}
-		r.collect()
-		if deadline == 0 && r.bounded(p, now) {
+		bounded := false
+		r.eng.Sync(func() {
+			bounded = r.bounded(p, now)
+			r.progress(p, now)
+		})
+		if deadline == 0 && bounded {
 			r.release(p)
 			deadline = now + int64(p.grace)
 		}
-		r.progress(p, now)
 	}
 }
 
@@ -233,11 +249,14 @@ func (r *run) bounded(p *phase, now int64) bool {
 	return !p.warm && r.stop.text != "" || !p.warm && r.reached()
 }
 
-// release starts nothing more and lets go of jobs that wait.
+// release starts nothing more and gives back the jobs that wait.
 func (r *run) release(p *phase) {
 	p.finish()
-	for _, l := range r.snapshot() {
-		r.eng.Wake(l.slot)
+	r.mu.Lock()
+	slots := len(r.workers)
+	r.mu.Unlock()
+	for slot := range slots {
+		r.eng.Wake(slot)
 	}
 	r.gate.open()
 }
@@ -255,14 +274,12 @@ func (r *run) settle(hard context.Context, p *phase) {
 	r.eng.Stop()
 	ctx, cancel := context.WithCancel(hard)
 	cancel()
-	r.wait(ctx, p) // cuts what is in flight
+	r.wait(ctx, p)
 }
 
-// wait blocks until nothing is in flight, and notes that as the end of the phase. It collects records meanwhile.
+// wait blocks until nothing is in flight, and notes that as the end of the phase. When ctx ends, it cuts what is in flight.
 func (r *run) wait(ctx context.Context, p *phase) {
-	_ = r.eng.CollectUntil(r.collect, func() error {
-		err := r.eng.Wait(ctx)
-		p.after, p.ended = vitals.Read(), clock.Now()
-		return err
-	})
+	_ = r.eng.Wait(ctx)
+	p.after, p.ended = vitals.Read(), clock.Now()
+	r.eng.Sync(func() {})
 }

@@ -54,6 +54,18 @@ func TestACapIsNotTheClientsLimit(t *testing.T) {
 	}
 }
 
+// A client that sends a third of what is due is found out: it cannot open connections for more.
+func TestAClientThatFallsBehindIsTheLimitOfAnLLMRun(t *testing.T) {
+	for _, arrival := range []load.Arrival{load.Constant, load.Poisson} {
+		cfg := config(t, &server{first: 2 * time.Second, gap: time.Millisecond, tokens: 4, connections: 64}, -1)
+		cfg.Options.Requests, cfg.Options.Arrival = 300, arrival
+		out := run(t, cfg, rate(100))
+		if h := &out.Level.Health; len(out.Reasons) == 0 || h.AchievedRate > h.AskedRate/2 {
+			t.Errorf("%s: sent %g of %g, %+v", arrival, h.AchievedRate, h.AskedRate, out.Reasons)
+		}
+	}
+}
+
 // The wait for the last responses is no part of the rate that was sent.
 func TestTheRateOfAnLLMRunEndsWithTheLastSend(t *testing.T) {
 	for _, arrival := range []load.Arrival{load.Constant, load.Poisson, load.Gamma} {

@@ -230,6 +230,7 @@ func TestTargets(t *testing.T) {
 	}
 	f("ttft.p99 ± 5 %", metric.Target{ID: metric.TTFT, Stat: "p99", Share: 0.05})
 	f("itl+-2%", metric.Target{ID: metric.ITL, Stat: "avg", Share: 0.02})
+	f("tpot.p99 ± 2 %", metric.Target{ID: metric.ITL, Stat: "p99", Share: 0.02})
 	f("request_latency.mean +/- 0.5%", metric.Target{ID: metric.Latency, Stat: "avg", Share: 0.005})
 	for _, bad := range []string{"", "ttft", "ttft.p99 5%", "ttft.p42 ± 5 %", "nonsense ± 5 %", "ttft ± 0 %", "send_lag ± 5%"} {
 		if _, err := metric.ParseTarget(bad); err == nil {

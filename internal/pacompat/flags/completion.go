@@ -101,7 +101,7 @@ _redline() {
     COMPREPLY=()
     if [[ ${1##*/} != redline* ]]; then
 `)
-	fmt.Fprintf(&b, "        _redline_options %s\n        return\n    fi\n", quote(allNames(plan.DropIn)))
+	fmt.Fprintf(&b, "        _redline_options %s\n        return\n    fi\n", quote(allNames(plan.PerfAnalyzer)))
 	fmt.Fprintf(&b, "    if ((COMP_CWORD == 1)); then\n        COMPREPLY=($(compgen -W %s -- \"$cur\"))\n        return\n    fi\n",
 		quote(commandNames(commands)))
 	b.WriteString("    case ${COMP_WORDS[1]} in\n")
@@ -142,7 +142,7 @@ func groups(rows []Row) []group {
 	return gs
 }
 
-func allNames(face plan.Face) string {
+func allNames(face plan.Program) string {
 	rows := Rows(face)
 	var n []string
 	for i := range rows {
@@ -155,7 +155,7 @@ func zsh(commands []Command) string {
 	var b strings.Builder
 	b.WriteString("#compdef redline perf_analyzer\n# zsh completion for redline and perf_analyzer\n" +
 		"# load it with: source <(redline completion zsh)\n")
-	for _, face := range []plan.Face{plan.Redline, plan.DropIn} {
+	for _, face := range []plan.Program{plan.Redline, plan.PerfAnalyzer} {
 		fmt.Fprintf(&b, "\n_redline_options_%s() {\n    _arguments -s -S", face)
 		rows := Rows(face)
 		for i := range rows {
@@ -231,10 +231,10 @@ func fish(commands []Command) string {
 	}
 	for _, target := range []struct {
 		head string
-		face plan.Face
+		face plan.Program
 	}{
 		{"complete -c redline -n '__fish_seen_subcommand_from profile'", plan.Redline},
-		{"complete -c perf_analyzer", plan.DropIn},
+		{"complete -c perf_analyzer", plan.PerfAnalyzer},
 	} {
 		rows := Rows(target.face)
 		for i := range rows {

@@ -33,7 +33,7 @@ type UsageError struct {
 	// ShowUsage: the original prints its whole usage text before this one.
 	ShowUsage bool
 
-	face  plan.Face
+	face  plan.Program
 	argv0 string
 }
 
@@ -43,7 +43,7 @@ func (e *UsageError) Error() string { return e.Text }
 // Stderr returns all that belongs on the error stream, for a terminal of the given width: in the drop-in what
 // perf_analyzer prints, in redline one line and where to look.
 func (e *UsageError) Stderr(width int) string {
-	if e.face != plan.DropIn {
+	if e.face != plan.PerfAnalyzer {
 		return fmt.Sprintf("redline profile: %s\nrun 'redline help profile' for all options\n", e.Text)
 	}
 	if !e.ShowUsage {
@@ -56,13 +56,11 @@ func (e *UsageError) Stderr(width int) string {
 type Notes struct {
 	// Warnings belong on stderr, in this order, before anything else, also when Parse fails.
 	Warnings []string
-	// EmbeddedArgs are extra arguments for the embedded server.
-	EmbeddedArgs []string
 }
 
 // Parse reads args, which do not hold the program's name. Faults are *UsageError, ErrHelp or ErrVersion. The secrets of
 // the command line go to secrets, also when Parse fails; nil takes none.
-func Parse(face plan.Face, argv0 string, args []string, secrets *secret.Set) (*plan.Plan, Notes, error) {
+func Parse(face plan.Program, argv0 string, args []string, secrets *secret.Set) (*plan.Plan, Notes, error) {
 	r := newRaw(face)
 	r.secrets = secrets
 	err := r.parse(args)
@@ -72,7 +70,8 @@ func Parse(face plan.Face, argv0 string, args []string, secrets *secret.Set) (*p
 	if err != nil {
 		return nil, r.notes, err
 	}
-	return &r.plan, r.notes, nil
+	p, err := plan.New(r.plan)
+	return p, r.notes, err
 }
 
 func (r *raw) parse(args []string) error {
@@ -139,7 +138,7 @@ func (r *raw) grammarError(err error) error {
 	if _, v, ok := strings.Cut(e.Raw, "="); ok && (secret.Sensitive(e.Name) || strings.Contains(e.Name, "header")) {
 		r.secrets.Collect(secret.Header, v) // an option of another tool
 	}
-	if r.face != plan.DropIn {
+	if r.face != plan.PerfAnalyzer {
 		return line("%s", e.Error())
 	}
 	switch e.Fault {
@@ -168,8 +167,8 @@ const originalVersion = "2.60.0"
 
 // VersionLine returns what --version prints, given redline's own version. Programs read the original's line; ours
 // stands below it.
-func VersionLine(face plan.Face, version string) string {
-	if face == plan.DropIn {
+func VersionLine(face plan.Program, version string) string {
+	if face == plan.PerfAnalyzer {
 		return fmt.Sprintf("Perf Analyzer Version %s (commit unknown)\nredline %s", originalVersion, version)
 	}
 	return "redline " + version

@@ -10,15 +10,15 @@ import (
 )
 
 // Help returns the help text of a face, set for a terminal of the given width.
-func Help(face plan.Face, width int) string {
+func Help(face plan.Program, width int) string {
 	return help(face, "", width)
 }
 
 // help is Help for a program that was started under the name argv0.
-func help(face plan.Face, argv0 string, width int) string {
+func help(face plan.Program, argv0 string, width int) string {
 	width = min(max(width, 72), 120)
 	var b strings.Builder
-	if face == plan.DropIn {
+	if face == plan.PerfAnalyzer {
 		fmt.Fprintf(&b, "Usage: %s [options]\n\n", cmp.Or(argv0, "perf_analyzer"))
 		fill(&b, "", width, "Loads an inference server and reports throughput and latency of each load level. This is Redline in "+
 			"perf_analyzer mode, with perf_analyzer's options, output and exit codes.")
@@ -49,7 +49,7 @@ const exitCodes = `  0    done                                   3    no valid r
   130  interrupted; what was measured is reported
 `
 
-func examples(face plan.Face) string {
+func examples(face plan.Program) string {
 	program := "perf_analyzer"
 	own := ""
 	if face == plan.Redline {

@@ -34,7 +34,7 @@ func TestReference(t *testing.T) {
 }
 
 func TestHelp(t *testing.T) {
-	for _, face := range []plan.Face{plan.DropIn, plan.Redline} {
+	for _, face := range []plan.Program{plan.PerfAnalyzer, plan.Redline} {
 		for _, width := range []int{0, 80, 100, 500} {
 			text := flags.Help(face, width)
 			limit := min(max(width, 72), 120)
@@ -55,10 +55,10 @@ func TestHelp(t *testing.T) {
 			}
 		}
 	}
-	if !strings.HasPrefix(flags.Help(plan.DropIn, 100), "Usage: perf_analyzer [options]\n") {
+	if !strings.HasPrefix(flags.Help(plan.PerfAnalyzer, 100), "Usage: perf_analyzer [options]\n") {
 		t.Error("the drop-in's help starts with another line than the original's")
 	}
-	if strings.Contains(flags.Help(plan.DropIn, 100), "--embedded") {
+	if strings.Contains(flags.Help(plan.PerfAnalyzer, 100), "--embedded") {
 		t.Error("the drop-in's help names an option of redline's")
 	}
 }
@@ -110,7 +110,7 @@ func TestRows(t *testing.T) {
 		}
 	}
 	own := 0
-	for _, r := range flags.Rows(plan.DropIn) {
+	for _, r := range flags.Rows(plan.PerfAnalyzer) {
 		if r.Face != flags.Both {
 			t.Errorf("%s is in the drop-in", r.Name())
 		}
@@ -122,12 +122,12 @@ func TestRows(t *testing.T) {
 }
 
 func TestVersionLine(t *testing.T) {
-	f := func(face plan.Face, want string) {
+	f := func(face plan.Program, want string) {
 		t.Helper()
 		if got := flags.VersionLine(face, "v1.2.3"); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
-	f(plan.DropIn, "Perf Analyzer Version 2.60.0 (commit unknown)\nredline v1.2.3")
+	f(plan.PerfAnalyzer, "Perf Analyzer Version 2.60.0 (commit unknown)\nredline v1.2.3")
 	f(plan.Redline, "redline v1.2.3")
 }

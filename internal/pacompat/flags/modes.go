@@ -54,7 +54,7 @@ func (r *raw) exclusive(name string, hasValue bool) error {
 		return nil
 	}
 	const both = "Cannot use both %s and %s inference load modes."
-	if r.mode == plan.RequestRate && r.face == plan.DropIn {
+	if r.mode == plan.RequestRate && r.face == plan.PerfAnalyzer {
 		if hasValue {
 			return cxx.ErrInvalid
 		}

@@ -54,7 +54,7 @@ func inFolder(t *testing.T) {
 }
 
 // said renders what Parse says: warnings, then one line.
-func said(face plan.Face, args []string) string {
+func said(face plan.Program, args []string) string {
 	_, notes, err := flags.Parse(face, "perf_analyzer", args, nil)
 	lines := notes.Warnings
 	var u *flags.UsageError
@@ -92,7 +92,7 @@ func TestOriginal(t *testing.T) {
 		}
 		cases++
 		want = strings.ReplaceAll(strings.TrimSpace(want), "\n  ", "\n")
-		if d := cmp.Diff(want, strings.TrimSpace(said(plan.DropIn, words(command)))); d != "" {
+		if d := cmp.Diff(want, strings.TrimSpace(said(plan.PerfAnalyzer, words(command)))); d != "" {
 			t.Errorf("%s: %s", command, d)
 		}
 	}
@@ -106,7 +106,7 @@ func TestDepartures(t *testing.T) {
 	inFolder(t)
 	f := func(line, want string) {
 		t.Helper()
-		if d := cmp.Diff(want, said(plan.DropIn, words(line))); d != "" {
+		if d := cmp.Diff(want, said(plan.PerfAnalyzer, words(line))); d != "" {
 			t.Errorf("%s: %s", line, d)
 		}
 	}
@@ -160,7 +160,7 @@ func TestFeatures(t *testing.T) {
 	inFolder(t)
 	f := func(line string) {
 		t.Helper()
-		if _, _, err := flags.Parse(plan.DropIn, "perf_analyzer", words(line), nil); err != nil {
+		if _, _, err := flags.Parse(plan.PerfAnalyzer, "perf_analyzer", words(line), nil); err != nil {
 			t.Errorf("%s: %v", line, err)
 		}
 	}
@@ -192,7 +192,7 @@ func TestFeatures(t *testing.T) {
 }
 
 func TestStderr(t *testing.T) {
-	f := func(face plan.Face, line, head, tail string) {
+	f := func(face plan.Program, line, head, tail string) {
 		t.Helper()
 		_, _, err := flags.Parse(face, "/opt/perf_analyzer", words(line), nil)
 		var u *flags.UsageError
@@ -207,9 +207,9 @@ func TestStderr(t *testing.T) {
 			t.Errorf("%s: %q, want %q", line, got, head)
 		}
 	}
-	f(plan.DropIn, "", "Usage: /opt/perf_analyzer [options]\n", "\nError: Failed to parse -m (model name). The value must be specified.\n\n")
-	f(plan.DropIn, "-q", "Error: Invalid short option '-q'\n", "Error: Invalid short option '-q'\n")
-	f(plan.DropIn, "-m x -p 9999999999", "Error: Failed to parse -p. The number is out of range: 9999999999\n",
+	f(plan.PerfAnalyzer, "", "Usage: /opt/perf_analyzer [options]\n", "\nError: Failed to parse -m (model name). The value must be specified.\n\n")
+	f(plan.PerfAnalyzer, "-q", "Error: Invalid short option '-q'\n", "Error: Invalid short option '-q'\n")
+	f(plan.PerfAnalyzer, "-m x -p 9999999999", "Error: Failed to parse -p. The number is out of range: 9999999999\n",
 		"Error: Failed to parse -p. The number is out of range: 9999999999\n")
 	own := func(line, message string) {
 		t.Helper()

@@ -13,16 +13,25 @@ import (
 
 	"github.com/redline-bench/redline/internal/pace"
 	"github.com/redline-bench/redline/internal/pacompat/flags"
+	"github.com/redline-bench/redline/internal/pacompat/manners"
 	"github.com/redline-bench/redline/internal/plan"
 )
 
-// base is the plan of "-m x" in the drop-in.
+// base is the plan of "-m x" in perf_analyzer mode.
 func base() *plan.Plan {
+	p := own()
+	manners.PerfAnalyzer(p)
+	p.Input.SequenceStartID, p.Input.SequenceIDRange = 1, math.MaxUint32
+	return p
+}
+
+// own is the plan of "-m x" in redline profile.
+func own() *plan.Plan {
 	return &plan.Plan{
-		Face: plan.DropIn,
+		Program: plan.Redline, Outcome: plan.DefaultOutcome(),
 		Target: plan.Target{
 			Kind: plan.Triton, Protocol: plan.HTTP, URL: "localhost:8000", Model: "x", Call: plan.Auto, Timeout: 600 * time.Second,
-			TLS: plan.TLS{CertType: "PEM", KeyType: "PEM", VerifyHostLevel: 2}, Loose: true,
+			TLS: plan.TLS{CertType: "PEM", KeyType: "PEM", VerifyHostLevel: 2},
 		},
 		Load: plan.Load{
 			Mode:        plan.Concurrency,
@@ -31,17 +40,16 @@ func base() *plan.Plan {
 		},
 		Input: plan.Input{
 			Batch: 1, Source: plan.Random, StringLength: 128, SharedMemory: plan.NoSharedMemory, OutputRegionSize: 102400,
-			SequenceLength: 20, SequenceLengthVariation: 20, SequenceStartID: 1, SequenceIDRange: math.MaxUint32, Sequences: 4,
+			SequenceLength: 20, SequenceLengthVariation: 20, Sequences: 4,
 		},
 		Measure: plan.Measure{
 			Window: plan.TimeWindows, Interval: 5 * time.Second, MinRequests: 50, Stability: 0.1, MaxTrials: 10, ValidErrorRate: 0.01,
-			FromSend: true, StopOnFailure: true,
 		},
 	}
 }
 
 // check compares the plan of a command line with base, changed by want, and that it survives JSON.
-func check(t *testing.T, face plan.Face, line string, want func(p *plan.Plan)) {
+func check(t *testing.T, face plan.Program, line string, want func(p *plan.Plan)) {
 	t.Helper()
 	got, notes, err := flags.Parse(face, "perf_analyzer", words("-m x "+line), nil)
 	if err != nil {
@@ -53,10 +61,7 @@ func check(t *testing.T, face plan.Face, line string, want func(p *plan.Plan)) {
 	}
 	p := base()
 	if face == plan.Redline {
-		p.Outcome = plan.DefaultOutcome()
-		p.Face, p.Measure.FromSend, p.Measure.StopOnFailure = face, false, false
-		p.Input.SequenceStartID, p.Input.SequenceIDRange = 0, 0
-		p.Target.Loose = false
+		p = own()
 	}
 	want(p)
 	if d := cmp.Diff(p, got); d != "" {
@@ -76,8 +81,9 @@ func roundTrip(t *testing.T, p *plan.Plan) {
 	if err := json.Unmarshal(b, &back); err != nil {
 		t.Errorf("%s: %v", b, err)
 	}
-	if d := cmp.Diff(p, &back); d != "" {
-		t.Errorf("JSON both ways: %s", d)
+	again, err := plan.New(back)
+	if d := cmp.Diff(p, again); d != "" {
+		t.Errorf("JSON both ways: %s, %v", d, err)
 	}
 }
 
@@ -85,7 +91,7 @@ func TestTarget(t *testing.T) {
 	inFolder(t)
 	f := func(line string, want func(t *plan.Target)) {
 		t.Helper()
-		check(t, plan.DropIn, line, func(p *plan.Plan) { want(&p.Target) })
+		check(t, plan.PerfAnalyzer, line, func(p *plan.Plan) { want(&p.Target) })
 	}
 	grpc := func(t *plan.Target) { t.Protocol, t.URL, t.TLS = plan.GRPC, "localhost:8001", plan.TLS{} }
 	f("", func(*plan.Target) {})
@@ -128,7 +134,7 @@ func TestLoad(t *testing.T) {
 	inFolder(t)
 	f := func(line string, want func(l *plan.Load)) {
 		t.Helper()
-		check(t, plan.DropIn, line, func(p *plan.Plan) { want(&p.Load) })
+		check(t, plan.PerfAnalyzer, line, func(p *plan.Plan) { want(&p.Load) })
 	}
 	f("--concurrency-range 4", func(l *plan.Load) { l.Concurrency.Start = 4 })
 	f("--concurrency=2:20:3", func(l *plan.Load) {
@@ -147,7 +153,7 @@ func TestLoad(t *testing.T) {
 	f("-t 3 -c 5", func(l *plan.Load) { l.Concurrency = plan.IntRange{Start: 3, End: 5, Step: 1} })
 	f("-d --request-rate-range 3", func(l *plan.Load) { l.Rate.Start = 3 })
 	f("-d --request-intervals f1", func(*plan.Load) {})
-	check(t, plan.DropIn, "--concurrency-range 1:8 --binary-search -l 50", func(p *plan.Plan) {
+	check(t, plan.PerfAnalyzer, "--concurrency-range 1:8 --binary-search -l 50", func(p *plan.Plan) {
 		p.Load.Concurrency.End, p.Load.Search, p.Measure.LatencyLimit = 8, plan.Binary, 50*time.Millisecond
 	})
 }
@@ -155,7 +161,7 @@ func TestLoad(t *testing.T) {
 func TestMeasure(t *testing.T) {
 	f := func(line string, want func(m *plan.Measure)) {
 		t.Helper()
-		check(t, plan.DropIn, line, func(p *plan.Plan) { want(&p.Measure) })
+		check(t, plan.PerfAnalyzer, line, func(p *plan.Plan) { want(&p.Measure) })
 	}
 	f("-p 1000 -p2000", func(m *plan.Measure) { m.Interval = 2 * time.Second })
 	f("--measurement-interval 10abc", func(m *plan.Measure) { m.Interval = 10 * time.Millisecond })
@@ -173,7 +179,7 @@ func TestInputAndOutput(t *testing.T) {
 	inFolder(t)
 	f := func(line string, want func(p *plan.Plan)) {
 		t.Helper()
-		check(t, plan.DropIn, line, want)
+		check(t, plan.PerfAnalyzer, line, want)
 	}
 	f("-b 8", func(p *plan.Plan) { p.Input.Batch, p.Input.BatchSet = 8, true })
 	f("--input-data zero", func(p *plan.Plan) { p.Input.Source = plan.Zero })
@@ -200,6 +206,7 @@ func TestInputAndOutput(t *testing.T) {
 }
 
 func TestRedline(t *testing.T) {
+	inFolder(t)
 	f := func(line string, want func(p *plan.Plan)) {
 		t.Helper()
 		check(t, plan.Redline, line, want)
@@ -222,16 +229,27 @@ func TestRedline(t *testing.T) {
 		p.Target.Embedded, p.Target.URL, p.Target.Protocol, p.Target.TLS = true, "", plan.GRPC, plan.TLS{}
 	})
 
-	_, notes, err := flags.Parse(plan.Redline, "redline profile", words("-m x --embedded --embedded-arg --a=1 --embedded-arg b stray"), nil)
-	want := flags.Notes{
-		EmbeddedArgs: []string{"--a=1", "b"},
-		Warnings:     []string{"redline profile: the argument 'stray' belongs to no option and is ignored"},
-	}
+	f("--embedded --embedded-arg --a=1 --embedded-arg b", func(p *plan.Plan) {
+		p.Target.Embedded, p.Target.URL, p.Target.EmbeddedArgs = true, "", []string{"--a=1", "b"}
+	})
+	f("--think-time 1s", func(p *plan.Plan) { p.Load.ThinkTime = pace.ThinkTime{Mean: time.Second} })
+	f(`--service-kind openai --endpoint v1/x -a --input-data one.json --session-concurrency 3 --http-version 2`, func(p *plan.Plan) {
+		p.Target.Kind, p.Target.Endpoint, p.Target.Call, p.Target.HTTPVersion = plan.OpenAI, "v1/x", plan.Async, "2"
+		p.Input.Source, p.Input.Paths = plan.JSONFiles, []string{"one.json"}
+		p.Load.Mode, p.Load.Sessions, p.Load.MaxThreads = plan.SessionConcurrency, 3, 4
+	})
+	f("--collect-metrics --metrics-interval 50 --source-addresses 127.0.0.1 --max-response-bytes 9 --calibrate --assert p99<1s --label a", func(p *plan.Plan) {
+		p.Target.Metrics = plan.Metrics{Collect: true, URL: "localhost:8002/metrics", Interval: 50 * time.Millisecond}
+		p.Target.Sources, p.Target.MaxResponse, p.Measure.Calibrate = []string{"127.0.0.1"}, 9, true
+		p.Outcome.Asserts, p.Outcome.Label = []string{"p99<1s"}, "a"
+	})
+	_, notes, err := flags.Parse(plan.Redline, "redline profile", words("-m x stray"), nil)
+	want := flags.Notes{Warnings: []string{"redline profile: the argument 'stray' belongs to no option and is ignored"}}
 	if d := cmp.Diff(want, notes); d != "" || err != nil {
 		t.Error(d, err)
 	}
 	for _, line := range []string{"--embedded", "--json x", "--seed 1", "--think-time 1s", "--latency-from send"} {
-		if got := said(plan.DropIn, words(line)); !strings.HasPrefix(got, "Error: Invalid long option") {
+		if got := said(plan.PerfAnalyzer, words(line)); !strings.HasPrefix(got, "Error: Invalid long option") {
 			t.Errorf("the drop-in takes %s: %s", line, got)
 		}
 	}
@@ -251,7 +269,7 @@ func FuzzParse(f *testing.F) {
 		if !utf8.ValidString(line) {
 			t.Skip("JSON holds valid text only")
 		}
-		face := plan.DropIn
+		face := plan.PerfAnalyzer
 		if own {
 			face = plan.Redline
 		}

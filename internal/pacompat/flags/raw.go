@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/internal/pacompat/flags/cxx"
+	"github.com/redline-bench/redline/internal/pacompat/manners"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/secret"
 )
@@ -15,7 +16,7 @@ import (
 // raw is a command line half read: the plan as far as it is known, and beside it what the rules across options
 // ask about but the plan does not keep.
 type raw struct {
-	face  plan.Face
+	face  plan.Program
 	plan  plan.Plan
 	notes Notes
 
@@ -51,48 +52,25 @@ type use struct {
 }
 
 // newRaw holds the defaults of every option.
-// outcome is what becomes of a result unless options say otherwise. The drop-in has none of these options.
-func outcome(face plan.Face) plan.Outcome {
-	if face == plan.DropIn {
-		return plan.Outcome{}
-	}
-	return plan.DefaultOutcome()
-}
-
-func newRaw(face plan.Face) *raw {
-	return &raw{
+func newRaw(face plan.Program) *raw {
+	r := &raw{
 		face:         face,
+		plan:         plan.Default(),
 		protocol:     string(plan.HTTP),
 		percentile:   -1,
 		startID:      1,
 		metricsURL:   defaultMetricsURL,
 		metricsEvery: time.Second,
-		httpTLS:      plan.TLS{CertType: "PEM", KeyType: "PEM", VerifyHostLevel: 2},
-		plan: plan.Plan{
-			Face: face, Outcome: outcome(face),
-			Target: plan.Target{
-				Kind: plan.Triton, SignatureName: "serving_default", ServerDirectory: "/opt/tritonserver",
-				Timeout: 600 * time.Second, Loose: face == plan.DropIn,
-			},
-			Load: plan.Load{
-				Concurrency:  plan.IntRange{Start: 1, End: 1, Step: 1},
-				Rate:         plan.FloatRange{Start: 1, End: 1, Step: 1},
-				Period:       10,
-				Distribution: plan.Constant, Search: plan.Linear,
-			},
-			Input: plan.Input{
-				Batch: 1, Source: plan.Random, StringLength: 128,
-				SharedMemory: plan.NoSharedMemory, OutputRegionSize: 100 * 1024,
-				SequenceLength: 20, SequenceLengthVariation: 20,
-				SequenceIDRange: math.MaxUint32, Sequences: 4,
-			},
-			Measure: plan.Measure{
-				Window: plan.TimeWindows, Interval: 5 * time.Second, MinRequests: 50,
-				Stability: 0.1, MaxTrials: 10,
-				FromSend: face == plan.DropIn, StopOnFailure: face == plan.DropIn, ValidErrorRate: plan.DefaultErrorRate,
-			},
-		},
 	}
+	t := &r.plan.Target
+	r.httpTLS, t.TLS, t.URL = t.TLS, plan.TLS{}, "" // the rules choose them by the protocol
+	t.SignatureName, t.ServerDirectory = "serving_default", "/opt/tritonserver"
+	r.plan.Load.Period = 10
+	r.plan.Input.SequenceIDRange = math.MaxUint32
+	if face == plan.PerfAnalyzer {
+		manners.PerfAnalyzer(&r.plan)
+	}
+	return r
 }
 
 const defaultMetricsURL = "localhost:8002/metrics"
@@ -152,7 +130,7 @@ func choice[T ~string](name, said string, dst func(*raw) *T, words ...T) func(*r
 }
 
 func unsupported[T ~string](r *raw, name, v, said string, words []T) error {
-	if r.face != plan.DropIn {
+	if r.face != plan.PerfAnalyzer {
 		list := make([]string, len(words))
 		for i, w := range words {
 			list[i] = "'" + string(w) + "'"

@@ -37,7 +37,7 @@ const (
 )
 
 // has reports whether the option belongs to a face.
-func (f Faces) has(face plan.Face) bool { return f == Both || face == plan.Redline }
+func (f Faces) has(face plan.Program) bool { return f == Both || face == plan.Redline }
 
 // Hint tells shells how to complete a value.
 type Hint struct {
@@ -74,7 +74,7 @@ func Sections() []Section {
 }
 
 // Rows returns the options of a face, section by section.
-func Rows(face plan.Face) []Row {
+func Rows(face plan.Program) []Row {
 	all := slices.Concat(targetRows(), loadRows(), measureRows(), inputRows(), transportRows(),
 		sequenceRows(), serverRows(), outputRows(), outcomeRows(), kindRows(), deprecatedRows())
 	return slices.DeleteFunc(all, func(r Row) bool { return !r.Face.has(face) })

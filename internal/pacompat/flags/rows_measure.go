@@ -82,8 +82,8 @@ func measureRows() []Row {
 		}, {
 			Long: "calibrate", Section: Measurement, Face: RedlineOnly,
 			Help: "After the run, measure the error of its times: send the run's traffic at the pace of each level to a reference " +
-				"server on this machine and compare with that server's log. Takes about 1.5 seconds per level; the run's own " +
-				"server gets no request.",
+				"server on this machine and compare with that server's log. Takes about 1.5 seconds per level, up to 20 for slow " +
+				"loads; the run's own server gets no request.",
 			set: flag(func(r *raw) *bool { return &r.plan.Measure.Calibrate }),
 		},
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redline-bench/redline/internal/kind"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/secret"
 )
@@ -39,16 +40,15 @@ func targetRows() []Row {
 			Long: "embedded-arg", Arg: "ARG", Section: Target, Face: RedlineOnly, Repeat: true, Secret: secret.Option,
 			Help: "Additional argument for the embedded server; see 'redline help serve'.",
 			set: func(r *raw, v string) error {
-				r.notes.EmbeddedArgs = append(r.notes.EmbeddedArgs, v)
+				r.plan.Target.EmbeddedArgs = append(r.plan.Target.EmbeddedArgs, v)
 				return nil
 			},
 		}, {
 			Long: "service-kind", Arg: "KIND", Section: Target, Default: "triton",
-			Hint: values("triton", "openai", "tfserving", "torchserve", "triton_c_api", "dynamic_grpc"),
+			Hint: values(kind.Names(false)...),
 			Help: "Kind of server. triton is any KServe v2 server, openai any HTTP server with JSON requests.",
 			set: choice("--service-kind", "The available options are 'triton', 'tfserving', 'torchserve', or 'triton_c_api'.",
-				func(r *raw) *plan.Kind { return &r.plan.Target.Kind },
-				plan.Triton, plan.OpenAI, plan.TFServing, plan.TorchServe, plan.TritonCAPI, plan.DynamicGRPC),
+				func(r *raw) *string { return (*string)(&r.plan.Target.Kind) }, kind.Names(false)...),
 		}, {
 			Long: "bls-composing-models", Arg: "NAME[:VERSION],...", Section: Target, Repeat: true,
 			Help: "Models that a BLS model calls. The server does not report them; name them to see their share of the time.",
@@ -61,7 +61,7 @@ func targetRows() []Row {
 func addComposingModels(r *raw, v string) error {
 	for item := range strings.SplitSeq(strings.Join(strings.Fields(v), ""), ",") {
 		name, version, _ := strings.Cut(item, ":")
-		if name != "" || r.face == plan.DropIn { // the original asks the server for a model without a name
+		if name != "" || r.face == plan.PerfAnalyzer { // the original asks the server for a model without a name
 			r.plan.Target.ComposingModels = append(r.plan.Target.ComposingModels, plan.ModelRef{Name: name, Version: version})
 		}
 	}

@@ -134,7 +134,7 @@ func addParameter(r *raw, v string) error {
 		return usagef("Failed to parse --request-parameter. The value does not match <name:value:type>.")
 	}
 	p := plan.Parameter{Name: parts[0], Value: parts[1], Type: strings.ToLower(parts[2])}
-	if r.face == plan.DropIn {
+	if r.face == plan.PerfAnalyzer {
 		p.Value = leniently(p)
 	}
 	r.plan.Target.Parameters = append(r.plan.Target.Parameters, p)

@@ -1,9 +1,11 @@
 package flags
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
+	"github.com/redline-bench/redline/internal/kind"
 	"github.com/redline-bench/redline/internal/plan"
 )
 
@@ -23,7 +25,7 @@ func (r *raw) verify() error {
 // verifyTarget checks model, ranges, protocol, and what only gRPC can do.
 func (r *raw) verifyTarget() error {
 	t := &r.plan.Target
-	if t.Model == "" && t.Kind != plan.DynamicGRPC && r.face == plan.DropIn { // redline names the server's models instead
+	if t.Model == "" && !kind.Of(t.Kind).NoModelName && r.face == plan.PerfAnalyzer { // redline names the server's models instead
 		return usagef("Failed to parse -m (model name). The value must be specified.")
 	}
 	if r.plan.Load.Concurrency.Start == 0 {
@@ -36,7 +38,7 @@ func (r *raw) verifyTarget() error {
 	if t.Protocol != plan.HTTP && t.Protocol != plan.GRPC {
 		return usagef("Failed to parse -i (protocol). The value should be either HTTP or gRPC.")
 	}
-	if t.Streaming && t.Protocol != plan.GRPC && t.Kind != plan.TritonCAPI {
+	if t.Streaming && t.Protocol != plan.GRPC && !kind.Of(t.Kind).InProcess() {
 		return usagef("Streaming is only allowed with gRPC protocol and Triton C API.")
 	}
 	if r.compressionSet && t.Protocol != plan.GRPC {
@@ -80,7 +82,7 @@ func (r *raw) verifyPeriodic() error {
 			return usagef("Must provide --profile-export-file when using the --periodic-concurrency-range option.")
 		}
 		short := load.MaxThreads < load.Periodic.End
-		if load.MaxThreadsSet && (short || r.face == plan.DropIn) { // the original warns whatever the number
+		if load.MaxThreadsSet && (short || r.face == plan.PerfAnalyzer) { // the original warns whatever the number
 			r.warn("WARNING: Overriding max_threads specification to ensure requested concurrency range.")
 		}
 		if short {
@@ -154,77 +156,33 @@ func (r *raw) verifyRequestCount() error {
 	return nil
 }
 
-// verifyKind checks what each service kind demands.
+// verifyKind checks what the service kind demands.
 func (r *raw) verifyKind() error {
 	t, in := &r.plan.Target, &r.plan.Input
-	if t.HTTPVersion != "" && t.Kind != plan.OpenAI {
+	row := kind.Of(t.Kind)
+	if t.HTTPVersion != "" && !row.HTTP2 {
 		return usagef("--http-version is for --service-kind openai")
 	}
-	switch t.Kind {
-	case plan.Triton:
-	case plan.TFServing:
-		switch {
-		case t.Protocol != plan.GRPC:
-			return usagef("perf_analyzer supports only grpc protocol for TensorFlow Serving.")
-		case t.Streaming:
-			return usagef("perf_analyzer does not support streaming for TensorFlow Serving.")
-		case r.async:
-			return usagef("perf_analyzer does not support async API for TensorFlow Serving.")
+	if row.Refuse != nil {
+		if why := row.Refuse(&kind.Asked{Target: t, Input: in, Async: r.async, Data: len(r.paths) > 0}); why != "" {
+			return usagef("%s", why)
 		}
-		if !in.BatchSet {
-			in.Batch = 0
-		}
-	case plan.TorchServe:
-		if len(r.paths) == 0 {
-			return usagef("--input-data should be provided with a json file with input data for torchserve.")
-		}
-	case plan.TritonCAPI:
-		return r.verifyCAPI()
-	case plan.OpenAI:
-		return r.verifyOpenAI()
-	case plan.DynamicGRPC:
-		if r.async {
-			return usagef("Dynamic gRPC client only supports synchronous RPCs at the moment.")
-		}
-		if len(r.paths) == 0 {
-			return usagef("Must supply --input-data to provide input data stream for streaming Dynamic gRPC service.")
-		}
+	}
+	if row.Unbatched && !in.BatchSet {
+		in.Batch = 0
+	}
+	switch {
+	case row.InProcess():
+		t.Protocol = ""
+	case !slices.Contains(row.Protocols, plan.HTTP):
 		t.Protocol = plan.GRPC
-	}
-	return nil
-}
-
-func (r *raw) verifyCAPI() error {
-	t := &r.plan.Target
-	switch {
-	case t.ServerDirectory == "":
-		return usagef("--triton-server-path should not be empty when using service-kind=triton_c_api.")
-	case t.ModelRepository == "":
-		return usagef("--model-repository should not be empty when using service-kind=triton_c_api.")
-	case r.async && t.Streaming && r.plan.Input.SharedMemory != plan.NoSharedMemory:
-		return usagef("Cannot use --shared-memory=system or --shared-memory=cuda with --service-kind=triton_c_api and --async and --streaming.")
-	}
-	t.Protocol = ""
-	return nil
-}
-
-func (r *raw) verifyOpenAI() error {
-	switch {
-	case len(r.paths) == 0:
-		return usagef("Must supply --input-data for OpenAI service kind.")
-	case r.plan.Target.Endpoint == "":
-		return usagef("Must supply --endpoint for OpenAI service kind. For example, \"v1/chat/completions\".")
-	case !r.async:
-		return usagef("Only async mode is currently supported for OpenAI service-kind")
-	case r.plan.Input.Batch != 1:
-		return usagef("Batching is not currently supported with OpenAI service-kind")
 	}
 	return nil
 }
 
 func (r *raw) verifyMetrics() error {
 	switch collect := r.plan.Target.Metrics.Collect; {
-	case collect && r.plan.Target.Kind != plan.Triton:
+	case collect && !kind.Of(r.plan.Target.Kind).Metrics:
 		return usagef("Server-side metric collection is only supported with Triton client backend.")
 	case !collect && r.metricsURLSet:
 		return usagef("Must specify --collect-metrics when using the --metrics-url option.")
@@ -235,7 +193,7 @@ func (r *raw) verifyMetrics() error {
 }
 
 func (r *raw) verifySessions() error {
-	if r.mode == plan.SessionConcurrency && r.plan.Target.Kind != plan.OpenAI {
+	if r.mode == plan.SessionConcurrency && !kind.Of(r.plan.Target.Kind).Sessions {
 		return usagef("Session concurrency mode is only supported with OpenAI service kind.")
 	}
 	return nil
@@ -253,7 +211,7 @@ func (r *raw) verifyThinkTime() error {
 func (r *raw) verifyEmbedded() error {
 	t := &r.plan.Target
 	if !t.Embedded {
-		if len(r.notes.EmbeddedArgs) > 0 {
+		if len(t.EmbeddedArgs) > 0 {
 			return line("--embedded-arg needs --embedded: without it no server is started")
 		}
 		return nil
@@ -261,7 +219,7 @@ func (r *raw) verifyEmbedded() error {
 	if r.urlSet {
 		return line("-u and --embedded exclude each other: the embedded server chooses its own address")
 	}
-	if t.Kind != plan.Triton {
+	if !kind.Of(t.Kind).Embedded {
 		return line("--embedded serves --service-kind triton only, not %s", t.Kind)
 	}
 	return nil
@@ -269,7 +227,7 @@ func (r *raw) verifyEmbedded() error {
 
 // verifyMethod is redline's own: the original calls a method without a name, and measures the refusals.
 func (r *raw) verifyMethod() error {
-	if t := &r.plan.Target; t.Kind == plan.DynamicGRPC && t.GRPCMethod == "" && r.face == plan.Redline {
+	if t := &r.plan.Target; kind.Of(t.Kind).Method && t.GRPCMethod == "" && r.face == plan.Redline {
 		return line("--grpc-method is missing: name the method to call as package.Service/Method")
 	}
 	return nil
@@ -298,19 +256,19 @@ func (r *raw) finish() error {
 	if r.latencyFrom != "" {
 		m.FromSend = r.latencyFrom == fromSend
 	}
-	if r.face == plan.DropIn && t.Protocol == plan.HTTP && strings.HasSuffix(t.URL, "/") {
+	if r.face == plan.PerfAnalyzer && t.Protocol == plan.HTTP && strings.HasSuffix(t.URL, "/") {
 		t.URL += "/" // the original puts a path that starts with a slash behind it
 	}
 	if r.face == plan.Redline {
 		t.Endpoint = strings.TrimLeft(t.Endpoint, "/")
-	} else if t.Kind == plan.OpenAI {
-		t.HTTPVersion = "1.1" // all that the original speaks
+	} else if kind.Of(t.Kind).HTTP2 {
+		t.HTTPVersion = "1.1" // the only version of perf_analyzer
 	}
 	in.SequenceStartID = uint64(r.startID)
 	if r.face == plan.Redline && !r.idsSet {
 		in.SequenceStartID, in.SequenceIDRange = 0, 0
 	}
-	if r.face == plan.DropIn && !r.outputFormatSet {
+	if r.face == plan.PerfAnalyzer && !r.outputFormatSet {
 		in.OutputJSON = in.InputJSON // as the original, which knows but one format
 	}
 	switch {
@@ -355,13 +313,7 @@ func (r *raw) finishURLs() {
 	}
 	t.URL = "localhost:8000"
 	if t.Protocol == plan.GRPC {
-		switch t.Kind {
-		case plan.Triton:
-			t.URL = "localhost:8001"
-		case plan.TFServing:
-			t.URL = "localhost:8500"
-		case plan.OpenAI, plan.TorchServe, plan.TritonCAPI, plan.DynamicGRPC:
-		}
+		t.URL = cmp.Or(kind.Of(t.Kind).GRPCAddress, t.URL)
 	}
 }
 
@@ -377,17 +329,18 @@ func hostOf(url string) string {
 	return url
 }
 
-// dropForeign leaves the settings of other service kinds and load modes out of the plan: the original ignores
+// dropForeign leaves the settings of other service kinds and load modes out of the plan: perf_analyzer ignores
 // them, and a plan says only what will happen.
 func (r *raw) dropForeign() {
 	t := &r.plan.Target
-	if t.Kind != plan.TFServing {
+	row := kind.Of(t.Kind)
+	if !row.Signature {
 		t.SignatureName = ""
 	}
-	if t.Kind != plan.TritonCAPI {
+	if !row.InProcess() {
 		t.ServerDirectory, t.ModelRepository = "", ""
 	}
-	if t.Kind != plan.DynamicGRPC {
+	if !row.Method {
 		t.GRPCMethod, t.Protos = "", nil
 	}
 	if r.mode != plan.PeriodicConcurrency {

@@ -4,35 +4,38 @@ package rules
 import (
 	"fmt"
 
-	"github.com/redline-bench/redline/internal/pacompat/text"
+	"github.com/redline-bench/redline/internal/kind"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/service"
 )
 
 // Settled is what the rules settle of a run.
 type Settled struct {
-	Async bool // requests are sent without waiting for the response
+	Plan  *plan.Plan // with the number of threads
+	Async bool       // requests are sent without waiting for the response
 	// NoSteps is why the load of perf_analyzer mode has nothing to send: it finds out with its first request.
 	NoSteps error
 }
 
-// Check applies the rules that need to know the model, in perf_analyzer's order and words. It settles the threads of p.
+// Check applies the rules that need to know the model, in perf_analyzer's order and words.
 func Check(p *plan.Plan, m *service.Model, warn func(line string)) (s Settled, err error) {
 	t, load := &p.Target, &p.Load
-	if p.Input.Batch > 1 && m.MaxBatch == 0 && t.Kind != plan.DynamicGRPC { // that one finds out later
+	s.Plan = p
+	row := kind.Of(t.Kind)
+	if p.Input.Batch > 1 && m.MaxBatch == 0 && row.PerfAnalyzer.NoBatch == "" { // else AfterData refuses it
 		return s, PlainError("can not specify batch size > 1 as the model does not support batching")
 	}
-	if b := p.Input.Batch; b > m.MaxBatch && m.MaxBatch > 0 && p.Face == plan.Redline { // perf_analyzer lets the server refuse it
+	if b := p.Input.Batch; b > m.MaxBatch && m.MaxBatch > 0 && p.Program == plan.Redline { // perf_analyzer lets the server refuse it
 		return s, fmt.Errorf("-b %d is more than the %d that model %q takes in a request", b, m.MaxBatch, m.Name)
 	}
 	if p.Input.Batch > 1 && m.Sequential() {
 		return s, PlainError("can not specify batch size > 1 when using a sequence model")
 	}
-	if s.NoSteps, err = kindRules(p); err != nil {
+	if s.NoSteps, err = kindRules(p, row); err != nil {
 		return s, err
 	}
 	s.Async = t.Call == plan.Async || m.Sequential() && t.Call != plan.Sync
-	if t.Streaming && t.Kind != plan.DynamicGRPC { // there every call is a stream
+	if t.Streaming && !row.Streams {
 		if t.Call == plan.Sync {
 			return s, PlainError("can not use streaming with synchronous API")
 		}
@@ -44,25 +47,25 @@ func Check(p *plan.Plan, m *service.Model, warn func(line string)) (s Settled, e
 	if m.Sequential() && s.Async && load.Mode == plan.Concurrency && load.Concurrency.End == 0 {
 		return s, PlainError("The 'end' concurrency can not be 0 for sequence models when using asynchronous API.")
 	}
-	if t.Kind == plan.DynamicGRPC && t.GRPCMethod == "" {
+	if row.Method && t.GRPCMethod == "" {
 		warn("WARNING: no --grpc-method was given: the server refuses every call, and only that is measured.")
 	}
 	if load.Mode == plan.Concurrency && !s.Async {
-		threadRules(p, warn)
+		s.Plan = threadRules(p, warn)
 	}
-	return s, sequenceRules(p)
+	return s, sequenceRules(s.Plan)
 }
 
 // kindRules are those of single service kinds. In perf_analyzer mode the first request finds out what a kind cannot do.
-func kindRules(p *plan.Plan) (noSteps, err error) {
-	t := &p.Target
+func kindRules(p *plan.Plan, row *kind.Row) (noSteps, err error) {
+	t, words := &p.Target, &row.PerfAnalyzer
 	switch {
-	case t.Kind == plan.TorchServe && t.Call == plan.Async:
-		err = PlainError("client backend of kind TORCHSERVE does not support AsyncInfer API")
-	case t.Kind == plan.DynamicGRPC && t.Streaming && p.Face == plan.DropIn:
-		err = PlainError("DynamicGrpcClientBackend::StartStream is not supported.")
+	case row.Synchronous && t.Call == plan.Async:
+		err = PlainError("client backend of kind " + words.Name + " does not support AsyncInfer API")
+	case words.NoStreaming != "" && t.Streaming && p.Program == plan.PerfAnalyzer:
+		err = PlainError(words.NoStreaming)
 	}
-	if p.Face == plan.DropIn {
+	if p.Program == plan.PerfAnalyzer {
 		return err, nil
 	}
 	return nil, err
@@ -70,16 +73,17 @@ func kindRules(p *plan.Plan) (noSteps, err error) {
 
 // threadRules settles how many threads perf_analyzer would use. Redline needs the number only for what it prints and
 // for how much a synchronous rate mode may keep in flight.
-func threadRules(p *plan.Plan, warn func(string)) {
+func threadRules(p *plan.Plan, warn func(string)) *plan.Plan {
 	load := &p.Load
 	switch most := max(load.Concurrency.Start, load.Concurrency.End); {
 	case load.Concurrency.End == 0:
 		warn("WARNING: The maximum attainable concurrency will be limited by max_threads specification.")
-		load.Concurrency.End = load.MaxThreads
-	case load.MaxThreadsSet && (load.MaxThreads < most || p.Face == plan.DropIn): // perf_analyzer warns for any number
+		return p.With(func(p *plan.Plan) { p.Load.Concurrency.End = load.MaxThreads })
+	case load.MaxThreadsSet && (load.MaxThreads < most || p.Program == plan.PerfAnalyzer): // perf_analyzer warns for any number
 		warn("WARNING: Overriding max_threads specification to ensure requested concurrency range.")
-		load.MaxThreads = most
+		return p.With(func(p *plan.Plan) { p.Load.MaxThreads = most })
 	}
+	return p
 }
 
 // sequenceRules warns of ids that may be used twice; perf_analyzer refuses them for every model.
@@ -101,11 +105,11 @@ func sequenceRules(p *plan.Plan) error {
 	return nil
 }
 
-// AfterData are the rules of dynamic_grpc that come after the data was read. unscheduled: a schedule was asked for.
+// AfterData are the rules that come after the input data was read. unscheduled: perf_analyzer cannot follow the schedule.
 func AfterData(p *plan.Plan, unscheduled bool) error {
-	switch {
-	case p.Target.Kind == plan.DynamicGRPC && p.Input.Batch > 1:
-		return PlainError("Dynamic gRPC does not support multi-batch at the moment.")
+	switch why := kind.Of(p.Target.Kind).PerfAnalyzer.NoBatch; {
+	case why != "" && p.Input.Batch > 1:
+		return PlainError(why)
 	case unscheduled:
 		return PlainError("unable to find data for input 'timestamp'.")
 	}
@@ -114,14 +118,14 @@ func AfterData(p *plan.Plan, unscheduled bool) error {
 
 // NoSharing refuses shared memory for the kinds of server that have none.
 func NoSharing(p *plan.Plan) error {
-	kind := p.Target.Kind
+	row := kind.Of(p.Target.Kind)
 	switch {
-	case p.Input.SharedMemory == plan.NoSharedMemory, kind == plan.TritonCAPI: // in process memory is shared as it is
+	case p.Input.SharedMemory == plan.NoSharedMemory, row.SharedMemory:
 		return nil
-	case p.Face == plan.Redline:
-		return fmt.Errorf("--shared-memory needs a Triton server; service kind %s has none", kind)
+	case p.Program == plan.Redline:
+		return fmt.Errorf("--shared-memory needs a Triton server; service kind %s has none", row.Name)
 	}
-	return fmt.Errorf("client backend of kind %s does not support CreateSharedMemoryRegion()\n\nUnable to unregister all shared memory regions", text.KindName(kind))
+	return fmt.Errorf("client backend of kind %s does not support CreateSharedMemoryRegion()\n\nUnable to unregister all shared memory regions", row.PerfAnalyzer.Name)
 }
 
 // Ranks are the rules of a run of several processes: perf_analyzer measures one level then.

@@ -10,8 +10,7 @@ import (
 	"syscall"
 
 	"github.com/redline-bench/redline/internal/service"
-	"github.com/redline-bench/redline/internal/wire/h1"
-	"github.com/redline-bench/redline/internal/wire/h2"
+	"github.com/redline-bench/redline/internal/wire/neterr"
 )
 
 // cause is a kind of network error for which perf_analyzer has its own message.
@@ -37,43 +36,32 @@ const (
 
 // causeOf searches for the cause in the clients' own errors first: they know how far a request had got.
 func causeOf(err error) cause {
-	if one, ok := errors.AsType[*h1.Error](err); ok {
-		switch one.Kind {
-		case h1.NotHTTP:
-			return foreign
-		case h1.Empty:
-			return empty
-		case h1.Truncated:
-			return truncated
-		case h1.Resolve:
-			return unresolved
-		case h1.Handshake:
-			if plainCause(one.Err) == certificate {
-				return certificate
-			}
-			return handshake
-		case h1.Refused, h1.Reset, h1.Unreachable, h1.Malformed, h1.TooLarge, h1.Broken, h1.Lost:
-		}
-		return plainCause(one.Err)
+	e, ok := errors.AsType[*neterr.Error](err)
+	if !ok {
+		return plainCause(err)
 	}
-	if two, ok := errors.AsType[*h2.Error](err); ok {
-		switch two.Kind {
-		case h2.NotHTTP2:
-			if errors.Is(two.Err, h2.ErrHTTP1) {
-				return older
-			}
-			return foreign
-		case h2.Closed:
-			return empty
-		case h2.Timeout:
-			return late
-		case h2.TLS:
-			return handshake
-		case h2.Unreachable, h2.Refused, h2.Reset, h2.Local, h2.Protocol, h2.GoAway, h2.StreamReset, h2.HTTPStatus, h2.Canceled:
+	plain := plainCause(e.Err)
+	switch e.Kind {
+	case neterr.NotHTTP:
+		if errors.Is(e.Err, neterr.ErrHTTP1) {
+			return older
 		}
-		return plainCause(two.Err)
+		return foreign
+	case neterr.Closed:
+		return empty
+	case neterr.Truncated:
+		return truncated
+	case neterr.Resolve:
+		return unresolved
+	case neterr.Timeout:
+		return late
+	case neterr.Handshake:
+		if plain != certificate {
+			return handshake
+		}
+	default: // the cause tells more
 	}
-	return plainCause(err)
+	return plain
 }
 
 func plainCause(err error) cause {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/redline-bench/redline/internal/kind"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/result"
 )
@@ -42,7 +43,7 @@ func (c *Console) client(p *page, s *result.Client) {
 // models.
 func (c *Console) library(s *result.Client) string {
 	t := &c.Plan.Target
-	if t.Kind == plan.TritonCAPI || decoupled(c.Model) && t.Kind == plan.Triton {
+	if decoupled(c.Model) || kind.Of(t.Kind).InProcess() {
 		return ""
 	}
 	parts := callParts(s)

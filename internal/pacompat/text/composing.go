@@ -18,7 +18,7 @@ type File struct {
 // returns the remarks to print with them.
 func ComposingFiles(p *plan.Plan, m *service.Model, levels []result.Level) (files []File, remarks []string) {
 	rows := byThroughput(p, levels)
-	if len(rows) == 0 || rows[0].Server == nil || p.Output.CSV == "" || !serverStats(p, m) {
+	if len(rows) == 0 || rows[0].Server == nil || p.Output.CSV == "" || !serverStats(m) {
 		return nil, nil
 	}
 	for _, part := range sorted(rows[0].Server.Composing) {

@@ -112,10 +112,10 @@ func (c *Console) level(out, remarks *page, l *result.Level) {
 	if c.late(l) {
 		remarks.linef("%s", Late(us(l.Client.Sent.Avg), us(l.Client.Due.Avg)))
 	}
-	if l.Hold != nil && c.Plan.Face == plan.DropIn { // the health block of redline profile has it
+	if l.Hold != nil && c.Plan.Program == plan.PerfAnalyzer { // the health block of redline profile has it
 		remarks.linef("WARNING: Held by the server: %s.", l.Hold)
 	}
-	if c.serverStats() {
+	if serverStats(c.Model) {
 		out.linef("  Server: ")
 		s := result.Server{}
 		if l.Server != nil {
@@ -135,7 +135,7 @@ func (c *Console) level(out, remarks *page, l *result.Level) {
 
 // late reports whether the latencies from due time and send time of an open loop differ: by a tenth, and by more than jitter.
 func (c *Console) late(l *result.Level) bool {
-	if l.Mode == plan.Concurrency || c.Plan.Face != plan.DropIn {
+	if l.Mode == plan.Concurrency || c.Plan.Program != plan.PerfAnalyzer {
 		return false
 	}
 	const jitter = 100_000
@@ -175,7 +175,7 @@ func (c *Console) Summary(levels []result.Level) {
 // mark describes the problem of a level that only redline profile reports.
 func (c *Console) mark(l *result.Level) string {
 	switch {
-	case c.Plan.Face != plan.Redline:
+	case c.Plan.Program != plan.Redline:
 		return ""
 	case l.Unfinished:
 		return " (unfinished)"
@@ -195,7 +195,7 @@ func Reported(p *plan.Plan, levels []result.Level) []result.Level {
 	}
 	var out []result.Level
 	for i := range levels {
-		if levels[i].Accepted || p.Face == plan.Redline && levels[i].Client.Requests > 0 {
+		if levels[i].Accepted || p.Program == plan.Redline && levels[i].Client.Requests > 0 {
 			out = append(out, levels[i])
 		}
 	}
@@ -215,10 +215,6 @@ func levelValue(p *plan.Plan, l *result.Level) string {
 }
 
 // serverStats reports whether the server's counters are part of the report.
-func (c *Console) serverStats() bool { return serverStats(c.Plan, c.Model) }
-
-func serverStats(p *plan.Plan, m *service.Model) bool {
-	return m != nil && m.Statistics && (p.Target.Kind == plan.Triton || p.Target.Kind == plan.TritonCAPI)
-}
+func serverStats(m *service.Model) bool { return m != nil && m.Statistics }
 
 func decoupled(m *service.Model) bool { return m != nil && m.Decoupled }

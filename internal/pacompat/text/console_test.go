@@ -224,7 +224,7 @@ func TestSummary(t *testing.T) {
 	c.Summary(levels)
 	same(t, "perf_analyzer mode", out.String(), "Inferences/Second vs. Client p99 Batch Latency\nConcurrency: 1, throughput: 2051.62 infer/sec, latency 918 usec\n")
 	out.Reset()
-	p.Face = plan.Redline
+	p.Program = plan.Redline
 	c.Summary(levels)
 	same(t, "redline", out.String(), `Inferences/Second vs. Client p99 Batch Latency
 Concurrency: 1, throughput: 2051.62 infer/sec, latency 918 usec
@@ -235,7 +235,7 @@ Concurrency: 3, throughput: 2051.62 infer/sec, latency 918 usec (over the limit)
 	levels[0].Stable, levels[0].Unfinished = false, true
 	c.Summary(levels[:1])
 	same(t, "unfinished", out.String(), "Inferences/Second vs. Client p99 Batch Latency\nConcurrency: 1, throughput: 2051.62 infer/sec, latency 918 usec (unfinished)\n")
-	p.Face = plan.DropIn
+	p.Program = plan.PerfAnalyzer
 	f := func(mode plan.Mode, rate float64, want string) {
 		t.Helper()
 		out.Reset()
@@ -268,9 +268,9 @@ func TestLateScheduleIsRemarked(t *testing.T) {
 
 // perf_analyzer mode names requests that the server held on stderr; redline has a block of its own for them.
 func TestAHoldIsRemarked(t *testing.T) {
-	for face, want := range map[plan.Face]string{plan.DropIn: "WARNING: Held by the server: 3 requests waited", plan.Redline: ""} {
+	for face, want := range map[plan.Program]string{plan.PerfAnalyzer: "WARNING: Held by the server: 3 requests waited", plan.Redline: ""} {
 		p := simplePlan()
-		p.Face = face
+		p.Program = face
 		c, _, errs := console(p, simpleModel())
 		l := simpleLevel()
 		l.Hold = &result.Hold{Requests: 3, Times: 3}

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/redline-bench/redline/internal/kind"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/service"
@@ -76,7 +77,7 @@ func csvHeader(t *table, p *plan.Plan, m *service.Model) {
 		t.cell("Response Throughput")
 	}
 	t.cell("Client Send")
-	if serverStats(p, m) {
+	if serverStats(m) {
 		serverHeader(t, m)
 	}
 	t.cell("Client Recv")
@@ -92,7 +93,7 @@ func csvHeader(t *table, p *plan.Plan, m *service.Model) {
 			t.cell("Avg GPU Utilization", "Avg GPU Power Usage", "Max GPU Memory Usage", "Total GPU Memory")
 		}
 	}
-	if p.Face == plan.Redline {
+	if p.Program == plan.Redline {
 		if p.Output.VerboseCSV {
 			healthHeader(t)
 		}
@@ -156,14 +157,14 @@ func csvRow(t *table, p *plan.Plan, m *service.Model, l *result.Level) (short bo
 	t.cell(levelValue(p, l), rate(c.InferPerSec))
 	if decoupled(m) {
 		t.cell(rate(c.ResponsePerSec))
-		if p.Target.Kind == plan.Triton { // responses arrive while the server still computes: receiving is not a separate part
+		if !kind.Of(p.Target.Kind).InProcess() { // responses arrive while the server still computes: receiving is not a separate part
 			whole := *c
 			whole.CallNs, whole.SendNs, whole.RecvNs = 0, 0, 0
 			c = &whole
 		}
 	}
 	t.num(us(c.SendNs))
-	if serverStats(p, m) {
+	if serverStats(m) {
 		var s service.ModelStats
 		if l.Server != nil {
 			s = l.Server.Stats
@@ -185,7 +186,7 @@ func csvRow(t *table, p *plan.Plan, m *service.Model, l *result.Level) (short bo
 			gpuCells(t, l.GPU)
 		}
 	}
-	if p.Face == plan.Redline {
+	if p.Program == plan.Redline {
 		if p.Output.VerboseCSV {
 			healthCells(t, &l.Health)
 		}

@@ -17,9 +17,6 @@ import (
 	"github.com/redline-bench/redline/internal/tensor/jsonscan"
 )
 
-// opInfer is the Op of errors of inference requests. All other requests have their own connections.
-const opInfer = "infer"
-
 // StartText splits a failure before the load began into what was being done and the detail, for StartFailed.
 func StartText(err error, p plan.Protocol) (what, detail string) {
 	what = "failed to get model metadata" // perf_analyzer's first request, where other errors appear too
@@ -89,43 +86,6 @@ func AsyncErrorText(err error, p plan.Protocol) string {
 	return ErrorText(err, p)
 }
 
-// OpenAIErrorText is ErrorText for a request to an OpenAI endpoint. perf_analyzer reports a status for every error: 400 for network
-// errors and 499 for a missed deadline, both without a body.
-func OpenAIErrorText(err error) string {
-	e, ok := errors.AsType[*service.Error](err)
-	switch {
-	case ok && e.Class == record.Timeout:
-		return "OpenAI response returns HTTP code 499: "
-	case ok && e.Text == "":
-		return "OpenAI response returns HTTP code 400: "
-	}
-	return err.Error()
-}
-
-// TorchServeErrorText is ErrorText for a prediction: perf_analyzer reports only a status, 400 for network errors.
-func TorchServeErrorText(err error) string {
-	e, ok := errors.AsType[*service.Error](err)
-	switch {
-	case !ok, strings.HasPrefix(e.Text, "Failed to open"):
-		return err.Error()
-	case e.Class == record.Timeout:
-		return "inference failed with error code 499"
-	case e.Code > 0:
-		return "inference failed with error code " + strconv.Itoa(e.Code)
-	}
-	return "inference failed with error code 400"
-}
-
-// DynamicGRPCErrorText is ErrorText for a stream to any gRPC method: of a connection that is not there or broke, the
-// original knows only that it could not write.
-func DynamicGRPCErrorText(err error) string {
-	e, ok := errors.AsType[*service.Error](err)
-	if ok && (e.Class == record.Connect || e.Class == record.Transport) {
-		return "Failed to write data to the gRPC stream. This could happen when the call is dead or server dropped the channel."
-	}
-	return ErrorText(err, plan.GRPC)
-}
-
 func httpText(e *service.Error) string {
 	why := causeOf(e.Err)
 	var text string
@@ -152,7 +112,7 @@ func httpText(e *service.Error) string {
 		text = "Couldn't connect to server"
 	case why == truncated:
 		text = "Transferred a partial file"
-	case e.Op == opInfer && (why == empty || why == reset):
+	case e.Op == service.OpInfer && (why == empty || why == reset):
 		// On a connection in use libcurl tries once more, and cannot send the body a second time.
 		text = "Send failed since rewinding of the data stream failed"
 	case why == empty:

@@ -17,8 +17,7 @@ import (
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/tensor/jsonscan"
-	"github.com/redline-bench/redline/internal/wire/h1"
-	"github.com/redline-bench/redline/internal/wire/h2"
+	"github.com/redline-bench/redline/internal/wire/neterr"
 )
 
 func TestMessages(t *testing.T) {
@@ -78,14 +77,14 @@ func TestErrorText(t *testing.T) {
 	http(record.Connect, refused, "Couldn't connect to server")
 	http(record.Connect, lookup, "Couldn't resolve host name")
 	http(record.Connect, context.DeadlineExceeded, "Timeout was reached")
-	http(record.Protocol, &h1.Error{Kind: h1.NotHTTP}, "Unsupported protocol")
-	http(record.Transport, &h1.Error{Kind: h1.Empty, Err: io.EOF}, "Server returned nothing (no headers, no data)")
-	http(record.Transport, &h1.Error{Kind: h1.Truncated, Err: io.EOF}, "Transferred a partial file")
-	http(record.Transport, &h1.Error{Kind: h1.Reset, Err: syscall.ECONNRESET}, "Failure when receiving data from the peer")
-	http(record.Connect, &h1.Error{Kind: h1.Resolve}, "Couldn't resolve host name")
-	http(record.Connect, &h1.Error{Kind: h1.Refused, Err: refused}, "Couldn't connect to server")
-	http(record.Connect, &h1.Error{Kind: h1.Handshake, Err: errors.New("no cipher")}, "SSL connect error")
-	http(record.Connect, &h1.Error{Kind: h1.Handshake, Err: x509.UnknownAuthorityError{}}, "SSL peer certificate or SSH remote key was not OK")
+	http(record.Protocol, &neterr.Error{Kind: neterr.NotHTTP}, "Unsupported protocol")
+	http(record.Transport, &neterr.Error{Kind: neterr.Closed, Err: io.EOF}, "Server returned nothing (no headers, no data)")
+	http(record.Transport, &neterr.Error{Kind: neterr.Truncated, Err: io.EOF}, "Transferred a partial file")
+	http(record.Transport, &neterr.Error{Kind: neterr.Reset, Err: syscall.ECONNRESET}, "Failure when receiving data from the peer")
+	http(record.Connect, &neterr.Error{Kind: neterr.Resolve}, "Couldn't resolve host name")
+	http(record.Connect, &neterr.Error{Kind: neterr.Refused, Err: refused}, "Couldn't connect to server")
+	http(record.Connect, &neterr.Error{Kind: neterr.Handshake, Err: errors.New("no cipher")}, "SSL connect error")
+	http(record.Connect, &neterr.Error{Kind: neterr.Handshake, Err: x509.UnknownAuthorityError{}}, "SSL peer certificate or SSH remote key was not OK")
 	http(record.Transport, io.EOF, "Server returned nothing (no headers, no data)")
 	http(record.Transport, io.ErrUnexpectedEOF, "Transferred a partial file")
 	http(record.Transport, syscall.ECONNRESET, "Failure when receiving data from the peer")
@@ -104,10 +103,10 @@ func TestErrorText(t *testing.T) {
 		"DNS resolution failed for nohost:8001: C-ares status is not ARES_SUCCESS qtype=AAAA name=nohost is_balancer=0: Domain name not found")
 	f(plan.GRPC, &service.Error{Class: record.Connect, Addr: "http://127.0.0.1:18001"},
 		"DNS resolution failed for http://127.0.0.1:18001: C-ares status is not ARES_SUCCESS qtype=AAAA name=http://127.0.0.1:18001 is_balancer=0: Domain name not found")
-	f(plan.GRPC, &service.Error{Class: record.Protocol, Addr: "localhost:18000", Err: &h2.Error{Kind: h2.NotHTTP2}}, all+"UNAVAILABLE: ipv4:127.0.0.1:18000: Socket closed")
-	f(plan.GRPC, &service.Error{Class: record.Protocol, Addr: "localhost:9000", Err: &h2.Error{Kind: h2.NotHTTP2, Err: h2.ErrHTTP1}},
+	f(plan.GRPC, &service.Error{Class: record.Protocol, Addr: "localhost:18000", Err: &neterr.Error{Kind: neterr.NotHTTP}}, all+"UNAVAILABLE: ipv4:127.0.0.1:18000: Socket closed")
+	f(plan.GRPC, &service.Error{Class: record.Protocol, Addr: "localhost:9000", Err: &neterr.Error{Kind: neterr.NotHTTP, Err: neterr.ErrHTTP1}},
 		all+"INTERNAL: ipv4:127.0.0.1:9000: Trying to connect an http1.x server")
-	f(plan.GRPC, &service.Error{Class: record.Connect, Addr: "127.0.0.1:8001", Err: &h2.Error{Kind: h2.TLS, Err: tls.RecordHeaderError{}}},
+	f(plan.GRPC, &service.Error{Class: record.Connect, Addr: "127.0.0.1:8001", Err: &neterr.Error{Kind: neterr.Handshake, Err: tls.RecordHeaderError{}}},
 		all+"UNKNOWN: ipv4:127.0.0.1:8001: Ssl handshake failed: SSL_ERROR_SSL: error:0A00010B:SSL routines::wrong version number")
 	const curl = "HTTP client failed: "
 	f(plan.GRPC, &service.Error{Class: record.Server, Code: 12, Text: "status 12 and no message", Err: service.ErrNoMessage}, "")
@@ -120,10 +119,10 @@ func TestErrorText(t *testing.T) {
 		"failed to parse the request JSON buffer: The document root must not be followed by other values. at 3")
 	f(plan.GRPC, &service.Error{Class: record.Transport, Err: syscall.ECONNRESET}, "recvmsg:Connection reset by peer")
 	f(plan.GRPC, &service.Error{Class: record.Transport, Err: io.EOF}, "Socket closed")
-	f(plan.GRPC, &service.Error{Class: record.Transport, Err: &h2.Error{Kind: h2.Closed, Err: io.EOF}}, "Socket closed")
-	f(plan.GRPC, &service.Error{Class: record.Connect, Err: &h2.Error{Kind: h2.Timeout}, Addr: "10.0.0.1:1"},
+	f(plan.GRPC, &service.Error{Class: record.Transport, Err: &neterr.Error{Kind: neterr.Closed, Err: io.EOF}}, "Socket closed")
+	f(plan.GRPC, &service.Error{Class: record.Connect, Err: &neterr.Error{Kind: neterr.Timeout}, Addr: "10.0.0.1:1"},
 		all+"UNKNOWN: ipv4:10.0.0.1:1: Failed to connect to remote host: Timeout occurred: FD Shutdown")
-	f(plan.GRPC, &service.Error{Class: record.Protocol, Err: &h2.Error{Kind: h2.Protocol, Text: "frame too large"}}, "frame too large")
+	f(plan.GRPC, &service.Error{Class: record.Protocol, Err: &neterr.Error{Kind: neterr.Malformed, Text: "frame too large"}}, "frame too large")
 	f(plan.GRPC, &service.Error{Class: record.Timeout}, "Deadline Exceeded")
 
 	for _, p := range []plan.Protocol{plan.HTTP, plan.GRPC} {

@@ -1,39 +1,23 @@
 package text
 
 import (
+	"cmp"
 	"time"
 
+	"github.com/redline-bench/redline/internal/kind"
 	"github.com/redline-bench/redline/internal/plan"
 )
-
-// KindName is what perf_analyzer calls a kind of service.
-func KindName(k plan.Kind) string {
-	switch k {
-	case plan.Triton:
-		return "TRITON"
-	case plan.TFServing:
-		return "TENSORFLOW_SERVING"
-	case plan.TorchServe:
-		return "TORCHSERVE"
-	case plan.TritonCAPI:
-		return "TRITON_C_API"
-	case plan.OpenAI:
-		return "OPENAI"
-	case plan.DynamicGRPC:
-		return "DYNAMIC_GRPC"
-	}
-	return "UNKNOWN"
-}
 
 // Settings writes the block that opens every run.
 func (c *Console) Settings() {
 	var p page
 	pl := c.Plan
 	p.linef("*** Measurement Settings ***")
-	if pl.Target.Kind == plan.Triton || pl.Input.BatchSet {
+	words := &kind.Of(pl.Target.Kind).PerfAnalyzer
+	if words.BatchLine || pl.Input.BatchSet {
 		p.linef("  Batch size: %d", pl.Input.Batch)
 	}
-	p.linef("  Service Kind: %s", KindName(pl.Target.Kind))
+	p.linef("  Service Kind: %s", cmp.Or(words.Name, "UNKNOWN"))
 	if n := pl.Measure.WarmupCount; n > 0 {
 		p.linef("  Sending %d warmup request%s", n, plural(n))
 	}
@@ -59,7 +43,7 @@ func (c *Console) Settings() {
 		p.linef("  Using synchronous calls for inference")
 	}
 	if decoupled(c.Model) {
-		if pl.Face == plan.Redline {
+		if pl.Program == plan.Redline {
 			p.linef("  Detected decoupled model, reporting the first and the last response")
 		} else {
 			p.linef("  Detected decoupled model, using the first response for measuring latency")

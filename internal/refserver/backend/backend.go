@@ -36,6 +36,9 @@ func (j *Job) Send(outputs ...tensor.Tensor) { j.Answer(outputs, nil, false) }
 // Fail ends the job with an error.
 func (j *Job) Fail(err error) { j.Answer(nil, err, true) }
 
+// Finish answers with the last outputs of a decoupled job.
+func (j *Job) Finish(outputs ...tensor.Tensor) { j.Answer(outputs, nil, true) }
+
 // End says that a decoupled job has no more responses.
 func (j *Job) End() { j.Answer(nil, nil, true) }
 
@@ -44,6 +47,8 @@ type Env struct {
 	Clock *pause.Clock
 	Seed  uint64
 	Pace  tempo.Tokens // of language models that do not set their own
+	// Hold is the time from a request to its last response, for a blank model that is decoupled.
+	Hold time.Duration
 }
 
 // Names are the backends that New knows.
@@ -64,7 +69,7 @@ func New(name string, cfg *kserve.ModelConfig, env Env) (Instance, error) {
 	case "fault":
 		return &fault{identity: identity{cfg: cfg, latency: lat}, every: par.integer("fail_every", 10)}, nil
 	case "blank":
-		return newBlank(cfg, par, lat)
+		return newBlank(cfg, par, lat, env)
 	case "add_sub":
 		return &addSub{cfg: cfg, latency: lat}, nil
 	case "accumulate":

@@ -10,15 +10,21 @@ import (
 	"github.com/redline-bench/redline/internal/tensor"
 )
 
-// blank ignores its inputs and returns every output as zeros of its dims; a variable dim is 1. Strings have string_length
-// letters (a parameter). It replaces any model if only sizes matter.
+// blank ignores its inputs and returns every output as zeros of its dims; a variable dim is 1. Strings have string_length letters
+// (a parameter). A decoupled model sends as many responses as the parameter responses says, evenly spread over Env.Hold. blank
+// replaces any model if only sizes matter.
 type blank struct {
-	latency latency
-	outputs []tensor.Tensor // of a batch of one
+	latency   latency
+	outputs   []tensor.Tensor // of a batch of one
+	responses int             // to each request of a decoupled model; 0 where the model is not decoupled
+	env       Env
 }
 
-func newBlank(cfg *kserve.ModelConfig, par params, lat latency) (*blank, error) {
-	b := &blank{latency: lat}
+func newBlank(cfg *kserve.ModelConfig, par params, lat latency, env Env) (*blank, error) {
+	b := &blank{latency: lat, env: env}
+	if cfg.GetModelTransactionPolicy().GetDecoupled() {
+		b.responses = max(1, par.integer("responses", 1))
+	}
 	for _, out := range cfg.GetOutput() {
 		kind, ok := Datatype(out.GetDataType())
 		if !ok {
@@ -43,12 +49,33 @@ func newBlank(cfg *kserve.ModelConfig, par params, lat latency) (*blank, error) 
 func (b *blank) Execute(ctx context.Context, jobs []*Job) {
 	b.latency.spend(ctx, time.Now(), jobs)
 	for _, j := range jobs {
-		answer := make([]tensor.Tensor, len(b.outputs))
-		for i, t := range b.outputs {
-			answer[i] = shaped(j.Request, t.Name, t.Type, bytes.Repeat(t.Data, max(j.Batch, 1)), t.Shape...)
+		if b.responses > 0 {
+			b.respond(j, 1)
+		} else {
+			j.Send(b.answer(j)...)
 		}
-		j.Send(answer...)
 	}
+}
+
+// respond sends response n of a decoupled model when it is due, and then the ones after it.
+func (b *blank) respond(j *Job, n int) {
+	due := j.Received.Add(b.env.Hold * time.Duration(n) / time.Duration(b.responses))
+	b.env.Clock.At(due, func() {
+		if n == b.responses {
+			j.Finish(b.answer(j)...)
+			return
+		}
+		j.Send(b.answer(j)...)
+		b.respond(j, n+1)
+	})
+}
+
+func (b *blank) answer(j *Job) []tensor.Tensor {
+	outputs := make([]tensor.Tensor, len(b.outputs))
+	for i, t := range b.outputs {
+		outputs[i] = shaped(j.Request, t.Name, t.Type, bytes.Repeat(t.Data, max(j.Batch, 1)), t.Shape...)
+	}
+	return outputs
 }
 
 // Datatype is the protocol's datatype of a configured one.

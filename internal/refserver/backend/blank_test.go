@@ -2,12 +2,14 @@ package backend_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/redline-bench/redline/internal/proto/kserve"
 	"github.com/redline-bench/redline/internal/refserver/backend"
 	"github.com/redline-bench/redline/internal/refserver/infer"
+	"github.com/redline-bench/redline/internal/refserver/pause"
 	"github.com/redline-bench/redline/internal/tensor"
 )
 
@@ -35,6 +37,30 @@ func TestBlankGivesEveryOutputItsSize(t *testing.T) {
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
+	}
+	cfg.ModelTransactionPolicy = &kserve.ModelTransactionPolicy{Decoupled: true}
+	cfg.Parameters["responses"] = &kserve.ModelParameter{StringValue: "3"}
+	clock := pause.New()
+	defer clock.Close()
+	const hold = 30 * time.Millisecond
+	if b, err = backend.New("blank", cfg, backend.Env{Clock: clock, Hold: hold}); err != nil {
+		t.Fatal(err)
+	}
+	received, sent, done := time.Now(), 0, make(chan struct{})
+	b.Execute(t.Context(), []*backend.Job{{
+		Request: &infer.Request{Batch: 2, Received: received},
+		Answer: func(outputs []tensor.Tensor, _ error, end bool) {
+			sent++
+			if took := time.Since(received); took < hold*time.Duration(sent)/3 || len(outputs) != 2 {
+				t.Errorf("response %d came after %v with %d outputs", sent, took, len(outputs))
+			}
+			if end {
+				close(done)
+			}
+		},
+	}})
+	if <-done; sent != 3 {
+		t.Errorf("%d responses, want 3", sent)
 	}
 	cfg.Output[0].DataType = kserve.DataType_TYPE_INVALID
 	if _, err := backend.New("blank", cfg, backend.Env{}); err == nil {

@@ -118,14 +118,17 @@ func (m *Model) schedule(opts *Options, find func(name string, version int64) (*
 	for _, g := range m.Config.GetInstanceGroup() {
 		count += int(g.GetCount())
 	}
+	delay, pinned := opts.Delays[m.Name()]
+	if m.Decoupled() && m.Config.GetBackend() == "blank" {
+		pinned = false // the backend itself holds its responses
+	}
 	for range max(count, 1) {
-		inst, err := backend.New(m.Config.GetBackend(), m.Config, backend.Env{Clock: opts.Clock, Seed: opts.Seed, Pace: opts.Pace})
+		inst, err := backend.New(m.Config.GetBackend(), m.Config, backend.Env{Clock: opts.Clock, Seed: opts.Seed, Pace: opts.Pace, Hold: delay})
 		if err != nil {
 			return err
 		}
 		setup.Instances = append(setup.Instances, inst)
 	}
-	delay, pinned := opts.Delays[m.Name()]
 	switch {
 	case pinned && m.Decoupled():
 		return fmt.Errorf("model '%s' answers more than once: its delay cannot be pinned; pick one that answers once", m.Name())
@@ -165,6 +168,9 @@ func (m *Model) scheduleEnsemble(setup sched.Setup, find func(name string, versi
 
 func (m *Model) close() { m.scheduler.Close() }
 
+// AnyMethod is the name, in Options.Delays, of all methods of a server that answers any.
+const AnyMethod = "any-method"
+
 // Options sets up a repository.
 type Options struct {
 	Runtime
@@ -175,7 +181,7 @@ type Options struct {
 	// Explicit loads only the models named in Load, and allows loading and unloading later; "*" in Load names all.
 	Explicit bool
 	Load     []string
-	// Delays pins the time of every response of a model.
+	// Delays fixes the time of every response of a model. The names torchserve and AnyMethod need no model.
 	Delays map[string]time.Duration
 }
 

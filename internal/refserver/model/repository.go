@@ -72,7 +72,7 @@ func Open(opts Options) (*Repository, error) {
 		r.add(sources)
 	}
 	for name := range opts.Delays {
-		if r.entries[name] == nil && name != "torchserve" {
+		if r.entries[name] == nil && name != "torchserve" && name != AnyMethod {
 			return nil, fmt.Errorf("a delay is set for model '%s', which is not there; see the names at /v2/repository/index", name)
 		}
 	}

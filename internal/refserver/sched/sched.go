@@ -179,7 +179,7 @@ func (x *runner) stream(e *execution, it *item) func([]tensor.Tensor, error, boo
 		}
 		now := time.Now()
 		resp := x.response(it.req, outputs)
-		resp.Err, resp.Final, resp.Empty = err, end, end && err == nil
+		resp.Err, resp.Final, resp.Empty = err, end, end && err == nil && outputs == nil
 		done := time.Now()
 		infer, output := now.Sub(last), done.Sub(now)
 		inferTime, outputTime, last = inferTime+infer, outputTime+output, done

@@ -18,7 +18,7 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 
 	"github.com/redline-bench/redline/internal/service"
-	"github.com/redline-bench/redline/internal/service/grpclane"
+	"github.com/redline-bench/redline/internal/service/grpcpool"
 )
 
 // method is what is known of a method.
@@ -130,7 +130,7 @@ const opReflect = "reflection"
 
 // reflector asks a server's reflection service for descriptors.
 type reflector struct {
-	at    *grpclane.Server
+	at    *grpcpool.Server
 	path  string
 	files map[string]*descriptorpb.FileDescriptorProto
 }
@@ -145,7 +145,7 @@ const (
 const unimplemented = 12
 
 // reflect has the server describe a method.
-func reflect(ctx context.Context, at *grpclane.Server, name string) (*method, error) {
+func reflect(ctx context.Context, at *grpcpool.Server, name string) (*method, error) {
 	svc, _, _ := strings.Cut(name, "/")
 	r := &reflector{at: at, path: reflectV1, files: map[string]*descriptorpb.FileDescriptorProto{}}
 	bySymbol := &reflection.ServerReflectionRequest{

@@ -3,8 +3,8 @@
 // A request is a stream. It carries the messages of one step of the input data, all of them, then ends on our
 // side; it is over when the server has ended its side, with a status, which is checked. The messages come from a
 // command that the step names under message_generator and that writes each with its length before it; nothing
-// needs to be known of them then. Redline's own face also takes them as JSON, under messages, and turns them into
-// protobuf by the descriptor of the method, out of .proto files or the server's reflection service.
+// needs to be known of them then. Without plan.Target.OpaqueMessages a step may also hold them as JSON, under messages:
+// they become protobuf by the descriptor of the method, from .proto files or the server's reflection service.
 //
 // Everything is encoded when the data is loaded. In the load a whole request is one piece of bytes.
 package dynamicgrpc
@@ -19,7 +19,7 @@ import (
 
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/service"
-	"github.com/redline-bench/redline/internal/service/grpclane"
+	"github.com/redline-bench/redline/internal/service/grpcpool"
 	"github.com/redline-bench/redline/internal/tensor"
 	"github.com/redline-bench/redline/internal/wire/h2"
 )
@@ -36,20 +36,19 @@ const (
 // Service is one method of one server. Use New.
 type Service struct {
 	target plan.Target
-	own    bool // Redline's face: JSON messages, and each message of an answer is a response
-	at     *grpclane.Server
+	at     *grpcpool.Server
 	header *h2.Header
 	method *method // nil until it is needed
 	said   []string
 }
 
 // New checks the target and makes a service. It does not connect.
-func New(t plan.Target, face plan.Face) (*Service, error) {
-	at, err := grpclane.NewServer(t)
+func New(t plan.Target) (*Service, error) {
+	at, err := grpcpool.NewServer(t)
 	if err != nil {
 		return nil, err
 	}
-	return &Service{target: t, own: face == plan.Redline, at: at, header: at.Header("/" + t.GRPCMethod)}, nil
+	return &Service{target: t, at: at, header: at.Header("/" + t.GRPCMethod)}, nil
 }
 
 // Describe makes up the model. The server is not asked, but .proto files that were given are read.
@@ -60,10 +59,10 @@ func (s *Service) Describe(ctx context.Context) (*service.Model, error) {
 	}
 	m := &service.Model{
 		Name: name, Version: s.target.Version,
-		Inputs:  []service.TensorSpec{{Name: Generator, Type: tensor.Bytes, Shape: tensor.Shape{}, Optional: s.own}},
+		Inputs:  []service.TensorSpec{{Name: Generator, Type: tensor.Bytes, Shape: tensor.Shape{}, Optional: !s.target.OpaqueMessages}},
 		Outputs: []service.TensorSpec{{Name: Response, Type: tensor.JSON, Shape: tensor.Shape{1}}},
 	}
-	if s.own {
+	if !s.target.OpaqueMessages {
 		m.Inputs = append(m.Inputs, service.TensorSpec{Name: Messages, Type: tensor.JSON, Shape: tensor.Shape{-1}, Optional: true})
 	}
 	if len(s.target.Protos) > 0 {
@@ -80,14 +79,10 @@ func (s *Service) Open(ctx context.Context, sink service.Sink) (service.Transpor
 	if s.method == nil || s.method.desc.IsStreamingServer() {
 		s.at.NoteArrivals()
 	}
-	t, err := grpclane.New(ctx, s.at, sink, s.header, func() grpclane.Exchange { return &exchange{svc: s, sink: sink} })
-	if err != nil {
-		return nil, err
+	if s.target.LazyDial {
+		s.at.DialLazily()
 	}
-	if !s.own { // the original finds out with the first request
-		t.ConnectLater()
-	}
-	return t, nil
+	return grpcpool.New(ctx, s.at, sink, s.header, func() grpcpool.Exchange { return &exchange{svc: s, sink: sink} })
 }
 
 // Outputs shows a message of an answer: as JSON where the descriptor is known, else as base64.

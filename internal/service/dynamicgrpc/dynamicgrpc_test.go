@@ -39,14 +39,14 @@ func TestGeneratedMessages(t *testing.T) {
 	want := []string{"one", "", big, "four"}
 	for _, compression := range []string{"", "gzip", "none"} {
 		f := startFake(t, grpc.MaxRecvMsgSize(1<<24))
-		svc := newService(t, plan.Target{
+		svc := newOpaque(t, plan.Target{
 			URL: f.addr, GRPCMethod: "v1.Simple/Echo", Compression: compression, Headers: []plan.Header{{Name: "X-Key", Value: "v"}},
-		}, plan.DropIn)
+		})
 		d := open(t, svc, command(writeMessages(t, want...)), 4)
 		answers := 0
 		d.onRsp = func(payload []byte) {
 			if len(payload) > 0 {
-				t.Error("the drop-in counts the end of a stream, and shows no message")
+				t.Error("opaque messages: the end of a stream counts, and no message is shown")
 			}
 			answers++
 		}
@@ -77,7 +77,7 @@ func TestKindsOfMethods(t *testing.T) {
 	f := startFake(t)
 	test := func(method, data string, want ...string) {
 		t.Helper()
-		svc := newService(t, plan.Target{URL: f.addr, GRPCMethod: "v1.Simple/" + method, Protos: simpleProto(t)}, plan.Redline)
+		svc := newService(t, plan.Target{URL: f.addr, GRPCMethod: "v1.Simple/" + method, Protos: simpleProto(t)})
 		d := open(t, svc, messages(data), 1)
 		var got []string
 		d.onRsp = func(payload []byte) { got = append(got, string(payload)) }
@@ -99,7 +99,7 @@ func TestKindsOfMethods(t *testing.T) {
 // A stream that ends well without a message is an answer all the same.
 func TestSilence(t *testing.T) {
 	f := startFake(t)
-	svc := newService(t, plan.Target{URL: f.addr, GRPCMethod: "v1.Simple/Silent"}, plan.Redline)
+	svc := newService(t, plan.Target{URL: f.addr, GRPCMethod: "v1.Simple/Silent"})
 	d := open(t, svc, command(writeMessages(t, "a")), 1)
 	d.run(3)
 	if c := d.calls[0]; c.Err != nil || c.Rec.Responses != 1 {
@@ -107,18 +107,18 @@ func TestSilence(t *testing.T) {
 	}
 }
 
-// Answers cannot be compared with expected ones: the drop-in fails as the original does, our own face says so at once.
+// Responses cannot be compared with expected ones: calls with opaque messages fail, others are refused before the load.
 func TestExpectedAnswers(t *testing.T) {
 	f := startFake(t)
 	target := plan.Target{URL: f.addr, GRPCMethod: "v1.Simple/Echo"}
 	in := command(writeMessages(t, "a"))
 	in.Expect = []tensor.Tensor{{Name: dynamicgrpc.Response, Type: tensor.JSON, Shape: tensor.Shape{1}, Data: []byte(`"x"`)}}
-	d := open(t, newService(t, target, plan.DropIn), in, 1)
+	d := open(t, newOpaque(t, target), in, 1)
 	d.run(1)
 	if c := d.calls[0]; c.Rec.Class != record.Mismatch || c.Err == nil || c.Err.Error() != "Output size doesn't match expected size" {
 		t.Errorf("%v: %+v", c.Err, c.Rec)
 	}
-	if _, err := newService(t, target, plan.Redline).Prepare(in); err == nil || !strings.Contains(err.Error(), "validation_data") {
+	if _, err := newService(t, target).Prepare(in); err == nil || !strings.Contains(err.Error(), "validation_data") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -127,7 +127,7 @@ func TestStatus(t *testing.T) {
 	f := startFake(t)
 	test := func(method string, code int, want string) {
 		t.Helper()
-		svc := newService(t, plan.Target{URL: f.addr, GRPCMethod: method}, plan.DropIn)
+		svc := newOpaque(t, plan.Target{URL: f.addr, GRPCMethod: method})
 		d := open(t, svc, command(writeMessages(t, "a")), 1)
 		d.run(1)
 		c := d.calls[0]
@@ -140,7 +140,7 @@ func TestStatus(t *testing.T) {
 	test("v1.Simple/Broken", 15, "v1.Simple/Broken ended with status DataLoss: half of it is gone")
 
 	// perf_analyzer runs without a method and measures the refusals.
-	svc := newService(t, plan.Target{URL: f.addr}, plan.DropIn)
+	svc := newOpaque(t, plan.Target{URL: f.addr})
 	d := open(t, svc, command(writeMessages(t, "a")), 1)
 	d.run(1)
 	if c := d.calls[0]; c.Err != nil || c.Rec.Responses != 1 {
@@ -148,18 +148,18 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// The original finds out that a server is down with its first request; our own face says so before.
+// With LazyDial the first request reports that a server is down; without it, Grow does.
 func TestServerDown(t *testing.T) {
 	in := command(writeMessages(t, "a"))
 	target := plan.Target{URL: "127.0.0.1:1", GRPCMethod: "v1.Simple/Echo"}
-	d := open(t, newService(t, target, plan.DropIn), in, 2)
+	d := open(t, newOpaque(t, target), in, 2)
 	d.run(6)
 	for _, c := range d.calls {
 		if c.Rec.Class != record.Connect {
 			t.Errorf("%v: %v", c.Rec.Class, c.Err)
 		}
 	}
-	svc := newService(t, target, plan.Redline)
+	svc := newService(t, target)
 	tr, err := svc.Open(t.Context(), d)
 	if err != nil {
 		t.Fatal(err)
@@ -176,7 +176,7 @@ func TestWrongData(t *testing.T) {
 	test := func(target plan.Target, in service.Inputs, want string) {
 		t.Helper()
 		target.URL = f.addr
-		_, err := newService(t, target, plan.Redline).Prepare(in)
+		_, err := newService(t, target).Prepare(in)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
 		}
@@ -194,7 +194,7 @@ func TestWrongProto(t *testing.T) {
 	const hint = "; correct the file or its path, or omit --proto if the server has gRPC reflection"
 	test := func(method, path, want string) {
 		t.Helper()
-		svc, err := dynamicgrpc.New(plan.Target{URL: "127.0.0.1:1", GRPCMethod: method, Protos: []string{path}}, plan.Redline)
+		svc, err := dynamicgrpc.New(plan.Target{URL: "127.0.0.1:1", GRPCMethod: method, Protos: []string{path}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -234,7 +234,7 @@ func TestWrongProto(t *testing.T) {
 
 func TestCallsDoNotAllocate(t *testing.T) {
 	for _, compression := range []string{"", "gzip"} {
-		svc := newService(t, plan.Target{URL: h2test.Start(t, []byte("answer")).Addr(), GRPCMethod: "v1.Simple/Echo", Compression: compression}, plan.DropIn)
+		svc := newOpaque(t, plan.Target{URL: h2test.Start(t, []byte("answer")).Addr(), GRPCMethod: "v1.Simple/Echo", Compression: compression})
 		d := open(t, svc, command(writeMessages(t, "one", "two", "three")), 8)
 		d.onEnd = func(c *service.Call) {
 			if c.Rec.Class != record.OK {
@@ -248,7 +248,7 @@ func TestCallsDoNotAllocate(t *testing.T) {
 }
 
 func BenchmarkCalls(b *testing.B) {
-	svc := newService(b, plan.Target{URL: h2test.Start(b, []byte("answer")).Addr(), GRPCMethod: "v1.Simple/Echo"}, plan.DropIn)
+	svc := newOpaque(b, plan.Target{URL: h2test.Start(b, []byte("answer")).Addr(), GRPCMethod: "v1.Simple/Echo"})
 	d := open(b, svc, command(writeMessages(b, "one", "two", "three")), 8)
 	d.run(1000)
 	b.ReportAllocs()

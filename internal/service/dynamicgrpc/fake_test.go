@@ -141,9 +141,16 @@ func (d *driver) run(n int) {
 	}
 }
 
-func newService(t testing.TB, target plan.Target, face plan.Face) *dynamicgrpc.Service {
+// newOpaque makes a service with the policies of perf_analyzer mode.
+func newOpaque(t testing.TB, target plan.Target) *dynamicgrpc.Service {
 	t.Helper()
-	svc, err := dynamicgrpc.New(target, face)
+	target.LazyDial, target.OpaqueMessages = true, true
+	return newService(t, target)
+}
+
+func newService(t testing.TB, target plan.Target) *dynamicgrpc.Service {
+	t.Helper()
+	svc, err := dynamicgrpc.New(target)
 	if err != nil {
 		t.Fatal(err)
 	}

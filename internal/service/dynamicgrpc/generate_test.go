@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/redline-bench/redline/internal/plan"
 )
 
 func TestGenerators(t *testing.T) {
@@ -34,26 +36,26 @@ func TestGenerators(t *testing.T) {
 	test(`printf '\001\001\001\001abc'`, "message 1 should have 16843009 bytes, but only 3 came")
 }
 
-// What a generator says is passed on. One that fails after its messages is an error, but for the original, which looks at
-// the messages alone.
+// What a generator writes to stderr is passed on. A generator that fails after its messages is an error, but for opaque
+// messages, which are sent.
 func TestGeneratorsWords(t *testing.T) {
-	test := func(own bool, command string, messages int, said ...string) {
+	test := func(opaque bool, command string, messages int, said ...string) {
 		t.Helper()
-		s := &Service{own: own}
+		s := &Service{target: plan.Target{OpaqueMessages: opaque}}
 		list, err := s.generate(command)
 		if len(list) != messages || (err == nil) != (messages > 0) {
 			t.Errorf("%s: %d messages, %v", command, len(list), err)
 		}
-		if diff := cmp.Diff(said, s.Said()); diff != "" {
+		if diff := cmp.Diff(said, s.Remarks()); diff != "" {
 			t.Errorf("%s: %s", command, diff)
 		}
 	}
 	const whole, cut = `printf '\000\000\000\000'; echo hello >&2`, `printf '\001\001\001\001'; exit 3`
-	test(true, whole, 1, "hello")
 	test(false, whole, 1, "hello")
-	test(true, whole+"; exit 3", 0)
-	test(false, whole+"; exit 3", 1, "hello", `WARNING: message generator "`+strings.ReplaceAll(whole, `\`, `\\`)+`; exit 3": exit status 3 (it said: hello)`)
-	test(false, cut, 0)
+	test(true, whole, 1, "hello")
+	test(false, whole+"; exit 3", 0)
+	test(true, whole+"; exit 3", 1, "hello", `WARNING: message generator "`+strings.ReplaceAll(whole, `\`, `\\`)+`; exit 3": exit status 3 (it said: hello)`)
+	test(true, cut, 0)
 }
 
 func TestStalledGenerator(t *testing.T) {

@@ -12,7 +12,6 @@ import (
 
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
-	"github.com/redline-bench/redline/internal/service/grpclane"
 	"github.com/redline-bench/redline/internal/tensor"
 	"github.com/redline-bench/redline/internal/tensor/jsonscan"
 	"github.com/redline-bench/redline/internal/wire/h2"
@@ -26,19 +25,18 @@ const reflectionWait = 20 * time.Second
 type request struct {
 	body   []byte
 	broken *GeneratorError // there are no messages: the call fails
-	// differs is set where the input data expects an answer. None can be compared: the original, whose answers are
-	// always empty, then fails.
+	// differs is set where the input data expects an output. Opaque messages cannot be compared with it: the call fails.
 	differs bool
 }
 
 // mismatch is the end of such a call, in perf_analyzer's words.
-var mismatch = &service.Error{Op: grpclane.OpInfer, Class: record.Mismatch, Text: "Output size doesn't match expected size"}
+var mismatch = &service.Error{Op: service.OpInfer, Class: record.Mismatch, Text: "Output size doesn't match expected size"}
 
 var errExpects = errors.New("validation_data: answers of dynamic_grpc have no form that could be compared: leave it out")
 
 // Prepare makes the messages of one step.
 func (s *Service) Prepare(in service.Inputs) (service.Request, error) {
-	if in.Expect != nil && s.own {
+	if in.Expect != nil && !s.target.OpaqueMessages {
 		return nil, errExpects
 	}
 	var messages [][]byte
@@ -54,8 +52,8 @@ func (s *Service) Prepare(in service.Inputs) (service.Request, error) {
 		case Messages:
 			more, err = s.fromJSON(t.Data)
 		}
-		if e, ok := errors.AsType[*GeneratorError](err); ok && e.Empty && !s.own {
-			return &request{broken: e}, nil // the original finds out with the first request
+		if e, ok := errors.AsType[*GeneratorError](err); ok && e.Empty && s.target.LazyDial {
+			return &request{broken: e}, nil // the first request reports it
 		}
 		if err != nil {
 			return nil, err
@@ -76,10 +74,11 @@ func (s *Service) Prepare(in service.Inputs) (service.Request, error) {
 	return r, nil
 }
 
-// generate runs a generator and notes what it says. Of one that fails in the end the original takes what it wrote.
+// generate runs a generator and notes what it writes to stderr. The messages that came before a failure count where the plan
+// takes messages as they are.
 func (s *Service) generate(command string) ([][]byte, error) {
 	messages, said, err := generate(command, stall)
-	if err != nil && (s.own || len(messages) == 0) {
+	if err != nil && (!s.target.OpaqueMessages || len(messages) == 0) {
 		return nil, err
 	}
 	if said != "" {
@@ -91,9 +90,8 @@ func (s *Service) generate(command string) ([][]byte, error) {
 	return messages, nil
 }
 
-// Said is what the generators of the requests prepared so far said on their stderr, and how they failed, for the user
-// to read.
-func (s *Service) Said() []string { return s.said }
+// Remarks are what the message generators of the prepared requests wrote to their stderr, and how they failed.
+func (s *Service) Remarks() []string { return s.said }
 
 // frame puts messages behind each other, compressed where that is asked for.
 func (s *Service) frame(messages [][]byte) (*request, error) {

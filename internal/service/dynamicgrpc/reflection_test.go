@@ -42,7 +42,7 @@ func TestReflection(t *testing.T) {
 			go func() { _ = srv.Serve(ln) }()
 			defer srv.Stop()
 
-			svc := newService(t, plan.Target{URL: ln.Addr().String(), GRPCMethod: "inference.GRPCInferenceService/ModelReady"}, plan.Redline)
+			svc := newService(t, plan.Target{URL: ln.Addr().String(), GRPCMethod: "inference.GRPCInferenceService/ModelReady"})
 			d := open(t, svc, messages(`{"name": "a", "version": "1"}`), 2)
 			d.onRsp = func(payload []byte) {
 				out, err := svc.Outputs(payload)

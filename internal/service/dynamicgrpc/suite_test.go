@@ -25,7 +25,7 @@ func TestSuite(t *testing.T) {
 				return nil // what a message means is not looked at; breaks of gRPC are the lanes' affair
 			}
 			tg.Headers = f.Headers()
-			s, err := dynamicgrpc.New(tg, plan.Redline)
+			s, err := dynamicgrpc.New(tg)
 			if err != nil {
 				t.Fatal(err)
 			}

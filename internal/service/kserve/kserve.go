@@ -77,8 +77,8 @@ const (
 	OpList      = "model list"
 	OpTrace     = "trace setting"
 	OpShare     = "shared memory"
-	OpInfer     = "infer"
-	OpConnect   = "connect"
+	OpInfer     = service.OpInfer
+	OpConnect   = service.OpConnect
 	StatsExt    = "statistics"
 	ensembleTag = "ensemble"
 )

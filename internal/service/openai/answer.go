@@ -5,7 +5,6 @@ import (
 
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
-	"github.com/redline-bench/redline/internal/service/httplane"
 	"github.com/redline-bench/redline/internal/tensor/jsonscan"
 	"github.com/redline-bench/redline/internal/wire/sse"
 )
@@ -53,7 +52,7 @@ func checkBody(ctype, body []byte) *service.Error {
 	}
 	if bytes.Contains(body, errorMark) && hasError(body) {
 		return &service.Error{
-			Op: httplane.OpInfer, Class: record.Server, Code: 200, Text: "OpenAI response is an error: " + quote(body),
+			Op: service.OpInfer, Class: record.Server, Code: 200, Text: "OpenAI response is an error: " + quote(body),
 		}
 	}
 	return nil
@@ -92,7 +91,7 @@ func match(want, got []byte) *service.Error {
 	default:
 		return nil
 	}
-	return &service.Error{Op: httplane.OpInfer, Class: record.Mismatch, Code: 200, Text: text}
+	return &service.Error{Op: service.OpInfer, Class: record.Mismatch, Code: 200, Text: text}
 }
 
 // finished tells whether the last event of a stream without [DONE] says that nothing is to follow: it gives a

@@ -8,9 +8,8 @@ import (
 
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
-	"github.com/redline-bench/redline/internal/service/httplane"
+	"github.com/redline-bench/redline/internal/wire"
 	"github.com/redline-bench/redline/internal/wire/budget"
-	"github.com/redline-bench/redline/internal/wire/h1"
 	"github.com/redline-bench/redline/internal/wire/h2/zip"
 	"github.com/redline-bench/redline/internal/wire/sse"
 )
@@ -45,15 +44,15 @@ func (s *Service) newExchange(sink service.Sink) *exchange {
 	return x
 }
 
-// Interrupted implements httplane.Interruptible.
+// Interrupted implements httppool.Interruptible.
 func (x *exchange) Interrupted(asked func() bool) { x.interrupted = asked }
 
-// tooLarge is the failure of an answer above the limit.
+// tooLarge is the failure of a response above the limit.
 func (x *exchange) tooLarge() *service.Error {
 	return malformed(fmt.Sprintf("it has more than %d bytes%s", x.limit, service.RaiseLimit))
 }
 
-// noRoom is the failure of an answer that is too much beside the others.
+// noRoom is the failure of a response that, together with those in flight, takes too many bytes.
 func (x *exchange) noRoom() *service.Error { return malformed(x.held.Over() + service.RaiseLimit) }
 
 // Render gives the bytes of a request.
@@ -62,11 +61,11 @@ func (x *exchange) Render(c *service.Call) (head, rest []byte, body int) {
 	return r.head, r.body, r.size
 }
 
-// good tells whether the status promises an answer.
+// good tells whether the status is one of success with a body.
 func good(status int) bool { return status >= 200 && status < 300 && status != http.StatusNoContent }
 
 // Head decides by the content type whether the answer is a stream.
-func (x *exchange) Head(c *service.Call, r *h1.Reply) bool {
+func (x *exchange) Head(c *service.Call, r *wire.Reply) bool {
 	x.stop()
 	if !good(r.Status) || !isEvents(r.Type) {
 		return false
@@ -139,12 +138,12 @@ func (x *exchange) OnEvent(e *sse.Event) {
 		x.sink.Response(x.call, e.Text, e.At, true)
 		return
 	}
-	if string(e.Type) == "ping" { // keeps the connection open and says nothing
+	if string(e.Type) == "ping" { // it only keeps the connection open
 		return
 	}
 	if isError(e) {
 		x.fault = &service.Error{
-			Op: httplane.OpInfer, Class: record.Server, Code: 200, Text: "OpenAI stream returns an error: " + quote(e.Data),
+			Op: service.OpInfer, Class: record.Server, Code: 200, Text: "OpenAI stream returns an error: " + quote(e.Data),
 		}
 		return
 	}
@@ -159,7 +158,7 @@ func (x *exchange) OnEvent(e *sse.Event) {
 }
 
 // Reply judges a whole answer.
-func (x *exchange) Reply(c *service.Call, r *h1.Reply) *service.Error {
+func (x *exchange) Reply(c *service.Call, r *wire.Reply) *service.Error {
 	if x.call != nil {
 		defer x.stop()
 		return x.streamed(r)
@@ -170,7 +169,7 @@ func (x *exchange) Reply(c *service.Call, r *h1.Reply) *service.Error {
 		return err
 	case !good(r.Status):
 		return &service.Error{
-			Op: httplane.OpInfer, Class: record.Server, Code: r.Status,
+			Op: service.OpInfer, Class: record.Server, Code: r.Status,
 			Text: fmt.Sprintf("OpenAI response returns HTTP code %d: %s", r.Status, quote(body)),
 			Err:  service.NewStatusError(r.Status, r.Retry, body),
 		}
@@ -184,7 +183,7 @@ func (x *exchange) Reply(c *service.Call, r *h1.Reply) *service.Error {
 }
 
 // streamed judges a stream that has ended.
-func (x *exchange) streamed(r *h1.Reply) *service.Error {
+func (x *exchange) streamed(r *wire.Reply) *service.Error {
 	x.at = r.End
 	if x.zip != nil && x.fault == nil {
 		if err := x.zip.end(); err != nil {
@@ -215,7 +214,7 @@ func (x *exchange) stop() {
 	x.held.Release()
 }
 
-// Close frees what a stream that was cut off has left.
+// Close frees what a canceled stream has left.
 func (x *exchange) Close() error {
 	x.stop()
 	x.unpacker.Share.Release()
@@ -223,5 +222,5 @@ func (x *exchange) Close() error {
 }
 
 func malformed(why string) *service.Error {
-	return &service.Error{Op: httplane.OpInfer, Class: record.Protocol, Code: 200, Text: "malformed OpenAI response: " + why}
+	return &service.Error{Op: service.OpInfer, Class: record.Protocol, Code: 200, Text: "malformed OpenAI response: " + why}
 }

@@ -5,7 +5,7 @@ import (
 
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
-	"github.com/redline-bench/redline/internal/wire/h1"
+	"github.com/redline-bench/redline/internal/wire"
 )
 
 // witness counts what an exchange reports.
@@ -44,7 +44,7 @@ func FuzzAnswer(f *testing.F) {
 		for range 2 { // the second must not see anything of the first
 			*w = witness{}
 			c := &service.Call{}
-			r := &h1.Reply{Status: status, Type: []byte(ctype), Encoding: []byte(encoding), Size: int64(len(body)), First: 1}
+			r := &wire.Reply{Status: status, Type: []byte(ctype), Encoding: []byte(encoding), Size: int64(len(body)), First: 1}
 			if x.Head(c, r) {
 				at, step := int64(1), max(1, int(size))
 				for i := 0; i < len(body); i += step {

@@ -10,7 +10,7 @@ import (
 	"iter"
 
 	"github.com/redline-bench/redline/internal/service"
-	"github.com/redline-bench/redline/internal/wire/h1"
+	"github.com/redline-bench/redline/internal/wire"
 	"github.com/redline-bench/redline/internal/wire/h2/zip"
 )
 
@@ -119,7 +119,7 @@ func (h *hungry) ReadByte() (byte, error) {
 }
 
 // body is the plain body of a reply. What had to be decompressed is valid until the next reply.
-func (x *exchange) body(r *h1.Reply) ([]byte, *service.Error) {
+func (x *exchange) body(r *wire.Reply) ([]byte, *service.Error) {
 	if !encoded(r.Encoding) {
 		return r.Body, nil
 	}

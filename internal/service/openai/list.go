@@ -9,7 +9,7 @@ import (
 
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
-	"github.com/redline-bench/redline/internal/service/httplane"
+	"github.com/redline-bench/redline/internal/service/httppool"
 	"github.com/redline-bench/redline/internal/wire/h1"
 )
 
@@ -44,7 +44,7 @@ func (s *Service) Ask(ctx context.Context, path string, body []byte) (int, []byt
 
 // unanswered is the error of a request beside the load that got no answer.
 func (s *Service) unanswered(ctx context.Context, err error) error {
-	e := httplane.Failure(opList, s.at.Addr(), err)
+	e := httppool.Failure(opList, s.at.Addr(), err)
 	if ctx.Err() != nil {
 		e.Class, e.Text = record.Timeout, "no answer from "+s.at.Addr()+" in time"
 	}

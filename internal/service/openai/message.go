@@ -3,7 +3,6 @@ package openai
 import (
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
-	"github.com/redline-bench/redline/internal/service/httplane"
 	"github.com/redline-bench/redline/internal/tensor"
 	"github.com/redline-bench/redline/internal/tensor/jsonscan"
 	"github.com/redline-bench/redline/internal/wire/sse"
@@ -51,7 +50,7 @@ func bodyMessage(dst []byte, v jsonscan.Value) ([]byte, error) {
 }
 
 func noMessage(why string, body []byte) error {
-	return &service.Error{Op: httplane.OpInfer, Class: record.Protocol, Code: 200, Text: why + ". Response body:\n\n" + quote(body)}
+	return &service.Error{Op: service.OpInfer, Class: record.Protocol, Code: 200, Text: why + ". Response body:\n\n" + quote(body)}
 }
 
 // pieces puts the deltas of a streamed message together.

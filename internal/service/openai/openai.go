@@ -23,7 +23,7 @@ import (
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
-	"github.com/redline-bench/redline/internal/service/httplane"
+	"github.com/redline-bench/redline/internal/service/httppool"
 	"github.com/redline-bench/redline/internal/tensor"
 	"github.com/redline-bench/redline/internal/wire/h2"
 )
@@ -45,10 +45,9 @@ const OpCreate = "triton client backend"
 // Service is one endpoint of one server.
 type Service struct {
 	target plan.Target
-	at     *httplane.Server
+	at     *httppool.Server
 	path   string
 	closes bool // streams of this endpoint must say that they are complete
-	late   bool // see ConnectLater
 
 	mu      sync.Mutex
 	headers map[int]*h2.Header // by the size of the body
@@ -56,7 +55,7 @@ type Service struct {
 
 // New checks the target and makes a service. It does not connect.
 func New(t plan.Target) (*Service, error) {
-	at, err := httplane.NewServer(t)
+	at, err := httppool.NewServer(t)
 	if err != nil {
 		return nil, err
 	}
@@ -95,9 +94,6 @@ func undot(path string) string {
 	return "/" + strings.Join(kept, "/")
 }
 
-// ConnectLater lets the load begin where the server cannot be reached, as the original does: its requests tell.
-func (s *Service) ConnectLater() { s.late = true }
-
 // Describe makes up the model; the server is not asked.
 func (s *Service) Describe(context.Context) (*service.Model, error) {
 	if s.target.Protocol == plan.GRPC {
@@ -120,11 +116,11 @@ func (s *Service) Open(ctx context.Context, sink service.Sink) (service.Transpor
 	}
 	cfg := s.at.Config("")
 	cfg.Arrival = true
-	tr := httplane.New(cfg, sink, func() httplane.Exchange {
+	tr := httppool.New(cfg, sink, func() httppool.Exchange {
 		return s.newExchange(sink)
 	})
-	if s.late {
-		return httplane.Later{Transport: tr}, nil
+	if s.target.LazyDial {
+		return httppool.LazyDial{Transport: tr}, nil
 	}
 	return tr, nil
 }

@@ -19,7 +19,7 @@ import (
 	pb "github.com/redline-bench/redline/internal/proto/tfserving"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
-	"github.com/redline-bench/redline/internal/service/grpclane"
+	"github.com/redline-bench/redline/internal/service/grpcpool"
 	"github.com/redline-bench/redline/internal/service/kserve"
 	"github.com/redline-bench/redline/internal/tensor"
 	"github.com/redline-bench/redline/internal/wire/h2"
@@ -41,13 +41,13 @@ const signatureField = "signature_def"
 type Service struct {
 	target plan.Target
 	batch  int // 0: the model is taken as it is, without a batch dimension
-	at     *grpclane.Server
+	at     *grpcpool.Server
 	header *h2.Header
 }
 
 // New checks the target and makes a service. It does not connect.
 func New(t plan.Target, in plan.Input) (*Service, error) {
-	at, err := grpclane.NewServer(t)
+	at, err := grpcpool.NewServer(t)
 	if err != nil {
 		return nil, err
 	}
@@ -183,7 +183,7 @@ func (s *Service) Prepare(in service.Inputs) (service.Request, error) {
 
 // Open makes a transport without slots.
 func (s *Service) Open(ctx context.Context, sink service.Sink) (service.Transport, error) {
-	return grpclane.New(ctx, s.at, sink, s.header, func() grpclane.Exchange { return &exchange{at: s.at, sink: sink} })
+	return grpcpool.NewUnary(ctx, s.at, sink, s.header, func() grpcpool.Unary { return unary{} })
 }
 
 // Outputs decodes a PredictResponse.

@@ -19,9 +19,9 @@ import (
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
-	"github.com/redline-bench/redline/internal/service/httplane"
+	"github.com/redline-bench/redline/internal/service/httppool"
 	"github.com/redline-bench/redline/internal/tensor"
-	"github.com/redline-bench/redline/internal/wire/h1"
+	"github.com/redline-bench/redline/internal/wire"
 )
 
 var _ service.Service = (*Service)(nil)
@@ -35,21 +35,17 @@ const OpCreate = "triton client backend"
 // Service is one model of one server.
 type Service struct {
 	target plan.Target
-	at     *httplane.Server
-	late   bool // see ConnectLater
+	at     *httppool.Server
 }
 
 // New checks the target and makes a service. It does not connect.
 func New(t plan.Target) (*Service, error) {
-	at, err := httplane.NewServer(t)
+	at, err := httppool.NewServer(t)
 	if err != nil {
 		return nil, err
 	}
 	return &Service{target: t, at: at}, nil
 }
-
-// ConnectLater lets the load begin where the server cannot be reached, as the original does: its requests tell.
-func (s *Service) ConnectLater() { s.late = true }
 
 // Describe makes up the model: TorchServe does not tell what its models take.
 func (s *Service) Describe(context.Context) (*service.Model, error) {
@@ -81,7 +77,7 @@ func (s *Service) Prepare(in service.Inputs) (service.Request, error) {
 	file, err := os.ReadFile(string(path))
 	if err != nil {
 		return nil, &service.Error{
-			Op: httplane.OpInfer, Class: record.Server, Err: err,
+			Op: service.OpInfer, Class: record.Server, Err: err,
 			Text: fmt.Sprintf("Failed to open the specified file `%s`", path),
 		}
 	}
@@ -115,7 +111,7 @@ func (s *Service) file(in service.Inputs) (path []byte, err error) {
 		if batch > 1 || len(rest) == 0 {
 			continue
 		}
-		if s.late { // the original takes all that is there for one path
+		if s.target.Loose { // perf_analyzer takes all names together for one path
 			return slices.Concat(path, rest), nil
 		}
 		return nil, fmt.Errorf("%s lists several files: a request sends one, so write a step for each", Input)
@@ -146,9 +142,9 @@ func boundaryFor(file []byte) string {
 
 // Open makes a transport without slots.
 func (s *Service) Open(_ context.Context, sink service.Sink) (service.Transport, error) {
-	tr := httplane.New(s.at.Config(""), sink, func() httplane.Exchange { return exchange{sink} })
-	if s.late {
-		return httplane.Later{Transport: tr}, nil
+	tr := httppool.New(s.at.Config(""), sink, func() httppool.Exchange { return exchange{sink} })
+	if s.target.LazyDial {
+		return httppool.LazyDial{Transport: tr}, nil
 	}
 	return tr, nil
 }
@@ -167,7 +163,7 @@ func (x exchange) Render(c *service.Call) (head, rest []byte, body int) {
 	return r.head, r.body, r.size
 }
 
-func (x exchange) Head(*service.Call, *h1.Reply) bool { return false }
+func (x exchange) Head(*service.Call, *wire.Reply) bool { return false }
 
 func (x exchange) Data(*service.Call, []byte, int64) {}
 
@@ -175,13 +171,13 @@ func (x exchange) Data(*service.Call, []byte, int64) {}
 const errorLimit = 1 << 10
 
 // Reply takes any answer of status 200.
-func (x exchange) Reply(c *service.Call, r *h1.Reply) *service.Error {
+func (x exchange) Reply(c *service.Call, r *wire.Reply) *service.Error {
 	if r.Status != 200 {
 		text := "inference failed with error code " + strconv.Itoa(r.Status)
 		if words := bytes.Fields(r.Body[:min(len(r.Body), errorLimit)]); len(words) > 0 {
 			text += ": " + string(bytes.Join(words, []byte{' '})) // one line
 		}
-		return &service.Error{Op: httplane.OpInfer, Class: record.Server, Code: r.Status, Text: text}
+		return &service.Error{Op: service.OpInfer, Class: record.Server, Code: r.Status, Text: text}
 	}
 	c.Rec.Responses = 1
 	x.sink.Response(c, r.Body, r.End, false)

@@ -74,20 +74,21 @@ func TestSeveralFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	data := tensor.AppendElement(tensor.AppendElement(nil, []byte(path)), []byte(path))
-	s, err := torchserve.New(plan.Target{Model: "m", URL: "localhost:8080"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	target := plan.Target{Model: "m", URL: "localhost:8080"}
 	f := func(want string, shape ...int64) {
 		t.Helper()
-		_, err := s.Prepare(service.Inputs{Tensors: []tensor.Tensor{{Name: torchserve.Input, Type: tensor.Bytes, Shape: shape, Data: data}}})
+		s, err := torchserve.New(target)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = s.Prepare(service.Inputs{Tensors: []tensor.Tensor{{Name: torchserve.Input, Type: tensor.Bytes, Shape: shape, Data: data}}})
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%v: got %v, want %q", shape, err, want)
 		}
 	}
 	f("", 2, 1)
 	f("a request sends one", 1, 1)
-	s.ConnectLater()
+	target.Loose = true
 	f("Failed to open the specified file `"+path, 1, 1)
 }
 

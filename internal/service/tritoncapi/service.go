@@ -40,12 +40,8 @@ type Service struct {
 	requests []*request
 	checks   bool // some answers are compared with expected ones
 	opened   []*transport
-	strict   bool // see Strict
 	regions  regions
 }
-
-// Strict makes a model that does not load a failure of the whole repository, as the original has it.
-func (s *Service) Strict() { s.strict = true }
 
 // New loads the library. The server starts with the first Describe.
 func New(t plan.Target, in plan.Input) (service.Service, error) {
@@ -98,7 +94,7 @@ func (s *Service) start(ctx context.Context) error {
 		go func() {
 			defer close(s.starting)
 			s.server, s.startErr = s.lib.start(options{
-				repository: s.target.ModelRepository, dir: s.target.ServerDirectory, prefix: prefix(os.Getpid()), strict: s.strict,
+				repository: s.target.ModelRepository, dir: s.target.ServerDirectory, prefix: prefix(os.Getpid()), strict: s.target.StrictRepository,
 			})
 		}()
 	}

@@ -41,9 +41,6 @@ const (
 	patience  = 3
 )
 
-// keeper is a sink that can say whether it keeps payloads. One that does not is given none, which saves a copy.
-type keeper interface{ Keeps() bool }
-
 // transport is a growing row of slots, dealt out to lanes.
 type transport struct {
 	sink    service.Sink
@@ -81,7 +78,7 @@ type slot struct {
 
 func (s *Service) newTransport(sink service.Sink) (*transport, error) {
 	t := &transport{sink: sink, keep: true, regions: s.regions, toClock: clockOffset(), wait: closeWait}
-	if k, ok := sink.(keeper); ok {
+	if k, ok := sink.(service.Keeper); ok { // a sink that keeps no payloads is given none, which saves a copy
 		t.keep = k.Keeps()
 	}
 	t.slots.Store(&[]*slot{})
@@ -207,7 +204,7 @@ func (l *lane) event(e *C.rl_event, outputs []C.rl_tensor) {
 	at := int64(e.at) + l.t.toClock
 	if e.marks&C.RL_CUT != 0 {
 		C.rl_cancel(s.c, e.seq)
-		s.err = cutError(record.Class(e.class))
+		s.err = service.CutError(record.Class(e.class), "Triton", nil)
 		l.end(s, c, at)
 		return
 	}
@@ -272,15 +269,6 @@ func (l *lane) end(s *slot, c *service.Call, at int64) {
 	s.call.Store(nil)
 	l.calls.Add(-1)
 	l.t.sink.Done(c)
-}
-
-var canceled = &service.Error{Op: kserve.OpInfer, Class: record.Canceled, Text: "the request was cut because the run ended"}
-
-func cutError(class record.Class) *service.Error {
-	if class == record.Canceled {
-		return canceled
-	}
-	return &service.Error{Op: kserve.OpInfer, Class: class, Text: "no whole answer from Triton within the request's deadline"}
 }
 
 // stuck tells whether Close left something behind in Triton.

@@ -164,13 +164,13 @@ func TestCut(t *testing.T) {
 	for range 20 {
 		tr.Send(&service.Call{Req: held})
 		tr.Cut(0, record.Timeout)
-		wantClass(t, s.end(t), record.Timeout, "no whole answer from Triton within the request's deadline")
+		wantClass(t, s.end(t), record.Timeout, "no complete response from Triton within the request's deadline")
 	}
 	tr.Send(&service.Call{Req: answered})
 	wantClass(t, s.end(t), record.OK, "")
 	tr.Send(&service.Call{Req: held})
 	tr.Cut(0, record.Canceled)
-	wantClass(t, s.end(t), record.Canceled, canceled.Text)
+	wantClass(t, s.end(t), record.Canceled, service.ErrCanceled.Text)
 }
 
 // A model that never answers holds up nobody: its calls are cut, the transport closes, the service says what it
@@ -195,7 +195,7 @@ func TestHang(t *testing.T) {
 		t.Error("the transport closed as if nothing had been left behind")
 	}
 	for range 2 {
-		wantClass(t, s.end(t), record.Canceled, canceled.Text)
+		wantClass(t, s.end(t), record.Canceled, service.ErrCanceled.Text)
 	}
 	if err := svc.Close(); err == nil || !bytes.Contains([]byte(err.Error()), []byte("left behind: 2 requests")) {
 		t.Errorf("got %v", err)
@@ -220,7 +220,7 @@ func TestCloseWaitsForSlowModels(t *testing.T) {
 	if err := tr.Close(); err != nil {
 		t.Error(err)
 	}
-	wantClass(t, s.end(t), record.Canceled, canceled.Text)
+	wantClass(t, s.end(t), record.Canceled, service.ErrCanceled.Text)
 }
 
 // The words of the original for what Triton refused and for what it could not do.

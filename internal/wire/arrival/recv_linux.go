@@ -5,6 +5,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/redline-bench/redline/internal/wire/sys"
 )
 
 // Enable has the kernel note when segments come in on a socket. It returns false where it cannot.
@@ -26,9 +28,6 @@ func (n *note) stamp(m *unix.Msghdr) int64 {
 	return 0
 }
 
-// brief is the size up to which a read is so short that the scheduler need not know of it.
-const brief = 64 << 10
-
 // Recv reads from a socket that does not wait, and gives the kernel's note with it: the wall-clock time at which the last
 // byte came in, in nanoseconds; 0 is none.
 func Recv(fd int, b []byte) (n int, stamp int64, errno syscall.Errno) {
@@ -38,27 +37,16 @@ func Recv(fd int, b []byte) (n int, stamp int64, errno syscall.Errno) {
 	msg := unix.Msghdr{Iov: &iov, Control: (*byte)(unsafe.Pointer(&ctl))}
 	msg.SetIovlen(1)
 	msg.SetControllen(int(unsafe.Sizeof(ctl)))
-	call := syscall.RawSyscall
-	if len(b) > brief {
-		call = syscall.Syscall
-	}
-	r, _, errno := call(unix.SYS_RECVMSG, uintptr(fd), uintptr(unsafe.Pointer(&msg)), 0)
-	if errno != 0 {
+	if n, errno = sys.Recvmsg(fd, &msg, len(b)); errno != 0 {
 		return 0, 0, errno
 	}
-	if raced {
-		_, _ = syscall.Read(fd, nil) // tells the race detector that what was written before is seen
-	}
-	return int(r), ctl.stamp(&msg), 0
+	return n, ctl.stamp(&msg), 0
 }
 
 // outOfOrder is how many segments of a connection came before one that was sent earlier.
 func outOfOrder(fd int) uint32 {
 	var info unix.TCPInfo
-	size := uint32(unsafe.Sizeof(info))
-	_, _, errno := syscall.RawSyscall6(unix.SYS_GETSOCKOPT, uintptr(fd), unix.IPPROTO_TCP, unix.TCP_INFO,
-		uintptr(unsafe.Pointer(&info)), uintptr(unsafe.Pointer(&size)), 0)
-	if errno != 0 {
+	if !sys.TCPInfo(fd, &info) {
 		return 0
 	}
 	return info.Rcv_ooopack

@@ -6,13 +6,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redline-bench/redline/internal/wire"
 	"github.com/redline-bench/redline/internal/wire/h1"
 )
 
 // hasty calls Abandon at every reply, as a reader does that sees the reply before the sender has returned.
 type hasty struct{ *loop }
 
-func (l hasty) Reply(r *h1.Reply) {
+func (l hasty) Reply(r *wire.Reply) {
 	l.c.Abandon()
 	l.loop.Reply(r)
 }

@@ -7,7 +7,9 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/redline-bench/redline/internal/wire"
 	"github.com/redline-bench/redline/internal/wire/h1"
+	"github.com/redline-bench/redline/internal/wire/neterr"
 )
 
 // TestBreakEndsAWrite shows that a request of which the server reads no more does not hold the loop.
@@ -31,7 +33,7 @@ func TestBreakEndsAWrite(t *testing.T) {
 	}
 	end := func(t *testing.T, l *loop) {
 		t.Helper()
-		wantKind(t, l.c.Serve(l), h1.Broken, false)
+		wantKind(t, l.c.Serve(l), neterr.Broken, false)
 		if l.drained != 1 {
 			t.Errorf("the end of the write was told %d times", l.drained)
 		}
@@ -60,7 +62,7 @@ func TestDoEndsWithItsContext(t *testing.T) {
 		_, _ = io.Copy(io.Discard, c)
 	})})
 	_, err := c.Do(ctx, []byte(request), nil)
-	wantKind(t, err, h1.Broken, false)
+	wantKind(t, err, neterr.Broken, false)
 }
 
 // TestBreakWakesTheReader has a connection broken while its reader waits after a reply, and before it reads.
@@ -79,7 +81,7 @@ func TestBreakWakesTheReader(t *testing.T) {
 				} else {
 					c.Break()
 				}
-				wantKind(t, c.Serve(resting{&loop{c: c}, replied}), h1.Broken, false)
+				wantKind(t, c.Serve(resting{&loop{c: c}, replied}), neterr.Broken, false)
 				wg.Wait()
 				if _, _, _, err := c.TryWrite([]byte(request), nil); err == nil {
 					t.Error("a broken connection can be written to")
@@ -95,4 +97,4 @@ type resting struct {
 	replied chan struct{}
 }
 
-func (r resting) Reply(*h1.Reply) { close(r.replied) }
+func (r resting) Reply(*wire.Reply) { close(r.replied) }

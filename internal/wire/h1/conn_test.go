@@ -13,7 +13,9 @@ import (
 	"testing"
 
 	"github.com/redline-bench/redline/internal/testkit"
+	"github.com/redline-bench/redline/internal/wire"
 	"github.com/redline-bench/redline/internal/wire/h1"
+	"github.com/redline-bench/redline/internal/wire/neterr"
 )
 
 const (
@@ -121,15 +123,15 @@ type loop struct {
 	body []byte
 	left int
 	bad  int
-	last h1.Reply
+	last wire.Reply
 	// drained counts the writes that were left to a Loop.
 	drained int
 }
 
-func (l *loop) Head(*h1.Reply) bool { return false }
-func (l *loop) Data([]byte, int64)  {}
+func (l *loop) Head(*wire.Reply) bool { return false }
+func (l *loop) Data([]byte, int64)    {}
 
-func (l *loop) Reply(r *h1.Reply) {
+func (l *loop) Reply(r *wire.Reply) {
 	if r.Status != 200 {
 		l.bad++
 	}
@@ -230,7 +232,7 @@ func TestEarlyReply(t *testing.T) {
 // impatient gives up the rest of its request when the reply is there.
 type impatient struct{ *loop }
 
-func (l impatient) Reply(r *h1.Reply) {
+func (l impatient) Reply(r *wire.Reply) {
 	l.c.Abandon()
 	l.last = *r
 }
@@ -277,9 +279,9 @@ func TestDo(t *testing.T) {
 	}
 }
 
-func wantKind(t *testing.T, err error, want h1.Kind, partial bool) {
+func wantKind(t *testing.T, err error, want neterr.Kind, partial bool) {
 	t.Helper()
-	var e *h1.Error
+	var e *neterr.Error
 	if !errors.As(err, &e) || e.Kind != want || e.Partial != partial {
 		t.Errorf("got %v (%+v), want kind %v, partial %t", err, e, want, partial)
 	}
@@ -291,15 +293,15 @@ func TestEnds(t *testing.T) {
 		reset := func(c net.Conn) { _ = c.(*net.TCPConn).SetLinger(0) }
 		for name, tc := range map[string]struct {
 			serve   func(net.Conn)
-			want    h1.Kind
+			want    neterr.Kind
 			partial bool
 		}{
-			"closed":             {read, h1.Empty, false},
-			"closed in a reply":  {func(c net.Conn) { read(c); _, _ = io.WriteString(c, reply[:30]) }, h1.Truncated, true},
-			"closed in the body": {func(c net.Conn) { read(c); _, _ = io.WriteString(c, reply[:len(reply)-1]) }, h1.Truncated, true},
-			"reset":              {func(c net.Conn) { read(c); reset(c) }, h1.Reset, false},
-			"http/2":             {func(c net.Conn) { read(c); _, _ = io.WriteString(c, "\x00\x00\x00\x04\x00\x00\x00\x00\x00") }, h1.NotHTTP, true},
-			"malformed":          {func(c net.Conn) { read(c); _, _ = io.WriteString(c, "HTTP/1.1 abc\r\n\r\n") }, h1.Malformed, true},
+			"closed":             {read, neterr.Closed, false},
+			"closed in a reply":  {func(c net.Conn) { read(c); _, _ = io.WriteString(c, reply[:30]) }, neterr.Truncated, true},
+			"closed in the body": {func(c net.Conn) { read(c); _, _ = io.WriteString(c, reply[:len(reply)-1]) }, neterr.Truncated, true},
+			"reset":              {func(c net.Conn) { read(c); reset(c) }, neterr.Reset, false},
+			"http/2":             {func(c net.Conn) { read(c); _, _ = io.WriteString(c, "\x00\x00\x00\x04\x00\x00\x00\x00\x00") }, neterr.NotHTTP, true},
+			"malformed":          {func(c net.Conn) { read(c); _, _ = io.WriteString(c, "HTTP/1.1 abc\r\n\r\n") }, neterr.Malformed, true},
 		} {
 			t.Run(name, func(t *testing.T) {
 				c := dial(t, h1.Config{Addr: listen(t, tc.serve)})
@@ -339,7 +341,7 @@ func TestReplyThatEndsTheConnection(t *testing.T) {
 // closer takes a reply and writes nothing more.
 type closer struct{ *loop }
 
-func (c closer) Reply(r *h1.Reply) {
+func (c closer) Reply(r *wire.Reply) {
 	c.last = *r
 	c.last.Body = bytes.Clone(r.Body)
 }
@@ -347,18 +349,18 @@ func (c closer) Reply(r *h1.Reply) {
 func TestDialFailures(t *testing.T) {
 	addr := testkit.Port(t)
 	_, err := h1.Dial(t.Context(), h1.Config{Addr: addr})
-	wantKind(t, err, h1.Refused, false)
+	wantKind(t, err, neterr.Refused, false)
 	if !strings.Contains(err.Error(), addr) {
 		t.Errorf("no address in %q", err)
 	}
 	_, err = h1.Dial(t.Context(), h1.Config{Addr: "127.0.0.1:99999"})
-	wantKind(t, err, h1.Unreachable, false)
+	wantKind(t, err, neterr.Unreachable, false)
 	_, err = h1.Dial(t.Context(), h1.Config{Addr: listen(t, answer(1, reply)), TLS: &tls.Config{ServerName: "x"}})
-	wantKind(t, err, h1.Handshake, false)
+	wantKind(t, err, neterr.Handshake, false)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err = h1.Dial(ctx, h1.Config{Addr: addr})
-	wantKind(t, err, h1.Broken, false)
+	wantKind(t, err, neterr.Broken, false)
 }
 
 // TestIdleClose shows that a reader at rest sees the server go, also when the close came right behind a reply.
@@ -374,7 +376,7 @@ func TestIdleClose(t *testing.T) {
 			t.Fatal(err)
 		}
 		err := c.Serve(closer{l})
-		wantKind(t, err, h1.Empty, false)
+		wantKind(t, err, neterr.Closed, false)
 		if l.last.Status != 200 {
 			t.Errorf("the reply was lost")
 		}
@@ -387,7 +389,7 @@ type events struct {
 	at    []int64
 }
 
-func (e *events) Head(r *h1.Reply) bool { return string(r.Type) == "text/event-stream" }
+func (e *events) Head(r *wire.Reply) bool { return string(r.Type) == "text/event-stream" }
 
 func (e *events) Data(b []byte, at int64) {
 	e.parts, e.at = append(e.parts, string(b)), append(e.at, at)

@@ -3,11 +3,13 @@ package h1
 import (
 	"bytes"
 	"context"
+
+	"github.com/redline-bench/redline/internal/wire"
 )
 
 // Do writes one request and waits for its reply; the end of ctx breaks the connection. The reply is a copy,
 // so this is for the calls around a load, not for the load itself.
-func (c *Conn) Do(ctx context.Context, head, body []byte) (*Reply, error) {
+func (c *Conn) Do(ctx context.Context, head, body []byte) (*wire.Reply, error) {
 	defer context.AfterFunc(ctx, c.Break)()
 	var o once
 	o.c = c
@@ -25,18 +27,18 @@ func (c *Conn) Do(ctx context.Context, head, body []byte) (*Reply, error) {
 // once takes a single reply.
 type once struct {
 	c     *Conn
-	reply *Reply
+	reply *wire.Reply
 }
 
-func (o *once) Head(*Reply) bool { return false }
+func (o *once) Head(*wire.Reply) bool { return false }
 
 func (o *once) Data([]byte, int64) {}
 
-func (o *once) Reply(r *Reply) {
+func (o *once) Reply(r *wire.Reply) {
 	cp := *r
-	cp.room, cp.Type, cp.Encoding = bytes.Clone(r.room), bytes.Clone(r.Type), bytes.Clone(r.Encoding)
+	cp.Framed, cp.Type, cp.Encoding = bytes.Clone(r.Framed), bytes.Clone(r.Type), bytes.Clone(r.Encoding)
 	cp.Retry = bytes.Clone(r.Retry)
-	cp.Body = cp.room[Room:]
+	cp.Body = cp.Framed[wire.Room:]
 	o.reply = &cp
 	o.c.Stop()
 }

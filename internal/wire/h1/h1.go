@@ -8,10 +8,9 @@
 //
 // On Linux, a Loop serves many connections on one goroutine, without the runtime's scheduler between two replies.
 // It is told of each change once, so after a short read that ended a reply there is no need to ask the kernel
-// again before waiting: an exchange is one read and one write. See loop_linux.go and socket_linux.go. Slow streams whose
-// times the kernel notes are read some at a time: see late_linux.go.
+// again before waiting: an exchange is one read and one write. See loop_linux.go and socket_linux.go.
 //
-// The parser believes nothing: what is not exactly HTTP/1.x ends the connection with an *Error whose Kind
+// The parser is strict: what is not exactly HTTP/1.x ends the connection with a *neterr.Error whose Kind
 // says how, and never as a reply.
 package h1
 
@@ -23,8 +22,10 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/internal/clock"
+	"github.com/redline-bench/redline/internal/wire"
 	"github.com/redline-bench/redline/internal/wire/arrival"
 	"github.com/redline-bench/redline/internal/wire/budget"
+	"github.com/redline-bench/redline/internal/wire/neterr"
 )
 
 // Limits and sizes used where a Config has none.
@@ -59,38 +60,15 @@ func (c Config) From(i int) Config {
 	return c
 }
 
-// Reply is one answer. Its slices are valid until the handler returns.
-type Reply struct {
-	Status   int
-	Type     []byte // Content-Type
-	Encoding []byte // Content-Encoding
-	Retry    []byte // Retry-After
-	Number   int64  // the header named by Config.Number; -1 when absent
-	Close    bool   // the connection ends with this reply
-	Body     []byte // empty when it was streamed
-	room     []byte // Body with Room bytes before it
-	Size     int64  // bytes of the body
-	First    int64  // clock.Now when the first byte was read, or came: see Config.Arrival
-	End      int64  // the same of the last byte
-	Late     int64  // the longest time for which a part of it had come and was not read; 0 where that is not known
-}
-
-// Room is the number of bytes before the body that Framed gives away.
-const Room = 4
-
-// Framed is the body with Room bytes before it, free to be overwritten: they held the empty line after the
-// head. So a caller can pass a body on with a number in front of it, and copy nothing.
-func (r *Reply) Framed() []byte { return r.room }
-
 // Handler is told what arrives on a connection, in the goroutine of Serve.
 type Handler interface {
 	// Head is called once for each reply, when its head is complete. Returning true asks for the body piece
 	// by piece through Data; otherwise it is gathered into Reply.Body.
-	Head(r *Reply) (stream bool)
+	Head(r *wire.Reply) (stream bool)
 	// Data passes on a piece of a streamed body, read at the given time. b is valid until it returns.
 	Data(b []byte, at int64)
 	// Reply reports a finished reply. It may write the next request.
-	Reply(r *Reply)
+	Reply(r *wire.Reply)
 }
 
 // Conn is one connection. Use Dial.
@@ -112,7 +90,7 @@ type Conn struct {
 // dialWait bounds the time to connect and to agree on TLS.
 const dialWait = 20 * time.Second
 
-// Dial connects. Errors are of type *Error.
+// Dial connects. Errors are of type *neterr.Error.
 func Dial(ctx context.Context, cfg Config) (*Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialWait)
 	defer cancel()
@@ -122,7 +100,7 @@ func Dial(ctx context.Context, cfg Config) (*Conn, error) {
 	}
 	nc, err := d.DialContext(ctx, "tcp", cfg.Addr)
 	if err != nil {
-		return nil, dialError(cfg.Addr, err)
+		return nil, neterr.Dial(cfg.Addr, err)
 	}
 	c := newConn(nc, cfg)
 	if cfg.TLS == nil {
@@ -136,7 +114,7 @@ func Dial(ctx context.Context, cfg Config) (*Conn, error) {
 	tc := tls.Client(nc, cfg.TLS)
 	if err := tc.HandshakeContext(ctx); err != nil {
 		_ = nc.Close() // the handshake's error says more
-		return nil, &Error{Kind: Handshake, Addr: cfg.Addr, Err: err}
+		return nil, &neterr.Error{Kind: neterr.Handshake, Addr: cfg.Addr, Err: err}
 	}
 	c.nc = tc
 	return c, nil
@@ -208,7 +186,7 @@ func (c *Conn) Write(head, body []byte) error {
 }
 
 // Serve reads replies and hands them to h until a reply ends the connection or the handler calls Stop, which
-// both give nil. Other ends are of type *Error.
+// both give nil. Other ends are of type *neterr.Error.
 func (c *Conn) Serve(h Handler) error {
 	c.rd.h, c.stop = h, false
 	if c.sock != nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/internal/wire/h1"
+	"github.com/redline-bench/redline/internal/wire/neterr"
 )
 
 // TestHalfClose has a server answer, close its side of the connection, and go on taking in what comes, as servers
@@ -26,7 +27,7 @@ func TestHalfClose(t *testing.T) {
 		<-closed // reply and close are there before the first read
 		timer := time.AfterFunc(time.Minute, l.c.Break)
 		defer timer.Stop()
-		wantKind(t, l.c.Serve(l), h1.Empty, false)
+		wantKind(t, l.c.Serve(l), neterr.Closed, false)
 		if l.left != 1 {
 			t.Errorf("%d replies are missing, want 1", l.left)
 		}

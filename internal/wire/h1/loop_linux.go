@@ -8,11 +8,12 @@ import (
 	"os"
 	"sync"
 	"syscall"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/redline-bench/redline/internal/wire/arrival"
+	"github.com/redline-bench/redline/internal/wire/neterr"
+	"github.com/redline-bench/redline/internal/wire/sys"
 )
 
 // Loop serves many connections on one goroutine: it asks the kernel which of them have something, and reads,
@@ -78,7 +79,7 @@ func (l *Loop) Dial(ctx context.Context, cfg Config) (*Conn, error) {
 	fd, err := copyOf(c.nc)
 	_ = c.nc.Close() // the copy keeps the connection
 	if err != nil {
-		return nil, dialError(cfg.Addr, err)
+		return nil, neterr.Dial(cfg.Addr, err)
 	}
 	c.nc, c.sock = nil, &socket{loop: l, fd: fd, ended: make(chan error, 1)}
 	c.sock.noted = cfg.Arrival && arrival.Enable(fd)
@@ -130,7 +131,7 @@ func (l *Loop) release(c *Conn) {
 // to wait for more.
 func (l *Loop) turn(uintptr) bool {
 	for {
-		n := epollNow(l.ep, l.events[:])
+		n := sys.EpollReady(l.ep, l.events[:])
 		if n <= 0 {
 			return false
 		}
@@ -161,15 +162,6 @@ func (l *Loop) handle(c *Conn, events uint32) {
 	l.mu.Unlock()
 	c.endWrite()
 	c.sock.ended <- c.endOfServe()
-}
-
-// epollNow takes what is ready, without waiting.
-func epollNow(ep int, events []unix.EpollEvent) int {
-	n, _, err := syscall.RawSyscall6(syscall.SYS_EPOLL_PWAIT, uintptr(ep), uintptr(unsafe.Pointer(unsafe.SliceData(events))), uintptr(len(events)), 0, 0, 0)
-	if err != 0 {
-		return 0
-	}
-	return int(n)
 }
 
 // latePort has the kernel choose the port of a connection from a given address when it connects: so the same port

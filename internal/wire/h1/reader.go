@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"strconv"
 
+	"github.com/redline-bench/redline/internal/wire"
 	"github.com/redline-bench/redline/internal/wire/budget"
+	"github.com/redline-bench/redline/internal/wire/neterr"
 )
 
 type state uint8
@@ -36,7 +38,7 @@ const maxInterim = 16
 // A body of known length needs no decoding, so it is read straight to its final place.
 type reader struct {
 	h       Handler
-	reply   Reply
+	reply   wire.Reply
 	number  string // name of the extra header
 	maxHead int
 	maxBody int64
@@ -77,7 +79,7 @@ func (r *reader) started() bool { return r.w > 0 || r.interim > 0 }
 func (r *reader) reset() {
 	r.w, r.pos, r.bodyAt, r.bodyEnd = 0, 0, 0, 0
 	r.state, r.stream, r.left, r.interim, r.trailer = inHead, false, 0, 0, 0
-	r.reply = Reply{}
+	r.reply = wire.Reply{}
 	if r.share.Spare() {
 		r.buf = make([]byte, firstBuffer)
 		r.share.Release()
@@ -176,8 +178,8 @@ func (r *reader) end(cause error) bool {
 }
 
 func (r *reader) setBody() {
-	r.reply.room = r.buf[r.bodyAt-Room : r.bodyEnd]
-	r.reply.Body = r.reply.room[Room:]
+	r.reply.Framed = r.buf[r.bodyAt-wire.Room : r.bodyEnd]
+	r.reply.Body = r.reply.Framed[wire.Room:]
 }
 
 var headEnd = []byte("\r\n\r\n")
@@ -189,7 +191,7 @@ func (r *reader) head() (more, done bool, err error) {
 		return r.accept(n, r.lastInfo)
 	}
 	if !likeHTTP(b) {
-		return false, false, &fault{NotHTTP, "not an HTTP/1.x status line"}
+		return false, false, &fault{neterr.NotHTTP, "not an HTTP/1.x status line"}
 	}
 	// pos is where the last search ended; the terminator may straddle it.
 	from := max(r.pos-len(headEnd)+1, 0)

@@ -9,6 +9,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/redline-bench/redline/internal/wire"
+	"github.com/redline-bench/redline/internal/wire/neterr"
 )
 
 // got collects what a handler is told, as text.
@@ -18,11 +21,11 @@ type got struct {
 	lines  []string
 }
 
-func (g *got) Head(*Reply) bool { return g.stream }
+func (g *got) Head(*wire.Reply) bool { return g.stream }
 
 func (g *got) Data(b []byte, _ int64) { g.data = append(g.data, b...) }
 
-func (g *got) Reply(r *Reply) {
+func (g *got) Reply(r *wire.Reply) {
 	body := r.Body
 	if g.stream {
 		body = g.data
@@ -128,67 +131,67 @@ func TestBadReplies(t *testing.T) {
 	head := "HTTP/1.1 200 OK\r\n"
 	for name, tc := range map[string]struct {
 		in   string
-		want Kind
+		want neterr.Kind
 	}{
-		"http/2 settings":     {"\x00\x00\x18\x04\x00\x00\x00\x00\x00", NotHTTP},
-		"http/2 preface":      {"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", NotHTTP},
-		"version 2":           {"HTTP/2.0 200 OK\r\n\r\n", NotHTTP},
-		"garbage":             {"hello there", NotHTTP},
-		"tls alert":           {"\x15\x03\x01\x00\x02\x02\x46", NotHTTP},
-		"version 1.2":         {"HTTP/1.2 200 OK\r\n\r\n", Malformed},
-		"no code":             {"HTTP/1.1\r\n\r\n", Malformed},
-		"short code":          {"HTTP/1.1 20 OK\r\n\r\n", Malformed},
-		"long code":           {"HTTP/1.1 2000 OK\r\n\r\n", Malformed},
-		"code 099":            {"HTTP/1.1 099 OK\r\n\r\n", Malformed},
-		"code 999":            {"HTTP/1.1 999 OK\r\n\r\n", Malformed},
-		"signed code":         {"HTTP/1.1 -20 OK\r\n\r\n", Malformed},
-		"control in reason":   {"HTTP/1.1 200 \x01\r\n\r\n", Malformed},
-		"bare newline":        {"HTTP/1.1 200 OK\nContent-Length: 0\r\n\r\n", Malformed},
-		"bare newline later":  {head + "A: b\nContent-Length: 0\r\n\r\n", Malformed},
-		"bare return":         {head + "A: b\rContent-Length: 0\r\n\r\n", Malformed},
-		"folded":              {head + "A: b\r\n c\r\n\r\n", Malformed},
-		"no colon":            {head + "Content-Length 0\r\n\r\n", Malformed},
-		"blank before colon":  {head + "Content-Length : 0\r\n\r\n", Malformed},
-		"empty name":          {head + ": 0\r\n\r\n", Malformed},
-		"nul in value":        {head + "A: \x00\r\n\r\n", Malformed},
-		"negative length":     {head + "Content-Length: -1\r\n\r\n", Malformed},
-		"plus length":         {head + "Content-Length: +1\r\n\r\n", Malformed},
-		"hex length":          {head + "Content-Length: 0x1\r\n\r\n", Malformed},
-		"list of lengths":     {head + "Content-Length: 1, 1\r\n\r\n", Malformed},
-		"huge length":         {head + "Content-Length: 99999999999999999999\r\n\r\n", Malformed},
-		"two lengths":         {head + "Content-Length: 1\r\nContent-Length: 2\r\n\r\n", Malformed},
-		"length and chunked":  {head + "Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", Malformed},
-		"gzip transfer":       {head + "Transfer-Encoding: gzip, chunked\r\n\r\n", Malformed},
-		"bad number":          {head + "Inference-Header-Content-Length: x\r\n\r\n", Malformed},
-		"switching protocols": {"HTTP/1.1 101 Switching\r\n\r\n", Malformed},
-		"endless interim":     {strings.Repeat("HTTP/1.1 100 Continue\r\n\r\n", 40), Malformed},
-		"two replies":         {infer + infer, Malformed},
-		"bytes after":         {infer + "x", Malformed},
-		"large head":          {head + strings.Repeat("A: b\r\n", 200), TooLarge},
-		"large header":        {head + "A: " + strings.Repeat("b", 600), TooLarge},
-		"large body":          {head + "Content-Length: 2000000\r\n\r\n", TooLarge},
-		"large chunk":         {head + "Transfer-Encoding: chunked\r\n\r\nfffffff\r\n", TooLarge},
-		"chunk sum":           {head + "Transfer-Encoding: chunked\r\n\r\n1\r\na\r\n100000\r\n", TooLarge},
-		"bad chunk size":      {head + "Transfer-Encoding: chunked\r\n\r\nxyz\r\n", Malformed},
-		"no chunk size":       {head + "Transfer-Encoding: chunked\r\n\r\n\r\n", Malformed},
-		"negative chunk":      {head + "Transfer-Encoding: chunked\r\n\r\n-1\r\n", Malformed},
-		"wide chunk size":     {head + "Transfer-Encoding: chunked\r\n\r\n10000000000000000\r\n", Malformed},
-		"long chunk line":     {head + "Transfer-Encoding: chunked\r\n\r\n1;" + strings.Repeat("x", 5000), TooLarge},
-		"chunk overrun":       {head + "Transfer-Encoding: chunked\r\n\r\n1\r\nabc\r\n", Malformed},
-		"bad trailer":         {head + "Transfer-Encoding: chunked\r\n\r\n0\r\nno colon\r\n\r\n", Malformed},
-		"long trailers":       {head + "Transfer-Encoding: chunked\r\n\r\n0\r\n" + strings.Repeat("A: bcdefghijklmnopq\r\n", 100), TooLarge},
-		"cut in head":         {"HTTP/1.1 20", Truncated},
-		"cut in name":         {"HT", Truncated},
-		"cut after interim":   {"HTTP/1.1 100 Continue\r\n\r\n", Truncated},
-		"cut in body":         {head + "Content-Length: 9\r\n\r\nhalf", Truncated},
-		"cut in chunk":        {head + "Transfer-Encoding: chunked\r\n\r\n9\r\nhalf", Truncated},
-		"cut before last":     {head + "Transfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n", Truncated},
-		"cut in trailers":     {head + "Transfer-Encoding: chunked\r\n\r\n0\r\n", Truncated},
+		"http/2 settings":     {"\x00\x00\x18\x04\x00\x00\x00\x00\x00", neterr.NotHTTP},
+		"http/2 preface":      {"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", neterr.NotHTTP},
+		"version 2":           {"HTTP/2.0 200 OK\r\n\r\n", neterr.NotHTTP},
+		"garbage":             {"hello there", neterr.NotHTTP},
+		"tls alert":           {"\x15\x03\x01\x00\x02\x02\x46", neterr.NotHTTP},
+		"version 1.2":         {"HTTP/1.2 200 OK\r\n\r\n", neterr.Malformed},
+		"no code":             {"HTTP/1.1\r\n\r\n", neterr.Malformed},
+		"short code":          {"HTTP/1.1 20 OK\r\n\r\n", neterr.Malformed},
+		"long code":           {"HTTP/1.1 2000 OK\r\n\r\n", neterr.Malformed},
+		"code 099":            {"HTTP/1.1 099 OK\r\n\r\n", neterr.Malformed},
+		"code 999":            {"HTTP/1.1 999 OK\r\n\r\n", neterr.Malformed},
+		"signed code":         {"HTTP/1.1 -20 OK\r\n\r\n", neterr.Malformed},
+		"control in reason":   {"HTTP/1.1 200 \x01\r\n\r\n", neterr.Malformed},
+		"bare newline":        {"HTTP/1.1 200 OK\nContent-Length: 0\r\n\r\n", neterr.Malformed},
+		"bare newline later":  {head + "A: b\nContent-Length: 0\r\n\r\n", neterr.Malformed},
+		"bare return":         {head + "A: b\rContent-Length: 0\r\n\r\n", neterr.Malformed},
+		"folded":              {head + "A: b\r\n c\r\n\r\n", neterr.Malformed},
+		"no colon":            {head + "Content-Length 0\r\n\r\n", neterr.Malformed},
+		"blank before colon":  {head + "Content-Length : 0\r\n\r\n", neterr.Malformed},
+		"empty name":          {head + ": 0\r\n\r\n", neterr.Malformed},
+		"nul in value":        {head + "A: \x00\r\n\r\n", neterr.Malformed},
+		"negative length":     {head + "Content-Length: -1\r\n\r\n", neterr.Malformed},
+		"plus length":         {head + "Content-Length: +1\r\n\r\n", neterr.Malformed},
+		"hex length":          {head + "Content-Length: 0x1\r\n\r\n", neterr.Malformed},
+		"list of lengths":     {head + "Content-Length: 1, 1\r\n\r\n", neterr.Malformed},
+		"huge length":         {head + "Content-Length: 99999999999999999999\r\n\r\n", neterr.Malformed},
+		"two lengths":         {head + "Content-Length: 1\r\nContent-Length: 2\r\n\r\n", neterr.Malformed},
+		"length and chunked":  {head + "Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", neterr.Malformed},
+		"gzip transfer":       {head + "Transfer-Encoding: gzip, chunked\r\n\r\n", neterr.Malformed},
+		"bad number":          {head + "Inference-Header-Content-Length: x\r\n\r\n", neterr.Malformed},
+		"switching protocols": {"HTTP/1.1 101 Switching\r\n\r\n", neterr.Malformed},
+		"endless interim":     {strings.Repeat("HTTP/1.1 100 Continue\r\n\r\n", 40), neterr.Malformed},
+		"two replies":         {infer + infer, neterr.Malformed},
+		"bytes after":         {infer + "x", neterr.Malformed},
+		"large head":          {head + strings.Repeat("A: b\r\n", 200), neterr.TooLarge},
+		"large header":        {head + "A: " + strings.Repeat("b", 600), neterr.TooLarge},
+		"large body":          {head + "Content-Length: 2000000\r\n\r\n", neterr.TooLarge},
+		"large chunk":         {head + "Transfer-Encoding: chunked\r\n\r\nfffffff\r\n", neterr.TooLarge},
+		"chunk sum":           {head + "Transfer-Encoding: chunked\r\n\r\n1\r\na\r\n100000\r\n", neterr.TooLarge},
+		"bad chunk size":      {head + "Transfer-Encoding: chunked\r\n\r\nxyz\r\n", neterr.Malformed},
+		"no chunk size":       {head + "Transfer-Encoding: chunked\r\n\r\n\r\n", neterr.Malformed},
+		"negative chunk":      {head + "Transfer-Encoding: chunked\r\n\r\n-1\r\n", neterr.Malformed},
+		"wide chunk size":     {head + "Transfer-Encoding: chunked\r\n\r\n10000000000000000\r\n", neterr.Malformed},
+		"long chunk line":     {head + "Transfer-Encoding: chunked\r\n\r\n1;" + strings.Repeat("x", 5000), neterr.TooLarge},
+		"chunk overrun":       {head + "Transfer-Encoding: chunked\r\n\r\n1\r\nabc\r\n", neterr.Malformed},
+		"bad trailer":         {head + "Transfer-Encoding: chunked\r\n\r\n0\r\nno colon\r\n\r\n", neterr.Malformed},
+		"long trailers":       {head + "Transfer-Encoding: chunked\r\n\r\n0\r\n" + strings.Repeat("A: bcdefghijklmnopq\r\n", 100), neterr.TooLarge},
+		"cut in head":         {"HTTP/1.1 20", neterr.Truncated},
+		"cut in name":         {"HT", neterr.Truncated},
+		"cut after interim":   {"HTTP/1.1 100 Continue\r\n\r\n", neterr.Truncated},
+		"cut in body":         {head + "Content-Length: 9\r\n\r\nhalf", neterr.Truncated},
+		"cut in chunk":        {head + "Transfer-Encoding: chunked\r\n\r\n9\r\nhalf", neterr.Truncated},
+		"cut before last":     {head + "Transfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n", neterr.Truncated},
+		"cut in trailers":     {head + "Transfer-Encoding: chunked\r\n\r\n0\r\n", neterr.Truncated},
 	} {
 		t.Run(name, func(t *testing.T) {
 			check := func(how string, pieces ...string) {
 				_, err := parse(false, pieces...)
-				var e *Error
+				var e *neterr.Error
 				if !errors.As(err, &e) || e.Kind != tc.want {
 					t.Fatalf("%s: got %v, want kind %v", how, err, tc.want)
 				}
@@ -245,9 +248,9 @@ func FuzzReply(f *testing.F) {
 // quiet is a handler that keeps nothing.
 type quiet struct{}
 
-func (quiet) Head(*Reply) bool   { return false }
-func (quiet) Data([]byte, int64) {}
-func (quiet) Reply(*Reply)       {}
+func (quiet) Head(*wire.Reply) bool { return false }
+func (quiet) Data([]byte, int64)    {}
+func (quiet) Reply(*wire.Reply)     {}
 
 // BenchmarkParse is one reply: with a head like that of the last one, which is compared, and with one that differs,
 // which is parsed.

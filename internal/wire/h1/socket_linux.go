@@ -12,6 +12,7 @@ import (
 
 	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/wire/arrival"
+	"github.com/redline-bench/redline/internal/wire/sys"
 )
 
 // socket is a connection's descriptor, where a loop serves it.
@@ -87,7 +88,7 @@ func (s *socket) read(b []byte) (n int, at, late int64, err syscall.Errno) {
 	if s.noted {
 		n, note, err = arrival.Recv(s.fd, b)
 	} else {
-		n, err = sysRead(s.fd, b)
+		n, err = sys.Read(s.fd, b)
 	}
 	switch {
 	case n <= 0:
@@ -121,7 +122,7 @@ func (c *Conn) endOfServe() error {
 // push writes what the kernel takes at once and returns what it left.
 func (c *Conn) push(head, body []byte) (restHead, restBody []byte, err error) {
 	for {
-		n, e := sysWrite(c.sock.fd, head, body)
+		n, e := sys.Write(c.sock.fd, head, body)
 		switch {
 		case e == 0 && n >= len(head):
 			return nil, body[n-len(head):], nil

@@ -9,7 +9,7 @@
 //
 // The package knows gRPC's framing (length-prefixed messages, compression, status in trailers) and nothing of
 // what messages mean. What the server sends is held against the standard: a breach ends the stream or the
-// connection with an *Error, never with a panic and never with success.
+// connection with a *neterr.Error, never with a panic and never with success.
 package h2
 
 import (
@@ -26,6 +26,7 @@ import (
 	"github.com/redline-bench/redline/internal/wire/budget"
 	"github.com/redline-bench/redline/internal/wire/h2/hpack"
 	"github.com/redline-bench/redline/internal/wire/h2/outbox"
+	"github.com/redline-bench/redline/internal/wire/neterr"
 )
 
 // Config says how to connect. The zero value of every field but Addr works.
@@ -72,7 +73,7 @@ type Conn struct {
 	prepared []prepared
 	scratch  []byte
 	cuts     []cut
-	err      *Error // the connection is dead
+	err      *neterr.Error // the connection is dead
 	draining bool
 	farewell string // what a GOAWAY with an error says
 	out      outbox.Box
@@ -87,7 +88,7 @@ type peerSettings struct {
 	frameSize  int
 }
 
-// Dial connects, and waits for the server's settings. Errors are of type *Error. The caller must run Serve
+// Dial connects, and waits for the server's settings. Errors are of type *neterr.Error. The caller must run Serve
 // and, in the end, Close.
 func Dial(ctx context.Context, cfg Config) (*Conn, error) {
 	if cfg.Wait == 0 {
@@ -169,14 +170,14 @@ func connect(ctx context.Context, cfg Config) (nc net.Conn, came *arrival.Conn, 
 	if err := tc.HandshakeContext(ctx); err != nil {
 		_ = nc.Close()
 		e := dialError(cfg.Addr, err)
-		if e.Kind == Unreachable {
-			e.Kind = TLS
+		if e.Kind == neterr.Unreachable {
+			e.Kind = neterr.Handshake
 		}
 		return nil, nil, e
 	}
 	if tc.ConnectionState().NegotiatedProtocol != "h2" {
 		_ = nc.Close()
-		return nil, nil, &Error{Kind: NotHTTP2, Text: "dial " + cfg.Addr + ": the server does not offer HTTP/2 (ALPN h2) over TLS"}
+		return nil, nil, &neterr.Error{Kind: neterr.NotHTTP, Text: "dial " + cfg.Addr + ": the server does not offer HTTP/2 (ALPN h2) over TLS"}
 	}
 	return tc, came, nil
 }
@@ -202,18 +203,18 @@ func (c *Conn) hello() error {
 }
 
 func helloError(cfg Config, err error) error {
-	if own, ok := errors.AsType[*Error](err); ok {
-		return &Error{Kind: own.Kind, Code: own.Code, Text: "dial " + cfg.Addr + ": " + own.Text, Err: own.Err}
+	if own, ok := errors.AsType[*neterr.Error](err); ok {
+		return &neterr.Error{Kind: own.Kind, Code: own.Code, Text: "dial " + cfg.Addr + ": " + own.Text, Err: own.Err}
 	}
 	if errors.Is(err, context.Canceled) {
-		return &Error{Kind: Canceled, Text: "dial " + cfg.Addr, Err: err}
+		return &neterr.Error{Kind: neterr.Canceled, Text: "dial " + cfg.Addr, Err: err}
 	}
 	e := dialError(cfg.Addr, err)
 	switch {
-	case e.Kind == Timeout || errors.Is(err, context.DeadlineExceeded):
-		e.Kind, e.Text = Timeout, "dial "+cfg.Addr+": connected, but no HTTP/2 settings came; is it a gRPC port?"
-	case e.Kind == Unreachable:
-		e.Kind, e.Text = NotHTTP2, "dial "+cfg.Addr+": the server closed the connection without HTTP/2 settings; is it a gRPC port?"
+	case e.Kind == neterr.Timeout || errors.Is(err, context.DeadlineExceeded):
+		e.Kind, e.Text = neterr.Timeout, "dial "+cfg.Addr+": connected, but no HTTP/2 settings came; is it a gRPC port?"
+	case e.Kind == neterr.Unreachable:
+		e.Kind, e.Text = neterr.NotHTTP, "dial "+cfg.Addr+": the server closed the connection without HTTP/2 settings; is it a gRPC port?"
 	}
 	return e
 }
@@ -229,7 +230,7 @@ func (c *Conn) MaxStreams() uint32 {
 func (c *Conn) Close() error {
 	c.mu.Lock()
 	if c.err == nil {
-		c.err = &Error{Kind: Local, Text: "the connection was closed here"}
+		c.err = &neterr.Error{Kind: neterr.Local, Text: "the connection was closed here"}
 	}
 	c.mu.Unlock()
 	return c.nc.Close()

@@ -3,6 +3,8 @@ package h2
 import (
 	"encoding/binary"
 	"fmt"
+
+	"github.com/redline-bench/redline/internal/wire/neterr"
 )
 
 // settingsIn applies the server's settings and acknowledges them.
@@ -122,8 +124,8 @@ func (c *Conn) resetIn(h frameHeader, p []byte, at int64) error {
 	code := binary.BigEndian.Uint32(p)
 	refused := code == codeRefused && !s.in.headers // who has begun to answer has looked at the request
 	c.release(s, false, 0)
-	s.h.OnEnd(End{Err: &Error{
-		Kind: StreamReset, Code: code, Text: "the server reset the stream: " + codeName(code), Unprocessed: refused,
+	s.h.OnEnd(End{Err: &neterr.Error{
+		Kind: neterr.StreamReset, Code: code, Text: "the server reset the stream: " + codeName(code), Unprocessed: refused,
 	}}, at)
 	return nil
 }
@@ -151,7 +153,7 @@ func (c *Conn) goAwayIn(p []byte, at int64) error {
 	if code != codeNo {
 		text = fmt.Sprintf("the server ended the connection: %s %.200q", codeName(code), p[8:])
 	}
-	err := &Error{Kind: GoAway, Code: code, Text: text, Unprocessed: true}
+	err := &neterr.Error{Kind: neterr.GoAway, Code: code, Text: text, Unprocessed: true}
 	c.mu.Lock()
 	if code != codeNo {
 		c.farewell = text

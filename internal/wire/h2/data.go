@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/redline-bench/redline/internal/wire/h2/zip"
+	"github.com/redline-bench/redline/internal/wire/neterr"
 )
 
 // inbound is what a stream has received. It belongs to the reader.
@@ -171,7 +172,7 @@ func (c *Conn) finish(s *Stream, at int64) bool {
 }
 
 // room makes place for n more bytes of a message. It fails where the connection, or the run, holds too much that is unread.
-func (c *Conn) room(in *inbound, n int) *Error {
+func (c *Conn) room(in *inbound, n int) *neterr.Error {
 	before := cap(in.buf)
 	if !c.in.hold(grown(in.buf, n, in.size)) {
 		return tooLarge("%s", c.in.share.Over())
@@ -189,13 +190,13 @@ func (c *Conn) room(in *inbound, n int) *Error {
 func (in *reader) hold(more int) bool { return in.share.Hold(int64(in.unread + in.kept + more)) }
 
 // tooLarge is the error of an answer above the limits.
-func tooLarge(format string, args ...any) *Error {
+func tooLarge(format string, args ...any) *neterr.Error {
 	err := violation(codeCancel, format, args...)
-	err.TooLarge = true
+	err.Kind = neterr.TooLarge
 	return err
 }
 
-func (c *Conn) beginMessage(in *inbound) *Error {
+func (c *Conn) beginMessage(in *inbound) *neterr.Error {
 	size := binary.BigEndian.Uint32(in.prefix[1:])
 	switch in.prefix[0] {
 	case 0:

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"time"
+
+	"github.com/redline-bench/redline/internal/wire/neterr"
 )
 
 // release takes s out of the connection, tells the server where it may still wait for us, and lets waiting
@@ -36,7 +38,7 @@ func (c *Conn) forget(s *Stream, reset bool, code uint32) {
 }
 
 // failStream ends one stream for a fault of the server.
-func (c *Conn) failStream(s *Stream, err *Error, at int64) {
+func (c *Conn) failStream(s *Stream, err *neterr.Error, at int64) {
 	c.release(s, true, err.Code)
 	s.h.OnEnd(End{Err: err}, at)
 }
@@ -74,7 +76,7 @@ func (c *Conn) runCuts(at int64) {
 		}
 		c.mu.Unlock()
 		if live {
-			k.s.h.OnEnd(End{Err: &Error{Kind: Canceled, Err: k.cause}}, at)
+			k.s.h.OnEnd(End{Err: &neterr.Error{Kind: neterr.Canceled, Err: k.cause}}, at)
 		}
 	}
 	clear(c.in.cutsRun)
@@ -94,13 +96,13 @@ func (c *Conn) unqueue(s *Stream) {
 
 // fail ends the connection and all of its streams.
 func (c *Conn) fail(err error, at int64) error {
-	var own *Error
+	var own *neterr.Error
 	c.mu.Lock()
 	switch {
 	case c.err != nil:
 		own = c.err
 	case err == nil:
-		own = &Error{Kind: GoAway, Text: "the server asked to leave the connection", Unprocessed: true}
+		own = &neterr.Error{Kind: neterr.GoAway, Text: "the server asked to leave the connection", Unprocessed: true}
 	case !errors.As(err, &own):
 		own = readError(err)
 		if c.farewell != "" {
@@ -108,7 +110,7 @@ func (c *Conn) fail(err error, at int64) error {
 		}
 	}
 	c.err = own
-	if own.Kind == Protocol && !c.out.Busy() { // tell the server, as far as one write does
+	if own.Kind == neterr.Malformed && !c.out.Busy() { // tell the server, as far as one write does
 		bye := appendFrameHeader(nil, 8, frameGoAway, 0, 0)
 		bye = binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(bye, 0), own.Code)
 		_ = c.nc.SetWriteDeadline(time.Now().Add(100 * time.Millisecond))
@@ -135,7 +137,7 @@ func (c *Conn) fail(err error, at int64) error {
 	}
 	c.unlock()
 	c.out.Wait()
-	if err == nil && own.Kind == GoAway {
+	if err == nil && own.Kind == neterr.GoAway {
 		return nil
 	}
 	return own

@@ -16,6 +16,7 @@ import (
 
 	"github.com/redline-bench/redline/internal/wire/h2/hpack"
 	"github.com/redline-bench/redline/internal/wire/h2/zip"
+	"github.com/redline-bench/redline/internal/wire/neterr"
 )
 
 // scripted is a connection whose server has already said everything, in the given pieces.
@@ -67,7 +68,7 @@ func (l *log) OnEnd(end End, _ int64) {
 		l.events = append(l.events, fmt.Sprintf("status %d %q", end.Status, end.Message))
 		return
 	}
-	e, _ := errors.AsType[*Error](end.Err)
+	e, _ := errors.AsType[*neterr.Error](end.Err)
 	l.events = append(l.events, fmt.Sprintf("%v: %s", e.Kind, e.Text))
 }
 
@@ -242,7 +243,7 @@ func TestStreamFaults(t *testing.T) {
 		"protocol error: a message is compressed, but no grpc-encoding was named")
 	f("bad message flag", newServer().ok(1).frame(frameData, 0, 1, prefixed(2, "x")), "protocol error: a message begins with byte 2, want 0 or 1")
 	f("message too large", newServer().ok(1).frame(frameData, 0, 1, []byte{0, 0xff, 0, 0, 0}),
-		"protocol error: a message of 4278190080 bytes is larger than the limit of 1048576")
+		"too large: a message of 4278190080 bytes is larger than the limit of 1048576")
 	f("unknown encoding", newServer().headers(1, 0, ":status", "200", "content-type", "application/grpc", "grpc-encoding", "br"),
 		"protocol error: the answer's grpc-encoding is not one of those offered")
 	f("bad gzip", newServer().headers(1, 0, ":status", "200", "content-type", "application/grpc", "grpc-encoding", "gzip").frame(frameData, 0, 1, prefixed(1, "not gzip")),
@@ -250,10 +251,10 @@ func TestStreamFaults(t *testing.T) {
 }
 
 func TestConnFaults(t *testing.T) {
-	f := func(name string, s *server, kind Kind, want string) {
+	f := func(name string, s *server, kind neterr.Kind, want string) {
 		t.Helper()
 		logs, err := play(t, s.Bytes())
-		e, ok := errors.AsType[*Error](err)
+		e, ok := errors.AsType[*neterr.Error](err)
 		if !ok || e.Kind != kind || e.Text != want {
 			t.Errorf("%s: the connection ended with %v, want %v: %s", name, err, kind, want)
 		}
@@ -263,28 +264,28 @@ func TestConnFaults(t *testing.T) {
 			}
 		}
 	}
-	f("end", newServer(), Closed, "the server closed the connection")
-	f("truncated", newServer().frame(framePing, 0, 0, []byte("1234567")[:0]), Protocol, "a PING frame has 0 bytes")
-	f("frame size", newServer().frame(frameSettings, 0, 0, make([]byte, 7)), Protocol, "a SETTINGS frame has 7 bytes")
-	f("settings ack", newServer().frame(frameSettings, flagAck, 0, make([]byte, 6)), Protocol, "a SETTINGS acknowledgment has a payload")
-	f("window setting", newServer().frame(frameSettings, 0, 0, []byte{0, 4, 0xff, 0xff, 0xff, 0xff}), Protocol, "a window of 4294967295 bytes is too large")
-	f("frame size setting", newServer().frame(frameSettings, 0, 0, []byte{0, 5, 0, 0, 0, 1}), Protocol, "a frame size of 1 bytes is not allowed")
-	f("push", newServer().frame(framePush, flagEndHeaders, 1, make([]byte, 4)), Protocol, "the server pushes, which was forbidden")
-	f("unknown stream", newServer().ok(9), Protocol, "a frame for stream 9, which was never opened")
-	f("even stream", newServer().ok(2), Protocol, "a frame for stream 2, which was never opened")
-	f("stream zero", newServer().ok(0), Protocol, "a frame of type 1 lacks its stream")
-	f("settings on a stream", newServer().frame(frameSettings, 0, 1, nil), Protocol, "a frame of type 4 has a stream")
-	f("interrupted block", newServer().frame(frameHeaders, 0, 1, nil).frame(framePing, 0, 0, make([]byte, 8)), Protocol, "a frame of type 6 interrupts a header block")
-	f("stray continuation", newServer().frame(frameContinuation, flagEndHeaders, 1, nil), Protocol, "a CONTINUATION continues nothing")
-	f("bad block", newServer().frame(frameHeaders, flagEndHeaders, 1, []byte{0xff}), Protocol, "header compression")
-	f("padding", newServer().frame(frameHeaders, flagEndHeaders|flagPadded, 1, []byte{9, 1}), Protocol, "padding is longer than its frame")
-	f("data padding", newServer().frame(frameData, flagPadded, 1, []byte{9, 1}), Protocol, "padding is longer than its frame")
-	f("window overflow", newServer().frame(frameWindow, 0, 0, u32(maxWindow)), Protocol, "the connection's window grows too large")
-	f("window of nothing", newServer().frame(frameWindow, 0, 0, u32(0)), Protocol, "a WINDOW_UPDATE adds nothing")
-	f("go away", newServer().frame(frameGoAway, 0, 0, make([]byte, 7)), Protocol, "a GOAWAY frame has 7 bytes")
+	f("end", newServer(), neterr.Closed, "the server closed the connection")
+	f("truncated", newServer().frame(framePing, 0, 0, []byte("1234567")[:0]), neterr.Malformed, "a PING frame has 0 bytes")
+	f("frame size", newServer().frame(frameSettings, 0, 0, make([]byte, 7)), neterr.Malformed, "a SETTINGS frame has 7 bytes")
+	f("settings ack", newServer().frame(frameSettings, flagAck, 0, make([]byte, 6)), neterr.Malformed, "a SETTINGS acknowledgment has a payload")
+	f("window setting", newServer().frame(frameSettings, 0, 0, []byte{0, 4, 0xff, 0xff, 0xff, 0xff}), neterr.Malformed, "a window of 4294967295 bytes is too large")
+	f("frame size setting", newServer().frame(frameSettings, 0, 0, []byte{0, 5, 0, 0, 0, 1}), neterr.Malformed, "a frame size of 1 bytes is not allowed")
+	f("push", newServer().frame(framePush, flagEndHeaders, 1, make([]byte, 4)), neterr.Malformed, "the server pushes, which was forbidden")
+	f("unknown stream", newServer().ok(9), neterr.Malformed, "a frame for stream 9, which was never opened")
+	f("even stream", newServer().ok(2), neterr.Malformed, "a frame for stream 2, which was never opened")
+	f("stream zero", newServer().ok(0), neterr.Malformed, "a frame of type 1 lacks its stream")
+	f("settings on a stream", newServer().frame(frameSettings, 0, 1, nil), neterr.Malformed, "a frame of type 4 has a stream")
+	f("interrupted block", newServer().frame(frameHeaders, 0, 1, nil).frame(framePing, 0, 0, make([]byte, 8)), neterr.Malformed, "a frame of type 6 interrupts a header block")
+	f("stray continuation", newServer().frame(frameContinuation, flagEndHeaders, 1, nil), neterr.Malformed, "a CONTINUATION continues nothing")
+	f("bad block", newServer().frame(frameHeaders, flagEndHeaders, 1, []byte{0xff}), neterr.Malformed, "header compression")
+	f("padding", newServer().frame(frameHeaders, flagEndHeaders|flagPadded, 1, []byte{9, 1}), neterr.Malformed, "padding is longer than its frame")
+	f("data padding", newServer().frame(frameData, flagPadded, 1, []byte{9, 1}), neterr.Malformed, "padding is longer than its frame")
+	f("window overflow", newServer().frame(frameWindow, 0, 0, u32(maxWindow)), neterr.Malformed, "the connection's window grows too large")
+	f("window of nothing", newServer().frame(frameWindow, 0, 0, u32(0)), neterr.Malformed, "a WINDOW_UPDATE adds nothing")
+	f("go away", newServer().frame(frameGoAway, 0, 0, make([]byte, 7)), neterr.Malformed, "a GOAWAY frame has 7 bytes")
 	s := newServer()
 	s.Write(appendFrameHeader(nil, ourFrameSize+1, frameData, 0, 1))
-	f("large frame", s, Protocol, "a frame of 1048577 bytes is larger than allowed")
+	f("large frame", s, neterr.Malformed, "a frame of 1048577 bytes is larger than allowed")
 }
 
 func TestGoAway(t *testing.T) {

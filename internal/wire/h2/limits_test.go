@@ -8,6 +8,8 @@ import (
 	"net"
 	"strings"
 	"testing"
+
+	"github.com/redline-bench/redline/internal/wire/neterr"
 )
 
 // stuck is a connection whose server sends and never reads: writes wait until it is closed.
@@ -44,7 +46,7 @@ func TestUnreadAnswersAreBounded(t *testing.T) {
 		c := newConn(Config{}, nc)
 		c.in.settled = true
 		err := c.Serve()
-		if e, ok := errors.AsType[*Error](err); !ok || e.Kind != Protocol || !strings.Contains(e.Text, "does not read the answers") {
+		if e, ok := errors.AsType[*neterr.Error](err); !ok || e.Kind != neterr.Malformed || !strings.Contains(e.Text, "does not read the answers") {
 			t.Errorf("%s: %v", name, err)
 		}
 		if n := cap(c.out.Buf); n > 4*maxAnswers {
@@ -72,7 +74,7 @@ func TestAnswersThatAreReadAreNotBounded(t *testing.T) {
 	}()
 	c := newConn(Config{}, client)
 	c.in.settled = true
-	if e, ok := errors.AsType[*Error](c.Serve()); !ok || e.Kind != Closed {
+	if e, ok := errors.AsType[*neterr.Error](c.Serve()); !ok || e.Kind != neterr.Closed {
 		t.Errorf("the connection ended with %v", e)
 	}
 	if err := <-done; err != nil {
@@ -97,7 +99,7 @@ func TestUnsentRequestsAreBounded(t *testing.T) {
 		}
 		c.Flush()
 	}
-	if e, ok := errors.AsType[*Error](err); !ok || e.Kind != Reset || !strings.Contains(e.Text, "does not read") {
+	if e, ok := errors.AsType[*neterr.Error](err); !ok || e.Kind != neterr.Reset || !strings.Contains(e.Text, "does not read") {
 		t.Errorf("%v", err)
 	}
 	c.out.Wait()

@@ -18,6 +18,7 @@ import (
 
 	"github.com/redline-bench/redline/internal/testkit"
 	"github.com/redline-bench/redline/internal/wire/h2"
+	"github.com/redline-bench/redline/internal/wire/neterr"
 )
 
 // peer is the server's end of a connection, on another implementation of the framing.
@@ -129,9 +130,9 @@ func header(path string) *h2.Header {
 	return h2.Request{Authority: "test", Path: path}.Header()
 }
 
-func wantKind(t *testing.T, err error, kind h2.Kind) *h2.Error {
+func wantKind(t *testing.T, err error, kind neterr.Kind) *neterr.Error {
 	t.Helper()
-	var e *h2.Error
+	var e *neterr.Error
 	if !errors.As(err, &e) || e.Kind != kind {
 		t.Fatalf("got %v, want an error of kind %v", err, kind)
 	}
@@ -183,7 +184,7 @@ func TestUnaryIsCanceledByItsContext(t *testing.T) {
 	})
 	c := dialTest(t, addr)
 	_, err := c.Unary(ctx, header("/a/B"), []byte("hello"))
-	wantKind(t, err, h2.Canceled)
+	wantKind(t, err, neterr.Canceled)
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("the cause is lost: %v", err)
 	}
@@ -413,20 +414,20 @@ func TestDialErrors(t *testing.T) {
 			_, _ = io.Copy(io.Discard, nc)
 		})
 	}
-	wantKind(t, dial(testkit.Port(t), nil), h2.Refused)
-	wantKind(t, dial("127.0.0.1:99999", nil), h2.Unreachable)
-	wantKind(t, dial(raw("HTTP/1.1 400 Bad Request\r\n\r\n"), nil), h2.NotHTTP2)
-	wantKind(t, dial(raw("220 mail.example ESMTP\r\n"), nil), h2.NotHTTP2)
-	wantKind(t, hurry(raw("")), h2.Timeout)
-	wantKind(t, hurry(raw("junk")), h2.Timeout)
+	wantKind(t, dial(testkit.Port(t), nil), neterr.Refused)
+	wantKind(t, dial("127.0.0.1:99999", nil), neterr.Unreachable)
+	wantKind(t, dial(raw("HTTP/1.1 400 Bad Request\r\n\r\n"), nil), neterr.NotHTTP)
+	wantKind(t, dial(raw("220 mail.example ESMTP\r\n"), nil), neterr.NotHTTP)
+	wantKind(t, hurry(raw("")), neterr.Timeout)
+	wantKind(t, hurry(raw("junk")), neterr.Timeout)
 
 	srv := quietTLS(t, false)
 	pool := x509.NewCertPool()
 	pool.AddCert(srv.Certificate())
-	wantKind(t, dial(srv.Listener.Addr().String(), &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}), h2.NotHTTP2)
+	wantKind(t, dial(srv.Listener.Addr().String(), &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}), neterr.NotHTTP)
 
 	two := quietTLS(t, true)
-	wantKind(t, dial(two.Listener.Addr().String(), &tls.Config{MinVersion: tls.VersionTLS12}), h2.TLS)
+	wantKind(t, dial(two.Listener.Addr().String(), &tls.Config{MinVersion: tls.VersionTLS12}), neterr.Handshake)
 }
 
 // quietTLS is an HTTPS server that keeps failed handshakes to itself.
@@ -442,7 +443,7 @@ func quietTLS(t *testing.T, two bool) *httptest.Server {
 func TestDialEnds(t *testing.T) {
 	addr := scriptedServer(t, func(*peer) {})
 	_, err := h2.Dial(t.Context(), h2.Config{Addr: addr})
-	wantKind(t, err, h2.NotHTTP2)
+	wantKind(t, err, neterr.NotHTTP)
 }
 
 func TestConnectionLost(t *testing.T) {
@@ -452,8 +453,8 @@ func TestConnectionLost(t *testing.T) {
 	})
 	c := dialTest(t, addr)
 	_, err := c.Unary(t.Context(), header("/a/B"), []byte("x"))
-	var e *h2.Error
-	if !errors.As(err, &e) || e.Kind != h2.Closed && e.Kind != h2.Reset {
+	var e *neterr.Error
+	if !errors.As(err, &e) || e.Kind != neterr.Closed && e.Kind != neterr.Reset {
 		t.Errorf("got %v, want a lost connection", err)
 	}
 	if err := c.Open(&h2.Stream{}, header("/a/B"), h2.Message{}); err == nil {
@@ -479,7 +480,7 @@ func TestCloseEndsStreams(t *testing.T) {
 	c.Flush()
 	_ = c.Close()
 	for range 2 {
-		wantKind(t, (<-done).Err, h2.Local)
+		wantKind(t, (<-done).Err, neterr.Local)
 	}
 }
 
@@ -506,7 +507,7 @@ func TestCancelWaitingStream(t *testing.T) {
 	c.Cancel(&second.stream, errors.New("enough"))
 	end := <-second.done
 	close(canceled)
-	wantKind(t, end.Err, h2.Canceled)
+	wantKind(t, end.Err, neterr.Canceled)
 	if end := <-first.done; end.Err != nil {
 		t.Error(end.Err)
 	}

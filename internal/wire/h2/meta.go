@@ -7,6 +7,7 @@ import (
 
 	"github.com/redline-bench/redline/internal/wire/h2/hpack"
 	"github.com/redline-bench/redline/internal/wire/h2/zip"
+	"github.com/redline-bench/redline/internal/wire/neterr"
 )
 
 // meta is what matters of a response's header block.
@@ -54,7 +55,7 @@ func (r *metaReader) read(block []byte) (*meta, error) {
 	}
 	m := &r.last
 	if err := r.unpack(block, m); err != nil {
-		return nil, &Error{Kind: Protocol, Code: codeCompression, Text: "header compression", Err: err}
+		return nil, &neterr.Error{Kind: neterr.Malformed, Code: codeCompression, Text: "header compression", Err: err}
 	}
 	if len(block) <= seenLimit && r.dec.Generation() == gen {
 		s := &r.seen[r.next]
@@ -259,7 +260,7 @@ func (c *Conn) blockIn(id uint32, block []byte, end bool, at int64) error {
 }
 
 // take holds a header block against what may come next on the stream.
-func (in *inbound) take(m *meta, end bool) *Error {
+func (in *inbound) take(m *meta, end bool) *neterr.Error {
 	switch {
 	case m.bad != "":
 		return violation(codeProtocol, "the answer holds %s", m.bad)
@@ -274,7 +275,7 @@ func (in *inbound) take(m *meta, end bool) *Error {
 	case !in.headers && m.http/100 == 1 && !end:
 		return nil // informational: the real headers follow
 	case !in.headers && m.http != 200:
-		return &Error{Kind: HTTPStatus, Code: uint32(m.http), Text: fmt.Sprintf("the server answered with HTTP status %d instead of a gRPC status", m.http)}
+		return &neterr.Error{Kind: neterr.Status, Code: uint32(m.http), Text: fmt.Sprintf("the server answered with HTTP status %d instead of a gRPC status", m.http)}
 	case !in.headers && !m.grpc:
 		return violation(codeProtocol, "the answer's content type is %.60q, want application/grpc", m.ctype)
 	case end && m.status < 0:

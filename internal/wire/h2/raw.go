@@ -1,22 +1,19 @@
 package h2
 
-import "strconv"
+import (
+	"strconv"
+
+	"github.com/redline-bench/redline/internal/wire"
+	"github.com/redline-bench/redline/internal/wire/neterr"
+)
 
 // HeadHandler is a Handler of plain HTTP/2 exchanges, which have no gRPC in them. A stream that is bound to one
 // hands on the answer's head when it comes and then the body piece by piece, as it comes, through OnMessage. The end
 // of a whole answer has the status 0 and no error, whatever its HTTP status is.
 type HeadHandler interface {
 	Handler
-	// OnHead reports the head of the answer, read at time at.
-	OnHead(h Head, at int64)
-}
-
-// Head is the head of a plain answer.
-type Head struct {
-	Status   int
-	Type     string // content-type
-	Encoding string // content-encoding
-	Retry    string // retry-after
+	// OnHead reports the head of the answer. r belongs to the stream and is complete, but for its body, with OnEnd.
+	OnHead(r *wire.Reply)
 }
 
 // NewHeader makes a header of the given fields, pseudo headers first, names in lower case. The body of a request is
@@ -36,7 +33,7 @@ func (m *meta) setLength(value []byte) {
 // rawBlock takes a header block of a plain answer: its head, or its trailers.
 func (c *Conn) rawBlock(s *Stream, m *meta, end bool, at int64) {
 	in := &s.in
-	var bad *Error
+	var bad *neterr.Error
 	switch {
 	case m.bad != "":
 		bad = violation(codeProtocol, "the answer holds %s", m.bad)
@@ -64,7 +61,12 @@ func (c *Conn) rawBlock(s *Stream, m *meta, end bool, at int64) {
 		if m.grpc {
 			ctype = "application/grpc"
 		}
-		s.raw.OnHead(Head{Status: m.http, Type: ctype, Encoding: m.coding, Retry: m.retry}, at)
+		r := s.reply
+		*r = wire.Reply{
+			Status: m.http, Type: append(r.Type[:0], ctype...), Encoding: append(r.Encoding[:0], m.coding...),
+			Retry: append(r.Retry[:0], m.retry...), Number: -1, First: at,
+		}
+		s.raw.OnHead(r)
 	}
 	if end {
 		c.rawEnd(s, at)
@@ -77,6 +79,7 @@ func (c *Conn) rawEnd(s *Stream, at int64) {
 		c.failStream(s, violation(codeProtocol, "the body has %d bytes, announced were %d", s.in.got, s.in.length), at)
 		return
 	}
+	s.reply.Size, s.reply.End, s.reply.Late = s.in.got, at, s.in.late
 	// A server that ends before it has the whole request will not read the rest: say that none comes.
 	c.mu.Lock()
 	reset := s.state == open

@@ -13,8 +13,11 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/redline-bench/redline/internal/wire"
 	"github.com/redline-bench/redline/internal/wire/h2"
+	"github.com/redline-bench/redline/internal/wire/neterr"
 )
 
 // plainServer is Go's own HTTP/2 server, without TLS.
@@ -42,7 +45,7 @@ func plainServer(t *testing.T, h http.HandlerFunc) *h2.Conn {
 // plain is one plain exchange and what came of it.
 type plain struct {
 	stream h2.Stream
-	head   h2.Head
+	head   wire.Reply
 	body   bytes.Buffer
 	pieces int
 	times  []int64
@@ -51,7 +54,7 @@ type plain struct {
 	done   chan struct{}
 }
 
-func (p *plain) OnHead(h h2.Head, at int64) { p.head, p.times = h, append(p.times, at) }
+func (p *plain) OnHead(r *wire.Reply) { p.head, p.times = *r, append(p.times, r.First) }
 func (p *plain) OnMessage(b []byte, at int64) {
 	if p.pieces++; p.pieces == 1 {
 		close(p.begun)
@@ -121,7 +124,7 @@ func TestPlain(t *testing.T) {
 	}
 	if p := post(t, c, "/echo", []byte("x")); true {
 		<-p.done
-		if d := cmp.Diff(p.head, h2.Head{Status: 200, Type: "application/json"}); d != "" || p.stream.First() != p.times[0] {
+		if d := cmp.Diff(p.head, wire.Reply{Status: 200, Type: []byte("application/json"), Number: -1, First: p.times[0]}, cmpopts.EquateEmpty()); d != "" || p.stream.First() != p.times[0] {
 			t.Error(d)
 		}
 	}
@@ -174,12 +177,12 @@ func TestPlainEnds(t *testing.T) {
 	})
 	p := post(t, c, "/abort", nil)
 	<-p.done
-	wantKind(t, p.end.Err, h2.StreamReset)
+	wantKind(t, p.end.Err, neterr.StreamReset)
 	p = post(t, c, "/hang", nil)
 	<-begun
 	c.Cancel(&p.stream, context.Canceled)
 	<-p.done
-	wantKind(t, p.end.Err, h2.Canceled)
+	wantKind(t, p.end.Err, neterr.Canceled)
 	p = post(t, c, "/", nil) // the connection goes on
 	<-p.done
 	if p.end.Err != nil || p.body.String() != "data: 1\n\n" {

@@ -10,6 +10,7 @@ import (
 	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/wire/budget"
 	"github.com/redline-bench/redline/internal/wire/h2/zip"
+	"github.com/redline-bench/redline/internal/wire/neterr"
 )
 
 // reader is the receiving half of a connection. Only Serve's goroutine touches it (and Dial before it).
@@ -233,11 +234,11 @@ func notHTTP2(b []byte) error {
 			return nil // the frame's length could begin so; wait for more
 		}
 		line, _, _ := bytes.Cut(b, []byte("\r\n"))
-		return &Error{Kind: NotHTTP2, Err: ErrHTTP1, Text: "the server answered " + string(line[:min(len(line), 60)])}
+		return &neterr.Error{Kind: neterr.NotHTTP, Err: neterr.ErrHTTP1, Text: "the server answered " + string(line[:min(len(line), 60)])}
 	}
 	if len(b) >= frameHeaderLen {
 		if h := parseFrameHeader(b); h.typ != frameSettings || h.has(flagAck) || h.stream != 0 || h.length > minFrameSize {
-			return &Error{Kind: NotHTTP2, Text: "the server does not speak HTTP/2: its first bytes are not a SETTINGS frame"}
+			return &neterr.Error{Kind: neterr.NotHTTP, Text: "the server does not speak HTTP/2: its first bytes are not a SETTINGS frame"}
 		}
 	}
 	return nil

@@ -1,5 +1,7 @@
 package h2
 
+import "github.com/redline-bench/redline/internal/wire"
+
 // Handler receives what happens to a stream, on the goroutine that runs Conn.Serve. No lock of the connection
 // is held: a handler may open streams, on this connection too, with the Stream that has just ended as well.
 type Handler interface {
@@ -13,7 +15,7 @@ type Handler interface {
 type End struct {
 	Status  int
 	Message string
-	Err     error // of type *Error
+	Err     error // of type *neterr.Error
 }
 
 // Stream is one exchange. It belongs to the caller, who may use it again after its end, so that streams cost
@@ -21,6 +23,8 @@ type End struct {
 type Stream struct {
 	h   Handler
 	raw HeadHandler // h, where the answer's body is not gRPC's; see raw.go
+
+	reply *wire.Reply // of the answer at hand, where it is not gRPC's; the reader's
 
 	// Under the connection's mutex.
 	id      uint32
@@ -54,7 +58,9 @@ type unsent struct {
 // Bind sets the handler. It must not be called while the stream is in use.
 func (s *Stream) Bind(h Handler) {
 	s.h = h
-	s.raw, _ = h.(HeadHandler)
+	if s.raw, _ = h.(HeadHandler); s.raw != nil {
+		s.reply = new(wire.Reply)
+	}
 }
 
 // First is the time at which the first byte of the answer's body was read; 0 when there was none. Only

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/redline-bench/redline/internal/wire/h2/hpack"
+	"github.com/redline-bench/redline/internal/wire/neterr"
 )
 
 // Field is one pair of metadata. The name must be in lower case.
@@ -52,15 +53,15 @@ type StatusError struct {
 func (e *StatusError) Error() string { return fmt.Sprintf("gRPC status %d: %s", e.Code, e.Message) }
 
 // Unary makes one call and waits for its answer. Serve must be running. The error is a *StatusError when the
-// server answered with a status other than OK, else an *Error.
+// server answered with a status other than OK, else a *neterr.Error.
 func (c *Conn) Unary(ctx context.Context, h *Header, msg []byte) ([]byte, error) {
 	u := &unary{done: make(chan struct{})}
 	u.stream.Bind(u)
 	if err := c.Open(&u.stream, h, Message{Body: msg, Last: true}); err != nil {
-		if own, ok := errors.AsType[*Error](err); ok {
+		if own, ok := errors.AsType[*neterr.Error](err); ok {
 			return nil, own
 		}
-		return nil, &Error{Kind: GoAway, Text: "the server asked to leave the connection", Unprocessed: true, Err: err}
+		return nil, &neterr.Error{Kind: neterr.GoAway, Text: "the server asked to leave the connection", Unprocessed: true, Err: err}
 	}
 	c.Flush()
 	stop := context.AfterFunc(ctx, func() { c.Cancel(&u.stream, context.Cause(ctx)) })

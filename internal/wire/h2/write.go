@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/internal/wire/h2/hpack"
+	"github.com/redline-bench/redline/internal/wire/neterr"
 )
 
 // Header is the header fields of requests, ready to be packed. It may be used on any number of connections.
@@ -74,7 +75,7 @@ func (c *Conn) Open(s *Stream, h *Header, m Message) error {
 		return ErrDraining
 	}
 	if n := c.out.Unsent(); n > maxUnsent {
-		c.broken(&Error{Kind: Reset, Text: fmt.Sprintf("the server does not read: %d bytes of requests are unsent", n)})
+		c.broken(&neterr.Error{Kind: neterr.Reset, Text: fmt.Sprintf("the server does not read: %d bytes of requests are unsent", n)})
 		return c.err
 	}
 	if c.nextID+2*uint32(len(c.queue)) > maxStreamID { // all ids are used up

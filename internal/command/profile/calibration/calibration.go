@@ -3,6 +3,7 @@
 package calibration
 
 import (
+	"cmp"
 	"errors"
 	"math"
 	"slices"
@@ -11,29 +12,28 @@ import (
 	"github.com/redline-bench/redline/internal/calibrate"
 	"github.com/redline-bench/redline/internal/calibrate/standin"
 	"github.com/redline-bench/redline/internal/command"
+	"github.com/redline-bench/redline/internal/command/profile/traffic"
+	"github.com/redline-bench/redline/internal/kind"
 	"github.com/redline-bench/redline/internal/plan"
 )
 
-// Possible says why the traffic of a plan cannot be calibrated.
+// Possible returns why the measurement error of a plan cannot be measured: no reference server can take the place of its server.
 func Possible(pl *plan.Plan) error {
-	switch pl.Target.Kind {
-	case plan.TritonCAPI:
-		return errors.New("a Triton in the process cannot be replaced by the reference server: its calls cannot be calibrated")
-	case plan.DynamicGRPC:
-		return errors.New("the methods of dynamic_grpc are the server's own: the reference server cannot answer them")
-	case plan.Triton, plan.OpenAI, plan.TorchServe, plan.TFServing:
+	if why := kind.Of(pl.Target.Kind).Reference.Missing; why != "" {
+		return errors.New(why)
 	}
 	return nil
 }
 
 // Ladder sends the traffic of a plan to a reference server of our own, at each of several paces, and calls show for the
-// floors of each pace.
-func Ladder(p *command.IO, sigs *command.Signals, pl *plan.Plan, m *standin.Model, show func([]calibrate.Floor)) ([]calibrate.Floor, error) {
+// floors of each pace. m and own are what LookAt returned.
+func Ladder(p *command.IO, sigs *command.Signals, pl *plan.Plan, m *standin.Model, own *traffic.Traffic, show func([]calibrate.Floor)) ([]calibrate.Floor, error) {
 	run, done, err := newPaceRun(p, sigs, pl, m)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
+	run.own = own
 	var all []calibrate.Floor
 	for _, run.hold = range holds(&pl.Load) {
 		floors, err := run.floors()
@@ -52,12 +52,18 @@ var ladderHolds = []time.Duration{0, 2 * time.Millisecond, 20 * time.Millisecond
 
 const slowHold = 200 * time.Millisecond
 
-// holds are the holds for each level of a load. A level of an open loop has one pace, its rate.
+// holds are the holds for each level of a load. A level of an open loop has one pace, its rate; no report looks up the
+// error of a periodic load, which has no level.
 func holds(load *plan.Load) []time.Duration {
-	switch {
-	case load.Mode != plan.Concurrency:
+	inFlight := load.Concurrency.Start
+	switch load.Mode {
+	case plan.SessionConcurrency:
+		inFlight = load.Sessions
+	case plan.RequestRate, plan.CustomIntervals, plan.FixedSchedule, plan.PeriodicConcurrency:
 		return ladderHolds[len(ladderHolds)-1:]
-	case float64(load.Concurrency.Start)/slowHold.Seconds() >= calibrate.SlowPace:
+	case plan.Concurrency:
+	}
+	if float64(inFlight)/slowHold.Seconds() >= calibrate.SlowPace {
 		return append(slices.Clone(ladderHolds), slowHold)
 	}
 	return ladderHolds
@@ -74,16 +80,16 @@ func newPaceRun(p *command.IO, sigs *command.Signals, pl *plan.Plan, m *standin.
 		done()
 		return nil, nil, err
 	}
-	return &paceRun{IO: p, sigs: sigs, plan: pl, model: m, ca: ca}, done, nil
+	return &paceRun{IO: p, sigs: sigs, plan: pl, model: m, ca: ca, pauses: 1}, done, nil
 }
 
 // floorTarget turns a plan to the reference server, over TLS where there is a certificate.
 func floorTarget(p *plan.Plan, server *command.Embedded, ca string) {
 	t := &p.Target
-	t.URL, t.Embedded = server.Address(floorPort(t)), false
+	t.URL, t.Embedded = server.Address(cmp.Or(kind.Of(t.Kind).Reference.Port, t.Protocol)), false
 	if t.TLS = (plan.TLS{}); ca != "" {
 		t.TLS = plan.TLS{CAFile: ca, CertType: "PEM", KeyType: "PEM", VerifyHostLevel: 2}
-		if t.TLS.GRPC = t.OverGRPC(); !t.TLS.GRPC {
+		if t.TLS.GRPC = t.Protocol == plan.GRPC; !t.TLS.GRPC {
 			t.URL = "https://" + t.URL
 		}
 	}
@@ -91,23 +97,11 @@ func floorTarget(p *plan.Plan, server *command.Embedded, ca string) {
 	p.Output, p.Outcome, p.Verbose, p.Load.MPI = plan.Output{}, plan.Outcome{}, 0, false
 }
 
-// floorPort names the port of the server for a kind of service.
-func floorPort(t *plan.Target) plan.Protocol {
-	switch t.Kind {
-	case plan.OpenAI:
-		return "openai"
-	case plan.TorchServe:
-		return "torchserve"
-	case plan.TFServing:
-		return "tfserving"
-	case plan.Triton, plan.TritonCAPI, plan.DynamicGRPC:
-	}
-	return t.Protocol
-}
-
 // The windows of a calibration: three, of which the first is the warm-up. Each is this long, or as long as so many requests
-// of a low rate take.
+// of a low rate take. A load with a schedule or an end of its own has one window, which ends after a time or so many requests.
 const (
+	floorEnd       = 10 * time.Second
+	floorMost      = 5000
 	floorWindow    = 400 * time.Millisecond
 	floorRequests  = 30
 	floorLongest   = 3 * time.Second
@@ -115,14 +109,22 @@ const (
 	floorThink     = 100 * time.Millisecond // the longest mean think time: longer ones are calibrated at a faster pace
 )
 
-// shorten leaves of a plan's measurement what a calibration needs: three short windows at each level.
+// whole tells whether a load is calibrated in one window, from its start: windows could fall between its requests.
+func whole(load *plan.Load) bool {
+	return load.Mode != plan.Concurrency && load.Mode != plan.RequestRate
+}
+
+// shorten changes a plan to the load and the windows that a calibration needs.
 func shorten(p *plan.Plan) {
 	load, m := &p.Load, &p.Measure
 	m.LatencyLimit, m.Percentile, m.StopOnFailure = 0, 0, true
-	switch load.Mode {
-	case plan.FixedSchedule, plan.SessionConcurrency, plan.PeriodicConcurrency: // these have an end of their own
+	if load.Mode == plan.CustomIntervals {
+		m.RequestCount, m.WarmupCount = floorMost, 0
+	}
+	if whole(load) { // the warm-up of a schedule stays: its requests are the first in the input data
+		m.RequestCount = min(m.RequestCount, floorMost)
+		m.Window, m.MinRequests = plan.CountWindows, m.RequestCount
 		return
-	case plan.Concurrency, plan.RequestRate, plan.CustomIntervals:
 	}
 	m.Window, m.Interval, m.MaxTrials, m.Stability = plan.TimeWindows, floorWindow, 3, 100
 	m.RequestCount, m.WarmupCount = 0, 0

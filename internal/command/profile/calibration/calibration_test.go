@@ -6,7 +6,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/redline-bench/redline/internal/command/profile/traffic"
 	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/result"
 )
 
 func TestACalibrationVisitsThePlansLoadsInShortWindows(t *testing.T) {
@@ -33,8 +35,52 @@ func TestACalibrationVisitsThePlansLoadsInShortWindows(t *testing.T) {
 	f(open(1000, 1000, 1), open(1000, 1000, 1), floorWindow)
 	f(open(20, 40, 10), open(20, 40, 10), 1500*time.Millisecond)
 	f(open(1, 1, 1), open(1, 1, 1), floorLongest)
-	schedule := &plan.Plan{Load: plan.Load{Mode: plan.FixedSchedule}, Measure: plan.Measure{Interval: 5 * time.Second, RequestCount: 7}}
-	if shorten(schedule); schedule.Measure.RequestCount != 7 {
-		t.Error("a schedule lost its end")
+}
+
+func TestALoadWithAnEndOfItsOwnIsCalibratedInOneWindow(t *testing.T) {
+	f := func(mode plan.Mode, count, want, wantWarmup int) {
+		t.Helper()
+		p := &plan.Plan{Load: plan.Load{Mode: mode}, Measure: plan.Measure{Interval: 5 * time.Second, RequestCount: count, WarmupCount: 2, LatencyLimit: time.Second}}
+		shorten(p)
+		if m := p.Measure; m.RequestCount != want || m.WarmupCount != wantWarmup || m.Window != plan.CountWindows || m.LatencyLimit != 0 || !whole(&p.Load) {
+			t.Errorf("%s: %+v", mode, m)
+		}
+	}
+	f(plan.FixedSchedule, 7, 7, 2)
+	f(plan.FixedSchedule, 1_000_000, floorMost, 2)
+	f(plan.CustomIntervals, 0, floorMost, 0)
+	f(plan.SessionConcurrency, 0, 0, 2)
+	f(plan.PeriodicConcurrency, 0, 0, 2)
+}
+
+func TestEachLoadHasItsHolds(t *testing.T) {
+	f := func(load plan.Load, want ...time.Duration) {
+		t.Helper()
+		if d := cmp.Diff(want, holds(&load)); d != "" {
+			t.Errorf("%s: %s", load.Mode, d)
+		}
+	}
+	const two, twenty = 2 * time.Millisecond, 20 * time.Millisecond
+	f(plan.Load{Mode: plan.Concurrency, Concurrency: plan.IntRange{Start: 1}}, 0, two, twenty)
+	f(plan.Load{Mode: plan.Concurrency, Concurrency: plan.IntRange{Start: 10}}, 0, two, twenty, slowHold)
+	f(plan.Load{Mode: plan.SessionConcurrency, Sessions: 2}, 0, two, twenty)
+	f(plan.Load{Mode: plan.SessionConcurrency, Sessions: 64}, 0, two, twenty, slowHold)
+	for _, m := range []plan.Mode{plan.RequestRate, plan.CustomIntervals, plan.FixedSchedule, plan.PeriodicConcurrency} {
+		f(plan.Load{Mode: m}, twenty)
+	}
+}
+
+func TestOnlyATritonInProcessCannotBeCalibrated(t *testing.T) {
+	for _, k := range []plan.Kind{plan.Triton, plan.OpenAI, plan.TorchServe, plan.TFServing, plan.DynamicGRPC} {
+		if err := Possible(&plan.Plan{Target: plan.Target{Kind: k}}); err != nil {
+			t.Errorf("%s: %v", k, err)
+		}
+	}
+	for _, asked := range []bool{false, true} {
+		s := &traffic.Traffic{Plan: &plan.Plan{Program: plan.Redline, Target: plan.Target{Kind: plan.TritonCAPI}, Measure: plan.Measure{Calibrate: asked}}}
+		lv := &result.Level{}
+		if Stated(s)(lv); lv.Health.ErrorUnknown == "" || lv.Health.Error != nil {
+			t.Errorf("with --calibrate %t the report does not say why no error is stated: %+v", asked, lv.Health)
+		}
 	}
 }

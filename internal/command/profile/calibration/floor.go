@@ -5,15 +5,22 @@ import (
 
 	"github.com/redline-bench/redline/internal/calibrate"
 	"github.com/redline-bench/redline/internal/command/profile/traffic"
+	"github.com/redline-bench/redline/internal/kind"
 	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/result"
 )
 
-// Stated adds the error that an earlier calibration found to the health of a level. With --calibrate it is measured after
-// the run instead. Nothing is stated in perf_analyzer mode.
+// Stated adds the error that an earlier calibration found to the health of a level, or why none can be known. With --calibrate
+// the error is measured after the run instead. Nothing is stated in perf_analyzer mode.
 func Stated(s *traffic.Traffic) func(*result.Level) {
-	if s.Plan.Face != plan.Redline || s.Plan.Measure.Calibrate {
+	if s.Plan.Program != plan.Redline {
+		return nil
+	}
+	if err := Possible(s.Plan); err != nil {
+		return func(lv *result.Level) { lv.Health.ErrorUnknown = err.Error() }
+	}
+	if s.Plan.Measure.Calibrate {
 		return nil
 	}
 	table := s.Calibration(s.Warn)
@@ -33,7 +40,7 @@ func trafficOf(p *plan.Plan, lv *result.Level) calibrate.Traffic {
 	if lv.Concurrency > 0 {
 		t.InFlight = float64(lv.Concurrency)
 	}
-	if p.Target.Kind != plan.Triton {
+	if p.Target.Kind != kind.Default {
 		t.Service = string(p.Target.Kind)
 	}
 	if p.Target.Streaming {
@@ -48,8 +55,20 @@ func trafficOf(p *plan.Plan, lv *result.Level) calibrate.Traffic {
 	if m := p.Input.SharedMemory; m != "" && m != plan.NoSharedMemory {
 		t.Mode += " " + string(m) + " shared memory"
 	}
-	if lv.Rate > 0 && p.Load.Distribution == plan.Poisson {
-		t.Mode += " poisson"
+	switch p.Load.Mode {
+	case plan.RequestRate:
+		if p.Load.Distribution == plan.Poisson {
+			t.Mode += " poisson"
+		}
+	case plan.CustomIntervals:
+		t.Mode += " intervals"
+	case plan.FixedSchedule:
+		t.Mode += " schedule"
+	case plan.SessionConcurrency:
+		t.Mode += " sessions"
+	case plan.PeriodicConcurrency:
+		t.Mode += " periodic"
+	case plan.Concurrency:
 	}
 	return t
 }

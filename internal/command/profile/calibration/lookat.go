@@ -11,7 +11,7 @@ import (
 	"github.com/redline-bench/redline/internal/calibrate/standin"
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/command/profile/traffic"
-	"github.com/redline-bench/redline/internal/pacompat/flags"
+	"github.com/redline-bench/redline/internal/kind"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
@@ -21,21 +21,29 @@ import (
 // probeTime is how long the run's own server may take to answer the one request.
 const probeTime = 10 * time.Second
 
-// LookAt learns what the model of a plan takes and gives: from the run's own server, else by its name, else from --shape.
-func LookAt(p *command.IO, sigs *command.Signals, pl *plan.Plan, notes flags.Notes) (*standin.Model, error) {
-	switch pl.Target.Kind {
-	case plan.Triton, plan.TFServing:
-	case plan.OpenAI, plan.TorchServe, plan.TritonCAPI, plan.DynamicGRPC:
-		return &standin.Model{How: "none: what is sent stands in the options"}, nil
+// LookAt learns what the model of a plan takes and gives: from the run's own server, else by its name, else from --shape. own
+// has the requests of a kind with methods, whose form the run's own server may have told; it is nil for the other kinds.
+func LookAt(p *command.IO, sigs *command.Signals, pl *plan.Plan) (m *standin.Model, own *traffic.Traffic, err error) {
+	switch row := kind.Of(pl.Target.Kind); {
+	case row.Method:
+		if m, own, err = probeServer(p, sigs, pl); err != nil {
+			return nil, nil, fmt.Errorf("send one request to %s: %w", pl.Target.URL, err)
+		}
+		return m, own, nil
+	case !row.ModelMetadata:
+		return &standin.Model{How: "none: what is sent stands in the options"}, nil, nil
 	}
-	own, err := probeServer(p, sigs, pl, notes)
-	if err == nil {
-		return own, nil
+	m, _, err = probeServer(p, sigs, pl)
+	if refused, ok := errors.AsType[*service.Error](err); ok && refused.Class == record.Connect {
+		m, err = withoutServer(p, sigs, pl)
+	} else if err != nil {
+		err = fmt.Errorf("ask %s for the model: %w", pl.Target.URL, err)
 	}
-	var refused *service.Error
-	if !errors.As(err, &refused) || refused.Class != record.Connect {
-		return nil, fmt.Errorf("ask %s for the model: %w", pl.Target.URL, err)
-	}
+	return m, nil, err
+}
+
+// withoutServer is a model that our own server has by its name, or one with the inputs of --shape.
+func withoutServer(p *command.IO, sigs *command.Signals, pl *plan.Plan) (*standin.Model, error) {
 	name := pl.Target.Model
 	switch {
 	case builtin(p, sigs, pl):
@@ -68,27 +76,35 @@ func builtin(p *command.IO, sigs *command.Signals, pl *plan.Plan) bool {
 	return s.Describe() == nil
 }
 
-// probeServer asks the run's own server for the model, and for one answer.
-func probeServer(p *command.IO, sigs *command.Signals, pl *plan.Plan, notes flags.Notes) (*standin.Model, error) {
+// probeServer asks the run's own server for the model, and sends it one request. own has the requests of the plan.
+func probeServer(p *command.IO, sigs *command.Signals, pl *plan.Plan) (m *standin.Model, own *traffic.Traffic, err error) {
 	c := *pl
 	c.Input.SharedMemory = plan.NoSharedMemory // so that the answer tells its size
-	s := &traffic.Traffic{IO: p.Silenced(), Plan: &c, Notes: notes, Sigs: sigs}
+	s := &traffic.Traffic{IO: p.Silenced(), Plan: &c, Sigs: sigs}
 	defer s.Close()
 	for _, step := range []func() error{s.StartServer, s.Describe, s.Check, s.LoadUnchecked} {
 		if err := step(); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	answer, err := sendOne(s)
+	first, responses, err := sendOne(s)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
+	}
+	if c.Target.Kind == plan.DynamicGRPC {
+		return &standin.Model{MethodBytes: max(1, len(first)), How: fmt.Sprintf("%s; one request was sent to %s, its response had %d bytes",
+			c.Target.GRPCMethod, c.Target.URL, len(first))}, s, nil
+	}
+	answer, err := s.Service.Outputs(first)
+	if err != nil {
+		return nil, nil, err
 	}
 	bytes := 0
 	for _, t := range answer {
 		bytes += len(t.Data)
 	}
-	return &standin.Model{Spec: s.Model, Answer: answer, How: fmt.Sprintf("%s as %s has it: %s; one request was sent there, its answer had %d bytes of tensors",
-		pl.Target.Model, c.Target.URL, counted(len(s.Model.Inputs), "input"), bytes)}, nil
+	return &standin.Model{Spec: s.Model, Answer: answer, Responses: responses, How: fmt.Sprintf("%s as %s has it: %s; one request was sent there, its answer had %d bytes of tensors",
+		pl.Target.Model, s.Plan.Target.URL, counted(len(s.Model.Inputs), "input"), bytes)}, s, nil
 }
 
 func counted(n int, what string) string {
@@ -98,21 +114,20 @@ func counted(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// sendOne sends a single request and returns its first answer.
-func sendOne(s *traffic.Traffic) ([]tensor.Tensor, error) {
+// sendOne sends a single request and returns its first response, and how many responses came.
+func sendOne(s *traffic.Traffic) (first []byte, responses int, err error) {
 	ctx, cancel := context.WithTimeout(s.Sigs.Soft, probeTime)
 	defer cancel()
 	call := &service.Call{}
-	s.Feed()(0, 1).Next(call)
+	s.Source()(0, 1).Next(call)
 	if call.Vars.Present {
 		call.Vars.End = true // it begins a sequence, which must not stay open
 	}
-	response, err := service.Once(ctx, s.Service, call)
-	if err != nil {
-		return nil, err
+	if first, err = service.Once(ctx, s.Service, call); err != nil {
+		return nil, 0, err
 	}
 	if call.Rec.Class != record.OK {
-		return nil, fmt.Errorf("one request failed: %w", call.Err)
+		return nil, 0, fmt.Errorf("one request failed: %w", call.Err)
 	}
-	return s.Service.Outputs(response)
+	return first, int(call.Rec.Responses), nil
 }

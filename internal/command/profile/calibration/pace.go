@@ -1,10 +1,13 @@
 package calibration
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -13,8 +16,8 @@ import (
 	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/command/profile/traffic"
-	"github.com/redline-bench/redline/internal/command/target"
 	"github.com/redline-bench/redline/internal/engine"
+	"github.com/redline-bench/redline/internal/kind"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/profile"
 	"github.com/redline-bench/redline/internal/record"
@@ -31,9 +34,13 @@ type paceRun struct {
 	model *standin.Model
 	ca    string // certificate of the server, or ""
 	hold  time.Duration
+	// pauses is the factor by which pauses between the turns of a session are shortened.
+	pauses float64
+	// own has the requests to send, where only the run's own server could tell their form; nil: they are prepared anew.
+	own *traffic.Traffic
 
 	lastID atomic.Uint64
-	seen   map[string][]calibrate.Exchange // by level, of all windows but the first
+	seen   map[string][]calibrate.Exchange // by level, of all windows but the warm-up
 }
 
 // errBusy means that a window had no request, which the reference server does not cause.
@@ -51,25 +58,21 @@ func (c *paceRun) floors() ([]calibrate.Floor, error) {
 	if err != nil {
 		return nil, err
 	}
-	res, err := c.send(server)
+	levels, err := c.send(server)
 	server.Stop() // which completes the log
 	if err != nil {
 		return nil, err
 	}
-	return c.compare(res, log, server.CPU())
+	return c.compare(levels, log, server.CPU())
 }
 
 // serverArgs are the options of the server.
 func (c *paceRun) serverArgs(log string) []string {
-	hold := c.hold.String()
-	args := []string{"--request-log", log}
-	switch t := &c.plan.Target; t.Kind {
-	case plan.OpenAI:
-		args = append(args, "--ttft", hold, "--itl", "0s")
-	case plan.TorchServe:
-		args = append(args, "--delay", "torchserve="+hold)
-	default:
-		args = append(args, "--delay", t.Model+"="+hold)
+	t := &c.plan.Target
+	row := kind.Of(t.Kind)
+	args := append([]string{"--request-log", log}, row.Reference.Hold(t.Model, c.hold)...)
+	if row.Method {
+		args = append(args, "--any-method", strconv.Itoa(c.model.MethodBytes))
 	}
 	if c.ca != "" {
 		args = append(args, "--tls-cert", c.ca, "--tls-key", c.ca)
@@ -80,8 +83,8 @@ func (c *paceRun) serverArgs(log string) []string {
 	return args
 }
 
-// send makes the load.
-func (c *paceRun) send(server *command.Embedded) (*result.Result, error) {
+// send makes the load and returns its levels.
+func (c *paceRun) send(server *command.Embedded) ([]result.Level, error) {
 	pl := *c.plan
 	floorTarget(&pl, server, c.ca)
 	shorten(&pl)
@@ -93,43 +96,103 @@ func (c *paceRun) send(server *command.Embedded) (*result.Result, error) {
 		}
 		return nil
 	}
-	for _, step := range []func() error{s.CheckLimits, s.Describe, setScheduler, s.Check, s.LoadUnchecked, s.Stage} {
+	load := func() error {
+		if c.own == nil {
+			return s.LoadUnchecked()
+		}
+		s.Data, s.Requests = c.own.Data, c.own.Requests
+		return nil
+	}
+	for _, step := range []func() error{s.CheckLimits, s.Describe, setScheduler, s.Check, load, s.Stage} {
 		if err := step(); err != nil {
 			return nil, errors.New(s.Advise(err))
 		}
 	}
-	feed := s.Feed()
+	row := kind.Of(pl.Target.Kind)
 	c.seen = map[string][]calibrate.Exchange{}
 	runner := &profile.Runner{
-		Plan: &pl, Service: s.Service, Model: s.Model, Async: s.Async, Observer: silent{}, Times: s.Data.Times(), Streams: target.Streams(pl.Target.Kind), Tap: c.keep,
-		Feed: func(slot, active int) engine.Feed { return &numbered{feed(slot, active), &c.lastID} },
+		Plan: s.Plan, Service: s.Service, Model: s.Model, Async: s.Async, Observer: silent{}, Times: fromZero(s.Data.Times(), pl.Measure.WarmupCount),
+		Streams: row.Streams, SharedStreams: row.SharedStreams, Tap: c.keep, Source: c.source(s.Source()),
 	}
-	res, err := runner.Run(c.sigs.Soft, c.sigs.Hard)
+	var watch *Watch
+	if pl.Load.Mode == plan.PeriodicConcurrency {
+		runner.Exporter, watch = Watched(&pl, keeper{c})
+	}
+	return c.run(runner, watch)
+}
+
+// run carries the load out. One that is calibrated as a whole is ended when it takes too long.
+func (c *paceRun) run(runner *profile.Runner, watch *Watch) ([]result.Level, error) {
+	ctx, cancel := context.WithCancel(c.sigs.Soft)
+	defer cancel()
+	if whole(&c.plan.Load) {
+		defer time.AfterFunc(floorEnd, cancel).Stop()
+	}
+	res, err := runner.Run(ctx, c.sigs.Hard)
 	switch {
-	case errors.Is(err, profile.ErrUnstable):
+	case errors.Is(err, profile.ErrUnstable), errors.Is(err, profile.ErrInterrupted) && c.sigs.Soft.Err() == nil:
 		err = nil
 	case errors.Is(err, profile.ErrNoRequests):
 		err = errBusy
 	}
-	return res, err
+	return watch.Levels(res), err
+}
+
+// source is the source of requests with what a calibration adds: ids, and shorter pauses in sessions.
+func (c *paceRun) source(from func(slot, active int) engine.Source) func(slot, active int) engine.Source {
+	return func(slot, active int) engine.Source {
+		f := from(slot, active)
+		if session, ok := f.(engine.Listener); ok {
+			return &brisk{session, c.pauses}
+		}
+		return &numbered{f, &c.lastID}
+	}
+}
+
+// fromZero shifts the due times of a schedule so that the first of the warm-up and the first after it are 0.
+func fromZero(times []time.Duration, warmup int) []time.Duration {
+	out := slices.Clone(times)
+	warmup = min(warmup, len(out))
+	for _, part := range [][]time.Duration{out[:warmup], out[warmup:]} {
+		if len(part) == 0 {
+			continue
+		}
+		first := part[0]
+		for i := range part {
+			part[i] -= first
+		}
+	}
+	return out
+}
+
+// brisk is a session with shorter pauses between its turns.
+type brisk struct {
+	engine.Listener
+	factor float64
+}
+
+// Pause implements engine.Listener.
+func (b *brisk) Pause() (time.Duration, bool) {
+	wait, ok := b.Listener.Pause()
+	return time.Duration(float64(wait) * b.factor), ok
 }
 
 // numbered gives each request an id that is sent with it and that its record keeps.
 type numbered struct {
-	engine.Feed
+	engine.Source
 	last *atomic.Uint64
 }
 
-// Next implements engine.Feed.
+// Next implements engine.Source.
 func (f *numbered) Next(call *service.Call) {
-	f.Feed.Next(call)
+	f.Source.Next(call)
 	id := f.last.Add(1)
 	call.Vars.ID, call.Vars.HasID, call.Rec.SeqID = id, true, id
 }
 
-// keep is the run's Tap. The first window is the warm-up.
+// keep is the run's Tap. The first of several windows is the warm-up.
 func (c *paceRun) keep(lv *result.Level, window int, r *record.Record) error {
-	if window > 0 && r.Class == record.OK {
+	if (window > 0 || whole(&c.plan.Load)) && r.Class == record.OK {
 		at := levelKey(lv)
 		c.seen[at] = append(c.seen[at], calibrate.Exchange{ID: r.SeqID, From: clock.Wall(r.Sent), To: clock.Wall(r.End)})
 	}
@@ -141,22 +204,23 @@ func levelKey(lv *result.Level) string {
 }
 
 // compare holds the client's times against the log.
-func (c *paceRun) compare(res *result.Result, log string, serverCPU time.Duration) ([]calibrate.Floor, error) {
+func (c *paceRun) compare(levels []result.Level, log string, serverCPU time.Duration) ([]calibrate.Floor, error) {
 	lines, err := (&calibrate.Log{Path: log}).Read()
 	if err != nil {
 		return nil, err
 	}
 	served, named := calibrate.Exchanges(lines)
+	named = named && c.plan.Target.Kind == plan.Triton // ids of the other kinds are the server's own numbers
 	var wall time.Duration
-	for i := range res.Levels {
-		for _, w := range res.Levels[i].Windows {
+	for i := range levels {
+		for _, w := range levels[i].Windows {
 			wall += time.Duration(w.Client.DurationNs)
 		}
 	}
 	serverCores := serverCPU.Seconds() / max(wall.Seconds(), 1e-3)
 	var floors []calibrate.Floor
-	for i := range res.Levels {
-		lv := &res.Levels[i]
+	for i := range levels {
+		lv := &levels[i]
 		late := calibrate.Errors(c.seen[levelKey(lv)], served, named)
 		if len(late) == 0 {
 			continue

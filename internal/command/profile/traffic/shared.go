@@ -29,7 +29,7 @@ func (s *Traffic) Stage() error {
 func (s *Traffic) reportUnregister(err error) {
 	switch {
 	case !errors.Is(err, share.ErrUnregister):
-	case s.Plan.Face == plan.DropIn:
+	case s.Plan.Program == plan.PerfAnalyzer:
 		fmt.Fprintln(s.Stderr, "Unable to unregister all shared memory regions")
 	default:
 		fmt.Fprintf(s.Stderr, "redline profile: %v\n", err)

@@ -10,7 +10,7 @@ import (
 	"github.com/redline-bench/redline/internal/command/target"
 	"github.com/redline-bench/redline/internal/engine"
 	"github.com/redline-bench/redline/internal/inspect"
-	"github.com/redline-bench/redline/internal/pacompat/flags"
+	"github.com/redline-bench/redline/internal/kind"
 	"github.com/redline-bench/redline/internal/pacompat/rules"
 	"github.com/redline-bench/redline/internal/pacompat/text"
 	"github.com/redline-bench/redline/internal/plan"
@@ -23,7 +23,6 @@ import (
 type Traffic struct {
 	*command.IO
 	Plan     *plan.Plan
-	Notes    flags.Notes
 	Sigs     *command.Signals
 	Service  service.Service
 	Model    *service.Model
@@ -74,18 +73,18 @@ func (s *Traffic) StartServer() error {
 	if !s.Plan.Target.Embedded {
 		return nil
 	}
-	e, err := command.StartEmbedded(s.Sigs.Soft, s.IO, s.Notes.EmbeddedArgs)
+	e, err := command.StartEmbedded(s.Sigs.Soft, s.IO, s.Plan.Target.EmbeddedArgs)
 	if err != nil {
 		return err
 	}
 	s.embedded = e
-	s.Plan.Target.URL = e.Address(s.Plan.Target.Protocol)
+	s.Plan = s.Plan.With(func(p *plan.Plan) { p.Target.URL = e.Address(p.Target.Protocol) })
 	return nil
 }
 
 // Describe opens the service and asks it for the model.
 func (s *Traffic) Describe() error {
-	svc, err := target.Open(s.Plan)
+	svc, err := kind.Open(s.Plan)
 	if errors.As(err, new(*service.Error)) {
 		return s.cannotStart(err)
 	}
@@ -93,7 +92,7 @@ func (s *Traffic) Describe() error {
 		return &rules.StartError{What: "failed to create client factory", Err: err}
 	}
 	s.Service = svc
-	if t := &s.Plan.Target; t.Model == "" && t.Kind != plan.DynamicGRPC {
+	if t := &s.Plan.Target; t.Model == "" && !kind.Of(t.Kind).NoModelName {
 		return inspect.Missing(s.Sigs.Soft, svc)
 	}
 	s.Model, err = svc.Describe(s.Sigs.Soft)
@@ -112,7 +111,7 @@ func (s *Traffic) cannotStart(err error) error {
 // Check applies the rules that need to know the model.
 func (s *Traffic) Check() error {
 	settled, err := rules.Check(s.Plan, s.Model, s.Warn)
-	s.Async, s.NoSteps = settled.Async, settled.NoSteps
+	s.Plan, s.Async, s.NoSteps = settled.Plan, settled.Async, settled.NoSteps
 	return err
 }
 
@@ -120,8 +119,8 @@ func (s *Traffic) Check() error {
 func (s *Traffic) Load() error {
 	s.Console = &text.Console{Out: s.Stdout, Err: s.Stderr, Plan: s.Plan, Model: s.Model, Async: s.Async}
 	mode, unscheduled := s.Plan.Load.Mode, false
-	if mode == plan.FixedSchedule && s.Plan.Target.Kind == plan.DynamicGRPC && s.Plan.Face == plan.DropIn {
-		mode, unscheduled = plan.RequestRate, true // perf_analyzer reads no timestamps of this kind
+	if mode == plan.FixedSchedule && kind.Of(s.Plan.Target.Kind).PerfAnalyzer.NoTimestamps && s.Plan.Program == plan.PerfAnalyzer {
+		mode, unscheduled = plan.RequestRate, true
 	}
 	data, err := workload.LoadFor(s.Plan.Input, s.Model, mode, s.Plan.Measure.WarmupCount)
 	if data != nil && s.postponed(err) {
@@ -138,10 +137,10 @@ func (s *Traffic) Load() error {
 	if s.Plan.Load.Mode == plan.SessionConcurrency {
 		return s.loadSessions()
 	}
-	s.Requests, err = workload.Prepare(s.Sigs.Soft, s.Service, data, s.Plan.Face)
-	if g, ok := s.Service.(interface{ Said() []string }); ok {
-		for _, words := range g.Said() {
-			s.Warn(words)
+	s.Requests, err = workload.Prepare(s.Sigs.Soft, s.Service, data)
+	if r, ok := s.Service.(service.Remarker); ok {
+		for _, line := range r.Remarks() {
+			s.Warn(line)
 		}
 	}
 	switch {
@@ -156,7 +155,7 @@ func (s *Traffic) Load() error {
 // failedAfterData is an error of a step after the input data was read. In perf_analyzer mode the size of the data is printed
 // before the error.
 func (s *Traffic) failedAfterData(err error) error {
-	if s.Plan.Face == plan.DropIn {
+	if s.Plan.Program == plan.PerfAnalyzer {
 		s.DataRead()
 	}
 	return noDataManager(err)
@@ -171,8 +170,8 @@ func noDataManager(err error) error {
 // be read, when it sends the first request.
 func (s *Traffic) postponed(err error) bool {
 	_, unread := errors.AsType[*service.Error](err)
-	unread = unread && s.Plan.Target.Kind == plan.TorchServe
-	if s.Plan.Face != plan.DropIn || !errors.Is(err, workload.ErrNoSteps) && !unread {
+	unread = unread && kind.Of(s.Plan.Target.Kind).PerfAnalyzer.ReadsFilesLate
+	if s.Plan.Program != plan.PerfAnalyzer || !errors.Is(err, workload.ErrNoSteps) && !unread {
 		return false
 	}
 	s.NoSteps = err
@@ -189,7 +188,7 @@ func (s *Traffic) LoadUnchecked() error {
 	if s.Plan.Load.Mode == plan.SessionConcurrency {
 		return s.loadSessions()
 	}
-	s.Requests, err = workload.Prepare(s.Sigs.Soft, unchecked{s.Service}, data, s.Plan.Face)
+	s.Requests, err = workload.Prepare(s.Sigs.Soft, unchecked{s.Service}, data)
 	return err
 }
 
@@ -203,12 +202,12 @@ func (u unchecked) Prepare(in service.Inputs) (service.Request, error) {
 
 // loadSessions checks the conversations; their requests are made as they go.
 func (s *Traffic) loadSessions() error {
-	speaker, ok := s.Service.(workload.Speaker)
+	messenger, ok := s.Service.(service.Messenger)
 	if !ok {
 		return rules.PlainError("Session concurrency mode is only supported with OpenAI service kind.")
 	}
 	var err error
-	s.Sessions, err = s.Data.Sessions(speaker, s.Plan.Load.Sessions, s.Plan.Output.Export != "")
+	s.Sessions, err = s.Data.Sessions(messenger, s.Plan.Load.Sessions, s.Plan.Output.Export != "")
 	if err != nil {
 		return rules.PlainError(err.Error())
 	}
@@ -222,13 +221,13 @@ func (s *Traffic) DataRead() {
 	}
 }
 
-// Feed is the source of requests.
-func (s *Traffic) Feed() func(slot, active int) engine.Feed {
+// Source makes the source of each slot's requests.
+func (s *Traffic) Source() func(slot, active int) engine.Source {
 	if s.Sessions != nil {
-		return func(int, int) engine.Feed { return s.Sessions.Talk() }
+		return func(int, int) engine.Source { return s.Sessions.Talk() }
 	}
-	sources := workload.NewSources(s.Requests, s.Model, s.Plan, s.Async, engine.ThreadOf)
-	return func(slot, active int) engine.Feed { return sources.Source(slot, active) }
+	sources := workload.NewSources(s.Requests, s.Model, s.Plan, s.Async, engine.WorkerOf)
+	return func(slot, active int) engine.Source { return sources.Source(slot, active) }
 }
 
 // Inputs tells an export what a request carried.

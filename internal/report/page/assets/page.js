@@ -239,8 +239,8 @@
   }
 
   // measurementError is the client's time minus the server's log, with its sign: cells of p50 and p99.
-  function measurementError(e) {
-    if (!e) return ["not calibrated", ""];
+  function measurementError(e, unknown) {
+    if (!e) return unknown ? ["not measured", unknown] : ["not calibrated", ""];
     const signed = (ns) => (ns < 0 ? "−" : "+") + dur(Math.abs(ns) / 1e6);
     return [signed(e.p50_ns), (e.p99_at_least ? "≥ " : "") + signed(e.p99_ns) + (e.exact ? "" : " (of other traffic: " + e.of + ")") + (e.notes || []).map((n) => "; " + n).join("")];
   }
@@ -252,7 +252,7 @@
       const h = l.health;
       return [l.name, ...(l.open ? [us(h.lag_p50_ns), us(h.lag_p99_ns), us(h.lag_max_ns)] : ["", "", ""]), h.read_lag ? us(h.read_lag.p99_ns) : h.times === "read" ? "not known" : "", h.asked_rate ? num(h.achieved_rate) + " of " + num(h.asked_rate) : num(h.achieved_rate),
         num(h.achieved_in_flight, 3) + (h.asked_in_flight ? " of " + num(h.asked_in_flight) : ""), num(h.cpu_cores, 2), us(h.cpu_per_request_ns), num(h.machine_share * 100, 3) + " %", us(h.gc_pause_max_ns), us(h.sched_delay_max_ns), num(h.dropped),
-        ...measurementError(h.measurement_error)];
+        ...measurementError(h.measurement_error, h.measurement_error_unknown)];
     }), "full");
   }
 
@@ -263,9 +263,9 @@
     ["Measurement error", "the client's latency minus the time in the log of a reference server on the same machine, at the pace of the run; for tokens of a language model, the client's time of a token minus the server's send time; p99 is an upper bound with 95 % confidence"],
   ];
   const formulas = [
-    ["Throughput", "successful inferences (requests × batch size) in the merged windows ÷ the length of these windows"],
+    ["Throughput", "successful inferences (requests × batch size) in the merged windows ÷ the length of these windows; with a fixed number of requests without the wait for the last response"],
     ["Latency", "from the send time to the last response; in open loop from the due time, so that a late send does not look like a fast response"],
-    ["Percentile p", "linear between the two nearest ranks of p/100 · (n−1) of the n sorted latencies; of many values within 0.1 %"],
+    ["Percentile p", "linear between the two nearest ranks of p/100 · (n−1) of the n sorted latencies; of more than 262,144 latencies a window within 0.1 %"],
     ["Standard deviation", "√(Σ(x − mean)² ÷ (n − 1))"],
     ["Window", "a request belongs to the window in which it ended; the level is the last three windows merged, once they agree"],
     ["Network and client", "the client's average minus the server's queue, compute and overhead times"],

@@ -8,8 +8,9 @@ import (
 
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
-	"github.com/redline-bench/redline/internal/service/httplane"
+	"github.com/redline-bench/redline/internal/service/httppool"
 	"github.com/redline-bench/redline/internal/tensor/jsonscan"
+	"github.com/redline-bench/redline/internal/wire"
 	"github.com/redline-bench/redline/internal/wire/h1"
 )
 
@@ -44,7 +45,7 @@ func (s *Service) ask(ctx context.Context, c call) ([]byte, error) {
 	}
 	r, err := s.exchange(ctx, c)
 	if err != nil {
-		return nil, s.ended(ctx, httplane.Failure(c.op, s.at.Addr(), err))
+		return nil, s.ended(ctx, httppool.Failure(c.op, s.at.Addr(), err))
 	}
 	if r.Status != 200 {
 		text := serverText(r.Body)
@@ -58,7 +59,7 @@ func (s *Service) ask(ctx context.Context, c call) ([]byte, error) {
 }
 
 // exchange sends a call over the connection of the one before, where that is idle and still there, else over a new one.
-func (s *Service) exchange(ctx context.Context, c call) (*h1.Reply, error) {
+func (s *Service) exchange(ctx context.Context, c call) (*wire.Reply, error) {
 	if conn := s.idle.Swap(nil); conn != nil {
 		if c.post { // it might have been carried out before the connection broke: not to be sent twice
 			_ = conn.Close() // nothing is in flight on it
@@ -74,7 +75,7 @@ func (s *Service) exchange(ctx context.Context, c call) (*h1.Reply, error) {
 }
 
 // over sends a call over a connection, and keeps that for the next one where it can.
-func (s *Service) over(ctx context.Context, conn *h1.Conn, c call) (*h1.Reply, error) {
+func (s *Service) over(ctx context.Context, conn *h1.Conn, c call) (*wire.Reply, error) {
 	r, err := conn.Do(ctx, s.head(c), []byte(c.body))
 	if err != nil || r.Close || ctx.Err() != nil || !s.idle.CompareAndSwap(nil, conn) {
 		_ = conn.Close() // all has been read

@@ -14,7 +14,7 @@ import (
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/service/kserve"
 	"github.com/redline-bench/redline/internal/tensor"
-	"github.com/redline-bench/redline/internal/wire/h1"
+	"github.com/redline-bench/redline/internal/wire/neterr"
 )
 
 // routes answers GETs by path, as a real Triton 2.51 does.
@@ -180,8 +180,8 @@ func TestControlFailures(t *testing.T) {
 			}
 		})
 	}
-	var he *h1.Error
-	if err := describe(newService(t, target(grpc.addr), plan.Input{})); !errors.As(err, &he) || he.Kind != h1.NotHTTP {
+	var he *neterr.Error
+	if err := describe(newService(t, target(grpc.addr), plan.Input{})); !errors.As(err, &he) || he.Kind != neterr.NotHTTP {
 		t.Errorf("the cause is lost: %v", err)
 	}
 }

@@ -2,7 +2,7 @@ package rest
 
 import (
 	"github.com/redline-bench/redline/internal/service"
-	"github.com/redline-bench/redline/internal/wire/h1"
+	"github.com/redline-bench/redline/internal/wire"
 )
 
 // exchange is the protocol's side of one slot.
@@ -18,13 +18,13 @@ func (x *exchange) Render(c *service.Call) (head, rest []byte, body int) {
 }
 
 // Head gathers every body: tensors are checked as a whole.
-func (x *exchange) Head(*service.Call, *h1.Reply) bool { return false }
+func (x *exchange) Head(*service.Call, *wire.Reply) bool { return false }
 
 // Data is never called, since no body is streamed.
 func (x *exchange) Data(*service.Call, []byte, int64) {}
 
 // Reply checks a reply and hands it on.
-func (x *exchange) Reply(c *service.Call, r *h1.Reply) *service.Error {
+func (x *exchange) Reply(c *service.Call, r *wire.Reply) *service.Error {
 	if err := x.check.check(r, c.Req.(*request), &c.Vars); err != nil {
 		return err
 	}

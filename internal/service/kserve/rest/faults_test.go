@@ -12,9 +12,8 @@ import (
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
-	"github.com/redline-bench/redline/internal/service/httplane"
 	"github.com/redline-bench/redline/internal/testkit"
-	"github.com/redline-bench/redline/internal/wire/h1"
+	"github.com/redline-bench/redline/internal/wire/neterr"
 )
 
 // failures runs calls against a handler and gives back how each ended.
@@ -69,7 +68,7 @@ func TestFailureClasses(t *testing.T) {
 func TestDeathBeforeAnyReply(t *testing.T) {
 	ends := failures(t, func(*seen) []byte { return nil }, 3)
 	for _, e := range ends {
-		if e.class != record.Transport || httplane.KindOf(e.err) != h1.Empty {
+		if e.class != record.Transport || neterr.KindOf(e.err) != neterr.Closed {
 			t.Errorf("%v: %v", e.class, e.err)
 		}
 	}
@@ -80,7 +79,7 @@ func TestDeathInAReply(t *testing.T) {
 		r.last = true
 		return simple(r)[:150]
 	}, 1)
-	if e := ends[0]; e.class != record.Transport || httplane.KindOf(e.err) != h1.Truncated {
+	if e := ends[0]; e.class != record.Transport || neterr.KindOf(e.err) != neterr.Truncated {
 		t.Errorf("%v: %v", e.class, e.err)
 	}
 }
@@ -133,7 +132,7 @@ func TestRefused(t *testing.T) {
 	k.run(calls, 6)
 	gone := map[int]bool{}
 	for _, e := range k.ends {
-		refused := e.class == record.Connect && httplane.KindOf(e.err) == h1.Refused
+		refused := e.class == record.Connect && neterr.KindOf(e.err) == neterr.Refused
 		if !refused && (e.class != record.Transport || gone[e.slot]) {
 			t.Errorf("slot %d: %v: %v", e.slot, e.class, e.err)
 		}

@@ -5,26 +5,26 @@ import (
 	"fmt"
 
 	"github.com/redline-bench/redline/internal/tensor"
-	"github.com/redline-bench/redline/internal/wire/h1"
+	"github.com/redline-bench/redline/internal/wire"
 )
 
 // payload frames a reply for the sink: the length of the JSON part in four bytes, then the body.
-func payload(r *h1.Reply) []byte {
+func payload(r *wire.Reply) []byte {
 	n := len(r.Body)
 	if r.Number >= 0 {
 		n = int(r.Number)
 	}
-	p := r.Framed()
+	p := r.Framed
 	binary.LittleEndian.PutUint32(p, uint32(n)) // the limit on bodies keeps it in 32 bits
 	return p
 }
 
 // Outputs decodes a reply as it was handed to the sink. Binary data is not copied.
 func (s *Service) Outputs(payload []byte) ([]tensor.Tensor, error) {
-	if len(payload) < h1.Room {
+	if len(payload) < wire.Room {
 		return nil, fmt.Errorf("a payload of %d bytes is too short", len(payload))
 	}
-	body := payload[h1.Room:]
+	body := payload[wire.Room:]
 	n := int64(binary.LittleEndian.Uint32(payload))
 	if n > int64(len(body)) {
 		return nil, fmt.Errorf("a JSON part of %d bytes in a payload of %d", n, len(payload))

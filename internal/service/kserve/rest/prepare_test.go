@@ -13,8 +13,8 @@ import (
 	"github.com/redline-bench/redline/internal/tensor"
 )
 
-// wire is what goes over the wire for one send.
-func wire(t *testing.T, s *Service, in service.Inputs, v service.Vars) string {
+// rendered is the bytes of one send.
+func rendered(t *testing.T, s *Service, in service.Inputs, v service.Vars) string {
 	t.Helper()
 	r, err := s.Prepare(in)
 	if err != nil {
@@ -44,7 +44,7 @@ func TestRequestBytes(t *testing.T) {
 	f := func(name string, tg plan.Target, v service.Vars, want string) {
 		t.Helper()
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(want+ones+twos, wire(t, newService(t, tg, plan.Input{}), in, v)); diff != "" {
+			if diff := cmp.Diff(want+ones+twos, rendered(t, newService(t, tg, plan.Input{}), in, v)); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
@@ -83,7 +83,7 @@ func TestRequestJSON(t *testing.T) {
 		},
 	}
 	s := newService(t, target("h:1"), plan.Input{InputJSON: true, OutputJSON: true})
-	got := wire(t, s, in, service.Vars{})
+	got := rendered(t, s, in, service.Vars{})
 	const body = `{"id":"","inputs":[{"name":"F","datatype":"FP32","shape":[2],"data":[1.0,2.0]},{"name":"S","datatype":"BYTES","shape":[2],"data":["a","\"b"]}],` +
 		`"outputs":[{"name":"OUT","parameters":{"binary_data":false}}]}`
 	if !strings.HasSuffix(got, "\r\n\r\n"+body) || !strings.Contains(got, "Content-Type: application/json\r\n") || !strings.Contains(got, headerLength+": 205\r\n") {

@@ -10,7 +10,7 @@ import (
 	"github.com/redline-bench/redline/internal/service/kserve/share"
 	"github.com/redline-bench/redline/internal/tensor"
 	"github.com/redline-bench/redline/internal/tensor/jsonscan"
-	"github.com/redline-bench/redline/internal/wire/h1"
+	"github.com/redline-bench/redline/internal/wire"
 )
 
 // output is one tensor of a reply: binary data by its place after the JSON, or JSON.
@@ -38,7 +38,7 @@ type checker struct {
 }
 
 // check tells whether the reply is a good one for a request with these variables. nil means yes.
-func (k *checker) check(r *h1.Reply, req *request, v *service.Vars) *service.Error {
+func (k *checker) check(r *wire.Reply, req *request, v *service.Vars) *service.Error {
 	if r.Status != 200 {
 		return &service.Error{
 			Op: kserve.OpInfer, Class: record.Server, Code: r.Status, Text: serverText(r.Body), Err: service.NewStatusError(r.Status, r.Retry, r.Body),

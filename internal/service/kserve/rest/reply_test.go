@@ -10,12 +10,12 @@ import (
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/tensor"
-	"github.com/redline-bench/redline/internal/wire/h1"
+	"github.com/redline-bench/redline/internal/wire"
 )
 
 // answered is a reply of status 200 with a JSON part and binary data.
-func answered(json, binary string) *h1.Reply {
-	return &h1.Reply{Status: 200, Number: int64(len(json)), Body: []byte(json + binary)}
+func answered(json, binary string) *wire.Reply {
+	return &wire.Reply{Status: 200, Number: int64(len(json)), Body: []byte(json + binary)}
 }
 
 func vars(id uint64) *service.Vars { return &service.Vars{HasID: true, ID: id} }
@@ -28,7 +28,7 @@ func withID(id string) string { return strings.Replace(one, "ID", id, 1) }
 func TestRepeatedReplies(t *testing.T) {
 	var k checker
 	req := &request{}
-	f := func(r *h1.Reply, v *service.Vars, want record.Class) {
+	f := func(r *wire.Reply, v *service.Vars, want record.Class) {
 		t.Helper()
 		got := record.OK
 		if err := k.check(r, req, v); err != nil {
@@ -87,7 +87,7 @@ func TestExpectations(t *testing.T) {
 		`{"name":"O","datatype":"INT32","shape":[2],"parameters":{"binary_data_size":8}}]}`
 	data := "\x01\x00\x00\x00\x02\x00\x00\x00"
 	for name, tc := range map[string]struct {
-		r      *h1.Reply
+		r      *wire.Reply
 		expect string
 		want   string
 	}{
@@ -118,7 +118,7 @@ func TestCheckAllocatesNothing(t *testing.T) {
 	req := &request{expect: []tensor.Tensor{}}
 	var k checker
 	if n := testing.AllocsPerRun(100, func() {
-		for _, r := range []*h1.Reply{a, a, b, b} { // each second one is new to the checker
+		for _, r := range []*wire.Reply{a, a, b, b} { // each second one is new to the checker
 			if err := k.check(r, req, vars(7)); err != nil {
 				t.Fatal(err)
 			}
@@ -157,7 +157,7 @@ func FuzzReply(f *testing.F) {
 	f.Add([]byte(`{"error":"x"}`), int64(-1), uint64(0))
 	f.Add([]byte("{\"outputs\":[]}\x00"), int64(14), uint64(0))
 	f.Fuzz(func(t *testing.T, body []byte, number int64, id uint64) {
-		r := &h1.Reply{Status: 200, Number: max(number, -1), Body: body}
+		r := &wire.Reply{Status: 200, Number: max(number, -1), Body: body}
 		v := &service.Vars{HasID: id != 0, ID: id}
 		var k checker
 		first := k.check(r, &request{}, v)

@@ -6,7 +6,7 @@
 // system call. Requests, down to the order of headers and JSON members, are those of Triton's C++ client, so
 // that a server sees the same traffic from Redline as from perf_analyzer.
 //
-// Connections and the goroutines that read them are httplane's; here is what goes over them.
+// Connections and the goroutines that read them are httppool's; here is what goes over them.
 package rest
 
 import (
@@ -18,7 +18,7 @@ import (
 
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/service"
-	"github.com/redline-bench/redline/internal/service/httplane"
+	"github.com/redline-bench/redline/internal/service/httppool"
 	"github.com/redline-bench/redline/internal/service/kserve"
 	"github.com/redline-bench/redline/internal/service/kserve/share"
 	"github.com/redline-bench/redline/internal/wire/budget"
@@ -40,7 +40,7 @@ const headerLength = "Inference-Header-Content-Length"
 type Service struct {
 	target plan.Target
 	input  plan.Input
-	at     *httplane.Server
+	at     *httppool.Server
 	model  *service.Model          // as described; nil before that
 	undo   []kserve.Setting        // trace settings to put back
 	shared *share.Pool             // nil: tensors travel over the connection
@@ -51,7 +51,7 @@ type Service struct {
 
 // New checks the target and makes a service. It does not connect.
 func New(t plan.Target, in plan.Input) (*Service, error) {
-	at, err := httplane.NewServer(t, headerLength)
+	at, err := httppool.NewServer(t, headerLength)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func (s *Service) Open(_ context.Context, sink service.Sink) (service.Transport,
 	cfg := s.config()
 	outputs := s.largest.Outputs(s.model, s.input.Batch)
 	cfg.MaxBody, cfg.Budget = s.target.ResponseLimit(outputs), budget.New(s.target.HeldLimit(outputs))
-	t := httplane.New(cfg, sink, func() httplane.Exchange { return &exchange{sink: sink} })
+	t := httppool.New(cfg, sink, func() httppool.Exchange { return &exchange{sink: sink} })
 	return s.shared.Wrap(t, s.bind), nil
 }
 

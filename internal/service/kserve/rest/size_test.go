@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/redline-bench/redline/internal/service"
-	"github.com/redline-bench/redline/internal/wire/h1"
+	"github.com/redline-bench/redline/internal/wire"
 )
 
 // An output of another size than its datatype and shape need is a failure, in each way in which its data may come.
@@ -26,7 +26,7 @@ func TestOutputSizes(t *testing.T) {
 			how = fmt.Sprintf(how, size)
 		}
 		head := fmt.Sprintf(`{"outputs":[{"name":"OUT","datatype":%q,"shape":%s,%s}]}`, datatype, shape, how)
-		r := &h1.Reply{Status: 200, Number: int64(len(head)), Body: append([]byte(head), make([]byte, data)...)}
+		r := &wire.Reply{Status: 200, Number: int64(len(head)), Body: append([]byte(head), make([]byte, data)...)}
 		req := &request{}
 		if shared {
 			req.outputs = []byte(" ")

@@ -12,9 +12,8 @@ import (
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
-	"github.com/redline-bench/redline/internal/service/httplane"
 	"github.com/redline-bench/redline/internal/testkit"
-	"github.com/redline-bench/redline/internal/wire/h1"
+	"github.com/redline-bench/redline/internal/wire/neterr"
 )
 
 // identity is a self-signed certificate with its files in both forms.
@@ -80,7 +79,7 @@ func TestTLS(t *testing.T) {
 				}
 				defer tr.Close()
 				var se *service.Error
-				if err := tr.Grow(t.Context(), 1); !errors.As(err, &se) || se.Class != record.Connect || httplane.KindOf(err) != h1.Handshake {
+				if err := tr.Grow(t.Context(), 1); !errors.As(err, &se) || se.Class != record.Connect || neterr.KindOf(err) != neterr.Handshake {
 					t.Errorf("got %v", err)
 				}
 				return

@@ -11,7 +11,7 @@ import (
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/tensor"
 	"github.com/redline-bench/redline/internal/testkit"
-	"github.com/redline-bench/redline/internal/wire/h1"
+	"github.com/redline-bench/redline/internal/wire"
 )
 
 func TestClosedLoop(t *testing.T) {
@@ -32,7 +32,7 @@ func TestClosedLoop(t *testing.T) {
 			}
 			for _, e := range k.ends {
 				r := e.rec
-				if e.class != record.OK || e.err != nil || r.Responses != 1 || r.In != uint64(len(e.payload)-h1.Room) || r.Out < 300 {
+				if e.class != record.OK || e.err != nil || r.Responses != 1 || r.In != uint64(len(e.payload)-wire.Room) || r.Out < 300 {
 					t.Fatalf("%+v", e)
 				}
 				if r.Sent <= 0 || r.Written < r.Sent || r.First < r.Sent || r.End < r.First {

@@ -6,16 +6,17 @@ import (
 	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
-	"github.com/redline-bench/redline/internal/service/grpclane"
+	"github.com/redline-bench/redline/internal/service/http2pool"
 	"github.com/redline-bench/redline/internal/service/kserve"
 	"github.com/redline-bench/redline/internal/wire/h2"
+	"github.com/redline-bench/redline/internal/wire/neterr"
 )
 
-// bidi is the way of a slot whose calls go over ModelStreamInfer, on the stream of its track. A call is over with the
+// bidi is the sender of a slot whose calls go over ModelStreamInfer, on the stream of its track. A call is over with the
 // response that is marked as its last one.
 type bidi struct {
 	track *track
-	slot  *grpclane.Slot
+	slot  *http2pool.Slot
 
 	req   *request
 	msg   h2.Message
@@ -32,7 +33,7 @@ type bidi struct {
 	place uint64 // its place in the order of the track
 }
 
-// Begin implements grpclane.Way.
+// Begin implements http2pool.Sender.
 func (b *bidi) Begin(c *service.Call) {
 	b.vars, b.last = c.Vars, 0
 	b.track.name(&b.vars)
@@ -43,13 +44,13 @@ func (b *bidi) Begin(c *service.Call) {
 	b.busy.Store(true)
 }
 
-// Open implements grpclane.Way: the call goes onto the track's stream.
+// Open implements http2pool.Sender: the call goes onto the track's stream.
 func (b *bidi) Open(c *h2.Conn) bool { return b.track.send(b, c) }
 
 // Renew implements service.Renewer: the stream is not used again.
 func (b *bidi) Renew() { b.track.renew() }
 
-// Cancel implements grpclane.Way. A call that has its stream to itself ends with it. Another one ends alone: the rest of
+// Cancel implements http2pool.Sender. A call that has its stream to itself ends with it. Another one ends alone: the rest of
 // its responses will find nobody.
 func (b *bidi) Cancel(cause error) {
 	f, alone := b.track.where(b)
@@ -63,7 +64,7 @@ func (b *bidi) Cancel(cause error) {
 	n := b.begun.Load()
 	b.slot.Later(func() {
 		if b.begun.Load() == n && b.busy.Load() {
-			b.reply(b.slot.Failure(&h2.Error{Kind: h2.Canceled, Err: cause}), clock.Now())
+			b.reply(b.slot.Failure(&neterr.Error{Kind: neterr.Canceled, Err: cause}), clock.Now())
 		}
 	})
 }

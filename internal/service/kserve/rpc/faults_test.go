@@ -308,7 +308,7 @@ func TestBadSettings(t *testing.T) {
 	f(plan.Target{Headers: []plan.Header{{Name: "a b"}}}, "not allowed in gRPC metadata")
 	f(plan.Target{Headers: []plan.Header{{Name: "grpc-timeout", Value: "1S"}}}, "belongs to gRPC itself")
 	f(plan.Target{Headers: []plan.Header{{Name: "a", Value: "b\nc"}}}, "line break")
-	f(plan.Target{TLS: plan.TLS{GRPC: true, CAFile: "/does/not/exist"}}, "read the root certificates /does/not/exist: no such file or directory")
+	f(plan.Target{TLS: plan.TLS{GRPC: true, CAFile: "/does/not/exist"}}, "no usable CA certificates: open /does/not/exist: no such file or directory")
 	f(plan.Target{TLS: plan.TLS{GRPC: true, KeyFile: "x"}}, "needs both")
 	svc, err := rpc.New(plan.Target{Parameters: []plan.Parameter{{Name: "n", Value: "x", Type: "int"}}}, plan.Input{})
 	if err != nil {

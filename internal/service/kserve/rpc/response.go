@@ -41,8 +41,6 @@ var (
 	errWire  = badAnswer("the answer is not a valid ModelInferResponse")
 	errCount = badAnswer("the answer does not hold one piece of raw data for each output")
 	errID    = &service.Error{Op: kserve.OpInfer, Class: record.Protocol, Text: "the answer's id is not the request's", Err: service.ErrOtherRequest}
-	errMany  = badAnswer("the call was answered with more than one message")
-	errNone  = badAnswer("the call was answered without a message")
 )
 
 func badAnswer(text string) *service.Error {

@@ -16,7 +16,8 @@ import (
 
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/service"
-	"github.com/redline-bench/redline/internal/service/grpclane"
+	"github.com/redline-bench/redline/internal/service/grpcpool"
+	"github.com/redline-bench/redline/internal/service/http2pool"
 	"github.com/redline-bench/redline/internal/service/kserve"
 	"github.com/redline-bench/redline/internal/service/kserve/share"
 	"github.com/redline-bench/redline/internal/wire/budget"
@@ -30,7 +31,7 @@ const prefix = "/inference.GRPCInferenceService/"
 type Service struct {
 	target plan.Target
 	input  plan.Input
-	at     *grpclane.Server
+	at     *grpcpool.Server
 	infer  *h2.Header       // of ModelInfer or ModelStreamInfer
 	undo   []kserve.Setting // trace settings to put back
 	shared *share.Pool      // nil: tensors travel over the connection
@@ -54,7 +55,7 @@ func New(t plan.Target, in plan.Input) (*Service, error) {
 	s := &Service{target: t, input: in}
 	s.shared = share.New(s, in)
 	var err error
-	if s.at, err = grpclane.NewServer(t); err != nil {
+	if s.at, err = grpcpool.NewServer(t); err != nil {
 		return nil, err
 	}
 	method := "ModelInfer"
@@ -72,7 +73,7 @@ func (s *Service) call(ctx context.Context, op, method string, req, resp proto.M
 
 // Open makes a transport with no slots.
 func (s *Service) Open(ctx context.Context, sink service.Sink) (service.Transport, error) {
-	var t *grpclane.Transport
+	var t *http2pool.Transport
 	var err error
 	s.mu.Lock()
 	outputs := s.largest.Outputs(s.model, s.input.Batch)
@@ -84,9 +85,9 @@ func (s *Service) Open(ctx context.Context, sink service.Sink) (service.Transpor
 			s.at.NoteArrivals()
 		}
 		s.mu.Unlock()
-		t, err = grpclane.NewWays(ctx, s.at, sink, s.ways(sink))
+		t, err = http2pool.New(ctx, s.at.Pool(), sink, s.senders(sink))
 	} else {
-		t, err = grpclane.New(ctx, s.at, sink, s.infer, func() grpclane.Exchange { return &unary{svc: s, sink: sink} })
+		t, err = grpcpool.NewUnary(ctx, s.at, sink, s.infer, func() grpcpool.Unary { return &unary{} })
 	}
 	if err != nil {
 		return nil, err
@@ -94,10 +95,10 @@ func (s *Service) Open(ctx context.Context, sink service.Sink) (service.Transpor
 	return s.shared.Wrap(t, s.bind), nil
 }
 
-// ways makes the ways of a transport with streams: slots of one track get its stream.
-func (s *Service) ways(sink service.Sink) func(*grpclane.Slot) grpclane.Way {
+// senders makes the senders of a pool whose calls share streams: slots of one track get its stream.
+func (s *Service) senders(sink service.Sink) func(*http2pool.Slot) http2pool.Sender {
 	tracks := make(map[int]*track) // one call of Grow at a time touches it
-	return func(slot *grpclane.Slot) grpclane.Way {
+	return func(slot *http2pool.Slot) http2pool.Sender {
 		t := tracks[slot.Track()]
 		if t == nil {
 			t = &track{svc: s, sink: sink, calls: make(map[uint64]*bidi)}

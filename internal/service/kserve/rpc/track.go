@@ -8,7 +8,7 @@ import (
 
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
-	"github.com/redline-bench/redline/internal/service/grpclane"
+	"github.com/redline-bench/redline/internal/service/grpcpool"
 	"github.com/redline-bench/redline/internal/service/kserve"
 	"github.com/redline-bench/redline/internal/wire/h2"
 )
@@ -37,7 +37,7 @@ type feed struct {
 }
 
 // errStreamEnd is why a call fails whose stream the server closed. The text is that of Triton's client.
-var errStreamEnd = &service.Error{Op: kserve.OpInfer, Class: record.Transport, Code: grpclane.Unavailable, Text: "Stream has been closed."}
+var errStreamEnd = &service.Error{Op: kserve.OpInfer, Class: record.Transport, Code: grpcpool.Unavailable, Text: "Stream has been closed."}
 
 // name gives a call an id where it has none.
 func (t *track) name(v *service.Vars) {

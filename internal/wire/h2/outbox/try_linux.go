@@ -4,6 +4,8 @@ import (
 	"net"
 	"syscall"
 	"unsafe"
+
+	"github.com/redline-bench/redline/internal/wire/sys"
 )
 
 // vector lists the pieces of one write. A message of a megabyte is some seventy frames, each of two pieces.
@@ -50,7 +52,7 @@ func (o *Box) writev(fd uintptr) (int, syscall.Errno) {
 		o.vec[i].Base = unsafe.SliceData(p)
 		o.vec[i].SetLen(len(p))
 	}
-	n, err := send(fd, o.vec[:len(parts)], size)
+	n, err := sys.Writev(int(fd), o.vec[:len(parts)], size)
 	clear(o.vec[:len(parts)]) // the pieces are free again
 	return n, err
 }

@@ -1,0 +1,72 @@
+// Package rerun is `redline rerun`: it repeats the run of a result. A result of profile holds the whole plan; those of llm,
+// simple and stress hold the options of their command line.
+package rerun
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/redline-bench/redline/internal/command"
+	"github.com/redline-bench/redline/internal/command/llm"
+	"github.com/redline-bench/redline/internal/command/profile"
+	"github.com/redline-bench/redline/internal/command/runs"
+	"github.com/redline-bench/redline/internal/command/simple"
+	"github.com/redline-bench/redline/internal/command/stress"
+	"github.com/redline-bench/redline/internal/optset"
+)
+
+// Run is `redline rerun`.
+func Run(p *command.IO, args []string) (int, error) {
+	switch {
+	case len(args) > 0 && (args[0] == "-h" || args[0] == "--help"):
+		return 0, optset.ErrHelp
+	case len(args) == 0 || args[0] == "" || args[0][0] == '-':
+		return 0, command.Usage(errors.New("name a result first, as in redline rerun last"))
+	}
+	run, _, err := runs.Load(p, args[0])
+	if err != nil {
+		return 0, err
+	}
+	if run.Command == "profile" && run.Plan != nil {
+		pl, err := planOf(run.Plan, args[1:], p.Secrets)
+		if err != nil {
+			return 0, err
+		}
+		return profile.Repeat(p, pl)
+	}
+	start := map[string]func(*command.IO, []string) (int, error){"llm": llm.Run, "simple": simple.Run, "stress": stress.Run}[run.Command]
+	if start == nil || run.Options == nil {
+		return 0, fmt.Errorf("%s cannot be run again: it is no result of redline profile, llm, simple or stress", args[0])
+	}
+	line, err := commandLine(run.Options, args[1:])
+	if err != nil {
+		return 0, err
+	}
+	return start(p, line)
+}
+
+// Help explains the command.
+func Help() string {
+	return `Usage: redline rerun RESULT [options]
+
+Repeats the run of a result: the same server, model, requests, load and measurement. RESULT is an id of redline
+history, "last" or a label, of a run of 'redline profile', 'llm', 'simple' or 'stress', or a file of --json of the
+first three. Paths are as they were given: start rerun in the folder of the first run.
+
+Files of the first run are not written again; name new ones. The label, --baseline and --max-regression are kept
+unless given again; rules of --assert are added to those of the first run.
+
+A result keeps no secrets. Give those of the first run again; the error line names what is missing.
+
+The options below are for results of 'redline profile'. After other results all options of their command may
+follow, and replace those of the first run.
+` + new(changes).set().Help() + `
+Examples
+  redline rerun last --json again.json
+  redline rerun monday.json -H "Authorization: Bearer $TOKEN"
+  redline rerun last -u other-host:8001
+`
+}
+
+// Names are the options of the command.
+func Names() []string { return new(changes).set().Names() }

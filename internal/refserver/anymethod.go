@@ -1,0 +1,62 @@
+package refserver
+
+import (
+	"errors"
+	"io"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/mem"
+
+	"github.com/redline-bench/redline/internal/refserver/pause"
+	"github.com/redline-bench/redline/internal/refserver/reqlog"
+)
+
+// anyMethod answers every gRPC method, so that the server can stand in for one whose methods only its clients know. It reads
+// all messages of a request and sends one message of zeros.
+type anyMethod struct {
+	response []byte
+	delay    time.Duration
+	clock    *pause.Clock
+	log      *reqlog.Log
+}
+
+func (a *anyMethod) options() []grpc.ServerOption {
+	return []grpc.ServerOption{grpc.UnknownServiceHandler(a.answer), grpc.ForceServerCodecV2(rawCodec{})}
+}
+
+func (a *anyMethod) answer(_ any, stream grpc.ServerStream) error {
+	for {
+		err := stream.RecvMsg(&rawMessage{})
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+	}
+	received := time.Now()
+	if err := a.clock.Until(stream.Context(), received.Add(a.delay)); err != nil {
+		return err
+	}
+	if err := stream.SendMsg(&rawMessage{a.response}); err != nil {
+		return err
+	}
+	method, _ := grpc.MethodFromServerStream(stream) // the log can do without a name
+	a.log.Add(method, "", received, time.Now())
+	return nil
+}
+
+// rawMessage is a message that is not decoded.
+type rawMessage struct{ data []byte }
+
+// rawCodec sends raw messages as they are and ignores those it receives.
+type rawCodec struct{}
+
+func (rawCodec) Name() string { return "proto" }
+
+func (rawCodec) Marshal(v any) (mem.BufferSlice, error) {
+	return mem.BufferSlice{mem.SliceBuffer(v.(*rawMessage).data)}, nil
+}
+
+func (rawCodec) Unmarshal(mem.BufferSlice, any) error { return nil }

@@ -1,6 +1,0 @@
-//go:build !race
-
-package arrival
-
-// raced: the race detector is at work.
-const raced = false
