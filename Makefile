@@ -4,16 +4,16 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := build
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
-# grpcnotrace leaves the debug pages of the gRPC library out, which nobody can open and every start sets up.
+# grpcnotrace omits the debug pages of the gRPC library, which Redline does not serve and which slow down every start.
 TAGS := grpcnotrace
 GOFLAGS_BUILD := -trimpath -ldflags "-s -w -X main.version=$(VERSION)"
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 FUZZTIME ?= 20s
 SOAK ?= 30m
-# The in-process server of redline-native is reached through C; without a C compiler that part is left out.
+# redline-native calls the in-process server through C; without a C compiler this part is omitted.
 NATIVE_CGO := $(shell command -v $${CC:-cc} >/dev/null 2>&1 && echo 1 || echo 0)
 
-# Programs that `make peers` unpacked where this machine has none of its own.
+# Programs that `make peers` unpacked, for machines that do not have them.
 CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/redline
 export PATH := $(PATH):$(CACHE)/debian-mpiexec:$(CACHE)/debian-zsh:$(CACHE)/debian-fish
 
@@ -28,24 +28,24 @@ build: ## bin/redline (static), bin/redline-native, bin/perf_analyzer (a link to
 	CGO_ENABLED=$(NATIVE_CGO) go build $(GOFLAGS_BUILD) -tags native,$(TAGS) -o bin/redline-native ./cmd/redline
 	@ln -sf redline bin/perf_analyzer
 
-demo: ## a concurrency sweep on the embedded server; prints where its files are
+demo: ## measure several concurrencies on the embedded server; prints where the files are
 	@scripts/demo.sh
 
-# Runs stages to their end and sums them up: what failed, was inconclusive, was not tested.
+# Runs all stages and prints a summary: what failed, was inconclusive, was not tested.
 TESTRUN := go run -C tools ./testrun -dir $(CURDIR)
 
 test: ## everything that must hold: static checks, unit tests, end to end, real peers; ends with a summary
 	@$(TESTRUN) -background peers=unit check build tools unit unit-native e2e-timed e2e-rest
 
-quick: build ## an answer in a minute, for the everyday edit: vet, unit tests without the race detector, scripts
+quick: build ## about a minute, for the everyday edit: vet, unit tests without the race detector, scripts
 	go vet ./...
 	go test . ./cmd/... ./internal/...
 	REDLINE_BIN_DIR=$(CURDIR)/bin go test -count=1 -run '^TestScripts$$' ./e2e
 
-# The race detector needs a C compiler; at the end of each package it would sleep for a second. `make test` sets TESTFLAGS.
+# The race detector needs a C compiler; by default it sleeps for a second at the end of each package. `make test` sets TESTFLAGS.
 UNIT = GORACE=atexit_sleep_ms=0 go test $(TESTFLAGS) $(if $(filter 1,$(NATIVE_CGO)),-race) -shuffle=on
 
-flaky: ## unit tests COUNT times (10), shuffled, with the race detector, beside a busy process a core
+flaky: ## unit tests COUNT times (10), shuffled, with the race detector, beside one busy process per core
 	@scripts/flaky.sh
 
 flaky-stage: # what scripts/flaky.sh runs beside its busy processes
@@ -69,8 +69,8 @@ tools: ## tests of the project's own tools
 peers: ## install what the end-to-end tests need into the cache folder
 	@scripts/peers.sh
 
-# Packages that hold measured times against a server's log have the machine to themselves; the others, which wait for
-# windows most of the time, run four at once, the longest first.
+# Packages that compare measured times with a server's log run alone; the others, which mostly wait for windows, run four at
+# once, the longest first.
 LONGEST := ./e2e/tokenizer ./e2e/conformance ./e2e/clients ./e2e/qa ./e2e ./e2e/browser ./e2e/faults
 TIMED := ./e2e/accuracy ./e2e/llm ./e2e/planted ./e2e/pairs
 E2E := REDLINE_BIN_DIR=$(CURDIR)/bin go test $(TESTFLAGS) -count=1 -timeout 30m
@@ -89,18 +89,17 @@ fmt: ## format the tree
 generate: ## protocol code and docs/flags.md
 	go generate ./...
 
-bench: build ## side by side with wrk, h2load, perf_analyzer and a bare loop; six to seven minutes
+bench: build ## compare with wrk, h2load, perf_analyzer and a bare loop; six to seven minutes
 	go run ./bench -bin bin/redline -out out/bench
 
-# As in `make test`, what holds measured times has the machine to itself; so have the checks whose windows must be steady, at
-# the end. All else waits most of the time, for windows and for other programs: it runs side by side, the longest first,
-# and fuzzing beside it.
+# As in `make test`, packages that measure times run alone; at the end, so do the checks that need steady windows. All others
+# mostly wait, for windows and for other programs: they run at once, the longest first, together with fuzzing.
 STEADY := ^TestChecks$$/^(no_model|ground_truth|ranks)$$
 HEAVY := REDLINE_HEAVY=1 $(E2E:30m=60m)
 test-heavy: ## whole windows and loads, GenAI-Perf, Model Analyzer, AIPerf, fuzzing; about an hour, ends with a summary
 	@REDLINE_HEAVY=1 $(TESTRUN) -background fuzz=heavy-timed peers build heavy-rest heavy-timed heavy-steady
 
-soak: build ## every wire at full speed for SOAK (30m) while the server fails each second; then two minutes of each fuzz target
+soak: build ## every protocol at full speed for SOAK (30m) while the server fails each second; then two minutes of each fuzz target
 	REDLINE_HEAVY=1 SOAK=$(SOAK) $(E2E:30m=0) -v ./e2e/soak
 	@FUZZTIME=2m scripts/fuzz.sh
 
@@ -123,5 +122,5 @@ cover: ## coverage of the unit tests
 dist: ## release archives for all platforms, with checksums
 	@VERSION=$(VERSION) scripts/dist.sh $(PLATFORMS)
 
-clean: ## remove what make made
+clean: ## remove the files that make created
 	rm -rf bin dist out coverage.out

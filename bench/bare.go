@@ -18,7 +18,7 @@ func frame(message []byte) []byte {
 	return append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(message))), message...)
 }
 
-// bare is a closed loop of gRPC calls that knows nothing but HTTP/2's frames: it sends the same bytes and counts the
+// bare is a closed loop of gRPC calls that knows nothing except HTTP/2's frames: it sends the same bytes and counts the
 // ends of streams. Its arguments are ADDRESS, IN FLIGHT, REQUESTS and the file with the framed message.
 func bare(args []string) error {
 	if len(args) != 4 {

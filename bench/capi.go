@@ -19,7 +19,7 @@ import (
 
 const capiInFlight = 8
 
-// capiRows compares the CPU time of a request to a Triton inside of the client's own process, ours and
+// capiRows compares the CPU time of a request to a Triton inside the client's own process, ours and
 // perf_analyzer's, on the same library with the same model. Loading the library and starting the model costs more
 // than all requests: each tool runs twice, with few and with many requests, and the difference counts. The model's
 // own helper is another process and is left out.

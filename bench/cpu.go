@@ -29,7 +29,7 @@ var works = []work{
 	{"gRPC unary infer, 1 MiB tensor", "grpc", large, 8, "h2load", 1.25, 600},
 }
 
-// cpuRows compares the CPU time of the client's process tree per request that was answered: one canned server on
+// cpuRows compares the CPU time of the client's process tree per request that got a response: one canned server on
 // one core, the client on another.
 func cpuRows(ctx context.Context, e *env) error {
 	srv, err := e.null()

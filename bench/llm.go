@@ -117,7 +117,7 @@ func (e *env) llmTruth(ctx context.Context, t llmTool, streams int) ([]float64, 
 }
 
 // llmLog computes the figures from the server's log: a request's time to its first token, and its mean time between
-// tokens. Where it is known when the client sent each request, times count from there: the way to the server is no error
+// tokens. Where it is known when the client sent each request, times count from there: the way to the server is not an error
 // of the client.
 func llmLog(ctx context.Context, path string, told []calibrate.Stream) (llmFigures, error) {
 	written, err := (&calibrate.Log{Path: path}).Streams(ctx, 0, 0)

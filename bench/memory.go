@@ -8,7 +8,7 @@ import (
 	"strconv"
 )
 
-// memoryRows look whether memory grows with the number of requests, without and with a file of all requests.
+// memoryRows check whether memory grows with the number of requests, without and with a file of all requests.
 func memoryRows(ctx context.Context, e *env) error {
 	srv, err := e.null()
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/redline-bench/redline/internal/pace"
 )
 
-// openRows ask for high rates on a Poisson schedule, on the two cores that the client shares with the server, and
-// hold the client to its schedule: what it sent, and how late.
+// openRows send at high rates on a Poisson schedule, on two cores that client and server share, and compare the client with its
+// schedule: how many requests it sent, and how late.
 func openRows(ctx context.Context, e *env) error {
 	srv, err := e.nullOn(bothCores)
 	if err != nil {
@@ -51,7 +51,7 @@ func openRows(ctx context.Context, e *env) error {
 
 type openRun struct {
 	rate  float64 // requests sent per second
-	share float64 // of the requests that the schedule holds, how many were sent in its time
+	share float64 // share of the schedule's requests that were sent in its time
 	lag   float64 // p99, in milliseconds
 }
 
@@ -78,8 +78,8 @@ func openLoop(ctx context.Context, e *env, protocol, addr string, rate int) (*op
 	return readOpen(text, rate, n)
 }
 
-// readOpen takes the figures from the result's JSON. n requests on a Poisson schedule do not take exactly n/rate
-// seconds, so that the time they took is held against the schedule's own, which the seed gives.
+// readOpen reads the numbers from the result's JSON. n requests on a Poisson schedule do not take exactly n/rate seconds, so their
+// time is compared with that of the schedule, which the seed determines.
 func readOpen(text []byte, rate, n int) (*openRun, error) {
 	var doc struct {
 		Levels []struct {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// usage is what a process and its children took, as the kernel says when they have ended.
+// usage is the resource use of a process and its children, as the kernel reports it after their end.
 type usage struct {
 	cpu    time.Duration // user and system
 	wall   time.Duration

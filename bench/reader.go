@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// bareReader is what streams cost at the least in Go: a goroutine for each connection, which sends a request, reads
-// until the end of the answer, counts the events and looks at the clock at each read. It is a process of its own,
-// this program with the word reader, so that its CPU time can be told.
+// bareReader measures the smallest cost of streams in Go: one goroutine per connection sends a request, reads until the end of the
+// response, counts the events and reads the clock at each read. It is a separate process, this program with the argument reader,
+// so that its CPU time can be measured.
 type bareReader struct {
 	addr     string
 	path     string
@@ -24,7 +24,7 @@ type bareReader struct {
 
 	events atomic.Int64
 	left   atomic.Int64
-	last   atomic.Int64 // the time of a read, so that asking for it is not optimized away
+	last   atomic.Int64 // the time of a read, so that the compiler does not remove the clock reading
 }
 
 // parseReader reads the arguments: ADDRESS, PATH, STREAMS, REQUESTS and the body.

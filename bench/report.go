@@ -22,7 +22,7 @@ type report struct {
 	failed bool   // a group could not be measured
 }
 
-// row is one tool at one piece of work.
+// row is one tool at one task.
 type row struct {
 	Work      string  `json:"work"`
 	InFlight  int     `json:"in_flight,omitempty"`
@@ -68,7 +68,7 @@ func (x *row) judge(b bar, measured float64) {
 	}
 }
 
-// unmeasured leaves the verdict open: the peer is not here.
+// unmeasured leaves the verdict open: the peer is not installed.
 func (x *row) unmeasured(b bar) { x.Bar, x.Verdict = b.String(), unknown }
 
 func newReport(dir string) *report {
@@ -79,7 +79,7 @@ func newReport(dir string) *report {
 	}
 }
 
-// add adds rows, and writes the report as it is then: what is measured is never lost. The write at the end tells of errors.
+// add adds rows and writes the report, so that no measurement is lost. The write at the end reports errors.
 func (r *report) add(rows ...row) {
 	r.Rows = append(r.Rows, rows...)
 	_ = r.write()
@@ -114,7 +114,7 @@ func (r *report) markdown() string {
 	return b.String()
 }
 
-// figure shows a number with two decimals where it is small enough for them to matter.
+// figure formats a number, with two decimals if it is small.
 func figure(v float64) string {
 	if v < 1000 {
 		return fmt.Sprintf("%.2f", v)

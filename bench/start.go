@@ -13,17 +13,17 @@ import (
 	"time"
 )
 
-// startRuns is how often each tool is started. A start takes some milliseconds and differs by as many from one to
-// the next, so the medians of many are compared.
+// startRuns is how often each tool is started. A start takes some milliseconds and varies by as many, so medians of many starts are
+// compared.
 const startRuns = 40
 
-// startBar is how many times perf_analyzer's start ours may take. It leaves room for libraries that set themselves up at
-// each start: a run takes seconds, and they save thousands of lines of our own.
+// startBar is the limit of our start as a multiple of perf_analyzer's. It allows for libraries that initialize themselves at each
+// start: a run takes seconds, and these libraries save thousands of lines of our own.
 const startBar = 1.15
 
-// startRows measure the time from the start of the program to the first request that the server gets, at the server:
-// a relay before it notes when the first bytes of an infer call pass. The tools take turns; each is started once
-// before it counts, so that both lie in memory.
+// startRows measure the time from the start of the program to the first request at the server: a relay in front of the server
+// records when the first bytes of an infer call pass. The tools run in turns; each is started once before, so that both are in
+// memory.
 func startRows(ctx context.Context, e *env) error {
 	if e.peers == nil {
 		return errors.New("there is no perf_analyzer to compare with")
@@ -114,7 +114,7 @@ func firstRequest(ctx context.Context, target string, argv []string) (time.Durat
 	}
 }
 
-// relay passes connections on and notes when the first infer request comes.
+// relay forwards connections and records when the first infer request passes.
 type relay struct {
 	l      net.Listener
 	target string
@@ -173,8 +173,8 @@ func (r *relay) pass(c net.Conn) {
 	back.Wait()
 }
 
-// look recognizes an infer request by what only such a one holds on the wire: the path over HTTP, and over gRPC,
-// where the path may be packed, the tensor's name and type as they stand in the message.
+// look recognizes an infer request by its bytes: over HTTP by the path, over gRPC, where the path may be compressed, by the tensor's
+// name and type in the message.
 func (r *relay) look(b []byte) {
 	infer := bytes.Contains(b, []byte("/infer HTTP/1.1")) ||
 		bytes.Contains(b, []byte("\x0a\x06"+input+"\x12\x04FP32"))

@@ -120,8 +120,8 @@ func (e *env) streamCPU(ctx context.Context, self string, w stream, addr string)
 	return nil
 }
 
-// aiperfCPU is what AIPerf spends on the same streams, where it is in the cache folder. It is slow, so it gets fewer
-// requests and one round; its start is taken out by a second run of half as many.
+// aiperfCPU is AIPerf's CPU time for the same streams, if it is in the cache folder. It is slow, so it gets fewer requests and one
+// round; a second run of half as many removes the cost of its start.
 func (e *env) aiperfCPU(ctx context.Context, w stream, addr string) (sample, bool) {
 	t := e.aiperf()
 	if t.error != "" {

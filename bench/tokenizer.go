@@ -16,7 +16,7 @@ import (
 	"github.com/redline-bench/redline/internal/tokenizer"
 )
 
-// tokenizerRows compares the CPU time to encode texts with the `tokenizers` package: as many bytes a second of one core,
+// tokenizerRows compares the CPU time to encode texts with the `tokenizers` package: as many bytes per second of one core,
 // or more.
 func tokenizerRows(ctx context.Context, e *env) error {
 	o, err := oracle.Install(ctx)

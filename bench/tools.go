@@ -24,18 +24,18 @@ func (s sample) micros() float64 { return float64(s.cpu.Nanoseconds()) / 1e3 / f
 
 func (s sample) perSecond() float64 { return float64(s.requests) / s.wall.Seconds() }
 
-// cheapest is the sample with the lowest CPU time a request.
+// cheapest is the sample with the lowest CPU time per request.
 func cheapest(s []sample) sample {
 	return slices.MinFunc(s, func(a, b sample) int { return int(a.micros()*1e3) - int(b.micros()*1e3) })
 }
 
-// tool is a load generator: how to call it, and where its output says how many requests were answered.
+// tool is a load generator: how to call it, and where its output says how many requests got a response.
 type tool struct {
 	name      string
 	protocols string
 	argv      func(w work, s *binary.Server, p payload) []string
 	answered  *regexp.Regexp
-	slow      bool // one round does, unless the bar is made of its figure
+	slow      bool // one round is enough, unless a bar depends on it
 }
 
 func (t tool) does(protocol string) bool { return strings.Contains(t.protocols, protocol) }

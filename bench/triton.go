@@ -17,8 +17,8 @@ import (
 
 var throughput = regexp.MustCompile(`Throughput: ([\d.]+) infer/sec`)
 
-// tritonRows let a real Triton answer as fast as it can on the two cores that it shares with the client: what the
-// client costs, the server cannot do. The reference is a loop that knows nothing but frames.
+// tritonRows let a real Triton respond as fast as it can on two cores that it shares with the client: CPU time of the client is lost
+// to the server. The reference is a loop that handles only HTTP/2 frames.
 func tritonRows(ctx context.Context, e *env) error {
 	if e.peers == nil {
 		return errors.New("there is no Triton to measure")

@@ -16,31 +16,31 @@ import (
 	"github.com/redline-bench/redline/internal/stats"
 )
 
-// truth is one run against a server with pinned times that keeps its own log of when it wrote each event.
+// Each run is against a server with fixed delays that logs when it wrote each event.
 const (
 	truthTTFT   = 20 * time.Millisecond
 	truthITL    = 10 * time.Millisecond
 	truthTokens = 50
 )
 
-// way is how tokens are streamed to a client.
-type way struct {
+// streamTransport is how tokens are streamed to a client.
+type streamTransport struct {
 	prefix string // of the rows' names
 	port   string
 	args   []string
 	data   string
 }
 
-// plainWay has a connection for each stream.
-var plainWay = way{
+// plainTransport has a connection for each stream.
+var plainTransport = streamTransport{
 	port: "openai",
 	args: []string{"-m", "mock-llm", "--service-kind", "openai", "--endpoint", streamPath[1:]},
 	data: fmt.Sprintf(`{"data":[{"payload":[%s]}]}`, stream{tokens: truthTokens}.body()),
 }
 
-// sharedWays have up to 64 streams on one connection: OpenAI over HTTP/2, and a decoupled model over gRPC.
-var sharedWays = []way{
-	{prefix: "HTTP/2: ", port: "openai", args: append(slices.Clone(plainWay.args), "--http-version", "2"), data: plainWay.data},
+// sharedTransports have up to 64 streams on one connection: OpenAI over HTTP/2, and a decoupled model over gRPC.
+var sharedTransports = []streamTransport{
+	{prefix: "HTTP/2: ", port: "openai", args: append(slices.Clone(plainTransport.args), "--http-version", "2"), data: plainTransport.data},
 	{
 		prefix: "gRPC: ", port: "grpc",
 		args: []string{"-m", "tensorrt_llm", "-i", "grpc", "--streaming", "--shape", "input_ids:1"},
@@ -48,14 +48,14 @@ var sharedWays = []way{
 	},
 }
 
-// truthRows compares the time to the first token and the time between tokens with what the server's log says.
+// truthRows compares the time to first token and the time between tokens with the server's log.
 func truthRows(ctx context.Context, e *env) error {
-	return e.truthOf(ctx, plainWay, 64, 128, 512)
+	return e.truthOf(ctx, plainTransport, 64, 128, 512)
 }
 
-// sharedRows does the same where many streams share a connection.
+// sharedRows is truthRows for streams that share a connection.
 func sharedRows(ctx context.Context, e *env) error {
-	for _, w := range sharedWays {
+	for _, w := range sharedTransports {
 		if err := e.truthOf(ctx, w, 1, 64, 128, 512); err != nil {
 			return err
 		}
@@ -63,8 +63,8 @@ func sharedRows(ctx context.Context, e *env) error {
 	return nil
 }
 
-// truthOf adds the rows of one way. A busy machine only ever adds error, so the best round counts.
-func (e *env) truthOf(ctx context.Context, w way, counts ...int) error {
+// truthOf adds the rows of one transport. A busy machine only adds error, so the best round counts.
+func (e *env) truthOf(ctx context.Context, w streamTransport, counts ...int) error {
 	for _, streams := range counts {
 		var best []float64
 		for range e.rounds {
@@ -94,7 +94,7 @@ func (r *report) addErrors(prefix, tool string, streams int, errs []float64, hel
 }
 
 // truth gives the errors of one run in milliseconds: of the mean and p99 of both times.
-func (e *env) truth(ctx context.Context, w way, streams int) ([]float64, error) {
+func (e *env) truth(ctx context.Context, w streamTransport, streams int) ([]float64, error) {
 	dir, err := os.MkdirTemp(e.dir, "truth-")
 	if err != nil {
 		return nil, err
@@ -154,7 +154,7 @@ func (t *times) add(start int64, events []int64) {
 	}
 }
 
-// exportRequests reads the client's export. The end of a stream is an event of its own, which is no token.
+// exportRequests reads the client's export. The end of a stream is an event of its own, which is not a token.
 func exportRequests(path string) ([]calibrate.Stream, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

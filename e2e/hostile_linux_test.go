@@ -54,8 +54,8 @@ func measured(t *testing.T, args ...string) run {
 	return run{string(out), cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10}
 }
 
-// TestHostileServersCannotTakeMemory loads servers that send without end, or something small that unpacks to something
-// large, or ask and do not read. Each request must fail with the reason, and the memory of the run stay bounded.
+// TestHostileServersCannotTakeMemory loads servers that send without end, send decompression bombs, or send frames that need replies
+// without reading them. Each request must fail with the reason, and the memory of the run must stay bounded.
 func TestHostileServersCannotTakeMemory(t *testing.T) {
 	srv, err := startServer(t.TempDir())
 	if err != nil {
@@ -98,8 +98,7 @@ func TestHostileServersCannotTakeMemory(t *testing.T) {
 	}
 }
 
-// bounded makes a run against a hostile server. It must say what is wrong in few words, and take little more memory than
-// a run that is answered.
+// bounded makes a run against a hostile server. The run must print a short error and use little more memory than a normal run.
 func bounded(t *testing.T, idle int64, args []string, want string) {
 	t.Helper()
 	got := measured(t, args...)
@@ -113,8 +112,8 @@ func bounded(t *testing.T, idle int64, args []string, want string) {
 	}
 }
 
-// TestManyHostileConnectionsCannotTakeMemory has 16 connections answered without end, with the default limits. A
-// limit on each response alone would let the sum of them take gigabytes.
+// TestManyHostileConnectionsCannotTakeMemory has 16 connections with endless responses, with the default limits. A limit on each
+// response alone would let all of them together use gigabytes.
 func TestManyHostileConnectionsCannotTakeMemory(t *testing.T) {
 	srv, err := startServer(t.TempDir())
 	if err != nil {
@@ -187,7 +186,7 @@ func answering(t *testing.T, head string, body []byte, endless bool) string {
 	})
 }
 
-// complaining hands requests on to a server, and answers inferences with an error of n bytes.
+// complaining forwards requests to a server, and responds to inferences with an error of n bytes.
 func complaining(t *testing.T, addr string, n int) string {
 	proxy := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: addr})
 	text := strings.Repeat("x", n)
@@ -203,7 +202,7 @@ func complaining(t *testing.T, addr string, n int) string {
 	return s.Listener.Addr().String()
 }
 
-// endlessInfer hands requests on to a server, and answers inferences without end.
+// endlessInfer forwards requests to a server, and responds to inferences without end.
 func endlessInfer(t *testing.T, addr string) string {
 	proxy := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: addr})
 	piece := bytes.Repeat([]byte("x"), 64<<10)
@@ -301,7 +300,7 @@ func (c watchedConn) Close() error {
 	return c.Conn.Close()
 }
 
-// behind hands the first connection on, which asks for the model, and gives the others, which carry the load, to talk.
+// behind forwards the first connection, which requests the model, and passes the others, which carry the load, to talk.
 func behind(t *testing.T, addr string, talk func(net.Conn)) string {
 	var n atomic.Int64
 	return testkit.Accept(t, func(c net.Conn) {
@@ -326,7 +325,7 @@ func frame(typ, flags byte, stream uint32, p []byte) []byte {
 	return append(binary.BigEndian.AppendUint32(b, stream), p...)
 }
 
-// flood sends a frame again and again, and reads nothing.
+// flood sends a frame repeatedly, and reads nothing.
 func flood(f []byte) func(net.Conn) {
 	return func(c net.Conn) {
 		many := append(frame(4, 0, 0, nil), bytes.Repeat(f, 1000)...)
@@ -338,7 +337,7 @@ func flood(f []byte) func(net.Conn) {
 	}
 }
 
-// packed answers the first call of each connection with a packed message.
+// packed responds to the first call of each connection with a compressed message.
 func packed(msg []byte) func(net.Conn) {
 	return func(c net.Conn) {
 		enc := hpack.NewEncoder()

@@ -1,5 +1,5 @@
-// Package e2e drives the built program as a user does: the txtar scripts of testdata/script, and tests of what
-// cannot be said in a script.
+// Package e2e runs the built program as a user does: the txtar scripts of testdata/script, and tests that cannot be written as
+// a script.
 package e2e
 
 import (
@@ -50,8 +50,8 @@ const unjudged = 5
 // testKey finds the test of a script among its values.
 type testKey struct{}
 
-// code N COMMAND... runs a command and wants that exit code. Its output can be matched by stdout and stderr. A run that
-// is client-limited, or had a window without a request, because other work held the client up tells nothing: it is made again.
+// code N COMMAND... runs a command and expects that exit code. stdout and stderr match its output. A run that is client-limited or
+// had a window without a request, because other work delayed the client, is repeated.
 func code(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: code N COMMAND ...")
@@ -91,8 +91,8 @@ func serve(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv("OPENAI", s.Ports["openai"])
 }
 
-// interrupt CODE TEXT COMMAND... runs a command, sends it SIGINT once TEXT stands in its output, wants the exit
-// code, and leaves the output in the files out and err. A child that the command had must be gone with it.
+// interrupt CODE TEXT COMMAND... runs a command, sends it SIGINT when its output contains TEXT, expects the exit code, and leaves the
+// output in the files out and err. A child process of the command must end with it.
 func interrupt(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 3 {
 		ts.Fatalf("usage: interrupt CODE TEXT COMMAND ...")
@@ -117,7 +117,7 @@ func interrupt(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// orphan COMMAND... starts a command, kills it with SIGKILL once it has a child, and wants the child to end.
+// orphan COMMAND... starts a command, kills it with SIGKILL when it has a child process, and expects the child to end.
 func orphan(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 1 {
 		ts.Fatalf("usage: orphan COMMAND ...")
@@ -152,7 +152,7 @@ func childOf(pid int) int {
 	return 0
 }
 
-// running tells whether a process exists and is more than a zombie that nobody has waited for.
+// running reports whether a process exists and is not a zombie.
 func running(pid int) bool {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -162,7 +162,7 @@ func running(pid int) bool {
 	return !strings.HasPrefix(rest, "Z")
 }
 
-// count N FILE wants that many lines.
+// count N FILE expects that many lines.
 func count(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: count N FILE")

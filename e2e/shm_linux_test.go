@@ -15,7 +15,7 @@ import (
 )
 
 // TestSharedMemoryIsGivenBack: no region is left after a run that was interrupted, and those of a run that was killed
-// are gone after the next one, on the machine and at the server.
+// have gone after the next one, on the machine and at the server.
 func TestSharedMemoryIsGivenBack(t *testing.T) {
 	srv, err := startServer(t.TempDir())
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/redline-bench/redline/internal/testkit/outcome"
 )
 
-// The shipped program needs nothing but a kernel: no loader, no shared library.
+// The shipped program needs nothing except a kernel: no loader, no shared library.
 func TestStaticBinary(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("reads ELF files")

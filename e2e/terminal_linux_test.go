@@ -14,7 +14,7 @@ import (
 	"github.com/redline-bench/redline/internal/testkit/outcome"
 )
 
-// On a terminal a progress line shows the level, the rate and the median while the run works, and is gone at the
+// On a terminal a progress line shows the level, the rate and the median while the run works, and has gone at the
 // end. What goes to stdout has nothing of it.
 func TestProgressOnATerminal(t *testing.T) {
 	master, slave := openTerminal(t)
@@ -66,7 +66,7 @@ func openTerminal(t *testing.T) (master, slave *os.File) {
 	return master, slave
 }
 
-// A terminal that knows the signs shows the latencies of each level as columns; others, and the drop-in, do not.
+// A terminal that knows the signs shows the latencies of each level as columns; others, and perf_analyzer mode, do not.
 func TestShapesOnATerminal(t *testing.T) {
 	f := func(name, locale string, want bool) {
 		t.Helper()

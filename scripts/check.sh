@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The static half of `make test`: format, vet, lint, known vulnerabilities, generated files. Every step runs, also when an earlier one failed.
+# The static checks of `make test`: format, vet, lint, known vulnerabilities, generated files. Every step runs, even if an earlier one failed.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 failed=0
@@ -33,7 +33,7 @@ if lint=$(scripts/lint.sh); then
   step "format (gofumpt, gci)" fmt_clean
   step "lint" "$lint" run ./...
 else
-  # The linter would have done this too.
+  # The linter includes this check.
   step "vet with the tag native" go vet -tags native ./...
   [ "${CI:-}" != true ] || failed=1
 fi

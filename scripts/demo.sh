@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The main job in under a minute: build, start the embedded server, sweep the concurrency of model `simple`
-# over gRPC, show the report, keep the files.
+# A demo of under a minute: build, start the embedded server, measure the model `simple` over gRPC at several concurrencies,
+# show the report, keep the files.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 mkdir -p bin

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds release archives of the static binary: dist.sh OS/ARCH ... ; version from $VERSION. The same commit and the
-# same Go release give the same bytes.
+# Builds release archives of the static binary: dist.sh OS/ARCH ... ; version from $VERSION. Equal commits and Go releases give
+# equal bytes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 rm -rf dist && mkdir -p dist

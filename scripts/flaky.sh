@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs every unit test COUNT times (10 unless told), shuffled, with the race detector, beside as many busy processes
-# as there are cores, and prints what failed and how often. PACKAGES limits it to some packages.
+# Runs every unit test COUNT times (default 10), shuffled, with the race detector, beside as many busy processes as there are
+# cores, and prints what failed and how often. PACKAGES limits it to some packages.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export COUNT=${COUNT:-10} PACKAGES=${PACKAGES:-. ./cmd/... ./internal/...}

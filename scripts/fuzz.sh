@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Runs every fuzz target of the tree for FUZZTIME (20s unless told), two at once with one worker each.
+# Runs every fuzz target of the tree for FUZZTIME (default 20s), two at once with one worker each.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export FUZZTIME=${FUZZTIME:-20s}
 
-# A line FILE NAME for each target. Those that need C are left out where there is no compiler.
+# Prints a line FILE NAME for each target. Targets that need C are omitted if there is no compiler.
 targets() {
   git grep -oE '^func Fuzz[A-Z]\w*' -- '*_test.go' | sed 's/:func / /' | while read -r file name; do
     if grep -q '^//go:build.*native' "$file"; then

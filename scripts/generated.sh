@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Regenerates everything in a copy of the tree and fails when a committed file would change.
+# Generates all files again in a copy of the tree and fails if a committed file would change.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 copy=$(mktemp -d)

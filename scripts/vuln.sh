@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Looks for known vulnerabilities in the code that the program reaches, with govulncheck, built once into the user's cache
-# folder. The database is the public one, or the copy that GOVULNDB names, as GOVULNDB=file:///path/to/folder.
-# Where the tool or the database cannot be had, a line for the summary of `make test` says so, and that is no failure: many
-# machines of CI have no network.
+# Searches for known vulnerabilities in the code that the program reaches, with govulncheck, built once into the user's cache
+# folder. The database is the public one, or the copy that GOVULNDB names, such as GOVULNDB=file:///path/to/folder.
+# If the tool or the database cannot be reached, a line for the summary of `make test` says so; this is not a failure, because
+# many CI machines have no network.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 version=v1.8.0
@@ -14,7 +14,7 @@ not_checked() { echo "NOT CHECKED: known vulnerabilities: $1"; exit 0; }
 if [ ! -x "$dir/govulncheck" ]; then
   mkdir -p "$dir"
   echo "building govulncheck $version (once)" >&2
-  # Built outside the module, so that go.mod never sees it.
+  # Built outside the module, so that it is not in go.mod.
   (cd "$dir" && GOFLAGS=-mod=mod GOBIN="$dir" CGO_ENABLED=0 go install -trimpath -ldflags=-s "golang.org/x/vuln/cmd/govulncheck@$version" >"$dir/log" 2>&1) ||
     not_checked "govulncheck $version could not be built: $(tail -1 "$dir/log"); the Go module proxy must be reachable once"
 fi

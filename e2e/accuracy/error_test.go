@@ -21,7 +21,7 @@ import (
 	"github.com/redline-bench/redline/internal/testkit/outcome"
 )
 
-// The stated measurement error is held against the log of the server that was measured, request by request. The server has
+// The stated measurement error is compared with the log of the server that was measured, request by request. The server has
 // the times of a model, which back-to-back requests to a server that does nothing do not show.
 func TestStatedError(t *testing.T) {
 	for _, protocol := range []string{"http", "grpc"} {

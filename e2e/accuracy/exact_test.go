@@ -11,7 +11,7 @@ import (
 )
 
 // Every request counts once: the server's log, the report, the records and the export agree exactly. Each prepared
-// request has answers of its own, so that an answer to another request is found.
+// request has answers of its own, so that a response to another request is found.
 func TestEveryRequestCounts(t *testing.T) {
 	const requests = 20_000
 	for _, protocol := range []string{"http", "grpc"} {
@@ -50,7 +50,7 @@ func TestEveryRequestCounts(t *testing.T) {
 	}
 }
 
-// writeChecked writes input data of so many steps for the model simple, with the answers that are expected. No two steps
+// writeChecked writes input data of so many steps for the model simple, with the responses that are expected. No two steps
 // have the same answer.
 func writeChecked(t *testing.T, path string, steps int) {
 	t.Helper()

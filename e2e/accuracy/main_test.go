@@ -1,4 +1,4 @@
-// Package accuracy holds the numbers of `redline profile` against the log of the server that was measured and against
+// Package accuracy compares the numbers of `redline profile` with the log of the server that was measured and against
 // its own export.
 package accuracy
 

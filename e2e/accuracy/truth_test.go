@@ -46,7 +46,7 @@ type resultFile struct {
 // p50Tolerance is how much more than the server's own log the client's median may be.
 const p50Tolerance = time.Millisecond
 
-// With a server that holds each answer for 20 ms, the client must report what the server did: its figures are compared
+// With a server that holds each response for 20 ms, the client must report what the server did: its figures are compared
 // with the server's own log of the same windows.
 func TestReportsWhatTheServerDid(t *testing.T) {
 	window := "600"

@@ -1,4 +1,4 @@
-// Package aiperf_test holds Redline's files against the programs whose files they stand in for: AIPerf and
+// Package aiperf_test compares Redline's files with the programs whose files they stand in for: AIPerf and
 // GenAI-Perf, from PyPI. Their own models must accept what Redline writes, their own commands must run on it, their
 // numbers must be ours, and files of prompts must mean the same to both.
 //

@@ -18,7 +18,7 @@ type counter struct{ *tokenizer.Tokenizer }
 
 func (c counter) Count(text string) int { return c.Tokenizer.Count(text, false) }
 
-// Made prompts have the length that was asked for by Hugging Face's own package, not only by ours.
+// Generated prompts have the requested length, counted by Hugging Face's own package and not only by ours.
 func TestMadePromptsAreExact(t *testing.T) {
 	o, err := oracle.Install(t.Context())
 	if err != nil {

@@ -42,7 +42,7 @@ func near(a, b float64) bool { return math.Abs(a-b) <= 1e-6*math.Max(math.Abs(a)
 
 func record(t *testing.T, dir string, n int) *written { return recordLevel(t, dir, n, 4) }
 
-// recordLevel writes all files of a level whose answers are made up: streamed chats, some with reasoning, some
+// recordLevel writes all files of a level whose responses are invented: streamed chats, some with reasoning, some
 // refused.
 func recordLevel(t *testing.T, dir string, n, concurrency int) *written {
 	t.Helper()

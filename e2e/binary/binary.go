@@ -10,10 +10,10 @@ import (
 	"testing"
 )
 
-// Build puts redline, and perf_analyzer as a link to it, into dir and returns dir. Where REDLINE_BIN_DIR names a
-// folder that has them already, that folder is returned.
+// Build builds redline, and perf_analyzer as a link to it, in dir and returns dir. If REDLINE_BIN_DIR names a folder that has them, it
+// returns that folder.
 //
-// Runs of the tests stay out of the user's history, in the programs that the caller starts too.
+// It also turns off the history for the programs that the tests start.
 func Build(dir string) (string, error) {
 	if err := os.Setenv("REDLINE_HISTORY", "off"); err != nil {
 		return "", err
@@ -41,8 +41,8 @@ func Test(m *testing.M, bin *string) {
 	})
 }
 
-// Main is TestMain of tests that need more than Test: it builds, has run run the tests, and ends the process. dir is a folder
-// that is removed at the end, bin has the programs.
+// Main is TestMain of tests that need more than Test: it builds the program, calls run, and ends the process. dir is a folder that is
+// removed at the end, bin has the programs.
 func Main(run func(dir, bin string) (code int, err error)) {
 	code, err := built(run)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// StartWithHangup starts a command that a hangup ends as it ends any program. Under nohup, programs start with hangups
-// ignored; a signal that is handled here has its default action there.
+// StartWithHangup starts a command with the default action for SIGHUP. Under nohup, programs start with SIGHUP ignored; a signal that this
+// process handles has its default action in the child.
 func StartWithHangup(cmd *exec.Cmd) error {
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP)

@@ -63,7 +63,7 @@ func StartServer(dir, bin string, options ...string) (*Server, error) {
 	return Serve(dir, append([]string{filepath.Join(bin, "redline"), "serve"}, options...)...)
 }
 
-// Address is where the server speaks a protocol, http or grpc.
+// Address is the server's address for a protocol, http or grpc.
 func (s *Server) Address(protocol string) string {
 	if protocol == "grpc" {
 		return s.GRPC

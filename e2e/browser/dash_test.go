@@ -171,7 +171,7 @@ func refused(t *testing.T, url string) {
 	f("a file", func(r *http.Request) { r.Header.Set("Origin", "null") })
 }
 
-// The page of a run follows it: it shows that the run goes on, counts requests, and shows the result at the end. A page
+// The page of a run follows it: it shows that the run continues, counts requests, and shows the result at the end. A page
 // that the machine gives no time may come after the run's end, or miss the moment for which the end is shown.
 func TestLive(t *testing.T) {
 	disturbance.Try(t, func() error { return live(t) })

@@ -70,7 +70,7 @@ func run(m *testing.M, dir, bin string) (int, error) {
 	return m.Run(), nil
 }
 
-// tab is one page in the browser, and what it complained about and asked for.
+// tab is one page in the browser, with its console errors and the addresses that it requested.
 type tab struct {
 	*testing.T
 	ctx  context.Context
@@ -79,7 +79,7 @@ type tab struct {
 	asks []string // addresses
 }
 
-// needBrowser ends the test where there is no browser.
+// needBrowser ends the test if there is no browser.
 func needBrowser(t *testing.T) {
 	t.Helper()
 	if missing != nil {
@@ -167,7 +167,7 @@ func (p *tab) want(what, expression, text string) {
 	}
 }
 
-// eventually waits until something holds, and tells whether it did.
+// eventually waits until something holds, and reports whether it did.
 func eventually(holds func() bool) bool {
 	for end := time.Now().Add(wantLimit); !holds(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
@@ -177,7 +177,7 @@ func eventually(holds func() bool) bool {
 	return true
 }
 
-// quiet checks that the page had nothing to complain about and asked for nothing but what begins so.
+// quiet checks that the page logged no error and requested only addresses with these prefixes.
 func (p *tab) quiet(allowed string) {
 	p.Helper()
 	p.mu.Lock()

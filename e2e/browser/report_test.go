@@ -165,7 +165,7 @@ func (p *tab) phone() {
 }
 
 // laidOut waits until the page has its full width again and the first chart has been drawn anew for it: a chart follows
-// its place a moment later.
+// its place a short time later.
 func (p *tab) laidOut() {
 	p.Helper()
 	p.want("the first chart fills its place on a page of full width", `(() => {

@@ -24,8 +24,7 @@ type Authority struct {
 	issued int64
 }
 
-// Issue writes NAME.pem and NAME.key for localhost, signed by a, or by itself where it is the first. It is valid for an
-// hour.
+// Issue writes NAME.pem and NAME.key for localhost, signed by a; the first certificate signs itself. It is valid for an hour.
 func (a *Authority) Issue(t *testing.T, name string) (cert, key string) {
 	t.Helper()
 	return a.IssueUntil(t, name, time.Now().Add(time.Hour))

@@ -27,7 +27,7 @@ type sizes struct {
 }
 
 // A crowd of idle connections, clients that stop reading, a huge tensor and garbage on every port at once: the server
-// goes on serving the others, and its memory comes back to about what it was.
+// continues serving the others, and its memory comes back to about what it was.
 func TestEndures(t *testing.T) {
 	if testing.Short() {
 		t.Skip("short")
@@ -72,7 +72,7 @@ func TestEndures(t *testing.T) {
 	t.Errorf("resident: %d MiB before, still %d MiB %s after the load", before>>20, after>>20, patience)
 }
 
-// serves checks that a well-behaved client gets its answer.
+// serves checks that a well-behaved client gets its response.
 func serves(t *testing.T, s *server.Server) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -111,7 +111,7 @@ func crowd(t *testing.T, s *server.Server, n int) []net.Conn {
 	return out
 }
 
-// stall asks for large answers and never reads them.
+// stall requests large responses and never reads them.
 func stall(t *testing.T, s *server.Server) []net.Conn {
 	t.Helper()
 	const elements = 4 << 20

@@ -12,7 +12,7 @@ import (
 	"github.com/redline-bench/redline/e2e/binary"
 )
 
-// ask sends a request that asks for a fault on a new connection, and tells whether it was answered.
+// ask sends a request that requests a fault on a new connection, and reports whether it got a response.
 func ask(t *testing.T, s *binary.Server, port, path, fault string) bool {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+s.Ports[port]+path, strings.NewReader("{}"))
@@ -61,7 +61,7 @@ func TestRefuseAndDie(t *testing.T) {
 	}
 }
 
-// welcome is what becomes of a new connection: nothing where it is refused, or closed without an answer.
+// welcome is what becomes of a new connection: nothing where it is refused, or closed without a response.
 func welcome(t *testing.T, address string) string {
 	t.Helper()
 	c, err := new(net.Dialer).DialContext(t.Context(), "tcp", address)
@@ -81,7 +81,7 @@ func welcome(t *testing.T, address string) string {
 	return ""
 }
 
-// listens tells whether somebody accepts connections.
+// listens reports whether somebody accepts connections.
 func listens(t *testing.T, address string) bool {
 	t.Helper()
 	c, err := new(net.Dialer).DialContext(t.Context(), "tcp", address)

@@ -29,7 +29,7 @@ import (
 // numbers must be there and not be nought.
 var profiles = []struct {
 	name, args string
-	client     bool // the server has no statistics, or perf_analyzer asks for none
+	client     bool // the server has no statistics, or perf_analyzer requests none
 }{
 	{name: "http", args: "-m simple -u {http}"},
 	{name: "http async", args: "-m simple -u {http} -a --concurrency-range 4 -b 8"},
@@ -143,7 +143,7 @@ func TestRealPerfAnalyzer(t *testing.T) {
 }
 
 // profileWithin profiles with longer and longer windows, because on a busy machine no request may end within a short one. It
-// tells whether a measurement came to its end.
+// reports whether a measurement came to its end.
 func profileWithin(t *testing.T, p *peers.Peers, dir string, args []string, server bool) bool {
 	t.Helper()
 	for _, window := range []string{"200", "1000", "4000", "16000"} {

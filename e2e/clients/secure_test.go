@@ -9,7 +9,7 @@ import (
 	"github.com/redline-bench/redline/e2e/certs"
 )
 
-// Real clients speak TLS with every port, present a token, and where the server asks for it a certificate.
+// Real clients speak TLS with every port, present a token, and where the server requests it a certificate.
 func TestSecurePorts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("short")

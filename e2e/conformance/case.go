@@ -36,7 +36,7 @@ type Case struct {
 // Text is the case as a key for recorded outcomes.
 func (c *Case) Text() string { return strings.Join(c.Args, " ") + "\n" + strings.Join(c.Files, " ") }
 
-// needsCache is for models whose answers the server keeps.
+// needsCache is for models whose responses the server keeps.
 const needsCache = "cache"
 
 // Needs names the state of the server that the case has for itself: perf_analyzer forgets all regions of shared memory at

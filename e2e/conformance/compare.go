@@ -50,7 +50,7 @@ func Compare(want, got *Outcome) []string {
 
 var number = regexp.MustCompile(`[-+]?\d+(\.\d+)?(e[-+]?\d+)?`)
 
-// chance matches lines that come and go with the machine's load, or are slips of the original.
+// chance matches lines that come and go with the machine's load, or are slips of perf_analyzer.
 var chance = regexp.MustCompile(`Avg send request rate|not able to keep up|Failed to update context stat|Timer not set correctly|only one request, so sample|accounted time was larger|latency is not stabilizing`)
 
 // lines masks numbers, drops lines of chance and folds repeats whose count is chance (threads, passes).
@@ -87,7 +87,7 @@ func Mask(line string) string {
 
 func isWord(c byte) bool { return c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
 
-// withoutUsage cuts the original's usage text: ours is our own.
+// withoutUsage cuts perf_analyzer's usage text: ours is our own.
 func withoutUsage(stderr string) string {
 	start := strings.Index(stderr, "Usage: ")
 	if start < 0 {
@@ -157,7 +157,7 @@ func compareCSV(want, got string) string {
 	return ""
 }
 
-// compareJSON wants the same keys, types and nesting. A file that the original itself broke is not compared.
+// compareJSON wants the same keys, types and nesting. A file that perf_analyzer itself broke is not compared.
 func compareJSON(want, got string) string {
 	w, err := shapeOf(want)
 	if err != nil {

@@ -28,7 +28,7 @@ func TestRealPeers(t *testing.T) {
 	})
 }
 
-// tasks makes a subtest of each case. Those that cannot run beside each other come first: the rest fills the gaps.
+// tasks makes a subtest of each case. Those that cannot run side by side come first: the rest fills the gaps.
 func tasks(prefix string, cases []Case, check func(*testing.T, *Case)) []pool.Task {
 	var first, rest []pool.Task
 	for i := range cases {

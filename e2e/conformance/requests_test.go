@@ -57,7 +57,7 @@ func (p *tap) close() {
 	p.grpc.Close()
 }
 
-// chosen tells whether the data of a case is the user's own, not random.
+// chosen reports whether the data of a case is the user's own, not random.
 func chosen(args []string) bool {
 	return slices.Contains(args, "--input-data") || slices.Contains(args, "--string-data") || slices.Contains(args, "-z")
 }

@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	// A run that takes longer than this hangs; the cases ask for a few seconds. perf_analyzer hangs now and then.
+	// A run that takes longer than this hangs; the cases request a few seconds. perf_analyzer hangs sometimes.
 	limit     = 3 * time.Minute
 	peerLimit = time.Minute
 	// atOnce is how many cases run at a time. They wait for windows and for each other's processes.
@@ -120,7 +120,7 @@ func judge(t *testing.T, c *Case, run func() (got *Outcome, diffs []string)) {
 	})
 }
 
-// sendsAtARate tells whether an option asks for requests at times of their own, and not at the end of others.
+// sendsAtARate reports whether an option requests requests at times of their own, and not at the end of others.
 func sendsAtARate(option string) bool {
 	return option == "--request-rate-range" || option == "--request-intervals"
 }

@@ -1,5 +1,5 @@
-// Package death ends real servers under load, as a crash does, and holds both faces of the program to what must come of
-// it: an end in good time, the right exit code, a clear line, and a report of what was measured until then.
+// Package death kills real servers under load and checks redline profile and perf_analyzer mode: the run must end in time, with the right
+// exit code, a clear message, and a report of what was measured.
 package death
 
 import (
@@ -24,16 +24,16 @@ type Case struct {
 	Env []string
 	// Start runs the server and returns where it listens, and what kills it.
 	Start func(t *testing.T) (addr string, kill func())
-	Args  []string // all but the address
-	Says  string   // what perf_analyzer's thread says
+	Args  []string // all except the address
+	Says  string   // the message of perf_analyzer's thread
 }
 
-// limit is how long a run may take with its server's death. Slots that find no server wait between their attempts.
+// limit is how long a run may take after its server's death. Slots without a server wait between their attempts.
 const limit = 3 * time.Minute
 
 var measured = regexp.MustCompile(`(?m)^    Request count: [1-9]`)
 
-// Check runs both faces, each on a server of its own that dies.
+// Check runs redline profile and perf_analyzer mode, each on its own server, which dies.
 func Check(t *testing.T, c *Case) {
 	t.Run("dies under perf_analyzer", func(t *testing.T) {
 		_, errs, code := c.run(t, "perf_analyzer")

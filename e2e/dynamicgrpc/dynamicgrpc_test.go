@@ -56,7 +56,7 @@ func newRig(t *testing.T) *rig {
 	return r
 }
 
-// The command of the guide, with the '=' after -u, which the original takes for a part of the address.
+// The command of the guide, with the '=' after -u, which perf_analyzer takes for a part of the address.
 func TestGuide(t *testing.T) {
 	r := newRig(t)
 	guide.Check(t, &guide.Command{

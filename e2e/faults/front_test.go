@@ -11,7 +11,7 @@ import (
 	"github.com/redline-bench/redline/internal/testkit"
 )
 
-// front is a server that passes requests on to the reference server, and answers some inferences with a fault.
+// front is a server that forwards requests to the reference server, and responds to some inferences with a fault.
 type front struct {
 	t       *testing.T
 	addr    string // 127.0.0.1:PORT
@@ -28,7 +28,7 @@ type front struct {
 	over   bool         // the test has ended
 	conns  map[net.Conn]bool
 	asked  int // inferences that have arrived
-	faults int // those that were answered with the fault
+	faults int // those that got a response with the fault
 	pid    int // of the client
 	files  []int
 	wg     sync.WaitGroup
@@ -105,7 +105,7 @@ func (s *front) down() {
 	}
 }
 
-// keep notes a connection; false where the server went down since it was accepted.
+// keep notes a connection; false if the server went down since it was accepted.
 func (s *front) keep(c net.Conn, ln net.Listener) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -120,7 +120,7 @@ func (s *front) forget(c net.Conn) {
 	delete(s.conns, c)
 }
 
-// arrived counts an inference, and tells whether it is one to answer with the fault.
+// arrived counts an inference, and reports whether it is one to answer with the fault.
 func (s *front) arrived() bool {
 	s.mu.Lock()
 	s.asked++
@@ -136,14 +136,14 @@ func (s *front) arrived() bool {
 	return faulty
 }
 
-// counts returns how many inferences have arrived and were answered with the fault.
+// counts returns how many inferences have arrived and got a response with the fault.
 func (s *front) counts() (asked, faults int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.asked, s.faults
 }
 
-// pass has connections that come from now on passed on to another server.
+// pass forwards new connections to another server.
 func (s *front) pass(backend string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -157,7 +157,7 @@ func (s *front) behind() string {
 	return s.backend
 }
 
-// openFiles is the number of open files of a process; 0 where this system does not tell.
+// openFiles is the number of open files of a process; 0 if the system does not report it.
 func openFiles(pid int) int {
 	list, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
 	if err != nil {
@@ -176,8 +176,8 @@ func drop(c net.Conn) {
 	_ = plain.Close()
 }
 
-// finish ends what is sent on a connection. What the client still sends is read: closing before that would reset the
-// connection, and what was sent before might be lost.
+// finish closes the sending side of a connection and reads what the client still sends: closing before would reset the connection, and
+// data that was sent might be lost.
 func finish(c net.Conn) {
 	if secure, ok := c.(*tls.Conn); ok {
 		_ = secure.CloseWrite()

@@ -18,7 +18,7 @@ type reply struct {
 	body   []byte
 }
 
-// streams tells whether the body is a stream of events.
+// streams reports whether the body is a stream of events.
 func (r *reply) streams() bool {
 	return strings.HasPrefix(r.header.Get("Content-Type"), "text/event-stream")
 }
@@ -36,7 +36,7 @@ func (r *reply) sized(body []byte, length int) []byte {
 	return append(fmt.Appendf(nil, "%sContent-Length: %d\r\n\r\n", r.head(), length), body...)
 }
 
-// chunked is the reply with a body in chunks. Without an end it may go on.
+// chunked is the reply with a body in chunks. Without an end it may continue.
 func (r *reply) chunked(ended bool, chunks ...[]byte) []byte {
 	out := append([]byte(r.head()), "Transfer-Encoding: chunked\r\n\r\n"...)
 	for _, c := range chunks {
@@ -57,7 +57,7 @@ func (r *reply) whole() []byte {
 	return r.sized(r.body, len(r.body))
 }
 
-// http1 serves a connection that speaks HTTP/1.1.
+// http1 serves a connection that uses HTTP/1.1.
 func (s *front) http1(c net.Conn) {
 	in := bufio.NewReader(c)
 	for {

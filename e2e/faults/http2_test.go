@@ -37,7 +37,7 @@ type stream struct {
 	ended  bool // the body is whole
 }
 
-// http2 serves a connection that speaks HTTP/2.
+// http2 serves a connection that uses HTTP/2.
 func (s *front) http2(c net.Conn) {
 	to, err := new(net.Dialer).DialContext(context.WithoutCancel(s.t.Context()), "tcp", s.behind())
 	if err != nil {
@@ -137,7 +137,7 @@ func (r *relay) responses(from net.Conn) {
 	}
 }
 
-// responds tells whether data are the first of a response to an inference.
+// responds reports whether data are the first of a response to an inference.
 func (r *relay) responds(id uint32) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -153,7 +153,7 @@ func (r *relay) frame(kind http2.FrameType, flags http2.Flags, id uint32, payloa
 	_, _ = r.c.Write(appendFrame(nil, kind, flags, id, payload))
 }
 
-// head sends headers, or trailers with the end of the stream; nothing where there are none.
+// head sends headers, or trailers with the end of the stream; nothing if there are none.
 func (st *stream) head(end bool, fields []hpack.HeaderField) {
 	delete(st.held, st.id)
 	if len(fields) == 0 {

@@ -14,7 +14,7 @@ import (
 const moreGoroutines = 4
 
 // TestGoroutines counts the goroutines of the program after the second and after the fiftieth fault: none may be left of
-// a connection that is gone. The Go runtime prints all of them at SIGQUIT.
+// a connection that has gone. The Go runtime prints all of them at SIGQUIT.
 func TestGoroutines(t *testing.T) {
 	t.Parallel()
 	var tasks []pool.Task

@@ -30,7 +30,7 @@ func faults() []fault {
 	return append(connectionFaults(), append(http1Faults(), append(statusFaults(), append(http2Faults(), bodyFaults()...)...)...)...)
 }
 
-// writes answers with bytes and goes on, closes the connection, or resets it.
+// writes answers with bytes and continues, closes the connection, or resets it.
 func writes(b func(*reply) []byte) func(net.Conn, *reply) bool {
 	return func(c net.Conn, r *reply) bool {
 		_, err := c.Write(b(r))

@@ -1,5 +1,5 @@
-// Package faults loads servers that break the protocol, break connections or break down, over every wire and with every
-// command that loads a server. Each fault is a script: the server counts what it did, and the report must agree.
+// Package faults loads servers that violate the protocol, break connections or crash, over every protocol and with every command that
+// loads a server. Each fault is a script: the server counts its faults, and the report must agree.
 package faults
 
 import (
@@ -12,7 +12,7 @@ import (
 
 var (
 	bin       string
-	reference *binary.Server // answers what is no fault
+	reference *binary.Server // serves requests without a fault
 )
 
 func TestMain(m *testing.M) {

@@ -16,7 +16,7 @@ const (
 	rate     = 40
 	due      = 120
 
-	// longest is how long the server may be away: after three seconds a run ends because the server is gone.
+	// longest is how long the server may be away: after three seconds a run ends because the server has gone.
 	longest = 2 * time.Second
 )
 

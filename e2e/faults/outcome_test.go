@@ -59,8 +59,8 @@ func start(t *testing.T, s *front, w wire, args ...string) (*exec.Cmd, *binary.B
 	return cmd, &out
 }
 
-// load runs a command against s until it ends, and holds what is true of every run: it ends by itself, does not crash,
-// and leaves neither files open nor memory in use.
+// load runs a command against s until it ends, and checks what every run must do: end by itself, not crash, and leave neither files open
+// nor memory in use.
 func load(t *testing.T, s *front, c command, w wire, more ...string) ended {
 	t.Helper()
 	cmd, out := start(t, s, w, slices.Concat(c.args, w.args, more)...)
@@ -105,7 +105,7 @@ func (e ended) failures() (byClass map[string]int, texts string) {
 	return byClass, texts
 }
 
-// succeeded is the number of requests that were answered.
+// succeeded is the number of requests that got a response.
 func (e ended) succeeded() int {
 	n := 0
 	for _, l := range e.Levels {

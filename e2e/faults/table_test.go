@@ -14,7 +14,7 @@ import (
 // workers is how many runs there are at once: they mostly wait.
 const workers = 6
 
-// fault is what a server does in place of a good response.
+// fault is what a server does instead of a valid response.
 type fault struct {
 	name string
 	// always: to every inference; once: to the third one. Otherwise to every third one.
@@ -24,7 +24,7 @@ type fault struct {
 	// http1 acts on a connection; false: the connection is over. http2 acts on a stream. nil: there is no such fault.
 	http1 func(c net.Conn, r *reply) bool
 	http2 func(st *stream)
-	// applies tells over which wires there is such a fault; nil: over all that have a function above.
+	// applies reports whether the fault exists for a protocol; nil: for all with a function above.
 	applies func(w wire) bool
 	class   string // of the failed requests; empty: the request is sent again and none fails
 	status  string // gRPC's, which llm has in the name of the class
@@ -33,7 +33,7 @@ type fault struct {
 
 const timeout = "timeout"
 
-// hits tells whether the n-th inference, from 1, meets the fault.
+// hits reports whether the n-th inference, from 1, meets the fault.
 func (f fault) hits(n int) bool { return f.name != "" && (f.always || n == 3 || n%3 == 0 && !f.once) }
 
 func (f fault) over(w wire) bool {
@@ -68,7 +68,7 @@ func TestFaults(t *testing.T) {
 	pool.Run(t, workers, tasks)
 }
 
-// judge holds a run against what the server did.
+// judge compares a run with what the server did.
 func (f fault) judge(t *testing.T, s *front, c command, e ended) {
 	t.Helper()
 	asked, faults := s.counts()

@@ -110,7 +110,7 @@ func (w wire) of(t *peers.Triton) string {
 	return t.HTTP
 }
 
-// survived holds a report against what passed through the front. The response that was held back may be lost.
+// survived compares a report with what passed through the front. The response that was held back may be lost.
 func survived(t *testing.T, s *front, e ended) {
 	t.Helper()
 	byClass, texts := e.failures()

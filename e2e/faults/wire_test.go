@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// wire is a protocol of a command: what it speaks, to which port of the reference server, and the options for it.
+// wire is a protocol of a command: what it uses, to which port of the reference server, and the options for it.
 type wire struct {
 	name    string
 	port    string           // of the reference server: http, grpc or openai
@@ -23,7 +23,7 @@ type wire struct {
 func (w wire) http2() bool     { return w.version == 2 }
 func (w wire) backend() string { return reference.Ports[w.port] }
 
-// grpc tells whether the wire speaks gRPC, events whether responses come as a stream of events.
+// grpc reports whether the wire uses gRPC, events whether responses come as a stream of events.
 func (w wire) grpc() bool   { return w.port == "grpc" }
 func (w wire) events() bool { return strings.Contains(w.name, "SSE") }
 
@@ -36,7 +36,7 @@ type command struct {
 	timeout []string
 }
 
-// report tells whether the command writes a result with its failures. perf_analyzer ends at the first one.
+// report reports whether the command writes a result with its failures. perf_analyzer ends at the first one.
 func (c command) report() bool { return c.name != "perf_analyzer" }
 
 // requests is how many a run sends unless it is told otherwise.

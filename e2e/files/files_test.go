@@ -133,7 +133,7 @@ func TestResultIntoAPipe(t *testing.T) {
 	}
 	got := make(chan []byte, 1)
 	go func() {
-		text, _ := os.ReadFile(fifo) // the check of the text tells
+		text, _ := os.ReadFile(fifo) // the check of the text finds an error
 		got <- text
 	}()
 	start(t, cmd)
@@ -207,7 +207,7 @@ func TestAFullStandardOutput(t *testing.T) {
 	}
 }
 
-// The reader takes one line and goes, as in "| head -1". The files are written all the same.
+// The reader takes one line and goes, as in "| head -1". The files are written anyway.
 func TestAReaderThatGoes(t *testing.T) {
 	cmd := program(t, "", profile("--json", "r.json", "--report", "r.html")...)
 	stdout, err := cmd.StdoutPipe()
@@ -226,7 +226,7 @@ func TestAReaderThatGoes(t *testing.T) {
 	}
 }
 
-// The load goes on until a signal ends it: no window is as steady as it asks for.
+// The load continues until a signal ends it: no window meets its stability rule.
 func TestHangup(t *testing.T) {
 	for _, c := range []struct {
 		name, script string

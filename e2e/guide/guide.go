@@ -1,4 +1,4 @@
-// Package guide runs the commands of perf_analyzer's guide on service kinds as they are printed there, but for paths
+// Package guide runs the commands of perf_analyzer's guide on service kinds as they are printed there, except for paths
 // and addresses, and compares the shape of the output with the one that the guide shows.
 package guide
 
@@ -48,11 +48,11 @@ Concurrency: #, throughput: # infer/sec, latency # usec
 `
 )
 
-// unstable is what perf_analyzer says when the windows of a run differ, as they may while other work has the machine.
+// unstable is perf_analyzer's message if the windows of a run differ, as they may while other work uses the machine.
 const unstable = "Failed to obtain stable measurement"
 
-// Check runs the command: as it is printed in `make test-heavy`, with short windows that may differ otherwise. A run whose
-// windows differ is taken once more with windows as they come.
+// Check runs the command: unchanged in `make test-heavy`, otherwise with short windows. If the windows of a run differ, it is repeated
+// without a stability rule.
 func Check(t *testing.T, c *Command) {
 	t.Helper()
 	anyWindows := append(slices.Clone(c.Args), "-s", "99999")

@@ -17,12 +17,12 @@ var statistics = []string{"avg", "min", "max", "p99", "p95", "p90", "p75", "p50"
 // single are the metrics that have one value for all requests.
 var single = []string{"request_throughput", "request_count", "output_token_throughput", "request_goodput"}
 
-// hides tells of a metric that the tables leave out: of an answer that is not streamed, the first token is all of it.
+// hides reports whether the tables omit a metric: for a response that is not streamed, the first token is the whole response.
 func (c *gapCase) hides(metric string) bool {
 	return metric == "time_to_first_token" && len(c.want) == len(whole)
 }
 
-// complete holds the files of one run in a folder against what the case wants: the inputs, the export of perf_analyzer, and
+// complete compares the files of one run in a folder with what the case wants: the inputs, the export of perf_analyzer, and
 // the report in two forms with every statistic of every metric.
 func complete(t *testing.T, dir string, c gapCase) {
 	t.Helper()
@@ -103,7 +103,7 @@ func checkMetric(t *testing.T, name string, text json.RawMessage) map[string]flo
 	return values
 }
 
-// checkExport looks at the requests that perf_analyzer wrote down: as many as reported, each with its answers.
+// checkExport looks at the requests that perf_analyzer wrote down: as many as reported, each with its responses.
 func checkExport(t *testing.T, text []byte, c gapCase, count float64) {
 	t.Helper()
 	var export struct {

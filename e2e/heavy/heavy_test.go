@@ -1,5 +1,5 @@
-// Package heavy_test drives the programs that drive perf_analyzer, with Redline as their perf_analyzer: GenAI-Perf
-// and Model Analyzer, from PyPI. Each must run to the end and its reports must be complete.
+// Package heavy_test runs programs that use perf_analyzer, with Redline as their perf_analyzer: GenAI-Perf and Model Analyzer, from PyPI.
+// Each must end normally, and its reports must be complete.
 //
 // The servers are the real Triton of e2e/peers and `redline serve`. `make test` runs one case of GenAI-Perf, `make
 // test-heavy` all: each start of the programs takes many seconds of Python. They are installed once into the cache

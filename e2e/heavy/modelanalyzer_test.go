@@ -180,7 +180,7 @@ var (
 	counts = regexp.MustCompile(`In (\d+) measurements? across (\d+) configurations?`)
 )
 
-// checkReports looks for the files of the reports, and in them for what the table of measurements has.
+// checkReports searches for the files of the reports, and in them for what the table of measurements has.
 func checkReports(t *testing.T, dir string, c maCase, rows []settings) {
 	t.Helper()
 	configs := map[string]bool{}
@@ -216,7 +216,7 @@ func checkReports(t *testing.T, dir string, c maCase, rows []settings) {
 	}
 }
 
-// checkDetails looks for every measurement of a configuration in its report, which has more digits.
+// checkDetails searches for every measurement of a configuration in its report, which has more digits.
 func checkDetails(t *testing.T, text, config string, rows []settings) {
 	t.Helper()
 	values := map[string]bool{}

@@ -1,7 +1,7 @@
 //go:build unix
 
 // Package interrupt sends signals to the program in every phase of a run: while it prepares, while a server leaves it
-// without answers, and while nothing takes its output. The program must end in time with 130, with what was measured.
+// without responses, and while nothing takes its output. The program must end in time with 130, with what was measured.
 package interrupt
 
 import (
@@ -44,7 +44,7 @@ func TestMain(m *testing.M) {
 // limit is how long a run may take in all. Only a run that cannot be interrupted takes so long.
 const limit = 90 * time.Second
 
-// workers is how many programs run at a time: all but a few of them wait.
+// workers is how many programs run at a time: all except a few of them wait.
 const workers = 12
 
 // program is a run in a folder of its own.

@@ -95,7 +95,7 @@ func TestBadInput(t *testing.T) {
 	f("tokenizer", "--tokenizer", tok)
 	f("--tokenizer DIR", "--apply-chat-template")
 	f("no chat template", "--tokenizer", r.words(t), "--apply-chat-template")
-	f("the chat template alone takes 4 tokens", "--tokenizer", testkit.ChatTokenizer(t), "--apply-chat-template", "--isl", "4")
+	f("the chat template alone has 4 tokens", "--tokenizer", testkit.ChatTokenizer(t), "--apply-chat-template", "--isl", "4")
 	f("--request-rate and --stages", "--request-rate", "5", "--stages", "5:1s")
 	f("--prefill-concurrency", "--prefill-concurrency", "2")
 	f("--num-users", "--user-centric-rate", "2")

@@ -12,7 +12,7 @@ import (
 	"github.com/redline-bench/redline/internal/testkit/outcome"
 )
 
-// The stated error of the times of tokens is held against the log of the server that was measured, token by token.
+// The stated error of the times of tokens is compared with the log of the server that was measured, token by token.
 func TestStatedError(t *testing.T) {
 	for _, streams := range []int{1, 8, 64, 512} {
 		t.Run(strconv.Itoa(streams), func(t *testing.T) {

@@ -31,7 +31,7 @@ type asked struct {
 }
 
 // account is what the formulas of docs/metrics.md make of requests, with nothing of the program's own code: the values of
-// each metric, a list for those that have a value a request and one value for the others.
+// each metric, a list for those that have a value per request and one value for the others.
 type account struct {
 	s      *pinned
 	values map[string][]float64
@@ -40,7 +40,7 @@ type account struct {
 
 func (a *account) add(tag string, v float64) { a.values[tag] = append(a.values[tag], v) }
 
-// request adds the values of a whole answer to the n-th request.
+// request adds the values of a whole response to the n-th request.
 func (a *account) request(r *asked, n int) {
 	ms := func(ns int64) float64 { return float64(ns) / 1e6 }
 	from := r.sent
@@ -120,7 +120,7 @@ func (a *account) sum(tag string) (sum float64) {
 func reckon(s *pinned, list []asked) *account {
 	a := &account{s: s, values: map[string][]float64{}, totals: map[string]float64{"good_request_count": 0, "osl_mismatch_count": 0}}
 	t := a.totals
-	start, stop := int64(math.MaxInt64), int64(0)  // of whole answers
+	start, stop := int64(math.MaxInt64), int64(0)  // of whole responses
 	begun, ended := int64(math.MaxInt64), int64(0) // of all requests
 	whole, failed, busy := 0.0, 0.0, int64(0)
 	for i := range list {
@@ -281,7 +281,7 @@ func checkFormulas(t *testing.T, s *pinned) error {
 	return near(reckon(s, s.told(t, list)), lv.Metrics)
 }
 
-// exact holds every metric against the account: none is missing, none has no formula.
+// exact compares every metric with the account: none is missing, none has no formula.
 func exact(t *testing.T, want *account, got []result.Metric) {
 	t.Helper()
 	same := func(tag, stat string, got, want float64) {
@@ -352,12 +352,12 @@ func adjusted(t *testing.T, want *account, file string) {
 	}
 }
 
-// near holds the averages against the server's own log: times by milliseconds, all else by twentieths.
+// near compares the averages with the server's own log: times by milliseconds, all else by twentieths.
 func near(want *account, got []result.Metric) error {
 	var wrong []error
 	for i := range got {
 		m := &got[i]
-		if strings.HasSuffix(m.Tag, "_timestamp") || strings.HasPrefix(m.Tag, "good") { // an answer may be at the bound of goodput
+		if strings.HasSuffix(m.Tag, "_timestamp") || strings.HasPrefix(m.Tag, "good") { // a response may be at the bound of goodput
 			continue
 		}
 		x, single := want.totals[m.Tag]

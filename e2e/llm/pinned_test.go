@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// What is asked for and what counts as good, in tokens and milliseconds.
+// What is requested and what counts as good, in tokens and milliseconds.
 const (
 	askedTokens = 10.0
 	goodTTFT    = 45.0
@@ -36,7 +36,7 @@ func (s *pinned) start(t *testing.T) string {
 	return server.URL
 }
 
-// tokens of the n-th answer: of its reasoning and of its text. Every other one is as long as was asked for.
+// tokens of the n-th answer: of its reasoning and of its text. Every other one is as long as was requested.
 func (s *pinned) tokens(n int) (thoughts, texts int) { return 4, 4 + n/10%2*2 }
 
 func (s *pinned) number(id string) int {

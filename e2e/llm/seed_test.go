@@ -52,18 +52,18 @@ func (r *rig) words(t *testing.T) string {
 	return dir
 }
 
-// place is a server that speaks both protocols of seed 003, and a folder with its files.
+// place is a server that uses both protocols of seed 003, and a folder with its files.
 type place struct {
 	*rig
 	http, grpc string
 	prompts    int
-	tokens     int // of each answer
-	// osl asks for that length; empty where the server's own is the same.
+	tokens     int // of each response
+	// osl requests that length; empty if the server's own is the same.
 	osl []string
 	// requests is how many requests each turn of the cross-check sends: a multiple of its concurrency, so that all slots end
 	// at about the same time.
 	requests string
-	// crashed tells whether the server has crashed; nil where it is ours.
+	// crashed reports whether the server has crashed; nil if it is ours.
 	crashed func(t *testing.T) bool
 }
 
@@ -125,7 +125,7 @@ func seed(t *testing.T, p *place) {
 	p.crossCheck(t)
 }
 
-// check holds the figures of a level against one another.
+// check compares the figures of a level with one another.
 func (p *place) check(t *testing.T, lv []string, concurrency string) {
 	t.Helper()
 	if n := strconv.Itoa(p.prompts); lv[1] != concurrency || lv[8] != n || lv[9] != n {

@@ -61,7 +61,7 @@ const (
 	p99Tolerance  = 3.0
 )
 
-// truthTokens is how long the answers are.
+// truthTokens is how long the responses are.
 const truthTokens = 20
 
 // Each metric agrees with the server's own log, from one stream to many, and also where many share a connection.
@@ -83,7 +83,7 @@ func truth(t *testing.T, way string, streams int) error {
 	res, log := r.measure(t, way, n, "--concurrency", strconv.Itoa(streams), "--artifact-dir", filepath.Join(r.dir, "art"), "--exports", "records")
 	want := map[string][]float64{}
 	add := func(tag string, ns int64, parts int) { want[tag] = append(want[tag], float64(ns)/1e6/float64(parts)) }
-	// The way of a request to the server is no error of the client: times count from when the client sent it.
+	// The way of a request to the server is not an error of the client: times count from when the client sent it.
 	both := pairs(t, filepath.Join(r.dir, "art", "profile_export.jsonl"), log)
 	if len(both) != n {
 		t.Fatalf("%d requests in the records, want %d", len(both), n)
@@ -124,7 +124,7 @@ func truth(t *testing.T, way string, streams int) error {
 // ways are how answers can be streamed.
 var ways = []string{"HTTP/1.1", "HTTP/2", "gRPC"}
 
-// measure sends so many requests for answers of truthTokens and returns the result and the server's log of them.
+// measure sends so many requests for responses of truthTokens and returns the result and the server's log of them.
 func (r *rig) measure(t *testing.T, way string, n int, args ...string) (*result.Result, []calibrate.Stream) {
 	t.Helper()
 	args = append(args, "--streaming", "--request-count", strconv.Itoa(n), "--output-tokens-mean", strconv.Itoa(truthTokens), "--isl", "20")
@@ -158,7 +158,7 @@ func (r *rig) measure(t *testing.T, way string, n int, args ...string) (*result.
 	return res, log
 }
 
-// Other work on the machine only ever adds to a time. So the shortest times of many answers must be near the shortest of
+// Other work on the machine only ever adds to a time. So the shortest times of many responses must be near the shortest of
 // the server's log, however busy the machine is, and never below the pace of the server.
 func TestShortestTimes(t *testing.T) {
 	const (

@@ -14,7 +14,7 @@ import (
 // inside marks the copy of the tests that runs in the namespace.
 const inside = "REDLINE_NETNS_INSIDE"
 
-// Inside tells whether this program runs in such a namespace.
+// Inside reports whether this program runs in such a namespace.
 func Inside() bool { return os.Getenv(inside) != "" }
 
 // Enter runs this program, with the built programs of bin, again in a network namespace of its own; done tells that it

@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// attempts counts what left for the outside, or asked for an address of a name, since it was made.
+// attempts counts what left for the outside, or requested an address of a name, since it was made.
 type attempts struct {
 	routes int64
 	asked  atomic.Int64
@@ -102,7 +102,7 @@ func number(t *testing.T, text string) int64 {
 	return n
 }
 
-// command runs the program with a home of its own, and tells whether it ended well.
+// command runs the program with a home of its own, and reports whether it ended well.
 func command(t *testing.T, home string, args ...string) (string, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

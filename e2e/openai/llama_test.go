@@ -42,11 +42,11 @@ func start(t *testing.T) *rig {
 	return r
 }
 
-// run runs one face of the program; it returns what it said and how it ended.
-func (r *rig) run(t *testing.T, face string, args ...string) (out string, code int) {
+// run runs redline profile or perf_analyzer; it returns the output and the exit code.
+func (r *rig) run(t *testing.T, program string, args ...string) (out string, code int) {
 	t.Helper()
 	name, first := "perf_analyzer", []string{}
-	if face == "redline" {
+	if program == "redline" {
 		name, first = "redline", []string{"profile"}
 	}
 	first = append(first, "-m", "tiny", "--service-kind", "openai", "-u", r.server.Addr)
@@ -90,15 +90,15 @@ func TestLlama(t *testing.T) {
 		{"completions, streamed", completion, `{"model":"tiny","max_tokens":9,"stream":true,` + prompt + `}`, true},
 	} {
 		data := r.write(t, "data.json", `{"data":[{"payload":[`+tc.payload+`]}]}`)
-		for _, face := range []string{"perf_analyzer", "redline"} {
+		for _, program := range []string{"perf_analyzer", "redline"} {
 			for _, load := range [][]string{{"--concurrency-range", "4"}, {"--request-rate-range", "40"}} {
-				t.Run(tc.name+" by "+face+" "+load[0], func(t *testing.T) {
+				t.Run(tc.name+" by "+program+" "+load[0], func(t *testing.T) {
 					before, err := r.server.Predicted(t.Context())
 					if err != nil {
 						t.Fatal(err)
 					}
 					export := filepath.Join(t.TempDir(), "export.json")
-					out, code := r.run(t, face, append(load, "--async", "--endpoint", tc.endpoint, "--input-data", data,
+					out, code := r.run(t, program, append(load, "--async", "--endpoint", tc.endpoint, "--input-data", data,
 						"--request-count", "40", "--profile-export-file", export)...)
 					if code != 0 || !strings.Contains(out, "Request count: 40") {
 						t.Fatalf("ended with %d\n%s", code, out)
@@ -118,7 +118,7 @@ func TestLlama(t *testing.T) {
 	}
 }
 
-// usage adds up the tokens that the exported responses speak of. In a stream they are as many as the answers with text.
+// usage adds up the tokens that the exported responses speak of. In a stream they are as many as the responses with text.
 func usage(t *testing.T, path string, streams bool) (total int) {
 	t.Helper()
 	for i, req := range requests(t, path) {
@@ -193,20 +193,20 @@ func TestLlamaSaysNo(t *testing.T) {
 		"bad request":    {chat, bad, "HTTP code 4"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for _, face := range []string{"perf_analyzer", "redline"} {
-				out, code := r.run(t, face, "--async", "--endpoint", tc.endpoint, "--input-data", tc.data, "--request-count", "5")
+			for _, program := range []string{"perf_analyzer", "redline"} {
+				out, code := r.run(t, program, "--async", "--endpoint", tc.endpoint, "--input-data", tc.data, "--request-count", "5")
 				if code == 0 || !strings.Contains(out, tc.want) {
-					t.Errorf("%s ended with %d, want %q in\n%s", face, code, tc.want, out)
+					t.Errorf("%s ended with %d, want %q in\n%s", program, code, tc.want, out)
 				}
 			}
 		})
 	}
 	t.Run("down", func(t *testing.T) {
 		r.server.Kill()
-		for _, face := range []string{"perf_analyzer", "redline"} {
-			out, code := r.run(t, face, "--async", "--endpoint", chat, "--input-data", data, "--request-count", "5")
+		for _, program := range []string{"perf_analyzer", "redline"} {
+			out, code := r.run(t, program, "--async", "--endpoint", chat, "--input-data", data, "--request-count", "5")
 			if code == 0 || !strings.Contains(strings.ToLower(out), "connect") {
-				t.Errorf("%s ended with %d\n%s", face, code, out)
+				t.Errorf("%s ended with %d\n%s", program, code, out)
 			}
 		}
 	})

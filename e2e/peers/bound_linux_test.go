@@ -58,7 +58,7 @@ func parent(t *testing.T) {
 	t.Fatal(<-exited)
 }
 
-// alive tells whether a process runs; one that has ended and waits for its parent does not.
+// alive reports whether a process runs; one that has ended and waits for its parent does not.
 func alive(pid int) bool {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

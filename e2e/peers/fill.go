@@ -101,7 +101,7 @@ func runScript(ctx context.Context, script string, args []string) error {
 	return nil
 }
 
-// patience limits how long pip waits for an answer and how often it asks, so that a broken network is found out soon.
+// patience limits how long pip waits for a response and how often it asks, so that a broken network is found out soon.
 func patience() []string { return []string{"PIP_DEFAULT_TIMEOUT=20", "PIP_RETRIES=2"} }
 
 func tail(s string, n int) string {

@@ -125,7 +125,7 @@ const (
 // ggufAlign is where tensors may begin.
 const ggufAlign = 32
 
-// gguf gathers the parts of a file: pairs of keys and values, the directory of the tensors, and their data.
+// gguf collects the parts of a file: pairs of keys and values, the directory of the tensors, and their data.
 type gguf struct {
 	pairs, directory, data bytes.Buffer
 	keys, tensors          uint64

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Keeper holds a Triton that is started again after a crash. This release crashes now and then with many streams; a
-// server that is gone tells nothing of the client.
+// Keeper holds a Triton that is started again after a crash. This release crashes sometimes with many streams; a
+// server that has gone tells nothing of the client.
 type Keeper struct {
 	start func() (*Triton, error)
 	mu    sync.Mutex
@@ -37,7 +37,7 @@ func (k *Keeper) Triton() *Triton {
 	return k.now
 }
 
-// Crashed tells whether a server that was used has crashed or hangs, logs that, and starts another one. Ask it about a
+// Crashed reports whether a server that was used has crashed or hangs, logs that, and starts another one. Ask it about a
 // run that went wrong: it watches the server for a while.
 func (k *Keeper) Crashed(t *testing.T, used *Triton) bool {
 	t.Helper()
@@ -66,7 +66,7 @@ func (k *Keeper) Replace(t *testing.T, used *Triton, why string) {
 	k.now = next
 }
 
-// calm is how long a server must go on answering to count as alive: one that is about to crash has failed requests before
+// calm is how long a server must continue answering to count as alive: one that is about to crash has failed requests before
 // it ends, and may write a core file.
 const calm = 2 * time.Second
 
@@ -91,6 +91,6 @@ func (t *Triton) settle(ctx context.Context) error {
 
 var stubDied = regexp.MustCompile(`Stub process '\S+' is not healthy`)
 
-// StubDied tells whether a run's output says that Triton lost a process of its Python backend: Triton gives one up that
+// StubDied reports whether a run's output says that Triton lost a process of its Python backend: Triton gives one up that
 // had no core for a while.
 func StubDied(output string) bool { return stubDied.MatchString(output) }

@@ -23,7 +23,7 @@ func InstallLlama(ctx context.Context) (string, error) {
 	return venv(ctx, "llama-"+strings.ReplaceAll(llamaPackage, "==", "-"), llamaPackage)
 }
 
-// InstallHypercorn makes a virtual environment with hypercorn, an ASGI server that speaks HTTP/2 with and without TLS.
+// InstallHypercorn makes a virtual environment with hypercorn, an ASGI server that uses HTTP/2 with and without TLS.
 func InstallHypercorn(ctx context.Context) (string, error) {
 	return venv(ctx, "hypercorn-0.18.0",
 		"hypercorn==0.18.0", "h2==4.4.1", "hpack==4.2.0", "hyperframe==6.1.0", "h11==0.16.0", "priority==2.0.0", "wsproto==1.3.2")
@@ -45,7 +45,7 @@ func InstallServingAPI(ctx context.Context) (string, error) {
 type TorchServe struct{ Venv, Java string }
 
 // InstallTorchServe makes a virtual environment with TorchServe. TorchServe asks of torch, which takes gigabytes, a type
-// that no answer of the tests has: a module of one line stands in.
+// that no response of the tests has: a module of one line stands in.
 func InstallTorchServe(ctx context.Context) (*TorchServe, error) {
 	java, err := InstallJava(ctx)
 	if err != nil {

@@ -111,7 +111,7 @@ func (t *Triton) ready(ctx context.Context) error {
 	}
 }
 
-// Status asks for a page and returns its status; 0 where nobody answers.
+// Status requests a page and returns its status; 0 if nobody answers.
 func Status(ctx context.Context, url string) int {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {
@@ -125,7 +125,7 @@ func Status(ctx context.Context, url string) int {
 	return resp.StatusCode
 }
 
-// Err tells whether the server still runs; if not, the error ends with the tail of its log.
+// Err reports whether the server still runs; if not, the error ends with the tail of its log.
 func (t *Triton) Err() error {
 	select {
 	case <-t.exited:

@@ -38,7 +38,7 @@ type check struct {
 // Where a check runs.
 const (
 	onServe = "redline" // on `redline serve`
-	onOwn   = "own"     // on a Triton of its own: it crashes now and then with as many streams, and so ends other runs
+	onOwn   = "own"     // on a Triton of its own: it crashes sometimes with as many streams, and so ends other runs
 )
 
 // parse reads checks: a line "check NAME", then indented lines KEY: VALUE.
@@ -97,7 +97,7 @@ func (c *check) set(key, value string) error {
 	return err
 }
 
-// each returns the command lines of a check: every protocol, kind of shared memory and model that it asks for.
+// each returns the command lines of a check: every protocol, kind of shared memory and model that it requests.
 func (c *check) each(shared []string) []string {
 	out := []string{c.run}
 	vary := func(mark string, values []string) {

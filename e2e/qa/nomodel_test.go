@@ -86,7 +86,7 @@ func (b *bench) columns(t *testing.T, bin, line string) {
 // patience is how much time the rows of table H may lose to other work before the rest is not tried.
 const patience = 5 * time.Minute
 
-// steadily asks for windows within 15 % of each other in 50 trials, as the table does. A run whose first ten windows were
+// steadily requests windows within 15 % of each other in 50 trials, as the table does. A run whose first ten windows were
 // disturbed ends there: it would hardly become steady.
 func (b *bench) steadily(t *testing.T, bin, dir, line string) (err error) {
 	t.Helper()

@@ -12,7 +12,7 @@ import (
 	"github.com/redline-bench/redline/e2e/pool"
 )
 
-// TestChecks makes the checks of all tables but D. Those that only count run beside one another; tables F and H and the
+// TestChecks makes the checks of all tables but D. Those that only count run side by side; tables F and H and the
 // ranks of MPI measure, and so they come after the others, one at a time.
 func TestChecks(t *testing.T) {
 	b := newBench(t, []string{borrowed(t), here("models")})
@@ -93,7 +93,7 @@ func (b *bench) inOrder(t *testing.T, c *check, line string) {
 	}
 }
 
-// traced looks for a text in the trace files that the server wrote.
+// traced searches for a text in the trace files that the server wrote.
 func (b *bench) traced(t *testing.T, text string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(b.keeper.Triton().Dir, "trace.json*"))

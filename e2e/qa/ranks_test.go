@@ -75,7 +75,7 @@ func launch(t *testing.T, mpi, program, address string) ([]string, error) {
 	return logs, nil
 }
 
-// together tells whether all ranks became stable and ended at the same time.
+// together reports whether all ranks became stable and ended at the same time.
 func together(t *testing.T, logs []string) error {
 	t.Helper()
 	var first, last time.Time
@@ -104,7 +104,7 @@ func together(t *testing.T, logs []string) error {
 	return errors.Join(faults...)
 }
 
-// steadyRank tells whether the last three windows of a rank agree.
+// steadyRank reports whether the last three windows of a rank agree.
 func steadyRank(text string) error {
 	if !strings.Contains(text, "All models on all MPI ranks are stable") {
 		return fmt.Errorf("C18: not stable\n%s", text)

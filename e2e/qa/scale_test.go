@@ -15,7 +15,7 @@ var (
 	window   = regexp.MustCompile(`-p\{(\d+)\}`)
 )
 
-// The stability thresholds in percent. Triton's tests ask for 100. The windows of the quick tests are too short to tell
+// The stability thresholds in percent. Triton's tests request 100. The windows of the quick tests are too short to tell
 // anything of steadiness.
 const (
 	wholeThreshold = "100"

@@ -76,7 +76,7 @@ func TestTLS(t *testing.T) {
 	})
 }
 
-// nginx starts a proxy that speaks TLS, takes client certificates where it is given any, and passes on to an address.
+// nginx starts a proxy that uses TLS, takes client certificates where it is given any, and passes on to an address.
 // It returns its port.
 func nginx(t *testing.T, to, certs string) string {
 	t.Helper()

@@ -1,5 +1,5 @@
 // Package secrets plants secrets everywhere the program takes one, in every spelling, lets runs succeed and fail in many
-// ways, and looks for the secrets in every byte that was printed and written.
+// ways, and searches for the secrets in every byte that was printed and written.
 package secrets
 
 import (

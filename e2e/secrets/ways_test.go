@@ -106,7 +106,7 @@ func profileSecrets() []string {
 	return []string{"-H", "Authorization: Bearer " + secret(1), "-HX-Api-Key:" + secret(2), "-H=X-Anything: " + secret(3), "-H", "Cookie: a=" + secret(4)}
 }
 
-// runOutput asks for every output that all commands have, llmOutput for those of llm.
+// runOutput requests every output that all commands have, llmOutput for those of llm.
 func runOutput() []string {
 	return []string{
 		"--json", "r.json", "--report", "r.html", "--records", "records.csv", "--histogram-log", "h.hlog", "--junit", "j.xml", "--summary", "s.md",
@@ -127,7 +127,7 @@ func (s *servers) fill(args []string, address string) []string {
 	return out
 }
 
-// prompts writes the input data of the service kind openai, and a file that is no private key.
+// prompts writes the input data of the service kind openai, and a file that is not a private key.
 func prompts(t *testing.T, dir string) {
 	t.Helper()
 	for name, text := range map[string]string{

@@ -239,7 +239,7 @@ func TestGRPC(t *testing.T) {
 			_, err := client.ModelInfer(ctx, r)
 			return err
 		})
-		// In a stream the error is part of the answer.
+		// In a stream the error is part of the response.
 		add("stream/"+c.name, c.why, func(ctx context.Context, client pb.GRPCInferenceServiceClient) error {
 			r := goodCall()
 			c.spoil(r)
@@ -277,7 +277,7 @@ func (c *clients) close() {
 	}
 }
 
-// overStream sends one request in a stream and returns the error within the answer, or that of the stream.
+// overStream sends one request in a stream and returns the error within the response, or that of the stream.
 func overStream(ctx context.Context, client pb.GRPCInferenceServiceClient, r *pb.ModelInferRequest) error {
 	stream, err := client.ModelStreamInfer(ctx)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// request is one HTTP request and, where the answers may differ, why.
+// request is one HTTP request and, where the responses may differ, why.
 type request struct {
 	name    string
 	method  string // POST where empty

@@ -77,11 +77,11 @@ func (a answer) String() string { return fmt.Sprintf("%s %q", a.status, a.text) 
 const (
 	// A crash of Triton says nothing of Redline: all questions are asked again, of new servers.
 	tries = 3
-	// One answer, or the end of a crash, takes far less.
+	// One response, or the end of a crash, takes far less.
 	patience = 2 * time.Minute
 )
 
-// compare asks both servers everything and compares the answers, each in a test of its own.
+// compare asks both servers everything and compares the responses, each in a test of its own.
 func compare(t *testing.T, questions []question) {
 	t.Helper()
 	for range tries {
@@ -103,7 +103,7 @@ func compare(t *testing.T, questions []question) {
 	t.Fatalf("the real Triton crashed %d times", tries)
 }
 
-// ask returns the answers of both servers, or how Triton crashed.
+// ask returns the responses of both servers, or how Triton crashed.
 func (s *two) ask(ctx context.Context, questions []question) (wants, gots []answer, err error) {
 	for _, q := range questions {
 		once, cancel := context.WithTimeout(ctx, patience)

@@ -280,7 +280,7 @@ func disturb(t *testing.T, srv *server, d time.Duration) (samples []sample, outa
 	return samples, outage
 }
 
-// check holds what a client counted against the faults and the schedule.
+// check compares what a client counted with the faults and the schedule.
 func (w *wire) check(t *testing.T, d, outage time.Duration) {
 	t.Helper()
 	for _, err := range w.errs {

@@ -1,4 +1,4 @@
-// Package stated holds the measurement error that a report states against the errors that a server's log shows.
+// Package stated compares the measurement error that a report states with the errors that a server's log shows.
 package stated
 
 import (

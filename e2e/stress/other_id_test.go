@@ -15,7 +15,7 @@ import (
 	"github.com/redline-bench/redline/e2e/binary"
 )
 
-// Over HTTP, one answer that carries the id of another request is found and named, whatever its sum is.
+// Over HTTP, one response that carries the id of another request is found and named, whatever its sum is.
 func TestAnAnswerWithAnotherIDOverHTTP(t *testing.T) {
 	bin := build(t)
 	server, err := binary.StartServer(t.TempDir(), bin)

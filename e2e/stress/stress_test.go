@@ -41,7 +41,7 @@ func run(t *testing.T, bin, line string) (text string, code int) {
 	return out.String(), cmd.ProcessState.ExitCode()
 }
 
-// expect runs a command line and looks for lines in what it prints.
+// expect runs a command line and searches for lines in what it prints.
 func expect(t *testing.T, bin string, code int, line string, wants ...string) {
 	t.Helper()
 	text, got := run(t, bin, line)

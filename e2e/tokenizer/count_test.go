@@ -61,7 +61,7 @@ func (s *counting) counted(t *testing.T, n int) map[string]int {
 }
 
 // The input tokens that redline llm --apply-chat-template reports of each request are those that the server counts, and made
-// prompts have the length that was asked for.
+// prompts have the length that was requested.
 func TestInputTokensAreTheServers(t *testing.T) {
 	o := install(t)
 	bin, err := binary.Build(t.TempDir())

@@ -1,4 +1,4 @@
-// Package tokenizer holds the tokenizer against the `tokenizers` package of Hugging Face: the same ids and texts with
+// Package tokenizer compares the tokenizer with the `tokenizers` package of Hugging Face: the same ids and texts with
 // the files of real models. It needs Python 3, npm and go for the installation into the cache folder.
 package tokenizer
 

@@ -128,7 +128,7 @@ func TestCommand(t *testing.T) {
 	f("[9906,1917]\n", "\"Hello world\"\n", "", 0, "--decode")
 	f("\"a\"\nHello\n", "[64]\n", "line 2", 99, "--no-special")
 	f("7\n", "", "line 1", 99)
-	f("\"a\"\n", "", "is no JSON array", 99, "--decode")
+	f("\"a\"\n", "", "is not a JSON array", 99, "--decode")
 }
 
 // conversations are those that templates are tried with, as lines of JSON.

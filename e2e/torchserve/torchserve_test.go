@@ -93,7 +93,7 @@ func TestRealTorchServe(t *testing.T) {
 		if rc != 0 || !strings.Contains(out, "Request count: 60") || !strings.Contains(out, "Service Kind: TORCHSERVE") {
 			t.Fatalf("rc %d\n%s\n%s", rc, out, errs)
 		}
-		// The original's timers are never set and read 0.
+		// perf_analyzer's timers are never set and read 0.
 		wait := regexp.MustCompile(`Avg HTTP time: (\d+) usec \(send/recv \d+ usec \+ response wait (\d+) usec\)`).FindStringSubmatch(out)
 		if wait == nil || wait[1] == "0" || wait[2] == "0" {
 			t.Errorf("no time of the HTTP calls in\n%s", out)

@@ -105,7 +105,7 @@ func (r *rig) once(t *testing.T, during func(), args ...string) (stdout, stderr 
 	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
 }
 
-// The original's words, on the stream that it says them on.
+// perf_analyzer's words, on the stream that it says them on.
 func TestFailures(t *testing.T) {
 	r := newRig(t)
 	f := func(stdout, stderr string, args ...string) {

@@ -66,14 +66,14 @@ func run(p *command.IO) int {
 	}
 	c, ok := find(name)
 	if !ok {
-		fmt.Fprintf(p.Stderr, "redline: %v%s\n", noCommand(name), perhaps(name))
+		fmt.Fprintf(p.Stderr, "redline: %v%s\n", noCommand(name), placementHint(name))
 		return command.ExitError
 	}
 	return c.do(p, args)
 }
 
-// perhaps guesses that a flag in the command's place was meant for profile.
-func perhaps(command string) string {
+// placementHint returns a hint if an option stands in the place of the command.
+func placementHint(command string) string {
 	if strings.HasPrefix(command, "-") {
 		return "; options come after the command, as in 'redline profile -m MODEL'"
 	}

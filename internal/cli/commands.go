@@ -20,7 +20,7 @@ import (
 	"github.com/redline-bench/redline/internal/option"
 )
 
-// row is one command: a thing that redline does.
+// row describes one command.
 type row struct {
 	name, summary string
 	// about describes its options.
@@ -30,7 +30,7 @@ type row struct {
 	run func(p *command.IO, args []string) (int, error)
 }
 
-// commands are all of them, in the order of help.
+// commands returns all commands in the order of the help.
 func commands() []row {
 	return []row{
 		{"profile", "load a server and report throughput, latency and failures", profile.Command, profile.Run},
@@ -63,10 +63,10 @@ func find(name string) (row, bool) {
 }
 
 func noCommand(name string) error {
-	return fmt.Errorf("there is no command %q: run 'redline help' for the list", name)
+	return fmt.Errorf("unknown command %q; run 'redline help' for the list", name)
 }
 
-// do runs the command and prints what it has to say at its end.
+// do runs the command and prints its error or help.
 func (c row) do(p *command.IO, args []string) int {
 	code, err := c.run(p, args)
 	native, handover := errors.AsType[command.NativeError](err)
@@ -74,7 +74,7 @@ func (c row) do(p *command.IO, args []string) int {
 	case err == nil:
 	case handover:
 		return handOver(p, string(native))
-	case outClosed(p): // what stays unsaid was not wanted
+	case outClosed(p): // the reader of standard output has gone; it needs no message
 		return command.ExitPipe
 	case errors.Is(err, option.ErrHelp):
 		fmt.Fprint(p.Stdout, c.help(p))

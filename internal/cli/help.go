@@ -36,18 +36,18 @@ func aboutHelp() option.Command {
 
 func overview() string {
 	var b strings.Builder
-	b.WriteString("Redline loads inference servers and tells the truth about them.\n\nUsage: redline COMMAND [options]\n\nCommands\n")
+	b.WriteString("Redline sends load to inference servers and measures throughput, latency and failures.\n\nUsage: redline COMMAND [options]\n\nCommands\n")
 	for _, c := range commands() {
 		fmt.Fprintf(&b, "  %-12s%s\n", c.name, c.summary)
 	}
 	b.WriteString(`
-'redline help COMMAND' explains one. Linked under the name perf_analyzer, the program behaves as perf_analyzer does.
+'redline help COMMAND' explains a command. Under the name perf_analyzer the program behaves like perf_analyzer.
 
 Examples
   redline profile --embedded -m simple -i grpc --concurrency-range 1:4
       try it out: no server needed
   redline profile -m resnet50 -u gpu-host:8001 -i grpc --request-rate-range 100:500:100
-      what latency users would see at 100 to 500 requests a second
+      measure the latency that users see at 100, 200, ... 500 requests per second
 `)
 	return b.String()
 }
@@ -55,22 +55,21 @@ Examples
 const (
 	versionHelp = `Usage: redline version
 
-Prints the version of this program, the commit it was built from where that is known, and the Go release and
-platform it was built with.
+Prints the version of this program, the commit (if known), the Go version and the platform it was built for.
 `
 	helpHelp = `Usage: redline help [COMMAND]
 
-Explains a command, or lists them all.
+Explains a command, or lists all commands.
 `
 	completionHelp = `Usage: redline completion bash|zsh|fish
 
-Prints a script that completes commands, options and their values, for redline and for perf_analyzer.
+Prints a script for your shell that completes commands, options and their values, for redline and perf_analyzer.
 
 Examples
   source <(redline completion bash)
-      for this shell; put the line into ~/.bashrc for all
+      for this shell; for all shells, add the line to ~/.bashrc
   source <(redline completion zsh)
-      for this shell; put the line into ~/.zshrc, behind compinit, for all
+      for this shell; for all shells, add the line to ~/.zshrc after compinit
   redline completion fish > ~/.config/fish/completions/redline.fish
       for all fish shells
 `

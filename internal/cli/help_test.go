@@ -36,7 +36,7 @@ func TestHelp(t *testing.T) {
 	}
 	f(command.ExitOK, "--concurrency-range", "profile")
 	f(command.ExitOK, "Usage: redline help", "--help")
-	f(command.ExitError, `there is no command "nope"`, "nope")
+	f(command.ExitError, `unknown command "nope"`, "nope")
 	f(command.ExitError, "name one command", "profile", "llm")
 }
 

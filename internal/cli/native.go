@@ -16,16 +16,16 @@ import (
 // nativeName is the build of this program that can load libraries at run time.
 const nativeName = "redline-native"
 
-// handOver runs the same command line in redline-native, as a child: a crash inside of a foreign library then ends
-// the child, and we are there to say so.
+// handOver runs the same command line in redline-native, as a child process. If a library crashes, only the child ends, and
+// handOver reports the crash.
 func handOver(p *command.IO, why string) int {
 	path, err := findNative(p)
 	if err != nil {
-		fmt.Fprintf(p.Stderr, "%s, which only %s can: %v; 'make build' makes it, keep it beside redline\n", why, nativeName, err)
+		fmt.Fprintf(p.Stderr, "%s, which needs %s: %v; build it with 'make build' and keep it beside redline\n", why, nativeName, err)
 		return command.ExitError
 	}
 	cmd := &exec.Cmd{Path: path, Args: p.Args, Stdin: p.Stdin, Stdout: rawFile(p.Stdout), Stderr: rawFile(p.Stderr)}
-	defer leash(cmd)()
+	defer notifyOnDeath(cmd)()
 	if err := cmd.Start(); err != nil {
 		fmt.Fprintf(p.Stderr, "start %s: %v\n", path, err)
 		return command.ExitError
@@ -39,7 +39,7 @@ func handOver(p *command.IO, why string) int {
 	go func() {
 		for s := range signals {
 			if s != os.Interrupt {
-				_ = cmd.Process.Signal(s) // an interrupt of the terminal reaches the child by itself
+				_ = cmd.Process.Signal(s) // the terminal sends an interrupt to the child itself
 			}
 		}
 	}()
@@ -64,7 +64,7 @@ func findNative(p *command.IO) (string, error) {
 	return path, nil
 }
 
-// childCode is the child's exit code, or a line on how it died.
+// childCode returns the child's exit code. If a signal ended the child, it prints which.
 func childCode(p *command.IO, pid int, err error) int {
 	var exit *exec.ExitError
 	switch {
@@ -73,8 +73,8 @@ func childCode(p *command.IO, pid int, err error) int {
 	case errors.As(err, &exit) && exit.ExitCode() >= 0:
 		return exit.ExitCode()
 	case errors.As(err, &exit):
-		fmt.Fprintf(p.Stderr, "%s died (%s), most likely inside of a library that it had loaded\n", nativeName, exit.ProcessState)
-		tritoncapi.Sweep(pid) // an in-process Triton leaves its helpers and their memory behind
+		fmt.Fprintf(p.Stderr, "%s died (%s), most likely inside a library that it had loaded\n", nativeName, exit.ProcessState)
+		tritoncapi.Sweep(pid) // an in-process Triton leaves helper processes and their shared memory behind
 	default:
 		fmt.Fprintln(p.Stderr, err)
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/redline-bench/redline/internal/secret"
 )
 
-// stream is standard output or standard error. It replaces secrets and remembers what could not be written: most
-// printing does not look at errors.
+// stream is standard output or standard error. It replaces secrets, and it remembers the first write error because most
+// callers that print ignore errors.
 type stream struct {
 	text        *secret.Writer
 	file        *os.File
@@ -27,7 +27,7 @@ type stream struct {
 	err error // the first one
 }
 
-// newStream makes a stream with the secrets of files, which an interrupt of files ends too.
+// newStream makes a stream that replaces the secrets of files. An interrupt of files also ends the stream.
 func newStream(f *os.File, files *pending.Output) *stream {
 	s := &stream{file: f, interrupted: files.Interrupted()}
 	s.text = files.Secrets().Writer(writerFunc(s.put))
@@ -60,7 +60,7 @@ func (s *stream) put(b []byte) (int, error) {
 	return n, err
 }
 
-// write waits for a reader that takes nothing, until an interrupt: then the reader has a moment.
+// write waits for the reader without a limit; after an interrupt it waits at most pending.Grace.
 func (s *stream) write(b []byte) (int, error) {
 	type outcome struct {
 		n   int
@@ -84,7 +84,7 @@ func (s *stream) write(b []byte) (int, error) {
 	}
 }
 
-// lost is why output is missing; nil where the reader of a pipe or a terminal is gone, as of "| head".
+// lost returns why output is missing. It is nil if the reader of a pipe or a terminal has gone, as with "| head".
 func (s *stream) lost(terminal bool) error {
 	_ = s.text.Flush() // put has noted its error
 	s.mu.Lock()
@@ -95,10 +95,10 @@ func (s *stream) lost(terminal bool) error {
 	return s.err
 }
 
-// closed tells whether the reader of a pipe is gone. It needs the lock.
+// closed reports whether the reader of a pipe has gone. The caller holds mu.
 func (s *stream) closed() bool { return errors.Is(s.err, syscall.EPIPE) }
 
-// closeStreams writes the rest of the standard streams. Output that is lost makes an exit code of success an error.
+// closeStreams flushes the standard streams. Lost output turns a successful exit code into an error.
 func closeStreams(p *command.IO, code int) int {
 	if s, ok := p.Stdout.(*stream); ok {
 		if err := s.lost(p.OutTerminal); err != nil && code == command.ExitOK {
@@ -107,12 +107,12 @@ func closeStreams(p *command.IO, code int) int {
 		}
 	}
 	if s, ok := p.Stderr.(*stream); ok {
-		_ = s.lost(true) // there is no place left to report it
+		_ = s.lost(true) // standard error cannot report its own error
 	}
 	return code
 }
 
-// outClosed tells whether the reader of standard output is gone.
+// outClosed reports whether the reader of standard output has gone.
 func outClosed(p *command.IO) bool {
 	s, ok := p.Stdout.(*stream)
 	if !ok {
@@ -123,7 +123,7 @@ func outClosed(p *command.IO) bool {
 	return s.closed()
 }
 
-// rawFile is the file below a standard stream, for a child that shall use the same one.
+// rawFile returns the file of a standard stream, for a child process that uses it too.
 func rawFile(w io.Writer) io.Writer {
 	if s, ok := w.(*stream); ok {
 		return s.file
@@ -131,5 +131,6 @@ func rawFile(w io.Writer) io.Writer {
 	return w
 }
 
-// survivePipes makes a write to a closed pipe an error. Without it the process would end, and its files with it.
+// survivePipes makes a write to a closed pipe return an error. Without it SIGPIPE would end the process before its files
+// are written.
 func survivePipes() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }

@@ -20,7 +20,7 @@ func runVersion(p *command.IO, args []string) (int, error) {
 	return 0, nil
 }
 
-// builtVersion is what Go stamped into the binary: a release, or a commit of development.
+// builtVersion returns the version that Go stamped into the binary: a release, or "dev" and the commit.
 func builtVersion() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -29,7 +29,7 @@ func builtVersion() string {
 	return versionOf(info)
 }
 
-// devVersion names a build that knows nothing of its origin.
+// devVersion is the version of a build without release or commit.
 const devVersion = "dev"
 
 func versionOf(info *debug.BuildInfo) string {

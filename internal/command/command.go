@@ -1,5 +1,5 @@
-// Package command is what the commands share of the process's edge: its streams and environment as one value, exit codes,
-// signals, and the embedded server. One folder below it holds one command; internal/cli has the table of them all.
+// Package command holds what all commands use of the process: streams and environment as one IO, exit codes, signals, and
+// the embedded server. Each folder below it holds one command; internal/cli has the table of commands.
 package command
 
 import (
@@ -10,16 +10,16 @@ import (
 	"github.com/redline-bench/redline/internal/pending"
 )
 
-// Exit codes. They are perf_analyzer's, so that its callers understand ours.
+// Exit codes. They are perf_analyzer's, so that scripts written for perf_analyzer work.
 const (
 	ExitOK          = 0
 	ExitUnstable    = 2
 	ExitNoRequests  = 3
-	ExitAssertion   = 4 // a rule of --assert, or the baseline, was missed
-	ExitInvalid     = 5 // a gate was asked for, and the run says nothing of the server
+	ExitAssertion   = 4 // a rule of --assert does not hold, or the run is worse than the baseline
+	ExitInvalid     = 5 // rules or a baseline were given, and the run cannot be judged
 	ExitError       = 99
 	ExitInterrupted = 130
-	ExitPipe        = 141 // the reader of standard output is gone; as a shell reports SIGPIPE
+	ExitPipe        = 141 // the reader of standard output has gone; a shell reports SIGPIPE with this code
 )
 
 // Exit codes of simple and stress. They are those of the Python programs that these commands replace.
@@ -36,13 +36,13 @@ func ExitUnwritten(err error) int {
 	return ExitError
 }
 
-// UsageError is a mistake in the arguments: the line that reports it names the help.
+// UsageError is a mistake in the arguments. The message that reports it names the help.
 type UsageError struct{ error }
 
 // Usage makes a UsageError of err.
 func Usage(err error) error { return UsageError{err} }
 
-// Unwrap gives the error without the hint.
+// Unwrap returns the error without the hint.
 func (e UsageError) Unwrap() error { return e.error }
 
 // NativeError asks for the same command line to be run by redline-native. Its text says which part needs that.

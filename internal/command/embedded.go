@@ -14,11 +14,11 @@ import (
 	"github.com/redline-bench/redline/internal/plan"
 )
 
-// embeddedStart is how long the embedded server may take until it listens.
+// embeddedStart limits how long the embedded server may take until it listens.
 const embeddedStart = 20 * time.Second
 
-// Embedded is the reference server as a child process of the same binary. It holds a pipe from us as its
-// standard input and ends when that closes, so it cannot outlive this process, however that ends.
+// Embedded is the reference server as a child process of the same binary. Its standard input is a pipe from this process;
+// the child ends when the pipe closes, so it cannot outlive this process.
 type Embedded struct {
 	cmd   *exec.Cmd
 	pipe  io.Closer
@@ -32,8 +32,8 @@ func StartEmbedded(ctx context.Context, p *IO, extra []string) (*Embedded, error
 		return nil, fmt.Errorf("find this program to start the embedded server: %w", err)
 	}
 	args := append([]string{"serve", "--exit-with-parent", "--http-port", "0", "--grpc-port", "0", "--metrics-port", "0"}, extra...)
-	cmd := exec.CommandContext(context.WithoutCancel(ctx), exe, args...) // Stop ends it, in its own time
-	// The child must not run in perf_analyzer mode, and an interrupt from the terminal is ours to handle.
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), exe, args...) // Stop ends it
+	// The child must not run in perf_analyzer mode, and must not receive the terminal's interrupt.
 	cmd.Args[0] = "redline"
 	cmd.SysProcAttr = detached()
 	cmd.Stderr = p.Stderr
@@ -80,12 +80,12 @@ func (e *Embedded) awaitReady(ctx context.Context, stdout io.Reader) error {
 	}
 }
 
-// Address is where the server listens for a protocol.
+// Address returns the address on which the server listens for a protocol.
 func (e *Embedded) Address(proto plan.Protocol) string {
 	return "127.0.0.1:" + strings.Trim(string(e.ports[string(proto)]), `"`)
 }
 
-// Stop ends the child and waits for it. It does nothing when it is called again.
+// Stop ends the child and waits for it. A second call does nothing.
 func (e *Embedded) Stop() {
 	if e.cmd.ProcessState != nil {
 		return
@@ -93,7 +93,7 @@ func (e *Embedded) Stop() {
 	_ = e.pipe.Close()
 	done := make(chan struct{})
 	go func() {
-		_ = e.cmd.Wait() // its exit code says nothing that we asked for
+		_ = e.cmd.Wait() // the exit code does not matter
 		close(done)
 	}()
 	select {

@@ -62,7 +62,7 @@ func (p *IO) ForRun(opts plan.Outcome, program plan.Program, sigs *Signals) *IO 
 	return &c
 }
 
-// Silenced is the same process without output.
+// Silenced returns a copy of p without output.
 func (p *IO) Silenced() *IO {
 	quiet := *p
 	quiet.Stdout, quiet.Stderr = io.Discard, io.Discard
@@ -77,7 +77,7 @@ func (p *IO) PrintJSON(v any) error {
 	return e.Encode(v)
 }
 
-// Columns is the width to fold text at.
+// Columns returns the width at which text is folded.
 func (p *IO) Columns() int {
 	if w := p.Width(); w > 0 {
 		return w
@@ -85,12 +85,12 @@ func (p *IO) Columns() int {
 	return 100
 }
 
-// Style is how our own blocks look: colored on a terminal.
+// Style is the style of Redline's own blocks: colored on a terminal.
 func (p *IO) Style() report.Style {
 	return report.Style{Color: p.OutTerminal && p.Getenv("NO_COLOR") == "" && p.Getenv("TERM") != "dumb"}
 }
 
-// Shapes draws the latencies of a run where stdout is a terminal that knows the signs.
+// Shapes draws the latencies of a run if stdout is a terminal with Unicode.
 func (p *IO) Shapes(res *result.Result) {
 	if !p.OutTerminal || p.Getenv("TERM") == "dumb" || !p.utf8() {
 		return
@@ -102,7 +102,7 @@ func (p *IO) Shapes(res *result.Result) {
 	report.Shapes(p.Stdout, res.Levels, width-1)
 }
 
-// utf8 tells whether the locale's characters are those of Unicode; the first variable that is set decides.
+// utf8 reports whether the locale uses UTF-8. The first variable that is set decides.
 func (p *IO) utf8() bool {
 	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
 		if v := strings.ToLower(p.Getenv(name)); v != "" {

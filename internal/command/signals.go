@@ -14,27 +14,27 @@ import (
 	"github.com/redline-bench/redline/internal/plan"
 )
 
-// How long a command may go on after a signal. The process ends then, whatever it waits for.
+// Time limits after a signal. When one has passed, the process ends, whatever it waits for.
 const (
-	// prepareGrace counts from the first signal while nothing was measured yet.
+	// prepareGrace starts at the first signal, before anything was measured.
 	prepareGrace = 2 * time.Second
-	// loadGrace counts from the first signal during a load: requests in flight have 5 s, and their windows must be closed.
-	// The load is cut then, as by a second signal.
+	// loadGrace starts at the first signal during a load: requests in flight get 5 s, then their windows are closed. After
+	// loadGrace the requests in flight are canceled, as by a second signal.
 	loadGrace = 20 * time.Second
-	// cutGrace counts from the second signal.
+	// cutGrace starts at the second signal.
 	cutGrace = 5 * time.Second
-	// noticeGrace is how long the words about a signal may hold up what follows: the console may be a pipe that is full.
+	// noticeGrace limits how long printing the notice about a signal may take: the console may be a full pipe.
 	noticeGrace = 500 * time.Millisecond
 )
 
-// Phase is what a command does, as far as it matters for a signal.
+// Phase is the part of a command's work. It decides what a signal does.
 type Phase int32
 
 // The phases.
 const (
 	Preparing Phase = iota // nothing is measured yet
 	Loading                // requests are sent
-	Writing                // the load is over, and its results must not be lost
+	Writing                // the load has ended, and its results must not be lost
 )
 
 func (p Phase) String() string {
@@ -42,8 +42,8 @@ func (p Phase) String() string {
 }
 
 // Signals turns SIGINT, SIGTERM and SIGHUP into contexts: the first ends Soft (start nothing more, report), the second
-// Hard too (cut what is in flight, report), the third ends the process. A process that does not end in time, see
-// prepareGrace and the others, is ended.
+// Hard too (cancel requests in flight, report), the third ends the process. The process also ends when prepareGrace,
+// loadGrace or cutGrace has passed.
 type Signals struct {
 	Soft, Hard context.Context
 
@@ -58,8 +58,8 @@ type Signals struct {
 	limit            <-chan time.Time
 }
 
-// WatchSignals starts to listen. Only the first SIGHUP counts: a terminal that closes may send several. Where SIGHUP is
-// ignored, as under nohup, it stays so.
+// WatchSignals starts to catch signals. Only the first SIGHUP counts: a terminal that closes may send several. A SIGHUP
+// that is ignored, as under nohup, stays ignored.
 func (p *IO) WatchSignals(now Phase) *Signals {
 	s := &Signals{io: p, caught: make(chan os.Signal, 4), quit: make(chan struct{})}
 	s.Soft, s.endSoft = context.WithCancel(context.Background())
@@ -83,7 +83,7 @@ func (p *IO) SignalContext() (context.Context, func()) {
 func (s *Signals) announce(p *IO, program plan.Program) {
 	notice := func(sig os.Signal, nth int) {
 		if program == plan.Redline {
-			fmt.Fprintln(p.Stderr, [...]string{"", "stopping: what is in flight may end; once more to cut it", "cutting what is in flight", "bye"}[min(nth, 3)])
+			fmt.Fprintln(p.Stderr, [...]string{"", "stopping: waiting for requests in flight (press Ctrl-C again to cancel them)", "canceling requests in flight", "ending at once"}[min(nth, 3)])
 			return
 		}
 		last := text.ExitingNow
@@ -107,7 +107,7 @@ func (s *Signals) Enter(p Phase) { s.now.Store(int32(p)) }
 
 func (s *Signals) phase() Phase { return Phase(s.now.Load()) }
 
-// Stop ends the listening. It may be called twice.
+// Stop ends the watch. It may be called twice.
 func (s *Signals) Stop() {
 	s.once.Do(func() {
 		signal.Stop(s.caught)
@@ -137,7 +137,7 @@ func (s *Signals) watch() {
 	}
 }
 
-// heard acts on the nth signal.
+// heard handles the nth signal.
 func (s *Signals) heard(sig os.Signal, nth int) {
 	s.io.Files.Interrupt()
 	if notice := s.notice.Load(); notice != nil {
@@ -157,7 +157,7 @@ func (s *Signals) heard(sig os.Signal, nth int) {
 	}
 }
 
-// late acts on a limit that has passed.
+// late handles a time limit that has passed.
 func (s *Signals) late() {
 	switch now := s.phase(); {
 	case now == Preparing || s.Hard.Err() != nil:
@@ -169,7 +169,7 @@ func (s *Signals) late() {
 	}
 }
 
-// say prints, and does not wait for a console that takes nothing.
+// say prints, but waits at most noticeGrace for a console that does not read.
 func (s *Signals) say(words func()) {
 	said := make(chan struct{})
 	go func() {

@@ -8,7 +8,7 @@ import (
 	"github.com/redline-bench/redline/internal/stats"
 )
 
-// ofBatches is the error of a headline number by the batches of its run; nil where they do not tell.
+// ofBatches returns the error of a number, computed from the batches of its run; nil if they do not show it.
 func (q quantiles) ofBatches(batches []result.Batch, name string) reach {
 	if len(batches) < 2 {
 		return nil
@@ -25,8 +25,8 @@ func (q quantiles) ofBatches(batches []result.Batch, name string) reach {
 	return nil
 }
 
-// ofRatio is the error of Σabove ÷ Σbelow: batches vary around that ratio, and the squares of what they differ by add
-// up. A long batch counts for more than a short one.
+// ofRatio returns the error of Σabove ÷ Σbelow: batches vary around this ratio, and the squares of their deviations add up. A
+// long batch counts more than a short one.
 func (q quantiles) ofRatio(batches []result.Batch, parts func(*result.Batch) (above, below float64)) reach {
 	var above, below float64
 	for i := range batches {
@@ -49,7 +49,7 @@ func (q quantiles) ofRatio(batches []result.Batch, parts func(*result.Batch) (ab
 	}
 }
 
-// rootSum is the standard error of the sum of batches, from what each is off by; these add up to nothing.
+// rootSum is the standard error of the sum of batches, from their deviations, whose sum is 0.
 func rootSum(off []float64) float64 {
 	sum := 0.0
 	for _, d := range off {
@@ -59,10 +59,10 @@ func rootSum(off []float64) float64 {
 	return math.Sqrt(sum * k / (k - 1))
 }
 
-// ofPercentile is the error of percentile p of all requests together, by order statistics. The number of requests that
-// lie beyond the true percentile is uncertain: at least as much as a binomial count, and as much as the counts of the
-// batches vary. The requests at the bounds of that number bound the percentile. Where less than one request would lie
-// beyond it, it has no upper bound.
+// ofPercentile returns the error of percentile p of all requests together, by order statistics. The number of requests beyond
+// the true percentile is uncertain: at least as much as a binomial count, and as much as the counts of the batches vary. The
+// requests at the bounds of that number are the bounds of the percentile. If less than one request would be beyond it, there
+// is no upper bound.
 func (q quantiles) ofPercentile(batches []result.Batch, p float64) reach {
 	all := histogramOf(batches...)
 	n, share := all.total, 1-p
@@ -80,7 +80,7 @@ func (q quantiles) ofPercentile(batches []result.Batch, p float64) reach {
 	return func(confidence float64) (down, up float64) {
 		z := q.at(confidence, normal)
 		width := max(z*binomial, q.at(confidence, df)*batchError)
-		skew := (p - share) * (z*z - 1) / 6 // Cornish and Fisher: few of many is not symmetric
+		skew := (p - share) * (z*z - 1) / 6 // Cornish and Fisher: a small share is not distributed symmetrically
 		down, up = math.Inf(1), math.Inf(1)
 		if more := n*share + width + skew; more < n-1 {
 			down = math.Log(at / all.valueWithAbove(more))
@@ -98,7 +98,7 @@ type histogram struct {
 	total  float64
 }
 
-// histogramOf adds up batches. What is no bucket, as in a damaged file, is left out.
+// histogramOf adds batches. It ignores invalid bucket numbers, as in a damaged file.
 func histogramOf(batches ...result.Batch) histogram {
 	h := histogram{counts: make([]float64, stats.NumOctave)}
 	for i := range batches {
@@ -121,7 +121,7 @@ func edges(bucket int) (low, high float64) {
 	return low, float64(stats.OctaveEnd(bucket))
 }
 
-// valueWithAbove is the latency that so many are above, as if those of a bucket lay evenly in it.
+// valueWithAbove returns the latency with so many latencies above it, assuming an even distribution within a bucket.
 func (h *histogram) valueWithAbove(above float64) float64 {
 	seen := 0.0
 	for i, c := range slices.Backward(h.counts) {

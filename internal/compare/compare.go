@@ -1,6 +1,6 @@
-// Package compare tells whether two runs, or two sets of runs, differ: by how much, how surely, and for better or
-// for worse. Every number is held against how much it varies by itself, within a run and from run to run, so that
-// noise raises no alarm and a real change does not hide in it.
+// Package compare compares two runs, or two sets of runs: which numbers are better or worse, by how much, and with what
+// confidence. Each change is judged by the variation of its number, within a run and between runs, so that noise gives no
+// alarm and a real change is found.
 package compare
 
 import (
@@ -15,21 +15,21 @@ import (
 	"github.com/redline-bench/redline/internal/result"
 )
 
-// Options are how to judge.
+// Options control the judgment.
 type Options struct {
-	// Confidence is the probability with which equal sides raise no alarm, all numbers of the comparison together.
+	// Confidence is the probability that equal sides give no alarm, for all numbers of the comparison together.
 	Confidence float64
-	// Least is the smallest change worth a word, relative: an alarm needs an interval that lies beyond it.
+	// Least is the smallest relative change that counts: an alarm needs an interval beyond it.
 	Least float64
 }
 
-// Defaults are what holds unless said otherwise.
+// Defaults returns the default options.
 func Defaults() Options { return Options{Confidence: 0.95, Least: 0} }
 
-// ErrApart says that two sides measured different loads.
-var ErrApart = errors.New("nothing can be compared: the runs have no level in common")
+// ErrApart means that two sides measured different loads.
+var ErrApart = errors.New("nothing can be compared: the runs have no common level")
 
-// Finding is what a comparison comes to.
+// Finding is the result of comparing a number, or of a whole comparison.
 type Finding string
 
 // The findings.
@@ -51,14 +51,14 @@ type Row struct {
 	A      float64 `json:"a"`
 	B      float64 `json:"b"`
 	Change float64 `json:"change"` // B/A-1
-	// Low and High bound the change with the confidence that the finding was decided with; 0 and 0 where there are no
-	// bounds.
+	// Low and High are the confidence interval of the change, with the confidence of the finding; both are 0 if there is
+	// none.
 	Low     float64 `json:"low"`
 	High    float64 `json:"high"`
 	Finding Finding `json:"finding"`
 
 	contrast contrast
-	failures *failures // of error_rate, which is tested by counts
+	failures *failures // set for error_rate, which is tested by counts
 }
 
 // Report is a whole comparison.
@@ -79,13 +79,13 @@ type Report struct {
 	otherBounds bool    // the runs have different goodput bounds, so that goodput cannot be compared
 }
 
-// Side is one run as it was given.
+// Side is one run to compare.
 type Side struct {
 	Name string         `json:"name"`
 	Run  *result.Result `json:"-"`
 }
 
-// names are the numbers that are compared where both sides have them, the headline first.
+// names are the numbers that are compared if both sides have them, the most important first.
 var names = []string{
 	"throughput", "avg", "p50", "p90", "p99", "error_rate",
 	"ttft.avg", "ttft.p50", "ttft.p99", "itl.avg", "itl.p99", "request_latency.avg", "request_latency.p99", "output_token_throughput",
@@ -104,7 +104,7 @@ func Runs(a, b []Side, o Options) (*Report, error) {
 		rep.level(key, pick(a, key), pick(b, key), q)
 	}
 	if la, lb := only(a), only(b); len(rep.Rows) == 0 && la != nil && lb != nil {
-		rep.level("the only level", la, lb, q) // tools name their levels differently, or not at all
+		rep.level("the only level", la, lb, q) // tools name levels differently, or not at all
 	}
 	if len(rep.Rows) == 0 {
 		return nil, fmt.Errorf("%w (%s against %s)", ErrApart, levelsOf(a), levelsOf(b))
@@ -133,7 +133,7 @@ func (rep *Report) level(key string, la, lb []*result.Level, q quantiles) {
 		if informative[name] {
 			row.Finding, row.contrast.reach = Shown, nil
 		} else if row.failures == nil && (row.A == 0 && row.B == 0 || ra.Unit == "ms" && (row.A == 0 || row.B == 0)) {
-			continue // nothing takes no time: the file does not have the number
+			continue // a latency of 0 means that the file does not have the number
 		}
 		if row.A > 0 {
 			row.Change = row.B/row.A - 1
@@ -176,7 +176,7 @@ func pick(sides []Side, key string) []*result.Level {
 	return out
 }
 
-// only are the levels of runs that have one each; nil where one has more.
+// only returns the levels of runs with one level each; nil if a run has more.
 func only(sides []Side) []*result.Level {
 	out := make([]*result.Level, len(sides))
 	for i, s := range sides {
@@ -218,7 +218,7 @@ func (rep *Report) remark() {
 	first := all[0].Run
 	for _, s := range all[1:] {
 		if known := first.Workload != "" && s.Run.Workload != ""; known && s.Run.Workload != first.Workload {
-			rep.Remarks = append(rep.Remarks, fmt.Sprintf("%s sent another workload than %s", s.Name, all[0].Name))
+			rep.Remarks = append(rep.Remarks, fmt.Sprintf("%s sent a different workload than %s", s.Name, all[0].Name))
 		}
 		if s.Run.GoodputBounds != first.GoodputBounds {
 			rep.otherBounds = true
@@ -232,7 +232,7 @@ func (rep *Report) remark() {
 		}
 	}
 	if a, b := levelsOf(rep.A), levelsOf(rep.B); a != b {
-		rep.Remarks = append(rep.Remarks, fmt.Sprintf("levels that only one side has are left out (%s against %s)", a, b))
+		rep.Remarks = append(rep.Remarks, fmt.Sprintf("levels that only one side has are not compared (%s against %s)", a, b))
 	}
 }
 

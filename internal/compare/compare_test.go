@@ -27,7 +27,7 @@ func TestReportNamesTheChange(t *testing.T) {
 	if err := rep.WriteMarkdown(&md); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"B is worse than A", "throughput (/s)", "worse", "client-limited", "another workload", "concurrency 8"} {
+	for _, want := range []string{"B is worse than A", "throughput (/s)", "worse", "client-limited", "a different workload", "concurrency 8"} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("%q is missing from\n%s", want, text.String())
 		}

@@ -3,12 +3,11 @@ package compare
 import "math"
 
 const (
-	// RunDrift is how much a number is assumed to differ between two runs of the same thing on the same machine, as a
-	// relative standard deviation: caches, placement, neighbors. One run a side cannot show it. Several runs replace the
-	// assumption by what they show.
+	// RunDrift is the assumed difference between two equal runs on one machine, as a relative standard deviation. Its causes
+	// are caches, placement and other programs. One run on each side cannot show it; several runs replace the assumption.
 	RunDrift = 0.006
-	// precision is the least spread between runs that is believed: percentiles of long runs are exact to 0.1 %, and files
-	// of other tools are rounded.
+	// precision is the smallest variation between runs that is used: percentiles of long runs are exact to 0.1 %, and files of
+	// other tools are rounded.
 	precision = 0.001
 )
 
@@ -17,12 +16,12 @@ const (
 type contrast struct {
 	a, b  float64 // means of the runs
 	log   float64
-	reach reach // nil where it cannot be told
+	reach reach // nil if unknown
 }
 
-// contrastOf compares the estimates of two sides. One run a side: the errors of both and the assumed drift add up, each
-// bound with what reaches in its direction. Several runs on a side: Student's t-test on the runs, which have their errors
-// and the true drift in them; both sides are taken to vary alike from run to run.
+// contrastOf compares the estimates of two sides. With one run on each side, the errors of both and the assumed drift add up,
+// separately for each bound. With several runs on a side it is Student's t-test on the runs, which include their errors and
+// the true drift; both sides are assumed to vary equally from run to run.
 func (q quantiles) contrastOf(a, b []estimate) contrast {
 	c := contrast{a: mean(values(a)), b: mean(values(b))}
 	la, lb := logs(a), logs(b)
@@ -56,7 +55,7 @@ func (q quantiles) single(a, b reach) reach {
 	}
 }
 
-// bounds are the confidence interval of the change, B/A-1; ok is false where one of them is missing.
+// bounds returns the confidence interval of the change, B/A-1; ok is false if one bound is missing.
 func (c *contrast) bounds(confidence float64) (low, high float64, ok bool) {
 	down, up := c.reach(confidence)
 	if math.IsInf(down, 1) || math.IsInf(up, 1) {
@@ -65,7 +64,7 @@ func (c *contrast) bounds(confidence float64) (low, high float64, ok bool) {
 	return math.Expm1(c.log - down), math.Expm1(c.log + up), true
 }
 
-// sees tells whether a change of that share would be found in nine of ten comparisons, by a test of this number alone.
+// sees reports whether a change of that share would be found in nine of ten comparisons, by a test of this number alone.
 func (c *contrast) sees(share, confidence float64) bool {
 	const nineOfTen = 0.8 // leaves 10 % on each side
 	down, up := c.reach(confidence)
@@ -81,7 +80,7 @@ func values(es []estimate) []float64 {
 	return out
 }
 
-// logs are the logarithms of the values; nil where one has none.
+// logs are the logarithms of the values; nil if one has none.
 func logs(es []estimate) []float64 {
 	out := make([]float64, len(es))
 	for i, e := range es {

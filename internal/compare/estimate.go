@@ -9,21 +9,21 @@ import (
 	"github.com/redline-bench/redline/internal/stats"
 )
 
-// tailRequests is how many requests must lie beyond a percentile of one run before it is judged: a p99 needs 1,000.
+// tailRequests is how many requests must be beyond a percentile of one run for it to be judged: a p99 needs 1,000 requests.
 const tailRequests = 10
 
-// estimate is one number of one run. reach tells how far the true value may lie from it; nil where the run does not
-// show how much it varies.
+// estimate is one number of one run. reach is how far the true value may be from it; nil if the run does not show its
+// variation.
 type estimate struct {
 	value float64
 	reach reach
 }
 
-// reach is how far below and above its estimate the logarithm of the true value may lie, with a confidence. Infinite is
-// a side without a bound.
+// reach returns how far below and above its estimate the logarithm of the true value may be, with a confidence. A side without
+// a bound is infinite.
 type reach func(confidence float64) (down, up float64)
 
-// quantiles are those of Student's distribution, each computed once a comparison.
+// quantiles caches the quantiles of Student's distribution for one comparison.
 type quantiles map[[2]float64]float64
 
 // normal as degrees of freedom is the normal distribution.
@@ -42,12 +42,12 @@ func (q quantiles) at(confidence, df float64) float64 {
 	return v
 }
 
-// estimateOf is a number of a level with its error: from the batches of the time that the number comes from, else from
-// the number's own interval.
+// estimateOf returns a number of a level with its error: from the batches of the merged windows, else from the number's own
+// interval.
 func (q quantiles) estimateOf(lv *result.Level, name string) estimate {
 	r, _ := lv.Read(name)
 	e := estimate{value: r.Value}
-	if r.Value <= 0 { // nothing has no logarithm
+	if r.Value <= 0 { // 0 has no logarithm
 		return e
 	}
 	if e.reach = q.ofBatches(lv.Batches, name); e.reach != nil {
@@ -63,16 +63,15 @@ func (q quantiles) estimateOf(lv *result.Level, name string) estimate {
 	return e
 }
 
-// sameAs are the metrics of language models that the headline numbers are.
+// sameAs maps metrics of language models to the equal headline numbers.
 var sameAs = map[string]string{
 	"throughput": "request_throughput", "avg": "request_latency.avg",
 	"p50": "request_latency.p50", "p90": "request_latency.p90", "p99": "request_latency.p99",
 }
 
-// ofMetric stretches the interval of a metric to other confidences. That of a percentile with few requests beyond it is
-// left alone.
+// ofMetric scales the interval of a metric to other confidences. It does not use a percentile with few requests beyond it.
 func (q quantiles) ofMetric(m *result.Metric, stat string) reach {
-	const df = 30 // an interval does not say how well its own width is known
+	const df = 30 // assumed, because an interval does not state the error of its width
 	value, in := m.Avg, m.Interval
 	if p, ok := percentile(stat); ok {
 		if m.Dist == nil || float64(m.Dist.Count)*(1-p) < tailRequests {

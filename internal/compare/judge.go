@@ -9,14 +9,14 @@ import (
 	"github.com/redline-bench/redline/internal/stats"
 )
 
-// Resolution is the change that a comparison must be able to see before it says that there is none.
+// Resolution is the change that a comparison must be able to find before it reports "no difference seen".
 const Resolution = 0.05
 
-// reserve is the share of the allowed false alarms that is spent. The rest pays for what holds only roughly: that batches
-// are independent, and that logarithms of their means and of runs are normal.
+// reserve is the share of the allowed false alarms that is used. The rest covers assumptions that hold only approximately: that
+// batches are independent, and that logarithms of their means and of runs are normal.
 const reserve = 0.7
 
-// judge decides row by row, then overall: one row that is worse makes the comparison worse.
+// judge decides row by row, then overall: one worse row makes the comparison worse.
 func (rep *Report) judge(o Options) {
 	alpha := decide(rep.Rows, 1-o.Confidence, func(r *Row, alpha float64) bool { return r.side(alpha, o.Least) != 0 })
 	resolution := max(Resolution, o.Least)
@@ -47,7 +47,7 @@ func (rep *Report) judge(o Options) {
 	rep.Headline = "B is " + rep.conclusion()
 }
 
-// conclude sums the rows up. That nothing failed on either side tells nothing about other rows.
+// conclude derives the overall finding. A row without failures on both sides says nothing about other rows.
 func (rep *Report) conclude() {
 	rep.Finding = Unknown
 	var unseen []string
@@ -71,13 +71,13 @@ func (rep *Report) conclude() {
 	}
 }
 
-// Unseen says why a comparison cannot tell whether something changed by that share, or by Resolution where that is more.
+// Unseen says that a change of this share, or of Resolution if that is more, could not have been found.
 func Unseen(share float64) string {
-	return fmt.Sprintf("a change of %g %% could not have been seen; measure more requests, or compare three or more runs a side", max(Resolution, share)*100)
+	return fmt.Sprintf("a change of %g %% could not have been seen; measure more requests, or compare three or more runs on each side", max(Resolution, share)*100)
 }
 
-// Regressions are the rows that are worse by more than the share that is allowed: the whole interval lies beyond it.
-// More failures are always too many. The rows come with the bounds that decided.
+// Regressions returns the rows that are worse by more than the allowed share: the whole interval is beyond it. More failures are
+// always a regression. The rows have the bounds that decided.
 func (rep *Report) Regressions(allowed float64) []Row {
 	margin := func(r *Row) float64 {
 		if r.failures != nil {
@@ -96,16 +96,16 @@ func (rep *Report) Regressions(allowed float64) []Row {
 	return out
 }
 
-// Sees tells whether a number of the comparison, the failures aside, would show a change of that share, or of Resolution
-// where that is more.
+// Sees reports whether a number of the comparison, except failures, would show a change of this share, or of Resolution if that
+// is more.
 func (rep *Report) Sees(share float64) bool {
 	return slices.ContainsFunc(rep.Rows, func(r Row) bool {
 		return r.failures == nil && r.sees(max(Resolution, share), rep.decided)
 	})
 }
 
-// decide is Hochberg's rule: with m rows, the largest probability of error alpha/j at which m-j+1 rows or more have
-// something found. Of rows that vary together, as latencies do, it keeps the chance of any false alarm below alpha.
+// decide is Hochberg's rule: with m rows, the largest probability of error alpha/j at which a difference is found in m-j+1 rows or
+// more. For rows that vary together, as latencies do, the chance of any false alarm stays below alpha.
 func decide(rows []Row, alpha float64, found func(*Row, float64) bool) float64 {
 	alpha *= reserve
 	m := 0
@@ -128,13 +128,13 @@ func decide(rows []Row, alpha float64, found func(*Row, float64) bool) float64 {
 	return alpha / float64(max(1, m))
 }
 
-// testable tells whether the row can raise an alarm at all.
+// testable reports whether the row can give an alarm.
 func (r *Row) testable() bool {
 	return r.contrast.reach != nil || r.failures != nil && r.failures.a+r.failures.b > 0
 }
 
-// side is 1 where the row is worse by more than the margin with a probability of error of at most alpha, -1 where it is
-// better, else 0.
+// side is 1 if the row is worse by more than the margin with a probability of error of at most alpha, -1 if it is better,
+// else 0.
 func (r *Row) side(alpha, margin float64) int {
 	up := 0
 	switch {
@@ -163,7 +163,7 @@ func (r *Row) bound(alpha float64) {
 	}
 }
 
-// sees tells whether the row would show a change of that share.
+// sees reports whether the row would show a change of that share.
 func (r *Row) sees(share, confidence float64) bool {
 	if r.failures != nil {
 		return true
@@ -189,15 +189,15 @@ func failed(levels []*result.Level) (failed, ended float64) {
 	return failed, ended
 }
 
-// shares are the failures in per cent.
+// shares are the failures in percent.
 func (f *failures) shares() (a, b float64) {
 	return 100 * f.a / max(1, f.allA), 100 * f.b / max(1, f.allB)
 }
 
-// direction is 1 where the share of failures rose, -1 where it fell, else 0: given how many failed on both sides
-// together, those of one side are a binomial number where the sides are equal.
+// direction is 1 if the share of failures rose, -1 if it fell, else 0. If the sides are equal, the failures of one side are a
+// binomial number, given the failures of both.
 func (f *failures) direction(alpha float64) int {
-	const burst = 4 // failures come in bursts, so they are worth fewer independent looks than their number
+	const burst = 4 // failures come in bursts: four count as one independent failure
 	a, b := f.a/burst, f.b/burst
 	switch share := f.allB / (f.allA + f.allB); {
 	case 2*stats.BinomialTail(b, a+b, share) <= alpha:

@@ -180,7 +180,7 @@ func (r Row) span() string {
 	return signed(r.Low) + " to " + signed(r.High)
 }
 
-// signed is a share in per cent with its sign.
+// signed is a share in percent with its sign.
 func signed(v float64) string {
 	if math.Abs(v) < 0.00005 {
 		return "0 %"
@@ -192,7 +192,7 @@ func signed(v float64) string {
 	return strings.Replace(fmt.Sprintf("%+.*f %%", digits, v*100), "-", "−", 1)
 }
 
-// amount is a number in about four digits.
+// amount formats a number with about four digits.
 func amount(v float64) string {
 	switch {
 	case v == 0:

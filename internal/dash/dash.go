@@ -155,7 +155,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 // tokenName is the token's name in the URL and in the cookie that keeps it for the links of the page.
 const tokenName = "token"
 
-// knows tells whether a request has the token.
+// knows reports whether a request has the token.
 func (s *Server) knows(w http.ResponseWriter, r *http.Request) bool {
 	same := func(got string) bool { return subtle.ConstantTimeCompare([]byte(got), []byte(s.token)) == 1 }
 	if same(r.URL.Query().Get(tokenName)) {

@@ -141,7 +141,7 @@ func TestNoPageShowsASecret(t *testing.T) {
 	}
 }
 
-// A page that other machines can reach asks for the token of its URL, whatever it is called, and then works with its
+// A page that other machines can reach requests the token of its URL, whatever it is called, and then works with its
 // links.
 func TestOtherMachinesNeedTheToken(t *testing.T) {
 	s, err := dash.Listen(t.Context(), "0.0.0.0:0", runs{}, hidden())

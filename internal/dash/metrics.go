@@ -15,7 +15,7 @@ import (
 	"github.com/redline-bench/redline/internal/secret"
 )
 
-// Metrics serves the figures of the run in progress to Prometheus, at /metrics.
+// Metrics serves the metrics of the run in progress to Prometheus, at /metrics.
 type Metrics struct {
 	addr string
 	srv  *http.Server
@@ -39,14 +39,14 @@ func ListenMetrics(ctx context.Context, address string, secrets *secret.Set) (*M
 		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		_, _ = w.Write([]byte(exposition(m.model, m.level))) // a scraper that is gone needs no answer
+		_, _ = w.Write([]byte(exposition(m.model, m.level))) // an error means that the scraper has gone
 	})
 	m.srv = &http.Server{Handler: redacted(secrets, mux), ReadHeaderTimeout: 5 * time.Second}
 	m.done.Go(func() { _ = m.srv.Serve(l) }) // Close ends it
 	return m, nil
 }
 
-// URL is where the figures are.
+// URL is the address of the metrics.
 func (m *Metrics) URL() string { return "http://" + m.addr + "/metrics" }
 
 // Show makes lv the level in progress.
@@ -56,7 +56,7 @@ func (m *Metrics) Show(model string, lv *result.Level) {
 	m.model, m.level = model, lv
 }
 
-// Close stops the server at once.
+// Close ends the server at once.
 func (m *Metrics) Close() error {
 	err := m.srv.Close()
 	m.done.Wait()
@@ -78,15 +78,15 @@ func exposition(model string, lv *result.Level) string {
 	one("throughput", "Inferences per second in the window in progress.", lv.Client.InferPerSec)
 	one("in_flight", "Requests in flight.", lv.Health.AchievedInFlight)
 	one("asked_in_flight", "Requested concurrency; 0 if the load is not concurrency-driven.", lv.Health.AskedInFlight)
-	one("asked_rate", "Requested rate; 0 if the load has no schedule.", lv.Health.AskedRate)
-	fmt.Fprintf(&b, "# HELP redline_latency_seconds Latency of the level so far.\n# TYPE redline_latency_seconds gauge\n")
+	one("asked_rate", "Requested requests per second; 0 if the load is not schedule-driven.", lv.Health.AskedRate)
+	fmt.Fprintf(&b, "# HELP redline_latency_seconds Latency from the start of the level until now.\n# TYPE redline_latency_seconds gauge\n")
 	for _, p := range lv.Client.Latency.Percentiles {
 		fmt.Fprintf(&b, "redline_latency_seconds{%s,quantile=\"%g\"} %g\n", labels, math.Round(p.P*1e4)/1e6, float64(p.Ns)/1e9)
 	}
 	return b.String()
 }
 
-// quoted is a label's value with what Prometheus wants escaped.
+// quoted escapes a label's value for Prometheus.
 func quoted(text string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(text) + `"`
 }

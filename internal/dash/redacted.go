@@ -11,11 +11,11 @@ func redacted(secrets *secret.Set, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body := secrets.Writer(w)
 		next.ServeHTTP(&response{w, body}, r)
-		_ = body.Flush() // a browser that is gone needs no response
+		_ = body.Flush() // an error means that the browser has gone
 	})
 }
 
-// response is a response whose body goes through a writer.
+// response writes the body of a response through another writer.
 type response struct {
 	http.ResponseWriter
 	body *secret.Writer

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// cpuQuota checks whether the cgroup of the process limits its CPU time. A group that has used up its quota stands still
-// until the next period, 100 ms as a rule, and every request in flight seems that much slower.
+// cpuQuota checks whether the cgroup of the process limits its CPU time. A group that has used up its quota does not run until the
+// next period, usually 100 ms, and every request in flight seems slower by that time.
 func cpuQuota(root fs.FS, cpus int) Check {
 	const name = "CPU quota"
 	groups := line(root, "proc/self/cgroup")
@@ -29,7 +29,7 @@ func cpuQuota(root fs.FS, cpus int) Check {
 	}
 	c := Check{name, Warn, fmt.Sprintf("%.3g of %s", cores, plural(cpus, "core")), ""}
 	if throttled > 0 {
-		c.Found += fmt.Sprintf("; the process group was stopped %s so far", plural(throttled, "time"))
+		c.Found += fmt.Sprintf("; the process group was stopped %s", plural(throttled, "time"))
 	}
 	if cores < 1 {
 		c.State = Bad
@@ -66,7 +66,7 @@ func cgroups(text string) []string {
 	return dirs
 }
 
-// quota is the number of cores that a cgroup may use; 0 is no limit.
+// quota is the number of cores that a cgroup may use; 0 means no limit.
 func quota(root fs.FS, dir string) float64 {
 	most, period, ok := strings.Cut(line(root, path.Join(dir, "cpu.max")), " ")
 	if !ok {
@@ -80,7 +80,7 @@ func quota(root fs.FS, dir string) float64 {
 	return used / of
 }
 
-// counter is one value of a file with lines of a name and a number; 0 where it is missing.
+// counter is one value of a file with lines of a name and a number; 0 if it is missing.
 func counter(root fs.FS, file, name string) int {
 	for text := range strings.Lines(line(root, file)) {
 		if fields := strings.Fields(text); len(fields) == 2 && fields[0] == name {
@@ -141,7 +141,7 @@ func clockSource(root fs.FS, cost time.Duration) Check {
 	return c
 }
 
-// arrivalTimes checks whether the kernel notes when data arrives.
+// arrivalTimes checks whether the kernel records when data arrives.
 func arrivalTimes(stamped bool, err error) Check {
 	const name = "receive times"
 	switch {

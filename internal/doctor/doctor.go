@@ -1,9 +1,9 @@
-// Package doctor finds what stands in the way of a good measurement on this machine: limits, CPU quotas, other
-// programs, slow clocks, and a server that does not answer.
+// Package doctor finds problems of this machine that would spoil a measurement: limits, CPU quotas, other programs, slow clocks,
+// and a server that does not respond.
 //
-// Each check is a value with a state, what was found, and the fix. Checks of the machine are functions of a file system
-// with /proc and /sys, so that tests hand in small trees; what no file tells is measured by the functions of a Machine.
-// Where a system has no such file, the check says that its subject is not known there.
+// Each check has a state, a finding, and the fix. Checks of the machine are functions of a file system with /proc and /sys, so that
+// tests can use small trees; the functions of a Machine measure what is in no file. If a system does not have a file, the check is
+// unknown.
 package doctor
 
 import (
@@ -37,12 +37,12 @@ type Check struct {
 	Fix   string `json:"fix,omitempty"`
 }
 
-// notKnown is the finding where the system does not tell.
+// notKnown is the finding if the system does not provide the data.
 const notKnown = "not known here"
 
 func unknown(name string) Check { return Check{Name: name, State: Unknown, Found: notKnown} }
 
-// Machine is what the checks look at.
+// Machine is what the checks examine.
 type Machine struct {
 	// Root holds proc, sys and dev.
 	Root fs.FS
@@ -52,7 +52,7 @@ type Machine struct {
 	Watch time.Duration
 	// ReadClock measures what one reading of the clock costs.
 	ReadClock func() time.Duration
-	// Stamped tells whether the kernel notes when data arrives on a connection. The error says why that is not known.
+	// Stamped reports whether the kernel records when data arrives on a connection. The error says why that is unknown.
 	Stamped func(context.Context) (bool, error)
 	// SharedMemory is the size of /dev/shm and its free part, in bytes.
 	SharedMemory func() (size, free uint64, err error)
@@ -80,7 +80,7 @@ func (m *Machine) Run(ctx context.Context) []Check {
 	return append(append(list, steal(before, after), otherLoad(before, after, m.CPUs)), rest...)
 }
 
-// Worst is the most serious state of some checks; what is not known counts as OK.
+// Worst is the most serious state of some checks; Unknown counts as OK.
 func Worst(list []Check) State {
 	worst := OK
 	for _, c := range list {
@@ -102,7 +102,7 @@ func clockCost() time.Duration {
 	return time.Duration(last-start) / readings
 }
 
-// line is the content of a file of one line; "" where it cannot be read.
+// line is the content of a file of one line; "" if it cannot be read.
 func line(root fs.FS, name string) string {
 	text, err := fs.ReadFile(root, name)
 	if err != nil {
@@ -111,5 +111,5 @@ func line(root fs.FS, name string) string {
 	return strings.TrimSpace(string(text))
 }
 
-// errUnsupported is the error of a Machine's functions on systems that do not have what they look for.
+// errUnsupported is the error of a Machine's functions on systems that do not support them.
 var errUnsupported = errors.New(notKnown)

@@ -53,8 +53,8 @@ func TestLocalPorts(t *testing.T) {
 		expect(t, localPorts(tree(files)), state, found, fix)
 	}
 	f("32768\t60999\n", "", OK, "28232 for connections", "")
-	f("32768\t60999\n", "sockets: used 39\nTCP: inuse 4 orphan 0 tw 12 alloc 7 mem 210\n", OK, "12 closed connections", "")
-	f("32768\t60999\n", "TCP: inuse 4 orphan 0 tw 20000 alloc 7 mem 210\n", Warn, "20000 closed", "tcp_tw_reuse")
+	f("32768\t60999\n", "sockets: used 39\nTCP: inuse 4 orphan 0 tw 12 alloc 7 mem 210\n", OK, "closed connections still use 12", "")
+	f("32768\t60999\n", "TCP: inuse 4 orphan 0 tw 20000 alloc 7 mem 210\n", Warn, "still use 20000", "tcp_tw_reuse")
 	f("60000\t60999\n", "", Warn, "1000 for", "ip_local_port_range")
 	f("rubbish", "", Unknown, notKnown, "")
 	expect(t, localPorts(tree(nil)), Unknown, notKnown, "")
@@ -210,7 +210,7 @@ func TestText(t *testing.T) {
                            word word word word word word word end
   unknown  clock      not known here
 
-You can measure here. What is marked warn makes the figures worse.
+You can measure on this machine. Findings marked warn make results worse.
 `
 	if d := cmp.Diff(want, b.String()); d != "" {
 		t.Error(d)
@@ -223,8 +223,8 @@ You can measure here. What is marked warn makes the figures worse.
 			t.Errorf("%s: %q lacks %q", s, b.String(), want)
 		}
 	}
-	f(Bad, "fix it first")
-	f(OK, "Nothing stands in the way")
+	f(Bad, "fix them first")
+	f(OK, "No problems found")
 	if got := Worst(append(list, Check{State: Bad})); got != Bad {
 		t.Errorf("worst state %s", got)
 	}

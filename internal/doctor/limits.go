@@ -42,7 +42,7 @@ func openFiles(root fs.FS) Check {
 	return unknown(name)
 }
 
-// localPorts checks how many connections to one address there can be.
+// localPorts checks how many connections to one address are possible.
 func localPorts(root fs.FS) Check {
 	const name = "local ports"
 	var low, high int
@@ -52,7 +52,7 @@ func localPorts(root fs.FS) Check {
 	all, waiting := high-low+1, closing(root)
 	c := Check{name, OK, fmt.Sprintf("%d for connections to one address", all), ""}
 	if waiting > 0 {
-		c.Found += fmt.Sprintf("; %d closed connections still hold one", waiting)
+		c.Found += fmt.Sprintf("; closed connections still use %d of them", waiting)
 	}
 	switch {
 	case waiting > all/2:
@@ -73,7 +73,7 @@ func closing(root fs.FS) int {
 		}
 		for i := 1; i+1 < len(fields); i += 2 {
 			if fields[i] == "tw" {
-				n, _ := strconv.Atoi(fields[i+1]) // what is no number counts as none
+				n, _ := strconv.Atoi(fields[i+1]) // what is not a number counts as none
 				return n
 			}
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/redline-bench/redline/internal/wire/arrival"
 )
 
-// unread is how long stamped leaves a byte unread: where the kernel noted its arrival, the connection tells that time.
+// unread is how long stamped leaves a byte unread: if the kernel records its arrival, the read returns that earlier time.
 const unread = 2 * time.Millisecond
 
 // stamped sends bytes over a connection within this machine and reads them late.

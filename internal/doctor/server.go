@@ -8,24 +8,24 @@ import (
 	"github.com/redline-bench/redline/internal/cleantext"
 )
 
-// Answer is how a server answered.
+// Answer describes how a server responded.
 type Answer struct {
 	URL string
-	// What names the server, as "triton 2.51.0, KServe v2 over HTTP".
+	// What names the server, such as "triton 2.51.0, KServe v2 over HTTP".
 	What string
 	// Took is the time of the fastest of a few small requests.
 	Took time.Duration
 	// Models is the number of models that the server lists, Broken how many of them it could not load.
 	Models, Broken int
-	// Local tells that the server runs on this machine.
+	// Local: the server runs on this machine.
 	Local bool
 	Err   error
 }
 
-// far is the time from which the way to a server is a large part of what is measured.
+// far is the response time from which the network is a large part of measured latencies.
 const far = 10 * time.Millisecond
 
-// Server checks how a server answered.
+// Server checks how a server responded.
 func Server(a Answer) Check {
 	const name = "server"
 	if a.Err != nil {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// width is the most columns of a line.
+// width is the largest number of columns of a line.
 const width = 118
 
 // Text writes the checks as a table, each fix below its finding.
@@ -28,11 +28,11 @@ func Text(w io.Writer, list []Check) {
 	fmt.Fprintln(w)
 	switch {
 	case count[Bad] > 0:
-		fmt.Fprintln(w, "What is marked bad makes measurements here wrong or impossible: fix it first.")
+		fmt.Fprintln(w, "Findings marked bad make measurements on this machine wrong or impossible: fix them first.")
 	case count[Warn] > 0:
-		fmt.Fprintln(w, "You can measure here. What is marked warn makes the figures worse.")
+		fmt.Fprintln(w, "You can measure on this machine. Findings marked warn make results worse.")
 	default:
-		fmt.Fprintln(w, "Nothing stands in the way of a good measurement.")
+		fmt.Fprintln(w, "No problems found.")
 	}
 }
 

@@ -8,25 +8,25 @@ import (
 	"github.com/redline-bench/redline/internal/result"
 )
 
-// Gate is everything that a result was held to.
+// Gate is the outcome of all rules for a result.
 type Gate struct {
 	Findings []result.Check
 	// Invalid says why the result cannot be judged at all: the client was the limit, or the run failed.
 	Invalid string
 }
 
-// Outcome is what a gate comes to.
+// Outcome is the overall outcome of a gate.
 type Outcome int
 
 // The outcomes, worst last.
 const (
 	Passed Outcome = iota
 	Missed         // a rule does not hold
-	Void           // the result does not tell
+	Void           // the result cannot be judged
 )
 
-// Outcome is the worst of the findings. A rule that is missed in an invalid run may be the client's fault, so void wins;
-// a rule that is missed wins over one that could not be told.
+// Outcome is the worst of the findings. In an invalid run a missed rule may be the client's fault, so Void takes precedence
+// over Missed. A missed rule takes precedence over an unknown one.
 func (g *Gate) Outcome() Outcome {
 	if g.Invalid != "" {
 		return Void
@@ -43,8 +43,8 @@ func (g *Gate) Outcome() Outcome {
 	return out
 }
 
-// Apply holds a result to the rules. A rule that finds no level to look at is missed: a gate that checks nothing
-// must not pass.
+// Apply checks a result against the rules. A rule without a matching level is missed: a gate that checks nothing must not
+// pass.
 func Apply(res *result.Result, rules []Rule) *Gate {
 	g := &Gate{Invalid: invalid(res)}
 	for i := range rules {
@@ -92,7 +92,7 @@ func invalid(res *result.Result) string {
 	return text
 }
 
-// Figure is a reading for people.
+// Figure formats a reading with its unit.
 func Figure(r result.Reading) string {
 	digits := strconv.FormatFloat(r.Value, 'f', decimals(r.Value), 64)
 	switch r.Unit {
@@ -104,7 +104,7 @@ func Figure(r result.Reading) string {
 	return fmt.Sprintf("%s %s", digits, r.Unit)
 }
 
-// decimals leaves about four digits.
+// decimals returns the number of decimals for about four digits.
 func decimals(v float64) int {
 	switch {
 	case v < 0:

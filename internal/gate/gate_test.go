@@ -51,7 +51,7 @@ func TestRules(t *testing.T) {
 	f("max<1s", true)
 	f("throughput>900", true)
 	f("throughput>1_000/s", false)
-	f("error_rate<0.1%", false) // exactly a tenth of a per cent
+	f("error_rate<0.1%", false) // exactly a tenth of a percent
 	f("error_rate<=0.1%", true)
 	f("ttft.p99<100ms", true)
 	f("time_to_first_token<30", false)

@@ -30,7 +30,7 @@ type note struct {
 	Message string `xml:"message,attr"`
 }
 
-// WriteJUnit writes the findings as one JUnit suite, a case each; a void run is an error of its own case.
+// WriteJUnit writes the findings as one JUnit suite, one case each. The verdict is a case too; it is an error for a void run.
 func (g *Gate) WriteJUnit(w io.Writer, name string, seconds float64) error {
 	s := suite{Name: name, Time: fmt.Sprintf("%.3f", seconds)}
 	valid := xcase{Name: "the run is valid", Class: name}

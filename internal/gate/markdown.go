@@ -10,7 +10,7 @@ import (
 	"github.com/redline-bench/redline/internal/result"
 )
 
-// columns of the table of levels: those that no level has are left out.
+// columns of the table of levels. Columns that no level has are omitted.
 var columns = []struct{ title, name string }{
 	{"throughput", "throughput"},
 	{"avg", "avg"},
@@ -27,7 +27,7 @@ var columns = []struct{ title, name string }{
 	{"server compute", "server.compute"},
 }
 
-// WriteMarkdown writes a summary for a CI page: the verdict, the findings and a row a level.
+// WriteMarkdown writes a summary for a CI page: the verdict, the findings and a row per level.
 func WriteMarkdown(w io.Writer, title string, res *result.Result, g *Gate) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "### %s\n\n**Verdict: %s**", markdown.Cell(title), markdown.Cell(string(res.Verdict.State)))

@@ -1,5 +1,5 @@
-// Package gate decides whether a result is good enough: rules such as p99<50ms, and no worse than a baseline. It
-// judges and words; what a failed gate means for the exit code is for the command line to say.
+// Package gate checks a result against rules such as p99<50ms and against a baseline. It decides and describes; the command
+// maps the outcome to an exit code.
 package gate
 
 import (
@@ -11,28 +11,28 @@ import (
 	"github.com/redline-bench/redline/internal/result"
 )
 
-// Rule is one assertion: a number of every level, or of one, against a bound.
+// Rule is one assertion: a bound for a number of every level, or of one level.
 type Rule struct {
 	Text  string // as the user wrote it
 	Name  string
 	Op    string // <, <=, >, >=, ==, !=
 	Bound float64
-	Unit  string // of the bound as written; empty takes the number's own
-	// At restricts the rule to the level of that concurrency or rate; 0 is all of them.
+	Unit  string // unit of the bound as written; empty means the number's own unit
+	// At restricts the rule to the level of this concurrency or rate; 0 for all levels.
 	At float64
 }
 
 // The operators, longer ones first so that <= is not read as <.
 var operators = []string{"<=", ">=", "==", "!=", "<", ">"}
 
-// Parse reads rules as 'p99<50ms', 'ttft.p99 <= 0.2s' or 'throughput>900@8'.
+// Parse reads a rule such as 'p99<50ms', 'ttft.p99 <= 0.2s' or 'throughput>900@8'.
 func Parse(text string) (Rule, error) {
 	r := Rule{Text: text}
 	body, at, bound := strings.Cut(text, "@")
 	if bound {
 		v, err := strconv.ParseFloat(strings.TrimSpace(at), 64)
 		if err != nil || v <= 0 {
-			return r, fmt.Errorf("the rule %q: after @ stands a concurrency or rate, not %q", text, strings.TrimSpace(at))
+			return r, fmt.Errorf("the rule %q: %q after @ is not a concurrency or rate", text, strings.TrimSpace(at))
 		}
 		r.At = v
 	}
@@ -47,7 +47,7 @@ func Parse(text string) (Rule, error) {
 		}
 	}
 	if r.Name == "" || r.Op == "" {
-		return r, fmt.Errorf("the rule %q is not of the form NAME<VALUE, as p99<50ms or throughput>900", text)
+		return r, fmt.Errorf("the rule %q is not of the form NAME<VALUE, such as p99<50ms or throughput>900", text)
 	}
 	digits := strings.IndexFunc(rest, func(c rune) bool { return !strings.ContainsRune("0123456789.+-eE_", c) })
 	if digits < 0 {
@@ -55,18 +55,18 @@ func Parse(text string) (Rule, error) {
 	}
 	v, err := strconv.ParseFloat(strings.ReplaceAll(rest[:digits], "_", ""), 64)
 	if err != nil {
-		return r, fmt.Errorf("the rule %q: %q is not a number with a unit, as 50ms, 900 or 0.1%%", text, rest)
+		return r, fmt.Errorf("the rule %q: %q is not a number with a unit, such as 50ms, 900 or 0.1%%", text, rest)
 	}
 	r.Bound, r.Unit = v, strings.TrimSpace(rest[digits:])
 	if _, ok := units[r.Unit]; !ok {
-		return r, fmt.Errorf("the rule %q: the unit %q is not known: use ns, us, ms, s, %%, /s or none", text, r.Unit)
+		return r, fmt.Errorf("the rule %q: unknown unit %q; use ns, us, ms, s, %%, /s or none", text, r.Unit)
 	}
 	return r, nil
 }
 
-// units are those that a bound may have, and what turns them into the unit of readings: milliseconds for times.
+// units are the units that a bound may have, with the factor to the unit of readings: milliseconds for times.
 var units = map[string]struct {
-	of    string // empty fits every reading
+	of    string // unit of the reading; empty for any
 	times float64
 }{
 	"": {"", 1}, "ns": {"ms", 1e-6}, "us": {"ms", 1e-3}, "µs": {"ms", 1e-3}, "ms": {"ms", 1}, "s": {"ms", 1e3},
@@ -80,7 +80,7 @@ var errUnknown = errors.New("no such number was measured")
 func (r *Rule) Check(lv *result.Level) (got result.Reading, ok bool, err error) {
 	got, found := lv.Read(r.Name)
 	if !found {
-		return got, false, fmt.Errorf("%s: %w; known are p50 to p99.99, avg, max, throughput, error_rate, in_flight, lag.p99, first.p99, server.queue, server.compute and, of language models, ttft.p99, itl.avg and so on", r.Name, errUnknown)
+		return got, false, fmt.Errorf("%s: %w; use p50 to p99.99, avg, max, throughput, error_rate, in_flight, lag.p99, first.p99, server.queue, server.compute or, for language models, ttft.p99, itl.avg and so on", r.Name, errUnknown)
 	}
 	u := units[r.Unit]
 	rate := u.of == "/s" && strings.HasSuffix(got.Unit, "/sec")
@@ -88,7 +88,7 @@ func (r *Rule) Check(lv *result.Level) (got result.Reading, ok bool, err error) 
 		return got, false, fmt.Errorf("%s is in %s, so %s cannot be its bound", r.Name, got.Unit, r.Text)
 	}
 	if lv.Client.Requests == 0 && r.Name != "error_rate" && r.Name != "failed" && r.Name != "requests" && len(lv.Metrics) == 0 {
-		return got, false, errors.New("no request ended well, so there is nothing to hold the rule to")
+		return got, false, errors.New("no request succeeded, so the rule cannot be checked")
 	}
 	bound := r.Bound * u.times
 	switch r.Op {
@@ -108,7 +108,7 @@ func (r *Rule) Check(lv *result.Level) (got result.Reading, ok bool, err error) 
 	return got, ok, nil
 }
 
-// applies tells whether the rule is about the level.
+// applies reports whether the rule is about the level.
 func (r *Rule) applies(lv *result.Level) bool {
 	return r.At == 0 || r.At == float64(lv.Concurrency) || r.At == lv.Rate
 }

@@ -8,7 +8,7 @@ import (
 	"os"
 )
 
-// Baselines come from strangers too: a small file may unfold to gigabytes. No run of ours comes near these limits.
+// A baseline may come from others, and a small file may decode to gigabytes. Our own runs stay far below these limits.
 const (
 	maxFileBytes = 512 << 20
 	maxObjects   = 500_000
@@ -24,12 +24,12 @@ func readBounded(path string) ([]byte, error) {
 	defer f.Close()
 	content, err := io.ReadAll(io.LimitReader(f, maxFileBytes+1))
 	if err == nil && len(content) > maxFileBytes {
-		err = fmt.Errorf("%s has more than %d MiB: it is no result of a run", path, maxFileBytes>>20)
+		err = fmt.Errorf("%s has more than %d MiB: it is not the result of a run", path, maxFileBytes>>20)
 	}
 	return content, err
 }
 
-// checkSize refuses a result with more parts than a run can have, before they are unpacked.
+// checkSize refuses a result with more parts than a run can have, before they are decoded.
 func checkSize(content []byte) error {
 	if n := countObjects(content); n > maxObjects {
 		return fmt.Errorf("%d JSON objects, at most %d are read", n, maxObjects)
@@ -64,7 +64,7 @@ func countObjects(content []byte) int {
 	}
 }
 
-// afterString returns what follows a string whose opening quote was read.
+// afterString returns the content after a string whose opening quote was read.
 func afterString(content []byte) []byte {
 	for {
 		at := bytes.IndexAny(content, `"\`)

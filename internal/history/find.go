@@ -14,8 +14,8 @@ import (
 	"github.com/redline-bench/redline/internal/result"
 )
 
-// Find gives the path of the result that ref names: a file, a folder with a result in it, an id of the store, the
-// unique beginning of one, a label (the newest run of that name), "last", or "last~2" for two runs before that.
+// Find returns the path of the result that ref names: a file, a folder with a result, an id of the store, the unique start of
+// an id, a label (the newest run of that name), "last", or "last~2" for two runs before the last.
 func (s *Store) Find(ref string) (string, error) {
 	if info, err := os.Stat(ref); err == nil {
 		if !info.IsDir() {
@@ -25,7 +25,7 @@ func (s *Store) Find(ref string) (string, error) {
 		if exists(inside) {
 			return inside, nil
 		}
-		return ref, nil // a folder of another tool, for the caller to look into
+		return ref, nil // a folder of another tool; the caller reads it
 	}
 	list, err := s.List()
 	if err != nil {
@@ -42,10 +42,10 @@ func pick(list []Entry, ref string) (string, error) {
 	if back, ok := strings.CutPrefix(ref, "last"); ok && (back == "" || back[0] == '~') {
 		n, err := strconv.Atoi(strings.TrimPrefix(back, "~"))
 		if back != "" && (err != nil || n < 0) {
-			return "", fmt.Errorf("%q is no run: last~1 is the run before the last", ref)
+			return "", fmt.Errorf("%q is not a run; use last~1 for the run before the last", ref)
 		}
 		if n >= len(list) {
-			return "", fmt.Errorf("%q is no run: the history holds %d", ref, len(list))
+			return "", fmt.Errorf("%q is not a run: the history has %d runs", ref, len(list))
 		}
 		return list[len(list)-1-n].ID, nil
 	}
@@ -69,19 +69,19 @@ func pick(list []Entry, ref string) (string, error) {
 	case len(begins) == 1:
 		return begins[0], nil
 	case len(begins) > 1:
-		return "", fmt.Errorf("%q may be %s or %s: write more of it", ref, begins[0], begins[1])
+		return "", fmt.Errorf("%q matches %s and %s; give more characters", ref, begins[0], begins[1])
 	}
-	return "", fmt.Errorf("%q is neither a file nor a run of the history: redline history lists the runs", ref)
+	return "", fmt.Errorf("%q is neither a file nor a run of the history; 'redline history' lists the runs", ref)
 }
 
-// Get reads the run of that id, and nothing but runs of the store.
+// Get reads the run with this id. It reads only runs of the store.
 func (s *Store) Get(id string) (*result.Result, error) {
 	list, err := s.List()
 	if err != nil {
 		return nil, err
 	}
 	if !slices.ContainsFunc(list, func(e Entry) bool { return e.ID == id }) {
-		return nil, fmt.Errorf("there is no run %s", id)
+		return nil, fmt.Errorf("no run %s in the history", id)
 	}
 	return Load(filepath.Join(s.Dir, id, resultFile))
 }
@@ -90,7 +90,7 @@ func (s *Store) Get(id string) (*result.Result, error) {
 func Load(path string) (*result.Result, error) {
 	content, err := readBounded(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("there is no file %s", path)
+		return nil, fmt.Errorf("file %s does not exist", path)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the result: %w", err)
@@ -98,10 +98,10 @@ func Load(path string) (*result.Result, error) {
 	return Decode(path, content)
 }
 
-// ErrForeign means that a file is no result of ours; it may be another tool's.
+// ErrForeign means that a file is not a result of redline; it may be another tool's.
 var ErrForeign = errors.New("not a redline result")
 
-// Decode reads a result of ours from a file's content; path is for the error.
+// Decode reads a result of redline from a file's content; path is for the error.
 func Decode(path string, content []byte) (*result.Result, error) {
 	var probe struct {
 		Schema *int   `json:"schema"`

@@ -1,8 +1,7 @@
-// Package history keeps runs as folders of plain files, so that they can be looked at again, compared and gated on.
+// Package history keeps runs as folders of plain files, for reports, comparisons and baselines.
 //
-// A store is a folder with a folder a run and an index of one JSON object a line. The runs are the truth: an index
-// that is lost or damaged is made again from them. Nothing secret is written, and the oldest runs go when the store
-// grows past its limit.
+// A store is a folder with one folder per run and an index of one JSON object per line. A lost or damaged index is created
+// again from the runs. No secret is written. When the store exceeds its limit, the oldest runs are deleted.
 package history
 
 import (
@@ -31,7 +30,7 @@ const (
 	entryFile  = "run.json"
 )
 
-// DefaultLimit is how many bytes the runs may take together.
+// DefaultLimit is the size limit of all runs together, in bytes.
 const DefaultLimit = 512 << 20
 
 // Entry is one run in the index.
@@ -61,14 +60,14 @@ type Entry struct {
 // Store is a folder of runs.
 type Store struct {
 	Dir    string
-	Limit  int64 // bytes; 0 is no limit
+	Limit  int64 // bytes; 0 for no limit
 	Output *pending.Output
 }
 
-// Encode writes a result as the store keeps it.
+// Encode returns the form in which the store keeps a result.
 type Encode func(*result.Result) ([]byte, error)
 
-// Add keeps a run and returns its entry. The folder appears whole or not at all.
+// Add keeps a run and returns its entry. The folder appears only when it is complete.
 func (s *Store) Add(res *result.Result, encode Encode) (Entry, error) {
 	content, err := encode(res)
 	if err != nil {
@@ -155,7 +154,7 @@ func slug(text string) string {
 	return cmp.Or(strings.Trim(b.String(), "-"), "run")
 }
 
-// index appends one line: a single write, so that runs that end at once do not mix.
+// index appends one line with a single write, so that lines of runs that end at the same time do not mix.
 func (s *Store) index(line []byte) error {
 	if err := s.Output.AppendFile(filepath.Join(s.Dir, indexFile), append(line, '\n')); err != nil {
 		return fmt.Errorf("keep the run in the index: %w", err)
@@ -181,7 +180,7 @@ func (s *Store) List() ([]Entry, error) {
 		e, ok := known[d.Name()]
 		if !ok {
 			if e, ok = s.readEntry(d.Name()); !ok {
-				continue // no run of ours
+				continue // not a run of redline
 			}
 		}
 		out = append(out, e)
@@ -190,7 +189,7 @@ func (s *Store) List() ([]Entry, error) {
 	return out, nil
 }
 
-// readIndex is what the index says. Lines that cannot be read are skipped: the folders tell.
+// readIndex reads the index. It skips invalid lines: List reads their folders instead.
 func (s *Store) readIndex() map[string]Entry {
 	known := map[string]Entry{}
 	content, err := os.ReadFile(filepath.Join(s.Dir, indexFile))
@@ -226,8 +225,8 @@ func (s *Store) prune() error {
 	return s.Prune(0, s.Limit)
 }
 
-// Prune removes the oldest runs until at most keep of them are left (0 is any number) and they take at most limit
-// bytes (0 is any size). The newest always stays.
+// Prune removes the oldest runs until at most keep runs are left (0 for any number) with at most limit bytes (0 for any size).
+// The newest run always stays.
 func (s *Store) Prune(keep int, limit int64) error {
 	list, err := s.List()
 	if err != nil {
@@ -251,7 +250,7 @@ func (s *Store) Prune(keep int, limit int64) error {
 	return s.rewrite(list)
 }
 
-// Remove deletes one run: an id, its unique beginning, a label, or "last" and its like.
+// Remove deletes one run: an id, its unique start, a label, "last" or "last~1".
 func (s *Store) Remove(ref string) error {
 	list, err := s.List()
 	if err != nil {

@@ -63,14 +63,14 @@ func TestRunsAreKeptAndFound(t *testing.T) {
 	f("20260102-030505", last.ID)
 	f(first.ID, first.ID)
 	f(filepath.Join(s.Dir, last.ID), last.ID)
-	for ref, want := range map[string]string{"last~3": "holds 3", "last~x": "no run", "2026": "write more", "nope": "redline history", "": "neither"} {
+	for ref, want := range map[string]string{"last~3": "has 3 runs", "last~x": "not a run", "2026": "more characters", "nope": "redline history", "": "neither"} {
 		if _, err := s.Find(ref); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", ref, err)
 		}
 	}
 }
 
-// The folders are the truth: an index that is gone or damaged loses nothing.
+// The folders are the truth: a missing or damaged index loses nothing.
 func TestTheIndexCanBeLost(t *testing.T) {
 	s := &history.Store{Dir: t.TempDir()}
 	add(t, s, run(0, "a"))

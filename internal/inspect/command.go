@@ -12,7 +12,7 @@ import (
 	"github.com/redline-bench/redline/internal/tensor"
 )
 
-// words is a command line as it grows.
+// words is a command line under construction.
 type words []string
 
 func (w *words) add(list ...string) {

@@ -19,20 +19,20 @@ import (
 type Endpoint struct {
 	Type    string `json:"type"` // of --endpoint-type
 	Path    string `json:"path"`
-	Status  int    `json:"status"` // of the answer to a request without a prompt
+	Status  int    `json:"status"` // of the response to a request without a prompt
 	Answers bool   `json:"answers"`
 }
 
-// probed are the APIs that are asked, the usual ones first.
+// probed are the APIs that are tried, the usual ones first.
 var probed = []endpoint.Kind{
 	endpoint.Chat, endpoint.Completions, endpoint.Responses, endpoint.Messages, endpoint.Embeddings,
 	endpoint.CohereRank, endpoint.TEIRank, endpoint.NIMRank, endpoint.TGI,
 }
 
-// texts are those of them that take a prompt and stream the answer.
+// texts are the probed APIs that take a prompt and stream the response.
 var texts = []endpoint.Kind{endpoint.Chat, endpoint.Completions, endpoint.Responses, endpoint.Messages, endpoint.TGI}
 
-// prompts is a ready-made input file for these.
+// prompts is an input file for these APIs.
 const prompts = `{"text": "Why is the sky blue?"}
 {"text": "Explain in three sentences how a heat pump works."}
 {"text": "Write a short poem about a river."}
@@ -44,7 +44,7 @@ type asker interface {
 	Ask(ctx context.Context, path string, body []byte) (status int, answer []byte, err error)
 }
 
-// describeAPI finds out which endpoints answer, and makes the command line for the model, or for the first one.
+// describeAPI finds the endpoints that respond, and makes the command line for the model, or for the first model.
 func (r *Report) describeAPI(ctx context.Context, q *Question, t plan.Target, svc service.Service) error {
 	model := t.Model
 	if model == "" && len(r.Models) > 0 {
@@ -57,7 +57,7 @@ func (r *Report) describeAPI(ctx context.Context, q *Question, t plan.Target, sv
 	if !ok {
 		return nil
 	}
-	// Without a prompt a server refuses the request where the API exists. One that does not generates a single token.
+	// A server that has the API refuses a request without a prompt, or generates a single token.
 	body, err := json.Marshal(map[string]any{"model": model, "max_tokens": 1})
 	if err != nil {
 		return err
@@ -93,7 +93,7 @@ func (e *Endpoint) probe(ctx context.Context, timeout time.Duration, a asker, bo
 	return nil
 }
 
-// llmCommand makes the command line for the first endpoint that answers.
+// llmCommand makes the command line for the first endpoint that responds.
 func (r *Report) llmCommand(q *Question, t plan.Target, model string) {
 	i := slices.IndexFunc(r.Endpoints, func(e Endpoint) bool { return e.Answers })
 	if i < 0 || model == "" {

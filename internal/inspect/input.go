@@ -14,11 +14,11 @@ import (
 )
 
 const (
-	// variable is the size that a variable dimension gets. One text is enough where elements are strings.
+	// variable is the size of a variable dimension; for strings it is 1.
 	variable = 8
 	// readable is the number of elements up to which values are written as a list; more of them are base64.
 	readable = 256
-	// largest is the most bytes of one input, at 8 bytes an element.
+	// largest is the size limit of one input, at 8 bytes per element.
 	largest = 64 << 20
 	// sequenceSteps is the number of requests in the data of a sequence.
 	sequenceSteps = 3
@@ -54,7 +54,7 @@ func sampleStep(m *service.Model) ([]byte, error) {
 	return fmt.Appendf(nil, "    {\n%s\n    }", bytes.Join(lines, []byte(",\n"))), nil
 }
 
-// needed are the inputs that a request must have; all of them if none must be there.
+// needed returns the required inputs; all inputs if none is required.
 func needed(m *service.Model) []service.TensorSpec {
 	out := slices.DeleteFunc(slices.Clone(m.Inputs), func(s service.TensorSpec) bool { return s.Optional })
 	if len(out) == 0 {

@@ -1,8 +1,8 @@
-// Package inspect asks a server what it is, which models it has, and what one of them takes and gives; and makes an input
-// file and a command line to profile that model.
+// Package inspect identifies a server, lists its models, and describes one of them; and makes an input file and a command line to
+// profile that model.
 //
-// The kind of server and the protocol are found out by asking: a server of another kind refuses, or does not understand.
-// All questions go through service.Lister and service.Service, so this package names no wire.
+// It finds the kind of server and the protocol by trying: a server of another kind refuses the request. All requests go through
+// service.Lister and service.Service, so this package does not depend on a protocol.
 package inspect
 
 import (
@@ -23,9 +23,9 @@ import (
 	"github.com/redline-bench/redline/internal/service"
 )
 
-// Question is what to ask.
+// Question is what to ask a server.
 type Question struct {
-	// Target is the server, and the model if one is to be described. An empty Kind or Protocol is found out.
+	// Target is the server, and the model to describe, if any. An empty Kind or Protocol is detected.
 	Target plan.Target
 	// Open makes the service of a target.
 	Open func(plan.Target) (service.Service, error)
@@ -33,13 +33,13 @@ type Question struct {
 	Timeout time.Duration
 	// InputFile is the input file that the command line names; empty: none.
 	InputFile string
-	// Brief asks for the server and its models only.
+	// Brief asks only for the server and its models.
 	Brief bool
 	// KeyVariable is the environment variable with the API key; empty: none.
 	KeyVariable string
 }
 
-// Report is what a server said.
+// Report is what was found out about a server.
 type Report struct {
 	URL       string                `json:"url"`
 	Kind      plan.Kind             `json:"service_kind"`
@@ -51,7 +51,7 @@ type Report struct {
 	Endpoints []Endpoint            `json:"endpoints,omitempty"`
 	Command   string                `json:"command,omitempty"`
 	Notes     []string              `json:"notes,omitempty"` // on the command
-	// Input is the content of an input file for the model; nil where none can be made.
+	// Input is the content of an input file for the model; nil if none can be made.
 	Input []byte `json:"-"`
 	// Took is the time of the fastest of a few small requests.
 	Took time.Duration `json:"-"`
@@ -76,7 +76,7 @@ func (q *Question) Look(ctx context.Context) (*Report, error) {
 	return r, err
 }
 
-// list asks for the models, three times, for the time that it takes.
+// list requests the list of models three times, to measure the response time.
 func (r *Report) list(ctx context.Context, svc service.Service, timeout time.Duration) {
 	l, ok := svc.(service.Lister)
 	if !ok {
@@ -101,7 +101,7 @@ func (r *Report) list(ctx context.Context, svc service.Service, timeout time.Dur
 	}
 }
 
-// describe asks for one model, and makes the input file and the command line for it.
+// describe requests the description of one model, and makes the input file and the command line for it.
 func (r *Report) describe(ctx context.Context, q *Question, t plan.Target, svc service.Service) error {
 	ctx, cancel := context.WithTimeout(ctx, q.Timeout)
 	defer cancel()
@@ -148,7 +148,7 @@ func (q *Question) find(ctx context.Context) (plan.Target, service.Service, serv
 	return q.Target, nil, service.Server{}, q.unknown(faults)
 }
 
-// identify asks a server what it is. One that cannot say that is asked for the model.
+// identify asks a server what it is. One that cannot say that is requested the model.
 func (q *Question) identify(ctx context.Context, svc service.Service) (service.Server, error) {
 	ctx, cancel := context.WithTimeout(ctx, q.Timeout)
 	defer cancel()

@@ -52,7 +52,7 @@ func list(ctx context.Context, svc service.Service) ([]service.ListedModel, erro
 
 // hint names models in place of one that the server refused.
 func hint(models []service.ListedModel, asked, version string) string {
-	var ready, rest, versions []string // versions are those of the one that was asked for
+	var ready, rest, versions []string // versions are those of the one that was requested
 	why := ""
 	for _, m := range models {
 		name := cleantext.Cut(m.Name, 80)
@@ -73,14 +73,14 @@ func hint(models []service.ListedModel, asked, version string) string {
 	case len(versions) > 0 && (version == "" || slices.Contains(versions, version)):
 		return ""
 	case len(versions) > 0:
-		return fmt.Sprintf("; %s has version %s", asked, few(versions))
+		return fmt.Sprintf("; %s has version %s", asked, joinFew(versions))
 	case why != "":
 		return why
 	case len(ready) > 0:
-		slices.SortStableFunc(ready, func(a, b string) int { return alike(b, asked) - alike(a, asked) })
-		return "; the server has " + few(ready)
+		slices.SortStableFunc(ready, func(a, b string) int { return commonPrefix(b, asked) - commonPrefix(a, asked) })
+		return "; the server has " + joinFew(ready)
 	case len(rest) > 0:
-		return "; the server has loaded none of its models: " + few(rest)
+		return "; the server has loaded none of its models: " + joinFew(rest)
 	}
 	return "; the server has no models"
 }
@@ -92,8 +92,8 @@ func because(m service.ListedModel) string {
 	return ": " + cleantext.Cut(m.Reason, 120)
 }
 
-// alike is the number of characters that two names have in common at their beginning.
-func alike(a, b string) int {
+// commonPrefix is the number of characters that two names have in common at their beginning.
+func commonPrefix(a, b string) int {
 	n := 0
 	for n < min(len(a), len(b)) && a[n] == b[n] {
 		n++
@@ -101,8 +101,8 @@ func alike(a, b string) int {
 	return n
 }
 
-// few lists names, up to a number that fits a message.
-func few(names []string) string {
+// joinFew lists names, up to a number that fits a message.
+func joinFew(names []string) string {
 	const most = 8
 	if more := len(names) - most; more > 1 {
 		return fmt.Sprintf("%s and %d more ('redline inspect' lists all)", strings.Join(names[:most], ", "), more)

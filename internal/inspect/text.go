@@ -22,7 +22,7 @@ func (r *Report) What() string {
 	return api
 }
 
-// Text writes the report for people.
+// Text writes the report as text.
 func (r *Report) Text(w io.Writer) {
 	t := table{tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)}
 	t.row("Server", r.What())
@@ -78,7 +78,7 @@ func state(m service.ListedModel) string {
 	return cmp.Or(text, "not loaded") + because(m)
 }
 
-// model describes the one that was asked for.
+// model describes the requested model.
 func (r *Report) model(t table) {
 	m := r.Model
 	t.row("Model", cleantext.Cut(strings.TrimSpace(m.Name+" "+m.Version), 120))
@@ -112,7 +112,7 @@ type table struct{ *tabwriter.Writer }
 
 func (t table) row(cells ...string) { fmt.Fprintln(t, strings.Join(cells, "\t")) }
 
-// head begins a part whose columns are aligned by themselves, with a title where there is one.
+// head begins a part whose columns are aligned by themselves, with a title if there is one.
 func (t table) head(title string) {
 	t.end()
 	t.row()
@@ -121,7 +121,7 @@ func (t table) head(title string) {
 	}
 }
 
-func (t table) end() { _ = t.Flush() } // the writer below is asked for its errors
+func (t table) end() { _ = t.Flush() } // the underlying writer keeps its errors
 
 func (t table) specs(title string, list []service.TensorSpec) {
 	t.head(title)

@@ -157,7 +157,7 @@ const (
 	Counted          // the chunks themselves: token ids, or one token each by the API's rule
 )
 
-var originNames = [...]string{"nobody", "server usage", "tokenizer", "chunks", "the answer's own tokens"}
+var originNames = [...]string{"unknown", "server usage", "tokenizer", "chunks", "response tokens"}
 
 func (o Origin) String() string { return originNames[o] }
 

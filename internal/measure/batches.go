@@ -6,16 +6,16 @@ import (
 )
 
 const (
-	// mostBatches keeps batches long, so that what comes and goes slowly within a run shows as a difference between them.
+	// mostBatches limits the number of batches: long batches show slow changes within a run as differences between them.
 	mostBatches = 8
-	// fewestBatches is the least number from which a spread can be estimated.
+	// fewestBatches is the smallest number of batches from which the variation can be estimated.
 	fewestBatches = 4
-	// batchLatencies is how many times the average latency a batch lasts at least: neighbors then share few requests.
+	// batchLatencies is the shortest length of a batch, in average latencies: neighbors then share few requests.
 	batchLatencies = 2
 )
 
-// Batches cuts the time between two readings of clock.Now into parts of equal length, made of whole slices. There are
-// none where that time is too short for four.
+// Batches divides the time between two readings of clock.Now into parts of equal length, made of whole slices. It returns
+// none if the time is too short for four.
 func (t *Timeline) Batches(from, until int64) []result.Batch {
 	first := max(0, (from-t.start+t.step-1)/t.step)
 	last := min((until-t.start)/t.step, int64(len(t.slices)))
@@ -39,7 +39,7 @@ func (t *Timeline) Batches(from, until int64) []result.Batch {
 	if k < fewestBatches {
 		return nil
 	}
-	// A request that takes longer than a batch slows several of them: they would seem to agree.
+	// A request that takes longer than a batch slows several batches, which would then seem to agree.
 	k = max(fewestBatches, min(k, int(int64(len(whole))*t.step/max(1, longest))))
 	out := make([]result.Batch, k)
 	for i := range out {

@@ -18,7 +18,7 @@ func line(end int64, latency func(at int64) int64) *measure.Timeline {
 	return tl
 }
 
-// Batches cover the time asked for, and nothing of the warm-up before it: ten times slower requests.
+// Batches cover the time requested, and nothing of the warm-up before it: ten times slower requests.
 func TestBatchesCoverTheSpanAlone(t *testing.T) {
 	const second = int64(1e9)
 	tl := line(8*second, func(at int64) int64 {

@@ -7,7 +7,7 @@ import (
 	"github.com/redline-bench/redline/internal/result"
 )
 
-// StatedError is an error of a calibration as a level's report states it.
+// StatedError converts a calibrated error to the form that a level's report states.
 func StatedError(f calibrate.Found, lv *result.Level) *result.MeasurementError {
 	e := &result.MeasurementError{
 		P50Ns: f.P50Ns, P99Ns: f.P99Ns, AtLeast: f.AtLeast, Exact: f.Exact, Of: f.Of, PerSecond: f.PerSecond, Requests: f.Requests, Notes: doubts(f.Floor, lv),
@@ -18,14 +18,14 @@ func StatedError(f calibrate.Found, lv *result.Level) *result.MeasurementError {
 	return e
 }
 
-// When a calibration is doubted: cores that other programs may use during it, and how much busier the machine may be during
-// the run, as a share of all cores.
+// Limits above which the report doubts a calibration: cores used by other programs during it, and the share of all cores by
+// which the machine was busier during the run.
 const (
 	foreignCores = 0.25
 	busierShare  = 0.25
 )
 
-// doubts are reasons why the true error of a level may differ from the calibrated one.
+// doubts returns reasons why the true error of a level may differ from the calibrated one.
 func doubts(f calibrate.Floor, lv *result.Level) []string {
 	var out []string
 	if f.Foreign > foreignCores {

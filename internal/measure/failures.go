@@ -13,8 +13,8 @@ import (
 	"github.com/redline-bench/redline/internal/result"
 )
 
-// serverFailed says why too many requests of a level failed: how many, how, since when and for how long. It returns nil
-// while at most the share limit of them did.
+// serverFailed states how many requests of a level failed, with which class, since when and for how long. It returns nil if
+// at most the share limit of the requests failed.
 func serverFailed(lv *result.Level, limit float64) *result.Reason {
 	failed, all := counts(lv)
 	if failed == 0 || float64(failed) <= limit*float64(all) {
@@ -34,7 +34,7 @@ func serverFailed(lv *result.Level, limit float64) *result.Reason {
 	return &result.Reason{What: what, Try: tryAfter(class)}
 }
 
-// counts are the failed and all requests of a level, over its whole time where that is known.
+// counts returns the failed and all requests of a level, over its whole time if the timeline is known.
 func counts(lv *result.Level) (failed, all uint64) {
 	if lv.Timeline != nil {
 		for i := range lv.Timeline.Slices {
@@ -48,7 +48,7 @@ func counts(lv *result.Level) (failed, all uint64) {
 	return failed, all
 }
 
-// mainFailure is the most frequent class of failure and its first text.
+// mainFailure returns the most frequent failure class and its first text.
 func mainFailure(lv *result.Level) (class, text string) {
 	byClass, texts := map[string]uint64{}, map[string]string{}
 	for _, f := range lv.Failures {
@@ -65,7 +65,7 @@ func mainFailure(lv *result.Level) (class, text string) {
 	return class, texts[class]
 }
 
-// failedWhen tells in which part of a level requests failed.
+// failedWhen states in which part of a level requests failed.
 func failedWhen(t *result.Timeline) string {
 	if t == nil {
 		return ""
@@ -86,7 +86,7 @@ func failedWhen(t *result.Timeline) string {
 	return fmt.Sprintf("the first %.1f s after the start of the level, the last %.1f s later", from.Seconds(), cmp.Or(length, step).Seconds())
 }
 
-// tryAfter is what to do about a class of failure.
+// tryAfter returns advice for a failure class.
 func tryAfter(class string) string {
 	class, _, _ = strings.Cut(class, " ")
 	switch class {
@@ -103,7 +103,7 @@ func tryAfter(class string) string {
 	}
 }
 
-// ownLimit says that this machine could not open more connections; nil where it could. No server causes that.
+// ownLimit returns the reason that this machine could not open more connections; nil if it could. No server causes this.
 func ownLimit(lv *result.Level) *result.Reason {
 	for _, f := range lv.Failures {
 		if f.Class != "connect" {

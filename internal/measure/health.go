@@ -7,31 +7,31 @@ import (
 	"github.com/redline-bench/redline/internal/result"
 )
 
-// Load is what a level asked of the client, and what the client spent on it.
+// Load is the load that a level requested, and the resources that the client used for it.
 type Load struct {
-	Rate        float64       // requests per second that were due: what the schedule drew; 0 in closed loop
+	Rate        float64       // requests per second that were due on the schedule; 0 in closed loop
 	Due         float64       // requests that were due
-	Concurrency int           // requests in flight asked for; 0 in open loop
-	Idle        time.Duration // closed loop with pauses: the time, summed over the slots, in which a slot had nothing in flight although no pause was asked for
-	Paused      time.Duration // closed loop with pauses: the time, summed over the slots, in which a slot paused as it was asked to
-	Held        bool          // a limit that the user set holds requests back that are due: that is not the client's doing
-	Cap         int           // the most that could be in flight in open loop; 0 is no bound
-	Serial      bool          // a sequence's request waits for the answer to the one before it
+	Concurrency int           // requested number in flight; 0 in open loop
+	Idle        time.Duration // closed loop with pauses: time, summed over the slots, in which a slot had no request in flight and no pause
+	Paused      time.Duration // closed loop with pauses: time, summed over the slots, in which a slot paused as requested
+	Held        bool          // a limit of the user delays due requests: this is not the client's fault
+	Cap         int           // open loop: limit of requests in flight; 0 for no limit
+	Serial      bool          // a sequence's request waits for the response to the previous one
 	SendRate    float64       // requests per second sent
 	Wall        time.Duration
-	FlightTime  time.Duration // the time over which the number in flight is taken; 0 is Wall
+	FlightTime  time.Duration // the time over which the number in flight is averaged; 0 means Wall
 	CPU         time.Duration
 	Busy        float64 // share of the machine in use, 0 to 1
 	GCPause     time.Duration
 	SchedDelay  time.Duration
 	Standstill  time.Duration // the longest time in which the whole process did not run
-	Stalled     time.Duration // ends of requests waited so long for their records to be taken
+	Stalled     time.Duration // how long ended requests waited until the records of earlier ones were written
 	Dropped     uint64        // requests that were due and never sent
 	MaxProcs    int
 	Options     Options
 }
 
-// Options are the names of the options that advice refers to.
+// Options are the names of the options that advice mentions.
 type Options struct {
 	Rate    string // sets the request rate
 	Records string // writes a file with every request
@@ -48,11 +48,11 @@ func (l *Load) Paced(n float64, start, lastDue, lastSent int64) {
 	l.SendRate = n / time.Duration(lastSent-start).Seconds()
 }
 
-// Health computes the client's own condition over the merged windows of a level.
+// Health computes the client health over the merged windows of a level.
 //
-// The mean number of requests in flight is the sum of their times in flight within the windows, divided by the time. Where
-// slots pause because they are asked to, the number asked for is the one without the idle time I: with the time in flight F
-// and the pauses P, a request would have taken the share (F+P)/(F+P+I) of its time, so asked = achieved · (F+P+I)/(F+P).
+// The mean number of requests in flight is the sum of their times in flight within the windows, divided by the time. If
+// slots pause on request, the requested number is the one without the idle time I: with the time in flight F and the
+// pauses P, a request would have taken the share (F+P)/(F+P+I) of its time, so asked = achieved · (F+P+I)/(F+P).
 func (w *Window) Health(l Load) result.Health {
 	lag := w.lag.Quantiles(50, 99)
 	h := result.Health{
@@ -80,14 +80,14 @@ func (w *Window) Health(l Load) result.Health {
 	return h
 }
 
-// Think splits the time, summed over the slots of a closed loop, in which nothing was in flight: idle is what came after the end of
-// a think time, paused the rest. d is the time of a slot.
+// Think splits the time, summed over the slots of a closed loop, in which no request was in flight: idle is the time after
+// the end of a think time, paused the rest. d is the time of a slot.
 func (w *Window) Think(concurrency int, d time.Duration) (idle, paused time.Duration) {
 	idle = time.Duration(w.lateNs)
 	return idle, max(0, time.Duration(concurrency)*d-time.Duration(w.flightNs)-idle)
 }
 
-// Overhead is the share of the time, in per cent, in which a request should have been in flight and was not.
+// Overhead is the share of the time, in percent, in which a request should have been in flight and was not.
 // In closed loop that is the share of the slots' time in which a slot had nothing in flight: d is the time of a slot. In open
 // loop it is the share of time in which a request was due and not yet sent.
 func (w *Window) Overhead(concurrency int, d, behind time.Duration) float64 {

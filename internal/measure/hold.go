@@ -11,8 +11,8 @@ import (
 	"github.com/redline-bench/redline/internal/service"
 )
 
-// Triton's dynamic batcher can miss a request that comes right after a response: the request then waits in the queue until
-// the batcher looks again, 500 ms after it began to wait, although an instance is idle.
+// Triton's dynamic batcher can miss a request that arrives right after a response. The request then waits in the queue until
+// the batcher checks again, 500 ms after it began to wait, although an instance is idle.
 const (
 	holdTime = int64(500 * time.Millisecond)
 	// The wait of a request is its latency above the median. The longest wait of a hold differs from holdTime by holdError at
@@ -25,25 +25,25 @@ const (
 	minHolds = 3
 	// maxHeld is the largest share of requests that are held: most requests must show the usual latency.
 	maxHeld = 0.25
-	// maxStrays is how many requests, for each that was held, may be neither held nor within holdNear of the median.
+	// maxStrays limits the requests that are neither held nor within holdNear of the median, as a share of the held ones.
 	maxStrays = 0.1
 	holdNear  = int64(100 * time.Millisecond)
-	// minQueued is the least share of the group's wait that the server's queue time must hold.
+	// minQueued is the smallest share of the group's wait that the server's queue time must account for.
 	minQueued = 0.9
-	// maxForeign is the largest share of requests in the server's counts that are not ours.
+	// maxForeign is the largest share of other clients' requests in the server's counts.
 	maxForeign = 0.1
 )
 
-// maxSlow bounds how many slow requests a window keeps.
+// maxSlow limits the number of slow requests that a window keeps.
 const maxSlow = 1 << 12
 
 // slow are requests that may have been held.
 type slow struct {
 	list []flight
-	full bool // there were more
+	full bool // more than maxSlow requests were slow
 }
 
-// flight is when a request was sent and ended.
+// flight is the send time and the end of a request.
 type flight struct{ sent, end int64 }
 
 func (s *slow) add(r *record.Record) {
@@ -57,11 +57,11 @@ func (s *slow) merge(o slow) {
 	s.list, s.full = append(s.list, o.list[:n]...), s.full || o.full || n < len(o.list)
 }
 
-// Hold tells whether Triton held requests of the window, and what that cost; nil if it did not, or if it is not sure. queue is
-// what the server counted meanwhile.
+// Hold returns which requests of the window Triton held, and what that cost; nil if it held none or the evidence is not clear.
+// queue is the server's count of the window.
 //
 // Both sides must agree. The client saw requests that took about 500 ms longer than the median, at three separate times or more,
-// and hardly any request in between. In the server's statistics the time in the queue adds up to what these requests waited, and the
+// and hardly any request in between. In the server's statistics the time in the queue equals what these requests waited, and the
 // others hardly waited. A slow model, a full queue or a server that pauses shows only one of these.
 func (w *Window) Hold(m *service.Model, queue service.Tally) *result.Hold {
 	n := int(w.sent.Count())
@@ -92,7 +92,7 @@ func (w *Window) Hold(m *service.Model, queue service.Tally) *result.Hold {
 	return &h
 }
 
-// together are requests that waited at the same time: how many, how long all together, and how long the longest of them.
+// together is a group of requests that waited at the same time: their number, the sum of their waits, and the longest wait.
 type together struct {
 	requests        uint64
 	waited, longest int64

@@ -106,7 +106,7 @@ func TestMergedWindowsEqualOneWindow(t *testing.T) {
 	}
 }
 
-// Window 100, in flight for 63 of it: 37 per cent overhead.
+// Window 100, in flight for 63 of it: 37 percent overhead.
 func TestOverhead(t *testing.T) {
 	w := measure.NewWindow(measure.Setup{})
 	w.Add(rec(0, 0, 63))
@@ -243,7 +243,7 @@ func TestServerDeltaPicksTheVersionThatWorked(t *testing.T) {
 	if _, _, err = measure.ServerDelta(m, from, from); !errors.Is(err, measure.ErrNoVersion) {
 		t.Errorf("nothing worked: %v", err)
 	}
-	m.OwnCache = true // every answer may have come from the cache
+	m.OwnCache = true // every response may have come from the cache
 	if s, _, err = measure.ServerDelta(m, from, from); err != nil || s.Stats.InferenceCount != 0 {
 		t.Errorf("cached: %+v, %v", s, err)
 	}

@@ -11,10 +11,10 @@ import (
 // ErrNoVersion is returned when no version of a model did any work during the window.
 var ErrNoVersion = errors.New("failed to find the requested model version")
 
-// ServerDelta is what the server counted between two snapshots of its counters, for the model and its composing
-// models. several names a model of which more than one version worked although none was asked for. Where the model
-// has a response cache, neither it nor its composing models need to have worked; the version is then -1, unless one
-// was asked for.
+// ServerDelta returns the difference of two snapshots of the server's counters, for the model and its composing models.
+// several names models of which more than one version worked although no version was requested. If the model has a
+// response cache, neither it nor its composing models need to have worked; the version is then -1, unless one was
+// requested.
 func ServerDelta(m *service.Model, from, to []service.ModelStats) (s *result.Server, several []string, err error) {
 	top, many, err := delta(m.Name, m.Version, from, to)
 	if errors.Is(err, ErrNoVersion) && m.OwnCache {
@@ -42,7 +42,7 @@ func ServerDelta(m *service.Model, from, to []service.ModelStats) (s *result.Ser
 	return s, several, nil
 }
 
-// delta picks the version: the one asked for, or the highest of those that queued work during the window.
+// delta picks the requested version, or the highest version that queued work during the window.
 func delta(name, version string, from, to []service.ModelStats) (best service.ModelStats, many bool, err error) {
 	found := false
 	for _, end := range to {

@@ -7,7 +7,7 @@ import (
 	"github.com/redline-bench/redline/internal/result"
 )
 
-// span notes when a load with a fixed number of requests was under way.
+// span records the first send and the last ends of a load with a fixed number of requests.
 type span struct {
 	firstSent, firstEnd, lastEnd, lastDue, lastSent int64
 	ends                                            []int64 // last end by slot
@@ -41,11 +41,11 @@ func (s *span) slotTime() (sum time.Duration, slots int) {
 	return sum, slots
 }
 
-// Steady gives c the rates of a load with a fixed number of requests. They must not depend on how long the first response
-// and the last one took.
+// Steady sets the rates of c for a load with a fixed number of requests. The rates must not depend on how long the first
+// and the last response took.
 //
-// In open loop they are taken over the time from the first end to the last, in which all but the first request ended. In
-// closed loop each slot counts from the first send to its own last end: the mean of these times is the time of the load.
+// In open loop rates cover the time from the first end to the last, in which all requests except the first ended. In closed
+// loop the time of a slot is from the first send to its own last end, and the time of the load is the mean over the slots.
 func (w *Window) Steady(c *result.Client) {
 	s := &w.span
 	d := time.Duration(s.lastEnd - s.firstSent)

@@ -10,7 +10,7 @@ import (
 // StableWindows is how many windows in a row must agree.
 const StableWindows = 3
 
-// Stabilizing is the latency that decides on stability and limits: the percentile asked for, or the mean.
+// Stabilizing returns the latency that decides about stability and limits: the requested percentile, or the mean.
 func Stabilizing(c *result.Client, m *plan.Measure) time.Duration {
 	if m.Percentile > 0 {
 		return time.Duration(c.Latency.At(float64(m.Percentile)))
@@ -18,9 +18,9 @@ func Stabilizing(c *result.Client, m *plan.Measure) time.Duration {
 	return time.Duration(c.Latency.Avg)
 }
 
-// Stable tells whether the last three windows agree: none without throughput, and the largest throughput, and
-// unless throughputOnly the largest stabilizing latency too, at most (1+s) times the smallest. reason says
-// what did not hold.
+// Stable reports whether the last three windows agree: each has throughput, and the largest throughput is at most (1+s)
+// times the smallest. Unless throughputOnly, this must also hold for the stabilizing latency. reason says what did not
+// hold.
 func Stable(windows []result.Window, m *plan.Measure, throughputOnly bool) (ok bool, reason string) {
 	if len(windows) < StableWindows {
 		return false, "fewer than three windows were measured"
@@ -43,7 +43,7 @@ func Stable(windows []result.Window, m *plan.Measure, throughputOnly bool) (ok b
 	return true, ""
 }
 
-// within tells whether max/min <= 1+s.
+// within reports whether max/min <= 1+s.
 func within(values []float64, s float64) bool {
 	lo, hi := values[0], values[0]
 	for _, v := range values[1:] {
@@ -52,7 +52,7 @@ func within(values []float64, s float64) bool {
 	return hi/lo <= 1+s
 }
 
-// OverLimit tells whether the latency reached the limit, compared in whole milliseconds.
+// OverLimit reports whether the latency reached the limit, compared in whole milliseconds.
 func OverLimit(c *result.Client, m *plan.Measure) bool {
 	return m.LatencyLimit > 0 && Stabilizing(c, m).Milliseconds() >= m.LatencyLimit.Milliseconds()
 }

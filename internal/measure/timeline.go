@@ -10,15 +10,15 @@ import (
 	"github.com/redline-bench/redline/internal/stats"
 )
 
-// A timeline starts with fine slices; when they become too many, two make one.
+// A timeline starts with short slices; when there are too many, each two are merged.
 const (
 	firstStep  = int64(100 * time.Millisecond)
 	mostSlices = 240
-	// heatMerge is how many buckets of stats.Octave make one of the heat map: eight a doubling.
+	// heatMerge is the number of buckets of stats.Octave in one bucket of the heat map, which has eight per doubling.
 	heatMerge = stats.Octaves / 8
 )
 
-// Timeline gathers what happened over time, in bounded memory. It is fed every record, measured or not.
+// Timeline collects what happened over time, in bounded memory. It receives every record, measured or not.
 type Timeline struct {
 	setup  Setup
 	start  int64
@@ -59,7 +59,7 @@ func (t *Timeline) Add(r *record.Record) {
 		return
 	}
 	s := t.at(r.End) // it makes the slices that the flight passes through
-	t.fly(r.Sent, r.End)
+	t.addFlight(r.Sent, r.End)
 	if r.Class != record.OK {
 		if r.Class != record.Canceled {
 			s.failed++
@@ -78,10 +78,10 @@ func (t *Timeline) Add(r *record.Record) {
 	}
 }
 
-// NoGap is the gap of the first tokens of an answer.
+// NoGap is the gap of the first tokens of a response.
 const NoGap = -1
 
-// Token adds n tokens of a language model that came at a time, gap after those before; NoGap for the first ones.
+// Token adds n tokens of a language model that arrived at a time. gap is the time since the previous tokens, or NoGap.
 func (t *Timeline) Token(at, gap int64, n float64) {
 	if at < t.start {
 		return
@@ -94,7 +94,7 @@ func (t *Timeline) Token(at, gap int64, n float64) {
 	}
 }
 
-// at is the slice of a time at or after the start; slices up to it are made.
+// at returns the slice of a time at or after the start, and creates the slices up to it.
 func (t *Timeline) at(when int64) *slice {
 	if when >= t.lo && when < t.hi {
 		return &t.slices[t.last]
@@ -112,8 +112,8 @@ func (t *Timeline) at(when int64) *slice {
 	return &t.slices[i]
 }
 
-// fly adds a request's time in flight to the slices that it passed through.
-func (t *Timeline) fly(from, to int64) {
+// addFlight adds a request's time in flight to the slices that it passed through.
+func (t *Timeline) addFlight(from, to int64) {
 	from = max(from, t.start)
 	if from >= t.lo && to <= t.hi {
 		t.slices[t.last].flightNs += to - from
@@ -126,7 +126,7 @@ func (t *Timeline) fly(from, to int64) {
 	}
 }
 
-// halve makes one slice of two.
+// halve merges each two slices.
 func (t *Timeline) halve() {
 	half := t.slices[:0]
 	for i := 0; i < len(t.slices); i += 2 {
@@ -161,8 +161,8 @@ func (s *slice) merge(o *slice) {
 	stats.MergeBuckets(&s.gaps, &o.gaps)
 }
 
-// Result is the timeline as it is reported. A level that ended in the middle of a slice ends it there: until is its
-// end, a reading of clock.Now.
+// Result returns the timeline in the form of the result. The last slice ends at until, the end of the level as a reading of
+// clock.Now.
 func (t *Timeline) Result(until int64) *result.Timeline {
 	out := &result.Timeline{StartUnixNs: clock.Wall(t.start), StepNs: t.step, Slices: make([]result.Slice, len(t.slices))}
 	for i := range t.slices {
@@ -202,7 +202,7 @@ func (s *slice) result(width int64) result.Slice {
 	return r
 }
 
-// Latency is the headline latency over the whole timeline so far, for a look while the run goes on. Its percentiles come from
+// Latency is the headline latency from the start of the timeline until now, for the live page. Its percentiles come from
 // buckets; see stats.MaxError.
 func (t *Timeline) Latency() result.Latency {
 	var all stats.Buckets[uint64]
@@ -224,7 +224,7 @@ func (t *Timeline) Latency() result.Latency {
 	return l
 }
 
-// nanoseconds are percentiles of times in buckets, the longest of which is known; 0 where there are none.
+// nanoseconds returns percentiles of the times in b, of which longest is the largest; 0 if b is empty.
 func nanoseconds[C uint32 | uint64](b *stats.Buckets[C], longest int64, ps ...float64) []int64 {
 	out := make([]int64, len(ps))
 	for i, v := range b.Quantiles(float64(longest), ps...) {

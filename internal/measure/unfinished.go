@@ -12,12 +12,11 @@ import (
 // Pending is a request that was in flight at the end of a window.
 type Pending struct {
 	Due, Sent int64
-	// Waiting: it is known that no response had come.
+	// Waiting: no response had arrived.
 	Waiting bool
 }
 
-// Close sets the end of the window and tells which requests are in flight then. Their time in flight counts up to the
-// end.
+// Close sets the end of the window and the requests that are in flight then. Their time in flight counts up to the end.
 func (w *Window) Close(until int64, pending []Pending) {
 	w.until = until
 	for _, p := range pending {
@@ -28,14 +27,14 @@ func (w *Window) Close(until int64, pending []Pending) {
 	}
 }
 
-// Cut notes a request that was cut at the end of the measurement, whose record is added too.
+// Cut adds a request that was canceled at the end of the measurement. The caller adds its record too.
 func (w *Window) Cut(p Pending, at int64) {
 	w.until = max(w.until, at)
 	w.unfinished = append(w.unfinished, p)
 }
 
-// ages are how long the requests in flight at the end had taken by then, in ascending order. since is where the time of a
-// request begins; it is false for one that is left out.
+// ages returns the ages of the requests in flight at the end, in ascending order. since returns where the time of a request
+// begins, or false for a request to ignore.
 func (w *Window) ages(since func(Pending) (int64, bool)) []int64 {
 	var out []int64
 	for _, p := range w.unfinished {
@@ -57,12 +56,12 @@ func (w *Window) inFlightAtEnd() (n uint64, oldest int64) {
 
 // withUnfinished corrects a percentile of the ended requests for those in flight at the end.
 //
-// A request in flight at age a will have a latency above a. One whose age is below the percentile tells nothing about it.
-// Those that are older count: the percentile is taken over the ended requests and the older ones, each at its age. If one of
-// the two requests next to the rank is in flight, the percentile is known only to be at least the one over the ended requests
-// and all in flight, each at its age.
+// A request in flight of age a has a latency above a. If a is below the percentile, the request does not affect it. The
+// percentile is computed over the ended requests and the older ones in flight, each with its age. If one of the two requests
+// next to the rank is in flight, the percentile is only known to be at least the one over the ended requests and all requests
+// in flight, each with its age.
 //
-// ended gives the latency of rank k of the n requests that ended.
+// ended returns the latency of rank k of the n requests that ended.
 func withUnfinished(n int, ended func(k int) float64, ages []int64, q result.Percentile) result.Percentile {
 	first := sort.Search(len(ages), func(i int) bool { return ages[i] > q.Ns })
 	older := ages[first:]
@@ -80,7 +79,7 @@ func withUnfinished(n int, ended func(k int) float64, ages []int64, q result.Per
 	if q.Ns, q.AtLeast = with(older); !q.AtLeast {
 		return q
 	}
-	// A bound holds whatever the younger ones will take: they count at their ages too.
+	// The bound must hold for any latency of the younger requests, so they count with their ages too.
 	q.Ns, _ = with(ages)
 	q.Above = uint64(len(older))
 	upTo := stats.Interpolate(q.P, n+len(older), func(k int) float64 { // if none of the older ones ever ends
@@ -109,7 +108,7 @@ func rankWith(ages []int64, rank, n int, ended func(k int) float64) (value float
 	return float64(ages[i]), true
 }
 
-// A level is long enough although a percentile is a bound if the percentile lies at most maxOpen times higher, or if the
+// A level with a percentile that is only a bound is long enough if the percentile is at most maxOpen times higher, or if the
 // requests in flight move its rank by no more than chance does: maxRanks standard deviations of the rank.
 const (
 	maxOpen  = 1.1
@@ -119,8 +118,8 @@ const (
 // judged are the percentiles that a level must be long enough for.
 var judged = []float64{50, 90, 95, 99}
 
-// tooShort finds the first percentile that the requests in flight at the end leave open. extra is one more percentile
-// to look at; 0 is none.
+// tooShort finds the first percentile that the requests in flight at the end leave open. extra is one more percentile to
+// check; 0 for none.
 func tooShort(c *result.Client, extra int) (q result.Percentile, short bool) {
 	for _, q := range c.Latency.Percentiles {
 		if !slices.Contains(judged, q.P) && q.P != float64(extra) {

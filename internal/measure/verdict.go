@@ -18,18 +18,18 @@ const (
 	// maxLagShare and minLag: requests sent later than this share of the median latency distort it.
 	maxLagShare = 0.1
 	minLag      = time.Millisecond
-	// minInFlight: a smaller share of the asked concurrency means that the client was busy elsewhere.
+	// minInFlight: a smaller share of the requested concurrency means that the client did not keep up.
 	minInFlight = 0.9
 	// maxCPU: with more than this share of its processors used the client has no reserve.
 	maxCPU = 0.9
 	// maxStalled: with a larger share of the time spent waiting for its own records the client was busy writing files.
 	maxStalled = 0.01
-	// maxStandstill: a longer time in which the whole process did not run distorts the figures.
+	// maxStandstill: a longer time in which the whole process did not run distorts the results.
 	maxStandstill = 250 * time.Millisecond
 )
 
-// Judge decides on one level and marks it: the reasons why the client limited it, none when the server did. A level without
-// requests is not judged.
+// Judge returns the reasons why the client limited a level, and marks the level; none if the server limited it. A level
+// without requests is not judged.
 func Judge(lv *result.Level, l Load) (out []result.Reason) {
 	if lv.Client.Requests == 0 {
 		return nil
@@ -71,7 +71,7 @@ func Judge(lv *result.Level, l Load) (out []result.Reason) {
 	return out
 }
 
-// Stalled is the reason that a load had to wait for its own records; none where the wait was a small part of the time. records
+// Stalled returns the reason that a load waited for its own records; none if the wait was a small part of the time. records
 // is the option that wrote them.
 func Stalled(stalled, wall time.Duration, records string) []result.Reason {
 	if wall <= 0 || stalled <= time.Duration(maxStalled*float64(wall)) {
@@ -90,11 +90,11 @@ type Run struct {
 	Limits [][]result.Reason
 	// MaxErrorRate is the share of failed requests above which a level is not valid.
 	MaxErrorRate float64
-	// Percentile is one more percentile that levels must be long enough for; 0 is none. Longer says how to measure longer.
+	// Percentile is one more percentile that levels must be long enough for; 0 for none. Longer says how to measure longer.
 	Percentile int
 	Longer     string
-	// Error is why the run could not be completed; empty if it was. TooShort: because no request ended within a window.
-	// ServerGone: because failed requests ended it.
+	// Error is why the run could not be completed; empty if it was. TooShort: no request ended within a window. ServerGone:
+	// failed requests ended the run.
 	Error       string
 	TooShort    bool
 	ServerGone  bool
@@ -103,7 +103,7 @@ type Run struct {
 	Unleveled []result.Reason
 }
 
-// Conclude gives the verdict on a run, and marks the levels in which the server failed.
+// Conclude returns the verdict on a run, and marks the levels in which the server failed.
 //
 // Failures of the server come before limits of the client: while a server is away, a client cannot keep its rate, and that
 // is not the client's fault.
@@ -142,7 +142,7 @@ func Conclude(r Run) result.Verdict {
 		add(result.ClientLimited, r.Unleveled...)
 	}
 	switch {
-	case (r.TooShort || r.ServerGone) && v.State == result.ServerFailed: // the level has said why
+	case (r.TooShort || r.ServerGone) && v.State == result.ServerFailed: // the level's reason is in the verdict
 	case r.Error != "" && r.TooShort:
 		add(result.TooShort, result.Reason{What: r.Error, Try: "measure longer (--measurement-interval), or by count (--measurement-mode count_windows)"})
 	case r.Error != "" && r.ServerGone && !slices.ContainsFunc(r.Levels, func(lv result.Level) bool { return ownLimit(&lv) != nil }):
@@ -153,7 +153,7 @@ func Conclude(r Run) result.Verdict {
 	for i := range r.Levels {
 		lv := &r.Levels[i]
 		if lv.Stable || lv.Reason == "" || lv.ServerFailed || lv.Unfinished && (r.Error != "" || r.Interrupted) {
-			continue // who ended the level has said why
+			continue // the reason for the end is in the verdict
 		}
 		why := result.Reason{What: lv.Reason}
 		if !lv.Unfinished {
@@ -178,7 +178,7 @@ func (r *Run) tooShort(lv *result.Level) *result.Reason {
 	}
 }
 
-// roundTime is a time with three digits.
+// roundTime rounds a time to three digits.
 func roundTime(ns int64) time.Duration {
 	unit := time.Duration(1)
 	for d := time.Duration(ns); d >= 1000*unit; {

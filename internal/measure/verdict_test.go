@@ -9,7 +9,7 @@ import (
 	"github.com/redline-bench/redline/internal/result"
 )
 
-// outage is a level of ten seconds at 100 requests a second whose server was away from second 4 to second 6.
+// outage is a level of ten seconds at 100 requests per second whose server was away from second 4 to second 6.
 func outage() result.Level {
 	lv := result.Level{
 		Concurrency: 8, Stable: true, Client: result.Client{Requests: 800, Failed: 200},

@@ -1,5 +1,5 @@
 // Package measure turns records into numbers: windows, stability, percentiles, client health and the verdict.
-// It is pure: no clock, no goroutine, no I/O. Each formula stands in the comment of the function that uses it.
+// It is pure: no clock, no goroutine, no I/O. The comment of each function has its formula.
 package measure
 
 import (
@@ -10,24 +10,24 @@ import (
 	"github.com/redline-bench/redline/internal/stats"
 )
 
-// Setup is what the formulas need to know of the run.
+// Setup is what the formulas need to know about the run.
 type Setup struct {
 	Batch int
 	// Open: requests follow a schedule, so the latency from the due time differs from that from the send.
 	Open bool
-	// FromSend makes the latency from the send the headline in open loop too.
+	// FromSend makes the latency from the send time the headline latency in open loop too.
 	FromSend bool
-	// Percentile is one more percentile to compute; 0 is none.
+	// Percentile is one more percentile to compute; 0 for none.
 	Percentile int
 	// Streaming: a request may have several responses, so the time to the first one is of interest.
 	Streaming bool
-	// EndedOnly leaves requests that are in flight at the end out of the percentiles, as perf_analyzer does.
+	// EndedOnly excludes requests that are in flight at the end from percentiles, as perf_analyzer does.
 	EndedOnly bool
-	// NearestRank takes percentiles as perf_analyzer does: the latency at the nearest rank instead of a value between two.
+	// NearestRank computes percentiles as perf_analyzer does: the latency at the nearest rank, without interpolation.
 	NearestRank bool
 }
 
-// begin is the time from which the headline latency of a request counts.
+// begin returns the time at which the headline latency of a request starts.
 func (s *Setup) begin(due, sent int64) int64 {
 	if s.Open && !s.FromSend {
 		return due
@@ -35,18 +35,18 @@ func (s *Setup) begin(due, sent int64) int64 {
 	return sent
 }
 
-// Window gathers the records of one pass.
+// Window collects the records of one window.
 type Window struct {
 	setup Setup
 	sent  stats.Sample[int64] // latency from the send
 	due   stats.Sample[int64] // latency from the due time, open loop only
 	first stats.Sample[int64] // time to the first response, streaming only
-	lag   stats.Sample[int64] // how late requests were sent, open loop only
-	late  stats.Sample[int64] // how late answers were read, where that is known
+	lag   stats.Sample[int64] // send lag, open loop only
+	late  stats.Sample[int64] // read lag, if known
 	slow  slow
 
 	requests, responses, sequences, delayed, failed uint64
-	unanswered                                      uint64 // those of requests that ended well without a response
+	unanswered                                      uint64 // requests that succeeded without a response
 
 	callNs, sendNs, recvNs int64
 	flightNs               int64  // time in flight within the window, of all requests, failed ones too
@@ -69,7 +69,7 @@ func (w *Window) Forget() {
 	w.slow = slow{}
 }
 
-// Begin sets the start of the window: what a request was in flight before counts in the window before.
+// Begin sets the start of the window. Time in flight before it belongs to the previous window.
 func (w *Window) Begin(from int64) { w.from = from }
 
 // Add takes one record in.
@@ -90,7 +90,7 @@ func (w *Window) Add(r *record.Record) {
 		return
 	}
 	w.requests++
-	if r.Responses == 0 { // an empty final response alone ended it: a decoupled model may have nothing to say
+	if r.Responses == 0 { // only an empty final response: a decoupled model may send no outputs
 		w.unanswered++
 	}
 	w.responses += uint64(r.Responses)
@@ -113,7 +113,7 @@ func (w *Window) Add(r *record.Record) {
 		w.late.Add(r.Late)
 	}
 	w.callNs += r.End - r.Sent
-	w.sendNs += min(r.Written, r.First) - r.Sent // on a busy machine the answer may be read before its sender goes on
+	w.sendNs += min(r.Written, r.First) - r.Sent // on a busy machine the response may be read before the sender has taken Written
 	w.recvNs += r.End - r.First
 	w.in += r.In
 	w.out += r.Out
@@ -129,10 +129,10 @@ func (w *Window) Requests() uint64 { return w.requests }
 // Failed is the number of failed requests so far.
 func (w *Window) Failed() uint64 { return w.failed }
 
-// Ended is the number of requests that ended, well or not.
+// Ended is the number of requests that succeeded or failed.
 func (w *Window) Ended() uint64 { return w.requests + w.failed }
 
-// Median is a quick look at the median latency of the latest requests, for live views.
+// Median is the median latency of the latest requests, for the progress line.
 func (w *Window) Median() time.Duration {
 	if w.setup.Open && !w.setup.FromSend {
 		return time.Duration(w.due.RecentMedian(1000))
@@ -168,7 +168,7 @@ func (w *Window) Merge(o *Window) {
 		w.firstSent = o.firstSent
 	}
 	w.lastEnd = max(w.lastEnd, o.lastEnd)
-	w.unfinished, w.until = o.unfinished, o.until // what was in flight at the end of an earlier window has ended since, or still is
+	w.unfinished, w.until = o.unfinished, o.until // requests in flight at the end of an earlier window have ended since, or are in o.unfinished
 }
 
 // Client computes the client's numbers for a window that lasted d.
@@ -236,7 +236,7 @@ func (w *Window) summary(s *stats.Sample[int64], ages []int64) result.Latency {
 	return l
 }
 
-// wanted is percentiles with one more in its place.
+// wanted returns percentiles with extra inserted in order.
 func wanted(extra int) []float64 {
 	if extra <= 0 {
 		return percentiles

@@ -1,6 +1,5 @@
-// Package minstd draws the numbers that perf_analyzer draws where it chooses at random: the generator of C++'s
-// default_random_engine with the choice of uniform_int_distribution on top. Without a seed of the user's own the same
-// streams of data and the same sequences are then chosen in the same order.
+// Package minstd draws perf_analyzer's random numbers: the generator of C++'s default_random_engine with
+// uniform_int_distribution. With perf_analyzer's seed it chooses the same data streams and sequences in the same order.
 package minstd
 
 const modulus = 1<<31 - 1
@@ -8,7 +7,7 @@ const modulus = 1<<31 - 1
 // Source is a generator. Use New.
 type Source uint64
 
-// New makes a generator. Seed 0 is the one that C++ begins with where none is given.
+// New makes a generator. Seed 0 is C++'s default seed.
 func New(seed uint64) Source { return Source(seed%(modulus-1) + 1) }
 
 // Below returns a number in [0, n).

@@ -1,13 +1,12 @@
 package minstd
 
-// Rand is the generator behind C's rand() as the GNU library has it: the same numbers as of a program that never calls
-// srand. Use NewRand.
+// Rand is the generator of rand() in the GNU C library. Use NewRand.
 type Rand struct {
 	state [feedback]uint32
 	at    int
 }
 
-// The generator adds the numbers of 31 and 3 draws ago, and throws its first 310 away.
+// The generator adds the numbers of 31 and 3 draws ago, and discards its first 310.
 const (
 	feedback = 31
 	tap      = 3
@@ -17,7 +16,7 @@ const (
 // RandMax is the largest number that Next returns.
 const RandMax = 1<<31 - 1
 
-// NewRand makes a generator. Seed 0 is the one of a program that gives none.
+// NewRand makes a generator. Seed 0 is that of a program that never calls srand.
 func NewRand(seed uint64) *Rand {
 	r := &Rand{at: tap}
 	v := seed%RandMax + 1

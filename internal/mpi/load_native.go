@@ -70,7 +70,7 @@ func load() (api, error) {
 	return l, nil
 }
 
-// init joins the world. By default an MPI error ends the process; here it is to come back as an error.
+// init joins the world. By default an MPI error ends the process; init makes MPI return errors instead.
 func (l *library) init() error {
 	if err := check("MPI_Init", l.mpiInit(0, 0)); err != nil {
 		return err

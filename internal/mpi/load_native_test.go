@@ -53,7 +53,7 @@ func play() error {
 	if err := w.BcastInt(ctx, w.Size()-1, &v); err != nil {
 		return err
 	}
-	// Rank r is stable from pass r on: all ranks must go on until the last one is.
+	// Rank r is stable from pass r on: all ranks must continue until the last one is.
 	passes := 0
 	for all := false; !all; passes++ {
 		if all, err = w.AllStable(ctx, passes >= w.Rank()); err != nil {
@@ -68,7 +68,7 @@ func play() error {
 	return w.Finalize(ctx)
 }
 
-// survives tells whether the Go runtime still handles its own signals.
+// survives reports whether the Go runtime still handles its own signals.
 func survives() (ok bool) {
 	defer func() { ok = recover() != nil }()
 	var p *int

@@ -1,10 +1,9 @@
-// Package mpi lets several runs, started together by mpirun, begin at the same moment and go on measuring until all
-// of them are stable: so several models are loaded at once and measured while the others are busy too.
+// Package mpi lets several runs, started by mpirun, begin at the same moment and measure until all of them are stable. This
+// measures several models while all of them are under load.
 //
-// Open MPI is loaded at run time, by the build with the tag native; nothing is loaded before Init. A World makes all
-// its calls on one thread of its own, because MPI binds itself to the thread that initialized it, and a goroutine has
-// no fixed one. Every call waits for the other ranks, hence the contexts; an abandoned call leaves the world broken,
-// and every later one says so.
+// The build with the tag native loads Open MPI at run time; nothing is loaded before Init. A World makes all its calls on one
+// thread, because MPI is bound to the thread that initialized it. Every call waits for the other ranks and therefore takes a
+// context. After an abandoned call the world is broken, and every later call returns ErrBroken.
 package mpi
 
 import (
@@ -15,13 +14,13 @@ import (
 )
 
 var (
-	// ErrNative says that this build cannot load libmpi.
+	// ErrNative means that this build cannot load libmpi.
 	ErrNative = errors.New("--enable-mpi needs redline-native, the build with the tag native on Linux")
-	// ErrLibrary says that no Open MPI could be loaded.
+	// ErrLibrary means that no Open MPI could be loaded.
 	ErrLibrary = errors.New("no Open MPI library could be loaded")
-	// ErrBroken says that an earlier call was given up or failed, so that the ranks are out of step.
+	// ErrBroken means that an earlier call was abandoned or failed, so that the ranks are out of step.
 	ErrBroken = errors.New("the MPI ranks are out of step after an earlier call was given up")
-	// ErrFinalized says that a call came after Finalize.
+	// ErrFinalized means that a call came after Finalize.
 	ErrFinalized = errors.New("MPI is finalized already")
 )
 
@@ -35,8 +34,7 @@ type api interface {
 	finalize() error
 }
 
-// World is all the ranks of one mpirun. Its methods must be called in the same order on every rank, by one goroutine
-// at a time.
+// World is the ranks of one mpirun. Every rank must call its methods in the same order, from one goroutine at a time.
 type World struct {
 	lib        api
 	calls      chan func()
@@ -44,7 +42,7 @@ type World struct {
 	err        error // why no further call can be made
 }
 
-// Init loads Open MPI and joins the world. Started without mpirun, the process is a world of its own, of size 1.
+// Init loads Open MPI and joins the world. Without mpirun the world has only this process.
 // A process that ends without Finalize makes mpirun end the other ranks too.
 func Init() (*World, error) {
 	lib, err := load()
@@ -102,7 +100,7 @@ func (w *World) BcastInt(ctx context.Context, root int, value *int32) error {
 	return nil
 }
 
-// AllStable tells whether all ranks said that they are stable. Each rank broadcasts its own answer in turn.
+// AllStable reports whether all ranks are stable. Each rank broadcasts its own value in turn.
 func (w *World) AllStable(ctx context.Context, stable bool) (bool, error) {
 	all := true
 	for root := range w.size {
@@ -128,7 +126,7 @@ func (w *World) Finalize(ctx context.Context) error {
 	return nil
 }
 
-// do runs f on the world's thread. When ctx ends first, f goes on alone and the world is broken.
+// do runs f on the world's thread. If ctx ends first, f continues alone and the world is broken.
 func (w *World) do(ctx context.Context, f func() error) error {
 	if w.err != nil {
 		return w.err
@@ -150,8 +148,7 @@ func (w *World) do(ctx context.Context, f func() error) error {
 	}
 }
 
-// serve is the thread. It ends with its thread locked, so that the runtime throws the thread away with what MPI may
-// have left on it.
+// serve runs on the world's thread. It ends with the thread locked, so that the runtime destroys the thread with MPI's state.
 func (w *World) serve() {
 	runtime.LockOSThread()
 	for call := range w.calls {

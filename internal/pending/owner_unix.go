@@ -11,11 +11,11 @@ import (
 // keepOwner gives a file the owner and the group of another one, as far as this user may.
 func keepOwner(f *os.File, of fs.FileInfo) {
 	if s, ok := of.Sys().(*syscall.Stat_t); ok {
-		_ = f.Chown(int(s.Uid), int(s.Gid)) // another user's file becomes ours
+		_ = f.Chown(int(s.Uid), int(s.Gid)) // without permission the file gets this user as its owner
 	}
 }
 
-// duplicate opens a descriptor of this process once more, with the same place in its file.
+// duplicate duplicates a descriptor of this process; both share the position in the file.
 func duplicate(fd int) (*os.File, error) {
 	n, err := syscall.Dup(fd)
 	if err != nil {

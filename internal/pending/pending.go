@@ -1,11 +1,11 @@
-// Package pending writes the files that the program leaves to the user. It is the only place that creates them.
+// Package pending creates all files that the program leaves for the user.
 //
-// A file appears when it is complete: until then the data lies in a temporary file beside it, so that a folder that
-// cannot be written to is known before anything is measured, and a reader sees the old content or the new, never a
-// part. A file that exists keeps its mode, its owner and the links that lead to it; a new one gets the mode of the
-// umask. Devices, pipes and descriptors, as /dev/stdout, get the data when it is complete.
+// A file appears when it is complete. Until then the data is in a temporary file beside it, so that a folder without write
+// permission is found before anything is measured, and a reader sees the old content or the new, never a part. An existing
+// file keeps its mode, its owner and its links; a new file gets the mode of the umask. Devices, pipes and descriptors, such as
+// /dev/stdout, receive the data when it is complete.
 //
-// All text goes through the secrets of the process, which are replaced.
+// The secrets of the process are replaced in all text.
 package pending
 
 import (
@@ -25,7 +25,7 @@ import (
 
 var (
 	errFolder = errors.New("it is a folder")
-	// ErrInterrupted means that an interrupt ended the writing to a pipe that nothing reads from.
+	// ErrInterrupted means that an interrupt ended a write to a pipe without a reader.
 	ErrInterrupted = errors.New("interrupted while nothing reads from it")
 )
 
@@ -42,7 +42,7 @@ type Output struct {
 // New makes an Output that replaces secrets.
 func New(secrets *secret.Set) *Output { return &Output{secrets: secrets, stop: make(chan struct{})} }
 
-// Interrupt ends the waiting for pipes that nothing reads from.
+// Interrupt ends writes to pipes that nothing reads.
 func (o *Output) Interrupt() {
 	if o != nil {
 		o.once.Do(func() { close(o.stop) })
@@ -57,12 +57,12 @@ func (o *Output) Interrupted() <-chan struct{} {
 	return o.stop
 }
 
-// Discard removes all temporary files. The process must end after it: files that are not complete are lost.
+// Discard removes all temporary files. The process must end after it: incomplete files are lost.
 func (o *Output) Discard() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for name := range o.temporary {
-		_ = os.Remove(name) // nothing is left to report it to
+		_ = os.Remove(name) // the process ends; an error cannot be reported
 	}
 }
 
@@ -74,10 +74,10 @@ func (o *Output) Secrets() *secret.Set {
 	return o.secrets
 }
 
-// File is a file that is not there yet.
+// File is a file that appears at Commit.
 type File struct {
 	out  *Output
-	path string // as the user knows it
+	path string // as the user gave it
 	to   target
 	data store          // nil after Commit and Abort
 	text *secret.Writer // before data; nil for binary files
@@ -101,8 +101,8 @@ func (o *Output) Create(path string) (*File, error) {
 	return f, err
 }
 
-// CreateBinary is Create for a form that replacing secrets would damage. Its writer replaces them in the texts that it
-// encodes.
+// CreateBinary is Create for a binary format, which replacing secrets would damage. The caller replaces secrets in the texts
+// that it encodes.
 func (o *Output) CreateBinary(path string) (*File, error) {
 	to, err := resolve(path)
 	if err != nil {
@@ -125,7 +125,7 @@ func (o *Output) CreateBinary(path string) (*File, error) {
 	case err == nil:
 		f.data = beside
 	case to.info != nil && (errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)):
-		f.data = &spool{out: o} // the file may be written, its folder not
+		f.data = &spool{out: o} // the file is writable, its folder is not
 	default:
 		return nil, cause(err)
 	}
@@ -140,7 +140,7 @@ func cause(err error) error {
 	return err
 }
 
-// Check tells whether a file can be created at path. It leaves nothing behind.
+// Check reports whether a file can be created at path. It leaves nothing behind.
 func (o *Output) Check(path string) error {
 	f, err := o.CreateBinary(path)
 	if err == nil {
@@ -149,7 +149,7 @@ func (o *Output) Check(path string) error {
 	return err
 }
 
-// Writable tells in time that a file cannot be written; no path is fine. It leaves nothing behind.
+// Writable returns an error if a file cannot be written, before the run; an empty path is fine. It leaves nothing behind.
 func (o *Output) Writable(path string) error {
 	if path == "" {
 		return nil
@@ -173,7 +173,7 @@ func (o *Output) WriteFile(path string, content []byte) error {
 	return f.Commit()
 }
 
-// CheckAppend tells whether AppendFile can work. It leaves nothing behind.
+// CheckAppend reports whether AppendFile can work. It leaves nothing behind.
 func (o *Output) CheckAppend(path string) error {
 	to, err := resolve(path)
 	switch {
@@ -187,7 +187,7 @@ func (o *Output) CheckAppend(path string) error {
 	return cause(to.probe())
 }
 
-// AppendFile adds a text to a file that others write to as well, or creates it.
+// AppendFile appends a text to a file that other programs append to as well, or creates it.
 func (o *Output) AppendFile(path string, content []byte) error {
 	to, err := resolve(path)
 	if err == nil {
@@ -205,7 +205,7 @@ type Log struct {
 	text *secret.Writer
 }
 
-// CreateLog opens a log, which is empty then.
+// CreateLog creates an empty log, or empties an existing one.
 func (o *Output) CreateLog(path string) (*Log, error) {
 	f, err := os.Create(path)
 	if err != nil {
@@ -233,7 +233,7 @@ func (f *File) Write(b []byte) (int, error) {
 	return n, f.named(err)
 }
 
-// Content reads what was written so far. Nothing may be written after it.
+// Content returns a reader of the written data. Nothing may be written after it.
 func (f *File) Content() (io.Reader, error) {
 	if err := f.flush(); err != nil {
 		return nil, err
@@ -249,7 +249,7 @@ func (f *File) flush() error {
 	return f.named(f.text.Flush())
 }
 
-// named puts the name that the user knows into an error.
+// named adds the path to an error.
 func (f *File) named(err error) error {
 	if err == nil {
 		return nil
@@ -266,7 +266,7 @@ func (f *File) named(err error) error {
 // Path is where the file will be.
 func (f *File) Path() string { return f.path }
 
-// Done tells whether the file has been committed or aborted.
+// Done reports whether the file has been committed or aborted.
 func (f *File) Done() bool { return f.data == nil }
 
 // Commit puts the file in place. After an error the old file, if there was one, is still there.
@@ -281,7 +281,7 @@ func (f *File) Commit() error {
 			f.data = nil
 			return nil
 		}
-		if !errors.Is(err, syscall.EBUSY) { // a file that is mounted by itself cannot be replaced
+		if !errors.Is(err, syscall.EBUSY) { // a file that is a mount point cannot be replaced
 			f.Abort()
 			return f.named(err)
 		}
@@ -298,7 +298,7 @@ func (f *File) Commit() error {
 	return f.named(err)
 }
 
-// Abort removes what was written. After Commit it does nothing.
+// Abort removes the data. After Commit it does nothing.
 func (f *File) Abort() {
 	if f == nil || f.data == nil {
 		return
@@ -324,7 +324,7 @@ func (o *Output) newTemporary(dir string, mode fs.FileMode) (*temporary, error) 
 	return &temporary{f, o}, nil
 }
 
-// gone notes that a temporary file does not exist any more.
+// gone forgets a temporary file that no longer exists.
 func (o *Output) gone(name string) {
 	if o != nil {
 		o.mu.Lock()

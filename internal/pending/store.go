@@ -17,7 +17,7 @@ func (t *temporary) content() (io.Reader, error) {
 	return t.File, err
 }
 
-// rename makes it the file of the target. After an error its content can still be read.
+// rename moves the file to the target. After an error its content can still be read.
 func (t *temporary) rename(to target) error {
 	if err := t.Close(); err != nil {
 		return err
@@ -36,15 +36,15 @@ func (t *temporary) rename(to target) error {
 }
 
 func (t *temporary) discard() {
-	_ = t.Close() // its data is unwanted
+	_ = t.Close() // the data is discarded
 	_ = os.Remove(t.Name())
 	t.out.gone(t.Name())
 }
 
-// spoolMemory is how many bytes a spool keeps in memory.
+// spoolMemory is the number of bytes that a spool keeps in memory.
 const spoolMemory = 8 << 20
 
-// spool is data for a target that cannot be replaced: in memory, and past spoolMemory in the folder of temporary files.
+// spool holds data for a target that cannot be replaced: in memory, and above spoolMemory in the folder of temporary files.
 type spool struct {
 	out    *Output
 	memory bytes.Buffer

@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// target is where the data of a file goes.
+// target is the place that the data of a file is written to.
 type target struct {
 	path string      // at the end of all links
-	info fs.FileInfo // nil where there is no file yet
-	fd   int         // descriptor of this process, as that of /dev/stdout; else -1
+	info fs.FileInfo // nil if there is no file yet
+	fd   int         // descriptor of this process, such as that of /dev/stdout; else -1
 }
 
 // resolve follows the links of a path to the file, which need not exist.
@@ -60,10 +60,10 @@ func descriptor(dir, base string) (int, bool) {
 	return fd, err == nil
 }
 
-// through tells whether the data goes into what is there already: a device, a pipe or a descriptor.
+// through reports whether the data is written to an existing device, pipe or descriptor.
 func (t *target) through() bool { return t.fd >= 0 || t.info != nil && !t.info.Mode().IsRegular() }
 
-// probe opens what is there and closes it again. A pipe is left alone: its reader would see it end.
+// probe opens the existing target and closes it again. It does not open a pipe, whose reader would see the end of the data.
 func (t *target) probe() error {
 	if t.fd < 0 && t.info.Mode()&fs.ModeNamedPipe != 0 {
 		return nil
@@ -75,7 +75,7 @@ func (t *target) probe() error {
 	return f.Close()
 }
 
-// open opens what is there for writing.
+// open opens the existing target for writing.
 func (t *target) open(flags int) (*os.File, error) {
 	if t.fd >= 0 {
 		return duplicate(t.fd)
@@ -103,10 +103,10 @@ func (t *target) beside(o *Output) (*temporary, error) {
 	return f, nil
 }
 
-// Grace is how long a pipe has, after an interrupt, until it must have taken the data.
+// Grace is how long, after an interrupt, the reader of a pipe has to take the data.
 const Grace = 2 * time.Second
 
-// pass writes content to what is there. An interrupt ends it if nothing reads.
+// pass writes content to the existing target. An interrupt ends the write if nothing reads.
 func (o *Output) pass(t target, flags int, content io.Reader) error {
 	done := make(chan error, 1)
 	go func() {

@@ -10,36 +10,36 @@ import (
 const (
 	minBlock = 16
 	maxBlock = 1024
-	// maxArena is the size of an arena, in bytes, from which a block counts as full: every shard has a block in hand, and
-	// there may be hundreds of shards. A recycled one keeps no more than four times as much.
+	// maxArena is the size of an arena, in bytes, from which a block counts as full: every shard holds a block, and there may
+	// be hundreds of shards. A recycled block keeps at most four times as much.
 	maxArena = 64 << 10
-	// maxSpares is how many emptied blocks wait for the writers: enough for busy ones between two looks of the collector.
+	// maxSpares limits the empty blocks kept for the writers: enough for busy writers between two runs of the collector.
 	maxSpares = 32
 )
 
-// Backlog bounds the records that the shards of one run hold for the collector. When it falls behind, as an export to
-// a slow disk may, writers wait for it: memory must not grow with the length of a run, and nothing may be lost. The
-// time that they waited is kept, since it distorts what is measured.
+// Backlog limits the records of one run that wait for the collector. If the collector falls behind, for example because of
+// an export to a slow disk, writers wait for it: memory must not grow with the length of a run, and no record may be lost.
+// Backlog keeps the time that writers waited, because it distorts the measurement.
 type Backlog struct {
 	bytes   atomic.Int64
 	stalled atomic.Int64
 	full    chan struct{}
-	// spares passes emptied blocks back to whichever writer needs one.
+	// spares passes empty blocks back to the writers.
 	spares chan *block
 }
 
-// NewBacklog makes an empty one.
+// NewBacklog makes an empty backlog.
 func NewBacklog() *Backlog {
 	return &Backlog{full: make(chan struct{}, 1), spares: make(chan *block, maxSpares)}
 }
 
 const (
-	// maxBacklog is how many bytes may wait, at the highest rates some hundredths of a second of records. From a quarter
-	// of it on the collector is called.
+	// maxBacklog limits the bytes that wait; at the highest rates they are a few hundredths of a second of records. From a
+	// quarter of it on, the collector is called.
 	maxBacklog = 8 << 20
-	// patience bounds one wait, should nobody collect.
-	patience = time.Second
-	nap      = 200 * time.Microsecond
+	// maxWait limits one wait, in case no collector runs.
+	maxWait = time.Second
+	nap     = 200 * time.Microsecond
 )
 
 // Stalled is how long writers have waited for the collector.
@@ -48,7 +48,7 @@ func (b *Backlog) Stalled() time.Duration { return time.Duration(b.stalled.Load(
 // Full calls the collector.
 func (b *Backlog) Full() <-chan struct{} { return b.full }
 
-// add counts bytes that wait for the collector, and waits for it where they are too many.
+// add counts bytes that wait for the collector, and waits for the collector if there are too many.
 func (b *Backlog) add(n int64) {
 	waiting := b.bytes.Add(n)
 	if waiting > maxBacklog/4 {
@@ -61,7 +61,7 @@ func (b *Backlog) add(n int64) {
 		return
 	}
 	start := time.Now()
-	for b.bytes.Load() > maxBacklog && time.Since(start) < patience {
+	for b.bytes.Load() > maxBacklog && time.Since(start) < maxWait {
 		time.Sleep(nap)
 	}
 	b.stalled.Add(int64(time.Since(start)))
@@ -80,7 +80,7 @@ type block struct {
 	next   atomic.Pointer[block]
 	events []Event // arenas; the writer's alone
 	data   []byte
-	cost   int64 // bytes that it counts for in the backlog; set before it is followed by another block
+	cost   int64 // bytes of this block in the backlog; set before another block follows
 }
 
 // Shard is the single-writer, single-reader list of blocks of one worker. Use NewShard.
@@ -93,8 +93,7 @@ type Shard struct {
 	read uint32 // reader's
 }
 
-// NewShard makes an empty shard, one of those that share a backlog. With keep, Add stores events and response bytes
-// too.
+// NewShard makes an empty shard of a backlog. With keep, Add stores events and response bytes too.
 func NewShard(keep bool, back *Backlog) *Shard {
 	s := &Shard{keep: keep, back: back, size: minBlock}
 	b := s.newBlock()
@@ -176,7 +175,7 @@ func (s *Shard) Drain(fn func(r *Record, events []Event, data []byte)) {
 	}
 }
 
-// recycle hands an emptied block back, unless its arenas have grown so large that they are better freed.
+// recycle returns an empty block to the writers, unless its arenas are too large to keep.
 func (s *Shard) recycle(b *block) {
 	if cap(b.data) > 4*maxArena || int64(cap(b.events))*eventSize > 4*maxArena {
 		return

@@ -57,7 +57,7 @@ func TestShardWaitsForTheCollector(t *testing.T) {
 				s.Add(&record.Record{}, nil, data)
 			}
 		})
-		time.Sleep(1500 * time.Millisecond) // nobody collects: after a second the writer goes on, and waits again
+		time.Sleep(1500 * time.Millisecond) // nobody collects: after a second the writer continues, and waits again
 		synctest.Wait()
 		if d := back.Stalled(); d != time.Second {
 			t.Errorf("the writer has waited %v", d)

@@ -12,7 +12,7 @@ import (
 	"github.com/redline-bench/redline/internal/refserver/tempo"
 )
 
-// The log says when each event of a stream left, on every port that streams, at the pace that was asked for.
+// The log says when each event of a stream left, on every port that streams, at the pace that was requested.
 func TestLogHasTheEventsOfStreams(t *testing.T) {
 	const first, each = 4 * time.Millisecond, 2 * time.Millisecond
 	var log bytes.Buffer

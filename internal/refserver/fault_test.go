@@ -16,7 +16,7 @@ import (
 	"github.com/redline-bench/redline/internal/refserver"
 )
 
-// tryFault sends a request that asks for a fault, on a connection of its own.
+// tryFault sends a request that requests a fault, on a connection of its own.
 func tryFault(t *testing.T, s *refserver.Server, fault string) (status int, body string, err error) {
 	t.Helper()
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DisableCompression: true}}

@@ -29,7 +29,7 @@ func newCore(f *testing.F) *core.Core {
 	return core.New(models, nil)
 }
 
-// A request over HTTP, whatever its bytes are, has an answer with a status, and JSON where it is an error.
+// A request over HTTP, whatever its bytes are, has a response with a status, and JSON where it is an error.
 func FuzzHTTP(f *testing.F) {
 	h := khttp.New(newCore(f))
 	paths := []string{"simple/infer", "simple_string/infer", "simple_identity/infer", "simple/generate", "simple/trace/setting"}

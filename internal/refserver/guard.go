@@ -11,7 +11,7 @@ import (
 	"google.golang.org/grpc/tap"
 )
 
-// guard lets only requests with the bearer token through; without a token it is no guard.
+// guard accepts only requests with the bearer token; without a token it accepts all.
 func guard(token string, next http.Handler) http.Handler {
 	if token == "" {
 		return next
@@ -28,7 +28,7 @@ func guard(token string, next http.Handler) http.Handler {
 
 func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
-// guardGRPC is the guard of the gRPC port. It looks at a call before anything else does.
+// guardGRPC is the guard of the gRPC port. It checks a call before anything else.
 func guardGRPC(token string) []grpc.ServerOption {
 	if token == "" {
 		return nil

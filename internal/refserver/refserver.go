@@ -1,10 +1,9 @@
-// Package refserver is a real inference server in Go: KServe v2 over HTTP and gRPC with Triton's extensions, built-in
-// models, real schedulers, and latencies that can be pinned. It is what `redline serve` runs, the default target of
-// `redline profile --embedded`, and the ground truth that measurements are proved against. So it shares with the load
-// side only tensor and the protocol's types: a bug cannot cancel itself.
+// Package refserver is an inference server in Go: KServe v2 over HTTP and gRPC with Triton's extensions, built-in models, real
+// schedulers, and latencies that can be fixed. `redline serve` and --embedded run it, and tests compare measurements with it.
+// It shares only tensor and the protocol's types with the load generator, so that a bug in one cannot hide a bug in the other.
 //
-// The parts, from the outside in: khttp, kgrpc and metrics speak protocols; core is what they share; model checks requests
-// and holds the repository; sched decides when and with whom a request runs; backend computes; stats counts.
+// The parts, from the outside in: khttp, kgrpc and metrics serve protocols; core is what they share; model checks requests and
+// holds the repository; sched decides when a request runs and in which batch; backend computes; stats counts.
 package refserver
 
 import (
@@ -45,45 +44,45 @@ import (
 
 // Config sets up a server. The zero value serves the built-in models on free loopback ports.
 type Config struct {
-	// The addresses to listen on. Empty is 127.0.0.1:0, which picks a free port.
+	// The addresses to listen on. Empty means 127.0.0.1:0, which picks a free port.
 	HTTP, GRPC, Metrics, OpenAI, TorchServe, TFServing string
 	// TLS is used on every port when it is not nil.
 	TLS *tls.Config
-	// Token, when not empty, is the bearer that requests to every port must present.
+	// Token, if not empty, is the bearer token that requests to every port must send.
 	Token string
-	// MaxInput is the largest JSON, raw body or unpacked body that the HTTP port takes; 0 is no limit.
+	// MaxInput is the largest JSON, raw body or unpacked body that the HTTP port takes; 0 means no limit.
 	MaxInput int64
-	// MaxUnpacked limits what packed requests unpack to, all that are in work together: on the HTTP port those of this
-	// server, over gRPC those of the process, because the gRPC library unpacks for all servers of a process alike. It is
-	// also the largest gRPC message. 0 is no limit.
+	// MaxUnpacked limits the decompressed size of all requests in progress together: on the HTTP port those of this server, over
+	// gRPC those of the process, because the gRPC library decompresses for all servers of a process. It also limits one gRPC
+	// message. 0 means no limit.
 	MaxUnpacked int64
 
 	// Repositories are folders of models, besides the built-in ones.
 	Repositories []string
-	// NoBuiltin leaves the built-in models out.
+	// NoBuiltin omits the built-in models.
 	NoBuiltin bool
 	// Explicit loads only the models in Load, and lets clients load and unload.
 	Explicit bool
 	Load     []string
 
-	// Delays makes a model answer exactly that long after it received a request.
+	// Delays makes a model respond exactly this long after it received a request.
 	Delays map[string]time.Duration
 	// AnyMethod, where it is not 0, makes the gRPC ports answer every method with a message of so many bytes, in place of their own.
 	AnyMethod int
 	// Seed makes scripted randomness repeat.
 	Seed uint64
-	// Null answers from memory, as fast as the machine can; see package null. It has no Token.
+	// Null sends prepared responses as fast as possible; see package null. It does not support Token.
 	Null bool
-	// Faults makes models misbehave, by name; see package fault. Die is called to end the process at once.
+	// Faults makes models fail, by name; see package fault. Die is called to end the process at once.
 	Faults map[string]string
 	Die    func()
-	// GPUs is how many GPUs the metrics pretend to have.
+	// GPUs is the number of simulated GPUs in the metrics.
 	GPUs int
-	// Pace is that of the language models: on the OpenAI port, and of the model tensorrt_llm.
+	// Pace is the pace of the language models: on the OpenAI port, and of the model tensorrt_llm.
 	Pace tempo.Tokens
-	// Trace are trace settings to start with, as trace_file and trace_level.
+	// Trace are the initial trace settings, such as trace_file and trace_level.
 	Trace map[string]string
-	// RequestLog takes one JSON line for each answer.
+	// RequestLog receives one JSON line for each response.
 	RequestLog io.Writer
 }
 
@@ -100,7 +99,7 @@ type Server struct {
 	grpc      []*grpc.Server
 	http      []*http.Server
 	null      *null.Server
-	base      context.Context // of what goes on when the server is to end
+	base      context.Context // ends when the server ends
 	stop      func() bool
 	once      sync.Once
 	err       error
@@ -109,7 +108,7 @@ type Server struct {
 // Start starts a server; it runs until Close or until ctx ends.
 func Start(ctx context.Context, cfg Config) (*Server, error) {
 	if cfg.Null && cfg.Token != "" {
-		return nil, errors.New("null mode has no bearer token; leave one of the two out")
+		return nil, errors.New("null mode does not support a bearer token; omit one of the two options")
 	}
 	listeners, err := listenAll(ctx, cfg.HTTP, cfg.GRPC, cfg.Metrics, cfg.OpenAI, cfg.TorchServe, cfg.TFServing)
 	if err != nil {
@@ -250,10 +249,10 @@ func (s *Server) serveGRPC(l net.Listener, cfg Config, register func(*grpc.Serve
 	go func() { _ = server.Serve(l) }() // ends with Close
 }
 
-// Addresses tells where the server listens.
+// Addresses returns the addresses on which the server listens.
 func (s *Server) Addresses() Addresses { return s.addresses }
 
-// Close answers what is on its way, at once, and ends the server. It may be called more than once.
+// Close ends requests in progress at once, and ends the server. It may be called more than once.
 func (s *Server) Close() error {
 	s.stop()
 	return s.end()
@@ -263,7 +262,7 @@ func (s *Server) end() error {
 	s.once.Do(func() {
 		s.models.Close()
 		for _, h := range s.http {
-			// A client that does not read its answer for a second loses it.
+			// A client that does not read its response for a second loses it.
 			cut := time.AfterFunc(time.Second, func() { _ = h.Close() })
 			_ = h.Shutdown(s.base)
 			cut.Stop()

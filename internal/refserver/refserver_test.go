@@ -105,7 +105,7 @@ func TestInferBinary(t *testing.T) {
 	}
 }
 
-// TestErrorsAreTritons holds answers to wrong requests against those recorded from Triton 2.51.
+// TestErrorsAreTritons compares answers to wrong requests with those recorded from Triton 2.51.
 func TestErrorsAreTritons(t *testing.T) {
 	s := start(t, refserver.Config{})
 	infer := func(body string) []string { return []string{"/v2/models/simple/infer", body} }

@@ -7,7 +7,7 @@ import (
 	"github.com/redline-bench/redline/internal/result"
 )
 
-// MeasurementError is the error of a level's times in words, under a label: a line, and a line for each reason why the true
+// MeasurementError describes the error of a level's times: one line with a label, and one line for each reason why the true
 // error may differ.
 func MeasurementError(indent, label string, e *result.MeasurementError) string {
 	var b strings.Builder
@@ -26,7 +26,7 @@ func MeasurementError(indent, label string, e *result.MeasurementError) string {
 	if e.Exact {
 		fmt.Fprintf(&b, ", calibrated with this traffic at %s %s", plainNumber(e.PerSecond), pace)
 	} else {
-		fmt.Fprintf(&b, ", the nearest that is calibrated: %s", e.Of)
+		fmt.Fprintf(&b, ", the nearest calibrated traffic: %s", e.Of)
 	}
 	for _, note := range e.Notes {
 		b.WriteString("\n" + indent + "  " + note)

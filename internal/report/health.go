@@ -15,19 +15,19 @@ import (
 	"github.com/redline-bench/redline/internal/stats"
 )
 
-// Health writes what belongs under a level: what is wrong with it, its failures, its latencies where there is more
-// than one way to take them, and the condition of the client while it was measured.
+// Health writes the lines under a level: its problems, its failures, in open loop its latencies from due time and send time,
+// and the client health.
 func Health(w io.Writer, l *result.Level, s Style) {
 	p := page{Style: s}
-	marks(&p, l)
+	writeProblems(&p, l)
 	failures(&p, l)
 	latencies(&p, l)
 	client(&p, l)
 	p.to(w)
 }
 
-// marks says why a level does not stand as it is.
-func marks(p *page, l *result.Level) {
+// writeProblems writes the problems of a level.
+func writeProblems(p *page, l *result.Level) {
 	switch {
 	case l.Unfinished:
 		p.linef("  %s %s", p.paint(yellow, "Unfinished:"), cleantext.Line(cmp.Or(l.Reason, "the run ended during this level")))
@@ -35,20 +35,20 @@ func marks(p *page, l *result.Level) {
 		p.linef("  %s %s", p.paint(yellow, "Unstable:"), cleantext.Line(cmp.Or(l.Reason, "the windows do not agree")))
 	}
 	if l.LatencyUnstable {
-		p.linef("  %s only the throughput settled; a lower load may settle the latency too", p.paint(yellow, "Latency unstable:"))
+		p.linef("  %s only the throughput is stable; a lower load may make the latency stable too", p.paint(yellow, "Latency unstable:"))
 	}
 	if n := l.Client.Unanswered; n > 0 {
 		p.linef("  %s %d of %d requests ended without one; their latency is the time until the server ended them",
 			p.paint(yellow, "No response:"), n, l.Client.Requests)
 	}
 	if n := l.Client.Unfinished; n > 0 {
-		p.linef("  In flight at the end: %d requests, the oldest for %d usec; their latency is not known", n, us(l.Client.OldestNs))
+		p.linef("  In flight at the end: %d requests, the oldest for %d usec; their latency is unknown", n, us(l.Client.OldestNs))
 	}
 	if l.Hold != nil {
 		p.linef("  %s %s", p.paint(yellow, "Held by the server:"), l.Hold)
 	}
 	if l.OverLimit {
-		p.linef("  %s the latency reached the limit asked for", p.paint(yellow, "Over the limit:"))
+		p.linef("  %s the latency reached the limit of -l", p.paint(yellow, "Over the limit:"))
 	}
 }
 
@@ -71,7 +71,7 @@ func failures(p *page, l *result.Level) {
 	}
 }
 
-// answered counts the good requests of all windows, as failures are those of the whole level.
+// answered counts the successful requests of all windows, because failures are those of the whole level.
 func answered(l *result.Level) uint64 {
 	var n uint64
 	for i := range l.Windows {
@@ -80,8 +80,8 @@ func answered(l *result.Level) uint64 {
 	return max(n, l.Client.Requests)
 }
 
-// latencies compares the latency from the schedule with the one from the send, and shows the first response of
-// streamed answers. In closed loop both latencies are one, and the report above has it.
+// latencies shows the latencies from due time and send time, and the time to the first response of streamed responses. In
+// closed loop both latencies are equal, and the report above has them.
 func latencies(p *page, l *result.Level) {
 	type row struct {
 		name string
@@ -150,7 +150,7 @@ func columns(p *page, table [][]string) {
 	}
 }
 
-// client writes the condition of the load generator itself.
+// client writes the client health.
 func client(p *page, l *result.Level) {
 	h := &l.Health
 	p.linef("  %s", p.paint(bold, "Client health:"))
@@ -161,11 +161,11 @@ func client(p *page, l *result.Level) {
 		p.linef("    Request rate: sent %.6g of %.6g per sec that were due (%.4g %%)", h.AchievedRate, h.AskedRate, percent(h.AchievedRate, h.AskedRate))
 	}
 	if h.AskedInFlight > 0 {
-		asked := strconv.FormatFloat(h.AskedInFlight, 'g', 6, 64) // a concurrency, whole; but for pauses that were asked for
+		asked := strconv.FormatFloat(h.AskedInFlight, 'g', 6, 64) // the requested concurrency; not a whole number if slots pause
 		if h.AskedInFlight != math.Trunc(h.AskedInFlight) {
 			asked = strconv.FormatFloat(h.AskedInFlight, 'g', 4, 64)
 		}
-		p.linef("    In flight: %.4g of %s asked for (%.4g %%)", h.AchievedInFlight, asked, percent(h.AchievedInFlight, h.AskedInFlight))
+		p.linef("    In flight: %.4g of %s requested (%.4g %%)", h.AchievedInFlight, asked, percent(h.AchievedInFlight, h.AskedInFlight))
 	} else {
 		p.linef("    In flight: %.4g on average", h.AchievedInFlight)
 	}
@@ -175,7 +175,7 @@ func client(p *page, l *result.Level) {
 	case open(l):
 		p.linef("    Dropped: none")
 	}
-	p.linef("    CPU: %.2f cores, %s usec a request; the machine was %.0f %% busy",
+	p.linef("    CPU: %.2f cores, %s usec per request; the machine was %.0f %% busy",
 		h.CPUCores, plainNumber(float64(h.CPUPerRequestNs)/1000), h.MachineShare*100)
 	standstill := ""
 	if h.StandstillNs > 0 {
@@ -183,10 +183,10 @@ func client(p *page, l *result.Level) {
 	}
 	p.linef("    Longest pause: %d usec garbage collection, %d usec scheduler%s", us(h.GCPauseMaxNs), us(h.SchedDelayMaxNs), standstill)
 	if r := h.ReadLag; r != nil {
-		p.linef("    Read lag: p50 %d usec, p99 %d usec, max %d usec; in no latency, as answers have the time of their arrival", us(r.P50Ns), us(r.P99Ns), us(r.MaxNs))
+		p.linef("    Read lag: p50 %d usec, p99 %d usec, max %d usec; not part of any latency, because responses have their arrival time", us(r.P50Ns), us(r.P99Ns), us(r.MaxNs))
 	}
 	if h.Times == "read" {
-		p.linef("    Response times: when the client read them; the time of arrival is not known")
+		p.linef("    Response times: when the client read them; arrival times are unknown")
 	}
 	switch {
 	case h.Error != nil:
@@ -201,7 +201,7 @@ func client(p *page, l *result.Level) {
 	}
 }
 
-// open tells whether requests follow a schedule rather than one another.
+// open reports whether the level is open loop.
 func open(l *result.Level) bool {
 	switch l.Mode {
 	case plan.RequestRate, plan.CustomIntervals, plan.FixedSchedule:
@@ -211,7 +211,7 @@ func open(l *result.Level) bool {
 	return false
 }
 
-// plainNumber is a number with three digits that count, and without an exponent.
+// plainNumber formats a number with three significant digits and without an exponent.
 func plainNumber(v float64) string {
 	if v >= 100 {
 		return strconv.FormatFloat(v, 'f', 0, 64)

@@ -13,7 +13,7 @@ import (
 	"github.com/redline-bench/redline/internal/result"
 )
 
-// Form is how JSON is laid out.
+// Form is the layout of JSON.
 type Form bool
 
 // The forms.
@@ -34,15 +34,15 @@ func WriteFile(files *pending.Output, path string, res *result.Result) error {
 	return files.WriteFile(path, content)
 }
 
-// Encode is a result as it is written down: without secrets.
+// Encode returns the JSON of a result without its secrets.
 func Encode(res *result.Result, form Form) ([]byte, error) {
 	var b bytes.Buffer
 	err := WriteJSON(&b, res.Public(), form)
 	return b.Bytes(), err
 }
 
-// WriteJSON writes the whole result. JSON has no NaN and no infinity; a number that is none, as a rate
-// over no time, is written as 0 rather than losing the result.
+// WriteJSON writes the whole result. JSON has no NaN and no infinity; such a value, for example a rate over no time, is
+// written as 0.
 func WriteJSON(w io.Writer, r *result.Result, form Form) error {
 	data, err := encode(r, form)
 	if _, bad := errors.AsType[*json.UnsupportedValueError](err); bad {
@@ -68,7 +68,7 @@ func encode(v any, form Form) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// finite is a deep copy of v in which every number is one.
+// finite returns a deep copy of v in which NaN and infinities are 0.
 func finite(v reflect.Value) reflect.Value {
 	out := reflect.New(v.Type()).Elem()
 	out.Set(v)
@@ -101,7 +101,7 @@ func finite(v reflect.Value) reflect.Value {
 				out.SetMapIndex(it.Key(), finite(it.Value()))
 			}
 		}
-	default: // everything else is as good as it is
+	default: // other kinds need no change
 	}
 	return out
 }

@@ -1,9 +1,8 @@
-// Package report holds what redline adds to the report of a run: how the client itself fared, the failures by
-// class, latency from the schedule beside latency from the send, the verdict, and the whole result as JSON.
+// Package report writes what redline adds to perf_analyzer's report: the client health, failures by class, latencies from
+// due time and send time, the verdict, and the whole result as JSON.
 //
-// Each file is one writer of the result tree. Writers are pure: the same result gives the same bytes. The text
-// follows the manner of the console report around it, two spaces in and microseconds throughout, so that a level
-// reads as one block.
+// Each file is one writer of the result tree. Writers are pure: equal results give equal bytes. The text has the form of the
+// console report around it, an indent of two spaces and microseconds, so that a level reads as one block.
 package report
 
 import (
@@ -12,7 +11,7 @@ import (
 	"io"
 )
 
-// Style is how text is dressed. The zero value is plain.
+// Style is the style of text. The zero value is plain text.
 type Style struct {
 	// Color allows ANSI colors.
 	Color bool
@@ -26,7 +25,7 @@ const (
 	yellow = "33"
 )
 
-// paint wraps text in a color, where colors are allowed.
+// paint wraps text in a color, if colors are allowed.
 func (s Style) paint(color, text string) string {
 	if !s.Color {
 		return text
@@ -34,7 +33,7 @@ func (s Style) paint(color, text string) string {
 	return "\x1b[" + color + "m" + text + "\x1b[0m"
 }
 
-// page collects a block of lines, so that it reaches its writer in one piece.
+// page collects a block of lines, so that it is written at once.
 type page struct {
 	Style
 	buf bytes.Buffer
@@ -45,13 +44,13 @@ func (p *page) linef(format string, args ...any) {
 	p.buf.WriteByte('\n')
 }
 
-// to hands the block to w. A console that is gone is nobody's concern here.
+// to writes the block to w. Write errors are ignored: the console may have gone.
 func (p *page) to(w io.Writer) { _, _ = w.Write(p.buf.Bytes()) }
 
 // us is nanoseconds as whole microseconds.
 func us(ns int64) int64 { return ns / 1000 }
 
-// percent is part of whole in per cent, 0 when there is no whole.
+// percent is part of whole in percent, 0 when there is no whole.
 func percent(part, whole float64) float64 {
 	if whole == 0 {
 		return 0

@@ -56,10 +56,10 @@ func TestHealth(t *testing.T) {
 			t.Errorf("%s (-got +want):\n%s", name, d)
 		}
 	}
-	const end = `    CPU: 0.42 cores, 6.12 usec a request; the machine was 21 % busy
+	const end = `    CPU: 0.42 cores, 6.12 usec per request; the machine was 21 % busy
     Longest pause: 120 usec garbage collection, 301 usec scheduler
 `
-	const closed = "  Client health:\n    In flight: 7.981 of 8 asked for (99.77 %)\n" + end
+	const closed = "  Client health:\n    In flight: 7.981 of 8 requested (99.77 %)\n" + end
 	f("closed loop", closedLevel(), closed)
 	f("open loop", openLevel(), `  Latency (usec):   avg   p50     p99     max
     from schedule  9000  8000  120000  130001
@@ -81,11 +81,11 @@ func TestHealth(t *testing.T) {
 
 	l = closedLevel()
 	l.Health.ReadLag = &result.ReadLag{P50Ns: 15_000, P99Ns: 900_000, MaxNs: 12_000_000}
-	f("answers that the kernel timed", l, closed+"    Read lag: p50 15 usec, p99 900 usec, max 12000 usec; in no latency, as answers have the time of their arrival\n")
+	f("answers that the kernel timed", l, closed+"    Read lag: p50 15 usec, p99 900 usec, max 12000 usec; not part of any latency, because responses have their arrival time\n")
 
 	l = closedLevel()
 	l.Health.Times = "read"
-	const unread = "    Response times: when the client read them; the time of arrival is not known\n"
+	const unread = "    Response times: when the client read them; arrival times are unknown\n"
 	f("tokens without a time of arrival", l, closed+unread+"    Measurement error: not calibrated; add --calibrate\n")
 	l.Health.ErrorLater = true
 	f("tokens of a run that is calibrated at its end", l, closed+unread)
@@ -99,7 +99,7 @@ func TestHealth(t *testing.T) {
 	const late = "    Measurement error: +134 usec at p50, +3980 usec at p99, "
 	f("a calibrated run", l, closed+late+"calibrated with this traffic at 398 requests/s\n")
 	l.Health.Error.Exact, l.Health.Error.Of = false, "http unary, 8 in flight, 44 requests/s, 64 + 64 bytes"
-	f("one like it", l, closed+late+"the nearest that is calibrated: http unary, 8 in flight, 44 requests/s, 64 + 64 bytes\n")
+	f("one like it", l, closed+late+"the nearest calibrated traffic: http unary, 8 in flight, 44 requests/s, 64 + 64 bytes\n")
 	l.Health.Error = &result.MeasurementError{P50Ns: -1_240, P99Ns: 610_000, AtLeast: true, Exact: true, PerSecond: 49.2, Notes: []string{"one doubt", "another"}}
 	f("a short and doubtful calibration", l, closed+
 		"    Measurement error: -1.2 usec at p50, at least +610 usec at p99, calibrated with this traffic at 49.2 requests/s\n      one doubt\n      another\n")
@@ -121,8 +121,8 @@ func TestHealth(t *testing.T) {
 	l = closedLevel()
 	l.Stable, l.Reason, l.OverLimit, l.LatencyUnstable = false, "throughput spreads 34 %, 10 % is allowed", true, true
 	f("marks", l, `  Unstable: throughput spreads 34 %, 10 % is allowed
-  Latency unstable: only the throughput settled; a lower load may settle the latency too
-  Over the limit: the latency reached the limit asked for
+  Latency unstable: only the throughput is stable; a lower load may make the latency stable too
+  Over the limit: the latency reached the limit of -l
 `+closed)
 
 	l = closedLevel()
@@ -161,19 +161,19 @@ func TestVerdict(t *testing.T) {
 	}
 	f(result.Verdict{State: result.Valid}, "Verdict: valid, the client kept up and every level is stable\n")
 	f(result.Verdict{State: result.ClientLimited, Reasons: []result.Reason{{What: "concurrency 64: kept 50 requests in flight where 64 were asked for", Try: "give the client more CPU"}}},
-		`Verdict: client-limited, the client, not the server, set some of these numbers
+		`Verdict: client-limited, the client, not the server, limited some of these numbers
   concurrency 64: kept 50 requests in flight where 64 were asked for
     try: give the client more CPU
 `)
 	f(result.Verdict{State: result.Failed, Reasons: []result.Reason{{What: "nothing listens"}}}, "Verdict: failed, the run did not complete\n  nothing listens\n")
 	var b bytes.Buffer
 	report.Verdict(&b, &result.Result{Verdict: result.Verdict{State: result.Interrupted}, Interrupted: true}, report.Style{})
-	if want := "Verdict: interrupted, the figures are what was measured until then\n"; b.String() != want {
+	if want := "Verdict: interrupted, the results are those up to the interrupt\n"; b.String() != want {
 		t.Errorf("got %s", b.String())
 	}
 	f(result.Verdict{State: result.ServerFailed, Reasons: []result.Reason{{What: "concurrency 1: \x1b[2J\nVerdict: valid"}}},
 		"Verdict: server-failed, too many requests failed\n  concurrency 1: [2J Verdict: valid\n")
-	f(result.Verdict{State: result.Unstable}, "Verdict: unstable, some levels did not settle\n")
+	f(result.Verdict{State: result.Unstable}, "Verdict: unstable, some levels did not become stable\n")
 }
 
 func TestWriteJSON(t *testing.T) {

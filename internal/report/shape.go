@@ -18,8 +18,8 @@ var bars = []rune(" ▁▂▃▄▅▆▇█")
 
 const mostColumns, fewestColumns = 48, 8
 
-// Shapes writes the distribution of each level's latency as a line of columns, all levels on one logarithmic scale, so
-// that they can be compared by looking. It writes nothing where the terminal is too narrow.
+// Shapes draws the distribution of each level's latency as a row of columns, all levels on one logarithmic scale, so that
+// they can be compared. It writes nothing if the terminal is too narrow.
 func Shapes(w io.Writer, levels []result.Level, width int) {
 	low, high := bounds(levels)
 	if low == 0 {
@@ -47,7 +47,7 @@ func Shapes(w io.Writer, levels []result.Level, width int) {
 	p.to(w)
 }
 
-// bounds are the lowest and the highest latency of all levels; 0 where there is none.
+// bounds are the lowest and the highest latency of all levels; 0 if there is none.
 func bounds(levels []result.Level) (low, high int64) {
 	for i := range levels {
 		h, l := levels[i].Histogram, &levels[i].Client.Latency
@@ -81,7 +81,7 @@ func shape(h *result.Histogram, low, high int64, n int) string {
 	return s.String()
 }
 
-// span is a time in three digits.
+// span formats a time with three digits.
 func span(ns int64) string {
 	switch d := time.Duration(ns); {
 	case d < time.Millisecond:

@@ -7,7 +7,7 @@ import (
 	"github.com/redline-bench/redline/internal/result"
 )
 
-// Verdict writes the last word on a run: whether its numbers can be trusted, and if not, why and what to try.
+// Verdict writes whether the numbers of a run can be trusted, and if not, why and what to try.
 func Verdict(w io.Writer, r *result.Result, s Style) {
 	p := page{Style: s}
 	v := &r.Verdict
@@ -33,9 +33,9 @@ func verdictWords(state result.State) (color, meaning string) {
 	case result.Valid:
 		return green, "the client kept up and every level is stable"
 	case result.ClientLimited:
-		return yellow, "the client, not the server, set some of these numbers"
+		return yellow, "the client, not the server, limited some of these numbers"
 	case result.Unstable:
-		return yellow, "some levels did not settle"
+		return yellow, "some levels did not become stable"
 	case result.TooShort:
 		return yellow, "too few requests ended before the measurement did"
 	case result.Failed:
@@ -43,7 +43,7 @@ func verdictWords(state result.State) (color, meaning string) {
 	case result.ServerFailed:
 		return red, "too many requests failed"
 	case result.Interrupted:
-		return yellow, "the figures are what was measured until then"
+		return yellow, "the results are those up to the interrupt"
 	}
 	return red, "unknown state"
 }

@@ -2,17 +2,17 @@ package result
 
 import "encoding/json"
 
-// Metric is one measured quantity by name. A single number, as a throughput, has only Avg.
+// Metric is one measured quantity by name. A single number, such as a throughput, has only Avg.
 type Metric struct {
 	Tag  string `json:"tag"`  // stable: time_to_first_token
 	Name string `json:"name"` // for people: Time to First Token
 	Unit string `json:"unit"` // ms, tokens, tokens/sec, requests/sec, %, ...
-	// Higher tells that more is better.
+	// Higher: a higher value is better.
 	Higher bool    `json:"higher,omitempty"`
 	Avg    float64 `json:"avg"`
-	// Dist is set where the metric has a value a request.
+	// Dist is set if the metric has one value per request.
 	Dist *Dist `json:"dist,omitempty"`
-	// Interval is the confidence interval of Avg, Intervals those of percentiles, where they were computed.
+	// Interval is the confidence interval of Avg, Intervals those of percentiles, if they were computed.
 	Interval  *Interval           `json:"interval,omitempty"`
 	Intervals map[string]Interval `json:"intervals,omitempty"` // "p50", "p99"
 }
@@ -32,11 +32,11 @@ type Dist struct {
 type Quantile struct {
 	P float64 `json:"p"`
 	V float64 `json:"v"`
-	// AtLeast: the request at this rank was cut at the end, and V is its age.
+	// AtLeast: the request at this rank was canceled at the end, and V is its age.
 	AtLeast bool `json:"at_least,omitempty"`
 }
 
-// FloatCount is how many values lie at or below UpTo and above the bucket before.
+// FloatCount counts the values at or below UpTo and above the previous bucket.
 type FloatCount struct {
 	UpTo  float64 `json:"le"`
 	Count uint64  `json:"n"`
@@ -57,11 +57,11 @@ type Interval struct {
 	Low   float64 `json:"low"`
 	High  float64 `json:"high"`
 	Level float64 `json:"level"` // 0.95
-	// Open: the sample is too small for an upper end, and the value is at least Low. High is 0, and null in JSON.
+	// Open: the sample is too small for an upper end; the value is at least Low. High is 0, and null in JSON.
 	Open bool `json:"-"`
 }
 
-// intervalJSON is an interval as it is written.
+// intervalJSON is the JSON form of an interval.
 type intervalJSON struct {
 	Low   float64  `json:"low"`
 	High  *float64 `json:"high"`

@@ -9,22 +9,22 @@ import (
 type Reading struct {
 	Value  float64
 	Unit   string // ms, /s, %, requests, ...
-	Higher bool   // more is better
+	Higher bool   // a higher value is better
 }
 
 const nsPerMs = 1e6
 
-// short are the names that people use for metrics.
+// short has the common short names of metrics.
 var short = map[string]string{
 	"ttft": "time_to_first_token", "ttst": "time_to_second_token", "ttfo": "time_to_first_output_token",
 	"itl": "inter_token_latency", "icl": "inter_chunk_latency", "tpot": "inter_token_latency",
 	"osl": "output_sequence_length", "isl": "input_sequence_length", "tokens_per_sec": "output_token_throughput",
 }
 
-// Read finds a number of the level: p99 and its like, avg, min, max, std of the headline latency, also as latency.p99;
-// send.p99 and due.p99 from the other starting points, first.p99 to the first response; throughput, responses,
-// sequences, send_rate, requests, failed, error_rate, in_flight, lag.p99, overhead, server.queue, server.compute,
-// cpu_per_request; and every metric by its tag or short name, as ttft.p99. ok is false where there is no such number.
+// Read finds a number of the level: percentiles (p99), avg, min, max and std of the headline latency, also as latency.p99;
+// send.p99 and due.p99 from send time and due time, first.p99 to the first response; throughput, responses, sequences,
+// send_rate, requests, failed, error_rate, in_flight, lag.p99, overhead, server.queue, server.compute, cpu_per_request; and
+// every metric by its tag or short name, such as ttft.p99. ok is false if the level does not have the number.
 func (lv *Level) Read(name string) (r Reading, ok bool) {
 	name = strings.ToLower(strings.TrimSpace(name))
 	if r, ok = lv.plain(name); ok {
@@ -88,7 +88,7 @@ func (lv *Level) plain(name string) (Reading, bool) {
 	return Reading{}, false
 }
 
-// ErrorRate is the share of requests that failed, in per cent.
+// ErrorRate is the share of requests that failed, in percent.
 func (lv *Level) ErrorRate() float64 {
 	ended := lv.Client.Requests + lv.Client.Failed
 	if ended == 0 {

@@ -1,6 +1,6 @@
-// Package result is the one tree that every report reads: the plan, what was measured at each level, what the
-// server counted, how the client itself fared, and the verdict. It is plain data with a schema number; times
-// are nanoseconds unless a name says otherwise.
+// Package result is the tree that every report reads: the plan, the measurements of each level, the server's counts, the
+// client health, and the verdict. It is plain data with a schema number; times are nanoseconds unless a name says
+// otherwise.
 package result
 
 import (
@@ -29,19 +29,19 @@ type Result struct {
 	Workload    string `json:"workload,omitempty"`
 	// GoodputBounds are the bounds that a good request keeps, as "time_to_first_token:200"; empty where none were given.
 	GoodputBounds string `json:"goodput_bounds,omitempty"`
-	// Options are those of the command line without secrets, as "--concurrency=4", where Plan does not hold all of the run.
+	// Options are those of the command line without secrets, such as "--concurrency=4", if Plan does not have all of the run.
 	Options []string `json:"options,omitempty"`
-	// Async and Batch are what the run settled on after it saw the model.
+	// Async and Batch are the values that the run chose after it had read the model's description.
 	Async       bool    `json:"async"`
 	Levels      []Level `json:"levels"`
 	Verdict     Verdict `json:"verdict"`
 	Checks      []Check `json:"checks,omitempty"` // rules and the baseline that the run was held to
 	Interrupted bool    `json:"interrupted,omitempty"`
-	// Error is why the run ended early, if it did.
+	// Error is why the run ended early; empty if it did not.
 	Error string `json:"error,omitempty"`
 }
 
-// Public is the result as it may be written down: its plan has no secrets.
+// Public returns the result without the secrets of its plan.
 func (r *Result) Public() *Result {
 	c := *r
 	c.Plan = r.Plan.Public()
@@ -74,20 +74,20 @@ type Level struct {
 	Mode        plan.Mode `json:"mode"`
 	Concurrency int       `json:"concurrency,omitempty"`
 	Rate        float64   `json:"rate,omitempty"`
-	// Windows are all passes in order; Used is how many of the last were merged into Client and Server, but for those Dead
-	// at the end in which no request was answered, as after the server's death.
+	// Windows are all windows in order; Used is how many of the last were merged into Client and Server, except for those Dead
+	// at the end in which no request got a response, as after the server's death.
 	Windows []Window `json:"windows"`
 	Used    int      `json:"used"`
 	Dead    int      `json:"dead,omitempty"`
-	// Accepted: the level stands as measured. Stable tells whether it met the stability rule; Reason says why not.
+	// Accepted: the level is part of the result. Stable: the level met the stability rule; Reason says why not.
 	Accepted bool   `json:"accepted"`
 	Stable   bool   `json:"stable"`
 	Reason   string `json:"reason,omitempty"`
 	// LatencyUnstable: only the throughput was stable (asynchronous calls accept that).
 	LatencyUnstable bool `json:"latency_unstable,omitempty"`
-	// Unfinished: the level was cut short, by a failure or by the user.
+	// Unfinished: a failure or the user ended the level early.
 	Unfinished bool `json:"unfinished,omitempty"`
-	// OverLimit: the latency reached the limit asked for.
+	// OverLimit: the latency reached the limit that the user set.
 	OverLimit bool      `json:"over_limit,omitempty"`
 	Client    Client    `json:"client"`
 	Server    *Server   `json:"server,omitempty"`
@@ -101,17 +101,17 @@ type Level struct {
 	ServerFailed bool `json:"server_failed,omitempty"`
 	// TooShort: requests in flight at the end leave a percentile open; the verdict says which.
 	TooShort bool `json:"too_short,omitempty"`
-	// Metrics are numbers with names of their own, as those of a language model: "time_to_first_token" and so on.
+	// Metrics are named numbers, such as "time_to_first_token" of a language model.
 	Metrics []Metric `json:"metrics,omitempty"`
 	// Histogram is the distribution of the headline latency over the merged windows, Timeline what happened over the
 	// whole level, unmeasured parts included.
 	Histogram *Histogram `json:"histogram,omitempty"`
 	Timeline  *Timeline  `json:"timeline,omitempty"`
-	// Batches cut the time of the merged windows, and no other, into a few parts; empty where that is too short.
+	// Batches divide the time of the merged windows into a few parts; empty if that time is too short.
 	Batches []Batch `json:"batches,omitempty"`
 }
 
-// Window is one pass. Error is set when it could not be measured.
+// Window is one measurement window. Error is set if it could not be measured.
 type Window struct {
 	StartUnixNs int64   `json:"start_unix_ns"`
 	EndUnixNs   int64   `json:"end_unix_ns"`
@@ -130,10 +130,9 @@ type Client struct {
 	Sequences uint64 `json:"sequences"`
 	Delayed   uint64 `json:"delayed"`
 	Failed    uint64 `json:"failed"`
-	// Unanswered are those of Requests that ended well without a response, as a decoupled model may end them.
+	// Unanswered counts the Requests that succeeded without a response, which a decoupled model may do.
 	Unanswered uint64 `json:"requests_without_response,omitempty"`
-	// Unfinished are requests that were in flight at the end; OldestNs is the greatest age of one of them, from where
-	// Latency is measured.
+	// Unfinished counts the requests in flight at the end; OldestNs is the age of the oldest, measured like Latency.
 	Unfinished uint64 `json:"requests_in_flight_at_end,omitempty"`
 	OldestNs   int64  `json:"oldest_in_flight_ns,omitempty"`
 	DurationNs int64  `json:"duration_ns"`
@@ -143,19 +142,19 @@ type Client struct {
 	ResponsePerSec float64 `json:"response_per_sec"`
 	SequencePerSec float64 `json:"sequence_per_sec"`
 	SendRate       float64 `json:"send_rate"`
-	// Latency is the headline; Sent is measured from the send, Due from the schedule (equal in closed loop),
-	// First is the time to the first response of streamed requests.
+	// Latency is the headline latency; Sent starts at the send time, Due at the due time (equal in closed loop), First is
+	// the time to the first response of streamed requests.
 	Latency Latency  `json:"latency"`
 	Sent    Latency  `json:"latency_from_send"`
 	Due     Latency  `json:"latency_from_due"`
 	First   *Latency `json:"latency_first_response,omitempty"`
 	// OverheadPercent is the share of time in which a request should have been in flight and was not.
 	OverheadPercent float64 `json:"overhead_percent"`
-	// Averages of the parts of a request, in nanoseconds: the whole call, sending it, receiving its answer.
+	// Averages of the parts of a request, in nanoseconds: the whole call, sending it, receiving its response.
 	CallNs uint64 `json:"call_ns"`
 	SendNs uint64 `json:"send_ns"`
 	RecvNs uint64 `json:"recv_ns"`
-	// Bytes is the payload of a request and its answers together, on average; RequestBytes and ResponseBytes are its parts.
+	// Bytes is the payload of a request and its responses together, on average; RequestBytes and ResponseBytes are its parts.
 	Bytes         uint64 `json:"bytes"`
 	RequestBytes  uint64 `json:"request_bytes"`
 	ResponseBytes uint64 `json:"response_bytes"`
@@ -169,8 +168,8 @@ type Latency struct {
 	Avg         int64        `json:"avg"`
 	StdDev      int64        `json:"std_dev"`
 	Percentiles []Percentile `json:"percentiles"` // ascending
-	// Exact is false when so many requests were measured that the percentiles come from a histogram, with a
-	// relative error of at most 0.1 %.
+	// Exact is false if there were so many requests that percentiles come from a histogram, with a relative error of at
+	// most 0.1 %.
 	Exact bool `json:"exact"`
 }
 
@@ -178,8 +177,8 @@ type Latency struct {
 type Percentile struct {
 	P  float64 `json:"p"`
 	Ns int64   `json:"ns"`
-	// AtLeast: the request at this rank was in flight at the end, and Ns is its age. UpToNs is the latency at this rank
-	// if the requests in flight that may lie above it, Above in number, never ended; 0 if that has no bound.
+	// AtLeast: the request at this rank was in flight at the end, and Ns is its age. UpToNs is the latency at this rank if
+	// the requests in flight above it, Above in number, never end; 0 if there is no such bound.
 	AtLeast bool   `json:"at_least,omitempty"`
 	UpToNs  int64  `json:"up_to_ns,omitempty"`
 	Above   uint64 `json:"in_flight_above,omitempty"`
@@ -198,10 +197,10 @@ func (l *Latency) Point(p float64) Percentile {
 	return Percentile{}
 }
 
-// Server is what the server counted during the same time: the model first, then its composing models.
+// Server is what the server counted during the windows: the model first, then its composing models.
 type Server struct {
 	Stats service.ModelStats `json:"stats"`
-	// Cache tells whether cache lines are shown for this model.
+	// Cache: reports show the cache lines of this model.
 	Cache     bool     `json:"cache,omitempty"`
 	Composing []Server `json:"composing,omitempty"`
 }
@@ -214,10 +213,10 @@ type GPU struct {
 	MemoryTotal map[string]uint64  `json:"memory_total_bytes"`
 }
 
-// maxText is how many bytes of a failure's text a result keeps.
+// maxText limits the bytes of a failure's text that a result keeps.
 const maxText = 64 << 10
 
-// FailureText is a text as a Failure keeps it: whole, unless it is very long.
+// FailureText shortens a text to what a Failure keeps: all of it, unless it is very long.
 func FailureText(text string) string {
 	if len(text) <= maxText {
 		return text
@@ -233,7 +232,7 @@ type Failure struct {
 	Slot  int    `json:"slot"` // of the first
 }
 
-// Health is how the client itself fared over the measured windows.
+// Health is the client health over the measured windows.
 type Health struct {
 	LagP50Ns         int64   `json:"lag_p50_ns"`
 	LagP99Ns         int64   `json:"lag_p99_ns"`
@@ -248,37 +247,37 @@ type Health struct {
 	CPUPerRequestNs int64   `json:"cpu_per_request_ns"`
 	GCPauseMaxNs    int64   `json:"gc_pause_max_ns"`
 	SchedDelayMaxNs int64   `json:"sched_delay_max_ns"`
-	// ReadLag is how long answers had come and were not read; nil where the kernel was not asked when they came.
+	// ReadLag is how long responses had arrived but were not read; nil if the kernel does not record arrival times.
 	ReadLag *ReadLag `json:"read_lag,omitempty"`
 	Dropped uint64   `json:"dropped"` // due requests that were never sent
-	// StalledNs is how long ends of requests waited because the records of earlier ones were not written fast enough.
+	// StalledNs is how long ended requests waited because the records of earlier ones were not written fast enough.
 	StalledNs int64 `json:"stalled_ns,omitempty"`
 	// StandstillNs is the longest time in which the whole process did not run; 0 if there was none of 100 ms or more.
 	StandstillNs int64 `json:"standstill_ns,omitempty"`
-	// Error is how far the times are off by calibration; nil where nothing was calibrated.
+	// Error is the calibrated error of the times; nil if nothing was calibrated.
 	Error *MeasurementError `json:"measurement_error,omitempty"`
 	// ErrorUnknown is why Error cannot be measured at all.
 	ErrorUnknown string `json:"measurement_error_unknown,omitempty"`
 	// ErrorLater: Error will be measured after the run.
 	ErrorLater bool `json:"-"`
-	// Times is where the times of a language model's answers come from: "arrival", as the kernel noted it, or "read".
+	// Times is the source of a language model's response times: "arrival" (recorded by the kernel) or "read".
 	Times string `json:"times,omitempty"`
 }
 
-// MeasurementError is the client's time minus the time in the log of a reference server, which held its answers so that
-// requests had the pace of the run. A positive error means that the client states more than the server took.
+// MeasurementError is the client's time minus the time in the log of a reference server, which delayed its responses so that
+// requests had the pace of the run. A positive error means that the client reports more than the server took.
 type MeasurementError struct {
-	// P50Ns and P99Ns are percentiles over requests; over tokens, of the time at which a token came, where Tokens is set.
-	// P99Ns is the upper bound of a confidence interval of 95 %.
+	// P50Ns and P99Ns are percentiles over requests; if Tokens is set, over the arrival times of tokens. P99Ns is the upper
+	// bound of a confidence interval of 95 %.
 	P50Ns int64 `json:"p50_ns"`
 	P99Ns int64 `json:"p99_ns"`
-	// AtLeast: too few requests were compared for a bound; P99Ns is the largest error that was seen.
+	// AtLeast: too few requests were compared for a bound; P99Ns is the largest error seen.
 	AtLeast bool `json:"p99_at_least,omitempty"`
-	// Exact: this traffic was calibrated at this pace. Otherwise Of names the traffic that was.
+	// Exact: this traffic was calibrated at this pace. Otherwise Of names the calibrated traffic.
 	Exact     bool        `json:"exact,omitempty"`
 	Of        string      `json:"of,omitempty"`
-	PerSecond float64     `json:"per_second"` // pace of the calibration: requests, or tokens, a second
-	Requests  int         `json:"requests"`   // how many were compared
+	PerSecond float64     `json:"per_second"` // pace of the calibration: requests or tokens per second
+	Requests  int         `json:"requests"`   // number of compared requests
 	Tokens    *TokenError `json:"tokens,omitempty"`
 	Notes     []string    `json:"notes,omitempty"` // why the true error may differ
 }
@@ -289,8 +288,8 @@ type TokenError struct {
 	ITLNs  int64 `json:"itl_ns"`
 }
 
-// ReadLag is over requests, of each the longest time for which a part of its answer lay unread. No latency holds it: the
-// times of such answers are those of their arrival.
+// ReadLag is computed over requests: for each, the longest time for which a part of its response had arrived but was not
+// read. No latency includes it, because the times of these responses are arrival times.
 type ReadLag struct {
 	P50Ns int64 `json:"p50_ns"`
 	P99Ns int64 `json:"p99_ns"`
@@ -303,21 +302,21 @@ type Verdict struct {
 	Reasons []Reason `json:"reasons,omitempty"`
 }
 
-// State is the verdict in a word.
+// State is the verdict in one word.
 type State string
 
-// The states. Where several apply, the verdict is the last of them in this order; its reasons name the others.
+// The states. If several apply, the verdict is the last of them in this order; its reasons name the others.
 const (
 	Valid         State = "valid"
 	Unstable      State = "unstable"       // some levels did not meet the stability rule
 	TooShort      State = "too-short"      // no request ended within a window, or too many were in flight at the end
-	ClientLimited State = "client-limited" // the client set the numbers
+	ClientLimited State = "client-limited" // the client, not the server, limited a level
 	Failed        State = "failed"         // the run could not be completed
 	ServerFailed  State = "server-failed"  // too many requests failed
 	Interrupted   State = "interrupted"    // the user ended the run
 )
 
-// Reason is one ground of a verdict, with the way out.
+// Reason is one reason of a verdict, with advice.
 type Reason struct {
 	What string `json:"what"`
 	Try  string `json:"try"`

@@ -8,7 +8,7 @@ import (
 	"github.com/redline-bench/redline/internal/result"
 )
 
-// The gauges of a Triton server for each GPU, told apart by the label gpu_uuid.
+// The gauges of a Triton server for each GPU, which the label gpu_uuid identifies.
 const (
 	gpuUtilization = "nv_gpu_utilization"
 	gpuPower       = "nv_gpu_power_usage"
@@ -22,12 +22,12 @@ func GPUMetrics() []string {
 	return []string{gpuUtilization, gpuPower, gpuMemoryUsed, gpuMemoryTotal}
 }
 
-// IsGPUMetric tells whether GPU reads this metric, for Config.Keep.
+// IsGPUMetric reports whether GPU reads this metric, for Config.Keep.
 func IsGPUMetric(name string) bool { return slices.Contains(GPUMetrics(), name) }
 
-// GPU merges windows: for each GPU the mean of utilization and power over all pages, the most memory used and the
-// first total seen. A window without pages of its own counts with the page before it, so that an interval longer
-// than the window still gives figures. The maps are never nil; values that are no finite number are passed over.
+// GPU merges windows: for each GPU the mean of utilization and power over all pages, the highest memory use and the first
+// total memory. A window without pages uses the page before it, so that a polling interval longer than the window still gives
+// values. The maps are never nil; values that are not finite are ignored.
 func GPU(windows ...Window) *result.GPU {
 	gpu := &result.GPU{
 		Utilization: map[string]float64{},
@@ -52,7 +52,7 @@ func GPU(windows ...Window) *result.GPU {
 	return gpu
 }
 
-// mean gathers the values of each GPU: their sum and their number.
+// mean collects the values of each GPU: their sum and their number.
 type mean map[string]struct{ sum, n float64 }
 
 func (m mean) add(p *Page, name string) {
@@ -96,7 +96,7 @@ func (p *Page) byGPU(name string) iter.Seq2[string, float64] {
 	}
 }
 
-// count is a number of bytes: values that no count can have become the nearest that can.
+// count converts a value to a number of bytes, and limits it to the valid range.
 func count(v float64) uint64 {
 	switch {
 	case v <= 0:

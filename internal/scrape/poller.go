@@ -1,12 +1,11 @@
 // Package scrape reads a server's Prometheus endpoint while a level is measured.
 //
-// A Poller asks the endpoint at a fixed interval in the background, from the first window of a level to its last.
-// At each window's end the caller takes the pages that came in since the window before, with the last page from
-// before it, so that gauges can be averaged over the window and counters subtracted across it. GPU turns the pages
-// of the windows that count into the GPU figures of the result.
+// A Poller reads the endpoint at a fixed interval in the background, from the first window of a level to its last. At the end
+// of each window the caller takes the pages of that window and the last page before it, so that gauges can be averaged and
+// counters subtracted. GPU converts the pages of the merged windows to the GPU values of the result.
 //
-// A failing first poll is an error: the run asked for metrics that cannot be had. Later failures are counted and
-// handed over with the window, and polling goes on.
+// A failing first poll is an error, because the run cannot get its metrics. Later failures are counted and returned with the
+// window, and polling continues.
 package scrape
 
 import (
@@ -20,11 +19,11 @@ import (
 	"time"
 )
 
-// What a poll can fail with, for callers that have their own words for each.
+// Errors of a poll, for callers with their own messages.
 var (
-	// ErrConnect: the endpoint gave no answer.
-	ErrConnect = errors.New("no answer from the metrics endpoint")
-	// ErrStatus: the endpoint answered, but not with status 200.
+	// ErrConnect: the endpoint gave no response.
+	ErrConnect = errors.New("no response from the metrics endpoint")
+	// ErrStatus: the endpoint responded with a status other than 200.
 	ErrStatus = errors.New("the metrics endpoint refused")
 )
 
@@ -38,23 +37,23 @@ type Config struct {
 	// URL is the endpoint; without a scheme it is taken as http.
 	URL      string
 	Interval time.Duration
-	// Timeout bounds one poll; 0 is ten seconds.
+	// Timeout limits one poll; 0 means ten seconds.
 	Timeout time.Duration
-	// Keep chooses the metrics to hold on to by name; nil keeps all, which a long window pays for in memory.
+	// Keep selects the metrics to keep by name; nil keeps all, which needs memory in long windows.
 	Keep func(name string) bool
-	// Expect names the metrics whose absence is to be told.
+	// Expect names the metrics that Window.Missing reports if they are absent.
 	Expect []string
-	// Client sends the requests; nil is a plain client of the poller's own, without proxies.
+	// Client sends the requests; nil means a client without proxies.
 	Client *http.Client
 }
 
-// Window is what was gathered between two calls of Take.
+// Window is what was collected between two calls of Take.
 type Window struct {
 	Pages []*Page
 	// Before is the newest page from before the window; nil in the first.
 	Before *Page
-	// Missing names the expected metrics that a page did not hold. Slow tells of a poll that took longer than the
-	// interval. Each is set at the first occurrence in the poller's life, and never again.
+	// Missing names the expected metrics that a page did not have. Slow is a poll that took longer than the interval. Each is
+	// set only at the first occurrence.
 	Missing []string
 	Slow    *Slow
 	// Failed counts the polls without a page; Err is the first of their reasons.
@@ -98,8 +97,8 @@ func New(conf Config) *Poller {
 	return p
 }
 
-// Start polls once and returns how that went; when it went well, polling goes on in the background until Stop or
-// until ctx ends. What an earlier Start left untaken is dropped.
+// Start polls once and returns its error. After success, polling continues in the background until Stop or until ctx ends.
+// Pages of an earlier Start that were not taken are dropped.
 func (p *Poller) Start(ctx context.Context) error {
 	if p.cancel != nil {
 		return errors.New("the metrics poller is running already")
@@ -118,7 +117,7 @@ func (p *Poller) Start(ctx context.Context) error {
 	return nil
 }
 
-// Stop ends polling and waits until it has ended. What was gathered can still be taken.
+// Stop ends polling and waits until it has ended. Take can still be called once.
 func (p *Poller) Stop() {
 	if p.cancel == nil {
 		return
@@ -129,7 +128,7 @@ func (p *Poller) Stop() {
 	p.client.CloseIdleConnections()
 }
 
-// Take returns what was gathered since the last Take, and begins a new window.
+// Take returns what was collected since the last Take, and begins a new window.
 func (p *Poller) Take() Window {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -138,7 +137,7 @@ func (p *Poller) Take() Window {
 	return w
 }
 
-// loop starts a poll every interval; one that overruns is followed by the next at once.
+// loop starts a poll every interval. After a poll that takes longer, the next starts at once.
 func (p *Poller) loop(ctx context.Context, begun time.Time) {
 	timer := time.NewTimer(p.conf.Interval - time.Since(begun))
 	defer timer.Stop()
@@ -215,7 +214,7 @@ func (p *Poller) poll(ctx context.Context) (*Page, error) {
 		return nil, fmt.Errorf("%w: read %s: %w", ErrConnect, p.url, err)
 	}
 	took := time.Since(begun)
-	// A line that cannot be read leaves its metric out, and Missing tells when that matters.
+	// An invalid line is ignored; Missing names its metric if it was expected.
 	page, _ := Parse(body.String(), p.conf.Keep)
 	page.At, page.Took = begun.Add(took), took
 	return page, nil

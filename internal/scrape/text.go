@@ -8,16 +8,16 @@ import (
 	"time"
 )
 
-// Page is one answer of an endpoint.
+// Page is one response of an endpoint.
 type Page struct {
-	// At is when the answer was complete; Took is how long it took. Both are zero for a page that was only parsed.
+	// At is when the response was complete; Took is how long it took. Both are zero for a page that was only parsed.
 	At   time.Time
 	Took time.Duration
-	// Samples stand in the order of the page.
+	// Samples are in the order of the page.
 	Samples []Sample
-	// Types is what the page declares its families to be: counter, gauge, histogram, summary, untyped.
+	// Types has the declared type of each family: counter, gauge, histogram, summary, untyped.
 	Types map[string]string
-	// Help is what it says of them.
+	// Help has the help text of each family.
 	Help map[string]string
 }
 
@@ -44,7 +44,7 @@ func (s *Sample) Label(name string) string {
 	return ""
 }
 
-// Has tells whether the page holds a sample of this name.
+// Has reports whether the page holds a sample of this name.
 func (p *Page) Has(name string) bool {
 	for i := range p.Samples {
 		if p.Samples[i].Name == name {
@@ -54,11 +54,11 @@ func (p *Page) Has(name string) bool {
 	return false
 }
 
-// Parse reads a page in Prometheus' text form. It keeps the samples and families whose names keep accepts; nil
-// accepts all. A line that breaks the form is left out and the rest is read: the error names the first such line,
-// and the page is never nil. Time stamps and exemplars after the value are passed over.
+// Parse reads a page in Prometheus' text format. It keeps the samples and families whose names keep accepts; nil accepts all.
+// Invalid lines are ignored: the error names the first of them, and the page is never nil. Timestamps and exemplars after the
+// value are ignored.
 //
-// Nothing in the page refers to text, so that a few kept samples do not hold a large answer in memory.
+// The page does not refer to text, so that a few kept samples do not keep a large response in memory.
 func Parse(text string, keep func(name string) bool) (*Page, error) {
 	if keep == nil {
 		keep = func(string) bool { return true }
@@ -90,7 +90,7 @@ func Parse(text string, keep func(name string) bool) (*Page, error) {
 	return p, first
 }
 
-// comment keeps TYPE and HELP lines; every other comment says nothing.
+// comment keeps TYPE and HELP lines and ignores other comments.
 func (p *Page) comment(line string, keep func(string) bool) {
 	f := strings.Fields(line)
 	switch {
@@ -134,27 +134,27 @@ func parseSample(line string, keep func(string) bool) (Sample, bool, error) {
 	}
 	if len(f) > 1 && f[1] != "#" {
 		if _, err := strconv.ParseFloat(f[1], 64); err != nil {
-			return Sample{}, false, fmt.Errorf("%q after the value is no time stamp", f[1])
+			return Sample{}, false, fmt.Errorf("%q after the value is not a timestamp", f[1])
 		}
 	}
 	s.Value = v
 	return s, true, nil
 }
 
-// parseValue takes what strconv takes but for hexadecimal forms and digit separators, which are Go's own. A number
+// parseValue takes what strconv takes except for hexadecimal forms and digit separators, which are Go's own. A number
 // too large for a float64 is an infinity.
 func parseValue(s string) (float64, error) {
 	if strings.ContainsAny(s, "xX_") {
-		return 0, fmt.Errorf("%q is no number", s)
+		return 0, fmt.Errorf("%q is not a number", s)
 	}
 	v, err := strconv.ParseFloat(s, 64)
 	if err != nil && !errors.Is(err, strconv.ErrRange) {
-		return 0, fmt.Errorf("%q is no number", s)
+		return 0, fmt.Errorf("%q is not a number", s)
 	}
 	return v, nil
 }
 
-// parseLabels reads what follows an opening brace, and returns what follows the closing one.
+// parseLabels reads labels after an opening brace, and returns the text after the closing brace.
 func parseLabels(s string) ([]Label, string, error) {
 	var labels []Label
 	for {
@@ -186,7 +186,7 @@ func parseLabels(s string) ([]Label, string, error) {
 	}
 }
 
-// unquote reads a label value with its quotes. A backslash before any but \, " and n stands for itself.
+// unquote reads a label value with its quotes. A backslash before any except \, " and n stands for itself.
 func unquote(s string) (value, rest string, ok bool) {
 	if !strings.HasPrefix(s, `"`) {
 		return "", "", false

@@ -16,24 +16,24 @@ import (
 
 // The lengths, in bytes, that decide how a text is searched for.
 const (
-	// shortest is the length of a text that is searched for by itself. A shorter one is replaced only behind its name.
+	// shortest is the length from which a text is searched for everywhere. A shorter text is replaced only after its name.
 	shortest = 4
-	// longWord is the length from which a text is found inside of words too.
+	// longWord is the length from which a text is found inside words too.
 	longWord = 8
-	// longNumber is the length from which a number is searched for by itself: a shorter one may be a measured value.
+	// longNumber is the length from which a number is searched for everywhere: a shorter one may be a measured value.
 	longNumber = 12
 )
 
 // pattern is one spelling of a secret.
 type pattern struct {
 	text []byte
-	// head is how many bytes must be there: a message may have been cut off in the middle of a secret.
+	// head is how many bytes must match: a message may be truncated within a secret.
 	head int
-	// word: letters and digits must not surround the text.
+	// word: no letter or digit may be next to the text.
 	word bool
 }
 
-// patterns are the spellings of a value. known: the text is public by itself.
+// patterns returns the spellings of a value. known: the text is also public.
 func (v *value) patterns(known bool) []pattern {
 	_, err := strconv.ParseFloat(v.text, 64)
 	number := err == nil || v.text == "true" || v.text == "false" || v.text == "null"
@@ -51,7 +51,7 @@ func (v *value) patterns(known bool) []pattern {
 	return out
 }
 
-// behindName are the spellings of a value that must not be replaced everywhere: with its name before it.
+// behindName returns the spellings of a value with its name before it, for values that must not be replaced everywhere.
 func (v *value) behindName() []pattern {
 	var out []pattern
 	for _, name := range []string{v.name, strings.ToLower(v.name), textproto.CanonicalMIMEHeaderKey(v.name)} {
@@ -65,7 +65,7 @@ func (v *value) behindName() []pattern {
 	return out
 }
 
-// spellings are a text as files, pages and protocols spell it.
+// spellings returns the encodings of a text in files, pages and protocols.
 func spellings(text string) []string {
 	quoted := func(s string) string { return s[1 : len(s)-1] }
 	inJSON := func(s string, forHTML bool) string {
@@ -78,7 +78,7 @@ func spellings(text string) []string {
 		return quoted(strings.TrimSuffix(b.String(), "\n"))
 	}
 	var inXML bytes.Buffer
-	_ = xml.EscapeText(&inXML, []byte(text)) // a buffer takes everything
+	_ = xml.EscapeText(&inXML, []byte(text)) // a buffer returns no error
 	once, page := inJSON(text, false), inJSON(text, true)
 	list := []string{
 		text, once, page, inJSON(once, false), inJSON(page, true), inJSON(once, true), quoted(strconv.Quote(text)), strings.ReplaceAll(text, `"`, `""`),
@@ -107,7 +107,7 @@ func lowerEscapes(s string) string {
 	return string(b)
 }
 
-// reduce leaves out patterns that contain another one: replacing the shorter one is enough.
+// reduce removes patterns that contain another one: replacing the shorter one is enough.
 func (m *matcher) reduce() {
 	slices.SortFunc(m.patterns, func(a, b pattern) int {
 		return cmp.Or(cmp.Compare(len(a.text), len(b.text)), bytes.Compare(a.text, b.text), cmp.Compare(a.head, b.head))

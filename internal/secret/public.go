@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Public is the value of an option as it may be written down, whatever the length of its secret.
+// Public returns the value of an option with its secret masked, for a secret of any length.
 func Public(k Kind, text string) string {
 	name, _, named := strings.Cut(text, ":")
 	switch {
@@ -27,7 +27,7 @@ func Public(k Kind, text string) string {
 	return text
 }
 
-// PublicURLs are addresses as they may be written down.
+// PublicURLs masks the secrets of URLs.
 func PublicURLs(list []string) []string {
 	out := make([]string, len(list))
 	for i, u := range list {
@@ -36,8 +36,7 @@ func PublicURLs(list []string) []string {
 	return out
 }
 
-// PublicURL is an address without its user info and query. An address without a scheme has its user info, if any,
-// before its @.
+// PublicURL masks the user info and query of a URL. In an address without a scheme, the user info is the part before @.
 func PublicURL(address string) string {
 	scheme, rest, ok := strings.Cut(address, "://")
 	if !ok {

@@ -1,9 +1,9 @@
 // Package secret keeps secrets out of everything that the program writes.
 //
-// A Set holds the secrets of a process as values. The tables of options mark each option that can carry one with a
-// Kind, and reading the command line collects the values before anything else looks at them. Every file, page and
-// standard stream is written through a Writer of the Set, which replaces the values wherever they appear: as they
-// were given, and as JSON, URLs, HTML, XML, CSV and Basic authentication spell them.
+// A Set holds the secrets of a process as values. The option tables mark each option that can carry a secret with a Kind, and
+// parsing the command line collects the values before anything else uses them. Every file, page and standard stream is written
+// through a Writer of the Set, which replaces the values everywhere: as given, and as encoded in JSON, URLs, HTML, XML, CSV and
+// Basic authentication.
 package secret
 
 import (
@@ -16,7 +16,7 @@ import (
 	"sync/atomic"
 )
 
-// Mask stands in place of a secret.
+// Mask replaces a secret.
 const Mask = "***"
 
 // Kind says where in the value of an option a secret can be.
@@ -27,9 +27,9 @@ const (
 	None   Kind = iota // nowhere
 	Whole              // the value is the secret
 	Header             // NAME: VALUE
-	URL                // user info and query of addresses, which commas or spaces separate
-	Pair               // NAME:VALUE or a JSON object; secret where the name says so
-	Option             // --NAME=VALUE or VALUE, an argument that is handed to another program
+	URL                // user info and query of addresses separated by commas or spaces
+	Pair               // NAME:VALUE or a JSON object; secret if the name is sensitive
+	Option             // --NAME=VALUE or VALUE, an argument for another program
 )
 
 // Set is the secrets of a process. The zero Set is empty, a nil Set stays empty. It is safe for concurrent use.
@@ -45,15 +45,15 @@ type value struct {
 	text string
 	// name is the header or parameter that carried the text; empty if there was none.
 	name string
-	// sure is false where the text is only likely to be a secret, as in a header that Redline does not know. Such a text
-	// does not count if an option that carries no secret has it too, for example as the name of the model.
+	// sure is false if the text is only likely to be a secret, as in an unknown header. Such a text does not count if a public
+	// option has the same value, for example the name of the model.
 	sure bool
 }
 
 // sensitive are parts of the names of headers, parameters and fields that carry secrets.
 var sensitive = []string{"auth", "key", "token", "secret", "passw", "pwd", "credential", "cookie", "signature", "jwt", "bearer"}
 
-// Sensitive tells whether a header, parameter or field of this name carries a secret.
+// Sensitive reports whether a header, parameter or field of this name carries a secret.
 func Sensitive(name string) bool {
 	name = strings.ToLower(name)
 	return name == "sig" || slices.ContainsFunc(sensitive, func(part string) bool { return strings.Contains(name, part) })
@@ -62,7 +62,7 @@ func Sensitive(name string) bool {
 // harmless are headers whose values are never secret.
 var harmless = []string{"accept", "accept-encoding", "content-type", "connection", "user-agent", "host", "x-request-id", "traceparent", "anthropic-version"}
 
-// Harmless tells whether the values of a header are never secret.
+// Harmless reports whether the values of a header are never secret.
 func Harmless(header string) bool {
 	return slices.Contains(harmless, strings.ToLower(strings.TrimSpace(header)))
 }
@@ -120,7 +120,7 @@ func (s *Set) collectHeader(text string) {
 	}
 }
 
-// collectUser adds the parts of USER:PASSWORD, and the whole as Basic authentication sends it.
+// collectUser adds the parts of USER:PASSWORD, and its encoding for Basic authentication.
 func (s *Set) collectUser(info string) {
 	user, password, ok := strings.Cut(info, ":")
 	s.add(value{text: info, sure: true})
@@ -218,7 +218,7 @@ func (s *Set) add(v value) {
 	}
 }
 
-// compile makes the matcher. It needs the lock.
+// compile makes the matcher. The caller holds the lock.
 func (s *Set) compile() {
 	m := &matcher{}
 	for _, v := range s.values {
@@ -230,7 +230,7 @@ func (s *Set) compile() {
 	}
 }
 
-// matcher is the patterns of the secrets; nil where there are none.
+// matcher is the patterns of the secrets; nil if there are none.
 func (s *Set) matcher() *matcher {
 	if s == nil {
 		return nil
@@ -246,7 +246,7 @@ func (s *Set) Redact(text string) string {
 	return string(s.RedactBytes([]byte(text)))
 }
 
-// RedactBytes is Redact for bytes. It returns b itself if b holds no secret.
+// RedactBytes is Redact for bytes. It returns b itself if b contains no secret.
 func (s *Set) RedactBytes(b []byte) []byte {
 	m := s.matcher()
 	if m == nil || !m.any(b) {

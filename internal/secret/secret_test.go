@@ -32,7 +32,7 @@ func TestEverySpellingIsReplaced(t *testing.T) {
 			"Basic " + base64.StdEncoding.EncodeToString([]byte(key+":")),
 		} {
 			if strings.Contains(text, strings.ToLower(key)) && key != strings.ToLower(key) {
-				continue // the lower-case escapes are asked for only where the key has no capitals
+				continue // the lower-case escapes are requested only where the key has no capitals
 			}
 			got := s.Redact("before " + text + ", after")
 			if !strings.Contains(got, secret.Mask) || strings.Contains(got, key) {
@@ -90,7 +90,7 @@ func TestShortSecretsAndNumbers(t *testing.T) {
 	f("X-Key: 123456789012345", `123456789012345`, `***`)
 }
 
-// A message may have been cut off in the middle of a secret.
+// A message may have been cut off within a secret.
 func TestALargePartOfASecret(t *testing.T) {
 	var s secret.Set
 	s.Add("0123456789abcdefghijABCDEFGHIJxyz")

@@ -6,19 +6,19 @@ import (
 	"sync"
 )
 
-// matcher finds the patterns of a Set. It is never changed once it is in use.
+// matcher finds the patterns of a Set. It does not change after its creation.
 type matcher struct {
 	patterns []pattern
 	longest  int // bytes of the longest pattern
 }
 
-// cut ends messages that are only the beginning of a text. What stands before it may be the beginning of a secret.
+// cut marks the end of a truncated text. The text before it may end with the start of a secret.
 var cut = []byte("...")
 
-// leastPart is how many bytes before a cut are taken for the beginning of a secret.
+// leastPart is how many bytes before a cut must match to count as the start of a secret.
 const leastPart = 4
 
-// any tells whether b may hold a secret. It is the only cost of a text without secrets.
+// any reports whether b may contain a secret. It is the only cost of a text without secrets.
 func (m *matcher) any(b []byte) bool {
 	if bytes.Contains(b, cut) {
 		return true
@@ -32,14 +32,14 @@ func (m *matcher) any(b []byte) bool {
 	return false
 }
 
-// unfinished is where the end of b may be the start of a secret; len(b) if it is none.
+// unfinished returns where a possible start of a secret at the end of b begins; len(b) if there is none.
 func (m *matcher) unfinished(b []byte) int {
 	at := len(b)
 	for i := range m.patterns {
 		p := &m.patterns[i]
 		most := len(p.text) - 1
 		if p.word {
-			most++ // the byte behind decides
+			most++ // the byte after the match decides
 		}
 		for from := max(0, len(b)-most); from < at; from++ {
 			k := bytes.IndexByte(b[from:at], p.text[0])
@@ -52,7 +52,7 @@ func (m *matcher) unfinished(b []byte) int {
 			}
 		}
 	}
-	// A cut may be on its way.
+	// The rest of a cut may follow.
 	for dots := 1; dots < len(cut) && bytes.HasSuffix(b, cut[:dots]); dots++ {
 		if n := m.part(b[:len(b)-dots]); n > 0 {
 			at = min(at, len(b)-dots-n)
@@ -116,7 +116,7 @@ func (m *matcher) next(b []byte, from, end int, before byte) (at, size int) {
 				break
 			}
 			n := p.extent(b[start:])
-			if p.word && !alone(b, start, n, before) {
+			if p.word && !standsAlone(b, start, n, before) {
 				continue
 			}
 			if start < at || n > size {
@@ -147,8 +147,8 @@ func (p *pattern) extent(b []byte) int {
 	return n
 }
 
-// alone tells whether no letter or digit touches a match.
-func alone(b []byte, start, n int, before byte) bool {
+// standsAlone reports whether no letter or digit touches a match.
+func standsAlone(b []byte, start, n int, before byte) bool {
 	if start > 0 {
 		before = b[start-1]
 	}
@@ -207,7 +207,7 @@ func (w *Writer) Flush() error {
 	return w.pass(m, w.held, true)
 }
 
-// pass writes a text but for its end that may be the start of a secret, which it holds back.
+// pass writes a text except for its end that may be the start of a secret, which it holds back.
 func (w *Writer) pass(m *matcher, text []byte, last bool) error {
 	out, done := text, len(text)
 	if !last {

@@ -12,7 +12,7 @@ import (
 	"github.com/ebitengine/purego"
 )
 
-// libraries are tried in turn. The loader looks for plain names along LD_LIBRARY_PATH and in the system's folders.
+// libraries are tried in turn. The loader searches for plain names along LD_LIBRARY_PATH and in the system's folders.
 func libraries() []string {
 	return []string{
 		"libcudart.so", "libcudart.so.13", "libcudart.so.12", "libcudart.so.11.0", "libcudart.so.11",
@@ -41,8 +41,8 @@ type runtimeAPI struct {
 	errorString  func(code int32) string
 }
 
-// openRuntime loads libcudart. The loader counts references and answers from memory after the first time, so each
-// region opens it for itself and no state is shared.
+// openRuntime loads libcudart. The loader counts references and caches the library, so each region opens it itself and no state
+// is shared.
 func openRuntime() (*runtimeAPI, error) {
 	var lib uintptr
 	for _, name := range libraries() {
@@ -79,8 +79,8 @@ func openRuntime() (*runtimeAPI, error) {
 	return api, nil
 }
 
-// notLoaded says why there is no CUDA runtime. Without a driver the runtime would be of no use either, and the first
-// line is then what it would have said.
+// notLoaded returns why there is no CUDA runtime. Without a driver the runtime would not work either; the first line is then the
+// runtime's own message.
 func notLoaded() error {
 	err := fmt.Errorf("the CUDA runtime could not be loaded (tried %s): put its folder on LD_LIBRARY_PATH",
 		strings.Join(libraries(), ", "))

@@ -17,7 +17,7 @@ import (
 	"github.com/redline-bench/redline/internal/shm"
 )
 
-// needGPU ends the test where there is none.
+// needGPU ends the test if there is none.
 func needGPU(t *testing.T) {
 	t.Helper()
 	r, err := shm.Create(shm.CUDA, "probe", 1)
@@ -53,7 +53,7 @@ func TestCUDATooLarge(t *testing.T) {
 	}
 }
 
-// A second process opens the handles, as a server does, reads what this one wrote and writes an answer. Small
+// A second process opens the handles, as a server does, reads what this one wrote and writes a response. Small
 // regions share one allocation of the driver, so several are needed to see that each handle leads to its own.
 func TestCUDAFromAnotherProcess(t *testing.T) {
 	needGPU(t)

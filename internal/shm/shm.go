@@ -1,14 +1,12 @@
-// Package shm makes memory that a server on the same machine reads and writes directly, so that tensors need not
-// travel over the connection.
+// Package shm creates memory that a server on the same machine reads and writes directly, so that tensors are not sent over
+// the connection.
 //
-// A system region is a POSIX shared memory object: a file below /dev/shm that both sides map. A CUDA region is GPU
-// memory, handed over by the 64 bytes of its IPC handle; it needs the build with the tag native, since libcudart is
-// loaded at run time. System regions need no CUDA at all.
+// A system region is a POSIX shared memory object: a file in /dev/shm that both sides map. A CUDA region is GPU memory,
+// passed by the 64 bytes of its IPC handle; it needs the build with the tag native, because libcudart is loaded at run time.
 //
-// The name under which a region is registered at the server is one thing (InputName, OutputName); the key of the
-// object on this machine is another. Keys start with "/redline-" and the process id, so that runs side by side never
-// share an object, and each object stays locked for as long as its maker lives. The kernel drops the lock of a
-// process however it ends, so an object of ours without a lock was left by a crash, and RemoveStale removes it.
+// A region has a name at the server (InputName, OutputName) and a key on this machine. Keys start with "/redline-" and the
+// process id, so that concurrent runs never share an object. Each object is locked while its process runs. The kernel releases
+// the lock when the process ends, so an object of ours without a lock was left by a crash; RemoveStale removes it.
 package shm
 
 import (
@@ -18,7 +16,7 @@ import (
 	"strings"
 )
 
-// Kind is where a region lives.
+// Kind is the kind of memory of a region.
 type Kind uint8
 
 // The kinds.
@@ -39,28 +37,28 @@ func (k Kind) String() string {
 	}
 }
 
-// cudaDevice is the GPU that regions are made on.
+// cudaDevice is the GPU of all regions.
 const cudaDevice = 0
 
-// ErrNative says that this build cannot reach CUDA.
+// ErrNative means that this build cannot use CUDA.
 var ErrNative = errors.New("CUDA shared memory needs redline-native, the build with the tag native on Linux")
 
-// ErrRange says that a Read or Write does not fit into the region.
+// ErrRange means that a Read or Write does not fit into the region.
 var ErrRange = errors.New("outside the shared memory region")
 
-// ErrClosed says that a region was used after Close.
+// ErrClosed means that a region was used after Close.
 var ErrClosed = errors.New("the shared memory region is closed")
 
 // CUDAError is a call of the CUDA runtime that failed.
 type CUDAError struct {
 	Call string // the function
-	Text string // the runtime's words
-	Code int    // its cudaError_t
+	Text string // the runtime's message
+	Code int    // the cudaError_t
 }
 
 func (e *CUDAError) Error() string { return fmt.Sprintf("%s: %s (%d)", e.Call, e.Text, e.Code) }
 
-// memory is what a region stands on. Offsets and lengths are checked before.
+// memory is the memory of a region. The caller has checked offsets and lengths.
 type memory interface {
 	bytes() []byte
 	write(off int, data []byte) error
@@ -68,8 +66,8 @@ type memory interface {
 	close() error
 }
 
-// Region is one piece of shared memory. Write and Read may be called from several goroutines as long as what they
-// touch does not overlap; Close only when nobody uses the region any more.
+// Region is one shared memory region. Several goroutines may call Write and Read on parts that do not overlap. Close may only
+// be called when the region is no longer used.
 type Region struct {
 	kind   Kind
 	name   string
@@ -79,12 +77,12 @@ type Region struct {
 	mem    memory
 }
 
-// Create makes a region of size bytes, all zero. Name is the name that it will have at the server; of it only the
-// key is made. A CUDA region lies on device 0.
+// Create makes a region of size zero bytes. name is its name at the server, from which the key is derived. A CUDA region is on
+// device 0.
 func Create(kind Kind, name string, size int) (*Region, error) {
 	r := &Region{kind: kind, name: name, size: size}
 	if size <= 0 {
-		return nil, fmt.Errorf("create shared memory region %s: %d bytes asked for, at least 1 is needed", name, size)
+		return nil, fmt.Errorf("create shared memory region %s: %d bytes requested, at least 1 is needed", name, size)
 	}
 	var err error
 	switch kind {
@@ -107,13 +105,13 @@ func (r *Region) Kind() Kind { return r.kind }
 // Name is the name that the region was created with.
 func (r *Region) Name() string { return r.name }
 
-// Size is the number of bytes asked for.
+// Size is the number of requested bytes.
 func (r *Region) Size() int { return r.size }
 
-// Key is what a server opens a system region by, with the leading slash; "" for CUDA.
+// Key is the key by which a server opens a system region, with the leading slash; "" for CUDA.
 func (r *Region) Key() string { return r.key }
 
-// Handle is what a server opens a CUDA region by: the 64 bytes of a cudaIpcMemHandle_t; nil for system.
+// Handle is the handle by which a server opens a CUDA region: the 64 bytes of a cudaIpcMemHandle_t; nil for system.
 func (r *Region) Handle() []byte { return r.handle }
 
 // Device is the number of the GPU that holds a CUDA region.
@@ -153,8 +151,8 @@ func (r *Region) check(off, n int) error {
 	return nil
 }
 
-// Close gives the memory back and removes the key. A server that still has the region registered keeps its own
-// mapping of a system region; unregister first. A second Close does nothing.
+// Close frees the memory and removes the key. Unregister the region at the server first: otherwise the server keeps its own
+// mapping of a system region. A second Close does nothing.
 func (r *Region) Close() error {
 	if r.mem == nil {
 		return nil
@@ -175,7 +173,7 @@ func InputName(input string, stream, step int) string {
 // OutputName is the name at the server of the region that an output is written to.
 func OutputName(output string) string { return clean(output) }
 
-// clean drops the characters that neither a key nor the path of the register call can hold.
+// clean removes characters that are not allowed in a key or in the path of the register call.
 func clean(tensor string) string {
 	return strings.NewReplacer("/", "", `\`, "").Replace(tensor)
 }

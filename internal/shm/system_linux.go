@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// dir is where the C library's shm_open looks for the object of a key.
+	// dir is where the C library's shm_open searches for the object of a key.
 	dir = "/dev/shm"
 	// prefix opens the file name of every object of ours.
 	prefix = "redline-"
@@ -21,7 +21,7 @@ const (
 	maxName = 255
 )
 
-// system is an object that is mapped. Its file stays open for the lock that says that its maker lives.
+// system is a mapped object. Its file stays open for the lock, which shows that its process runs.
 type system struct {
 	file *os.File
 	data []byte
@@ -51,8 +51,8 @@ func fileName(name string) string {
 	return fmt.Sprintf("%s-%016x", base[:maxName-17], h.Sum64())
 }
 
-// createLocked makes a new object and locks it. An object of that name without a lock was left by a dead process
-// that had the same id, and gives way.
+// createLocked makes a new object and locks it. It replaces an object of that name without a lock, which a dead process with
+// the same id has left.
 func createLocked(path string) (*os.File, error) {
 	for range 10 {
 		file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
@@ -71,7 +71,7 @@ func createLocked(path string) (*os.File, error) {
 		}
 		file.Close()
 	}
-	return nil, fmt.Errorf("%s is removed again and again by another process", path)
+	return nil, fmt.Errorf("another process keeps removing %s", path)
 }
 
 func allocate(file *os.File, size int) ([]byte, error) {
@@ -114,10 +114,10 @@ func (s *system) close() error {
 	return errors.Join(err, s.file.Close())
 }
 
-// RemoveStale removes the objects that crashed runs of ours left behind, and returns their keys. Objects of runs that
-// live are left alone, in other containers with the same /dev/shm too.
+// RemoveStale removes the objects that crashed runs left behind, and returns their keys. It keeps objects of running processes,
+// also of those in other containers with the same /dev/shm.
 func RemoveStale() []string {
-	// Names are all that is needed; a file that goes away meanwhile is no error.
+	// Only names are needed; a file that disappears meanwhile is not an error.
 	paths, _ := filepath.Glob(filepath.Join(dir, prefix+"*"))
 	var keys []string
 	for _, path := range paths {
@@ -130,7 +130,7 @@ func RemoveStale() []string {
 	return keys
 }
 
-// removeUnlocked removes an object of ours that nobody holds the lock of, and tells whether it is gone by that.
+// removeUnlocked removes an object of ours that no process has locked, and reports whether it did.
 func removeUnlocked(path string) bool {
 	// O_NOFOLLOW and the check: other users may write to the folder.
 	file, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
@@ -149,7 +149,7 @@ func lock(file *os.File, how int) bool {
 	return retry(func() error { return unix.Flock(int(file.Fd()), how|unix.LOCK_NB) }) == nil
 }
 
-// linked tells whether the file still has its name.
+// linked reports whether the file still has its name.
 func linked(file *os.File) bool {
 	var st unix.Stat_t
 	return unix.Fstat(int(file.Fd()), &st) == nil && st.Nlink > 0

@@ -9,7 +9,7 @@ import (
 	"github.com/redline-bench/redline/internal/tensor"
 )
 
-// Check tells whether the model is one that this client can measure. The texts are the original's.
+// Check returns an error if this client cannot measure the model. The messages are those of simple_perf_client.py.
 func Check(m *service.Model, o *Options) error {
 	if n := len(m.Inputs); n != 1 {
 		return fmt.Errorf("expecting 1 input, got %d", n)
@@ -35,7 +35,7 @@ func Check(m *service.Model, o *Options) error {
 		return fmt.Errorf("expecting output to have variable shape [-1], model '%s' output has %s", m.Name, list(out))
 	}
 	if m.MaxBatch == 0 && o.Batch > 1 {
-		return fmt.Errorf("model '%s' does not batch: leave out -b %d", m.Name, o.Batch)
+		return fmt.Errorf("model '%s' does not support batching: omit -b %d", m.Name, o.Batch)
 	}
 	return nil
 }

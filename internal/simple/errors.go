@@ -21,9 +21,8 @@ var statusNames = [...]string{
 	"INTERNAL", "UNAVAILABLE", "DATA_LOSS", "UNAUTHENTICATED",
 }
 
-// Explain puts a failure into the words of the original, in one line. early tells that the server refused to
-// describe the model, or with gRPC could not be reached for it: the original prints that as a result, on standard
-// output.
+// Explain returns the message of simple_perf_client.py for a failure, in one line. early: the server refused to describe the
+// model or, with gRPC, could not be reached; simple_perf_client.py prints this on standard output.
 func Explain(err error, proto plan.Protocol) (text string, early bool) {
 	e, ok := errors.AsType[*service.Error](err)
 	if !ok {
@@ -61,13 +60,13 @@ func reason(e *service.Error, proto plan.Protocol) string {
 	return text
 }
 
-// words is the system's name of an error, with a capital as C has it.
+// words returns the system's message for an error, with a capital as in C.
 func words(e syscall.Errno) string {
 	text := e.Error()
 	return strings.ToUpper(text[:1]) + text[1:]
 }
 
-// peer is the address that was tried, in the manner of gRPC.
+// peer returns the address of the failed connection in gRPC's form.
 func peer(e *service.Error) string {
 	addr := e.Addr
 	if op, ok := errors.AsType[*net.OpError](e); ok && op.Addr != nil {

@@ -12,13 +12,13 @@ import (
 // Figures are the numbers of one run. Latencies are in milliseconds.
 type Figures struct {
 	Concurrency        int
-	Throughput         float64 // requests a second
+	Throughput         float64 // requests per second
 	Avg                float64
 	P50, P90, P95, P99 float64
 	Slowest            float64
 }
 
-// Measure computes the figures from what the tap saw after the warm-up. It returns false when nothing was answered.
+// Measure computes the figures from the requests after the warm-up. It returns false if none succeeded.
 func Measure(t *Tap, o *Options) (Figures, bool) {
 	spans := t.run(o.Warmup)
 	f := Figures{Concurrency: o.Concurrency}
@@ -62,7 +62,7 @@ func (f Figures) CSV() string {
 // number writes a float as Python does: the shortest text that reads back as the same number, always with a point
 // or an exponent.
 func number(v float64) string {
-	const least, most = 1e-4, 1e16 // outside of these Python takes the exponent
+	const least, most = 1e-4, 1e16 // outside this range Python uses an exponent
 	if abs := max(v, -v); abs != 0 && (abs < least || abs >= most) {
 		return strconv.FormatFloat(v, 'e', -1, 64)
 	}

@@ -1,10 +1,9 @@
-// Package simple is the small client of Triton's Python performance check: so many requests, one after the other,
-// and five numbers.
+// Package simple replaces simple_perf_client.py, the simple client of Triton's QA: it sends a number of requests one after
+// another and reports five numbers.
 //
-// It asks for little on purpose: a model with one input and one output whose last dimension is free, zeros as data,
-// a warm-up, a count. The requests themselves are made by the same engine and services as everywhere else; this
-// package holds what is particular: the options, the check of the model, the exact latencies, and the text, which
-// keeps the words, the numbers' form and the CSV of the original because scripts read them.
+// It needs a model with one input and one output of variable last dimension, and sends zeros: a warm-up, then a fixed count.
+// The engine and the services send the requests; this package holds the options, the check of the model, the exact latencies,
+// and the report, whose words, number format and CSV are those of simple_perf_client.py because scripts read them.
 package simple
 
 import (
@@ -21,7 +20,7 @@ import (
 	"github.com/redline-bench/redline/internal/secret"
 )
 
-// Options are what the command line asks for.
+// Options are the options of the command line.
 type Options struct {
 	Verbose     bool
 	Model       string
@@ -41,7 +40,7 @@ type Options struct {
 	Given       []string // the options of the command line, as optset.Set.Arguments
 }
 
-// Defaults are the original's.
+// Defaults are those of simple_perf_client.py.
 func Defaults() Options {
 	return Options{Batch: 1, Shape: 1, Protocol: plan.HTTP, Count: 1000, Warmup: 500, Concurrency: 1, Outcome: plan.DefaultOutcome()}
 }
@@ -84,18 +83,18 @@ func Parse(args []string, secrets *secret.Set) (*Options, error) {
 	return &o, nil
 }
 
-// Valid refuses numbers that no run can be made of. It is no part of Parse because the original takes them for
-// whole numbers, as it should, and fails with them later: the exit code differs.
+// Valid refuses numbers that are impossible for a run. It is not part of Parse because simple_perf_client.py accepts them as
+// whole numbers and fails later, with another exit code.
 func (o *Options) Valid() error {
 	switch {
 	case o.Count < 1:
-		return fmt.Errorf("-c %d: there must be a request to measure", o.Count)
+		return fmt.Errorf("-c %d: at least one request must be measured", o.Count)
 	case o.Count < o.Concurrency:
 		return fmt.Errorf("-c %d is less than --concurrency %d", o.Count, o.Concurrency)
 	case o.Batch < 0 || o.Shape < 0:
 		return errors.New("negative dimensions are not allowed")
 	case o.Batch == 0:
-		return errors.New("-b 0: a request holds at least one inference")
+		return errors.New("-b 0: a request has at least one inference")
 	case o.Protocol == plan.GRPC && strings.Contains(o.URL, "://"):
 		return fmt.Errorf("-u %s: the url of a gRPC server should not include the scheme", o.URL)
 	}
@@ -112,7 +111,7 @@ func (o *Options) Plan() (*plan.Plan, error) {
 	m.Window, m.RequestCount, m.MinRequests, m.WarmupCount, m.StopOnFailure = plan.CountWindows, o.Count, o.Count, o.Warmup, true
 	in.Batch, in.BatchSet = o.Batch, true
 	if o.Data == "" {
-		in.Source, in.StringData = plan.Zero, "0" // the original sends the text "0" where elements are strings
+		in.Source, in.StringData = plan.Zero, "0" // simple_perf_client.py sends the text "0" for strings
 		return plan.New(p)
 	}
 	in.Source, in.Paths = plan.JSONFiles, []string{o.Data}

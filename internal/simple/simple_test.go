@@ -86,8 +86,8 @@ func TestValuesThatNoRunCanBeMadeOf(t *testing.T) {
 	}
 	f("-m x -w -5 -s 0", "")
 	f("-m x -u https://h:1", "")
-	f("-m x -c 0", "-c 0: there must be a request to measure")
-	f("-m x -b 0", "-b 0: a request holds at least one inference")
+	f("-m x -c 0", "-c 0: at least one request must be measured")
+	f("-m x -b 0", "-b 0: a request has at least one inference")
 	f("-m x -b -1", "negative dimensions are not allowed")
 	f("-m x -s -1", "negative dimensions are not allowed")
 	f("-m x -i grpc -u http://h:1", "-u http://h:1: the url of a gRPC server should not include the scheme")
@@ -119,7 +119,7 @@ func TestCheckInTheWordsOfTheOriginal(t *testing.T) {
 	f("expecting output to have 1 dimensions, model 'm' output has 2", one, 0, free, matrix)
 	f("expecting input to have variable shape [-1], model 'm' input has [-1, 16]", one, 8, fixed, free)
 	f("expecting output to have variable shape [-1], model 'm' output has [16]", one, 0, free, fixed)
-	f("model 'm' does not batch: leave out -b 2", &simple.Options{Batch: 2}, 0, free, free)
+	f("model 'm' does not support batching: omit -b 2", &simple.Options{Batch: 2}, 0, free, free)
 }
 
 func TestTheReportReadsAsTheOriginals(t *testing.T) {

@@ -10,18 +10,18 @@ import (
 	"github.com/redline-bench/redline/internal/service"
 )
 
-// Tap is a service that notes the times of every request on their way through. The result tree keeps percentiles by
-// perf_analyzer's rule; the original here interpolates, which takes all of the latencies.
+// Tap is a service that records the times of every request. Its percentiles are interpolated over all latencies, as in
+// simple_perf_client.py.
 type Tap struct {
 	service.Service
 	mu    sync.Mutex
 	slots []*[]span
 }
 
-// span is one answered request.
+// span is one successful request.
 type span struct{ sent, end int64 }
 
-// Stats reads the counters of the server where it has some.
+// Stats reads the counters of the server, if it has any.
 func (t *Tap) Stats(ctx context.Context) ([]service.ModelStats, error) {
 	if r, ok := t.Service.(service.StatsReader); ok {
 		return r.Stats(ctx)
@@ -29,7 +29,7 @@ func (t *Tap) Stats(ctx context.Context) ([]service.ModelStats, error) {
 	return nil, nil
 }
 
-// Open makes a transport whose ends are noted.
+// Open makes a transport whose requests are recorded.
 func (t *Tap) Open(ctx context.Context, sink service.Sink) (service.Transport, error) {
 	return t.Service.Open(ctx, &tapSink{Sink: sink, tap: t})
 }
@@ -67,7 +67,7 @@ type tapSink struct {
 	tap *Tap
 }
 
-// Done notes a good answer and passes it on.
+// Done records a successful request and passes it on.
 func (s *tapSink) Done(c *service.Call) {
 	if c.Rec.Class == record.OK && c.Rec.Flags&record.Closing == 0 {
 		list := s.tap.slot(c.Slot)

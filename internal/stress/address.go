@@ -14,7 +14,7 @@ import (
 type Address struct {
 	Secure bool   // https
 	Host   string // HOST:PORT
-	Path   string // stands before the paths of the protocol; without a slash at its end
+	Path   string // prefix of the protocol's paths, without a slash at its end
 }
 
 // parseAddress reads HOST:PORT or a URL. It drops the user, the password and the query of a URL: requests do not carry
@@ -36,7 +36,7 @@ func parseAddress(text string, protocol plan.Protocol) (Address, error) {
 	case a.Secure && protocol == plan.GRPC:
 		return Address{}, errors.New("-u has the scheme https: redline stress has no TLS over gRPC; use HOST:PORT, or --protocol HTTP")
 	case a.Path != "" && protocol == plan.GRPC:
-		return Address{}, fmt.Errorf("-u has the path %s: gRPC has no such path; use HOST:PORT", a.Path)
+		return Address{}, fmt.Errorf("-u has the path %s: gRPC has no paths; use HOST:PORT", a.Path)
 	case a.Secure:
 		a.Host = withPort(u, "443")
 	case u.Scheme == "http":

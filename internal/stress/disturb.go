@@ -20,7 +20,7 @@ type Control interface {
 	Unload(ctx context.Context) error
 }
 
-// disturb starts what the options ask for against the server; it ends with ctx.
+// disturb starts the disturbances of the options; they end with ctx.
 func (r *run) disturb(ctx context.Context, wg *sync.WaitGroup) {
 	if r.opts.Chaos > 0 {
 		wg.Go(func() { r.chaos(ctx) })
@@ -58,8 +58,8 @@ func (c *counted) Unload(ctx context.Context) error {
 	return err
 }
 
-// Unload unloads the model every so often and loads it again after a moment, until ctx ends. Whatever happens it
-// leaves the model loaded. It returns how often it has done so.
+// Unload unloads the model at this interval and loads it again after down, until ctx ends. It always leaves the model loaded. It
+// returns how often it unloaded the model.
 func Unload(ctx context.Context, c Control, every, down time.Duration) (n int, err error) {
 	for sleep(ctx, every) {
 		err = c.Unload(ctx)
@@ -70,10 +70,10 @@ func Unload(ctx context.Context, c Control, every, down time.Duration) (n int, e
 		again, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 		back := c.Load(again)
 		cancel()
-		if err == nil { // what refuses the one refuses the other, in the same words
+		if err == nil { // a server that refuses to unload refuses to load with the same message
 			err = back
 		}
-		if err != nil && ctx.Err() == nil { // at the end of the time, calls may be cut short
+		if err != nil && ctx.Err() == nil { // when ctx ends, calls may be canceled
 			return n, err
 		}
 	}
@@ -92,12 +92,12 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// cutDuring tells whether a connection was cut between two times.
+// cutDuring reports whether a connection was cut between two times.
 func (r *run) cutDuring(from, to int64) bool {
 	return r.cfg.Cutter != nil && r.cfg.Cutter.during(from, to)
 }
 
-// Cutter passes connections on to the server and can break them. Close ends it.
+// Cutter is a proxy to the server that can cut connections. Close ends it.
 type Cutter struct {
 	target string
 	listen net.Listener
@@ -128,7 +128,7 @@ func NewCutter(ctx context.Context, target string) (*Cutter, error) {
 // Addr is where clients must connect.
 func (c *Cutter) Addr() string { return c.listen.Addr().String() }
 
-// Close breaks everything and waits.
+// Close cuts all connections and waits for their end.
 func (c *Cutter) Close() error {
 	c.mu.Lock()
 	c.done = true
@@ -143,7 +143,7 @@ func (c *Cutter) Close() error {
 	return err
 }
 
-// Cut breaks one connection, if there is any, with a reset to both sides.
+// Cut resets one connection, if there is any, on both sides.
 func (c *Cutter) Cut(rng *rand.Rand) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -208,7 +208,7 @@ func (c *Cutter) connect(ctx context.Context, client *net.TCPConn) {
 
 // pass copies one direction; its end ends both.
 func (p *pair) pass(to, from *net.TCPConn) {
-	_, _ = io.Copy(to, from) // a broken connection is what this is for
+	_, _ = io.Copy(to, from) // connections are expected to break
 	p.close()
 }
 

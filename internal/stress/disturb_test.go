@@ -24,7 +24,7 @@ func TestDisturbancesAreNoFailures(t *testing.T) {
 	}
 }
 
-// Connections are cut in the middle of sequences, and the run goes on. The server cuts the connection of the request
+// Connections are cut within sequences, and the run continues. The server cuts the connection of the request
 // that it has; the time of --cut never comes.
 func TestCutConnections(t *testing.T) {
 	for _, args := range [][]string{nil, {"--unary"}} {

@@ -19,7 +19,7 @@ func one(sums.Request) int32 { return 1 }
 // only is true for one request.
 func only(at sums.At) func(sums.Request) bool { return func(r sums.Request) bool { return r.At == at } }
 
-// oneAt adds one to the answer to one request.
+// oneAt adds one to the response to one request.
 func oneAt(at sums.At) func(sums.Request) int32 {
 	return func(r sums.Request) int32 {
 		if r.At == at {
@@ -40,7 +40,7 @@ func TestFaultsAreNamed(t *testing.T) {
 			return
 		}
 		for _, failure := range w.faces {
-			story := failure.Story()
+			story := failure.Report()
 			for _, part := range []string{"FAILED: " + string(fault), text, "replay: redline stress sequence m -u", "--replay "} {
 				if !strings.Contains(story, part) {
 					t.Errorf("%s: the story lacks %q:\n%s", name, part, story)
@@ -61,7 +61,7 @@ func TestFaultsAreNamed(t *testing.T) {
 	f("late unary", stress.Late, 1, "no answer to request 1 of the sequence within 50ms", sums.Faults{Hang: only(first)}, "-t 1 -i 1 --timeout 50ms --unary "+eights)
 }
 
-// Sequences that are mixed up are named, with the one that the answer belongs to, whatever the order of events.
+// Sequences that are mixed up are named, with the one that the response belongs to, whatever the order of events.
 func TestMixedUpSequencesAreNamed(t *testing.T) {
 	at := func(id string, sequence, position int) sums.At {
 		return sums.At{ID: id, Sequence: sequence, Position: position}
@@ -90,7 +90,7 @@ func TestMixedUpSequencesAreNamed(t *testing.T) {
 		"101 sequences mixed up: the value was added to a sum of sequence 1 of thread_0, iteration 2, request 4")
 	f("the sum of the sequence before, with the same id", "", func() sums.Faults { return sums.StaleAnswer(at("1", 1, 4), at("1", 2, 5)) },
 		"1 sequences mixed up: that is a sum of sequence 1 of thread_0, iteration 0, request 4")
-	// The other thread is 8 sequences ahead when the wrong answer comes.
+	// The other thread is 8 sequences ahead when the wrong response comes.
 	f("a late answer", "", func() sums.Faults {
 		faults := sums.StaleAnswer(at("101", 1, 4), at("1", 1, 5))
 		faults.Before = sums.Hold(at("1", 1, 5), at("101", 9, 1))
@@ -104,12 +104,12 @@ func TestMixedUpSequencesAreNamed(t *testing.T) {
 	}
 	f("the sum of a sequence that had ended", "", ended,
 		"1 sequences mixed up: that is a sum of sequence 101 of thread_1, iteration 0, request 4, which had ended before")
-	// There are so many sums that any answer may be one: an old one proves nothing.
+	// There are so many sums that any response may be one: an old one proves nothing.
 	f("a sum that may be chance", "-t 2 --values 2000", ended,
 		"1 wrong answer: perhaps that is a sum of sequence 101 of thread_1, iteration 0, request 4, which had ended before, but among 160 sums that may be chance")
 }
 
-// A request without START that gets a sum of another sequence is no proof that START is not enforced.
+// A request without START that gets a sum of another sequence is not a proof that START is not enforced.
 func TestAMixedUpAnswerInsteadOfARefusal(t *testing.T) {
 	faults := sums.StaleAnswer(sums.At{ID: "1", Sequence: 1, Position: 4}, sums.At{ID: "1", Sequence: 1, Position: 9})
 	faults.AnyStart = true

@@ -22,9 +22,9 @@ type Step struct {
 	// Part counts the sequences of a pass, Position the requests of a sequence, from 0.
 	Part     int `json:"part"`
 	Position int `json:"position"`
-	// Refused: the server must answer that START is missing.
+	// Refused: the server must respond that START is missing.
 	Refused bool `json:"must_be_refused,omitempty"`
-	// Wait is how long to leave the sequence alone before this request.
+	// Wait is the pause before this request.
 	Wait time.Duration `json:"wait_ns,omitempty"`
 }
 
@@ -34,7 +34,7 @@ type generator struct {
 	rng    *twister
 	thread int
 	next   int       // iteration
-	rare   int       // the rare context that is next
+	rare   int       // the next rare context
 	last   []Pattern // of each context
 	used   []bool
 }
@@ -53,7 +53,7 @@ func newGenerator(o *Options, thread int, seed uint32) *generator {
 	return &generator{opts: o, rng: newTwister(seed), thread: thread, last: make([]Pattern, o.Contexts()), used: make([]bool, o.Contexts())}
 }
 
-// pass draws the next iteration. The order of the draws is the original's, so that seeds mean the same.
+// pass draws the next iteration. The order of the draws is that of sequence_stress.py, so that seeds mean the same.
 func (g *generator) pass() *Pass {
 	p := &Pass{Thread: g.thread, Iteration: g.next}
 	g.next++
@@ -72,8 +72,8 @@ func (g *generator) pass() *Pass {
 	return p
 }
 
-// allowed forbids a missing START where the server may still hold a sequence: it would take the request for the
-// next of that.
+// allowed forbids a missing START if the server may still hold a sequence, because the server would take the request for the next
+// one of that sequence.
 func (g *generator) allowed(context int) func(Pattern) bool {
 	return func(p Pattern) bool { return p != NoStart || !g.used[context] || !g.last[context].leavesOpen() }
 }

@@ -153,11 +153,11 @@ func TestWeights(t *testing.T) {
 	f("valid=1", "valid=1", "")
 	f("no-start=1, valid = 2.5,idle=3", "valid=2.5,no-start=1,idle=3", "")
 	f(Defaults().Weights.String(), "valid=85,valid-valid=5,valid-no-end=5,no-end=4,no-start=1", "")
-	f("no-start=1", "", "gives no weight to a pattern with a START")
-	f("valid", "", "is a list as valid=85")
-	f("valide=3", "", "is a list as")
-	f("valid=NaN", "", "is a list as")
-	f("", "", "is a list as")
+	f("no-start=1", "", "needs a weight for a pattern with a START")
+	f("valid", "", "is a list such as valid=85")
+	f("valide=3", "", "is a list such as")
+	f("valid=NaN", "", "is a list such as")
+	f("", "", "is a list such as")
 }
 
 // passes draws the first n passes of a thread.

@@ -13,19 +13,19 @@ import (
 	"github.com/redline-bench/redline/internal/service"
 )
 
-// startMissing is what the server must say of a first request without START.
+// startMissing is the server's error for a first request without START.
 const startMissing = "must specify the START flag"
 
-// verdict is what an answer means for its sequence.
+// verdict is what a response means for its sequence.
 type verdict int
 
 const (
-	right     verdict = iota // go on
-	wrong                    // a failure: give the sequence up
-	disturbed                // broken by what this run does to the server: give it up, nobody's fault
+	right     verdict = iota // continue
+	wrong                    // a failure: abandon the sequence
+	disturbed                // broken by a disturbance of this run: abandon the sequence, which is not a failure
 )
 
-// Fault is what is wrong with the server, by name.
+// Fault is the name of a server's fault.
 type Fault string
 
 // The faults.
@@ -41,7 +41,7 @@ const (
 	Unreadable   Fault = "not an answer"
 )
 
-// Event is one request of a sequence and what came of it. Times are since the run began.
+// Event is one request of a sequence and its outcome. Times are since the start of the run.
 type Event struct {
 	Step     Step          `json:"step"`
 	Sent     time.Duration `json:"sent_ns"`
@@ -52,12 +52,12 @@ type Event struct {
 	Error    string        `json:"error,omitempty"`
 }
 
-// judge holds the answers to a train against what must come. The thread's lock is held.
+// judge compares the responses to a train with the expected ones. The caller holds the thread's lock.
 func (l *line) judge(c *service.Call, events []record.Event, responses []byte) verdict {
 	steps := l.trains[l.at].steps
 	for i, e := range events {
 		if i == len(steps) {
-			break // the transport sees to it that this does not happen
+			break // the transport prevents this
 		}
 		v := l.judgeAnswer(c, &steps[i], e.At, responses[:e.Size])
 		l.measure(c, &steps[i], e.At, v)
@@ -81,7 +81,7 @@ func (l *line) judge(c *service.Call, events []record.Event, responses []byte) v
 	return v
 }
 
-// measure counts a request by what came of it. What was disturbed is nobody's time and nobody's failure.
+// measure counts a request by its outcome. A disturbed request is in no latency and is not a failure.
 func (l *line) measure(c *service.Call, s *Step, at int64, v verdict) {
 	switch v {
 	case right:
@@ -92,12 +92,12 @@ func (l *line) measure(c *service.Call, s *Step, at int64, v verdict) {
 	}
 }
 
-// event begins the story of a step.
+// event begins the history of a step.
 func (l *line) event(c *service.Call, s *Step, at int64) Event {
 	return Event{Step: *s, Sent: time.Duration(c.Rec.Sent - l.t.run.began), Took: time.Duration(at - c.Rec.Sent), Want: l.expect(s)}
 }
 
-// judgeAnswer checks one answer.
+// judgeAnswer checks one response.
 func (l *line) judgeAnswer(c *service.Call, s *Step, at int64, response []byte) verdict {
 	r := l.t.run
 	ev := l.event(c, s, at)
@@ -142,13 +142,13 @@ func (l *line) judgeSum(ev *Event, at int64) verdict {
 	return right
 }
 
-// repeated tells whether the server may have got a request of this pass or of the one before twice: over HTTP the
-// transport sends a request again after a cut, and the server may take the first copy later than the second.
+// repeated reports whether the server may have received a request of this pass or the previous one twice: over HTTP the transport
+// sends a request again after a cut, and the server may process the first copy after the second.
 func (l *line) repeated(at int64) bool {
 	return l.t.run.opts.Protocol == plan.HTTP && l.t.run.cutDuring(cmp.Or(l.earlier, l.began), at)
 }
 
-// judgeWrong names what can be told from a wrong sum.
+// judgeWrong names the fault behind a wrong sum.
 func (l *line) judgeWrong(ev *Event) verdict {
 	text := fmt.Sprintf("expected %d, got %d, which is %+d", ev.Want, ev.Answer, ev.Answer-ev.Want)
 	switch {
@@ -162,7 +162,7 @@ func (l *line) judgeWrong(ev *Event) verdict {
 	return l.failMixed(ev, WrongAnswer, text)
 }
 
-// judgeUnrefused deals with an answer where an error must come.
+// judgeUnrefused handles a response that should have been an error.
 func (l *line) judgeUnrefused(ev *Event, at int64) verdict {
 	switch {
 	case l.repeated(at):
@@ -184,7 +184,7 @@ func (l *line) judgeUnrefused(ev *Event, at int64) verdict {
 	return l.failMixed(ev, StartIgnored, text)
 }
 
-// judgeError deals with a failed request.
+// judgeError handles a failed request.
 func (l *line) judgeError(c *service.Call, s *Step, text string) verdict {
 	r := l.t.run
 	refused := c.Rec.Class == record.Server && strings.Contains(text, startMissing)
@@ -213,15 +213,15 @@ func (l *line) judgeError(c *service.Call, s *Step, text string) verdict {
 	return l.fail(Broken, c.Rec.Class.String()+": "+text)
 }
 
-// expired tells whether the sequence may have been forgotten in the backlog. A server counts the time that a first
-// request waits for a slot as idle time of its sequence, so a client that waits for each answer can be too late with
+// expired reports whether the sequence may have been forgotten in the backlog. A server counts the time that a first
+// request waits for a slot as idle time of its sequence, so a client that waits for each response can be too late with
 // the second. Trains cannot.
 func (l *line) expired() bool {
 	n := len(l.history)
 	return l.t.run.cfg.Train == nil && n > 1 && l.t.run.opts.ServerIdle > 0 && l.history[n-2].Took >= l.t.run.opts.ServerIdle
 }
 
-// idleHint says why sequences may wait so long for a slot.
+// idleHint says why sequences may wait long for a slot.
 func (r *run) idleHint() string {
 	if r.opts.ServerIdle < r.opts.Timeout {
 		return ""

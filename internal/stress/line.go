@@ -12,14 +12,14 @@ import (
 	"github.com/redline-bench/redline/internal/service"
 )
 
-// A thread waits after a pass was disturbed, so that it does not use up its iterations on a server that is away: a
-// moment first, and longer with each pass that is disturbed without a good one between.
+// A thread pauses after a disturbed pass, so that it does not use up its iterations while the server is away: firstRest at first,
+// longer after each further disturbed pass, up to mostRest.
 const (
 	firstRest = 20 * time.Millisecond
 	mostRest  = 640 * time.Millisecond
 )
 
-// thread walks through its passes, at most Overlap of them at a time. Its lock guards its lines too.
+// thread runs its passes, at most Overlap of them at once. Its lock also guards its lines.
 type thread struct {
 	run  *run
 	id   int
@@ -31,7 +31,7 @@ type thread struct {
 	lines   []*line
 	active  int
 	resting bool
-	wait    time.Duration // the next rest
+	wait    time.Duration // length of the next pause
 	over    bool          // draw has ended
 	done    bool
 	tally   Tally
@@ -48,29 +48,28 @@ type line struct {
 
 	pass    *Pass // nil when idle
 	trains  []*trainOf
-	at      int  // the train that is next, or in flight
-	step    int  // the step whose answer comes next
-	paused  bool // the sequence is left alone for a while
+	at      int  // the next train, or the one in flight
+	step    int  // the step of the next response
+	paused  bool // the sequence pauses
 	began   int64
-	earlier int64 // when the pass before began
+	earlier int64 // start of the previous pass
 	waited  time.Duration
 	sum     int64
 	history []Event
-	fault   Fault // the last
-	lost    []int // iterations of the passes that were given up
-	doubt   bool  // what the server holds under this id is not known
-	before  *Pass // the last pass
-	final   int64 // the sum with which the last sequence ended
+	fault   Fault // the last fault
+	lost    []int // iterations of abandoned passes
+	doubt   bool  // the server's state for this id is unknown
+	before  *Pass // the previous pass
+	final   int64 // the last sum of the previous sequence
 	since   []int // passes that each thread had begun when this one began
 }
 
 var _ engine.Listener = (*line)(nil)
 
-// name of the thread as the original prints it.
+// name is the name of the thread in sequence_stress.py's output.
 func (t *thread) name() string { return "thread_" + strconv.Itoa(t.id) }
 
-// advance starts passes as far as there is room, and returns the slots that have something to send now. The lock is
-// held.
+// advance starts passes up to Overlap, and returns the slots that have something to send. The caller holds the lock.
 func (t *thread) advance() (ready []int) {
 	for t.active < t.run.opts.Overlap && !t.resting {
 		p := t.held
@@ -99,14 +98,14 @@ func (t *thread) advance() (ready []int) {
 	return ready
 }
 
-// trainOf is what one call carries: the requests of a sequence up to a pause, or one of them where the service sends
-// but one at a time.
+// trainOf is the content of one call: the requests of a sequence up to a pause, or a single request if the service sends one at a
+// time.
 type trainOf struct {
 	steps []Step
 	req   service.Request
 }
 
-// begin takes up a pass. It returns false when the run is over because requests cannot be made.
+// begin starts a pass. It returns false if the run has ended because requests cannot be made.
 func (l *line) begin(p *Pass) bool {
 	l.trains = l.trains[:0]
 	for rest := p.Steps; len(rest) > 0; {
@@ -129,7 +128,7 @@ func (l *line) begin(p *Pass) bool {
 	return true
 }
 
-// Pause implements engine.Listener: a line without a pass sends nothing until its thread gives it one.
+// Pause implements engine.Listener: a line without a pass is parked until its thread starts one.
 func (l *line) Pause() (time.Duration, bool) {
 	l.t.mu.Lock()
 	defer l.t.mu.Unlock()
@@ -163,7 +162,7 @@ func (l *line) Next(c *service.Call) {
 	l.t.tally.Requests += uint64(len(train.steps))
 }
 
-// expect is the answer to a step that comes next.
+// expect is the response to a step that comes next.
 func (l *line) expect(s *Step) int64 {
 	if s.Start {
 		l.sum = 0

@@ -17,7 +17,7 @@ import (
 )
 
 // meter makes a level of the run, so that its latencies can be looked at, compared and held to rules like those of
-// any other. A request of a train counts by itself, from the send of the train to its own answer.
+// any other. A request of a train counts by itself, from the send of the train to its own response.
 type meter struct {
 	mu     sync.Mutex
 	tap    func(*record.Record) error

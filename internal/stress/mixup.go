@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// suspect is a wrong answer that may belong to another sequence.
+// suspect is a wrong response that may belong to another sequence.
 type suspect struct {
 	thread  *thread
 	pass    *Pass
@@ -16,7 +16,7 @@ type suspect struct {
 	failure *Failure // its fault and text stand where no other sequence is found
 	shown   bool     // the observer is told of the failure
 
-	// since and until count the passes that each thread had begun when the suspect's pass began and when its answer
+	// since and until count the passes that each thread had begun when the suspect's pass began and when its response
 	// came.
 	since, until []int
 
@@ -25,18 +25,18 @@ type suspect struct {
 	last   []find // by context of the thread that is searched: in its last pass before since
 }
 
-// find is a sum of another sequence that explains a wrong answer. Without a pass there is none.
+// find is a sum of another sequence that explains a wrong response. Without a pass there is none.
 type find struct {
 	pass    *Pass
 	request int  // position in its sequence, from 1
-	added   bool // the answer is this sum plus the value of the request, not the sum itself
+	added   bool // the response is this sum plus the value of the request, not the sum itself
 }
 
-// search finds the sequences that wrong answers belong to.
+// search finds the sequences that wrong responses belong to.
 //
 // It keeps no sums. What each thread sends follows from the seed, so the search draws all passes of the run again and
-// compares their sums with the answer. It knows every sum of the run, no matter how many passes other threads began
-// before the answer was checked, and needs memory for one pass.
+// compares their sums with the response. It knows every sum of the run, no matter how many passes other threads began
+// before the response was checked, and needs memory for one pass.
 //
 // A search takes time in proportion to the run. It has a goroutine of its own, because other sequences would time out
 // if the goroutines that read answers waited for it.
@@ -89,7 +89,7 @@ func (s *search) work() {
 	}
 }
 
-// compare holds the sums of a thread against the answers.
+// compare compares the sums of a thread with the responses.
 func (s *search) compare(thread int, all []*suspect) {
 	until := 0
 	for _, q := range all {
@@ -129,7 +129,7 @@ func (q *suspect) look(n int, p *Pass, model *accumulator, sums []int64) {
 	q.last[p.Context] = f
 }
 
-// match finds the answer in a pass, other than in the suspect's own sequence.
+// match finds the response in a pass, other than in the suspect's own sequence.
 func (q *suspect) match(p *Pass, model *accumulator, sums []int64) (best find) {
 	own := p.Thread == q.pass.Thread && p.Iteration == q.pass.Iteration
 	for i := range p.Steps {
@@ -145,21 +145,21 @@ func (q *suspect) match(p *Pass, model *accumulator, sums []int64) (best find) {
 	return best
 }
 
-// improve takes another find unless it explains the answer less directly.
+// improve takes another find unless it explains the response less directly.
 func (f *find) improve(other find) {
 	if other.pass != nil && (f.pass == nil || f.added || !other.added) {
 		*f = other
 	}
 }
 
-// maxChance is how likely a wrong answer may be a sum of an earlier sequence by chance, for the two to be called mixed
+// maxChance is how likely a wrong response may be a sum of an earlier sequence by chance, for the two to be called mixed
 // up.
 const maxChance = 0.01
 
 // name says what the search has found out about a suspect.
 func (s *search) name(q *suspect) {
 	f := q.failure
-	// A wrong answer is compared with each sum, and with each sum plus a value.
+	// A wrong response is compared with each sum, and with each sum plus a value.
 	chance := 2 * s.count / (float64(s.high) - float64(s.low) + 1)
 	switch {
 	case s.canceled():
@@ -193,7 +193,7 @@ func (r *run) begun(counts []int) []int {
 	return counts
 }
 
-// failMixed gives the sequence up with a failure that is named after a search for the sequence that the answer belongs
+// failMixed gives the sequence up with a failure that is named after a search for the sequence that the response belongs
 // to: the fault and the text stand where none is found.
 func (l *line) failMixed(ev *Event, fault Fault, text string) verdict {
 	r := l.t.run

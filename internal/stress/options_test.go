@@ -71,11 +71,11 @@ func TestParseRefuses(t *testing.T) {
 	f("--id-block 9", "10 contexts need as many correlation ids")
 	f("--protocol udp", `--protocol is gRPC or HTTP, not "udp"`)
 	f("--replay 1:2", "--replay needs the seed of the run")
-	f("-r 1 --replay 8:2", "there is no thread 8: use -t 9 or more")
+	f("-r 1 --replay 8:2", "no thread 8: use -t 9 or more")
 	f("-r 1 --replay 1", "--replay is THREAD:ITERATION")
 	f("--protocol HTTP -u https://h --cut 1s", "--cut cannot be used with https")
 	f("--values 3000000000", "--values is at most 2147483647")
-	f("--weights x", "--weights is a list as")
+	f("--weights x", "--weights is a list such as")
 	if _, err := Parse([]string{"--help"}, epoch, nil); !errors.Is(err, option.ErrHelp) {
 		t.Errorf("--help: %v", err)
 	}
@@ -129,7 +129,7 @@ func TestAddresses(t *testing.T) {
 		}
 	}
 	bad("-u https://user:secret@h:1", "-u has the scheme https: redline stress has no TLS over gRPC; use HOST:PORT, or --protocol HTTP")
-	bad("-u http://user:secret@h:1/base", "-u has the path /base: gRPC has no such path; use HOST:PORT")
+	bad("-u http://user:secret@h:1/base", "-u has the path /base: gRPC has no paths; use HOST:PORT")
 	bad("-u ftp://user:secret@h:1", "-u has the scheme ftp: use HOST:PORT, http:// or https://")
 	bad("-u http://user:sec%ret@h:1", `-u "h:1" is not an address: use HOST:PORT or http://HOST:PORT`)
 	bad("-u http://user:sec/ret@h:1", `-u "h:1" is not an address: use HOST:PORT or http://HOST:PORT`)
@@ -205,7 +205,7 @@ func TestStory(t *testing.T) {
   2            -      2         3       4  1.000 ms  4.000 ms
   replay: redline stress sequence m -r 1 --replay 2:17
 `
-	if diff := cmp.Diff(want, f.Story()); diff != "" {
+	if diff := cmp.Diff(want, f.Report()); diff != "" {
 		t.Error(diff)
 	}
 }

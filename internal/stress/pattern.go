@@ -12,11 +12,11 @@ type Pattern int
 // The patterns, in the order in which a draw is compared with their shares.
 const (
 	NoStart    Pattern = iota // one request that lacks START and must be refused
-	NoEnd                     // a sequence that is never ended
-	ValidNoEnd                // a whole sequence, and behind it one that is never ended
-	ValidValid                // two whole sequences behind each other
-	Idle                      // a sequence left alone until the server forgets it; its next request must be refused
-	Valid                     // a whole sequence
+	NoEnd                     // a sequence without END
+	ValidNoEnd                // a valid sequence, then one without END
+	ValidValid                // two valid sequences, one after the other
+	Idle                      // a sequence that pauses until the server forgets it; its next request must be refused
+	Valid                     // a valid sequence
 	numPatterns
 )
 
@@ -29,13 +29,13 @@ func Patterns() []Pattern {
 	return []Pattern{Valid, ValidValid, ValidNoEnd, NoEnd, NoStart, Idle}
 }
 
-// leavesOpen tells whether the server holds the sequence after the pattern.
+// leavesOpen reports whether the server holds the sequence after the pattern.
 func (p Pattern) leavesOpen() bool { return p == NoEnd || p == ValidNoEnd }
 
 // Weights are the shares of patterns, in any unit.
 type Weights [numPatterns]float64
 
-// ParseWeights reads valid=85,no-end=15; what is not named is 0.
+// ParseWeights reads valid=85,no-end=15; patterns that are not named have weight 0.
 func ParseWeights(text string) (Weights, error) {
 	var w Weights
 	var sum float64
@@ -44,13 +44,13 @@ func ParseWeights(text string) (Weights, error) {
 		p := indexOf(strings.TrimSpace(name))
 		v, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
 		if p < 0 || err != nil || !(v >= 0 && v <= 1e9) {
-			return w, fmt.Errorf("is a list as %s, not %q", Defaults().Weights, text)
+			return w, fmt.Errorf("is a list such as %s, not %q", Defaults().Weights, text)
 		}
 		w[p] = v
 		sum += v
 	}
 	if sum <= w[NoStart] {
-		return w, fmt.Errorf("gives no weight to a pattern with a START, which there must be: %q", text)
+		return w, fmt.Errorf("needs a weight for a pattern with a START, not %q", text)
 	}
 	return w, nil
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// replay is a choice of iterations of one thread.
+// replay is a selection of iterations of one thread.
 type replay struct {
 	thread     int
 	iterations []int
@@ -25,7 +25,7 @@ func parseReplay(text string, threads int) (*replay, error) {
 		return nil, bad
 	}
 	if thread >= threads {
-		return nil, fmt.Errorf("--replay %s: there is no thread %d: use -t %d or more", text, thread, thread+1)
+		return nil, fmt.Errorf("--replay %s: no thread %d: use -t %d or more", text, thread, thread+1)
 	}
 	r := &replay{thread: thread}
 	for part := range strings.SplitSeq(after, ",") {
@@ -39,7 +39,7 @@ func parseReplay(text string, threads int) (*replay, error) {
 	return r, nil
 }
 
-// of gives a thread the chosen passes. The ones between are drawn and left out, so that the rest stays the same.
+// of returns the selected passes of a thread. The others are drawn and skipped, so that the random numbers stay the same.
 func (r *replay) of(thread int, g *generator) func() *Pass {
 	left := r.iterations
 	return func() *Pass {
@@ -53,8 +53,8 @@ func (r *replay) of(thread int, g *generator) func() *Pass {
 	}
 }
 
-// replayCommand is the command that sends the line's pass again; and the one before it under the same id where what
-// must come depends on that.
+// replayCommand returns the command that sends the line's pass again, and the previous pass of the same id if the expected
+// responses depend on it.
 func (r *run) replayCommand(l *line) string {
 	which := strconv.Itoa(l.pass.Iteration)
 	if l.pass.Pattern == NoStart && l.before != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/redline-bench/redline/internal/service"
 )
 
-// Header is what a run says of itself before it starts: the seed above all.
+// Header is printed before a run starts: the seed and the size of the run.
 func Header(o *Options) string {
 	text := fmt.Sprintf("random seed = %d\nconcurrency = %d\n", o.Seed, o.Threads)
 	if o.Iterations > 0 {
@@ -24,8 +24,8 @@ func Header(o *Options) string {
 	return text
 }
 
-// Story is the whole story of a failed sequence.
-func (f *Failure) Story() string {
+// Report is the whole history of a failed sequence.
+func (f *Failure) Report() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "FAILED: %s: %s\n", f.Fault, f.Text)
 	fmt.Fprintf(&b, "  thread_%d, iteration %d, correlation id %s, pattern %s, length %s\n", f.Thread, f.Iteration, f.ID, f.Pattern, lengths(f.Lengths))
@@ -152,7 +152,7 @@ func serverText(m *service.ModelStats) string {
 	if m.ExecutionCount > 0 {
 		perBatch = float64(m.InferenceCount) / float64(m.ExecutionCount)
 	}
-	fmt.Fprintf(&b, "  %d inferences in %d executions, %.2f a batch\n", m.InferenceCount, m.ExecutionCount, perBatch)
+	fmt.Fprintf(&b, "  %d inferences in %d executions, %.2f per batch\n", m.InferenceCount, m.ExecutionCount, perBatch)
 	us := func(t service.Tally) uint64 { return t.Avg() / 1000 }
 	fmt.Fprintf(&b, "  avg usec: request %d, queue %d, compute input %d, infer %d, output %d\n",
 		us(m.Success), us(m.Queue), us(m.ComputeInput), us(m.ComputeInfer), us(m.ComputeOutput))

@@ -19,18 +19,18 @@ type Config struct {
 	Options *Options
 	Service service.Service
 	Model   *service.Model
-	// Train couples requests of a sequence that are sent without waiting for answers; each answer is then a response
-	// of one call. Where it is nil, a call is one request.
+	// Train makes one call of several requests of a sequence, which are sent without waiting for responses. If it is nil, a call
+	// is one request.
 	Train func(cars []Car) (service.Request, error)
 	// Control loads and unloads the model; needed with Options.Chaos.
 	Control Control
-	// Cutter stands between the client and the server; needed with Options.CutEvery.
+	// Cutter is the proxy between client and server; needed with Options.CutEvery.
 	Cutter *Cutter
-	// Patience is how long the server may give no sign of life; 0 chooses, see the engine.
+	// Patience is how long the server may send nothing; 0 uses the engine's default.
 	Patience time.Duration
-	// Tap is shown every request as it ends; it may be nil.
+	// Tap receives every request when it ends; it may be nil.
 	Tap func(*record.Record) error
-	// Observer is told what happens. Its methods are called from several goroutines.
+	// Observer receives the events of the run. Its methods are called from several goroutines.
 	Observer Observer
 }
 
@@ -38,28 +38,28 @@ type Config struct {
 type Car struct {
 	Inputs     service.Inputs
 	ID         uint64
-	Name       string // the correlation id as text, where that is asked for
+	Name       string // the correlation id as text, where that is requested
 	Start, End bool
 }
 
-// Observer shows a run as it goes.
+// Observer receives the progress of a run.
 type Observer interface {
-	// Line is one line of what -v shows.
+	// Line is one line of the output of -v.
 	Line(text string)
-	// Failed is a failure as it happens.
+	// Failed is called at each failure.
 	Failed(f *Failure)
-	// Progress comes several times a second.
+	// Progress comes several times per second.
 	Progress(p Progress)
 }
 
-// Progress is a look at the run.
+// Progress is the current state of the run.
 type Progress struct {
 	Passes, Wanted int // Wanted is 0 when the run ends by time
 	Requests       uint64
 	Failures       int
-	Rate           float64 // answers a second
+	Rate           float64 // responses per second
 	Elapsed        time.Duration
-	// Live makes the run as a level, as it stands.
+	// Live returns the current state of the run as a level.
 	Live func() *result.Level
 }
 
@@ -76,25 +76,25 @@ type run struct {
 	stopping atomic.Bool
 	unloads  atomic.Int64
 	ids      atomic.Uint64 // of requests that are calls of their own
-	left     atomic.Int64  // threads at work
+	left     atomic.Int64  // running threads
 	finished chan struct{} // all threads have ended
 
 	mu       sync.Mutex
 	failures []*Failure
-	err      error // why the run cannot go on
+	err      error // why the run cannot continue
 
 	places [numPlaces]place
 	meter  *meter
 	rate   rate // of watch
 }
 
-// DrainTime is how long sequences may go on after the first interrupt.
+// DrainTime is how long sequences may continue after the first interrupt.
 const DrainTime = 5 * time.Second
 
 const tick = 50 * time.Millisecond
 
-// Run sends what the options ask for and reports what came of it. When ctx ends, sequences under way may end; when
-// hard ends they are cut. The error says why the run could not be made, not what the server did.
+// Run sends the sequences and returns the outcome. When ctx ends, sequences in progress may end; when hard ends they are canceled.
+// The error says why the run could not be done, not what the server did.
 func Run(ctx, hard context.Context, cfg Config) (*Summary, error) {
 	model, err := newAccumulator(cfg.Model)
 	if err != nil {
@@ -185,11 +185,11 @@ func (r *run) load(ctx, hard context.Context, slots int) error {
 	calm()
 	others.Wait()
 	r.eng.Stop()
-	_ = r.eng.Wait(wait) // what did not end by then was cut
+	_ = r.eng.Wait(wait) // requests that did not end were canceled
 	return nil
 }
 
-// watch reports progress until the run is over. It returns false if sequences did not end in time.
+// watch reports progress until the run ends. It returns false if sequences did not end in time.
 func (r *run) watch(ctx, hard context.Context) bool {
 	var end <-chan time.Time
 	if r.opts.Duration > 0 {
@@ -206,7 +206,7 @@ func (r *run) watch(ctx, hard context.Context) bool {
 			return true
 		case <-hard.Done():
 			return false
-		case <-r.eng.Failed(): // what a server answers fails no run, so it answers nothing
+		case <-r.eng.Failed(): // errors of the server do not end the load, so the server sends nothing
 			r.abort(r.eng.GivenUp())
 			return false
 		case <-stopped:
@@ -244,9 +244,9 @@ func (r *run) wake(slots []int) {
 	}
 }
 
-// couple tells how many of the steps are sent without waiting. A second sequence with the same id waits for the end
-// of the first, unless asked otherwise: servers may run both at once, and then a model that knows its sequences by
-// their ids mixes them up.
+// couple returns how many of the steps are sent without waiting. A second sequence with the same id waits for the end of the
+// first, unless --back-to-back is given: a server may run both at once, and a model that identifies sequences by their ids would
+// mix them up.
 func (r *run) couple(steps []Step) int {
 	n := 1
 	for r.cfg.Train != nil && n < len(steps) && steps[n].Wait == 0 && (steps[n].Part == steps[0].Part || r.opts.BackToBack) {
@@ -274,7 +274,7 @@ func (r *run) prepare(l *line, steps []Step) (service.Request, error) {
 	return r.cfg.Train(cars)
 }
 
-// abort ends the run for a reason that is not the server's.
+// abort ends the run because of an error of this program.
 func (r *run) abort(err error) {
 	r.stopping.Store(true)
 	r.mu.Lock()
@@ -284,7 +284,7 @@ func (r *run) abort(err error) {
 	}
 }
 
-// keep adds a failure to the outcome, and ends the run when there are enough. It returns whether the observer is told.
+// keep adds a failure to the outcome, and ends the run after MaxFailures. It returns whether to report the failure.
 func (r *run) keep(f *Failure) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -136,7 +136,7 @@ func TestARightServerPasses(t *testing.T) {
 }
 
 // A server that forgets idle sequences is right. Each sequence has three requests and one more after the pause, which
-// is at least as long as asked for.
+// is at least as long as requested.
 func TestAnIdleSequenceIsForgotten(t *testing.T) {
 	const pause = 20 * time.Millisecond
 	var mu sync.Mutex

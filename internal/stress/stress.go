@@ -1,14 +1,12 @@
-// Package stress sends sequences to a model that keeps a running sum, and checks every answer.
+// Package stress sends sequences to a model that keeps a running sum, and checks every response.
 //
-// Threads draw patterns from a seed: whole sequences, sequences that never end, sequences that never start, two
-// behind each other under one correlation id. Each thread has contexts, a correlation id and a slot of the engine
-// each, so that over gRPC every context has a stream of its own and none waits for another's answers. What a thread
-// will send is a function of the seed and the options alone (generate.go); what happens to it is the business of
-// line.go, which feeds the engine, and judge.go, which holds the answers against the sums. Failures carry the whole
-// history of their sequence, and the command that sends just that again.
+// Threads draw patterns from a seed: valid sequences, sequences without END, sequences without START, two sequences with one
+// correlation id. Each thread has contexts; a context has a correlation id and a slot of the engine, so that over gRPC every
+// context has its own stream and does not wait for others. The seed and the options alone determine what a thread sends
+// (generate.go). line.go passes the requests to the engine, and judge.go compares the responses with the expected sums. A failure
+// has the whole history of its sequence, and the command that sends it again.
 //
-// The patterns, their weights and the meaning of a seed are those of the sequence stress program among Triton's own
-// checks. See docs/stress.md.
+// The patterns, their weights and the meaning of a seed are those of sequence_stress.py in Triton's QA. See docs/stress.md.
 package stress
 
 import (
@@ -18,14 +16,14 @@ import (
 	"github.com/redline-bench/redline/internal/plan"
 )
 
-// Options are what a run is asked to do.
+// Options are the options of a run.
 type Options struct {
 	Model    string
 	Version  string
-	URL      string  // as it is used and printed
-	Server   Address // the same, read
+	URL      string  // as used and printed
+	Server   Address // URL, parsed
 	Protocol plan.Protocol
-	Unary    bool // gRPC calls of their own instead of streams
+	Unary    bool // gRPC: one call per request instead of streams
 	Verbose  int  // 1: threads and patterns, 2: answers too
 	Seed     uint32
 	SeedSet  bool
@@ -46,14 +44,14 @@ type Options struct {
 	StringIDs    bool
 	Timeout      time.Duration
 
-	BackToBack bool          // the second sequence of a pattern does not wait for the answers to the first
+	BackToBack bool          // the second sequence of a pattern does not wait for the responses to the first
 	Overlap    int           // sequences of a thread at a time
 	ServerIdle time.Duration // how long the server keeps an idle sequence
 	IdleTime   time.Duration // pause of the idle pattern, longer than the server waits
 	CutEvery   time.Duration // a connection is cut this often
 	Chaos      time.Duration // the model is unloaded this often
-	ChaosDown  time.Duration // and loaded again so much later
-	Disturbed  bool          // somebody else disturbs the model
+	ChaosDown  time.Duration // time between unloading and loading
+	Disturbed  bool          // another program disturbs the server
 
 	MaxFailures int
 	Connections int
@@ -64,7 +62,7 @@ type Options struct {
 	Given       []string // the model, the options of the command line as optset.Set.Arguments, and the seed
 }
 
-// Defaults are the original's.
+// Defaults are those of sequence_stress.py.
 func Defaults() Options {
 	return Options{
 		Model: "custom_sequence_int32", Protocol: plan.GRPC, Threads: 8, Iterations: 200,
@@ -79,13 +77,13 @@ func Defaults() Options {
 // Contexts is how many contexts a thread has.
 func (o *Options) Contexts() int { return o.Common + o.Rare }
 
-// Disturbs tells whether requests may fail through no fault of the server's.
+// Disturbs reports whether requests may fail because of disturbances, not because of the server.
 func (o *Options) Disturbs() bool { return o.CutEvery > 0 || o.Chaos > 0 || o.Disturbed }
 
 // ID is the correlation id of a context.
 func (o *Options) ID(thread, context int) int { return o.FirstID + thread*o.IDBlock + context }
 
-// name is a correlation id as it is printed, and sent where ids are text.
+// name is a correlation id in its printed form, which is also sent if ids are text.
 func (o *Options) name(id int) string {
 	if o.StringIDs {
 		return "sequence-" + strconv.Itoa(id)

@@ -11,20 +11,20 @@ import (
 	"github.com/redline-bench/redline/internal/stats"
 )
 
-// Tally is what was counted.
+// Tally has the counts of a run.
 type Tally struct {
 	Common   [numPatterns]int `json:"-"`
 	Rare     [numPatterns]int `json:"-"`
 	Ended    int              `json:"iterations_ended"`
 	Requests uint64           `json:"requests"`
 	Checked  uint64           `json:"results_checked"`
-	// RefusedExpected counts requests whose refusal must come, RefusedAsExpected those where it came.
+	// RefusedExpected counts requests that must be refused, RefusedAsExpected those that were.
 	RefusedExpected   int           `json:"refusals_expected"`
 	RefusedAsExpected int           `json:"refusals_got"`
 	Faults            map[Fault]int `json:"faults,omitempty"`
 	Disturbed         int           `json:"disturbed"`
-	Unjudged          int           `json:"unjudged"` // a disturbance before left open what must come
-	Expired           int           `json:"expired"`  // forgotten by the server while they waited for a slot
+	Unjudged          int           `json:"unjudged"` // an earlier disturbance made the expected response unknown
+	Expired           int           `json:"expired"`  // the server forgot the sequence while it waited for a slot
 }
 
 func (t *Tally) sent(p *Pass, rare bool) {
@@ -80,15 +80,15 @@ type Summary struct {
 	Cuts        int                       `json:"connections_cut,omitempty"`
 	Unloads     int                       `json:"model_unloads,omitempty"`
 	Interrupted bool                      `json:"interrupted,omitempty"`
-	Error       string                    `json:"error,omitempty"` // why the run could not be made as it was asked for
+	Error       string                    `json:"error,omitempty"` // why the run could not be done
 	Server      []service.ModelStats      `json:"server,omitempty"`
 	Level       *result.Level             `json:"-"` // what was measured
 }
 
-// Passed tells whether the server did everything right.
+// Passed reports whether the server did everything right.
 func (s *Summary) Passed() bool { return len(s.Failures) == 0 }
 
-// Failure is one sequence that went wrong.
+// Failure is one failed sequence.
 type Failure struct {
 	Fault     Fault   `json:"fault"`
 	Text      string  `json:"text"`
@@ -115,7 +115,7 @@ type Place struct {
 // Places double in size: 1, 2, 3-4, 5-8, ...
 const numPlaces = 8
 
-// place gathers the latencies of a range of positions.
+// place collects the latencies of a range of positions.
 type place struct {
 	mu sync.Mutex
 	stats.Sample[int64]
@@ -179,14 +179,14 @@ func (r *run) tally() Tally {
 	return all
 }
 
-// rate knows how the last moments went.
+// rate computes the current rate.
 type rate struct {
 	count uint64
 	since int64
 	shown float64
 }
 
-// look is the rate of what is counted, over the last second or more.
+// look returns the rate of count over the last second or more.
 func (w *rate) look(now int64, count uint64) float64 {
 	if w.since == 0 {
 		w.since = now

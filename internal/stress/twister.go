@@ -2,9 +2,8 @@ package stress
 
 import "math"
 
-// twister draws numbers as numpy's RandomState does: the Mersenne Twister of 32 bits and numpy's ways to make
-// floats, normals and bounded integers of its words. So a seed means here what it means in the Python program whose
-// patterns these are, and a failure seen with one can be looked for with the other.
+// twister draws the numbers of numpy's RandomState: the 32-bit Mersenne Twister, and numpy's floats, normals and bounded integers.
+// A seed therefore gives the same sequences as in sequence_stress.py, and a failure of one program can be repeated with the other.
 type twister struct {
 	state [twisterSize]uint32
 	at    int

@@ -10,21 +10,21 @@ import (
 	"github.com/redline-bench/redline/internal/tensor"
 )
 
-// accumulator is a model as far as this package must know it: one number in, the running sum out.
+// accumulator describes the model under test: it takes one number and returns the running sum.
 type accumulator struct {
 	input, output service.TensorSpec
 	shape         tensor.Shape // of a request's input, with the batch dimension
 }
 
-// newAccumulator checks that the model can be one. The sums themselves show whether it is.
+// newAccumulator checks that the model can be an accumulator. Only the sums show whether it is one.
 func newAccumulator(m *service.Model) (*accumulator, error) {
 	switch {
 	case !m.Sequential():
 		return nil, fmt.Errorf("model %s has no sequence batcher: name a model that keeps a running sum for each sequence", m.Name)
 	case len(m.Inputs) != 1 || len(m.Outputs) != 1:
-		return nil, fmt.Errorf("model %s has %d inputs and %d outputs: it must take a number and answer with the sum so far", m.Name, len(m.Inputs), len(m.Outputs))
+		return nil, fmt.Errorf("model %s has %d inputs and %d outputs: it must take one number and return the running sum", m.Name, len(m.Inputs), len(m.Outputs))
 	case m.Decoupled:
-		return nil, fmt.Errorf("model %s is decoupled: each request must have one answer", m.Name)
+		return nil, fmt.Errorf("model %s is decoupled: each request must have one response", m.Name)
 	}
 	a := &accumulator{input: m.Inputs[0], output: m.Outputs[0]}
 	if m.MaxBatch > 0 {
@@ -69,7 +69,7 @@ func (a *accumulator) encode(v int64) ([]byte, error) {
 	}
 }
 
-// add is the running sum as the model's type has it: integers wrap around, floats round.
+// add returns the running sum in the model's type: integers wrap around, floats round.
 func (a *accumulator) add(sum, v int64) int64 {
 	switch a.output.Type {
 	case tensor.Int8:
@@ -104,14 +104,14 @@ func (a *accumulator) sums(to []int64, steps []Step) []int64 {
 	return to
 }
 
-// answer finds the sum in the outputs of an answer.
+// answer finds the sum in the outputs of a response.
 func (a *accumulator) answer(outputs []tensor.Tensor) (int64, error) {
 	for _, t := range outputs {
 		if t.Name == a.output.Name {
 			return a.decode(t)
 		}
 	}
-	return 0, fmt.Errorf("the answer has no output %s", a.output.Name)
+	return 0, fmt.Errorf("the response has no output %s", a.output.Name)
 }
 
 func (a *accumulator) decode(t tensor.Tensor) (int64, error) {
@@ -152,7 +152,7 @@ func decodeText(data []byte) (int64, error) {
 	}
 	n, err := strconv.ParseInt(string(elem), 10, 64)
 	if err != nil {
-		return 0, fmt.Errorf("the answer %q is no number", elem)
+		return 0, fmt.Errorf("the response %q is not a number", elem)
 	}
 	return n, nil
 }

@@ -78,8 +78,8 @@ func TestAnswersThatAreNone(t *testing.T) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
-	f("the answer has no output T")
+	f("the response has no output T")
 	f("came as INT32 with 4 bytes", tensor.Tensor{Name: "T", Type: tensor.Int32, Data: make([]byte, 4)})
-	f(`"x" is no number`, tensor.Tensor{Name: "T", Type: tensor.Bytes, Data: tensor.AppendElement(nil, "x")})
+	f(`"x" is not a number`, tensor.Tensor{Name: "T", Type: tensor.Bytes, Data: tensor.AppendElement(nil, "x")})
 	f("ends inside an element", tensor.Tensor{Name: "T", Type: tensor.Bytes, Data: []byte{9, 0, 0, 0, 1}})
 }

@@ -9,7 +9,7 @@ import (
 // prefix is the size of the length before each element of a Bytes tensor.
 const prefix = 4
 
-// ErrFraming says that the data of a Bytes tensor ends inside an element.
+// ErrFraming means that the data of a Bytes tensor ends inside an element.
 var ErrFraming = errors.New("BYTES data ends inside an element")
 
 // AppendElement appends one element of a Bytes tensor: its length as four little-endian bytes, then itself.
@@ -46,13 +46,13 @@ func NextElement(data []byte) (elem, rest []byte, err error) {
 	n := uint64(binary.LittleEndian.Uint32(data))
 	data = data[prefix:]
 	if uint64(len(data)) < n {
-		return nil, nil, fmt.Errorf("%w: %d bytes of %d are there", ErrFraming, len(data), n)
+		return nil, nil, fmt.Errorf("%w: it has %d of %d bytes", ErrFraming, len(data), n)
 	}
 	return data[:n:n], data[n:], nil
 }
 
-// ByteSize is the size of the raw data of a tensor of that type and shape, or -1 where the shape is variable
-// or the type's elements differ in size. Sizes beyond int64 are cut to its largest value.
+// ByteSize is the size of the raw data of a tensor of this type and shape, or -1 if the shape is variable or the type's elements
+// differ in size. Sizes beyond int64 are limited to its largest value.
 func ByteSize(t Datatype, s Shape) int64 {
 	n := s.Elements()
 	if n < 0 || t.Size() == 0 {

@@ -1,5 +1,5 @@
-// Package tensor knows datatypes, shapes and the two forms of tensor data: raw little-endian bytes and JSON.
-// Both the load side and the reference server use it; it knows no protocol.
+// Package tensor implements datatypes, shapes and the two forms of tensor data: raw little-endian bytes and JSON. Both the load
+// generator and the reference server use it; it does not depend on a protocol.
 package tensor
 
 import "fmt"
@@ -55,13 +55,13 @@ func (d Datatype) MarshalText() ([]byte, error) { return []byte(d.String()), nil
 func (d *Datatype) UnmarshalText(text []byte) error {
 	v, ok := ParseDatatype(string(text))
 	if !ok && string(text) != Invalid.String() {
-		return fmt.Errorf("no datatype is called %q", text)
+		return fmt.Errorf("unknown datatype %q", text)
 	}
 	*d = v
 	return nil
 }
 
-// Size is the number of bytes of one element; 0 where elements differ in size (Bytes, JSON).
+// Size is the number of bytes of one element; 0 if elements differ in size (Bytes, JSON).
 func (d Datatype) Size() int {
 	if int(d) < len(sizes) {
 		return sizes[d]

@@ -12,7 +12,7 @@ import (
 // maxDepth bounds the nesting of arrays in AppendNested.
 const maxDepth = 64
 
-// ValueError says that an element of a JSON array does not fit its datatype. Its text is perf_analyzer's.
+// ValueError means that an element of a JSON array does not fit its datatype. Its text is perf_analyzer's.
 type ValueError struct {
 	Type  Datatype
 	Index int // of the element, in row-major order
@@ -43,14 +43,14 @@ func (e *ValueError) Error() string {
 	return "Unexpected type " + e.Type.String()
 }
 
-// ErrNotArray says that the JSON of a tensor is not an array.
+// ErrNotArray means that the JSON of a tensor is not an array.
 var ErrNotArray = errors.New("tensor data must be a JSON array")
 
 // AppendRaw appends the raw form of a flat JSON array of t's elements. Text that is not JSON gives a
 // *jsonscan.SyntaxError, an element that does not fit a *ValueError.
 //
-// A whole number is good for FP32 and FP64; integers are checked against 32 bits and then cut to the width of
-// t, as perf_analyzer does; NaN and Inf are accepted as literals. FP16 and BF16 have no JSON form.
+// A whole number is valid for FP32 and FP64. Integers are checked against 32 bits and then truncated to the width of t, as in
+// perf_analyzer. NaN and Inf are accepted as literals. FP16 and BF16 have no JSON form.
 func AppendRaw(dst []byte, t Datatype, text []byte) ([]byte, error) {
 	v, err := jsonscan.Parse(text)
 	if err != nil {

@@ -30,10 +30,10 @@ func mul(a, b int64) int64 {
 	return a * b
 }
 
-// Dynamic tells whether a dimension is variable.
+// Dynamic reports whether a dimension is variable.
 func (s Shape) Dynamic() bool { return s.Elements() < 0 }
 
-// Accepts tells whether a concrete shape fits s: same rank, and equal wherever s is fixed.
+// Accepts reports whether a concrete shape fits s: same rank, and equal wherever s is fixed.
 func (s Shape) Accepts(o Shape) bool {
 	if len(s) != len(o) {
 		return false

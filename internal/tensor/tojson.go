@@ -25,7 +25,7 @@ func AppendJSON(dst []byte, t Datatype, raw []byte) ([]byte, error) {
 	case size == 0:
 		err = fmt.Errorf("no JSON form for type %s", t)
 	case len(raw)%size != 0:
-		err = fmt.Errorf("%d bytes are no whole number of %s elements", len(raw), t)
+		err = fmt.Errorf("%d bytes are not a whole number of %s elements", len(raw), t)
 	default:
 		for i := 0; i < len(raw); i += size {
 			if i > 0 {
@@ -63,7 +63,7 @@ func appendDocument(dst, raw []byte) []byte {
 	return AppendQuoted(dst, raw)
 }
 
-// plain tells whether a checked value holds none of the number literals that are not JSON.
+// plain reports whether a checked value holds none of the number literals that are not JSON.
 func plain(v jsonscan.Value) bool {
 	switch v.Kind() {
 	case jsonscan.Array:
@@ -116,7 +116,7 @@ func AppendNumber(dst []byte, t Datatype, raw []byte) []byte {
 		return appendFloat(dst, float64(math.Float32frombits(le.Uint32(raw))), 32)
 	case FP64:
 		return appendFloat(dst, math.Float64frombits(le.Uint64(raw)), 64)
-	case Invalid, Bytes, JSON: // the caller has dealt with them
+	case Invalid, Bytes, JSON: // the caller has handled them
 	}
 	return dst
 }

@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// beat is how often progress is told to a machine.
+// beat is the interval of progress reports for programs.
 const beat = time.Second
 
-// NewJSON makes a line that tells progress to a machine: an object a line, about one a second.
+// NewJSON makes a Line that writes progress for programs: one JSON object per line, about one per second.
 func NewJSON(out io.Writer, now func() time.Time) *Line {
 	return &Line{out: out, now: now, json: true}
 }
 
-// report is a Status as machines read it.
+// report is the JSON form of a Status.
 type report struct {
 	Event      string  `json:"event"` // always progress
 	Level      string  `json:"level,omitempty"`
@@ -36,7 +36,7 @@ func (l *Line) tell() {
 		Requests: s.Requests, Wanted: s.Wanted, Failed: s.Failed, Rate: s.Rate, MedianMs: float64(s.Median) / float64(time.Millisecond),
 	})
 	if err != nil {
-		return // a rate that is no number; the next one will be
+		return // the rate is not a finite number yet
 	}
-	_, _ = l.out.Write(append(text, '\n')) // a reader that is gone must not end the run
+	_, _ = l.out.Write(append(text, '\n')) // a write error must not end the run
 }

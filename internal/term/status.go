@@ -8,21 +8,21 @@ import (
 	"unicode/utf8"
 )
 
-// Status is a look at the window in progress.
+// Status is the state of the window in progress.
 type Status struct {
 	Level   string // "concurrency 8", "request rate 100"
 	Pass    int    // counts from 1
-	Passes  int    // the most there can be; 0 is unknown
+	Passes  int    // largest number of passes; 0 if unknown
 	Elapsed time.Duration
 	Window  time.Duration // 0 when the window ends by count
-	// Requests so far; Wanted is how many end the window, 0 when it ends by time.
+	// Requests of this window until now; Wanted is the number that ends the window, 0 if it ends by time.
 	Requests, Wanted uint64
 	Rate             float64 // inferences per second
 	Median           time.Duration
 	Failed           uint64
 }
 
-// The ranks of the parts of a line: with too little room the highest go first.
+// The ranks of the parts of a line: on a narrow terminal the highest are omitted first.
 const (
 	always = iota
 	numbers
@@ -61,7 +61,7 @@ func (s *Status) parts() []part {
 	return list
 }
 
-// fit is the line in at most width columns. Parts that matter less are left out before anything is cut.
+// fit returns the line in at most width columns. It omits less important parts before it cuts the line.
 func (s *Status) fit(width int) string {
 	list := s.parts()
 	for rank := extra + 1; ; rank-- {
@@ -88,7 +88,7 @@ func cut(line string, width int) string {
 	return string([]rune(line)[:width])
 }
 
-// figure is a number short enough to read while it changes: whole from a hundred on, else three digits.
+// figure formats a number for reading while it changes: whole from 100 on, else three digits.
 func figure(v float64) string {
 	if v >= 100 {
 		return strconv.FormatFloat(v, 'f', 0, 64)

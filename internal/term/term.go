@@ -1,8 +1,7 @@
-// Package term shows how a run goes on, in one line at the bottom of a terminal.
+// Package term shows the progress of a run in one line at the bottom of a terminal.
 //
-// The line belongs to the terminal alone: it is never part of the output. Everything else that is printed goes
-// through Writer, which takes the line away first and puts it back below. A nil Line is the line of a run that has
-// no terminal: all its methods do nothing, and its writers are the ones they were given.
+// The line is never part of the output. All other output goes through Writer, which removes the line first and draws it again
+// below. A nil Line is for a run without a terminal: its methods do nothing, and Writer returns its argument.
 package term
 
 import (
@@ -14,13 +13,13 @@ import (
 	xterm "golang.org/x/term"
 )
 
-// interval is the least time between two drawings; more often is not seen and only costs.
+// interval is the shortest time between two drawings; a user does not see more.
 const interval = 100 * time.Millisecond
 
-// fallbackWidth is assumed where a terminal does not tell its size.
+// fallbackWidth is the width of a terminal whose size is unknown.
 const fallbackWidth = 80
 
-// erase goes back to the first column and clears from there to the end of the line.
+// erase moves to the first column and clears the line.
 const erase = "\r\x1b[K"
 
 // Line is the progress line of one terminal. It is safe for concurrent use.
@@ -28,17 +27,17 @@ type Line struct {
 	out   io.Writer
 	width func() int
 	now   func() time.Time
-	json  bool // progress is told to a machine, not drawn
+	json  bool // progress is written as JSON, not drawn
 
 	mu     sync.Mutex
 	status Status
 	active bool // there is a status to show
 	drawn  bool // the line is on the screen
-	inside bool // other output stopped in the middle of a line
+	inside bool // other output stopped within a line
 	last   time.Time
 }
 
-// Open makes the line of a terminal, which is drawn through out. It is nil when f is no terminal.
+// Open makes the line of a terminal, which is drawn through out. It is nil if f is not a terminal.
 func Open(f *os.File, out io.Writer) *Line {
 	fd := int(f.Fd())
 	if !xterm.IsTerminal(fd) {
@@ -53,12 +52,12 @@ func Open(f *os.File, out io.Writer) *Line {
 	}, time.Now)
 }
 
-// New makes a line on out, which must understand ANSI. Width is asked before each drawing; 0 is unknown.
+// New makes a line on out, which must support ANSI escapes. width is called before each drawing; 0 means unknown.
 func New(out io.Writer, width func() int, now func() time.Time) *Line {
 	return &Line{out: out, width: width, now: now}
 }
 
-// Show puts the status on the screen, at most ten times a second.
+// Show puts the status on the screen, at most ten times per second.
 func (l *Line) Show(s Status) {
 	if l == nil {
 		return
@@ -77,7 +76,7 @@ func (l *Line) Show(s Status) {
 	}
 }
 
-// Clear takes the line away until the next Show.
+// Clear removes the line until the next Show.
 func (l *Line) Clear() {
 	if l == nil {
 		return
@@ -89,7 +88,7 @@ func (l *Line) Clear() {
 	l.erase()
 }
 
-// Writer returns a writer to w that keeps the line out of the way.
+// Writer returns a writer to w that removes the line before each write and draws it again after.
 func (l *Line) Writer(w io.Writer) io.Writer {
 	if l == nil || l.json {
 		return w

@@ -19,18 +19,18 @@ type addedToken struct {
 	Special    bool   `json:"special"`
 }
 
-// added are the tokens that are found in the text before all else.
+// added are the tokens that are searched for in the text first.
 type added struct {
 	ids     map[string]int
 	byID    map[int]addedToken
 	texts   map[int]string // what decoding writes: the normalized content
 	special map[string]bool
-	// exact are looked for in the text as it is, normalized in the normalized text.
+	// exact are searched for in the text as it is, normalized in the normalized text.
 	exact, normalized *finder
 }
 
-// newAdded gives tokens their ids: that of the model if it has the token, else the next free one. Ids in a file are
-// not read, as the package does not read them.
+// newAdded assigns ids to tokens: that of the model if it has the token, else the next free one. Like the package, it does not
+// read the ids in a file.
 func newAdded(tokens []addedToken, m model.Model, n normal.Normalizer) *added {
 	a := &added{ids: map[string]int{}, byID: map[int]addedToken{}, texts: map[int]string{}, special: map[string]bool{}}
 	next := m.Size()
@@ -200,7 +200,7 @@ func (f *finder) longest(text string, i int) (*findNode, int) {
 	return best, end
 }
 
-// settle applies what the token says of its surroundings.
+// settle applies the token's rules about the text around it.
 func (f *finder) settle(text string, n *findNode, start, from, to int) (match, bool) {
 	t := &n.token
 	if t.SingleWord {

@@ -33,7 +33,7 @@ func (p *pattern) finder() (split.Matcher, error) {
 	return split.Literal(*p.String), nil
 }
 
-// normalizerJSON is a normalizer as a file has it.
+// normalizerJSON is a normalizer in the form of a file.
 type normalizerJSON struct {
 	Type        string            `json:"type"`
 	Normalizers []json.RawMessage `json:"normalizers"`
@@ -126,11 +126,11 @@ func (j *normalizerJSON) build() (normal.Normalizer, error) {
 		}
 		return normal.NewCharsmap(data)
 	default:
-		return nil, fmt.Errorf("the type %q is not known", j.Type)
+		return nil, fmt.Errorf("unknown type %q", j.Type)
 	}
 }
 
-// preJSON is a pre-tokenizer as a file has it.
+// preJSON is a pre-tokenizer in the form of a file.
 type preJSON struct {
 	Type          string            `json:"type"`
 	PreTokenizers []json.RawMessage `json:"pretokenizers"`

@@ -12,7 +12,7 @@ import (
 	"github.com/redline-bench/redline/internal/tokenizer/model"
 )
 
-// modelJSON is a model as a file has it.
+// modelJSON is a model in the form of a file.
 type modelJSON struct {
 	Type         string          `json:"type"`
 	Vocab        json.RawMessage `json:"vocab"`
@@ -34,7 +34,7 @@ func text(s *string, otherwise string) string {
 	return *s
 }
 
-// readModel reads a model but for its vocabulary and merges, which stay as they are.
+// readModel reads a model except for its vocabulary and merges, which stay as they are.
 func readModel(raw json.RawMessage) (*modelJSON, error) {
 	var j modelJSON
 	m, ok := members(string(raw))
@@ -79,7 +79,7 @@ func (b *builder) model(raw json.RawMessage) (model.Model, error) {
 		return nil, fmt.Errorf("model: %w", err)
 	}
 	if isNull(j.Vocab) {
-		return nil, errors.New("model: it has no vocab")
+		return nil, errors.New("model: no vocab")
 	}
 	m, err := b.buildModel(j)
 	if err != nil {
@@ -112,7 +112,7 @@ func (b *builder) buildModel(j *modelJSON) (model.Model, error) {
 	case "WordLevel":
 		return model.NewWordLevel(vocab, text(j.UnkToken, "<unk>"))
 	}
-	return nil, fmt.Errorf("the type %q is not known", kind)
+	return nil, fmt.Errorf("unknown type %q", kind)
 }
 
 func (b *builder) buildBPE(j *modelJSON, vocab map[string]int) (model.Model, error) {

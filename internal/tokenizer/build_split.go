@@ -7,7 +7,7 @@ import (
 	"github.com/redline-bench/redline/internal/tokenizer/unitab"
 )
 
-// build makes the stage of a pre-tokenizer that is no sequence.
+// build makes the stage of a pre-tokenizer that is not a sequence.
 func (j *preJSON) build() (split.Stage, error) {
 	t := unitab.Get()
 	switch j.Type {
@@ -56,7 +56,7 @@ func (j *preJSON) build() (split.Stage, error) {
 	case "Metaspace":
 		return j.metaspace()
 	default:
-		return nil, fmt.Errorf("the type %q is not known", j.Type)
+		return nil, fmt.Errorf("unknown type %q", j.Type)
 	}
 }
 
@@ -90,7 +90,7 @@ func (j *preJSON) metaspace() (split.Stage, error) {
 	case "never":
 		front = split.Never
 	default:
-		return nil, fmt.Errorf("metaspace: the prepend_scheme %q is not known", j.Scheme)
+		return nil, fmt.Errorf("metaspace: unknown prepend_scheme %q", j.Scheme)
 	}
 	if j.PrefixSpace != nil && !*j.PrefixSpace {
 		front = split.Never
@@ -114,5 +114,5 @@ func behavior(name string) (split.Behavior, error) {
 	case "Contiguous":
 		return split.Contiguous, nil
 	}
-	return 0, fmt.Errorf("the behavior %q is not known", name)
+	return 0, fmt.Errorf("unknown behavior %q", name)
 }

@@ -13,32 +13,31 @@ import (
 	"github.com/redline-bench/redline/internal/tokenizer/jinja"
 )
 
-// chat is the chat templates of a model and the special tokens that they may name.
+// chat has the chat templates of a model and the special tokens that they may use.
 type chat struct {
 	templates map[string]*template // by name; most models have defaultTemplate alone
 	tokens    map[string]string
-	// takesParts tells whether the default template reads contents that are lists of parts.
+	// takesParts reports whether the default template reads contents that are lists of parts.
 	takesParts func() bool
 }
 
-// The names of templates. The one for tools is taken where a conversation has some.
+// The names of templates. The one for tools is used if a conversation has tools.
 const (
 	defaultTemplate = "default"
 	toolTemplate    = "tool_use"
 )
 
-// template is one that has been read, or why it cannot be: that is told when it is used.
+// template is a parsed template, or the error that is returned when it is used.
 type template struct {
 	*jinja.Template
 	err error
 }
 
-// HasTemplate tells whether the tokenizer comes with a chat template.
+// HasTemplate reports whether the tokenizer comes with a chat template.
 func (t *Tokenizer) HasTemplate() bool { return t.chat != nil }
 
-// Render writes a conversation as the text that the model sees. The conversation is JSON: an array of messages, or an
-// object with messages, tools and whatever else the template reads. With prompt it ends with the beginning of the
-// answer.
+// Render renders a conversation as the text that the model sees. The conversation is JSON: an array of messages, or an object with
+// messages, tools and other fields that the template uses. With prompt the text ends with the start of the response.
 func (t *Tokenizer) Render(conversation []byte, prompt bool) (string, error) {
 	vars := map[string]any{"add_generation_prompt": prompt}
 	switch v := parseJSON(conversation).(type) {
@@ -50,7 +49,7 @@ func (t *Tokenizer) Render(conversation []byte, prompt bool) (string, error) {
 	return t.render(vars)
 }
 
-// parseJSON reads a JSON value as templates see it; nil where it is not valid.
+// parseJSON reads a JSON value as templates see it; nil if it is not valid.
 func parseJSON(text []byte) any {
 	if !json.Valid(text) {
 		return nil
@@ -82,7 +81,7 @@ func (t *Tokenizer) render(vars map[string]any) (string, error) {
 	return s, nil
 }
 
-// ErrNoTemplate says that the files of a tokenizer hold no chat template.
+// ErrNoTemplate means that the files of a tokenizer have no chat template.
 var ErrNoTemplate = errors.New("the tokenizer has no chat template: chat_template is neither in tokenizer_config.json nor in a file of its own")
 
 var errConversation = errors.New("a conversation is a JSON array of one or more messages, or an object with messages")
@@ -106,7 +105,7 @@ func (t *template) Render(vars map[string]any) (string, error) {
 	return t.Template.Render(vars)
 }
 
-// readChat looks for chat templates in the files of a folder.
+// readChat searches for chat templates in the files of a folder.
 func (t *Tokenizer) readChat(dir string) error {
 	config, own := map[string]json.RawMessage{}, map[string]json.RawMessage{}
 	for _, f := range []struct {
@@ -175,7 +174,7 @@ func templates(raw json.RawMessage) map[string]string {
 	return out
 }
 
-// specialNames are bos_token and its kin.
+// specialNames are the special tokens by name, such as bos_token.
 func specialNames(config map[string]json.RawMessage) map[string]string {
 	names := map[string]string{}
 	for _, k := range []string{"bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"} {

@@ -6,9 +6,9 @@ import (
 	"github.com/redline-bench/redline/internal/tokenizer/jinja"
 )
 
-// RenderRequest writes the body of a chat request as the text that the model sees, ending with the beginning of the
-// answer. Messages, tools, documents, add_generation_prompt and the fields of chat_template_kwargs go to the template, after
-// the changes that vLLM makes: see asServed. ok is false for a body without messages.
+// RenderRequest renders the body of a chat request as the text that the model sees, ending with the start of the response. The
+// template receives messages, tools, documents, add_generation_prompt and the fields of chat_template_kwargs, after the changes that
+// vLLM makes: see asServed. ok is false for a body without messages.
 func (t *Tokenizer) RenderRequest(body []byte) (text string, ok bool, err error) {
 	request, _ := parseJSON(body).(*jinja.Dict)
 	if request == nil {
@@ -39,8 +39,8 @@ func (t *Tokenizer) RenderRequest(body []byte) (text string, ok bool, err error)
 	return text, true, err
 }
 
-// asServed changes a message as vLLM does before it renders it: where the template takes no parts, their texts become one
-// text, a line each; arguments of tool calls become objects.
+// asServed changes a message as vLLM does before rendering: if the template does not accept parts, their texts become one text with one
+// line per part; arguments of tool calls become objects.
 func (c *chat) asServed(m *jinja.Dict) {
 	if content, ok := m.Get("content"); ok && !c.takesParts() {
 		switch content := content.(type) {
@@ -90,12 +90,12 @@ func lookup[T any](d *jinja.Dict, key string) (T, bool) {
 	return found, ok
 }
 
-// rendersParts renders a part with a text: a template that takes no parts fails, or writes the part as it stands.
+// rendersParts reports whether the template accepts parts: otherwise it fails, or writes a part unchanged.
 func (t *Tokenizer) rendersParts() bool {
 	const mark = "mark"
 	text, err := t.Render([]byte(`[{"role":"user","content":[{"type":"text","text":"`+mark+`"}]}]`), true)
 	return err == nil && strings.Contains(text, mark) && !strings.Contains(text, "'"+mark) && !strings.Contains(text, `"`+mark)
 }
 
-// Prefix is the text of the special tokens that the tokenizer puts before every text; empty where it puts none.
+// Prefix is the text of the special tokens that the tokenizer adds before every text; empty if it adds none.
 func (t *Tokenizer) Prefix() string { return t.Decode(t.post.before, false) }

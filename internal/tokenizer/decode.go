@@ -13,8 +13,7 @@ import (
 	"github.com/redline-bench/redline/internal/tokenizer/split"
 )
 
-// Decode is the text of ids; skipSpecial leaves special tokens out. Ids that the vocabulary does not have are left
-// out too.
+// Decode returns the text of ids; skipSpecial omits special tokens. It ignores ids that are not in the vocabulary.
 func (t *Tokenizer) Decode(ids []int, skipSpecial bool) string {
 	tokens := make([]string, 0, len(ids))
 	for _, id := range ids {
@@ -58,12 +57,12 @@ type decoder struct {
 	patterns []split.Matcher
 }
 
-// Exceeded tells whether a pattern took too many steps in some text.
+// Exceeded reports whether a pattern took too many steps in some text.
 func (d *decoder) Exceeded() bool {
 	return slices.ContainsFunc(d.patterns, func(m split.Matcher) bool { return rx.Exceeded(m) })
 }
 
-// decoderJSON is a decoder as a file has it.
+// decoderJSON is a decoder in the form of a file.
 type decoderJSON struct {
 	Type      string            `json:"type"`
 	Decoders  []json.RawMessage `json:"decoders"`
@@ -139,7 +138,7 @@ func (d *decoder) step(j *decoderJSON) (func([]string) []string, error) {
 	case "CTC":
 		return j.ctc(), nil
 	}
-	return nil, fmt.Errorf("the type %q is not known", j.Type)
+	return nil, fmt.Errorf("unknown type %q", j.Type)
 }
 
 // each makes a step of what is done to every token alone.
@@ -211,7 +210,7 @@ func brokenLen(b []byte) int {
 	return n
 }
 
-// decodeFallback puts tokens of single bytes together; where they are no text, each is a replacement character.
+// decodeFallback joins tokens of single bytes; if they are not valid text, each is a replacement character.
 func decodeFallback(tokens []string) []string {
 	var out []string
 	var run []byte
@@ -241,7 +240,7 @@ func decodeFallback(tokens []string) []string {
 	return out
 }
 
-// replaceEach replaces in every token. It stops where the text has grown beyond every limit; Decode then sees that.
+// replaceEach replaces in every token. It stops if the text exceeds the limit; Decode then reports it.
 func replaceEach(tokens []string, m split.Matcher, with string) []string {
 	limit, n := maxNormalized+(maxGrowth+1)*size(tokens), 0
 	for i, s := range tokens {

@@ -63,7 +63,7 @@ func TestHostileFilesEnd(t *testing.T) {
 		func(tok *tokenizer.Tokenizer) { tok.Decode(make([]int, 100), false) })
 }
 
-// A long text is no attack: a pattern that needs a few steps per character has no limit on the text's length.
+// A long text is not an attack: a pattern that needs a few steps per character has no limit on the text's length.
 func TestLongTextsAreWithinTheLimits(t *testing.T) {
 	tok := hostile(t, map[string]any{
 		"normalizer":    map[string]any{"type": "Replace", "pattern": map[string]string{"Regex": "b|c+"}, "content": "a"},

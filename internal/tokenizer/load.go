@@ -31,7 +31,7 @@ func Load(path string) (*Tokenizer, error) {
 	return t, nil
 }
 
-// plainErr is what went wrong without the path, which the caller names.
+// plainErr returns an error without the path, which the caller adds.
 func plainErr(err error) error {
 	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		return p.Err
@@ -44,7 +44,7 @@ func isRanks(path string) bool {
 	return ext == ".tiktoken" || ext == ".model"
 }
 
-// loadDir looks for the files that models come with, the best first.
+// loadDir searches for the files that models come with, the best first.
 func loadDir(dir string) (*Tokenizer, error) {
 	names := []string{"tokenizer.json", "tekken.json", "tokenizer.model", "spiece.model", "sentencepiece.bpe.model", "tiktoken.model"}
 	if found, err := filepath.Glob(filepath.Join(dir, "*.tiktoken")); err == nil {
@@ -113,10 +113,10 @@ type fileJSON struct {
 func Parse(data []byte) (*Tokenizer, error) {
 	f, err := readFile(data)
 	if err != nil {
-		return nil, fmt.Errorf("it is no tokenizer.json: %w", err)
+		return nil, fmt.Errorf("not a tokenizer.json: %w", err)
 	}
 	if isNull(f.Model) {
-		return nil, errors.New("it is no tokenizer.json: it has no model")
+		return nil, errors.New("not a tokenizer.json: it has no model")
 	}
 	t := &Tokenizer{name: "tokenizer", states: &states{}, limit: newLimit(f.limitJSON)}
 	if t.normalize, err = buildNormalizer(f.Normalizer); err != nil {
@@ -141,7 +141,7 @@ func Parse(data []byte) (*Tokenizer, error) {
 
 func isNull(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
 
-// readFile reads the parts of a tokenizer.json. The model, which is nearly all of it, is left for later.
+// readFile reads the parts of a tokenizer.json except the model, which is nearly all of the file and is read later.
 func readFile(data []byte) (*fileJSON, error) {
 	var f fileJSON
 	m, ok := members(string(data))

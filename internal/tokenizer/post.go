@@ -96,7 +96,7 @@ func (p *post) add(raw json.RawMessage) error {
 	case "TemplateProcessing":
 		return p.template(&j)
 	default:
-		return fmt.Errorf("post_processor: the type %q is not known", j.Type)
+		return fmt.Errorf("post_processor: unknown type %q", j.Type)
 	}
 }
 

@@ -42,7 +42,7 @@ const (
 	maxGrowth     = 64 // times the text
 )
 
-// Err tells whether some text so far took more steps or memory than a tokenizer may take. Its ids and counts are then
+// Err reports whether some text so far took more steps or memory than a tokenizer may take. Its ids and counts are then
 // incomplete. Files of tokenizers come from strangers; a pattern such as (a+)+$ never ends.
 func (t *Tokenizer) Err() error {
 	if slices.ContainsFunc([]any{t.normalize, t.pre, &t.decoder}, rx.Exceeded) {
@@ -96,7 +96,7 @@ func (t *Tokenizer) Name() string { return t.name }
 // VocabSize is the number of tokens, added ones included.
 func (t *Tokenizer) VocabSize() int { return t.added.size(t.model) }
 
-// Whole is the same tokenizer without the truncation and padding that its file may ask for: every token of a text
+// Whole is the same tokenizer without the truncation and padding that its file may request: every token of a text
 // is there. Counting tokens that a server will see wants it.
 func (t *Tokenizer) Whole() *Tokenizer {
 	if t.limit == nil {
@@ -155,7 +155,7 @@ func (t *Tokenizer) appendIDs(dst []int, text string, special bool, st *state) [
 // body appends the ids of a text without special tokens around.
 func (t *Tokenizer) body(dst []int, text string, st *state) []int {
 	for at := 0; at < len(text); {
-		// Tokens that are looked for in the text as it is.
+		// Tokens that are searched for in the text as it is.
 		m := t.added.exact.find(text, at)
 		if m.from > at {
 			dst = t.section(dst, text[at:m.from], at == 0, st)
@@ -168,7 +168,7 @@ func (t *Tokenizer) body(dst []int, text string, st *state) []int {
 	return dst
 }
 
-// section normalizes a text and looks for the tokens that are found in normalized text.
+// section normalizes a text and searches for the tokens that are found in normalized text.
 func (t *Tokenizer) section(dst []int, text string, atStart bool, st *state) []int {
 	st.mem.Cut = false
 	if t.normalize != nil {

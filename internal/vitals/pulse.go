@@ -7,16 +7,16 @@ import (
 	"github.com/redline-bench/redline/internal/clock"
 )
 
-// A pulse beats every beat. Standstills shorter than least are left to the figures of the Go runtime.
+// A pulse ticks every beat. The Go runtime's own metrics show pauses shorter than least.
 const (
 	beat  = 20 * time.Millisecond
 	least = 100 * time.Millisecond
-	// mostStandstills bounds what is kept.
+	// mostStandstills limits the number of kept standstills.
 	mostStandstills = 1000
 )
 
-// Pulse notices when this whole process stood still: it was suspended, or its machine was. The runtime's own figures
-// do not show that, because nothing in the process could run to see it.
+// Pulse detects when this whole process did not run, because it or its machine was suspended. The runtime's own metrics do not
+// show this, because no part of the process could run.
 type Pulse struct {
 	quit  chan struct{}
 	ended chan struct{}
@@ -58,7 +58,7 @@ func (p *Pulse) watch() {
 	}
 }
 
-// note keeps the time between two beats if it was too long.
+// note keeps the time between two ticks if it was too long.
 func (p *Pulse) note(last, now int64) {
 	from := last + int64(beat)
 	if now-from < int64(least) {

@@ -1,6 +1,5 @@
-// Package vitals reads what this process costs the machine: its CPU time, the machine's load, and the pauses
-// that the Go runtime put it through. A load generator that does not know this cannot tell its own limits from
-// the server's.
+// Package vitals measures this process: its CPU time, the machine's load, and the pauses of the Go runtime. A load generator
+// needs this to distinguish its own limits from the server's.
 package vitals
 
 import (
@@ -13,14 +12,14 @@ import (
 // Reading is the cumulative state at one moment.
 type Reading struct {
 	CPU        time.Duration // user and system time of this process
-	Busy, Idle uint64        // clock ticks of the whole machine; both 0 where they cannot be read
+	Busy, Idle uint64        // clock ticks of the whole machine; both 0 if they cannot be read
 	gc, sched  *metrics.Float64Histogram
 }
 
 // Usage is the difference of two readings.
 type Usage struct {
 	CPU time.Duration
-	// Busy is the share of the whole machine that was busy, 0 to 1; 0 where it cannot be read.
+	// Busy is the share of the whole machine that was busy, 0 to 1; 0 if it cannot be read.
 	Busy float64
 	// GCPause and SchedDelay are the longest pause of the garbage collector and the longest wait of a ready
 	// goroutine for a processor, as upper bounds of the runtime's histogram buckets.
@@ -49,7 +48,7 @@ func histogram(s metrics.Sample) *metrics.Float64Histogram {
 	return s.Value.Float64Histogram()
 }
 
-// Since is what was used between the earlier reading o and r.
+// Since returns the usage between the earlier reading o and r.
 func (r Reading) Since(o Reading) Usage {
 	u := Usage{CPU: r.CPU - o.CPU, GCPause: worst(o.gc, r.gc), SchedDelay: worst(o.sched, r.sched)}
 	if total := (r.Busy - o.Busy) + (r.Idle - o.Idle); total > 0 && r.Busy >= o.Busy {
@@ -58,7 +57,7 @@ func (r Reading) Since(o Reading) Usage {
 	return u
 }
 
-// worst is the upper edge of the highest bucket that was hit between the two histograms.
+// worst returns the upper edge of the highest bucket that grew between the two histograms.
 func worst(from, to *metrics.Float64Histogram) time.Duration {
 	if from == nil || to == nil || len(from.Counts) != len(to.Counts) {
 		return 0

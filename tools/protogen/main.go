@@ -1,7 +1,7 @@
-// Command protogen turns .proto files into Go with nothing but Go installed.
+// Command protogen turns .proto files into Go with nothing except Go installed.
 //
 // It does protoc's part: it parses the files, writes a CodeGeneratorRequest to protoc-gen-go and protoc-gen-go-grpc
-// (which go.mod pins as tools) and puts the files of their answers beside the sources.
+// (which go.mod pins as tools) and puts the files of their responses beside the sources.
 //
 //	go run ./protogen DIR...
 package main

@@ -52,10 +52,10 @@ func short(pkg string) string {
 type finding struct {
 	what   string
 	reason string
-	test   testName // empty where no test stands behind it
+	test   testName // empty if it is not a test
 }
 
-// eventLog gathers what the stages print.
+// eventLog collects what the stages print.
 type eventLog struct {
 	passed                                       int
 	failed, inconclusive, notTested, heavy, skip []finding
@@ -70,7 +70,7 @@ type eventLog struct {
 // The first words of a skipped test's message, as package outcome of the project writes them.
 const (
 	notTestedPrefix    = "NOT TESTED: "
-	uncheckedPrefix    = "NOT CHECKED: " // of programs that are no tests; never a failure, not even with CI=true
+	uncheckedPrefix    = "NOT CHECKED: " // of programs that are not tests; never a failure, not even with CI=true
 	heavyPrefix        = "HEAVY: "
 	inconclusivePrefix = "INCONCLUSIVE: "
 	crashPrefix        = "PEER CRASHED: "
@@ -82,7 +82,7 @@ func (l *eventLog) fail(what, reason string) {
 	l.failed = append(l.failed, finding{what: what, reason: reason})
 }
 
-// read takes the output of a stage. Lines that are no events are shown as they are.
+// read reads the output of a stage. Lines that are not events are printed unchanged.
 func (l *eventLog) read(in io.Reader, out io.Writer, stage string) {
 	l.output, l.parents = map[testName][]string{}, map[testName]bool{}
 	reader := bufio.NewReader(in)
@@ -102,7 +102,7 @@ func (l *eventLog) read(in io.Reader, out io.Writer, stage string) {
 	}
 }
 
-// plain takes a line of a program that is no test.
+// plain takes a line of a program that is not a test.
 func (l *eventLog) plain(out io.Writer, line string) {
 	io.WriteString(out, line)
 	if _, rest, ok := strings.Cut(line, notTestedPrefix); ok {
@@ -163,7 +163,7 @@ func (l *eventLog) testEnded(name testName, e event, out io.Writer) {
 	}
 }
 
-// skipped sorts a test that did not run to its end by the words of its message.
+// skipped classifies a skipped test by the prefix of its message.
 func (l *eventLog) skipped(name testName, text string) {
 	for prefix, list := range map[string]*[]finding{
 		notTestedPrefix: &l.notTested, heavyPrefix: &l.heavy, inconclusivePrefix: &l.inconclusive,
@@ -188,7 +188,7 @@ func (l *eventLog) packageEnded(e event, out io.Writer, stage string) {
 		io.WriteString(out, text)
 		return
 	}
-	// Tests that never ended tell where a panic or a timeout struck.
+	// Tests that never ended show where a panic or a timeout occurred.
 	for test, lines := range l.output {
 		if test.pkg == e.Package {
 			text = strings.Join(lines, "") + text

@@ -3,9 +3,9 @@
 //
 //	testrun [-background STAGE=NEEDED_BY] STAGE ...
 //
-// Every stage runs to its end, also when an earlier one failed. A stage in the background starts first and is waited
-// for before the stage that needs it. Stages that run `go test` get TESTFLAGS=-json. Tests that were inconclusive, because other
-// work on the machine disturbed a measurement, are run once more at the end. The exit status is 1 when anything failed.
+// Every stage runs, even if an earlier one failed. A background stage starts first and must end before the stage that needs it.
+// Stages that run `go test` get TESTFLAGS=-json. Inconclusive tests, whose measurement other work on the machine disturbed, run once
+// more at the end. The exit status is 1 if anything failed.
 package main
 
 import (
@@ -27,7 +27,7 @@ func main() {
 	}
 }
 
-// errFailed is returned after a summary with failures; the summary has told the rest.
+// errFailed is returned after a summary with failures; the summary has the details.
 var errFailed = errors.New("not everything passed, see the summary above")
 
 func run() error {

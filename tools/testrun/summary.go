@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// summary prints what happened, the worst at the end, where it is read.
+// summary prints the outcome, the worst at the end, where it is seen.
 func (r *runner) summary(took time.Duration) {
 	l := &r.log
 	fmt.Fprintf(r.out, "\n==== summary\n")
@@ -40,7 +40,7 @@ func (r *runner) summary(took time.Duration) {
 		len(l.inconclusive)+len(l.notTested)+len(l.heavy)+len(l.skip))
 }
 
-// list prints findings under a heading; nothing where there are none.
+// list prints findings under a heading; nothing if there are none.
 func list(out io.Writer, heading string, findings []finding) {
 	if len(findings) == 0 {
 		return

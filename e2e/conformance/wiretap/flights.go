@@ -8,11 +8,11 @@ import (
 	pb "github.com/redline-bench/redline/internal/proto/kserve"
 )
 
-// several is how many requests of a sequence must be on their way at once to say that it does not wait for answers. The
-// request that ends a sequence may overtake an answer by chance.
+// several is how many requests of a sequence must be in progress at once to say that it does not wait for responses. The
+// request that ends a sequence may overtake a response by chance.
 const several = 3
 
-// flights follows how many requests of each sequence are on their way.
+// flights follows how many requests of each sequence are in progress.
 type flights struct {
 	on   map[flight]uint64 // the sequence
 	of   map[uint64]int

@@ -95,7 +95,7 @@ func (asBytes) Unmarshal(b []byte, v any) error {
 	return nil
 }
 
-// compression notes the encoding of each call, which is no metadata for grpc.
+// compression notes the encoding of each call, which is not a metadata for grpc.
 type compression struct{}
 
 type compressionKey struct{}

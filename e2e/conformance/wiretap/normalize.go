@@ -46,7 +46,7 @@ type normalizer struct {
 // ownKey is what Redline puts before the names of its shared memory, so that it knows what a crashed run left behind.
 var ownKey = regexp.MustCompile(`"key":"/redline-\d+-`)
 
-// around takes a call that is no inference. When a client asks what the server can do is of no consequence, so that
+// around takes a call that is not an inference. When a client asks what the server can do is of no consequence, so that
 // call has no place in the order.
 func (n *normalizer) around(line string) {
 	line = ownKey.ReplaceAllString(line, `"key":"/`)
@@ -106,7 +106,7 @@ func (n *normalizer) lines() []string {
 	return out
 }
 
-// run writes numbers as a range where there are no gaps.
+// run writes numbers as a range if there are no gaps.
 func run(list []uint64) string {
 	slices.Sort(list)
 	if list[len(list)-1]-list[0] == uint64(len(list)-1) {

@@ -8,7 +8,7 @@ package wiretap
 
 import "sync"
 
-// Request is one HTTP request, or one message of a gRPC call; or the answer to one.
+// Request is one HTTP request, or one message of a gRPC call; or the response to one.
 type Request struct {
 	// A call is a number: of the gRPC call, so that the messages of a stream can be told apart, or of the connection.
 	Call   int

@@ -70,7 +70,7 @@ func TestNormalize(t *testing.T) {
 	}
 }
 
-// Whether a sequence waits for its answers shows in how they lie between its requests.
+// Whether a sequence waits for its responses shows in how they lie between its requests.
 func TestRequestsOnTheirWay(t *testing.T) {
 	const line = "several requests of one sequence are on their way at once"
 	infer := func(call int) Request {

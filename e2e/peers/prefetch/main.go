@@ -83,7 +83,7 @@ func main() {
 	}
 }
 
-// installAll installs the peers and tells whether all of them are there.
+// installAll installs the peers and reports whether all of them are there.
 func installAll(ctx context.Context, list []peer) bool {
 	var wait sync.WaitGroup
 	var line sync.Mutex

@@ -1,5 +1,5 @@
-// Package calibrate is `redline calibrate`: it measures how far this client's times are off, with the traffic of a run or
-// with a grid, and keeps the errors in the table of this machine.
+// Package calibrate is `redline calibrate`: it measures the error of this client's times, for the traffic of a run or for a
+// grid of loads, and keeps the errors in the table of this machine.
 package calibrate
 
 import (
@@ -32,7 +32,7 @@ func Run(p *command.IO, args []string) (int, error) {
 	case "llm":
 		return runLLM(p, args[1:])
 	}
-	return 0, fmt.Errorf("what is %q for? It takes nothing, or 'profile' or 'llm' and the options of a run; see 'redline help calibrate'", args[0])
+	return 0, fmt.Errorf("unknown argument %q; use 'profile' or 'llm', see 'redline help calibrate'", args[0])
 }
 
 // Command describes the command.
@@ -41,39 +41,39 @@ func Command() option.Command {
        redline calibrate profile OPTIONS
        redline calibrate llm OPTIONS
 
-Measures how far this client's times are off on this machine, before a run. A reference server of our
-own (redline serve) holds each answer for a time and logs when it received and answered each request.
-The error is the client's latency minus the server's time of the same request: p50 and p99, with sign.
-Later reports on this machine state it.
+Measures the error of this client's latencies on this machine, so that later reports can state it.
+The command starts a reference server (redline serve), which delays each response and logs when it
+received the request and sent the response. The error is the client's latency minus the server's time
+for the same request, as p50 and p99, positive or negative.
 
-To measure the error at the very pace of a run, add --calibrate to 'redline profile' or 'redline llm'
-instead: that calibrates after the run.
+It is simpler to add --calibrate to 'redline profile' or 'redline llm': the run then measures its own
+error at the end, at its own pace.
 
-redline calibrate profile OPTIONS sends the traffic of the run 'redline profile OPTIONS': the same
-data, sizes, protocol, calls and loads. The pace of a run with a concurrency or sessions is not known
-before it, so each level is calibrated at several: the server holds its answers for 0, 2, 20 and, from 10 in
-flight on, 200 ms. Reports of that run state the larger error of the two paces around theirs. What the
-model takes and gives is asked of the run's own server, which gets one request; if that is not there,
-a built-in model of the name or --shape has to do.
+redline calibrate profile OPTIONS sends the traffic of the run 'redline profile OPTIONS': the data,
+sizes, protocol, calls and loads of that run. The pace of a closed loop or of sessions is not known
+before the run, so each level is calibrated at several paces: the server delays responses by 0, 2 and
+20 ms, and from 10 requests in flight on also by 200 ms. Reports of the run state the larger error of the two nearest
+paces. The command sends one request to the run's own server to learn the model's inputs and outputs.
+If that server cannot be reached, the name of a built-in model, or --shape, is used instead.
 
 redline calibrate llm OPTIONS sends the traffic of the run 'redline llm OPTIONS'. The server sends the
-first token after 50 ms and each other 10 ms later. The error is that of the times of tokens.
+first token after 50 ms and further tokens every 10 ms. The error is that of token times.
 
-redline calibrate alone measures a grid, for runs without a calibration of their own: HTTP and gRPC,
-64 bytes, 16 KiB and 1 MiB of tensor data, 1, 8 and 64 requests in flight, each at these paces. Reports
-use the nearest entry and name it. The grid takes about a minute and a half.
+redline calibrate without arguments measures a grid, for runs that were not calibrated themselves:
+HTTP and gRPC; 64 bytes, 16 KiB and 1 MiB of tensor data; 1, 8 and 64 requests in flight; each at
+the paces above. Reports use the nearest entry and name it. The grid takes about 90 seconds.
 
-Run it while the machine is idle, and again after an update of redline.
+Run the command while the machine is idle, and again after each update of redline.
 
 Examples
   redline calibrate
   redline calibrate profile -m resnet50 -u gpu-host:8001 -i grpc --concurrency-range 1:8
-      before, or after, the same command without 'calibrate'
+      calibrate for the run 'redline profile -m resnet50 ...'
   redline calibrate llm -m llama -u gpu-host:8000 --streaming --concurrency 1,64
 `}
 }
 
-// The grid that is calibrated: elements of an FP32 tensor that is sent and returned, and requests in flight.
+// The grid: elements of the FP32 tensor that is sent and returned, and requests in flight.
 var (
 	gridElements = []int{16, 4 << 10, 256 << 10}
 	gridInFlight = []int{1, 8, 64}
@@ -154,7 +154,7 @@ func runLLM(p *command.IO, args []string) (int, error) {
 func keepFloors(p *command.IO, name string, measure func(*command.IO, *command.Signals) ([]calibrate.Floor, error)) int {
 	path := p.CalibrationFile()
 	if path == "" {
-		fmt.Fprintf(p.Stderr, "%s: there is no folder to keep the calibration in: set HOME or XDG_CACHE_HOME\n", name)
+		fmt.Fprintf(p.Stderr, "%s: no folder to keep the calibration in; set HOME or XDG_CACHE_HOME\n", name)
 		return command.ExitError
 	}
 	sigs := p.WatchSignals(command.Loading)
@@ -174,9 +174,9 @@ func keepFloors(p *command.IO, name string, measure func(*command.IO, *command.S
 	return command.ExitOK
 }
 
-// floorTable prints the head of a table, and returns what prints its lines.
+// floorTable prints the header of a table and returns a function that prints its rows.
 func floorTable(w io.Writer) func([]calibrate.Floor) {
-	fmt.Fprintln(w, "error in usec (client minus the server's log), CPU time in usec a request")
+	fmt.Fprintln(w, "error in usec (client minus the server's log), CPU time in usec per request")
 	fmt.Fprintf(w, "%9s  %9s  %8s  %s\n", "p50", "p99", "CPU", "traffic")
 	return func(floors []calibrate.Floor) {
 		for _, f := range floors {

@@ -1,4 +1,4 @@
-// Package doctor is `redline doctor`: it finds what stands in the way of a good measurement on this machine.
+// Package doctor is `redline doctor`: it finds problems of this machine that would spoil a measurement.
 package doctor
 
 import (

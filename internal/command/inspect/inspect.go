@@ -1,4 +1,4 @@
-// Package inspect is `redline inspect`: it asks a server what it is and which models it has, and describes one of them.
+// Package inspect is `redline inspect`: it identifies a server, lists its models, and describes one of them.
 package inspect
 
 import (
@@ -89,7 +89,7 @@ for the model. For an OpenAI server it lists the endpoints that respond; each re
 `}
 }
 
-// embeddedPort names the port of the reference server that serves what was asked for.
+// embeddedPort names the port of the reference server that serves the requested kind and protocol.
 func embeddedPort(a *inspect.Access) string {
 	switch {
 	case kind.Of(a.Kind).Endpoints:
@@ -104,7 +104,7 @@ func embeddedPort(a *inspect.Access) string {
 func (o *options) write(p *command.IO, r *inspect.Report) error {
 	if o.writeInput != "" {
 		if r.Input == nil {
-			return errors.New("--write-input: there is no model to write the input of: name one with -m MODEL")
+			return errors.New("--write-input needs a model: name one with -m MODEL")
 		}
 		if err := p.Files.WriteFile(o.writeInput, r.Input); err != nil {
 			return err

@@ -27,7 +27,7 @@ import (
 func Calibration(args []string, secrets *secret.Set) (func(*command.IO, *command.Signals) ([]calibrate.Floor, error), error) {
 	o, lo, err := read(args, secrets)
 	if err == nil && !o.streaming && !api.Kind(o.kind).GRPC() {
-		err = errors.New("answers in one piece have no times of tokens: add --streaming")
+		err = errors.New("responses that are not streamed have no token times: add --streaming")
 	}
 	return func(p *command.IO, sigs *command.Signals) ([]calibrate.Floor, error) {
 		return calibrateTokens(p, sigs, o, lo)
@@ -49,9 +49,9 @@ const (
 // against each other.
 func calibrateTokens(p *command.IO, sigs *command.Signals, o *options, lo load.Options) ([]calibrate.Floor, error) {
 	c := &tokenRun{IO: p, sigs: sigs, opts: o, load: lo, ttft: floorTTFT, itl: floorITL, brief: brief}
-	fmt.Fprintf(p.Stdout, "server: the reference server, first token after %s, each other %s later; its log is the truth\n", c.ttft, c.itl)
+	fmt.Fprintf(p.Stdout, "server: the reference server, first token after %s, then a token every %s\n", c.ttft, c.itl)
 	if o.tls != (plan.TLS{}) || o.grpcTLS || o.insecure {
-		fmt.Fprintln(p.Stdout, "TLS is left out")
+		fmt.Fprintln(p.Stdout, "TLS is not used")
 	}
 	tokenHead(p.Stdout)
 	return c.floors(nil, func(f calibrate.Floor) { tokenLine(p.Stdout, f) })
@@ -176,7 +176,7 @@ func (r *traffic) tokenFloor(lv load.Level, o load.Options, log *calibrate.Log) 
 	case failed != "":
 		return calibrate.Floor{}, fmt.Errorf("a request failed: %s", cleantext.Line(failed))
 	case len(seen) == 0:
-		return calibrate.Floor{}, errors.New("no answer came as a stream")
+		return calibrate.Floor{}, errors.New("no response was streamed")
 	}
 	written, err := log.Streams(r.sigs.Soft, len(seen), logWait)
 	if err != nil {

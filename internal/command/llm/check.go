@@ -86,13 +86,13 @@ func (o *options) checkNames() error {
 	k := api.Kind(o.kind)
 	switch {
 	case k.GRPC() && o.protocol == plan.HTTP, !k.GRPC() && o.protocol == plan.GRPC:
-		return fmt.Errorf("--endpoint-type %s does not go with -i %s", o.kind, o.protocol)
+		return fmt.Errorf("--endpoint-type %s cannot be used with -i %s", o.kind, o.protocol)
 	case o.template != "" && k != api.Template:
 		return errors.New("--template needs --endpoint-type template")
 	case k == api.Template && (o.template == "" || o.path == ""):
 		return errors.New("--endpoint-type template needs --template FILE and --endpoint PATH")
 	case k.GRPC() && o.path != "":
-		return errors.New("--endpoint is a path of HTTP: a model over gRPC has none")
+		return errors.New("--endpoint is an HTTP path: a model over gRPC has none")
 	case o.chatTemplate && o.tokenizer == "":
 		return errors.New("--apply-chat-template needs --tokenizer DIR: the chat template is one of the tokenizer's files")
 	case o.chatTemplate && !o.talks():
@@ -138,7 +138,7 @@ func (o *options) checkLoad() error {
 	case len(modes) > 1:
 		return fmt.Errorf("%s exclude each other: each sets the load", strings.Join(modes, " and "))
 	case len(modes) == 1 && len(o.concurrency) > 1:
-		return fmt.Errorf("with %s, --concurrency is the most that may be in flight: give one number", modes[0])
+		return fmt.Errorf("with %s, --concurrency is the limit of requests in flight: give one number", modes[0])
 	case len(o.sessionStages) > 0 && len(o.concurrency) > 0:
 		return errors.New("--concurrency-stages and --concurrency exclude each other")
 	case o.spread > 0 && o.data.Pairs != "":
@@ -166,7 +166,7 @@ func (o *options) checkLoad() error {
 	case o.cancelRate == 0 && (o.table.Given("request-cancellation-delay") || o.cancelTokens > 0):
 		return errors.New("--request-cancellation-delay and -tokens need --request-cancellation-rate")
 	case o.cancelTokens > 0 && o.data.Output.Mean == 0 && o.data.Path == "":
-		return errors.New("--request-cancellation-tokens is a share of the tokens asked for: add --output-tokens-mean")
+		return errors.New("--request-cancellation-tokens is a share of the requested tokens: add --output-tokens-mean")
 	case o.cooldown > 0 && (o.duration == 0 || o.cooldown >= o.duration):
 		return errors.New("--cooldown-duration is the end of --benchmark-duration: it needs a longer one")
 	case o.until != "" && o.duration == 0 && o.requests == 0 && o.data.Path != "" && !o.data.Once:
@@ -195,11 +195,11 @@ func (o *options) checkAnswers() error {
 	streams := o.streaming || k.GRPC() || k == api.Raw
 	switch {
 	case system && !o.talks():
-		return fmt.Errorf("--endpoint-type %s has no place for a system prompt: leave it out, or use chat or --apply-chat-template", o.kind)
+		return fmt.Errorf("--endpoint-type %s cannot carry a system prompt: omit it, or use chat or --apply-chat-template", o.kind)
 	case o.data.Turns.Mean > 1 && !o.talks():
 		return fmt.Errorf("--endpoint-type %s takes one prompt: conversations of several turns need chat, responses, messages or --apply-chat-template", o.kind)
 	case single && o.streaming:
-		return fmt.Errorf("--streaming: %s answers in one piece", o.kind)
+		return fmt.Errorf("--streaming: %s does not stream", o.kind)
 	case o.streaming && o.noStream:
 		return errors.New("--streaming and --no-streaming exclude each other")
 	case o.prefill > 0 && !streams:

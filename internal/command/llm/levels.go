@@ -62,7 +62,7 @@ func (r *run) calibrateRun(asked options, lo load.Options) {
 
 func (r *run) calibrateLevels(asked options, lo load.Options) error {
 	if !r.streams() {
-		return errors.New("answers in one piece have no times of tokens: add --streaming")
+		return errors.New("responses that are not streamed have no token times: add --streaming")
 	}
 	quiet := r.opts.seed() && !r.opts.verbose
 	if !quiet {

@@ -37,7 +37,7 @@ func openLive(ctx context.Context, p *command.IO, opts plan.Outcome) (*live, err
 	if opts.Dash {
 		s, err := dash.Listen(ctx, opts.DashListen, runs.Past{IO: p}, p.Secrets)
 		if err != nil {
-			return nil, fmt.Errorf("%w; --dash-listen takes another address", err)
+			return nil, fmt.Errorf("%w; use --dash-listen to choose another address", err)
 		}
 		l.page = s
 		s.Show(&page.View{Name: "redline", Live: true, Levels: []page.LevelView{}})
@@ -47,7 +47,7 @@ func openLive(ctx context.Context, p *command.IO, opts plan.Outcome) (*live, err
 		m, err := dash.ListenMetrics(ctx, opts.MetricsListen, p.Secrets)
 		if err != nil {
 			l.close()
-			return nil, fmt.Errorf("%w; --metrics-listen takes another address", err)
+			return nil, fmt.Errorf("%w; use --metrics-listen to choose another address", err)
 		}
 		l.metrics = m
 		fmt.Fprintf(p.Stderr, "metrics: %s\n", m.URL())

@@ -1,4 +1,4 @@
-// Package results is the commands that read runs which are over: compare, history, report and dash.
+// Package results holds the commands that read finished runs: compare, history, report and dash.
 package results
 
 import (

@@ -19,7 +19,7 @@ func Dash(p *command.IO, args []string) (int, error) {
 	defer stop()
 	s, err := dash.Listen(ctx, listen, runs.Past{IO: p}, p.Secrets)
 	if err != nil {
-		return 0, fmt.Errorf("%w; --listen takes another address", err)
+		return 0, fmt.Errorf("%w; use --listen to choose another address", err)
 	}
 	fmt.Fprintf(p.Stdout, "%s\n", s.URL())
 	<-ctx.Done()

@@ -23,7 +23,7 @@ func History(p *command.IO, args []string) (int, error) {
 	}
 	store := runs.Store(p)
 	if store == nil {
-		return 0, errors.New("there is no history: REDLINE_HISTORY is off, or there is no home folder")
+		return 0, errors.New("no history: REDLINE_HISTORY is off, or no home folder is set")
 	}
 	return 0, doHistory(p, store, &o)
 }
@@ -91,7 +91,7 @@ func doHistory(p *command.IO, store *history.Store, o *historyOptions) error {
 	return t.Flush()
 }
 
-// printJSONLines prints values as JSON, one a line.
+// printJSONLines prints each value as one line of JSON.
 func printJSONLines[T any](w io.Writer, list []T) error {
 	e := json.NewEncoder(w)
 	for _, v := range list {

@@ -24,7 +24,7 @@ func Run(p *command.IO, args []string) (int, error) {
 	return 0, err
 }
 
-// serve runs the server until ctx ends, or until stdin ends where that was asked for.
+// serve runs the server until ctx ends or, with --exit-with-parent, until stdin ends.
 func serve(ctx context.Context, p *command.IO, o *options) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -38,7 +38,7 @@ func serve(ctx context.Context, p *command.IO, o *options) (err error) {
 	}
 	if o.exitWithParent {
 		go func() {
-			_, _ = io.Copy(io.Discard, p.Stdin) // whatever ends it, the parent is gone
+			_, _ = io.Copy(io.Discard, p.Stdin) // an error also means that the parent has gone
 			cancel()
 		}()
 	}

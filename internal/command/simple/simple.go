@@ -1,4 +1,5 @@
-// Package simple is `redline simple`: one request after the other to a simple model, as the simple client of Triton's checks.
+// Package simple is `redline simple`: it sends requests one after another to a simple model, like the simple client of
+// Triton's QA.
 package simple
 
 import (
@@ -120,7 +121,7 @@ func (s *run) start() error {
 	return s.prepare()
 }
 
-// prepare makes the requests.
+// prepare encodes the requests.
 func (s *run) prepare() error {
 	in := s.model.Inputs[0]
 	if s.opts.Data == "" {
@@ -139,7 +140,7 @@ func (s *run) prepare() error {
 	return nil
 }
 
-// plain is the model without its scheduler: this client knows no sequences.
+// plain returns the model without its scheduler: this command sends no sequences.
 func (s *run) plain() *service.Model {
 	m := *s.model
 	m.Scheduler = service.NoScheduler

@@ -1,4 +1,4 @@
-// Package stress is `redline stress`: whole and broken sequences, every answer checked.
+// Package stress is `redline stress`: it sends valid and invalid sequences and checks every response.
 package stress
 
 import (
@@ -33,7 +33,7 @@ func Run(p *command.IO, args []string) (int, error) {
 		return 0, option.ErrHelp
 	}
 	if len(args) == 0 || args[0] != "sequence" && args[0] != "chaos" {
-		return command.ExitUsage, command.Usage(errors.New("say what to stress, as in 'redline stress sequence MODEL'"))
+		return command.ExitUsage, command.Usage(errors.New("name a test: 'sequence' or 'chaos', as in 'redline stress sequence MODEL'"))
 	}
 	sigs := p.WatchSignals(command.Preparing)
 	defer sigs.Stop()
@@ -135,7 +135,7 @@ func (s *run) sequences() int {
 	return s.outcome.Finish(res, code)
 }
 
-// tap gives every request to those who write them down.
+// tap returns the function that receives every request's record, or nil if no output needs them.
 func (s *run) tap() func(*record.Record) error {
 	to := s.outcome.Tap()
 	if to == nil {
@@ -145,7 +145,7 @@ func (s *run) tap() func(*record.Record) error {
 	return func(r *record.Record) error { return to(lv, 0, r) }
 }
 
-// workload tells apart what was sent: everything that a seed stands for.
+// workload returns a fingerprint of all options that determine what is sent.
 func (s *run) workload() string {
 	o := s.opts
 	return workload.Fingerprint(o.Model, o.Version, o.Protocol, o.Unary, o.Seed, o.Threads, o.Iterations, o.Duration, o.Common, o.Rare, o.RareShare, o.Weights, o.RareWeights,
@@ -187,7 +187,7 @@ func (s *run) start() (*service.Model, error) {
 	return m, nil
 }
 
-// connect makes the plan, with the server or what stands before it.
+// connect makes the plan. With --embedded it starts the server, and with --cut the proxy that cuts connections.
 func (s *run) connect() error {
 	o := s.opts
 	var err error
@@ -216,7 +216,7 @@ func (s *run) repository() repository.Repository {
 	return repository.GRPC(s.server.Host, s.opts.Model)
 }
 
-// couple makes a call of several requests where the protocol has streams.
+// couple returns a function that sends several requests as one call, or nil if the protocol has no streams.
 func (s *run) couple() func(cars []stress.Car) (service.Request, error) {
 	svc, ok := s.svc.(*train.Service)
 	if !ok {
@@ -242,7 +242,7 @@ func (s *run) writeJSON(sum *stress.Summary) error {
 	return s.Files.WriteFile(s.opts.JSON, append(text, '\n'))
 }
 
-// failed says why the test could not be made.
+// failed prints why the test could not run and returns the exit code.
 func (s *run) failed(err error) int {
 	if s.sigs.Soft.Err() != nil {
 		return command.ExitInterrupted
@@ -254,14 +254,14 @@ func (s *run) failed(err error) int {
 	return command.ExitFailed
 }
 
-// watcher shows a run as it goes.
+// watcher prints the progress of a run.
 type watcher struct{ run *run }
 
 // Line prints a line of a verbose run.
 func (w watcher) Line(text string) { w.run.write(text + "\n") }
 
-// Failed prints the story of a failure at once.
-func (w watcher) Failed(f *stress.Failure) { w.run.write("\n" + f.Story()) }
+// Failed prints the history of a failed sequence at once.
+func (w watcher) Failed(f *stress.Failure) { w.run.write("\n" + f.Report()) }
 
 func (s *run) write(text string) {
 	s.mu.Lock()

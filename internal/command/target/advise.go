@@ -47,7 +47,7 @@ func Advise(t *plan.Target, option string, e *service.Error) string {
 			t.URL, "connection refused")
 	case record.Protocol, record.Transport:
 		if len(kind.Of(t.Kind).Protocols) == 1 {
-			return fmt.Sprintf("%s does not answer as %s does: %s: does -u name the right port?", t.URL, t.Kind, Reason(e))
+			return fmt.Sprintf("%s does not respond like %s: %s; check the port of -u", t.URL, t.Kind, Reason(e))
 		}
 		return fmt.Sprintf("%s does not speak %s: %s: is it the server's %s port? %s %s changes the protocol",
 			t.URL, strings.ToUpper(string(t.Protocol)), Reason(e), strings.ToUpper(string(other)), option, other)

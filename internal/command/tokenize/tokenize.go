@@ -1,4 +1,4 @@
-// Package tokenize is `redline tokenize`: texts become token ids, as a model's own tokenizer makes them.
+// Package tokenize is `redline tokenize`: it converts texts to token ids with a model's own tokenizer.
 package tokenize
 
 import (
@@ -73,18 +73,18 @@ those of Hugging Face's package 'tokenizers'. docs/tokenizers.md has more.
 func (o *options) check(rest []string) error {
 	switch {
 	case len(rest) > 0:
-		return command.Usage(fmt.Errorf("what is %q for? texts come from standard input", rest[0]))
+		return command.Usage(fmt.Errorf("unexpected argument %q; texts are read from standard input", rest[0]))
 	case o.path == "":
 		return command.Usage(errors.New("name the tokenizer with --tokenizer DIR"))
 	case o.decode && (o.count || o.chat), o.count && o.render:
 		return command.Usage(errors.New("--decode excludes --count and --chat, and --count excludes --render"))
 	case (o.render || o.prompt) && !o.chat:
-		return command.Usage(errors.New("--render and --generation-prompt are for --chat"))
+		return command.Usage(errors.New("--render and --generation-prompt need --chat"))
 	}
 	return nil
 }
 
-// answerLines answers every line of in with one of out.
+// answerLines writes one line to out for every line of in.
 func answerLines(t *tokenizer.Tokenizer, o *options, in io.Reader, out io.Writer) error {
 	r, w := bufio.NewReaderSize(in, 1<<20), bufio.NewWriterSize(out, 1<<16)
 	l := &lineTokenizer{t: t, o: o}
@@ -115,7 +115,7 @@ func answerLines(t *tokenizer.Tokenizer, o *options, in io.Reader, out io.Writer
 		if _, err := w.Write(answer); err != nil {
 			return err
 		}
-		// Someone who types, or a program that waits for each answer, gets it at once.
+		// A user who types, or a program that waits for each line, gets the output at once.
 		if r.Buffered() == 0 {
 			if err := w.Flush(); err != nil {
 				return err
@@ -124,7 +124,7 @@ func answerLines(t *tokenizer.Tokenizer, o *options, in io.Reader, out io.Writer
 	}
 }
 
-// lineTokenizer answers lines, one at a time.
+// lineTokenizer converts one line at a time.
 type lineTokenizer struct {
 	t   *tokenizer.Tokenizer
 	o   *options
@@ -132,7 +132,7 @@ type lineTokenizer struct {
 	buf []byte
 }
 
-// answer is the line that answers one; it is valid until the next.
+// answer returns the output line for an input line. It is valid until the next call.
 func (l *lineTokenizer) answer(line []byte) ([]byte, error) {
 	l.buf = l.buf[:0]
 	if l.o.decode {
@@ -165,19 +165,19 @@ func (l *lineTokenizer) answer(line []byte) ([]byte, error) {
 	return append(l.buf, ']', '\n'), nil
 }
 
-// text is what a line asks to encode.
+// text returns the text that a line asks to encode.
 func (l *lineTokenizer) text(line []byte) (string, error) {
 	if l.o.chat {
 		return l.t.Render(line, l.o.prompt)
 	}
 	var text *string
 	if err := json.Unmarshal(line, &text); err != nil || text == nil {
-		return "", notThat(line, "JSON string", err)
+		return "", invalidLine(line, "JSON string", err)
 	}
 	return *text, nil
 }
 
-// plainJSON is a string in JSON, with a line end, without the escapes that HTML would need.
+// plainJSON encodes a string as a line of JSON, without HTML escapes.
 func plainJSON(s string) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -186,30 +186,30 @@ func plainJSON(s string) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// readIDs appends the ids of a JSON array to dst. An id is a number that fits 32 bits, as in the package.
+// readIDs appends the ids of a JSON array to dst. An id fits 32 bits, as in the package 'tokenizers'.
 func readIDs(dst []int, line []byte) ([]int, error) {
-	var list []*uint32 // null would pass for 0 otherwise
+	var list []*uint32 // pointers, because null would decode as 0
 	if err := json.Unmarshal(line, &list); err != nil || list == nil {
-		return dst, notThat(line, "JSON array of ids", err)
+		return dst, invalidLine(line, "JSON array of ids", err)
 	}
 	for _, id := range list {
 		if id == nil {
-			return dst, notThat(line, "JSON array of ids", nil)
+			return dst, invalidLine(line, "JSON array of ids", nil)
 		}
 		dst = append(dst, int(*id))
 	}
 	return dst, nil
 }
 
-// notThat says that a line is not what it should be, and where its JSON breaks.
-func notThat(line []byte, what string, err error) error {
+// invalidLine returns an error that says what the line should be, and where its JSON is invalid.
+func invalidLine(line []byte, what string, err error) error {
 	if _, ok := errors.AsType[*json.SyntaxError](err); ok {
-		return fmt.Errorf("%s is no %s: %w", excerpt(line), what, err)
+		return fmt.Errorf("%s is not a %s: %w", excerpt(line), what, err)
 	}
-	return fmt.Errorf("%s is no %s", excerpt(line), what)
+	return fmt.Errorf("%s is not a %s", excerpt(line), what)
 }
 
-// excerpt is the beginning of a line, for a message.
+// excerpt returns the beginning of a line, for a message.
 func excerpt(line []byte) string {
 	const most = 40
 	if len(line) == 0 {

@@ -35,16 +35,16 @@ func TestTokenize(t *testing.T) {
 	f("[1,2,3]\n", command.ExitOK, "\"a b<\"\n", "", "-t", path, "--decode", "--no-special")
 	f("", command.ExitOK, "", "", "-t", path)
 	f("\""+strings.Repeat("a ", 1<<20)+"\"\n", command.ExitOK, "1048577\n", "", "-t", path, "--count")
-	f("\"a\"\noops\n", command.ExitError, "[1,3]\n", "line 2: \"oops\" is no JSON string", "-t", path)
+	f("\"a\"\noops\n", command.ExitError, "[1,3]\n", "line 2: \"oops\" is not a JSON string", "-t", path)
 	f("\n", command.ExitError, "", "line 1: an empty line", "-t", path)
-	f("null\n", command.ExitError, "", "line 1: \"null\" is no JSON string\n", "-t", path)
+	f("null\n", command.ExitError, "", "line 1: \"null\" is not a JSON string\n", "-t", path)
 	f("\"a\"\n[\"a\"]\n", command.ExitError, "[1,3]\n", "line 2: ", "-t", path)
 	f("\"a\"\n\"a\" b\n", command.ExitError, "[1,3]\n", "line 2: ", "-t", path)
 	f("\"\\ud800\"\n\"\\u0000\"", command.ExitOK, "[0,3]\n[0,3]\n", "", "-t", path)
 	// Ids that the vocabulary does not have are left out, as the package does; what is no id at all is an error.
 	f("[1,4294967295]\n", command.ExitOK, "\"a\"\n", "", "-t", path, "--decode")
 	for _, bad := range []string{"[1.5]", "[-1]", "[4294967296]", "[null]", "null", "[[1]]", "1"} {
-		f("[1]\n"+bad+"\n", command.ExitError, "\"a\"\n", "line 2: \""+bad+"\" is no JSON array of ids\n", "-t", path, "--decode")
+		f("[1]\n"+bad+"\n", command.ExitError, "\"a\"\n", "line 2: \""+bad+"\" is not a JSON array of ids\n", "-t", path, "--decode")
 	}
 	f("[]\n", command.ExitError, "", "line 1: the tokenizer has no chat template", "-t", path, "--chat")
 	config := `{"chat_template":"{% for m in messages %}{{ m.content }} {% endfor %}{% if add_generation_prompt %}b<{% endif %}"}`
@@ -55,7 +55,7 @@ func TestTokenize(t *testing.T) {
 	f(`{"messages":[{"content":"a"}]}`, command.ExitOK, "2\n", "", "-t", path, "--chat", "--count", "--generation-prompt")
 	f(`[{"content":"a"}]`, command.ExitOK, "\"a b<\"\n", "", "-t", path, "--chat", "--render", "--generation-prompt")
 	f("[{}]\n7\n", command.ExitError, "[]\n", "line 2: a conversation is", "-t", path, "--chat")
-	f("", command.ExitError, "", "are for --chat", "-t", path, "--render")
+	f("", command.ExitError, "", "need --chat", "-t", path, "--render")
 	f("", command.ExitError, "", "name the tokenizer")
 	f("", command.ExitError, "", "no such file", "-t", path+"x")
 	f("", command.ExitError, "", "excludes --count", "-t", path, "--count", "--decode")

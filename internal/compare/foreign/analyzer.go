@@ -28,7 +28,7 @@ func percentileOf(column string) (p float64, ok bool) {
 
 const nsPerUs = 1000
 
-// analyzerCSV reads perf_analyzer's CSV: one row a level, latencies in microseconds.
+// analyzerCSV reads perf_analyzer's CSV: one row per level, latencies in microseconds.
 func analyzerCSV(content []byte) (*result.Result, error) {
 	r := csv.NewReader(bytes.NewReader(content))
 	r.FieldsPerRecord = -1
@@ -59,7 +59,7 @@ func analyzerRow(header, row []string) (result.Level, error) {
 		}
 		v, err := strconv.ParseFloat(row[i], 64)
 		if err != nil {
-			continue // a column of text, as that of GPUs
+			continue // a column of text, such as that of GPUs
 		}
 		ns := int64(v * nsPerUs)
 		switch name {
@@ -96,10 +96,10 @@ func analyzerRow(header, row []string) (result.Level, error) {
 	return lv, nil
 }
 
-// epoch is where the times of an export begin: a reading of 0 would mean none.
+// epoch is added to the times of an export, because a clock reading of 0 means none.
 const epoch = int64(time.Second)
 
-// export reads the file of --profile-export-file: every request, so that everything can be measured again.
+// export reads the file of --profile-export-file. It has every request, so all numbers are computed again.
 func export(content []byte) (*result.Result, error) {
 	var file struct {
 		Experiments []struct {

@@ -1,5 +1,5 @@
-// Package foreign reads the results of other tools into the tree that ours have, as far as they go: perf_analyzer's
-// CSV and export, GenAI-Perf's and AIPerf's JSON, CSV and records. What a file does not say stays empty.
+// Package foreign converts the results of other tools to our result tree: perf_analyzer's CSV and export, GenAI-Perf's and
+// AIPerf's JSON, CSV and records. Fields that a file does not have stay empty.
 package foreign
 
 import (
@@ -14,10 +14,10 @@ import (
 	"github.com/redline-bench/redline/internal/result"
 )
 
-// ErrUnknown means that no tool we know writes such a file.
+// ErrUnknown means that the file is of no known tool.
 var ErrUnknown = errors.New("no result that can be read")
 
-// inFolder are the files that a folder of another tool is known by, the richest first.
+// inFolder are the files that identify a folder of another tool, the one with the most data first.
 var inFolder = []string{"profile_export_aiperf.json", "profile_export_genai_perf.json", "profile_export.json", "profile_export.jsonl", "profile_export_aiperf.csv", "profile_export_genai_perf.csv"}
 
 // Load reads a file, or the best file of a folder.
@@ -44,7 +44,7 @@ func Decode(path string, content []byte) (*result.Result, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	if len(res.Levels) == 0 {
-		return nil, fmt.Errorf("%s: no measured level is in it", path)
+		return nil, fmt.Errorf("%s has no measured level", path)
 	}
 	return res, nil
 }
@@ -60,7 +60,7 @@ func decode(content []byte) (*result.Result, error) {
 	case bytes.HasPrefix(first, []byte("Metric,")):
 		return metricCSV(trimmed)
 	case trimmed[0] != '{':
-		return nil, fmt.Errorf("%w: known are results of redline, perf_analyzer's CSV and export, and the files of GenAI-Perf and AIPerf", ErrUnknown)
+		return nil, fmt.Errorf("%w; use a result of redline, perf_analyzer's CSV or export, or a file of GenAI-Perf or AIPerf", ErrUnknown)
 	}
 	var line struct {
 		Metadata json.RawMessage `json:"metadata"`

@@ -126,7 +126,7 @@ func FuzzDecode(f *testing.F) {
 	f.Fuzz(func(_ *testing.T, content []byte) { _, _ = foreign.Decode("file", content) })
 }
 
-// AIPerf keeps what was asked for in a list of phases, GenAI-Perf in a stimulus.
+// AIPerf keeps what was requested in a list of phases, GenAI-Perf in a stimulus.
 func TestLevelOfTheConfiguration(t *testing.T) {
 	f := func(config, want string) {
 		t.Helper()

@@ -34,7 +34,7 @@ var (
 	statKeys        = [9]string{"p1", "p5", "p10", "p25", "p50", "p75", "p90", "p95", "p99"}
 )
 
-// metricJSON reads the JSON of GenAI-Perf or AIPerf: a key a metric.
+// metricJSON reads the JSON of GenAI-Perf or AIPerf: one key per metric.
 func metricJSON(top map[string]json.RawMessage) (*result.Result, error) {
 	lv := result.Level{Mode: plan.Concurrency, Accepted: true, Stable: true}
 	for _, tag := range slices.Sorted(maps.Keys(top)) {
@@ -75,7 +75,7 @@ func metricOf(tag string, raw json.RawMessage) (result.Metric, bool) {
 	return m, true
 }
 
-// interval is that of a mean whose spread and count are known.
+// interval returns the interval of a mean whose standard deviation and count are known.
 func interval(m *result.Metric) *result.Interval {
 	const normal95, level = 1.96, 0.95
 	if m.Dist == nil || m.Dist.Count < 2 || m.Dist.Std <= 0 {
@@ -85,8 +85,8 @@ func interval(m *result.Metric) *result.Interval {
 	return &result.Interval{Low: m.Avg - half, High: m.Avg + half, Level: level}
 }
 
-// asked finds the concurrency or the rate that the configuration in a file asks for, wherever it stands: tools and
-// their versions differ in that.
+// asked finds the concurrency or the rate anywhere in the configuration of a file: its place differs between tools and
+// versions.
 func asked(config json.RawMessage) (concurrency int, rate float64) {
 	var tree any
 	if json.Unmarshal(config, &tree) != nil {
@@ -103,7 +103,7 @@ func asked(config json.RawMessage) (concurrency int, rate float64) {
 	return concurrency, rate
 }
 
-// look shows every positive number of a tree with its key, in order.
+// look calls see for every positive number of a tree with its key, in order.
 func look(v any, see func(key string, n float64)) {
 	switch v := v.(type) {
 	case []any:
@@ -120,7 +120,7 @@ func look(v any, see func(key string, n float64)) {
 	}
 }
 
-// headline puts request latency and throughput where every report looks for them.
+// headline sets the request latency and throughput that every report reads.
 func headline(lv *result.Level) {
 	if m := lv.Metric("request_throughput"); m != nil {
 		lv.Client.InferPerSec = m.Avg
@@ -209,7 +209,7 @@ func csvMetric(header, row []string) (result.Metric, bool) {
 	return m, seen
 }
 
-// records reads AIPerf's records: one request a line, with its metrics.
+// records reads AIPerf's records: one request per line, with its metrics.
 func records(content []byte) (*result.Result, error) {
 	type value struct {
 		Value json.RawMessage `json:"value"`

@@ -1,12 +1,10 @@
-// Package artifact writes the files of a language-model run: those that AIPerf, GenAI-Perf, perf_analyzer and vLLM's
-// bench write, under their names and with their fields, so that the tools that read those read these; and every
-// event of every request as Parquet.
+// Package artifact writes the files of a language-model run: the files of AIPerf, GenAI-Perf, perf_analyzer and vLLM's benchmark,
+// with their names and fields, so that their readers accept them; and every event of every request as Parquet.
 //
-// A Writer takes each sample as it ends and writes it at once, so a run of a million requests takes as much memory
-// as one of a hundred. Whatever can be known early is: the folder and all files are made by New. Until Close the
-// data lies in temporary files beside the final ones; Abort leaves nothing behind.
+// A Writer writes each sample when it ends, so that memory does not grow with the run. New creates the folder and all files, so that
+// errors are found early. Until Close the data is in temporary files beside the final ones; Abort removes them.
 //
-// One Writer is one level of one run, as one folder is for AIPerf.
+// One Writer is for one level of one run, like one folder of AIPerf.
 package artifact
 
 import (
@@ -42,15 +40,15 @@ const (
 	numFiles = iota
 )
 
-// Default are the files that AIPerf writes unless told otherwise.
+// Default are the files that AIPerf writes by default.
 const Default = Summary | CSV | Records | Inputs
 
 // All are all files.
 const All Files = 1<<numFiles - 1
 
-// Config is what is known of a level before it runs.
+// Config is what is known about a level before it runs.
 type Config struct {
-	Dir    string // made where it is missing
+	Dir    string // created if it does not exist
 	Prefix string // AIPerf's --profile-export-prefix; empty: the names above
 	Files  Files
 
@@ -66,22 +64,22 @@ type Config struct {
 	// Concurrency or Rate is the level; both may be set. Neither: a schedule.
 	Concurrency int
 	Rate        float64
-	// Arrival is AIPerf's name of how a rate is kept: constant, poisson (the default) or gamma.
+	// Arrival is AIPerf's name of the arrival pattern: constant, poisson (the default) or gamma.
 	Arrival string
-	// Requests and Duration are what was asked for to end the level; 0: not asked.
+	// Requests and Duration are the requested end of the level; 0: not given.
 	Requests int
 	Duration time.Duration
-	// Slice is the length of the slices; Dataset and Format are the file of prompts, where there is one.
+	// Slice is the length of the slices; Dataset and Format are the file of prompts, if there is one.
 	Slice           time.Duration
 	Dataset, Format string
-	// Open: latencies count from the time at which a request was due.
+	// Open: latencies start at the due time.
 	Open bool
 	Seed uint64
-	// Command is the command line, Run what the benchmark is called in all its files.
+	// Command is the command line, Run the name of the benchmark in all its files.
 	Command, Run string
-	// Asked is everything that was asked, by the names of the command line; it goes into input_config.
+	// Asked has all given options by their names; it is written to input_config.
 	Asked map[string]any
-	// Workload is what the dataset says of itself; it goes into input_config too.
+	// Workload is the description of the dataset; it is written to input_config too.
 	Workload any
 	// Headers are those of the requests for the raw file, without secrets.
 	Headers map[string]string
@@ -92,7 +90,7 @@ type Config struct {
 // Outcome is what is known at the end.
 type Outcome struct {
 	Metrics []result.Metric
-	// Warmup are the metrics of the warm-up, where there was one.
+	// Warmup are the metrics of the warm-up, if there was one.
 	Warmup []result.Metric
 	// Slices are the metrics of parts of the time.
 	Slices []metric.Slice
@@ -104,11 +102,11 @@ type Outcome struct {
 	Reason   string
 	// Windows are the edges of the measurement, for perf_analyzer's file, in Unix nanoseconds.
 	Windows []int64
-	// Telemetry is what GPUs did, as telemetry_data of AIPerf's summary; nil leaves it out.
+	// Telemetry is telemetry_data of AIPerf's summary; nil omits it.
 	Telemetry any
 }
 
-// Failure counts requests that failed alike.
+// Failure counts requests with equal failures.
 type Failure struct {
 	Code    int // HTTP or gRPC status; 0 none
 	Type    string
@@ -116,16 +114,16 @@ type Failure struct {
 	Count   uint64
 }
 
-// Wants says what a Sample must carry for the files that are written.
+// Wants says what a Sample must contain for the files.
 type Wants struct{ Payload, Answers, Inputs bool }
 
-// Writer writes the files of one level. It is not safe for concurrent use. A file that cannot be written, on a full
-// disk say, is removed, which may leave room for the others; they go on and are complete. Close tells which are lost.
+// Writer writes the files of one level. It is not safe for concurrent use. A file that cannot be written, for example because the disk
+// is full, is removed; the other files are continued and completed. Close reports which files are lost.
 type Writer struct {
 	cfg    Config
 	sinks  []sink
 	inputs *inputsFile
-	values metric.Values // of the sample in hand
+	values metric.Values // of the current sample
 	lost   []error       // a file each
 }
 
@@ -178,7 +176,7 @@ func New(cfg Config) (*Writer, error) {
 	return w, nil
 }
 
-// Wants says what the samples must carry.
+// Wants says what the samples must contain.
 func (w *Writer) Wants() Wants {
 	f := w.cfg.Files
 	return Wants{Payload: f&(Raw|Profile) != 0, Answers: f&(Raw|Profile) != 0, Inputs: f&Inputs != 0}
@@ -211,8 +209,8 @@ func (w *Writer) Sample(s *llm.Sample) {
 	}
 }
 
-// Close completes all files and puts them in place. A file that cannot be completed does not keep the others from
-// it; the error has one line for each that is lost.
+// Close completes all files and puts them in place. If a file cannot be completed, the others still are; the error has one line for each
+// lost file.
 func (w *Writer) Close(o Outcome) error {
 	for _, k := range w.sinks {
 		if err := k.close(&o); err != nil {
@@ -229,7 +227,7 @@ func (w *Writer) Close(o Outcome) error {
 	return errors.Join(w.lost...)
 }
 
-// Abort removes what was written. After Close it does nothing.
+// Abort removes the temporary files. After Close it does nothing.
 func (w *Writer) Abort() {
 	for _, k := range w.sinks {
 		k.abort()
@@ -240,5 +238,5 @@ func (w *Writer) Abort() {
 	w.sinks, w.inputs = nil, nil
 }
 
-// iso is a time as AIPerf writes it: local, without a zone.
+// iso formats a time as AIPerf does: local, without a zone.
 func iso(ns int64) string { return time.Unix(0, ns).Format("2006-01-02T15:04:05.000000") }

@@ -335,7 +335,7 @@ func TestParquet(t *testing.T) {
 	for i := range 500 {
 		s := sample(r, i)
 		for n, c := range s.Chunks {
-			// The samples of two calls start at other times, but for the same times since.
+			// The samples of two calls start at other times, except for the same times since.
 			if want := (event{uint64(i), int32(n), c.At - s.Sent, "text", 1}); events[k] != want {
 				t.Fatalf("event %d: %+v, want %+v", k, events[k], want)
 			}

@@ -13,7 +13,7 @@ import (
 	"github.com/redline-bench/redline/internal/tensor"
 )
 
-// appendAnswer adds one piece of an answer as AIPerf's raw records have it: the fields of an event, or a text.
+// appendAnswer adds one event of a response in the form of AIPerf's raw records: the fields of an event, or a text.
 func appendAnswer(b []byte, a llm.Answer) []byte {
 	b = append(b, `{"perf_ns":`...)
 	b = strconv.AppendInt(b, a.At, 10)
@@ -46,7 +46,7 @@ func appendAnswer(b []byte, a llm.Answer) []byte {
 	return append(b, "]}"...)
 }
 
-// isEvent tells a server-sent event from a body.
+// isEvent reports whether b is a server-sent event, not a body.
 func isEvent(b []byte) bool {
 	for _, p := range [...]string{"data:", "event:", "id:", "retry:", ":"} {
 		if bytes.HasPrefix(b, []byte(p)) {
@@ -61,7 +61,7 @@ type profileFile struct {
 	cfg    *Config
 	out    *out
 	n      int
-	kserve bool // answers are tensors, not texts of HTTP
+	kserve bool // responses are tensors, not texts of HTTP
 }
 
 func newProfile(cfg *Config) (sink, error) {
@@ -73,7 +73,7 @@ func newProfile(cfg *Config) (sink, error) {
 	if cfg.Concurrency > 0 && cfg.Rate == 0 {
 		b = append(b, `"concurrency","value":`...)
 		b = strconv.AppendInt(b, int64(cfg.Concurrency), 10)
-	} else { // GenAI-Perf looks schedules up as the rate 0.0
+	} else { // GenAI-Perf looks up schedules as the rate 0.0
 		b = append(b, `"request_rate","value":`...)
 		b = appendNumber(b, cfg.Rate)
 	}
@@ -83,7 +83,7 @@ func newProfile(cfg *Config) (sink, error) {
 
 func (f *profileFile) abort() { f.out.abort() }
 
-// sample adds a request that was answered; perf_analyzer's file has no other.
+// sample adds a successful request; perf_analyzer's file has no others.
 func (f *profileFile) sample(s *llm.Sample, _ *metric.Values, ok bool) error {
 	if !ok || s.Warmup || len(s.Answers) == 0 {
 		return nil
@@ -133,8 +133,8 @@ func (f *profileFile) appendInputs(b, payload []byte) []byte {
 	return append(b, '}')
 }
 
-// uncountable tells an event without choices, as the one with the server's counts. GenAI-Perf fails on it, and it
-// carries nothing that it would count.
+// uncountable reports whether an event has no choices, like the one with the server's token counts. GenAI-Perf fails on such events, and
+// would not count them.
 func uncountable(data []byte) bool {
 	_, after, ok := bytes.Cut(data, []byte(`"choices":`))
 	if !ok {

@@ -31,17 +31,17 @@ func createWith(cfg *Config, name string, begin func(string) (*pending.File, err
 	return &out{f: f, w: bufio.NewWriterSize(f, 128<<10)}, nil
 }
 
-// put writes an encoded piece and keeps its memory.
+// put writes an encoded record and keeps its memory.
 func (o *out) put(b []byte) error {
 	_, err := o.w.Write(b)
 	o.buf = b[:0]
 	if cap(o.buf) > 4<<20 {
-		o.buf = nil // one huge answer shall not stay
+		o.buf = nil // the memory of one huge response is not kept
 	}
 	return o.named(err)
 }
 
-// named says of which file an error is, by the name that the user knows.
+// named adds the user's path to an error.
 func (o *out) named(err error) error {
 	if err == nil {
 		return nil
@@ -71,7 +71,7 @@ func (o *out) abort() {
 	}
 }
 
-// named applies the prefix of the config to a file's name: AIPerf renames all files of an export alike.
+// named applies the prefix of the config to a file's name, as AIPerf does for all files of an export.
 func (c *Config) named(def, suffix string) string {
 	if c.Prefix == "" {
 		return def

@@ -10,7 +10,7 @@ import (
 	"github.com/redline-bench/redline/internal/tensor"
 )
 
-// outputsFile is outputs.json: the text of every answer, for those who want to read or grade them.
+// outputsFile is outputs.json: the text of every response.
 type outputsFile struct {
 	out *out
 	n   uint64

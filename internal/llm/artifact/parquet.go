@@ -88,7 +88,7 @@ type parquetFiles struct {
 	events   *parquetFile[eventRow]
 	requests *parquetFile[requestRow]
 	n        uint64
-	rows     []eventRow // of the sample in hand
+	rows     []eventRow // of the current sample
 }
 
 func newParquet(cfg *Config) (sink, error) {

@@ -15,8 +15,8 @@ import (
 // recordsFile is profile_export.jsonl: the numbers of every request.
 type recordsFile struct {
 	out   *out
-	tags  []string // by metric.ID: what stands before the value
-	units []string // and behind it
+	tags  []string // by metric.ID: the text before the value
+	units []string // the text after it
 	n     uint64
 }
 
@@ -94,7 +94,7 @@ func appendMillis(b []byte, ns int64) []byte {
 	return b
 }
 
-// appendMetadata adds who and when. Times are of the wall clock.
+// appendMetadata adds ids and times. Times are of the wall clock.
 func appendMetadata(b []byte, s *llm.Sample, n uint64) []byte {
 	b = append(b, `{"session_num":`...)
 	b = strconv.AppendUint(b, n, 10)
@@ -142,8 +142,7 @@ func appendMetadata(b []byte, s *llm.Sample, n uint64) []byte {
 	return append(b, '}')
 }
 
-// ended is the last piece of content, which is AIPerf's end of a request, or where there is none the end of the
-// answer.
+// ended returns the time of the last chunk, which is AIPerf's end of a request, or if there is none the end of the response.
 func ended(s *llm.Sample) int64 {
 	if s.Class == record.OK && len(s.Chunks) > 0 {
 		return s.Chunks[len(s.Chunks)-1].At
@@ -173,13 +172,13 @@ func appendError(b []byte, s *llm.Sample) []byte {
 	return append(b, '}')
 }
 
-// rawFile is profile_export_raw.jsonl: what was sent and what came back.
+// rawFile is profile_export_raw.jsonl: the requests and the responses.
 type rawFile struct {
 	out     *out
 	headers []byte
 	n       uint64
 	kserve  bool
-	tensors []byte // an answer of a model while it is encoded
+	tensors []byte // a response of a model while it is encoded
 }
 
 func newRaw(cfg *Config) (sink, error) {
@@ -264,7 +263,7 @@ func (f *inputsFile) add(session string, bodies []json.RawMessage) error {
 			b = append(b, ", "...)
 		}
 		if !json.Valid(body) {
-			body = []byte("{}") // a body that is no JSON has no place in this file
+			body = []byte("{}") // this file cannot contain a body that is not JSON
 		}
 		b = append(b, body...)
 	}

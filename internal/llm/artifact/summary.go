@@ -64,7 +64,7 @@ func encode(v any) ([]byte, error) {
 	return bytes.TrimRight(b.Bytes(), "\n"), nil
 }
 
-// number is a value of a metric: null where it is none.
+// number is a value of a metric: null if it is none.
 type number float64
 
 // MarshalJSON writes the shortest text that reads the same.
@@ -353,7 +353,7 @@ func (f *tableFile) encode(list []result.Metric) []byte {
 	return b
 }
 
-// metricName is a metric's name with its unit, but for counts.
+// metricName is a metric's name with its unit, except for counts.
 func metricName(m *result.Metric) string {
 	if m.Unit == "" || m.Unit == "count" || m.Unit == "requests" {
 		return m.Name

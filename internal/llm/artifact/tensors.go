@@ -17,7 +17,7 @@ const (
 )
 
 // appendTensors adds the outputs of a KServe answer by name, their contents as text, as perf_analyzer exports
-// them. An answer without outputs, as the last of a stream, has an empty text.
+// them. A response without outputs, as the last of a stream, has an empty text.
 func appendTensors(b, message []byte) []byte {
 	var names, contents [][]byte
 	fields(message, func(field uint64, value []byte) {
@@ -54,7 +54,7 @@ func appendTensors(b, message []byte) []byte {
 	return append(b, '}')
 }
 
-// fields calls fn with every field of a message that has bytes. It ends at the first thing that is no message.
+// fields calls fn with every field of a message that has bytes. It ends at the first thing that is not a message.
 func fields(b []byte, fn func(field uint64, value []byte)) {
 	for len(b) > 0 {
 		tag, n := binary.Uvarint(b)

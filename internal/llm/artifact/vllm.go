@@ -15,7 +15,7 @@ import (
 )
 
 // vllmFile is a result as `vllm bench serve --save-result --save-detailed` writes it. Its lists have a value a
-// request, so they are gathered in files of their own and put together at the end.
+// request, so they are collected in files of their own and put together at the end.
 type vllmFile struct {
 	cfg   *Config
 	out   *out
@@ -58,7 +58,7 @@ func (p *peaks) most() (tokens, flying int64) {
 	return tokens, flying
 }
 
-// vllmList is one list on its way.
+// vllmList is one list in progress.
 type vllmList struct {
 	key string
 	out *out
@@ -196,7 +196,7 @@ func (f *vllmFile) close(o *Outcome) error {
 	return f.out.commit()
 }
 
-// head is everything but the lists.
+// head is everything except the lists.
 func (f *vllmFile) head(o *Outcome) object {
 	c := f.cfg
 	avg := func(tag string) any {

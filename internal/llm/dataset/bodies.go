@@ -55,8 +55,8 @@ func inputs(raw []byte) (item, error) {
 	return it, nil
 }
 
-// paInputs reads an element of perf_analyzer's inputs: a body with its times, the inputs of a model by name, or a
-// list of such, which is a conversation.
+// paInputs reads an element of perf_analyzer's inputs: a body with its times, the inputs of a model by name, or a list of them,
+// which is a conversation.
 func paInputs(raw []byte) (item, error) {
 	if isList(raw) {
 		var list []json.RawMessage
@@ -111,7 +111,7 @@ func paInputs(raw []byte) (item, error) {
 	return it, err
 }
 
-// single takes a value out of the list, and the content out of the object, that perf_analyzer wraps it in.
+// single unwraps a value from perf_analyzer's list and object.
 func single(v json.RawMessage) json.RawMessage {
 	var content struct {
 		Content json.RawMessage `json:"content"`
@@ -127,7 +127,7 @@ func single(v json.RawMessage) json.RawMessage {
 	return v
 }
 
-// tensors makes a turn of the inputs of a model. The text is known by its name, or by being the only one.
+// tensors makes a turn from the inputs of a model. The text is found by its name, or because it is the only one.
 func tensors(t *llm.Turn, fields map[string]json.RawMessage) error {
 	var text string
 	for _, k := range []string{"text_input", "prompt", "PROMPT", "query", "QUERY", "input", "INPUT"} {
@@ -197,7 +197,7 @@ func chat(t *llm.Turn, raw json.RawMessage) error {
 	return nil
 }
 
-// messages reads a chat, or a line of OpenAI's batch files, whose body is sent as it stands.
+// messages reads a chat, or a line of OpenAI's batch files, whose body is sent unchanged.
 func messages(raw []byte) (item, error) {
 	var e struct {
 		Messages     json.RawMessage `json:"messages"`
@@ -223,8 +223,8 @@ func messages(raw []byte) (item, error) {
 	return item{alone: true, turns: []llm.Turn{t}}, err
 }
 
-// shareGPT reads a conversation: what the person said becomes the turns. The answers are the server's own, so the
-// recorded ones only tell how many turns there are.
+// shareGPT reads a conversation: the human's messages become the turns. The recorded responses only show the number of turns; the
+// server sends its own.
 func shareGPT(raw []byte) (item, error) {
 	type said struct {
 		From    string `json:"from"`
@@ -248,7 +248,7 @@ func shareGPT(raw []byte) (item, error) {
 		switch strings.ToLower(from) {
 		case "human", "user", "":
 			if from == "" && i > 0 {
-				continue // without roles the first one asks
+				continue // without roles the first message is the human's
 			}
 			if text != "" {
 				it.turns = append(it.turns, llm.Turn{Texts: []string{text}})
@@ -258,7 +258,7 @@ func shareGPT(raw []byte) (item, error) {
 		}
 	}
 	if len(list) == 0 {
-		return it, errors.New(`expected what was said in the field "conversations"`)
+		return it, errors.New(`expected messages in the field "conversations"`)
 	}
 	return it, nil
 }

@@ -18,10 +18,10 @@ import (
 	"time"
 )
 
-// maxRecord bounds one record of a file: a prompt with a video fits, a file without line ends does not.
+// maxRecord limits one record of a file: a prompt with a video fits, a file without line ends does not.
 const maxRecord = 512 << 20
 
-// rec is one record of a file, and where it lies.
+// rec is one record of a file, with its position.
 type rec struct {
 	raw  []byte // valid until the next one is read
 	off  int64
@@ -32,7 +32,7 @@ type rec struct {
 // scanner reads the records of a file in order; io.EOF ends them.
 type scanner interface{ scan() (rec, error) }
 
-// container is how a file holds its records.
+// container is the kind of file: how it stores its records.
 type container uint8
 
 const (
@@ -104,7 +104,7 @@ func (s *lineScanner) read() ([]byte, error) {
 			return s.buf, nil
 		case errors.Is(err, bufio.ErrBufferFull):
 			if len(s.buf) > maxRecord {
-				return nil, fmt.Errorf("a line of more than %d bytes; is this a file with one record a line?", maxRecord)
+				return nil, fmt.Errorf("a line has more than %d bytes; the file must have one record per line", maxRecord)
 			}
 		case errors.Is(err, io.EOF) && len(s.buf) > 0:
 			return s.buf, nil
@@ -203,10 +203,10 @@ func (s *elementScanner) scan() (rec, error) {
 	return rec{s.raw, s.dec.InputOffset() - int64(len(s.raw)), len(s.raw), -1}, nil
 }
 
-// cut says of a document that ends in its middle what that means.
+// cut returns a clear error for a document that is not complete.
 func cut(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return errors.New("the document ends in its middle; is the file complete?")
+		return errors.New("the JSON document is not complete: check the file")
 	}
 	return err
 }
@@ -239,14 +239,14 @@ func (s *elementScanner) enter() error {
 			return cut(err)
 		}
 		if t != json.Delim('[') {
-			return errors.New(`the field "data" is no array`)
+			return errors.New(`the field "data" is not an array`)
 		}
 		return nil
 	}
 	return errors.New(`the document has no array "data"`)
 }
 
-// alone turns the bytes of one record, as they lie in the file, into the record.
+// alone parses the bytes of one record of the file.
 func (c container) alone(b []byte, head []string) ([]byte, error) {
 	if c != table {
 		return bytes.TrimSpace(bytes.TrimPrefix(b, mark)), nil
@@ -273,15 +273,15 @@ func lineAt(path string, off int64) int {
 	}
 }
 
-// span is where a record lies.
+// span is the position of a record.
 type span struct {
 	off  int64
 	size int32
 	conv int32 // the conversation it belongs to
-	turn int32 // in it, where the file numbers them
+	turn int32 // number of the turn, if the file has one
 }
 
-// index is where the records of each conversation lie, for files whose own order cannot be used.
+// index has the positions of each conversation's records, for files whose own order cannot be used.
 type index struct {
 	list   []span  // by conversation
 	starts []int32 // of each conversation in list

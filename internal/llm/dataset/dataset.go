@@ -1,14 +1,12 @@
-// Package dataset makes the conversations that a language-model run asks: out of files in the forms that other
-// tools write, or out of numbers.
+// Package dataset makes the conversations of a language-model run: from files in the formats of other tools, or generated from
+// lengths and a seed.
 //
-// A Source hands out one conversation after the other. A file is read once when it is opened, so that a broken
-// line, an empty file or a time that does not fit is known before the load starts; then it is read again as the
-// run goes, so that a file of any size takes the same memory. Only where the order is not the file's own, or a
-// session is spread over the file, the places of the records are kept.
+// A Source returns one conversation after another. A file is read once when it is opened, so that an invalid line, an empty file
+// or an invalid time is found before the load starts. It is read again during the run, so that memory does not grow with the
+// file. The positions of records are kept only if the order is not the file's own, or if a session is spread over the file.
 //
-// Made prompts have their length exactly by the tokenizer: see package prose. What the server's prefix cache can
-// make of the prompts is chosen by Prefix and Bust and told by Describe, because a throughput is worth nothing
-// without it.
+// Generated prompts have exactly the requested length, counted by the tokenizer: see package prose. Prefix and Bust control what
+// the server's prefix cache can reuse, and Describe reports it, because a throughput means little without it.
 package dataset
 
 import (
@@ -27,15 +25,15 @@ import (
 	"github.com/redline-bench/redline/internal/llm"
 )
 
-// Source gives conversations. It is not safe for concurrent use.
+// Source yields conversations. It is not safe for concurrent use.
 type Source struct {
 	o     Options
 	from  origin
-	d     *dresser
+	d     *completer
 	hash  string
-	order []int32 // the present shuffle
+	order []int32 // the current shuffle
 	rand  *rand.Rand
-	taken int // handed out
+	taken int // number of conversations returned
 	last  int // drawn last, and seen before: by Random
 	seen  []uint64
 	err   error
@@ -43,12 +41,12 @@ type Source struct {
 
 // origin is where conversations come from.
 type origin interface {
-	// size is the number of conversations; -1 is without end.
+	// size is the number of conversations; -1 if there is no end.
 	size() int
-	// next is the conversation after the last one, io.EOF after the last; rewind goes back to the first.
+	// next returns the next conversation, io.EOF after the last; rewind goes back to the first.
 	next() (*llm.Conversation, error)
 	rewind() error
-	// at is conversation i. It is asked for only where Sampling is not Sequential.
+	// at returns conversation i. It is called only if Sampling is not Sequential.
 	at(i int) (*llm.Conversation, error)
 	timed() bool
 	describe(*Info)
@@ -65,7 +63,7 @@ func Open(ctx context.Context, o Options, tok Tokenizer) (*Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.d = &dresser{o: &s.o, m: m}
+	s.d = &completer{o: &s.o, m: m}
 	sum := sha256.New()
 	if o.Path == "" {
 		s.from = m
@@ -76,11 +74,11 @@ func Open(ctx context.Context, o Options, tok Tokenizer) (*Source, error) {
 	return s, nil
 }
 
-// workloadHash is the same where the same conversations are asked in the same order.
+// workloadHash is equal for equal conversations in the same order.
 func workloadHash(contents []byte, o Options, tok Tokenizer, f *frame) string {
 	sum := sha256.New()
 	sum.Write(contents)
-	o.Path, o.RunID = "", "" // the place of a file says nothing
+	o.Path, o.RunID = "", "" // the path of a file does not matter
 	// Options are plain data; they always encode.
 	text, _ := json.Marshal(o)
 	sum.Write(text)
@@ -139,7 +137,7 @@ func (o *Options) check() error {
 	return o.Media.check()
 }
 
-// Next is the following conversation. It is false at the end, or after an error: see Err.
+// Next returns the next conversation; false at the end, or after an error: see Err.
 func (s *Source) Next() (*llm.Conversation, bool) {
 	if s.err != nil || s.over() {
 		return nil, false
@@ -149,21 +147,21 @@ func (s *Source) Next() (*llm.Conversation, bool) {
 		return nil, false
 	}
 	if err == nil {
-		err = s.d.dress(c, s.taken)
+		err = s.d.complete(c, s.taken)
 	}
 	if err != nil {
 		s.err = err
 		return nil, false
 	}
 	if n := s.from.size(); n > 0 && (s.taken >= n || s.o.Sampling == Random) {
-		c.ID += "." + strconv.Itoa(s.taken) // it may have been there before
+		c.ID += "." + strconv.Itoa(s.taken) // the id may have been used before
 		c.Again = s.o.Bust == NoBust && s.again(n)
 	}
 	s.taken++
 	return c, true
 }
 
-// again tells whether the conversation that was picked last was taken before.
+// again reports whether the conversation that was picked last was taken before.
 func (s *Source) again(n int) bool {
 	if s.o.Sampling != Random {
 		return true
@@ -177,13 +175,13 @@ func (s *Source) again(n int) bool {
 	return was
 }
 
-// over tells that every conversation was taken where they are taken once.
+// over reports whether every conversation was taken, if they are taken only once.
 func (s *Source) over() bool {
 	n := s.from.size()
 	return n >= 0 && s.taken >= n && (s.o.Once || s.from.timed())
 }
 
-// pick takes a conversation by the order of the options.
+// pick returns a conversation in the order of the options.
 func (s *Source) pick() (*llm.Conversation, error) {
 	n := s.from.size()
 	if s.o.Sampling == Sequential || n < 0 || s.from.timed() {
@@ -210,13 +208,13 @@ func (s *Source) pick() (*llm.Conversation, error) {
 	return s.from.at(int(s.order[s.taken%n]))
 }
 
-// Err is what ended Next before its time: a file that changed since it was opened.
+// Err is the error that ended Next early: a file that changed since it was opened.
 func (s *Source) Err() error { return s.err }
 
-// Len is the number of different conversations; -1 where made prompts never repeat.
+// Len is the number of different conversations; -1 if generated prompts never repeat.
 func (s *Source) Len() int { return s.from.size() }
 
-// Timed tells that turns carry the times at which they are due.
+// Timed reports whether turns have due times.
 func (s *Source) Timed() bool { return s.from.timed() }
 
 // Hash is equal for equal workloads: contents, order, lengths, seed and tokenizer.
@@ -225,7 +223,7 @@ func (s *Source) Hash() string { return s.hash }
 // Close closes the file.
 func (s *Source) Close() error { return s.from.Close() }
 
-// Describe is what a report tells of the workload. Counts are those up to now.
+// Describe returns the description of the workload for reports. Counts are those up to now.
 func (s *Source) Describe() Info {
 	i := Info{
 		Conversations: s.Len(), Sampling: s.o.Sampling.String(), Timed: s.Timed(), Hash: s.hash, Seed: s.o.Seed,
@@ -236,7 +234,7 @@ func (s *Source) Describe() Info {
 	return i
 }
 
-// cached says what the prompts let a prefix cache do.
+// cached describes what a prefix cache can reuse.
 func (s *Source) cached() Cached {
 	c := Cached{Bust: s.o.Bust.String(), Pool: s.o.Prefix.Pool}
 	c.Repeats = s.Len() >= 0 && !s.o.Once && !s.Timed()
@@ -256,11 +254,11 @@ func (s *Source) cached() Cached {
 	case c.Shared > 0:
 		c.State = fmt.Sprintf("all conversations start with the same %d tokens, which may be cached", c.Shared)
 	case s.o.Bust != NoBust:
-		c.State = "what stands before the marker may be cached"
+		c.State = "the text before the marker may be cached"
 	case s.o.Path != "":
-		c.State = "as the file has it; nothing is done against the cache"
+		c.State = "the prompts of the file may share prefixes, which may be cached"
 	default:
-		c.State = "made prompts share no prefix"
+		c.State = "generated prompts share no prefix"
 	}
 	if c.Repeats && s.o.Bust != SystemPrefix && s.o.Bust != FirstTurnPrefix {
 		c.State += fmt.Sprintf("; a prompt is sent again after %d conversations, and may then be cached", s.Len())

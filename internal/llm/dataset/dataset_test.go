@@ -199,7 +199,7 @@ func TestAgain(t *testing.T) {
 	f(dataset.Options{Bust: dataset.FirstTurnPrefix}, 60)
 }
 
-// Pauses are scaled, to nothing where that is asked for.
+// Pauses are scaled, to nothing where that is requested.
 func TestDelayRatio(t *testing.T) {
 	path := write(t, "m.jsonl", `{"turns":[{"text":"a"},{"text":"b","delay":100}]}`)
 	for ratio, want := range map[float64]time.Duration{0: 0, 0.5: 50 * time.Millisecond, 1: 100 * time.Millisecond} {

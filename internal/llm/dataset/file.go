@@ -30,12 +30,12 @@ type fileSource struct {
 	n     int           // conversations
 	zero  time.Duration // the time in the file at which the run starts
 	times bool
-	talks bool   // some conversation has several turns that belong together
-	scope string // what the made texts of this file depend on
+	talks bool   // some conversation has several turns
+	scope string // seed of the generated texts of this file
 	ix    *index // nil: records are read in the file's order
 }
 
-// openFile finds out what a path holds, and reads all of it once.
+// openFile detects the format of a file, and reads all of it once.
 func openFile(ctx context.Context, o *Options, m *maker, sum hash.Hash) (origin, error) {
 	info, err := os.Stat(o.Path)
 	switch {
@@ -46,7 +46,7 @@ func openFile(ctx context.Context, o *Options, m *maker, sum hash.Hash) (origin,
 	case info.IsDir():
 		return openFolder(ctx, o, m, sum)
 	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("the prompts %s are not in a regular file, but they are read several times: write them to a file first", o.Path)
+		return nil, fmt.Errorf("%s is not a regular file, and prompts are read several times: write them to a file first", o.Path)
 	case info.Size() == 0:
 		return nil, fmt.Errorf("the file of prompts %s is empty", o.Path)
 	}
@@ -93,7 +93,7 @@ func (s *fileSource) each(ctx context.Context, sum io.Writer, fn func(rec, item)
 		}
 		r, err := scan.scan()
 		if errors.Is(err, io.EOF) {
-			_, err = io.Copy(sum, f) // what stands behind a document
+			_, err = io.Copy(sum, f) // the rest after the document
 			return err
 		}
 		if err != nil {
@@ -151,13 +151,12 @@ func (s *fileSource) keep(it *item) bool {
 	return len(kept) > 0
 }
 
-// grouped tells that records of one session are one conversation.
+// grouped reports whether records of one session are one conversation.
 func (f Format) grouped() bool {
 	return f == Single || f == Mooncake || f == Bailian || f == GAPayload || f == PAInputs
 }
 
-// survey reads the whole file: is every record sound, how many are there, and can they be taken in the order in
-// which they lie?
+// survey reads the whole file: it checks and counts the records, and finds out whether they can be used in the file's order.
 func (s *fileSource) survey(ctx context.Context, sum hash.Hash) error {
 	v := surveyor{grouped: s.l.format.grouped(), seen: map[string]struct{}{}}
 	if err := s.each(ctx, sum, v.add); err != nil {
@@ -200,11 +199,11 @@ var errNoPrompt = errors.New("has no prompt")
 
 var errUntimed = errors.New("it has no timestamp, but other requests have; give every conversation one, or none")
 
-// surveyor keeps what is found out on the first pass.
+// surveyor keeps the findings of the first pass.
 type surveyor struct {
 	grouped  bool
-	sessions bool // records belong together
-	ordered  bool // by their times
+	sessions bool // several records form a session
+	ordered  bool // records are in the order of their times
 	talks    bool // some record has several turns
 	n, timed int
 	first    time.Duration
@@ -225,7 +224,7 @@ func (v *surveyor) add(r rec, it item) error {
 		v.sessions = true
 	default:
 		if _, twice := v.seen[it.session]; twice {
-			return fmt.Errorf("the session %q is there twice", it.session)
+			return fmt.Errorf("the session %q occurs twice", it.session)
 		}
 		v.seen[it.session] = struct{}{}
 	}

@@ -17,8 +17,8 @@ import (
 	"github.com/redline-bench/redline/internal/llm"
 )
 
-// openFolder reads a folder of .jsonl files: pools, conversations of request bodies, or captured requests, whose files
-// lie in folders of folders.
+// openFolder reads a folder of .jsonl files: pools, conversations of request bodies, or captured requests, whose files are in
+// nested folders.
 func openFolder(ctx context.Context, o *Options, m *maker, sum hash.Hash) (origin, error) {
 	files, err := filepath.Glob(filepath.Join(escape(o.Path), "*.jsonl"))
 	if err == nil && (len(files) == 0 || o.Format == SageMaker) {
@@ -60,7 +60,7 @@ func openFolder(ctx context.Context, o *Options, m *maker, sum hash.Hash) (origi
 	return nil, fmt.Errorf("%s is a folder, and a folder holds %s, %s or %s files; name the file for %s", o.Path, Pool, RawBody, SageMaker, format)
 }
 
-// escape keeps the signs of a folder's name from being patterns.
+// escape escapes pattern characters in a folder's name.
 func escape(dir string) string {
 	return strings.NewReplacer("*", `\*`, "?", `\?`, "[", `\[`, `\`, `\\`).Replace(dir)
 }
@@ -131,7 +131,7 @@ func (p *pools) next() (*llm.Conversation, error) {
 	return p.at(p.pos - 1)
 }
 
-// at draws conversation i and joins what was drawn. The name of a pool's file tells queries from passages.
+// at draws one record of each pool and joins them to conversation i. The name of a pool's file identifies queries and passages.
 func (p *pools) at(i int) (*llm.Conversation, error) {
 	r := seeded(p.o.Seed, "pool", uint64(i))
 	c := &llm.Conversation{ID: fmt.Sprintf("session_%06d", i), Turns: make([]llm.Turn, 1), Alone: true}
@@ -164,7 +164,7 @@ func (p *pools) describe(i *Info) { i.Source, i.Format = p.o.Path, Pool }
 
 func (p *pools) Close() error { return closeAll(p.files) }
 
-// bodies gives a conversation a file, whose lines are the bodies of its turns.
+// bodies makes one conversation of each file, whose lines are the bodies of its turns.
 type bodies struct {
 	o     *Options
 	m     *maker
@@ -237,7 +237,7 @@ type captures struct {
 func openCaptures(ctx context.Context, o *Options, m *maker, paths []string, sum hash.Hash) (origin, error) {
 	c := &captures{o: o}
 	all := *o
-	all.Trace = Trace{} // the first of all is the first whatever the bounds are
+	all.Trace = Trace{} // the first request is found without the bounds
 	first := time.Duration(math.MaxInt64)
 	for _, path := range paths {
 		l, err := sniff(path, SageMaker, "")
@@ -256,7 +256,7 @@ func openCaptures(ctx context.Context, o *Options, m *maker, paths []string, sum
 	return c, c.survey(ctx, first, sum)
 }
 
-// survey reads all files with times that count from the first request. Files that have nothing within the bounds are left out.
+// survey reads all files, with times since the first request. It omits files without a request within the bounds.
 func (c *captures) survey(ctx context.Context, first time.Duration, sum hash.Hash) error {
 	zero := time.Duration(math.MaxInt64)
 	var kept []*fileSource
@@ -302,7 +302,7 @@ func (c *captures) rewind() error {
 	return nil
 }
 
-// next is the earliest of the files' heads.
+// next returns the earliest of the files' next requests.
 func (c *captures) next() (*llm.Conversation, error) {
 	best := -1
 	for i, head := range c.heads {

@@ -6,19 +6,19 @@ import (
 	"github.com/redline-bench/redline/internal/llm"
 )
 
-// frame is what a chat template puts around the texts of a conversation.
+// frame has the tokens that a chat template adds to the texts of a conversation.
 //
-// A first turn of n tokens is a request that the model sees with n tokens, besides the system prompt and the prefix, which
-// come on top. A later turn of n tokens adds n tokens to the input, besides the answer before it.
+// For a first turn of n tokens, the model sees n tokens plus the system prompt and the prefix. A later turn of n tokens adds n
+// tokens and the previous response to the input.
 type frame struct {
 	tokens func(c *llm.Conversation, turn int, answers []string) (int, error)
 	text   func(text string) int
 	// first and later are the template's own tokens of a first turn and of a later one.
 	first, later int
-	before       int // tokens of a conversation of one turn and its answer, both probe
+	before       int // tokens of a conversation of one turn and its response, both probe
 }
 
-// probe is a text that stands for any other.
+// probe is the text with which the template is measured.
 const probe = "so"
 
 // probed is a conversation of so many turns.
@@ -63,7 +63,7 @@ func (f *frame) overhead(first bool) int {
 	return f.later
 }
 
-// counter counts the tokens that the model sees of turn i when text is its text, and says how many they must be.
+// counter returns a function that counts the tokens that the model sees of turn i with a text, and the required number.
 func (f *frame) counter(c *llm.Conversation, i int, text *string, failed *error) (count func(text string) int, want int) {
 	want = c.Turns[i].InputTokens
 	var answers []string
@@ -84,7 +84,7 @@ func (f *frame) counter(c *llm.Conversation, i int, text *string, failed *error)
 	}, want
 }
 
-// checkLengths refuses lengths of made prompts that leave no room for a text.
+// checkLengths refuses lengths of generated prompts that leave no room for a text.
 func (m *maker) checkLengths() error {
 	lengths := []Lengths{m.o.Input}
 	if m.pairs != nil {
@@ -95,7 +95,7 @@ func (m *maker) checkLengths() error {
 	}
 	for _, l := range lengths {
 		if m.o.Path == "" && l.Set() && l.Mean <= float64(m.frame.first) {
-			return fmt.Errorf("a prompt of %g tokens is too short: the chat template alone takes %d tokens; ask for at least %d", l.Mean, m.frame.first, m.frame.first+1)
+			return fmt.Errorf("a prompt of %g tokens is too short: the chat template alone has %d tokens; use at least %d", l.Mean, m.frame.first, m.frame.first+1)
 		}
 	}
 	return nil

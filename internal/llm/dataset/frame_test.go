@@ -26,7 +26,7 @@ func chatTokens(c *llm.Conversation, turn int, answers []string) (int, error) {
 	return words{}.Count(text + " <assistant>"), nil
 }
 
-// Made prompts have their length with the chat template around them, system prompts and prefixes come on top.
+// Generated prompts have the requested length with the chat template; system prompts and prefixes are added to it.
 func TestChatTemplateLengths(t *testing.T) {
 	lengths := dataset.Lengths{Kind: dataset.Uniform, Min: 20, Max: 120, Mean: 70}
 	for name, o := range map[string]dataset.Options{
@@ -84,7 +84,7 @@ func TestTooShortForTheChatTemplate(t *testing.T) {
 	for _, o := range []dataset.Options{{Input: dataset.Fixed(5)}, {Pairs: "60,5:50;4,5:50"}} {
 		o.ChatTokens = chatTokens
 		_, err := dataset.Open(t.Context(), o, words{})
-		if err == nil || !strings.Contains(err.Error(), "the chat template alone takes") || strings.Contains(err.Error(), "\n") {
+		if err == nil || !strings.Contains(err.Error(), "the chat template alone has") || strings.Contains(err.Error(), "\n") {
 			t.Error(err)
 		}
 	}

@@ -41,7 +41,7 @@ func ParseLengthKind(name string) (LengthKind, error) {
 	return 0, fmt.Errorf("is fixed, normal, lognormal or uniform, not %q", name)
 }
 
-// Around makes a distribution uniform, from a share below its mean to the same above, as vLLM's bench does.
+// Around makes a distribution uniform from mean × (1 − share) to mean × (1 + share), like vLLM's benchmark.
 func (l *Lengths) Around(share float64) {
 	if l.Mean <= 0 {
 		return
@@ -52,7 +52,7 @@ func (l *Lengths) Around(share float64) {
 // Fixed is always n.
 func Fixed(n int) Lengths { return Lengths{Mean: float64(n)} }
 
-// Set tells whether there is a distribution.
+// Set reports whether there is a distribution.
 func (l Lengths) Set() bool { return l.Mean > 0 || l.Max > 0 }
 
 // Draw is one length, at least Min, or 1.
@@ -61,7 +61,7 @@ func (l Lengths) Draw(r *rand.Rand) int {
 	switch {
 	case l.Kind == Uniform && l.Max > 0:
 		v = float64(max(l.Min, 0) + r.IntN(max(l.Max-max(l.Min, 0), 0)+1))
-	case l.Kind == Uniform: // as wide as to have the deviation
+	case l.Kind == Uniform: // the width follows from the deviation
 		half := l.Std * math.Sqrt(3)
 		v += (2*r.Float64() - 1) * half
 	case l.Std <= 0:
@@ -78,7 +78,7 @@ func (l Lengths) Draw(r *rand.Rand) int {
 	return max(n, l.Min, 1)
 }
 
-// valid names the first thing that is wrong with the distribution.
+// valid returns the first error of the distribution.
 func (l Lengths) valid(what string) error {
 	switch {
 	case math.IsNaN(l.Mean) || l.Mean < 0 || l.Mean > 1<<30:
@@ -94,7 +94,7 @@ func (l Lengths) valid(what string) error {
 // pair is one part of a mixture of input and output lengths.
 type pair struct {
 	in, out Lengths
-	upTo    float64 // share of this and all before
+	upTo    float64 // share of this part and all earlier parts
 }
 
 // parsePairs reads a mixture: "256,128:40;512,256:60", deviations after a bar as "256|10,128|5:100", the same in
@@ -122,7 +122,7 @@ func parsePairs(text string) ([]pair, error) {
 		list[i].upTo = sum
 	}
 	if math.Abs(sum-100) > 1e-4 {
-		return nil, fmt.Errorf("sequence distribution %q: the percentages add up to %v; they must to 100", text, sum)
+		return nil, fmt.Errorf("sequence distribution %q: the percentages add up to %v, not to 100", text, sum)
 	}
 	return list, nil
 }

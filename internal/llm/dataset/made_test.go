@@ -141,7 +141,7 @@ func TestRankingsAndMedia(t *testing.T) {
 
 func TestContradictions(t *testing.T) {
 	for want, o := range map[string]dataset.Options{
-		"nothing to ask":    {},
+		"no prompts":        {},
 		"--input-file":      {Format: dataset.Single, Input: dataset.Fixed(1)},
 		"exclude":           {Input: dataset.Fixed(1), Prefix: dataset.Prefix{Pool: 1, Length: 1, SharedSystem: 1}},
 		"both its size":     {Input: dataset.Fixed(1), Prefix: dataset.Prefix{Pool: 1}},

@@ -9,20 +9,20 @@ import (
 	"github.com/redline-bench/redline/internal/llm"
 )
 
-// Tokenizer is what the package needs of a tokenizer. Special tokens are never part of a prompt's length.
+// Tokenizer is the part of a tokenizer that this package needs. Special tokens are never part of a prompt's length.
 type Tokenizer interface {
 	Encode(text string, special bool) []int
 	Count(text string) int
 }
 
-// Options say what shall be asked. The zero value, with Input set, makes prompts of that length without end.
+// Options describe the conversations. The zero value with Input set generates prompts of that length without end.
 type Options struct {
-	// Seed makes every choice and every made text the same again.
+	// Seed determines every random choice and every generated text.
 	Seed uint64
 
-	// Path is the file or folder of prompts. Empty: prompts are made.
+	// Path is the file or folder of prompts. Empty: prompts are generated.
 	Path string
-	// Format names what the file holds; empty: its first record tells.
+	// Format is the format of the file; empty: detected from its first record.
 	Format Format
 	// Key is the field of the prompt in JSONL lines and the column in CSV files that have no format of their
 	// own; empty: input, then prompt, text, question, instruction.
@@ -32,51 +32,51 @@ type Options struct {
 	// Once: Next ends after the last conversation. Otherwise it starts again, and the identifiers get a number.
 	// Conversations with times are always taken once.
 	Once bool
-	// Entries is the number of conversations: of a file the first so many, of a pool so many draws, of made ones
-	// so many different ones. 0: all of the file; made prompts never repeat.
+	// Entries is the number of conversations: the first of a file, the draws of a pool, or the different generated ones. 0: all of
+	// the file; generated prompts never repeat.
 	Entries int
 
 	Trace Trace
 
-	// Input and Output are lengths in tokens of made prompts and of the answers asked for. Output also gives the
-	// length to turns of a file that name none.
+	// Input and Output are the lengths in tokens of generated prompts and of the requested responses. Output also applies to turns
+	// of a file without a length.
 	Input, Output Lengths
-	// Pairs, when set, is a mixture of input and output lengths, as "256,128:40;512,256:60", in place of both.
+	// Pairs, if set, is a mixture of input and output lengths, such as "256,128:40;512,256:60", and replaces both.
 	Pairs string
-	// Turns is the number of turns of a made conversation, Delay the pause before each but the first, in
-	// milliseconds. DelayRatio, when set, scales delays, those of files too; DelayCap, when set, bounds them.
+	// Turns is the number of turns of a generated conversation, Delay the pause before each except the first, in milliseconds.
+	// DelayRatio, if set, scales delays, also those of files; DelayCap, if set, limits them.
 	Turns, Delay Lengths
 	DelayRatio   *float64
 	DelayCap     time.Duration
-	// Batch is the number of texts in a turn (embeddings); 0 is 1.
+	// Batch is the number of texts in a turn (embeddings); 0 means 1.
 	Batch int
 
 	Prefix Prefix
-	// Bust puts a text that never repeats where it keeps the server's prefix cache from helping.
+	// Bust adds a unique text that defeats the server's prefix cache.
 	Bust Bust
-	// System is a system prompt for every conversation, in the user's own words.
+	// System is the user's system prompt for every conversation.
 	System string
-	// FirstTurn asks only the first turn of each conversation of a file, without a system prompt.
+	// FirstTurn sends only the first turn of each conversation of a file, without a system prompt.
 	FirstTurn bool
-	// Models, when there are several, are asked for in turn, or drawn at random: each conversation keeps its own.
+	// Models, if there are several, are used in turn or drawn at random, one per conversation.
 	Models      []string
 	DrawnModels bool
 
 	Media    Media
 	Rankings Rankings
 
-	// ChatTokens, when set, counts the input tokens of a turn as the model sees them, by its chat template, after the answers to
-	// the turns before. Lengths of made prompts then include the template's own tokens.
+	// ChatTokens, if set, counts the input tokens of a turn with the model's chat template, given the responses to earlier turns.
+	// Lengths of generated prompts then include the template's own tokens.
 	ChatTokens func(c *llm.Conversation, turn int, answers []string) (int, error) `json:"-"`
 
-	// Version goes into markers of Bust, so that two runs with one seed do not meet in the server's cache. Empty:
+	// RunID is part of the markers of Bust, so that two runs with one seed do not share entries of the server's cache. Empty:
 	// markers repeat with the seed.
 	RunID string
 }
 
-// Trace are the knobs of recorded traffic.
+// Trace are the options for recorded traffic.
 type Trace struct {
-	// Speedup divides all times; 0 is 1.
+	// Speedup divides all times; 0 means 1.
 	Speedup float64
 	// Start and End keep only the requests between them, both inclusive, by the times in the file. End 0: all.
 	Start, End time.Duration
@@ -86,55 +86,55 @@ type Trace struct {
 	IgnoreTimes bool
 	// IgnoreDelays drops the pauses between turns.
 	IgnoreDelays bool
-	// Block is the number of tokens that a hash id stands for; 0 is 512, of Bailian's traces 16.
+	// Block is the number of tokens per hash id; 0 means 512, for Bailian's traces 16.
 	Block int
-	// MaxInput skips longer requests, MaxOutput shortens longer answers; 0: no bound.
+	// MaxInput skips longer requests, MaxOutput limits the requested output; 0: no limit.
 	MaxInput, MaxOutput int
 }
 
-// Prefix are texts that made conversations share, in tokens.
+// Prefix are texts that generated conversations share, in tokens.
 type Prefix struct {
 	// SharedSystem is the length of one system prompt that is the same for all.
 	SharedSystem int
-	// UserContext is the length of a text that opens each conversation and is its own.
+	// UserContext is the length of a text that opens each conversation and differs between conversations.
 	UserContext int
 	// Pool texts of Length tokens are made, and each first turn starts with one of them.
 	Pool, Length int
 }
 
-// Media are made parts other than text. A count of 0 is none.
+// Media are generated parts other than text. A count of 0 means none.
 type Media struct {
 	Images        int
 	Width, Height Lengths
 	ImageFormat   string // png, jpeg or random; empty: png
 	Audios        int
-	Seconds       Lengths // of sound
-	SampleRates   []int   // Hz, of which one is drawn; none is 16000
-	Channels      int     // 0 is 1
-	Depths        []int   // bits a sample, of which one is drawn: 8, 16, 24 or 32; none is 16
+	Seconds       Lengths // of audio
+	SampleRates   []int   // Hz; one is drawn for each clip; empty means 16000
+	Channels      int     // 0 means 1
+	Depths        []int   // bits per sample: 8, 16, 24 or 32; one is drawn for each clip; empty means 16
 	Videos        int
 	VideoSeconds  float64 // 0 is 1
 	FPS           int     // 0 is 4
 	VideoWidth    int     // 0 is 640
 	VideoHeight   int     // 0 is 480
-	ImageDir      string  // images are taken from the files of this folder, in order, in place of made ones
+	ImageDir      string  // folder of images, used in order instead of generated ones
 }
 
-// Rankings make turns of a query and passages. They are made when Passages is set.
+// Rankings make turns of a query and passages, if Passages is set.
 type Rankings struct {
 	Passages      Lengths // how many
 	PassageTokens Lengths
 	QueryTokens   Lengths
 }
 
-// Format is what a file holds.
+// Format is the format of a file.
 type Format string
 
 // The formats.
 const (
 	Prompts   Format = "prompts"        // JSONL with a prompt under Key
 	CSV       Format = "csv"            // a table with a column Key
-	Text      Format = "text"           // one prompt a line
+	Text      Format = "text"           // one prompt per line
 	Single    Format = "single_turn"    // AIPerf
 	Multi     Format = "multi_turn"     // AIPerf
 	Pool      Format = "random_pool"    // AIPerf
@@ -156,7 +156,7 @@ var formats = []Format{Prompts, CSV, Text, Single, Multi, Pool, Mooncake, Bailia
 // Formats returns the names of all formats.
 func Formats() []Format { return slices.Clone(formats) }
 
-// ParseFormat reads a format's name, as in --custom-dataset-type. The empty name is sniffing.
+// ParseFormat reads a format's name, as in --custom-dataset-type. The empty name means detection.
 func ParseFormat(name string) (Format, error) {
 	f := Format(strings.ReplaceAll(strings.ToLower(name), "-", "_"))
 	for _, full := range []Format{Mooncake, Bailian, BurstGPT} {
@@ -171,7 +171,7 @@ func ParseFormat(name string) (Format, error) {
 	for i, f := range formats {
 		names[i] = string(f)
 	}
-	return "", fmt.Errorf("is not %q: use one of %s", name, strings.Join(names, ", "))
+	return "", fmt.Errorf("is one of %s, not %q", strings.Join(names, ", "), name)
 }
 
 // Sampling is the order in which conversations are taken.
@@ -180,7 +180,7 @@ type Sampling uint8
 // The orders.
 const (
 	Sequential Sampling = iota
-	Shuffle             // every one once in random order, then again in another
+	Shuffle             // all in random order, then all again in another order
 	Random              // drawn with replacement
 )
 
@@ -199,10 +199,10 @@ func ParseSampling(name string) (Sampling, error) {
 
 func (s Sampling) String() string { return [...]string{"sequential", "shuffle", "random"}[s] }
 
-// Bust says where the text that never repeats goes.
+// Bust is the place of the unique text.
 type Bust uint8
 
-// The places. A prefix defeats the prefix cache for the whole prompt, a suffix leaves what stands before it.
+// The places. A prefix defeats the prefix cache for the whole prompt; with a suffix, the text before it can be cached.
 const (
 	NoBust Bust = iota
 	SystemPrefix
@@ -227,35 +227,35 @@ func ParseBust(name string) (Bust, error) {
 	return 0, fmt.Errorf("is one of %s, not %q", strings.Join(bustNames[:], ", "), name)
 }
 
-// Info is what a report tells of the workload.
+// Info is the description of the workload in reports.
 type Info struct {
 	Source        string `json:"source"`           // the path, or "made"
 	Format        Format `json:"format,omitempty"` // of a file
 	Conversations int    `json:"conversations"`    // -1: without end
 	Sampling      string `json:"sampling"`
 	Timed         bool   `json:"timed,omitempty"`
-	// Talks: conversations have several turns, which are sent with what was said before.
+	// Talks: conversations have several turns, which are sent with all earlier turns.
 	Talks bool   `json:"multi_turn,omitempty"`
 	Hash  string `json:"hash"`
 	Seed  uint64 `json:"seed"`
-	// Exact: made prompts have their length by the tokenizer; otherwise it is approximate. Inexact counts those
-	// that the tokenizer would not give exactly.
+	// Exact: the tokenizer determines the lengths of generated prompts; otherwise they are approximate. Inexact counts prompts
+	// whose length could not be reached exactly.
 	Exact   bool `json:"exact"`
 	Inexact int  `json:"inexact,omitempty"`
-	// TemplateTokens is how many of the input tokens of a first turn are the chat template's own; 0 where none is applied.
+	// TemplateTokens is how many of the input tokens of a first turn are the chat template's own; 0 if none is applied.
 	TemplateTokens int    `json:"chat_template_tokens,omitempty"`
 	Cache          Cached `json:"prefix_cache"`
 }
 
-// Cached says what the prompts let a server's prefix cache do.
+// Cached describes what a server's prefix cache can reuse.
 type Cached struct {
-	// Bust is where a marker that never repeats stands, or none.
+	// Bust is the place of the unique marker, or none.
 	Bust string `json:"bust"`
 	// Repeats: a prompt may be sent more than once, because the conversations are fewer than the requests.
 	Repeats bool `json:"repeats"`
-	// Shared is the length in tokens of what all, or a share 1/Pool of all, conversations start with.
+	// Shared is the length in tokens of the common start of all conversations, or of a share 1/Pool of them.
 	Shared int `json:"shared_tokens,omitempty"`
 	Pool   int `json:"prefix_pool,omitempty"`
-	// State is the whole in words.
+	// State describes all of this in words.
 	State string `json:"state"`
 }

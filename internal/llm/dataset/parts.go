@@ -12,7 +12,7 @@ import (
 	"github.com/redline-bench/redline/internal/llm/dataset/media"
 )
 
-// mediaMaker makes the parts of a turn that are no text.
+// mediaMaker makes the parts of a turn other than text.
 type mediaMaker struct {
 	m     *Media
 	files []string // of ImageDir
@@ -23,9 +23,9 @@ func (m *Media) any() bool { return m.Images > 0 || m.Audios > 0 || m.Videos > 0
 func (m *Media) check() error {
 	switch {
 	case m.Images < 0 || m.Audios < 0 || m.Videos < 0:
-		return errors.New("the number of images, sounds and videos must not be negative")
+		return errors.New("the number of images, audio clips and videos must not be negative")
 	case m.Channels < 0 || m.Channels > 64 || m.FPS < 0 || m.VideoWidth < 0 || m.VideoHeight < 0 || m.VideoSeconds < 0:
-		return errors.New("sample rates, channels, pictures a second and sizes of videos must not be negative")
+		return errors.New("sample rates, channels, frames per second and sizes of videos must not be negative")
 	case m.VideoWidth > 1<<14 || m.VideoHeight > 1<<14:
 		return fmt.Errorf("a video of %d×%d is too large; at most 16384×16384", m.VideoWidth, m.VideoHeight)
 	case m.Width.Mean > 1<<14 || m.Height.Mean > 1<<14:
@@ -34,7 +34,7 @@ func (m *Media) check() error {
 	return nil
 }
 
-// load looks up the images of the folder, and makes one of each kind, so that what cannot be made is known early.
+// load finds the images of the folder, and makes one part of each kind, so that errors are found before the load.
 func (m *mediaMaker) load() error {
 	if m.m.ImageDir != "" {
 		entries, err := os.ReadDir(m.m.ImageDir)
@@ -109,7 +109,7 @@ func (m *mediaMaker) image(r *rand.Rand, i int) (string, error) {
 	return media.URL(kind, data), err
 }
 
-// oneOf draws from a list; one alone is not drawn, so that the same seed gives the same sounds with and without it.
+// oneOf draws from a list. It draws no number for a list of one, so that a seed gives the same audio with and without the list.
 func oneOf(r *rand.Rand, list []int, def int) int {
 	switch len(list) {
 	case 0:

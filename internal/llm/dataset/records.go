@@ -15,16 +15,16 @@ import (
 	"github.com/redline-bench/redline/internal/llm/dataset/media"
 )
 
-// item is one record of a file, read.
+// item is one parsed record of a file.
 type item struct {
-	session string // empty: the record is a conversation of its own
+	session string // empty: the record is a whole conversation
 	system  string
 	alone   bool
 	turns   []llm.Turn
-	// blocks is set where the text must be made: a length, and the ids of its parts.
+	// blocks is set if the text must be generated: a length, and the ids of its parts.
 	blocks *blocks
-	turn   int32 // of the session, where the file numbers them
-	tokens int   // of the input, where the file tells them beside a text
+	turn   int32 // number of the turn, if the file has one
+	tokens int   // input tokens, if the file states them beside a text
 }
 
 // reader turns the records of a file into items.
@@ -32,7 +32,7 @@ type reader struct {
 	format Format
 	key    string
 	dir    string // of the file: media paths may start there
-	// real: media files are read; otherwise only whether they are there is looked at.
+	// real: media files are read; otherwise only their existence is checked.
 	real bool
 	// parents are the chats that a chat of Bailian's traces follows.
 	parents map[int64]int64
@@ -69,10 +69,10 @@ func (r *reader) read(raw []byte) (item, error) {
 	case Messages:
 		return messages(raw)
 	}
-	return item{}, fmt.Errorf("the format %s is not known", r.format)
+	return item{}, fmt.Errorf("unknown format %s", r.format)
 }
 
-// decode reads JSON and says in plain words what is wrong with it.
+// decode reads JSON and returns readable errors.
 func decode(raw []byte, v any) error {
 	if err := json.Unmarshal(raw, v); err != nil {
 		return jsonError(err)
@@ -171,7 +171,7 @@ func promptValue(t *llm.Turn, value json.RawMessage) error {
 // ms is a time of a file in milliseconds.
 func ms(v float64) (time.Duration, error) {
 	if math.IsNaN(v) || v < 0 || v > 1e13 {
-		return 0, fmt.Errorf("the time %v is not one in milliseconds", v)
+		return 0, fmt.Errorf("the time %v is not a valid number of milliseconds", v)
 	}
 	return time.Duration(math.Round(v * 1e6)), nil
 }
@@ -332,8 +332,8 @@ func (r *reader) turn(s *singleTurn) (llm.Turn, error) {
 	return t, nil
 }
 
-// withUUIDs are the images of a turn with the names under which a server may know them. A name alone stands for an image
-// that the server has seen.
+// withUUIDs returns the images of a turn with the names under which a server caches them. A name without an image refers to an
+// image that the server already has.
 func (s *singleTurn) withUUIDs() ([]named, error) {
 	list := s.Images
 	if list == nil {
@@ -344,9 +344,9 @@ func (s *singleTurn) withUUIDs() ([]named, error) {
 	}
 	switch {
 	case s.Image != nil:
-		return nil, errors.New("image_uuids go with images, not with image")
+		return nil, errors.New("image_uuids need the field images, not image")
 	case len(list) != len(s.ImageUUIDs):
-		return nil, fmt.Errorf("%d image_uuids stand beside %d images", len(s.ImageUUIDs), len(list))
+		return nil, fmt.Errorf("%d image_uuids do not match %d images", len(s.ImageUUIDs), len(list))
 	case slices.Contains(s.ImageUUIDs, ""):
 		return nil, errors.New("one of image_uuids is empty")
 	}
@@ -362,7 +362,7 @@ func (s *singleTurn) withUUIDs() ([]named, error) {
 func (r *reader) media(t *llm.Turn, kind llm.MediaKind, list []named) error {
 	for _, n := range list {
 		if n.UUIDs != nil && len(n.UUIDs) != len(n.Contents) {
-			return fmt.Errorf("%d uuids stand beside %d contents", len(n.UUIDs), len(n.Contents))
+			return fmt.Errorf("%d uuids do not match %d contents", len(n.UUIDs), len(n.Contents))
 		}
 		for i, c := range n.Contents {
 			part := llm.Media{Kind: kind}

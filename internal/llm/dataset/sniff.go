@@ -13,17 +13,17 @@ import (
 	"strings"
 )
 
-// keys are tried in turn for the prompt where none is named.
+// keys are the fields that are tried in turn for the prompt, if none is named.
 var keys = []string{"input", "prompt", "text", "question", "instruction"}
 
-// layout is what was found out about a file before its records are read.
+// layout is what was detected about a file before its records are read.
 type layout struct {
 	format Format
 	box    container
 	head   []string // of a table
 }
 
-// sniff looks at the start of a file. A named format is kept; only how the records are held is found out.
+// sniff detects the format and the container of a file from its start. A named format is kept.
 func sniff(path string, want Format, key string) (layout, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -51,18 +51,18 @@ func sniff(path string, want Format, key string) (layout, error) {
 		return l, fmt.Errorf("the file of prompts %s has no prompt", path)
 	}
 	if first[0] != '{' {
-		return l, fmt.Errorf("%s: line 1: expected a JSON object a line; name the form of the file with --custom-dataset-type (%s)", path, "text for plain lines, csv for a table")
+		return l, fmt.Errorf("%s: line 1: expected one JSON object per line; name the format of the file with --custom-dataset-type (%s)", path, "text for plain lines, csv for a table")
 	}
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(first, &fields); err != nil {
-		return l, fmt.Errorf("%s: line 1: expected a JSON object a line: %w", path, jsonError(err))
+		return l, fmt.Errorf("%s: line 1: expected one JSON object per line: %w", path, jsonError(err))
 	}
 	l.format = guess(fields, box, key)
 	if l.format == "" && key != "" {
 		return l, fmt.Errorf("%s: line 1: expected the prompt in the field %q, found %s; name it with --input-key", path, key, strings.Join(names(fields), ", "))
 	}
 	if l.format == "" {
-		return l, fmt.Errorf("%s: line 1: no known form of prompts has the fields %s; name the prompt's field with --input-key, or the form with --custom-dataset-type",
+		return l, fmt.Errorf("%s: line 1: no known format has the fields %s; name the prompt's field with --input-key, or the format with --custom-dataset-type",
 			path, strings.Join(names(fields), ", "))
 	}
 	return l, nil
@@ -84,7 +84,7 @@ func sniffTable(f io.Reader, l layout) (layout, error) {
 	return l, nil
 }
 
-// firstRecord is the first record of a file of JSON, and how it is held.
+// firstRecord returns the first record of a JSON file, and the container.
 func firstRecord(f io.ReadSeeker) ([]byte, container, error) {
 	c, err := firstByte(f)
 	if err != nil || c == 0 {
@@ -112,10 +112,10 @@ func firstRecord(f io.ReadSeeker) ([]byte, container, error) {
 	if err == nil || whole {
 		return element, elements, err
 	}
-	return first, lines, nil // it is a broken line, not a document: that will be said with its number
+	return first, lines, nil // an invalid line, not a document; the reader reports it with its number
 }
 
-// hasData tells a document with an array of records from a record.
+// hasData reports whether the text is a document with an array of records, not a record.
 func hasData(first []byte) bool {
 	var doc struct {
 		Data []json.RawMessage `json:"data"`
@@ -123,7 +123,7 @@ func hasData(first []byte) bool {
 	return json.Unmarshal(first, &doc) == nil && doc.Data != nil
 }
 
-// firstByte is the first byte that is no white space; 0 where there is none.
+// firstByte is the first byte that is not white space; 0 if there is none.
 func firstByte(f io.Reader) (byte, error) {
 	r := bufio.NewReaderSize(skipMark(f), 64<<10)
 	for {
@@ -147,7 +147,7 @@ func firstOf(f io.Reader, c container) ([]byte, error) {
 	return bytes.Clone(r.raw), err
 }
 
-// guess tells the form by the fields of the first record.
+// guess detects the format from the fields of the first record.
 func guess(f map[string]json.RawMessage, box container, key string) Format {
 	has := func(names ...string) bool {
 		for _, n := range names {
@@ -198,7 +198,7 @@ func guess(f map[string]json.RawMessage, box container, key string) Format {
 	return ""
 }
 
-// guessChat tells forms with messages apart.
+// guessChat distinguishes the formats with messages.
 func guessChat(has func(...string) bool) Format {
 	switch {
 	case has("timestamp", "delay", "output_length", "session_id"):

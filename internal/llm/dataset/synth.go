@@ -16,7 +16,7 @@ import (
 	"github.com/redline-bench/redline/internal/llm/dataset/prose"
 )
 
-// maker makes conversations out of numbers. Each depends on the seed and its own number alone.
+// maker generates conversations. Each depends only on the seed and its own number.
 type maker struct {
 	o       *Options
 	prose   *prose.Writer
@@ -44,7 +44,7 @@ func newMaker(o *Options, tok Tokenizer) (*maker, error) {
 		}
 	}
 	if o.Path == "" && !o.Input.Set() && m.pairs == nil && !o.Rankings.Passages.Set() && !o.Media.any() {
-		return nil, errors.New("nothing to ask: name a file of prompts with --input-file, or a length with --synthetic-input-tokens-mean")
+		return nil, errors.New("no prompts: name a file with --input-file, or a length with --synthetic-input-tokens-mean")
 	}
 	if err := m.media.load(); err != nil {
 		return nil, err
@@ -132,8 +132,8 @@ func (m *maker) at(i int) (*llm.Conversation, error) {
 	return c, nil
 }
 
-// prompt makes the texts of a turn. The lead stands before the first and counts beyond the length asked for, as
-// far as it is no marker. The template's own tokens count within it.
+// prompt makes the texts of a turn. lead precedes the first text and adds to the requested length, except for a marker. The
+// template's own tokens count within the length.
 func (m *maker) prompt(t *llm.Turn, r *rand.Rand, lead string, template int) {
 	in, out := m.o.Input, m.o.Output
 	if m.pairs != nil {
@@ -156,7 +156,7 @@ func (m *maker) prompt(t *llm.Turn, r *rand.Rand, lead string, template int) {
 	}
 }
 
-// lead is what stands before the prompt of a conversation's turn k.
+// lead returns the text before the prompt of a conversation's turn k.
 func (m *maker) lead(k, i int, r *rand.Rand) string {
 	switch {
 	case k > 0:
@@ -196,15 +196,14 @@ func (m *maker) describe(i *Info) {
 	i.Talks = !m.o.FirstTurn && (m.o.Turns.Mean > 1 || m.o.Turns.Max > 1 || m.o.Turns.Std > 0)
 }
 
-// dresser completes conversations of every origin with what the options add.
-type dresser struct {
+// completer adds to conversations of every origin what the options require.
+type completer struct {
 	o *Options
 	m *maker
 }
 
-// dress adds the system prompt, output lengths, delays and the marker. N is the number of the conversation in the
-// run.
-func (d *dresser) dress(c *llm.Conversation, n int) error {
+// complete adds the system prompt, output lengths, delays and the marker. n is the number of the conversation in the run.
+func (d *completer) complete(c *llm.Conversation, n int) error {
 	o := d.o
 	if o.FirstTurn {
 		c.Turns, c.System = c.Turns[:1], ""
@@ -252,8 +251,8 @@ func (d *dresser) dress(c *llm.Conversation, n int) error {
 	return nil
 }
 
-// model is the one that conversation n asks for, where there are several.
-func (d *dresser) model(n int) string {
+// model returns the model of conversation n, if there are several.
+func (d *completer) model(n int) string {
 	switch list := d.o.Models; {
 	case len(list) < 2:
 		return ""
@@ -264,15 +263,15 @@ func (d *dresser) model(n int) string {
 	}
 }
 
-// marker is a text that no other conversation has, of the same length for all.
-func (d *dresser) marker(n int) string {
+// marker is a text that is unique to a conversation; all markers have the same length.
+func (d *completer) marker(n int) string {
 	b := binary.LittleEndian.AppendUint64([]byte(d.o.RunID), d.o.Seed)
 	sum := sha256.Sum256(binary.LittleEndian.AppendUint64(b, uint64(n)))
 	return "[" + hex.EncodeToString(sum[:6]) + "]"
 }
 
-// suits tells whether what the options add can be added to a record: a request that is sent as it stands takes
-// nothing, a chat no other system prompt.
+// suits returns an error if the options cannot be applied to a record: nothing can be added to a request that is sent unchanged,
+// and no system prompt to a chat.
 func (o *Options) suits(it *item) error {
 	if len(it.turns) == 0 {
 		return nil
@@ -281,11 +280,11 @@ func (o *Options) suits(it *item) error {
 	system := o.System != "" || o.Prefix.SharedSystem > 0
 	switch {
 	case t.Raw != nil && o.Bust != NoBust:
-		return errors.New("--cache-bust cannot change request bodies that are sent as they stand; put a marker into the file, or leave it out")
+		return errors.New("--cache-bust cannot change request bodies that are sent unchanged; put a marker into the file, or omit the option")
 	case t.Raw != nil && system:
-		return errors.New("a system prompt cannot be added to request bodies that are sent as they stand; put it into the file, or leave it out")
+		return errors.New("a system prompt cannot be added to request bodies that are sent unchanged; put it into the file, or omit it")
 	case t.Messages != nil && system:
-		return errors.New("a system prompt cannot be added to whole chats; put it into their messages, or leave it out")
+		return errors.New("a system prompt cannot be added to whole chats; put it into their messages, or omit it")
 	case t.Messages != nil && (o.Bust == SystemPrefix || o.Bust == SystemSuffix):
 		return errors.New("--cache-bust cannot change the system prompt of whole chats; choose first_turn_prefix or first_turn_suffix")
 	}
@@ -299,9 +298,9 @@ func join(a, b string) string {
 	return a + " " + b
 }
 
-// fit puts head and tail around the text of turn i. A made text keeps its length; with a chat template it gets the one that
-// was asked for as the model sees it.
-func (d *dresser) fit(c *llm.Conversation, i int, head, tail string) error {
+// fit puts head and tail around the text of turn i. A generated text keeps its length; with a chat template it gets the requested
+// length as the model sees it.
+func (d *completer) fit(c *llm.Conversation, i int, head, tail string) error {
 	t := &c.Turns[i]
 	var text *string
 	switch {
@@ -328,7 +327,7 @@ func (d *dresser) fit(c *llm.Conversation, i int, head, tail string) error {
 	*text = head + body + tail
 	if !exact {
 		d.m.inexact++
-		t.InputTokens = 0 // it must be counted
+		t.InputTokens = 0 // must be counted again
 	}
 	return err
 }
@@ -354,5 +353,5 @@ func bustMessages(t *llm.Turn, head, tail string) error {
 		}
 		return nil
 	}
-	return errors.New("--cache-bust found no user message with a text in a conversation; leave it out")
+	return errors.New("--cache-bust found a conversation without a user message with text; omit the option")
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/redline-bench/redline/internal/llm"
 )
 
-// blocks is a text that must be made: so many tokens, of which the ids stand for the first ones.
+// blocks describes a text to generate: its number of tokens, and the ids of its first blocks.
 type blocks struct {
 	tokens int
 	ids    []int64
@@ -36,8 +36,8 @@ type traceRecord struct {
 	Extra        map[string]json.RawMessage `json:"extra"`
 }
 
-// trace reads one request of recorded traffic. GenAI-Perf's payload files have the same fields; what else stands
-// in their records is merged into the body.
+// trace reads one request of recorded traffic. GenAI-Perf's payload files have these fields too; their other fields are merged
+// into the body.
 func (r *reader) trace(raw []byte) (item, error) {
 	var e traceRecord
 	if err := decode(raw, &e); err != nil {
@@ -107,8 +107,8 @@ func (e *traceRecord) item() (item, error) {
 
 func present(raw json.RawMessage) bool { return len(raw) > 0 && !bytes.Equal(raw, []byte("null")) }
 
-// fits tells whether the ids and the length go together: the last block may be shorter than the others, and
-// tokens without an id follow the blocks; but no block may be left without a token.
+// fits returns an error if the ids do not match the length: the last block may be shorter than the others, and tokens without an
+// id may follow the blocks, but no block may be empty.
 func (b *blocks) fits(size int) error {
 	if n := len(b.ids); n > 0 && (n-1)*size >= b.tokens {
 		return fmt.Errorf("%d hash_ids of %d tokens do not fit an input_length of %d: the last block would be empty; set the block size with --isl-block-size", n, size, b.tokens)
@@ -116,9 +116,8 @@ func (b *blocks) fits(size int) error {
 	return nil
 }
 
-// realize makes the text of a trace's request. Equal ids in one file give equal tokens; a block that is cut short
-// is the start of the whole one. Tokens behind the blocks are like no others. With a chat template the text is shorter: see
-// dresser.fit.
+// realize generates the text of a trace's request. Equal ids in one file give equal tokens; a shorter block is the start of the
+// whole block. Tokens after the blocks are unique. With a chat template the text is shorter: see completer.fit.
 func (m *maker) realize(b *blocks, scope string, size int, n uint64) (string, int) {
 	text := make([]byte, 0, 6*b.tokens)
 	want := max(1, b.tokens-m.frame.overhead(true))
@@ -162,7 +161,7 @@ func stamp(fields map[string]json.RawMessage, name string) (time.Duration, bool,
 // burstColumns are the columns of BurstGPT's tables that are used.
 var burstColumns = []string{"Timestamp", "Request tokens", "Response tokens"}
 
-// burstGPT reads a row of BurstGPT: a time in seconds and two lengths. An answer of no tokens asks for no length.
+// burstGPT reads a row of BurstGPT: a time in seconds and two lengths. A response of no tokens requests no length.
 func burstGPT(raw []byte) (item, error) {
 	var row map[string]string
 	if err := decode(raw, &row); err != nil {
@@ -212,10 +211,10 @@ func (r *reader) bailian(raw []byte) (item, error) {
 	return it, err
 }
 
-// maxChain bounds the walk to the first chat, so that chats in a circle end it.
+// maxChain limits the search for the first chat, in case chats form a circle.
 const maxChain = 1 << 12
 
-// root is the chat that a chain of chats begins with. One that follows a chat which is not in the file begins a chain.
+// root returns the first chat of a chain. A chat whose parent is not in the file is the first of its chain.
 func (r *reader) root(chat int64) int64 {
 	for range min(len(r.parents), maxChain) {
 		parent, known := r.parents[chat]
@@ -227,8 +226,8 @@ func (r *reader) root(chat int64) int64 {
 	return chat
 }
 
-// capture reads a request that an endpoint of Amazon SageMaker captured: its messages, the length asked for, and its time,
-// which counts from the first. Only chats have messages.
+// capture reads a request that an Amazon SageMaker endpoint captured: its messages, the requested length, and its time since the
+// first request. Only chats have messages.
 func (r *reader) capture(raw []byte) (item, error) {
 	var e struct {
 		Data struct {
@@ -263,7 +262,7 @@ func (r *reader) capture(raw []byte) (item, error) {
 	if err := e.Data.Input.decode(&in); err != nil {
 		return item{}, fmt.Errorf("captureData.endpointInput: %w", err)
 	}
-	_ = e.Data.Output.decode(&out) // a streamed answer is no JSON, and only a length is wanted of it
+	_ = e.Data.Output.decode(&out) // a streamed response is not JSON; only its length is needed
 	if !present(in.Messages) {
 		return item{}, errors.New("the captured request has no messages: only chats can be sent again")
 	}
@@ -284,7 +283,7 @@ type captured struct {
 	Encoding string  `json:"encoding"`
 }
 
-// decode reads the JSON inside; v stays as it is where there is none.
+// decode reads the JSON inside; v stays as it is if there is none.
 func (c *captured) decode(v any) error {
 	if c.Data == nil {
 		return nil
@@ -303,12 +302,12 @@ func (c *captured) decode(v any) error {
 	return decode(text, v)
 }
 
-// isoTime reads a time as the Unix clock has it. One without a zone is local.
+// isoTime converts a time to Unix time. A time without a zone is local.
 func isoTime(text string) (time.Duration, error) {
 	for _, form := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999"} {
 		if t, err := time.ParseInLocation(form, text, time.Local); err == nil {
 			return time.Duration(t.UnixNano()), nil
 		}
 	}
-	return 0, fmt.Errorf("eventMetadata.inferenceTime is %q, expected a time as 2026-01-31T10:00:00Z", text)
+	return 0, fmt.Errorf("eventMetadata.inferenceTime is %q, expected a time such as 2026-01-31T10:00:00Z", text)
 }

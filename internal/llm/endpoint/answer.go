@@ -8,24 +8,24 @@ import (
 	"github.com/redline-bench/redline/internal/tensor/jsonscan"
 )
 
-// Answer is what was read of one answer. It is used again from answer to answer.
+// Answer is what was read from one response. It is reused for the next response.
 type Answer struct {
 	Chunks []llm.Chunk
-	// Text and Thought are the answer and its reasoning, Calls the names and arguments of tool calls.
+	// Text and Thought are the response and its reasoning, Calls the names and arguments of tool calls.
 	Text, Thought, Calls []byte
 	Usage                llm.Usage
 	Counted              bool // the server sent its counts
-	Streamed             bool // it came as a stream of events
+	Streamed             bool // the response is a stream of events
 	Finish               []byte
-	Ended                bool   // the API's end of an answer has come
-	Fault                string // the first thing that was wrong
+	Ended                bool   // the API's end of a response has come
+	Fault                string // the first error of the response
 	kind                 llm.ChunkKind
-	found                bool // the event at hand carries something
+	found                bool // the current event has content
 	tokens               int32
-	said                 int // tokens that the server has counted up to the last event
+	said                 int // the server's token count at the last event
 }
 
-// Reset makes ready for another answer.
+// Reset prepares for another response.
 func (a *Answer) Reset() {
 	*a = Answer{
 		Chunks: a.Chunks[:0], Text: a.Text[:0], Thought: a.Thought[:0], Calls: a.Calls[:0], Finish: a.Finish[:0],
@@ -36,7 +36,7 @@ func (a *Answer) Reset() {
 // begin starts an event.
 func (a *Answer) begin() { a.found, a.tokens = false, 0 }
 
-// finish notes why the response ended, as a quoted JSON string; false for none.
+// finish sets why the response ended, a quoted JSON string; it returns false for none.
 func (a *Answer) finish(quoted []byte) bool {
 	if len(quoted) <= 2 {
 		return false
@@ -45,7 +45,7 @@ func (a *Answer) finish(quoted []byte) bool {
 	return true
 }
 
-// text takes a piece of content: a quoted JSON string. Empty ones carry nothing.
+// text adds content: a quoted JSON string. It ignores an empty one.
 func (a *Answer) text(quoted []byte, kind llm.ChunkKind) {
 	if len(quoted) <= 2 {
 		return
@@ -61,8 +61,8 @@ func (a *Answer) text(quoted []byte, kind llm.ChunkKind) {
 	a.mark(kind)
 }
 
-// mark notes that the event at hand carries something. The answer itself counts before a tool call, that before
-// reasoning.
+// mark notes that the current event has content. If it has several kinds, text takes precedence over a tool call, and a tool
+// call over reasoning.
 func (a *Answer) mark(kind llm.ChunkKind) {
 	if !a.found || kind != llm.Thought && (a.kind == llm.Thought || kind == llm.Text) {
 		a.kind = kind
@@ -70,15 +70,14 @@ func (a *Answer) mark(kind llm.ChunkKind) {
 	a.found = true
 }
 
-// chunk ends an event: where it carried something it is a chunk.
+// chunk ends an event: an event with content is a chunk.
 func (a *Answer) chunk(at int64) {
 	if a.found {
 		a.Chunks = append(a.Chunks, llm.Chunk{At: at, Kind: a.kind, Tokens: a.tokens})
 	}
 }
 
-// counts notes the server's running count of output tokens: the difference to the one before is what this event
-// carries.
+// counts reads the server's running count of output tokens: the difference from the previous count is the tokens of this event.
 func (a *Answer) counts() {
 	if n := a.Usage.Completion; a.Streamed && a.found && n > a.said {
 		a.tokens = int32(n - a.said)
@@ -92,7 +91,7 @@ func (a *Answer) fault(format string, args ...any) {
 	}
 }
 
-// usage sets a count where it is one.
+// usage sets a count if n is valid.
 func (a *Answer) usage(to *int, n int, ok bool) {
 	if ok {
 		*to = n
@@ -100,8 +99,7 @@ func (a *Answer) usage(to *int, n int, ok bool) {
 	}
 }
 
-// begun takes the data out of a response: that of an event of a stream, or a body. A body where a stream was asked for
-// is a fault.
+// begun returns the data of an event of a stream, or a body. A body is a fault if a stream was requested.
 func (c *common) begun(a *Answer, payload []byte) []byte {
 	a.begin()
 	if data, ok := event(payload); ok {
@@ -109,12 +107,12 @@ func (c *common) begun(a *Answer, payload []byte) []byte {
 		return data
 	}
 	if c.Stream {
-		a.fault("a stream was asked for and the answer came in one piece: %s", excerpt(payload))
+		a.fault("a stream was requested, but the response is a single body: %s", excerpt(payload))
 	}
 	return payload
 }
 
-// excerpt quotes the start of what a server said, in one line.
+// excerpt quotes the start of a server's text, in one line.
 func excerpt(b []byte) string {
 	const most = 200
 	cut := len(b) > most
@@ -133,13 +131,13 @@ func excerpt(b []byte) string {
 	return s
 }
 
-// whole are the rules that all answers share.
+// whole checks the rules for a complete response that all APIs share.
 func whole(a *Answer, api string) error {
 	switch {
 	case len(a.Chunks) == 0 && a.Streamed:
 		return formatf("the stream ended without any content")
 	case len(a.Chunks) == 0:
-		return formatf("the answer has no content that %s would have", api)
+		return formatf("the response has no content; expected that of %s", api)
 	}
 	return nil
 }
@@ -147,11 +145,11 @@ func whole(a *Answer, api string) error {
 // doneMark ends streams of OpenAI's kind.
 func isDone(data []byte) bool { return string(bytes.TrimSpace(data)) == "[DONE]" }
 
-// event is the data of an event of a stream, its lines joined. ok is false for what is no event.
+// event returns the data of a stream's event, with its lines joined. ok is false if text is not an event.
 func event(text []byte) (data []byte, ok bool) {
 	if rest, found := bytes.CutPrefix(text, []byte("data: ")); found {
 		if end := bytes.IndexByte(rest, '\n'); end >= 0 && len(rest)-end <= 2 {
-			return rest[:end], true // one line, as most
+			return rest[:end], true // one line, the usual case
 		}
 	}
 	if len(text) == 0 || text[0] == '{' || text[0] == '[' {
@@ -163,7 +161,7 @@ func event(text []byte) (data []byte, ok bool) {
 		name, value, _ := bytes.Cut(line, []byte{':'})
 		value = bytes.TrimPrefix(value, []byte{' '})
 		if string(name) != "data" {
-			continue // others mean nothing here: an id, a time to wait, a comment
+			continue // other fields have no meaning here: an id, a retry time, a comment
 		}
 		if lines++; lines == 1 {
 			data = value

@@ -10,7 +10,7 @@ import (
 // messages is Anthropic's /v1/messages.
 type messages struct{ common }
 
-// anthropicTokens is the limit of an answer where none is asked for: the API wants one.
+// anthropicTokens is the default limit of a response: the API requires one.
 const anthropicTokens = 1024
 
 func (c *messages) Path() string { return "v1/messages" }
@@ -34,7 +34,7 @@ func (c *messages) Compose(r *Request) ([]byte, error) {
 	return w.end(), nil
 }
 
-// anthropicMessages is how Anthropic's API writes messages: images stand before the text about them.
+// anthropicMessages is the form of messages in Anthropic's API: images come before the text about them.
 var anthropicMessages = messageForm{text: `{"type":"text","text":`, media: appendSource, mediaFirst: true}
 
 // appendSource writes an image by its address or by its data.
@@ -79,7 +79,7 @@ func (c *messages) Event(a *Answer, payload []byte, at int64) {
 		}
 	}
 	if !s.end() || len(kind) == 0 {
-		a.fault("this is no answer of Anthropic's API: %s", excerpt(data))
+		a.fault("this is not a response of Anthropic's API: %s", excerpt(data))
 		return
 	}
 	if string(kind) == `"message_stop"` {
@@ -88,7 +88,7 @@ func (c *messages) Event(a *Answer, payload []byte, at int64) {
 	a.chunk(at)
 }
 
-// block reads a block of content, a piece of one, or the message that a stream begins with.
+// block reads a block of content, a part of one, or the message at the start of a stream.
 func (a *Answer) block(s *scan) {
 	if !s.open('{') {
 		return
@@ -116,7 +116,7 @@ func (a *Answer) block(s *scan) {
 	}
 }
 
-// anthropicUsage reads the counts. The prompt is what was read anew and what came out of the cache or went there.
+// anthropicUsage reads the token counts. The prompt is the sum of new tokens, tokens read from the cache, and tokens written to it.
 func (a *Answer) anthropicUsage(s *scan) {
 	if !s.open('{') {
 		return

@@ -7,18 +7,18 @@ import (
 	"github.com/redline-bench/redline/internal/tensor"
 )
 
-// body writes a JSON object member by member. Members that the user gives stand in place of ours.
+// body writes a JSON object member by member. Members of the user replace ours.
 type body struct {
 	b      []byte
 	n      int
-	extras [2][]field // those of the run, those of the turn; a later one wins
+	extras [2][]field // members of the run and of the turn; a later one takes precedence
 }
 
 func (c *common) body(r *Request) *body {
 	return &body{b: append(make([]byte, 0, 512), '{'), extras: [2][]field{c.extra, fields(r.turn().Extra)}}
 }
 
-// given tells whether the user sets a member.
+// given reports whether the user sets a member.
 func (w *body) given(name string) bool {
 	for _, list := range w.extras {
 		for _, f := range list {
@@ -30,7 +30,7 @@ func (w *body) given(name string) bool {
 	return false
 }
 
-// name begins a member; false when the user's own will stand in its place.
+// name begins a member; false if the user's own member replaces it.
 func (w *body) name(name string) bool {
 	if w.given(name) {
 		return false
@@ -89,7 +89,7 @@ func (w *body) end() []byte {
 	for i, list := range w.extras {
 		for _, f := range list {
 			if i == 0 && contains(w.extras[1], f.name) || string(f.value) == "null" {
-				continue // null takes a member away
+				continue // null removes a member
 			}
 			w.key(f.name)
 			w.b = append(w.b, f.value...)
@@ -118,7 +118,7 @@ func appendStrings(b []byte, list []string) []byte {
 	return append(b, ']')
 }
 
-// prompts are the texts of a request for kinds that take no messages: its own, or the one that the chat template makes.
+// prompts returns the texts of a request for kinds without messages: its own, or the text rendered by the chat template.
 func (c *common) prompts(r *Request) ([]string, error) {
 	if c.ChatTemplate == nil {
 		return r.turn().Texts, nil

@@ -29,10 +29,10 @@ func (c *chat) Compose(r *Request) ([]byte, error) {
 	return w.end(), nil
 }
 
-// chatMessages is how OpenAI's chat writes messages.
+// chatMessages is the form of messages in OpenAI's chat.
 var chatMessages = messageForm{text: `{"type":"text","text":`, media: appendPart}
 
-// askUsage has streams end with the server's token counts, or carry them in every chunk.
+// askUsage requests the server's token counts at the end of streams, or in every chunk.
 func (c *common) askUsage(w *body) {
 	switch {
 	case !c.Stream || c.NoUsage:
@@ -43,7 +43,7 @@ func (c *common) askUsage(w *body) {
 	}
 }
 
-// appendPart writes an image, a sound or a video as OpenAI and vLLM take it.
+// appendPart writes an image, audio or a video in the form of OpenAI and vLLM.
 func appendPart(b []byte, m llm.Media) []byte {
 	switch m.Kind {
 	case llm.Audio:
@@ -68,7 +68,7 @@ func appendPart(b []byte, m llm.Media) []byte {
 	return append(b, '}')
 }
 
-// audio takes a data URL of a sound apart, as data:audio/wav;base64,AAAA.
+// audio splits a data URL of audio, such as data:audio/wav;base64,AAAA.
 func audio(url string) (format, data string) {
 	head, data, ok := strings.Cut(url, ";base64,")
 	if !ok {

@@ -35,7 +35,7 @@ func (c *common) openAI(a *Answer, payload []byte, at int64) {
 		}
 	}
 	if !s.end() || !known {
-		a.fault("this is no answer of OpenAI's API: %s", excerpt(data))
+		a.fault("this is not a response of OpenAI's API: %s", excerpt(data))
 		return
 	}
 	a.counts()
@@ -71,7 +71,7 @@ func (a *Answer) choice(s *scan) {
 	}
 }
 
-// delta reads a message, or a piece of one.
+// delta reads a message, or a part of one.
 func (a *Answer) delta(s *scan) {
 	if !s.open('{') {
 		return
@@ -96,7 +96,7 @@ func (a *Answer) delta(s *scan) {
 	}
 }
 
-// content reads a text, or parts of which some are texts and some thoughts.
+// content reads a text, or parts with text and reasoning.
 func (a *Answer) content(s *scan) {
 	if s.peek() != '[' {
 		a.text(s.str(), llm.Text)
@@ -123,7 +123,7 @@ func (a *Answer) content(s *scan) {
 	}
 }
 
-// thoughts reads parts of a thought, each with a text.
+// thoughts reads parts of reasoning, each with a text.
 func (a *Answer) thoughts(s *scan) {
 	for n := 0; s.arrayMore(n); n++ {
 		if !s.open('{') {
@@ -166,8 +166,7 @@ func (a *Answer) function(s *scan) {
 	}
 }
 
-// openAIUsage reads the usage of every OpenAI API: the older ones speak of prompt and completion, the newer of input
-// and output.
+// openAIUsage reads the usage of every OpenAI API: older ones name it prompt and completion, newer ones input and output.
 func (a *Answer) openAIUsage(s *scan) {
 	if !s.open('{') {
 		return
@@ -212,7 +211,7 @@ func (a *Answer) detail(s *scan, name string, to *int) {
 	}
 }
 
-// endOpenAI judges an answer: a stream must have said that it is complete.
+// endOpenAI checks a response: a stream must have signaled its end.
 func endOpenAI(a *Answer) error {
 	if err := whole(a, "a completion"); err != nil {
 		return err

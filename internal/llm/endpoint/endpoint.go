@@ -1,12 +1,12 @@
-// Package endpoint speaks the APIs of language models: it makes the body of a request out of a turn, and reads an
-// answer, streamed or not, into chunks with their times, the text, and what the server counted.
+// Package endpoint implements the APIs of language models: it makes the body of a request from a turn, and reads a response,
+// streamed or not, into chunks with their times, the text, and the server's token counts.
 //
-// One file holds one API. Each knows the shape of its bodies and events and nothing of connections: a request is
-// handed on as service.Inputs, an answer comes as the bytes and times that the engine kept. Reading happens after
-// the load, on the collector, so it costs no latency; it walks the bytes once and builds no maps, because a long run
-// has hundreds of millions of events.
+// Each file holds one API. It knows the form of bodies and events, but not connections: a request is passed on as
+// service.Inputs, and a response is the bytes and times that the engine kept. The collector reads responses after they ended,
+// so reading adds no latency. Reading passes over the bytes once and builds no maps, because a long run has hundreds of millions
+// of events.
 //
-// A failure never passes for an answer. What the transport cannot know is judged here: an answer without content,
+// A failure never counts as a response. This package finds failures that the transport cannot know: a response without content,
 // a stream that stops before its API's end, a body in another format.
 package endpoint
 
@@ -42,10 +42,10 @@ const (
 	KServeTokens  Kind = "kserve_tokens"
 	Raw           Kind = "raw"
 	Template      Kind = "template"
-	payloadTensor      = "payload" // the input that stands for a whole body
+	payloadTensor      = "payload" // the input that contains a whole body
 )
 
-// aliases are other names of kinds that people use.
+// aliases are other common names of kinds.
 var aliases = map[string]Kind{
 	"openai": Chat, "chat_completions": Chat, "anthropic": Messages, "anthropic_messages": Messages, "rerank": CohereRank,
 	"rankings": NIMRank, "tei": TEIRank, "tgi": TGI, "generate": Generate, "triton": KServeText, "tensorrt_llm": KServeTokens,
@@ -68,13 +68,13 @@ func Parse(name string) (Kind, error) {
 	if k, ok := aliases[name]; ok {
 		return k, nil
 	}
-	return "", fmt.Errorf("is not %q: use one of %s", name, strings.Join(Kinds(), ", "))
+	return "", fmt.Errorf("is one of %s, not %q", strings.Join(Kinds(), ", "), name)
 }
 
-// GRPC tells whether a kind speaks KServe's gRPC instead of HTTP.
+// GRPC reports whether a kind uses KServe's gRPC instead of HTTP.
 func (k Kind) GRPC() bool { return k == KServeText || k == KServeTokens }
 
-// Talks tells whether a kind's requests have a place for what was said before, and for a system prompt.
+// Talks reports whether a kind's requests can carry earlier turns and a system prompt.
 func (k Kind) Talks() bool {
 	switch k {
 	case Chat, Responses, Messages, Raw, Template:
@@ -84,7 +84,7 @@ func (k Kind) Talks() bool {
 	return false
 }
 
-// TakesText tells whether a kind's requests ask with one text, without messages.
+// TakesText reports whether a kind's requests carry one text, without messages.
 func (k Kind) TakesText() bool {
 	switch k {
 	case Completions, TGI, Generate, KServeText, KServeTokens:
@@ -94,24 +94,24 @@ func (k Kind) TakesText() bool {
 	return false
 }
 
-// Options are what every request of a run shares.
+// Options apply to every request of a run.
 type Options struct {
 	Kind   Kind
 	Model  string
 	Stream bool
-	// Extra are fields of the body, or inputs of the model, that every request has.
+	// Extra are additional fields of the body, or inputs of the model, of every request.
 	Extra map[string]json.RawMessage
-	// LegacyMaxTokens names the limit of a chat's answer max_tokens.
+	// LegacyMaxTokens sends the output limit of a chat as max_tokens.
 	LegacyMaxTokens bool
-	// NoUsage does not ask streams for the server's token counts.
+	// NoUsage does not request the server's token counts in streams.
 	NoUsage bool
-	// ChunkUsage asks for them in every chunk.
+	// ChunkUsage requests the server's token counts in every chunk.
 	ChunkUsage bool
 	// Metadata is the model as a KServe server describes it.
 	Metadata *service.Model
 	// Encode turns text into token ids, for models that take those.
 	Encode func(text string) []int32
-	// ChatTemplate, when set, writes the text of kinds that take one.
+	// ChatTemplate, if set, renders the text for kinds that take one text.
 	ChatTemplate *ChatTemplate
 	// Body, ResponsePath and the usage paths belong to templates: see Template.
 	Body                        string
@@ -119,18 +119,18 @@ type Options struct {
 	PromptPath, CompletionsPath string
 }
 
-// Request is one request: a turn of a conversation, and what was answered to the turns before.
+// Request is one request: a turn of a conversation, and the responses to earlier turns.
 type Request struct {
 	Conversation *llm.Conversation
 	Turn         int
 	Answers      []string
-	// MaxTokens is the output length asked for; 0 leaves it to the server.
+	// MaxTokens is the requested output length; 0 leaves it to the server.
 	MaxTokens int
 }
 
 func (r *Request) turn() *llm.Turn { return &r.Conversation.Turns[r.Turn] }
 
-// first is the turn that what is sent begins with.
+// first is the first turn that is sent.
 func (r *Request) first() int {
 	if r.Conversation.Alone {
 		return r.Turn
@@ -140,13 +140,13 @@ func (r *Request) first() int {
 
 // Endpoint is one API.
 type Endpoint interface {
-	// Path is where requests go over HTTP; empty over gRPC.
+	// Path is the HTTP path of requests; empty over gRPC.
 	Path() string
 	// Inputs makes the request.
 	Inputs(r *Request) (service.Inputs, error)
-	// Event reads one response of an answer into a. What is wrong with it goes to a.Fault.
+	// Event reads one event, or a whole body, into a. An error goes to a.Fault.
 	Event(a *Answer, payload []byte, at int64)
-	// End tells whether the answer is a whole one.
+	// End returns an error if the response is not complete.
 	End(a *Answer) error
 }
 
@@ -187,7 +187,7 @@ func newAPI(c common) (api, error) {
 		return newTemplate(c)
 	case KServeText, KServeTokens:
 	}
-	return nil, fmt.Errorf("there is no endpoint type %q", c.Kind)
+	return nil, fmt.Errorf("unknown endpoint type %q", c.Kind)
 }
 
 // api is an Endpoint over HTTP, whose requests are JSON documents.
@@ -202,7 +202,7 @@ type api interface {
 // overHTTP makes an Endpoint of an API.
 type overHTTP struct{ api }
 
-// Inputs wraps the body as the one input that HTTP services take. A turn's own body goes out as it stands.
+// Inputs wraps the body as the one input that HTTP services take. A turn's own body is sent unchanged.
 func (e overHTTP) Inputs(r *Request) (service.Inputs, error) {
 	body := r.turn().Raw
 	if body == nil {
@@ -214,7 +214,7 @@ func (e overHTTP) Inputs(r *Request) (service.Inputs, error) {
 	return service.Inputs{Tensors: []tensor.Tensor{{Name: payloadTensor, Type: tensor.JSON, Shape: tensor.Shape{1}, Data: body}}}, nil
 }
 
-// common is what endpoints share.
+// common is the part that all endpoints share.
 type common struct {
 	Options
 	extra []field
@@ -226,7 +226,7 @@ type field struct {
 	value json.RawMessage
 }
 
-// fields puts a map in order, so that the same options give the same bytes.
+// fields sorts a map, so that equal options give equal bytes.
 func fields(m map[string]json.RawMessage) []field {
 	var out []field
 	for _, k := range slices.Sorted(maps.Keys(m)) {
@@ -235,7 +235,7 @@ func fields(m map[string]json.RawMessage) []field {
 	return out
 }
 
-// model is the model that a turn asks for.
+// model returns the model of a turn.
 func (c *common) model(r *Request) string {
 	if m := r.turn().Model; m != "" {
 		return m
@@ -243,7 +243,7 @@ func (c *common) model(r *Request) string {
 	return c.Model
 }
 
-// Read reads a whole answer out of what the engine kept of it. The error says why it is none.
+// Read reads a complete response from the events and data that the engine kept. The error says why the response is not valid.
 func Read(e Endpoint, a *Answer, events []record.Event, data []byte) error {
 	a.Reset()
 	for _, ev := range events {
@@ -256,7 +256,7 @@ func Read(e Endpoint, a *Answer, events []record.Event, data []byte) error {
 	return e.End(a)
 }
 
-// FormatError says why an answer that arrived whole is none of this API's.
+// FormatError says why a complete response is not valid for this API.
 type FormatError struct{ Text string }
 
 func (e *FormatError) Error() string { return e.Text }

@@ -72,7 +72,7 @@ func TestBodies(t *testing.T) {
 	f(endpoint.Options{Kind: endpoint.Template, Body: `{"q":{{json .Texts}}}`, Extra: map[string]json.RawMessage{"t": json.RawMessage("0")}}, say("a"), `{"q":["a"],"t":0}`)
 }
 
-// The answers of a conversation's turns stand between them; the user's fields stand in place of ours, null takes one
+// The responses of a conversation's turns stand between them; the user's fields stand in place of ours, null takes one
 // away; raw bodies go out as they are.
 func TestConversationsAndExtras(t *testing.T) {
 	conv := &llm.Conversation{System: "be brief", Turns: []llm.Turn{{Texts: []string{"one"}}, {Texts: []string{"two"}, Extra: map[string]json.RawMessage{"seed": json.RawMessage("2")}}}}
@@ -111,7 +111,7 @@ func TestMedia(t *testing.T) {
 	}
 }
 
-// answer is what a test expects of an answer.
+// answer is what a test expects of a response.
 type answer struct {
 	Text, Thought, Calls string
 	Kinds                string // of the chunks: a answer, t thought, c call, o other
@@ -186,10 +186,10 @@ func TestChatStreams(t *testing.T) {
 	f(answer{Err: "the stream ended without any content"}, ev(role, stop, "[DONE]")...)
 	f(answer{Err: "the stream ended without any content"}, ev("[DONE]")...)
 	f(answer{Err: `the server reports an error: {"message":"out of memory"}`}, ev(tok("hi"), `{"error":{"message":"out of memory"}}`)...)
-	f(answer{Err: "this is no answer of OpenAI's API: hello"}, ev("hello")...)
-	f(answer{Err: `this is no answer of OpenAI's API: {"choices":[{"delta":{"content":"a"}}]`}, ev(`{"choices":[{"delta":{"content":"a"}}]`)...)
-	f(answer{Err: `this is no answer of OpenAI's API: {"type":"message_start"}`}, ev(`{"type":"message_start"}`)...)
-	f(answer{Err: `a stream was asked for and the answer came in one piece: {"choices":[{"message":{"content":"hi"}}]}`}, `{"choices":[{"message":{"content":"hi"}}]}`)
+	f(answer{Err: "this is not a response of OpenAI's API: hello"}, ev("hello")...)
+	f(answer{Err: `this is not a response of OpenAI's API: {"choices":[{"delta":{"content":"a"}}]`}, ev(`{"choices":[{"delta":{"content":"a"}}]`)...)
+	f(answer{Err: `this is not a response of OpenAI's API: {"type":"message_start"}`}, ev(`{"type":"message_start"}`)...)
+	f(answer{Err: `a stream was requested, but the response is a single body: {"choices":[{"message":{"content":"hi"}}]}`}, `{"choices":[{"message":{"content":"hi"}}]}`)
 	// Counts in every chunk say how many tokens each has.
 	count := func(s string, n string) string {
 		return `{"choices":[{"delta":{"content":"` + s + `"}}],"usage":{"prompt_tokens":5,"completion_tokens":` + n + `}}`
@@ -214,7 +214,7 @@ func TestBodiesOfAnswers(t *testing.T) {
 	u.Prompt, u.Completion, u.Total = 3, 2, 5
 	f(endpoint.Options{Kind: endpoint.Chat}, answer{Text: "hi", Thought: "hm", Kinds: "a", Usage: &u},
 		`{"object":"chat.completion","choices":[{"message":{"role":"assistant","reasoning_content":"hm","content":"hi"},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":2,"total_tokens":5}}`)
-	f(endpoint.Options{Kind: endpoint.Chat}, answer{Err: "the answer has no content that a completion would have"}, `{"object":"chat.completion","choices":[]}`)
+	f(endpoint.Options{Kind: endpoint.Chat}, answer{Err: "the response has no content; expected that of a completion"}, `{"object":"chat.completion","choices":[]}`)
 	f(endpoint.Options{Kind: endpoint.Completions}, answer{Text: "hi", Kinds: "a"}, `{"choices":[{"text":"hi","finish_reason":"length"}]}`)
 	f(endpoint.Options{Kind: endpoint.Completions, Stream: true}, answer{Text: "hi", Kinds: "aa"}, ev(`{"choices":[{"text":"h"}]}`, `{"choices":[{"text":"i","finish_reason":"length"}]}`, "[DONE]")...)
 
@@ -240,7 +240,7 @@ func TestBodiesOfAnswers(t *testing.T) {
 	f(endpoint.Options{Kind: endpoint.Messages}, answer{Text: "hi", Kinds: "a"}, `{"type":"message","content":[{"type":"text","text":"hi"}],"stop_reason":"end_turn"}`)
 
 	f(endpoint.Options{Kind: endpoint.Embeddings}, answer{Kinds: "o"}, `{"data":[{"embedding":[0.1,0.2],"index":0}]}`)
-	f(endpoint.Options{Kind: endpoint.Embeddings}, answer{Err: `the answer holds no embedding: {"data":[]}`}, `{"data":[]}`)
+	f(endpoint.Options{Kind: endpoint.Embeddings}, answer{Err: `the response has no embedding: {"data":[]}`}, `{"data":[]}`)
 	f(endpoint.Options{Kind: endpoint.CohereRank}, answer{Kinds: "o"}, `{"results":[{"index":0,"relevance_score":0.1}]}`)
 	f(endpoint.Options{Kind: endpoint.TEIRank}, answer{Kinds: "o"}, `[{"index":0,"score":0.1}]`)
 	f(endpoint.Options{Kind: endpoint.NIMRank}, answer{Kinds: "o"}, `{"rankings":[{"index":0,"logit":0.1}]}`)
@@ -257,7 +257,7 @@ func TestBodiesOfAnswers(t *testing.T) {
 	tp.Prompt, tp.Completion = 3, 4
 	f(endpoint.Options{Kind: endpoint.Template, Body: "{}", ResponsePath: "out[0].say", PromptPath: "n.in", CompletionsPath: "n.out"}, answer{Text: "hi", Kinds: "a", Usage: &tp},
 		`{"out":[{"say":"hi"}],"n":{"in":3,"out":4}}`)
-	f(endpoint.Options{Kind: endpoint.Template, Body: "{}", ResponsePath: "nowhere"}, answer{Err: "the answer has no content that the template would have"}, `{"a":1}`)
+	f(endpoint.Options{Kind: endpoint.Template, Body: "{}", ResponsePath: "nowhere"}, answer{Err: "the response has no content; expected that of the template"}, `{"a":1}`)
 	f(endpoint.Options{Kind: endpoint.Raw}, answer{Text: "hi", Kinds: "a"}, ev(`{"choices":[{"delta":{"content":"hi"},"finish_reason":"stop"}]}`)...)
 	f(endpoint.Options{Kind: endpoint.Raw}, answer{Text: "hi", Kinds: "a"}, `{"model_name":"m","text_output":"hi"}`)
 }

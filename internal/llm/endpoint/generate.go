@@ -37,7 +37,7 @@ func (c *tgi) Compose(r *Request) ([]byte, error) {
 func (c *tgi) Event(a *Answer, payload []byte, at int64) {
 	data := c.begun(a, payload)
 	s := scan{b: data}
-	if s.peek() == '[' { // older servers wrap their answer
+	if s.peek() == '[' { // older servers wrap their response in an array
 		s.i++
 		defer func() { a.Ended = true }()
 	}
@@ -65,13 +65,13 @@ func (c *tgi) Event(a *Answer, payload []byte, at int64) {
 		}
 	}
 	if s.bad || !known {
-		a.fault("this is no answer of a generate endpoint: %s", excerpt(data))
+		a.fault("this is not a response of a generate endpoint: %s", excerpt(data))
 		return
 	}
 	a.chunk(at)
 }
 
-// token reads one token of a stream. Special ones, as the end of the text, are no content.
+// token reads one token of a stream. Special tokens, such as the end of the text, are not content.
 func (a *Answer) token(s *scan) {
 	if !s.open('{') {
 		return
@@ -178,12 +178,11 @@ func (c *generate) Event(a *Answer, payload []byte, at int64) {
 		}
 	}
 	if !s.end() || !known {
-		a.fault("this is no answer of Triton's generate: %s", excerpt(data))
+		a.fault("this is not a response of Triton's generate: %s", excerpt(data))
 		return
 	}
 	a.chunk(at)
 }
 
-// End asks for content alone: the API has no mark for the end of a stream but the end of the HTTP body, which the
-// transport checks.
+// End only requires content: the API marks the end of a stream only by the end of the HTTP body, which the transport checks.
 func (c *generate) End(a *Answer) error { return whole(a, "a text model") }

@@ -13,15 +13,15 @@ import (
 	"github.com/redline-bench/redline/internal/tensor"
 )
 
-// kserve is a model over KServe's gRPC: one that takes and gives text (text_input, text_output), as TensorRT-LLM's
-// ensemble and the vLLM backend, or one that takes and gives token ids (input_ids, output_ids), as the engine itself.
-// Which further inputs a request has follows from the model's metadata.
+// kserve is a model over KServe's gRPC: a model of text (text_input, text_output), such as TensorRT-LLM's ensemble and the vLLM
+// backend, or a model of token ids (input_ids, output_ids), such as the engine itself. The model's metadata determine the other
+// inputs of a request.
 type kserve struct {
 	common
 	text bool
 }
 
-// defaultTokens is the output length where none is asked for and the model requires one.
+// defaultTokens is the output length if none is requested and the model requires one.
 const defaultTokens = 16
 
 func newKServe(c common) (Endpoint, error) {
@@ -96,7 +96,7 @@ func (c *kserve) Inputs(r *Request) (service.Inputs, error) {
 	return in, nil
 }
 
-// input is the data of one input and its number of elements; none for an optional one that nothing is known of.
+// input returns the data of one input and its number of elements; none for an optional input without a known value.
 func (c *kserve) input(spec *service.TensorSpec, r *Request, extra map[string]json.RawMessage, text string, ids []int32) ([]byte, int64, error) {
 	if v, ok := extra[spec.Name]; ok {
 		if len(v) == 0 || v[0] != '[' {
@@ -144,7 +144,7 @@ func (c *kserve) input(spec *service.TensorSpec, r *Request, extra map[string]js
 	return zero(spec.Type), 1, nil
 }
 
-// whole32 encodes numbers as the model's type asks for.
+// whole32 encodes numbers in the model's type.
 func whole32(t tensor.Datatype, list ...int32) []byte {
 	b := []byte{}
 	for _, v := range list {
@@ -164,7 +164,7 @@ func truth(v bool) []byte {
 	return []byte{0}
 }
 
-// zero is one element of a required input that nothing is known of.
+// zero is one element of a required input without a known value.
 func zero(t tensor.Datatype) []byte {
 	if t == tensor.Bytes {
 		return tensor.AppendElement(nil, "")
@@ -180,22 +180,22 @@ const (
 	outputType   = 2
 )
 
-// Event reads the outputs where they lie.
+// Event reads the outputs from the message without copying it.
 func (c *kserve) Event(a *Answer, payload []byte, at int64) {
 	a.begin()
 	a.Streamed = c.Stream
-	var types [8]string // of the outputs, by their place; those that are not looked for are empty
+	var types [8]string // types of the outputs, by position; empty for outputs that are not needed
 	outputs, raws := 0, 0
 	for b := payload; len(b) > 0; {
 		num, typ, n := protowire.ConsumeTag(b)
 		if n < 0 {
-			a.fault("this is no answer of a model: not a protobuf message")
+			a.fault("this is not a response of a model: not a protobuf message")
 			return
 		}
 		b = b[n:]
 		if typ != protowire.BytesType || num != replyOutputs && num != replyRaw {
 			if n = protowire.ConsumeFieldValue(num, typ, b); n < 0 {
-				a.fault("this is no answer of a model: not a protobuf message")
+				a.fault("this is not a response of a model: not a protobuf message")
 				return
 			}
 			b = b[n:]
@@ -203,7 +203,7 @@ func (c *kserve) Event(a *Answer, payload []byte, at int64) {
 		}
 		v, n := protowire.ConsumeBytes(b)
 		if n < 0 {
-			a.fault("this is no answer of a model: not a protobuf message")
+			a.fault("this is not a response of a model: not a protobuf message")
 			return
 		}
 		b = b[n:]
@@ -222,7 +222,7 @@ func (c *kserve) Event(a *Answer, payload []byte, at int64) {
 	a.chunk(at)
 }
 
-// wanted is the type of an output that carries the answer; empty for others.
+// wanted returns the type of an output with the response's content; empty for other outputs.
 func (c *kserve) wanted(b []byte) string {
 	name, kind := "", ""
 	for len(b) > 0 {
@@ -255,7 +255,7 @@ func (c *kserve) wanted(b []byte) string {
 	return ""
 }
 
-// output takes a piece of text, or as many tokens as there are ids.
+// output adds text, or as many tokens as there are ids.
 func (c *kserve) output(a *Answer, kind string, data []byte) {
 	if !c.text {
 		size := 4

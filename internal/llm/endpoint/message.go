@@ -5,15 +5,15 @@ import (
 	"github.com/redline-bench/redline/internal/tensor"
 )
 
-// messageForm is how an API writes the messages of a conversation.
+// messageForm is the form of a conversation's messages in an API.
 type messageForm struct {
-	text       string // begins a part of text, up to the text itself
+	text       string // start of a text part, up to the text itself
 	media      func(b []byte, m llm.Media) []byte
 	mediaFirst bool
 }
 
-// appendConversation writes the turns up to the current one as an array of messages, with the responses to the turns before.
-// The first message is the system prompt; "" writes none.
+// appendConversation writes the turns up to the current one as an array of messages, with the responses to earlier turns. The
+// first message is the system prompt; "" writes none.
 func (f *messageForm) appendConversation(b []byte, r *Request, system string) []byte {
 	if m := r.turn().Messages; m != nil {
 		return append(b, m...)
@@ -31,7 +31,7 @@ func (f *messageForm) appendConversation(b []byte, r *Request, system string) []
 	return append(b, ']')
 }
 
-// appendTurn writes one turn: a plain text, or parts where there are several.
+// appendTurn writes one turn: a plain text, or several parts.
 func (f *messageForm) appendTurn(b []byte, t *llm.Turn) []byte {
 	if plain(t) {
 		return appendMessage(b, role(t), t.Texts[0])
@@ -59,7 +59,7 @@ func (f *messageForm) appendMedia(b []byte, t *llm.Turn) []byte {
 	return b
 }
 
-// plain tells whether a turn is one text and nothing else.
+// plain reports whether a turn is one text and nothing else.
 func plain(t *llm.Turn) bool { return len(t.Texts) == 1 && len(t.Media) == 0 }
 
 // comma separates elements of an array.

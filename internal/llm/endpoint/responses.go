@@ -25,7 +25,7 @@ func (c *responses) Compose(r *Request) ([]byte, error) {
 	return w.end(), nil
 }
 
-// inputMessages is how the responses API writes messages.
+// inputMessages is the form of messages in the responses API.
 var inputMessages = messageForm{text: `{"type":"input_text","text":`, media: func(b []byte, m llm.Media) []byte {
 	if m.Kind != llm.Image {
 		return appendPart(b, m)
@@ -55,14 +55,14 @@ func (c *responses) Event(a *Answer, payload []byte, at int64) {
 		a.response(&s)
 	}
 	if !s.end() {
-		a.fault("this is no answer of the responses API: %s", excerpt(data))
+		a.fault("this is not a response of the responses API: %s", excerpt(data))
 		return
 	}
 	a.chunk(at)
 }
 
-// responseEvent reads one event of a stream. Its type says what its delta is; both are gathered before they are used,
-// because nothing promises their order.
+// responseEvent reads one event of a stream. The type says what the delta is; both are read before they are used, because their
+// order is not fixed.
 func (a *Answer) responseEvent(s *scan) {
 	var kind, delta, message []byte
 	at := scan{}
@@ -97,7 +97,7 @@ func (a *Answer) responseEvent(s *scan) {
 	}
 }
 
-// summary reads the usage of a response that was streamed: its content has been seen.
+// summary reads the usage of a streamed response, whose content was read before.
 func (a *Answer) summary(s *scan) {
 	if !s.open('{') {
 		return
@@ -139,7 +139,7 @@ func (a *Answer) response(s *scan) {
 	}
 }
 
-// outputItem reads a message, a thought or a call.
+// outputItem reads a message, reasoning or a tool call.
 func (a *Answer) outputItem(s *scan) {
 	if !s.open('{') {
 		return

@@ -2,20 +2,20 @@ package endpoint
 
 import "bytes"
 
-// scan is a cursor over one JSON text. It reads what is asked for and walks over the rest, checks everything that it
-// passes, and allocates nothing. After the first error bad is set and every method returns at once.
+// scan reads one JSON text. It reads the requested members, skips and checks the rest, and allocates nothing. After the first
+// error bad is set, and every method returns at once.
 type scan struct {
 	b   []byte
 	i   int
 	bad bool
 }
 
-// maxDepth bounds nesting, so that no answer can exhaust the stack.
+// maxDepth limits nesting, so that no response can exhaust the stack.
 const maxDepth = 512
 
 func (s *scan) fail() { s.bad = true }
 
-// peek is the next byte that is no space; 0 at the end.
+// peek returns the next byte that is not a space; 0 at the end.
 func (s *scan) peek() byte {
 	for ; s.i < len(s.b); s.i++ {
 		switch c := s.b[s.i]; c {
@@ -27,7 +27,7 @@ func (s *scan) peek() byte {
 	return 0
 }
 
-// open enters an object or an array; false when the value is none, and then it is walked over.
+// open enters an object or an array; if the value is something else, it skips it and returns false.
 func (s *scan) open(bracket byte) bool {
 	if s.bad {
 		return false
@@ -40,7 +40,7 @@ func (s *scan) open(bracket byte) bool {
 	return true
 }
 
-// more tells whether member or element n follows, and leaves the object or array otherwise.
+// more reports whether member or element n follows, and leaves the object or array otherwise.
 func (s *scan) more(closing byte, n int) bool {
 	if s.bad {
 		return false
@@ -61,8 +61,7 @@ func (s *scan) more(closing byte, n int) bool {
 	return true
 }
 
-// key reads the name of a member, without its quotes, and the colon. A name with escapes is returned as it stands:
-// no name that is looked for has any.
+// key reads the name of a member, without its quotes, and the colon. It does not decode escapes: no name that we need has any.
 func (s *scan) key() []byte {
 	q := s.quoted()
 	if s.bad || s.peek() != ':' {
@@ -73,7 +72,7 @@ func (s *scan) key() []byte {
 	return q[1 : len(q)-1]
 }
 
-// str reads a string with its quotes; nil when the value is none, and then it is walked over.
+// str reads a string with its quotes; if the value is something else, it skips it and returns nil.
 func (s *scan) str() []byte {
 	if s.bad {
 		return nil
@@ -113,7 +112,7 @@ func (s *scan) quoted() []byte {
 	return nil
 }
 
-// escape is the length of the escape that b begins with; 0 when it is none.
+// escape returns the length of the escape at the start of b; 0 if there is none.
 func escape(b []byte) int {
 	if len(b) < 2 {
 		return 0
@@ -135,7 +134,7 @@ func escape(b []byte) int {
 	return 0
 }
 
-// number reads a whole number; ok is false when the value is none, and then it is walked over.
+// number reads a whole number; if the value is something else, it skips it and ok is false.
 func (s *scan) number() (n int, ok bool) {
 	if s.bad {
 		return 0, false
@@ -167,7 +166,7 @@ func (s *scan) boolean() bool {
 	return !s.bad && s.b[from] == 't'
 }
 
-// value reads any value as it stands.
+// value returns the bytes of any value.
 func (s *scan) value() []byte {
 	s.peek()
 	from := s.i
@@ -178,7 +177,7 @@ func (s *scan) value() []byte {
 	return s.b[from:s.i]
 }
 
-// skip walks over one value.
+// skip skips one value.
 func (s *scan) skip() { s.walk(0) }
 
 func (s *scan) walk(depth int) {
@@ -219,7 +218,7 @@ func (s *scan) word(w string) {
 	s.i += len(w)
 }
 
-// numeral walks over a number: -?(0|[1-9][0-9]*)(.[0-9]+)?([eE][+-]?[0-9]+)?
+// numeral skips a number: -?(0|[1-9][0-9]*)(.[0-9]+)?([eE][+-]?[0-9]+)?
 func (s *scan) numeral() {
 	if s.at('-') {
 		s.i++
@@ -258,5 +257,5 @@ func (s *scan) digits() bool {
 	return s.i > from
 }
 
-// end tells whether the text was one JSON value and nothing else.
+// end reports whether the text was one JSON value and nothing else.
 func (s *scan) end() bool { return !s.bad && s.peek() == 0 && s.i == len(s.b) }

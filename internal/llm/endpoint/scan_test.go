@@ -46,7 +46,7 @@ func FuzzChunk(f *testing.F) {
 			t.Fatalf("the scanner says %v of %q", ok, data)
 		}
 		if !utf8.Valid(data) {
-			return // the library replaces what is no UTF-8, the scanner leaves it alone
+			return // the library replaces what is not UTF-8, the scanner leaves it alone
 		}
 		var want chunkJSON
 		if json.Unmarshal(data, &want) != nil || ambiguous(data) {
@@ -93,7 +93,7 @@ func sorted(s string) string {
 	return string(b)
 }
 
-// ambiguous tells whether the two readers may differ rightly: names in another case or written with escapes, twice, or
+// ambiguous reports whether the two readers may differ rightly: names in another case or written with escapes, twice, or
 // fields that only the scanner knows.
 func ambiguous(data []byte) bool {
 	lower := bytes.ToLower(data)

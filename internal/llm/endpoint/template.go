@@ -13,7 +13,7 @@ import (
 	"github.com/redline-bench/redline/internal/tensor"
 )
 
-// custom is any HTTP API that takes JSON: a Go text template makes the body, paths say where the answer stands.
+// custom is any HTTP API with JSON bodies: a Go text template makes the body, and paths locate the response's text.
 type custom struct {
 	common
 	body         *template.Template
@@ -21,13 +21,13 @@ type custom struct {
 	prompt, done []string
 }
 
-// TemplateData is what a template sees. {{json .Text}} writes a value as JSON.
+// TemplateData is the data of a template. {{json .Text}} writes a value as JSON.
 type TemplateData struct {
 	Model     string
 	Text      string   // the texts of the turn, joined by spaces
-	Texts     []string // one by one
+	Texts     []string // the texts of the turn
 	System    string
-	Messages  json.RawMessage // the conversation so far, as OpenAI's chat has it
+	Messages  json.RawMessage // the conversation up to this turn, in the form of OpenAI's chat
 	Query     string
 	Passages  []string
 	MaxTokens int
@@ -104,7 +104,7 @@ func (c *custom) Event(a *Answer, payload []byte, at int64) {
 	}
 	s := scan{b: data}
 	if s.skip(); !s.end() {
-		a.fault("the answer is no JSON: %s", excerpt(data))
+		a.fault("the response is not JSON: %s", excerpt(data))
 		return
 	}
 	if v := find(data, c.prompt); v != nil {
@@ -125,7 +125,7 @@ func (c *custom) Event(a *Answer, payload []byte, at int64) {
 	a.chunk(at)
 }
 
-// find follows a path of names and indices; the whole value for an empty one, nil where it leads nowhere.
+// find follows a path of names and indices. It returns the whole value for an empty path, nil if the path does not exist.
 func find(data []byte, path []string) []byte {
 	for _, step := range path {
 		s := scan{b: data}
@@ -158,7 +158,7 @@ func find(data []byte, path []string) []byte {
 
 func (c *custom) End(a *Answer) error { return whole(a, "the template") }
 
-// raw sends bodies as they stand and finds out by itself how the answers look.
+// raw sends bodies unchanged and detects the API of the responses.
 type raw struct{ common }
 
 func (c *raw) Path() string { return "v1/chat/completions" }
@@ -169,7 +169,7 @@ func (c *raw) Compose(r *Request) ([]byte, error) {
 
 func (c *raw) Event(a *Answer, payload []byte, at int64) { c.guess(payload).Event(a, payload, at) }
 
-// guess names the API by what its answers have.
+// guess detects the API from a response.
 func (c *raw) guess(payload []byte) api {
 	as := c.common
 	_, as.Stream = event(payload)

@@ -53,14 +53,14 @@ func (a *Answer) vector(s *scan) {
 	}
 }
 
-// single ends an answer in one piece.
+// single ends a response that is not streamed.
 func (a *Answer) single(s *scan, payload []byte, at int64, what string) {
 	if !s.end() {
-		a.fault("the answer is no JSON that %s would have: %s", what, excerpt(payload))
+		a.fault("the response is not the JSON of %s: %s", what, excerpt(payload))
 		return
 	}
 	if !a.found {
-		a.fault("the answer holds no %s: %s", what[3:], excerpt(payload))
+		a.fault("the response has no %s: %s", what[3:], excerpt(payload))
 	}
 	a.Ended = true
 	a.chunk(at)
@@ -124,7 +124,7 @@ func appendText(b []byte, text string) []byte {
 	return append(tensor.AppendQuoted(b, text), '}')
 }
 
-// Event reads a list of places: the answer itself, or its member results or rankings.
+// Event reads a list of places: the response itself, or its member results or rankings.
 func (c *ranking) Event(a *Answer, payload []byte, at int64) {
 	a.begin()
 	s := scan{b: payload}

@@ -378,7 +378,7 @@ func TestFailures(t *testing.T) {
 	f([]string{token("a")}, nil, "protocol", "broke off")
 	f([]string{"data: [DONE]\n\n"}, nil, "protocol", "without any content")
 	f([]string{token("a"), "data: {\"error\":\"oom\"}\n\n"}, nil, "protocol", "oom")
-	f([]string{"data: <html>\n\n"}, nil, "protocol", "no answer of OpenAI")
+	f([]string{"data: <html>\n\n"}, nil, "protocol", "not a response of OpenAI")
 	f([]string{token("a")}, &service.Error{Class: record.Server, Code: 200, Text: `OpenAI stream returns an error: {"error":{"message":"oom"}}`}, "server", "the server broke off its stream with an error: oom")
 }
 

@@ -11,36 +11,35 @@ import (
 	"github.com/redline-bench/redline/internal/stats"
 )
 
-// Options say how to count.
+// Options control what a Collector computes.
 type Options struct {
-	// Open: requests have a schedule, and latencies count from when they were due.
+	// Open: requests have a schedule, and latencies start at the due time.
 	Open bool
 	// Goodput are the objectives that a good request meets.
 	Goodput []Objective
-	// Level is that of confidence intervals; 0 computes none.
+	// Level is the confidence level of intervals; 0 computes none.
 	Level float64
 }
 
-// Collector gathers the samples of a level. It keeps a bounded amount of each quantity.
+// Collector collects the samples of a level in bounded memory.
 type Collector struct {
 	o      Options
 	series [numIDs]series
 	trails map[ID]*stats.Trail // of the quantities with intervals
-	// Pools of all gaps of all requests: between chunks, a token, and from a first event without content to the first
-	// chunk.
+	// The gaps of all requests: between chunks, per token, and from a first event without content to the first chunk.
 	gaps, perToken, opening series
 	flow                    stats.Fold
 
 	ok, failed, cut, good uint64
-	mismatched            uint64 // output lengths that are not what was asked for
-	disagree              uint64 // counts of the server that are not ours
+	mismatched            uint64 // output lengths that differ from the requested one
+	disagree              uint64 // token counts in which server and tokenizer differ
 	from                  [3]Origins
 	busyNs                int64 // of all requests, failed ones too
-	firstSent, lastEnd    int64 // of whole answers
+	firstSent, lastEnd    int64 // of whole responses
 	began, ended          int64 // of all requests
 }
 
-// Origins counts where token counts came from, by llm.Origin.
+// Origins counts the sources of token counts, by llm.Origin.
 type Origins [5]uint64
 
 // The token counts of Collector.Origins.
@@ -66,7 +65,7 @@ func New(o Options) *Collector {
 	return c
 }
 
-// Add takes one sample in, and returns its values.
+// Add adds one sample and returns its values.
 func (c *Collector) Add(s *llm.Sample) (Values, bool) {
 	if c.began == 0 || s.Sent < c.began {
 		c.began = s.Sent
@@ -86,7 +85,7 @@ func (c *Collector) Add(s *llm.Sample) (Values, bool) {
 	}
 	c.ok++
 	for id := range v {
-		if !math.IsNaN(v[id]) { // it has no such value
+		if !math.IsNaN(v[id]) { // NaN: the request has no such value
 			c.series[id].Add(v[id])
 		}
 	}
@@ -119,7 +118,7 @@ func (c *Collector) Add(s *llm.Sample) (Values, bool) {
 	return v, true
 }
 
-// discrepancy is how far the server's count may be from ours, in per cent.
+// discrepancy is the allowed difference between the server's count and ours, in percent.
 const discrepancy = 10
 
 // pool adds the gaps between chunks.
@@ -139,26 +138,25 @@ func (c *Collector) pool(s *llm.Sample) {
 	}
 }
 
-// Requests is the number of whole answers; Failed and Cut of the others.
+// Requests is the number of complete responses.
 func (c *Collector) Requests() uint64 { return c.ok }
 
 // Failed is the number of requests that failed.
 func (c *Collector) Failed() uint64 { return c.failed }
 
-// Cut is the number of requests that the client ended itself.
+// Cut is the number of requests that the client canceled.
 func (c *Collector) Cut() uint64 { return c.cut }
 
-// Origins tells where the counts of Inputs, Outputs or Reasonings came from.
+// Origins returns the sources of the counts of Inputs, Outputs or Reasonings.
 func (c *Collector) Origins(which int) Origins { return c.from[which] }
 
-// Mismatched is the number of answers whose length is not what was asked for; Disagree that of requests for which the
-// server and the tokenizer count differently.
+// Mismatched is the number of responses whose length differs from the requested one.
 func (c *Collector) Mismatched() uint64 { return c.mismatched }
 
-// Disagree is the number of requests for which the server's counts are more than a tenth off ours.
+// Disagree is the number of requests for which the server's counts differ from ours by more than a tenth.
 func (c *Collector) Disagree() uint64 { return c.disagree }
 
-// Sum and Mean are of the values of one quantity; Mean is 0 where there are none.
+// Sum and Mean are of the values of one quantity; Mean is 0 if there are none.
 func (c *Collector) Sum(id ID) float64 { return c.series[id].Sum() }
 
 // Mean is the average of a quantity.
@@ -169,16 +167,16 @@ func (c *Collector) Quantile(id ID, p float64) float64 {
 	return c.series[id].Quantiles(p)[0]
 }
 
-// Exact tells whether all percentiles come from sorted values.
+// Exact reports whether all percentiles come from sorted values.
 func (c *Collector) Exact() bool { return c.series[Latency].Exact() && c.gaps.Exact() }
 
-// Duration is the time from the first send to the last piece of content of whole answers, in seconds.
+// Duration is the time from the first send to the last chunk of complete responses, in seconds.
 func (c *Collector) Duration() float64 { return seconds(c.lastEnd - c.firstSent) }
 
-// Span is the same as two readings of clock.Now.
+// Span returns the start and end of Duration, as readings of clock.Now.
 func (c *Collector) Span() (from, to int64) { return c.firstSent, c.lastEnd }
 
-// Metrics computes everything. Quantities without a value are left out.
+// Metrics computes all metrics. It omits quantities without a value.
 func (c *Collector) Metrics() []result.Metric {
 	var out []result.Metric
 	for _, id := range IDs() {
@@ -257,7 +255,7 @@ func (c *Collector) totals() []result.Metric {
 	return append(out, c.sums()...)
 }
 
-// throughputs are what came in a second, with their intervals.
+// throughputs are requests and tokens per second, with their intervals.
 func (c *Collector) throughputs(d float64) []result.Metric {
 	isl, osl := &c.series[InputLength], &c.series[OutputLength]
 	var out []result.Metric
@@ -287,11 +285,11 @@ func (c *Collector) throughputs(d float64) []result.Metric {
 	return out
 }
 
-// adjusted are the latencies that get a distribution with failures in it.
+// adjusted are the latencies for which Adjusted computes a distribution that includes failures.
 var adjusted = []ID{TTFT, Latency, ITL, Decode}
 
-// Adjusted are latencies in which every failure counts as one without end, as AIPerf has them. There are none where
-// nothing failed. Values may be infinite.
+// Adjusted returns latencies in which every failure counts as infinite, as in AIPerf. There are none if no request failed. Values
+// may be infinite.
 func (c *Collector) Adjusted() []result.Metric {
 	if c.failed == 0 {
 		return nil
@@ -320,7 +318,7 @@ func (c *Collector) Adjusted() []result.Metric {
 	return out
 }
 
-// sums are totals in tokens, and times of the wall clock.
+// sums are totals in tokens, and wall-clock times.
 func (c *Collector) sums() []result.Metric {
 	var out []result.Metric
 	for _, t := range []struct {

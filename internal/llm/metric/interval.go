@@ -8,7 +8,7 @@ import (
 	"github.com/redline-bench/redline/internal/stats"
 )
 
-// minIntervals is how many values an interval needs to mean anything.
+// minIntervals is the smallest number of values for an interval.
 const minIntervals = 20
 
 // intervalPercentiles are the percentiles that get intervals.
@@ -16,8 +16,8 @@ var intervalPercentiles = []float64{50, 90, 95, 99}
 
 func percentileName(p float64) string { return "p" + strconv.FormatFloat(p, 'g', -1, 64) }
 
-// inFlight is the mean number of requests in flight, by Little's law. Batches of requests are at least as long, because
-// answers that were asked for at once come at once.
+// inFlight is the mean number of requests in flight, by Little's law. A batch has at least as many requests, because requests
+// that are sent together end together.
 func (c *Collector) inFlight() int {
 	wall := max(c.Duration(), seconds(c.ended-c.began))
 	if wall <= 0 {
@@ -26,7 +26,7 @@ func (c *Collector) inFlight() int {
 	return max(1, int(math.Round(seconds(c.busyNs)/wall)))
 }
 
-// interval turns bounds into an interval that holds the value itself too.
+// interval turns bounds into an interval that includes the value itself.
 func interval(b stats.Bounds, value, level float64) result.Interval {
 	iv := result.Interval{Low: min(b.Low, value), Level: level}
 	if iv.Open = math.IsInf(b.High, 1); !iv.Open {
@@ -60,9 +60,9 @@ func (c *Collector) addIntervals(m *result.Metric, s *series, t *stats.Trail, le
 	}
 }
 
-// The columns of Collector.flow, which has a row for each whole answer.
+// The columns of Collector.flow, which has one row per complete response.
 const (
-	flowTime = iota // since the answer before
+	flowTime = iota // since the previous response
 	flowRequests
 	flowInput
 	flowOutput

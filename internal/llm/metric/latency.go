@@ -6,8 +6,8 @@ import (
 	"github.com/redline-bench/redline/internal/result"
 )
 
-// Restate puts the latencies of a client's summary by the rules of this package, so that a report has one figure for one
-// thing: they end with the last content, and the deviation is the population's.
+// Restate replaces the latencies of a client's summary by those of this package, so that all parts of a report agree: they end
+// with the last chunk, and the deviation is the population's.
 func (c *Collector) Restate(to *result.Client) {
 	sent := LatencySent
 	if c.series[sent].Count() == 0 {
@@ -21,7 +21,7 @@ func (c *Collector) Restate(to *result.Client) {
 	}
 }
 
-// restate replaces the figures of a summary; one of nothing stays as it is.
+// restate replaces a summary, unless the series is empty.
 func restate(s *series, l *result.Latency) {
 	if s.Count() == 0 {
 		return

@@ -6,7 +6,7 @@ import (
 	"github.com/redline-bench/redline/internal/result"
 )
 
-// MergeClients makes one of several runs: it sums counts and times, and takes the means of rates and latencies.
+// MergeClients merges the summaries of several runs: it sums counts and times, and averages rates and latencies.
 func MergeClients(runs []result.Client) result.Client {
 	out := runs[len(runs)-1]
 	out.Requests, out.Responses, out.Sequences, out.Delayed, out.Failed, out.Unanswered, out.DurationNs = 0, 0, 0, 0, 0, 0, 0
@@ -50,7 +50,7 @@ func MergeClients(runs []result.Client) result.Client {
 	return out
 }
 
-// mergeLatencies takes the means of means, deviations and percentiles, and the extremes of all.
+// mergeLatencies averages means, deviations and percentiles, and takes the minimum and maximum of all.
 func mergeLatencies(runs []*result.Latency) result.Latency {
 	if len(runs) == 0 {
 		return result.Latency{}

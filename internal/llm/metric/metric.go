@@ -1,10 +1,10 @@
 // Package metric turns the samples of a language-model run into numbers. It is pure: no clock, no goroutine, no I/O.
 //
-// Values of one request come from Of; a Collector gathers them and computes the distributions and the totals. The
-// definitions are AIPerf's, so that numbers compare; where vLLM's bench or GuideLLM define a quantity otherwise, theirs
-// stands beside it under their name. docs/metrics.md has every formula.
+// Of computes the values of one request; a Collector collects them and computes distributions and totals. The definitions are
+// AIPerf's, so that numbers can be compared. If vLLM's benchmark or GuideLLM define a quantity differently, their version is
+// reported too, under their name. docs/metrics.md has every formula.
 //
-// Only whole answers have values. A request that failed or was cut counts as such and nowhere else.
+// Only complete responses have values. Failed and canceled requests are only counted.
 package metric
 
 import (
@@ -54,10 +54,10 @@ const (
 	numIDs
 )
 
-// Definition says what a quantity is called.
+// Definition has the names and the unit of a quantity.
 type Definition struct {
 	Tag, Name, Unit string
-	Higher          bool // more is better
+	Higher          bool // a higher value is better
 	// Alias are short names for --goodput and --until.
 	Alias []string
 	// Plain quantities are shown without -v.
@@ -118,11 +118,11 @@ func IDs() []ID {
 	return out
 }
 
-// Values are the quantities of one request by ID; NaN where a request has none.
+// Values are the quantities of one request by ID; NaN if the request does not have one.
 type Values [numIDs]float64
 
-// Of computes the values of a whole answer. With open the latencies count from the time at which the request was due,
-// so that waiting before the send is not hidden. ok is false for requests that failed or were cut.
+// Of computes the values of a complete response. With open, latencies start at the due time, so that waiting before the send is
+// not hidden. ok is false for failed and canceled requests.
 func Of(s *llm.Sample, open bool) (v Values, ok bool) {
 	for i := range v {
 		v[i] = math.NaN()
@@ -162,7 +162,7 @@ func Of(s *llm.Sample, open bool) (v Values, ok bool) {
 	return v, true
 }
 
-// stream adds what only streamed answers have.
+// stream adds what only streamed responses have.
 func (v *Values) stream(s *llm.Sample, from int64, open bool) {
 	first, last := s.Chunks[0].At, s.Chunks[len(s.Chunks)-1].At
 	v[TTFT] = millis(first - from)
@@ -184,7 +184,7 @@ func (v *Values) stream(s *llm.Sample, from int64, open bool) {
 		}
 	}
 	v[Decode] = millis(last - first)
-	// The first chunk's tokens came with it: only those after it took the time between the first and the last.
+	// The time between the first and the last chunk was needed only for the tokens after the first chunk.
 	k := 1.0
 	if n := s.Chunks[0].Tokens; n > 0 {
 		k = float64(n)
@@ -222,7 +222,7 @@ func (v *Values) counts(s *llm.Sample) {
 	}
 }
 
-// usage adds what the server counted, and how far our own counts are from it.
+// usage adds the server's counts and their difference from ours.
 func (v *Values) usage(s *llm.Sample) {
 	u := s.Usage
 	if u == nil {
@@ -244,7 +244,7 @@ func (v *Values) usage(s *llm.Sample) {
 	}
 }
 
-// difference is how far the server's count is from ours, in per cent of ours.
+// difference is how far the server's count is from ours, in percent of ours.
 func difference(server, own int) float64 {
 	if server < 0 || own <= 0 {
 		return math.NaN()

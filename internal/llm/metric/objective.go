@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// Objective is a bound that a good request keeps: at most Bound, or at least where more is better. Times are
+// Objective is a bound that a good request meets: at most Bound, or at least Bound if a higher value is better. Times are
 // milliseconds.
 type Objective struct {
 	ID    ID
@@ -24,7 +24,7 @@ func ParseGoodput(text string) ([]Objective, error) {
 		name, value, ok := strings.Cut(part, ":")
 		bound, err := strconv.ParseFloat(value, 64)
 		if !ok || err != nil || bound < 0 {
-			return nil, fmt.Errorf("is a list of NAME:BOUND, as \"ttft:200 itl:20\", not %q", text)
+			return nil, fmt.Errorf("is a list of NAME:BOUND, such as \"ttft:200 itl:20\", not %q", text)
 		}
 		id, err := lookup(name)
 		if err != nil {
@@ -33,7 +33,7 @@ func ParseGoodput(text string) ([]Objective, error) {
 		out = append(out, Objective{id, bound})
 	}
 	if len(out) == 0 {
-		return nil, fmt.Errorf("is a list of NAME:BOUND, as \"ttft:200 itl:20\", not %q", text)
+		return nil, fmt.Errorf("is a list of NAME:BOUND, such as \"ttft:200 itl:20\", not %q", text)
 	}
 	return out, nil
 }
@@ -59,10 +59,10 @@ func lookup(name string) (ID, error) {
 			known = append(known, append(d.Alias, d.Tag)[0])
 		}
 	}
-	return 0, fmt.Errorf("knows no metric %q: use one of %s", name, strings.Join(known, ", "))
+	return 0, fmt.Errorf("has no metric %q; use one of %s", name, strings.Join(known, ", "))
 }
 
-// meets tells whether a request keeps every bound. One that has no such value does not.
+// meets reports whether a request meets every bound. A request without the value does not.
 func meets(list []Objective, v *Values) bool {
 	for _, o := range list {
 		x := v[o.ID]
@@ -73,16 +73,16 @@ func meets(list []Objective, v *Values) bool {
 	return true
 }
 
-// target is made when it is needed: most runs have none.
+// target is compiled on first use: most runs do not need it.
 var target = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^\s*([a-z0-9_]+?)(?:\.(avg|mean|p50|p90|p95|p99))?\s*(?:±|\+-|\+/-)\s*([0-9.]+)\s*%\s*$`)
 })
 
-// ParseTarget reads "ttft.p99 ± 5 %"; +- does for ±.
+// ParseTarget reads "ttft.p99 ± 5 %"; +- is accepted for ±.
 func ParseTarget(text string) (Target, error) {
 	m := target().FindStringSubmatch(strings.ToLower(text))
 	if m == nil {
-		return Target{}, fmt.Errorf("is METRIC.STAT ± WIDTH %%, as \"ttft.p99 ± 5 %%\", not %q", text)
+		return Target{}, fmt.Errorf("is METRIC.STAT ± WIDTH %%, such as \"ttft.p99 ± 5 %%\", not %q", text)
 	}
 	id, err := lookup(m[1])
 	if err != nil {

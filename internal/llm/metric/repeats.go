@@ -8,14 +8,14 @@ import (
 	"github.com/redline-bench/redline/internal/stats"
 )
 
-// summed are the counts and totals: of several runs, the sum.
+// summed are the counts and totals, which are added over several runs.
 var summed = []string{
 	"good_request_count", "request_count", "error_request_count", "completed_request_count", "canceled_request_count", "benchmark_duration",
 	"total_isl", "total_osl", "total_output_tokens", "total_reasoning_tokens", "total_usage_prompt_tokens", "total_usage_completion_tokens",
 	"total_usage_total_tokens", "total_usage_prompt_cache_read_tokens", "osl_mismatch_count", "usage_discrepancy_count",
 }
 
-// shares are those of one count in another: of several runs, of the sums.
+// shares are ratios of two counts, which are computed from the sums over several runs.
 var shares = []struct {
 	tag, part, whole string
 	times            float64
@@ -25,8 +25,8 @@ var shares = []struct {
 	{"overall_usage_prompt_cache_read_pct", "total_usage_prompt_cache_read_tokens", "total_usage_prompt_tokens", 100},
 }
 
-// Repeats makes one list of the metrics of several runs. Counts and totals are sums over all runs, shares are those of the
-// sums, and everything else is the mean of the runs that have it, with Student's t interval.
+// Repeats merges the metrics of several runs. Counts and totals are sums over all runs, shares are computed from the sums, and
+// all other metrics are means of the runs that have them, with Student's t interval.
 func Repeats(runs [][]result.Metric, level float64) []result.Metric {
 	var out []result.Metric
 	for _, run := range runs {

@@ -5,13 +5,13 @@ import (
 	"github.com/redline-bench/redline/internal/stats"
 )
 
-// exactLimit is how many values of a quantity are kept one by one. A level has some thirty quantities.
+// exactLimit is how many single values of a quantity are kept. A level has about thirty quantities.
 const exactLimit = 1 << 15
 
-// Percentiles are those of every distribution.
+// Percentiles are the percentiles of every distribution.
 var Percentiles = []float64{1, 5, 10, 25, 50, 75, 90, 95, 99, 99.9}
 
-// series gathers the values of one quantity.
+// series collects the values of one quantity.
 type series = stats.Sample[float64]
 
 // distribution computes the distribution. Its deviation is the population's, as AIPerf has it.

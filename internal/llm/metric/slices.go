@@ -8,30 +8,30 @@ import (
 	"github.com/redline-bench/redline/internal/result"
 )
 
-// Slice is a part of the time.
+// Slice is one time slice.
 type Slice struct {
 	Begin, End int64 // Unix nanoseconds
-	Whole      bool  // the run lasted for all of it
+	Whole      bool  // the run covered the whole slice
 	Metrics    []result.Metric
 }
 
-// Slicer gathers metrics by stretches of time. A stretch is computed, written and let go when the one after the next
-// begins, so that a long run takes no memory for them.
+// Slicer computes metrics for time slices. It computes, writes and drops a slice when the slice after the next begins, so that
+// memory does not grow with the run.
 type Slicer struct {
 	width int64
 	o     Options
 	first int64
-	open  [2]struct { // the newest stretches; number -1 is none
+	open  [2]struct { // the newest slices; number -1 for none
 		number int64
 		c      *Collector
 	}
 	done func(*Slice)
 }
 
-// usualSlice is the width where none is asked for.
+// usualSlice is the default length of a slice.
 const usualSlice = 10 * time.Second
 
-// NewSlicer makes a Slicer for stretches of a width; 0 is the usual one. done gets each stretch that is over.
+// NewSlicer makes a Slicer for slices of this length; 0 means the default. done receives each finished slice.
 func NewSlicer(width time.Duration, o Options, done func(*Slice)) *Slicer {
 	if width <= 0 {
 		width = usualSlice
@@ -41,7 +41,7 @@ func NewSlicer(width time.Duration, o Options, done func(*Slice)) *Slicer {
 	return s
 }
 
-// Add puts a sample where its answer ended. Samples come in that order, up to the moment between two looks.
+// Add adds a sample to the slice in which its response ended. Samples must come nearly in that order.
 func (s *Slicer) Add(x *llm.Sample) {
 	if x.Warmup {
 		return
@@ -64,7 +64,7 @@ func (s *Slicer) Add(x *llm.Sample) {
 	s.open[1].c.Add(x)
 }
 
-// close computes a stretch. end is when the run ended; 0 while it goes on.
+// close computes a slice. end is the end of the run; 0 during the run.
 func (s *Slicer) close(i int, end int64) {
 	o := &s.open[i]
 	if o.c == nil {
@@ -75,7 +75,7 @@ func (s *Slicer) close(i int, end int64) {
 	o.c = nil
 }
 
-// Finish writes the stretches that are not over yet.
+// Finish writes the remaining slices.
 func (s *Slicer) Finish(end int64) {
 	s.close(0, end)
 	s.close(1, end)

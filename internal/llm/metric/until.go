@@ -7,7 +7,7 @@ import (
 	"github.com/redline-bench/redline/internal/result"
 )
 
-// Target is a width that an interval shall have: the metric and statistic, and the half width as a share.
+// Target is the required width of an interval: metric, statistic, and half width as a share of the value.
 type Target struct {
 	ID    ID
 	Stat  string // avg, p50, p90, p95, p99
@@ -19,20 +19,20 @@ func (t Target) String() string {
 }
 
 const (
-	// tailRequests is how many requests must lie beyond a percentile before its width is looked at; of a mean, beyond p50.
+	// tailRequests is how many requests must be beyond a percentile (for a mean: beyond p50) before its width is checked.
 	tailRequests = 20
-	// lookAgain: between two looks the requests grow by a tenth. Who looks often finds a narrow interval by chance.
+	// lookAgain: between two checks the requests grow by a tenth. More frequent checks would find a narrow interval by chance.
 	lookAgain = 10
 )
 
-// Watch tells when a target is reached.
+// Watch detects when a target is reached.
 type Watch struct {
 	Target Target
-	next   uint64 // requests at the next look
-	narrow bool   // at the last look
+	next   uint64 // requests at the next check
+	narrow bool   // at the last check
 }
 
-// Done looks at the interval when there are enough requests, and tells whether it was narrow enough at two looks in a row.
+// Done checks the interval if there are enough requests, and reports whether it was narrow enough at two checks in a row.
 func (w *Watch) Done(c *Collector) bool {
 	n := c.series[w.Target.ID].Count()
 	if n < max(w.next, w.Target.least()) {
@@ -44,7 +44,7 @@ func (w *Watch) Done(c *Collector) bool {
 	return before && w.narrow
 }
 
-// least is how many requests the target needs at all.
+// least is the smallest number of requests for the target.
 func (t Target) least() uint64 {
 	beyond := 0.5
 	for _, p := range intervalPercentiles {
@@ -55,7 +55,7 @@ func (t Target) least() uint64 {
 	return uint64(math.Round(tailRequests / beyond))
 }
 
-// Width is half the width of an interval as a share of its value; infinite where there is none or it is open.
+// Width is half the width of an interval as a share of its value; infinite if there is none or it is open.
 func (c *Collector) Width(t Target) float64 {
 	s, trail := &c.series[t.ID], c.trails[t.ID]
 	if s.Count() < minIntervals || trail == nil {

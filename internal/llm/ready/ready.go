@@ -1,4 +1,4 @@
-// Package ready waits until a language model answers.
+// Package ready waits until a language model is ready.
 package ready
 
 import (
@@ -16,14 +16,14 @@ import (
 	"github.com/redline-bench/redline/internal/service"
 )
 
-// Wait is how long, and how, a run waits for its model.
+// Wait controls how long and how a run waits for its model.
 type Wait struct {
 	Timeout time.Duration // 0 does not wait
 	Every   time.Duration // between two tries
 	Mode    string        // models, inference or both
 }
 
-// Model is the model that is waited for.
+// Model is the model to wait for.
 type Model struct {
 	Name     string
 	Services []service.Service // one for each address
@@ -36,7 +36,7 @@ func (w *Wait) For(ctx context.Context, m *Model) error {
 		return nil
 	}
 	for _, svc := range m.Services {
-		// Over gRPC the model was asked for already.
+		// Over gRPC, Describe has already checked the model.
 		if at, ok := svc.(lister); ok && w.Mode != "inference" {
 			if err := w.until(ctx, func(ctx context.Context) error { return m.listed(ctx, at) }); err != nil {
 				return err
@@ -51,7 +51,7 @@ func (w *Wait) For(ctx context.Context, m *Model) error {
 	return nil
 }
 
-// Describe asks a server for its model, again and again where the user wants to wait for it.
+// Describe requests the model's description from a server, and repeats it until the timeout.
 func (w *Wait) Describe(ctx context.Context, svc service.Service) (*service.Model, error) {
 	if w.Timeout == 0 {
 		return svc.Describe(ctx)
@@ -65,7 +65,7 @@ func (w *Wait) Describe(ctx context.Context, svc service.Service) (*service.Mode
 	return m, err
 }
 
-// until tries until it works, or the time is over; the error is then that of the last try. Without a time it tries once.
+// until calls try until it succeeds or the timeout has passed; the error is that of the last try. Without a timeout it tries once.
 func (w *Wait) until(ctx context.Context, try func(context.Context) error) error {
 	begun := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, max(w.Timeout, time.Nanosecond))
@@ -91,7 +91,7 @@ type lister interface {
 	Ask(ctx context.Context, path string, body []byte) (status int, answer []byte, err error)
 }
 
-// listed tells whether a server lists the model. One that keeps no list is ready when it answers.
+// listed returns an error if a server does not list the model. A server without a list is ready when it responds.
 func (m *Model) listed(ctx context.Context, svc lister) error {
 	models, err := svc.Models(ctx)
 	if e, ok := errors.AsType[*service.Error](err); ok && e.Code == http.StatusNotFound {
@@ -108,11 +108,11 @@ func (m *Model) listed(ctx context.Context, svc lister) error {
 	return nil
 }
 
-// answers asks for one token. A refusal that the load would meet as well counts as an answer.
+// answers requests one token. A refusal that the load would get too counts as a response.
 func (m *Model) answers(ctx context.Context, svc service.Service) error {
 	turn := llm.Turn{Texts: []string{"Hi"}, MaxTokens: 1, Query: "Hi", Passages: []string{"Hi"}}
 	in, err := m.Endpoint.Inputs(&api.Request{Conversation: &llm.Conversation{Turns: []llm.Turn{turn}}, MaxTokens: 1})
-	var c *service.Call // nil: an endpoint that takes only bodies of a file cannot be asked without one
+	var c *service.Call // nil: an endpoint that sends only bodies of a file has no request of its own
 	if err == nil {
 		if req, err := svc.Prepare(in); err == nil {
 			c = &service.Call{Req: req}

@@ -10,10 +10,10 @@ import (
 	"github.com/redline-bench/redline/internal/llm/metric"
 )
 
-// Counts says where token counts came from, and where they do not agree.
+// Counts prints the sources of token counts, and warnings about counts that do not agree.
 func Counts(w io.Writer, out *load.Outcome, color bool) {
 	c := out.Collector
-	fmt.Fprintf(w, "  Token counts: input by %s; output by %s\n", origins(c.Origins(metric.Inputs)), origins(c.Origins(metric.Outputs)))
+	fmt.Fprintf(w, "  Token counts: input from %s; output from %s\n", origins(c.Origins(metric.Inputs)), origins(c.Origins(metric.Outputs)))
 	n := c.Requests()
 	mark := "Warning:"
 	if color {
@@ -25,9 +25,9 @@ func Counts(w io.Writer, out *load.Outcome, color bool) {
 		}
 	}
 	warn(c.Disagree(), "the server and the tokenizer count differently, by more than 10 %%, for %d of %d requests", c.Disagree(), n)
-	warn(c.Mismatched(), "%d of %d answers do not have the length asked for: min_tokens or ignore_eos in --extra-inputs may help", c.Mismatched(), n)
-	warn(c.Origins(metric.Outputs)[llm.Chunks], "each chunk was taken for one token: give --tokenizer, or have the server send its counts")
-	warn(out.Dropped, "%d turns were not asked, because one before them failed", out.Dropped)
+	warn(c.Mismatched(), "%d of %d responses do not have the requested length: min_tokens or ignore_eos in --extra-inputs may help", c.Mismatched(), n)
+	warn(c.Origins(metric.Outputs)[llm.Chunks], "each chunk counts as one token: give --tokenizer, or let the server send its counts")
+	warn(out.Dropped, "%d turns were not sent, because an earlier turn failed", out.Dropped)
 }
 
 // origins names the sources of counts.
@@ -39,7 +39,7 @@ func origins(o metric.Origins) string {
 		}
 	}
 	if len(parts) == 0 {
-		return "nobody"
+		return llm.Unknown.String()
 	}
 	return strings.Join(parts, " and ")
 }

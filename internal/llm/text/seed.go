@@ -23,7 +23,7 @@ func Seed(out *load.Outcome, lv load.Level) string {
 	}
 	ttft := metric.TTFT
 	if _, ok := metric.Find(out.Level.Metrics, "time_to_first_token"); !ok {
-		ttft = metric.Latency // an answer in one piece is there with its first token
+		ttft = metric.Latency // a response that is not streamed arrives with its first token
 	}
 	var b strings.Builder
 	fmt.Fprintln(&b, strings.Repeat("-", 60))

@@ -1,4 +1,4 @@
-// Package text is what people read of a run of a language model: tables of metrics and levels, and remarks about them.
+// Package text writes the console report of a language-model run: tables of metrics and levels, and remarks.
 package text
 
 import (
@@ -23,11 +23,10 @@ var hidden = []string{
 // columnsOf are the percentiles of the table.
 var columnsOf = []float64{50, 90, 95, 99, 99.9}
 
-// spare are columns in the order in which a narrow terminal loses them.
+// spare are columns in the order in which a narrow terminal omits them.
 var spare = []string{"p99.9", "p95", "std", "min", "p90", "max"}
 
-// Metrics prints distributions as rows, and totals under them. Where it is wider than width, some columns are left
-// out; 0 is any width.
+// Metrics prints distributions as rows, and totals under them. It omits columns of a table wider than width; 0 means any width.
 func Metrics(list []result.Metric, verbose bool, width int) string {
 	head := []string{"Metric", "avg", "min", "max"}
 	for _, p := range columnsOf {
@@ -37,7 +36,7 @@ func Metrics(list []result.Metric, verbose bool, width int) string {
 	var totals [][]string
 	for _, m := range list {
 		switch {
-		case !verbose && (!isPlain(&m) || nothing(&m) || m.Tag == "time_to_first_output_token" && !thinks(list)):
+		case !verbose && (!isPlain(&m) || allZero(&m) || m.Tag == "time_to_first_output_token" && !hasReasoning(list)):
 		case m.Dist == nil:
 			totals = append(totals, totalRow(&m, verbose))
 		default:
@@ -54,7 +53,7 @@ func Metrics(list []result.Metric, verbose bool, width int) string {
 	return b.String()
 }
 
-// totalRow is a number of the run as a whole, with its unit behind it.
+// totalRow returns the row of a total, with its unit.
 func totalRow(m *result.Metric, intervals bool) []string {
 	text := number(m.Avg)
 	if m.Avg == math.Trunc(m.Avg) && (m.Unit == "requests" || m.Unit == "tokens" || m.Unit == "ns") {
@@ -67,20 +66,20 @@ func totalRow(m *result.Metric, intervals bool) []string {
 	return []string{m.Name, text, "\x00" + unit}
 }
 
-// nothing tells whether a metric is 0 for every request, or in all, and says no more than that.
-func nothing(m *result.Metric) bool {
+// allZero reports whether a metric is 0 for every request or in total.
+func allZero(m *result.Metric) bool {
 	return m.Avg == 0 && (m.Dist == nil || m.Dist.Max == 0) && m.Tag != "request_error_rate" && m.Tag != "request_count" && m.Tag != "goodput" &&
 		m.Tag != "good_request_count"
 }
 
-// thinks tells whether answers began with reasoning. Otherwise their first token is their first output token.
-func thinks(list []result.Metric) bool {
+// hasReasoning reports whether responses began with reasoning. Otherwise the first token is the first output token.
+func hasReasoning(list []result.Metric) bool {
 	a, _ := metric.Find(list, "time_to_first_token")
 	b, ok := metric.Find(list, "time_to_first_output_token")
 	return ok && a.Avg != b.Avg
 }
 
-// isPlain tells whether a metric is shown without -v.
+// isPlain reports whether a metric is shown without -v.
 func isPlain(m *result.Metric) bool {
 	if m.Dist == nil {
 		return !slices.Contains(hidden, m.Tag)
@@ -128,7 +127,7 @@ func rangeText(iv *result.Interval) string {
 	return number(iv.Low) + "–" + number(iv.High)
 }
 
-// percentile words a percentile; that of a metric which requests cut at the end leave open is a bound.
+// percentile formats a percentile; it is a bound if requests canceled at the end leave it open.
 func percentile(d *result.Dist, p float64) string {
 	i := slices.IndexFunc(d.Percentiles, func(q result.Quantile) bool { return q.P == p })
 	if i < 0 {
@@ -153,7 +152,7 @@ var summed = []struct{ head, tag, stat string }{
 	{"errors %", "request_error_rate", "avg"},
 }
 
-// Levels sets the levels of a run beside one another, times in milliseconds.
+// Levels prints a table of the levels of a run, times in milliseconds.
 func Levels(levels []result.Level, width int) string {
 	rows := [][]string{{"Level"}}
 	for i := range levels {
@@ -188,7 +187,7 @@ func Levels(levels []result.Level, width int) string {
 	return b.String()
 }
 
-// number writes a value with two digits behind the point, thousands apart.
+// number formats a value with two decimals and separated thousands.
 func number(v float64) string {
 	switch {
 	case math.IsNaN(v):
@@ -221,7 +220,7 @@ func widths(rows [][]string) []int {
 	return width
 }
 
-// fit leaves out columns, by their head and in the order of spare, until a table is no wider than width; 0 is any width.
+// fit omits columns, by their head and in the order of spare, until the table fits width; 0 means any width.
 func fit(rows [][]string, spare []string, width int) [][]string {
 	for width > 0 {
 		total := 0
@@ -243,8 +242,8 @@ func fit(rows [][]string, spare []string, width int) [][]string {
 	return rows
 }
 
-// writeColumns writes a table: the first column to the left, numbers to the right. A cell that begins with a zero byte
-// is words, which stand to the left.
+// writeColumns writes a table: the first column left-aligned, numbers right-aligned. A cell that begins with a zero byte is text
+// and left-aligned.
 func writeColumns(b *strings.Builder, rows [][]string) {
 	width := widths(rows)
 	for _, row := range rows {

@@ -1,13 +1,13 @@
 // Package export writes the raw data of a run in the form of perf_analyzer's --profile-export-file: every request
 // that was measured, with its times, its inputs and its outputs.
 //
-// The file is one JSON document without white space. It is written as the requests come, so a run of an hour needs
-// no more memory than a run of a second; the inputs, which repeat, are encoded once. Until Commit the data lies in
-// a temporary file beside the final one: a run that fails leaves nothing behind.
+// The file is one JSON document without white space. It is written during the run, so memory does not grow with the run; the
+// inputs, which repeat, are encoded once. Until Commit the data is in a temporary file beside the final one: a run that fails
+// leaves nothing behind.
 //
-// The keys, their order and their types are the original's. Where the original breaks its own file, this one does
-// not: it is always valid JSON and valid UTF-8 (a NaN is null, a byte outside of UTF-8 is U+FFFD), it holds all
-// elements of a batch, and half-precision numbers are numbers.
+// The keys, their order and their types are perf_analyzer's. perf_analyzer sometimes writes invalid files; this package does not:
+// the file is always valid JSON and valid UTF-8 (NaN is null, an invalid byte is U+FFFD), it has all elements of a batch, and
+// half-precision numbers are numbers.
 package export
 
 import (
@@ -23,7 +23,7 @@ import (
 	"github.com/redline-bench/redline/internal/tensor"
 )
 
-// Config tells a Writer how to look inside of requests.
+// Config tells a Writer how to read requests.
 type Config struct {
 	// Inputs returns the inputs of a prepared request, by the Step of its records.
 	Inputs func(step uint32) []tensor.Tensor
@@ -42,7 +42,7 @@ const (
 
 // Writer writes one file. It is not safe for concurrent use. After an error every call returns that error.
 type Writer struct {
-	// Verdict is written at the end where it is set. The original's document has none.
+	// Verdict is written at the end if it is set. perf_analyzer's document has none.
 	Verdict string
 
 	cfg   Config

@@ -23,8 +23,8 @@ func appendTensors(b []byte, list []tensor.Tensor) []byte {
 	return append(b, '}')
 }
 
-// appendData adds the data of a tensor: an array without shape, a single value where there is only one element,
-// and "" where there is none, or not even a whole one.
+// appendData adds the data of a tensor: an array without shape, a single value if there is only one element,
+// and "" if there is none, or not even a whole one.
 func appendData(b []byte, t tensor.Datatype, raw []byte) []byte {
 	size := t.Size()
 	switch {

@@ -13,20 +13,20 @@ import (
 	"github.com/redline-bench/redline/internal/wire/neterr"
 )
 
-// cause is what the network did, as far as perf_analyzer has words for it.
+// cause is a kind of network error for which perf_analyzer has its own message.
 type cause uint8
 
 const (
 	other       cause = iota
 	unresolved        // the host has no address
 	refused           // nothing listens
-	late              // no answer in time
+	late              // no response in time
 	certificate       // the peer's certificate is not trusted
 	handshake         // TLS was not agreed on
-	foreign           // the peer speaks another protocol
-	older             // the peer speaks HTTP/1, where HTTP/2 was wanted
-	empty             // closed before the first byte of an answer
-	truncated         // closed in the middle of an answer
+	foreign           // the peer uses another protocol
+	older             // the peer uses HTTP/1 instead of HTTP/2
+	empty             // closed before the first byte of a response
+	truncated         // closed within a response
 	reset             // reset by the peer
 	unsent            // closed by the peer while we were writing
 	illegal           // not the address of a server
@@ -34,7 +34,7 @@ const (
 	identity          // the client's own certificate cannot be read
 )
 
-// causeOf looks for the cause in the clients' own errors first: they know how far an exchange had come.
+// causeOf searches for the cause in the clients' own errors first: they know how far a request had got.
 func causeOf(err error) cause {
 	e, ok := errors.AsType[*neterr.Error](err)
 	if !ok {

@@ -39,8 +39,8 @@ func (c *Console) client(p *page, s *result.Client) {
 	p.linef("    %s", c.library(s))
 }
 
-// library is the line on the parts of a call. It is empty where perf_analyzer has no such counters: in process, and
-// for decoupled models.
+// library is the line on the parts of a call. It is empty where perf_analyzer has no such counters: in process, and for decoupled
+// models.
 func (c *Console) library(s *result.Client) string {
 	t := &c.Plan.Target
 	if decoupled(c.Model) || kind.Of(t.Kind).InProcess() {
@@ -59,8 +59,8 @@ func (c *Console) library(s *result.Client) string {
 		name, parts.call, both, parts.send+parts.recv, parts.wait)
 }
 
-// parts are the parts of an average call in microseconds: call = send + wait + recv, each cut off before the
-// difference is taken.
+// parts are the parts of an average call in microseconds: call = send + wait + recv, each truncated before the difference is
+// computed.
 type parts struct{ call, send, wait, recv uint64 }
 
 func callParts(s *result.Client) parts {
@@ -76,7 +76,7 @@ func delayedPercent(s *result.Client) float64 {
 	return float64(s.Delayed) / float64(s.Requests) * 100
 }
 
-// percentiles are those that every report shows, with the one that was asked for in its place.
+// percentiles are those that every report shows, with the requested one inserted in order.
 func percentiles(p *plan.Plan) []int {
 	list := []int{50, 90, 95, 99}
 	if n := p.Measure.Percentile; n > 0 && !slices.Contains(list, n) {

@@ -45,8 +45,8 @@ func composingName(csv, model, version string) string {
 	return dir + model + "_v" + version + "." + base
 }
 
-// composingRow writes one level of a composing model. Its throughput is the model's, scaled by how many requests
-// each of them served. The client never talks to it, so the client's cells are 0.
+// composingRow writes one level of a composing model. Its throughput is the model's, scaled by the requests that each served. The
+// client sends it no requests, so the client's cells are 0.
 func composingRow(t *table, p *plan.Plan, m *service.Model, l *result.Level, name, version string) (short bool) {
 	var whole, part service.ModelStats
 	if l.Server != nil {

@@ -13,11 +13,11 @@ import (
 type Console struct {
 	Out, Err io.Writer
 	Plan     *plan.Plan
-	// Model is what the server said of the model; nil where the service kind has none.
+	// Model is the server's description of the model; nil if the service kind has none.
 	Model *service.Model
-	// Async is the call mode that the run settled on.
+	// Async is the call mode of the run.
 	Async bool
-	// Requests is the number of requests of a schedule that sets it; 0 takes the plan's.
+	// Requests is the number of requests of a schedule, if it sets one; 0 means the plan's.
 	Requests int
 }
 
@@ -75,8 +75,8 @@ func (c *Console) Pass(n int, w *result.Window) {
 	p.to(c.Out)
 }
 
-// failedWhileCounting tells of a window that a failed request ended. The original looks after its threads while it
-// counts requests, but not while it lets time pass: then the window ends as usual.
+// failedWhileCounting reports whether a failed request ended the window. perf_analyzer checks its threads while it counts
+// requests, but not in a time window, which then ends as usual.
 func (c *Console) failedWhileCounting(w *result.Window) bool {
 	return c.Plan.Measure.StopOnFailure && w.Error == result.RequestsFailed
 }
@@ -133,8 +133,7 @@ func (c *Console) level(out, remarks *page, l *result.Level) {
 	}
 }
 
-// late tells whether an open loop ran so late that the latency from the schedule is another number than the one
-// from the send: by a tenth, and by enough to be more than jitter.
+// late reports whether the latencies from due time and send time of an open loop differ: by a tenth, and by more than jitter.
 func (c *Console) late(l *result.Level) bool {
 	if l.Mode == plan.Concurrency || c.Plan.Program != plan.PerfAnalyzer {
 		return false
@@ -144,7 +143,7 @@ func (c *Console) late(l *result.Level) bool {
 	return due-sent > max(jitter, sent/10)
 }
 
-// Summary ends the report with one line a level, in the order measured.
+// Summary ends the report with one line per level, in the order measured.
 func (c *Console) Summary(levels []result.Level) {
 	levels = Reported(c.Plan, levels)
 	if len(levels) == 0 {
@@ -173,7 +172,7 @@ func (c *Console) Summary(levels []result.Level) {
 	p.to(c.Out)
 }
 
-// mark says what is wrong with a level that only redline's own face reports.
+// mark describes the problem of a level that only redline profile reports.
 func (c *Console) mark(l *result.Level) string {
 	switch {
 	case c.Plan.Program != plan.Redline:
@@ -188,8 +187,8 @@ func (c *Console) mark(l *result.Level) string {
 	return ""
 }
 
-// Reported chooses the levels that reports speak of. The drop-in leaves out what was not accepted; redline shows
-// everything that was measured. Modes without levels have no report.
+// Reported selects the levels for reports. perf_analyzer mode omits levels that were not accepted; redline profile shows all.
+// Modes without levels have no report.
 func Reported(p *plan.Plan, levels []result.Level) []result.Level {
 	if p.Load.Mode == plan.PeriodicConcurrency || p.Load.Mode == plan.SessionConcurrency {
 		return nil
@@ -215,7 +214,7 @@ func levelValue(p *plan.Plan, l *result.Level) string {
 	return number(l.Rate)
 }
 
-// serverStats tells whether the server's counters are part of the report.
+// serverStats reports whether the server's counters are part of the report.
 func serverStats(m *service.Model) bool { return m != nil && m.Statistics }
 
 func decoupled(m *service.Model) bool { return m != nil && m.Decoupled }

@@ -222,7 +222,7 @@ func TestSummary(t *testing.T) {
 	same(t, "nothing accepted", out.String(), "")
 	p.Measure.Percentile = 99
 	c.Summary(levels)
-	same(t, "drop-in", out.String(), "Inferences/Second vs. Client p99 Batch Latency\nConcurrency: 1, throughput: 2051.62 infer/sec, latency 918 usec\n")
+	same(t, "perf_analyzer mode", out.String(), "Inferences/Second vs. Client p99 Batch Latency\nConcurrency: 1, throughput: 2051.62 infer/sec, latency 918 usec\n")
 	out.Reset()
 	p.Program = plan.Redline
 	c.Summary(levels)
@@ -266,7 +266,7 @@ func TestLateScheduleIsRemarked(t *testing.T) {
 	same(t, "late", errs.String(), text.Late(1000, 9000)+"\n")
 }
 
-// The drop-in names requests that the server held on stderr; redline has a block of its own for them.
+// perf_analyzer mode names requests that the server held on stderr; redline has a block of its own for them.
 func TestAHoldIsRemarked(t *testing.T) {
 	for face, want := range map[plan.Program]string{plan.PerfAnalyzer: "WARNING: Held by the server: 3 requests waited", plan.Redline: ""} {
 		p := simplePlan()

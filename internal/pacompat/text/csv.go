@@ -16,7 +16,7 @@ import (
 	"github.com/redline-bench/redline/internal/service"
 )
 
-// table is a CSV file in the making. Its cells never need quotes.
+// table is a CSV file under construction. Its cells never need quotes.
 type table struct {
 	buf   bytes.Buffer
 	begun bool // a cell was written to this row
@@ -43,7 +43,7 @@ func (t *table) end() {
 	t.begun = false
 }
 
-// WriteCSV writes the latency report: a row a level, by ascending throughput. It returns the remarks to print, and
+// WriteCSV writes the latency report: a row per level, by ascending throughput. It returns the remarks to print, and
 // writes nothing when there is no level to report.
 func WriteCSV(w io.Writer, p *plan.Plan, m *service.Model, levels []result.Level) (remarks []string, err error) {
 	rows := byThroughput(p, levels)
@@ -102,7 +102,7 @@ func csvHeader(t *table, p *plan.Plan, m *service.Model) {
 	t.end()
 }
 
-// healthHeader and healthCells are the client's own condition, in our own face.
+// healthHeader and healthCells write the client health of redline profile.
 func healthHeader(t *table) {
 	t.cell("Send lag p50", "Send lag p99", "Send lag max", "Asked rate", "Achieved rate", "Asked in flight", "Achieved in flight",
 		"CPU cores", "CPU per request", "Machine busy", "Longest GC pause", "Longest scheduler pause", "Dropped", "Measurement error p50", "Measurement error p99")
@@ -120,7 +120,7 @@ func healthCells(t *table, h *result.Health) {
 	t.num(us(h.Error.P50Ns), us(h.Error.P99Ns))
 }
 
-// levelVerdict is the verdict on one level, for the last column of our own face.
+// levelVerdict is the verdict on one level, for the last column of redline profile.
 func levelVerdict(l *result.Level) string {
 	switch {
 	case l.ServerFailed:
@@ -151,13 +151,13 @@ func serverHeader(t *table, m *service.Model) {
 	}
 }
 
-// csvRow tells whether the server accounts for more time than the client waited.
+// csvRow reports whether the server accounts for more time than the client waited.
 func csvRow(t *table, p *plan.Plan, m *service.Model, l *result.Level) (short bool) {
 	c := &l.Client
 	t.cell(levelValue(p, l), rate(c.InferPerSec))
 	if decoupled(m) {
 		t.cell(rate(c.ResponsePerSec))
-		if !kind.Of(p.Target.Kind).InProcess() { // responses come while the server still computes: receiving is not a part of its own
+		if !kind.Of(p.Target.Kind).InProcess() { // responses arrive while the server still computes: receiving is not a separate part
 			whole := *c
 			whole.CallNs, whole.SendNs, whole.RecvNs = 0, 0, 0
 			c = &whole
@@ -196,8 +196,7 @@ func csvRow(t *table, p *plan.Plan, m *service.Model, l *result.Level) (short bo
 	return short
 }
 
-// serverCells writes where the time of a request went. What is left of total after the parts that the server counts
-// is put down to the network.
+// serverCells writes the parts of a request's time. The rest of total, after the parts that the server counts, is the network's.
 func serverCells(t *table, m *service.Model, s *service.ModelStats, total uint64) (short bool) {
 	compute := service.Tally{
 		Count: s.ComputeInput.Count,

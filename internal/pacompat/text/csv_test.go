@@ -66,7 +66,7 @@ func TestCSVColumns(t *testing.T) {
 		m.Statistics, p.Output.VerboseCSV, p.Target.Metrics.Collect, p.Measure.Percentile = false, true, true, 50
 	}, "Concurrency,Inferences/Second,Client Send,Client Recv,p50 latency,p90 latency,p95 latency,p99 latency,request/response,response wait,Avg GPU Utilization,Avg GPU Power Usage,Max GPU Memory Usage,Total GPU Memory\n"+
 		"1,2051.62,67,0,427,638,674,918,67,405,,,,\n")
-	f("our own face, verbose: health and verdict", func(p *plan.Plan, m *service.Model, l *result.Level) {
+	f("redline profile, verbose: health and verdict", func(p *plan.Plan, m *service.Model, l *result.Level) {
 		m.Statistics, p.Output.VerboseCSV, p.Program = false, true, plan.Redline
 		l.Stable, l.ClientLimited = true, true
 		l.Health = result.Health{

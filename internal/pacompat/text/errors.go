@@ -19,14 +19,14 @@ import (
 
 // StartText splits a failure before the load began into what was being done and the detail, for StartFailed.
 func StartText(err error, p plan.Protocol) (what, detail string) {
-	what = "failed to get model metadata" // the first words with a server, so any other trouble shows there
+	what = "failed to get model metadata" // perf_analyzer's first request, where other errors appear too
 	if e, ok := errors.AsType[*service.Error](err); ok {
 		switch e.Op {
 		case "model config":
 			what = "failed to get model config"
 		case "model parser":
 			what = "failed to create model parser"
-		case "triton client backend", "trace setting": // the original's client sets the tracer up as it is made
+		case "triton client backend", "trace setting": // perf_analyzer's client sets the trace settings when it is created
 			what = "failed to create triton client backend"
 		case "server metadata":
 			what = "unable to get server metadata"
@@ -35,8 +35,8 @@ func StartText(err error, p plan.Protocol) (what, detail string) {
 	return what, ErrorText(err, p)
 }
 
-// ErrorText tells a failed conversation in the original's words: those of libcurl over HTTP, those of gRPC's C
-// core over gRPC, and the server's own message where it sent one.
+// ErrorText returns perf_analyzer's message for a failed request: that of libcurl over HTTP, that of gRPC's C core over gRPC, and
+// the server's own message if it sent one.
 func ErrorText(err error, p plan.Protocol) string {
 	return cleantext.Block(errorText(err, p), longestText)
 }
@@ -56,11 +56,11 @@ func errorText(err error, p plan.Protocol) string {
 		return "inference failed with unknown error"
 	}
 	if errors.Is(e.Err, service.ErrNoMessage) {
-		return "" // the original shows what there is
+		return "" // perf_analyzer prints an empty message
 	}
 	switch e.Class {
 	case record.Mismatch:
-		if p == "" || strings.HasPrefix(e.Text, "Output size") { // in process, the original finds fault with the size alone
+		if p == "" || strings.HasPrefix(e.Text, "Output size") { // in process, perf_analyzer checks only the size
 			return MismatchSize
 		}
 		return Mismatch
@@ -76,8 +76,8 @@ func errorText(err error, p plan.Protocol) string {
 	return e.Error()
 }
 
-// AsyncErrorText is ErrorText for a request of an asynchronous run. There the original never looks at the state of
-// an HTTP connection: it sees an answer without a body.
+// AsyncErrorText is ErrorText for a request of an asynchronous run, where perf_analyzer never checks the state of an HTTP
+// connection: it sees a response without a body.
 func AsyncErrorText(err error, p plan.Protocol) string {
 	e, ok := errors.AsType[*service.Error](err)
 	if p == plan.HTTP && ok && (e.Class == record.Connect || e.Class == record.Transport) {
@@ -125,7 +125,7 @@ func httpText(e *service.Error) string {
 	return "HTTP client failed: " + text
 }
 
-// answerText is what the original says of an answer that is not JSON. It reads errors and answers in two places.
+// answerText is perf_analyzer's message for a response that is not JSON. It differs between error responses and others.
 func answerText(c record.Class, bad *jsonscan.SyntaxError) string {
 	at := strconv.Itoa(bad.Offset)
 	if c == record.Server {
@@ -161,7 +161,7 @@ func jsonText(c jsonscan.Code) string {
 func grpcText(e *service.Error) string {
 	const unreachable = "failed to connect to all addresses; last error: "
 	why := causeOf(e.Err)
-	scheme := strings.Contains(e.Addr, "://") // such an address is looked up as a name as it stands
+	scheme := strings.Contains(e.Addr, "://") // an address with a scheme is resolved as a name
 	switch {
 	case e.Class == record.Connect && (scheme || why == unresolved):
 		name := e.Addr
@@ -188,7 +188,7 @@ func grpcText(e *service.Error) string {
 	return "Socket closed"
 }
 
-// handshakeReason is OpenSSL's word for why there is no TLS.
+// handshakeReason is OpenSSL's message for a failed handshake.
 func handshakeReason(err error) string {
 	switch {
 	case errors.As(err, new(tls.RecordHeaderError)):
@@ -199,7 +199,7 @@ func handshakeReason(err error) string {
 	return err.Error()
 }
 
-// connectReason is the system's word for why there is no connection, with a capital as the C library has it.
+// connectReason is the system's message for a failed connection, with a capital as in the C library.
 func connectReason(err error) string {
 	var errno syscall.Errno
 	switch {
@@ -212,8 +212,8 @@ func connectReason(err error) string {
 	return "Connection refused"
 }
 
-// peer is the address in the form of gRPC's C core: ipv4:127.0.0.1:8001, or ipv6:%5B::1%5D:8001. Where the cause
-// names the address that was dialed, that one is meant; else the one that was asked for.
+// peer returns the address in the form of gRPC's C core: ipv4:127.0.0.1:8001, or ipv6:%5B::1%5D:8001. It is the dialed address if the
+// cause names it, else the given one.
 func peer(e *service.Error) string {
 	addr := e.Addr
 	if op, ok := errors.AsType[*net.OpError](e.Err); ok && op.Addr != nil {

@@ -32,7 +32,7 @@ const (
 	TooManyGPUs       = "Too many GPUs on system to print out individual Prometheus metrics, use the CSV output feature to see metrics."
 )
 
-// Unstable is the remark on a level that did not settle.
+// Unstable is the remark on a level that did not become stable.
 func Unstable(p *plan.Plan, l *result.Level) string {
 	if l.Mode != plan.Concurrency {
 		return UnstableEnd
@@ -63,7 +63,7 @@ func Late(sentUs, dueUs uint64) string {
 	return fmt.Sprintf("WARNING: Requests were sent later than scheduled. The average latency is %d usec from the send and %d usec from the schedule.", sentUs, dueUs)
 }
 
-// MultipleVersions is the remark on a model of which several versions answered.
+// MultipleVersions is the remark on a model of which several versions responded.
 func MultipleVersions(model string) string {
 	return fmt.Sprintf("WARNING: Multiple versions of model %s are loaded in the triton server, and the version to use was unspecified. The stats for that model may be inaccurate.", model)
 }
@@ -73,7 +73,7 @@ func MetricMissing(name string) string {
 	return fmt.Sprintf("WARNING: Unable to parse '%s' metric.", name)
 }
 
-// MetricsSlow is the remark on an endpoint that answers slower than it is asked.
+// MetricsSlow is the remark on an endpoint that responds more slowly than it is polled.
 func MetricsSlow(tookMs, intervalMs int64) string {
 	return fmt.Sprintf("WARNING: Triton metrics endpoint latency (%dms) is larger than the querying interval (%dms). Please try a larger querying interval via `--triton-metrics-interval`.", tookMs, intervalMs)
 }
@@ -83,7 +83,7 @@ func MetricsUnreachable(url string) string {
 	return fmt.Sprintf("Unable to connect to Metrics endpoint %s", url)
 }
 
-// Interrupted is the answer to a signal, on the report's own stream.
+// Interrupted is the message about a signal, on the report's own stream.
 func Interrupted(signal int) string {
 	return fmt.Sprintf("Interrupt signal (%d) received.", signal)
 }

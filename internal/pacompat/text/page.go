@@ -8,7 +8,7 @@ import (
 	"strconv"
 )
 
-// page collects a block of lines, so that it reaches its writer in one piece.
+// page collects a block of lines, so that it is written at once.
 type page struct{ buf bytes.Buffer }
 
 // linef adds one line.
@@ -17,7 +17,7 @@ func (p *page) linef(format string, args ...any) {
 	p.buf.WriteByte('\n')
 }
 
-// to hands the block to w. A console that is gone is nobody's concern here.
+// to writes the block to w. Write errors are ignored: the console may have gone.
 func (p *page) to(w io.Writer) {
 	if p.buf.Len() > 0 {
 		_, _ = w.Write(p.buf.Bytes())
@@ -37,13 +37,13 @@ func number(v float64) string {
 	return strconv.FormatFloat(v, 'g', 6, 64)
 }
 
-// rate is the form of a throughput, which the original keeps in 32 bits.
+// rate is the form of a throughput, which perf_analyzer keeps in 32 bits.
 func rate(v float64) string { return number(single(v)) }
 
 // single is v as a 32-bit float knows it.
 func single(v float64) float64 { return float64(float32(v)) }
 
-// us turns nanoseconds into whole microseconds. A negative duration has no meaning and counts as none.
+// us converts nanoseconds to whole microseconds. A negative duration has no meaning and counts as 0.
 func us[T int64 | uint64](ns T) uint64 {
 	if ns < 0 {
 		return 0
@@ -51,7 +51,7 @@ func us[T int64 | uint64](ns T) uint64 {
 	return uint64(ns) / 1000
 }
 
-// less is a - b, and 0 where that would be negative.
+// less is a - b, or 0 if that would be negative.
 func less(a, b uint64) uint64 {
 	if a < b {
 		return 0

@@ -119,7 +119,7 @@ func (b *serverBlock) ensemble(s *result.Server, pad string, cache bool) {
 			pad, total, less(total, t.queue+t.compute), t.queue, t.compute)
 		return
 	}
-	// With a cache in front of the whole ensemble its parts say nothing on the average request.
+	// With a cache in front of the whole ensemble, its parts say nothing about the average request.
 	if b.model.OwnCache {
 		b.out.linef("%s  Avg request latency: %d usec", pad, total)
 	} else {

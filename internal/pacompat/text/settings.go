@@ -79,7 +79,7 @@ func (c *Console) stabilization(p *page) {
 	}
 }
 
-// limits tells where the search ends. A range that ends at 1 is no range.
+// limits writes where the search ends. A range that ends at 1 is not a range.
 func (c *Console) limits(p *page) {
 	limit := c.Plan.Measure.LatencyLimit / time.Millisecond
 	switch c.Plan.Load.Mode {

@@ -1,4 +1,4 @@
-// Package answer keeps what an HTTP handler answers, for those who send it in a way of their own.
+// Package answer records the response of an HTTP handler, for callers that send it themselves.
 package answer
 
 import (
@@ -14,7 +14,7 @@ type Recorder struct {
 	header http.Header
 }
 
-// Record runs the handler and returns its answer.
+// Record runs the handler and returns its response.
 func Record(h http.Handler, r *http.Request) *Recorder {
 	rec := &Recorder{Status: http.StatusOK, header: http.Header{}}
 	h.ServeHTTP(rec, r)
@@ -33,7 +33,7 @@ func (r *Recorder) Write(b []byte) (int, error) { return r.Body.Write(b) }
 // Flush implements http.Flusher.
 func (r *Recorder) Flush() {}
 
-// AppendHead appends the head of the answer in HTTP/1.1, which announces a body of so many bytes.
+// AppendHead appends the head of the response in HTTP/1.1, which announces a body of so many bytes.
 func (r *Recorder) AppendHead(out []byte, length int) []byte {
 	r.header.Set("Content-Length", strconv.Itoa(length))
 	b := bytes.NewBuffer(out)

@@ -1,7 +1,7 @@
 // Package backend holds the programs that models run: identity, sum and difference, an accumulator, a repeater, a paced
-// mock of a language model. A backend sees a batch of jobs and answers each; it knows neither protocols nor queues.
+// mock of a language model. A backend receives a batch of jobs and responds to each; it knows neither protocols nor queues.
 //
-// An Instance is one copy of a model. The scheduler never runs the same instance twice at a time.
+// An Instance is one copy of a model. The scheduler runs an instance for one batch at a time.
 package backend
 
 import (
@@ -18,15 +18,15 @@ import (
 
 // Instance executes batches.
 type Instance interface {
-	// Execute answers every job: with exactly one Send or Fail, or, where the model is decoupled, any number of Sends
-	// and an End. A decoupled job may end after Execute has returned.
+	// Execute responds to every job: with exactly one Send or Fail or, for a decoupled model, any number of Sends and an End.
+	// A decoupled job may end after Execute has returned.
 	Execute(ctx context.Context, jobs []*Job)
 }
 
-// Job is one request in the hands of a backend.
+// Job is one request that a backend executes.
 type Job struct {
 	*infer.Request
-	// Answer takes what the backend says. The scheduler sets it.
+	// Answer receives the backend's responses. The scheduler sets it.
 	Answer func(outputs []tensor.Tensor, err error, end bool)
 }
 
@@ -42,7 +42,7 @@ func (j *Job) Finish(outputs ...tensor.Tensor) { j.Answer(outputs, nil, true) }
 // End says that a decoupled job has no more responses.
 func (j *Job) End() { j.Answer(nil, nil, true) }
 
-// Env is what backends need of the server around them.
+// Env is what backends need from the server.
 type Env struct {
 	Clock *pause.Clock
 	Seed  uint64

@@ -10,9 +10,9 @@ import (
 	"github.com/redline-bench/redline/internal/tensor"
 )
 
-// blank reads no input and returns every output as zeros of its dims, where a variable dim is 1. Texts have as many letters
-// as the parameter string_length says. A decoupled model sends as many responses as the parameter responses says, evenly
-// spread over Env.Hold. A blank model stands in for any model where only sizes matter.
+// blank ignores its inputs and returns every output as zeros of its dims; a variable dim is 1. Strings have string_length letters
+// (a parameter). A decoupled model sends as many responses as the parameter responses says, evenly spread over Env.Hold. blank
+// replaces any model if only sizes matter.
 type blank struct {
 	latency   latency
 	outputs   []tensor.Tensor // of a batch of one

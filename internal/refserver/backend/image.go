@@ -17,8 +17,7 @@ import (
 	"github.com/redline-bench/redline/internal/tensor"
 )
 
-// classifier stands in for a network that classifies: the scores add up to one, and which class wins depends on the input
-// alone.
+// classifier replaces a network that classifies: the scores add up to one, and the winning class depends only on the input.
 type classifier struct {
 	cfg     *kserve.ModelConfig
 	latency latency
@@ -43,7 +42,7 @@ func (b *classifier) Execute(ctx context.Context, jobs []*Job) {
 	}
 }
 
-// appendScores gives the winner half of what there is, the class behind it half of the rest, and so on.
+// appendScores gives the winner a score of one half, the next class half of the rest, and so on.
 func appendScores(b []byte, winner, classes int) []byte {
 	for k := range classes {
 		behind := (k - winner + classes) % classes

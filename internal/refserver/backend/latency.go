@@ -45,5 +45,5 @@ func (l *latency) spend(ctx context.Context, start time.Time, jobs []*Job) {
 		items += max(j.Batch, 1)
 	}
 	d := l.draw(l.mean) + time.Duration(items)*l.perItem
-	_ = l.clock.Until(ctx, start.Add(d)) // at shutdown the jobs are answered at once
+	_ = l.clock.Until(ctx, start.Add(d)) // at shutdown the jobs end at once
 }

@@ -79,9 +79,9 @@ func (detokenize) Execute(_ context.Context, jobs []*Job) {
 }
 
 // mockLLM makes tokens at a pace: the first after first_token_ms (and prefill_ms_per_token for each token of the prompt),
-// each other per_token_ms later. All requests run at once; slowdown_per_request stretches the pace by that share for
-// each other request in flight, or for each beyond slowdown_above, so that a knee exists. first_token_stddev_ms and
-// per_token_stddev_ms spread the times. The prompt is not repeated, unless exclude_input_in_output is there and false.
+// each further token per_token_ms later. All requests run at once; slowdown_per_request lengthens the times by this share for
+// each other request in flight, or for each beyond slowdown_above. first_token_stddev_ms and per_token_stddev_ms vary the
+// times. The prompt is not repeated, unless exclude_input_in_output is given and false.
 type mockLLM struct {
 	env  Env
 	pace *tempo.Pacer
@@ -117,7 +117,8 @@ func (m *mockLLM) Execute(ctx context.Context, jobs []*Job) {
 	}
 }
 
-// generate sends the tokens of one request. Each is the sum of the prompt's ids plus its place, so that answers repeat.
+// generate sends the tokens of one request. Each token is the sum of the prompt's ids plus its position, so that equal prompts
+// give equal responses.
 func (m *mockLLM) generate(ctx context.Context, j *Job) {
 	rows := max(j.Batch, 1)
 	base, longest := promptSums(j, rows)

@@ -10,8 +10,8 @@ import (
 	"github.com/redline-bench/redline/internal/tensor"
 )
 
-// accumulate keeps a running sum for each sequence: START sets it, every other request adds to it, and the answer is
-// the sum so far. With the parameter add_correlation_id, that number is added to the answer of END.
+// accumulate keeps a running sum for each sequence: START sets it, every other request adds to it, and the response is
+// the sum so far. With the parameter add_correlation_id, that number is added to the response of END.
 type accumulate struct {
 	cfg     *kserve.ModelConfig
 	latency latency
@@ -46,8 +46,8 @@ func (b *accumulate) Execute(ctx context.Context, jobs []*Job) {
 	}
 }
 
-// sequence answers as the sequence models of Triton's examples: the input, one more on START; and where the model takes
-// the correlation id, that is added on END.
+// sequence behaves like the sequence models of Triton's examples: it returns the input, plus 1 on START; if the model takes the
+// correlation id, the id is added on END.
 type sequence struct {
 	cfg     *kserve.ModelConfig
 	latency latency
@@ -75,7 +75,7 @@ func plus(in *tensor.Tensor, extra int64) []byte {
 		for rest := in.Data; len(rest) > 0; {
 			var s string
 			s, rest = nextString(rest)
-			n, _ := strconv.ParseInt(s, 10, 64) // text that is no number counts as 0
+			n, _ := strconv.ParseInt(s, 10, 64) // text that is not a number counts as 0
 			out = appendString(out, strconv.FormatInt(n+extra, 10))
 		}
 		return out
@@ -103,18 +103,18 @@ func correlationNumber(j *Job) int64 {
 	if j.Sequence.Name == "" {
 		return int64(j.Sequence.ID)
 	}
-	n, _ := strconv.ParseInt(j.Sequence.Name, 10, 64) // a name that is no number adds nothing
+	n, _ := strconv.ParseInt(j.Sequence.Name, 10, 64) // a name that is not a number adds nothing
 	return n
 }
 
-// repeat is decoupled: it sends each element of IN after the delay of the same place, and holds the instance for WAIT.
+// repeat is decoupled: it sends each element of IN after the delay at the same position, and occupies the instance for WAIT.
 type repeat struct{ env Env }
 
 func (b *repeat) Execute(ctx context.Context, jobs []*Job) {
 	for _, j := range jobs {
 		go b.respond(ctx, j)
 		if wait := j.Input("WAIT"); wait != nil && len(wait.Data) >= 4 {
-			_ = b.env.Clock.For(ctx, millis(wait.Data)) // at shutdown nothing needs to be held back
+			_ = b.env.Clock.For(ctx, millis(wait.Data)) // at shutdown the wait ends at once
 		}
 	}
 }
@@ -124,7 +124,7 @@ func (b *repeat) respond(ctx context.Context, j *Job) {
 	due := time.Now()
 	for i := range len(in.Data) / 4 {
 		if j.Done() {
-			break // nobody listens any more
+			break // the client has gone
 		}
 		if delay != nil && 4*i+4 <= len(delay.Data) {
 			due = due.Add(millis(delay.Data[4*i:]))

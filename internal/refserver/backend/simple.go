@@ -11,7 +11,7 @@ import (
 	"github.com/redline-bench/redline/internal/tensor"
 )
 
-// identity gives each input back as the output of the same place. An optional input that was left out leaves its output out.
+// identity returns each input as the output at the same position. If an optional input is missing, its output is missing too.
 type identity struct {
 	cfg     *kserve.ModelConfig
 	latency latency
@@ -115,7 +115,7 @@ func stringSums(x, y []byte) (sum, diff []byte) {
 		var a, b string
 		a, x = nextString(x)
 		b, y = nextString(y)
-		m, _ := strconv.Atoi(a) // text that is no number counts as 0, so that random text can be sent too
+		m, _ := strconv.Atoi(a) // text that is not a number counts as 0, so that random text can be sent too
 		n, _ := strconv.Atoi(b)
 		sum = appendString(sum, strconv.Itoa(m+n))
 		diff = appendString(diff, strconv.Itoa(m-n))

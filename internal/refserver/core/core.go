@@ -1,5 +1,5 @@
-// Package core is what the protocols of the server share: the models, the settings that clients may change, shared
-// memory, and the log of requests. A protocol turns bytes into calls on Core and answers back into bytes.
+// Package core holds what the protocols of the server share: the models, the settings that clients may change, shared memory,
+// and the log of requests. A protocol turns bytes into calls on Core, and results into bytes.
 package core
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/redline-bench/redline/internal/refserver/unpack"
 )
 
-// Name is how the server calls itself: Triton's clients look at the extensions, people at the name.
+// Name is the server's name in its metadata.
 const Name = "triton"
 
 // Version is the version of the protocol and its extensions that the server follows.
@@ -37,23 +37,23 @@ type Core struct {
 	Logs   *LogSettings
 	Shared *shm.Registry
 	Log    *reqlog.Log
-	// Departures tells the log when answers over HTTP/2 left; nil where nobody asks.
+	// Departures records when responses over HTTP/2 were sent; nil if there is no log.
 	Departures *departure.Board
-	// MaxInput is the largest JSON, raw body or unpacked body that the HTTP port takes; 0 is no limit.
+	// MaxInput is the largest JSON, raw body or unpacked body that the HTTP port takes; 0 means no limit.
 	MaxInput int64
-	// Unpacking limits what the packed requests to the HTTP port unpack to, all together.
+	// Unpacking limits the decompressed size of all requests to the HTTP port together.
 	Unpacking unpack.Budget
-	// Faults may make the server misbehave; nil for a server that never does.
+	// Faults may make requests fail; nil for a server without faults.
 	Faults *fault.Set
 
 	tidying atomic.Bool
 }
 
-// large is the size of a request whose memory is worth giving back at once; the runtime alone takes minutes.
+// large is the size of a request whose memory is returned to the system at once; the runtime alone takes minutes.
 const large = 64 << 20
 
-// Tidy gives memory back to the system a little after a large request, and once more when also what went on beside it,
-// such as the end of many connections, is over.
+// Tidy returns memory to the system soon after a large request, and once more later, when for example many connections have
+// ended too.
 func (c *Core) Tidy(size int) {
 	if size < large || !c.tidying.CompareAndSwap(false, true) {
 		return

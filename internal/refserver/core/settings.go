@@ -24,8 +24,8 @@ type TraceSettings struct {
 	mu     sync.Mutex
 	global map[string][]string
 	models map[string]map[string][]string
-	seen   map[string]int // requests by model, or by "" where the server's settings hold
-	taken  map[string]int // of those the traced ones
+	seen   map[string]int // requests by model, or by "" if the server's settings apply
+	taken  map[string]int // traced requests
 }
 
 func defaultTrace() map[string][]string {
@@ -237,8 +237,7 @@ func (l *LogSettings) Get() []LogSetting {
 	return out
 }
 
-// LogErrors are a protocol's own words for settings that cannot be: of another kind than the value that is there, and
-// a format that is unknown.
+// LogErrors are a protocol's messages for invalid settings: a value of the wrong kind, and an unknown format.
 type LogErrors struct {
 	Kind   func(name string, is any) error
 	Format func(got string) error

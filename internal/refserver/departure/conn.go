@@ -10,23 +10,23 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// conn follows what a server writes.
+// conn follows the frames that a server writes.
 type conn struct {
 	net.Conn
 	board *Board
 	key   string
 
 	mu      sync.Mutex
-	lost    bool // it is no HTTP/2, or is over: nothing is followed
+	lost    bool // the connection is not HTTP/2, or has ended: nothing is followed
 	unpack  *hpack.Decoder
-	head    []byte // of the frame at hand
+	head    []byte // of the current frame
 	left    int    // bytes that it still has
 	block   []byte // header fields that are not complete
 	coming  map[string]*Stream
 	streams map[uint32]*Stream
 }
 
-// frameHead is the size of what stands before a frame.
+// frameHead is the size of a frame's header.
 const frameHead = 9
 
 func newConn(nc net.Conn, b *Board) *conn {
@@ -50,12 +50,12 @@ func (c *conn) NetConn() net.Conn { return c.Conn }
 func (c *conn) Close() error {
 	c.board.forget(c)
 	c.mu.Lock()
-	c.lose()
+	c.stopFollowing()
 	c.mu.Unlock()
 	return c.Conn.Close()
 }
 
-// expect lets a stream be found by its key. It returns false where nothing is followed.
+// expect registers a stream by its key. It returns false if the connection is not followed.
 func (c *conn) expect(s *Stream) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -65,8 +65,8 @@ func (c *conn) expect(s *Stream) bool {
 	return !c.lost
 }
 
-// lose gives up.
-func (c *conn) lose() {
+// stopFollowing stops following the connection.
+func (c *conn) stopFollowing() {
 	c.lost = true
 	for _, s := range c.coming {
 		s.end()
@@ -78,7 +78,7 @@ func (c *conn) lose() {
 	clear(c.streams)
 }
 
-// follow takes bytes that leave at a time.
+// follow reads bytes that are written at this time.
 func (c *conn) follow(p []byte, at int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -91,7 +91,7 @@ func (c *conn) follow(p []byte, at int64) {
 			}
 			c.left = int(c.head[0])<<16 | int(c.head[1])<<8 | int(c.head[2])
 			if first && c.kind() != http2.FrameSettings || c.flags().Has(http2.FlagDataPadded) && c.kind() <= http2.FrameHeaders {
-				c.lose() // HTTP/1.1, TLS, or what no server of ours sends
+				c.stopFollowing() // HTTP/1.1, TLS, or an unknown frame
 				return
 			}
 		}
@@ -108,7 +108,7 @@ func (c *conn) kind() http2.FrameType { return http2.FrameType(c.head[3]) }
 func (c *conn) flags() http2.Flags    { return http2.Flags(c.head[4]) }
 func (c *conn) id() uint32            { return binary.BigEndian.Uint32(c.head[5:]) }
 
-// payload takes a part of the frame at hand.
+// payload takes a part of the current frame.
 func (c *conn) payload(p []byte, at int64) {
 	switch c.kind() {
 	case http2.FrameData:
@@ -117,11 +117,11 @@ func (c *conn) payload(p []byte, at int64) {
 		}
 	case http2.FrameHeaders, http2.FrameContinuation:
 		c.block = append(c.block, p...)
-	default: // the other kinds carry nothing of an answer
+	default: // other frames contain no part of a response
 	}
 }
 
-// whole takes the end of the frame at hand.
+// whole takes the end of the current frame.
 func (c *conn) whole() {
 	kind, last := c.kind(), false
 	switch kind {
@@ -146,7 +146,7 @@ func (c *conn) whole() {
 func (c *conn) fields() {
 	list, err := c.unpack.DecodeFull(c.block)
 	if c.block = c.block[:0]; err != nil {
-		c.lose()
+		c.stopFollowing()
 		return
 	}
 	var s *Stream

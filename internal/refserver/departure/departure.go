@@ -1,12 +1,11 @@
-// Package departure tells when the parts of a streamed answer were handed to the system, where the one who makes the
-// answer does not know.
+// Package departure records when the parts of a streamed response were passed to the system, if the handler cannot know this.
 //
-// Over HTTP/1.1 a handler that flushes calls the system itself. Over HTTP/2 all answers of a connection share a writer on
-// a goroutine of its own: what a handler flushes, and what gRPC sends, waits there for its turn, for milliseconds where
-// many streams have something to say at once. So the connection is wrapped, its writes are followed frame by frame, and
-// what a write holds has the time right before the system was called for it.
+// Over HTTP/1.1 a handler that flushes makes the system call itself. Over HTTP/2 all responses of a connection share a writer
+// goroutine: data that a handler flushes, or that gRPC sends, waits for the writer, for milliseconds if many streams send at
+// once. This package therefore wraps the connection and follows its writes frame by frame. The time of data is taken right
+// before the system call that writes it.
 //
-// A stream is known by a field of its answer's head, Header, whose value the handler gets from its Stream.
+// A stream is identified by a field of its response's head, Header, whose value the handler gets from its Stream.
 package departure
 
 import (
@@ -17,7 +16,7 @@ import (
 	"sync"
 )
 
-// Header is the field by which a stream is known.
+// Header is the field that identifies a stream.
 const Header = "x-redline-answer"
 
 // Board knows the connections of a server. A nil Board knows none.
@@ -56,8 +55,8 @@ func (l *listener) Accept() (net.Conn, error) {
 	return c, nil
 }
 
-// Stream is the answer to a request that came from an address; nil where its connection is not followed. Its Key must be
-// set as Header before the answer begins.
+// Stream returns the stream for the response to a request from this address; nil if its connection is not followed. The
+// handler must set its Key as Header before the response begins.
 func (b *Board) Stream(remote string) *Stream {
 	if b == nil {
 		return nil
@@ -76,7 +75,7 @@ func (b *Board) Stream(remote string) *Stream {
 	return s
 }
 
-// Request is the answer to a request of HTTP; nil also where that is HTTP/1.1, as its handler knows when it writes.
+// Request is Stream for an HTTP request. It is nil for HTTP/1.1, whose handler makes the system calls itself.
 func (b *Board) Request(r *http.Request) *Stream {
 	if r.ProtoMajor != 2 {
 		return nil
@@ -92,29 +91,29 @@ func (b *Board) forget(c *conn) {
 	}
 }
 
-// Stream is one answer on its way out.
+// Stream is one response that is being sent.
 type Stream struct {
 	Key string
 
 	mu      sync.Mutex
-	rpc     bool // what counts is messages of gRPC
+	rpc     bool // counts gRPC messages instead of bytes
 	prefix  []byte
-	rest    int // of the message at hand
+	rest    int // of the current message
 	sent    int64
 	at      int64 // when the last of it left
 	over    bool
 	waiting []note
 }
 
-// note is somebody who wants to know when so much had left.
+// note is a request for the time at which so much was sent.
 type note struct {
 	end int64
 	fn  func(at int64)
 }
 
-// When calls fn with the time at which the stream's first end bytes, or the first end messages of gRPC, had left, in
-// nanoseconds of the wall clock; with 0 where they never do. Who wants to know it to the point must ask before they are
-// written; ends must not shrink from call to call. fn is called once, and never two of them at a time.
+// When calls fn with the time at which the stream's first end bytes, or its first end gRPC messages, were sent, in nanoseconds
+// of the wall clock; with 0 if they never are. For an exact time, call it before they are written. end must not decrease from
+// call to call. fn is called once, and only one fn at a time.
 func (s *Stream) When(end int64, fn func(at int64)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -145,7 +144,7 @@ func (s *Stream) data(p []byte, at int64) {
 	s.waiting = s.waiting[n:]
 }
 
-// prefixLen is the size of what stands before a message of gRPC: a flag and the length.
+// prefixLen is the size of the prefix of a gRPC message: a flag and the length.
 const prefixLen = 5
 
 // messages counts the messages whose last byte is in p.
@@ -166,7 +165,7 @@ func (s *Stream) messages(p []byte) {
 	}
 }
 
-// end tells those who still wait that nothing more leaves.
+// end calls the remaining notes with 0: nothing more is sent.
 func (s *Stream) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -177,5 +176,5 @@ func (s *Stream) end() {
 	s.waiting = nil
 }
 
-// isRPC tells whether a content type is gRPC's.
+// isRPC reports whether a content type is gRPC's.
 func isRPC(ctype string) bool { return strings.HasPrefix(ctype, "application/grpc") }

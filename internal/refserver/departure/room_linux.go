@@ -9,15 +9,15 @@ import (
 )
 
 const (
-	// look is how often the system is asked whether a connection has room.
+	// look is the interval of checks whether a connection has room.
 	look = 50 * time.Microsecond
-	// patience is how long a write waits for room: a client may have stopped reading.
-	patience = time.Second
+	// maxWait limits how long a write waits for room: a client may have stopped reading.
+	maxWait = time.Second
 )
 
-// waitForRoom returns when the system would send the next write at once. TCP sends only so many segments that are not yet
-// acknowledged (the congestion window). Many streams with small events reach that number, and what is written then
-// waits in the system: the time of the write would not be when it left.
+// waitForRoom returns when the system would send the next write at once. TCP limits the segments that are not yet acknowledged
+// (the congestion window). Many streams with small events reach the limit. Data written then waits in the system, and the time
+// of the write would not be the time at which it is sent.
 func waitForRoom(nc net.Conn) {
 	sc, ok := nc.(syscall.Conn)
 	if !ok {
@@ -27,7 +27,7 @@ func waitForRoom(nc net.Conn) {
 	if err != nil {
 		return
 	}
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(look) {
+	for end := time.Now().Add(maxWait); time.Now().Before(end); time.Sleep(look) {
 		room := true
 		err := raw.Control(func(fd uintptr) {
 			info, err := unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO)

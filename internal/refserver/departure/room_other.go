@@ -4,5 +4,5 @@ package departure
 
 import "net"
 
-// waitForRoom does nothing: this system does not tell how much it would send at once.
+// waitForRoom does nothing: this system does not report how much it would send at once.
 func waitForRoom(net.Conn) {}

@@ -1,17 +1,17 @@
-// Package fault makes the server misbehave on demand, so that clients can be tried against what happens in real life.
+// Package fault makes the server fail on demand, so that clients can be tested with the faults of real servers.
 //
-// A fault is asked for by the name of a model at start, or by a request itself in the header (or gRPC metadata)
+// A fault is requested by the name of a model at start, or by a request itself in the header (or gRPC metadata)
 // x-redline-fault. Both are written KIND[,every=N][,for=TIME]: with every=N only each n-th request is hit.
 //
-//	error      answers with an error
-//	delay      waits (for=, 100ms by default) and then answers
-//	hang       never answers
+//	error      responds with an error
+//	delay      waits (for=, 100ms by default) and then responds
+//	hang       never responds
 //	reset      resets the connection
-//	truncate   ends the connection in the middle of the answer
+//	truncate   ends the connection within the response
 //	length     announces more than it sends
-//	malformed  answers with bytes that are no JSON, no protobuf, no event
-//	slow       sends the answer byte by byte (for= between two, 10ms by default)
-//	goaway     tells an HTTP/2 client to go away; over HTTP/1.1 it closes the connection after the answer
+//	malformed  responds with bytes that are not JSON, protobuf or events
+//	slow       sends the response byte by byte (for= between two, 10ms by default)
+//	goaway     sends GOAWAY over HTTP/2; over HTTP/1.1 it closes the connection after the response
 //	refuse     closes every new connection from now on
 //	die        ends the server at once
 package fault
@@ -29,10 +29,10 @@ import (
 	"github.com/redline-bench/redline/internal/refserver/pause"
 )
 
-// Header is where a request asks for a fault.
+// Header is the header by which a request selects a fault.
 const Header = "X-Redline-Fault"
 
-// Kind is a way to misbehave.
+// Kind is the kind of a fault.
 type Kind string
 
 // The kinds.
@@ -52,7 +52,7 @@ const (
 
 var kinds = []Kind{Error, Delay, Hang, Reset, Truncate, Length, Malformed, Slow, GoAway, Refuse, Die}
 
-// Text is what a failure on purpose says.
+// Text is the message of a fault.
 const Text = "fault: failed on purpose"
 
 // Spec is one fault.
@@ -94,7 +94,7 @@ func Parse(text string) (*Spec, error) {
 	return s, nil
 }
 
-// due tells whether this request is the n-th.
+// due reports whether this request is the n-th.
 func (s *Spec) due() bool { return s.seen.Add(1)%int64(s.Every) == 0 }
 
 // Set is the faults of one server.
@@ -121,7 +121,7 @@ func New(specs map[string]string, clock *pause.Clock, die func()) (*Set, error) 
 	return s, nil
 }
 
-// find looks for the fault of a request: by its own wish, by its model, by all models. Nil when it is to be served well.
+// find returns the fault of a request: from its header, for its model, or for all models. nil if it has none.
 func (s *Set) find(model, header string) (*Spec, error) {
 	if header != "" {
 		return Parse(header)
@@ -131,7 +131,7 @@ func (s *Set) find(model, header string) (*Spec, error) {
 			return spec, nil
 		}
 	}
-	return nil, nil // no fault is no error
+	return nil, nil // no fault is not an error
 }
 
 // Listener watches the connections of a listener, so that they can be refused and reset.
@@ -142,7 +142,7 @@ type listener struct {
 	set *Set
 }
 
-// Accept refuses when asked to, by closing what was accepted.
+// Accept closes the accepted connections after the fault refuse.
 func (l *listener) Accept() (net.Conn, error) {
 	for {
 		c, err := l.Listener.Accept()
@@ -194,7 +194,7 @@ func reset(c net.Conn) {
 			continue
 		case *net.TCPConn:
 			_ = inner.SetLinger(0)
-			_ = inner.Close() // before TLS can say goodbye
+			_ = inner.Close() // before TLS can send its close message
 		}
 		break
 	}

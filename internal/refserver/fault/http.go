@@ -64,11 +64,11 @@ func (s *Set) serve(w http.ResponseWriter, r *http.Request, spec *Spec, next htt
 		w.Header().Set("Connection", "close")
 		next.ServeHTTP(w, r)
 	case Truncate, Length, Malformed, Slow:
-		s.mangle(w, r, spec, next)
+		s.sendSpoiled(w, r, spec, next)
 	}
 }
 
-// hijack takes the connection. Over HTTP/2, where many requests share it, the stream is reset instead.
+// hijack takes over the connection. Over HTTP/2, where requests share a connection, it resets the stream instead.
 func hijack(w http.ResponseWriter) net.Conn {
 	c, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
@@ -77,8 +77,8 @@ func hijack(w http.ResponseWriter) net.Conn {
 	return c
 }
 
-// mangle takes the true answer and sends it wrongly.
-func (s *Set) mangle(w http.ResponseWriter, r *http.Request, spec *Spec, next http.Handler) {
+// sendSpoiled sends the true response with the fault.
+func (s *Set) sendSpoiled(w http.ResponseWriter, r *http.Request, spec *Spec, next http.Handler) {
 	rec := answer.Record(next, r)
 	c := hijack(w)
 	defer c.Close()

@@ -10,8 +10,8 @@ import (
 	"github.com/redline-bench/redline/internal/tensor"
 )
 
-// Classify turns a tensor into its largest elements, as text "value:index" (and ":label" where the model has labels):
-// for each element of the batch when batched, else for the whole tensor.
+// Classify turns a tensor into its largest elements, as text "value:index" (and ":label" if the model has labels): for each
+// element of the batch if batched, else for the whole tensor.
 func Classify(t tensor.Tensor, classes int, batched bool, label func(index int) string) (tensor.Tensor, error) {
 	size := t.Type.Size()
 	if size == 0 {
@@ -106,7 +106,7 @@ func valueText(t tensor.Datatype, b []byte) string {
 	}
 }
 
-// DataText writes the elements of a tensor as text, for people.
+// DataText writes the elements of a tensor as readable text.
 func DataText(t tensor.Tensor) string {
 	var parts []string
 	size := t.Type.Size()

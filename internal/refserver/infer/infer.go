@@ -1,4 +1,4 @@
-// Package infer holds the words that all parts of the reference server share: a request, its responses, and errors.
+// Package infer holds the types that all parts of the reference server share: a request, its responses, and errors.
 //
 // A request enters through a protocol (khttp, kgrpc), is checked by its model, waits in a scheduler, is executed by a
 // backend, and every response goes straight back through the request's Reply. Nothing here knows a protocol.
@@ -14,10 +14,10 @@ import (
 	"github.com/redline-bench/redline/internal/tensor"
 )
 
-// Request is one inference as a client asked for it.
+// Request is one inference as a client requested it.
 type Request struct {
 	Model   string
-	Version string // empty leaves the choice to the server
+	Version string // empty: the server chooses
 	ID      string
 
 	Sequence Sequence
@@ -26,22 +26,22 @@ type Request struct {
 	Params   map[string]any
 
 	Inputs  []tensor.Tensor
-	Outputs []Output // none asks for all
+	Outputs []Output // empty: all outputs
 
-	// Received is when the server had the whole request; all statistics count from it.
+	// Received is when the server had received the whole request; all statistics start there.
 	Received time.Time
 	// Batch is the size of the first dimension, or 0 where the model has no batching. The model's check sets it.
 	Batch int
 
-	// Context ends when the client is gone.
+	// Context ends when the client has gone.
 	Context context.Context
-	// Trace watches the request; nil for most.
+	// Trace records the request; nil for most requests.
 	Trace *trace.Trace
 	// Reply takes each response, in order, and never blocks. A response with Final set is the last.
 	Reply func(*Response)
 }
 
-// Output is what the client wants of one output.
+// Output is how the client wants to receive one output.
 type Output struct {
 	Name    string
 	Classes int  // more than 0: the top classes instead of the tensor
@@ -52,21 +52,21 @@ type Output struct {
 	Offset, Size uint64
 }
 
-// Response is one answer to a request.
+// Response is one response to a request.
 type Response struct {
 	Outputs []tensor.Tensor
 	Params  map[string]any
 	Err     error
-	// Final marks the last response. A final one of a decoupled model may be Empty: it says only that it is over.
+	// Final marks the last response. That of a decoupled model may be Empty: it only marks the end.
 	Final bool
 	Empty bool
-	// Version is the model version that answered.
+	// Version is the model version of the response.
 	Version string
-	// Stages are the times of the execution behind a final response; an ensemble adds up those of its steps.
+	// Stages are the execution times of a final response; an ensemble adds up those of its steps.
 	Stages stats.Stages
 }
 
-// Sequence is the place of a request in a chain of requests that share state.
+// Sequence is the position of a request in a sequence of requests that share state.
 type Sequence struct {
 	ID    uint64
 	Name  string // a sequence may be named by a string instead
@@ -74,7 +74,7 @@ type Sequence struct {
 	End   bool
 }
 
-// Set tells whether the request belongs to a sequence.
+// Set reports whether the request belongs to a sequence.
 func (s Sequence) Set() bool { return s.ID != 0 || s.Name != "" }
 
 // Key names the sequence, by number or by string.
@@ -103,7 +103,7 @@ func (r *Request) Input(name string) *tensor.Tensor {
 	return nil
 }
 
-// Wants tells whether the client asked for the output.
+// Wants reports whether the client requested the output.
 func (r *Request) Wants(name string) bool {
 	return len(r.Outputs) == 0 || r.Output(name) != nil
 }
@@ -118,5 +118,5 @@ func (r *Request) Output(name string) *Output {
 	return nil
 }
 
-// Done tells whether the client is gone.
+// Done reports whether the client has gone.
 func (r *Request) Done() bool { return r.Context != nil && r.Context.Err() != nil }

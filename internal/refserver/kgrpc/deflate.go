@@ -10,15 +10,15 @@ import (
 	"github.com/redline-bench/redline/internal/refserver/unpack"
 )
 
-// init adds what Triton's clients call deflate, and puts both compressions into one budget. grpc allows this only before
-// any call.
+// init registers the compression that Triton's clients call deflate, and limits both compressions by one budget. grpc allows
+// this only before any call.
 func init() {
 	budget := &unpack.Budget{}
 	encoding.RegisterCompressor(limited{encoding.GetCompressor(gzip.Name), budget})
 	encoding.RegisterCompressor(limited{deflate{}, budget})
 }
 
-// LimitUnpacked limits what the messages unpack to that the process unpacks at a time; 0 is no limit.
+// LimitUnpacked limits the decompressed size of all messages that the process decompresses at once; 0 means no limit.
 func LimitUnpacked(bytes int64) {
 	if c, ok := encoding.GetCompressor(gzip.Name).(limited); ok {
 		c.budget.SetLimit(bytes)

@@ -67,7 +67,7 @@ func (s *Service) ModelInfer(ctx context.Context, in *kserve.ModelInferRequest) 
 	return out, failure(err)
 }
 
-// sample begins to watch a request, where the settings say so.
+// sample starts the trace of a request, if the settings select it.
 func (s *Service) sample(model string, received time.Time) *trace.Trace {
 	t := s.core.Trace.Sample(model)
 	t.Mark("GRPC_WAITREAD_START", received)
@@ -104,7 +104,7 @@ func (s *Service) message(m *model.Model, req *infer.Request, resp *infer.Respon
 	return out, nil
 }
 
-// share puts an output where the client wants it.
+// share writes an output to the client's shared memory.
 func (s *Service) share(want *infer.Output, t tensor.Tensor) error {
 	if uint64(len(t.Data)) > want.Size {
 		return infer.Errorf(infer.Internal, "shared memory size specified with the request for output '%s' (%d bytes) should be at least %d bytes to hold the results",
@@ -139,8 +139,9 @@ func params(in map[string]any) map[string]*kserve.InferParameter {
 
 type inferStream = grpc.BidiStreamingServer[kserve.ModelInferRequest, kserve.ModelStreamInferResponse]
 
-// ModelStreamInfer answers requests as they come, each with as many responses as its model gives. Models that answer
-// once keep the order of the requests; decoupled ones answer as soon as they can. An error ends its request, not the stream.
+// ModelStreamInfer serves requests as they arrive, each with as many responses as its model sends. Responses of models that
+// send one response keep the order of the requests; decoupled models respond as soon as they can. An error ends its request,
+// not the stream.
 func (s *Service) ModelStreamInfer(stream inferStream) error {
 	out := newOutbox()
 	out.left = s.follow(stream)
@@ -189,7 +190,7 @@ func (s *Service) streamOne(ctx context.Context, in *kserve.ModelInferRequest, o
 	}
 }
 
-// follow lets the log know when messages of a stream left; nil where nobody asks.
+// follow returns what records when messages of a stream were sent; nil if there is no log.
 func (s *Service) follow(stream inferStream) *departure.Stream {
 	from, ok := peer.FromContext(stream.Context())
 	if !ok {
@@ -202,8 +203,8 @@ func (s *Service) follow(stream inferStream) *departure.Stream {
 	return left
 }
 
-// streamMessage turns a response into what travels; nil for an empty final one that the client did not ask for.
-func (s *Service) streamMessage(l *line, resp *infer.Response) *kserve.ModelStreamInferResponse {
+// streamMessage encodes a response; nil for an empty final response that the client did not request.
+func (s *Service) streamMessage(l *queuedRequest, resp *infer.Response) *kserve.ModelStreamInferResponse {
 	if resp.Empty && !l.emptyFinal {
 		return nil
 	}

@@ -17,16 +17,16 @@ import (
 type outbox struct {
 	mu      sync.Mutex
 	bell    *sync.Cond
-	ordered []*line // requests whose answers wait for those before them
-	loose   []*line // requests whose answers leave at once
-	closed  bool    // no more requests will come
-	dead    bool    // the client is gone
+	ordered []*queuedRequest // requests whose responses wait for those of earlier requests
+	loose   []*queuedRequest // requests whose responses are sent at once
+	closed  bool             // no more requests will come
+	dead    bool             // the client has gone
 	left    *departure.Stream
 	sent    int64 // messages
 }
 
-// line is one request of a stream and its responses that are not yet written.
-type line struct {
+// queuedRequest is one request of a stream and its responses that are not yet written.
+type queuedRequest struct {
 	box        *outbox
 	in         *kserve.ModelInferRequest
 	req        *infer.Request
@@ -45,8 +45,8 @@ func newOutbox() *outbox {
 	return o
 }
 
-func (o *outbox) open(ordered bool) *line {
-	l := &line{box: o}
+func (o *outbox) open(ordered bool) *queuedRequest {
+	l := &queuedRequest{box: o}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if ordered {
@@ -57,14 +57,14 @@ func (o *outbox) open(ordered bool) *line {
 	return l
 }
 
-func (l *line) put(r *infer.Response) {
+func (l *queuedRequest) put(r *infer.Response) {
 	l.box.mu.Lock()
 	defer l.box.mu.Unlock()
 	l.queue = append(l.queue, r)
 	l.box.bell.Signal()
 }
 
-func (l *line) refuse(err error) {
+func (l *queuedRequest) refuse(err error) {
 	l.refused = true
 	l.put(&infer.Response{Err: err, Final: true})
 }
@@ -83,8 +83,8 @@ func (o *outbox) abort() {
 	o.bell.Signal()
 }
 
-// next waits for a response that may leave now; no line means that the stream is over.
-func (o *outbox) next() (*line, *infer.Response) {
+// next waits for a response that may be sent now; a nil request means that the stream has ended.
+func (o *outbox) next() (*queuedRequest, *infer.Response) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for {
@@ -112,7 +112,7 @@ func (o *outbox) next() (*line, *infer.Response) {
 	}
 }
 
-func (l *line) take() *infer.Response {
+func (l *queuedRequest) take() *infer.Response {
 	r := l.queue[0]
 	l.queue = l.queue[1:]
 	return r
@@ -139,14 +139,14 @@ func (o *outbox) send(stream inferStream, s *Service) error {
 			}
 		}
 		if r.Final && l.model != nil {
-			o.tell(l, s.core.Log)
+			o.logWhenSent(l, s.core.Log)
 		}
 	}
 	return nil
 }
 
-// note keeps when the message that is sent next leaves: now, or when the one who writes the connection says so.
-func (o *outbox) note(l *line) {
+// note records when the next message is sent: now, or when the connection's writer reports it.
+func (o *outbox) note(l *queuedRequest) {
 	o.mu.Lock()
 	i := len(l.times)
 	l.times = append(l.times, time.Now().UnixNano())
@@ -163,8 +163,8 @@ func (o *outbox) note(l *line) {
 	})
 }
 
-// tell writes an answer down once all of it has left.
-func (o *outbox) tell(l *line, log *reqlog.Log) {
+// logWhenSent logs a response when all of it has been sent.
+func (o *outbox) logWhenSent(l *queuedRequest, log *reqlog.Log) {
 	replied := time.Now()
 	add := func(int64) {
 		o.mu.Lock()

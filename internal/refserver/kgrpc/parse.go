@@ -14,7 +14,7 @@ import (
 
 func bad(format string, args ...any) error { return infer.Errorf(infer.InvalidArg, format, args...) }
 
-// options are the parameters that steer the stream rather than the model.
+// options are the parameters for the stream, not for the model.
 type options struct {
 	emptyFinal bool
 }
@@ -120,8 +120,8 @@ func free(req *infer.Request, name string, p *kserve.InferParameter) error {
 	return nil
 }
 
-// inputs finds the data of each input: in shared memory, in the message's raw contents, or in typed contents. Like
-// Triton it does not mind raw contents that no input takes.
+// inputs finds the data of each input: in shared memory, in the message's raw contents, or in typed contents. Like Triton it
+// ignores raw contents that belong to no input.
 func (s *Service) inputs(req *infer.Request, in *kserve.ModelInferRequest) error {
 	raw := in.GetRawInputContents()
 	for _, p := range in.GetInputs() {

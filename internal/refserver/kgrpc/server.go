@@ -1,4 +1,4 @@
-// Package kgrpc speaks the KServe v2 protocol over gRPC with Triton's extensions: inference.GRPCInferenceService, unary
+// Package kgrpc serves the KServe v2 protocol over gRPC with Triton's extensions: inference.GRPCInferenceService, unary
 // and streaming. Status codes and texts are Triton's.
 package kgrpc
 
@@ -33,21 +33,21 @@ func failure(err error) error {
 	return status.Error(infer.CodeOf(err).GRPC(), err.Error())
 }
 
-// ServerLive says that the server is there.
+// ServerLive says that the server runs.
 func (s *Service) ServerLive(context.Context, *kserve.ServerLiveRequest) (*kserve.ServerLiveResponse, error) {
 	return &kserve.ServerLiveResponse{Live: true}, nil
 }
 
-// ServerReady says that it takes requests.
+// ServerReady says that the server accepts requests.
 func (s *Service) ServerReady(context.Context, *kserve.ServerReadyRequest) (*kserve.ServerReadyResponse, error) {
 	return &kserve.ServerReadyResponse{Ready: true}, nil
 }
 
-// ModelReady tells whether a model is loaded.
+// ModelReady reports whether a model is loaded.
 func (s *Service) ModelReady(_ context.Context, r *kserve.ModelReadyRequest) (*kserve.ModelReadyResponse, error) {
 	_, err := s.core.Models.Get(r.GetName(), r.GetVersion())
 	if err != nil && infer.CodeOf(err) == infer.InvalidArg {
-		return nil, failure(err) // a version that is none
+		return nil, failure(err) // the version is not a number
 	}
 	return &kserve.ModelReadyResponse{Ready: err == nil}, nil
 }

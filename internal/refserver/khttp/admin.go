@@ -121,7 +121,7 @@ func files(par *rjson.Value) []string {
 	return out
 }
 
-// settings changes settings where the request asks for it, and tells whether they are to be shown.
+// settings changes settings if the request is a POST, and reports whether to show them.
 func (x *exchange) settings(change func(doc *rjson.Value) error) bool {
 	switch x.req.Method {
 	case http.MethodGet:

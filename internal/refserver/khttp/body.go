@@ -44,16 +44,16 @@ func (x *exchange) body() ([]byte, error) {
 	return data, err
 }
 
-// trusted is how much memory a client gets for a mere announcement.
-const trusted = 1 << 26
+// maxUpfront limits the memory that is allocated because of a Content-Length alone.
+const maxUpfront = 1 << 26
 
-// readAll reads everything. A length that is known is allocated at once; a very large one only when part of it has come.
+// readAll reads everything. It allocates a known length at once, but a very large one only when part of it has arrived.
 func readAll(r io.Reader, length int64) ([]byte, error) {
 	var err error
 	var data []byte
 	if length >= 0 {
-		data = make([]byte, min(length, trusted))
-		if _, err = io.ReadFull(r, data); err == nil && length > trusted {
+		data = make([]byte, min(length, maxUpfront))
+		if _, err = io.ReadFull(r, data); err == nil && length > maxUpfront {
 			first := data
 			data = make([]byte, length)
 			_, err = io.ReadFull(r, data[copy(data, first):])
@@ -70,8 +70,8 @@ func readAll(r io.Reader, length int64) ([]byte, error) {
 	return data, nil
 }
 
-// compress packs the body as the client accepts it, where that makes it smaller. Only inference answers are packed:
-// clients that name gzip in every request do not unpack anything else.
+// compress compresses the body as the client accepts it, if that makes it smaller. Only inference responses are compressed:
+// clients that name gzip in every request do not decompress others.
 func (x *exchange) compress(body []byte) []byte {
 	accept := x.req.Header.Get("Accept-Encoding")
 	if accept == "" || len(body) == 0 {

@@ -47,7 +47,7 @@ func (h *Handler) modelReady(x *exchange, name, version string) {
 	x.answer(http.StatusOK, plainText, nil)
 }
 
-// described is the model that a request asks about; nil after the answer to a request that is wrong.
+// described is the model that a request asks about; nil after the response to a request that is wrong.
 func (h *Handler) described(x *exchange, name, version string) *model.Model {
 	x.kind = jsonText
 	if !x.allow(http.MethodGet) {

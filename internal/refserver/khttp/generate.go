@@ -16,8 +16,8 @@ import (
 	"github.com/redline-bench/redline/internal/tensor"
 )
 
-// generate answers /generate and /generate_stream: flat JSON, whose members are inputs where the model has them, and
-// parameters where not. The stream is server-sent events, one for each response.
+// generate serves /generate and /generate_stream: flat JSON whose members are inputs of the model, or else parameters. The
+// stream is server-sent events, one for each response.
 func (h *Handler) generate(ctx context.Context, x *exchange, name, version string, streamed bool) {
 	x.kind = jsonText
 	if !x.allow(http.MethodPost) {
@@ -49,7 +49,7 @@ func (h *Handler) generate(ctx context.Context, x *exchange, name, version strin
 		x.fail(err)
 		return
 	}
-	rd.req.Context = ctx // it ends when this function returns, too
+	rd.req.Context = ctx // ends when this function returns
 	answers := newQueue(ctx)
 	defer answers.stop()
 	rd.req.Reply = answers.put
@@ -110,7 +110,7 @@ func (rd *reader) declared(name string) *model.Tensor {
 	return nil
 }
 
-// flatInput makes a tensor of a value or a list: fixed dimensions take their share of the elements, the innermost free
+// flatInput makes a tensor from a value or a list: fixed dimensions take their share of the elements, the innermost variable
 // one takes the rest.
 func (rd *reader) flatInput(in *model.Tensor, v *rjson.Value) error {
 	count := int64(1)
@@ -185,7 +185,7 @@ func (h *Handler) stream(x *exchange, m *model.Model, req *infer.Request, answer
 		h.core.Log.AddStream(m.Name(), req.ID, req.Received, replied, times, nil)
 	})
 	if out.Cut() || errors.Is(err, stream.ErrCut) {
-		panic(http.ErrAbortHandler) // the way of net/http to end a connection in the middle of an answer
+		panic(http.ErrAbortHandler) // the way of net/http to end a connection within a response
 	}
 }
 
@@ -253,12 +253,12 @@ func elementCount(shape tensor.Shape) (int64, bool) {
 	return n, n >= 0
 }
 
-// queue lets a model reply without waiting for a slow reader: what is not yet written is kept in memory.
+// queue lets a model reply without waiting for a slow reader: it keeps responses in memory until they are written.
 type queue struct {
 	mu   sync.Mutex
 	bell *sync.Cond
 	list []*infer.Response
-	over bool // nobody will put or take any more
+	over bool // no more responses are put or taken
 	stop func() bool
 }
 
@@ -284,7 +284,7 @@ func (q *queue) end() {
 	q.bell.Signal()
 }
 
-// next waits for a response; nil after the final one, or when the client is gone.
+// next waits for a response; nil after the final one, or when the client has gone.
 func (q *queue) next() *infer.Response {
 	q.mu.Lock()
 	defer q.mu.Unlock()

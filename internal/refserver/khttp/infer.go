@@ -67,7 +67,7 @@ func (h *Handler) infer(x *exchange, name, version string) {
 	x.inference(head, tail)
 	req.Trace.Mark("HTTP_SEND_END", time.Now())
 	if h.core.Log.On() {
-		_ = http.NewResponseController(x.ResponseWriter).Flush() // a client that is gone is noted all the same
+		_ = http.NewResponseController(x.ResponseWriter).Flush() // a client that has gone is noted anyway
 		h.core.Log.Add(m.Name(), req.ID, received, time.Now())
 	}
 }
@@ -95,7 +95,7 @@ func (x *exchange) headerSize(body int) (int, error) {
 	return n, nil
 }
 
-// leadingInt reads the number at the front of a text as C does: text that is none is 0.
+// leadingInt reads the number at the start of a text as C does; 0 if there is none.
 func leadingInt(text string) int {
 	text = strings.TrimSpace(text)
 	end := 0

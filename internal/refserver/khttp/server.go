@@ -1,4 +1,4 @@
-// Package khttp speaks the KServe v2 protocol over HTTP with Triton's extensions: JSON, tensors as raw bytes behind it,
+// Package khttp serves the KServe v2 protocol over HTTP with Triton's extensions: JSON, tensors as raw bytes behind it,
 // generate, shared memory, the model repository, trace and log settings. Paths, status codes and the texts of errors are
 // Triton's, because clients match on them.
 package khttp
@@ -27,13 +27,13 @@ const (
 	jsonText  = "application/json"
 )
 
-// exchange is one request and the answer to it.
+// exchange is one request and the response to it.
 type exchange struct {
 	http.ResponseWriter
 	req *http.Request
-	// kind is the content type of an error: Triton sets JSON only once it has begun to look at the body.
+	// kind is the content type of an error: Triton sets JSON only after it has begun to read the body.
 	kind string
-	most int64 // the largest input; 0 is no limit
+	most int64 // the largest input; 0 means no limit
 
 	budget   *unpack.Budget
 	unpacked *unpack.Reader // the body, where it was packed
@@ -137,7 +137,7 @@ func digits(s string) bool {
 	return s != ""
 }
 
-// allow tells whether the method is the one; if not it has answered.
+// allow reports whether the method is allowed; if not, it has sent the error.
 func (x *exchange) allow(method string) bool {
 	if x.req.Method == method {
 		return true
@@ -157,7 +157,7 @@ func (x *exchange) fail(err error) {
 // done answers with a JSON body, or an empty one.
 func (x *exchange) done(body []byte) { x.answer(http.StatusOK, jsonText, body) }
 
-// answer writes a whole response. A client that is gone cannot be told, so write errors end here.
+// answer writes a whole response. It ignores write errors, because they mean that the client has gone.
 func (x *exchange) answer(status int, kind string, body []byte) {
 	head := x.Header()
 	head["Content-Type"] = []string{kind}

@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// simulated adds the families of GPUs that are not there: utilization, power and memory that swing slowly, so that a
-// scraper has something to see.
+// simulated adds the metrics of simulated GPUs: utilization, power and memory that change slowly.
 func simulated(b []byte, gpus int, now time.Time) []byte {
 	swing := func(gpu int) float64 {
 		return 0.5 + 0.4*math.Sin(2*math.Pi*float64(now.UnixMilli()%60_000)/60_000+float64(gpu))

@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// machine adds what the machine as a whole uses, where the system tells.
+// machine adds the CPU and memory use of the whole machine, if the system reports it.
 func machine(b []byte) []byte {
 	total, available, ok := memory()
 	if !ok {
@@ -24,7 +24,7 @@ func machine(b []byte) []byte {
 	return b
 }
 
-// memory reads /proc/meminfo; false where there is none.
+// memory reads /proc/meminfo; false if there is none.
 func memory() (total, available uint64, ok bool) {
 	text, err := os.ReadFile("/proc/meminfo")
 	if err != nil {
@@ -35,7 +35,7 @@ func memory() (total, available uint64, ok bool) {
 		if len(f) < 2 {
 			continue
 		}
-		n, _ := strconv.ParseUint(string(f[1]), 10, 64) // in KiB; a line that is no number is not ours
+		n, _ := strconv.ParseUint(string(f[1]), 10, 64) // in KiB; a line that is not a number is not ours
 		switch string(f[0]) {
 		case "MemTotal:":
 			total = n << 10
@@ -46,7 +46,7 @@ func memory() (total, available uint64, ok bool) {
 	return total, available, total > 0
 }
 
-// busy is the share of time since boot that the processors were not idle; false where the system does not tell.
+// busy is the share of time since boot that the processors were not idle; false if the system does not tell.
 func busy() (float64, bool) {
 	text, err := os.ReadFile("/proc/stat")
 	if err != nil {

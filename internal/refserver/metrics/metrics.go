@@ -1,4 +1,4 @@
-// Package metrics writes what the server counts as Prometheus text, under the names of Triton's metrics.
+// Package metrics writes the server's counters as Prometheus text, under the names of Triton's metrics.
 package metrics
 
 import (
@@ -18,7 +18,7 @@ func Handler(c *core.Core, gpus int) http.Handler {
 			return
 		}
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		_, _ = w.Write(text(c, gpus)) // a scraper that is gone needs no answer
+		_, _ = w.Write(text(c, gpus)) // a scraper that has gone needs no response
 	})
 }
 

@@ -14,8 +14,8 @@ const batchNote = "NOTE: Setting a non-zero max_batch_size in the model config r
 	"If you want to specify the full shape including the batch dim in your input dims config, try setting max_batch_size to zero. " +
 	"See the model configuration docs for more info on max_batch_size."
 
-// check holds a request against the configuration, in the order and with the words of Triton, and sets its batch size.
-// Triton looks at the inputs in the order of a hash table, which for so few is the last first.
+// check compares a request with the configuration, in Triton's order and with its messages, and sets its batch size. Triton
+// checks inputs in the order of a hash table, which for so few inputs is last to first.
 func (m *Model) check(r *infer.Request) error {
 	for _, out := range r.Outputs {
 		if m.outputs[out.Name] == nil {
@@ -38,7 +38,7 @@ func (m *Model) check(r *infer.Request) error {
 			return err
 		}
 	}
-	if len(r.Inputs) < len(m.inputs) && !m.contented() {
+	if len(r.Inputs) < len(m.inputs) && !m.runsWithoutInput() {
 		for _, in := range m.Config.GetInput() {
 			if !in.GetOptional() && r.Input(in.GetName()) == nil {
 				return m.wrongCount(r)
@@ -48,9 +48,9 @@ func (m *Model) check(r *infer.Request) error {
 	return nil
 }
 
-// contented tells whether the model runs without an input that it should have. Triton only counts the inputs and leaves the
-// rest to the model; of the built-in backends those that give each input back do not mind.
-func (m *Model) contented() bool {
+// runsWithoutInput reports whether the model runs without an input that it should have. Triton only counts the inputs and leaves the rest
+// to the model; the built-in backends that return each input accept it.
+func (m *Model) runsWithoutInput() bool {
 	return slices.Contains([]string{"identity", "delay", "fault"}, m.Config.GetBackend())
 }
 

@@ -17,8 +17,8 @@ import (
 // examples are the models of Triton's public example repository.
 var examples = []string{"densenet_onnx", "inception_onnx", "simple", "simple_dyna_sequence", "simple_identity", "simple_int8", "simple_sequence", "simple_string"}
 
-// listed tells whether the index names a model. Where clients load models themselves, built-in ones that nobody has asked
-// for would hide what is in the repository: of those only the examples are named, and none beside a repository on disk.
+// listed reports whether the index names a model. If clients load models themselves, the many built-in models would hide those of
+// the repository: the index then names only the example models, and none of them beside a repository on disk.
 func (r *Repository) listed(name string, e *entry) bool {
 	if !r.opts.Explicit || !e.source.builtin || e.state != "" {
 		return true
@@ -26,8 +26,8 @@ func (r *Repository) listed(name string, e *entry) bool {
 	return len(r.opts.Dirs) == 0 && slices.Contains(examples, name)
 }
 
-// Load loads or loads again a model, with the given configuration instead of its own where override is not empty. Files
-// are the paths of those that the client sends along, which stand for the model's folder.
+// Load loads a model, or loads it again; override, if not empty, replaces its configuration. files are the paths of the files in
+// the client's request, which replace the model's folder.
 func (r *Repository) Load(name, override string, files []string) error {
 	if !r.opts.Explicit {
 		return infer.Errorf(infer.Unavailable, "explicit model load / unload is not allowed if polling is enabled")
@@ -81,8 +81,8 @@ func fileVersions(files []string) (have []int64, ok bool) {
 	return slices.Sorted(maps.Keys(found)), len(files) == 0 || len(found) > 0
 }
 
-// parseOverride reads the JSON configuration of a load request. What it leaves out about the tensors comes from the
-// model, as Triton asks the model's file.
+// parseOverride reads the JSON configuration of a load request. Missing tensors come from the model, as Triton reads them from the
+// model's file.
 func parseOverride(text, name string, e *entry) (*kserve.ModelConfig, error) {
 	cfg := &kserve.ModelConfig{}
 	if err := protojson.Unmarshal([]byte(text), cfg); err != nil {

@@ -42,7 +42,7 @@ func (m *Model) Name() string { return m.Config.GetName() }
 // VersionText is the version as clients write it.
 func (m *Model) VersionText() string { return strconv.FormatInt(m.Version, 10) }
 
-// Decoupled tells whether a request may have any number of responses.
+// Decoupled reports whether a request may have any number of responses.
 func (m *Model) Decoupled() bool { return m.Config.GetModelTransactionPolicy().GetDecoupled() }
 
 // Platform is the model's platform, or its backend where it has none.
@@ -53,8 +53,8 @@ func (m *Model) Platform() string {
 	return m.Config.GetBackend()
 }
 
-// Infer checks the request and hands it to the scheduler. When it returns an error the request is over, and Reply was
-// not and will not be called.
+// Infer checks the request and passes it to the scheduler. If it returns an error, the request has ended and Reply is never
+// called.
 func (m *Model) Infer(r *infer.Request) error {
 	if err := m.check(r); err != nil {
 		return err
@@ -68,7 +68,7 @@ func (m *Model) Infer(r *infer.Request) error {
 	return m.scheduler.Enqueue(r)
 }
 
-// traced marks the start of a request that is watched.
+// traced adds the start to the trace of a request.
 func (m *Model) traced(r *infer.Request) {
 	r.Trace.Model(m.Name(), m.Version, r.ID)
 	r.Trace.Mark("REQUEST_START", time.Now())
@@ -181,7 +181,7 @@ type Options struct {
 	// Explicit loads only the models named in Load, and allows loading and unloading later; "*" in Load names all.
 	Explicit bool
 	Load     []string
-	// Delays pins the time of every answer of a model. The names torchserve and AnyMethod need no model.
+	// Delays fixes the time of every response of a model. The names torchserve and AnyMethod need no model.
 	Delays map[string]time.Duration
 }
 

@@ -213,8 +213,8 @@ func (r *Repository) Index(ready bool) []Entry {
 	return out
 }
 
-// load needs the lock, except before the repository is shared. The models an ensemble needs are loaded with it.
-// The versions that there are may be others than those of the repository.
+// load loads a model, and for an ensemble its steps. The caller holds the lock, except before the repository is shared. have may
+// differ from the versions of the repository.
 func (r *Repository) load(name string, override *kserve.ModelConfig, have []int64) error {
 	e := r.entries[name]
 	if e == nil {
@@ -253,7 +253,7 @@ func (r *Repository) load(name string, override *kserve.ModelConfig, have []int6
 	return nil
 }
 
-// Unload drops a model, and with it, when asked, the models that it is made of.
+// Unload drops a model and, with dependents, the steps of an ensemble.
 func (r *Repository) Unload(name string, dependents bool) error {
 	if !r.opts.Explicit {
 		return infer.Errorf(infer.Unavailable, "explicit model load / unload is not allowed if polling is enabled")
@@ -262,7 +262,7 @@ func (r *Repository) Unload(name string, dependents bool) error {
 	defer r.mu.Unlock()
 	e := r.entries[name]
 	if e == nil {
-		return nil // Triton accepts to unload what it does not have
+		return nil // Triton accepts the unloading of an unknown model
 	}
 	r.unload(e)
 	if dependents {
@@ -296,7 +296,7 @@ func (r *Repository) Close() {
 	closeAll(all)
 }
 
-// closeAll closes ensembles first, so that their steps are still there for requests on their way.
+// closeAll closes ensembles first, so that requests in progress still find their steps.
 func closeAll(models []*Model) {
 	slices.SortStableFunc(models, func(a, b *Model) int {
 		return len(b.Config.GetEnsembleScheduling().GetStep()) - len(a.Config.GetEnsembleScheduling().GetStep())

@@ -13,7 +13,7 @@ import (
 	"github.com/redline-bench/redline/internal/tensor"
 )
 
-// checkReshapes holds each reshape against its dims: the same fixed elements, the same number of free dimensions.
+// checkReshapes compares each reshape with its dims: fixed elements and number of variable dimensions must be equal.
 func (m *Model) checkReshapes() error {
 	check := func(kind, name string, dims []int64, to *kserve.ModelTensorReshape) error {
 		if to == nil {
@@ -128,7 +128,7 @@ func readLabels(cfg *kserve.ModelConfig, folder string) (map[string][]string, er
 	return labels, nil
 }
 
-// builtinLabels tells whether a file is one that built-in models have: their classes are only numbered.
+// builtinLabels reports whether a file is one that built-in models have: their classes are only numbered.
 func builtinLabels(file string) bool {
 	return file == "densenet_labels.txt" || file == "inception_labels.txt"
 }

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// blocks decodes header blocks. Clients send the same few bytes for every call once both sides have the headers in their
-// tables; such a block, that changes no table, is decoded once and then known by its bytes.
+// blocks decodes header blocks. When both sides have the headers in their tables, clients send the same few bytes for every call.
+// Such a block, which changes no table, is decoded once and then recognized by its bytes.
 type blocks struct {
 	decoder *hpack.Decoder
 	found   string
@@ -54,7 +54,7 @@ func (b *blocks) path(in []byte) (string, error) {
 	return b.found, nil
 }
 
-// changesTable tells whether decoding the block changes the table. It says yes whenever it is not sure.
+// changesTable reports whether decoding the block may change the table.
 func changesTable(in []byte) bool {
 	for len(in) > 0 {
 		switch first := in[0]; {

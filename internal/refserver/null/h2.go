@@ -20,7 +20,7 @@ const (
 
 var errProtocol = errors.New("HTTP/2 protocol error")
 
-// rpcSession speaks gRPC over HTTP/2.
+// rpcSession uses gRPC over HTTP/2.
 type rpcSession struct {
 	server  *Server
 	started bool
@@ -34,7 +34,7 @@ type rpcSession struct {
 	table    int   // how many of our two headers the peer has in its table
 	noTable  bool  // the peer keeps no table of headers
 	partial  uint32
-	fragment []byte // a header block that goes on in CONTINUATION frames
+	fragment []byte // a header block that continues in CONTINUATION frames
 	ends     bool   // and whether it ends its stream
 	blocked  []*stream
 	last     *kind

@@ -18,14 +18,14 @@ var seed = maphash.MakeSeed()
 
 var errBad = errors.New("malformed request")
 
-// webSession speaks HTTP/1.1, with pipelining.
+// webSession uses HTTP/1.1, with pipelining.
 type webSession struct {
 	server *Server
 	last   *kind // the kind of the request before, and
 	lastID key   // its key: most connections send one kind
 }
 
-// request is where the parts of an HTTP request lie.
+// request has the parts of an HTTP request.
 type request struct {
 	head   []byte // with the empty line
 	body   []byte
@@ -55,7 +55,7 @@ func (w *webSession) consume(in, out []byte) (int, []byte, error) {
 	}
 }
 
-// split finds the first whole request; size 0 asks for more bytes.
+// split finds the first whole request; size 0 requests more bytes.
 func split(in []byte) (r request, size int, err error) {
 	end := bytes.Index(in, []byte(emptyEnd))
 	if end < 0 {
@@ -107,7 +107,7 @@ func (r *request) field(line []byte, length *int) error {
 		}
 		r.json = n
 	case len(name) == len("Transfer-Encoding") && strings.EqualFold(string(name), "Transfer-Encoding"):
-		return errBad // nobody benchmarks with chunks
+		return errBad // chunked bodies are not supported
 	}
 	return nil
 }
@@ -196,7 +196,7 @@ func (k *kind) write(out, id []byte) []byte {
 	return append(out, k.answer[1:]...)
 }
 
-// learn lets the real server answer and keeps what it said.
+// learn lets the real server respond and keeps its response.
 func (w *webSession) learn(name key, r request, whole, id, out []byte) ([]byte, error) {
 	rec, err := w.record(whole)
 	if err != nil {
@@ -241,7 +241,7 @@ func modelOf(target string) string {
 	return name
 }
 
-// real answers through the real server.
+// real responds through the real server.
 func (w *webSession) real(whole, out []byte) ([]byte, error) {
 	rec, err := w.record(whole)
 	if err != nil {

@@ -18,8 +18,8 @@ type loops struct {
 	running   sync.WaitGroup
 }
 
-// loop is one thread with its connections. Reads and writes never block, so they skip the runtime's bookkeeping for
-// system calls; only a wait for events goes through it.
+// loop is one thread with its connections. Reads and writes never block, so they bypass the runtime's handling of system calls;
+// only a wait for events uses it.
 type loop struct {
 	epoll  int
 	event  int // wakes the loop up
@@ -34,12 +34,12 @@ type loop struct {
 type link struct {
 	fd      int
 	session session
-	rest    []byte // a request that has not fully come
-	out     []byte // answers that the socket did not take
+	rest    []byte // an incomplete request
+	out     []byte // responses that the socket did not accept yet
 	waiting bool   // for room in the socket
 }
 
-// maxOut is how much may wait for a client that does not read; then it is not read from either.
+// maxOut limits the bytes that wait for a client that does not read; above it, the client's requests are not read either.
 const maxOut = 8 << 20
 
 func newLoops() (mover, error) {
@@ -82,9 +82,9 @@ func (ls *loops) accept(l net.Listener, open func() session) {
 	})
 }
 
-// takeOver gets a connection's socket out of the runtime's hands.
+// takeOver removes a connection's socket from the runtime's poller.
 func takeOver(c net.Conn) (int, error) {
-	defer c.Close() // the duplicate lives on
+	defer c.Close() // the duplicate stays open
 	raw, err := c.(*net.TCPConn).SyscallConn()
 	if err != nil {
 		return 0, err
@@ -147,7 +147,7 @@ func (l *loop) run() {
 	_ = unix.Close(l.epoll)
 }
 
-// wait looks for events without blocking first, which is cheap, and blocks only when there are none.
+// wait searches for events without blocking first, which is cheap, and blocks only when there are none.
 func (l *loop) wait(events []unix.EpollEvent) int {
 	if n := pollNow(l.epoll, events); n > 0 {
 		return n
@@ -180,7 +180,7 @@ func (l *loop) drop(c *link) {
 	_ = unix.Close(c.fd)
 }
 
-// serve reads once, answers, and writes. Level-triggered events bring it back when more is there.
+// serve reads once, responds, and writes. Level-triggered events call it again if there is more.
 func (l *loop) serve(c *link, events uint32) {
 	if events&unix.EPOLLOUT != 0 || len(c.out) > 0 {
 		if !l.write(c, nil) {
@@ -211,7 +211,7 @@ func (l *loop) serve(c *link, events uint32) {
 	}
 }
 
-// write sends what it can; false when the connection is gone. An error of the session ends it after that.
+// write sends what it can; false when the connection has gone. An error of the session ends it after that.
 func (l *loop) write(c *link, failed error) bool {
 	for len(c.out) > 0 {
 		n := writeNow(c.fd, c.out)

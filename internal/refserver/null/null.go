@@ -1,10 +1,9 @@
-// Package null is the server that answers as fast as the machine can: the target of benchmarks, which measure the client
-// and must never wait for the server.
+// Package null is a server that responds as fast as possible. It is the target of benchmarks, which measure the client and must
+// not wait for the server.
 //
-// The first request of each kind is answered by the real server, and the answer is kept; every later request of that kind
-// gets the same bytes with its own id. Two requests are of one kind when all but the id, the place in a sequence and the raw
-// tensor data is equal. So the answers are well-formed and of the right shape, but their numbers are those of the first
-// request.
+// The real server serves the first request of each kind, and its response is kept; every later request of that kind gets the
+// same bytes with its own id. Two requests are of one kind if they are equal except for the id, the position in a sequence and
+// the raw tensor data. Responses therefore have the right form and shape, but the numbers of the first request.
 //
 // Sessions (http.go, h2.go) are pure: bytes in, bytes out. A loop (loop_linux.go) moves the bytes between sockets and
 // sessions, with epoll and without a goroutine for each connection; with TLS each connection has one (pool.go).
@@ -24,7 +23,7 @@ import (
 	"github.com/redline-bench/redline/internal/refserver/khttp"
 )
 
-// session is one connection's protocol. It takes what it can off the front of in, and adds what is to be sent to out.
+// session is the protocol of one connection. It consumes complete requests from the start of in, and appends responses to out.
 type session interface {
 	consume(in, out []byte) (used int, answer []byte, err error)
 }
@@ -44,7 +43,7 @@ type mover interface {
 	close()
 }
 
-// Start serves HTTP and gRPC on the listeners, which it takes over; over TLS where there is a configuration of it.
+// Start serves HTTP and gRPC on the listeners, which it takes over; over TLS if there is a configuration of it.
 func Start(c *core.Core, web, rpc net.Listener, secure *tls.Config) (*Server, error) {
 	s := &Server{core: c, handler: khttp.New(c), service: kgrpc.New(c)}
 	s.kinds.byKey = map[key]*kind{}
@@ -59,7 +58,7 @@ func Start(c *core.Core, web, rpc net.Listener, secure *tls.Config) (*Server, er
 	return s, nil
 }
 
-// over puts TLS on a listener that speaks one protocol.
+// over puts TLS on a listener that uses one protocol.
 func over(l net.Listener, secure *tls.Config, protocol string) net.Listener {
 	secure = secure.Clone()
 	secure.NextProtos = []string{protocol}
@@ -75,7 +74,7 @@ type key struct {
 	length int
 }
 
-// kind is an answer that is kept, and how often it was given and not yet counted.
+// kind is a kept response, and how often it was sent and not yet counted.
 type kind struct {
 	answer []byte // without the id
 	head   int    // HTTP: the length of the JSON in answer
@@ -85,7 +84,7 @@ type kind struct {
 	given  atomic.Int64
 }
 
-// maxKinds bounds the memory; beyond it every new kind is answered by the real server.
+// maxKinds limits the memory; beyond it the real server serves every new kind.
 const maxKinds = 4096
 
 // kinds holds the kept answers.
@@ -108,7 +107,7 @@ func (k *kinds) put(id key, v *kind) {
 	}
 }
 
-// count adds the answers given from memory to the statistics, before anyone looks at those. They took no time.
+// count adds the kept responses that were sent to the statistics, before these are read. They took no time.
 func (s *Server) count() {
 	s.kinds.mu.RLock()
 	defer s.kinds.mu.RUnlock()

@@ -126,7 +126,7 @@ func TestWebRejectsGarbage(t *testing.T) {
 	}
 }
 
-// rpcClient writes frames and reads the answers.
+// rpcClient writes frames and reads the responses.
 type rpcClient struct {
 	buf   bytes.Buffer
 	frame *http2.Framer

@@ -6,8 +6,7 @@ import (
 	"sync"
 )
 
-// pool serves each connection in a goroutine: where the system has no epoll, and where TLS lies between the socket and the
-// session.
+// pool serves each connection in a goroutine, for systems without epoll and for TLS.
 type pool struct {
 	mu        sync.Mutex
 	listeners []net.Listener

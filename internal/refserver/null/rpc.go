@@ -22,7 +22,7 @@ const (
 	streamPath = "/inference.GRPCInferenceService/ModelStreamInfer"
 )
 
-// message answers one message of a call.
+// message responds to one message of a call.
 func (c *rpcSession) message(s *stream, in, out []byte) []byte {
 	if s.path != inferPath && s.path != streamPath {
 		return c.call(s, in, out)
@@ -80,7 +80,7 @@ func inferKey(path string, in []byte) (id []byte, name key, err error) {
 	return id, name, nil
 }
 
-// reply sends a kept answer with an id. An answer in a stream is wrapped once more.
+// reply sends a kept answer with an id. A response in a stream is wrapped once more.
 func (c *rpcSession) reply(s *stream, answer, id, out []byte) []byte {
 	size := len(answer)
 	if len(id) > 0 {
@@ -107,7 +107,7 @@ func (c *rpcSession) reply(s *stream, answer, id, out []byte) []byte {
 	return c.send(s, b, out)
 }
 
-// learn lets the real service answer and keeps what it said.
+// learn lets the real service respond and keeps its response.
 func (c *rpcSession) learn(s *stream, name key, in, id, out []byte) []byte {
 	var req kserve.ModelInferRequest
 	if err := proto.Unmarshal(in, &req); err != nil {
@@ -242,7 +242,7 @@ func (c *rpcSession) close(s *stream, out []byte) []byte {
 	return append(out, block...)
 }
 
-// Header fields of answers. The first opening of a connection puts content-type into the peer's table, and the first
+// Header fields of responses. The first opening of a connection puts content-type into the peer's table, and the first
 // trailers grpc-status: then that is the newest entry, with index 62, and content-type has 63.
 const (
 	status200     = "\x88"
@@ -254,7 +254,7 @@ const (
 	literalStatus = "\x00\x0bgrpc-status\x010"
 )
 
-// appendOpening sends the headers of an answer.
+// appendOpening sends the headers of a response.
 func (c *rpcSession) appendOpening(id uint32, out []byte) []byte {
 	block := status200 + literalType
 	switch {
@@ -306,7 +306,7 @@ func appendLiteral(b []byte, name, value string) []byte {
 	return append(b, value...)
 }
 
-// escape writes a message as gRPC wants it: what is not plain text in percent form.
+// escape percent-encodes a message for gRPC.
 func escape(text string) string {
 	var b strings.Builder
 	for i := range len(text) {

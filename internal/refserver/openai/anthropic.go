@@ -5,8 +5,8 @@ import (
 	"net/http"
 )
 
-// letter is one answer of Anthropic's messages in the making.
-type letter struct {
+// anthropicReply is one response of Anthropic's messages API that is being sent.
+type anthropicReply struct {
 	x        *exchange
 	Model    string          `json:"model"`
 	Max      *int            `json:"max_tokens"`
@@ -24,7 +24,7 @@ type letter struct {
 
 // messages answers /v1/messages.
 func (h *Handler) messages(x *exchange) error {
-	l := &letter{x: x}
+	l := &anthropicReply{x: x}
 	if err := x.decode(l); err != nil {
 		return err
 	}
@@ -64,21 +64,21 @@ func (h *Handler) messages(x *exchange) error {
 	return nil
 }
 
-func (l *letter) reason() string {
+func (l *anthropicReply) reason() string {
 	if l.call != "" {
 		return "tool_use"
 	}
 	return "max_tokens"
 }
 
-func (l *letter) usage(out int) map[string]int {
+func (l *anthropicReply) usage(out int) map[string]int {
 	return map[string]int{
 		"input_tokens": l.x.prompt - min(l.x.prompt, l.x.script.Cached), "output_tokens": out,
 		"cache_read_input_tokens": l.x.script.Cached, "cache_creation_input_tokens": 0,
 	}
 }
 
-func (l *letter) body(content []any, reason any, out int) map[string]any {
+func (l *anthropicReply) body(content []any, reason any, out int) map[string]any {
 	return map[string]any{
 		"id": "msg_" + l.x.id, "type": "message", "role": "assistant", "model": l.Model, "content": content,
 		"stop_reason": reason, "stop_sequence": nil, "usage": l.usage(out),
@@ -86,7 +86,7 @@ func (l *letter) body(content []any, reason any, out int) map[string]any {
 }
 
 // block is the empty content block that token k belongs to.
-func (l *letter) block(k int) map[string]any {
+func (l *anthropicReply) block(k int) map[string]any {
 	switch {
 	case k < l.x.reasoning:
 		return map[string]any{"type": "thinking", "thinking": "", "signature": ""}
@@ -97,7 +97,7 @@ func (l *letter) block(k int) map[string]any {
 }
 
 // delta is what tokens k to k+count-1 add to their block.
-func (l *letter) delta(k, count int, said string) map[string]any {
+func (l *anthropicReply) delta(k, count int, said string) map[string]any {
 	switch {
 	case k < l.x.reasoning:
 		return map[string]any{"type": "thinking_delta", "thinking": said}
@@ -107,13 +107,13 @@ func (l *letter) delta(k, count int, said string) map[string]any {
 	return map[string]any{"type": "text_delta", "text": said}
 }
 
-func (l *letter) send(kind string, v map[string]any, tokens int) error {
+func (l *anthropicReply) send(kind string, v map[string]any, tokens int) error {
 	v["type"] = kind
 	return l.x.event(kind, v, tokens)
 }
 
 // streamLetter sends the events of a message: blocks, and in them a delta for each token.
-func (h *Handler) streamLetter(l *letter) error {
+func (h *Handler) streamLetter(l *anthropicReply) error {
 	index := -1
 	err := h.tokens(l.x, l.n, func(k int, said string, count int) error {
 		if k == 0 {
@@ -141,8 +141,8 @@ func (h *Handler) streamLetter(l *letter) error {
 	return l.send("message_stop", map[string]any{}, 0)
 }
 
-// next ends the block before token k, where there is one, and begins the one that it belongs to.
-func (l *letter) next(index *int, k int) error {
+// next ends the block before token k, if there is one, and begins the one that it belongs to.
+func (l *anthropicReply) next(index *int, k int) error {
 	if *index >= 0 {
 		signed := map[string]any{"index": *index, "delta": map[string]any{"type": "signature_delta", "signature": "signed"}}
 		if err := l.send("content_block_delta", signed, 0); err != nil {

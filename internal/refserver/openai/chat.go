@@ -10,7 +10,7 @@ import (
 	"github.com/redline-bench/redline/internal/refserver/rjson"
 )
 
-// request is what chat completions and completions have in common, and what each has of its own.
+// request has the fields of chat completions and of completions.
 type request struct {
 	Model     string          `json:"model"`
 	Messages  []message       `json:"messages"`
@@ -40,7 +40,7 @@ type tool struct {
 	} `json:"function"`
 }
 
-// called is the tool that a request with tools, which are not turned off, is answered with a call of.
+// called returns the tool that the response calls, if the request has tools and does not disable them.
 func called(tools []tool, choice json.RawMessage) string {
 	if len(tools) == 0 || strings.Trim(string(choice), `"`) == "none" {
 		return ""
@@ -66,14 +66,14 @@ func arguments(k, count, n int) string {
 	return b.String()
 }
 
-// answer is one completion in the making.
+// answer is one completion that is being sent.
 type answer struct {
 	x       *exchange
 	r       *request
-	head    []byte // what every event begins with
+	head    []byte // the start of every event
 	buf     []byte
 	choices int
-	done    int // tokens so far
+	done    int // tokens sent
 }
 
 func (h *Handler) newAnswer(x *exchange, r *request, object, prefix string) (*answer, error) {
@@ -161,7 +161,7 @@ func (a *answer) send(choice func(b []byte, index int) []byte) {
 	writeJSON(a.x, http.StatusOK, json.RawMessage(a.tail(b, true)))
 }
 
-// tail appends what a body ends with.
+// tail appends the end of a body.
 func (a *answer) tail(b []byte, usage bool) []byte {
 	b = append(b, ']')
 	if usage {
@@ -190,8 +190,8 @@ func (a *answer) chunk(index int, inside []byte, finish string, tokens int) erro
 	return a.x.out.Event("", a.buf, tokens)
 }
 
-// streamChat sends an event for each token; the first carries the role too, so that the first event is the first token,
-// unless the script wants the role alone.
+// streamChat sends an event for each token. The first event also has the role, so that it is the first token, unless the script
+// sends the role alone.
 func (h *Handler) streamChat(a *answer, n int) error {
 	name := called(a.r.Tools, a.r.Choice)
 	var delta []byte
@@ -243,7 +243,7 @@ func (a *answer) each(inside []byte, finish string, tokens int) error {
 	return nil
 }
 
-// end sends the last event of each choice, the usage where it was asked for, and the end of the stream.
+// end sends the last event of each choice, the usage where it was requested, and the end of the stream.
 func (a *answer) end(inside, finish string) error {
 	if err := a.each([]byte(inside), finish, 0); err != nil {
 		return err

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// onPurpose is what a failure says that was asked for.
+// onPurpose is the message of a failure that was requested.
 const onPurpose = "failed on purpose"
 
 // errStop ends a stream early, as the script wants it.
@@ -64,11 +64,11 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // a client that is gone needs no answer
+	_, _ = w.Write(body) // a client that has gone needs no response
 }
 
-// ended turns the error that ended the tokens into what the stream ends with: nothing where the script stops it, an error
-// event in the middle, and an HTTP status before the first event.
+// ended converts the error that ended the tokens: to nothing if the script stops the stream, to an error event within the
+// stream, and to an HTTP status before the first event.
 func (x *exchange) ended(err error) error {
 	if errors.Is(err, errStop) {
 		x.out.Start()

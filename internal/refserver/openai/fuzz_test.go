@@ -11,7 +11,7 @@ import (
 	"github.com/redline-bench/redline/internal/refserver/tempo"
 )
 
-// Whatever a body holds, each interface answers it, and an answer that is no stream is JSON.
+// Whatever a body holds, each interface answers it, and a response that is not a stream is JSON.
 func FuzzBodies(f *testing.F) {
 	clock := pause.NewByTimers()
 	f.Cleanup(clock.Close)

@@ -2,10 +2,10 @@
 // completions, responses, embeddings and models, Anthropic's messages, TGI's generate, and the rerank of Cohere, TEI and
 // NIM; whole or as a stream.
 //
-// It computes nothing. What it keeps is the pace: the first token leaves exactly TTFT after the request came, each other
-// ITL later, so that what a client measures can be compared with what was. Times are counted from the arrival of the
-// request, never from the last token, so that being late once does not move the rest. A request may set its own pace with
-// the headers X-Redline-TTFT and X-Redline-ITL, and ask for a strange stream with X-Redline-Stream; see package stream.
+// It computes nothing, but sends tokens at fixed times: the first token exactly TTFT after the request arrived, each further
+// token ITL later, so that a client's measurements can be compared with the true times. Times count from the arrival of the
+// request, never from the last token, so that one late token does not delay the others. A request may set its own times with
+// the headers X-Redline-TTFT and X-Redline-ITL, and select an unusual stream with X-Redline-Stream; see package stream.
 package openai
 
 import (
@@ -28,12 +28,12 @@ import (
 // Config sets up the model.
 type Config struct {
 	Pace  *tempo.Pacer
-	Token string // when not empty, what clients must present as a bearer
+	Token string // if not empty, the bearer token that clients must send
 	Clock *pause.Clock
 	Log   *reqlog.Log
-	// Departures tells the log when answers over HTTP/2 left; nil where nobody asks.
+	// Departures records when responses over HTTP/2 were sent; nil if there is no log.
 	Departures *departure.Board
-	// Null lets events of an answer that has no pace leave together.
+	// Null sends the events of a response without delays together.
 	Null bool
 }
 
@@ -79,7 +79,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
-// exchange is one request and the answer to it.
+// exchange is one request and the response to it.
 type exchange struct {
 	http.ResponseWriter
 	req       *http.Request
@@ -96,7 +96,7 @@ type exchange struct {
 func (h *Handler) serve(w http.ResponseWriter, r *http.Request, f func(*exchange) error) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		return // the client is gone
+		return // the client has gone
 	}
 	x := &exchange{ResponseWriter: w, req: r, body: body, received: time.Now(), ttft: h.cfg.Pace.First, itl: h.cfg.Pace.Each}
 	x.id = strconv.FormatUint(h.count.Add(1), 10)
@@ -129,7 +129,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, f func(*exchange
 		h.cfg.Log.AddStream(r.URL.Path, id, x.received, replied, times, tokens)
 	})
 	if x.out.Cut() {
-		panic(http.ErrAbortHandler) // the way of net/http to end a connection in the middle of an answer
+		panic(http.ErrAbortHandler) // the way of net/http to end a connection within a response
 	}
 }
 
@@ -166,7 +166,7 @@ func (x *exchange) decode(to any) error {
 	return nil
 }
 
-// event sends one event of the stream, with a name where the interface has them.
+// event sends one event of the stream, with a name if the API has event names.
 func (x *exchange) event(name string, v any, tokens int) error {
 	body, err := json.Marshal(v)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// reply is one answer of the responses interface in the making.
+// reply is one response of the responses API that is being sent.
 type reply struct {
 	x         *exchange
 	Model     string          `json:"model"`
@@ -50,7 +50,7 @@ func (h *Handler) responses(x *exchange) error {
 	return nil
 }
 
-// ended tells of an error in the middle of a stream as this interface does.
+// ended sends an error within a stream in the form of this API.
 func (r *reply) ended(err error) error {
 	e, ok := errors.AsType[*apiError](err)
 	if !ok || !r.x.out.Started() {
@@ -72,7 +72,7 @@ type part struct {
 	first, last int
 }
 
-// items lists what the answer is made of.
+// items lists what the response is made of.
 func (r *reply) items() []part {
 	var list []part
 	if k := r.x.reasoning; k > 0 {
@@ -97,7 +97,7 @@ func (r *reply) itemID(p part) string {
 	return map[string]string{"reasoning": "rs_", "message": "msg_", "function_call": "fc_"}[p.kind] + r.x.id
 }
 
-// item is an item of the output as it stands; an empty text is none yet.
+// item is the current state of an output item; an empty text means none yet.
 func (r *reply) item(p part, status, said string) map[string]any {
 	v := map[string]any{"type": p.kind, "id": r.itemID(p), "status": status}
 	content := []any{}
@@ -123,7 +123,7 @@ func outputText(text string) map[string]any {
 	return map[string]any{"type": "output_text", "text": text, "annotations": []any{}, "logprobs": []any{}}
 }
 
-// body is the whole response as it stands.
+// body is the current state of the whole response.
 func (r *reply) body(status string) map[string]any {
 	v := map[string]any{
 		"id": "resp_" + r.x.id, "object": "response", "created_at": r.x.received.Unix(), "status": status, "model": r.Model,
@@ -159,7 +159,7 @@ func (r *reply) within(p part, v map[string]any) map[string]any {
 	return v
 }
 
-// names are the events that are about the inside of an item of a kind.
+// names are the events about the content of an item.
 func (p part) names() (added, delta, done, closed string) {
 	switch p.kind {
 	case "reasoning":
@@ -212,7 +212,7 @@ func (h *Handler) streamResponse(r *reply) error {
 	return r.send("response.completed", map[string]any{"response": r.body("completed")}, 0)
 }
 
-// inside is the part of an item that its text stands in.
+// inside is the part of an item that contains its text.
 func (p part) inside(said string) map[string]any {
 	if p.kind == "reasoning" {
 		return map[string]any{"type": "summary_text", "text": said}

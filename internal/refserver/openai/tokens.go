@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// tokens calls f for each of n tokens at its time, or for several at once where the script says so: k is the first.
+// tokens calls f for each of n tokens at its time, or for several at once if the script says so: k is the first.
 func (h *Handler) tokens(x *exchange, n int, f func(k int, text string, count int) error) error {
 	end := h.cfg.Pace.Begin()
 	defer end()
@@ -38,7 +38,7 @@ func (h *Handler) tokens(x *exchange, n int, f func(k int, text string, count in
 	return nil
 }
 
-// wait waits for a time, with pings where the script has them.
+// wait waits for a time, and sends pings if the script has them.
 func (h *Handler) wait(x *exchange, due time.Time) error {
 	ctx := x.req.Context()
 	if x.script.Ping > 0 {
@@ -79,13 +79,13 @@ func (h *Handler) whole(x *exchange, n int) error {
 	return h.tokens(x, n, func(int, string, int) error { return nil })
 }
 
-// defaultTokens is how long an answer is when the request does not say.
+// defaultTokens is the default length of a response.
 const defaultTokens = 16
 
-// maxAnswer bounds one answer, so that a slip of the pen does not stream for days.
+// maxAnswer limits one response, so that a mistyped length does not stream for days.
 const maxAnswer = 1 << 20
 
-// answerLength is the length that a request asks for: the last number that is there counts.
+// answerLength is the requested length: the last number that is given counts.
 func answerLength(asked ...*int) (int, error) {
 	n := defaultTokens
 	for _, a := range asked {
@@ -99,7 +99,7 @@ func answerLength(asked ...*int) (int, error) {
 	return n, nil
 }
 
-// thoughts is how many of n tokens are reasoning, where there is to be some.
+// thoughts is how many of n tokens are reasoning.
 func (x *exchange) thoughts(n int, asked bool) int {
 	switch {
 	case x.script.HasReasoning && x.script.Reasoning >= 0:

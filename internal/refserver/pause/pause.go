@@ -1,6 +1,6 @@
-// Package pause waits exactly. The Go runtime rounds short waits up to a millisecond when it idles, which would show in
-// every latency that the server is asked to pin; so one thread sleeps in the kernel until the next due time of all
-// waiters, to within some tens of microseconds, and then calls them.
+// Package pause waits exactly. The idle Go runtime rounds short waits up to a millisecond, which would be visible in every
+// fixed latency of the server. Therefore one thread sleeps in the kernel until the next due time of all waiters, exact to some
+// tens of microseconds, and then calls them.
 package pause
 
 import (
@@ -29,8 +29,8 @@ type sleeper interface {
 // New starts a clock.
 func New() *Clock { return start(newSleeper()) }
 
-// NewByTimers starts a clock that waits by the timers of the Go runtime. It is less exact, and follows the simulated time
-// of testing/synctest.
+// NewByTimers starts a clock with the timers of the Go runtime. It is less exact, and works with the simulated time of
+// testing/synctest.
 func NewByTimers() *Clock { return start(newTimerSleeper()) }
 
 func start(s sleeper) *Clock {
@@ -106,7 +106,7 @@ func (c *Clock) run() {
 	}
 }
 
-// take removes what is due and tells how long the rest may wait.
+// take removes the calls that are due and returns how long the others may wait.
 func (c *Clock) take(now time.Time) (calls []func(), next time.Duration, closed bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package reqlog writes down when each request came and when its answer was written: the truth that a client's
-// measurements can be compared with; of a stream also when each part was. One JSON object a line.
+// Package reqlog logs when each request was received and when its response was written, for a stream also when each event was
+// written. Tests compare a client's measurements with it. The log has one JSON object per line.
 package reqlog
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/redline-bench/redline/internal/refserver/rjson"
 )
 
-// Log takes lines from many goroutines. A nil Log drops them.
+// Log accepts lines from many goroutines. A nil Log drops them.
 type Log struct {
 	mu     sync.RWMutex // held while lines may still be sent
 	closed bool
@@ -29,16 +29,16 @@ func New(w io.Writer) *Log {
 	return l
 }
 
-// On tells whether anyone reads the log.
+// On reports whether there is a log.
 func (l *Log) On() bool { return l != nil }
 
-// Add notes one answer: the wall-clock times when the request was complete and when the answer had been written.
+// Add notes one response: the wall-clock times when the request was complete and when the response had been written.
 func (l *Log) Add(model, id string, received, replied time.Time) {
 	l.AddStream(model, id, received, replied, nil, nil)
 }
 
-// AddStream notes an answer in several parts: when each was written, in nanoseconds of the wall clock, and, where that is
-// known, how many tokens each had.
+// AddStream logs a streamed response: when each event was written, in nanoseconds of the wall clock, and, if known, how many
+// tokens each had.
 func (l *Log) AddStream(model, id string, received, replied time.Time, events []int64, tokens []int) {
 	if l == nil {
 		return

@@ -1,5 +1,5 @@
-// Package rjson parses JSON into a tree and reports mistakes in the words, and at the places, that Triton's own parser
-// reports them: people's tests match on those texts. Numbers keep their text, so that no bit of a tensor is lost.
+// Package rjson parses JSON into a tree. Its error messages and positions are those of Triton's own parser, because users'
+// tests match on them. Numbers keep their text, so that no bit of a tensor is lost.
 package rjson
 
 import (
@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// Kind is what a value is.
+// Kind is the kind of a value.
 type Kind uint8
 
 // The kinds of values.
@@ -43,7 +43,7 @@ type SyntaxError struct {
 
 func (e *SyntaxError) Error() string { return fmt.Sprintf("%s at %d", e.Text, e.Offset) }
 
-// Find looks up a member of an object; nil when there is none, or when v is no object.
+// Find looks up a member of an object; nil when there is none, or when v is not an object.
 func (v *Value) Find(name string) *Value {
 	if v == nil {
 		return nil

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestMistakes holds the texts and places of errors against those recorded from Triton 2.51.
+// TestMistakes compares the texts and places of errors with those recorded from Triton 2.51.
 func TestMistakes(t *testing.T) {
 	for in, want := range map[string]string{
 		``:               "The document is empty. at 0",
@@ -83,7 +83,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// lone tells whether a text may hold half a surrogate pair, which encoding/json mends and Triton refuses.
+// lone reports whether a text may hold half a surrogate pair, which encoding/json mends and Triton refuses.
 func lone(in []byte) bool {
 	for i := 0; i+1 < len(in); i++ {
 		if in[i] == '\\' && in[i+1] == 'u' {

@@ -7,18 +7,18 @@ import (
 	"github.com/redline-bench/redline/internal/refserver/pause"
 )
 
-// bell wakes those who wait on it, at once or at a time. Its methods need the lock.
+// bell wakes its waiters, at once or at a time. Callers of its methods hold the lock.
 type bell struct {
 	*sync.Cond
 	clock *pause.Clock
-	next  time.Time // the ring that is ordered; zero when none is
+	next  time.Time // time of the next wake-up; zero for none
 }
 
 func newBell(lock sync.Locker, clock *pause.Clock) bell {
 	return bell{Cond: sync.NewCond(lock), clock: clock}
 }
 
-// ringAt wakes all later. One order is enough as long as it is not later than asked.
+// ringAt wakes all waiters at a time. An earlier wake-up that is already set is enough.
 func (b *bell) ringAt(t time.Time) {
 	if !b.next.IsZero() && !b.next.After(t) {
 		return

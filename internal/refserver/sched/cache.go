@@ -14,8 +14,8 @@ import (
 // cacheBytes is how much tensor data a model's cache keeps.
 const cacheBytes = 64 << 20
 
-// Cache stands before another scheduler and answers requests that are equal to an earlier one from memory. The oldest
-// unused answers go when the memory is full.
+// Cache is a scheduler in front of another one. It serves requests that equal an earlier one from memory. When the memory is
+// full, it drops the responses that were not used for the longest time.
 type Cache struct {
 	next     Scheduler
 	counters *stats.Counters
@@ -38,7 +38,7 @@ func NewCache(next Scheduler, counters *stats.Counters) *Cache {
 	return &Cache{next: next, counters: counters, seed: maphash.MakeSeed(), byKey: map[uint64]*list.Element{}, order: list.New()}
 }
 
-// Enqueue answers from memory, or passes the request on and remembers its answer.
+// Enqueue responds from memory, or passes the request on and keeps its response.
 func (c *Cache) Enqueue(r *infer.Request) error {
 	start := time.Now()
 	key := c.key(r)
@@ -61,7 +61,7 @@ func (c *Cache) Enqueue(r *infer.Request) error {
 	return c.next.Enqueue(r)
 }
 
-// key hashes all that decides the answer.
+// key hashes everything that determines the response.
 func (c *Cache) key(r *infer.Request) uint64 {
 	var h maphash.Hash
 	h.SetSeed(c.seed)

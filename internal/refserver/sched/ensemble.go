@@ -18,8 +18,8 @@ type Step struct {
 	Infer  func(*infer.Request) error
 }
 
-// Ensemble runs a graph of other models: a step starts as soon as all tensors it takes are there. A step that answers
-// many times starts the steps behind it once for each answer, and the answers of the ensemble keep that order.
+// Ensemble runs a graph of other models: a step starts as soon as all its input tensors are present. A step with many responses
+// starts the steps after it once for each response, and the responses of the ensemble keep that order.
 type Ensemble struct {
 	*runner
 	steps []Step
@@ -46,33 +46,33 @@ func (e *Ensemble) Enqueue(r *infer.Request) error {
 	return nil
 }
 
-// Close waits for the requests on their way; their steps are other models.
+// Close waits for the requests in progress; their steps are other models.
 func (e *Ensemble) Close() {
 	e.cancel()
 	e.running.Wait()
 }
 
-// flow is one request on its way through the graph.
+// flow is one request in the graph.
 type flow struct {
 	ensemble *Ensemble
 	req      *infer.Request
 	start    time.Time
 
 	mu      sync.Mutex
-	pending int       // steps whose last answer has not come
-	order   []*branch // in the order in which their answers leave
+	pending int       // steps that have not sent their last response
+	order   []*branch // in the order of their responses
 	sum     stats.Stages
 	sent    bool
 	err     error
 	over    bool
 }
 
-// branch is the tensors of one answer that is in the making. A decoupled step makes a branch for each of its answers.
+// branch is the tensors of one future response. A decoupled step makes a branch for each of its responses.
 type branch struct {
 	tensors map[string]tensor.Tensor
 	started map[int]bool
 	running int
-	split   bool // its answers come from the branches made out of it
+	split   bool // its responses come from the branches made out of it
 }
 
 // call is a step that is ready to start.
@@ -140,7 +140,7 @@ func (f *flow) request(s *kserve.ModelEnsembling_Step, inputs []tensor.Tensor) *
 	return r
 }
 
-// call starts steps, without the lock: an answer may come before Infer returns.
+// call starts steps, without the lock: a response may come before Infer returns.
 func (f *flow) call(calls []call) {
 	for _, c := range calls {
 		c.req.Reply = func(resp *infer.Response) { f.answered(c, resp) }
@@ -150,7 +150,7 @@ func (f *flow) call(calls []call) {
 	}
 }
 
-// answered takes one answer of a step.
+// answered handles one response of a step.
 func (f *flow) answered(c call, resp *infer.Response) {
 	f.mu.Lock()
 	var calls []call
@@ -188,7 +188,7 @@ func (f *flow) answered(c call, resp *infer.Response) {
 	f.call(calls)
 }
 
-// fork makes a branch for one of many answers of a step. Its place in the order is behind its elder siblings.
+// fork makes a branch for one of many responses of a step, in the order of these responses.
 func (f *flow) fork(c call, resp *infer.Response) *branch {
 	child := &branch{tensors: maps.Clone(c.branch.tensors), started: maps.Clone(c.branch.started)}
 	child.add(f.ensemble.steps[c.step].Config, resp.Outputs)
@@ -206,7 +206,7 @@ func (b *branch) add(s *kserve.ModelEnsembling_Step, outputs []tensor.Tensor) {
 	}
 }
 
-// collect takes the answers that can leave now. It needs the lock.
+// collect returns the responses that can be sent now. The caller holds the lock.
 func (f *flow) collect() []*infer.Response {
 	if f.over {
 		return nil
@@ -234,7 +234,7 @@ func (f *flow) collect() []*infer.Response {
 	return append(slices.Clip(out), f.last(out)...)
 }
 
-// last ends the request: with the answer that leaves now, or, when all have left before, with an empty one.
+// last ends the request: with the response that is sent now or, if all have been sent, with an empty one.
 func (f *flow) last(out []*infer.Response) []*infer.Response {
 	f.over = true
 	end := time.Now()
@@ -255,7 +255,7 @@ func (f *flow) last(out []*infer.Response) []*infer.Response {
 	return []*infer.Response{{Err: infer.Errorf(infer.Internal, "ensemble '%s' gave no answer", x.Config.GetName()), Final: true, Version: x.Version}}
 }
 
-// sequenceParams are the parameters that Triton puts on every answer of an ensemble.
+// sequenceParams are the parameters that Triton puts on every response of an ensemble.
 func sequenceParams(s infer.Sequence) map[string]any {
 	id := any(s.ID)
 	if s.Name != "" {

@@ -6,8 +6,8 @@ import (
 	"github.com/redline-bench/redline/internal/refserver/infer"
 )
 
-// order holds responses back until all requests that came before have been answered, for models that must keep order
-// although several instances run at once. Each request has exactly one response.
+// order delays responses until all earlier requests have their response, for models that must keep the order although several
+// instances run at once. Each request has exactly one response.
 type order struct {
 	mu    sync.Mutex
 	slots []*slot
@@ -18,7 +18,7 @@ type slot struct {
 	resp  *infer.Response
 }
 
-// follow puts the request behind all others; call it in the order of arrival.
+// follow puts the request after all others; call it in the order of arrival.
 func (o *order) follow(r *infer.Request) {
 	s := &slot{reply: r.Reply}
 	o.mu.Lock()

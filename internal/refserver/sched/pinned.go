@@ -8,8 +8,8 @@ import (
 	"github.com/redline-bench/redline/internal/refserver/infer"
 )
 
-// Pinned answers every request exactly a fixed time after it was received, however many there are: the ground truth that
-// measured latencies are held against. Each request is an execution of its own.
+// Pinned responds to every request exactly a fixed time after it was received, for any number of requests. Tests compare measured
+// latencies with it. Each request is a separate execution.
 type Pinned struct {
 	*runner
 	delay time.Duration
@@ -18,12 +18,12 @@ type Pinned struct {
 	inst backend.Instance
 }
 
-// NewPinned makes a scheduler that delays every answer.
+// NewPinned makes a scheduler that delays every response.
 func NewPinned(s Setup, delay time.Duration) *Pinned {
 	return &Pinned{runner: newRunner(s), delay: delay, inst: s.Instances[0]}
 }
 
-// Enqueue executes at once and answers when it is time.
+// Enqueue executes at once and responds when the delay has passed.
 func (p *Pinned) Enqueue(r *infer.Request) error {
 	p.running.Add(1)
 	it := &item{req: r, queued: time.Now()}
@@ -40,7 +40,7 @@ func (p *Pinned) Enqueue(r *infer.Request) error {
 	return nil
 }
 
-// Close waits for the answers on their way.
+// Close waits for responses that are not sent yet.
 func (p *Pinned) Close() {
 	p.cancel()
 	p.running.Wait()

@@ -17,7 +17,7 @@ import (
 type Pool struct {
 	*runner
 	rule  rule
-	order *order // nil where answers may overtake each other
+	order *order // nil if responses may overtake each other
 
 	mu     sync.Mutex
 	bell   bell
@@ -114,7 +114,7 @@ func (r *rule) policyOf(level uint64) *kserve.ModelQueuePolicy {
 	return r.fallback
 }
 
-// deadline is when the request has waited too long: by its own wish where the model allows that, else by the policy.
+// deadline is when the request has waited too long: by its own timeout if the model allows that, else by the policy.
 func deadline(r *infer.Request, policy *kserve.ModelQueuePolicy, queued time.Time) time.Time {
 	limit := time.Duration(policy.GetDefaultTimeoutMicroseconds()) * time.Microsecond
 	if policy.GetAllowTimeoutOverride() && r.Timeout > 0 && (limit == 0 || r.Timeout < limit) {
@@ -148,7 +148,7 @@ func (p *Pool) insert(it *item, level uint64) {
 	p.queue = slices.Insert(p.queue, at, it)
 }
 
-// serve is the life of one instance.
+// serve runs one instance.
 func (p *Pool) serve(inst backend.Instance) {
 	for {
 		batch := p.next()
@@ -183,7 +183,7 @@ func (p *Pool) next() []*item {
 	}
 }
 
-// expire refuses or puts back what has waited too long, and drops what nobody waits for.
+// expire refuses or delays requests that have waited too long, and drops requests whose client has gone.
 func (p *Pool) expire(now time.Time) {
 	var late []*item
 	p.queue = slices.DeleteFunc(p.queue, func(it *item) bool {
@@ -205,8 +205,8 @@ func (p *Pool) expire(now time.Time) {
 	p.queue = append(p.queue, late...)
 }
 
-// form decides how many from the front of the queue run now. With 0, wait says when to look again; 0 of that means that
-// only a new request can change anything.
+// form decides how many requests from the front of the queue run now. If n is 0, wait is when to check again; 0 means that only a
+// new request can change anything.
 func (r *rule) form(queue []*item, now time.Time) (n int, wait time.Duration) {
 	if len(queue) == 0 {
 		return 0, 0
@@ -237,7 +237,7 @@ func (r *rule) form(queue []*item, now time.Time) (n int, wait time.Duration) {
 	return 0, r.delay - oldest
 }
 
-// fits tells whether two requests can be in one batch: same inputs, same shapes beyond the batch.
+// fits reports whether two requests can be in one batch: same inputs, same shapes beyond the batch.
 func (r *rule) fits(a, b *infer.Request) bool {
 	if len(a.Inputs) != len(b.Inputs) {
 		return false
@@ -255,7 +255,7 @@ func (r *rule) fits(a, b *infer.Request) bool {
 	return true
 }
 
-// Close ends the pool when all that waits has run.
+// Close ends the pool when all waiting requests have run.
 func (p *Pool) Close() {
 	p.mu.Lock()
 	p.closed = true

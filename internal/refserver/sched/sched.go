@@ -1,8 +1,8 @@
-// Package sched decides when a request runs, with which others, and on which copy of the model.
+// Package sched decides when a request runs, in which batch, and on which instance of the model.
 //
 // There are four schedulers: Pool (one queue, every idle instance takes from it, alone or in dynamic batches), Sequence
-// (a slot for each live sequence), Pinned (every answer after exactly the same time), and Ensemble (a graph of other
-// models). All of them take the marks between which the statistics count: nothing in them is estimated.
+// (a slot for each live sequence), Pinned (every response after a fixed time), and Ensemble (a graph of other models). All of
+// them take the timestamps of the statistics: no time is estimated.
 package sched
 
 import (
@@ -19,11 +19,11 @@ import (
 	"github.com/redline-bench/redline/internal/tensor"
 )
 
-// Scheduler takes checked requests.
+// Scheduler schedules checked requests.
 type Scheduler interface {
-	// Enqueue takes the request over, or returns why it is refused; then Reply is never called.
+	// Enqueue accepts the request, or returns why it is refused; then Reply is never called.
 	Enqueue(r *infer.Request) error
-	// Close refuses new requests, answers those that wait, and returns when none runs.
+	// Close refuses new requests, serves those that wait, and returns when none runs.
 	Close()
 }
 
@@ -40,7 +40,7 @@ type Setup struct {
 type item struct {
 	req      *infer.Request
 	queued   time.Time
-	deadline time.Time // zero: waits as long as it takes
+	deadline time.Time // zero: no deadline
 	action   kserve.ModelQueuePolicy_TimeoutAction
 	late     bool // past its deadline but delayed instead of refused
 }
@@ -59,7 +59,7 @@ func newRunner(s Setup) *runner {
 	return &runner{Setup: s, decoupled: s.Config.GetModelTransactionPolicy().GetDecoupled(), ctx: ctx, cancel: cancel}
 }
 
-// execution is one batch in the hands of an instance.
+// execution is one batch that an instance executes.
 type execution struct {
 	start, inputEnd time.Time
 	size            int
@@ -90,7 +90,7 @@ func (x *runner) run(inst backend.Instance, items []*item) {
 	x.finish(e, items, answers, time.Now())
 }
 
-// answer keeps what a backend said about one job of a model that answers once.
+// answer is the backend's result for one job of a model with one response.
 type answer struct {
 	outputs []tensor.Tensor
 	err     error
@@ -103,8 +103,8 @@ func (a *answer) take(outputs []tensor.Tensor, err error, _ bool) {
 	}
 }
 
-// finish builds the responses of a batch, counts, and only then lets the clients have them: whoever has an answer finds
-// it in the statistics.
+// finish builds the responses of a batch, counts them, and then sends them: a client that has a response finds it in the
+// statistics.
 func (x *runner) finish(e *execution, items []*item, answers []answer, outputStart time.Time) {
 	responses := make([]*infer.Response, len(items))
 	for i, it := range items {
@@ -130,7 +130,7 @@ func (x *runner) finish(e *execution, items []*item, answers []answer, outputSta
 	}
 }
 
-// traceAnswer marks an answer of a request that is watched.
+// traceAnswer adds the response to the trace of a request.
 func traceAnswer(t *trace.Trace, resp *infer.Response, at time.Time) {
 	if t.Wants() {
 		for _, out := range resp.Outputs {
@@ -142,7 +142,7 @@ func traceAnswer(t *trace.Trace, resp *infer.Response, at time.Time) {
 	}
 }
 
-// traceCompute marks the execution that answered last, and with it the end.
+// traceCompute adds the last execution and the end to the trace of a request.
 func traceCompute(t *trace.Trace, e *execution, outputStart, end time.Time) {
 	t.Mark("COMPUTE_START", e.start)
 	t.Mark("COMPUTE_INPUT_END", e.inputEnd)
@@ -167,7 +167,7 @@ func (x *runner) count(it *item, start, end time.Time, st stats.Stages, err erro
 	x.Counters.Request(it.req.Batch, total, start.Sub(it.queued), st)
 }
 
-// stream makes the answering function of a decoupled job: every answer leaves at once.
+// stream returns the Answer function of a decoupled job: every response is sent at once.
 func (x *runner) stream(e *execution, it *item) func([]tensor.Tensor, error, bool) {
 	x.running.Add(1)
 	n, last := 0, e.start
@@ -244,7 +244,7 @@ func (x *runner) response(r *infer.Request, outputs []tensor.Tensor) *infer.Resp
 	return resp
 }
 
-// refuse answers a request that never ran.
+// refuse fails a request that never ran.
 func (x *runner) refuse(it *item, why stats.Reason, err error) {
 	x.Counters.Failure(time.Since(it.req.Received), why)
 	it.req.Reply(&infer.Response{Err: err, Final: true, Version: x.Version})

@@ -21,26 +21,26 @@ type Sequence struct {
 	delay       time.Duration
 	utilization float64 // share of slots that end the delay early
 
-	mu      sync.Mutex
-	bell    bell
-	live    map[string]*chain // by key, until END is enqueued
-	lanes   []*lane
-	backlog []*chain
-	closed  bool
-	loops   sync.WaitGroup
+	mu        sync.Mutex
+	bell      bell
+	live      map[string]*chain // by key, until END is enqueued
+	instances []*instance
+	backlog   []*chain
+	closed    bool
+	loops     sync.WaitGroup
 }
 
 // chain is one sequence.
 type chain struct {
-	key     string
-	queue   []*item
-	lane    *lane // nil in the backlog
-	last    time.Time
-	running bool
+	key      string
+	queue    []*item
+	instance *instance // nil in the backlog
+	last     time.Time
+	running  bool
 }
 
-// lane is one instance with the sequences that hold its slots.
-type lane struct {
+// instance is one instance of the model with the sequences that hold its slots.
+type instance struct {
 	inst   backend.Instance
 	chains []*chain
 }
@@ -65,8 +65,8 @@ func NewSequence(s Setup) *Sequence {
 	}
 	q.bell = newBell(&q.mu, q.Clock)
 	for _, inst := range s.Instances {
-		l := &lane{inst: inst}
-		q.lanes = append(q.lanes, l)
+		l := &instance{inst: inst}
+		q.instances = append(q.instances, l)
 		q.loops.Go(func() { q.serve(l) })
 	}
 	return q
@@ -106,10 +106,10 @@ func (q *Sequence) Enqueue(r *infer.Request) error {
 	return nil
 }
 
-// place gives the sequence the slot of the emptiest instance, or a place in the backlog.
+// place assigns the sequence to a slot of the instance with the fewest sequences, or to the backlog.
 func (q *Sequence) place(c *chain) {
-	best := q.lanes[0]
-	for _, l := range q.lanes {
+	best := q.instances[0]
+	for _, l := range q.instances {
 		if len(l.chains) < len(best.chains) {
 			best = l
 		}
@@ -118,29 +118,29 @@ func (q *Sequence) place(c *chain) {
 		q.backlog = append(q.backlog, c)
 		return
 	}
-	c.lane = best
+	c.instance = best
 	best.chains = append(best.chains, c)
 }
 
 // release frees the slot of a sequence for the oldest in the backlog.
 func (q *Sequence) release(c *chain) {
-	c.lane.chains = slices.DeleteFunc(c.lane.chains, func(o *chain) bool { return o == c })
+	c.instance.chains = slices.DeleteFunc(c.instance.chains, func(o *chain) bool { return o == c })
 	if q.live[c.key] == c {
 		delete(q.live, c.key)
 	}
 	if len(q.backlog) > 0 {
 		next := q.backlog[0]
 		q.backlog = q.backlog[1:]
-		next.lane = c.lane
+		next.instance = c.instance
 		next.last = time.Now() // it could not be served before, so it was not idle
-		c.lane.chains = append(c.lane.chains, next)
+		c.instance.chains = append(c.instance.chains, next)
 	}
-	c.lane = nil
+	c.instance = nil
 	q.bell.Broadcast()
 }
 
-// serve is the life of one instance.
-func (q *Sequence) serve(l *lane) {
+// serve runs one instance.
+func (q *Sequence) serve(l *instance) {
 	for {
 		chains, items := q.next(l)
 		if items == nil {
@@ -158,8 +158,8 @@ func (q *Sequence) serve(l *lane) {
 	}
 }
 
-// next waits until the instance has something to run; no items end it.
-func (q *Sequence) next(l *lane) ([]*chain, []*item) {
+// next waits until the instance has something to run; without items the instance ends.
+func (q *Sequence) next(l *instance) ([]*chain, []*item) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for {
@@ -192,8 +192,8 @@ func (q *Sequence) take(chains []*chain) ([]*chain, []*item) {
 	return chains, items
 }
 
-// reap ends sequences that had no request for too long, and rings again when the next one may be due.
-func (q *Sequence) reap(l *lane, now time.Time) {
+// reap ends sequences that were idle too long, and sets the bell for the next one.
+func (q *Sequence) reap(l *instance, now time.Time) {
 	for _, c := range slices.Clone(l.chains) {
 		if c.running || len(c.queue) > 0 {
 			continue

@@ -1,5 +1,5 @@
-// Package shm maps the memory that clients share with the server, so that tensors need not travel. Data is copied in and
-// out: a client that truncates or rewrites its memory meanwhile can spoil its own answer, but not the server.
+// Package shm maps the memory that clients share with the server. Data is copied in and out, so a client that truncates or rewrites
+// its memory meanwhile can damage only its own response.
 package shm
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/redline-bench/redline/internal/refserver/infer"
 )
 
-// Kind is where a region lies.
+// Kind is the kind of memory of a region.
 type Kind uint8
 
 // The kinds.
@@ -80,7 +80,7 @@ func (r *Registry) add(reg Region, open func() (memory, error)) error {
 	return nil
 }
 
-// Unregister drops a region; one that is not there is no error.
+// Unregister drops a region; an unknown region is not an error.
 func (r *Registry) Unregister(kind Kind, name string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -122,7 +122,7 @@ func (r *Registry) Status(kind Kind, name string) ([]Region, error) {
 	return out, nil
 }
 
-// Check tells whether a part of a region is there.
+// Check reports whether a part of a region is there.
 func (r *Registry) Check(name string, offset, size uint64) error {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -180,7 +180,7 @@ func (m *mapped) read(offset uint64, to []byte) error { return move(to, m.data[o
 func (m *mapped) write(offset uint64, from []byte) error { return move(m.data[offset:], from, m.name) }
 func (m *mapped) close()                                 { unmap(m.whole) }
 
-// move copies, and turns the fault of touching memory that its owner has truncated into an error.
+// move copies, and returns an error if the owner has truncated the memory.
 func move(to, from []byte, name string) (err error) {
 	old := debug.SetPanicOnFault(true)
 	defer func() {

@@ -116,7 +116,7 @@ func (c *Counters) Failure(total time.Duration, why Reason) {
 	c.now.LastInference = time.Now()
 }
 
-// Hit adds one request that was answered from the response cache.
+// Hit adds one request that got a response from the response cache.
 func (c *Counters) Hit(total, queue, lookup time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -167,7 +167,7 @@ func (c *Counters) Snapshot() Snapshot {
 	return out
 }
 
-// Bulk adds n requests that were answered from memory, each an execution of its own that took no time.
+// Bulk adds n requests that got a response from memory, each an execution of its own that took no time.
 func (c *Counters) Bulk(n uint64, batch int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

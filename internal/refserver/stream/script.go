@@ -1,31 +1,31 @@
-// Package stream writes server-sent events, well or badly, and notes when each left.
+// Package stream writes server-sent events, valid or invalid, and records when each was written.
 //
-// A client of a stream must cope with whatever is allowed and must notice whatever is not. So a request may ask, in the
-// header X-Redline-Stream, for a stream of a certain kind: NAME or NAME=VALUE, several with commas between. Some change how
-// events are written and work for every stream; the others change what a language model says.
+// A client must accept every valid stream and detect every invalid one. Therefore the header X-Redline-Stream of a request
+// selects the kind of stream: NAME or NAME=VALUE, several separated by commas. Some kinds change how events are written and
+// work for every stream; the others change the events of a language model.
 //
-//	split[=N]      every N bytes (1) are a write of their own
-//	merge=N        N events are one write
+//	split[=N]      write every N bytes (1) separately
+//	merge=N        write N events at once
 //	crlf, cr       how lines end
 //	comments       a comment before each event
-//	fields         each event has an id, a retry time and a field that nobody knows
+//	fields         each event has an id, a retry time and an unknown field
 //	lines          the data of an event on two lines
 //	bare           no space after "data:"
-//	bom            a byte order mark in front of everything
+//	bom            a byte order mark at the start
 //	big[=N]        events of at least N bytes (1000000)
 //	gzip           compressed, flushed after each event
 //	cut=N          the connection ends after N events
-//	error=N        an error after N tokens, or N events where there are no tokens
-//	stop=N         the stream ends after N tokens, as if it were complete, but without what ends it
+//	error=N        an error after N tokens, or N events if there are no tokens
+//	stop=N         the stream ends after N tokens, without finish reason and without [DONE]
 //	empty          a stream without events
 //	nodone         no [DONE] at the end
 //	status=N       no stream at all: this HTTP status
-//	ping[=TIME]    a comment whenever nothing was said for so long (10ms)
-//	chunk=N        N tokens an event
-//	role           an event with the role alone comes before the first token
+//	ping[=TIME]    a comment after each TIME (10ms) without an event
+//	chunk=N        N tokens per event
+//	role           an event with only the role before the first token
 //	usage          usage in every event
 //	reasoning[=N]  the first N tokens (half of them) are reasoning
-//	cached=N       so many tokens of the prompt were in the cache
+//	cached=N       the usage reports N prompt tokens from the cache
 package stream
 
 import (
@@ -35,10 +35,10 @@ import (
 	"time"
 )
 
-// Header is where a request asks for a kind of stream.
+// Header is the header by which a request selects a kind of stream.
 const Header = "X-Redline-Stream"
 
-// Script says how a stream is to be. The zero value of New is one that every client likes.
+// Script is the form of a stream. Plain returns that of a valid stream.
 type Script struct {
 	// How events are written.
 	Split, Merge, Big           int
@@ -58,7 +58,7 @@ type Script struct {
 	HasReasoning, HasCached, on bool
 }
 
-// Plain is a stream as it should be.
+// Plain returns the script of a valid stream.
 func Plain() Script { return Script{EOL: "\n", Cut: -1, Fail: -1, Stop: -1, Chunk: 1} }
 
 // Parse reads a script.
@@ -109,11 +109,11 @@ func (s *Script) set(name, value string, given bool) error {
 		if given {
 			var err error
 			if s.Ping, err = time.ParseDuration(value); err != nil || s.Ping <= 0 {
-				return fmt.Errorf("ping needs a time, as 10ms")
+				return fmt.Errorf("ping needs a time, such as 10ms")
 			}
 		}
 	default:
-		return fmt.Errorf("no such kind of stream; see docs/refserver.md")
+		return fmt.Errorf("unknown kind of stream; see docs/refserver.md")
 	}
 	return nil
 }
@@ -125,7 +125,7 @@ func (s *Script) switches() map[string]*bool {
 	}
 }
 
-// number is a setting with a number: what it is without one, and whether it may be without one.
+// number is a setting with a number: its default, its smallest value, and whether a number is required.
 type number struct {
 	to           *int
 	usual, least int

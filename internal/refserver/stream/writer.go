@@ -12,10 +12,10 @@ import (
 	"github.com/redline-bench/redline/internal/refserver/departure"
 )
 
-// ErrCut says that the script ends the connection here.
+// ErrCut means that the script ends the connection here.
 var ErrCut = errors.New("the stream is cut on purpose")
 
-// Writer writes the events of one answer. Make one with New, and Close it.
+// Writer writes the events of one response. Make one with New, and Close it.
 type Writer struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
@@ -28,13 +28,13 @@ type Writer struct {
 	started bool
 	cut     bool
 
-	// Eager is false where events may wait for more of them: the answer is then written in large pieces.
+	// Eager: each event is written at once. Otherwise events are written together in large blocks.
 	Eager bool
 	// Log is whether times are kept.
 	Log    bool
 	tokens []int
 	size   int64             // bytes of the body
-	left   *departure.Stream // tells when they left; nil where this writer calls the system itself
+	left   *departure.Stream // records when bytes were sent; nil if this writer makes the system calls itself
 	mu     sync.Mutex
 	times  []int64
 }
@@ -44,16 +44,16 @@ func New(w http.ResponseWriter, script Script) *Writer {
 	return &Writer{w: w, control: http.NewResponseController(w), script: script, Eager: true}
 }
 
-// large is how much is kept back at most where events may wait.
+// large limits the bytes that wait if Eager is false.
 const large = 32 << 10
 
-// Started tells whether the head of the answer is out, so that errors must go into the stream.
+// Started reports whether the head of the response was sent, so that errors must go into the stream.
 func (w *Writer) Started() bool { return w.started }
 
 // Events is how many events were sent.
 func (w *Writer) Events() int { return w.events }
 
-// Start sends the head of the answer.
+// Start sends the head of the response.
 func (w *Writer) Start() {
 	if w.started {
 		return
@@ -72,7 +72,7 @@ func (w *Writer) Start() {
 	}
 }
 
-// Event sends one event, with a name where the interface has them, that carries so many tokens.
+// Event sends one event with this many tokens. name is the event's name, if the API has event names.
 func (w *Writer) Event(name string, data []byte, tokens int) error {
 	if w.script.Empty {
 		w.Start()
@@ -98,7 +98,7 @@ func (w *Writer) Event(name string, data []byte, tokens int) error {
 	return w.flush()
 }
 
-// Done sends what ends a stream of OpenAI.
+// Done sends [DONE], which ends a stream of OpenAI.
 func (w *Writer) Done() error {
 	if w.script.NoDone {
 		return nil
@@ -113,7 +113,7 @@ func (w *Writer) Ping() error {
 	return w.flush()
 }
 
-// Close writes what is left and ends the answer; where the script says so, by ending the connection.
+// Close writes what is left and ends the response, or the connection if the script says so.
 func (w *Writer) Close() error {
 	err := w.flush()
 	if w.zip != nil && !w.cut {
@@ -122,18 +122,18 @@ func (w *Writer) Close() error {
 	return err
 }
 
-// Cut tells whether the connection is to end without the end of the answer.
+// Cut reports whether the connection is to end without the end of the response.
 func (w *Writer) Cut() bool { return w.cut }
 
-// Follow lets another tell when events left; nil is nobody. It is to be called before the first event.
+// Follow makes s record when events were sent; nil changes nothing. It must be called before the first event.
 func (w *Writer) Follow(s *departure.Stream) {
 	if w.left = s; s != nil {
 		w.w.Header().Set(departure.Header, s.Key)
 	}
 }
 
-// Told calls fn with when each event was written, in nanoseconds of the wall clock, and how many tokens it had: at once, or
-// when the last of them has left.
+// Told calls fn with the time of each event, in nanoseconds of the wall clock, and its number of tokens: at once, or when the
+// last event has been sent.
 func (w *Writer) Told(fn func(times []int64, tokens []int)) {
 	if w.left == nil || len(w.times) == 0 {
 		fn(w.times, w.tokens)
@@ -224,7 +224,7 @@ func (w *Writer) push(p []byte) error {
 	return w.control.Flush()
 }
 
-// stamp gives the events that leave now their time; of an event in pieces the last piece counts.
+// stamp sets the time of the events that are written now; for an event in several writes the last write counts.
 func (w *Writer) stamp() {
 	if !w.Log || w.fresh == 0 {
 		return

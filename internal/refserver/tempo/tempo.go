@@ -1,5 +1,5 @@
-// Package tempo decides how long scripted work takes: a time around a mean, and the pace of a language model, whose first
-// token takes longer than the others, longer still after a long prompt, and slower when many ask at once.
+// Package tempo computes simulated execution times: a time around a mean, and the token times of a language model. Its first
+// token takes longer than the others and grows with the prompt; all times grow with the requests in flight.
 package tempo
 
 import (
@@ -44,7 +44,7 @@ type Tokens struct {
 	FirstDev, EachDev time.Duration
 	Distribution      string // of both
 
-	// Slowdown stretches all times by this share for each request in flight beyond Free, and beyond the first: the knee.
+	// Slowdown lengthens all times by this share for each request in flight beyond Free, and beyond the first.
 	Slowdown float64
 	Free     int
 }
@@ -69,7 +69,7 @@ func New(t Tokens, seed, stream uint64) (*Pacer, error) {
 	return p, err
 }
 
-// Begin counts a request in flight; it is over when end is called.
+// Begin counts a request in flight until end is called.
 func (p *Pacer) Begin() (end func()) {
 	p.inflight.Add(1)
 	return func() { p.inflight.Add(-1) }

@@ -1,5 +1,5 @@
-// Package tfserving speaks TensorFlow Serving's gRPC interface in front of the same models: Predict, the metadata of
-// their signature, and their status. Every model that answers once has the one signature serving_default.
+// Package tfserving serves the models over TensorFlow Serving's gRPC API: Predict, the metadata of their signature, and their
+// status. Every model that sends one response has the signature serving_default.
 package tfserving
 
 import (
@@ -35,7 +35,7 @@ func Register(s *grpc.Server, c *core.Core) {
 	pb.RegisterModelServiceServer(s, srv)
 }
 
-// find looks up the model of a spec. A label is taken for the version that it names.
+// find looks up the model of a spec. A label is used as the version.
 func (s *service) find(spec *pb.ModelSpec) (*model.Model, error) {
 	version := spec.GetVersionLabel()
 	if v := spec.GetVersion(); v != nil {
@@ -128,7 +128,7 @@ func infos(list []model.Tensor) map[string]*pb.TensorInfo {
 	return out
 }
 
-// GetModelStatus tells that a model that is there is available.
+// GetModelStatus reports that a loaded model is available.
 func (s *service) GetModelStatus(_ context.Context, in *pb.GetModelStatusRequest) (*pb.GetModelStatusResponse, error) {
 	m, err := s.find(in.GetModelSpec())
 	if err != nil {

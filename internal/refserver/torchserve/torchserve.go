@@ -1,5 +1,5 @@
-// Package torchserve answers as TorchServe does: predictions, ping and the list of models. Every model is there and gives
-// the size of what it was sent, after a fixed time.
+// Package torchserve serves TorchServe's API: predictions, ping and the list of models. It accepts every model name and responds
+// with the size of the received data, after a fixed time.
 package torchserve
 
 import (
@@ -15,7 +15,7 @@ import (
 
 // Config sets up the handler.
 type Config struct {
-	Delay time.Duration // from the arrival of a request to its answer
+	Delay time.Duration // from the arrival of a request to its response
 	Clock *pause.Clock
 	Log   *reqlog.Log
 }
@@ -41,7 +41,7 @@ func New(cfg Config) http.Handler {
 	return mux
 }
 
-// predict reads the parts of a form, or the whole body where it is none.
+// predict reads the parts of a form, or the whole body if it is not a form.
 func (c *Config) predict(w http.ResponseWriter, r *http.Request) {
 	size := int64(0)
 	form, err := r.MultipartReader()
@@ -70,7 +70,7 @@ func (c *Config) predict(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if c.Clock.Until(r.Context(), received.Add(c.Delay)) != nil {
-		return // the client is gone
+		return // the client has gone
 	}
 	answer(w, http.StatusOK, map[string]any{"bytes": size})
 	c.Log.Add(r.PathValue("model"), "", received, time.Now())
@@ -87,5 +87,5 @@ func answer(w http.ResponseWriter, status int, v any) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // a client that is gone needs no answer
+	_, _ = w.Write(body) // a client that has gone needs no response
 }

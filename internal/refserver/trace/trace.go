@@ -1,5 +1,5 @@
-// Package trace writes what happened to single requests, and when, as Triton does: a file of JSON with one line for each
-// mark. Which requests are traced, the settings decide; a request that is not has a nil Trace, on which all calls are free.
+// Package trace writes the events of single requests with their times in Triton's format: a file of JSON with one line for each
+// timestamp. The settings decide which requests are traced. Other requests have a nil Trace, on which calls do nothing.
 package trace
 
 import (
@@ -26,11 +26,11 @@ type Recorder struct {
 type Options struct {
 	File                string
 	Timestamps, Tensors bool
-	// Every is after how many traces a file is full and gets a number; 0 keeps them for one file at the end.
+	// Every is the number of traces per numbered file; 0 writes one file at the end.
 	Every int
 }
 
-// Trace is one request, or a step of an ensemble, that is watched.
+// Trace is one traced request, or a step of an ensemble.
 type Trace struct {
 	recorder *Recorder
 	options  Options
@@ -43,7 +43,7 @@ type Trace struct {
 	lines []byte
 }
 
-// Start begins to watch a request.
+// Start begins the trace of a request.
 func (r *Recorder) Start(o Options) *Trace {
 	if o.File == "" || !o.Timestamps && !o.Tensors {
 		return nil
@@ -58,7 +58,7 @@ func (r *Recorder) number() uint64 {
 	return r.next
 }
 
-// Child begins to watch a step of an ensemble. Its End is its own.
+// Child begins the trace of a step of an ensemble. The caller must call its End.
 func (t *Trace) Child() *Trace {
 	if t == nil {
 		return nil
@@ -70,13 +70,13 @@ func (t *Trace) Child() *Trace {
 	return &Trace{recorder: t.recorder, options: t.options, root: root, id: t.recorder.number(), parent: t.id}
 }
 
-// Step tells whether this is a step of an ensemble.
+// Step reports whether this is a step of an ensemble.
 func (t *Trace) Step() bool { return t != nil && t.root != nil }
 
-// Wants tells whether tensors are to be shown.
+// Wants reports whether tensors are to be shown.
 func (t *Trace) Wants() bool { return t != nil && t.options.Tensors }
 
-// Model says what runs the request.
+// Model sets the model that runs the request.
 func (t *Trace) Model(name string, version int64, request string) {
 	if t == nil {
 		return
@@ -92,7 +92,7 @@ func (t *Trace) Model(name string, version int64, request string) {
 	t.line(b)
 }
 
-// Mark says that something happened.
+// Mark adds a timestamp.
 func (t *Trace) Mark(name string, at time.Time) {
 	if t == nil || !t.options.Timestamps {
 		return
@@ -102,7 +102,7 @@ func (t *Trace) Mark(name string, at time.Time) {
 	t.line(append(b, "}]"...))
 }
 
-// Tensor shows a tensor; data is its elements as text.
+// Tensor adds a tensor; data is its elements as text.
 func (t *Trace) Tensor(activity string, x tensor.Tensor, data string) {
 	if !t.Wants() {
 		return
@@ -128,7 +128,7 @@ func (t *Trace) line(members []byte) {
 	t.lines = append(append(append(t.lines, ','), members...), '}', ',')
 }
 
-// End hands the lines over: those of a step to its request, those of a request to the recorder.
+// End passes on the lines: those of a step to its request, those of a request to the recorder.
 func (t *Trace) End() {
 	if t == nil {
 		return

@@ -1,5 +1,5 @@
-// Package unpack limits the memory that packed requests can take. A few kilobytes of gzip unpack to gigabytes, so a budget
-// counts the unpacked bytes of all requests together, while they are read, and stops a reader that exceeds it.
+// Package unpack limits the memory of compressed requests. A few kilobytes of gzip can decompress to gigabytes, so a budget counts
+// the decompressed bytes of all requests together while they are read, and stops a reader that exceeds it.
 package unpack
 
 import (
@@ -11,18 +11,18 @@ import (
 	"github.com/redline-bench/redline/internal/refserver/infer"
 )
 
-// Budget is how many unpacked bytes may be held at a time. The zero value has no limit.
+// Budget limits the decompressed bytes that are in memory at once. The zero value has no limit.
 type Budget struct {
 	limit, held atomic.Int64
 }
 
-// SetLimit sets the limit in bytes; 0 is no limit.
+// SetLimit sets the limit in bytes; 0 means no limit.
 func (b *Budget) SetLimit(bytes int64) { b.limit.Store(bytes) }
 
-// Held is how many bytes are held now.
+// Held is the number of bytes in memory now.
 func (b *Budget) Held() int64 { return b.held.Load() }
 
-// Reader counts the bytes that are read from an unpacking reader. Close gives them back to the budget.
+// Reader counts the bytes that are read from a decompressing reader. Close returns them to the budget.
 func (b *Budget) Reader(from io.Reader) *Reader { return &Reader{from: from, budget: b} }
 
 // Reader is a reader within a budget.
@@ -32,8 +32,8 @@ type Reader struct {
 	held   int64
 }
 
-// Read reads at most one byte beyond the budget and fails at the read after that. So a caller with a limit of its own
-// that equals the budget's finds the excess itself.
+// Read reads at most one byte beyond the budget and fails at the next read. A caller with a limit equal to the budget therefore
+// finds the excess itself.
 func (r *Reader) Read(p []byte) (int, error) {
 	if limit := r.budget.limit.Load(); limit > 0 {
 		left := limit - r.budget.held.Load()
@@ -46,19 +46,19 @@ func (r *Reader) Read(p []byte) (int, error) {
 	r.held += int64(n)
 	r.budget.held.Add(int64(n))
 	if n > 0 && errors.Is(err, io.EOF) {
-		err = nil // the next read tells the end, or that the last byte was one too many
+		err = nil // the next read returns the end, or that the last byte was one too many
 	}
 	return n, err
 }
 
-// Close gives the bytes back. It may be called more than once.
+// Close returns the bytes to the budget. It may be called more than once.
 func (r *Reader) Close() error {
 	r.budget.held.Add(-r.held)
 	r.held = 0
 	return nil
 }
 
-// Refusal is what a client is told whose body does not fit.
+// Refusal is the message to a client whose body exceeds the limit.
 func Refusal(limit int64) string {
 	return fmt.Sprintf("the request unpacks to more than the limit of %d bytes for all requests at a time; use --max-unpacked-size to increase it", limit)
 }

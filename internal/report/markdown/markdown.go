@@ -1,5 +1,5 @@
-// Package markdown writes foreign text, names and messages of servers for instance, into Markdown so that it neither
-// breaks a table nor becomes markup.
+// Package markdown escapes foreign text, such as names and messages of servers, so that it neither breaks a Markdown table
+// nor becomes markup.
 package markdown
 
 import (
@@ -13,13 +13,13 @@ func Cell(text string) string {
 	return strings.NewReplacer("|", "\\|", "<", "&lt;", ">", "&gt;", "*", "\\*", "_", "\\_", "[", "\\[", "]", "\\]", "`", "\\`").Replace(line(text))
 }
 
-// Code is text between backticks, where nothing but a backtick and a bar has a meaning.
+// Code is text between backticks, where nothing except a backtick and a bar has a meaning.
 func Code(text string) string {
 	return strings.NewReplacer("`", "'", "|", "\\|").Replace(line(text))
 }
 
-// line joins lines; characters that cannot be seen are spaces.
+// line joins lines and replaces invisible characters by spaces.
 func line(text string) string {
-	const limit = 1000 // a verdict holds text of ours beside the server's
+	const limit = 1000 // a verdict has our own text besides the server's
 	return cleantext.Cut(text, limit)
 }

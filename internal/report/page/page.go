@@ -1,9 +1,8 @@
-// Package page writes a result, or two beside each other, as one HTML file that opens offline: data, styles, script
-// and charts are all in it, and nothing is fetched from anywhere.
+// Package page writes one result, or two side by side, as one HTML file that opens offline: it contains data, styles, script
+// and charts, and loads nothing.
 //
-// The data is a View as JSON in a script element that is not run; the script puts every text into the page as text,
-// never as markup, so that a model's name or an error cannot become code. A content security policy says so to the
-// browser too.
+// The data is a View as JSON in a script element that is not run. The script inserts every text as text, never as markup, so
+// that a model's name or an error cannot become code. A content security policy enforces this too.
 package page
 
 import (

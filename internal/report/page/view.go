@@ -14,8 +14,8 @@ import (
 	"github.com/redline-bench/redline/internal/service"
 )
 
-// View is a result as the page draws it: columns in place of objects, milliseconds in place of nanoseconds. It is
-// small however long the run was.
+// View is a result in the form that the page draws: columns instead of objects, milliseconds instead of nanoseconds. Its size
+// does not depend on the length of the run.
 type View struct {
 	Name        string             `json:"name"`
 	Tool        string             `json:"tool"`
@@ -32,7 +32,7 @@ type View struct {
 	Checks      []result.Check     `json:"checks,omitempty"`
 	Goodput     string             `json:"goodput,omitempty"` // bounds of a good request
 	Error       string             `json:"error,omitempty"`
-	Live        bool               `json:"live,omitempty"` // the run goes on
+	Live        bool               `json:"live,omitempty"` // the run is in progress
 	Interrupted bool               `json:"interrupted,omitempty"`
 	Environment result.Environment `json:"environment"`
 	Workload    string             `json:"workload,omitempty"`
@@ -50,7 +50,7 @@ type LevelView struct {
 	Requests    uint64   `json:"requests"`
 	Failed      uint64   `json:"failed"`
 	Unfinished  uint64   `json:"unfinished,omitempty"` // in flight at the end
-	OldestMs    float64  `json:"oldest,omitempty"`     // the greatest age of one
+	OldestMs    float64  `json:"oldest,omitempty"`     // age of the oldest
 	Hold        string   `json:"hold,omitempty"`       // requests that the server held
 	Throughput  float64  `json:"throughput"`
 	Responses   float64  `json:"responses,omitempty"`
@@ -63,7 +63,7 @@ type LevelView struct {
 	ReceiveMs   float64  `json:"receive"`
 	OverheadPct float64  `json:"overhead"`
 	Server      *Parts   `json:"server,omitempty"`
-	// CDF is the distribution: latency and the share of requests at or below it, in step.
+	// CDF is the distribution: latencies, and for each the share of requests at or below it.
 	CDF      [2][]float64     `json:"cdf"`
 	Time     *Times           `json:"time,omitempty"`
 	Windows  []WindowView     `json:"windows,omitempty"`
@@ -82,7 +82,7 @@ type Summary struct {
 	AtLeast     []float64    `json:"at_least,omitempty"` // percentiles that requests in flight at the end leave open
 }
 
-// Parts is where the server says the time of a request went, in milliseconds.
+// Parts are the parts of a request's time by the server's counters, in milliseconds.
 type Parts struct {
 	Name     string  `json:"name"`
 	Count    uint64  `json:"count"`
@@ -114,13 +114,13 @@ type Times struct {
 	GapP50   []*float64           `json:"gap_p50,omitempty"`
 	GapP99   []*float64           `json:"gap_p99,omitempty"`
 	Failed   map[string][]float64 `json:"failed,omitempty"` // by class, per second
-	// Heat is slice, bucket and count after one another; Edges and Lows are the bounds of the buckets.
+	// Heat is a list of slice, bucket and count, repeated; Edges and Lows are the bounds of the buckets.
 	Heat  []uint64  `json:"heat,omitempty"`
 	Edges []float64 `json:"edges,omitempty"`
 	Lows  []float64 `json:"lows,omitempty"`
 }
 
-// WindowView is one pass.
+// WindowView is one window.
 type WindowView struct {
 	From       float64 `json:"from"` // seconds after the start of the level's timeline
 	To         float64 `json:"to"`
@@ -135,7 +135,7 @@ const nsPerMs = 1e6
 
 func ms(ns int64) float64 { return round(float64(ns) / nsPerMs) }
 
-// round keeps six digits: more are noise, and cost room.
+// round keeps six digits: more are noise and make the page larger.
 func round(v float64) float64 {
 	if v == 0 || math.IsNaN(v) || math.IsInf(v, 0) {
 		return 0
@@ -165,7 +165,7 @@ func NewView(name string, res *result.Result) *View {
 	return v
 }
 
-// cleanVerdict is a verdict whose reasons can be shown; they may hold text of the server.
+// cleanVerdict removes control characters from a verdict's reasons, which may contain text of the server.
 func cleanVerdict(v result.Verdict) result.Verdict {
 	v.Reasons = slices.Clone(v.Reasons)
 	for i := range v.Reasons {
@@ -269,7 +269,7 @@ func parts(s *result.Server) Parts {
 	return p
 }
 
-// cdf adds the buckets up.
+// cdf sums the buckets.
 func cdf(h *result.Histogram) [2][]float64 {
 	out := [2][]float64{{}, {}}
 	if h == nil {
@@ -316,7 +316,7 @@ func times(t *result.Timeline, scheduled bool) *Times {
 	}
 	slices := t.Slices
 	if n := len(slices); n > 4 {
-		slices = slices[:n-1] // the level ended somewhere in the last one, which would look like a fall
+		slices = slices[:n-1] // the level ended within the last slice, which would look like a drop
 	}
 	streamed, tokens := false, false
 	for i := range slices {

@@ -19,7 +19,7 @@ const (
 	groupRows = 64 << 10
 )
 
-// parquetEncoder hands the rows over in batches: the library has a cost for each call and column.
+// parquetEncoder writes rows in batches, because the library has a cost per call and column.
 type parquetEncoder struct {
 	w     *parquet.GenericWriter[row]
 	batch []row
@@ -95,14 +95,14 @@ func (e *csvEncoder) put(b []byte) error {
 
 func (e *csvEncoder) close() error { return e.put(e.buf) }
 
-// The histograms: latencies of requests that succeeded, up to an hour, to three digits, one histogram a window.
+// The histograms: latencies of requests that succeeded, up to an hour, to three digits, one histogram per window.
 const (
 	highest = int64(time.Hour)
 	digits  = 3
 )
 
-// logEncoder writes HdrHistogram's log. The tag of a line is the level; its interval goes from the end of the window before,
-// or from the send of the level's first request, to the last end in the window.
+// logEncoder writes HdrHistogram's log. The tag of a line is the level. Its interval is from the end of the previous window, or
+// from the send of the level's first request, to the last end in the window.
 type logEncoder struct {
 	out      io.Writer
 	w        *hdrhistogram.HistogramLogWriter

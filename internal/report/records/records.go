@@ -1,9 +1,8 @@
-// Package records writes every request of a run to a file, one row each: as Parquet, as CSV, or as histograms over
-// time in HdrHistogram's log form. The ending of the file's name chooses.
+// Package records writes every request of a run to a file, one row each, as Parquet or CSV, or as histograms over time in
+// HdrHistogram's log format. The ending of the file name selects the format.
 //
-// Rows are written as they come and memory stays flat. Times are nanoseconds since the first row's level began to
-// run, so that they fit and compare; the column wall_ns has the same as Unix time for the send. Until Close the
-// data lies in a temporary file; Abort leaves nothing behind.
+// Rows are written during the run, and memory does not grow. Times are nanoseconds since the start of the first row's level;
+// the column wall_ns is the Unix time of the send. Until Close the data is in a temporary file; Abort removes it.
 package records
 
 import (
@@ -17,17 +16,17 @@ import (
 	"github.com/redline-bench/redline/internal/record"
 )
 
-// Level is where a record belongs: the mode and value of the load (concurrency 4, request_rate 100), and the window
-// of the measurement, from 0; -1 is none.
+// Level is the level of a record: the mode and value of the load (concurrency 4, request_rate 100), and the window of the
+// measurement, from 0; -1 for none.
 type Level struct {
 	Mode   string
 	Value  float64
 	Window int
-	// FromDue: the latency that the report shows counts from the due time.
+	// FromDue: the reported latency starts at the due time.
 	FromDue bool
 }
 
-// begin is the time from which the latency of a request counts, as in the report.
+// begin returns the start of a request's latency, as in the report.
 func (l *Level) begin(r *record.Record) int64 {
 	if l.FromDue && r.Due > 0 {
 		return r.Due
@@ -40,21 +39,21 @@ type Writer struct {
 	file *pending.File
 	buf  *bufio.Writer
 	enc  encoder
-	last Level // of the record in hand
+	last Level // of the current record
 	zero int64 // reading of the clock that is time 0; set by the first record
 	open bool
 	err  error
 }
 
-// encoder is one form of the file.
+// encoder writes one file format.
 type encoder interface {
 	// add encodes a record; times count from zero.
 	add(l *Level, r *record.Record, zero int64) error
 	close() error
 }
 
-// Create makes the temporary file beside path, so that a folder that cannot be written to is known before the load
-// starts. The ending of path must be .parquet, .csv or .hlog.
+// Create makes the temporary file beside path, so that a folder without write permission is found before the load starts. The
+// ending of path must be .parquet, .csv or .hlog.
 func Create(out *pending.Output, path, version string) (*Writer, error) {
 	ext := strings.ToLower(filepath.Ext(path))
 	if ext != ".parquet" && ext != ".csv" && ext != ".hlog" {
@@ -62,7 +61,7 @@ func Create(out *pending.Output, path, version string) (*Writer, error) {
 	}
 	create := out.Create
 	if ext == ".parquet" {
-		create = out.CreateBinary // it holds no text of the user or the server
+		create = out.CreateBinary // it contains no text of the user or the server
 	}
 	f, err := create(path)
 	if err != nil {
@@ -113,10 +112,10 @@ func (w *Writer) Close() error {
 	return err
 }
 
-// Abort removes what was written. After Close it does nothing.
+// Abort removes the temporary file. After Close it does nothing.
 func (w *Writer) Abort() { w.file.Abort() }
 
-// row is one record as it stands in the file.
+// row is one record in the form of the file.
 type row struct {
 	WallNs    int64   `parquet:"wall_ns,delta"`
 	DueNs     int64   `parquet:"due_ns,delta"`
@@ -138,7 +137,8 @@ type row struct {
 	Window    int32   `parquet:"window,delta"`
 }
 
-// rowOf is the row of a record. The time of an event that did not happen, as the first byte of a request that failed, is -1.
+// rowOf returns the row of a record. The time of something that did not happen, such as the first byte of a failed request, is
+// -1.
 func rowOf(l *Level, r *record.Record, zero int64) row {
 	since := func(t int64) int64 {
 		if t == 0 {

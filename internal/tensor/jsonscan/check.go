@@ -1,9 +1,8 @@
 // Package jsonscan checks JSON text and walks it in place, without building a tree.
 //
 // The rules are those of the parser that perf_analyzer and Triton use: plain JSON, and the number literals NaN,
-// Inf and Infinity with an optional minus. A document that breaks them is reported by the same error number
-// and byte offset, because programs read them. Parse checks the whole text once; a Value is a piece of checked
-// text, so walking it can no longer fail and copies nothing.
+// Inf and Infinity with an optional minus. Errors have the parser's error number and byte offset, because programs read them.
+// Parse checks the whole text once; a Value is a part of checked text, so reading it cannot fail and copies nothing.
 package jsonscan
 
 import (
@@ -16,7 +15,7 @@ type Code int
 
 // The codes.
 const (
-	Empty         Code = 1 // nothing but white space
+	Empty         Code = 1 // nothing except white space
 	Trailing      Code = 2 // something follows the value
 	BadValue      Code = 3 // no value starts here
 	MissingName   Code = 4 // an object member must start with a string

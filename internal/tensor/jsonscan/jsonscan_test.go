@@ -129,7 +129,7 @@ func TestNumbers(t *testing.T) {
 	f(`"1"`, 0, false, 0, false)
 }
 
-// FuzzParse holds the checker against encoding/json: what that accepts we accept, but for numbers beyond a
+// FuzzParse compares the checker with encoding/json: what that accepts we accept, except for numbers beyond a
 // double, and every text is compacted to the same value.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{`{"a":[1,2.5,"x\n"],"b":{"c":null}}`, "[NaN,-Inf]", `"\ud83d\ude00"`, "[1e400]", "{ x", `["\\\\"]`} {

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// Value is the text of one checked JSON value, without white space around it. The zero Value is no value.
+// Value is the text of one checked JSON value, without white space around it. The zero Value is not a value.
 type Value []byte
 
 // Kind is the type of a value.
@@ -121,7 +121,7 @@ func (v Value) Len() int {
 	return n
 }
 
-// Is tells whether v is the string s.
+// Is reports whether v is the string s.
 func (v Value) Is(s string) bool {
 	if v.Kind() != String {
 		return false
@@ -162,7 +162,7 @@ func (v Value) AppendText(dst []byte) []byte {
 	}
 }
 
-// True tells whether v is the literal true.
+// True reports whether v is the literal true.
 func (v Value) True() bool { return len(v) == 4 && v[0] == 't' }
 
 // Uint64 is the value of a whole number in range, written without point or exponent.
@@ -298,7 +298,7 @@ func spaces(text []byte) int {
 	return len(text)
 }
 
-// plainEscape is what a backslash and b stand for; 0 when that is no escape of one letter.
+// plainEscape is what a backslash and b stand for; 0 when that is not an escape of one letter.
 func plainEscape(b byte) byte {
 	switch b {
 	case '"', '\\', '/':

@@ -257,6 +257,6 @@ func applyTest(name string, v any, a *arguments) bool {
 	if slices.Contains([]string{"==", "!=", "<", ">", "<=", ">="}, name) {
 		return compare(name, v, a.get(0, "other", nil), a.line)
 	}
-	fail(a.line, "the test %q is not known", name)
+	fail(a.line, "unknown test %q", name)
 	return false
 }

@@ -158,7 +158,7 @@ func (p *parser) primary() expr {
 	case tFloat:
 		f, err := strconv.ParseFloat(t.text, 64)
 		if err != nil {
-			fail(p.line, "%s is no number", t.text)
+			fail(p.line, "%s is not a number", t.text)
 		}
 		return &literal{f}
 	case tName:

@@ -66,7 +66,7 @@ func applyFilter(name string, v any, a *arguments) any {
 	case "attr":
 		return item(v, a.get(0, "name", nil))
 	}
-	fail(a.line, "the filter %q is not known", name)
+	fail(a.line, "unknown filter %q", name)
 	return nil
 }
 
@@ -270,7 +270,7 @@ func sorted(v any, a *arguments) *List {
 	return &List{Items: list}
 }
 
-// choose is map, select, reject and the same by an attribute. Of what is false, as None, nothing is chosen.
+// choose is map, select, reject, and selectattr and rejectattr by an attribute. A false value, such as None, has no items.
 func choose(name string, v any, a *arguments) *List {
 	out := &List{}
 	if !truth(v) {

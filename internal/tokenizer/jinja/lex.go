@@ -237,7 +237,7 @@ func (l *lexer) token(s string) (token, int) {
 	}
 	if strings.IndexByte("()[]{}.,:|+-*/%~<>=", c) < 0 {
 		r, _ := utf8.DecodeRuneInString(s)
-		fail(l.line, "what is %q here?", r)
+		fail(l.line, "unexpected %q", r)
 	}
 	return token{tOp, s[:1], l.line}, 1
 }

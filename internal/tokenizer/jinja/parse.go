@@ -77,7 +77,7 @@ func (p *parser) open(part part) { p.toks, p.pos, p.line = part.tokens, 0, part.
 
 func (p *parser) done() {
 	if p.pos < len(p.toks) {
-		fail(p.line, "what is %q for?", p.toks[p.pos].text)
+		fail(p.line, "unexpected %q", p.toks[p.pos].text)
 	}
 }
 
@@ -129,7 +129,7 @@ func (p *parser) statement(name string) stmt {
 	case "break", "continue":
 		p.done()
 		return jump(name)
-	case "generation": // marks what the model said; it changes nothing
+	case "generation": // marks the model's own text; it changes nothing
 		p.done()
 		body, _ := p.body("endgeneration")
 		p.done()
@@ -151,7 +151,7 @@ func (p *parser) statement(name string) stmt {
 		p.done()
 		return &discard{e}
 	}
-	fail(p.line, "the tag %q is not known", name)
+	fail(p.line, "unknown tag %q", name)
 	return nil
 }
 

@@ -20,7 +20,7 @@ func (s *scope) get(name string) (any, bool) {
 	return nil, false
 }
 
-// context is a rendering under way.
+// context is the state of a rendering.
 type context struct {
 	*scope
 	out    *strings.Builder
@@ -30,7 +30,7 @@ type context struct {
 	steps  *int
 }
 
-// most bounds the work of one rendering, so that a broken template ends.
+// most limits the work of one rendering, so that a broken template ends.
 const most = 1_000_000
 
 func (c *context) child() *context {

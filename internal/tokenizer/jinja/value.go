@@ -23,7 +23,7 @@ type Dict struct {
 // NewDict makes an empty one.
 func NewDict() *Dict { return &Dict{values: map[any]any{}} }
 
-// Set sets a key; a key that is no string, number or boolean is refused.
+// Set sets a key; a key that is not a string, number or boolean is refused.
 func (d *Dict) Set(key, v any) {
 	switch key.(type) {
 	case string, int, float64, bool, nil:

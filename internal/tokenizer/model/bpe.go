@@ -160,8 +160,8 @@ func (m *BPE) bytes(syms []uint32, char string) ([]uint32, bool) {
 	return syms, true
 }
 
-// cutter finds places in a text without words where no merge can reach across, so that each part can be merged, and
-// remembered, by itself. It cuts before the mark that stands for a space.
+// cutter finds positions in a text without words that no merge crosses, so that each part can be merged and cached separately. It cuts
+// before the mark that stands for a space.
 type cutter struct {
 	mark   string
 	glued  map[rune]bool // characters that some token has before the mark

@@ -106,7 +106,7 @@ func buildOrder(c BPEConfig) pairTable {
 	return t
 }
 
-// products calls f for every token that merges make; false if some merge joins what is no text.
+// products calls f for every token that merges make; false if some merge joins what is not text.
 func (c *BPEConfig) products(f func(string)) bool {
 	for t := range c.Order {
 		f(t)
@@ -188,7 +188,7 @@ func newCutter(c BPEConfig, single *units) *cutter {
 		}
 	})
 	if !text {
-		return nil // nothing is known of the neighbors of what is no text
+		return nil // nothing is known of the neighbors of what is not text
 	}
 	return k
 }

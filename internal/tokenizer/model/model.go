@@ -1,6 +1,6 @@
 // Package model turns words into token ids. It holds the four models of Hugging Face tokenizers: BPE, WordPiece,
-// WordLevel and Unigram. A model is immutable once built; what a call needs to remember (buffers, the cache of
-// words already seen) lives in a Scratch, of which each goroutine uses its own.
+// WordLevel and Unigram. A model does not change after it is built; buffers and the cache of words are in a Scratch, and each goroutine
+// uses its own Scratch.
 package model
 
 import "fmt"

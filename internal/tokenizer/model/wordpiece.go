@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// WordPiece takes the longest token that begins the rest of the word, again and again; a word that cannot be cut so
+// WordPiece takes the longest token that begins the rest of the word, repeatedly; a word that cannot be cut so
 // is one unknown token.
 type WordPiece struct {
 	vocab

@@ -20,13 +20,13 @@ type Memory struct {
 	seg  unitab.Segment
 	// Cut tells that the text lost its beginning: it does not begin where the input does.
 	Cut bool
-	// Limit is how many bytes a normalized text may have; 0 is no limit. A text that would be longer is returned
+	// Limit is how many bytes a normalized text may have; 0 means no limit. A text that would be longer is returned
 	// unfinished, and Exceeded is set.
 	Limit    int
 	Exceeded bool
 }
 
-// full tells whether n bytes are more than the limit, and remembers it.
+// full reports whether n bytes are more than the limit, and remembers it.
 func (m *Memory) full(n int) bool {
 	if m.Limit > 0 && n > m.Limit {
 		m.Exceeded = true
@@ -175,10 +175,10 @@ func (n Replace) Normalize(text string, m *Memory) string {
 	return m.done(append(b, text[at:]...))
 }
 
-// Exceeded tells whether the pattern took too many steps in some text.
+// Exceeded reports whether the pattern took too many steps in some text.
 func (n Replace) Exceeded() bool { return rx.Exceeded(n.Find) }
 
-// Exceeded tells whether a pattern of some normalizer took too many steps.
+// Exceeded reports whether a pattern of some normalizer took too many steps.
 func (s Sequence) Exceeded() bool {
 	return slices.ContainsFunc(s, func(n Normalizer) bool { return rx.Exceeded(n) })
 }

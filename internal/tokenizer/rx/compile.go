@@ -35,7 +35,7 @@ const (
 	stepsPerPlace = 500_000
 )
 
-// Exceeded tells whether a Find was given up because it took too many steps. Its results are then incomplete.
+// Exceeded reports whether a Find was given up because it took too many steps. Its results are then incomplete.
 func (r *Regexp) Exceeded() bool { return r.exceeded.Load() }
 
 // Exceeded asks a part of a tokenizer whether one of its patterns was given up; a part without an Exceeded method has no
@@ -298,7 +298,7 @@ func greedy(set *set, lo, hi int, next step) step {
 	}
 }
 
-// empty tells whether a node can match nothing.
+// empty reports whether a node can match nothing.
 func empty(n *node) bool {
 	switch n.kind {
 	case kSet:

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The vectors of package tokenizer hold the matches of many patterns against the real engine; here are the edges.
+// The vectors of package tokenizer compare the matches of many patterns with the real engine; here are the edges.
 func TestFind(t *testing.T) {
 	f := func(pattern, text string, want ...string) {
 		t.Helper()

@@ -16,10 +16,10 @@ type set struct {
 	sets   []*set
 	and    []*set
 	neg    bool
-	ascii  [2]uint64 // the answer for the first 128 characters
+	ascii  [2]uint64 // the response for the first 128 characters
 }
 
-// has tells whether a character is in the set.
+// has reports whether a character is in the set.
 func (c *set) has(r rune) bool {
 	if r < utf8.RuneSelf {
 		return c.ascii[r>>6]>>(r&63)&1 != 0
@@ -58,7 +58,7 @@ func (c *set) own(r rune) bool {
 	return false
 }
 
-// seal works out the answers for ASCII; the set must not change after.
+// seal works out the responses for ASCII; the set must not change after.
 func (c *set) seal() *set {
 	c.ascii = [2]uint64{}
 	for r := range rune(utf8.RuneSelf) {

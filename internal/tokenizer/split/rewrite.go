@@ -24,7 +24,7 @@ type Metaspace struct {
 	cut     *Split // nil: it does not cut
 }
 
-// NewMetaspace makes one; cut says whether it cuts before marks.
+// NewMetaspace makes one; cut reports whether it cuts before marks.
 func NewMetaspace(mark string, p Prepend, cut bool) *Metaspace {
 	s := &Metaspace{Mark: mark, Prepend: p}
 	if cut {
@@ -113,5 +113,5 @@ func (w *Work) prefix() {
 	w.end(fresh)
 }
 
-// CheckMark tells whether a text is one character, as a mark must be.
+// CheckMark reports whether a text is one character, as a mark must be.
 func CheckMark(mark string) bool { return utf8.RuneCountInString(mark) == 1 }

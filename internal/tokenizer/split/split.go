@@ -14,7 +14,7 @@ import (
 // Span is a part of a text.
 type Span struct{ Start, End int }
 
-// Work is a text on its way through the stages, and the memory for it.
+// Work is a text in progress through the stages, and the memory for it.
 type Work struct {
 	Text  string
 	Spans []Span
@@ -129,10 +129,10 @@ func (s *Split) Apply(w *Work) {
 	w.end(fresh)
 }
 
-// Exceeded tells whether the pattern took too many steps in some text.
+// Exceeded reports whether the pattern took too many steps in some text.
 func (s *Split) Exceeded() bool { return rx.Exceeded(s.Matcher) }
 
-// Exceeded tells whether a pattern of some stage took too many steps.
+// Exceeded reports whether a pattern of some stage took too many steps.
 func (s Sequence) Exceeded() bool {
 	return slices.ContainsFunc(s, func(stage Stage) bool { return rx.Exceeded(stage) })
 }

@@ -53,7 +53,7 @@ func (t *Tables) Grapheme(text string) int {
 	return i
 }
 
-// breaks tells whether a grapheme ends between two characters.
+// breaks reports whether a grapheme ends between two characters.
 func (t *Tables) breaks(last, next uint8, picture bool, flags int) bool {
 	switch {
 	case last == gCR && next == gLF:

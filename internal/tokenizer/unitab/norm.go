@@ -49,7 +49,7 @@ func (t *Tables) Normalize(dst []byte, text string, f Form, seg *Segment) []byte
 	}
 	compose := f == NFC || f == NFKC
 	for i := 0; i < len(text); {
-		// A run of inert characters passes as it is, but for the last, which marks may follow.
+		// A run of inert characters passes as it is, except for the last, which marks may follow.
 		if j := t.span(text, i, f); j > i {
 			_, size := utf8.DecodeLastRuneInString(text[i:j])
 			if j-size > i {

@@ -23,10 +23,10 @@ func GPUName(prefix string) string {
 type reading struct {
 	dcgm, name, unit string
 	scale            float64 // from the exporter's unit to AIPerf's
-	counts           bool    // it only grows: what counts is by how much
+	counts           bool    // a counter: its increase is reported
 }
 
-// readings stand in the order of AIPerf's reports.
+// readings are in the order of AIPerf's reports.
 var readings = []reading{
 	{"DCGM_FI_DEV_POWER_USAGE", "nvidia_power_usage", "W", 1, false},
 	{"DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION", "nvidia_energy_consumption", "MJ", 1e-9, true},
@@ -54,7 +54,7 @@ type gpu struct {
 	Platform string `json:"platform"`
 }
 
-// device reads the labels; false where they are of no GPU.
+// device reads the labels; false if they are of no GPU.
 func device(labels []scrape.Label) (gpu, bool) {
 	g := gpu{Index: -1, Platform: "nvidia"}
 	for _, l := range labels {
@@ -82,7 +82,7 @@ func device(labels []scrape.Label) (gpu, bool) {
 	return g, g.Index >= 0
 }
 
-// gpuLines is a page as AIPerf's gpu_telemetry_export.jsonl has it: a line for each GPU.
+// gpuLines returns a page in the form of AIPerf's gpu_telemetry_export.jsonl: one line per GPU.
 func gpuLines(address string, p *scrape.Page) []byte {
 	type line struct {
 		gpu
@@ -123,8 +123,8 @@ type gpuSummary struct {
 	Metrics  map[string]any `json:"metrics"`
 }
 
-// Telemetry is telemetry_data of AIPerf's summary: what each GPU did in the measured phase, begin and end in Unix
-// nanoseconds. Stop comes first.
+// Telemetry returns telemetry_data of AIPerf's summary: the values of each GPU in the measured phase, begin and end in Unix
+// nanoseconds. Call Stop first.
 func (w *Watch) Telemetry(begin, end int64) any {
 	addresses, endpoints := []string{}, map[string]any{}
 	for _, e := range w.pages {

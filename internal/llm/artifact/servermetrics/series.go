@@ -12,7 +12,7 @@ import (
 	"github.com/redline-bench/redline/internal/stats"
 )
 
-// keep is how many values of a gauge are kept. When there are more every second one is let go, again and again.
+// keep limits the values of a gauge that are kept. Each time there are more, every second value is dropped.
 const keep = 4096
 
 // family is one metric.
@@ -35,7 +35,7 @@ type series struct {
 	// A counter, or a histogram: at the start of the phase, and now.
 	ref, now state
 	had      bool  // ref is set
-	page     state // of the page at hand
+	page     state // of the current page
 }
 
 // state is a counter, or a histogram with its buckets.
@@ -73,7 +73,7 @@ func (f *family) add(s *scrape.Sample, part string, at int64, measured bool) {
 	}
 }
 
-// end takes over what a page said.
+// end adds the values of the current page.
 func (f *family) end(at int64, measured bool) {
 	for _, x := range f.series {
 		if x.page.at != at {
@@ -88,7 +88,7 @@ func (f *family) end(at int64, measured bool) {
 	}
 }
 
-// begin makes the present state the reference.
+// begin makes the current state the reference.
 func (x *series) begin() {
 	x.ref, x.seen = x.now, false
 	x.values, x.stride, x.skip = x.values[:0], 1, 0
@@ -187,7 +187,7 @@ type bucket struct {
 	count float64
 }
 
-// buckets are the differences over the phase, smallest bound first; none after the server counted anew.
+// buckets are the differences over the phase, smallest bound first; none if the server's counters were reset.
 func (x *series) buckets() []bucket {
 	var list []bucket
 	for le, n := range x.now.buckets {
@@ -202,8 +202,7 @@ func (x *series) buckets() []bucket {
 	return list
 }
 
-// quantile estimates by a straight line through the bucket that holds it, as Prometheus does. Beyond the last bound it
-// is that bound.
+// quantile interpolates linearly within the bucket, as Prometheus does. Beyond the last bound it is that bound.
 func quantile(list []bucket, q float64) (float64, bool) {
 	if len(list) == 0 || list[len(list)-1].count == 0 {
 		return 0, false
@@ -228,7 +227,7 @@ func quantile(list []bucket, q float64) (float64, bool) {
 	return low, true
 }
 
-// fingerprint tells pages apart.
+// fingerprint identifies a page.
 func fingerprint(p *scrape.Page) uint64 {
 	h := fnv.New64a()
 	var b [8]byte

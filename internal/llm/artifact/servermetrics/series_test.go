@@ -63,7 +63,7 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// A page of the DCGM exporter becomes a line a GPU, in AIPerf's units; a series of no GPU or no number is left out.
+// A page of the DCGM exporter becomes a line per GPU, in AIPerf's units; a series of no GPU or no number is left out.
 func TestGPULines(t *testing.T) {
 	p := page(t, `# TYPE DCGM_FI_DEV_FB_USED gauge
 DCGM_FI_DEV_FB_USED{gpu="1",UUID="b",modelName="X",Hostname="h"} 1000

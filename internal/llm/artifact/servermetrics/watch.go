@@ -1,10 +1,8 @@
-// Package servermetrics reads the Prometheus pages of a server while a level runs and writes what they say in AIPerf's
-// form: server_metrics_export.json, .csv and .jsonl, and gpu_telemetry_export.jsonl where a page is that of NVIDIA's DCGM
-// exporter.
+// Package servermetrics reads the Prometheus metrics of a server during a level and writes them in AIPerf's formats:
+// server_metrics_export.json, .csv and .jsonl, and gpu_telemetry_export.jsonl for NVIDIA's DCGM exporter.
 //
-// Pages are folded into series as they come and let go, so that a long run takes no more memory than a short one. A
-// counter becomes its difference over the measured phase, a gauge the distribution of its values, a histogram the
-// difference of its buckets with percentiles out of them.
+// Pages are added to series and dropped, so that memory does not grow with the run. A counter becomes its difference over the
+// measured phase, a gauge the distribution of its values, a histogram the difference of its buckets, with percentiles.
 package servermetrics
 
 import (
@@ -73,7 +71,7 @@ func Address(text string) string {
 	return scheme + "://" + rest
 }
 
-// Start reads every page once, so that an address that does not answer is known before the load, and goes on until Stop.
+// Start reads every page once, so that an address that does not answer is known before the load, and continues until Stop.
 func Start(ctx context.Context, cfg Config) (*Watch, error) {
 	if cfg.Interval <= 0 {
 		cfg.Interval = usual
@@ -107,7 +105,7 @@ func Start(ctx context.Context, cfg Config) (*Watch, error) {
 	return w, nil
 }
 
-// Begin starts the measured phase: what came before is the state that counters are held against.
+// Begin starts the measured phase: what came before is the state that counters are compared with.
 func (w *Watch) Begin() {
 	if w == nil {
 		return
@@ -138,7 +136,7 @@ func (w *Watch) Stop() {
 	}
 }
 
-// now is the page of this moment, so that counters are those of the phase to the last request; none where the server
+// now is the page of this moment, so that counters are those of the phase to the last request; none if the server
 // does not answer any more.
 func (e *endpoint) now() []*scrape.Page {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
@@ -182,7 +180,7 @@ func (e *endpoint) reset() {
 	e.fetches, e.updates, e.took, e.gaps = 0, 0, 0, nil
 }
 
-// add folds one page. It tells whether the page says something else than the one before.
+// add folds one page. It reports whether the page says something else than the one before.
 func (e *endpoint) add(p *scrape.Page, measured bool) bool {
 	now := fingerprint(p)
 	fresh := now != e.seen || e.updates == 0

@@ -242,7 +242,7 @@ func (w *Watch) table(to io.Writer, f *File) error {
 	return out.Error()
 }
 
-// rows are a section with its head line; nil where no series is of the kind.
+// rows are a section with its head line; nil if no series is of the kind.
 func (w *Watch) rows(k kind) [][]string {
 	type row struct {
 		start, end []string

@@ -1,7 +1,6 @@
-// Package media makes images, sounds and videos for requests, and reads those of files, as data URLs.
+// Package media generates images, audio and videos for requests, and reads media files, as data URLs.
 //
-// What is made is noise over a slope: it looks like nothing, costs a codec about as much as a photograph, and is
-// the same for the same seed.
+// Generated media are a gradient with noise: they cost a codec about as much as a photograph, and equal seeds give equal data.
 package media
 
 import (
@@ -19,7 +18,7 @@ import (
 	"strings"
 )
 
-// MaxFile bounds the size of a media file that is sent.
+// MaxFile limits the size of a media file.
 const MaxFile = 256 << 20
 
 // URL is data in a data URL.
@@ -46,7 +45,7 @@ func Image(r *rand.Rand, width, height int, format string) ([]byte, string, erro
 	return nil, "", fmt.Errorf("pictures of format %q cannot be made; choose png or jpeg", format)
 }
 
-// picture is a slope of two colors with noise on it.
+// picture is a gradient of two colors with noise.
 func picture(r *rand.Rand, width, height int) *image.RGBA {
 	p := image.NewRGBA(image.Rect(0, 0, width, height))
 	c := color.RGBA{uint8(r.UintN(256)), uint8(r.UintN(256)), uint8(r.UintN(256)), 255}
@@ -70,9 +69,8 @@ var types = map[string]string{
 	".mp4": "video/mp4", ".webm": "video/webm", ".avi": "video/avi", ".mov": "video/quicktime", ".mkv": "video/x-matroska",
 }
 
-// Of turns what a data file names into what is sent: an address or a data URL as it stands, AIPerf's
-// "wav,<base64>" as a data URL, and a file with its contents. Relative paths start in dir, or where the program
-// runs.
+// Of returns what is sent for an entry of a data file: a URL or a data URL unchanged, AIPerf's "wav,<base64>" as a data URL, and
+// a file with its contents. Relative paths start in dir, or in the current folder.
 func Of(text, dir string) (string, error) {
 	if strings.HasPrefix(text, "data:") || strings.Contains(text, "://") {
 		return text, nil
@@ -87,7 +85,7 @@ func Of(text, dir string) (string, error) {
 	return URL(kind, data), nil
 }
 
-// Check tells whether Of will work, without reading a file.
+// Check reports whether Of will work, without reading a file.
 func Check(text, dir string) error {
 	if strings.HasPrefix(text, "data:") || strings.Contains(text, "://") || strings.HasPrefix(text, "wav,") || strings.HasPrefix(text, "mp3,") {
 		return nil
@@ -96,7 +94,7 @@ func Check(text, dir string) error {
 	return err
 }
 
-// File reads a media file and tells its type.
+// File reads a media file and returns its type.
 func File(name, dir string) (data []byte, kind string, err error) {
 	path, err := find(name, dir)
 	if err != nil {
@@ -112,7 +110,7 @@ func File(name, dir string) (data []byte, kind string, err error) {
 	return data, kind, nil
 }
 
-// find is where a named file lies.
+// find returns the path of a named file.
 func find(name, dir string) (string, error) {
 	path := name
 	info, err := os.Stat(path)

@@ -14,13 +14,13 @@ func Audio(r *rand.Rand, seconds float64, rate, channels, depth int) ([]byte, er
 	switch depth {
 	case 8, 16, 24, 32:
 	default:
-		return nil, fmt.Errorf("sound with %d bits a sample cannot be made; choose 8, 16, 24 or 32", depth)
+		return nil, fmt.Errorf("audio with %d bits per sample cannot be generated; choose 8, 16, 24 or 32", depth)
 	}
 	frames := max(int(seconds*float64(rate)), 1)
 	align := channels * depth / 8
 	size := frames * align
 	if size > MaxFile {
-		return nil, fmt.Errorf("a sound of %v s has %d bytes, at most %d are sent", seconds, size, MaxFile)
+		return nil, fmt.Errorf("audio of %v s has %d bytes; the limit is %d", seconds, size, MaxFile)
 	}
 	le := binary.LittleEndian
 	b := make([]byte, 0, 44+size)
@@ -60,7 +60,7 @@ func appendPCM(b []byte, v float64, depth int) []byte {
 	return binary.LittleEndian.AppendUint32(b, uint32(n))
 }
 
-// Video makes an AVI of JPEG pictures, which needs no codec but JPEG.
+// Video makes an AVI of JPEG pictures, which needs only the JPEG codec.
 func Video(r *rand.Rand, seconds float64, fps, width, height int) ([]byte, error) {
 	frames := max(int(seconds*float64(fps)), 1)
 	if frames > 10_000 {

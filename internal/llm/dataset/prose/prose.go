@@ -1,10 +1,8 @@
 // Package prose makes text of a given length in tokens.
 //
-// The text is a walk over word pairs of a small corpus of its own, so that it reads like English, compresses like
-// English and never repeats for long. Length is the point: words are chosen by the number of tokens that each adds,
-// the whole is encoded again, and what is missing or too much is mended until the tokenizer says exactly the
-// number that was asked for. Without a tokenizer a word stands for a token, which is near for common words but not
-// exact.
+// The text is a random walk over the word pairs of a small corpus, so that it reads and compresses like English and does not
+// repeat for long. Words are chosen by the number of tokens that each adds. The text is then encoded again and corrected until
+// the tokenizer counts exactly the requested number. Without a tokenizer one word counts as one token, which is approximate.
 //
 // A Writer is not safe for concurrent use. The same seed gives the same text.
 package prose
@@ -25,7 +23,7 @@ type Writer struct {
 	cost   []int    // by word: the tokens that " word" adds
 	starts []int32  // words that begin a text with one token, and add one anywhere
 	ones   []int32  // words that add one token
-	glue   []string // pieces that add one token without a space, where no word does
+	glue   []string // texts that add one token without a space, if no word does
 }
 
 // New makes a writer. A nil counter counts words.
@@ -52,7 +50,7 @@ func New(count Counter) *Writer {
 	return w
 }
 
-// Exact tells whether lengths are those of a tokenizer.
+// Exact reports whether lengths are those of a tokenizer.
 func (w *Writer) Exact() bool { return w.count != nil }
 
 // read builds the table of followers.
@@ -83,10 +81,10 @@ func (w *Writer) tokens(text string) int {
 	return w.count.Count(text)
 }
 
-// adds is how many tokens a piece adds behind a common word.
+// adds is how many tokens a text adds after a common word.
 func (w *Writer) adds(piece string) int { return w.tokens("so"+piece) - w.tokens("so") }
 
-// Text makes a text of n tokens that begins with lead, whose tokens count. It tells whether the length is exact.
+// Text makes a text of n tokens that begins with lead, whose tokens count. It reports whether the length is exact.
 func (w *Writer) Text(r *rand.Rand, n int, lead string) (string, bool) {
 	if n <= 0 {
 		return lead, lead == ""
@@ -104,8 +102,8 @@ func (w *Writer) Text(r *rand.Rand, n int, lead string) (string, bool) {
 	return t.mend(n)
 }
 
-// Block makes a text of the first n tokens of an endless text that only the generator decides: a shorter one is a
-// prefix of a longer one. Blocks joined with a space have the sum of their lengths.
+// Block makes a text of the first n tokens of an endless text that the generator determines: a shorter block is a prefix of a
+// longer one. Blocks joined with a space have the sum of their lengths.
 func (w *Writer) Block(b []byte, r *rand.Rand, n int) []byte {
 	if len(w.starts) == 0 || len(w.ones) == 0 {
 		for range n {
@@ -129,7 +127,7 @@ func (w *Writer) Block(b []byte, r *rand.Rand, n int) []byte {
 // Tokens is the length of a text by the writer's tokenizer, or in words.
 func (w *Writer) Tokens(text string) int { return w.tokens(text) }
 
-// filler is a piece that adds one token.
+// filler is a text that adds one token.
 func (w *Writer) filler(r *rand.Rand) string {
 	switch {
 	case len(w.ones) > 0:
@@ -140,7 +138,7 @@ func (w *Writer) filler(r *rand.Rand) string {
 	return " " + w.words[r.IntN(len(w.words))]
 }
 
-// draft is a text while it is made.
+// draft is a text under construction.
 type draft struct {
 	w    *Writer
 	r    *rand.Rand
@@ -180,7 +178,7 @@ func (t *draft) fill(n int) {
 	}
 }
 
-// follow picks a word after the last. One in eight is any word: the corpus is small, and its texts shall not be.
+// follow picks the next word. One in eight is any word, because the corpus is small.
 func (t *draft) follow() int32 {
 	if t.word < 0 || t.r.IntN(8) == 0 {
 		return int32(t.r.IntN(len(t.w.words)))
@@ -189,7 +187,7 @@ func (t *draft) follow() int32 {
 	return next[t.r.IntN(len(next))]
 }
 
-// mend makes the length exact by what the tokenizer says of the whole.
+// mend corrects the length until the tokenizer counts n tokens.
 func (t *draft) mend(n int) (string, bool) {
 	for range 32 {
 		text := string(t.b)
@@ -210,7 +208,7 @@ func (t *draft) mend(n int) (string, bool) {
 	return string(t.b), false
 }
 
-// drop takes at least n tokens off the end.
+// drop removes at least n tokens from the end.
 func (t *draft) drop(n int) bool {
 	for n > 0 {
 		if len(t.ends) == 0 {
@@ -229,7 +227,7 @@ func (t *draft) drop(n int) bool {
 	return true
 }
 
-// Fit cuts or lengthens the end of a text, at its spaces, until count says n for it. It tells whether it does.
+// Fit shortens or extends the end of a text, at its spaces, until count returns n. It reports whether this succeeded.
 func (w *Writer) Fit(r *rand.Rand, text string, n int, count func(text string) int) (string, bool) {
 	b := []byte(text)
 	for range 64 {
@@ -242,7 +240,7 @@ func (w *Writer) Fit(r *rand.Rand, text string, n int, count func(text string) i
 				b = append(b, w.filler(r)...)
 			}
 		default:
-			for range (-diff + 1) / 2 { // words may have more than one token: go half the way
+			for range (-diff + 1) / 2 { // words may have more than one token: remove half of the excess
 				i := strings.LastIndexByte(string(b[:max(len(b)-1, 0)]), ' ')
 				if i < 0 {
 					return string(b), false

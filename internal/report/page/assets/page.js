@@ -12,7 +12,7 @@
   function verdict(run) {
     const state = run.live ? "running" : run.verdict.state || "unknown";
     const box = el("section", { class: "verdict " + state, "aria-label": "verdict" });
-    if (run.live) box.append(el("b", { class: "live" }, "Running"), " ", el("span", {}, "the figures below are what was measured so far"));
+    if (run.live) box.append(el("b", { class: "live" }, "Running"), " ", el("span", {}, "the results below are those up to now"));
     else box.append(el("b", {}, state), " ", run.meaning);
     if (run.error) box.append(el("p", {}, run.error));
     const reasons = merged(run);
@@ -192,7 +192,7 @@
       const s = l.server, known = s.queue + s.input + s.infer + s.output + s.overhead;
       rows.push({ name: tag(run, runs) + l.name, parts: [s.queue, s.input + s.infer + s.output, s.overhead, Math.max(0, (l.call || l.latency.avg) - known)] });
     }
-    return stack({ title: "Where the time of a request goes", note: "The server's own figures, and what is left of the client's average: network, and the client itself.", rows, names: ["queue", "compute", "server overhead", "network and client"], colors: [1, 0, 3, 7] });
+    return stack({ title: "Where the time of a request goes", note: "The server's own times, and the rest of the client's average: network and client.", rows, names: ["queue", "compute", "server overhead", "network and client"], colors: [1, 0, 3, 7] });
   }
 
   // levels shows one level over time; buttons choose the level.
@@ -233,7 +233,7 @@
     if (t.gap_p50) out.push(lines({ title: "Time between tokens", note: "As they came: from one piece of an answer to the next.", x, y: { unit: "ms" }, xs, bands: used, series: [{ name: "p50", values: t.gap_p50 }, { name: "p99", values: t.gap_p99, color: 2 }] }));
     if (t.tokens) out.push(lines({ title: "Tokens per second", note: "Of all answers together, when they came.", x, y: { unit: "plain" }, xs, bands: used, series: [{ name: "tokens", values: t.tokens, fill: true, color: 4 }] }));
     else if (t.events) out.push(lines({ title: "Responses per second", note: "Of streamed answers.", x, y: { unit: "plain" }, xs, bands: used, series: [{ name: "responses", values: t.events, fill: true, color: 4 }] }));
-    if (t.failed) out.push(lines({ title: "Failures per second", note: "By class, one on top of the other.", stacked: true, x, y: { unit: "plain" }, xs, bands: used, series: Object.keys(t.failed).sort().map((c, i) => ({ name: c, values: t.failed[c], color: [2, 1, 3, 6, 5, 7][i % 6], fill: true })) }));
+    if (t.failed) out.push(lines({ title: "Failures per second", note: "By class, stacked.", stacked: true, x, y: { unit: "plain" }, xs, bands: used, series: Object.keys(t.failed).sort().map((c, i) => ({ name: c, values: t.failed[c], color: [2, 1, 3, 6, 5, 7][i % 6], fill: true })) }));
     return out;
   }
 
@@ -245,7 +245,7 @@
     const short = (name) => table(["level", "avg", "p50", "p90", "p99", "max"], run.levels.filter((l) => l[name]).map((l) => [l.name, dur(l[name].avg), ...tails(l, l[name], [50, 90, 99]), dur(l[name].max)]));
     const out = [table(head, rows, "full")];
     const flying = run.levels.filter((l) => l.unfinished);
-    if (flying.length) out.push(el("p", { class: "note" }, "Requests in flight at the end, whose latency is not known: " + flying.map((l) => l.name + ": " + num(l.unfinished) + ", the oldest for " + dur(l.oldest)).join("; ") + "."));
+    if (flying.length) out.push(el("p", { class: "note" }, "Requests in flight at the end, with unknown latency: " + flying.map((l) => l.name + ": " + num(l.unfinished) + ", the oldest for " + dur(l.oldest)).join("; ") + "."));
     const held = run.levels.filter((l) => l.hold);
     if (held.length) out.push(el("p", { class: "note" }, "Held by the server: " + held.map((l) => l.name + ": " + l.hold).join("; ") + "."));
     if (run.levels.some((l) => l.from_send)) out.push(el("p", { class: "note" }, "Latency above counts from the schedule. From the send alone, which hides a client or a queue that is late:"), short("from_send"));
@@ -421,11 +421,11 @@
       if (run.levels.some((l) => l.time)) add("time" + id, who + "Over time", "Drag across a chart to zoom in, double-click to go back.", levels(run));
       if (run.levels.length) add("levels" + id, who + "Levels", "", levelTable(run));
       if (run.levels.some((l) => l.server && l.server.parts)) add("models" + id, who + "Composing models", "", composing(run));
-      if (run.levels.length && !run.live) add("client" + id, who + "Client health", "Whether the client itself kept up. A client at its limit measures itself.", health(run));
+      if (run.levels.length && !run.live) add("client" + id, who + "Client health", "Whether the client kept up. A client at its limit measures itself, not the server.", health(run));
       add("run" + id, who + "Run", "", facts(run), run.plan ? el("details", {}, el("summary", {}, "The plan"), el("pre", {}, JSON.stringify(run.plan, null, 2))) : null);
     }
     if (runs.length) add("formulas", "Formulas", "", ...formulaList(runs));
-    parts.push(el("footer", {}, data.home ? "Made by redline." : "Made by redline. This file is complete: it fetches nothing."));
+    parts.push(el("footer", {}, data.home ? "Made by redline." : "Made by redline. This file is complete and loads nothing."));
     const y = scrollY;
     page.replaceChildren(...parts.filter(Boolean));
     charts.sweep();

@@ -4,6 +4,6 @@ package cli
 
 import "os/exec"
 
-func leash(*exec.Cmd) (release func()) { return func() {} }
+func notifyOnDeath(*exec.Cmd) (release func()) { return func() {} }
 
 func endWithLauncher() {}

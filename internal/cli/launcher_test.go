@@ -27,7 +27,7 @@ func role(t *testing.T, name string, env ...string) *exec.Cmd {
 	return cmd
 }
 
-// TestRoleOfALauncher is what the processes of the other tests do.
+// TestRoleOfALauncher is the main function of the processes that the other tests start.
 func TestRoleOfALauncher(t *testing.T) {
 	switch os.Getenv("REDLINE_TEST_ROLE") {
 	case "launcher":
@@ -44,8 +44,8 @@ func TestRoleOfALauncher(t *testing.T) {
 	}
 }
 
-// redline-native does not outlive the process that started it, also where that is killed. Both hold the test's pipe: it
-// ends when both have ended.
+// redline-native does not outlive the process that started it, even if that is killed. Both processes hold the test's
+// pipe, which ends when both have ended.
 func TestNativeEndsWithItsLauncher(t *testing.T) {
 	dir := t.TempDir()
 	script := "#!/bin/sh\necho ready\nexec sleep 600\n"

@@ -14,17 +14,16 @@ import (
 // orphaned is the signal that redline-native gets when the process that started it has died.
 const orphaned = syscall.SIGUSR1
 
-// leash lets a child know when we die, however that happens: it would not see a kill otherwise, and a server that starts
-// in process listens to nobody for minutes. The kernel sends the signal when the thread that started the child ends, so
-// that stays ours until release.
-func leash(cmd *exec.Cmd) (release func()) {
+// notifyOnDeath makes the kernel send orphaned to the child when this process dies, even by SIGKILL. The kernel sends the
+// signal when the thread that started the child ends, so the caller keeps that thread until release.
+func notifyOnDeath(cmd *exec.Cmd) (release func()) {
 	runtime.LockOSThread()
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: orphaned}
 	return runtime.UnlockOSThread
 }
 
-// endWithLauncher ends this process when the one that started it on a leash has died. What a server in process has
-// started is taken along.
+// endWithLauncher ends this process when the process that started it with notifyOnDeath has died. It also removes what an
+// in-process server has started.
 func endWithLauncher() {
 	c := make(chan os.Signal, 1)
 	signal.Notify(c, orphaned)
