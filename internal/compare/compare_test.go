@@ -89,7 +89,7 @@ func TestHeadlineWeighsAllRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	head, _, _ := strings.Cut(text.String(), "change")
-	for _, want := range []string{"another workload", "the goodput bounds differ, so goodput is not compared: ttft:200 in run, ttft:300 in run"} {
+	for _, want := range []string{"a different workload", "the goodput bounds differ, so goodput is not compared: ttft:200 in run, ttft:300 in run"} {
 		if !strings.Contains(head, want) {
 			t.Errorf("%q does not stand before the numbers:\n%s", want, text.String())
 		}

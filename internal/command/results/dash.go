@@ -31,9 +31,9 @@ func Dash(p *command.IO, args []string) (int, error) {
 func DashCommand() option.Command {
 	return option.Command{Rows: dashRows(new(string)), Intro: `Usage: redline dash [options]
 
-Shows the runs of redline history in a browser: a list with filters, each run with its charts, two runs side by side, and
-the trend of runs of one workload. The command prints the address of the pages and runs until it is interrupted. To watch
-a run in progress, add --dash to the run itself.
+Shows the runs of redline history in a browser: a list with filters, each run with its charts, two runs side by side,
+and the trend of runs of one workload. The command prints the address of the pages and runs until it is interrupted.
+To watch a run in progress, add --dash to the run itself.
 `}
 }
 
