@@ -125,7 +125,7 @@ var (
 func compareCSV(want, got string) string {
 	w, err := csv.NewReader(strings.NewReader(want)).ReadAll()
 	if err != nil {
-		return fmt.Sprintf("the original's CSV is broken: %v", err)
+		return fmt.Sprintf("perf_analyzer's CSV is broken: %v", err)
 	}
 	g, err := csv.NewReader(strings.NewReader(got)).ReadAll()
 	if err != nil {

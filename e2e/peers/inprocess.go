@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -76,17 +77,17 @@ func (p *Peers) InProcess(ctx context.Context, dir, program string) (launcher, h
 	return launcher, home, os.WriteFile(launcher, []byte(script), 0o755)
 }
 
-// thrown is the message of an uncaught C++ exception. Triton's Python backend sometimes throws one when it starts or stops.
-// The client does not cause it.
-const thrown = "terminate called after throwing"
+// crashed matches the message of an uncaught C++ exception, and Redline's message about a signal such as SIGSEGV. Triton's
+// Python backend sometimes ends the process that way when it starts or stops. The client does not cause it.
+var crashed = regexp.MustCompile(`terminate called after throwing|Triton crashed inside of this process`)
 
-// CrashedInProcess tells, by what a program wrote, whether Triton in its process ended with a C++ exception, and logs that.
+// CrashedInProcess tells, by what a program wrote, whether Triton crashed in its process, and logs that.
 func CrashedInProcess(t *testing.T, stderr string) bool {
 	t.Helper()
-	at := strings.Index(stderr, thrown)
-	if at < 0 {
+	at := crashed.FindStringIndex(stderr)
+	if at == nil {
 		return false
 	}
-	t.Logf("PEER CRASHED: Triton in process: %s", cleantext.Cut(stderr[at:], 120))
+	t.Logf("PEER CRASHED: Triton in process: %s", cleantext.Cut(stderr[at[0]:], 120))
 	return true
 }

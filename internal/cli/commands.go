@@ -25,8 +25,8 @@ type row struct {
 	name, summary string
 	// about describes its options.
 	about func() option.Command
-	// run executes the command and returns the exit code. The caller prints an error, and the help for option.ErrHelp. With an
-	// error the code 0 stands for command.ExitError.
+	// run executes the command and returns the exit code. The caller prints the error, or the help for
+	// option.ErrHelp. With an error, code 0 means command.ExitError.
 	run func(p *command.IO, args []string) (int, error)
 }
 
@@ -35,18 +35,18 @@ func commands() []row {
 	return []row{
 		{"profile", "load a server and report throughput, latency and failures", profile.Command, profile.Run},
 		{"llm", "load a language model and measure it token by token", llm.Command, llm.Run},
-		{"calibrate", "measure how far this client's times are off, so that reports can state it", calibrate.Command, calibrate.Run},
-		{"simple", "one request after the other to a simple model: five numbers", simple.Command, simple.Run},
-		{"stress", "send whole and broken sequences and check every answer", stress.Command, stress.Run},
-		{"compare", "say whether two runs differ, by how much and how surely", results.CompareCommand, results.Compare},
-		{"report", "write a run, or two beside each other, as an HTML page", results.ReportCommand, results.Report},
-		{"dash", "serve the kept runs as pages on this machine", results.DashCommand, results.Dash},
-		{"rerun", "run the plan of a result again", rerun.Command, rerun.Run},
-		{"history", "list the runs that were kept", results.HistoryCommand, results.History},
-		{"tokenize", "turn texts into token ids, as a model's own tokenizer does", tokenize.Command, tokenize.Run},
-		{"inspect", "say which models a server has, what one takes, and how to measure it", inspect.Command, inspect.Run},
-		{"doctor", "find what stands in the way of a good measurement on this machine", doctor.Command, doctor.Run},
-		{"serve", "run the reference server, to try things out and to measure against", serve.Command, serve.Run},
+		{"calibrate", "measure the error of this client's times, which later reports state", calibrate.Command, calibrate.Run},
+		{"simple", "send one request at a time to a simple model and print five results", simple.Command, simple.Run},
+		{"stress", "send valid and invalid sequences to a model and check every response", stress.Command, stress.Run},
+		{"compare", "compare two runs: how much they differ, and with what confidence", results.CompareCommand, results.Compare},
+		{"report", "write one run, or two side by side, as an HTML page", results.ReportCommand, results.Report},
+		{"dash", "show the saved runs in a browser", results.DashCommand, results.Dash},
+		{"rerun", "repeat the run of a result", rerun.Command, rerun.Run},
+		{"history", "list the runs saved on this machine", results.HistoryCommand, results.History},
+		{"tokenize", "convert texts to token ids with a model's own tokenizer", tokenize.Command, tokenize.Run},
+		{"inspect", "list a server's models, or describe one and print a command that measures it", inspect.Command, inspect.Run},
+		{"doctor", "check this machine for problems that would spoil a measurement", doctor.Command, doctor.Run},
+		{"serve", "start the reference server, a server for trials and tests", serve.Command, serve.Run},
 		{"version", "print the version of this program", about(versionHelp), runVersion},
 		{"completion", "print a completion script for a shell", about(completionHelp, option.Shells()...), runCompletion},
 		{"help", "explain a command", aboutHelp, runHelp},

@@ -161,7 +161,7 @@ func (c *Closed) pause(s *slot, wait time.Duration) {
 	s.since.Store(paused)
 	stored := make(chan struct{})
 	t := time.AfterFunc(wait, func() {
-		<-stored // or the pause after this one could be stored before it
+		<-stored // otherwise the timer of the next pause could be stored first and then overwritten by this one
 		c.e.resume(s)
 		c.e.tr.Flush()
 	})

@@ -52,8 +52,8 @@ type Config struct {
 type Loop interface {
 	// prepare makes the slots that the loop needs at first. Nothing is sent yet.
 	prepare(ctx context.Context, e *Engine) error
-	// begin sends the first requests and returns. What the loop sends without the end of another request, it sends in a
-	// function given to Engine.spawn, which returns soon after ctx ends.
+	// begin sends the first requests and returns. Requests that the loop starts by itself, not in ended, are sent from a
+	// function given to Engine.spawn; that function must return soon after ctx ends.
 	begin(ctx context.Context)
 	// ended is called on the transport's goroutine when a request of a slot has ended and its record is written. The loop
 	// sends the slot's next request or parks the slot. stop means that failures have ended the load of the slot's worker.
@@ -77,7 +77,7 @@ type Engine struct {
 	sources []Source // the latest source of each index
 
 	tracks int             // what the transport was told; 0 is nothing
-	draws  []minstd.Source // of random orders, which go on from load to load
+	draws  []minstd.Source // random generators, one per worker; the next load continues them
 
 	current    atomic.Pointer[running]
 	background sync.WaitGroup // functions given to spawn
@@ -135,7 +135,7 @@ func (e *Engine) Start(ctx context.Context, l Loop) error {
 	return nil
 }
 
-// spawn runs the part of a loop that sends without the end of another request.
+// spawn runs the part of a loop that starts requests by itself.
 func (e *Engine) spawn(send func()) {
 	e.sending.Add(1)
 	e.background.Go(func() {

@@ -121,7 +121,7 @@ func TestFirstFailureRestsItsSlotAndCallsTheEnd(t *testing.T) {
 	if svc.Sent() != 11 {
 		t.Errorf("%d requests were sent, want 11", svc.Sent())
 	}
-	if got := e.SlotErrors(); len(got) != 1 || !errors.Is(got[0].Err, boom) || got[0].Slot != 0 {
+	if got := e.WorkerErrors(); len(got) != 1 || !errors.Is(got[0].Err, boom) || got[0].Worker != 0 {
 		t.Errorf("slot errors %v", got)
 	}
 }
@@ -244,7 +244,7 @@ func TestPacedLoadEndsWithItsLastWorker(t *testing.T) {
 			start(t, e, &engine.Paced{Schedule: pace.Constant(2000), Sources: 3, Order: engine.Serial, Slots: 16, Cap: 16, Limit: limit})
 			finished(t, e)
 			e.Stop()
-			if got := len(e.SlotErrors()); got != 3*(1-round) {
+			if got := len(e.WorkerErrors()); got != 3*(1-round) {
 				t.Errorf("round %d: %d failures", round, got)
 			}
 			e.ClearFailures()
@@ -268,10 +268,10 @@ func TestPacedLoadFailsWorkerByWorker(t *testing.T) {
 		if n := svc.Sent(); n != 4 {
 			t.Errorf("%d requests were sent, want one per worker", n)
 		}
-		failed := e.SlotErrors()
+		failed := e.WorkerErrors()
 		for i, f := range failed {
-			if f.Slot != i {
-				t.Errorf("failure %d is of worker %d", i, f.Slot)
+			if f.Worker != i {
+				t.Errorf("failure %d is of worker %d", i, f.Worker)
 			}
 		}
 		if len(failed) != 4 {
@@ -428,7 +428,7 @@ func TestPeriodicLoadEndsAtAFailure(t *testing.T) {
 		if err := runPeriodic(t, e, &engine.Periodic{Start: 1, End: 7, Step: 1, Period: 1}); err != nil {
 			t.Fatal(err)
 		}
-		if n := len(e.SlotErrors()); n != 1 || svc.Sent() != 4 {
+		if n := len(e.WorkerErrors()); n != 1 || svc.Sent() != 4 {
 			t.Errorf("%d failures, %d requests", n, svc.Sent())
 		}
 	})

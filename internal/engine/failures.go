@@ -30,10 +30,10 @@ const GoneAfter = 3 * time.Second
 
 // Failure is a group of failed requests with the same class and text; numbers in the text do not count.
 type Failure struct {
-	Class record.Class
-	Err   error // of the first
-	Slot  int   // worker of the first
-	Count uint64
+	Class  record.Class
+	Err    error // of the first
+	Worker int   // of the first
+	Count  uint64
 }
 
 // failures groups failed requests and counts those in a row. Failures are rare or end the run, so the lock costs little.
@@ -71,7 +71,7 @@ func (f *failures) add(c *service.Call, worker int) {
 		g = f.index[key]
 	}
 	if g == nil {
-		g = &Failure{Class: c.Rec.Class, Err: err, Slot: worker}
+		g = &Failure{Class: c.Rec.Class, Err: err, Worker: worker}
 		if f.index == nil {
 			f.index = make(map[failureKey]*Failure)
 		}
@@ -105,20 +105,20 @@ func Mask(text string) string {
 	return b.String()
 }
 
-// SlotError is the first failure of one worker: of a slot in a closed loop, of a group of sources in a paced loop.
-type SlotError struct {
-	Slot int
-	Err  error
+// WorkerError is the first failure of one worker: of a slot in a closed loop, of a group of sources in a paced loop.
+type WorkerError struct {
+	Worker int
+	Err    error
 }
 
-// SlotErrors are the first failures of the workers that had one, in the order of the workers.
-func (e *Engine) SlotErrors() []SlotError {
+// WorkerErrors are the first failures of the workers that had one, in the order of the workers.
+func (e *Engine) WorkerErrors() []WorkerError {
 	f := &e.failures
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	var out []SlotError
+	var out []WorkerError
 	for _, worker := range slices.Sorted(maps.Keys(f.byWorker)) {
-		out = append(out, SlotError{worker, f.byWorker[worker]})
+		out = append(out, WorkerError{worker, f.byWorker[worker]})
 	}
 	return out
 }

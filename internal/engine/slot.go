@@ -19,7 +19,7 @@ type slot struct {
 	source   Source
 	listener Listener // source, if it is one
 	watcher  Watcher  // source, if it is one
-	worker   int      // whose failures those of this slot are
+	worker   int      // worker that failures of this slot are counted for
 	shard    *record.Shard
 	events   []record.Event // of the request in flight
 	data     []byte
@@ -81,7 +81,7 @@ func (e *Engine) snapshot() []*slot {
 	return e.slots
 }
 
-// use sets the source of the slot's next requests, and whose failures theirs are.
+// use sets the source of the slot's next requests, and the worker that their failures are counted for.
 func (s *slot) use(src Source, worker int) {
 	s.source, s.worker, s.watcher = src, worker, nil
 	if s.listener, _ = src.(Listener); s.listener != nil {
@@ -145,7 +145,7 @@ func (e *Engine) park(s *slot) {
 // not be called from within Watch.
 func (e *Engine) Cut(slot int, sequence uint64, class record.Class) bool {
 	s := e.snapshot()[slot]
-	s.cutting.Add(1) // from here on the next request waits, unless it has changed the sequence already
+	s.cutting.Add(1) // blocks the next send; if that has begun, the sequence differs and nothing is cut
 	defer s.cutting.Add(-1)
 	if s.sequence.Load() != sequence || s.since.Load() <= 0 {
 		return false

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/internal/clock"
-	"github.com/redline-bench/redline/internal/record"
 )
 
 // StallAfter is the least time without a sign of life from the server after which a load is given up. Slow responses are
@@ -24,7 +23,7 @@ type StallError struct {
 }
 
 func (e *StallError) Error() string {
-	return fmt.Sprintf("waited %s for the server: no response came and no request ended, with %d in flight; a request timeout of more than that waits longer",
+	return fmt.Sprintf("waited %s for the server: no response came, and requests ended only by timeout, with %d in flight; to wait longer, set a longer request timeout",
 		e.For, e.InFlight)
 }
 
@@ -47,30 +46,6 @@ func (e *Engine) startWatchers(ctx context.Context) {
 func (w *watchers) stop() {
 	w.cancel()
 	w.running.Wait()
-}
-
-// watchDeadlines ends requests that are older than the deadline.
-func (e *Engine) watchDeadlines(ctx context.Context) {
-	tick := time.NewTicker(max(e.cfg.Timeout/20, 10*time.Millisecond))
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-		e.timeOut(clock.Now() - int64(e.cfg.Timeout))
-	}
-}
-
-// timeOut ends the requests that were sent before a time.
-func (e *Engine) timeOut(oldest int64) {
-	for _, s := range e.snapshot() {
-		sequence := s.sequence.Load() // before the send time, which is then of this request or of a later one
-		if since := s.since.Load(); since > 0 && since < oldest {
-			e.Cut(s.call.Slot, sequence, record.Timeout)
-		}
-	}
 }
 
 // patience is how long the engine waits for a sign of life.

@@ -22,8 +22,8 @@ const (
 	Serial                  // the worker's source that has been idle longest; one request per source at a time
 )
 
-// WorkerOf is the worker of a source: each worker has as many neighboring sources, the first workers one more where the
-// sources cannot be divided.
+// WorkerOf is the worker of a source. Workers have consecutive sources, equally many each; if the sources cannot be divided
+// equally, the first workers have one more.
 func WorkerOf(source, sources, workers int) int {
 	workers = max(1, min(workers, sources))
 	share, more := sources/workers, sources%workers

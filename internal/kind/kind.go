@@ -14,8 +14,8 @@ import (
 // Default is the kind of a plan unless the user gives one.
 const Default = plan.Triton
 
-// Row is one service kind. The zero value of each trait is the simplest case: the server has one protocol and describes no
-// models, each request has one response, and the reference server cannot take the server's place.
+// Row is one service kind. The zero value of each trait is the simplest case: the server describes no models, each
+// request has one response, and the reference server cannot take the server's place.
 type Row struct {
 	Name plan.Kind // the value of --service-kind
 	// New makes the service of a plan. It does not connect.
@@ -57,11 +57,11 @@ func (t *Traits) InProcess() bool { return len(t.Protocols) == 0 }
 
 // Reference is how the reference server takes the place of a server, for a calibration.
 type Reference struct {
-	// Missing is why it cannot; empty where it can.
+	// Missing is why it cannot, if there is more to say than that it has no such kind.
 	Missing string
 	// Port names its port; empty is the port of the plan's protocol.
 	Port plan.Protocol
-	// Hold are the options with which it holds each response of a model for a time.
+	// Hold are the options with which it holds each response of a model for a time; nil if it has no such kind.
 	Hold func(model string, hold time.Duration) []string
 }
 

@@ -3,6 +3,7 @@ package plan
 import (
 	"bytes"
 	"encoding/json"
+	"strconv"
 	"time"
 )
 
@@ -12,9 +13,17 @@ type duration time.Duration
 // MarshalText implements encoding.TextMarshaler.
 func (d duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
 
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (d *duration) UnmarshalText(text []byte) error {
-	v, err := time.ParseDuration(string(text))
+// UnmarshalJSON implements json.Unmarshaler. It also accepts a number of nanoseconds, as in results of earlier builds.
+func (d *duration) UnmarshalJSON(b []byte) error {
+	if ns, err := strconv.ParseInt(string(b), 10, 64); err == nil {
+		*d = duration(ns)
+		return nil
+	}
+	var text string
+	if err := json.Unmarshal(b, &text); err != nil {
+		return err
+	}
+	v, err := time.ParseDuration(text)
 	*d = duration(v)
 	return err
 }

@@ -131,3 +131,13 @@ func TestWithLeavesThePlanAlone(t *testing.T) {
 		t.Errorf("%s became %s", p.Target.URL, q.Target.URL)
 	}
 }
+
+func TestResultsOfEarlierBuildsHaveTimesInNanoseconds(t *testing.T) {
+	var p plan.Plan
+	if err := json.Unmarshal([]byte(`{"target":{"timeout":600000000000},"measure":{"interval":"5s","latency_limit":2000000}}`), &p); err != nil {
+		t.Fatal(err)
+	}
+	if p.Target.Timeout != 10*time.Minute || p.Measure.Interval != 5*time.Second || p.Measure.LatencyLimit != 2*time.Millisecond {
+		t.Errorf("%v, %v, %v", p.Target.Timeout, p.Measure.Interval, p.Measure.LatencyLimit)
+	}
+}

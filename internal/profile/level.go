@@ -364,7 +364,7 @@ func (m *levelRun) newFailures() []result.Failure {
 			f.Count -= m.failed[i].Count
 		}
 		if f.Count > 0 {
-			out = append(out, result.Failure{Class: className(f), Text: result.FailureText(service.Reason(f.Err)), Count: f.Count, Slot: f.Slot})
+			out = append(out, result.Failure{Class: className(f), Text: result.FailureText(service.Reason(f.Err)), Count: f.Count, Slot: f.Worker})
 		}
 	}
 	return out

@@ -105,7 +105,7 @@ func TestARefusedAnswerEndsPerfAnalyzerMode(t *testing.T) {
 		r.Source = func(int, int) engine.Source { return &talk{left: 5, refuse: true, total: &total} }
 	})
 	var load *profile.LoadError
-	if !errors.As(err, &load) || len(load.Slots) != 1 || !errors.Is(load.Slots[0].Err, errRefused) || total.Load() != 1 {
+	if !errors.As(err, &load) || len(load.Workers) != 1 || !errors.Is(load.Workers[0].Err, errRefused) || total.Load() != 1 {
 		t.Errorf("%v after %d", err, total.Load())
 	}
 }

@@ -32,8 +32,8 @@ var (
 
 // LoadError means that failed requests ended the run.
 type LoadError struct {
-	Slots []engine.SlotError
-	Async bool
+	Workers []engine.WorkerError
+	Async   bool
 	// Stall is set where it was no failed request, but a server without a sign of life.
 	Stall *engine.StallError
 }
@@ -42,10 +42,10 @@ func (e *LoadError) Error() string {
 	if e.Stall != nil {
 		return e.Stall.Error()
 	}
-	if len(e.Slots) == 0 {
+	if len(e.Workers) == 0 {
 		return result.RequestsFailed
 	}
-	return fmt.Sprintf("%s: %v", result.RequestsFailed, e.Slots[0].Err)
+	return fmt.Sprintf("%s: %v", result.RequestsFailed, e.Workers[0].Err)
 }
 
 // DrainTime is how long requests in flight may take to end after the first interrupt.
@@ -148,7 +148,7 @@ func (r *Runner) run(ctx, hard context.Context) error {
 
 // loadError says why the engine ended the load.
 func (r *Runner) loadError() error {
-	return &LoadError{Slots: r.eng.SlotErrors(), Async: r.Async, Stall: r.eng.GivenUp()}
+	return &LoadError{Workers: r.eng.WorkerErrors(), Async: r.Async, Stall: r.eng.GivenUp()}
 }
 
 // waitForEnds lets the requests in flight end, and cancels those that take too long. They are in no window.

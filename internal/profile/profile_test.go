@@ -210,7 +210,7 @@ func TestFailureStopsPerfAnalyzerModeAndKeepsWhatWasMeasured(t *testing.T) {
 	}}
 	res, _, err := run(t, p, svc, nil)
 	var load *profile.LoadError
-	if !errors.As(err, &load) || len(load.Slots) != 1 || load.Slots[0].Err.Error() != "boom" {
+	if !errors.As(err, &load) || len(load.Workers) != 1 || load.Workers[0].Err.Error() != "boom" {
 		t.Fatalf("got %v", err)
 	}
 	lv := res.Levels[0]
@@ -246,7 +246,7 @@ func TestFailedRequestsSayMoreThanFailedStatistics(t *testing.T) {
 	}}
 	_, _, err := run(t, p, svc, func(r *profile.Runner) { r.Service = mute{svc, &reads} })
 	var load *profile.LoadError
-	if !errors.As(err, &load) || load.Slots[0].Err.Error() != "boom" {
+	if !errors.As(err, &load) || load.Workers[0].Err.Error() != "boom" {
 		t.Errorf("got %v", err)
 	}
 }

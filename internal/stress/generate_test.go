@@ -45,7 +45,7 @@ func TestTwisterDrawsAsNumpy(t *testing.T) {
 	}
 }
 
-// A seed gives the same patterns, lengths and correlation ids, in each thread, as in the original.
+// A seed gives the same patterns, lengths and correlation ids, in each thread, as in Triton's stress test.
 func TestPatternsAreTheOriginals(t *testing.T) {
 	f, err := os.Open("testdata/seed42.txt")
 	if err != nil {
@@ -77,9 +77,9 @@ func TestPatternsAreTheOriginals(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	// The original sends only the second sequence of a pair; its server counted so many inferences.
+	// Triton's stress test sends only the second sequence of a pair; its server counted so many inferences.
 	if requests != 5054 {
-		t.Errorf("the last sequences hold %d requests, the original sent 5054", requests)
+		t.Errorf("the last sequences hold %d requests, Triton's stress test sent 5054", requests)
 	}
 }
 

@@ -103,8 +103,8 @@ func (s *session) explainEnd(res *result.Result, err error) {
 	switch {
 	case err == nil, errors.Is(err, profile.ErrInterrupted):
 	case errors.As(err, &load):
-		for _, slot := range load.Slots {
-			if f, ok := errors.AsType[*tritoncapi.LibraryError](slot.Err); ok {
+		for _, worker := range load.Workers {
+			if f, ok := errors.AsType[*tritoncapi.LibraryError](worker.Err); ok {
 				s.Console.Say("error: " + f.Error())
 			}
 		}
@@ -112,7 +112,7 @@ func (s *session) explainEnd(res *result.Result, err error) {
 		if load.Stall != nil {
 			s.Console.Warn("cause: " + load.Stall.Error())
 		}
-		s.networkCause(load.Slots)
+		s.networkCause(load.Workers)
 	case errors.Is(err, profile.ErrUnstable):
 		s.Console.End(text.UnstableEnd)
 	case errors.Is(err, profile.ErrNoRequests):
@@ -129,25 +129,25 @@ func (s *session) explainEnd(res *result.Result, err error) {
 		s.Console.End(text.MetricsFailed)
 	case errors.As(err, new(*service.Error)):
 		s.Console.LoadFailed([]result.Failure{{Text: s.threadText(err)}})
-		s.networkCause([]engine.SlotError{{Err: err}})
+		s.networkCause([]engine.WorkerError{{Err: err}})
 	default:
 		s.Console.End(err.Error())
 	}
 }
 
-// threads are the failures of each slot in perf_analyzer's words.
+// threads are the failures of each worker in perf_analyzer's words.
 func (s *session) threads(e *profile.LoadError) []result.Failure {
 	var out []result.Failure
-	for _, f := range e.Slots {
-		out = append(out, result.Failure{Slot: f.Slot, Text: s.threadText(f.Err)})
+	for _, f := range e.Workers {
+		out = append(out, result.Failure{Slot: f.Worker, Text: s.threadText(f.Err)})
 	}
 	return out
 }
 
 // networkCause adds what the network did, or a generator of messages, where perf_analyzer's words do not tell.
-func (s *session) networkCause(slots []engine.SlotError) {
-	if len(slots) > 0 {
-		if e, ok := errors.AsType[*dynamicgrpc.GeneratorError](slots[0].Err); ok {
+func (s *session) networkCause(workers []engine.WorkerError) {
+	if len(workers) > 0 {
+		if e, ok := errors.AsType[*dynamicgrpc.GeneratorError](workers[0].Err); ok {
 			if e.Said != "" {
 				s.Console.Warn(e.Said)
 			}
@@ -155,11 +155,11 @@ func (s *session) networkCause(slots []engine.SlotError) {
 		}
 	}
 	failure := kind.Of(s.Plan.Target.Kind).PerfAnalyzer.Failure
-	if failure == nil || len(slots) == 0 {
+	if failure == nil || len(workers) == 0 {
 		return
 	}
-	_, hidden := failure(slots[0].Err)
-	if e, ok := errors.AsType[*service.Error](slots[0].Err); ok && hidden {
+	_, hidden := failure(workers[0].Err)
+	if e, ok := errors.AsType[*service.Error](workers[0].Err); ok && hidden {
 		s.Console.Warn("cause: " + target.Reason(e))
 	}
 }

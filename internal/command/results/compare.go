@@ -67,7 +67,7 @@ func (o *compareOptions) rows() []option.Row {
 
 // compareSides reads which runs stand on which side: two, or several with -- between the sides.
 func compareSides(table *option.Table, args []string) (before, after []string, err error) {
-	const want = "two runs are needed, as in redline compare last~1 last; with several a side, -- stands between the sides"
+	const want = "give two runs, as in redline compare last~1 last; to compare several, put -- between the two sides"
 	i := slices.Index(args, "--")
 	if i < 0 {
 		both, err := command.Parse(table, args, 2, 2, want)

@@ -194,8 +194,8 @@ func (s *run) failed(err error) int {
 		return command.ExitInterrupted
 	}
 	var load *profile.LoadError
-	if errors.As(err, &load) && load.Stall == nil && len(load.Slots) > 0 {
-		err = load.Slots[0].Err
+	if errors.As(err, &load) && load.Stall == nil && len(load.Workers) > 0 {
+		err = load.Workers[0].Err
 	}
 	text, early := simple.Explain(err, s.opts.Protocol)
 	if early {

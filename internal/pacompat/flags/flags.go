@@ -34,7 +34,7 @@ type UsageError struct {
 // Error returns the bare message.
 func (e *UsageError) Error() string { return e.Text }
 
-// Stderr returns all that belongs on the error stream, for a terminal of the given width: in the drop-in what
+// Stderr returns all that belongs on the error stream, for a terminal of the given width: in perf_analyzer mode what
 // perf_analyzer prints, in redline one line and where to look.
 func (e *UsageError) Stderr(width int) string {
 	if e.face != plan.PerfAnalyzer {

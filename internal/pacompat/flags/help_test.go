@@ -49,7 +49,7 @@ func TestRows(t *testing.T) {
 			seen[strings.TrimLeft(n, "-")] = true
 		}
 	}
-	// The original's options, all of them.
+	// perf_analyzer's options, all of them.
 	const original = `version m x bls-composing-models model-signature-name service-kind endpoint v async a sync
 		measurement-interval p concurrency-range periodic-concurrency-range session-concurrency request-period
 		request-rate-range request-distribution request-intervals serial-sequences binary-search num-of-sequences
@@ -65,7 +65,7 @@ func TestRows(t *testing.T) {
 		enable-mpi triton-server-directory model-repository`
 	for n := range strings.FieldsSeq(original) {
 		if !seen[n] {
-			t.Errorf("the original's %s has no row", n)
+			t.Errorf("perf_analyzer's %s has no row", n)
 		}
 	}
 	own := 0
@@ -76,7 +76,7 @@ func TestRows(t *testing.T) {
 		own++
 	}
 	if n := len(flags.Rows(plan.Redline)); n <= own {
-		t.Errorf("redline has %d options, the drop-in %d", n, own)
+		t.Errorf("redline has %d options, perf_analyzer mode %d", n, own)
 	}
 }
 

@@ -251,7 +251,7 @@ func TestRedline(t *testing.T) {
 	}
 	for _, line := range []string{"--embedded", "--json x", "--seed 1", "--think-time 1s", "--latency-from send"} {
 		if got := said(plan.PerfAnalyzer, words(line)); !strings.HasPrefix(got, "Error: Invalid long option") {
-			t.Errorf("the drop-in takes %s: %s", line, got)
+			t.Errorf("perf_analyzer mode accepts %s: %s", line, got)
 		}
 	}
 }

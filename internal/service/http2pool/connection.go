@@ -14,11 +14,11 @@ import (
 // connection is one connection of the pool, and its successors after it was lost. Ends of its calls are reported one at a
 // time: the goroutines of an h2.Conn that drains and of the one that replaces it share the lock.
 type connection struct {
-	t     *Transport
-	lock  sync.Mutex // held while ends are reported
-	conn  atomic.Pointer[h2.Conn]
-	dirty atomic.Bool // something may wait for Flush
-	ends  uint64      // under lock: calls that the server answered, to tell a working connection
+	t        *Transport
+	lock     sync.Mutex // held while ends are reported
+	conn     atomic.Pointer[h2.Conn]
+	dirty    atomic.Bool // something may wait for Flush
+	answered uint64      // under lock: calls that the server answered; an increase means that the connection works
 
 	mu      sync.Mutex
 	open    map[*h2.Conn]*state
@@ -94,18 +94,18 @@ func (n *connection) replace(c *h2.Conn) {
 	n.t.wg.Go(func() { n.run(n.redial(k, true)) })
 }
 
-// redial reconnects with exponential back-off, which resets after a working connection. now skips the first wait after a
-// working connection: the server closed it with GOAWAY. Calls that wait fail with each failed attempt. It returns nil when the
+// redial reconnects with exponential back-off, which resets after a working connection. atOnce skips the first wait if
+// the lost connection had worked: the server closed it with GOAWAY. Calls that wait fail with each failed attempt. It returns nil when the
 // connection is closed.
-func (n *connection) redial(k *state, now bool) *h2.Conn {
+func (n *connection) redial(k *state, atOnce bool) *h2.Conn {
 	n.lock.Lock()
-	worked := n.ends > k.ends
+	worked := n.answered > k.ends
 	n.lock.Unlock()
 	if worked {
 		n.fails = 0
 	}
-	for now = now && worked; ; now = false {
-		if !now && !n.pause() {
+	for atOnce = atOnce && worked; ; atOnce = false {
+		if !atOnce && !n.pause() {
 			return nil
 		}
 		c, err := n.dial(n.t.ctx)
@@ -133,7 +133,7 @@ func (n *connection) pause() bool {
 // attach lets c take the calls, first those that waited.
 func (n *connection) attach(c *h2.Conn) {
 	n.lock.Lock()
-	ends := n.ends
+	ends := n.answered
 	n.lock.Unlock()
 	n.mu.Lock()
 	n.open[c] = &state{ends: ends}

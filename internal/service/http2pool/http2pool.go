@@ -22,12 +22,12 @@ import (
 // Config says how to connect.
 type Config struct {
 	Addr        string
-	TLS         *tls.Config // nil: HTTP/2 with prior knowledge, over plain TCP
-	Connections int         // 0: as many as the slots need
-	Arrivals    bool        // responses have the times of their arrival, see package arrival
-	MaxResponse int64       // bytes of one response
-	MaxUnread   int64       // bytes of responses that have come in part, on one connection; 0 is four times MaxResponse
-	Held        *budget.Budget
+	TLS         *tls.Config    // nil: HTTP/2 with prior knowledge, over plain TCP
+	Connections int            // 0: as many as the slots need
+	Arrivals    bool           // responses have the times of their arrival, see package arrival
+	MaxResponse int64          // bytes of one response
+	MaxUnread   int64          // bytes of responses that have come in part, on one connection; 0 is four times MaxResponse
+	Held        *budget.Budget // limit of the response bytes that all requests in flight hold together
 	// LazyDial ignores dial errors in Grow. Each request waits for the next attempt to connect and reports its error.
 	LazyDial bool
 	// Failure turns an error of the wire into the failure of a request; nil is the function of that name.

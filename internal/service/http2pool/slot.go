@@ -76,7 +76,7 @@ func (s *Slot) open(c *h2.Conn) bool {
 }
 
 // Answered notes that the server has answered: the connection works.
-func (s *Slot) Answered() { s.on.ends++ }
+func (s *Slot) Answered() { s.on.answered++ }
 
 // Resend sends the call once more where the error says that the server has not looked at it: it left the connection or refused
 // the stream. It reports whether it did so.
@@ -102,7 +102,7 @@ func (s *Slot) Take(bytes int) *service.Error {
 	switch {
 	case s.keeps && !s.held.Hold(s.t.cfg.MaxResponse-s.room):
 		text = s.held.Over()
-	case s.room >= 0 || s.call.Rec.In == uint64(bytes): // the limit of one message is the wire's
+	case s.room >= 0 || s.call.Rec.In == uint64(bytes): // package h2 has checked the size of a single message
 		return nil
 	default:
 		text = fmt.Sprintf("the messages of the response have more than %d bytes all together", s.t.cfg.MaxResponse)

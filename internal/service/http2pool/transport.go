@@ -101,7 +101,7 @@ func (t *Transport) Grow(ctx context.Context, n int) error {
 	return nil
 }
 
-// firstConnection tells how many streams the server takes on one.
+// firstConnection dials once to learn how many streams the server allows on one connection.
 func (t *Transport) firstConnection(ctx context.Context) error {
 	n := newConnection(t)
 	c, err := n.dial(ctx)
@@ -128,7 +128,7 @@ func (t *Transport) dialError(ctx context.Context, err error) error {
 // connect dials until there are enough connections for n tracks.
 func (t *Transport) connect(ctx context.Context, want, n int) error {
 	if k := t.cfg.Connections; k > 0 {
-		want = min(k, n) // slots go round them: the last slot's connection is not the highest
+		want = min(k, n) // slots are assigned round-robin
 	}
 	conns := append([]*connection(nil), *t.conns.Load()...)
 	defer func() { t.conns.Store(&conns) }()

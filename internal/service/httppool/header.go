@@ -30,7 +30,7 @@ func (s *Server) Given(name string) bool {
 	return ok
 }
 
-// AppendStart renders the request line and the headers that every request starts with. Like curl, it leaves
+// AppendStart renders the request line and the headers that every HTTP/1.1 request starts with; see Fields for HTTP/2. Like curl, it leaves
 // out a default that the user gave, and a Host of the user's stands where the default would.
 func (s *Server) AppendStart(b []byte, method, path string) []byte {
 	b = append(b, method...)

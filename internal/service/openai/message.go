@@ -31,7 +31,7 @@ func (s *Service) Message(dst []byte, events []record.Event, responses []byte) (
 	return append(dst, '}'), nil
 }
 
-// bodyMessage appends choices[0].message. The words of the errors are the original's.
+// bodyMessage appends choices[0].message. The words of the errors are perf_analyzer's.
 func bodyMessage(dst []byte, v jsonscan.Value) ([]byte, error) {
 	choices, _ := v.Get("choices")
 	var first jsonscan.Value

@@ -72,7 +72,7 @@ func New(t plan.Target) (*Service, error) {
 	return &Service{target: t, at: at, path: path, closes: strings.HasSuffix(strings.TrimRight(route, "/"), "/completions")}, nil
 }
 
-// undot resolves the segments . and .. of a path, as the original's HTTP library does: --endpoint . is the root.
+// undot resolves the segments . and .. of a path, as perf_analyzer's HTTP library does: --endpoint . is the root.
 func undot(path string) string {
 	if !strings.Contains(path, "/.") {
 		return path

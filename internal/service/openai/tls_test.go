@@ -14,7 +14,7 @@ import (
 	"github.com/redline-bench/redline/internal/service"
 )
 
-// TestTLS: the flags for TLS are honored, which the original leaves unread, and streams come through it.
+// TestTLS: the flags for TLS are honored, which perf_analyzer leaves unread, and streams come through it.
 func TestTLS(t *testing.T) {
 	srv := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)

@@ -136,7 +136,7 @@ func (s *Service) awaitStart(ctx context.Context) error {
 	}
 }
 
-// notLoaded is the original's text for a model that cannot be asked.
+// notLoaded is perf_analyzer's text for a model that cannot be asked.
 const notLoaded = "Model is not loaded and/or server is not ready"
 
 // loaded checks that the model under test can be used, and finds out why where it cannot.

@@ -17,7 +17,7 @@ import (
 // anyVersion lets the server choose.
 const anyVersion = -1
 
-// version is the number that the C API wants. Without one the original means version 1; where that one is not
+// version is the number that the C API wants. Without one perf_analyzer means version 1; where that one is not
 // loaded, the server chooses.
 func (s *Service) version(model, version string) int64 {
 	if n, err := strconv.ParseInt(version, 10, 64); err == nil {

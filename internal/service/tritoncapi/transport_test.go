@@ -223,7 +223,7 @@ func TestCloseWaitsForSlowModels(t *testing.T) {
 	wantClass(t, s.end(t), record.Canceled, service.ErrCanceled.Text)
 }
 
-// The words of the original for what Triton refused and for what it could not do.
+// The words of perf_analyzer for what Triton refused and for what it could not do.
 func TestFailureWords(t *testing.T) {
 	for model, want := range map[string]LibraryError{
 		"refuse": {What: "running inference", Code: "Internal", Text: "the request is refused"},

@@ -31,7 +31,7 @@ const OpCreate = "triton client backend"
 // ErrNotNative means that this program cannot load Triton.
 var ErrNotNative = errors.New("service kind triton_c_api needs redline-native: build it with `make build`, or start it instead of redline")
 
-// LibraryError is a failure of the library, as the original tells it: What is all that its errors say; the rest it prints.
+// LibraryError is a failure of the library, as perf_analyzer tells it: What is all that its errors say; the rest it prints.
 type LibraryError struct {
 	What       string // what was being done
 	Code, Text string // Triton's words
@@ -42,7 +42,7 @@ func (f *LibraryError) Error() string { return f.What + ": " + f.Code + " - " + 
 // libraryName is where Triton keeps its library below the server's folder.
 const libraryName = "lib/libtritonserver.so"
 
-// locate finds the library and checks the folders, with the original's words for what is missing. Symbolic links
+// locate finds the library and checks the folders, with perf_analyzer's words for what is missing. Symbolic links
 // are followed, since the library looks for others beside itself.
 func locate(dir, repository string) (library string, err error) {
 	for _, path := range []string{dir, filepath.Join(dir, libraryName), repository} {

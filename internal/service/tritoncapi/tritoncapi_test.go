@@ -10,7 +10,7 @@ import (
 	"github.com/redline-bench/redline/internal/service"
 )
 
-// The drop-in prints these texts, and programs match on them.
+// perf_analyzer mode prints these texts, and programs match on them.
 func TestMissingPaths(t *testing.T) {
 	dir, repository := t.TempDir(), t.TempDir()
 	f := func(dir, repository, want string) {

@@ -5,6 +5,7 @@ package calibration
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -19,8 +20,11 @@ import (
 
 // Possible returns why the measurement error of a plan cannot be measured: no reference server can take the place of its server.
 func Possible(pl *plan.Plan) error {
-	if why := kind.Of(pl.Target.Kind).Reference.Missing; why != "" {
-		return errors.New(why)
+	switch r := &kind.Of(pl.Target.Kind).Reference; {
+	case r.Missing != "":
+		return errors.New(r.Missing)
+	case r.Hold == nil:
+		return fmt.Errorf("the reference server has no service kind %s", pl.Target.Kind)
 	}
 	return nil
 }

@@ -2,7 +2,7 @@
 //
 // A number is the longest prefix that reads as one: leading space and a sign are fine, and what follows is
 // ignored, so "10abc" is 10 and "29.5" is the integer 29. No digits at all is ErrInvalid; a number that does not
-// fit is ErrRange (where the original aborts).
+// fit is ErrRange (where perf_analyzer aborts).
 package cxx
 
 import (

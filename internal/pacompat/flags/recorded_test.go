@@ -77,8 +77,8 @@ func said(face plan.Program, args []string) string {
 	return strings.Join(lines, "\n")
 }
 
-// TestOriginal holds the drop-in to recorded answers of the original.
-func TestOriginal(t *testing.T) {
+// TestRecorded holds perf_analyzer mode to recorded responses of perf_analyzer.
+func TestRecorded(t *testing.T) {
 	recorded, err := os.ReadFile("testdata/original.txt")
 	if err != nil {
 		t.Fatal(err)
@@ -102,7 +102,7 @@ func TestOriginal(t *testing.T) {
 	}
 }
 
-// TestDepartures lists where the drop-in differs on purpose: the original aborts, hangs, or starts nonsense.
+// TestDepartures lists where perf_analyzer mode differs on purpose: perf_analyzer aborts, hangs, or starts nonsense.
 func TestDepartures(t *testing.T) {
 	inFolder(t)
 	f := func(line, want string) {
@@ -156,7 +156,7 @@ func TestDepartures(t *testing.T) {
 	f("-m x --fixed-schedule --input-data one.json", "ok")
 }
 
-// Every option of the original that asks for a feature of its own is accepted.
+// Every option of perf_analyzer that asks for a feature of its own is accepted.
 func TestFeatures(t *testing.T) {
 	inFolder(t)
 	f := func(line string) {
