@@ -103,7 +103,7 @@ type Run struct {
 	Unleveled []result.Reason
 }
 
-// Conclude returns the verdict on a run, and marks the levels in which the server failed.
+// Conclude returns the verdict on a run, and marks the levels in which the server failed or this machine had no more connections.
 //
 // Failures of the server come before limits of the client: while a server is away, a client cannot keep its rate, and that
 // is not the client's fault.
@@ -124,6 +124,7 @@ func Conclude(r Run) result.Verdict {
 	for i := range r.Levels {
 		lv := &r.Levels[i]
 		if own := ownLimit(lv); own != nil {
+			lv.ClientLimited = true
 			add(result.ClientLimited, named(lv, *own))
 		} else if why := serverFailed(lv, r.MaxErrorRate); why != nil {
 			lv.ServerFailed = true

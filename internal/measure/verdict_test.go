@@ -71,7 +71,10 @@ func TestStateOfARun(t *testing.T) {
 	f("interrupted while the server failed", measure.Run{Levels: one(many), Interrupted: true}, result.Interrupted)
 	f("too short", measure.Run{Levels: one(result.Level{}), Error: "no request ended", TooShort: true}, result.TooShort)
 	f("nothing ended because all failed", measure.Run{Levels: one(result.Level{Client: result.Client{Failed: 5}}), Error: "no request ended", TooShort: true}, result.ServerFailed)
-	f("this machine has no ports left", measure.Run{Levels: one(ports)}, result.ClientLimited)
+	noPorts := one(ports)
+	if f("this machine has no ports left", measure.Run{Levels: noPorts}, result.ClientLimited); !noPorts[0].ClientLimited {
+		t.Error("the level is not marked as client-limited")
+	}
 	f("failed requests end a run, few of very many", measure.Run{Levels: one(few), Error: "server gone", ServerGone: true}, result.ServerFailed)
 	f("this machine has no ports left, which ends the run", measure.Run{Levels: one(ports), Error: "no connection", ServerGone: true}, result.Failed)
 	f("an error ends a run in which the server failed", measure.Run{Levels: one(many), Error: "server gone"}, result.ServerFailed)
