@@ -27,7 +27,7 @@ func read(args []string, secrets *secret.Set) (*options, load.Options, error) {
 	return o, lo, err
 }
 
-// seed tells whether the options are those of seed 003's tool: its report is printed then.
+// seed tells whether the options are those of the Python perf tool for TensorRT-LLM: the report then has that tool's form.
 func (o *options) seed() bool {
 	if o.console != "" {
 		return o.console == "seed"

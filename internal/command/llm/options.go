@@ -24,7 +24,7 @@ import (
 type options struct {
 	model     string
 	urls      []string
-	protocol  plan.Protocol // seed 003's -i; empty: by the endpoint
+	protocol  plan.Protocol // -i of the Python perf tool for TensorRT-LLM; empty: by the endpoint
 	kind      string
 	path      string
 	streaming bool
@@ -84,9 +84,9 @@ type options struct {
 	confidence    float64
 
 	data          dataset.Options
-	inputData     string // seed 003's name of the file
+	inputData     string // that tool's name of the file
 	tokenizer     string
-	tokenizerPath string // seed 003's name
+	tokenizerPath string // that tool's name
 	chatTemplate  bool
 	systemFile    string
 	spread        float64 // of lengths around their means, as a share
