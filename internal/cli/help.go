@@ -41,8 +41,8 @@ func overview() string {
 		fmt.Fprintf(&b, "  %-12s%s\n", c.name, c.summary)
 	}
 	b.WriteString(`
-'redline help COMMAND' explains a command. If you start it as
-perf_analyzer, for example through a link, it behaves like perf_analyzer.
+'redline help COMMAND' explains a command. If you start the program as perf_analyzer, for example through
+a link, it behaves like perf_analyzer.
 
 Examples
   redline profile --embedded -m simple -i grpc --concurrency-range 1:4

@@ -33,6 +33,11 @@ func TestHelp(t *testing.T) {
 	for _, c := range commands() {
 		f(command.ExitOK, "  "+c.name)
 		f(command.ExitOK, "Usage: redline "+c.name, c.name)
+		for _, row := range c.about().Rows {
+			if row.Help != strings.TrimSpace(row.Help) {
+				t.Errorf("%s %s: the help text is cut off: %q", c.name, row.Name(), row.Help)
+			}
+		}
 	}
 	f(command.ExitOK, "--concurrency-range", "profile")
 	f(command.ExitOK, "Usage: redline help", "--help")

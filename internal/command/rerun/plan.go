@@ -44,7 +44,7 @@ func (c *changes) addHeader(v string) error {
 // planOf is the plan of a result with the secrets, the files and the outcome of a command line. options are those of the command
 // line without secrets.
 func planOf(written *plan.Plan, args []string, secrets *secret.Set) (p *plan.Plan, options []string, err error) {
-	var c changes
+	c := changes{outcome: plan.DefaultOutcome()}
 	table := &option.Table{Rows: c.rows(), Secrets: secrets}
 	if _, err := command.Parse(table, args, 0, 0, ""); err != nil {
 		return nil, nil, err

@@ -13,6 +13,7 @@ import (
 	"github.com/redline-bench/redline/internal/command/simple"
 	"github.com/redline-bench/redline/internal/command/stress"
 	"github.com/redline-bench/redline/internal/option"
+	"github.com/redline-bench/redline/internal/plan"
 )
 
 // Run is `redline rerun`.
@@ -48,7 +49,7 @@ func Run(p *command.IO, args []string) (int, error) {
 // Command describes the command.
 func Command() option.Command {
 	return option.Command{
-		Rows: new(changes).rows(),
+		Rows: (&changes{outcome: plan.DefaultOutcome()}).rows(),
 		Intro: `Usage: redline rerun RESULT [options]
 
 Repeats the run of a result: the same server, model, requests, load and measurement. RESULT is an id of redline
