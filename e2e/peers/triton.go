@@ -111,7 +111,7 @@ func (t *Triton) ready(ctx context.Context) error {
 	}
 }
 
-// Status requests a page and returns its status; 0 if nobody answers.
+// Status requests a page and returns its status; 0 if no server responds.
 func Status(ctx context.Context, url string) int {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {
@@ -188,7 +188,7 @@ func Repository(from, to string) error {
 	return nil
 }
 
-// FreePorts returns loopback ports that nobody listens on.
+// FreePorts returns loopback ports without a listener.
 func FreePorts(n int) ([]int, error) {
 	var ports []int
 	for range n {

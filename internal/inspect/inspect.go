@@ -219,7 +219,8 @@ func (q *Question) unknown(faults []*service.Error) error {
 	return errors.New(cleantext.Line(faults[0].Error()))
 }
 
-// NotReady counts the models that cannot be asked; broken are those of them that nobody unloaded.
+// NotReady counts the models that are not ready. broken counts those that failed: models that were unloaded are not ready on
+// purpose.
 func (r *Report) NotReady() (all, broken int) {
 	for _, m := range r.Models {
 		if m.State != service.Ready {

@@ -12,7 +12,7 @@ import (
 // are refused. The test may listen at the address, stop, and listen again: no other program gets the port in between.
 //
 // A connection from that port holds it. Its socket allows others to bind the same address, as the listeners of package
-// net do, and the kernel gives such a port to nobody who asks for any free one.
+// net do, and the kernel does not give such a port to a program that requests any free port.
 func Port(tb testing.TB) string {
 	tb.Helper()
 	ln := Listen(tb, "127.0.0.1:0")

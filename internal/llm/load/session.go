@@ -78,12 +78,12 @@ type supply struct {
 	out  chan ready
 	quit chan struct{}
 	done sync.WaitGroup
-	// begun are the conversations whose bodies somebody wants, as they begin; nil where nobody does.
+	// begun receives each conversation when it begins, if a file lists the request bodies; else it is nil.
 	begun chan *session
 	told  sync.WaitGroup
 }
 
-// newSupply starts a supply. What a warm-up asks is told nobody: the measurement asks it again.
+// newSupply starts a supply. The conversations of a warm-up are not sent to begun: the measurement repeats them.
 func (r *run) newSupply(warm bool) (*supply, error) {
 	src, err := r.cfg.Open()
 	if err != nil {

@@ -65,7 +65,7 @@ func (z *inflater) run(open func(io.Reader) (io.Reader, error), in io.Reader) er
 	}
 }
 
-// errStopped is why a decompressor ends whose text nobody wants.
+// errStopped ends a decompressor whose text is no longer needed.
 var errStopped = errors.New("stopped")
 
 // feed takes a piece of the compressed stream.

@@ -57,7 +57,7 @@ func (s *Service) Describe(context.Context) (*service.Model, error) {
 	}
 	return &service.Model{
 		Name: s.target.Model, Version: s.target.Version,
-		MaxBatch: math.MaxInt32, // nobody says; of a batch the first file is sent, as perf_analyzer does
+		MaxBatch: math.MaxInt32, // TorchServe states no limit; a batch sends its first file, as in perf_analyzer
 		Inputs:   []service.TensorSpec{{Name: Input, Type: tensor.Bytes, Shape: tensor.Shape{1}}},
 	}, nil
 }

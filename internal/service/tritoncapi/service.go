@@ -173,7 +173,7 @@ func (s *Service) Open(_ context.Context, sink service.Sink) (service.Transport,
 }
 
 // The bounds of Close, in order: for a start that is still under way, for the server with nothing in flight, for
-// one that holds requests nobody waits for any more, and for what Triton needs beyond its own timeout.
+// one with abandoned requests in flight, and for what Triton needs beyond its own timeout.
 const (
 	startWait = 2 * time.Second
 	exitWait  = 30 * time.Second

@@ -92,8 +92,8 @@ func sweep(dir string, pid int) {
 	}
 }
 
-// deadChild finds a child of the process pid that has ended and that nobody has asked how. The status is as a
-// shell would give it.
+// deadChild finds a child of the process pid that has ended and whose status was not read. The status
+// is the exit code that a shell reports.
 func deadChild(pid int) (name string, status int, found bool) {
 	procs, _ := filepath.Glob(filepath.Join(procDir, "[0-9]*", "stat")) // the pattern is well formed
 	for _, path := range procs {

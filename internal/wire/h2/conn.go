@@ -60,7 +60,7 @@ type Conn struct {
 	cfg  Config
 	nc   net.Conn
 	src  net.Conn      // what is read from: nc, or what tells when bytes came
-	came *arrival.Conn // what tells it, perhaps below TLS; nil where nobody does
+	came *arrival.Conn // records arrival times, perhaps below TLS; nil without them
 
 	mu       sync.Mutex
 	streams  table

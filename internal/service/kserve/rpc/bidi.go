@@ -51,7 +51,7 @@ func (b *bidi) Open(c *h2.Conn) bool { return b.track.send(b, c) }
 func (b *bidi) Renew() { b.track.renew() }
 
 // Cancel implements http2pool.Sender. A call that has its stream to itself ends with it. Another one ends alone: the rest of
-// its responses will find nobody.
+// its responses is dropped.
 func (b *bidi) Cancel(cause error) {
 	f, alone := b.track.where(b)
 	if f == nil {

@@ -177,7 +177,7 @@ func (t *track) on(f *feed) []*bidi {
 func (f *feed) OnMessage(msg []byte, at int64) {
 	text, reply, ok := unwrap(msg)
 	a, valid := walk(reply)
-	if !ok || !valid { // nobody knows whose it is
+	if !ok || !valid { // the response names no request
 		for _, b := range f.close() {
 			b.reply(errWire, at)
 		}

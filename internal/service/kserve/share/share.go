@@ -3,7 +3,7 @@
 // A Pool belongs to one service of either protocol. While requests are prepared it hands out the names and sizes of
 // regions; Stage then makes them, fills those of inputs and registers all at the server; Close takes everything back.
 // Each input of each prepared request has a region, and all slots use it. Each output has one that all slots share:
-// answers overwrite each other, and nobody looks. Only where answers are compared with what is expected does each slot
+// responses overwrite each other and are not read. Only where answers are compared with what is expected does each slot
 // have regions of its own, for which Wrap puts itself between the engine and the transport.
 //
 // Names at the server are perf_analyzer's, and so is the habit of dropping all registrations before and after.
