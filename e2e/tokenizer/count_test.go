@@ -21,7 +21,7 @@ type counting struct {
 
 func (o *Oracle) serve(t *testing.T, model string) *counting {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), filepath.Join(o.dir, "venv", "bin", "python"), "oracle.py", "serve", o.Model(model))
+	cmd := o.command(t.Context(), "serve", o.Model(model))
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -92,6 +92,10 @@ func TestInputTokensAreTheServers(t *testing.T) {
 				if text, err := cmd.CombinedOutput(); err != nil {
 					t.Fatalf("%v: %v\n%s", args, err, text)
 				}
+				text, err := os.ReadFile(filepath.Join(dir, "out", "profile_export.jsonl"))
+				if err != nil {
+					t.Fatal(err)
+				}
 				records := read[struct {
 					Metadata struct {
 						ID string `json:"x_request_id"`
@@ -99,7 +103,7 @@ func TestInputTokensAreTheServers(t *testing.T) {
 					Metrics struct {
 						Input struct{ Value float64 } `json:"input_sequence_length"`
 					} `json:"metrics"`
-				}](t, filepath.Join(dir, "out", "profile_export.jsonl"))
+				}](t, text)
 				if len(records) != requests {
 					t.Errorf("%v: %d requests, not %d", args, len(records), requests)
 				}
