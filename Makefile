@@ -21,15 +21,17 @@ export NATIVE_CGO := $(shell command -v $${CC:-cc} >/dev/null 2>&1 && echo 1 || 
 CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/redline
 export PATH := $(PATH):$(CACHE)/debian-mpiexec:$(CACHE)/debian-zsh:$(CACHE)/debian-fish
 
-.PHONY: help build demo test quick flaky flaky-stage check unit unit-native tools peers e2e e2e-timed e2e-rest fmt generate bench test-heavy soak fuzz heavy-rest heavy-timed heavy-steady cover dist clean
+.PHONY: help build redline demo test quick quick-scripts quick-unit flaky flaky-stage check unit unit-native tools peers e2e e2e-timed e2e-rest fmt generate bench test-heavy soak fuzz heavy-rest heavy-timed heavy-steady cover dist clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-build: ## bin/redline (static), bin/redline-native, bin/perf_analyzer (a link to bin/redline)
+build: redline ## bin/redline (static), bin/redline-native, bin/perf_analyzer (a link to bin/redline)
+	CGO_ENABLED=$(NATIVE_CGO) go build $(GOFLAGS_BUILD) -tags native,$(TAGS) -o bin/redline-native ./cmd/redline
+
+redline: # without redline-native
 	@mkdir -p bin
 	go build $(GOFLAGS_BUILD) -o bin/redline ./cmd/redline
-	CGO_ENABLED=$(NATIVE_CGO) go build $(GOFLAGS_BUILD) -tags native,$(TAGS) -o bin/redline-native ./cmd/redline
 	@ln -sf redline bin/perf_analyzer
 
 demo: ## measure several concurrencies on the embedded server; prints where the files are
@@ -41,10 +43,15 @@ TESTRUN := go run -C tools ./testrun -dir $(CURDIR)
 test: ## everything that must hold: static checks, unit tests, end to end, real peers; ends with a summary
 	@$(TESTRUN) -background peers=unit check build tools unit unit-native e2e-timed e2e-rest
 
-quick: build ## about a minute, for the everyday edit: vet, unit tests without the race detector, scripts
+quick: redline ## about a minute, for the everyday edit: vet, unit tests without the race detector, scripts
+	@$(MAKE) --no-print-directory --output-sync=target --keep-going -j 2 quick-scripts quick-unit
+
+quick-scripts: # they mostly wait, so that the unit tests can run beside them
+	REDLINE_BIN_DIR=$(CURDIR)/bin go test -vet=off -count=1 -run '^TestScripts$$' ./e2e
+
+quick-unit:
 	go vet ./...
 	go test -vet=off $(UNIT)
-	REDLINE_BIN_DIR=$(CURDIR)/bin go test -vet=off -count=1 -run '^TestScripts$$' ./e2e
 
 # `make test` sets TESTFLAGS. Vet is part of `make check`.
 GOTEST = go test -vet=off $(TESTFLAGS)

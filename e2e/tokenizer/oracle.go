@@ -53,6 +53,15 @@ func (o *Oracle) Texts(ctx context.Context, n, seed int) ([]byte, error) {
 	return o.run(ctx, nil, "texts", strconv.Itoa(n), strconv.Itoa(seed), filepath.Join(strings.TrimSpace(string(root)), "src"))
 }
 
+// EncodeTime is the least CPU time, in seconds, that the package takes in one of several rounds to encode the texts of a file.
+func (o *Oracle) EncodeTime(ctx context.Context, model, file string, rounds int) (float64, error) {
+	out, err := o.run(ctx, nil, "bench", filepath.Join(o.Model(model), "tokenizer.json"), file, strconv.Itoa(rounds))
+	if err != nil {
+		return 0, err
+	}
+	return strconv.ParseFloat(strings.TrimSpace(string(out)), 64)
+}
+
 // keptInput is the longest input whose output is kept, in bytes.
 const keptInput = 8 << 20
 
