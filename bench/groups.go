@@ -10,11 +10,13 @@ type group struct {
 
 var groups = []group{
 	{"CPU per request", cpuRows},
+	{"many cores", coreRows},
 	{"real Triton", tritonRows},
 	{"memory", memoryRows},
 	{"start", startRows},
 	{"open loop", openRows},
 	{"streamed tokens, CPU", streamRows},
+	{"many streams", manyStreamRows},
 	{"streamed tokens, truth", truthRows},
 	{"streamed tokens over shared connections, truth", sharedRows},
 	{"language models, truth", llmRows},
