@@ -47,6 +47,10 @@ func cpuRows(ctx context.Context, e *env) error {
 
 // compare runs the tools that speak the protocol of w in turns and returns their samples by name.
 func (e *env) compare(ctx context.Context, w work) (map[string][]sample, error) {
+	return e.compareTools(ctx, w, e.tools())
+}
+
+func (e *env) compareTools(ctx context.Context, w work, tools []tool) (map[string][]sample, error) {
 	w.requests = e.requests(w.requests)
 	srv, err := e.nullOn(w.cores.server(), w.tls)
 	if err != nil {
@@ -59,7 +63,7 @@ func (e *env) compare(ctx context.Context, w work) (map[string][]sample, error) 
 	}
 	samples := map[string][]sample{}
 	for round := range e.rounds + 1 {
-		for _, tool := range e.tools() {
+		for _, tool := range tools {
 			if !tool.does(w.protocol) || w.tls && tool.name == "perf_analyzer" || round > 0 && tool.slow && tool.name != w.peer {
 				continue
 			}

@@ -11,6 +11,7 @@ type group struct {
 var groups = []group{
 	{"CPU per request", cpuRows},
 	{"many cores", coreRows},
+	{"growth", growthRows},
 	{"real Triton", tritonRows},
 	{"memory", memoryRows},
 	{"start", startRows},

@@ -41,7 +41,7 @@ func manyStreamRows(ctx context.Context, e *env) error {
 
 func (e *env) crowd(ctx context.Context, self string, c crowd) error {
 	const cores = coreSets(4)
-	w := stream{tokens: int(2 * time.Second / c.pause), requests: 2 * c.streams}
+	w := stream{tokens: int(4 * time.Second / c.pause), requests: 2 * c.streams}
 	srv, err := binary.Serve("", pinned(cores.server(), e.bin, "serve", "--ttft", c.pause.String(), "--itl", c.pause.String())...)
 	if err != nil {
 		return err
