@@ -15,7 +15,7 @@ import (
 type point struct{ n, micros float64 }
 
 // growthRows measures how the CPU time per HTTP request grows with the number of connections (the client has half of the cores) and
-// with the number of the client's cores (32 connections per core). It fits a power law to each and draws both in growth.svg.
+// with the number of the client's cores (32 connections per core). It fits a formula to each and draws both in growth.svg.
 func growthRows(ctx context.Context, e *env) error {
 	const least = 8
 	half := coreSets(runtime.NumCPU() / 2)
@@ -23,13 +23,14 @@ func growthRows(ctx context.Context, e *env) error {
 		e.report.note("growth: NOT MEASURED: it needs %d cores, this machine has %d", least, runtime.NumCPU())
 		return nil
 	}
-	connections := curve{name: "connections", title: fmt.Sprintf("CPU per request by connections, %d cores", half)}
+	// With fewer than three connections per core, a core sleeps between two responses, and each request pays for waking it up.
+	connections := curve{name: "connections", title: fmt.Sprintf("CPU per request by connections, %d cores", half), linear: true, from: float64(3 * half)}
 	for _, n := range []int{1, 3, 10, 30, 100, 300, 1000, 3000, 10_000} {
 		if err := e.grow(ctx, &connections, n, work{inFlight: n, cores: half}); err != nil {
 			return err
 		}
 	}
-	cores := curve{name: "cores", title: "CPU per request by cores of the client, 32 connections per core"}
+	cores := curve{name: "cores", title: "CPU per request by cores, 32 connections each"}
 	for n := 1; n <= runtime.NumCPU(); n *= 2 {
 		if err := e.grow(ctx, &cores, n, work{inFlight: 32 * n, cores: coreSets(n)}); err != nil {
 			return err
@@ -62,27 +63,49 @@ func (e *env) grow(ctx context.Context, c *curve, n int, w work) error {
 	return nil
 }
 
-// curve is a number of points with a name for its axis.
+// curve is a number of points with a name for its axis, and the form of the formula that is fitted to them: a + b·n if it is linear, else a·n^b.
 type curve struct {
 	name, title string
+	linear      bool
+	from        float64 // points of a smaller n are not fitted
 	points      []point
 }
 
-// fit returns the power law micros = a · n^b with the smallest squared error of the logarithms.
+// fit returns the formula with the smallest squared error: of the values, or of their logarithms.
 func (c curve) fit() (a, b float64) {
-	var x, y, xx, xy float64
-	k := float64(len(c.points))
+	var k, x, y, xx, xy float64
 	for _, p := range c.points {
-		lx, ly := math.Log(p.n), math.Log(p.micros)
-		x, y, xx, xy = x+lx, y+ly, xx+lx*lx, xy+lx*ly
+		if p.n < c.from {
+			continue
+		}
+		u, v := p.n, p.micros
+		if !c.linear {
+			u, v = math.Log(u), math.Log(v)
+		}
+		k, x, y, xx, xy = k+1, x+u, y+v, xx+u*u, xy+u*v
 	}
 	b = (k*xy - x*y) / (k*xx - x*x)
-	return math.Exp((y - b*x) / k), b
+	if a = (y - b*x) / k; !c.linear {
+		a = math.Exp(a)
+	}
+	return a, b
 }
 
-// formula is the fitted law in words.
+// at is the value of the fitted formula.
+func (c curve) at(n float64) float64 {
+	a, b := c.fit()
+	if c.linear {
+		return a + b*n
+	}
+	return a * math.Pow(n, b)
+}
+
+// formula is the fitted formula in words.
 func (c curve) formula() string {
 	a, b := c.fit()
+	if c.linear {
+		return fmt.Sprintf("%.2f µs + %.2f µs per 1,000 %s, from %g on", a, 1000*b, c.name, c.from)
+	}
 	return fmt.Sprintf("%.2f µs · %s^%.3f", a, c.name, b)
 }
 
@@ -112,11 +135,12 @@ func drawCurves(curves []curve) string {
 			fmt.Fprintf(&b, `<text x="%g" y="%g" text-anchor="middle">%g</text>`+"\n", x(p.n), height-bottom+16, p.n)
 		}
 		fmt.Fprintf(&b, `<text x="%g" y="%g" text-anchor="middle">%s</text>`+"\n", (left+width-20)/2, height-8, c.name)
-		a, power := c.fit()
 		var measured, fitted []string
 		for _, p := range c.points {
 			measured = append(measured, fmt.Sprintf("%.1f,%.1f", x(p.n), y(p.micros)))
-			fitted = append(fitted, fmt.Sprintf("%.1f,%.1f", x(p.n), y(a*math.Pow(p.n, power))))
+			if p.n >= c.from {
+				fitted = append(fitted, fmt.Sprintf("%.1f,%.1f", x(p.n), y(c.at(p.n))))
+			}
 			fmt.Fprintf(&b, `<circle cx="%.1f" cy="%.1f" r="3" fill="#1f5fbf"/>`+"\n", x(p.n), y(p.micros))
 		}
 		fmt.Fprintf(&b, `<polyline points="%s" fill="none" stroke="#1f5fbf" stroke-width="1.5"/>`+"\n", strings.Join(measured, " "))

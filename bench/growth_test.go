@@ -23,6 +23,17 @@ func TestFitOfAPowerLaw(t *testing.T) {
 	}
 }
 
+func TestFitOfALine(t *testing.T) {
+	c := curve{name: "connections", linear: true, from: 10}
+	for _, n := range []float64{1, 10, 100, 1000} {
+		c.points = append(c.points, point{n, 8 + 0.001*n})
+	}
+	c.points[0].micros = 20 // it is not fitted
+	if got := c.formula(); got != "8.00 µs + 1.00 µs per 1,000 connections, from 10 on" {
+		t.Errorf("formula: %s", got)
+	}
+}
+
 func TestDrawingIsXML(t *testing.T) {
 	drawing := drawCurves([]curve{{name: "cores", title: "CPU", points: []point{{1, 5}, {2, 6}, {4, 6}}}})
 	d := xml.NewDecoder(strings.NewReader(drawing))
