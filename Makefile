@@ -44,7 +44,7 @@ test: ## everything that must hold: static checks, unit tests, end to end, real 
 	@$(TESTRUN) -background peers=unit check build tools unit unit-native e2e-timed e2e-rest
 
 quick: redline ## about a minute, for the everyday edit: vet, unit tests without the race detector, scripts
-	@$(MAKE) --no-print-directory --output-sync=target --keep-going -j 2 quick-scripts quick-unit
+	@$(MAKE) --no-print-directory --output-sync=line --keep-going -j 2 quick-scripts quick-unit
 
 quick-scripts: # they mostly wait, so that the unit tests can run beside them
 	REDLINE_BIN_DIR=$(CURDIR)/bin go test -vet=off -count=1 -run '^TestScripts$$' ./e2e
