@@ -24,7 +24,7 @@ func Process(version, commit string) *command.IO {
 	files := pending.New(secrets)
 	p := &command.IO{
 		Args: os.Args, Stdin: os.Stdin, Stdout: newStream(os.Stdout, files), Stderr: newStream(os.Stderr, files), Secrets: secrets, Files: files,
-		Getenv: os.Getenv, Executable: os.Executable, Exit: os.Exit, Version: cmp.Or(version, builtVersion()), Commit: cmp.Or(commit, builtCommit()), Native: native,
+		Getenv: os.Getenv, Executable: executable, Exit: os.Exit, Version: cmp.Or(version, builtVersion()), Commit: cmp.Or(commit, builtCommit()), Native: native,
 		Width: func() int {
 			w, _, err := xterm.GetSize(int(os.Stderr.Fd()))
 			if err != nil {
@@ -39,6 +39,16 @@ func Process(version, commit string) *command.IO {
 	}
 	survivePipes()
 	return p
+}
+
+// executable is the path of this program. Without /proc, as in a root file system that has only this program, the path is
+// that of the command line.
+func executable() (string, error) {
+	path, err := os.Executable()
+	if err != nil && filepath.IsAbs(os.Args[0]) {
+		return os.Args[0], nil
+	}
+	return path, err
 }
 
 // Main runs the command that the arguments name and returns the exit code.
