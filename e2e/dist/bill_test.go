@@ -25,7 +25,7 @@ sys.exit(str(error) if error else 0)
 `
 
 // The bill of materials names exactly the modules that the linker put into the program, with the Go library and uPlot, each
-// with its licence.
+// with its license.
 func TestBillOfMaterials(t *testing.T) {
 	path := find(t, "*.cdx.json")
 	var bill struct {
@@ -39,7 +39,7 @@ func TestBillOfMaterials(t *testing.T) {
 	for _, c := range bill.Components {
 		got = append(got, c.Name+"@"+c.Version)
 		if len(c.Licenses) != 1 || c.Licenses[0].Expression == "" {
-			t.Errorf("%s has no licence", c.Name)
+			t.Errorf("%s has no license", c.Name)
 		}
 	}
 	root := t.TempDir()

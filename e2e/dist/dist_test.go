@@ -119,7 +119,7 @@ func TestChecksums(t *testing.T) {
 	}
 }
 
-// The archive has the program, the manual and all licences in one folder.
+// The archive has the program, the manual and all licenses in one folder.
 func TestArchive(t *testing.T) {
 	path := find(t, "*.tar.gz")
 	root := t.TempDir()

@@ -149,7 +149,7 @@ type descriptor struct {
 }
 
 // The image starts, without an engine, as its configuration says: a user without rights, in a root file system that has only
-// the program and licences.
+// the program and licenses.
 func TestImage(t *testing.T) {
 	layout, root := t.TempDir(), newRoot(t)
 	unpack(t, layout, read(t, find(t, "*-oci.tar")))

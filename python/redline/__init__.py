@@ -4,7 +4,7 @@ Each function runs a command of the ``redline`` program, which is part of this p
 
     import redline
 
-    result = redline.profile(model_name="simple", embedded=True, concurrency_range=(1, 4))
+    result = redline.profile(m="simple", embedded=True, concurrency_range=(1, 4))
     print(result.verdict, result.levels[0].throughput)
     result.frame()  # a pandas DataFrame, one row per level
 

@@ -70,7 +70,8 @@ def version() -> Dict[str, Any]:
 
 def _error(command: str, output: Output, result: "Result | None") -> Exception:
     lines = [line for line in output.stderr.splitlines() if line.strip()]
-    message = lines[-1] if lines else "redline %s ended with exit code %d" % (command, output.exit_code)
+    named = [line for line in lines if line.startswith("redline %s: " % command)]
+    message = (named or lines)[-1] if lines else "redline %s ended with exit code %d" % (command, output.exit_code)
     return error_of(output.exit_code)(message, output.exit_code, output.stdout, output.stderr, result)
 
 

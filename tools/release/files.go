@@ -23,7 +23,7 @@ type file struct {
 	link string
 }
 
-// common are the files that archives and packages of all platforms have: licences, manual, manual pages, completion.
+// common are the files that archives and packages of all platforms have: licenses, manual, manual pages, completion.
 func (r *release) commonFiles(ctx context.Context) ([]file, error) {
 	if r.common != nil {
 		return r.common, nil

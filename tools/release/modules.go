@@ -19,7 +19,7 @@ import (
 // module is foreign code in the program: a Go module, the Go standard library, or vendored JavaScript.
 type module struct {
 	Name, Version string
-	Texts         []string // licence texts
+	Texts         []string // license texts
 	License       string   // SPDX identifier
 	PURL          string   // package URL
 }
@@ -27,7 +27,7 @@ type module struct {
 // uplot is the vendored script that draws the charts of the report.
 const uplot = "internal/report/page/assets/uPlot."
 
-// linked are the modules that the program contains on any platform, with their licences, sorted by name.
+// linked are the modules that the program contains on any platform, with their licenses, sorted by name.
 func (r *release) linked(ctx context.Context) ([]module, error) {
 	if r.modules != nil {
 		return r.modules, nil
@@ -119,7 +119,7 @@ func withoutModule(ctx context.Context, dir string) ([]module, error) {
 
 var licenseFile = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|patents)([.-].*)?$`)
 
-// newModule reads the licence files of a module's folder.
+// newModule reads the license files of a module's folder.
 func newModule(name, version, dir string) (module, error) {
 	m := module{Name: name, Version: version}
 	entries, err := os.ReadDir(dir)
@@ -139,7 +139,7 @@ func newModule(name, version, dir string) (module, error) {
 	return m, err
 }
 
-// licenses are the licences that the program may contain: identifier, and phrases that only this licence has.
+// licenses are the licenses that the program may contain: identifier, and phrases that only this license has.
 var licenses = []struct {
 	id      string
 	phrases []string
@@ -152,35 +152,35 @@ var licenses = []struct {
 	{"ISC", []string{"Permission to use, copy, modify, and/or distribute this software for any purpose with or without fee"}},
 }
 
-// licenseOf returns the SPDX expression of licence texts. A licence that is not in the table is an error: someone must read it.
+// licenseOf returns the SPDX expression of license texts. A license that is not in the table is an error: someone must read it.
 func licenseOf(name string, texts []string) (string, error) {
 	var ids []string
 	for _, text := range texts {
 		text = strings.Join(strings.Fields(text), " ")
 		for _, l := range licenses {
 			if !slices.ContainsFunc(l.phrases, func(p string) bool { return !strings.Contains(text, p) }) {
-				if !slices.Contains(ids, l.id) {
-					ids = append(ids, l.id)
-				}
-				break
+				ids = append(ids, l.id)
 			}
 		}
 	}
+	if slices.Contains(ids, "BSD-3-Clause") { // it begins like the shorter license
+		ids = slices.DeleteFunc(ids, func(id string) bool { return id == "BSD-2-Clause" })
+	}
 	if len(ids) == 0 {
-		return "", fmt.Errorf("%s has no licence of the table in tools/release/modules.go: read its licence and add it", name)
+		return "", fmt.Errorf("%s has no license of the table in tools/release/modules.go: read its license and add it", name)
 	}
 	slices.Sort(ids)
-	return strings.Join(ids, " AND "), nil
+	return strings.Join(slices.Compact(ids), " AND "), nil
 }
 
-// notices is the file with the licences of all foreign code.
+// notices is the file with the licenses of all foreign code.
 func (r *release) notices(ctx context.Context) ([]file, error) {
 	list, err := r.linked(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var b strings.Builder
-	b.WriteString("Redline contains the following software of others, under the licences below.\n")
+	b.WriteString("Redline contains the following software of others, under the licenses below.\n")
 	for _, m := range list {
 		fmt.Fprintf(&b, "\n%s\n%s %s (%s)\n\n", strings.Repeat("=", 80), m.Name, m.Version, m.License)
 		for _, text := range m.Texts {

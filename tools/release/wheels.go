@@ -117,7 +117,7 @@ func (r *release) pythonModule() ([]file, error) {
 	return list, err
 }
 
-// pythonAbout are the files that describe the wheel with the program, and its licences.
+// pythonAbout are the files that describe the wheel with the program, and its licenses.
 func (r *release) pythonAbout(ctx context.Context) ([]file, error) {
 	list, err := r.notices(ctx)
 	if err != nil {

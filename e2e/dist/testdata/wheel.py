@@ -9,9 +9,9 @@ import redline
 assert redline.version()["arch"] == sys.argv[2], redline.version()
 
 # A result as objects.
-result = redline.profile(m="simple", embedded=True, concurrency_range=(1, 2), request_count=40, records="requests.parquet")
+result = redline.profile(m="simple", embedded=True, concurrency_range=2, request_count=40, records="requests.parquet")
 assert result.verdict in ("valid", "client-limited", "too-short"), result.reasons
-assert [level.concurrency for level in result.levels] == [1, 2], result.data
+assert [level.concurrency for level in result.levels] == [2], result.data
 level = result.levels[0]
 assert level.requests == 40 and level.failed == 0 and level.throughput > 0
 assert 0 < level.latency.min_ms <= level.latency.percentile_ms(50) <= level.latency.percentile_ms(99) <= level.latency.max_ms

@@ -3,6 +3,7 @@
 package profile
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/pacompat/flags"
 	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/result"
 )
 
 // Run is `redline profile`.
@@ -54,9 +56,27 @@ func Repeat(p *command.IO, pl *plan.Plan, line string) (int, error) {
 
 // start carries out a plan and returns the exit code.
 func start(p *command.IO, sigs *command.Signals, pl *plan.Plan, line string) int {
-	s := &session{line: line, Traffic: traffic.Traffic{IO: p.ForRun(pl.Outcome, pl.Program, sigs), Plan: pl, Sigs: sigs}}
+	s := newSession(p, sigs, pl, line)
 	defer s.close()
 	return s.run()
+}
+
+func newSession(p *command.IO, sigs *command.Signals, pl *plan.Plan, line string) *session {
+	return &session{line: line, Traffic: traffic.Traffic{IO: p.ForRun(pl.Outcome, pl.Program, sigs), Plan: pl, Sigs: sigs}}
+}
+
+// Measure carries out a plan for a Go program until ctx ends. It returns the result, nil if nothing was measured, and the exit
+// code. p receives the output; no signal is caught.
+func Measure(ctx context.Context, p *command.IO, pl *plan.Plan, line string) (*result.Result, int, error) {
+	if why := NeedsNative(pl); why != "" {
+		return nil, command.ExitError, command.NativeError(why)
+	}
+	sigs := p.Until(ctx)
+	defer sigs.Stop()
+	s := newSession(p, sigs, pl, line)
+	defer s.close()
+	code := s.run()
+	return s.result, code, nil
 }
 
 // NeedsNative says what of the plan needs a library, or nothing.
