@@ -58,7 +58,10 @@ func Parse(options ...string) (*Plan, error) {
 // The error is an *Error if the run did not do what the plan asks for. The result is nil only if nothing was measured.
 func (p *Plan) Run(ctx context.Context) (*Result, error) {
 	var said bytes.Buffer
-	res, code, err := profile.Measure(ctx, p.process(&said), p.plan, p.line)
+	process := p.process(&said)
+	sigs := process.Until(ctx)
+	defer sigs.Stop()
+	res, code, err := profile.Measure(process, sigs, p.plan, p.line)
 	if err != nil {
 		return nil, fmt.Errorf("%w, which a Go program cannot do: use the redline program", err)
 	}

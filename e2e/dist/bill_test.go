@@ -27,6 +27,7 @@ sys.exit(str(error) if error else 0)
 // The bill of materials names exactly the modules that the linker put into the program, with the Go library and uPlot, each
 // with its license.
 func TestBillOfMaterials(t *testing.T) {
+	t.Parallel()
 	path := find(t, "*.cdx.json")
 	var bill struct {
 		Components []struct {
@@ -69,6 +70,7 @@ func TestBillOfMaterials(t *testing.T) {
 }
 
 func TestBillFollowsItsSchema(t *testing.T) {
+	t.Parallel()
 	venv := install(t, peers.InstallValidators, func(err error) { outcome.NotTested(t, "the schema of the bill of materials", err, "python3 with venv") })
 	run(t, filepath.Join(venv, "bin", "python"), "-c", validateBill, find(t, "*.cdx.json"))
 }

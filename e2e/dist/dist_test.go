@@ -16,6 +16,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -30,21 +31,24 @@ const (
 	epoch   = "1767225600" // 2026-01-01
 )
 
-// parts are those of a release that need no other program, and packages, which need nfpm.
+// parts are the parts of a release that need no other program.
 var parts = []string{"archives", "image", "wheels"}
 
-// made is the release of this machine's platform, made once.
-var made = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "redline-dist-")
-	if err != nil {
-		return "", err
+// out is the folder of the release of this machine's platform, which made makes once.
+var out string
+
+var made = sync.OnceValue(func() error { return releaseOf(binary.Root(), out, here(), nil, available()...) })
+
+// here is this machine's platform.
+func here() string { return runtime.GOOS + "/" + runtime.GOARCH }
+
+// available are the parts that can be made on this machine.
+func available() []string {
+	if nfpm() != nil {
+		return parts
 	}
-	list := parts
-	if nfpm() == nil {
-		list = append(list[:len(list):len(list)], "packages")
-	}
-	return dir, releaseOf(binary.Root(), dir, runtime.GOOS+"/"+runtime.GOARCH, nil, list...)
-})
+	return append(slices.Clip(parts), "packages")
+}
 
 // nfpm is why packages cannot be made.
 var nfpm = sync.OnceValue(func() error {
@@ -67,21 +71,23 @@ func releaseOf(tree, out, platforms string, env []string, parts ...string) error
 }
 
 func TestMain(m *testing.M) {
-	code := m.Run()
-	if dir, err := made(); err == nil {
-		_ = os.RemoveAll(dir)
+	var err error
+	if out, err = os.MkdirTemp("", "redline-dist-"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
 	}
+	code := m.Run()
+	_ = os.RemoveAll(out)
 	os.Exit(code)
 }
 
 // folder is the folder of the release.
 func folder(t *testing.T) string {
 	t.Helper()
-	dir, err := made()
-	if err != nil {
+	if err := made(); err != nil {
 		t.Fatal(err)
 	}
-	return dir
+	return out
 }
 
 // find returns the only file of the release that fits a pattern.
@@ -96,6 +102,7 @@ func find(t *testing.T, pattern string) string {
 
 // SHA256SUMS has every other file of the release.
 func TestChecksums(t *testing.T) {
+	t.Parallel()
 	dir := folder(t)
 	sums := map[string]string{}
 	for line := range strings.Lines(string(read(t, filepath.Join(dir, "SHA256SUMS")))) {
@@ -121,6 +128,7 @@ func TestChecksums(t *testing.T) {
 
 // The archive has the program, the manual and all licenses in one folder.
 func TestArchive(t *testing.T) {
+	t.Parallel()
 	path := find(t, "*.tar.gz")
 	root := t.TempDir()
 	unpack(t, root, gunzip(t, read(t, path)))

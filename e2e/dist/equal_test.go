@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -23,15 +22,12 @@ func sum(data []byte) string { return fmt.Sprintf("sha256:%x", sha256.Sum256(dat
 // that neither the folder nor the time nor the order of files gets into linked programs, archives and packages. That compiled
 // packages are equal too is shown by TestEqualWithoutCache.
 func TestEqualInAnotherFolder(t *testing.T) {
-	first, second := folder(t), t.TempDir()
-	list := parts
-	if nfpm() == nil {
-		list = append(list[:len(list):len(list)], "packages")
-	}
-	if err := releaseOf(copyTree(t), second, runtime.GOOS+"/"+runtime.GOARCH, nil, list...); err != nil {
+	t.Parallel()
+	second := t.TempDir()
+	if err := releaseOf(copyTree(t), second, here(), nil, available()...); err != nil {
 		t.Fatal(err)
 	}
-	sameFiles(t, first, second)
+	sameFiles(t, folder(t), second)
 }
 
 // The release is equal where everything is compiled anew in another folder, with one job at a time, from an empty cache.

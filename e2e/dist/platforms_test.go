@@ -67,14 +67,14 @@ func onARM(t *testing.T, dir string) {
 	root := t.TempDir()
 	unpack(t, root, gunzip(t, read(t, filepath.Join(dir, "redline-"+version+"-linux-arm64.tar.gz"))))
 	emulator := install(t, peers.InstallQEMU, func(err error) { outcome.NotTested(t, "the program for linux/arm64", err, "qemu-user-static") })
-	server, err := built.StartServer(root, here(t))
+	server, err := built.StartServer(root, program(t))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer server.Stop()
-	program := filepath.Join(root, "redline-"+version+"-linux-arm64", "redline")
+	emulated := filepath.Join(root, "redline-"+version+"-linux-arm64", "redline")
 	for _, protocol := range []string{"http", "grpc"} {
-		out := run(t, emulator, program, "profile", "-m", "simple", "-i", protocol, "-u", server.Address(protocol), "--request-count", "20", "--no-history")
+		out := run(t, emulator, emulated, "profile", "-m", "simple", "-i", protocol, "-u", server.Address(protocol), "--request-count", "20", "--no-history")
 		if !strings.Contains(out, "Request count: 20") {
 			t.Errorf("%s:\n%s", protocol, out)
 		}
@@ -87,18 +87,18 @@ func onWindows(t *testing.T, dir string) {
 		outcome.NotTested(t, "the program for windows/amd64", errors.New("Wine needs a processor of the same kind"), "")
 	}
 	wine := install(t, peers.InstallWine, func(err error) { outcome.NotTested(t, "the program for windows/amd64", err, "wine64") })
-	program := filepath.Join(t.TempDir(), "redline.exe")
-	if err := os.WriteFile(program, fromZip(t, filepath.Join(dir, "redline-"+version+"-windows-amd64.zip"), "redline.exe"), 0o755); err != nil {
+	exe := filepath.Join(t.TempDir(), "redline.exe")
+	if err := os.WriteFile(exe, fromZip(t, filepath.Join(dir, "redline-"+version+"-windows-amd64.zip"), "redline.exe"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	server, err := built.StartServer(t.TempDir(), here(t))
+	server, err := built.StartServer(t.TempDir(), program(t))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer server.Stop()
 	prefix := t.TempDir()
 	inWine := func(args ...string) string {
-		cmd := exec.CommandContext(t.Context(), wine, append([]string{program}, args...)...)
+		cmd := exec.CommandContext(t.Context(), wine, append([]string{exe}, args...)...)
 		cmd.Env = append(os.Environ(), "WINEPREFIX="+prefix, "WINEDEBUG=-all", "DISPLAY=", "HOME="+prefix)
 		return must(t, cmd)
 	}
@@ -113,8 +113,8 @@ func onWindows(t *testing.T, dir string) {
 	}
 }
 
-// here is the folder with the program for this machine.
-func here(t *testing.T) string {
+// program is the folder with the program for this machine.
+func program(t *testing.T) string {
 	t.Helper()
 	dir, err := built.Build(t.TempDir())
 	if err != nil {

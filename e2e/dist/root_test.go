@@ -73,6 +73,7 @@ func newRoot(t *testing.T) string {
 
 // The program needs no file except itself: it measures in an empty root file system, as a user without rights.
 func TestEmptyRoot(t *testing.T) {
+	t.Parallel()
 	root := newRoot(t)
 	archive := t.TempDir()
 	unpack(t, archive, gunzip(t, read(t, find(t, "*.tar.gz"))))
@@ -87,6 +88,7 @@ func TestEmptyRoot(t *testing.T) {
 }
 
 func TestDeb(t *testing.T) {
+	t.Parallel()
 	if err := nfpm(); err != nil {
 		outcome.NotTested(t, "the .deb package", err, "")
 	}
@@ -110,6 +112,7 @@ func TestDeb(t *testing.T) {
 }
 
 func TestRPM(t *testing.T) {
+	t.Parallel()
 	if err := nfpm(); err != nil {
 		outcome.NotTested(t, "the .rpm package", err, "")
 	}
@@ -151,6 +154,7 @@ type descriptor struct {
 // The image starts, without an engine, as its configuration says: a user without rights, in a root file system that has only
 // the program and licenses.
 func TestImage(t *testing.T) {
+	t.Parallel()
 	layout, root := t.TempDir(), newRoot(t)
 	unpack(t, layout, read(t, find(t, "*-oci.tar")))
 	var index, versions struct{ Manifests []descriptor }

@@ -57,6 +57,7 @@ func pythons(t *testing.T) map[int]string {
 // The wheel installs into a fresh environment of the oldest and the newest Python here, with nothing else, and works there: the
 // program, the module, the extra perf_analyzer, and the cells of the example notebook.
 func TestWheel(t *testing.T) {
+	t.Parallel()
 	found := pythons(t)
 	first, last := 1000, 0
 	for n := range found {
@@ -86,6 +87,7 @@ func TestWheel(t *testing.T) {
 
 // With pandas and pyarrow, results are frames and records are read from Parquet.
 func TestWheelFrames(t *testing.T) {
+	t.Parallel()
 	venv := install(t, peers.InstallValidators, func(err error) { outcome.NotTested(t, "results as pandas frames", err, "python3 with venv") })
 	python, target := filepath.Join(venv, "bin", "python"), t.TempDir()
 	run(t, python, "-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--no-index", "--no-deps", "--target", target, find(t, "redline_bench-*.whl"))

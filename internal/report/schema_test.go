@@ -103,8 +103,7 @@ func (g *generator) reference(typ reflect.Type) map[string]any {
 // object is the schema of a struct.
 func (g *generator) object(typ reflect.Type) map[string]any {
 	properties, required := map[string]any{}, []string{}
-	for i := range typ.NumField() {
-		f := typ.Field(i)
+	for f := range typ.Fields() {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if !f.IsExported() || name == "-" {
 			continue

@@ -3,7 +3,6 @@
 package profile
 
 import (
-	"context"
 	"errors"
 	"fmt"
 
@@ -65,14 +64,12 @@ func newSession(p *command.IO, sigs *command.Signals, pl *plan.Plan, line string
 	return &session{line: line, Traffic: traffic.Traffic{IO: p.ForRun(pl.Outcome, pl.Program, sigs), Plan: pl, Sigs: sigs}}
 }
 
-// Measure carries out a plan for a Go program until ctx ends. It returns the result, nil if nothing was measured, and the exit
-// code. p receives the output; no signal is caught.
-func Measure(ctx context.Context, p *command.IO, pl *plan.Plan, line string) (*result.Result, int, error) {
+// Measure carries out a plan for a Go program, which says by sigs when the run shall end. It returns the result, nil if nothing was
+// measured, and the exit code. p receives the output.
+func Measure(p *command.IO, sigs *command.Signals, pl *plan.Plan, line string) (*result.Result, int, error) {
 	if why := NeedsNative(pl); why != "" {
 		return nil, command.ExitError, command.NativeError(why)
 	}
-	sigs := p.Until(ctx)
-	defer sigs.Stop()
 	s := newSession(p, sigs, pl, line)
 	defer s.close()
 	code := s.run()
