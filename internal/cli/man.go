@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 
 	"github.com/redline-bench/redline/internal/command"
@@ -30,6 +31,9 @@ func runMan(p *command.IO, args []string) (int, error) {
 	if o.dir != "" {
 		if len(rest) > 0 {
 			return 0, command.Usage(fmt.Errorf("--dir writes all pages: omit %q", rest[0]))
+		}
+		if err := os.MkdirAll(o.dir, 0o755); err != nil {
+			return 0, err
 		}
 		for _, page := range pages {
 			if err := p.Files.WriteFile(filepath.Join(o.dir, page.name+".1"), []byte(page.text)); err != nil {

@@ -33,6 +33,7 @@ func TestManPages(t *testing.T) {
 		}
 	}
 	f(command.ExitOK, `.TH REDLINE 1 "" "redline v1.2.3"`)
+	f(command.ExitOK, ".SH SYNOPSIS\n.nf\nredline COMMAND [options]\n")
 	f(command.ExitOK, `\fB\-\-concurrency\-range\fR \fI`, "profile")
 	f(command.ExitOK, ".SS Examples\n.nf\n", "completion")
 	f(command.ExitOK, ".TH PERF_ANALYZER 1", "perf_analyzer")
@@ -46,7 +47,7 @@ func TestManReadsThePages(t *testing.T) {
 	if err != nil {
 		outcome.NotTested(t, "manual pages in man", err, "man-db")
 	}
-	dir := t.TempDir()
+	dir := filepath.Join(t.TempDir(), "man1")
 	man(t, command.ExitOK, "--dir", dir)
 	for _, c := range described() {
 		t.Run(c.Name, func(t *testing.T) {

@@ -2,6 +2,7 @@ package option
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -9,9 +10,10 @@ import (
 // source is the program and its version, which stand at the foot of the page.
 func (c *Command) ManPage(name, source string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, ".TH %s 1 \"\" \"%s\" \"Redline\"\n", roff(strings.ToUpper(name)), roff(source))
+	// Words are not broken, so that names of options can be searched and copied.
+	fmt.Fprintf(&b, ".TH %s 1 \"\" \"%s\" \"Redline\"\n.nh\n.ad l\n", roff(strings.ToUpper(name)), roff(source))
 	fmt.Fprintf(&b, ".SH NAME\n%s \\- %s\n", roff(name), roff(c.Summary))
-	usage, rest, _ := strings.Cut(c.Intro, "\n\n")
+	usage, rest := cutUsage(c.Intro)
 	b.WriteString(".SH SYNOPSIS\n.nf\n")
 	for line := range strings.Lines(usage) {
 		fmt.Fprintln(&b, roffLine(strings.TrimSpace(strings.TrimPrefix(line, "Usage:"))))
@@ -29,6 +31,14 @@ func (c *Command) ManPage(name, source string) string {
 	}
 	roffText(&b, c.Outro, ".SH")
 	return b.String()
+}
+
+// cutUsage divides the beginning of a help page into the block that says how the command is called, and the others.
+func cutUsage(intro string) (usage, rest string) {
+	blocks := strings.Split(strings.Trim(intro, "\n"), "\n\n")
+	i := max(0, slices.IndexFunc(blocks, func(s string) bool { return strings.HasPrefix(s, "Usage:") }))
+	usage = blocks[i]
+	return usage, strings.Join(slices.Delete(blocks, i, i+1), "\n\n")
 }
 
 // man writes one option: its names in bold, then what it does.
