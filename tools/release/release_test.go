@@ -93,3 +93,29 @@ func TestRecipe(t *testing.T) {
 	f("FROM scratch\nRUN true\n", "Containerfile:2: instruction RUN needs an engine")
 	f("FROM scratch\nCOPY --from=x a /b\n", `Containerfile:2: COPY takes a file and an absolute path, not "--from=x a /b"`)
 }
+
+// The Homebrew formula has the archives of Linux and macOS, with their checksums.
+func TestFormula(t *testing.T) {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &release{dir: root, out: t.TempDir(), version: parseVersion("v1.2.3")}
+	sums := map[string]string{}
+	for i, p := range []platform{{"linux", "amd64"}, {"linux", "arm64"}, {"darwin", "amd64"}, {"darwin", "arm64"}} {
+		sums[r.archiveName(p)+".tar.gz"] = strings.Repeat(string(rune('a'+i)), 64)
+	}
+	if err := r.writeFormula(sums); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(r.out, "redline.rb"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, sum := range sums {
+		want := "releases/download/v1.2.3/" + name + "\"\n      sha256 \"" + sum + "\"\n"
+		if !strings.Contains(string(text), want) {
+			t.Errorf("the formula lacks %q:\n%s", want, text)
+		}
+	}
+}
