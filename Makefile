@@ -11,7 +11,6 @@ TAGS := grpcnotrace
 export GOFLAGS := $(strip $(filter-out -trimpath -tags=%,$(GOFLAGS)) -trimpath -tags=$(TAGS))
 export CGO_ENABLED := 0
 GOFLAGS_BUILD := -ldflags "-s -w -X main.version=$(VERSION)"
-PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 FUZZTIME ?= 20s
 SOAK ?= 30m
 # redline-native calls the in-process server through C; without a C compiler this part is omitted.
@@ -21,7 +20,7 @@ export NATIVE_CGO := $(shell command -v $${CC:-cc} >/dev/null 2>&1 && echo 1 || 
 CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/redline
 export PATH := $(PATH):$(CACHE)/debian-mpiexec:$(CACHE)/debian-zsh:$(CACHE)/debian-fish
 
-.PHONY: help build redline demo test quick quick-scripts quick-unit flaky flaky-stage check unit unit-native tools peers e2e e2e-timed e2e-rest fmt generate bench test-heavy soak fuzz heavy-rest heavy-timed heavy-steady cover dist clean
+.PHONY: help build redline demo test quick quick-scripts quick-unit flaky flaky-stage check unit unit-native tools peers e2e e2e-timed e2e-rest fmt generate bench test-heavy soak fuzz heavy-rest heavy-timed heavy-steady cover dist wheel clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -140,8 +139,11 @@ cover: ## coverage of the unit tests
 	go test -vet=off -coverprofile=coverage.out -coverpkg=./internal/... ./cmd/... ./internal/...
 	@go tool cover -func=coverage.out | tail -1
 
-dist: ## release archives for all platforms, with checksums
-	@VERSION=$(VERSION) scripts/dist.sh $(PLATFORMS)
+dist: ## release files in dist/: archives, checksums, SBOM, .deb, .rpm, OCI image, Homebrew formula
+	@VERSION=$(VERSION) scripts/dist.sh archives packages image
+
+wheel: ## Python wheels in dist/ for all platforms
+	@VERSION=$(VERSION) scripts/dist.sh wheels
 
 clean: ## remove the files that make created
 	rm -rf bin dist out coverage.out

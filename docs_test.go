@@ -44,7 +44,7 @@ func TestDocLinks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	notes, err := filepath.Glob("docs/lab/*.md")
+	notes, err := filepath.Glob("docs/*/*.md")
 	if err != nil {
 		t.Fatal(err)
 	}

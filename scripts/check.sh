@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The static checks of `make test`: format, vet, lint, known vulnerabilities, generated files. Every step runs, even if an earlier one failed.
+# The static checks of `make test`: format, go.mod, vet, lint, known vulnerabilities, generated files. Every step runs, even if an earlier one failed.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 failed=0
@@ -33,7 +33,20 @@ few_nolint() {
   [ "$n" -le 10 ] || { echo "$n nolint comments; 10 are allowed"; return 1; }
 }
 
+# A machine without a network may lack modules that only this check needs.
+tidy() { # tidy FOLDER
+  local out
+  out=$(go -C "$1" mod tidy -diff 2>&1) && return
+  if grep -q '^diff ' <<<"$out"; then
+    printf '%s\nrun: go -C %s mod tidy\n' "$out" "$1"
+    return 1
+  fi
+  echo "NOT CHECKED: whether go.mod in $1 is tidy: $(tail -1 <<<"$out")"
+}
+
 step "format (gofmt)" gofmt_clean
+step "go.mod is tidy" tidy .
+step "go.mod of the tools is tidy" tidy tools
 step "vet" go vet ./...
 step "vet of the tools" go -C tools vet ./...
 if lint=$(scripts/lint.sh); then

@@ -47,8 +47,9 @@ func commands() []row {
 		{"inspect", "list a server's models, or describe one and print a command that measures it", inspect.Command, inspect.Run},
 		{"doctor", "check this machine for problems that would spoil a measurement", doctor.Command, doctor.Run},
 		{"serve", "start the reference server, a server for trials and tests", serve.Command, serve.Run},
-		{"version", "print the version of this program", about(versionHelp), runVersion},
+		{"version", "print the version of this program", aboutVersion, runVersion},
 		{"completion", "print a completion script for a shell", about(completionHelp, option.Shells()...), runCompletion},
+		{"man", "print the manual page of a command", aboutMan, runMan},
 		{"help", "explain a command", aboutHelp, runHelp},
 	}
 }

@@ -89,7 +89,7 @@ func TestBashCompletes(t *testing.T) {
 	f("redline stress sequence --cha", "--chaos", "--chaos-down")
 	f("redline serve --model-repository ", "models")
 	f("redline calibrate p", "profile")
-	f("redline version ")
+	f("redline version ", "--json")
 	f("redline profile --measurement-m", "--measurement-mode")
 	f("redline profile --measurement-mode ", "count_windows", "time_windows")
 	f("redline profile --measurement-mode = c", "count_windows")

@@ -54,7 +54,7 @@ Examples
 }
 
 const (
-	versionHelp = `Usage: redline version
+	versionHelp = `Usage: redline version [--json]
 
 Prints the version of this program, the commit (if known), the Go version and the platform it was built for.
 `

@@ -2,11 +2,14 @@ package cli
 
 import (
 	"bytes"
+	"encoding/json"
+	"runtime"
 	"runtime/debug"
 	"strings"
 	"testing"
 
 	"github.com/redline-bench/redline/internal/command"
+	"github.com/redline-bench/redline/internal/result"
 )
 
 func noTerminal() int { return 0 }
@@ -71,6 +74,15 @@ func TestVersion(t *testing.T) {
 	}
 	if !strings.HasPrefix(out.String(), "redline ") || strings.Count(out.String(), "\n") != 1 {
 		t.Errorf("%q", out.String())
+	}
+	out.Reset()
+	if code := Main(&command.IO{Args: []string{"redline", "version", "--json"}, Stdout: &out, Version: "v1.2.3", Commit: "0123"}); code != command.ExitOK {
+		t.Errorf("exit code %d", code)
+	}
+	want := versionReport{Version: "v1.2.3", Commit: "0123", Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH, ResultSchema: result.Schema}
+	var got versionReport
+	if err := json.Unmarshal(out.Bytes(), &got); err != nil || got != want {
+		t.Errorf("%s: %+v, want %+v (%v)", out.String(), got, want, err)
 	}
 	f := func(want string, info debug.BuildInfo) {
 		t.Helper()

@@ -31,6 +31,7 @@ type IO struct {
 	// Line is the progress line on stderr; nil when stderr is no terminal.
 	Line    *term.Line
 	Version string // of this program
+	Commit  string // that this program was built from; empty if it is not known
 	Native  bool   // this build can load libraries at run time
 	// Secrets are replaced in everything that is written: in the standard streams, in Files and in pages.
 	Secrets *secret.Set

@@ -73,6 +73,26 @@ func (p *IO) WatchSignals(now Phase) *Signals {
 	return s
 }
 
+// Until is for a run that signals do not end: Soft ends with ctx, and Hard cutGrace later.
+func (p *IO) Until(ctx context.Context) *Signals {
+	s := &Signals{io: p, quit: make(chan struct{})}
+	s.Soft, s.endSoft = context.WithCancel(ctx)
+	s.Hard, s.endHard = context.WithCancel(context.WithoutCancel(ctx))
+	s.done.Go(func() {
+		select {
+		case <-s.quit:
+			return
+		case <-ctx.Done():
+		}
+		select {
+		case <-s.quit:
+		case <-time.After(cutGrace):
+			s.endHard()
+		}
+	})
+	return s
+}
+
 // SignalContext ends at the first SIGINT, SIGTERM or SIGHUP.
 func (p *IO) SignalContext() (context.Context, func()) {
 	s := p.WatchSignals(Writing)
@@ -110,7 +130,9 @@ func (s *Signals) phase() Phase { return Phase(s.now.Load()) }
 // Stop ends the watch. It may be called twice.
 func (s *Signals) Stop() {
 	s.once.Do(func() {
-		signal.Stop(s.caught)
+		if s.caught != nil {
+			signal.Stop(s.caught)
+		}
 		close(s.quit)
 		s.done.Wait()
 		s.endSoft()

@@ -58,6 +58,8 @@ func all(heavy bool) []peer {
 		of("fish", peers.InstallFish),
 		of("nginx", peers.InstallNginx),
 		of("hypercorn", peers.InstallHypercorn),
+		of("rpm", peers.InstallRPM),
+		of("pandas and validators of JSON", peers.InstallValidators),
 	}
 	if heavy {
 		peers = append(peers, heavyOnly()...)
@@ -66,7 +68,10 @@ func all(heavy bool) []peer {
 }
 
 func heavyOnly() []peer {
-	return []peer{list("AIPerf", peers.AIPerf), list("Model Analyzer", peers.ModelAnalyzer)}
+	return []peer{
+		list("AIPerf", peers.AIPerf), list("Model Analyzer", peers.ModelAnalyzer),
+		of("Ruby", peers.InstallRuby), of("QEMU", peers.InstallQEMU), of("Wine", peers.InstallWine),
+	}
 }
 
 func main() {

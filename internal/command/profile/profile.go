@@ -12,6 +12,7 @@ import (
 	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/pacompat/flags"
 	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/result"
 )
 
 // Run is `redline profile`.
@@ -54,9 +55,25 @@ func Repeat(p *command.IO, pl *plan.Plan, line string) (int, error) {
 
 // start carries out a plan and returns the exit code.
 func start(p *command.IO, sigs *command.Signals, pl *plan.Plan, line string) int {
-	s := &session{line: line, Traffic: traffic.Traffic{IO: p.ForRun(pl.Outcome, pl.Program, sigs), Plan: pl, Sigs: sigs}}
+	s := newSession(p, sigs, pl, line)
 	defer s.close()
 	return s.run()
+}
+
+func newSession(p *command.IO, sigs *command.Signals, pl *plan.Plan, line string) *session {
+	return &session{line: line, Traffic: traffic.Traffic{IO: p.ForRun(pl.Outcome, pl.Program, sigs), Plan: pl, Sigs: sigs}}
+}
+
+// Measure carries out a plan for a Go program, which says by sigs when the run shall end. It returns the result, nil if nothing was
+// measured, and the exit code. p receives the output.
+func Measure(p *command.IO, sigs *command.Signals, pl *plan.Plan, line string) (*result.Result, int, error) {
+	if why := NeedsNative(pl); why != "" {
+		return nil, command.ExitError, command.NativeError(why)
+	}
+	s := newSession(p, sigs, pl, line)
+	defer s.close()
+	code := s.run()
+	return s.result, code, nil
 }
 
 // NeedsNative says what of the plan needs a library, or nothing.

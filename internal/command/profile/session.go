@@ -26,7 +26,8 @@ type session struct {
 	outcome *outcome.Outcome // nil in perf_analyzer mode
 	// exportErr is why the export cannot be written; the run goes on and fails at its end.
 	exportErr error
-	line      string // the command line without secrets
+	line      string         // the command line without secrets
+	result    *result.Result // nil until the load has ended
 }
 
 func (s *session) close() {
@@ -128,6 +129,7 @@ func (s *session) openOutputs() error {
 
 // finish writes the end of the report and the files, and returns the exit code.
 func (s *session) finish(res *result.Result, err error) int {
+	s.result = res
 	if s.outcome != nil {
 		s.outcome.Sign(res, s.Fingerprint())
 	}
