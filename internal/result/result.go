@@ -74,6 +74,8 @@ type Level struct {
 	Mode        plan.Mode `json:"mode"`
 	Concurrency int       `json:"concurrency,omitempty"`
 	Rate        float64   `json:"rate,omitempty"`
+	// Prompts names what the level asks for if other levels of the run differ in that, as "isl 100, osl 20".
+	Prompts string `json:"prompts,omitempty"`
 	// Windows are all windows in order; Used is how many of the last were merged into Client and Server, except for those Dead
 	// at the end in which no request got a response, as after the server's death.
 	Windows []Window `json:"windows"`
