@@ -1,6 +1,10 @@
 package llm
 
-import "github.com/redline-bench/redline/internal/option"
+import (
+	"fmt"
+
+	"github.com/redline-bench/redline/internal/option"
+)
 
 // aiperfRows are options of AIPerf. The first ones configure AIPerf's processes: scripts may pass them; they have no effect. This
 // command does not have the others; the error says what to use instead.
@@ -25,10 +29,17 @@ func aiperfRows() []option.Row {
 		{Long: "set-consistent-seed"},
 		{Long: "no-set-consistent-seed"},
 		{Long: "open-loop-replay"},
+		{Long: "parameter-sweep-same-seed"}, // levels always have the same prompts
 	}
 	for i := range rows {
 		rows[i].To = option.Ignore()
 	}
+	rows = append(rows, option.Row{Long: "parameter-sweep-mode", Arg: "VALUE", To: option.Func(func(v string) error {
+		if v != "independent" {
+			return fmt.Errorf("is independent, not %q: all repeats of a level are measured before the next level", v)
+		}
+		return nil
+	})})
 	for _, h := range aiperfHints {
 		rows = append(rows, option.Row{Also: h.names, Instead: "is an option of AIPerf that is not supported: " + h.hint})
 	}
@@ -80,8 +91,8 @@ var aiperfHints = []struct{ names, hint string }{
 	},
 	{"convergence-metric convergence-stat convergence-threshold convergence-mode", `use --until "ttft.p99 ± 5 %"`},
 	{
-		"parameter-sweep-same-seed no-parameter-sweep-same-seed parameter-sweep-mode sweep-type variant sweep-variant isl-osl-pairs",
-		"levels are lists of --concurrency or --request-rate; mix lengths with --sequence-distribution, or run the command once for each",
+		"no-parameter-sweep-same-seed sweep-type variant sweep-variant isl-osl-pairs",
+		"levels are lists of --concurrency, --request-rate, --isl, --osl or --num-conversations; mix lengths with --sequence-distribution, or run the command once for each",
 	},
 	{
 		"search-space search-metric search-stat search-direction search-max-iterations search-initial-points search-random-seed search-planner optuna-sampler " +

@@ -37,7 +37,11 @@ func (r *traffic) findPages() error {
 	o := r.opts
 	if o.ownMetrics {
 		for _, u := range o.urls {
-			o.scrape = append(o.scrape, r.metricsOf(u))
+			page := r.metricsOf(u)
+			if err := r.tryPage(page); err != nil {
+				return fmt.Errorf("--server-metrics: %w; give the address of the metrics, or leave out the option", err)
+			}
+			o.scrape = append(o.scrape, page)
 		}
 		o.ownMetrics = false
 	}
@@ -45,17 +49,23 @@ func (r *traffic) findPages() error {
 		return nil
 	}
 	for _, address := range exporters {
-		w, err := servermetrics.Start(r.sigs.Soft, servermetrics.Config{URLs: []string{address}, GPUs: true})
-		if err != nil {
-			continue
+		if r.tryPage(address) == nil {
+			o.gpus = append(o.gpus, address)
 		}
-		w.Stop()
-		o.gpus = append(o.gpus, address)
 	}
 	if o.findGPUs = false; len(o.gpus) == 0 {
 		return fmt.Errorf("--gpu-telemetry: no DCGM exporter answers at %s: give its address, or leave out the option", strings.Join(exporters, " or "))
 	}
 	return nil
+}
+
+// tryPage reads a page once.
+func (r *traffic) tryPage(address string) error {
+	w, err := servermetrics.Start(r.sigs.Soft, servermetrics.Config{URLs: []string{address}})
+	if err == nil {
+		w.Stop()
+	}
+	return err
 }
 
 // metricsOf is the page of metrics of a server: of Triton it has a port of its own.
