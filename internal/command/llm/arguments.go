@@ -38,7 +38,7 @@ func severalValues(rows []option.Row, args []string) []string {
 		row := byName[a]
 		option := strings.HasPrefix(a, "-")
 		switch {
-		case first && !(option && byName[list].Optional):
+		case first && (!option || !byName[list].Optional):
 			first = false
 		case row != nil && row.Repeat:
 			list, first = a, true
@@ -55,17 +55,17 @@ func severalValues(rows []option.Row, args []string) []string {
 // switchValues removes the values true and false behind options that take none, as AIPerf writes them: --streaming true. A switch
 // that is false is left out, or becomes its opposite, --no-streaming, if there is one.
 func switchValues(rows []option.Row, args []string) []string {
-	switches, valued := map[string]bool{}, map[string]bool{}
+	switches, valued, optional := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for i := range rows {
 		for _, name := range rows[i].Names() {
-			switches[name], valued[name] = rows[i].Arg == "" && rows[i].Instead == "", rows[i].Arg != ""
+			switches[name], valued[name], optional[name] = rows[i].Arg == "" && rows[i].Instead == "", rows[i].Arg != "", rows[i].Optional
 		}
 	}
 	var out []string
 	for i := 0; i < len(args); i++ {
 		name, value, attached := strings.Cut(args[i], "=")
 		switch {
-		case valued[args[i]] && i+1 < len(args): // the next argument is its value
+		case valued[args[i]] && i+1 < len(args) && (!optional[args[i]] || !strings.HasPrefix(args[i+1], "-")): // the next argument is its value
 			out = append(out, args[i], args[i+1])
 			i++
 			continue

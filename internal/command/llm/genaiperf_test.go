@@ -2,6 +2,8 @@ package llm
 
 import (
 	_ "embed"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -65,6 +67,7 @@ func TestSwitchValues(t *testing.T) {
 	f("-m true --streaming", "-m true --streaming")
 	f("--extra-inputs a:true --streaming=x", "--extra-inputs a:true --streaming=x")
 	f("--ui none --streaming", "--ui none --streaming")
+	f("--gpu-telemetry --streaming true", "--gpu-telemetry --streaming")
 }
 
 // The forms in which GenAI-Perf and AIPerf write an input, a dialect and a template.
@@ -177,5 +180,31 @@ func TestSteps(t *testing.T) {
 		if _, err := parseLLM(t, "-m m "+line); err == nil {
 			t.Errorf("%s passed", line)
 		}
+	}
+}
+
+// The name of a model is found among those that Hugging Face's tools downloaded.
+func TestDownloadedTokenizer(t *testing.T) {
+	home := t.TempDir()
+	model := filepath.Join(home, "hub", "models--org--name")
+	for _, dir := range []string{"refs", filepath.Join("snapshots", "abc")} {
+		if err := os.MkdirAll(filepath.Join(model, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(model, "refs", "main"), []byte("abc\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	env := func(name string) string { return map[string]string{"HF_HOME": home}[name] }
+	if got, want := downloaded("org/name", env), filepath.Join(model, "snapshots", "abc"); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	for _, name := range []string{"org/other", "builtin", "org/*", "../hub"} {
+		if got := downloaded(name, env); got != "" {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+	if _, err := loadTokens("org/other", env); err == nil || !strings.Contains(err.Error(), "nothing is downloaded") {
+		t.Error(err)
 	}
 }

@@ -23,7 +23,7 @@ func (o *options) promptRows() []option.Row {
 		{Long: "dataset-sampling-strategy", Arg: "NAME", Default: "sequential", Help: "order of the prompts: sequential, shuffle or random", To: option.Parsed(&o.data.Sampling, dataset.ParseSampling).Of("sequential", "shuffle", "random")},
 		{Long: "num-dataset-entries", Also: "num-prompts num-payloads", Arg: "N", Help: "number of different prompts", To: option.Int(&o.data.Entries, 1)},
 		{Long: "random-seed", Arg: "N", Help: "seed of all random choices", To: option.Uint(&o.data.Seed, math.MaxUint64)},
-		{Long: "tokenizer", Arg: "FILE|DIR", Help: "tokenizer: a folder, a tokenizer.json, or a tiktoken file", To: option.Text(&o.tokenizer)},
+		{Long: "tokenizer", Arg: "FILE|DIR", Help: "tokenizer: a folder, a tokenizer.json, a tiktoken file, or the name of a model that Hugging Face's tools have downloaded", To: option.Text(&o.tokenizer)},
 		{Long: "tokenizer-path", Arg: "FILE|DIR", Help: "other name of --tokenizer; also selects the blocks of --console seed", To: option.Text(&o.tokenizerPath)},
 		{Long: "apply-chat-template", Help: "count and generate prompts with the tokenizer's chat template, as the server sees them; endpoints that take one text, " +
 			"such as completions, receive the rendered text", To: option.Switch(&o.chatTemplate)},

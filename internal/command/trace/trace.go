@@ -71,7 +71,7 @@ func Analyze(p *command.IO, args []string) (int, error) {
 
 // show prints an analysis.
 func show(w io.Writer, a *prefix.Analysis) {
-	fmt.Fprintf(w, "Requests: %d\nUnique prefixes: %d, of which %.1f %% of all occurrences are repeated\nPrefix groups: %d first blocks are shared\n",
+	fmt.Fprintf(w, "Requests: %d\nUnique prefixes: %d; %.1f %% of all prefixes occur more than once\nPrefix groups: %d first blocks are shared\n",
 		a.Requests, a.UniquePrefixes, 100*a.Reuse, a.PrefixGroups)
 	if a.Hits == nil {
 		fmt.Fprintln(w, "Cache hit rate: unknown, the trace has no hash_ids")

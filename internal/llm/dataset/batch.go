@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/redline-bench/redline/internal/llm"
 )
@@ -59,8 +60,8 @@ func merge(all, t *llm.Turn, id string) error {
 	if t.Raw != nil || t.Messages != nil || t.Query != "" || all.Raw != nil || all.Messages != nil || all.Query != "" {
 		return fmt.Errorf("--batch-size-text joins texts to one request, but conversation %s is not a text", id)
 	}
-	all.Texts = append(all.Texts[:len(all.Texts):len(all.Texts)], t.Texts...)
-	all.Media = append(all.Media[:len(all.Media):len(all.Media)], t.Media...)
+	all.Texts = append(slices.Clip(all.Texts), t.Texts...)
+	all.Media = append(slices.Clip(all.Media), t.Media...)
 	all.InputTokens = 0 // must be counted
 	return nil
 }

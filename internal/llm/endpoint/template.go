@@ -80,8 +80,16 @@ func (c *custom) Compose(r *Request) ([]byte, error) {
 
 // usualFields are where servers put the text of a response. They are tried in this order if --response-field is not given.
 var usualFields = [][]string{
-	{"choices", "0", "text"}, {"choices", "0", "message", "content"}, {"choices", "0", "delta", "content"}, {"text"}, {"content"}, {"response"}, {"output"},
-	{"result"}, {"generated_text"}, {"text_output"},
+	{"choices", "0", "text"},
+	{"choices", "0", "message", "content"},
+	{"choices", "0", "delta", "content"},
+	{"text"},
+	{"content"},
+	{"response"},
+	{"output"},
+	{"result"},
+	{"generated_text"},
+	{"text_output"},
 }
 
 // content returns the value that holds the response: that of --response-field, a usual field, or everything.

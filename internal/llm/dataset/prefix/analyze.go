@@ -16,12 +16,24 @@ type Analysis struct {
 	// HitRate is the mean over the requests of the share of blocks that an unlimited cache would have.
 	HitRate float64 `json:"cache_hit_rate"`
 	// Reuse is the share of all starts of prompts that occur more than once.
-	Reuse   float64 `json:"prefix_reuse_ratio"`
+	Reuse float64 `json:"prefix_reuse_ratio"`
+	// Extremes repeats some values of Input and Output, for readers of AIPerf's file.
+	Extremes
 	Input   Spread  `json:"isl_stats"`
 	Output  Spread  `json:"osl_stats"`
 	Context Spread  `json:"context_length_stats"` // tokens that other requests share
 	Unique  Spread  `json:"unique_prompt_length_stats"`
 	Hits    *Spread `json:"hit_rate_stats"` // nil if no request has hash_ids
+}
+
+// Extremes are the least, the largest and the mean lengths of inputs and outputs.
+type Extremes struct {
+	MinInput   float64 `json:"min_isl"`
+	MaxInput   float64 `json:"max_isl"`
+	MeanInput  float64 `json:"avg_isl"`
+	MinOutput  float64 `json:"min_osl"`
+	MaxOutput  float64 `json:"max_osl"`
+	MeanOutput float64 `json:"avg_osl"`
 }
 
 // Spread describes values. Percentiles are interpolated; the deviation is that of the population.
@@ -64,6 +76,7 @@ func Analyze(ctx context.Context, path string, block int) (*Analysis, error) {
 	a := &Analysis{
 		Requests: len(input), UniquePrefixes: len(t.count) - 1, Input: spread(input), Output: spread(output), Context: spread(shared), Unique: spread(unique),
 	}
+	a.Extremes = Extremes{a.Input.Min, a.Input.Max, a.Input.Mean, a.Output.Min, a.Output.Max, a.Output.Mean}
 	for e, node := range t.nodes {
 		if e.from == 0 && t.count[node] > 1 {
 			a.PrefixGroups++

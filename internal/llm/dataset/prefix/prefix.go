@@ -44,7 +44,8 @@ func each(ctx context.Context, path string, block int, fn func(*record) error) e
 			return ctx.Err()
 		}
 		text, err := r.ReadBytes('\n')
-		if err != nil && !errors.Is(err, io.EOF) {
+		end := errors.Is(err, io.EOF)
+		if err != nil && !end {
 			return err
 		}
 		if text = bytes.TrimSpace(text); len(text) > 0 {
@@ -57,8 +58,8 @@ func each(ctx context.Context, path string, block int, fn func(*record) error) e
 				return fmt.Errorf("%s: line %d: %w", path, line, bad)
 			}
 		}
-		if err != nil {
-			return nil //nolint:nilerr // the end of the file
+		if end {
+			return nil
 		}
 	}
 }

@@ -40,13 +40,14 @@ func TestAnalyze(t *testing.T) {
 	hits.StdDev = got.Hits.StdDev
 	want := &prefix.Analysis{
 		Requests: 4, UniquePrefixes: 7, PrefixGroups: 1, Reuse: 5. / 10, HitRate: hits.Mean, Hits: &hits,
-		Input:   prefix.Spread{Mean: 22.5, StdDev: got.Input.StdDev, Min: 15, P25: 18.75, Median: 22.5, P75: 26.25, Max: 30},
-		Output:  prefix.Spread{Mean: 25, StdDev: got.Output.StdDev, Min: 10, P25: 17.5, Median: 25, P75: 32.5, Max: 40},
-		Context: prefix.Spread{Mean: 12.5, StdDev: got.Context.StdDev, P25: 7.5, Median: 15, P75: 20, Max: 20},
-		Unique:  prefix.Spread{Mean: 10, StdDev: got.Unique.StdDev, Min: 5, P25: 8.75, Median: 10, P75: 11.25, Max: 15},
+		Extremes: prefix.Extremes{MinInput: 15, MaxInput: 30, MeanInput: 22.5, MinOutput: 10, MaxOutput: 40, MeanOutput: 25},
+		Input:    prefix.Spread{Mean: 22.5, StdDev: got.Input.StdDev, Min: 15, P25: 18.75, Median: 22.5, P75: 26.25, Max: 30},
+		Output:   prefix.Spread{Mean: 25, StdDev: got.Output.StdDev, Min: 10, P25: 17.5, Median: 25, P75: 32.5, Max: 40},
+		Context:  prefix.Spread{Mean: 12.5, StdDev: got.Context.StdDev, P25: 7.5, Median: 15, P75: 20, Max: 20},
+		Unique:   prefix.Spread{Mean: 10, StdDev: got.Unique.StdDev, Min: 5, P25: 8.75, Median: 10, P75: 11.25, Max: 15},
 	}
-	close := cmp.Comparer(func(a, b float64) bool { return a-b < 1e-9 && b-a < 1e-9 })
-	if d := cmp.Diff(want, got, close); d != "" {
+	near := cmp.Comparer(func(a, b float64) bool { return a-b < 1e-9 && b-a < 1e-9 })
+	if d := cmp.Diff(want, got, near); d != "" {
 		t.Error(d)
 	}
 	if s := got.Output.StdDev; s < 11.18 || s > 11.19 { // of the population
