@@ -4,6 +4,8 @@
 package result
 
 import (
+	"strings"
+
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/service"
 )
@@ -68,6 +70,9 @@ type Environment struct {
 	MaxProcs int    `json:"max_procs"`
 	Hostname string `json:"hostname,omitempty"`
 }
+
+// PromptsKey is the name of a level's prompts as a part of names of files and values of columns: "isl100_osl20".
+func PromptsKey(prompts string) string { return strings.NewReplacer(", ", "_", " ", "").Replace(prompts) }
 
 // Level is one concurrency or rate.
 type Level struct {

@@ -15,6 +15,7 @@ import (
 	"github.com/redline-bench/redline/internal/llm/load"
 	"github.com/redline-bench/redline/internal/llm/metric"
 	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/secret"
 )
 
@@ -130,7 +131,7 @@ func (r *run) usualFiles() string {
 // folder names the folder of a level.
 func folder(lv load.Level, index int) string {
 	if lv.Prompts != "" {
-		what := strings.NewReplacer(", ", "_", " ", "").Replace(lv.Prompts)
+		what := result.PromptsKey(lv.Prompts)
 		lv.Prompts = ""
 		return folder(lv, index) + "_" + what
 	}

@@ -29,12 +29,7 @@ func (o *options) genaiperfRows() []option.Row {
 			}
 			return fmt.Errorf("is triton or openai, not %q: use 'redline profile --service-kind %s'", v, v)
 		}).Of("triton", "openai")},
-		{Long: "measurement-interval", Short: 'p', Arg: "MS", Help: "--benchmark-duration in milliseconds, or with a unit", To: option.Func(func(v string) (err error) {
-			if o.duration, err = milliseconds(v); err == nil && o.duration == 0 {
-				err = fmt.Errorf("is a time above 0, not %q", v)
-			}
-			return err
-		})},
+		{Long: "measurement-interval", Short: 'p', Arg: "MS", Help: "--benchmark-duration in milliseconds, or with a unit", To: option.Parsed(&o.duration, milliseconds)},
 		{Long: "output-tokens-mean-deterministic", Help: "request responses of exactly the length of --output-tokens-mean: sends min_tokens and ignore_eos, to Triton min_length", To: option.Switch(&o.exactOutput)},
 	}
 	for _, h := range genaiperfHints {

@@ -138,7 +138,7 @@ func (o *Outcome) Tap() func(lv *result.Level, window int, r *record.Record) err
 // modeOf names the load of a level, with its prompts if other levels differ in these.
 func modeOf(lv *result.Level) string {
 	if lv.Prompts != "" {
-		return string(lv.Mode) + ", " + lv.Prompts
+		return string(lv.Mode) + "_" + result.PromptsKey(lv.Prompts)
 	}
 	return string(lv.Mode)
 }
