@@ -72,7 +72,9 @@ type Environment struct {
 }
 
 // PromptsKey is the name of a level's prompts as a part of names of files and values of columns: "isl100_osl20".
-func PromptsKey(prompts string) string { return strings.NewReplacer(", ", "_", " ", "").Replace(prompts) }
+func PromptsKey(prompts string) string {
+	return strings.NewReplacer(", ", "_", " ", "").Replace(prompts)
+}
 
 // Level is one concurrency or rate.
 type Level struct {
