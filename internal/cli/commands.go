@@ -17,6 +17,7 @@ import (
 	"github.com/redline-bench/redline/internal/command/simple"
 	"github.com/redline-bench/redline/internal/command/stress"
 	"github.com/redline-bench/redline/internal/command/tokenize"
+	"github.com/redline-bench/redline/internal/command/trace"
 	"github.com/redline-bench/redline/internal/option"
 )
 
@@ -44,6 +45,8 @@ func commands() []row {
 		{"rerun", "repeat the run of a result", rerun.Command, rerun.Run},
 		{"history", "list the runs saved on this machine", results.HistoryCommand, results.History},
 		{"tokenize", "convert texts to token ids with a model's own tokenizer", tokenize.Command, tokenize.Run},
+		{"analyze-trace", "describe how the requests of a trace share prefixes", trace.AnalyzeCommand, trace.Analyze},
+		{"synthesize-trace", "write a trace with other prefixes, lengths or times", trace.SynthesizeCommand, trace.Synthesize},
 		{"inspect", "list a server's models, or describe one and print a command that measures it", inspect.Command, inspect.Run},
 		{"doctor", "check this machine for problems that would spoil a measurement", doctor.Command, doctor.Run},
 		{"serve", "start the reference server, a server for trials and tests", serve.Command, serve.Run},
@@ -64,6 +67,9 @@ func find(name string) (row, bool) {
 }
 
 func noCommand(name string) error {
+	if hint := otherTools[name]; hint != "" {
+		return fmt.Errorf("unknown command %q: %s", name, hint)
+	}
 	return fmt.Errorf("unknown command %q; run 'redline help' for the list", name)
 }
 

@@ -79,8 +79,8 @@ func TestBashCompletes(t *testing.T) {
 	f("redline pro", "profile")
 	f("redline c", "calibrate", "compare", "completion")
 	f("redline completion f", "fish")
-	f("redline help s", "serve", "simple", "stress")
-	f("redline llm --endpoint-type cha", "chat")
+	f("redline help s", "serve", "simple", "stress", "synthesize-trace")
+	f("redline llm --endpoint-type cha", "chat", "chat_embeddings")
 	f("redline llm --isl-s", "--isl-stddev")
 	f("redline llm --stream", "--streaming") // --stream is AIPerf's
 	f("redline simple -i g", "gRPC")

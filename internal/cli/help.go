@@ -37,8 +37,12 @@ func aboutHelp() option.Command {
 func overview() string {
 	var b strings.Builder
 	b.WriteString("Redline sends load to inference servers and measures throughput, latency and failures.\n\nUsage: redline COMMAND [options]\n\nCommands\n")
-	for _, c := range commands() {
-		fmt.Fprintf(&b, "  %-12s%s\n", c.name, c.summary)
+	list, width := commands(), 0
+	for _, c := range list {
+		width = max(width, len(c.name))
+	}
+	for _, c := range list {
+		fmt.Fprintf(&b, "  %-*s  %s\n", width, c.name, c.summary)
 	}
 	b.WriteString(`
 'redline help COMMAND' explains a command. If you start the program as perf_analyzer, for example through

@@ -196,6 +196,13 @@ func named(lv *result.Level, r result.Reason) result.Reason {
 
 // LevelName names a level as the reports do.
 func LevelName(lv *result.Level) string {
+	if lv.Prompts != "" {
+		return loadName(lv) + ", " + lv.Prompts
+	}
+	return loadName(lv)
+}
+
+func loadName(lv *result.Level) string {
 	switch lv.Mode {
 	case plan.FixedSchedule:
 		return "fixed schedule"

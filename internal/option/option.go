@@ -30,6 +30,8 @@ type Row struct {
 	Default string // default value in words; empty: the default of To
 	Unit    string // unit of the value
 	Repeat  bool   // may be given several times
+	// Optional: the value may be omitted; Set then receives the empty text. The value is the next argument, unless that is an option.
+	Optional bool
 	// RedlineOnly: perf_analyzer does not have the option.
 	RedlineOnly bool
 	Secret      secret.Kind // where the value can hold a secret

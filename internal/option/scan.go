@@ -137,7 +137,7 @@ func (s *scanner) long(arg string) (given, bool, *SyntaxError) {
 	switch {
 	case attached && row.Arg == "" && row.Instead == "":
 		return fail(UnexpectedValue)
-	case attached || row.Arg == "":
+	case attached || row.Arg == "" || row.Optional && !s.valueFollows():
 		return g, true, nil
 	case s.at >= len(s.args):
 		return fail(NoLongValue)
@@ -145,6 +145,11 @@ func (s *scanner) long(arg string) (given, bool, *SyntaxError) {
 	g.value = s.args[s.at]
 	s.at++
 	return g, true, nil
+}
+
+// valueFollows reports whether the next argument is not an option.
+func (s *scanner) valueFollows() bool {
+	return s.at < len(s.args) && !strings.HasPrefix(s.args[s.at], "-")
 }
 
 // lookup finds the row with the long name, or the only row with a long name that starts with it. names are the long names

@@ -18,6 +18,7 @@ var opts = []Row{
 	{Long: "measurement-interval", Short: 'p', Arg: "X"},
 	{Long: "isl", Also: "prompt-length prompt-size", Arg: "X"},
 	{Also: "ra config", Instead: "is another tool's"},
+	{Long: "metrics", Arg: "[X]", Optional: true},
 }
 
 // walk renders what the scanner says of a line, one word an occurrence.
@@ -52,6 +53,7 @@ func TestNext(t *testing.T) {
 	}
 	f("", "", "")
 	f("-v -v", "-v -v", "")
+	f("--metrics x --metrics=y --metrics -v --metrics", "--metrics=x --metrics=y --metrics= -v --metrics=", "")
 	f("-vva", "-v -v -a", "")
 	f("-p2000 -p 3000", "-p=2000 -p=3000", "")
 	f("-vap5", "-v -a -p=5", "")

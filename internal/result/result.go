@@ -4,6 +4,8 @@
 package result
 
 import (
+	"strings"
+
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/service"
 )
@@ -69,11 +71,18 @@ type Environment struct {
 	Hostname string `json:"hostname,omitempty"`
 }
 
+// PromptsKey is the name of a level's prompts as a part of names of files and values of columns: "isl100_osl20".
+func PromptsKey(prompts string) string {
+	return strings.NewReplacer(", ", "_", " ", "").Replace(prompts)
+}
+
 // Level is one concurrency or rate.
 type Level struct {
 	Mode        plan.Mode `json:"mode"`
 	Concurrency int       `json:"concurrency,omitempty"`
 	Rate        float64   `json:"rate,omitempty"`
+	// Prompts names what the level asks for if other levels of the run differ in that, as "isl 100, osl 20".
+	Prompts string `json:"prompts,omitempty"`
 	// Windows are all windows in order; Used is how many of the last were merged into Client and Server, except for those Dead
 	// at the end in which no request got a response, as after the server's death.
 	Windows []Window `json:"windows"`

@@ -24,10 +24,13 @@ func (r *run) end(limits [][]result.Reason, stopped string, err error) int {
 		r.res.Error = err.Error()
 	}
 	r.res.Verdict = r.verdict(limits, stopped, err)
-	r.outcome.Sign(r.res, r.info.Hash)
+	r.outcome.Sign(r.res, r.hash)
 	werr := report.WriteFile(r.Files, r.opts.json, r.res)
 	if len(r.res.Levels) > 0 && (!r.opts.seed() || r.opts.verbose) {
 		r.showVerdict()
+	}
+	if r.opts.usualFolder() && len(r.res.Levels) > 0 && !r.opts.seed() {
+		fmt.Fprintf(r.Stdout, "Files: %s\n", r.usualFiles())
 	}
 	if r.lost != nil {
 		for line := range strings.Lines(r.lost.Error()) {

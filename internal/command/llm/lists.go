@@ -4,12 +4,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/redline-bench/redline/internal/llm/load"
 	"github.com/redline-bench/redline/internal/option"
+	"github.com/redline-bench/redline/internal/plan"
 )
 
 // seconds stores a time that is given in seconds, or with its unit.
@@ -36,22 +38,83 @@ func endlessSeconds(to *time.Duration) option.Value {
 }
 
 func parseSeconds(v string) (time.Duration, error) {
-	if f, err := strconv.ParseFloat(v, 64); err == nil && f >= 0 && f < 1e9 {
-		return time.Duration(f * float64(time.Second)), nil
+	d, err := parseTime(v, time.Second)
+	if err != nil {
+		err = fmt.Errorf("is a number of seconds, or a time with its unit as 250ms, not %q", v)
 	}
-	if d, err := time.ParseDuration(v); err == nil && d >= 0 {
-		return d, nil
-	}
-	return 0, fmt.Errorf("is a number of seconds, or a time with its unit as 250ms, not %q", v)
+	return d, err
 }
 
+// milliseconds reads a time in milliseconds, or with its unit.
 func milliseconds(v string) (time.Duration, error) {
-	f, err := strconv.ParseFloat(v, 64)
-	if err != nil || f < 0 {
-		return 0, fmt.Errorf("is a number of milliseconds, not %q", v)
+	d, err := parseTime(v, time.Millisecond)
+	if err != nil {
+		err = fmt.Errorf("is a number of milliseconds, or a time with its unit as 5s, not %q", v)
 	}
-	return time.Duration(f * float64(time.Millisecond)), nil
+	return d, err
 }
+
+// parseTime reads a time with its unit, or as a number of units.
+func parseTime(v string, unit time.Duration) (time.Duration, error) {
+	if f, err := strconv.ParseFloat(v, 64); err == nil {
+		if f >= 0 && f*unit.Seconds() < 1e9 {
+			return time.Duration(f * float64(unit)), nil
+		}
+		return 0, strconv.ErrRange
+	}
+	d, err := time.ParseDuration(v)
+	if err == nil && d < 0 {
+		err = strconv.ErrRange
+	}
+	return d, err
+}
+
+// headers reads NAME:VALUE, or a JSON object of several headers.
+func headers(to *[]plan.Header) option.Value {
+	one := plan.AppendHeader(to)
+	return option.Func(func(v string) error {
+		if !strings.HasPrefix(strings.TrimSpace(v), "{") {
+			return one.Set(v)
+		}
+		var m map[string]string
+		if err := json.Unmarshal([]byte(v), &m); err != nil {
+			return fmt.Errorf("is NAME:VALUE, or a JSON object of texts: %w", err)
+		}
+		for _, name := range slices.Sorted(maps.Keys(m)) {
+			if err := one.Set(name + ":" + m[name]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// plainText is the text of a JSON string, or the JSON itself.
+func plainText(raw json.RawMessage) string {
+	var s string
+	if json.Unmarshal(raw, &s) == nil {
+		return s
+	}
+	return string(raw)
+}
+
+// lengthList reads numbers of tokens, as 100 or 100,200, each of at least least.
+func lengthList(least float64) func(string) ([]float64, error) {
+	return func(v string) ([]float64, error) {
+		var out []float64
+		for part := range strings.SplitSeq(v, ",") {
+			f, err := strconv.ParseFloat(strings.TrimSpace(part), 64)
+			if err != nil || !(f >= least && f <= 1e9) {
+				return nil, fmt.Errorf("is a number from %g to 1e+09, or a list as 100,200, not %q", least, v)
+			}
+			out = append(out, f)
+		}
+		return out, nil
+	}
+}
+
+// closedLoop is AIPerf's name of a closed loop among the arrival patterns.
+const closedLoop = "concurrency_burst"
 
 func arrival(to *load.Arrival) option.Value {
 	return option.Parsed(to, load.ParseArrival).Of(string(load.Constant), string(load.Poisson), string(load.Gamma))

@@ -92,7 +92,11 @@ func (r *run) measure() int {
 	var limits [][]result.Reason
 	var stopped string
 	var err error
-	for i, lv := range r.opts.levels(r.timed) {
+	for i, s := range r.opts.steps(r.timed) {
+		lv := s.Level
+		if err = r.choose(&s); err != nil {
+			break
+		}
 		var out *load.Outcome
 		if out, err = r.level(i, lv); err != nil || out == nil {
 			break
@@ -200,6 +204,6 @@ func (r *run) tap(lv load.Level, n int) func(*record.Record) error {
 	if to == nil {
 		return nil
 	}
-	head := &result.Level{Mode: lv.Mode, Concurrency: lv.Concurrency, Rate: lv.Rate}
+	head := &result.Level{Mode: lv.Mode, Concurrency: lv.Concurrency, Rate: lv.Rate, Prompts: lv.Prompts}
 	return func(rec *record.Record) error { return to(head, n, rec) }
 }

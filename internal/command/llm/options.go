@@ -48,11 +48,13 @@ type options struct {
 	http      string // version; empty chooses
 	insecure  bool
 	embedded  bool
+	triton    bool // GenAI-Perf's options name a model of Triton
 
 	concurrency   []int
 	rates         []float64
 	arrival       load.Arrival
 	smoothness    float64
+	closed        bool // --arrival-pattern concurrency_burst
 	stages        []load.Stage
 	sessionStages []load.Stage
 	ramp          time.Duration
@@ -64,6 +66,7 @@ type options struct {
 	fixed, noFix  bool
 	requests      int
 	sessions      int
+	sessionCounts []int // a level each
 	duration      time.Duration
 	grace         time.Duration
 	warm          warmOptions
@@ -84,6 +87,9 @@ type options struct {
 	confidence    float64
 
 	data          dataset.Options
+	inputs        []float64 // mean lengths, a level each
+	lengths       []float64 // mean output lengths, a level each
+	exactOutput   bool
 	inputData     string // that tool's name of the file
 	tokenizer     string
 	tokenizerPath string // that tool's name
@@ -97,8 +103,10 @@ type options struct {
 	exports     string
 	exportLevel string
 	scrape      []string // pages of metrics to read during a run
+	ownMetrics  bool     // the server's own page is one of them
 	scrapeForms string
 	gpus        []string // pages of GPUs
+	findGPUs    bool     // look for a page of GPUs on this machine
 	sliceEvery  time.Duration
 	json        string
 	outputs     bool // outputs.json
@@ -124,12 +132,18 @@ func defaults() *options {
 // rows are all options of the command.
 func (o *options) rows() []option.Row {
 	return slices.Concat(o.targetRows(), o.loadRows(), o.stopRows(), o.warmRows(), o.promptRows(), o.shapeRows(), o.mediaRows(),
-		o.outputRows(), o.outcome.Rows(), aiperfRows())
+		o.outputRows(), o.outcome.Rows(), o.genaiperfRows(), aiperfRows())
 }
 
 func (o *options) targetRows() []option.Row {
 	return option.Group("Server", []option.Row{
-		{Long: "model", Short: 'm', Also: "model-names", Arg: "NAME", Help: "name of the model; with a comma-separated list, each conversation uses one of the models", To: option.Text(&o.model)},
+		{Long: "model", Short: 'm', Also: "model-names", Arg: "NAME", Repeat: true, Help: "name of the model; with several, or a comma-separated list, each conversation uses one of the models", To: option.Func(func(v string) error {
+			if o.model != "" {
+				v = o.model + "," + v
+			}
+			o.model = v
+			return nil
+		})},
 		{Long: "model-selection-strategy", Arg: "NAME", Default: "round_robin", Help: "how a conversation's model is chosen from the list: round_robin or random", To: option.Func(func(v string) error {
 			v = strings.ReplaceAll(v, "-", "_")
 			o.data.DrawnModels = v == "random"
@@ -151,11 +165,11 @@ func (o *options) targetRows() []option.Row {
 		{Long: "streaming", Help: "request streamed responses", To: option.Switch(&o.streaming)},
 		{Long: "no-streaming", Help: "KServe: request a single response even if the model can stream", To: option.Switch(&o.noStream)},
 		{Long: "protocol", Short: 'i', Arg: "PROTOCOL", Help: "protocol to a Triton text model: grpc, or http for its generate endpoint", To: option.OneOf(&o.protocol, string(plan.HTTP), string(plan.GRPC))},
-		{Long: "header", Short: 'H', Arg: "NAME:VALUE", Repeat: true, Help: "HTTP header or gRPC metadata to send with every request", Secret: secret.Header, To: plan.AppendHeader(&o.headers)},
+		{Long: "header", Short: 'H', Arg: "NAME:VALUE", Repeat: true, Help: "HTTP header or gRPC metadata to send with every request; also a JSON object with several", Secret: secret.Header, To: headers(&o.headers)},
 		{Long: "api-key", Arg: "KEY", Help: "API key, sent as Authorization: Bearer KEY (Anthropic: as x-api-key)", Secret: secret.Whole, To: option.Text(&o.apiKey)},
 		{Long: "api-key-env", Arg: "VARIABLE", Help: "environment variable that contains the API key", To: option.Text(&o.apiKeyEnv)},
 		{Long: "extra-inputs", Also: "extra-body", Arg: "NAME:VALUE", Repeat: true, Help: "field to add to every request body, or model input; also a JSON object with several", Secret: secret.Pair, To: option.Func(o.addExtra)},
-		{Long: "template", Arg: "FILE", Help: "endpoint type template: Go text/template of the request body; see docs/llm.md", To: option.Text(&o.template)},
+		{Long: "template", Arg: "FILE|TEXT", Help: "endpoint type template: template of the request body, Jinja or Go's text/template; see docs/llm.md", To: option.Text(&o.template)},
 		{Long: "response-field", Arg: "PATH", Help: "endpoint type template: path of the text in a response, such as choices.0.text", To: option.Text(&o.response)},
 		{Long: "usage-fields", Arg: "PATH,PATH", Help: "endpoint type template: paths of the prompt's and the response's token counts in a response", To: option.Text(&o.usage)},
 		{Long: "use-legacy-max-tokens", Help: "chat: send the output limit as max_tokens", To: option.Switch(&o.legacy)},
@@ -179,10 +193,15 @@ func (o *options) targetRows() []option.Row {
 
 func (o *options) loadRows() []option.Row {
 	return option.Group("Load", []option.Row{
-		{Long: "concurrency", Arg: "LIST", Help: "closed loop: number of conversations at once, one level for each number, such as 1,4,8 or 1:8:1; with --request-rate, " +
+		{Long: "concurrency", Also: "session-concurrency", Arg: "LIST", Help: "closed loop: number of conversations at once, one level for each number, such as 1,4,8 or 1:8:1; with --request-rate, " +
 			"the limit of requests in flight", To: option.Parsed(&o.concurrency, intList)},
 		{Long: "request-rate", Arg: "LIST", Help: "open loop: requests per second, one level for each number, such as 5,10", To: option.Parsed(&o.rates, floatList)},
-		{Long: "arrival-pattern", Also: "request-rate-mode", Arg: "NAME", Default: "poisson", Help: "distribution of the gaps between requests: constant, poisson or gamma", To: arrival(&o.arrival)},
+		{Long: "arrival-pattern", Also: "request-rate-mode", Arg: "NAME", Default: "poisson", Help: "distribution of the gaps between requests: constant, poisson or gamma; concurrency_burst is the closed loop of --concurrency", To: option.Func(func(v string) (err error) {
+			if o.closed = v == closedLoop; !o.closed {
+				o.arrival, err = load.ParseArrival(v)
+			}
+			return err
+		}).Of(string(load.Constant), string(load.Poisson), string(load.Gamma), closedLoop)},
 		{Long: "request-rate-series", Arg: "FILE", Help: `JSON file of rates over time, [{"time_s":0,"qps":5}, ...]; the rate changes linearly between two points`, To: option.Func(func(v string) (err error) {
 			if o.stages != nil {
 				return errors.New("and --stages exclude each other")
@@ -230,15 +249,15 @@ func (o *options) endingErrorRate() float64 {
 func (o *options) stopRows() []option.Row {
 	return option.Group("Measurement: length, limits and repeats", []option.Row{
 		{Long: "request-count", Also: "num-requests", Arg: "N", Help: "number of requests of a level", To: option.Int(&o.requests, 1)},
-		{Long: "num-conversations", Also: "num-sessions conversation-num", Arg: "N", Help: "number of conversations of a level", To: option.Int(&o.sessions, 1)},
-		{Long: "benchmark-duration", Arg: "SECONDS", Help: "duration of a level", To: seconds(&o.duration)},
+		{Long: "num-conversations", Also: "num-sessions conversation-num", Arg: "LIST", Help: "number of conversations of a level; a list, as 10,20, measures a level for each", To: option.Parsed(&o.sessionCounts, intList)},
+		{Long: "benchmark-duration", Also: "duration", Arg: "SECONDS", Help: "duration of a level", To: seconds(&o.duration)},
 		{Long: "benchmark-grace-period", Arg: "SECONDS", Help: "how long to wait for requests in flight after --benchmark-duration; inf waits for all", To: endlessSeconds(&o.grace)},
 		{Long: "cooldown-duration", Arg: "SECONDS", Help: "do not count requests sent in this last part of --benchmark-duration", To: seconds(&o.cooldown)},
 		{Long: "max-errors", Arg: "N", Help: "end a level after this many failed requests", To: option.Int(&o.maxErrors, 0)},
 		{Long: "max-error-rate", Arg: "PERCENT", Help: "percentage of failed requests above which a level is not valid; if the option is given, the level also ends there", To: option.Percent(&o.maxErrorRate, 100)},
 		{Long: "failed-request-threshold", Arg: "SHARE", Help: "--max-error-rate as a share from 0 to 1", To: option.Float(&o.maxErrorRate, 0, 1)},
 		{Long: "until", Arg: "TARGET", Help: `end a level when the confidence interval of a metric is narrow enough: "ttft.p99 ± 5 %"`, To: option.Text(&o.until)},
-		{Long: "goodput", Arg: "LIST", Repeat: true, Help: `count requests that meet these bounds, in ms: "ttft:200 itl:20"`, To: option.Func(func(v string) error {
+		{Long: "goodput", Short: 'g', Arg: "LIST", Repeat: true, Help: `count requests that meet these bounds, in ms: "ttft:200 itl:20"`, To: option.Func(func(v string) error {
 			o.goodput = strings.TrimSpace(o.goodput + " " + v)
 			return nil
 		})},
@@ -256,13 +275,14 @@ func (o *options) stopRows() []option.Row {
 
 func (o *options) outputRows() []option.Row {
 	return option.Group("Output", []option.Row{
-		{Long: "artifact-dir", Also: "output-artifact-dir", Arg: "DIR", Help: "folder for result files in AIPerf's formats, with one subfolder per level", To: option.Text(&o.artifacts)},
+		{Long: "artifact-dir", Also: "output-artifact-dir output-dir", Arg: "DIR", Default: "artifacts/MODEL-openai-TYPE-LEVEL if an option needs a folder, else none", Help: "folder for result files in AIPerf's formats, with one subfolder per level", To: option.Text(&o.artifacts)},
 		{Long: "profile-export-prefix", Also: "profile-export-file", Arg: "NAME", Help: "prefix of the names of the files in --artifact-dir", To: option.Text(&o.prefix)},
 		{Long: "exports", Arg: "LIST", Help: "files to write to --artifact-dir: summary, csv, records, inputs, outputs, raw, slices, profile, genai, vllm, parquet, all", To: option.Text(&o.exports)},
 		{Long: "export-level", Also: "profile-export-level", Arg: "LEVEL", Help: "files to write to --artifact-dir, by AIPerf's levels: summary, records or raw", To: option.OneOf(&o.exportLevel, "summary", "records", "raw")},
 		{Long: "export-outputs-json", Help: "write the texts of the responses to outputs.json, like --exports outputs", To: option.Switch(&o.outputs)},
 		{Long: "slice-duration", Arg: "SECONDS", Help: "length of the time slices of --exports slices", To: seconds(&o.sliceEvery)},
-		{Long: "server-metrics", Arg: "URL", Repeat: true, Help: "read Prometheus metrics from this URL during the run; see docs/outputs.md", Secret: secret.URL, To: option.Func(func(v string) error {
+		{Long: "server-metrics", Also: "server-metrics-url server-metrics-urls", Arg: "[URL]", Optional: true, Repeat: true, Help: "read Prometheus metrics from this URL during the run, without a URL from /metrics of the server; see docs/outputs.md", Secret: secret.URL, To: option.Func(func(v string) error {
+			o.ownMetrics = o.ownMetrics || v == ""
 			o.scrape = append(o.scrape, strings.FieldsFunc(v, func(r rune) bool { return r == ',' || r == ' ' })...)
 			return nil
 		})},
@@ -270,7 +290,8 @@ func (o *options) outputRows() []option.Row {
 			o.scrapeForms = strings.Trim(o.scrapeForms+","+v, ",")
 			return checkScrapeForms(o.scrapeForms)
 		}).Of("json", "csv", "jsonl")},
-		{Long: "gpu-telemetry", Arg: "URL", Repeat: true, Help: "read GPU metrics from this URL of NVIDIA's DCGM exporter during the run; see docs/outputs.md", Secret: secret.URL, To: option.Func(func(v string) error {
+		{Long: "gpu-telemetry", Arg: "[URL]", Optional: true, Repeat: true, Help: "read GPU metrics from this URL of NVIDIA's DCGM exporter during the run, without a URL from port 9400 or 9401 of this machine; see docs/outputs.md", Secret: secret.URL, To: option.Func(func(v string) error {
+			o.findGPUs = o.findGPUs || v == ""
 			list, err := gpuPages(v)
 			o.gpus = append(o.gpus, list...)
 			return err

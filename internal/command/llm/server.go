@@ -3,12 +3,14 @@ package llm
 import (
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/redline-bench/redline/internal/llm/artifact/servermetrics"
+	api "github.com/redline-bench/redline/internal/llm/endpoint"
 	"github.com/redline-bench/redline/internal/llm/load"
 	"github.com/redline-bench/redline/internal/pending"
 )
@@ -25,6 +27,64 @@ func checkScrapeForms(list string) error {
 		}
 	}
 	return nil
+}
+
+// exporters are the addresses at which a DCGM exporter usually is, its own and Dynamo's.
+var exporters = []string{"localhost:9400", "localhost:9401"}
+
+// findPages sets the pages of options that name none: the server's own, and those of exporters on this machine that answer.
+func (r *traffic) findPages() error {
+	o := r.opts
+	if o.ownMetrics {
+		for _, u := range o.urls {
+			page := r.metricsOf(u)
+			if err := r.tryPage(page); err != nil {
+				return fmt.Errorf("--server-metrics: %w; give the address of the metrics, or leave out the option", err)
+			}
+			o.scrape = append(o.scrape, page)
+		}
+		o.ownMetrics = false
+	}
+	if !o.findGPUs {
+		return nil
+	}
+	for _, address := range exporters {
+		if r.tryPage(address) == nil {
+			o.gpus = append(o.gpus, address)
+		}
+	}
+	if o.findGPUs = false; len(o.gpus) == 0 {
+		return fmt.Errorf("--gpu-telemetry: no DCGM exporter answers at %s: give its address, or leave out the option", strings.Join(exporters, " or "))
+	}
+	return nil
+}
+
+// tryPage reads a page once.
+func (r *traffic) tryPage(address string) error {
+	w, err := servermetrics.Start(r.sigs.Soft, servermetrics.Config{URLs: []string{address}})
+	if err == nil {
+		w.Stop()
+	}
+	return err
+}
+
+// metricsOf is the page of metrics of a server: of Triton it has a port of its own.
+func (r *traffic) metricsOf(address string) string {
+	if r.embedded != nil {
+		return r.embedded.Address("metrics")
+	}
+	if k := api.Kind(r.opts.kind); k.GRPC() || k == api.Generate {
+		host, _, err := net.SplitHostPort(plainAddress(address))
+		if err == nil {
+			return net.JoinHostPort(host, "8002")
+		}
+	}
+	scheme, rest, ok := strings.Cut(address, "://")
+	if !ok {
+		scheme, rest = "http", address
+	}
+	host, _, _ := strings.Cut(rest, "/")
+	return scheme + "://" + host + "/metrics"
 }
 
 // gpuPages reads a value of --gpu-telemetry. AIPerf's words that are no address are answered.
@@ -110,7 +170,7 @@ type serverPages struct {
 // watchServer starts to read the pages.
 func (r *run) watchServer(index, n int, lv load.Level) (*serverPages, error) {
 	o, p := r.opts, &serverPages{}
-	if len(o.scrape)+len(o.gpus) == 0 {
+	if !o.reads() {
 		return p, nil
 	}
 	dir := r.folder(index, n, lv)

@@ -1,6 +1,8 @@
 package llm
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -36,6 +38,7 @@ type traffic struct {
 	tok      *tokens
 	template *api.ChatTemplate // nil: none is applied
 	info     dataset.Info
+	hash     string // of the prompts of all levels
 	timed    bool
 }
 
@@ -62,7 +65,7 @@ func (r *traffic) start() error {
 			return err
 		}
 	}
-	if o.template != "" {
+	if o.template != "" && !strings.Contains(o.template, "{") { // a template without a brace is a file
 		text, err := os.ReadFile(o.template)
 		if err != nil {
 			return fmt.Errorf("--template: %w", err)
@@ -70,7 +73,7 @@ func (r *traffic) start() error {
 		o.template = string(text)
 	}
 	var err error
-	if r.tok, err = loadTokens(o.tokenizer); err != nil {
+	if r.tok, err = loadTokens(o.tokenizer, r.Getenv); err != nil {
 		return err
 	}
 	if o.chatTemplate {
@@ -85,6 +88,9 @@ func (r *traffic) start() error {
 		return err
 	}
 	if err := r.checkLimits(); err != nil {
+		return err
+	}
+	if err := r.findPages(); err != nil {
 		return err
 	}
 	return r.connect()
@@ -139,6 +145,10 @@ func (r *traffic) prompts() error {
 	}
 	defer src.Close()
 	r.info, r.timed = src.Describe(), src.Timed() && !d.Trace.IgnoreTimes
+	r.hash = r.info.Hash
+	if err := o.carries(&r.info); err != nil {
+		return err
+	}
 	if r.info.Talks && !o.talks() {
 		if r.info.Format != dataset.ShareGPT {
 			return fmt.Errorf("--endpoint-type %s takes one prompt, but conversations have several turns: use chat, responses, messages or --apply-chat-template", o.kind)
@@ -158,6 +168,9 @@ func (r *traffic) prompts() error {
 		}
 		r.load.Requests = max(32, 4*most)
 	}
+	if err := r.tryWorkloads(); err != nil {
+		return err
+	}
 	for _, c := range o.concurrency {
 		if n := r.load.Requests; n > 0 && n < c && len(o.modes()) == 0 {
 			fmt.Fprintf(r.Stderr, "redline llm: warning: %d requests cannot keep %d conversations busy: raise --request-count\n", n, c)
@@ -165,6 +178,39 @@ func (r *traffic) prompts() error {
 		}
 	}
 	return nil
+}
+
+// tryWorkloads opens the prompts of every level, if levels differ in them, so that whatever is wrong is known before the load. The
+// hash of the run is then that of all.
+func (r *traffic) tryWorkloads() error {
+	if !r.opts.several() {
+		return nil
+	}
+	sum := sha256.New()
+	list := r.opts.workloads(r.timed)
+	for i := range list {
+		if err := r.choose(&list[i]); err != nil {
+			return fmt.Errorf("%s: %w", list[i].Prompts, err)
+		}
+		fmt.Fprintln(sum, r.info.Hash, list[i].Prompts)
+	}
+	r.hash = hex.EncodeToString(sum.Sum(nil)[:16])
+	return r.choose(&list[0])
+}
+
+// choose sets the prompts of a level.
+func (r *traffic) choose(s *step) error {
+	if !r.opts.several() {
+		return nil
+	}
+	s.apply(r.opts)
+	r.load.Sessions = r.opts.sessions
+	src, err := r.source(0)
+	if err != nil {
+		return err
+	}
+	r.info = src.(*dataset.Source).Describe()
+	return src.Close()
 }
 
 // readSystem reads the system prompt where it is in a file.
@@ -257,7 +303,7 @@ func (r *traffic) checkLimits() error {
 func (r *traffic) connect() error {
 	o := r.opts
 	eo := api.Options{
-		Kind: api.Kind(o.kind), Model: o.model, Stream: o.streaming, Extra: o.extra, LegacyMaxTokens: o.legacy, NoUsage: o.noUsage, ChunkUsage: o.chunks,
+		Kind: api.Kind(o.kind), Model: o.model, Stream: o.streaming, Extra: o.extra, LegacyMaxTokens: o.legacy, NoUsage: o.noUsage, ChunkUsage: o.chunks, ExactOutput: o.exactOutput,
 		Body: o.template, ResponsePath: o.response, Encode: r.tok.ids(), ChatTemplate: r.template,
 	}
 	eo.PromptPath, eo.CompletionsPath, _ = strings.Cut(o.usage, ",")
@@ -305,8 +351,8 @@ func (r *traffic) models() ([]service.Service, error) {
 
 // endpoints makes a service for each address over HTTP.
 func (r *traffic) endpoints() ([]service.Service, error) {
-	path := r.opts.path
-	if path == "" {
+	path := strings.TrimLeft(r.opts.path, "/")
+	if r.opts.path == "" {
 		path = r.ep.Path()
 	}
 	r.plan = r.plan.With(func(p *plan.Plan) { p.Target.Endpoint = path })

@@ -122,7 +122,7 @@ func (o *Outcome) Tap() func(lv *result.Level, window int, r *record.Record) err
 	}
 	return func(lv *result.Level, window int, r *record.Record) error {
 		scheduled := lv.Mode == plan.RequestRate || lv.Mode == plan.CustomIntervals || lv.Mode == plan.FixedSchedule
-		l := records.Level{Mode: string(lv.Mode), Value: lv.Rate, Window: window, FromDue: scheduled && !o.FromSend}
+		l := records.Level{Mode: modeOf(lv), Value: lv.Rate, Window: window, FromDue: scheduled && !o.FromSend}
 		if lv.Concurrency > 0 {
 			l.Value = float64(lv.Concurrency)
 		}
@@ -133,6 +133,14 @@ func (o *Outcome) Tap() func(lv *result.Level, window int, r *record.Record) err
 		}
 		return nil
 	}
+}
+
+// modeOf names the load of a level, with its prompts if other levels differ in these.
+func modeOf(lv *result.Level) string {
+	if lv.Prompts != "" {
+		return string(lv.Mode) + "_" + result.PromptsKey(lv.Prompts)
+	}
+	return string(lv.Mode)
 }
 
 // closeRecords completes the files of records.

@@ -106,7 +106,9 @@ func (r *run) idle(a *ask, rec *record.Record) {
 		r.pausedNs += max(0, a.from-*end)
 		r.idleNs += max(0, rec.Sent-max(*end, a.from))
 	}
-	*end = rec.End
+	if *end = rec.End; rec.Class == record.Canceled {
+		*end = 0 // the client closed the connection itself; the next request needs another one
+	}
 }
 
 // pieces are the parts of an answer as they came.
@@ -336,7 +338,7 @@ func (r *run) live() *result.Level {
 
 // head is the level without its numbers.
 func (r *run) head() result.Level {
-	return result.Level{Mode: r.lv.Mode, Concurrency: r.lv.Concurrency, Rate: r.lv.Rate}
+	return result.Level{Mode: r.lv.Mode, Concurrency: r.lv.Concurrency, Rate: r.lv.Rate, Prompts: r.lv.Prompts}
 }
 
 // outcome computes the level.

@@ -120,6 +120,8 @@ type Level struct {
 	Stages []Stage
 	// Users send at Rate all together, each at its own even pace.
 	Users int
+	// Prompts names what the level asks for if other levels differ in that.
+	Prompts string
 }
 
 // Stage is a part of a level: it goes from one rate, or number of sessions, to another in its time.

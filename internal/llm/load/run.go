@@ -189,6 +189,11 @@ func (r *run) cutAfter(j *job) (time.Duration, bool) {
 
 // String names a level in messages.
 func (l *Level) String() string {
+	if l.Prompts != "" {
+		plain := *l
+		plain.Prompts = ""
+		return plain.String() + ", " + l.Prompts
+	}
 	switch {
 	case l.Mode == plan.FixedSchedule:
 		return "fixed schedule"

@@ -28,8 +28,11 @@ func Seed(out *load.Outcome, lv load.Level) string {
 	var b strings.Builder
 	fmt.Fprintln(&b, strings.Repeat("-", 60))
 	level := "Request concurrency: " + strconv.Itoa(lv.Concurrency)
-	if lv.Open() || len(lv.Stages) > 0 {
+	switch {
+	case lv.Open() || len(lv.Stages) > 0:
 		level = "Request load: " + lv.String()
+	case lv.Prompts != "":
+		level += ", " + lv.Prompts
 	}
 	fmt.Fprintln(&b, level)
 	fmt.Fprintf(&b, "average_input_token_per_sec: %s\n", rate(metric.InputLength, c.Origins(metric.Inputs)))

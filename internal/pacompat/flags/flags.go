@@ -11,6 +11,7 @@ package flags
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/pacompat/flags/cxx"
@@ -117,9 +118,19 @@ func (r *raw) worded(err error) error {
 	return line("%v", err)
 }
 
+// llmOptions are options of redline llm, AIPerf and GenAI-Perf that the profile of these tools has.
+var llmOptions = []string{
+	"endpoint-type", "concurrency", "request-rate", "isl", "osl", "synthetic-input-tokens-mean", "synthetic-input-tokens-stddev", "output-tokens-mean", "output-tokens-stddev",
+	"tokenizer", "goodput", "num-prompts", "num-sessions", "num-conversations", "conversation-num", "benchmark-duration", "artifact-dir", "custom-dataset-type",
+	"extra-inputs", "input-file", "backend", "num-dataset-entries", "random-seed",
+}
+
 // syntaxError words an argument that cannot be read: perf_analyzer knows three kinds.
 func (r *raw) syntaxError(e *option.SyntaxError) error {
 	if r.face != plan.PerfAnalyzer {
+		if e.Fault == option.UnknownLong && slices.Contains(llmOptions, e.Name) {
+			return line("--%s is an option of 'redline llm', which measures language models: use 'redline llm' in the place of 'redline profile'", e.Name)
+		}
 		return line("%v", e)
 	}
 	switch e.Fault {
