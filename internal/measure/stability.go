@@ -52,7 +52,7 @@ func within(values []float64, s float64) bool {
 	return hi/lo <= 1+s
 }
 
-// OverLimit reports whether the latency reached the limit, compared in whole milliseconds.
+// OverLimit reports whether the latency reached the limit.
 func OverLimit(c *result.Client, m *plan.Measure) bool {
-	return m.LatencyLimit > 0 && Stabilizing(c, m).Milliseconds() >= m.LatencyLimit.Milliseconds()
+	return m.LatencyLimit > 0 && Stabilizing(c, m) >= m.LatencyLimit
 }

@@ -93,6 +93,8 @@ type Run struct {
 	// Percentile is one more percentile that levels must be long enough for; 0 for none. Longer says how to measure longer.
 	Percentile int
 	Longer     string
+	// More says how to send more requests.
+	More string
 	// Error is why the run could not be completed; empty if it was. TooShort: no request ended within a window. ServerGone:
 	// failed requests ended the run.
 	Error       string
@@ -134,9 +136,11 @@ func Conclude(r Run) result.Verdict {
 		for _, why := range r.Limits[i] {
 			add(result.ClientLimited, named(lv, why))
 		}
-		if why := r.tooShort(lv); why != nil {
-			lv.TooShort = true
-			add(result.TooShort, named(lv, *why))
+		for _, why := range []*result.Reason{r.tooShort(lv), r.tooFew(lv)} {
+			if why != nil {
+				lv.TooShort = true
+				add(result.TooShort, named(lv, *why))
+			}
 		}
 	}
 	if len(r.Unleveled) > 0 {
@@ -177,6 +181,30 @@ func (r *Run) tooShort(lv *result.Level) *result.Reason {
 			q.P, roundTime(q.Ns), c.Unfinished, roundTime(c.OldestNs)),
 		Try: r.Longer,
 	}
+}
+
+// FewestRequests is the smallest number of requests of a level whose stability was not tested that can be judged: with fewer,
+// even the mean is uncertain.
+const FewestRequests = 30
+
+// tooFew is the reason why a level whose stability was not tested has too few requests to judge; nil if it has enough. A level
+// that was not finished has another reason.
+func (r *Run) tooFew(lv *result.Level) *result.Reason {
+	c := &lv.Client
+	if !lv.Untested || lv.Unfinished || c.Requests == 0 || c.Requests >= FewestRequests {
+		return nil
+	}
+	return &result.Reason{
+		What: fmt.Sprintf("too short to judge: %s in %s; stability was not tested", count(c.Requests), roundTime(c.DurationNs)),
+		Try:  r.More,
+	}
+}
+
+func count(n uint64) string {
+	if n == 1 {
+		return "1 request"
+	}
+	return fmt.Sprintf("%d requests", n)
 }
 
 // roundTime rounds a time to three digits.

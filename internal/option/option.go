@@ -30,6 +30,7 @@ type Row struct {
 	Default string // default value in words; empty: the default of To
 	Unit    string // unit of the value
 	Repeat  bool   // may be given several times
+	Writes  bool   // the command writes the file that the value names
 	// RedlineOnly: perf_analyzer does not have the option.
 	RedlineOnly bool
 	Secret      secret.Kind // where the value can hold a secret

@@ -106,6 +106,7 @@ func (r *Runner) Run(ctx, hard context.Context) (*result.Result, error) {
 		Levels: r.res.Levels, Limits: r.limits, MaxErrorRate: r.Plan.Measure.ValidErrorRate, Error: text,
 		TooShort: errors.Is(err, ErrNoRequests), ServerGone: errors.As(err, new(*LoadError)), Interrupted: r.res.Interrupted, Unleveled: r.unleveled,
 		Percentile: r.Plan.Measure.Percentile, Longer: "measure longer (--measurement-interval), or send a fixed number of requests (--request-count), which are waited for",
+		More: fmt.Sprintf("send at least %d requests (--request-count), or leave the option out: time windows are tested for stability", measure.FewestRequests),
 	})
 	r.res.Environment = Environment()
 	return r.res, err

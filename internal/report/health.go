@@ -109,6 +109,10 @@ func latencies(p *page, l *result.Level) {
 	for _, r := range rows {
 		cells := []string{"  " + r.name, strconv.FormatInt(us(r.lat.Avg), 10)}
 		for _, q := range rows[0].lat.Percentiles {
+			if !result.Enough(q.P, c.Requests) {
+				cells = append(cells, "–")
+				continue
+			}
 			cells = append(cells, atLeast(r.lat.Point(q.P)))
 		}
 		table = append(table, append(cells, strconv.FormatInt(us(r.lat.Max), 10)))

@@ -10,16 +10,11 @@ import (
 
 	"github.com/redline-bench/redline/internal/llm/load"
 	"github.com/redline-bench/redline/internal/option"
+	"github.com/redline-bench/redline/internal/unit"
 )
 
-// seconds stores a time that is given in seconds, or with its unit.
-func seconds(to *time.Duration) option.Value {
-	v := option.Parsed(to, parseSeconds)
-	if *to > 0 {
-		v.Default = strconv.FormatFloat(to.Seconds(), 'g', -1, 64)
-	}
-	return v
-}
+// seconds stores a time; a bare number counts in seconds.
+func seconds(to *time.Duration) option.Value { return option.Time(to, time.Second) }
 
 // endlessSeconds is seconds for a time that may be infinite.
 func endlessSeconds(to *time.Duration) option.Value {
@@ -33,24 +28,6 @@ func endlessSeconds(to *time.Duration) option.Value {
 		return set(text)
 	}
 	return v
-}
-
-func parseSeconds(v string) (time.Duration, error) {
-	if f, err := strconv.ParseFloat(v, 64); err == nil && f >= 0 && f < 1e9 {
-		return time.Duration(f * float64(time.Second)), nil
-	}
-	if d, err := time.ParseDuration(v); err == nil && d >= 0 {
-		return d, nil
-	}
-	return 0, fmt.Errorf("is a number of seconds, or a time with its unit as 250ms, not %q", v)
-}
-
-func milliseconds(v string) (time.Duration, error) {
-	f, err := strconv.ParseFloat(v, 64)
-	if err != nil || f < 0 {
-		return 0, fmt.Errorf("is a number of milliseconds, not %q", v)
-	}
-	return time.Duration(f * float64(time.Millisecond)), nil
 }
 
 func arrival(to *load.Arrival) option.Value {
@@ -126,7 +103,7 @@ func stageList(v string) ([]load.Stage, error) {
 		}
 		a, err1 := strconv.ParseFloat(from, 64)
 		b, err2 := strconv.ParseFloat(to, 64)
-		d, err3 := parseSeconds(length)
+		d, err3 := unit.Time(length, time.Second)
 		if !ok || err1 != nil || err2 != nil || err3 != nil || a < 0 || b < 0 || a+b <= 0 || d <= 0 {
 			return nil, fmt.Errorf(`is a list of LEVEL:TIME, as "10:30s,10-50:1m", not %q`, v)
 		}

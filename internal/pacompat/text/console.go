@@ -61,6 +61,10 @@ func (c *Console) Pass(n int, w *result.Window) {
 		p.linef("  Pass [%d] cb::Error: %s", n, LoadFailedAsync)
 	case c.failedWhileCounting(w):
 		p.linef("  Pass [%d] cb::Error: %s", n, LoadFailedSync)
+	case w.Error != "" && w.Client.Requests == 0 && c.Plan.Program == plan.Redline:
+		p.linef("  Pass [%d] no request succeeded (%d failed)", n, w.Client.Failed)
+	case w.Error != "" && c.Plan.Program == plan.Redline:
+		p.linef("  Pass [%d] %s (%d of %d)", n, w.Error, w.Client.Failed, w.Client.Failed+w.Client.Requests)
 	case w.Error != "" && w.Client.Requests == 0:
 		p.linef("  Pass [%d] cb::Error: %s", n, NoValidRequests)
 	case w.Error != "":
@@ -104,7 +108,7 @@ func (c *Console) Partial(l *result.Level) {
 }
 
 func (c *Console) level(out, remarks *page, l *result.Level) {
-	if l.Client.Requests == 1 {
+	if l.Client.Requests == 1 && c.Plan.Program == plan.PerfAnalyzer {
 		remarks.linef("%s", SingleRequest)
 	}
 	out.linef("  Client: ")
@@ -128,7 +132,7 @@ func (c *Console) level(out, remarks *page, l *result.Level) {
 		out.linef("  Server Prometheus Metrics: ")
 		gpus(out, l.GPU)
 	}
-	if l.Client.OverheadPercent > 50 {
+	if l.Client.OverheadPercent > 50 && c.Plan.Program == plan.PerfAnalyzer { // the verdict of redline profile judges the client
 		out.linef("%s", KeepUp)
 	}
 }
@@ -183,6 +187,8 @@ func (c *Console) mark(l *result.Level) string {
 		return " (unstable)"
 	case l.OverLimit:
 		return " (over the limit)"
+	case l.TooShort:
+		return " (too short)"
 	}
 	return ""
 }
