@@ -5,6 +5,8 @@ package rerun
 import (
 	"errors"
 	"fmt"
+	"os"
+	"strings"
 
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/command/llm"
