@@ -102,7 +102,7 @@ func (r *Rule) Check(lv *result.Level) (got result.Reading, ok bool, err error) 
 		return got, false, fmt.Errorf("%s is in %s, so %s cannot be its bound", r.Name, got.Unit, r.Text)
 	}
 	if lv.Client.Requests == 0 && r.Name != "error_rate" && r.Name != "failed" && r.Name != "requests" && len(lv.Metrics) == 0 {
-		return got, false, errors.New("no request succeeded, so the rule cannot be checked")
+		return got, false, errors.New("the level has no successful request, so the rule cannot be checked")
 	}
 	if got.Needs > 0 {
 		return got, false, &tooFewError{r.Name, got}

@@ -29,7 +29,7 @@ func Stable(windows []result.Window, m *plan.Measure, throughputOnly bool) (ok b
 	var rates, latencies []float64
 	for i := range last {
 		if last[i].Error != "" || last[i].Client.InferPerSec == 0 {
-			return false, "a window had no valid requests"
+			return false, "no request succeeded in one of the last three windows"
 		}
 		rates = append(rates, last[i].Client.InferPerSec)
 		latencies = append(latencies, float64(Stabilizing(&last[i].Client, m)))

@@ -172,13 +172,13 @@ func Conclude(r Run) result.Verdict {
 // tooShort is the reason why a level is too short for its latency; nil if it is long enough.
 func (r *Run) tooShort(lv *result.Level) *result.Reason {
 	q, short := tooShort(&lv.Client, r.Percentile)
-	if !short {
+	if !short || r.Interrupted && lv.Unfinished { // the user wanted no more
 		return nil
 	}
 	c := &lv.Client
 	return &result.Reason{
-		What: fmt.Sprintf("too short for this latency: p%g is at least %s; %d requests were in flight at the end, the oldest for %s",
-			q.P, roundTime(q.Ns), c.Unfinished, roundTime(c.OldestNs)),
+		What: fmt.Sprintf("too short for this latency: p%g is at least %s; in flight at the end: %s, the oldest for %s",
+			q.P, roundTime(q.Ns), count(c.Unfinished), roundTime(c.OldestNs)),
 		Try: r.Longer,
 	}
 }

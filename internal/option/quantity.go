@@ -10,7 +10,7 @@ import (
 
 // Time stores a time of at least 0 with its unit, as 5s or 250ms. A bare number counts in the unit bare.
 func Time(to *time.Duration, bare time.Duration) Value {
-	v := Parsed(to, func(text string) (time.Duration, error) { return readTime(text, bare) })
+	v := storeTime(to, bare)
 	if *to > 0 {
 		v.Default = strconv.FormatFloat(float64(*to)/float64(bare), 'g', -1, 64)
 	}
@@ -36,11 +36,21 @@ func TimeIn(to *float64, bare time.Duration, most float64) Value {
 
 // Duration stores a time of at least 0 that must have its unit, as 5s or 250ms.
 func Duration(to *time.Duration) Value {
-	v := Parsed(to, func(text string) (time.Duration, error) { return readTime(text, 0) })
+	v := storeTime(to, 0)
 	if *to > 0 {
 		v.Default = to.String()
 	}
 	return v
+}
+
+func storeTime(to *time.Duration, bare time.Duration) Value {
+	return Func(func(text string) error {
+		d, err := readTime(text, bare)
+		if err == nil {
+			*to = d
+		}
+		return err
+	})
 }
 
 func readTime(text string, bare time.Duration) (time.Duration, error) {

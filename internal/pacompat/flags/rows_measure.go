@@ -46,7 +46,10 @@ func (r *raw) measureRows() []option.Row {
 			Help: "use this percentile of latency, 1 to 99, for stability and -l instead of the average, and report it",
 			To: option.Func(func(v string) error {
 				r.percentile = cxx.Atoi(v)
-				return whole(v, cxx.AfterInt(v), nil)
+				if rest := cxx.AfterInt(v); rest != strings.TrimSpace(v) { // else there is no number, which the rules refuse
+					return whole(v, rest, nil)
+				}
+				return nil
 			}),
 		}, {
 			Long: "request-count", Arg: "N", Default: "0, no fixed number",

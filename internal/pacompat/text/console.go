@@ -62,7 +62,11 @@ func (c *Console) Pass(n int, w *result.Window) {
 	case c.failedWhileCounting(w):
 		p.linef("  Pass [%d] cb::Error: %s", n, LoadFailedSync)
 	case w.Error != "" && w.Client.Requests == 0 && c.Plan.Program == plan.Redline:
-		p.linef("  Pass [%d] no request succeeded (%d failed)", n, w.Client.Failed)
+		if w.Client.Failed == 0 {
+			p.linef("  Pass [%d] no request ended", n)
+			break
+		}
+		p.linef("  Pass [%d] no request succeeded, %d failed", n, w.Client.Failed)
 	case w.Error != "" && c.Plan.Program == plan.Redline:
 		p.linef("  Pass [%d] %s (%d of %d)", n, w.Error, w.Client.Failed, w.Client.Failed+w.Client.Requests)
 	case w.Error != "" && w.Client.Requests == 0:
