@@ -108,7 +108,7 @@ func TestARequestCountDoesNotCountTheWaitForTheLastResponse(t *testing.T) {
 	}
 	f(100, 100, 300*time.Millisecond)
 	f(200, 1000, 15*time.Millisecond)
-	f(10, 1, 9*time.Second)
+	f(40, 1, 9*time.Second)
 }
 
 // In closed loop a slot that has nothing more to send is neither idle nor a loss of throughput.
@@ -128,7 +128,7 @@ func TestARequestCountInClosedLoop(t *testing.T) {
 				count, concurrency, lv.Client.InferPerSec, lv.Client.OverheadPercent, res.Verdict)
 		}
 	}
-	f(20, 1, 10)
+	f(40, 1, 10)
 	f(100, 10, 100)
 	f(100, 64, 640)
 }

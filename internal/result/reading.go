@@ -16,7 +16,7 @@ type Reading struct {
 
 // sampled adds to the reading of a percentile whether its n samples are enough.
 func (r Reading) sampled(p float64, n uint64) Reading {
-	if !Enough(p, n) {
+	if n > 0 && !Enough(p, n) { // files of other tools may lack the number
 		r.Needs, r.Has = Fewest(p), n
 	}
 	return r

@@ -123,7 +123,7 @@ func (c *Console) level(out, remarks *page, l *result.Level) {
 	if l.Hold != nil && c.Plan.Program == plan.PerfAnalyzer { // the health block of redline profile has it
 		remarks.linef("WARNING: Held by the server: %s.", l.Hold)
 	}
-	if serverStats(c.Model) {
+	if serverStats(c.Model) && (l.Server != nil || c.Plan.Program == plan.PerfAnalyzer) {
 		out.linef("  Server: ")
 		s := result.Server{}
 		if l.Server != nil {
