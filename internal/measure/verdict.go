@@ -161,7 +161,7 @@ func Conclude(r Run) result.Verdict {
 			continue // the reason for the end is in the verdict
 		}
 		why := result.Reason{What: lv.Reason}
-		if !lv.Unfinished {
+		if !lv.Unfinished && !lv.ClientLimited { // else the advice is in the reason of the client
 			why.Try = "measure longer (--measurement-interval), more often (--max-trials) or allow more spread (--stability-percentage)"
 		}
 		add(result.Unstable, named(lv, why))

@@ -23,7 +23,11 @@ func Address(text string, protocol Protocol, apis ...string) (address string, tl
 	switch name := strings.ToLower(scheme); {
 	case protocol != GRPC && (name == "grpc" || name == "grpcs"):
 		return "", false, fmt.Errorf("-u %s is a gRPC address: add -i grpc, or write http://HOST:PORT", secret.PublicURL(text))
-	case protocol != GRPC || !slices.Contains([]string{"", "http", "https", "grpc", "grpcs"}, name): // others are gRPC's own, as dns:///
+	case protocol == GRPC && slices.Contains([]string{"dns", "ipv4", "ipv6"}, name): // gRPC's own
+		return text, false, nil
+	case protocol == GRPC && !slices.Contains([]string{"", "http", "https", "grpc", "grpcs"}, name):
+		return "", false, fmt.Errorf("-u %s has the scheme %s: write HOST:PORT", secret.PublicURL(text), scheme)
+	case protocol != GRPC:
 		if strings.ContainsAny(rest, "?#") {
 			return text, false, nil
 		}
@@ -33,8 +37,9 @@ func Address(text string, protocol Protocol, apis ...string) (address string, tl
 		}
 		return address, false, nil
 	case path != "":
-		return "", false, fmt.Errorf("-u %s has the path /%s: gRPC has no paths; write HOST:PORT", secret.PublicURL(text), path)
+		return "", false, fmt.Errorf("-u %s has a path, and gRPC has none: write HOST:PORT", secret.PublicURL(text))
 	default:
+		host = host[strings.LastIndexByte(host, '@')+1:] // gRPC sends no user
 		tls = name == "https" || name == "grpcs"
 		if !portBehind.MatchString(host) && name != "" {
 			host += map[bool]string{true: ":443", false: ":80"}[tls]

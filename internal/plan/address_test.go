@@ -37,6 +37,7 @@ func TestAddress(t *testing.T) {
 	call("http://[::1]", "[::1]:80", false)
 	call("dns:///h:1", "dns:///h:1", false)
 	call("h", "h", false)
+	call("http://user:secret@h:1/", "h:1", false)
 	bad := func(text string, p plan.Protocol, want string) {
 		t.Helper()
 		if _, _, err := plan.Address(text, p, "v2"); err == nil || err.Error() != want {
@@ -44,5 +45,6 @@ func TestAddress(t *testing.T) {
 		}
 	}
 	bad("grpc://h:1", plan.HTTP, "-u grpc://h:1 is a gRPC address: add -i grpc, or write http://HOST:PORT")
-	bad("http://h:1/x", plan.GRPC, "-u http://h:1/x has the path /x: gRPC has no paths; write HOST:PORT")
+	bad("ftp://h:1", plan.GRPC, "-u ftp://h:1 has the scheme ftp: write HOST:PORT")
+	bad("http://h:1/x", plan.GRPC, "-u http://h:1/x has a path, and gRPC has none: write HOST:PORT")
 }

@@ -1,9 +1,12 @@
 package profile
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/redline-bench/redline/internal/plan"
 )
 
 // levels runs a search whose levels meet the threshold up to a limit, and lists those that it visits.

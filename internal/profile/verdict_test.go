@@ -88,6 +88,25 @@ func TestAClientThatFallsBehindIsTheLimit(t *testing.T) {
 	}
 }
 
+// Overhead in open loop is lateness. A thread of perf_analyzer that waits for a slow response is idle, so the load that it cannot
+// keep up with is no overhead there.
+func TestOverheadOfAnOpenLoop(t *testing.T) {
+	f := func(perThread bool, low, high float64) {
+		t.Helper()
+		p := ratePlan(100, plan.Constant, 0)
+		p.Load.MaxThreads, p.Load.PerThread = 1, perThread
+		res, _, err := run(t, p, pinned(20*time.Millisecond), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o := res.Levels[0].Client.OverheadPercent; o < low || o > high {
+			t.Errorf("per thread %v: overhead %g %%, want %g to %g", perThread, o, low, high)
+		}
+	}
+	f(false, 90, 100)
+	f(true, 0, 1)
+}
+
 // The wait for the last responses belongs neither to the rate that was sent nor to the throughput.
 func TestARequestCountDoesNotCountTheWaitForTheLastResponse(t *testing.T) {
 	f := func(count int, rate float64, latency time.Duration) {

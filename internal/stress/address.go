@@ -39,8 +39,6 @@ func parseAddress(text string, protocol plan.Protocol) (Address, error) {
 		return Address{}, fmt.Errorf("-u has the scheme %s: use HOST:PORT, http:// or https://", u.Scheme)
 	case a.Secure && protocol == plan.GRPC:
 		return Address{}, errors.New("-u has the scheme https: redline stress has no TLS over gRPC; use HOST:PORT, or --protocol HTTP")
-	case a.Path != "" && protocol == plan.GRPC:
-		return Address{}, fmt.Errorf("-u has the path %s: gRPC has no paths; use HOST:PORT", a.Path)
 	case a.Secure:
 		a.Host = withPort(u, "443")
 	case u.Scheme == "http":
