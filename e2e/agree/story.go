@@ -227,7 +227,7 @@ func (c *checker) failed() (n uint64) {
 // exitCode checks the exit code against the verdict and the rules.
 func (c *checker) exitCode() {
 	allowed := map[result.State][]int{
-		result.Valid: {0}, result.Unstable: {0, 2}, result.TooShort: {0, 3}, result.ClientLimited: {0, 2}, result.Failed: {1, 99},
+		result.Valid: {0}, result.Unstable: {0, 2}, result.TooShort: {0, 3}, result.ClientLimited: {0, 2, 3}, result.Failed: {1, 99},
 		result.ServerFailed: {1, 99}, result.Interrupted: {130},
 	}[c.res.Verdict.State]
 	if c.Gated {

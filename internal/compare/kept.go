@@ -24,5 +24,5 @@ func (rep *Report) Kept(allowed float64) string {
 	if change > allowed {
 		within = fmt.Sprintf("not surely more than %g %%", allowed*100)
 	}
-	return fmt.Sprintf("%s %+.1f %% at %s, %s", label(*worst), worst.Change*100, worst.Level, within)
+	return fmt.Sprintf("%s %+.1f %% at %s, %s", worst.Name, worst.Change*100, worst.Level, within)
 }

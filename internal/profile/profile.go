@@ -27,7 +27,7 @@ import (
 // The ways a run can end short of success.
 var (
 	ErrUnstable    = errors.New("failed to obtain stable measurement")
-	ErrNoRequests  = errors.New("no request succeeded within a window")
+	ErrNoRequests  = errors.New("a window had no successful request")
 	ErrInterrupted = errors.New("interrupted")
 )
 
