@@ -8,7 +8,8 @@ import (
 	"github.com/redline-bench/redline/internal/unit"
 )
 
-// Time stores a time of at least 0 with its unit, as 5s or 250ms. A bare number counts in the unit bare.
+// Time stores a time of at least 0 with its unit, as 5s or 250ms. A bare number counts in the unit bare, a second or a
+// millisecond.
 func Time(to *time.Duration, bare time.Duration) Value {
 	v := storeTime(to, bare)
 	if *to > 0 {
@@ -64,14 +65,12 @@ func readTime(text string, bare time.Duration) (time.Duration, error) {
 	return 0, fmt.Errorf("is a time such as 5s or 250ms, or a number of %s, not %q", unitName(bare), text)
 }
 
+// unitName names the unit of bare numbers: seconds or milliseconds.
 func unitName(d time.Duration) string {
-	switch d {
-	case time.Second:
+	if d == time.Second {
 		return "seconds"
-	case time.Millisecond:
-		return "milliseconds"
 	}
-	return "units of " + d.String()
+	return "milliseconds"
 }
 
 // Bytes stores a size from least to most bytes, as 4096, 64KiB or 32MB.

@@ -53,16 +53,13 @@ func Run(p *command.IO, args []string) (int, error) {
 
 // keepResult refuses options that name the result file itself: the new run would write over the first.
 func keepResult(path string, args []string) error {
-	info, err := os.Stat(path)
-	if err != nil || !info.Mode().IsRegular() {
-		return nil // it is in the history
-	}
+	result, missing := os.Stat(path) // a run of the history is no file
 	for _, arg := range args {
 		_, value, attached := strings.Cut(arg, "=")
 		if !attached {
 			value = arg
 		}
-		if other, err := os.Stat(value); err == nil && os.SameFile(info, other) {
+		if other, err := os.Stat(value); missing == nil && err == nil && os.SameFile(result, other) {
 			return fmt.Errorf("the new run would write over %s, which is the result to repeat: give another name", path)
 		}
 	}
