@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 
@@ -69,7 +70,7 @@ func (r *Rule) find(lv *result.Level) result.Check {
 	f := result.Check{Rule: r.Text, Level: measure.LevelName(lv)}
 	got, ok, err := r.Check(lv)
 	if err != nil {
-		f.Text = err.Error()
+		f.Text, f.Unknown = err.Error(), errors.As(err, new(*tooFewError))
 		return f
 	}
 	f.OK, f.Text = ok, r.Name+" is "+Figure(got)

@@ -5,6 +5,7 @@ package gate
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -74,11 +75,24 @@ var units = map[string]struct {
 }
 
 // errUnknown means that a level has no number of that name.
-var errUnknown = errors.New("no such number was measured")
+var errUnknown = errors.New("no such number is measured")
+
+// tooFewError means that a level has too few requests for a percentile.
+type tooFewError struct {
+	name string
+	got  result.Reading
+}
+
+func (e *tooFewError) Error() string {
+	return fmt.Sprintf("%s needs at least %d requests, and the level has %d", e.name, e.got.Needs, e.got.Has)
+}
 
 // Check compares the rule with one level.
 func (r *Rule) Check(lv *result.Level) (got result.Reading, ok bool, err error) {
 	got, found := lv.Read(r.Name)
+	if !found && strings.HasPrefix(r.Name, "good") {
+		return got, false, fmt.Errorf("%s: %w: give its bounds with --goodput of 'redline llm'", r.Name, errUnknown)
+	}
 	if !found {
 		return got, false, fmt.Errorf("%s: %w; use p50 to p99.99, avg, max, throughput, error_rate, in_flight, lag.p99, first.p99, server.queue, server.compute or, for language models, ttft.p99, itl.avg and so on", r.Name, errUnknown)
 	}
@@ -88,7 +102,10 @@ func (r *Rule) Check(lv *result.Level) (got result.Reading, ok bool, err error) 
 		return got, false, fmt.Errorf("%s is in %s, so %s cannot be its bound", r.Name, got.Unit, r.Text)
 	}
 	if lv.Client.Requests == 0 && r.Name != "error_rate" && r.Name != "failed" && r.Name != "requests" && len(lv.Metrics) == 0 {
-		return got, false, errors.New("no request succeeded, so the rule cannot be checked")
+		return got, false, errors.New("the level has no successful request, so the rule cannot be checked")
+	}
+	if got.Needs > 0 {
+		return got, false, &tooFewError{r.Name, got}
 	}
 	bound := r.Bound * u.times
 	switch r.Op {
@@ -106,6 +123,18 @@ func (r *Rule) Check(lv *result.Level) (got result.Reading, ok bool, err error) 
 		ok = got.Value != bound
 	}
 	return got, ok, nil
+}
+
+// Fits says why the rule cannot hold for a run, whatever it measures. sample is a level with every number that the run can
+// have; values are the concurrencies or rates of its levels, nil where they are not known.
+func (r *Rule) Fits(sample *result.Level, values []float64) error {
+	if _, _, err := r.Check(sample); err != nil && !errors.As(err, new(*tooFewError)) {
+		return err
+	}
+	if r.At != 0 && values != nil && !slices.Contains(values, r.At) {
+		return fmt.Errorf("%s: the run has no level %g", r.Text, r.At)
+	}
+	return nil
 }
 
 // applies reports whether the rule is about the level.

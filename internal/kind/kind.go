@@ -30,6 +30,8 @@ type Traits struct {
 	Protocols []plan.Protocol
 	// GRPCAddress is the default address over gRPC; empty is localhost:8000, which is also the default address over HTTP.
 	GRPCAddress string
+	// Path is where the paths of the API begin over HTTP; a target may have an endpoint of its own.
+	Path string
 	// HTTP2: requests can be sent over HTTP/1.1 and over HTTP/2, see --http-version.
 	HTTP2 bool
 

@@ -25,7 +25,7 @@ var rows = []Row{
 			return rest.New(p.Target, p.Input)
 		},
 		Traits: Traits{
-			Protocols: []plan.Protocol{plan.HTTP, plan.GRPC}, GRPCAddress: "localhost:8001",
+			Protocols: []plan.Protocol{plan.HTTP, plan.GRPC}, GRPCAddress: "localhost:8001", Path: "v2",
 			ModelMetadata: true, ModelList: true, SharedStreams: true, SharedMemory: true, Metrics: true, Embedded: true,
 			Reference: Reference{Hold: holdModel},
 		},
@@ -35,7 +35,7 @@ var rows = []Row{
 		Name: plan.OpenAI,
 		New:  func(p *plan.Plan) (service.Service, error) { return openai.New(p.Target) },
 		Traits: Traits{
-			Protocols: []plan.Protocol{plan.HTTP}, HTTP2: true, ModelList: true, Endpoints: true, Streams: true, Sessions: true,
+			Protocols: []plan.Protocol{plan.HTTP}, Path: "v1", HTTP2: true, ModelList: true, Endpoints: true, Streams: true, Sessions: true,
 			Reference: Reference{Port: "openai", Hold: func(_ string, hold time.Duration) []string {
 				return []string{"--ttft", hold.String(), "--itl", "0s"}
 			}},
@@ -57,7 +57,7 @@ var rows = []Row{
 		Name: plan.TorchServe,
 		New:  func(p *plan.Plan) (service.Service, error) { return torchserve.New(p.Target) },
 		Traits: Traits{
-			Protocols: []plan.Protocol{plan.HTTP}, Synchronous: true,
+			Protocols: []plan.Protocol{plan.HTTP}, Path: "predictions", Synchronous: true,
 			Reference: Reference{Port: "torchserve", Hold: func(_ string, hold time.Duration) []string {
 				return holdModel("torchserve", hold)
 			}},

@@ -93,6 +93,8 @@ type Run struct {
 	// Percentile is one more percentile that levels must be long enough for; 0 for none. Longer says how to measure longer.
 	Percentile int
 	Longer     string
+	// More says how to send more requests.
+	More string
 	// Error is why the run could not be completed; empty if it was. TooShort: no request ended within a window. ServerGone:
 	// failed requests ended the run.
 	Error       string
@@ -134,9 +136,11 @@ func Conclude(r Run) result.Verdict {
 		for _, why := range r.Limits[i] {
 			add(result.ClientLimited, named(lv, why))
 		}
-		if why := r.tooShort(lv); why != nil {
-			lv.TooShort = true
-			add(result.TooShort, named(lv, *why))
+		for _, why := range []*result.Reason{r.tooShort(lv), r.tooFew(lv)} {
+			if why != nil {
+				lv.TooShort = true
+				add(result.TooShort, named(lv, *why))
+			}
 		}
 	}
 	if len(r.Unleveled) > 0 {
@@ -157,7 +161,7 @@ func Conclude(r Run) result.Verdict {
 			continue // the reason for the end is in the verdict
 		}
 		why := result.Reason{What: lv.Reason}
-		if !lv.Unfinished {
+		if !lv.Unfinished && !lv.ClientLimited { // else the advice is in the reason of the client
 			why.Try = "measure longer (--measurement-interval), more often (--max-trials) or allow more spread (--stability-percentage)"
 		}
 		add(result.Unstable, named(lv, why))
@@ -168,15 +172,39 @@ func Conclude(r Run) result.Verdict {
 // tooShort is the reason why a level is too short for its latency; nil if it is long enough.
 func (r *Run) tooShort(lv *result.Level) *result.Reason {
 	q, short := tooShort(&lv.Client, r.Percentile)
-	if !short {
+	if !short || r.Interrupted && lv.Unfinished { // the user wanted no more
 		return nil
 	}
 	c := &lv.Client
 	return &result.Reason{
-		What: fmt.Sprintf("too short for this latency: p%g is at least %s; %d requests were in flight at the end, the oldest for %s",
-			q.P, roundTime(q.Ns), c.Unfinished, roundTime(c.OldestNs)),
+		What: fmt.Sprintf("too short for this latency: p%g is at least %s; in flight at the end: %s, the oldest for %s",
+			q.P, roundTime(q.Ns), count(c.Unfinished), roundTime(c.OldestNs)),
 		Try: r.Longer,
 	}
+}
+
+// FewestRequests is the smallest number of requests of a level whose stability was not tested that can be judged: with fewer,
+// even the mean is uncertain.
+const FewestRequests = 30
+
+// tooFew is the reason why a level whose stability was not tested has too few requests to judge; nil if it has enough. A level
+// that was not finished has another reason.
+func (r *Run) tooFew(lv *result.Level) *result.Reason {
+	c := &lv.Client
+	if !lv.Untested || lv.Unfinished || c.Requests == 0 || c.Requests >= FewestRequests {
+		return nil
+	}
+	return &result.Reason{
+		What: fmt.Sprintf("too short to judge: %s in %s; stability was not tested", count(c.Requests), roundTime(c.DurationNs)),
+		Try:  r.More,
+	}
+}
+
+func count(n uint64) string {
+	if n == 1 {
+		return "1 request"
+	}
+	return fmt.Sprintf("%d requests", n)
 }
 
 // roundTime rounds a time to three digits.

@@ -132,6 +132,7 @@ func Markdown(commands []Command) string {
 
 This page lists the options of every command. ` + "`redline profile`" + ` and the program under the name ` + "`perf_analyzer`" + ` share a table;
 options marked *redline* exist only in ` + "`redline profile`" + `. A long option may be abbreviated if the abbreviation is unique.
+A time or a size may have a unit (250ms, 5s, 2m, 64KiB, 32MB); a bare number has the unit that the option names.
 `)
 	for i := range commands {
 		c := &commands[i]

@@ -30,6 +30,7 @@ type Row struct {
 	Default string // default value in words; empty: the default of To
 	Unit    string // unit of the value
 	Repeat  bool   // may be given several times
+	Writes  bool   // the command writes the file that the value names
 	// Optional: the value may be omitted; Set then receives the empty text. The value is the next argument, unless that is an option.
 	Optional bool
 	// RedlineOnly: perf_analyzer does not have the option.

@@ -46,7 +46,7 @@ func (t *Table) Parse(args []string) ([]string, error) {
 		}
 		if !ok {
 			t.collectStrays(s.strays)
-			return s.strays, nil
+			return s.strays, t.checkWrites(s.strays)
 		}
 		if g.row.Instead != "" {
 			return nil, fmt.Errorf("%s %s", g.form, g.row.Instead)

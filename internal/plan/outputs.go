@@ -36,17 +36,17 @@ func DefaultOutcome() Outcome {
 // Rows are the options that set o.
 func (o *Outcome) Rows() []option.Row {
 	return option.Group("Reports, history and rules", []option.Row{
-		{Long: "report", Arg: "FILE", Help: "write the result as one HTML page that opens offline: verdict, curves, tables, plan", To: option.Text(&o.Report)},
-		{Long: "records", Arg: "FILE", Help: "write every request, as Parquet (.parquet) or CSV (.csv)", To: option.Parsed(&o.Records, recordsFile)},
-		{Long: "histogram-log", Arg: "FILE", Help: "write the latencies as an HdrHistogram log (.hlog), one interval per window", To: option.Text(&o.HistogramLog)},
+		{Long: "report", Arg: "FILE", Writes: true, Help: "write the result as one HTML page that opens offline: verdict, curves, tables, plan", To: option.Text(&o.Report)},
+		{Long: "records", Arg: "FILE", Writes: true, Help: "write every request, as Parquet (.parquet) or CSV (.csv)", To: option.Parsed(&o.Records, recordsFile)},
+		{Long: "histogram-log", Arg: "FILE", Writes: true, Help: "write the latencies as an HdrHistogram log (.hlog), one interval per window", To: option.Text(&o.HistogramLog)},
 		{Long: "dash", Help: "show the run on a live page in a browser on this machine; the address is printed", To: option.Switch(&o.Dash)},
 		{Long: "dash-listen", Arg: "ADDRESS", Help: "address to listen on for the live page; port 0 picks a free port. Other machines need the token in the printed address", To: option.Text(&o.DashListen)},
 		{Long: "metrics-listen", Arg: "ADDRESS", Help: "address to listen on for Prometheus metrics of the run, at /metrics", To: option.Text(&o.MetricsListen)},
 		{Long: "assert", Arg: "RULE", Repeat: true, Help: "fail the run (exit code 4) unless the rule holds at every level: 'p99<50ms', 'throughput>900', 'error_rate<0.1%'", To: option.Append(&o.Asserts)},
 		{Long: "baseline", Arg: "RUN", Help: "compare with an earlier run (an id of redline history, a result file or a folder) and fail (exit code 4) if this run is worse", To: option.Text(&o.Baseline)},
 		{Long: "max-regression", Arg: "PCT", Help: "allowed change for the worse from the baseline. A number fails if its whole confidence interval is beyond it", To: option.Percent(&o.MaxRegression, 1e6)},
-		{Long: "junit", Arg: "FILE", Help: "write the assertions as JUnit XML, for CI", To: option.Text(&o.JUnit)},
-		{Long: "summary", Arg: "FILE", Help: "append a Markdown summary to the file, for CI pages", To: option.Text(&o.Summary)},
+		{Long: "junit", Arg: "FILE", Writes: true, Help: "write the assertions as JUnit XML, for CI", To: option.Text(&o.JUnit)},
+		{Long: "summary", Arg: "FILE", Writes: true, Help: "append a Markdown summary to the file, for CI pages", To: option.Text(&o.Summary)},
 		{Long: "label", Arg: "TEXT", Help: "name the run in the history", To: option.Text(&o.Label)},
 		{Long: "no-history", Help: "do not keep the run in the history", To: option.Switch(&o.NoHistory)},
 		{Long: "quiet", Help: "print only errors and failed assertions", To: option.Switch(&o.Quiet)},

@@ -197,7 +197,7 @@ func (m *levelRun) measure(ctx context.Context) error {
 func (m *levelRun) settled() bool {
 	rules := &m.Plan.Measure
 	if m.finite() {
-		m.lv.Stable = m.lv.Windows[0].Error == ""
+		m.lv.Stable, m.lv.Untested = m.lv.Windows[0].Error == "", true
 		return true
 	}
 	m.lv.Stable, m.lv.Reason = measure.Stable(m.lv.Windows, rules, false)

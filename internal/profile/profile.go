@@ -4,6 +4,7 @@
 package profile
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,7 +27,7 @@ import (
 // The ways a run can end short of success.
 var (
 	ErrUnstable    = errors.New("failed to obtain stable measurement")
-	ErrNoRequests  = errors.New("no valid requests recorded within time interval; use a larger time window")
+	ErrNoRequests  = errors.New("a window had no successful request")
 	ErrInterrupted = errors.New("interrupted")
 )
 
@@ -74,6 +75,8 @@ type Runner struct {
 	Times []time.Duration
 	// Patience is how long the server may give no sign of life; 0 chooses, see the engine.
 	Patience time.Duration
+	// More says how to send more requests; empty names the options of redline profile.
+	More string
 	// Timeline keeps what happened over time, and the distribution of latencies, for reports that draw.
 	Timeline bool
 
@@ -106,6 +109,7 @@ func (r *Runner) Run(ctx, hard context.Context) (*result.Result, error) {
 		Levels: r.res.Levels, Limits: r.limits, MaxErrorRate: r.Plan.Measure.ValidErrorRate, Error: text,
 		TooShort: errors.Is(err, ErrNoRequests), ServerGone: errors.As(err, new(*LoadError)), Interrupted: r.res.Interrupted, Unleveled: r.unleveled,
 		Percentile: r.Plan.Measure.Percentile, Longer: "measure longer (--measurement-interval), or send a fixed number of requests (--request-count), which are waited for",
+		More: cmp.Or(r.More, fmt.Sprintf("send at least %d requests (--request-count), or leave the option out: time windows are tested for stability", measure.FewestRequests)),
 	})
 	r.res.Environment = Environment()
 	return r.res, err

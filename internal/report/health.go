@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/redline-bench/redline/internal/cleantext"
+	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/stats"
@@ -22,7 +23,9 @@ func Health(w io.Writer, l *result.Level, s Style) {
 	writeProblems(&p, l)
 	failures(&p, l)
 	latencies(&p, l)
-	client(&p, l)
+	if _, ended := measure.Counts(l); ended > 0 { // else the client did nothing that could be measured
+		client(&p, l)
+	}
 	p.to(w)
 }
 
@@ -41,7 +44,11 @@ func writeProblems(p *page, l *result.Level) {
 		p.linef("  %s %d of %d requests ended without one; their latency is the time until the server ended them",
 			p.paint(yellow, "No response:"), n, l.Client.Requests)
 	}
-	if n := l.Client.Unfinished; n > 0 {
+	switch n := l.Client.Unfinished; n {
+	case 0:
+	case 1:
+		p.linef("  In flight at the end: 1 request, for %d usec; its latency is unknown", us(l.Client.OldestNs))
+	default:
 		p.linef("  In flight at the end: %d requests, the oldest for %d usec; their latency is unknown", n, us(l.Client.OldestNs))
 	}
 	if l.Hold != nil {
@@ -53,31 +60,19 @@ func writeProblems(p *page, l *result.Level) {
 }
 
 func failures(p *page, l *result.Level) {
-	var failed uint64
-	width := 0
-	for _, f := range l.Failures {
-		failed += f.Count
-		width = max(width, len(f.Class))
-	}
-	failed = max(failed, l.Client.Failed)
+	failed, ended := measure.Counts(l)
 	if failed == 0 {
 		return
 	}
-	ended := failed + answered(l)
+	width := 0
+	for _, f := range l.Failures {
+		width = max(width, len(f.Class))
+	}
 	p.linef("  %s %d of %d requests (%.3g %%)", p.paint(red, "Failures:"), failed, ended, percent(float64(failed), float64(ended)))
 	digits := len(strconv.FormatUint(failed, 10))
 	for _, f := range l.Failures {
 		p.linef("    %-*s  %*d  %s", width, f.Class, digits, f.Count, cleantext.Line(f.Text))
 	}
-}
-
-// answered counts the successful requests of all windows, because failures are those of the whole level.
-func answered(l *result.Level) uint64 {
-	var n uint64
-	for i := range l.Windows {
-		n += l.Windows[i].Client.Requests
-	}
-	return max(n, l.Client.Requests)
 }
 
 // latencies shows the latencies from due time and send time, and the time to the first response of streamed responses. In
@@ -109,6 +104,10 @@ func latencies(p *page, l *result.Level) {
 	for _, r := range rows {
 		cells := []string{"  " + r.name, strconv.FormatInt(us(r.lat.Avg), 10)}
 		for _, q := range rows[0].lat.Percentiles {
+			if !result.Enough(q.P, c.Requests) {
+				cells = append(cells, "–")
+				continue
+			}
 			cells = append(cells, atLeast(r.lat.Point(q.P)))
 		}
 		table = append(table, append(cells, strconv.FormatInt(us(r.lat.Max), 10)))

@@ -10,6 +10,16 @@ type Reading struct {
 	Value  float64
 	Unit   string // ms, /s, %, requests, ...
 	Higher bool   // a higher value is better
+	// Needs is the number of samples that a percentile with too few of them needs; 0 where there are enough. Has is their number.
+	Needs, Has uint64
+}
+
+// sampled adds to the reading of a percentile whether its n samples are enough.
+func (r Reading) sampled(p float64, n uint64) Reading {
+	if n > 0 && !Enough(p, n) { // files of other tools may lack the number
+		r.Needs, r.Has = Fewest(p), n
+	}
+	return r
 }
 
 const nsPerMs = 1e6
@@ -35,18 +45,18 @@ func (lv *Level) Read(name string) (r Reading, ok bool) {
 		return r, true
 	}
 	if !dotted || isPercentile(name) {
-		return lv.Client.Latency.read(name)
+		return lv.Client.Latency.read(name, lv.Client.Requests)
 	}
 	switch head {
 	case "latency":
-		return lv.Client.Latency.read(tail)
+		return lv.Client.Latency.read(tail, lv.Client.Requests)
 	case "send":
-		return lv.Client.Sent.read(tail)
+		return lv.Client.Sent.read(tail, lv.Client.Requests)
 	case "due":
-		return lv.Client.Due.read(tail)
+		return lv.Client.Due.read(tail, lv.Client.Requests)
 	case "first":
 		if lv.Client.First != nil {
-			return lv.Client.First.read(tail)
+			return lv.Client.First.read(tail, lv.Client.Requests)
 		}
 	case "lag":
 		return lv.Health.lag(tail)
@@ -65,25 +75,25 @@ func (lv *Level) plain(name string) (Reading, bool) {
 	c := &lv.Client
 	switch name {
 	case "throughput":
-		return Reading{c.InferPerSec, "/s", true}, true
+		return Reading{Value: c.InferPerSec, Unit: "/s", Higher: true}, true
 	case "responses":
-		return Reading{c.ResponsePerSec, "/s", true}, true
+		return Reading{Value: c.ResponsePerSec, Unit: "/s", Higher: true}, true
 	case "sequences":
-		return Reading{c.SequencePerSec, "/s", true}, true
+		return Reading{Value: c.SequencePerSec, Unit: "/s", Higher: true}, true
 	case "send_rate":
-		return Reading{c.SendRate, "/s", true}, true
+		return Reading{Value: c.SendRate, Unit: "/s", Higher: true}, true
 	case "requests":
-		return Reading{float64(c.Requests), "requests", true}, true
+		return Reading{Value: float64(c.Requests), Unit: "requests", Higher: true}, true
 	case "failed":
-		return Reading{float64(c.Failed), "requests", false}, true
+		return Reading{Value: float64(c.Failed), Unit: "requests"}, true
 	case "error_rate":
-		return Reading{lv.ErrorRate(), "%", false}, true
+		return Reading{Value: lv.ErrorRate(), Unit: "%"}, true
 	case "in_flight":
-		return Reading{lv.Health.AchievedInFlight, "requests", true}, true
+		return Reading{Value: lv.Health.AchievedInFlight, Unit: "requests", Higher: true}, true
 	case "overhead":
-		return Reading{c.OverheadPercent, "%", false}, true
+		return Reading{Value: c.OverheadPercent, Unit: "%"}, true
 	case "cpu_per_request":
-		return Reading{float64(lv.Health.CPUPerRequestNs) / nsPerMs, "ms", false}, true
+		return Reading{Value: float64(lv.Health.CPUPerRequestNs) / nsPerMs, Unit: "ms"}, true
 	}
 	return Reading{}, false
 }
@@ -139,12 +149,13 @@ func (lv *Level) metric(name, stat string) (Reading, bool) {
 		}
 		v, ok := m.Dist.At(p)
 		r.Value = v
-		return r, ok
+		return r.sampled(p, m.Dist.Count), ok
 	}
 	return r, true
 }
 
-func (l *Latency) read(stat string) (Reading, bool) {
+// read finds a number of a latency that n requests have.
+func (l *Latency) read(stat string, n uint64) (Reading, bool) {
 	ms := func(ns int64) (Reading, bool) { return Reading{Value: float64(ns) / nsPerMs, Unit: "ms"}, true }
 	switch stat {
 	case "avg", "mean", "":
@@ -162,7 +173,8 @@ func (l *Latency) read(stat string) (Reading, bool) {
 	}
 	for _, q := range l.Percentiles {
 		if q.P == p {
-			return ms(q.Ns)
+			r, ok := ms(q.Ns)
+			return r.sampled(p, n), ok
 		}
 	}
 	return Reading{}, false

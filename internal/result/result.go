@@ -92,6 +92,8 @@ type Level struct {
 	Accepted bool   `json:"accepted"`
 	Stable   bool   `json:"stable"`
 	Reason   string `json:"reason,omitempty"`
+	// Untested: no stability rule was applied, as with a fixed number of requests and for language models; Stable says nothing then.
+	Untested bool `json:"stability_untested,omitempty"`
 	// LatencyUnstable: only the throughput was stable (asynchronous calls accept that).
 	LatencyUnstable bool `json:"latency_unstable,omitempty"`
 	// Unfinished: a failure or the user ended the level early.
@@ -324,7 +326,7 @@ type State string
 const (
 	Valid         State = "valid"
 	Unstable      State = "unstable"       // some levels did not meet the stability rule
-	TooShort      State = "too-short"      // no request ended within a window, or too many were in flight at the end
+	TooShort      State = "too-short"      // too few requests ended to judge, or too many were in flight at the end
 	ClientLimited State = "client-limited" // the client, not the server, limited a level
 	Failed        State = "failed"         // the run could not be completed
 	ServerFailed  State = "server-failed"  // too many requests failed

@@ -28,7 +28,7 @@ func (o *Options) Rows() []option.Row {
 		{Long: "protocol", Arg: "NAME", Help: "protocol: gRPC or HTTP", To: option.OneOf(&o.Protocol, "gRPC", "HTTP")},
 		{Long: "unary", Help: "gRPC: send each request as a call of its own instead of one stream per context", To: option.Switch(&o.Unary)},
 		{Long: "embedded", Help: "start the reference server for this run", To: option.Switch(&o.Embedded)},
-		{Long: "json", Arg: "FILE", Help: "write the result as JSON, with the history of each failure", To: option.Text(&o.JSON)},
+		{Long: "json", Arg: "FILE", Writes: true, Help: "write the result as JSON, with the history of each failure", To: option.Text(&o.JSON)},
 		{Long: "max-failures", Arg: "N", Help: "end after this many failures", To: option.Int(&o.MaxFailures, 1)},
 		{Long: "replay", Arg: "T:N[,N]", Help: "send only these iterations of thread T; the last line of a failure prints the option", To: option.Func(func(v string) error {
 			_, err := parseReplay(v, math.MaxInt32)

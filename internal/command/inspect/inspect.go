@@ -67,7 +67,7 @@ func (o *options) rows() []option.Row {
 	return append(option.Group("Options", []option.Row{
 		{Long: "model", Short: 'm', Arg: "NAME", Help: "describe this model", To: option.Text(&o.model)},
 		{Long: "model-version", Short: 'x', Arg: "VERSION", Default: "the server's choice", Help: "version of the model", To: option.Text(&o.version)},
-		{Long: "write-input", Arg: "FILE", Help: "write an input file for the model", To: option.Text(&o.writeInput)},
+		{Long: "write-input", Arg: "FILE", Writes: true, Help: "write an input file for the model", To: option.Text(&o.writeInput)},
 		{Long: "json", Help: "print everything as one JSON object", To: option.Switch(&o.json)},
 		{Long: "embedded", Help: "start the reference server and inspect it", To: option.Switch(&o.embedded)},
 	}), o.Access.Rows()...)

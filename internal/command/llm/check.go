@@ -113,6 +113,26 @@ func (o *options) checkNames() error {
 	if len(o.urls) == 0 {
 		o.urls = []string{map[bool]string{true: "localhost:8001", false: "localhost:8000"}[k.GRPC()]}
 	}
+	return o.readAddresses()
+}
+
+// readAddresses reads what the user pastes as addresses: a scheme, the path of the API and a slash at the end are dropped.
+func (o *options) readAddresses() error {
+	protocol := plan.HTTP
+	if api.Kind(o.kind).GRPC() {
+		protocol = plan.GRPC
+	}
+	apis := []string{"v1", "v2", "generate", "generate_stream", "rerank"}
+	if o.path != "" {
+		apis = []string{o.path}
+	}
+	for i, text := range o.urls {
+		url, tls, err := plan.Address(text, protocol, apis...)
+		if err != nil {
+			return err
+		}
+		o.urls[i], o.grpcTLS = url, o.grpcTLS || tls
+	}
 	return nil
 }
 

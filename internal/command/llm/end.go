@@ -115,6 +115,7 @@ func (r *run) verdict(limits [][]result.Reason, stopped string, err error) resul
 	run := measure.Run{
 		Levels: slices.Clone(r.res.Levels), Limits: limits, MaxErrorRate: r.opts.maxErrorRate, Interrupted: r.res.Interrupted,
 		Longer: "wait longer for the last responses (--benchmark-grace-period), or measure longer (--benchmark-duration)",
+		More:   fmt.Sprintf("send at least %d requests (--request-count), or measure longer (--benchmark-duration)", measure.FewestRequests),
 	}
 	for i := range run.Levels {
 		run.Levels[i].Stable = true // no stability rule is applied to language models

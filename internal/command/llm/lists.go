@@ -12,16 +12,11 @@ import (
 	"github.com/redline-bench/redline/internal/llm/load"
 	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/unit"
 )
 
-// seconds stores a time that is given in seconds, or with its unit.
-func seconds(to *time.Duration) option.Value {
-	v := option.Parsed(to, parseSeconds)
-	if *to > 0 {
-		v.Default = strconv.FormatFloat(to.Seconds(), 'g', -1, 64)
-	}
-	return v
-}
+// seconds stores a time; a bare number counts in seconds.
+func seconds(to *time.Duration) option.Value { return option.Time(to, time.Second) }
 
 // endlessSeconds is seconds for a time that may be infinite.
 func endlessSeconds(to *time.Duration) option.Value {
@@ -35,38 +30,6 @@ func endlessSeconds(to *time.Duration) option.Value {
 		return set(text)
 	}
 	return v
-}
-
-func parseSeconds(v string) (time.Duration, error) {
-	d, err := parseTime(v, time.Second)
-	if err != nil {
-		err = fmt.Errorf("is a number of seconds, or a time with its unit as 250ms, not %q", v)
-	}
-	return d, err
-}
-
-// milliseconds reads a time in milliseconds, or with its unit.
-func milliseconds(v string) (time.Duration, error) {
-	d, err := parseTime(v, time.Millisecond)
-	if err != nil {
-		err = fmt.Errorf("is a number of milliseconds, or a time with its unit as 5s, not %q", v)
-	}
-	return d, err
-}
-
-// parseTime reads a time with its unit, or as a number of units.
-func parseTime(v string, unit time.Duration) (time.Duration, error) {
-	if f, err := strconv.ParseFloat(v, 64); err == nil {
-		if f >= 0 && f*unit.Seconds() < 1e9 {
-			return time.Duration(f * float64(unit)), nil
-		}
-		return 0, strconv.ErrRange
-	}
-	d, err := time.ParseDuration(v)
-	if err == nil && d < 0 {
-		err = strconv.ErrRange
-	}
-	return d, err
 }
 
 // headers reads NAME:VALUE, or a JSON object of several headers.
@@ -189,7 +152,7 @@ func stageList(v string) ([]load.Stage, error) {
 		}
 		a, err1 := strconv.ParseFloat(from, 64)
 		b, err2 := strconv.ParseFloat(to, 64)
-		d, err3 := parseSeconds(length)
+		d, err3 := unit.Time(length, time.Second)
 		if !ok || err1 != nil || err2 != nil || err3 != nil || a < 0 || b < 0 || a+b <= 0 || d <= 0 {
 			return nil, fmt.Errorf(`is a list of LEVEL:TIME, as "10:30s,10-50:1m", not %q`, v)
 		}

@@ -32,7 +32,13 @@ func Run(p *command.IO, args []string) (int, error) {
 		return 0, command.Usage(err)
 	}
 	out, err := outcome.Open(p, o.outcome, "llm", o.table.Command("redline llm"))
+	if err == nil {
+		sample := measure.Sample(nil)
+		sample.Metrics = metric.Sample(metric.Options{Goodput: lo.Goodput})
+		err = out.CheckRules(sample, nil)
+	}
 	if err != nil {
+		out.Close()
 		return 0, err
 	}
 	// Answers are read and let go, so collecting often is cheap, and the program stays small beside the server it loads.

@@ -228,8 +228,8 @@ func (o *options) loadRows() []option.Row {
 		{Long: "fixed-schedule", Help: "send each request at its timestamp in the input file", To: option.Switch(&o.fixed)},
 		{Long: "no-fixed-schedule", Help: "ignore timestamps in the input file", To: option.Switch(&o.noFix)},
 		{Long: "replay-speedup", Also: "synthesis-speedup-ratio", Arg: "FACTOR", Help: "divide the times of a schedule by this factor", To: option.Float(&o.data.Trace.Speedup, 0, 1e9)},
-		{Long: "fixed-schedule-start-offset", Arg: "MS", Help: "skip requests of the schedule before this time", To: option.Parsed(&o.data.Trace.Start, milliseconds)},
-		{Long: "fixed-schedule-end-offset", Arg: "MS", Help: "skip requests of the schedule after this time", To: option.Parsed(&o.data.Trace.End, milliseconds)},
+		{Long: "fixed-schedule-start-offset", Arg: "MS", Help: "skip requests of the schedule before this time", To: option.Time(&o.data.Trace.Start, time.Millisecond)},
+		{Long: "fixed-schedule-end-offset", Arg: "MS", Help: "skip requests of the schedule after this time", To: option.Time(&o.data.Trace.End, time.Millisecond)},
 		{Long: "fixed-schedule-auto-offset", Help: "make the first request of a schedule due at the start of the level (default)", To: option.Switch(&o.data.Trace.AutoOffset)},
 		{Long: "no-fixed-schedule-auto-offset", Help: "keep the time before the first request of a schedule", To: option.SwitchOff(&o.data.Trace.AutoOffset)},
 		{Long: "request-cancellation-rate", Arg: "PERCENT", Help: "percentage of requests that the client cancels", To: option.Float(&o.cancelRate, 0, 100)},
@@ -257,7 +257,7 @@ func (o *options) stopRows() []option.Row {
 		{Long: "max-error-rate", Arg: "PERCENT", Help: "percentage of failed requests above which a level is not valid; if the option is given, the level also ends there", To: option.Percent(&o.maxErrorRate, 100)},
 		{Long: "failed-request-threshold", Arg: "SHARE", Help: "--max-error-rate as a share from 0 to 1", To: option.Float(&o.maxErrorRate, 0, 1)},
 		{Long: "until", Arg: "TARGET", Help: `end a level when the confidence interval of a metric is narrow enough: "ttft.p99 ± 5 %"`, To: option.Text(&o.until)},
-		{Long: "goodput", Short: 'g', Arg: "LIST", Repeat: true, Help: `count requests that meet these bounds, in ms: "ttft:200 itl:20"`, To: option.Func(func(v string) error {
+		{Long: "goodput", Short: 'g', Arg: "LIST", Repeat: true, Help: `count requests that meet these bounds, times in ms or with a unit: "ttft:200 itl:20" or "ttft:0.2s"`, To: option.Func(func(v string) error {
 			o.goodput = strings.TrimSpace(o.goodput + " " + v)
 			return nil
 		})},
@@ -296,7 +296,7 @@ func (o *options) outputRows() []option.Row {
 			o.gpus = append(o.gpus, list...)
 			return err
 		})},
-		{Long: "json", Arg: "FILE", Help: "write the whole result as JSON", To: option.Text(&o.json)},
+		{Long: "json", Arg: "FILE", Writes: true, Help: "write the whole result as JSON", To: option.Text(&o.json)},
 		{Long: "console", Arg: "FORM", Help: "form of the report on the console: table, or seed for the blocks that -i, --input-data and --tokenizer-path select", To: option.OneOf(&o.console, "table", "seed")},
 		{Long: "verbose", Short: 'v', Also: "extra-verbose", Help: "print every metric, confidence intervals, and the source of each token count", To: option.Switch(&o.verbose)},
 	})

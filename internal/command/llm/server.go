@@ -73,17 +73,16 @@ func (r *traffic) metricsOf(address string) string {
 	if r.embedded != nil {
 		return r.embedded.Address("metrics")
 	}
-	if k := api.Kind(r.opts.kind); k.GRPC() || k == api.Generate {
-		host, _, err := net.SplitHostPort(plainAddress(address))
-		if err == nil {
-			return net.JoinHostPort(host, "8002")
-		}
-	}
 	scheme, rest, ok := strings.Cut(address, "://")
 	if !ok {
 		scheme, rest = "http", address
 	}
 	host, _, _ := strings.Cut(rest, "/")
+	if k := api.Kind(r.opts.kind); k.GRPC() || k == api.Generate {
+		if name, _, err := net.SplitHostPort(host); err == nil {
+			return net.JoinHostPort(name, "8002")
+		}
+	}
 	return scheme + "://" + host + "/metrics"
 }
 

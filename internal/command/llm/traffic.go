@@ -240,8 +240,7 @@ func (r *traffic) target() error {
 	t.TLS.SkipVerifyPeer, t.TLS.SkipVerifyHost = o.insecure, o.insecure
 	if k.GRPC() {
 		t.Kind, t.Protocol, t.Streaming = plan.Triton, plan.GRPC, true
-		t.TLS.GRPC = o.grpcTLS || strings.HasPrefix(t.URL, "grpcs://")
-		t.URL = plainAddress(t.URL)
+		t.TLS.GRPC = o.grpcTLS
 	}
 	if err := r.addKey(&t, k); err != nil {
 		return err
@@ -286,11 +285,6 @@ func (r *traffic) addKey(t *plan.Target, k api.Kind) error {
 	return nil
 }
 
-// plainAddress is an address of gRPC without its scheme.
-func plainAddress(url string) string {
-	return strings.TrimPrefix(strings.TrimPrefix(url, "grpcs://"), "grpc://")
-}
-
 // checkLimits tells before the load starts that so many connections cannot be made.
 func (r *traffic) checkLimits() error {
 	if len(r.opts.modes()) > 0 || len(r.opts.concurrency) == 0 {
@@ -332,7 +326,7 @@ func (r *traffic) models() ([]service.Service, error) {
 	var list []service.Service
 	for _, u := range r.opts.urls {
 		t := r.plan.Target
-		t.URL = plainAddress(u)
+		t.URL = u
 		svc, err := rpc.New(t, r.plan.Input)
 		if err != nil {
 			return nil, err

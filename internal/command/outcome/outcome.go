@@ -53,6 +53,9 @@ func Open(p *command.IO, opts plan.Outcome, command, line string) (*Outcome, err
 		if err != nil {
 			return nil, fmt.Errorf("--baseline: %w", err)
 		}
+		if was := run.Command; was != "" && was != command {
+			return nil, fmt.Errorf("--baseline %s is a run of 'redline %s', and this is one of 'redline %s': choose a run of the same command", opts.Baseline, was, command)
+		}
 		o.baseline = &compare.Side{Name: name, Run: run}
 	}
 	for _, path := range []string{opts.Report, opts.JUnit} {
@@ -173,8 +176,11 @@ func (o *Outcome) Finish(res *result.Result, code int) int {
 	err := errors.Join(o.closeRecords(), o.writeReport(res), o.writeGate(res, g))
 	defer o.live.end(context.Background(), res)
 	for _, f := range g.Findings {
-		if !f.OK {
-			fmt.Fprintf(o.Stderr, "%s: %s%s: %s\n", missed(&f), f.Rule, at(f.Level), f.Text)
+		switch {
+		case !f.OK:
+			fmt.Fprintf(o.Stderr, "%s: %s%s: %s\n", missed(&f, g.Invalid != ""), f.Rule, at(f.Level), f.Text)
+		case o.baseline != nil && f.Level == "": // the baseline was kept
+			fmt.Fprintf(o.Stdout, "%s: %s\n", f.Rule, f.Text)
 		}
 	}
 	if gated && g.Invalid != "" {
@@ -196,10 +202,36 @@ func (o *Outcome) Finish(res *result.Result, code int) int {
 	return code
 }
 
+// CheckRules refuses rules about numbers and levels that the run will not have. sample is a level with every number that the
+// run can have; values are the concurrencies or rates of its levels, nil where they are not known before the run.
+func (o *Outcome) CheckRules(sample *result.Level, values []float64) error {
+	for i := range o.rules {
+		if err := o.rules[i].Fits(sample, values); err != nil {
+			return fmt.Errorf("--assert %w", err)
+		}
+	}
+	return nil
+}
+
+// unlike says why the baseline measured something else; "" if it did not.
+func (o *Outcome) unlike(res *result.Result) string {
+	old, name := o.baseline.Run, o.baseline.Name
+	switch {
+	case old.Plan != nil && res.Plan != nil && old.Plan.Target.Model != res.Plan.Target.Model && old.Plan.Target.Model != "":
+		return fmt.Sprintf("%s measured another model, %q, not %q: choose a run of the same model", name, old.Plan.Target.Model, res.Plan.Target.Model)
+	case old.Workload != "" && res.Workload != "" && old.Workload != res.Workload:
+		return fmt.Sprintf("%s sent a different workload: choose a run with the same input data", name)
+	}
+	return ""
+}
+
 // regressions holds the run to the baseline: a number fails when its whole interval lies beyond what is allowed. A
 // comparison that cannot be made is a finding too: a gate must not pass because it could not look.
 func (o *Outcome) regressions(res *result.Result) []result.Check {
 	rule := fmt.Sprintf("no worse than %s by more than %g%%", o.baseline.Name, o.opts.MaxRegression*100)
+	if why := o.unlike(res); why != "" {
+		return []result.Check{{Rule: rule, Unknown: true, Text: why}}
+	}
 	rep, err := compare.Runs([]compare.Side{*o.baseline}, []compare.Side{{Name: "this run", Run: res}}, compare.Defaults())
 	if err != nil {
 		return []result.Check{{Rule: rule, Text: err.Error()}}
@@ -213,14 +245,17 @@ func (o *Outcome) regressions(res *result.Result) []result.Check {
 	case !rep.Sees(o.opts.MaxRegression):
 		out = []result.Check{{Rule: rule, Unknown: true, Text: compare.Unseen(o.opts.MaxRegression)}}
 	default:
-		out = []result.Check{{Rule: rule, OK: true, Text: string(rep.Finding)}}
+		out = []result.Check{{Rule: rule, OK: true, Text: rep.Kept(o.opts.MaxRegression)}}
 	}
 	return out
 }
 
-// missed is what a finding that is not good means.
-func missed(f *result.Check) string {
-	if f.Unknown {
+// missed is what a finding that is not good means. void: the run cannot be judged.
+func missed(f *result.Check, void bool) string {
+	switch {
+	case void:
+		return "not judged"
+	case f.Unknown:
 		return "cannot tell"
 	}
 	return "assertion failed"

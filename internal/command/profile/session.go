@@ -10,6 +10,7 @@ import (
 	"github.com/redline-bench/redline/internal/command/profile/calibration"
 	"github.com/redline-bench/redline/internal/command/profile/traffic"
 	"github.com/redline-bench/redline/internal/kind"
+	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/mpi"
 	"github.com/redline-bench/redline/internal/pacompat/export"
 	"github.com/redline-bench/redline/internal/pacompat/rules"
@@ -87,7 +88,10 @@ func (s *session) openOutcome() (err error) {
 	if s.Plan.Program == plan.Redline {
 		s.outcome, err = outcome.Open(s.IO, s.Plan.Outcome, "profile", s.line)
 	}
-	return err
+	if err != nil || s.outcome == nil {
+		return err
+	}
+	return s.outcome.CheckRules(measure.Sample(&s.Plan.Measure), profile.Values(&s.Plan.Load))
 }
 
 // joinRanks makes this process one of several that measure together.

@@ -5,6 +5,8 @@ package rerun
 import (
 	"errors"
 	"fmt"
+	"os"
+	"strings"
 
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/command/llm"
@@ -28,6 +30,9 @@ func Run(p *command.IO, args []string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	if err := keepResult(args[0], args[1:]); err != nil {
+		return 0, err
+	}
 	if run.Command == "profile" && run.Plan != nil {
 		pl, options, err := planOf(run.Plan, args[1:], p.Secrets)
 		if err != nil {
@@ -44,6 +49,21 @@ func Run(p *command.IO, args []string) (int, error) {
 		return 0, err
 	}
 	return start(p, line)
+}
+
+// keepResult refuses options that name the result file itself: the new run would write over the first.
+func keepResult(path string, args []string) error {
+	result, missing := os.Stat(path) // a run of the history is no file
+	for _, arg := range args {
+		_, value, attached := strings.Cut(arg, "=")
+		if !attached {
+			value = arg
+		}
+		if other, err := os.Stat(value); missing == nil && err == nil && os.SameFile(result, other) {
+			return fmt.Errorf("the new run would write over %s, which is the result to repeat: give another name", path)
+		}
+	}
+	return nil
 }
 
 // Command describes the command.

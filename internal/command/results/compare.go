@@ -58,7 +58,7 @@ func (o *compareOptions) rows() []option.Row {
 	o.Options, o.format = compare.Defaults(), "text"
 	return option.Group("Options", []option.Row{
 		{Long: "format", Arg: "HOW", Help: "output format: text, json, markdown or html", To: option.OneOf(&o.format, "text", "json", "markdown", "html")},
-		{Long: "out", Short: 'o', Arg: "FILE", Help: "write to this file instead of standard output", To: option.Text(&o.out)},
+		{Long: "out", Short: 'o', Arg: "FILE", Writes: true, Help: "write to this file instead of standard output", To: option.Text(&o.out)},
 		{Long: "confidence", Arg: "P", Help: "probability that a comparison of equal runs finds no difference in any number", To: option.Float(&o.Confidence, 0.5, 0.9999)},
 		{Long: "least", Arg: "SHARE", Help: "smallest change that counts, such as 0.02 for 2 %: a number differs if its whole interval lies beyond it", To: option.Float(&o.Least, 0, 10)},
 		{Long: "fail", Help: "exit with code 4 when B is worse", To: option.Switch(&o.fail)},

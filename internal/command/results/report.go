@@ -43,5 +43,5 @@ Writes a run as one HTML page that opens offline; with two runs, both side by si
 
 func reportRows(out *string) []option.Row {
 	*out = "redline-report.html"
-	return []option.Row{{Group: "Options", Long: "out", Short: 'o', Arg: "FILE", Help: "file to write the page to", To: option.Text(out)}}
+	return []option.Row{{Group: "Options", Long: "out", Short: 'o', Arg: "FILE", Writes: true, Help: "file to write the page to", To: option.Text(out)}}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/refserver"
 	"github.com/redline-bench/redline/internal/secret"
+	"github.com/redline-bench/redline/internal/unit"
 )
 
 // options are the options of `redline serve`. Options that tritonserver also has have its names.
@@ -100,7 +101,7 @@ func (o *options) rows() []option.Row {
 		{Long: "model-control-mode", Arg: "MODE", Help: "none loads all models at the start and keeps them; explicit lets clients load and unload models", To: option.OneOf(&o.control, "none", "explicit")},
 		{Long: "load-model", Arg: "MODEL", Repeat: true, Help: "model to load at the start in explicit mode, * for all models", To: option.Append(&c.Load)},
 		{Long: "any-method", Arg: "BYTES", Help: "answer each method on the gRPC ports with one message of this many zero bytes, in place of their own methods: " +
-			"to stand in for another server", To: option.Int(&c.AnyMethod, 0)},
+			"to stand in for another server", To: option.Bytes(&c.AnyMethod, 0, math.MaxInt32)},
 	}), o.paceRows(), option.Group("Faults", []option.Row{
 		{Long: "fault", Arg: "MODEL=KIND[,every=N][,for=TIME]", Repeat: true, Help: "make the model fail at every request, or at every N-th; * for every model; the kinds are listed below. A client can " +
 			"request a fault with the header X-Redline-Fault", To: option.Func(o.addFault)},
@@ -113,7 +114,7 @@ func (o *options) rows() []option.Row {
 		{Long: "max-unpacked-size", Arg: "BYTES", Help: "size limit of all decompressed requests in progress together, and of one gRPC message; a request that exceeds it is " +
 			"refused with 413 or RESOURCE_EXHAUSTED; 0 for no limit", To: option.Bytes(&c.MaxUnpacked, 0, math.MaxInt64)},
 	}), option.Group("Logs, traces and metrics", []option.Row{
-		{Long: "request-log", Arg: "FILE", Help: "write a JSON line for each response: model, id, received_ns, replied_ns; for a stream also the send time (events_ns) " +
+		{Long: "request-log", Arg: "FILE", Writes: true, Help: "write a JSON line for each response: model, id, received_ns, replied_ns; for a stream also the send time (events_ns) " +
 			"and the number of tokens (tokens) of each event", To: option.Text(&o.requestLog)},
 		{Long: "trace-config", Arg: "[triton,]SETTING=VALUE", Repeat: true, Help: "write traces in Triton's format. SETTING is file, level (TIMESTAMPS or TENSORS), rate (trace every N-th request), " +
 			"count, or log-frequency (traces per file). Clients can change all settings except file", To: option.Func(o.addTrace)},
@@ -247,8 +248,8 @@ func (o *options) secure() error {
 
 func (o *options) addDelay(v string) error {
 	model, text, ok := strings.Cut(v, "=")
-	d, err := time.ParseDuration(text)
-	if !ok || err != nil || d < 0 {
+	d, err := unit.Time(text, 0)
+	if !ok || err != nil {
 		return fmt.Errorf("is MODEL=TIME, as simple=20ms, not %q", v)
 	}
 	o.config.Delays[model] = d

@@ -13,6 +13,7 @@ import (
 	"github.com/redline-bench/redline/internal/engine"
 	"github.com/redline-bench/redline/internal/inspect"
 	"github.com/redline-bench/redline/internal/kind"
+	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/profile"
@@ -157,7 +158,7 @@ func (s *run) measure() int {
 	runner := &profile.Runner{
 		Plan: s.plan, Service: s.tap, Model: s.plain(), Observer: &watcher{s},
 		Source:   func(slot, active int) engine.Source { return s.requests.Cursor(slot, active, false) },
-		Timeline: true, Tap: s.outcome.Tap(),
+		Timeline: true, Tap: s.outcome.Tap(), More: fmt.Sprintf("send at least %d requests (-c)", measure.FewestRequests),
 	}
 	s.outcome.Begin(s.plan)
 	s.sigs.Enter(command.Loading)

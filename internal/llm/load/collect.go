@@ -353,7 +353,7 @@ func (r *run) outcome() *Outcome {
 	}
 	lv.Client = r.win.Client(d)
 	r.measured.Restate(&lv.Client)
-	lv.Used, lv.Accepted, lv.Stable = 1, true, true
+	lv.Used, lv.Accepted, lv.Stable, lv.Untested = 1, true, true, true
 	started, usage := float64(p.started.Load()), p.after.Since(p.before)
 	load := measure.Load{
 		SendRate: started / wall.Seconds(), Wall: wall, CPU: usage.CPU, Busy: usage.Busy, GCPause: usage.GCPause, SchedDelay: usage.SchedDelay,

@@ -108,8 +108,10 @@ func (r *raw) worded(err error) error {
 	}
 	e, ok := errors.AsType[*option.ValueError](err)
 	switch {
-	case !ok, errors.Is(err, option.ErrHelp), errors.Is(err, ErrVersion):
+	case errors.Is(err, option.ErrHelp), errors.Is(err, ErrVersion):
 		return err
+	case !ok:
+		return line("%v", err)
 	case errors.Is(err, cxx.ErrInvalid):
 		return usagef("Failed to parse %s. Invalid value provided: %s", e.Form, e.Value)
 	case errors.Is(err, cxx.ErrRange):

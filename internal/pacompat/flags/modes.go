@@ -73,17 +73,17 @@ func (r *raw) setConcurrency(v string) error {
 	}
 	c := &r.plan.Load.Concurrency
 	var err error
-	if c.Start, err = level(parts[0]); err != nil {
+	if c.Start, err = level(parts[0]); r.lenient(err) != nil {
 		return err
 	}
 	for i, dst := range []*int{&c.End, &c.Step} {
 		if i+1 < len(parts) {
-			if *dst, err = bound(parts[i+1]); err != nil {
+			if *dst, err = bound(parts[i+1]); r.lenient(err) != nil {
 				return err
 			}
 		}
 	}
-	return nil
+	return r.upward("--concurrency-range", len(parts) > 1 && c.End != 0 && c.End < c.Start, v)
 }
 
 func (r *raw) setRate(v string) error {
@@ -100,12 +100,20 @@ func (r *raw) setRate(v string) error {
 			break
 		}
 		f, err := finite(parts[i])
-		if err != nil {
+		if r.lenient(err) != nil {
 			return err
 		}
 		*dst = f
 	}
-	return nil
+	return r.upward("--request-rate-range", len(parts) > 1 && rate.End != 0 && rate.End < rate.Start, v)
+}
+
+// upward refuses a range that falls: perf_analyzer measures its start and ignores the rest.
+func (r *raw) upward(name string, falls bool, v string) error {
+	if !falls || r.face == plan.PerfAnalyzer {
+		return nil
+	}
+	return line("%s %s ends below its start: write the lower number first", name, v)
 }
 
 func (r *raw) setIntervals(v string) error {
@@ -132,7 +140,7 @@ func (r *raw) setPeriodic(v string) error {
 	var err error
 	for i, dst := range []*int{&p.Start, &p.End, &p.Step} {
 		if i < len(parts) {
-			if *dst, err = bound(parts[i]); err != nil {
+			if *dst, err = bound(parts[i]); r.lenient(err) != nil {
 				return err
 			}
 		}
@@ -153,7 +161,7 @@ func (r *raw) setSessions(v string) error {
 		return err
 	}
 	n, err := bound(v)
-	if err != nil {
+	if r.lenient(err) != nil {
 		return err
 	}
 	if n == 0 {

@@ -57,7 +57,7 @@ func check(t *testing.T, face plan.Program, line string, want func(p *plan.Plan)
 		t.Errorf("%s: %v", line, err)
 		return
 	}
-	if len(notes.Warnings) > 0 && !strings.Contains(notes.Warnings[0], "deprecated") {
+	if len(notes.Warnings) > 0 && !strings.Contains(notes.Warnings[0], "deprecated") && !strings.Contains(notes.Warnings[0], "is read as") {
 		t.Errorf("%s: %q", line, notes.Warnings)
 	}
 	p := base()
@@ -169,6 +169,10 @@ func TestMeasure(t *testing.T) {
 	f("--measurement-mode count_windows --measurement-request-count 9", func(m *plan.Measure) { m.Window, m.MinRequests = plan.CountWindows, 9 })
 	f("-s 50 -r 3", func(m *plan.Measure) { m.Stability, m.MaxTrials = 0.5, 3 })
 	f("-s inf", func(m *plan.Measure) { m.Stability = math.MaxFloat32 / 100 })
+	check(t, plan.Redline, "-p 2s -l 50ms -s 5% --request-timeout 30 --max-response-bytes 4MiB", func(p *plan.Plan) {
+		p.Measure.Interval, p.Measure.LatencyLimit, p.Measure.Stability = 2*time.Second, 50*time.Millisecond, 0.05
+		p.Target.Timeout, p.Target.MaxResponse = 30*time.Second, 4<<20
+	})
 	f("--percentile 95", func(m *plan.Measure) { m.Percentile = 95 })
 	f("--percentile -1", func(*plan.Measure) {})
 	f("--request-count 7 --request-count 9 --measurement-request-count 3 --warmup-request-count 2", func(m *plan.Measure) {

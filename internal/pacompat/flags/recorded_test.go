@@ -3,6 +3,7 @@ package flags_test
 import (
 	"errors"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -77,6 +78,9 @@ func said(face plan.Program, args []string) string {
 	return strings.Join(lines, "\n")
 }
 
+// behindNumber is the warning about text behind a number, which perf_analyzer ignores silently.
+var behindNumber = regexp.MustCompile(`WARNING: .* is read as .*\n`)
+
 // TestRecorded holds perf_analyzer mode to recorded responses of perf_analyzer.
 func TestRecorded(t *testing.T) {
 	recorded, err := os.ReadFile("testdata/original.txt")
@@ -93,7 +97,8 @@ func TestRecorded(t *testing.T) {
 		}
 		cases++
 		want = strings.ReplaceAll(strings.TrimSpace(want), "\n  ", "\n")
-		if d := cmp.Diff(want, strings.TrimSpace(said(plan.PerfAnalyzer, words(command)))); d != "" {
+		got := behindNumber.ReplaceAllString(said(plan.PerfAnalyzer, words(command)), "")
+		if d := cmp.Diff(want, strings.TrimSpace(got)); d != "" {
 			t.Errorf("%s: %s", command, d)
 		}
 	}
@@ -227,8 +232,14 @@ func TestStderr(t *testing.T) {
 	own("-m x --think-time 30", "--think-time is a time of at most 24h, such as 100ms or 100ms±20ms, not '30'")
 	own("-m x --think-time 1s+-2s", "--think-time has a spread that is longer than the time itself: '1s+-2s'")
 	own("-m x --think-time 1s --request-rate-range 5", "--think-time needs a closed loop: use it with --concurrency-range alone")
-	own("-m x --request-timeout 30", "--request-timeout is a time such as 500ms, 30s or 2m, not \"30\"")
-	own("-m x --request-timeout 0s", "--request-timeout is a time such as 500ms, 30s or 2m, not \"0s\"")
+	own("-m x --request-timeout 0s", `--request-timeout is a time above 0 such as 500ms, 30s or 2m, or a number of seconds, not "0s"`)
+	own("-m x -p 0", `--measurement-interval is a time above 0, such as 5s or 250ms, not "0"`)
+	own("-m x -l 5x", `--latency-threshold is a time such as 5s or 250ms, or a number of milliseconds, not "5x"`)
+	own("-m x -b 1e3", `-b is a number, not "1e3"`)
+	own("-m x --concurrency-range 1:8x", `--concurrency-range is a number, not "8x"`)
+	own("-m x --concurrency-range 8:1", "--concurrency-range 8:1 ends below its start: write the lower number first")
+	own("-m x --request-rate-range 8:1", "--request-rate-range 8:1 ends below its start: write the lower number first")
+	own("-m x -u grpc://h:1", "-u grpc://h:1 is a gRPC address: add -i grpc, or write http://HOST:PORT")
 	own("-m x --connections -1", `--connections is a whole number of at least 0, not "-1"`)
 	own("-m x --seed -1", `--seed is a whole number from 0 to 18446744073709551615, not "-1"`)
 	own("-m x --embedded -u localhost:1", "-u and --embedded exclude each other: the embedded server chooses its own address")

@@ -36,9 +36,9 @@ func (r *raw) loadRows() []option.Row {
 			Help: "open loop: use the gaps between requests in this file, one number of microseconds per line, repeatedly",
 			To:   option.Func(r.setIntervals),
 		}, {
-			Long: "latency-threshold", Short: 'l', Arg: "N", Default: "0, no limit", Unit: "ms",
+			Long: "latency-threshold", Short: 'l', Arg: "TIME", Default: "0, no limit", Unit: "ms",
 			Help: "stop when the latency of a level exceeds this limit: finds the highest load that meets it",
-			To:   millis(0, "Failed to parse --latency-threshold (-l). The value must be >= 0 msecs.", &r.plan.Measure.LatencyLimit),
+			To:   r.millis(0, "Failed to parse --latency-threshold (-l). The value must be >= 0 msecs.", &r.plan.Measure.LatencyLimit),
 		}, {
 			Long: "binary-search",
 			Help: "search the range by bisection instead of step by step. Needs -l; reaches the limit in fewer levels",

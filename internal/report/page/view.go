@@ -149,7 +149,7 @@ func round(v float64) float64 {
 func NewView(name string, res *result.Result) *View {
 	v := &View{
 		Name: name, Tool: res.Tool, Version: res.Version, Command: res.Command, CommandLine: cleantext.Block(res.CommandLine, 4000), Label: res.Label,
-		Verdict: cleanVerdict(res.Verdict), Meaning: report.Meaning(res.Verdict.State), Judged: res.Verdict.State.Judged(), Checks: cleanChecks(res.Checks), Goodput: res.GoodputBounds,
+		Verdict: cleanVerdict(res.Verdict), Meaning: report.Meaning(res), Judged: res.Verdict.State.Judged(), Checks: cleanChecks(res.Checks), Goodput: res.GoodputBounds,
 		Error: cleantext.Line(res.Error), Interrupted: res.Interrupted, Environment: res.Environment, Workload: res.Workload, Levels: []LevelView{},
 	}
 	if res.StartUnixNs > 0 {
@@ -241,6 +241,8 @@ func state(lv *result.Level) string {
 		return "too short"
 	case !lv.Stable:
 		return "unstable"
+	case lv.Untested:
+		return "stability not tested"
 	}
 	return "stable"
 }

@@ -62,9 +62,11 @@
     });
   }
 
+  // trusted tells whether nothing speaks against a level.
+  const trusted = (l) => l.state === "stable" || l.state === "stability not tested";
   // best is the level with the highest throughput among those that can be trusted, else among all.
   function best(run) {
-    const good = run.levels.filter((l) => l.state === "stable" && l.requests > 0);
+    const good = run.levels.filter((l) => trusted(l) && l.requests > 0);
     return (good.length ? good : run.levels).reduce((a, b) => (!a || b.throughput > a.throughput ? b : a), null);
   }
 
@@ -240,7 +242,7 @@
 
   function levelTable(run) {
     const head = ["level", "", "requests", "failed", "throughput /s", "avg", "p50", "p90", "p95", "p99", "p99.9", "max", "std"];
-    const state = (l) => (run.live && !l.cdf[0].length ? { text: "running" } : { text: l.state, cls: l.state === "stable" ? "good" : "warn" });
+    const state = (l) => (run.live && !l.cdf[0].length ? { text: "running" } : { text: l.state, cls: trusted(l) ? "good" : "warn" });
     const tails = (l, summary, list) => list.map((p) => pct(summary, p, l.requests));
     const rows = run.levels.map((l) => [l.name, state(l), num(l.requests), l.failed ? { text: num(l.failed), cls: "bad" } : "0", num(l.throughput), dur(l.latency.avg), ...tails(l, l.latency, [50, 90, 95, 99, 99.9]), dur(l.latency.max), dur(l.latency.std)]);
     const short = (name) => table(["level", "avg", "p50", "p90", "p99", "max"], run.levels.filter((l) => l[name]).map((l) => [l.name, dur(l[name].avg), ...tails(l, l[name], [50, 90, 99]), dur(l[name].max)]));
