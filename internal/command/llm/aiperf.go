@@ -1,7 +1,6 @@
 package llm
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/redline-bench/redline/internal/option"
@@ -33,7 +32,7 @@ func aiperfRows() []option.Row {
 		{Long: "open-loop-replay"},
 	}
 	for i := range rows {
-		rows[i].To = option.Ignore()
+		rows[i].Help, rows[i].To = "has no effect here", option.Ignore()
 	}
 	for _, h := range aiperfHints {
 		rows = append(rows, option.Row{Also: h.names, Instead: "is an option of AIPerf that is not supported: " + h.hint})
@@ -106,7 +105,7 @@ func (o *options) parse(args []string, secrets *secret.Set) error {
 	o.table = &option.Table{Rows: o.rows(), Secrets: secrets}
 	stray, err := o.table.Parse(severalValues(o.table.Rows, args))
 	if err == nil && len(stray) > 0 {
-		err = fmt.Errorf("unexpected argument %q", stray[0])
+		err = o.table.Unexpected(stray[0], 0)
 	}
 	return err
 }

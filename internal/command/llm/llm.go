@@ -49,12 +49,14 @@ func Run(p *command.IO, args []string) (int, error) {
 
 // Command describes the command.
 func Command() option.Command {
-	return option.Command{Rows: defaults().rows(), Intro: `Usage: redline llm -m MODEL -u ADDRESS [options]
+	return option.Command{Exits: command.Exits(command.ExitOK, command.ExitAssertion, command.ExitInvalid, command.ExitError, command.ExitInterrupted), Common: []string{
+		"model", "url", "endpoint-type", "streaming", "concurrency", "request-rate", "request-count", "benchmark-duration",
+		"synthetic-input-tokens-mean", "output-tokens-mean", "input-file", "report",
+	}, Rows: defaults().rows(), Intro: `Usage: redline llm -m MODEL -u ADDRESS [options]
 
 Loads a language model and measures it token by token: time to first token, inter-token latency, throughput, goodput.
 Options that AIPerf also has have AIPerf's names. docs/llm.md is the manual, docs/metrics.md has every formula.
-`, Outro: `Examples
-  redline llm -m mock-llm --embedded --streaming --concurrency 1,8 --output-tokens-mean 64
+`, Examples: `  redline llm -m mock-llm --embedded --streaming --concurrency 1,8 --output-tokens-mean 64
       try it out: no server needed
   redline llm -m llama -u gpu:8000 --streaming --request-rate 5,10 --benchmark-duration 60 --goodput "ttft:200 itl:20"
   redline llm -u localhost:9001 -i grpc -m ensemble --concurrency 1,4,8 --input-data prompts.jsonl --tokenizer-path DIR
