@@ -14,13 +14,11 @@ import (
 	"github.com/redline-bench/redline/internal/command/outcome"
 	"github.com/redline-bench/redline/internal/llm/load"
 	"github.com/redline-bench/redline/internal/llm/metric"
-	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/profile"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/result"
-	"github.com/redline-bench/redline/internal/term"
 )
 
 // Run is `redline llm`.
@@ -102,7 +100,7 @@ func (r *run) measure() int {
 		r.state(&out.Level)
 		r.res.Levels = append(r.res.Levels, out.Level)
 		limits = append(limits, out.Reasons)
-		r.outcome.LevelEnds(&out.Level)
+		r.endLevel(&out.Level)
 		r.show(out, lv)
 		stopped, r.serverGone = out.Stopped, out.ServerGone
 		r.res.Interrupted = r.res.Interrupted || out.Interrupted
@@ -128,7 +126,7 @@ func (r *run) level(index int, lv load.Level) (*load.Outcome, error) {
 			Service: r.svc, Endpoint: r.ep, Options: r.load, Count: r.tok.count(), UseServer: r.opts.serverCounts || r.tok == nil,
 			ChatTemplate: r.template,
 			Open:         func() (load.Source, error) { return r.source(n) },
-			Progress:     r.progress, Tap: r.tap(lv, n), RequestHeader: "X-Request-ID", SessionHeader: r.opts.session,
+			Progress:     func(p load.Progress) { r.progress(&p, index*r.opts.runs+n) }, Tap: r.tap(lv, n), RequestHeader: "X-Request-ID", SessionHeader: r.opts.session,
 		}
 		cfg.Options.Seed = r.seed(n)
 		if n == 0 || !r.opts.warmOnce {
@@ -181,19 +179,6 @@ func (o *options) cooling(level, run int) time.Duration {
 		return o.pause
 	}
 	return 0
-}
-
-func (r *run) progress(p load.Progress) {
-	level := measure.LevelName(p.Level)
-	if p.Warmup {
-		level = "warm-up"
-	}
-	r.Line.Show(term.Status{
-		Level: level, Elapsed: p.Elapsed, Window: r.load.Duration, Requests: p.Requests, Wanted: p.Wanted, Rate: p.Rate, Median: p.Median, Failed: p.Failed,
-	})
-	if !p.Warmup {
-		r.outcome.Progress(p.Live)
-	}
 }
 
 // tap gives every request of the nth measurement of a level to those who write them down.
