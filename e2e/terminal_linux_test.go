@@ -126,15 +126,18 @@ func startView(t *testing.T, env string, args ...string) *viewRun {
 	return &viewRun{cmd: cmd, master: master}
 }
 
-// until reads what the run shows until it shows text.
-func (v *viewRun) until(t *testing.T, text string) {
+// removed is how a view of several rows is removed: up to its first row, and clear from there.
+var removed = regexp.MustCompile("\x1b\\[[0-9]+A\x1b\\[J")
+
+// until reads what the run shows until it shows what the expression matches.
+func (v *viewRun) until(t *testing.T, expression *regexp.Regexp) {
 	t.Helper()
 	part := make([]byte, 4096)
-	for from := v.shown.Len(); !bytes.Contains(v.shown.Bytes()[from:], []byte(text)); {
+	for from := v.shown.Len(); !expression.Match(v.shown.Bytes()[from:]); {
 		n, err := v.master.Read(part)
 		v.shown.Write(part[:n])
 		if err != nil {
-			t.Fatalf("the run ended before it showed %q: %q", text, v.shown.String())
+			t.Fatalf("the run ended before it showed %s: %q", expression, v.shown.String())
 		}
 	}
 }
@@ -150,8 +153,8 @@ func (v *viewRun) end() int {
 func (v *viewRun) gone(t *testing.T) {
 	t.Helper()
 	all := v.shown.Bytes()
-	if last := bytes.LastIndex(all, []byte("\x1b[J")); last < bytes.LastIndex(all, []byte("> concurrency")) {
-		t.Errorf("the view was not removed: %q", all[max(0, len(all)-300):])
+	if tail := all[max(0, bytes.LastIndex(all, []byte("> concurrency"))):]; !removed.Match(tail) {
+		t.Errorf("the view was not removed: %q", tail)
 	}
 	for _, mode := range []string{"\x1b[?25l", "\x1b[?1049h"} { // hidden cursor, other screen
 		if bytes.Contains(all, []byte(mode)) {
@@ -177,8 +180,7 @@ func TestViewOnATerminal(t *testing.T) {
 	v.gone(t)
 
 	v = startView(t, "NO_COLOR=", "llm", "--embedded", "-m", "mock-llm", "--streaming", "--concurrency", "2", "--output-tokens-mean", "20", "--benchmark-duration", "60")
-	v.until(t, "> concurrency 2")
-	v.until(t, "tokens/s")
+	v.until(t, regexp.MustCompile(`tokens/s[^>]*> concurrency 2`))
 	if err := v.cmd.Process.Signal(unix.SIGINT); err != nil {
 		t.Fatal(err)
 	}
@@ -191,7 +193,8 @@ func TestViewOnATerminal(t *testing.T) {
 // Ctrl-Z removes the view before the process stops. It comes back when the process goes on.
 func TestViewSuspended(t *testing.T) {
 	v := startView(t, "NO_COLOR=1", "profile", "--embedded", "-m", "simple", "-p", "60000")
-	v.until(t, "> concurrency 1")
+	row := regexp.MustCompile("> concurrency 1")
+	v.until(t, row)
 	pid := v.cmd.Process.Pid
 	if err := unix.Kill(pid, unix.SIGTSTP); err != nil {
 		t.Fatal(err)
@@ -200,12 +203,12 @@ func TestViewSuspended(t *testing.T) {
 	if _, err := unix.Wait4(pid, &status, unix.WUNTRACED, nil); err != nil || !status.Stopped() {
 		t.Fatalf("the process did not stop: %v, %v", status, err)
 	}
-	v.until(t, "\x1b[J")
+	v.until(t, removed)
 	v.gone(t)
 	if err := unix.Kill(pid, unix.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
-	v.until(t, "> concurrency 1")
+	v.until(t, row)
 	for range 2 {
 		if err := unix.Kill(pid, unix.SIGINT); err != nil {
 			t.Fatal(err)

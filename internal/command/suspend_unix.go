@@ -19,8 +19,9 @@ func (s *Signals) suspendable(line *term.Line) {
 			case <-s.quit:
 				return
 			case <-s.stops:
-				s.say(line.Clear)
+				release := line.Hold()
 				_ = syscall.Kill(syscall.Getpid(), syscall.SIGSTOP) // cannot fail for this process
+				release()
 			}
 		}
 	})

@@ -40,6 +40,7 @@ type Line struct {
 	active bool     // there is a status to show
 	frame  []string // the rows on the screen
 	inside bool     // other output stopped within a line
+	held   bool     // nothing is drawn
 	last   time.Time
 }
 
@@ -116,6 +117,18 @@ func (l *Line) Clear() {
 	l.erase()
 }
 
+// Hold removes the line and draws nothing until release is called.
+func (l *Line) Hold() (release func()) {
+	set := func(held bool) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.held = held
+		l.erase()
+	}
+	set(true)
+	return func() { set(false) }
+}
+
 // Writer returns a writer to w that removes the line before each write and draws it again after.
 func (l *Line) Writer(w io.Writer) io.Writer {
 	if l == nil || l.json {
@@ -127,7 +140,7 @@ func (l *Line) Writer(w io.Writer) io.Writer {
 // draw writes the rows in the place of those on the screen, one column short of the width: a full row would wrap on many
 // terminals.
 func (l *Line) draw() {
-	if l.inside {
+	if l.inside || l.held {
 		return
 	}
 	width, height := l.dimensions()

@@ -134,3 +134,18 @@ func TestViewIsDrawnAtMostFourTimesASecond(t *testing.T) {
 		t.Errorf("%d drawings in a second", v.writes)
 	}
 }
+
+// While the process is stopped, nothing is drawn; the view comes back below what the shell wrote.
+func TestViewHeld(t *testing.T) {
+	v := newView(100, 24, term.Look{})
+	v.level(1, 2, 1000, false)
+	release := v.Hold()
+	v.level(1, 2, 1000, false)
+	same(t, "held", v.String(), "")
+	fmt.Fprint(v.screen, "[1]+ Stopped\r\n")
+	release()
+	v.level(1, 2, 1000, false)
+	if got := v.String(); !strings.HasPrefix(got, "[1]+ Stopped\nlevel 1 of 2") || strings.Count(got, "\n") != 3 {
+		t.Errorf("after release:\n%s", got)
+	}
+}
