@@ -48,8 +48,12 @@ func (c *Command) Brief(width int) string {
 		common = append(common, all[i])
 		common[len(common)-1].Group = "Most used options"
 	}
+	exits := ""
+	if len(c.Exits) > 0 {
+		exits = " and the exit codes"
+	}
 	short := Command{Intro: c.Intro, Examples: c.Examples, Rows: common}
-	return short.Help(width) + fmt.Sprintf("\n'redline %s --help all' explains all %d options and the exit codes.\n", c.Name, len(all))
+	return short.Help(width) + fmt.Sprintf("\n'redline %s --help all' explains all %d options%s.\n", c.Name, len(all), exits)
 }
 
 // Help is the whole help of the command, for a terminal of the given width.

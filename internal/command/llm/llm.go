@@ -49,7 +49,7 @@ func Run(p *command.IO, args []string) (int, error) {
 func Command() option.Command {
 	return option.Command{Exits: command.Exits(command.ExitOK, command.ExitAssertion, command.ExitInvalid, command.ExitError, command.ExitInterrupted), Common: []string{
 		"model", "url", "endpoint-type", "streaming", "concurrency", "request-rate", "request-count", "benchmark-duration",
-		"synthetic-input-tokens-mean", "output-tokens-mean", "input-file", "report",
+		"synthetic-input-tokens-mean", "output-tokens-mean",
 	}, Rows: defaults().rows(), Intro: `Usage: redline llm -m MODEL -u ADDRESS [options]
 
 Loads a language model and measures it token by token: time to first token, inter-token latency, throughput, goodput.
@@ -57,6 +57,7 @@ Options that AIPerf also has have AIPerf's names. docs/llm.md is the manual, doc
 `, Examples: `  redline llm -m mock-llm --embedded --streaming --concurrency 1,8 --output-tokens-mean 64
       try it out: no server needed
   redline llm -m llama -u gpu:8000 --streaming --request-rate 5,10 --benchmark-duration 60 --goodput "ttft:200 itl:20"
+      measure at 5 and 10 requests per second how many responses meet the bounds
   redline llm -u localhost:9001 -i grpc -m ensemble --concurrency 1,4,8 --input-data prompts.jsonl --tokenizer-path DIR
       measure a Triton text model with prompts from a file
 `}

@@ -12,8 +12,7 @@ import (
 func Command(face plan.Program, argv0 string) option.Command {
 	if face == plan.Redline {
 		return option.Command{Name: "profile", Rows: Rows(face), Intro: profileIntro, Examples: embeddedExample + examples("redline profile"), Outro: writing, Common: []string{
-			"m", "u", "i", "service-kind", "concurrency-range", "request-rate-range", "latency-threshold", "measurement-interval", "request-count", "input-data",
-			"embedded", "report",
+			"m", "u", "i", "concurrency-range", "request-rate-range", "latency-threshold", "measurement-interval", "request-count", "input-data", "report",
 		}}
 	}
 	intro := strings.Replace(perfAnalyzerIntro, "perf_analyzer", cmp.Or(argv0, "perf_analyzer"), 1)
