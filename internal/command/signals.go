@@ -99,6 +99,28 @@ func (s *Signals) announce(p *IO, program plan.Program) {
 	s.line.Store(p.Line)
 }
 
+// suspendable removes the progress from the terminal before Ctrl-Z stops the process: the shell then writes where the progress
+// stood. The next progress after the process was continued is drawn below what the shell wrote.
+func (s *Signals) suspendable(line *term.Line) {
+	list := suspendSignals()
+	if len(list) == 0 {
+		return
+	}
+	signal.Notify(s.stops, list...)
+	s.done.Go(func() {
+		for {
+			select {
+			case <-s.quit:
+				return
+			case <-s.stops:
+				release := line.Hold()
+				stopProcess()
+				release()
+			}
+		}
+	})
+}
+
 func signalNumber(sig os.Signal) int {
 	if n, ok := sig.(syscall.Signal); ok {
 		return int(n)

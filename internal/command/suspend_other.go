@@ -2,7 +2,9 @@
 
 package command
 
-import "github.com/redline-bench/redline/internal/term"
+import "os"
 
-// suspendable does nothing: this system does not stop processes from the keyboard.
-func (*Signals) suspendable(*term.Line) {}
+// suspendSignals are none: this system does not stop processes from the keyboard.
+func suspendSignals() []os.Signal { return nil }
+
+func stopProcess() {}

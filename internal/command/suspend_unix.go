@@ -3,26 +3,12 @@
 package command
 
 import (
-	"os/signal"
+	"os"
 	"syscall"
-
-	"github.com/redline-bench/redline/internal/term"
 )
 
-// suspendable removes the progress from the terminal before Ctrl-Z stops the process: the shell then writes where the progress
-// stood. The next progress after the process was continued is drawn below what the shell wrote.
-func (s *Signals) suspendable(line *term.Line) {
-	signal.Notify(s.stops, syscall.SIGTSTP)
-	s.done.Go(func() {
-		for {
-			select {
-			case <-s.quit:
-				return
-			case <-s.stops:
-				release := line.Hold()
-				_ = syscall.Kill(syscall.Getpid(), syscall.SIGSTOP) // cannot fail for this process
-				release()
-			}
-		}
-	})
-}
+// suspendSignals are the signals of Ctrl-Z.
+func suspendSignals() []os.Signal { return []os.Signal{syscall.SIGTSTP} }
+
+// stopProcess stops this process until it is continued, as Ctrl-Z does.
+func stopProcess() { _ = syscall.Kill(syscall.Getpid(), syscall.SIGSTOP) } // cannot fail for this process

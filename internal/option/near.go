@@ -43,11 +43,6 @@ func didYouMean(prefix string, names []string) string {
 	return "; did you mean " + listed(prefix, names) + "?"
 }
 
-// DidYouMean continues a message about an unknown name: "; did you mean 'redline profile'?". It is empty if no name is near.
-func DidYouMean(text, prefix string, names []string) string {
-	return didYouMean(prefix, Near(text, names))
-}
-
 // listed joins names: "--a, --b or --c". Of many names it lists the first.
 func listed(prefix string, names []string) string {
 	const most = 6

@@ -123,7 +123,7 @@ func (r *raw) syntaxError(e *option.SyntaxError) error {
 	switch e.Fault {
 	case option.UnknownShort, option.NoShortValue:
 		return line("Invalid short option '-%c'", e.Short)
-	case option.UnknownLong, option.Ambiguous:
+	case option.UnknownLong, option.Ambiguous, option.OneDash:
 		return line("Invalid long option '%s'", e.Raw)
 	case option.NoLongValue, option.UnexpectedValue:
 		return line("Missing value for option '%s'", e.Raw)
