@@ -36,7 +36,7 @@ func TestAnOptionIsOneFieldAndOneRow(t *testing.T) {
 			t.Errorf("redline %v lacks %q:\n%s", args, want, out)
 		}
 	}
-	f("--tenant-key KEY", "llm", "--help")
+	f("--tenant-key KEY", "llm", "--help", "all")
 	for _, shell := range []string{"bash", "zsh", "fish"} {
 		f("tenant-key", "completion", shell)
 	}

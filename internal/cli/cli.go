@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 
 	xterm "golang.org/x/term"
 
@@ -76,16 +75,8 @@ func run(p *command.IO) int {
 	}
 	c, ok := find(name)
 	if !ok {
-		fmt.Fprintf(p.Stderr, "redline: %v%s\n", noCommand(name), placementHint(name))
+		fmt.Fprintf(p.Stderr, "redline: %v\n", noCommand(name))
 		return command.ExitError
 	}
 	return c.do(p, args)
-}
-
-// placementHint returns a hint if an option stands in the place of the command.
-func placementHint(command string) string {
-	if strings.HasPrefix(command, "-") {
-		return "; options come after the command, as in 'redline profile -m MODEL'"
-	}
-	return ""
 }

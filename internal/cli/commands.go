@@ -66,13 +66,6 @@ func find(name string) (row, bool) {
 	return list[i], true
 }
 
-func noCommand(name string) error {
-	if hint := otherTools[name]; hint != "" {
-		return fmt.Errorf("unknown command %q: %s", name, hint)
-	}
-	return fmt.Errorf("unknown command %q; run 'redline help' for the list", name)
-}
-
 // do runs the command and prints its error or help.
 func (c row) do(p *command.IO, args []string) int {
 	code, err := c.run(p, args)
@@ -84,7 +77,7 @@ func (c row) do(p *command.IO, args []string) int {
 	case outClosed(p): // the reader of standard output has gone; it needs no message
 		return command.ExitPipe
 	case errors.Is(err, option.ErrHelp):
-		fmt.Fprint(p.Stdout, c.help(p))
+		fmt.Fprint(p.Stdout, c.help(p, errors.Is(err, option.ErrHelpAll)))
 		return command.ExitOK
 	case errors.As(err, new(command.UsageError)):
 		fmt.Fprintf(p.Stderr, "redline %s: %v; see redline %s --help\n", c.name, err, c.name)
@@ -97,10 +90,20 @@ func (c row) do(p *command.IO, args []string) int {
 	return code
 }
 
-// help is the help of the command for the user's terminal.
-func (c row) help(p *command.IO) string {
+// help is the help of the command for the user's terminal: the most used options, or all.
+func (c row) help(p *command.IO, all bool) string {
+	about := c.describe()
+	if all {
+		return about.Help(p.Columns())
+	}
+	return about.Brief(p.Columns())
+}
+
+// describe is the description with the command's name.
+func (c row) describe() option.Command {
 	about := c.about()
-	return about.Help(p.Columns())
+	about.Name, about.Summary = c.name, c.summary
+	return about
 }
 
 // about describes a command without options.
@@ -112,9 +115,7 @@ func about(intro string, words ...string) func() option.Command {
 func described() []option.Command {
 	var list []option.Command
 	for _, c := range commands() {
-		about := c.about()
-		about.Name, about.Summary = c.name, c.summary
-		list = append(list, about)
+		list = append(list, c.describe())
 	}
 	return list
 }

@@ -8,8 +8,12 @@ import (
 	"github.com/redline-bench/redline/internal/option"
 )
 
-// runHelp is `redline help [command]`.
+// runHelp is `redline help [command [all]]`.
 func runHelp(p *command.IO, args []string) (int, error) {
+	all := len(args) == 2 && args[1] == "all"
+	if all {
+		args = args[:1]
+	}
 	rest, err := command.Parse(&option.Table{}, args, 0, 1, "name one command, or none")
 	if err != nil {
 		return 0, err
@@ -22,7 +26,7 @@ func runHelp(p *command.IO, args []string) (int, error) {
 	if !ok {
 		return 0, noCommand(rest[0])
 	}
-	fmt.Fprint(p.Stdout, c.help(p))
+	fmt.Fprint(p.Stdout, c.help(p, all))
 	return 0, nil
 }
 
@@ -62,9 +66,9 @@ const (
 
 Prints the version of this program, the commit (if known), the Go version and the platform it was built for.
 `
-	helpHelp = `Usage: redline help [COMMAND]
+	helpHelp = `Usage: redline help [COMMAND [all]]
 
-Explains a command, or lists all commands.
+Explains a command with its most used options, or with all options; without COMMAND, lists all commands.
 `
 	completionHelp = `Usage: redline completion bash|zsh|fish
 

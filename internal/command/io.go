@@ -2,6 +2,7 @@ package command
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"strings"
 	"time"
@@ -48,6 +49,11 @@ func (p *IO) ForRun(opts plan.Outcome, program plan.Program, sigs *Signals) *IO 
 		c.Line = term.NewJSON(p.Stderr, time.Now)
 	case opts.Progress == "none" || opts.Quiet:
 		c.Line = nil
+	case opts.Progress == "tui" && c.Line == nil:
+		fmt.Fprintln(p.Stderr, "--tui has no effect: standard error is not a terminal")
+	case opts.Progress == "tui":
+		c.Line = c.Line.View(term.Look{Color: p.Getenv("NO_COLOR") == "", Unicode: p.utf8()})
+		sigs.suspendable(c.Line)
 	}
 	if opts.Quiet {
 		c.Stdout, c.OutTerminal = io.Discard, false

@@ -6,16 +6,19 @@
 package option
 
 import (
-	"cmp"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/redline-bench/redline/internal/secret"
 )
 
-// ErrHelp means that the user asked for help.
-var ErrHelp = errors.New("help was asked for")
+// ErrHelp means that the user asked for help. ErrHelpAll, which is an ErrHelp too, asks for all options.
+var (
+	ErrHelp    = errors.New("help was asked for")
+	ErrHelpAll = fmt.Errorf("all options: %w", ErrHelp)
+)
 
 // Row is one option.
 type Row struct {
@@ -37,7 +40,7 @@ type Row struct {
 	RedlineOnly bool
 	Secret      secret.Kind // where the value can hold a secret
 	// Instead marks an option of another tool, which this command does not have. It completes the sentence "--NAME ..." of
-	// the error. Help and completion leave the row out.
+	// the error and names what to write. Help and completion leave the row out.
 	Instead string
 
 	To Value // where the value goes
@@ -69,6 +72,11 @@ func (r *Row) Names() []string {
 	return list
 }
 
+// called tells whether name, without dashes, is the option's first name.
+func (r *Row) called(name string) bool {
+	return r.Long == name || r.Long == "" && string(r.Short) == name
+}
+
 // longNames are the long names without dashes.
 func (r *Row) longNames() []string {
 	return slices.DeleteFunc(append([]string{r.Long}, strings.Fields(r.Also)...), func(s string) bool { return s == "" })
@@ -78,9 +86,13 @@ func (r *Row) longNames() []string {
 func (r *Row) files() bool { return strings.Contains(r.Arg, "FILE") }
 func (r *Row) dirs() bool  { return strings.Contains(r.Arg, "DIR") && !r.files() }
 
-// defaultText is the default with its unit: "5000 ms".
+// defaultText is the default with its unit: "5000 ms". The number 0 mostly means that the option has no effect; a row whose
+// default is a real 0 says so in Default.
 func (r *Row) defaultText() string {
-	text := cmp.Or(r.Default, r.To.Default)
+	text := r.Default
+	if text == "" && r.To.Default != "0" {
+		text = r.To.Default
+	}
 	number, rest, comma := strings.Cut(text, ", ")
 	if r.Unit == "" || number == "" || strings.Trim(number, "0123456789.") != "" {
 		return text

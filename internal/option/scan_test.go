@@ -98,7 +98,8 @@ func TestFaults(t *testing.T) {
 	f("-vm", SyntaxError{Fault: NoShortValue, Raw: "-vm", Short: 'm'}, "option '-m' needs a value")
 	f("--conf", SyntaxError{Fault: UnknownLong, Raw: "--conf", Name: "conf"}, "unknown option '--conf'")
 	f("--xyz=3", SyntaxError{Fault: UnknownLong, Raw: "--xyz=3", Name: "xyz"}, "unknown option '--xyz'")
-	f("--async-x", SyntaxError{Fault: UnknownLong, Raw: "--async-x", Name: "async-x"}, "unknown option '--async-x'")
+	f("--async-x", SyntaxError{Fault: UnknownLong, Raw: "--async-x", Name: "async-x", Candidates: []string{"async"}}, "unknown option '--async-x'; did you mean --async?")
+	f("-async", SyntaxError{Fault: OneDash, Raw: "-async", Name: "async"}, "option '-async' has two dashes: --async")
 	f("--in=1", SyntaxError{
 		Fault: Ambiguous, Raw: "--in=1", Name: "in",
 		Candidates: []string{"input-data", "input-format"},

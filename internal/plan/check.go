@@ -16,7 +16,7 @@ func New(draft Plan) (*Plan, error) {
 	f.unless(draft.Load.Mode != PeriodicConcurrency || draft.Output.Export != "", "output.export is missing: a periodic load has no other report")
 	f.input(&draft.Input)
 	f.measure(&draft.Measure)
-	oneOf(&f, "outcome.progress", draft.Outcome.Progress, "", "auto", "json", "none")
+	oneOf(&f, "outcome.progress", draft.Outcome.Progress, "", "auto", "tui", "json", "none")
 	f.unless(draft.Outcome.MaxRegression >= 0, "outcome.max_regression is below 0")
 	f.unless(draft.Verbose >= 0 && draft.Verbose <= 2, "verbose is %d, not 0, 1 or 2", draft.Verbose)
 	if len(f) > 0 {

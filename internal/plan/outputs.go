@@ -25,7 +25,7 @@ type Outcome struct {
 	NoHistory     bool    `json:"no_history,omitempty"`
 	Label         string  `json:"label,omitempty"` // the run's name in the history
 	Quiet         bool    `json:"quiet,omitempty"`
-	Progress      string  `json:"progress,omitempty"` // auto, json or none
+	Progress      string  `json:"progress,omitempty"` // auto, tui, json or none
 }
 
 // DefaultOutcome is what holds when no option is given.
@@ -50,7 +50,8 @@ func (o *Outcome) Rows() []option.Row {
 		{Long: "label", Arg: "TEXT", Help: "name the run in the history", To: option.Text(&o.Label)},
 		{Long: "no-history", Help: "do not keep the run in the history", To: option.Switch(&o.NoHistory)},
 		{Long: "quiet", Help: "print only errors and failed assertions", To: option.Switch(&o.Quiet)},
-		{Long: "progress", Arg: "HOW", Help: "progress on stderr: auto (a line on a terminal), json (one object per line, for programs) or none", To: option.OneOf(&o.Progress, "auto", "json", "none")},
+		{Long: "progress", Arg: "HOW", Help: "progress on stderr: auto (a line on a terminal), tui (a view with a row per level), json (one object per line, for programs) or none", To: option.OneOf(&o.Progress, "auto", "tui", "json", "none")},
+		{Long: "tui", Help: "show progress as a view on the terminal: every level with the course of its throughput and latency, like --progress tui", To: option.Func(func(string) error { o.Progress = "tui"; return nil })},
 	})
 }
 

@@ -416,7 +416,7 @@ func (m *levelRun) steady(p *pass, c *result.Client) {
 func (m *levelRun) progress(p *pass, n, trials int) Progress {
 	elapsed := time.Duration(clock.Now() - p.from)
 	g := Progress{
-		Level: m.lv, Pass: n, Passes: trials, Elapsed: elapsed, Requests: p.win.Requests(), Failed: p.win.Failed(),
+		Level: m.lv, Number: len(m.res.Levels) + 1, Levels: levelCount(&m.Plan.Load), Pass: n, Passes: trials, Elapsed: elapsed, Requests: p.win.Requests(), Failed: p.win.Failed(),
 		Median: p.win.Median(), InFlight: m.eng.InFlight(),
 	}
 	if m.timeline != nil {
@@ -434,6 +434,7 @@ func (m *levelRun) progress(p *pass, n, trials int) Progress {
 	default:
 		g.Window = rules.Interval
 	}
+	g.Left = timeLeft(&g, m.res.Levels)
 	return g
 }
 

@@ -59,7 +59,7 @@ func (o *Options) Rows() []option.Row {
 		{Long: "csv", Arg: "FILE", Writes: true, Help: "also write the numbers as CSV, with latencies in microseconds", To: option.Text(&o.CSV)},
 	}), option.Group("Options that Triton's simple client does not have", []option.Row{
 		{Long: "concurrency", Arg: "N", Help: "number of requests in flight", To: option.Int(&o.Concurrency, 1)},
-		{Long: "input-data", Arg: "FILE|DIR", Help: "input data, in the form that profile accepts (default: zeros)", To: option.Text(&o.Data)},
+		{Long: "input-data", Arg: "FILE|DIR", Default: "zeros", Help: "input data, in the form that profile accepts", To: option.Text(&o.Data)},
 		{Long: "json", Arg: "FILE", Writes: true, Help: "write the whole result, with client health and verdict, as JSON", To: option.Text(&o.JSON)},
 		{Long: "embedded", Help: "start the reference server for this run", To: option.Switch(&o.Embedded)},
 	}), o.Outcome.Rows())
@@ -74,7 +74,7 @@ func Parse(args []string, secrets *secret.Set) (*Options, error) {
 	case err != nil:
 		return nil, err
 	case len(rest) > 0:
-		return nil, fmt.Errorf("unexpected argument %q", rest[0])
+		return nil, table.Unexpected(rest[0], 0)
 	}
 	o.Given = table.Arguments()
 	o.Warmup = max(o.Warmup, 0) // the Python client takes a negative number for 0

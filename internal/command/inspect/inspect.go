@@ -80,8 +80,7 @@ func Command() option.Command {
 Identifies a server and lists its models. With -m it describes one model: inputs, outputs, batching, sequences,
 responses, steps of an ensemble. It prints a command line that measures the model; --write-input writes an input file
 for the model. For an OpenAI server it lists the endpoints that respond; each receives one request without a prompt.
-`, Outro: `Examples
-  redline inspect --embedded -m simple
+`, Examples: `  redline inspect --embedded -m simple
       try it out: no server needed
   redline inspect -u gpu-host:8001
   redline inspect -u gpu-host:8000 -m resnet50 --write-input resnet50.json

@@ -32,7 +32,7 @@ func aiperfRows() []option.Row {
 		{Long: "parameter-sweep-same-seed"}, // levels always have the same prompts
 	}
 	for i := range rows {
-		rows[i].To = option.Ignore()
+		rows[i].Help, rows[i].To = "has no effect here", option.Ignore()
 	}
 	rows = append(rows, option.Row{Long: "parameter-sweep-mode", Arg: "VALUE", To: option.Func(func(v string) error {
 		if v != "independent" {

@@ -19,7 +19,7 @@ func (o *options) parse(args []string, secrets *secret.Set) error {
 	case slices.Contains(args, "--") && strings.HasPrefix(stray[0], "-"):
 		return fmt.Errorf("%q after --: GenAI-Perf passes such options to perf_analyzer, which is not used here; give options of this command, without --", stray[0])
 	}
-	return fmt.Errorf("unexpected argument %q", stray[0])
+	return o.table.Unexpected(stray[0], 0)
 }
 
 // severalValues repeats the name of a repeatable option before each of its values: AIPerf and vLLM's benchmark accept several

@@ -30,7 +30,7 @@ func read(args []string, secrets *secret.Set) (*options, load.Options, error) {
 // seed tells whether the options are those of the Python perf tool for TensorRT-LLM: the report then has that tool's form.
 func (o *options) seed() bool {
 	if o.console != "" {
-		return o.console == "seed"
+		return o.console == "blocks"
 	}
 	return o.protocol != "" || o.inputData != "" || o.tokenizerPath != ""
 }

@@ -20,7 +20,6 @@ import (
 	"github.com/redline-bench/redline/internal/profile"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/result"
-	"github.com/redline-bench/redline/internal/term"
 )
 
 // Run is `redline llm`.
@@ -55,14 +54,17 @@ func Run(p *command.IO, args []string) (int, error) {
 
 // Command describes the command.
 func Command() option.Command {
-	return option.Command{Rows: defaults().rows(), Intro: `Usage: redline llm -m MODEL -u ADDRESS [options]
+	return option.Command{Exits: command.Exits(command.ExitOK, command.ExitAssertion, command.ExitInvalid, command.ExitError, command.ExitInterrupted), Common: []string{
+		"model", "url", "endpoint-type", "streaming", "concurrency", "request-rate", "request-count", "benchmark-duration",
+		"synthetic-input-tokens-mean", "output-tokens-mean",
+	}, Rows: defaults().rows(), Intro: `Usage: redline llm -m MODEL -u ADDRESS [options]
 
 Loads a language model and measures it token by token: time to first token, inter-token latency, throughput, goodput.
 Options that AIPerf also has have AIPerf's names. docs/llm.md is the manual, docs/metrics.md has every formula.
-`, Outro: `Examples
-  redline llm -m mock-llm --embedded --streaming --concurrency 1,8 --output-tokens-mean 64
+`, Examples: `  redline llm -m mock-llm --embedded --streaming --concurrency 1,8 --output-tokens-mean 64
       try it out: no server needed
   redline llm -m llama -u gpu:8000 --streaming --request-rate 5,10 --benchmark-duration 60 --goodput "ttft:200 itl:20"
+      measure at 5 and 10 requests per second how many responses meet the bounds
   redline llm -u localhost:9001 -i grpc -m ensemble --concurrency 1,4,8 --input-data prompts.jsonl --tokenizer-path DIR
       measure a Triton text model with prompts from a file
 `}
@@ -110,7 +112,7 @@ func (r *run) measure() int {
 		r.state(&out.Level)
 		r.res.Levels = append(r.res.Levels, out.Level)
 		limits = append(limits, out.Reasons)
-		r.outcome.LevelEnds(&out.Level)
+		r.endLevel(&out.Level)
 		r.show(out, lv)
 		stopped, r.serverGone = out.Stopped, out.ServerGone
 		r.res.Interrupted = r.res.Interrupted || out.Interrupted
@@ -136,7 +138,7 @@ func (r *run) level(index int, lv load.Level) (*load.Outcome, error) {
 			Service: r.svc, Endpoint: r.ep, Options: r.load, Count: r.tok.count(), UseServer: r.opts.serverCounts || r.tok == nil,
 			ChatTemplate: r.template,
 			Open:         func() (load.Source, error) { return r.source(n) },
-			Progress:     r.progress, Tap: r.tap(lv, n), RequestHeader: "X-Request-ID", SessionHeader: r.opts.session,
+			Progress:     func(p load.Progress) { r.progress(&p, index*r.opts.runs+n) }, Tap: r.tap(lv, n), RequestHeader: "X-Request-ID", SessionHeader: r.opts.session,
 		}
 		cfg.Options.Seed = r.seed(n)
 		if n == 0 || !r.opts.warmOnce {
@@ -189,19 +191,6 @@ func (o *options) cooling(level, run int) time.Duration {
 		return o.pause
 	}
 	return 0
-}
-
-func (r *run) progress(p load.Progress) {
-	level := measure.LevelName(p.Level)
-	if p.Warmup {
-		level = "warm-up"
-	}
-	r.Line.Show(term.Status{
-		Level: level, Elapsed: p.Elapsed, Window: r.load.Duration, Requests: p.Requests, Wanted: p.Wanted, Rate: p.Rate, Median: p.Median, Failed: p.Failed,
-	})
-	if !p.Warmup {
-		r.outcome.Progress(p.Live)
-	}
 }
 
 // tap gives every request of the nth measurement of a level to those who write them down.

@@ -132,7 +132,7 @@ func defaults() *options {
 // rows are all options of the command.
 func (o *options) rows() []option.Row {
 	return slices.Concat(o.targetRows(), o.loadRows(), o.stopRows(), o.warmRows(), o.promptRows(), o.shapeRows(), o.mediaRows(),
-		o.outputRows(), o.outcome.Rows(), o.genaiperfRows(), aiperfRows())
+		o.outputRows(), o.outcome.Rows(), o.genaiperfRows(), aiperfRows(), otherRows())
 }
 
 func (o *options) targetRows() []option.Row {
@@ -230,7 +230,7 @@ func (o *options) loadRows() []option.Row {
 		{Long: "replay-speedup", Also: "synthesis-speedup-ratio", Arg: "FACTOR", Help: "divide the times of a schedule by this factor", To: option.Float(&o.data.Trace.Speedup, 0, 1e9)},
 		{Long: "fixed-schedule-start-offset", Arg: "MS", Help: "skip requests of the schedule before this time", To: option.Time(&o.data.Trace.Start, time.Millisecond)},
 		{Long: "fixed-schedule-end-offset", Arg: "MS", Help: "skip requests of the schedule after this time", To: option.Time(&o.data.Trace.End, time.Millisecond)},
-		{Long: "fixed-schedule-auto-offset", Help: "make the first request of a schedule due at the start of the level (default)", To: option.Switch(&o.data.Trace.AutoOffset)},
+		{Long: "fixed-schedule-auto-offset", Help: "make the first request of a schedule due at the start of the level, as without the option", To: option.Switch(&o.data.Trace.AutoOffset)},
 		{Long: "no-fixed-schedule-auto-offset", Help: "keep the time before the first request of a schedule", To: option.SwitchOff(&o.data.Trace.AutoOffset)},
 		{Long: "request-cancellation-rate", Arg: "PERCENT", Help: "percentage of requests that the client cancels", To: option.Float(&o.cancelRate, 0, 100)},
 		{Long: "request-cancellation-delay", Arg: "SECONDS", Help: "cancel these requests this long after they were sent", To: seconds(&o.cancelDelay)},
@@ -265,9 +265,9 @@ func (o *options) stopRows() []option.Row {
 		{Long: "calibrate", Help: "after the run, measure the error of token times on a reference server on this machine, at the pace of each level; takes up to 4 seconds per level", To: option.Switch(&o.calibrate)},
 		{Long: "profile-run-cooldown-seconds", Arg: "SECONDS", Help: "pause between the repeats of --runs", To: seconds(&o.runPause)},
 		{Long: "no-vary-seed-per-trial", Help: "send the same prompts at the same times in every repeat of --runs; a prefix cache may then contain them", To: option.Switch(&o.sameSeed)},
-		{Long: "vary-seed-per-trial", Help: "send different prompts in every repeat of --runs (the default)", To: option.SwitchOff(&o.sameSeed)},
+		{Long: "vary-seed-per-trial", Help: "send different prompts in every repeat of --runs, as without the option", To: option.SwitchOff(&o.sameSeed)},
 		{Long: "profile-run-disable-warmup-after-first", Help: "warm up before the first repeat of --runs only", To: option.Switch(&o.warmOnce)},
-		{Long: "no-profile-run-disable-warmup-after-first", Help: "warm up before every repeat of --runs (the default)", To: option.SwitchOff(&o.warmOnce)},
+		{Long: "no-profile-run-disable-warmup-after-first", Help: "warm up before every repeat of --runs, as without the option", To: option.SwitchOff(&o.warmOnce)},
 		{Long: "parameter-sweep-cooldown-seconds", Arg: "SECONDS", Help: "pause between levels", To: seconds(&o.pause)},
 		{Long: "confidence-level", Arg: "SHARE", Help: "confidence level of intervals; 0 computes no intervals", To: option.Float(&o.confidence, 0, 0.9999)},
 	})
@@ -297,7 +297,7 @@ func (o *options) outputRows() []option.Row {
 			return err
 		})},
 		{Long: "json", Arg: "FILE", Writes: true, Help: "write the whole result as JSON", To: option.Text(&o.json)},
-		{Long: "console", Arg: "FORM", Help: "form of the report on the console: table, or seed for the blocks that -i, --input-data and --tokenizer-path select", To: option.OneOf(&o.console, "table", "seed")},
+		{Long: "console", Arg: "FORM", Help: "form of the report on the console: table or blocks; -i, --input-data and --tokenizer-path select blocks", To: option.OneOf(&o.console, "table", "blocks")},
 		{Long: "verbose", Short: 'v', Also: "extra-verbose", Help: "print every metric, confidence intervals, and the source of each token count", To: option.Switch(&o.verbose)},
 	})
 }

@@ -23,9 +23,9 @@ func (o *options) promptRows() []option.Row {
 		{Long: "custom-dataset-type", Arg: "TYPE", Help: "format of the file; detected from its first record unless given: " + strings.Join(formats, ", "), To: option.Parsed(&o.data.Format, dataset.ParseFormat).Of(formats...)},
 		{Long: "dataset-sampling-strategy", Arg: "NAME", Default: "sequential", Help: "order of the prompts: sequential, shuffle or random", To: option.Parsed(&o.data.Sampling, dataset.ParseSampling).Of("sequential", "shuffle", "random")},
 		{Long: "num-dataset-entries", Also: "num-prompts num-payloads", Arg: "N", Help: "number of different prompts", To: option.Int(&o.data.Entries, 1)},
-		{Long: "random-seed", Arg: "N", Help: "seed of all random choices", To: option.Uint(&o.data.Seed, math.MaxUint64)},
+		{Long: "random-seed", Arg: "N", Default: "0", Help: "seed of all random choices", To: option.Uint(&o.data.Seed, math.MaxUint64)},
 		{Long: "tokenizer", Arg: "FILE|DIR", Help: "tokenizer: a folder, a tokenizer.json, a tiktoken file, or the name of a model that Hugging Face's tools have downloaded", To: option.Text(&o.tokenizer)},
-		{Long: "tokenizer-path", Arg: "FILE|DIR", Help: "other name of --tokenizer; also selects the blocks of --console seed", To: option.Text(&o.tokenizerPath)},
+		{Long: "tokenizer-path", Arg: "FILE|DIR", Help: "other name of --tokenizer; also selects --console blocks", To: option.Text(&o.tokenizerPath)},
 		{Long: "apply-chat-template", Help: "count and generate prompts with the tokenizer's chat template, as the server sees them; endpoints that take one text, " +
 			"such as completions, receive the rendered text", To: option.Switch(&o.chatTemplate)},
 		{Long: "use-server-token-count", Help: "use the server's token counts even if a tokenizer is given", To: option.Switch(&o.serverCounts)},

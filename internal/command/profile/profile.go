@@ -37,6 +37,9 @@ func run(p *command.IO, program plan.Program, name string, args []string) (int, 
 	for _, w := range notes.Warnings {
 		fmt.Fprintln(p.Stderr, w)
 	}
+	if program == plan.Redline && errors.Is(err, option.ErrHelp) {
+		return 0, err
+	}
 	if err != nil {
 		return UsageFailed(p, program, err), nil
 	}
@@ -110,4 +113,9 @@ func UsageFailed(p *command.IO, program plan.Program, err error) int {
 }
 
 // Command describes the command.
-func Command() option.Command { return flags.Command(plan.Redline, "") }
+func Command() option.Command {
+	c := flags.Command(plan.Redline, "")
+	c.Exits = command.Exits(command.ExitOK, command.ExitUnstable, command.ExitNoRequests, command.ExitAssertion, command.ExitInvalid,
+		command.ExitError, command.ExitInterrupted)
+	return c
+}

@@ -41,6 +41,7 @@ func (w *watcher) mute() bool {
 // LevelEnds prints the level, or why there is nothing to print.
 func (w *watcher) LevelEnds(lv *result.Level) {
 	if w.Plan.Program == plan.Redline {
+		w.Line.EndLevel(term.Status{Rate: lv.Client.InferPerSec, Median: time.Duration(lv.Client.Latency.At(50))})
 		w.outcome.LevelEnds(lv)
 		if lv.Client.Requests > 0 {
 			w.Console.Level(lv)
@@ -75,7 +76,7 @@ func (w *watcher) RanksStable() {
 // Progress redraws the progress line.
 func (w *watcher) Progress(p profile.Progress) {
 	w.Line.Show(term.Status{
-		Level: measure.LevelName(p.Level), Pass: p.Pass, Passes: p.Passes, Elapsed: p.Elapsed, Window: p.Window,
+		Level: measure.LevelName(p.Level), Number: p.Number, Levels: p.Levels, Left: p.Left, Pass: p.Pass, Passes: p.Passes, Elapsed: p.Elapsed, Window: p.Window,
 		Requests: p.Requests, Wanted: p.Wanted, Rate: p.Rate, Median: p.Median, Failed: p.Failed,
 	})
 	if w.outcome != nil {

@@ -69,7 +69,9 @@ func keepResult(path string, args []string) error {
 // Command describes the command.
 func Command() option.Command {
 	return option.Command{
-		Rows: (&changes{outcome: plan.DefaultOutcome()}).rows(),
+		Exits:  []option.Exit{{Code: command.ExitError, Meaning: "the result cannot be read, or a secret of the first run is missing; the other codes are those of the first run's command"}},
+		Common: []string{"url", "header", "json", "csv", "report", "assert", "baseline", "label", "quiet"},
+		Rows:   (&changes{outcome: plan.DefaultOutcome()}).rows(),
 		Intro: `Usage: redline rerun RESULT [options]
 
 Repeats the run of a result: the same server, model, requests, load and measurement. RESULT is an id of redline
@@ -84,8 +86,7 @@ A result keeps no secrets. Give those of the first run again; the error line nam
 The options below are for results of 'redline profile'. After other results all options of their command may
 follow, and replace those of the first run.
 `,
-		Outro: `Examples
-  redline rerun last --json again.json
+		Examples: `  redline rerun last --json again.json
       repeat the last run and write the result as JSON
   redline rerun monday.json -H "Authorization: Bearer $TOKEN"
       repeat a run whose requests had a secret header

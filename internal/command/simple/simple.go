@@ -48,12 +48,13 @@ func Run(p *command.IO, args []string) (int, error) {
 // Command describes the command.
 func Command() option.Command {
 	o := simple.Defaults()
-	return option.Command{Rows: o.Rows(), Intro: `Usage: redline simple -m MODEL [options]
+	return option.Command{Exits: command.CheckExits(), Common: []string{
+		"model-name", "url", "protocol", "batch-size", "shape", "iteration_count", "warmup_count", "concurrency", "csv", "embedded", "report",
+	}, Rows: o.Rows(), Intro: `Usage: redline simple -m MODEL [options]
 
 Sends requests one after another to a model with one input and one output of variable last dimension, and prints
 throughput, average latency and percentiles, like the simple client of Triton's own QA. docs/simple.md has more.
-`, Outro: `Examples
-  redline simple -m custom_identity_fp32 -s 16 --embedded
+`, Examples: `  redline simple -m custom_identity_fp32 -s 16 --embedded
       try it out: no server needed
   redline simple -m my_model --shape 100000 -i grpc -u gpu-host:8001 --csv out.csv
 `}

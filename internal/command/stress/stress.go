@@ -57,15 +57,16 @@ func Run(p *command.IO, args []string) (int, error) {
 // Command describes the command.
 func Command() option.Command {
 	o := stress.Defaults()
-	return option.Command{Rows: o.Rows(), Words: []string{"sequence", "chaos"}, Intro: `Usage: redline stress sequence [MODEL] [options]
+	return option.Command{Exits: command.CheckExits(), Common: []string{
+		"url", "model-name", "protocol", "concurrency", "iterations", "duration", "random-seed", "max-failures", "overlap", "embedded", "verbose",
+	}, Rows: o.Rows(), Words: []string{"sequence", "chaos"}, Intro: `Usage: redline stress sequence [MODEL] [options]
        redline stress chaos [MODEL] --chaos TIME --duration TIME [options]
 
 Sends valid and invalid sequences to a model that keeps a running sum for each sequence, and checks every response,
 like the sequence stress test of Triton's own QA. The exit code is 0 if every response was right, else 1, with the
 history of each sequence that failed. 'chaos' only unloads and loads the model, while another command runs with
 --disturbed. docs/stress.md explains the patterns.
-`, Outro: `Examples
-  redline stress sequence --embedded -i 50
+`, Examples: `  redline stress sequence --embedded -i 50
       try it out: no server needed
   redline stress sequence custom_sequence_int32 -u gpu-host:8001 -r 7 --duration 10m
 `}

@@ -38,6 +38,7 @@ type collection struct {
 	shown    int64
 	lastN    uint64
 	rate     float64
+	output   recentRate // of tokens
 	stop     struct {
 		text        string
 		interrupted bool
@@ -60,7 +61,7 @@ func (r *run) begin(p *phase) {
 	if r.until = nil; o.Until != nil {
 		r.until = &metric.Watch{Target: *o.Until}
 	}
-	r.row, r.lastN, r.shown, r.lastDue, r.lastSent = 0, 0, p.start, 0, 0
+	r.row, r.lastN, r.shown, r.lastDue, r.lastSent, r.output = 0, 0, p.start, 0, 0, recentRate{}
 	r.ends, r.idleNs, r.pausedNs = nil, 0, 0
 }
 
@@ -320,11 +321,33 @@ func (r *run) progress(p *phase, now int64) {
 	r.rate += (last - r.rate) * 0.3
 	r.lastN, r.shown = n, now
 	lv := r.head()
+	tokens := r.output.at(now-p.start, r.measured.Sum(metric.OutputLength))
 	r.cfg.Progress(Progress{
 		Level: &lv, Warmup: p.warm, Elapsed: time.Duration(now - p.start), Requests: n, Wanted: uint64(p.limit),
 		Failed: r.measured.Failed(), InFlight: r.eng.InFlight(), Rate: r.rate, Median: r.win.Median(),
+		Tokens: tokens, FirstToken: time.Duration(r.measured.RecentMedian(metric.TTFT) * float64(time.Millisecond)),
 		Live: r.live,
 	})
+}
+
+// recentRate is how fast a sum grows: its mean over the first recentTime, then with older growth fading out.
+type recentRate struct {
+	last int64 // time of the last look
+	sum  float64
+	rate float64
+}
+
+// recentTime is how long growth matters.
+const recentTime = 3 * time.Second
+
+// at returns the rate when the sum has a new value; now counts from the start, in nanoseconds.
+func (r *recentRate) at(now int64, sum float64) float64 {
+	if d := float64(now - r.last); d > 0 {
+		share := d / min(float64(now), float64(recentTime))
+		r.rate += ((sum-r.sum)/(d/1e9) - r.rate) * min(1, share)
+		r.last, r.sum = now, sum
+	}
+	return r.rate
 }
 
 // live is the level as it stands.

@@ -144,6 +144,10 @@ type Progress struct {
 	InFlight int
 	Rate     float64 // answers a second
 	Median   time.Duration
+	// Tokens are the output tokens per second of the last seconds, FirstToken is the median time to the first token of the
+	// latest requests; both are 0 if there are none.
+	Tokens     float64
+	FirstToken time.Duration
 	// Live makes the level as it stands, for pages that draw it. It may be called only until Progress returns.
 	Live func() *result.Level
 }

@@ -162,6 +162,14 @@ func (c *Collector) Sum(id ID) float64 { return c.series[id].Sum() }
 // Mean is the average of a quantity.
 func (c *Collector) Mean(id ID) float64 { return c.series[id].Mean() }
 
+// RecentMedian is the median of the latest values of a quantity, cheap enough for a progress line; 0 if there are none.
+func (c *Collector) RecentMedian(id ID) float64 {
+	if c.series[id].Count() == 0 {
+		return 0
+	}
+	return c.series[id].RecentMedian(1000)
+}
+
 // Quantile is a percentile of a quantity.
 func (c *Collector) Quantile(id ID, p float64) float64 {
 	return c.series[id].Quantiles(p)[0]

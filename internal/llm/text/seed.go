@@ -11,7 +11,7 @@ import (
 	"github.com/redline-bench/redline/internal/llm/metric"
 )
 
-// Seed is a level as the Python perf tool for TensorRT-LLM prints it (--console seed).
+// Seed is a level as the Python perf tool for TensorRT-LLM prints it (--console blocks).
 func Seed(out *load.Outcome, lv load.Level) string {
 	c := out.Collector
 	latencies := c.Sum(metric.Latency) / 1000

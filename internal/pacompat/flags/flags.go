@@ -39,7 +39,7 @@ func (e *UsageError) Error() string { return e.Text }
 // perf_analyzer prints, in redline one line and where to look.
 func (e *UsageError) Stderr(width int) string {
 	if e.face != plan.PerfAnalyzer {
-		return fmt.Sprintf("redline profile: %s\nrun 'redline help profile' for all options\n", e.Text)
+		return fmt.Sprintf("redline profile: %s\nsee redline profile --help\n", e.Text)
 	}
 	if !e.ShowUsage {
 		return fmt.Sprintf("Error: %s\n", e.Text)
@@ -90,10 +90,8 @@ func (r *raw) scan(args []string) error {
 	if err != nil {
 		return r.worded(err)
 	}
-	if r.face == plan.Redline {
-		for _, stray := range strays {
-			r.warn(fmt.Sprintf("redline profile: the argument '%s' belongs to no option and is ignored", stray))
-		}
+	if r.face == plan.Redline && len(strays) > 0 { // perf_analyzer ignores them
+		return line("%v", r.table.Unexpected(strays[0], 0))
 	}
 	return nil
 }
@@ -138,7 +136,7 @@ func (r *raw) syntaxError(e *option.SyntaxError) error {
 	switch e.Fault {
 	case option.UnknownShort, option.NoShortValue:
 		return line("Invalid short option '-%c'", e.Short)
-	case option.UnknownLong, option.Ambiguous:
+	case option.UnknownLong, option.Ambiguous, option.OneDash:
 		return line("Invalid long option '%s'", e.Raw)
 	case option.NoLongValue, option.UnexpectedValue:
 		return line("Missing value for option '%s'", e.Raw)

@@ -64,8 +64,8 @@ func newRaw(face plan.Program, secrets *secret.Set) *raw {
 		manners.PerfAnalyzer(&r.plan)
 	}
 	rows := slices.Concat(r.targetRows(), r.loadRows(), r.measureRows(), r.inputRows(), r.transportRows(),
-		r.sequenceRows(), r.serverRows(), r.outputRows(), r.outcomeRows(), r.kindRows(), r.deprecatedRows())
-	r.table = option.Table{Secrets: secrets, Rows: slices.DeleteFunc(rows, func(row option.Row) bool {
+		r.sequenceRows(), r.serverRows(), r.outputRows(), r.outcomeRows(), r.kindRows(), r.deprecatedRows(), otherRows())
+	r.table = option.Table{Secrets: secrets, Getopt: face == plan.PerfAnalyzer, Rows: slices.DeleteFunc(rows, func(row option.Row) bool {
 		return row.RedlineOnly && face == plan.PerfAnalyzer
 	})}
 	for i := range r.table.Rows {

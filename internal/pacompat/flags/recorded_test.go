@@ -219,10 +219,13 @@ func TestStderr(t *testing.T) {
 		"Error: Failed to parse -p. The number is out of range: 9999999999\n")
 	own := func(line, message string) {
 		t.Helper()
-		text := "redline profile: " + message + "\nrun 'redline help profile' for all options\n"
+		text := "redline profile: " + message + "\nsee redline profile --help\n"
 		f(plan.Redline, line, text, text)
 	}
-	own("-q", "unknown option '-q'")
+	own("-Q", "unknown option '-Q'")
+	own("-m x stray", `unexpected argument "stray"`)
+	own("--concurency-range 4", "unknown option '--concurency-range'; did you mean --concurrency-range?")
+	own("-m x -async", "option '-async' has two dashes: --async")
 	own("--in x", "option '--in' could be --input-data or --input-tensor-format")
 	own("-m x --request-distribution x", "Failed to parse --request-distribution. Unsupported type provided: 'x'. Choose one of 'poisson', 'constant'.")
 	own("-m x --request-rate-range 1 --concurrency-range 1", "Cannot use both RequestRate and Concurrency inference load modes.")

@@ -56,7 +56,7 @@ func (r *raw) loadRows() []option.Row {
 			Help: "limit of requests in flight in synchronous open-loop modes",
 			To:   integer(1, "Failed to parse --max-threads. The value must be > 0.", &load.MaxThreads),
 		}, {
-			Long: "seed", Arg: "N", RedlineOnly: true,
+			Long: "seed", Arg: "N", RedlineOnly: true, Default: "0",
 			Help: "seed of all random choices: arrivals, think times and data. Equal seeds give equal runs; change the seed to see " +
 				"the effect of chance on a result",
 			To: option.Uint(&load.Seed, math.MaxUint64),
