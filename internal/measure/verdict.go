@@ -3,6 +3,7 @@ package measure
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/redline-bench/redline/internal/plan"
@@ -196,6 +197,17 @@ func named(lv *result.Level, r result.Reason) result.Reason {
 
 // LevelName names a level as the reports do.
 func LevelName(lv *result.Level) string {
+	if lv.Class != "" {
+		return lv.Class + ", " + loadName(lv)
+	}
+	return loadName(lv)
+}
+
+// loadName names the load of a level.
+func loadName(lv *result.Level) string {
+	if len(lv.Stages) > 0 {
+		return stagesName(lv)
+	}
 	switch lv.Mode {
 	case plan.FixedSchedule:
 		return "fixed schedule"
@@ -209,4 +221,21 @@ func LevelName(lv *result.Level) string {
 		return fmt.Sprintf("concurrency %d", lv.Concurrency)
 	}
 	return fmt.Sprintf("request rate %.6g", lv.Rate)
+}
+
+// stagesName names a load that changes: its stages, or only their number where they are many.
+func stagesName(lv *result.Level) string {
+	what := "request rate"
+	if lv.Mode == plan.Concurrency {
+		what = "concurrency"
+	}
+	const most = 4
+	if len(lv.Stages) > most {
+		return fmt.Sprintf("%s in %d stages", what, len(lv.Stages))
+	}
+	words := make([]string, len(lv.Stages))
+	for i, s := range lv.Stages {
+		words[i] = s.String()
+	}
+	return what + " in stages " + strings.Join(words, ", ")
 }

@@ -114,23 +114,3 @@ func floatList(v string) ([]float64, error) {
 	}
 	return out, nil
 }
-
-// stageList reads LEVEL:TIME, where LEVEL may rise or fall as FROM-TO.
-func stageList(v string) ([]load.Stage, error) {
-	var out []load.Stage
-	for part := range strings.SplitSeq(v, ",") {
-		level, length, ok := strings.Cut(strings.TrimSpace(part), ":")
-		from, to, slope := strings.Cut(level, "-")
-		if !slope {
-			to = from
-		}
-		a, err1 := strconv.ParseFloat(from, 64)
-		b, err2 := strconv.ParseFloat(to, 64)
-		d, err3 := parseSeconds(length)
-		if !ok || err1 != nil || err2 != nil || err3 != nil || a < 0 || b < 0 || a+b <= 0 || d <= 0 {
-			return nil, fmt.Errorf(`is a list of LEVEL:TIME, as "10:30s,10-50:1m", not %q`, v)
-		}
-		out = append(out, load.Stage{From: a, To: b, Time: d})
-	}
-	return out, nil
-}

@@ -53,8 +53,8 @@ type options struct {
 	rates         []float64
 	arrival       load.Arrival
 	smoothness    float64
-	stages        []load.Stage
-	sessionStages []load.Stage
+	stages        []pace.Stage
+	sessionStages []pace.Stage
 	ramp          time.Duration
 	rateRamp      time.Duration
 	prefill       int
@@ -195,10 +195,10 @@ func (o *options) loadRows() []option.Row {
 			if o.stages != nil {
 				return errors.New("is given twice, or besides --request-rate-series")
 			}
-			o.stages, err = stageList(v)
+			o.stages, err = pace.ParseStages(v)
 			return err
 		})},
-		{Long: "concurrency-stages", Arg: "LIST", Help: `numbers of conversations of one level, one after another: "8:30s,32:1m"; "8-32:30s" rises from 8 to 32`, To: option.Parsed(&o.sessionStages, stageList)},
+		{Long: "concurrency-stages", Arg: "LIST", Help: `numbers of conversations of one level, one after another: "8:30s,32:1m"; "8-32:30s" rises from 8 to 32`, To: option.Parsed(&o.sessionStages, pace.ParseStages)},
 		{Long: "concurrency-ramp-duration", Arg: "SECONDS", Help: "time over which the conversations start, one after another", To: seconds(&o.ramp)},
 		{Long: "request-rate-ramp-duration", Arg: "SECONDS", Help: "time over which the rate rises from 0 to --request-rate", To: seconds(&o.rateRamp)},
 		{Long: "think-time", Arg: "DURATION[±SPREAD]", Default: "0s", Help: "closed loop: wait this long after a request has ended before the next is sent in its place, such as 100ms or " +

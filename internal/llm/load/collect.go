@@ -336,7 +336,7 @@ func (r *run) live() *result.Level {
 
 // head is the level without its numbers.
 func (r *run) head() result.Level {
-	return result.Level{Mode: r.lv.Mode, Concurrency: r.lv.Concurrency, Rate: r.lv.Rate}
+	return result.Level{Mode: r.lv.Mode, Concurrency: r.lv.Concurrency, Rate: r.lv.Rate, Stages: r.lv.Stages}
 }
 
 // outcome computes the level.

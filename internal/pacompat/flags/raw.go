@@ -36,6 +36,7 @@ type raw struct {
 	metricsURL   string
 	metricsEvery time.Duration
 	latencyFrom  string
+	duration     time.Duration
 	grpcTLS      plan.TLS
 	httpTLS      plan.TLS
 }

@@ -24,6 +24,10 @@ func (r *raw) measureRows() []option.Row {
 				"longer windows",
 			To: millis(1, "Failed to parse --measurement-interval (-p). The value must be > 0 msec.", &m.Interval),
 		}, {
+			Long: "duration", Arg: "TIME", RedlineOnly: true,
+			Help: "measure each level for this long, such as 30s, in one window, instead of until three windows agree",
+			To:   option.Duration(&r.duration),
+		}, {
 			Long: "measurement-mode", Arg: "MODE",
 			Help: "what ends a window: time (time_windows), or --measurement-request-count responses (count_windows)",
 			To: choice(r, "--measurement-mode", "The available options are 'time_windows' or 'count_windows'.",
