@@ -3,9 +3,9 @@ package measure
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
+	"github.com/redline-bench/redline/internal/pace"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/result"
 )
@@ -84,6 +84,16 @@ func Stalled(stalled, wall time.Duration, records string) []result.Reason {
 	}}
 }
 
+// Worse joins two verdicts: the state is the worse one, the reasons are those of both.
+func Worse(a, b result.Verdict) result.Verdict {
+	order := []result.State{result.Valid, result.Unstable, result.TooShort, result.ClientLimited, result.Failed, result.ServerFailed, result.Interrupted}
+	if slices.Index(order, b.State) > slices.Index(order, a.State) {
+		a.State = b.State
+	}
+	a.Reasons = append(slices.Clip(a.Reasons), b.Reasons...)
+	return a
+}
+
 // Run is a whole run, to be judged.
 type Run struct {
 	Levels []result.Level
@@ -110,14 +120,8 @@ type Run struct {
 // is not the client's fault.
 func Conclude(r Run) result.Verdict {
 	v := result.Verdict{State: result.Valid}
-	rank := map[result.State]int{
-		result.Valid: 0, result.Unstable: 1, result.TooShort: 2, result.ClientLimited: 3, result.Failed: 4, result.ServerFailed: 5, result.Interrupted: 6,
-	}
 	add := func(state result.State, reasons ...result.Reason) {
-		if rank[state] > rank[v.State] {
-			v.State = state
-		}
-		v.Reasons = append(v.Reasons, reasons...)
+		v = Worse(v, result.Verdict{State: state, Reasons: reasons})
 	}
 	if r.Interrupted {
 		add(result.Interrupted)
@@ -197,10 +201,13 @@ func named(lv *result.Level, r result.Reason) result.Reason {
 
 // LevelName names a level as the reports do.
 func LevelName(lv *result.Level) string {
-	if lv.Class != "" {
-		return lv.Class + ", " + loadName(lv)
+	switch {
+	case lv.Class == "":
+		return loadName(lv)
+	case lv.Mode == "" || len(lv.Stages) > 0: // all classes together, or the only level of a class
+		return lv.Class
 	}
-	return loadName(lv)
+	return lv.Class + ", " + loadName(lv)
 }
 
 // loadName names the load of a level.
@@ -233,9 +240,5 @@ func stagesName(lv *result.Level) string {
 	if len(lv.Stages) > most {
 		return fmt.Sprintf("%s in %d stages", what, len(lv.Stages))
 	}
-	words := make([]string, len(lv.Stages))
-	for i, s := range lv.Stages {
-		words[i] = s.String()
-	}
-	return what + " in stages " + strings.Join(words, ", ")
+	return what + " in stages " + pace.FormatStages(lv.Stages)
 }

@@ -22,6 +22,7 @@ type Row struct {
 	Long  string // name without dashes; empty for none
 	Short byte   // one-letter name; 0 for none
 	Also  string // further long names, separated by spaces
+	Word  string // key in scenario files of an option that has no long name
 
 	Group string // heading in help and docs/flags.md
 	// Arg is the name of the value in help; empty for an option without a value. Shells complete a FILE and a DIR.
@@ -64,6 +65,18 @@ func (r *Row) Names() []string {
 		list = append(list, "-"+string(r.Short))
 	}
 	return list
+}
+
+// Keys are the names of the option in scenario files, the best one first: its long names, its Word, or its letter.
+func (r *Row) Keys() []string {
+	keys := r.longNames()
+	switch {
+	case r.Word != "":
+		keys = append(keys, r.Word)
+	case len(keys) == 0:
+		keys = append(keys, string(r.Short))
+	}
+	return keys
 }
 
 // longNames are the long names without dashes.

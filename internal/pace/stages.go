@@ -56,6 +56,15 @@ func ParseStages(text string) ([]Stage, error) {
 	return out, nil
 }
 
+// FormatStages writes stages as ParseStages reads them.
+func FormatStages(list []Stage) string {
+	words := make([]string, len(list))
+	for i, s := range list {
+		words[i] = s.String()
+	}
+	return strings.Join(words, ",")
+}
+
 // String writes a stage as ParseStage reads it.
 func (s Stage) String() string {
 	level := strconv.FormatFloat(s.From, 'f', -1, 64)

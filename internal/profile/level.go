@@ -21,6 +21,7 @@ import (
 
 // visit measures one level, keeps it in the result, and tells the search how it went.
 func (r *Runner) visit(ctx context.Context, lv result.Level) outcome {
+	lv.Class = r.Class
 	m := &levelRun{Runner: r, lv: &lv}
 	err := m.warmUp(ctx)
 	if err == nil && r.Ready != nil {
@@ -337,6 +338,9 @@ func (m *levelRun) judge(total *measure.Window, used []*pass, duration time.Dura
 	m.load.Stalled = used[len(used)-1].stalledTo - used[0].stalledFrom
 	m.load.MaxProcs, m.load.SendRate = runtime.GOMAXPROCS(0), m.lv.Client.SendRate
 	m.load.Options = measure.Options{Rate: "--request-rate-range", Records: recordsOption}
+	if len(m.lv.Stages) > 0 {
+		m.load.Options.Rate = "the rates"
+	}
 	m.schedulePace(used)
 	if m.Plan.Load.ThinkTime.Mean > 0 {
 		m.load.Idle, m.load.Paused = total.Think(m.load.Concurrency, cmp.Or(m.load.FlightTime, duration))

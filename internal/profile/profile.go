@@ -64,6 +64,8 @@ type Runner struct {
 	Exporter Exporter // may be nil
 	Tap      Tap      // may be nil
 	Ranks    Ranks    // nil where this process measures alone
+	// Class is the traffic class of a scenario that the run is; empty for other runs.
+	Class string
 	// Ready is called after the warm-up of each level, before its measurement; nil where there is nothing to wait for.
 	Ready func(ctx context.Context) error
 	// Floor adds what was calibrated for such traffic to the health of a measured level; nil where nothing was.

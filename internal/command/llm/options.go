@@ -101,7 +101,8 @@ type options struct {
 	gpus        []string // pages of GPUs
 	sliceEvery  time.Duration
 	json        string
-	outputs     bool // outputs.json
+	save        string // scenario
+	outputs     bool   // outputs.json
 	outcome     plan.Outcome
 	console     string // table or seed; empty: by the options
 	verbose     bool
@@ -276,6 +277,7 @@ func (o *options) outputRows() []option.Row {
 			return err
 		})},
 		{Long: "json", Arg: "FILE", Help: "write the whole result as JSON", To: option.Text(&o.json)},
+		{Long: "save-scenario", Arg: "FILE", Help: "save the run as a scenario: 'redline run FILE' repeats it", To: option.Text(&o.save)},
 		{Long: "console", Arg: "FORM", Help: "form of the report on the console: table, or seed for the blocks that -i, --input-data and --tokenizer-path select", To: option.OneOf(&o.console, "table", "seed")},
 		{Long: "verbose", Short: 'v', Also: "extra-verbose", Help: "print every metric, confidence intervals, and the source of each token count", To: option.Switch(&o.verbose)},
 	})

@@ -83,19 +83,22 @@ func (w *watcher) Progress(p profile.Progress) {
 }
 
 // Warn prints a remark.
-func (w *watcher) Warn(warning profile.Warning) {
+func (w *watcher) Warn(warning profile.Warning) { warn(w.Console, warning) }
+
+// warn prints a remark in perf_analyzer's words where it has some.
+func warn(console *text.Console, warning profile.Warning) {
 	switch warning.Kind {
 	case profile.WarmupExceeded:
-		w.Console.Warn(text.WarmupConcurrency)
+		console.Warn(text.WarmupConcurrency)
 	case profile.SeveralVersions:
-		w.Console.Warn(text.MultipleVersions(warning.Model))
+		console.Warn(text.MultipleVersions(warning.Model))
 	case profile.MetricMissing:
-		w.Console.Warn(text.MetricMissing(warning.Text))
+		console.Warn(text.MetricMissing(warning.Text))
 	case profile.MetricsSlow:
-		w.Console.Warn(text.MetricsSlow(warning.Took.Milliseconds(), warning.Interval.Milliseconds()))
+		console.Warn(text.MetricsSlow(warning.Took.Milliseconds(), warning.Interval.Milliseconds()))
 	case profile.MetricsFailed:
-		w.Console.Warn("warning: " + warning.Text)
+		console.Warn("warning: " + warning.Text)
 	case profile.StatisticsFailed:
-		w.Console.Warn(fmt.Sprintf("warning: the server's statistics of %s are missing from the report: %s", warning.Model, warning.Text))
+		console.Warn(fmt.Sprintf("warning: the server's statistics of %s are missing from the report: %s", warning.Model, warning.Text))
 	}
 }

@@ -103,7 +103,7 @@ func (r *raw) outputRows() []option.Row {
 	out := &r.plan.Output
 	return option.Group("Output", []option.Row{
 		{
-			Short: 'f', Arg: "FILE",
+			Short: 'f', Word: "csv", Arg: "FILE",
 			Help: "write a CSV report with one row per level, for spreadsheets and Model Analyzer",
 			To:   option.Text(&out.CSV),
 		},
@@ -129,7 +129,12 @@ func (r *raw) outputRows() []option.Row {
 			To:   option.Text(&out.ResultJSON),
 		},
 		{
-			Short: 'v', Repeat: true,
+			Long: "save-scenario", Arg: "FILE", RedlineOnly: true,
+			Help: "save the run as a scenario: 'redline run FILE' repeats it",
+			To:   option.Text(&r.notes.SaveScenario),
+		},
+		{
+			Short: 'v', Word: "verbose", Repeat: true,
 			Help: "print each window and all numbers of each level. Twice (-v -v): also the steps of each request",
 			To:   option.Count(&r.plan.Verbose),
 		},
