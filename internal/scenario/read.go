@@ -255,7 +255,7 @@ func (r *reader) classes(n *yaml.Node) []Class {
 		case key.Value == "" || strings.ContainsAny(key.Value, "\n\r,"):
 			r.fault(key, "a class needs a name of one line without commas")
 		case key.Value == Whole:
-			r.fault(key, "%q is the name of all classes together: choose another", Whole)
+			r.fault(key, "%q names all classes together in reports: choose another name", Whole)
 		}
 		if r.mapping(value, "a class", r.class(&c)) && c.Command == nil {
 			r.fault(key, "the class %q needs %s with the options of that command", c.Name, r.commands())

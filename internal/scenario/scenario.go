@@ -20,7 +20,7 @@ import (
 )
 
 // Whole is the name of all classes together. No class may have it.
-const Whole = "whole"
+const Whole = "all classes"
 
 // Scenario is a file as it was read.
 type Scenario struct {

@@ -67,7 +67,7 @@ func TestFaults(t *testing.T) {
 	f("classes:\n  a: {}", `2:3: the class "a" needs "profile" or "llm" with the options of that command`)
 	f("classes:\n  a:\n    profile: {}\n    llm: {}", `4:10: a class has one of "profile" or "llm"`)
 	f("classes:\n  a: {llm: {config: x}}", `2:13: --config is not supported: use options`)
-	f("classes:\n  whole: {llm: {}}", `2:3: "whole" is the name of all classes together: choose another`)
+	f("classes:\n  all classes: {llm: {}}", `2:3: "all classes" names all classes together in reports: choose another name`)
 	f("classes:\n  a: {llm: {}}\n  a: {llm: {}}", `3:3: the key "a" stands twice`)
 	f("classes:\n  a: {weight: 1, llm: {}}", `2:3: a "weight" is a share of the scenario's rate: add "stages", or "rate" and "duration", to the scenario`)
 	f("rate: 5\nduration: 1s\nclasses:\n  a: {llm: {}}", `1:7: no class has a "weight", so no class has a part of the scenario's rate`)

@@ -15,6 +15,7 @@ import (
 	"github.com/redline-bench/redline/internal/profile"
 	"github.com/redline-bench/redline/internal/report"
 	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/scenario"
 	"github.com/redline-bench/redline/internal/workload"
 )
 
@@ -128,7 +129,7 @@ func (r *run) table(res *result.Result) {
 		add(lv, lv.Class, load, res.Classes[j].Verdict.State)
 	}
 	if len(res.Classes) > 1 {
-		add(res.Whole, "all classes", "", res.Verdict.State)
+		add(res.Whole, scenario.Whole, "", res.Verdict.State)
 	}
 	report.Columns(r.Stdout, rows, 2, r.Style())
 }
