@@ -102,8 +102,8 @@ type Fault struct {
 	Text string
 }
 
-// Error implements error.
-func (f Fault) Error() string {
+// String is the fault as one line.
+func (f Fault) String() string {
 	return fmt.Sprintf("%s:%d:%d: %s", f.Path, f.At.Line, f.At.Column, f.Text)
 }
 

@@ -2,6 +2,7 @@ package scenario_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -48,7 +49,7 @@ func TestFaults(t *testing.T) {
 		_, faults, _ := read(text)
 		var got []string
 		for _, fault := range faults {
-			got = append(got, strings.TrimPrefix(fault.Error(), "s.yaml:"))
+			got = append(got, strings.TrimPrefix(fault.String(), "s.yaml:"))
 		}
 		if d := cmp.Diff(want, got); d != "" {
 			t.Errorf("%s\n%s", text, d)
@@ -61,8 +62,8 @@ func TestFaults(t *testing.T) {
 	f("clases: {}", `1:1: a scenario has no key "clases"; it has name, seed, arrivals, objectives, options, classes, rate, duration, stages`)
 	f("seed: -1\narrivals: even\nclasses:\n  a:\n    profile: {model: m, streaming: maybe}",
 		`1:7: must be a whole number of at least 0`, `2:11: must be constant or poisson, not "even"`, `5:36: --streaming is a switch: true or false`)
-	f("classes:\n  a:\n    profile:\n      modle: x\n      json: f",
-		`4:7: redline profile has no option "modle"; see redline help profile`,
+	f("classes:\n  a:\n    profile:\n      speed: x\n      json: f",
+		`4:7: redline profile has no option "speed"; see redline help profile`,
 		`5:7: --json is about the whole run: give it to redline run, or put it under "options" of the scenario`)
 	f("classes:\n  a: {}", `2:3: the class "a" needs "profile" or "llm" with the options of that command`)
 	f("classes:\n  a:\n    profile: {}\n    llm: {}", `4:10: a class has one of "profile" or "llm"`)
@@ -140,7 +141,7 @@ func TestLocate(t *testing.T) {
 func TestSavedRunComesBack(t *testing.T) {
 	args := []string{"-m=x", "--header=A: ***", "--header=B-C: ***", "--header=A: ***", "-u=http://***@h:1", "--streaming", "--seed=007", "--json=f", "--assert=p99<1s", "-v", "-v", "--request-rate=${env:X}"}
 	g := grammar()
-	rows := append(g.Commands[0].Rows, g.Run[1])
+	rows := slices.Concat(g.Commands[0].Rows, g.Run[1:])
 	content, variables, err := scenario.Write(scenario.Run{Command: "profile", Args: args, Rows: rows, Whole: []string{"--assert"}, Drop: []string{"--json"}})
 	if err != nil {
 		t.Fatal(err)

@@ -3,6 +3,7 @@ package scenario
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"slices"
 
 	"github.com/redline-bench/redline/internal/option"
@@ -45,9 +46,7 @@ func object(help string, fields []field) map[string]any {
 	props := map[string]any{}
 	for _, f := range fields {
 		p := map[string]any{"description": f.help}
-		for k, v := range f.schema {
-			p[k] = v
-		}
+		maps.Copy(p, f.schema)
 		props[f.name] = p
 	}
 	out := map[string]any{"type": "object", "additionalProperties": false, "properties": props}
@@ -87,9 +86,7 @@ func optionSchema(row *option.Row) map[string]any {
 	case row.Repeat:
 		out["anyOf"] = []any{value, list(value)}
 	default:
-		for k, v := range value {
-			out[k] = v
-		}
+		maps.Copy(out, value)
 	}
 	return out
 }

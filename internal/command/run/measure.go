@@ -52,13 +52,18 @@ func (r *run) start() (int, error) {
 		r.outcome.Require(r.rules...)
 	}
 	for _, m := range r.classes {
-		if err := m.load.Prepare(); r.sigs.Soft.Err() != nil {
-			return command.ExitInterrupted, nil
-		} else if err != nil {
+		err := m.load.Prepare()
+		if r.sigs.Soft.Err() != nil { // whatever the interrupt made of it
+			break
+		}
+		if err != nil {
 			return 0, fmt.Errorf("class %s: %w", m.Name, err)
 		}
 	}
-	if r.opts.dry {
+	switch {
+	case r.sigs.Soft.Err() != nil:
+		return command.ExitInterrupted, nil
+	case r.opts.dry:
 		return r.dryRun()
 	}
 	r.head()

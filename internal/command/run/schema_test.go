@@ -81,7 +81,7 @@ func fits(t *testing.T, at string, value any, schema, root map[string]any) {
 		}
 	case []any:
 		items, ok := schema["items"].(map[string]any)
-		if _, any := schema["anyOf"]; !ok && !any {
+		if _, several := schema["anyOf"]; !ok && !several {
 			t.Errorf("%s: the schema has no list here", at)
 		}
 		for _, v := range value {
