@@ -42,16 +42,16 @@ var layers = []layer{
 		why: "the public package is another edge: it runs a plan as the command profile does, without a process",
 	},
 	{
-		name: "callers", packages: []string{"internal/command/calibrate", "internal/command/rerun"},
-		imports: []string{"table", "commands", "edge", "dialect", "parts", "model", "base"},
-		why:     "calibrate sends the traffic of profile and of llm, rerun repeats their runs; no other command knows another",
+		name: "callers", packages: []string{"internal/command/calibrate", "internal/command/rerun", "internal/command/run"},
+		imports: []string{"table", "commands", "edge", "dialect", "report", "profile", "parts", "model", "base"},
+		why:     "calibrate sends the traffic of profile and of llm, rerun repeats their runs, run has them as traffic classes; no other command knows another",
 	},
 	{
 		name: "table", packages: []string{"internal/kind"}, imports: []string{"kinds", "parts", "model", "base"},
 		why: "one row for each service kind: its constructor, traits and words; who asks for a trait imports the table, not a kind",
 	},
 	{
-		name: "edge", packages: []string{"internal/command", "internal/command/outcome", "internal/command/runs", "internal/command/target"},
+		name: "edge", packages: []string{"internal/command", "internal/command/outcome", "internal/command/runs", "internal/command/target", "internal/command/class"},
 		imports: []string{"table", "dialect", "report", "questions", "kinds", "parts", "model", "base"},
 		why:     "what commands share of the process, of results and of servers; it knows no command",
 	},
@@ -102,7 +102,7 @@ var layers = []layer{
 	},
 	{
 		name:     "model",
-		packages: []string{"internal/pace", "internal/measure", "internal/workload", "internal/service", "internal/plan", "internal/result", "internal/scrape", "internal/llm", "internal/llm/dataset", "internal/llm/dataset/*", "internal/llm/endpoint", "internal/llm/endpoint/*", "internal/llm/metric"},
+		packages: []string{"internal/pace", "internal/measure", "internal/workload", "internal/service", "internal/plan", "internal/scenario", "internal/result", "internal/scrape", "internal/llm", "internal/llm/dataset", "internal/llm/dataset/*", "internal/llm/endpoint", "internal/llm/endpoint/*", "internal/llm/metric"},
 		imports:  []string{"base"},
 		why:      "plans, schedules, records and results are values; they do no I/O of their own",
 	},
@@ -187,6 +187,8 @@ func TestImportRules(t *testing.T) {
 	f(".", "internal/engine", false)
 	f("internal/command/calibrate", "internal/command/llm", true)
 	f("internal/command/rerun", "internal/command/profile", true)
+	f("internal/command/run", "internal/command/llm", true)
+	f("internal/command/llm", "internal/command/run", false)
 	f("internal/command/llm", "internal/command/profile", false)
 	f("internal/command/llm", "internal/command/outcome", true)
 	f("internal/command", "internal/command/llm", false)

@@ -13,6 +13,7 @@ import (
 	"github.com/redline-bench/redline/internal/command/profile"
 	"github.com/redline-bench/redline/internal/command/rerun"
 	"github.com/redline-bench/redline/internal/command/results"
+	runscenario "github.com/redline-bench/redline/internal/command/run"
 	"github.com/redline-bench/redline/internal/command/serve"
 	"github.com/redline-bench/redline/internal/command/simple"
 	"github.com/redline-bench/redline/internal/command/stress"
@@ -36,6 +37,7 @@ func commands() []row {
 	return []row{
 		{"profile", "load a server and report throughput, latency and failures", profile.Command, profile.Run},
 		{"llm", "load a language model and measure it token by token", llm.Command, llm.Run},
+		{"run", "run a scenario file: several kinds of traffic at once, with stages", runscenario.Command, runscenario.Run},
 		{"calibrate", "measure the error of this client's times, which later reports state", calibrate.Command, calibrate.Run},
 		{"simple", "send one request at a time to a simple model and print five results", simple.Command, simple.Run},
 		{"stress", "send valid and invalid sequences to a model and check every response", stress.Command, stress.Run},

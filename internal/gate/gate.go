@@ -51,8 +51,12 @@ func Apply(res *result.Result, rules []Rule) *Gate {
 	for i := range rules {
 		r := &rules[i]
 		seen := false
-		for j := range res.Levels {
-			lv := &res.Levels[j]
+		levels := res.Levels
+		if w := res.Whole; w != nil && r.Class == w.Class {
+			levels = []result.Level{*w}
+		}
+		for j := range levels {
+			lv := &levels[j]
 			if !r.applies(lv) {
 				continue
 			}

@@ -209,3 +209,33 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// A rule of a traffic class is about that class alone, one of the whole about all classes together.
+func TestRulesOfClasses(t *testing.T) {
+	one, two, whole := level(), level(), level()
+	one.Class, two.Class, whole.Class, whole.Mode = "one", "two", "all", ""
+	whole.Client.Requests = 5000
+	res := &result.Result{Levels: []result.Level{one, two}, Whole: &whole, Verdict: result.Verdict{State: result.Valid}}
+	f := func(class, rule string, levels ...string) {
+		t.Helper()
+		r, err := gate.Parse(rule)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Class = class
+		g := gate.Apply(res, []gate.Rule{r})
+		var got []string
+		for _, c := range g.Findings {
+			if c.OK {
+				got = append(got, c.Level)
+			}
+		}
+		if strings.Join(got, "; ") != strings.Join(levels, "; ") {
+			t.Errorf("%s of %q holds at %v, want %v", rule, class, got, levels)
+		}
+	}
+	f("", "requests<1000", "one, concurrency 8", "two, concurrency 8")
+	f("two", "requests<1000", "two, concurrency 8")
+	f("all", "requests>1000", "all")
+	f("three", "requests<1000")
+}

@@ -21,6 +21,8 @@ type Rule struct {
 	Unit  string // unit of the bound as written; empty means the number's own unit
 	// At restricts the rule to the level of this concurrency or rate; 0 for all levels.
 	At float64
+	// Class restricts the rule to a traffic class of a scenario, or to the whole of them; empty for all levels.
+	Class string
 }
 
 // The operators, longer ones first so that <= is not read as <.
@@ -139,5 +141,8 @@ func (r *Rule) Fits(sample *result.Level, values []float64) error {
 
 // applies reports whether the rule is about the level.
 func (r *Rule) applies(lv *result.Level) bool {
+	if r.Class != "" && r.Class != lv.Class {
+		return false
+	}
 	return r.At == 0 || r.At == float64(lv.Concurrency) || r.At == lv.Rate
 }

@@ -121,6 +121,9 @@ func describe(res *result.Result) Entry {
 	if res.Plan != nil {
 		e.Model = res.Plan.Target.Model
 	}
+	if n := len(res.Classes); n > 1 {
+		e.Model = fmt.Sprintf("%d classes", n)
+	}
 	if res.Verdict.State.Judged() {
 		e.MissedRules = missedRules(res.Checks)
 	}

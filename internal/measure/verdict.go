@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/redline-bench/redline/internal/pace"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/result"
 )
@@ -83,6 +84,16 @@ func Stalled(stalled, wall time.Duration, records string) []result.Reason {
 	}}
 }
 
+// Worse joins two verdicts: the state is the worse one, the reasons are those of both.
+func Worse(a, b result.Verdict) result.Verdict {
+	order := []result.State{result.Valid, result.Unstable, result.TooShort, result.ClientLimited, result.Failed, result.ServerFailed, result.Interrupted}
+	if slices.Index(order, b.State) > slices.Index(order, a.State) {
+		a.State = b.State
+	}
+	a.Reasons = append(slices.Clip(a.Reasons), b.Reasons...)
+	return a
+}
+
 // Run is a whole run, to be judged.
 type Run struct {
 	Levels []result.Level
@@ -111,14 +122,8 @@ type Run struct {
 // is not the client's fault.
 func Conclude(r Run) result.Verdict {
 	v := result.Verdict{State: result.Valid}
-	rank := map[result.State]int{
-		result.Valid: 0, result.Unstable: 1, result.TooShort: 2, result.ClientLimited: 3, result.Failed: 4, result.ServerFailed: 5, result.Interrupted: 6,
-	}
 	add := func(state result.State, reasons ...result.Reason) {
-		if rank[state] > rank[v.State] {
-			v.State = state
-		}
-		v.Reasons = append(v.Reasons, reasons...)
+		v = Worse(v, result.Verdict{State: state, Reasons: reasons})
 	}
 	if r.Interrupted {
 		add(result.Interrupted)
@@ -224,13 +229,25 @@ func named(lv *result.Level, r result.Reason) result.Reason {
 
 // LevelName names a level as the reports do.
 func LevelName(lv *result.Level) string {
-	if lv.Prompts != "" {
-		return loadName(lv) + ", " + lv.Prompts
+	name := loadName(lv)
+	switch {
+	case lv.Class == "":
+	case lv.Mode == "" || len(lv.Stages) > 0: // all classes together, or the only level of a class
+		name = lv.Class
+	default:
+		name = lv.Class + ", " + name
 	}
-	return loadName(lv)
+	if lv.Prompts != "" {
+		name += ", " + lv.Prompts
+	}
+	return name
 }
 
+// loadName names the load of a level.
 func loadName(lv *result.Level) string {
+	if len(lv.Stages) > 0 {
+		return stagesName(lv)
+	}
 	switch lv.Mode {
 	case plan.FixedSchedule:
 		return "fixed schedule"
@@ -244,4 +261,17 @@ func loadName(lv *result.Level) string {
 		return fmt.Sprintf("concurrency %d", lv.Concurrency)
 	}
 	return fmt.Sprintf("request rate %.6g", lv.Rate)
+}
+
+// stagesName names a load that changes: its stages, or only their number where they are many.
+func stagesName(lv *result.Level) string {
+	what := "request rate"
+	if lv.Mode == plan.Concurrency {
+		what = "concurrency"
+	}
+	const most = 4
+	if len(lv.Stages) > most {
+		return fmt.Sprintf("%s in %d stages", what, len(lv.Stages))
+	}
+	return what + " in stages " + pace.FormatStages(lv.Stages)
 }

@@ -25,6 +25,7 @@ type Row struct {
 	Long  string // name without dashes; empty for none
 	Short byte   // one-letter name; 0 for none
 	Also  string // further long names, separated by spaces
+	Word  string // key in scenario files of an option that has no long name
 
 	Group string // heading in help and docs/flags.md
 	// Arg is the name of the value in help; empty for an option without a value. Shells complete a FILE and a DIR.
@@ -75,6 +76,18 @@ func (r *Row) Names() []string {
 // called tells whether name, without dashes, is the option's first name.
 func (r *Row) called(name string) bool {
 	return r.Long == name || r.Long == "" && string(r.Short) == name
+}
+
+// Keys are the names of the option in scenario files, the best one first: its long names, its Word, or its letter.
+func (r *Row) Keys() []string {
+	keys := r.longNames()
+	switch {
+	case r.Word != "":
+		keys = append(keys, r.Word)
+	case len(keys) == 0:
+		keys = append(keys, string(r.Short))
+	}
+	return keys
 }
 
 // longNames are the long names without dashes.

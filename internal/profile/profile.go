@@ -65,6 +65,10 @@ type Runner struct {
 	Exporter Exporter // may be nil
 	Tap      Tap      // may be nil
 	Ranks    Ranks    // nil where this process measures alone
+	// Class is the traffic class of a scenario that the run is; empty for other runs.
+	Class string
+	// Ready is called after the warm-up of each level, before its measurement; nil where there is nothing to wait for.
+	Ready func(ctx context.Context) error
 	// Floor adds what was calibrated for such traffic to the health of a measured level; nil where nothing was.
 	Floor func(*result.Level)
 	// Streams: a request may have several responses, whatever the plan says of streaming.
@@ -194,11 +198,14 @@ func readIntervals(ctx context.Context, path string, lenient bool) ([]time.Durat
 	}
 }
 
-// finite tells whether the load ends by itself, after so many requests or when all sessions are over. It is then
-// measured in one window, which it fills.
+// finite tells whether the load ends by itself, after so many requests, with its last stage, or when all sessions are over. It
+// is then measured in one window, which it fills.
 func (r *Runner) finite() bool {
-	return r.Plan.Measure.RequestCount > 0 || r.Plan.Load.Mode == plan.SessionConcurrency
+	return r.Plan.Measure.RequestCount > 0 || len(r.Plan.Load.Stages) > 0 || r.Plan.Load.Mode == plan.SessionConcurrency
 }
+
+// oneWindow tells whether a level is measured in one window.
+func (r *Runner) oneWindow() bool { return r.finite() || r.Plan.Measure.OneWindow }
 
 // setup is what the formulas need to know.
 func (r *Runner) setup() measure.Setup {

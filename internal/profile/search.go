@@ -25,6 +25,8 @@ func (r *Runner) search(ctx context.Context) error {
 			return o.err
 		}
 		return o.fail()
+	case len(load.Stages) > 0:
+		return r.visit(ctx, result.Level{Mode: load.Mode, Rate: pace.StagesRate(load.Stages), Stages: load.Stages}).fail()
 	case load.Mode == plan.RequestRate && load.Search == plan.Binary:
 		return binary(load.Rate.Start, load.Rate.End, load.Rate.Step, half, r.rate(ctx))
 	case load.Mode == plan.RequestRate:

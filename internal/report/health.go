@@ -124,8 +124,18 @@ func atLeast(q result.Percentile) string {
 	return text
 }
 
+// Columns writes a table with a heading line: the first columns, left in number, to the left, the others to the right.
+func Columns(w io.Writer, table [][]string, left int, s Style) {
+	p := page{Style: s}
+	p.linef("")
+	columnsOf(&p, table, left)
+	p.to(w)
+}
+
 // columns writes a table: the first column to the left, numbers to the right.
-func columns(p *page, table [][]string) {
+func columns(p *page, table [][]string) { columnsOf(p, table, 1) }
+
+func columnsOf(p *page, table [][]string, left int) {
 	width := make([]int, len(table[0]))
 	for _, row := range table {
 		for i, cell := range row {
@@ -137,8 +147,10 @@ func columns(p *page, table [][]string) {
 		for i, cell := range row {
 			pad := strings.Repeat(" ", width[i]-utf8.RuneCountInString(cell))
 			switch {
-			case i > 0:
+			case i >= left:
 				b.WriteString("  " + pad + cell)
+			case i > 0:
+				b.WriteString("  " + cell + pad)
 			case n == 0:
 				b.WriteString(p.paint(bold, cell) + pad)
 			default:

@@ -4,8 +4,10 @@
 package result
 
 import (
+	"slices"
 	"strings"
 
+	"github.com/redline-bench/redline/internal/pace"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/service"
 )
@@ -34,8 +36,12 @@ type Result struct {
 	// Options are those of the command line without secrets, such as "--concurrency=4", if Plan does not have all of the run.
 	Options []string `json:"options,omitempty"`
 	// Async and Batch are the values that the run chose after it had read the model's description.
-	Async       bool    `json:"async"`
-	Levels      []Level `json:"levels"`
+	Async  bool    `json:"async"`
+	Levels []Level `json:"levels"`
+	// Classes are the traffic classes of a scenario, in its order, and Whole is what all of them did together. Both are empty
+	// for other runs. Levels have the name of their class.
+	Classes     []Class `json:"classes,omitempty"`
+	Whole       *Level  `json:"whole,omitempty"`
 	Verdict     Verdict `json:"verdict"`
 	Checks      []Check `json:"checks,omitempty"` // rules and the baseline that the run was held to
 	Interrupted bool    `json:"interrupted,omitempty"`
@@ -47,7 +53,25 @@ type Result struct {
 func (r *Result) Public() *Result {
 	c := *r
 	c.Plan = r.Plan.Public()
+	c.Classes = slices.Clone(r.Classes)
+	for i := range c.Classes {
+		c.Classes[i].Plan = c.Classes[i].Plan.Public()
+	}
 	return &c
+}
+
+// Class is one traffic class of a scenario: a run of profile or llm beside the others.
+type Class struct {
+	Name    string         `json:"name"`
+	Command string         `json:"command"` // profile or llm
+	Plan    *plan.Plan     `json:"plan"`
+	Model   *service.Model `json:"model,omitempty"`
+	// Options are those of the class without secrets, such as "--concurrency=4".
+	Options  []string `json:"options"`
+	Workload string   `json:"workload,omitempty"` // hash of what was sent
+	Verdict  Verdict  `json:"verdict"`
+	// Error is why the class ended early; empty if it did not.
+	Error string `json:"error,omitempty"`
 }
 
 // Check is the outcome of one rule at one level, or of one comparison with a baseline.
@@ -78,11 +102,15 @@ func PromptsKey(prompts string) string {
 
 // Level is one concurrency or rate.
 type Level struct {
+	// Class is the traffic class of a scenario that the level belongs to; empty for other runs.
+	Class       string    `json:"class,omitempty"`
 	Mode        plan.Mode `json:"mode"`
 	Concurrency int       `json:"concurrency,omitempty"`
 	Rate        float64   `json:"rate,omitempty"`
 	// Prompts names what the level asks for if other levels of the run differ in that, as "isl 100, osl 20".
 	Prompts string `json:"prompts,omitempty"`
+	// Stages are the rates, or the numbers of conversations, of a level that changes; Rate is then the mean rate, if known.
+	Stages []pace.Stage `json:"stages,omitempty"`
 	// Windows are all windows in order; Used is how many of the last were merged into Client and Server, except for those Dead
 	// at the end in which no request got a response, as after the server's death.
 	Windows []Window `json:"windows"`

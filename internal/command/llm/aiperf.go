@@ -72,7 +72,7 @@ var aiperfHints = []struct{ names, hint string }{
 	},
 	{"export-http-trace show-trace-timing", "the times of every event are in --exports parquet"},
 	{"prefill-concurrency-ramp-duration warmup-prefill-concurrency-ramp-duration", "use --concurrency-ramp-duration or --request-rate-ramp-duration"},
-	{"scenario unsafe-override", "scenarios are not supported; give their options"},
+	{"scenario unsafe-override", "AIPerf's scenarios are not supported; give their options, or write a file for redline run"},
 	{"random-corpus-style prompt-corpus", "generated prompts use a built-in text; give your own prompts with --input-file"},
 	{
 		"synthesis-prefix-len-multiplier synthesis-prefix-root-multiplier synthesis-prompt-len-multiplier synthesis-output-len-multiplier",

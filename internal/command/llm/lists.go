@@ -12,7 +12,6 @@ import (
 	"github.com/redline-bench/redline/internal/llm/load"
 	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/plan"
-	"github.com/redline-bench/redline/internal/unit"
 )
 
 // seconds stores a time; a bare number counts in seconds.
@@ -137,26 +136,6 @@ func floatList(v string) ([]float64, error) {
 			return nil, fmt.Errorf("is a list of numbers above 0, as 10,20, not %q", v)
 		}
 		out = append(out, f)
-	}
-	return out, nil
-}
-
-// stageList reads LEVEL:TIME, where LEVEL may rise or fall as FROM-TO.
-func stageList(v string) ([]load.Stage, error) {
-	var out []load.Stage
-	for part := range strings.SplitSeq(v, ",") {
-		level, length, ok := strings.Cut(strings.TrimSpace(part), ":")
-		from, to, slope := strings.Cut(level, "-")
-		if !slope {
-			to = from
-		}
-		a, err1 := strconv.ParseFloat(from, 64)
-		b, err2 := strconv.ParseFloat(to, 64)
-		d, err3 := unit.Time(length, time.Second)
-		if !ok || err1 != nil || err2 != nil || err3 != nil || a < 0 || b < 0 || a+b <= 0 || d <= 0 {
-			return nil, fmt.Errorf(`is a list of LEVEL:TIME, as "10:30s,10-50:1m", not %q`, v)
-		}
-		out = append(out, load.Stage{From: a, To: b, Time: d})
 	}
 	return out, nil
 }

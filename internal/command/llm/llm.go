@@ -11,6 +11,7 @@ import (
 	"github.com/redline-bench/redline/internal/calibrate"
 	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/command"
+	"github.com/redline-bench/redline/internal/command/class"
 	"github.com/redline-bench/redline/internal/command/outcome"
 	"github.com/redline-bench/redline/internal/llm/load"
 	"github.com/redline-bench/redline/internal/llm/metric"
@@ -29,6 +30,9 @@ func Run(p *command.IO, args []string) (int, error) {
 	o, lo, err := read(args, p.Secrets)
 	if err != nil {
 		return 0, command.Usage(err)
+	}
+	if err := class.Save(p, o.save, "llm", o.table.Arguments(), o.table.Rows, Outside()); err != nil {
+		return 0, err
 	}
 	out, err := outcome.Open(p, o.outcome, "llm", o.table.Command("redline llm"))
 	if err == nil {
@@ -82,6 +86,8 @@ type run struct {
 	lost      error // files that could not be written
 	// serverGone: failed requests ended the last level.
 	serverGone bool
+	// together is what a class of a scenario shares with the others; nil in a run of its own.
+	together *class.Together
 }
 
 func (r *run) close() {
@@ -91,15 +97,25 @@ func (r *run) close() {
 
 // measure measures all levels.
 func (r *run) measure() int {
+	r.open()
+	r.outcome.Begin(r.plan)
+	r.head()
+	limits, stopped, err := r.measureLevels()
+	code := r.end(limits, stopped, err)
+	return r.outcome.Finish(r.res, code)
+}
+
+// open makes the result.
+func (r *run) open() {
 	r.res = &result.Result{
 		Schema: result.Schema, Tool: "redline", Version: r.Version, StartUnixNs: time.Now().UnixNano(), Plan: r.plan, Model: r.model, Async: true,
 		Environment: profile.Environment(), Options: r.opts.table.Arguments(), GoodputBounds: metric.Bounds(r.load.Goodput),
 	}
-	r.outcome.Begin(r.plan)
-	r.head()
-	var limits [][]result.Reason
-	var stopped string
-	var err error
+}
+
+// measureLevels measures the levels one after another. limits are, for each, the reasons why the client limited it; stopped is
+// what ended the last one early.
+func (r *run) measureLevels() (limits [][]result.Reason, stopped string, err error) {
 	for i, s := range r.opts.steps(r.timed) {
 		lv := s.Level
 		if err = r.choose(&s); err != nil {
@@ -108,6 +124,9 @@ func (r *run) measure() int {
 		var out *load.Outcome
 		if out, err = r.level(i, lv); err != nil || out == nil {
 			break
+		}
+		if r.together != nil {
+			out.Level.Class = r.together.Name
 		}
 		r.state(&out.Level)
 		r.res.Levels = append(r.res.Levels, out.Level)
@@ -126,21 +145,25 @@ func (r *run) measure() int {
 	if err == nil && stopped == "" {
 		r.calibrateRun(r.given, r.givenLoad)
 	}
-	code := r.end(limits, stopped, err)
-	return r.outcome.Finish(r.res, code)
+	return limits, stopped, err
+}
+
+// config is what the nth measurement of a level works with.
+func (r *run) config(n int) load.Config {
+	return load.Config{
+		Service: r.svc, Endpoint: r.ep, Options: r.load, Count: r.tok.count(), UseServer: r.opts.serverCounts || r.tok == nil,
+		ChatTemplate: r.template, Open: func() (load.Source, error) { return r.source(n) },
+		RequestHeader: "X-Request-ID", SessionHeader: r.opts.session,
+	}
 }
 
 // level measures a level as often as asked for.
 func (r *run) level(index int, lv load.Level) (*load.Outcome, error) {
 	var runs []*load.Outcome
 	for n := range r.opts.runs {
-		cfg := load.Config{
-			Service: r.svc, Endpoint: r.ep, Options: r.load, Count: r.tok.count(), UseServer: r.opts.serverCounts || r.tok == nil,
-			ChatTemplate: r.template,
-			Open:         func() (load.Source, error) { return r.source(n) },
-			Progress:     func(p load.Progress) { r.progress(&p, index*r.opts.runs+n) }, Tap: r.tap(lv, n), RequestHeader: "X-Request-ID", SessionHeader: r.opts.session,
-		}
-		cfg.Options.Seed = r.seed(n)
+		cfg := r.config(n)
+		cfg.Progress = func(p load.Progress) { r.progress(&p, index*r.opts.runs+n) }
+		cfg.Tap, cfg.Options.Seed = r.tap(lv, n), r.seed(n)
 		if n == 0 || !r.opts.warmOnce {
 			cfg.Options.Warmup = r.opts.warm.phase(&cfg.Options, lv)
 		}
@@ -158,10 +181,13 @@ func (r *run) level(index int, lv load.Level) (*load.Outcome, error) {
 			files.abort()
 			return nil, err
 		}
-		cfg.Measured = pages.begin
-		r.sigs.Enter(command.Loading)
+		cfg.Measured = func() {
+			r.meet()
+			pages.begin()
+		}
+		r.enter(command.Loading)
 		out, err := load.Run(r.sigs.Soft, r.sigs.Hard, cfg, lv)
-		r.sigs.Enter(command.Writing)
+		r.enter(command.Writing)
 		r.Line.Clear()
 		if err != nil {
 			files.abort()
@@ -196,6 +222,9 @@ func (o *options) cooling(level, run int) time.Duration {
 // tap gives every request of the nth measurement of a level to those who write them down.
 func (r *run) tap(lv load.Level, n int) func(*record.Record) error {
 	to := r.outcome.Tap()
+	if r.together != nil {
+		to = r.together.Tap
+	}
 	if to == nil {
 		return nil
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/redline-bench/redline/internal/llm/load"
+	"github.com/redline-bench/redline/internal/pace"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/secret"
@@ -160,7 +161,7 @@ func TestACalibratedLevelHasItsOwnPace(t *testing.T) {
 	f(load.Level{Mode: plan.RequestRate, Rate: 100}, 1000, 10*second, second)
 	f(load.Level{Mode: plan.FixedSchedule}, 100, 10*second, 3200*time.Millisecond)
 	f(load.Level{Mode: plan.FixedSchedule}, 10, 100*second, tokenRunMost)
-	slow := []load.Stage{{To: 5, Time: 30 * second}, {From: 5, To: 9, Time: 10 * second}}
+	slow := []pace.Stage{{To: 5, Time: 30 * second}, {From: 5, To: 9, Time: 10 * second}}
 	f(load.Level{Mode: plan.RequestRate, Stages: slow}, 100, 40*second, tokenRunMost, 7500*time.Millisecond, 2500*time.Millisecond)
 	f(load.Level{Mode: plan.Concurrency, Stages: slow[1:]}, 100, 10*second, tokenRunMost, 10*second)
 	if slow[0].Time != 30*second {

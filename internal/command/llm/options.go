@@ -55,8 +55,8 @@ type options struct {
 	arrival       load.Arrival
 	smoothness    float64
 	closed        bool // --arrival-pattern concurrency_burst
-	stages        []load.Stage
-	sessionStages []load.Stage
+	stages        []pace.Stage
+	sessionStages []pace.Stage
 	ramp          time.Duration
 	rateRamp      time.Duration
 	prefill       int
@@ -109,7 +109,8 @@ type options struct {
 	findGPUs    bool     // look for a page of GPUs on this machine
 	sliceEvery  time.Duration
 	json        string
-	outputs     bool // outputs.json
+	save        string // scenario
+	outputs     bool   // outputs.json
 	outcome     plan.Outcome
 	console     string // table or seed; empty: by the options
 	verbose     bool
@@ -214,10 +215,10 @@ func (o *options) loadRows() []option.Row {
 			if o.stages != nil {
 				return errors.New("is given twice, or besides --request-rate-series")
 			}
-			o.stages, err = stageList(v)
+			o.stages, err = pace.ParseStages(v)
 			return err
 		})},
-		{Long: "concurrency-stages", Arg: "LIST", Help: `numbers of conversations of one level, one after another: "8:30s,32:1m"; "8-32:30s" rises from 8 to 32`, To: option.Parsed(&o.sessionStages, stageList)},
+		{Long: "concurrency-stages", Arg: "LIST", Help: `numbers of conversations of one level, one after another: "8:30s,32:1m"; "8-32:30s" rises from 8 to 32`, To: option.Parsed(&o.sessionStages, pace.ParseStages)},
 		{Long: "concurrency-ramp-duration", Arg: "SECONDS", Help: "time over which the conversations start, one after another", To: seconds(&o.ramp)},
 		{Long: "request-rate-ramp-duration", Arg: "SECONDS", Help: "time over which the rate rises from 0 to --request-rate", To: seconds(&o.rateRamp)},
 		{Long: "think-time", Arg: "DURATION[±SPREAD]", Default: "0s", Help: "closed loop: wait this long after a request has ended before the next is sent in its place, such as 100ms or " +
@@ -297,6 +298,7 @@ func (o *options) outputRows() []option.Row {
 			return err
 		})},
 		{Long: "json", Arg: "FILE", Writes: true, Help: "write the whole result as JSON", To: option.Text(&o.json)},
+		{Long: "save-scenario", Arg: "FILE", Writes: true, Help: "save the run as a scenario: 'redline run FILE' repeats it", To: option.Text(&o.save)},
 		{Long: "console", Arg: "FORM", Help: "form of the report on the console: table or blocks; -i, --input-data and --tokenizer-path select blocks", To: option.OneOf(&o.console, "table", "blocks")},
 		{Long: "verbose", Short: 'v', Also: "extra-verbose", Help: "print every metric, confidence intervals, and the source of each token count", To: option.Switch(&o.verbose)},
 	})

@@ -13,6 +13,10 @@ import (
 
 // progress shows the measurement in progress. before is how many measurements came before it: levels times repeats.
 func (r *run) progress(p *load.Progress, before int) {
+	if r.together != nil {
+		r.report(*p)
+		return
+	}
 	levels := len(r.opts.steps(r.timed))
 	s := term.Status{
 		Level: measure.LevelName(p.Level), Number: before/r.opts.runs + 1, Levels: levels, Elapsed: p.Elapsed, Window: r.load.Duration,

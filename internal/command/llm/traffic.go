@@ -18,6 +18,7 @@ import (
 	api "github.com/redline-bench/redline/internal/llm/endpoint"
 	"github.com/redline-bench/redline/internal/llm/load"
 	"github.com/redline-bench/redline/internal/llm/ready"
+	"github.com/redline-bench/redline/internal/pace"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/service/kserve/rpc"
@@ -135,7 +136,7 @@ func (r *traffic) prompts() error {
 		d.Trace.IgnoreTimes = true
 	}
 	file := d.Path != ""
-	bounded := o.requests > 0 || o.sessions > 0 || o.duration > 0 || r.load.Until != nil || load.Length(o.stages)+load.Length(o.sessionStages) > 0
+	bounded := o.requests > 0 || o.sessions > 0 || o.duration > 0 || r.load.Until != nil || pace.Length(o.stages)+pace.Length(o.sessionStages) > 0
 	if file && !bounded {
 		d.Once = true
 	}

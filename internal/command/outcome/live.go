@@ -79,7 +79,11 @@ func (l *live) show(current *result.Level) {
 	if current != nil {
 		res.Levels = append(slices.Clip(res.Levels), *current)
 		if l.metrics != nil {
-			l.metrics.Show(l.res.Plan.Target.Model, current)
+			model := ""
+			if l.res.Plan != nil { // a scenario has one for each class
+				model = l.res.Plan.Target.Model
+			}
+			l.metrics.Show(model, current)
 		}
 	}
 	if l.page != nil {

@@ -101,7 +101,7 @@ func (o *Outcome) Close() {
 
 // Begin shows the plan of the run on the live page.
 func (o *Outcome) Begin(pl *plan.Plan) {
-	if o.live != nil {
+	if o != nil && o.live != nil {
 		o.live.res = result.Result{Tool: "redline", Version: o.Version, StartUnixNs: time.Now().UnixNano(), Plan: pl}
 		o.identify(&o.live.res)
 	}
@@ -115,8 +115,15 @@ func (o *Outcome) identify(res *result.Result) {
 // Progress shows the level in progress to others, not too often. now makes it.
 func (o *Outcome) Progress(now func() *result.Level) { o.live.progress(now) }
 
-// LevelEnds shows a level that is over to others.
-func (o *Outcome) LevelEnds(lv *result.Level) { o.live.levelEnds(lv) }
+// LevelEnds shows a level that is over to others; a nil outcome shows it to none.
+func (o *Outcome) LevelEnds(lv *result.Level) {
+	if o != nil {
+		o.live.levelEnds(lv)
+	}
+}
+
+// Require adds rules to those of the options.
+func (o *Outcome) Require(rules ...gate.Rule) { o.rules = append(o.rules, rules...) }
 
 // Tap writes every record where files ask for them; it is nil where none does.
 func (o *Outcome) Tap() func(lv *result.Level, window int, r *record.Record) error {
@@ -125,7 +132,11 @@ func (o *Outcome) Tap() func(lv *result.Level, window int, r *record.Record) err
 	}
 	return func(lv *result.Level, window int, r *record.Record) error {
 		scheduled := lv.Mode == plan.RequestRate || lv.Mode == plan.CustomIntervals || lv.Mode == plan.FixedSchedule
-		l := records.Level{Mode: modeOf(lv), Value: lv.Rate, Window: window, FromDue: scheduled && !o.FromSend}
+		mode := modeOf(lv)
+		if lv.Class != "" {
+			mode = lv.Class + ": " + mode
+		}
+		l := records.Level{Mode: mode, Value: lv.Rate, Window: window, FromDue: scheduled && !o.FromSend}
 		if lv.Concurrency > 0 {
 			l.Value = float64(lv.Concurrency)
 		}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/redline-bench/redline/internal/command"
+	"github.com/redline-bench/redline/internal/command/class"
 	"github.com/redline-bench/redline/internal/command/profile/traffic"
 	"github.com/redline-bench/redline/internal/kind"
 	"github.com/redline-bench/redline/internal/option"
@@ -42,6 +43,9 @@ func run(p *command.IO, program plan.Program, name string, args []string) (int, 
 	}
 	if err != nil {
 		return UsageFailed(p, program, err), nil
+	}
+	if err := class.Save(p, notes.SaveScenario, "profile", notes.Options, flags.Rows(plan.Redline), Outside()); err != nil {
+		return 0, err
 	}
 	return start(p, sigs, pl, notes.CommandLine), nil
 }

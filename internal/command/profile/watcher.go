@@ -87,7 +87,7 @@ func (w *watcher) Progress(p profile.Progress) {
 // Warn prints a remark.
 func (w *watcher) Warn(warning profile.Warning) {
 	if w.Plan.Program == plan.Redline {
-		w.warnPlainly(warning)
+		warnPlainly(w.Console, warning)
 		return
 	}
 	switch warning.Kind {
@@ -107,7 +107,7 @@ func (w *watcher) Warn(warning profile.Warning) {
 }
 
 // warnPlainly prints a remark in our own words.
-func (w *watcher) warnPlainly(warning profile.Warning) {
+func warnPlainly(console *text.Console, warning profile.Warning) {
 	line := ""
 	switch warning.Kind {
 	case profile.WarmupExceeded: // the warm-up has its own header with its concurrency
@@ -123,5 +123,5 @@ func (w *watcher) warnPlainly(warning profile.Warning) {
 	case profile.StatisticsFailed:
 		line = fmt.Sprintf("the server's statistics of %s are missing from the report: %s", warning.Model, warning.Text)
 	}
-	w.Console.Warn("warning: " + line)
+	console.Warn("warning: " + line)
 }

@@ -361,7 +361,7 @@ func (r *run) live() *result.Level {
 
 // head is the level without its numbers.
 func (r *run) head() result.Level {
-	return result.Level{Mode: r.lv.Mode, Concurrency: r.lv.Concurrency, Rate: r.lv.Rate, Prompts: r.lv.Prompts}
+	return result.Level{Mode: r.lv.Mode, Concurrency: r.lv.Concurrency, Rate: r.lv.Rate, Prompts: r.lv.Prompts, Stages: r.lv.Stages}
 }
 
 // outcome computes the level.

@@ -117,17 +117,11 @@ type Level struct {
 	Concurrency int     // closed loop: sessions at once; otherwise the most in flight, 0 for no limit
 	Rate        float64 // requests a second
 	// Stages replace Rate, or Concurrency in closed loop, by levels that follow one another.
-	Stages []Stage
+	Stages []pace.Stage
 	// Users send at Rate all together, each at its own even pace.
 	Users int
 	// Prompts names what the level asks for if other levels differ in that.
 	Prompts string
-}
-
-// Stage is a part of a level: it goes from one rate, or number of sessions, to another in its time.
-type Stage struct {
-	From, To float64
-	Time     time.Duration
 }
 
 // Open tells whether requests follow a schedule.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/internal/clock"
+	"github.com/redline-bench/redline/internal/pace"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/vitals"
 )
@@ -169,7 +170,7 @@ func (r *run) startStages(ctx context.Context, p *phase) (stop func(), err error
 	if err := r.setSessions(ctx, max(1, int(p.lv.Stages[0].From))); err != nil {
 		return nil, err
 	}
-	p.duration = Length(p.lv.Stages)
+	p.duration = pace.Length(p.lv.Stages)
 	ctx, cancel := context.WithCancel(ctx)
 	var done sync.WaitGroup
 	done.Go(func() {
@@ -185,7 +186,7 @@ func (r *run) startStages(ctx context.Context, p *phase) (stop func(), err error
 }
 
 // sessionsAt is how many sessions the stages ask for after some time.
-func sessionsAt(stages []Stage, t time.Duration) int {
+func sessionsAt(stages []pace.Stage, t time.Duration) int {
 	for _, s := range stages {
 		if t < s.Time {
 			return max(1, int(s.From+(s.To-s.From)*float64(t)/float64(s.Time)+0.5))

@@ -5,6 +5,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/redline-bench/redline/internal/pace"
 	"github.com/redline-bench/redline/internal/pacompat/flags/cxx"
 	"github.com/redline-bench/redline/internal/plan"
 )
@@ -87,6 +88,9 @@ func (r *raw) setConcurrency(v string) error {
 }
 
 func (r *raw) setRate(v string) error {
+	if len(r.plan.Load.Stages) > 0 {
+		return twoRates()
+	}
 	if err := r.take(plan.RequestRate, true); err != nil {
 		return err
 	}
@@ -114,6 +118,24 @@ func (r *raw) upward(name string, falls bool, v string) error {
 		return nil
 	}
 	return line("%s %s ends below its start: write the lower number first", name, v)
+}
+
+// twoRates is redline's own: both options set the rate.
+func twoRates() error {
+	return line("--stages and --request-rate-range exclude each other, and each is given once")
+}
+
+// setStages is redline's own.
+func (r *raw) setStages(v string) error {
+	if r.mode == plan.RequestRate {
+		return twoRates()
+	}
+	if err := r.take(plan.RequestRate, true); err != nil {
+		return err
+	}
+	stages, err := pace.ParseStages(v)
+	r.plan.Load.Stages = stages
+	return err
 }
 
 func (r *raw) setIntervals(v string) error {
@@ -179,13 +201,17 @@ func (r *raw) settle() error {
 		r.mode = plan.Concurrency
 	}
 	load.Mode = r.mode
-	if r.mode == plan.CustomIntervals {
+	staged := len(load.Stages) > 0
+	if r.mode == plan.CustomIntervals || staged && load.Search != plan.Binary {
 		load.Search = plan.Single
 	}
 	if !load.MaxThreadsSet {
 		load.MaxThreads = 4
-		if r.mode == plan.Concurrency {
+		switch {
+		case r.mode == plan.Concurrency:
 			load.MaxThreads = max(16, load.Concurrency.End)
+		case staged: // a spike must not wait for slots
+			load.MaxThreads = stagedThreads
 		}
 	}
 	if r.mode == plan.FixedSchedule {
@@ -200,6 +226,9 @@ func (r *raw) settle() error {
 	}
 	return nil
 }
+
+// stagedThreads is the default of --max-threads with --stages.
+const stagedThreads = 64
 
 // scheduleLength counts the requests of a fixed schedule. perf_analyzer aborts at each of these faults.
 func (r *raw) scheduleLength() (int, error) {

@@ -151,6 +151,14 @@ func TestLoad(t *testing.T) {
 	f("--request-intervals f1 --binary-search", func(l *plan.Load) {
 		l.Mode, l.Intervals, l.Search, l.MaxThreads = plan.CustomIntervals, "f1", plan.Single, 4
 	})
+	check(t, plan.Redline, "--stages 10:30s,10-50:1m", func(p *plan.Plan) {
+		l := &p.Load
+		l.Mode, l.Search, l.MaxThreads, p.Target.Call = plan.RequestRate, plan.Single, 64, plan.Async
+		l.Stages = []pace.Stage{{From: 10, To: 10, Time: 30 * time.Second}, {From: 10, To: 50, Time: time.Minute}}
+	})
+	check(t, plan.Redline, "--duration 20s", func(p *plan.Plan) {
+		p.Measure.Interval, p.Measure.OneWindow, p.Measure.MaxTrials = 20*time.Second, true, 1
+	})
 	f("-t 3 -c 5", func(l *plan.Load) { l.Concurrency = plan.IntRange{Start: 3, End: 5, Step: 1} })
 	f("-d --request-rate-range 3", func(l *plan.Load) { l.Rate.Start = 3 })
 	f("-d --request-intervals f1", func(*plan.Load) {})
@@ -249,7 +257,7 @@ func TestRedline(t *testing.T) {
 		p.Outcome.Asserts, p.Outcome.Label = []string{"p99<1s"}, "a"
 	})
 	_, notes, err := flags.Parse(plan.Redline, "redline profile", words("-m x"), nil)
-	want := flags.Notes{CommandLine: "redline profile -m x"}
+	want := flags.Notes{CommandLine: "redline profile -m x", Options: []string{"-m=x"}}
 	if d := cmp.Diff(want, notes); d != "" || err != nil {
 		t.Error(d, err)
 	}

@@ -39,6 +39,7 @@ type raw struct {
 	metricsEvery time.Duration
 	latencyFrom  string
 	reading      string // the option whose value is being read
+	duration     time.Duration
 	grpcTLS      plan.TLS
 	httpTLS      plan.TLS
 }

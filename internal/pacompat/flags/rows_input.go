@@ -14,7 +14,7 @@ func (r *raw) inputRows() []option.Row {
 	in := &r.plan.Input
 	return option.Group("Input data", []option.Row{
 		{
-			Short: 'b', Arg: "N",
+			Short: 'b', Word: "batch-size", Arg: "N",
 			Help: "batch size of each request. Throughput counts inferences: a request of batch size 8 counts eight times",
 			To:   integer(1, "Failed to parse -b (batch size). The value must be > 0.", &in.Batch),
 		}, {

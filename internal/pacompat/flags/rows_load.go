@@ -22,6 +22,11 @@ func (r *raw) loadRows() []option.Row {
 				"Shows the latency that independent users would see",
 			To: option.Func(r.setRate),
 		}, {
+			Long: "stages", Arg: "LIST", RedlineOnly: true,
+			Help: "open loop: rates of one level, one after another, with their times: \"10:30s,10-50:1m,200:5s\" is 10 requests/s for " +
+				"30 s, rises from 10 to 50 in a minute, and ends with a spike of 200 for 5 s. Requests are asynchronous unless --sync is given",
+			To: option.Func(r.setStages),
+		}, {
 			Long: "think-time", Arg: "DURATION[±SPREAD]", RedlineOnly: true, Default: "0s",
 			Help: "closed loop: wait this long after a request has ended before the next is sent in its place, such as 100ms or " +
 				"100ms±20ms (uniform, drawn from --seed; +- stands for ±). No latency includes it",

@@ -25,6 +25,10 @@ func (r *raw) measureRows() []option.Row {
 				"longer windows",
 			To: r.millis(1, "Failed to parse --measurement-interval (-p). The value must be > 0 msec.", &m.Interval),
 		}, {
+			Long: "duration", Arg: "TIME", RedlineOnly: true,
+			Help: "measure each level for this long, such as 30s, in one window, instead of until three windows agree",
+			To:   option.Duration(&r.duration),
+		}, {
 			Long: "measurement-mode", Arg: "MODE",
 			Help: "what ends a window: time (time_windows), or --measurement-request-count responses (count_windows)",
 			To: choice(r, "--measurement-mode", "The available options are 'time_windows' or 'count_windows'.",
@@ -115,7 +119,7 @@ func (r *raw) outputRows() []option.Row {
 	out := &r.plan.Output
 	return option.Group("Output", []option.Row{
 		{
-			Short: 'f', Arg: "FILE", Writes: true,
+			Short: 'f', Word: "csv", Arg: "FILE", Writes: true,
 			Help: "write a CSV report with one row per level, for spreadsheets and Model Analyzer",
 			To:   option.Text(&out.CSV),
 		},
@@ -141,7 +145,12 @@ func (r *raw) outputRows() []option.Row {
 			To:   option.Text(&out.ResultJSON),
 		},
 		{
-			Short: 'v', Repeat: true,
+			Long: "save-scenario", Arg: "FILE", RedlineOnly: true,
+			Help: "save the run as a scenario: 'redline run FILE' repeats it",
+			To:   option.Text(&r.notes.SaveScenario),
+		},
+		{
+			Short: 'v', Word: "verbose", Repeat: true,
 			Help: "print each window and all numbers of each level. Twice (-v -v): also the steps of each request",
 			To:   option.Count(&r.plan.Verbose),
 		},

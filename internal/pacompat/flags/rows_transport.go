@@ -18,7 +18,7 @@ func (r *raw) transportRows() []option.Row {
 	t := &r.plan.Target
 	return option.Group("Transport: connections, headers and encryption", append([]option.Row{
 		{
-			Short: 'H', Arg: "'NAME: VALUE'", Repeat: true, Secret: secret.Header,
+			Short: 'H', Word: "header", Arg: "'NAME: VALUE'", Repeat: true, Secret: secret.Header,
 			Help: "HTTP header or gRPC metadata to send with every request, such as an authorization token",
 			To:   option.Func(r.addHeader),
 		}, {

@@ -14,7 +14,7 @@ import (
 func (r *raw) verify() error {
 	for _, rule := range []func() error{
 		r.verifyTarget, r.verifyNumbers, r.verifyCalls, r.verifyPeriodic, r.verifySearch,
-		r.verifyWarmup, r.verifyRequestCount, r.verifyKind, r.verifyMetrics, r.verifySessions, r.verifyThinkTime, r.verifyEmbedded, r.verifyMethod,
+		r.verifyWarmup, r.verifyRequestCount, r.verifyKind, r.verifyMetrics, r.verifySessions, r.verifyThinkTime, r.verifyStages, r.verifyDuration, r.verifyEmbedded, r.verifyMethod,
 	} {
 		if err := rule(); err != nil {
 			return err
@@ -219,6 +219,37 @@ func (r *raw) verifyThinkTime() error {
 	return nil
 }
 
+// verifyStages is redline's own: stages are one level that ends by itself.
+func (r *raw) verifyStages() error {
+	if len(r.plan.Load.Stages) == 0 {
+		return nil
+	}
+	for _, name := range []string{"request-count", "duration", "latency-threshold", "binary-search", "measurement-interval", "measurement-mode", "max-trials"} {
+		if r.table.Given(name) {
+			return line("--stages and --%s exclude each other: the stages say how long is measured", name)
+		}
+	}
+	return nil
+}
+
+// verifyDuration is redline's own.
+func (r *raw) verifyDuration() error {
+	if r.duration == 0 {
+		return nil
+	}
+	for _, name := range []string{"request-count", "measurement-interval", "measurement-mode", "max-trials"} {
+		if r.table.Given(name) {
+			return line("--duration and --%s exclude each other", name)
+		}
+	}
+	if r.mode != plan.Concurrency && r.mode != plan.RequestRate && r.mode != plan.CustomIntervals {
+		return line("--duration needs a load without an end: use it with --concurrency-range, --request-rate-range or --request-intervals")
+	}
+	m := &r.plan.Measure
+	m.Interval, m.OneWindow, m.MaxTrials = r.duration, true, 1
+	return nil
+}
+
 // verifyEmbedded is redline's own: the embedded server is one Triton, at an address of its own choosing.
 func (r *raw) verifyEmbedded() error {
 	t := &r.plan.Target
@@ -252,7 +283,7 @@ func (r *raw) finish() error {
 	if r.sync {
 		t.Call = plan.Sync
 	}
-	if r.async {
+	if r.async || len(r.plan.Load.Stages) > 0 && !r.sync && !kind.Of(t.Kind).Synchronous {
 		t.Call = plan.Async
 	}
 	r.finishURLs()

@@ -4,6 +4,7 @@ import (
 	"io"
 	"strconv"
 
+	"github.com/redline-bench/redline/internal/pace"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/service"
@@ -44,6 +45,10 @@ func header(p *page, l *result.Level) {
 	case plan.Concurrency:
 		p.linef("Request concurrency: %d", l.Concurrency)
 	case plan.RequestRate:
+		if len(l.Stages) > 0 {
+			p.linef("Request rate in stages: %s", pace.FormatStages(l.Stages))
+			return
+		}
 		p.linef("Request Rate: %s inference requests per second", number(l.Rate))
 	case plan.CustomIntervals, plan.PeriodicConcurrency, plan.SessionConcurrency, plan.FixedSchedule:
 	}

@@ -38,15 +38,29 @@ type View struct {
 	Environment result.Environment `json:"environment"`
 	Workload    string             `json:"workload,omitempty"`
 	Levels      []LevelView        `json:"levels"`
-	Plan        json.RawMessage    `json:"plan,omitempty"`
+	// Classes are the traffic classes of a scenario, Whole is what all of them did together; other runs have neither.
+	Classes []ClassView     `json:"classes,omitempty"`
+	Whole   *LevelView      `json:"whole,omitempty"`
+	Plan    json.RawMessage `json:"plan,omitempty"`
+}
+
+// ClassView is one traffic class of a scenario.
+type ClassView struct {
+	Name    string          `json:"name"`
+	Command string          `json:"command"`
+	Model   string          `json:"model,omitempty"`
+	Target  string          `json:"target,omitempty"`
+	Verdict result.State    `json:"verdict"`
+	Plan    json.RawMessage `json:"plan,omitempty"`
 }
 
 // LevelView is one level.
 type LevelView struct {
 	Name        string   `json:"name"`
-	Open        bool     `json:"open,omitempty"` // requests follow a schedule
-	Load        float64  `json:"load"`           // concurrency or rate
-	State       string   `json:"state"`          // stable, unstable, too short, unfinished, over the limit
+	Class       string   `json:"class,omitempty"` // traffic class of a scenario
+	Open        bool     `json:"open,omitempty"`  // requests follow a schedule
+	Load        float64  `json:"load"`            // concurrency or rate
+	State       string   `json:"state"`           // stable, unstable, too short, unfinished, over the limit
 	Reason      string   `json:"reason,omitempty"`
 	Requests    uint64   `json:"requests"`
 	Failed      uint64   `json:"failed"`
@@ -163,7 +177,25 @@ func NewView(name string, res *result.Result) *View {
 	for i := range res.Levels {
 		v.Levels = append(v.Levels, levelView(&res.Levels[i]))
 	}
+	if res.Whole != nil && len(res.Classes) > 1 {
+		whole := levelView(res.Whole)
+		v.Whole = &whole
+		v.Classes = classViews(res.Classes)
+	}
 	return v
+}
+
+func classViews(list []result.Class) []ClassView {
+	var out []ClassView
+	for i := range list {
+		c := ClassView{Name: cleantext.Line(list[i].Name), Command: list[i].Command, Verdict: list[i].Verdict.State}
+		if p := list[i].Plan.Public(); p != nil {
+			c.Model, c.Target = p.Target.Model, p.Target.URL
+			c.Plan, _ = json.Marshal(p) // a plan is plain data
+		}
+		out = append(out, c)
+	}
+	return out
 }
 
 // cleanVerdict removes control characters from a verdict's reasons, which may contain text of the server.
@@ -197,6 +229,7 @@ func levelView(lv *result.Level) LevelView {
 	c := &lv.Client
 	out := LevelView{
 		Name: measure.LevelName(lv), Load: lv.Rate, State: state(lv), Reason: cleantext.Line(lv.Reason),
+		Class:    cleantext.Line(lv.Class),
 		Open:     lv.Mode == plan.RequestRate || lv.Mode == plan.CustomIntervals || lv.Mode == plan.FixedSchedule,
 		Requests: c.Requests, Failed: c.Failed, Unfinished: c.Unfinished, OldestMs: ms(c.OldestNs), Throughput: round(c.InferPerSec), Latency: summary(&c.Latency),
 		Exact: c.Latency.Exact, CallMs: ms(int64(c.CallNs)), SendMs: ms(int64(c.SendNs)), ReceiveMs: ms(int64(c.RecvNs)),

@@ -1,0 +1,52 @@
+// Package class is the contract between `redline run` and the commands whose runs can be traffic classes of a scenario.
+package class
+
+import (
+	"context"
+	"time"
+
+	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/result"
+)
+
+// Class is one kind of traffic of a scenario: a run of a command beside others, without files of its own.
+type Class interface {
+	// Options are the options of the class without secrets, such as "--concurrency=4".
+	Options() []string
+	// Prepare does everything up to the first request: it asks the server for the model, and makes the requests.
+	Prepare() error
+	// FirstRequest is the first request as it would go on the wire. It comes after Prepare, and sends nothing.
+	FirstRequest(ctx context.Context) ([]byte, error)
+	// Measure sends the load and measures it. The result has the levels, the verdict and the plan of the class.
+	Measure(t Together) Outcome
+	Close()
+}
+
+// Together is what a class shares with the others.
+type Together struct {
+	Name string // of the class
+	// Ready is called when the warm-up is over. It returns when all classes are ready, or when ctx ends.
+	Ready func(ctx context.Context) error
+	// Tap is shown the record of every measured request.
+	Tap func(lv *result.Level, window int, r *record.Record) error
+	// Progress is called several times a second.
+	Progress func(p Progress)
+}
+
+// Progress is a look at a class under way.
+type Progress struct {
+	Warmup           bool
+	Elapsed          time.Duration
+	Requests, Failed uint64
+	InFlight         int
+	Rate             float64 // answers a second
+	Median           time.Duration
+}
+
+// Outcome is a class that has ended.
+type Outcome struct {
+	Result *result.Result
+	// Code is the exit code that a run of this class alone has. Err is why it failed, in one line; nil where it did not.
+	Code int
+	Err  error
+}
