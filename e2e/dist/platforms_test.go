@@ -3,13 +3,9 @@
 package dist
 
 import (
-	"archive/zip"
-	"errors"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -21,8 +17,8 @@ import (
 // all are the platforms of a release.
 const all = "linux/amd64,linux/arm64,darwin/amd64,darwin/arm64,windows/amd64,windows/arm64"
 
-// The whole release can be made here: every platform, with a Homebrew formula that Ruby can read, and programs that emulators
-// can run.
+// The whole release can be made here: every platform, with a Homebrew formula that Ruby can read, and a program for ARM that an
+// emulator can run.
 func TestAllPlatforms(t *testing.T) {
 	outcome.HeavyOnly(t, "the release of all platforms")
 	dir := t.TempDir()
@@ -46,7 +42,6 @@ func TestAllPlatforms(t *testing.T) {
 		}
 	})
 	t.Run("arm64", func(t *testing.T) { onARM(t, dir) })
-	t.Run("windows", func(t *testing.T) { onWindows(t, dir) })
 }
 
 // The code of other operating systems passes go vet.
@@ -81,38 +76,6 @@ func onARM(t *testing.T, dir string) {
 	}
 }
 
-// onWindows starts the program for Windows in Wine.
-func onWindows(t *testing.T, dir string) {
-	if runtime.GOARCH != "amd64" {
-		outcome.NotTested(t, "the program for windows/amd64", errors.New("Wine needs a processor of the same kind"), "")
-	}
-	wine := install(t, peers.InstallWine, func(err error) { outcome.NotTested(t, "the program for windows/amd64", err, "wine64") })
-	exe := filepath.Join(t.TempDir(), "redline.exe")
-	if err := os.WriteFile(exe, fromZip(t, filepath.Join(dir, "redline-"+version+"-windows-amd64.zip"), "redline.exe"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	server, err := built.StartServer(t.TempDir(), program(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer server.Stop()
-	prefix := t.TempDir()
-	inWine := func(args ...string) string {
-		cmd := exec.CommandContext(t.Context(), wine, append([]string{exe}, args...)...)
-		cmd.Env = append(os.Environ(), "WINEPREFIX="+prefix, "WINEDEBUG=-all", "DISPLAY=", "HOME="+prefix)
-		return must(t, cmd)
-	}
-	if out := inWine("version"); !strings.Contains(out, version) || !strings.Contains(out, "windows/amd64") {
-		t.Errorf("redline version prints\n%s", out)
-	}
-	for _, protocol := range []string{"http", "grpc"} {
-		out := inWine("profile", "-m", "simple", "-i", protocol, "-u", server.Address(protocol), "--request-count", "20", "--no-history")
-		if !strings.Contains(out, "Request count: 20") {
-			t.Errorf("%s:\n%s", protocol, out)
-		}
-	}
-}
-
 // program is the folder with the program for this machine.
 func program(t *testing.T) string {
 	t.Helper()
@@ -121,30 +84,4 @@ func program(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return dir
-}
-
-// fromZip reads the only file of a ZIP archive with a name, whatever its folder.
-func fromZip(t *testing.T, path, name string) []byte {
-	t.Helper()
-	archive, err := zip.OpenReader(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer archive.Close()
-	for _, f := range archive.File {
-		if filepath.Base(f.Name) != name {
-			continue
-		}
-		r, err := f.Open()
-		if err != nil {
-			t.Fatal(err)
-		}
-		data, err := io.ReadAll(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return data
-	}
-	t.Fatalf("%s has no %s", path, name)
-	return nil
 }

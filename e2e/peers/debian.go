@@ -53,12 +53,6 @@ func InstallQEMU(ctx context.Context) (string, error) {
 	return debian(ctx, "qemu-aarch64-static")
 }
 
-// InstallWine returns the path of wine64, which runs programs for Windows: this machine's, or Debian's package unpacked in the
-// cache.
-func InstallWine(ctx context.Context) (string, error) {
-	return debian(ctx, "wine64")
-}
-
 // debian returns the path of a program: this machine's, or a launcher of the one in Debian's package.
 func debian(ctx context.Context, program string) (string, error) {
 	if path, err := exec.LookPath(program); err == nil {

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Unpacks a program out of Debian's packages into a folder, once, with the libraries that it needs and this machine
 # lacks, and makes a launcher DIR/PROGRAM. Nothing is installed on the machine itself.
-# Usage: debian.sh DIR nginx|chromium|mpiexec|java|zsh|fish|rpm|ruby|qemu-aarch64-static|wine64. Needs apt, not root.
+# Usage: debian.sh DIR nginx|chromium|mpiexec|java|zsh|fish|rpm|ruby|qemu-aarch64-static. Needs apt, not root.
 set -euo pipefail
 dir=$1 program=$2
 exec 9>"$dir.lock"
@@ -14,7 +14,7 @@ case $program in
   chromium) packages=(chromium fonts-dejavu-core) ;;
   mpiexec) packages=(openmpi-bin) ;;
   java) packages=(default-jre-headless) ;;
-  zsh | fish | rpm | ruby | wine64) packages=("$program") ;;
+  zsh | fish | rpm | ruby) packages=("$program") ;;
   qemu-aarch64-static) packages=(qemu-user-static) ;;
   *) echo "unknown program $program" >&2; exit 1 ;;
 esac
@@ -51,7 +51,6 @@ case $program in
   zsh | fish) run="exec '$(find "$root/bin" "$root/usr/bin" -name "$program" -print -quit 2>/dev/null || true)'" ;;
   rpm) run="export RPM_CONFIGDIR='$root/usr/lib/rpm'; exec '$root/usr/bin/rpm'" ;;
   ruby) run="exec '$(find "$root/usr/bin" -name 'ruby[0-9]*' -print -quit)'" ;;
-  wine64) run="exec '$root/usr/lib/wine/wine64'" ;;
   qemu-aarch64-static)
     find "$root/usr/bin" -type f ! -name "$program" -delete # emulators of other processors, 300 MB
     run="exec '$root/usr/bin/$program'"

@@ -70,7 +70,7 @@ func all(heavy bool) []peer {
 func heavyOnly() []peer {
 	return []peer{
 		list("AIPerf", peers.AIPerf), list("Model Analyzer", peers.ModelAnalyzer),
-		of("Ruby", peers.InstallRuby), of("QEMU", peers.InstallQEMU), of("Wine", peers.InstallWine),
+		of("Ruby", peers.InstallRuby), of("QEMU", peers.InstallQEMU),
 	}
 }
 
