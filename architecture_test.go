@@ -33,7 +33,7 @@ var layers = []layer{
 	},
 	{
 		name: "cli", packages: []string{"internal/cli"},
-		imports: []string{"dialect", "report", "programs", "profile", "engine", "kinds", "parts", "model", "base", "proto", "refserver"},
+		imports: []string{"dialect", "report", "find", "programs", "profile", "engine", "kinds", "parts", "model", "base", "proto", "refserver"},
 		why:     "the command line is the only place that knows every part",
 	},
 	{
@@ -45,6 +45,10 @@ var layers = []layer{
 		name: "report", packages: []string{"internal/report", "internal/report/*", "internal/term", "internal/history", "internal/compare", "internal/compare/*", "internal/gate", "internal/dash", "internal/llm/artifact", "internal/llm/artifact/*"},
 		imports: []string{"model", "base"},
 		why:     "writers are functions of the result",
+	},
+	{
+		name: "find", packages: []string{"internal/find"}, imports: []string{"report", "model", "base"},
+		why: "the search for a capacity is a function of observations; it runs nothing",
 	},
 	{
 		name: "programs", packages: []string{"internal/simple", "internal/stress", "internal/llm/load"},
