@@ -106,8 +106,8 @@ func interval(levels []level, c Capacity) result.Interval {
 		at = len(levels)
 	}
 	low, _ := surely(Holds, slices.Backward(levels[:at]))
-	if c.Confirmed {
-		low = max(low, c.Value)
+	if c.Confirmed || c.Value > 0 && low > c.Value {
+		low = c.Value
 	}
 	high, ok := surely(Fails, slices.All(levels[at:]))
 	return result.Interval{Low: low, High: high, Level: Level, Open: !ok}

@@ -54,7 +54,7 @@ type Config struct {
 	Settle time.Duration
 	// MinTime and MaxTime bound the measured part of a probe (defaults 3 s and 30 s).
 	MinTime, MaxTime time.Duration
-	// Confirm is the measured part of the confirmation (default three times MaxTime).
+	// Confirm is the measured part of the confirmation (default 2.5 times MaxTime).
 	Confirm time.Duration
 	// Tick is the time between two observations (default a quarter of MinTime).
 	Tick time.Duration
@@ -182,7 +182,7 @@ func (s *Search) setDefaults() error {
 	defaultTo(&c.Settle, 2*time.Second)
 	defaultTo(&c.MinTime, 3*time.Second)
 	defaultTo(&c.MaxTime, 30*time.Second)
-	defaultTo(&c.Confirm, 3*c.MaxTime)
+	defaultTo(&c.Confirm, 5*c.MaxTime/2)
 	defaultTo(&c.Tick, c.MinTime/4)
 	if c.MinTime > c.MaxTime {
 		return fmt.Errorf("a probe of at least %v cannot end after %v", c.MinTime, c.MaxTime)

@@ -72,6 +72,9 @@ func TestErrorRatesWithIdealIntervals(t *testing.T) {
 		took += time
 		sweep += 51 * (conf.Settle + conf.MaxTime)
 		c := a.Capacities[0]
+		if c.Interval.Low > c.Value || !c.Interval.Open && c.Interval.High <= c.Value {
+			t.Errorf("seed %d: the interval leaves the value out: %+v", seed, c)
+		}
 		near += count(math.Abs(c.Value/truth-1) <= 0.05)
 		held += count(c.Interval.Low <= truth && (c.Interval.Open || truth <= c.Interval.High))
 		confirmed += count(c.Confirmed)

@@ -77,8 +77,15 @@ func near(got, want float64) bool { return math.Abs(got/want-1) <= 0.05 }
 
 func TestFindsTheCapacityAndWhatBinds(t *testing.T) {
 	m := model{latency: linear}
-	a, _ := play(newSearch(t, config(t, "avg<300ms", "error_rate<0.1%")), m.observe)
+	s := newSearch(t, config(t, "avg<300ms", "error_rate<0.1%"))
+	if rest := s.Remaining(); rest < time.Minute || rest > 15*time.Minute {
+		t.Errorf("%v are left at the start", rest)
+	}
+	a, took := play(s, m.observe)
 	c := a.Capacities[0]
+	if took < time.Minute || took > 5*time.Minute {
+		t.Errorf("it took %v", took)
+	}
 	if a.State != find.Complete || c.Outcome != find.Found || !near(c.Value, 300) || !c.Confirmed || c.LimitedBy != "server" || c.Binding != "avg<300ms" {
 		t.Errorf("%s %+v", a.State, c)
 	}

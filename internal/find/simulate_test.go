@@ -97,10 +97,10 @@ type run struct {
 
 type pending struct{ at, end float64 }
 
-func start(rng *rand.Rand, rate, began, settle float64, make maker, figures []figure) *run {
+func start(rng *rand.Rand, rate, began, settle float64, idle maker, figures []figure) *run {
 	r := &run{rng: rng, rate: rate, figures: figures, from: settle}
 	r.reset()
-	r.server = make(rng, began, func(at, end float64) { r.pending = append(r.pending, pending{at, end}) })
+	r.server = idle(rng, began, func(at, end float64) { r.pending = append(r.pending, pending{at, end}) })
 	r.next = rng.ExpFloat64() / rate
 	return r
 }
@@ -202,7 +202,7 @@ func interval(b stats.Bounds, value float64) *result.Interval {
 func duration(seconds float64) time.Duration { return time.Duration(math.Round(1e9 * seconds)) }
 
 // drive runs a search on a simulated server, and returns the answer and the time that it took.
-func drive(s *find.Search, conf find.Config, rng *rand.Rand, make maker, figures []figure) (find.Answer, time.Duration) {
+func drive(s *find.Search, conf find.Config, rng *rand.Rand, idle maker, figures []figure) (find.Answer, time.Duration) {
 	var began float64 // when the current load did
 	var r *run
 	return play(s, func(step find.Step, fresh bool) find.Observation {
@@ -222,7 +222,7 @@ func drive(s *find.Search, conf find.Config, rng *rand.Rand, make maker, figures
 			if r != nil {
 				began += r.now
 			}
-			r = start(rng, step.Load, began, settle, make, figures)
+			r = start(rng, step.Load, began, settle, idle, figures)
 		}
 		o := r.until(step.At.Seconds(), step.Intervals || step.Do == find.Check)
 		if step.Do == find.Check {
