@@ -40,7 +40,7 @@ type Capacity struct {
 	// Interval holds the capacity: Low is the highest load that is decided to hold (0 where none is), High the lowest that
 	// is decided to fail. It is open where no load is.
 	Interval result.Interval
-	// Confirmed: the confirmation at Value kept every objective from its limit by two standard errors.
+	// Confirmed: the confirmation at Value kept every objective from its limit by 2.2 standard errors.
 	Confirmed bool
 	// LimitedBy is server or client; empty where neither was the limit.
 	LimitedBy string

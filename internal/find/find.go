@@ -13,7 +13,7 @@
 //   - Revisit. Everything that was seen at one load is pooled. Where a load fails although a higher one holds, the load with
 //     the weaker evidence is probed again. Before the search ends, the failing edge of the bracket is probed again if it
 //     was probed for a short time only.
-//   - Confirm. A longer probe at the holding edge must keep every value from its limit by two standard errors. If it does
+//   - Confirm. A longer probe at the holding edge must keep every value from its limit by 2.2 standard errors. If it does
 //     not, the answer goes down by half a step of the resolution, and a new confirmation runs there.
 //
 // A load at which the client is the limit bounds the search, but says nothing about the server: such an answer is never a

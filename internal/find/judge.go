@@ -12,7 +12,7 @@ import (
 )
 
 // confirmDeviations is how many standard errors the value of a confirmation keeps from its limit.
-const confirmDeviations = 2
+const confirmDeviations = 2.2
 
 // decideDeviations is the half width of an interval of Level, in standard errors.
 const decideDeviations = 2.5758
