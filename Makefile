@@ -56,7 +56,7 @@ check: ## format, vet, lint, known vulnerabilities, generated files
 
 unit: ## import direction and unit tests, with the race detector, shuffled
 	$(UNIT) -timeout 10m . ./cmd/... ./internal/...
-	go test $(TESTFLAGS) -timeout 10m ./internal/compare # its simulations, which are slow with the race detector
+	go test $(TESTFLAGS) -timeout 10m ./internal/compare ./internal/find # their simulations, which are slow with the race detector
 
 unit-native: ## unit tests of the parts that load shared libraries
 	@if [ $(NATIVE_CGO) = 1 ]; then set -x; \
@@ -107,7 +107,7 @@ fuzz: ## every fuzz target for FUZZTIME (20s)
 	@FUZZTIME=$(FUZZTIME) scripts/fuzz.sh
 
 heavy-rest: # what waits most of the time
-	$(HEAVY) -p 3 -skip '$(STEADY)' ./internal/compare ./e2e/heavy ./e2e/qa $$(go list ./e2e/... | grep -vxF "$$(go list $(TIMED))")
+	$(HEAVY) -p 3 -skip '$(STEADY)' ./internal/compare ./internal/find ./e2e/heavy ./e2e/qa $$(go list ./e2e/... | grep -vxF "$$(go list $(TIMED))")
 
 heavy-timed: # the packages that measure
 	$(HEAVY) -p 1 $(TIMED)

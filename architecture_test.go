@@ -38,9 +38,9 @@ var layers = []layer{
 		why:     "the command line finds the command and prints its error; what a command does stands in its folder",
 	},
 	{
-		name: "callers", packages: []string{"internal/command/calibrate", "internal/command/rerun"},
-		imports: []string{"table", "commands", "edge", "dialect", "parts", "model", "base"},
-		why:     "calibrate sends the traffic of profile and of llm, rerun repeats their runs; no other command knows another",
+		name: "callers", packages: []string{"internal/command/calibrate", "internal/command/find", "internal/command/rerun"},
+		imports: []string{"table", "commands", "edge", "dialect", "find", "report", "parts", "model", "base"},
+		why:     "calibrate and find send the traffic of profile and of llm, rerun repeats their runs; no other command knows another",
 	},
 	{
 		name: "table", packages: []string{"internal/kind"}, imports: []string{"kinds", "parts", "model", "base"},
@@ -53,7 +53,7 @@ var layers = []layer{
 	},
 	{
 		name: "commands", packages: []string{"internal/command/*"},
-		imports: []string{"table", "edge", "dialect", "report", "programs", "profile", "engine", "questions", "kinds", "parts", "model", "base", "refserver"}, sealed: true,
+		imports: []string{"table", "edge", "dialect", "report", "find", "programs", "profile", "engine", "questions", "kinds", "parts", "model", "base", "refserver"}, sealed: true,
 		why: "a command stands alone: it imports what it needs, but no other command",
 	},
 	{
@@ -65,6 +65,10 @@ var layers = []layer{
 		name: "report", packages: []string{"internal/report", "internal/report/*", "internal/term", "internal/history", "internal/compare", "internal/compare/*", "internal/gate", "internal/dash", "internal/llm/artifact", "internal/llm/artifact/*"},
 		imports: []string{"model", "base"},
 		why:     "writers are functions of the result",
+	},
+	{
+		name: "find", packages: []string{"internal/find"}, imports: []string{"report", "model", "base"},
+		why: "the search for a capacity is a function of observations; it runs nothing itself",
 	},
 	{
 		name: "programs", packages: []string{"internal/simple", "internal/stress", "internal/llm/load", "internal/llm/text"},

@@ -90,22 +90,28 @@ func (r *Rule) Check(lv *result.Level) (got result.Reading, ok bool, err error) 
 	if lv.Client.Requests == 0 && r.Name != "error_rate" && r.Name != "failed" && r.Name != "requests" && len(lv.Metrics) == 0 {
 		return got, false, errors.New("no request succeeded, so the rule cannot be checked")
 	}
-	bound := r.Bound * u.times
+	return got, r.Holds(got.Value), nil
+}
+
+// Limit is the bound in the unit of readings, in which times are milliseconds.
+func (r *Rule) Limit() float64 { return r.Bound * units[r.Unit].times }
+
+// Holds compares a value in the unit of readings with the limit.
+func (r *Rule) Holds(value float64) bool {
+	limit := r.Limit()
 	switch r.Op {
 	case "<":
-		ok = got.Value < bound
+		return value < limit
 	case "<=":
-		ok = got.Value <= bound
+		return value <= limit
 	case ">":
-		ok = got.Value > bound
+		return value > limit
 	case ">=":
-		ok = got.Value >= bound
+		return value >= limit
 	case "==":
-		ok = got.Value == bound
-	case "!=":
-		ok = got.Value != bound
+		return value == limit
 	}
-	return got, ok, nil
+	return value != limit
 }
 
 // applies reports whether the rule is about the level.
