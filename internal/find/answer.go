@@ -16,6 +16,7 @@ const (
 	Searching   State = "searching"
 	Complete    State = "complete"
 	Interrupted State = "interrupted"
+	OutOfTime   State = "out of time"
 	Failed      State = "failed"
 )
 

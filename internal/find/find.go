@@ -1,5 +1,6 @@
-// Package find searches for the highest load at which a server holds its objectives. It is a pure state machine: the
-// caller runs the load that a Step names and gives Observations back. The package has no clock and sends nothing.
+// Package find searches for the highest load at which a server holds its objectives. Search is a pure state machine: its
+// caller runs the load that a Step names and gives Observations back. It has no clock and sends nothing. Run is such a
+// caller: it drives a Search over a Runner, which sends the loads.
 //
 // The method, in plain words:
 //
@@ -8,8 +9,9 @@
 //   - Decide by confidence. A probe goes on until the confidence interval of every objective lies on the good side of its
 //     limit, or that of one objective lies on the bad side. A probe whose time is over is judged by its values and called
 //     undecided. Intervals are looked at only a few times in a probe, because each look is one more chance to be wrong.
-//   - Cut overload. Where the backlog grows steadily, and by more than chance explains, the probe ends at once. The server
-//     is drained, and a light load must hold the objectives again before the search goes on.
+//   - Cut overload. Where the backlog grows steadily, and by more than chance explains, the probe ends at once. So it does
+//     where so many requests wait that by Little's law their mean latency is twice the limit of an objective. The server is
+//     drained, and a light load must hold the objectives again before the search goes on.
 //   - Revisit. Everything that was seen at one load is pooled. Where a load fails although a higher one holds, the load with
 //     the weaker evidence is probed again. Before the search ends, the failing edge of the bracket is probed again if it
 //     was probed for a short time only.
@@ -54,8 +56,12 @@ type Config struct {
 	Settle time.Duration
 	// MinTime and MaxTime bound the measured part of a probe (defaults 3 s and 30 s).
 	MinTime, MaxTime time.Duration
-	// Confirm is the measured part of the confirmation (default 2.5 times MaxTime).
-	Confirm time.Duration
+	// Confirm is the measured part of the confirmation (default 2.5 times MaxTime). It goes on until ConfirmRequests have
+	// ended.
+	Confirm         time.Duration
+	ConfirmRequests int
+	// Budget is the time after which no further probe starts; 0 for no limit.
+	Budget time.Duration
 	// Tick is the time between two observations (default a quarter of MinTime).
 	Tick time.Duration
 	// MaxFailed is the share of failed requests above which no load holds, whatever the objectives (default 0.01). It is
@@ -81,6 +87,8 @@ type Observation struct {
 	// Readings are in the order of Search.Objectives. They leave out the time of Settle. During a check they cover the time
 	// since the last observation.
 	Readings []Reading
+	// Level has the figures that the readings were taken from; nil where none were computed.
+	Level *result.Level
 	// ClientLimit says why the client is the limit; empty where it is not.
 	ClientLimit string
 	// Down says why the server answers nothing any more; empty where it answers.
@@ -117,7 +125,9 @@ type Search struct {
 	tiers      [][]int // indexes in objectives
 	probes     []*Probe
 	step       Step
-	backlog    []backlog // of the running probe, after it settled
+	backlog    []backlog     // of the running probe, after it settled
+	spent      time.Duration // in the steps that are over
+	patience   time.Duration // see latencyLimit
 	state      State
 	reason     string
 }
@@ -138,6 +148,7 @@ func New(conf Config) (*Search, error) {
 	if err := s.setDefaults(); err != nil {
 		return nil, err
 	}
+	s.patience = s.latencyLimit()
 	s.advance()
 	return s, nil
 }

@@ -66,7 +66,7 @@ func (s *Search) judge(probes []*Probe, tier int) Judgment {
 	case 2*cuts > len(probes), len(steady) == 0:
 		j := Judgment{Verdict: Fails, Decided: true, Why: "the server went down: " + cut.Last.Down, margin: -2 * decideDeviations}
 		if cut.End == Overload {
-			j.Why = fmt.Sprintf("overload: the backlog grew steadily to %d requests", cut.Last.Backlog)
+			j.Why = fmt.Sprintf("overload: the backlog grew to %d requests", cut.Last.Backlog)
 			j.Objective = s.judgeObjectives([]*Probe{cut}, tier).Objective
 		}
 		return j

@@ -96,6 +96,8 @@ func (s *Search) nextOf(tier int) (load float64, purpose Purpose, more bool) {
 		return again.load, Recheck, true
 	}
 	switch c := &s.conf; {
+	case high != nil && high.Verdict == AtClient && len(high.probes) == 1: // a short disturbance looks the same
+		return high.load, Recheck, true
 	case low == nil && high == nil:
 		return c.Start, Bracket, true
 	case high == nil && low.load < c.Highest:

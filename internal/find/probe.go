@@ -1,7 +1,10 @@
 package find
 
 import (
+	"fmt"
 	"math"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -10,6 +13,11 @@ const (
 	lookGrowth = 2
 	// steadyTicks is for how many observations in a row the backlog of an overload grows.
 	steadyTicks = 4
+	// settleTicks is how many observations come in the time of one tick while a probe settles: a load that is far too high
+	// is cut before its backlog takes all connections.
+	settleTicks = 4
+	// leastBacklog is a backlog that is never too high by itself.
+	leastBacklog = 500
 	// overloadDeviations is the growth of an overload's backlog, in square roots of the number of requests. The backlog
 	// of a server that keeps up grows by about one or two.
 	overloadDeviations = 5
@@ -78,12 +86,25 @@ func (s *Search) schedule(elapsed time.Duration) {
 		look = time.Duration(float64(look) * lookGrowth)
 	}
 	look = min(s.conf.Settle+look, s.step.Limit)
-	s.step.At = min(max(elapsed+s.conf.Tick, s.conf.Settle), look)
+	if elapsed < s.conf.Settle {
+		s.step.At = min(elapsed+s.conf.Tick/settleTicks, s.conf.Settle)
+	} else {
+		s.step.At = min(elapsed+s.conf.Tick, look)
+	}
 	s.step.Intervals = s.step.At == look
 }
 
 // Observe takes in what the caller saw during the current step, and returns the next one.
 func (s *Search) Observe(o Observation) Step {
+	before := s.step
+	s.observe(o)
+	if before.Do != Finish && (s.step.Do != before.Do || s.step.Probe != before.Probe) {
+		s.spent += o.Elapsed
+	}
+	return s.step
+}
+
+func (s *Search) observe(o Observation) {
 	switch s.step.Do {
 	case Run:
 		s.observeRun(o)
@@ -97,25 +118,25 @@ func (s *Search) Observe(o Observation) Step {
 		s.observeCheck(o)
 	case Finish:
 	}
-	return s.step
 }
 
 func (s *Search) observeRun(o Observation) {
 	p := s.probes[len(s.probes)-1]
 	p.Last = o
 	p.measured = max(0, o.Elapsed-s.conf.Settle)
-	if p.measured > 0 {
-		s.backlog = append(s.backlog, backlog{due: float64(o.Requests + o.Failures + o.Backlog), waiting: float64(o.Backlog)})
-	}
+	s.backlog = s.withBacklog(o)
 	switch {
 	case o.ClientLimit != "":
 		s.end(ClientFull)
 	case o.Down != "":
 		s.end(ServerDown)
-	case s.overloaded():
+	case s.overloaded(s.backlog), s.tooManyWait(o):
 		s.end(Overload)
 	case s.step.Intervals && o.Elapsed >= s.step.At && s.decided(p):
 		s.end(Decided)
+	case o.Elapsed >= s.step.Limit && p.Purpose == Confirm && o.Requests < s.conf.ConfirmRequests:
+		s.step.At = o.Elapsed + s.conf.Tick
+		s.step.Limit, s.step.Intervals = s.step.At, true
 	case o.Elapsed >= s.step.Limit:
 		s.end(TimeOver)
 	default:
@@ -129,18 +150,74 @@ func (s *Search) decided(p *Probe) bool {
 	return j.Decided && (j.Verdict == Fails || p.Purpose != Confirm)
 }
 
+// withBacklog is the backlog of the running probe with that of one more observation. The time in which the probe settles is
+// left out.
+func (s *Search) withBacklog(o Observation) []backlog {
+	if o.Elapsed <= s.conf.Settle {
+		return s.backlog
+	}
+	return append(s.backlog, backlog{due: float64(o.Requests + o.Failures + o.Backlog), waiting: float64(o.Backlog)})
+}
+
+// Overloaded tells whether an observation would end the running probe as an overload. The caller then adds readings and
+// looks at its own limits, so that an overload of the client is not taken for one of the server.
+func (s *Search) Overloaded(o Observation) bool {
+	return s.step.Do == Run && (s.overloaded(s.withBacklog(o)) || s.tooManyWait(o))
+}
+
+// tooManyWait tells whether so many requests of an open loop wait that no latency objective can hold: by Little's law the
+// mean latency is the backlog divided by the rate.
+func (s *Search) tooManyWait(o Observation) bool {
+	if s.conf.Whole || s.patience == 0 {
+		return false
+	}
+	return float64(o.Backlog) > max(leastBacklog, 2*s.step.Load*s.patience.Seconds())
+}
+
+// latencyLimit is the longest latency that an objective of any tier allows for a whole request; 0 where a tier has none.
+func (s *Search) latencyLimit() time.Duration {
+	var longest time.Duration
+	for _, tier := range s.tiers {
+		var limit time.Duration
+		for _, i := range tier {
+			if r := &s.objectives[i]; r.Op[0] == '<' && wholeLatency(r.Name) {
+				limit = max(limit, time.Duration(r.Limit()*float64(time.Millisecond)))
+			}
+		}
+		if limit == 0 {
+			return 0
+		}
+		longest = max(longest, limit)
+	}
+	return longest
+}
+
+// wholeLatency tells whether a metric is a latency of whole requests: one that at least half of them exceed when their mean
+// does by far.
+func wholeLatency(name string) bool {
+	name = strings.ToLower(name)
+	if head, tail, ok := strings.Cut(name, "."); ok && (head == "latency" || head == "due" || head == "request_latency") {
+		name = tail
+	}
+	if name == "avg" {
+		return true
+	}
+	p, err := strconv.ParseFloat(strings.TrimPrefix(name, "p"), 64)
+	return err == nil && strings.HasPrefix(name, "p") && p >= 50
+}
+
 // overloaded tells whether the backlog has grown in each of the last ticks, and in all by more than chance explains.
-func (s *Search) overloaded() bool {
-	last := len(s.backlog) - 1
+func (s *Search) overloaded(list []backlog) bool {
+	last := len(list) - 1
 	if last < steadyTicks {
 		return false
 	}
 	for i := last - steadyTicks; i < last; i++ {
-		if s.backlog[i+1].waiting <= s.backlog[i].waiting {
+		if list[i+1].waiting <= list[i].waiting {
 			return false
 		}
 	}
-	first, now := s.backlog[0], s.backlog[last]
+	first, now := list[0], list[last]
 	return now.waiting-first.waiting > overloadDeviations*math.Sqrt(now.due-first.due)
 }
 
@@ -201,6 +278,8 @@ func (s *Search) observeCheck(o Observation) {
 		s.finish(Failed, "the server does not answer: "+o.Down)
 	case s.recovered(o):
 		s.advance()
+	case o.Elapsed >= s.step.Limit && o.Requests+o.Failures == 0:
+		s.finish(Failed, fmt.Sprintf("the server does not answer: no request ended within %v", o.Elapsed.Round(time.Second)))
 	case o.Elapsed >= s.step.Limit:
 		s.probes[s.step.Probe].Unrecovered = true
 		s.advance()
@@ -225,6 +304,8 @@ func (s *Search) advance() {
 	switch {
 	case !ok:
 		s.finish(Complete, "")
+	case s.conf.Budget > 0 && s.spent+s.conf.Settle+s.conf.MinTime > s.conf.Budget:
+		s.finish(OutOfTime, fmt.Sprintf("the time for the search, %v, is over", s.conf.Budget))
 	case len(s.probes) >= mostProbes*len(s.tiers):
 		s.finish(Failed, "the probes contradict each other: the server's performance changes too much for an answer")
 	default:

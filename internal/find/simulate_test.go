@@ -90,7 +90,7 @@ type run struct {
 	ended    int
 	pending  []pending
 	trail    *stats.Trail
-	sample   *stats.Sample
+	sample   *stats.Sample[int64]
 	sum      float64
 	readings []find.Reading
 }
@@ -113,7 +113,7 @@ func (r *run) reset() {
 			percentiles = append(percentiles, f.p)
 		}
 	}
-	r.trail, r.sample, r.sum = stats.NewTrail(percentiles...), &stats.Sample{}, 0
+	r.trail, r.sample, r.sum = stats.NewTrail(percentiles...), &stats.Sample[int64]{}, 0
 }
 
 // until runs the load up to a time and returns what is seen then.
@@ -166,8 +166,8 @@ func (r *run) read() []find.Reading {
 	}
 	mean := r.sum / float64(n)
 	inFlight := max(1, int(math.Round(r.rate*mean/1e3)))
-	rank := r.sample.Sorted()
-	at := func(k int) float64 { return float64(rank(k)) / 1e6 }
+	rank := r.sample.Ranks()
+	at := func(k int) float64 { return rank(k) / 1e6 }
 	dependences, known := r.trail.Dependences(inFlight)
 	percentile := 0
 	for i, f := range r.figures {

@@ -78,7 +78,7 @@ var errUnknown = errors.New("no such number was measured")
 
 // Check compares the rule with one level.
 func (r *Rule) Check(lv *result.Level) (got result.Reading, ok bool, err error) {
-	got, found := lv.Read(r.Name)
+	got, found := lv.Read(r.metric())
 	if !found {
 		return got, false, fmt.Errorf("%s: %w; use p50 to p99.99, avg, max, throughput, error_rate, in_flight, lag.p99, first.p99, server.queue, server.compute or, for language models, ttft.p99, itl.avg and so on", r.Name, errUnknown)
 	}
@@ -91,6 +91,14 @@ func (r *Rule) Check(lv *result.Level) (got result.Reading, ok bool, err error) 
 		return got, false, errors.New("no request succeeded, so the rule cannot be checked")
 	}
 	return got, r.Holds(got.Value), nil
+}
+
+// metric is the name of the number that the rule is about: goodput in percent is a number of its own.
+func (r *Rule) metric() string {
+	if r.Unit == "%" && strings.EqualFold(r.Name, "goodput") {
+		return "good_request_share"
+	}
+	return r.Name
 }
 
 // Limit is the bound in the unit of readings, in which times are milliseconds.

@@ -10,6 +10,8 @@ type Reading struct {
 	Value  float64
 	Unit   string // ms, /s, %, requests, ...
 	Higher bool   // a higher value is better
+	// Interval is the confidence interval of the value; nil where none was computed.
+	Interval *Interval
 }
 
 const nsPerMs = 1e6
@@ -24,7 +26,7 @@ var short = map[string]string{
 // Read finds a number of the level: percentiles (p99), avg, min, max and std of the headline latency, also as latency.p99;
 // send.p99 and due.p99 from send time and due time, first.p99 to the first response; throughput, responses, sequences,
 // send_rate, requests, failed, error_rate, in_flight, lag.p99, overhead, server.queue, server.compute, cpu_per_request; and
-// every metric by its tag or short name, such as ttft.p99. ok is false if the level does not have the number.
+// every metric by its tag or short name, such as ttft.p99; good_request_share is goodput in percent of the requests. ok is false if the level does not have the number.
 func (lv *Level) Read(name string) (r Reading, ok bool) {
 	name = strings.ToLower(strings.TrimSpace(name))
 	if r, ok = lv.plain(name); ok {
@@ -65,27 +67,38 @@ func (lv *Level) plain(name string) (Reading, bool) {
 	c := &lv.Client
 	switch name {
 	case "throughput":
-		return Reading{c.InferPerSec, "/s", true}, true
+		return Reading{Value: c.InferPerSec, Unit: "/s", Higher: true}, true
 	case "responses":
-		return Reading{c.ResponsePerSec, "/s", true}, true
+		return Reading{Value: c.ResponsePerSec, Unit: "/s", Higher: true}, true
 	case "sequences":
-		return Reading{c.SequencePerSec, "/s", true}, true
+		return Reading{Value: c.SequencePerSec, Unit: "/s", Higher: true}, true
 	case "send_rate":
-		return Reading{c.SendRate, "/s", true}, true
+		return Reading{Value: c.SendRate, Unit: "/s", Higher: true}, true
 	case "requests":
-		return Reading{float64(c.Requests), "requests", true}, true
+		return Reading{Value: float64(c.Requests), Unit: "requests", Higher: true}, true
 	case "failed":
-		return Reading{float64(c.Failed), "requests", false}, true
+		return Reading{Value: float64(c.Failed), Unit: "requests"}, true
 	case "error_rate":
-		return Reading{lv.ErrorRate(), "%", false}, true
+		return Reading{Value: lv.ErrorRate(), Unit: "%"}, true
 	case "in_flight":
-		return Reading{lv.Health.AchievedInFlight, "requests", true}, true
+		return Reading{Value: lv.Health.AchievedInFlight, Unit: "requests", Higher: true}, true
 	case "overhead":
-		return Reading{c.OverheadPercent, "%", false}, true
+		return Reading{Value: c.OverheadPercent, Unit: "%"}, true
+	case "good_request_share":
+		return lv.goodShare()
 	case "cpu_per_request":
-		return Reading{float64(lv.Health.CPUPerRequestNs) / nsPerMs, "ms", false}, true
+		return Reading{Value: float64(lv.Health.CPUPerRequestNs) / nsPerMs, Unit: "ms"}, true
 	}
 	return Reading{}, false
+}
+
+// goodShare is the share of requests that meet every bound of goodput, in percent.
+func (lv *Level) goodShare() (Reading, bool) {
+	m := lv.Metric("good_request_fraction")
+	if m == nil {
+		return Reading{}, false
+	}
+	return Reading{Value: 100 * m.Avg, Unit: "%", Higher: true, Interval: m.Interval.Scaled(100)}, true
 }
 
 // ErrorRate is the share of requests that failed, in percent.
@@ -117,8 +130,11 @@ func (lv *Level) metric(name, stat string) (Reading, bool) {
 	}
 	r := Reading{Unit: m.Unit, Higher: m.Higher}
 	if stat == "" || stat == "avg" {
-		r.Value = m.Avg
+		r.Value, r.Interval = m.Avg, m.Interval
 		return r, true
+	}
+	if iv, known := m.Intervals[stat]; known {
+		r.Interval = &iv
 	}
 	if m.Dist == nil {
 		return Reading{}, false
@@ -145,7 +161,13 @@ func (lv *Level) metric(name, stat string) (Reading, bool) {
 }
 
 func (l *Latency) read(stat string) (Reading, bool) {
-	ms := func(ns int64) (Reading, bool) { return Reading{Value: float64(ns) / nsPerMs, Unit: "ms"}, true }
+	ms := func(ns int64) (Reading, bool) {
+		r := Reading{Value: float64(ns) / nsPerMs, Unit: "ms"}
+		if iv, known := l.Intervals[stat]; known {
+			r.Interval = iv.Scaled(1 / nsPerMs)
+		}
+		return r, true
+	}
 	switch stat {
 	case "avg", "mean", "":
 		return ms(l.Avg)

@@ -32,11 +32,13 @@ type Result struct {
 	// Options are those of the command line without secrets, such as "--concurrency=4", if Plan does not have all of the run.
 	Options []string `json:"options,omitempty"`
 	// Async and Batch are the values that the run chose after it had read the model's description.
-	Async       bool    `json:"async"`
-	Levels      []Level `json:"levels"`
-	Verdict     Verdict `json:"verdict"`
-	Checks      []Check `json:"checks,omitempty"` // rules and the baseline that the run was held to
-	Interrupted bool    `json:"interrupted,omitempty"`
+	Async   bool    `json:"async"`
+	Levels  []Level `json:"levels"`
+	Verdict Verdict `json:"verdict"`
+	Checks  []Check `json:"checks,omitempty"` // rules and the baseline that the run was held to
+	// Find is the search of 'redline find'; nil for other commands. Levels are then the confirmations.
+	Find        *Find `json:"find,omitempty"`
+	Interrupted bool  `json:"interrupted,omitempty"`
 	// Error is why the run ended early; empty if it did not.
 	Error string `json:"error,omitempty"`
 }
@@ -168,6 +170,8 @@ type Latency struct {
 	Avg         int64        `json:"avg"`
 	StdDev      int64        `json:"std_dev"`
 	Percentiles []Percentile `json:"percentiles"` // ascending
+	// Intervals are the confidence intervals of "avg" and of percentiles such as "p99", if they were computed.
+	Intervals map[string]Interval `json:"intervals,omitempty"`
 	// Exact is false if there were so many requests that percentiles come from a histogram, with a relative error of at
 	// most 0.1 %.
 	Exact bool `json:"exact"`
@@ -320,4 +324,6 @@ const (
 type Reason struct {
 	What string `json:"what"`
 	Try  string `json:"try"`
+	// Late: requests were sent late, and nothing else is wrong.
+	Late bool `json:"-"`
 }

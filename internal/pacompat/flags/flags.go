@@ -51,8 +51,9 @@ func (e *UsageError) Stderr(width int) string {
 type Notes struct {
 	// Warnings belong on stderr, in this order, before anything else, also when Parse fails.
 	Warnings []string
-	// CommandLine is the command line of redline profile without secrets.
+	// CommandLine is the command line of redline profile without secrets, Arguments are its options.
 	CommandLine string
+	Arguments   []string
 }
 
 // Parse reads args, which do not hold the program's name. Faults are *UsageError, option.ErrHelp or ErrVersion. The secrets of
@@ -66,7 +67,7 @@ func Parse(face plan.Program, argv0 string, args []string, secrets *secret.Set) 
 	if err != nil {
 		return nil, r.notes, err
 	}
-	r.notes.CommandLine = r.table.Command("redline profile")
+	r.notes.CommandLine, r.notes.Arguments = r.table.Command("redline profile"), r.table.Arguments()
 	p, err := plan.New(r.plan)
 	return p, r.notes, err
 }

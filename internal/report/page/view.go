@@ -37,6 +37,7 @@ type View struct {
 	Environment result.Environment `json:"environment"`
 	Workload    string             `json:"workload,omitempty"`
 	Levels      []LevelView        `json:"levels"`
+	Find        *result.Find       `json:"find,omitempty"`
 	Plan        json.RawMessage    `json:"plan,omitempty"`
 }
 
@@ -159,6 +160,7 @@ func NewView(name string, res *result.Result) *View {
 		v.Model, v.Target = p.Target.Model, p.Target.URL
 		v.Plan, _ = json.Marshal(p) // a plan is plain data
 	}
+	v.Find = cleanFind(res.Find)
 	for i := range res.Levels {
 		v.Levels = append(v.Levels, levelView(&res.Levels[i]))
 	}
