@@ -77,8 +77,8 @@ func exposition(model string, lv *result.Level) string {
 	one("failed", "Requests of the level that failed.", float64(lv.Client.Failed))
 	one("throughput", "Inferences per second in the window in progress.", lv.Client.InferPerSec)
 	one("in_flight", "Requests in flight.", lv.Health.AchievedInFlight)
-	one("asked_in_flight", "Requested concurrency; 0 if the load is not concurrency-driven.", lv.Health.AskedInFlight)
-	one("asked_rate", "Requested requests per second; 0 if the load is not schedule-driven.", lv.Health.AskedRate)
+	one("asked_in_flight", "Concurrency of the load; 0 if the load has a schedule.", lv.Health.AskedInFlight)
+	one("asked_rate", "Request rate of the schedule, per second; 0 if the load has no schedule.", lv.Health.AskedRate)
 	fmt.Fprintf(&b, "# HELP redline_latency_seconds Latency from the start of the level until now.\n# TYPE redline_latency_seconds gauge\n")
 	for _, p := range lv.Client.Latency.Percentiles {
 		fmt.Fprintf(&b, "redline_latency_seconds{%s,quantile=\"%g\"} %g\n", labels, math.Round(p.P*1e4)/1e6, float64(p.Ns)/1e9)

@@ -320,6 +320,10 @@ const (
 	Interrupted   State = "interrupted"    // the user ended the run
 )
 
+// Judged tells whether the rules of a run in this state can be judged. In the other states a missed rule may be the fault of the
+// client or of an interruption.
+func (s State) Judged() bool { return s == Valid || s == Unstable }
+
 // Reason is one reason of a verdict, with advice.
 type Reason struct {
 	What string `json:"what"`
