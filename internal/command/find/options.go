@@ -195,6 +195,9 @@ func checkRules(tiers []find.Tier, t target) error {
 			if hint := t.Hint(r); hint != "" {
 				return fmt.Errorf("the objective %q: %s", r.Text, hint)
 			}
+			if _, known := known.Read(r.Name); !known {
+				return fmt.Errorf("the objective %q: unknown metric %q; use p50 to p99.99, avg, max, throughput, error_rate or, with llm, ttft.p99, itl.avg and so on", r.Text, r.Name)
+			}
 			return fmt.Errorf("the objective %q: %w", r.Text, err)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/redline-bench/redline/internal/cleantext"
@@ -208,7 +209,7 @@ func (s *session) finish(json string, err error) int {
 	a := s.search.Answer()
 	res := &result.Result{
 		Schema: result.Schema, Tool: "redline", Version: s.Version, StartUnixNs: s.began.UnixNano(), EndUnixNs: time.Now().UnixNano(),
-		Environment: profile.Environment(), Options: s.arguments(), Levels: append([]result.Level{}, a.Levels()...),
+		Environment: profile.Environment(), Options: s.stored(), Levels: append([]result.Level{}, a.Levels()...),
 		Find: s.search.Result(s.opts.by), Interrupted: a.State == find.Interrupted,
 	}
 	res.Find.Preset = s.opts.preset
@@ -279,6 +280,19 @@ func exitCode(a *find.Answer) int {
 // arguments are all options of the search without secrets, the traffic first.
 func (s *session) arguments() []string {
 	return append(append([]string{s.what}, s.opts.table.Arguments()...), s.target.Arguments()...)
+}
+
+// stored are the arguments as 'redline rerun' reads them: an option with one letter stands apart from its value.
+func (s *session) stored() []string {
+	var out []string
+	for _, arg := range s.arguments() {
+		if name, value, ok := strings.Cut(arg, "="); ok && len(name) == len("-m") {
+			out = append(out, name, value)
+			continue
+		}
+		out = append(out, arg)
+	}
+	return out
 }
 
 func (s *session) commandLine() string { return option.CommandLine("redline find", s.arguments()) }

@@ -245,7 +245,7 @@ func TestRedline(t *testing.T) {
 		p.Outcome.Asserts, p.Outcome.Label = []string{"p99<1s"}, "a"
 	})
 	_, notes, err := flags.Parse(plan.Redline, "redline profile", words("-m x stray"), nil)
-	want := flags.Notes{Warnings: []string{"redline profile: the argument 'stray' belongs to no option and is ignored"}, CommandLine: "redline profile -m x"}
+	want := flags.Notes{Warnings: []string{"redline profile: the argument 'stray' belongs to no option and is ignored"}, CommandLine: "redline profile -m x", Arguments: []string{"-m=x"}}
 	if d := cmp.Diff(want, notes); d != "" || err != nil {
 		t.Error(d, err)
 	}
