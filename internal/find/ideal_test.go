@@ -36,7 +36,7 @@ func (d *ideal) until(measured float64) find.Reading {
 
 // Thousands of searches on servers whose probes tell the load to 0.5 % to 1.5 %.
 func TestErrorRatesWithIdealIntervals(t *testing.T) {
-	runs := 3000
+	runs := 10_000
 	if outcome.Heavy() {
 		runs = 30_000
 	}

@@ -3,7 +3,9 @@ package find
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"time"
 
 	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/result"
@@ -54,6 +56,10 @@ type driver struct {
 	step     Step
 	readings []Reading // of the last look with figures
 	show     func(measure.Sight)
+	good     struct { // when the last request succeeded, as far as looks tell
+		at                 time.Duration
+		requests, failures int
+	}
 }
 
 // look is the next look that a step asks for.
@@ -70,6 +76,9 @@ func (d *driver) watch(sight measure.Sight) (measure.Look, bool) {
 		Elapsed: sight.Elapsed, Requests: sight.Requests, Failures: sight.Failures, Backlog: sight.Backlog,
 		Down: sight.Down, Readings: d.readings,
 	}
+	if o.Down == "" && d.onlyFailures(sight) {
+		o.Down = d.failure(sight)
+	}
 	if now.Do == Check || now.Intervals && o.Elapsed >= now.At || o.Down != "" || d.Overloaded(o) {
 		d.addFigures(&o, sight)
 	}
@@ -78,6 +87,26 @@ func (d *driver) watch(sight measure.Sight) (measure.Look, bool) {
 		d.show(sight)
 	}
 	return d.look(next), d.running(d.step)
+}
+
+// leastFailures is how many requests must fail, and none succeed, before a server counts as down.
+const leastFailures = 3
+
+// onlyFailures tells whether requests have only failed for a while.
+func (d *driver) onlyFailures(sight measure.Sight) bool {
+	if sight.Requests > d.good.requests {
+		d.good.at, d.good.requests, d.good.failures = sight.Elapsed, sight.Requests, sight.Failures
+	}
+	return sight.Failures-d.good.failures >= leastFailures && sight.Elapsed-d.good.at >= max(d.conf.Settle, time.Second)
+}
+
+// failure says how requests fail.
+func (d *driver) failure(sight measure.Sight) string {
+	text := fmt.Sprintf("no request succeeded for %v", (sight.Elapsed - d.good.at).Round(100*time.Millisecond))
+	if lv, _ := sight.Level(0); len(lv.Failures) > 0 {
+		text += ": " + lv.Failures[len(lv.Failures)-1].Text
+	}
+	return text
 }
 
 // addFigures computes the figures of an observation.
@@ -98,13 +127,19 @@ func (s *Search) clientLimit(o *Observation, reasons []result.Reason) string {
 	if len(reasons) == 0 {
 		return ""
 	}
+	p := s.probes[len(s.probes)-1]
+	now := &Probe{Load: p.Load, Last: *o, measured: max(0, o.Elapsed-s.conf.Settle)}
+	if _, failed := s.judgeFailures([]*Probe{now}, p.Tier); failed {
+		return "" // while a server is away, a client cannot keep its load
+	}
 	h := &o.Level.Health
 	if h.AchievedRate < minSent*h.AskedRate || h.AchievedInFlight < minInFlight*h.AskedInFlight {
 		return reasons[0].What
 	}
-	p := s.probes[len(s.probes)-1]
-	now := &Probe{Load: p.Load, Last: *o, measured: max(0, o.Elapsed-s.conf.Settle)}
 	if j := s.judgeObjectives([]*Probe{now}, p.Tier); j.Verdict != Fails && !s.Overloaded(*o) {
+		return ""
+	}
+	if s.mostFail(o.Level, p.Tier) {
 		return ""
 	}
 	for _, r := range reasons {
@@ -120,6 +155,18 @@ const (
 	minSent     = 0.99
 	minInFlight = 0.9
 )
+
+// mostFail tells whether half of the requests, from their send times, take longer than a latency objective allows: no short
+// disturbance of the client is the cause.
+func (s *Search) mostFail(lv *result.Level, tier int) bool {
+	for _, i := range s.tiers[tier] {
+		rule := &s.objectives[i]
+		if rule.Op[0] == '<' && wholeLatency(rule.Name) && float64(lv.Client.Sent.At(50))/1e6 > rule.Limit() {
+			return true
+		}
+	}
+	return false
+}
 
 // failsWithout tells whether a latency objective fails by more than the send lag, in milliseconds.
 func (s *Search) failsWithout(p *Probe, tier int, lag float64) bool {

@@ -188,3 +188,33 @@ func TestConfirmationByCount(t *testing.T) {
 		t.Errorf("%+v", last)
 	}
 }
+
+// A server whose requests only fail is down, also where the engine goes on.
+func TestServerThatOnlyFails(t *testing.T) {
+	r := &failing{script: script{latency: linear}}
+	s := newSearch(t, config(t, "avg<300ms"))
+	if err := s.Run(t.Context(), r, nil); err != nil {
+		t.Fatal(err)
+	}
+	if a := s.Answer(); a.State != find.Failed || !strings.Contains(a.Reason, "no request succeeded for") || !strings.Contains(a.Reason, "connection refused") {
+		t.Errorf("%s %q", a.State, a.Reason)
+	}
+}
+
+// failing is a server that dies in its third load.
+type failing struct{ script }
+
+func (f *failing) Run(ctx context.Context, load float64, look measure.Look, watch measure.Watch) error {
+	return f.script.Run(ctx, load, look, func(s measure.Sight) (measure.Look, bool) {
+		if len(f.loads) > 2 {
+			s.Failures, s.Requests = s.Requests, 0
+			compute := s.Level
+			s.Level = func(confidence float64) (*result.Level, []result.Reason) {
+				lv, _ := compute(confidence)
+				lv.Failures = []result.Failure{{Text: "connection refused"}}
+				return lv, nil
+			}
+		}
+		return watch(s)
+	})
+}
