@@ -235,7 +235,7 @@ func (rep *Report) remark() {
 			rep.Remarks = append(rep.Remarks, fmt.Sprintf("%s is %s", s.Name, v))
 		}
 	}
-	if a, b := levelsOf(rep.A), levelsOf(rep.B); a != b && !(searches(rep.A) && searches(rep.B)) {
+	if a, b := levelsOf(rep.A), levelsOf(rep.B); a != b && (!searches(rep.A) || !searches(rep.B)) {
 		rep.Remarks = append(rep.Remarks, fmt.Sprintf("levels that only one side has are not compared (%s against %s)", a, b))
 	}
 }

@@ -49,21 +49,20 @@ func (p *Prober) Run(ctx context.Context, lv result.Level, drain time.Duration, 
 		err = m.look(ctx, first, watch)
 	}
 	p.r.eng.Stop()
-	wait, cancel := context.WithTimeout(p.r.hard, drain)
-	defer cancel()
 	if ctx.Err() != nil {
-		cancelAfter(wait, cancel, DrainTime)
+		drain = min(drain, DrainTime)
 	}
-	_ = p.r.eng.Wait(wait) // requests that are canceled now are in no figure
+	p.drain(drain)
 	p.r.eng.Sync(func() { p.r.collect = nil })
 	p.r.eng.ClearFailures()
 	return err
 }
 
-// cancelAfter ends a context early.
-func cancelAfter(ctx context.Context, cancel context.CancelFunc, d time.Duration) {
-	stop := time.AfterFunc(d, cancel)
-	context.AfterFunc(ctx, func() { stop.Stop() })
+// drain lets the requests in flight end, and cancels those that take longer. They are in no figure.
+func (p *Prober) drain(limit time.Duration) {
+	wait, cancel := context.WithTimeout(p.r.hard, limit)
+	defer cancel()
+	_ = p.r.eng.Wait(wait)
 }
 
 // probe is one load of a Prober.

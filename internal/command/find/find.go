@@ -113,7 +113,7 @@ search chooses them. docs/find.md is the manual.
 `, Outro: `Examples
   redline find profile -m resnet50 -u gpu:8001 -i grpc --slo 'p99<50ms' --slo 'error_rate<0.1%'
   redline find llm -m llama -u gpu:8000 --streaming --slo 'ttft.p99<200ms' --slo 'itl.p95<20ms'
-  redline find llm -m llama --streaming --by users --think-time 5s --tier 'fast: ttft.p95<1s' --tier 'slow: ttft.p95<5s'
+  redline find llm -m llama --streaming --by users --think-time 5s --tier 'a: ttft.p95<1s' --tier 'b: ttft.p95<5s'
       the most users for each tier
   redline find profile -m resnet50 --preset mlperf-server --slo 'p99<15ms'
 `}

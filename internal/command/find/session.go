@@ -16,7 +16,6 @@ import (
 	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/plan"
-	"github.com/redline-bench/redline/internal/profile"
 	"github.com/redline-bench/redline/internal/report"
 	"github.com/redline-bench/redline/internal/result"
 )
@@ -209,7 +208,7 @@ func (s *session) finish(json string, err error) int {
 	a := s.search.Answer()
 	res := &result.Result{
 		Schema: result.Schema, Tool: "redline", Version: s.Version, StartUnixNs: s.began.UnixNano(), EndUnixNs: time.Now().UnixNano(),
-		Environment: profile.Environment(), Options: s.stored(), Levels: append([]result.Level{}, a.Levels()...),
+		Options: s.stored(), Levels: append([]result.Level{}, a.Levels()...),
 		Find: s.search.Result(s.opts.by), Interrupted: a.State == find.Interrupted,
 	}
 	res.Find.Preset = s.opts.preset
@@ -267,10 +266,10 @@ func exitCode(a *find.Answer) int {
 		code = command.ExitUnstable
 	}
 	for _, c := range a.Capacities {
-		switch {
-		case c.Outcome == find.ClientLimit:
+		if c.Outcome == find.ClientLimit {
 			return command.ExitInvalid
-		case c.Outcome == find.NoneHolds:
+		}
+		if c.Outcome == find.NoneHolds {
 			code = command.ExitAssertion
 		}
 	}

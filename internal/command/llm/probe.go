@@ -17,6 +17,7 @@ import (
 	"github.com/redline-bench/redline/internal/llm/metric"
 	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/profile"
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/service"
 )
@@ -114,6 +115,7 @@ func (p *Prober) Hint(r *gate.Rule) string {
 
 // Describe adds what was sent to a result.
 func (p *Prober) Describe(res *result.Result) (workload string) {
+	res.Environment = profile.Environment()
 	res.Plan, res.Model, res.Async, res.GoodputBounds = p.plan, p.model, true, metric.Bounds(p.load.Goodput)
 	return p.info.Hash
 }

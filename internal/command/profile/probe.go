@@ -136,6 +136,7 @@ func (p *Prober) Hint(r *gate.Rule) string {
 
 // Describe adds what was sent to a result.
 func (p *Prober) Describe(res *result.Result) (workload string) {
+	res.Environment = profile.Environment()
 	res.Plan, res.Model, res.Async = p.Traffic.Plan, p.Model, p.Async
 	return p.Fingerprint()
 }
