@@ -59,11 +59,7 @@ func (p *Prober) Run(ctx context.Context, lv result.Level, drain time.Duration, 
 }
 
 // drain lets the requests in flight end, and cancels those that take longer. They are in no figure.
-func (p *Prober) drain(limit time.Duration) {
-	wait, cancel := context.WithTimeout(p.r.hard, limit)
-	defer cancel()
-	_ = p.r.eng.Wait(wait)
-}
+func (p *Prober) drain(limit time.Duration) { p.r.waitFor(p.r.hard, limit) }
 
 // probe is one load of a Prober.
 type probe struct {

@@ -163,8 +163,11 @@ func (r *Runner) loadError() error {
 }
 
 // waitForEnds lets the requests in flight end, and cancels those that take too long. They are in no window.
-func (r *Runner) waitForEnds(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, DrainTime)
+func (r *Runner) waitForEnds(ctx context.Context) { r.waitFor(ctx, DrainTime) }
+
+// waitFor is waitForEnds with a limit.
+func (r *Runner) waitFor(ctx context.Context, limit time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	_ = r.eng.Wait(ctx)
 }
