@@ -42,9 +42,9 @@ var layers = []layer{
 		why: "the public package is another edge: it runs a plan as the command profile does, without a process",
 	},
 	{
-		name: "callers", packages: []string{"internal/command/calibrate", "internal/command/rerun", "internal/command/run"},
-		imports: []string{"table", "commands", "edge", "dialect", "report", "profile", "parts", "model", "base"},
-		why:     "calibrate sends the traffic of profile and of llm, rerun repeats their runs, run has them as traffic classes; no other command knows another",
+		name: "callers", packages: []string{"internal/command/calibrate", "internal/command/find", "internal/command/rerun", "internal/command/run"},
+		imports: []string{"table", "commands", "edge", "dialect", "find", "report", "profile", "parts", "model", "base"},
+		why:     "calibrate and find send the traffic of profile and of llm, rerun repeats their runs, run has them as traffic classes; no other command knows another",
 	},
 	{
 		name: "table", packages: []string{"internal/kind"}, imports: []string{"kinds", "parts", "model", "base"},
@@ -57,7 +57,7 @@ var layers = []layer{
 	},
 	{
 		name: "commands", packages: []string{"internal/command/*"},
-		imports: []string{"table", "edge", "dialect", "report", "programs", "profile", "engine", "questions", "kinds", "parts", "model", "base", "refserver"}, sealed: true,
+		imports: []string{"table", "edge", "dialect", "report", "find", "programs", "profile", "engine", "questions", "kinds", "parts", "model", "base", "refserver"}, sealed: true,
 		why: "a command stands alone: it imports what it needs, but no other command",
 	},
 	{
@@ -69,6 +69,10 @@ var layers = []layer{
 		name: "report", packages: []string{"internal/report", "internal/report/*", "internal/term", "internal/history", "internal/compare", "internal/compare/*", "internal/gate", "internal/dash", "internal/llm/artifact", "internal/llm/artifact/*"},
 		imports: []string{"model", "base"},
 		why:     "writers are functions of the result",
+	},
+	{
+		name: "find", packages: []string{"internal/find"}, imports: []string{"report", "model", "base"},
+		why: "the search for a capacity is a function of observations; it runs nothing itself",
 	},
 	{
 		name: "programs", packages: []string{"internal/simple", "internal/stress", "internal/llm/load", "internal/llm/text"},

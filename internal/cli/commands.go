@@ -8,6 +8,7 @@ import (
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/command/calibrate"
 	"github.com/redline-bench/redline/internal/command/doctor"
+	capacity "github.com/redline-bench/redline/internal/command/find"
 	"github.com/redline-bench/redline/internal/command/inspect"
 	"github.com/redline-bench/redline/internal/command/llm"
 	"github.com/redline-bench/redline/internal/command/profile"
@@ -38,6 +39,7 @@ func commands() []row {
 		{"profile", "load a server and report throughput, latency and failures", profile.Command, profile.Run},
 		{"llm", "load a language model and measure it token by token", llm.Command, llm.Run},
 		{"run", "run a scenario file: several kinds of traffic at once, with stages", runscenario.Command, runscenario.Run},
+		{"find", "search for the highest load at which objectives hold", capacity.Command, capacity.Run},
 		{"calibrate", "measure the error of this client's times, which later reports state", calibrate.Command, calibrate.Run},
 		{"simple", "send one request at a time to a simple model and print five results", simple.Command, simple.Run},
 		{"stress", "send valid and invalid sequences to a model and check every response", stress.Command, stress.Run},

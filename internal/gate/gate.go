@@ -50,6 +50,10 @@ func Apply(res *result.Result, rules []Rule) *Gate {
 	g := &Gate{Invalid: invalid(res)}
 	for i := range rules {
 		r := &rules[i]
+		if tier, ok := r.aboutCapacity(); ok {
+			g.Findings = append(g.Findings, r.checkCapacity(res.Find, tier))
+			continue
+		}
 		seen := false
 		levels := res.Levels
 		if w := res.Whole; w != nil && r.Class == w.Class {

@@ -91,7 +91,7 @@ func (e *tooFewError) Error() string {
 
 // Check compares the rule with one level.
 func (r *Rule) Check(lv *result.Level) (got result.Reading, ok bool, err error) {
-	got, found := lv.Read(r.Name)
+	got, found := lv.Read(r.metric())
 	if !found && strings.HasPrefix(r.Name, "good") {
 		return got, false, fmt.Errorf("%s: %w: give its bounds with --goodput of 'redline llm'", r.Name, errUnknown)
 	}
@@ -109,22 +109,36 @@ func (r *Rule) Check(lv *result.Level) (got result.Reading, ok bool, err error) 
 	if got.Needs > 0 {
 		return got, false, &tooFewError{r.Name, got}
 	}
-	bound := r.Bound * u.times
+	return got, r.Holds(got.Value), nil
+}
+
+// metric is the name of the number that the rule is about: goodput in percent is a number of its own.
+func (r *Rule) metric() string {
+	if r.Unit == "%" && strings.EqualFold(r.Name, "goodput") {
+		return "good_request_share"
+	}
+	return r.Name
+}
+
+// Limit is the bound in the unit of readings, in which times are milliseconds.
+func (r *Rule) Limit() float64 { return r.Bound * units[r.Unit].times }
+
+// Holds compares a value in the unit of readings with the limit.
+func (r *Rule) Holds(value float64) bool {
+	limit := r.Limit()
 	switch r.Op {
 	case "<":
-		ok = got.Value < bound
+		return value < limit
 	case "<=":
-		ok = got.Value <= bound
+		return value <= limit
 	case ">":
-		ok = got.Value > bound
+		return value > limit
 	case ">=":
-		ok = got.Value >= bound
+		return value >= limit
 	case "==":
-		ok = got.Value == bound
-	case "!=":
-		ok = got.Value != bound
+		return value == limit
 	}
-	return got, ok, nil
+	return value != limit
 }
 
 // Fits says why the rule cannot hold for a run, whatever it measures. sample is a level with every number that the run can

@@ -56,6 +56,7 @@ func Judge(lv *result.Level, l Load) (out []result.Reason) {
 			try = "lower the rate, or raise --num-of-sequences"
 		}
 		add(try, "1 %% of the requests were sent more than %s late", lag.Round(time.Microsecond))
+		out[len(out)-1].Late = true
 	}
 	if h.AchievedInFlight < minInFlight*h.AskedInFlight {
 		add("lower the concurrency, or give the client more CPU",

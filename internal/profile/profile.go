@@ -137,6 +137,17 @@ func (r *Runner) run(ctx, hard context.Context) error {
 		}
 		r.gaps = gaps
 	}
+	if err := r.open(hard); err != nil {
+		return err
+	}
+	err := r.search(ctx)
+	r.eng.Stop()
+	r.waitForEnds(hard)
+	return errors.Join(err, r.close())
+}
+
+// open starts the engine, and what watches this process.
+func (r *Runner) open(hard context.Context) error {
 	eng, err := engine.Open(hard, engine.Config{
 		Service: r.Service, Source: r.Source, Collect: r.take, Keep: r.Exporter != nil || r.Plan.Load.Mode == plan.SessionConcurrency,
 		Timeout: r.Plan.Target.Timeout, Patience: r.Patience, StopOnFailure: r.Plan.Measure.StopOnFailure,
@@ -145,13 +156,13 @@ func (r *Runner) run(ctx, hard context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.eng = eng
-	r.pulse = vitals.StartPulse()
-	defer r.pulse.Stop()
-	err = r.search(ctx)
-	eng.Stop()
-	r.waitForEnds(hard)
-	return errors.Join(err, eng.Close())
+	r.eng, r.pulse = eng, vitals.StartPulse()
+	return nil
+}
+
+func (r *Runner) close() error {
+	r.pulse.Stop()
+	return r.eng.Close()
 }
 
 // loadError says why the engine ended the load.
@@ -160,8 +171,11 @@ func (r *Runner) loadError() error {
 }
 
 // waitForEnds lets the requests in flight end, and cancels those that take too long. They are in no window.
-func (r *Runner) waitForEnds(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, DrainTime)
+func (r *Runner) waitForEnds(ctx context.Context) { r.waitFor(ctx, DrainTime) }
+
+// waitFor is waitForEnds with a limit.
+func (r *Runner) waitFor(ctx context.Context, limit time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	_ = r.eng.Wait(ctx)
 }

@@ -12,6 +12,8 @@ type Reading struct {
 	Higher bool   // a higher value is better
 	// Needs is the number of samples that a percentile with too few of them needs; 0 where there are enough. Has is their number.
 	Needs, Has uint64
+	// Interval is the confidence interval of the value; nil where none was computed.
+	Interval *Interval
 }
 
 // sampled adds to the reading of a percentile whether its n samples are enough.
@@ -34,7 +36,7 @@ var short = map[string]string{
 // Read finds a number of the level: percentiles (p99), avg, min, max and std of the headline latency, also as latency.p99;
 // send.p99 and due.p99 from send time and due time, first.p99 to the first response; throughput, responses, sequences,
 // send_rate, requests, failed, error_rate, in_flight, lag.p99, overhead, server.queue, server.compute, cpu_per_request; and
-// every metric by its tag or short name, such as ttft.p99. ok is false if the level does not have the number.
+// every metric by its tag or short name, such as ttft.p99; good_request_share is goodput in percent of the requests. ok is false if the level does not have the number.
 func (lv *Level) Read(name string) (r Reading, ok bool) {
 	name = strings.ToLower(strings.TrimSpace(name))
 	if r, ok = lv.plain(name); ok {
@@ -92,10 +94,21 @@ func (lv *Level) plain(name string) (Reading, bool) {
 		return Reading{Value: lv.Health.AchievedInFlight, Unit: "requests", Higher: true}, true
 	case "overhead":
 		return Reading{Value: c.OverheadPercent, Unit: "%"}, true
+	case "good_request_share":
+		return lv.goodShare()
 	case "cpu_per_request":
 		return Reading{Value: float64(lv.Health.CPUPerRequestNs) / nsPerMs, Unit: "ms"}, true
 	}
 	return Reading{}, false
+}
+
+// goodShare is the share of requests that meet every bound of goodput, in percent.
+func (lv *Level) goodShare() (Reading, bool) {
+	m := lv.Metric("good_request_fraction")
+	if m == nil {
+		return Reading{}, false
+	}
+	return Reading{Value: 100 * m.Avg, Unit: "%", Higher: true, Interval: m.Interval.Scaled(100)}, true
 }
 
 // ErrorRate is the share of requests that failed, in percent.
@@ -127,8 +140,11 @@ func (lv *Level) metric(name, stat string) (Reading, bool) {
 	}
 	r := Reading{Unit: m.Unit, Higher: m.Higher}
 	if stat == "" || stat == "avg" {
-		r.Value = m.Avg
+		r.Value, r.Interval = m.Avg, m.Interval
 		return r, true
+	}
+	if iv, known := m.Intervals[stat]; known {
+		r.Interval = &iv
 	}
 	if m.Dist == nil {
 		return Reading{}, false
@@ -156,7 +172,13 @@ func (lv *Level) metric(name, stat string) (Reading, bool) {
 
 // read finds a number of a latency that n requests have.
 func (l *Latency) read(stat string, n uint64) (Reading, bool) {
-	ms := func(ns int64) (Reading, bool) { return Reading{Value: float64(ns) / nsPerMs, Unit: "ms"}, true }
+	ms := func(ns int64) (Reading, bool) {
+		r := Reading{Value: float64(ns) / nsPerMs, Unit: "ms"}
+		if iv, known := l.Intervals[stat]; known {
+			r.Interval = iv.Scaled(1 / nsPerMs)
+		}
+		return r, true
+	}
 	switch stat {
 	case "avg", "mean", "":
 		return ms(l.Avg)

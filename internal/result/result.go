@@ -40,11 +40,13 @@ type Result struct {
 	Levels []Level `json:"levels"`
 	// Classes are the traffic classes of a scenario, in its order, and Whole is what all of them did together. Both are empty
 	// for other runs. Levels have the name of their class.
-	Classes     []Class `json:"classes,omitempty"`
-	Whole       *Level  `json:"whole,omitempty"`
-	Verdict     Verdict `json:"verdict"`
-	Checks      []Check `json:"checks,omitempty"` // rules and the baseline that the run was held to
-	Interrupted bool    `json:"interrupted,omitempty"`
+	Classes []Class `json:"classes,omitempty"`
+	Whole   *Level  `json:"whole,omitempty"`
+	Verdict Verdict `json:"verdict"`
+	Checks  []Check `json:"checks,omitempty"` // rules and the baseline that the run was held to
+	// Find is the search of 'redline find'; nil for other commands. Levels are then the confirmations.
+	Find        *Find `json:"find,omitempty"`
+	Interrupted bool  `json:"interrupted,omitempty"`
 	// Error is why the run ended early; empty if it did not.
 	Error string `json:"error,omitempty"`
 }
@@ -207,6 +209,8 @@ type Latency struct {
 	Avg         int64        `json:"avg"`
 	StdDev      int64        `json:"std_dev"`
 	Percentiles []Percentile `json:"percentiles"` // ascending
+	// Intervals are the confidence intervals of "avg" and of percentiles such as "p99", if they were computed.
+	Intervals map[string]Interval `json:"intervals,omitempty"`
 	// Exact is false if there were so many requests that percentiles come from a histogram, with a relative error of at
 	// most 0.1 %.
 	Exact bool `json:"exact"`
@@ -369,4 +373,6 @@ func (s State) Judged() bool { return s == Valid || s == Unstable }
 type Reason struct {
 	What string `json:"what"`
 	Try  string `json:"try"`
+	// Late: requests were sent late, and nothing else is wrong.
+	Late bool `json:"-"`
 }

@@ -49,19 +49,20 @@ type collection struct {
 // ownChecks is how many answers are counted by the tokenizer too where the server's counts are used.
 const ownChecks = 100
 
-// begin starts the counts of a phase. Those of a warm-up are thrown away.
-func (r *run) begin(p *phase) {
+// begin starts the counts of a phase at a time. Those of a warm-up are thrown away.
+func (r *run) begin(p *phase, from int64) {
 	o := &r.cfg.Options
 	open := p.lv.Open()
 	setup := measure.Setup{Batch: 1, Open: open, Streaming: true}
-	r.measured = metric.New(metric.Options{Open: open, Goodput: o.Goodput, Level: o.Confidence})
+	r.measured = metric.New(metric.Options{Open: open, Goodput: o.Goodput, Level: o.Confidence, From: r.measuredFrom(from, p)})
 	r.win = measure.NewWindow(setup)
-	r.timeline = measure.NewTimeline(setup, p.start)
+	r.win.Begin(from)
+	r.timeline = measure.NewTimeline(setup, from)
 	r.failures = failures{}
 	if r.until = nil; o.Until != nil {
 		r.until = &metric.Watch{Target: *o.Until}
 	}
-	r.row, r.lastN, r.shown, r.lastDue, r.lastSent, r.output = 0, 0, p.start, 0, 0, recentRate{}
+	r.row, r.lastN, r.shown, r.lastDue, r.lastSent, r.output = 0, 0, from, 0, 0, recentRate{}
 	r.ends, r.idleNs, r.pausedNs = nil, 0, 0
 }
 
@@ -239,6 +240,7 @@ func (r *run) count(a *ask, s *llm.Sample, rec *record.Record) {
 	if s.Warmup && !a.phase.warm {
 		return
 	}
+	r.watch.count(s.Class, failed)
 	r.timeline.Add(rec)
 	r.tokenTimes(s)
 	if r.cfg.Tap != nil && !a.phase.warm {
@@ -369,7 +371,7 @@ func (r *run) outcome() *Outcome {
 	p := r.now.Load()
 	lv := r.head()
 	from, to := r.measured.Span()
-	wall := time.Duration(p.ended - p.start)
+	wall := time.Duration(p.ended - p.measured)
 	d := time.Duration(to - from)
 	if d <= 0 {
 		d = wall
@@ -377,17 +379,17 @@ func (r *run) outcome() *Outcome {
 	lv.Client = r.win.Client(d)
 	r.measured.Restate(&lv.Client)
 	lv.Used, lv.Accepted, lv.Stable, lv.Untested = 1, true, true, true
-	started, usage := float64(p.started.Load()), p.after.Since(p.before)
+	started, usage := float64(p.started.Load()-p.startedBefore), p.after.Since(p.before)
 	load := measure.Load{
 		SendRate: started / wall.Seconds(), Wall: wall, CPU: usage.CPU, Busy: usage.Busy, GCPause: usage.GCPause, SchedDelay: usage.SchedDelay,
-		Stalled: r.eng.Stalled() - p.stalled, Standstill: r.pulse.Longest(p.start, p.ended),
+		Stalled: r.eng.Stalled() - p.stalled, Standstill: r.pulse.Longest(p.measured, p.ended),
 		MaxProcs: runtime.GOMAXPROCS(0), Options: measure.Options{Rate: "--request-rate", Records: "some of --exports"},
 		// A cap on requests in flight, or on those that wait for their first token, holds others back as it is meant to.
 		Held: r.lv.Open() && r.lv.Concurrency > 0 || r.cfg.Options.Prefill > 0,
 	}
 	switch {
 	case r.lv.Open(): // what the schedule drew, not the rate it was drawn from
-		load.Paced(started, p.start, r.lastDue, r.lastSent)
+		load.Paced(started, p.measured, r.lastDue, r.lastSent)
 	case len(r.lv.Stages) == 0 && r.cfg.Options.Prefill == 0:
 		load.Idle, load.Paused = time.Duration(r.idleNs), time.Duration(r.pausedNs)
 	}
@@ -398,7 +400,7 @@ func (r *run) outcome() *Outcome {
 	lv.Histogram, lv.Timeline = r.win.Histogram(), r.timeline.Result(p.ended)
 	lv.Batches = r.timeline.Batches(from, to)
 	lv.Failures = r.failures.list()
-	lv.Windows = []result.Window{{StartUnixNs: clock.Wall(p.start), EndUnixNs: clock.Wall(p.ended), Client: lv.Client}}
+	lv.Windows = []result.Window{{StartUnixNs: clock.Wall(p.measured), EndUnixNs: clock.Wall(p.ended), Client: lv.Client}}
 	if r.stop.text != "" {
 		lv.Unfinished, lv.Stable, lv.Reason = true, false, r.stop.text
 	}

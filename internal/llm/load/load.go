@@ -16,6 +16,7 @@ import (
 	"github.com/redline-bench/redline/internal/llm"
 	"github.com/redline-bench/redline/internal/llm/endpoint"
 	"github.com/redline-bench/redline/internal/llm/metric"
+	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/pace"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
@@ -56,6 +57,9 @@ type Config struct {
 	Progress func(Progress)
 	// Measured, when set, is called when the warm-up is over and the measurement is about to begin.
 	Measured func()
+	// First and Watch, when set, look at the measurement while it runs, and end it.
+	First measure.Look
+	Watch measure.Watch
 	// Tap is shown the record of every measured request; it may be nil.
 	Tap func(*record.Record) error
 }
@@ -185,7 +189,7 @@ func Run(ctx, hard context.Context, cfg Config, lv Level) (*Outcome, error) {
 	var out *Outcome
 	if r.stop.text != "" { // the warm-up was stopped: its counts are not the level's
 		r.eng.Sync(func() {
-			r.begin(r.now.Load())
+			r.begin(r.now.Load(), r.now.Load().start)
 			out = r.outcome()
 		})
 		return out, nil

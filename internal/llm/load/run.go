@@ -33,6 +33,7 @@ type run struct {
 	dropped atomic.Uint64
 	ids     *ids
 
+	watch watching
 	collection
 }
 

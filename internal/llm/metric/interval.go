@@ -12,7 +12,7 @@ import (
 const minIntervals = 20
 
 // intervalPercentiles are the percentiles that get intervals.
-var intervalPercentiles = []float64{50, 90, 95, 99}
+var intervalPercentiles = []float64{50, 90, 95, 99, 99.9}
 
 func percentileName(p float64) string { return "p" + strconv.FormatFloat(p, 'g', -1, 64) }
 
@@ -58,6 +58,19 @@ func (c *Collector) addIntervals(m *result.Metric, s *series, t *stats.Trail, le
 		v, _ := m.Dist.At(p)
 		m.Intervals[percentileName(p)] = interval(b, v, level)
 	}
+}
+
+// goodInterval is the interval of the share of good requests among n. It is at least as wide as that of independent requests:
+// where all of them are good, their spread shows nothing.
+func (c *Collector) goodInterval(n float64) *result.Interval {
+	if c.o.Level <= 0 {
+		return nil
+	}
+	b := stats.ShareBounds(float64(c.good), n, c.o.Level)
+	if wider, ok := c.goodness.MeanBounds(c.inFlight(), c.o.Level); ok {
+		b = stats.Bounds{Low: max(0, min(b.Low, wider.Low)), High: min(1, max(b.High, wider.High))}
+	}
+	return &result.Interval{Low: b.Low, High: b.High, Level: c.o.Level}
 }
 
 // The columns of Collector.flow, which has one row per complete response.
