@@ -53,7 +53,7 @@ func (r *run) start() (int, error) {
 	}
 	for _, m := range r.classes {
 		err := m.load.Prepare()
-		if r.sigs.Soft.Err() != nil { // whatever the interrupt made of it
+		if r.interrupted() { // whatever the interrupt made of it
 			break
 		}
 		if err != nil {
@@ -61,7 +61,7 @@ func (r *run) start() (int, error) {
 		}
 	}
 	switch {
-	case r.sigs.Soft.Err() != nil:
+	case r.interrupted():
 		return command.ExitInterrupted, nil
 	case r.opts.dry:
 		return r.dryRun()
@@ -70,6 +70,9 @@ func (r *run) start() (int, error) {
 	r.measure()
 	return r.end(), nil
 }
+
+// interrupted tells whether the user has ended the run.
+func (r *run) interrupted() bool { return r.sigs.Soft.Err() != nil }
 
 // dryRun prints the first request of each class.
 func (r *run) dryRun() (int, error) {
