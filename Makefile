@@ -127,7 +127,7 @@ fuzz: ## every fuzz target for FUZZTIME (20s)
 	@FUZZTIME=$(FUZZTIME) scripts/fuzz.sh
 
 heavy-rest: # what waits most of the time
-	$(HEAVY) -p 3 -skip '$(STEADY)|$(TIMED_TESTS)' ./internal/compare ./internal/find ./internal/profile ./e2e/heavy ./e2e/qa ./e2e/...
+	$(HEAVY) -p 3 -skip '$(STEADY)|$(TIMED_TESTS)' ./internal/compare ./internal/find ./internal/command/find ./e2e/heavy ./e2e/qa ./e2e/...
 
 heavy-timed: # the tests that measure
 	$(HEAVY) -p 1 -run '$(TIMED_TESTS)' $(TIMED)

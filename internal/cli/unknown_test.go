@@ -46,7 +46,7 @@ func TestWrongCommandLines(t *testing.T) {
 	f("redline history --limit 5 --jsn", "unknown option '--limit'")
 	f("redline compare a b --formatt json", "did you mean --format?")
 	f("redline -m simple", "options come after the command")
-	f("redline llm -m llama concurrency 4", "did you mean --concurrency?")
+	f("redline llm concurrency 4 -m llama", "did you mean --concurrency?")
 	f("redline profile -m simple -streaming", "has two dashes: --streaming")
 	// perf_analyzer.
 	f("redline perf_analyzer -m simple --concurrency-range 1:4", "redline profile -m MODEL")
@@ -58,7 +58,7 @@ func TestWrongCommandLines(t *testing.T) {
 	// GenAI-Perf.
 	f("redline genai-perf profile -m gpt2 --streaming", "redline llm -m MODEL")
 	f("redline llm profile -m gpt2 --streaming", "leave it out")
-	f("redline llm -m gpt2 --request-count 50 -- -v", `"--" ends the options`)
+	f("redline llm -m gpt2 --request-count 50 -- -v", "without --")
 	f("redline process-export-files dir", "redline compare A B")
 	f("redline analyze -m gpt2 --sweep-type concurrency", "--concurrency 1,4,16")
 	// AIPerf.
@@ -81,10 +81,9 @@ func TestWrongCommandLines(t *testing.T) {
 	f("redline llm --model m --save-result", "--json FILE")
 	// k6, vegeta, oha, ghz.
 	f("redline profile -m simple --vus 10 --duration 30s", "--concurrency-range N")
-	f("redline profile -m simple --duration 30s", "--request-count N")
 	f("redline attack -rate=50 -duration=10s", "--request-rate-range RATE")
 	f("redline profile -m simple -rate=50", "use --request-rate-range N")
-	f("redline profile -m simple -duration=10s", "--request-count N")
+	f("redline profile -m simple -duration=10s", "two dashes: --duration")
 	f("redline profile -m simple -n 200", "--request-count N")
 	f("redline profile -m simple -q 50", "--request-rate-range N")
 	f("redline http://localhost:8000", "redline inspect -u http://localhost:8000")

@@ -34,7 +34,7 @@ func aiperfRows() []option.Row {
 	for i := range rows {
 		rows[i].Help, rows[i].To = "has no effect here", option.Ignore()
 	}
-	rows = append(rows, option.Row{Long: "parameter-sweep-mode", Arg: "VALUE", To: option.Func(func(v string) error {
+	rows = append(rows, option.Row{Long: "parameter-sweep-mode", Arg: "VALUE", Help: "independent: all repeats of a level come before the next level, as always here", To: option.Func(func(v string) error {
 		if v != "independent" {
 			return fmt.Errorf("is independent, not %q: all repeats of a level are measured before the next level", v)
 		}
