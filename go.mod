@@ -16,7 +16,7 @@ require (
 	google.golang.org/protobuf v1.36.12
 )
 
-require go.yaml.in/yaml/v3 v3.0.5 // indirect
+require go.yaml.in/yaml/v3 v3.0.5
 
 require (
 	github.com/andybalholm/brotli v1.1.1 // indirect

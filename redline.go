@@ -61,7 +61,7 @@ func (p *Plan) Run(ctx context.Context) (*Result, error) {
 	process := p.process(&said)
 	sigs := process.Until(ctx)
 	defer sigs.Stop()
-	res, code, err := profile.Measure(process, sigs, p.plan, p.line)
+	res, code, err := profile.Measure(process, sigs, p.plan, p.line) //nolint:contextcheck // sigs end with ctx
 	if err != nil {
 		return nil, fmt.Errorf("%w, which a Go program cannot do: use the redline program", err)
 	}
