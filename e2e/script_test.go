@@ -69,7 +69,7 @@ func code(ts *testscript.TestScript, neg bool, args []string) {
 			return errors.New("the machine was too busy to calibrate")
 		case strconv.Itoa(got) == args[0]:
 			return nil
-		case got == unjudged && strings.Contains(ts.ReadFile("stderr"), "client-limited"):
+		case got == unjudged && strings.Contains(ts.ReadFile("stdout")+ts.ReadFile("stderr"), "client-limited"):
 			return fmt.Errorf("the run was client-limited: exit code %d, want %s", got, args[0])
 		case got == binary.NoRequests:
 			return fmt.Errorf("a window had no request: exit code %d, want %s", got, args[0])

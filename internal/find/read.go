@@ -20,7 +20,7 @@ func Readings(lv *result.Level, objectives []gate.Rule) []Reading {
 
 func read(lv *result.Level, rule *gate.Rule) Reading {
 	got, _, err := rule.Check(lv)
-	if err != nil || math.IsNaN(got.Value) {
+	if err != nil && !gate.TooFew(err) || math.IsNaN(got.Value) { // the interval says what few requests are worth
 		return Reading{Missing: true}
 	}
 	r := Reading{Value: got.Value, Unit: got.Unit, Interval: got.Interval}

@@ -89,6 +89,9 @@ func (e *tooFewError) Error() string {
 	return fmt.Sprintf("%s needs at least %d requests, and the level has %d", e.name, e.got.Needs, e.got.Has)
 }
 
+// TooFew tells whether Check failed only because a percentile has too few requests behind it.
+func TooFew(err error) bool { return errors.As(err, new(*tooFewError)) }
+
 // Check compares the rule with one level.
 func (r *Rule) Check(lv *result.Level) (got result.Reading, ok bool, err error) {
 	got, found := lv.Read(r.metric())
@@ -144,7 +147,7 @@ func (r *Rule) Holds(value float64) bool {
 // Fits says why the rule cannot hold for a run, whatever it measures. sample is a level with every number that the run can
 // have; values are the concurrencies or rates of its levels, nil where they are not known.
 func (r *Rule) Fits(sample *result.Level, values []float64) error {
-	if _, _, err := r.Check(sample); err != nil && !errors.As(err, new(*tooFewError)) {
+	if _, _, err := r.Check(sample); err != nil && !TooFew(err) {
 		return err
 	}
 	if r.At != 0 && values != nil && !slices.Contains(values, r.At) {

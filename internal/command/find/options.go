@@ -188,7 +188,7 @@ func checkRules(tiers []find.Tier, t target) error {
 	for i := range tiers {
 		for j := range tiers[i].Objectives {
 			r := &tiers[i].Objectives[j]
-			_, _, err := r.Check(known)
+			err := r.Fits(known, nil)
 			if err == nil {
 				continue
 			}
