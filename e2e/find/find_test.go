@@ -23,12 +23,11 @@ var bin string
 
 func TestMain(m *testing.M) { binary.Test(m, &bin) }
 
-// run runs a command with --json and reads its result. Exit codes other than 0 and those of a run that cannot be judged fail the
-// test.
+// run runs a command with --json and reads its result. It returns an error if the command does not end with exit code 0.
 func run(t *testing.T, args ...string) (*result.Result, error) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "result.json")
-	out, err := exec.CommandContext(t.Context(), bin, append(args, "--json", file, "--no-history")...).CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), filepath.Join(bin, "redline"), append(args, "--json", file, "--no-history")...).CombinedOutput()
 	t.Logf("redline %v\n%s", args, out)
 	if err != nil {
 		return nil, err

@@ -36,6 +36,8 @@ func TestManPages(t *testing.T) {
 	f(command.ExitOK, ".SH SYNOPSIS\n.nf\nredline COMMAND [options]\n")
 	f(command.ExitOK, `\fB\-\-concurrency\-range\fR \fI`, "profile")
 	f(command.ExitOK, ".SS Examples\n.nf\n", "completion")
+	f(command.ExitOK, ".SH Examples\n.nf\n", "profile")
+	f(command.ExitOK, ".SH Exit codes\n.nf\n", "llm")
 	f(command.ExitOK, ".TH PERF_ANALYZER 1", "perf_analyzer")
 	f(command.ExitError, `unknown command "nope"`, "nope")
 	f(command.ExitError, "--dir writes all pages", "--dir", t.TempDir(), "llm")

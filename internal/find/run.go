@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/redline-bench/redline/internal/measure"
@@ -177,9 +176,4 @@ func (s *Search) failsWithout(p *Probe, tier int, lag float64) bool {
 		}
 	}
 	return false
-}
-
-// Interrupted tells whether the search ended before it had an answer, and why.
-func (a *Answer) Interrupted() (reason string, early bool) {
-	return a.Reason, slices.Contains([]State{Interrupted, OutOfTime, Failed}, a.State)
 }

@@ -1,7 +1,6 @@
 package gate
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 
@@ -78,7 +77,7 @@ func (r *Rule) find(lv *result.Level) result.Check {
 	f := result.Check{Rule: r.Text, Level: measure.LevelName(lv)}
 	got, ok, err := r.Check(lv)
 	if err != nil {
-		f.Text, f.Unknown = err.Error(), errors.As(err, new(*tooFewError))
+		f.Text, f.Unknown = err.Error(), TooFew(err)
 		return f
 	}
 	f.OK, f.Text = ok, r.Name+" is "+Figure(got)

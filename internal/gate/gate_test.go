@@ -94,7 +94,7 @@ func TestARuleIsCheckedBeforeTheRun(t *testing.T) {
 	f("p99<1ns@8", []float64{1, 8}, "<nil>")
 	f("p99<1ns@8", nil, "<nil>")
 	f("p99<1ns@9", []float64{1, 8}, "p99<1ns@9: the run has no level 9")
-	f("goodput>1", nil, "goodput: no such number is measured: give its bounds with --goodput of 'redline llm'")
+	f("goodput>1", nil, "goodput: this run does not measure it; give the bounds with --goodput of 'redline llm'")
 	f("throughput<5ms", nil, "throughput is in /s, so throughput<5ms cannot be its bound")
 }
 
@@ -117,8 +117,8 @@ func TestBadRulesSayWhatIsWrong(t *testing.T) {
 	f("p99<50parsec", `"parsec"`)
 	f("p99<50ms@lots", `"lots"`)
 	f("p99<50%", "in ms")
-	f("p98.7<50ms", "no such number")
-	f("speed>3", "no such number")
+	f("p98.7<50ms", "does not measure it")
+	f("speed>3", "does not measure it")
 }
 
 func TestAGateThatChecksNothingDoesNotPass(t *testing.T) {

@@ -76,8 +76,8 @@ var units = map[string]struct {
 	"%": {"%", 1}, "/s": {"/s", 1}, "tokens": {"tokens", 1}, "requests": {"requests", 1},
 }
 
-// errUnknown means that a level has no number of that name.
-var errUnknown = errors.New("no such number is measured")
+// errUnknown means that a level has no metric with the rule's name.
+var errUnknown = errors.New("this run does not measure it")
 
 // tooFewError means that a level has too few requests for a percentile.
 type tooFewError struct {
@@ -96,7 +96,7 @@ func TooFew(err error) bool { return errors.As(err, new(*tooFewError)) }
 func (r *Rule) Check(lv *result.Level) (got result.Reading, ok bool, err error) {
 	got, found := lv.Read(r.metric())
 	if !found && strings.HasPrefix(r.Name, "good") {
-		return got, false, fmt.Errorf("%s: %w: give its bounds with --goodput of 'redline llm'", r.Name, errUnknown)
+		return got, false, fmt.Errorf("%s: %w; give the bounds with --goodput of 'redline llm'", r.Name, errUnknown)
 	}
 	if !found {
 		return got, false, fmt.Errorf("%s: %w; use p50 to p99.99, avg, max, throughput, error_rate, in_flight, lag.p99, first.p99, server.queue, server.compute or, for language models, ttft.p99, itl.avg and so on", r.Name, errUnknown)

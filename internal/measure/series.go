@@ -76,7 +76,7 @@ func (s *Series) AddIntervals(c *result.Client, level float64) {
 func intervals(l *result.Latency, ps []float64, t *stats.Trail, s *stats.Sample[int64], together int, level float64) map[string]result.Interval {
 	out := map[string]result.Interval{}
 	if b, ok := t.MeanBounds(together, level); ok {
-		out["avg"] = around(b, float64(l.Avg), level)
+		out["avg"] = Around(b, float64(l.Avg), level)
 	}
 	dependences, known := t.Dependences(together)
 	rank := s.EvenRanks()
@@ -85,14 +85,14 @@ func intervals(l *result.Latency, ps []float64, t *stats.Trail, s *stats.Sample[
 			continue
 		}
 		if b, ok := stats.QuantileBounds(p, int(s.Count()), rank, dependences[i], level); ok {
-			out["p"+strconv.FormatFloat(p, 'g', -1, 64)] = around(b, float64(l.At(p)), level)
+			out["p"+strconv.FormatFloat(p, 'g', -1, 64)] = Around(b, float64(l.At(p)), level)
 		}
 	}
 	return out
 }
 
-// around turns bounds into an interval that includes the value itself.
-func around(b stats.Bounds, value, level float64) result.Interval {
+// Around turns bounds into an interval that includes the value itself.
+func Around(b stats.Bounds, value, level float64) result.Interval {
 	iv := result.Interval{Low: min(b.Low, value), Level: level}
 	if iv.Open = math.IsInf(b.High, 1); !iv.Open {
 		iv.High = max(b.High, value)

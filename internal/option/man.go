@@ -29,7 +29,10 @@ func (c *Command) ManPage(name, source string) string {
 			}
 		}
 	}
-	roffText(&b, c.Outro, ".SH")
+	if c.Examples != "" {
+		roffText(&b, "Examples\n"+c.Examples, ".SH")
+	}
+	roffText(&b, c.closing(narrowest), ".SH")
 	return b.String()
 }
 

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/redline-bench/redline/internal/unit"
 )
 
 // Stage is a part of a load: its rate, or its number of users, goes from From to To linearly in the given time.
@@ -26,7 +28,7 @@ func ParseStage(text string) (Stage, error) {
 	}
 	a, err1 := strconv.ParseFloat(from, 64)
 	b, err2 := strconv.ParseFloat(to, 64)
-	d, err3 := stageTime(length)
+	d, err3 := unit.Time(length, time.Second)
 	if !ok || err1 != nil || err2 != nil || err3 != nil || !(a >= 0 && b >= 0 && a+b > 0 && max(a, b) <= maxLevel) || d <= 0 {
 		return Stage{}, fmt.Errorf(`is LEVEL:TIME, as "10:30s" or "10-50:1m", not %q`, text)
 	}
@@ -35,13 +37,6 @@ func ParseStage(text string) (Stage, error) {
 
 // maxLevel is a rate that no client on one machine can send.
 const maxLevel = 1e9
-
-func stageTime(text string) (time.Duration, error) {
-	if s, err := strconv.ParseFloat(text, 64); err == nil && math.Abs(s) < maxLevel {
-		return time.Duration(s * float64(time.Second)), nil
-	}
-	return time.ParseDuration(text)
-}
 
 // ParseStages reads a list of stages, separated by commas.
 func ParseStages(text string) ([]Stage, error) {

@@ -4,12 +4,10 @@ import (
 	"math"
 	"time"
 
+	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/result"
 )
-
-// agreeing is how many windows a level needs at least: they must agree.
-const agreeing = 3
 
 // levelCount is how many levels a load has at most; 0 if the levels before decide that.
 func levelCount(load *plan.Load) int {
@@ -42,7 +40,7 @@ func timeLeft(g *Progress, over []result.Level) time.Duration {
 	if window == 0 || g.Levels == 0 {
 		return 0
 	}
-	each := float64(min(agreeing, max(1, g.Passes)))
+	each := float64(min(measure.StableWindows, max(1, g.Passes)))
 	if len(over) > 0 {
 		sum := 0
 		for i := range over {

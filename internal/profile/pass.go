@@ -93,12 +93,24 @@ func (m *levelRun) open(ctx context.Context, p *pass) error {
 	m.eng.Sync(func() { m.collect = m.hold })
 	m.failed = m.eng.Failures() // those of the warm-up are none of this level's
 	p.serverFrom, p.statsMissing = stats, stats == nil
+	m.readFrom(p)
+	p.win.Begin(p.from)
+	return nil
+}
+
+// readFrom takes the readings of the process and the engine at the start of a window, readTo those at its end.
+func (m *levelRun) readFrom(p *pass) {
 	p.stalledFrom = m.eng.Stalled()
 	_, p.busyFrom = m.eng.Connections()
 	p.before, p.behindFrom, p.from = vitals.Read(), m.eng.Behind(), clock.Now()
 	p.sentFrom, p.sentAt = m.eng.Sent(), p.from
-	p.win.Begin(p.from)
-	return nil
+}
+
+func (m *levelRun) readTo(p *pass) {
+	p.stalledTo = m.eng.Stalled()
+	_, p.busyTo = m.eng.Connections()
+	p.sentUntil = clock.Now()
+	p.sent, p.behind, p.after = m.eng.Sent()-p.sentFrom, m.eng.Behind()-p.behindFrom, vitals.Read()
 }
 
 // follow opens the window after p: it shares p's end.
@@ -288,10 +300,7 @@ func (m *levelRun) count(p *pass, r *record.Record, events []record.Event, data 
 // close fixes the window's end: the asked one, or the last end of a window that goes by count.
 func (m *levelRun) close(p *pass) {
 	m.eng.Sync(func() { m.fixEnd(p) })
-	p.stalledTo = m.eng.Stalled()
-	_, p.busyTo = m.eng.Connections()
-	p.sentUntil = clock.Now()
-	p.sent, p.behind, p.after = m.eng.Sent()-p.sentFrom, m.eng.Behind()-p.behindFrom, vitals.Read()
+	m.readTo(p)
 	m.closeFlights(p)
 }
 

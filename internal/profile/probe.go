@@ -10,7 +10,6 @@ import (
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/result"
-	"github.com/redline-bench/redline/internal/vitals"
 )
 
 // Prober runs one load after another on one engine, and shows each load while it runs, for a search that decides by what it
@@ -43,7 +42,7 @@ func (p *Prober) Run(ctx context.Context, lv result.Level, drain time.Duration, 
 	m.failed = p.r.eng.Failures()
 	p.r.eng.Sync(func() { p.r.collect = m.add })
 	m.began = clock.Now()
-	m.reset(m.began)
+	m.reset()
 	err := m.start(ctx, &lv, 0)
 	if err == nil {
 		err = m.look(ctx, first, watch)
@@ -79,14 +78,13 @@ type probe struct {
 }
 
 // reset begins the measured time anew.
-func (m *probe) reset(now int64) {
-	var stats *pass
+func (m *probe) reset() {
 	m.eng.Sync(func() {
-		m.win, m.series, m.time = measure.NewWindow(m.setup), measure.NewSeries(m.setup), measure.NewTimeline(m.setup, now)
-		m.win.Begin(now)
-		stats = &pass{before: vitals.Read(), from: now, sentFrom: m.eng.Sent(), sentAt: now, behindFrom: m.eng.Behind(), stalledFrom: m.eng.Stalled()}
+		m.from = pass{}
+		m.readFrom(&m.from)
+		m.win, m.series, m.time = measure.NewWindow(m.setup), measure.NewSeries(m.setup), measure.NewTimeline(m.setup, m.from.from)
+		m.win.Begin(m.from.from)
 	})
-	m.from = *stats
 }
 
 // add takes a record in. It belongs to the time in which the request ended.
@@ -114,7 +112,7 @@ func (m *probe) look(ctx context.Context, next measure.Look, watch measure.Watch
 		at := m.began + int64(next.At)
 		if !settled && at > settle {
 			if m.await(ctx, settle) {
-				m.reset(clock.Now())
+				m.reset()
 				settled = true
 			}
 		}
@@ -131,7 +129,7 @@ func (m *probe) look(ctx context.Context, next measure.Look, watch measure.Watch
 			return errors.New(s.Down)
 		}
 		if next.Anew {
-			m.reset(clock.Now())
+			m.reset()
 		}
 	}
 }
@@ -174,8 +172,8 @@ func (m *probe) level(now int64, confidence float64) (*result.Level, []result.Re
 	lv := *m.lv
 	lv.Used, lv.Accepted, lv.Stable = 1, true, true
 	p := m.from
-	p.until, p.sentUntil, p.after = now, clock.Now(), vitals.Read()
-	p.sent, p.stalledTo = m.eng.Sent()-p.sentFrom, m.eng.Stalled()
+	p.until = now
+	m.readTo(&p)
 	wall := time.Duration(now - p.from)
 	total := measure.NewWindow(m.setup)
 	pending := m.pending(now)

@@ -32,9 +32,9 @@ def llm(**options: Any) -> Result:
     return measure("llm", **options)
 
 
-def find(**options: Any) -> Result:
-    """Runs ``redline find``: searches for the highest load that a server carries within bounds."""
-    return measure("find", **options)
+def find(traffic: str, **options: Any) -> Result:
+    """Runs ``redline find``: searches for the highest load at which objectives hold. ``traffic`` is "profile" or "llm"."""
+    return measure("find", traffic, **options)
 
 
 def measure(command: str, *arguments: str, **options: Any) -> Result:
@@ -44,7 +44,7 @@ def measure(command: str, *arguments: str, **options: Any) -> Result:
     """
     with tempfile.TemporaryDirectory(prefix="redline-") as folder:
         path = os.fspath(options.pop("json", None) or os.path.join(folder, "result.json"))
-        output = _call([command, *_spelled({**options, "json": path}), *arguments])
+        output = _call([command, *arguments, *_spelled({**options, "json": path})])
         result = None
         if os.path.exists(path):
             with open(path, encoding="utf-8") as file:
@@ -56,7 +56,7 @@ def measure(command: str, *arguments: str, **options: Any) -> Result:
 
 def run(command: str, *arguments: str, **options: Any) -> Output:
     """Runs any command and returns what it printed. Raises RedlineError if it does not end with exit code 0."""
-    output = _call([command, *_spelled(options), *arguments])
+    output = _call([command, *arguments, *_spelled(options)])
     if output.exit_code != 0:
         raise _error(command, output, None)
     return output

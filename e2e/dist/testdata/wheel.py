@@ -45,6 +45,13 @@ except redline.RedlineError as error:
 else:
     raise AssertionError("no error for an unknown option")
 
+try:
+    redline.find("profile", m="simple", u="127.0.0.1:1", slo="avg<5ms")
+except redline.RedlineError as error:
+    assert error.exit_code == 99 and "127.0.0.1:1" in str(error), error.stderr
+else:
+    raise AssertionError("no error for a search on a server that cannot be reached")
+
 # Any other command.
 assert "Usage: redline compare" in redline.run("help", "compare").stdout
 

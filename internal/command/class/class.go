@@ -40,7 +40,6 @@ type Progress struct {
 	Requests, Failed uint64
 	InFlight         int
 	Rate             float64 // answers a second
-	Median           time.Duration
 }
 
 // Outcome is a class that has ended.

@@ -104,14 +104,13 @@ func usage(err error) error {
 
 // Command describes the command.
 func Command() option.Command {
-	return option.Command{Rows: defaults().rows(), Words: []string{"profile", "llm"}, Intro: `Usage: redline find profile --slo RULE [options] [options of redline profile]
+	return option.Command{Exits: command.Exits(command.ExitOK, command.ExitUnstable, command.ExitAssertion, command.ExitInvalid, command.ExitError, command.ExitInterrupted), Rows: defaults().rows(), Words: []string{"profile", "llm"}, Intro: `Usage: redline find profile --slo RULE [options] [options of redline profile]
        redline find llm --slo RULE [options] [options of redline llm]
 
 Searches for the highest load at which every objective holds, and says how sure the answer is. Options that are not
 listed here are those of 'redline profile' or 'redline llm', except for those that set the load or its duration: the
 search chooses them. docs/find.md is the manual.
-`, Outro: `Examples
-  redline find profile -m resnet50 -u gpu:8001 -i grpc --slo 'p99<50ms' --slo 'error_rate<0.1%'
+`, Examples: `  redline find profile -m resnet50 -u gpu:8001 -i grpc --slo 'p99<50ms' --slo 'error_rate<0.1%'
   redline find llm -m llama -u gpu:8000 --streaming --slo 'ttft.p99<200ms' --slo 'itl.p95<20ms'
   redline find llm -m llama --streaming --by users --think-time 5s --tier 'a: ttft.p95<1s' --tier 'b: ttft.p95<5s'
       the most users for each tier

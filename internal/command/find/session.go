@@ -1,6 +1,7 @@
 package find
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -140,15 +141,15 @@ func (s *session) config(single time.Duration) (find.Config, error) {
 	longer(&c.Settle, 2*time.Second, 3)
 	longer(&c.MinTime, 3*time.Second, 4)
 	longer(&c.MaxTime, 30*time.Second, 20)
-	c.MinTime, c.MaxTime = min(c.MinTime, max(c.MaxTime, c.MinTime)), max(c.MaxTime, c.MinTime)
+	c.MaxTime = max(c.MaxTime, c.MinTime)
 	if o.by == byRate {
-		defaultTo(&c.Lowest, lowestRequests/c.MaxTime.Seconds())
-		defaultTo(&c.Highest, highestRate)
-		defaultTo(&c.Start, 1/single.Seconds())
+		c.Lowest = cmp.Or(c.Lowest, lowestRequests/c.MaxTime.Seconds())
+		c.Highest = cmp.Or(c.Highest, highestRate)
+		c.Start = cmp.Or(c.Start, 1/single.Seconds())
 		return c, nil
 	}
-	defaultTo(&c.Lowest, 1)
-	defaultTo(&c.Start, c.Lowest)
+	c.Lowest = cmp.Or(c.Lowest, 1)
+	c.Start = cmp.Or(c.Start, c.Lowest)
 	return c, s.limitInFlight(&c)
 }
 
@@ -164,12 +165,6 @@ func (s *session) limitInFlight(c *find.Config) error {
 		}
 	}
 	return nil
-}
-
-func defaultTo(value *float64, def float64) {
-	if *value <= 0 {
-		*value = def
-	}
 }
 
 // runner sends the loads of the search.

@@ -90,11 +90,12 @@ func (s *session) progress(sight measure.Sight) {
 	if step.Do == find.Finish || len(a.Probes) == 0 {
 		return
 	}
-	text := fmt.Sprintf("%s, probe %d at %s", s.bracket(&a.Capacities[0]), step.Probe+1, s.load(step.Load))
+	p := &a.Probes[step.Probe]
+	text := fmt.Sprintf("%s, probe %d at %s", s.bracket(&a.Capacities[p.Tier]), step.Probe+1, s.load(step.Load))
 	if step.Do == find.Check {
 		text = "checking that the server has recovered at " + s.load(step.Load)
-	} else if j := a.Probes[step.Probe].Judgments; step.Probe < len(a.Probes) && j != nil && j[0].Verdict != find.Unknown {
-		text += ", " + string(j[0].Verdict) + " so far"
+	} else if j := p.Judgments; j != nil && j[p.Tier].Verdict != find.Unknown {
+		text += ", " + string(j[p.Tier].Verdict) + " so far"
 	}
 	elapsed := time.Since(s.began)
 	s.Line.Show(term.Status{

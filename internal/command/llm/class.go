@@ -24,6 +24,8 @@ func ParseClass(p *command.IO, sigs *command.Signals, args []string, alone bool)
 		return nil, errors.New("--concurrency has several levels: a class beside others has one")
 	case !alone && len(o.rates) > 1:
 		return nil, errors.New("--request-rate has several levels: a class beside others has one")
+	case !alone && o.several():
+		return nil, errors.New("--isl, --osl or --num-conversations has several levels: a class beside others has one")
 	case !alone && o.calibrate:
 		return nil, errors.New("--calibrate cannot be used in a class beside others")
 	}
@@ -58,7 +60,7 @@ func (c *Class) Measure(t class.Together) class.Outcome {
 	c.head()
 	limits, stopped, err := c.measureLevels()
 	c.conclude(limits, stopped, err)
-	c.res.Workload = c.info.Hash
+	c.res.Workload = c.hash
 	out := class.Outcome{Result: c.res}
 	switch why := c.problem(stopped, err); {
 	case c.res.Interrupted:
@@ -91,6 +93,6 @@ func (r *run) enter(p command.Phase) {
 // report tells the run of all classes how this one goes on.
 func (r *run) report(p load.Progress) {
 	r.together.Progress(class.Progress{
-		Warmup: p.Warmup, Elapsed: p.Elapsed, Requests: p.Requests, Failed: p.Failed, InFlight: p.InFlight, Rate: p.Rate, Median: p.Median,
+		Warmup: p.Warmup, Elapsed: p.Elapsed, Requests: p.Requests, Failed: p.Failed, InFlight: p.InFlight, Rate: p.Rate,
 	})
 }

@@ -119,7 +119,7 @@ func (r *run) failed(err error) int {
 }
 
 // advised is an error as one line, with what to try.
-func (r *run) advised(err error) error {
+func (r *traffic) advised(err error) error {
 	if e, ok := errors.AsType[*service.Error](err); ok && r.plan != nil {
 		at := r.plan.Target
 		if e.Addr != "" {

@@ -62,17 +62,7 @@ func plainText(raw json.RawMessage) string {
 
 // lengthList reads numbers of tokens, as 100 or 100,200, each of at least least.
 func lengthList(least float64) func(string) ([]float64, error) {
-	return func(v string) ([]float64, error) {
-		var out []float64
-		for part := range strings.SplitSeq(v, ",") {
-			f, err := strconv.ParseFloat(strings.TrimSpace(part), 64)
-			if err != nil || !(f >= least && f <= 1e9) {
-				return nil, fmt.Errorf("is a number from %g to 1e+09, or a list as 100,200, not %q", least, v)
-			}
-			out = append(out, f)
-		}
-		return out, nil
-	}
+	return numberList(fmt.Sprintf("a number from %g to 1e+09, or a list as 100,200", least), func(f float64) bool { return f >= least })
 }
 
 // closedLoop is AIPerf's name of a closed loop among the arrival patterns.
@@ -128,14 +118,20 @@ func intList(v string) ([]int, error) {
 	return out, nil
 }
 
-func floatList(v string) ([]float64, error) {
-	var out []float64
-	for part := range strings.SplitSeq(v, ",") {
-		f, err := strconv.ParseFloat(strings.TrimSpace(part), 64)
-		if err != nil || f <= 0 || f > 1e9 {
-			return nil, fmt.Errorf("is a list of numbers above 0, as 10,20, not %q", v)
+// floatList reads numbers above 0, as 10 or 10,20.
+var floatList = numberList("a list of numbers above 0, as 10,20", func(f float64) bool { return f > 0 })
+
+// numberList reads numbers that ok accepts, separated by commas. want says what they are.
+func numberList(want string, ok func(float64) bool) func(string) ([]float64, error) {
+	return func(v string) ([]float64, error) {
+		var out []float64
+		for part := range strings.SplitSeq(v, ",") {
+			f, err := strconv.ParseFloat(strings.TrimSpace(part), 64)
+			if err != nil || !(f <= 1e9 && ok(f)) { // false for NaN
+				return nil, fmt.Errorf("is %s, not %q", want, v)
+			}
+			out = append(out, f)
 		}
-		out = append(out, f)
+		return out, nil
 	}
-	return out, nil
 }

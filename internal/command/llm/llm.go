@@ -149,7 +149,7 @@ func (r *run) measureLevels() (limits [][]result.Reason, stopped string, err err
 }
 
 // config is what the nth measurement of a level works with.
-func (r *run) config(n int) load.Config {
+func (r *traffic) config(n int) load.Config {
 	return load.Config{
 		Service: r.svc, Endpoint: r.ep, Options: r.load, Count: r.tok.count(), UseServer: r.opts.serverCounts || r.tok == nil,
 		ChatTemplate: r.template, Open: func() (load.Source, error) { return r.source(n) },

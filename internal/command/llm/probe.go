@@ -7,9 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redline-bench/redline/internal/cleantext"
 	"github.com/redline-bench/redline/internal/command"
-	"github.com/redline-bench/redline/internal/command/target"
 	"github.com/redline-bench/redline/internal/find"
 	"github.com/redline-bench/redline/internal/gate"
 	api "github.com/redline-bench/redline/internal/llm/endpoint"
@@ -19,7 +17,6 @@ import (
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/profile"
 	"github.com/redline-bench/redline/internal/result"
-	"github.com/redline-bench/redline/internal/service"
 )
 
 // Prober sends the traffic of `redline llm` as loads that a search chooses.
@@ -44,6 +41,9 @@ func NewProber(p *command.IO, args []string) (*Prober, error) {
 			return nil, fmt.Errorf("remove --%s: find does not write files for each level", name)
 		}
 	}
+	if o.several() {
+		return nil, errors.New("--isl and --osl take one number: find chooses the levels")
+	}
 	lo.MaxErrors, lo.MaxErrorShare, lo.Until = 0, 0, nil // a rule for error_rate decides about failures
 	o.duration = time.Hour                               // a file of prompts is read again from its start
 	return &Prober{traffic: traffic{IO: p, opts: o, load: lo}}, nil
@@ -53,10 +53,10 @@ func NewProber(p *command.IO, args []string) (*Prober, error) {
 var (
 	chosen = []string{
 		"concurrency", "request-rate", "stages", "request-rate-series", "concurrency-stages", "user-centric-rate", "num-users", "fixed-schedule",
-		"request-count", "num-conversations", "benchmark-duration", "cooldown-duration", "until", "runs", "max-errors", "calibrate",
+		"request-count", "num-conversations", "benchmark-duration", "measurement-interval", "cooldown-duration", "until", "runs", "max-errors", "calibrate",
 		"warmup-request-count", "num-warmup-sessions", "warmup-duration",
 	}
-	perLevel = []string{"artifact-dir", "exports", "export-level", "server-metrics", "gpu-telemetry", "records", "histogram-log"}
+	perLevel = []string{"artifact-dir", "exports", "export-level", "export-outputs-json", "slice-duration", "profile-export-prefix", "server-metrics", "gpu-telemetry", "records", "histogram-log"}
 )
 
 // Start does everything up to the first request. The IO is that of the run.
@@ -124,31 +124,17 @@ func (p *Prober) Describe(res *result.Result) (workload string) {
 func (p *Prober) MaxErrorRate() float64 { return p.opts.maxErrorRate }
 
 // Advise says in one line what went wrong, where, and what to do.
-func (p *Prober) Advise(err error) string {
-	if e, ok := errors.AsType[*service.Error](err); ok && p.plan != nil {
-		at := p.plan.Target
-		if e.Addr != "" {
-			at.URL = e.Addr
-		}
-		return target.Advise(&at, "-i", e) + target.ModelsThere(p.sigs.Soft, p.svc, &at, e)
-	}
-	return cleantext.Line(err.Error())
-}
+func (p *Prober) Advise(err error) string { return p.advised(err).Error() }
 
 // Run sends the load of a level until watch ends it. Each run draws its own arrivals and prompts.
 func (p *Prober) Run(ctx context.Context, level result.Level, drain time.Duration, first measure.Look, watch measure.Watch) error {
 	p.runs++
-	n := p.runs
 	lv := load.Level{Mode: level.Mode, Concurrency: level.Concurrency, Rate: level.Rate}
-	cfg := load.Config{
-		Service: p.svc, Endpoint: p.ep, Options: p.load, Count: p.tok.count(), UseServer: p.opts.serverCounts || p.tok == nil,
-		ChatTemplate: p.template, Open: func() (load.Source, error) { return p.source(n) },
-		RequestHeader: "X-Request-ID", SessionHeader: p.opts.session,
-		First: first, Watch: func(s measure.Sight) (measure.Look, bool) { return watch(withIntervals(s)) },
-	}
+	cfg := p.config(p.runs)
+	cfg.First, cfg.Watch = first, func(s measure.Sight) (measure.Look, bool) { return watch(withIntervals(s)) }
 	o := &cfg.Options
 	o.Requests, o.Sessions, o.Duration, o.Grace = 0, 0, 0, drain
-	o.Seed, o.Confidence = p.seed(n), find.Level
+	o.Seed, o.Confidence = p.seed(p.runs), find.Level
 	_, err := load.Run(ctx, p.sigs.Hard, cfg, lv)
 	return err
 }

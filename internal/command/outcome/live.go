@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/redline-bench/redline/internal/command"
@@ -24,8 +25,10 @@ const lastLook = 1500 * time.Millisecond
 type live struct {
 	page    *dash.Server
 	metrics *dash.Metrics
-	res     result.Result // what is over
-	last    time.Time
+
+	mu   sync.Mutex    // the classes of a scenario report from goroutines of their own
+	res  result.Result // what is over
+	last time.Time
 }
 
 // openLive starts what the options ask for; it is nil when they ask for nothing.
@@ -57,7 +60,12 @@ func openLive(ctx context.Context, p *command.IO, opts plan.Outcome) (*live, err
 
 // progress shows the level in progress, not too often. now makes it.
 func (l *live) progress(now func() *result.Level) {
-	if l == nil || now == nil || time.Since(l.last) < liveEvery {
+	if l == nil || now == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if time.Since(l.last) < liveEvery {
 		return
 	}
 	l.last = time.Now()
@@ -69,6 +77,8 @@ func (l *live) levelEnds(lv *result.Level) {
 	if l == nil {
 		return
 	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.res.Levels = append(l.res.Levels, *lv)
 	l.show(nil)
 }

@@ -154,7 +154,7 @@ func (w *classWatcher) RanksStable() {}
 // Progress implements profile.Observer.
 func (w *classWatcher) Progress(p profile.Progress) {
 	w.together.Progress(class.Progress{
-		Warmup: w.warmup, Elapsed: p.Elapsed, Requests: p.Requests, Failed: p.Failed, InFlight: p.InFlight, Rate: p.Rate, Median: p.Median,
+		Warmup: w.warmup, Elapsed: p.Elapsed, Requests: p.Requests, Failed: p.Failed, InFlight: p.InFlight, Rate: p.Rate,
 	})
 }
 

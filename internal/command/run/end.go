@@ -62,7 +62,7 @@ func (r *run) result() *result.Result {
 		verdict := one.Verdict
 		verdict.Reasons = slices.Clone(one.Verdict.Reasons)
 		for i := range verdict.Reasons {
-			if why := &verdict.Reasons[i]; !strings.HasPrefix(why.What, m.Name) {
+			if why := &verdict.Reasons[i]; !strings.HasPrefix(why.What, m.Name+":") && !strings.HasPrefix(why.What, m.Name+",") {
 				why.What = m.Name + ": " + why.What
 			}
 		}
@@ -112,7 +112,7 @@ func (r *run) table(res *result.Result) {
 		c := &lv.Client
 		rows = append(rows, []string{
 			name, load, strconv.FormatUint(c.Requests, 10), strconv.FormatUint(c.Failed, 10), strconv.FormatFloat(c.SendRate, 'g', 4, 64),
-			span(&c.Latency, 50), span(&c.Latency, 99), string(state),
+			span(c, 50), span(c, 99), string(state),
 		})
 	}
 	for i := range res.Levels {
@@ -134,12 +134,12 @@ func (r *run) table(res *result.Result) {
 	report.Columns(r.Stdout, rows, 2, r.Style())
 }
 
-// span is a percentile for people.
-func span(l *result.Latency, p float64) string {
-	q := l.Point(p)
-	if l.Count == 0 {
-		return "-"
+// span is a percentile for people; "–" if it has too few requests.
+func span(c *result.Client, p float64) string {
+	if !result.Enough(p, c.Requests) {
+		return "–"
 	}
+	q := c.Latency.Point(p)
 	text := time.Duration(q.Ns).Round(10 * time.Microsecond).String()
 	if q.AtLeast {
 		return "≥ " + text

@@ -97,6 +97,7 @@ func (r *run) measure() {
 	for _, m := range r.classes {
 		all.Go(func() {
 			m.out = m.load.Measure(r.shared(m, together))
+			r.whole.ended(m)
 			together.arrive(m) // the others do not wait for a class that has failed
 		})
 	}

@@ -163,8 +163,7 @@ func Command() option.Command {
 Runs a scenario: traffic classes that load servers at the same time, each with its own server, requests and
 rate. A class is a run of 'redline profile' or 'redline llm', and has the options of that command.
 docs/scenarios.md is the manual; editors complete files with docs/schema/scenario.json. FILE - is standard input.
-`, Outro: `Examples
-  redline run scenario.yaml --check
+`, Examples: `  redline run scenario.yaml --check
       find mistakes before anything is sent
   redline run scenario.yaml --dry-run
       print the first request of each class

@@ -87,12 +87,20 @@ func (w *whole) live(s term.Status, inFlight int) *result.Level {
 	return lv
 }
 
+// ended keeps the counts of a class that is over; it sends nothing more.
+func (w *whole) ended(m *member) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	p := w.progress[m]
+	w.progress[m] = class.Progress{Elapsed: p.Elapsed, Requests: p.Requests, Failed: p.Failed}
+}
+
 // status adds up how the classes go on.
 func (w *whole) status(m *member, p class.Progress) (s term.Status, inFlight int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.progress[m] = p
-	s.Level = "all classes"
+	s.Level = scenario.Whole
 	for _, p := range w.progress {
 		if p.Warmup {
 			s.Level = "warm-up"

@@ -37,8 +37,7 @@ func AnalyzeCommand() option.Command {
 Reads a trace in Mooncake's format, JSON lines with input_length, output_length and hash_ids, and prints how long its
 prompts are, how much of them other requests share, and how much of them an unlimited prefix cache would reuse.
 docs/datasets.md has more.
-`, Outro: `Examples
-  redline analyze-trace trace.jsonl
+`, Examples: `  redline analyze-trace trace.jsonl
   redline analyze-trace trace.jsonl --block-size 16 --output-file analysis.json
 `}
 }
@@ -127,8 +126,7 @@ func SynthesizeCommand() option.Command {
 
 Reads a trace in Mooncake's format and writes it with other lengths, prefixes or times. What requests share stays in
 proportion: prompts that share a part of their prefix share the same part afterwards. docs/datasets.md has more.
-`, Outro: `Examples
-  redline synthesize-trace trace.jsonl fast.jsonl --speedup-ratio 10
+`, Examples: `  redline synthesize-trace trace.jsonl fast.jsonl --speedup-ratio 10
   redline synthesize-trace trace.jsonl long.jsonl --prefix-len-multiplier 2 --max-isl 8192
   redline llm -m llama -u gpu:8000 --streaming --input-file long.jsonl --custom-dataset-type mooncake_trace
 `}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/llm"
+	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/stats"
@@ -303,7 +304,7 @@ func (c *Collector) throughputs(d float64) []result.Metric {
 		m := result.Metric{Tag: t.tag, Name: t.name, Unit: t.unit, Avg: t.sum / d, Higher: true}
 		if c.o.Level > 0 && c.ok >= minIntervals {
 			if b, ok := c.flow.RatioBounds(flowTime, c.inFlight(), c.o.Level, t.columns...); ok {
-				iv := interval(b, m.Avg, c.o.Level)
+				iv := measure.Around(b, m.Avg, c.o.Level)
 				m.Interval = &iv
 			}
 		}

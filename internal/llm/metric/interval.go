@@ -4,6 +4,7 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/stats"
 )
@@ -26,20 +27,11 @@ func (c *Collector) inFlight() int {
 	return max(1, int(math.Round(seconds(c.busyNs)/wall)))
 }
 
-// interval turns bounds into an interval that includes the value itself.
-func interval(b stats.Bounds, value, level float64) result.Interval {
-	iv := result.Interval{Low: min(b.Low, value), Level: level}
-	if iv.Open = math.IsInf(b.High, 1); !iv.Open {
-		iv.High = max(b.High, value)
-	}
-	return iv
-}
-
 // addIntervals adds the intervals of the mean and of percentiles to the metric of a series.
 func (c *Collector) addIntervals(m *result.Metric, s *series, t *stats.Trail, level float64) {
 	least := c.inFlight()
 	if b, ok := t.MeanBounds(least, level); ok {
-		iv := interval(b, m.Avg, level)
+		iv := measure.Around(b, m.Avg, level)
 		m.Interval = &iv
 	}
 	dependences, known := t.Dependences(least)
@@ -56,7 +48,7 @@ func (c *Collector) addIntervals(m *result.Metric, s *series, t *stats.Trail, le
 			m.Intervals = map[string]result.Interval{}
 		}
 		v, _ := m.Dist.At(p)
-		m.Intervals[percentileName(p)] = interval(b, v, level)
+		m.Intervals[percentileName(p)] = measure.Around(b, v, level)
 	}
 }
 

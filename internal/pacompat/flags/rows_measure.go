@@ -145,7 +145,7 @@ func (r *raw) outputRows() []option.Row {
 			To:   option.Text(&out.ResultJSON),
 		},
 		{
-			Long: "save-scenario", Arg: "FILE", RedlineOnly: true,
+			Long: "save-scenario", Arg: "FILE", Writes: true, RedlineOnly: true,
 			Help: "save the run as a scenario: 'redline run FILE' repeats it",
 			To:   option.Text(&r.notes.SaveScenario),
 		},
