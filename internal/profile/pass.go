@@ -44,6 +44,9 @@ type pass struct {
 	failed       bool  // failed requests ended it
 	err          error // of the export or of Tap
 	metrics      scrape.Window
+	parts        []*measure.Part // of the workers of a fleet
+	readings     []Reading       // of the workers at the start, readingsTo those at the end
+	readingsTo   []Reading
 	rest         rest
 }
 
@@ -104,6 +107,9 @@ func (m *levelRun) readFrom(p *pass) {
 	_, p.busyFrom = m.eng.Connections()
 	p.before, p.behindFrom, p.from = vitals.Read(), m.eng.Behind(), clock.Now()
 	p.sentFrom, p.sentAt = m.eng.Sent(), p.from
+	if m.Fleet != nil {
+		p.readings, p.parts = m.Fleet.Readings(), m.newParts(p.from)
+	}
 }
 
 func (m *levelRun) readTo(p *pass) {
@@ -111,6 +117,9 @@ func (m *levelRun) readTo(p *pass) {
 	_, p.busyTo = m.eng.Connections()
 	p.sentUntil = clock.Now()
 	p.sent, p.behind, p.after = m.eng.Sent()-p.sentFrom, m.eng.Behind()-p.behindFrom, vitals.Read()
+	if m.Fleet != nil {
+		p.readingsTo = m.Fleet.Readings()
+	}
 }
 
 // follow opens the window after p: it shares p's end.
@@ -118,7 +127,7 @@ func (m *levelRun) follow(p *pass) *pass {
 	next := &pass{
 		win: measure.NewWindow(m.setup()), from: p.until, before: p.after, serverFrom: p.serverTo,
 		sentFrom: p.sentFrom + p.sent, sentAt: p.sentUntil, behindFrom: p.behindFrom + p.behind, statsMissing: p.statsMissing,
-		stalledFrom: p.stalledTo, busyFrom: p.busyTo,
+		stalledFrom: p.stalledTo, busyFrom: p.busyTo, readings: p.readingsTo, parts: m.newParts(p.until),
 	}
 	next.win.Begin(next.from)
 	return next
@@ -283,6 +292,7 @@ func (m *levelRun) takeHeld(p *pass) {
 
 func (m *levelRun) count(p *pass, r *record.Record, events []record.Event, data []byte) error {
 	p.win.Add(r)
+	m.part(p, r)
 	if m.timeline != nil {
 		m.timeline.Add(r)
 	}
@@ -338,9 +348,13 @@ func (m *levelRun) closeFlights(p *pass) {
 	})
 	m.eng.Sync(func() { // what is listed and has ended is collected now
 		pending := slices.Collect(maps.Values(flying))
+		for f, sent := range flying {
+			m.partPending(p, f.slot, sent.Sent)
+		}
 		for i := range m.held {
 			if r := &m.held[i].rec; r.Sent < p.until && r.Flags&record.Closing == 0 {
 				pending = append(pending, measure.Pending{Due: r.Due, Sent: r.Sent})
+				m.partPending(p, r.Slot, r.Sent)
 			}
 		}
 		p.win.Close(p.until, pending)

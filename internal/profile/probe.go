@@ -100,6 +100,7 @@ func (m *probe) add(r *record.Record, _ []record.Event, _ []byte) {
 		return
 	}
 	m.win.Add(r)
+	m.part(&m.from, r)
 	m.series.Add(r)
 	m.time.Add(r)
 }
@@ -178,6 +179,7 @@ func (m *probe) level(now int64, confidence float64) (*result.Level, []result.Re
 	total := measure.NewWindow(m.setup)
 	pending := m.pending(now)
 	m.eng.Sync(func() {
+		p.parts = m.copyParts(p.parts)
 		total.Merge(m.win)
 		total.Begin(p.from)
 		total.Close(now, pending)
