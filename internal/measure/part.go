@@ -14,6 +14,7 @@ type Part struct {
 	setup            Setup
 	from             int64
 	requests, failed uint64
+	sent             uint64 // in the window, ended or not
 	flightNs         int64
 	latency, lag     stats.Buckets[uint32]
 	slowest, lagMax  int64
@@ -22,12 +23,16 @@ type Part struct {
 // NewPart makes the empty part of a window that begins at from.
 func NewPart(setup Setup, from int64) *Part { return &Part{setup: setup, from: from} }
 
+// From is when the window began.
+func (p *Part) From() int64 { return p.from }
+
 // Add takes one record in.
 func (p *Part) Add(r *record.Record) {
 	if r.Flags&record.Closing != 0 {
 		return
 	}
 	p.flightNs += max(0, r.End-max(r.Sent, p.from))
+	p.countSent(r.Sent)
 	switch r.Class {
 	case record.OK:
 	case record.Canceled:
@@ -47,12 +52,25 @@ func (p *Part) Add(r *record.Record) {
 }
 
 // Pending adds a request of the part that is in flight at the end of the window.
-func (p *Part) Pending(sent, until int64) { p.flightNs += max(0, until-max(sent, p.from)) }
+func (p *Part) Pending(sent, until int64) {
+	p.flightNs += max(0, until-max(sent, p.from))
+	p.countSent(sent)
+}
+
+func (p *Part) countSent(sent int64) {
+	if sent >= p.from {
+		p.sent++
+	}
+}
+
+// Sent is the number of requests that were sent in the window.
+func (p *Part) Sent() uint64 { return p.sent }
 
 // Merge takes all of o in.
 func (p *Part) Merge(o *Part) {
 	p.requests += o.requests
 	p.failed += o.failed
+	p.sent += o.sent
 	p.flightNs += o.flightNs
 	p.slowest, p.lagMax = max(p.slowest, o.slowest), max(p.lagMax, o.lagMax)
 	stats.MergeBuckets(&p.latency, &o.latency)

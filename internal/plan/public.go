@@ -24,6 +24,7 @@ func (p *Plan) carriers() (*Plan, []carrier) {
 	t.Headers, t.EmbeddedArgs, c.Secrets = slices.Clone(t.Headers), slices.Clone(t.EmbeddedArgs), nil
 	list := []carrier{
 		{"-u", &t.URL, secret.PublicURL(t.URL)},
+		{"--nats", &c.Fleet.NATS.URL, secret.PublicURL(c.Fleet.NATS.URL)},
 		{"--metrics-url", &t.Metrics.URL, secret.PublicURL(t.Metrics.URL)},
 	}
 	if path, _, asks := strings.Cut(t.Endpoint, "?"); asks {

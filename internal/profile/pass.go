@@ -358,6 +358,7 @@ func (m *levelRun) closeFlights(p *pass) {
 			}
 		}
 		p.win.Close(p.until, pending)
+		m.countSends(p)
 		m.collect = m.hold
 	})
 }

@@ -15,10 +15,10 @@ type Reading struct {
 	Name     string
 	MaxProcs int
 	// Lost is why the worker is no longer part of the run; empty while it is.
-	Lost          string
-	Sent, Dropped uint64
-	Stalled       time.Duration
-	Vitals        vitals.Reading
+	Lost    string
+	Dropped uint64
+	Stalled time.Duration
+	Vitals  vitals.Reading
 	// The longest pause of the garbage collector, wait for a processor and standstill since the load began.
 	GCPause, SchedDelay, Standstill time.Duration
 	Connections                     int
@@ -39,7 +39,10 @@ func (r *Runner) newParts(from int64) []*measure.Part {
 
 // copyParts copies the parts of a window that goes on.
 func (r *Runner) copyParts(parts []*measure.Part) []*measure.Part {
-	out := r.newParts(0)
+	if len(parts) == 0 {
+		return nil
+	}
+	out := r.newParts(parts[0].From())
 	for i := range out {
 		out[i].Merge(parts[i])
 	}
@@ -60,6 +63,17 @@ func (r *Runner) partPending(p *pass, slot uint32, sent int64) {
 	}
 }
 
+// countSends replaces the number of sends since the window began, which workers tell a moment later, by the exact one.
+func (r *Runner) countSends(p *pass) {
+	if p.parts == nil {
+		return
+	}
+	p.sent, p.sentAt, p.sentUntil = 0, p.from, p.until
+	for _, part := range p.parts {
+		p.sent += part.Sent()
+	}
+}
+
 // judgeWorkers adds what each worker did, and replaces the readings of this process, which makes no load, by those of the workers
 // together. It returns the reasons why workers limited the level.
 func (m *levelRun) judgeWorkers(used []*pass, duration time.Duration) []result.Reason {
@@ -76,11 +90,11 @@ func (m *levelRun) judgeWorkers(used []*pass, duration time.Duration) []result.R
 		l.Wall, l.CPU, l.Busy, l.MaxProcs = duration, usage.CPU, usage.Busy, to.MaxProcs
 		l.GCPause, l.SchedDelay, l.Standstill, l.Stalled = to.GCPause, to.SchedDelay, to.Standstill, to.Stalled-from.Stalled
 		l.Connections, l.ConnectionBusy, l.Dropped = to.Connections, to.Busiest-from.Busiest, to.Dropped
-		m.shareOf(&l, from, to, i, len(last), used)
 		total := measure.NewPart(m.setup(), used[0].from)
 		for _, p := range used {
 			total.Merge(p.parts[i])
 		}
+		m.shareOf(&l, total, i, len(last))
 		w, why := total.Worker(to.Name, l)
 		if w.Lost = to.Lost; w.Lost != "" {
 			why = []result.Reason{{What: "was lost: " + w.Lost + "; its share of the load was not sent", Try: "look at the worker and its machine, then run again"}}
@@ -101,12 +115,12 @@ func (m *levelRun) judgeWorkers(used []*pass, duration time.Duration) []result.R
 }
 
 // shareOf sets the load that worker i of n was asked for, and what it sent of it.
-func (m *levelRun) shareOf(l *measure.Load, from, to *Reading, i, n int, used []*pass) {
+func (m *levelRun) shareOf(l *measure.Load, total *measure.Part, i, n int) {
 	l.Concurrency = measure.Share(l.Concurrency, n, i)
 	l.Rate, l.Due = l.Rate/float64(n), l.Due/float64(n)
 	if m.finite() { // the whole is judged by its last request; a worker's part has no such time
 		l.Concurrency, l.Rate, l.Due, l.SendRate = 0, 0, 0, 0
 		return
 	}
-	l.SendRate = float64(to.Sent-from.Sent) / max(1e-9, time.Duration(used[len(used)-1].sentUntil-used[0].sentAt).Seconds())
+	l.SendRate = float64(total.Sent()) / max(1e-9, l.Wall.Seconds())
 }
