@@ -42,8 +42,8 @@ var layers = []layer{
 		why: "the public package is another edge: it runs a plan as the command profile does, without a process",
 	},
 	{
-		name: "callers", packages: []string{"internal/command/calibrate", "internal/command/find", "internal/command/rerun", "internal/command/run"},
-		imports: []string{"table", "commands", "edge", "dialect", "find", "report", "profile", "parts", "model", "base"},
+		name: "callers", packages: []string{"internal/command/attach", "internal/command/calibrate", "internal/command/find", "internal/command/rerun", "internal/command/run", "internal/command/worker"},
+		imports: []string{"table", "fleet", "commands", "edge", "dialect", "find", "report", "profile", "parts", "model", "base"},
 		why:     "calibrate and find send the traffic of profile and of llm, rerun repeats their runs, run has them as traffic classes; no other command knows another",
 	},
 	{
@@ -51,13 +51,13 @@ var layers = []layer{
 		why: "one row for each service kind: its constructor, traits and words; who asks for a trait imports the table, not a kind",
 	},
 	{
-		name: "edge", packages: []string{"internal/command", "internal/command/outcome", "internal/command/runs", "internal/command/target", "internal/command/class"},
-		imports: []string{"table", "dialect", "report", "questions", "kinds", "parts", "model", "base"},
+		name: "edge", packages: []string{"internal/command", "internal/command/outcome", "internal/command/runs", "internal/command/target", "internal/command/class", "internal/command/coordinator"},
+		imports: []string{"table", "fleet", "dialect", "report", "questions", "kinds", "parts", "model", "base"},
 		why:     "what commands share of the process, of results and of servers; it knows no command",
 	},
 	{
 		name: "commands", packages: []string{"internal/command/*"},
-		imports: []string{"table", "edge", "dialect", "report", "find", "programs", "profile", "engine", "questions", "kinds", "parts", "model", "base", "refserver"}, sealed: true,
+		imports: []string{"table", "edge", "dialect", "report", "find", "fleet", "programs", "profile", "engine", "questions", "kinds", "parts", "model", "base", "refserver"}, sealed: true,
 		why: "a command stands alone: it imports what it needs, but no other command",
 	},
 	{
@@ -78,6 +78,10 @@ var layers = []layer{
 		name: "programs", packages: []string{"internal/simple", "internal/stress", "internal/llm/load", "internal/llm/text"},
 		imports: []string{"report", "profile", "engine", "model", "base"},
 		why:     "the QA programs and the load of language models drive the engine and name no protocol",
+	},
+	{
+		name: "fleet", packages: []string{"internal/fleet", "internal/fleet/*"}, imports: []string{"profile", "engine", "model", "base"},
+		why: "workers make a load together; how one process measures it stands in profile",
 	},
 	{
 		name: "questions", packages: []string{"internal/inspect", "internal/doctor"},
@@ -116,7 +120,7 @@ var layers = []layer{
 	},
 	{
 		name:     "base",
-		packages: []string{"internal/tensor", "internal/tensor/*", "internal/stats", "internal/record", "internal/clock", "internal/minstd", "internal/option", "internal/vitals", "internal/calibrate", "internal/shm", "internal/mpi", "internal/pending", "internal/cleantext", "internal/secret", "internal/unit", "internal/tokenizer", "internal/tokenizer/*"},
+		packages: []string{"internal/tensor", "internal/tensor/*", "internal/stats", "internal/record", "internal/clock", "internal/minstd", "internal/option", "internal/vitals", "internal/calibrate", "internal/shm", "internal/mpi", "internal/pending", "internal/cleantext", "internal/secret", "internal/segment", "internal/unit", "internal/tokenizer", "internal/tokenizer/*"},
 		why:      "the ground floor imports the standard library only, and its own neighbors",
 	},
 	{

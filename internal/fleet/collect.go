@@ -24,7 +24,9 @@ type block struct {
 // prefetch limits the blocks that are on their way to the coordinator; memory does not grow with the records.
 const prefetch = 64
 
-func purgeBelow(sequence uint64) jetstream.StreamPurgeOpt { return jetstream.WithPurgeSequence(sequence) }
+func purgeBelow(sequence uint64) jetstream.StreamPurgeOpt {
+	return jetstream.WithPurgeSequence(sequence)
+}
 
 // consume begins to read the blocks of the workers.
 func (r *Run) consume() error {

@@ -393,6 +393,58 @@ func (r *Run) Close() error {
 	return nil
 }
 
+// Abandon leaves the run as it is, for another coordinator.
+func (r *Run) Abandon() {
+	r.cancel()
+	r.work.Wait()
+}
+
+// Leftover passes the records on that NATS has of the level in progress. Their times are readings of the workers' clocks.
+func (r *Run) Leftover(each func(*record.Record)) error {
+	ctx, cancel := context.WithTimeout(r.ctx, prepareTime)
+	defer cancel()
+	stream, err := r.bus.js.Stream(ctx, streamName(r.conf.Fleet.Run))
+	if err != nil {
+		return r.bus.explainJetStream("find the records", err)
+	}
+	info, err := stream.Info(ctx)
+	if err != nil || info.State.Msgs == 0 {
+		return r.bus.explainJetStream("find the records", err)
+	}
+	consumer, err := stream.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{})
+	if err != nil {
+		return r.bus.explainJetStream("read the records", err)
+	}
+	messages, err := consumer.Messages(jetstream.PullMaxMessages(prefetch))
+	if err != nil {
+		return r.bus.explainJetStream("read the records", err)
+	}
+	defer messages.Stop()
+	base := map[string]int64{} // the first mark of each worker: their clocks are no longer known
+	for {
+		msg, err := messages.Next(jetstream.NextContext(ctx))
+		if err != nil {
+			return r.bus.explainJetStream("read the records", err)
+		}
+		head, records, err := unpack(msg.Data())
+		if err != nil {
+			return err
+		}
+		if _, ok := base[msg.Subject()]; !ok {
+			base[msg.Subject()] = head.Mark
+		}
+		if err := eachRecord(records, head.Records, func(rec *record.Record) {
+			shift(rec, base[msg.Subject()])
+			each(rec)
+		}); err != nil {
+			return err
+		}
+		if meta, err := msg.Metadata(); err == nil && meta.Sequence.Stream >= info.State.LastSeq {
+			return nil
+		}
+	}
+}
+
 // taken tells whether another coordinator has the run.
 func (r *Run) taken() bool {
 	e, err := r.claim.kv.Get(context.Background(), r.claim.name)

@@ -28,7 +28,7 @@ type sender struct {
 	lastAt  int64
 	counted uint64 // failures that were told
 
-	mu      sync.Mutex
+	mu     sync.Mutex
 	unsent []*parcel // in order of their numbers
 }
 

@@ -203,22 +203,28 @@ func (s *station) order(r *request) error {
 		eng.ClearFailures()
 	}
 	prepared, failed, begin := make(chan struct{}), make(chan error, 1), make(chan int64, 1)
+	asked := false
+	when := func(ctx context.Context) (int64, error) {
+		asked = true
+		close(prepared)
+		select {
+		case at := <-begin:
+			s.mu.Lock()
+			s.gen, s.began = r.Gen, at
+			s.mu.Unlock()
+			return at, nil
+		case <-ctx.Done():
+			return 0, context.Cause(ctx)
+		}
+	}
 	s.mu.Lock()
 	s.begin, s.starts = begin, true
 	s.mu.Unlock()
 	go func() {
-		err := s.maker.Start(s.ctx, *r.Level, r.Limit, r.Seed, func(ctx context.Context) (int64, error) {
-			close(prepared)
-			select {
-			case at := <-begin:
-				s.mu.Lock()
-				s.gen, s.began = r.Gen, at
-				s.mu.Unlock()
-				return at, nil
-			case <-ctx.Done():
-				return 0, context.Cause(ctx)
-			}
-		})
+		err := s.maker.Start(s.ctx, *r.Level, r.Limit, r.Seed, when)
+		if err == nil && !asked { // this worker has nothing to send
+			_, err = when(s.ctx)
+		}
 		s.mu.Lock()
 		s.starts = false
 		s.mu.Unlock()

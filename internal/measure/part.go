@@ -103,11 +103,3 @@ func (p *Part) Worker(name string, l Load) (result.Worker, []result.Reason) {
 	w.ClientLimited = lv.ClientLimited
 	return w, reasons
 }
-
-// Share is the part of n that worker i of several has; the first ones have one more where n cannot be divided.
-func Share(n, of, i int) int {
-	if i < n%of {
-		return n/of + 1
-	}
-	return n / of
-}

@@ -7,6 +7,7 @@ import (
 	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/segment"
 	"github.com/redline-bench/redline/internal/vitals"
 )
 
@@ -116,8 +117,9 @@ func (m *levelRun) judgeWorkers(used []*pass, duration time.Duration) []result.R
 
 // shareOf sets the load that worker i of n was asked for, and what it sent of it.
 func (m *levelRun) shareOf(l *measure.Load, total *measure.Part, i, n int) {
-	l.Concurrency = measure.Share(l.Concurrency, n, i)
-	l.Rate, l.Due = l.Rate/float64(n), l.Due/float64(n)
+	part := segment.Segment{Index: i, Of: n}
+	share := m.dealOf(m.lv, part).Rate(1)
+	l.Concurrency, l.Rate, l.Due = part.Share(l.Concurrency), l.Rate*share, l.Due*share
 	if m.finite() { // the whole is judged by its last request; a worker's part has no such time
 		l.Concurrency, l.Rate, l.Due, l.SendRate = 0, 0, 0, 0
 		return
