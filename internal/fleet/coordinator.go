@@ -95,11 +95,24 @@ func Attach(ctx context.Context, bus *Bus, conf Config) (*Run, error) {
 		return nil, err
 	}
 	r := newRun(ctx, bus, conf, c)
+	if c.entry.Command != "profile" {
+		r.Abandon()
+		return nil, fmt.Errorf("run %s is of redline %s, which cannot be taken up: remove it with 'redline attach %s --drop' and start it again", conf.Fleet.Run, c.entry.Command, conf.Fleet.Run)
+	}
 	if err := r.load(ctx); err != nil {
-		r.cancel()
+		r.Abandon()
 		return nil, err
 	}
 	return r, nil
+}
+
+// Drop removes what NATS has of a run whose coordinator is gone.
+func Drop(ctx context.Context, bus *Bus, conf Config) error {
+	c, err := bus.takeUp(ctx, conf.Fleet.Run, Entry{Version: conf.Version})
+	if err != nil {
+		return err
+	}
+	return newRun(ctx, bus, conf, c).Close()
 }
 
 func newRun(ctx context.Context, bus *Bus, conf Config, c *claim) *Run {
@@ -273,11 +286,11 @@ func (r *Run) open(ctx context.Context, public *plan.Plan) (files []File, err er
 func (r *Run) load(ctx context.Context) error {
 	var err error
 	if r.store, err = r.bus.js.ObjectStore(ctx, storeName(r.conf.Fleet.Run)); err != nil {
-		return fmt.Errorf("run %s ended before its plan was kept: start it again under another name", r.conf.Fleet.Run)
+		return fmt.Errorf("run %s ended before its plan was kept: remove it with 'redline attach %s --drop' and start it again", r.conf.Fleet.Run, r.conf.Fleet.Run)
 	}
 	var s saved
 	if err := r.read(ctx, planObject, &s); err != nil {
-		return fmt.Errorf("run %s ended before its plan was kept: start it again under another name", r.conf.Fleet.Run)
+		return fmt.Errorf("run %s ended before its plan was kept: remove it with 'redline attach %s --drop' and start it again", r.conf.Fleet.Run, r.conf.Fleet.Run)
 	}
 	r.conf.Line, r.conf.Plan = s.Line, s.Plan
 	if s.Version != r.conf.Version {

@@ -278,10 +278,12 @@ func (r *Run) GivenUp() *engine.StallError { return nil }
 func (r *Run) Ended(lv *result.Level, limits []result.Reason) error {
 	ctx, cancel := context.WithTimeout(r.ctx, 2*requestTime)
 	defer cancel()
-	if err := r.keep(ctx, levelObject(r.levels), profile.Done{Level: *lv, Limits: limits}); err != nil {
-		return err
+	if lv != nil {
+		if err := r.keep(ctx, levelObject(r.levels), profile.Done{Level: *lv, Limits: limits}); err != nil {
+			return err
+		}
+		r.levels++
 	}
-	r.levels++
 	r.mu.Lock()
 	until := r.sequence + 1
 	r.mu.Unlock()

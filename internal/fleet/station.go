@@ -10,6 +10,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/engine"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
@@ -203,14 +204,15 @@ func (s *station) order(r *request) error {
 		eng.ClearFailures()
 	}
 	prepared, failed, begin := make(chan struct{}), make(chan error, 1), make(chan int64, 1)
-	asked := false
+	var asked bool
+	var start int64
 	when := func(ctx context.Context) (int64, error) {
 		asked = true
 		close(prepared)
 		select {
 		case at := <-begin:
 			s.mu.Lock()
-			s.gen, s.began = r.Gen, at
+			s.gen, s.began, start = r.Gen, 0, at
 			s.mu.Unlock()
 			return at, nil
 		case <-ctx.Done():
@@ -227,6 +229,9 @@ func (s *station) order(r *request) error {
 		}
 		s.mu.Lock()
 		s.starts = false
+		if start != 0 {
+			s.began = max(start, clock.Now()) // an open loop sends its first request at its time
+		}
 		s.mu.Unlock()
 		failed <- err
 	}()

@@ -70,6 +70,7 @@ type Fleet interface {
 	Readings() []Reading
 	// Broken is why the workers cannot go on; nil while they can.
 	Broken() error
-	// Ended keeps a level that is over, with the reasons why the client limited it.
+	// Ended keeps a level that is over, with the reasons why the client limited it, and lets go of its records. The level of a
+	// search is nil: the search keeps it.
 	Ended(lv *result.Level, limits []result.Reason) error
 }

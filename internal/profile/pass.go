@@ -41,8 +41,9 @@ type pass struct {
 	busyFrom     time.Duration // how long the busiest connection had worked
 	busyTo       time.Duration
 	statsMissing bool
-	failed       bool  // failed requests ended it
-	err          error // of the export or of Tap
+	serverAtEnd  chan serverReading // the counters at the end, read in time; nil if they are read when the window is closed
+	failed       bool               // failed requests ended it
+	err          error              // of the export or of Tap
 	metrics      scrape.Window
 	parts        []*measure.Part // of the workers of a fleet
 	readings     []Reading       // of the workers at the start, readingsTo those at the end
@@ -89,11 +90,16 @@ func (m *levelRun) open(ctx context.Context, p *pass) error {
 	if err := m.startMetrics(ctx); err != nil {
 		return err
 	}
+	if m.Fleet != nil { // here Sync waits for the workers, and the counters belong to the start of the window
+		m.eng.Sync(func() { m.collect = m.hold })
+	}
 	stats, err := m.stats(ctx)
 	if err != nil {
 		return err
 	}
-	m.eng.Sync(func() { m.collect = m.hold })
+	if m.Fleet == nil {
+		m.eng.Sync(func() { m.collect = m.hold })
+	}
 	m.failed = m.eng.Failures() // those of the warm-up are none of this level's
 	p.serverFrom, p.statsMissing = stats, stats == nil
 	m.readFrom(p)
@@ -139,6 +145,7 @@ func (m *levelRun) pass(ctx context.Context, p *pass, n, trials int) error {
 	if m.Plan.Measure.Window == plan.TimeWindows && !m.finite() {
 		p.until = p.from + int64(m.Plan.Measure.Interval)
 	}
+	m.readServerInTime(ctx, p)
 	err := m.await(ctx, p, n, trials)
 	p.failed = errors.As(err, new(*LoadError))
 	m.close(p)
@@ -291,6 +298,9 @@ func (m *levelRun) takeHeld(p *pass) {
 }
 
 func (m *levelRun) count(p *pass, r *record.Record, events []record.Event, data []byte) error {
+	if m.Fleet != nil && r.End < p.from && len(m.passes) == 0 && !m.finite() {
+		return nil // records of workers come a moment later: this one ended before the first window
+	}
 	p.win.Add(r)
 	m.part(p, r)
 	if m.timeline != nil {

@@ -55,6 +55,9 @@ func (p *Prober) Run(ctx context.Context, lv result.Level, drain time.Duration, 
 	p.drain(drain)
 	p.r.eng.Sync(func() { p.r.collect = nil })
 	p.r.eng.ClearFailures()
+	if p.r.Fleet != nil && err == nil {
+		err = p.r.Fleet.Ended(nil, nil)
+	}
 	return err
 }
 

@@ -21,6 +21,7 @@ type options struct {
 	output  plan.Output
 	outcome plan.Outcome
 	collect bool
+	drop    bool
 }
 
 func defaults() *options {
@@ -30,6 +31,7 @@ func defaults() *options {
 func (o *options) rows() []option.Row {
 	own := option.Group("Run", []option.Row{
 		{Long: "collect", Help: "send nothing more: report the levels that are over, and the records of the level that was in progress", To: option.Switch(&o.collect)},
+		{Long: "drop", Help: "remove what NATS keeps of the run", To: option.Switch(&o.drop)},
 		{Long: "header", Short: 'H', Arg: "'NAME: VALUE'", Repeat: true, Help: "value of a secret header of the run", Secret: secret.Header, To: option.Func(o.addHeader)},
 		{Long: "url", Short: 'u', Arg: "URL", Help: "address of the server, in place of the run's", Secret: secret.URL, To: option.Text(&o.given.URL)},
 		{Long: "json", Arg: "FILE", Writes: true, Help: "write the whole result as JSON", To: option.Text(&o.output.ResultJSON)},
@@ -66,7 +68,12 @@ func Run(p *command.IO, args []string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	run, err := fleet.Attach(sigs.Soft, bus.Bus, coordinator.Config(p, fleet.Config{Fleet: o.fleet, Command: "profile"}))
+	conf := coordinator.Config(p, fleet.Config{Fleet: o.fleet, Command: "profile"})
+	if o.drop {
+		defer bus.Close()
+		return command.ExitOK, fleet.Drop(sigs.Soft, bus.Bus, conf)
+	}
+	run, err := fleet.Attach(sigs.Soft, bus.Bus, conf)
 	if err != nil {
 		bus.Close()
 		return 0, err

@@ -6,6 +6,7 @@ import (
 
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/command/coordinator"
+	"github.com/redline-bench/redline/internal/command/profile/traffic"
 	"github.com/redline-bench/redline/internal/fleet"
 	"github.com/redline-bench/redline/internal/pacompat/text"
 	"github.com/redline-bench/redline/internal/plan"
@@ -45,58 +46,56 @@ type muster struct {
 	shipped *plan.Plan
 }
 
-// connectFleet connects to NATS and puts this machine's values in the place of references. It does nothing without --workers.
-func (s *session) connectFleet() error {
-	if s.Plan.Fleet.Workers == "" || s.fleet.bus != nil {
+// connect connects to NATS and puts this machine's values in the place of references. It does nothing without --workers.
+func (m *muster) connect(t *traffic.Traffic) error {
+	if t.Plan.Fleet.Workers == "" || m.bus != nil {
 		return nil
 	}
-	if err := Alone(s.Plan); err != nil {
+	if err := Alone(t.Plan); err != nil {
 		return err
 	}
-	f, err := coordinator.Named(s.Plan.Fleet)
+	f, err := coordinator.Named(t.Plan.Fleet)
 	if err != nil {
 		return err
 	}
-	s.fleet.bus, err = coordinator.Open(s.Sigs.Soft, s.IO, f.NATS)
+	m.bus, err = coordinator.Open(t.Sigs.Soft, t.IO, f.NATS)
 	if err != nil {
 		return err
 	}
-	s.fleet.shipped = s.Plan.With(func(p *plan.Plan) { p.Fleet = f })
-	return s.resolveReferences()
+	m.shipped = t.Plan.With(func(p *plan.Plan) { p.Fleet = f })
+	return m.resolve(t)
 }
 
-func (s *session) resolveReferences() error {
-	own, err := s.fleet.shipped.Restore(nil, s.Getenv)
+// resolve puts this machine's values in the place of references.
+func (m *muster) resolve(t *traffic.Traffic) error {
+	own, err := m.shipped.Restore(nil, t.Getenv)
 	if err != nil {
 		return err
 	}
-	if s.fleet.shipped.References() {
+	if m.shipped.References() {
 		for _, h := range own.Target.Headers {
-			s.Secrets.Add(h.Value)
+			t.Secrets.Add(h.Value)
 		}
 	}
-	s.Plan, err = plan.New(*own)
+	t.Plan, err = plan.New(*own)
 	return err
 }
 
 // gather has the workers prepare.
-func (s *session) gather() (err error) {
-	if s.fleet.bus == nil {
+func (m *muster) gather(t *traffic.Traffic, command, line string) (err error) {
+	if m.bus == nil {
 		return nil
 	}
-	// The address of the embedded server, and what the rules have settled, are known by now.
-	settled := s.Plan.Target.URL
-	shipped := s.fleet.shipped.With(func(p *plan.Plan) {
+	address := t.Plan.Target.URL // that of the embedded server is known by now
+	shipped := m.shipped.With(func(p *plan.Plan) {
 		if p.Target.Embedded {
-			p.Target.URL = settled
+			p.Target.URL = address
 		}
 	})
-	if s.fleet.run != nil {
-		return s.fleet.run.Resume(s.Sigs.Soft, shipped)
+	if m.run != nil {
+		return m.run.Resume(t.Sigs.Soft, shipped)
 	}
-	s.fleet.run, err = fleet.Gather(s.Sigs.Soft, s.fleet.bus.Bus, coordinator.Config(s.IO, fleet.Config{
-		Fleet: shipped.Fleet, Command: "profile", Line: s.line, Plan: shipped,
-	}))
+	m.run, err = fleet.Gather(t.Sigs.Soft, m.bus.Bus, coordinator.Config(t.IO, fleet.Config{Fleet: shipped.Fleet, Command: command, Line: line, Plan: shipped}))
 	return err
 }
 
@@ -105,7 +104,7 @@ func TakeUp(p *command.IO, sigs *command.Signals, pl *plan.Plan, line string, bu
 	s := newSession(p, sigs, pl, line)
 	s.fleet = muster{bus: bus, run: run, shipped: pl}
 	defer s.close()
-	if err := s.resolveReferences(); err != nil {
+	if err := s.fleet.resolve(&s.Traffic); err != nil {
 		return 0, err
 	}
 	return s.run(), nil

@@ -92,6 +92,10 @@ func (s *session) run() int {
 }
 
 // openOutcome finds out early whether what shall become of the result can be done.
+func (s *session) connectFleet() error { return s.fleet.connect(&s.Traffic) }
+
+func (s *session) gather() error { return s.fleet.gather(&s.Traffic, "profile", s.line) }
+
 // checkLimits looks at the connections of this machine, unless workers make them.
 func (s *session) checkLimits() error {
 	if s.fleet.bus != nil {
