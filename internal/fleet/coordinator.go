@@ -76,7 +76,7 @@ const planObject = "plan.json"
 
 func levelObject(n int) string { return fmt.Sprintf("level.%06d.json", n) }
 
-// Gather claims the name of a run, waits for its workers and has them prepare. Close must be called, also after an error.
+// Gather claims the name of a run, waits for its workers and has them prepare. End must be called, also after an error.
 func Gather(ctx context.Context, bus *Bus, conf Config) (*Run, error) {
 	host, _ := os.Hostname() // a machine without a name has none
 	c, err := bus.take(ctx, conf.Fleet.Run, Entry{Host: host, PID: os.Getpid(), Version: conf.Version, Command: conf.Command})
@@ -112,7 +112,8 @@ func Drop(ctx context.Context, bus *Bus, conf Config) error {
 	if err != nil {
 		return err
 	}
-	return newRun(ctx, bus, conf, c).Close()
+	newRun(ctx, bus, conf, c).End()
+	return nil
 }
 
 func newRun(ctx context.Context, bus *Bus, conf Config, c *claim) *Run {
@@ -385,10 +386,16 @@ func (r *Run) request(ctx context.Context, m *member, q request) (reply, error) 
 	}
 }
 
-// Close lets the workers go and removes what NATS has of the run. Run.Abandon leaves it.
+// Close implements profile.Load: records that come now are of no use. End ends the run.
 func (r *Run) Close() error {
-	if r == nil || r.ctx.Err() != nil {
-		return nil
+	r.Open(nil)
+	return nil
+}
+
+// End lets the workers go and removes what NATS has of the run. Abandon leaves it.
+func (r *Run) End() {
+	if r.ctx.Err() != nil {
+		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), requestTime)
 	defer cancel()
@@ -398,12 +405,11 @@ func (r *Run) Close() error {
 	r.cancel()
 	r.work.Wait()
 	if r.taken() {
-		return nil
+		return
 	}
 	_ = r.bus.js.DeleteStream(ctx, streamName(r.conf.Fleet.Run)) // what cannot be removed now is no harm to other runs
 	_ = r.bus.js.DeleteObjectStore(ctx, storeName(r.conf.Fleet.Run))
 	r.claim.release(ctx)
-	return nil
 }
 
 // Abandon leaves the run as it is, for another coordinator.

@@ -30,11 +30,13 @@ type sender struct {
 
 	mu     sync.Mutex
 	unsent []*parcel // in order of their numbers
+	acked  uint64    // records
 }
 
 // parcel is a block on its way.
 type parcel struct {
 	seq  uint64
+	n    int // records
 	data []byte
 	sent time.Time // when it was first sent
 	ack  jetstream.PubAckFuture
@@ -93,7 +95,7 @@ func (o *sender) send(h *Head) {
 	if err != nil {
 		panic("BUG: the head of a block cannot be encoded: " + err.Error())
 	}
-	o.publish(&parcel{seq: h.Seq, data: data, sent: time.Now()})
+	o.publish(&parcel{seq: h.Seq, n: h.Records, data: data, sent: time.Now()})
 	for o.room() <= 0 && o.s.ctx.Err() == nil {
 		o.settle()
 		if o.room() <= 0 {
@@ -106,6 +108,13 @@ func (o *sender) room() int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return mostUnsent - len(o.unsent)
+}
+
+// acknowledged is the number of records that NATS has acknowledged.
+func (o *sender) acknowledged() uint64 {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.acked
 }
 
 // publish hands a block to NATS.
@@ -140,6 +149,7 @@ func (o *sender) settle() {
 		}
 		select {
 		case <-p.ack.Ok():
+			o.acked += uint64(p.n)
 			return true
 		case <-p.ack.Err():
 			o.post(p)

@@ -164,7 +164,7 @@ func (w *Worker) left(s *station, why string) {
 		w.station = nil
 	}
 	w.mu.Unlock()
-	w.Say("run %s: left: %s", s.job.Run, why)
+	w.Say("run %s: left: %s; %d records were acknowledged", s.job.Run, why, s.out.acknowledged())
 	select {
 	case w.done <- struct{}{}:
 	default:

@@ -135,7 +135,7 @@ func Collect(p *command.IO, sigs *command.Signals, pl *plan.Plan, line string, b
 // close lets the workers go.
 func (m *muster) close() {
 	if m.run != nil {
-		_ = m.run.Close() // nothing is left to report it to
+		m.run.End()
 	}
 	m.bus.Close()
 }
