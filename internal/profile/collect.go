@@ -44,7 +44,6 @@ func (r *Runner) Collect(leftover func(each func(*record.Record)) error) (*resul
 			nameLevel(&lv, &r.Plan.Load, n)
 		}
 		lv.Windows = []result.Window{{StartUnixNs: clock.Wall(from), EndUnixNs: clock.Wall(until), Client: lv.Client}}
-		lv.Health = win.Health(measure.Load{Wall: time.Duration(until - from)})
 		r.res.Levels, r.limits = append(r.res.Levels, lv), append(r.limits, nil)
 		r.Observer.LevelBegins(&lv, false)
 		r.Observer.LevelEnds(&lv)

@@ -56,6 +56,6 @@ func Fleet(w io.Writer, f *result.Fleet) {
 			lost++
 		}
 	}
-	fmt.Fprintf(w, "Fleet: run %s, %d workers (%d lost), started within %s of each other, clocks known to within %s\n", f.Run, len(f.Members), lost,
-		time.Duration(f.StartSkewNs).Round(time.Microsecond), time.Duration(f.ClockErrorNs).Round(time.Microsecond))
+	fmt.Fprintf(w, "Fleet: run %s, %d workers (%d lost), started at most %s apart, clocks known to within %s\n", f.Run, len(f.Members), lost,
+		time.Duration(f.StartSkewNs+2*f.ClockErrorNs).Round(time.Microsecond), time.Duration(f.ClockErrorNs).Round(time.Microsecond))
 }
