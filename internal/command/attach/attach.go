@@ -110,14 +110,14 @@ func (o *options) plan(written *plan.Plan) (*plan.Plan, error) {
 // Command describes the command.
 func Command() option.Command {
 	return option.Command{
-		Common: []string{"nats", "collect", "header", "json", "report"},
+		Common: []string{"nats", "nats-creds", "collect", "drop", "header", "url", "json", "report", "assert"},
 		Rows:   defaults().rows(),
 		Exits:  []option.Exit{{Code: command.ExitError, Meaning: "there is no such run, or its coordinator is at work; the other codes are those of redline profile"}},
 		Intro: `Usage: redline attach RUN [options]
 
-Takes up a run of 'redline profile --workers' whose coordinator ended early. Levels that were over are kept; the level that
-was in progress is measured again, and the rest follows. With --collect nothing more is sent, and the records that the
-workers had sent are reported.
+Takes up a run of 'redline profile --workers' whose coordinator ended early. Levels that were over are
+kept; the level that was in progress is measured again, and the rest follows. With --collect nothing more
+is sent, and the records that the workers had sent are reported.
 `,
 		Examples: `  redline attach nightly --nats nats://nats.example:4222
       go on with the run nightly

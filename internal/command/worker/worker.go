@@ -67,17 +67,16 @@ func Run(p *command.IO, args []string) (int, error) {
 func Command() option.Command {
 	o := options{nats: plan.NATS{URL: plan.NATSAddress}}
 	return option.Command{
-		Common: []string{"nats", "nats-creds", "name", "once"},
-		Rows:   o.rows(),
+		Rows: o.rows(),
 		Exits: []option.Exit{
 			{Code: command.ExitOK, Meaning: "the worker was stopped, or its run is over with --once"},
 			{Code: command.ExitError, Meaning: "wrong options, or NATS refuses the worker"},
 		},
 		Intro: `Usage: redline worker [options]
 
-Waits at a NATS server for runs with --workers, and makes its share of their load. It serves one run at a time and waits
-for the next one. Without a sign of life from the coordinator it stops the load within 10 seconds. It connects again by
-itself when NATS was away. docs/fleet.md has more.
+Waits at a NATS server for runs with --workers, and makes its share of their load. It serves one run at a
+time and waits for the next one. Without a sign of life from the coordinator it stops the load after 10
+seconds. It connects again by itself when NATS was away. docs/fleet.md has more.
 `,
 		Examples: `  redline worker --nats nats://nats.example:4222 --nats-creds worker.creds
       wait for runs at a NATS server
