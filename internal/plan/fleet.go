@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/redline-bench/redline/internal/option"
@@ -88,7 +89,7 @@ func (f *Fleet) Wanted() int {
 }
 
 // reference is a value that a machine takes from its own environment or files.
-var reference = regexp.MustCompile(`\$\{(env|file):([^}]*)\}`)
+var reference = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$\{(env|file):([^}]*)\}`) })
 
 // Withhold splits the plan for other machines into what everybody may read, and the secrets. Values that refer to the
 // environment or to files of the other machine stay. names are the options that gave the secrets.
@@ -96,7 +97,7 @@ func (p *Plan) Withhold() (public *Plan, secrets, names []string) {
 	public, list := p.carriers()
 	secrets = make([]string, len(list))
 	for i, c := range list {
-		if c.public == *c.value || reference.MatchString(*c.value) {
+		if c.public == *c.value || reference().MatchString(*c.value) {
 			continue
 		}
 		secrets[i], *c.value = *c.value, c.public
@@ -128,13 +129,13 @@ func (p *Plan) Restore(secrets []string, getenv func(string) string) (*Plan, err
 // References tells whether a value of the plan refers to the environment or to files.
 func (p *Plan) References() bool {
 	_, list := p.carriers()
-	return slices.ContainsFunc(list, func(c carrier) bool { return reference.MatchString(*c.value) })
+	return slices.ContainsFunc(list, func(c carrier) bool { return reference().MatchString(*c.value) })
 }
 
 func resolve(text string, getenv func(string) string) (string, error) {
 	var failed error
-	out := reference.ReplaceAllStringFunc(text, func(ref string) string {
-		parts := reference.FindStringSubmatch(ref)
+	out := reference().ReplaceAllStringFunc(text, func(ref string) string {
+		parts := reference().FindStringSubmatch(ref)
 		if parts[1] == "env" {
 			v := getenv(parts[2])
 			if v == "" {
