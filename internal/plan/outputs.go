@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/redline-bench/redline/internal/option"
+	"github.com/redline-bench/redline/internal/secret"
 )
 
 // Outcome is what becomes of a result besides the console: pages, records, history, and the gate. Every command that
@@ -16,6 +17,7 @@ type Outcome struct {
 	Records       string   `json:"records,omitempty"`        // every request, .parquet or .csv
 	HistogramLog  string   `json:"histogram_log,omitempty"`  // HdrHistogram log
 	MetricsListen string   `json:"metrics_listen,omitempty"` // Prometheus endpoint during the run
+	ServerMetrics []string `json:"server_metrics,omitempty"` // Prometheus endpoints of the server and its GPUs
 	Asserts       []string `json:"asserts,omitempty"`
 	Baseline      string   `json:"baseline,omitempty"`
 	// MaxRegression is the share by which a run may be worse than the baseline: 0.03 for three per cent.
@@ -42,6 +44,15 @@ func (o *Outcome) Rows() []option.Row {
 		{Long: "dash", Help: "show the run on a live page in a browser on this machine; the address is printed", To: option.Switch(&o.Dash)},
 		{Long: "dash-listen", Arg: "ADDRESS", Help: "address to listen on for the live page; port 0 picks a free port. Other machines need the token in the printed address", To: option.Text(&o.DashListen)},
 		{Long: "metrics-listen", Arg: "ADDRESS", Help: "address to listen on for Prometheus metrics of the run, at /metrics", To: option.Text(&o.MetricsListen)},
+		{
+			Long: "server-metrics", Arg: "URL", Repeat: true, Secret: secret.URL,
+			Help: "read the server's Prometheus metrics during the run and report them on the time axis of the latency: queue, batch size, caches, GPU use, power. " +
+				"Known are Triton, vLLM, SGLang, TGI, TensorRT-LLM and NVIDIA's DCGM exporter; see docs/telemetry.md",
+			To: option.Func(func(v string) error {
+				o.ServerMetrics = append(o.ServerMetrics, strings.FieldsFunc(v, func(r rune) bool { return r == ',' || r == ' ' })...)
+				return nil
+			}),
+		},
 		{Long: "assert", Arg: "RULE", Repeat: true, Help: "fail the run (exit code 4) unless the rule holds at every level: 'p99<50ms', 'throughput>900', 'error_rate<0.1%'", To: option.Append(&o.Asserts)},
 		{Long: "baseline", Arg: "RUN", Help: "compare with an earlier run (an id of redline history, a result file or a folder) and fail (exit code 4) if this run is worse", To: option.Text(&o.Baseline)},
 		{Long: "max-regression", Arg: "PCT", Help: "allowed change for the worse from the baseline. A number fails if its whole confidence interval is beyond it", To: option.Percent(&o.MaxRegression, 1e6)},

@@ -22,6 +22,7 @@ func (p *Plan) carriers() (*Plan, []carrier) {
 	c := *p
 	t := &c.Target
 	t.Headers, t.EmbeddedArgs, c.Secrets = slices.Clone(t.Headers), slices.Clone(t.EmbeddedArgs), nil
+	c.Outcome.ServerMetrics = slices.Clone(c.Outcome.ServerMetrics)
 	list := []carrier{
 		{"-u", &t.URL, secret.PublicURL(t.URL)},
 		{"--metrics-url", &t.Metrics.URL, secret.PublicURL(t.Metrics.URL)},
@@ -37,6 +38,10 @@ func (p *Plan) carriers() (*Plan, []carrier) {
 	for i := range t.EmbeddedArgs {
 		a := &t.EmbeddedArgs[i]
 		list = append(list, carrier{"--embedded-arg", a, secret.Public(secret.Option, *a)})
+	}
+	for i := range c.Outcome.ServerMetrics {
+		u := &c.Outcome.ServerMetrics[i]
+		list = append(list, carrier{"--server-metrics", u, secret.PublicURL(*u)})
 	}
 	return &c, list
 }

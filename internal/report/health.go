@@ -23,6 +23,7 @@ func Health(w io.Writer, l *result.Level, s Style) {
 	failures(&p, l)
 	latencies(&p, l)
 	client(&p, l)
+	serverMetrics(&p, l.ServerMetrics)
 	p.to(w)
 }
 

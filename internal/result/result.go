@@ -95,6 +95,8 @@ type Level struct {
 	GPU       *GPU      `json:"gpu,omitempty"`
 	Failures  []Failure `json:"failures,omitempty"`
 	Health    Health    `json:"health"`
+	// ServerMetrics are the server's own metrics during the level (--server-metrics).
+	ServerMetrics *ServerMetrics `json:"server_metrics,omitempty"`
 	// ClientLimited: the client, not the server, set the numbers of this level; the verdict has the reasons.
 	ClientLimited bool `json:"client_limited,omitempty"`
 	// ServerFailed: more requests failed than a valid level may have; the verdict says since when and how.

@@ -132,7 +132,7 @@ func (r *traffic) redirect(server *command.Embedded) {
 	}
 	o.urls, o.embedded, o.wait.Timeout = []string{address}, false, 0
 	o.tls, o.grpcTLS, o.insecure, o.apiKey, o.apiKeyEnv = plan.TLS{}, false, false, "", ""
-	o.json, o.artifacts, o.scrape, o.runs = "", "", nil, 1
+	o.json, o.artifacts, o.outcome.ServerMetrics, o.gpus, o.runs = "", "", nil, nil, 1
 }
 
 // brief leaves of a load what a calibration needs.

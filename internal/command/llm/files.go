@@ -60,8 +60,8 @@ func (o *options) wanted() (artifact.Files, error) {
 	if o.outputs {
 		files |= artifact.Outputs
 	}
-	if o.artifacts == "" && (o.exports != "" || o.exportLevel != "" || o.sliceEvery > 0 || o.outputs || o.prefix != "" || len(o.scrape) > 0 || len(o.gpus) > 0) {
-		return 0, errors.New("--exports, --export-level, --export-outputs-json, --slice-duration, --profile-export-prefix, --server-metrics and --gpu-telemetry need --artifact-dir, where their files go")
+	if o.artifacts == "" && (o.exports != "" || o.exportLevel != "" || o.sliceEvery > 0 || o.outputs || o.prefix != "" || o.scrapeForms != "") {
+		return 0, errors.New("--exports, --export-level, --export-outputs-json, --slice-duration, --profile-export-prefix and --server-metrics-formats need --artifact-dir, where their files go")
 	}
 	return files, nil
 }

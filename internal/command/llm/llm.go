@@ -91,16 +91,19 @@ func (r *run) measure() int {
 	r.head()
 	var limits [][]result.Reason
 	var stopped string
-	var err error
+	err := r.outcome.WatchServer(r.sigs.Soft, r.plan.Target.Model, r.opts.gpus...)
 	for i, lv := range r.opts.levels(r.timed) {
+		if err != nil {
+			break
+		}
 		var out *load.Outcome
 		if out, err = r.level(i, lv); err != nil || out == nil {
 			break
 		}
 		r.state(&out.Level)
+		r.outcome.LevelEnds(&out.Level) // it adds to the level
 		r.res.Levels = append(r.res.Levels, out.Level)
 		limits = append(limits, out.Reasons)
-		r.outcome.LevelEnds(&out.Level)
 		r.show(out, lv)
 		stopped, r.serverGone = out.Stopped, out.ServerGone
 		r.res.Interrupted = r.res.Interrupted || out.Interrupted

@@ -64,7 +64,7 @@ func TestLLMContradictions(t *testing.T) {
 		"--warmup-concurrency 4", "--request-rate-series nofile", "--random-range-ratio 2", "--random-range-ratio 0.1 --seq-dist 1,1:100",
 		"--think-time 1", "--think-time 1s+-2s", "--think-time 1s --request-rate 5", "--think-time 1s --stages 5:1s", "--think-time 1s --input-file f --fixed-schedule",
 		"--per-chunk-usage --no-usage", "--endpoint-type completions --system-prompt x", "--endpoint-type completions --conversation-turn-mean 3",
-		"--slice-duration 5", "--server-metrics x", "--server-metrics-formats parquet", "--export-level raw", "--image-source assets", "--audio-format mp3",
+		"--slice-duration 5", "--server-metrics-formats json", "--server-metrics-formats parquet", "--export-level raw", "--image-source assets", "--audio-format mp3",
 		"--apply-chat-template", "--apply-chat-template --tokenizer t --endpoint-type embeddings",
 	} {
 		if _, err := parseLLM(t, "-m m "+line); err == nil {

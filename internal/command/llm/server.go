@@ -110,12 +110,12 @@ type serverPages struct {
 // watchServer starts to read the pages.
 func (r *run) watchServer(index, n int, lv load.Level) (*serverPages, error) {
 	o, p := r.opts, &serverPages{}
-	if len(o.scrape)+len(o.gpus) == 0 {
+	if o.artifacts == "" || len(o.outcome.ServerMetrics)+len(o.gpus) == 0 {
 		return p, nil
 	}
 	dir := r.folder(index, n, lv)
 	var err error
-	if len(o.scrape) > 0 {
+	if len(o.outcome.ServerMetrics) > 0 {
 		forms := strings.Split(o.scrapeForms, ",")
 		if o.scrapeForms == "" {
 			forms = []string{"json", "csv"}
@@ -127,7 +127,7 @@ func (r *run) watchServer(index, n int, lv load.Level) (*serverPages, error) {
 		if slices.Contains(forms, "jsonl") {
 			file = filepath.Join(dir, servermetrics.Name(o.prefix, ".jsonl"))
 		}
-		if p.metrics, err = r.read(servermetrics.Config{URLs: o.scrape}, file); err != nil {
+		if p.metrics, err = r.read(servermetrics.Config{URLs: o.outcome.ServerMetrics}, file); err != nil {
 			return nil, fmt.Errorf("--server-metrics: %w", err)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/report/page"
 	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/watch"
 )
 
 // liveEvery is how often the live page and the metrics are renewed: looking at a run must not cost it much.
@@ -56,12 +57,14 @@ func openLive(ctx context.Context, p *command.IO, opts plan.Outcome) (*live, err
 }
 
 // progress shows the level in progress, not too often. now makes it.
-func (l *live) progress(now func() *result.Level) {
+func (l *live) progress(now func() *result.Level, server *watch.Watch) {
 	if l == nil || now == nil || time.Since(l.last) < liveEvery {
 		return
 	}
 	l.last = time.Now()
-	l.show(now())
+	lv := now()
+	lv.ServerMetrics = server.Now(lv)
+	l.show(lv)
 }
 
 // levelEnds keeps a level that is over.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 	"github.com/redline-bench/redline/internal/report"
 	"github.com/redline-bench/redline/internal/report/records"
 	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/watch"
 )
 
 // Outcome is what becomes of one result. Every command that measures opens one before the load, so that what cannot be
@@ -36,6 +38,7 @@ type Outcome struct {
 	gate     *gate.Gate
 	live     *live
 	records  []*records.Writer
+	server   *watch.Watch // nil without --server-metrics
 }
 
 // Open checks everything that can be checked before the load. line is the command line without secrets.
@@ -93,6 +96,7 @@ func (o *Outcome) Close() {
 	for _, w := range o.records {
 		w.Abort()
 	}
+	o.server.Stop()
 	o.live.close()
 }
 
@@ -109,11 +113,28 @@ func (o *Outcome) identify(res *result.Result) {
 	res.Command, res.CommandLine, res.Label = o.command, o.line, o.opts.Label
 }
 
-// Progress shows the level in progress to others, not too often. now makes it.
-func (o *Outcome) Progress(now func() *result.Level) { o.live.progress(now) }
+// WatchServer starts to read the addresses of --server-metrics, and more of them. model is the model of the run.
+func (o *Outcome) WatchServer(ctx context.Context, model string, more ...string) error {
+	all := slices.Concat(o.opts.ServerMetrics, more)
+	if len(all) == 0 {
+		return nil
+	}
+	w, err := watch.Start(ctx, all, model)
+	if err != nil {
+		return fmt.Errorf("--server-metrics: %w", err)
+	}
+	o.server = w
+	return nil
+}
 
-// LevelEnds shows a level that is over to others.
-func (o *Outcome) LevelEnds(lv *result.Level) { o.live.levelEnds(lv) }
+// Progress shows the level in progress to others, not too often. now makes it.
+func (o *Outcome) Progress(now func() *result.Level) { o.live.progress(now, o.server) }
+
+// LevelEnds adds the server's metrics to a level that is over, and shows it to others.
+func (o *Outcome) LevelEnds(lv *result.Level) {
+	lv.ServerMetrics = o.server.Level(context.Background(), lv)
+	o.live.levelEnds(lv)
+}
 
 // Tap writes every record where files ask for them; it is nil where none does.
 func (o *Outcome) Tap() func(lv *result.Level, window int, r *record.Record) error {

@@ -38,7 +38,7 @@ func (s *session) close() {
 }
 
 func (s *session) run() int {
-	for _, step := range []func() error{s.openOutcome, s.joinRanks, s.CheckLimits, s.StartServer, s.Describe, s.Check, s.Load, s.openOutputs, s.Stage} {
+	for _, step := range []func() error{s.openOutcome, s.joinRanks, s.CheckLimits, s.StartServer, s.Describe, s.Check, s.Load, s.openOutputs, s.Stage, s.watchServer} {
 		if err := step(); err != nil {
 			return s.startFailed(err)
 		}
@@ -87,6 +87,14 @@ func (s *session) openOutcome() (err error) {
 		s.outcome, err = outcome.Open(s.IO, s.Plan.Outcome, "profile", s.line)
 	}
 	return err
+}
+
+// watchServer starts to read the server's metrics.
+func (s *session) watchServer() error {
+	if s.outcome == nil {
+		return nil
+	}
+	return s.outcome.WatchServer(s.Sigs.Soft, s.Plan.Target.Model)
 }
 
 // joinRanks makes this process one of several that measure together.

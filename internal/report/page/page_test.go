@@ -102,3 +102,18 @@ func TestViewHasTheNumbers(t *testing.T) {
 		t.Errorf("p50 %v, %d requests in the heat map", lv.Latency.Percentiles[4], sum)
 	}
 }
+
+// The server's metrics lie on the time axis of the level: steps before its start are left out, a step without a value stays empty.
+func TestServerMetricsOnTheTimeAxis(t *testing.T) {
+	res := run(1000)
+	lv := &res.Levels[0]
+	one, three := 1.0, 3.0
+	lv.ServerMetrics = &result.ServerMetrics{
+		StartUnixNs: lv.Timeline.StartUnixNs - 2e9, StepNs: 1e9, PowerWatts: 400, JoulesPerInference: 2,
+		Series: []result.ServerSeries{{Name: "requests_waiting", Title: "Requests waiting", Unit: "requests", From: "nv_x", Values: []*float64{&one, &one, nil, &three}}},
+	}
+	got := page.NewView("run", res).Levels[0].ServerMetrics
+	if len(got.Seconds) != 2 || got.Seconds[0] != 0.5 || len(got.Lines) != 1 || got.Lines[0].Values[0] != nil || *got.Lines[0].Values[1] != 3 || got.Joules != 2 {
+		t.Errorf("the page has %+v", got)
+	}
+}

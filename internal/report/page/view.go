@@ -70,6 +70,8 @@ type LevelView struct {
 	Failures []result.Failure `json:"failures,omitempty"`
 	Health   result.Health    `json:"health"`
 	Metrics  []result.Metric  `json:"metrics,omitempty"`
+	// ServerMetrics are the server's own metrics, on the time axis of Time.
+	ServerMetrics *ServerView `json:"server_metrics,omitempty"`
 }
 
 // Summary is a distribution in milliseconds.
@@ -227,6 +229,7 @@ func levelView(lv *result.Level) LevelView {
 		out.Time = times(lv.Timeline, out.Open)
 	}
 	out.Windows = windows(lv)
+	out.ServerMetrics = serverView(lv)
 	return out
 }
 
