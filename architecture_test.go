@@ -62,7 +62,7 @@ var layers = []layer{
 		why:     "a dialect turns flags into a plan and a result into text; it never runs anything",
 	},
 	{
-		name: "report", packages: []string{"internal/report", "internal/report/*", "internal/term", "internal/history", "internal/compare", "internal/compare/*", "internal/gate", "internal/dash", "internal/llm/artifact", "internal/llm/artifact/*"},
+		name: "report", packages: []string{"internal/report", "internal/report/*", "internal/term", "internal/history", "internal/compare", "internal/compare/*", "internal/gate", "internal/dash", "internal/telemetry", "internal/telemetry/*", "internal/llm/artifact", "internal/llm/artifact/*"},
 		imports: []string{"model", "base"},
 		why:     "writers are functions of the result",
 	},
@@ -108,7 +108,7 @@ var layers = []layer{
 	},
 	{
 		name:     "base",
-		packages: []string{"internal/tensor", "internal/tensor/*", "internal/stats", "internal/record", "internal/clock", "internal/minstd", "internal/option", "internal/vitals", "internal/calibrate", "internal/shm", "internal/mpi", "internal/pending", "internal/cleantext", "internal/secret", "internal/tokenizer", "internal/tokenizer/*"},
+		packages: []string{"internal/tensor", "internal/tensor/*", "internal/stats", "internal/record", "internal/traceid", "internal/clock", "internal/minstd", "internal/option", "internal/vitals", "internal/calibrate", "internal/shm", "internal/mpi", "internal/pending", "internal/cleantext", "internal/secret", "internal/tokenizer", "internal/tokenizer/*"},
 		why:      "the ground floor imports the standard library only, and its own neighbors",
 	},
 	{

@@ -18,6 +18,10 @@ type Outcome struct {
 	HistogramLog  string   `json:"histogram_log,omitempty"`  // HdrHistogram log
 	MetricsListen string   `json:"metrics_listen,omitempty"` // Prometheus endpoint during the run
 	ServerMetrics []string `json:"server_metrics,omitempty"` // Prometheus endpoints of the server and its GPUs
+	OTLP          string   `json:"otlp,omitempty"`           // OpenTelemetry collector that gets the run's metrics
+	OTLPHeaders   []Header `json:"otlp_headers,omitempty"`
+	OTLPCA        string   `json:"otlp_ca,omitempty"`        // file of certificate authorities
+	TraceRequests float64  `json:"trace_requests,omitempty"` // share of the requests that are traced
 	Asserts       []string `json:"asserts,omitempty"`
 	Baseline      string   `json:"baseline,omitempty"`
 	// MaxRegression is the share by which a run may be worse than the baseline: 0.03 for three per cent.
@@ -52,6 +56,19 @@ func (o *Outcome) Rows() []option.Row {
 				o.ServerMetrics = append(o.ServerMetrics, strings.FieldsFunc(v, func(r rune) bool { return r == ',' || r == ' ' })...)
 				return nil
 			}),
+		},
+		{
+			Long: "otlp", Arg: "ENDPOINT", Secret: secret.URL,
+			Help: "send the run's metrics to this OpenTelemetry collector once a second while the run goes on: grpc://HOST:4317, grpcs://, http://HOST:4318, https://, or env for the OTEL_ variables; " +
+				"see docs/telemetry.md",
+			To: option.Text(&o.OTLP),
+		},
+		{Long: "otlp-header", Arg: "NAME:VALUE", Repeat: true, Secret: secret.Header, Help: "header of every message to the collector of --otlp, such as its API key", To: AppendHeader(&o.OTLPHeaders)},
+		{Long: "otlp-ca", Arg: "FILE", Help: "PEM file of certificate authorities for the collector of --otlp (those of the system)", To: option.Text(&o.OTLPCA)},
+		{
+			Long: "trace-requests", Arg: "PCT", Unit: "%", Default: "0",
+			Help: "give this share of the requests a W3C traceparent and send their spans to the collector of --otlp, so that the server's own spans appear below them",
+			To:   option.Percent(&o.TraceRequests, 100),
 		},
 		{Long: "assert", Arg: "RULE", Repeat: true, Help: "fail the run (exit code 4) unless the rule holds at every level: 'p99<50ms', 'throughput>900', 'error_rate<0.1%'", To: option.Append(&o.Asserts)},
 		{Long: "baseline", Arg: "RUN", Help: "compare with an earlier run (an id of redline history, a result file or a folder) and fail (exit code 4) if this run is worse", To: option.Text(&o.Baseline)},

@@ -66,7 +66,7 @@ func all(heavy bool) []peer {
 }
 
 func heavyOnly() []peer {
-	return []peer{list("AIPerf", peers.AIPerf), list("Model Analyzer", peers.ModelAnalyzer)}
+	return []peer{list("AIPerf", peers.AIPerf), list("Model Analyzer", peers.ModelAnalyzer), of("OpenTelemetry Collector", peers.InstallCollector)}
 }
 
 func main() {

@@ -60,7 +60,7 @@ var aiperfHints = []struct{ names, hint string }{
 	},
 	{"config", "give the options on the command line"},
 	{"auto-plot plot-required", "use --report FILE for a page with curves, or aiperf plot on --artifact-dir"},
-	{"otel-url otel-resource-attributes gen-ai-provider stream", "use --metrics-listen for metrics during the run; use --streaming for streamed responses"},
+	{"otel-url otel-resource-attributes gen-ai-provider stream", "use --otlp for OpenTelemetry and --metrics-listen for Prometheus; use --streaming for streamed responses"},
 	{
 		"mlflow-tracking-uri mlflow-experiment mlflow-run-name mlflow-tag mlflow-parent-run-id mlflow-artifact-glob wandb-project wandb-entity wandb-run-name wandb-tag",
 		"upload the files of --artifact-dir with the tool of your choice",

@@ -12,6 +12,7 @@ import (
 	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/command/outcome"
+	"github.com/redline-bench/redline/internal/llm"
 	"github.com/redline-bench/redline/internal/llm/load"
 	"github.com/redline-bench/redline/internal/llm/metric"
 	"github.com/redline-bench/redline/internal/measure"
@@ -20,6 +21,7 @@ import (
 	"github.com/redline-bench/redline/internal/profile"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/telemetry"
 	"github.com/redline-bench/redline/internal/term"
 )
 
@@ -38,7 +40,7 @@ func Run(p *command.IO, args []string) (int, error) {
 	// Answers are read and let go, so collecting often is cheap, and the program stays small beside the server it loads.
 	defer debug.SetGCPercent(debug.SetGCPercent(50))
 	p = p.ForRun(o.outcome, plan.Redline, sigs)
-	r := &run{traffic: traffic{IO: p, opts: o, load: lo, sigs: sigs}, outcome: out}
+	r := &run{traffic: traffic{IO: p, opts: o, load: lo, sigs: sigs, tracing: out.Tracing()}, outcome: out}
 	defer r.close()
 	r.given, r.givenLoad = *o, lo // start changes both
 	if err := r.start(); err != nil {
@@ -92,6 +94,9 @@ func (r *run) measure() int {
 	var limits [][]result.Reason
 	var stopped string
 	err := r.outcome.WatchServer(r.sigs.Soft, r.plan.Target.Model, r.opts.gpus...)
+	if err == nil {
+		err = r.outcome.Telemetry(r.sigs.Hard, r.plan.Target.Model)
+	}
 	for i, lv := range r.opts.levels(r.timed) {
 		if err != nil {
 			break
@@ -124,12 +129,13 @@ func (r *run) measure() int {
 // level measures a level as often as asked for.
 func (r *run) level(index int, lv load.Level) (*load.Outcome, error) {
 	var runs []*load.Outcome
+	head := &result.Level{Mode: lv.Mode, Concurrency: lv.Concurrency, Rate: lv.Rate}
 	for n := range r.opts.runs {
 		cfg := load.Config{
 			Service: r.svc, Endpoint: r.ep, Options: r.load, Count: r.tok.count(), UseServer: r.opts.serverCounts || r.tok == nil,
 			ChatTemplate: r.template,
 			Open:         func() (load.Source, error) { return r.source(n) },
-			Progress:     r.progress, Tap: r.tap(lv, n), RequestHeader: "X-Request-ID", SessionHeader: r.opts.session,
+			Progress:     r.progress, Tap: r.tap(head, n), RequestHeader: "X-Request-ID", SessionHeader: r.opts.session,
 		}
 		cfg.Options.Seed = r.seed(n)
 		if n == 0 || !r.opts.warmOnce {
@@ -144,6 +150,7 @@ func (r *run) level(index int, lv load.Level) (*load.Outcome, error) {
 			return nil, err
 		}
 		files.wire(&cfg)
+		r.countTokens(&cfg, head)
 		pages, err := r.watchServer(index, n, lv)
 		if err != nil {
 			files.abort()
@@ -193,16 +200,45 @@ func (r *run) progress(p load.Progress) {
 		Level: level, Elapsed: p.Elapsed, Window: r.load.Duration, Requests: p.Requests, Wanted: p.Wanted, Rate: p.Rate, Median: p.Median, Failed: p.Failed,
 	})
 	if !p.Warmup {
+		r.outcome.InFlight(p.Level, p.InFlight)
 		r.outcome.Progress(p.Live)
 	}
 }
 
+// countTokens counts the tokens of measured responses for --otlp, and sends the spans of those that are traced.
+func (r *run) countTokens(cfg *load.Config, lv *result.Level) {
+	count, other, trace := r.outcome.Tokens(), cfg.Sample, r.outcome.Chunks()
+	if count == nil {
+		return
+	}
+	level := measure.LevelName(lv)
+	cfg.Sample = func(s *llm.Sample) {
+		if other != nil {
+			other(s)
+		}
+		if n := len(s.Chunks); s.Class == record.OK && !s.Warmup && n > 0 {
+			count(lv, s.Input.Tokens, s.Output.Tokens+s.Reasoning.Tokens, s.Chunks[0].At, s.Chunks[n-1].At)
+		}
+		if trace != nil && !s.Warmup {
+			trace(s.Slot, telemetry.Request{
+				Level: level, Class: s.Class.String(), Due: s.Due, Sent: s.Sent, First: s.Headers, End: s.End, Responses: uint32(len(s.Chunks)),
+				Input: s.Input.Tokens, Output: s.Output.Tokens + s.Reasoning.Tokens,
+			}, func(yield func(int64) bool) {
+				for _, c := range s.Chunks {
+					if !yield(c.At) {
+						return
+					}
+				}
+			})
+		}
+	}
+}
+
 // tap gives every request of the nth measurement of a level to those who write them down.
-func (r *run) tap(lv load.Level, n int) func(*record.Record) error {
+func (r *run) tap(lv *result.Level, n int) func(*record.Record) error {
 	to := r.outcome.Tap()
 	if to == nil {
 		return nil
 	}
-	head := &result.Level{Mode: lv.Mode, Concurrency: lv.Concurrency, Rate: lv.Rate}
-	return func(rec *record.Record) error { return to(head, n, rec) }
+	return func(rec *record.Record) error { return to(lv, n, rec) }
 }

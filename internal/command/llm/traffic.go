@@ -20,6 +20,7 @@ import (
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/service/kserve/rpc"
 	"github.com/redline-bench/redline/internal/service/openai"
+	"github.com/redline-bench/redline/internal/traceid"
 )
 
 // traffic is what the options ask to send, and the server that it is sent to.
@@ -37,6 +38,7 @@ type traffic struct {
 	template *api.ChatTemplate // nil: none is applied
 	info     dataset.Info
 	timed    bool
+	tracing  *traceid.Sampler // chooses the requests that are traced; nil chooses none
 }
 
 func (r *traffic) close() {
@@ -211,6 +213,7 @@ func (r *traffic) target() error {
 		}
 		o.urls = []string{t.URL}
 	}
+	t.Tracing = r.tracing
 	r.plan = &plan.Plan{
 		Program: plan.Redline, Target: t, Load: plan.Load{ThinkTime: o.thinkTime}, Input: plan.Input{Batch: 1, SharedMemory: plan.NoSharedMemory},
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/redline-bench/redline/internal/report"
 	"github.com/redline-bench/redline/internal/report/records"
 	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/traceid"
 	"github.com/redline-bench/redline/internal/watch"
 )
 
@@ -39,11 +40,21 @@ type Outcome struct {
 	live     *live
 	records  []*records.Writer
 	server   *watch.Watch // nil without --server-metrics
+	// telemetry is what is sent to other tools; nil without --otlp.
+	telemetry *telemetries
+	runID     string
+	tracing   *traceid.Sampler
+	// chunked: the spans come from Chunks, not from records.
+	chunked bool
 }
 
 // Open checks everything that can be checked before the load. line is the command line without secrets.
 func Open(p *command.IO, opts plan.Outcome, command, line string) (*Outcome, error) {
-	o := &Outcome{IO: p, opts: opts, command: command, line: line}
+	o := &Outcome{IO: p, opts: opts, command: command, line: line, runID: newRunID()}
+	if err := checkTelemetry(p, &opts); err != nil {
+		return nil, err
+	}
+	o.tracing = newSampler(o.runID, opts.TraceRequests)
 	for _, text := range opts.Asserts {
 		r, err := gate.Parse(text)
 		if err != nil {
@@ -97,6 +108,7 @@ func (o *Outcome) Close() {
 		w.Abort()
 	}
 	o.server.Stop()
+	o.telemetry.close(context.Background())
 	o.live.close()
 }
 
@@ -110,7 +122,7 @@ func (o *Outcome) Begin(pl *plan.Plan) {
 
 // identify adds the command and the label.
 func (o *Outcome) identify(res *result.Result) {
-	res.Command, res.CommandLine, res.Label = o.command, o.line, o.opts.Label
+	res.Command, res.CommandLine, res.Label, res.RunID = o.command, o.line, o.opts.Label, o.runID
 }
 
 // WatchServer starts to read the addresses of --server-metrics, and more of them. model is the model of the run.
@@ -136,14 +148,18 @@ func (o *Outcome) LevelEnds(lv *result.Level) {
 	o.live.levelEnds(lv)
 }
 
-// Tap writes every record where files ask for them; it is nil where none does.
+// Tap writes and counts every record where files or other tools ask for them; it is nil where none does.
 func (o *Outcome) Tap() func(lv *result.Level, window int, r *record.Record) error {
-	if o == nil || len(o.records) == 0 {
+	if o == nil || len(o.records) == 0 && o.telemetry == nil {
 		return nil
 	}
 	return func(lv *result.Level, window int, r *record.Record) error {
 		scheduled := lv.Mode == plan.RequestRate || lv.Mode == plan.CustomIntervals || lv.Mode == plan.FixedSchedule
 		l := records.Level{Mode: string(lv.Mode), Value: lv.Rate, Window: window, FromDue: scheduled && !o.FromSend}
+		o.telemetry.add(lv, l.FromDue, r)
+		if !o.chunked {
+			o.trace(lv, r)
+		}
 		if lv.Concurrency > 0 {
 			l.Value = float64(lv.Concurrency)
 		}
@@ -171,6 +187,7 @@ func (o *Outcome) closeRecords() error {
 func (o *Outcome) Sign(res *result.Result, workload string) {
 	o.identify(res)
 	res.Workload = workload
+	res.Telemetry = o.telemetry.close(context.Background())
 	o.gate = gate.Apply(res, o.rules)
 	if o.baseline != nil {
 		o.gate.Findings = append(o.gate.Findings, o.regressions(res)...)
@@ -188,6 +205,11 @@ func (o *Outcome) Finish(res *result.Result, code int) int {
 	for _, f := range g.Findings {
 		if !f.OK {
 			fmt.Fprintf(o.Stderr, "%s: %s%s: %s\n", missed(&f), f.Rule, at(f.Level), f.Text)
+		}
+	}
+	for i := range res.Telemetry {
+		if lost := res.Telemetry[i].Lost(); lost != "" {
+			fmt.Fprintf(o.Stderr, "warning: %s\n", lost)
 		}
 	}
 	if gated && g.Invalid != "" {

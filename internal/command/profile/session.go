@@ -85,16 +85,20 @@ func (s *session) run() int {
 func (s *session) openOutcome() (err error) {
 	if s.Plan.Program == plan.Redline {
 		s.outcome, err = outcome.Open(s.IO, s.Plan.Outcome, "profile", s.line)
+		s.Plan = s.Plan.With(func(p *plan.Plan) { p.Target.Tracing = s.outcome.Tracing() })
 	}
 	return err
 }
 
-// watchServer starts to read the server's metrics.
+// watchServer starts to read the server's metrics, and to send those of the run.
 func (s *session) watchServer() error {
 	if s.outcome == nil {
 		return nil
 	}
-	return s.outcome.WatchServer(s.Sigs.Soft, s.Plan.Target.Model)
+	if err := s.outcome.WatchServer(s.Sigs.Soft, s.Plan.Target.Model); err != nil {
+		return err
+	}
+	return s.outcome.Telemetry(s.Sigs.Hard, s.Plan.Target.Model)
 }
 
 // joinRanks makes this process one of several that measure together.

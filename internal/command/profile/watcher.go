@@ -78,6 +78,7 @@ func (w *watcher) Progress(p profile.Progress) {
 		Requests: p.Requests, Wanted: p.Wanted, Rate: p.Rate, Median: p.Median, Failed: p.Failed,
 	})
 	if w.outcome != nil {
+		w.outcome.InFlight(p.Level, p.InFlight)
 		w.outcome.Progress(p.Live)
 	}
 }

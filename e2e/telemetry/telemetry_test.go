@@ -1,0 +1,65 @@
+package telemetry
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/redline-bench/redline/internal/testkit"
+)
+
+// Every span of the client has the name that the server got in the traceparent of the same request, over each protocol, and the
+// events of a request in their order.
+func TestTracesJoin(t *testing.T) {
+	s, log := serve(t)
+	f := func(name string, events []string, args ...string) {
+		t.Run(name, func(t *testing.T) {
+			r, url := listen(t, nil)
+			res, stderr := run(t, append(args, "--otlp", url, "--trace-requests", "30%")...)
+			if strings.Contains(stderr, "OTLP") {
+				t.Errorf("stderr: %s", stderr)
+			}
+			got := parents(t, log, res.StartUnixNs)
+			if len(got) == 0 || len(got) != len(r.spans) || uint64(len(got)) >= res.Levels[0].Client.Requests {
+				t.Fatalf("%d requests of %d had a traceparent, %d spans came", len(got), res.Levels[0].Client.Requests, len(r.spans))
+			}
+			for parent, have := range r.spans {
+				if !got[parent] {
+					t.Fatalf("the server did not get %s", parent)
+				}
+				if got := slices.Compact(have); !slices.Equal(got, events) {
+					t.Fatalf("the events of a span are %q, want %q", got, events)
+				}
+			}
+		})
+	}
+	single := []string{"due", "sent", "first byte", "end"}
+	tokens := []string{"due", "sent", "first byte", "tokens", "end"}
+	f("http", single, "profile", "-m", "simple", "-u", s.HTTP, "--concurrency-range", "4", "--request-count", "200")
+	f("grpc", single, "profile", "-m", "simple", "-u", s.GRPC, "-i", "grpc", "--request-rate-range", "500", "--request-count", "200")
+	f("llm", tokens, "llm", "-m", "mock-llm", "-u", s.Ports["openai"], "--streaming", "--concurrency", "2", "--request-count", "40", "--output-tokens-mean", "6")
+	f("llm over HTTP/2", tokens, "llm", "-m", "mock-llm", "-u", s.Ports["openai"], "--streaming", "--http-version", "2", "--concurrency", "2", "--request-count", "40", "--output-tokens-mean", "6")
+}
+
+// A collector that refuses, does not answer, or is not there does not change the run, and the end says what was lost. The secret of a
+// header is in no output.
+func TestCollectorTrouble(t *testing.T) {
+	s, _ := serve(t)
+	f := func(name, endpoint string) {
+		t.Run(name, func(t *testing.T) {
+			res, stderr := run(t, "profile", "-m", "simple", "-u", s.HTTP, "--request-count", "100", "--otlp", endpoint, "--otlp-header", "api-key: s3cret-of-mine", "--trace-requests", "100%")
+			if res.Levels[0].Client.Requests != 100 || res.Levels[0].Client.Failed != 0 || len(res.Telemetry) != 2 {
+				t.Errorf("the result is %+v", res)
+			}
+			if !strings.Contains(stderr, "are not complete") || !strings.Contains(stderr, "100 of 100 did not arrive") || strings.Contains(stderr, "s3cret") {
+				t.Errorf("stderr: %s", stderr)
+			}
+		})
+	}
+	_, refusing := listen(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) })
+	_, silent := listen(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	f("refuses", refusing)
+	f("does not answer", silent)
+	f("is not there", "http://"+testkit.Port(t))
+}

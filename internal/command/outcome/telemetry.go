@@ -1,0 +1,189 @@
+package outcome
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/redline-bench/redline/internal/command"
+	"github.com/redline-bench/redline/internal/measure"
+	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/secret"
+	"github.com/redline-bench/redline/internal/telemetry"
+	"github.com/redline-bench/redline/internal/telemetry/otlp"
+	"github.com/redline-bench/redline/internal/traceid"
+)
+
+// sender sends the numbers of a run to another tool while the run goes on.
+type sender interface {
+	// Close sends what is left, within a few seconds, and says what arrived.
+	Close(ctx context.Context) result.Sent
+}
+
+// telemetries is what is sent of a run. A nil one sends nothing.
+type telemetries struct {
+	tally   *telemetry.Tally
+	tracer  *otlp.Tracer // nil without --trace-requests
+	senders []sender
+}
+
+// newRunID names a run everywhere.
+func newRunID() string {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // it never fails
+	return hex.EncodeToString(b[:])
+}
+
+// checkTelemetry finds wrong addresses before anything else is done.
+func checkTelemetry(p *command.IO, opts *plan.Outcome) error {
+	if opts.OTLP == "" {
+		if len(opts.OTLPHeaders) > 0 || opts.OTLPCA != "" || opts.TraceRequests > 0 {
+			return command.Usage(errors.New("--otlp-header, --otlp-ca and --trace-requests need --otlp"))
+		}
+		return nil
+	}
+	if err := otlp.Check(opts.OTLP, protocol(p)); err != nil {
+		return command.Usage(fmt.Errorf("--otlp %w", err))
+	}
+	return nil
+}
+
+func protocol(p *command.IO) string {
+	for _, name := range []string{"OTEL_EXPORTER_OTLP_METRICS_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"} {
+		if v := p.Getenv(name); v != "" {
+			return v
+		}
+	}
+	return ""
+}
+
+// hideHeaders makes the values of the OTEL_ variables for headers secrets, so that no message shows them.
+func hideHeaders(p *command.IO) {
+	for _, name := range []string{"OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_METRICS_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS"} {
+		for pair := range strings.SplitSeq(p.Getenv(name), ",") {
+			if header, value, ok := strings.Cut(pair, "="); ok {
+				p.Secrets.Collect(secret.Header, strings.TrimSpace(header)+": "+strings.TrimSpace(value))
+			}
+		}
+	}
+}
+
+// Telemetry starts to send the numbers of the run. model is the model of the run.
+func (o *Outcome) Telemetry(ctx context.Context, model string) error {
+	if o.opts.OTLP == "" {
+		return nil
+	}
+	hideHeaders(o.IO)
+	t := &telemetries{tally: telemetry.NewTally()}
+	cfg := otlp.Config{
+		Endpoint: o.opts.OTLP, Protocol: protocol(o.IO), Headers: map[string]string{}, CA: o.opts.OTLPCA,
+		Run: otlp.Run{ID: o.runID, Command: o.command, Label: o.opts.Label, Model: model, Version: o.Version},
+	}
+	for _, h := range o.opts.OTLPHeaders {
+		cfg.Headers[h.Name] = h.Value
+	}
+	if o.Getenv("OTEL_METRIC_EXPORT_INTERVAL") == "" {
+		cfg.Interval = otlp.Interval
+	}
+	e, err := otlp.Open(ctx, cfg, t.tally)
+	if err != nil {
+		return fmt.Errorf("--otlp: %w", err)
+	}
+	t.senders = append(t.senders, e)
+	o.telemetry = t
+	if o.tracing == nil {
+		return nil
+	}
+	if t.tracer, err = otlp.OpenTracer(ctx, cfg); err != nil {
+		return fmt.Errorf("--trace-requests: %w", err)
+	}
+	t.senders = append(t.senders, t.tracer)
+	return nil
+}
+
+// newSampler chooses the requests of a run that are traced.
+func newSampler(runID string, share float64) *traceid.Sampler {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(runID)) // it never fails
+	return traceid.New(share, h.Sum64())
+}
+
+// Tracing chooses the requests that are traced; nil chooses none.
+func (o *Outcome) Tracing() *traceid.Sampler {
+	if o == nil {
+		return nil
+	}
+	return o.tracing
+}
+
+// trace sends the span of a record that is traced.
+func (o *Outcome) trace(lv *result.Level, r *record.Record) {
+	if o.telemetry == nil || o.telemetry.tracer == nil {
+		return
+	}
+	if id, ok := o.tracing.Pick(r.Slot, r.Sent); ok {
+		o.telemetry.tracer.Add(telemetry.Request{
+			ID: id, Level: measure.LevelName(lv), Class: r.Class.String(), Due: r.Due, Sent: r.Sent, First: r.First, End: r.End, Responses: r.Responses,
+		})
+	}
+}
+
+// Chunks sends the span of a language model's response, with its chunks; nil where no response is traced. The response is named
+// by slot and send time.
+func (o *Outcome) Chunks() func(slot uint32, r telemetry.Request, chunks iter.Seq[int64]) {
+	if o.telemetry == nil || o.telemetry.tracer == nil {
+		return nil
+	}
+	o.chunked = true
+	return func(slot uint32, r telemetry.Request, chunks iter.Seq[int64]) {
+		id, ok := o.tracing.Pick(slot, r.Sent)
+		if !ok {
+			return
+		}
+		r.ID, r.Chunks = id, slices.Collect(chunks)
+		o.telemetry.tracer.Add(r)
+	}
+}
+
+// add counts a record.
+func (t *telemetries) add(lv *result.Level, fromDue bool, r *record.Record) {
+	if t != nil {
+		t.tally.Add(lv, fromDue, r)
+	}
+}
+
+// close sends what is left and says what arrived.
+func (t *telemetries) close(ctx context.Context) []result.Sent {
+	if t == nil {
+		return nil
+	}
+	var out []result.Sent
+	for _, s := range t.senders {
+		out = append(out, s.Close(ctx))
+	}
+	t.senders = nil
+	return out
+}
+
+// InFlight notes how many requests of a level are in flight.
+func (o *Outcome) InFlight(lv *result.Level, n int) {
+	if o.telemetry != nil {
+		o.telemetry.tally.InFlight(lv, n)
+	}
+}
+
+// Tokens returns what counts the tokens of responses; nil where nothing does.
+func (o *Outcome) Tokens() func(lv *result.Level, input, output int, first, last int64) {
+	if o.telemetry == nil {
+		return nil
+	}
+	return o.telemetry.tally.Tokens
+}
