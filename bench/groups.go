@@ -11,6 +11,7 @@ type group struct {
 var groups = []group{
 	{"CPU per request", cpuRows},
 	{"real Triton", tritonRows},
+	{"telemetry", telemetryRows},
 	{"memory", memoryRows},
 	{"start", startRows},
 	{"open loop", openRows},

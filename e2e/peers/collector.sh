@@ -4,5 +4,5 @@ set -euo pipefail
 dir=$1
 cd "$(dirname "$0")/collector"
 mkdir -p "$dir"
-go build -trimpath -o "$dir/collector.new" .
+go build -o "$dir/collector.new" .
 mv "$dir/collector.new" "$dir/collector"

@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -37,7 +38,7 @@ func TestTracesJoin(t *testing.T) {
 	single := []string{"due", "sent", "first byte", "end"}
 	tokens := []string{"due", "sent", "first byte", "tokens", "end"}
 	f("http", single, "profile", "-m", "simple", "-u", s.HTTP, "--concurrency-range", "4", "--request-count", "200")
-	f("grpc", single, "profile", "-m", "simple", "-u", s.GRPC, "-i", "grpc", "--request-rate-range", "500", "--request-count", "200")
+	f("grpc", single, "profile", "-m", "simple", "-u", s.GRPC, "-i", "grpc", "--request-rate-range", "200", "--request-count", "200")
 	f("llm", tokens, "llm", "-m", "mock-llm", "-u", s.Ports["openai"], "--streaming", "--concurrency", "2", "--request-count", "40", "--output-tokens-mean", "6")
 	f("llm over HTTP/2", tokens, "llm", "-m", "mock-llm", "-u", s.Ports["openai"], "--streaming", "--http-version", "2", "--concurrency", "2", "--request-count", "40", "--output-tokens-mean", "6")
 }
@@ -58,7 +59,10 @@ func TestCollectorTrouble(t *testing.T) {
 		})
 	}
 	_, refusing := listen(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) })
-	_, silent := listen(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	_, silent := listen(t, func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // a server notices only then that the client leaves
+		<-r.Context().Done()
+	})
 	f("refuses", refusing)
 	f("does not answer", silent)
 	f("is not there", "http://"+testkit.Port(t))

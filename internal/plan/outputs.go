@@ -18,6 +18,7 @@ type Outcome struct {
 	HistogramLog  string   `json:"histogram_log,omitempty"`  // HdrHistogram log
 	MetricsListen string   `json:"metrics_listen,omitempty"` // Prometheus endpoint during the run
 	ServerMetrics []string `json:"server_metrics,omitempty"` // Prometheus endpoints of the server and its GPUs
+	RemoteWrite   string   `json:"remote_write,omitempty"`   // Prometheus server that gets the run's metrics
 	OTLP          string   `json:"otlp,omitempty"`           // OpenTelemetry collector that gets the run's metrics
 	OTLPHeaders   []Header `json:"otlp_headers,omitempty"`
 	OTLPCA        string   `json:"otlp_ca,omitempty"`        // file of certificate authorities
@@ -47,7 +48,12 @@ func (o *Outcome) Rows() []option.Row {
 		{Long: "histogram-log", Arg: "FILE", Help: "write the latencies as an HdrHistogram log (.hlog), one interval per window", To: option.Text(&o.HistogramLog)},
 		{Long: "dash", Help: "show the run on a live page in a browser on this machine; the address is printed", To: option.Switch(&o.Dash)},
 		{Long: "dash-listen", Arg: "ADDRESS", Help: "address to listen on for the live page; port 0 picks a free port. Other machines need the token in the printed address", To: option.Text(&o.DashListen)},
-		{Long: "metrics-listen", Arg: "ADDRESS", Help: "address to listen on for Prometheus metrics of the run, at /metrics", To: option.Text(&o.MetricsListen)},
+		{Long: "metrics-listen", Arg: "ADDRESS", Help: "address to listen on for Prometheus metrics of the run, at /metrics, with native histograms", To: option.Text(&o.MetricsListen)},
+		{
+			Long: "prometheus-remote-write", Arg: "URL", Secret: secret.URL,
+			Help: "send the run's metrics to this Prometheus server once a second and at the end, for runs that are too short to be scraped: http://HOST:9090/api/v1/write",
+			To:   option.Text(&o.RemoteWrite),
+		},
 		{
 			Long: "server-metrics", Arg: "URL", Repeat: true, Secret: secret.URL,
 			Help: "read the server's Prometheus metrics during the run and report them on the time axis of the latency: queue, batch size, caches, GPU use, power. " +

@@ -43,7 +43,7 @@ func (p *Plan) carriers() (*Plan, []carrier) {
 	for i := range o.ServerMetrics {
 		list = append(list, carrier{"--server-metrics", &o.ServerMetrics[i], secret.PublicURL(o.ServerMetrics[i])})
 	}
-	list = append(list, carrier{"--otlp", &o.OTLP, secret.PublicURL(o.OTLP)})
+	list = append(list, carrier{"--otlp", &o.OTLP, secret.PublicURL(o.OTLP)}, carrier{"--prometheus-remote-write", &o.RemoteWrite, secret.PublicURL(o.RemoteWrite)})
 	for i := range o.OTLPHeaders {
 		if h := &o.OTLPHeaders[i]; !secret.Harmless(h.Name) {
 			list = append(list, carrier{"--otlp-header " + h.Name, &h.Value, secret.Mask})

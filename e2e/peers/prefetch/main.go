@@ -57,6 +57,7 @@ func all(heavy bool) []peer {
 		of("zsh", peers.InstallZsh),
 		of("fish", peers.InstallFish),
 		of("nginx", peers.InstallNginx),
+		of("Prometheus", peers.InstallPrometheus),
 		of("hypercorn", peers.InstallHypercorn),
 	}
 	if heavy {

@@ -12,6 +12,7 @@ import (
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/report/page"
 	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/telemetry"
 	"github.com/redline-bench/redline/internal/watch"
 )
 
@@ -25,12 +26,13 @@ const lastLook = 1500 * time.Millisecond
 type live struct {
 	page    *dash.Server
 	metrics *dash.Metrics
-	res     result.Result // what is over
+	tally   *telemetry.Tally // of metrics
+	res     result.Result    // what is over
 	last    time.Time
 }
 
 // openLive starts what the options ask for; it is nil when they ask for nothing.
-func openLive(ctx context.Context, p *command.IO, opts plan.Outcome) (*live, error) {
+func openLive(ctx context.Context, p *command.IO, opts plan.Outcome, t *telemetries) (*live, error) {
 	if !opts.Dash && opts.MetricsListen == "" {
 		return nil, nil //nolint:nilnil // a nil live is one that shows nothing
 	}
@@ -45,12 +47,12 @@ func openLive(ctx context.Context, p *command.IO, opts plan.Outcome) (*live, err
 		fmt.Fprintf(p.Stderr, "live page: %s\n", s.URL())
 	}
 	if opts.MetricsListen != "" {
-		m, err := dash.ListenMetrics(ctx, opts.MetricsListen, p.Secrets)
+		m, err := dash.ListenMetrics(ctx, opts.MetricsListen, p.Secrets, t.tally, t.run...)
 		if err != nil {
 			l.close()
 			return nil, fmt.Errorf("%w; use --metrics-listen to choose another address", err)
 		}
-		l.metrics = m
+		l.metrics, l.tally = m, t.tally
 		fmt.Fprintf(p.Stderr, "metrics: %s\n", m.URL())
 	}
 	return l, nil
@@ -64,6 +66,9 @@ func (l *live) progress(now func() *result.Level, server *watch.Watch) {
 	l.last = time.Now()
 	lv := now()
 	lv.ServerMetrics = server.Now(lv)
+	if l.tally != nil {
+		l.tally.InFlight(lv, int(lv.Health.AchievedInFlight))
+	}
 	l.show(lv)
 }
 

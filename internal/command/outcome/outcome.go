@@ -40,7 +40,7 @@ type Outcome struct {
 	live     *live
 	records  []*records.Writer
 	server   *watch.Watch // nil without --server-metrics
-	// telemetry is what is sent to other tools; nil without --otlp.
+	// telemetry is what other tools get; nil if no option asks for it.
 	telemetry *telemetries
 	runID     string
 	tracing   *traceid.Sampler
@@ -54,7 +54,7 @@ func Open(p *command.IO, opts plan.Outcome, command, line string) (*Outcome, err
 	if err := checkTelemetry(p, &opts); err != nil {
 		return nil, err
 	}
-	o.tracing = newSampler(o.runID, opts.TraceRequests)
+	o.tracing, o.telemetry = newSampler(o.runID, opts.TraceRequests), o.newTelemetries()
 	for _, text := range opts.Asserts {
 		r, err := gate.Parse(text)
 		if err != nil {
@@ -90,7 +90,7 @@ func Open(p *command.IO, opts plan.Outcome, command, line string) (*Outcome, err
 		}
 		o.records = append(o.records, w)
 	}
-	l, err := openLive(context.Background(), p, opts)
+	l, err := openLive(context.Background(), p, opts, o.telemetry)
 	if err != nil {
 		o.Close()
 		return nil, err

@@ -10,6 +10,9 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"sync"
+
+	dto "github.com/prometheus/client_model/go"
 
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/measure"
@@ -19,6 +22,7 @@ import (
 	"github.com/redline-bench/redline/internal/secret"
 	"github.com/redline-bench/redline/internal/telemetry"
 	"github.com/redline-bench/redline/internal/telemetry/otlp"
+	"github.com/redline-bench/redline/internal/telemetry/prom"
 	"github.com/redline-bench/redline/internal/traceid"
 )
 
@@ -28,11 +32,20 @@ type sender interface {
 	Close(ctx context.Context) result.Sent
 }
 
-// telemetries is what is sent of a run. A nil one sends nothing.
+// telemetries is what other tools get of a run. A nil one gives nothing.
 type telemetries struct {
 	tally   *telemetry.Tally
+	run     []prom.Label // of the run, for Prometheus
 	tracer  *otlp.Tracer // nil without --trace-requests
 	senders []sender
+}
+
+// newTelemetries counts the run where an option asks for it.
+func (o *Outcome) newTelemetries() *telemetries {
+	if o.opts.OTLP == "" && o.opts.MetricsListen == "" && o.opts.RemoteWrite == "" {
+		return nil
+	}
+	return &telemetries{tally: telemetry.NewTally(), run: []prom.Label{{Name: "run_id", Value: o.runID}, {Name: "label", Value: o.opts.Label}}}
 }
 
 // newRunID names a run everywhere.
@@ -44,6 +57,11 @@ func newRunID() string {
 
 // checkTelemetry finds wrong addresses before anything else is done.
 func checkTelemetry(p *command.IO, opts *plan.Outcome) error {
+	if opts.RemoteWrite != "" {
+		if err := prom.CheckURL(opts.RemoteWrite); err != nil {
+			return command.Usage(fmt.Errorf("--prometheus-remote-write %w", err))
+		}
+	}
 	if opts.OTLP == "" {
 		if len(opts.OTLPHeaders) > 0 || opts.OTLPCA != "" || opts.TraceRequests > 0 {
 			return command.Usage(errors.New("--otlp-header, --otlp-ca and --trace-requests need --otlp"))
@@ -78,11 +96,24 @@ func hideHeaders(p *command.IO) {
 
 // Telemetry starts to send the numbers of the run. model is the model of the run.
 func (o *Outcome) Telemetry(ctx context.Context, model string) error {
+	if o.opts.RemoteWrite != "" {
+		run := append(slices.Clone(o.telemetry.run), prom.Label{Name: "model", Value: model})
+		w, err := prom.OpenRemoteWriter(ctx, o.opts.RemoteWrite, func() []*dto.MetricFamily { return prom.Families(o.telemetry.tally, run...) })
+		if err != nil {
+			return fmt.Errorf("--prometheus-remote-write: %w", err)
+		}
+		o.telemetry.senders = append(o.telemetry.senders, w)
+	}
 	if o.opts.OTLP == "" {
 		return nil
 	}
+	return o.openOTLP(ctx, model)
+}
+
+// openOTLP starts to send metrics, and spans where requests are traced, to an OpenTelemetry collector.
+func (o *Outcome) openOTLP(ctx context.Context, model string) error {
 	hideHeaders(o.IO)
-	t := &telemetries{tally: telemetry.NewTally()}
+	t := o.telemetry
 	cfg := otlp.Config{
 		Endpoint: o.opts.OTLP, Protocol: protocol(o.IO), Headers: map[string]string{}, CA: o.opts.OTLPCA,
 		Run: otlp.Run{ID: o.runID, Command: o.command, Label: o.opts.Label, Model: model, Version: o.Version},
@@ -98,7 +129,6 @@ func (o *Outcome) Telemetry(ctx context.Context, model string) error {
 		return fmt.Errorf("--otlp: %w", err)
 	}
 	t.senders = append(t.senders, e)
-	o.telemetry = t
 	if o.tracing == nil {
 		return nil
 	}
@@ -165,10 +195,12 @@ func (t *telemetries) close(ctx context.Context) []result.Sent {
 	if t == nil {
 		return nil
 	}
-	var out []result.Sent
-	for _, s := range t.senders {
-		out = append(out, s.Close(ctx))
+	out := make([]result.Sent, len(t.senders))
+	var wait sync.WaitGroup // each may wait for a slow receiver
+	for i, s := range t.senders {
+		wait.Go(func() { out[i] = s.Close(ctx) })
 	}
+	wait.Wait()
 	t.senders = nil
 	return out
 }
