@@ -11,6 +11,8 @@ type work struct {
 	peer     string
 	bar      float64 // our CPU per request may be this many times the peer's
 	requests int
+	tls      bool
+	cores    coreSets // zero: one core for the client, one for the server
 }
 
 const (
@@ -19,52 +21,65 @@ const (
 )
 
 var works = []work{
-	{"HTTP infer, 64-byte tensor", "http", small, 8, "wrk", 1.25, 100_000},
-	{"HTTP infer, 64-byte tensor", "http", small, 64, "wrk", 1.25, 100_000},
-	{"gRPC unary infer, 64-byte tensor", "grpc", small, 8, "h2load", 1.0, 150_000},
-	{"gRPC unary infer, 64-byte tensor", "grpc", small, 64, "h2load", 1.0, 150_000},
-	{"gRPC stream infer, 64-byte tensor", "stream", small, 8, "perf_analyzer", 0.125, 150_000},
-	{"gRPC stream infer, 64-byte tensor", "stream", small, 64, "perf_analyzer", 0.125, 150_000},
-	{"HTTP infer, 1 MiB tensor", "http", large, 8, "wrk", 1.25, 600},
-	{"gRPC unary infer, 1 MiB tensor", "grpc", large, 8, "h2load", 1.25, 600},
+	{name: "HTTP infer, 64-byte tensor", protocol: "http", elements: small, inFlight: 8, peer: "wrk", bar: 1.25, requests: 100_000},
+	{name: "HTTP infer, 64-byte tensor", protocol: "http", elements: small, inFlight: 64, peer: "wrk", bar: 1.25, requests: 100_000},
+	{name: "HTTPS infer, 64-byte tensor", protocol: "http", tls: true, elements: small, inFlight: 8, peer: "wrk", bar: 1.0, requests: 60_000},
+	{name: "gRPC unary infer, 64-byte tensor", protocol: "grpc", elements: small, inFlight: 8, peer: "h2load", bar: 1.0, requests: 150_000},
+	{name: "gRPC unary infer, 64-byte tensor", protocol: "grpc", elements: small, inFlight: 64, peer: "h2load", bar: 1.0, requests: 150_000},
+	{name: "gRPC stream infer, 64-byte tensor", protocol: "stream", elements: small, inFlight: 8, peer: "perf_analyzer", bar: 0.125, requests: 150_000},
+	{name: "gRPC stream infer, 64-byte tensor", protocol: "stream", elements: small, inFlight: 64, peer: "perf_analyzer", bar: 0.125, requests: 150_000},
+	{name: "HTTP infer, 1 MiB tensor", protocol: "http", elements: large, inFlight: 8, peer: "wrk", bar: 1.0, requests: 1500},
+	{name: "gRPC unary infer, 1 MiB tensor", protocol: "grpc", elements: large, inFlight: 8, peer: "h2load", bar: 1.25, requests: 600},
 }
 
-// cpuRows compares the CPU time of the client's process tree per request that got a response: one canned server on
-// one core, the client on another.
+// cpuRows compares the CPU time of the client's process tree per request that got a response: one null server on one core, the
+// client on another.
 func cpuRows(ctx context.Context, e *env) error {
-	srv, err := e.null()
-	if err != nil {
-		return err
-	}
-	defer srv.Stop()
-	tools := e.tools()
 	for _, w := range works {
-		w.requests = e.requests(w.requests)
-		payload, err := writePayload(e.dir, w.elements)
+		samples, err := e.compare(ctx, w)
 		if err != nil {
 			return err
 		}
-		samples := map[string][]sample{}
-		for round := range e.rounds + 1 {
-			for _, tool := range tools {
-				if !tool.does(w.protocol) || round > 0 && tool.slow && tool.name != w.peer {
-					continue
-				}
-				s, err := tool.run(ctx, w, srv, payload)
-				if ctx.Err() != nil {
-					return ctx.Err()
-				}
-				if err != nil {
-					e.report.note("%s, %s, %d in flight: %v", tool.name, w.name, w.inFlight, err)
-					continue
-				}
-				samples[tool.name] = append(samples[tool.name], s)
-			}
-		}
-		e.progress("%s, %d in flight", w.name, w.inFlight)
 		e.report.addCPU(w, samples)
 	}
 	return nil
+}
+
+// compare runs the tools that speak the protocol of w in turns and returns their samples by name.
+func (e *env) compare(ctx context.Context, w work) (map[string][]sample, error) {
+	return e.compareTools(ctx, w, e.tools())
+}
+
+func (e *env) compareTools(ctx context.Context, w work, tools []tool) (map[string][]sample, error) {
+	w.requests = e.requests(w.requests)
+	srv, err := e.nullOn(w.cores.server(), w.tls)
+	if err != nil {
+		return nil, err
+	}
+	defer srv.Stop()
+	payload, err := writePayload(e.dir, w.elements)
+	if err != nil {
+		return nil, err
+	}
+	samples := map[string][]sample{}
+	for round := range e.rounds + 1 {
+		for _, tool := range tools {
+			if !tool.does(w.protocol) || w.tls && tool.name == "perf_analyzer" || round > 0 && tool.slow && tool.name != w.peer {
+				continue
+			}
+			s, err := tool.run(ctx, w, srv, payload)
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			if err != nil {
+				e.report.note("%s, %s, %d in flight: %v", tool.name, w.name, w.inFlight, err)
+				continue
+			}
+			samples[tool.name] = append(samples[tool.name], s)
+		}
+	}
+	e.progress("%s, %d in flight", w.name, w.inFlight)
+	return samples, nil
 }
 
 // addCPU turns the samples of one piece of work into rows: ours first, with the verdict.

@@ -54,10 +54,18 @@ func (e *env) requests(n int) int { return max(1, int(float64(n)*e.scale)) }
 func (e *env) file(name string) string { return filepath.Join(e.dir, name) }
 
 // null starts the canned server on a core of its own, nullOn on the given ones.
-func (e *env) null() (*binary.Server, error) { return e.nullOn(serverCore) }
+func (e *env) null() (*binary.Server, error) { return e.nullOn(serverCore, false) }
 
-func (e *env) nullOn(cores string) (*binary.Server, error) {
-	return binary.Serve("", pinned(cores, e.bin, "serve", "--null")...)
+func (e *env) nullOn(cores string, tls bool) (*binary.Server, error) {
+	argv := pinned(cores, e.bin, "serve", "--null")
+	if tls {
+		cert, key, err := e.certificate()
+		if err != nil {
+			return nil, err
+		}
+		argv = append(argv, "--tls-cert", cert, "--tls-key", key)
+	}
+	return binary.Serve("", argv...)
 }
 
 // The cores of a pinned client and a pinned server, and those of a client and a server that share two.

@@ -10,12 +10,15 @@ type group struct {
 
 var groups = []group{
 	{"CPU per request", cpuRows},
+	{"many cores", coreRows},
+	{"growth", growthRows},
 	{"real Triton", tritonRows},
 	{"telemetry", telemetryRows},
 	{"memory", memoryRows},
 	{"start", startRows},
 	{"open loop", openRows},
 	{"streamed tokens, CPU", streamRows},
+	{"many streams", manyStreamRows},
 	{"streamed tokens, truth", truthRows},
 	{"streamed tokens over shared connections, truth", sharedRows},
 	{"language models, truth", llmRows},

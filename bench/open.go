@@ -15,7 +15,7 @@ import (
 // openRows send at high rates on a Poisson schedule, on two cores that client and server share, and compare the client with its
 // schedule: how many requests it sent, and how late.
 func openRows(ctx context.Context, e *env) error {
-	srv, err := e.nullOn(bothCores)
+	srv, err := e.nullOn(bothCores, false)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,13 @@ import (
 
 	"github.com/redline-bench/redline/e2e/binary"
 )
+
+func (w work) scheme() string {
+	if w.tls {
+		return "https"
+	}
+	return "http"
+}
 
 // sample is one run of one tool.
 type sample struct {
@@ -27,6 +35,11 @@ func (s sample) perSecond() float64 { return float64(s.requests) / s.wall.Second
 // cheapest is the sample with the lowest CPU time per request.
 func cheapest(s []sample) sample {
 	return slices.MinFunc(s, func(a, b sample) int { return int(a.micros()*1e3) - int(b.micros()*1e3) })
+}
+
+// fastest is the sample with the highest throughput.
+func fastest(s []sample) sample {
+	return slices.MaxFunc(s, func(a, b sample) int { return cmp.Compare(a.perSecond(), b.perSecond()) })
 }
 
 // tool is a load generator: how to call it, and where its output says how many requests got a response.
@@ -54,7 +67,10 @@ func (e *env) tools() []tool {
 		tools = append(tools, tool{
 			name: "wrk", protocols: "http", answered: regexp.MustCompile(`answered (\d+) failed 0`),
 			argv: func(w work, s *binary.Server, p payload) []string {
-				return []string{e.wrk, "-t1", "-c" + strconv.Itoa(w.inFlight), "-d1s", "-s", p.lua, "http://" + s.HTTP + "/v2/models/" + model + "/infer"}
+				return []string{
+					e.wrk, "-t" + strconv.Itoa(w.cores.threads()), "-c" + strconv.Itoa(w.inFlight), "-d1s", "-s", p.lua,
+					w.scheme() + "://" + s.HTTP + "/v2/models/" + model + "/infer",
+				}
 			},
 		})
 	}
@@ -86,17 +102,19 @@ func profileArgs(w work, s *binary.Server) []string {
 		"-m", model, "--shape", input + ":" + strconv.Itoa(w.elements), "--async",
 		"--concurrency-range", strconv.Itoa(w.inFlight), "--request-count", strconv.Itoa(w.requests),
 	}
-	switch w.protocol {
-	case "stream":
+	switch {
+	case w.protocol == "stream":
 		return append(args, "--streaming", "-i", "grpc", "-u", s.GRPC)
+	case w.tls:
+		return append(args, "-u", "https://"+s.HTTP, "--ssl-https-verify-peer", "0", "--ssl-https-verify-host", "0")
 	default:
 		return append(args, "-i", w.protocol, "-u", s.Address(w.protocol))
 	}
 }
 
-// run starts the tool on the client's core.
+// run starts the tool on the client's cores.
 func (t tool) run(ctx context.Context, w work, s *binary.Server, p payload) (sample, error) {
-	u, err := measure(ctx, pinned(clientCore, t.argv(w, s, p)...)...)
+	u, err := measure(ctx, pinned(w.cores.client(), t.argv(w, s, p)...)...)
 	if err != nil {
 		return sample{}, err
 	}

@@ -20,7 +20,6 @@ import (
 type made struct {
 	levels   int  // concurrency 1, 2, 4, ...
 	requests int  // of a level
-	flat     bool // all levels have about the same latency
 	tokens   bool // of a language model, with goodput
 	failing  bool
 	checks   []result.Check
@@ -52,10 +51,7 @@ func (m made) result() *result.Result {
 }
 
 func (m made) level(concurrency int) result.Level {
-	base := int64(2e6)
-	if !m.flat {
-		base += int64(concurrency) * 1e6
-	}
+	base := int64(2+concurrency) * 1e6
 	setup := measure.Setup{}
 	win, line := measure.NewWindow(setup), measure.NewTimeline(setup, 1)
 	for i := range int64(m.requests) {

@@ -5,8 +5,10 @@ package soak
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -60,6 +62,7 @@ type wire struct {
 	runs         int
 	good, failed uint64
 	took         time.Duration // of the last run
+	unreached    int           // runs without a level: the server was away when they began
 	errs         []error
 }
 
@@ -115,7 +118,10 @@ func (w *wire) run(d time.Duration) {
 			Getenv: os.Getenv, Executable: os.Executable, Width: func() int { return 0 },
 		})
 		w.took = time.Since(begun)
-		if err := w.add(begun); err != nil {
+		switch err := w.add(begun); {
+		case errors.Is(err, errUnreached):
+			w.unreached++
+		case err != nil:
 			w.errs = append(w.errs, fmt.Errorf("%s: exit code %d: %w", w.name, code, err))
 		}
 		if w.once {
@@ -124,9 +130,15 @@ func (w *wire) run(d time.Duration) {
 	}
 }
 
+// errUnreached is the outcome of a run that measured no level.
+var errUnreached = errors.New("no level was measured")
+
 // add takes the result of a run in.
 func (w *wire) add(begun time.Time) error {
 	text, err := os.ReadFile(w.json)
+	if errors.Is(err, fs.ErrNotExist) {
+		return errUnreached
+	}
 	if err != nil {
 		return err
 	}
@@ -137,7 +149,11 @@ func (w *wire) add(begun time.Time) error {
 	if err := json.Unmarshal(text, &res); err != nil {
 		return err
 	}
-	if len(res.Levels) != 1 {
+	switch len(res.Levels) {
+	case 0:
+		return errUnreached
+	case 1:
+	default:
 		return fmt.Errorf("%d levels", len(res.Levels))
 	}
 	for _, f := range res.Levels[0].Failures {
@@ -285,6 +301,9 @@ func (w *wire) check(t *testing.T, d, outage time.Duration) {
 	t.Helper()
 	for _, err := range w.errs {
 		t.Errorf("%v\n%s", err, w.out.String())
+	}
+	if w.unreached > 0 && outage <= patience {
+		t.Errorf("%s: %d runs measured no level, while the server was away for at most %v\n%s", w.name, w.unreached, outage, w.out.String())
 	}
 	if w.good == 0 || w.failed == 0 {
 		t.Errorf("%s: %d requests succeeded and %d failed, while the server failed every second\n%s", w.name, w.good, w.failed, w.out.String())

@@ -37,9 +37,9 @@ const (
 	Better  Finding = "better"
 	Worse   Finding = "worse"
 	Same    Finding = "no difference seen"
-	Slight  Finding = "not surely beyond the least change" // a difference that may be smaller than Options.Least
-	Unknown Finding = "cannot tell"                        // a change of Resolution could not have been seen
-	Shown   Finding = ""                                   // for information: the number raises no alarm
+	Slight  Finding = "may be smaller than --least" // a difference that may be smaller than Options.Least
+	Unknown Finding = "cannot tell"                 // a change of Resolution could not have been seen
+	Shown   Finding = ""                            // for information: the number raises no alarm
 )
 
 // Row is one number on both sides.
@@ -216,10 +216,13 @@ func (q quantiles) estimates(levels []*result.Level, name string) []estimate {
 func (rep *Report) remark() {
 	all := slices.Concat(rep.A, rep.B)
 	first := all[0].Run
-	for _, s := range all[1:] {
-		if known := first.Workload != "" && s.Run.Workload != ""; known && s.Run.Workload != first.Workload {
-			rep.Remarks = append(rep.Remarks, fmt.Sprintf("%s sent a different workload than %s", s.Name, all[0].Name))
+	known := slices.DeleteFunc(slices.Clone(all), func(s Side) bool { return s.Run.Workload == "" })
+	for _, s := range known {
+		if s.Run.Workload != known[0].Run.Workload {
+			rep.Remarks = append(rep.Remarks, fmt.Sprintf("%s sent a different workload than %s", s.Name, known[0].Name))
 		}
+	}
+	for _, s := range all[1:] {
 		if s.Run.GoodputBounds != first.GoodputBounds {
 			rep.otherBounds = true
 			rep.Remarks = append(rep.Remarks, fmt.Sprintf("the goodput bounds differ, so goodput is not compared: %s in %s, %s in %s",

@@ -63,7 +63,7 @@ func (q quantiles) estimateOf(lv *result.Level, name string) estimate {
 	return e
 }
 
-// sameAs maps metrics of language models to the equal headline numbers.
+// sameAs maps headline numbers to the equal metrics of language models.
 var sameAs = map[string]string{
 	"throughput": "request_throughput", "avg": "request_latency.avg",
 	"p50": "request_latency.p50", "p90": "request_latency.p90", "p99": "request_latency.p99",

@@ -55,7 +55,7 @@ func (rep *Report) conclusion() string {
 	case rep.Finding == Unknown:
 		return "not comparable with A: " + Unseen(rep.least)
 	case rep.least > 0:
-		return fmt.Sprintf("not surely different from A by %g %%", rep.least*100)
+		return fmt.Sprintf("may differ from A by less than %g %%", rep.least*100)
 	}
 	return "no different from A, as far as can be seen"
 }
@@ -88,7 +88,11 @@ func (rep *Report) changes(f Finding) string {
 		out = append(out, strings.Join(names, ", ")+" at "+level)
 	}
 	if more := len(levels) - headlineLevels; more > 0 {
-		out = append(out, fmt.Sprintf("and at %d more levels", more))
+		levels := "levels"
+		if more == 1 {
+			levels = "level"
+		}
+		out = append(out, fmt.Sprintf("and at %d more %s", more, levels))
 	}
 	return strings.Join(out, "; ")
 }

@@ -230,6 +230,15 @@ func (e *Engine) Sent() uint64 {
 	return n
 }
 
+// Connections returns the number of connections that carry many calls at once, and how long the busiest of them has worked until
+// now; 0 if each call has a connection of its own.
+func (e *Engine) Connections() (n int, busiest time.Duration) {
+	if m, ok := e.tr.(service.Multiplexer); ok {
+		return m.Connections()
+	}
+	return 0, 0
+}
+
 // Behind is the time in which paced loads had a due request that was not sent yet.
 func (e *Engine) Behind() time.Duration { return time.Duration(e.behind.Load()) }
 

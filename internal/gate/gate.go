@@ -59,7 +59,7 @@ func Apply(res *result.Result, rules []Rule) *Gate {
 			g.Findings = append(g.Findings, r.find(lv))
 		}
 		if !seen {
-			g.Findings = append(g.Findings, result.Check{Rule: r.Text, Text: "no level was measured that the rule is about"})
+			g.Findings = append(g.Findings, result.Check{Rule: r.Text, Text: "no measured level matches the rule"})
 		}
 	}
 	return g
@@ -78,12 +78,11 @@ func (r *Rule) find(lv *result.Level) result.Check {
 
 // invalid says why the whole result is void.
 func invalid(res *result.Result) string {
-	switch res.Verdict.State {
-	case result.Valid, result.Unstable:
+	if res.Verdict.State.Judged() {
 		return ""
-	case result.Interrupted:
+	}
+	if res.Verdict.State == result.Interrupted {
 		return "the run was interrupted"
-	case result.ClientLimited, result.Failed, result.TooShort, result.ServerFailed:
 	}
 	text := string(res.Verdict.State)
 	if len(res.Verdict.Reasons) > 0 {

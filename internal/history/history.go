@@ -121,10 +121,8 @@ func describe(res *result.Result) Entry {
 	if res.Plan != nil {
 		e.Model = res.Plan.Target.Model
 	}
-	for _, c := range res.Checks {
-		if !c.OK && !c.Unknown {
-			e.MissedRules++
-		}
+	if res.Verdict.State.Judged() {
+		e.MissedRules = missedRules(res.Checks)
 	}
 	for i := range res.Levels {
 		lv := &res.Levels[i]
@@ -134,6 +132,17 @@ func describe(res *result.Result) Entry {
 	}
 	e.ID = start.Format("20060102-150405") + "-" + slug(cmp.Or(e.Label, e.Model, e.Command))
 	return e
+}
+
+// missedRules counts the rules that a level at least missed. A rule has a check for each of its levels.
+func missedRules(checks []result.Check) int {
+	missed := map[string]bool{}
+	for _, c := range checks {
+		if !c.OK && !c.Unknown {
+			missed[c.Rule] = true
+		}
+	}
+	return len(missed)
 }
 
 // slug makes a name that is safe in a path and on a command line.

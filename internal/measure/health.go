@@ -2,6 +2,7 @@ package measure
 
 import (
 	"cmp"
+	"math"
 	"time"
 
 	"github.com/redline-bench/redline/internal/result"
@@ -28,7 +29,11 @@ type Load struct {
 	Stalled     time.Duration // how long ended requests waited until the records of earlier ones were written
 	Dropped     uint64        // requests that were due and never sent
 	MaxProcs    int
-	Options     Options
+	// Connections is the number of connections that carry many requests at once; 0 if each has one request. ConnectionBusy is
+	// how long the busiest of them worked.
+	Connections    int
+	ConnectionBusy time.Duration
+	Options        Options
 }
 
 // Options are the names of the options that advice mentions.
@@ -47,6 +52,9 @@ func (l *Load) Paced(n float64, start, lastDue, lastSent int64) {
 	l.Rate = n / time.Duration(lastDue-start).Seconds()
 	l.SendRate = n / time.Duration(lastSent-start).Seconds()
 }
+
+// maxConnectionBusy: a connection that works for a larger share of the time limits the throughput.
+const maxConnectionBusy = 0.85
 
 // Health computes the client health over the merged windows of a level.
 //
@@ -74,6 +82,10 @@ func (w *Window) Health(l Load) result.Health {
 		h.AskedInFlight = h.AchievedInFlight * (1 + float64(l.Idle)/busy)
 	}
 	h.CPUCores = float64(l.CPU) / float64(l.Wall)
+	h.Connections, h.ConnectionBusy = l.Connections, min(1, float64(l.ConnectionBusy)/float64(l.Wall))
+	if more := min(l.MaxProcs, int(math.Round(h.AchievedInFlight))); h.ConnectionBusy >= maxConnectionBusy && more > l.Connections {
+		h.MoreConnections = more
+	}
 	if n := w.requests + w.failed; n > 0 {
 		h.CPUPerRequestNs = int64(l.CPU) / int64(n)
 	}

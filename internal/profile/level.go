@@ -321,6 +321,8 @@ func (m *levelRun) judge(total *measure.Window, used []*pass, duration time.Dura
 	m.load.GCPause, m.load.SchedDelay = usage.GCPause, usage.SchedDelay
 	m.load.Standstill = m.pulse.Longest(used[0].from, used[len(used)-1].until)
 	m.load.Stalled = used[len(used)-1].stalledTo - used[0].stalledFrom
+	m.load.Connections, _ = m.eng.Connections()
+	m.load.ConnectionBusy = used[len(used)-1].busyTo - used[0].busyFrom
 	m.load.MaxProcs, m.load.SendRate = runtime.GOMAXPROCS(0), m.lv.Client.SendRate
 	m.load.Options = measure.Options{Rate: "--request-rate-range", Records: recordsOption}
 	m.schedulePace(used)

@@ -38,6 +38,8 @@ type pass struct {
 	behind       time.Duration
 	stalledFrom  time.Duration // readings of the engine
 	stalledTo    time.Duration
+	busyFrom     time.Duration // how long the busiest connection had worked
+	busyTo       time.Duration
 	statsMissing bool
 	failed       bool  // failed requests ended it
 	err          error // of the export or of Tap
@@ -92,6 +94,7 @@ func (m *levelRun) open(ctx context.Context, p *pass) error {
 	m.failed = m.eng.Failures() // those of the warm-up are none of this level's
 	p.serverFrom, p.statsMissing = stats, stats == nil
 	p.stalledFrom = m.eng.Stalled()
+	_, p.busyFrom = m.eng.Connections()
 	p.before, p.behindFrom, p.from = vitals.Read(), m.eng.Behind(), clock.Now()
 	p.sentFrom, p.sentAt = m.eng.Sent(), p.from
 	p.win.Begin(p.from)
@@ -103,7 +106,7 @@ func (m *levelRun) follow(p *pass) *pass {
 	next := &pass{
 		win: measure.NewWindow(m.setup()), from: p.until, before: p.after, serverFrom: p.serverTo,
 		sentFrom: p.sentFrom + p.sent, sentAt: p.sentUntil, behindFrom: p.behindFrom + p.behind, statsMissing: p.statsMissing,
-		stalledFrom: p.stalledTo,
+		stalledFrom: p.stalledTo, busyFrom: p.busyTo,
 	}
 	next.win.Begin(next.from)
 	return next
@@ -286,6 +289,7 @@ func (m *levelRun) count(p *pass, r *record.Record, events []record.Event, data 
 func (m *levelRun) close(p *pass) {
 	m.eng.Sync(func() { m.fixEnd(p) })
 	p.stalledTo = m.eng.Stalled()
+	_, p.busyTo = m.eng.Connections()
 	p.sentUntil = clock.Now()
 	p.sent, p.behind, p.after = m.eng.Sent()-p.sentFrom, m.eng.Behind()-p.behindFrom, vitals.Read()
 	m.closeFlights(p)

@@ -178,6 +178,10 @@ func client(p *page, l *result.Level) {
 	}
 	p.linef("    CPU: %.2f cores, %s usec per request; the machine was %.0f %% busy",
 		h.CPUCores, plainNumber(float64(h.CPUPerRequestNs)/1000), h.MachineShare*100)
+	if h.MoreConnections > 0 {
+		p.linef("    %s %d, the busiest worked for %.0f %% of the time and limits the throughput; --connections %d can do up to %.2g times as much",
+			p.paint(yellow, "Connections:"), h.Connections, h.ConnectionBusy*100, h.MoreConnections, float64(h.MoreConnections)/float64(h.Connections))
+	}
 	standstill := ""
 	if h.StandstillNs > 0 {
 		standstill = fmt.Sprintf(", %d usec the whole process", us(h.StandstillNs))

@@ -84,6 +84,10 @@ func TestHealth(t *testing.T) {
 	f("answers that the kernel timed", l, closed+"    Read lag: p50 15 usec, p99 900 usec, max 12000 usec; not part of any latency, because responses have their arrival time\n")
 
 	l = closedLevel()
+	l.Health.Connections, l.Health.ConnectionBusy, l.Health.MoreConnections = 2, 0.971, 8
+	f("a connection at its limit", l, strings.Replace(closed, "    Longest", "    Connections: 2, the busiest worked for 97 % of the time and limits the throughput; --connections 8 can do up to 4 times as much\n    Longest", 1))
+
+	l = closedLevel()
 	l.Health.Times = "read"
 	const unread = "    Response times: when the client read them; arrival times are unknown\n"
 	f("tokens without a time of arrival", l, closed+unread+"    Measurement error: not calibrated; add --calibrate\n")

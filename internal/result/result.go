@@ -254,7 +254,13 @@ type Health struct {
 	SchedDelayMaxNs int64   `json:"sched_delay_max_ns"`
 	// ReadLag is how long responses had arrived but were not read; nil if the kernel does not record arrival times.
 	ReadLag *ReadLag `json:"read_lag,omitempty"`
-	Dropped uint64   `json:"dropped"` // due requests that were never sent
+	// Connections is the number of connections that carry many requests at once, and ConnectionBusy the share of the time in which
+	// the busiest of them worked. MoreConnections is set if a connection limits the throughput: that many would spread its work
+	// over the processors.
+	Connections     int     `json:"connections,omitempty"`
+	ConnectionBusy  float64 `json:"connection_busy,omitempty"`
+	MoreConnections int     `json:"more_connections,omitempty"`
+	Dropped         uint64  `json:"dropped"` // due requests that were never sent
 	// StalledNs is how long ended requests waited because the records of earlier ones were not written fast enough.
 	StalledNs int64 `json:"stalled_ns,omitempty"`
 	// StandstillNs is the longest time in which the whole process did not run; 0 if there was none of 100 ms or more.
@@ -320,6 +326,10 @@ const (
 	ServerFailed  State = "server-failed"  // too many requests failed
 	Interrupted   State = "interrupted"    // the user ended the run
 )
+
+// Judged tells whether the rules of a run in this state can be judged. In the other states a missed rule may be the fault of the
+// client or of an interruption.
+func (s State) Judged() bool { return s == Valid || s == Unstable }
 
 // Reason is one reason of a verdict, with advice.
 type Reason struct {

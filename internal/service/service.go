@@ -10,6 +10,7 @@ package service
 
 import (
 	"context"
+	"time"
 
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/tensor"
@@ -128,6 +129,13 @@ type Tracker interface {
 	// Tracks puts slots i, i+n, i+2n, ... on track i, for each i below n. Calls of one track reach the server in the
 	// order of their Sends, where the protocol has a way for that: on one stream. It is called before the first Grow.
 	Tracks(n int)
+}
+
+// Multiplexer is implemented by transports whose connections carry many calls at once.
+type Multiplexer interface {
+	// Connections returns the number of connections, and how long the busiest of them has handled responses and requests until
+	// now, without the time in which it waited.
+	Connections() (n int, busiest time.Duration)
 }
 
 // Renewer is implemented by transports whose streams may outlive a call.

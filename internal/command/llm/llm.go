@@ -93,10 +93,7 @@ func (r *run) measure() int {
 	r.head()
 	var limits [][]result.Reason
 	var stopped string
-	err := r.outcome.WatchServer(r.sigs.Soft, r.plan.Target.Model, r.opts.gpus...)
-	if err == nil {
-		err = r.outcome.Telemetry(r.sigs.Hard, r.plan.Target.Model)
-	}
+	err := r.outcome.Connect(r.sigs.Soft, r.sigs.Hard, r.plan.Target.Model, r.opts.gpus...)
 	for i, lv := range r.opts.levels(r.timed) {
 		if err != nil {
 			break

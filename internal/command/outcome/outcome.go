@@ -125,18 +125,17 @@ func (o *Outcome) identify(res *result.Result) {
 	res.Command, res.CommandLine, res.Label, res.RunID = o.command, o.line, o.opts.Label, o.runID
 }
 
-// WatchServer starts to read the addresses of --server-metrics, and more of them. model is the model of the run.
-func (o *Outcome) WatchServer(ctx context.Context, model string, more ...string) error {
-	all := slices.Concat(o.opts.ServerMetrics, more)
-	if len(all) == 0 {
-		return nil
+// Connect starts to read the addresses of --server-metrics and more of them, until soft ends, and to send the numbers of the run to other
+// tools, until hard ends. It is called when the server is there, before the load. model is the model of the run.
+func (o *Outcome) Connect(soft, hard context.Context, model string, more ...string) error {
+	if all := slices.Concat(o.opts.ServerMetrics, more); len(all) > 0 {
+		w, err := watch.Start(soft, all, model)
+		if err != nil {
+			return fmt.Errorf("--server-metrics: %w", err)
+		}
+		o.server = w
 	}
-	w, err := watch.Start(ctx, all, model)
-	if err != nil {
-		return fmt.Errorf("--server-metrics: %w", err)
-	}
-	o.server = w
-	return nil
+	return o.openSenders(hard, model)
 }
 
 // Progress shows the level in progress to others, not too often. now makes it.
@@ -187,6 +186,9 @@ func (o *Outcome) closeRecords() error {
 func (o *Outcome) Sign(res *result.Result, workload string) {
 	o.identify(res)
 	res.Workload = workload
+	if n := len(res.Levels); n > 0 && o.server != nil && res.Levels[n-1].ServerMetrics == nil { // a command without LevelEnds
+		res.Levels[n-1].ServerMetrics = o.server.Level(context.Background(), &res.Levels[n-1])
+	}
 	res.Telemetry = o.telemetry.close(context.Background())
 	o.gate = gate.Apply(res, o.rules)
 	if o.baseline != nil {

@@ -94,8 +94,8 @@ func hideHeaders(p *command.IO) {
 	}
 }
 
-// Telemetry starts to send the numbers of the run. model is the model of the run.
-func (o *Outcome) Telemetry(ctx context.Context, model string) error {
+// openSenders starts to send the numbers of the run. model is the model of the run.
+func (o *Outcome) openSenders(ctx context.Context, model string) error {
 	if o.opts.RemoteWrite != "" {
 		run := append(slices.Clone(o.telemetry.run), prom.Label{Name: "model", Value: model})
 		w, err := prom.OpenRemoteWriter(ctx, o.opts.RemoteWrite, func() []*dto.MetricFamily { return prom.Families(o.telemetry.tally, run...) })

@@ -38,7 +38,7 @@ func (s *session) close() {
 }
 
 func (s *session) run() int {
-	for _, step := range []func() error{s.openOutcome, s.joinRanks, s.CheckLimits, s.StartServer, s.Describe, s.Check, s.Load, s.openOutputs, s.Stage, s.watchServer} {
+	for _, step := range []func() error{s.openOutcome, s.joinRanks, s.CheckLimits, s.StartServer, s.Describe, s.Check, s.Load, s.openOutputs, s.Stage, s.connect} {
 		if err := step(); err != nil {
 			return s.startFailed(err)
 		}
@@ -90,15 +90,12 @@ func (s *session) openOutcome() (err error) {
 	return err
 }
 
-// watchServer starts to read the server's metrics, and to send those of the run.
-func (s *session) watchServer() error {
+// connect starts to read the server's metrics, and to send those of the run.
+func (s *session) connect() error {
 	if s.outcome == nil {
 		return nil
 	}
-	if err := s.outcome.WatchServer(s.Sigs.Soft, s.Plan.Target.Model); err != nil {
-		return err
-	}
-	return s.outcome.Telemetry(s.Sigs.Hard, s.Plan.Target.Model)
+	return s.outcome.Connect(s.Sigs.Soft, s.Sigs.Hard, s.Plan.Target.Model)
 }
 
 // joinRanks makes this process one of several that measure together.

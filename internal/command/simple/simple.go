@@ -93,6 +93,7 @@ func (s *run) start() error {
 	if s.outcome, err = outcome.Open(s.IO, s.opts.Outcome, "simple", option.CommandLine("redline simple", s.opts.Given)); err != nil {
 		return err
 	}
+	s.plan = s.plan.With(func(p *plan.Plan) { p.Target.Tracing = s.outcome.Tracing() })
 	for _, path := range []string{s.opts.CSV, s.opts.JSON} {
 		if err := s.Files.Writable(path); err != nil {
 			return err
@@ -157,9 +158,13 @@ func (s *run) measure() int {
 	runner := &profile.Runner{
 		Plan: s.plan, Service: s.tap, Model: s.plain(), Observer: &watcher{s},
 		Source:   func(slot, active int) engine.Source { return s.requests.Cursor(slot, active, false) },
-		Timeline: true, Tap: s.outcome.Tap(),
+		Timeline: true,
 	}
 	s.outcome.Begin(s.plan)
+	if err := s.outcome.Connect(s.sigs.Soft, s.sigs.Hard, s.plan.Target.Model); err != nil {
+		return s.failed(err)
+	}
+	runner.Tap = s.outcome.Tap()
 	s.sigs.Enter(command.Loading)
 	res, err := runner.Run(s.sigs.Soft, s.sigs.Hard)
 	s.sigs.Enter(command.Writing)

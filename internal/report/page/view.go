@@ -29,6 +29,7 @@ type View struct {
 	Seconds     float64            `json:"seconds"`
 	Verdict     result.Verdict     `json:"verdict"`
 	Meaning     string             `json:"meaning"` // of the verdict, in a sentence
+	Judged      bool               `json:"judged"`
 	Checks      []result.Check     `json:"checks,omitempty"`
 	Goodput     string             `json:"goodput,omitempty"` // bounds of a good request
 	Error       string             `json:"error,omitempty"`
@@ -149,8 +150,8 @@ func round(v float64) float64 {
 // NewView makes the view of a result. The page calls the run by name.
 func NewView(name string, res *result.Result) *View {
 	v := &View{
-		Name: name, Tool: res.Tool, Version: res.Version, Command: res.Command, CommandLine: cleantext.Cut(res.CommandLine, 4000), Label: res.Label,
-		Verdict: cleanVerdict(res.Verdict), Meaning: report.Meaning(res.Verdict.State), Checks: cleanChecks(res.Checks), Goodput: res.GoodputBounds,
+		Name: name, Tool: res.Tool, Version: res.Version, Command: res.Command, CommandLine: cleantext.Block(res.CommandLine, 4000), Label: res.Label,
+		Verdict: cleanVerdict(res.Verdict), Meaning: report.Meaning(res.Verdict.State), Judged: res.Verdict.State.Judged(), Checks: cleanChecks(res.Checks), Goodput: res.GoodputBounds,
 		Error: cleantext.Line(res.Error), Interrupted: res.Interrupted, Environment: res.Environment, Workload: res.Workload, Levels: []LevelView{},
 	}
 	if res.StartUnixNs > 0 {

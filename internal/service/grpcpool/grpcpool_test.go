@@ -96,6 +96,9 @@ func TestLazyDial(t *testing.T) {
 	if call.Err != nil || call.Rec.Responses != 1 {
 		t.Errorf("%v: %+v", call.Err, call.Rec)
 	}
+	if n, busiest := tr.(service.Multiplexer).Connections(); n < 1 || busiest <= 0 {
+		t.Errorf("after a call, the busiest of %d connections has worked for %v", n, busiest)
+	}
 }
 
 // A connection that the server has left is made again for the next call.

@@ -18,7 +18,8 @@ type connection struct {
 	lock     sync.Mutex // held while ends are reported
 	conn     atomic.Pointer[h2.Conn]
 	dirty    atomic.Bool // something may wait for Flush
-	answered uint64      // under lock: calls that the server answered; an increase means that the connection works
+	busy     atomic.Int64
+	answered uint64 // under lock: calls that the server answered; an increase means that the connection works
 
 	mu      sync.Mutex
 	open    map[*h2.Conn]*state
@@ -39,7 +40,7 @@ func newConnection(t *Transport) *connection {
 
 func (n *connection) dial(ctx context.Context) (*h2.Conn, error) {
 	cfg := n.t.cfg.Wire()
-	cfg.Lock = &n.lock
+	cfg.Lock, cfg.Busy = &n.lock, &n.busy
 	var c *h2.Conn
 	made := make(chan struct{}) // the server may leave before Dial has returned
 	cfg.OnDrain = func() {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/record"
@@ -37,6 +38,8 @@ var (
 	_ service.Transport = (*Transport)(nil)
 	_ service.Tracker   = (*Transport)(nil)
 	_ service.Renewer   = (*Transport)(nil)
+
+	_ service.Multiplexer = (*Transport)(nil)
 )
 
 // New makes a pool with no slots. sender is called once for each slot.
@@ -59,6 +62,15 @@ func (t *Transport) Tracks(n int) {
 	t.growing.Lock()
 	defer t.growing.Unlock()
 	t.tracks = n
+}
+
+// Connections implements service.Multiplexer.
+func (t *Transport) Connections() (n int, busiest time.Duration) {
+	conns := *t.conns.Load()
+	for _, c := range conns {
+		busiest = max(busiest, time.Duration(c.busy.Load()))
+	}
+	return len(conns), busiest
 }
 
 // Renew ends the streams of senders that keep one from call to call.

@@ -19,6 +19,7 @@ import (
 	"math"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redline-bench/redline/internal/clock"
@@ -49,6 +50,8 @@ type Config struct {
 	// OnDrain, when set, is called once, on a goroutine of its own, when the connection will take no more
 	// streams although those it has go on.
 	OnDrain func()
+	// Busy, when set, counts the nanoseconds in which the connection handled what it had read; not its waits.
+	Busy *atomic.Int64
 	// Wait bounds the time to connect and to receive the server's settings; 0 is 20 seconds.
 	Wait time.Duration
 }

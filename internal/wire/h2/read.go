@@ -67,6 +67,7 @@ func (c *Conn) Serve() error {
 	for {
 		n, err := c.fill()
 		at := c.arrived(n)
+		read := at + c.in.late
 		if n < 0 { // woken by Cancel
 			_ = c.nc.SetReadDeadline(time.Time{})
 			err = nil
@@ -89,6 +90,9 @@ func (c *Conn) Serve() error {
 			return c.fail(err, at)
 		}
 		c.Flush()
+		if c.cfg.Busy != nil {
+			c.cfg.Busy.Add(clock.Now() - read)
+		}
 		if c.spent() {
 			return c.fail(nil, at)
 		}

@@ -13,7 +13,7 @@
     const state = run.live ? "running" : run.verdict.state || "unknown";
     const box = el("section", { class: "verdict " + state, "aria-label": "verdict" });
     if (run.live) box.append(el("b", { class: "live" }, "Running"), " ", el("span", {}, "the results below are those up to now"));
-    else box.append(el("b", {}, state), " ", run.meaning);
+    else box.append(el("b", {}, state), " ", run.verdict.state ? run.meaning : "");
     if (run.error) box.append(el("p", {}, run.error));
     const reasons = merged(run);
     if (reasons.length) box.append(el("ul", {}, reasons.map((r) => el("li", {}, r.what, r.try ? el("span", {}, " Try: " + r.try) : null))));
@@ -26,14 +26,15 @@
     const all = run.checks || [];
     if (!all.length) return null;
     const bad = all.filter((c) => !c.ok && !c.unknown), unknown = all.filter((c) => c.unknown), good = all.filter((c) => c.ok);
-    const judged = run.verdict.state === "valid" || run.verdict.state === "unstable";
+    const rulesOf = (list) => new Set(list.map((c) => c.rule)).size; // a rule has a check for each of its levels
+    const judged = run.judged, total = rulesOf(all);
     const rows = (list, cls) => list.map((c) => [c.rule, { text: c.level || "" }, { text: c.text, cls: "text " + cls }]);
     const head = ["rule", "level", "found"];
-    const title = bad.length ? bad.length + " of " + all.length + (all.length === 1 ? " rule" : " rules") + " missed" : unknown.length ? "cannot tell whether the rules hold" : all.length === 1 ? "the rule holds" : "all " + all.length + " rules hold";
+    const title = bad.length ? rulesOf(bad) + " of " + total + (total === 1 ? " rule" : " rules") + " missed" : unknown.length ? "cannot tell whether the rules hold" : total === 1 ? "the rule holds" : "all " + total + " rules hold";
     const state = !judged ? "unstable" : bad.length ? "failed" : unknown.length ? "unstable" : "valid";
     return el("section", { class: "verdict rules " + state, "aria-label": "rules" }, el("b", {}, title), judged ? null : " and the run cannot be judged: its verdict is " + run.verdict.state,
       bad.length + unknown.length ? table(head, [...rows(bad, "bad"), ...rows(unknown, "warn")]) : null,
-      good.length ? el("details", { open: !bad.length && good.length <= 4 }, el("summary", {}, good.length + (good.length === 1 ? " rule holds" : " rules hold")), table(head, rows(good, "good"))) : null);
+      good.length ? el("details", { open: !bad.length && good.length <= 4 }, el("summary", {}, good.length + (good.length === 1 ? " check passed" : " checks passed")), table(head, rows(good, "good"))) : null);
   }
 
   // identity says which run this is: label, tool, target, and the command line that makes it again.
@@ -100,7 +101,7 @@
   const counted = (runs) => (runs.every(speaks) ? "requests" : runs.some(speaks) ? "requests or inferences" : "inferences");
 
   const tag = (run, runs) => (runs.length > 1 ? run.mark + " " : "");
-  const loadName = (runs) => (runs.every((r) => r.levels.every((l) => l.open)) ? "requests per second asked for" : runs.some((r) => r.levels.some((l) => l.open)) ? "load" : "concurrency");
+  const loadName = (runs) => (runs.every((r) => r.levels.every((l) => l.open)) ? "requested requests per second" : runs.some((r) => r.levels.some((l) => l.open)) ? "load" : "concurrency");
 
   // overview draws all levels together: the figures of language models against the load first.
   function overview(runs) {
@@ -111,9 +112,9 @@
     return even(grid);
   }
 
-  // The lines of one run differ in color; those of two runs have the color of their run and differ in dash pattern.
+  // Lines differ in dash pattern. Those of one run differ in color too; those of two runs have the color of their run.
   const dashes = [[], [6, 3], [2, 3]];
-  const lineOf = (r, i, runs) => (runs.length > 1 ? { color: r, dash: dashes[i] } : { color: i, dash: dashes[i] });
+  const lineOf = (r, i, runs) => ({ color: runs.length > 1 ? r : i, dash: dashes[i] });
 
   // against draws figures of all levels over their load. stats: [name, value of a level].
   function against(runs, title, note, unit, stats) {
@@ -133,7 +134,7 @@
     return [
       against(runs, "Time to first token against load", "From the send, or the schedule, to the first token.", "ms", [["p50", of("time_to_first_token", 50)], ["p99", of("time_to_first_token", 99)]]),
       against(runs, "Time per token against load", "Of the tokens after the first.", "ms", [["average", of("inter_token_latency", "avg")], ["p99", of("inter_token_latency", 99)]]),
-      against(runs, "Tokens per second against load", "Output tokens of all answers together.", "plain", [["tokens/s", of("output_token_throughput", "avg")]]),
+      against(runs, "Tokens per second against load", "Output tokens of all responses together.", "plain", [["tokens/s", of("output_token_throughput", "avg")]]),
       bounds.length ? against(runs, "Goodput against load", "Requests per second, and those that kept " + bounds.join(" or ") + ".", "plain", [["goodput/s", of("goodput", "avg")], ["all requests/s", (l) => l.throughput]]) : null,
     ];
   }
@@ -143,10 +144,10 @@
     const lists = [];
     runs.forEach((run, r) => [50, 90, 99].forEach((p, i) => {
       const points = run.levels.filter((l) => at(l.latency, p) > 0 && enough(l.requests, p)).map((l) => ({ x: l.throughput, y: at(l.latency, p), label: l.name, short: num(l.load) }));
-      if (points.length) lists.push({ name: tag(run, runs) + "p" + p, ...lineOf(r, i, runs), points });
+      if (points.length) lists.push({ run, name: tag(run, runs) + "p" + p, ...lineOf(r, i, runs), points });
     }));
     if (!lists.length) return null;
-    lists.forEach((l, i) => { l.labeled = i === lists.length - 1 || lists[i + 1].name[0] !== l.name[0]; }); // the highest curve of each run
+    lists.forEach((l, i) => { l.labeled = l.run !== lists[i + 1]?.run; }); // the highest curve of each run
     return curve({ title: "Throughput and latency", note: "Each point is a level; the number beside it is its " + loadName(runs) + ". Lines connect the levels by their load. Drag to zoom, double-click to go back.", wide: true, x: { label: counted(runs) + " per second", per: counted(runs) + " per second" }, y: { label: "latency", unit: "ms" }, lists });
   }
 
@@ -179,7 +180,7 @@
   function tokenCurves(runs) {
     return [["time_to_first_token", "Time to first token by percentile"], ["inter_token_latency", "Time per token by percentile"]].map(([name, title]) => {
       const parts = runs.flatMap((run) => run.levels.map((l) => ({ l, m: metric(l, name) })).filter((x) => x.m && x.m.dist).map(({ l, m }) => {
-        const shown = (m.dist.percentiles || []).filter((q) => q.p <= 100 - 50 / m.dist.count);
+        const shown = (m.dist.percentiles || []).filter((q) => enough(m.dist.count, q.p));
         return { name: tag(run, runs) + l.name, n: m.dist.count, xs: shown.map((q) => nines(q.p / 100)), ys: shown.map((q) => q.v) };
       })).filter((p) => p.xs.length);
       return percentiles(title, parts);
@@ -209,7 +210,7 @@
       tools.append(...buttons);
       section.append(tools);
       const wanted = timed.findIndex((l) => l.name === chosen[run.mark]);
-      press(wanted >= 0 ? wanted : Math.max(0, timed.indexOf(run.live ? timed.find((l) => !l.cdf[0].length) : best(run))));
+      press(wanted >= 0 ? wanted : Math.max(0, timed.indexOf(run.live ? run.newest : best(run))));
     } else show(timed[0]);
     section.append(place);
     return section;
@@ -228,13 +229,13 @@
     ];
     if (t.heat && t.heat.length) out.push(heat({ title: "Latency heat map", note: "How many requests had which latency when; darker is more, on a logarithmic scale.", step: t.step, slices: n, cells: t.heat, edges: t.edges, lows: t.lows }));
     const rates = [{ name: "ended", values: t.ended }, { name: "sent", values: t.sent, color: 4, width: 1 }];
-    if (t.asked) rates.push({ name: "asked for", values: t.asked, color: 7, dash: [4, 3] });
-    out.push(lines({ title: "Requests per second", note: t.asked ? "What was achieved against what the schedule asked for." : "", x, y: { unit: "plain" }, xs, series: rates, bands: used }));
-    out.push(lines({ title: "In flight", note: l.health.asked_in_flight ? "Requests at the server at a time; " + num(l.health.asked_in_flight) + " were asked for." : "Requests at the server at a time.", x, y: { unit: "plain" }, xs, bands: used, series: [{ name: "in flight", values: t.in_flight, fill: true, color: 3 }] }));
+    if (t.asked) rates.push({ name: "requested", values: t.asked, color: 7, dash: [4, 3] });
+    out.push(lines({ title: "Requests per second", note: t.asked ? "The rate that was reached and the rate of the schedule." : "", x, y: { unit: "plain" }, xs, series: rates, bands: used }));
+    out.push(lines({ title: "In flight", note: l.health.asked_in_flight ? "Requests at the server at a time; " + num(l.health.asked_in_flight) + " were requested." : "Requests at the server at a time.", x, y: { unit: "plain" }, xs, bands: used, series: [{ name: "in flight", values: t.in_flight, fill: true, color: 3 }] }));
     if (t.first_p50) out.push(lines({ title: t.tokens ? "Time to first token" : "Time to first response", note: "Of the requests that ended then.", x, y: { unit: "ms" }, xs, bands: used, series: [{ name: "p50", values: t.first_p50 }, { name: "p99", values: t.first_p99, color: 2 }] }));
-    if (t.gap_p50) out.push(lines({ title: "Time between tokens", note: "As they came: from one piece of an answer to the next.", x, y: { unit: "ms" }, xs, bands: used, series: [{ name: "p50", values: t.gap_p50 }, { name: "p99", values: t.gap_p99, color: 2 }] }));
-    if (t.tokens) out.push(lines({ title: "Tokens per second", note: "Of all answers together, when they came.", x, y: { unit: "plain" }, xs, bands: used, series: [{ name: "tokens", values: t.tokens, fill: true, color: 4 }] }));
-    else if (t.events) out.push(lines({ title: "Responses per second", note: "Of streamed answers.", x, y: { unit: "plain" }, xs, bands: used, series: [{ name: "responses", values: t.events, fill: true, color: 4 }] }));
+    if (t.gap_p50) out.push(lines({ title: "Time between tokens", note: "From one event of a response to the next.", x, y: { unit: "ms" }, xs, bands: used, series: [{ name: "p50", values: t.gap_p50 }, { name: "p99", values: t.gap_p99, color: 2 }] }));
+    if (t.tokens) out.push(lines({ title: "Tokens per second", note: "Of all responses together, by the time of their arrival.", x, y: { unit: "plain" }, xs, bands: used, series: [{ name: "tokens", values: t.tokens, fill: true, color: 4 }] }));
+    else if (t.events) out.push(lines({ title: "Responses per second", note: "Of streamed responses.", x, y: { unit: "plain" }, xs, bands: used, series: [{ name: "responses", values: t.events, fill: true, color: 4 }] }));
     if (t.failed) out.push(lines({ title: "Failures per second", note: "By class, stacked.", stacked: true, x, y: { unit: "plain" }, xs, bands: used, series: Object.keys(t.failed).sort().map((c, i) => ({ name: c, values: t.failed[c], color: [2, 1, 3, 6, 5, 7][i % 6], fill: true })) }));
     if (l.server_metrics) out.push(...serverCharts(l.server_metrics, [xs[0], xs[n - 1]], used));
     return out;
@@ -396,7 +397,7 @@
     const state = some("worse") ? (some("better") ? "unstable" : "failed") : some("better") ? "valid" : "";
     return el("section", {}, el("div", { class: "verdict " + state }, el("b", {}, c.headline), (c.remarks || []).length ? el("ul", {}, c.remarks.map((r) => el("li", {}, r))) : null),
       table(["level", "figure", "A", "B", "change", "interval", ""], rows, "full pairs"),
-      el("p", { class: "note" }, "A figure is better or worse where its whole interval lies on one side of zero. The intervals allow for the number of figures: of comparisons of equal runs, at most " + num(100 - c.confidence * 100) + " % have one without zero."));
+      el("p", { class: "note" }, "A figure is better or worse where its whole interval lies on one side of zero. The intervals allow for the number of figures: of comparisons of equal runs, at most " + num(100 - c.confidence * 100) + " % have one without zero. With --least, the whole interval must lie beyond that change."));
   }
 
   function section(id, title, note, ...content) {
@@ -410,7 +411,7 @@
     document.addEventListener("pointerover", (e) => { over = !!(e.target.closest && e.target.closest(".chart, .tools")); });
     document.addEventListener("pointerleave", () => { over = false; });
     try {
-      for (let live = true; live;) {
+      for (let live = data.runs[0].live; live;) {
         const next = await (await fetch(data.feed + "?after=" + seq, { cache: "no-store" })).json();
         seq = next.seq;
         live = next.runs[0].live;
@@ -427,6 +428,7 @@
     const runs = data.runs;
     runs.forEach((r, i) => {
       r.mark = "AB"[i] || String(i);
+      r.newest = r.levels.findLast((l) => l.time);
       r.levels.sort((a, b) => a.load - b.load);
     });
     const one = runs.length === 1 ? runs[0] : null;

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/shm"
@@ -54,6 +55,14 @@ func (t *transport) Tracks(n int) {
 	if tracker, ok := t.Transport.(service.Tracker); ok {
 		tracker.Tracks(n)
 	}
+}
+
+// Connections implements service.Multiplexer where the transport within does.
+func (t *transport) Connections() (n int, busiest time.Duration) {
+	if m, ok := t.Transport.(service.Multiplexer); ok {
+		return m.Connections()
+	}
+	return 0, 0
 }
 
 // Renew implements service.Renewer where the transport within does.
