@@ -37,6 +37,7 @@ type View struct {
 	Interrupted bool               `json:"interrupted,omitempty"`
 	Environment result.Environment `json:"environment"`
 	Workload    string             `json:"workload,omitempty"`
+	Lost        []string           `json:"lost,omitempty"` // what other tools did not get
 	Levels      []LevelView        `json:"levels"`
 	Plan        json.RawMessage    `json:"plan,omitempty"`
 }
@@ -161,6 +162,11 @@ func NewView(name string, res *result.Result) *View {
 	if p := res.Plan.Public(); p != nil {
 		v.Model, v.Target = p.Target.Model, p.Target.URL
 		v.Plan, _ = json.Marshal(p) // a plan is plain data
+	}
+	for i := range res.Telemetry {
+		if lost := res.Telemetry[i].Lost(); lost != "" {
+			v.Lost = append(v.Lost, cleantext.Line(lost))
+		}
 	}
 	for i := range res.Levels {
 		v.Levels = append(v.Levels, levelView(&res.Levels[i]))

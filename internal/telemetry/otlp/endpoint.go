@@ -1,6 +1,7 @@
 package otlp
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -55,6 +56,9 @@ func parse(endpoint, protocol string) (target, error) {
 	u, err := url.Parse(web + "://" + rest)
 	if err != nil || u.Host == "" {
 		return t, fmt.Errorf("is an address such as grpc://collector:4317 or http://collector:4318, not %q", endpoint)
+	}
+	if u.User != nil {
+		return t, errors.New("takes no user and password: give them as a header, --otlp-header 'Authorization: Basic ...'")
 	}
 	t.address, t.base = u.Host, strings.TrimSuffix(u.String(), "/")
 	if t.grpc && u.Port() == "" {

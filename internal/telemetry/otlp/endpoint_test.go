@@ -20,7 +20,7 @@ func TestEndpoints(t *testing.T) {
 	f("c:4317", "http/protobuf", target{insecure: true, address: "c:4317", base: "http://c:4317"})
 	f("env", "", target{})
 	f("env", "grpc", target{grpc: true})
-	for _, bad := range []string{"collector", "ftp://c:1", "http://", "grpc://"} {
+	for _, bad := range []string{"collector", "ftp://c:1", "http://", "grpc://", "http://me:secret@c:4318"} {
 		if _, err := parse(bad, ""); err == nil {
 			t.Errorf("%s was accepted", bad)
 		}

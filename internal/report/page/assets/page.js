@@ -383,7 +383,7 @@
   function facts(run) {
     const env = run.environment || {};
     const list = [["Start", run.start], ["Goodput bounds", goodputBounds(run)],
-      ["Client machine", [env.hostname, env.os && env.os + "/" + env.arch, env.cpus && env.cpus + " CPUs", env.go].filter(Boolean).join(", ")], ["Workload", run.workload]].filter((x) => x[1]);
+      ["Client machine", [env.hostname, env.os && env.os + "/" + env.arch, env.cpus && env.cpus + " CPUs", env.go].filter(Boolean).join(", ")], ["Workload", run.workload], ["Not sent", (run.lost || []).join("; ")]].filter((x) => x[1]);
     return el("dl", { class: "facts" }, list.flatMap(([k, v]) => [el("dt", {}, k), el("dd", {}, v)]));
   }
 
