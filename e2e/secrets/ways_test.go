@@ -65,7 +65,7 @@ func profileWays() [][]string {
 	ways = append(ways,
 		[]string{"--server-metrics", "http://someone:" + secret(15) + "@PAGE/metrics"},
 		[]string{"--otlp", "http://PAGE", "--otlp-header", "api-key: " + secret(16), "--trace-requests", "100%"},
-		[]string{"--otlp=https://someone:" + secret(17) + "@PAGE"},
+		[]string{"--otlp", "https://someone:" + secret(17) + "@PAGE"},
 		[]string{"--prometheus-remote-write", "http://someone:" + secret(18) + "@PAGE/api/v1/write"},
 	)
 	return append(ways, urlWays("-u ", "-u", "-u=")...)

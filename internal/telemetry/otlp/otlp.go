@@ -83,19 +83,27 @@ func Open(ctx context.Context, cfg Config, tally *telemetry.Tally) (*Exporter, e
 	}
 	inner, err := newExporter(ctx, to, cfg.Headers, secure)
 	if err != nil {
-		return nil, fmt.Errorf("send to %s: %w", secret.PublicURL(cfg.Endpoint), err)
+		return nil, fmt.Errorf("send to %s: %w", cfg.address(), err)
 	}
 	res, err := cfg.Run.resource(ctx)
 	if err != nil {
 		return nil, err
 	}
-	e := &Exporter{address: secret.PublicURL(cfg.Endpoint), patience: cfg.patience(), sends: &sends{Exporter: inner}}
+	e := &Exporter{address: cfg.address(), patience: cfg.patience(), sends: &sends{Exporter: inner}}
 	options := []metric.PeriodicReaderOption{metric.WithProducer(producer{tally})}
 	if cfg.Interval > 0 {
 		options = append(options, metric.WithInterval(cfg.Interval))
 	}
 	e.provider = metric.NewMeterProvider(metric.WithResource(res), metric.WithReader(metric.NewPeriodicReader(e.sends, options...)))
 	return e, nil
+}
+
+// address names the collector without secrets.
+func (c *Config) address() string {
+	if c.Endpoint == Env {
+		return "the collector of the OTEL_ variables"
+	}
+	return secret.PublicURL(c.Endpoint)
 }
 
 func (c *Config) patience() time.Duration { return cmp.Or(c.Patience, lastExport) }

@@ -21,7 +21,6 @@ import (
 
 	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/result"
-	"github.com/redline-bench/redline/internal/secret"
 	"github.com/redline-bench/redline/internal/telemetry"
 )
 
@@ -61,14 +60,14 @@ func OpenTracer(ctx context.Context, cfg Config) (*Tracer, error) {
 	}
 	exporter, err := newSpanExporter(ctx, to, &cfg)
 	if err != nil {
-		return nil, fmt.Errorf("send spans to %s: %w", secret.PublicURL(cfg.Endpoint), err)
+		return nil, fmt.Errorf("send spans to %s: %w", cfg.address(), err)
 	}
 	res, err := cfg.Run.resource(ctx)
 	if err != nil {
 		return nil, err
 	}
 	t := &Tracer{
-		address: secret.PublicURL(cfg.Endpoint), patience: cfg.patience(), exporter: exporter, resource: res, queue: make(chan telemetry.Request, queued),
+		address: cfg.address(), patience: cfg.patience(), exporter: exporter, resource: res, queue: make(chan telemetry.Request, queued),
 	}
 	t.closed, t.closing = context.WithCancel(ctx)
 	t.done.Go(t.run)
