@@ -75,7 +75,7 @@ func (m *Metrics) families() []*dto.MetricFamily {
 	if lv == nil {
 		return list
 	}
-	labels := append(run, prom.Label{Name: "level", Value: measure.LevelName(lv)})
+	labels := append(slices.Clone(run), prom.Label{Name: "level", Value: measure.LevelName(lv)})
 	for _, g := range []struct {
 		name, help string
 		value      float64

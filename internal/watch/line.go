@@ -80,8 +80,8 @@ func (a *axis) spread(l *line, from, to int64, sum, weight float64) {
 	if from = max(from, a.start); to <= from {
 		return
 	}
-	first, last := a.index(from), a.index(to-1)
-	first = a.index(from) // the line above may have merged steps
+	last := a.index(to - 1) // it may merge steps, so it comes first
+	first := a.index(from)
 	total := float64(to - from)
 	for i := first; i <= last; i++ {
 		low, high := max(from, a.start+int64(i)*a.step), min(to, a.start+int64(i+1)*a.step)

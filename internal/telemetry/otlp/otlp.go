@@ -130,7 +130,7 @@ func (r Run) attributes() []attribute.KeyValue {
 // clientTLS reads the authorities of a file; nil for none.
 func clientTLS(file string) (*tls.Config, error) {
 	if file == "" {
-		return nil, nil //nolint:nilnil // the exporter's own settings hold
+		return nil, nil // the exporter's own settings hold
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {

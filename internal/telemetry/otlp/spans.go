@@ -43,8 +43,7 @@ type Tracer struct {
 	resource *resource.Resource
 	queue    chan telemetry.Request
 	done     sync.WaitGroup
-	closing  context.CancelFunc
-	closed   context.Context //nolint:containedctx // it ends the messages of the goroutine that sends
+	cancel   context.CancelFunc // ends the message under way
 	dropped  atomic.Uint64
 
 	// Of the goroutine that sends.
@@ -69,8 +68,8 @@ func OpenTracer(ctx context.Context, cfg Config) (*Tracer, error) {
 	t := &Tracer{
 		address: cfg.address(), patience: cfg.patience(), exporter: exporter, resource: res, queue: make(chan telemetry.Request, queued),
 	}
-	t.closed, t.closing = context.WithCancel(ctx)
-	t.done.Go(t.run)
+	ctx, t.cancel = context.WithCancel(ctx)
+	t.done.Go(func() { t.run(ctx) })
 	return t, nil
 }
 
@@ -118,7 +117,7 @@ func (t *Tracer) Add(r telemetry.Request) {
 }
 
 // run sends the spans that came, at least once a second.
-func (t *Tracer) run() {
+func (t *Tracer) run(ctx context.Context) {
 	tick := time.NewTicker(Interval)
 	defer tick.Stop()
 	var spans []sdk.ReadOnlySpan
@@ -129,23 +128,23 @@ func (t *Tracer) run() {
 				spans = append(spans, t.span(&r))
 			}
 			if len(spans) >= batch || !ok {
-				spans = t.send(spans)
+				spans = t.send(ctx, spans)
 			}
 			if !ok {
 				return
 			}
 		case <-tick.C:
-			spans = t.send(spans)
+			spans = t.send(ctx, spans)
 		}
 	}
 }
 
 // send sends spans in one message and returns the empty list.
-func (t *Tracer) send(spans []sdk.ReadOnlySpan) []sdk.ReadOnlySpan {
+func (t *Tracer) send(ctx context.Context, spans []sdk.ReadOnlySpan) []sdk.ReadOnlySpan {
 	if len(spans) == 0 {
 		return spans
 	}
-	ctx, cancel := context.WithTimeout(t.closed, exportLimit)
+	ctx, cancel := context.WithTimeout(ctx, exportLimit)
 	defer cancel()
 	t.sent.Sends++
 	if err := t.exporter.ExportSpans(ctx, spans); err != nil {
@@ -164,10 +163,10 @@ func (t *Tracer) send(spans []sdk.ReadOnlySpan) []sdk.ReadOnlySpan {
 // Close sends what waits, within the patience of the configuration, and reports what arrived. Add must not be called any more.
 func (t *Tracer) Close(ctx context.Context) result.Sent {
 	close(t.queue)
-	late := time.AfterFunc(t.patience, t.closing)
+	late := time.AfterFunc(t.patience, t.cancel)
 	t.done.Wait()
 	late.Stop()
-	t.closing()
+	t.cancel()
 	ctx, cancel := context.WithTimeout(ctx, t.patience)
 	defer cancel()
 	err := t.exporter.Shutdown(ctx)

@@ -29,7 +29,7 @@ func pairs(labels []Label) []*dto.LabelPair {
 	var out []*dto.LabelPair
 	for _, l := range labels {
 		if l.Value != "" {
-			out = append(out, &dto.LabelPair{Name: proto.String(l.Name), Value: proto.String(l.Value)})
+			out = append(out, &dto.LabelPair{Name: new(l.Name), Value: new(l.Value)})
 		}
 	}
 	slices.SortFunc(out, func(a, b *dto.LabelPair) int {
@@ -79,7 +79,7 @@ func (w *writer) outcomes() {
 	for _, l := range w.levels {
 		for class, n := range l.Outcomes {
 			if n > 0 || class == int(record.OK) {
-				f.Metric = append(f.Metric, &dto.Metric{Label: w.labels(l, Label{"outcome", record.Class(class).String()}), Counter: &dto.Counter{Value: proto.Float64(float64(n))}})
+				f.Metric = append(f.Metric, &dto.Metric{Label: w.labels(l, Label{"outcome", record.Class(class).String()}), Counter: &dto.Counter{Value: new(float64(n))}})
 			}
 		}
 	}
@@ -90,7 +90,7 @@ func (w *writer) counter(name, help string, value func(*telemetry.Level) uint64)
 	f := family(name, help, dto.MetricType_COUNTER)
 	for _, l := range w.levels {
 		if n := value(l); n > 0 {
-			f.Metric = append(f.Metric, &dto.Metric{Label: w.labels(l), Counter: &dto.Counter{Value: proto.Float64(float64(n))}})
+			f.Metric = append(f.Metric, &dto.Metric{Label: w.labels(l), Counter: &dto.Counter{Value: new(float64(n))}})
 		}
 	}
 	w.add(f)
@@ -137,7 +137,7 @@ func native(e telemetry.Exponential) *dto.Histogram {
 		if last := len(h.PositiveSpan) - 1; last >= 0 && at == next {
 			*h.PositiveSpan[last].Length++
 		} else {
-			h.PositiveSpan = append(h.PositiveSpan, &dto.BucketSpan{Offset: proto.Int32(int32(at - next)), Length: proto.Uint32(1)})
+			h.PositiveSpan = append(h.PositiveSpan, &dto.BucketSpan{Offset: new(int32(at - next)), Length: proto.Uint32(1)})
 		}
 		h.PositiveDelta = append(h.PositiveDelta, int64(n)-before)
 		next, before = at+1, int64(n)
