@@ -38,22 +38,26 @@ var layers = []layer{
 		why:     "the command line finds the command and prints its error; what a command does stands in its folder",
 	},
 	{
-		name: "callers", packages: []string{"internal/command/calibrate", "internal/command/rerun"},
-		imports: []string{"table", "commands", "edge", "dialect", "parts", "model", "base"},
-		why:     "calibrate sends the traffic of profile and of llm, rerun repeats their runs; no other command knows another",
+		name: "library", packages: []string{"."}, imports: []string{"commands", "edge", "dialect", "report", "model", "base"},
+		why: "the public package is another edge: it runs a plan as the command profile does, without a process",
+	},
+	{
+		name: "callers", packages: []string{"internal/command/calibrate", "internal/command/find", "internal/command/rerun", "internal/command/run"},
+		imports: []string{"table", "commands", "edge", "dialect", "find", "report", "profile", "parts", "model", "base"},
+		why:     "calibrate and find send the traffic of profile and of llm, rerun repeats their runs, run has them as traffic classes; no other command knows another",
 	},
 	{
 		name: "table", packages: []string{"internal/kind"}, imports: []string{"kinds", "parts", "model", "base"},
 		why: "one row for each service kind: its constructor, traits and words; who asks for a trait imports the table, not a kind",
 	},
 	{
-		name: "edge", packages: []string{"internal/command", "internal/command/outcome", "internal/command/runs", "internal/command/target"},
+		name: "edge", packages: []string{"internal/command", "internal/command/outcome", "internal/command/runs", "internal/command/target", "internal/command/class"},
 		imports: []string{"table", "dialect", "report", "questions", "kinds", "parts", "model", "base"},
 		why:     "what commands share of the process, of results and of servers; it knows no command",
 	},
 	{
 		name: "commands", packages: []string{"internal/command/*"},
-		imports: []string{"table", "edge", "dialect", "report", "programs", "profile", "engine", "questions", "kinds", "parts", "model", "base", "refserver"}, sealed: true,
+		imports: []string{"table", "edge", "dialect", "report", "find", "programs", "profile", "engine", "questions", "kinds", "parts", "model", "base", "refserver"}, sealed: true,
 		why: "a command stands alone: it imports what it needs, but no other command",
 	},
 	{
@@ -65,6 +69,10 @@ var layers = []layer{
 		name: "report", packages: []string{"internal/report", "internal/report/*", "internal/term", "internal/history", "internal/compare", "internal/compare/*", "internal/gate", "internal/dash", "internal/telemetry", "internal/telemetry/*", "internal/llm/artifact", "internal/llm/artifact/*"},
 		imports: []string{"model", "base"},
 		why:     "writers are functions of the result",
+	},
+	{
+		name: "find", packages: []string{"internal/find"}, imports: []string{"report", "model", "base"},
+		why: "the search for a capacity is a function of observations; it runs nothing itself",
 	},
 	{
 		name: "programs", packages: []string{"internal/simple", "internal/stress", "internal/llm/load", "internal/llm/text"},
@@ -98,7 +106,7 @@ var layers = []layer{
 	},
 	{
 		name:     "model",
-		packages: []string{"internal/pace", "internal/measure", "internal/workload", "internal/service", "internal/plan", "internal/result", "internal/scrape", "internal/watch", "internal/llm", "internal/llm/dataset", "internal/llm/dataset/*", "internal/llm/endpoint", "internal/llm/endpoint/*", "internal/llm/metric"},
+		packages: []string{"internal/pace", "internal/measure", "internal/workload", "internal/service", "internal/plan", "internal/scenario", "internal/result", "internal/scrape", "internal/watch", "internal/llm", "internal/llm/dataset", "internal/llm/dataset/*", "internal/llm/endpoint", "internal/llm/endpoint/*", "internal/llm/metric"},
 		imports:  []string{"base"},
 		why:      "plans, schedules, records and results are values; they do no I/O of their own",
 	},
@@ -108,7 +116,7 @@ var layers = []layer{
 	},
 	{
 		name:     "base",
-		packages: []string{"internal/tensor", "internal/tensor/*", "internal/stats", "internal/record", "internal/traceid", "internal/clock", "internal/minstd", "internal/option", "internal/vitals", "internal/calibrate", "internal/shm", "internal/mpi", "internal/pending", "internal/cleantext", "internal/secret", "internal/tokenizer", "internal/tokenizer/*"},
+		packages: []string{"internal/tensor", "internal/tensor/*", "internal/stats", "internal/record", "internal/traceid", "internal/clock", "internal/minstd", "internal/option", "internal/vitals", "internal/calibrate", "internal/shm", "internal/mpi", "internal/pending", "internal/cleantext", "internal/secret", "internal/unit", "internal/tokenizer", "internal/tokenizer/*"},
 		why:      "the ground floor imports the standard library only, and its own neighbors",
 	},
 	{
@@ -179,8 +187,12 @@ func TestImportRules(t *testing.T) {
 	f("internal/command/serve", "internal/refserver", true)
 	f("internal/cli", "internal/command/llm", true)
 	f("internal/cli", "internal/engine", false)
+	f(".", "internal/command/profile", true)
+	f(".", "internal/engine", false)
 	f("internal/command/calibrate", "internal/command/llm", true)
 	f("internal/command/rerun", "internal/command/profile", true)
+	f("internal/command/run", "internal/command/llm", true)
+	f("internal/command/llm", "internal/command/run", false)
 	f("internal/command/llm", "internal/command/profile", false)
 	f("internal/command/llm", "internal/command/outcome", true)
 	f("internal/command", "internal/command/llm", false)
@@ -192,7 +204,7 @@ func TestOnlyTheDialectAsksForTheProgram(t *testing.T) {
 	asks := regexp.MustCompile(`\bplan\.(Program|PerfAnalyzer)\b|\.Program\b`)
 	for pkg := range packageImports(t) {
 		from, _ := layerOf(pkg)
-		if slices.Contains([]string{"cli", "callers", "edge", "commands", "dialect"}, from.name) || pkg == "internal/plan" {
+		if slices.Contains([]string{"cli", "library", "callers", "edge", "commands", "dialect"}, from.name) || pkg == "internal/plan" {
 			continue
 		}
 		files, err := filepath.Glob(pkg + "/*.go")
@@ -245,38 +257,42 @@ func allowed(from layer, pkg, imp string) error {
 func packageImports(t *testing.T) map[string]map[string]string {
 	t.Helper()
 	all := map[string]map[string]string{}
+	names, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, root := range []string{"cmd", "internal"} {
 		err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
-			if err != nil || d.IsDir() {
-				if d != nil && d.Name() == "testdata" {
-					return fs.SkipDir
-				}
-				return err
+			if err == nil && d.Name() == "testdata" {
+				return fs.SkipDir
 			}
-			if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
-				return nil
-			}
-			file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
-			if err != nil {
-				return err
-			}
-			pkg := path.Dir(filepath.ToSlash(name))
-			if all[pkg] == nil {
-				all[pkg] = map[string]string{}
-			}
-			for _, spec := range file.Imports {
-				p, err := strconv.Unquote(spec.Path.Value)
-				if err != nil {
-					return err
-				}
-				if in, ok := strings.CutPrefix(p, module); ok {
-					all[pkg][in] = name
-				}
-			}
-			return nil
+			names = append(names, name)
+			return err
 		})
 		if err != nil {
 			t.Fatal(err)
+		}
+	}
+	for _, name := range names {
+		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pkg := path.Dir(filepath.ToSlash(name))
+		if all[pkg] == nil {
+			all[pkg] = map[string]string{}
+		}
+		for _, spec := range file.Imports {
+			p, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if in, ok := strings.CutPrefix(p, module); ok {
+				all[pkg][in] = name
+			}
 		}
 	}
 	return all

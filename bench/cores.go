@@ -6,7 +6,8 @@ import (
 	"runtime"
 )
 
-// coreSets says on how many cores the client runs. The server has as many, the next ones. 0 is one core each.
+// coreSets is the number of cores of the client. A client of several cores meets a server on the upper half of the machine; 0 and 1
+// are one core for each.
 type coreSets int
 
 func (c coreSets) threads() int { return max(1, int(c)) }
@@ -26,18 +27,26 @@ func (c coreSets) server() string {
 	return fmt.Sprintf("%d-%d", n/2, n-1)
 }
 
+// manyCores tells whether the machine has enough cores for a group; if not, it notes that the group was not measured.
+func (e *env) manyCores(group string) bool {
+	const least = 8
+	n := runtime.NumCPU()
+	if n < least {
+		e.report.note("%s: NOT MEASURED: it needs %d cores, this machine has %d", group, least, n)
+	}
+	return n >= least
+}
+
 // coreWorks need many cores: a client of four or eight cores, and a server on half of the machine.
 var coreWorks = []work{
-	{name: "HTTP infer, 64-byte tensor", protocol: "http", elements: small, inFlight: 64, peer: "wrk", requests: 2_000_000, cores: 8},
-	{name: "HTTP infer, 64-byte tensor", protocol: "http", elements: small, inFlight: 256, peer: "wrk", requests: 2_000_000, cores: 8},
-	{name: "HTTPS infer, 64-byte tensor", protocol: "http", tls: true, elements: small, inFlight: 64, peer: "wrk", requests: 1_000_000, cores: 4},
+	{name: "HTTP infer, 64-byte tensor", protocol: "http", elements: small, inFlight: 64, peer: "wrk", bar: 1, requests: 2_000_000, cores: 8},
+	{name: "HTTP infer, 64-byte tensor", protocol: "http", elements: small, inFlight: 256, peer: "wrk", bar: 1, requests: 2_000_000, cores: 8},
+	{name: "HTTPS infer, 64-byte tensor", protocol: "http", tls: true, elements: small, inFlight: 64, peer: "wrk", bar: 1, requests: 1_000_000, cores: 4},
 }
 
 // coreRows compares throughput and CPU time per request of clients on several cores.
 func coreRows(ctx context.Context, e *env) error {
-	const least = 8
-	if n := runtime.NumCPU(); n < least {
-		e.report.note("many cores: NOT MEASURED: it needs %d cores, this machine has %d", least, n)
+	if !e.manyCores("many cores") {
 		return nil
 	}
 	for _, w := range coreWorks {
@@ -54,14 +63,13 @@ func coreRows(ctx context.Context, e *env) error {
 
 // addCores adds the rows of one piece of work: CPU time and throughput, each compared with the peer.
 func (r *report) addCores(w work, samples map[string][]sample) {
-	w.bar = 1
 	r.addCPU(w, samples)
 	ours, peer := samples["redline"], samples[w.peer]
 	if len(ours) == 0 {
 		return
 	}
 	line := row{Work: w.name + ": throughput", InFlight: w.inFlight, Tool: "redline", Figure: fastest(ours).perSecond(), Unit: "requests/s"}
-	b := atLeast(1, "× "+w.peer)
+	b := atLeast(w.bar, "× "+w.peer)
 	if len(peer) > 0 {
 		line.judge(b, line.Figure/fastest(peer).perSecond())
 	} else {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/redline-bench/redline/e2e/binary"
 	"github.com/redline-bench/redline/e2e/peers"
+	"github.com/redline-bench/redline/internal/calibrate/standin"
 )
 
 // env is what the groups share.
@@ -53,17 +54,20 @@ func (e *env) requests(n int) int { return max(1, int(float64(n)*e.scale)) }
 // file is the path of a file of this run.
 func (e *env) file(name string) string { return filepath.Join(e.dir, name) }
 
-// null starts the canned server on a core of its own, nullOn on the given ones.
+// null starts the null server on a core of its own, nullOn on the given ones.
 func (e *env) null() (*binary.Server, error) { return e.nullOn(serverCore, false) }
 
 func (e *env) nullOn(cores string, tls bool) (*binary.Server, error) {
 	argv := pinned(cores, e.bin, "serve", "--null")
 	if tls {
-		cert, key, err := e.certificate()
+		text, err := standin.SelfSigned()
+		if err == nil {
+			err = os.WriteFile(e.file("server.pem"), text, 0o600)
+		}
 		if err != nil {
 			return nil, err
 		}
-		argv = append(argv, "--tls-cert", cert, "--tls-key", key)
+		argv = append(argv, "--tls-cert", e.file("server.pem"), "--tls-key", e.file("server.pem"))
 	}
 	return binary.Serve("", argv...)
 }

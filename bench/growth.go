@@ -17,12 +17,10 @@ type point struct{ n, micros float64 }
 // growthRows measures how the CPU time per HTTP request grows with the number of connections (the client has half of the cores) and
 // with the number of the client's cores (32 connections per core). It fits a formula to each and draws both in growth.svg.
 func growthRows(ctx context.Context, e *env) error {
-	const least = 8
-	half := coreSets(runtime.NumCPU() / 2)
-	if half < least/2 {
-		e.report.note("growth: NOT MEASURED: it needs %d cores, this machine has %d", least, runtime.NumCPU())
+	if !e.manyCores("growth") {
 		return nil
 	}
+	half := coreSets(runtime.NumCPU() / 2)
 	// With fewer than three connections per core, a core sleeps between two responses, and each request pays for waking it up.
 	connections := curve{name: "connections", title: fmt.Sprintf("CPU per request by connections, %d cores", half), linear: true, from: float64(3 * half)}
 	for _, n := range []int{1, 3, 10, 30, 100, 300, 1000, 3000, 10_000} {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"runtime"
 	"strconv"
 	"time"
 
@@ -22,9 +21,7 @@ var crowds = []crowd{{512, 10 * time.Millisecond}, {2000, 50 * time.Millisecond}
 // manyStreamRows compares the CPU time of `redline llm` for each event, with its requests and files, with that of a bare reader, at
 // growing numbers of streams. The client has four cores, the server half of the machine.
 func manyStreamRows(ctx context.Context, e *env) error {
-	const least = 8
-	if n := runtime.NumCPU(); n < least {
-		e.report.note("many streams: NOT MEASURED: it needs %d cores, this machine has %d", least, n)
+	if !e.manyCores("many streams") {
 		return nil
 	}
 	self, err := os.Executable()

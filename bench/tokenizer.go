@@ -1,13 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"os"
-	"path/filepath"
 	"runtime"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -46,14 +45,11 @@ func tokenizerRows(ctx context.Context, e *env) error {
 
 // tokenizerTexts writes texts to a file, several joined into one, and returns them.
 func tokenizerTexts(ctx context.Context, o *oracle.Oracle, file string, count, times int) ([]string, error) {
-	if err := o.Texts(ctx, file, count*times, 7); err != nil {
-		return nil, err
-	}
-	data, err := os.ReadFile(file)
+	data, err := o.Texts(ctx, count*times, 7)
 	if err != nil {
 		return nil, err
 	}
-	d := json.NewDecoder(strings.NewReader(string(data)))
+	d := json.NewDecoder(bytes.NewReader(data))
 	texts := make([]string, count)
 	for i := range count * times {
 		var s string
@@ -79,9 +75,9 @@ func tokenizerRow(ctx context.Context, e *env, o *oracle.Oracle, name, kind stri
 	if err != nil {
 		return err
 	}
-	bytes := 0
+	size := 0
 	for _, s := range texts {
-		bytes += len(s)
+		size += len(s)
 	}
 	var ids []int
 	best := time.Duration(1 << 62)
@@ -92,21 +88,13 @@ func tokenizerRow(ctx context.Context, e *env, o *oracle.Oracle, name, kind stri
 		}
 		best = min(best, cpuTime()-begin)
 	}
-	out := e.file("tokenizer.out")
-	if err := o.Run(ctx, out, "bench", filepath.Join(o.Model(name), "tokenizer.json"), file, strconv.Itoa(e.rounds)); err != nil {
-		return err
-	}
-	data, err := os.ReadFile(out)
-	if err != nil {
-		return err
-	}
-	peer, err := strconv.ParseFloat(strings.TrimSpace(string(data)), 64)
+	peer, err := o.EncodeTime(ctx, name, file, e.rounds)
 	if err != nil {
 		return fmt.Errorf("tokenizers: %w", err)
 	}
 	work := fmt.Sprintf("tokenize, %s, %s", name, kind)
-	ours := row{Work: work, Tool: "redline", Figure: float64(bytes) / best.Seconds() / 1e6, Unit: "MB/s of CPU"}
-	theirs := row{Work: work, Tool: "tokenizers", Figure: float64(bytes) / peer / 1e6, Unit: "MB/s of CPU"}
+	ours := row{Work: work, Tool: "redline", Figure: float64(size) / best.Seconds() / 1e6, Unit: "MB/s of CPU"}
+	theirs := row{Work: work, Tool: "tokenizers", Figure: float64(size) / peer / 1e6, Unit: "MB/s of CPU"}
 	ours.judge(atLeast(1, "× tokenizers"), ours.Figure/theirs.Figure)
 	e.report.add(ours, theirs)
 	return nil

@@ -154,7 +154,7 @@ const token = `data: {"choices":[{"index":0,"delta":{"content":"a "}}]}` + "\n\n
 // zeros is so many zeros, packed.
 func zeros(n int64) []byte {
 	var b bytes.Buffer
-	w := gzip.NewWriter(&b)
+	w, _ := gzip.NewWriterLevel(&b, gzip.BestSpeed) // the level exists
 	buf := make([]byte, 1<<20)
 	for ; n > 0; n -= int64(len(buf)) {
 		_, _ = w.Write(buf)

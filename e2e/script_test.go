@@ -39,7 +39,7 @@ func TestScripts(t *testing.T) {
 			return err
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"code": code, "serve": serve, "interrupt": interrupt, "orphan": orphan, "count": count, "json": jsonPath,
+			"code": code, "serve": serve, "interrupt": interrupt, "orphan": orphan, "count": count, "json": jsonPath, "plan": samePlan,
 		},
 	})
 }
@@ -69,7 +69,7 @@ func code(ts *testscript.TestScript, neg bool, args []string) {
 			return errors.New("the machine was too busy to calibrate")
 		case strconv.Itoa(got) == args[0]:
 			return nil
-		case got == unjudged && strings.Contains(ts.ReadFile("stderr"), "client-limited"):
+		case got == unjudged && strings.Contains(ts.ReadFile("stdout")+ts.ReadFile("stderr"), "client-limited"):
 			return fmt.Errorf("the run was client-limited: exit code %d, want %s", got, args[0])
 		case got == binary.NoRequests:
 			return fmt.Errorf("a window had no request: exit code %d, want %s", got, args[0])
@@ -185,6 +185,24 @@ func jsonPath(ts *testscript.TestScript, neg bool, args []string) {
 	match := ok && (len(args) == 2 || got == args[2])
 	if match == neg {
 		ts.Fatalf("%s: %s is %q (there: %t)", args[0], args[1], got, ok)
+	}
+}
+
+// samePlan compares the plans of two results, byte for byte: plan FILE FILE.
+func samePlan(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: plan FILE FILE")
+	}
+	var plans [2]string
+	for i, file := range args {
+		var res struct {
+			Plan json.RawMessage `json:"plan"`
+		}
+		ts.Check(json.Unmarshal([]byte(ts.ReadFile(file)), &res))
+		plans[i] = string(res.Plan)
+	}
+	if plans[0] == "" || plans[0] != plans[1] {
+		ts.Fatalf("the plans differ:\n%s\n%s", plans[0], plans[1])
 	}
 }
 

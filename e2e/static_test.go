@@ -2,14 +2,9 @@ package e2e
 
 import (
 	"debug/elf"
-	"os/exec"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"testing"
-
-	"github.com/redline-bench/redline/e2e/binary"
-	"github.com/redline-bench/redline/internal/testkit/outcome"
 )
 
 // The shipped program needs nothing except a kernel: no loader, no shared library.
@@ -30,19 +25,5 @@ func TestStaticBinary(t *testing.T) {
 	libs, err := f.ImportedLibraries()
 	if err != nil || len(libs) > 0 {
 		t.Errorf("redline needs shared libraries %v (%v)", libs, err)
-	}
-}
-
-// It builds for every platform that a release is made for.
-func TestOtherPlatforms(t *testing.T) {
-	outcome.HeavyOnly(t, "the program compiles for macOS and Windows")
-	for _, platform := range []string{"darwin/arm64", "windows/amd64"} {
-		goos, goarch, _ := strings.Cut(platform, "/")
-		cmd := exec.Command("go", "build", "-o", filepath.Join(t.TempDir(), "redline"), "./cmd/redline")
-		cmd.Dir = binary.Root()
-		cmd.Env = append(cmd.Environ(), "CGO_ENABLED=0", "GOOS="+goos, "GOARCH="+goarch)
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Errorf("%s: %v\n%s", platform, err, out)
-		}
 	}
 }

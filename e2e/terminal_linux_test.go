@@ -105,3 +105,117 @@ func TestShapesOnATerminal(t *testing.T) {
 	f("redline", "C", false)
 	f("perf_analyzer", "C.UTF-8", false)
 }
+
+// viewRun is a run with --tui on a terminal. Its output is complete when the run has ended.
+type viewRun struct {
+	cmd    *exec.Cmd
+	master *os.File
+	shown  bytes.Buffer
+}
+
+func startView(t *testing.T, env string, args ...string) *viewRun {
+	t.Helper()
+	master, slave := openTerminal(t)
+	cmd := exec.Command(filepath.Join(bin, "redline"), append(args, "--tui", "--no-history")...)
+	cmd.Env = append(os.Environ(), "LC_ALL=C.UTF-8", env)
+	cmd.Stderr = slave
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	slave.Close()
+	return &viewRun{cmd: cmd, master: master}
+}
+
+// removed is how a view of several rows is removed: up to its first row, and clear from there.
+var removed = regexp.MustCompile("\x1b\\[[0-9]+A\x1b\\[J")
+
+// until reads what the run shows until it shows what the expression matches.
+func (v *viewRun) until(t *testing.T, expression *regexp.Regexp) {
+	t.Helper()
+	part := make([]byte, 4096)
+	for from := v.shown.Len(); !expression.Match(v.shown.Bytes()[from:]); {
+		n, err := v.master.Read(part)
+		v.shown.Write(part[:n])
+		if err != nil {
+			t.Fatalf("the run ended before it showed %s: %q", expression, v.shown.String())
+		}
+	}
+}
+
+// end reads the rest and returns the exit code.
+func (v *viewRun) end() int {
+	v.shown.ReadFrom(v.master)
+	v.cmd.Wait()
+	return v.cmd.ProcessState.ExitCode()
+}
+
+// gone fails if the view was not removed at the end of what was shown.
+func (v *viewRun) gone(t *testing.T) {
+	t.Helper()
+	all := v.shown.Bytes()
+	if tail := all[max(0, bytes.LastIndex(all, []byte("> concurrency"))):]; !removed.Match(tail) {
+		t.Errorf("the view was not removed: %q", tail)
+	}
+	for _, mode := range []string{"\x1b[?25l", "\x1b[?1049h"} { // hidden cursor, other screen
+		if bytes.Contains(all, []byte(mode)) {
+			t.Errorf("the view changes the mode of the terminal: %q", mode)
+		}
+	}
+}
+
+// --tui shows a row for each level, in place, and has gone at the end: after the run, and after Ctrl-C.
+func TestViewOnATerminal(t *testing.T) {
+	v := startView(t, "NO_COLOR=1", "profile", "--embedded", "-m", "simple", "-p", "500", "-r", "3", "-s", "99999", "--concurrency-range", "1:2")
+	if code := v.end(); code != 0 {
+		t.Errorf("exit code %d: %s", code, v.shown.String())
+	}
+	for _, want := range []string{`level 2 of 2, concurrency 2 .*infer/sec`, `  concurrency 1 +[0-9.]+ +[▁▂▃▄▅▆▇█]+ +[0-9.]+ (usec|ms) +[▁▂▃▄▅▆▇█]+`, `> concurrency 2 `, "\x1b\\[[0-9]+A"} {
+		if !regexp.MustCompile(want).Match(v.shown.Bytes()) {
+			t.Errorf("nothing like %s in %q", want, v.shown.String())
+		}
+	}
+	if bytes.Contains(v.shown.Bytes(), []byte("\x1b[1m")) {
+		t.Errorf("styles with NO_COLOR: %q", v.shown.String())
+	}
+	v.gone(t)
+
+	v = startView(t, "NO_COLOR=", "llm", "--embedded", "-m", "mock-llm", "--streaming", "--concurrency", "2", "--output-tokens-mean", "20", "--benchmark-duration", "60")
+	v.until(t, regexp.MustCompile(`tokens/s[^>]*> concurrency 2`))
+	if err := v.cmd.Process.Signal(unix.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	if code := v.end(); code != 130 {
+		t.Errorf("exit code %d after an interrupt", code)
+	}
+	v.gone(t)
+}
+
+// Ctrl-Z removes the view before the process stops. It comes back when the process goes on.
+func TestViewSuspended(t *testing.T) {
+	v := startView(t, "NO_COLOR=1", "profile", "--embedded", "-m", "simple", "-p", "60000")
+	row := regexp.MustCompile("> concurrency 1")
+	v.until(t, row)
+	pid := v.cmd.Process.Pid
+	if err := unix.Kill(pid, unix.SIGTSTP); err != nil {
+		t.Fatal(err)
+	}
+	var status unix.WaitStatus
+	if _, err := unix.Wait4(pid, &status, unix.WUNTRACED, nil); err != nil || !status.Stopped() {
+		t.Fatalf("the process did not stop: %v, %v", status, err)
+	}
+	v.until(t, removed)
+	v.gone(t)
+	if err := unix.Kill(pid, unix.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	v.until(t, row)
+	for range 2 {
+		if err := unix.Kill(pid, unix.SIGINT); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if code := v.end(); code != 130 {
+		t.Errorf("exit code %d", code)
+	}
+	v.gone(t)
+}

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The static checks of `make test`: format, vet, lint, known vulnerabilities, generated files. Every step runs, even if an earlier one failed.
+# The static checks of `make test`: format, go.mod, vet, lint, known vulnerabilities, generated files. Every step runs, even if an earlier one failed.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 failed=0
@@ -20,21 +20,42 @@ fmt_clean() {
   [ -z "$diff" ] || { printf '%s\nnot formatted, run make fmt\n' "$diff"; return 1; }
 }
 
+# native runs a command on the packages that differ with the tag native. They need a C compiler; without one, `make unit-native` says
+# that they are not tested.
+native() {
+  [ "${NATIVE_CGO:-1}" = 1 ] || return 0
+  CGO_ENABLED=1 "$@" $(git grep -lE '^//go:build .*\bnative\b' -- '*.go' | xargs -n 1 dirname | sort -u | sed 's|^|./|')
+}
+
 few_nolint() {
   local n
   n=$(git grep -hI 'nolint:' -- '*.go' | wc -l)
   [ "$n" -le 10 ] || { echo "$n nolint comments; 10 are allowed"; return 1; }
 }
 
+# A machine without a network may lack modules that only this check needs.
+tidy() { # tidy FOLDER
+  local out
+  out=$(go -C "$1" mod tidy -diff 2>&1) && return
+  if grep -q '^diff ' <<<"$out"; then
+    printf '%s\nrun: go -C %s mod tidy\n' "$out" "$1"
+    return 1
+  fi
+  echo "NOT CHECKED: whether go.mod in $1 is tidy: $(tail -1 <<<"$out")"
+}
+
 step "format (gofmt)" gofmt_clean
+step "go.mod is tidy" tidy .
+step "go.mod of the tools is tidy" tidy tools
 step "vet" go vet ./...
 step "vet of the tools" go -C tools vet ./...
 if lint=$(scripts/lint.sh); then
   step "format (gofumpt, gci)" fmt_clean
   step "lint" "$lint" run ./...
+  step "lint with the tag native" native "$lint" run --build-tags native,grpcnotrace
 else
   # The linter includes this check.
-  step "vet with the tag native" go vet -tags native ./...
+  step "vet with the tag native" native go vet -tags native,grpcnotrace
   [ "${CI:-}" != true ] || failed=1
 fi
 step "no more than 10 nolint" few_nolint

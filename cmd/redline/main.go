@@ -8,9 +8,9 @@ import (
 	"github.com/redline-bench/redline/internal/cli"
 )
 
-// version is set by the linker in release builds.
-var version = ""
+// The linker sets version and commit in release builds.
+var version, commit string
 
 func main() {
-	os.Exit(cli.Main(cli.Process(version)))
+	os.Exit(cli.Main(cli.Process(version, commit)))
 }

@@ -22,7 +22,7 @@ import (
 
 // The stated measurement error is compared with the log of the server that was measured, request by request. The server has
 // the times of a model, which back-to-back requests to a server that does nothing do not show.
-func TestStatedError(t *testing.T) {
+func TestTimedStatedError(t *testing.T) {
 	for _, protocol := range []string{"http", "grpc"} {
 		for _, c := range []struct {
 			concurrency int
@@ -40,7 +40,7 @@ func TestStatedError(t *testing.T) {
 }
 
 // The same for loads that have neither a concurrency nor a rate: a recorded schedule, and conversations with pauses.
-func TestStatedErrorOfASchedule(t *testing.T) {
+func TestTimedStatedErrorOfASchedule(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	disturbance.Try(t, func() error {
 		return statesTruthOfData(t, schedule(500), true, []string{"--delay", "simple=20ms"}, func(s *binary.Server) []string {
@@ -50,7 +50,7 @@ func TestStatedErrorOfASchedule(t *testing.T) {
 	})
 }
 
-func TestStatedErrorOfSessions(t *testing.T) {
+func TestTimedStatedErrorOfSessions(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	disturbance.Try(t, func() error {
 		return statesTruthOfData(t, sessions(24, 16), false, []string{"--ttft", "20ms", "--itl", "0s"}, func(s *binary.Server) []string {

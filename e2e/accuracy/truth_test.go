@@ -48,7 +48,7 @@ const p50Tolerance = time.Millisecond
 
 // With a server that holds each response for 20 ms, the client must report what the server did: its figures are compared
 // with the server's own log of the same windows.
-func TestReportsWhatTheServerDid(t *testing.T) {
+func TestTimedReportsWhatTheServerDid(t *testing.T) {
 	window := "600"
 	if outcome.Heavy() {
 		window = "3000"

@@ -1,7 +1,6 @@
 package aiperf_test
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"os"
@@ -32,29 +31,20 @@ func TestMadePromptsAreExact(t *testing.T) {
 			}
 			dir := t.TempDir()
 			texts, lengths := prompts(t, counter{tok}, dir)
-			file, answers := filepath.Join(dir, "texts.jsonl"), filepath.Join(dir, "ids.jsonl")
-			if err := os.WriteFile(file, texts, 0o600); err != nil {
-				t.Fatal(err)
-			}
-			if err := o.Run(t.Context(), answers, "ids", filepath.Join(o.Model(name), "tokenizer.json"), file); err != nil {
-				t.Fatal(err)
-			}
-			f, err := os.Open(answers)
+			answers, err := o.IDs(t.Context(), name, texts)
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer f.Close()
-			lines := bufio.NewScanner(f)
-			lines.Buffer(nil, 1<<22)
 			n := 0
-			for ; lines.Scan(); n++ {
+			for line := range bytes.Lines(answers) {
 				var a oracle.Answer
-				if err := json.Unmarshal(lines.Bytes(), &a); err != nil {
+				if err := json.Unmarshal(line, &a); err != nil {
 					t.Fatal(err)
 				}
 				if len(a.Plain) != lengths[n] {
 					t.Errorf("prompt %d: %d tokens asked for, %d by Hugging Face", n, lengths[n], len(a.Plain))
 				}
+				n++
 			}
 			if n != len(lengths) {
 				t.Errorf("%d of %d prompts were counted", n, len(lengths))

@@ -2,11 +2,12 @@
 package binary
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
+	"strings"
 	"testing"
 )
 
@@ -21,16 +22,43 @@ func Build(dir string) (string, error) {
 	if ready := os.Getenv("REDLINE_BIN_DIR"); ready != "" {
 		return filepath.Abs(ready)
 	}
-	cmd := exec.Command("go", "build", "-trimpath", "-o", filepath.Join(dir, "redline"), "./cmd/redline")
+	return dir, Compile(dir, nil)
+}
+
+// Compile builds redline, and perf_analyzer as a link to it, in dir. changed has source files, by their paths from Root, and the text that
+// the compiler reads in their place. The flags are those of `make build`: what it has compiled is in the build cache.
+func Compile(dir string, changed map[string][]byte) error {
+	overlay, err := Overlay(dir, changed)
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command("go", "build", "-trimpath", "-tags", "grpcnotrace", "-ldflags", "-s -w", "-overlay", overlay,
+		"-o", filepath.Join(dir, "redline"), "./cmd/redline")
 	cmd.Dir = Root()
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build redline: %w\n%s", err, out)
+		return fmt.Errorf("build redline: %w\n%s", err, out)
 	}
-	if err := os.Symlink("redline", filepath.Join(dir, "perf_analyzer")); err != nil {
+	return os.Symlink("redline", filepath.Join(dir, "perf_analyzer"))
+}
+
+// Overlay writes the changed source files into dir, and a file there for the option -overlay of the go command. It returns the path
+// of that file.
+func Overlay(dir string, changed map[string][]byte) (string, error) {
+	replace := map[string]string{}
+	for path, text := range changed {
+		copied := filepath.Join(dir, strings.ReplaceAll(path, "/", "_"))
+		if err := os.WriteFile(copied, text, 0o600); err != nil {
+			return "", err
+		}
+		replace[filepath.Join(Root(), filepath.FromSlash(path))] = copied
+	}
+	text, err := json.Marshal(map[string]map[string]string{"Replace": replace})
+	if err != nil {
 		return "", err
 	}
-	return dir, nil
+	file := filepath.Join(dir, "overlay.json")
+	return file, os.WriteFile(file, text, 0o600)
 }
 
 // Test is TestMain of tests of the built program: it sets bin to the folder with the programs.
@@ -65,8 +93,13 @@ func built(run func(dir, bin string) (int, error)) (int, error) {
 	return run(dir, bin)
 }
 
-// Root is the top folder of the source tree.
+// Root is the top folder of the source tree: the nearest one with a go.mod, from the folder in which the test runs.
 func Root() string {
-	_, file, _, _ := runtime.Caller(0)
-	return filepath.Join(filepath.Dir(file), "..", "..")
+	dir, err := os.Getwd()
+	for ; err == nil && dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir
+		}
+	}
+	panic("BUG: the tests run outside the source tree")
 }

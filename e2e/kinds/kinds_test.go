@@ -3,7 +3,6 @@
 package kinds
 
 import (
-	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -42,10 +41,9 @@ func TestToyKindIsOneFolderAndOneRow(t *testing.T) {
 // build makes a redline with the toy kind: the folder in internal/service, and the row and its import in the table.
 func build(t *testing.T) string {
 	t.Helper()
-	root := binary.Root()
+	const table = "internal/kind/rows.go"
 	row := read(t, "testdata/row.txt")
-	table := filepath.Join(root, "internal/kind/rows.go")
-	text := read(t, table)
+	text := read(t, filepath.Join(binary.Root(), table))
 	const begin, last = "var rows = []Row{\n", "\t\"github.com/redline-bench/redline/internal/service/torchserve\"\n"
 	if strings.Count(text, begin) != 1 || strings.Count(text, last) != 1 {
 		t.Fatal("the table does not look as this test knows it")
@@ -53,25 +51,12 @@ func build(t *testing.T) string {
 	text = strings.Replace(text, begin, begin+row, 1)
 	text = strings.Replace(text, last, last+strings.Replace(last, "torchserve", "toy", 1), 1)
 	dir := t.TempDir()
-	changed, overlay, redline := filepath.Join(dir, "rows.go"), filepath.Join(dir, "overlay.json"), filepath.Join(dir, "redline")
-	replace, err := json.Marshal(map[string]any{"Replace": map[string]string{
-		table: changed,
-		filepath.Join(root, "internal/service/toy/toy.go"): filepath.Join(root, "e2e/kinds/testdata/toy/toy.go"),
-	}})
-	if err != nil {
+	if err := binary.Compile(dir, map[string][]byte{
+		table: []byte(text), "internal/service/toy/toy.go": []byte(read(t, "testdata/toy/toy.go")),
+	}); err != nil {
 		t.Fatal(err)
 	}
-	for path, content := range map[string][]byte{changed: []byte(text), overlay: replace} {
-		if err := os.WriteFile(path, content, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-overlay", overlay, "-o", redline, "./cmd/redline")
-	cmd.Dir, cmd.Env = root, append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	return redline
+	return filepath.Join(dir, "redline")
 }
 
 func read(t *testing.T, path string) string {

@@ -14,7 +14,7 @@ import (
 
 // The intervals of short runs hold the figures of the server's own distribution of first tokens: lognormal, with a mean and
 // a deviation of 40 ms.
-func TestIntervalCoverage(t *testing.T) {
+func TestTimedIntervalCoverage(t *testing.T) {
 	outcome.HeavyOnly(t, "the coverage of intervals in 80 runs")
 	const mean = 40.0
 	deviation := math.Sqrt(math.Ln2) // of the logarithm

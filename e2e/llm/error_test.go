@@ -13,7 +13,7 @@ import (
 )
 
 // The stated error of the times of tokens is compared with the log of the server that was measured, token by token.
-func TestStatedError(t *testing.T) {
+func TestTimedStatedError(t *testing.T) {
 	for _, streams := range []int{1, 8, 64, 512} {
 		t.Run(strconv.Itoa(streams), func(t *testing.T) {
 			if streams == 1 || streams == 64 {

@@ -233,7 +233,7 @@ func summary(values []float64) (out map[string]float64) {
 
 // Every metric of docs/metrics.md is what its formula makes of the times of the events. Computed from the client's own
 // times they must be equal; computed from the server's log of when it wrote each, they are as near as the clocks are.
-func TestFormulas(t *testing.T) {
+func TestTimedFormulas(t *testing.T) {
 	for _, s := range []*pinned{{name: "schedule", open: true, each: 1}, {name: "counts in every chunk", each: 2}} {
 		t.Run(s.name, func(t *testing.T) {
 			disturbance.Try(t, func() error { return checkFormulas(t, s) })

@@ -76,15 +76,35 @@ func (p *place) fatal(t *testing.T, text string) {
 	t.Fatal(text)
 }
 
-// Seed 003's command prints its report, over gRPC and HTTP; the figures are those of its formulas; and `redline profile`
-// with the seed's own cross-check says the same of the same server.
-func TestSeed(t *testing.T) {
-	r := serve(t, "--ttft", "60ms", "--itl", "10ms")
-	seed(t, &place{rig: r, http: r.HTTP, grpc: r.GRPC, prompts: 24, tokens: 8, osl: []string{"--osl", "8"}, requests: "48"})
-}
+// Seed 003's command prints its report, over gRPC and HTTP; the figures are those of its formulas; and its cross-check, a run of
+// `redline profile`, measures the same server.
+func TestSeed(t *testing.T) { seed(t, ownPlace(t)) }
 
 // The same on the real Triton, with the seed's chain of models and its command word for word.
-func TestSeedOnTriton(t *testing.T) {
+func TestSeedOnTriton(t *testing.T) { onTriton(t, seed) }
+
+// Both tools measure the same server at the same load in short turns: the medians of the turns must agree.
+func TestTimedTurns(t *testing.T) {
+	turns := func(t *testing.T, p *place) {
+		t.Helper()
+		p.rig.prompts(t, p.prompts)
+		data := p.steps(t)
+		disturbance.Try(t, func() error { return p.takeTurns(t, data) })
+	}
+	t.Run("redline serve", func(t *testing.T) { turns(t, ownPlace(t)) })
+	t.Run("Triton", func(t *testing.T) { onTriton(t, turns) })
+}
+
+// ownPlace is a `redline serve`.
+func ownPlace(t *testing.T) *place {
+	t.Helper()
+	r := serve(t, "--ttft", "60ms", "--itl", "10ms")
+	return &place{rig: r, http: r.HTTP, grpc: r.GRPC, prompts: 24, tokens: 8, osl: []string{"--osl", "8"}, requests: "48"}
+}
+
+// onTriton calls test with a real Triton that has the seed's models.
+func onTriton(t *testing.T, test func(*testing.T, *place)) {
+	t.Helper()
 	p, err := peers.Install(t.Context())
 	if err != nil {
 		outcome.NotTested(t, "seed 003 on the real Triton", err, "")
@@ -95,7 +115,7 @@ func TestSeedOnTriton(t *testing.T) {
 	})
 	triton := keeper.Triton()
 	crashed := func(t *testing.T) bool { return keeper.Crashed(t, triton) }
-	seed(t, &place{rig: r, http: triton.HTTP, grpc: triton.GRPC, prompts: 12, tokens: 16, requests: "32", crashed: crashed})
+	test(t, &place{rig: r, http: triton.HTTP, grpc: triton.GRPC, prompts: 12, tokens: 16, requests: "32", crashed: crashed})
 	if err := triton.Err(); err != nil {
 		t.Error(err)
 	}
@@ -159,20 +179,23 @@ const (
 	seedTurns     = 3
 )
 
-// crossCheck runs the seed's own cross-check, and then both tools at the same load in short turns: the medians of the
-// turns must agree.
+// crossCheck runs the seed's own cross-check.
 func (p *place) crossCheck(t *testing.T) {
+	t.Helper()
+	levels := p.profile(t, p.steps(t), "--concurrency-range", "6:8:1", "--stability-percentage", "999", "--measurement-interval", "1000", "-v")
+	if len(levels) != 3 || levels[2].Concurrency != 8 {
+		t.Errorf("the seed's cross-check measured %d levels, want 3 up to concurrency 8", len(levels))
+	}
+}
+
+// steps writes the prompts as input data of `redline profile`.
+func (p *place) steps(t *testing.T) string {
 	t.Helper()
 	var steps []string
 	for i := range p.prompts {
 		steps = append(steps, fmt.Sprintf(`{"text_input":["prompt %d of the file"],"max_tokens":[%d],"stream":[true]}`, i, p.tokens))
 	}
-	data := p.write(t, "data.json", `{"data":[`+strings.Join(steps, ",")+`]}`)
-	levels := p.profile(t, data, "--concurrency-range", "6:8:1", "--stability-percentage", "999", "--measurement-interval", "1000", "-v")
-	if len(levels) != 3 || levels[2].Concurrency != 8 {
-		t.Errorf("the seed's cross-check measured %d levels, want 3 up to concurrency 8", len(levels))
-	}
-	disturbance.Try(t, func() error { return p.takeTurns(t, data) })
+	return p.write(t, "data.json", `{"data":[`+strings.Join(steps, ",")+`]}`)
 }
 
 // takeTurns measures with both tools in turn and compares the medians.

@@ -65,7 +65,7 @@ const (
 const truthTokens = 20
 
 // Each metric agrees with the server's own log, from one stream to many, and also where many share a connection.
-func TestTruth(t *testing.T) {
+func TestTimedTruth(t *testing.T) {
 	for _, way := range ways {
 		for _, streams := range []int{1, 64, 128, 512} {
 			t.Run(way+" "+strconv.Itoa(streams), func(t *testing.T) {

@@ -4,7 +4,6 @@ package newcomer
 
 import (
 	"bytes"
-	"encoding/json"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -26,22 +25,26 @@ var (
 // One field and one row give redline llm an option: help, completion, docs/flags.md, parsing and redaction know it.
 func TestAnOptionIsOneFieldAndOneRow(t *testing.T) {
 	dir := t.TempDir()
-	overlay := addOption(t, dir)
-	redline := filepath.Join(dir, "redline")
-	if out, ok := run(t, "go", "build", "-trimpath", "-overlay", overlay, "-o", redline, "./cmd/redline"); !ok {
-		t.Fatalf("the program does not compile:\n%s", out)
+	changed := addOption(t)
+	if err := binary.Compile(dir, changed); err != nil {
+		t.Fatal(err)
 	}
+	redline := filepath.Join(dir, "redline")
 	f := func(want string, args ...string) {
 		t.Helper()
 		if out, ok := run(t, redline, args...); !ok || !strings.Contains(out, want) {
 			t.Errorf("redline %v lacks %q:\n%s", args, want, out)
 		}
 	}
-	f("--tenant-key KEY", "llm", "--help")
+	f("--tenant-key KEY", "llm", "--help", "all")
 	for _, shell := range []string{"bash", "zsh", "fish"} {
 		f("tenant-key", "completion", shell)
 	}
-	if out, ok := run(t, "go", "test", "-trimpath", "-overlay", overlay, "-run", "^TestReference$", "./internal/cli"); ok || !strings.Contains(out, "`--tenant-key KEY`") {
+	overlay, err := binary.Overlay(dir, changed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, ok := run(t, "go", "test", "-trimpath", "-tags", "grpcnotrace", "-vet=off", "-overlay", overlay, "-run", "^TestReference$", "./internal/cli"); ok || !strings.Contains(out, "`--tenant-key KEY`") {
 		t.Errorf("docs/flags.md is not said to lack the option:\n%s", out)
 	}
 
@@ -56,12 +59,12 @@ func TestAnOptionIsOneFieldAndOneRow(t *testing.T) {
 	}
 }
 
-// addOption returns an overlay for the go command in which the option is there.
-func addOption(t *testing.T, dir string) string {
+// addOption returns the source file, by its path in the repository, in which the option is there.
+func addOption(t *testing.T) map[string][]byte {
 	t.Helper()
+	const source = "internal/command/llm/options.go"
 	guide := read(t, filepath.Join(binary.Root(), "CONTRIBUTING.md"))
-	source := filepath.Join(binary.Root(), "internal/command/llm/options.go")
-	text := read(t, source)
+	text := read(t, filepath.Join(binary.Root(), source))
 	for place, line := range map[string]*regexp.Regexp{"type options struct {\n": field, "option.Group(\"Server\", []option.Row{\n": row} {
 		found := line.FindSubmatch(guide)
 		if found == nil || bytes.Count(text, []byte(place)) != 1 {
@@ -69,17 +72,7 @@ func addOption(t *testing.T, dir string) string {
 		}
 		text = bytes.Replace(text, []byte(place), slices.Concat([]byte(place), found[1], []byte("\n")), 1)
 	}
-	changed, overlay := filepath.Join(dir, "options.go"), filepath.Join(dir, "overlay.json")
-	list, err := json.Marshal(map[string]map[string]string{"Replace": {source: changed}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for path, content := range map[string][]byte{changed: text, overlay: list} {
-		if err := os.WriteFile(path, content, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return overlay
+	return map[string][]byte{source: text}
 }
 
 // run runs a program in the root of the repository. It returns what it prints and whether it succeeds.

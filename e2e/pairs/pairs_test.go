@@ -111,7 +111,7 @@ func (b *bench) hold(a, same, slower func() string) error {
 }
 
 // Short runs of a model that takes 40 ms, and of one that takes 42 ms.
-func TestPairsOfProfiles(t *testing.T) {
+func TestTimedPairsOfProfiles(t *testing.T) {
 	outcome.HeavyOnly(t, "30 pairs of real runs, three minutes")
 	b := newBench(t)
 	server, slow := b.serve("--delay", "simple=40ms"), b.serve("--delay", "simple=42ms")
@@ -125,7 +125,7 @@ func TestPairsOfProfiles(t *testing.T) {
 
 // Runs of a language model with 120 requests, whose first tokens vary as real ones do. The slower one takes half as long
 // again: 5 % cannot be seen in 120 such requests.
-func TestPairsOfLanguageModels(t *testing.T) {
+func TestTimedPairsOfLanguageModels(t *testing.T) {
 	outcome.HeavyOnly(t, "30 pairs of real runs of a language model, three minutes")
 	b := newBench(t)
 	tokens := func(ttft, itl, seed string) *binary.Server {

@@ -42,6 +42,22 @@ func InstallFish(ctx context.Context) (string, error) {
 	return debian(ctx, "fish")
 }
 
+// InstallRPM returns the path of rpm: this machine's, or Debian's package unpacked in the cache.
+func InstallRPM(ctx context.Context) (string, error) {
+	return debian(ctx, "rpm")
+}
+
+// InstallRuby returns the path of ruby: this machine's, or Debian's package unpacked in the cache.
+func InstallRuby(ctx context.Context) (string, error) {
+	return debian(ctx, "ruby")
+}
+
+// InstallQEMU returns the path of QEMU's emulator of a 64-bit ARM processor for single programs: this machine's, or Debian's
+// package unpacked in the cache.
+func InstallQEMU(ctx context.Context) (string, error) {
+	return debian(ctx, "qemu-aarch64-static")
+}
+
 // debian returns the path of a program: this machine's, or a launcher of the one in Debian's package.
 func debian(ctx context.Context, program string) (string, error) {
 	if path, err := exec.LookPath(program); err == nil {

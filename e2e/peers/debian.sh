@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Unpacks a program out of Debian's packages into a folder, once, with the libraries that it needs and this machine
 # lacks, and makes a launcher DIR/PROGRAM. Nothing is installed on the machine itself.
-# Usage: debian.sh DIR nginx|chromium|mpiexec|java|zsh|fish|prometheus. Needs apt, not root.
+# Usage: debian.sh DIR nginx|chromium|mpiexec|java|zsh|fish|rpm|ruby|qemu-aarch64-static|prometheus. Needs apt, not root.
 set -euo pipefail
 dir=$1 program=$2
 exec 9>"$dir.lock"
@@ -14,7 +14,8 @@ case $program in
   chromium) packages=(chromium fonts-dejavu-core) ;;
   mpiexec) packages=(openmpi-bin) ;;
   java) packages=(default-jre-headless) ;;
-  zsh | fish) packages=("$program") ;;
+  zsh | fish | rpm | ruby) packages=("$program") ;;
+  qemu-aarch64-static) packages=(qemu-user-static) ;;
   *) echo "unknown program $program" >&2; exit 1 ;;
 esac
 command -v apt-get >/dev/null || { echo "no apt-get: install $program by hand" >&2; exit 1; }
@@ -49,6 +50,12 @@ case $program in
     run="exec '$(find "$root/usr/lib/jvm" -path '*/bin/java' -print -quit)'"
     ;;
   zsh | fish) run="exec '$(find "$root/bin" "$root/usr/bin" -name "$program" -print -quit 2>/dev/null || true)'" ;;
+  rpm) run="export RPM_CONFIGDIR='$root/usr/lib/rpm'; exec '$root/usr/bin/rpm'" ;;
+  ruby) run="exec '$(find "$root/usr/bin" -name 'ruby[0-9]*' -print -quit)'" ;;
+  qemu-aarch64-static)
+    find "$root/usr/bin" -type f ! -name "$program" -delete # emulators of other processors, 300 MB
+    run="exec '$root/usr/bin/$program'"
+    ;;
   mpiexec)
     run="export OPAL_PREFIX='$root/usr' OPAL_LIBDIR='$lib' OPAL_PKGLIBDIR='$lib/openmpi/lib/openmpi3'
 export OPAL_DATADIR='$root/usr/share' OPAL_PKGDATADIR='$root/usr/share/openmpi' OPAL_SYSCONFDIR='$root/etc/openmpi'

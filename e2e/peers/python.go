@@ -29,6 +29,11 @@ func InstallHypercorn(ctx context.Context) (string, error) {
 		"hypercorn==0.18.0", "h2==4.4.1", "hpack==4.2.0", "hyperframe==6.1.0", "h11==0.16.0", "priority==2.0.0", "wsproto==1.3.2")
 }
 
+// InstallValidators makes a virtual environment with pandas and pyarrow, validators of JSON Schema and CycloneDX, and mypy.
+func InstallValidators(ctx context.Context) (string, error) {
+	return venv(ctx, "validators-1", "pandas==3.1.1", "pyarrow==26.0.1", "jsonschema==4.26.0", "cyclonedx-python-lib[json-validation]==11.12.0", "mypy==2.4.1")
+}
+
 // InstallGRPCTools makes a virtual environment with gRPC for Python and its code generator.
 func InstallGRPCTools(ctx context.Context) (string, error) {
 	return venv(ctx, "grpcio-tools-1.71.0", "grpcio==1.71.0", "grpcio-tools==1.71.0", "grpcio-reflection==1.71.0", "setuptools<81")

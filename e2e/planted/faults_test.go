@@ -1,26 +1,16 @@
 package planted
 
-// A fault is a change of one source file that makes the program wrong, and the test that must find it.
+// A fault makes the program wrong if the environment variable of that name has its name as value. One build has all faults.
 type fault struct {
 	name string
-	file string
-	// Each text stands in the file exactly once and is replaced.
-	edits []edit
-	// added stands at the end of the file.
-	added string
 	// test is the pattern of the test of that package that must fail, and says is in what it then prints.
 	pkg, test, says string
 }
 
-type edit struct{ old, new string }
-
 const (
-	sink   = "internal/engine/sink.go"
-	addSub = "internal/refserver/backend/simple.go"
-	note   = "s.shard.Add(&c.Rec, s.events, s.data)"
-	answer = "j.Send(tensor.Tensor{Name: outs[0].GetName()"
-	begin  = "import (\n"
-	told   = "if empty {\n"
+	variable = "REDLINE_FAULT"
+
+	late, lateTokens, lost, swapped = "latency off by 3 ms", "times of tokens off by 3 ms", "one request in 10,000 is lost", "two answers in 10,000 are exchanged"
 
 	programs = "e2e/accuracy"
 	models   = "e2e/llm"
@@ -33,26 +23,62 @@ var right = []struct{ pkg, test string }{
 }
 
 var faults = []fault{
-	{
-		name: "latency off by 3 ms", file: sink,
-		edits: []edit{{note, "c.Rec.End += 3_000_000\n\t" + note}},
-		pkg:   programs, test: "^TestShortestLatency$", says: "the shortest latency is ",
-	},
-	{
-		name: "times of tokens off by 3 ms", file: sink,
-		edits: []edit{{told, "at += 3_000_000\n\t" + told}},
-		pkg:   models, test: "^TestShortestTimes$/^gRPC$", says: "the shortest time_to_first_token is ",
-	},
-	{
-		name: "one request in 10,000 is lost", file: sink,
-		edits: []edit{{begin, begin + "\t\"sync/atomic\"\n\n"}, {note, "if seen.Add(1)%10_000 != 5_000 {\n\t\t" + note + "\n\t}"}},
-		added: "\nvar seen atomic.Uint64\n",
-		pkg:   programs, test: "^TestEveryRequestCounts$/^grpc$", says: "19998 requests in the records, want 20000",
-	},
-	{
-		name: "two answers in 10,000 are exchanged", file: addSub,
-		edits: []edit{{begin, begin + "\t\"sync\"\n"}, {answer, "send(j, tensor.Tensor{Name: outs[0].GetName()"}},
-		added: `
+	{name: late, pkg: programs, test: "^TestShortestLatency$", says: "the shortest latency is "},
+	{name: lateTokens, pkg: models, test: "^TestShortestTimes$/^gRPC$", says: "the shortest time_to_first_token is "},
+	{name: lost, pkg: programs, test: "^TestEveryRequestCounts$/^grpc$", says: "19998 requests in the records, want 20000"},
+	{name: swapped, pkg: programs, test: "^TestEveryRequestCounts$/^http$", says: "mismatch"},
+}
+
+// An edit replaces a text that stands in a source file exactly once.
+type edit struct{ file, old, new string }
+
+const (
+	sink   = "internal/engine/sink.go"
+	addSub = "internal/refserver/backend/simple.go"
+	note   = "s.shard.Add(&c.Rec, s.events, s.data)"
+	told   = "if empty {\n"
+	answer = "j.Send(tensor.Tensor{Name: outs[0].GetName()"
+)
+
+var edits = []edit{
+	{sink, note, `if planted == "` + late + `" {
+		c.Rec.End += 3_000_000
+	}
+	if planted != "` + lost + `" || seen.Add(1)%10_000 != 5_000 {
+		` + note + `
+	}`},
+	{sink, told, `if planted == "` + lateTokens + `" {
+		at += 3_000_000
+	}
+	` + told},
+	{addSub, answer, "send(j, tensor.Tensor{Name: outs[0].GetName()"},
+}
+
+// added are source files that the edits need.
+var added = map[string]string{
+	"internal/engine/planted.go": `package engine
+
+import (
+	"os"
+	"sync/atomic"
+)
+
+var (
+	planted = os.Getenv("` + variable + `")
+	seen    atomic.Uint64
+)
+`,
+	"internal/refserver/backend/planted.go": `package backend
+
+import (
+	"os"
+	"sync"
+
+	"github.com/redline-bench/redline/internal/tensor"
+)
+
+var planted = os.Getenv("` + variable + `")
+
 var held struct {
 	sync.Mutex
 	seen    int
@@ -61,6 +87,10 @@ var held struct {
 }
 
 func send(j *Job, outputs ...tensor.Tensor) {
+	if planted != "` + swapped + `" {
+		j.Send(outputs...)
+		return
+	}
 	held.Lock()
 	defer held.Unlock()
 	held.seen++
@@ -75,6 +105,4 @@ func send(j *Job, outputs ...tensor.Tensor) {
 	}
 }
 `,
-		pkg: programs, test: "^TestEveryRequestCounts$/^http$", says: "mismatch",
-	},
 }

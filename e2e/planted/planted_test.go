@@ -5,7 +5,6 @@ package planted
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -34,27 +33,24 @@ func TestMain(m *testing.M) {
 // limit bounds one run of the tests on one program.
 const limit = 5 * time.Minute
 
-func TestFaultsAreFound(t *testing.T) {
+func TestTimedFaultsAreFound(t *testing.T) {
 	dir := t.TempDir()
 	tests := map[string]string{}
 	for _, pkg := range []string{programs, models} {
 		tests[pkg] = filepath.Join(dir, filepath.Base(pkg)+".test")
-		goTool(t, "test", "-c", "-o", tests[pkg], "./"+pkg)
+		goTool(t, "test", "-c", "-trimpath", "-tags", "grpcnotrace", "-vet=off", "-ldflags", "-s -w", "-o", tests[pkg], "./"+pkg)
 	}
 	rightBin, err := binary.Build(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	wrongBins := make([]string, len(faults))
-	for i := range faults {
-		wrongBins[i] = faults[i].build(t)
-	}
+	wrongBin := build(t)
 	for _, beside := range []int{0, 2 * runtime.NumCPU()} {
 		t.Run(fmt.Sprintf("beside %d busy processes", beside), func(t *testing.T) {
 			startBusy(t, beside)
 			t.Run("no fault", func(t *testing.T) {
 				for _, r := range right {
-					if out, ok := run(t, tests[r.pkg], r.pkg, rightBin, r.test); !ok {
+					if out, ok := run(t, tests[r.pkg], r.pkg, rightBin, "", r.test); !ok {
 						t.Errorf("the tests fail on the right program:\n%s", out)
 					}
 				}
@@ -62,7 +58,7 @@ func TestFaultsAreFound(t *testing.T) {
 			for i := range faults {
 				f := &faults[i]
 				t.Run(f.name, func(t *testing.T) {
-					if out, ok := run(t, tests[f.pkg], f.pkg, wrongBins[i], f.test); ok || !failed.MatchString(out) || !strings.Contains(out, f.says) {
+					if out, ok := run(t, tests[f.pkg], f.pkg, wrongBin, f.name, f.test); ok || !failed.MatchString(out) || !strings.Contains(out, f.says) {
 						t.Errorf("%s was not found; want a failed test that says %q:\n%s", f.name, f.says, out)
 					}
 				})
@@ -74,14 +70,14 @@ func TestFaultsAreFound(t *testing.T) {
 // failed finds a test that failed, not one that was skipped or did not end.
 var failed = regexp.MustCompile(`(?m)^--- FAIL: `)
 
-// run runs tests of a package on the programs of a folder. It returns what they print and whether all passed or were skipped.
-func run(t *testing.T, tests, pkg, bin, pattern string) (out string, ok bool) {
+// run runs tests of a package on the programs of a folder, with one of their faults. It returns what they print and whether all passed or were skipped.
+func run(t *testing.T, tests, pkg, bin, fault, pattern string) (out string, ok bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, tests, "-test.v", "-test.count=1", "-test.run", pattern)
 	cmd.Dir = filepath.Join(binary.Root(), pkg)
-	cmd.Env = append(os.Environ(), "REDLINE_BIN_DIR="+bin)
+	cmd.Env = append(os.Environ(), "REDLINE_BIN_DIR="+bin, variable+"="+fault)
 	text, err := cmd.CombinedOutput()
 	if ctx.Err() != nil {
 		t.Fatalf("the tests did not end:\n%s", text)
@@ -90,32 +86,27 @@ func run(t *testing.T, tests, pkg, bin, pattern string) (out string, ok bool) {
 }
 
 // build makes the wrong program in a folder of its own.
-func (f *fault) build(t *testing.T) string {
+func build(t *testing.T) string {
 	t.Helper()
-	dir := t.TempDir()
-	source := filepath.Join(binary.Root(), f.file)
-	text, err := os.ReadFile(source)
-	if err != nil {
-		t.Fatal(err)
+	changed := map[string][]byte{}
+	for path, text := range added {
+		changed[path] = []byte(text)
 	}
-	for _, e := range f.edits {
+	for _, e := range edits {
+		text := changed[e.file]
+		if text == nil {
+			var err error
+			if text, err = os.ReadFile(filepath.Join(binary.Root(), e.file)); err != nil {
+				t.Fatal(err)
+			}
+		}
 		if n := bytes.Count(text, []byte(e.old)); n != 1 {
-			t.Fatalf("%s: %q stands there %d times, want once: adapt the planted fault", f.file, e.old, n)
+			t.Fatalf("%s: %q stands there %d times, want once: adapt the planted fault", e.file, e.old, n)
 		}
-		text = bytes.Replace(text, []byte(e.old), []byte(e.new), 1)
+		changed[e.file] = bytes.Replace(text, []byte(e.old), []byte(e.new), 1)
 	}
-	mutant, overlay := filepath.Join(dir, "mutant.go"), filepath.Join(dir, "overlay.json")
-	list, err := json.Marshal(map[string]map[string]string{"Replace": {source: mutant}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for path, content := range map[string][]byte{mutant: append(text, f.added...), overlay: list} {
-		if err := os.WriteFile(path, content, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	goTool(t, "build", "-trimpath", "-overlay", overlay, "-o", filepath.Join(dir, "redline"), "./cmd/redline")
-	if err := os.Symlink("redline", filepath.Join(dir, "perf_analyzer")); err != nil {
+	dir := t.TempDir()
+	if err := binary.Compile(dir, changed); err != nil {
 		t.Fatal(err)
 	}
 	return dir

@@ -37,7 +37,7 @@ func (b *bench) noModel(t *testing.T) {
 
 // sizes makes subtests with each kind of shared memory, few and many requests in flight, small and large inputs.
 func (b *bench) sizes(name, bin, target string) []pool.Task {
-	load := "--request-count 32"
+	load := "--request-count 16"
 	if outcome.Heavy() {
 		load = "-p 10000"
 	}

@@ -17,6 +17,8 @@ import (
 type receiver struct {
 	mu    sync.Mutex
 	spans map[string][]string // the names of each span's events, by its traceparent
+	// metrics are the last counts of requests by attribute and its value.
+	metrics map[string]map[string]int64
 	// answer decides about a message: nil takes all.
 	answer func(w http.ResponseWriter, r *http.Request)
 }
@@ -29,9 +31,12 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	body, _ := io.ReadAll(req.Body)
 	switch req.URL.Path {
 	case "/v1/metrics":
-		if proto.Unmarshal(body, &metricservice.ExportMetricsServiceRequest{}) != nil {
+		m := &metricservice.ExportMetricsServiceRequest{}
+		if proto.Unmarshal(body, m) != nil {
 			w.WriteHeader(http.StatusBadRequest)
+			return
 		}
+		r.count(m)
 	case "/v1/traces":
 		m := &traceservice.ExportTraceServiceRequest{}
 		if proto.Unmarshal(body, m) != nil {
@@ -39,6 +44,24 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 			return
 		}
 		r.take(m)
+	}
+}
+
+func (r *receiver) count(m *metricservice.ExportMetricsServiceRequest) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, one := range m.ResourceMetrics[0].ScopeMetrics[0].Metrics {
+		if one.Name != "redline.requests" {
+			continue
+		}
+		for _, p := range one.GetSum().DataPoints {
+			for _, a := range p.Attributes {
+				if r.metrics[a.Key] == nil {
+					r.metrics[a.Key] = map[string]int64{}
+				}
+				r.metrics[a.Key][a.Value.GetStringValue()] = p.GetAsInt()
+			}
+		}
 	}
 }
 
@@ -61,7 +84,7 @@ func (r *receiver) take(m *traceservice.ExportTraceServiceRequest) {
 // listen starts a receiver.
 func listen(t *testing.T, answer func(http.ResponseWriter, *http.Request)) (*receiver, string) {
 	t.Helper()
-	r := &receiver{spans: map[string][]string{}, answer: answer}
+	r := &receiver{spans: map[string][]string{}, metrics: map[string]map[string]int64{}, answer: answer}
 	s := httptest.NewServer(r)
 	t.Cleanup(s.Close)
 	return r, s.URL

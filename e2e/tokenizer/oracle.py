@@ -1,7 +1,8 @@
 """What the `tokenizers` package makes of texts.
 
 oracle.py texts COUNT SEED FOLDER   writes COUNT texts, one JSON string a line; FOLDER has sources to take code from
-oracle.py ids TOKENIZER TEXTS       answers each text: [ids, ids without special tokens, text of the ids, without special tokens]
+oracle.py ids FOLDER                reads texts, one JSON string a line, and answers each: [ids, ids without special tokens,
+                                    text of the ids, without special tokens]
 oracle.py bench TOKENIZER TEXTS ROUNDS   prints the least CPU time in seconds to encode all texts, one by one
 oracle.py chat FOLDER               reads conversations, one a line, and renders them with the package `transformers`
 oracle.py serve FOLDER              answers chat completions and completions with usage.prompt_tokens by `transformers`; prints its port,
@@ -39,7 +40,7 @@ def point(rnd):
 
 def texts(count, seed, folder):
     rnd = random.Random(seed)
-    sources = [open(f, encoding="utf-8").read() for f in sorted(glob.glob(folder + "/internal/*/*.go") + glob.glob(folder + "/docs/*.md"))[:150]]
+    sources = [open(f, encoding="utf-8").read() for f in sorted(glob.glob(folder + "/internal/*/*.go") + glob.glob(folder + "/net/http/*.go"))[::8]]
 
     def some(kinds, most):
         return "".join(rnd.choice(kinds)() for _ in range(rnd.randrange(1, most)))
@@ -80,9 +81,10 @@ def lines(path):
         return [json.loads(line) for line in f]
 
 
-def ids(path, text_file):
-    tok = load(path)
-    for s in lines(text_file):
+def ids(path):
+    tok = load(path + "/tokenizer.json")
+    for line in sys.stdin:
+        s = json.loads(line)
         full = tok.encode(s).ids
         plain = tok.encode(s, add_special_tokens=False).ids
         print(json.dumps([full, plain, tok.decode(full, skip_special_tokens=False), tok.decode(full, skip_special_tokens=True)]))

@@ -1,11 +1,9 @@
 package tokenizer
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -38,16 +36,15 @@ func count() int {
 
 func TestSameIDs(t *testing.T) {
 	o := install(t)
-	dir := t.TempDir()
-	file := filepath.Join(dir, "texts.jsonl")
-	if err := o.Texts(t.Context(), file, count(), 11); err != nil {
+	input, err := o.Texts(t.Context(), count(), 11)
+	if err != nil {
 		t.Fatal(err)
 	}
-	texts := read[string](t, file)
+	texts := read[string](t, input)
 	for _, name := range models {
 		t.Run(name, func(t *testing.T) {
-			answers := filepath.Join(dir, name)
-			if err := o.Run(t.Context(), answers, "ids", filepath.Join(o.Model(name), "tokenizer.json"), file); err != nil {
+			answers, err := o.IDs(t.Context(), name, input)
+			if err != nil {
 				t.Fatal(err)
 			}
 			tok, err := tokenizer.Load(o.Model(name))
@@ -55,7 +52,11 @@ func TestSameIDs(t *testing.T) {
 				t.Fatal(err)
 			}
 			wrong := 0
-			for i, want := range read[Answer](t, answers) {
+			list := read[Answer](t, answers)
+			if len(list) != len(texts) {
+				t.Fatalf("%d answers to %d texts", len(list), len(texts))
+			}
+			for i, want := range list {
 				if msg := differs(tok, texts[i], want); msg != "" {
 					if wrong++; wrong <= 3 {
 						t.Error(msg)
@@ -83,16 +84,11 @@ func differs(tok *tokenizer.Tokenizer, text string, want Answer) string {
 	return ""
 }
 
-// read reads a file of JSON lines.
-func read[T any](t *testing.T, path string) []T {
+// read reads lines of JSON.
+func read[T any](t *testing.T, text []byte) []T {
 	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
 	var list []T
-	d := json.NewDecoder(bufio.NewReaderSize(f, 1<<20))
+	d := json.NewDecoder(bytes.NewReader(text))
 	for d.More() {
 		var v T
 		if err := d.Decode(&v); err != nil {
@@ -171,19 +167,17 @@ func TestSameTemplates(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			cmd := exec.CommandContext(t.Context(), filepath.Join(o.dir, "venv", "bin", "python"), "oracle.py", "chat", o.Model(name))
-			cmd.Stdin = strings.NewReader(strings.Join(list, "\n"))
-			out, err := cmd.Output()
+			out, err := o.Rendered(t.Context(), name, []byte(strings.Join(list, "\n")))
 			if err != nil {
 				t.Fatal(err)
 			}
-			d := json.NewDecoder(bytes.NewReader(out))
+			answers := read[*string](t, out)
+			if len(answers) != len(list) {
+				t.Fatalf("%d answers to %d conversations", len(answers), len(list))
+			}
 			rendered := 0
-			for _, c := range list {
-				var want *string
-				if err := d.Decode(&want); err != nil {
-					t.Fatal(err)
-				}
+			for i, c := range list {
+				want := answers[i]
 				got, err := tok.Render([]byte(c), false)
 				if (err != nil) != (want == nil) || want != nil && got != *want {
 					t.Errorf("%s:\n%q, %v\ntransformers says\n%v", c, got, err, want)

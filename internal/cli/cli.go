@@ -18,13 +18,13 @@ import (
 	"github.com/redline-bench/redline/internal/term"
 )
 
-// Process is the IO of the running process.
-func Process(version string) *command.IO {
+// Process is the IO of the running process. A release names its version and commit; empty means what Go recorded in the binary.
+func Process(version, commit string) *command.IO {
 	secrets := &secret.Set{}
 	files := pending.New(secrets)
 	p := &command.IO{
 		Args: os.Args, Stdin: os.Stdin, Stdout: newStream(os.Stdout, files), Stderr: newStream(os.Stderr, files), Secrets: secrets, Files: files,
-		Getenv: os.Getenv, Executable: os.Executable, Exit: os.Exit, Version: cmp.Or(version, builtVersion()), Native: native,
+		Getenv: os.Getenv, Executable: executable, Exit: os.Exit, Version: cmp.Or(version, builtVersion()), Commit: cmp.Or(commit, builtCommit()), Native: native,
 		Width: func() int {
 			w, _, err := xterm.GetSize(int(os.Stderr.Fd()))
 			if err != nil {
@@ -41,6 +41,16 @@ func Process(version string) *command.IO {
 	return p
 }
 
+// executable is the path of this program. Without /proc, as in a root file system that has only this program, the path is
+// that of the command line.
+func executable() (string, error) {
+	path, err := os.Executable()
+	if err != nil && filepath.IsAbs(os.Args[0]) {
+		return os.Args[0], nil
+	}
+	return path, err
+}
+
 // Main runs the command that the arguments name and returns the exit code.
 func Main(p *command.IO) int { return closeStreams(p, run(p)) }
 
@@ -48,7 +58,7 @@ func run(p *command.IO) int {
 	if native {
 		endWithLauncher()
 	}
-	name := filepath.Base(p.Args[0])
+	name := strings.TrimSuffix(filepath.Base(p.Args[0]), ".exe")
 	if name == "perf_analyzer" || name == "perf_client" {
 		c := row{name: name, run: func(p *command.IO, args []string) (int, error) { return profile.RunPerfAnalyzer(p, name, args) }}
 		return c.do(p, p.Args[1:])
@@ -66,16 +76,8 @@ func run(p *command.IO) int {
 	}
 	c, ok := find(name)
 	if !ok {
-		fmt.Fprintf(p.Stderr, "redline: %v%s\n", noCommand(name), placementHint(name))
+		fmt.Fprintf(p.Stderr, "redline: %v\n", noCommand(name))
 		return command.ExitError
 	}
 	return c.do(p, args)
-}
-
-// placementHint returns a hint if an option stands in the place of the command.
-func placementHint(command string) string {
-	if strings.HasPrefix(command, "-") {
-		return "; options come after the command, as in 'redline profile -m MODEL'"
-	}
-	return ""
 }

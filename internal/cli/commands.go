@@ -8,15 +8,18 @@ import (
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/command/calibrate"
 	"github.com/redline-bench/redline/internal/command/doctor"
+	capacity "github.com/redline-bench/redline/internal/command/find"
 	"github.com/redline-bench/redline/internal/command/inspect"
 	"github.com/redline-bench/redline/internal/command/llm"
 	"github.com/redline-bench/redline/internal/command/profile"
 	"github.com/redline-bench/redline/internal/command/rerun"
 	"github.com/redline-bench/redline/internal/command/results"
+	runscenario "github.com/redline-bench/redline/internal/command/run"
 	"github.com/redline-bench/redline/internal/command/serve"
 	"github.com/redline-bench/redline/internal/command/simple"
 	"github.com/redline-bench/redline/internal/command/stress"
 	"github.com/redline-bench/redline/internal/command/tokenize"
+	"github.com/redline-bench/redline/internal/command/trace"
 	"github.com/redline-bench/redline/internal/option"
 )
 
@@ -35,6 +38,8 @@ func commands() []row {
 	return []row{
 		{"profile", "load a server and report throughput, latency and failures", profile.Command, profile.Run},
 		{"llm", "load a language model and measure it token by token", llm.Command, llm.Run},
+		{"run", "run a scenario file: several kinds of traffic at once, with stages", runscenario.Command, runscenario.Run},
+		{"find", "search for the highest load at which objectives hold", capacity.Command, capacity.Run},
 		{"calibrate", "measure the error of this client's times, which later reports state", calibrate.Command, calibrate.Run},
 		{"simple", "send one request at a time to a simple model and print five results", simple.Command, simple.Run},
 		{"stress", "send valid and invalid sequences to a model and check every response", stress.Command, stress.Run},
@@ -44,11 +49,14 @@ func commands() []row {
 		{"rerun", "repeat the run of a result", rerun.Command, rerun.Run},
 		{"history", "list the runs saved on this machine", results.HistoryCommand, results.History},
 		{"tokenize", "convert texts to token ids with a model's own tokenizer", tokenize.Command, tokenize.Run},
+		{"analyze-trace", "describe how the requests of a trace share prefixes", trace.AnalyzeCommand, trace.Analyze},
+		{"synthesize-trace", "write a trace with other prefixes, lengths or times", trace.SynthesizeCommand, trace.Synthesize},
 		{"inspect", "list a server's models, or describe one and print a command that measures it", inspect.Command, inspect.Run},
 		{"doctor", "check this machine for problems that would spoil a measurement", doctor.Command, doctor.Run},
 		{"serve", "start the reference server, a server for trials and tests", serve.Command, serve.Run},
-		{"version", "print the version of this program", about(versionHelp), runVersion},
+		{"version", "print the version of this program", aboutVersion, runVersion},
 		{"completion", "print a completion script for a shell", about(completionHelp, option.Shells()...), runCompletion},
+		{"man", "print the manual page of a command", aboutMan, runMan},
 		{"help", "explain a command", aboutHelp, runHelp},
 	}
 }
@@ -62,10 +70,6 @@ func find(name string) (row, bool) {
 	return list[i], true
 }
 
-func noCommand(name string) error {
-	return fmt.Errorf("unknown command %q; run 'redline help' for the list", name)
-}
-
 // do runs the command and prints its error or help.
 func (c row) do(p *command.IO, args []string) int {
 	code, err := c.run(p, args)
@@ -77,7 +81,7 @@ func (c row) do(p *command.IO, args []string) int {
 	case outClosed(p): // the reader of standard output has gone; it needs no message
 		return command.ExitPipe
 	case errors.Is(err, option.ErrHelp):
-		fmt.Fprint(p.Stdout, c.help(p))
+		fmt.Fprint(p.Stdout, c.help(p, errors.Is(err, option.ErrHelpAll)))
 		return command.ExitOK
 	case errors.As(err, new(command.UsageError)):
 		fmt.Fprintf(p.Stderr, "redline %s: %v; see redline %s --help\n", c.name, err, c.name)
@@ -90,10 +94,20 @@ func (c row) do(p *command.IO, args []string) int {
 	return code
 }
 
-// help is the help of the command for the user's terminal.
-func (c row) help(p *command.IO) string {
+// help is the help of the command for the user's terminal: the most used options, or all.
+func (c row) help(p *command.IO, all bool) string {
+	about := c.describe()
+	if all {
+		return about.Help(p.Columns())
+	}
+	return about.Brief(p.Columns())
+}
+
+// describe is the description with the command's name.
+func (c row) describe() option.Command {
 	about := c.about()
-	return about.Help(p.Columns())
+	about.Name, about.Summary = c.name, c.summary
+	return about
 }
 
 // about describes a command without options.
@@ -105,9 +119,7 @@ func about(intro string, words ...string) func() option.Command {
 func described() []option.Command {
 	var list []option.Command
 	for _, c := range commands() {
-		about := c.about()
-		about.Name, about.Summary = c.name, c.summary
-		list = append(list, about)
+		list = append(list, c.describe())
 	}
 	return list
 }

@@ -5,6 +5,7 @@ package cli
 import (
 	"flag"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -50,6 +51,12 @@ func TestRows(t *testing.T) {
 			name := "redline " + c.Name + " " + r.Name()
 			if strings.HasSuffix(r.Help, ".") || strings.Contains(r.Help, "be repeated") {
 				t.Errorf("%s: help is a phrase, and Repeat says whether it may be repeated: %q", name, r.Help)
+			}
+			if r.Help == "" || strings.Contains(r.Help, "default") && r.Default+r.To.Default != "" {
+				t.Errorf("%s: the help is empty, or has a default besides the field for it: %q", name, r.Help)
+			}
+			if word := regexp.MustCompile(`(?i)\b(seed tool|that tool|issue|helper|nobody)\b`).FindString(r.Help); word != "" {
+				t.Errorf("%s: the help says %q", name, word)
 			}
 			if r.Group == "" || r.To.Set == nil {
 				t.Errorf("%s has no group or sets nothing", name)

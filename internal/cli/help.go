@@ -8,8 +8,12 @@ import (
 	"github.com/redline-bench/redline/internal/option"
 )
 
-// runHelp is `redline help [command]`.
+// runHelp is `redline help [command [all]]`.
 func runHelp(p *command.IO, args []string) (int, error) {
+	all := len(args) == 2 && args[1] == "all"
+	if all {
+		args = args[:1]
+	}
 	rest, err := command.Parse(&option.Table{}, args, 0, 1, "name one command, or none")
 	if err != nil {
 		return 0, err
@@ -22,7 +26,7 @@ func runHelp(p *command.IO, args []string) (int, error) {
 	if !ok {
 		return 0, noCommand(rest[0])
 	}
-	fmt.Fprint(p.Stdout, c.help(p))
+	fmt.Fprint(p.Stdout, c.help(p, all))
 	return 0, nil
 }
 
@@ -37,8 +41,12 @@ func aboutHelp() option.Command {
 func overview() string {
 	var b strings.Builder
 	b.WriteString("Redline sends load to inference servers and measures throughput, latency and failures.\n\nUsage: redline COMMAND [options]\n\nCommands\n")
-	for _, c := range commands() {
-		fmt.Fprintf(&b, "  %-12s%s\n", c.name, c.summary)
+	list, width := commands(), 0
+	for _, c := range list {
+		width = max(width, len(c.name))
+	}
+	for _, c := range list {
+		fmt.Fprintf(&b, "  %-*s  %s\n", width, c.name, c.summary)
 	}
 	b.WriteString(`
 'redline help COMMAND' explains a command. If you start the program as perf_analyzer, for example through
@@ -54,13 +62,13 @@ Examples
 }
 
 const (
-	versionHelp = `Usage: redline version
+	versionHelp = `Usage: redline version [--json]
 
 Prints the version of this program, the commit (if known), the Go version and the platform it was built for.
 `
-	helpHelp = `Usage: redline help [COMMAND]
+	helpHelp = `Usage: redline help [COMMAND [all]]
 
-Explains a command, or lists all commands.
+Explains a command with its most used options, or with all options; without COMMAND, lists all commands.
 `
 	completionHelp = `Usage: redline completion bash|zsh|fish
 

@@ -2,11 +2,14 @@ package cli
 
 import (
 	"bytes"
+	"encoding/json"
+	"runtime"
 	"runtime/debug"
 	"strings"
 	"testing"
 
 	"github.com/redline-bench/redline/internal/command"
+	"github.com/redline-bench/redline/internal/result"
 )
 
 func noTerminal() int { return 0 }
@@ -33,6 +36,7 @@ func TestHelp(t *testing.T) {
 	for _, c := range commands() {
 		f(command.ExitOK, "  "+c.name)
 		f(command.ExitOK, "Usage: redline "+c.name, c.name)
+		f(command.ExitOK, "Usage: redline "+c.name, c.name, "all")
 		for _, row := range c.about().Rows {
 			if row.Help != strings.TrimSpace(row.Help) {
 				t.Errorf("%s %s: the help text is cut off: %q", c.name, row.Name(), row.Help)
@@ -40,6 +44,8 @@ func TestHelp(t *testing.T) {
 		}
 	}
 	f(command.ExitOK, "--concurrency-range", "profile")
+	f(command.ExitOK, "--trace-rate", "profile", "all")
+	f(command.ExitOK, "130  interrupted", "llm", "all")
 	f(command.ExitOK, "Usage: redline help", "--help")
 	f(command.ExitError, `unknown command "nope"`, "nope")
 	f(command.ExitError, "name one command", "profile", "llm")
@@ -72,6 +78,15 @@ func TestVersion(t *testing.T) {
 	if !strings.HasPrefix(out.String(), "redline ") || strings.Count(out.String(), "\n") != 1 {
 		t.Errorf("%q", out.String())
 	}
+	out.Reset()
+	if code := Main(&command.IO{Args: []string{"redline", "version", "--json"}, Stdout: &out, Version: "v1.2.3", Commit: "0123"}); code != command.ExitOK {
+		t.Errorf("exit code %d", code)
+	}
+	want := versionReport{Version: "v1.2.3", Commit: "0123", Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH, ResultSchema: result.Schema}
+	var got versionReport
+	if err := json.Unmarshal(out.Bytes(), &got); err != nil || got != want {
+		t.Errorf("%s: %+v, want %+v (%v)", out.String(), got, want, err)
+	}
 	f := func(want string, info debug.BuildInfo) {
 		t.Helper()
 		if got := versionOf(&info); got != want {
@@ -82,4 +97,45 @@ func TestVersion(t *testing.T) {
 	f("v1.2.3", debug.BuildInfo{Main: debug.Module{Version: "v1.2.3"}, Settings: rev})
 	f("dev-0123456789ab", debug.BuildInfo{Main: debug.Module{Version: "(devel)"}, Settings: rev})
 	f("dev", debug.BuildInfo{})
+}
+
+// TestShortHelp holds that --help of a command with many options is one page: examples first, the most used options, and how
+// to get all. --help all has every option and the exit codes.
+func TestShortHelp(t *testing.T) {
+	for _, c := range described() {
+		all, short := c.Help(100), c.Brief(100)
+		if len(c.Rows) > 20 && (len(c.Common) < 8 || len(c.Common) > 12 || len(c.Exits) == 0 && c.Name != "serve") {
+			t.Errorf("redline %s: %d common options, %d exit codes", c.Name, len(c.Common), len(c.Exits))
+		}
+		if len(c.Common) == 0 {
+			continue
+		}
+		examples, options := strings.Index(short, "\nExamples\n"), strings.Index(short, "\nMost used options\n")
+		if examples < 0 || options < examples || !strings.Contains(short, "'redline "+c.Name+" --help all'") {
+			t.Errorf("redline %s --help:\n%s", c.Name, short)
+		}
+		if n := strings.Count(short, "\n"); n > 60 {
+			t.Errorf("redline %s --help has %d lines", c.Name, n)
+		}
+		for _, r := range c.Rows {
+			if r.Instead == "" && !strings.Contains(all, r.Name()) {
+				t.Errorf("redline %s --help all lacks %s", c.Name, r.Name())
+			}
+		}
+	}
+	f := func(want bool, args ...string) {
+		t.Helper()
+		var out bytes.Buffer
+		if code := Main(&command.IO{Args: append([]string{"redline"}, args...), Stdout: &out, Stderr: &out, Width: noTerminal}); code != command.ExitOK {
+			t.Errorf("%v: exit code %d", args, code)
+		}
+		if got := strings.Contains(out.String(), "\nExit codes\n"); got != want {
+			t.Errorf("%v: all options: %v, want %v", args, got, want)
+		}
+	}
+	f(false, "profile", "--help")
+	f(true, "profile", "--help", "all")
+	f(false, "llm", "-m", "x", "-h")
+	f(true, "llm", "-h", "all")
+	f(true, "help", "profile", "all")
 }

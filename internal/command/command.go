@@ -4,28 +4,9 @@ package command
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/pending"
-)
-
-// Exit codes. They are perf_analyzer's, so that scripts written for perf_analyzer work.
-const (
-	ExitOK          = 0
-	ExitUnstable    = 2
-	ExitNoRequests  = 3
-	ExitAssertion   = 4 // a rule of --assert does not hold, or the run is worse than the baseline
-	ExitInvalid     = 5 // rules or a baseline were given, and the run cannot be judged
-	ExitError       = 99
-	ExitInterrupted = 130
-	ExitPipe        = 141 // the reader of standard output has gone; a shell reports SIGPIPE with this code
-)
-
-// Exit codes of simple and stress. They are those of the Python programs that these commands replace.
-const (
-	ExitFailed = 1
-	ExitUsage  = 2
 )
 
 // ExitUnwritten is the exit code of a run whose files could not be written.
@@ -57,7 +38,7 @@ func Parse(table *option.Table, args []string, least, most int, want string) ([]
 	case err != nil:
 		return nil, Usage(err)
 	case most == 0 && len(rest) > 0:
-		return nil, Usage(fmt.Errorf("unexpected argument %q", rest[0]))
+		return nil, Usage(table.Unexpected(rest[0], 0))
 	case len(rest) < least || len(rest) > most:
 		return nil, Usage(errors.New(want))
 	}

@@ -2,6 +2,7 @@ package command
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"strings"
 	"time"
@@ -31,6 +32,7 @@ type IO struct {
 	// Line is the progress line on stderr; nil when stderr is no terminal.
 	Line    *term.Line
 	Version string // of this program
+	Commit  string // that this program was built from; empty if it is not known
 	Native  bool   // this build can load libraries at run time
 	// Secrets are replaced in everything that is written: in the standard streams, in Files and in pages.
 	Secrets *secret.Set
@@ -47,6 +49,11 @@ func (p *IO) ForRun(opts plan.Outcome, program plan.Program, sigs *Signals) *IO 
 		c.Line = term.NewJSON(p.Stderr, time.Now)
 	case opts.Progress == "none" || opts.Quiet:
 		c.Line = nil
+	case opts.Progress == "tui" && c.Line == nil:
+		fmt.Fprintln(p.Stderr, "--tui has no effect: standard error is not a terminal")
+	case opts.Progress == "tui":
+		c.Line = c.Line.View(term.Look{Color: p.Getenv("NO_COLOR") == "", Unicode: p.utf8()})
+		sigs.suspendable(c.Line)
 	}
 	if opts.Quiet {
 		c.Stdout, c.OutTerminal = io.Discard, false

@@ -12,6 +12,7 @@ import (
 
 	"github.com/redline-bench/redline/internal/pacompat/text"
 	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/term"
 )
 
 // Time limits after a signal. When one has passed, the process ends, whatever it waits for.
@@ -51,7 +52,9 @@ type Signals struct {
 	endSoft, endHard context.CancelFunc
 	now              atomic.Int32 // the phase
 	notice           atomic.Pointer[func(os.Signal, int)]
+	line             atomic.Pointer[term.Line] // progress on the terminal
 	caught           chan os.Signal
+	stops            chan os.Signal // Ctrl-Z
 	quit             chan struct{}
 	once             sync.Once
 	done             sync.WaitGroup
@@ -61,7 +64,7 @@ type Signals struct {
 // WatchSignals starts to catch signals. Only the first SIGHUP counts: a terminal that closes may send several. A SIGHUP
 // that is ignored, as under nohup, stays ignored.
 func (p *IO) WatchSignals(now Phase) *Signals {
-	s := &Signals{io: p, caught: make(chan os.Signal, 4), quit: make(chan struct{})}
+	s := &Signals{io: p, caught: make(chan os.Signal, 4), stops: make(chan os.Signal, 1), quit: make(chan struct{})}
 	s.Soft, s.endSoft = context.WithCancel(context.Background())
 	s.Hard, s.endHard = context.WithCancel(context.Background())
 	s.Enter(now)
@@ -70,6 +73,26 @@ func (p *IO) WatchSignals(now Phase) *Signals {
 		signal.Notify(s.caught, syscall.SIGHUP)
 	}
 	s.done.Go(s.watch)
+	return s
+}
+
+// Until is for a run that signals do not end: Soft ends with ctx, and Hard cutGrace later.
+func (p *IO) Until(ctx context.Context) *Signals {
+	s := &Signals{io: p, quit: make(chan struct{})}
+	s.Soft, s.endSoft = context.WithCancel(ctx)
+	s.Hard, s.endHard = context.WithCancel(context.WithoutCancel(ctx))
+	s.done.Go(func() {
+		select {
+		case <-s.quit:
+			return
+		case <-ctx.Done():
+		}
+		select {
+		case <-s.quit:
+		case <-time.After(cutGrace):
+			s.endHard()
+		}
+	})
 	return s
 }
 
@@ -93,6 +116,29 @@ func (s *Signals) announce(p *IO, program plan.Program) {
 		fmt.Fprintf(p.Stdout, "%s\n%s\n", text.Interrupted(signalNumber(sig)), last)
 	}
 	s.notice.Store(&notice)
+	s.line.Store(p.Line)
+}
+
+// suspendable removes the progress from the terminal before Ctrl-Z stops the process: the shell then writes where the progress
+// stood. The next progress after the process was continued is drawn below what the shell wrote.
+func (s *Signals) suspendable(line *term.Line) {
+	list := suspendSignals()
+	if len(list) == 0 {
+		return
+	}
+	signal.Notify(s.stops, list...)
+	s.done.Go(func() {
+		for {
+			select {
+			case <-s.quit:
+				return
+			case <-s.stops:
+				release := line.Hold()
+				stopProcess()
+				release()
+			}
+		}
+	})
 }
 
 func signalNumber(sig os.Signal) int {
@@ -110,7 +156,10 @@ func (s *Signals) phase() Phase { return Phase(s.now.Load()) }
 // Stop ends the watch. It may be called twice.
 func (s *Signals) Stop() {
 	s.once.Do(func() {
-		signal.Stop(s.caught)
+		if s.caught != nil {
+			signal.Stop(s.caught)
+			signal.Stop(s.stops)
+		}
 		close(s.quit)
 		s.done.Wait()
 		s.endSoft()
@@ -182,8 +231,9 @@ func (s *Signals) say(words func()) {
 	}
 }
 
-// exit ends the process at once. Files that are not complete are removed.
+// exit ends the process at once. Files that are not complete are removed, and so is the progress on the terminal.
 func (s *Signals) exit() {
+	s.say(func() { s.line.Load().Clear() })
 	s.io.Files.Discard()
 	s.io.Exit(ExitInterrupted)
 }

@@ -103,7 +103,8 @@ func Runs(a, b []Side, o Options) (*Report, error) {
 	for _, key := range commonLevels(a, b) {
 		rep.level(key, pick(a, key), pick(b, key), q)
 	}
-	if la, lb := only(a), only(b); len(rep.Rows) == 0 && la != nil && lb != nil {
+	found := rep.capacities(a, b, q)
+	if la, lb := only(a), only(b); len(rep.Rows) == 0 && !found && la != nil && lb != nil {
 		rep.level("the only level", la, lb, q) // tools name levels differently, or not at all
 	}
 	if len(rep.Rows) == 0 {
@@ -234,7 +235,7 @@ func (rep *Report) remark() {
 			rep.Remarks = append(rep.Remarks, fmt.Sprintf("%s is %s", s.Name, v))
 		}
 	}
-	if a, b := levelsOf(rep.A), levelsOf(rep.B); a != b {
+	if a, b := levelsOf(rep.A), levelsOf(rep.B); a != b && (!searches(rep.A) || !searches(rep.B)) {
 		rep.Remarks = append(rep.Remarks, fmt.Sprintf("levels that only one side has are not compared (%s against %s)", a, b))
 	}
 }

@@ -71,7 +71,6 @@ var sameAs = map[string]string{
 
 // ofMetric scales the interval of a metric to other confidences. It does not use a percentile with few requests beyond it.
 func (q quantiles) ofMetric(m *result.Metric, stat string) reach {
-	const df = 30 // assumed, because an interval does not state the error of its width
 	value, in := m.Avg, m.Interval
 	if p, ok := percentile(stat); ok {
 		if m.Dist == nil || float64(m.Dist.Count)*(1-p) < tailRequests {
@@ -84,6 +83,12 @@ func (q quantiles) ofMetric(m *result.Metric, stat string) reach {
 		value, _ = m.Dist.At(p * 100)
 		in = &own
 	}
+	return q.ofInterval(value, in)
+}
+
+// ofInterval scales the interval of a value to other confidences; nil where it has no two ends around the value.
+func (q quantiles) ofInterval(value float64, in *result.Interval) reach {
+	const df = 30 // assumed, because an interval does not state the error of its width
 	if in == nil || in.Low <= 0 || in.Low >= in.High || value < in.Low || value > in.High || in.Level <= 0 || in.Level >= 1 {
 		return nil
 	}

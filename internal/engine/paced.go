@@ -160,8 +160,8 @@ func (p *Paced) sendAll(ctx context.Context) bool {
 
 func (p *Paced) send(s *slot, j Job, due int64) {
 	now := clock.Now()
-	// The client is behind from the due time of a request, or from the last send if that is later, until the send.
-	if from := max(due, p.lastSent); now > from {
+	// The client is behind from when a request counts as delayed, or from the last send if that is later, until the send.
+	if from := max(due+int64(DelayedAfter), p.lastSent); now > from {
 		p.e.behind.Add(now - from)
 	}
 	p.lastSent = now

@@ -189,7 +189,7 @@ func (t *turns) Close(unsent bool) []Source {
 // At a rate that cannot be sent, too many requests are due to count them one by one. Beyond maxCounted, countDropped
 // estimates the rest from the rate of those it counted.
 func (t *turns) countDropped() {
-	const maxCounted = 5_000_000
+	const maxCounted = 500_000
 	left := t.left()
 	if t.picked && t.quota != nil {
 		left++

@@ -49,9 +49,17 @@ func Apply(res *result.Result, rules []Rule) *Gate {
 	g := &Gate{Invalid: invalid(res)}
 	for i := range rules {
 		r := &rules[i]
+		if tier, ok := r.aboutCapacity(); ok {
+			g.Findings = append(g.Findings, r.checkCapacity(res.Find, tier))
+			continue
+		}
 		seen := false
-		for j := range res.Levels {
-			lv := &res.Levels[j]
+		levels := res.Levels
+		if w := res.Whole; w != nil && r.Class == w.Class {
+			levels = []result.Level{*w}
+		}
+		for j := range levels {
+			lv := &levels[j]
 			if !r.applies(lv) {
 				continue
 			}
@@ -69,7 +77,7 @@ func (r *Rule) find(lv *result.Level) result.Check {
 	f := result.Check{Rule: r.Text, Level: measure.LevelName(lv)}
 	got, ok, err := r.Check(lv)
 	if err != nil {
-		f.Text = err.Error()
+		f.Text, f.Unknown = err.Error(), TooFew(err)
 		return f
 	}
 	f.OK, f.Text = ok, r.Name+" is "+Figure(got)

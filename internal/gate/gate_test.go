@@ -2,6 +2,7 @@ package gate_test
 
 import (
 	"encoding/xml"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -45,7 +46,7 @@ func TestRules(t *testing.T) {
 	f("p99<=0.05s", true)
 	f("p99<50000us", false)
 	f("p99<51", true) // milliseconds where no unit is given
-	f("p99.9>=70ms", true)
+	f("p99>=50ms", true)
 	f("latency.p50==10ms", true)
 	f("avg!=12ms", false)
 	f("max<1s", true)
@@ -59,6 +60,42 @@ func TestRules(t *testing.T) {
 	f("first.p99<51ms", true)
 	f("server.queue<=2ms", true)
 	f("lag.p99<1ms", false)
+}
+
+func TestARuleNeedsEnoughRequests(t *testing.T) {
+	lv := level() // of 999 requests
+	r, err := gate.Parse("p99.9<1s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Fits(&lv, nil); err != nil {
+		t.Errorf("before the run: %v", err)
+	}
+	g := gate.Apply(&result.Result{Levels: []result.Level{lv}, Verdict: result.Verdict{State: result.Valid}}, []gate.Rule{r})
+	want := "p99.9 needs at least 1000 requests, and the level has 999"
+	if f := g.Findings[0]; !f.Unknown || f.OK || f.Text != want || g.Outcome() != gate.Void {
+		t.Errorf("%+v, want %q", f, want)
+	}
+}
+
+func TestARuleIsCheckedBeforeTheRun(t *testing.T) {
+	f := func(rule string, values []float64, want string) {
+		t.Helper()
+		r, err := gate.Parse(rule)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lv := level()
+		if err := r.Fits(&lv, values); fmt.Sprint(err) != want {
+			t.Errorf("%s: %v, want %s", rule, err, want)
+		}
+	}
+	f("p99<1ns", []float64{1, 8}, "<nil>")
+	f("p99<1ns@8", []float64{1, 8}, "<nil>")
+	f("p99<1ns@8", nil, "<nil>")
+	f("p99<1ns@9", []float64{1, 8}, "p99<1ns@9: the run has no level 9")
+	f("goodput>1", nil, "goodput: this run does not measure it; give the bounds with --goodput of 'redline llm'")
+	f("throughput<5ms", nil, "throughput is in /s, so throughput<5ms cannot be its bound")
 }
 
 func TestBadRulesSayWhatIsWrong(t *testing.T) {
@@ -80,8 +117,8 @@ func TestBadRulesSayWhatIsWrong(t *testing.T) {
 	f("p99<50parsec", `"parsec"`)
 	f("p99<50ms@lots", `"lots"`)
 	f("p99<50%", "in ms")
-	f("p98.7<50ms", "no such number")
-	f("speed>3", "no such number")
+	f("p98.7<50ms", "does not measure it")
+	f("speed>3", "does not measure it")
 }
 
 func TestAGateThatChecksNothingDoesNotPass(t *testing.T) {
@@ -171,4 +208,34 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("%q gave %+v", s, r)
 		}
 	})
+}
+
+// A rule of a traffic class is about that class alone, one of the whole about all classes together.
+func TestRulesOfClasses(t *testing.T) {
+	one, two, whole := level(), level(), level()
+	one.Class, two.Class, whole.Class, whole.Mode = "one", "two", "all", ""
+	whole.Client.Requests = 5000
+	res := &result.Result{Levels: []result.Level{one, two}, Whole: &whole, Verdict: result.Verdict{State: result.Valid}}
+	f := func(class, rule string, levels ...string) {
+		t.Helper()
+		r, err := gate.Parse(rule)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Class = class
+		g := gate.Apply(res, []gate.Rule{r})
+		var got []string
+		for _, c := range g.Findings {
+			if c.OK {
+				got = append(got, c.Level)
+			}
+		}
+		if strings.Join(got, "; ") != strings.Join(levels, "; ") {
+			t.Errorf("%s of %q holds at %v, want %v", rule, class, got, levels)
+		}
+	}
+	f("", "requests<1000", "one, concurrency 8", "two, concurrency 8")
+	f("two", "requests<1000", "two, concurrency 8")
+	f("all", "requests>1000", "all")
+	f("three", "requests<1000")
 }

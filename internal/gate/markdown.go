@@ -83,7 +83,9 @@ func levelTable(b *strings.Builder, levels []result.Level) {
 		for _, i := range kept {
 			text := ""
 			if r, ok := levels[j].Read(columns[i].name); ok {
-				text = Figure(r)
+				if text = Figure(r); r.Needs > 0 {
+					text = "–"
+				}
 			}
 			fmt.Fprintf(b, " %s |", text)
 		}

@@ -5,6 +5,7 @@ package gate
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -20,6 +21,8 @@ type Rule struct {
 	Unit  string // unit of the bound as written; empty means the number's own unit
 	// At restricts the rule to the level of this concurrency or rate; 0 for all levels.
 	At float64
+	// Class restricts the rule to a traffic class of a scenario, or to the whole of them; empty for all levels.
+	Class string
 }
 
 // The operators, longer ones first so that <= is not read as <.
@@ -73,12 +76,28 @@ var units = map[string]struct {
 	"%": {"%", 1}, "/s": {"/s", 1}, "tokens": {"tokens", 1}, "requests": {"requests", 1},
 }
 
-// errUnknown means that a level has no number of that name.
-var errUnknown = errors.New("no such number was measured")
+// errUnknown means that a level has no metric with the rule's name.
+var errUnknown = errors.New("this run does not measure it")
+
+// tooFewError means that a level has too few requests for a percentile.
+type tooFewError struct {
+	name string
+	got  result.Reading
+}
+
+func (e *tooFewError) Error() string {
+	return fmt.Sprintf("%s needs at least %d requests, and the level has %d", e.name, e.got.Needs, e.got.Has)
+}
+
+// TooFew tells whether Check failed only because a percentile has too few requests behind it.
+func TooFew(err error) bool { return errors.As(err, new(*tooFewError)) }
 
 // Check compares the rule with one level.
 func (r *Rule) Check(lv *result.Level) (got result.Reading, ok bool, err error) {
-	got, found := lv.Read(r.Name)
+	got, found := lv.Read(r.metric())
+	if !found && strings.HasPrefix(r.Name, "good") {
+		return got, false, fmt.Errorf("%s: %w; give the bounds with --goodput of 'redline llm'", r.Name, errUnknown)
+	}
 	if !found {
 		return got, false, fmt.Errorf("%s: %w; use p50 to p99.99, avg, max, throughput, error_rate, in_flight, lag.p99, first.p99, server.queue, server.compute or, for language models, ttft.p99, itl.avg and so on", r.Name, errUnknown)
 	}
@@ -88,27 +107,59 @@ func (r *Rule) Check(lv *result.Level) (got result.Reading, ok bool, err error) 
 		return got, false, fmt.Errorf("%s is in %s, so %s cannot be its bound", r.Name, got.Unit, r.Text)
 	}
 	if lv.Client.Requests == 0 && r.Name != "error_rate" && r.Name != "failed" && r.Name != "requests" && len(lv.Metrics) == 0 {
-		return got, false, errors.New("no request succeeded, so the rule cannot be checked")
+		return got, false, errors.New("the level has no successful request, so the rule cannot be checked")
 	}
-	bound := r.Bound * u.times
+	if got.Needs > 0 {
+		return got, false, &tooFewError{r.Name, got}
+	}
+	return got, r.Holds(got.Value), nil
+}
+
+// metric is the name of the number that the rule is about: goodput in percent is a number of its own.
+func (r *Rule) metric() string {
+	if r.Unit == "%" && strings.EqualFold(r.Name, "goodput") {
+		return "good_request_share"
+	}
+	return r.Name
+}
+
+// Limit is the bound in the unit of readings, in which times are milliseconds.
+func (r *Rule) Limit() float64 { return r.Bound * units[r.Unit].times }
+
+// Holds compares a value in the unit of readings with the limit.
+func (r *Rule) Holds(value float64) bool {
+	limit := r.Limit()
 	switch r.Op {
 	case "<":
-		ok = got.Value < bound
+		return value < limit
 	case "<=":
-		ok = got.Value <= bound
+		return value <= limit
 	case ">":
-		ok = got.Value > bound
+		return value > limit
 	case ">=":
-		ok = got.Value >= bound
+		return value >= limit
 	case "==":
-		ok = got.Value == bound
-	case "!=":
-		ok = got.Value != bound
+		return value == limit
 	}
-	return got, ok, nil
+	return value != limit
+}
+
+// Fits says why the rule cannot hold for a run, whatever it measures. sample is a level with every number that the run can
+// have; values are the concurrencies or rates of its levels, nil where they are not known.
+func (r *Rule) Fits(sample *result.Level, values []float64) error {
+	if _, _, err := r.Check(sample); err != nil && !TooFew(err) {
+		return err
+	}
+	if r.At != 0 && values != nil && !slices.Contains(values, r.At) {
+		return fmt.Errorf("%s: the run has no level %g", r.Text, r.At)
+	}
+	return nil
 }
 
 // applies reports whether the rule is about the level.
 func (r *Rule) applies(lv *result.Level) bool {
+	if r.Class != "" && r.Class != lv.Class {
+		return false
+	}
 	return r.At == 0 || r.At == float64(lv.Concurrency) || r.At == lv.Rate
 }

@@ -49,12 +49,22 @@ type Entry struct {
 	// Best is the highest throughput of a level, P99Ms the p99 latency there.
 	Best  float64 `json:"best_throughput"`
 	P99Ms float64 `json:"best_p99_ms"`
-	Host  string  `json:"host,omitempty"`
+	// Capacity is what a search found, as "512 /s"; empty for other runs.
+	Capacity string `json:"capacity,omitempty"`
+	Host     string `json:"host,omitempty"`
 	// System, Go and CPUs are the machine that made the load.
 	System string `json:"system,omitempty"`
 	Go     string `json:"go,omitempty"`
 	CPUs   int    `json:"cpus,omitempty"`
 	Bytes  int64  `json:"bytes"`
+}
+
+// Did is the command of the run, and the capacity that it found.
+func (e *Entry) Did() string {
+	if e.Capacity == "" {
+		return e.Command
+	}
+	return e.Command + ": " + e.Capacity
 }
 
 // Store is a folder of runs.
@@ -121,8 +131,14 @@ func describe(res *result.Result) Entry {
 	if res.Plan != nil {
 		e.Model = res.Plan.Target.Model
 	}
+	if n := len(res.Classes); n > 1 {
+		e.Model = fmt.Sprintf("%d classes", n)
+	}
 	if res.Verdict.State.Judged() {
 		e.MissedRules = missedRules(res.Checks)
+	}
+	if res.Find != nil && res.Find.Capacity != nil {
+		e.Capacity = fmt.Sprintf("%.4g %s", res.Find.Capacity.Value, res.Find.Unit())
 	}
 	for i := range res.Levels {
 		lv := &res.Levels[i]

@@ -164,20 +164,22 @@ func (q *Question) candidates() []plan.Target {
 	var out []plan.Target
 	for _, c := range kind.Candidates() {
 		t := q.Target
-		scheme, rest, has := strings.Cut(t.URL, "://")
+		scheme, _, has := strings.Cut(t.URL, "://")
 		grpc := scheme == "grpc" || scheme == "grpcs"
 		switch {
 		case t.Kind != "" && t.Kind != c.Name, t.Protocol != "" && t.Protocol != c.Protocol:
 			continue
-		case has && grpc != (c.Protocol == plan.GRPC):
+		case has && grpc && c.Protocol != plan.GRPC:
+			continue
+		case has && !grpc && c.Protocol == plan.GRPC && t.Protocol == "": // a URL of HTTP, unless -i says grpc
 			continue
 		case !c.ModelList && t.Model == "": // the server can be asked for a model only
 			continue
 		}
-		if has && grpc {
-			t.URL, t.TLS.GRPC = rest, t.TLS.GRPC || scheme == "grpcs"
-		}
 		t.Kind, t.Protocol = c.Name, c.Protocol
+		if c.Address(&t, t.URL) != nil {
+			continue // the address is none of this protocol
+		}
 		t.URL = withPort(t.URL, c.Protocol)
 		if c.Signature {
 			t.SignatureName = "serving_default"

@@ -201,7 +201,7 @@ func TestErrors(t *testing.T) {
 	f(plan.Target{URL: "127.0.0.1:1"}, "nothing listens at 127.0.0.1:1")
 	f(plan.Target{URL: at.OpenAI}, "asks for a key: give it with --api-key-env VARIABLE")
 	f(plan.Target{URL: plain.Listener.Addr().String()}, "answers, but not as KServe v2 over HTTP or gRPC")
-	f(plan.Target{URL: "http://" + plain.Listener.Addr().String(), Protocol: plan.GRPC}, "do not fit together")
+	f(plan.Target{URL: "grpc://" + plain.Listener.Addr().String(), Protocol: plan.HTTP}, "do not fit together")
 	open := reference(t, refserver.Config{})
 	f(plan.Target{URL: open.HTTP, Model: "nobody"}, `no description of model "nobody": Request for unknown model`)
 	f(plan.Target{URL: open.OpenAI, Model: "nobody"}, `does not list the model "nobody"; the server has mock-llm`)

@@ -30,6 +30,8 @@ type Traits struct {
 	Protocols []plan.Protocol
 	// GRPCAddress is the default address over gRPC; empty is localhost:8000, which is also the default address over HTTP.
 	GRPCAddress string
+	// Path is where the paths of the API begin over HTTP; a target may have an endpoint of its own.
+	Path string
 	// HTTP2: requests can be sent over HTTP/1.1 and over HTTP/2, see --http-version.
 	HTTP2 bool
 
@@ -47,7 +49,9 @@ type Traits struct {
 	Sessions      bool // responses are messages of a conversation, see --session-concurrency
 	SharedMemory  bool // tensors can be in shared memory
 	Metrics       bool // the server reports Triton's metrics, see --collect-metrics
-	Embedded      bool // --embedded starts such a server
+	// MetricsPage is where the server reports its own metrics, as :8002/metrics; empty is /metrics at its address.
+	MetricsPage string
+	Embedded    bool // --embedded starts such a server
 
 	Reference Reference
 }

@@ -73,6 +73,8 @@ const (
 	Video
 )
 
+func (k MediaKind) String() string { return [...]string{"images", "audio", "videos"}[k] }
+
 // Sample is one ended request, read and counted. Times are readings of clock.Now.
 type Sample struct {
 	Index        uint64 // in the order of their ends

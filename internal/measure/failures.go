@@ -16,7 +16,7 @@ import (
 // serverFailed states how many requests of a level failed, with which class, since when and for how long. It returns nil if
 // at most the share limit of the requests failed.
 func serverFailed(lv *result.Level, limit float64) *result.Reason {
-	failed, all := counts(lv)
+	failed, all := Counts(lv)
 	if failed == 0 || float64(failed) <= limit*float64(all) {
 		return nil
 	}
@@ -34,16 +34,29 @@ func serverFailed(lv *result.Level, limit float64) *result.Reason {
 	return &result.Reason{What: what, Try: tryAfter(class)}
 }
 
-// counts returns the failed and all requests of a level, over its whole time if the timeline is known.
-func counts(lv *result.Level) (failed, all uint64) {
+// Counts returns the failed and all requests of a level, over its whole time if the timeline is known, else over its windows.
+func Counts(lv *result.Level) (failed, all uint64) {
 	if lv.Timeline != nil {
 		for i := range lv.Timeline.Slices {
 			failed += lv.Timeline.Slices[i].Failed
 			all += lv.Timeline.Slices[i].Failed + lv.Timeline.Slices[i].Ended
 		}
 	}
+	listed := lv.Client.Failed
+	if len(lv.Failures) > 0 {
+		listed = 0
+		for _, f := range lv.Failures {
+			listed += f.Count
+		}
+	}
 	if all == 0 {
-		failed, all = lv.Client.Failed, lv.Client.Failed+lv.Client.Requests
+		for i := range lv.Windows {
+			all += lv.Windows[i].Client.Requests
+		}
+		all = max(all, lv.Client.Requests)
+	}
+	if listed > failed {
+		failed, all = listed, all+listed-failed
 	}
 	return failed, all
 }

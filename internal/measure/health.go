@@ -99,9 +99,12 @@ func (w *Window) Think(concurrency int, d time.Duration) (idle, paused time.Dura
 	return idle, max(0, time.Duration(concurrency)*d-time.Duration(w.flightNs)-idle)
 }
 
+// Sending is the time that the client spent on writing the requests of the window.
+func (w *Window) Sending() time.Duration { return time.Duration(w.sendNs) }
+
 // Overhead is the share of the time, in percent, in which a request should have been in flight and was not.
 // In closed loop that is the share of the slots' time in which a slot had nothing in flight: d is the time of a slot. In open
-// loop it is the share of time in which a request was due and not yet sent.
+// loop it is the share of time in which a request was delayed and not yet sent.
 func (w *Window) Overhead(concurrency int, d, behind time.Duration) float64 {
 	if d <= 0 {
 		return 0

@@ -29,7 +29,7 @@ func Stable(windows []result.Window, m *plan.Measure, throughputOnly bool) (ok b
 	var rates, latencies []float64
 	for i := range last {
 		if last[i].Error != "" || last[i].Client.InferPerSec == 0 {
-			return false, "a window had no valid requests"
+			return false, "no request succeeded in one of the last three windows"
 		}
 		rates = append(rates, last[i].Client.InferPerSec)
 		latencies = append(latencies, float64(Stabilizing(&last[i].Client, m)))
@@ -52,7 +52,7 @@ func within(values []float64, s float64) bool {
 	return hi/lo <= 1+s
 }
 
-// OverLimit reports whether the latency reached the limit, compared in whole milliseconds.
+// OverLimit reports whether the latency reached the limit.
 func OverLimit(c *result.Client, m *plan.Measure) bool {
-	return m.LatencyLimit > 0 && Stabilizing(c, m).Milliseconds() >= m.LatencyLimit.Milliseconds()
+	return m.LatencyLimit > 0 && Stabilizing(c, m) >= m.LatencyLimit
 }

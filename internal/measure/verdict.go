@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/redline-bench/redline/internal/pace"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/result"
 )
@@ -55,6 +56,7 @@ func Judge(lv *result.Level, l Load) (out []result.Reason) {
 			try = "lower the rate, or raise --num-of-sequences"
 		}
 		add(try, "1 %% of the requests were sent more than %s late", lag.Round(time.Microsecond))
+		out[len(out)-1].Late = true
 	}
 	if h.AchievedInFlight < minInFlight*h.AskedInFlight {
 		add("lower the concurrency, or give the client more CPU",
@@ -83,6 +85,16 @@ func Stalled(stalled, wall time.Duration, records string) []result.Reason {
 	}}
 }
 
+// Worse joins two verdicts: the state is the worse one, the reasons are those of both.
+func Worse(a, b result.Verdict) result.Verdict {
+	order := []result.State{result.Valid, result.Unstable, result.TooShort, result.ClientLimited, result.Failed, result.ServerFailed, result.Interrupted}
+	if slices.Index(order, b.State) > slices.Index(order, a.State) {
+		a.State = b.State
+	}
+	a.Reasons = append(slices.Clip(a.Reasons), b.Reasons...)
+	return a
+}
+
 // Run is a whole run, to be judged.
 type Run struct {
 	Levels []result.Level
@@ -93,6 +105,8 @@ type Run struct {
 	// Percentile is one more percentile that levels must be long enough for; 0 for none. Longer says how to measure longer.
 	Percentile int
 	Longer     string
+	// More says how to send more requests.
+	More string
 	// Error is why the run could not be completed; empty if it was. TooShort: no request ended within a window. ServerGone:
 	// failed requests ended the run.
 	Error       string
@@ -109,14 +123,8 @@ type Run struct {
 // is not the client's fault.
 func Conclude(r Run) result.Verdict {
 	v := result.Verdict{State: result.Valid}
-	rank := map[result.State]int{
-		result.Valid: 0, result.Unstable: 1, result.TooShort: 2, result.ClientLimited: 3, result.Failed: 4, result.ServerFailed: 5, result.Interrupted: 6,
-	}
 	add := func(state result.State, reasons ...result.Reason) {
-		if rank[state] > rank[v.State] {
-			v.State = state
-		}
-		v.Reasons = append(v.Reasons, reasons...)
+		v = Worse(v, result.Verdict{State: state, Reasons: reasons})
 	}
 	if r.Interrupted {
 		add(result.Interrupted)
@@ -134,9 +142,11 @@ func Conclude(r Run) result.Verdict {
 		for _, why := range r.Limits[i] {
 			add(result.ClientLimited, named(lv, why))
 		}
-		if why := r.tooShort(lv); why != nil {
-			lv.TooShort = true
-			add(result.TooShort, named(lv, *why))
+		for _, why := range []*result.Reason{r.tooShort(lv), r.tooFew(lv)} {
+			if why != nil {
+				lv.TooShort = true
+				add(result.TooShort, named(lv, *why))
+			}
 		}
 	}
 	if len(r.Unleveled) > 0 {
@@ -157,7 +167,7 @@ func Conclude(r Run) result.Verdict {
 			continue // the reason for the end is in the verdict
 		}
 		why := result.Reason{What: lv.Reason}
-		if !lv.Unfinished {
+		if !lv.Unfinished && !lv.ClientLimited { // else the advice is in the reason of the client
 			why.Try = "measure longer (--measurement-interval), more often (--max-trials) or allow more spread (--stability-percentage)"
 		}
 		add(result.Unstable, named(lv, why))
@@ -168,15 +178,39 @@ func Conclude(r Run) result.Verdict {
 // tooShort is the reason why a level is too short for its latency; nil if it is long enough.
 func (r *Run) tooShort(lv *result.Level) *result.Reason {
 	q, short := tooShort(&lv.Client, r.Percentile)
-	if !short {
+	if !short || r.Interrupted && lv.Unfinished { // the user wanted no more
 		return nil
 	}
 	c := &lv.Client
 	return &result.Reason{
-		What: fmt.Sprintf("too short for this latency: p%g is at least %s; %d requests were in flight at the end, the oldest for %s",
-			q.P, roundTime(q.Ns), c.Unfinished, roundTime(c.OldestNs)),
+		What: fmt.Sprintf("too short for this latency: p%g is at least %s; in flight at the end: %s, the oldest for %s",
+			q.P, roundTime(q.Ns), count(c.Unfinished), roundTime(c.OldestNs)),
 		Try: r.Longer,
 	}
+}
+
+// FewestRequests is the smallest number of requests of a level whose stability was not tested that can be judged: with fewer,
+// even the mean is uncertain.
+const FewestRequests = 30
+
+// tooFew is the reason why a level whose stability was not tested has too few requests to judge; nil if it has enough. A level
+// that was not finished has another reason.
+func (r *Run) tooFew(lv *result.Level) *result.Reason {
+	c := &lv.Client
+	if !lv.Untested || lv.Unfinished || c.Requests == 0 || c.Requests >= FewestRequests {
+		return nil
+	}
+	return &result.Reason{
+		What: fmt.Sprintf("too short to judge: %s in %s; stability was not tested", count(c.Requests), roundTime(c.DurationNs)),
+		Try:  r.More,
+	}
+}
+
+func count(n uint64) string {
+	if n == 1 {
+		return "1 request"
+	}
+	return fmt.Sprintf("%d requests", n)
 }
 
 // roundTime rounds a time to three digits.
@@ -196,6 +230,25 @@ func named(lv *result.Level, r result.Reason) result.Reason {
 
 // LevelName names a level as the reports do.
 func LevelName(lv *result.Level) string {
+	name := loadName(lv)
+	switch {
+	case lv.Class == "":
+	case lv.Mode == "" || len(lv.Stages) > 0: // all classes together, or the only level of a class
+		name = lv.Class
+	default:
+		name = lv.Class + ", " + name
+	}
+	if lv.Prompts != "" {
+		name += ", " + lv.Prompts
+	}
+	return name
+}
+
+// loadName names the load of a level.
+func loadName(lv *result.Level) string {
+	if len(lv.Stages) > 0 {
+		return stagesName(lv)
+	}
 	switch lv.Mode {
 	case plan.FixedSchedule:
 		return "fixed schedule"
@@ -209,4 +262,17 @@ func LevelName(lv *result.Level) string {
 		return fmt.Sprintf("concurrency %d", lv.Concurrency)
 	}
 	return fmt.Sprintf("request rate %.6g", lv.Rate)
+}
+
+// stagesName names a load that changes: its stages, or only their number where they are many.
+func stagesName(lv *result.Level) string {
+	what := "request rate"
+	if lv.Mode == plan.Concurrency {
+		what = "concurrency"
+	}
+	const most = 4
+	if len(lv.Stages) > most {
+		return fmt.Sprintf("%s in %d stages", what, len(lv.Stages))
+	}
+	return what + " in stages " + pace.FormatStages(lv.Stages)
 }

@@ -12,29 +12,83 @@ type Command struct {
 	Summary string // a phrase for the list of commands
 	// Intro is the part of the help before the options: how the command is called and what it does.
 	Intro string
-	Rows  []Row
-	// Outro is the part of the help after the options, such as examples.
+	// Examples are command lines, each with an indented explanation below it.
+	Examples string
+	// Common names the most used options, which the short help lists: long names, or the letter of an option without one.
+	Common []string
+	Rows   []Row
+	// Outro is the part of the help after the options.
 	Outro string
+	Exits []Exit
 	// Words are what may follow the name besides options.
 	Words []string
+}
+
+// Exit is an exit code of a command and what it means.
+type Exit struct {
+	Code    int
+	Meaning string
 }
 
 // The help has names up to a column, and lines that are no wider than this.
 const column, narrowest, widest = 32, 72, 118
 
-// Help explains the command, for a terminal of the given width.
+// few is the number of options up to which the short help lists all.
+const few = 20
+
+// Brief is the short help: examples and the most used options. It is the whole help if the command has few options.
+func (c *Command) Brief(width int) string {
+	all := visible(c.Rows)
+	if len(all) <= few || len(c.Common) == 0 {
+		return c.Help(width)
+	}
+	var common []Row
+	for _, name := range c.Common {
+		i := slices.IndexFunc(all, func(r Row) bool { return r.called(name) })
+		common = append(common, all[i])
+		common[len(common)-1].Group = "Most used options"
+	}
+	exits := ""
+	if len(c.Exits) > 0 {
+		exits = " and the exit codes"
+	}
+	short := Command{Intro: c.Intro, Examples: c.Examples, Rows: common}
+	return short.Help(width) + fmt.Sprintf("\n'redline %s --help all' explains all %d options%s.\n", c.Name, len(all), exits)
+}
+
+// Help is the whole help of the command, for a terminal of the given width.
 func (c *Command) Help(width int) string {
 	width = min(max(width, narrowest), widest)
 	var b strings.Builder
 	b.WriteString(c.Intro)
+	if c.Examples != "" {
+		b.WriteString("\nExamples\n" + c.Examples)
+	}
 	for _, group := range c.groups() {
 		fmt.Fprintf(&b, "\n%s\n", group[0].Group)
 		for i := range group {
 			group[i].help(&b, width)
 		}
 	}
+	b.WriteString(c.closing(width))
+	return b.String()
+}
+
+// closing is the part of the help after the options: notes and exit codes.
+func (c *Command) closing(width int) string {
+	var b strings.Builder
 	if c.Outro != "" {
 		b.WriteString("\n" + c.Outro)
+	}
+	if len(c.Exits) > 0 {
+		b.WriteString("\nExit codes\n")
+	}
+	for _, e := range c.Exits {
+		left := fmt.Sprintf("  %-5d", e.Code)
+		for _, line := range fold(e.Meaning, width-len(left)) {
+			b.WriteString(left + line + "\n")
+			left = strings.Repeat(" ", len(left))
+		}
 	}
 	return b.String()
 }
@@ -90,16 +144,20 @@ func (r *Row) forms() string {
 
 // explain is the help with the option's other names, its unit, and whether it may be repeated.
 func (r *Row) explain() string {
-	var parts []string
-	if r.Help != "" {
-		parts = append(parts, r.Help)
+	var names []string
+	if r.Also != "" {
+		names = []string{"also --" + strings.Join(strings.Fields(r.Also), ", --")}
 	}
+	return r.meaning(names...)
+}
+
+// meaning is the help with the option's unit, more parts, and whether the option may be repeated.
+func (r *Row) meaning(more ...string) string {
+	parts := []string{r.Help}
 	if r.Unit != "" && r.defaultText() == "" {
 		parts = append(parts, "in "+r.Unit)
 	}
-	if r.Also != "" {
-		parts = append(parts, "also --"+strings.Join(strings.Fields(r.Also), ", --"))
-	}
+	parts = append(parts, more...)
 	if r.Repeat {
 		parts = append(parts, "may be repeated")
 	}
@@ -132,15 +190,19 @@ func Markdown(commands []Command) string {
 
 This page lists the options of every command. ` + "`redline profile`" + ` and the program under the name ` + "`perf_analyzer`" + ` share a table;
 options marked *redline* exist only in ` + "`redline profile`" + `. A long option may be abbreviated if the abbreviation is unique.
+A time or a size may have a unit (250ms, 5s, 2m, 64KiB, 32MB); a bare number has the unit that the option names.
 `)
 	for i := range commands {
 		c := &commands[i]
 		fmt.Fprintf(&b, "\n## redline %s\n", c.Name)
+		if c.Summary != "" {
+			fmt.Fprintf(&b, "\n%s\n", sentence(c.Summary))
+		}
 		if len(c.Words) > 0 {
 			fmt.Fprintf(&b, "\nArguments: `%s`\n", strings.Join(c.Words, "`, `"))
 		}
 		if len(c.Rows) == 0 {
-			b.WriteString("\nNo options of its own.\n")
+			b.WriteString("\nThis command has no options besides `--help`.\n")
 		}
 		for _, group := range c.groups() {
 			fmt.Fprintf(&b, "\n### %s\n\n| option | default | meaning |\n|---|---|---|\n", group[0].Group)
@@ -148,9 +210,18 @@ options marked *redline* exist only in ` + "`redline profile`" + `. A long optio
 				group[i].markdown(&b)
 			}
 		}
+		if len(c.Exits) > 0 {
+			b.WriteString("\n### Exit codes\n\n| code | meaning |\n|--:|---|\n")
+		}
+		for _, e := range c.Exits {
+			fmt.Fprintf(&b, "| %d | %s |\n", e.Code, e.Meaning)
+		}
 	}
 	return b.String()
 }
+
+// sentence makes a sentence of a phrase.
+func sentence(phrase string) string { return strings.ToUpper(phrase[:1]) + phrase[1:] + "." }
 
 // markdown writes one option as a row of a table.
 func (r *Row) markdown(b *strings.Builder) {
@@ -158,7 +229,7 @@ func (r *Row) markdown(b *strings.Builder) {
 	if r.Arg != "" {
 		names[0] += " " + r.Arg
 	}
-	what := r.explain()
+	what := r.meaning()
 	if r.RedlineOnly {
 		what += " *redline*"
 	}

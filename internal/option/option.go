@@ -6,22 +6,26 @@
 package option
 
 import (
-	"cmp"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/redline-bench/redline/internal/secret"
 )
 
-// ErrHelp means that the user asked for help.
-var ErrHelp = errors.New("help was asked for")
+// ErrHelp means that the user asked for help. ErrHelpAll, which is an ErrHelp too, asks for all options.
+var (
+	ErrHelp    = errors.New("help was asked for")
+	ErrHelpAll = fmt.Errorf("all options: %w", ErrHelp)
+)
 
 // Row is one option.
 type Row struct {
 	Long  string // name without dashes; empty for none
 	Short byte   // one-letter name; 0 for none
 	Also  string // further long names, separated by spaces
+	Word  string // key in scenario files of an option that has no long name
 
 	Group string // heading in help and docs/flags.md
 	// Arg is the name of the value in help; empty for an option without a value. Shells complete a FILE and a DIR.
@@ -30,11 +34,14 @@ type Row struct {
 	Default string // default value in words; empty: the default of To
 	Unit    string // unit of the value
 	Repeat  bool   // may be given several times
+	Writes  bool   // the command writes the file that the value names
+	// Optional: the value may be omitted; Set then receives the empty text. The value is the next argument, unless that is an option.
+	Optional bool
 	// RedlineOnly: perf_analyzer does not have the option.
 	RedlineOnly bool
 	Secret      secret.Kind // where the value can hold a secret
 	// Instead marks an option of another tool, which this command does not have. It completes the sentence "--NAME ..." of
-	// the error. Help and completion leave the row out.
+	// the error and names what to write. Help and completion leave the row out.
 	Instead string
 
 	To Value // where the value goes
@@ -66,6 +73,23 @@ func (r *Row) Names() []string {
 	return list
 }
 
+// called tells whether name, without dashes, is the option's first name.
+func (r *Row) called(name string) bool {
+	return r.Long == name || r.Long == "" && string(r.Short) == name
+}
+
+// Keys are the names of the option in scenario files, the best one first: its long names, its Word, or its letter.
+func (r *Row) Keys() []string {
+	keys := r.longNames()
+	switch {
+	case r.Word != "":
+		keys = append(keys, r.Word)
+	case len(keys) == 0:
+		keys = append(keys, string(r.Short))
+	}
+	return keys
+}
+
 // longNames are the long names without dashes.
 func (r *Row) longNames() []string {
 	return slices.DeleteFunc(append([]string{r.Long}, strings.Fields(r.Also)...), func(s string) bool { return s == "" })
@@ -75,9 +99,13 @@ func (r *Row) longNames() []string {
 func (r *Row) files() bool { return strings.Contains(r.Arg, "FILE") }
 func (r *Row) dirs() bool  { return strings.Contains(r.Arg, "DIR") && !r.files() }
 
-// defaultText is the default with its unit: "5000 ms".
+// defaultText is the default with its unit: "5000 ms". The number 0 mostly means that the option has no effect; a row whose
+// default is a real 0 says so in Default.
 func (r *Row) defaultText() string {
-	text := cmp.Or(r.Default, r.To.Default)
+	text := r.Default
+	if text == "" && r.To.Default != "0" {
+		text = r.To.Default
+	}
 	number, rest, comma := strings.Cut(text, ", ")
 	if r.Unit == "" || number == "" || strings.Trim(number, "0123456789.") != "" {
 		return text

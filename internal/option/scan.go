@@ -15,11 +15,13 @@ import (
 // --version, before it reads a later one that is wrong.
 type scanner struct {
 	rows    []Row
+	getopt  bool // one dash never starts a long name, as in GNU getopt
 	args    []string
 	at      int    // the next argument
 	cluster string // the rest of a cluster of short options
 	raw     string // the argument that holds the cluster
 	strays  []string
+	ended   int // number of strays before "--"; -1 if there is no "--"
 }
 
 // given is one option on the command line.
@@ -40,6 +42,7 @@ const (
 	Ambiguous                        // several long options start like this
 	NoLongValue                      // a long option at the end lacks its value
 	UnexpectedValue                  // --flag=value for an option without a value
+	OneDash                          // a long option with one dash
 )
 
 // SyntaxError is an argument that cannot be read.
@@ -48,7 +51,7 @@ type SyntaxError struct {
 	Raw   string // the whole argument
 	Short byte   // the letter of a short option
 	Name  string // the text between "--" and "=" of a long option
-	// Candidates are the long names that start with an ambiguous prefix.
+	// Candidates are the long names that start with an ambiguous prefix, or those that an unknown name resembles.
 	Candidates []string
 }
 
@@ -60,9 +63,11 @@ func (e *SyntaxError) Error() string {
 	case NoShortValue:
 		return fmt.Sprintf("option '-%c' needs a value", e.Short)
 	case UnknownLong:
-		return fmt.Sprintf("unknown option '--%s'", e.Name)
+		return fmt.Sprintf("unknown option '--%s'%s", e.Name, didYouMean("--", e.Candidates))
 	case Ambiguous:
-		return fmt.Sprintf("option '--%s' could be --%s", e.Name, strings.Join(e.Candidates, " or --"))
+		return fmt.Sprintf("option '--%s' could be %s", e.Name, listed("--", e.Candidates))
+	case OneDash:
+		return fmt.Sprintf("option '-%s' has two dashes: --%s", e.Name, e.Name)
 	case NoLongValue:
 		return fmt.Sprintf("option '%s' needs a value", e.Raw)
 	case UnexpectedValue:
@@ -82,17 +87,36 @@ func (s *scanner) next() (g given, ok bool, err *SyntaxError) {
 		s.at++
 		switch {
 		case arg == "--":
+			s.ended = len(s.strays)
 			s.strays = append(s.strays, s.args[s.at:]...)
 			s.at = len(s.args)
 		case strings.HasPrefix(arg, "--"):
 			return s.long(arg)
 		case len(arg) > 1 && arg[0] == '-':
+			if row, name := s.oneDash(arg); row != nil && row.Instead != "" {
+				return given{row: row, form: "-" + name}, true, nil
+			} else if row != nil {
+				return given{}, false, &SyntaxError{Fault: OneDash, Raw: arg, Name: name}
+			}
 			s.cluster, s.raw = arg[1:], arg
 		default:
 			s.strays = append(s.strays, arg)
 		}
 	}
 	return s.short()
+}
+
+// oneDash finds the row whose long name follows one dash, as in -duration=10s.
+func (s *scanner) oneDash(arg string) (row *Row, name string) {
+	name, _, _ = strings.Cut(arg[1:], "=")
+	if s.getopt || len(name) < 3 {
+		return nil, name
+	}
+	i := slices.IndexFunc(s.rows, func(r Row) bool { return slices.Contains(r.longNames(), name) })
+	if i < 0 {
+		return nil, name
+	}
+	return &s.rows[i], name
 }
 
 func (s *scanner) short() (given, bool, *SyntaxError) {
@@ -130,6 +154,7 @@ func (s *scanner) long(arg string) (given, bool, *SyntaxError) {
 	case row == nil && len(candidates) > 0:
 		return fail(Ambiguous)
 	case row == nil:
+		candidates = s.near(name)
 		return fail(UnknownLong)
 	}
 	g := given{row: row, form: "--" + candidates[0], value: value}
@@ -137,7 +162,7 @@ func (s *scanner) long(arg string) (given, bool, *SyntaxError) {
 	switch {
 	case attached && row.Arg == "" && row.Instead == "":
 		return fail(UnexpectedValue)
-	case attached || row.Arg == "":
+	case attached || row.Arg == "" || row.Optional && !s.valueFollows():
 		return g, true, nil
 	case s.at >= len(s.args):
 		return fail(NoLongValue)
@@ -145,6 +170,11 @@ func (s *scanner) long(arg string) (given, bool, *SyntaxError) {
 	g.value = s.args[s.at]
 	s.at++
 	return g, true, nil
+}
+
+// valueFollows reports whether the next argument is not an option.
+func (s *scanner) valueFollows() bool {
+	return s.at < len(s.args) && !strings.HasPrefix(s.args[s.at], "-")
 }
 
 // lookup finds the row with the long name, or the only row with a long name that starts with it. names are the long names
@@ -167,4 +197,13 @@ func (s *scanner) lookup(name string) (row *Row, names []string) {
 		row = nil
 	}
 	return row, names
+}
+
+// near are the long names that a user who wrote name may have meant.
+func (s *scanner) near(name string) []string {
+	var names []string
+	for _, r := range visible(s.rows) {
+		names = append(names, r.longNames()...)
+	}
+	return Near(name, names)
 }

@@ -18,6 +18,7 @@ var opts = []Row{
 	{Long: "measurement-interval", Short: 'p', Arg: "X"},
 	{Long: "isl", Also: "prompt-length prompt-size", Arg: "X"},
 	{Also: "ra config", Instead: "is another tool's"},
+	{Long: "metrics", Arg: "[X]", Optional: true},
 }
 
 // walk renders what the scanner says of a line, one word an occurrence.
@@ -52,6 +53,7 @@ func TestNext(t *testing.T) {
 	}
 	f("", "", "")
 	f("-v -v", "-v -v", "")
+	f("--metrics x --metrics=y --metrics -v --metrics", "--metrics=x --metrics=y --metrics= -v --metrics=", "")
 	f("-vva", "-v -v -a", "")
 	f("-p2000 -p 3000", "-p=2000 -p=3000", "")
 	f("-vap5", "-v -a -p=5", "")
@@ -96,7 +98,8 @@ func TestFaults(t *testing.T) {
 	f("-vm", SyntaxError{Fault: NoShortValue, Raw: "-vm", Short: 'm'}, "option '-m' needs a value")
 	f("--conf", SyntaxError{Fault: UnknownLong, Raw: "--conf", Name: "conf"}, "unknown option '--conf'")
 	f("--xyz=3", SyntaxError{Fault: UnknownLong, Raw: "--xyz=3", Name: "xyz"}, "unknown option '--xyz'")
-	f("--async-x", SyntaxError{Fault: UnknownLong, Raw: "--async-x", Name: "async-x"}, "unknown option '--async-x'")
+	f("--async-x", SyntaxError{Fault: UnknownLong, Raw: "--async-x", Name: "async-x", Candidates: []string{"async"}}, "unknown option '--async-x'; did you mean --async?")
+	f("-async", SyntaxError{Fault: OneDash, Raw: "-async", Name: "async"}, "option '-async' has two dashes: --async")
 	f("--in=1", SyntaxError{
 		Fault: Ambiguous, Raw: "--in=1", Name: "in",
 		Candidates: []string{"input-data", "input-format"},

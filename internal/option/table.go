@@ -1,8 +1,11 @@
 package option
 
 import (
+	"errors"
 	"fmt"
+	"net"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/redline-bench/redline/internal/secret"
@@ -13,8 +16,12 @@ type Table struct {
 	Rows []Row
 	// Secrets collects the secrets of the command line; nil collects none.
 	Secrets *secret.Set
+	// Getopt reads a command line exactly as GNU getopt_long does: -async is -a -s ync. Without it, a long name after one
+	// dash is an error that names the option.
+	Getopt bool
 
-	given []given
+	given  []given
+	strays int // arguments without an option before "--"; -1 if there is no "--"
 }
 
 // ValueError is a value that an option does not take.
@@ -34,7 +41,7 @@ func (e *ValueError) Unwrap() error { return e.Err }
 // Parse reads a command line and returns the arguments that belong to no option. Each option is set before the next one is
 // read. Every command has --help and -h; the error is then ErrHelp.
 func (t *Table) Parse(args []string) ([]string, error) {
-	s := &scanner{rows: t.Rows, args: args}
+	s := &scanner{rows: t.Rows, args: args, getopt: t.Getopt, ended: -1}
 	if !slices.ContainsFunc(t.Rows, func(r Row) bool { return r.Long == "help" }) {
 		s.rows = append(slices.Clone(t.Rows), HelpRow())
 	}
@@ -46,7 +53,8 @@ func (t *Table) Parse(args []string) ([]string, error) {
 		}
 		if !ok {
 			t.collectStrays(s.strays)
-			return s.strays, nil
+			t.strays = s.ended
+			return s.strays, t.checkWrites(s.strays)
 		}
 		if g.row.Instead != "" {
 			return nil, fmt.Errorf("%s %s", g.form, g.row.Instead)
@@ -54,6 +62,9 @@ func (t *Table) Parse(args []string) ([]string, error) {
 		t.Secrets.Collect(g.row.Secret, g.value)
 		t.given = append(t.given, g)
 		if err := g.row.To.Set(g.value); err != nil {
+			if errors.Is(err, ErrHelp) && s.at < len(args) && args[s.at] == "all" {
+				return nil, ErrHelpAll
+			}
 			return nil, &ValueError{Row: g.row, Form: g.form, Value: g.value, Err: err}
 		}
 	}
@@ -61,7 +72,34 @@ func (t *Table) Parse(args []string) ([]string, error) {
 
 // HelpRow asks for help.
 func HelpRow() Row {
-	return Row{Long: "help", Short: 'h', Help: "print this text", To: Func(func(string) error { return ErrHelp })}
+	return Row{Long: "help", Short: 'h', Help: "print help; --help all explains every option", To: Func(func(string) error { return ErrHelp })}
+}
+
+// Unexpected is the error of an argument that belongs to no option, in a command that takes none. index is its place in what
+// Parse returned. The message names the likely mistake.
+func (t *Table) Unexpected(arg string, index int) error {
+	hint := ""
+	switch {
+	case t.strays >= 0 && index >= t.strays:
+		hint = `; "--" ends the options: write them without it`
+	case arg == "profile":
+		hint = "; AIPerf and GenAI-Perf need this word, redline does not: leave it out"
+	case slices.ContainsFunc(visible(t.Rows), func(r Row) bool { return slices.Contains(r.longNames(), arg) }):
+		hint = "; did you mean --" + arg + "?"
+	case isAddress(arg) && slices.ContainsFunc(t.Rows, func(r Row) bool { return r.Short == 'u' }):
+		hint = "; write -u before the address of the server"
+	}
+	return fmt.Errorf("unexpected argument %q%s", arg, hint)
+}
+
+// isAddress tells whether a text looks like the address of a server: a URL or HOST:PORT.
+func isAddress(text string) bool {
+	if strings.Contains(text, "://") {
+		return true
+	}
+	_, port, err := net.SplitHostPort(text)
+	_, number := strconv.ParseUint(port, 10, 16)
+	return err == nil && number == nil
 }
 
 // collectUnknown collects the value of an unknown option that may be a secret, such as a header option of another tool.
@@ -83,7 +121,7 @@ func (t *Table) collectStrays(strays []string) {
 
 // Given tells whether the command line has the option with this name, in any of its forms. The name has no dashes.
 func (t *Table) Given(name string) bool {
-	return slices.ContainsFunc(t.given, func(g given) bool { return g.row.Long == name || g.row.Long == "" && string(g.row.Short) == name })
+	return slices.ContainsFunc(t.given, func(g given) bool { return g.row.called(name) })
 }
 
 // Arguments are the given options in their order, by their full names: "--streaming", "--concurrency=4". They can be stored:

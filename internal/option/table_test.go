@@ -77,7 +77,12 @@ func TestParse(t *testing.T) {
 	fault("--rate 101", `--rate is a percentage from 0 to 100, not "101"`)
 	fault("--time 5", `--time is a time with its unit, as 5s or 250ms, not "5"`)
 	fault("--kind four", `--kind is One, Two or Three, not "four"`)
-	fault("--no", "unknown option '--no'")
+	fault("--no", "unknown option '--no'; did you mean --on?")
+	fault("--nubmer 3", "unknown option '--nubmer'; did you mean --number?")
+	fault("--name-of-an", "unknown option '--name-of-an'; did you mean --a-very-long-name-of-an-option?")
+	fault("--zzzzz", "unknown option '--zzzzz'")
+	fault("-number=3", "option '-number' has two dashes: --number")
+	fault("-other-kind=x", "-other-kind of another tool is not supported: use --kind")
 	fault("--other-kind=x", "--other-kind of another tool is not supported: use --kind")
 }
 

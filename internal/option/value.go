@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // Value is where the value of an option goes. The constructors below take a pointer to the field; what the field holds
@@ -85,18 +84,6 @@ func Uint[T uint32 | uint64](to *T, most T) Value {
 	}}
 }
 
-// Bytes stores a number of bytes from least to most.
-func Bytes(to *int64, least, most int64) Value {
-	return Value{Default: strconv.FormatInt(*to, 10), Set: func(text string) error {
-		n, err := strconv.ParseInt(text, 10, 64)
-		if err != nil || n < least || n > most {
-			return fmt.Errorf("is a number of bytes from %d to %d, not %q", least, most, text)
-		}
-		*to = n
-		return nil
-	}}
-}
-
 // Float stores a number from low to high.
 func Float(to *float64, low, high float64) Value {
 	return Value{Default: strconv.FormatFloat(*to, 'g', -1, 64), Set: func(text string) error {
@@ -119,22 +106,6 @@ func Percent(to *float64, most float64) Value {
 		*to = f / 100
 		return nil
 	}}
-}
-
-// Duration stores a time of at least zero with its unit, as 5s or 250ms.
-func Duration(to *time.Duration) Value {
-	v := Func(func(text string) error {
-		d, err := time.ParseDuration(text)
-		if err != nil || d < 0 {
-			return fmt.Errorf("is a time with its unit, as 5s or 250ms, not %q", text)
-		}
-		*to = d
-		return nil
-	})
-	if *to > 0 {
-		v.Default = to.String()
-	}
-	return v
 }
 
 // OneOf stores one of some words. The command line may write it in any case; it is stored in lower case.

@@ -16,7 +16,7 @@ func New(draft Plan) (*Plan, error) {
 	f.unless(draft.Load.Mode != PeriodicConcurrency || draft.Output.Export != "", "output.export is missing: a periodic load has no other report")
 	f.input(&draft.Input)
 	f.measure(&draft.Measure)
-	oneOf(&f, "outcome.progress", draft.Outcome.Progress, "", "auto", "json", "none")
+	oneOf(&f, "outcome.progress", draft.Outcome.Progress, "", "auto", "tui", "json", "none")
 	f.unless(draft.Outcome.MaxRegression >= 0, "outcome.max_regression is below 0")
 	f.unless(draft.Verbose >= 0 && draft.Verbose <= 2, "verbose is %d, not 0, 1 or 2", draft.Verbose)
 	if len(f) > 0 {
@@ -79,6 +79,7 @@ func (f *faults) load(l *Load) {
 	f.unless(l.Mode != CustomIntervals || l.Intervals != "", "load.intervals_file is missing")
 	f.unless(l.Mode != SessionConcurrency || l.Sessions > 0, "load.sessions must be at least 1")
 	f.unless(l.ThinkTime.Mean == 0 || l.Mode == Concurrency, "load.think_time needs a closed loop")
+	f.unless(len(l.Stages) == 0 || l.Mode == RequestRate && l.Search == Single, "load.stages needs the mode %s and the search %s", RequestRate, Single)
 }
 
 // ranges checks the levels of a load; limited: a latency limit can end the search.
@@ -120,6 +121,7 @@ func (f *faults) measure(m *Measure) {
 	least(f, "measure.min_requests", m.MinRequests, 1)
 	least(f, "measure.stability", m.Stability, 0)
 	least(f, "measure.max_trials", m.MaxTrials, 1)
+	f.unless(!m.OneWindow || m.Window == TimeWindows, "measure.one_window needs windows of time")
 	f.unless(m.Percentile >= 0 && m.Percentile < 100, "measure.percentile is %d, and must be from 0 to 99", m.Percentile)
 	f.unless(m.LatencyLimit >= 0, "measure.latency_limit is below 0s")
 	least(f, "measure.request_count", m.RequestCount, 0)

@@ -18,8 +18,10 @@ type Outcome struct {
 	HistogramLog  string   `json:"histogram_log,omitempty"`  // HdrHistogram log
 	MetricsListen string   `json:"metrics_listen,omitempty"` // Prometheus endpoint during the run
 	ServerMetrics []string `json:"server_metrics,omitempty"` // Prometheus endpoints of the server and its GPUs
-	RemoteWrite   string   `json:"remote_write,omitempty"`   // Prometheus server that gets the run's metrics
-	OTLP          string   `json:"otlp,omitempty"`           // OpenTelemetry collector that gets the run's metrics
+	// OwnMetrics: the page on which the server itself reports its metrics is one of them.
+	OwnMetrics    bool     `json:"own_metrics,omitempty"`
+	RemoteWrite   string   `json:"remote_write,omitempty"` // Prometheus server that gets the run's metrics
+	OTLP          string   `json:"otlp,omitempty"`         // OpenTelemetry collector that gets the run's metrics
 	OTLPHeaders   []Header `json:"otlp_headers,omitempty"`
 	OTLPCA        string   `json:"otlp_ca,omitempty"`        // file of certificate authorities
 	TraceRequests float64  `json:"trace_requests,omitempty"` // share of the requests that are traced
@@ -32,7 +34,7 @@ type Outcome struct {
 	NoHistory     bool    `json:"no_history,omitempty"`
 	Label         string  `json:"label,omitempty"` // the run's name in the history
 	Quiet         bool    `json:"quiet,omitempty"`
-	Progress      string  `json:"progress,omitempty"` // auto, json or none
+	Progress      string  `json:"progress,omitempty"` // auto, tui, json or none
 }
 
 // DefaultOutcome is what holds when no option is given.
@@ -43,9 +45,9 @@ func DefaultOutcome() Outcome {
 // Rows are the options that set o.
 func (o *Outcome) Rows() []option.Row {
 	return option.Group("Reports, history and rules", []option.Row{
-		{Long: "report", Arg: "FILE", Help: "write the result as one HTML page that opens offline: verdict, curves, tables, plan", To: option.Text(&o.Report)},
-		{Long: "records", Arg: "FILE", Help: "write every request, as Parquet (.parquet) or CSV (.csv)", To: option.Parsed(&o.Records, recordsFile)},
-		{Long: "histogram-log", Arg: "FILE", Help: "write the latencies as an HdrHistogram log (.hlog), one interval per window", To: option.Text(&o.HistogramLog)},
+		{Long: "report", Arg: "FILE", Writes: true, Help: "write the result as one HTML page that opens offline: verdict, curves, tables, plan", To: option.Text(&o.Report)},
+		{Long: "records", Arg: "FILE", Writes: true, Help: "write every request, as Parquet (.parquet) or CSV (.csv)", To: option.Parsed(&o.Records, recordsFile)},
+		{Long: "histogram-log", Arg: "FILE", Writes: true, Help: "write the latencies as an HdrHistogram log (.hlog), one interval per window", To: option.Text(&o.HistogramLog)},
 		{Long: "dash", Help: "show the run on a live page in a browser on this machine; the address is printed", To: option.Switch(&o.Dash)},
 		{Long: "dash-listen", Arg: "ADDRESS", Help: "address to listen on for the live page; port 0 picks a free port. Other machines need the token in the printed address", To: option.Text(&o.DashListen)},
 		{Long: "metrics-listen", Arg: "ADDRESS", Help: "address to listen on for Prometheus metrics of the run, at /metrics, with native histograms", To: option.Text(&o.MetricsListen)},
@@ -55,10 +57,11 @@ func (o *Outcome) Rows() []option.Row {
 			To:   option.Text(&o.RemoteWrite),
 		},
 		{
-			Long: "server-metrics", Arg: "URL", Repeat: true, Secret: secret.URL,
-			Help: "read the server's Prometheus metrics during the run and report them on the time axis of the latency: queue, batch size, caches, GPU use, power. " +
+			Long: "server-metrics", Also: "server-metrics-url server-metrics-urls", Arg: "[URL]", Optional: true, Repeat: true, Secret: secret.URL,
+			Help: "read Prometheus metrics from this URL during the run, without a URL from the usual address of the server's own metrics, and report them on the time axis of the latency: queue, batch size, caches, GPU use, power. " +
 				"Known are Triton, vLLM, SGLang, TGI, TensorRT-LLM and NVIDIA's DCGM exporter; see docs/telemetry.md",
 			To: option.Func(func(v string) error {
+				o.OwnMetrics = o.OwnMetrics || v == ""
 				o.ServerMetrics = append(o.ServerMetrics, strings.FieldsFunc(v, func(r rune) bool { return r == ',' || r == ' ' })...)
 				return nil
 			}),
@@ -76,15 +79,16 @@ func (o *Outcome) Rows() []option.Row {
 			Help: "give this share of the requests a W3C traceparent and send their spans to the collector of --otlp, so that the server's own spans appear below them",
 			To:   option.Percent(&o.TraceRequests, 100),
 		},
-		{Long: "assert", Arg: "RULE", Repeat: true, Help: "fail the run (exit code 4) unless the rule holds at every level: 'p99<50ms', 'throughput>900', 'error_rate<0.1%'", To: option.Append(&o.Asserts)},
+		{Long: "assert", Arg: "RULE", Repeat: true, Help: "fail the run (exit code 4) unless the rule holds at every level: 'p99<50ms', 'throughput>900', 'error_rate<0.1%'; with find: 'capacity>900'", To: option.Append(&o.Asserts)},
 		{Long: "baseline", Arg: "RUN", Help: "compare with an earlier run (an id of redline history, a result file or a folder) and fail (exit code 4) if this run is worse", To: option.Text(&o.Baseline)},
 		{Long: "max-regression", Arg: "PCT", Help: "allowed change for the worse from the baseline. A number fails if its whole confidence interval is beyond it", To: option.Percent(&o.MaxRegression, 1e6)},
-		{Long: "junit", Arg: "FILE", Help: "write the assertions as JUnit XML, for CI", To: option.Text(&o.JUnit)},
-		{Long: "summary", Arg: "FILE", Help: "append a Markdown summary to the file, for CI pages", To: option.Text(&o.Summary)},
+		{Long: "junit", Arg: "FILE", Writes: true, Help: "write the assertions as JUnit XML, for CI", To: option.Text(&o.JUnit)},
+		{Long: "summary", Arg: "FILE", Writes: true, Help: "append a Markdown summary to the file, for CI pages", To: option.Text(&o.Summary)},
 		{Long: "label", Arg: "TEXT", Help: "name the run in the history", To: option.Text(&o.Label)},
 		{Long: "no-history", Help: "do not keep the run in the history", To: option.Switch(&o.NoHistory)},
 		{Long: "quiet", Help: "print only errors and failed assertions", To: option.Switch(&o.Quiet)},
-		{Long: "progress", Arg: "HOW", Help: "progress on stderr: auto (a line on a terminal), json (one object per line, for programs) or none", To: option.OneOf(&o.Progress, "auto", "json", "none")},
+		{Long: "progress", Arg: "HOW", Help: "progress on stderr: auto (a line on a terminal), tui (a view with a row per level), json (one object per line, for programs) or none", To: option.OneOf(&o.Progress, "auto", "tui", "json", "none")},
+		{Long: "tui", Help: "show progress as a view on the terminal: every level with the course of its throughput and latency, like --progress tui", To: option.Func(func(string) error { o.Progress = "tui"; return nil })},
 	})
 }
 

@@ -262,13 +262,15 @@ const (
 
 // Load is when requests are sent.
 type Load struct {
-	Mode         Mode         `json:"mode"`
-	Concurrency  IntRange     `json:"concurrency"`
-	Rate         FloatRange   `json:"rate"`
-	Periodic     IntRange     `json:"periodic,omitzero"`
-	Period       int          `json:"request_period,omitempty"`
-	Sessions     int          `json:"sessions,omitempty"`
-	Intervals    string       `json:"intervals_file,omitempty"`
+	Mode        Mode       `json:"mode"`
+	Concurrency IntRange   `json:"concurrency"`
+	Rate        FloatRange `json:"rate"`
+	Periodic    IntRange   `json:"periodic,omitzero"`
+	Period      int        `json:"request_period,omitempty"`
+	Sessions    int        `json:"sessions,omitempty"`
+	Intervals   string     `json:"intervals_file,omitempty"`
+	// Stages replace Rate by rates that follow one another; RequestRate alone has them.
+	Stages       []pace.Stage `json:"stages,omitempty"`
 	Distribution Distribution `json:"distribution"`
 	Search       Search       `json:"search"`
 	// MaxThreads bounds what a synchronous rate mode may keep in flight. MaxThreadsSet: the user gave it.
@@ -377,6 +379,8 @@ type Measure struct {
 	// Stability is the allowed spread as a fraction: 0.1 for ten per cent.
 	Stability float64 `json:"stability"`
 	MaxTrials int     `json:"max_trials"`
+	// OneWindow measures a level in one window of Interval instead of until three windows agree.
+	OneWindow bool `json:"one_window,omitempty"`
 	// Percentile stabilizes on this percentile instead of the mean; 0 is none.
 	Percentile int `json:"percentile,omitempty"`
 	// LatencyLimit stops the search; 0 is none.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"runtime"
 	"time"
 
@@ -20,8 +21,12 @@ import (
 
 // visit measures one level, keeps it in the result, and tells the search how it went.
 func (r *Runner) visit(ctx context.Context, lv result.Level) outcome {
+	lv.Class = r.Class
 	m := &levelRun{Runner: r, lv: &lv}
 	err := m.warmUp(ctx)
+	if err == nil && r.Ready != nil {
+		err = r.Ready(ctx)
+	}
 	if err == nil {
 		err = m.measure(ctx)
 	}
@@ -140,11 +145,21 @@ func (m *levelRun) schedule(lv *result.Level, limit int) pace.Schedule {
 		return pace.Fixed(times)
 	case lv.Mode == plan.CustomIntervals:
 		return pace.Intervals(m.gaps)
+	case len(m.Plan.Load.Stages) > 0:
+		return m.staged()
 	case m.Plan.Load.Distribution == plan.Poisson:
 		return pace.Poisson(lv.Rate, m.Plan.Load.Seed)
 	default:
 		return pace.Constant(lv.Rate)
 	}
+}
+
+// staged is the schedule of stages.
+func (m *levelRun) staged() pace.Schedule {
+	if m.Plan.Load.Distribution == plan.Poisson {
+		return pace.Stages(m.Plan.Load.Stages, rand.New(rand.NewPCG(m.Plan.Load.Seed, 0)).ExpFloat64)
+	}
+	return pace.Stages(m.Plan.Load.Stages, nil)
 }
 
 // stop ends an open loop and lets what it has in flight end. A closed loop runs on into the next level.
@@ -170,7 +185,7 @@ func (m *levelRun) measure(ctx context.Context) error {
 		return err
 	}
 	trials := m.Plan.Measure.MaxTrials
-	if m.finite() {
+	if m.oneWindow() {
 		trials = 1
 	}
 	for n := 1; n <= trials; n++ {
@@ -196,8 +211,8 @@ func (m *levelRun) measure(ctx context.Context) error {
 // settled tells whether the passes so far decide the level.
 func (m *levelRun) settled() bool {
 	rules := &m.Plan.Measure
-	if m.finite() {
-		m.lv.Stable = m.lv.Windows[0].Error == ""
+	if m.oneWindow() {
+		m.lv.Stable, m.lv.Untested = m.lv.Windows[0].Error == "", true
 		return true
 	}
 	m.lv.Stable, m.lv.Reason = measure.Stable(m.lv.Windows, rules, false)
@@ -325,6 +340,9 @@ func (m *levelRun) judge(total *measure.Window, used []*pass, duration time.Dura
 	m.load.ConnectionBusy = used[len(used)-1].busyTo - used[0].busyFrom
 	m.load.MaxProcs, m.load.SendRate = runtime.GOMAXPROCS(0), m.lv.Client.SendRate
 	m.load.Options = measure.Options{Rate: "--request-rate-range", Records: recordsOption}
+	if len(m.lv.Stages) > 0 {
+		m.load.Options.Rate = "the rates"
+	}
 	m.schedulePace(used)
 	if m.Plan.Load.ThinkTime.Mean > 0 {
 		m.load.Idle, m.load.Paused = total.Think(m.load.Concurrency, cmp.Or(m.load.FlightTime, duration))

@@ -26,7 +26,11 @@ type Observer interface {
 
 // Progress is a look at the window in progress.
 type Progress struct {
-	Level    *result.Level
+	Level *result.Level
+	// Number of the level, from 1; Levels is how many there are at most, 0 if that is not known.
+	Number, Levels int
+	// Left is about how long the run still takes; 0 if that is not known.
+	Left     time.Duration
 	Pass     int
 	Passes   int // the most there can be
 	Elapsed  time.Duration

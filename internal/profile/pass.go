@@ -93,12 +93,24 @@ func (m *levelRun) open(ctx context.Context, p *pass) error {
 	m.eng.Sync(func() { m.collect = m.hold })
 	m.failed = m.eng.Failures() // those of the warm-up are none of this level's
 	p.serverFrom, p.statsMissing = stats, stats == nil
+	m.readFrom(p)
+	p.win.Begin(p.from)
+	return nil
+}
+
+// readFrom takes the readings of the process and the engine at the start of a window, readTo those at its end.
+func (m *levelRun) readFrom(p *pass) {
 	p.stalledFrom = m.eng.Stalled()
 	_, p.busyFrom = m.eng.Connections()
 	p.before, p.behindFrom, p.from = vitals.Read(), m.eng.Behind(), clock.Now()
 	p.sentFrom, p.sentAt = m.eng.Sent(), p.from
-	p.win.Begin(p.from)
-	return nil
+}
+
+func (m *levelRun) readTo(p *pass) {
+	p.stalledTo = m.eng.Stalled()
+	_, p.busyTo = m.eng.Connections()
+	p.sentUntil = clock.Now()
+	p.sent, p.behind, p.after = m.eng.Sent()-p.sentFrom, m.eng.Behind()-p.behindFrom, vitals.Read()
 }
 
 // follow opens the window after p: it shares p's end.
@@ -288,10 +300,7 @@ func (m *levelRun) count(p *pass, r *record.Record, events []record.Event, data 
 // close fixes the window's end: the asked one, or the last end of a window that goes by count.
 func (m *levelRun) close(p *pass) {
 	m.eng.Sync(func() { m.fixEnd(p) })
-	p.stalledTo = m.eng.Stalled()
-	_, p.busyTo = m.eng.Connections()
-	p.sentUntil = clock.Now()
-	p.sent, p.behind, p.after = m.eng.Sent()-p.sentFrom, m.eng.Behind()-p.behindFrom, vitals.Read()
+	m.readTo(p)
 	m.closeFlights(p)
 }
 
@@ -369,6 +378,9 @@ func (m *levelRun) keep(p *pass, n int) {
 		behind, _ = p.win.Think(load.Concurrency, slotTime)
 		slotTime, load.Concurrency = slotTime*time.Duration(load.Concurrency), 0
 	}
+	if m.Plan.Load.PerThread && load.Concurrency == 0 { // a thread of perf_analyzer is idle in a call and until a request is due
+		slotTime, behind = slotTime*time.Duration(max(1, m.Plan.Load.MaxThreads)), p.win.Sending()
+	}
 	w.Client.OverheadPercent = p.win.Overhead(load.Concurrency, slotTime, behind)
 	if w.Client.Requests == 0 {
 		w.Error = ErrNoRequests.Error()
@@ -413,7 +425,7 @@ func (m *levelRun) steady(p *pass, c *result.Client) {
 func (m *levelRun) progress(p *pass, n, trials int) Progress {
 	elapsed := time.Duration(clock.Now() - p.from)
 	g := Progress{
-		Level: m.lv, Pass: n, Passes: trials, Elapsed: elapsed, Requests: p.win.Requests(), Failed: p.win.Failed(),
+		Level: m.lv, Number: len(m.res.Levels) + 1, Levels: levelCount(&m.Plan.Load), Pass: n, Passes: trials, Elapsed: elapsed, Requests: p.win.Requests(), Failed: p.win.Failed(),
 		Median: p.win.Median(), InFlight: m.eng.InFlight(),
 	}
 	if m.timeline != nil {
@@ -431,6 +443,7 @@ func (m *levelRun) progress(p *pass, n, trials int) Progress {
 	default:
 		g.Window = rules.Interval
 	}
+	g.Left = timeLeft(&g, m.res.Levels)
 	return g
 }
 

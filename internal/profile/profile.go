@@ -4,6 +4,7 @@
 package profile
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,7 +27,7 @@ import (
 // The ways a run can end short of success.
 var (
 	ErrUnstable    = errors.New("failed to obtain stable measurement")
-	ErrNoRequests  = errors.New("no valid requests recorded within time interval; use a larger time window")
+	ErrNoRequests  = errors.New("a window had no successful request")
 	ErrInterrupted = errors.New("interrupted")
 )
 
@@ -64,6 +65,10 @@ type Runner struct {
 	Exporter Exporter // may be nil
 	Tap      Tap      // may be nil
 	Ranks    Ranks    // nil where this process measures alone
+	// Class is the traffic class of a scenario that the run is; empty for other runs.
+	Class string
+	// Ready is called after the warm-up of each level, before its measurement; nil where there is nothing to wait for.
+	Ready func(ctx context.Context) error
 	// Floor adds what was calibrated for such traffic to the health of a measured level; nil where nothing was.
 	Floor func(*result.Level)
 	// Streams: a request may have several responses, whatever the plan says of streaming.
@@ -74,6 +79,8 @@ type Runner struct {
 	Times []time.Duration
 	// Patience is how long the server may give no sign of life; 0 chooses, see the engine.
 	Patience time.Duration
+	// More says how to send more requests; empty names the options of redline profile.
+	More string
 	// Timeline keeps what happened over time, and the distribution of latencies, for reports that draw.
 	Timeline bool
 
@@ -106,6 +113,7 @@ func (r *Runner) Run(ctx, hard context.Context) (*result.Result, error) {
 		Levels: r.res.Levels, Limits: r.limits, MaxErrorRate: r.Plan.Measure.ValidErrorRate, Error: text,
 		TooShort: errors.Is(err, ErrNoRequests), ServerGone: errors.As(err, new(*LoadError)), Interrupted: r.res.Interrupted, Unleveled: r.unleveled,
 		Percentile: r.Plan.Measure.Percentile, Longer: "measure longer (--measurement-interval), or send a fixed number of requests (--request-count), which are waited for",
+		More: cmp.Or(r.More, fmt.Sprintf("send at least %d requests (--request-count), or leave the option out: time windows are tested for stability", measure.FewestRequests)),
 	})
 	r.res.Environment = Environment()
 	return r.res, err
@@ -129,6 +137,17 @@ func (r *Runner) run(ctx, hard context.Context) error {
 		}
 		r.gaps = gaps
 	}
+	if err := r.open(hard); err != nil {
+		return err
+	}
+	err := r.search(ctx)
+	r.eng.Stop()
+	r.waitForEnds(hard)
+	return errors.Join(err, r.close())
+}
+
+// open starts the engine, and what watches this process.
+func (r *Runner) open(hard context.Context) error {
 	eng, err := engine.Open(hard, engine.Config{
 		Service: r.Service, Source: r.Source, Collect: r.take, Keep: r.Exporter != nil || r.Plan.Load.Mode == plan.SessionConcurrency,
 		Timeout: r.Plan.Target.Timeout, Patience: r.Patience, StopOnFailure: r.Plan.Measure.StopOnFailure,
@@ -137,13 +156,13 @@ func (r *Runner) run(ctx, hard context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.eng = eng
-	r.pulse = vitals.StartPulse()
-	defer r.pulse.Stop()
-	err = r.search(ctx)
-	eng.Stop()
-	r.waitForEnds(hard)
-	return errors.Join(err, eng.Close())
+	r.eng, r.pulse = eng, vitals.StartPulse()
+	return nil
+}
+
+func (r *Runner) close() error {
+	r.pulse.Stop()
+	return r.eng.Close()
 }
 
 // loadError says why the engine ended the load.
@@ -152,8 +171,11 @@ func (r *Runner) loadError() error {
 }
 
 // waitForEnds lets the requests in flight end, and cancels those that take too long. They are in no window.
-func (r *Runner) waitForEnds(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, DrainTime)
+func (r *Runner) waitForEnds(ctx context.Context) { r.waitFor(ctx, DrainTime) }
+
+// waitFor is waitForEnds with a limit.
+func (r *Runner) waitFor(ctx context.Context, limit time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	_ = r.eng.Wait(ctx)
 }
@@ -190,11 +212,14 @@ func readIntervals(ctx context.Context, path string, lenient bool) ([]time.Durat
 	}
 }
 
-// finite tells whether the load ends by itself, after so many requests or when all sessions are over. It is then
-// measured in one window, which it fills.
+// finite tells whether the load ends by itself, after so many requests, with its last stage, or when all sessions are over. It
+// is then measured in one window, which it fills.
 func (r *Runner) finite() bool {
-	return r.Plan.Measure.RequestCount > 0 || r.Plan.Load.Mode == plan.SessionConcurrency
+	return r.Plan.Measure.RequestCount > 0 || len(r.Plan.Load.Stages) > 0 || r.Plan.Load.Mode == plan.SessionConcurrency
 }
+
+// oneWindow tells whether a level is measured in one window.
+func (r *Runner) oneWindow() bool { return r.finite() || r.Plan.Measure.OneWindow }
 
 // setup is what the formulas need to know.
 func (r *Runner) setup() measure.Setup {

@@ -25,6 +25,8 @@ func (r *Runner) search(ctx context.Context) error {
 			return o.err
 		}
 		return o.fail()
+	case len(load.Stages) > 0:
+		return r.visit(ctx, result.Level{Mode: load.Mode, Rate: pace.StagesRate(load.Stages), Stages: load.Stages}).fail()
 	case load.Mode == plan.RequestRate && load.Search == plan.Binary:
 		return binary(load.Rate.Start, load.Rate.End, load.Rate.Step, half, r.rate(ctx))
 	case load.Mode == plan.RequestRate:
@@ -40,6 +42,27 @@ func (r *Runner) search(ctx context.Context) error {
 		c := load.Concurrency
 		return linear(c.Start, c.End, c.Step, add[int], r.concurrency(ctx))
 	}
+}
+
+// Values are the concurrencies or rates of the levels of a load, if they are known before the run; nil if not, and where levels
+// have neither.
+func Values(load *plan.Load) []float64 {
+	var out []float64
+	list := func(v float64) outcome {
+		out = append(out, v)
+		return outcome{met: true, stable: true}
+	}
+	const most = 10_000 // a longer search is not listed
+	switch {
+	case load.Search == plan.Binary:
+		return nil
+	case load.Mode == plan.Concurrency && load.Concurrency.End > 0 && load.Concurrency.End/max(1, load.Concurrency.Step) < most:
+		c := load.Concurrency
+		_ = linear(c.Start, c.End, c.Step, add[int], func(n int) outcome { return list(float64(n)) }) // list never fails
+	case load.Mode == plan.RequestRate && load.Rate.End > 0 && load.Rate.End/max(load.Rate.Step, 1e-9) < most:
+		_ = linear(load.Rate.Start, load.Rate.End, load.Rate.Step, addDecimal, list)
+	}
+	return out
 }
 
 func (r *Runner) concurrency(ctx context.Context) func(int) outcome {

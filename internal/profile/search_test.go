@@ -1,9 +1,12 @@
 package profile
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/redline-bench/redline/internal/plan"
 )
 
 // levels runs a search whose levels meet the threshold up to a limit, and lists those that it visits.
@@ -67,4 +70,20 @@ func TestLinearSearchEndsWhereTheStepIsTooSmallToCount(t *testing.T) {
 	if diff := cmp.Diff([]float64{1e17}, got); diff != "" {
 		t.Error(diff)
 	}
+}
+
+func TestValuesAreThoseOfTheSearch(t *testing.T) {
+	f := func(load plan.Load, want ...float64) {
+		t.Helper()
+		if got := Values(&load); !slices.Equal(got, want) {
+			t.Errorf("%+v: %v, want %v", load, got, want)
+		}
+	}
+	f(plan.Load{Mode: plan.Concurrency, Concurrency: plan.IntRange{Start: 1, End: 7, Step: 3}}, 1, 4, 7)
+	f(plan.Load{Mode: plan.Concurrency, Concurrency: plan.IntRange{Start: 8, End: 1, Step: 1}}, 8)
+	f(plan.Load{Mode: plan.Concurrency, Concurrency: plan.IntRange{Start: 1, End: 0, Step: 1}})
+	f(plan.Load{Mode: plan.RequestRate, Rate: plan.FloatRange{Start: 20.1, End: 20.3, Step: 0.1}}, 20.1, 20.2, 20.3)
+	f(plan.Load{Mode: plan.RequestRate, Rate: plan.FloatRange{Start: 20, End: 1, Step: 1}}, 20)
+	f(plan.Load{Mode: plan.RequestRate, Search: plan.Binary, Rate: plan.FloatRange{Start: 1, End: 9, Step: 1}})
+	f(plan.Load{Mode: plan.FixedSchedule})
 }

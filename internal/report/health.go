@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/redline-bench/redline/internal/cleantext"
+	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/stats"
@@ -22,7 +23,9 @@ func Health(w io.Writer, l *result.Level, s Style) {
 	writeProblems(&p, l)
 	failures(&p, l)
 	latencies(&p, l)
-	client(&p, l)
+	if _, ended := measure.Counts(l); ended > 0 { // else the client did nothing that could be measured
+		client(&p, l)
+	}
 	serverMetrics(&p, l.ServerMetrics)
 	p.to(w)
 }
@@ -42,7 +45,11 @@ func writeProblems(p *page, l *result.Level) {
 		p.linef("  %s %d of %d requests ended without one; their latency is the time until the server ended them",
 			p.paint(yellow, "No response:"), n, l.Client.Requests)
 	}
-	if n := l.Client.Unfinished; n > 0 {
+	switch n := l.Client.Unfinished; n {
+	case 0:
+	case 1:
+		p.linef("  In flight at the end: 1 request, for %d usec; its latency is unknown", us(l.Client.OldestNs))
+	default:
 		p.linef("  In flight at the end: %d requests, the oldest for %d usec; their latency is unknown", n, us(l.Client.OldestNs))
 	}
 	if l.Hold != nil {
@@ -54,31 +61,19 @@ func writeProblems(p *page, l *result.Level) {
 }
 
 func failures(p *page, l *result.Level) {
-	var failed uint64
-	width := 0
-	for _, f := range l.Failures {
-		failed += f.Count
-		width = max(width, len(f.Class))
-	}
-	failed = max(failed, l.Client.Failed)
+	failed, ended := measure.Counts(l)
 	if failed == 0 {
 		return
 	}
-	ended := failed + answered(l)
+	width := 0
+	for _, f := range l.Failures {
+		width = max(width, len(f.Class))
+	}
 	p.linef("  %s %d of %d requests (%.3g %%)", p.paint(red, "Failures:"), failed, ended, percent(float64(failed), float64(ended)))
 	digits := len(strconv.FormatUint(failed, 10))
 	for _, f := range l.Failures {
 		p.linef("    %-*s  %*d  %s", width, f.Class, digits, f.Count, cleantext.Line(f.Text))
 	}
-}
-
-// answered counts the successful requests of all windows, because failures are those of the whole level.
-func answered(l *result.Level) uint64 {
-	var n uint64
-	for i := range l.Windows {
-		n += l.Windows[i].Client.Requests
-	}
-	return max(n, l.Client.Requests)
 }
 
 // latencies shows the latencies from due time and send time, and the time to the first response of streamed responses. In
@@ -110,6 +105,10 @@ func latencies(p *page, l *result.Level) {
 	for _, r := range rows {
 		cells := []string{"  " + r.name, strconv.FormatInt(us(r.lat.Avg), 10)}
 		for _, q := range rows[0].lat.Percentiles {
+			if !result.Enough(q.P, c.Requests) {
+				cells = append(cells, "–")
+				continue
+			}
 			cells = append(cells, atLeast(r.lat.Point(q.P)))
 		}
 		table = append(table, append(cells, strconv.FormatInt(us(r.lat.Max), 10)))
@@ -126,8 +125,18 @@ func atLeast(q result.Percentile) string {
 	return text
 }
 
+// Columns writes a table with a heading line: the first columns, left in number, to the left, the others to the right.
+func Columns(w io.Writer, table [][]string, left int, s Style) {
+	p := page{Style: s}
+	p.linef("")
+	columnsOf(&p, table, left)
+	p.to(w)
+}
+
 // columns writes a table: the first column to the left, numbers to the right.
-func columns(p *page, table [][]string) {
+func columns(p *page, table [][]string) { columnsOf(p, table, 1) }
+
+func columnsOf(p *page, table [][]string, left int) {
 	width := make([]int, len(table[0]))
 	for _, row := range table {
 		for i, cell := range row {
@@ -139,8 +148,10 @@ func columns(p *page, table [][]string) {
 		for i, cell := range row {
 			pad := strings.Repeat(" ", width[i]-utf8.RuneCountInString(cell))
 			switch {
-			case i > 0:
+			case i >= left:
 				b.WriteString("  " + pad + cell)
+			case i > 0:
+				b.WriteString("  " + cell + pad)
 			case n == 0:
 				b.WriteString(p.paint(bold, cell) + pad)
 			default:

@@ -177,6 +177,11 @@ func TestVerdict(t *testing.T) {
 	}
 	f(result.Verdict{State: result.ServerFailed, Reasons: []result.Reason{{What: "concurrency 1: \x1b[2J\nVerdict: valid"}}},
 		"Verdict: server-failed, too many requests failed\n  concurrency 1: [2J Verdict: valid\n")
+	b.Reset()
+	report.Verdict(&b, &result.Result{Verdict: result.Verdict{State: result.Valid}, Levels: []result.Level{{Stable: true, Untested: true}}}, report.Style{})
+	if want := "Verdict: valid, the client kept up; stability was not tested\n"; b.String() != want {
+		t.Errorf("got %s", b.String())
+	}
 	f(result.Verdict{State: result.Unstable}, "Verdict: unstable, some levels did not become stable\n")
 }
 

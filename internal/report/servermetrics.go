@@ -1,12 +1,20 @@
 package report
 
 import (
+	"io"
 	"strconv"
 	"strings"
 
 	"github.com/redline-bench/redline/internal/cleantext"
 	"github.com/redline-bench/redline/internal/result"
 )
+
+// Server writes what the server's own metrics reported at a level, if they were read.
+func Server(w io.Writer, l *result.Level, s Style) {
+	p := page{Style: s}
+	serverMetrics(&p, l.ServerMetrics)
+	p.to(w)
+}
 
 // serverMetrics writes what the server's own metrics reported in the measured windows.
 func serverMetrics(p *page, m *result.ServerMetrics) {

@@ -42,9 +42,17 @@ func Shapes(w io.Writer, levels []result.Level, width int) {
 			continue
 		}
 		l := &lv.Client.Latency
-		p.linef("  %-*s %s p50 %s, p99 %s", name, cleantext.Line(measure.LevelName(lv)), shape(lv.Histogram, low, high, n), span(l.At(50)), span(l.At(99)))
+		p.linef("  %-*s %s p50 %s, p99 %s", name, cleantext.Line(measure.LevelName(lv)), shape(lv.Histogram, low, high, n), span(l.At(50)), tail99(lv))
 	}
 	p.to(w)
+}
+
+// tail99 is the p99 of a level, if it has enough requests.
+func tail99(lv *result.Level) string {
+	if !result.Enough(99, lv.Client.Requests) {
+		return "–"
+	}
+	return span(lv.Client.Latency.At(99))
 }
 
 // bounds are the lowest and the highest latency of all levels; 0 if there is none.

@@ -2,6 +2,7 @@ package report
 
 import (
 	"io"
+	"slices"
 
 	"github.com/redline-bench/redline/internal/cleantext"
 	"github.com/redline-bench/redline/internal/result"
@@ -11,7 +12,7 @@ import (
 func Verdict(w io.Writer, r *result.Result, s Style) {
 	p := page{Style: s}
 	v := &r.Verdict
-	color, meaning := verdictWords(v.State)
+	color, meaning := verdictWords(r)
 	p.linef("%s %s, %s", p.paint(bold, "Verdict:"), p.paint(color, string(v.State)), meaning)
 	for _, r := range v.Reasons {
 		p.linef("  %s", cleantext.Cut(r.What, 1000))
@@ -22,22 +23,26 @@ func Verdict(w io.Writer, r *result.Result, s Style) {
 	p.to(w)
 }
 
-// Meaning explains a state in a sentence.
-func Meaning(state result.State) string {
-	_, meaning := verdictWords(state)
+// Meaning explains the verdict of a result in a sentence.
+func Meaning(r *result.Result) string {
+	_, meaning := verdictWords(r)
 	return meaning
 }
 
-func verdictWords(state result.State) (color, meaning string) {
-	switch state {
+func verdictWords(r *result.Result) (color, meaning string) {
+	untested := slices.ContainsFunc(r.Levels, func(lv result.Level) bool { return lv.Untested })
+	switch r.Verdict.State {
 	case result.Valid:
+		if untested {
+			return green, "the client kept up; stability was not tested"
+		}
 		return green, "the client kept up and every level is stable"
 	case result.ClientLimited:
 		return yellow, "the client, not the server, limited some of these numbers"
 	case result.Unstable:
 		return yellow, "some levels did not become stable"
 	case result.TooShort:
-		return yellow, "too few requests ended before the measurement did"
+		return yellow, "the run is too short to judge"
 	case result.Failed:
 		return red, "the run did not complete"
 	case result.ServerFailed:

@@ -61,6 +61,14 @@ type Interval struct {
 	Open bool `json:"-"`
 }
 
+// Scaled is the interval in another unit; nil stays nil.
+func (i *Interval) Scaled(factor float64) *Interval {
+	if i == nil {
+		return nil
+	}
+	return &Interval{Low: factor * i.Low, High: factor * i.High, Level: i.Level, Open: i.Open}
+}
+
 // intervalJSON is the JSON form of an interval.
 type intervalJSON struct {
 	Low   float64  `json:"low"`
@@ -70,11 +78,15 @@ type intervalJSON struct {
 
 // MarshalJSON writes an open end as null.
 func (i Interval) MarshalJSON() ([]byte, error) {
+	return json.Marshal(intervalJSONOf(i))
+}
+
+func intervalJSONOf(i Interval) intervalJSON {
 	out := intervalJSON{Low: i.Low, High: &i.High, Level: i.Level}
 	if i.Open {
 		out.High = nil
 	}
-	return json.Marshal(out)
+	return out
 }
 
 // UnmarshalJSON reads what MarshalJSON writes.
@@ -83,9 +95,14 @@ func (i *Interval) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &in); err != nil {
 		return err
 	}
-	*i = Interval{Low: in.Low, Level: in.Level, Open: in.High == nil}
+	*i = in.interval()
+	return nil
+}
+
+func (in intervalJSON) interval() Interval {
+	i := Interval{Low: in.Low, Level: in.Level, Open: in.High == nil}
 	if in.High != nil {
 		i.High = *in.High
 	}
-	return nil
+	return i
 }

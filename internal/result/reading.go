@@ -10,6 +10,18 @@ type Reading struct {
 	Value  float64
 	Unit   string // ms, /s, %, requests, ...
 	Higher bool   // a higher value is better
+	// Needs is the number of samples that a percentile with too few of them needs; 0 where there are enough. Has is their number.
+	Needs, Has uint64
+	// Interval is the confidence interval of the value; nil where none was computed.
+	Interval *Interval
+}
+
+// sampled adds to the reading of a percentile whether its n samples are enough.
+func (r Reading) sampled(p float64, n uint64) Reading {
+	if n > 0 && !Enough(p, n) { // files of other tools may lack the number
+		r.Needs, r.Has = Fewest(p), n
+	}
+	return r
 }
 
 const nsPerMs = 1e6
@@ -24,7 +36,7 @@ var short = map[string]string{
 // Read finds a number of the level: percentiles (p99), avg, min, max and std of the headline latency, also as latency.p99;
 // send.p99 and due.p99 from send time and due time, first.p99 to the first response; throughput, responses, sequences,
 // send_rate, requests, failed, error_rate, in_flight, lag.p99, overhead, server.queue, server.compute, cpu_per_request; and
-// every metric by its tag or short name, such as ttft.p99. ok is false if the level does not have the number.
+// every metric by its tag or short name, such as ttft.p99; good_request_share is goodput in percent of the requests. ok is false if the level does not have the number.
 func (lv *Level) Read(name string) (r Reading, ok bool) {
 	name = strings.ToLower(strings.TrimSpace(name))
 	if r, ok = lv.plain(name); ok {
@@ -35,18 +47,18 @@ func (lv *Level) Read(name string) (r Reading, ok bool) {
 		return r, true
 	}
 	if !dotted || isPercentile(name) {
-		return lv.Client.Latency.read(name)
+		return lv.Client.Latency.read(name, lv.Client.Requests)
 	}
 	switch head {
 	case "latency":
-		return lv.Client.Latency.read(tail)
+		return lv.Client.Latency.read(tail, lv.Client.Requests)
 	case "send":
-		return lv.Client.Sent.read(tail)
+		return lv.Client.Sent.read(tail, lv.Client.Requests)
 	case "due":
-		return lv.Client.Due.read(tail)
+		return lv.Client.Due.read(tail, lv.Client.Requests)
 	case "first":
 		if lv.Client.First != nil {
-			return lv.Client.First.read(tail)
+			return lv.Client.First.read(tail, lv.Client.Requests)
 		}
 	case "lag":
 		return lv.Health.lag(tail)
@@ -65,27 +77,38 @@ func (lv *Level) plain(name string) (Reading, bool) {
 	c := &lv.Client
 	switch name {
 	case "throughput":
-		return Reading{c.InferPerSec, "/s", true}, true
+		return Reading{Value: c.InferPerSec, Unit: "/s", Higher: true}, true
 	case "responses":
-		return Reading{c.ResponsePerSec, "/s", true}, true
+		return Reading{Value: c.ResponsePerSec, Unit: "/s", Higher: true}, true
 	case "sequences":
-		return Reading{c.SequencePerSec, "/s", true}, true
+		return Reading{Value: c.SequencePerSec, Unit: "/s", Higher: true}, true
 	case "send_rate":
-		return Reading{c.SendRate, "/s", true}, true
+		return Reading{Value: c.SendRate, Unit: "/s", Higher: true}, true
 	case "requests":
-		return Reading{float64(c.Requests), "requests", true}, true
+		return Reading{Value: float64(c.Requests), Unit: "requests", Higher: true}, true
 	case "failed":
-		return Reading{float64(c.Failed), "requests", false}, true
+		return Reading{Value: float64(c.Failed), Unit: "requests"}, true
 	case "error_rate":
-		return Reading{lv.ErrorRate(), "%", false}, true
+		return Reading{Value: lv.ErrorRate(), Unit: "%"}, true
 	case "in_flight":
-		return Reading{lv.Health.AchievedInFlight, "requests", true}, true
+		return Reading{Value: lv.Health.AchievedInFlight, Unit: "requests", Higher: true}, true
 	case "overhead":
-		return Reading{c.OverheadPercent, "%", false}, true
+		return Reading{Value: c.OverheadPercent, Unit: "%"}, true
+	case "good_request_share":
+		return lv.goodShare()
 	case "cpu_per_request":
-		return Reading{float64(lv.Health.CPUPerRequestNs) / nsPerMs, "ms", false}, true
+		return Reading{Value: float64(lv.Health.CPUPerRequestNs) / nsPerMs, Unit: "ms"}, true
 	}
 	return Reading{}, false
+}
+
+// goodShare is the share of requests that meet every bound of goodput, in percent.
+func (lv *Level) goodShare() (Reading, bool) {
+	m := lv.Metric("good_request_fraction")
+	if m == nil {
+		return Reading{}, false
+	}
+	return Reading{Value: 100 * m.Avg, Unit: "%", Higher: true, Interval: m.Interval.Scaled(100)}, true
 }
 
 // ErrorRate is the share of requests that failed, in percent.
@@ -117,8 +140,11 @@ func (lv *Level) metric(name, stat string) (Reading, bool) {
 	}
 	r := Reading{Unit: m.Unit, Higher: m.Higher}
 	if stat == "" || stat == "avg" {
-		r.Value = m.Avg
+		r.Value, r.Interval = m.Avg, m.Interval
 		return r, true
+	}
+	if iv, known := m.Intervals[stat]; known {
+		r.Interval = &iv
 	}
 	if m.Dist == nil {
 		return Reading{}, false
@@ -139,13 +165,20 @@ func (lv *Level) metric(name, stat string) (Reading, bool) {
 		}
 		v, ok := m.Dist.At(p)
 		r.Value = v
-		return r, ok
+		return r.sampled(p, m.Dist.Count), ok
 	}
 	return r, true
 }
 
-func (l *Latency) read(stat string) (Reading, bool) {
-	ms := func(ns int64) (Reading, bool) { return Reading{Value: float64(ns) / nsPerMs, Unit: "ms"}, true }
+// read finds a number of a latency that n requests have.
+func (l *Latency) read(stat string, n uint64) (Reading, bool) {
+	ms := func(ns int64) (Reading, bool) {
+		r := Reading{Value: float64(ns) / nsPerMs, Unit: "ms"}
+		if iv, known := l.Intervals[stat]; known {
+			r.Interval = iv.Scaled(1 / nsPerMs)
+		}
+		return r, true
+	}
 	switch stat {
 	case "avg", "mean", "":
 		return ms(l.Avg)
@@ -162,7 +195,8 @@ func (l *Latency) read(stat string) (Reading, bool) {
 	}
 	for _, q := range l.Percentiles {
 		if q.P == p {
-			return ms(q.Ns)
+			r, ok := ms(q.Ns)
+			return r.sampled(p, n), ok
 		}
 	}
 	return Reading{}, false

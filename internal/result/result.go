@@ -4,6 +4,10 @@
 package result
 
 import (
+	"slices"
+	"strings"
+
+	"github.com/redline-bench/redline/internal/pace"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/service"
 )
@@ -35,11 +39,17 @@ type Result struct {
 	// Options are those of the command line without secrets, such as "--concurrency=4", if Plan does not have all of the run.
 	Options []string `json:"options,omitempty"`
 	// Async and Batch are the values that the run chose after it had read the model's description.
-	Async       bool    `json:"async"`
-	Levels      []Level `json:"levels"`
-	Verdict     Verdict `json:"verdict"`
-	Checks      []Check `json:"checks,omitempty"` // rules and the baseline that the run was held to
-	Interrupted bool    `json:"interrupted,omitempty"`
+	Async  bool    `json:"async"`
+	Levels []Level `json:"levels"`
+	// Classes are the traffic classes of a scenario, in its order, and Whole is what all of them did together. Both are empty
+	// for other runs. Levels have the name of their class.
+	Classes []Class `json:"classes,omitempty"`
+	Whole   *Level  `json:"whole,omitempty"`
+	Verdict Verdict `json:"verdict"`
+	Checks  []Check `json:"checks,omitempty"` // rules and the baseline that the run was held to
+	// Find is the search of 'redline find'; nil for other commands. Levels are then the confirmations.
+	Find        *Find `json:"find,omitempty"`
+	Interrupted bool  `json:"interrupted,omitempty"`
 	// Error is why the run ended early; empty if it did not.
 	Error string `json:"error,omitempty"`
 }
@@ -48,7 +58,25 @@ type Result struct {
 func (r *Result) Public() *Result {
 	c := *r
 	c.Plan = r.Plan.Public()
+	c.Classes = slices.Clone(r.Classes)
+	for i := range c.Classes {
+		c.Classes[i].Plan = c.Classes[i].Plan.Public()
+	}
 	return &c
+}
+
+// Class is one traffic class of a scenario: a run of profile or llm beside the others.
+type Class struct {
+	Name    string         `json:"name"`
+	Command string         `json:"command"` // profile or llm
+	Plan    *plan.Plan     `json:"plan"`
+	Model   *service.Model `json:"model,omitempty"`
+	// Options are those of the class without secrets, such as "--concurrency=4".
+	Options  []string `json:"options"`
+	Workload string   `json:"workload,omitempty"` // hash of what was sent
+	Verdict  Verdict  `json:"verdict"`
+	// Error is why the class ended early; empty if it did not.
+	Error string `json:"error,omitempty"`
 }
 
 // Check is the outcome of one rule at one level, or of one comparison with a baseline.
@@ -72,11 +100,22 @@ type Environment struct {
 	Hostname string `json:"hostname,omitempty"`
 }
 
+// PromptsKey is the name of a level's prompts as a part of names of files and values of columns: "isl100_osl20".
+func PromptsKey(prompts string) string {
+	return strings.NewReplacer(", ", "_", " ", "").Replace(prompts)
+}
+
 // Level is one concurrency or rate.
 type Level struct {
+	// Class is the traffic class of a scenario that the level belongs to; empty for other runs.
+	Class       string    `json:"class,omitempty"`
 	Mode        plan.Mode `json:"mode"`
 	Concurrency int       `json:"concurrency,omitempty"`
 	Rate        float64   `json:"rate,omitempty"`
+	// Prompts names what the level asks for if other levels of the run differ in that, as "isl 100, osl 20".
+	Prompts string `json:"prompts,omitempty"`
+	// Stages are the rates, or the numbers of conversations, of a level that changes; Rate is then the mean rate, if known.
+	Stages []pace.Stage `json:"stages,omitempty"`
 	// Windows are all windows in order; Used is how many of the last were merged into Client and Server, except for those Dead
 	// at the end in which no request got a response, as after the server's death.
 	Windows []Window `json:"windows"`
@@ -86,6 +125,8 @@ type Level struct {
 	Accepted bool   `json:"accepted"`
 	Stable   bool   `json:"stable"`
 	Reason   string `json:"reason,omitempty"`
+	// Untested: no stability rule was applied, as with a fixed number of requests and for language models; Stable says nothing then.
+	Untested bool `json:"stability_untested,omitempty"`
 	// LatencyUnstable: only the throughput was stable (asynchronous calls accept that).
 	LatencyUnstable bool `json:"latency_unstable,omitempty"`
 	// Unfinished: a failure or the user ended the level early.
@@ -173,6 +214,8 @@ type Latency struct {
 	Avg         int64        `json:"avg"`
 	StdDev      int64        `json:"std_dev"`
 	Percentiles []Percentile `json:"percentiles"` // ascending
+	// Intervals are the confidence intervals of "avg" and of percentiles such as "p99", if they were computed.
+	Intervals map[string]Interval `json:"intervals,omitempty"`
 	// Exact is false if there were so many requests that percentiles come from a histogram, with a relative error of at
 	// most 0.1 %.
 	Exact bool `json:"exact"`
@@ -320,7 +363,7 @@ type State string
 const (
 	Valid         State = "valid"
 	Unstable      State = "unstable"       // some levels did not meet the stability rule
-	TooShort      State = "too-short"      // no request ended within a window, or too many were in flight at the end
+	TooShort      State = "too-short"      // too few requests ended to judge, or too many were in flight at the end
 	ClientLimited State = "client-limited" // the client, not the server, limited a level
 	Failed        State = "failed"         // the run could not be completed
 	ServerFailed  State = "server-failed"  // too many requests failed
@@ -335,4 +378,6 @@ func (s State) Judged() bool { return s == Valid || s == Unstable }
 type Reason struct {
 	What string `json:"what"`
 	Try  string `json:"try"`
+	// Late: requests were sent late, and nothing else is wrong.
+	Late bool `json:"-"`
 }

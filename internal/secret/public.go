@@ -1,6 +1,7 @@
 package secret
 
 import (
+	"encoding/json"
 	"net/url"
 	"strings"
 )
@@ -11,6 +12,8 @@ func Public(k Kind, text string) string {
 	switch {
 	case k == Whole, k == Header && !named:
 		return Mask
+	case k == Header && strings.HasPrefix(strings.TrimSpace(text), "{"):
+		return publicHeaders(text)
 	case k == Header && !Harmless(name):
 		return name + ": " + Mask
 	case k == URL:
@@ -25,6 +28,24 @@ func Public(k Kind, text string) string {
 		return name + ":" + Mask
 	}
 	return text
+}
+
+// publicHeaders masks the values of a JSON object of headers.
+func publicHeaders(text string) string {
+	list, ok := headerObject(text)
+	if !ok {
+		return Mask
+	}
+	for name := range list {
+		if !Harmless(name) {
+			list[name] = Mask
+		}
+	}
+	b, err := json.Marshal(list)
+	if err != nil {
+		return Mask
+	}
+	return string(b)
 }
 
 // PublicURLs masks the secrets of URLs.

@@ -26,7 +26,7 @@ type Kind int
 const (
 	None   Kind = iota // nowhere
 	Whole              // the value is the secret
-	Header             // NAME: VALUE
+	Header             // NAME: VALUE, or a JSON object of several headers
 	URL                // user info and query of addresses separated by commas or spaces
 	Pair               // NAME:VALUE or a JSON object; secret if the name is sensitive
 	Option             // --NAME=VALUE or VALUE, an argument for another program
@@ -92,6 +92,12 @@ func (s *Set) Collect(k Kind, text string) {
 func (s *Set) Add(text string) { s.add(value{text: text, sure: true}) }
 
 func (s *Set) collectHeader(text string) {
+	if list, ok := headerObject(text); ok {
+		for name, v := range list {
+			s.collectHeader(name + ": " + v)
+		}
+		return
+	}
 	name, v, ok := strings.Cut(text, ":")
 	if !ok {
 		s.add(value{text: text, sure: true})
@@ -118,6 +124,13 @@ func (s *Set) collectHeader(text string) {
 	if plain, err := base64.StdEncoding.DecodeString(credentials); err == nil && strings.EqualFold(scheme, "basic") {
 		s.collectUser(string(plain))
 	}
+}
+
+// headerObject reads headers that are given as a JSON object.
+func headerObject(text string) (map[string]string, bool) {
+	var list map[string]string
+	ok := strings.HasPrefix(strings.TrimSpace(text), "{") && json.Unmarshal([]byte(text), &list) == nil
+	return list, ok
 }
 
 // collectUser adds the parts of USER:PASSWORD, and its encoding for Basic authentication.

@@ -59,6 +59,7 @@ func TestCollect(t *testing.T) {
 	f(secret.Header, "Cookie: a=1; sid=abcdef123456", "sid is abcdef123456", "sid is ***")
 	f(secret.Header, "Accept: application/json", "application/json", "application/json")
 	f(secret.Header, "KEY12345-without-a-name", "KEY12345-without-a-name", "***")
+	f(secret.Header, `{"Authorization":"Bearer KEY12345","Accept":"text-plain"}`, "Bearer KEY12345 KEY12345 text-plain", "Bearer *** *** text-plain")
 	f(secret.URL, "http://me:hunter22@host:1/v1", "dial http://me:hunter22@host:1: hunter22", "dial http://me:***@host:1: ***")
 	f(secret.URL, "a:1,http://KEY12345@b", "KEY12345@b a:1", "***@b a:1")
 	f(secret.URL, "http://me:p%40ssw0rd%21@host", "p@ssw0rd! p%40ssw0rd%21", "*** ***")

@@ -13,7 +13,6 @@ import (
 	"math"
 	"os"
 	"slices"
-	"strings"
 
 	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/plan"
@@ -57,11 +56,11 @@ func (o *Options) Rows() []option.Row {
 		{Long: "protocol", Short: 'i', Arg: "NAME", Help: "protocol: HTTP or gRPC", To: option.OneOf(&o.Protocol, "HTTP", "gRPC")},
 		{Long: "iteration_count", Short: 'c', Also: "iteration-count", Arg: "N", Help: "number of requests to measure", To: option.Int(&o.Count, math.MinInt)},
 		{Long: "warmup_count", Short: 'w', Also: "warmup-count", Arg: "N", Help: "number of warm-up requests before the measurement", To: option.Int(&o.Warmup, math.MinInt)},
-		{Long: "csv", Arg: "FILE", Help: "also write the numbers as CSV, with latencies in microseconds", To: option.Text(&o.CSV)},
+		{Long: "csv", Arg: "FILE", Writes: true, Help: "also write the numbers as CSV, with latencies in microseconds", To: option.Text(&o.CSV)},
 	}), option.Group("Options that Triton's simple client does not have", []option.Row{
 		{Long: "concurrency", Arg: "N", Help: "number of requests in flight", To: option.Int(&o.Concurrency, 1)},
-		{Long: "input-data", Arg: "FILE|DIR", Help: "input data, in the form that profile accepts (default: zeros)", To: option.Text(&o.Data)},
-		{Long: "json", Arg: "FILE", Help: "write the whole result, with client health and verdict, as JSON", To: option.Text(&o.JSON)},
+		{Long: "input-data", Arg: "FILE|DIR", Default: "zeros", Help: "input data, in the form that profile accepts", To: option.Text(&o.Data)},
+		{Long: "json", Arg: "FILE", Writes: true, Help: "write the whole result, with client health and verdict, as JSON", To: option.Text(&o.JSON)},
 		{Long: "embedded", Help: "start the reference server for this run", To: option.Switch(&o.Embedded)},
 	}), o.Outcome.Rows())
 }
@@ -75,7 +74,7 @@ func Parse(args []string, secrets *secret.Set) (*Options, error) {
 	case err != nil:
 		return nil, err
 	case len(rest) > 0:
-		return nil, fmt.Errorf("unexpected argument %q", rest[0])
+		return nil, table.Unexpected(rest[0], 0)
 	}
 	o.Given = table.Arguments()
 	o.Warmup = max(o.Warmup, 0) // the Python client takes a negative number for 0
@@ -95,10 +94,9 @@ func (o *Options) Valid() error {
 		return errors.New("negative dimensions are not allowed")
 	case o.Batch == 0:
 		return errors.New("-b 0: a request has at least one inference")
-	case o.Protocol == plan.GRPC && strings.Contains(o.URL, "://"):
-		return fmt.Errorf("-u %s: the url of a gRPC server should not include the scheme", o.URL)
 	}
-	return nil
+	_, _, err := plan.Address(o.URL, o.Protocol, "v2")
+	return err
 }
 
 // Plan is the run as a plan.
@@ -106,7 +104,12 @@ func (o *Options) Plan() (*plan.Plan, error) {
 	p := plan.Default()
 	t, in, m := &p.Target, &p.Input, &p.Measure
 	t.Over(o.Protocol)
-	t.Model, t.Version, t.URL, t.Call = o.Model, o.Version, o.URL, plan.Sync
+	t.Model, t.Version, t.Call = o.Model, o.Version, plan.Sync
+	url, tls, err := plan.Address(o.URL, o.Protocol, "v2")
+	if err != nil {
+		return nil, err
+	}
+	t.URL, t.TLS.GRPC = url, tls
 	p.Load.Concurrency.Start = o.Concurrency
 	m.Window, m.RequestCount, m.MinRequests, m.WarmupCount, m.StopOnFailure = plan.CountWindows, o.Count, o.Count, o.Warmup, true
 	in.Batch, in.BatchSet = o.Batch, true

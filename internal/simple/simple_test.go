@@ -90,7 +90,6 @@ func TestValuesThatNoRunCanBeMadeOf(t *testing.T) {
 	f("-m x -b 0", "-b 0: a request has at least one inference")
 	f("-m x -b -1", "negative dimensions are not allowed")
 	f("-m x -s -1", "negative dimensions are not allowed")
-	f("-m x -i grpc -u http://h:1", "-u http://h:1: the url of a gRPC server should not include the scheme")
 }
 
 func spec(dims ...int64) service.TensorSpec {

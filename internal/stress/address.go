@@ -20,6 +20,10 @@ type Address struct {
 // parseAddress reads HOST:PORT or a URL. It drops the user, the password and the query of a URL: requests do not carry
 // them, and they must not be printed.
 func parseAddress(text string, protocol plan.Protocol) (Address, error) {
+	text, secure, err := plan.Address(text, protocol, "v2")
+	if err != nil {
+		return Address{}, err
+	}
 	whole := text
 	if !strings.Contains(text, "://") {
 		whole = "//" + text
@@ -29,14 +33,12 @@ func parseAddress(text string, protocol plan.Protocol) (Address, error) {
 	if err != nil || u.Hostname() == "" {
 		return Address{}, fmt.Errorf("-u %q is not an address: use HOST:PORT or http://HOST:PORT", shown)
 	}
-	a := Address{Secure: u.Scheme == "https", Host: u.Host, Path: strings.TrimRight(u.EscapedPath(), "/")}
+	a := Address{Secure: secure || u.Scheme == "https", Host: u.Host, Path: strings.TrimRight(u.EscapedPath(), "/")}
 	switch {
 	case u.Scheme != "" && u.Scheme != "http" && u.Scheme != "https":
 		return Address{}, fmt.Errorf("-u has the scheme %s: use HOST:PORT, http:// or https://", u.Scheme)
 	case a.Secure && protocol == plan.GRPC:
 		return Address{}, errors.New("-u has the scheme https: redline stress has no TLS over gRPC; use HOST:PORT, or --protocol HTTP")
-	case a.Path != "" && protocol == plan.GRPC:
-		return Address{}, fmt.Errorf("-u has the path %s: gRPC has no paths; use HOST:PORT", a.Path)
 	case a.Secure:
 		a.Host = withPort(u, "443")
 	case u.Scheme == "http":

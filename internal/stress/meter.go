@@ -100,7 +100,7 @@ func (s *Summary) Result() *result.Result {
 		}
 	}
 	lv.Unfinished = s.Interrupted || s.Error != ""
-	lv.Stable = !lv.Unfinished
+	lv.Stable, lv.Untested = !lv.Unfinished, true
 	res.Levels = []result.Level{lv}
 	switch {
 	case s.Error != "":

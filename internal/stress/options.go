@@ -21,14 +21,14 @@ func (o *Options) Rows() []option.Row {
 		{Long: "random-seed", Short: 'r', Arg: "N", Default: "the time", Help: "seed of all random choices", To: option.Uint(&o.Seed, math.MaxUint32)},
 		{Long: "concurrency", Short: 't', Arg: "N", Help: "number of threads", To: option.Int(&o.Threads, 1)},
 		{Long: "iterations", Short: 'i', Arg: "N", Help: "number of patterns that each thread sends; 0 for no limit, with --duration", To: option.Int(&o.Iterations, 0)},
-		{Long: "duration", Arg: "TIME", Help: "end after this time, such as 10m; -i then has no default", To: option.Duration(&o.Duration)},
+		{Long: "duration", Arg: "TIME", Help: "end after this time, such as 10m; without -i there is then no limit of patterns", To: option.Duration(&o.Duration)},
 		{Long: "url", Short: 'u', Arg: "HOST:PORT", Default: "localhost:8001, localhost:8000 with HTTP", Help: "address or URL of the server", Secret: secret.URL, To: option.Text(&o.URL)},
 		{Long: "model-name", Short: 'm', Arg: "NAME", Help: "name of the model; also accepted without -m", To: option.Text(&o.Model)},
 		{Long: "model-version", Short: 'x', Arg: "VERSION", Help: "version of the model", To: option.Text(&o.Version)},
 		{Long: "protocol", Arg: "NAME", Help: "protocol: gRPC or HTTP", To: option.OneOf(&o.Protocol, "gRPC", "HTTP")},
 		{Long: "unary", Help: "gRPC: send each request as a call of its own instead of one stream per context", To: option.Switch(&o.Unary)},
 		{Long: "embedded", Help: "start the reference server for this run", To: option.Switch(&o.Embedded)},
-		{Long: "json", Arg: "FILE", Help: "write the result as JSON, with the history of each failure", To: option.Text(&o.JSON)},
+		{Long: "json", Arg: "FILE", Writes: true, Help: "write the result as JSON, with the history of each failure", To: option.Text(&o.JSON)},
 		{Long: "max-failures", Arg: "N", Help: "end after this many failures", To: option.Int(&o.MaxFailures, 1)},
 		{Long: "replay", Arg: "T:N[,N]", Help: "send only these iterations of thread T; the last line of a failure prints the option", To: option.Func(func(v string) error {
 			_, err := parseReplay(v, math.MaxInt32)
@@ -74,7 +74,7 @@ func Parse(args []string, now time.Time, secrets *secret.Set) (*Options, error) 
 	}
 	o.SeedSet = table.Given("random-seed")
 	if len(rest) > 1 {
-		return nil, fmt.Errorf("unexpected argument %q", rest[1])
+		return nil, table.Unexpected(rest[1], 1)
 	}
 	if len(rest) == 1 {
 		o.Model = rest[0]

@@ -129,10 +129,11 @@ func TestAddresses(t *testing.T) {
 		}
 	}
 	bad("-u https://user:secret@h:1", "-u has the scheme https: redline stress has no TLS over gRPC; use HOST:PORT, or --protocol HTTP")
-	bad("-u http://user:secret@h:1/base", "-u has the path /base: gRPC has no paths; use HOST:PORT")
-	bad("-u ftp://user:secret@h:1", "-u has the scheme ftp: use HOST:PORT, http:// or https://")
-	bad("-u http://user:sec%ret@h:1", `-u "h:1" is not an address: use HOST:PORT or http://HOST:PORT`)
-	bad("-u http://user:sec/ret@h:1", `-u "h:1" is not an address: use HOST:PORT or http://HOST:PORT`)
+	bad("-u http://user:secret@h:1/base", "-u http://***@h:1/base has a path, and gRPC has none: write HOST:PORT")
+	bad("-u ftp://user:secret@h:1", "-u ftp://***@h:1 has the scheme ftp: write HOST:PORT")
+	bad("--protocol HTTP -u ftp://h:1", "-u has the scheme ftp: use HOST:PORT, http:// or https://")
+	bad("--protocol HTTP -u http://user:sec%ret@h:1", `-u "h:1" is not an address: use HOST:PORT or http://HOST:PORT`)
+	bad("-u http://user:sec/ret@h:1", "-u http://***@h:1 has a path, and gRPC has none: write HOST:PORT")
 }
 
 // The command of a failure means the same run.

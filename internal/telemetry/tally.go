@@ -21,16 +21,22 @@ import (
 type Tally struct {
 	mu      sync.Mutex
 	levels  []*Level
-	current *Level
-	of      *result.Level // the level of current
+	current map[string]current // of each traffic class
 	read    vitals.Reading
 	readAt  int64
 	usage   Usage
 }
 
+// current is the level of a traffic class that was counted last.
+type current struct {
+	of    *result.Level
+	level *Level
+}
+
 // Level is the requests of one level since its start.
 type Level struct {
-	Name  string
+	Class string // the traffic class of a scenario; empty in other runs
+	Name  string // of the level, without the class
 	Start time.Time
 	// Outcomes counts requests that have ended, by class.
 	Outcomes [record.NumClasses]uint64
@@ -50,7 +56,7 @@ type Usage struct {
 
 // NewTally makes an empty tally.
 func NewTally() *Tally {
-	return &Tally{read: vitals.Read(), readAt: clock.Now()}
+	return &Tally{current: map[string]current{}, read: vitals.Read(), readAt: clock.Now()}
 }
 
 // Add counts a request that has ended. fromDue: latency starts at the due time.
@@ -104,24 +110,28 @@ func (t *Tally) InFlight(lv *result.Level, n int) {
 
 // level is the count of a level. The caller holds the lock.
 func (t *Tally) level(lv *result.Level) *Level {
-	if t.of == lv {
-		return t.current
+	now := t.current[lv.Class]
+	if now.of == lv {
+		return now.level
 	}
-	name, before := measure.LevelName(lv), t.current
-	t.of, t.current = lv, nil
+	bare := *lv
+	bare.Class = ""
+	name, before := measure.LevelName(&bare), now.level
+	now = current{of: lv}
 	for _, l := range t.levels {
-		if l.Name == name { // measured again, as with several runs of a level
-			t.current = l
+		if l.Class == lv.Class && l.Name == name { // measured again, as with several runs of a level
+			now.level = l
 		}
 	}
-	if t.current == nil {
-		t.current = &Level{Name: name, Start: time.Now(), AskedInFlight: float64(lv.Concurrency), AskedRate: lv.Rate}
-		t.levels = append(t.levels, t.current)
+	if now.level == nil {
+		now.level = &Level{Class: lv.Class, Name: name, Start: time.Now(), AskedInFlight: float64(lv.Concurrency), AskedRate: lv.Rate}
+		t.levels = append(t.levels, now.level)
 	}
-	if before != nil && before != t.current {
+	if before != nil && before != now.level {
 		before.InFlight = 0
 	}
-	return t.current
+	t.current[lv.Class] = now
+	return now.level
 }
 
 // Read shows every level and the client's health since the last Read. fn must not keep the levels.

@@ -42,6 +42,24 @@ func TestTallyCountsEveryRequest(t *testing.T) {
 	})
 }
 
+// Traffic classes that run at the same time are counted apart, each with its own level in progress.
+func TestTallyKeepsClassesApart(t *testing.T) {
+	tally := telemetry.NewTally()
+	chat := &result.Level{Class: "chat", Mode: plan.Concurrency, Concurrency: 2}
+	images := &result.Level{Class: "images", Mode: plan.Concurrency, Concurrency: 2}
+	tally.InFlight(chat, 2)
+	for range 3 {
+		tally.Add(chat, false, &record.Record{End: 10})
+		tally.Add(images, false, &record.Record{End: 10})
+	}
+	tally.Add(images, false, &record.Record{End: 10})
+	tally.Read(func(levels []*telemetry.Level, _ telemetry.Usage) {
+		if len(levels) != 2 || levels[0].Class != "chat" || levels[0].Name != "concurrency 2" || levels[0].Outcomes[record.OK] != 3 || levels[0].InFlight != 2 || levels[1].Outcomes[record.OK] != 4 {
+			t.Errorf("levels are %+v and %+v", levels[0], levels[1])
+		}
+	})
+}
+
 // The exponential form keeps every value, in a bucket that its own edges hold within 0.1 %.
 func TestExponentialHoldsTheValues(t *testing.T) {
 	tally, lv := telemetry.NewTally(), &result.Level{Mode: plan.Concurrency, Concurrency: 1}

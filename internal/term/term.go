@@ -1,12 +1,17 @@
-// Package term shows the progress of a run in one line at the bottom of a terminal.
+// Package term shows the progress of a run at the bottom of a terminal: in one line, or as a view with a row for each level.
 //
-// The line is never part of the output. All other output goes through Writer, which removes the line first and draws it again
-// below. A nil Line is for a run without a terminal: its methods do nothing, and Writer returns its argument.
+// Progress is never part of the output. All other output goes through Writer, which removes the progress first and draws it
+// again below. A nil Line is for a run without a terminal: its methods do nothing, and Writer returns its argument.
+//
+// Nothing in this package changes the mode of the terminal, hides the cursor or uses another screen. A program that ends in
+// any way leaves a terminal that works.
 package term
 
 import (
+	"fmt"
 	"io"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -16,24 +21,26 @@ import (
 // interval is the shortest time between two drawings; a user does not see more.
 const interval = 100 * time.Millisecond
 
-// fallbackWidth is the width of a terminal whose size is unknown.
-const fallbackWidth = 80
+// fallbackWidth and fallbackHeight are the size of a terminal whose size is unknown.
+const fallbackWidth, fallbackHeight = 80, 24
 
 // erase moves to the first column and clears the line.
 const erase = "\r\x1b[K"
 
 // Line is the progress line of one terminal. It is safe for concurrent use.
 type Line struct {
-	out   io.Writer
-	width func() int
-	now   func() time.Time
-	json  bool // progress is written as JSON, not drawn
+	out  io.Writer
+	size func() (width, height int)
+	now  func() time.Time
+	json bool  // progress is written as JSON, not drawn
+	view *view // nil draws one line
 
 	mu     sync.Mutex
 	status Status
-	active bool // there is a status to show
-	drawn  bool // the line is on the screen
-	inside bool // other output stopped within a line
+	active bool     // there is a status to show
+	frame  []string // the rows on the screen
+	inside bool     // other output stopped within a line
+	held   bool     // nothing is drawn
 	last   time.Time
 }
 
@@ -43,21 +50,29 @@ func Open(f *os.File, out io.Writer) *Line {
 	if !xterm.IsTerminal(fd) {
 		return nil
 	}
-	return New(out, func() int {
-		w, _, err := xterm.GetSize(fd)
+	return New(out, func() (int, int) {
+		w, h, err := xterm.GetSize(fd)
 		if err != nil {
-			return 0
+			return 0, 0
 		}
-		return w
+		return w, h
 	}, time.Now)
 }
 
-// New makes a line on out, which must support ANSI escapes. width is called before each drawing; 0 means unknown.
-func New(out io.Writer, width func() int, now func() time.Time) *Line {
-	return &Line{out: out, width: width, now: now}
+// New makes a line on out, which must support ANSI escapes. size is called before each drawing; 0 means unknown.
+func New(out io.Writer, size func() (width, height int), now func() time.Time) *Line {
+	return &Line{out: out, size: size, now: now}
 }
 
-// Show puts the status on the screen, at most ten times per second.
+// View is a view with a row for each level, in the place of the line.
+func (l *Line) View(look Look) *Line {
+	if l == nil {
+		return nil
+	}
+	return &Line{out: l.out, size: l.size, now: l.now, view: &view{look: look}}
+}
+
+// Show puts the status on the screen, at most ten times per second, or as a view at most four times.
 func (l *Line) Show(s Status) {
 	if l == nil {
 		return
@@ -70,10 +85,24 @@ func (l *Line) Show(s Status) {
 	case l.json && t.Sub(l.last) >= beat:
 		l.last = t
 		l.tell()
-	case !l.json && t.Sub(l.last) >= interval:
+	case l.view != nil && t.Sub(l.last) >= viewInterval:
+		l.last = t
+		l.view.note(s)
+		l.draw()
+	case !l.json && l.view == nil && t.Sub(l.last) >= interval:
 		l.last = t
 		l.draw()
 	}
+}
+
+// EndLevel notes the numbers of a level that has ended, for the view.
+func (l *Line) EndLevel(s Status) {
+	if l == nil || l.view == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.view.end(s)
 }
 
 // Clear removes the line until the next Show.
@@ -88,6 +117,18 @@ func (l *Line) Clear() {
 	l.erase()
 }
 
+// Hold removes the line and draws nothing until release is called.
+func (l *Line) Hold() (release func()) {
+	set := func(held bool) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.held = held
+		l.erase()
+	}
+	set(true)
+	return func() { set(false) }
+}
+
 // Writer returns a writer to w that removes the line before each write and draws it again after.
 func (l *Line) Writer(w io.Writer) io.Writer {
 	if l == nil || l.json {
@@ -96,24 +137,60 @@ func (l *Line) Writer(w io.Writer) io.Writer {
 	return &writer{line: l, to: w}
 }
 
-// draw writes the line, one column short of the width: a full row would wrap on many terminals.
+// draw writes the rows in the place of those on the screen, one column short of the width: a full row would wrap on many
+// terminals.
 func (l *Line) draw() {
-	if l.inside {
+	if l.inside || l.held {
 		return
 	}
-	width := l.width()
+	width, height := l.dimensions()
+	rows := []string{l.status.fit(width - 1)}
+	if l.view != nil {
+		rows = l.view.rows(&l.status, width-1, height-1)
+	}
+	var b strings.Builder
+	b.WriteString(l.back(width))
+	b.WriteString(strings.Join(rows, "\x1b[K\r\n") + "\x1b[K")
+	if len(l.frame) > 1 {
+		b.WriteString("\x1b[J")
+	}
+	_, _ = io.WriteString(l.out, b.String()) // a lost terminal must not end the run
+	l.frame = rows
+}
+
+func (l *Line) dimensions() (width, height int) {
+	width, height = l.size()
 	if width <= 0 {
 		width = fallbackWidth
 	}
-	_, _ = io.WriteString(l.out, "\r"+l.status.fit(width-1)+"\x1b[K") // a lost terminal must not end the run
-	l.drawn = true
+	if height <= 0 {
+		height = fallbackHeight
+	}
+	return width, height
+}
+
+// back moves to the start of the rows on the screen. A terminal that became narrower has folded them.
+func (l *Line) back(width int) string {
+	up := -1
+	for _, row := range l.frame {
+		up += 1 + max(0, columns(row)-1)/width
+	}
+	if up <= 0 {
+		return "\r"
+	}
+	return fmt.Sprintf("\r\x1b[%dA", up)
 }
 
 func (l *Line) erase() {
-	if l.drawn {
+	switch {
+	case len(l.frame) == 0:
+	case l.view == nil:
 		_, _ = io.WriteString(l.out, erase)
-		l.drawn = false
+	default:
+		width, _ := l.dimensions()
+		_, _ = io.WriteString(l.out, l.back(width)+"\x1b[J")
 	}
+	l.frame = nil
 }
 
 type writer struct {

@@ -6,24 +6,31 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/redline-bench/redline/internal/term"
 )
 
-// screen is a terminal of a given width. It knows the carriage return, the line feed and "clear to the end".
+// screen is a terminal of a given width and any height. It knows the carriage return, the line feed, moving up, clearing to
+// the end of the row and of the screen, and styles, which it ignores.
 type screen struct {
 	width   int
 	rows    [][]rune
+	row     int
 	col     int
 	wrapped bool
 	writes  int
 }
+
+var escape = regexp.MustCompile(`^\x1b\[([0-9]*)([A-Za-z])`)
 
 func (s *screen) Write(p []byte) (int, error) {
 	s.writes++
@@ -32,17 +39,40 @@ func (s *screen) Write(p []byte) (int, error) {
 	}
 	rest := string(p)
 	for rest != "" {
-		if after, ok := strings.CutPrefix(rest, "\x1b[K"); ok {
-			row := &s.rows[len(s.rows)-1]
-			*row = (*row)[:min(s.col, len(*row))]
-			rest = after
+		if m := escape.FindStringSubmatch(rest); m != nil {
+			s.control(m[2], m[1])
+			rest = rest[len(m[0]):]
 			continue
 		}
-		r := []rune(rest)[0]
-		rest = rest[len(string(r)):]
+		r, n := utf8.DecodeRuneInString(rest)
+		rest = rest[n:]
 		s.put(r)
 	}
 	return len(p), nil
+}
+
+func (s *screen) control(what, number string) {
+	row := &s.rows[s.row]
+	switch what {
+	case "A":
+		n, _ := strconv.Atoi(number)
+		s.row -= n
+		if s.row < 0 {
+			panic("moved above the screen")
+		}
+	case "J":
+		s.rows = s.rows[:s.row+1]
+		fallthrough
+	case "K":
+		*row = (*row)[:min(s.col, len(*row))]
+	}
+}
+
+func (s *screen) feed() {
+	s.row, s.col = s.row+1, 0
+	if s.row == len(s.rows) {
+		s.rows = append(s.rows, nil)
+	}
 }
 
 func (s *screen) put(r rune) {
@@ -50,13 +80,13 @@ func (s *screen) put(r rune) {
 	case '\r':
 		s.col = 0
 	case '\n':
-		s.rows, s.col = append(s.rows, nil), 0
+		s.feed()
 	default:
 		if s.col == s.width {
 			s.wrapped = true
-			s.rows, s.col = append(s.rows, nil), 0
+			s.feed()
 		}
-		row := &s.rows[len(s.rows)-1]
+		row := &s.rows[s.row]
 		for len(*row) <= s.col {
 			*row = append(*row, ' ')
 		}
@@ -80,7 +110,7 @@ func (c *clock) now() time.Time { return c.t }
 
 func newLine(width int) (*term.Line, *screen, *clock) {
 	s, c := &screen{width: width}, &clock{t: time.Unix(1000, 0)}
-	return term.New(s, func() int { return width }, c.now), s, c
+	return term.New(s, func() (int, int) { return width, 24 }, c.now), s, c
 }
 
 func status() term.Status {
@@ -100,7 +130,7 @@ func same(t *testing.T, what string, got, want any) {
 func TestLine(t *testing.T) {
 	f := func(name string, change func(*term.Status), want string) {
 		t.Helper()
-		l, s, _ := newLine(120)
+		l, s, _ := newLine(140)
 		st := status()
 		change(&st)
 		l.Show(st)
@@ -112,6 +142,16 @@ func TestLine(t *testing.T) {
 	f("nothing yet", func(s *term.Status) {
 		s.Requests, s.Failed, s.Rate, s.Elapsed, s.Passes = 0, 0, 0, 6*time.Second, 1
 	}, "concurrency 8 | window 2 | 0.0 s left | 0 infer/sec")
+	f("one level of a run", func(s *term.Status) { s.Number, s.Levels, s.Left = 3, 8, 2*time.Minute+5*time.Second },
+		"level 3 of 8, concurrency 8 | window 2 of at most 10 | about 2 min 05 s left | 12346 infer/sec | p50 412 usec | 3 failed")
+	f("a search", func(s *term.Status) { s.Number, s.Failed = 3, 0 },
+		"level 3, concurrency 8 | window 2 of at most 10 | 3.2 s left | 12346 infer/sec | p50 412 usec")
+	f("a language model", func(s *term.Status) {
+		*s = term.Status{
+			Level: "concurrency 8", Number: 1, Levels: 2, Requests: 120, Wanted: 500, Rate: 8.12, Unit: "requests/s", Median: time.Second,
+			Tokens: 812, FirstToken: 15200 * time.Microsecond, Left: 47 * time.Second,
+		}
+	}, "level 1 of 2, concurrency 8 | 120 of 500 requests | about 47 s left | 812 tokens/s | 8.12 requests/s | TTFT p50 15.2 ms")
 }
 
 func TestNeverWraps(t *testing.T) {
@@ -213,7 +253,7 @@ func TestNoTerminalNoLine(t *testing.T) {
 
 func TestUnknownWidth(t *testing.T) {
 	s := &screen{width: 80}
-	l := term.New(s, func() int { return 0 }, time.Now)
+	l := term.New(s, func() (int, int) { return 0, 0 }, time.Now)
 	l.Show(status())
 	if got := s.String(); got == "" || len(got) > 79 {
 		t.Errorf("got %q", got)

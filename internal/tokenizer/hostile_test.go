@@ -1,3 +1,7 @@
+//go:build !race
+
+// These tests have no threads and are slow under the race detector: `make unit` runs them without it.
+
 package tokenizer_test
 
 import (

@@ -27,6 +27,18 @@ func New(share float64, key uint64) *Sampler {
 	return &Sampler{key: key, limit: uint64(share * math.MaxUint64)}
 }
 
+// Of returns a sampler of the same share for one of several loads that run beside each other: their slots have the same numbers.
+func (s *Sampler) Of(name string) *Sampler {
+	if s == nil || name == "" {
+		return s
+	}
+	key := s.key
+	for i := range len(name) {
+		key = mix(key ^ uint64(name[i]))
+	}
+	return &Sampler{key: key, limit: s.limit}
+}
+
 // ID names a span by W3C's rules: the trace and the span in it.
 type ID struct {
 	Trace [16]byte

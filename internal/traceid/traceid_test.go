@@ -48,3 +48,16 @@ func TestParent(t *testing.T) {
 		t.Error("another run has the same names")
 	}
 }
+
+// Loads that run beside each other name their requests differently, even those with the same slot and send time.
+func TestLoadsBesideEachOther(t *testing.T) {
+	s := traceid.New(1, 7)
+	a, _ := s.Of("chat").Pick(3, 99)
+	b, _ := s.Of("images").Pick(3, 99)
+	if c, _ := s.Of("").Pick(3, 99); a == b || a == c || b == c {
+		t.Errorf("%v, %v and %v", a, b, c)
+	}
+	if traceid.New(0, 7).Of("chat") != nil {
+		t.Error("a share of 0 traces requests")
+	}
+}

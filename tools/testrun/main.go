@@ -1,5 +1,5 @@
 // Command testrun runs the stages of `make test`, each a target of the Makefile, and prints one summary at the end:
-// what passed, failed, was inconclusive or was not tested, and how long each stage took.
+// what passed, failed, was inconclusive or was not tested, and how much time and CPU time each stage took.
 //
 //	testrun [-background STAGE=NEEDED_BY] STAGE ...
 //

@@ -25,6 +25,7 @@ type runner struct {
 type stageTime struct {
 	name string
 	took time.Duration
+	cpu  time.Duration // of all its processes: unlike took, it hardly depends on what else uses the machine
 	ok   bool
 }
 
@@ -33,11 +34,12 @@ func (r *runner) stage(ctx context.Context, name string) {
 	fmt.Fprintf(r.out, "\n==== %s\n", name)
 	begun := time.Now()
 	before := r.log.failures()
-	err := r.pipe(r.makeTarget(ctx, name), name)
+	cmd := r.makeTarget(ctx, name)
+	err := r.pipe(cmd, name)
 	if err != nil && r.log.failures() == before {
 		r.log.fail("stage "+name, err.Error())
 	}
-	r.stages = append(r.stages, stageTime{name, time.Since(begun), err == nil})
+	r.stages = append(r.stages, stageTime{name, time.Since(begun), cpuTime(cmd), err == nil})
 }
 
 // startBackground starts a stage whose output appears when the returned function has waited for its end.
@@ -63,8 +65,16 @@ func (r *runner) startBackground(ctx context.Context, name string) (wait func())
 		if err != nil {
 			r.log.fail("stage "+name, err.Error())
 		}
-		r.stages = append(r.stages, stageTime{name + " (beside)", t, err == nil})
+		r.stages = append(r.stages, stageTime{name + " (beside)", t, cpuTime(cmd), err == nil})
 	}
+}
+
+// cpuTime is what a command that has ended, and the processes it waited for, used of the processor.
+func cpuTime(cmd *exec.Cmd) time.Duration {
+	if cmd.ProcessState == nil { // it did not start
+		return 0
+	}
+	return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 }
 
 // makeTarget is the command of a stage.
@@ -105,6 +115,7 @@ func (r *runner) retryInconclusive(ctx context.Context) {
 	}
 	fmt.Fprintf(r.out, "\n==== inconclusive tests once more\n")
 	begun := time.Now()
+	var cpu time.Duration
 	bin, err := filepath.Abs(filepath.Join(r.dir, "bin"))
 	if err != nil {
 		r.log.fail("stage again", err.Error())
@@ -117,6 +128,7 @@ func (r *runner) retryInconclusive(ctx context.Context) {
 		if err := r.pipe(cmd, "again"); err != nil && r.log.failures() == before {
 			r.log.fail(test.String(), err.Error())
 		}
+		cpu += cpuTime(cmd)
 	}
-	r.stages = append(r.stages, stageTime{"again", time.Since(begun), true})
+	r.stages = append(r.stages, stageTime{"again", time.Since(begun), cpu, true})
 }

@@ -27,15 +27,17 @@ func (r *runner) summary(took time.Duration) {
 	list(r.out, "INCONCLUSIVE: other work on the machine disturbed the measurement; run them alone", l.inconclusive)
 	list(r.out, "FAILED", counted(l.failed))
 	fmt.Fprintln(r.out, "stages:")
+	var cpu time.Duration
 	for _, s := range r.stages {
 		end := "ok"
 		if !s.ok {
 			end = "FAILED"
 		}
-		fmt.Fprintf(r.out, "  %-22s %6s  %s\n", s.name, clock(s.took), end)
+		cpu += s.cpu
+		fmt.Fprintf(r.out, "  %-22s %6s  CPU %6s  %s\n", s.name, clock(s.took), clock(s.cpu), end)
 	}
-	fmt.Fprintf(r.out, "  %-22s %6s  CI=%s, %d inconclusive, %d not tested, %d left to make test-heavy\n",
-		"in all", clock(took), os.Getenv("CI"), len(l.inconclusive), len(l.notTested), len(l.heavy))
+	fmt.Fprintf(r.out, "  %-22s %6s  CPU %6s  CI=%s, %d inconclusive, %d not tested, %d left to make test-heavy\n",
+		"in all", clock(took), clock(cpu), os.Getenv("CI"), len(l.inconclusive), len(l.notTested), len(l.heavy))
 	fmt.Fprintf(r.out, "%d passed, %d failed, %d skipped\n", l.passed, len(l.failed),
 		len(l.inconclusive)+len(l.notTested)+len(l.heavy)+len(l.skip))
 }

@@ -95,7 +95,7 @@ func TestStagesAfterAFailureRun(t *testing.T) {
 	wait()
 	r.stage(t.Context(), "good")
 	r.summary(0)
-	for _, want := range []string{"broken", "fetched", "fine", "FAILED:\n  stage bad: exit status 2", "a peer: no network", "0 passed, 1 failed, 1 skipped"} {
+	for _, want := range []string{"broken", "fetched", "fine", "FAILED:\n  stage bad: exit status 2", "a peer: no network", "0:00  CPU   0:00  ok\n", "0 passed, 1 failed, 1 skipped"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the output lacks %q:\n%s", want, out.String())
 		}

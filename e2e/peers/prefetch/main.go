@@ -59,6 +59,8 @@ func all(heavy bool) []peer {
 		of("nginx", peers.InstallNginx),
 		of("Prometheus", peers.InstallPrometheus),
 		of("hypercorn", peers.InstallHypercorn),
+		of("rpm", peers.InstallRPM),
+		of("pandas and validators of JSON", peers.InstallValidators),
 	}
 	if heavy {
 		peers = append(peers, heavyOnly()...)
@@ -67,7 +69,10 @@ func all(heavy bool) []peer {
 }
 
 func heavyOnly() []peer {
-	return []peer{list("AIPerf", peers.AIPerf), list("Model Analyzer", peers.ModelAnalyzer), of("OpenTelemetry Collector", peers.InstallCollector)}
+	return []peer{
+		list("AIPerf", peers.AIPerf), list("Model Analyzer", peers.ModelAnalyzer),
+		of("Ruby", peers.InstallRuby), of("QEMU", peers.InstallQEMU), of("OpenTelemetry Collector", peers.InstallCollector),
+	}
 }
 
 func main() {

@@ -21,7 +21,7 @@ func Certificate(t *plan.Target) (file string, done func(), err error) {
 	if !t.Secure() {
 		return "", func() {}, nil
 	}
-	text, err := selfSigned()
+	text, err := SelfSigned()
 	if err != nil {
 		return "", nil, err
 	}
@@ -38,8 +38,8 @@ func Certificate(t *plan.Target) (file string, done func(), err error) {
 	return file, done, nil
 }
 
-// selfSigned makes a certificate for 127.0.0.1 that is good for a day, and its key.
-func selfSigned() ([]byte, error) {
+// SelfSigned makes a certificate for 127.0.0.1 that is good for a day, and its key.
+func SelfSigned() ([]byte, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, err

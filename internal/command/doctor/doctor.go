@@ -59,14 +59,18 @@ func (o *options) rows() []option.Row {
 
 // Command describes the command.
 func Command() option.Command {
-	return option.Command{Rows: new(options).rows(), Intro: `Usage: redline doctor [-u HOST[:PORT]] [options]
+	return option.Command{Exits: []option.Exit{
+		{Code: command.ExitOK, Meaning: "no finding is bad"},
+		{Code: command.ExitFailed, Meaning: "a finding is bad"},
+		{Code: command.ExitError, Meaning: "any other error"},
+		{Code: command.ExitInterrupted, Meaning: "interrupted"},
+	}, Rows: new(options).rows(), Intro: `Usage: redline doctor [-u HOST[:PORT]] [options]
 
 Checks this machine for problems that would spoil a measurement: limits of open files and ports, CPU quota, CPU
 frequency, CPU time taken by other virtual machines and other programs, the clock, the kernel's receive times, shared
-memory. With -u it also checks that the server responds, and how fast. Each problem is printed with its fix. The exit
-code is 1 if a finding is bad. The command takes about a second.
-`, Outro: `Examples
-  redline doctor
+memory. With -u it also checks that the server responds, and how fast. Each problem is printed with its fix.
+The command takes about a second.
+`, Examples: `  redline doctor
   redline doctor -u gpu-host:8001
   redline doctor --json
 `}

@@ -67,7 +67,7 @@ func (o *options) rows() []option.Row {
 	return append(option.Group("Options", []option.Row{
 		{Long: "model", Short: 'm', Arg: "NAME", Help: "describe this model", To: option.Text(&o.model)},
 		{Long: "model-version", Short: 'x', Arg: "VERSION", Default: "the server's choice", Help: "version of the model", To: option.Text(&o.version)},
-		{Long: "write-input", Arg: "FILE", Help: "write an input file for the model", To: option.Text(&o.writeInput)},
+		{Long: "write-input", Arg: "FILE", Writes: true, Help: "write an input file for the model", To: option.Text(&o.writeInput)},
 		{Long: "json", Help: "print everything as one JSON object", To: option.Switch(&o.json)},
 		{Long: "embedded", Help: "start the reference server and inspect it", To: option.Switch(&o.embedded)},
 	}), o.Access.Rows()...)
@@ -80,8 +80,7 @@ func Command() option.Command {
 Identifies a server and lists its models. With -m it describes one model: inputs, outputs, batching, sequences,
 responses, steps of an ensemble. It prints a command line that measures the model; --write-input writes an input file
 for the model. For an OpenAI server it lists the endpoints that respond; each receives one request without a prompt.
-`, Outro: `Examples
-  redline inspect --embedded -m simple
+`, Examples: `  redline inspect --embedded -m simple
       try it out: no server needed
   redline inspect -u gpu-host:8001
   redline inspect -u gpu-host:8000 -m resnet50 --write-input resnet50.json

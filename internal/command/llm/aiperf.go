@@ -2,10 +2,8 @@ package llm
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/redline-bench/redline/internal/option"
-	"github.com/redline-bench/redline/internal/secret"
 )
 
 // aiperfRows are options of AIPerf. The first ones configure AIPerf's processes: scripts may pass them; they have no effect. This
@@ -31,10 +29,17 @@ func aiperfRows() []option.Row {
 		{Long: "set-consistent-seed"},
 		{Long: "no-set-consistent-seed"},
 		{Long: "open-loop-replay"},
+		{Long: "parameter-sweep-same-seed"}, // levels always have the same prompts
 	}
 	for i := range rows {
-		rows[i].To = option.Ignore()
+		rows[i].Help, rows[i].To = "has no effect here", option.Ignore()
 	}
+	rows = append(rows, option.Row{Long: "parameter-sweep-mode", Arg: "VALUE", Help: "independent: all repeats of a level come before the next level, as always here", To: option.Func(func(v string) error {
+		if v != "independent" {
+			return fmt.Errorf("is independent, not %q: all repeats of a level are measured before the next level", v)
+		}
+		return nil
+	})})
 	for _, h := range aiperfHints {
 		rows = append(rows, option.Row{Also: h.names, Instead: "is an option of AIPerf that is not supported: " + h.hint})
 	}
@@ -58,7 +63,7 @@ var aiperfHints = []struct{ names, hint string }{
 		"trace-session-sample-ratio max-idle-gap-cap-seconds no-open-loop-replay open-loop-strict omit-kv-hints force-min-tokens no-force-min-tokens",
 		"Baseten's traces are not supported; use --replay-speedup and --inter-turn-delay-cap-seconds for other traces",
 	},
-	{"config", "give the options on the command line"},
+	{"config", "put the options into a scenario and run it with 'redline run FILE', or give them on the command line"},
 	{"auto-plot plot-required", "use --report FILE for a page with curves, or aiperf plot on --artifact-dir"},
 	{"otel-url otel-resource-attributes gen-ai-provider stream", "use --otlp for OpenTelemetry and --metrics-listen for Prometheus; use --streaming for streamed responses"},
 	{
@@ -67,11 +72,11 @@ var aiperfHints = []struct{ names, hint string }{
 	},
 	{"export-http-trace show-trace-timing", "the times of every event are in --exports parquet"},
 	{"prefill-concurrency-ramp-duration warmup-prefill-concurrency-ramp-duration", "use --concurrency-ramp-duration or --request-rate-ramp-duration"},
-	{"scenario unsafe-override", "scenarios are not supported; give their options"},
+	{"scenario unsafe-override", "AIPerf's scenarios are not supported; give their options, or write a file for redline run"},
 	{"random-corpus-style prompt-corpus", "generated prompts use a built-in text; give your own prompts with --input-file"},
 	{
 		"synthesis-prefix-len-multiplier synthesis-prefix-root-multiplier synthesis-prompt-len-multiplier synthesis-output-len-multiplier",
-		"change the lengths in the trace file; --replay-speedup scales times",
+		"write the changed trace with 'redline synthesize-trace TRACE OUTPUT' and give it with --input-file; --replay-speedup scales times",
 	},
 	{"image-source-sampling", "images of a folder are sent in order"},
 	{
@@ -86,8 +91,8 @@ var aiperfHints = []struct{ names, hint string }{
 	},
 	{"convergence-metric convergence-stat convergence-threshold convergence-mode", `use --until "ttft.p99 ± 5 %"`},
 	{
-		"parameter-sweep-same-seed no-parameter-sweep-same-seed parameter-sweep-mode sweep-type variant sweep-variant isl-osl-pairs",
-		"levels are lists of --concurrency or --request-rate; mix lengths with --sequence-distribution, or run the command once for each",
+		"no-parameter-sweep-same-seed sweep-type variant sweep-variant isl-osl-pairs",
+		"levels are lists of --concurrency, --request-rate, --isl, --osl or --num-conversations; mix lengths with --sequence-distribution, or run the command once for each",
 	},
 	{
 		"search-space search-metric search-stat search-direction search-max-iterations search-initial-points search-random-seed search-planner optuna-sampler " +
@@ -99,42 +104,4 @@ var aiperfHints = []struct{ names, hint string }{
 		"degradation-threshold degradation-metric-tag degradation-stat isl-min isl-max isl-steps osl-min osl-max osl-steps concurrency-min concurrency-max concurrency-steps",
 		"measure a list of levels with --concurrency, as 1:64:8",
 	},
-}
-
-// parse reads the command line.
-func (o *options) parse(args []string, secrets *secret.Set) error {
-	o.table = &option.Table{Rows: o.rows(), Secrets: secrets}
-	stray, err := o.table.Parse(severalValues(o.table.Rows, args))
-	if err == nil && len(stray) > 0 {
-		err = fmt.Errorf("unexpected argument %q", stray[0])
-	}
-	return err
-}
-
-// severalValues repeats the name of a repeatable option before each of its values: AIPerf and vLLM's benchmark accept several
-// values after one name. This is unambiguous: the command has no arguments other than options and their values.
-func severalValues(rows []option.Row, args []string) []string {
-	repeated := map[string]bool{}
-	for i := range rows {
-		for _, name := range rows[i].Names() {
-			repeated[name] = rows[i].Repeat
-		}
-	}
-	var out []string
-	list := ""    // the option that further values belong to
-	next := false // the next argument is a value, even if it starts with "-"
-	for _, a := range args {
-		switch {
-		case next:
-			next = false
-		case repeated[a]:
-			list, next = a, true
-		case strings.HasPrefix(a, "-"):
-			list = ""
-		case list != "":
-			out = append(out, list)
-		}
-		out = append(out, a)
-	}
-	return out
 }

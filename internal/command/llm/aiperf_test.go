@@ -60,7 +60,10 @@ func TestSeveralValues(t *testing.T) {
 	f("--extra-inputs a:1 b:2 --streaming", "--extra-inputs a:1 --extra-inputs b:2 --streaming")
 	f("--goodput ttft:200 tpot:20", "--goodput ttft:200 --goodput tpot:20")
 	f("-u a b -m x", "-u a -u b -m x")
-	f("-m x y", "-m x y")
+	f("-m x y", "-m x -m y")
+	f("--gpu-telemetry --streaming", "--gpu-telemetry --streaming")
+	f("--gpu-telemetry a b --streaming", "--gpu-telemetry a --gpu-telemetry b --streaming")
+	f("--server-metrics -m x", "--server-metrics -m x")
 	f("--extra-inputs=a:1 b:2", "--extra-inputs=a:1 b:2")
 	f("-H -x:1 y:2", "-H -x:1 -H y:2")
 }

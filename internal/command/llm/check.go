@@ -30,7 +30,7 @@ func read(args []string, secrets *secret.Set) (*options, load.Options, error) {
 // seed tells whether the options are those of the Python perf tool for TensorRT-LLM: the report then has that tool's form.
 func (o *options) seed() bool {
 	if o.console != "" {
-		return o.console == "seed"
+		return o.console == "blocks"
 	}
 	return o.protocol != "" || o.inputData != "" || o.tokenizerPath != ""
 }
@@ -40,7 +40,13 @@ func (o *options) check() error {
 	if err := o.checkNames(); err != nil {
 		return err
 	}
+	if err := o.checkMedia(); err != nil {
+		return err
+	}
 	if err := o.checkLoad(); err != nil {
+		return err
+	}
+	if err := o.checkLists(); err != nil {
 		return err
 	}
 	if err := o.warm.check(); err != nil {
@@ -73,15 +79,19 @@ func (o *options) checkNames() error {
 		o.tokenizer = o.tokenizerPath
 	}
 	if o.kind == "" {
-		switch o.protocol {
-		case plan.GRPC:
+		switch {
+		case o.protocol == plan.GRPC, o.triton && o.protocol == "":
 			o.kind = string(api.KServeText)
-		case plan.HTTP:
+		case o.protocol == plan.HTTP:
 			o.kind = string(api.Generate)
 			o.streaming = !o.noStream
 		default:
 			o.kind = string(api.Chat)
 		}
+	}
+	o.settleLists()
+	if err := o.settle(); err != nil {
+		return err
 	}
 	k := api.Kind(o.kind)
 	switch {
@@ -90,7 +100,7 @@ func (o *options) checkNames() error {
 	case o.template != "" && k != api.Template:
 		return errors.New("--template needs --endpoint-type template")
 	case k == api.Template && (o.template == "" || o.path == ""):
-		return errors.New("--endpoint-type template needs --template FILE and --endpoint PATH")
+		return errors.New(`--endpoint-type template needs --template FILE, or its text as --template '{"text": {{ text|tojson }}}', and --endpoint PATH`)
 	case k.GRPC() && o.path != "":
 		return errors.New("--endpoint is an HTTP path: a model over gRPC has none")
 	case o.chatTemplate && o.tokenizer == "":
@@ -102,6 +112,26 @@ func (o *options) checkNames() error {
 	}
 	if len(o.urls) == 0 {
 		o.urls = []string{map[bool]string{true: "localhost:8001", false: "localhost:8000"}[k.GRPC()]}
+	}
+	return o.readAddresses()
+}
+
+// readAddresses reads what the user pastes as addresses: a scheme, the path of the API and a slash at the end are dropped.
+func (o *options) readAddresses() error {
+	protocol := plan.HTTP
+	if api.Kind(o.kind).GRPC() {
+		protocol = plan.GRPC
+	}
+	apis := []string{"v1", "v2", "generate", "generate_stream", "rerank"}
+	if o.path != "" {
+		apis = []string{o.path}
+	}
+	for i, text := range o.urls {
+		url, tls, err := plan.Address(text, protocol, apis...)
+		if err != nil {
+			return err
+		}
+		o.urls[i], o.grpcTLS = url, o.grpcTLS || tls
 	}
 	return nil
 }
@@ -135,6 +165,8 @@ func (o *options) modes() []string {
 func (o *options) checkLoad() error {
 	modes := o.modes()
 	switch {
+	case o.closed && len(modes) > 0:
+		return fmt.Errorf("--arrival-pattern concurrency_burst is a closed loop: use it with --concurrency, without %s", modes[0])
 	case len(modes) > 1:
 		return fmt.Errorf("%s exclude each other: each sets the load", strings.Join(modes, " and "))
 	case len(modes) == 1 && len(o.concurrency) > 1:
@@ -172,10 +204,6 @@ func (o *options) checkLoad() error {
 	case o.until != "" && o.duration == 0 && o.requests == 0 && o.data.Path != "" && !o.data.Once:
 		o.requests = 1 << 30
 	}
-	if o.spread > 0 {
-		o.data.Input.Around(o.spread)
-		o.data.Output.Around(o.spread)
-	}
 	if o.smoothness > 0 {
 		o.arrival = load.Gamma
 	} else if o.arrival == load.Gamma {
@@ -191,14 +219,13 @@ func (o *options) checkLoad() error {
 func (o *options) checkAnswers() error {
 	k := api.Kind(o.kind)
 	system := o.data.System != "" || o.systemFile != "" || o.data.Prefix.SharedSystem > 0 || o.data.Bust == dataset.SystemPrefix || o.data.Bust == dataset.SystemSuffix
-	single := k == api.Embeddings || k == api.CohereRank || k == api.TEIRank || k == api.NIMRank
 	streams := o.streaming || k.GRPC() || k == api.Raw
 	switch {
 	case system && !o.talks():
 		return fmt.Errorf("--endpoint-type %s cannot carry a system prompt: omit it, or use chat or --apply-chat-template", o.kind)
 	case o.data.Turns.Mean > 1 && !o.talks():
 		return fmt.Errorf("--endpoint-type %s takes one prompt: conversations of several turns need chat, responses, messages or --apply-chat-template", o.kind)
-	case single && o.streaming:
+	case !k.Streams() && o.streaming:
 		return fmt.Errorf("--streaming: %s does not stream", o.kind)
 	case o.streaming && o.noStream:
 		return errors.New("--streaming and --no-streaming exclude each other")
@@ -206,10 +233,14 @@ func (o *options) checkAnswers() error {
 		return errors.New("--prefill-concurrency needs --streaming: without it there is no first token")
 	case o.prefill > 0 && len(o.concurrency) > 0 && o.prefill > o.concurrency[0] && len(o.modes()) == 0:
 		return fmt.Errorf("--prefill-concurrency %d is more than the concurrency %d", o.prefill, o.concurrency[0])
+	case o.exactOutput && !k.SetsLeast():
+		return fmt.Errorf("--output-tokens-mean-deterministic: --endpoint-type %s has no field for the least number of tokens; give the server's own field with --extra-inputs", o.kind)
+	case o.exactOutput && o.data.Output.Mean == 0 && o.data.Path == "":
+		return errors.New("--output-tokens-mean-deterministic needs --output-tokens-mean N")
 	case o.cancelTokens > 0 && !streams:
 		return errors.New("--request-cancellation-tokens needs --streaming")
 	}
-	if (k == api.CohereRank || k == api.TEIRank || k == api.NIMRank) && o.data.Path == "" && o.data.Rankings.Passages.Mean == 0 {
+	if rankings(k) && o.data.Path == "" && o.data.Rankings.Passages.Mean == 0 {
 		o.data.Rankings.Passages.Mean = 10
 	}
 	return nil

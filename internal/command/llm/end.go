@@ -19,38 +19,56 @@ import (
 
 // end prints the last words, writes the result and chooses the exit code.
 func (r *run) end(limits [][]result.Reason, stopped string, err error) int {
-	r.res.EndUnixNs = time.Now().UnixNano()
-	if err != nil {
-		r.res.Error = err.Error()
-	}
-	r.res.Verdict = r.verdict(limits, stopped, err)
-	r.outcome.Sign(r.res, r.info.Hash)
+	r.conclude(limits, stopped, err)
+	r.outcome.Sign(r.res, r.hash)
 	werr := report.WriteFile(r.Files, r.opts.json, r.res)
 	if len(r.res.Levels) > 0 && (!r.opts.seed() || r.opts.verbose) {
 		r.showVerdict()
+	}
+	if r.opts.usualFolder() && len(r.res.Levels) > 0 && !r.opts.seed() {
+		fmt.Fprintf(r.Stdout, "Files: %s\n", r.usualFiles())
 	}
 	if r.lost != nil {
 		for line := range strings.Lines(r.lost.Error()) {
 			fmt.Fprintf(r.Stderr, "redline llm: %s\n", strings.TrimSpace(line))
 		}
 	}
-	switch {
+	if err == nil {
+		err = werr
+	}
+	switch why := r.problem(stopped, err); {
 	case r.res.Interrupted:
 		return command.ExitInterrupted
-	case err != nil:
-		return r.failed(err)
-	case werr != nil:
-		return r.failed(werr)
-	case r.answers() == 0:
-		return r.failed(r.noAnswer())
-	case stopped != "":
-		return r.failed(errors.New(stopped))
-	case r.res.Verdict.State == result.ServerFailed:
-		return r.failed(errors.New("too many requests failed, see the verdict; --max-error-rate PERCENT allows more"))
+	case why != nil:
+		return r.failed(why)
 	case r.lost != nil:
 		return command.ExitError
 	}
 	return command.ExitOK
+}
+
+// conclude ends the result, with its verdict.
+func (r *run) conclude(limits [][]result.Reason, stopped string, err error) {
+	r.res.EndUnixNs = time.Now().UnixNano()
+	if err != nil {
+		r.res.Error = err.Error()
+	}
+	r.res.Verdict = r.verdict(limits, stopped, err)
+}
+
+// problem is why the run failed; nil where it did not.
+func (r *run) problem(stopped string, err error) error {
+	switch {
+	case err != nil:
+		return err
+	case r.answers() == 0:
+		return r.noAnswer()
+	case stopped != "":
+		return errors.New(stopped)
+	case r.res.Verdict.State == result.ServerFailed:
+		return errors.New("too many requests failed, see the verdict; --max-error-rate PERCENT allows more")
+	}
+	return nil
 }
 
 // noAnswer says why no request succeeded.
@@ -96,6 +114,12 @@ func (r *run) failed(err error) int {
 	if r.sigs.Soft.Err() != nil {
 		return command.ExitInterrupted
 	}
+	fmt.Fprintf(r.Stderr, "redline llm: %v\n", r.advised(err))
+	return command.ExitError
+}
+
+// advised is an error as one line, with what to try.
+func (r *traffic) advised(err error) error {
 	if e, ok := errors.AsType[*service.Error](err); ok && r.plan != nil {
 		at := r.plan.Target
 		if e.Addr != "" {
@@ -103,8 +127,7 @@ func (r *run) failed(err error) int {
 		}
 		err = errors.New(target.Advise(&at, "-i", e) + target.ModelsThere(r.sigs.Soft, r.svc, &at, e))
 	}
-	fmt.Fprintf(r.Stderr, "redline llm: %s\n", cleantext.Line(err.Error()))
-	return command.ExitError
+	return errors.New(cleantext.Line(err.Error()))
 }
 
 // verdict judges the run.
@@ -112,6 +135,7 @@ func (r *run) verdict(limits [][]result.Reason, stopped string, err error) resul
 	run := measure.Run{
 		Levels: slices.Clone(r.res.Levels), Limits: limits, MaxErrorRate: r.opts.maxErrorRate, Interrupted: r.res.Interrupted,
 		Longer: "wait longer for the last responses (--benchmark-grace-period), or measure longer (--benchmark-duration)",
+		More:   fmt.Sprintf("send at least %d requests (--request-count), or measure longer (--benchmark-duration)", measure.FewestRequests),
 	}
 	for i := range run.Levels {
 		run.Levels[i].Stable = true // no stability rule is applied to language models

@@ -15,6 +15,7 @@ import (
 	"github.com/redline-bench/redline/internal/llm/load"
 	"github.com/redline-bench/redline/internal/llm/metric"
 	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/secret"
 )
 
@@ -60,16 +61,26 @@ func (o *options) wanted() (artifact.Files, error) {
 	if o.outputs {
 		files |= artifact.Outputs
 	}
-	if o.artifacts == "" && (o.exports != "" || o.exportLevel != "" || o.sliceEvery > 0 || o.outputs || o.prefix != "" || o.scrapeForms != "") {
-		return 0, errors.New("--exports, --export-level, --export-outputs-json, --slice-duration, --profile-export-prefix and --server-metrics-formats need --artifact-dir, where their files go")
-	}
 	return files, nil
+}
+
+// writesFiles reports whether the run writes files to a folder: the one of --artifact-dir, or the usual one if another option needs
+// a folder.
+func (o *options) writesFiles() bool { return o.artifacts != "" || o.usualFolder() }
+
+func (o *options) usualFolder() bool {
+	return o.artifacts == "" && (o.exports != "" || o.exportLevel != "" || o.sliceEvery > 0 || o.outputs || o.prefix != "" || o.reads())
+}
+
+// reads reports whether pages of metrics are read during the run.
+func (o *options) reads() bool {
+	return len(o.outcome.ServerMetrics)+len(o.gpus) > 0 || o.outcome.OwnMetrics || o.findGPUs
 }
 
 // files opens the files of a level.
 func (r *run) files(index, n int, lv load.Level) (*runFiles, error) {
 	o := r.opts
-	if o.artifacts == "" {
+	if !o.writesFiles() {
 		return nil, nil
 	}
 	files, err := o.wanted()
@@ -98,7 +109,10 @@ func (r *run) files(index, n int, lv load.Level) (*runFiles, error) {
 // folder is where the files of one measurement go.
 func (r *run) folder(index, n int, lv load.Level) string {
 	dir := r.opts.artifacts
-	if levels := r.opts.levels(r.timed); len(levels) > 1 {
+	switch {
+	case r.opts.usualFolder(): // AIPerf's name
+		dir = filepath.Join("artifacts", strings.NewReplacer("/", "_", `\`, "_", ",", "_").Replace(r.opts.model)+"-openai-"+r.opts.kind+"-"+folder(lv, index))
+	case len(r.opts.steps(r.timed)) > 1:
 		dir = filepath.Join(dir, folder(lv, index))
 	}
 	if r.opts.runs > 1 {
@@ -107,8 +121,22 @@ func (r *run) folder(index, n int, lv load.Level) string {
 	return dir
 }
 
+// usualFiles names the usual folders of the levels that were measured.
+func (r *run) usualFiles() string {
+	var list []string
+	for i, s := range r.opts.steps(r.timed)[:len(r.res.Levels)] {
+		list = append(list, r.folder(i, 0, s.Level))
+	}
+	return strings.Join(list, ", ")
+}
+
 // folder names the folder of a level.
 func folder(lv load.Level, index int) string {
+	if lv.Prompts != "" {
+		what := result.PromptsKey(lv.Prompts)
+		lv.Prompts = ""
+		return folder(lv, index) + "_" + what
+	}
 	switch {
 	case lv.Mode == plan.Concurrency && len(lv.Stages) == 0:
 		return fmt.Sprintf("concurrency%d", lv.Concurrency)

@@ -74,12 +74,13 @@ func (r *run) calibrateLevels(asked options, lo load.Options) error {
 			fmt.Fprintf(r.Stderr, "redline llm: warning: %v\n", err)
 		}
 	}()
-	for i, lv := range r.opts.levels(r.timed)[:len(r.res.Levels)] {
-		got := &r.res.Levels[i]
+	for i, s := range r.opts.steps(r.timed)[:len(r.res.Levels)] {
+		got, lv := &r.res.Levels[i], s.Level
 		if got.Client.Requests == 0 {
 			continue
 		}
 		o := asked
+		s.alone(&o)
 		o.data.Trace.AutoOffset = true // a schedule may begin late
 		took := shortenLevel(&lv, got)
 		floors, err := paceOf(&o, got).run(r, &o, lo, took).floors(&lv, func(calibrate.Floor) {})

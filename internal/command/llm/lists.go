@@ -4,22 +4,18 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/redline-bench/redline/internal/llm/load"
 	"github.com/redline-bench/redline/internal/option"
+	"github.com/redline-bench/redline/internal/plan"
 )
 
-// seconds stores a time that is given in seconds, or with its unit.
-func seconds(to *time.Duration) option.Value {
-	v := option.Parsed(to, parseSeconds)
-	if *to > 0 {
-		v.Default = strconv.FormatFloat(to.Seconds(), 'g', -1, 64)
-	}
-	return v
-}
+// seconds stores a time; a bare number counts in seconds.
+func seconds(to *time.Duration) option.Value { return option.Time(to, time.Second) }
 
 // endlessSeconds is seconds for a time that may be infinite.
 func endlessSeconds(to *time.Duration) option.Value {
@@ -35,23 +31,42 @@ func endlessSeconds(to *time.Duration) option.Value {
 	return v
 }
 
-func parseSeconds(v string) (time.Duration, error) {
-	if f, err := strconv.ParseFloat(v, 64); err == nil && f >= 0 && f < 1e9 {
-		return time.Duration(f * float64(time.Second)), nil
-	}
-	if d, err := time.ParseDuration(v); err == nil && d >= 0 {
-		return d, nil
-	}
-	return 0, fmt.Errorf("is a number of seconds, or a time with its unit as 250ms, not %q", v)
+// headers reads NAME:VALUE, or a JSON object of several headers.
+func headers(to *[]plan.Header) option.Value {
+	one := plan.AppendHeader(to)
+	return option.Func(func(v string) error {
+		if !strings.HasPrefix(strings.TrimSpace(v), "{") {
+			return one.Set(v)
+		}
+		var m map[string]string
+		if err := json.Unmarshal([]byte(v), &m); err != nil {
+			return fmt.Errorf("is NAME:VALUE, or a JSON object of texts: %w", err)
+		}
+		for _, name := range slices.Sorted(maps.Keys(m)) {
+			if err := one.Set(name + ":" + m[name]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
-func milliseconds(v string) (time.Duration, error) {
-	f, err := strconv.ParseFloat(v, 64)
-	if err != nil || f < 0 {
-		return 0, fmt.Errorf("is a number of milliseconds, not %q", v)
+// plainText is the text of a JSON string, or the JSON itself.
+func plainText(raw json.RawMessage) string {
+	var s string
+	if json.Unmarshal(raw, &s) == nil {
+		return s
 	}
-	return time.Duration(f * float64(time.Millisecond)), nil
+	return string(raw)
 }
+
+// lengthList reads numbers of tokens, as 100 or 100,200, each of at least least.
+func lengthList(least float64) func(string) ([]float64, error) {
+	return numberList(fmt.Sprintf("a number from %g to 1e+09, or a list as 100,200", least), func(f float64) bool { return f >= least })
+}
+
+// closedLoop is AIPerf's name of a closed loop among the arrival patterns.
+const closedLoop = "concurrency_burst"
 
 func arrival(to *load.Arrival) option.Value {
 	return option.Parsed(to, load.ParseArrival).Of(string(load.Constant), string(load.Poisson), string(load.Gamma))
@@ -103,34 +118,20 @@ func intList(v string) ([]int, error) {
 	return out, nil
 }
 
-func floatList(v string) ([]float64, error) {
-	var out []float64
-	for part := range strings.SplitSeq(v, ",") {
-		f, err := strconv.ParseFloat(strings.TrimSpace(part), 64)
-		if err != nil || f <= 0 || f > 1e9 {
-			return nil, fmt.Errorf("is a list of numbers above 0, as 10,20, not %q", v)
-		}
-		out = append(out, f)
-	}
-	return out, nil
-}
+// floatList reads numbers above 0, as 10 or 10,20.
+var floatList = numberList("a list of numbers above 0, as 10,20", func(f float64) bool { return f > 0 })
 
-// stageList reads LEVEL:TIME, where LEVEL may rise or fall as FROM-TO.
-func stageList(v string) ([]load.Stage, error) {
-	var out []load.Stage
-	for part := range strings.SplitSeq(v, ",") {
-		level, length, ok := strings.Cut(strings.TrimSpace(part), ":")
-		from, to, slope := strings.Cut(level, "-")
-		if !slope {
-			to = from
+// numberList reads numbers that ok accepts, separated by commas. want says what they are.
+func numberList(want string, ok func(float64) bool) func(string) ([]float64, error) {
+	return func(v string) ([]float64, error) {
+		var out []float64
+		for part := range strings.SplitSeq(v, ",") {
+			f, err := strconv.ParseFloat(strings.TrimSpace(part), 64)
+			if err != nil || !(f <= 1e9 && ok(f)) { // false for NaN
+				return nil, fmt.Errorf("is %s, not %q", want, v)
+			}
+			out = append(out, f)
 		}
-		a, err1 := strconv.ParseFloat(from, 64)
-		b, err2 := strconv.ParseFloat(to, 64)
-		d, err3 := parseSeconds(length)
-		if !ok || err1 != nil || err2 != nil || err3 != nil || a < 0 || b < 0 || a+b <= 0 || d <= 0 {
-			return nil, fmt.Errorf(`is a list of LEVEL:TIME, as "10:30s,10-50:1m", not %q`, v)
-		}
-		out = append(out, load.Stage{From: a, To: b, Time: d})
+		return out, nil
 	}
-	return out, nil
 }

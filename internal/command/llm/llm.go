@@ -11,8 +11,8 @@ import (
 	"github.com/redline-bench/redline/internal/calibrate"
 	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/command"
+	"github.com/redline-bench/redline/internal/command/class"
 	"github.com/redline-bench/redline/internal/command/outcome"
-	"github.com/redline-bench/redline/internal/llm"
 	"github.com/redline-bench/redline/internal/llm/load"
 	"github.com/redline-bench/redline/internal/llm/metric"
 	"github.com/redline-bench/redline/internal/measure"
@@ -21,8 +21,6 @@ import (
 	"github.com/redline-bench/redline/internal/profile"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/result"
-	"github.com/redline-bench/redline/internal/telemetry"
-	"github.com/redline-bench/redline/internal/term"
 )
 
 // Run is `redline llm`.
@@ -33,14 +31,23 @@ func Run(p *command.IO, args []string) (int, error) {
 	if err != nil {
 		return 0, command.Usage(err)
 	}
+	if err := class.Save(p, o.save, "llm", o.table.Arguments(), o.table.Rows, Outside()); err != nil {
+		return 0, err
+	}
 	out, err := outcome.Open(p, o.outcome, "llm", o.table.Command("redline llm"))
+	if err == nil {
+		sample := measure.Sample(nil)
+		sample.Metrics = metric.Sample(metric.Options{Goodput: lo.Goodput})
+		err = out.CheckRules(sample, nil)
+	}
 	if err != nil {
+		out.Close()
 		return 0, err
 	}
 	// Answers are read and let go, so collecting often is cheap, and the program stays small beside the server it loads.
 	defer debug.SetGCPercent(debug.SetGCPercent(50))
 	p = p.ForRun(o.outcome, plan.Redline, sigs)
-	r := &run{traffic: traffic{IO: p, opts: o, load: lo, sigs: sigs, tracing: out.Tracing()}, outcome: out}
+	r := &run{traffic: traffic{IO: p, opts: o, load: lo, sigs: sigs, tracing: out.Tracing("")}, outcome: out}
 	defer r.close()
 	r.given, r.givenLoad = *o, lo // start changes both
 	if err := r.start(); err != nil {
@@ -51,14 +58,17 @@ func Run(p *command.IO, args []string) (int, error) {
 
 // Command describes the command.
 func Command() option.Command {
-	return option.Command{Rows: defaults().rows(), Intro: `Usage: redline llm -m MODEL -u ADDRESS [options]
+	return option.Command{Exits: command.Exits(command.ExitOK, command.ExitAssertion, command.ExitInvalid, command.ExitError, command.ExitInterrupted), Common: []string{
+		"model", "url", "endpoint-type", "streaming", "concurrency", "request-rate", "request-count", "benchmark-duration",
+		"synthetic-input-tokens-mean", "output-tokens-mean",
+	}, Rows: defaults().rows(), Intro: `Usage: redline llm -m MODEL -u ADDRESS [options]
 
 Loads a language model and measures it token by token: time to first token, inter-token latency, throughput, goodput.
 Options that AIPerf also has have AIPerf's names. docs/llm.md is the manual, docs/metrics.md has every formula.
-`, Outro: `Examples
-  redline llm -m mock-llm --embedded --streaming --concurrency 1,8 --output-tokens-mean 64
+`, Examples: `  redline llm -m mock-llm --embedded --streaming --concurrency 1,8 --output-tokens-mean 64
       try it out: no server needed
   redline llm -m llama -u gpu:8000 --streaming --request-rate 5,10 --benchmark-duration 60 --goodput "ttft:200 itl:20"
+      measure at 5 and 10 requests per second how many responses meet the bounds
   redline llm -u localhost:9001 -i grpc -m ensemble --concurrency 1,4,8 --input-data prompts.jsonl --tokenizer-path DIR
       measure a Triton text model with prompts from a file
 `}
@@ -76,6 +86,8 @@ type run struct {
 	lost      error // files that could not be written
 	// serverGone: failed requests ended the last level.
 	serverGone bool
+	// together is what a class of a scenario shares with the others; nil in a run of its own.
+	together *class.Together
 }
 
 func (r *run) close() {
@@ -85,25 +97,44 @@ func (r *run) close() {
 
 // measure measures all levels.
 func (r *run) measure() int {
-	r.res = &result.Result{
-		Schema: result.Schema, Tool: "redline", Version: r.Version, StartUnixNs: time.Now().UnixNano(), Plan: r.plan, Model: r.model, Async: true,
-		Environment: profile.Environment(), Options: r.opts.table.Arguments(), GoodputBounds: metric.Bounds(r.load.Goodput),
-	}
+	r.open()
 	r.outcome.Begin(r.plan)
 	r.head()
 	var limits [][]result.Reason
 	var stopped string
-	err := r.outcome.Connect(r.sigs.Soft, r.sigs.Hard, r.plan.Target.Model, r.opts.gpus...)
-	for i, lv := range r.opts.levels(r.timed) {
-		if err != nil {
+	err := r.outcome.Connect(r.sigs.Soft, r.sigs.Hard, r.server())
+	if err == nil {
+		limits, stopped, err = r.measureLevels()
+	}
+	code := r.end(limits, stopped, err)
+	return r.outcome.Finish(r.res, code)
+}
+
+// open makes the result.
+func (r *run) open() {
+	r.res = &result.Result{
+		Schema: result.Schema, Tool: "redline", Version: r.Version, StartUnixNs: time.Now().UnixNano(), Plan: r.plan, Model: r.model, Async: true,
+		Environment: profile.Environment(), Options: r.opts.table.Arguments(), GoodputBounds: metric.Bounds(r.load.Goodput),
+	}
+}
+
+// measureLevels measures the levels one after another. limits are, for each, the reasons why the client limited it; stopped is
+// what ended the last one early.
+func (r *run) measureLevels() (limits [][]result.Reason, stopped string, err error) {
+	for i, s := range r.opts.steps(r.timed) {
+		lv := s.Level
+		if err = r.choose(&s); err != nil {
 			break
 		}
 		var out *load.Outcome
 		if out, err = r.level(i, lv); err != nil || out == nil {
 			break
 		}
+		if r.together != nil {
+			out.Level.Class = r.together.Name
+		}
 		r.state(&out.Level)
-		r.outcome.LevelEnds(&out.Level) // it adds to the level
+		r.endLevel(&out.Level) // it adds to the level
 		r.res.Levels = append(r.res.Levels, out.Level)
 		limits = append(limits, out.Reasons)
 		r.show(out, lv)
@@ -119,22 +150,30 @@ func (r *run) measure() int {
 	if err == nil && stopped == "" {
 		r.calibrateRun(r.given, r.givenLoad)
 	}
-	code := r.end(limits, stopped, err)
-	return r.outcome.Finish(r.res, code)
+	return limits, stopped, err
+}
+
+// config is what the nth measurement of a level works with.
+func (r *traffic) config(n int) load.Config {
+	return load.Config{
+		Service: r.svc, Endpoint: r.ep, Options: r.load, Count: r.tok.count(), UseServer: r.opts.serverCounts || r.tok == nil,
+		ChatTemplate: r.template, Open: func() (load.Source, error) { return r.source(n) },
+		RequestHeader: "X-Request-ID", SessionHeader: r.opts.session,
+	}
 }
 
 // level measures a level as often as asked for.
 func (r *run) level(index int, lv load.Level) (*load.Outcome, error) {
 	var runs []*load.Outcome
-	head := &result.Level{Mode: lv.Mode, Concurrency: lv.Concurrency, Rate: lv.Rate}
+	head := &result.Level{Mode: lv.Mode, Concurrency: lv.Concurrency, Rate: lv.Rate, Prompts: lv.Prompts}
+	responses := r.outcome.Responses("")
+	if r.together != nil {
+		head.Class, responses = r.together.Name, r.together.Responses
+	}
 	for n := range r.opts.runs {
-		cfg := load.Config{
-			Service: r.svc, Endpoint: r.ep, Options: r.load, Count: r.tok.count(), UseServer: r.opts.serverCounts || r.tok == nil,
-			ChatTemplate: r.template,
-			Open:         func() (load.Source, error) { return r.source(n) },
-			Progress:     r.progress, Tap: r.tap(head, n), RequestHeader: "X-Request-ID", SessionHeader: r.opts.session,
-		}
-		cfg.Options.Seed = r.seed(n)
+		cfg := r.config(n)
+		cfg.Progress = func(p load.Progress) { r.progress(&p, head, index*r.opts.runs+n) }
+		cfg.Tap, cfg.Options.Seed = r.tap(head, n), r.seed(n)
 		if n == 0 || !r.opts.warmOnce {
 			cfg.Options.Warmup = r.opts.warm.phase(&cfg.Options, lv)
 		}
@@ -147,16 +186,19 @@ func (r *run) level(index int, lv load.Level) (*load.Outcome, error) {
 			return nil, err
 		}
 		files.wire(&cfg)
-		r.countTokens(&cfg, head)
+		showResponses(&cfg, head, responses)
 		pages, err := r.watchServer(index, n, lv)
 		if err != nil {
 			files.abort()
 			return nil, err
 		}
-		cfg.Measured = pages.begin
-		r.sigs.Enter(command.Loading)
+		cfg.Measured = func() {
+			r.meet()
+			pages.begin()
+		}
+		r.enter(command.Loading)
 		out, err := load.Run(r.sigs.Soft, r.sigs.Hard, cfg, lv)
-		r.sigs.Enter(command.Writing)
+		r.enter(command.Writing)
 		r.Line.Clear()
 		if err != nil {
 			files.abort()
@@ -188,52 +230,12 @@ func (o *options) cooling(level, run int) time.Duration {
 	return 0
 }
 
-func (r *run) progress(p load.Progress) {
-	level := measure.LevelName(p.Level)
-	if p.Warmup {
-		level = "warm-up"
-	}
-	r.Line.Show(term.Status{
-		Level: level, Elapsed: p.Elapsed, Window: r.load.Duration, Requests: p.Requests, Wanted: p.Wanted, Rate: p.Rate, Median: p.Median, Failed: p.Failed,
-	})
-	if !p.Warmup {
-		r.outcome.InFlight(p.Level, p.InFlight)
-		r.outcome.Progress(p.Live)
-	}
-}
-
-// countTokens counts the tokens of measured responses for --otlp, and sends the spans of those that are traced.
-func (r *run) countTokens(cfg *load.Config, lv *result.Level) {
-	count, other, trace := r.outcome.Tokens(), cfg.Sample, r.outcome.Chunks()
-	if count == nil {
-		return
-	}
-	level := measure.LevelName(lv)
-	cfg.Sample = func(s *llm.Sample) {
-		if other != nil {
-			other(s)
-		}
-		if n := len(s.Chunks); s.Class == record.OK && !s.Warmup && n > 0 {
-			count(lv, s.Input.Tokens, s.Output.Tokens+s.Reasoning.Tokens, s.Chunks[0].At, s.Chunks[n-1].At)
-		}
-		if trace != nil && !s.Warmup {
-			trace(s.Slot, telemetry.Request{
-				Level: level, Class: s.Class.String(), Due: s.Due, Sent: s.Sent, First: s.Headers, End: s.End, Responses: uint32(len(s.Chunks)),
-				Input: s.Input.Tokens, Output: s.Output.Tokens + s.Reasoning.Tokens,
-			}, func(yield func(int64) bool) {
-				for _, c := range s.Chunks {
-					if !yield(c.At) {
-						return
-					}
-				}
-			})
-		}
-	}
-}
-
 // tap gives every request of the nth measurement of a level to those who write them down.
 func (r *run) tap(lv *result.Level, n int) func(*record.Record) error {
 	to := r.outcome.Tap()
+	if r.together != nil {
+		to = r.together.Tap
+	}
 	if to == nil {
 		return nil
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/redline-bench/redline/internal/llm/load"
+	"github.com/redline-bench/redline/internal/pace"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/secret"
@@ -64,7 +65,7 @@ func TestLLMContradictions(t *testing.T) {
 		"--warmup-concurrency 4", "--request-rate-series nofile", "--random-range-ratio 2", "--random-range-ratio 0.1 --seq-dist 1,1:100",
 		"--think-time 1", "--think-time 1s+-2s", "--think-time 1s --request-rate 5", "--think-time 1s --stages 5:1s", "--think-time 1s --input-file f --fixed-schedule",
 		"--per-chunk-usage --no-usage", "--endpoint-type completions --system-prompt x", "--endpoint-type completions --conversation-turn-mean 3",
-		"--slice-duration 5", "--server-metrics-formats json", "--server-metrics-formats parquet", "--export-level raw", "--image-source assets", "--audio-format mp3",
+		"--server-metrics-formats parquet", "--image-source assets", "--audio-format mp3",
 		"--apply-chat-template", "--apply-chat-template --tokenizer t --endpoint-type embeddings",
 	} {
 		if _, err := parseLLM(t, "-m m "+line); err == nil {
@@ -160,7 +161,7 @@ func TestACalibratedLevelHasItsOwnPace(t *testing.T) {
 	f(load.Level{Mode: plan.RequestRate, Rate: 100}, 1000, 10*second, second)
 	f(load.Level{Mode: plan.FixedSchedule}, 100, 10*second, 3200*time.Millisecond)
 	f(load.Level{Mode: plan.FixedSchedule}, 10, 100*second, tokenRunMost)
-	slow := []load.Stage{{To: 5, Time: 30 * second}, {From: 5, To: 9, Time: 10 * second}}
+	slow := []pace.Stage{{To: 5, Time: 30 * second}, {From: 5, To: 9, Time: 10 * second}}
 	f(load.Level{Mode: plan.RequestRate, Stages: slow}, 100, 40*second, tokenRunMost, 7500*time.Millisecond, 2500*time.Millisecond)
 	f(load.Level{Mode: plan.Concurrency, Stages: slow[1:]}, 100, 10*second, tokenRunMost, 10*second)
 	if slow[0].Time != 30*second {

@@ -48,13 +48,15 @@ type options struct {
 	http      string // version; empty chooses
 	insecure  bool
 	embedded  bool
+	triton    bool // GenAI-Perf's options name a model of Triton
 
 	concurrency   []int
 	rates         []float64
 	arrival       load.Arrival
 	smoothness    float64
-	stages        []load.Stage
-	sessionStages []load.Stage
+	closed        bool // --arrival-pattern concurrency_burst
+	stages        []pace.Stage
+	sessionStages []pace.Stage
 	ramp          time.Duration
 	rateRamp      time.Duration
 	prefill       int
@@ -64,6 +66,7 @@ type options struct {
 	fixed, noFix  bool
 	requests      int
 	sessions      int
+	sessionCounts []int // a level each
 	duration      time.Duration
 	grace         time.Duration
 	warm          warmOptions
@@ -84,6 +87,9 @@ type options struct {
 	confidence    float64
 
 	data          dataset.Options
+	inputs        []float64 // mean lengths, a level each
+	lengths       []float64 // mean output lengths, a level each
+	exactOutput   bool
 	inputData     string // that tool's name of the file
 	tokenizer     string
 	tokenizerPath string // that tool's name
@@ -97,10 +103,13 @@ type options struct {
 	exports     string
 	exportLevel string
 	scrapeForms string
+	own         []string // the server's own pages of metrics, if they are read
 	gpus        []string // pages of GPUs
+	findGPUs    bool     // look for a page of GPUs on this machine
 	sliceEvery  time.Duration
 	json        string
-	outputs     bool // outputs.json
+	save        string // scenario
+	outputs     bool   // outputs.json
 	outcome     plan.Outcome
 	console     string // table or seed; empty: by the options
 	verbose     bool
@@ -123,12 +132,18 @@ func defaults() *options {
 // rows are all options of the command.
 func (o *options) rows() []option.Row {
 	return slices.Concat(o.targetRows(), o.loadRows(), o.stopRows(), o.warmRows(), o.promptRows(), o.shapeRows(), o.mediaRows(),
-		o.outputRows(), o.outcome.Rows(), aiperfRows())
+		o.outputRows(), o.outcome.Rows(), o.genaiperfRows(), aiperfRows(), otherRows())
 }
 
 func (o *options) targetRows() []option.Row {
 	return option.Group("Server", []option.Row{
-		{Long: "model", Short: 'm', Also: "model-names", Arg: "NAME", Help: "name of the model; with a comma-separated list, each conversation uses one of the models", To: option.Text(&o.model)},
+		{Long: "model", Short: 'm', Also: "model-names", Arg: "NAME", Repeat: true, Help: "name of the model; with several, or a comma-separated list, each conversation uses one of the models", To: option.Func(func(v string) error {
+			if o.model != "" {
+				v = o.model + "," + v
+			}
+			o.model = v
+			return nil
+		})},
 		{Long: "model-selection-strategy", Arg: "NAME", Default: "round_robin", Help: "how a conversation's model is chosen from the list: round_robin or random", To: option.Func(func(v string) error {
 			v = strings.ReplaceAll(v, "-", "_")
 			o.data.DrawnModels = v == "random"
@@ -150,11 +165,11 @@ func (o *options) targetRows() []option.Row {
 		{Long: "streaming", Help: "request streamed responses", To: option.Switch(&o.streaming)},
 		{Long: "no-streaming", Help: "KServe: request a single response even if the model can stream", To: option.Switch(&o.noStream)},
 		{Long: "protocol", Short: 'i', Arg: "PROTOCOL", Help: "protocol to a Triton text model: grpc, or http for its generate endpoint", To: option.OneOf(&o.protocol, string(plan.HTTP), string(plan.GRPC))},
-		{Long: "header", Short: 'H', Arg: "NAME:VALUE", Repeat: true, Help: "HTTP header or gRPC metadata to send with every request", Secret: secret.Header, To: plan.AppendHeader(&o.headers)},
+		{Long: "header", Short: 'H', Arg: "NAME:VALUE", Repeat: true, Help: "HTTP header or gRPC metadata to send with every request; also a JSON object with several", Secret: secret.Header, To: headers(&o.headers)},
 		{Long: "api-key", Arg: "KEY", Help: "API key, sent as Authorization: Bearer KEY (Anthropic: as x-api-key)", Secret: secret.Whole, To: option.Text(&o.apiKey)},
 		{Long: "api-key-env", Arg: "VARIABLE", Help: "environment variable that contains the API key", To: option.Text(&o.apiKeyEnv)},
 		{Long: "extra-inputs", Also: "extra-body", Arg: "NAME:VALUE", Repeat: true, Help: "field to add to every request body, or model input; also a JSON object with several", Secret: secret.Pair, To: option.Func(o.addExtra)},
-		{Long: "template", Arg: "FILE", Help: "endpoint type template: Go text/template of the request body; see docs/llm.md", To: option.Text(&o.template)},
+		{Long: "template", Arg: "FILE|TEXT", Help: "endpoint type template: template of the request body, Jinja or Go's text/template; see docs/llm.md", To: option.Text(&o.template)},
 		{Long: "response-field", Arg: "PATH", Help: "endpoint type template: path of the text in a response, such as choices.0.text", To: option.Text(&o.response)},
 		{Long: "usage-fields", Arg: "PATH,PATH", Help: "endpoint type template: paths of the prompt's and the response's token counts in a response", To: option.Text(&o.usage)},
 		{Long: "use-legacy-max-tokens", Help: "chat: send the output limit as max_tokens", To: option.Switch(&o.legacy)},
@@ -178,10 +193,15 @@ func (o *options) targetRows() []option.Row {
 
 func (o *options) loadRows() []option.Row {
 	return option.Group("Load", []option.Row{
-		{Long: "concurrency", Arg: "LIST", Help: "closed loop: number of conversations at once, one level for each number, such as 1,4,8 or 1:8:1; with --request-rate, " +
+		{Long: "concurrency", Also: "session-concurrency", Arg: "LIST", Help: "closed loop: number of conversations at once, one level for each number, such as 1,4,8 or 1:8:1; with --request-rate, " +
 			"the limit of requests in flight", To: option.Parsed(&o.concurrency, intList)},
 		{Long: "request-rate", Arg: "LIST", Help: "open loop: requests per second, one level for each number, such as 5,10", To: option.Parsed(&o.rates, floatList)},
-		{Long: "arrival-pattern", Also: "request-rate-mode", Arg: "NAME", Default: "poisson", Help: "distribution of the gaps between requests: constant, poisson or gamma", To: arrival(&o.arrival)},
+		{Long: "arrival-pattern", Also: "request-rate-mode", Arg: "NAME", Default: "poisson", Help: "distribution of the gaps between requests: constant, poisson or gamma; concurrency_burst is the closed loop of --concurrency", To: option.Func(func(v string) (err error) {
+			if o.closed = v == closedLoop; !o.closed {
+				o.arrival, err = load.ParseArrival(v)
+			}
+			return err
+		}).Of(string(load.Constant), string(load.Poisson), string(load.Gamma), closedLoop)},
 		{Long: "request-rate-series", Arg: "FILE", Help: `JSON file of rates over time, [{"time_s":0,"qps":5}, ...]; the rate changes linearly between two points`, To: option.Func(func(v string) (err error) {
 			if o.stages != nil {
 				return errors.New("and --stages exclude each other")
@@ -194,10 +214,10 @@ func (o *options) loadRows() []option.Row {
 			if o.stages != nil {
 				return errors.New("is given twice, or besides --request-rate-series")
 			}
-			o.stages, err = stageList(v)
+			o.stages, err = pace.ParseStages(v)
 			return err
 		})},
-		{Long: "concurrency-stages", Arg: "LIST", Help: `numbers of conversations of one level, one after another: "8:30s,32:1m"; "8-32:30s" rises from 8 to 32`, To: option.Parsed(&o.sessionStages, stageList)},
+		{Long: "concurrency-stages", Arg: "LIST", Help: `numbers of conversations of one level, one after another: "8:30s,32:1m"; "8-32:30s" rises from 8 to 32`, To: option.Parsed(&o.sessionStages, pace.ParseStages)},
 		{Long: "concurrency-ramp-duration", Arg: "SECONDS", Help: "time over which the conversations start, one after another", To: seconds(&o.ramp)},
 		{Long: "request-rate-ramp-duration", Arg: "SECONDS", Help: "time over which the rate rises from 0 to --request-rate", To: seconds(&o.rateRamp)},
 		{Long: "think-time", Arg: "DURATION[±SPREAD]", Default: "0s", Help: "closed loop: wait this long after a request has ended before the next is sent in its place, such as 100ms or " +
@@ -208,9 +228,9 @@ func (o *options) loadRows() []option.Row {
 		{Long: "fixed-schedule", Help: "send each request at its timestamp in the input file", To: option.Switch(&o.fixed)},
 		{Long: "no-fixed-schedule", Help: "ignore timestamps in the input file", To: option.Switch(&o.noFix)},
 		{Long: "replay-speedup", Also: "synthesis-speedup-ratio", Arg: "FACTOR", Help: "divide the times of a schedule by this factor", To: option.Float(&o.data.Trace.Speedup, 0, 1e9)},
-		{Long: "fixed-schedule-start-offset", Arg: "MS", Help: "skip requests of the schedule before this time", To: option.Parsed(&o.data.Trace.Start, milliseconds)},
-		{Long: "fixed-schedule-end-offset", Arg: "MS", Help: "skip requests of the schedule after this time", To: option.Parsed(&o.data.Trace.End, milliseconds)},
-		{Long: "fixed-schedule-auto-offset", Help: "make the first request of a schedule due at the start of the level (default)", To: option.Switch(&o.data.Trace.AutoOffset)},
+		{Long: "fixed-schedule-start-offset", Arg: "MS", Help: "skip requests of the schedule before this time", To: option.Time(&o.data.Trace.Start, time.Millisecond)},
+		{Long: "fixed-schedule-end-offset", Arg: "MS", Help: "skip requests of the schedule after this time", To: option.Time(&o.data.Trace.End, time.Millisecond)},
+		{Long: "fixed-schedule-auto-offset", Help: "make the first request of a schedule due at the start of the level, as without the option", To: option.Switch(&o.data.Trace.AutoOffset)},
 		{Long: "no-fixed-schedule-auto-offset", Help: "keep the time before the first request of a schedule", To: option.SwitchOff(&o.data.Trace.AutoOffset)},
 		{Long: "request-cancellation-rate", Arg: "PERCENT", Help: "percentage of requests that the client cancels", To: option.Float(&o.cancelRate, 0, 100)},
 		{Long: "request-cancellation-delay", Arg: "SECONDS", Help: "cancel these requests this long after they were sent", To: seconds(&o.cancelDelay)},
@@ -229,15 +249,15 @@ func (o *options) endingErrorRate() float64 {
 func (o *options) stopRows() []option.Row {
 	return option.Group("Measurement: length, limits and repeats", []option.Row{
 		{Long: "request-count", Also: "num-requests", Arg: "N", Help: "number of requests of a level", To: option.Int(&o.requests, 1)},
-		{Long: "num-conversations", Also: "num-sessions conversation-num", Arg: "N", Help: "number of conversations of a level", To: option.Int(&o.sessions, 1)},
-		{Long: "benchmark-duration", Arg: "SECONDS", Help: "duration of a level", To: seconds(&o.duration)},
+		{Long: "num-conversations", Also: "num-sessions conversation-num", Arg: "LIST", Help: "number of conversations of a level; a list, as 10,20, measures a level for each", To: option.Parsed(&o.sessionCounts, intList)},
+		{Long: "benchmark-duration", Also: "duration", Arg: "SECONDS", Help: "duration of a level", To: seconds(&o.duration)},
 		{Long: "benchmark-grace-period", Arg: "SECONDS", Help: "how long to wait for requests in flight after --benchmark-duration; inf waits for all", To: endlessSeconds(&o.grace)},
 		{Long: "cooldown-duration", Arg: "SECONDS", Help: "do not count requests sent in this last part of --benchmark-duration", To: seconds(&o.cooldown)},
 		{Long: "max-errors", Arg: "N", Help: "end a level after this many failed requests", To: option.Int(&o.maxErrors, 0)},
 		{Long: "max-error-rate", Arg: "PERCENT", Help: "percentage of failed requests above which a level is not valid; if the option is given, the level also ends there", To: option.Percent(&o.maxErrorRate, 100)},
 		{Long: "failed-request-threshold", Arg: "SHARE", Help: "--max-error-rate as a share from 0 to 1", To: option.Float(&o.maxErrorRate, 0, 1)},
 		{Long: "until", Arg: "TARGET", Help: `end a level when the confidence interval of a metric is narrow enough: "ttft.p99 ± 5 %"`, To: option.Text(&o.until)},
-		{Long: "goodput", Arg: "LIST", Repeat: true, Help: `count requests that meet these bounds, in ms: "ttft:200 itl:20"`, To: option.Func(func(v string) error {
+		{Long: "goodput", Short: 'g', Arg: "LIST", Repeat: true, Help: `count requests that meet these bounds, times in ms or with a unit: "ttft:200 itl:20" or "ttft:0.2s"`, To: option.Func(func(v string) error {
 			o.goodput = strings.TrimSpace(o.goodput + " " + v)
 			return nil
 		})},
@@ -245,9 +265,9 @@ func (o *options) stopRows() []option.Row {
 		{Long: "calibrate", Help: "after the run, measure the error of token times on a reference server on this machine, at the pace of each level; takes up to 4 seconds per level", To: option.Switch(&o.calibrate)},
 		{Long: "profile-run-cooldown-seconds", Arg: "SECONDS", Help: "pause between the repeats of --runs", To: seconds(&o.runPause)},
 		{Long: "no-vary-seed-per-trial", Help: "send the same prompts at the same times in every repeat of --runs; a prefix cache may then contain them", To: option.Switch(&o.sameSeed)},
-		{Long: "vary-seed-per-trial", Help: "send different prompts in every repeat of --runs (the default)", To: option.SwitchOff(&o.sameSeed)},
+		{Long: "vary-seed-per-trial", Help: "send different prompts in every repeat of --runs, as without the option", To: option.SwitchOff(&o.sameSeed)},
 		{Long: "profile-run-disable-warmup-after-first", Help: "warm up before the first repeat of --runs only", To: option.Switch(&o.warmOnce)},
-		{Long: "no-profile-run-disable-warmup-after-first", Help: "warm up before every repeat of --runs (the default)", To: option.SwitchOff(&o.warmOnce)},
+		{Long: "no-profile-run-disable-warmup-after-first", Help: "warm up before every repeat of --runs, as without the option", To: option.SwitchOff(&o.warmOnce)},
 		{Long: "parameter-sweep-cooldown-seconds", Arg: "SECONDS", Help: "pause between levels", To: seconds(&o.pause)},
 		{Long: "confidence-level", Arg: "SHARE", Help: "confidence level of intervals; 0 computes no intervals", To: option.Float(&o.confidence, 0, 0.9999)},
 	})
@@ -255,23 +275,25 @@ func (o *options) stopRows() []option.Row {
 
 func (o *options) outputRows() []option.Row {
 	return option.Group("Output", []option.Row{
-		{Long: "artifact-dir", Also: "output-artifact-dir", Arg: "DIR", Help: "folder for result files in AIPerf's formats, with one subfolder per level", To: option.Text(&o.artifacts)},
+		{Long: "artifact-dir", Also: "output-artifact-dir output-dir", Arg: "DIR", Default: "artifacts/MODEL-openai-TYPE-LEVEL if an option needs a folder, else none", Help: "folder for result files in AIPerf's formats, with one subfolder per level", To: option.Text(&o.artifacts)},
 		{Long: "profile-export-prefix", Also: "profile-export-file", Arg: "NAME", Help: "prefix of the names of the files in --artifact-dir", To: option.Text(&o.prefix)},
 		{Long: "exports", Arg: "LIST", Help: "files to write to --artifact-dir: summary, csv, records, inputs, outputs, raw, slices, profile, genai, vllm, parquet, all", To: option.Text(&o.exports)},
 		{Long: "export-level", Also: "profile-export-level", Arg: "LEVEL", Help: "files to write to --artifact-dir, by AIPerf's levels: summary, records or raw", To: option.OneOf(&o.exportLevel, "summary", "records", "raw")},
 		{Long: "export-outputs-json", Help: "write the texts of the responses to outputs.json, like --exports outputs", To: option.Switch(&o.outputs)},
 		{Long: "slice-duration", Arg: "SECONDS", Help: "length of the time slices of --exports slices", To: seconds(&o.sliceEvery)},
-		{Long: "server-metrics-formats", Arg: "LIST", Repeat: true, Default: "json,csv", Help: "files to write to --artifact-dir for --server-metrics: json, csv, jsonl", To: option.Func(func(v string) error {
+		{Long: "server-metrics-formats", Arg: "LIST", Repeat: true, Default: "json,csv", Help: "files to write for --server-metrics: json, csv, jsonl", To: option.Func(func(v string) error {
 			o.scrapeForms = strings.Trim(o.scrapeForms+","+v, ",")
 			return checkScrapeForms(o.scrapeForms)
 		}).Of("json", "csv", "jsonl")},
-		{Long: "gpu-telemetry", Arg: "URL", Repeat: true, Help: "read GPU metrics from this URL of NVIDIA's DCGM exporter during the run; see docs/outputs.md", Secret: secret.URL, To: option.Func(func(v string) error {
+		{Long: "gpu-telemetry", Arg: "[URL]", Optional: true, Repeat: true, Help: "read GPU metrics from this URL of NVIDIA's DCGM exporter during the run, without a URL from port 9400 or 9401 of this machine; see docs/outputs.md", Secret: secret.URL, To: option.Func(func(v string) error {
+			o.findGPUs = o.findGPUs || v == ""
 			list, err := gpuPages(v)
 			o.gpus = append(o.gpus, list...)
 			return err
 		})},
-		{Long: "json", Arg: "FILE", Help: "write the whole result as JSON", To: option.Text(&o.json)},
-		{Long: "console", Arg: "FORM", Help: "form of the report on the console: table, or seed for the blocks that -i, --input-data and --tokenizer-path select", To: option.OneOf(&o.console, "table", "seed")},
+		{Long: "json", Arg: "FILE", Writes: true, Help: "write the whole result as JSON", To: option.Text(&o.json)},
+		{Long: "save-scenario", Arg: "FILE", Writes: true, Help: "save the run as a scenario: 'redline run FILE' repeats it", To: option.Text(&o.save)},
+		{Long: "console", Arg: "FORM", Help: "form of the report on the console: table or blocks; -i, --input-data and --tokenizer-path select blocks", To: option.OneOf(&o.console, "table", "blocks")},
 		{Long: "verbose", Short: 'v', Also: "extra-verbose", Help: "print every metric, confidence intervals, and the source of each token count", To: option.Switch(&o.verbose)},
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"time"
 
 	"github.com/redline-bench/redline/internal/llm/dataset"
 	"github.com/redline-bench/redline/internal/option"
@@ -16,15 +17,15 @@ func (o *options) promptRows() []option.Row {
 		formats = append(formats, string(f))
 	}
 	return option.Group("Prompts", []option.Row{
-		{Long: "input-file", Arg: "FILE", Help: "file of prompts: AIPerf's JSONL formats, traces, ShareGPT, text and others; see docs/datasets.md", To: option.Text(&o.data.Path)},
+		{Long: "input-file", Arg: "FILE", Help: "file of prompts: AIPerf's JSONL formats, traces, ShareGPT, text and others; also GenAI-Perf's payload:FILE and synthetic:queries,passages; see docs/datasets.md", To: option.Text(&o.data.Path)},
 		{Long: "input-data", Arg: "FILE", Help: "file of prompts; a level sends each prompt once unless a count or duration is given", To: option.Text(&o.inputData)},
 		{Long: "input-key", Arg: "NAME", Help: "JSON field that contains the prompt (the first found of input, prompt, text, question, instruction)", To: option.Text(&o.data.Key)},
 		{Long: "custom-dataset-type", Arg: "TYPE", Help: "format of the file; detected from its first record unless given: " + strings.Join(formats, ", "), To: option.Parsed(&o.data.Format, dataset.ParseFormat).Of(formats...)},
 		{Long: "dataset-sampling-strategy", Arg: "NAME", Default: "sequential", Help: "order of the prompts: sequential, shuffle or random", To: option.Parsed(&o.data.Sampling, dataset.ParseSampling).Of("sequential", "shuffle", "random")},
-		{Long: "num-dataset-entries", Also: "num-prompts", Arg: "N", Help: "number of different prompts", To: option.Int(&o.data.Entries, 1)},
-		{Long: "random-seed", Arg: "N", Help: "seed of all random choices", To: option.Uint(&o.data.Seed, math.MaxUint64)},
-		{Long: "tokenizer", Arg: "FILE|DIR", Help: "tokenizer: a folder, a tokenizer.json, or a tiktoken file", To: option.Text(&o.tokenizer)},
-		{Long: "tokenizer-path", Arg: "FILE|DIR", Help: "other name of --tokenizer; also selects the blocks of --console seed", To: option.Text(&o.tokenizerPath)},
+		{Long: "num-dataset-entries", Also: "num-prompts num-payloads", Arg: "N", Help: "number of different prompts", To: option.Int(&o.data.Entries, 1)},
+		{Long: "random-seed", Arg: "N", Default: "0", Help: "seed of all random choices", To: option.Uint(&o.data.Seed, math.MaxUint64)},
+		{Long: "tokenizer", Arg: "FILE|DIR", Help: "tokenizer: a folder, a tokenizer.json, a tiktoken file, or the name of a model that Hugging Face's tools have downloaded", To: option.Text(&o.tokenizer)},
+		{Long: "tokenizer-path", Arg: "FILE|DIR", Help: "other name of --tokenizer; also selects --console blocks", To: option.Text(&o.tokenizerPath)},
 		{Long: "apply-chat-template", Help: "count and generate prompts with the tokenizer's chat template, as the server sees them; endpoints that take one text, " +
 			"such as completions, receive the rendered text", To: option.Switch(&o.chatTemplate)},
 		{Long: "use-server-token-count", Help: "use the server's token counts even if a tokenizer is given", To: option.Switch(&o.serverCounts)},
@@ -34,9 +35,9 @@ func (o *options) promptRows() []option.Row {
 func (o *options) shapeRows() []option.Row {
 	d := &o.data
 	return option.Group("Generated prompts", []option.Row{
-		{Long: "synthetic-input-tokens-mean", Also: "isl prompt-input-tokens-mean", Arg: "N", Help: "mean number of tokens of a prompt", To: option.Float(&d.Input.Mean, 1, 1e9)},
+		{Long: "synthetic-input-tokens-mean", Also: "isl prompt-input-tokens-mean", Arg: "LIST", Default: "550", Help: "mean number of tokens of a prompt; a list, as 100,200, measures a level for each", To: option.Parsed(&o.inputs, lengthList(1))},
 		{Long: "synthetic-input-tokens-stddev", Also: "isl-stddev prompt-input-tokens-stddev", Arg: "N", Help: "standard deviation of the tokens of a prompt", To: option.Float(&d.Input.Std, 0, 1e9)},
-		{Long: "output-tokens-mean", Also: "osl prompt-output-tokens-mean", Arg: "N", Help: "mean number of tokens to request for a response; 0 requests no length", To: option.Float(&d.Output.Mean, 0, 1e9)},
+		{Long: "output-tokens-mean", Also: "osl prompt-output-tokens-mean", Arg: "LIST", Default: "0", Help: "mean number of tokens to request for a response; 0 requests no length; a list, as 100,200, measures a level for each", To: option.Parsed(&o.lengths, lengthList(0))},
 		{Long: "output-tokens-stddev", Also: "osl-stddev prompt-output-tokens-stddev", Arg: "N", Help: "standard deviation of the tokens to request", To: option.Float(&d.Output.Std, 0, 1e9)},
 		{Long: "length-distribution", Arg: "NAME", Default: "normal", Help: "distribution of prompt and response lengths: normal, lognormal, uniform or fixed", To: option.Func(func(v string) error {
 			k, err := dataset.ParseLengthKind(v)
@@ -47,14 +48,14 @@ func (o *options) shapeRows() []option.Row {
 		{Long: "sequence-distribution", Also: "seq-dist", Arg: "LIST", Help: `mixture of input and output lengths with their percentages: "256,128:40;512,256:60"`, To: option.Text(&d.Pairs)},
 		{Long: "conversation-turn-mean", Also: "session-turns-mean", Arg: "N", Help: "mean number of turns of a conversation", To: option.Float(&d.Turns.Mean, 1, 1e6)},
 		{Long: "conversation-turn-stddev", Also: "session-turns-stddev", Arg: "N", Help: "standard deviation of the number of turns", To: option.Float(&d.Turns.Std, 0, 1e6)},
-		{Long: "conversation-turn-delay-mean", Also: "session-turn-delay-mean", Arg: "MS", Help: "mean pause before each turn except the first", To: option.Float(&d.Delay.Mean, 0, 1e9)},
-		{Long: "conversation-turn-delay-stddev", Also: "session-turn-delay-stddev", Arg: "MS", Help: "standard deviation of the pause", To: option.Float(&d.Delay.Std, 0, 1e9)},
+		{Long: "conversation-turn-delay-mean", Also: "session-turn-delay-mean", Arg: "MS", Help: "mean pause before each turn except the first", To: option.TimeIn(&d.Delay.Mean, time.Millisecond, 1e9)},
+		{Long: "conversation-turn-delay-stddev", Also: "session-turn-delay-stddev", Arg: "MS", Help: "standard deviation of the pause", To: option.TimeIn(&d.Delay.Std, time.Millisecond, 1e9)},
 		{Long: "conversation-turn-delay-ratio", Also: "session-delay-ratio", Arg: "FACTOR", Default: "1", Help: "multiply all pauses, also those of an input file, by this factor; 0 removes them", To: option.Func(func(v string) error {
 			d.DelayRatio = new(float64)
 			return option.Float(d.DelayRatio, 0, 1e6).Set(v)
 		})},
 		{Long: "inter-turn-delay-cap-seconds", Arg: "SECONDS", Help: "limit of the pause between two turns", To: seconds(&d.DelayCap)},
-		{Long: "batch-size-text", Also: "prompt-batch-size batch-size", Arg: "N", Help: "number of texts in a request, for embeddings", To: option.Int(&d.Batch, 0)},
+		{Long: "batch-size-text", Short: 'b', Also: "prompt-batch-size batch-size", Arg: "N", Help: "number of texts in a request, for embeddings", To: option.Int(&d.Batch, 0)},
 		{Long: "system-prompt", Arg: "TEXT", Help: "system prompt of every conversation", To: option.Text(&d.System)},
 		{Long: "system-prompt-file", Arg: "FILE", Help: "file that contains the system prompt", To: option.Text(&o.systemFile)},
 		{Long: "shared-system-prompt-length", Arg: "N", Help: "tokens of a generated system prompt that all conversations share", To: option.Int(&d.Prefix.SharedSystem, 0)},
@@ -79,7 +80,7 @@ func (o *options) shapeRows() []option.Row {
 func (o *options) mediaRows() []option.Row {
 	m := &o.data.Media
 	return option.Group("Images, audio and video", []option.Row{
-		{Long: "image-batch-size", Also: "batch-size-image", Arg: "N", Help: "number of images in a request", To: option.Int(&m.Images, 0)},
+		{Long: "image-batch-size", Also: "batch-size-image", Arg: "N", Default: "1 if an option describes images", Help: "number of images in a request", To: option.Int(&m.Images, 0)},
 		{Long: "image-width-mean", Arg: "PIXELS", Help: "mean width of generated images", To: option.Float(&m.Width.Mean, 0, 1e5)},
 		{Long: "image-width-stddev", Arg: "PIXELS", Help: "standard deviation of the width", To: option.Float(&m.Width.Std, 0, 1e5)},
 		{Long: "image-height-mean", Arg: "PIXELS", Help: "mean height of generated images", To: option.Float(&m.Height.Mean, 0, 1e5)},
@@ -92,9 +93,9 @@ func (o *options) mediaRows() []option.Row {
 			m.ImageDir = strings.TrimPrefix(v, "noise")
 			return nil
 		})},
-		{Long: "audio-batch-size", Also: "batch-size-audio", Arg: "N", Help: "number of audio clips in a request", To: option.Int(&m.Audios, 0)},
-		{Long: "audio-length-mean", Arg: "SECONDS", Help: "mean length of generated audio", To: option.Float(&m.Seconds.Mean, 0, 1e5)},
-		{Long: "audio-length-stddev", Arg: "SECONDS", Help: "standard deviation of the length", To: option.Float(&m.Seconds.Std, 0, 1e5)},
+		{Long: "audio-batch-size", Also: "batch-size-audio", Arg: "N", Default: "1 if an option describes audio", Help: "number of audio clips in a request", To: option.Int(&m.Audios, 0)},
+		{Long: "audio-length-mean", Arg: "SECONDS", Help: "mean length of generated audio", To: option.TimeIn(&m.Seconds.Mean, time.Second, 1e5)},
+		{Long: "audio-length-stddev", Arg: "SECONDS", Help: "standard deviation of the length", To: option.TimeIn(&m.Seconds.Std, time.Second, 1e5)},
 		{Long: "audio-sample-rates", Arg: "LIST", Repeat: true, Default: "16", Help: "sample rates of generated audio, in kHz or Hz; each clip uses one of them at random", To: option.Func(func(v string) error {
 			list, err := floatList(v)
 			for _, f := range list {
@@ -117,8 +118,8 @@ func (o *options) mediaRows() []option.Row {
 			return nil
 		})},
 		{Long: "audio-num-channels", Arg: "N", Default: "1", Help: "channels of generated audio", To: option.Int(&m.Channels, 0)},
-		{Long: "video-batch-size", Also: "batch-size-video", Arg: "N", Help: "number of videos in a request", To: option.Int(&m.Videos, 0)},
-		{Long: "video-duration", Arg: "SECONDS", Default: "1", Help: "length of generated videos", To: option.Float(&m.VideoSeconds, 0, 1e5)},
+		{Long: "video-batch-size", Also: "batch-size-video", Arg: "N", Default: "1 if an option describes videos", Help: "number of videos in a request", To: option.Int(&m.Videos, 0)},
+		{Long: "video-duration", Arg: "SECONDS", Default: "1", Help: "length of generated videos", To: option.TimeIn(&m.VideoSeconds, time.Second, 1e5)},
 		{Long: "video-fps", Arg: "N", Default: "4", Help: "frames per second of generated videos", To: option.Int(&m.FPS, 0)},
 		{Long: "video-width", Arg: "PIXELS", Default: "640", Help: "width of generated videos", To: option.Int(&m.VideoWidth, 0)},
 		{Long: "video-height", Arg: "PIXELS", Default: "480", Help: "height of generated videos", To: option.Int(&m.VideoHeight, 0)},

@@ -8,9 +8,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/redline-bench/redline/internal/command/outcome"
+	"github.com/redline-bench/redline/internal/command/target"
+	"github.com/redline-bench/redline/internal/kind"
 	"github.com/redline-bench/redline/internal/llm/artifact/servermetrics"
+	api "github.com/redline-bench/redline/internal/llm/endpoint"
 	"github.com/redline-bench/redline/internal/llm/load"
 	"github.com/redline-bench/redline/internal/pending"
+	"github.com/redline-bench/redline/internal/plan"
 )
 
 // checkScrapeForms reads the files of --server-metrics.
@@ -25,6 +30,65 @@ func checkScrapeForms(list string) error {
 		}
 	}
 	return nil
+}
+
+// exporters are the addresses at which a DCGM exporter usually is, its own and Dynamo's.
+var exporters = []string{"localhost:9400", "localhost:9401"}
+
+// findPages sets the pages of options that name none: the server's own, and those of exporters on this machine that answer.
+func (r *traffic) findPages() error {
+	o := r.opts
+	if o.outcome.OwnMetrics && o.own == nil {
+		for _, u := range o.urls {
+			page := r.metricsOf(u)
+			if err := r.tryPage(page); err != nil {
+				return fmt.Errorf("--server-metrics: %w; give the address of the metrics, or leave out the option", err)
+			}
+			o.own = append(o.own, page)
+		}
+	}
+	if !o.findGPUs {
+		return nil
+	}
+	for _, address := range exporters {
+		if r.tryPage(address) == nil {
+			o.gpus = append(o.gpus, address)
+		}
+	}
+	if o.findGPUs = false; len(o.gpus) == 0 {
+		return fmt.Errorf("--gpu-telemetry: no DCGM exporter answers at %s: give its address, or leave out the option", strings.Join(exporters, " or "))
+	}
+	return nil
+}
+
+// tryPage reads a page once.
+func (r *traffic) tryPage(address string) error {
+	w, err := servermetrics.Start(r.sigs.Soft, servermetrics.Config{URLs: []string{address}})
+	if err == nil {
+		w.Stop()
+	}
+	return err
+}
+
+// metricsOf is the page of metrics of a server: Triton has it on a port of its own.
+func (r *traffic) metricsOf(address string) string {
+	if r.embedded != nil {
+		return r.embedded.Address("metrics")
+	}
+	page := ""
+	if k := api.Kind(r.opts.kind); k.GRPC() || k == api.Generate {
+		page = kind.Of(plan.Triton).MetricsPage
+	}
+	return target.MetricsPage(address, page)
+}
+
+// server is what is read of the server besides its answers.
+func (r *traffic) server() outcome.Server {
+	s := outcome.Server{Model: r.plan.Target.Model, More: r.opts.gpus}
+	for _, u := range r.opts.urls {
+		s.Own = append(s.Own, r.metricsOf(u))
+	}
+	return s
 }
 
 // gpuPages reads a value of --gpu-telemetry. AIPerf's words that are no address are answered.
@@ -110,12 +174,12 @@ type serverPages struct {
 // watchServer starts to read the pages.
 func (r *run) watchServer(index, n int, lv load.Level) (*serverPages, error) {
 	o, p := r.opts, &serverPages{}
-	if o.artifacts == "" || len(o.outcome.ServerMetrics)+len(o.gpus) == 0 {
+	if !o.reads() {
 		return p, nil
 	}
 	dir := r.folder(index, n, lv)
 	var err error
-	if len(o.outcome.ServerMetrics) > 0 {
+	if urls := slices.Concat(o.outcome.ServerMetrics, o.own); len(urls) > 0 {
 		forms := strings.Split(o.scrapeForms, ",")
 		if o.scrapeForms == "" {
 			forms = []string{"json", "csv"}
@@ -127,7 +191,7 @@ func (r *run) watchServer(index, n int, lv load.Level) (*serverPages, error) {
 		if slices.Contains(forms, "jsonl") {
 			file = filepath.Join(dir, servermetrics.Name(o.prefix, ".jsonl"))
 		}
-		if p.metrics, err = r.read(servermetrics.Config{URLs: o.outcome.ServerMetrics}, file); err != nil {
+		if p.metrics, err = r.read(servermetrics.Config{URLs: urls}, file); err != nil {
 			return nil, fmt.Errorf("--server-metrics: %w", err)
 		}
 	}

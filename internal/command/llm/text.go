@@ -40,14 +40,26 @@ func (r *run) workload() string {
 	if !r.info.Exact {
 		exact = "about "
 	}
-	words := fmt.Sprintf("made, %s%g tokens", exact, d.Input.Mean)
+	words := fmt.Sprintf("made, %s%s tokens", exact, joined(r.opts.inputs, d.Input.Mean))
 	if n := r.info.TemplateTokens; n > 0 {
 		words += fmt.Sprintf(" (%d of them the chat template's)", n)
 	}
-	if d.Output.Mean > 0 {
-		words += fmt.Sprintf(", %g asked for", d.Output.Mean)
+	if asked := joined(r.opts.lengths, d.Output.Mean); asked != "0" {
+		words += fmt.Sprintf(", %s asked for", asked)
 	}
 	return words
+}
+
+// joined is the list of an option, or its one value.
+func joined(list []float64, one float64) string {
+	if len(list) < 2 {
+		return fmt.Sprintf("%g", one)
+	}
+	words := make([]string, len(list))
+	for i, f := range list {
+		words[i] = fmt.Sprintf("%g", f)
+	}
+	return strings.Join(words, ", ")
 }
 
 // show prints a level.

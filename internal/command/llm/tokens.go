@@ -1,7 +1,12 @@
 package llm
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/redline-bench/redline/internal/llm"
 	"github.com/redline-bench/redline/internal/llm/dataset"
@@ -12,16 +17,48 @@ import (
 // tokens is a tokenizer as the parts of a run need it; nil is none.
 type tokens struct{ t *tokenizer.Tokenizer }
 
-// loadTokens reads a tokenizer; none where no path is given.
-func loadTokens(path string) (*tokens, error) {
+// loadTokens reads a tokenizer; none where no path is given. The name of a model, as org/name, is looked up in the folder to which
+// Hugging Face's tools download.
+func loadTokens(path string, getenv func(string) string) (*tokens, error) {
 	if path == "" {
 		return nil, nil
+	}
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		found := downloaded(path, getenv)
+		if found == "" {
+			return nil, fmt.Errorf("--tokenizer %s: no such folder or file, and nothing is downloaded: give the folder of the model, or leave out --tokenizer to use the server's token counts", path)
+		}
+		path = found
 	}
 	t, err := tokenizer.Load(path)
 	if err != nil {
 		return nil, err
 	}
 	return &tokens{t.Whole()}, nil
+}
+
+// downloaded is the folder of a model among those that Hugging Face's tools downloaded; empty if it is not there.
+func downloaded(name string, getenv func(string) string) string {
+	dir := getenv("HF_HUB_CACHE")
+	if home := getenv("HF_HOME"); dir == "" && home != "" {
+		dir = filepath.Join(home, "hub")
+	}
+	if home := getenv("HOME"); dir == "" && home != "" {
+		dir = filepath.Join(home, ".cache", "huggingface", "hub")
+	}
+	if dir == "" || strings.ContainsAny(name, `*?[\`) {
+		return ""
+	}
+	model := filepath.Join(dir, "models--"+strings.ReplaceAll(name, "/", "--"))
+	commit, err := os.ReadFile(filepath.Join(model, "refs", "main"))
+	if err != nil {
+		return ""
+	}
+	snapshot := filepath.Join(model, "snapshots", strings.TrimSpace(string(commit)))
+	if _, err := os.Stat(snapshot); err != nil {
+		return ""
+	}
+	return snapshot
 }
 
 // applyTemplate has prompts counted and made with the chat template of the tokenizer.

@@ -1,6 +1,8 @@
 package llm
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -16,6 +18,7 @@ import (
 	api "github.com/redline-bench/redline/internal/llm/endpoint"
 	"github.com/redline-bench/redline/internal/llm/load"
 	"github.com/redline-bench/redline/internal/llm/ready"
+	"github.com/redline-bench/redline/internal/pace"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/service/kserve/rpc"
@@ -37,6 +40,7 @@ type traffic struct {
 	tok      *tokens
 	template *api.ChatTemplate // nil: none is applied
 	info     dataset.Info
+	hash     string // of the prompts of all levels
 	timed    bool
 	tracing  *traceid.Sampler // chooses the requests that are traced; nil chooses none
 }
@@ -64,7 +68,7 @@ func (r *traffic) start() error {
 			return err
 		}
 	}
-	if o.template != "" {
+	if o.template != "" && !strings.Contains(o.template, "{") { // a template without a brace is a file
 		text, err := os.ReadFile(o.template)
 		if err != nil {
 			return fmt.Errorf("--template: %w", err)
@@ -72,7 +76,7 @@ func (r *traffic) start() error {
 		o.template = string(text)
 	}
 	var err error
-	if r.tok, err = loadTokens(o.tokenizer); err != nil {
+	if r.tok, err = loadTokens(o.tokenizer, r.Getenv); err != nil {
 		return err
 	}
 	if o.chatTemplate {
@@ -87,6 +91,9 @@ func (r *traffic) start() error {
 		return err
 	}
 	if err := r.checkLimits(); err != nil {
+		return err
+	}
+	if err := r.findPages(); err != nil {
 		return err
 	}
 	return r.connect()
@@ -131,7 +138,7 @@ func (r *traffic) prompts() error {
 		d.Trace.IgnoreTimes = true
 	}
 	file := d.Path != ""
-	bounded := o.requests > 0 || o.sessions > 0 || o.duration > 0 || r.load.Until != nil || load.Length(o.stages)+load.Length(o.sessionStages) > 0
+	bounded := o.requests > 0 || o.sessions > 0 || o.duration > 0 || r.load.Until != nil || pace.Length(o.stages)+pace.Length(o.sessionStages) > 0
 	if file && !bounded {
 		d.Once = true
 	}
@@ -141,6 +148,10 @@ func (r *traffic) prompts() error {
 	}
 	defer src.Close()
 	r.info, r.timed = src.Describe(), src.Timed() && !d.Trace.IgnoreTimes
+	r.hash = r.info.Hash
+	if err := o.carries(&r.info); err != nil {
+		return err
+	}
 	if r.info.Talks && !o.talks() {
 		if r.info.Format != dataset.ShareGPT {
 			return fmt.Errorf("--endpoint-type %s takes one prompt, but conversations have several turns: use chat, responses, messages or --apply-chat-template", o.kind)
@@ -160,6 +171,9 @@ func (r *traffic) prompts() error {
 		}
 		r.load.Requests = max(32, 4*most)
 	}
+	if err := r.tryWorkloads(); err != nil {
+		return err
+	}
 	for _, c := range o.concurrency {
 		if n := r.load.Requests; n > 0 && n < c && len(o.modes()) == 0 {
 			fmt.Fprintf(r.Stderr, "redline llm: warning: %d requests cannot keep %d conversations busy: raise --request-count\n", n, c)
@@ -167,6 +181,39 @@ func (r *traffic) prompts() error {
 		}
 	}
 	return nil
+}
+
+// tryWorkloads opens the prompts of every level, if levels differ in them, so that whatever is wrong is known before the load. The
+// hash of the run is then that of all.
+func (r *traffic) tryWorkloads() error {
+	if !r.opts.several() {
+		return nil
+	}
+	sum := sha256.New()
+	list := r.opts.workloads(r.timed)
+	for i := range list {
+		if err := r.choose(&list[i]); err != nil {
+			return fmt.Errorf("%s: %w", list[i].Prompts, err)
+		}
+		fmt.Fprintln(sum, r.info.Hash, list[i].Prompts)
+	}
+	r.hash = hex.EncodeToString(sum.Sum(nil)[:16])
+	return r.choose(&list[0])
+}
+
+// choose sets the prompts of a level.
+func (r *traffic) choose(s *step) error {
+	if !r.opts.several() {
+		return nil
+	}
+	s.apply(r.opts)
+	r.load.Sessions = r.opts.sessions
+	src, err := r.source(0)
+	if err != nil {
+		return err
+	}
+	r.info = src.(*dataset.Source).Describe()
+	return src.Close()
 }
 
 // readSystem reads the system prompt where it is in a file.
@@ -196,8 +243,7 @@ func (r *traffic) target() error {
 	t.TLS.SkipVerifyPeer, t.TLS.SkipVerifyHost = o.insecure, o.insecure
 	if k.GRPC() {
 		t.Kind, t.Protocol, t.Streaming = plan.Triton, plan.GRPC, true
-		t.TLS.GRPC = o.grpcTLS || strings.HasPrefix(t.URL, "grpcs://")
-		t.URL = plainAddress(t.URL)
+		t.TLS.GRPC = o.grpcTLS
 	}
 	if err := r.addKey(&t, k); err != nil {
 		return err
@@ -243,11 +289,6 @@ func (r *traffic) addKey(t *plan.Target, k api.Kind) error {
 	return nil
 }
 
-// plainAddress is an address of gRPC without its scheme.
-func plainAddress(url string) string {
-	return strings.TrimPrefix(strings.TrimPrefix(url, "grpcs://"), "grpc://")
-}
-
 // checkLimits tells before the load starts that so many connections cannot be made.
 func (r *traffic) checkLimits() error {
 	if len(r.opts.modes()) > 0 || len(r.opts.concurrency) == 0 {
@@ -260,7 +301,7 @@ func (r *traffic) checkLimits() error {
 func (r *traffic) connect() error {
 	o := r.opts
 	eo := api.Options{
-		Kind: api.Kind(o.kind), Model: o.model, Stream: o.streaming, Extra: o.extra, LegacyMaxTokens: o.legacy, NoUsage: o.noUsage, ChunkUsage: o.chunks,
+		Kind: api.Kind(o.kind), Model: o.model, Stream: o.streaming, Extra: o.extra, LegacyMaxTokens: o.legacy, NoUsage: o.noUsage, ChunkUsage: o.chunks, ExactOutput: o.exactOutput,
 		Body: o.template, ResponsePath: o.response, Encode: r.tok.ids(), ChatTemplate: r.template,
 	}
 	eo.PromptPath, eo.CompletionsPath, _ = strings.Cut(o.usage, ",")
@@ -289,7 +330,7 @@ func (r *traffic) models() ([]service.Service, error) {
 	var list []service.Service
 	for _, u := range r.opts.urls {
 		t := r.plan.Target
-		t.URL = plainAddress(u)
+		t.URL = u
 		svc, err := rpc.New(t, r.plan.Input)
 		if err != nil {
 			return nil, err
@@ -308,8 +349,8 @@ func (r *traffic) models() ([]service.Service, error) {
 
 // endpoints makes a service for each address over HTTP.
 func (r *traffic) endpoints() ([]service.Service, error) {
-	path := r.opts.path
-	if path == "" {
+	path := strings.TrimLeft(r.opts.path, "/")
+	if r.opts.path == "" {
 		path = r.ep.Path()
 	}
 	r.plan = r.plan.With(func(p *plan.Plan) { p.Target.Endpoint = path })

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/redline-bench/redline/internal/command"
@@ -12,7 +13,6 @@ import (
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/report/page"
 	"github.com/redline-bench/redline/internal/result"
-	"github.com/redline-bench/redline/internal/telemetry"
 	"github.com/redline-bench/redline/internal/watch"
 )
 
@@ -26,9 +26,10 @@ const lastLook = 1500 * time.Millisecond
 type live struct {
 	page    *dash.Server
 	metrics *dash.Metrics
-	tally   *telemetry.Tally // of metrics
-	res     result.Result    // what is over
-	last    time.Time
+
+	mu   sync.Mutex    // the classes of a scenario report from goroutines of their own
+	res  result.Result // what is over
+	last time.Time
 }
 
 // openLive starts what the options ask for; it is nil when they ask for nothing.
@@ -52,7 +53,7 @@ func openLive(ctx context.Context, p *command.IO, opts plan.Outcome, t *telemetr
 			l.close()
 			return nil, fmt.Errorf("%w; use --metrics-listen to choose another address", err)
 		}
-		l.metrics, l.tally = m, t.tally
+		l.metrics = m
 		fmt.Fprintf(p.Stderr, "metrics: %s\n", m.URL())
 	}
 	return l, nil
@@ -60,15 +61,17 @@ func openLive(ctx context.Context, p *command.IO, opts plan.Outcome, t *telemetr
 
 // progress shows the level in progress, not too often. now makes it.
 func (l *live) progress(now func() *result.Level, server *watch.Watch) {
-	if l == nil || now == nil || time.Since(l.last) < liveEvery {
+	if l == nil || now == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if time.Since(l.last) < liveEvery {
 		return
 	}
 	l.last = time.Now()
 	lv := now()
 	lv.ServerMetrics = server.Now(lv)
-	if l.tally != nil {
-		l.tally.InFlight(lv, int(lv.Health.AchievedInFlight))
-	}
 	l.show(lv)
 }
 
@@ -77,6 +80,8 @@ func (l *live) levelEnds(lv *result.Level) {
 	if l == nil {
 		return
 	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.res.Levels = append(l.res.Levels, *lv)
 	l.show(nil)
 }
@@ -87,7 +92,11 @@ func (l *live) show(current *result.Level) {
 	if current != nil {
 		res.Levels = append(slices.Clip(res.Levels), *current)
 		if l.metrics != nil {
-			l.metrics.Show(l.res.Plan.Target.Model, current)
+			model := ""
+			if l.res.Plan != nil { // a scenario has one for each class
+				model = l.res.Plan.Target.Model
+			}
+			l.metrics.Show(model, current)
 		}
 	}
 	if l.page != nil {

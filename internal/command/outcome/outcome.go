@@ -44,13 +44,13 @@ type Outcome struct {
 	telemetry *telemetries
 	runID     string
 	tracing   *traceid.Sampler
-	// chunked: the spans come from Chunks, not from records.
-	chunked bool
+	// responses are the traffic classes whose spans come from Responses, not from records.
+	responses map[string]bool
 }
 
 // Open checks everything that can be checked before the load. line is the command line without secrets.
 func Open(p *command.IO, opts plan.Outcome, command, line string) (*Outcome, error) {
-	o := &Outcome{IO: p, opts: opts, command: command, line: line, runID: newRunID()}
+	o := &Outcome{IO: p, opts: opts, command: command, line: line, runID: newRunID(), responses: map[string]bool{}}
 	if err := checkTelemetry(p, &opts); err != nil {
 		return nil, err
 	}
@@ -66,6 +66,9 @@ func Open(p *command.IO, opts plan.Outcome, command, line string) (*Outcome, err
 		run, name, err := runs.Load(p, opts.Baseline)
 		if err != nil {
 			return nil, fmt.Errorf("--baseline: %w", err)
+		}
+		if was := run.Command; was != "" && was != command {
+			return nil, fmt.Errorf("--baseline %s is a run of 'redline %s', and this is one of 'redline %s': choose a run of the same command", opts.Baseline, was, command)
 		}
 		o.baseline = &compare.Side{Name: name, Run: run}
 	}
@@ -114,7 +117,7 @@ func (o *Outcome) Close() {
 
 // Begin shows the plan of the run on the live page.
 func (o *Outcome) Begin(pl *plan.Plan) {
-	if o.live != nil {
+	if o != nil && o.live != nil {
 		o.live.res = result.Result{Tool: "redline", Version: o.Version, StartUnixNs: time.Now().UnixNano(), Plan: pl}
 		o.identify(&o.live.res)
 	}
@@ -125,27 +128,44 @@ func (o *Outcome) identify(res *result.Result) {
 	res.Command, res.CommandLine, res.Label, res.RunID = o.command, o.line, o.opts.Label, o.runID
 }
 
-// Connect starts to read the addresses of --server-metrics and more of them, until soft ends, and to send the numbers of the run to other
-// tools, until hard ends. It is called when the server is there, before the load. model is the model of the run.
-func (o *Outcome) Connect(soft, hard context.Context, model string, more ...string) error {
-	if all := slices.Concat(o.opts.ServerMetrics, more); len(all) > 0 {
-		w, err := watch.Start(soft, all, model)
+// Server is what an outcome must know of the server under load.
+type Server struct {
+	Model string // the model of the run; empty if it has several
+	// Own are the pages of its own metrics, for --server-metrics without a URL. More are pages that other options name.
+	Own, More []string
+}
+
+// Connect starts to read the pages of --server-metrics, until soft ends, and to send the numbers of the run to other tools, until hard
+// ends. It is called when the server is there, before the load.
+func (o *Outcome) Connect(soft, hard context.Context, s Server) error {
+	pages := slices.Concat(o.opts.ServerMetrics, s.More)
+	if o.opts.OwnMetrics {
+		pages = append(pages, s.Own...)
+	}
+	if len(pages) > 0 {
+		w, err := watch.Start(soft, pages, s.Model)
 		if err != nil {
-			return fmt.Errorf("--server-metrics: %w", err)
+			return fmt.Errorf("--server-metrics: %w; give the address of the metrics, or leave out the option", err)
 		}
 		o.server = w
 	}
-	return o.openSenders(hard, model)
+	return o.openSenders(hard, s.Model)
 }
 
 // Progress shows the level in progress to others, not too often. now makes it.
 func (o *Outcome) Progress(now func() *result.Level) { o.live.progress(now, o.server) }
 
-// LevelEnds adds the server's metrics to a level that is over, and shows it to others.
+// LevelEnds adds the server's metrics to a level that is over, and shows it to others; a nil outcome shows it to none.
 func (o *Outcome) LevelEnds(lv *result.Level) {
+	if o == nil {
+		return
+	}
 	lv.ServerMetrics = o.server.Level(context.Background(), lv)
 	o.live.levelEnds(lv)
 }
+
+// Require adds rules to those of the options.
+func (o *Outcome) Require(rules ...gate.Rule) { o.rules = append(o.rules, rules...) }
 
 // Tap writes and counts every record where files or other tools ask for them; it is nil where none does.
 func (o *Outcome) Tap() func(lv *result.Level, window int, r *record.Record) error {
@@ -154,9 +174,13 @@ func (o *Outcome) Tap() func(lv *result.Level, window int, r *record.Record) err
 	}
 	return func(lv *result.Level, window int, r *record.Record) error {
 		scheduled := lv.Mode == plan.RequestRate || lv.Mode == plan.CustomIntervals || lv.Mode == plan.FixedSchedule
-		l := records.Level{Mode: string(lv.Mode), Value: lv.Rate, Window: window, FromDue: scheduled && !o.FromSend}
+		mode := modeOf(lv)
+		if lv.Class != "" {
+			mode = lv.Class + ": " + mode
+		}
+		l := records.Level{Mode: mode, Value: lv.Rate, Window: window, FromDue: scheduled && !o.FromSend}
 		o.telemetry.add(lv, l.FromDue, r)
-		if !o.chunked {
+		if !o.responses[lv.Class] {
 			o.trace(lv, r)
 		}
 		if lv.Concurrency > 0 {
@@ -169,6 +193,14 @@ func (o *Outcome) Tap() func(lv *result.Level, window int, r *record.Record) err
 		}
 		return nil
 	}
+}
+
+// modeOf names the load of a level, with its prompts if other levels differ in these.
+func modeOf(lv *result.Level) string {
+	if lv.Prompts != "" {
+		return string(lv.Mode) + "_" + result.PromptsKey(lv.Prompts)
+	}
+	return string(lv.Mode)
 }
 
 // closeRecords completes the files of records.
@@ -186,8 +218,8 @@ func (o *Outcome) closeRecords() error {
 func (o *Outcome) Sign(res *result.Result, workload string) {
 	o.identify(res)
 	res.Workload = workload
-	if n := len(res.Levels); n > 0 && o.server != nil && res.Levels[n-1].ServerMetrics == nil { // a command without LevelEnds
-		res.Levels[n-1].ServerMetrics = o.server.Level(context.Background(), &res.Levels[n-1])
+	if lv := lastLevel(res); lv != nil && lv.ServerMetrics == nil { // a command without LevelEnds
+		lv.ServerMetrics = o.server.Level(context.Background(), lv)
 	}
 	res.Telemetry = o.telemetry.close(context.Background())
 	o.gate = gate.Apply(res, o.rules)
@@ -195,6 +227,14 @@ func (o *Outcome) Sign(res *result.Result, workload string) {
 		o.gate.Findings = append(o.gate.Findings, o.regressions(res)...)
 	}
 	res.Checks = o.gate.Findings
+}
+
+// lastLevel is the level that has the server's metrics if none has them yet: that of all classes, or the last; nil without a level.
+func lastLevel(res *result.Result) *result.Level {
+	if n := len(res.Levels); res.Whole == nil && n > 0 {
+		return &res.Levels[n-1]
+	}
+	return res.Whole
 }
 
 // Finish writes what was asked for and returns the exit code: the gate's where the run itself went well. Sign comes before.
@@ -205,8 +245,11 @@ func (o *Outcome) Finish(res *result.Result, code int) int {
 	err := errors.Join(o.closeRecords(), o.writeReport(res), o.writeGate(res, g))
 	defer o.live.end(context.Background(), res)
 	for _, f := range g.Findings {
-		if !f.OK {
-			fmt.Fprintf(o.Stderr, "%s: %s%s: %s\n", missed(&f), f.Rule, at(f.Level), f.Text)
+		switch {
+		case !f.OK:
+			fmt.Fprintf(o.Stderr, "%s: %s%s: %s\n", missed(&f, g.Invalid != ""), f.Rule, at(f.Level), f.Text)
+		case o.baseline != nil && f.Level == "": // the baseline was kept
+			fmt.Fprintf(o.Stdout, "%s: %s\n", f.Rule, f.Text)
 		}
 	}
 	for i := range res.Telemetry {
@@ -233,10 +276,36 @@ func (o *Outcome) Finish(res *result.Result, code int) int {
 	return code
 }
 
+// CheckRules refuses rules about numbers and levels that the run will not have. sample is a level with every number that the
+// run can have; values are the concurrencies or rates of its levels, nil where they are not known before the run.
+func (o *Outcome) CheckRules(sample *result.Level, values []float64) error {
+	for i := range o.rules {
+		if err := o.rules[i].Fits(sample, values); err != nil {
+			return fmt.Errorf("--assert %w", err)
+		}
+	}
+	return nil
+}
+
+// unlike says why the baseline measured something else; "" if it did not.
+func (o *Outcome) unlike(res *result.Result) string {
+	old, name := o.baseline.Run, o.baseline.Name
+	switch {
+	case old.Plan != nil && res.Plan != nil && old.Plan.Target.Model != res.Plan.Target.Model && old.Plan.Target.Model != "":
+		return fmt.Sprintf("%s measured another model, %q, not %q: choose a run of the same model", name, old.Plan.Target.Model, res.Plan.Target.Model)
+	case old.Workload != "" && res.Workload != "" && old.Workload != res.Workload:
+		return fmt.Sprintf("%s sent a different workload: choose a run with the same input data", name)
+	}
+	return ""
+}
+
 // regressions holds the run to the baseline: a number fails when its whole interval lies beyond what is allowed. A
 // comparison that cannot be made is a finding too: a gate must not pass because it could not look.
 func (o *Outcome) regressions(res *result.Result) []result.Check {
 	rule := fmt.Sprintf("no worse than %s by more than %g%%", o.baseline.Name, o.opts.MaxRegression*100)
+	if why := o.unlike(res); why != "" {
+		return []result.Check{{Rule: rule, Unknown: true, Text: why}}
+	}
 	rep, err := compare.Runs([]compare.Side{*o.baseline}, []compare.Side{{Name: "this run", Run: res}}, compare.Defaults())
 	if err != nil {
 		return []result.Check{{Rule: rule, Text: err.Error()}}
@@ -250,14 +319,17 @@ func (o *Outcome) regressions(res *result.Result) []result.Check {
 	case !rep.Sees(o.opts.MaxRegression):
 		out = []result.Check{{Rule: rule, Unknown: true, Text: compare.Unseen(o.opts.MaxRegression)}}
 	default:
-		out = []result.Check{{Rule: rule, OK: true, Text: string(rep.Finding)}}
+		out = []result.Check{{Rule: rule, OK: true, Text: rep.Kept(o.opts.MaxRegression)}}
 	}
 	return out
 }
 
-// missed is what a finding that is not good means.
-func missed(f *result.Check) string {
-	if f.Unknown {
+// missed is what a finding that is not good means. void: the run cannot be judged.
+func missed(f *result.Check, void bool) string {
+	switch {
+	case void:
+		return "not judged"
+	case f.Unknown:
 		return "cannot tell"
 	}
 	return "assertion failed"
@@ -273,7 +345,7 @@ func at(level string) string {
 // keep adds the run to the history. A history that cannot be written is a remark, not a failure: the run is good.
 func (o *Outcome) keep(res *result.Result) {
 	store := runs.Store(o.IO)
-	if o.opts.NoHistory || len(res.Levels) == 0 || store == nil {
+	if o.opts.NoHistory || len(res.Levels) == 0 && res.Find == nil || store == nil {
 		return
 	}
 	compact := func(res *result.Result) ([]byte, error) { return report.Encode(res, report.Compact) }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"iter"
 	"slices"
 	"strings"
 	"sync"
@@ -146,12 +145,12 @@ func newSampler(runID string, share float64) *traceid.Sampler {
 	return traceid.New(share, h.Sum64())
 }
 
-// Tracing chooses the requests that are traced; nil chooses none.
-func (o *Outcome) Tracing() *traceid.Sampler {
+// Tracing chooses the requests of a traffic class that are traced; nil chooses none. The class is empty in runs without classes.
+func (o *Outcome) Tracing(class string) *traceid.Sampler {
 	if o == nil {
 		return nil
 	}
-	return o.tracing
+	return o.tracing.Of(class)
 }
 
 // trace sends the span of a record that is traced.
@@ -159,27 +158,42 @@ func (o *Outcome) trace(lv *result.Level, r *record.Record) {
 	if o.telemetry == nil || o.telemetry.tracer == nil {
 		return
 	}
-	if id, ok := o.tracing.Pick(r.Slot, r.Sent); ok {
+	if id, ok := o.tracing.Of(lv.Class).Pick(r.Slot, r.Sent); ok {
 		o.telemetry.tracer.Add(telemetry.Request{
-			ID: id, Level: measure.LevelName(lv), Class: r.Class.String(), Due: r.Due, Sent: r.Sent, First: r.First, End: r.End, Responses: r.Responses,
+			ID: id, Class: lv.Class, Level: bareName(lv), Outcome: r.Class.String(), Due: r.Due, Sent: r.Sent, First: r.First, End: r.End, Responses: r.Responses,
 		})
 	}
 }
 
-// Chunks sends the span of a language model's response, with its chunks; nil where no response is traced. The response is named
-// by slot and send time.
-func (o *Outcome) Chunks() func(slot uint32, r telemetry.Request, chunks iter.Seq[int64]) {
-	if o.telemetry == nil || o.telemetry.tracer == nil {
+// bareName names a level without its traffic class.
+func bareName(lv *result.Level) string {
+	bare := *lv
+	bare.Class = ""
+	return measure.LevelName(&bare)
+}
+
+// Responses counts the tokens of the measured responses of a language model, and sends the spans of those that are traced, with
+// their chunks; nil where no option asks for it. It is called before the load, once for each traffic class.
+func (o *Outcome) Responses(class string) func(lv *result.Level, r *telemetry.Response) {
+	if o == nil || o.telemetry == nil {
 		return nil
 	}
-	o.chunked = true
-	return func(slot uint32, r telemetry.Request, chunks iter.Seq[int64]) {
-		id, ok := o.tracing.Pick(slot, r.Sent)
+	o.responses[class] = true
+	t, tracing := o.telemetry, o.tracing.Of(class)
+	return func(lv *result.Level, r *telemetry.Response) {
+		if r.Outcome == record.OK.String() && r.LastChunk > 0 {
+			t.tally.Tokens(lv, r.Input, r.Output, r.FirstChunk, r.LastChunk)
+		}
+		if t.tracer == nil {
+			return
+		}
+		id, ok := tracing.Pick(r.Slot, r.Sent)
 		if !ok {
 			return
 		}
-		r.ID, r.Chunks = id, slices.Collect(chunks)
-		o.telemetry.tracer.Add(r)
+		q := r.Request
+		q.ID, q.Class, q.Level, q.Chunks = id, class, bareName(lv), slices.Collect(r.Times)
+		t.tracer.Add(q)
 	}
 }
 
@@ -207,15 +221,7 @@ func (t *telemetries) close(ctx context.Context) []result.Sent {
 
 // InFlight notes how many requests of a level are in flight.
 func (o *Outcome) InFlight(lv *result.Level, n int) {
-	if o.telemetry != nil {
+	if o != nil && o.telemetry != nil {
 		o.telemetry.tally.InFlight(lv, n)
 	}
-}
-
-// Tokens returns what counts the tokens of responses; nil where nothing does.
-func (o *Outcome) Tokens() func(lv *result.Level, input, output int, first, last int64) {
-	if o.telemetry == nil {
-		return nil
-	}
-	return o.telemetry.tally.Tokens
 }

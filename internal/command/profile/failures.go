@@ -188,6 +188,9 @@ func (s *session) explainRedline(res *result.Result, err error) {
 	case (err == nil || errors.Is(err, profile.ErrUnstable)) && res.Verdict.State == result.ServerFailed:
 		fmt.Fprintln(s.Stderr, "redline profile: too many requests failed, see the verdict; --max-error-rate PCT allows more")
 	case err == nil, errors.Is(err, profile.ErrUnstable), errors.Is(err, profile.ErrInterrupted):
+	case errors.Is(err, profile.ErrNoRequests) && len(last.Failures) > 0 && last.Client.Requests > 0:
+		f := last.Failures[len(last.Failures)-1]
+		fmt.Fprintf(s.Stderr, "redline profile: the server stopped answering after %d requests: %s\n", last.Client.Requests, f.Text)
 	case errors.Is(err, profile.ErrNoRequests) && len(last.Failures) > 0:
 		fmt.Fprintf(s.Stderr, "redline profile: no request succeeded: %s\n", last.Failures[0].Text)
 	case errors.Is(err, profile.ErrNoRequests):

@@ -7,11 +7,13 @@ import (
 	"fmt"
 
 	"github.com/redline-bench/redline/internal/command"
+	"github.com/redline-bench/redline/internal/command/class"
 	"github.com/redline-bench/redline/internal/command/profile/traffic"
 	"github.com/redline-bench/redline/internal/kind"
 	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/pacompat/flags"
 	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/result"
 )
 
 // Run is `redline profile`.
@@ -36,8 +38,14 @@ func run(p *command.IO, program plan.Program, name string, args []string) (int, 
 	for _, w := range notes.Warnings {
 		fmt.Fprintln(p.Stderr, w)
 	}
+	if program == plan.Redline && errors.Is(err, option.ErrHelp) {
+		return 0, err
+	}
 	if err != nil {
 		return UsageFailed(p, program, err), nil
+	}
+	if err := class.Save(p, notes.SaveScenario, "profile", notes.Options, flags.Rows(plan.Redline), Outside()); err != nil {
+		return 0, err
 	}
 	return start(p, sigs, pl, notes.CommandLine), nil
 }
@@ -54,9 +62,25 @@ func Repeat(p *command.IO, pl *plan.Plan, line string) (int, error) {
 
 // start carries out a plan and returns the exit code.
 func start(p *command.IO, sigs *command.Signals, pl *plan.Plan, line string) int {
-	s := &session{line: line, Traffic: traffic.Traffic{IO: p.ForRun(pl.Outcome, pl.Program, sigs), Plan: pl, Sigs: sigs}}
+	s := newSession(p, sigs, pl, line)
 	defer s.close()
 	return s.run()
+}
+
+func newSession(p *command.IO, sigs *command.Signals, pl *plan.Plan, line string) *session {
+	return &session{line: line, Traffic: traffic.Traffic{IO: p.ForRun(pl.Outcome, pl.Program, sigs), Plan: pl, Sigs: sigs}}
+}
+
+// Measure carries out a plan for a Go program, which says by sigs when the run shall end. It returns the result, nil if nothing was
+// measured, and the exit code. p receives the output.
+func Measure(p *command.IO, sigs *command.Signals, pl *plan.Plan, line string) (*result.Result, int, error) {
+	if why := NeedsNative(pl); why != "" {
+		return nil, command.ExitError, command.NativeError(why)
+	}
+	s := newSession(p, sigs, pl, line)
+	defer s.close()
+	code := s.run()
+	return s.result, code, nil
 }
 
 // NeedsNative says what of the plan needs a library, or nothing.
@@ -93,4 +117,9 @@ func UsageFailed(p *command.IO, program plan.Program, err error) int {
 }
 
 // Command describes the command.
-func Command() option.Command { return flags.Command(plan.Redline, "") }
+func Command() option.Command {
+	c := flags.Command(plan.Redline, "")
+	c.Exits = command.Exits(command.ExitOK, command.ExitUnstable, command.ExitNoRequests, command.ExitAssertion, command.ExitInvalid,
+		command.ExitError, command.ExitInterrupted)
+	return c
+}

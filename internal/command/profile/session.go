@@ -10,6 +10,7 @@ import (
 	"github.com/redline-bench/redline/internal/command/profile/calibration"
 	"github.com/redline-bench/redline/internal/command/profile/traffic"
 	"github.com/redline-bench/redline/internal/kind"
+	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/mpi"
 	"github.com/redline-bench/redline/internal/pacompat/export"
 	"github.com/redline-bench/redline/internal/pacompat/rules"
@@ -26,7 +27,8 @@ type session struct {
 	outcome *outcome.Outcome // nil in perf_analyzer mode
 	// exportErr is why the export cannot be written; the run goes on and fails at its end.
 	exportErr error
-	line      string // the command line without secrets
+	line      string         // the command line without secrets
+	result    *result.Result // nil until the load has ended
 }
 
 func (s *session) close() {
@@ -85,9 +87,12 @@ func (s *session) run() int {
 func (s *session) openOutcome() (err error) {
 	if s.Plan.Program == plan.Redline {
 		s.outcome, err = outcome.Open(s.IO, s.Plan.Outcome, "profile", s.line)
-		s.Plan = s.Plan.With(func(p *plan.Plan) { p.Target.Tracing = s.outcome.Tracing() })
+		s.Plan = s.Plan.With(func(p *plan.Plan) { p.Target.Tracing = s.outcome.Tracing("") })
 	}
-	return err
+	if err != nil || s.outcome == nil {
+		return err
+	}
+	return s.outcome.CheckRules(measure.Sample(&s.Plan.Measure), profile.Values(&s.Plan.Load))
 }
 
 // connect starts to read the server's metrics, and to send those of the run.
@@ -95,7 +100,7 @@ func (s *session) connect() error {
 	if s.outcome == nil {
 		return nil
 	}
-	return s.outcome.Connect(s.Sigs.Soft, s.Sigs.Hard, s.Plan.Target.Model)
+	return s.outcome.Connect(s.Sigs.Soft, s.Sigs.Hard, outcome.Server{Model: s.Plan.Target.Model, Own: s.MetricsPages()})
 }
 
 // joinRanks makes this process one of several that measure together.
@@ -137,6 +142,7 @@ func (s *session) openOutputs() error {
 
 // finish writes the end of the report and the files, and returns the exit code.
 func (s *session) finish(res *result.Result, err error) int {
+	s.result = res
 	if s.outcome != nil {
 		s.outcome.Sign(res, s.Fingerprint())
 	}

@@ -2,6 +2,7 @@ package profile
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/pacompat/text"
@@ -26,7 +27,7 @@ func (w *watcher) Pass(n int, win *result.Window) {
 	if w.mute() {
 		return
 	}
-	if win.Client.Requests == 1 {
+	if win.Client.Requests == 1 && w.Plan.Program == plan.PerfAnalyzer {
 		w.Console.Warn(text.SingleRequest)
 	}
 	w.Console.Pass(n, win)
@@ -40,6 +41,7 @@ func (w *watcher) mute() bool {
 // LevelEnds prints the level, or why there is nothing to print.
 func (w *watcher) LevelEnds(lv *result.Level) {
 	if w.Plan.Program == plan.Redline {
+		w.Line.EndLevel(term.Status{Rate: lv.Client.InferPerSec, Median: time.Duration(lv.Client.Latency.At(50))})
 		w.outcome.LevelEnds(lv)
 		if lv.Client.Requests > 0 {
 			w.Console.Level(lv)
@@ -74,7 +76,7 @@ func (w *watcher) RanksStable() {
 // Progress redraws the progress line.
 func (w *watcher) Progress(p profile.Progress) {
 	w.Line.Show(term.Status{
-		Level: measure.LevelName(p.Level), Pass: p.Pass, Passes: p.Passes, Elapsed: p.Elapsed, Window: p.Window,
+		Level: measure.LevelName(p.Level), Number: p.Number, Levels: p.Levels, Left: p.Left, Pass: p.Pass, Passes: p.Passes, Elapsed: p.Elapsed, Window: p.Window,
 		Requests: p.Requests, Wanted: p.Wanted, Rate: p.Rate, Median: p.Median, Failed: p.Failed,
 	})
 	if w.outcome != nil {
@@ -85,6 +87,10 @@ func (w *watcher) Progress(p profile.Progress) {
 
 // Warn prints a remark.
 func (w *watcher) Warn(warning profile.Warning) {
+	if w.Plan.Program == plan.Redline {
+		warnPlainly(w.Console, warning)
+		return
+	}
 	switch warning.Kind {
 	case profile.WarmupExceeded:
 		w.Console.Warn(text.WarmupConcurrency)
@@ -99,4 +105,24 @@ func (w *watcher) Warn(warning profile.Warning) {
 	case profile.StatisticsFailed:
 		w.Console.Warn(fmt.Sprintf("warning: the server's statistics of %s are missing from the report: %s", warning.Model, warning.Text))
 	}
+}
+
+// warnPlainly prints a remark in our own words.
+func warnPlainly(console *text.Console, warning profile.Warning) {
+	line := ""
+	switch warning.Kind {
+	case profile.WarmupExceeded: // the warm-up has its own header with its concurrency
+		return
+	case profile.SeveralVersions:
+		line = fmt.Sprintf("several versions of model %s answer, and the server's statistics count them together: choose one with -x", warning.Model)
+	case profile.MetricMissing:
+		line = fmt.Sprintf("the server's metrics have no %s", warning.Text)
+	case profile.MetricsSlow:
+		line = fmt.Sprintf("the server's metrics took %s, longer than --metrics-interval %s: use a longer interval", warning.Took.Round(time.Millisecond), warning.Interval)
+	case profile.MetricsFailed:
+		line = warning.Text
+	case profile.StatisticsFailed:
+		line = fmt.Sprintf("the server's statistics of %s are missing from the report: %s", warning.Model, warning.Text)
+	}
+	console.Warn("warning: " + line)
 }

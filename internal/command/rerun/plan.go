@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/redline-bench/redline/internal/command"
+	"github.com/redline-bench/redline/internal/kind"
 	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/secret"
@@ -26,9 +27,9 @@ func (c *changes) rows() []option.Row {
 		{Long: "metrics-url", Arg: "URL", Help: "address of the server's metrics, in place of the first run's", Secret: secret.URL, To: option.Text(&c.given.MetricsURL)},
 		{Long: "embedded-arg", Arg: "ARG", Repeat: true, Help: "argument for the embedded server; give all of the first run's", Secret: secret.Option, To: option.Append(&c.given.EmbeddedArgs)},
 	}), option.Group("Files", []option.Row{
-		{Long: "json", Arg: "FILE", Help: "write the whole result as JSON", To: option.Text(&c.output.ResultJSON)},
-		{Long: "csv", Short: 'f', Arg: "FILE", Help: "write a CSV report with one row per level", To: option.Text(&c.output.CSV)},
-		{Long: "profile-export-file", Arg: "FILE", Help: "write the times of every request as perf_analyzer's JSON", To: option.Text(&c.output.Export)},
+		{Long: "json", Arg: "FILE", Writes: true, Help: "write the whole result as JSON", To: option.Text(&c.output.ResultJSON)},
+		{Long: "csv", Short: 'f', Arg: "FILE", Writes: true, Help: "write a CSV report with one row per level", To: option.Text(&c.output.CSV)},
+		{Long: "profile-export-file", Arg: "FILE", Writes: true, Help: "write the times of every request as perf_analyzer's JSON", To: option.Text(&c.output.Export)},
 	}), c.outcome.Rows())
 }
 
@@ -58,12 +59,19 @@ func planOf(written *plan.Plan, args []string, secrets *secret.Set) (p *plan.Pla
 		out.MaxRegression = first.MaxRegression
 	}
 	if !table.Given("server-metrics") {
-		out.ServerMetrics = first.ServerMetrics
+		out.ServerMetrics, out.OwnMetrics = first.ServerMetrics, first.OwnMetrics
 	}
 	if !table.Given("label") {
 		out.Label = first.Label
 	}
 	c.output.VerboseCSV = written.Output.VerboseCSV
+	if c.given.URL != "" {
+		t := written.Target
+		if err := kind.Of(t.Kind).Address(&t, c.given.URL); err != nil {
+			return nil, nil, err
+		}
+		c.given.URL = t.URL
+	}
 	p, err = written.With(func(p *plan.Plan) { p.Output, p.Outcome = c.output, out }).Complete(c.given)
 	return p, table.Arguments(), err
 }

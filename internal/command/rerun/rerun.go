@@ -1,12 +1,15 @@
 // Package rerun is `redline rerun`: it repeats the run of a result. A result of profile holds the whole plan; those of llm,
-// simple and stress hold the options of their command line.
+// find, simple and stress hold the options of their command line.
 package rerun
 
 import (
 	"errors"
 	"fmt"
+	"os"
+	"strings"
 
 	"github.com/redline-bench/redline/internal/command"
+	"github.com/redline-bench/redline/internal/command/find"
 	"github.com/redline-bench/redline/internal/command/llm"
 	"github.com/redline-bench/redline/internal/command/profile"
 	"github.com/redline-bench/redline/internal/command/runs"
@@ -28,6 +31,9 @@ func Run(p *command.IO, args []string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	if err := keepResult(args[0], args[1:]); err != nil {
+		return 0, err
+	}
 	if run.Command == "profile" && run.Plan != nil {
 		pl, options, err := planOf(run.Plan, args[1:], p.Secrets)
 		if err != nil {
@@ -35,9 +41,11 @@ func Run(p *command.IO, args []string) (int, error) {
 		}
 		return profile.Repeat(p, pl, option.CommandLine("redline rerun "+option.ShellWord(args[0]), options))
 	}
-	start := map[string]func(*command.IO, []string) (int, error){"llm": llm.Run, "simple": simple.Run, "stress": stress.Run}[run.Command]
+	start := map[string]func(*command.IO, []string) (int, error){
+		"llm": llm.Run, "simple": simple.Run, "stress": stress.Run, "find": find.Run,
+	}[run.Command]
 	if start == nil || run.Options == nil {
-		return 0, fmt.Errorf("%s cannot be run again: it is no result of redline profile, llm, simple or stress", args[0])
+		return 0, fmt.Errorf("%s cannot be run again: it is no result of redline profile, llm, find, simple or stress", args[0])
 	}
 	line, err := commandLine(run.Options, args[1:])
 	if err != nil {
@@ -46,15 +54,32 @@ func Run(p *command.IO, args []string) (int, error) {
 	return start(p, line)
 }
 
+// keepResult refuses options that name the result file itself: the new run would write over the first.
+func keepResult(path string, args []string) error {
+	result, missing := os.Stat(path) // a run of the history is no file
+	for _, arg := range args {
+		_, value, attached := strings.Cut(arg, "=")
+		if !attached {
+			value = arg
+		}
+		if other, err := os.Stat(value); missing == nil && err == nil && os.SameFile(result, other) {
+			return fmt.Errorf("the new run would write over %s, which is the result to repeat: give another name", path)
+		}
+	}
+	return nil
+}
+
 // Command describes the command.
 func Command() option.Command {
 	return option.Command{
-		Rows: (&changes{outcome: plan.DefaultOutcome()}).rows(),
+		Exits:  []option.Exit{{Code: command.ExitError, Meaning: "the result cannot be read, or a secret of the first run is missing; the other codes are those of the first run's command"}},
+		Common: []string{"url", "header", "json", "csv", "report", "assert", "baseline", "label", "quiet"},
+		Rows:   (&changes{outcome: plan.DefaultOutcome()}).rows(),
 		Intro: `Usage: redline rerun RESULT [options]
 
 Repeats the run of a result: the same server, model, requests, load and measurement. RESULT is an id of redline
-history, "last" or a label, of a run of 'redline profile', 'llm', 'simple' or 'stress', or a file of --json of the
-first three. Paths are as they were given: start rerun in the folder of the first run.
+history, "last" or a label, of a run of 'redline profile', 'llm', 'find', 'simple' or 'stress', or a file of --json
+of the first four. Paths are as they were given: start rerun in the folder of the first run.
 
 Files of the first run are not written again; name new ones. The label, --baseline and --max-regression are kept
 unless given again; rules of --assert are added to those of the first run.
@@ -64,8 +89,7 @@ A result keeps no secrets. Give those of the first run again; the error line nam
 The options below are for results of 'redline profile'. After other results all options of their command may
 follow, and replace those of the first run.
 `,
-		Outro: `Examples
-  redline rerun last --json again.json
+		Examples: `  redline rerun last --json again.json
       repeat the last run and write the result as JSON
   redline rerun monday.json -H "Authorization: Bearer $TOKEN"
       repeat a run whose requests had a secret header

@@ -32,15 +32,19 @@ func Compare(p *command.IO, args []string) (int, error) {
 
 // CompareCommand describes compare.
 func CompareCommand() option.Command {
-	return option.Command{Rows: new(compareOptions).rows(), Intro: `Usage: redline compare A B [options]
+	return option.Command{Exits: []option.Exit{
+		{Code: command.ExitOK, Meaning: "the runs were compared"},
+		{Code: command.ExitAssertion, Meaning: "B is worse and --fail was given"},
+		{Code: command.ExitError, Meaning: "a run cannot be read, or the runs cannot be compared"},
+		{Code: command.ExitPipe, Meaning: "the reader of standard output has gone"},
+	}, Rows: new(compareOptions).rows(), Intro: `Usage: redline compare A B [options]
        redline compare A A2 A3 -- B B2 B3 [options]
 
 Compares run B with run A: which numbers are better or worse, by how much, and with what confidence. A run is an id of
 redline history, "last", "last~1", a label, a file of --json, or a file or folder of perf_analyzer, GenAI-Perf or
 AIPerf. With one run on each side, equal runs are assumed to differ by 0.6 %. Give three or more runs on each side to
 measure that difference instead. "cannot tell" means that a change of 5 % could have been missed.
-`, Outro: `Examples
-  redline compare last~1 last
+`, Examples: `  redline compare last~1 last
   redline compare v1 v2 --format markdown -o compare.md
   redline compare monday tuesday -- today
 `}
@@ -58,7 +62,7 @@ func (o *compareOptions) rows() []option.Row {
 	o.Options, o.format = compare.Defaults(), "text"
 	return option.Group("Options", []option.Row{
 		{Long: "format", Arg: "HOW", Help: "output format: text, json, markdown or html", To: option.OneOf(&o.format, "text", "json", "markdown", "html")},
-		{Long: "out", Short: 'o', Arg: "FILE", Help: "write to this file instead of standard output", To: option.Text(&o.out)},
+		{Long: "out", Short: 'o', Arg: "FILE", Writes: true, Help: "write to this file instead of standard output", To: option.Text(&o.out)},
 		{Long: "confidence", Arg: "P", Help: "probability that a comparison of equal runs finds no difference in any number", To: option.Float(&o.Confidence, 0.5, 0.9999)},
 		{Long: "least", Arg: "SHARE", Help: "smallest change that counts, such as 0.02 for 2 %: a number differs if its whole interval lies beyond it", To: option.Float(&o.Least, 0, 10)},
 		{Long: "fail", Help: "exit with code 4 when B is worse", To: option.Switch(&o.fail)},

@@ -85,7 +85,7 @@ func doHistory(p *command.IO, store *history.Store, o *historyOptions) error {
 	t := tabwriter.NewWriter(p.Stdout, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(t, "run\twhen\tcommand\tmodel\tlevels\tbest\tp99 there\tverdict")
 	for _, e := range list {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%d\t%.6g/s\t%.4g ms\t%s\n", e.ID, e.Start.Local().Format(time.DateTime), e.Command,
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%d\t%.6g/s\t%.4g ms\t%s\n", e.ID, e.Start.Local().Format(time.DateTime), e.Did(),
 			cleantext.Line(e.Model), e.Levels, e.Best, e.P99Ms, e.Verdict)
 	}
 	return t.Flush()

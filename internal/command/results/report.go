@@ -35,13 +35,12 @@ func ReportCommand() option.Command {
 
 Writes a run as one HTML page that opens offline; with two runs, both side by side. A run is an id of redline history,
 "last", a label, a file of --json, or a file or folder of perf_analyzer, GenAI-Perf or AIPerf.
-`, Outro: `Examples
-  redline report last
+`, Examples: `  redline report last
   redline report last~1 last -o before-and-after.html
 `}
 }
 
 func reportRows(out *string) []option.Row {
 	*out = "redline-report.html"
-	return []option.Row{{Group: "Options", Long: "out", Short: 'o', Arg: "FILE", Help: "file to write the page to", To: option.Text(out)}}
+	return []option.Row{{Group: "Options", Long: "out", Short: 'o', Arg: "FILE", Writes: true, Help: "file to write the page to", To: option.Text(out)}}
 }

@@ -34,7 +34,7 @@ func (p Past) List() ([]page.Item, error) {
 
 func item(e history.Entry) page.Item {
 	return page.Item{
-		ID: e.ID, Start: e.Start.Local().Format(time.DateTime), Command: e.Command, Label: e.Label, Model: e.Model, Version: e.Version,
+		ID: e.ID, Start: e.Start.Local().Format(time.DateTime), Command: e.Did(), Label: e.Label, Model: e.Model, Version: e.Version,
 		Workload: e.Workload, Missed: e.MissedRules, Levels: e.Levels, Throughput: e.Best, P99: e.P99Ms, Verdict: string(e.Verdict),
 	}
 }

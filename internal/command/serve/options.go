@@ -18,6 +18,7 @@ import (
 	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/refserver"
 	"github.com/redline-bench/redline/internal/secret"
+	"github.com/redline-bench/redline/internal/unit"
 )
 
 // options are the options of `redline serve`. Options that tritonserver also has have its names.
@@ -44,12 +45,26 @@ func (e endpoint) String() string { return net.JoinHostPort(e.host, strconv.Itoa
 
 // Command describes the command.
 func Command() option.Command {
-	return option.Command{Rows: defaults().rows(), Intro: `Usage: redline serve [options]
+	return option.Command{Common: []string{
+		"http-port", "grpc-port", "openai-port", "http-address", "model-repository", "delay", "ttft", "itl", "fault", "request-log",
+	}, Rows: defaults().rows(), Intro: `Usage: redline serve [options]
 
 Runs the reference server: an inference server with small built-in models and adjustable delays. It serves KServe v2
 over HTTP and gRPC with Triton's extensions and, on separate ports, the APIs of OpenAI, TorchServe and TensorFlow
 Serving. When all ports are open it prints one line: "ready" and the ports as JSON. It runs until it is interrupted.
 docs/refserver.md has more.
+`, Examples: `  redline serve
+      serve everything on the usual ports, for this machine only
+  redline serve --http-port 0 --grpc-port 0 --metrics-port 0
+      use free ports; the line "ready {...}" names them
+  redline serve --delay simple=20ms --request-log requests.jsonl
+      respond with a known latency, to check the numbers of a client
+  redline serve --model-repository my_models --model-control-mode explicit --load-model '*'
+      serve your own models, which clients may load and unload
+  redline serve --fault 'simple=reset,every=100'
+      test how a client handles a connection reset at every 100th request
+  redline serve --trace-config file=trace.json --trace-config level=TIMESTAMPS --trace-config rate=1
+      trace where the time of each request is spent
 `, Outro: `Faults
   error      respond with an error
   delay      delay the response by 100ms, or by the given time
@@ -62,20 +77,6 @@ docs/refserver.md has more.
   goaway     send GOAWAY over HTTP/2, Connection: close over HTTP/1.1
   refuse     from now on, close every new connection
   die        end the server process
-
-Examples
-  redline serve
-      serve everything on the usual ports, for this machine only
-  redline serve --http-port 0 --grpc-port 0 --metrics-port 0
-      use free ports; the line "ready {...}" names them
-  redline serve --delay simple=20ms --request-log requests.jsonl
-      respond with a known latency, to check the numbers of a client
-  redline serve --model-repository my_models --model-control-mode explicit --load-model '*'
-      serve your own models, which clients may load and unload
-  redline serve --fault 'simple=reset,every=100'
-      test how a client handles a connection reset at every 100th request
-  redline serve --trace-config file=trace.json --trace-config level=TIMESTAMPS --trace-config rate=1
-      trace where the time of each request is spent
 `}
 }
 
@@ -100,9 +101,9 @@ func (o *options) rows() []option.Row {
 		{Long: "model-control-mode", Arg: "MODE", Help: "none loads all models at the start and keeps them; explicit lets clients load and unload models", To: option.OneOf(&o.control, "none", "explicit")},
 		{Long: "load-model", Arg: "MODEL", Repeat: true, Help: "model to load at the start in explicit mode, * for all models", To: option.Append(&c.Load)},
 		{Long: "any-method", Arg: "BYTES", Help: "answer each method on the gRPC ports with one message of this many zero bytes, in place of their own methods: " +
-			"to stand in for another server", To: option.Int(&c.AnyMethod, 0)},
+			"to stand in for another server", To: option.Bytes(&c.AnyMethod, 0, math.MaxInt32)},
 	}), o.paceRows(), option.Group("Faults", []option.Row{
-		{Long: "fault", Arg: "MODEL=KIND[,every=N][,for=TIME]", Repeat: true, Help: "make the model fail at every request, or at every N-th; * for every model; the kinds are listed below. A client can " +
+		{Long: "fault", Arg: "MODEL=KIND[,every=N][,for=TIME]", Repeat: true, Help: "make the model fail at every request, or at every N-th; * for every model; --help all lists the kinds. A client can " +
 			"request a fault with the header X-Redline-Fault", To: option.Func(o.addFault)},
 	}), option.Group("Security", []option.Row{
 		{Long: "tls-cert", Arg: "FILE", Help: "PEM file of the server's certificate; every port then uses TLS", To: option.Text(&o.cert)},
@@ -113,7 +114,7 @@ func (o *options) rows() []option.Row {
 		{Long: "max-unpacked-size", Arg: "BYTES", Help: "size limit of all decompressed requests in progress together, and of one gRPC message; a request that exceeds it is " +
 			"refused with 413 or RESOURCE_EXHAUSTED; 0 for no limit", To: option.Bytes(&c.MaxUnpacked, 0, math.MaxInt64)},
 	}), option.Group("Logs, traces and metrics", []option.Row{
-		{Long: "request-log", Arg: "FILE", Help: "write a JSON line for each response: model, id, received_ns, replied_ns, traceparent if the request has one; for a stream also the send time (events_ns) " +
+		{Long: "request-log", Arg: "FILE", Writes: true, Help: "write a JSON line for each response: model, id, received_ns, replied_ns, traceparent if the request has one; for a stream also the send time (events_ns) " +
 			"and the number of tokens (tokens) of each event", To: option.Text(&o.requestLog)},
 		{Long: "trace-config", Arg: "[triton,]SETTING=VALUE", Repeat: true, Help: "write traces in Triton's format. SETTING is file, level (TIMESTAMPS or TENSORS), rate (trace every N-th request), " +
 			"count, or log-frequency (traces per file). Clients can change all settings except file", To: option.Func(o.addTrace)},
@@ -124,7 +125,7 @@ func (o *options) rows() []option.Row {
 
 // portRows are where the protocols listen.
 func (o *options) portRows() []option.Row {
-	const free = "; unless given, a free port is used if the default is in use or if --http-port is 0"
+	const free = "; unless given, a free port is used if this one is in use or if --http-port is 0"
 	var ports, addresses []option.Row
 	for _, e := range []struct {
 		to         *endpoint
@@ -162,11 +163,11 @@ func (o *options) paceRows() []option.Row {
 		{Long: "itl", Arg: "TIME", Help: "language models: mean time between two tokens", To: option.Duration(&p.Each)},
 		{Long: "ttft-stddev", Arg: "TIME", Help: "standard deviation of --ttft", To: option.Duration(&p.FirstDev)},
 		{Long: "itl-stddev", Arg: "TIME", Help: "standard deviation of --itl", To: option.Duration(&p.EachDev)},
-		{Long: "token-distribution", Arg: "NAME", Help: "distribution of token times: constant, normal or lognormal (default: normal with a deviation, else constant)", To: option.OneOf(&p.Distribution, "constant", "normal", "lognormal")},
+		{Long: "token-distribution", Arg: "NAME", Help: "distribution of token times: constant, normal or lognormal", Default: "normal with a deviation, else constant", To: option.OneOf(&p.Distribution, "constant", "normal", "lognormal")},
 		{Long: "prefill", Arg: "TIME", Help: "time added to the first token for each token of the prompt", To: option.Duration(&p.Prefill)},
 		{Long: "slowdown", Arg: "SHARE", Help: "share by which these times grow for each request in flight beyond --slowdown-above, such as 0.1", To: option.Float(&p.Slowdown, 0, 1e9)},
 		{Long: "slowdown-above", Arg: "N", Help: "number of requests in flight that do not slow each other down", To: option.Int(&p.Free, 0)},
-		{Long: "seed", Arg: "N", Help: "seed of all random delays and faults", To: option.Uint(&o.config.Seed, math.MaxUint64)},
+		{Long: "seed", Arg: "N", Default: "0", Help: "seed of all random delays and faults", To: option.Uint(&o.config.Seed, math.MaxUint64)},
 		{Long: "null", Help: "send prepared responses as fast as possible, without reading the request's content: for benchmarks and calibration. " +
 			"Tokens are sent without delay unless --ttft or --itl is given", To: option.Switch(&o.config.Null)},
 	})
@@ -247,8 +248,8 @@ func (o *options) secure() error {
 
 func (o *options) addDelay(v string) error {
 	model, text, ok := strings.Cut(v, "=")
-	d, err := time.ParseDuration(text)
-	if !ok || err != nil || d < 0 {
+	d, err := unit.Time(text, 0)
+	if !ok || err != nil {
 		return fmt.Errorf("is MODEL=TIME, as simple=20ms, not %q", v)
 	}
 	o.config.Delays[model] = d

@@ -13,6 +13,7 @@ import (
 	"github.com/redline-bench/redline/internal/engine"
 	"github.com/redline-bench/redline/internal/inspect"
 	"github.com/redline-bench/redline/internal/kind"
+	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/profile"
@@ -47,12 +48,13 @@ func Run(p *command.IO, args []string) (int, error) {
 // Command describes the command.
 func Command() option.Command {
 	o := simple.Defaults()
-	return option.Command{Rows: o.Rows(), Intro: `Usage: redline simple -m MODEL [options]
+	return option.Command{Exits: command.CheckExits(), Common: []string{
+		"model-name", "url", "protocol", "batch-size", "shape", "iteration_count", "warmup_count", "concurrency", "csv", "embedded", "report",
+	}, Rows: o.Rows(), Intro: `Usage: redline simple -m MODEL [options]
 
 Sends requests one after another to a model with one input and one output of variable last dimension, and prints
 throughput, average latency and percentiles, like the simple client of Triton's own QA. docs/simple.md has more.
-`, Outro: `Examples
-  redline simple -m custom_identity_fp32 -s 16 --embedded
+`, Examples: `  redline simple -m custom_identity_fp32 -s 16 --embedded
       try it out: no server needed
   redline simple -m my_model --shape 100000 -i grpc -u gpu-host:8001 --csv out.csv
 `}
@@ -93,7 +95,7 @@ func (s *run) start() error {
 	if s.outcome, err = outcome.Open(s.IO, s.opts.Outcome, "simple", option.CommandLine("redline simple", s.opts.Given)); err != nil {
 		return err
 	}
-	s.plan = s.plan.With(func(p *plan.Plan) { p.Target.Tracing = s.outcome.Tracing() })
+	s.plan = s.plan.With(func(p *plan.Plan) { p.Target.Tracing = s.outcome.Tracing("") })
 	for _, path := range []string{s.opts.CSV, s.opts.JSON} {
 		if err := s.Files.Writable(path); err != nil {
 			return err
@@ -158,10 +160,10 @@ func (s *run) measure() int {
 	runner := &profile.Runner{
 		Plan: s.plan, Service: s.tap, Model: s.plain(), Observer: &watcher{s},
 		Source:   func(slot, active int) engine.Source { return s.requests.Cursor(slot, active, false) },
-		Timeline: true,
+		Timeline: true, More: fmt.Sprintf("send at least %d requests (-c)", measure.FewestRequests),
 	}
 	s.outcome.Begin(s.plan)
-	if err := s.outcome.Connect(s.sigs.Soft, s.sigs.Hard, s.plan.Target.Model); err != nil {
+	if err := s.outcome.Connect(s.sigs.Soft, s.sigs.Hard, outcome.Server{Model: s.plan.Target.Model, Own: target.MetricsPages(&s.plan.Target, s.embedded)}); err != nil {
 		return s.failed(err)
 	}
 	runner.Tap = s.outcome.Tap()
@@ -233,5 +235,6 @@ func (w *watcher) Warn(warning profile.Warning) { w.note("warning: %s", warning.
 
 func (w *watcher) Progress(p profile.Progress) {
 	w.Line.Show(term.Status{Requests: p.Requests, Wanted: uint64(w.opts.Count), Rate: p.Rate, Median: p.Median, Failed: p.Failed})
+	w.outcome.InFlight(p.Level, p.InFlight)
 	w.outcome.Progress(p.Live)
 }

@@ -57,15 +57,16 @@ func Run(p *command.IO, args []string) (int, error) {
 // Command describes the command.
 func Command() option.Command {
 	o := stress.Defaults()
-	return option.Command{Rows: o.Rows(), Words: []string{"sequence", "chaos"}, Intro: `Usage: redline stress sequence [MODEL] [options]
+	return option.Command{Exits: command.CheckExits(), Common: []string{
+		"url", "model-name", "protocol", "concurrency", "iterations", "duration", "random-seed", "max-failures", "overlap", "embedded", "verbose",
+	}, Rows: o.Rows(), Words: []string{"sequence", "chaos"}, Intro: `Usage: redline stress sequence [MODEL] [options]
        redline stress chaos [MODEL] --chaos TIME --duration TIME [options]
 
 Sends valid and invalid sequences to a model that keeps a running sum for each sequence, and checks every response,
 like the sequence stress test of Triton's own QA. The exit code is 0 if every response was right, else 1, with the
 history of each sequence that failed. 'chaos' only unloads and loads the model, while another command runs with
 --disturbed. docs/stress.md explains the patterns.
-`, Outro: `Examples
-  redline stress sequence --embedded -i 50
+`, Examples: `  redline stress sequence --embedded -i 50
       try it out: no server needed
   redline stress sequence custom_sequence_int32 -u gpu-host:8001 -r 7 --duration 10m
 `}
@@ -105,7 +106,7 @@ func (s *run) sequences() int {
 		return s.failed(err)
 	}
 	s.outcome.Begin(s.plan)
-	if err := s.outcome.Connect(s.sigs.Soft, s.sigs.Hard, s.plan.Target.Model); err != nil {
+	if err := s.outcome.Connect(s.sigs.Soft, s.sigs.Hard, outcome.Server{Model: s.plan.Target.Model, Own: target.MetricsPages(&s.plan.Target, s.embedded)}); err != nil {
 		return s.failed(err)
 	}
 	start := time.Now()
@@ -161,7 +162,7 @@ func (s *run) start() (*service.Model, error) {
 	if s.outcome, err = outcome.Open(s.IO, s.opts.Outcome, "stress", option.CommandLine("redline stress", s.opts.Given)); err != nil {
 		return nil, err
 	}
-	if s.outcome.Tracing() != nil {
+	if s.outcome.Tracing("") != nil {
 		return nil, errors.New("--trace-requests: redline stress does not trace requests; use redline profile")
 	}
 	if err := s.Files.Writable(s.opts.JSON); err != nil {

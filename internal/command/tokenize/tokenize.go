@@ -62,8 +62,7 @@ func Command() option.Command {
 
 Reads one JSON string per line from standard input and prints its token ids as a JSON array on one line. The ids are
 those of Hugging Face's package 'tokenizers'. docs/tokenizers.md has more.
-`, Outro: `Examples
-  echo '"Hello world"' | redline tokenize --tokenizer ./Llama-3-8B
+`, Examples: `  echo '"Hello world"' | redline tokenize --tokenizer ./Llama-3-8B
   redline tokenize -t tokenizer.json --count < prompts.jsonl
   echo '[9906, 1917]' | redline tokenize -t ./Llama-3-8B --decode
   echo '[{"role":"user","content":"Hi"}]' | redline tokenize -t ./Llama-3-8B --chat --render

@@ -70,6 +70,12 @@ func Open(ctx context.Context, o Options, tok Tokenizer) (*Source, error) {
 	} else if s.from, err = openFile(ctx, &s.o, m, sum); err != nil {
 		return nil, err
 	}
+	if o.Path != "" && o.Batch > 1 {
+		from := s.from
+		if s.from, err = newBatched(from, o.Batch); err != nil {
+			return nil, errors.Join(err, from.Close())
+		}
+	}
 	s.hash = workloadHash(sum.Sum(nil), o, tok, m.frame)
 	return s, nil
 }

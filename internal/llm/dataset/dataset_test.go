@@ -142,7 +142,7 @@ func TestForms(t *testing.T) {
 	f("o.jsonl", `{"messages":[{"role":"user","content":[{"type":"text","text":"x"}]}],"max_completion_tokens":9}`, dataset.Messages,
 		"session_000000 [x m=[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"x\"}]}] max=9]\n")
 	f("o.jsonl", `{"custom_id":"c1","method":"POST","url":"/v1/chat/completions","body":{"model":"m"}}`, dataset.Messages, "c1 [raw={\"model\":\"m\"}]\n")
-	f("g.jsonl", `{"type":"payload","text":"x","temperature":0.5,"output_length":3,"delay":4,"session_id":7}`, dataset.GAPayload, "7 [+4ms x max=3 temperature=0.5]\n")
+	f("g.jsonl", `{"type":"payload","text":"x","temperature":0.5,"output_length":3,"delay":4,"session_id":7}`, dataset.GAPayload, "7 [x max=3 temperature=0.5]\n")
 }
 
 func TestMadePrompts(t *testing.T) {

@@ -11,6 +11,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/redline-bench/redline/internal/llm"
@@ -30,7 +32,8 @@ type fileSource struct {
 	n     int           // conversations
 	zero  time.Duration // the time in the file at which the run starts
 	times bool
-	talks bool   // some conversation has several turns
+	talks bool // some conversation has several turns
+	media []llm.MediaKind
 	scope string // seed of the generated texts of this file
 	ix    *index // nil: records are read in the file's order
 }
@@ -166,7 +169,7 @@ func (s *fileSource) survey(ctx context.Context, sum hash.Hash) error {
 	if v.n == 0 {
 		return fmt.Errorf("the file of prompts %s %w%s", s.path, errNoPrompt, s.why())
 	}
-	s.n, s.times, s.talks = v.n, v.timed > 0, v.talks
+	s.n, s.times, s.talks, s.media = v.n, v.timed > 0, v.talks, v.media
 	switch {
 	case s.o.Trace.AutoOffset:
 		s.zero = v.first
@@ -205,6 +208,7 @@ type surveyor struct {
 	sessions bool // several records form a session
 	ordered  bool // records are in the order of their times
 	talks    bool // some record has several turns
+	media    []llm.MediaKind
 	n, timed int
 	first    time.Duration
 	last     time.Duration
@@ -218,6 +222,13 @@ func (v *surveyor) add(r rec, it item) error {
 	}
 	v.n++
 	v.talks = v.talks || !it.alone && len(it.turns) > 1
+	for k := range it.turns {
+		for _, m := range it.turns[k].Media {
+			if !slices.Contains(v.media, m.Kind) {
+				v.media = append(v.media, m.Kind)
+			}
+		}
+	}
 	switch {
 	case it.session == "":
 	case v.grouped:
@@ -291,7 +302,7 @@ func (s *fileSource) next() (*llm.Conversation, error) {
 		}
 		if s.keep(&it) {
 			s.pos++
-			return s.conversation(s.pos-1, it), nil
+			return s.settled(s.conversation(s.pos-1, it)), nil
 		}
 	}
 }
@@ -326,7 +337,22 @@ func (s *fileSource) at(i int) (*llm.Conversation, error) {
 		}
 		c.Turns = append(c.Turns, part.Turns...)
 	}
-	return c, nil
+	return s.settled(c), nil
+}
+
+// settled completes a conversation whose records are all there. GenAI-Perf's files state the delay after a turn, all others the
+// delay before it. A session whose first record is a system message has that as its system prompt.
+func (s *fileSource) settled(c *llm.Conversation) *llm.Conversation {
+	if s.l.format == GAPayload {
+		for k := len(c.Turns) - 1; k > 0; k-- {
+			c.Turns[k].Delay = c.Turns[k-1].Delay
+		}
+		c.Turns[0].Delay = 0
+	}
+	if t := &c.Turns[0]; c.System == "" && strings.EqualFold(t.Role, "system") && len(c.Turns) > 1 && len(t.Media) == 0 && t.Raw == nil && t.Messages == nil {
+		c.System, c.Turns = strings.Join(t.Texts, " "), c.Turns[1:]
+	}
+	return c
 }
 
 // conversation is number i of the file, out of a record.
@@ -355,5 +381,5 @@ func (s *fileSource) conversation(i int, it item) *llm.Conversation {
 }
 
 func (s *fileSource) describe(i *Info) {
-	i.Source, i.Format, i.Talks = s.path, s.l.format, s.talks && !s.o.FirstTurn
+	i.Source, i.Format, i.Talks, i.Media = s.path, s.l.format, s.talks && !s.o.FirstTurn, s.media
 }

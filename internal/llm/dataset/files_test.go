@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redline-bench/redline/internal/llm"
 	"github.com/redline-bench/redline/internal/llm/dataset"
 	"github.com/redline-bench/redline/internal/testkit"
 )
@@ -319,4 +320,59 @@ func FuzzPairs(f *testing.F) {
 		}
 		_ = s.Hash()
 	})
+}
+
+// A first system message is the system prompt, and no turn.
+func TestSystemMessageOfAFile(t *testing.T) {
+	f := func(text, want string) {
+		t.Helper()
+		if got := show(take(t, open(t, dataset.Options{Path: write(t, "a.jsonl", text), Once: true}), 9)); got != want {
+			t.Errorf("%s\ngives %s want %s", text, got, want)
+		}
+	}
+	f(`{"session_id":"a","turns":[{"role":"system","text":"be brief"},{"role":"user","text":"one"},{"text":"two"}]}`, "a sys=\"be brief\" [user: one] [two]\n")
+	f(`{"session_id":"a","role":"system","text":"be brief"}`+"\n"+`{"session_id":"a","text":"one"}`, "a sys=\"be brief\" [one]\n")
+	f(`{"conversations":[{"from":"system","value":"be brief"},{"from":"human","value":"one"}]}`, "session_000000 sys=\"be brief\" [one]\n")
+}
+
+// GenAI-Perf's files state the pause after a turn, AIPerf's the pause before it.
+func TestDelaysOfSessions(t *testing.T) {
+	text := `{"session_id":"a","text_input":"one","delay":1000}` + "\n" + `{"session_id":"a","text_input":"two","delay":2000}` + "\n" + `{"session_id":"a","text_input":"three"}`
+	for format, want := range map[dataset.Format]string{
+		dataset.GAPayload: "a [one] [+1s two] [+2s three]\n",
+		dataset.Mooncake:  "a [+1s one] [+2s two] [three]\n", // the pause before a first turn is not kept
+	} {
+		if got := show(take(t, open(t, dataset.Options{Path: write(t, "a.jsonl", text), Format: format, Once: true}), 9)); got != want {
+			t.Errorf("%s: %s want %s", format, got, want)
+		}
+	}
+}
+
+// Texts of several records go into one request; the last one of the file has the rest.
+func TestBatchesOfAFile(t *testing.T) {
+	path := write(t, "a.jsonl", `{"text":"one"}`+"\n"+`{"text":"two"}`+"\n"+`{"text":"three"}`)
+	s := open(t, dataset.Options{Path: path, Batch: 2, Once: true})
+	if got, want := show(take(t, s, 9)), "session_000000 [one|two]\nsession_000002 [three]\n"; got != want || s.Len() != 2 {
+		t.Errorf("%d: %s want %s", s.Len(), got, want)
+	}
+	if got, want := show(take(t, open(t, dataset.Options{Path: path, Batch: 2}), 3)), "session_000000 [one|two]\nsession_000002 [three]\nsession_000000.2 [one|two]\n"; got != want {
+		t.Errorf("%s want %s", got, want)
+	}
+	drawn := show(take(t, open(t, dataset.Options{Path: path, Batch: 2, Sampling: dataset.Shuffle, Once: true}), 9))
+	if !strings.Contains(drawn, "[one|two]") || !strings.Contains(drawn, "[three]") {
+		t.Error(drawn)
+	}
+	for _, text := range []string{`{"session_id":"a","turns":[{"text":"one"},{"text":"two"}]}`, `{"text":"one","timestamp":5}`} {
+		if _, err := dataset.Open(t.Context(), dataset.Options{Path: write(t, "a.jsonl", text), Batch: 2}, words{}); err == nil || !strings.Contains(err.Error(), "--batch-size-text") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+// The kinds of media of a file are known before the load.
+func TestMediaOfAFile(t *testing.T) {
+	i := open(t, dataset.Options{Path: write(t, "a.jsonl", `{"text":"one","image":"http://host/a.png"}`+"\n"+`{"text":"two","audio":"http://host/a.wav"}`)}).Describe()
+	if len(i.Media) != 2 || i.Media[0] != llm.Image || i.Media[1] != llm.Audio {
+		t.Error(i.Media)
+	}
 }

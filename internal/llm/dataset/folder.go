@@ -106,6 +106,7 @@ func openPools(ctx context.Context, o *Options, m *maker, paths []string, sum ha
 		if err := f.rewind(); err != nil {
 			return nil, errors.Join(err, p.Close())
 		}
+		f.media = v.media
 		p.files = append(p.files, f)
 		p.n = max(p.n, f.n)
 	}
@@ -160,7 +161,12 @@ func (p *pools) at(i int) (*llm.Conversation, error) {
 	return c, nil
 }
 
-func (p *pools) describe(i *Info) { i.Source, i.Format = p.o.Path, Pool }
+func (p *pools) describe(i *Info) {
+	i.Source, i.Format = p.o.Path, Pool
+	for _, f := range p.files {
+		i.Media = append(i.Media, f.media...)
+	}
+}
 
 func (p *pools) Close() error { return closeAll(p.files) }
 

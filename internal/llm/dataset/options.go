@@ -48,7 +48,7 @@ type Options struct {
 	Turns, Delay Lengths
 	DelayRatio   *float64
 	DelayCap     time.Duration
-	// Batch is the number of texts in a turn (embeddings); 0 means 1.
+	// Batch is the number of texts in a turn (embeddings); 0 means 1. A turn of a file has the texts of as many records.
 	Batch int
 
 	Prefix Prefix
@@ -235,9 +235,11 @@ type Info struct {
 	Sampling      string `json:"sampling"`
 	Timed         bool   `json:"timed,omitempty"`
 	// Talks: conversations have several turns, which are sent with all earlier turns.
-	Talks bool   `json:"multi_turn,omitempty"`
-	Hash  string `json:"hash"`
-	Seed  uint64 `json:"seed"`
+	Talks bool `json:"multi_turn,omitempty"`
+	// Media are the kinds of parts other than text.
+	Media []llm.MediaKind `json:"-"`
+	Hash  string          `json:"hash"`
+	Seed  uint64          `json:"seed"`
 	// Exact: the tokenizer determines the lengths of generated prompts; otherwise they are approximate. Inexact counts prompts
 	// whose length could not be reached exactly.
 	Exact   bool `json:"exact"`

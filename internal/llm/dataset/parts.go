@@ -20,6 +20,18 @@ type mediaMaker struct {
 
 func (m *Media) any() bool { return m.Images > 0 || m.Audios > 0 || m.Videos > 0 }
 
+// kinds returns the kinds of parts that are made.
+func (m *Media) kinds() []llm.MediaKind {
+	var list []llm.MediaKind
+	for k, n := range map[llm.MediaKind]int{llm.Image: m.Images, llm.Audio: m.Audios, llm.Video: m.Videos} {
+		if n > 0 {
+			list = append(list, k)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
 func (m *Media) check() error {
 	switch {
 	case m.Images < 0 || m.Audios < 0 || m.Videos < 0:

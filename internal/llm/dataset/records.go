@@ -271,7 +271,19 @@ func (r *reader) multi(raw []byte) (item, error) {
 		}
 		it.turns = append(it.turns, t)
 	}
-	return it, nil
+	return it, it.liftSystem()
+}
+
+// liftSystem makes a first turn with the role system the system prompt of the conversation: it gets no response of its own.
+func (it *item) liftSystem() error {
+	if t := &it.turns[0]; !strings.EqualFold(t.Role, "system") || len(t.Media) > 0 {
+		return nil
+	}
+	it.system = strings.Join(it.turns[0].Texts, " ")
+	if it.turns = it.turns[1:]; len(it.turns) == 0 {
+		return errors.New("expected a turn after the system message")
+	}
+	return nil
 }
 
 // turn makes a turn of AIPerf's record.

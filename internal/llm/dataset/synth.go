@@ -194,6 +194,7 @@ func (m *maker) ranking(t *llm.Turn, r *rand.Rand) {
 func (m *maker) describe(i *Info) {
 	i.Source = "made"
 	i.Talks = !m.o.FirstTurn && (m.o.Turns.Mean > 1 || m.o.Turns.Max > 1 || m.o.Turns.Std > 0)
+	i.Media = m.o.Media.kinds()
 }
 
 // completer adds to conversations of every origin what the options require.

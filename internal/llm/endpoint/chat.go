@@ -24,9 +24,18 @@ func (c *chat) Compose(r *Request) ([]byte, error) {
 		limit = "max_tokens"
 	}
 	w.number(limit, r.MaxTokens)
+	c.least(w, r)
 	w.raw("tools", r.turn().Tools)
 	c.askUsage(w)
 	return w.end(), nil
+}
+
+// least requests the whole output length, if ExactOutput is set, in the fields of vLLM, SGLang and TensorRT-LLM.
+func (c *common) least(w *body, r *Request) {
+	if c.ExactOutput && r.MaxTokens > 0 {
+		w.number("min_tokens", r.MaxTokens)
+		w.flag("ignore_eos", true)
+	}
 }
 
 // chatMessages is the form of messages in OpenAI's chat.
@@ -100,6 +109,7 @@ func (c *completions) Compose(r *Request) ([]byte, error) {
 	w.text("model", c.model(r))
 	w.flag("stream", c.Stream)
 	w.number("max_tokens", r.MaxTokens)
+	c.least(w, r)
 	c.askUsage(w)
 	return w.end(), nil
 }

@@ -32,6 +32,8 @@ const (
 	Completions   Kind = "completions"
 	Responses     Kind = "responses"
 	Embeddings    Kind = "embeddings"
+	ChatVectors   Kind = "chat_embeddings"
+	Images        Kind = "image_generation"
 	Messages      Kind = "messages"
 	CohereRank    Kind = "cohere_rankings"
 	TEIRank       Kind = "hf_tei_rankings"
@@ -49,13 +51,35 @@ const (
 var aliases = map[string]Kind{
 	"openai": Chat, "chat_completions": Chat, "anthropic": Messages, "anthropic_messages": Messages, "rerank": CohereRank,
 	"rankings": NIMRank, "tei": TEIRank, "tgi": TGI, "generate": Generate, "triton": KServeText, "tensorrt_llm": KServeTokens,
+	"multimodal": Chat, "vision": Chat, "images": Images,
 }
+
+// instead says how to load APIs of AIPerf and GenAI-Perf that are no kinds.
+var instead = map[string]string{
+	"dynamic_grpc":        "use 'redline profile --service-kind dynamic_grpc --grpc-method METHOD'",
+	"tensorrtllm_engine":  "use 'redline profile --service-kind triton_c_api'",
+	"nvclip":              templateHint,
+	"image_retrieval":     templateHint,
+	"nim_image_retrieval": templateHint,
+	"nim_embeddings":      "use embeddings with --extra-inputs input_type:query",
+	"solido_rag":          templateHint,
+	"image_edit":          multipartHint,
+	"audio_transcription": multipartHint,
+	"transcription":       multipartHint,
+	"video_generation":    "a video is polled for until it is ready, which is not measured; use template for a single request",
+}
+
+const (
+	templateHint  = "use template with --template and --endpoint PATH"
+	multipartHint = "its requests are forms, and only JSON bodies are sent; use chat for models that take audio or images"
+)
 
 // Kinds lists the names of all kinds.
 func Kinds() []string {
 	return []string{
-		string(Chat), string(Completions), string(Responses), string(Embeddings), string(Messages), string(CohereRank), string(TEIRank),
-		string(NIMRank), string(TGI), string(Generate), string(KServeText), string(KServeTokens), string(Raw), string(Template),
+		string(Chat), string(Completions), string(Responses), string(Embeddings), string(ChatVectors), string(Images), string(Messages),
+		string(CohereRank), string(TEIRank), string(NIMRank), string(TGI), string(Generate), string(KServeText), string(KServeTokens),
+		string(Raw), string(Template),
 	}
 }
 
@@ -68,6 +92,9 @@ func Parse(name string) (Kind, error) {
 	if k, ok := aliases[name]; ok {
 		return k, nil
 	}
+	if hint, ok := instead[name]; ok {
+		return "", fmt.Errorf("%s is not supported: %s", name, hint)
+	}
 	return "", fmt.Errorf("is one of %s, not %q", strings.Join(Kinds(), ", "), name)
 }
 
@@ -77,11 +104,38 @@ func (k Kind) GRPC() bool { return k == KServeText || k == KServeTokens }
 // Talks reports whether a kind's requests can carry earlier turns and a system prompt.
 func (k Kind) Talks() bool {
 	switch k {
-	case Chat, Responses, Messages, Raw, Template:
+	case Chat, Responses, Messages, ChatVectors, Raw, Template:
 		return true
-	case Completions, Embeddings, CohereRank, TEIRank, NIMRank, TGI, Generate, KServeText, KServeTokens:
+	case Completions, Embeddings, Images, CohereRank, TEIRank, NIMRank, TGI, Generate, KServeText, KServeTokens:
 	}
 	return false
+}
+
+// Carries reports whether a kind's requests can carry an image, audio or a video.
+func (k Kind) Carries(m llm.MediaKind) bool {
+	switch k {
+	case Chat, Responses, ChatVectors, Raw, Template:
+		return true
+	case Messages, TGI:
+		return m == llm.Image
+	case Completions, Embeddings, Images, CohereRank, TEIRank, NIMRank, Generate, KServeText, KServeTokens:
+	}
+	return false
+}
+
+// Streams reports whether a kind has streamed responses.
+func (k Kind) Streams() bool {
+	switch k {
+	case Embeddings, ChatVectors, CohereRank, TEIRank, NIMRank:
+		return false
+	case Chat, Completions, Responses, Images, Messages, TGI, Generate, KServeText, KServeTokens, Raw, Template:
+	}
+	return true
+}
+
+// SetsLeast reports whether a kind's requests can set the least number of tokens of a response.
+func (k Kind) SetsLeast() bool {
+	return k == Chat || k == Completions || k == Generate || k.GRPC()
 }
 
 // TakesText reports whether a kind's requests carry one text, without messages.
@@ -89,7 +143,7 @@ func (k Kind) TakesText() bool {
 	switch k {
 	case Completions, TGI, Generate, KServeText, KServeTokens:
 		return true
-	case Chat, Responses, Embeddings, Messages, CohereRank, TEIRank, NIMRank, Raw, Template:
+	case Chat, Responses, Embeddings, ChatVectors, Images, Messages, CohereRank, TEIRank, NIMRank, Raw, Template:
 	}
 	return false
 }
@@ -107,6 +161,8 @@ type Options struct {
 	NoUsage bool
 	// ChunkUsage requests the server's token counts in every chunk.
 	ChunkUsage bool
+	// ExactOutput requests the output limit as the least number of tokens too.
+	ExactOutput bool
 	// Metadata is the model as a KServe server describes it.
 	Metadata *service.Model
 	// Encode turns text into token ids, for models that take those.
@@ -160,7 +216,7 @@ func New(o Options) (Endpoint, error) {
 	if err != nil {
 		return nil, err
 	}
-	return overHTTP{a}, nil
+	return overHTTP{a, o.Kind}, nil
 }
 
 func newAPI(c common) (api, error) {
@@ -173,6 +229,10 @@ func newAPI(c common) (api, error) {
 		return &responses{c}, nil
 	case Embeddings:
 		return &embeddings{c}, nil
+	case ChatVectors:
+		return &chatVectors{embeddings{c}}, nil
+	case Images:
+		return &images{c}, nil
 	case Messages:
 		return &messages{c}, nil
 	case CohereRank, TEIRank, NIMRank:
@@ -200,18 +260,37 @@ type api interface {
 }
 
 // overHTTP makes an Endpoint of an API.
-type overHTTP struct{ api }
+type overHTTP struct {
+	api
+	kind Kind
+}
 
 // Inputs wraps the body as the one input that HTTP services take. A turn's own body is sent unchanged.
 func (e overHTTP) Inputs(r *Request) (service.Inputs, error) {
 	body := r.turn().Raw
 	if body == nil {
+		if err := carried(e.kind, r.turn()); err != nil {
+			return service.Inputs{}, err
+		}
 		var err error
 		if body, err = e.Compose(r); err != nil {
 			return service.Inputs{}, err
 		}
 	}
 	return service.Inputs{Tensors: []tensor.Tensor{{Name: payloadTensor, Type: tensor.JSON, Shape: tensor.Shape{1}, Data: body}}}, nil
+}
+
+// carried returns an error if a kind cannot send a part of a turn.
+func carried(k Kind, t *llm.Turn) error {
+	for _, m := range t.Media {
+		switch {
+		case !k.Carries(m.Kind):
+			return formatf("--endpoint-type %s cannot send %s: use chat", k, m.Kind)
+		case m.URL == "" && k != Chat && k != ChatVectors:
+			return formatf("--endpoint-type %s cannot send the uuid of an image: use chat", k)
+		}
+	}
+	return nil
 }
 
 // common is the part that all endpoints share.

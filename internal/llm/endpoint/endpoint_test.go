@@ -66,9 +66,19 @@ func TestBodies(t *testing.T) {
 	f(endpoint.Options{Kind: endpoint.CohereRank}, rank, `{"model":"m","query":"q","documents":["a","b"]}`)
 	f(endpoint.Options{Kind: endpoint.TEIRank}, rank, `{"query":"q","texts":["a","b"]}`)
 	f(endpoint.Options{Kind: endpoint.NIMRank}, rank, `{"model":"m","query":{"text":"q"},"passages":[{"text":"a"},{"text":"b"}]}`)
+	f(endpoint.Options{Kind: endpoint.Images}, long, `{"model":"m","prompt":"hi","n":1,"response_format":"b64_json"}`)
+	f(endpoint.Options{Kind: endpoint.Images, Stream: true, Extra: map[string]json.RawMessage{"n": json.RawMessage("2")}}, long,
+		`{"model":"m","prompt":"hi","response_format":"b64_json","stream":true,"n":2}`)
+	f(endpoint.Options{Kind: endpoint.ChatVectors}, long, `{"model":"m","messages":[{"role":"user","content":"hi"}]}`)
+	f(endpoint.Options{Kind: endpoint.Completions, ExactOutput: true}, long, `{"prompt":"hi","model":"m","stream":false,"max_tokens":9,"min_tokens":9,"ignore_eos":true}`)
+	f(endpoint.Options{Kind: endpoint.Generate, ExactOutput: true}, long, `{"text_input":"hi","max_tokens":9,"min_length":9,"stream":false}`)
 	f(endpoint.Options{Kind: endpoint.TGI}, long, `{"inputs":"hi","parameters":{"max_new_tokens":9,"details":true}}`)
 	f(endpoint.Options{Kind: endpoint.Generate, Stream: true}, long, `{"text_input":"hi","max_tokens":9,"stream":true}`)
 	f(endpoint.Options{Kind: endpoint.Template, Body: `{"q": {{json .Text}}, "n": {{.MaxTokens}}}`}, long, `{"q": "hi", "n": 9}`)
+	f(endpoint.Options{Kind: endpoint.Template, Body: `{"q": {{ text|tojson }}, "all": {{ texts|tojson }}, "n": {{ max_tokens|tojson }}, "s": {{ stream|lower }}, "i": {{ image|tojson }}}`, Stream: true}, long,
+		`{"q": "hi", "all": ["hi"], "n": 9, "s": true, "i": null}`)
+	f(endpoint.Options{Kind: endpoint.Template, Body: `[{% for item in texts %}{"key": [{{ item|tojson }}]}{% if not loop.last %},{% endif %}{% endfor %}]`}, say("a", "b"), `[{"key": ["a"]},{"key": ["b"]}]`)
+	f(endpoint.Options{Kind: endpoint.Template, Body: endpoint.NamedTemplates["nv-embedqa"]}, say("a"), `{"text": ["a"]}`)
 	f(endpoint.Options{Kind: endpoint.Template, Body: `{"q":{{json .Texts}}}`, Extra: map[string]json.RawMessage{"t": json.RawMessage("0")}}, say("a"), `{"q":["a"],"t":0}`)
 }
 
@@ -108,6 +118,30 @@ func TestMedia(t *testing.T) {
 		`{"type":"text","text":"look"}]}],"max_tokens":1024,"stream":false}`
 	if d := cmp.Diff(want, body(t, endpoint.Options{Kind: endpoint.Messages}, r)); d != "" {
 		t.Error(d)
+	}
+	want = `{"inputs":"![](data:image/png;base64,AA) look","parameters":{"details":true}}`
+	if d := cmp.Diff(want, body(t, endpoint.Options{Kind: endpoint.TGI}, r)); d != "" {
+		t.Error(d)
+	}
+}
+
+// What an API cannot send is an error.
+func TestMediaThatCannotBeSent(t *testing.T) {
+	for _, k := range endpoint.Kinds() {
+		kind := endpoint.Kind(k)
+		if kind.GRPC() || kind == endpoint.Raw {
+			continue
+		}
+		for _, m := range []llm.MediaKind{llm.Image, llm.Audio, llm.Video} {
+			turn := llm.Turn{Texts: []string{"look"}, Query: "q", Passages: []string{"p"}, Media: []llm.Media{{Kind: m, URL: "http://host/part"}}}
+			in, err := make1(t, endpoint.Options{Kind: kind, Body: `{"a": {{ (images + audios + videos)|tojson }}}`}).Inputs(&endpoint.Request{Conversation: &llm.Conversation{Turns: []llm.Turn{turn}}})
+			switch {
+			case kind.Carries(m) != (err == nil):
+				t.Errorf("%s with %s: %v", k, m, err)
+			case err == nil && !strings.Contains(string(in.Tensors[0].Data), "http://host/part"):
+				t.Errorf("%s leaves out %s: %s", k, m, in.Tensors[0].Data)
+			}
+		}
 	}
 }
 
@@ -243,6 +277,13 @@ func TestBodiesOfAnswers(t *testing.T) {
 	f(endpoint.Options{Kind: endpoint.Embeddings}, answer{Err: `the response has no embedding: {"data":[]}`}, `{"data":[]}`)
 	f(endpoint.Options{Kind: endpoint.CohereRank}, answer{Kinds: "o"}, `{"results":[{"index":0,"relevance_score":0.1}]}`)
 	f(endpoint.Options{Kind: endpoint.TEIRank}, answer{Kinds: "o"}, `[{"index":0,"score":0.1}]`)
+	f(endpoint.Options{Kind: endpoint.TEIRank}, answer{Err: `the response has no ranking: []`}, `[]`)
+	f(endpoint.Options{Kind: endpoint.ChatVectors}, answer{Kinds: "o"}, `{"data":[{"embedding":[0.1,0.2],"index":0}]}`)
+	f(endpoint.Options{Kind: endpoint.Images}, answer{Kinds: "o"}, `{"created":1,"data":[{"b64_json":"AAAA"}]}`)
+	f(endpoint.Options{Kind: endpoint.Images}, answer{Kinds: "o"}, `{"created":1,"data":[{"b64_json":null,"url":"http://host/a.png"}]}`)
+	f(endpoint.Options{Kind: endpoint.Images}, answer{Err: "the response has no content; expected that of an image"}, `{"created":1,"data":[]}`)
+	f(endpoint.Options{Kind: endpoint.Images, Stream: true}, answer{Kinds: "oo"}, ev(`{"type":"image_generation.partial_image","b64_json":"AAAA"}`, `{"type":"image_generation.completed","b64_json":"AAAA"}`)...)
+	f(endpoint.Options{Kind: endpoint.Images, Stream: true}, answer{Err: "the stream broke off: its last image is a partial one"}, ev(`{"type":"image_generation.partial_image","b64_json":"AAAA"}`)...)
 	f(endpoint.Options{Kind: endpoint.NIMRank}, answer{Kinds: "o"}, `{"rankings":[{"index":0,"logit":0.1}]}`)
 
 	g := none()
@@ -258,6 +299,8 @@ func TestBodiesOfAnswers(t *testing.T) {
 	f(endpoint.Options{Kind: endpoint.Template, Body: "{}", ResponsePath: "out[0].say", PromptPath: "n.in", CompletionsPath: "n.out"}, answer{Text: "hi", Kinds: "a", Usage: &tp},
 		`{"out":[{"say":"hi"}],"n":{"in":3,"out":4}}`)
 	f(endpoint.Options{Kind: endpoint.Template, Body: "{}", ResponsePath: "nowhere"}, answer{Err: "the response has no content; expected that of the template"}, `{"a":1}`)
+	f(endpoint.Options{Kind: endpoint.Template, Body: "{}"}, answer{Text: "hi", Kinds: "a"}, `{"model":"m","generated_text":"hi"}`)
+	f(endpoint.Options{Kind: endpoint.Template, Body: "{}"}, answer{Kinds: "o"}, `{"embedding":[0.1]}`)
 	f(endpoint.Options{Kind: endpoint.Raw}, answer{Text: "hi", Kinds: "a"}, ev(`{"choices":[{"delta":{"content":"hi"},"finish_reason":"stop"}]}`)...)
 	f(endpoint.Options{Kind: endpoint.Raw}, answer{Text: "hi", Kinds: "a"}, `{"model_name":"m","text_output":"hi"}`)
 }
@@ -293,6 +336,13 @@ func TestKServeInputsFollowTheModel(t *testing.T) {
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
+	wrong := endpoint.Options{Kind: endpoint.KServeText, Metadata: model, Extra: map[string]json.RawMessage{"nope": json.RawMessage("1")}}
+	if _, err := endpoint.New(wrong); err == nil || !strings.Contains(err.Error(), "has no input nope; its inputs are text_input") {
+		t.Error(err)
+	}
+	if _, err := endpoint.New(endpoint.Options{Kind: endpoint.KServeText, Metadata: model, ExactOutput: true}); err == nil || !strings.Contains(err.Error(), "min_length") {
+		t.Error(err)
+	}
 	if _, err := endpoint.New(endpoint.Options{Kind: endpoint.KServeTokens, Metadata: model}); err == nil || !strings.Contains(err.Error(), "tokenizer") {
 		t.Error(err)
 	}
@@ -303,9 +353,18 @@ func TestKServeInputsFollowTheModel(t *testing.T) {
 
 // A template that makes no JSON, or does not parse, is known before anything is sent.
 func TestBadTemplates(t *testing.T) {
-	for _, text := range []string{"", "{{", `{"a": {{.Text}}}`, `{"a": {{.Nope}}}`} {
+	for _, text := range []string{"", "{{", `{"a": {{.Text}}}`, `{"a": {{.Nope}}}`, `{"a": {{ text }}}`, `{"a": {{ text|nope }}}`, `{% if %}`} {
 		if _, err := endpoint.New(endpoint.Options{Kind: endpoint.Template, Body: text}); err == nil {
 			t.Errorf("%q passed", text)
+		}
+	}
+}
+
+// A path that is a query of JMESPath is known before anything is sent.
+func TestBadResponseField(t *testing.T) {
+	for _, path := range []string{"data[].embedding", "data[*].a", "a | b", "a..b"} {
+		if _, err := endpoint.New(endpoint.Options{Kind: endpoint.Template, Body: "{}", ResponsePath: path}); err == nil || !strings.Contains(err.Error(), "--response-field is a path") {
+			t.Errorf("%q: %v", path, err)
 		}
 	}
 }

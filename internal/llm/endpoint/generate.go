@@ -24,7 +24,7 @@ func (c *tgi) Compose(r *Request) ([]byte, error) {
 		return nil, err
 	}
 	w := c.body(r)
-	w.text("inputs", strings.Join(texts, " "))
+	w.text("inputs", strings.Join(append(pictures(r.turn()), texts...), " "))
 	if w.name("parameters") {
 		p := body{b: []byte{'{'}}
 		p.number("max_new_tokens", r.MaxTokens)
@@ -32,6 +32,15 @@ func (c *tgi) Compose(r *Request) ([]byte, error) {
 		w.b = append(w.b, p.end()...)
 	}
 	return w.end(), nil
+}
+
+// pictures returns the images of a turn as Markdown: text-generation-inference takes them from the prompt.
+func pictures(t *llm.Turn) []string {
+	var list []string
+	for _, m := range t.Media {
+		list = append(list, "![]("+m.URL+")")
+	}
+	return list
 }
 
 func (c *tgi) Event(a *Answer, payload []byte, at int64) {
@@ -147,6 +156,9 @@ func (c *generate) Compose(r *Request) ([]byte, error) {
 		limit = defaultTokens // models of TensorRT-LLM require one
 	}
 	w.number("max_tokens", limit)
+	if c.ExactOutput {
+		w.number("min_length", limit)
+	}
 	w.flag("stream", c.Stream)
 	return w.end(), nil
 }

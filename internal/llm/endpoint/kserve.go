@@ -3,6 +3,7 @@ package endpoint
 import (
 	"encoding/binary"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -43,7 +44,26 @@ func newKServe(c common) (Endpoint, error) {
 	if _, ok := m.Output(out); !ok {
 		return nil, formatf("model %s has no output %s: %s", m.Name, out, other(k.text))
 	}
+	for _, f := range c.extra {
+		if _, ok := m.Input(f.name); !ok {
+			return nil, formatf("--extra-inputs: model %s has no input %s; its inputs are %s", m.Name, f.name, inputNames(m))
+		}
+	}
+	if c.ExactOutput && !slices.ContainsFunc(leastInputs, func(name string) bool { _, ok := m.Input(name); return ok }) {
+		return nil, formatf("model %s has none of the inputs %s: it cannot be asked for an exact output length", m.Name, strings.Join(leastInputs, ", "))
+	}
 	return k, nil
+}
+
+// leastInputs are inputs that can carry the least number of tokens of a response.
+var leastInputs = []string{"min_length", "min_tokens", "sampling_parameters"}
+
+func inputNames(m *service.Model) string {
+	var list []string
+	for _, in := range m.Inputs {
+		list = append(list, in.Name)
+	}
+	return strings.Join(list, ", ")
 }
 
 func other(text bool) string {
@@ -58,6 +78,9 @@ func (c *kserve) Path() string { return "" }
 func (c *kserve) Inputs(r *Request) (service.Inputs, error) {
 	var in service.Inputs
 	t := r.turn()
+	if err := carried(c.Kind, t); err != nil {
+		return in, err
+	}
 	extra := map[string]json.RawMessage{}
 	for _, list := range [2][]field{c.extra, fields(t.Extra)} {
 		for _, f := range list {
@@ -136,7 +159,15 @@ func (c *kserve) input(spec *service.TensorSpec, r *Request, extra map[string]js
 		if limit == 0 {
 			return nil, 0, nil
 		}
-		return tensor.AppendElement(nil, `{"max_tokens":`+strconv.Itoa(limit)+`}`), 1, nil
+		params := `{"max_tokens":` + strconv.Itoa(limit)
+		if c.ExactOutput {
+			params += `,"min_tokens":` + strconv.Itoa(limit) + `,"ignore_eos":true`
+		}
+		return tensor.AppendElement(nil, params+"}"), 1, nil
+	case "min_length", "min_tokens":
+		if c.ExactOutput && limit > 0 {
+			return whole32(spec.Type, int32(limit)), 1, nil
+		}
 	}
 	if spec.Optional {
 		return nil, 0, nil

@@ -5,44 +5,38 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
-	"text/template"
 
 	"github.com/redline-bench/redline/internal/llm"
-	"github.com/redline-bench/redline/internal/tensor"
 )
 
-// custom is any HTTP API with JSON bodies: a Go text template makes the body, and paths locate the response's text.
+// custom is any HTTP API with JSON bodies: a template makes the body, and paths locate the response's text.
 type custom struct {
 	common
-	body         *template.Template
+	render       renderer
 	text         []string
 	prompt, done []string
-}
-
-// TemplateData is the data of a template. {{json .Text}} writes a value as JSON.
-type TemplateData struct {
-	Model     string
-	Text      string   // the texts of the turn, joined by spaces
-	Texts     []string // the texts of the turn
-	System    string
-	Messages  json.RawMessage // the conversation up to this turn, in the form of OpenAI's chat
-	Query     string
-	Passages  []string
-	MaxTokens int
-	Stream    bool
 }
 
 func newTemplate(c common) (api, error) {
 	if c.Body == "" {
 		return nil, errors.New("--endpoint-type template needs --template FILE")
 	}
-	t, err := template.New("body").Option("missingkey=error").Funcs(template.FuncMap{"json": toJSON}).Parse(c.Body)
-	if err != nil {
+	e := &custom{common: c}
+	var err error
+	if e.render, err = parseBody(c.Body); err != nil {
 		return nil, fmt.Errorf("--template: %w", err)
 	}
-	e := &custom{common: c, body: t, text: path(c.ResponsePath), prompt: path(c.PromptPath), done: path(c.CompletionsPath)}
+	for _, p := range []struct {
+		option, path string
+		to           *[]string
+	}{{"--response-field", c.ResponsePath, &e.text}, {"--usage-fields", c.PromptPath, &e.prompt}, {"--usage-fields", c.CompletionsPath, &e.done}} {
+		if *p.to, err = path(p.path); err != nil {
+			return nil, fmt.Errorf("%s %w", p.option, err)
+		}
+	}
 	trial := &Request{Conversation: &llm.Conversation{Turns: []llm.Turn{{Texts: []string{"text"}}}}, MaxTokens: 1}
 	if _, err := e.Compose(trial); err != nil {
 		return nil, err
@@ -50,34 +44,26 @@ func newTemplate(c common) (api, error) {
 	return e, nil
 }
 
-func path(text string) []string {
+// path splits the path of a field, as choices.0.text or choices[0].text.
+func path(text string) ([]string, error) {
 	if text == "" {
-		return nil
+		return nil, nil
 	}
-	return strings.Split(strings.NewReplacer("[", ".", "]", "", "$.", "").Replace(text), ".")
-}
-
-func toJSON(v any) (string, error) {
-	if s, ok := v.(string); ok {
-		return string(tensor.AppendQuoted(nil, s)), nil
+	steps := strings.Split(strings.NewReplacer("[", ".", "]", "").Replace(strings.TrimPrefix(text, "$.")), ".")
+	if slices.Contains(steps, "") || strings.ContainsAny(text, "*?|@&{}()' ") {
+		return nil, fmt.Errorf("is a path of names and indices, as data[0].text, not %q", text)
 	}
-	b, err := json.Marshal(v)
-	return string(b), err
+	return steps, nil
 }
 
 func (c *custom) Path() string { return "" }
 
 func (c *custom) Compose(r *Request) ([]byte, error) {
-	t := r.turn()
-	var b bytes.Buffer
-	err := c.body.Execute(&b, TemplateData{
-		Model: c.model(r), Text: strings.Join(t.Texts, " "), Texts: t.Texts, System: r.Conversation.System, Messages: chatMessages.appendConversation(nil, r, r.Conversation.System),
-		Query: t.Query, Passages: t.Passages, MaxTokens: r.MaxTokens, Stream: c.Stream,
-	})
+	b, err := c.render(c.templateData(r))
 	if err != nil {
 		return nil, fmt.Errorf("--template: %w", err)
 	}
-	text := bytes.TrimSpace(b.Bytes())
+	text := bytes.TrimSpace(b)
 	if !json.Valid(text) {
 		return nil, fmt.Errorf("--template does not make JSON: %s", excerpt(text))
 	}
@@ -90,6 +76,33 @@ func (c *custom) Compose(r *Request) ([]byte, error) {
 		text = w.end()
 	}
 	return text, nil
+}
+
+// usualFields are where servers put the text of a response. They are tried in this order if --response-field is not given.
+var usualFields = [][]string{
+	{"choices", "0", "text"},
+	{"choices", "0", "message", "content"},
+	{"choices", "0", "delta", "content"},
+	{"text"},
+	{"content"},
+	{"response"},
+	{"output"},
+	{"result"},
+	{"generated_text"},
+	{"text_output"},
+}
+
+// content returns the value that holds the response: that of --response-field, a usual field, or everything.
+func (c *custom) content(data []byte) []byte {
+	if c.text != nil {
+		return find(data, c.text)
+	}
+	for _, p := range usualFields {
+		if v := find(data, p); len(v) > 0 && v[0] == '"' {
+			return v
+		}
+	}
+	return data
 }
 
 func (c *custom) Event(a *Answer, payload []byte, at int64) {
@@ -115,7 +128,7 @@ func (c *custom) Event(a *Answer, payload []byte, at int64) {
 		k, ok := (&scan{b: v}).number()
 		a.usage(&a.Usage.Completion, k, ok)
 	}
-	switch v := find(data, c.text); {
+	switch v := c.content(data); {
 	case len(v) > 0 && v[0] == '"':
 		a.text(v, llm.Text)
 	case len(v) > 0 && string(v) != "null":

@@ -1,6 +1,8 @@
 package endpoint
 
 import (
+	"strings"
+
 	"github.com/redline-bench/redline/internal/llm"
 	"github.com/redline-bench/redline/internal/tensor"
 )
@@ -60,13 +62,26 @@ func (a *Answer) single(s *scan, payload []byte, at int64, what string) {
 		return
 	}
 	if !a.found {
-		a.fault("the response has no %s: %s", what[3:], excerpt(payload))
+		_, noun, _ := strings.Cut(what, " ")
+		a.fault("the response has no %s: %s", noun, excerpt(payload))
 	}
 	a.Ended = true
 	a.chunk(at)
 }
 
 func (c *embeddings) End(a *Answer) error { return whole(a, "an embedding") }
+
+// chatVectors is the embedding of a chat: vLLM's form of /v1/embeddings for models that take images.
+type chatVectors struct{ embeddings }
+
+func (c *chatVectors) Compose(r *Request) ([]byte, error) {
+	w := c.body(r)
+	w.text("model", c.model(r))
+	if w.name("messages") {
+		w.b = chatMessages.appendConversation(w.b, r, r.Conversation.System)
+	}
+	return w.end(), nil
+}
 
 // ranking is rerank in three dialects: Cohere's, that of Hugging Face's text-embeddings-inference, and NIM's.
 type ranking struct{ common }

@@ -38,6 +38,7 @@ type collection struct {
 	shown    int64
 	lastN    uint64
 	rate     float64
+	output   recentRate // of tokens
 	stop     struct {
 		text        string
 		interrupted bool
@@ -48,19 +49,20 @@ type collection struct {
 // ownChecks is how many answers are counted by the tokenizer too where the server's counts are used.
 const ownChecks = 100
 
-// begin starts the counts of a phase. Those of a warm-up are thrown away.
-func (r *run) begin(p *phase) {
+// begin starts the counts of a phase at a time. Those of a warm-up are thrown away.
+func (r *run) begin(p *phase, from int64) {
 	o := &r.cfg.Options
 	open := p.lv.Open()
 	setup := measure.Setup{Batch: 1, Open: open, Streaming: true}
-	r.measured = metric.New(metric.Options{Open: open, Goodput: o.Goodput, Level: o.Confidence})
+	r.measured = metric.New(metric.Options{Open: open, Goodput: o.Goodput, Level: o.Confidence, From: r.measuredFrom(from, p)})
 	r.win = measure.NewWindow(setup)
-	r.timeline = measure.NewTimeline(setup, p.start)
+	r.win.Begin(from)
+	r.timeline = measure.NewTimeline(setup, from)
 	r.failures = failures{}
 	if r.until = nil; o.Until != nil {
 		r.until = &metric.Watch{Target: *o.Until}
 	}
-	r.row, r.lastN, r.shown, r.lastDue, r.lastSent = 0, 0, p.start, 0, 0
+	r.row, r.lastN, r.shown, r.lastDue, r.lastSent, r.output = 0, 0, from, 0, 0, recentRate{}
 	r.ends, r.idleNs, r.pausedNs = nil, 0, 0
 }
 
@@ -106,7 +108,9 @@ func (r *run) idle(a *ask, rec *record.Record) {
 		r.pausedNs += max(0, a.from-*end)
 		r.idleNs += max(0, rec.Sent-max(*end, a.from))
 	}
-	*end = rec.End
+	if *end = rec.End; rec.Class == record.Canceled {
+		*end = 0 // the client closed the connection itself; the next request needs another one
+	}
 }
 
 // pieces are the parts of an answer as they came.
@@ -236,6 +240,7 @@ func (r *run) count(a *ask, s *llm.Sample, rec *record.Record) {
 	if s.Warmup && !a.phase.warm {
 		return
 	}
+	r.watch.count(s.Class, failed)
 	r.timeline.Add(rec)
 	r.tokenTimes(s)
 	if r.cfg.Tap != nil && !a.phase.warm {
@@ -318,11 +323,33 @@ func (r *run) progress(p *phase, now int64) {
 	r.rate += (last - r.rate) * 0.3
 	r.lastN, r.shown = n, now
 	lv := r.head()
+	tokens := r.output.at(now-p.start, r.measured.Sum(metric.OutputLength))
 	r.cfg.Progress(Progress{
 		Level: &lv, Warmup: p.warm, Elapsed: time.Duration(now - p.start), Requests: n, Wanted: uint64(p.limit),
 		Failed: r.measured.Failed(), InFlight: r.eng.InFlight(), Rate: r.rate, Median: r.win.Median(),
+		Tokens: tokens, FirstToken: time.Duration(r.measured.RecentMedian(metric.TTFT) * float64(time.Millisecond)),
 		Live: r.live,
 	})
+}
+
+// recentRate is how fast a sum grows: its mean over the first recentTime, then with older growth fading out.
+type recentRate struct {
+	last int64 // time of the last look
+	sum  float64
+	rate float64
+}
+
+// recentTime is how long growth matters.
+const recentTime = 3 * time.Second
+
+// at returns the rate when the sum has a new value; now counts from the start, in nanoseconds.
+func (r *recentRate) at(now int64, sum float64) float64 {
+	if d := float64(now - r.last); d > 0 {
+		share := d / min(float64(now), float64(recentTime))
+		r.rate += ((sum-r.sum)/(d/1e9) - r.rate) * min(1, share)
+		r.last, r.sum = now, sum
+	}
+	return r.rate
 }
 
 // live is the level as it stands.
@@ -336,7 +363,7 @@ func (r *run) live() *result.Level {
 
 // head is the level without its numbers.
 func (r *run) head() result.Level {
-	return result.Level{Mode: r.lv.Mode, Concurrency: r.lv.Concurrency, Rate: r.lv.Rate}
+	return result.Level{Mode: r.lv.Mode, Concurrency: r.lv.Concurrency, Rate: r.lv.Rate, Prompts: r.lv.Prompts, Stages: r.lv.Stages}
 }
 
 // outcome computes the level.
@@ -344,25 +371,25 @@ func (r *run) outcome() *Outcome {
 	p := r.now.Load()
 	lv := r.head()
 	from, to := r.measured.Span()
-	wall := time.Duration(p.ended - p.start)
+	wall := time.Duration(p.ended - p.measured)
 	d := time.Duration(to - from)
 	if d <= 0 {
 		d = wall
 	}
 	lv.Client = r.win.Client(d)
 	r.measured.Restate(&lv.Client)
-	lv.Used, lv.Accepted, lv.Stable = 1, true, true
-	started, usage := float64(p.started.Load()), p.after.Since(p.before)
+	lv.Used, lv.Accepted, lv.Stable, lv.Untested = 1, true, true, true
+	started, usage := float64(p.started.Load()-p.startedBefore), p.after.Since(p.before)
 	load := measure.Load{
 		SendRate: started / wall.Seconds(), Wall: wall, CPU: usage.CPU, Busy: usage.Busy, GCPause: usage.GCPause, SchedDelay: usage.SchedDelay,
-		Stalled: r.eng.Stalled() - p.stalled, Standstill: r.pulse.Longest(p.start, p.ended),
+		Stalled: r.eng.Stalled() - p.stalled, Standstill: r.pulse.Longest(p.measured, p.ended),
 		MaxProcs: runtime.GOMAXPROCS(0), Options: measure.Options{Rate: "--request-rate", Records: "some of --exports"},
 		// A cap on requests in flight, or on those that wait for their first token, holds others back as it is meant to.
 		Held: r.lv.Open() && r.lv.Concurrency > 0 || r.cfg.Options.Prefill > 0,
 	}
 	switch {
 	case r.lv.Open(): // what the schedule drew, not the rate it was drawn from
-		load.Paced(started, p.start, r.lastDue, r.lastSent)
+		load.Paced(started, p.measured, r.lastDue, r.lastSent)
 	case len(r.lv.Stages) == 0 && r.cfg.Options.Prefill == 0:
 		load.Idle, load.Paused = time.Duration(r.idleNs), time.Duration(r.pausedNs)
 	}
@@ -373,7 +400,7 @@ func (r *run) outcome() *Outcome {
 	lv.Histogram, lv.Timeline = r.win.Histogram(), r.timeline.Result(p.ended)
 	lv.Batches = r.timeline.Batches(from, to)
 	lv.Failures = r.failures.list()
-	lv.Windows = []result.Window{{StartUnixNs: clock.Wall(p.start), EndUnixNs: clock.Wall(p.ended), Client: lv.Client}}
+	lv.Windows = []result.Window{{StartUnixNs: clock.Wall(p.measured), EndUnixNs: clock.Wall(p.ended), Client: lv.Client}}
 	if r.stop.text != "" {
 		lv.Unfinished, lv.Stable, lv.Reason = true, false, r.stop.text
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/redline-bench/redline/internal/llm"
 	"github.com/redline-bench/redline/internal/llm/load"
+	"github.com/redline-bench/redline/internal/pace"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
@@ -164,7 +165,7 @@ func randomLevel(rng *rand.Rand) load.Level {
 		lv.Users = 1 + rng.IntN(8)
 		return lv
 	case 3:
-		return load.Level{Mode: plan.Concurrency, Concurrency: 1, Stages: []load.Stage{
+		return load.Level{Mode: plan.Concurrency, Concurrency: 1, Stages: []pace.Stage{
 			{From: 1, To: float64(1 + rng.IntN(8)), Time: 300 * time.Millisecond}, {From: 3, To: 1, Time: 300 * time.Millisecond},
 		}}
 	default:

@@ -1,3 +1,7 @@
+//go:build !race
+
+// Simulations have no threads and are slow under the race detector: `make unit` runs them without it.
+
 package load
 
 import (
@@ -6,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redline-bench/redline/internal/pace"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/testkit"
 	"github.com/redline-bench/redline/internal/testkit/law"
@@ -55,7 +60,7 @@ func TestChangingRatesFollowTheirLaw(t *testing.T) {
 		lv := Level{Mode: plan.RequestRate}
 		area := 0.0
 		for range 1 + rng.IntN(4) {
-			s := Stage{From: 2000 * rng.Float64(), To: 2000 * rng.Float64(), Time: time.Duration(1+rng.IntN(4)) * time.Second}
+			s := pace.Stage{From: 2000 * rng.Float64(), To: 2000 * rng.Float64(), Time: time.Duration(1+rng.IntN(4)) * time.Second}
 			if rng.IntN(3) == 0 {
 				s.To = s.From
 			}
@@ -80,7 +85,7 @@ func TestChangingRatesFollowTheirLaw(t *testing.T) {
 }
 
 // arrivals is the number of arrivals that stages ask for in the first so many seconds.
-func arrivals(stages []Stage, at float64) (sum float64) {
+func arrivals(stages []pace.Stage, at float64) (sum float64) {
 	for _, s := range stages {
 		t := s.Time.Seconds()
 		x := min(at, t)

@@ -16,6 +16,7 @@ import (
 	"github.com/redline-bench/redline/internal/llm"
 	"github.com/redline-bench/redline/internal/llm/endpoint"
 	"github.com/redline-bench/redline/internal/llm/metric"
+	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/pace"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
@@ -56,6 +57,9 @@ type Config struct {
 	Progress func(Progress)
 	// Measured, when set, is called when the warm-up is over and the measurement is about to begin.
 	Measured func()
+	// First and Watch, when set, look at the measurement while it runs, and end it.
+	First measure.Look
+	Watch measure.Watch
 	// Tap is shown the record of every measured request; it may be nil.
 	Tap func(*record.Record) error
 }
@@ -117,15 +121,11 @@ type Level struct {
 	Concurrency int     // closed loop: sessions at once; otherwise the most in flight, 0 for no limit
 	Rate        float64 // requests a second
 	// Stages replace Rate, or Concurrency in closed loop, by levels that follow one another.
-	Stages []Stage
+	Stages []pace.Stage
 	// Users send at Rate all together, each at its own even pace.
 	Users int
-}
-
-// Stage is a part of a level: it goes from one rate, or number of sessions, to another in its time.
-type Stage struct {
-	From, To float64
-	Time     time.Duration
+	// Prompts names what the level asks for if other levels differ in that.
+	Prompts string
 }
 
 // Open tells whether requests follow a schedule.
@@ -142,6 +142,10 @@ type Progress struct {
 	InFlight int
 	Rate     float64 // answers a second
 	Median   time.Duration
+	// Tokens are the output tokens per second of the last seconds, FirstToken is the median time to the first token of the
+	// latest requests; both are 0 if there are none.
+	Tokens     float64
+	FirstToken time.Duration
 	// Live makes the level as it stands, for pages that draw it. It may be called only until Progress returns.
 	Live func() *result.Level
 }
@@ -185,7 +189,7 @@ func Run(ctx, hard context.Context, cfg Config, lv Level) (*Outcome, error) {
 	var out *Outcome
 	if r.stop.text != "" { // the warm-up was stopped: its counts are not the level's
 		r.eng.Sync(func() {
-			r.begin(r.now.Load())
+			r.begin(r.now.Load(), r.now.Load().start)
 			out = r.outcome()
 		})
 		return out, nil

@@ -11,6 +11,7 @@ import (
 	"github.com/redline-bench/redline/internal/llm/endpoint"
 	"github.com/redline-bench/redline/internal/llm/load"
 	"github.com/redline-bench/redline/internal/llm/metric"
+	"github.com/redline-bench/redline/internal/pace"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
@@ -171,13 +172,13 @@ func TestStagesAndRamps(t *testing.T) {
 	s := quick()
 	cfg := config(t, s, -1)
 	cfg.Options.Arrival = load.Constant
-	lv := load.Level{Mode: plan.RequestRate, Stages: []load.Stage{{From: 50, To: 50, Time: 200 * time.Millisecond}, {From: 200, To: 200, Time: 200 * time.Millisecond}}}
+	lv := load.Level{Mode: plan.RequestRate, Stages: []pace.Stage{{From: 50, To: 50, Time: 200 * time.Millisecond}, {From: 200, To: 200, Time: 200 * time.Millisecond}}}
 	if out := run(t, cfg, lv); out.Collector.Requests() != 50 {
 		t.Errorf("%d requests, want 10 and 40", out.Collector.Requests())
 	}
 	s = quick()
 	cfg = config(t, s, -1)
-	lv = load.Level{Mode: plan.Concurrency, Stages: []load.Stage{{From: 1, To: 1, Time: 300 * time.Millisecond}, {From: 6, To: 6, Time: 500 * time.Millisecond}}}
+	lv = load.Level{Mode: plan.Concurrency, Stages: []pace.Stage{{From: 1, To: 1, Time: 300 * time.Millisecond}, {From: 6, To: 6, Time: 500 * time.Millisecond}}}
 	out := run(t, cfg, lv)
 	if s.most.Load() != 6 || out.Collector.Requests() < 30 {
 		t.Errorf("%d at once, %d answers", s.most.Load(), out.Collector.Requests())

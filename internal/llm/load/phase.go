@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/internal/clock"
+	"github.com/redline-bench/redline/internal/pace"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/vitals"
 )
@@ -19,24 +20,28 @@ type phase struct {
 	limit, sessions int64 // 0: none
 	duration, grace time.Duration
 
-	start   int64
-	stopped <-chan struct{} // closed by cancel, or when the run is interrupted: nothing more is started
-	cancel  context.CancelFunc
-	supply  *supply
-	started atomic.Int64 // requests
-	drawn   atomic.Int64 // conversations
-	opening sync.Mutex   // held by newSession
-	pending atomic.Int64 // jobs that were made and have not ended
-	over    atomic.Bool  // nothing more is started
-	last    atomic.Bool  // no conversation begins any more; those under way go on
-	failure atomic.Pointer[error]
-	once    sync.Once
-	idle    chan struct{} // closed when nothing is left to do
-	cut     atomic.Bool   // what did not end in time was cut
-	before  vitals.Reading
-	after   vitals.Reading
-	stalled time.Duration // by the engine, before the phase
-	ended   int64
+	start int64
+	// measured is when the measured time began: start, or later where a Watch lets the load settle. Requests that were
+	// started before it are startedBefore.
+	measured      int64
+	startedBefore int64
+	stopped       <-chan struct{} // closed by cancel, or when the run is interrupted: nothing more is started
+	cancel        context.CancelFunc
+	supply        *supply
+	started       atomic.Int64 // requests
+	drawn         atomic.Int64 // conversations
+	opening       sync.Mutex   // held by newSession
+	pending       atomic.Int64 // jobs that were made and have not ended
+	over          atomic.Bool  // nothing more is started
+	last          atomic.Bool  // no conversation begins any more; those under way go on
+	failure       atomic.Pointer[error]
+	once          sync.Once
+	idle          chan struct{} // closed when nothing is left to do
+	cut           atomic.Bool   // what did not end in time was cut
+	before        vitals.Reading
+	after         vitals.Reading
+	stalled       time.Duration // by the engine, before the phase
+	ended         int64
 }
 
 // spend takes one request from the limit.
@@ -136,13 +141,15 @@ func (r *run) phase(ctx, hard context.Context, p *phase) error {
 	}
 	p.before, p.stalled = vitals.Read(), r.eng.Stalled()
 	p.start = clock.Now()
-	r.eng.Sync(func() { r.begin(p) })
+	p.measured = p.start
+	r.eng.Sync(func() { r.begin(p, p.start) })
+	r.watch.reset(r.cfg.First)
 	stop, err := r.start(loading, p)
 	if err != nil {
 		return err
 	}
 	p.drop()
-	r.watch(ctx, hard, p)
+	r.await(ctx, hard, p)
 	p.finish()
 	stop()
 	r.settle(hard, p)
@@ -169,7 +176,7 @@ func (r *run) startStages(ctx context.Context, p *phase) (stop func(), err error
 	if err := r.setSessions(ctx, max(1, int(p.lv.Stages[0].From))); err != nil {
 		return nil, err
 	}
-	p.duration = Length(p.lv.Stages)
+	p.duration = pace.Length(p.lv.Stages)
 	ctx, cancel := context.WithCancel(ctx)
 	var done sync.WaitGroup
 	done.Go(func() {
@@ -185,7 +192,7 @@ func (r *run) startStages(ctx context.Context, p *phase) (stop func(), err error
 }
 
 // sessionsAt is how many sessions the stages ask for after some time.
-func sessionsAt(stages []Stage, t time.Duration) int {
+func sessionsAt(stages []pace.Stage, t time.Duration) int {
 	for _, s := range stages {
 		if t < s.Time {
 			return max(1, int(s.From+(s.To-s.From)*float64(t)/float64(s.Time)+0.5))
@@ -201,8 +208,8 @@ const tick = 10 * time.Millisecond
 // interruptGrace is how long requests may go on after the user's first interrupt.
 const interruptGrace = 5 * time.Second
 
-// watch waits until the phase is over, by itself or by one of its bounds.
-func (r *run) watch(ctx, hard context.Context, p *phase) {
+// await waits until the phase is over, by itself or by one of its bounds.
+func (r *run) await(ctx, hard context.Context, p *phase) {
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
 	stopped, failed := ctx.Done(), r.eng.Failed()
@@ -222,6 +229,7 @@ func (r *run) watch(ctx, hard context.Context, p *phase) {
 		case <-failed:
 			p.finish()
 			r.eng.Sync(r.giveUp)
+			r.watched(p, clock.Now())
 			return
 		case <-ticker.C:
 		}
@@ -229,9 +237,9 @@ func (r *run) watch(ctx, hard context.Context, p *phase) {
 		if deadline > 0 && now > deadline {
 			return
 		}
-		bounded := false
+		bounded := deadline == 0 && r.watched(p, now)
 		r.eng.Sync(func() {
-			bounded = r.bounded(p, now)
+			bounded = bounded || r.bounded(p, now)
 			r.progress(p, now)
 		})
 		if deadline == 0 && bounded {
@@ -245,6 +253,9 @@ func (r *run) watch(ctx, hard context.Context, p *phase) {
 func (r *run) bounded(p *phase, now int64) bool {
 	if p.duration > 0 && now-p.start >= int64(p.duration) {
 		return true
+	}
+	if r.cfg.Watch != nil && !p.warm { // it is told of failures and ends the measurement
+		return false
 	}
 	return !p.warm && r.stop.text != "" || !p.warm && r.reached()
 }

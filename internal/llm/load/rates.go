@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"os"
 	"time"
+
+	"github.com/redline-bench/redline/internal/pace"
 )
 
 // ReadRates reads AIPerf's file of rates over time. Before the first point and after the last the rate stays what it
 // is there.
-func ReadRates(path string) ([]Stage, error) {
+func ReadRates(path string) ([]pace.Stage, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
@@ -29,7 +31,7 @@ func ReadRates(path string) ([]Stage, error) {
 	if len(doc.Points) < 2 {
 		return nil, fmt.Errorf(`%s has %d points, a series at least two: [{"time_s":0,"qps":5},{"time_s":60,"qps":50}]`, path, len(doc.Points))
 	}
-	var out []Stage
+	var out []pace.Stage
 	at, rate := 0.0, 0.0
 	for i, p := range doc.Points {
 		switch {
@@ -41,9 +43,9 @@ func ReadRates(path string) ([]Stage, error) {
 			rate = *p.Rate
 		}
 		if d := time.Duration((*p.Time - at) * float64(time.Second)); d > 0 {
-			out = append(out, Stage{From: rate, To: *p.Rate, Time: d})
+			out = append(out, pace.Stage{From: rate, To: *p.Rate, Time: d})
 		}
 		at, rate = *p.Time, *p.Rate
 	}
-	return append(out, Stage{From: rate, To: rate, Time: Forever}), nil
+	return append(out, pace.Stage{From: rate, To: rate, Time: pace.Forever}), nil
 }

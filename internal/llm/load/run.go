@@ -33,6 +33,7 @@ type run struct {
 	dropped atomic.Uint64
 	ids     *ids
 
+	watch watching
 	collection
 }
 
@@ -189,6 +190,11 @@ func (r *run) cutAfter(j *job) (time.Duration, bool) {
 
 // String names a level in messages.
 func (l *Level) String() string {
+	if l.Prompts != "" {
+		plain := *l
+		plain.Prompts = ""
+		return plain.String() + ", " + l.Prompts
+	}
 	switch {
 	case l.Mode == plan.FixedSchedule:
 		return "fixed schedule"

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redline-bench/redline/internal/pace"
 	"github.com/redline-bench/redline/internal/plan"
 )
 
@@ -41,7 +42,7 @@ func TestConstantAndRisingRates(t *testing.T) {
 		}
 	}
 	// Stages end.
-	lv.Stages = []Stage{{From: 10, To: 10, Time: time.Second}, {From: 10, To: 30, Time: time.Second}, {From: 5, To: 5, Time: time.Second}}
+	lv.Stages = []pace.Stage{{From: 10, To: 10, Time: time.Second}, {From: 10, To: 30, Time: time.Second}, {From: 5, To: 5, Time: time.Second}}
 	got = times(newSchedule(&lv, &Shape{Arrival: Constant}, 0), 1000)
 	if len(got) != 35 || got[9] > 1.0001 || got[29] > 2.0001 || got[34] > 3.0001 {
 		t.Errorf("%d requests: %v", len(got), got)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/llm"
+	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/stats"
@@ -19,6 +20,8 @@ type Options struct {
 	Goodput []Objective
 	// Level is the confidence level of intervals; 0 computes none.
 	Level float64
+	// From is when the measured time began, if requests were in flight before; 0 for the first send.
+	From int64
 }
 
 // Collector collects the samples of a level in bounded memory.
@@ -29,6 +32,7 @@ type Collector struct {
 	// The gaps of all requests: between chunks, per token, and from a first event without content to the first chunk.
 	gaps, perToken, opening series
 	flow                    stats.Fold
+	goodness                *stats.Trail // 1 for each good request, 0 for each other one; nil without Goodput
 
 	ok, failed, cut, good uint64
 	mismatched            uint64 // output lengths that differ from the requested one
@@ -55,6 +59,9 @@ var ranged = []ID{TTFT, TTFO, TTST, Latency, ITL, PerUser, OutputLength}
 // New makes an empty collector.
 func New(o Options) *Collector {
 	c := &Collector{o: o, trails: map[ID]*stats.Trail{}}
+	if len(o.Goodput) > 0 {
+		c.goodness = stats.NewTrail()
+	}
 	for i := range c.series {
 		c.series[i].Limit = exactLimit
 	}
@@ -80,6 +87,7 @@ func (c *Collector) Add(s *llm.Sample) (Values, bool) {
 			c.cut++
 		} else {
 			c.failed++
+			c.judged(false)
 		}
 		return v, false
 	}
@@ -96,26 +104,37 @@ func (c *Collector) Add(s *llm.Sample) (Values, bool) {
 	c.from[Inputs][s.Input.From]++
 	c.from[Outputs][s.Output.From]++
 	c.from[Reasonings][s.Reasoning.From]++
-	if len(c.o.Goodput) > 0 && meets(c.o.Goodput, &v) {
-		c.good++
-	}
+	c.judged(meets(c.o.Goodput, &v))
 	if d := math.Abs(v[AskedDiff]); d > 5 || math.Abs(v[OutputLength]-v[Asked]) > 50 {
 		c.mismatched++
 	}
 	if v[PromptDiff] > discrepancy || v[CompletionDiff] > discrepancy {
 		c.disagree++
 	}
-	if c.firstSent == 0 || s.Sent < c.firstSent {
-		c.firstSent = s.Sent
+	if sent := max(s.Sent, c.o.From); c.firstSent == 0 || sent < c.firstSent {
+		c.firstSent = sent
 	}
 	end := max(c.lastEnd, s.Chunks[len(s.Chunks)-1].At)
 	before := c.lastEnd
 	if c.ok == 1 {
-		before = s.Sent
+		before = max(s.Sent, c.o.From)
 	}
 	c.flow.Add(seconds(end-before), 1, value(v[InputLength]), value(v[OutputLength]))
 	c.lastEnd = end
 	return v, true
+}
+
+// judged counts a request that was held to the bounds of goodput.
+func (c *Collector) judged(good bool) {
+	if c.goodness == nil {
+		return
+	}
+	if good {
+		c.good++
+		c.goodness.Add(1)
+	} else {
+		c.goodness.Add(0)
+	}
 }
 
 // discrepancy is the allowed difference between the server's count and ours, in percent.
@@ -161,6 +180,14 @@ func (c *Collector) Sum(id ID) float64 { return c.series[id].Sum() }
 
 // Mean is the average of a quantity.
 func (c *Collector) Mean(id ID) float64 { return c.series[id].Mean() }
+
+// RecentMedian is the median of the latest values of a quantity, cheap enough for a progress line; 0 if there are none.
+func (c *Collector) RecentMedian(id ID) float64 {
+	if c.series[id].Count() == 0 {
+		return 0
+	}
+	return c.series[id].RecentMedian(1000)
+}
 
 // Quantile is a percentile of a quantity.
 func (c *Collector) Quantile(id ID, p float64) float64 {
@@ -235,6 +262,7 @@ func (c *Collector) totals() []result.Metric {
 		}
 		if n := c.ok + c.failed; n > 0 {
 			add("good_request_fraction", "Good Request Fraction", "ratio", float64(c.good)/float64(n), true)
+			out[len(out)-1].Interval = c.goodInterval(float64(n))
 		}
 	}
 	if wall := seconds(c.ended - c.began); wall > 0 {
@@ -276,7 +304,7 @@ func (c *Collector) throughputs(d float64) []result.Metric {
 		m := result.Metric{Tag: t.tag, Name: t.name, Unit: t.unit, Avg: t.sum / d, Higher: true}
 		if c.o.Level > 0 && c.ok >= minIntervals {
 			if b, ok := c.flow.RatioBounds(flowTime, c.inFlight(), c.o.Level, t.columns...); ok {
-				iv := interval(b, m.Avg, c.o.Level)
+				iv := measure.Around(b, m.Avg, c.o.Level)
 				m.Interval = &iv
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/stats"
 )
@@ -12,7 +13,7 @@ import (
 const minIntervals = 20
 
 // intervalPercentiles are the percentiles that get intervals.
-var intervalPercentiles = []float64{50, 90, 95, 99}
+var intervalPercentiles = []float64{50, 90, 95, 99, 99.9}
 
 func percentileName(p float64) string { return "p" + strconv.FormatFloat(p, 'g', -1, 64) }
 
@@ -26,20 +27,11 @@ func (c *Collector) inFlight() int {
 	return max(1, int(math.Round(seconds(c.busyNs)/wall)))
 }
 
-// interval turns bounds into an interval that includes the value itself.
-func interval(b stats.Bounds, value, level float64) result.Interval {
-	iv := result.Interval{Low: min(b.Low, value), Level: level}
-	if iv.Open = math.IsInf(b.High, 1); !iv.Open {
-		iv.High = max(b.High, value)
-	}
-	return iv
-}
-
 // addIntervals adds the intervals of the mean and of percentiles to the metric of a series.
 func (c *Collector) addIntervals(m *result.Metric, s *series, t *stats.Trail, level float64) {
 	least := c.inFlight()
 	if b, ok := t.MeanBounds(least, level); ok {
-		iv := interval(b, m.Avg, level)
+		iv := measure.Around(b, m.Avg, level)
 		m.Interval = &iv
 	}
 	dependences, known := t.Dependences(least)
@@ -56,8 +48,21 @@ func (c *Collector) addIntervals(m *result.Metric, s *series, t *stats.Trail, le
 			m.Intervals = map[string]result.Interval{}
 		}
 		v, _ := m.Dist.At(p)
-		m.Intervals[percentileName(p)] = interval(b, v, level)
+		m.Intervals[percentileName(p)] = measure.Around(b, v, level)
 	}
+}
+
+// goodInterval is the interval of the share of good requests among n. It is at least as wide as that of independent requests:
+// where all of them are good, their spread shows nothing.
+func (c *Collector) goodInterval(n float64) *result.Interval {
+	if c.o.Level <= 0 {
+		return nil
+	}
+	b := stats.ShareBounds(float64(c.good), n, c.o.Level)
+	if wider, ok := c.goodness.MeanBounds(c.inFlight(), c.o.Level); ok {
+		b = stats.Bounds{Low: max(0, min(b.Low, wider.Low)), High: min(1, max(b.High, wider.High))}
+	}
+	return &result.Interval{Low: b.Low, High: b.High, Level: c.o.Level}
 }
 
 // The columns of Collector.flow, which has one row per complete response.

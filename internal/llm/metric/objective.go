@@ -8,6 +8,9 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
+
+	"github.com/redline-bench/redline/internal/unit"
 )
 
 // Objective is a bound that a good request meets: at most Bound, or at least Bound if a higher value is better. Times are
@@ -17,23 +20,30 @@ type Objective struct {
 	Bound float64
 }
 
-// ParseGoodput reads "ttft:200 itl:20": names are tags or their short forms, bounds are in the metric's unit.
+// ParseGoodput reads "ttft:200 itl:20" or "ttft:0.2s itl:20ms": names are tags or their short forms. A bound is in the metric's
+// unit; a time may have a unit of its own.
 func ParseGoodput(text string) ([]Objective, error) {
 	var out []Objective
 	for part := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == ' ' || r == ',' }) {
 		name, value, ok := strings.Cut(part, ":")
-		bound, err := strconv.ParseFloat(value, 64)
-		if !ok || err != nil || bound < 0 {
-			return nil, fmt.Errorf("is a list of NAME:BOUND, such as \"ttft:200 itl:20\", not %q", text)
+		if !ok {
+			return nil, fmt.Errorf("is a list of NAME:BOUND, such as \"ttft:200ms itl:20ms\", not %q", text)
 		}
 		id, err := lookup(name)
 		if err != nil {
 			return nil, err
 		}
+		bound, err := strconv.ParseFloat(value, 64)
+		if d, bad := unit.Time(value, time.Millisecond); definitions[id].Unit == "ms" {
+			bound, err = float64(d)/1e6, bad
+		}
+		if err != nil || !(bound >= 0) {
+			return nil, fmt.Errorf("has the bound %q of %s, which is in %s: write a number such as \"ttft:200\", or a time as \"ttft:200ms\"", value, name, definitions[id].Unit)
+		}
 		out = append(out, Objective{id, bound})
 	}
 	if len(out) == 0 {
-		return nil, fmt.Errorf("is a list of NAME:BOUND, such as \"ttft:200 itl:20\", not %q", text)
+		return nil, fmt.Errorf("is a list of NAME:BOUND, such as \"ttft:200ms itl:20ms\", not %q", text)
 	}
 	return out, nil
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/redline-bench/redline/internal/llm/metric"
 )
 
-// Seed is a level as the Python perf tool for TensorRT-LLM prints it (--console seed).
+// Seed is a level as the Python perf tool for TensorRT-LLM prints it (--console blocks).
 func Seed(out *load.Outcome, lv load.Level) string {
 	c := out.Collector
 	latencies := c.Sum(metric.Latency) / 1000
@@ -28,8 +28,11 @@ func Seed(out *load.Outcome, lv load.Level) string {
 	var b strings.Builder
 	fmt.Fprintln(&b, strings.Repeat("-", 60))
 	level := "Request concurrency: " + strconv.Itoa(lv.Concurrency)
-	if lv.Open() || len(lv.Stages) > 0 {
+	switch {
+	case lv.Open() || len(lv.Stages) > 0:
 		level = "Request load: " + lv.String()
+	case lv.Prompts != "":
+		level += ", " + lv.Prompts
 	}
 	fmt.Fprintln(&b, level)
 	fmt.Fprintf(&b, "average_input_token_per_sec: %s\n", rate(metric.InputLength, c.Origins(metric.Inputs)))

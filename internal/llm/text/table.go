@@ -46,6 +46,9 @@ func Metrics(list []result.Metric, verbose bool, width int) string {
 	var b strings.Builder
 	if len(rows) > 1 {
 		writeColumns(&b, fit(rows, spare, width))
+		if text := fmt.Sprint(rows); verbose && strings.Contains(text, "–") {
+			fmt.Fprintf(&b, "  –: too few samples; p90 needs %d, p99 %d, p99.9 %d\n", result.Fewest(90), result.Fewest(99), result.Fewest(99.9))
+		}
 	}
 	if len(totals) > 0 {
 		writeColumns(&b, totals)
@@ -108,7 +111,7 @@ func distRow(m *result.Metric, intervals bool) [][]string {
 		ranges = append(ranges, text)
 	}
 	row = append(row, number(m.Dist.Std))
-	if m.Unit == "tokens" && !slices.ContainsFunc(row[1:], func(s string) bool { return !strings.HasSuffix(s, ".00") }) {
+	if m.Unit == "tokens" && !slices.ContainsFunc(row[1:], func(s string) bool { return s != "–" && !strings.HasSuffix(s, ".00") }) {
 		for i := range row[1:] {
 			row[i+1] = strings.TrimSuffix(row[i+1], ".00")
 		}
@@ -127,11 +130,14 @@ func rangeText(iv *result.Interval) string {
 	return number(iv.Low) + "–" + number(iv.High)
 }
 
-// percentile formats a percentile; it is a bound if requests canceled at the end leave it open.
+// percentile formats a percentile; it is a bound if requests canceled at the end leave it open, and a dash if it has too few samples.
 func percentile(d *result.Dist, p float64) string {
 	i := slices.IndexFunc(d.Percentiles, func(q result.Quantile) bool { return q.P == p })
-	if i < 0 {
+	switch {
+	case i < 0:
 		return number(0)
+	case !result.Enough(p, d.Count):
+		return "–"
 	}
 	if d.Percentiles[i].AtLeast {
 		return "≥ " + number(d.Percentiles[i].V)
@@ -163,13 +169,13 @@ func Levels(levels []result.Level, width int) string {
 		known := false
 		for i := range levels {
 			m, ok := metric.Find(levels[i].Metrics, c.tag)
-			v := m.Avg
+			text := number(m.Avg)
 			if c.stat != "avg" && m.Dist != nil {
 				p, _ := strconv.ParseFloat(c.stat[1:], 64) // a constant
-				v, _ = m.Dist.At(p)
+				text = percentile(m.Dist, p)
 			}
 			if known = known || ok; ok {
-				column = append(column, number(v))
+				column = append(column, text)
 			} else {
 				column = append(column, "-")
 			}

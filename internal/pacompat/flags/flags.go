@@ -11,6 +11,7 @@ package flags
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/pacompat/flags/cxx"
@@ -38,7 +39,7 @@ func (e *UsageError) Error() string { return e.Text }
 // perf_analyzer prints, in redline one line and where to look.
 func (e *UsageError) Stderr(width int) string {
 	if e.face != plan.PerfAnalyzer {
-		return fmt.Sprintf("redline profile: %s\nrun 'redline help profile' for all options\n", e.Text)
+		return fmt.Sprintf("redline profile: %s\nsee redline profile --help\n", e.Text)
 	}
 	if !e.ShowUsage {
 		return fmt.Sprintf("Error: %s\n", e.Text)
@@ -51,8 +52,11 @@ func (e *UsageError) Stderr(width int) string {
 type Notes struct {
 	// Warnings belong on stderr, in this order, before anything else, also when Parse fails.
 	Warnings []string
-	// CommandLine is the command line of redline profile without secrets.
+	// CommandLine is the command line of redline profile without secrets, Options are its options.
 	CommandLine string
+	Options     []string
+	// SaveScenario is the file that the run is saved to as a scenario; empty for none.
+	SaveScenario string
 }
 
 // Parse reads args, which do not hold the program's name. Faults are *UsageError, option.ErrHelp or ErrVersion. The secrets of
@@ -66,7 +70,7 @@ func Parse(face plan.Program, argv0 string, args []string, secrets *secret.Set) 
 	if err != nil {
 		return nil, r.notes, err
 	}
-	r.notes.CommandLine = r.table.Command("redline profile")
+	r.notes.CommandLine, r.notes.Options = r.table.Command("redline profile"), r.table.Arguments()
 	p, err := plan.New(r.plan)
 	return p, r.notes, err
 }
@@ -89,10 +93,8 @@ func (r *raw) scan(args []string) error {
 	if err != nil {
 		return r.worded(err)
 	}
-	if r.face == plan.Redline {
-		for _, stray := range strays {
-			r.warn(fmt.Sprintf("redline profile: the argument '%s' belongs to no option and is ignored", stray))
-		}
+	if r.face == plan.Redline && len(strays) > 0 { // perf_analyzer ignores them
+		return line("%v", r.table.Unexpected(strays[0], 0))
 	}
 	return nil
 }
@@ -107,8 +109,10 @@ func (r *raw) worded(err error) error {
 	}
 	e, ok := errors.AsType[*option.ValueError](err)
 	switch {
-	case !ok, errors.Is(err, option.ErrHelp), errors.Is(err, ErrVersion):
+	case errors.Is(err, option.ErrHelp), errors.Is(err, ErrVersion):
 		return err
+	case !ok:
+		return line("%v", err)
 	case errors.Is(err, cxx.ErrInvalid):
 		return usagef("Failed to parse %s. Invalid value provided: %s", e.Form, e.Value)
 	case errors.Is(err, cxx.ErrRange):
@@ -117,15 +121,25 @@ func (r *raw) worded(err error) error {
 	return line("%v", err)
 }
 
+// llmOptions are options of redline llm, AIPerf and GenAI-Perf that the profile of these tools has.
+var llmOptions = []string{
+	"endpoint-type", "concurrency", "request-rate", "isl", "osl", "synthetic-input-tokens-mean", "synthetic-input-tokens-stddev", "output-tokens-mean", "output-tokens-stddev",
+	"tokenizer", "goodput", "num-prompts", "num-sessions", "num-conversations", "conversation-num", "benchmark-duration", "artifact-dir", "custom-dataset-type",
+	"extra-inputs", "input-file", "backend", "num-dataset-entries", "random-seed",
+}
+
 // syntaxError words an argument that cannot be read: perf_analyzer knows three kinds.
 func (r *raw) syntaxError(e *option.SyntaxError) error {
 	if r.face != plan.PerfAnalyzer {
+		if e.Fault == option.UnknownLong && slices.Contains(llmOptions, e.Name) {
+			return line("--%s is an option of 'redline llm', which measures language models: use 'redline llm' in the place of 'redline profile'", e.Name)
+		}
 		return line("%v", e)
 	}
 	switch e.Fault {
 	case option.UnknownShort, option.NoShortValue:
 		return line("Invalid short option '-%c'", e.Short)
-	case option.UnknownLong, option.Ambiguous:
+	case option.UnknownLong, option.Ambiguous, option.OneDash:
 		return line("Invalid long option '%s'", e.Raw)
 	case option.NoLongValue, option.UnexpectedValue:
 		return line("Missing value for option '%s'", e.Raw)

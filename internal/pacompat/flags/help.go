@@ -11,10 +11,18 @@ import (
 // Command describes redline profile, or perf_analyzer that was started under the name argv0.
 func Command(face plan.Program, argv0 string) option.Command {
 	if face == plan.Redline {
-		return option.Command{Name: "profile", Rows: Rows(face), Intro: profileIntro, Outro: outro(embeddedExample, "redline profile")}
+		return option.Command{Name: "profile", Rows: Rows(face), Intro: profileIntro, Examples: embeddedExample + examples("redline profile"), Outro: writing, Common: []string{
+			"m", "u", "i", "concurrency-range", "request-rate-range", "latency-threshold", "measurement-interval", "request-count", "input-data", "report",
+		}}
 	}
 	intro := strings.Replace(perfAnalyzerIntro, "perf_analyzer", cmp.Or(argv0, "perf_analyzer"), 1)
-	return option.Command{Name: "perf_analyzer", Rows: Rows(face), Intro: intro, Outro: outro("", "perf_analyzer")}
+	return option.Command{Name: "perf_analyzer", Rows: Rows(face), Intro: intro, Examples: examples("perf_analyzer"), Outro: writing, Exits: []option.Exit{
+		{Code: 0, Meaning: "done"},
+		{Code: 2, Meaning: "a level did not become stable"},
+		{Code: 3, Meaning: "no valid request in a window"},
+		{Code: 99, Meaning: "any other error"},
+		{Code: 130, Meaning: "interrupted; what was measured is reported"},
+	}}
 }
 
 const perfAnalyzerIntro = `Usage: perf_analyzer [options]
@@ -26,25 +34,22 @@ perf_analyzer mode, with perf_analyzer's options, output and exit codes.
 const profileIntro = `Usage: redline profile -m MODEL [options]
 
 Loads an inference server and reports throughput, latency, failures and client health of each load
-level. It has perf_analyzer's options and some of its own.
+level. It has perf_analyzer's options and some of its own. Times and sizes take
+units, such as 250ms, 5s or 64KiB; a bare number has the unit that the option names.
 `
 
 const embeddedExample = `  redline profile --embedded -m simple -i grpc --concurrency-range 1:4
       try it out: no server needed
 `
 
-// outro is the part of the help after the options.
-func outro(ownExample, program string) string {
-	return strings.ReplaceAll(`A long option may be abbreviated if the abbreviation is unique. A value follows after a space or an
+// writing is how options are written.
+const writing = `A long option may be abbreviated if the abbreviation is unique. A value follows after a space or an
 equals sign. Short options without a value may share one dash.
+`
 
-Exit codes
-  0    done                                   3    no valid request in a window
-  2    a level did not become stable          99   any other error
-  130  interrupted; what was measured is reported
-
-Examples
-`+ownExample+`  PROGRAM -m resnet50 -i grpc --concurrency-range 1:16
+// examples are command lines of the program.
+func examples(program string) string {
+	return strings.ReplaceAll(`  PROGRAM -m resnet50 -i grpc --concurrency-range 1:16
       measure throughput and latency at concurrency 1 to 16
   PROGRAM -m resnet50 --request-rate-range 100:500:100 --request-distribution poisson
       measure the latency that users see at 100, 200, ... 500 requests per second

@@ -5,6 +5,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/redline-bench/redline/internal/pace"
 	"github.com/redline-bench/redline/internal/pacompat/flags/cxx"
 	"github.com/redline-bench/redline/internal/plan"
 )
@@ -73,20 +74,23 @@ func (r *raw) setConcurrency(v string) error {
 	}
 	c := &r.plan.Load.Concurrency
 	var err error
-	if c.Start, err = level(parts[0]); err != nil {
+	if c.Start, err = level(parts[0]); r.lenient(err) != nil {
 		return err
 	}
 	for i, dst := range []*int{&c.End, &c.Step} {
 		if i+1 < len(parts) {
-			if *dst, err = bound(parts[i+1]); err != nil {
+			if *dst, err = bound(parts[i+1]); r.lenient(err) != nil {
 				return err
 			}
 		}
 	}
-	return nil
+	return r.upward("--concurrency-range", len(parts) > 1 && c.End != 0 && c.End < c.Start, v)
 }
 
 func (r *raw) setRate(v string) error {
+	if len(r.plan.Load.Stages) > 0 {
+		return twoRates()
+	}
 	if err := r.take(plan.RequestRate, true); err != nil {
 		return err
 	}
@@ -100,12 +104,38 @@ func (r *raw) setRate(v string) error {
 			break
 		}
 		f, err := finite(parts[i])
-		if err != nil {
+		if r.lenient(err) != nil {
 			return err
 		}
 		*dst = f
 	}
-	return nil
+	return r.upward("--request-rate-range", len(parts) > 1 && rate.End != 0 && rate.End < rate.Start, v)
+}
+
+// upward refuses a range that falls: perf_analyzer measures its start and ignores the rest.
+func (r *raw) upward(name string, falls bool, v string) error {
+	if !falls || r.face == plan.PerfAnalyzer {
+		return nil
+	}
+	return line("%s %s ends below its start: write the lower number first", name, v)
+}
+
+// twoRates is redline's own: both options set the rate.
+func twoRates() error {
+	return line("--stages and --request-rate-range exclude each other, and each is given once")
+}
+
+// setStages is redline's own.
+func (r *raw) setStages(v string) error {
+	if r.mode == plan.RequestRate {
+		return twoRates()
+	}
+	if err := r.take(plan.RequestRate, true); err != nil {
+		return err
+	}
+	stages, err := pace.ParseStages(v)
+	r.plan.Load.Stages = stages
+	return err
 }
 
 func (r *raw) setIntervals(v string) error {
@@ -132,7 +162,7 @@ func (r *raw) setPeriodic(v string) error {
 	var err error
 	for i, dst := range []*int{&p.Start, &p.End, &p.Step} {
 		if i < len(parts) {
-			if *dst, err = bound(parts[i]); err != nil {
+			if *dst, err = bound(parts[i]); r.lenient(err) != nil {
 				return err
 			}
 		}
@@ -153,7 +183,7 @@ func (r *raw) setSessions(v string) error {
 		return err
 	}
 	n, err := bound(v)
-	if err != nil {
+	if r.lenient(err) != nil {
 		return err
 	}
 	if n == 0 {
@@ -171,13 +201,17 @@ func (r *raw) settle() error {
 		r.mode = plan.Concurrency
 	}
 	load.Mode = r.mode
-	if r.mode == plan.CustomIntervals {
+	staged := len(load.Stages) > 0
+	if r.mode == plan.CustomIntervals || staged && load.Search != plan.Binary {
 		load.Search = plan.Single
 	}
 	if !load.MaxThreadsSet {
 		load.MaxThreads = 4
-		if r.mode == plan.Concurrency {
+		switch {
+		case r.mode == plan.Concurrency:
 			load.MaxThreads = max(16, load.Concurrency.End)
+		case staged: // a spike must not wait for slots
+			load.MaxThreads = stagedThreads
 		}
 	}
 	if r.mode == plan.FixedSchedule {
@@ -192,6 +226,9 @@ func (r *raw) settle() error {
 	}
 	return nil
 }
+
+// stagedThreads is the default of --max-threads with --stages.
+const stagedThreads = 64
 
 // scheduleLength counts the requests of a fixed schedule. perf_analyzer aborts at each of these faults.
 func (r *raw) scheduleLength() (int, error) {

@@ -1,6 +1,8 @@
 package flags
 
 import (
+	"errors"
+	"fmt"
 	"math"
 	"os"
 	"slices"
@@ -36,6 +38,8 @@ type raw struct {
 	metricsURL   string
 	metricsEvery time.Duration
 	latencyFrom  string
+	reading      string // the option whose value is being read
+	duration     time.Duration
 	grpcTLS      plan.TLS
 	httpTLS      plan.TLS
 }
@@ -61,11 +65,23 @@ func newRaw(face plan.Program, secrets *secret.Set) *raw {
 		manners.PerfAnalyzer(&r.plan)
 	}
 	rows := slices.Concat(r.targetRows(), r.loadRows(), r.measureRows(), r.inputRows(), r.transportRows(),
-		r.sequenceRows(), r.serverRows(), r.outputRows(), r.outcomeRows(), r.kindRows(), r.deprecatedRows())
-	r.table = option.Table{Secrets: secrets, Rows: slices.DeleteFunc(rows, func(row option.Row) bool {
+		r.sequenceRows(), r.serverRows(), r.outputRows(), r.outcomeRows(), r.kindRows(), r.deprecatedRows(), otherRows())
+	r.table = option.Table{Secrets: secrets, Getopt: face == plan.PerfAnalyzer, Rows: slices.DeleteFunc(rows, func(row option.Row) bool {
 		return row.RedlineOnly && face == plan.PerfAnalyzer
 	})}
+	for i := range r.table.Rows {
+		r.names(&r.table.Rows[i])
+	}
 	return r
+}
+
+// names makes a row note its name before it reads a value, and reads a number that text follows as the program does.
+func (r *raw) names(row *option.Row) {
+	set, name := row.To.Set, row.Name()
+	row.To.Set = func(v string) error {
+		r.reading = name
+		return r.lenient(set(v))
+	}
 }
 
 // outcomeRows are the options that every measuring command of redline has.
@@ -85,7 +101,36 @@ const defaultMetricsURL = "localhost:8002/metrics"
 func (r *raw) warn(text string) { r.notes.Warnings = append(r.notes.Warnings, text) }
 
 func (r *raw) warnDeprecated(name, instead string) {
+	if r.face == plan.Redline {
+		r.warn("redline profile: " + name + " is an old option: use " + instead)
+		return
+	}
 	r.warn("Warning: " + name + " is deprecated and will be removed in an upcoming version. Use " + instead + " instead.")
+}
+
+// restError means that text follows a number, as in "10abc". The number was read.
+type restError struct{ text, rest string }
+
+func (e *restError) Error() string { return fmt.Sprintf("is a number, not %q", e.text) }
+
+// lenient accepts a number that text follows in perf_analyzer mode, with a warning: perf_analyzer ignores the text. redline
+// profile refuses it.
+func (r *raw) lenient(err error) error {
+	e, ok := errors.AsType[*restError](err)
+	if !ok || r.face != plan.PerfAnalyzer {
+		return err
+	}
+	r.warn(fmt.Sprintf("WARNING: %s: '%s' is read as %s, because perf_analyzer ignores what follows a number.",
+		r.reading, e.text, strings.TrimSuffix(e.text, e.rest)))
+	return nil
+}
+
+// whole returns err, or an error if text follows a number.
+func whole(text, rest string, err error) error {
+	if err == nil && rest != "" {
+		return &restError{text, rest}
+	}
+	return err
 }
 
 // wholeNumber reads a number that is not below least, or fails with the message.
@@ -94,7 +139,7 @@ func wholeNumber(least int, message, v string) (int, error) {
 	if err == nil && n < least {
 		err = usagef("%s", message)
 	}
-	return n, err
+	return n, whole(v, cxx.AfterInt(v), err)
 }
 
 // integer stores a whole number that is not below least.
@@ -104,14 +149,34 @@ func integer(least int, message string, to *int) option.Value {
 	return v
 }
 
-// millis stores a time that is given in milliseconds and is not below least.
-func millis(least int, message string, to *time.Duration) option.Value {
+// millis stores a time that is not below least milliseconds: in perf_analyzer mode a number of milliseconds, in redline profile
+// also a time with its unit.
+func (r *raw) millis(least int, message string, to *time.Duration) option.Value {
+	if r.face == plan.Redline {
+		v := option.Time(to, time.Millisecond)
+		set := v.Set
+		v.Set = func(text string) error {
+			if err := set(text); err != nil || *to > 0 || least == 0 {
+				return err
+			}
+			return fmt.Errorf("is a time above 0, such as 5s or 250ms, not %q", text)
+		}
+		return v
+	}
 	v := option.Parsed(to, func(v string) (time.Duration, error) {
 		n, err := wholeNumber(least, message, v)
 		return time.Duration(n) * time.Millisecond, err
 	})
 	v.Default = strconv.FormatInt(to.Milliseconds(), 10)
 	return v
+}
+
+// bytes stores a size: in perf_analyzer mode a number of bytes, in redline profile also a size with its unit.
+func (r *raw) bytes(message string, to *int) option.Value {
+	if r.face == plan.Redline {
+		return option.Bytes(to, 0, math.MaxInt32)
+	}
+	return integer(0, message, to)
 }
 
 // choice stores one of some words. said is how perf_analyzer lists them, misspellings included.
@@ -167,7 +232,15 @@ func finite(v string) (float64, error) {
 	if err == nil && (math.IsNaN(f) || math.IsInf(f, 0)) {
 		err = cxx.ErrInvalid
 	}
-	return f, err
+	return f, whole(v, cxx.AfterFloat(v), err)
+}
+
+// percent is finite for a percentage; redline profile also takes "10%".
+func (r *raw) percent(v string) (float64, error) {
+	if r.face == plan.Redline {
+		v = strings.TrimSpace(strings.TrimSuffix(v, "%"))
+	}
+	return finite(v)
 }
 
 // level reads a concurrency. A number above MaxInt32 is out of range; perf_analyzer would try it.
@@ -176,11 +249,11 @@ func level(v string) (int, error) {
 	if err == nil && n > math.MaxInt32 {
 		err = cxx.ErrRange
 	}
-	return int(n), err
+	return int(n), whole(v, cxx.AfterInt(v), err)
 }
 
 // bound reads an end or a step of levels. In perf_analyzer "-1" wraps to the largest number; here it becomes MaxInt32.
 func bound(v string) (int, error) {
 	n, err := cxx.Stoull(v)
-	return int(min(n, math.MaxInt32)), err
+	return int(min(n, math.MaxInt32)), whole(v, cxx.AfterInt(v), err)
 }

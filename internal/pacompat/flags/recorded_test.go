@@ -3,6 +3,7 @@ package flags_test
 import (
 	"errors"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -77,6 +78,9 @@ func said(face plan.Program, args []string) string {
 	return strings.Join(lines, "\n")
 }
 
+// behindNumber is the warning about text behind a number, which perf_analyzer ignores silently.
+var behindNumber = regexp.MustCompile(`WARNING: .* is read as .*\n`)
+
 // TestRecorded holds perf_analyzer mode to recorded responses of perf_analyzer.
 func TestRecorded(t *testing.T) {
 	recorded, err := os.ReadFile("testdata/original.txt")
@@ -93,7 +97,8 @@ func TestRecorded(t *testing.T) {
 		}
 		cases++
 		want = strings.ReplaceAll(strings.TrimSpace(want), "\n  ", "\n")
-		if d := cmp.Diff(want, strings.TrimSpace(said(plan.PerfAnalyzer, words(command)))); d != "" {
+		got := behindNumber.ReplaceAllString(said(plan.PerfAnalyzer, words(command)), "")
+		if d := cmp.Diff(want, strings.TrimSpace(got)); d != "" {
 			t.Errorf("%s: %s", command, d)
 		}
 	}
@@ -214,21 +219,35 @@ func TestStderr(t *testing.T) {
 		"Error: Failed to parse -p. The number is out of range: 9999999999\n")
 	own := func(line, message string) {
 		t.Helper()
-		text := "redline profile: " + message + "\nrun 'redline help profile' for all options\n"
+		text := "redline profile: " + message + "\nsee redline profile --help\n"
 		f(plan.Redline, line, text, text)
 	}
-	own("-q", "unknown option '-q'")
+	own("-Q", "unknown option '-Q'")
+	own("-m x stray", `unexpected argument "stray"`)
+	own("--concurency-range 4", "unknown option '--concurency-range'; did you mean --concurrency-range?")
+	own("-m x -async", "option '-async' has two dashes: --async")
 	own("--in x", "option '--in' could be --input-data or --input-tensor-format")
 	own("-m x --request-distribution x", "Failed to parse --request-distribution. Unsupported type provided: 'x'. Choose one of 'poisson', 'constant'.")
 	own("-m x --request-rate-range 1 --concurrency-range 1", "Cannot use both RequestRate and Concurrency inference load modes.")
 	own("-m x --latency-from start", `--latency-from is scheduled or send, not "start"`)
 	own("-m x --max-error-rate 101", "--max-error-rate is a percentage from 0 to 100, not \"101\"")
 	own("-m x --max-error-rate nan", "--max-error-rate is a percentage from 0 to 100, not \"nan\"")
+	own("-m x --stages 10", `--stages is a list of LEVEL:TIME, as "10:30s,10-50:1m", not "10"`)
+	own("-m x --stages 10:5s --request-rate-range 5", "--stages and --request-rate-range exclude each other, and each is given once")
+	own("-m x --stages 10:5s --request-count 5", "--stages and --request-count exclude each other: the stages say how long is measured")
+	own("-m x --duration 5s -p 100", "--duration and --measurement-interval exclude each other")
+	own("-m x --duration 5", `--duration is a time with its unit, as 5s or 250ms, not "5"`)
 	own("-m x --think-time 30", "--think-time is a time of at most 24h, such as 100ms or 100ms±20ms, not '30'")
 	own("-m x --think-time 1s+-2s", "--think-time has a spread that is longer than the time itself: '1s+-2s'")
 	own("-m x --think-time 1s --request-rate-range 5", "--think-time needs a closed loop: use it with --concurrency-range alone")
-	own("-m x --request-timeout 30", "--request-timeout is a time such as 500ms, 30s or 2m, not \"30\"")
-	own("-m x --request-timeout 0s", "--request-timeout is a time such as 500ms, 30s or 2m, not \"0s\"")
+	own("-m x --request-timeout 0s", `--request-timeout is a time above 0 such as 500ms, 30s or 2m, or a number of seconds, not "0s"`)
+	own("-m x -p 0", `--measurement-interval is a time above 0, such as 5s or 250ms, not "0"`)
+	own("-m x -l 5x", `--latency-threshold is a time such as 5s or 250ms, or a number of milliseconds, not "5x"`)
+	own("-m x -b 1e3", `-b is a number, not "1e3"`)
+	own("-m x --concurrency-range 1:8x", `--concurrency-range is a number, not "8x"`)
+	own("-m x --concurrency-range 8:1", "--concurrency-range 8:1 ends below its start: write the lower number first")
+	own("-m x --request-rate-range 8:1", "--request-rate-range 8:1 ends below its start: write the lower number first")
+	own("-m x -u grpc://h:1", "-u grpc://h:1 is a gRPC address: add -i grpc, or write http://HOST:PORT")
 	own("-m x --connections -1", `--connections is a whole number of at least 0, not "-1"`)
 	own("-m x --seed -1", `--seed is a whole number from 0 to 18446744073709551615, not "-1"`)
 	own("-m x --embedded -u localhost:1", "-u and --embedded exclude each other: the embedded server chooses its own address")

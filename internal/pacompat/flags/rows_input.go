@@ -1,6 +1,7 @@
 package flags
 
 import (
+	"fmt"
 	"os"
 	"strings"
 
@@ -13,7 +14,7 @@ func (r *raw) inputRows() []option.Row {
 	in := &r.plan.Input
 	return option.Group("Input data", []option.Row{
 		{
-			Short: 'b', Arg: "N",
+			Short: 'b', Word: "batch-size", Arg: "N",
 			Help: "batch size of each request. Throughput counts inferences: a request of batch size 8 counts eight times",
 			To:   integer(1, "Failed to parse -b (batch size). The value must be > 0.", &in.Batch),
 		}, {
@@ -48,9 +49,9 @@ func (r *raw) inputRows() []option.Row {
 			To: choice(r, "--shared-memory", "The available options are 'system', 'cuda', or 'none'.",
 				&in.SharedMemory, plan.NoSharedMemory, plan.SystemSharedMemory, plan.CUDASharedMemory),
 		}, {
-			Long: "output-shared-memory-size", Arg: "N", Unit: "bytes",
+			Long: "output-shared-memory-size", Arg: "SIZE", Unit: "bytes",
 			Help: "size of the shared memory region of an output with variable size",
-			To: integer(0, "Failed to parse --output-shared-memory-size. The value must be >= 0.",
+			To: r.bytes("Failed to parse --output-shared-memory-size. The value must be >= 0.",
 				&in.OutputRegionSize),
 		},
 	})
@@ -85,7 +86,7 @@ func (r *raw) addShape(v string) error {
 	var dims []int64
 	for part := range strings.SplitSeq(v[i+1:], ",") {
 		d, err := cxx.Stoll(part)
-		if err != nil {
+		if err = r.lenient(whole(part, cxx.AfterInt(part), err)); err != nil {
 			return err
 		}
 		if d <= 0 {
@@ -121,7 +122,7 @@ func (r *raw) sequenceRows() []option.Row {
 		}, {
 			Long: "sequence-length-variation", Arg: "PCT", Default: "20", Unit: "%",
 			Help: "variation of --sequence-length, so that sequences do not all end at once",
-			To:   option.Parsed(&in.SequenceLengthVariation, finite),
+			To:   option.Parsed(&in.SequenceLengthVariation, r.percent),
 		}, {
 			Long: "sequence-id-range", Arg: "START[:END]",
 			Help: "range of correlation ids, END not included. By default redline profile uses a random range, so that concurrent " +
@@ -141,12 +142,15 @@ func (r *raw) sequenceRows() []option.Row {
 
 func (r *raw) setSequenceLength(v string) error {
 	n, err := cxx.Stoi(v)
-	if err != nil {
+	if err = r.lenient(whole(v, cxx.AfterInt(v), err)); err != nil {
 		return err
 	}
 	in := &r.plan.Input
 	in.SequenceLengthSet = true
 	if n <= 0 {
+		if r.face == plan.Redline {
+			return fmt.Errorf("is a number above 0, not %q", v)
+		}
 		r.warn("WARNING: The sequence length must be > 0. Perf Analyzer will use default value if it is measuring on sequence model.")
 		return nil
 	}
@@ -163,7 +167,7 @@ func (r *raw) setSequenceIDs(v string) error {
 	ids := make([]int, len(parts))
 	for i, part := range parts {
 		n, err := cxx.Stoi(part)
-		if err != nil {
+		if err = r.lenient(whole(part, cxx.AfterInt(part), err)); err != nil {
 			return err
 		}
 		if n < 0 {

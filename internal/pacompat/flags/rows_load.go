@@ -22,6 +22,11 @@ func (r *raw) loadRows() []option.Row {
 				"Shows the latency that independent users would see",
 			To: option.Func(r.setRate),
 		}, {
+			Long: "stages", Arg: "LIST", RedlineOnly: true,
+			Help: "open loop: rates of one level, one after another, with their times: \"10:30s,10-50:1m,200:5s\" is 10 requests/s for " +
+				"30 s, rises from 10 to 50 in a minute, and ends with a spike of 200 for 5 s. Requests are asynchronous unless --sync is given",
+			To: option.Func(r.setStages),
+		}, {
 			Long: "think-time", Arg: "DURATION[±SPREAD]", RedlineOnly: true, Default: "0s",
 			Help: "closed loop: wait this long after a request has ended before the next is sent in its place, such as 100ms or " +
 				"100ms±20ms (uniform, drawn from --seed; +- stands for ±). No latency includes it",
@@ -36,9 +41,9 @@ func (r *raw) loadRows() []option.Row {
 			Help: "open loop: use the gaps between requests in this file, one number of microseconds per line, repeatedly",
 			To:   option.Func(r.setIntervals),
 		}, {
-			Long: "latency-threshold", Short: 'l', Arg: "N", Default: "0, no limit", Unit: "ms",
+			Long: "latency-threshold", Short: 'l', Arg: "TIME", Default: "0, no limit", Unit: "ms",
 			Help: "stop when the latency of a level exceeds this limit: finds the highest load that meets it",
-			To:   millis(0, "Failed to parse --latency-threshold (-l). The value must be >= 0 msecs.", &r.plan.Measure.LatencyLimit),
+			To:   r.millis(0, "Failed to parse --latency-threshold (-l). The value must be >= 0 msecs.", &r.plan.Measure.LatencyLimit),
 		}, {
 			Long: "binary-search",
 			Help: "search the range by bisection instead of step by step. Needs -l; reaches the limit in fewer levels",
@@ -56,7 +61,7 @@ func (r *raw) loadRows() []option.Row {
 			Help: "limit of requests in flight in synchronous open-loop modes",
 			To:   integer(1, "Failed to parse --max-threads. The value must be > 0.", &load.MaxThreads),
 		}, {
-			Long: "seed", Arg: "N", RedlineOnly: true,
+			Long: "seed", Arg: "N", RedlineOnly: true, Default: "0",
 			Help: "seed of all random choices: arrivals, think times and data. Equal seeds give equal runs; change the seed to see " +
 				"the effect of chance on a result",
 			To: option.Uint(&load.Seed, math.MaxUint64),

@@ -3,6 +3,7 @@ package flags
 import (
 	"math"
 	"os"
+	"strings"
 
 	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/pacompat/flags/cxx"
@@ -19,10 +20,14 @@ func (r *raw) measureRows() []option.Row {
 	m := &r.plan.Measure
 	return option.Group("Measurement", []option.Row{
 		{
-			Long: "measurement-interval", Short: 'p', Arg: "N", Unit: "ms",
+			Long: "measurement-interval", Short: 'p', Arg: "TIME", Unit: "ms",
 			Help: "length of a measurement window. A level is measured until three consecutive windows agree; a slow model needs " +
 				"longer windows",
-			To: millis(1, "Failed to parse --measurement-interval (-p). The value must be > 0 msec.", &m.Interval),
+			To: r.millis(1, "Failed to parse --measurement-interval (-p). The value must be > 0 msec.", &m.Interval),
+		}, {
+			Long: "duration", Arg: "TIME", RedlineOnly: true,
+			Help: "measure each level for this long, such as 30s, in one window, instead of until three windows agree",
+			To:   option.Duration(&r.duration),
 		}, {
 			Long: "measurement-mode", Arg: "MODE",
 			Help: "what ends a window: time (time_windows), or --measurement-request-count responses (count_windows)",
@@ -43,7 +48,13 @@ func (r *raw) measureRows() []option.Row {
 		}, {
 			Long: "percentile", Arg: "N", Default: "-1, the average",
 			Help: "use this percentile of latency, 1 to 99, for stability and -l instead of the average, and report it",
-			To:   option.Func(func(v string) error { r.percentile = cxx.Atoi(v); return nil }),
+			To: option.Func(func(v string) error {
+				r.percentile = cxx.Atoi(v)
+				if rest := cxx.AfterInt(v); rest != strings.TrimSpace(v) { // else there is no number, which the rules refuse
+					return whole(v, rest, nil)
+				}
+				return nil
+			}),
 		}, {
 			Long: "request-count", Arg: "N", Default: "0, no fixed number",
 			Help: "measure exactly this number of requests in one window. For comparing runs request by request",
@@ -74,7 +85,7 @@ func (r *raw) measureRows() []option.Row {
 }
 
 func (r *raw) setStability(v string) error {
-	pct, err := cxx.Stof(v)
+	pct, err := r.share(v)
 	if err != nil {
 		return err
 	}
@@ -86,10 +97,19 @@ func (r *raw) setStability(v string) error {
 	return nil
 }
 
+// share reads the percentage of --stability-percentage; redline profile also takes "10%".
+func (r *raw) share(v string) (float64, error) {
+	if r.face == plan.Redline {
+		v = strings.TrimSpace(strings.TrimSuffix(v, "%"))
+	}
+	pct, err := cxx.Stof(v)
+	return pct, r.lenient(whole(v, cxx.AfterFloat(v), err))
+}
+
 // setRequestCount keeps the first of several, as perf_analyzer does, but checks them all.
 func (r *raw) setRequestCount(v string) error {
 	n, err := wholeNumber(1, "Failed to parse --request-count. The value must be > 0.", v)
-	if err == nil && r.plan.Measure.RequestCount == 0 {
+	if r.lenient(err) == nil && r.plan.Measure.RequestCount == 0 {
 		r.plan.Measure.RequestCount = n
 	}
 	return err
@@ -99,7 +119,7 @@ func (r *raw) outputRows() []option.Row {
 	out := &r.plan.Output
 	return option.Group("Output", []option.Row{
 		{
-			Short: 'f', Arg: "FILE",
+			Short: 'f', Word: "csv", Arg: "FILE", Writes: true,
 			Help: "write a CSV report with one row per level, for spreadsheets and Model Analyzer",
 			To:   option.Text(&out.CSV),
 		},
@@ -109,7 +129,7 @@ func (r *raw) outputRows() []option.Row {
 			To:   option.Switch(&out.VerboseCSV),
 		},
 		{
-			Long: "profile-export-file", Arg: "FILE",
+			Long: "profile-export-file", Arg: "FILE", Writes: true,
 			Help: "write the times of every request as JSON, for GenAI-Perf or your own analysis. The file must not exist yet",
 			To: option.Func(func(v string) error {
 				if _, err := os.Stat(v); err == nil {
@@ -120,12 +140,17 @@ func (r *raw) outputRows() []option.Row {
 			}),
 		},
 		{
-			Long: "json", Arg: "FILE", RedlineOnly: true,
+			Long: "json", Arg: "FILE", Writes: true, RedlineOnly: true,
 			Help: "write the whole result as one JSON tree: plan, machine, levels, windows, server statistics, client health, verdict",
 			To:   option.Text(&out.ResultJSON),
 		},
 		{
-			Short: 'v', Repeat: true,
+			Long: "save-scenario", Arg: "FILE", Writes: true, RedlineOnly: true,
+			Help: "save the run as a scenario: 'redline run FILE' repeats it",
+			To:   option.Text(&r.notes.SaveScenario),
+		},
+		{
+			Short: 'v', Word: "verbose", Repeat: true,
 			Help: "print each window and all numbers of each level. Twice (-v -v): also the steps of each request",
 			To:   option.Count(&r.plan.Verbose),
 		},

@@ -14,19 +14,19 @@ func (r *raw) targetRows() []option.Row {
 	t := &r.plan.Target
 	return option.Group("Target", []option.Row{
 		{
-			Short: 'm', Arg: "NAME",
+			Short: 'm', Word: "model", Arg: "NAME",
 			Help: "name of the model. Required",
 			To:   option.Text(&t.Model),
 		}, {
-			Short: 'x', Arg: "VERSION", Default: "the server's choice",
+			Short: 'x', Word: "model-version", Arg: "VERSION", Default: "the server's choice",
 			Help: "version of the model. Give it to measure a version that is not the newest",
 			To:   option.Text(&t.Version),
 		}, {
-			Short: 'u', Arg: "URL", Default: "localhost:8000, or localhost:8001 with -i grpc", Secret: secret.URL,
-			Help: "address of the server, HOST:PORT. For HTTP, the prefix https:// enables TLS",
+			Short: 'u', Word: "url", Arg: "URL", Default: "localhost:8000, or localhost:8001 with -i grpc", Secret: secret.URL,
+			Help: "address of the server: HOST:PORT, or a URL. The prefix https:// enables TLS",
 			To:   option.Text(&t.URL),
 		}, {
-			Short: 'i', Arg: "PROTOCOL",
+			Short: 'i', Word: "protocol", Arg: "PROTOCOL",
 			Help: "protocol: http or grpc. gRPC needs less CPU per request on both sides; HTTP works with more proxies",
 			To:   option.Text(&r.protocol).Of("http", "grpc"),
 		}, {
@@ -118,9 +118,9 @@ func (r *raw) serverRows() []option.Row {
 			Help: "address of the server's Prometheus metrics",
 			To:   option.Text(&r.metricsURL),
 		}, {
-			Long: "metrics-interval", Arg: "N", Unit: "ms",
+			Long: "metrics-interval", Arg: "TIME", Unit: "ms",
 			Help: "interval between two readings of the metrics",
-			To:   millis(1, "Failed to parse --metrics-interval. The value must be > 0 msecs.", &r.metricsEvery),
+			To:   r.millis(1, "Failed to parse --metrics-interval. The value must be > 0 msecs.", &r.metricsEvery),
 		}, {
 			Long: "trace-level", Arg: "LEVEL", Default: "as the server has it",
 			Help: "what the server traces during the run, to see where the time of a request is spent",

@@ -11,13 +11,14 @@ import (
 	"github.com/redline-bench/redline/internal/pacompat/flags/cxx"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/secret"
+	"github.com/redline-bench/redline/internal/unit"
 )
 
 func (r *raw) transportRows() []option.Row {
 	t := &r.plan.Target
 	return option.Group("Transport: connections, headers and encryption", append([]option.Row{
 		{
-			Short: 'H', Arg: "'NAME: VALUE'", Repeat: true, Secret: secret.Header,
+			Short: 'H', Word: "header", Arg: "'NAME: VALUE'", Repeat: true, Secret: secret.Header,
 			Help: "HTTP header or gRPC metadata to send with every request, such as an authorization token",
 			To:   option.Func(r.addHeader),
 		}, {
@@ -40,11 +41,11 @@ func (r *raw) transportRows() []option.Row {
 				"own ports. For a server on this machine, addresses are added if one does not have enough ports",
 			To: option.Func(r.setSources),
 		}, {
-			Long: "request-timeout", Arg: "DURATION", RedlineOnly: true, Default: "600s",
+			Long: "request-timeout", Arg: "TIME", RedlineOnly: true, Default: "600", Unit: "s",
 			Help: "time limit of a request, such as 500ms, 30s or 2m; a request that takes longer fails",
 			To:   option.Parsed(&t.Timeout, timeout),
 		}, {
-			Long: "max-response-bytes", Arg: "N", RedlineOnly: true, Default: "32 MiB, or what the model's outputs need", Unit: "bytes",
+			Long: "max-response-bytes", Arg: "SIZE", RedlineOnly: true, Default: "32 MiB, or what the model's outputs need", Unit: "bytes",
 			Help: "size limit of a response, decompressed and with all messages of a stream; a request with a larger response " +
 				"fails. Limits the memory that a server can make the client use",
 			To: option.Bytes(&t.MaxResponse, 1, plan.MostResponse),
@@ -138,9 +139,9 @@ func leniently(p plan.Parameter) string {
 
 // timeout reads a time that is longer than 0.
 func timeout(v string) (time.Duration, error) {
-	d, err := time.ParseDuration(v)
+	d, err := unit.Time(v, time.Second)
 	if err != nil || d <= 0 {
-		return 0, fmt.Errorf("is a time such as 500ms, 30s or 2m, not %q", v)
+		return 0, fmt.Errorf("is a time above 0 such as 500ms, 30s or 2m, or a number of seconds, not %q", v)
 	}
 	return d, nil
 }

@@ -2,6 +2,7 @@ package flags
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -13,7 +14,7 @@ import (
 func (r *raw) verify() error {
 	for _, rule := range []func() error{
 		r.verifyTarget, r.verifyNumbers, r.verifyCalls, r.verifyPeriodic, r.verifySearch,
-		r.verifyWarmup, r.verifyRequestCount, r.verifyKind, r.verifyMetrics, r.verifySessions, r.verifyThinkTime, r.verifyEmbedded, r.verifyMethod,
+		r.verifyWarmup, r.verifyRequestCount, r.verifyKind, r.verifyMetrics, r.verifySessions, r.verifyThinkTime, r.verifyStages, r.verifyDuration, r.verifyEmbedded, r.verifyMethod,
 	} {
 		if err := rule(); err != nil {
 			return err
@@ -53,6 +54,9 @@ func (r *raw) verifyNumbers() error {
 		return usagef("Failed to parse --sequence-length-variation. The value must be >= 0.0.")
 	}
 	if r.startID == 0 {
+		if r.face == plan.Redline {
+			return line("--sequence-id-range starts at 1 or above: 0 is no correlation id")
+		}
 		r.warn("WARNING: using an invalid start sequence id. Perf Analyzer will use default value if it is measuring on sequence model.")
 		r.startID = 1
 	}
@@ -83,7 +87,7 @@ func (r *raw) verifyPeriodic() error {
 		}
 		short := load.MaxThreads < load.Periodic.End
 		if load.MaxThreadsSet && (short || r.face == plan.PerfAnalyzer) { // perf_analyzer warns whatever the number
-			r.warn("WARNING: Overriding max_threads specification to ensure requested concurrency range.")
+			r.warn(r.raised(load.MaxThreads, load.Periodic.End))
 		}
 		if short {
 			load.MaxThreads = load.Periodic.End
@@ -93,6 +97,14 @@ func (r *raw) verifyPeriodic() error {
 		return usagef("The --request-parameter option is currently only supported by gRPC protocol.")
 	}
 	return nil
+}
+
+// raised says that --max-threads is raised to the highest concurrency.
+func (r *raw) raised(from, to int) string {
+	if r.face == plan.PerfAnalyzer {
+		return "WARNING: Overriding max_threads specification to ensure requested concurrency range."
+	}
+	return fmt.Sprintf("redline profile: --max-threads %d is less than the concurrency %d, and is raised to it", from, to)
 }
 
 // verifySearch checks that a search can end.
@@ -207,6 +219,37 @@ func (r *raw) verifyThinkTime() error {
 	return nil
 }
 
+// verifyStages is redline's own: stages are one level that ends by itself.
+func (r *raw) verifyStages() error {
+	if len(r.plan.Load.Stages) == 0 {
+		return nil
+	}
+	for _, name := range []string{"request-count", "duration", "latency-threshold", "binary-search", "measurement-interval", "measurement-mode", "max-trials"} {
+		if r.table.Given(name) {
+			return line("--stages and --%s exclude each other: the stages say how long is measured", name)
+		}
+	}
+	return nil
+}
+
+// verifyDuration is redline's own.
+func (r *raw) verifyDuration() error {
+	if r.duration == 0 {
+		return nil
+	}
+	for _, name := range []string{"request-count", "measurement-interval", "measurement-mode", "max-trials"} {
+		if r.table.Given(name) {
+			return line("--duration and --%s exclude each other", name)
+		}
+	}
+	if r.mode != plan.Concurrency && r.mode != plan.RequestRate && r.mode != plan.CustomIntervals {
+		return line("--duration needs a load without an end: use it with --concurrency-range, --request-rate-range or --request-intervals")
+	}
+	m := &r.plan.Measure
+	m.Interval, m.OneWindow, m.MaxTrials = r.duration, true, 1
+	return nil
+}
+
 // verifyEmbedded is redline's own: the embedded server is one Triton, at an address of its own choosing.
 func (r *raw) verifyEmbedded() error {
 	t := &r.plan.Target
@@ -240,7 +283,7 @@ func (r *raw) finish() error {
 	if r.sync {
 		t.Call = plan.Sync
 	}
-	if r.async {
+	if r.async || len(r.plan.Load.Stages) > 0 && !r.sync && !kind.Of(t.Kind).Synchronous {
 		t.Call = plan.Async
 	}
 	r.finishURLs()
@@ -249,6 +292,12 @@ func (r *raw) finish() error {
 		t.TLS = r.grpcTLS
 	case plan.HTTP:
 		t.TLS = r.httpTLS
+	}
+	if r.face == plan.Redline {
+		t.Endpoint = strings.TrimLeft(t.Endpoint, "/")
+		if err := kind.Of(t.Kind).Address(t, t.URL); err != nil {
+			return line("%v", err)
+		}
 	}
 	if r.percentile > 0 {
 		m.Percentile = r.percentile
@@ -263,7 +312,6 @@ func (r *raw) finish() error {
 	}
 	if r.face == plan.Redline {
 		m.FromSend = r.latencyFrom == fromSend
-		t.Endpoint = strings.TrimLeft(t.Endpoint, "/")
 	} else if kind.Of(t.Kind).HTTP2 {
 		t.HTTPVersion = "1.1" // the only version of perf_analyzer
 	}
@@ -293,6 +341,10 @@ func (r *raw) dropUntyped() {
 	t.Parameters = slices.DeleteFunc(t.Parameters, func(p plan.Parameter) bool {
 		sendable := p.Type == "string" || p.Type == "int" || p.Type == "bool"
 		if !sendable {
+			if r.face == plan.Redline {
+				r.warn("redline profile: --request-parameter " + p.Name + " is not sent: its type is not string, int or bool")
+				return true
+			}
 			r.warn("WARNING: --request-parameter " + p.Name + " is not sent: its type is not string, int or bool.")
 		}
 		return !sendable

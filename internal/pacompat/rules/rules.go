@@ -3,6 +3,9 @@ package rules
 
 import (
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/redline-bench/redline/internal/kind"
 	"github.com/redline-bench/redline/internal/plan"
@@ -27,6 +30,9 @@ func Check(p *plan.Plan, m *service.Model, warn func(line string)) (s Settled, e
 	}
 	if b := p.Input.Batch; b > m.MaxBatch && m.MaxBatch > 0 && p.Program == plan.Redline { // perf_analyzer lets the server refuse it
 		return s, fmt.Errorf("-b %d is more than the %d that model %q takes in a request", b, m.MaxBatch, m.Name)
+	}
+	if err := shapeRule(p, m); err != nil {
+		return s, err
 	}
 	if p.Input.Batch > 1 && m.Sequential() {
 		return s, PlainError("can not specify batch size > 1 when using a sequence model")
@@ -56,6 +62,23 @@ func Check(p *plan.Plan, m *service.Model, warn func(line string)) (s Settled, e
 	return s, sequenceRules(s.Plan)
 }
 
+// shapeRule refuses the shape of an input that the model does not have. perf_analyzer ignores it.
+func shapeRule(p *plan.Plan, m *service.Model) error {
+	if p.Program == plan.PerfAnalyzer || len(m.Inputs) == 0 {
+		return nil
+	}
+	names := make([]string, len(m.Inputs))
+	for i := range m.Inputs {
+		names[i] = m.Inputs[i].Name
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.Input.Shapes)) {
+		if !slices.Contains(names, name) {
+			return fmt.Errorf("--shape %s: model %q has no such input; it has %s", name, m.Name, strings.Join(names, ", "))
+		}
+	}
+	return nil
+}
+
 // kindRules are those of single service kinds. In perf_analyzer mode the first request finds out what a kind cannot do.
 func kindRules(p *plan.Plan, row *kind.Row) (noSteps, err error) {
 	t, words := &p.Target, &row.PerfAnalyzer
@@ -76,10 +99,16 @@ func kindRules(p *plan.Plan, row *kind.Row) (noSteps, err error) {
 func threadRules(p *plan.Plan, warn func(string)) *plan.Plan {
 	load := &p.Load
 	switch most := max(load.Concurrency.Start, load.Concurrency.End); {
+	case load.Concurrency.End == 0 && p.Program == plan.Redline:
+		warn(fmt.Sprintf("redline profile: the search ends at concurrency %d: raise --max-threads, or use --async", load.MaxThreads))
+		return p.With(func(p *plan.Plan) { p.Load.Concurrency.End = load.MaxThreads })
 	case load.Concurrency.End == 0:
 		warn("WARNING: The maximum attainable concurrency will be limited by max_threads specification.")
 		return p.With(func(p *plan.Plan) { p.Load.Concurrency.End = load.MaxThreads })
-	case load.MaxThreadsSet && (load.MaxThreads < most || p.Program == plan.PerfAnalyzer): // perf_analyzer warns for any number
+	case load.MaxThreadsSet && load.MaxThreads < most && p.Program == plan.Redline:
+		warn(fmt.Sprintf("redline profile: --max-threads %d is less than the concurrency %d, and is raised to it", load.MaxThreads, most))
+		return p.With(func(p *plan.Plan) { p.Load.MaxThreads = most })
+	case load.MaxThreadsSet && p.Program == plan.PerfAnalyzer: // perf_analyzer warns for any number
 		warn("WARNING: Overriding max_threads specification to ensure requested concurrency range.")
 		return p.With(func(p *plan.Plan) { p.Load.MaxThreads = most })
 	}

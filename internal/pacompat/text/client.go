@@ -12,7 +12,7 @@ import (
 // client writes the client's view of a level.
 func (c *Console) client(p *page, s *result.Client) {
 	p.linef("    Request count: %d", s.Requests)
-	if pct := delayedPercent(s); pct > 1 {
+	if pct := delayedPercent(s); pct > 1 && c.Plan.Program == plan.PerfAnalyzer { // redline profile has the client health and the verdict
 		p.linef("    Avg send request rate: %.2f infer/sec", s.SendRate)
 		p.linef("    [WARNING] Perf Analyzer was not able to keep up with the desired request rate. %.2f%% of the requests were delayed. ", pct)
 	}
@@ -30,6 +30,10 @@ func (c *Console) client(p *page, s *result.Client) {
 		p.linef("    Avg latency: %d usec (standard deviation %d usec)", us(s.Latency.Avg), us(s.Latency.StdDev))
 	}
 	for _, n := range percentiles(c.Plan) {
+		if !result.Enough(float64(n), s.Requests) && c.Plan.Program == plan.Redline {
+			p.linef("    p%d latency: %s", n, c.tooFew(n, s.Requests))
+			continue
+		}
 		q, bound := s.Latency.Point(float64(n)), ""
 		if q.AtLeast {
 			bound = "at least "
@@ -37,6 +41,14 @@ func (c *Console) client(p *page, s *result.Client) {
 		p.linef("    p%d latency: %s%d usec", n, bound, us(q.Ns))
 	}
 	p.linef("    %s", c.library(s))
+}
+
+// tooFew stands in the place of a percentile with too few requests behind it; a verbose report says why.
+func (c *Console) tooFew(p int, n uint64) string {
+	if c.Plan.Verbose == 0 {
+		return "–"
+	}
+	return fmt.Sprintf("– (needs %d requests, there are %d)", result.Fewest(float64(p)), n)
 }
 
 // library is the line on the parts of a call. It is empty where perf_analyzer has no such counters: in process, and for decoupled

@@ -4,6 +4,7 @@ import (
 	"io"
 	"strconv"
 
+	"github.com/redline-bench/redline/internal/pace"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/service"
@@ -44,6 +45,10 @@ func header(p *page, l *result.Level) {
 	case plan.Concurrency:
 		p.linef("Request concurrency: %d", l.Concurrency)
 	case plan.RequestRate:
+		if len(l.Stages) > 0 {
+			p.linef("Request rate in stages: %s", pace.FormatStages(l.Stages))
+			return
+		}
 		p.linef("Request Rate: %s inference requests per second", number(l.Rate))
 	case plan.CustomIntervals, plan.PeriodicConcurrency, plan.SessionConcurrency, plan.FixedSchedule:
 	}
@@ -61,6 +66,14 @@ func (c *Console) Pass(n int, w *result.Window) {
 		p.linef("  Pass [%d] cb::Error: %s", n, LoadFailedAsync)
 	case c.failedWhileCounting(w):
 		p.linef("  Pass [%d] cb::Error: %s", n, LoadFailedSync)
+	case w.Error != "" && w.Client.Requests == 0 && c.Plan.Program == plan.Redline:
+		if w.Client.Failed == 0 {
+			p.linef("  Pass [%d] no request ended", n)
+			break
+		}
+		p.linef("  Pass [%d] no request succeeded, %d failed", n, w.Client.Failed)
+	case w.Error != "" && c.Plan.Program == plan.Redline:
+		p.linef("  Pass [%d] %s (%d of %d)", n, w.Error, w.Client.Failed, w.Client.Failed+w.Client.Requests)
 	case w.Error != "" && w.Client.Requests == 0:
 		p.linef("  Pass [%d] cb::Error: %s", n, NoValidRequests)
 	case w.Error != "":
@@ -104,7 +117,7 @@ func (c *Console) Partial(l *result.Level) {
 }
 
 func (c *Console) level(out, remarks *page, l *result.Level) {
-	if l.Client.Requests == 1 {
+	if l.Client.Requests == 1 && c.Plan.Program == plan.PerfAnalyzer {
 		remarks.linef("%s", SingleRequest)
 	}
 	out.linef("  Client: ")
@@ -115,7 +128,7 @@ func (c *Console) level(out, remarks *page, l *result.Level) {
 	if l.Hold != nil && c.Plan.Program == plan.PerfAnalyzer { // the health block of redline profile has it
 		remarks.linef("WARNING: Held by the server: %s.", l.Hold)
 	}
-	if serverStats(c.Model) {
+	if serverStats(c.Model) && (l.Server != nil || c.Plan.Program == plan.PerfAnalyzer) {
 		out.linef("  Server: ")
 		s := result.Server{}
 		if l.Server != nil {
@@ -128,7 +141,7 @@ func (c *Console) level(out, remarks *page, l *result.Level) {
 		out.linef("  Server Prometheus Metrics: ")
 		gpus(out, l.GPU)
 	}
-	if l.Client.OverheadPercent > 50 {
+	if l.Client.OverheadPercent > 50 && c.Plan.Program == plan.PerfAnalyzer { // the verdict of redline profile judges the client
 		out.linef("%s", KeepUp)
 	}
 }
@@ -183,6 +196,8 @@ func (c *Console) mark(l *result.Level) string {
 		return " (unstable)"
 	case l.OverLimit:
 		return " (over the limit)"
+	case l.TooShort:
+		return " (too short)"
 	}
 	return ""
 }

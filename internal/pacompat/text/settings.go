@@ -2,6 +2,7 @@ package text
 
 import (
 	"cmp"
+	"strconv"
 	"time"
 
 	"github.com/redline-bench/redline/internal/kind"
@@ -28,9 +29,9 @@ func (c *Console) Settings() {
 	}
 	c.limits(&p)
 	if pl.Load.Mode == plan.RequestRate {
-		word := "uniform"
-		if pl.Load.Distribution == plan.Poisson {
-			word = "poisson"
+		word := string(pl.Load.Distribution)
+		if pl.Load.Distribution == plan.Constant && pl.Program == plan.PerfAnalyzer {
+			word = "uniform" // perf_analyzer's word for constant
 		}
 		p.linef("  Using %s distribution on request generation", word)
 	}
@@ -75,13 +76,13 @@ func (c *Console) stabilization(p *page) {
 	if m.Window == plan.CountWindows {
 		p.linef("  Minimum number of samples in each window: %d", m.MinRequests)
 	} else {
-		p.linef("  Measurement window: %d msec", m.Interval/time.Millisecond)
+		p.linef("  Measurement window: %s msec", millis(m.Interval))
 	}
 }
 
 // limits writes where the search ends. A range that ends at 1 is not a range.
 func (c *Console) limits(p *page) {
-	limit := c.Plan.Measure.LatencyLimit / time.Millisecond
+	limit := millis(c.Plan.Measure.LatencyLimit)
 	switch c.Plan.Load.Mode {
 	case plan.Concurrency:
 		r := c.Plan.Load.Concurrency
@@ -91,7 +92,7 @@ func (c *Console) limits(p *page) {
 		if r.End == 1 {
 			return
 		}
-		p.linef("  Latency limit: %d msec", limit)
+		p.linef("  Latency limit: %s msec", limit)
 		if r.End != 0 {
 			p.linef("  Concurrency limit: %d concurrent requests", max(r.Start, r.End))
 		}
@@ -100,12 +101,17 @@ func (c *Console) limits(p *page) {
 		if r.End == 1 {
 			return
 		}
-		p.linef("  Latency limit: %d msec", limit)
+		p.linef("  Latency limit: %s msec", limit)
 		if r.End != 0 {
 			p.linef("  Request Rate limit: %s requests per seconds", number(max(r.Start, r.End)))
 		}
 	case plan.CustomIntervals, plan.PeriodicConcurrency, plan.SessionConcurrency, plan.FixedSchedule:
 	}
+}
+
+// millis is a time in milliseconds. A time of redline profile may be a fraction.
+func millis(d time.Duration) string {
+	return strconv.FormatFloat(float64(d)/float64(time.Millisecond), 'f', -1, 64)
 }
 
 func plural(n int) string {

@@ -122,6 +122,12 @@ func (p params) millis(name string, or time.Duration) time.Duration {
 	return time.Duration(f * float64(time.Millisecond))
 }
 
+// number is 0 where the parameter is missing.
+func (p params) number(name string) float64 {
+	f, _ := strconv.ParseFloat(p.text(name, ""), 64)
+	return f
+}
+
 // shaped gives a tensor for an output of the model: the shape is the request's batch and the given dims.
 func shaped(r *infer.Request, name string, t tensor.Datatype, data []byte, dims ...int64) tensor.Tensor {
 	shape := make(tensor.Shape, 0, len(dims)+1)

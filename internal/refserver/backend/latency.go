@@ -2,6 +2,7 @@ package backend
 
 import (
 	"context"
+	"math"
 	"math/rand/v2"
 	"time"
 
@@ -13,14 +14,21 @@ import (
 //
 //	execute_delay_ms, sleep_ms   the mean, in milliseconds
 //	per_item_ms                  added for each element of the batch
-//	delay_distribution           constant (default), normal or lognormal
-//	delay_stddev_ms              the spread of the last two
+//	delay_distribution           constant (default), exponential, normal, lognormal or bimodal
+//	delay_stddev_ms              the spread of the last three
 //	delay_seed                   makes them repeat
+//	gapless                      true: a request that waited is executed as if the execution before it had ended on time
+//	drift_share, drift_ms        the time is longer by this share at first, and by 1/e of it after so long
 type latency struct {
 	clock   *pause.Clock
 	mean    time.Duration
 	perItem time.Duration
 	draw    func(mean time.Duration) time.Duration
+	gapless bool
+	free    time.Time // when the last execution was to end
+	drift   float64
+	fades   time.Duration // time constant of the drift
+	began   time.Time
 }
 
 func newLatency(par params, env Env) (latency, error) {
@@ -28,6 +36,8 @@ func newLatency(par params, env Env) (latency, error) {
 		clock:   env.Clock,
 		mean:    par.millis("execute_delay_ms", 0) + par.millis("sleep_ms", 0),
 		perItem: par.millis("per_item_ms", 0),
+		gapless: par.text("gapless", "") == "true",
+		drift:   par.number("drift_share"), fades: par.millis("drift_ms", 60_000), began: time.Now(),
 	}
 	draw, err := tempo.Distribution(par.text("delay_distribution", "constant"), par.millis("delay_stddev_ms", 0),
 		rand.New(rand.NewPCG(env.Seed, uint64(par.integer("delay_seed", 0)))))
@@ -45,5 +55,22 @@ func (l *latency) spend(ctx context.Context, start time.Time, jobs []*Job) {
 		items += max(j.Batch, 1)
 	}
 	d := l.draw(l.mean) + time.Duration(items)*l.perItem
-	_ = l.clock.Until(ctx, start.Add(d)) // at shutdown the jobs end at once
+	if l.drift != 0 {
+		d = time.Duration(float64(d) * (1 + l.drift*math.Exp(-start.Sub(l.began).Seconds()/l.fades.Seconds())))
+	}
+	if l.gapless && waited(jobs, l.free) {
+		start = l.free // a machine that wakes late must not make the server slower than its law
+	}
+	l.free = start.Add(d)
+	_ = l.clock.Until(ctx, l.free) // at shutdown the jobs end at once
+}
+
+// waited tells whether all jobs were there before a time.
+func waited(jobs []*Job, until time.Time) bool {
+	for _, j := range jobs {
+		if !j.Received.Before(until) {
+			return false
+		}
+	}
+	return true
 }

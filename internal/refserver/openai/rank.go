@@ -16,11 +16,15 @@ func (h *Handler) embeddings(x *exchange) error {
 	var r struct {
 		Model      string          `json:"model"`
 		Input      json.RawMessage `json:"input"`
+		Messages   json.RawMessage `json:"messages"` // vLLM's form for models that take images: one vector for the chat
 		Dimensions int             `json:"dimensions"`
 		Format     string          `json:"encoding_format"`
 	}
 	if err := x.decode(&r); err != nil {
 		return err
+	}
+	if len(r.Input) == 0 {
+		r.Input = r.Messages
 	}
 	if len(r.Input) == 0 {
 		return bad("you must provide an input")

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Distribution makes a source of durations around a mean: constant, normal or lognormal, with the given deviation. It is
-// not for several goroutines.
+// Distribution makes a source of durations around a mean: constant, exponential, or normal, lognormal or bimodal with the given
+// deviation. It is not for several goroutines.
 func Distribution(kind string, dev time.Duration, rnd *rand.Rand) (func(mean time.Duration) time.Duration, error) {
 	switch kind {
 	case "", "constant":
@@ -32,7 +32,18 @@ func Distribution(kind string, dev time.Duration, rnd *rand.Rand) (func(mean tim
 			return time.Duration(math.Exp(mu + math.Sqrt(variance)*rnd.NormFloat64()))
 		}, nil
 	}
-	return nil, fmt.Errorf("unknown distribution %q; use constant, normal or lognormal", kind)
+	switch kind {
+	case "exponential":
+		return func(mean time.Duration) time.Duration { return time.Duration(rnd.ExpFloat64() * float64(mean)) }, nil
+	case "bimodal": // one in ten takes three deviations longer; the others are shorter, so that mean and deviation are kept
+		return func(mean time.Duration) time.Duration {
+			if rnd.IntN(10) == 0 {
+				return mean + 3*dev
+			}
+			return max(0, mean-dev/3)
+		}, nil
+	}
+	return nil, fmt.Errorf("unknown distribution %q; use constant, exponential, normal, lognormal or bimodal", kind)
 }
 
 // Tokens is the pace of a language model.

@@ -9,7 +9,7 @@ import (
 
 func TestDistributionsHaveTheirMeanAndDeviation(t *testing.T) {
 	const mean, dev, n = 20 * time.Millisecond, 4 * time.Millisecond, 200000
-	for kind, want := range map[string]time.Duration{"constant": 0, "normal": dev, "lognormal": dev} {
+	for kind, want := range map[string]time.Duration{"constant": 0, "normal": dev, "lognormal": dev, "exponential": mean, "bimodal": dev} {
 		draw, err := Distribution(kind, dev, rand.New(rand.NewPCG(1, 2)))
 		if err != nil {
 			t.Fatal(err)

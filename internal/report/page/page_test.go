@@ -117,3 +117,25 @@ func TestServerMetricsOnTheTimeAxis(t *testing.T) {
 		t.Errorf("the page has %+v", got)
 	}
 }
+
+// The page of a scenario has each class and all of them together, and no secret of a class.
+func TestViewHasTheClasses(t *testing.T) {
+	res := &result.Result{
+		Classes: []result.Class{
+			{Name: "chat", Command: "llm", Plan: &plan.Plan{Target: plan.Target{Model: "llama", URL: "http://user:s3cret@gpu:1"}}, Verdict: result.Verdict{State: result.Valid}},
+			{Name: "images", Command: "profile", Verdict: result.Verdict{State: result.ClientLimited}},
+		},
+		Levels: []result.Level{{Class: "chat", Mode: plan.Concurrency, Concurrency: 2}, {Class: "images", Mode: plan.Concurrency, Concurrency: 3}},
+		Whole:  &result.Level{Class: "all classes", Client: result.Client{Requests: 7}},
+	}
+	v := page.NewView("run", res)
+	if len(v.Classes) != 2 || v.Classes[0].Model != "llama" || v.Classes[1].Verdict != result.ClientLimited || v.Whole == nil || v.Whole.Requests != 7 || v.Whole.Name != "all classes" {
+		t.Errorf("%+v", v)
+	}
+	if v.Levels[1].Class != "images" || v.Levels[1].Name != "images, concurrency 3" {
+		t.Errorf("%+v", v.Levels[1])
+	}
+	if strings.Contains(v.Classes[0].Target+string(v.Classes[0].Plan), "s3cret") {
+		t.Errorf("%s", v.Classes[0].Plan)
+	}
+}

@@ -39,15 +39,30 @@ type View struct {
 	Workload    string             `json:"workload,omitempty"`
 	Lost        []string           `json:"lost,omitempty"` // what other tools did not get
 	Levels      []LevelView        `json:"levels"`
-	Plan        json.RawMessage    `json:"plan,omitempty"`
+	Find        *result.Find       `json:"find,omitempty"`
+	// Classes are the traffic classes of a scenario, Whole is what all of them did together; other runs have neither.
+	Classes []ClassView     `json:"classes,omitempty"`
+	Whole   *LevelView      `json:"whole,omitempty"`
+	Plan    json.RawMessage `json:"plan,omitempty"`
+}
+
+// ClassView is one traffic class of a scenario.
+type ClassView struct {
+	Name    string          `json:"name"`
+	Command string          `json:"command"`
+	Model   string          `json:"model,omitempty"`
+	Target  string          `json:"target,omitempty"`
+	Verdict result.State    `json:"verdict"`
+	Plan    json.RawMessage `json:"plan,omitempty"`
 }
 
 // LevelView is one level.
 type LevelView struct {
 	Name        string   `json:"name"`
-	Open        bool     `json:"open,omitempty"` // requests follow a schedule
-	Load        float64  `json:"load"`           // concurrency or rate
-	State       string   `json:"state"`          // stable, unstable, too short, unfinished, over the limit
+	Class       string   `json:"class,omitempty"` // traffic class of a scenario
+	Open        bool     `json:"open,omitempty"`  // requests follow a schedule
+	Load        float64  `json:"load"`            // concurrency or rate
+	State       string   `json:"state"`           // stable, unstable, too short, unfinished, over the limit
 	Reason      string   `json:"reason,omitempty"`
 	Requests    uint64   `json:"requests"`
 	Failed      uint64   `json:"failed"`
@@ -152,7 +167,7 @@ func round(v float64) float64 {
 func NewView(name string, res *result.Result) *View {
 	v := &View{
 		Name: name, Tool: res.Tool, Version: res.Version, Command: res.Command, CommandLine: cleantext.Block(res.CommandLine, 4000), Label: res.Label,
-		Verdict: cleanVerdict(res.Verdict), Meaning: report.Meaning(res.Verdict.State), Judged: res.Verdict.State.Judged(), Checks: cleanChecks(res.Checks), Goodput: res.GoodputBounds,
+		Verdict: cleanVerdict(res.Verdict), Meaning: report.Meaning(res), Judged: res.Verdict.State.Judged(), Checks: cleanChecks(res.Checks), Goodput: res.GoodputBounds,
 		Error: cleantext.Line(res.Error), Interrupted: res.Interrupted, Environment: res.Environment, Workload: res.Workload, Levels: []LevelView{},
 	}
 	if res.StartUnixNs > 0 {
@@ -163,6 +178,7 @@ func NewView(name string, res *result.Result) *View {
 		v.Model, v.Target = p.Target.Model, p.Target.URL
 		v.Plan, _ = json.Marshal(p) // a plan is plain data
 	}
+	v.Find = cleanFind(res.Find)
 	for i := range res.Telemetry {
 		if lost := res.Telemetry[i].Lost(); lost != "" {
 			v.Lost = append(v.Lost, cleantext.Line(lost))
@@ -171,7 +187,25 @@ func NewView(name string, res *result.Result) *View {
 	for i := range res.Levels {
 		v.Levels = append(v.Levels, levelView(&res.Levels[i]))
 	}
+	if res.Whole != nil && len(res.Classes) > 1 {
+		whole := levelView(res.Whole)
+		v.Whole = &whole
+		v.Classes = classViews(res.Classes)
+	}
 	return v
+}
+
+func classViews(list []result.Class) []ClassView {
+	var out []ClassView
+	for i := range list {
+		c := ClassView{Name: cleantext.Line(list[i].Name), Command: list[i].Command, Verdict: list[i].Verdict.State}
+		if p := list[i].Plan.Public(); p != nil {
+			c.Model, c.Target = p.Target.Model, p.Target.URL
+			c.Plan, _ = json.Marshal(p) // a plan is plain data
+		}
+		out = append(out, c)
+	}
+	return out
 }
 
 // cleanVerdict removes control characters from a verdict's reasons, which may contain text of the server.
@@ -205,6 +239,7 @@ func levelView(lv *result.Level) LevelView {
 	c := &lv.Client
 	out := LevelView{
 		Name: measure.LevelName(lv), Load: lv.Rate, State: state(lv), Reason: cleantext.Line(lv.Reason),
+		Class:    cleantext.Line(lv.Class),
 		Open:     lv.Mode == plan.RequestRate || lv.Mode == plan.CustomIntervals || lv.Mode == plan.FixedSchedule,
 		Requests: c.Requests, Failed: c.Failed, Unfinished: c.Unfinished, OldestMs: ms(c.OldestNs), Throughput: round(c.InferPerSec), Latency: summary(&c.Latency),
 		Exact: c.Latency.Exact, CallMs: ms(int64(c.CallNs)), SendMs: ms(int64(c.SendNs)), ReceiveMs: ms(int64(c.RecvNs)),
@@ -250,6 +285,8 @@ func state(lv *result.Level) string {
 		return "too short"
 	case !lv.Stable:
 		return "unstable"
+	case lv.Untested:
+		return "stability not tested"
 	}
 	return "stable"
 }

@@ -56,6 +56,9 @@ func (w *writer) add(name, unit, help string, data metricdata.Aggregation) {
 }
 
 func of(l *telemetry.Level, more ...attribute.KeyValue) attribute.Set {
+	if l.Class != "" {
+		more = append(more, attribute.String("redline.class", l.Class))
+	}
 	return attribute.NewSet(append(more, attribute.String("redline.level", l.Name))...)
 }
 

@@ -187,7 +187,7 @@ func (t *Tracer) span(r *telemetry.Request) sdk.ReadOnlySpan {
 		Name: "request", SpanKind: trace.SpanKindClient, StartTime: at(min(r.Due, r.Sent)), EndTime: at(r.End), Resource: t.resource,
 		SpanContext:          trace.NewSpanContext(trace.SpanContextConfig{TraceID: r.ID.Trace, SpanID: r.ID.Span, TraceFlags: trace.FlagsSampled}),
 		InstrumentationScope: instrumentation.Scope{Name: scope},
-		Attributes:           []attribute.KeyValue{attribute.String("redline.level", r.Level), attribute.String("redline.outcome", r.Class), attribute.Int("redline.responses", int(r.Responses))},
+		Attributes:           []attribute.KeyValue{attribute.String("redline.level", r.Level), attribute.String("redline.outcome", r.Outcome), attribute.Int("redline.responses", int(r.Responses))},
 	}
 	event := func(name string, ns int64) {
 		if ns > 0 {
@@ -208,8 +208,11 @@ func (t *Tracer) span(r *telemetry.Request) sdk.ReadOnlySpan {
 	if r.Output > 0 {
 		stub.Attributes = append(stub.Attributes, attribute.Int("gen_ai.usage.input_tokens", r.Input), attribute.Int("gen_ai.usage.output_tokens", r.Output))
 	}
-	if r.Class != "ok" {
-		stub.Status = sdk.Status{Code: codes.Error, Description: r.Class}
+	if r.Class != "" {
+		stub.Attributes = append(stub.Attributes, attribute.String("redline.class", r.Class))
+	}
+	if r.Outcome != "ok" {
+		stub.Status = sdk.Status{Code: codes.Error, Description: r.Outcome}
 	}
 	return stub.Snapshot()
 }

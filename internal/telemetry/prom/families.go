@@ -71,7 +71,7 @@ type writer struct {
 }
 
 func (w *writer) labels(l *telemetry.Level, more ...Label) []*dto.LabelPair {
-	return pairs(slices.Concat(w.run, []Label{{"level", l.Name}}, more))
+	return pairs(slices.Concat(w.run, []Label{{"class", l.Class}, {"level", l.Name}}, more))
 }
 
 func (w *writer) outcomes() {

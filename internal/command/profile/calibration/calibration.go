@@ -15,6 +15,7 @@ import (
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/command/profile/traffic"
 	"github.com/redline-bench/redline/internal/kind"
+	"github.com/redline-bench/redline/internal/pace"
 	"github.com/redline-bench/redline/internal/plan"
 )
 
@@ -131,8 +132,12 @@ func shorten(p *plan.Plan) {
 		return
 	}
 	m.Window, m.Interval, m.MaxTrials, m.Stability = plan.TimeWindows, floorWindow, 3, 100
-	m.RequestCount, m.WarmupCount = 0, 0
+	m.RequestCount, m.WarmupCount, m.OneWindow = 0, 0, false
 	load.Search = plan.Linear
+	if len(load.Stages) > 0 { // their mean rate stands for them
+		rate := pace.StagesRate(load.Stages)
+		load.Rate, load.Stages = plan.FloatRange{Start: rate, End: rate, Step: 1}, nil
+	}
 	c, r := &load.Concurrency, &load.Rate
 	if load.Mode == plan.RequestRate {
 		slowest := time.Duration(floorRequests / r.Start * float64(time.Second))

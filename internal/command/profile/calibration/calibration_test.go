@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/redline-bench/redline/internal/command/profile/traffic"
+	"github.com/redline-bench/redline/internal/pace"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/result"
 )
@@ -35,6 +36,9 @@ func TestACalibrationVisitsThePlansLoadsInShortWindows(t *testing.T) {
 	f(open(1000, 1000, 1), open(1000, 1000, 1), floorWindow)
 	f(open(20, 40, 10), open(20, 40, 10), 1500*time.Millisecond)
 	f(open(1, 1, 1), open(1, 1, 1), floorLongest)
+	staged := open(1, 1, 1)
+	staged.Search, staged.Stages = plan.Single, []pace.Stage{{From: 500, To: 1500, Time: time.Minute}}
+	f(staged, open(1000, 1000, 1), floorWindow) // at the mean rate
 }
 
 func TestALoadWithAnEndOfItsOwnIsCalibratedInOneWindow(t *testing.T) {

@@ -104,6 +104,22 @@ func float(s string, bits int, smallest float64) (float64, error) {
 	return f, nil
 }
 
+// AfterInt returns what follows the integer that s starts with.
+func AfterInt(s string) string {
+	s = strings.TrimLeft(s, space)
+	_, digits := integer(s)
+	return strings.TrimLeft(s, "+-")[len(digits):]
+}
+
+// AfterFloat returns what follows the floating-point number that s starts with.
+func AfterFloat(s string) string {
+	s = strings.TrimLeft(s, space)
+	if rest := strings.TrimLeft(strings.ToLower(s), "+-"); rest == "inf" || rest == "infinity" || rest == "nan" {
+		return ""
+	}
+	return s[min(len(s), len(floatPrefix(s))):]
+}
+
 const space = " \t\n\v\f\r"
 
 // integer returns the sign and the digits that s starts with.

@@ -62,9 +62,12 @@
     });
   }
 
+  // trusted tells whether nothing speaks against a level.
+  const trusted = (l) => l.state === "stable" || l.state === "stability not tested";
   // best is the level with the highest throughput among those that can be trusted, else among all.
   function best(run) {
-    const good = run.levels.filter((l) => l.state === "stable" && l.requests > 0);
+    if (run.whole) return run.whole;
+    const good = run.levels.filter((l) => trusted(l) && l.requests > 0);
     return (good.length ? good : run.levels).reduce((a, b) => (!a || b.throughput > a.throughput ? b : a), null);
   }
 
@@ -83,7 +86,7 @@
       tile("Throughput", num(b.throughput) + " /s", "at " + b.name),
       tile("Median latency", dur(at(b.latency, 50) ?? b.latency.avg), "there"),
       p99 ? tile("p99 latency", pct(b.latency, 99, b.requests), b.open ? "from the schedule" : "there") : tile("Longest latency", dur(b.latency.max), "too few requests for a p99"),
-      tile("Requests", num(requests), run.levels.length + (run.levels.length === 1 ? " level" : " levels") + (run.seconds ? ", " + dur(run.seconds * 1000) : "")),
+      tile("Requests", num(requests), (run.classes ? run.classes.length + " classes" : run.levels.length + (run.levels.length === 1 ? " level" : " levels")) + (run.seconds ? ", " + dur(run.seconds * 1000) : "")),
       tile("Failed", failed ? num(failed) : "none", failed ? num((100 * failed) / (requests + failed), 3) + " %" : "of all requests"),
     ];
     const first = [];
@@ -105,7 +108,7 @@
 
   // overview draws all levels together: the figures of language models against the load first.
   function overview(runs) {
-    const many = runs.some((r) => r.levels.length > 1);
+    const many = runs.some((r) => r.levels.length > 1 && !r.classes); // classes are no points of one curve
     const grid = el("div", { class: "grid" }, many ? tokenLoads(runs) : null, many ? null : tokenCurves(runs), many ? knee(runs) : null, latencyCurve(runs, !many), many ? tokenCurves(runs) : null);
     const served = runs.flatMap((run) => run.levels.filter((l) => l.server && l.requests).map((l) => ({ run, l })));
     if (served.length) grid.append(serverBars(served, runs));
@@ -196,15 +199,21 @@
     return stack({ title: "Where the time of a request goes", note: "The server's own times, and the rest of the client's average: network and client.", rows, names: ["queue", "compute", "server overhead", "network and client"], colors: [1, 0, 3, 7] });
   }
 
-  // levels shows one level over time; buttons choose the level.
+  // classTable shows what each class of a scenario sends to which server.
+  function classTable(run) {
+    const rows = run.classes.flatMap((c) => run.levels.filter((l) => l.class === c.name).map((l) => [c.name, c.command, c.model || "", c.target || "", num(l.requests), l.failed ? { text: num(l.failed), cls: "bad" } : "0", num(l.throughput), pct(l.latency, 50, l.requests), pct(l.latency, 99, l.requests), { text: c.verdict, cls: c.verdict === "valid" ? "good" : "warn" }]));
+    return table(["class", "command", "model", "server", "requests", "failed", "throughput /s", "p50", "p99", "verdict"], rows, "full");
+  }
+
+  // levels shows one level over time; buttons choose the level, or the class.
   function levels(run) {
-    const timed = run.levels.filter((l) => l.time);
+    const timed = [...(run.whole ? [run.whole] : []), ...run.levels].filter((l) => l.time);
     const section = el("section", {});
     if (!timed.length) return section;
     const place = el("div", { class: "grid" });
     const show = (l) => { place.replaceChildren(...overTime(l)); even(place); charts.sweep(); };
     if (timed.length > 1) {
-      const tools = el("div", { class: "tools", role: "group", "aria-label": "level" }, "Level:");
+      const tools = el("div", { class: "tools", role: "group", "aria-label": run.classes ? "class" : "level" }, run.classes ? "Class:" : "Level:");
       const buttons = timed.map((l, i) => el("button", { type: "button", "aria-pressed": "false", on: { click: () => { chosen[run.mark] = l.name; press(i); } } }, l.name));
       const press = (i) => { buttons.forEach((b, j) => b.setAttribute("aria-pressed", String(i === j))); show(timed[i]); };
       tools.append(...buttons);
@@ -267,7 +276,7 @@
 
   function levelTable(run) {
     const head = ["level", "", "requests", "failed", "throughput /s", "avg", "p50", "p90", "p95", "p99", "p99.9", "max", "std"];
-    const state = (l) => (run.live && !l.cdf[0].length ? { text: "running" } : { text: l.state, cls: l.state === "stable" ? "good" : "warn" });
+    const state = (l) => (run.live && !l.cdf[0].length ? { text: "running" } : { text: l.state, cls: trusted(l) ? "good" : "warn" });
     const tails = (l, summary, list) => list.map((p) => pct(summary, p, l.requests));
     const rows = run.levels.map((l) => [l.name, state(l), num(l.requests), l.failed ? { text: num(l.failed), cls: "bad" } : "0", num(l.throughput), dur(l.latency.avg), ...tails(l, l.latency, [50, 90, 95, 99, 99.9]), dur(l.latency.max), dur(l.latency.std)]);
     const short = (name) => table(["level", "avg", "p50", "p90", "p99", "max"], run.levels.filter((l) => l[name]).map((l) => [l.name, dur(l[name].avg), ...tails(l, l[name], [50, 90, 99]), dur(l[name].max)]));
@@ -429,7 +438,7 @@
     runs.forEach((r, i) => {
       r.mark = "AB"[i] || String(i);
       r.newest = r.levels.findLast((l) => l.time);
-      r.levels.sort((a, b) => a.load - b.load);
+      if (!r.classes) r.levels.sort((a, b) => a.load - b.load);
     });
     const one = runs.length === 1 ? runs[0] : null;
     const parts = [];
@@ -446,13 +455,16 @@
       const who = one ? "" : run.mark + " ";
       const id = one ? "" : "-" + run.mark;
       if (!one) parts.push(el("h2", { style: "margin-top:48px" }, named(run)), rules(run), verdict(run), identity(run), tiles(run));
+      if (run.classes) add("classes" + id, who + "Classes", "", classTable(run));
+      if (run.find) add("capacity" + id, who + "Capacity", "The loads that the search tried, and what it decided.", ...finding.section(run.find));
       if (run.levels.some((l) => (l.metrics || []).length)) add("tokens" + id, who + "Tokens", "", tokens(run));
       if (run.levels.some((l) => l.time)) add("time" + id, who + "Over time", "Drag across a chart to zoom in, double-click to go back.", levels(run));
       if (run.levels.length) add("levels" + id, who + "Levels", "", levelTable(run));
       if (run.levels.some((l) => l.server && l.server.parts)) add("models" + id, who + "Composing models", "", composing(run));
       if (run.levels.some((l) => l.server_metrics)) add("server" + id, who + "Server metrics", "What the server and its GPUs reported in the measured windows. The charts above show them over time.", serverTable(run));
       if (run.levels.length && !run.live) add("client" + id, who + "Client health", "Whether the client kept up. A client at its limit measures itself, not the server.", health(run));
-      add("run" + id, who + "Run", "", facts(run), run.plan ? el("details", {}, el("summary", {}, "The plan"), el("pre", {}, JSON.stringify(run.plan, null, 2))) : null);
+      add("run" + id, who + "Run", "", facts(run), run.plan ? el("details", {}, el("summary", {}, "The plan"), el("pre", {}, JSON.stringify(run.plan, null, 2))) : null,
+        ...(run.classes || []).map((c) => el("details", {}, el("summary", {}, "The plan of " + c.name), el("pre", {}, JSON.stringify(c.plan, null, 2)))));
     }
     if (runs.length) add("formulas", "Formulas", "", ...formulaList(runs));
     parts.push(el("footer", {}, data.home ? "Made by redline." : "Made by redline. This file is complete and loads nothing."));

@@ -1,0 +1,191 @@
+package agree_test
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redline-bench/redline/e2e/agree"
+	"github.com/redline-bench/redline/e2e/binary"
+	"github.com/redline-bench/redline/internal/result"
+)
+
+var bin string
+
+func TestMain(m *testing.M) { binary.Test(m, &bin) }
+
+// kind is one kind of run.
+type kind struct {
+	name string
+	// state is the expected verdict; empty for a run that cannot start. Other work on the machine can make any run
+	// client-limited: its story is checked all the same.
+	state result.State
+	// line is the command line after "redline". $HTTP, $GRPC, $OPENAI, $SLOW and $FAIL are addresses of servers, $OTHER is the result
+	// of a run of another model.
+	line string
+	// interrupt is a text on the console at which the run gets SIGINT.
+	interrupt string
+	// own are options of a server of its own, at $HTTP.
+	own string
+}
+
+const (
+	count  = " --measurement-mode count_windows --measurement-request-count 40 -r 3 "
+	steady = count + "-s 100000 "
+)
+
+var kinds = []kind{
+	// short and long
+	{name: "one request", state: result.TooShort, line: "profile -m simple -u $HTTP --request-count 1"},
+	{name: "24 requests", state: result.TooShort, line: "profile -m simple -u $HTTP --request-count 24"},
+	{name: "24 requests, verbose", state: result.TooShort, line: "profile -m simple -u $HTTP --request-count 24 -v"},
+	{name: "60 requests", state: result.Valid, line: "profile -m simple -u $HTTP --request-count 60"},
+	{name: "1200 requests", state: result.Valid, line: "profile -m simple -u $HTTP --request-count 1200 --concurrency-range 4"},
+	{name: "over gRPC", state: result.Valid, line: "profile -m simple -i grpc -u http://$GRPC/ --request-count 60"},
+	{name: "three windows", state: result.Valid, line: "profile -m simple -u $HTTP" + steady},
+	{name: "three levels", state: result.Valid, line: "profile -m simple -u $HTTP --concurrency-range 1:3" + steady},
+	{name: "a schedule", state: result.Valid, line: "profile -m simple -u $SLOW --async --request-rate-range 100 --request-count 100"},
+	{name: "no window with a request", state: result.TooShort, line: "profile -m custom_identity_int32 --shape INPUT0:4 -u $SLOW -p 20ms -r 3"},
+	// unstable, over the limit, overloaded
+	{name: "unstable", state: result.Unstable, line: "profile -m simple -u $HTTP -s 0" + count},
+	{name: "two unstable levels", state: result.Unstable, line: "profile -m simple -u $HTTP --concurrency-range 1:2 -s 0" + count},
+	{name: "over the limit", state: result.Valid, line: "profile -m simple -u $HTTP --concurrency-range 1:4 -l 1ns" + steady},
+	{name: "too few threads for a rate", state: result.ClientLimited, line: "profile -m simple -u $SLOW --request-rate-range 400 --max-threads 1 -p 200ms -r 3 -s 100000"},
+	// failures
+	{name: "every request fails", state: result.ServerFailed, line: "profile -m simple -u $FAIL --request-count 60"},
+	{name: "every window fails", state: result.ServerFailed, line: "profile -m simple -u $FAIL -p 50ms -r 3"},
+	{name: "every fourth fails", state: result.ServerFailed, line: "profile -m simple -u $HTTP --request-count 200", own: "--fault simple=error,every=4"},
+	{name: "failures are allowed", state: result.Valid, line: "profile -m simple -u $HTTP --request-count 200 --max-error-rate 50", own: "--fault simple=error,every=4"},
+	{name: "every request times out", state: result.ServerFailed, line: "profile -m custom_identity_fp32 --shape INPUT0:1 -u $FAIL --request-timeout 100ms --request-count 30 --concurrency-range 10"},
+	{name: "the server dies", state: result.ServerFailed, line: "profile -m simple -u $HTTP --concurrency-range 2 --request-count 5000", own: "--fault simple=die,every=900"},
+	{name: "the server dies in a window", state: result.ServerFailed, line: "profile -m simple -u $HTTP -v -s 0" + count, own: "--fault simple=die,every=70"},
+	{name: "no server", line: "profile -m simple -u 127.0.0.1:1 --request-count 5"},
+	{name: "no model", line: "profile -m nothing -u $HTTP --request-count 5"},
+	// rules
+	{name: "rules hold", state: result.Valid, line: "profile -m simple -u $HTTP --request-count 200 --assert p99<100s --assert error_rate<1%"},
+	{name: "a rule is missed", state: result.Valid, line: "profile -m simple -u $HTTP --request-count 200 --assert p50<1ns --assert p99<100s"},
+	{name: "a rule without enough requests", state: result.Valid, line: "profile -m simple -u $HTTP --request-count 60 --assert p99<100s"},
+	{name: "rules of a short run", state: result.TooShort, line: "profile -m simple -u $HTTP --request-count 8 --assert p50<1ns"},
+	{name: "rules of a failed run", state: result.ServerFailed, line: "profile -m simple -u $FAIL --request-count 60 --assert p50<1ns"},
+	{name: "rules of an unstable run", state: result.Unstable, line: "profile -m simple -u $HTTP -s 0 --assert p50<100s" + count},
+	{name: "a baseline of another model", state: result.Valid, line: "profile -m simple -u $HTTP --request-count 60 --baseline $OTHER"},
+	{name: "a rule that cannot be", line: "profile -m simple -u $HTTP --request-count 60 --assert foo<5"},
+	// interrupted
+	{name: "interrupted", state: result.Interrupted, line: "profile -m simple -u $HTTP -v -s 0 --max-trials 100000 --measurement-mode count_windows --measurement-request-count 40", interrupt: "Pass [3]"},
+	{name: "interrupted at the second level", state: result.Interrupted, line: "profile -m simple -u $HTTP --concurrency-range 1:1000" + steady, interrupt: "Request concurrency: 3"},
+	{name: "interrupted, with a rule", state: result.Interrupted, line: "profile -m simple -u $HTTP --concurrency-range 1:1000 --assert p50<1ns" + steady, interrupt: "Request concurrency: 3"},
+	// language models
+	{name: "llm: 5 requests", state: result.TooShort, line: "llm -m mock-llm -u http://$OPENAI/v1/ --streaming --output-tokens-mean 3 --request-count 5"},
+	{name: "llm: 40 requests", state: result.Valid, line: "llm -m mock-llm -u $OPENAI --streaming --output-tokens-mean 3 --request-count 40 --concurrency 4"},
+	{name: "llm: a rate", state: result.Valid, line: "llm -m mock-llm -u $OPENAI --streaming --output-tokens-mean 3 --request-count 40 --request-rate 200"},
+	{name: "llm: every request fails", state: result.ServerFailed, line: "llm -m mock-llm -u $OPENAI --endpoint v1/nothing --request-count 40"},
+	{name: "llm: a rule is missed", state: result.Valid, line: "llm -m mock-llm -u $OPENAI --streaming --output-tokens-mean 3 --request-count 40 --concurrency 4 --goodput ttft:1s --assert goodput>1e9"},
+	{name: "llm: interrupted", state: result.Interrupted, line: "llm -m mock-llm -u $OPENAI --streaming --output-tokens-mean 3 --request-count 1 --concurrency 1:500", interrupt: "concurrency 3"},
+	// the QA programs
+	{name: "simple", state: result.TooShort, line: "simple -m custom_identity_fp32 -u $HTTP -c 10"},
+}
+
+// together is how many runs go on at once.
+const together = 3
+
+func TestEveryRunTellsOneStory(t *testing.T) {
+	dir := t.TempDir()
+	start := func(options ...string) *binary.Server {
+		s, err := binary.StartServer(dir, bin, append(options, "--ttft", "1ms", "--itl", "0ms")...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(s.Stop)
+		return s
+	}
+	fast, slow := start(), start("--delay", "simple=20ms", "--delay", "custom_identity_int32=500ms")
+	failing := start("--fault", "simple=error", "--fault", "custom_identity_fp32=hang")
+	other := filepath.Join(dir, "other.json")
+	if out, err := exec.Command(filepath.Join(bin, "redline"), "profile", "-m", "custom_identity_fp32", "--shape", "INPUT0:1", "-u", fast.HTTP,
+		"--request-count", "60", "--json", other).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	turn := make(chan struct{}, together)
+	t.Run("runs", func(t *testing.T) {
+		for _, k := range kinds {
+			t.Run(k.name, func(t *testing.T) {
+				t.Parallel()
+				turn <- struct{}{}
+				defer func() { <-turn }()
+				server := fast
+				if k.own != "" {
+					s, err := binary.StartServer(t.TempDir(), bin, strings.Fields(k.own)...)
+					if err != nil {
+						t.Fatal(err)
+					}
+					t.Cleanup(s.Stop)
+					server = s
+				}
+				words := strings.NewReplacer("$HTTP", server.HTTP, "$GRPC", server.GRPC, "$OPENAI", server.Ports["openai"], "$SLOW", slow.HTTP, "$FAIL", failing.HTTP, "$OTHER", other)
+				k.check(t, strings.Fields(words.Replace(k.line)))
+			})
+		}
+	})
+}
+
+// check runs the command and checks its story.
+func (k *kind) check(t *testing.T, args []string) {
+	dir := t.TempDir()
+	file := func(name string) string { return filepath.Join(dir, name) }
+	cmd := exec.Command(filepath.Join(bin, "redline"), append(args, "--json", file("r.json"), "--report", file("r.html"), "--junit", file("r.xml"), "--summary", file("r.md"))...)
+	var out, errs binary.Buffer
+	cmd.Stdout, cmd.Stderr, cmd.Dir = &out, &errs, dir
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	timer := time.AfterFunc(time.Minute, func() { cmd.Process.Kill() })
+	defer timer.Stop()
+	done := make(chan error, 1)
+	go func() { done <- cmd.Wait() }()
+	if err := k.await(cmd, &out, &errs, done); err != nil && !errors.As(err, new(*exec.ExitError)) {
+		t.Fatal(err)
+	}
+	read := func(name string) []byte {
+		data, err := os.ReadFile(file(name))
+		if err != nil {
+			return nil
+		}
+		return data
+	}
+	s := agree.Story{
+		Command: args[0], Code: cmd.ProcessState.ExitCode(), Stdout: out.String(), Stderr: errs.String(),
+		Result: read("r.json"), Page: read("r.html"), JUnit: read("r.xml"), Summary: read("r.md"),
+		Gated: slices.Contains(args, "--assert") || slices.Contains(args, "--baseline"),
+	}
+	state, faults := s.Check()
+	if state != k.state && state != result.ClientLimited {
+		faults = append(faults, "the verdict is "+string(state)+", want "+string(k.state))
+	}
+	if len(faults) > 0 {
+		t.Errorf("redline %s\n- %s\nexit code %d\n%s%s", strings.Join(args, " "), strings.Join(faults, "\n- "), s.Code, s.Stdout, s.Stderr)
+	}
+}
+
+// await waits for the end of a run, and interrupts it when the text is on its console.
+func (k *kind) await(cmd *exec.Cmd, out, errs *binary.Buffer, done <-chan error) error {
+	for k.interrupt != "" {
+		select {
+		case err := <-done:
+			return err
+		case <-time.After(time.Millisecond): // the console is a buffer that a process fills
+		}
+		if strings.Contains(out.String()+errs.String(), k.interrupt) {
+			if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+				return err
+			}
+			break
+		}
+	}
+	return <-done
+}

@@ -1,0 +1,178 @@
+//go:build !race
+
+package find
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redline-bench/redline/internal/clock"
+	"github.com/redline-bench/redline/internal/engine"
+	"github.com/redline-bench/redline/internal/find"
+	"github.com/redline-bench/redline/internal/gate"
+	"github.com/redline-bench/redline/internal/measure"
+	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/profile"
+	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/testkit"
+	"github.com/redline-bench/redline/internal/testkit/outcome"
+)
+
+// queue is a server with some workers, in the order of arrival. Times are those of the simulation.
+type queue struct {
+	mu      sync.Mutex
+	free    []int64
+	service func() time.Duration
+}
+
+// answer is how long a request takes that arrives now.
+func (q *queue) answer(int64) (time.Duration, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	now, w := clock.Now(), 0
+	for i := range q.free {
+		if q.free[i] < q.free[w] {
+			w = i
+		}
+	}
+	q.free[w] = max(now, q.free[w]) + int64(q.service())
+	return time.Duration(q.free[w] - now), nil
+}
+
+// law is a queue whose capacity is known.
+type law struct {
+	name    string
+	rule    string
+	truth   float64 // requests per second
+	workers int
+	service func(rng *rand.Rand, began int64) func() time.Duration
+}
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+// laws are those of the simulations of internal/find, at 4000 requests per second and with short probes:
+// simulated time costs more than requests do.
+func laws() []law {
+	const scale = 0.25e-3 // mean time of a request in seconds, for one worker
+	exponential := func(mean float64) func(*rand.Rand, int64) func() time.Duration {
+		return func(rng *rand.Rand, _ int64) func() time.Duration {
+			return func() time.Duration { return seconds(mean * rng.ExpFloat64()) }
+		}
+	}
+	return []law{
+		// Of an M/M/1 queue the time in the system is exponential: p90 = ln 10 / (µ-λ).
+		{"M/M/1", "p90<5ms", 4000 - math.Log(10)/5e-3, 1, exponential(scale)},
+		// Pollaczek and Khinchin: the mean wait of M/G/1 is λ·E[S²]/(2(1-ρ)).
+		{"M/D/1", "avg<1.5ms", solve(1.5e-3, func(l float64) float64 { return scale + l*scale*scale/2/(1-l*scale) }), 1, func(*rand.Rand, int64) func() time.Duration {
+			return func() time.Duration { return seconds(scale) }
+		}},
+		{"bimodal", "avg<2ms", solve(2e-3, func(l float64) float64 { return scale + l*2.44*scale*scale/2/(1-l*scale) }), 1, func(rng *rand.Rand, _ int64) func() time.Duration {
+			return func() time.Duration {
+				if rng.IntN(10) == 0 {
+					return seconds(4.6 * scale)
+				}
+				return seconds(0.6 * scale)
+			}
+		}},
+		{"M/M/4", "avg<2.5ms", solve(2.5e-3, func(l float64) float64 { return meanMM4(l, 1/(4*scale)) }), 4, exponential(4 * scale)},
+		{"slow drift", "p90<5ms", 4000 - math.Log(10)/5e-3, 1, func(rng *rand.Rand, began int64) func() time.Duration {
+			return func() time.Duration {
+				return seconds(scale * rng.ExpFloat64() * (1 + 0.06*math.Exp(-float64(clock.Now()-began)/6e9)))
+			}
+		}},
+	}
+}
+
+// solve finds the rate below 4000 requests per second at which a growing latency reaches a limit.
+func solve(limit float64, latency func(rate float64) float64) float64 {
+	low, high := 1.0, 3999.9
+	for range 50 {
+		if mid := (low + high) / 2; latency(mid) < limit {
+			low = mid
+		} else {
+			high = mid
+		}
+	}
+	return low
+}
+
+// meanMM4 is the mean time in the system of M/M/4 (Erlang's C formula).
+func meanMM4(rate, mu float64) float64 {
+	a, term, sum := rate/mu, 1.0, 0.0
+	for k := range 4 {
+		sum += term
+		term *= a / float64(k+1)
+	}
+	waits := term / (1 - a/4)
+	waits /= sum + waits
+	return 1/mu + waits/(4*mu-rate)
+}
+
+// loads sends rates to a prober.
+type loads struct{ *profile.Prober }
+
+func (l loads) Run(ctx context.Context, load float64, first measure.Look, watch measure.Watch) error {
+	return l.Prober.Run(ctx, result.Level{Mode: plan.RequestRate, Rate: load}, drainTime, first, watch)
+}
+
+// search runs a search with the engine of redline profile, in simulated time.
+func (l *law) search(t *testing.T, seed uint64) (a find.Answer, took time.Duration) {
+	t.Helper()
+	rule, err := gate.Parse(l.rule)
+	if err != nil {
+		t.Fatal(err)
+	}
+	testkit.Simulate(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Hour)
+		defer cancel()
+		rng := rand.New(rand.NewPCG(seed, 7))
+		q := &queue{free: make([]int64, l.workers), service: l.service(rng, clock.Now())}
+		p := plan.Default()
+		p.Load.Mode, p.Load.Distribution, p.Load.Seed = plan.RequestRate, plan.Poisson, 1000*seed
+		svc := &testkit.Service{Answer: q.answer}
+		m, _ := svc.Describe(ctx)
+		prober, err := profile.OpenProber(ctx, &profile.Runner{
+			Plan: &p, Service: svc, Model: m, Async: true, Source: func(int, int) engine.Source { return testkit.Source{} },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := find.New(find.Config{
+			Tiers: []find.Tier{{Objectives: []gate.Rule{rule}}}, Start: l.truth * math.Exp(rng.Float64()-0.7), Lowest: 1,
+			Settle: 200 * time.Millisecond, MinTime: 300 * time.Millisecond, MaxTime: 3 * time.Second, Confirm: 6 * time.Second,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := clock.Now()
+		if err := s.Run(ctx, loads{prober}, nil); err != nil {
+			t.Fatal(err)
+		}
+		a, took = s.Answer(), time.Duration(clock.Now()-began)
+		if err := prober.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return a, took
+}
+
+// The whole path from the search to the engine finds the capacity of queues of known law within 5 %, in at most a third of the time
+// of a sweep by the same resolution. Package find asserts the error rates over many seeds.
+func TestFindsTheCapacityOfKnownQueues(t *testing.T) {
+	outcome.HeavyOnly(t, "searches on five queues with the engine, some minutes")
+	for _, l := range laws() {
+		a, took := l.search(t, 0)
+		c := a.Capacities[0]
+		t.Logf("%s: %.1f of %.1f requests/s, %s, confirmed %v, %d probes in %v", l.name, c.Value, l.truth, c.Outcome, c.Confirmed, len(a.Probes), took.Round(time.Second))
+		if math.Abs(c.Value/l.truth-1) > 0.05 {
+			t.Errorf("%s: the search found %.1f requests/s, the capacity is %.1f", l.name, c.Value, l.truth)
+		}
+		if sweep := 51 * 3200 * time.Millisecond; 3*took > sweep {
+			t.Errorf("%s: the search took %v, a sweep takes %v", l.name, took, sweep)
+		}
+	}
+}

@@ -1,0 +1,205 @@
+package find
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/redline-bench/redline/internal/find"
+	"github.com/redline-bench/redline/internal/gate"
+	"github.com/redline-bench/redline/internal/option"
+	"github.com/redline-bench/redline/internal/secret"
+)
+
+// options are the options of `redline find` itself. All others belong to profile or llm.
+type options struct {
+	slo        []string
+	tiers      []string
+	by         string
+	preset     string
+	confirm    time.Duration
+	lowest     float64
+	highest    float64
+	first      float64
+	resolution float64
+	settle     time.Duration
+	probeMin   time.Duration
+	probeMax   time.Duration
+	budget     time.Duration
+
+	table *option.Table
+}
+
+// The values of --by.
+const (
+	byRate        = "rate"
+	byConcurrency = "concurrency"
+	byUsers       = "users"
+)
+
+func defaults() *options {
+	return &options{by: byRate, confirm: time.Minute, resolution: 0.02, budget: time.Hour}
+}
+
+func (o *options) rows() []option.Row {
+	return slices.Concat(option.Group("Objectives", []option.Row{
+		{Long: "slo", Arg: "RULE", Repeat: true, Help: "objective that must hold: 'p99<50ms', 'error_rate<0.1%', 'ttft.p99<200ms', 'goodput>=95%'; the rules are those of --assert", To: option.Append(&o.slo)},
+		{Long: "tier", Arg: "'NAME: RULE RULE'", Repeat: true, Help: "objectives of a tier with its own answer; tiers share their probes", To: option.Append(&o.tiers)},
+		{Long: "preset", Arg: "NAME", Help: "percentile, shortest time and smallest number of requests of an MLPerf-like scenario: " + strings.Join(presetNames(), ", ") + "; never an MLPerf result", To: option.OneOf(&o.preset, presetNames()...)},
+	}), option.Group("Search", []option.Row{
+		{Long: "by", Arg: "WHAT", Help: "load to search: rate (requests/s in open loop), concurrency (requests or conversations in flight) or users (llm: conversations with pauses)", To: option.OneOf(&o.by, byRate, byConcurrency, byUsers)},
+		{Long: "lowest", Arg: "LOAD", Default: "1, or 10 requests in a probe", Help: "lowest load; if an objective fails there, the search ends", To: option.Float(&o.lowest, 0, 1e9)},
+		{Long: "highest", Arg: "LOAD", Default: "1000000 requests/s, 4096 in flight", Help: "highest load", To: option.Float(&o.highest, 0, 1e9)},
+		{Long: "first", Arg: "LOAD", Default: "from the latency of single requests", Help: "load of the first probe", To: option.Float(&o.first, 0, 1e9)},
+		{Long: "resolution", Arg: "PCT", Help: "end the search when the loads that hold and those that fail are this near to each other", To: option.Percent(&o.resolution, 50)},
+	}), option.Group("Time", []option.Row{
+		{Long: "confirm", Arg: "TIME", Help: "duration of the confirmation at the answer", To: duration(&o.confirm)},
+		{Long: "settle", Arg: "TIME", Default: "2s, longer for slow responses", Help: "start of each probe that is not measured", To: duration(&o.settle)},
+		{Long: "probe-min", Arg: "TIME", Default: "3s, longer for slow responses", Help: "shortest measured time of a probe", To: duration(&o.probeMin)},
+		{Long: "probe-max", Arg: "TIME", Default: "30s, longer for slow responses", Help: "longest measured time of a probe; what is undecided then is judged by its value", To: duration(&o.probeMax)},
+		{Long: "budget", Arg: "TIME", Help: "start no further probe after this time; 0 for no limit", To: duration(&o.budget)},
+	}))
+}
+
+// duration stores a time such as 60s.
+func duration(to *time.Duration) option.Value {
+	v := option.Parsed(to, func(text string) (time.Duration, error) {
+		d, err := time.ParseDuration(text)
+		if err != nil || d < 0 {
+			return 0, fmt.Errorf("is a time such as 60s or 5m, not %q", text)
+		}
+		return d, nil
+	})
+	if *to > 0 {
+		v.Default = shortTime(*to)
+	}
+	return v
+}
+
+// shortTime writes a time without parts that are 0.
+func shortTime(d time.Duration) string {
+	text := d.String()
+	for _, zero := range []string{"0s", "0m"} {
+		if rest, ok := strings.CutSuffix(text, zero); ok && strings.HasSuffix(rest, map[string]string{"0s": "m", "0m": "h"}[zero]) {
+			text = rest
+		}
+	}
+	return text
+}
+
+// read splits a command line into the options of find, which it reads, and those of the command whose traffic is sent.
+func read(args []string, secrets *secret.Set) (o *options, rest []string, err error) {
+	o = defaults()
+	o.table = &option.Table{Rows: o.rows(), Secrets: secrets}
+	own, rest := split(o.table.Rows, args)
+	strays, err := o.table.Parse(own)
+	switch {
+	case err != nil:
+	case len(strays) > 0:
+		err = fmt.Errorf("unexpected argument %q", strays[0])
+	default:
+		err = o.check()
+	}
+	return o, rest, err
+}
+
+// split takes the options of some rows, by their full names, out of a command line.
+func split(rows []option.Row, args []string) (own, rest []string) {
+	for i := 0; i < len(args); i++ {
+		name, _, value := strings.Cut(args[i], "=")
+		if !slices.ContainsFunc(rows, func(r option.Row) bool { return "--"+r.Long == name }) {
+			rest = append(rest, args[i])
+			continue
+		}
+		own = append(own, args[i])
+		if !value && i+1 < len(args) {
+			i++
+			own = append(own, args[i])
+		}
+	}
+	return own, rest
+}
+
+func (o *options) check() error {
+	switch {
+	case o.highest > 0 && o.lowest > o.highest:
+		return fmt.Errorf("--lowest %g is above --highest %g", o.lowest, o.highest)
+	case o.resolution <= 0:
+		return errors.New("--resolution must be above 0")
+	case o.probeMin > 0 && o.probeMax > 0 && o.probeMin > o.probeMax:
+		return fmt.Errorf("--probe-min %v is longer than --probe-max %v", o.probeMin, o.probeMax)
+	}
+	return o.usePreset()
+}
+
+// objectives are the tiers of the search: that of --slo first, then those of --tier.
+func (o *options) objectives() ([]find.Tier, error) {
+	var tiers []find.Tier
+	if len(o.slo) > 0 {
+		t := find.Tier{Name: "slo"}
+		for _, text := range o.slo {
+			r, err := gate.Parse(text)
+			if err != nil {
+				return nil, fmt.Errorf("--slo: %w", err)
+			}
+			t.Objectives = append(t.Objectives, r)
+		}
+		tiers = append(tiers, t)
+	}
+	for _, text := range o.tiers {
+		t, err := parseTier(text)
+		if err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(tiers, func(other find.Tier) bool { return other.Name == t.Name }) {
+			return nil, fmt.Errorf("--tier: two tiers have the name %q", t.Name)
+		}
+		tiers = append(tiers, t)
+	}
+	if len(tiers) == 0 {
+		return nil, errors.New("no objective is given; add --slo with a rule such as 'p99<50ms'")
+	}
+	return tiers, nil
+}
+
+// parseTier reads a tier such as 'fast: ttft.p95<1s itl.p95<33ms'.
+func parseTier(text string) (find.Tier, error) {
+	name, list, ok := strings.Cut(text, ":")
+	t := find.Tier{Name: strings.TrimSpace(name)}
+	rules := strings.Fields(list)
+	if !ok || t.Name == "" || len(rules) == 0 {
+		return t, fmt.Errorf("--tier is 'NAME: RULE RULE', such as 'fast: ttft.p95<1s itl.p95<33ms', not %q", text)
+	}
+	for _, rule := range rules {
+		r, err := gate.Parse(strings.Trim(rule, `'",`))
+		if err != nil {
+			return t, fmt.Errorf("--tier %s: %w", t.Name, err)
+		}
+		t.Objectives = append(t.Objectives, r)
+	}
+	return t, nil
+}
+
+// checkRules refuses rules about numbers that the run cannot have.
+func checkRules(tiers []find.Tier, t target) error {
+	known := t.Known()
+	for i := range tiers {
+		for j := range tiers[i].Objectives {
+			r := &tiers[i].Objectives[j]
+			err := r.Fits(known, nil)
+			if err == nil {
+				continue
+			}
+			if hint := t.Hint(r); hint != "" {
+				return fmt.Errorf("the objective %q: %s", r.Text, hint)
+			}
+			if _, known := known.Read(r.Name); !known {
+				return fmt.Errorf("the objective %q: unknown metric %q; use p50 to p99.99, avg, max, throughput, error_rate or, with llm, ttft.p99, itl.avg and so on", r.Text, r.Name)
+			}
+			return fmt.Errorf("the objective %q: %w", r.Text, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,294 @@
+package find
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/redline-bench/redline/internal/cleantext"
+	"github.com/redline-bench/redline/internal/command"
+	"github.com/redline-bench/redline/internal/command/outcome"
+	conn "github.com/redline-bench/redline/internal/command/target"
+	"github.com/redline-bench/redline/internal/find"
+	"github.com/redline-bench/redline/internal/measure"
+	"github.com/redline-bench/redline/internal/option"
+	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/report"
+	"github.com/redline-bench/redline/internal/result"
+)
+
+// session is one search from the options to the exit code.
+type session struct {
+	*command.IO
+	sigs    *command.Signals
+	opts    *options
+	what    string // profile or llm
+	target  target
+	tiers   []find.Tier
+	outcome *outcome.Outcome
+	search  *find.Search
+	began   time.Time
+	shown   int // probes that were printed
+}
+
+// Default ends of the search, and the time that the requests in flight get after a load.
+const (
+	lowestRequests  = 10 // of a probe at the lowest rate
+	highestRate     = 1e6
+	highestInFlight = 4096
+	drainTime       = 30 * time.Second
+)
+
+func (s *session) run() (int, error) {
+	opts, json := s.target.Outcome()
+	line := s.commandLine()
+	out, err := outcome.Open(s.IO, opts, "find", line)
+	if err != nil {
+		return 0, err
+	}
+	s.outcome = out
+	defer s.outcome.Close()
+	s.IO = s.IO.ForRun(opts, plan.Redline, s.sigs)
+	defer s.target.Close()
+	if err := s.target.Start(s.IO, s.sigs, s.outcome); err != nil {
+		return s.failed(err), nil
+	}
+	s.began = time.Now()
+	s.outcome.Begin(s.target.Plan())
+	s.sigs.Enter(command.Loading)
+	err = s.find()
+	s.sigs.Enter(command.Writing)
+	s.Line.Clear()
+	if s.search == nil {
+		return s.failed(err), nil
+	}
+	return s.finish(json, err), nil
+}
+
+// failed prints why the search could not start and returns the exit code.
+func (s *session) failed(err error) int {
+	if s.sigs.Soft.Err() != nil {
+		return command.ExitInterrupted
+	}
+	fmt.Fprintf(s.Stderr, "redline find: %s\n", cleantext.Line(s.target.Advise(err)))
+	return command.ExitError
+}
+
+// find runs the search.
+func (s *session) find() error {
+	single, err := s.estimate(s.sigs.Soft)
+	if err != nil {
+		return err
+	}
+	conf, err := s.config(single)
+	if err != nil {
+		return err
+	}
+	if s.search, err = find.New(conf); err != nil {
+		return err
+	}
+	s.head(single)
+	return s.search.Run(s.sigs.Soft, runner{s}, s.progress)
+}
+
+// How long single requests are sent for the first guess.
+const (
+	estimateTime     = time.Second
+	estimateRequests = 5
+	estimateMost     = time.Minute
+)
+
+// estimate is the latency of single requests, sent one after the other.
+func (s *session) estimate(ctx context.Context) (time.Duration, error) {
+	var median time.Duration
+	var down string
+	watch := func(sight measure.Sight) (measure.Look, bool) {
+		median, down = sight.Median, sight.Down
+		enough := sight.Elapsed >= estimateTime && sight.Requests >= estimateRequests
+		return measure.Look{At: sight.Elapsed + estimateTime/4}, !enough && down == "" && sight.Elapsed < estimateMost
+	}
+	err := s.target.Run(ctx, result.Level{Mode: plan.Concurrency, Concurrency: 1}, drainTime, measure.Look{At: estimateTime}, watch)
+	switch {
+	case err != nil:
+		return 0, err
+	case down != "":
+		return 0, errors.New(down)
+	case median <= 0:
+		return 0, fmt.Errorf("no request succeeded within %v; check the server and the model with 'redline %s'", estimateMost, s.what)
+	}
+	return median, nil
+}
+
+// config is the search. Slow responses get longer probes.
+func (s *session) config(single time.Duration) (find.Config, error) {
+	o := s.opts
+	c := find.Config{
+		Tiers: s.tiers, Start: o.first, Lowest: o.lowest, Highest: o.highest, Whole: o.by != byRate, Resolution: o.resolution,
+		Settle: o.settle, MinTime: o.probeMin, MaxTime: o.probeMax, Confirm: o.confirm, Budget: o.budget, MaxFailed: s.target.MaxErrorRate(),
+	}
+	if p := o.scenario(); p != nil {
+		c.ConfirmRequests = p.requests
+	}
+	longer := func(to *time.Duration, least time.Duration, responses int) {
+		if *to == 0 {
+			*to = max(least, time.Duration(responses)*single).Round(time.Millisecond)
+		}
+	}
+	longer(&c.Settle, 2*time.Second, 3)
+	longer(&c.MinTime, 3*time.Second, 4)
+	longer(&c.MaxTime, 30*time.Second, 20)
+	c.MaxTime = max(c.MaxTime, c.MinTime)
+	if o.by == byRate {
+		c.Lowest = cmp.Or(c.Lowest, lowestRequests/c.MaxTime.Seconds())
+		c.Highest = cmp.Or(c.Highest, highestRate)
+		c.Start = cmp.Or(c.Start, 1/single.Seconds())
+		return c, nil
+	}
+	c.Lowest = cmp.Or(c.Lowest, 1)
+	c.Start = cmp.Or(c.Start, c.Lowest)
+	return c, s.limitInFlight(&c)
+}
+
+// limitInFlight sets the highest number of requests in flight to what this machine can have.
+func (s *session) limitInFlight(c *find.Config) error {
+	target := s.target.Plan().Target
+	if c.Highest > 0 {
+		return conn.CheckConnections(&target, int(c.Highest))
+	}
+	for c.Highest = highestInFlight; c.Highest > 1; c.Highest /= 2 {
+		if conn.CheckConnections(&target, int(c.Highest)) == nil {
+			break
+		}
+	}
+	return nil
+}
+
+// runner sends the loads of the search.
+type runner struct{ *session }
+
+// Run implements find.Runner.
+func (r runner) Run(ctx context.Context, load float64, first measure.Look, watch measure.Watch) error {
+	var last *result.Level
+	level := r.level(load)
+	err := r.target.Run(ctx, level, drainTime, first, func(sight measure.Sight) (measure.Look, bool) {
+		compute := sight.Level
+		sight.Level = func(confidence float64) (*result.Level, []result.Reason) {
+			lv, reasons := compute(confidence)
+			last = lv
+			return lv, reasons
+		}
+		r.outcome.InFlight(&level, sight.Backlog)
+		r.outcome.Progress(func() *result.Level { lv, _ := compute(0); return lv })
+		return watch(sight)
+	})
+	if last != nil {
+		r.outcome.LevelEnds(last)
+	}
+	r.showProbes()
+	return err
+}
+
+func (s *session) level(load float64) result.Level {
+	if s.opts.by == byRate {
+		return result.Level{Mode: plan.RequestRate, Rate: load}
+	}
+	return result.Level{Mode: plan.Concurrency, Concurrency: int(math.Round(load))}
+}
+
+// finish writes the report and the files, and returns the exit code. err is why the search ended early.
+func (s *session) finish(json string, err error) int {
+	s.showProbes()
+	a := s.search.Answer()
+	res := &result.Result{
+		Schema: result.Schema, Tool: "redline", Version: s.Version, StartUnixNs: s.began.UnixNano(), EndUnixNs: time.Now().UnixNano(),
+		Options: s.stored(), Levels: append([]result.Level{}, a.Levels()...),
+		Find: s.search.Result(s.opts.by), Interrupted: a.State == find.Interrupted,
+	}
+	res.Find.Preset = s.opts.preset
+	workload := s.target.Describe(res)
+	s.judge(res, &a)
+	s.outcome.Sign(res, workload)
+	s.answer(res)
+	code := exitCode(&a)
+	if a.State == find.Failed && err != nil {
+		fmt.Fprintf(s.Stderr, "redline find: %s\n", cleantext.Line(s.target.Advise(err)))
+	} else if a.State == find.Failed || a.State == find.OutOfTime {
+		fmt.Fprintf(s.Stderr, "redline find: %s\n", cleantext.Line(a.Reason))
+	}
+	if werr := report.WriteFile(s.Files, json, res); werr != nil {
+		fmt.Fprintln(s.Stderr, werr)
+		code = command.ExitUnwritten(werr)
+	}
+	return s.outcome.Finish(res, code)
+}
+
+// judge adds the verdict.
+func (s *session) judge(res *result.Result, a *find.Answer) {
+	run := measure.Run{
+		Levels: res.Levels, Limits: make([][]result.Reason, len(res.Levels)), MaxErrorRate: s.target.MaxErrorRate(), Interrupted: res.Interrupted,
+		Longer: "use a longer --confirm",
+	}
+	if a.State == find.Failed {
+		run.Error, run.ServerGone = a.Reason, true
+	}
+	for _, c := range a.Capacities {
+		if c.Outcome == find.ClientLimit && run.Unleveled == nil {
+			run.Unleveled = []result.Reason{{
+				What: fmt.Sprintf("the client reached its limit before the server did, above %s", s.load(c.Interval.Low)),
+				Try:  "run the client on a machine of its own, or give it more CPU",
+			}}
+		}
+	}
+	res.Verdict, res.Error = measure.Conclude(run), run.Error
+	if a.State == find.OutOfTime && res.Verdict.State == result.Valid {
+		res.Verdict = result.Verdict{State: result.Unstable, Reasons: []result.Reason{{What: a.Reason, Try: "allow more time with --budget, or a wider --resolution"}}}
+	}
+}
+
+// exitCode is that of the worst answer.
+func exitCode(a *find.Answer) int {
+	switch a.State {
+	case find.Interrupted:
+		return command.ExitInterrupted
+	case find.Failed:
+		return command.ExitError
+	case find.Searching, find.Complete, find.OutOfTime:
+	}
+	code := command.ExitOK
+	if a.State == find.OutOfTime {
+		code = command.ExitUnstable
+	}
+	for _, c := range a.Capacities {
+		if c.Outcome == find.ClientLimit {
+			return command.ExitInvalid
+		}
+		if c.Outcome == find.NoneHolds {
+			code = command.ExitAssertion
+		}
+	}
+	return code
+}
+
+// arguments are all options of the search without secrets, the traffic first.
+func (s *session) arguments() []string {
+	return append(append([]string{s.what}, s.opts.table.Arguments()...), s.target.Arguments()...)
+}
+
+// stored are the arguments as 'redline rerun' reads them: an option with one letter stands apart from its value.
+func (s *session) stored() []string {
+	var out []string
+	for _, arg := range s.arguments() {
+		if name, value, ok := strings.Cut(arg, "="); ok && len(name) == len("-m") {
+			out = append(out, name, value)
+			continue
+		}
+		out = append(out, arg)
+	}
+	return out
+}
+
+func (s *session) commandLine() string { return option.CommandLine("redline find", s.arguments()) }

@@ -1,0 +1,105 @@
+package llm
+
+import (
+	"context"
+	"errors"
+
+	"github.com/redline-bench/redline/internal/command"
+	"github.com/redline-bench/redline/internal/command/class"
+	"github.com/redline-bench/redline/internal/command/outcome"
+	"github.com/redline-bench/redline/internal/llm/load"
+	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/traceid"
+)
+
+// Class is a run of `redline llm` as a traffic class of a scenario.
+type Class struct{ run }
+
+var _ class.Class = (*Class)(nil)
+
+// ParseClass reads the options of a class. alone: no other class runs beside it, so it may have several levels.
+func ParseClass(p *command.IO, sigs *command.Signals, args []string, alone bool) (*Class, error) {
+	o, lo, err := read(args, p.Secrets)
+	switch {
+	case err != nil:
+		return nil, err
+	case !alone && len(o.concurrency) > 1:
+		return nil, errors.New("--concurrency has several levels: a class beside others has one")
+	case !alone && len(o.rates) > 1:
+		return nil, errors.New("--request-rate has several levels: a class beside others has one")
+	case !alone && o.several():
+		return nil, errors.New("--isl, --osl or --num-conversations has several levels: a class beside others has one")
+	case !alone && o.calibrate:
+		return nil, errors.New("--calibrate cannot be used in a class beside others")
+	}
+	c := &Class{run: run{traffic: traffic{IO: p, opts: o, load: lo, sigs: sigs}}}
+	c.given, c.givenLoad = *o, lo
+	return c, nil
+}
+
+// Outside are the options that a class cannot have.
+func Outside() []string { return class.Outside() }
+
+// Options implements class.Class.
+func (c *Class) Options() []string { return c.opts.table.Arguments() }
+
+// Prepare implements class.Class.
+func (c *Class) Prepare(tracing *traceid.Sampler) error {
+	c.tracing = tracing
+	if err := c.start(); err != nil {
+		return c.advised(err)
+	}
+	return nil
+}
+
+// Server implements class.Class.
+func (c *Class) Server() outcome.Server { return c.server() }
+
+// FirstRequest implements class.Class.
+func (c *Class) FirstRequest(ctx context.Context) ([]byte, error) {
+	return load.FirstRequest(ctx, c.config(0))
+}
+
+// Measure implements class.Class.
+func (c *Class) Measure(t class.Together) class.Outcome {
+	c.together = &t
+	c.open()
+	c.head()
+	limits, stopped, err := c.measureLevels()
+	c.conclude(limits, stopped, err)
+	c.res.Workload = c.hash
+	out := class.Outcome{Result: c.res}
+	switch why := c.problem(stopped, err); {
+	case c.res.Interrupted:
+		out.Code = command.ExitInterrupted
+	case why != nil:
+		out.Code, out.Err = command.ExitError, c.advised(why)
+	case c.lost != nil:
+		out.Code, out.Err = command.ExitError, c.lost
+	}
+	return out
+}
+
+// Close implements class.Class.
+func (c *Class) Close() { c.close() }
+
+// meet tells the other classes that this one is ready, and waits for them.
+func (r *run) meet() {
+	if r.together != nil {
+		_ = r.together.Ready(r.sigs.Soft) // an interrupt ends the load as well
+	}
+}
+
+// enter begins a phase of the process. The phases of a scenario are those of all its classes.
+func (r *run) enter(p command.Phase) {
+	if r.together == nil {
+		r.sigs.Enter(p)
+	}
+}
+
+// report tells the run of all classes how this one goes on.
+func (r *run) report(p load.Progress, head *result.Level) {
+	r.together.Progress(class.Progress{
+		Level: head, Warmup: p.Warmup, Elapsed: p.Elapsed, Requests: p.Requests, Failed: p.Failed, InFlight: p.InFlight, Rate: p.Rate,
+	})
+}

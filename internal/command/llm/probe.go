@@ -1,0 +1,173 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/redline-bench/redline/internal/command"
+	"github.com/redline-bench/redline/internal/command/outcome"
+	"github.com/redline-bench/redline/internal/find"
+	"github.com/redline-bench/redline/internal/gate"
+	api "github.com/redline-bench/redline/internal/llm/endpoint"
+	"github.com/redline-bench/redline/internal/llm/load"
+	"github.com/redline-bench/redline/internal/llm/metric"
+	"github.com/redline-bench/redline/internal/measure"
+	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/profile"
+	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/result"
+)
+
+// Prober sends the traffic of `redline llm` as loads that a search chooses.
+type Prober struct {
+	traffic
+	outcome *outcome.Outcome
+	runs    int
+}
+
+// NewProber reads the options of `redline llm`. Nothing is sent yet.
+func NewProber(p *command.IO, args []string) (*Prober, error) {
+	o, lo, err := read(args, p.Secrets)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range chosen {
+		if o.table.Given(name) {
+			return nil, fmt.Errorf("remove --%s: find chooses the loads and how long each one runs", name)
+		}
+	}
+	for _, name := range perLevel {
+		if o.table.Given(name) {
+			return nil, fmt.Errorf("remove --%s: find does not write files for each level", name)
+		}
+	}
+	if o.several() {
+		return nil, errors.New("--isl and --osl take one number: find chooses the levels")
+	}
+	lo.MaxErrors, lo.MaxErrorShare, lo.Until = 0, 0, nil // a rule for error_rate decides about failures
+	o.duration = time.Hour                               // a file of prompts is read again from its start
+	return &Prober{traffic: traffic{IO: p, opts: o, load: lo}}, nil
+}
+
+// chosen are the options whose values a search chooses; perLevel write files for each level.
+var (
+	chosen = []string{
+		"concurrency", "request-rate", "stages", "request-rate-series", "concurrency-stages", "user-centric-rate", "num-users", "fixed-schedule",
+		"request-count", "num-conversations", "benchmark-duration", "measurement-interval", "cooldown-duration", "until", "runs", "max-errors", "calibrate",
+		"warmup-request-count", "num-warmup-sessions", "warmup-duration",
+	}
+	perLevel = []string{"artifact-dir", "exports", "export-level", "export-outputs-json", "slice-duration", "profile-export-prefix", "records", "histogram-log"}
+)
+
+// Start does everything up to the first request. The IO is that of the run, out gets its requests.
+func (p *Prober) Start(io *command.IO, sigs *command.Signals, out *outcome.Outcome) error {
+	p.IO, p.sigs, p.tracing, p.outcome = io, sigs, out.Tracing(""), out
+	if err := p.traffic.start(); err != nil {
+		return err
+	}
+	p.timed = false // a search sends at its own times
+	return out.Connect(sigs.Soft, sigs.Hard, p.server())
+}
+
+// Close ends the connections, and the embedded server.
+func (p *Prober) Close() { p.traffic.close() }
+
+// Outcome is what becomes of the result; JSON is the file of --json.
+func (p *Prober) Outcome() (o plan.Outcome, json string) { return p.opts.outcome, p.opts.json }
+
+// Arguments are the options without secrets.
+func (p *Prober) Arguments() []string { return p.opts.table.Arguments() }
+
+// Plan is the target. It is known after Start.
+func (p *Prober) Plan() *plan.Plan { return p.plan }
+
+// Pauses tells whether conversations pause between their turns, as far as the options say.
+func (p *Prober) Pauses() bool {
+	return p.opts.thinkTime.Mean > 0 || p.opts.data.Path != "" || p.opts.data.Delay.Mean > 0
+}
+
+// Streams tells whether responses come token by token, as far as the options say.
+func (p *Prober) Streams() bool {
+	k := api.Kind(p.opts.kind)
+	return p.opts.streaming || k == api.Raw || k.GRPC() && !p.opts.noStream
+}
+
+// Known is a level with every number that a rule can be about.
+func (p *Prober) Known() *result.Level {
+	lv := &result.Level{Client: measure.NewWindow(measure.Setup{Batch: 1, Streaming: true}).Client(time.Second)}
+	lv.Client.Requests = 1
+	lv.Metrics = metric.Known(len(p.load.Goodput) > 0, p.Streams())
+	return lv
+}
+
+// Hint explains why the number of a rule is missing.
+func (p *Prober) Hint(r *gate.Rule) string {
+	lv := &result.Level{Metrics: metric.Known(true, true)}
+	_, known := lv.Read(r.Name)
+	switch {
+	case !known:
+		return ""
+	case strings.HasPrefix(strings.ToLower(r.Name), "goodput"):
+		return "goodput needs bounds: add --goodput 'ttft:200 itl:20'"
+	case !p.Streams():
+		return "it needs streamed responses: add --streaming"
+	}
+	return ""
+}
+
+// Describe adds what was sent to a result.
+func (p *Prober) Describe(res *result.Result) (workload string) {
+	res.Environment = profile.Environment()
+	res.Plan, res.Model, res.Async, res.GoodputBounds = p.plan, p.model, true, metric.Bounds(p.load.Goodput)
+	return p.info.Hash
+}
+
+// MaxErrorRate is the share of failed requests above which a level is not valid.
+func (p *Prober) MaxErrorRate() float64 { return p.opts.maxErrorRate }
+
+// Advise says in one line what went wrong, where, and what to do.
+func (p *Prober) Advise(err error) string { return p.advised(err).Error() }
+
+// Run sends the load of a level until watch ends it. Each run draws its own arrivals and prompts.
+func (p *Prober) Run(ctx context.Context, level result.Level, drain time.Duration, first measure.Look, watch measure.Watch) error {
+	p.runs++
+	lv := load.Level{Mode: level.Mode, Concurrency: level.Concurrency, Rate: level.Rate}
+	cfg := p.config(p.runs)
+	cfg.First, cfg.Watch = first, func(s measure.Sight) (measure.Look, bool) { return watch(withIntervals(s)) }
+	if tap := p.outcome.Tap(); tap != nil {
+		cfg.Tap = func(rec *record.Record) error { return tap(&level, 0, rec) }
+	}
+	showResponses(&cfg, &level, p.outcome.Responses(""))
+	o := &cfg.Options
+	o.Requests, o.Sessions, o.Duration, o.Grace = 0, 0, 0, drain
+	o.Seed, o.Confidence = p.seed(p.runs), find.Level
+	_, err := load.Run(ctx, p.sigs.Hard, cfg, lv)
+	return err
+}
+
+// withIntervals gives the headline latency of a level the intervals of the metric that measures the same.
+func withIntervals(s measure.Sight) measure.Sight {
+	compute := s.Level
+	s.Level = func(confidence float64) (*result.Level, []result.Reason) {
+		lv, reasons := compute(confidence)
+		m := lv.Metric("request_latency")
+		if m == nil {
+			return lv, reasons
+		}
+		to := map[string]result.Interval{}
+		for name, iv := range m.Intervals {
+			to[name] = *iv.Scaled(nsPerMs)
+		}
+		if m.Interval != nil {
+			to["avg"] = *m.Interval.Scaled(nsPerMs)
+		}
+		lv.Client.Latency.Intervals = to
+		return lv, reasons
+	}
+	return s
+}
+
+const nsPerMs = 1e6

@@ -1,0 +1,160 @@
+package profile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/redline-bench/redline/internal/command"
+	"github.com/redline-bench/redline/internal/command/outcome"
+	"github.com/redline-bench/redline/internal/command/profile/calibration"
+	"github.com/redline-bench/redline/internal/command/profile/traffic"
+	"github.com/redline-bench/redline/internal/gate"
+	"github.com/redline-bench/redline/internal/kind"
+	"github.com/redline-bench/redline/internal/measure"
+	"github.com/redline-bench/redline/internal/pacompat/flags"
+	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/profile"
+	"github.com/redline-bench/redline/internal/result"
+)
+
+// Prober sends the traffic of `redline profile` as loads that a search chooses.
+type Prober struct {
+	traffic.Traffic
+	args   []string // without secrets
+	prober *profile.Prober
+}
+
+// NewProber reads the options of `redline profile`. rate: loads are rates of an open loop. Nothing is sent yet.
+func NewProber(p *command.IO, args []string, rate bool) (*Prober, error) {
+	pl, notes, err := flags.Parse(plan.Redline, "redline profile", args, p.Secrets)
+	for _, w := range notes.Warnings {
+		fmt.Fprintln(p.Stderr, w)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := probeable(pl); err != nil {
+		return nil, err
+	}
+	if why := NeedsNative(pl); why != "" && !p.Native {
+		return nil, command.NativeError(why)
+	}
+	poisson := !slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "--request-d") })
+	pl = pl.With(func(pl *plan.Plan) {
+		if !rate {
+			return
+		}
+		pl.Load.Mode = plan.RequestRate
+		if poisson {
+			pl.Load.Distribution = plan.Poisson
+		}
+		if pl.Target.Call == plan.Auto && !kind.Of(pl.Target.Kind).Synchronous {
+			pl.Target.Call = plan.Async // any number of requests may be in flight
+		}
+	})
+	return &Prober{Traffic: traffic.Traffic{IO: p, Plan: pl}, args: notes.Options}, nil
+}
+
+// probeable names the first option that sets what a search chooses, or that a search does not have.
+func probeable(pl *plan.Plan) error {
+	load, m, standard := &pl.Load, &pl.Measure, plan.Default()
+	const chooses = ": find chooses the loads and how long each one runs"
+	switch {
+	case load.Mode == plan.RequestRate:
+		return errors.New("remove --request-rate-range" + chooses + "; --lowest and --highest bound them")
+	case load.Mode != plan.Concurrency:
+		return errors.New("remove the option that sets the load" + chooses)
+	case load.Concurrency != standard.Load.Concurrency:
+		return errors.New("remove --concurrency-range" + chooses + "; --lowest and --highest bound them")
+	case load.Search == plan.Binary, m.LatencyLimit > 0:
+		return errors.New("remove --binary-search and --latency-threshold: find searches by the rules of --slo")
+	case m.RequestCount > 0:
+		return errors.New("remove --request-count" + chooses)
+	case load.MPI:
+		return errors.New("remove --enable-mpi: find measures alone")
+	case pl.Output.CSV != "" || pl.Output.Export != "" || pl.Outcome.Records != "" || pl.Outcome.HistogramLog != "":
+		return errors.New("remove -f, --profile-export-file, --records and --histogram-log: find writes its probes with --json and --report")
+	}
+	return nil
+}
+
+// Start does everything up to the first request. The IO is that of the run, out gets its requests.
+func (p *Prober) Start(io *command.IO, sigs *command.Signals, out *outcome.Outcome) error {
+	p.IO, p.Sigs = io, sigs
+	p.Traffic.Plan = p.Traffic.Plan.With(func(pl *plan.Plan) { pl.Target.Tracing = out.Tracing("") })
+	for _, step := range []func() error{p.writable, p.StartServer, p.Traffic.Describe, p.Check, p.Load, p.Stage} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	server := outcome.Server{Model: p.Traffic.Plan.Target.Model, Own: p.MetricsPages()}
+	if err := out.Connect(sigs.Soft, sigs.Hard, server); err != nil {
+		return err
+	}
+	row := kind.Of(p.Traffic.Plan.Target.Kind)
+	r := &profile.Runner{
+		Plan: p.Traffic.Plan, Service: p.Service, Model: p.Model, Async: p.Async, Source: p.Source(),
+		Floor: calibration.Stated(&p.Traffic), Streams: row.Streams, SharedStreams: row.SharedStreams, Tap: out.Tap(),
+	}
+	prober, err := profile.OpenProber(sigs.Hard, r)
+	p.prober = prober
+	return err
+}
+
+func (p *Prober) writable() error { return p.Files.Writable(p.Traffic.Plan.Output.ResultJSON) }
+
+// Close ends the connections, and the embedded server.
+func (p *Prober) Close() {
+	if p.prober != nil {
+		_ = p.prober.Close() // nothing is left to report it to
+	}
+	p.Traffic.Close()
+}
+
+// Outcome is what becomes of the result; JSON is the file of --json.
+func (p *Prober) Outcome() (o plan.Outcome, json string) {
+	return p.Traffic.Plan.Outcome, p.Traffic.Plan.Output.ResultJSON
+}
+
+// Arguments are the options without secrets.
+func (p *Prober) Arguments() []string { return p.args }
+
+// Plan is the plan that is sent.
+func (p *Prober) Plan() *plan.Plan { return p.Traffic.Plan }
+
+// Known is a level with every number that a rule can be about.
+func (p *Prober) Known() *result.Level {
+	pl := p.Traffic.Plan
+	row := kind.Of(pl.Target.Kind)
+	setup := measure.Setup{Batch: 1, Open: true, Percentile: pl.Measure.Percentile, Streaming: pl.Target.Streaming || row.Streams}
+	lv := &result.Level{Client: measure.NewWindow(setup).Client(time.Second)}
+	lv.Client.Requests = 1
+	return lv
+}
+
+// Hint explains why the number of a rule is missing.
+func (p *Prober) Hint(r *gate.Rule) string {
+	if strings.HasPrefix(strings.ToLower(r.Name), "server.") {
+		return "find does not read the server's counters; use a latency of the client"
+	}
+	return ""
+}
+
+// Describe adds what was sent to a result.
+func (p *Prober) Describe(res *result.Result) (workload string) {
+	res.Environment = profile.Environment()
+	res.Plan, res.Model, res.Async = p.Traffic.Plan, p.Model, p.Async
+	return p.Fingerprint()
+}
+
+// MaxErrorRate is the share of failed requests above which a level is not valid.
+func (p *Prober) MaxErrorRate() float64 { return p.Traffic.Plan.Measure.ValidErrorRate }
+
+// Run sends the load of a level until watch ends it.
+func (p *Prober) Run(ctx context.Context, lv result.Level, drain time.Duration, first measure.Look, watch measure.Watch) error {
+	return p.prober.Run(ctx, lv, drain, first, watch)
+}

@@ -1,0 +1,176 @@
+// Package run is `redline run`: it runs a scenario file. Each traffic class is a run of `redline profile` or `redline llm` with an
+// engine of its own; all engines are in this process and begin to measure at the same time.
+package run
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"slices"
+
+	"github.com/redline-bench/redline/internal/command"
+	"github.com/redline-bench/redline/internal/command/class"
+	"github.com/redline-bench/redline/internal/command/llm"
+	"github.com/redline-bench/redline/internal/command/profile"
+	"github.com/redline-bench/redline/internal/option"
+	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/scenario"
+	"github.com/redline-bench/redline/internal/secret"
+)
+
+// options are the options of the command.
+type options struct {
+	check, dry bool
+	json       string
+	outcome    plan.Outcome
+}
+
+func (o *options) rows() []option.Row {
+	return slices.Concat(option.Group("Scenario", []option.Row{
+		{Long: "check", Help: "check the file and its options, with line and column of each fault; contact no server", To: option.Switch(&o.check)},
+		{Long: "dry-run", Help: "print the first request of each class as it would go on the wire; servers are asked for their models, and no inference is requested", To: option.Switch(&o.dry)},
+		{Long: "json", Arg: "FILE", Help: "write the whole result as JSON: each class, and all of them together", To: option.Text(&o.json)},
+	}), o.outcome.Rows())
+}
+
+// Grammar is what a scenario file can contain.
+func Grammar() *scenario.Grammar {
+	o := &options{outcome: plan.DefaultOutcome()}
+	outside := []string{"--check", "--dry-run"}
+	return &scenario.Grammar{
+		Run: slices.DeleteFunc(o.rows(), func(r option.Row) bool { return slices.Contains(outside, r.Name()) }),
+		Commands: []scenario.Command{
+			{Name: "profile", Rows: profile.Command().Rows, Seed: "seed", Arrivals: "request-distribution", Stages: "stages", Outside: profile.Outside()},
+			{Name: "llm", Rows: llm.Command().Rows, Seed: "random-seed", Arrivals: "arrival-pattern", Stages: "stages", Outside: llm.Outside()},
+		},
+	}
+}
+
+// Run is `redline run`.
+func Run(p *command.IO, args []string) (int, error) {
+	sigs := p.WatchSignals(command.Preparing)
+	defer sigs.Stop()
+	first := &options{outcome: plan.DefaultOutcome()}
+	table := &option.Table{Rows: first.rows(), Secrets: p.Secrets}
+	files, err := command.Parse(table, args, 1, 1, "name one scenario file, as in redline run scenario.yaml")
+	if err != nil {
+		return 0, err
+	}
+	r := &run{IO: p, sigs: sigs, path: files[0], opts: &options{outcome: plan.DefaultOutcome()}}
+	defer r.close()
+	faults, err := r.read(args, option.CommandLine("redline run "+option.ShellWord(files[0]), table.Arguments()))
+	if err != nil {
+		return 0, err
+	}
+	if len(faults) > 0 {
+		for _, f := range faults {
+			fmt.Fprintln(p.Stderr, f)
+		}
+		return command.ExitError, nil
+	}
+	if r.opts.check {
+		r.checked()
+		return command.ExitOK, nil
+	}
+	r.IO = p.ForRun(r.opts.outcome, plan.Redline, sigs)
+	// Answers are read and let go, so collecting often is cheap, and the program stays small beside the servers it loads.
+	defer debug.SetGCPercent(debug.SetGCPercent(50))
+	return r.start()
+}
+
+// read reads the file and makes the classes. Options of the command line come after those of the file.
+func (r *run) read(args []string, line string) ([]scenario.Fault, error) {
+	content, err := r.content()
+	if err != nil {
+		return nil, err
+	}
+	s, faults := scenario.Read(r.path, content, Grammar(), r.Getenv, r.Secrets.Add)
+	if len(faults) > 0 {
+		return faults, nil
+	}
+	r.scenario, r.line = s, line
+	r.Secrets.Collect(secret.None, s.Name)
+	for i := range s.Classes {
+		r.Secrets.Collect(secret.None, s.Classes[i].Name)
+	}
+	table := &option.Table{Rows: r.opts.rows(), Secrets: r.Secrets}
+	if _, err := command.Parse(table, append(scenario.Arguments(s.Options), args...), 1, 1, ""); err != nil {
+		return nil, err
+	}
+	if r.opts.outcome.Label == "" {
+		r.opts.outcome.Label = s.Name
+	}
+	return r.makeClasses()
+}
+
+// content is the text of the file; - is standard input.
+func (r *run) content() ([]byte, error) {
+	const most = 16 << 20
+	f := r.Stdin
+	if r.path != "-" {
+		file, err := os.Open(r.path)
+		if err != nil {
+			return nil, err
+		}
+		defer file.Close()
+		f = file
+	}
+	content, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && len(content) > most {
+		err = fmt.Errorf("%s has more than %d bytes: a scenario names files of data, and does not contain them", r.path, most)
+	}
+	return content, err
+}
+
+// makeClasses reads the options of each class.
+func (r *run) makeClasses() (faults []scenario.Fault, err error) {
+	whole := &plan.Plan{Outcome: r.opts.outcome, Output: plan.Output{ResultJSON: r.opts.json}}
+	s := r.scenario
+	fault := func(at scenario.Position, err error) {
+		faults = append(faults, scenario.Fault{Path: r.path, At: at, Text: err.Error()})
+	}
+	for i := range s.Classes {
+		c := &s.Classes[i]
+		m := &member{Class: c}
+		var one class.Class
+		switch alone := len(s.Classes) == 1; c.Command.Name {
+		case "profile":
+			one, err = profile.ParseClass(m.quiet(r), r.sigs, c.Arguments(), whole, alone)
+		default:
+			one, err = llm.ParseClass(m.quiet(r), r.sigs, c.Arguments(), alone)
+		}
+		if errors.As(err, new(command.NativeError)) {
+			return nil, err
+		}
+		if err != nil {
+			fault(c.Locate(err), err)
+			continue
+		}
+		m.load = one
+		r.classes = append(r.classes, m)
+	}
+	r.makeRules(fault)
+	scenario.SortFaults(faults)
+	return faults, nil
+}
+
+// Command describes the command.
+func Command() option.Command {
+	return option.Command{Exits: command.Exits(command.ExitOK, command.ExitUnstable, command.ExitAssertion, command.ExitInvalid, command.ExitError, command.ExitInterrupted), Common: []string{
+		"check", "dry-run", "json", "report", "dash", "server-metrics", "otlp", "assert", "baseline", "label",
+	}, Rows: (&options{outcome: plan.DefaultOutcome()}).rows(), Intro: `Usage: redline run FILE [options]
+
+Runs a scenario: traffic classes that load servers at the same time, each with its own server, requests and
+rate. A class is a run of 'redline profile' or 'redline llm', and has the options of that command.
+docs/scenarios.md is the manual; editors complete files with docs/schema/scenario.json. FILE - is standard input.
+`, Examples: `  redline run scenario.yaml --check
+      find mistakes before anything is sent
+  redline run scenario.yaml --dry-run
+      print the first request of each class
+  redline run scenario.yaml --json result.json --report result.html
+  redline llm -m llama -u gpu:8000 --streaming --concurrency 4 --save-scenario llama.yaml
+      save a run as a scenario
+`}
+}

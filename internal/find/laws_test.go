@@ -1,0 +1,174 @@
+//go:build !race
+
+// Simulations have no threads and are slow under the race detector: `make unit` runs them without it.
+
+package find_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redline-bench/redline/internal/find"
+	"github.com/redline-bench/redline/internal/gate"
+	"github.com/redline-bench/redline/internal/stats"
+	"github.com/redline-bench/redline/internal/testkit/outcome"
+)
+
+// law is a kind of server whose capacity is computed.
+type law struct {
+	name   string
+	rule   string
+	figure figure
+	truth  float64
+	make   maker
+}
+
+func laws() []law {
+	single := func(service func(rng *rand.Rand, now float64) float64) maker {
+		return func(rng *rand.Rand, began float64, emit func(at, end float64)) server {
+			return &fifo{free: make([]float64, 1), emit: emit, service: func(start float64) float64 { return service(rng, began+start) }}
+		}
+	}
+	batches := batcher{most: 16, fixed: 4e-3, each: 0.5e-3}
+	// The service time of a drifting server ends at 1 ms.
+	drift := func(share float64) maker {
+		return single(func(rng *rand.Rand, now float64) float64 {
+			return rng.ExpFloat64() * 1e-3 * (1 + share*math.Exp(-now/60))
+		})
+	}
+	exponential := 1000 - math.Log(10)/20e-3
+	return []law{
+		{
+			name: "M/D/1", rule: "p99<15ms", figure: figure{99},
+			truth: solve(500, 990, 0.01, func(rate float64) float64 { return tailMD1(rate, 1e-3, 15e-3) }),
+			make:  single(func(*rand.Rand, float64) float64 { return 1e-3 }),
+		},
+		{
+			name: "M/M/4", rule: "p95<24ms", figure: figure{95},
+			truth: solve(100, 999, 0.05, func(rate float64) float64 { return tailMMC(rate, 250, 4, 24e-3) }),
+			make: func(rng *rand.Rand, _ float64, emit func(at, end float64)) server {
+				return &fifo{free: make([]float64, 4), emit: emit, service: func(float64) float64 { return rng.ExpFloat64() * 4e-3 }}
+			},
+		},
+		{
+			name: "batches", rule: "avg<20ms", figure: figure{},
+			truth: solve(1200, 1290, 20e-3, func(rate float64) float64 { return meanBatches(rate, batches) }),
+			make: func(_ *rand.Rand, _ float64, emit func(at, end float64)) server {
+				q := batches
+				q.emit = emit
+				return &q
+			},
+		},
+		{
+			// Pollaczek and Khinchin: the mean wait is λ·E[S²]/(2(1-ρ)).
+			name: "bimodal", rule: "avg<8ms", figure: figure{},
+			truth: solve(100, 990, 8, func(rate float64) float64 { return 1 + rate*2.44e-3/2/(1-rate*1e-3) }),
+			make: single(func(rng *rand.Rand, _ float64) float64 {
+				if rng.IntN(10) == 0 {
+					return 4.6e-3
+				}
+				return 0.6e-3
+			}),
+		},
+		{name: "warming up", rule: "p90<20ms", figure: figure{90}, truth: exponential, make: drift(0.06)},
+		{name: "slowing down", rule: "p90<20ms", figure: figure{90}, truth: exponential, make: drift(-0.06)},
+	}
+}
+
+// score is how well the searches on one law did.
+type score struct {
+	runs, found, near, falseGood, held int
+	probes                             int
+	worst                              float64
+	took, sweep                        time.Duration
+}
+
+// trial runs one search from a wrong first guess.
+func (l *law) trial(t *testing.T, seed uint64) score {
+	rng := rand.New(rand.NewPCG(seed, 21))
+	conf := find.Config{
+		Tiers: []find.Tier{{Objectives: rules(t, l.rule)}}, Start: l.truth * math.Exp(2*rng.Float64()-1.2), Lowest: 1,
+		Settle: time.Second, MinTime: 4 * time.Second, MaxTime: 40 * time.Second, Resolution: 0.02,
+	}
+	a, took := drive(newSearch(t, conf), conf, rng, l.make, []figure{l.figure})
+	c := a.Capacities[0]
+	// A sweep by the same resolution up to the first load that fails needs the full time for each load.
+	sweep := time.Duration(1+1/conf.Resolution) * (conf.Settle + conf.MaxTime)
+	off := math.Abs(c.Value/l.truth - 1)
+	return score{
+		runs: 1, probes: len(a.Probes), took: took, sweep: sweep, worst: off,
+		found: count(c.Outcome == find.Found), near: count(off <= 0.05), falseGood: count(l.failsLongCheck(rng, c.Value, took, conf)),
+		held: count(c.Interval.Low <= l.truth && (c.Interval.Open || l.truth <= c.Interval.High)),
+	}
+}
+
+// failsLongCheck runs the answer for ten times the time of a probe. Answers far below the capacity need no check.
+func (l *law) failsLongCheck(rng *rand.Rand, load float64, began time.Duration, conf find.Config) bool {
+	if load < 0.98*l.truth {
+		return false
+	}
+	r := start(rng, load, began.Seconds(), conf.Settle.Seconds(), l.make, []figure{l.figure})
+	o := r.until((conf.Settle + 10*conf.MaxTime).Seconds(), true)
+	rule, _ := gate.Parse(l.rule)
+	return !rule.Holds(o.Readings[0].Value)
+}
+
+func (s *score) add(o score) {
+	s.runs += o.runs
+	s.found += o.found
+	s.near += o.near
+	s.falseGood += o.falseGood
+	s.held += o.held
+	s.probes += o.probes
+	s.worst = max(s.worst, o.worst)
+	s.took += o.took
+	s.sweep += o.sweep
+}
+
+// Searches on simulated queues, with the intervals of real runs: within 5 % of the truth in 19 of 20 seeds, at most one in 20
+// answers fails a check that is ten times longer, in at most a third of the time of a sweep.
+func TestSearchesOnKnownLaws(t *testing.T) {
+	seeds := 3
+	if outcome.Heavy() {
+		seeds = 1667
+	}
+	list := laws()
+	scores := make([]score, len(list))
+	var all sync.WaitGroup
+	for i := range list {
+		all.Go(func() {
+			for seed := range seeds {
+				scores[i].add(list[i].trial(t, uint64(seed)))
+			}
+		})
+	}
+	all.Wait()
+	var total score
+	for i, s := range scores {
+		total.add(s)
+		t.Logf("%-12s %s below %.0f/s: %d searches, %d near, %d false, %d intervals hold, worst error %.1f %%, %.1f probes, %.0f %% of the time of a sweep",
+			list[i].name, list[i].rule, list[i].truth, s.runs, s.near, s.falseGood, s.held, 100*s.worst, float64(s.probes)/float64(s.runs),
+			100*s.took.Seconds()/s.sweep.Seconds())
+		if outcome.Heavy() && s.tooHigh() { // a few seeds of one law say little
+			t.Errorf("%s: the error rates or the time are too high", list[i].name)
+		}
+	}
+	if total.tooHigh() {
+		t.Error("all laws together: the error rates or the time are too high")
+	}
+}
+
+func (s *score) tooHigh() bool {
+	return tooMany(s.runs-s.found, s.runs) || tooMany(s.runs-s.near, s.runs) || tooMany(s.falseGood, s.runs) || 3*s.took > s.sweep
+}
+
+// tooMany tells whether more than 5 % are wrong. Of a few runs, more may be by chance.
+func tooMany(wrong, runs int) bool {
+	if runs >= 1000 {
+		return wrong > runs/20
+	}
+	return stats.BinomialTail(float64(wrong), float64(runs), 0.05) < 0.01
+}

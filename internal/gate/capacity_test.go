@@ -1,0 +1,51 @@
+package gate_test
+
+import (
+	"testing"
+
+	"github.com/redline-bench/redline/internal/gate"
+	"github.com/redline-bench/redline/internal/result"
+)
+
+func TestRulesAboutCapacity(t *testing.T) {
+	found := func(v float64) result.FindAnswer {
+		return result.FindAnswer{Outcome: "found", LimitedBy: "server", Capacity: &result.Capacity{Value: v}}
+	}
+	f := func(rule string, find *result.Find, want gate.Outcome, text string) {
+		t.Helper()
+		r, err := gate.Parse(rule)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := gate.Apply(&result.Result{Find: find, Verdict: result.Verdict{State: result.Valid}}, []gate.Rule{r})
+		if g.Outcome() != want || g.Findings[0].Text != text {
+			t.Errorf("%s: %v, %q", rule, g.Outcome(), g.Findings[0].Text)
+		}
+	}
+	f("capacity>900", &result.Find{By: "rate", FindAnswer: found(950)}, gate.Passed, "capacity is 950.0/s")
+	f("capacity>900", &result.Find{By: "users", FindAnswer: found(12)}, gate.Missed, "capacity is 12.00 users")
+	f("capacity>900", &result.Find{By: "rate", FindAnswer: result.FindAnswer{Outcome: "none holds", LimitedBy: "server"}}, gate.Missed, "capacity is 0.000/s")
+	f("capacity>900", &result.Find{By: "rate", FindAnswer: result.FindAnswer{Outcome: "open"}}, gate.Void, "no capacity was found: open")
+	f("capacity>900", nil, gate.Missed, "only 'redline find' measures a capacity")
+	slow := found(2000)
+	slow.Tier = "slow"
+	f("capacity.slow>900", &result.Find{By: "rate", FindAnswer: found(10), Tiers: []result.FindAnswer{slow}}, gate.Passed, "capacity is 2000/s")
+	f("capacity.fast>900", &result.Find{By: "rate", FindAnswer: found(10)}, gate.Missed, `the search has no tier "fast"`)
+}
+
+// goodput with % is the share of good requests.
+func TestGoodputInPercent(t *testing.T) {
+	lv := result.Level{Metrics: []result.Metric{
+		{Tag: "goodput", Unit: "requests/sec", Avg: 12}, {Tag: "good_request_fraction", Unit: "ratio", Avg: 0.96, Interval: &result.Interval{Low: 0.9, High: 0.98, Level: 0.99}},
+	}}
+	for rule, want := range map[string]bool{"goodput>=95%": true, "goodput>=97%": false, "goodput>=11/s": true} {
+		r, err := gate.Parse(rule)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, ok, err := r.Check(&lv)
+		if err != nil || ok != want || r.Unit == "%" && (got.Value != 96 || got.Interval.Low != 90) {
+			t.Errorf("%s: %+v %v %v", rule, got, ok, err)
+		}
+	}
+}

@@ -1,0 +1,92 @@
+package endpoint
+
+import (
+	"strings"
+
+	"github.com/redline-bench/redline/internal/llm"
+)
+
+// images is OpenAI's /v1/images/generations. A stream sends images before the last one, each in an event of its own.
+type images struct{ common }
+
+func (c *images) Path() string { return "v1/images/generations" }
+
+func (c *images) Compose(r *Request) ([]byte, error) {
+	w := c.body(r)
+	w.text("model", c.model(r))
+	w.text("prompt", strings.Join(r.turn().Texts, " "))
+	w.number("n", 1)
+	w.text("response_format", "b64_json")
+	if c.Stream {
+		w.flag("stream", true)
+	}
+	return w.end(), nil
+}
+
+// Event reads a whole body with its images in data, or an event that is one image.
+func (c *images) Event(a *Answer, payload []byte, at int64) {
+	data := c.begun(a, payload)
+	if isDone(data) {
+		a.Ended = true
+		return
+	}
+	s := scan{b: data}
+	a.Ended = true
+	if s.open('{') {
+		for n := 0; s.more('}', n); n++ {
+			switch string(s.key()) {
+			case "data":
+				for n := 0; s.arrayMore(n); n++ {
+					a.image(&s)
+				}
+			case "b64_json", "url":
+				a.markImage(s.value())
+			case "type":
+				a.Ended = !strings.HasSuffix(string(s.value()), `.partial_image"`)
+			case "usage":
+				a.openAIUsage(&s)
+			case "error":
+				a.fault("the server reports an error: %s", excerpt(s.value()))
+			default:
+				s.skip()
+			}
+		}
+	}
+	if !s.end() {
+		a.fault("the response is not the JSON of an image: %s", excerpt(data))
+		return
+	}
+	a.chunk(at)
+}
+
+// image reads one element of data.
+func (a *Answer) image(s *scan) {
+	if !s.open('{') {
+		return
+	}
+	for n := 0; s.more('}', n); n++ {
+		switch string(s.key()) {
+		case "b64_json", "url":
+			a.markImage(s.value())
+		default:
+			s.skip()
+		}
+	}
+}
+
+// markImage notes an image; a text without content, or null, is none.
+func (a *Answer) markImage(v []byte) {
+	if len(v) > 2 && v[0] == '"' {
+		a.mark(llm.Other)
+	}
+}
+
+func (c *images) End(a *Answer) error {
+	if err := whole(a, "an image"); err != nil {
+		return err
+	}
+	if a.Streamed && !a.Ended {
+		return formatf("the stream broke off: its last image is a partial one")
+	}
+	return nil
+}

@@ -1,0 +1,219 @@
+package profile
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/redline-bench/redline/internal/clock"
+	"github.com/redline-bench/redline/internal/measure"
+	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/result"
+)
+
+// Prober runs one load after another on one engine, and shows each load while it runs, for a search that decides by what it
+// sees. Run, in contrast, visits the levels of a plan and judges them when they are over.
+type Prober struct {
+	r    *Runner
+	plan *plan.Plan
+	runs uint64
+}
+
+// OpenProber opens the engine of a runner. Close must be called. hard cuts what is in flight.
+func OpenProber(hard context.Context, r *Runner) (*Prober, error) {
+	r.hard = hard
+	if err := r.open(hard); err != nil {
+		return nil, err
+	}
+	return &Prober{r: r, plan: r.Plan}, nil
+}
+
+// Close ends the connections.
+func (p *Prober) Close() error { return p.r.close() }
+
+// Run sends the load of a level and calls watch for each look, until watch returns false or ctx ends. It returns when no
+// request is in flight; those that take longer than drain are canceled. Each run draws its own arrivals.
+func (p *Prober) Run(ctx context.Context, lv result.Level, drain time.Duration, first measure.Look, watch measure.Watch) error {
+	p.runs++
+	runs := p.runs
+	p.r.Plan = p.plan.With(func(pl *plan.Plan) { pl.Load.Seed += runs })
+	m := &probe{levelRun: levelRun{Runner: p.r, lv: &lv}, setup: p.r.setup(), head: &lv}
+	m.failed = p.r.eng.Failures()
+	p.r.eng.Sync(func() { p.r.collect = m.add })
+	m.began = clock.Now()
+	m.reset()
+	err := m.start(ctx, &lv, 0)
+	if err == nil {
+		err = m.look(ctx, first, watch)
+	}
+	p.r.eng.Stop()
+	if ctx.Err() != nil {
+		drain = min(drain, DrainTime)
+	}
+	p.drain(drain)
+	p.r.eng.Sync(func() {
+		p.r.collect = nil
+		err = errors.Join(err, m.tapErr)
+	})
+	p.r.eng.ClearFailures()
+	return err
+}
+
+// drain lets the requests in flight end, and cancels those that take longer. They are in no figure.
+func (p *Prober) drain(limit time.Duration) { p.r.waitFor(p.r.hard, limit) }
+
+// probe is one load of a Prober.
+type probe struct {
+	levelRun
+	setup  measure.Setup
+	head   *result.Level // the load, for Tap
+	tapErr error
+	began  int64
+	win    *measure.Window
+	series *measure.Series
+	time   *measure.Timeline
+	from   pass // readings at the start of the measured time
+	ended  int
+	broken int
+	seen   struct {
+		at    int64
+		ended int
+	}
+}
+
+// reset begins the measured time anew.
+func (m *probe) reset() {
+	m.eng.Sync(func() {
+		m.from = pass{}
+		m.readFrom(&m.from)
+		m.win, m.series, m.time = measure.NewWindow(m.setup), measure.NewSeries(m.setup), measure.NewTimeline(m.setup, m.from.from)
+		m.win.Begin(m.from.from)
+	})
+}
+
+// add takes a record in. It belongs to the time in which the request ended.
+func (m *probe) add(r *record.Record, _ []record.Event, _ []byte) {
+	if r.Flags&record.Closing != 0 || r.Class == record.Canceled {
+		return
+	}
+	if m.Tap != nil && m.tapErr == nil {
+		m.tapErr = m.Tap(m.head, 0, r)
+	}
+	m.ended++
+	if r.Class != record.OK {
+		m.broken++
+	}
+	if r.End < m.from.from {
+		return
+	}
+	m.win.Add(r)
+	m.series.Add(r)
+	m.time.Add(r)
+}
+
+// look waits for each look.
+func (m *probe) look(ctx context.Context, next measure.Look, watch measure.Watch) error {
+	settle := m.began + int64(next.Settle)
+	settled := next.Settle == 0
+	for {
+		at := m.began + int64(next.At)
+		if !settled && at > settle {
+			if m.await(ctx, settle) {
+				m.reset()
+				settled = true
+			}
+		}
+		answers := m.await(ctx, at)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		s := m.sight(answers)
+		var more bool
+		if next, more = watch(s); !more {
+			return nil
+		}
+		if !answers {
+			return errors.New(s.Down)
+		}
+		if next.Anew {
+			m.reset()
+		}
+	}
+}
+
+// await waits until a time; false means that failures ended the load before.
+func (m *probe) await(ctx context.Context, until int64) bool {
+	timer := time.NewTimer(time.Duration(until - clock.Now()))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	case <-m.eng.Failed():
+		_ = m.afterFailure(ctx)
+		return false
+	}
+	return true
+}
+
+// sight is what can be seen of the load now.
+func (m *probe) sight(answers bool) measure.Sight {
+	now := clock.Now()
+	s := measure.Sight{Elapsed: time.Duration(now - m.began), Backlog: m.eng.InFlight()}
+	m.eng.Sync(func() {
+		s.Requests, s.Failures = m.ended-m.broken, m.broken
+		s.Median = m.win.Median()
+		if took := now - m.seen.at; m.seen.at > 0 && took > 0 {
+			s.Rate = float64(m.ended-m.seen.ended) / time.Duration(took).Seconds()
+		}
+		m.seen.at, m.seen.ended = now, m.ended
+	})
+	if !answers {
+		s.Down = m.loadError().Error()
+	}
+	s.Level = func(confidence float64) (*result.Level, []result.Reason) { return m.level(now, confidence) }
+	return s
+}
+
+// level computes the figures of the measured time.
+func (m *probe) level(now int64, confidence float64) (*result.Level, []result.Reason) {
+	lv := *m.lv
+	lv.Used, lv.Accepted, lv.Stable = 1, true, true
+	p := m.from
+	p.until = now
+	m.readTo(&p)
+	wall := time.Duration(now - p.from)
+	total := measure.NewWindow(m.setup)
+	pending := m.pending(now)
+	m.eng.Sync(func() {
+		total.Merge(m.win)
+		total.Begin(p.from)
+		total.Close(now, pending)
+		lv.Client = total.Client(wall)
+		if confidence > 0 {
+			m.series.AddIntervals(&lv.Client, confidence)
+		}
+		lv.Histogram, lv.Timeline = total.Histogram(), m.time.Result(now)
+		lv.Batches = m.time.Batches(p.from, now)
+	})
+	if took := time.Duration(p.sentUntil - p.sentAt); took > 0 {
+		lv.Client.SendRate = float64(p.sent) / took.Seconds()
+	}
+	p.win = total
+	m.levelRun.lv = &lv
+	m.judge(total, []*pass{&p}, wall)
+	lv.Failures = m.newFailures()
+	lv.Windows = []result.Window{{StartUnixNs: clock.Wall(p.from), EndUnixNs: clock.Wall(now), Client: lv.Client}}
+	return &lv, m.reasons
+}
+
+// pending are the requests that are in flight now.
+func (m *probe) pending(now int64) []measure.Pending {
+	var out []measure.Pending
+	for _, f := range m.eng.Flights() {
+		if f.Sent < now {
+			out = append(out, measure.Pending{Due: f.Due, Sent: f.Sent})
+		}
+	}
+	return out
+}

@@ -1,0 +1,290 @@
+package scenario
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/redline-bench/redline/internal/option"
+	"github.com/redline-bench/redline/internal/secret"
+)
+
+// reader reads one file.
+type reader struct {
+	path    string
+	grammar *Grammar
+	getenv  func(name string) string
+	secret  func(value string)
+	address bool // the value at hand is an address: only parts of it are secret, and its option knows which
+	faults  []Fault
+}
+
+// Read reads a scenario. path names it in faults. Values of environment variables come from getenv, and found is told each of
+// them that is secret. The faults are all that were found, by their place in the file; the scenario is complete only without any.
+func Read(path string, content []byte, g *Grammar, getenv func(string) string, found func(secret string)) (*Scenario, []Fault) {
+	r := &reader{path: path, grammar: g, getenv: getenv, secret: found}
+	var doc yaml.Node
+	s := &Scenario{}
+	switch err := yaml.Unmarshal(content, &doc); {
+	case err != nil:
+		return nil, []Fault{r.syntax(content, err)}
+	case len(doc.Content) == 0:
+		return nil, []Fault{{path, Position{1, 1}, `the file is empty: a scenario needs "classes"`}}
+	}
+	root := doc.Content[0]
+	if r.mapping(root, "a scenario", r.top(s)) {
+		r.settle(root, s)
+	}
+	SortFaults(r.faults)
+	return s, r.faults
+}
+
+// syntaxLine is how the library says where a file is not YAML.
+var syntaxLine = regexp.MustCompile(`^yaml: line (\d+): (.*)$`)
+
+// syntax is the fault of a file that is not YAML. The library names the line; the column is where the line's text begins.
+func (r *reader) syntax(content []byte, err error) Fault {
+	f := Fault{r.path, Position{1, 1}, "not valid YAML: " + strings.TrimPrefix(err.Error(), "yaml: ")}
+	if m := syntaxLine.FindStringSubmatch(err.Error()); m != nil {
+		f.Text = "not valid YAML: " + m[2]
+		f.At.Line, _ = strconv.Atoi(m[1])
+		if lines := strings.Split(string(content), "\n"); f.At.Line >= 1 && f.At.Line <= len(lines) {
+			line := lines[f.At.Line-1]
+			f.At.Column = 1 + len(line) - len(strings.TrimLeft(line, " \t"))
+		}
+	}
+	return f
+}
+
+func at(n *yaml.Node) Position { return Position{n.Line, n.Column} }
+
+func (r *reader) fault(n *yaml.Node, format string, args ...any) {
+	r.faults = append(r.faults, Fault{r.path, at(n), fmt.Sprintf(format, args...)})
+}
+
+// mapping reads an object with the given fields. It returns false where there is none, or a fault in it.
+func (r *reader) mapping(n *yaml.Node, what string, fields []field) bool {
+	before := len(r.faults)
+	r.pairs(n, what, func(key, value *yaml.Node) {
+		i := slices.IndexFunc(fields, func(f field) bool { return f.name == key.Value })
+		if i >= 0 {
+			fields[i].read(value)
+			return
+		}
+		names := make([]string, len(fields))
+		for i, f := range fields {
+			names[i] = f.name
+		}
+		r.fault(key, "%s has no key %q; it has %s", what, key.Value, strings.Join(names, ", "))
+	})
+	return len(r.faults) == before
+}
+
+// pairs calls do for each key of an object. Each key may stand once.
+func (r *reader) pairs(n *yaml.Node, what string, do func(key, value *yaml.Node)) {
+	if n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
+	if n.Kind != yaml.MappingNode {
+		r.fault(n, "%s must be an object with keys", what)
+		return
+	}
+	seen := map[string]bool{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i], n.Content[i+1]
+		if key.Tag == "!!merge" {
+			r.fault(key, "merge keys are not supported: write the keys out")
+			continue
+		}
+		if seen[key.Value] {
+			r.fault(key, "the key %q stands twice", key.Value)
+			continue
+		}
+		seen[key.Value] = true
+		if value.Kind == yaml.AliasNode {
+			value = value.Alias
+		}
+		do(key, value)
+	}
+}
+
+// text reads a scalar as text, with the values of environment variables.
+func (r *reader) text(n *yaml.Node) Text {
+	if n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
+		r.fault(n, "must be one value")
+		return Text{At: at(n)}
+	}
+	return Text{Value: r.expand(n), At: at(n)}
+}
+
+func (r *reader) texts(n *yaml.Node) []Text {
+	if n.Kind != yaml.SequenceNode {
+		r.fault(n, "must be a list, such as [a, b]")
+		return nil
+	}
+	out := make([]Text, len(n.Content))
+	for i, item := range n.Content {
+		out[i] = r.text(item)
+	}
+	return out
+}
+
+func (r *reader) word(n *yaml.Node, words ...string) string {
+	v := r.text(n).Value
+	if !slices.Contains(words, v) {
+		r.fault(n, "must be %s, not %q", strings.Join(words, " or "), v)
+	}
+	return v
+}
+
+func (r *reader) whole(n *yaml.Node) uint64 {
+	v, err := strconv.ParseUint(r.text(n).Value, 10, 64)
+	if err != nil {
+		r.fault(n, "must be a whole number of at least 0")
+	}
+	return v
+}
+
+// number reads a number of at least 0.
+func (r *reader) number(n *yaml.Node) float64 {
+	v, err := strconv.ParseFloat(r.text(n).Value, 64)
+	if err != nil || !(v >= 0) || math.IsInf(v, 0) {
+		r.fault(n, "must be a number of at least 0")
+		return 0
+	}
+	return v
+}
+
+func (r *reader) positive(n *yaml.Node) float64 {
+	before := len(r.faults)
+	v := r.number(n)
+	if v == 0 && len(r.faults) == before {
+		r.fault(n, "must be a number above 0")
+	}
+	return v
+}
+
+// reference is a reference to an environment variable; a second dollar sign before it makes it plain text.
+var reference = regexp.MustCompile(`\$?\$\{env:([^}]*)\}`)
+
+// expand replaces references to environment variables.
+func (r *reader) expand(n *yaml.Node) string {
+	return reference.ReplaceAllStringFunc(n.Value, func(ref string) string {
+		if strings.HasPrefix(ref, "$$") {
+			return ref[1:]
+		}
+		name := reference.FindStringSubmatch(ref)[1]
+		value := r.getenv(name)
+		if value == "" {
+			r.fault(n, "the environment variable %s is not set", name)
+		} else if r.secret != nil && !r.address {
+			r.secret(value)
+		}
+		return value
+	})
+}
+
+// options reads the options of a command.
+func (r *reader) options(n *yaml.Node, command string, rows []option.Row) []Option {
+	var out []Option
+	r.pairs(n, "the options of redline "+command, func(key, value *yaml.Node) {
+		row := find(rows, key.Value)
+		switch {
+		case row == nil:
+			r.fault(key, "redline %s has no option %q; see redline help %s", command, key.Value, command)
+		case row.Instead != "":
+			r.fault(key, "%s %s", row.Name(), row.Instead)
+		default:
+			o := Option{Key: key.Value, Row: row, Values: r.values(value, row), At: at(key)}
+			if len(o.Values) > 0 {
+				out = append(out, o)
+			}
+		}
+	})
+	return out
+}
+
+// find is the option with a key; nil where there is none.
+func find(rows []option.Row, key string) *option.Row {
+	for i := range rows {
+		if slices.Contains(rows[i].Keys(), key) {
+			return &rows[i]
+		}
+	}
+	return nil
+}
+
+// values are the values of an option: one, or a list of an option that may be given several times. A switch is true or false.
+func (r *reader) values(n *yaml.Node, row *option.Row) []Text {
+	r.address = row.Secret == secret.URL
+	defer func() { r.address = false }()
+	items := []*yaml.Node{n}
+	if n.Kind == yaml.SequenceNode {
+		if items = n.Content; !row.Repeat {
+			r.fault(n, "%s takes one value, not a list", row.Name())
+		}
+	}
+	var out []Text
+	for _, item := range items {
+		if row.Arg != "" {
+			out = append(out, r.text(item))
+			continue
+		}
+		var on bool
+		if item.Tag != "!!bool" || item.Decode(&on) != nil {
+			r.fault(item, "%s is a switch: true or false", row.Name())
+		}
+		if on {
+			out = append(out, Text{At: at(item)})
+		}
+	}
+	return out
+}
+
+// classes reads all classes.
+func (r *reader) classes(n *yaml.Node) []Class {
+	var out []Class
+	r.pairs(n, `"classes"`, func(key, value *yaml.Node) {
+		c := Class{Name: key.Value, at: at(key), index: len(out)}
+		switch {
+		case key.Value == "" || strings.ContainsAny(key.Value, "\n\r,"):
+			r.fault(key, "a class needs a name of one line without commas")
+		case key.Value == Whole:
+			r.fault(key, "%q names all classes together in reports: choose another name", Whole)
+		}
+		if r.mapping(value, "a class", r.class(&c)) && c.Command == nil {
+			r.fault(key, "the class %q needs %s with the options of that command", c.Name, r.commands())
+		}
+		out = append(out, c)
+	})
+	return out
+}
+
+// commands names the commands that a class can have.
+func (r *reader) commands() string {
+	var names []string
+	for _, c := range r.grammar.Commands {
+		names = append(names, strconv.Quote(c.Name))
+	}
+	return strings.Join(names, " or ")
+}
+
+// command reads the options of a class.
+func (r *reader) command(c *Class, cmd *Command, n *yaml.Node) {
+	if c.Command != nil {
+		r.fault(n, "a class has one of %s", r.commands())
+		return
+	}
+	c.Command = cmd
+	c.Options = r.options(n, cmd.Name, cmd.Rows)
+	for _, o := range c.Options {
+		if slices.Contains(cmd.Outside, o.Row.Name()) {
+			r.faults = append(r.faults, Fault{r.path, o.At, fmt.Sprintf("%s is about the whole run: give it to redline run, or put it under \"options\" of the scenario", o.Row.Name())})
+		}
+	}
+}

@@ -1,0 +1,55 @@
+package unit_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/redline-bench/redline/internal/unit"
+)
+
+func TestTime(t *testing.T) {
+	f := func(text string, bare, want time.Duration) {
+		t.Helper()
+		if got, err := unit.Time(text, bare); err != nil || got != want {
+			t.Errorf("Time(%q, %s) = %s, %v, want %s", text, bare, got, err, want)
+		}
+	}
+	f("5s", time.Millisecond, 5*time.Second)
+	f("5000", time.Millisecond, 5*time.Second)
+	f("1.5", time.Second, 1500*time.Millisecond)
+	f("2 min", time.Second, 2*time.Minute)
+	f("1m30s", 0, 90*time.Second)
+	f("250MS", 0, 250*time.Millisecond)
+	f("3e2", time.Millisecond, 300*time.Millisecond)
+	f("100usec", 0, 100*time.Microsecond)
+	f("0", 0, 0)
+	for _, text := range []string{"", "s", "5 apples", "-1", "-5s", "NaN", "inf", "1e300", "5s5", "0x5"} {
+		if got, err := unit.Time(text, time.Second); err == nil {
+			t.Errorf("Time(%q) = %s, want an error", text, got)
+		}
+	}
+	if got, err := unit.Time("5", 0); err == nil {
+		t.Errorf(`Time("5", 0) = %s, want an error: the unit is missing`, got)
+	}
+}
+
+func TestSize(t *testing.T) {
+	f := func(text string, want int64) {
+		t.Helper()
+		if got, err := unit.Size(text); err != nil || got != want {
+			t.Errorf("Size(%q) = %d, %v, want %d", text, got, err, want)
+		}
+	}
+	f("4096", 4096)
+	f("64KiB", 65536)
+	f("64k", 65536)
+	f("32 MB", 32_000_000)
+	f("1.5GiB", 3<<29)
+	f("0", 0)
+	f("9223372036854775807", 1<<63-1)
+	for _, text := range []string{"", "KiB", "-1", "1.5", "5 apples", "1e3", "99999999999GiB", "1.0000001k"} {
+		if got, err := unit.Size(text); err == nil {
+			t.Errorf("Size(%q) = %d, want an error", text, got)
+		}
+	}
+}
