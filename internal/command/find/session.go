@@ -186,7 +186,7 @@ func (r runner) Run(ctx context.Context, load float64, first measure.Look, watch
 		return watch(sight)
 	})
 	if last != nil {
-		r.outcome.LevelEnds(last)
+		r.outcome.LevelEnds(context.WithoutCancel(ctx), last) // an interrupt ends the probe, not its report
 	}
 	r.showProbes()
 	return err

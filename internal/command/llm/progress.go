@@ -66,5 +66,5 @@ func (r *run) endLevel(lv *result.Level) {
 		}
 	}
 	r.Line.EndLevel(s)
-	r.outcome.LevelEnds(lv)
+	r.outcome.LevelEnds(r.sigs.Hard, lv)
 }

@@ -156,11 +156,11 @@ func (o *Outcome) Connect(soft, hard context.Context, s Server) error {
 func (o *Outcome) Progress(now func() *result.Level) { o.live.progress(now, o.server) }
 
 // LevelEnds adds the server's metrics to a level that is over, and shows it to others; a nil outcome shows it to none.
-func (o *Outcome) LevelEnds(lv *result.Level) {
+func (o *Outcome) LevelEnds(ctx context.Context, lv *result.Level) {
 	if o == nil {
 		return
 	}
-	lv.ServerMetrics = o.server.Level(context.Background(), lv)
+	lv.ServerMetrics = o.server.Level(ctx, lv)
 	o.live.levelEnds(lv)
 }
 

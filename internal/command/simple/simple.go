@@ -225,7 +225,7 @@ func (w *watcher) LevelBegins(*result.Level, bool) {}
 func (w *watcher) Pass(int, *result.Window)        {}
 func (w *watcher) RanksStable()                    {}
 func (w *watcher) LevelEnds(lv *result.Level) {
-	w.outcome.LevelEnds(lv)
+	w.outcome.LevelEnds(w.sigs.Hard, lv)
 	if w.opts.Verbose {
 		report.Health(w.Stderr, lv, report.Style{})
 	}
