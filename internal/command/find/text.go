@@ -2,7 +2,6 @@ package find
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -14,15 +13,11 @@ import (
 	"github.com/redline-bench/redline/internal/report"
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/term"
+	"github.com/redline-bench/redline/internal/unit"
 )
 
 // number writes a load with four digits.
-func number(v float64) string {
-	if v >= 1000 {
-		return strconv.FormatFloat(v, 'f', 0, 64)
-	}
-	return strconv.FormatFloat(v, 'g', 4, 64)
-}
+func number(v float64) string { return unit.Digits(v, 4) }
 
 // load names a load with its unit.
 func (s *session) load(v float64) string {

@@ -131,12 +131,11 @@ func (o *Outcome) Tap() func(lv *result.Level, window int, r *record.Record) err
 		return nil
 	}
 	return func(lv *result.Level, window int, r *record.Record) error {
-		scheduled := lv.Mode == plan.RequestRate || lv.Mode == plan.CustomIntervals || lv.Mode == plan.FixedSchedule
 		mode := modeOf(lv)
 		if lv.Class != "" {
 			mode = lv.Class + ": " + mode
 		}
-		l := records.Level{Mode: mode, Value: lv.Rate, Window: window, FromDue: scheduled && !o.FromSend}
+		l := records.Level{Mode: mode, Value: lv.Rate, Window: window, FromDue: lv.Mode.Scheduled() && !o.FromSend}
 		if lv.Concurrency > 0 {
 			l.Value = float64(lv.Concurrency)
 		}
