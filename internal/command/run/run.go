@@ -31,7 +31,7 @@ func (o *options) rows() []option.Row {
 	return slices.Concat(option.Group("Scenario", []option.Row{
 		{Long: "check", Help: "check the file and its options, with line and column of each fault; contact no server", To: option.Switch(&o.check)},
 		{Long: "dry-run", Help: "print the first request of each class as it would go on the wire; servers are asked for their models, and no inference is requested", To: option.Switch(&o.dry)},
-		{Long: "json", Arg: "FILE", Help: "write the whole result as JSON: each class, and all of them together", To: option.Text(&o.json)},
+		{Long: "json", Arg: "FILE", Writes: true, Help: "write the whole result as JSON: each class, and all of them together", To: option.Text(&o.json)},
 	}), o.outcome.Rows())
 }
 
