@@ -52,6 +52,9 @@ func (s *session) head(single time.Duration) {
 		}
 		fmt.Fprintln(s.Stdout, name+strings.Join(rules, ", "))
 	}
+	if s.note != "" {
+		fmt.Fprintln(s.Stdout, "  "+s.note)
+	}
 	fmt.Fprintf(s.Stdout, "  single requests take %s; at most %s left\n\n", single.Round(10*time.Microsecond), s.search.Remaining().Round(time.Second))
 	fmt.Fprintf(s.Stdout, "%5s  %12s  %-8s  %7s  %-12s  %s\n", "probe", "load", "purpose", "time", "decision", "why")
 }

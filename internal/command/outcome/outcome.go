@@ -212,11 +212,10 @@ func (o *Outcome) Finish(res *result.Result, code int) int {
 	return code
 }
 
-// CheckRules refuses rules about numbers and levels that the run will not have. sample is a level with every number that the
-// run can have; values are the concurrencies or rates of its levels, nil where they are not known before the run.
-func (o *Outcome) CheckRules(sample *result.Level, values []float64) error {
+// CheckRules refuses rules about numbers and levels that the run will not have.
+func (o *Outcome) CheckRules(s *gate.Sample) error {
 	for i := range o.rules {
-		if err := o.rules[i].Fits(sample, values); err != nil {
+		if err := o.rules[i].Fits(s); err != nil {
 			return fmt.Errorf("--assert %w", err)
 		}
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/redline-bench/redline/internal/command/profile/calibration"
 	"github.com/redline-bench/redline/internal/command/profile/traffic"
 	"github.com/redline-bench/redline/internal/kind"
-	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/mpi"
 	"github.com/redline-bench/redline/internal/pacompat/export"
 	"github.com/redline-bench/redline/internal/pacompat/rules"
@@ -91,7 +90,7 @@ func (s *session) openOutcome() (err error) {
 	if err != nil || s.outcome == nil {
 		return err
 	}
-	return s.outcome.CheckRules(measure.Sample(&s.Plan.Measure), profile.Values(&s.Plan.Load))
+	return s.outcome.CheckRules(sample(s.Plan))
 }
 
 // joinRanks makes this process one of several that measure together.
