@@ -5,6 +5,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/redline-bench/redline/internal/gate"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/result"
 )
@@ -13,6 +14,8 @@ import (
 type Class interface {
 	// Options are the options of the class without secrets, such as "--concurrency=4".
 	Options() []string
+	// Sample has every number that a rule about the class can be about.
+	Sample() *gate.Sample
 	// Prepare does everything up to the first request: it asks the server for the model, and makes the requests.
 	Prepare() error
 	// FirstRequest is the first request as it would go on the wire. It comes after Prepare, and sends nothing.
@@ -27,8 +30,9 @@ type Together struct {
 	Name string // of the class
 	// Ready is called when the warm-up is over. It returns when all classes are ready, or when ctx ends.
 	Ready func(ctx context.Context) error
-	// Tap is shown the record of every measured request.
-	Tap func(lv *result.Level, window int, r *record.Record) error
+	// Tap returns the function that is shown the record of every measured request. fromSend: the latency of an open loop counts
+	// from the send time, not from the due time.
+	Tap func(fromSend bool) func(lv *result.Level, window int, r *record.Record) error
 	// Progress is called several times a second.
 	Progress func(p Progress)
 }

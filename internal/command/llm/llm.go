@@ -218,13 +218,13 @@ func (o *options) cooling(level, run int) time.Duration {
 
 // tap gives every request of the nth measurement of a level to those who write them down.
 func (r *run) tap(lv load.Level, n int) func(*record.Record) error {
-	to := r.outcome.Tap()
+	head := &result.Level{Mode: lv.Mode, Concurrency: lv.Concurrency, Rate: lv.Rate, Prompts: lv.Prompts}
+	to := r.outcome.Tap(false)
 	if r.together != nil {
-		to = r.together.Tap
+		to, head.Class = r.together.Tap(false), r.together.Name
 	}
 	if to == nil {
 		return nil
 	}
-	head := &result.Level{Mode: lv.Mode, Concurrency: lv.Concurrency, Rate: lv.Rate, Prompts: lv.Prompts}
 	return func(rec *record.Record) error { return to(head, n, rec) }
 }

@@ -23,9 +23,6 @@ import (
 // Outcome is what becomes of one result. Every command that measures opens one before the load, so that what cannot be
 // written is known in time, and finishes it after.
 type Outcome struct {
-	// FromSend: the latency of an open loop counts from the send, not from the due time.
-	FromSend bool
-
 	*command.IO
 	opts    plan.Outcome
 	command string
@@ -125,8 +122,9 @@ func (o *Outcome) LevelEnds(lv *result.Level) {
 // Require adds rules to those of the options.
 func (o *Outcome) Require(rules ...gate.Rule) { o.rules = append(o.rules, rules...) }
 
-// Tap writes every record where files ask for them; it is nil where none does.
-func (o *Outcome) Tap() func(lv *result.Level, window int, r *record.Record) error {
+// Tap writes every record where files ask for them; it is nil where none does. fromSend: the latency of an open loop counts from
+// the send time, not from the due time.
+func (o *Outcome) Tap(fromSend bool) func(lv *result.Level, window int, r *record.Record) error {
 	if o == nil || len(o.records) == 0 {
 		return nil
 	}
@@ -135,7 +133,7 @@ func (o *Outcome) Tap() func(lv *result.Level, window int, r *record.Record) err
 		if lv.Class != "" {
 			mode = lv.Class + ": " + mode
 		}
-		l := records.Level{Mode: mode, Value: lv.Rate, Window: window, FromDue: lv.Mode.Scheduled() && !o.FromSend}
+		l := records.Level{Mode: mode, Value: lv.Rate, Window: window, FromDue: lv.Mode.Scheduled() && !fromSend}
 		if lv.Concurrency > 0 {
 			l.Value = float64(lv.Concurrency)
 		}

@@ -131,7 +131,7 @@ func (p *Prober) Sample() *gate.Sample {
 		if strings.HasPrefix(r.Name, "server.") {
 			return "find does not read the server's counters; use a latency of the client"
 		}
-		return ""
+		return hint(r)
 	}
 	return s
 }

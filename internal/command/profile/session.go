@@ -55,10 +55,9 @@ func (s *session) run() int {
 		Plan: s.Plan, Service: s.Service, Model: s.Model, Async: s.Async, Observer: &watcher{s},
 		Source: s.Source(),
 		Floor:  calibration.Stated(&s.Traffic), Times: s.Data.Times(), Streams: row.Streams, SharedStreams: row.SharedStreams,
-		Timeline: s.Plan.Program == plan.Redline, Tap: s.outcome.Tap(),
+		Timeline: s.Plan.Program == plan.Redline, Tap: s.outcome.Tap(s.Plan.Measure.FromSend),
 	}
 	if s.outcome != nil {
-		s.outcome.FromSend = s.Plan.Measure.FromSend
 		s.outcome.Begin(s.Plan)
 	}
 	var watch *calibration.Watch

@@ -74,7 +74,6 @@ func Run(p *command.IO, args []string) (int, error) {
 		r.checked()
 		return command.ExitOK, nil
 	}
-	r.IO = p.ForRun(r.opts.outcome, plan.Redline, sigs)
 	// Answers are read and let go, so collecting often is cheap, and the program stays small beside the servers it loads.
 	defer debug.SetGCPercent(debug.SetGCPercent(50))
 	return r.start()
@@ -102,6 +101,7 @@ func (r *run) read(args []string, line string) ([]scenario.Fault, error) {
 	if r.opts.outcome.Label == "" {
 		r.opts.outcome.Label = s.Name
 	}
+	r.IO = r.IO.ForRun(r.opts.outcome, plan.Redline, r.sigs) // before the classes, so that their warnings stand above the progress line
 	return r.makeClasses()
 }
 

@@ -159,7 +159,7 @@ func (s *run) measure() int {
 	runner := &profile.Runner{
 		Plan: s.plan, Service: s.tap, Model: s.plain(), Observer: &watcher{s},
 		Source:   func(slot, active int) engine.Source { return s.requests.Cursor(slot, active, false) },
-		Timeline: true, Tap: s.outcome.Tap(), More: fmt.Sprintf("send at least %d requests (-c)", measure.FewestRequests),
+		Timeline: true, Tap: s.outcome.Tap(false), More: fmt.Sprintf("send at least %d requests (-c)", measure.FewestRequests),
 	}
 	s.outcome.Begin(s.plan)
 	s.sigs.Enter(command.Loading)
