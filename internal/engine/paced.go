@@ -35,7 +35,7 @@ type Paced struct {
 	// WholeSources is the number of sources of the whole load, of which other processes have the rest; 0 is Sources.
 	WholeSources int
 	Order        Order
-	Seed    uint64
+	Seed         uint64
 	// Workers is how many groups the sources form, each of neighbors; 0 is one group per source. When failures stop a
 	// worker, its sources send nothing more.
 	Workers int

@@ -122,7 +122,8 @@ const (
 )
 
 func (m *levelRun) startOpen(ctx context.Context, lv *result.Level, limit int) error {
-	part, deal := m.Plan.Segment, m.deal(lv)
+	deal := m.deal(lv)
+	part := deal.Segment
 	schedule := m.schedule(lv, limit)
 	m.load = measure.Load{Rate: deal.Rate(lv.Rate)}
 	if m.lv.Idle {

@@ -45,7 +45,7 @@ type divided struct {
 // A random plan, as a whole and in 1 to 16 segments: the segments together send the requests of the whole, at the same due times and
 // with the same data; none is missing, none is sent twice.
 func TestSegmentsSendTheWhole(t *testing.T) {
-	testkit.Rounds(t, 30, func(t *testing.T, rng *rand.Rand) {
+	testkit.Rounds(t, 25, func(t *testing.T, rng *rand.Rand) {
 		d := randomDivided(t, rng)
 		whole, _ := d.send(t, segment.Segment{})
 		of := 1 + rng.IntN(16)
@@ -220,7 +220,9 @@ func TestSegmentWithoutWorkIsIdle(t *testing.T) {
 		}
 	}
 	f(func(p *plan.Plan) { p.Load.Concurrency = plan.IntRange{Start: 4, End: 4, Step: 1} })
-	f(func(p *plan.Plan) { p.Load.Concurrency, p.Measure.RequestCount = plan.IntRange{Start: 9, End: 9, Step: 1}, 4 })
+	f(func(p *plan.Plan) {
+		p.Load.Concurrency, p.Measure.RequestCount = plan.IntRange{Start: 9, End: 9, Step: 1}, 4
+	})
 	f(func(p *plan.Plan) { p.Load.Mode, p.Measure.RequestCount = plan.RequestRate, 4 })
 	f(func(p *plan.Plan) { p.Load.Mode = plan.RequestRate }) // four threads
 	f(func(p *plan.Plan) { p.Measure.Window = plan.CountWindows })
