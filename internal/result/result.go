@@ -129,6 +129,8 @@ type Level struct {
 	Untested bool `json:"stability_untested,omitempty"`
 	// LatencyUnstable: only the throughput was stable (asynchronous calls accept that).
 	LatencyUnstable bool `json:"latency_unstable,omitempty"`
+	// Idle: this process had nothing to send at this level; the other segments of the load had all of it.
+	Idle bool `json:"idle,omitempty"`
 	// Unfinished: a failure or the user ended the level early.
 	Unfinished bool `json:"unfinished,omitempty"`
 	// OverLimit: the latency reached the limit that the user set.

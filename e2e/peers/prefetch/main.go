@@ -61,6 +61,8 @@ func all(heavy bool) []peer {
 		of("hypercorn", peers.InstallHypercorn),
 		of("rpm", peers.InstallRPM),
 		of("pandas and validators of JSON", peers.InstallValidators),
+		of("helm", peers.InstallHelm),
+		of("schemas of Kubernetes", peers.InstallKubernetesSchemas),
 	}
 	if heavy {
 		peers = append(peers, heavyOnly()...)
