@@ -372,6 +372,16 @@ const (
 	Interrupted   State = "interrupted"    // the user ended the run
 )
 
+// Words are the words that a result has for its states, and those of its plan.
+func Words() []string {
+	states := []State{Valid, Unstable, TooShort, ClientLimited, Failed, ServerFailed, Interrupted}
+	words := plan.Words()
+	for _, s := range states {
+		words = append(words, string(s))
+	}
+	return words
+}
+
 // Judged tells whether the rules of a run in this state can be judged. In the other states a missed rule may be the fault of the
 // client or of an interruption.
 func (s State) Judged() bool { return s == Valid || s == Unstable }
