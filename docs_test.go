@@ -35,9 +35,23 @@ func TestCompatPageIsTrue(t *testing.T) {
 	}
 }
 
-var link = regexp.MustCompile(`\]\(([^)#]+)\)`)
+var (
+	link    = regexp.MustCompile(`\]\(([^)#\s]*)(?:#([^)\s]*))?\)`)
+	heading = regexp.MustCompile(`(?m)^#+ +(.+)$`)
+	dropped = regexp.MustCompile("[^\\p{L}\\p{N}_ -]")
+)
 
-// Every link between documents names a file that exists.
+// anchors are the names of the headings of a page, as code hosts and the site form them.
+func anchors(text string) map[string]bool {
+	found := map[string]bool{}
+	for _, m := range heading.FindAllStringSubmatch(text, -1) {
+		plain := link.ReplaceAllString(strings.ToLower(m[1]), "")
+		found[strings.ReplaceAll(dropped.ReplaceAllString(plain, ""), " ", "-")] = true
+	}
+	return found
+}
+
+// Every link between documents names a file that exists, and a heading that it has.
 func TestDocLinks(t *testing.T) {
 	pages, err := filepath.Glob("docs/*.md")
 	if err != nil {
@@ -56,8 +70,14 @@ func TestDocLinks(t *testing.T) {
 			if strings.Contains(m[1], "://") {
 				continue
 			}
-			if _, err := os.Stat(filepath.Join(filepath.Dir(page), m[1])); err != nil {
+			target := page
+			if m[1] != "" {
+				target = filepath.Join(filepath.Dir(page), m[1])
+			}
+			if _, err := os.Stat(target); err != nil {
 				t.Errorf("%s: %v", page, err)
+			} else if m[2] != "" && !anchors(read(t, target))[m[2]] {
+				t.Errorf("%s: %s has no heading #%s", page, target, m[2])
 			}
 		}
 	}

@@ -59,6 +59,7 @@ func all(heavy bool) []peer {
 		of("nginx", peers.InstallNginx),
 		of("hypercorn", peers.InstallHypercorn),
 		of("rpm", peers.InstallRPM),
+		list("MkDocs", peers.Site),
 		of("pandas and validators of JSON", peers.InstallValidators),
 	}
 	if heavy {
