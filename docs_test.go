@@ -38,7 +38,7 @@ func TestCompatPageIsTrue(t *testing.T) {
 var (
 	link    = regexp.MustCompile(`\]\(([^)#\s]*)(?:#([^)\s]*))?\)`)
 	heading = regexp.MustCompile(`(?m)^#+ +(.+)$`)
-	dropped = regexp.MustCompile("[^\\p{L}\\p{N}_ -]")
+	dropped = regexp.MustCompile(`[^\p{L}\p{N}_ -]`)
 )
 
 // anchors are the names of the headings of a page, as code hosts and the site form them.
@@ -114,6 +114,29 @@ func TestReliabilityPageIsTrue(t *testing.T) {
 			t.Errorf("%s names %s.%s, which does not exist", page, folder, test)
 		case isStatus && !strings.Contains(all, `status("`+status+`"`), !isStatus && part != "" && !strings.Contains(all, `"`+part+`"`):
 			t.Errorf("%s names %s.%s/%s, and there is no such case", page, folder, test, part)
+		}
+	}
+}
+
+// Every picture of the manual is named in a script or program that makes it.
+func TestPicturesAreMade(t *testing.T) {
+	pictures, err := filepath.Glob("docs/img/*")
+	if err != nil || len(pictures) == 0 {
+		t.Fatal(pictures, err)
+	}
+	var makers strings.Builder
+	for _, pattern := range []string{"scripts/*", "bench/*.go", "e2e/browser/pictures/*.go"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range files {
+			makers.WriteString(read(t, f))
+		}
+	}
+	for _, p := range pictures {
+		if !strings.Contains(makers.String(), filepath.Base(p)) {
+			t.Errorf("no script makes %s", p)
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -57,7 +58,7 @@ func follow(t *testing.T, section, program string, env ...string) {
 	}
 	must(t, os.Symlink(program, filepath.Join(path, name)))
 	cmd := exec.CommandContext(t.Context(), "/bin/bash", "-e", "-c", script(t, section))
-	cmd.Dir, cmd.Env = home, append(env, "HOME="+home, "PATH="+path)
+	cmd.Dir, cmd.Env = home, slices.Concat(env, []string{"HOME=" + home, "PATH=" + path})
 	begun := time.Now()
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", section, err, out)
