@@ -118,6 +118,22 @@ func TestReliabilityPageIsTrue(t *testing.T) {
 	}
 }
 
+// The lists of lab notes and decisions name every page of their folders.
+func TestListsOfPages(t *testing.T) {
+	for _, folder := range []string{"docs/lab", "docs/adr"} {
+		list := read(t, folder+"/README.md")
+		pages, err := filepath.Glob(folder + "/*.md")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, page := range pages {
+			if name := filepath.Base(page); name != "README.md" && !strings.Contains(list, "]("+name+")") {
+				t.Errorf("%s/README.md does not list %s", folder, name)
+			}
+		}
+	}
+}
+
 // Every picture of the manual is named in a script or program that makes it.
 func TestPicturesAreMade(t *testing.T) {
 	pictures, err := filepath.Glob("docs/img/*")

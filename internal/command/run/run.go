@@ -158,7 +158,9 @@ func (r *run) makeClasses() (faults []scenario.Fault, err error) {
 
 // Command describes the command.
 func Command() option.Command {
-	return option.Command{Rows: (&options{outcome: plan.DefaultOutcome()}).rows(), Intro: `Usage: redline run FILE [options]
+	return option.Command{Exits: command.Exits(command.ExitOK, command.ExitUnstable, command.ExitAssertion, command.ExitInvalid, command.ExitError, command.ExitInterrupted), Common: []string{
+		"check", "dry-run", "json", "report", "dash", "server-metrics", "otlp", "assert", "baseline", "label",
+	}, Rows: (&options{outcome: plan.DefaultOutcome()}).rows(), Intro: `Usage: redline run FILE [options]
 
 Runs a scenario: traffic classes that load servers at the same time, each with its own server, requests and
 rate. A class is a run of 'redline profile' or 'redline llm', and has the options of that command.
