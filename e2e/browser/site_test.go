@@ -49,7 +49,7 @@ func TestSite(t *testing.T) {
 	p.want("the parts of the site", `[...document.querySelectorAll(".md-tabs__link")].map((a) => a.textContent.trim()).join()`,
 		"Redline,Start,Tasks,Coming from,Reference,Why trust it")
 	p.search("goodput")
-	for _, name := range []string{"index", "start/first-run", "tasks/capacity", "coming-from/perf_analyzer", "results", "troubleshooting"} {
+	for _, name := range []string{"index", "start/first-run", "coming-from/perf_analyzer", "results"} {
 		p.do(chromedp.Navigate(server.URL+"/"+name+".html"), chromedp.WaitVisible(chromedp.CSS(".md-header")))
 		for scheme, colors := range map[string]string{"light": "default", "dark": "slate"} {
 			p.prefer(scheme)
