@@ -24,7 +24,7 @@ type block struct {
 var notRun = regexp.MustCompile(`(?m)# not run by the tests: (.+)$`)
 
 // shellWord begins a line that makes a block a shell script. Blocks of other languages, and outputs, begin otherwise.
-var shellWord = regexp.MustCompile(`^(\$ |# not run by the tests: |([A-Z_]+=\S+ +)?(bin/)?(redline|redline-native|perf_analyzer|make|go|pip|python3|podman|docker|kubectl|helm|tar|cat|mpiexec|export [A-Z]+=.*|git|source|curl) )`)
+var shellWord = regexp.MustCompile(`^(\$ |# not run by the tests: |([A-Z_]+=\S+ +)?(bin/)?(redline|redline-native|perf_analyzer|make|go|pip|python3|podman|docker|kubectl|helm|tar|cat|mpiexec|export [A-Z_]+=.*|git|source|curl) )`)
 
 const firstRun = "docs/start/first-run.md"
 
@@ -54,17 +54,23 @@ func pages(t *testing.T) []string {
 // blocks are the shell scripts of a page, in order.
 func blocks(t *testing.T, page string) []block {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(binary.Root(), filepath.FromSlash(page)))
-	if err != nil {
-		t.Fatal(err)
-	}
 	var list []block
-	for _, c := range codeBlocks(string(text)) {
+	for _, c := range codeBlocks(read(t, page)) {
 		if b, ok := shellBlock(c); ok {
 			list = append(list, b)
 		}
 	}
 	return list
+}
+
+// read returns the text of a page.
+func read(t *testing.T, page string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(binary.Root(), filepath.FromSlash(page)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 // code is a code block of Markdown, indented or fenced.
@@ -157,6 +163,25 @@ func console(shown []string) []string {
 
 // errorLine is the line that a failed command prints.
 var errorLine = regexp.MustCompile(`^redline [a-z-]+: `)
+
+// missed is a command at the start of a line.
+var missed = regexp.MustCompile(`^\s{0,2}(bin/)?(redline|perf_analyzer) [a-z-]+( |$)`)
+
+// No command stands in a block that is not run, such as one whose first line is a comment.
+func TestEveryCommandIsFound(t *testing.T) {
+	for _, page := range pages(t) {
+		for _, c := range codeBlocks(read(t, page)) {
+			if _, ok := shellBlock(c); ok {
+				continue
+			}
+			for i, line := range c.lines {
+				if missed.MatchString(line) {
+					t.Errorf("%s:%d: %q is in a block that is not taken for a script: begin the block with a command", page, c.line+i, line)
+				}
+			}
+		}
+	}
+}
 
 func TestBlocks(t *testing.T) {
 	f := func(page string, want ...block) {

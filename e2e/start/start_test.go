@@ -63,7 +63,8 @@ func follow(t *testing.T, section, program string, env ...string) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", section, err, out)
 	}
-	t.Logf("%s: %.0f s on %d cores", section, time.Since(begun).Seconds(), runtime.NumCPU())
+	cpu := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	t.Logf("%s: %.0f s with %.0f s of CPU time on %d cores", section, time.Since(begun).Seconds(), cpu.Seconds(), runtime.NumCPU())
 	report, err := os.ReadFile(filepath.Join(home, "report.html"))
 	must(t, err)
 	if !strings.Contains(string(report), "<html") || !strings.Contains(string(report), "concurrency 4") {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/redline-bench/redline/internal/command"
+	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/result"
 )
 
@@ -71,6 +72,9 @@ func TestCompletion(t *testing.T) {
 	f(command.ExitOK, "complete -F _redline redline perf_analyzer", "bash")
 	f(command.ExitOK, "#compdef redline perf_analyzer", "zsh")
 	f(command.ExitOK, "complete -c redline", "fish")
+	for _, shell := range option.Shells() {
+		f(command.ExitOK, "compare-builds", shell) // a topic of help
+	}
 	f(command.ExitOK, "Usage: redline completion", "--help")
 	f(command.ExitError, "bash, zsh or fish")
 	f(command.ExitError, `there is no completion for "tcsh"`, "tcsh")
