@@ -109,7 +109,7 @@ func proxy(t *testing.T) string {
 	w := zip.NewWriter(archive)
 	for name := range strings.SplitSeq(run(t, "git", "-C", binary.Root(), "ls-files", "-z", "--cached", "--others", "--exclude-standard"), "\x00") {
 		data, err := os.ReadFile(filepath.Join(binary.Root(), name))
-		if err != nil || strings.HasPrefix(name, "tools/") { // deleted, or of another module
+		if err != nil || ofOtherModule(name) { // a deleted file cannot be read
 			continue
 		}
 		f, err := w.Create(module + "@" + version + "/" + name)
@@ -119,6 +119,16 @@ func proxy(t *testing.T) string {
 	}
 	must(t, w.Close())
 	return dir
+}
+
+// ofOtherModule tells whether a file is below a folder, not the root, that has a go.mod.
+func ofOtherModule(name string) bool {
+	for dir := filepath.Dir(name); dir != "."; dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(binary.Root(), dir, "go.mod")); err == nil {
+			return true
+		}
+	}
+	return false
 }
 
 // run runs a program that must succeed and returns what it prints.
