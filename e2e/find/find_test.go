@@ -4,10 +4,8 @@
 package find_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
@@ -32,15 +30,7 @@ func run(t *testing.T, args ...string) (*result.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	content, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	res := &result.Result{}
-	if err := json.Unmarshal(content, res); err != nil {
-		t.Fatal(err)
-	}
-	return res, nil
+	return binary.Result(t, file), nil
 }
 
 // capacity is the answer of a search.

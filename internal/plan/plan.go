@@ -241,6 +241,11 @@ const (
 	FixedSchedule       Mode = "fixed_schedule"
 )
 
+// Scheduled tells whether requests are due at the times of a schedule, whatever the server answers: open loop.
+func (m Mode) Scheduled() bool {
+	return m == RequestRate || m == CustomIntervals || m == FixedSchedule
+}
+
 // Search is how levels are visited.
 type Search string
 
