@@ -2,14 +2,15 @@ package plan
 
 import "github.com/redline-bench/redline/internal/segment"
 
-// Arrivals says which arrivals of an open loop this process sends. Those of sequences go with the sequences. Others are dealt evenly;
-// those of synchronous calls only to segments that have one of the threads.
+// Arrivals says which arrivals of an open loop this process sends. Those of sequences go with the sequences, others are dealt evenly.
+// Synchronous calls go only to segments that have one of the threads.
 func (p *Plan) Arrivals(sequences, async bool) segment.Deal {
-	switch {
-	case sequences:
-		return p.Segment.Over(p.Input.Sequences)
-	case !async:
-		return p.Segment.AtMost(p.Load.MaxThreads)
+	part := p.Segment
+	if !async {
+		part = part.Among(p.Load.MaxThreads)
 	}
-	return p.Segment.Even()
+	if sequences {
+		return part.Over(p.Input.Sequences)
+	}
+	return part.Even()
 }

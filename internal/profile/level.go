@@ -44,9 +44,9 @@ func (r *Runner) visit(ctx context.Context, lv result.Level) outcome {
 		lv.Unfinished, lv.Accepted = true, false
 	}
 	if len(lv.Windows) > 0 || err == nil {
+		r.Observer.LevelEnds(&lv)
 		r.res.Levels = append(r.res.Levels, lv)
 		r.limits = append(r.limits, m.reasons)
-		r.Observer.LevelEnds(&lv)
 	}
 	if err == nil && r.Fleet != nil {
 		err = r.Fleet.Ended(&lv, m.reasons)
@@ -147,7 +147,8 @@ const (
 )
 
 func (m *levelRun) startOpen(ctx context.Context, lv *result.Level, limit int) error {
-	part, deal := m.Plan.Segment, m.deal(lv)
+	deal := m.deal(lv)
+	part := deal.Segment
 	schedule := m.schedule(lv, limit)
 	m.load = measure.Load{Rate: deal.Rate(lv.Rate)}
 	if m.lv.Idle {

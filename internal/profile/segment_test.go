@@ -45,7 +45,7 @@ type divided struct {
 // A random plan, as a whole and in 1 to 16 segments: the segments together send the requests of the whole, at the same due times and
 // with the same data; none is missing, none is sent twice.
 func TestSegmentsSendTheWhole(t *testing.T) {
-	testkit.Rounds(t, 30, func(t *testing.T, rng *rand.Rand) {
+	testkit.Rounds(t, 25, func(t *testing.T, rng *rand.Rand) {
 		d := randomDivided(t, rng)
 		whole, _ := d.send(t, segment.Segment{})
 		of := 1 + rng.IntN(16)

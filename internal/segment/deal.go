@@ -14,14 +14,6 @@ func (s Segment) Over(lanes int) Deal { return Deal{s, max(1, lanes)} }
 // Even deals a row so that all segments have equal parts.
 func (s Segment) Even() Deal { return Deal{s, s.Parts()} }
 
-// AtMost deals a row evenly to the first n segments, where only n of them can have anything; n below 1 is no limit.
-func (s Segment) AtMost(n int) Deal {
-	if n < 1 {
-		return s.Even()
-	}
-	return Deal{s, min(s.Parts(), n)}
-}
-
 // Own is how many lanes the segment has. Own of Lanes is the segment's exact share of a rate.
 func (d Deal) Own() int { return d.Segment.Share(d.Lanes) }
 

@@ -32,15 +32,24 @@ type Segment struct {
 const Most = 1_000_000
 
 // Whole tells whether the segment is the whole load.
-func (s Segment) Whole() bool { return s.Of <= 1 }
+func (s Segment) Whole() bool { return s.Of <= 1 && s.Index == 0 }
 
 // Parts is the number of segments, at least 1.
 func (s Segment) Parts() int { return max(1, s.Of) }
 
+// Among is the segment where only the first n segments can have anything, such as n threads; others have no share of anything. n
+// below 1 is no limit.
+func (s Segment) Among(n int) Segment {
+	if n < 1 || n >= s.Parts() {
+		return s
+	}
+	return Segment{Index: s.Index, Of: n}
+}
+
 // Share is how many of n numbered things the segment has: those whose number modulo the number of segments is its index. 10 over
 // three segments are 4, 3 and 3.
 func (s Segment) Share(n int) int {
-	if n <= s.Index {
+	if n <= s.Index || s.Index >= s.Parts() {
 		return 0
 	}
 	return (n-s.Index-1)/s.Parts() + 1

@@ -38,9 +38,9 @@ func TestUnionIsTheWhole(t *testing.T) {
 	for range 500 {
 		of, lanes, n := 1+rng.IntN(16), 1+rng.IntN(40), rng.IntN(300)
 		var all []int
-		sum := 0
+		sum, among := 0, rng.IntN(2)*rng.IntN(20)
 		for i := range of {
-			d := segment.Segment{Index: i, Of: of}.Over(lanes)
+			d := segment.Segment{Index: i, Of: of}.Among(among).Over(lanes)
 			count := d.Count(n)
 			sum += count
 			if d.Idle() {
@@ -107,7 +107,7 @@ func TestRates(t *testing.T) {
 	if got := (segment.Segment{Index: 1, Of: 4}).Even().Rate(10); got != 2.5 {
 		t.Errorf("a quarter of 10 is %g", got)
 	}
-	if got := (segment.Segment{Index: 3, Of: 4}).AtMost(3).Rate(10); got != 0 {
+	if got := (segment.Segment{Index: 3, Of: 4}).Among(3).Even().Rate(10); got != 0 {
 		t.Errorf("the fourth of three has a rate of %g", got)
 	}
 }

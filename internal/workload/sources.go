@@ -55,30 +55,33 @@ func NewSources(r *Requests, m *service.Model, p *plan.Plan, async bool, threadO
 		requests: r, part: p.Segment, threadOf: threadOf, ids: async, once: p.Load.Mode == plan.FixedSchedule, warmups: p.Measure.WarmupCount,
 		cursors: map[int]*Cursor{}, common: map[int]*common{}, states: map[int]*SequenceCursor{},
 	}
-	if p.Arrivals(m.Sequential(), async).Count(f.warmups) == 0 { // other segments have the warm-up
-		f.sent = f.warmups
+	f.open = p.Load.Mode != plan.Concurrency && p.Load.Mode != plan.PeriodicConcurrency
+	if deal := p.Arrivals(m.Sequential(), async); f.open {
+		f.part = deal.Segment
+		if deal.Count(f.warmups) == 0 { // other segments have the warm-up
+			f.sent = f.warmups
+		}
 	}
 	if p.Load.Mode == plan.PeriodicConcurrency { // it cannot be divided: the first segment has all of it
 		f.part = segment.Segment{}
 	}
-	f.open = p.Load.Mode != plan.Concurrency && p.Load.Mode != plan.PeriodicConcurrency
 	levels := p.Load.Concurrency
 	beyond := max(levels.Start, levels.End) > p.Load.MaxThreads || levels.End == 0
 	if f.open || p.Load.PerThread && async && p.Load.Mode == plan.Concurrency && beyond {
 		f.threads = p.Load.MaxThreads
 	}
 	if m.Sequential() {
-		f.sequences = r.Sequences(sequenceSlots(p), p.Segment)
+		f.sequences = r.Sequences(f.part.Share(sequenceSlots(p)), f.part)
 	}
 	return f
 }
 
-// sequenceSlots is how many sequences this process may have open at once.
+// sequenceSlots is how many sequences may be open at once, in all segments together.
 func sequenceSlots(p *plan.Plan) int {
 	if p.Load.Mode == plan.Concurrency {
-		return p.Segment.Share(max(p.Load.Concurrency.Start, p.Load.Concurrency.End))
+		return max(p.Load.Concurrency.Start, p.Load.Concurrency.End)
 	}
-	return p.Segment.Share(p.Input.Sequences)
+	return p.Input.Sequences
 }
 
 // Source is the request source of a slot of this process. active is the number of slots of the whole load. A slot takes the requests

@@ -28,6 +28,8 @@ func Alone(p *plan.Plan) error {
 		return errors.New("--calibrate measures this machine's error, not that of the workers: leave it out, or --workers")
 	case p.Output.Export != "":
 		return errors.New("--profile-export-file cannot be used with --workers; --records writes every request of all workers")
+	case p.Outcome.TraceRequests > 0:
+		return with("--trace-requests")
 	case p.Input.SharedMemory != plan.NoSharedMemory:
 		return with("--shared-memory")
 	case !p.Segment.Whole():
@@ -120,7 +122,7 @@ func Collect(p *command.IO, sigs *command.Signals, pl *plan.Plan, line string, b
 	}
 	s.Console = &text.Console{Out: s.Stdout, Err: s.Stderr, Plan: s.Plan, Model: &service.Model{Name: pl.Target.Model}, Async: true}
 	s.Model = &service.Model{Name: pl.Target.Model}
-	runner := &profile.Runner{Plan: s.Plan, Model: s.Model, Async: true, Observer: &watcher{s}, Timeline: true, Tap: s.outcome.Tap(), Known: run.Known()}
+	runner := &profile.Runner{Plan: s.Plan, Model: s.Model, Async: true, Observer: &watcher{s}, Timeline: true, Tap: s.outcome.Tap(s.Plan.Measure.FromSend), Known: run.Known()}
 	if s.outcome != nil {
 		s.outcome.Begin(s.Plan)
 	}
