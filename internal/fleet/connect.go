@@ -20,7 +20,7 @@ import (
 const (
 	dialTime      = 500 * time.Millisecond
 	reconnectWait = 100 * time.Millisecond
-	pingEvery     = time.Second
+	pingEvery     = 2 * time.Second
 	pingsOut      = 2
 	requestTime   = 5 * time.Second
 	// keepBytes limits what is kept of messages while there is no connection.
@@ -128,6 +128,19 @@ func (b *Bus) explainJetStream(doing string, err error) error {
 func (b *Bus) Secure() bool {
 	_, err := b.nc.TLSConnectionState()
 	return err == nil
+}
+
+// settle waits until NATS has the subscriptions of this connection. A connection that is lost meanwhile is made again with them.
+func (b *Bus) settle(ctx context.Context) error {
+	for {
+		err := b.nc.FlushWithContext(ctx)
+		if err == nil || ctx.Err() != nil || b.nc.IsClosed() {
+			return err
+		}
+		if !pause(ctx, reconnectWait) {
+			return ctx.Err()
+		}
+	}
 }
 
 // Close ends the connection.

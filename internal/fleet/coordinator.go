@@ -367,7 +367,7 @@ func (r *Run) request(ctx context.Context, m *member, q request) (reply, error) 
 	data := encode(q)
 	most := repeatEvery
 	if q.Kind == kindJoin {
-		most = prepareTime
+		most = requestTime // a worker that prepares answers the repeated request when it is ready
 	}
 	for {
 		once, cancel := context.WithTimeout(ctx, most)

@@ -71,7 +71,9 @@ func (s *station) run() {
 	sub, err := s.w.Bus.nc.Subscribe(runSubject(s.job.Run), s.broadcast)
 	if err == nil {
 		defer func() { _ = sub.Unsubscribe() }()
-		err = s.w.Bus.nc.Flush()
+		wait, done := context.WithTimeout(s.ctx, DeadMan)
+		err = s.w.Bus.settle(wait)
+		done()
 	}
 	var watch sync.WaitGroup
 	watch.Go(s.watchCoordinator)

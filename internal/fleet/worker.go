@@ -66,7 +66,9 @@ func (w *Worker) Run(ctx context.Context) error {
 		}
 		defer func() { _ = sub.Unsubscribe() }() // the connection is closed soon
 	}
-	if err := nc.Flush(); err != nil {
+	wait, settled := context.WithTimeout(ctx, DeadMan)
+	defer settled()
+	if err := w.Bus.settle(wait); err != nil && ctx.Err() == nil {
 		return fmt.Errorf("listen for coordinators: %w", err)
 	}
 	w.Say("worker %s waits for runs at %s", w.Hello.Name, w.Bus.at)
