@@ -76,7 +76,8 @@ func (p *packer) add(r *record.Record) {
 	b = binary.AppendUvarint(b, uint64(r.Step))
 	b = binary.AppendUvarint(b, uint64(r.Slot))
 	b = binary.AppendUvarint(b, uint64(r.Responses))
-	p.buf = append(b, byte(r.Class), r.Flags)
+	b = append(b, byte(r.Class), r.Flags)
+	p.buf = b
 	p.lastEnd, p.lastSeq = r.End, r.SeqID
 	p.n++
 }

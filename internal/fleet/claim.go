@@ -29,7 +29,6 @@ type claim struct {
 	entry    Entry
 	mu       sync.Mutex
 	revision uint64
-	lost     error
 }
 
 // aliveEvery is the time between two signs of life in the list of runs.

@@ -123,9 +123,10 @@ func newRun(ctx context.Context, bus *Bus, conf Config, c *claim) *Run {
 	return r
 }
 
-// Plan is the plan of a run that was taken up, without secrets; Line its command line; Known the levels that are over.
-func (r *Run) Plan() *plan.Plan      { return r.conf.Plan }
-func (r *Run) Line() string          { return r.conf.Line }
+// Plan is the plan of a run that was taken up, without secrets.
+func (r *Run) Plan() *plan.Plan { return r.conf.Plan }
+
+// Known are the levels of a run that was taken up that are over.
 func (r *Run) Known() []profile.Done { return r.known }
 
 // Resume has workers go on with a run that was taken up.
@@ -212,16 +213,16 @@ func (r *Run) find(ctx context.Context) ([]Hello, error) {
 }
 
 func (r *Run) tooFew(free int, others []Hello) error {
-	why := ""
+	var why strings.Builder
 	for _, h := range others {
 		if h.Protocol != Protocol {
-			why += fmt.Sprintf("; worker %s is redline %s, this is redline %s", h.Name, h.Version, r.conf.Version)
+			fmt.Fprintf(&why, "; worker %s is redline %s, this is redline %s", h.Name, h.Version, r.conf.Version)
 		} else {
-			why += fmt.Sprintf("; worker %s works for run %s", h.Name, h.Run)
+			fmt.Fprintf(&why, "; worker %s works for run %s", h.Name, h.Run)
 		}
 	}
 	return fmt.Errorf("%d of %s workers joined within %s%s; start more with 'redline worker --nats %s', or wait longer with --worker-wait",
-		free, r.conf.Fleet.Workers, r.conf.Fleet.Wait, why, r.bus.at)
+		free, r.conf.Fleet.Workers, r.conf.Fleet.Wait, why.String(), r.bus.at)
 }
 
 // ask lists the workers that answer within a quarter of a second, in the order of their names.
@@ -299,8 +300,11 @@ func (r *Run) load(ctx context.Context) error {
 	}
 	for {
 		var d profile.Done
-		if r.read(ctx, levelObject(r.levels), &d) != nil {
+		switch err := r.read(ctx, levelObject(r.levels), &d); {
+		case errors.Is(err, jetstream.ErrObjectNotFound):
 			return nil
+		case err != nil:
+			return r.bus.explainJetStream("read the levels that are over", err)
 		}
 		r.known = append(r.known, d)
 		r.levels++
@@ -397,14 +401,14 @@ func (r *Run) End() {
 	if r.ctx.Err() != nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), requestTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), requestTime)
 	defer cancel()
 	if len(r.members) > 0 && r.Broken() == nil {
 		_, _ = r.broadcast(ctx, request{Kind: kindLeave}) // a worker that does not hear it leaves by itself
 	}
 	r.cancel()
 	r.work.Wait()
-	if r.taken() {
+	if r.taken(ctx) {
 		return
 	}
 	_ = r.bus.js.DeleteStream(ctx, streamName(r.conf.Fleet.Run)) // what cannot be removed now is no harm to other runs
@@ -465,8 +469,8 @@ func (r *Run) Leftover(each func(*record.Record)) error {
 }
 
 // taken tells whether another coordinator has the run.
-func (r *Run) taken() bool {
-	e, err := r.claim.kv.Get(context.Background(), r.claim.name)
+func (r *Run) taken(ctx context.Context) bool {
+	e, err := r.claim.kv.Get(ctx, r.claim.name)
 	var entry Entry
 	return err == nil && json.Unmarshal(e.Value(), &entry) == nil && entry.Epoch != r.claim.entry.Epoch
 }

@@ -250,7 +250,7 @@ func TestAFleetKeepsARate(t *testing.T) {
 
 // A worker that is gone is noticed and named; the others go on, or the run stops.
 func TestALostWorkerIsNamed(t *testing.T) {
-	f := func(onLoss string) (*result.Result, error, string) {
+	f := func(onLoss string) (*result.Result, string, error) {
 		t.Helper()
 		h := startHub(t, anyPort, nil)
 		c := &crew{}
@@ -274,16 +274,16 @@ func TestALostWorkerIsNamed(t *testing.T) {
 				once()
 			}
 		})
-		return res, err, c.text()
+		return res, c.text(), err
 	}
-	res, err, said := f(plan.ContinueOnLoss)
+	res, said, err := f(plan.ContinueOnLoss)
 	if err != nil || res.Verdict.State != result.ClientLimited || !strings.Contains(fmt.Sprint(res.Verdict.Reasons), "worker b: was lost: it sent nothing for") || !strings.Contains(said, "worker b was lost") {
 		t.Errorf("%v: %+v\n%s", err, res.Verdict, said)
 	}
 	if res.Fleet.Members[1].Lost == "" || res.Fleet.Members[0].Lost != "" {
 		t.Errorf("%+v", res.Fleet.Members)
 	}
-	_, err, _ = f(plan.StopOnLoss)
+	_, _, err = f(plan.StopOnLoss)
 	if err == nil || !strings.Contains(err.Error(), "worker b was lost") || !strings.Contains(err.Error(), "--on-worker-loss stop ends the run") {
 		t.Errorf("stop: %v", err)
 	}

@@ -127,11 +127,11 @@ func (r *Run) lead() time.Duration {
 }
 
 // Stop implements profile.Load.
-func (r *Run) Stop() { r.tell(kindStop) }
+func (r *Run) Stop() { r.tell(r.ctx, kindStop) }
 
 // tell is a broadcast whose answers say nothing.
-func (r *Run) tell(kind string) {
-	ctx, cancel := context.WithTimeout(r.ctx, 2*silence)
+func (r *Run) tell(ctx context.Context, kind string) {
+	ctx, cancel := context.WithTimeout(ctx, 2*silence)
 	defer cancel()
 	_, _ = r.broadcast(ctx, request{Kind: kind}) // a worker that does not hear it is lost, or hears it when it is asked again
 }
@@ -158,7 +158,7 @@ func (r *Run) Wait(ctx context.Context) error {
 	if err == nil {
 		return nil
 	}
-	r.tell(kindCut)
+	r.tell(context.WithoutCancel(ctx), kindCut)
 	settle, cancel := context.WithTimeout(context.WithoutCancel(ctx), silence)
 	defer cancel()
 	_ = r.Finished(settle) // the end of the run does not depend on it
@@ -216,7 +216,7 @@ func sum[T int | uint64 | time.Duration](r *Run, figure func(*member) T) T {
 	return n
 }
 
-// InFlight, Sent, Behind, Dropped, Stalled and Connections implement profile.Load.
+// InFlight implements profile.Load.
 func (r *Run) InFlight() int {
 	return sum(r, func(m *member) int {
 		if m.lost != "" {
@@ -225,16 +225,24 @@ func (r *Run) InFlight() int {
 		return m.head.InFlight
 	})
 }
+
+// Sent implements profile.Load.
 func (r *Run) Sent() uint64 { return sum(r, func(m *member) uint64 { return m.head.Sent }) }
 
 // Behind is the mean of the workers.
 func (r *Run) Behind() time.Duration {
 	return sum(r, func(m *member) time.Duration { return m.head.Behind }) / time.Duration(len(r.members))
 }
+
+// Dropped implements profile.Load.
 func (r *Run) Dropped() uint64 { return sum(r, func(m *member) uint64 { return m.head.Dropped }) }
+
+// Stalled implements profile.Load.
 func (r *Run) Stalled() time.Duration {
 	return sum(r, func(m *member) time.Duration { return m.head.Stalled })
 }
+
+// Connections implements profile.Load.
 func (r *Run) Connections() (n int, busiest time.Duration) {
 	n = sum(r, func(m *member) int { return m.head.Connections })
 	for _, m := range r.members {

@@ -27,7 +27,6 @@ type member struct {
 	records  uint64
 	// The longest times since the load began.
 	gcPause, schedDelay, standstill time.Duration
-	failures                        []Failure
 	lost                            string
 	lostAt                          int64
 }

@@ -44,14 +44,14 @@ func newStation(ctx context.Context, w *Worker, job *Job) *station {
 	return s
 }
 
-// errLeft is the cause of the end of a station.
-type errLeft string
+// leftError is the cause of the end of a station.
+type leftError string
 
-func (e errLeft) Error() string { return string(e) }
+func (e leftError) Error() string { return string(e) }
 
 // end leaves the run and returns when nothing is in flight any more.
 func (s *station) end(why string) {
-	s.cancel(errLeft(why))
+	s.cancel(leftError(why))
 	<-s.ended
 }
 
@@ -62,16 +62,16 @@ func (s *station) joined() error {
 }
 
 // run is the station's life.
-func (s *station) run() {
+func (s *station) run(ctx context.Context) {
 	defer close(s.ended)
-	hard, cut := context.WithCancel(context.WithoutCancel(s.ctx))
+	hard, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
 	defer func() { s.w.left(s, context.Cause(s.ctx).Error()) }()
 	s.out = newSender(s)
 	sub, err := s.w.Bus.nc.Subscribe(runSubject(s.job.Run), s.broadcast)
 	if err == nil {
 		defer func() { _ = sub.Unsubscribe() }()
-		wait, done := context.WithTimeout(s.ctx, DeadMan)
+		wait, done := context.WithTimeout(ctx, DeadMan)
 		err = s.w.Bus.settle(wait)
 		done()
 	}
@@ -80,7 +80,7 @@ func (s *station) run() {
 	defer watch.Wait()
 	var files *files
 	if err == nil {
-		files, err = s.w.fetch(s.ctx, s.job)
+		files, err = s.w.fetch(ctx, s.job)
 	}
 	if err == nil {
 		defer files.remove()
@@ -90,10 +90,10 @@ func (s *station) run() {
 	s.err = err
 	close(s.ready)
 	if err != nil {
-		s.cancel(errLeft("it could not prepare the run"))
+		s.cancel(leftError("it could not prepare the run"))
 		return
 	}
-	s.out.run(s.ctx) // until the run is left
+	s.out.run(ctx) // until the run is left
 	s.stopLoad()
 	cut()
 	_ = s.maker.Close() // what was in flight is canceled; the run is over for this worker
@@ -107,7 +107,7 @@ func (s *station) watchCoordinator() {
 		left := DeadMan - time.Since(s.heard)
 		s.mu.Unlock()
 		if left <= 0 {
-			s.cancel(errLeft(fmt.Sprintf("the coordinator gave no sign of life for %s; the load was stopped", DeadMan)))
+			s.cancel(leftError(fmt.Sprintf("the coordinator gave no sign of life for %s; the load was stopped", DeadMan)))
 			return
 		}
 		if !pause(s.ctx, left) {
@@ -190,7 +190,7 @@ func (s *station) do(r *request) error {
 		_ = eng.Wait(ctx) // cancels what is in flight
 		return nil
 	case kindLeave:
-		s.cancel(errLeft("the run is over"))
+		s.cancel(leftError("the run is over"))
 		return nil
 	}
 	return fmt.Errorf("this version knows no request %q", r.Kind)

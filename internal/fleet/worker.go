@@ -151,7 +151,7 @@ func (w *Worker) join(ctx context.Context, job *Job) error {
 	w.station = s
 	w.mu.Unlock()
 	w.Say("run %s: joined as worker %d of %d", job.Run, job.Index+1, job.Of)
-	go s.run()
+	go s.run(s.ctx)
 	err := s.joined()
 	if err != nil {
 		w.Say("run %s: %v", job.Run, err)

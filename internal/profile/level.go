@@ -8,6 +8,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/redline-bench/redline/internal/engine"
@@ -409,7 +410,7 @@ func (m *levelRun) judge(total *measure.Window, used []*pass, duration time.Dura
 	if m.Floor != nil {
 		m.Floor(m.lv)
 	}
-	m.reasons = append(workers, measure.Judge(m.lv, m.load)...)
+	m.reasons = slices.Concat(workers, measure.Judge(m.lv, m.load))
 	m.lv.ClientLimited = len(m.reasons) > 0
 }
 

@@ -10,5 +10,5 @@ func free(folder string) (int64, error) {
 	if err := unix.Statfs(folder, &s); err != nil {
 		return 0, err
 	}
-	return int64(s.Bavail) * int64(s.Bsize), nil
+	return int64(s.Bavail * uint64(s.Bsize)), nil
 }
