@@ -112,7 +112,7 @@ func Drop(ctx context.Context, bus *Bus, conf Config) error {
 	if err != nil {
 		return err
 	}
-	newRun(ctx, bus, conf, c).End()
+	newRun(ctx, bus, conf, c).End(ctx)
 	return nil
 }
 
@@ -397,11 +397,11 @@ func (r *Run) Close() error {
 }
 
 // End lets the workers go and removes what NATS has of the run. Abandon leaves it.
-func (r *Run) End() {
+func (r *Run) End(ctx context.Context) {
 	if r.ctx.Err() != nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), requestTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTime)
 	defer cancel()
 	if len(r.members) > 0 && r.Broken() == nil {
 		_, _ = r.broadcast(ctx, request{Kind: kindLeave}) // a worker that does not hear it leaves by itself

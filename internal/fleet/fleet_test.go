@@ -213,7 +213,7 @@ func TestAFleetSendsThePlanAndMergesExactly(t *testing.T) {
 	if len(lv.Workers) != 3 || sum != 500 || len(res.Fleet.Members) != 3 || res.Fleet.ClockErrorNs <= 0 {
 		t.Errorf("parts %+v of fleet %+v", lv.Workers, res.Fleet)
 	}
-	run.End()
+	run.End(t.Context())
 	if !strings.Contains(c.text(), "left: the run is over") {
 		t.Error(c.text())
 	}
@@ -233,7 +233,7 @@ func TestAFleetKeepsARate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer run.End()
+	defer run.End(t.Context())
 	res, err := measure(t, run, p, nil)
 	if err != nil && !errors.Is(err, profile.ErrUnstable) {
 		t.Fatal(err)
@@ -266,7 +266,7 @@ func TestALostWorkerIsNamed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer run.End()
+		defer run.End(t.Context())
 		once := sync.OnceFunc(func() { go lost() }) // in the middle of the load
 		var n int
 		res, err := measure(t, run, p, func(*record.Record) {
@@ -302,7 +302,7 @@ func TestRefusals(t *testing.T) {
 		}
 		run, err := fleet.Gather(t.Context(), dial(t, h.NATS()), conf)
 		if run != nil {
-			t.Cleanup(run.End)
+			t.Cleanup(func() { run.End(context.Background()) })
 		}
 		return err
 	}
@@ -376,7 +376,7 @@ func TestTakingUp(t *testing.T) {
 	if err := run.Resume(t.Context(), run.Plan()); err != nil {
 		t.Fatal(err)
 	}
-	run.End()
+	run.End(t.Context())
 	if _, err := fleet.Attach(t.Context(), bus, config(c, "night", "1", nil)); err == nil {
 		t.Error("the run is over and was taken up")
 	}
@@ -429,7 +429,7 @@ func TestSecretsStayOutOfJetStream(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
-	run.End()
+	run.End(t.Context())
 }
 
 // certificates writes a certificate for 127.0.0.1 that is its own authority.
@@ -508,7 +508,7 @@ func TestInputFilesTravel(t *testing.T) {
 		}
 		places = append(places, place)
 	}
-	run.End()
+	run.End(t.Context())
 	slices.Sort(places)
 	if len(slices.Compact(places)) != 2 {
 		t.Errorf("two workers share %v", places)

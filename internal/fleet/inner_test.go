@@ -88,7 +88,8 @@ func TestOffsetIsWithinItsError(t *testing.T) {
 // A worker loads the server for ten seconds after the last sign of life from its coordinator, and not longer.
 func TestDeadMansSwitch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStation(t.Context(), &Worker{}, &Job{Epoch: 1})
+		ctx, cancel := context.WithCancelCause(t.Context())
+		s := newStation(ctx, cancel, &Worker{}, &Job{Epoch: 1})
 		go s.watchCoordinator()
 		for range 5 {
 			time.Sleep(DeadMan - time.Millisecond)

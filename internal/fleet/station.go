@@ -38,10 +38,9 @@ type station struct {
 	began  int64
 }
 
-func newStation(ctx context.Context, w *Worker, job *Job) *station {
-	s := &station{w: w, job: job, ready: make(chan struct{}), ended: make(chan struct{}), heard: time.Now(), orders: map[uint64]chan string{}}
-	s.ctx, s.cancel = context.WithCancelCause(ctx)
-	return s
+func newStation(ctx context.Context, cancel context.CancelCauseFunc, w *Worker, job *Job) *station {
+	return &station{
+		ctx: ctx, cancel: cancel, w: w, job: job, ready: make(chan struct{}), ended: make(chan struct{}), heard: time.Now(), orders: map[uint64]chan string{}}
 }
 
 // leftError is the cause of the end of a station.

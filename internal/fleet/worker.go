@@ -147,11 +147,12 @@ func (w *Worker) join(ctx context.Context, job *Job) error {
 		s.end("another coordinator has taken the run up")
 		w.mu.Lock()
 	}
-	s := newStation(ctx, w, job)
+	ctx, cancel := context.WithCancelCause(ctx)
+	s := newStation(ctx, cancel, w, job)
 	w.station = s
 	w.mu.Unlock()
 	w.Say("run %s: joined as worker %d of %d", job.Run, job.Index+1, job.Of)
-	go s.run(s.ctx)
+	go s.run(ctx)
 	err := s.joined()
 	if err != nil {
 		w.Say("run %s: %v", job.Run, err)

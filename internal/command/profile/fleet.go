@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -137,7 +138,7 @@ func Collect(p *command.IO, sigs *command.Signals, pl *plan.Plan, line string, b
 // close lets the workers go.
 func (m *muster) close() {
 	if m.run != nil {
-		m.run.End()
+		m.run.End(context.Background()) // also after an interrupt
 	}
 	m.bus.Close()
 }
