@@ -71,8 +71,8 @@ var layers = []layer{
 		why:     "writers are functions of the result",
 	},
 	{
-		name: "find", packages: []string{"internal/find"}, imports: []string{"report", "model", "base"},
-		why: "the search for a capacity is a function of observations; it runs nothing itself",
+		name: "find", packages: []string{"internal/find", "internal/tune"}, imports: []string{"report", "model", "base"},
+		why: "the searches for a capacity and for a configuration are functions of observations; they run nothing themselves",
 	},
 	{
 		name: "programs", packages: []string{"internal/simple", "internal/stress", "internal/llm/load", "internal/llm/text"},
