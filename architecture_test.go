@@ -42,9 +42,9 @@ var layers = []layer{
 		why: "the public package is another edge: it runs a plan as the command profile does, without a process",
 	},
 	{
-		name: "callers", packages: []string{"internal/command/calibrate", "internal/command/find", "internal/command/rerun", "internal/command/run"},
+		name: "callers", packages: []string{"internal/command/calibrate", "internal/command/find", "internal/command/rerun", "internal/command/run", "internal/command/tune"},
 		imports: []string{"table", "commands", "edge", "dialect", "find", "report", "profile", "parts", "model", "base"},
-		why:     "calibrate and find send the traffic of profile and of llm, rerun repeats their runs, run has them as traffic classes; no other command knows another",
+		why:     "calibrate, find and tune send the traffic of profile and of llm, rerun repeats their runs, run has them as traffic classes; no other command knows another",
 	},
 	{
 		name: "table", packages: []string{"internal/kind"}, imports: []string{"kinds", "parts", "model", "base"},
@@ -95,7 +95,7 @@ var layers = []layer{
 		why:     "the engine knows the service contract, no service kind and no wire",
 	},
 	{
-		name: "parts", packages: []string{"internal/service/kserve", "internal/service/clienttls", "internal/service/httppool", "internal/service/http2pool", "internal/service/grpcpool", "internal/llm/ready", "internal/calibrate/standin"},
+		name: "parts", packages: []string{"internal/service/kserve", "internal/service/kserve/modelconfig", "internal/service/clienttls", "internal/service/httppool", "internal/service/http2pool", "internal/service/grpcpool", "internal/llm/ready", "internal/calibrate/standin"},
 		imports: []string{"model", "base", "wire", "proto"},
 		why:     "what several kinds share: how Triton describes a model, connections driven as slots, and questions to a server before a load",
 	},

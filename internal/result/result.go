@@ -45,7 +45,9 @@ type Result struct {
 	Verdict Verdict `json:"verdict"`
 	Checks  []Check `json:"checks,omitempty"` // rules and the baseline that the run was held to
 	// Find is the search of 'redline find'; nil for other commands. Levels are then the confirmations.
-	Find        *Find `json:"find,omitempty"`
+	Find *Find `json:"find,omitempty"`
+	// Tune is the search of 'redline tune'; nil for other commands. Find is then the search of its best candidate.
+	Tune        *Tune `json:"tune,omitempty"`
 	Interrupted bool  `json:"interrupted,omitempty"`
 	// Error is why the run ended early; empty if it did not.
 	Error string `json:"error,omitempty"`

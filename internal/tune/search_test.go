@@ -189,7 +189,9 @@ func TestMeasuresOnceAndRepeats(t *testing.T) {
 				}
 				seen[name] = true
 			}
-			if first != nil && !slices.EqualFunc(first, v.log, func(a, b Step) bool { return a.Stage == b.Stage && slices.Equal(a.Point, b.Point) && a.Start == b.Start }) {
+			if first != nil && !slices.EqualFunc(first, v.log, func(a, b Step) bool {
+				return a.Stage == b.Stage && slices.Equal(a.Point, b.Point) && a.Start == b.Start
+			}) {
 				t.Errorf("%s: two searches with one seed differ", l.name)
 			}
 			first = v.log

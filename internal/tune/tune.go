@@ -112,6 +112,8 @@ type Measurement struct {
 	Failed string
 	Took   time.Duration
 	Probes int
+	// Known: the measurement is of an earlier search, and costs no time of the budget.
+	Known bool
 }
 
 // Candidate is what is known of a candidate.
@@ -196,8 +198,10 @@ func (s *Search) Observe(m Measurement) {
 		}
 	}
 	c.Measurement = m
-	s.spent += m.Took
 	s.probes += m.Probes
+	if !m.Known {
+		s.spent += m.Took
+	}
 	if m.Failed == "" {
 		t := &s.times[s.step.Stage]
 		t.sum += m.Took

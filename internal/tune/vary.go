@@ -37,7 +37,9 @@ type SyntaxError struct {
 }
 
 // Error implements error.
-func (e *SyntaxError) Error() string { return fmt.Sprintf("%q, column %d: %s", e.Text, e.Column, e.What) }
+func (e *SyntaxError) Error() string {
+	return fmt.Sprintf("%q, column %d: %s", e.Text, e.Column, e.What)
+}
 
 // Vary is a knob as --vary gives it, before its values are read: the form of the values depends on the name.
 type Vary struct {

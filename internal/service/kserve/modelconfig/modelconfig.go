@@ -43,7 +43,9 @@ func Parse(json []byte) (Config, error) {
 }
 
 // JSON is the configuration for a load request.
-func (c Config) JSON() ([]byte, error) { return protojson.MarshalOptions{UseProtoNames: true}.Marshal(c.pb) }
+func (c Config) JSON() ([]byte, error) {
+	return protojson.MarshalOptions{UseProtoNames: true}.Marshal(c.pb)
+}
 
 // Equal tells whether two configurations are the same.
 func (c Config) Equal(other Config) bool { return proto.Equal(c.pb, other.pb) }
