@@ -27,7 +27,8 @@ type TuneKnob struct {
 	Values []string `json:"values"`
 	// Best are the highest capacities (inferences/s) of the candidates with each value; 0 if none was measured.
 	Best []float64 `json:"best"`
-	// Ratio is the highest of them divided by the lowest that is above 0.
+	// Ratio is the capacity of the best candidate divided by the lowest one among the candidates that differ from it in this
+	// knob alone; 0 if none was measured.
 	Ratio float64 `json:"ratio"`
 }
 
@@ -47,6 +48,8 @@ type TuneCandidate struct {
 	High *float64 `json:"high"`
 	// Inferences is the capacity in inferences/s: requests/s times the batch of a request.
 	Inferences float64 `json:"inferences"`
+	// LimitedBy is client if the client reached its limit before the server did: the capacity is then at least Low.
+	LimitedBy string `json:"limited_by,omitempty"`
 	// Failed says why there is no capacity.
 	Failed string `json:"failed,omitempty"`
 	// At is the load (requests/s) of the figures that follow.

@@ -5,34 +5,38 @@ type Effect struct {
 	Name string
 	// Best is the highest estimate of a capacity among the candidates with each value; 0 where none was measured.
 	Best []float64
-	// Ratio is the highest of these divided by the lowest one that was measured and is above 0: how much the best candidate
-	// loses with the worst value of this knob, as far as was measured. It is 1 where the knob does not matter.
+	// Ratio is the capacity of the best candidate divided by the lowest capacity among the candidates that differ from it in
+	// this knob alone. It is 0 where no such candidate was measured.
 	Ratio float64
 }
 
 // Effects are those of the knobs, in their order.
 func (s *Search) Effects() []Effect {
+	best := s.Best()
 	out := make([]Effect, len(s.conf.Knobs))
 	for k, knob := range s.conf.Knobs {
-		e := Effect{Name: knob.Name, Best: make([]float64, len(knob.Values)), Ratio: 1}
+		e := Effect{Name: knob.Name, Best: make([]float64, len(knob.Values))}
 		for _, c := range s.measured {
 			if i := c.Point[k]; i != NotListed {
 				e.Best[i] = max(e.Best[i], c.Score())
 			}
-		}
-		lowest, highest := 0.0, 0.0
-		for _, v := range e.Best {
-			highest = max(highest, v)
-			if v > 0 && (lowest == 0 || v < lowest) {
-				lowest = v
+			if best != nil && differsIn(k, best.Point, c.Point) && c.Score() > 0 {
+				e.Ratio = max(e.Ratio, best.Score()/c.Score())
 			}
-		}
-		if lowest > 0 {
-			e.Ratio = highest / lowest
 		}
 		out[k] = e
 	}
 	return out
+}
+
+// differsIn tells whether two points differ in one knob alone.
+func differsIn(knob int, a, b Point) bool {
+	for k := range a {
+		if (a[k] != b[k]) != (k == knob) {
+			return false
+		}
+	}
+	return true
 }
 
 // Figure is a candidate as the Pareto front sees it: a capacity, of which more is better, and a latency, of which less is.

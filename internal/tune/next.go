@@ -117,8 +117,8 @@ func (s *Search) advance() {
 // How the first load of a measurement relates to what is known, and how loads go on from there.
 const (
 	firstGrowth = 2    // nothing is known
-	nearBest    = 0.96 // the first load of a candidate, as a share of the highest capacity that holds
-	findGrowth  = 1.12
+	nearBest    = 0.98 // the first load of a candidate, as a share of the highest capacity that holds
+	findGrowth  = 1.2
 )
 
 func (s *Search) choose(p Point, stage Stage) {
@@ -147,7 +147,7 @@ func (s *Search) choose(p Point, stage Stage) {
 func (s *Search) highest() float64 {
 	best := 0.0
 	for _, c := range s.measured {
-		best = max(best, c.Low, c.Value)
+		best = max(best, c.held())
 	}
 	return best
 }
@@ -316,9 +316,9 @@ func (s *Search) nextFind() (Point, Stage, bool) {
 		}
 	}
 	if best := s.bestFound(); tried >= finalists && best != nil {
-		// A neighbor of the answer that was measured as better gets a search, too.
+		// A candidate that held a higher load gets a search, too.
 		for _, c := range s.contenders() {
-			if c.Stage == Refine && c.Low > best.Value*(1+s.conf.Resolution/2) {
+			if c.Stage != Find && c.Low > best.Value*(1+s.conf.Resolution/2) {
 				return c.Point, Find, true
 			}
 		}

@@ -224,7 +224,7 @@ func TestEffects(t *testing.T) {
 	}).run(t, Config{Knobs: laws[3].knobs, Present: Point{0, NotListed}, Seed: 1})
 	e := s.Effects()
 	if e[1].Ratio < e[0].Ratio || e[0].Ratio < 1.2 {
-		t.Errorf("effects %+v", e)
+		t.Errorf("effects %+v, best %+v", e, s.Best())
 	}
 }
 

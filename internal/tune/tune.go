@@ -225,23 +225,27 @@ func (s *Search) Probes() int { return s.probes }
 // Spent is the time of all measurements.
 func (s *Search) Spent() time.Duration { return s.spent }
 
-// Best is the candidate with the highest capacity of those that were measured most thoroughly; nil where no load holds.
+// Best is the candidate with the highest capacity that was seen to hold; nil where no load holds. Of candidates whose whole search
+// is not done, that is the highest load that held in a short probe.
 func (s *Search) Best() *Candidate {
-	for _, found := range []bool{true, false} {
-		var best *Candidate
-		for _, c := range s.measured {
-			if found && c.Value == 0 || c.Score() == 0 || c.Low == 0 && c.Value == 0 {
-				continue
-			}
-			if best == nil || c.Score() > best.Score() {
-				best = c
-			}
-		}
-		if best != nil {
-			return best
+	var best *Candidate
+	for _, c := range s.measured {
+		if c.held() > 0 && (best == nil || c.held() > best.held()) {
+			best = c
 		}
 	}
-	return nil
+	return best
+}
+
+// held is the highest capacity that was seen to hold.
+func (c *Candidate) held() float64 {
+	switch {
+	case c.Failed != "":
+		return 0
+	case c.Value > 0:
+		return c.Value
+	}
+	return c.Low
 }
 
 // Size is the number of candidates of the space.

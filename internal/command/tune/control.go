@@ -7,10 +7,12 @@ import (
 	"slices"
 	"time"
 
+	conn "github.com/redline-bench/redline/internal/command/target"
 	"github.com/redline-bench/redline/internal/kind"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/service/kserve"
 	"github.com/redline-bench/redline/internal/service/kserve/modelconfig"
 )
 
@@ -50,7 +52,11 @@ func newControl(ctx context.Context, pl *plan.Plan) (*control, error) {
 		return nil, err
 	}
 	if err := c.read(ctx, pl.Target.Model); err != nil {
-		c.close()
+		defer c.close()
+		if e, ok := errors.AsType[*service.Error](err); ok {
+			e.Op = kserve.OpMetadata
+			err = errors.New(conn.Advise(&pl.Target, "-i", e) + conn.ModelsThere(ctx, svc, &pl.Target, e))
+		}
 		return nil, err
 	}
 	return c, nil

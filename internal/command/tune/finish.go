@@ -70,6 +70,12 @@ func (s *session) judge(res *result.Result, ended error) {
 	if res.Tune.State == failed {
 		run.Error, run.ServerGone = line(ended), true
 	}
+	if b := res.Tune.Best; b != nil && b.LimitedBy != "" && run.Error == "" {
+		run.Unleveled = []result.Reason{{
+			What: fmt.Sprintf("%s, above %s requests/s with the best candidate", clientLimit, number(b.Low)),
+			Try:  "run the client on a machine of its own, or give it more CPU",
+		}}
+	}
 	res.Verdict, res.Error = measure.Conclude(run), run.Error
 	if res.Tune.State == outOfTime && res.Verdict.State == result.Valid {
 		res.Verdict = result.Verdict{State: result.Unstable, Reasons: []result.Reason{{What: res.Tune.Reason, Try: "allow more time with --budget, or vary less"}}}
@@ -87,6 +93,8 @@ func (s *session) exitCode(t *result.Tune) int {
 		return command.ExitUnstable
 	case t.Best == nil:
 		return command.ExitAssertion
+	case t.Best.LimitedBy != "":
+		return command.ExitInvalid
 	}
 	return command.ExitOK
 }

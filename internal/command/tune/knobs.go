@@ -57,14 +57,16 @@ func (s *space) remark(format string, args ...any) {
 func (s *session) settle() error {
 	s.space = &space{}
 	dropped := []string{}
-	for i := range s.opts.varies {
-		k, err := s.knob(&s.opts.varies[i])
-		if err != nil {
-			return err
-		}
+	for _, k := range s.given {
 		if k.part == ofServer && s.control == nil {
 			dropped = append(dropped, k.Name)
 			continue
+		}
+		if k.part == ofServer {
+			var err error
+			if k.present, err = s.control.value(k.step, k.setting); err != nil {
+				return fmt.Errorf("--vary %s: %w", k.Name, err)
+			}
 		}
 		s.space.knobs = append(s.space.knobs, k)
 	}
@@ -83,15 +85,17 @@ func (s *session) settle() error {
 	if len(s.space.knobs) == 0 {
 		return fmt.Errorf("nothing to vary: give --vary, such as --vary batch=1,2,4..32")
 	}
-	return s.checkApply()
+	return nil
 }
 
-// checkApply sees to it that the command of --apply uses each knob that it has to apply.
-func (s *session) checkApply() error {
-	for _, k := range s.space.knobs {
-		if k.part == ofCommand && !strings.Contains(s.opts.apply, "{"+k.Name+"}") {
-			return fmt.Errorf("--apply does not contain {%s}, so that --vary %s has no effect", k.Name, k.Name)
+// readKnobs reads the values of --vary. Nothing was sent yet.
+func (s *session) readKnobs() error {
+	for i := range s.opts.varies {
+		k, err := s.knob(&s.opts.varies[i])
+		if err != nil {
+			return err
 		}
+		s.given = append(s.given, k)
 	}
 	return nil
 }
@@ -127,11 +131,6 @@ func (s *session) knob(v *tune.Vary) (knob, error) {
 		return k, fmt.Errorf("--vary %w", err)
 	}
 	k.Knob = values
-	if k.part == ofServer && s.control != nil {
-		if k.present, err = s.control.value(k.step, k.setting); err != nil {
-			return k, fmt.Errorf("--vary %s: %w", v.Name, err)
-		}
-	}
 	if k.part == ofClient {
 		k.present, err = s.presentOfClient(&k)
 	}

@@ -109,6 +109,9 @@ func (c *candidate) run(ctx context.Context, e *entry) error {
 			c.stats = nil
 		}
 	}
+	if err := c.warmUp(ctx); err != nil {
+		return err
+	}
 	if c.single == 0 {
 		if c.single, err = find.Estimate(ctx, c.send); err != nil {
 			return err
@@ -142,6 +145,17 @@ func (c *candidate) send(ctx context.Context, lv result.Level, first measure.Loo
 	return c.target.Run(ctx, lv, drainTime, first, watch)
 }
 
+// warmRequests is how many requests are in flight while a candidate warms up.
+const warmRequests = 4
+
+// warmUp sends requests that are not measured: a model that was just loaded answers its first requests slowly.
+func (c *candidate) warmUp(ctx context.Context) error {
+	long := max(c.opts.probe/2, 2*c.single)
+	return c.send(ctx, result.Level{Mode: plan.Concurrency, Concurrency: warmRequests}, measure.Look{At: long}, func(now measure.Sight) (measure.Look, bool) {
+		return measure.Look{At: now.Elapsed + long}, now.Down == "" && now.Requests < warmRequests && now.Elapsed < c.opts.ready
+	})
+}
+
 // times are the measured times of probes of a stage, as multiples of --probe.
 var times = map[tune.Stage]struct{ settle, least, most float64 }{
 	tune.Screen: {0.5, 1, 3},
@@ -151,7 +165,7 @@ var times = map[tune.Stage]struct{ settle, least, most float64 }{
 
 // config is the search for the capacity of the candidate. Slow responses get longer probes.
 func (c *candidate) config() find.Config {
-	probe := max(c.opts.probe, 4*c.single)
+	probe := max(c.opts.probe, 4*c.single, c.latencyLimit()) // an overload needs time to show
 	of := func(x float64) time.Duration { return time.Duration(x * float64(probe)) }
 	t := times[c.step.Stage]
 	conf := find.Config{
@@ -163,6 +177,19 @@ func (c *candidate) config() find.Config {
 	conf.MinTime = min(max(conf.MinTime, time.Duration(leastRequests/conf.Start*float64(time.Second))), conf.MaxTime)
 	conf.Tick = min(conf.MinTime/4, time.Second)
 	return conf
+}
+
+// latencyLimit is the longest latency that an objective allows; 0 where none is about a latency.
+func (s *session) latencyLimit() time.Duration {
+	var longest time.Duration
+	known := s.base.Known()
+	for i := range s.tiers[0].Objectives {
+		r := &s.tiers[0].Objectives[i]
+		if number, ok := known.Read(r.Name); ok && r.Op[0] == '<' && number.Unit == "ms" {
+			longest = max(longest, time.Duration(r.Limit()*float64(time.Millisecond)))
+		}
+	}
+	return longest
 }
 
 // Run implements find.Runner: it sends a load and notes what the server and its GPUs did meanwhile.
@@ -210,7 +237,7 @@ func (c *candidate) since(ctx context.Context, before []service.ModelStats) *res
 	found := false
 	for i := range after {
 		d := after[i].Sub(before[i])
-		if d.Success.Count == 0 || len(after) > 1 && d.ComputeInfer.Count == 0 {
+		if d.Success.Count == 0 || len(after) > 1 && after[i].Name == c.target.Plan().Target.Model {
 			continue
 		}
 		found = true
@@ -275,12 +302,14 @@ func (c *candidate) bracket() (low, high float64) {
 	return low, high
 }
 
+const clientLimit = "the client reached its limit before the server did"
+
 // answer fills an entry with what the search for the capacity has shown.
 func (c *candidate) answer(e *entry) {
 	a := c.search.Answer()
 	low, high := c.bracket()
 	e.Probes = len(a.Probes)
-	at := low
+	at, limited := low, ""
 	capacity := &a.Capacities[0]
 	switch capacity.Outcome {
 	case find.Found, find.AllHold:
@@ -289,8 +318,8 @@ func (c *candidate) answer(e *entry) {
 			e.Value = 0
 		}
 	case find.ClientLimit:
-		e.Failed = "the client reached its limit before the server did"
-		if low > 0 {
+		e.Failed, limited = clientLimit, "client"
+		if low > 0 && c.step.Stage == tune.Find {
 			e.Value, e.Failed = low*c.batch, ""
 		}
 	case find.NoneHolds:
@@ -306,6 +335,7 @@ func (c *candidate) answer(e *entry) {
 		e.High = &scaled
 	}
 	e.Figures = c.figures(at)
+	e.Figures.LimitedBy = limited
 	if c.step.Stage == tune.Find {
 		e.Run = &result.Result{Levels: append([]result.Level{}, a.Levels()...), Find: c.search.Result("rate")}
 		e.Run.Workload = c.target.Describe(e.Run)

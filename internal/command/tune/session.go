@@ -34,6 +34,7 @@ type session struct {
 
 	control   *control // nil without model control
 	noControl string   // why there is none
+	given     []knob   // those of --vary
 	space     *space
 	note      *note
 	journal   *journal
@@ -138,11 +139,8 @@ func (s *session) connect(ctx context.Context, pl *plan.Plan) error {
 		s.noControl = none.why
 		return nil
 	}
-	if err != nil {
-		return errors.New(s.base.Advise(err))
-	}
 	s.control = c
-	return nil
+	return err
 }
 
 // present is the candidate that the server and the command line have now; nil if it is not known.

@@ -171,6 +171,9 @@ func (s *session) cells(t *result.Tune, c *result.TuneCandidate) []string {
 	if c.Pareto && t.Best != c {
 		remarks = append(remarks, "Pareto front")
 	}
+	if c.LimitedBy != "" && c.Failed == "" {
+		remarks = append(remarks, "the client is the limit")
+	}
 	if c.Failed != "" {
 		remarks = append(remarks, cleantext.Cut(c.Failed, 120))
 	}
@@ -195,6 +198,8 @@ func (s *session) best(t *result.Tune) {
 		capacity += fmt.Sprintf(" of %d, %s inferences/s", b.Batch, number(b.Inferences))
 	}
 	switch {
+	case b.LimitedBy != "":
+		capacity = "at least " + capacity + ": " + clientLimit
 	case b.Stage != tune.Find.String():
 		capacity += ", estimated from short probes"
 	case b.High != nil:
@@ -216,9 +221,13 @@ func (s *session) best(t *result.Tune) {
 	slices.SortStableFunc(knobs, func(a, b result.TuneKnob) int { return cmp.Compare(b.Ratio, a.Ratio) })
 	var mattered []string
 	for _, k := range knobs {
-		mattered = append(mattered, fmt.Sprintf("%s ×%.2f", k.Name, k.Ratio))
+		if k.Ratio > 0 {
+			mattered = append(mattered, fmt.Sprintf("%s ×%.2f", k.Name, k.Ratio))
+		}
 	}
-	fmt.Fprintf(s.Stdout, "  what mattered (best value against worst value): %s\n", strings.Join(mattered, ", "))
+	if len(mattered) > 0 {
+		fmt.Fprintf(s.Stdout, "  what mattered, the best against the worst value of each: %s\n", strings.Join(mattered, ", "))
+	}
 	fmt.Fprintf(s.Stdout, "  %d of %d candidates measured, with %d loads\n", len(t.Candidates), t.Space, t.Probes)
 }
 

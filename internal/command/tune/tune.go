@@ -70,6 +70,9 @@ func Run(p *command.IO, args []string) (int, error) {
 	if s.tiers, err = o.objectives(); err == nil {
 		err = find.CheckRules(s.tiers, s.base)
 	}
+	if err == nil {
+		err = s.readKnobs()
+	}
 	if err != nil {
 		return 0, command.Usage(err)
 	}

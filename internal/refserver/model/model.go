@@ -118,6 +118,9 @@ func (m *Model) schedule(opts *Options, find finder) error {
 	for _, g := range m.Config.GetInstanceGroup() {
 		count += int(g.GetCount())
 	}
+	if most, err := strconv.Atoi(m.Config.GetParameters()["most_instances"].GetStringValue()); err == nil && count > most {
+		return fmt.Errorf("out of memory: %d instances of model '%s' do not fit, only %d do", count, m.Name(), most)
+	}
 	delay, pinned := opts.Delays[m.Name()]
 	if m.Decoupled() && m.Config.GetBackend() == "blank" {
 		pinned = false // the backend itself holds its responses

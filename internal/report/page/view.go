@@ -39,6 +39,7 @@ type View struct {
 	Workload    string             `json:"workload,omitempty"`
 	Levels      []LevelView        `json:"levels"`
 	Find        *result.Find       `json:"find,omitempty"`
+	Tune        *result.Tune       `json:"tune,omitempty"`
 	// Classes are the traffic classes of a scenario, Whole is what all of them did together; other runs have neither.
 	Classes []ClassView     `json:"classes,omitempty"`
 	Whole   *LevelView      `json:"whole,omitempty"`
@@ -175,7 +176,7 @@ func NewView(name string, res *result.Result) *View {
 		v.Model, v.Target = p.Target.Model, p.Target.URL
 		v.Plan, _ = json.Marshal(p) // a plan is plain data
 	}
-	v.Find = cleanFind(res.Find)
+	v.Find, v.Tune = cleanFind(res.Find), cleanTune(res.Tune)
 	for i := range res.Levels {
 		v.Levels = append(v.Levels, levelView(&res.Levels[i]))
 	}

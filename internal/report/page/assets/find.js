@@ -57,7 +57,7 @@ const finding = (() => {
     return [
       f.reason ? el("p", { class: "note" }, "The search is not complete: " + f.reason) : null,
       f.preset ? el("p", { class: "note" }, "MLPerf-like (" + f.preset + "); not an MLPerf result.") : null,
-      el("div", { class: "tiles" }, tiers.map((t) => answer(t, units[f.by] || f.by, tiers.length > 1))),
+      el("div", { class: "tiles" }, tiers.flatMap((t) => answer(t, units[f.by] || f.by, tiers.length > 1))),
       even(grid), probes(f),
     ];
   }

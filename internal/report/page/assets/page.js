@@ -429,6 +429,7 @@
       const id = one ? "" : "-" + run.mark;
       if (!one) parts.push(el("h2", { style: "margin-top:48px" }, named(run)), rules(run), verdict(run), identity(run), tiles(run));
       if (run.classes) add("classes" + id, who + "Classes", "", classTable(run));
+      if (run.tune) add("tune" + id, who + "Configurations", "The candidates that the search measured, and the best of them.", ...tuning.section(run.tune));
       if (run.find) add("capacity" + id, who + "Capacity", "The loads that the search tried, and what it decided.", ...finding.section(run.find));
       if (run.levels.some((l) => (l.metrics || []).length)) add("tokens" + id, who + "Tokens", "", tokens(run));
       if (run.levels.some((l) => l.time)) add("time" + id, who + "Over time", "Drag across a chart to zoom in, double-click to go back.", levels(run));
