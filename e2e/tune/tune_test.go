@@ -66,7 +66,7 @@ func (c *client) notes() []string {
 }
 
 // quick are options of a search that does not measure for long. Arrivals with constant gaps make laws sharp.
-var quick = []string{"--request-distribution", "constant", "--probe", "250ms", "--confirm", "1s"}
+var quick = []string{"--request-distribution", "constant", "--probe", "200ms", "--confirm", "500ms"}
 
 func with(args ...string) []string { return append(args, quick...) }
 
@@ -118,6 +118,7 @@ func eventually(t *testing.T, what string, seen func() bool) {
 func TestTimedFindsTheBest(t *testing.T) {
 	f := func(model, rule, vary, knob string, want float64) {
 		t.Run(model, func(t *testing.T) {
+			t.Parallel()
 			s := start(t, "--load-model", model)
 			before := config(t, s.HTTP, model)
 			disturbance.Try(t, func() error {
@@ -243,19 +244,15 @@ parameters [ { key: "execute_delay_ms" value: { string_value: "50" } }, { key: "
 	}
 	s := start(t, "--model-repository", dir, "--load-model", "small")
 	own := config(t, s.HTTP, "small")
-	res, _ := newClient(t).run(with("-m", "small", "-u", s.GRPC, "-i", "grpc", "--slo", "avg<150ms", "--vary", "instances=1,4", "--budget", "0")...)
+	res, _ := newClient(t).run(with("-m", "small", "-u", s.GRPC, "-i", "grpc", "--slo", "p50<1us", "--vary", "instances=1,4")...)
 	if res == nil {
 		t.Fatal("no result")
 	}
 	reasons := ""
 	for _, c := range res.Tune.Candidates {
-		if c.Knobs["instances"] == 4.0 {
-			reasons += c.Failed
-		} else if c.Failed != "" {
-			t.Errorf("%v failed: %s", c.Knobs, c.Failed)
-		}
+		reasons += c.Failed + "\n"
 	}
-	if !strings.Contains(reasons, "out of memory: 4 instances") {
+	if !strings.Contains(reasons, "out of memory: 4 instances") || !strings.Contains(reasons, "p50<1us does not hold") {
 		t.Errorf("reasons %q", reasons)
 	}
 	if now := config(t, s.HTTP, "small"); now != own {

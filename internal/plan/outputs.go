@@ -42,7 +42,7 @@ func (o *Outcome) Rows() []option.Row {
 		{Long: "dash", Help: "show the run on a live page in a browser on this machine; the address is printed", To: option.Switch(&o.Dash)},
 		{Long: "dash-listen", Arg: "ADDRESS", Help: "address to listen on for the live page; port 0 picks a free port. Other machines need the token in the printed address", To: option.Text(&o.DashListen)},
 		{Long: "metrics-listen", Arg: "ADDRESS", Help: "address to listen on for Prometheus metrics of the run, at /metrics", To: option.Text(&o.MetricsListen)},
-		{Long: "assert", Arg: "RULE", Repeat: true, Help: "fail the run (exit code 4) unless the rule holds at every level: 'p99<50ms', 'throughput>900', 'error_rate<0.1%'; with find: 'capacity>900'", To: option.Append(&o.Asserts)},
+		{Long: "assert", Arg: "RULE", Repeat: true, Help: "fail the run (exit code 4) unless the rule holds at every level: 'p99<50ms', 'throughput>900', 'error_rate<0.1%'; with find and tune: 'capacity>900'", To: option.Append(&o.Asserts)},
 		{Long: "baseline", Arg: "RUN", Help: "compare with an earlier run (an id of redline history, a result file or a folder) and fail (exit code 4) if this run is worse", To: option.Text(&o.Baseline)},
 		{Long: "max-regression", Arg: "PCT", Help: "allowed change for the worse from the baseline. A number fails if its whole confidence interval is beyond it", To: option.Percent(&o.MaxRegression, 1e6)},
 		{Long: "junit", Arg: "FILE", Writes: true, Help: "write the assertions as JUnit XML, for CI", To: option.Text(&o.JUnit)},

@@ -79,8 +79,8 @@ func Command() option.Command {
 		Intro: `Usage: redline rerun RESULT [options]
 
 Repeats the run of a result: the same server, model, requests, load and measurement. RESULT is an id of redline
-history, "last" or a label, of a run of 'redline profile', 'llm', 'find', 'tune', 'simple' or 'stress', or a file of --json
-of the first four. Paths are as they were given: start rerun in the folder of the first run.
+history, "last" or a label, of a run of 'redline profile', 'llm', 'find', 'tune', 'simple' or 'stress', or a file of
+--json of the first five. Paths are as they were given: start rerun in the folder of the first run.
 
 Files of the first run are not written again; name new ones. The label, --baseline and --max-regression are kept
 unless given again; rules of --assert are added to those of the first run.

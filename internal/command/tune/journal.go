@@ -7,6 +7,8 @@ import (
 	"os"
 	"strings"
 
+	"github.com/redline-bench/redline/internal/option"
+	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/tune"
 )
@@ -34,7 +36,7 @@ type journal struct {
 
 // openJournal opens the journal of searches with the same server, model, traffic and objectives. resume keeps what it has.
 func (s *session) openJournal() *journal {
-	about := append([]string{s.what, s.server, strings.Join(s.opts.slo, "\n"), s.opts.apply}, s.rest...)
+	about := []string{s.what, s.server, strings.Join(s.opts.slo, "\n"), s.opts.apply, s.traffic()}
 	for _, k := range s.space.knobs {
 		about = append(about, k.Name)
 	}
@@ -56,6 +58,21 @@ func (s *session) openJournal() *journal {
 		}
 	}
 	return j
+}
+
+// traffic identifies what is sent, without the options about output.
+func (s *session) traffic() string {
+	pl := s.base.Plan()
+	if pl == nil {
+		_, args := option.Split((&plan.Outcome{}).Rows(), s.rest)
+		_, args = option.Split([]option.Row{{Long: "json", Arg: "FILE"}}, args)
+		return strings.Join(args, "\n")
+	}
+	text, err := json.Marshal([]any{pl.Target, pl.Input, pl.Load})
+	if err != nil {
+		return strings.Join(s.rest, "\n")
+	}
+	return string(text)
 }
 
 func (e *entry) key() string { return e.Stage + "\n" + strings.Join(e.Values, "\n") }

@@ -107,9 +107,10 @@ server has its own configuration again at the end. Options that are not listed h
 'redline llm', except for those that set the load or its duration. docs/tune.md is the manual.
 `, Examples: `  redline tune -m resnet50 -u gpu:8001 -i grpc --slo 'p99<50ms'
       vary what the model's configuration has
-  redline tune -m resnet50 -u gpu:8000 --slo 'p99<50ms' --vary instances=1..4 --vary max_batch=1,2,4..64 --vary queue_delay=0,100us..2ms
+  redline tune -m resnet50 --slo 'p99<50ms' --vary instances=1..4 --vary max_batch=1,2,4..64 --vary queue_delay=0,1ms
   redline tune -m resnet50 -u gpu:8000 --slo 'p99<50ms' --vary batch=1,2,4..32 --vary shared-memory=none,system
       vary what the client chooses
-  redline tune llm -m llama -u gpu:8000 --streaming --slo 'ttft.p99<500ms' --apply 'restart.sh {max_num_seqs}' --vary max_num_seqs=64..512
+  redline tune llm -m llama --streaming --slo 'ttft.p99<500ms' --apply 'restart.sh {max_seqs}' --vary max_seqs=64..512
+      restart a server of language models with each candidate
 `}
 }
