@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/redline-bench/redline/internal/gate"
-	"github.com/redline-bench/redline/internal/result"
 )
 
 // ParseTier reads the objectives of a tier.
@@ -20,30 +19,17 @@ func ParseTier(name string, rules []string) (Tier, error) {
 	return t, nil
 }
 
-// Traffic knows which numbers a load has.
-type Traffic interface {
-	// Known is a level with every number that a rule can be about. Hint explains why a rule's number is missing, if it can.
-	Known() *result.Level
-	Hint(r *gate.Rule) string
-}
-
-// CheckRules refuses rules about numbers that the traffic cannot have.
-func CheckRules(tiers []Tier, t Traffic) error {
-	known := t.Known()
+// CheckObjectives refuses rules that a search cannot have, or about numbers that the run cannot have.
+func CheckObjectives(tiers []Tier, sample *gate.Sample) error {
 	for i := range tiers {
 		for j := range tiers[i].Objectives {
 			r := &tiers[i].Objectives[j]
-			err := r.Fits(known, nil)
-			if err == nil {
-				continue
+			if err := CheckObjective(r); err != nil {
+				return err
 			}
-			if hint := t.Hint(r); hint != "" {
-				return fmt.Errorf("the objective %q: %s", r.Text, hint)
+			if err := r.Fits(sample); err != nil {
+				return fmt.Errorf("the objective %q: %w", r.Text, err)
 			}
-			if _, known := known.Read(r.Name); !known {
-				return fmt.Errorf("the objective %q: unknown metric %q; use p50 to p99.99, avg, max, throughput, error_rate or, with llm, ttft.p99, itl.avg and so on", r.Text, r.Name)
-			}
-			return fmt.Errorf("the objective %q: %w", r.Text, err)
 		}
 	}
 	return nil

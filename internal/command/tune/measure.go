@@ -94,7 +94,7 @@ func (c *candidate) run(ctx context.Context, e *entry) error {
 		}
 		return err
 	}
-	defer t.Close()
+	defer c.stop(t)
 	c.target, c.started = t, true
 	c.batch = 1
 	if c.what == ofProfile {
@@ -123,6 +123,15 @@ func (c *candidate) run(ctx context.Context, e *entry) error {
 	err = c.search.Run(ctx, c, c.show)
 	c.answer(e)
 	return err
+}
+
+// stop ends the traffic of a candidate.
+func (s *session) stop(t target) {
+	t.Close()
+	for _, out := range s.unheard {
+		out.Close()
+	}
+	s.unheard = nil
 }
 
 // apply gives the server the configuration of the candidate.
@@ -182,7 +191,7 @@ func (c *candidate) config() find.Config {
 // latencyLimit is the longest latency that an objective allows; 0 where none is about a latency.
 func (s *session) latencyLimit() time.Duration {
 	var longest time.Duration
-	known := s.base.Known()
+	known := s.base.Sample().Level
 	for i := range s.tiers[0].Objectives {
 		r := &s.tiers[0].Objectives[i]
 		if number, ok := known.Read(r.Name); ok && r.Op[0] == '<' && number.Unit == "ms" {

@@ -16,6 +16,7 @@ import (
 	"github.com/redline-bench/redline/internal/find"
 	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/tune"
 )
 
@@ -32,9 +33,10 @@ type session struct {
 	outcome *outcome.Outcome
 	began   time.Time
 
-	control   *control // nil without model control
-	noControl string   // why there is none
-	given     []knob   // those of --vary
+	control   *control           // nil without model control
+	noControl string             // why there is none
+	given     []knob             // those of --vary
+	unheard   []*outcome.Outcome // of the traffic that is started
 	space     *space
 	note      *note
 	journal   *journal
@@ -56,6 +58,14 @@ func (s *session) run() (int, error) {
 	}
 	s.outcome = out
 	defer s.outcome.Close()
+	if opts.OTLP != "" || opts.RemoteWrite != "" || opts.OwnMetrics || len(opts.ServerMetrics) > 0 {
+		return 0, command.Usage(errors.New("remove --otlp, --prometheus-remote-write and --server-metrics: tune reports candidates, not their requests"))
+	}
+	sample := s.base.Sample()
+	sample.Find = &result.Find{By: "rate"}
+	if err := out.CheckRules(sample); err != nil {
+		return 0, command.Usage(err)
+	}
 	for _, path := range []string{json, s.opts.csv} {
 		if err := s.Files.Writable(path); err != nil {
 			return 0, err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/command/llm"
+	"github.com/redline-bench/redline/internal/command/outcome"
 	"github.com/redline-bench/redline/internal/command/profile"
 	"github.com/redline-bench/redline/internal/find"
 	"github.com/redline-bench/redline/internal/gate"
@@ -21,15 +22,15 @@ import (
 
 // target is the traffic of a command. llm.Prober and profile.Prober are targets.
 type target interface {
-	// Start does everything up to the first request, Close ends the connections.
-	Start(io *command.IO, sigs *command.Signals) error
+	// Start does everything up to the first request and connects out, which gets the requests; Close ends the connections.
+	Start(io *command.IO, sigs *command.Signals, out *outcome.Outcome) error
 	Close()
 	// Run sends one load until watch ends it, and waits for the requests in flight: at most drain, then they are canceled.
 	Run(ctx context.Context, lv result.Level, drain time.Duration, first measure.Look, watch measure.Watch) error
 	Outcome() (o plan.Outcome, json string)
 	Arguments() []string
-	Known() *result.Level
-	Hint(r *gate.Rule) string
+	// Sample has every number that a rule can be about.
+	Sample() *gate.Sample
 	Plan() *plan.Plan
 	Describe(res *result.Result) (workload string)
 	MaxErrorRate() float64
@@ -68,7 +69,7 @@ func Run(p *command.IO, args []string) (int, error) {
 		return 0, usage(err)
 	}
 	if s.tiers, err = o.objectives(); err == nil {
-		err = find.CheckRules(s.tiers, s.base)
+		err = find.CheckObjectives(s.tiers, s.base.Sample())
 	}
 	if err == nil {
 		err = s.readKnobs()
