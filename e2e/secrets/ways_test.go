@@ -57,11 +57,20 @@ func profileWays() [][]string {
 		{"-H", secret(7)},
 		{"--header=Authorization: Bearer " + secret(8)}, // there is no such option
 		{"--api-key=" + secret(9)},
+		{"--target=http://someone:" + secret(15) + "@ADDRESS/?token=" + secret(16)}, // nor such one
+		{"http://someone:" + secret(17) + "@ADDRESS"},                               // -u was forgotten
+		{"--streaming=http://" + secret(18) + "@ADDRESS"},
 		{"--collect-metrics", "--metrics-url", "http://someone:" + secret(10) + "@PAGE/metrics"},
 		{"--collect-metrics", "--metrics-u=PAGE/metrics?token=" + secret(11)},
 		{"-i", "grpc", "-u", "GRPC", "-H", "authorization:Bearer " + secret(12), "--request-parameter", "api_key:" + secret(13) + ":string"},
 		{"--service-kind", "openai", "--endpoint", "v1/chat/completions?api_key=" + secret(14), "--input-data", "prompts.json"},
 	}
+	ways = append(ways,
+		[]string{"--server-metrics", "http://someone:" + secret(15) + "@PAGE/metrics"},
+		[]string{"--otlp", "http://PAGE", "--otlp-header", "api-key: " + secret(16), "--trace-requests", "100%"},
+		[]string{"--otlp", "https://someone:" + secret(17) + "@PAGE"},
+		[]string{"--prometheus-remote-write", "http://someone:" + secret(18) + "@PAGE/api/v1/write"},
+	)
 	return append(ways, urlWays("-u ", "-u", "-u=")...)
 }
 

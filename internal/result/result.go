@@ -31,6 +31,9 @@ type Result struct {
 	CommandLine string `json:"command_line,omitempty"`
 	Label       string `json:"label,omitempty"`
 	Workload    string `json:"workload,omitempty"`
+	// RunID names the run in what is sent to other tools, Telemetry is what arrived there.
+	RunID     string `json:"run_id,omitempty"`
+	Telemetry []Sent `json:"telemetry,omitempty"`
 	// GoodputBounds are the bounds that a good request keeps, as "time_to_first_token:200"; empty where none were given.
 	GoodputBounds string `json:"goodput_bounds,omitempty"`
 	// Options are those of the command line without secrets, such as "--concurrency=4", if Plan does not have all of the run.
@@ -138,6 +141,8 @@ type Level struct {
 	GPU       *GPU      `json:"gpu,omitempty"`
 	Failures  []Failure `json:"failures,omitempty"`
 	Health    Health    `json:"health"`
+	// ServerMetrics are the server's own metrics during the level (--server-metrics).
+	ServerMetrics *ServerMetrics `json:"server_metrics,omitempty"`
 	// ClientLimited: the client, not the server, set the numbers of this level; the verdict has the reasons.
 	ClientLimited bool `json:"client_limited,omitempty"`
 	// ServerFailed: more requests failed than a valid level may have; the verdict says since when and how.
@@ -366,6 +371,16 @@ const (
 	ServerFailed  State = "server-failed"  // too many requests failed
 	Interrupted   State = "interrupted"    // the user ended the run
 )
+
+// Words are the words that a result has for its states, and those of its plan.
+func Words() []string {
+	states := []State{Valid, Unstable, TooShort, ClientLimited, Failed, ServerFailed, Interrupted}
+	words := plan.Words()
+	for _, s := range states {
+		words = append(words, string(s))
+	}
+	return words
+}
 
 // Judged tells whether the rules of a run in this state can be judged. In the other states a missed rule may be the fault of the
 // client or of an interruption.
