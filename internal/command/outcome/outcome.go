@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redline-bench/redline/internal/cleantext"
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/command/runs"
 	"github.com/redline-bench/redline/internal/compare"
@@ -251,7 +252,7 @@ func (o *Outcome) Finish(res *result.Result, code int) int {
 	}
 	for i := range res.Telemetry {
 		if lost := res.Telemetry[i].Lost(); lost != "" {
-			fmt.Fprintf(o.Stderr, "warning: %s\n", lost)
+			fmt.Fprintf(o.Stderr, "warning: %s\n", cleantext.Line(lost)) // it may contain words of the receiver
 		}
 	}
 	if gated && g.Invalid != "" {
