@@ -142,7 +142,7 @@ func (o *Outcome) Connect(soft, hard context.Context, s Server) error {
 	}
 	if len(pages) > 0 {
 		w, err := watch.Start(soft, pages, s.Model)
-		if err != nil {
+		if err != nil && soft.Err() == nil { // after an interrupt the load ends as soon as it begins
 			return fmt.Errorf("--server-metrics: %w; give the address of the metrics, or leave out the option", err)
 		}
 		o.server = w
