@@ -77,16 +77,38 @@ func below(dir string) ([]string, error) {
 	return files, err
 }
 
+// numbered yields n conversations by their numbers.
+type numbered struct {
+	n, pos int
+	pick   func(i int) (*llm.Conversation, error)
+}
+
+func (s *numbered) size() int   { return s.n }
+func (s *numbered) timed() bool { return false }
+
+func (s *numbered) rewind() error {
+	s.pos = 0
+	return nil
+}
+
+func (s *numbered) next() (*llm.Conversation, error) {
+	if s.pos >= s.n {
+		return nil, io.EOF
+	}
+	s.pos++
+	return s.pick(s.pos - 1)
+}
+
 // pools draws one record of each file for every conversation.
 type pools struct {
+	numbered
 	o     *Options
 	files []*fileSource
-	n     int
-	pos   int
 }
 
 func openPools(ctx context.Context, o *Options, m *maker, paths []string, sum hash.Hash) (origin, error) {
 	p := &pools{o: o}
+	p.pick = p.at
 	for _, path := range paths {
 		l, err := sniff(path, Pool, "")
 		if err != nil {
@@ -114,22 +136,6 @@ func openPools(ctx context.Context, o *Options, m *maker, paths []string, sum ha
 		p.n = o.Entries
 	}
 	return p, nil
-}
-
-func (p *pools) size() int   { return p.n }
-func (p *pools) timed() bool { return false }
-
-func (p *pools) rewind() error {
-	p.pos = 0
-	return nil
-}
-
-func (p *pools) next() (*llm.Conversation, error) {
-	if p.pos >= p.n {
-		return nil, io.EOF
-	}
-	p.pos++
-	return p.at(p.pos - 1)
 }
 
 // at draws one record of each pool and joins them to conversation i. The name of a pool's file identifies queries and passages.
@@ -172,15 +178,15 @@ func (p *pools) Close() error { return closeAll(p.files) }
 
 // bodies makes one conversation of each file, whose lines are the bodies of its turns.
 type bodies struct {
+	numbered
 	o     *Options
 	m     *maker
 	files []string
-	n     int
-	pos   int
 }
 
 func openBodies(ctx context.Context, o *Options, m *maker, files []string, sum hash.Hash) (origin, error) {
-	b := &bodies{o: o, m: m, files: files, n: len(files)}
+	b := &bodies{o: o, m: m, files: files}
+	b.n, b.pick = len(files), b.at
 	for _, path := range files {
 		v := surveyor{}
 		if err := newFile(o, m, path, layout{format: RawBody}).each(ctx, sum, v.add); err != nil {
@@ -194,22 +200,6 @@ func openBodies(ctx context.Context, o *Options, m *maker, files []string, sum h
 		b.n = min(b.n, o.Entries)
 	}
 	return b, nil
-}
-
-func (b *bodies) size() int   { return b.n }
-func (b *bodies) timed() bool { return false }
-
-func (b *bodies) rewind() error {
-	b.pos = 0
-	return nil
-}
-
-func (b *bodies) next() (*llm.Conversation, error) {
-	if b.pos >= b.n {
-		return nil, io.EOF
-	}
-	b.pos++
-	return b.at(b.pos - 1)
 }
 
 func (b *bodies) at(i int) (*llm.Conversation, error) {
