@@ -16,8 +16,8 @@ const coarse = 2 * time.Millisecond
 // It must be called from a goroutine that may block its thread.
 func SleepUntil(ctx context.Context, t int64) bool {
 	inKernel := coarse
-	if simulated() {
-		inKernel = 0 // only timers advance simulated time
+	if !monotonic() {
+		inKernel = 0 // a test simulates time (testing/synctest), and only timers advance it
 	}
 	for {
 		wait := time.Duration(t - Now())
@@ -42,8 +42,8 @@ func SleepUntil(ctx context.Context, t int64) bool {
 	}
 }
 
-// simulated reports whether a test simulates time (testing/synctest): such times have no monotonic reading.
-func simulated() bool {
+// monotonic reports whether times have a monotonic reading. Simulated times have none.
+func monotonic() bool {
 	now := time.Now()
-	return now == now.Round(0) // Round removes the monotonic reading
+	return now != now.Round(0) // Round removes the monotonic reading
 }

@@ -86,11 +86,6 @@ type numbered struct {
 func (s *numbered) size() int   { return s.n }
 func (s *numbered) timed() bool { return false }
 
-func (s *numbered) rewind() error {
-	s.pos = 0
-	return nil
-}
-
 func (s *numbered) next() (*llm.Conversation, error) {
 	if s.pos >= s.n {
 		return nil, io.EOF
@@ -136,6 +131,11 @@ func openPools(ctx context.Context, o *Options, m *maker, paths []string, sum ha
 		p.n = o.Entries
 	}
 	return p, nil
+}
+
+func (p *pools) rewind() error {
+	p.pos = 0
+	return nil
 }
 
 // at draws one record of each pool and joins them to conversation i. The name of a pool's file identifies queries and passages.
@@ -200,6 +200,11 @@ func openBodies(ctx context.Context, o *Options, m *maker, files []string, sum h
 		b.n = min(b.n, o.Entries)
 	}
 	return b, nil
+}
+
+func (b *bodies) rewind() error {
+	b.pos = 0
+	return nil
 }
 
 func (b *bodies) at(i int) (*llm.Conversation, error) {
