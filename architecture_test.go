@@ -34,8 +34,12 @@ var layers = []layer{
 	},
 	{
 		name: "cli", packages: []string{"internal/cli"},
-		imports: []string{"callers", "commands", "edge", "dialect", "report", "kinds", "model", "base"},
+		imports: []string{"manual", "callers", "commands", "edge", "dialect", "report", "kinds", "model", "base"},
 		why:     "the command line finds the command and prints its error; what a command does stands in its folder",
+	},
+	{
+		name: "manual", packages: []string{"docs/tasks"},
+		why: "the task pages as files; the program shows them and changes nothing in them",
 	},
 	{
 		name: "library", packages: []string{"."}, imports: []string{"commands", "edge", "dialect", "report", "model", "base"},
@@ -66,7 +70,7 @@ var layers = []layer{
 		why:     "a dialect turns flags into a plan and a result into text; it never runs anything",
 	},
 	{
-		name: "report", packages: []string{"internal/report", "internal/report/*", "internal/term", "internal/history", "internal/compare", "internal/compare/*", "internal/gate", "internal/dash", "internal/llm/artifact", "internal/llm/artifact/*"},
+		name: "report", packages: []string{"internal/report", "internal/report/*", "internal/term", "internal/history", "internal/compare", "internal/compare/*", "internal/gate", "internal/dash", "internal/telemetry", "internal/telemetry/*", "internal/llm/artifact", "internal/llm/artifact/*"},
 		imports: []string{"model", "base"},
 		why:     "writers are functions of the result",
 	},
@@ -106,7 +110,7 @@ var layers = []layer{
 	},
 	{
 		name:     "model",
-		packages: []string{"internal/pace", "internal/measure", "internal/workload", "internal/service", "internal/plan", "internal/scenario", "internal/result", "internal/scrape", "internal/llm", "internal/llm/dataset", "internal/llm/dataset/*", "internal/llm/endpoint", "internal/llm/endpoint/*", "internal/llm/metric"},
+		packages: []string{"internal/pace", "internal/measure", "internal/workload", "internal/service", "internal/plan", "internal/scenario", "internal/result", "internal/scrape", "internal/watch", "internal/llm", "internal/llm/dataset", "internal/llm/dataset/*", "internal/llm/endpoint", "internal/llm/endpoint/*", "internal/llm/metric"},
 		imports:  []string{"base"},
 		why:      "plans, schedules, records and results are values; they do no I/O of their own",
 	},
@@ -116,7 +120,7 @@ var layers = []layer{
 	},
 	{
 		name:     "base",
-		packages: []string{"internal/tensor", "internal/tensor/*", "internal/stats", "internal/record", "internal/clock", "internal/minstd", "internal/option", "internal/vitals", "internal/calibrate", "internal/shm", "internal/mpi", "internal/pending", "internal/cleantext", "internal/secret", "internal/unit", "internal/tokenizer", "internal/tokenizer/*"},
+		packages: []string{"internal/tensor", "internal/tensor/*", "internal/stats", "internal/record", "internal/traceid", "internal/clock", "internal/minstd", "internal/option", "internal/vitals", "internal/calibrate", "internal/shm", "internal/mpi", "internal/pending", "internal/cleantext", "internal/secret", "internal/segment", "internal/unit", "internal/tokenizer", "internal/tokenizer/*"},
 		why:      "the ground floor imports the standard library only, and its own neighbors",
 	},
 	{

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/internal/pace"
+	"github.com/redline-bench/redline/internal/segment"
+	"github.com/redline-bench/redline/internal/traceid"
 )
 
 // Plan describes one run.
@@ -23,6 +25,9 @@ type Plan struct {
 	Input   Input   `json:"input"`
 	Measure Measure `json:"measure"`
 	Output  Output  `json:"output"`
+	// Segment is the part of the load that this process sends; the zero value is the whole. The rest of the plan, such as
+	// Load.Concurrency and Measure.RequestCount, is about the whole.
+	Segment segment.Segment `json:"segment,omitzero"`
 	// Outcome is what becomes of the result.
 	Outcome Outcome `json:"outcome,omitzero"`
 	// Verbose is 0, 1 (-v) or 2 (-v -v).
@@ -106,6 +111,8 @@ type Target struct {
 	TLS             TLS         `json:"tls,omitzero"`
 	Trace           Trace       `json:"trace,omitzero"`
 	Metrics         Metrics     `json:"metrics,omitzero"`
+	// Tracing chooses the requests that carry a traceparent; nil chooses none. It is made anew for each run.
+	Tracing *traceid.Sampler `json:"-"`
 	// Embedded: the server is a child of this program, started for the run with the extra arguments EmbeddedArgs.
 	Embedded     bool     `json:"embedded,omitempty"`
 	EmbeddedArgs []string `json:"embedded_args,omitempty"`

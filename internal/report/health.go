@@ -25,6 +25,7 @@ func Health(w io.Writer, l *result.Level, s Style) {
 	if _, ended := measure.Counts(l); ended > 0 { // else the client did nothing that could be measured
 		client(&p, l)
 	}
+	serverMetrics(&p, l.ServerMetrics)
 	p.to(w)
 }
 

@@ -31,6 +31,9 @@ type Result struct {
 	CommandLine string `json:"command_line,omitempty"`
 	Label       string `json:"label,omitempty"`
 	Workload    string `json:"workload,omitempty"`
+	// RunID names the run in what is sent to other tools, Telemetry is what arrived there.
+	RunID     string `json:"run_id,omitempty"`
+	Telemetry []Sent `json:"telemetry,omitempty"`
 	// GoodputBounds are the bounds that a good request keeps, as "time_to_first_token:200"; empty where none were given.
 	GoodputBounds string `json:"goodput_bounds,omitempty"`
 	// Options are those of the command line without secrets, such as "--concurrency=4", if Plan does not have all of the run.
@@ -126,6 +129,8 @@ type Level struct {
 	Untested bool `json:"stability_untested,omitempty"`
 	// LatencyUnstable: only the throughput was stable (asynchronous calls accept that).
 	LatencyUnstable bool `json:"latency_unstable,omitempty"`
+	// Idle: this process had nothing to send at this level; the other segments of the load had all of it.
+	Idle bool `json:"idle,omitempty"`
 	// Unfinished: a failure or the user ended the level early.
 	Unfinished bool `json:"unfinished,omitempty"`
 	// OverLimit: the latency reached the limit that the user set.
@@ -136,6 +141,8 @@ type Level struct {
 	GPU       *GPU      `json:"gpu,omitempty"`
 	Failures  []Failure `json:"failures,omitempty"`
 	Health    Health    `json:"health"`
+	// ServerMetrics are the server's own metrics during the level (--server-metrics).
+	ServerMetrics *ServerMetrics `json:"server_metrics,omitempty"`
 	// ClientLimited: the client, not the server, set the numbers of this level; the verdict has the reasons.
 	ClientLimited bool `json:"client_limited,omitempty"`
 	// ServerFailed: more requests failed than a valid level may have; the verdict says since when and how.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/command/llm"
+	"github.com/redline-bench/redline/internal/command/outcome"
 	"github.com/redline-bench/redline/internal/command/profile"
 	"github.com/redline-bench/redline/internal/gate"
 	"github.com/redline-bench/redline/internal/measure"
@@ -20,8 +21,8 @@ import (
 
 // target is the traffic of a command, as loads that a search chooses. llm.Prober and profile.Prober are targets.
 type target interface {
-	// Start does everything up to the first request, Close ends the connections.
-	Start(io *command.IO, sigs *command.Signals) error
+	// Start does everything up to the first request and connects out, which gets the requests; Close ends the connections.
+	Start(io *command.IO, sigs *command.Signals, out *outcome.Outcome) error
 	Close()
 	// Run sends one load until watch ends it, and waits for the requests in flight: at most drain, then they are canceled.
 	Run(ctx context.Context, lv result.Level, drain time.Duration, first measure.Look, watch measure.Watch) error

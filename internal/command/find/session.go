@@ -60,7 +60,7 @@ func (s *session) run() (int, error) {
 	}
 	s.IO = s.IO.ForRun(opts, plan.Redline, s.sigs)
 	defer s.target.Close()
-	if err := s.target.Start(s.IO, s.sigs); err != nil {
+	if err := s.target.Start(s.IO, s.sigs, s.outcome); err != nil {
 		return s.failed(err), nil
 	}
 	s.began = time.Now()
@@ -192,18 +192,20 @@ type runner struct{ *session }
 // Run implements find.Runner.
 func (r runner) Run(ctx context.Context, load float64, first measure.Look, watch measure.Watch) error {
 	var last *result.Level
-	err := r.target.Run(ctx, r.level(load), drainTime, first, func(sight measure.Sight) (measure.Look, bool) {
+	level := r.level(load)
+	err := r.target.Run(ctx, level, drainTime, first, func(sight measure.Sight) (measure.Look, bool) {
 		compute := sight.Level
 		sight.Level = func(confidence float64) (*result.Level, []result.Reason) {
 			lv, reasons := compute(confidence)
 			last = lv
 			return lv, reasons
 		}
+		r.outcome.InFlight(&level, sight.Backlog)
 		r.outcome.Progress(func() *result.Level { lv, _ := compute(0); return lv })
 		return watch(sight)
 	})
 	if last != nil {
-		r.outcome.LevelEnds(last)
+		r.outcome.LevelEnds(context.WithoutCancel(ctx), last) // an interrupt ends the probe, not its report
 	}
 	r.showProbes()
 	return err

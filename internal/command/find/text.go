@@ -128,6 +128,9 @@ func (s *session) answer(res *result.Result) {
 	} else {
 		s.tierTable(f.Tiers)
 	}
+	if n := len(res.Levels); n > 0 {
+		report.Server(s.Stdout, &res.Levels[n-1], s.Style())
+	}
 	if f.Reason != "" {
 		fmt.Fprintf(s.Stdout, "The search is not complete: %s\n", cleantext.Line(f.Reason))
 	}

@@ -65,7 +65,7 @@ var aiperfHints = []struct{ names, hint string }{
 	},
 	{"config", "put the options into a scenario and run it with 'redline run FILE', or give them on the command line"},
 	{"auto-plot plot-required", "use --report FILE for a page with curves, or aiperf plot on --artifact-dir"},
-	{"otel-url otel-resource-attributes gen-ai-provider stream", "use --metrics-listen for metrics during the run; use --streaming for streamed responses"},
+	{"otel-url otel-resource-attributes gen-ai-provider stream", "use --otlp for OpenTelemetry and --metrics-listen for Prometheus; use --streaming for streamed responses"},
 	{
 		"mlflow-tracking-uri mlflow-experiment mlflow-run-name mlflow-tag mlflow-parent-run-id mlflow-artifact-glob wandb-project wandb-entity wandb-run-name wandb-tag",
 		"upload the files of --artifact-dir with the tool of your choice",

@@ -18,6 +18,7 @@ import (
 	"github.com/redline-bench/redline/internal/pace"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/secret"
+	"github.com/redline-bench/redline/internal/segment"
 )
 
 // options are the options of `redline llm`. Each field is set by one row of a table below.
@@ -64,6 +65,7 @@ type options struct {
 	userRate      float64
 	users         int
 	fixed, noFix  bool
+	segment       segment.Segment
 	requests      int
 	sessions      int
 	sessionCounts []int // a level each
@@ -102,9 +104,8 @@ type options struct {
 	prefix      string
 	exports     string
 	exportLevel string
-	scrape      []string // pages of metrics to read during a run
-	ownMetrics  bool     // the server's own page is one of them
 	scrapeForms string
+	own         []string // the server's own pages of metrics, if they are read
 	gpus        []string // pages of GPUs
 	findGPUs    bool     // look for a page of GPUs on this machine
 	sliceEvery  time.Duration
@@ -228,6 +229,8 @@ func (o *options) loadRows() []option.Row {
 		{Long: "num-users", Arg: "N", Help: "number of users of --user-centric-rate", To: option.Int(&o.users, 0)},
 		{Long: "fixed-schedule", Help: "send each request at its timestamp in the input file", To: option.Switch(&o.fixed)},
 		{Long: "no-fixed-schedule", Help: "ignore timestamps in the input file", To: option.Switch(&o.noFix)},
+		{Long: "segment", Arg: "NUMBER/COUNT", Help: "send one part of the load: 2/5 is the second of five equal parts. Start all parts with the same options, on several " +
+			"machines; together they send exactly the requests of one run without this option", To: option.Parsed(&o.segment, segment.Parse)},
 		{Long: "replay-speedup", Also: "synthesis-speedup-ratio", Arg: "FACTOR", Help: "divide the times of a schedule by this factor", To: option.Float(&o.data.Trace.Speedup, 0, 1e9)},
 		{Long: "fixed-schedule-start-offset", Arg: "MS", Help: "skip requests of the schedule before this time", To: option.Time(&o.data.Trace.Start, time.Millisecond)},
 		{Long: "fixed-schedule-end-offset", Arg: "MS", Help: "skip requests of the schedule after this time", To: option.Time(&o.data.Trace.End, time.Millisecond)},
@@ -282,11 +285,6 @@ func (o *options) outputRows() []option.Row {
 		{Long: "export-level", Also: "profile-export-level", Arg: "LEVEL", Help: "files to write to --artifact-dir, by AIPerf's levels: summary, records or raw", To: option.OneOf(&o.exportLevel, "summary", "records", "raw")},
 		{Long: "export-outputs-json", Help: "write the texts of the responses to outputs.json, like --exports outputs", To: option.Switch(&o.outputs)},
 		{Long: "slice-duration", Arg: "SECONDS", Help: "length of the time slices of --exports slices", To: seconds(&o.sliceEvery)},
-		{Long: "server-metrics", Also: "server-metrics-url server-metrics-urls", Arg: "[URL]", Optional: true, Repeat: true, Help: "read Prometheus metrics from this URL during the run, without a URL from /metrics of the server; see docs/outputs.md", Secret: secret.URL, To: option.Func(func(v string) error {
-			o.ownMetrics = o.ownMetrics || v == ""
-			o.scrape = append(o.scrape, strings.FieldsFunc(v, func(r rune) bool { return r == ',' || r == ' ' })...)
-			return nil
-		})},
 		{Long: "server-metrics-formats", Arg: "LIST", Repeat: true, Default: "json,csv", Help: "files to write for --server-metrics: json, csv, jsonl", To: option.Func(func(v string) error {
 			o.scrapeForms = strings.Trim(o.scrapeForms+","+v, ",")
 			return checkScrapeForms(o.scrapeForms)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/internal/command"
+	"github.com/redline-bench/redline/internal/command/outcome"
 	"github.com/redline-bench/redline/internal/find"
 	"github.com/redline-bench/redline/internal/gate"
 	"github.com/redline-bench/redline/internal/llm/load"
@@ -14,13 +15,15 @@ import (
 	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/profile"
+	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/result"
 )
 
 // Prober sends the traffic of `redline llm` as loads that a search chooses.
 type Prober struct {
 	traffic
-	runs int
+	outcome *outcome.Outcome
+	runs    int
 }
 
 // NewProber reads the options of `redline llm`. Nothing is sent yet.
@@ -53,19 +56,21 @@ func NewProber(p *command.IO, args []string) (*Prober, error) {
 // chosen are the options whose values a search chooses; perLevel write files for each level.
 var (
 	chosen = []string{
-		"concurrency", "request-rate", "stages", "request-rate-series", "concurrency-stages", "user-centric-rate", "num-users", "fixed-schedule",
+		"concurrency", "request-rate", "stages", "request-rate-series", "concurrency-stages", "user-centric-rate", "num-users", "fixed-schedule", "segment",
 		"request-count", "num-conversations", "benchmark-duration", "measurement-interval", "cooldown-duration", "until", "runs", "max-errors", "calibrate",
 		"warmup-request-count", "num-warmup-sessions", "warmup-duration",
 	}
-	perLevel = []string{"artifact-dir", "exports", "export-level", "export-outputs-json", "slice-duration", "profile-export-prefix", "server-metrics", "gpu-telemetry", "records", "histogram-log"}
+	perLevel = []string{"artifact-dir", "exports", "export-level", "export-outputs-json", "slice-duration", "profile-export-prefix", "records", "histogram-log"}
 )
 
-// Start does everything up to the first request. The IO is that of the run.
-func (p *Prober) Start(io *command.IO, sigs *command.Signals) error {
-	p.IO, p.sigs = io, sigs
-	err := p.traffic.start()
+// Start does everything up to the first request. The IO is that of the run, out gets its requests.
+func (p *Prober) Start(io *command.IO, sigs *command.Signals, out *outcome.Outcome) error {
+	p.IO, p.sigs, p.tracing, p.outcome = io, sigs, out.Tracing(""), out
+	if err := p.traffic.start(); err != nil {
+		return err
+	}
 	p.timed = false // a search sends at its own times
-	return err
+	return out.Connect(sigs.Soft, sigs.Hard, p.server())
 }
 
 // Close ends the connections, and the embedded server.
@@ -107,6 +112,10 @@ func (p *Prober) Run(ctx context.Context, level result.Level, drain time.Duratio
 	lv := load.Level{Mode: level.Mode, Concurrency: level.Concurrency, Rate: level.Rate}
 	cfg := p.config(p.runs)
 	cfg.First, cfg.Watch = first, func(s measure.Sight) (measure.Look, bool) { return watch(withIntervals(s)) }
+	if tap := p.outcome.Tap(false); tap != nil {
+		cfg.Tap = func(rec *record.Record) error { return tap(&level, 0, rec) }
+	}
+	showResponses(&cfg, &level, p.outcome.Responses(""))
 	o := &cfg.Options
 	o.Requests, o.Sessions, o.Duration, o.Grace = 0, 0, 0, drain
 	o.Seed, o.Confidence = p.seed(p.runs), find.Level

@@ -8,6 +8,7 @@ import (
 
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/command/class"
+	"github.com/redline-bench/redline/internal/command/outcome"
 	"github.com/redline-bench/redline/internal/command/profile/calibration"
 	"github.com/redline-bench/redline/internal/command/profile/traffic"
 	"github.com/redline-bench/redline/internal/gate"
@@ -19,6 +20,7 @@ import (
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/secret"
 	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/traceid"
 )
 
 // Class is a plan as a traffic class of a scenario.
@@ -85,13 +87,19 @@ func (c *Class) Options() []string { return c.options }
 func (c *Class) Sample() *gate.Sample { return sample(c.Plan) }
 
 // Prepare implements class.Class.
-func (c *Class) Prepare() error {
+func (c *Class) Prepare(tracing *traceid.Sampler) error {
+	c.Plan = c.Plan.With(func(p *plan.Plan) { p.Target.Tracing = tracing })
 	for _, step := range []func() error{c.CheckLimits, c.StartServer, c.Describe, c.Check, c.Load, c.Stage} {
 		if err := step(); err != nil {
 			return errors.New(c.Advise(err))
 		}
 	}
 	return nil
+}
+
+// Server implements class.Class.
+func (c *Class) Server() outcome.Server {
+	return outcome.Server{Model: c.Plan.Target.Model, Own: c.MetricsPages()}
 }
 
 // FirstRequest implements class.Class.
@@ -147,6 +155,10 @@ func (w *classWatcher) Pass(int, *result.Window) {}
 // LevelEnds implements profile.Observer.
 func (w *classWatcher) LevelEnds(lv *result.Level) {
 	w.Console.Header(lv)
+	if lv.Idle {
+		w.WriteIdle()
+		return
+	}
 	if lv.Client.Requests > 0 {
 		w.Console.Level(lv)
 	}
@@ -159,7 +171,7 @@ func (w *classWatcher) RanksStable() {}
 // Progress implements profile.Observer.
 func (w *classWatcher) Progress(p profile.Progress) {
 	w.together.Progress(class.Progress{
-		Warmup: w.warmup, Elapsed: p.Elapsed, Requests: p.Requests, Failed: p.Failed, InFlight: p.InFlight, Rate: p.Rate,
+		Level: p.Level, Warmup: w.warmup, Elapsed: p.Elapsed, Requests: p.Requests, Failed: p.Failed, InFlight: p.InFlight, Rate: p.Rate,
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/internal/command"
+	"github.com/redline-bench/redline/internal/command/outcome"
 	"github.com/redline-bench/redline/internal/command/profile/calibration"
 	"github.com/redline-bench/redline/internal/command/profile/traffic"
 	"github.com/redline-bench/redline/internal/gate"
@@ -29,6 +30,9 @@ type Prober struct {
 
 // NewProber reads the options of `redline profile`. rate: loads are rates of an open loop. Nothing is sent yet.
 func NewProber(p *command.IO, args []string, rate bool) (*Prober, error) {
+	if slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "--segment") }) {
+		return nil, errors.New("remove --segment: find chooses loads by the measurements of all parts")
+	}
 	pl, notes, err := flags.Parse(plan.Redline, "redline profile", args, p.Secrets)
 	for _, w := range notes.Warnings {
 		fmt.Fprintln(p.Stderr, w)
@@ -95,18 +99,23 @@ func probeable(pl *plan.Plan) error {
 	return nil
 }
 
-// Start does everything up to the first request. The IO is that of the run.
-func (p *Prober) Start(io *command.IO, sigs *command.Signals) error {
+// Start does everything up to the first request. The IO is that of the run, out gets its requests.
+func (p *Prober) Start(io *command.IO, sigs *command.Signals, out *outcome.Outcome) error {
 	p.IO, p.Sigs = io, sigs
+	p.Traffic.Plan = p.Traffic.Plan.With(func(pl *plan.Plan) { pl.Target.Tracing = out.Tracing("") })
 	for _, step := range []func() error{p.writable, p.StartServer, p.Traffic.Describe, p.Check, p.Load, p.Stage} {
 		if err := step(); err != nil {
 			return err
 		}
 	}
+	server := outcome.Server{Model: p.Traffic.Plan.Target.Model, Own: p.MetricsPages()}
+	if err := out.Connect(sigs.Soft, sigs.Hard, server); err != nil {
+		return err
+	}
 	row := kind.Of(p.Traffic.Plan.Target.Kind)
 	r := &profile.Runner{
 		Plan: p.Traffic.Plan, Service: p.Service, Model: p.Model, Async: p.Async, Source: p.Source(),
-		Floor: calibration.Stated(&p.Traffic), Streams: row.Streams, SharedStreams: row.SharedStreams,
+		Floor: calibration.Stated(&p.Traffic), Streams: row.Streams, SharedStreams: row.SharedStreams, Tap: out.Tap(p.Traffic.Plan.Measure.FromSend),
 	}
 	prober, err := profile.OpenProber(sigs.Hard, r)
 	p.prober = prober

@@ -39,7 +39,7 @@ func (s *session) close() {
 }
 
 func (s *session) run() int {
-	for _, step := range []func() error{s.openOutcome, s.joinRanks, s.CheckLimits, s.StartServer, s.Describe, s.Check, s.Load, s.openOutputs, s.Stage} {
+	for _, step := range []func() error{s.openOutcome, s.joinRanks, s.CheckLimits, s.StartServer, s.Describe, s.Check, s.Load, s.openOutputs, s.Stage, s.connect} {
 		if err := step(); err != nil {
 			return s.startFailed(err)
 		}
@@ -85,11 +85,20 @@ func (s *session) run() int {
 func (s *session) openOutcome() (err error) {
 	if s.Plan.Program == plan.Redline {
 		s.outcome, err = outcome.Open(s.IO, s.Plan.Outcome, "profile", s.line)
+		s.Plan = s.Plan.With(func(p *plan.Plan) { p.Target.Tracing = s.outcome.Tracing("") })
 	}
 	if err != nil || s.outcome == nil {
 		return err
 	}
 	return s.outcome.CheckRules(sample(s.Plan))
+}
+
+// connect starts to read the server's metrics, and to send those of the run.
+func (s *session) connect() error {
+	if s.outcome == nil {
+		return nil
+	}
+	return s.outcome.Connect(s.Sigs.Soft, s.Sigs.Hard, outcome.Server{Model: s.Plan.Target.Model, Own: s.MetricsPages()})
 }
 
 // joinRanks makes this process one of several that measure together.

@@ -29,6 +29,7 @@ func (r *run) end() int {
 		fmt.Fprintf(r.Stdout, "\nClass %s\n%s", m.Name, m.text.String())
 	}
 	r.table(res)
+	report.Server(r.Stdout, res.Whole, r.Style())
 	report.Verdict(r.Stdout, res, r.Style())
 	code := r.exitCode()
 	if err := r.failures(); err != nil && code != command.ExitInterrupted {

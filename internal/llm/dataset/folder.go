@@ -87,11 +87,18 @@ func (s *numbered) size() int   { return s.n }
 func (s *numbered) timed() bool { return false }
 
 func (s *numbered) next() (*llm.Conversation, error) {
+	if err := s.skip(); err != nil {
+		return nil, err
+	}
+	return s.pick(s.pos - 1)
+}
+
+func (s *numbered) skip() error {
 	if s.pos >= s.n {
-		return nil, io.EOF
+		return io.EOF
 	}
 	s.pos++
-	return s.pick(s.pos - 1)
+	return nil
 }
 
 // pools draws one record of each file for every conversation.
@@ -301,6 +308,11 @@ func (c *captures) rewind() error {
 		}
 	}
 	return nil
+}
+
+func (c *captures) skip() error {
+	_, err := c.next()
+	return err
 }
 
 // next returns the earliest of the files' next requests.

@@ -143,7 +143,8 @@ const charts = (() => {
 
   // lines draws series over a common x. o: title, note, x: {label, format, splits, range, loads}, y: {unit}, xs,
   // series: [{name, values, color, dash, fill, points}], bands: [[from, to]] that are shaded, links: [{href, title, cls}],
-  // one for each x, that stand on the points of the first series. Loads are ticked at their own values.
+  // one for each x, that stand on the points of the first series. Loads are ticked at their own values. Charts with the same
+  // cursor show one cursor at the same x.
   function lines(o) {
     const fmt = unitOf[o.y.unit] || num;
     const xf = o.x.format || num;
@@ -167,7 +168,7 @@ const charts = (() => {
     const few = (s) => s.points ?? (o.xs.length < 3 || sparse(s.values));
     grow(host, (width) => new uPlot({
       width, height: o.height || 260,
-      cursor: { drag: { x: true, y: false }, focus: { prox: 24 }, points: { size: 6 } },
+      cursor: { drag: { x: true, y: false }, focus: { prox: 24 }, points: { size: 6 }, sync: o.cursor && { key: o.cursor, scales: ["x", null] } },
       focus: { alpha: 0.35 },
       scales: { x: { time: false, distr: xLog ? 3 : 1, range: xRange }, y: yLog ? { distr: 3, range: logRange } : { range: (u, a, b) => [Math.min(0, a || 0), (b || 1) * 1.08] } },
       axes: [
@@ -344,7 +345,7 @@ const charts = (() => {
     for (let i = 2; i < o.cells.length; i += 3) most = Math.max(most, o.cells[i]);
     const lowest = Math.max(1e-4, Math.min(...o.lows) / 1.15), highest = Math.max(...o.edges) * 1.15;
     grow(host, (width) => new uPlot({
-      width, height: o.height || 260, legend: { show: false }, cursor: { drag: { x: true, y: false }, points: { show: false } },
+      width, height: o.height || 260, legend: { show: false }, cursor: { drag: { x: true, y: false }, points: { show: false }, sync: o.cursor && { key: o.cursor, scales: ["x", null] } },
       scales: { x: { time: false, range: [0, o.slices * o.step] }, y: { distr: 3, range: () => [lowest, highest] } },
       axes: [
         axis({ size: 30, label: "seconds", labelSize: 16, labelGap: 0, labelFont: "12px " + css("--sans") }),
