@@ -6,10 +6,12 @@ import (
 	"strings"
 
 	"github.com/redline-bench/redline/internal/option"
+	"github.com/redline-bench/redline/internal/secret"
 )
 
 // noCommand is the error of a word that is no command. It names the command that the user may have meant.
 func noCommand(name string) error {
+	name = secret.PublicURL(name)
 	hint := ""
 	switch instead := otherCommand(name); {
 	case strings.HasPrefix(name, "-"):
