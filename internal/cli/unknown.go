@@ -6,14 +6,12 @@ import (
 	"strings"
 
 	"github.com/redline-bench/redline/internal/option"
+	"github.com/redline-bench/redline/internal/secret"
 )
 
 // noCommand is the error of a word that is no command. It names the command that the user may have meant.
 func noCommand(name string) error {
-	var names []string
-	for _, c := range commands() {
-		names = append(names, c.name)
-	}
+	name = secret.PublicURL(name)
 	hint := ""
 	switch instead := otherCommand(name); {
 	case strings.HasPrefix(name, "-"):
@@ -23,7 +21,7 @@ func noCommand(name string) error {
 	case instead != "":
 		hint = instead
 	default:
-		if near := option.Near(name, names); len(near) > 0 {
+		if near := option.Near(name, commandNames()); len(near) > 0 {
 			hint = fmt.Sprintf("did you mean 'redline %s'?", strings.Join(near, "' or 'redline "))
 		}
 	}
@@ -42,6 +40,7 @@ func otherCommand(name string) string {
 		{"bench benchmark bench-serve load test measure throughput latency", server + ", or for a language model 'redline llm'"},
 		{"attack hit ghz k6 vegeta oha wrk hey", server + " with --request-rate-range RATE or --concurrency-range N"},
 		{"analyze sweep", "give a list of levels, as in 'redline llm --concurrency 1,4,16', --isl 100,200 or 'redline profile --concurrency-range 1:16'"},
+		{"search capacity optimize slo sla", "use 'redline find profile --slo RULE' or 'redline find llm --slo RULE': it searches for the highest load that holds the rule"},
 		{"synthesize", "use 'redline synthesize-trace TRACE OUTPUT'"},
 		{"plot visualize view", "use 'redline report RUN' for a page with curves, 'redline dash' for all runs"},
 		{"process-export-files process export", "use 'redline compare A B' or 'redline report RUN': both read files of GenAI-Perf and AIPerf"},

@@ -24,12 +24,15 @@ func TestWrongCommandLines(t *testing.T) {
 			Secrets: secrets, Files: pending.New(secrets),
 		}
 		code := Main(p)
-		text := errs.String()
+		text := secrets.Redact(errs.String()) // as the streams of the process do
 		if code != command.ExitError && code != command.ExitUsage || out.Len() > 0 {
 			t.Errorf("%s: exit code %d, stdout %q", line, code, out.String())
 		}
 		if n := strings.Count(text, "\n"); n < 1 || n > 2 {
 			t.Errorf("%s: %d lines:\n%s", line, n, text)
+		}
+		if strings.Contains(text, "hunter22") {
+			t.Errorf("%s: the answer has the secret:\n%s", line, text)
 		}
 		if !strings.Contains(text, want) {
 			t.Errorf("%s: answered\n%sand not with %s", line, text, want)
@@ -55,6 +58,7 @@ func TestWrongCommandLines(t *testing.T) {
 	f("redline profile -m simple --batch-size 8", "is written -b N")
 	f("redline profile -m simple localhost:8001", "write -u before the address")
 	f("redline profile -m simple --measurement-mode count", "count_windows")
+	f("redline llm -m llama --latency-threshold 50 --binary-search", "redline find llm --slo RULE")
 	// GenAI-Perf.
 	f("redline genai-perf profile -m gpt2 --streaming", "redline llm -m MODEL")
 	f("redline llm profile -m gpt2 --streaming", "leave it out")
@@ -66,10 +70,13 @@ func TestWrongCommandLines(t *testing.T) {
 	f("redline plot artifacts", "redline report RUN")
 	f("redline llm -m m --reset-kv-cache", "--cache-bust")
 	f("redline llm -m m --api-port 80", "--metrics-listen")
+	f("redline llm -m m --search-space concurrency=1:64", "redline find llm --slo RULE")
+	f("redline llm -m m --ttft-sla-ms 200", "redline find llm --slo")
 	// GuideLLM.
 	f("redline benchmark --target http://localhost:8000", "redline llm")
 	f("redline llm --target http://localhost:8000 --rate-type sweep --max-seconds 30", "use -u HOST:PORT")
 	f("redline llm -m m --rate-type sweep", "--request-rate 1,5,10")
+	f("redline llm -m m --rate-type sweep", "redline find llm --slo RULE")
 	f("redline llm -m m --max-seconds 30", "--benchmark-duration SECONDS")
 	f("redline llm -m m --data prompt_tokens=256,output_tokens=128", "--isl N --osl N")
 	// vLLM's benchmark.
@@ -87,9 +94,14 @@ func TestWrongCommandLines(t *testing.T) {
 	f("redline profile -m simple -n 200", "--request-count N")
 	f("redline profile -m simple -q 50", "--request-rate-range N")
 	f("redline http://localhost:8000", "redline inspect -u http://localhost:8000")
+	f("redline http://me:hunter22@localhost:8000", "redline inspect -u http://***@localhost:8000")
+	f("redline profile -m simple http://me:hunter22@localhost:8000", "write -u before the address")
+	f("redline profile -m simple --target-url=http://me:hunter22@localhost:8000/?token=hunter22", "unknown option '--target-url'")
+	f("perf_analyzer -m simple --target-url=http://me:hunter22@localhost:8000/?token=hunter22", "Invalid long option '--target-url=http://me:***@localhost:8000/?token=***'")
 	f("redline -n 200 -c 10 http://localhost:8000", "options come after the command")
 	f("redline profile --insecure --call helloworld.Greeter/SayHello", "--ssl-grpc-use-ssl")
 	f("redline profile -m simple --threshold p99<50", "--assert 'p99<50ms'")
+	f("redline capacity -m simple --slo p99<50ms", "redline find profile --slo RULE")
 	f("redline nonsense", "redline help")
 	if count < 40 {
 		t.Errorf("%d command lines", count)

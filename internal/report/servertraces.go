@@ -23,7 +23,7 @@ func Traces(w io.Writer, res *result.Result, s Style) {
 		if t := lv.ServerTraces; t.Note != "" {
 			p.linef("  %s %s", p.paint(yellow, "Note:"), cleantext.Line(t.Note))
 		} else {
-			p.linef("  %d requests were traced; times of the server are those of %s", t.Matched, t.Clock)
+			p.linef("  %d requests were traced; the server's clock is %s", t.Matched, t.Clock)
 		}
 		for _, r := range lv.ServerTraces.Slowest[:min(3, len(lv.ServerTraces.Slowest))] {
 			p.linef("  request %s: %s: %s", cleantext.Line(r.RequestID), took(r.LatencyNs), strings.Join(shares(&r), ", "))

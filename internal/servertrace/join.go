@@ -73,7 +73,7 @@ func align(all []Request, roots map[string][]*Trace, mono int64) (pairs []pair, 
 	if len(pairs) == 0 || low > high {
 		return nil, 0, ""
 	}
-	return pairs, low + (high-low)/2, fmt.Sprintf("another clock; its difference is known to ± %d µs from the requests", (high-low)/2000)
+	return pairs, low + (high-low)/2, fmt.Sprintf("a clock of another machine; by the requests, the difference is known to ± %d µs", (high-low)/2000)
 }
 
 // within pairs requests with traces that lie within them.
@@ -122,7 +122,7 @@ func waterfall(p pair, steps map[uint64][]*Trace, offset int64) result.RequestTr
 	start := min(q.Due, q.Sent)
 	out := result.RequestTrace{RequestID: strconv.FormatUint(q.ID, 10), Model: p.trace.Model, StartUnixNs: start, LatencyNs: q.latency()}
 	client := func(name string, from, to int64) {
-		if from > 0 && to > from {
+		if from > 0 && to-from >= 1000 { // less is no part of a latency
 			out.Spans = append(out.Spans, result.Span{Name: name, StartNs: from - start, EndNs: to - start})
 		}
 	}

@@ -56,7 +56,7 @@ func join(t *testing.T, text string, s *servertrace.Slowest, mono int64) *result
 // Whatever clock the server has, its spans lie within the client's: Unix time, the monotonic clock of this machine, or another clock.
 func TestSpansLieWithinTheRequest(t *testing.T) {
 	const unix, mono = int64(1.7e18), int64(6e13)
-	for clock, base := range map[string]int64{"Unix time": unix, "the monotonic clock of this machine": mono, "another clock": 12345} {
+	for clock, base := range map[string]int64{"Unix time": unix, "the monotonic clock of this machine": mono, "a clock of another machine": 12345} {
 		got := join(t, file(base, 20), sent(unix, 20), unix-mono)
 		if got.Matched != 20 || len(got.Slowest) != 10 || !strings.HasPrefix(got.Clock, clock) {
 			t.Fatalf("%s: %+v", clock, got)
@@ -79,7 +79,7 @@ func TestSpansLieWithinTheRequest(t *testing.T) {
 // Traces of an earlier run with the same ids are left alone, and a file without ours is said.
 func TestOtherRunsAreLeftOut(t *testing.T) {
 	const unix = int64(1.7e18)
-	if got := join(t, file(unix-5e9, 5)+file(unix, 0), sent(unix, 5), 0); got.Matched != 5 || !strings.HasPrefix(got.Clock, "another clock") {
+	if got := join(t, file(unix-5e9, 5)+file(unix, 0), sent(unix, 5), 0); got.Matched != 5 || !strings.HasPrefix(got.Clock, "a clock of another machine") {
 		t.Errorf("%+v", got) // such a file cannot be told from one with another clock
 	}
 	both := strings.TrimSuffix(file(unix-5e9, 5), "]") + "," + strings.ReplaceAll(strings.TrimPrefix(file(unix, 5), "["), `{"id":`, `{"id":10`)

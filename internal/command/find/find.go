@@ -29,9 +29,8 @@ type target interface {
 	// Outcome is what becomes of the result, and the file of --json. Arguments are the options without secrets.
 	Outcome() (o plan.Outcome, json string)
 	Arguments() []string
-	// Known is a level with every number that a rule can be about. Hint explains why a rule's number is missing, if it can.
-	Known() *result.Level
-	Hint(r *gate.Rule) string
+	// Sample has every number that a rule can be about.
+	Sample() *gate.Sample
 	// Plan, Describe and MaxErrorRate are for the result. Describe returns a hash of what is sent.
 	Plan() *plan.Plan
 	Describe(res *result.Result) (workload string)
@@ -65,7 +64,7 @@ func Run(p *command.IO, args []string) (int, error) {
 	}
 	s := &session{IO: p, sigs: sigs, opts: o, what: what, target: t}
 	if s.tiers, err = o.objectives(); err == nil {
-		err = checkRules(s.tiers, t)
+		err = checkObjectives(s.tiers, t.Sample())
 	}
 	if err != nil {
 		return 0, command.Usage(err)

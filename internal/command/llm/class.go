@@ -7,6 +7,7 @@ import (
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/command/class"
 	"github.com/redline-bench/redline/internal/command/outcome"
+	"github.com/redline-bench/redline/internal/gate"
 	"github.com/redline-bench/redline/internal/llm/load"
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/traceid"
@@ -42,6 +43,9 @@ func Outside() []string { return class.Outside() }
 
 // Options implements class.Class.
 func (c *Class) Options() []string { return c.opts.table.Arguments() }
+
+// Sample implements class.Class.
+func (c *Class) Sample() *gate.Sample { return c.opts.sample(c.load.Goodput) }
 
 // Prepare implements class.Class.
 func (c *Class) Prepare(tracing *traceid.Sampler) error {

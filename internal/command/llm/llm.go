@@ -15,7 +15,6 @@ import (
 	"github.com/redline-bench/redline/internal/command/outcome"
 	"github.com/redline-bench/redline/internal/llm/load"
 	"github.com/redline-bench/redline/internal/llm/metric"
-	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/profile"
@@ -36,9 +35,7 @@ func Run(p *command.IO, args []string) (int, error) {
 	}
 	out, err := outcome.Open(p, o.outcome, "llm", o.table.Command("redline llm"))
 	if err == nil {
-		sample := measure.Sample(nil)
-		sample.Metrics = metric.Sample(metric.Options{Goodput: lo.Goodput})
-		err = out.CheckRules(sample, nil)
+		err = out.CheckRules(o.sample(lo.Goodput))
 	}
 	if err != nil {
 		out.Close()
@@ -232,9 +229,9 @@ func (o *options) cooling(level, run int) time.Duration {
 
 // tap gives every request of the nth measurement of a level to those who write them down.
 func (r *run) tap(lv *result.Level, n int) func(*record.Record) error {
-	to := r.outcome.Tap()
+	to := r.outcome.Tap(false)
 	if r.together != nil {
-		to = r.together.Tap
+		to = r.together.Tap(false)
 	}
 	if to == nil {
 		return nil

@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/command/outcome"
 	"github.com/redline-bench/redline/internal/find"
 	"github.com/redline-bench/redline/internal/gate"
-	api "github.com/redline-bench/redline/internal/llm/endpoint"
 	"github.com/redline-bench/redline/internal/llm/load"
 	"github.com/redline-bench/redline/internal/llm/metric"
 	"github.com/redline-bench/redline/internal/measure"
@@ -44,6 +42,9 @@ func NewProber(p *command.IO, args []string) (*Prober, error) {
 			return nil, fmt.Errorf("remove --%s: find does not write files for each level", name)
 		}
 	}
+	if o.save != "" {
+		return nil, errors.New("remove --save-scenario: a scenario has loads, and find chooses them")
+	}
 	if o.several() {
 		return nil, errors.New("--isl and --osl take one number: find chooses the levels")
 	}
@@ -55,7 +56,7 @@ func NewProber(p *command.IO, args []string) (*Prober, error) {
 // chosen are the options whose values a search chooses; perLevel write files for each level.
 var (
 	chosen = []string{
-		"concurrency", "request-rate", "stages", "request-rate-series", "concurrency-stages", "user-centric-rate", "num-users", "fixed-schedule",
+		"concurrency", "request-rate", "stages", "request-rate-series", "concurrency-stages", "user-centric-rate", "num-users", "fixed-schedule", "segment",
 		"request-count", "num-conversations", "benchmark-duration", "measurement-interval", "cooldown-duration", "until", "runs", "max-errors", "calibrate",
 		"warmup-request-count", "num-warmup-sessions", "warmup-duration",
 	}
@@ -89,34 +90,8 @@ func (p *Prober) Pauses() bool {
 	return p.opts.thinkTime.Mean > 0 || p.opts.data.Path != "" || p.opts.data.Delay.Mean > 0
 }
 
-// Streams tells whether responses come token by token, as far as the options say.
-func (p *Prober) Streams() bool {
-	k := api.Kind(p.opts.kind)
-	return p.opts.streaming || k == api.Raw || k.GRPC() && !p.opts.noStream
-}
-
-// Known is a level with every number that a rule can be about.
-func (p *Prober) Known() *result.Level {
-	lv := &result.Level{Client: measure.NewWindow(measure.Setup{Batch: 1, Streaming: true}).Client(time.Second)}
-	lv.Client.Requests = 1
-	lv.Metrics = metric.Known(len(p.load.Goodput) > 0, p.Streams())
-	return lv
-}
-
-// Hint explains why the number of a rule is missing.
-func (p *Prober) Hint(r *gate.Rule) string {
-	lv := &result.Level{Metrics: metric.Known(true, true)}
-	_, known := lv.Read(r.Name)
-	switch {
-	case !known:
-		return ""
-	case strings.HasPrefix(strings.ToLower(r.Name), "goodput"):
-		return "goodput needs bounds: add --goodput 'ttft:200 itl:20'"
-	case !p.Streams():
-		return "it needs streamed responses: add --streaming"
-	}
-	return ""
-}
+// Sample has every number that a rule can be about.
+func (p *Prober) Sample() *gate.Sample { return p.opts.sample(p.load.Goodput) }
 
 // Describe adds what was sent to a result.
 func (p *Prober) Describe(res *result.Result) (workload string) {
@@ -137,7 +112,7 @@ func (p *Prober) Run(ctx context.Context, level result.Level, drain time.Duratio
 	lv := load.Level{Mode: level.Mode, Concurrency: level.Concurrency, Rate: level.Rate}
 	cfg := p.config(p.runs)
 	cfg.First, cfg.Watch = first, func(s measure.Sight) (measure.Look, bool) { return watch(withIntervals(s)) }
-	if tap := p.outcome.Tap(); tap != nil {
+	if tap := p.outcome.Tap(false); tap != nil {
 		cfg.Tap = func(rec *record.Record) error { return tap(&level, 0, rec) }
 	}
 	showResponses(&cfg, &level, p.outcome.Responses(""))

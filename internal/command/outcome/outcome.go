@@ -26,9 +26,6 @@ import (
 // Outcome is what becomes of one result. Every command that measures opens one before the load, so that what cannot be
 // written is known in time, and finishes it after.
 type Outcome struct {
-	// FromSend: the latency of an open loop counts from the send, not from the due time.
-	FromSend bool
-
 	*command.IO
 	opts    plan.Outcome
 	command string
@@ -167,18 +164,18 @@ func (o *Outcome) LevelEnds(ctx context.Context, lv *result.Level) {
 // Require adds rules to those of the options.
 func (o *Outcome) Require(rules ...gate.Rule) { o.rules = append(o.rules, rules...) }
 
-// Tap writes and counts every record where files or other tools ask for them; it is nil where none does.
-func (o *Outcome) Tap() func(lv *result.Level, window int, r *record.Record) error {
+// Tap writes and counts every record where files or other tools ask for them; it is nil where none does. fromSend: the latency of an
+// open loop counts from the send time, not from the due time.
+func (o *Outcome) Tap(fromSend bool) func(lv *result.Level, window int, r *record.Record) error {
 	if o == nil || len(o.records) == 0 && o.telemetry == nil {
 		return nil
 	}
 	return func(lv *result.Level, window int, r *record.Record) error {
-		scheduled := lv.Mode == plan.RequestRate || lv.Mode == plan.CustomIntervals || lv.Mode == plan.FixedSchedule
 		mode := modeOf(lv)
 		if lv.Class != "" {
 			mode = lv.Class + ": " + mode
 		}
-		l := records.Level{Mode: mode, Value: lv.Rate, Window: window, FromDue: scheduled && !o.FromSend}
+		l := records.Level{Mode: mode, Value: lv.Rate, Window: window, FromDue: lv.Mode.Scheduled() && !fromSend}
 		o.telemetry.add(lv, l.FromDue, r)
 		if !o.responses[lv.Class] {
 			o.trace(lv, r)
@@ -276,11 +273,10 @@ func (o *Outcome) Finish(res *result.Result, code int) int {
 	return code
 }
 
-// CheckRules refuses rules about numbers and levels that the run will not have. sample is a level with every number that the
-// run can have; values are the concurrencies or rates of its levels, nil where they are not known before the run.
-func (o *Outcome) CheckRules(sample *result.Level, values []float64) error {
+// CheckRules refuses rules about numbers and levels that the run will not have.
+func (o *Outcome) CheckRules(s *gate.Sample) error {
 	for i := range o.rules {
-		if err := o.rules[i].Fits(sample, values); err != nil {
+		if err := o.rules[i].Fits(s); err != nil {
 			return fmt.Errorf("--assert %w", err)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/redline-bench/redline/internal/command/outcome"
 	"github.com/redline-bench/redline/internal/command/profile/calibration"
 	"github.com/redline-bench/redline/internal/command/profile/traffic"
+	"github.com/redline-bench/redline/internal/gate"
 	"github.com/redline-bench/redline/internal/kind"
 	"github.com/redline-bench/redline/internal/pacompat/flags"
 	"github.com/redline-bench/redline/internal/plan"
@@ -37,6 +38,9 @@ func ParseClass(p *command.IO, sigs *command.Signals, args []string, whole *plan
 	pl, notes, err := flags.Parse(plan.Redline, "redline run", args, p.Secrets)
 	if err != nil {
 		return nil, err
+	}
+	if pl.Load.MPI {
+		return nil, errors.New("--enable-mpi cannot be used in a scenario")
 	}
 	if why := NeedsNative(pl); why != "" && !p.Native {
 		return nil, command.NativeError(why)
@@ -65,8 +69,6 @@ func oneLevel(p *plan.Plan) error {
 		return errors.New("--periodic-concurrency-range cannot be used in a scenario")
 	case m.Calibrate:
 		return errors.New("--calibrate cannot be used in a class beside others")
-	case load.MPI:
-		return errors.New("--enable-mpi cannot be used in a scenario")
 	case m.RequestCount == 0 && len(load.Stages) == 0 && !m.OneWindow && load.Mode != plan.SessionConcurrency && load.Mode != plan.FixedSchedule:
 		return errors.New("a class beside others needs its length: add duration or request-count, or give it a rate in the scenario")
 	}
@@ -80,6 +82,9 @@ func Outside() []string {
 
 // Options implements class.Class.
 func (c *Class) Options() []string { return c.options }
+
+// Sample implements class.Class.
+func (c *Class) Sample() *gate.Sample { return sample(c.Plan) }
 
 // Prepare implements class.Class.
 func (c *Class) Prepare(tracing *traceid.Sampler) error {
@@ -113,7 +118,7 @@ func (c *Class) Measure(t class.Together) class.Outcome {
 	runner := &profile.Runner{
 		Plan: c.Plan, Service: c.Service, Model: c.Model, Async: c.Async, Observer: &classWatcher{Class: c, together: t},
 		Source: c.Source(), Floor: calibration.Stated(&c.Traffic), Times: c.Data.Times(), Streams: row.Streams, SharedStreams: row.SharedStreams,
-		Timeline: true, Tap: t.Tap, Ready: t.Ready, Class: t.Name,
+		Timeline: true, Tap: t.Tap(c.Plan.Measure.FromSend), Ready: t.Ready, Class: t.Name,
 	}
 	target := &c.Plan.Target
 	fmt.Fprintf(c.Stdout, "%s at %s, %s\n", c.Model.Name, secret.PublicURL(target.URL), strings.TrimSpace(string(target.Kind)+" "+string(target.Protocol)))
@@ -150,6 +155,10 @@ func (w *classWatcher) Pass(int, *result.Window) {}
 // LevelEnds implements profile.Observer.
 func (w *classWatcher) LevelEnds(lv *result.Level) {
 	w.Console.Header(lv)
+	if lv.Idle {
+		w.WriteIdle()
+		return
+	}
 	if lv.Client.Requests > 0 {
 		w.Console.Level(lv)
 	}

@@ -30,12 +30,18 @@ type Prober struct {
 
 // NewProber reads the options of `redline profile`. rate: loads are rates of an open loop. Nothing is sent yet.
 func NewProber(p *command.IO, args []string, rate bool) (*Prober, error) {
+	if slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "--segment") }) {
+		return nil, errors.New("remove --segment: find chooses loads by the measurements of all parts")
+	}
 	pl, notes, err := flags.Parse(plan.Redline, "redline profile", args, p.Secrets)
 	for _, w := range notes.Warnings {
 		fmt.Fprintln(p.Stderr, w)
 	}
 	if err != nil {
 		return nil, err
+	}
+	if notes.SaveScenario != "" {
+		return nil, errors.New("remove --save-scenario: a scenario has loads, and find chooses them")
 	}
 	if err := probeable(pl); err != nil {
 		return nil, err
@@ -98,7 +104,7 @@ func (p *Prober) Start(io *command.IO, sigs *command.Signals, out *outcome.Outco
 	row := kind.Of(p.Traffic.Plan.Target.Kind)
 	r := &profile.Runner{
 		Plan: p.Traffic.Plan, Service: p.Service, Model: p.Model, Async: p.Async, Source: p.Source(),
-		Floor: calibration.Stated(&p.Traffic), Streams: row.Streams, SharedStreams: row.SharedStreams, Tap: out.Tap(),
+		Floor: calibration.Stated(&p.Traffic), Streams: row.Streams, SharedStreams: row.SharedStreams, Tap: out.Tap(p.Traffic.Plan.Measure.FromSend),
 	}
 	prober, err := profile.OpenProber(sigs.Hard, r)
 	p.prober = prober
@@ -126,22 +132,17 @@ func (p *Prober) Arguments() []string { return p.args }
 // Plan is the plan that is sent.
 func (p *Prober) Plan() *plan.Plan { return p.Traffic.Plan }
 
-// Known is a level with every number that a rule can be about.
-func (p *Prober) Known() *result.Level {
-	pl := p.Traffic.Plan
-	row := kind.Of(pl.Target.Kind)
-	setup := measure.Setup{Batch: 1, Open: true, Percentile: pl.Measure.Percentile, Streaming: pl.Target.Streaming || row.Streams}
-	lv := &result.Level{Client: measure.NewWindow(setup).Client(time.Second)}
-	lv.Client.Requests = 1
-	return lv
-}
-
-// Hint explains why the number of a rule is missing.
-func (p *Prober) Hint(r *gate.Rule) string {
-	if strings.HasPrefix(strings.ToLower(r.Name), "server.") {
-		return "find does not read the server's counters; use a latency of the client"
+// Sample has every number that a rule can be about.
+func (p *Prober) Sample() *gate.Sample {
+	s := sample(p.Traffic.Plan)
+	s.Level.Server, s.Values = nil, nil
+	s.Hint = func(r *gate.Rule) string {
+		if strings.HasPrefix(r.Name, "server.") {
+			return "find does not read the server's counters; use a latency of the client"
+		}
+		return hint(r)
 	}
-	return ""
+	return s
 }
 
 // Describe adds what was sent to a result.

@@ -10,7 +10,6 @@ import (
 	"github.com/redline-bench/redline/internal/command/profile/calibration"
 	"github.com/redline-bench/redline/internal/command/profile/traffic"
 	"github.com/redline-bench/redline/internal/kind"
-	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/mpi"
 	"github.com/redline-bench/redline/internal/pacompat/export"
 	"github.com/redline-bench/redline/internal/pacompat/rules"
@@ -62,10 +61,9 @@ func (s *session) run() int {
 		Plan: s.Plan, Service: s.Service, Model: s.Model, Async: s.Async, Observer: &watcher{s},
 		Source: s.Source(),
 		Floor:  calibration.Stated(&s.Traffic), Times: s.Data.Times(), Streams: row.Streams, SharedStreams: row.SharedStreams,
-		Timeline: s.Plan.Program == plan.Redline, Tap: s.traces.tap(s.outcome.Tap()),
+		Timeline: s.Plan.Program == plan.Redline, Tap: s.traces.tap(s.outcome.Tap(s.Plan.Measure.FromSend)),
 	}
 	if s.outcome != nil {
-		s.outcome.FromSend = s.Plan.Measure.FromSend
 		s.outcome.Begin(s.Plan)
 	}
 	var watch *calibration.Watch
@@ -99,7 +97,7 @@ func (s *session) openOutcome() (err error) {
 	if err != nil || s.outcome == nil {
 		return err
 	}
-	return s.outcome.CheckRules(measure.Sample(&s.Plan.Measure), profile.Values(&s.Plan.Load))
+	return s.outcome.CheckRules(sample(s.Plan))
 }
 
 // connect starts to read the server's metrics, and to send those of the run.

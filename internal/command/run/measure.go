@@ -51,6 +51,9 @@ func (r *run) start() (int, error) {
 		if r.outcome, err = outcome.Open(r.IO, r.opts.outcome, "run", r.line); err != nil {
 			return 0, err
 		}
+		if err := r.checkAsserts(); err != nil {
+			return 0, command.Usage(err)
+		}
 		r.outcome.Require(r.rules...)
 	}
 	for _, m := range r.classes {
@@ -138,7 +141,6 @@ func (r *run) measure() {
 
 // shared is what a class shares with the others.
 func (r *run) shared(m *member, s *start) class.Together {
-	tap := r.outcome.Tap()
 	length := r.length()
 	var responses func(*result.Level, *telemetry.Response)
 	if m.Command.Name == "llm" {
@@ -147,14 +149,17 @@ func (r *run) shared(m *member, s *start) class.Together {
 	return class.Together{
 		Name: m.Name, Responses: responses,
 		Ready: func(ctx context.Context) error { return s.wait(ctx, m) },
-		Tap: func(lv *result.Level, window int, rec *record.Record) error {
-			r.whole.mu.Lock()
-			defer r.whole.mu.Unlock()
-			r.whole.add(lv, rec)
-			if tap == nil {
-				return nil
+		Tap: func(fromSend bool) func(lv *result.Level, window int, rec *record.Record) error {
+			records := r.outcome.Tap(fromSend)
+			return func(lv *result.Level, window int, rec *record.Record) error {
+				r.whole.mu.Lock()
+				defer r.whole.mu.Unlock()
+				r.whole.add(lv, fromSend, rec)
+				if records == nil {
+					return nil
+				}
+				return records(lv, window, rec)
 			}
-			return tap(lv, window, rec)
 		},
 		Progress: func(p class.Progress) {
 			status, inFlight := r.whole.status(m, p)

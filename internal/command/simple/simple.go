@@ -166,7 +166,7 @@ func (s *run) measure() int {
 	if err := s.outcome.Connect(s.sigs.Soft, s.sigs.Hard, outcome.Server{Model: s.plan.Target.Model, Own: target.MetricsPages(&s.plan.Target, s.embedded)}); err != nil {
 		return s.failed(err)
 	}
-	runner.Tap = s.outcome.Tap()
+	runner.Tap = s.outcome.Tap(false)
 	s.sigs.Enter(command.Loading)
 	res, err := runner.Run(s.sigs.Soft, s.sigs.Hard)
 	s.sigs.Enter(command.Writing)

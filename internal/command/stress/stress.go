@@ -141,7 +141,7 @@ func (s *run) sequences() int {
 
 // tap returns the function that receives every request's record, or nil if no output needs them.
 func (s *run) tap() func(*record.Record) error {
-	to := s.outcome.Tap()
+	to := s.outcome.Tap(false)
 	if to == nil {
 		return nil
 	}

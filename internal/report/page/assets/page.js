@@ -269,7 +269,7 @@
   function serverTable(run) {
     const list = withServer(run);
     const unit = (v, u) => (v === null || v === undefined ? "" : u === "ms" ? dur(v) : num(v) + (u === "requests" || u === "inferences" ? "" : " " + u));
-    const rows = list.flatMap((l) => l.server_metrics.lines.filter((s) => s.avg !== null).map((s) => [l.name, s.title, s.of || "", unit(s.avg, s.unit), unit(s.max, s.unit), { text: s.from, cls: "text" }]));
+    const rows = list.flatMap((l) => l.server_metrics.lines.filter((s) => s.avg !== null).map((s) => [l.name, { text: s.title, cls: "text" }, { text: s.of || "", cls: "text" }, unit(s.avg, s.unit), unit(s.max, s.unit), { text: s.from, cls: "text" }]));
     const energy = list.filter((l) => l.server_metrics.watts).map((l) => [l.name, num(l.server_metrics.watts) + " W", l.server_metrics.joules ? num(l.server_metrics.joules) + " J" : "", l.server_metrics.joules_token ? num(l.server_metrics.joules_token) + " J" : ""]);
     const notes = list.flatMap((l) => (l.server_metrics.notes || []).map((n) => el("li", {}, l.name + ": " + n)));
     const others = list.filter((l) => (l.server_metrics.others || []).length).map((l) => el("details", {}, el("summary", {}, "Other metrics at " + l.name), table(["metric", "average", "highest"], l.server_metrics.others.map((o) => [o.name, num(o.avg) + (o.unit || ""), num(o.max) + (o.unit || "")]))));

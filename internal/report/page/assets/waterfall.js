@@ -23,14 +23,15 @@ const waterfalls = (() => {
 
   // section shows the slowest requests of all levels; the first is open.
   function section(run) {
-    return run.levels.filter((l) => l.traces).flatMap((l) => {
+    const legend = key([["client", colors.client, null], ["server: model", colors.model, null], ["queue", colors.queue, null], ["compute", colors.compute, null], ["receive and send", colors.other, null]]);
+    const levels = run.levels.filter((l) => l.traces);
+    return [levels.some((l) => l.traces.requests) ? legend : null, ...levels.flatMap((l) => {
       const t = l.traces, list = t.requests || [];
-      const words = t.note || num(t.matched) + (t.matched === 1 ? " request was" : " requests were") + " traced by the server; these are the slowest. The server's times are those of " + t.clock + ".";
-      return [el("h3", {}, l.name), el("p", { class: "note" }, words),
-        list.length ? key([["client", colors.client, null], ["server: model", colors.model, null], ["queue", colors.queue, null], ["compute", colors.compute, null], ["receive and send", colors.other, null]]) : null,
+      const words = t.note || num(t.matched) + (t.matched === 1 ? " request was" : " requests were") + " traced by the server; these are the slowest. The server's clock is " + t.clock + ".";
+      return [el("h3", { style: "margin-top:16px" }, l.name), el("p", { class: "note" }, words),
         list.length ? one(list[0]) : null,
         list.length > 1 ? el("details", {}, el("summary", {}, list.length - 1 + (list.length === 2 ? " more request" : " more requests")), list.slice(1).map(one)) : null];
-    });
+    })];
   }
 
   return { section };
