@@ -143,6 +143,8 @@ type Level struct {
 	GPU       *GPU      `json:"gpu,omitempty"`
 	Failures  []Failure `json:"failures,omitempty"`
 	Health    Health    `json:"health"`
+	// ServerTraces are the slowest requests with the spans of client and server (--trace-file).
+	ServerTraces *ServerTraces `json:"server_traces,omitempty"`
 	// ServerMetrics are the server's own metrics during the level (--server-metrics).
 	ServerMetrics *ServerMetrics `json:"server_metrics,omitempty"`
 	// ClientLimited: the client, not the server, set the numbers of this level; the verdict has the reasons.

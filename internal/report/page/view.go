@@ -89,6 +89,8 @@ type LevelView struct {
 	Metrics  []result.Metric  `json:"metrics,omitempty"`
 	// ServerMetrics are the server's own metrics, on the time axis of Time.
 	ServerMetrics *ServerView `json:"server_metrics,omitempty"`
+	// Traces are the slowest requests with the spans of client and server.
+	Traces *TraceView `json:"traces,omitempty"`
 }
 
 // Summary is a distribution in milliseconds.
@@ -271,7 +273,7 @@ func levelView(lv *result.Level) LevelView {
 		out.Time = times(lv.Timeline, out.Open)
 	}
 	out.Windows = windows(lv)
-	out.ServerMetrics = serverView(lv)
+	out.ServerMetrics, out.Traces = serverView(lv), traceView(lv.ServerTraces)
 	return out
 }
 

@@ -424,5 +424,5 @@ const charts = (() => {
     redraw();
   });
 
-  return { el, num, dur, table, lines, curve, heat, stack, join, key, cycle, even, top, redraw, sweep };
+  return { el, num, dur, table, lines, curve, heat, stack, join, key, figure, cycle, even, top, redraw, sweep };
 })();
