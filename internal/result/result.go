@@ -31,6 +31,8 @@ type Result struct {
 	CommandLine string `json:"command_line,omitempty"`
 	Label       string `json:"label,omitempty"`
 	Workload    string `json:"workload,omitempty"`
+	// Scenario is the name that a scenario file gives itself; empty for other runs.
+	Scenario string `json:"scenario,omitempty"`
 	// GoodputBounds are the bounds that a good request keeps, as "time_to_first_token:200"; empty where none were given.
 	GoodputBounds string `json:"goodput_bounds,omitempty"`
 	// Options are those of the command line without secrets, such as "--concurrency=4", if Plan does not have all of the run.

@@ -31,6 +31,9 @@ var listScript string
 //go:embed assets/find.js
 var findScript string
 
+//go:embed assets/classes.js
+var classScript string
+
 //go:embed assets/page.js
 var pageScript string
 
@@ -81,7 +84,7 @@ func Write(w io.Writer, d Data) error {
 	if err != nil {
 		return fmt.Errorf("encode the page: %w", err)
 	}
-	script := plotScript + "\n" + chartScript + "\n" + listScript + "\n" + findScript + "\n" + pageScript
+	script := plotScript + "\n" + chartScript + "\n" + listScript + "\n" + findScript + "\n" + classScript + "\n" + pageScript
 	policy := "default-src 'none'; img-src data:; style-src 'unsafe-inline'; connect-src 'self'; base-uri 'none'; form-action 'none'; script-src '" + hash(script) + "'"
 	var b bytes.Buffer
 	fmt.Fprintf(&b, `<!doctype html>
