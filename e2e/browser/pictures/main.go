@@ -129,6 +129,13 @@ func (p *picture) take(browser context.Context, url string) ([]byte, error) {
 	case "all":
 		return chromedp.Run(ctx, chromedp.FullScreenshot(100))
 	}
+	margin := fmt.Sprintf(`document.getElementById(%q).style.padding = "0 16px 16px", true`, p.part)
+	if _, err := chromedp.Run(ctx, chromedp.Evaluate[bool](margin)); err != nil {
+		return nil, err
+	}
+	if err := drawn(ctx); err != nil {
+		return nil, err
+	}
 	return chromedp.Run(ctx, chromedp.Screenshot(chromedp.CSS("#"+p.part)))
 }
 

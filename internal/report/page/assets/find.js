@@ -14,7 +14,7 @@ const finding = (() => {
   const tickOf = (g, v) => (g.unit === "ms" ? durTick(v) : figure(g, v));
 
   const tile = (name, value, note) => el("div", { class: "tile" }, el("span", {}, name), el("b", {}, value), note ? el("i", {}, note) : null);
-  const range = (c) => (c.high === null ? "at least " + num(c.low) : "between " + num(c.low) + " and " + num(c.high)) + " with " + percent(c.level * 100).replace(" ", "\u00a0") + " confidence";
+  const range = (c) => (c.low === 0 && c.high === null ? "no load surely holds or fails" : (c.high === null ? "at least " + num(c.low) : "between " + num(c.low) + " and " + num(c.high)) + " with " + percent(c.level * 100).replace(" ", "\u00a0") + " confidence");
   const none = (a) => (outcomes[a.outcome] || a.outcome) + (a.bracket.low ? "; the objectives hold up to " + num(a.bracket.low) : "");
   const metricOf = (objective) => objective.replace(/\s*[<>].*/, "");
 
