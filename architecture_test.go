@@ -66,7 +66,7 @@ var layers = []layer{
 		why:     "a dialect turns flags into a plan and a result into text; it never runs anything",
 	},
 	{
-		name: "report", packages: []string{"internal/report", "internal/report/*", "internal/term", "internal/history", "internal/compare", "internal/compare/*", "internal/gate", "internal/dash", "internal/llm/artifact", "internal/llm/artifact/*"},
+		name: "report", packages: []string{"internal/report", "internal/report/*", "internal/term", "internal/history", "internal/compare", "internal/compare/*", "internal/gate", "internal/dash", "internal/telemetry", "internal/telemetry/*", "internal/llm/artifact", "internal/llm/artifact/*"},
 		imports: []string{"model", "base"},
 		why:     "writers are functions of the result",
 	},
@@ -106,7 +106,7 @@ var layers = []layer{
 	},
 	{
 		name:     "model",
-		packages: []string{"internal/pace", "internal/measure", "internal/workload", "internal/service", "internal/plan", "internal/scenario", "internal/result", "internal/scrape", "internal/llm", "internal/llm/dataset", "internal/llm/dataset/*", "internal/llm/endpoint", "internal/llm/endpoint/*", "internal/llm/metric"},
+		packages: []string{"internal/pace", "internal/measure", "internal/workload", "internal/service", "internal/plan", "internal/scenario", "internal/result", "internal/scrape", "internal/watch", "internal/llm", "internal/llm/dataset", "internal/llm/dataset/*", "internal/llm/endpoint", "internal/llm/endpoint/*", "internal/llm/metric"},
 		imports:  []string{"base"},
 		why:      "plans, schedules, records and results are values; they do no I/O of their own",
 	},
@@ -116,7 +116,7 @@ var layers = []layer{
 	},
 	{
 		name:     "base",
-		packages: []string{"internal/tensor", "internal/tensor/*", "internal/stats", "internal/record", "internal/clock", "internal/minstd", "internal/option", "internal/vitals", "internal/calibrate", "internal/shm", "internal/mpi", "internal/pending", "internal/cleantext", "internal/secret", "internal/unit", "internal/tokenizer", "internal/tokenizer/*"},
+		packages: []string{"internal/tensor", "internal/tensor/*", "internal/stats", "internal/record", "internal/traceid", "internal/clock", "internal/minstd", "internal/option", "internal/vitals", "internal/calibrate", "internal/shm", "internal/mpi", "internal/pending", "internal/cleantext", "internal/secret", "internal/unit", "internal/tokenizer", "internal/tokenizer/*"},
 		why:      "the ground floor imports the standard library only, and its own neighbors",
 	},
 	{

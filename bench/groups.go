@@ -13,6 +13,7 @@ var groups = []group{
 	{"many cores", coreRows},
 	{"growth", growthRows},
 	{"real Triton", tritonRows},
+	{"telemetry", telemetryRows},
 	{"memory", memoryRows},
 	{"start", startRows},
 	{"open loop", openRows},

@@ -24,7 +24,7 @@ func TestMain(m *testing.M) { binary.Test(m, &bin) }
 type kind struct {
 	name string
 	// state is the expected verdict; empty for a run that cannot start. Other work on the machine can make any run
-	// client-limited: its story is checked all the same.
+	// client-limited: its outputs are checked all the same.
 	state result.State
 	// line is the command line after "redline". $HTTP, $GRPC, $OPENAI, $SLOW and $FAIL are addresses of servers, $OTHER is the result
 	// of a run of another model.
@@ -94,7 +94,7 @@ var kinds = []kind{
 // together is how many runs go on at once.
 const together = 3
 
-func TestEveryRunTellsOneStory(t *testing.T) {
+func TestOutputsAgree(t *testing.T) {
 	dir := t.TempDir()
 	start := func(options ...string) *binary.Server {
 		s, err := binary.StartServer(dir, bin, append(options, "--ttft", "1ms", "--itl", "0ms")...)
@@ -134,7 +134,7 @@ func TestEveryRunTellsOneStory(t *testing.T) {
 	})
 }
 
-// check runs the command and checks its story.
+// check runs the command and checks that its outputs agree.
 func (k *kind) check(t *testing.T, args []string) {
 	dir := t.TempDir()
 	file := func(name string) string { return filepath.Join(dir, name) }
@@ -158,7 +158,7 @@ func (k *kind) check(t *testing.T, args []string) {
 		}
 		return data
 	}
-	s := agree.Story{
+	s := agree.Outputs{
 		Command: args[0], Code: cmd.ProcessState.ExitCode(), Stdout: out.String(), Stderr: errs.String(),
 		Result: read("r.json"), Page: read("r.html"), JUnit: read("r.xml"), Summary: read("r.md"),
 		Gated: slices.Contains(args, "--assert") || slices.Contains(args, "--baseline"),

@@ -43,13 +43,7 @@ func TestBillOfMaterials(t *testing.T) {
 			t.Errorf("%s has no license", c.Name)
 		}
 	}
-	root := t.TempDir()
-	unpack(t, root, gunzip(t, read(t, find(t, "*.tar.gz"))))
-	programs, err := filepath.Glob(filepath.Join(root, "*", "redline"))
-	if err != nil || len(programs) != 1 {
-		t.Fatal(programs, err)
-	}
-	info, err := buildinfo.ReadFile(programs[0])
+	info, err := buildinfo.ReadFile(unpackedProgram(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -192,6 +192,18 @@ func gunzip(t *testing.T, data []byte) []byte {
 	return data
 }
 
+// unpackedProgram is redline, from the archive of this platform.
+func unpackedProgram(t *testing.T) string {
+	t.Helper()
+	root := t.TempDir()
+	unpack(t, root, gunzip(t, read(t, find(t, "*.tar.gz"))))
+	programs, err := filepath.Glob(filepath.Join(root, "*", "redline"))
+	if err != nil || len(programs) != 1 {
+		t.Fatal(programs, err)
+	}
+	return programs[0]
+}
+
 // unpack writes the files of a tar file below a folder.
 func unpack(t *testing.T, root string, data []byte) {
 	t.Helper()

@@ -75,13 +75,7 @@ func newRoot(t *testing.T) string {
 func TestEmptyRoot(t *testing.T) {
 	t.Parallel()
 	root := newRoot(t)
-	archive := t.TempDir()
-	unpack(t, archive, gunzip(t, read(t, find(t, "*.tar.gz"))))
-	programs, err := filepath.Glob(filepath.Join(archive, "*", "redline"))
-	if err != nil || len(programs) != 1 {
-		t.Fatal(programs, err)
-	}
-	if err := os.Rename(programs[0], filepath.Join(root, "redline")); err != nil {
+	if err := os.Rename(unpackedProgram(t), filepath.Join(root, "redline")); err != nil {
 		t.Fatal(err)
 	}
 	valid(t, command(t, root, 65532, "/redline", load...))

@@ -4,10 +4,8 @@
 package find_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
@@ -32,15 +30,7 @@ func run(t *testing.T, args ...string) (*result.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	content, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	res := &result.Result{}
-	if err := json.Unmarshal(content, res); err != nil {
-		t.Fatal(err)
-	}
-	return res, nil
+	return binary.Result(t, file), nil
 }
 
 // capacity is the answer of a search.
@@ -89,47 +79,4 @@ func TestAgreesWithASweepOnTriton(t *testing.T) {
 		}
 		return nil
 	})
-}
-
-// queue writes a model repository with a queue: one worker, 10 ms.
-func queue(t *testing.T, parameters string) string {
-	t.Helper()
-	dir := t.TempDir()
-	if err := os.MkdirAll(filepath.Join(dir, "queue", "1"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	config := `name: "queue"
-backend: "delay"
-input [ { name: "INPUT0" data_type: TYPE_FP32 dims: [ 4 ] } ]
-output [ { name: "OUTPUT0" data_type: TYPE_FP32 dims: [ 4 ] } ]
-instance_group [ { count: 1 kind: KIND_CPU } ]
-parameters [ { key: "execute_delay_ms" value: { string_value: "10" } }, { key: "gapless" value: { string_value: "true" } }` + parameters + " ]\n"
-	if err := os.WriteFile(filepath.Join(dir, "queue", "config.pbtxt"), []byte(config), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return dir
-}
-
-// On the reference server with a queue of known law the search finds its capacity to 5 %.
-func TestFindsTheCapacityOfAQueue(t *testing.T) {
-	outcome.HeavyOnly(t, "redline find on queues of known law, in real time")
-	f := func(name, rule string, truth float64, parameters string) {
-		t.Run(name, func(t *testing.T) {
-			s, err := binary.StartServer(t.TempDir(), bin, "--model-repository", queue(t, parameters))
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer s.Stop()
-			disturbance.Try(t, func() error {
-				found, err := capacity(t, "-m", "queue", "-u", s.Address("grpc"), "-i", "grpc", "--slo", rule, "--probe-max", "60s")
-				if err == nil && math.Abs(found.Value/truth-1) > 0.05 {
-					err = fmt.Errorf("found %.1f requests/s, the capacity is %.1f", found.Value, truth)
-				}
-				return err
-			})
-		})
-	}
-	// Pollaczek and Khinchin: the mean time in the system of M/G/1 is S + λ·E[S²]/(2(1-λS)); solved for λ at 40 ms and 100 ms.
-	f("M/D/1", "avg<40ms", 600.0/7, "")
-	f("M/M/1", "avg<100ms", 90, `, { key: "delay_distribution" value: { string_value: "exponential" } }`)
 }

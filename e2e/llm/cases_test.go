@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/redline-bench/redline/e2e/binary"
 	"github.com/redline-bench/redline/e2e/peers"
 	"github.com/redline-bench/redline/internal/testkit"
 	"github.com/redline-bench/redline/internal/testkit/outcome"
@@ -65,7 +66,7 @@ func TestEndpoints(t *testing.T) {
 			if e.code != 0 {
 				t.Fatal(e.out + e.err)
 			}
-			lv := &load(t, file).Levels[0]
+			lv := &binary.Result(t, file).Levels[0]
 			if metric(t, lv, "request_count").Avg != 4 || metric(t, lv, "output_sequence_length").Avg != 6 {
 				t.Errorf("%+v", lv.Metrics)
 			}
@@ -127,7 +128,7 @@ func TestInterrupt(t *testing.T) {
 	if code := cmd.ProcessState.ExitCode(); code != 130 || !strings.Contains(out.String(), "Time to First Token") {
 		t.Fatalf("code %d\n%s", code, out.String())
 	}
-	res := load(t, file)
+	res := binary.Result(t, file)
 	if !res.Interrupted || metric(t, &res.Levels[0], "request_count").Avg < answered-4 { // four are in flight
 		t.Errorf("%+v", res)
 	}
@@ -200,7 +201,7 @@ func TestLlama(t *testing.T) {
 			t.Fatal(e.out + e.err)
 		}
 		for i := range 2 {
-			lv := &load(t, file).Levels[i]
+			lv := &binary.Result(t, file).Levels[i]
 			get := func(tag string) float64 { return metric(t, lv, tag).Avg }
 			if get("request_count") != 12 || get("output_sequence_length") != 16 || get("input_sequence_length") < 5 {
 				t.Errorf("%s: %v answers of %v tokens to %v", kind, get("request_count"), get("output_sequence_length"), get("input_sequence_length"))

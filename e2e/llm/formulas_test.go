@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/redline-bench/redline/e2e/binary"
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/testkit/disturbance"
 )
@@ -259,7 +260,7 @@ func checkFormulas(t *testing.T, s *pinned) error {
 	if e := r.redline(t, args...); e.code != 0 {
 		t.Fatalf("exit code %d\n%s%s", e.code, e.out, e.err)
 	}
-	lv := &load(t, filepath.Join(r.dir, "r.json")).Levels[0]
+	lv := &binary.Result(t, filepath.Join(r.dir, "r.json")).Levels[0]
 	list := readRaw(t, filepath.Join(r.dir, "art", "profile_export_raw.jsonl"))
 	if len(list) != 60 {
 		t.Fatalf("%d requests in the files", len(list))

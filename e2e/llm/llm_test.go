@@ -4,7 +4,6 @@ package llm_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -71,20 +70,7 @@ func (r *rig) llm(t *testing.T, args ...string) *result.Result {
 	if e.code != 0 {
 		t.Fatalf("exit code %d\n%s%s", e.code, e.out, e.err)
 	}
-	return load(t, file)
-}
-
-func load(t *testing.T, file string) *result.Result {
-	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var res result.Result
-	if err := json.Unmarshal(text, &res); err != nil {
-		t.Fatal(err)
-	}
-	return &res
+	return binary.Result(t, file)
 }
 
 // metric finds a metric of a level.

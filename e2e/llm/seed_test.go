@@ -236,7 +236,7 @@ func (p *place) profile(t *testing.T, data string, args ...string) []result.Leve
 	if e.code != 0 {
 		p.fatal(t, fmt.Sprintf("%d\n%s%s", e.code, e.out, e.err))
 	}
-	levels := load(t, filepath.Join(p.dir, "p.json")).Levels
+	levels := binary.Result(t, filepath.Join(p.dir, "p.json")).Levels
 	for i := range levels {
 		if n := levels[i].Client.Failed; n > 0 {
 			p.fatal(t, fmt.Sprintf("%d failed requests: %+v", n, levels[i].Failures))

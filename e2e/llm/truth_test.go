@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redline-bench/redline/e2e/binary"
 	"github.com/redline-bench/redline/e2e/records"
 	"github.com/redline-bench/redline/internal/calibrate"
 	"github.com/redline-bench/redline/internal/result"
@@ -143,7 +144,7 @@ func (r *rig) measure(t *testing.T, way string, n int, args ...string) (*result.
 		if e.code != 0 {
 			t.Fatalf("exit code %d\n%s%s", e.code, e.out, e.err)
 		}
-		res = load(t, file)
+		res = binary.Result(t, file)
 	}
 	log := readLog(t, filepath.Join(r.dir, "log.jsonl"), n)
 	if len(log) != n {
@@ -199,7 +200,7 @@ func TestStrangeStreams(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "r.json")
 		e := r.redline(t, "llm", "-m", "m", "-u", r.Ports["openai"], "--streaming", "--concurrency", "2", "--request-count", "4", "--osl", "12", "--isl", "10",
 			"-H", "X-Redline-Stream: "+kind, "--json", file)
-		lv := load(t, file).Levels[0]
+		lv := binary.Result(t, file).Levels[0]
 		got := map[string]float64{}
 		for _, m := range lv.Metrics {
 			got[m.Tag] = m.Avg

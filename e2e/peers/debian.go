@@ -33,6 +33,11 @@ func InstallZsh(ctx context.Context) (string, error) {
 	return debian(ctx, "zsh")
 }
 
+// InstallPrometheus returns the path of Prometheus: this machine's, or Debian's package unpacked in the cache.
+func InstallPrometheus(ctx context.Context) (string, error) {
+	return debian(ctx, "prometheus")
+}
+
 // InstallFish returns the path of fish: this machine's, or Debian's package unpacked in the cache.
 func InstallFish(ctx context.Context) (string, error) {
 	return debian(ctx, "fish")

@@ -2,7 +2,6 @@
 package scenario_test
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/e2e/binary"
+	"github.com/redline-bench/redline/internal/calibrate"
 	"github.com/redline-bench/redline/internal/pace"
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/testkit/disturbance"
@@ -28,7 +28,9 @@ func TestMain(m *testing.M) { binary.Test(m, &bin) }
 // server is a reference server with a log of its requests.
 type server struct {
 	*binary.Server
-	log string
+	log    calibrate.Log
+	logged int                // requests in the log
+	seen   map[string][]int64 // when the server received the requests of each model
 }
 
 func serve(t *testing.T) *server {
@@ -39,36 +41,29 @@ func serve(t *testing.T) *server {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Stop)
-	return &server{s, log}
+	return &server{Server: s, log: calibrate.Log{Path: log}, seen: map[string][]int64{}}
 }
 
-// arrivals are the times at which the server received the requests of each model, in ascending order.
+// arrivals are the times at which the server received the requests of each model, in ascending order. It waits until the log has
+// want requests.
 func (s *server) arrivals(t *testing.T, want int) map[string][]int64 {
 	t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-		content, err := os.ReadFile(s.log)
+		list, err := s.log.Read()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n := strings.Count(string(content), "\n"); n < want && time.Now().Before(deadline) {
-			continue
+		for i := range list {
+			s.seen[list[i].Model] = append(s.seen[list[i].Model], list[i].Received)
 		}
-		out := map[string][]int64{}
-		for line := range strings.Lines(string(content)) {
-			var r struct {
-				Model    string `json:"model"`
-				Received int64  `json:"received_ns"`
-			}
-			if err := json.Unmarshal([]byte(line), &r); err != nil {
-				t.Fatalf("%v: %s", err, line)
-			}
-			out[r.Model] = append(out[r.Model], r.Received)
+		if s.logged += len(list); s.logged >= want || time.Now().After(deadline) {
+			break
 		}
-		for _, list := range out {
-			slices.Sort(list)
-		}
-		return out
 	}
+	for _, list := range s.seen {
+		slices.Sort(list)
+	}
+	return s.seen
 }
 
 // here puts the ports of the server into a scenario for the usual ones.
@@ -91,15 +86,8 @@ func run(t *testing.T, text string) *result.Result {
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() != 4 && exit.ExitCode() != 5 {
 		t.Fatalf("exit code %d: %s", exit.ExitCode(), said)
 	}
-	content, err := os.ReadFile(out)
-	if err != nil {
-		t.Fatalf("%v: %s", err, said)
-	}
-	var res result.Result
-	if err := json.Unmarshal(content, &res); err != nil {
-		t.Fatal(err)
-	}
-	return &res
+	t.Logf("%s", said)
+	return binary.Result(t, out)
 }
 
 // level is the only level of a class.

@@ -62,6 +62,12 @@ func profileWays() [][]string {
 		{"-i", "grpc", "-u", "GRPC", "-H", "authorization:Bearer " + secret(12), "--request-parameter", "api_key:" + secret(13) + ":string"},
 		{"--service-kind", "openai", "--endpoint", "v1/chat/completions?api_key=" + secret(14), "--input-data", "prompts.json"},
 	}
+	ways = append(ways,
+		[]string{"--server-metrics", "http://someone:" + secret(15) + "@PAGE/metrics"},
+		[]string{"--otlp", "http://PAGE", "--otlp-header", "api-key: " + secret(16), "--trace-requests", "100%"},
+		[]string{"--otlp", "https://someone:" + secret(17) + "@PAGE"},
+		[]string{"--prometheus-remote-write", "http://someone:" + secret(18) + "@PAGE/api/v1/write"},
+	)
 	return append(ways, urlWays("-u ", "-u", "-u=")...)
 }
 

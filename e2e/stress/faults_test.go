@@ -21,11 +21,11 @@ func TestWrongServers(t *testing.T) {
 			if code != 1 || !strings.Contains(text, "FAILED: "+want) {
 				t.Fatalf("exit code %d, want 1 and %q\n%s", code, want, text)
 			}
-			story := regexp.MustCompile(`(?m)^FAILED: ` + regexp.QuoteMeta(want) + `(?:.*\n)+?  replay: redline (.*)$`).FindStringSubmatch(text)
-			if story == nil {
+			block := regexp.MustCompile(`(?m)^FAILED: ` + regexp.QuoteMeta(want) + `(?:.*\n)+?  replay: redline (.*)$`).FindStringSubmatch(text)
+			if block == nil {
 				t.Fatalf("no replay:\n%s", text)
 			}
-			replay := story[1]
+			replay := block[1]
 			if text, code := run(t, bin, strings.NewReplacer(broken.Addr, right.Addr, limit, none).Replace(replay)); code != 0 {
 				t.Errorf("the replay finds a fault in a server that is right:\n%s", text)
 			}

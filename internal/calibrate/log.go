@@ -17,6 +17,7 @@ import (
 // Logged is one line of the reference server's request log. Times are nanoseconds of the wall clock.
 type Logged struct {
 	ID       string  `json:"id"`
+	Model    string  `json:"model"`
 	Received int64   `json:"received_ns"` // when the request was complete
 	Replied  int64   `json:"replied_ns"`  // when the response was written
 	Events   []int64 `json:"events_ns"`   // when each event of a streamed response was written

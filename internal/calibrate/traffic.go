@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/redline-bench/redline/internal/unit"
 )
 
 // Traffic is what is sent and how: what a floor belongs to.
@@ -114,12 +116,12 @@ func (t Traffic) String() string {
 // Load is the load in words.
 func (t Traffic) Load() string {
 	if t.Rate > 0 {
-		return fmt.Sprintf("%.6g requests/s", t.Rate)
+		return unit.Digits(t.Rate, 6) + " requests/s"
 	}
 	if t.Concurrency > 0 {
 		return fmt.Sprintf("%d in flight", t.Concurrency)
 	}
-	return fmt.Sprintf("%.3g in flight", t.InFlight)
+	return unit.Digits(t.InFlight, 3) + " in flight"
 }
 
 // tokens tells whether it is the traffic of a language model.
@@ -127,12 +129,9 @@ func (t Traffic) tokens() bool { return strings.HasPrefix(t.Protocol, "llm ") }
 
 // Pace is the pace in words.
 func (t Traffic) Pace() string {
-	unit, format := "requests/s", "%.0f %s"
+	of := "requests/s"
 	if t.tokens() {
-		unit = "tokens/s"
+		of = "tokens/s"
 	}
-	if t.PerSecond < 100 {
-		format = "%.3g %s"
-	}
-	return fmt.Sprintf(format, t.PerSecond, unit)
+	return unit.Digits(t.PerSecond, 3) + " " + of
 }

@@ -42,6 +42,7 @@ func otherCommand(name string) string {
 		{"bench benchmark bench-serve load test measure throughput latency", server + ", or for a language model 'redline llm'"},
 		{"attack hit ghz k6 vegeta oha wrk hey", server + " with --request-rate-range RATE or --concurrency-range N"},
 		{"analyze sweep", "give a list of levels, as in 'redline llm --concurrency 1,4,16', --isl 100,200 or 'redline profile --concurrency-range 1:16'"},
+		{"search capacity optimize slo sla", "use 'redline find profile --slo RULE' or 'redline find llm --slo RULE': it searches for the highest load that holds the rule"},
 		{"synthesize", "use 'redline synthesize-trace TRACE OUTPUT'"},
 		{"plot visualize view", "use 'redline report RUN' for a page with curves, 'redline dash' for all runs"},
 		{"process-export-files process export", "use 'redline compare A B' or 'redline report RUN': both read files of GenAI-Perf and AIPerf"},

@@ -55,6 +55,7 @@ func TestWrongCommandLines(t *testing.T) {
 	f("redline profile -m simple --batch-size 8", "is written -b N")
 	f("redline profile -m simple localhost:8001", "write -u before the address")
 	f("redline profile -m simple --measurement-mode count", "count_windows")
+	f("redline llm -m llama --latency-threshold 50 --binary-search", "redline find llm --slo RULE")
 	// GenAI-Perf.
 	f("redline genai-perf profile -m gpt2 --streaming", "redline llm -m MODEL")
 	f("redline llm profile -m gpt2 --streaming", "leave it out")
@@ -66,10 +67,13 @@ func TestWrongCommandLines(t *testing.T) {
 	f("redline plot artifacts", "redline report RUN")
 	f("redline llm -m m --reset-kv-cache", "--cache-bust")
 	f("redline llm -m m --api-port 80", "--metrics-listen")
+	f("redline llm -m m --search-space concurrency=1:64", "redline find llm --slo RULE")
+	f("redline llm -m m --ttft-sla-ms 200", "redline find llm --slo")
 	// GuideLLM.
 	f("redline benchmark --target http://localhost:8000", "redline llm")
 	f("redline llm --target http://localhost:8000 --rate-type sweep --max-seconds 30", "use -u HOST:PORT")
 	f("redline llm -m m --rate-type sweep", "--request-rate 1,5,10")
+	f("redline llm -m m --rate-type sweep", "redline find llm --slo RULE")
 	f("redline llm -m m --max-seconds 30", "--benchmark-duration SECONDS")
 	f("redline llm -m m --data prompt_tokens=256,output_tokens=128", "--isl N --osl N")
 	// vLLM's benchmark.
@@ -90,6 +94,7 @@ func TestWrongCommandLines(t *testing.T) {
 	f("redline -n 200 -c 10 http://localhost:8000", "options come after the command")
 	f("redline profile --insecure --call helloworld.Greeter/SayHello", "--ssl-grpc-use-ssl")
 	f("redline profile -m simple --threshold p99<50", "--assert 'p99<50ms'")
+	f("redline capacity -m simple --slo p99<50ms", "redline find profile --slo RULE")
 	f("redline nonsense", "redline help")
 	if count < 40 {
 		t.Errorf("%d command lines", count)

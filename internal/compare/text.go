@@ -12,6 +12,7 @@ import (
 
 	"github.com/redline-bench/redline/internal/cleantext"
 	"github.com/redline-bench/redline/internal/report/markdown"
+	"github.com/redline-bench/redline/internal/unit"
 )
 
 // WriteText writes the comparison for a terminal.
@@ -198,13 +199,8 @@ func signed(v float64) string {
 
 // amount formats a number with about four digits.
 func amount(v float64) string {
-	switch {
-	case v == 0:
-		return "0"
-	case math.Abs(v) >= 1000:
-		return strconv.FormatFloat(v, 'f', 0, 64)
-	case math.Abs(v) < 0.001:
+	if math.Abs(v) < 0.001 {
 		return strconv.FormatFloat(v, 'g', 2, 64)
 	}
-	return strconv.FormatFloat(v, 'g', 4, 64)
+	return unit.Digits(v, 4)
 }

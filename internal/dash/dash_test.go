@@ -13,6 +13,7 @@ import (
 	"github.com/redline-bench/redline/internal/report/page"
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/secret"
+	"github.com/redline-bench/redline/internal/telemetry"
 	"github.com/redline-bench/redline/internal/testkit"
 )
 
@@ -101,7 +102,7 @@ func TestOnlyItsOwnAddressIsAnswered(t *testing.T) {
 }
 
 func TestMetricsAreInPrometheusForm(t *testing.T) {
-	m, err := dash.ListenMetrics(t.Context(), "127.0.0.1:0", hidden())
+	m, err := dash.ListenMetrics(t.Context(), "127.0.0.1:0", hidden(), telemetry.NewTally())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +110,7 @@ func TestMetricsAreInPrometheusForm(t *testing.T) {
 	m.Show("a\"b\n", &result.Level{Mode: plan.Concurrency, Concurrency: 4, Client: result.Client{Requests: 7, Latency: result.Latency{Percentiles: []result.Percentile{{P: 99.9, Ns: 5e6}}}}})
 	_, body := get(t, m.URL(), nil)
 	for _, want := range []string{
-		`redline_requests{model="a\"b\n",level="concurrency 4"} 7`, `quantile="0.999"} 0.005`, "# TYPE redline_latency_seconds gauge",
+		`redline_requests{level="concurrency 4",model="a\"b\n"} 7`, `quantile="0.999"} 0.005`, "# TYPE redline_latency_seconds gauge",
 	} {
 		if !strings.Contains(body, want) {
 			t.Errorf("%q is missing from\n%s", want, body)
@@ -121,7 +122,7 @@ func TestNoPageShowsASecret(t *testing.T) {
 	s := listen(t)
 	s.Show(&page.View{Name: "now SECRET-KEY", Live: true})
 	base := strings.TrimSuffix(s.URL(), "/live")
-	m, err := dash.ListenMetrics(t.Context(), "127.0.0.1:0", hidden())
+	m, err := dash.ListenMetrics(t.Context(), "127.0.0.1:0", hidden(), telemetry.NewTally())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,41 +6,43 @@ import (
 	"math"
 	"net"
 	"net/http"
-	"strings"
+	"slices"
+	"strconv"
 	"sync"
 	"time"
+
+	dto "github.com/prometheus/client_model/go"
 
 	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/secret"
+	"github.com/redline-bench/redline/internal/telemetry"
+	"github.com/redline-bench/redline/internal/telemetry/prom"
 )
 
 // Metrics serves the metrics of the run in progress to Prometheus, at /metrics.
 type Metrics struct {
-	addr string
-	srv  *http.Server
-	done sync.WaitGroup
+	addr  string
+	srv   *http.Server
+	done  sync.WaitGroup
+	tally *telemetry.Tally
+	run   []prom.Label
 
 	mu    sync.Mutex
 	model string
 	level *result.Level
 }
 
-// ListenMetrics starts serving. Close must be called.
-func ListenMetrics(ctx context.Context, address string, secrets *secret.Set) (*Metrics, error) {
+// ListenMetrics starts serving the counts of tally and the level that Show gives, with the labels of the run. Close must be called.
+func ListenMetrics(ctx context.Context, address string, secrets *secret.Set, tally *telemetry.Tally, run ...prom.Label) (*Metrics, error) {
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("serve the metrics: %w", err)
 	}
-	m := &Metrics{addr: l.Addr().String()}
+	m := &Metrics{addr: l.Addr().String(), tally: tally, run: run}
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		_, _ = w.Write([]byte(exposition(m.model, m.level))) // an error means that the scraper has gone
-	})
+	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, r *http.Request) { prom.Serve(w, r, m.families()) })
 	m.srv = &http.Server{Handler: redacted(secrets, mux), ReadHeaderTimeout: 5 * time.Second}
 	m.done.Go(func() { _ = m.srv.Serve(l) }) // Close ends it
 	return m, nil
@@ -63,30 +65,37 @@ func (m *Metrics) Close() error {
 	return err
 }
 
-// exposition is the level in Prometheus' text format.
-func exposition(model string, lv *result.Level) string {
-	var b strings.Builder
+// families are the level in progress, and what counts of the whole run.
+func (m *Metrics) families() []*dto.MetricFamily {
+	m.mu.Lock()
+	model, lv := m.model, m.level
+	m.mu.Unlock()
+	run := append(slices.Clone(m.run), prom.Label{Name: "model", Value: model})
+	list := prom.Families(m.tally, run...)
 	if lv == nil {
-		return "# no level is in progress yet\n"
+		return list
 	}
-	labels := fmt.Sprintf(`model=%s,level=%s`, quoted(model), quoted(measure.LevelName(lv)))
-	one := func(name, help string, value float64) {
-		fmt.Fprintf(&b, "# HELP redline_%s %s\n# TYPE redline_%s gauge\nredline_%s{%s} %g\n", name, help, name, name, labels, value)
+	labels := append(slices.Clone(run), prom.Label{Name: "level", Value: measure.LevelName(lv)})
+	for _, g := range []struct {
+		name, help string
+		value      float64
+	}{
+		{"requests", "Requests of the level that ended well.", float64(lv.Client.Requests)},
+		{"failed", "Requests of the level that failed.", float64(lv.Client.Failed)},
+		{"throughput", "Inferences per second in the window in progress.", lv.Client.InferPerSec},
+	} {
+		list = append(list, prom.Gauge("redline_"+g.name, g.help, g.value, labels...))
 	}
-	one("requests", "Requests of the level that ended well.", float64(lv.Client.Requests))
-	one("failed", "Requests of the level that failed.", float64(lv.Client.Failed))
-	one("throughput", "Inferences per second in the window in progress.", lv.Client.InferPerSec)
-	one("in_flight", "Requests in flight.", lv.Health.AchievedInFlight)
-	one("asked_in_flight", "Concurrency of the load; 0 if the load has a schedule.", lv.Health.AskedInFlight)
-	one("asked_rate", "Request rate of the schedule, per second; 0 if the load has no schedule.", lv.Health.AskedRate)
-	fmt.Fprintf(&b, "# HELP redline_latency_seconds Latency from the start of the level until now.\n# TYPE redline_latency_seconds gauge\n")
+	var quantiles *dto.MetricFamily
 	for _, p := range lv.Client.Latency.Percentiles {
-		fmt.Fprintf(&b, "redline_latency_seconds{%s,quantile=\"%g\"} %g\n", labels, math.Round(p.P*1e4)/1e6, float64(p.Ns)/1e9)
+		q := strconv.FormatFloat(math.Round(p.P*1e4)/1e6, 'g', -1, 64)
+		f := prom.Gauge("redline_latency_seconds", "Latency from the start of the level until now.", float64(p.Ns)/1e9, append(labels, prom.Label{Name: "quantile", Value: q})...)
+		if quantiles == nil {
+			quantiles = f
+			list = append(list, f)
+		} else {
+			quantiles.Metric = append(quantiles.Metric, f.Metric...)
+		}
 	}
-	return b.String()
-}
-
-// quoted escapes a label's value for Prometheus.
-func quoted(text string) string {
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(text) + `"`
+	return list
 }

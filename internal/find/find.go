@@ -160,11 +160,8 @@ func (s *Search) addObjectives(t Tier) ([]int, error) {
 	}
 	var indexes []int
 	for _, r := range t.Objectives {
-		if r.Op == "==" || r.Op == "!=" {
-			return nil, fmt.Errorf("the objective %q: use <, <=, > or >=", r.Text)
-		}
-		if r.At != 0 {
-			return nil, fmt.Errorf("the objective %q: remove @ and the load after it, because find chooses the loads", r.Text)
+		if err := CheckObjective(&r); err != nil {
+			return nil, err
 		}
 		i := slices.Index(s.objectives, r)
 		if i < 0 {
@@ -174,6 +171,17 @@ func (s *Search) addObjectives(t Tier) ([]int, error) {
 		indexes = append(indexes, i)
 	}
 	return indexes, nil
+}
+
+// CheckObjective refuses a rule that a search cannot decide: one about equality, or about one load.
+func CheckObjective(r *gate.Rule) error {
+	switch {
+	case r.Op == "==" || r.Op == "!=":
+		return fmt.Errorf("the objective %q: use <, <=, > or >=", r.Text)
+	case r.At != 0:
+		return fmt.Errorf("the objective %q: remove @ and the load after it, because find chooses the loads", r.Text)
+	}
+	return nil
 }
 
 func (s *Search) setDefaults() error {

@@ -3,7 +3,6 @@ package find
 import (
 	"fmt"
 	"math"
-	"strings"
 	"time"
 
 	"github.com/redline-bench/redline/internal/gate"
@@ -80,7 +79,7 @@ func (s *Search) judge(probes []*Probe, tier int) Judgment {
 // judgeFailures finds that more requests fail than any load may have.
 func (s *Search) judgeFailures(probes []*Probe, tier int) (Judgment, bool) {
 	for _, i := range s.tiers[tier] {
-		if name := strings.ToLower(s.objectives[i].Name); name == "error_rate" || name == "failed" {
+		if name := s.objectives[i].Name; name == "error_rate" || name == "failed" {
 			return Judgment{}, false
 		}
 	}

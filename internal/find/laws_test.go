@@ -15,6 +15,7 @@ import (
 	"github.com/redline-bench/redline/internal/gate"
 	"github.com/redline-bench/redline/internal/stats"
 	"github.com/redline-bench/redline/internal/testkit/outcome"
+	"github.com/redline-bench/redline/internal/testkit/queueing"
 )
 
 // law is a kind of server whose capacity is computed.
@@ -39,23 +40,23 @@ func laws() []law {
 			return rng.ExpFloat64() * 1e-3 * (1 + share*math.Exp(-now/60))
 		})
 	}
-	exponential := 1000 - math.Log(10)/20e-3
+	exponential := queueing.RateMM1(1000, 90, 20e-3)
 	return []law{
 		{
 			name: "M/D/1", rule: "p99<15ms", figure: figure{99},
-			truth: solve(500, 990, 0.01, func(rate float64) float64 { return tailMD1(rate, 1e-3, 15e-3) }),
+			truth: queueing.Solve(500, 990, 0.01, func(rate float64) float64 { return queueing.TailMD1(rate, 1e-3, 15e-3) }),
 			make:  single(func(*rand.Rand, float64) float64 { return 1e-3 }),
 		},
 		{
 			name: "M/M/4", rule: "p95<24ms", figure: figure{95},
-			truth: solve(100, 999, 0.05, func(rate float64) float64 { return tailMMC(rate, 250, 4, 24e-3) }),
+			truth: queueing.Solve(100, 999, 0.05, func(rate float64) float64 { return queueing.TailMMC(rate, 250, 4, 24e-3) }),
 			make: func(rng *rand.Rand, _ float64, emit func(at, end float64)) server {
 				return &fifo{free: make([]float64, 4), emit: emit, service: func(float64) float64 { return rng.ExpFloat64() * 4e-3 }}
 			},
 		},
 		{
 			name: "batches", rule: "avg<20ms", figure: figure{},
-			truth: solve(1200, 1290, 20e-3, func(rate float64) float64 { return meanBatches(rate, batches) }),
+			truth: queueing.Solve(1200, 1290, 20e-3, queueing.Batches{Most: batches.most, Fixed: batches.fixed, Each: batches.each}.Mean),
 			make: func(_ *rand.Rand, _ float64, emit func(at, end float64)) server {
 				q := batches
 				q.emit = emit
@@ -63,9 +64,8 @@ func laws() []law {
 			},
 		},
 		{
-			// Pollaczek and Khinchin: the mean wait is λ·E[S²]/(2(1-ρ)).
 			name: "bimodal", rule: "avg<8ms", figure: figure{},
-			truth: solve(100, 990, 8, func(rate float64) float64 { return 1 + rate*2.44e-3/2/(1-rate*1e-3) }),
+			truth: queueing.Solve(100, 990, 8e-3, func(rate float64) float64 { return queueing.MeanMG1(rate, 1e-3, 2.44e-6) }),
 			make: single(func(rng *rand.Rand, _ float64) float64 {
 				if rng.IntN(10) == 0 {
 					return 4.6e-3

@@ -195,7 +195,6 @@ func (s *Search) latencyLimit() time.Duration {
 // wholeLatency tells whether a metric is a latency of whole requests: one that at least half of them exceed when their mean
 // does by far.
 func wholeLatency(name string) bool {
-	name = strings.ToLower(name)
 	if head, tail, ok := strings.Cut(name, "."); ok && (head == "latency" || head == "due" || head == "request_latency") {
 		name = tail
 	}
@@ -248,22 +247,33 @@ func (p *Probe) reading(objective int) (r *Reading, ok bool) {
 // end ends the running probe and chooses the next step.
 func (s *Search) end(end End) {
 	s.close(end)
-	if end == Overload || end == ServerDown {
+	if end == Overload || s.mayBeDown() {
 		s.step = Step{Do: Drain, Probe: s.step.Probe, At: s.conf.Tick, Limit: s.conf.MaxTime}
 		return
 	}
 	s.advance()
 }
 
+// mayBeDown tells whether the last probe lost more requests than any load may, or all of them at its end. Only the check tells
+// then whether the load was too high or the server is gone.
+func (s *Search) mayBeDown() bool {
+	p := s.probes[len(s.probes)-1]
+	_, failed := s.judgeFailures([]*Probe{p}, p.Tier)
+	return p.End == ServerDown || failed
+}
+
 // startCheck begins the check that the server has recovered: at half of a load that holds, or where none is known at the
-// load that comes next. No check is needed where the search is over.
+// load that comes next. Where the search is over, no check is needed after an overload.
 func (s *Search) startCheck() {
 	next, ok := s.next()
-	if !ok {
+	if !ok && !s.mayBeDown() {
 		s.advance()
 		return
 	}
-	load := next.load
+	load := s.conf.Lowest
+	if ok {
+		load = next.load
+	}
 	for t := range s.tiers {
 		if low, _ := edges(s.levels(t)); low != nil {
 			load = min(load, max(s.round(low.load/2), s.conf.Lowest))

@@ -2,7 +2,6 @@ package find
 
 import (
 	"math"
-	"strings"
 
 	"github.com/redline-bench/redline/internal/gate"
 	"github.com/redline-bench/redline/internal/result"
@@ -24,7 +23,7 @@ func read(lv *result.Level, rule *gate.Rule) Reading {
 		return Reading{Missing: true}
 	}
 	r := Reading{Value: got.Value, Unit: got.Unit, Interval: got.Interval}
-	if strings.EqualFold(rule.Name, "error_rate") {
+	if rule.Name == "error_rate" {
 		r.Interval = errorInterval(lv)
 	}
 	return r

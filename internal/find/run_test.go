@@ -147,6 +147,52 @@ func TestRunEndsEarly(t *testing.T) {
 	f("server", find.Failed, "connection refused", &script{latency: linear, down: func(float64) string { return "connection refused" }}, nil)
 }
 
+// A server that dies in the only load of a search is no answer about that load. One that comes back is.
+func TestServerDiesInTheOnlyLoad(t *testing.T) {
+	f := func(name string, want find.State, down func(loads int) bool) {
+		t.Helper()
+		c := config(t, "avg<300ms")
+		c.Lowest, c.Highest, c.Start = 100, 100, 100
+		s := newSearch(t, c)
+		r := &script{latency: linear}
+		r.down = func(float64) string {
+			if down(len(r.loads)) {
+				return "connection refused"
+			}
+			return ""
+		}
+		if err := s.Run(t.Context(), r, nil); err != nil {
+			t.Fatal(err)
+		}
+		if a := s.Answer(); a.State != want || want == find.Failed && !strings.Contains(a.Reason, "connection refused") {
+			t.Errorf("%s: %s, %q, %+v", name, a.State, a.Reason, a.Capacities[0])
+		}
+	}
+	f("at once", find.Failed, func(int) bool { return true })
+	f("later", find.Failed, func(loads int) bool { return loads > 1 })
+	f("for one load", find.Complete, func(loads int) bool { return loads == 1 })
+}
+
+// So it is when the probe ends before the server counts as down: too many requests failed, and the light load that follows tells why.
+func TestFailuresAreChecked(t *testing.T) {
+	c := config(t, "avg<300ms")
+	c.Lowest, c.Highest, c.Start = 100, 100, 100
+	s := newSearch(t, c)
+	step := s.Step()
+	for step.Do == find.Run {
+		step = s.Observe(find.Observation{Elapsed: step.At, Requests: 1000, Failures: 100, Readings: []find.Reading{{Value: 1, Unit: "ms"}}})
+	}
+	if step.Do != find.Drain {
+		t.Fatalf("%+v", step)
+	}
+	if step = s.Observe(find.Observation{Elapsed: step.At}); step.Do != find.Check {
+		t.Fatalf("%+v", step)
+	}
+	if step = s.Observe(find.Observation{Elapsed: step.At, Failures: 9, Down: "connection refused"}); step.Do != find.Finish || s.Answer().State != find.Failed {
+		t.Fatalf("%+v, %s", step, s.Answer().State)
+	}
+}
+
 func TestBudget(t *testing.T) {
 	conf := config(t, "avg<300ms")
 	conf.Budget = 20 * time.Second

@@ -13,7 +13,7 @@ const capacityName = "capacity"
 // aboutCapacity reports whether the rule is about the capacity that a search found, and for which tier.
 func (r *Rule) aboutCapacity() (tier string, ok bool) {
 	head, tier, _ := strings.Cut(r.Name, ".")
-	return tier, strings.EqualFold(head, capacityName)
+	return tier, head == capacityName
 }
 
 // checkCapacity holds a rule to the answer of a search. Where no load holds, the capacity is 0.
@@ -23,10 +23,11 @@ func (r *Rule) checkCapacity(f *result.Find, tier string) result.Check {
 		c.Text = "only 'redline find' measures a capacity"
 		return c
 	}
-	a := f.Answer(tier)
-	switch {
-	case a == nil:
-		c.Text = fmt.Sprintf("the search has no tier %q", tier)
+	if err := r.fitsSearch(f, tier); err != nil {
+		c.Text = err.Error()
+		return c
+	}
+	switch a := f.Answer(tier); {
 	case a.Capacity == nil && a.LimitedBy != "server":
 		c.Unknown, c.Text = true, "no capacity was found: "+a.Outcome
 	default:
@@ -37,4 +38,15 @@ func (r *Rule) checkCapacity(f *result.Find, tier string) result.Check {
 		c.OK, c.Text = r.Holds(value), capacityName+" is "+Figure(result.Reading{Value: value, Unit: f.Unit()})
 	}
 	return c
+}
+
+// fitsSearch says why the rule cannot hold for a search, whatever it finds.
+func (r *Rule) fitsSearch(f *result.Find, tier string) error {
+	switch {
+	case f.Answer(tier) == nil:
+		return fmt.Errorf("%s: the search has no tier %q", r.Name, tier)
+	case r.At != 0:
+		return fmt.Errorf("%s: remove @ and the load after it, because the capacity is a load itself", r.Text)
+	}
+	return r.checkUnit(f.Unit())
 }

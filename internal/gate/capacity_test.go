@@ -30,7 +30,24 @@ func TestRulesAboutCapacity(t *testing.T) {
 	slow := found(2000)
 	slow.Tier = "slow"
 	f("capacity.slow>900", &result.Find{By: "rate", FindAnswer: found(10), Tiers: []result.FindAnswer{slow}}, gate.Passed, "capacity is 2000/s")
-	f("capacity.fast>900", &result.Find{By: "rate", FindAnswer: found(10)}, gate.Missed, `the search has no tier "fast"`)
+	f("capacity.fast>900", &result.Find{By: "rate", FindAnswer: found(10)}, gate.Missed, `capacity.fast: the search has no tier "fast"`)
+	f("capacity>900ms", &result.Find{By: "rate", FindAnswer: found(950)}, gate.Missed, "capacity is in /s, so capacity>900ms cannot be its bound")
+	f("capacity>9/s", &result.Find{By: "users", FindAnswer: found(12)}, gate.Missed, "capacity is in users, so capacity>9/s cannot be its bound")
+	f("Capacity>9/s", &result.Find{By: "rate", FindAnswer: found(12)}, gate.Passed, "capacity is 12.00/s")
+}
+
+// Rules about the answer of a search are checked before it, too.
+func TestRulesAboutCapacityFitTheSearch(t *testing.T) {
+	s := &gate.Sample{Level: &result.Level{}, Find: &result.Find{By: "rate", Tiers: []result.FindAnswer{{Tier: "Fast"}}}}
+	for rule, fits := range map[string]bool{"capacity>9": true, "capacity.Fast>9/s": true, "capacity.slow>9": false, "capacity>9ms": false, "capacity>9@8": false} {
+		r, err := gate.Parse(rule)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Fits(s); (err == nil) != fits {
+			t.Errorf("%s: %v", rule, err)
+		}
+	}
 }
 
 // goodput with % is the share of good requests.

@@ -68,7 +68,7 @@ func TestARuleNeedsEnoughRequests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Fits(&lv, nil); err != nil {
+	if err := r.Fits(&gate.Sample{Level: &lv}); err != nil {
 		t.Errorf("before the run: %v", err)
 	}
 	g := gate.Apply(&result.Result{Levels: []result.Level{lv}, Verdict: result.Verdict{State: result.Valid}}, []gate.Rule{r})
@@ -86,7 +86,7 @@ func TestARuleIsCheckedBeforeTheRun(t *testing.T) {
 			t.Fatal(err)
 		}
 		lv := level()
-		if err := r.Fits(&lv, values); fmt.Sprint(err) != want {
+		if err := r.Fits(&gate.Sample{Level: &lv, Values: values}); fmt.Sprint(err) != want {
 			t.Errorf("%s: %v, want %s", rule, err, want)
 		}
 	}
@@ -96,6 +96,28 @@ func TestARuleIsCheckedBeforeTheRun(t *testing.T) {
 	f("p99<1ns@9", []float64{1, 8}, "p99<1ns@9: the run has no level 9")
 	f("goodput>1", nil, "goodput: this run does not measure it; give the bounds with --goodput of 'redline llm'")
 	f("throughput<5ms", nil, "throughput is in /s, so throughput<5ms cannot be its bound")
+	f("P99<1ns", nil, "<nil>")
+	f("capacity>5", nil, "capacity: this run does not measure it; use p50 to p99.99, avg, max, throughput, error_rate, in_flight, lag.p99, first.p99, server.queue, server.compute or, for language models, ttft.p99, itl.avg and so on")
+}
+
+// The run says what it needs for a number that it does not have.
+func TestAHintTakesThePlaceOfTheList(t *testing.T) {
+	lv := level()
+	s := &gate.Sample{Level: &lv, Hint: func(r *gate.Rule) string {
+		if r.Name == "itl.p99" {
+			return "add --streaming"
+		}
+		return ""
+	}}
+	for rule, want := range map[string]string{"ITL.p99<1s": "itl.p99: add --streaming", "nothing<1": "nothing: this run does not measure it; use p50"} {
+		r, err := gate.Parse(rule)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Fits(s); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: %v", rule, err)
+		}
+	}
 }
 
 func TestBadRulesSayWhatIsWrong(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 // Rule is one assertion: a bound for a number of every level, or of one level.
 type Rule struct {
 	Text  string // as the user wrote it
-	Name  string
+	Name  string // in lower case
 	Op    string // <, <=, >, >=, ==, !=
 	Bound float64
 	Unit  string // unit of the bound as written; empty means the number's own unit
@@ -41,7 +41,7 @@ func Parse(text string) (Rule, error) {
 	}
 	var rest string
 	if i := strings.IndexAny(body, "<>=!"); i >= 0 {
-		r.Name, rest = strings.TrimSpace(body[:i]), body[i:]
+		r.Name, rest = lower(strings.TrimSpace(body[:i])), body[i:]
 	}
 	for _, op := range operators {
 		if after, ok := strings.CutPrefix(rest, op); ok {
@@ -65,6 +65,15 @@ func Parse(text string) (Rule, error) {
 		return r, fmt.Errorf("the rule %q: unknown unit %q; use ns, us, ms, s, %%, /s or none", text, r.Unit)
 	}
 	return r, nil
+}
+
+// lower writes the name of a number in lower case. The name of a tier behind "capacity." stays as it is.
+func lower(name string) string {
+	head, tier, ok := strings.Cut(name, ".")
+	if ok && strings.EqualFold(head, capacityName) {
+		return capacityName + "." + tier
+	}
+	return strings.ToLower(name)
 }
 
 // units are the units that a bound may have, with the factor to the unit of readings: milliseconds for times.
@@ -101,10 +110,8 @@ func (r *Rule) Check(lv *result.Level) (got result.Reading, ok bool, err error) 
 	if !found {
 		return got, false, fmt.Errorf("%s: %w; use p50 to p99.99, avg, max, throughput, error_rate, in_flight, lag.p99, first.p99, server.queue, server.compute or, for language models, ttft.p99, itl.avg and so on", r.Name, errUnknown)
 	}
-	u := units[r.Unit]
-	rate := u.of == "/s" && strings.HasSuffix(got.Unit, "/sec")
-	if u.of != "" && u.of != got.Unit && !rate {
-		return got, false, fmt.Errorf("%s is in %s, so %s cannot be its bound", r.Name, got.Unit, r.Text)
+	if err := r.checkUnit(got.Unit); err != nil {
+		return got, false, err
 	}
 	if lv.Client.Requests == 0 && r.Name != "error_rate" && r.Name != "failed" && r.Name != "requests" && len(lv.Metrics) == 0 {
 		return got, false, errors.New("the level has no successful request, so the rule cannot be checked")
@@ -115,9 +122,18 @@ func (r *Rule) Check(lv *result.Level) (got result.Reading, ok bool, err error) 
 	return got, r.Holds(got.Value), nil
 }
 
+// checkUnit refuses a bound in another unit than the number's.
+func (r *Rule) checkUnit(of string) error {
+	u := units[r.Unit].of
+	if u == "" || u == of || u == "/s" && strings.HasSuffix(of, "/sec") {
+		return nil
+	}
+	return fmt.Errorf("%s is in %s, so %s cannot be its bound", r.Name, of, r.Text)
+}
+
 // metric is the name of the number that the rule is about: goodput in percent is a number of its own.
 func (r *Rule) metric() string {
-	if r.Unit == "%" && strings.EqualFold(r.Name, "goodput") {
+	if r.Unit == "%" && r.Name == "goodput" {
 		return "good_request_share"
 	}
 	return r.Name
@@ -144,13 +160,32 @@ func (r *Rule) Holds(value float64) bool {
 	return value != limit
 }
 
-// Fits says why the rule cannot hold for a run, whatever it measures. sample is a level with every number that the run can
-// have; values are the concurrencies or rates of its levels, nil where they are not known.
-func (r *Rule) Fits(sample *result.Level, values []float64) error {
-	if _, _, err := r.Check(sample); err != nil && !TooFew(err) {
+// Sample is what a run can have, to check rules before the run.
+type Sample struct {
+	// Level has every number that a level of the run can have. Its values say nothing.
+	Level *result.Level
+	// Values are the concurrencies or rates of the levels; nil where they are not known.
+	Values []float64
+	// Find has the unit and the tiers of a search; nil for another run.
+	Find *result.Find
+	// Hint says what the run needs for the number of a rule that it does not have; empty where it does not know. It may be nil.
+	Hint func(r *Rule) string
+}
+
+// Fits says why the rule cannot hold for a run, whatever it measures.
+func (r *Rule) Fits(s *Sample) error {
+	if tier, ok := r.aboutCapacity(); ok && s.Find != nil {
+		return r.fitsSearch(s.Find, tier)
+	}
+	if _, _, err := r.Check(s.Level); err != nil && !TooFew(err) {
+		if s.Hint != nil && errors.Is(err, errUnknown) {
+			if hint := s.Hint(r); hint != "" {
+				return fmt.Errorf("%s: %s", r.Name, hint)
+			}
+		}
 		return err
 	}
-	if r.At != 0 && values != nil && !slices.Contains(values, r.At) {
+	if r.At != 0 && s.Values != nil && !slices.Contains(s.Values, r.At) {
 		return fmt.Errorf("%s: the run has no level %g", r.Text, r.At)
 	}
 	return nil

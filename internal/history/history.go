@@ -21,6 +21,7 @@ import (
 
 	"github.com/redline-bench/redline/internal/pending"
 	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/unit"
 )
 
 // The files of a store and of a run.
@@ -138,7 +139,7 @@ func describe(res *result.Result) Entry {
 		e.MissedRules = missedRules(res.Checks)
 	}
 	if res.Find != nil && res.Find.Capacity != nil {
-		e.Capacity = fmt.Sprintf("%.4g %s", res.Find.Capacity.Value, res.Find.Unit())
+		e.Capacity = unit.Digits(res.Find.Capacity.Value, 4) + " " + res.Find.Unit()
 	}
 	for i := range res.Levels {
 		lv := &res.Levels[i]

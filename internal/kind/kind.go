@@ -49,7 +49,9 @@ type Traits struct {
 	Sessions      bool // responses are messages of a conversation, see --session-concurrency
 	SharedMemory  bool // tensors can be in shared memory
 	Metrics       bool // the server reports Triton's metrics, see --collect-metrics
-	Embedded      bool // --embedded starts such a server
+	// MetricsPage is where the server reports its own metrics, as :8002/metrics; empty is /metrics at its address.
+	MetricsPage string
+	Embedded    bool // --embedded starts such a server
 
 	Reference Reference
 }

@@ -26,7 +26,7 @@ var rows = []Row{
 		},
 		Traits: Traits{
 			Protocols: []plan.Protocol{plan.HTTP, plan.GRPC}, GRPCAddress: "localhost:8001", Path: "v2",
-			ModelMetadata: true, ModelList: true, SharedStreams: true, SharedMemory: true, Metrics: true, Embedded: true,
+			ModelMetadata: true, ModelList: true, SharedStreams: true, SharedMemory: true, Metrics: true, MetricsPage: ":8002/metrics", Embedded: true,
 			Reference: Reference{Hold: holdModel},
 		},
 		Words: Words{API: "KServe v2", PerfAnalyzer: PerfAnalyzer{Name: "TRITON", BatchLine: true}},
@@ -47,7 +47,8 @@ var rows = []Row{
 		New:  func(p *plan.Plan) (service.Service, error) { return tfserving.New(p.Target, p.Input) },
 		Traits: Traits{
 			Protocols: []plan.Protocol{plan.GRPC}, GRPCAddress: "localhost:8500", ModelMetadata: true, Signature: true, Unbatched: true,
-			Reference: Reference{Port: "tfserving", Hold: holdModel},
+			MetricsPage: ":8501/monitoring/prometheus/metrics",
+			Reference:   Reference{Port: "tfserving", Hold: holdModel},
 		},
 		Words: Words{API: "TensorFlow Serving", Refuse: refuseTFServing, PerfAnalyzer: PerfAnalyzer{
 			Name: "TENSORFLOW_SERVING", ExportsNames: true, ExportsNoOutputs: true,
@@ -57,7 +58,7 @@ var rows = []Row{
 		Name: plan.TorchServe,
 		New:  func(p *plan.Plan) (service.Service, error) { return torchserve.New(p.Target) },
 		Traits: Traits{
-			Protocols: []plan.Protocol{plan.HTTP}, Path: "predictions", Synchronous: true,
+			Protocols: []plan.Protocol{plan.HTTP}, Path: "predictions", Synchronous: true, MetricsPage: ":8082/metrics",
 			Reference: Reference{Port: "torchserve", Hold: func(_ string, hold time.Duration) []string {
 				return holdModel("torchserve", hold)
 			}},

@@ -7,8 +7,9 @@ import (
 	"github.com/redline-bench/redline/internal/result"
 )
 
-// Sample is a level with every number that a run of the plan can have, to check names before the run. Its values say nothing.
-func Sample(m *plan.Measure) *result.Level {
+// Sample is a level with every number that a run can have, to check names before the run. Its values say nothing. m may be nil;
+// streamed: a request has several responses, so it has a time to the first.
+func Sample(m *plan.Measure, streamed bool) *result.Level {
 	var l result.Latency
 	for _, p := range percentiles {
 		l.Percentiles = append(l.Percentiles, result.Percentile{P: p})
@@ -16,8 +17,12 @@ func Sample(m *plan.Measure) *result.Level {
 	if m != nil && m.Percentile > 0 {
 		l.Percentiles = append(l.Percentiles, result.Percentile{P: float64(m.Percentile)})
 	}
-	return &result.Level{
-		Client: result.Client{Requests: math.MaxUint32, Latency: l, Sent: l, Due: l, First: &l},
+	lv := &result.Level{
+		Client: result.Client{Requests: math.MaxUint32, Latency: l, Sent: l, Due: l},
 		Server: &result.Server{},
 	}
+	if streamed {
+		lv.Client.First = &l
+	}
+	return lv
 }

@@ -41,10 +41,13 @@ func TestCountsOfALevel(t *testing.T) {
 }
 
 func TestSampleHasTheNumbersOfARun(t *testing.T) {
-	lv := measure.Sample(&plan.Measure{Percentile: 85})
+	lv := measure.Sample(&plan.Measure{Percentile: 85}, true)
 	for _, name := range []string{"p50", "p85", "p99.99", "avg", "send.p99", "due.p50", "first.p99", "throughput", "error_rate", "server.queue", "lag.p99", "in_flight"} {
 		if r, ok := lv.Read(name); !ok || r.Needs > 0 {
 			t.Errorf("%s: %+v, %v", name, r, ok)
 		}
+	}
+	if _, ok := measure.Sample(nil, false).Read("first.p99"); ok {
+		t.Error("a single response has a time to the first one")
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/redline-bench/redline/internal/pace"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/unit"
 )
 
 // The rules of the verdict. A level is client-limited when the client, not the server, set its numbers.
@@ -48,7 +49,7 @@ func Judge(lv *result.Level, l Load) (out []result.Reason) {
 		case l.Cap > 0:
 			try = fmt.Sprintf("use --async, or raise --max-threads above %d", l.Cap)
 		}
-		add(try, "sent %.6g of the %.6g requests per second that were due", h.AchievedRate, l.Rate)
+		add(try, "sent %s of the %s requests per second that were due", unit.Digits(h.AchievedRate, 6), unit.Digits(l.Rate, 6))
 	}
 	if lag := time.Duration(h.LagP99Ns); !l.Held && lag > max(minLag, time.Duration(maxLagShare*float64(lv.Client.Sent.At(50)))) {
 		try := "lower the rate, or give the client more CPU"
@@ -60,7 +61,7 @@ func Judge(lv *result.Level, l Load) (out []result.Reason) {
 	}
 	if h.AchievedInFlight < minInFlight*h.AskedInFlight {
 		add("lower the concurrency, or give the client more CPU",
-			"kept %.3g requests in flight where %.4g were asked for", h.AchievedInFlight, h.AskedInFlight)
+			"kept %s requests in flight where %s were asked for", unit.Digits(h.AchievedInFlight, 3), unit.Digits(h.AskedInFlight, 4))
 	}
 	out = append(out, Stalled(l.Stalled, l.Wall, l.Options.Records)...)
 	if l.Standstill > maxStandstill {
@@ -261,7 +262,7 @@ func loadName(lv *result.Level) string {
 	if lv.Concurrency > 0 {
 		return fmt.Sprintf("concurrency %d", lv.Concurrency)
 	}
-	return fmt.Sprintf("request rate %.6g", lv.Rate)
+	return "request rate " + unit.Digits(lv.Rate, 6)
 }
 
 // stagesName names a load that changes: its stages, or only their number where they are many.

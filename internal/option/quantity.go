@@ -3,6 +3,7 @@ package option
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redline-bench/redline/internal/unit"
@@ -39,9 +40,21 @@ func TimeIn(to *float64, bare time.Duration, most float64) Value {
 func Duration(to *time.Duration) Value {
 	v := storeTime(to, 0)
 	if *to > 0 {
-		v.Default = to.String()
+		v.Default = shortTime(*to)
 	}
 	return v
+}
+
+// shortTime writes a time without parts that are 0.
+func shortTime(d time.Duration) string {
+	text := d.String()
+	if rest, ok := strings.CutSuffix(text, "m0s"); ok {
+		text = rest + "m"
+	}
+	if rest, ok := strings.CutSuffix(text, "h0m"); ok {
+		text = rest + "h"
+	}
+	return text
 }
 
 func storeTime(to *time.Duration, bare time.Duration) Value {

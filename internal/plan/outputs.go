@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/redline-bench/redline/internal/option"
+	"github.com/redline-bench/redline/internal/secret"
 )
 
 // Outcome is what becomes of a result besides the console: pages, records, history, and the gate. Every command that
@@ -16,6 +17,14 @@ type Outcome struct {
 	Records       string   `json:"records,omitempty"`        // every request, .parquet or .csv
 	HistogramLog  string   `json:"histogram_log,omitempty"`  // HdrHistogram log
 	MetricsListen string   `json:"metrics_listen,omitempty"` // Prometheus endpoint during the run
+	ServerMetrics []string `json:"server_metrics,omitempty"` // Prometheus endpoints of the server and its GPUs
+	// OwnMetrics: the page on which the server itself reports its metrics is one of them.
+	OwnMetrics    bool     `json:"own_metrics,omitempty"`
+	RemoteWrite   string   `json:"remote_write,omitempty"` // Prometheus server that gets the run's metrics
+	OTLP          string   `json:"otlp,omitempty"`         // OpenTelemetry collector that gets the run's metrics
+	OTLPHeaders   []Header `json:"otlp_headers,omitempty"`
+	OTLPCA        string   `json:"otlp_ca,omitempty"`        // file of certificate authorities
+	TraceRequests float64  `json:"trace_requests,omitempty"` // share of the requests that are traced
 	Asserts       []string `json:"asserts,omitempty"`
 	Baseline      string   `json:"baseline,omitempty"`
 	// MaxRegression is the share by which a run may be worse than the baseline: 0.03 for three per cent.
@@ -41,7 +50,35 @@ func (o *Outcome) Rows() []option.Row {
 		{Long: "histogram-log", Arg: "FILE", Writes: true, Help: "write the latencies as an HdrHistogram log (.hlog), one interval per window", To: option.Text(&o.HistogramLog)},
 		{Long: "dash", Help: "show the run on a live page in a browser on this machine; the address is printed", To: option.Switch(&o.Dash)},
 		{Long: "dash-listen", Arg: "ADDRESS", Help: "address to listen on for the live page; port 0 picks a free port. Other machines need the token in the printed address", To: option.Text(&o.DashListen)},
-		{Long: "metrics-listen", Arg: "ADDRESS", Help: "address to listen on for Prometheus metrics of the run, at /metrics", To: option.Text(&o.MetricsListen)},
+		{Long: "metrics-listen", Arg: "ADDRESS", Help: "address to listen on for Prometheus metrics of the run, at /metrics, with native histograms", To: option.Text(&o.MetricsListen)},
+		{
+			Long: "prometheus-remote-write", Arg: "URL", Secret: secret.URL,
+			Help: "send the run's metrics to this Prometheus server once a second and at the end, for runs that are too short to be scraped: http://HOST:9090/api/v1/write",
+			To:   option.Text(&o.RemoteWrite),
+		},
+		{
+			Long: "server-metrics", Also: "server-metrics-url server-metrics-urls", Arg: "[URL]", Optional: true, Repeat: true, Secret: secret.URL,
+			Help: "read Prometheus metrics from this URL during the run, without a URL from the usual address of the server's own metrics, and report them on the time axis of the latency: queue, batch size, caches, GPU use, power. " +
+				"Known are Triton, vLLM, SGLang, TGI, TensorRT-LLM and NVIDIA's DCGM exporter; see docs/telemetry.md",
+			To: option.Func(func(v string) error {
+				o.OwnMetrics = o.OwnMetrics || v == ""
+				o.ServerMetrics = append(o.ServerMetrics, strings.FieldsFunc(v, func(r rune) bool { return r == ',' || r == ' ' })...)
+				return nil
+			}),
+		},
+		{
+			Long: "otlp", Arg: "ENDPOINT", Secret: secret.URL,
+			Help: "send the run's metrics to this OpenTelemetry collector once a second while the run goes on: grpc://HOST:4317, grpcs://, http://HOST:4318, https://, or env for the OTEL_ variables; " +
+				"see docs/telemetry.md",
+			To: option.Text(&o.OTLP),
+		},
+		{Long: "otlp-header", Arg: "NAME:VALUE", Repeat: true, Secret: secret.Header, Help: "header of every message to the collector of --otlp, such as its API key", To: AppendHeader(&o.OTLPHeaders)},
+		{Long: "otlp-ca", Arg: "FILE", Help: "PEM file of certificate authorities for the collector of --otlp (those of the system)", To: option.Text(&o.OTLPCA)},
+		{
+			Long: "trace-requests", Arg: "PCT", Unit: "%", Default: "0",
+			Help: "give this share of the requests a W3C traceparent and send their spans to the collector of --otlp, so that the server's own spans appear below them",
+			To:   option.Percent(&o.TraceRequests, 100),
+		},
 		{Long: "assert", Arg: "RULE", Repeat: true, Help: "fail the run (exit code 4) unless the rule holds at every level: 'p99<50ms', 'throughput>900', 'error_rate<0.1%'; with find: 'capacity>900'", To: option.Append(&o.Asserts)},
 		{Long: "baseline", Arg: "RUN", Help: "compare with an earlier run (an id of redline history, a result file or a folder) and fail (exit code 4) if this run is worse", To: option.Text(&o.Baseline)},
 		{Long: "max-regression", Arg: "PCT", Help: "allowed change for the worse from the baseline. A number fails if its whole confidence interval is beyond it", To: option.Percent(&o.MaxRegression, 1e6)},

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/internal/pace"
+	"github.com/redline-bench/redline/internal/traceid"
 )
 
 // Plan describes one run.
@@ -106,6 +107,8 @@ type Target struct {
 	TLS             TLS         `json:"tls,omitzero"`
 	Trace           Trace       `json:"trace,omitzero"`
 	Metrics         Metrics     `json:"metrics,omitzero"`
+	// Tracing chooses the requests that carry a traceparent; nil chooses none. It is made anew for each run.
+	Tracing *traceid.Sampler `json:"-"`
 	// Embedded: the server is a child of this program, started for the run with the extra arguments EmbeddedArgs.
 	Embedded     bool     `json:"embedded,omitempty"`
 	EmbeddedArgs []string `json:"embedded_args,omitempty"`
@@ -237,6 +240,11 @@ const (
 	SessionConcurrency  Mode = "session_concurrency"
 	FixedSchedule       Mode = "fixed_schedule"
 )
+
+// Scheduled tells whether requests are due at the times of a schedule, whatever the server answers: open loop.
+func (m Mode) Scheduled() bool {
+	return m == RequestRate || m == CustomIntervals || m == FixedSchedule
+}
 
 // Search is how levels are visited.
 type Search string

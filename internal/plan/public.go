@@ -22,6 +22,8 @@ func (p *Plan) carriers() (*Plan, []carrier) {
 	c := *p
 	t := &c.Target
 	t.Headers, t.EmbeddedArgs, c.Secrets = slices.Clone(t.Headers), slices.Clone(t.EmbeddedArgs), nil
+	o := &c.Outcome
+	o.ServerMetrics, o.OTLPHeaders = slices.Clone(o.ServerMetrics), slices.Clone(o.OTLPHeaders)
 	list := []carrier{
 		{"-u", &t.URL, secret.PublicURL(t.URL)},
 		{"--metrics-url", &t.Metrics.URL, secret.PublicURL(t.Metrics.URL)},
@@ -37,6 +39,15 @@ func (p *Plan) carriers() (*Plan, []carrier) {
 	for i := range t.EmbeddedArgs {
 		a := &t.EmbeddedArgs[i]
 		list = append(list, carrier{"--embedded-arg", a, secret.Public(secret.Option, *a)})
+	}
+	for i := range o.ServerMetrics {
+		list = append(list, carrier{"--server-metrics", &o.ServerMetrics[i], secret.PublicURL(o.ServerMetrics[i])})
+	}
+	list = append(list, carrier{"--otlp", &o.OTLP, secret.PublicURL(o.OTLP)}, carrier{"--prometheus-remote-write", &o.RemoteWrite, secret.PublicURL(o.RemoteWrite)})
+	for i := range o.OTLPHeaders {
+		if h := &o.OTLPHeaders[i]; !secret.Harmless(h.Name) {
+			list = append(list, carrier{"--otlp-header " + h.Name, &h.Value, secret.Mask})
+		}
 	}
 	return &c, list
 }

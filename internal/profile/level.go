@@ -41,9 +41,9 @@ func (r *Runner) visit(ctx context.Context, lv result.Level) outcome {
 		lv.Unfinished, lv.Accepted = true, false
 	}
 	if len(lv.Windows) > 0 || err == nil {
+		r.Observer.LevelEnds(&lv)
 		r.res.Levels = append(r.res.Levels, lv)
 		r.limits = append(r.limits, m.reasons)
-		r.Observer.LevelEnds(&lv)
 	}
 	return outcome{
 		met: lv.Stable && !lv.OverLimit, stable: lv.Stable, err: err,

@@ -14,7 +14,7 @@ type Observer interface {
 	LevelBegins(lv *result.Level, warmup bool)
 	// Pass is called after each window; n counts from 1.
 	Pass(n int, w *result.Window)
-	// LevelEnds is called with the finished level, accepted or not.
+	// LevelEnds is called with the finished level, accepted or not. It may add to the level, which is then put into the result.
 	LevelEnds(lv *result.Level)
 	// Progress is called several times a second while a window runs.
 	Progress(p Progress)

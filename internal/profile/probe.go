@@ -38,7 +38,7 @@ func (p *Prober) Run(ctx context.Context, lv result.Level, drain time.Duration, 
 	p.runs++
 	runs := p.runs
 	p.r.Plan = p.plan.With(func(pl *plan.Plan) { pl.Load.Seed += runs })
-	m := &probe{levelRun: levelRun{Runner: p.r, lv: &lv}, setup: p.r.setup()}
+	m := &probe{levelRun: levelRun{Runner: p.r, lv: &lv}, setup: p.r.setup(), head: &lv}
 	m.failed = p.r.eng.Failures()
 	p.r.eng.Sync(func() { p.r.collect = m.add })
 	m.began = clock.Now()
@@ -52,7 +52,10 @@ func (p *Prober) Run(ctx context.Context, lv result.Level, drain time.Duration, 
 		drain = min(drain, DrainTime)
 	}
 	p.drain(drain)
-	p.r.eng.Sync(func() { p.r.collect = nil })
+	p.r.eng.Sync(func() {
+		p.r.collect = nil
+		err = errors.Join(err, m.tapErr)
+	})
 	p.r.eng.ClearFailures()
 	return err
 }
@@ -64,6 +67,8 @@ func (p *Prober) drain(limit time.Duration) { p.r.waitFor(p.r.hard, limit) }
 type probe struct {
 	levelRun
 	setup  measure.Setup
+	head   *result.Level // the load, for Tap
+	tapErr error
 	began  int64
 	win    *measure.Window
 	series *measure.Series
@@ -91,6 +96,9 @@ func (m *probe) reset() {
 func (m *probe) add(r *record.Record, _ []record.Event, _ []byte) {
 	if r.Flags&record.Closing != 0 || r.Class == record.Canceled {
 		return
+	}
+	if m.Tap != nil && m.tapErr == nil {
+		m.tapErr = m.Tap(m.head, 0, r)
 	}
 	m.ended++
 	if r.Class != record.OK {

@@ -4,16 +4,15 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"math"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/redline-bench/redline/internal/cleantext"
 	"github.com/redline-bench/redline/internal/measure"
-	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/stats"
+	"github.com/redline-bench/redline/internal/unit"
 )
 
 // Health writes the lines under a level: its problems, its failures, in open loop its latencies from due time and send time,
@@ -26,6 +25,7 @@ func Health(w io.Writer, l *result.Level, s Style) {
 	if _, ended := measure.Counts(l); ended > 0 { // else the client did nothing that could be measured
 		client(&p, l)
 	}
+	serverMetrics(&p, l.ServerMetrics)
 	p.to(w)
 }
 
@@ -84,11 +84,11 @@ func latencies(p *page, l *result.Level) {
 	}
 	var rows []row
 	c := &l.Client
-	if open(l) {
+	if l.Mode.Scheduled() {
 		rows = append(rows, row{"from schedule", &c.Due}, row{"from send", &c.Sent})
 	}
 	if c.First != nil {
-		if !open(l) {
+		if !l.Mode.Scheduled() {
 			rows = append(rows, row{"last response", &c.Latency})
 		}
 		rows = append(rows, row{"first response", c.First})
@@ -165,29 +165,27 @@ func columnsOf(p *page, table [][]string, left int) {
 func client(p *page, l *result.Level) {
 	h := &l.Health
 	p.linef("  %s", p.paint(bold, "Client health:"))
-	if open(l) {
+	if l.Mode.Scheduled() {
 		p.linef("    Send lag: p50 %d usec, p99 %d usec, max %d usec", us(h.LagP50Ns), us(h.LagP99Ns), us(h.LagMaxNs))
 	}
 	if h.AskedRate > 0 {
-		p.linef("    Request rate: sent %.6g of %.6g per sec that were due (%.4g %%)", h.AchievedRate, h.AskedRate, percent(h.AchievedRate, h.AskedRate))
+		p.linef("    Request rate: sent %s of %s per sec that were due (%.4g %%)", unit.Digits(h.AchievedRate, 6), unit.Digits(h.AskedRate, 6), percent(h.AchievedRate, h.AskedRate))
 	}
 	if h.AskedInFlight > 0 {
-		asked := strconv.FormatFloat(h.AskedInFlight, 'g', 6, 64) // the requested concurrency; not a whole number if slots pause
-		if h.AskedInFlight != math.Trunc(h.AskedInFlight) {
-			asked = strconv.FormatFloat(h.AskedInFlight, 'g', 4, 64)
-		}
-		p.linef("    In flight: %.4g of %s requested (%.4g %%)", h.AchievedInFlight, asked, percent(h.AchievedInFlight, h.AskedInFlight))
+		// The requested concurrency; not a whole number if slots pause.
+		asked := unit.Digits(h.AskedInFlight, 4)
+		p.linef("    In flight: %s of %s requested (%.4g %%)", unit.Digits(h.AchievedInFlight, 4), asked, percent(h.AchievedInFlight, h.AskedInFlight))
 	} else {
-		p.linef("    In flight: %.4g on average", h.AchievedInFlight)
+		p.linef("    In flight: %s on average", unit.Digits(h.AchievedInFlight, 4))
 	}
 	switch {
 	case h.Dropped > 0:
 		p.linef("    %s %d requests were due and never sent", p.paint(yellow, "Dropped:"), h.Dropped)
-	case open(l):
+	case l.Mode.Scheduled():
 		p.linef("    Dropped: none")
 	}
 	p.linef("    CPU: %.2f cores, %s usec per request; the machine was %.0f %% busy",
-		h.CPUCores, plainNumber(float64(h.CPUPerRequestNs)/1000), h.MachineShare*100)
+		h.CPUCores, unit.Digits(float64(h.CPUPerRequestNs)/1000, 3), h.MachineShare*100)
 	if h.MoreConnections > 0 {
 		p.linef("    %s %d, the busiest worked for %.0f %% of the time and limits the throughput; --connections %d can do up to %.2g times as much",
 			p.paint(yellow, "Connections:"), h.Connections, h.ConnectionBusy*100, h.MoreConnections, float64(h.MoreConnections)/float64(h.Connections))
@@ -214,22 +212,4 @@ func client(p *page, l *result.Level) {
 	if l.Client.Requests > 0 && !l.Client.Latency.Exact {
 		p.linef("    Percentiles are within %g %%: there are too many requests to sort them", 100*stats.MaxError)
 	}
-}
-
-// open reports whether the level is open loop.
-func open(l *result.Level) bool {
-	switch l.Mode {
-	case plan.RequestRate, plan.CustomIntervals, plan.FixedSchedule:
-		return true
-	case plan.Concurrency, plan.PeriodicConcurrency, plan.SessionConcurrency:
-	}
-	return false
-}
-
-// plainNumber formats a number with three significant digits and without an exponent.
-func plainNumber(v float64) string {
-	if v >= 100 {
-		return strconv.FormatFloat(v, 'f', 0, 64)
-	}
-	return strconv.FormatFloat(v, 'g', 3, 64)
 }

@@ -31,6 +31,9 @@ type Result struct {
 	CommandLine string `json:"command_line,omitempty"`
 	Label       string `json:"label,omitempty"`
 	Workload    string `json:"workload,omitempty"`
+	// RunID names the run in what is sent to other tools, Telemetry is what arrived there.
+	RunID     string `json:"run_id,omitempty"`
+	Telemetry []Sent `json:"telemetry,omitempty"`
 	// Scenario is the name that a scenario file gives itself; empty for other runs.
 	Scenario string `json:"scenario,omitempty"`
 	// GoodputBounds are the bounds that a good request keeps, as "time_to_first_token:200"; empty where none were given.
@@ -138,6 +141,8 @@ type Level struct {
 	GPU       *GPU      `json:"gpu,omitempty"`
 	Failures  []Failure `json:"failures,omitempty"`
 	Health    Health    `json:"health"`
+	// ServerMetrics are the server's own metrics during the level (--server-metrics).
+	ServerMetrics *ServerMetrics `json:"server_metrics,omitempty"`
 	// ClientLimited: the client, not the server, set the numbers of this level; the verdict has the reasons.
 	ClientLimited bool `json:"client_limited,omitempty"`
 	// ServerFailed: more requests failed than a valid level may have; the verdict says since when and how.

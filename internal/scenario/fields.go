@@ -2,7 +2,6 @@ package scenario
 
 import (
 	"strings"
-	"time"
 
 	"go.yaml.in/yaml/v3"
 
@@ -111,7 +110,6 @@ func (r *reader) stages(n *yaml.Node) []pace.Stage {
 		if !r.mapping(item, "a stage", r.stage(&s)) {
 			continue
 		}
-		d, err := time.ParseDuration(s.time.Value)
 		switch given := strings.Join(s.given, " "); {
 		case given == "rate":
 			s.from, s.to = s.rate, s.rate
@@ -122,12 +120,12 @@ func (r *reader) stages(n *yaml.Node) []pace.Stage {
 		switch {
 		case s.time.At == (Position{}):
 			r.fault(item, `a stage needs its length: add "for", such as "for: 30s"`)
-		case err != nil || d <= 0:
-			r.faults = append(r.faults, Fault{r.path, s.time.At, `"for" is a time with its unit, such as 30s or 2m, not "` + s.time.Value + `"`})
 		case s.from+s.to <= 0:
 			r.fault(item, "a stage needs a rate above 0")
 		default:
-			out = append(out, pace.Stage{From: s.from, To: s.to, Time: d})
+			if d := r.length("for", s.time); d > 0 {
+				out = append(out, pace.Stage{From: s.from, To: s.to, Time: d})
+			}
 		}
 	}
 	return out

@@ -7,11 +7,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/secret"
+	"github.com/redline-bench/redline/internal/unit"
 )
 
 // reader reads one file.
@@ -196,7 +198,11 @@ func (r *reader) options(n *yaml.Node, command string, rows []option.Row) []Opti
 		row := find(rows, key.Value)
 		switch {
 		case row == nil:
-			r.fault(key, "redline %s has no option %q; see redline help %s", command, key.Value, command)
+			hint := "see redline help " + command
+			if near := option.Near(key.Value, keys(rows)); len(near) > 0 {
+				hint = "did you mean " + strings.Join(near, " or ") + "?"
+			}
+			r.fault(key, "redline %s has no option %q; %s", command, key.Value, hint)
 		case row.Instead != "":
 			r.fault(key, "%s %s", row.Name(), row.Instead)
 		default:
@@ -217,6 +223,27 @@ func find(rows []option.Row, key string) *option.Row {
 		}
 	}
 	return nil
+}
+
+// keys are the keys of all options that a class can have.
+func keys(rows []option.Row) []string {
+	var names []string
+	for i := range rows {
+		if rows[i].Instead == "" {
+			names = append(names, rows[i].Keys()...)
+		}
+	}
+	return names
+}
+
+// length reads how long something lasts; it is 0 where the text is no time above 0.
+func (r *reader) length(key string, t Text) time.Duration {
+	d, err := unit.Time(t.Value, 0)
+	if err != nil || d == 0 {
+		r.at(t.At, fmt.Sprintf("%q is a time with its unit, such as 30s or 2m, not %q", key, t.Value))
+		return 0
+	}
+	return d
 }
 
 // values are the values of an option: one, or a list of an option that may be given several times. A switch is true or false.

@@ -63,8 +63,11 @@ func TestFaults(t *testing.T) {
 	f("seed: -1\narrivals: even\nclasses:\n  a:\n    profile: {model: m, streaming: maybe}",
 		`1:7: must be a whole number of at least 0`, `2:11: must be constant or poisson, not "even"`, `5:36: --streaming is a switch: true or false`)
 	f("classes:\n  a:\n    profile:\n      speed: x\n      json: f",
-		`4:7: redline profile has no option "speed"; see redline help profile`,
+		`4:7: redline profile has no option "speed"; did you mean seed?`,
 		`5:7: --json is about the whole run: give it to redline run, or put it under "options" of the scenario`)
+	f("classes:\n  a:\n    profile: {strem: true, steaming: true}",
+		`3:15: redline profile has no option "strem"; see redline help profile`,
+		`3:28: redline profile has no option "steaming"; did you mean streaming?`)
 	f("classes:\n  a: {}", `2:3: the class "a" needs "profile" or "llm" with the options of that command`)
 	f("classes:\n  a:\n    profile: {}\n    llm: {}", `4:10: a class has one of "profile" or "llm"`)
 	f("classes:\n  a: {llm: {config: x}}", `2:13: --config is not supported: use options`)
@@ -89,7 +92,7 @@ func TestArguments(t *testing.T) {
 	s, faults, secrets := read(`
 seed: 7
 arrivals: poisson
-stages: [{rate: 10, for: 30s}, {from: 10, to: 50, for: 1m}]
+stages: [{rate: 10, for: 0.5 min}, {from: 10, to: 50, for: 1m}]
 options: {json: out.json, assert: [a<1, b<2]}
 classes:
   a: {weight: 3, profile: {model: x, url: "http://${env:HOST}", header: ["A: Bearer ${env:TOKEN}", "B: $${env:TOKEN}"], streaming: true, verbose: [true, true]}}

@@ -2,7 +2,6 @@ package scenario
 
 import (
 	"strings"
-	"time"
 
 	"go.yaml.in/yaml/v3"
 
@@ -76,12 +75,9 @@ func (r *reader) rates(l, outer *load) []pace.Stage {
 	case l.rate > 0 && length.Value == "":
 		r.at(l.at, `a rate needs its length: add "duration", such as "duration: 1m"`)
 	case l.rate > 0:
-		d, err := time.ParseDuration(length.Value)
-		if err != nil || d <= 0 {
-			r.at(length.At, `"duration" is a time with its unit, such as 30s or 2m, not "`+length.Value+`"`)
-			return nil
+		if d := r.length("duration", length); d > 0 {
+			return []pace.Stage{{From: l.rate, To: l.rate, Time: d}}
 		}
-		return []pace.Stage{{From: l.rate, To: l.rate, Time: d}}
 	case l.duration.Value != "" && outer != nil:
 		r.at(l.duration.At, `"duration" needs "rate"; a class with a load of its own options has the options for its length too`)
 	}

@@ -128,6 +128,16 @@ func (p *Poller) Stop() {
 	p.client.CloseIdleConnections()
 }
 
+// Poll reads the endpoint once more, at once. Its failure counts like that of any other poll.
+func (p *Poller) Poll(ctx context.Context) {
+	page, err := p.poll(ctx)
+	if err != nil {
+		p.fail(err)
+		return
+	}
+	p.add(page)
+}
+
 // Take returns what was collected since the last Take, and begins a new window.
 func (p *Poller) Take() Window {
 	p.mu.Lock()

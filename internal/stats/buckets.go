@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"iter"
 	"math"
 	"slices"
 )
@@ -77,6 +78,24 @@ func (b *Buckets[C]) cover(from, to int) {
 func (b *Buckets[C]) edges(i int) (low, high float64) {
 	key := uint64(b.first + i)
 	return math.Float64frombits(key << keyShift), math.Float64frombits((key + 1) << keyShift)
+}
+
+// Zeros is the number of numbers of at most 0.
+func (b *Buckets[C]) Zeros() uint64 { return b.zeros }
+
+// All yields the middle and the count of each bucket that is not empty, ascending. Numbers of at most 0 are in none.
+func (b *Buckets[C]) All() iter.Seq2[float64, uint64] {
+	return func(yield func(middle float64, n uint64) bool) {
+		for i, n := range b.counts {
+			if n == 0 {
+				continue
+			}
+			low, high := b.edges(i)
+			if !yield((low+high)/2, uint64(n)) {
+				return
+			}
+		}
+	}
 }
 
 // Quantiles are percentiles of the numbers, of which the largest is known. See Interpolate.

@@ -40,10 +40,10 @@ func TestFaultsAreNamed(t *testing.T) {
 			return
 		}
 		for _, failure := range w.faces {
-			story := failure.Report()
+			report := failure.Report()
 			for _, part := range []string{"FAILED: " + string(fault), text, "replay: redline stress sequence m -u", "--replay "} {
-				if !strings.Contains(story, part) {
-					t.Errorf("%s: the story lacks %q:\n%s", name, part, story)
+				if !strings.Contains(report, part) {
+					t.Errorf("%s: the report lacks %q:\n%s", name, part, report)
 				}
 			}
 		}

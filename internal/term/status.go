@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/redline-bench/redline/internal/unit"
 )
 
 // Status is the state of the window in progress.
@@ -152,9 +154,4 @@ func cut(line string, width int) string {
 }
 
 // figure formats a number for reading while it changes: whole from 100 on, else three digits.
-func figure(v float64) string {
-	if v >= 100 {
-		return strconv.FormatFloat(v, 'f', 0, 64)
-	}
-	return strconv.FormatFloat(v, 'g', 3, 64)
-}
+func figure(v float64) string { return unit.Digits(v, 3) }

@@ -1,5 +1,5 @@
 // Package unit reads times and sizes as people write them: a number with a unit, or a bare number in a unit that the caller
-// names.
+// names. It also writes numbers for people.
 package unit
 
 import (

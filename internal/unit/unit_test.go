@@ -1,6 +1,7 @@
 package unit_test
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -52,4 +53,24 @@ func TestSize(t *testing.T) {
 			t.Errorf("Size(%q) = %d, want an error", text, got)
 		}
 	}
+}
+
+// Numbers for people have no exponent, however large they are.
+func TestDigits(t *testing.T) {
+	f := func(v float64, n int, want string) {
+		t.Helper()
+		if got := unit.Digits(v, n); got != want {
+			t.Errorf("Digits(%g, %d) = %s, want %s", v, n, got, want)
+		}
+	}
+	f(0, 4, "0")
+	f(12345.6, 4, "12346")
+	f(-12345.6, 4, "-12346")
+	f(1e6, 3, "1000000")
+	f(123.456, 4, "123.5")
+	f(999.96, 4, "1000")
+	f(1.5, 4, "1.5")
+	f(10, 4, "10")
+	f(0.00012345, 3, "0.000123")
+	f(math.Inf(1), 4, "+Inf")
 }

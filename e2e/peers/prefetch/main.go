@@ -57,6 +57,7 @@ func all(heavy bool) []peer {
 		of("zsh", peers.InstallZsh),
 		of("fish", peers.InstallFish),
 		of("nginx", peers.InstallNginx),
+		of("Prometheus", peers.InstallPrometheus),
 		of("hypercorn", peers.InstallHypercorn),
 		of("rpm", peers.InstallRPM),
 		of("pandas and validators of JSON", peers.InstallValidators),
@@ -70,7 +71,7 @@ func all(heavy bool) []peer {
 func heavyOnly() []peer {
 	return []peer{
 		list("AIPerf", peers.AIPerf), list("Model Analyzer", peers.ModelAnalyzer),
-		of("Ruby", peers.InstallRuby), of("QEMU", peers.InstallQEMU),
+		of("Ruby", peers.InstallRuby), of("QEMU", peers.InstallQEMU), of("OpenTelemetry Collector", peers.InstallCollector),
 	}
 }
 

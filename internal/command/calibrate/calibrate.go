@@ -64,9 +64,7 @@ HTTP and gRPC; 64 bytes, 16 KiB and 1 MiB of tensor data; 1, 8 and 64 requests i
 the paces above. Reports use the nearest entry and name it. The grid takes about 90 seconds.
 
 Run the command while the machine is idle, and again after each update of redline.
-
-Examples
-  redline calibrate
+`, Examples: `  redline calibrate
   redline calibrate profile -m resnet50 -u gpu-host:8001 -i grpc --concurrency-range 1:8
       calibrate for the run 'redline profile -m resnet50 ...'
   redline calibrate llm -m llama -u gpu-host:8000 --streaming --concurrency 1,64

@@ -5,16 +5,25 @@ import (
 	"context"
 	"time"
 
+	"github.com/redline-bench/redline/internal/command/outcome"
+	"github.com/redline-bench/redline/internal/gate"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/telemetry"
+	"github.com/redline-bench/redline/internal/traceid"
 )
 
 // Class is one kind of traffic of a scenario: a run of a command beside others, without files of its own.
 type Class interface {
 	// Options are the options of the class without secrets, such as "--concurrency=4".
 	Options() []string
-	// Prepare does everything up to the first request: it asks the server for the model, and makes the requests.
-	Prepare() error
+	// Sample has every number that a rule about the class can be about.
+	Sample() *gate.Sample
+	// Prepare does everything up to the first request: it asks the server for the model, and makes the requests. tracing chooses
+	// the requests that are traced; nil chooses none.
+	Prepare(tracing *traceid.Sampler) error
+	// Server is what is read of the server besides. It comes after Prepare.
+	Server() outcome.Server
 	// FirstRequest is the first request as it would go on the wire. It comes after Prepare, and sends nothing.
 	FirstRequest(ctx context.Context) ([]byte, error)
 	// Measure sends the load and measures it. The result has the levels, the verdict and the plan of the class.
@@ -27,14 +36,18 @@ type Together struct {
 	Name string // of the class
 	// Ready is called when the warm-up is over. It returns when all classes are ready, or when ctx ends.
 	Ready func(ctx context.Context) error
-	// Tap is shown the record of every measured request.
-	Tap func(lv *result.Level, window int, r *record.Record) error
+	// Tap returns the function that is shown the record of every measured request. fromSend: the latency of an open loop counts
+	// from the send time, not from the due time.
+	Tap func(fromSend bool) func(lv *result.Level, window int, r *record.Record) error
+	// Responses is shown every measured response of a language model; nil where nothing counts them.
+	Responses func(lv *result.Level, r *telemetry.Response)
 	// Progress is called several times a second.
 	Progress func(p Progress)
 }
 
 // Progress is a look at a class under way.
 type Progress struct {
+	Level            *result.Level
 	Warmup           bool
 	Elapsed          time.Duration
 	Requests, Failed uint64

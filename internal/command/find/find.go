@@ -10,6 +10,7 @@ import (
 
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/command/llm"
+	"github.com/redline-bench/redline/internal/command/outcome"
 	"github.com/redline-bench/redline/internal/command/profile"
 	"github.com/redline-bench/redline/internal/gate"
 	"github.com/redline-bench/redline/internal/measure"
@@ -20,17 +21,16 @@ import (
 
 // target is the traffic of a command, as loads that a search chooses. llm.Prober and profile.Prober are targets.
 type target interface {
-	// Start does everything up to the first request, Close ends the connections.
-	Start(io *command.IO, sigs *command.Signals) error
+	// Start does everything up to the first request and connects out, which gets the requests; Close ends the connections.
+	Start(io *command.IO, sigs *command.Signals, out *outcome.Outcome) error
 	Close()
 	// Run sends one load until watch ends it, and waits for the requests in flight: at most drain, then they are canceled.
 	Run(ctx context.Context, lv result.Level, drain time.Duration, first measure.Look, watch measure.Watch) error
 	// Outcome is what becomes of the result, and the file of --json. Arguments are the options without secrets.
 	Outcome() (o plan.Outcome, json string)
 	Arguments() []string
-	// Known is a level with every number that a rule can be about. Hint explains why a rule's number is missing, if it can.
-	Known() *result.Level
-	Hint(r *gate.Rule) string
+	// Sample has every number that a rule can be about.
+	Sample() *gate.Sample
 	// Plan, Describe and MaxErrorRate are for the result. Describe returns a hash of what is sent.
 	Plan() *plan.Plan
 	Describe(res *result.Result) (workload string)
@@ -64,7 +64,7 @@ func Run(p *command.IO, args []string) (int, error) {
 	}
 	s := &session{IO: p, sigs: sigs, opts: o, what: what, target: t}
 	if s.tiers, err = o.objectives(); err == nil {
-		err = checkRules(s.tiers, t)
+		err = checkObjectives(s.tiers, t.Sample())
 	}
 	if err != nil {
 		return 0, command.Usage(err)

@@ -20,6 +20,7 @@ import (
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/testkit"
 	"github.com/redline-bench/redline/internal/testkit/outcome"
+	"github.com/redline-bench/redline/internal/testkit/queueing"
 )
 
 // queue is a server with some workers, in the order of arrival. Times are those of the simulation.
@@ -63,14 +64,15 @@ func laws() []law {
 			return func() time.Duration { return seconds(mean * rng.ExpFloat64()) }
 		}
 	}
+	capacity := func(limit float64, latency func(rate float64) float64) float64 {
+		return queueing.Solve(1, 3999.9, limit, latency)
+	}
 	return []law{
-		// Of an M/M/1 queue the time in the system is exponential: p90 = ln 10 / (µ-λ).
-		{"M/M/1", "p90<5ms", 4000 - math.Log(10)/5e-3, 1, exponential(scale)},
-		// Pollaczek and Khinchin: the mean wait of M/G/1 is λ·E[S²]/(2(1-ρ)).
-		{"M/D/1", "avg<1.5ms", solve(1.5e-3, func(l float64) float64 { return scale + l*scale*scale/2/(1-l*scale) }), 1, func(*rand.Rand, int64) func() time.Duration {
+		{"M/M/1", "p90<5ms", queueing.RateMM1(4000, 90, 5e-3), 1, exponential(scale)},
+		{"M/D/1", "avg<1.5ms", capacity(1.5e-3, func(rate float64) float64 { return queueing.MeanMG1(rate, scale, scale*scale) }), 1, func(*rand.Rand, int64) func() time.Duration {
 			return func() time.Duration { return seconds(scale) }
 		}},
-		{"bimodal", "avg<2ms", solve(2e-3, func(l float64) float64 { return scale + l*2.44*scale*scale/2/(1-l*scale) }), 1, func(rng *rand.Rand, _ int64) func() time.Duration {
+		{"bimodal", "avg<2ms", capacity(2e-3, func(rate float64) float64 { return queueing.MeanMG1(rate, scale, 2.44*scale*scale) }), 1, func(rng *rand.Rand, _ int64) func() time.Duration {
 			return func() time.Duration {
 				if rng.IntN(10) == 0 {
 					return seconds(4.6 * scale)
@@ -78,38 +80,13 @@ func laws() []law {
 				return seconds(0.6 * scale)
 			}
 		}},
-		{"M/M/4", "avg<2.5ms", solve(2.5e-3, func(l float64) float64 { return meanMM4(l, 1/(4*scale)) }), 4, exponential(4 * scale)},
-		{"slow drift", "p90<5ms", 4000 - math.Log(10)/5e-3, 1, func(rng *rand.Rand, began int64) func() time.Duration {
+		{"M/M/4", "avg<2.5ms", capacity(2.5e-3, func(rate float64) float64 { return queueing.MeanMMC(rate, 1/(4*scale), 4) }), 4, exponential(4 * scale)},
+		{"slow drift", "p90<5ms", queueing.RateMM1(4000, 90, 5e-3), 1, func(rng *rand.Rand, began int64) func() time.Duration {
 			return func() time.Duration {
 				return seconds(scale * rng.ExpFloat64() * (1 + 0.06*math.Exp(-float64(clock.Now()-began)/6e9)))
 			}
 		}},
 	}
-}
-
-// solve finds the rate below 4000 requests per second at which a growing latency reaches a limit.
-func solve(limit float64, latency func(rate float64) float64) float64 {
-	low, high := 1.0, 3999.9
-	for range 50 {
-		if mid := (low + high) / 2; latency(mid) < limit {
-			low = mid
-		} else {
-			high = mid
-		}
-	}
-	return low
-}
-
-// meanMM4 is the mean time in the system of M/M/4 (Erlang's C formula).
-func meanMM4(rate, mu float64) float64 {
-	a, term, sum := rate/mu, 1.0, 0.0
-	for k := range 4 {
-		sum += term
-		term *= a / float64(k+1)
-	}
-	waits := term / (1 - a/4)
-	waits /= sum + waits
-	return 1/mu + waits/(4*mu-rate)
 }
 
 // loads sends rates to a prober.

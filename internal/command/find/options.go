@@ -10,6 +10,7 @@ import (
 	"github.com/redline-bench/redline/internal/find"
 	"github.com/redline-bench/redline/internal/gate"
 	"github.com/redline-bench/redline/internal/option"
+	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/secret"
 )
 
@@ -55,38 +56,12 @@ func (o *options) rows() []option.Row {
 		{Long: "first", Arg: "LOAD", Default: "from the latency of single requests", Help: "load of the first probe", To: option.Float(&o.first, 0, 1e9)},
 		{Long: "resolution", Arg: "PCT", Help: "end the search when the loads that hold and those that fail are this near to each other", To: option.Percent(&o.resolution, 50)},
 	}), option.Group("Time", []option.Row{
-		{Long: "confirm", Arg: "TIME", Help: "duration of the confirmation at the answer", To: duration(&o.confirm)},
-		{Long: "settle", Arg: "TIME", Default: "2s, longer for slow responses", Help: "start of each probe that is not measured", To: duration(&o.settle)},
-		{Long: "probe-min", Arg: "TIME", Default: "3s, longer for slow responses", Help: "shortest measured time of a probe", To: duration(&o.probeMin)},
-		{Long: "probe-max", Arg: "TIME", Default: "30s, longer for slow responses", Help: "longest measured time of a probe; what is undecided then is judged by its value", To: duration(&o.probeMax)},
-		{Long: "budget", Arg: "TIME", Help: "start no further probe after this time; 0 for no limit", To: duration(&o.budget)},
+		{Long: "confirm", Arg: "TIME", Help: "duration of the confirmation at the answer", To: option.Duration(&o.confirm)},
+		{Long: "settle", Arg: "TIME", Default: "2s, longer for slow responses", Help: "start of each probe that is not measured", To: option.Duration(&o.settle)},
+		{Long: "probe-min", Arg: "TIME", Default: "3s, longer for slow responses", Help: "shortest measured time of a probe", To: option.Duration(&o.probeMin)},
+		{Long: "probe-max", Arg: "TIME", Default: "30s, longer for slow responses", Help: "longest measured time of a probe; what is undecided then is judged by its value", To: option.Duration(&o.probeMax)},
+		{Long: "budget", Arg: "TIME", Help: "start no further probe after this time; 0 for no limit", To: option.Duration(&o.budget)},
 	}))
-}
-
-// duration stores a time such as 60s.
-func duration(to *time.Duration) option.Value {
-	v := option.Parsed(to, func(text string) (time.Duration, error) {
-		d, err := time.ParseDuration(text)
-		if err != nil || d < 0 {
-			return 0, fmt.Errorf("is a time such as 60s or 5m, not %q", text)
-		}
-		return d, nil
-	})
-	if *to > 0 {
-		v.Default = shortTime(*to)
-	}
-	return v
-}
-
-// shortTime writes a time without parts that are 0.
-func shortTime(d time.Duration) string {
-	text := d.String()
-	for _, zero := range []string{"0s", "0m"} {
-		if rest, ok := strings.CutSuffix(text, zero); ok && strings.HasSuffix(rest, map[string]string{"0s": "m", "0m": "h"}[zero]) {
-			text = rest
-		}
-	}
-	return text
 }
 
 // read splits a command line into the options of find, which it reads, and those of the command whose traffic is sent.
@@ -182,24 +157,28 @@ func parseTier(text string) (find.Tier, error) {
 	return t, nil
 }
 
-// checkRules refuses rules about numbers that the run cannot have.
-func checkRules(tiers []find.Tier, t target) error {
-	known := t.Known()
+// checkObjectives refuses rules that a search cannot have, or about numbers that the run cannot have.
+func checkObjectives(tiers []find.Tier, sample *gate.Sample) error {
 	for i := range tiers {
 		for j := range tiers[i].Objectives {
 			r := &tiers[i].Objectives[j]
-			err := r.Fits(known, nil)
-			if err == nil {
-				continue
+			if err := find.CheckObjective(r); err != nil {
+				return err
 			}
-			if hint := t.Hint(r); hint != "" {
-				return fmt.Errorf("the objective %q: %s", r.Text, hint)
+			if err := r.Fits(sample); err != nil {
+				return fmt.Errorf("the objective %q: %w", r.Text, err)
 			}
-			if _, known := known.Read(r.Name); !known {
-				return fmt.Errorf("the objective %q: unknown metric %q; use p50 to p99.99, avg, max, throughput, error_rate or, with llm, ttft.p99, itl.avg and so on", r.Text, r.Name)
-			}
-			return fmt.Errorf("the objective %q: %w", r.Text, err)
 		}
 	}
 	return nil
+}
+
+// searched is the search as far as it is known before it: what rules about its answer can name.
+func (o *options) searched(tiers []find.Tier) *result.Find {
+	f := &result.Find{By: o.by}
+	for _, t := range tiers {
+		f.Tiers = append(f.Tiers, result.FindAnswer{Tier: t.Name})
+	}
+	f.FindAnswer = f.Tiers[0]
+	return f
 }

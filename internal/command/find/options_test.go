@@ -6,6 +6,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/redline-bench/redline/internal/gate"
+	"github.com/redline-bench/redline/internal/measure"
 )
 
 func TestOptionsOfFindAndOfTheTraffic(t *testing.T) {
@@ -55,9 +58,10 @@ func TestWrongOptions(t *testing.T) {
 	f("--tier|a: p99<1s|--tier|a: p99<2s", "two tiers")
 	f("--slo|p99<1s|--lowest|5|--highest|4", "is above --highest")
 	f("--slo|p99<1s|--probe-min|5s|--probe-max|4s", "is longer than --probe-max")
-	f("--slo|p99<1s|--confirm|x", "is a time such as 60s")
+	f("--slo|p99<1s|--confirm|x", "is a time with its unit")
 	f("--slo|p99<1s|--resolution|0", "--resolution")
 	f("--preset|mlperf-server|--slo|p95<15ms", "judges p99")
+	f("--preset|mlperf-server|--slo|P95<15ms", "judges p99")
 	f("--preset|mlperf-server|--slo|p99<15ms|--by|users", "remove --by")
 	f("--preset|mlperf-server", "no objective is given")
 }
@@ -76,10 +80,51 @@ func TestPresets(t *testing.T) {
 	}
 }
 
-func TestTimesAreShort(t *testing.T) {
-	for d, want := range map[time.Duration]string{time.Minute: "1m", time.Hour: "1h", 90 * time.Second: "1m30s", 10 * time.Second: "10s"} {
-		if got := shortTime(d); got != want {
-			t.Errorf("%v: %s", d, got)
+// What a search cannot decide is refused before the load.
+func TestObjectivesFitASearch(t *testing.T) {
+	f := func(slo, want string) {
+		t.Helper()
+		o, _, err := read([]string{"--slo", slo}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tiers, err := o.objectives()
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = checkObjectives(tiers, &gate.Sample{Level: measure.Sample(nil, false)})
+		if want == "" && err == nil {
+			return
+		}
+		if want == "" || err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", slo, err)
 		}
 	}
+	f("p99<5ms", "")
+	f("p99==5ms", "use <, <=, > or >=")
+	f("p99!=5ms", "use <, <=, > or >=")
+	f("p99<5ms@8", "remove @")
+	f("p99<5%", "p99 is in ms")
+	f("nothing<5", "this run does not measure it")
 }
+
+// A time of a probe that is given alone moves the other one, and the search says so.
+func TestProbeTimesFit(t *testing.T) {
+	f := func(o options, lowest, highest time.Duration, note string) {
+		t.Helper()
+		o.by = byRate
+		s := &session{opts: &o, target: fixed{}}
+		c, err := s.config(10 * time.Millisecond)
+		if err != nil || c.MinTime != lowest || c.MaxTime != highest || !strings.HasPrefix(s.note, note) || (note == "") != (s.note == "") {
+			t.Errorf("%v to %v, %q, %v", c.MinTime, c.MaxTime, s.note, err)
+		}
+	}
+	f(options{}, 3*time.Second, 30*time.Second, "")
+	f(options{probeMax: time.Second}, time.Second, time.Second, "the shortest time of a probe is lowered from 3s to 1s")
+	f(options{probeMin: time.Minute}, time.Minute, time.Minute, "the longest time of a probe is raised from 30s to 1m0s")
+}
+
+// fixed is a target that is not sent to.
+type fixed struct{ target }
+
+func (fixed) MaxErrorRate() float64 { return 0.01 }

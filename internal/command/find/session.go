@@ -32,7 +32,8 @@ type session struct {
 	outcome *outcome.Outcome
 	search  *find.Search
 	began   time.Time
-	shown   int // probes that were printed
+	shown   int    // probes that were printed
+	note    string // about times that differ from the defaults; may be empty
 }
 
 // Default ends of the search, and the time that the requests in flight get after a load.
@@ -52,9 +53,14 @@ func (s *session) run() (int, error) {
 	}
 	s.outcome = out
 	defer s.outcome.Close()
+	sample := s.target.Sample()
+	sample.Find = s.opts.searched(s.tiers)
+	if err := out.CheckRules(sample); err != nil {
+		return 0, command.Usage(err)
+	}
 	s.IO = s.IO.ForRun(opts, plan.Redline, s.sigs)
 	defer s.target.Close()
-	if err := s.target.Start(s.IO, s.sigs); err != nil {
+	if err := s.target.Start(s.IO, s.sigs, s.outcome); err != nil {
 		return s.failed(err), nil
 	}
 	s.began = time.Now()
@@ -141,7 +147,9 @@ func (s *session) config(single time.Duration) (find.Config, error) {
 	longer(&c.Settle, 2*time.Second, 3)
 	longer(&c.MinTime, 3*time.Second, 4)
 	longer(&c.MaxTime, 30*time.Second, 20)
-	c.MaxTime = max(c.MaxTime, c.MinTime)
+	if c.MinTime > c.MaxTime { // only one of them was given
+		s.fitProbeTimes(&c)
+	}
 	if o.by == byRate {
 		c.Lowest = cmp.Or(c.Lowest, lowestRequests/c.MaxTime.Seconds())
 		c.Highest = cmp.Or(c.Highest, highestRate)
@@ -151,6 +159,17 @@ func (s *session) config(single time.Duration) (find.Config, error) {
 	c.Lowest = cmp.Or(c.Lowest, 1)
 	c.Start = cmp.Or(c.Start, c.Lowest)
 	return c, s.limitInFlight(&c)
+}
+
+// fitProbeTimes makes the time that was not given fit the one that was.
+func (s *session) fitProbeTimes(c *find.Config) {
+	if s.opts.probeMax > 0 {
+		s.note = fmt.Sprintf("the shortest time of a probe is lowered from %v to %v, because --probe-max is %v", c.MinTime, c.MaxTime, c.MaxTime)
+		c.MinTime = c.MaxTime
+		return
+	}
+	s.note = fmt.Sprintf("the longest time of a probe is raised from %v to %v, because --probe-min is %v", c.MaxTime, c.MinTime, c.MinTime)
+	c.MaxTime = c.MinTime
 }
 
 // limitInFlight sets the highest number of requests in flight to what this machine can have.
@@ -173,18 +192,20 @@ type runner struct{ *session }
 // Run implements find.Runner.
 func (r runner) Run(ctx context.Context, load float64, first measure.Look, watch measure.Watch) error {
 	var last *result.Level
-	err := r.target.Run(ctx, r.level(load), drainTime, first, func(sight measure.Sight) (measure.Look, bool) {
+	level := r.level(load)
+	err := r.target.Run(ctx, level, drainTime, first, func(sight measure.Sight) (measure.Look, bool) {
 		compute := sight.Level
 		sight.Level = func(confidence float64) (*result.Level, []result.Reason) {
 			lv, reasons := compute(confidence)
 			last = lv
 			return lv, reasons
 		}
+		r.outcome.InFlight(&level, sight.Backlog)
 		r.outcome.Progress(func() *result.Level { lv, _ := compute(0); return lv })
 		return watch(sight)
 	})
 	if last != nil {
-		r.outcome.LevelEnds(last)
+		r.outcome.LevelEnds(context.WithoutCancel(ctx), last) // an interrupt ends the probe, not its report
 	}
 	r.showProbes()
 	return err

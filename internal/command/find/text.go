@@ -2,7 +2,6 @@ package find
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -14,15 +13,11 @@ import (
 	"github.com/redline-bench/redline/internal/report"
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/term"
+	"github.com/redline-bench/redline/internal/unit"
 )
 
 // number writes a load with four digits.
-func number(v float64) string {
-	if v >= 1000 {
-		return strconv.FormatFloat(v, 'f', 0, 64)
-	}
-	return strconv.FormatFloat(v, 'g', 4, 64)
-}
+func number(v float64) string { return unit.Digits(v, 4) }
 
 // load names a load with its unit.
 func (s *session) load(v float64) string {
@@ -56,6 +51,9 @@ func (s *session) head(single time.Duration) {
 			name = "  tier " + t.Name + ": "
 		}
 		fmt.Fprintln(s.Stdout, name+strings.Join(rules, ", "))
+	}
+	if s.note != "" {
+		fmt.Fprintln(s.Stdout, "  "+s.note)
 	}
 	fmt.Fprintf(s.Stdout, "  single requests take %s; at most %s left\n\n", single.Round(10*time.Microsecond), s.search.Remaining().Round(time.Second))
 	fmt.Fprintf(s.Stdout, "%5s  %12s  %-8s  %7s  %-12s  %s\n", "probe", "load", "purpose", "time", "decision", "why")
@@ -137,6 +135,9 @@ func (s *session) answer(res *result.Result) {
 		}
 	} else {
 		s.tierTable(f.Tiers)
+	}
+	if n := len(res.Levels); n > 0 {
+		report.Server(s.Stdout, &res.Levels[n-1], s.Style())
 	}
 	if f.Reason != "" {
 		fmt.Fprintf(s.Stdout, "The search is not complete: %s\n", cleantext.Line(f.Reason))

@@ -65,7 +65,7 @@ var aiperfHints = []struct{ names, hint string }{
 	},
 	{"config", "put the options into a scenario and run it with 'redline run FILE', or give them on the command line"},
 	{"auto-plot plot-required", "use --report FILE for a page with curves, or aiperf plot on --artifact-dir"},
-	{"otel-url otel-resource-attributes gen-ai-provider stream", "use --metrics-listen for metrics during the run; use --streaming for streamed responses"},
+	{"otel-url otel-resource-attributes gen-ai-provider stream", "use --otlp for OpenTelemetry and --metrics-listen for Prometheus; use --streaming for streamed responses"},
 	{
 		"mlflow-tracking-uri mlflow-experiment mlflow-run-name mlflow-tag mlflow-parent-run-id mlflow-artifact-glob wandb-project wandb-entity wandb-run-name wandb-tag",
 		"upload the files of --artifact-dir with the tool of your choice",
@@ -97,9 +97,9 @@ var aiperfHints = []struct{ names, hint string }{
 	{
 		"search-space search-metric search-stat search-direction search-max-iterations search-initial-points search-random-seed search-planner optuna-sampler " +
 			"optuna-acquisition optuna-terminator search-percentile-pooling bo-constraint-mode search-sla search-sla-tier search-recipe search-style",
-		"measure a list of levels with --concurrency or --request-rate, and bounds with --goodput",
+		"'redline find llm --slo RULE' searches for the highest load that holds objectives; a list of levels is --concurrency 1,2,4 or --request-rate 10,20",
 	},
-	{"ttft-sla-ms itl-sla-ms tpot-sla-ms e2e-sla-ms error-rate-sla slo-attainment-fraction", `use --goodput "ttft:200 itl:20", or --assert`},
+	{"ttft-sla-ms itl-sla-ms tpot-sla-ms e2e-sla-ms error-rate-sla slo-attainment-fraction", `use 'redline find llm --slo "ttft.p99<200ms"' to search for the highest load that holds it, or check a run with --goodput "ttft:200 itl:20" or --assert`},
 	{
 		"degradation-threshold degradation-metric-tag degradation-stat isl-min isl-max isl-steps osl-min osl-max osl-steps concurrency-min concurrency-max concurrency-steps",
 		"measure a list of levels with --concurrency, as 1:64:8",

@@ -132,7 +132,8 @@ func (r *traffic) redirect(server *command.Embedded) {
 	}
 	o.urls, o.embedded, o.wait.Timeout = []string{address}, false, 0
 	o.tls, o.grpcTLS, o.insecure, o.apiKey, o.apiKeyEnv = plan.TLS{}, false, false, "", ""
-	o.json, o.artifacts, o.scrape, o.gpus, o.ownMetrics, o.findGPUs, o.runs = "", "", nil, nil, false, false, 1
+	o.json, o.artifacts, o.gpus, o.findGPUs, o.runs = "", "", nil, false, 1
+	o.outcome.ServerMetrics, o.outcome.OwnMetrics, o.own = nil, false, nil
 }
 
 // brief leaves of a load what a calibration needs.

@@ -219,7 +219,7 @@ func (o *options) checkLoad() error {
 func (o *options) checkAnswers() error {
 	k := api.Kind(o.kind)
 	system := o.data.System != "" || o.systemFile != "" || o.data.Prefix.SharedSystem > 0 || o.data.Bust == dataset.SystemPrefix || o.data.Bust == dataset.SystemSuffix
-	streams := o.streaming || k.GRPC() || k == api.Raw
+	streams := o.streams()
 	switch {
 	case system && !o.talks():
 		return fmt.Errorf("--endpoint-type %s cannot carry a system prompt: omit it, or use chat or --apply-chat-template", o.kind)

@@ -6,7 +6,11 @@ import (
 
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/command/class"
+	"github.com/redline-bench/redline/internal/command/outcome"
+	"github.com/redline-bench/redline/internal/gate"
 	"github.com/redline-bench/redline/internal/llm/load"
+	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/traceid"
 )
 
 // Class is a run of `redline llm` as a traffic class of a scenario.
@@ -40,13 +44,20 @@ func Outside() []string { return class.Outside() }
 // Options implements class.Class.
 func (c *Class) Options() []string { return c.opts.table.Arguments() }
 
+// Sample implements class.Class.
+func (c *Class) Sample() *gate.Sample { return c.opts.sample(c.load.Goodput) }
+
 // Prepare implements class.Class.
-func (c *Class) Prepare() error {
+func (c *Class) Prepare(tracing *traceid.Sampler) error {
+	c.tracing = tracing
 	if err := c.start(); err != nil {
 		return c.advised(err)
 	}
 	return nil
 }
+
+// Server implements class.Class.
+func (c *Class) Server() outcome.Server { return c.server() }
 
 // FirstRequest implements class.Class.
 func (c *Class) FirstRequest(ctx context.Context) ([]byte, error) {
@@ -91,8 +102,8 @@ func (r *run) enter(p command.Phase) {
 }
 
 // report tells the run of all classes how this one goes on.
-func (r *run) report(p load.Progress) {
+func (r *run) report(p load.Progress, head *result.Level) {
 	r.together.Progress(class.Progress{
-		Warmup: p.Warmup, Elapsed: p.Elapsed, Requests: p.Requests, Failed: p.Failed, InFlight: p.InFlight, Rate: p.Rate,
+		Level: head, Warmup: p.Warmup, Elapsed: p.Elapsed, Requests: p.Requests, Failed: p.Failed, InFlight: p.InFlight, Rate: p.Rate,
 	})
 }

@@ -73,7 +73,9 @@ func (o *options) usualFolder() bool {
 }
 
 // reads reports whether pages of metrics are read during the run.
-func (o *options) reads() bool { return len(o.scrape)+len(o.gpus) > 0 || o.ownMetrics || o.findGPUs }
+func (o *options) reads() bool {
+	return len(o.outcome.ServerMetrics)+len(o.gpus) > 0 || o.outcome.OwnMetrics || o.findGPUs
+}
 
 // files opens the files of a level.
 func (r *run) files(index, n int, lv load.Level) (*runFiles, error) {

@@ -59,7 +59,7 @@ var genaiperfHints = []struct {
 	{"perf_analyzer", "latency-report-file verbose-csv", 0, "use --artifact-dir DIR, which has a CSV file"},
 	{"perf_analyzer", "metrics-url collect-metrics metrics-interval", 0, "use --server-metrics URL"},
 	{"perf_analyzer", "request-distribution", 0, "use --arrival-pattern constant or poisson"},
-	{"perf_analyzer", "latency-threshold binary-search", 0, "give levels as a list, and bounds with --goodput or --assert"},
+	{"perf_analyzer", "latency-threshold binary-search", 0, "'redline find llm --slo RULE' searches for the highest load that holds objectives; bounds of a run are --goodput or --assert"},
 	{"perf_analyzer", "async sync max-threads percentile max-trials", 0, "it is not needed here: requests are always asynchronous, and all percentiles are reported"},
 	{"perf_analyzer", "shape string-length string-data shared-memory output-shared-memory-size model-version bls-composing-models", 0, "it describes tensors: use 'redline profile'"},
 }

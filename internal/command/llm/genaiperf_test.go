@@ -94,8 +94,8 @@ func TestForms(t *testing.T) {
 	f("-p 2s", func(o *options) bool { return o.duration == 2*time.Second })
 	f("--session-concurrency 5 --num-sessions 10", func(o *options) bool { return cmp.Equal(o.concurrency, []int{5}) && o.sessions == 10 })
 	f("--arrival-pattern concurrency_burst --concurrency 3", func(o *options) bool { return len(o.modes()) == 0 })
-	f("--gpu-telemetry --server-metrics --streaming", func(o *options) bool { return o.findGPUs && o.ownMetrics && o.streaming && o.writesFiles() })
-	f("--server-metrics-urls http://host:9400/metrics", func(o *options) bool { return len(o.scrape) == 1 && !o.ownMetrics })
+	f("--gpu-telemetry --server-metrics --streaming", func(o *options) bool { return o.findGPUs && o.outcome.OwnMetrics && o.streaming && o.writesFiles() })
+	f("--server-metrics-urls http://host:9400/metrics", func(o *options) bool { return len(o.outcome.ServerMetrics) == 1 && !o.outcome.OwnMetrics })
 	f(`-H {"X-A":"b","X-C":"d"}`, func(o *options) bool {
 		return len(o.headers) == 2 && o.headers[1].Name == "X-C" && o.headers[1].Value == "d"
 	})

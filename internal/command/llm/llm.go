@@ -15,7 +15,6 @@ import (
 	"github.com/redline-bench/redline/internal/command/outcome"
 	"github.com/redline-bench/redline/internal/llm/load"
 	"github.com/redline-bench/redline/internal/llm/metric"
-	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/profile"
@@ -36,9 +35,7 @@ func Run(p *command.IO, args []string) (int, error) {
 	}
 	out, err := outcome.Open(p, o.outcome, "llm", o.table.Command("redline llm"))
 	if err == nil {
-		sample := measure.Sample(nil)
-		sample.Metrics = metric.Sample(metric.Options{Goodput: lo.Goodput})
-		err = out.CheckRules(sample, nil)
+		err = out.CheckRules(o.sample(lo.Goodput))
 	}
 	if err != nil {
 		out.Close()
@@ -47,7 +44,7 @@ func Run(p *command.IO, args []string) (int, error) {
 	// Answers are read and let go, so collecting often is cheap, and the program stays small beside the server it loads.
 	defer debug.SetGCPercent(debug.SetGCPercent(50))
 	p = p.ForRun(o.outcome, plan.Redline, sigs)
-	r := &run{traffic: traffic{IO: p, opts: o, load: lo, sigs: sigs}, outcome: out}
+	r := &run{traffic: traffic{IO: p, opts: o, load: lo, sigs: sigs, tracing: out.Tracing("")}, outcome: out}
 	defer r.close()
 	r.given, r.givenLoad = *o, lo // start changes both
 	if err := r.start(); err != nil {
@@ -100,7 +97,12 @@ func (r *run) measure() int {
 	r.open()
 	r.outcome.Begin(r.plan)
 	r.head()
-	limits, stopped, err := r.measureLevels()
+	var limits [][]result.Reason
+	var stopped string
+	err := r.outcome.Connect(r.sigs.Soft, r.sigs.Hard, r.server())
+	if err == nil {
+		limits, stopped, err = r.measureLevels()
+	}
 	code := r.end(limits, stopped, err)
 	return r.outcome.Finish(r.res, code)
 }
@@ -129,9 +131,9 @@ func (r *run) measureLevels() (limits [][]result.Reason, stopped string, err err
 			out.Level.Class = r.together.Name
 		}
 		r.state(&out.Level)
+		r.endLevel(&out.Level) // it adds to the level
 		r.res.Levels = append(r.res.Levels, out.Level)
 		limits = append(limits, out.Reasons)
-		r.endLevel(&out.Level)
 		r.show(out, lv)
 		stopped, r.serverGone = out.Stopped, out.ServerGone
 		r.res.Interrupted = r.res.Interrupted || out.Interrupted
@@ -160,10 +162,15 @@ func (r *traffic) config(n int) load.Config {
 // level measures a level as often as asked for.
 func (r *run) level(index int, lv load.Level) (*load.Outcome, error) {
 	var runs []*load.Outcome
+	head := &result.Level{Mode: lv.Mode, Concurrency: lv.Concurrency, Rate: lv.Rate, Prompts: lv.Prompts}
+	responses := r.outcome.Responses("")
+	if r.together != nil {
+		head.Class, responses = r.together.Name, r.together.Responses
+	}
 	for n := range r.opts.runs {
 		cfg := r.config(n)
-		cfg.Progress = func(p load.Progress) { r.progress(&p, index*r.opts.runs+n) }
-		cfg.Tap, cfg.Options.Seed = r.tap(lv, n), r.seed(n)
+		cfg.Progress = func(p load.Progress) { r.progress(&p, head, index*r.opts.runs+n) }
+		cfg.Tap, cfg.Options.Seed = r.tap(head, n), r.seed(n)
 		if n == 0 || !r.opts.warmOnce {
 			cfg.Options.Warmup = r.opts.warm.phase(&cfg.Options, lv)
 		}
@@ -176,6 +183,7 @@ func (r *run) level(index int, lv load.Level) (*load.Outcome, error) {
 			return nil, err
 		}
 		files.wire(&cfg)
+		showResponses(&cfg, head, responses)
 		pages, err := r.watchServer(index, n, lv)
 		if err != nil {
 			files.abort()
@@ -220,14 +228,13 @@ func (o *options) cooling(level, run int) time.Duration {
 }
 
 // tap gives every request of the nth measurement of a level to those who write them down.
-func (r *run) tap(lv load.Level, n int) func(*record.Record) error {
-	to := r.outcome.Tap()
+func (r *run) tap(lv *result.Level, n int) func(*record.Record) error {
+	to := r.outcome.Tap(false)
 	if r.together != nil {
-		to = r.together.Tap
+		to = r.together.Tap(false)
 	}
 	if to == nil {
 		return nil
 	}
-	head := &result.Level{Mode: lv.Mode, Concurrency: lv.Concurrency, Rate: lv.Rate, Prompts: lv.Prompts}
-	return func(rec *record.Record) error { return to(head, n, rec) }
+	return func(rec *record.Record) error { return to(lv, n, rec) }
 }

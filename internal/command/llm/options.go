@@ -102,9 +102,8 @@ type options struct {
 	prefix      string
 	exports     string
 	exportLevel string
-	scrape      []string // pages of metrics to read during a run
-	ownMetrics  bool     // the server's own page is one of them
 	scrapeForms string
+	own         []string // the server's own pages of metrics, if they are read
 	gpus        []string // pages of GPUs
 	findGPUs    bool     // look for a page of GPUs on this machine
 	sliceEvery  time.Duration
@@ -282,11 +281,6 @@ func (o *options) outputRows() []option.Row {
 		{Long: "export-level", Also: "profile-export-level", Arg: "LEVEL", Help: "files to write to --artifact-dir, by AIPerf's levels: summary, records or raw", To: option.OneOf(&o.exportLevel, "summary", "records", "raw")},
 		{Long: "export-outputs-json", Help: "write the texts of the responses to outputs.json, like --exports outputs", To: option.Switch(&o.outputs)},
 		{Long: "slice-duration", Arg: "SECONDS", Help: "length of the time slices of --exports slices", To: seconds(&o.sliceEvery)},
-		{Long: "server-metrics", Also: "server-metrics-url server-metrics-urls", Arg: "[URL]", Optional: true, Repeat: true, Help: "read Prometheus metrics from this URL during the run, without a URL from /metrics of the server; see docs/outputs.md", Secret: secret.URL, To: option.Func(func(v string) error {
-			o.ownMetrics = o.ownMetrics || v == ""
-			o.scrape = append(o.scrape, strings.FieldsFunc(v, func(r rune) bool { return r == ',' || r == ' ' })...)
-			return nil
-		})},
 		{Long: "server-metrics-formats", Arg: "LIST", Repeat: true, Default: "json,csv", Help: "files to write for --server-metrics: json, csv, jsonl", To: option.Func(func(v string) error {
 			o.scrapeForms = strings.Trim(o.scrapeForms+","+v, ",")
 			return checkScrapeForms(o.scrapeForms)

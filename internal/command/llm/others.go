@@ -9,7 +9,7 @@ func otherRows() []option.Row {
 	for _, h := range []struct{ names, instead string }{
 		{"target base-url", "is the server's address of another tool; use -u HOST:PORT"},
 		{"host port", "is an option of vLLM's benchmark; use -u HOST:PORT"},
-		{"rate-type", "is an option of GuideLLM; use --concurrency 1,4,16 (synchronous, concurrent, throughput) or --request-rate 1,5,10 (constant, poisson, sweep)"},
+		{"rate-type", "is an option of GuideLLM; use --concurrency 1,4,16 (synchronous, concurrent, throughput) or --request-rate 1,5,10 (constant, poisson); in place of a sweep, 'redline find llm --slo RULE' searches for the highest rate"},
 		{"rate rps qps", "is an option of other load tools; use --request-rate N for requests per second, or --concurrency N"},
 		{"max-seconds", "is an option of GuideLLM; use --benchmark-duration SECONDS"},
 		{"max-requests total iterations", "is an option of other load tools; use --request-count N"},

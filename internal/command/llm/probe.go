@@ -4,25 +4,26 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/redline-bench/redline/internal/command"
+	"github.com/redline-bench/redline/internal/command/outcome"
 	"github.com/redline-bench/redline/internal/find"
 	"github.com/redline-bench/redline/internal/gate"
-	api "github.com/redline-bench/redline/internal/llm/endpoint"
 	"github.com/redline-bench/redline/internal/llm/load"
 	"github.com/redline-bench/redline/internal/llm/metric"
 	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/profile"
+	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/result"
 )
 
 // Prober sends the traffic of `redline llm` as loads that a search chooses.
 type Prober struct {
 	traffic
-	runs int
+	outcome *outcome.Outcome
+	runs    int
 }
 
 // NewProber reads the options of `redline llm`. Nothing is sent yet.
@@ -41,6 +42,9 @@ func NewProber(p *command.IO, args []string) (*Prober, error) {
 			return nil, fmt.Errorf("remove --%s: find does not write files for each level", name)
 		}
 	}
+	if o.save != "" {
+		return nil, errors.New("remove --save-scenario: a scenario has loads, and find chooses them")
+	}
 	if o.several() {
 		return nil, errors.New("--isl and --osl take one number: find chooses the levels")
 	}
@@ -56,15 +60,17 @@ var (
 		"request-count", "num-conversations", "benchmark-duration", "measurement-interval", "cooldown-duration", "until", "runs", "max-errors", "calibrate",
 		"warmup-request-count", "num-warmup-sessions", "warmup-duration",
 	}
-	perLevel = []string{"artifact-dir", "exports", "export-level", "export-outputs-json", "slice-duration", "profile-export-prefix", "server-metrics", "gpu-telemetry", "records", "histogram-log"}
+	perLevel = []string{"artifact-dir", "exports", "export-level", "export-outputs-json", "slice-duration", "profile-export-prefix", "records", "histogram-log"}
 )
 
-// Start does everything up to the first request. The IO is that of the run.
-func (p *Prober) Start(io *command.IO, sigs *command.Signals) error {
-	p.IO, p.sigs = io, sigs
-	err := p.traffic.start()
+// Start does everything up to the first request. The IO is that of the run, out gets its requests.
+func (p *Prober) Start(io *command.IO, sigs *command.Signals, out *outcome.Outcome) error {
+	p.IO, p.sigs, p.tracing, p.outcome = io, sigs, out.Tracing(""), out
+	if err := p.traffic.start(); err != nil {
+		return err
+	}
 	p.timed = false // a search sends at its own times
-	return err
+	return out.Connect(sigs.Soft, sigs.Hard, p.server())
 }
 
 // Close ends the connections, and the embedded server.
@@ -84,34 +90,8 @@ func (p *Prober) Pauses() bool {
 	return p.opts.thinkTime.Mean > 0 || p.opts.data.Path != "" || p.opts.data.Delay.Mean > 0
 }
 
-// Streams tells whether responses come token by token, as far as the options say.
-func (p *Prober) Streams() bool {
-	k := api.Kind(p.opts.kind)
-	return p.opts.streaming || k == api.Raw || k.GRPC() && !p.opts.noStream
-}
-
-// Known is a level with every number that a rule can be about.
-func (p *Prober) Known() *result.Level {
-	lv := &result.Level{Client: measure.NewWindow(measure.Setup{Batch: 1, Streaming: true}).Client(time.Second)}
-	lv.Client.Requests = 1
-	lv.Metrics = metric.Known(len(p.load.Goodput) > 0, p.Streams())
-	return lv
-}
-
-// Hint explains why the number of a rule is missing.
-func (p *Prober) Hint(r *gate.Rule) string {
-	lv := &result.Level{Metrics: metric.Known(true, true)}
-	_, known := lv.Read(r.Name)
-	switch {
-	case !known:
-		return ""
-	case strings.HasPrefix(strings.ToLower(r.Name), "goodput"):
-		return "goodput needs bounds: add --goodput 'ttft:200 itl:20'"
-	case !p.Streams():
-		return "it needs streamed responses: add --streaming"
-	}
-	return ""
-}
+// Sample has every number that a rule can be about.
+func (p *Prober) Sample() *gate.Sample { return p.opts.sample(p.load.Goodput) }
 
 // Describe adds what was sent to a result.
 func (p *Prober) Describe(res *result.Result) (workload string) {
@@ -132,6 +112,10 @@ func (p *Prober) Run(ctx context.Context, level result.Level, drain time.Duratio
 	lv := load.Level{Mode: level.Mode, Concurrency: level.Concurrency, Rate: level.Rate}
 	cfg := p.config(p.runs)
 	cfg.First, cfg.Watch = first, func(s measure.Sight) (measure.Look, bool) { return watch(withIntervals(s)) }
+	if tap := p.outcome.Tap(false); tap != nil {
+		cfg.Tap = func(rec *record.Record) error { return tap(&level, 0, rec) }
+	}
+	showResponses(&cfg, &level, p.outcome.Responses(""))
 	o := &cfg.Options
 	o.Requests, o.Sessions, o.Duration, o.Grace = 0, 0, 0, drain
 	o.Seed, o.Confidence = p.seed(p.runs), find.Level

@@ -11,10 +11,11 @@ import (
 	"github.com/redline-bench/redline/internal/term"
 )
 
-// progress shows the measurement in progress. before is how many measurements came before it: levels times repeats.
-func (r *run) progress(p *load.Progress, before int) {
+// progress shows the measurement in progress. before is how many measurements came before it: levels times repeats. head is
+// the level.
+func (r *run) progress(p *load.Progress, head *result.Level, before int) {
 	if r.together != nil {
-		r.report(*p)
+		r.report(*p, head)
 		return
 	}
 	levels := len(r.opts.steps(r.timed))
@@ -30,6 +31,7 @@ func (r *run) progress(p *load.Progress, before int) {
 		s.Level, s.Warmup, s.Window = "warm-up", true, 0
 	} else {
 		s.Left = timeLeft(p, r.load.Duration, levels*r.opts.runs-before-1)
+		r.outcome.InFlight(head, p.InFlight)
 		r.outcome.Progress(p.Live)
 	}
 	r.Line.Show(s)
@@ -64,5 +66,5 @@ func (r *run) endLevel(lv *result.Level) {
 		}
 	}
 	r.Line.EndLevel(s)
-	r.outcome.LevelEnds(lv)
+	r.outcome.LevelEnds(r.sigs.Hard, lv)
 }

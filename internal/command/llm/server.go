@@ -3,16 +3,19 @@ package llm
 import (
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/redline-bench/redline/internal/command/outcome"
+	"github.com/redline-bench/redline/internal/command/target"
+	"github.com/redline-bench/redline/internal/kind"
 	"github.com/redline-bench/redline/internal/llm/artifact/servermetrics"
 	api "github.com/redline-bench/redline/internal/llm/endpoint"
 	"github.com/redline-bench/redline/internal/llm/load"
 	"github.com/redline-bench/redline/internal/pending"
+	"github.com/redline-bench/redline/internal/plan"
 )
 
 // checkScrapeForms reads the files of --server-metrics.
@@ -35,15 +38,14 @@ var exporters = []string{"localhost:9400", "localhost:9401"}
 // findPages sets the pages of options that name none: the server's own, and those of exporters on this machine that answer.
 func (r *traffic) findPages() error {
 	o := r.opts
-	if o.ownMetrics {
+	if o.outcome.OwnMetrics && o.own == nil {
 		for _, u := range o.urls {
 			page := r.metricsOf(u)
 			if err := r.tryPage(page); err != nil {
 				return fmt.Errorf("--server-metrics: %w; give the address of the metrics, or leave out the option", err)
 			}
-			o.scrape = append(o.scrape, page)
+			o.own = append(o.own, page)
 		}
-		o.ownMetrics = false
 	}
 	if !o.findGPUs {
 		return nil
@@ -68,22 +70,25 @@ func (r *traffic) tryPage(address string) error {
 	return err
 }
 
-// metricsOf is the page of metrics of a server: of Triton it has a port of its own.
+// metricsOf is the page of metrics of a server: Triton has it on a port of its own.
 func (r *traffic) metricsOf(address string) string {
 	if r.embedded != nil {
 		return r.embedded.Address("metrics")
 	}
-	scheme, rest, ok := strings.Cut(address, "://")
-	if !ok {
-		scheme, rest = "http", address
-	}
-	host, _, _ := strings.Cut(rest, "/")
+	page := ""
 	if k := api.Kind(r.opts.kind); k.GRPC() || k == api.Generate {
-		if name, _, err := net.SplitHostPort(host); err == nil {
-			return net.JoinHostPort(name, "8002")
-		}
+		page = kind.Of(plan.Triton).MetricsPage
 	}
-	return scheme + "://" + host + "/metrics"
+	return target.MetricsPage(address, page)
+}
+
+// server is what is read of the server besides its answers.
+func (r *traffic) server() outcome.Server {
+	s := outcome.Server{Model: r.plan.Target.Model, More: r.opts.gpus}
+	for _, u := range r.opts.urls {
+		s.Own = append(s.Own, r.metricsOf(u))
+	}
+	return s
 }
 
 // gpuPages reads a value of --gpu-telemetry. AIPerf's words that are no address are answered.
@@ -174,7 +179,7 @@ func (r *run) watchServer(index, n int, lv load.Level) (*serverPages, error) {
 	}
 	dir := r.folder(index, n, lv)
 	var err error
-	if len(o.scrape) > 0 {
+	if urls := slices.Concat(o.outcome.ServerMetrics, o.own); len(urls) > 0 {
 		forms := strings.Split(o.scrapeForms, ",")
 		if o.scrapeForms == "" {
 			forms = []string{"json", "csv"}
@@ -186,7 +191,7 @@ func (r *run) watchServer(index, n int, lv load.Level) (*serverPages, error) {
 		if slices.Contains(forms, "jsonl") {
 			file = filepath.Join(dir, servermetrics.Name(o.prefix, ".jsonl"))
 		}
-		if p.metrics, err = r.read(servermetrics.Config{URLs: o.scrape}, file); err != nil {
+		if p.metrics, err = r.read(servermetrics.Config{URLs: urls}, file); err != nil {
 			return nil, fmt.Errorf("--server-metrics: %w", err)
 		}
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/service/kserve/rpc"
 	"github.com/redline-bench/redline/internal/service/openai"
+	"github.com/redline-bench/redline/internal/traceid"
 )
 
 // traffic is what the options ask to send, and the server that it is sent to.
@@ -41,6 +42,7 @@ type traffic struct {
 	info     dataset.Info
 	hash     string // of the prompts of all levels
 	timed    bool
+	tracing  *traceid.Sampler // chooses the requests that are traced; nil chooses none
 }
 
 func (r *traffic) close() {
@@ -257,6 +259,7 @@ func (r *traffic) target() error {
 		}
 		o.urls = []string{t.URL}
 	}
+	t.Tracing = r.tracing
 	r.plan = &plan.Plan{
 		Program: plan.Redline, Target: t, Load: plan.Load{ThinkTime: o.thinkTime}, Input: plan.Input{Batch: 1, SharedMemory: plan.NoSharedMemory},
 	}

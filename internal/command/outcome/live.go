@@ -13,6 +13,7 @@ import (
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/report/page"
 	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/watch"
 )
 
 // liveEvery is how often the live page and the metrics are renewed: looking at a run must not cost it much.
@@ -32,7 +33,7 @@ type live struct {
 }
 
 // openLive starts what the options ask for; it is nil when they ask for nothing.
-func openLive(ctx context.Context, p *command.IO, opts plan.Outcome) (*live, error) {
+func openLive(ctx context.Context, p *command.IO, opts plan.Outcome, t *telemetries) (*live, error) {
 	if !opts.Dash && opts.MetricsListen == "" {
 		return nil, nil //nolint:nilnil // a nil live is one that shows nothing
 	}
@@ -47,7 +48,7 @@ func openLive(ctx context.Context, p *command.IO, opts plan.Outcome) (*live, err
 		fmt.Fprintf(p.Stderr, "live page: %s\n", s.URL())
 	}
 	if opts.MetricsListen != "" {
-		m, err := dash.ListenMetrics(ctx, opts.MetricsListen, p.Secrets)
+		m, err := dash.ListenMetrics(ctx, opts.MetricsListen, p.Secrets, t.tally, t.run...)
 		if err != nil {
 			l.close()
 			return nil, fmt.Errorf("%w; use --metrics-listen to choose another address", err)
@@ -59,7 +60,7 @@ func openLive(ctx context.Context, p *command.IO, opts plan.Outcome) (*live, err
 }
 
 // progress shows the level in progress, not too often. now makes it.
-func (l *live) progress(now func() *result.Level) {
+func (l *live) progress(now func() *result.Level, server *watch.Watch) {
 	if l == nil || now == nil {
 		return
 	}
@@ -69,7 +70,9 @@ func (l *live) progress(now func() *result.Level) {
 		return
 	}
 	l.last = time.Now()
-	l.show(now())
+	lv := now()
+	lv.ServerMetrics = server.Now(lv)
+	l.show(lv)
 }
 
 // levelEnds keeps a level that is over.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,14 +19,13 @@ import (
 	"github.com/redline-bench/redline/internal/report"
 	"github.com/redline-bench/redline/internal/report/records"
 	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/traceid"
+	"github.com/redline-bench/redline/internal/watch"
 )
 
 // Outcome is what becomes of one result. Every command that measures opens one before the load, so that what cannot be
 // written is known in time, and finishes it after.
 type Outcome struct {
-	// FromSend: the latency of an open loop counts from the send, not from the due time.
-	FromSend bool
-
 	*command.IO
 	opts    plan.Outcome
 	command string
@@ -36,11 +36,22 @@ type Outcome struct {
 	gate     *gate.Gate
 	live     *live
 	records  []*records.Writer
+	server   *watch.Watch // nil without --server-metrics
+	// telemetry is what other tools get; nil if no option asks for it.
+	telemetry *telemetries
+	runID     string
+	tracing   *traceid.Sampler
+	// responses are the traffic classes whose spans come from Responses, not from records.
+	responses map[string]bool
 }
 
 // Open checks everything that can be checked before the load. line is the command line without secrets.
 func Open(p *command.IO, opts plan.Outcome, command, line string) (*Outcome, error) {
-	o := &Outcome{IO: p, opts: opts, command: command, line: line}
+	o := &Outcome{IO: p, opts: opts, command: command, line: line, runID: newRunID(), responses: map[string]bool{}}
+	if err := checkTelemetry(p, &opts); err != nil {
+		return nil, err
+	}
+	o.tracing, o.telemetry = newSampler(o.runID, opts.TraceRequests), o.newTelemetries()
 	for _, text := range opts.Asserts {
 		r, err := gate.Parse(text)
 		if err != nil {
@@ -79,7 +90,7 @@ func Open(p *command.IO, opts plan.Outcome, command, line string) (*Outcome, err
 		}
 		o.records = append(o.records, w)
 	}
-	l, err := openLive(context.Background(), p, opts)
+	l, err := openLive(context.Background(), p, opts, o.telemetry)
 	if err != nil {
 		o.Close()
 		return nil, err
@@ -96,6 +107,8 @@ func (o *Outcome) Close() {
 	for _, w := range o.records {
 		w.Abort()
 	}
+	o.server.Stop()
+	o.telemetry.close(context.Background())
 	o.live.close()
 }
 
@@ -109,34 +122,64 @@ func (o *Outcome) Begin(pl *plan.Plan) {
 
 // identify adds the command and the label.
 func (o *Outcome) identify(res *result.Result) {
-	res.Command, res.CommandLine, res.Label = o.command, o.line, o.opts.Label
+	res.Command, res.CommandLine, res.Label, res.RunID = o.command, o.line, o.opts.Label, o.runID
+}
+
+// Server is what an outcome must know of the server under load.
+type Server struct {
+	Model string // the model of the run; empty if it has several
+	// Own are the pages of its own metrics, for --server-metrics without a URL. More are pages that other options name.
+	Own, More []string
+}
+
+// Connect starts to read the pages of --server-metrics, until soft ends, and to send the numbers of the run to other tools, until hard
+// ends. It is called when the server is there, before the load.
+func (o *Outcome) Connect(soft, hard context.Context, s Server) error {
+	pages := slices.Concat(o.opts.ServerMetrics, s.More)
+	if o.opts.OwnMetrics {
+		pages = append(pages, s.Own...)
+	}
+	if len(pages) > 0 {
+		w, err := watch.Start(soft, pages, s.Model)
+		if err != nil {
+			return fmt.Errorf("--server-metrics: %w; give the address of the metrics, or leave out the option", err)
+		}
+		o.server = w
+	}
+	return o.openSenders(hard, s.Model)
 }
 
 // Progress shows the level in progress to others, not too often. now makes it.
-func (o *Outcome) Progress(now func() *result.Level) { o.live.progress(now) }
+func (o *Outcome) Progress(now func() *result.Level) { o.live.progress(now, o.server) }
 
-// LevelEnds shows a level that is over to others; a nil outcome shows it to none.
-func (o *Outcome) LevelEnds(lv *result.Level) {
-	if o != nil {
-		o.live.levelEnds(lv)
+// LevelEnds adds the server's metrics to a level that is over, and shows it to others; a nil outcome shows it to none.
+func (o *Outcome) LevelEnds(ctx context.Context, lv *result.Level) {
+	if o == nil {
+		return
 	}
+	lv.ServerMetrics = o.server.Level(ctx, lv)
+	o.live.levelEnds(lv)
 }
 
 // Require adds rules to those of the options.
 func (o *Outcome) Require(rules ...gate.Rule) { o.rules = append(o.rules, rules...) }
 
-// Tap writes every record where files ask for them; it is nil where none does.
-func (o *Outcome) Tap() func(lv *result.Level, window int, r *record.Record) error {
-	if o == nil || len(o.records) == 0 {
+// Tap writes and counts every record where files or other tools ask for them; it is nil where none does. fromSend: the latency of an
+// open loop counts from the send time, not from the due time.
+func (o *Outcome) Tap(fromSend bool) func(lv *result.Level, window int, r *record.Record) error {
+	if o == nil || len(o.records) == 0 && o.telemetry == nil {
 		return nil
 	}
 	return func(lv *result.Level, window int, r *record.Record) error {
-		scheduled := lv.Mode == plan.RequestRate || lv.Mode == plan.CustomIntervals || lv.Mode == plan.FixedSchedule
 		mode := modeOf(lv)
 		if lv.Class != "" {
 			mode = lv.Class + ": " + mode
 		}
-		l := records.Level{Mode: mode, Value: lv.Rate, Window: window, FromDue: scheduled && !o.FromSend}
+		l := records.Level{Mode: mode, Value: lv.Rate, Window: window, FromDue: lv.Mode.Scheduled() && !fromSend}
+		o.telemetry.add(lv, l.FromDue, r)
+		if !o.responses[lv.Class] {
+			o.trace(lv, r)
+		}
 		if lv.Concurrency > 0 {
 			l.Value = float64(lv.Concurrency)
 		}
@@ -172,11 +215,23 @@ func (o *Outcome) closeRecords() error {
 func (o *Outcome) Sign(res *result.Result, workload string) {
 	o.identify(res)
 	res.Workload = workload
+	if lv := lastLevel(res); lv != nil && lv.ServerMetrics == nil { // a command without LevelEnds
+		lv.ServerMetrics = o.server.Level(context.Background(), lv)
+	}
+	res.Telemetry = o.telemetry.close(context.Background())
 	o.gate = gate.Apply(res, o.rules)
 	if o.baseline != nil {
 		o.gate.Findings = append(o.gate.Findings, o.regressions(res)...)
 	}
 	res.Checks = o.gate.Findings
+}
+
+// lastLevel is the level that has the server's metrics if none has them yet: that of all classes, or the last; nil without a level.
+func lastLevel(res *result.Result) *result.Level {
+	if n := len(res.Levels); res.Whole == nil && n > 0 {
+		return &res.Levels[n-1]
+	}
+	return res.Whole
 }
 
 // Finish writes what was asked for and returns the exit code: the gate's where the run itself went well. Sign comes before.
@@ -192,6 +247,11 @@ func (o *Outcome) Finish(res *result.Result, code int) int {
 			fmt.Fprintf(o.Stderr, "%s: %s%s: %s\n", missed(&f, g.Invalid != ""), f.Rule, at(f.Level), f.Text)
 		case o.baseline != nil && f.Level == "": // the baseline was kept
 			fmt.Fprintf(o.Stdout, "%s: %s\n", f.Rule, f.Text)
+		}
+	}
+	for i := range res.Telemetry {
+		if lost := res.Telemetry[i].Lost(); lost != "" {
+			fmt.Fprintf(o.Stderr, "warning: %s\n", lost)
 		}
 	}
 	if gated && g.Invalid != "" {
@@ -213,11 +273,10 @@ func (o *Outcome) Finish(res *result.Result, code int) int {
 	return code
 }
 
-// CheckRules refuses rules about numbers and levels that the run will not have. sample is a level with every number that the
-// run can have; values are the concurrencies or rates of its levels, nil where they are not known before the run.
-func (o *Outcome) CheckRules(sample *result.Level, values []float64) error {
+// CheckRules refuses rules about numbers and levels that the run will not have.
+func (o *Outcome) CheckRules(s *gate.Sample) error {
 	for i := range o.rules {
-		if err := o.rules[i].Fits(sample, values); err != nil {
+		if err := o.rules[i].Fits(s); err != nil {
 			return fmt.Errorf("--assert %w", err)
 		}
 	}

@@ -8,8 +8,10 @@ import (
 
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/command/class"
+	"github.com/redline-bench/redline/internal/command/outcome"
 	"github.com/redline-bench/redline/internal/command/profile/calibration"
 	"github.com/redline-bench/redline/internal/command/profile/traffic"
+	"github.com/redline-bench/redline/internal/gate"
 	"github.com/redline-bench/redline/internal/kind"
 	"github.com/redline-bench/redline/internal/pacompat/flags"
 	"github.com/redline-bench/redline/internal/plan"
@@ -18,6 +20,7 @@ import (
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/secret"
 	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/traceid"
 )
 
 // Class is a plan as a traffic class of a scenario.
@@ -35,6 +38,9 @@ func ParseClass(p *command.IO, sigs *command.Signals, args []string, whole *plan
 	pl, notes, err := flags.Parse(plan.Redline, "redline run", args, p.Secrets)
 	if err != nil {
 		return nil, err
+	}
+	if pl.Load.MPI {
+		return nil, errors.New("--enable-mpi cannot be used in a scenario")
 	}
 	if why := NeedsNative(pl); why != "" && !p.Native {
 		return nil, command.NativeError(why)
@@ -63,8 +69,6 @@ func oneLevel(p *plan.Plan) error {
 		return errors.New("--periodic-concurrency-range cannot be used in a scenario")
 	case m.Calibrate:
 		return errors.New("--calibrate cannot be used in a class beside others")
-	case load.MPI:
-		return errors.New("--enable-mpi cannot be used in a scenario")
 	case m.RequestCount == 0 && len(load.Stages) == 0 && !m.OneWindow && load.Mode != plan.SessionConcurrency && load.Mode != plan.FixedSchedule:
 		return errors.New("a class beside others needs its length: add duration or request-count, or give it a rate in the scenario")
 	}
@@ -79,14 +83,23 @@ func Outside() []string {
 // Options implements class.Class.
 func (c *Class) Options() []string { return c.options }
 
+// Sample implements class.Class.
+func (c *Class) Sample() *gate.Sample { return sample(c.Plan) }
+
 // Prepare implements class.Class.
-func (c *Class) Prepare() error {
+func (c *Class) Prepare(tracing *traceid.Sampler) error {
+	c.Plan = c.Plan.With(func(p *plan.Plan) { p.Target.Tracing = tracing })
 	for _, step := range []func() error{c.CheckLimits, c.StartServer, c.Describe, c.Check, c.Load, c.Stage} {
 		if err := step(); err != nil {
 			return errors.New(c.Advise(err))
 		}
 	}
 	return nil
+}
+
+// Server implements class.Class.
+func (c *Class) Server() outcome.Server {
+	return outcome.Server{Model: c.Plan.Target.Model, Own: c.MetricsPages()}
 }
 
 // FirstRequest implements class.Class.
@@ -105,7 +118,7 @@ func (c *Class) Measure(t class.Together) class.Outcome {
 	runner := &profile.Runner{
 		Plan: c.Plan, Service: c.Service, Model: c.Model, Async: c.Async, Observer: &classWatcher{Class: c, together: t},
 		Source: c.Source(), Floor: calibration.Stated(&c.Traffic), Times: c.Data.Times(), Streams: row.Streams, SharedStreams: row.SharedStreams,
-		Timeline: true, Tap: t.Tap, Ready: t.Ready, Class: t.Name,
+		Timeline: true, Tap: t.Tap(c.Plan.Measure.FromSend), Ready: t.Ready, Class: t.Name,
 	}
 	target := &c.Plan.Target
 	fmt.Fprintf(c.Stdout, "%s at %s, %s\n", c.Model.Name, secret.PublicURL(target.URL), strings.TrimSpace(string(target.Kind)+" "+string(target.Protocol)))
@@ -154,7 +167,7 @@ func (w *classWatcher) RanksStable() {}
 // Progress implements profile.Observer.
 func (w *classWatcher) Progress(p profile.Progress) {
 	w.together.Progress(class.Progress{
-		Warmup: w.warmup, Elapsed: p.Elapsed, Requests: p.Requests, Failed: p.Failed, InFlight: p.InFlight, Rate: p.Rate,
+		Level: p.Level, Warmup: w.warmup, Elapsed: p.Elapsed, Requests: p.Requests, Failed: p.Failed, InFlight: p.InFlight, Rate: p.Rate,
 	})
 }
 

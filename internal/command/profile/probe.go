@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/internal/command"
+	"github.com/redline-bench/redline/internal/command/outcome"
 	"github.com/redline-bench/redline/internal/command/profile/calibration"
 	"github.com/redline-bench/redline/internal/command/profile/traffic"
 	"github.com/redline-bench/redline/internal/gate"
@@ -35,6 +36,9 @@ func NewProber(p *command.IO, args []string, rate bool) (*Prober, error) {
 	}
 	if err != nil {
 		return nil, err
+	}
+	if notes.SaveScenario != "" {
+		return nil, errors.New("remove --save-scenario: a scenario has loads, and find chooses them")
 	}
 	if err := probeable(pl); err != nil {
 		return nil, err
@@ -81,18 +85,23 @@ func probeable(pl *plan.Plan) error {
 	return nil
 }
 
-// Start does everything up to the first request. The IO is that of the run.
-func (p *Prober) Start(io *command.IO, sigs *command.Signals) error {
+// Start does everything up to the first request. The IO is that of the run, out gets its requests.
+func (p *Prober) Start(io *command.IO, sigs *command.Signals, out *outcome.Outcome) error {
 	p.IO, p.Sigs = io, sigs
+	p.Traffic.Plan = p.Traffic.Plan.With(func(pl *plan.Plan) { pl.Target.Tracing = out.Tracing("") })
 	for _, step := range []func() error{p.writable, p.StartServer, p.Traffic.Describe, p.Check, p.Load, p.Stage} {
 		if err := step(); err != nil {
 			return err
 		}
 	}
+	server := outcome.Server{Model: p.Traffic.Plan.Target.Model, Own: p.MetricsPages()}
+	if err := out.Connect(sigs.Soft, sigs.Hard, server); err != nil {
+		return err
+	}
 	row := kind.Of(p.Traffic.Plan.Target.Kind)
 	r := &profile.Runner{
 		Plan: p.Traffic.Plan, Service: p.Service, Model: p.Model, Async: p.Async, Source: p.Source(),
-		Floor: calibration.Stated(&p.Traffic), Streams: row.Streams, SharedStreams: row.SharedStreams,
+		Floor: calibration.Stated(&p.Traffic), Streams: row.Streams, SharedStreams: row.SharedStreams, Tap: out.Tap(p.Traffic.Plan.Measure.FromSend),
 	}
 	prober, err := profile.OpenProber(sigs.Hard, r)
 	p.prober = prober
@@ -120,22 +129,17 @@ func (p *Prober) Arguments() []string { return p.args }
 // Plan is the plan that is sent.
 func (p *Prober) Plan() *plan.Plan { return p.Traffic.Plan }
 
-// Known is a level with every number that a rule can be about.
-func (p *Prober) Known() *result.Level {
-	pl := p.Traffic.Plan
-	row := kind.Of(pl.Target.Kind)
-	setup := measure.Setup{Batch: 1, Open: true, Percentile: pl.Measure.Percentile, Streaming: pl.Target.Streaming || row.Streams}
-	lv := &result.Level{Client: measure.NewWindow(setup).Client(time.Second)}
-	lv.Client.Requests = 1
-	return lv
-}
-
-// Hint explains why the number of a rule is missing.
-func (p *Prober) Hint(r *gate.Rule) string {
-	if strings.HasPrefix(strings.ToLower(r.Name), "server.") {
-		return "find does not read the server's counters; use a latency of the client"
+// Sample has every number that a rule can be about.
+func (p *Prober) Sample() *gate.Sample {
+	s := sample(p.Traffic.Plan)
+	s.Level.Server, s.Values = nil, nil
+	s.Hint = func(r *gate.Rule) string {
+		if strings.HasPrefix(r.Name, "server.") {
+			return "find does not read the server's counters; use a latency of the client"
+		}
+		return hint(r)
 	}
-	return ""
+	return s
 }
 
 // Describe adds what was sent to a result.

@@ -10,7 +10,6 @@ import (
 	"github.com/redline-bench/redline/internal/command/profile/calibration"
 	"github.com/redline-bench/redline/internal/command/profile/traffic"
 	"github.com/redline-bench/redline/internal/kind"
-	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/mpi"
 	"github.com/redline-bench/redline/internal/pacompat/export"
 	"github.com/redline-bench/redline/internal/pacompat/rules"
@@ -40,7 +39,7 @@ func (s *session) close() {
 }
 
 func (s *session) run() int {
-	for _, step := range []func() error{s.openOutcome, s.joinRanks, s.CheckLimits, s.StartServer, s.Describe, s.Check, s.Load, s.openOutputs, s.Stage} {
+	for _, step := range []func() error{s.openOutcome, s.joinRanks, s.CheckLimits, s.StartServer, s.Describe, s.Check, s.Load, s.openOutputs, s.Stage, s.connect} {
 		if err := step(); err != nil {
 			return s.startFailed(err)
 		}
@@ -56,10 +55,9 @@ func (s *session) run() int {
 		Plan: s.Plan, Service: s.Service, Model: s.Model, Async: s.Async, Observer: &watcher{s},
 		Source: s.Source(),
 		Floor:  calibration.Stated(&s.Traffic), Times: s.Data.Times(), Streams: row.Streams, SharedStreams: row.SharedStreams,
-		Timeline: s.Plan.Program == plan.Redline, Tap: s.outcome.Tap(),
+		Timeline: s.Plan.Program == plan.Redline, Tap: s.outcome.Tap(s.Plan.Measure.FromSend),
 	}
 	if s.outcome != nil {
-		s.outcome.FromSend = s.Plan.Measure.FromSend
 		s.outcome.Begin(s.Plan)
 	}
 	var watch *calibration.Watch
@@ -87,11 +85,20 @@ func (s *session) run() int {
 func (s *session) openOutcome() (err error) {
 	if s.Plan.Program == plan.Redline {
 		s.outcome, err = outcome.Open(s.IO, s.Plan.Outcome, "profile", s.line)
+		s.Plan = s.Plan.With(func(p *plan.Plan) { p.Target.Tracing = s.outcome.Tracing("") })
 	}
 	if err != nil || s.outcome == nil {
 		return err
 	}
-	return s.outcome.CheckRules(measure.Sample(&s.Plan.Measure), profile.Values(&s.Plan.Load))
+	return s.outcome.CheckRules(sample(s.Plan))
+}
+
+// connect starts to read the server's metrics, and to send those of the run.
+func (s *session) connect() error {
+	if s.outcome == nil {
+		return nil
+	}
+	return s.outcome.Connect(s.Sigs.Soft, s.Sigs.Hard, outcome.Server{Model: s.Plan.Target.Model, Own: s.MetricsPages()})
 }
 
 // joinRanks makes this process one of several that measure together.

@@ -42,7 +42,7 @@ func (w *watcher) mute() bool {
 func (w *watcher) LevelEnds(lv *result.Level) {
 	if w.Plan.Program == plan.Redline {
 		w.Line.EndLevel(term.Status{Rate: lv.Client.InferPerSec, Median: time.Duration(lv.Client.Latency.At(50))})
-		w.outcome.LevelEnds(lv)
+		w.outcome.LevelEnds(w.Sigs.Hard, lv)
 		if lv.Client.Requests > 0 {
 			w.Console.Level(lv)
 		}
@@ -80,6 +80,7 @@ func (w *watcher) Progress(p profile.Progress) {
 		Requests: p.Requests, Wanted: p.Wanted, Rate: p.Rate, Median: p.Median, Failed: p.Failed,
 	})
 	if w.outcome != nil {
+		w.outcome.InFlight(p.Level, p.InFlight)
 		w.outcome.Progress(p.Live)
 	}
 }

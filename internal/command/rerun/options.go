@@ -11,7 +11,7 @@ import (
 // perRun are options of files, pages and the terminal. They are not repeated.
 var perRun = []string{
 	"--json", "--csv", "--artifact-dir", "--report", "--records", "--histogram-log", "--junit", "--summary", "--dash", "--dash-listen",
-	"--metrics-listen", "--quiet", "--progress", "--no-history",
+	"--metrics-listen", "--prometheus-remote-write", "--otlp", "--otlp-header", "--otlp-ca", "--trace-requests", "--quiet", "--progress", "--no-history",
 }
 
 // commandLine is the command line of a run that is repeated: the options of its result, then more ones. Its error names the

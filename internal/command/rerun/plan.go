@@ -58,6 +58,9 @@ func planOf(written *plan.Plan, args []string, secrets *secret.Set) (p *plan.Pla
 	if !table.Given("max-regression") {
 		out.MaxRegression = first.MaxRegression
 	}
+	if !table.Given("server-metrics") {
+		out.ServerMetrics, out.OwnMetrics = first.ServerMetrics, first.OwnMetrics
+	}
 	if !table.Given("label") {
 		out.Label = first.Label
 	}

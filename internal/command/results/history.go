@@ -13,6 +13,7 @@ import (
 	"github.com/redline-bench/redline/internal/command/runs"
 	"github.com/redline-bench/redline/internal/history"
 	"github.com/redline-bench/redline/internal/option"
+	"github.com/redline-bench/redline/internal/unit"
 )
 
 // History is `redline history`.
@@ -85,8 +86,8 @@ func doHistory(p *command.IO, store *history.Store, o *historyOptions) error {
 	t := tabwriter.NewWriter(p.Stdout, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(t, "run\twhen\tcommand\tmodel\tlevels\tbest\tp99 there\tverdict")
 	for _, e := range list {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%d\t%.6g/s\t%.4g ms\t%s\n", e.ID, e.Start.Local().Format(time.DateTime), e.Did(),
-			cleantext.Line(e.Model), e.Levels, e.Best, e.P99Ms, e.Verdict)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%d\t%s/s\t%s ms\t%s\n", e.ID, e.Start.Local().Format(time.DateTime), e.Did(),
+			cleantext.Line(e.Model), e.Levels, unit.Digits(e.Best, 6), unit.Digits(e.P99Ms, 4), e.Verdict)
 	}
 	return t.Flush()
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/redline-bench/redline/internal/report"
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/scenario"
+	"github.com/redline-bench/redline/internal/unit"
 	"github.com/redline-bench/redline/internal/workload"
 )
 
@@ -28,6 +29,7 @@ func (r *run) end() int {
 		fmt.Fprintf(r.Stdout, "\nClass %s\n%s", m.Name, m.text.String())
 	}
 	r.table(res)
+	report.Server(r.Stdout, res.Whole, r.Style())
 	report.Verdict(r.Stdout, res, r.Style())
 	code := r.exitCode()
 	if err := r.failures(); err != nil && code != command.ExitInterrupted {
@@ -111,7 +113,7 @@ func (r *run) table(res *result.Result) {
 	add := func(lv *result.Level, name, load string, state result.State) {
 		c := &lv.Client
 		rows = append(rows, []string{
-			name, load, strconv.FormatUint(c.Requests, 10), strconv.FormatUint(c.Failed, 10), strconv.FormatFloat(c.SendRate, 'g', 4, 64),
+			name, load, strconv.FormatUint(c.Requests, 10), strconv.FormatUint(c.Failed, 10), unit.Digits(c.SendRate, 4),
 			span(c, 50), span(c, 99), string(state),
 		})
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/scenario"
+	"github.com/redline-bench/redline/internal/telemetry"
 )
 
 // run is one run of a scenario.
@@ -49,10 +51,13 @@ func (r *run) start() (int, error) {
 		if r.outcome, err = outcome.Open(r.IO, r.opts.outcome, "run", r.line); err != nil {
 			return 0, err
 		}
+		if err := r.checkAsserts(); err != nil {
+			return 0, command.Usage(err)
+		}
 		r.outcome.Require(r.rules...)
 	}
 	for _, m := range r.classes {
-		err := m.load.Prepare()
+		err := m.load.Prepare(r.outcome.Tracing(m.Name))
 		if r.interrupted() { // whatever the interrupt made of it
 			break
 		}
@@ -66,6 +71,9 @@ func (r *run) start() (int, error) {
 	case r.opts.dry:
 		return r.dryRun()
 	}
+	if err := r.connect(); err != nil {
+		return 0, err
+	}
 	r.head()
 	r.measure()
 	return r.end(), nil
@@ -73,6 +81,27 @@ func (r *run) start() (int, error) {
 
 // interrupted tells whether the user has ended the run.
 func (r *run) interrupted() bool { return r.sigs.Soft.Err() != nil }
+
+// connect starts to read the metrics of the servers, and to send those of the run. Samples of one model are told apart only if the
+// classes have one.
+func (r *run) connect() error {
+	all := r.classes[0].load.Server()
+	for _, m := range r.classes[1:] {
+		s := m.load.Server()
+		if s.Model != all.Model {
+			all.Model = ""
+		}
+		all.Own, all.More = append(all.Own, s.Own...), append(all.More, s.More...)
+	}
+	all.Own, all.More = unique(all.Own), unique(all.More)
+	return r.outcome.Connect(r.sigs.Soft, r.sigs.Hard, all)
+}
+
+// unique leaves out what comes again.
+func unique(list []string) []string {
+	slices.Sort(list)
+	return slices.Compact(list)
+}
 
 // dryRun prints the first request of each class.
 func (r *run) dryRun() (int, error) {
@@ -93,10 +122,14 @@ func (r *run) measure() {
 	r.outcome.Begin(nil)
 	together := newStart(r.classes, r.whole.begin)
 	r.sigs.Enter(command.Loading)
-	var all sync.WaitGroup
+	var shared []class.Together // made before the first class starts: all of them change the outcome
 	for _, m := range r.classes {
+		shared = append(shared, r.shared(m, together))
+	}
+	var all sync.WaitGroup
+	for i, m := range r.classes {
 		all.Go(func() {
-			m.out = m.load.Measure(r.shared(m, together))
+			m.out = m.load.Measure(shared[i])
 			r.whole.ended(m)
 			together.arrive(m) // the others do not wait for a class that has failed
 		})
@@ -108,24 +141,31 @@ func (r *run) measure() {
 
 // shared is what a class shares with the others.
 func (r *run) shared(m *member, s *start) class.Together {
-	tap := r.outcome.Tap()
 	length := r.length()
+	var responses func(*result.Level, *telemetry.Response)
+	if m.Command.Name == "llm" {
+		responses = r.outcome.Responses(m.Name)
+	}
 	return class.Together{
-		Name:  m.Name,
+		Name: m.Name, Responses: responses,
 		Ready: func(ctx context.Context) error { return s.wait(ctx, m) },
-		Tap: func(lv *result.Level, window int, rec *record.Record) error {
-			r.whole.mu.Lock()
-			defer r.whole.mu.Unlock()
-			r.whole.add(lv, rec)
-			if tap == nil {
-				return nil
+		Tap: func(fromSend bool) func(lv *result.Level, window int, rec *record.Record) error {
+			records := r.outcome.Tap(fromSend)
+			return func(lv *result.Level, window int, rec *record.Record) error {
+				r.whole.mu.Lock()
+				defer r.whole.mu.Unlock()
+				r.whole.add(lv, fromSend, rec)
+				if records == nil {
+					return nil
+				}
+				return records(lv, window, rec)
 			}
-			return tap(&result.Level{Class: m.Name, Mode: lv.Mode, Concurrency: lv.Concurrency, Rate: lv.Rate}, window, rec)
 		},
 		Progress: func(p class.Progress) {
 			status, inFlight := r.whole.status(m, p)
 			status.Window = length
 			r.Line.Show(status)
+			r.outcome.InFlight(p.Level, p.InFlight)
 			r.outcome.Progress(func() *result.Level { return r.whole.live(status, inFlight) })
 		},
 	}

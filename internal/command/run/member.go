@@ -9,7 +9,6 @@ import (
 
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/command/class"
-	"github.com/redline-bench/redline/internal/gate"
 	"github.com/redline-bench/redline/internal/scenario"
 )
 
@@ -92,25 +91,5 @@ func (s *start) wait(ctx context.Context, m *member) error {
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
-	}
-}
-
-// makeRules reads the objectives of the scenario and of its classes.
-func (r *run) makeRules(fault func(scenario.Position, error)) {
-	add := func(list []scenario.Text, class string) {
-		for _, t := range list {
-			rule, err := gate.Parse(t.Value)
-			if err != nil {
-				fault(t.At, err)
-				continue
-			}
-			rule.Class = class
-			r.rules = append(r.rules, rule)
-		}
-	}
-	add(r.scenario.Objectives, scenario.Whole)
-	for i := range r.scenario.Classes {
-		c := &r.scenario.Classes[i]
-		add(c.Objectives, c.Name)
 	}
 }

@@ -31,7 +31,7 @@ func (o *options) rows() []option.Row {
 	return slices.Concat(option.Group("Scenario", []option.Row{
 		{Long: "check", Help: "check the file and its options, with line and column of each fault; contact no server", To: option.Switch(&o.check)},
 		{Long: "dry-run", Help: "print the first request of each class as it would go on the wire; servers are asked for their models, and no inference is requested", To: option.Switch(&o.dry)},
-		{Long: "json", Arg: "FILE", Help: "write the whole result as JSON: each class, and all of them together", To: option.Text(&o.json)},
+		{Long: "json", Arg: "FILE", Writes: true, Help: "write the whole result as JSON: each class, and all of them together", To: option.Text(&o.json)},
 	}), o.outcome.Rows())
 }
 
@@ -74,7 +74,6 @@ func Run(p *command.IO, args []string) (int, error) {
 		r.checked()
 		return command.ExitOK, nil
 	}
-	r.IO = p.ForRun(r.opts.outcome, plan.Redline, sigs)
 	// Answers are read and let go, so collecting often is cheap, and the program stays small beside the servers it loads.
 	defer debug.SetGCPercent(debug.SetGCPercent(50))
 	return r.start()
@@ -102,6 +101,7 @@ func (r *run) read(args []string, line string) ([]scenario.Fault, error) {
 	if r.opts.outcome.Label == "" {
 		r.opts.outcome.Label = s.Name
 	}
+	r.IO = r.IO.ForRun(r.opts.outcome, plan.Redline, r.sigs) // before the classes, so that their warnings stand above the progress line
 	return r.makeClasses()
 }
 
@@ -158,7 +158,9 @@ func (r *run) makeClasses() (faults []scenario.Fault, err error) {
 
 // Command describes the command.
 func Command() option.Command {
-	return option.Command{Rows: (&options{outcome: plan.DefaultOutcome()}).rows(), Intro: `Usage: redline run FILE [options]
+	return option.Command{Exits: command.Exits(command.ExitOK, command.ExitUnstable, command.ExitAssertion, command.ExitInvalid, command.ExitError, command.ExitInterrupted), Common: []string{
+		"check", "dry-run", "json", "report", "dash", "server-metrics", "otlp", "assert", "baseline", "label",
+	}, Rows: (&options{outcome: plan.DefaultOutcome()}).rows(), Intro: `Usage: redline run FILE [options]
 
 Runs a scenario: traffic classes that load servers at the same time, each with its own server, requests and
 rate. A class is a run of 'redline profile' or 'redline llm', and has the options of that command.

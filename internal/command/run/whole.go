@@ -43,10 +43,11 @@ func (w *whole) begin() {
 	w.win.Begin(w.began)
 }
 
-// add counts a request of any class. The latency of a closed loop starts at the send time, as in the class itself.
-func (w *whole) add(lv *result.Level, r *record.Record) {
+// add counts a request of any class. As in the class itself, the latency of a closed loop starts at the send time, and so does
+// that of an open loop with fromSend.
+func (w *whole) add(lv *result.Level, fromSend bool, r *record.Record) {
 	rec := *r
-	if lv.Mode == plan.Concurrency || lv.Mode == plan.SessionConcurrency {
+	if fromSend || lv.Mode == plan.Concurrency || lv.Mode == plan.SessionConcurrency {
 		rec.Due = rec.Sent
 	}
 	w.win.Add(&rec)

@@ -114,7 +114,7 @@ func (o *options) rows() []option.Row {
 		{Long: "max-unpacked-size", Arg: "BYTES", Help: "size limit of all decompressed requests in progress together, and of one gRPC message; a request that exceeds it is " +
 			"refused with 413 or RESOURCE_EXHAUSTED; 0 for no limit", To: option.Bytes(&c.MaxUnpacked, 0, math.MaxInt64)},
 	}), option.Group("Logs, traces and metrics", []option.Row{
-		{Long: "request-log", Arg: "FILE", Writes: true, Help: "write a JSON line for each response: model, id, received_ns, replied_ns; for a stream also the send time (events_ns) " +
+		{Long: "request-log", Arg: "FILE", Writes: true, Help: "write a JSON line for each response: model, id, received_ns, replied_ns, traceparent if the request has one; for a stream also the send time (events_ns) " +
 			"and the number of tokens (tokens) of each event", To: option.Text(&o.requestLog)},
 		{Long: "trace-config", Arg: "[triton,]SETTING=VALUE", Repeat: true, Help: "write traces in Triton's format. SETTING is file, level (TIMESTAMPS or TENSORS), rate (trace every N-th request), " +
 			"count, or log-frequency (traces per file). Clients can change all settings except file", To: option.Func(o.addTrace)},

@@ -95,6 +95,7 @@ func (s *run) start() error {
 	if s.outcome, err = outcome.Open(s.IO, s.opts.Outcome, "simple", option.CommandLine("redline simple", s.opts.Given)); err != nil {
 		return err
 	}
+	s.plan = s.plan.With(func(p *plan.Plan) { p.Target.Tracing = s.outcome.Tracing("") })
 	for _, path := range []string{s.opts.CSV, s.opts.JSON} {
 		if err := s.Files.Writable(path); err != nil {
 			return err
@@ -159,9 +160,13 @@ func (s *run) measure() int {
 	runner := &profile.Runner{
 		Plan: s.plan, Service: s.tap, Model: s.plain(), Observer: &watcher{s},
 		Source:   func(slot, active int) engine.Source { return s.requests.Cursor(slot, active, false) },
-		Timeline: true, Tap: s.outcome.Tap(), More: fmt.Sprintf("send at least %d requests (-c)", measure.FewestRequests),
+		Timeline: true, More: fmt.Sprintf("send at least %d requests (-c)", measure.FewestRequests),
 	}
 	s.outcome.Begin(s.plan)
+	if err := s.outcome.Connect(s.sigs.Soft, s.sigs.Hard, outcome.Server{Model: s.plan.Target.Model, Own: target.MetricsPages(&s.plan.Target, s.embedded)}); err != nil {
+		return s.failed(err)
+	}
+	runner.Tap = s.outcome.Tap(false)
 	s.sigs.Enter(command.Loading)
 	res, err := runner.Run(s.sigs.Soft, s.sigs.Hard)
 	s.sigs.Enter(command.Writing)
@@ -220,7 +225,7 @@ func (w *watcher) LevelBegins(*result.Level, bool) {}
 func (w *watcher) Pass(int, *result.Window)        {}
 func (w *watcher) RanksStable()                    {}
 func (w *watcher) LevelEnds(lv *result.Level) {
-	w.outcome.LevelEnds(lv)
+	w.outcome.LevelEnds(w.sigs.Hard, lv)
 	if w.opts.Verbose {
 		report.Health(w.Stderr, lv, report.Style{})
 	}
@@ -230,5 +235,6 @@ func (w *watcher) Warn(warning profile.Warning) { w.note("warning: %s", warning.
 
 func (w *watcher) Progress(p profile.Progress) {
 	w.Line.Show(term.Status{Requests: p.Requests, Wanted: uint64(w.opts.Count), Rate: p.Rate, Median: p.Median, Failed: p.Failed})
+	w.outcome.InFlight(p.Level, p.InFlight)
 	w.outcome.Progress(p.Live)
 }

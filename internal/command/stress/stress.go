@@ -106,6 +106,9 @@ func (s *run) sequences() int {
 		return s.failed(err)
 	}
 	s.outcome.Begin(s.plan)
+	if err := s.outcome.Connect(s.sigs.Soft, s.sigs.Hard, outcome.Server{Model: s.plan.Target.Model, Own: target.MetricsPages(&s.plan.Target, s.embedded)}); err != nil {
+		return s.failed(err)
+	}
 	start := time.Now()
 	s.sigs.Enter(command.Loading)
 	sum, err := stress.Run(s.sigs.Soft, s.sigs.Hard, stress.Config{
@@ -138,7 +141,7 @@ func (s *run) sequences() int {
 
 // tap returns the function that receives every request's record, or nil if no output needs them.
 func (s *run) tap() func(*record.Record) error {
-	to := s.outcome.Tap()
+	to := s.outcome.Tap(false)
 	if to == nil {
 		return nil
 	}
@@ -158,6 +161,9 @@ func (s *run) start() (*service.Model, error) {
 	var err error
 	if s.outcome, err = outcome.Open(s.IO, s.opts.Outcome, "stress", option.CommandLine("redline stress", s.opts.Given)); err != nil {
 		return nil, err
+	}
+	if s.outcome.Tracing("") != nil {
+		return nil, errors.New("--trace-requests: redline stress does not trace requests; use redline profile")
 	}
 	if err := s.Files.Writable(s.opts.JSON); err != nil {
 		return nil, err

@@ -26,7 +26,7 @@ func (o *analyzeOptions) rows() []option.Row {
 	o.block = prefix.BlockSize
 	return option.Group("Options", []option.Row{
 		{Long: "block-size", Arg: "N", Help: "tokens of a block, for which the trace has one id", To: option.Int(&o.block, 1)},
-		{Long: "output-file", Arg: "FILE", Help: "write the analysis as JSON, with AIPerf's names", To: option.Text(&o.output)},
+		{Long: "output-file", Arg: "FILE", Writes: true, Help: "write the analysis as JSON, with AIPerf's names", To: option.Text(&o.output)},
 	})
 }
 

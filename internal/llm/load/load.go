@@ -129,7 +129,7 @@ type Level struct {
 }
 
 // Open tells whether requests follow a schedule.
-func (l *Level) Open() bool { return l.Mode == plan.RequestRate || l.Mode == plan.FixedSchedule }
+func (l *Level) Open() bool { return l.Mode.Scheduled() }
 
 // Progress is a look at a level under way.
 type Progress struct {

@@ -235,12 +235,15 @@ func finite(v string) (float64, error) {
 	return f, whole(v, cxx.AfterFloat(v), err)
 }
 
-// percent is finite for a percentage; redline profile also takes "10%".
-func (r *raw) percent(v string) (float64, error) {
+// percent is finite for a percentage.
+func (r *raw) percent(v string) (float64, error) { return finite(r.percentage(v)) }
+
+// percentage is the number of a percentage: redline profile also takes "10%".
+func (r *raw) percentage(v string) string {
 	if r.face == plan.Redline {
-		v = strings.TrimSpace(strings.TrimSuffix(v, "%"))
+		return strings.TrimSpace(strings.TrimSuffix(v, "%"))
 	}
-	return finite(v)
+	return v
 }
 
 // level reads a concurrency. A number above MaxInt32 is out of range; perf_analyzer would try it.

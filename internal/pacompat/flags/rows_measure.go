@@ -85,8 +85,9 @@ func (r *raw) measureRows() []option.Row {
 }
 
 func (r *raw) setStability(v string) error {
-	pct, err := r.share(v)
-	if err != nil {
+	v = r.percentage(v)
+	pct, err := cxx.Stof(v)
+	if err := r.lenient(whole(v, cxx.AfterFloat(v), err)); err != nil {
 		return err
 	}
 	if math.IsNaN(pct) || pct < 0 {
@@ -95,15 +96,6 @@ func (r *raw) setStability(v string) error {
 	// "inf" means that every level is stable; JSON has no such number.
 	r.plan.Measure.Stability = min(pct, math.MaxFloat32) / 100
 	return nil
-}
-
-// share reads the percentage of --stability-percentage; redline profile also takes "10%".
-func (r *raw) share(v string) (float64, error) {
-	if r.face == plan.Redline {
-		v = strings.TrimSpace(strings.TrimSuffix(v, "%"))
-	}
-	pct, err := cxx.Stof(v)
-	return pct, r.lenient(whole(v, cxx.AfterFloat(v), err))
 }
 
 // setRequestCount keeps the first of several, as perf_analyzer does, but checks them all.

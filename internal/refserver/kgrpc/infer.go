@@ -17,6 +17,7 @@ import (
 	"github.com/redline-bench/redline/internal/refserver/departure"
 	"github.com/redline-bench/redline/internal/refserver/infer"
 	"github.com/redline-bench/redline/internal/refserver/model"
+	"github.com/redline-bench/redline/internal/refserver/reqlog"
 	"github.com/redline-bench/redline/internal/refserver/trace"
 	"github.com/redline-bench/redline/internal/tensor"
 )
@@ -62,7 +63,7 @@ func (s *Service) ModelInfer(ctx context.Context, in *kserve.ModelInferRequest) 
 	}
 	req.Trace.Mark("GRPC_SEND_END", time.Now())
 	if s.core.Log.On() {
-		s.core.Log.Add(m.Name(), req.ID, received, time.Now())
+		s.core.Log.Add(reqlog.Entry{Model: m.Name(), ID: req.ID, Parent: reqlog.ParentOf(ctx), Received: received, Replied: time.Now()})
 	}
 	return out, failure(err)
 }

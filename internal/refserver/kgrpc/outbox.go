@@ -169,7 +169,7 @@ func (o *outbox) logWhenSent(l *queuedRequest, log *reqlog.Log) {
 	add := func(int64) {
 		o.mu.Lock()
 		defer o.mu.Unlock()
-		log.AddStream(l.model.Name(), l.in.GetId(), l.received, replied, l.times, nil)
+		log.Add(reqlog.Entry{Model: l.model.Name(), ID: l.in.GetId(), Received: l.received, Replied: replied, Events: l.times})
 	}
 	if o.left == nil || !log.On() || o.sent == 0 {
 		add(0)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/redline-bench/redline/internal/refserver/infer"
 	"github.com/redline-bench/redline/internal/refserver/model"
+	"github.com/redline-bench/redline/internal/refserver/reqlog"
 	"github.com/redline-bench/redline/internal/refserver/rjson"
 	"github.com/redline-bench/redline/internal/refserver/stream"
 	"github.com/redline-bench/redline/internal/tensor"
@@ -67,7 +68,7 @@ func (h *Handler) generate(ctx context.Context, x *exchange, name, version strin
 		return
 	}
 	h.single(x, m, rd.req, answers)
-	h.core.Log.Add(m.Name(), rd.req.ID, received, time.Now())
+	h.core.Log.Add(reqlog.Entry{Model: m.Name(), ID: rd.req.ID, Parent: x.req.Header.Get("Traceparent"), Received: received, Replied: time.Now()})
 }
 
 // flat turns the members of a JSON object into inputs and parameters.
@@ -182,7 +183,7 @@ func (h *Handler) stream(x *exchange, m *model.Model, req *infer.Request, answer
 	}
 	replied := time.Now()
 	out.Told(func(times []int64, _ []int) {
-		h.core.Log.AddStream(m.Name(), req.ID, req.Received, replied, times, nil)
+		h.core.Log.Add(reqlog.Entry{Model: m.Name(), ID: req.ID, Parent: x.req.Header.Get("Traceparent"), Received: req.Received, Replied: replied, Events: times})
 	})
 	if out.Cut() || errors.Is(err, stream.ErrCut) {
 		panic(http.ErrAbortHandler) // the way of net/http to end a connection within a response

@@ -10,6 +10,7 @@ import (
 
 	"github.com/redline-bench/redline/internal/refserver/infer"
 	"github.com/redline-bench/redline/internal/refserver/model"
+	"github.com/redline-bench/redline/internal/refserver/reqlog"
 )
 
 const headerLength = "Inference-Header-Content-Length"
@@ -68,7 +69,7 @@ func (h *Handler) infer(x *exchange, name, version string) {
 	req.Trace.Mark("HTTP_SEND_END", time.Now())
 	if h.core.Log.On() {
 		_ = http.NewResponseController(x.ResponseWriter).Flush() // a client that has gone is noted anyway
-		h.core.Log.Add(m.Name(), req.ID, received, time.Now())
+		h.core.Log.Add(reqlog.Entry{Model: m.Name(), ID: req.ID, Parent: x.req.Header.Get("Traceparent"), Received: received, Replied: time.Now()})
 	}
 }
 

@@ -126,7 +126,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, f func(*exchange
 	}
 	replied := time.Now()
 	x.out.Told(func(times []int64, tokens []int) {
-		h.cfg.Log.AddStream(r.URL.Path, id, x.received, replied, times, tokens)
+		h.cfg.Log.Add(reqlog.Entry{Model: r.URL.Path, ID: id, Parent: r.Header.Get("Traceparent"), Received: x.received, Replied: replied, Events: times, Tokens: tokens})
 	})
 	if x.out.Cut() {
 		panic(http.ErrAbortHandler) // the way of net/http to end a connection within a response

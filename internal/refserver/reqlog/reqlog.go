@@ -32,33 +32,44 @@ func New(w io.Writer) *Log {
 // On reports whether there is a log.
 func (l *Log) On() bool { return l != nil }
 
-// Add notes one response: the wall-clock times when the request was complete and when the response had been written.
-func (l *Log) Add(model, id string, received, replied time.Time) {
-	l.AddStream(model, id, received, replied, nil, nil)
+// Entry is one request and its response.
+type Entry struct {
+	Model, ID string
+	// Parent is the request's traceparent; empty if it has none.
+	Parent string
+	// Received and Replied are the wall-clock times when the request was complete and when the response had been written.
+	Received, Replied time.Time
+	// Events are the times when each event of a streamed response was written, in nanoseconds of the wall clock, and Tokens, if
+	// known, how many tokens each had.
+	Events []int64
+	Tokens []int
 }
 
-// AddStream logs a streamed response: when each event was written, in nanoseconds of the wall clock, and, if known, how many
-// tokens each had.
-func (l *Log) AddStream(model, id string, received, replied time.Time, events []int64, tokens []int) {
+// Add logs a request.
+func (l *Log) Add(e Entry) {
 	if l == nil {
 		return
 	}
-	b := make([]byte, 0, 128+22*len(events))
+	b := make([]byte, 0, 128+len(e.Parent)+22*len(e.Events))
 	b = append(b, `{"model":`...)
-	b = rjson.AppendString(b, model)
+	b = rjson.AppendString(b, e.Model)
 	b = append(b, `,"id":`...)
-	b = rjson.AppendString(b, id)
-	b = append(b, `,"received_ns":`...)
-	b = strconv.AppendInt(b, received.UnixNano(), 10)
-	b = append(b, `,"replied_ns":`...)
-	b = strconv.AppendInt(b, replied.UnixNano(), 10)
-	if len(events) > 0 {
-		b = append(b, `,"events_ns":`...)
-		b = appendList(b, events)
+	b = rjson.AppendString(b, e.ID)
+	if e.Parent != "" {
+		b = append(b, `,"traceparent":`...)
+		b = rjson.AppendString(b, e.Parent)
 	}
-	if len(tokens) > 0 {
+	b = append(b, `,"received_ns":`...)
+	b = strconv.AppendInt(b, e.Received.UnixNano(), 10)
+	b = append(b, `,"replied_ns":`...)
+	b = strconv.AppendInt(b, e.Replied.UnixNano(), 10)
+	if len(e.Events) > 0 {
+		b = append(b, `,"events_ns":`...)
+		b = appendList(b, e.Events)
+	}
+	if len(e.Tokens) > 0 {
 		b = append(b, `,"tokens":`...)
-		b = appendList(b, tokens)
+		b = appendList(b, e.Tokens)
 	}
 	l.mu.RLock()
 	defer l.mu.RUnlock()

@@ -18,6 +18,7 @@ import (
 	"github.com/redline-bench/redline/internal/refserver/core"
 	"github.com/redline-bench/redline/internal/refserver/infer"
 	"github.com/redline-bench/redline/internal/refserver/model"
+	"github.com/redline-bench/redline/internal/refserver/reqlog"
 )
 
 const signature = "serving_default"
@@ -98,7 +99,7 @@ func (s *service) Predict(ctx context.Context, in *pb.PredictRequest) (*pb.Predi
 		out.Outputs[t.Name] = toProto(t)
 	}
 	spoil(out)
-	s.core.Log.Add(m.Name(), "", received, time.Now())
+	s.core.Log.Add(reqlog.Entry{Model: m.Name(), Parent: reqlog.ParentOf(ctx), Received: received, Replied: time.Now()})
 	return out, nil
 }
 

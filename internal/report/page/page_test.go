@@ -103,6 +103,21 @@ func TestViewHasTheNumbers(t *testing.T) {
 	}
 }
 
+// The server's metrics lie on the time axis of the level: steps before its start are left out, a step without a value stays empty.
+func TestServerMetricsOnTheTimeAxis(t *testing.T) {
+	res := run(1000)
+	lv := &res.Levels[0]
+	one, three := 1.0, 3.0
+	lv.ServerMetrics = &result.ServerMetrics{
+		StartUnixNs: lv.Timeline.StartUnixNs - 2e9, StepNs: 1e9, PowerWatts: 400, JoulesPerInference: 2,
+		Series: []result.ServerSeries{{Name: "requests_waiting", Title: "Requests waiting", Unit: "requests", From: "nv_x", Values: []*float64{&one, &one, nil, &three}}},
+	}
+	got := page.NewView("run", res).Levels[0].ServerMetrics
+	if len(got.Seconds) != 2 || got.Seconds[0] != 0.5 || len(got.Lines) != 1 || got.Lines[0].Values[0] != nil || *got.Lines[0].Values[1] != 3 || got.Joules != 2 {
+		t.Errorf("the page has %+v", got)
+	}
+}
+
 // The page of a scenario has each class and all of them together, and no secret of a class.
 func TestViewHasTheClasses(t *testing.T) {
 	res := &result.Result{

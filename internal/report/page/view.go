@@ -40,6 +40,7 @@ type View struct {
 	Interrupted bool               `json:"interrupted,omitempty"`
 	Environment result.Environment `json:"environment"`
 	Workload    string             `json:"workload,omitempty"`
+	Lost        []string           `json:"lost,omitempty"` // what other tools did not get
 	Levels      []LevelView        `json:"levels"`
 	Find        *result.Find       `json:"find,omitempty"`
 	// Classes are the traffic classes of a scenario, Whole is what all of them did together; other runs have neither.
@@ -91,6 +92,8 @@ type LevelView struct {
 	Failures []result.Failure `json:"failures,omitempty"`
 	Health   result.Health    `json:"health"`
 	Metrics  []result.Metric  `json:"metrics,omitempty"`
+	// ServerMetrics are the server's own metrics, on the time axis of Time.
+	ServerMetrics *ServerView `json:"server_metrics,omitempty"`
 }
 
 // Summary is a distribution in milliseconds.
@@ -182,6 +185,11 @@ func NewView(name string, res *result.Result) *View {
 		v.Plan, _ = json.Marshal(p) // a plan is plain data
 	}
 	v.Find = cleanFind(res.Find)
+	for i := range res.Telemetry {
+		if lost := res.Telemetry[i].Lost(); lost != "" {
+			v.Lost = append(v.Lost, cleantext.Line(lost))
+		}
+	}
 	for i := range res.Levels {
 		v.Levels = append(v.Levels, levelView(&res.Levels[i]))
 	}
@@ -229,7 +237,7 @@ func levelView(lv *result.Level) LevelView {
 	out := LevelView{
 		Name: measure.LevelName(lv), Load: lv.Rate, State: state(lv), Reason: cleantext.Line(lv.Reason),
 		Class:    cleantext.Line(lv.Class),
-		Open:     lv.Mode == plan.RequestRate || lv.Mode == plan.CustomIntervals || lv.Mode == plan.FixedSchedule,
+		Open:     lv.Mode.Scheduled(),
 		Requests: c.Requests, Failed: c.Failed, Unfinished: c.Unfinished, OldestMs: ms(c.OldestNs), Throughput: round(c.InferPerSec), Latency: summary(&c.Latency),
 		Exact: c.Latency.Exact, CallMs: ms(int64(c.CallNs)), SendMs: ms(int64(c.SendNs)), ReceiveMs: ms(int64(c.RecvNs)),
 		OverheadPct: round(c.OverheadPercent), Failures: cleanFailures(lv.Failures), Health: lv.Health, Metrics: lv.Metrics,
@@ -263,6 +271,7 @@ func levelView(lv *result.Level) LevelView {
 		out.Time = times(lv.Timeline, out.Open)
 	}
 	out.Windows = windows(lv)
+	out.ServerMetrics = serverView(lv)
 	return out
 }
 

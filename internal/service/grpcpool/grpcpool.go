@@ -52,6 +52,7 @@ func (w *stream) Begin(c *service.Call) {
 	w.begun, w.over = false, false
 	w.msg = w.ex.Render(c)
 	w.msg.Last = true
+	w.slot.Trace(&w.h2, c)
 	c.Rec.Out = uint64(len(w.msg.Body) + len(w.msg.Tail))
 }
 

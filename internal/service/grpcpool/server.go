@@ -18,6 +18,7 @@ import (
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/service/clienttls"
 	"github.com/redline-bench/redline/internal/service/http2pool"
+	"github.com/redline-bench/redline/internal/traceid"
 	"github.com/redline-bench/redline/internal/wire/budget"
 	"github.com/redline-bench/redline/internal/wire/h2"
 	"github.com/redline-bench/redline/internal/wire/neterr"
@@ -36,6 +37,7 @@ type Server struct {
 	held     *budget.Budget // of the responses in flight
 	unread   int64          // bytes of responses that have come in part, on one connection; 0 is four times the limit
 	timeout  time.Duration  // of a call outside of the load; 0 is none
+	tracing  *traceid.Sampler
 
 	mu  sync.Mutex // guards ctl
 	ctl *h2.Conn
@@ -44,7 +46,7 @@ type Server struct {
 
 // NewServer reads the target's address, TLS files and headers; it does not connect.
 func NewServer(t plan.Target) (*Server, error) {
-	s := &Server{addr: target(t.URL), conns: t.Connections, encoding: t.Compression, limit: t.ResponseLimit(0), held: budget.New(t.HeldLimit(0)), timeout: t.Timeout}
+	s := &Server{addr: target(t.URL), conns: t.Connections, encoding: t.Compression, limit: t.ResponseLimit(0), held: budget.New(t.HeldLimit(0)), timeout: t.Timeout, tracing: t.Tracing}
 	if s.encoding == "none" {
 		s.encoding = ""
 	}
@@ -152,7 +154,7 @@ func (s *Server) DialLazily() { s.lazyDial = true }
 func (s *Server) Pool() http2pool.Config {
 	return http2pool.Config{
 		Addr: s.addr, TLS: s.tls, Connections: s.conns, Arrivals: s.arrivals, MaxResponse: s.limit, MaxUnread: s.unread, Held: s.held,
-		LazyDial: s.lazyDial, Failure: failure,
+		LazyDial: s.lazyDial, Failure: failure, Tracing: s.tracing,
 	}
 }
 

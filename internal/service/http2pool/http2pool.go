@@ -14,6 +14,7 @@ import (
 
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/traceid"
 	"github.com/redline-bench/redline/internal/wire/budget"
 	"github.com/redline-bench/redline/internal/wire/h2"
 	"github.com/redline-bench/redline/internal/wire/neterr"
@@ -30,6 +31,8 @@ type Config struct {
 	Held        *budget.Budget // limit of the response bytes that all requests in flight hold together
 	// LazyDial ignores dial errors in Grow. Each request waits for the next attempt to connect and reports its error.
 	LazyDial bool
+	// Tracing chooses the requests that get a traceparent.
+	Tracing *traceid.Sampler
 	// Failure turns an error of the wire into the failure of a request; nil is the function of that name.
 	Failure func(op, addr string, err error) *service.Error
 }

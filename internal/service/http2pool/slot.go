@@ -8,6 +8,7 @@ import (
 	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/traceid"
 	"github.com/redline-bench/redline/internal/wire/budget"
 	"github.com/redline-bench/redline/internal/wire/h2"
 	"github.com/redline-bench/redline/internal/wire/neterr"
@@ -73,6 +74,21 @@ func (s *Slot) open(c *h2.Conn) bool {
 		s.conn.Store(c)
 	}
 	return s.sender.Open(c)
+}
+
+// Trace gives the stream of a call a traceparent if the call is to be traced. Senders whose calls have a stream each call it in
+// Begin.
+func (s *Slot) Trace(stream *h2.Stream, c *service.Call) {
+	if s.t.cfg.Tracing == nil {
+		return
+	}
+	id, ok := s.t.cfg.Tracing.Pick(uint32(c.Slot), c.Rec.Sent)
+	if !ok {
+		stream.Also("", nil)
+		return
+	}
+	var value [traceid.ParentSize]byte
+	stream.Also("traceparent", id.AppendParent(value[:0]))
 }
 
 // Answered notes that the server has answered: the connection works.

@@ -1,6 +1,7 @@
 package httppool
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"runtime"
@@ -11,6 +12,7 @@ import (
 	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/traceid"
 	"github.com/redline-bench/redline/internal/wire/h1"
 	"github.com/redline-bench/redline/internal/wire/neterr"
 )
@@ -41,6 +43,7 @@ type slot struct {
 	writer bool // drain runs
 	rest   chan leftover
 	quit   chan struct{} // ends drain
+	traced []byte        // the head of a request with a traceparent
 
 	// The goroutine's alone.
 	cur      *h1.Conn
@@ -100,6 +103,10 @@ func (s *slot) poke() {
 func (s *slot) write(conn *h1.Conn, c *service.Call) {
 	head, body, size := s.ex.Render(c)
 	c.Rec.Out = uint64(size)
+	if id, ok := s.t.tracing.Pick(uint32(c.Slot), c.Rec.Sent); ok {
+		s.traced = appendTraced(s.traced[:0], head, id)
+		head = s.traced
+	}
 	head, body, later, err := conn.TryWrite(head, body)
 	if later {
 		return // Drained follows
@@ -117,6 +124,15 @@ func (s *slot) write(conn *h1.Conn, c *service.Call) {
 	case <-s.quit:
 		s.wrote(conn, c, nil)
 	}
+}
+
+// appendTraced appends a request with a traceparent after the request line.
+func appendTraced(b, head []byte, id traceid.ID) []byte {
+	line := bytes.IndexByte(head, '\n') + 1
+	b = append(b, head[:line]...)
+	b = append(b, "traceparent: "...)
+	b = append(id.AppendParent(b), "\r\n"...)
+	return append(b, head[line:]...)
 }
 
 func (s *slot) drain() {

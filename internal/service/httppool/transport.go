@@ -10,6 +10,7 @@ import (
 
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/traceid"
 	"github.com/redline-bench/redline/internal/wire/h1"
 )
 
@@ -26,6 +27,7 @@ type Transport struct {
 	cfg      h1.Config
 	sink     service.Sink
 	exchange func() Exchange
+	tracing  *traceid.Sampler
 	backoff  func(refusals int) time.Duration
 	closing  chan struct{} // closed by Close
 	once     sync.Once
@@ -42,6 +44,9 @@ func New(cfg h1.Config, sink service.Sink, exchange func() Exchange) *Transport 
 	t.slots.Store(&[]*slot{})
 	return t
 }
+
+// Trace gives the requests that s chooses a traceparent. It is called before the first Grow.
+func (t *Transport) Trace(s *traceid.Sampler) { t.tracing = s }
 
 func (t *Transport) closed() bool {
 	select {

@@ -15,7 +15,7 @@ import (
 func (s *Service) openStreams(ctx context.Context, sink service.Sink) (service.Transport, error) {
 	cfg := http2pool.Config{
 		Addr: s.at.Addr(), TLS: s.at.TLS(), Connections: s.target.Connections, Arrivals: true, MaxResponse: s.target.ResponseLimit(0), Held: s.at.Held(),
-		LazyDial: s.target.LazyDial,
+		LazyDial: s.target.LazyDial, Tracing: s.target.Tracing,
 	}
 	return http2pool.New(ctx, cfg, sink, func(slot *http2pool.Slot) http2pool.Sender {
 		w := &stream{slot: slot, exchange: s.newExchange(sink)}
@@ -69,6 +69,7 @@ func (w *stream) Begin(c *service.Call) {
 	w.req = c.Req.(*request)
 	w.reply, w.streams = nil, false
 	c.Rec.Out = uint64(w.req.size)
+	w.slot.Trace(&w.stream, c)
 }
 
 // Open implements http2pool.Sender.

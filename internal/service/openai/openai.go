@@ -119,6 +119,7 @@ func (s *Service) Open(ctx context.Context, sink service.Sink) (service.Transpor
 	tr := httppool.New(cfg, sink, func() httppool.Exchange {
 		return s.newExchange(sink)
 	})
+	tr.Trace(s.target.Tracing)
 	if s.target.LazyDial {
 		return httppool.LazyDial{Transport: tr}, nil
 	}

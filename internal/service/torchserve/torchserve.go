@@ -143,6 +143,7 @@ func boundaryFor(file []byte) string {
 // Open makes a transport without slots.
 func (s *Service) Open(_ context.Context, sink service.Sink) (service.Transport, error) {
 	tr := httppool.New(s.at.Config(""), sink, func() httppool.Exchange { return exchange{sink} })
+	tr.Trace(s.target.Tracing)
 	if s.target.LazyDial {
 		return httppool.LazyDial{Transport: tr}, nil
 	}

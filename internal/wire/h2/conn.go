@@ -75,6 +75,7 @@ type Conn struct {
 	enc      *hpack.Encoder
 	prepared []prepared
 	scratch  []byte
+	joined   []byte // a header block with the field of Stream.Also
 	cuts     []cut
 	err      *neterr.Error // the connection is dead
 	draining bool

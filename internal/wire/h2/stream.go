@@ -1,6 +1,9 @@
 package h2
 
-import "github.com/redline-bench/redline/internal/wire"
+import (
+	"github.com/redline-bench/redline/internal/wire"
+	"github.com/redline-bench/redline/internal/wire/h2/hpack"
+)
 
 // Handler receives what happens to a stream, on the goroutine that runs Conn.Serve. No lock of the connection
 // is held: a handler may open streams, on this connection too, with the Stream that has just ended as well.
@@ -34,6 +37,7 @@ type Stream struct {
 	unsent  []unsent
 	blocked bool // in the connection's list of streams with unsent bytes
 	header  *Header
+	also    []byte // see Also
 
 	// The reader's.
 	in inbound
@@ -60,6 +64,15 @@ func (s *Stream) Bind(h Handler) {
 	s.h = h
 	if s.raw, _ = h.(HeadHandler); s.raw != nil {
 		s.reply = new(wire.Reply)
+	}
+}
+
+// Also sets a field, with its name in lower case, that the next exchanges have after those of their header; an empty name sets none.
+// It must not be called while the stream is in use. The field is not packed and does not enter the connection's table.
+func (s *Stream) Also(name string, value []byte) {
+	s.also = s.also[:0]
+	if name != "" {
+		s.also = hpack.AppendLiteral(s.also, name, value)
 	}
 }
 

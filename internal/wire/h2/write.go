@@ -105,6 +105,10 @@ func (c *Conn) begin(s *Stream) {
 	s.unsent = s.unsent[:0]
 	c.streams.put(s)
 	block := c.pack(s.header)
+	if len(s.also) > 0 {
+		c.joined = append(append(c.joined[:0], block...), s.also...)
+		block = c.joined
+	}
 	if len(block) <= c.peer.frameSize {
 		c.out.Buf = appendFrameHeader(c.out.Buf, len(block), frameHeaders, flagEndHeaders, s.id)
 		c.out.Buf = append(c.out.Buf, block...)

@@ -82,6 +82,9 @@ func (s *Traffic) StartServer() error {
 	return nil
 }
 
+// MetricsPages are the pages on which the server reports its own metrics.
+func (s *Traffic) MetricsPages() []string { return target.MetricsPages(&s.Plan.Target, s.embedded) }
+
 // Describe opens the service and asks it for the model.
 func (s *Traffic) Describe() error {
 	svc, err := kind.Open(s.Plan)

@@ -61,6 +61,7 @@ const charts = (() => {
   function worded(c) {
     const t = String(c instanceof Node ? c.textContent : c && typeof c === "object" ? c.text ?? "" : c ?? "");
     if (t === "" || t === "–" || t === "not known") return null;
+    if (/^[≥≤<×+−-]?\s*[\d.,]+(\s?[^\s\d:]{1,12})?$/.test(t)) return false; // a number with its unit
     return /[a-z:]|^\d{4}-/i.test(t.replace(/\b(?:ns|ms|s|M|at least|to|over)\b|µs/g, ""));
   }
   function columns(head, rows) {
@@ -175,8 +176,9 @@ const charts = (() => {
 
   // lines draws series over a common x. o: title, note, x: {label, format, splits, range, loads}, y: {unit}, xs,
   // series: [{name, values, color, dash, fill, points, mute}], bands: [[from, to]] that are shaded, links: [{href, title, cls}],
-  // one for each x, that stand on the points of the first series. Loads are ticked at their own values. y.include: values that
-  // the axis must reach, y.room: how far above the highest value it goes. A mute series is only in the legend. over(u) draws on top of the chart, key is put beside the legend.
+  // one for each x, that stand on the points of the first series. Loads are ticked at their own values. Charts with the same
+  // cursor show one cursor at the same x. y.include: values that the axis must reach, y.room: how far above the highest value it
+  // goes. A mute series is only in the legend. over(u) draws on top of the chart, key is put beside the legend.
   function lines(o) {
     const fmt = unitOf[o.y.unit] || num;
     const xf = o.x.format || num;
@@ -202,7 +204,7 @@ const charts = (() => {
     const few = (s) => s.points ?? sparse(s.values);
     grow(host, (width) => new uPlot({
       width, height: o.height || 260,
-      cursor: { drag: { x: true, y: false }, focus: { prox: 24 }, points: { size: 6 } },
+      cursor: { drag: { x: true, y: false }, focus: { prox: 24 }, points: { size: 6 }, sync: o.cursor && { key: o.cursor, scales: ["x", null] } },
       focus: { alpha: 0.35 },
       scales: { x: { time: false, distr: xLog ? 3 : 1, range: xRange }, y: yLog ? { distr: 3, range: (u, a, b) => logRange(u, low(a), high(b) * (o.y.room || 1)) } : { range: (u, a, b) => [Math.min(0, a || 0), (high(b) || 1) * (o.y.room || 1.08)] } },
       axes: [
@@ -384,7 +386,7 @@ const charts = (() => {
     for (let i = 2; i < o.cells.length; i += 3) most = Math.max(most, o.cells[i]);
     const lowest = Math.max(1e-4, Math.min(...o.lows) / 1.15), highest = Math.max(...o.edges) * 1.15;
     grow(host, (width) => new uPlot({
-      width, height: o.height || 260, legend: { show: false }, cursor: { drag: { x: true, y: false }, points: { show: false } },
+      width, height: o.height || 260, legend: { show: false }, cursor: { drag: { x: true, y: false }, points: { show: false }, sync: o.cursor && { key: o.cursor, scales: ["x", null] } },
       scales: { x: { time: false, range: [0, o.slices * o.step] }, y: { distr: 3, range: () => [lowest, highest] } },
       axes: [
         axis({ size: 30, label: "seconds", labelSize: 16, labelGap: 0, labelFont: "12px " + css("--sans") }),

@@ -1,7 +1,7 @@
 "use strict";
 // The page: a verdict, the figures that matter, then the charts. One run, or two beside each other.
 (() => {
-  const { el, num, rate, dur, durTick, lasted, table, lines, curve, heat, stack, join, cycle, even, top } = charts;
+  const { el, num, rate, dur, durTick, lasted, table, lines, curve, stack, join, cycle, even, top } = charts;
   const chosen = {}; // the level that the reader chose, by run
   const at = (summary, p) => { const q = summary.p.find((x) => x[0] === p); return q ? q[1] : null; };
   // enough tells whether n values have a percentile p: one of them at least lies beyond it.
@@ -204,9 +204,11 @@
     return section;
   }
 
-  // overTime draws one level, or all classes together, which is made of levels.
+  // overTime draws one level, or all classes together, which is made of levels: the client's numbers, then the server's, with one
+  // cursor through all charts.
   function overTime(l, levels) {
     const t = l.time, n = t.ended.length, xs = Array.from({ length: n }, (_, i) => (i + 0.5) * t.step);
+    const lines = (o) => charts.lines({ cursor: "time", ...o }), heat = (o) => charts.heat({ cursor: "time", ...o });
     const x = { label: "seconds", format: (v) => num(v, 4) };
     const used = (l.windows || []).filter((w) => w.used).map((w) => [w.from, w.to]);
     const shade = used.length ? " The shaded part was measured." : "";
@@ -223,7 +225,31 @@
     if (t.tokens) out.push(lines({ title: "Tokens per second", note: "Of all responses together, by the time of their arrival.", x, y: { unit: "plain" }, xs, bands: used, series: [{ name: "tokens", values: t.tokens, fill: true, color: 4 }] }));
     else if (t.events) out.push(lines({ title: "Responses per second", note: "Of streamed responses.", x, y: { unit: "plain" }, xs, bands: used, series: [{ name: "responses", values: t.events, fill: true, color: 4 }] }));
     if (t.failed) out.push(lines({ title: "Failures per second", note: "By class, stacked.", stacked: true, x, y: { unit: "plain" }, xs, bands: used, series: Object.keys(t.failed).sort().map((c, i) => ({ name: c, values: t.failed[c], color: [2, 1, 3, 6, 5, 7][i % 6], fill: true })) }));
+    if (l.server_metrics) out.push(...serverCharts(l.server_metrics, [xs[0], xs[n - 1]], used));
     return out;
+  }
+
+  // serverCharts draws the server's metrics over the range of the client's charts: a chart for each quantity, a line for each GPU.
+  function serverCharts(m, range, bands) {
+    const names = [...new Set(m.lines.map((s) => s.name))];
+    return names.map((name) => {
+      const list = m.lines.filter((s) => s.name === name && s.y.some((v) => v !== null));
+      if (!list.length || m.x.length < 2) return null;
+      const own = [...new Set(list.map((s) => s.from))].join(", ");
+      return charts.lines({ title: list[0].title + " (" + list[0].unit + ")", note: "The server's " + own + ".", cursor: "time", x: { label: "seconds", format: (v) => num(v, 4), range }, y: { unit: list[0].unit === "ms" ? "ms" : "plain" }, xs: m.x, bands,
+        series: list.map((s, i) => ({ name: s.of || "server", values: s.y, ...cycle(i + 3), span: true })) });
+    }).filter(Boolean);
+  }
+
+  // serverTable shows the server's metrics of all levels, energy, what is missing, and the metrics without a common name.
+  function serverTable(run) {
+    const list = run.levels.filter((l) => l.server_metrics);
+    const unit = (v, u) => (v === null || v === undefined ? "" : u === "ms" ? dur(v) : num(v) + (u === "requests" || u === "inferences" ? "" : " " + u));
+    const rows = list.flatMap((l) => l.server_metrics.lines.filter((s) => s.avg !== null).map((s) => [l.name, s.title, s.of || "", unit(s.avg, s.unit), unit(s.max, s.unit), { text: s.from, cls: "text" }]));
+    const energy = list.filter((l) => l.server_metrics.watts).map((l) => [l.name, num(l.server_metrics.watts) + " W", l.server_metrics.joules ? num(l.server_metrics.joules) + " J" : "", l.server_metrics.joules_token ? num(l.server_metrics.joules_token) + " J" : ""]);
+    const notes = list.flatMap((l) => (l.server_metrics.notes || []).map((n) => el("li", {}, l.name + ": " + n)));
+    const others = list.filter((l) => (l.server_metrics.others || []).length).map((l) => el("details", {}, el("summary", {}, "Other metrics at " + l.name), table(["metric", "average", "highest"], l.server_metrics.others.map((o) => [o.name, num(o.avg) + (o.unit || ""), num(o.max) + (o.unit || "")]))));
+    return el("section", {}, rows.length ? table([kindOf(run), "quantity", "GPU", "average", "highest", "the server's name"], rows) : null, energy.length ? table([kindOf(run), "power of all GPUs", "energy per inference", "per output token"], energy) : null, notes.length ? el("ul", { class: "note" }, notes) : null, others);
   }
 
   // kindOf is what the rows of tables are.
@@ -363,7 +389,7 @@
   function facts(run) {
     const env = run.environment || {};
     const list = [["Start", run.start], ["Goodput bounds", goodputBounds(run)],
-      ["Client machine", [env.hostname, env.os && env.os + "/" + env.arch, env.cpus && env.cpus + " CPUs", env.go].filter(Boolean).join(", ")], ["Workload", run.workload]].filter((x) => x[1]);
+      ["Client machine", [env.hostname, env.os && env.os + "/" + env.arch, env.cpus && env.cpus + " CPUs", env.go].filter(Boolean).join(", ")], ["Workload", run.workload], ["Not sent", (run.lost || []).join("; ")]].filter((x) => x[1]);
     return el("dl", { class: "facts" }, list.flatMap(([k, v]) => [el("dt", {}, k), el("dd", {}, v)]));
   }
 
@@ -443,6 +469,7 @@
       if (run.levels.some((l) => l.time)) add("time" + id, who + "Over time", "Drag across a chart to zoom in, double-click to go back.", levels(run));
       if (run.levels.length) add("levels" + id, who + (run.classes ? "Latencies" : "Levels"), "", levelTable(run));
       if (run.levels.some((l) => l.server && l.server.parts)) add("models" + id, who + "Composing models", "", composing(run));
+      if (run.levels.some((l) => l.server_metrics)) add("server" + id, who + "Server metrics", "What the server and its GPUs reported in the measured windows. The charts above show them over time.", serverTable(run));
       if (run.levels.length && !run.live) add("client" + id, who + "Client health", "Whether the client kept up. A client at its limit measures itself, not the server.", health(run));
       add("run" + id, who + "Run", "", facts(run), run.plan ? el("details", {}, el("summary", {}, "The plan"), el("pre", {}, JSON.stringify(run.plan, null, 2))) : null,
         ...(run.classes || []).map((c) => el("details", {}, el("summary", {}, "The plan of " + c.name), el("pre", {}, JSON.stringify(c.plan, null, 2)))));

@@ -79,6 +79,7 @@ func (s *Service) Open(_ context.Context, sink service.Sink) (service.Transport,
 	outputs := s.largest.Outputs(s.model, s.input.Batch)
 	cfg.MaxBody, cfg.Budget = s.target.ResponseLimit(outputs), budget.New(s.target.HeldLimit(outputs))
 	t := httppool.New(cfg, sink, func() httppool.Exchange { return &exchange{sink: sink} })
+	t.Trace(s.target.Tracing)
 	return s.shared.Wrap(t, s.bind), nil
 }
 

@@ -237,6 +237,10 @@ func (c *carrier) Grow(_ context.Context, n int) error {
 	return nil
 }
 
+func (c *carrier) Preview(_ context.Context, call *service.Call) ([]byte, error) {
+	return fmt.Append(nil, call.Req), nil
+}
+
 func (c *carrier) Send(call *service.Call) { c.sent = append(c.sent, call.Req) }
 
 func TestSlots(t *testing.T) {
@@ -255,6 +259,10 @@ func TestSlots(t *testing.T) {
 	if err := tr.Grow(t.Context(), 3); err != nil || under.slots != 3 {
 		t.Fatalf("%v, %d slots", err, under.slots)
 	}
+	if text, err := tr.(service.Previewer).Preview(t.Context(), &service.Call{Req: "a"}); err != nil || string(text) != "a to SUM" || len(under.sent) != 0 {
+		t.Errorf("previewed as %q, %v; sent %v", text, err, under.sent)
+	}
+	slots = nil
 	tr.Send(&service.Call{Slot: 0, Req: "a"})
 	tr.Send(&service.Call{Slot: 2, Req: "b"})
 	if diff := cmp.Diff([]service.Request{"a to SUM", "b to SUM_2"}, under.sent); diff != "" {

@@ -72,15 +72,30 @@ func (t *transport) Renew() {
 	}
 }
 
+// Preview implements service.Previewer where the transport within does. The memory of the first slot is made by Stage.
+func (t *transport) Preview(ctx context.Context, c *service.Call) ([]byte, error) {
+	p, ok := t.Transport.(service.Previewer)
+	if !ok {
+		return nil, service.ErrNoPreview
+	}
+	t.bound(c)
+	return p.Preview(ctx, c)
+}
+
 // Send sends the slot's form of the request.
 func (t *transport) Send(c *service.Call) {
+	t.bound(c).spoil()
+	t.Transport.Send(c)
+}
+
+// bound gives a call the slot's form of its request.
+func (t *transport) bound(c *service.Call) *Slot {
 	slot := (*t.pool.slots.Load())[c.Slot]
 	if c.Req != slot.Bound { // it is not sent again
 		slot.Bound, slot.expect = t.bind(c.Req, slot)
 	}
 	c.Req = slot.Bound
-	slot.spoil()
-	t.Transport.Send(c)
+	return slot
 }
 
 func (p *Pool) grow(ctx context.Context, n int) error {

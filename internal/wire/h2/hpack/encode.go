@@ -125,3 +125,10 @@ func appendString(dst []byte, s string) []byte {
 	dst = appendInt(dst, 0, 7, uint64(len(s)))
 	return append(dst, s...)
 }
+
+// AppendLiteral appends one field that is neither packed nor indexed, so that it needs no encoder and changes none.
+func AppendLiteral(dst []byte, name string, value []byte) []byte {
+	dst = append(dst, 0)
+	dst = append(appendInt(dst, 0, 7, uint64(len(name))), name...)
+	return append(appendInt(dst, 0, 7, uint64(len(value))), value...)
+}

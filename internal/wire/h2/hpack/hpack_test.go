@@ -165,3 +165,18 @@ func FuzzDecoder(f *testing.F) {
 		}
 	})
 }
+
+// A literal field follows any block and changes no table.
+func TestLiteralFollowsABlock(t *testing.T) {
+	e, d := hpack.NewEncoder(), xhpack.NewDecoder(hpack.DefaultTableSize, nil)
+	for range 3 {
+		block := hpack.AppendLiteral(e.Append(nil, request()), "traceparent", []byte("00-abc-01"))
+		fields, err := d.DecodeFull(block)
+		if err != nil || len(fields) != len(request())+1 {
+			t.Fatalf("%v, %v", fields, err)
+		}
+		if last := fields[len(fields)-1]; last.Name != "traceparent" || last.Value != "00-abc-01" {
+			t.Errorf("the last field is %v", last)
+		}
+	}
+}

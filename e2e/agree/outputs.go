@@ -1,5 +1,5 @@
-// Package agree checks that everything a run leaves tells one story: the console, the exit code, the result, the page, the
-// summary and the JUnit file agree on the verdict, its reasons and the rules.
+// Package agree checks that the outputs of a run agree: the console, the exit code, the result, the page, the summary and the
+// JUnit file have the same verdict, the same reasons and the same outcome of each rule.
 package agree
 
 import (
@@ -13,8 +13,8 @@ import (
 	"github.com/redline-bench/redline/internal/result"
 )
 
-// Story is what a run left.
-type Story struct {
+// Outputs are what a run printed and wrote.
+type Outputs struct {
 	Command        string // profile, llm, simple or stress
 	Code           int
 	Stdout, Stderr string
@@ -46,22 +46,22 @@ var (
 	failureLine = regexp.MustCompile(`(?m)^  Failures: (\d+) of (\d+) requests`)
 )
 
-// foreign are words of perf_analyzer that a command of redline does not use: the verdict speaks alone.
+// foreign are words of perf_analyzer that a command of redline does not use: the verdict takes their place.
 var foreign = []string{"Perf Analyzer", "[WARNING]", "WARNING:", "cb::Error", "time window.", "within time interval", "uniform distribution"}
 
-// Check returns everything on which the story contradicts itself, and the state of the verdict.
-func (s *Story) Check() (result.State, []string) {
-	c := &checker{Story: s}
+// Check returns the state of the verdict, and everything on which the outputs contradict each other.
+func (o *Outputs) Check() (result.State, []string) {
+	c := &checker{Outputs: o}
 	for _, words := range foreign {
-		if strings.Contains(s.Stdout+s.Stderr, words) {
+		if strings.Contains(o.Stdout+o.Stderr, words) {
 			c.failf("the console says %q", words)
 		}
 	}
-	if s.Result == nil {
+	if o.Result == nil {
 		c.refusal()
 		return "", c.faults
 	}
-	if err := json.Unmarshal(s.Result, &c.res); err != nil {
+	if err := json.Unmarshal(o.Result, &c.res); err != nil {
 		c.failf("the result: %v", err)
 		return "", c.faults
 	}
@@ -75,7 +75,7 @@ func (s *Story) Check() (result.State, []string) {
 }
 
 type checker struct {
-	*Story
+	*Outputs
 	res    result.Result
 	faults []string
 }

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+
+	"github.com/redline-bench/redline/e2e/binary"
+)
+
+// telemetryBar is how many times the CPU of a plain run a run with all telemetry may cost per request.
+const telemetryBar = 1.05
+
+// telemetryRows compares a run that reads the server's metrics, sends metrics and spans to a collector, serves them to Prometheus and sends
+// them by remote write with the same run without all that. The runs take turns.
+func telemetryRows(ctx context.Context, e *env) error {
+	srv, err := e.null()
+	if err != nil {
+		return err
+	}
+	defer srv.Stop()
+	sink := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })) // it takes everything
+	defer sink.Close()
+	all := []string{
+		"--server-metrics", srv.Metrics, "--otlp", sink.URL, "--trace-requests", "1%", "--prometheus-remote-write", sink.URL + "/api/v1/write", "--metrics-listen", "127.0.0.1:0",
+	}
+	for _, w := range []work{
+		{name: "HTTP infer with all telemetry", protocol: "http", elements: small, inFlight: 64, requests: 400_000},
+		{name: "gRPC unary infer with all telemetry", protocol: "grpc", elements: small, inFlight: 64, requests: 400_000},
+	} {
+		w.requests = e.requests(w.requests)
+		var with, without []sample
+		for range e.rounds + 1 {
+			for _, run := range []struct {
+				to   *[]sample
+				more []string
+			}{{&without, nil}, {&with, all}} {
+				t := tool{name: "redline", answered: requestCount, argv: func(w work, s *binary.Server, _ payload) []string {
+					return append(append([]string{e.bin, "profile"}, profileArgs(w, s)...), run.more...)
+				}}
+				s, err := t.run(ctx, w, srv, payload{})
+				if err != nil {
+					return err
+				}
+				*run.to = append(*run.to, s)
+			}
+		}
+		plain, loaded := cheapest(without), cheapest(with)
+		line := row{Work: w.name, InFlight: w.inFlight, Tool: "redline", Figure: loaded.micros(), Unit: "µs CPU", PerSecond: loaded.perSecond()}
+		line.judge(atMost(telemetryBar, "× without"), line.Figure/plain.micros())
+		e.report.add(line)
+		e.report.add(row{Work: w.name, InFlight: w.inFlight, Tool: "redline without telemetry", Figure: plain.micros(), Unit: "µs CPU", PerSecond: plain.perSecond()})
+	}
+	return nil
+}

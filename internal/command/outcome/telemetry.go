@@ -1,0 +1,227 @@
+package outcome
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"strings"
+	"sync"
+
+	dto "github.com/prometheus/client_model/go"
+
+	"github.com/redline-bench/redline/internal/command"
+	"github.com/redline-bench/redline/internal/measure"
+	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/secret"
+	"github.com/redline-bench/redline/internal/telemetry"
+	"github.com/redline-bench/redline/internal/telemetry/otlp"
+	"github.com/redline-bench/redline/internal/telemetry/prom"
+	"github.com/redline-bench/redline/internal/traceid"
+)
+
+// sender sends the numbers of a run to another tool while the run goes on.
+type sender interface {
+	// Close sends what is left, within a few seconds, and says what arrived.
+	Close(ctx context.Context) result.Sent
+}
+
+// telemetries is what other tools get of a run. A nil one gives nothing.
+type telemetries struct {
+	tally   *telemetry.Tally
+	run     []prom.Label // of the run, for Prometheus
+	tracer  *otlp.Tracer // nil without --trace-requests
+	senders []sender
+}
+
+// newTelemetries counts the run where an option asks for it.
+func (o *Outcome) newTelemetries() *telemetries {
+	if o.opts.OTLP == "" && o.opts.MetricsListen == "" && o.opts.RemoteWrite == "" {
+		return nil
+	}
+	return &telemetries{tally: telemetry.NewTally(), run: []prom.Label{{Name: "run_id", Value: o.runID}, {Name: "label", Value: o.opts.Label}}}
+}
+
+// newRunID names a run everywhere.
+func newRunID() string {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // it never fails
+	return hex.EncodeToString(b[:])
+}
+
+// checkTelemetry finds wrong addresses before anything else is done.
+func checkTelemetry(p *command.IO, opts *plan.Outcome) error {
+	if opts.RemoteWrite != "" {
+		if err := prom.CheckURL(opts.RemoteWrite); err != nil {
+			return command.Usage(fmt.Errorf("--prometheus-remote-write %w", err))
+		}
+	}
+	if opts.OTLP == "" {
+		if len(opts.OTLPHeaders) > 0 || opts.OTLPCA != "" || opts.TraceRequests > 0 {
+			return command.Usage(errors.New("--otlp-header, --otlp-ca and --trace-requests need --otlp"))
+		}
+		return nil
+	}
+	if err := otlp.Check(opts.OTLP, protocol(p)); err != nil {
+		return command.Usage(fmt.Errorf("--otlp %w", err))
+	}
+	return nil
+}
+
+func protocol(p *command.IO) string {
+	for _, name := range []string{"OTEL_EXPORTER_OTLP_METRICS_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"} {
+		if v := p.Getenv(name); v != "" {
+			return v
+		}
+	}
+	return ""
+}
+
+// hideHeaders makes the values of the OTEL_ variables for headers secrets, so that no message shows them.
+func hideHeaders(p *command.IO) {
+	for _, name := range []string{"OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_METRICS_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS"} {
+		for pair := range strings.SplitSeq(p.Getenv(name), ",") {
+			if header, value, ok := strings.Cut(pair, "="); ok {
+				p.Secrets.Collect(secret.Header, strings.TrimSpace(header)+": "+strings.TrimSpace(value))
+			}
+		}
+	}
+}
+
+// openSenders starts to send the numbers of the run. model is the model of the run.
+func (o *Outcome) openSenders(ctx context.Context, model string) error {
+	if o.opts.RemoteWrite != "" {
+		run := append(slices.Clone(o.telemetry.run), prom.Label{Name: "model", Value: model})
+		w, err := prom.OpenRemoteWriter(ctx, o.opts.RemoteWrite, func() []*dto.MetricFamily { return prom.Families(o.telemetry.tally, run...) })
+		if err != nil {
+			return fmt.Errorf("--prometheus-remote-write: %w", err)
+		}
+		o.telemetry.senders = append(o.telemetry.senders, w)
+	}
+	if o.opts.OTLP == "" {
+		return nil
+	}
+	return o.openOTLP(ctx, model)
+}
+
+// openOTLP starts to send metrics, and spans where requests are traced, to an OpenTelemetry collector.
+func (o *Outcome) openOTLP(ctx context.Context, model string) error {
+	hideHeaders(o.IO)
+	t := o.telemetry
+	cfg := otlp.Config{
+		Endpoint: o.opts.OTLP, Protocol: protocol(o.IO), Headers: map[string]string{}, CA: o.opts.OTLPCA,
+		Run: otlp.Run{ID: o.runID, Command: o.command, Label: o.opts.Label, Model: model, Version: o.Version},
+	}
+	for _, h := range o.opts.OTLPHeaders {
+		cfg.Headers[h.Name] = h.Value
+	}
+	if o.Getenv("OTEL_METRIC_EXPORT_INTERVAL") == "" {
+		cfg.Interval = otlp.Interval
+	}
+	e, err := otlp.Open(ctx, cfg, t.tally)
+	if err != nil {
+		return fmt.Errorf("--otlp: %w", err)
+	}
+	t.senders = append(t.senders, e)
+	if o.tracing == nil {
+		return nil
+	}
+	if t.tracer, err = otlp.OpenTracer(ctx, cfg); err != nil {
+		return fmt.Errorf("--trace-requests: %w", err)
+	}
+	t.senders = append(t.senders, t.tracer)
+	return nil
+}
+
+// newSampler chooses the requests of a run that are traced.
+func newSampler(runID string, share float64) *traceid.Sampler {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(runID)) // it never fails
+	return traceid.New(share, h.Sum64())
+}
+
+// Tracing chooses the requests of a traffic class that are traced; nil chooses none. The class is empty in runs without classes.
+func (o *Outcome) Tracing(class string) *traceid.Sampler {
+	if o == nil {
+		return nil
+	}
+	return o.tracing.Of(class)
+}
+
+// trace sends the span of a record that is traced.
+func (o *Outcome) trace(lv *result.Level, r *record.Record) {
+	if o.telemetry == nil || o.telemetry.tracer == nil {
+		return
+	}
+	if id, ok := o.tracing.Of(lv.Class).Pick(r.Slot, r.Sent); ok {
+		o.telemetry.tracer.Add(telemetry.Request{
+			ID: id, Class: lv.Class, Level: bareName(lv), Outcome: r.Class.String(), Due: r.Due, Sent: r.Sent, First: r.First, End: r.End, Responses: r.Responses,
+		})
+	}
+}
+
+// bareName names a level without its traffic class.
+func bareName(lv *result.Level) string {
+	bare := *lv
+	bare.Class = ""
+	return measure.LevelName(&bare)
+}
+
+// Responses counts the tokens of the measured responses of a language model, and sends the spans of those that are traced, with
+// their chunks; nil where no option asks for it. It is called before the load, once for each traffic class.
+func (o *Outcome) Responses(class string) func(lv *result.Level, r *telemetry.Response) {
+	if o == nil || o.telemetry == nil {
+		return nil
+	}
+	o.responses[class] = true
+	t, tracing := o.telemetry, o.tracing.Of(class)
+	return func(lv *result.Level, r *telemetry.Response) {
+		if r.Outcome == record.OK.String() && r.LastChunk > 0 {
+			t.tally.Tokens(lv, r.Input, r.Output, r.FirstChunk, r.LastChunk)
+		}
+		if t.tracer == nil {
+			return
+		}
+		id, ok := tracing.Pick(r.Slot, r.Sent)
+		if !ok {
+			return
+		}
+		q := r.Request
+		q.ID, q.Class, q.Level, q.Chunks = id, class, bareName(lv), slices.Collect(r.Times)
+		t.tracer.Add(q)
+	}
+}
+
+// add counts a record.
+func (t *telemetries) add(lv *result.Level, fromDue bool, r *record.Record) {
+	if t != nil {
+		t.tally.Add(lv, fromDue, r)
+	}
+}
+
+// close sends what is left and says what arrived.
+func (t *telemetries) close(ctx context.Context) []result.Sent {
+	if t == nil {
+		return nil
+	}
+	out := make([]result.Sent, len(t.senders))
+	var wait sync.WaitGroup // each may wait for a slow receiver
+	for i, s := range t.senders {
+		wait.Go(func() { out[i] = s.Close(ctx) })
+	}
+	wait.Wait()
+	t.senders = nil
+	return out
+}
+
+// InFlight notes how many requests of a level are in flight.
+func (o *Outcome) InFlight(lv *result.Level, n int) {
+	if o != nil && o.telemetry != nil {
+		o.telemetry.tally.InFlight(lv, n)
+	}
+}

@@ -1,0 +1,76 @@
+package page
+
+import (
+	"github.com/redline-bench/redline/internal/cleantext"
+	"github.com/redline-bench/redline/internal/result"
+)
+
+// ServerView is the server's metrics of a level in columns.
+type ServerView struct {
+	Seconds  []float64            `json:"x"` // middle of each step, after the start of the level's timeline
+	Lines    []ServerLine         `json:"lines"`
+	Others   []result.ServerValue `json:"others,omitempty"`
+	Notes    []string             `json:"notes,omitempty"`
+	Watts    float64              `json:"watts,omitempty"`
+	Joules   float64              `json:"joules,omitempty"`       // per inference
+	PerToken float64              `json:"joules_token,omitempty"` // per output token
+}
+
+// ServerLine is one quantity.
+type ServerLine struct {
+	Name   string     `json:"name"`
+	Title  string     `json:"title"`
+	Unit   string     `json:"unit"`
+	From   string     `json:"from"`
+	Of     string     `json:"of,omitempty"`
+	Avg    *float64   `json:"avg"` // in the measured windows; nil if it is not known
+	Max    *float64   `json:"max"`
+	Values []*float64 `json:"y"`
+}
+
+// serverView cuts the server's metrics to the time of the level: reading begins before it.
+func serverView(lv *result.Level) *ServerView {
+	m := lv.ServerMetrics
+	if m == nil || m.StepNs <= 0 {
+		return nil
+	}
+	out := &ServerView{
+		Lines: []ServerLine{}, Others: m.Others, Watts: round(m.PowerWatts), Joules: round(m.JoulesPerInference), PerToken: round(m.JoulesPerToken),
+	}
+	for _, n := range m.Notes {
+		out.Notes = append(out.Notes, cleantext.Line(n))
+	}
+	steps := 0
+	for i := range m.Series {
+		steps = max(steps, len(m.Series[i].Values))
+	}
+	base := m.StartUnixNs
+	if lv.Timeline != nil {
+		base = lv.Timeline.StartUnixNs
+	}
+	first := steps
+	for i := range steps {
+		at := m.StartUnixNs - base + int64(i)*m.StepNs + m.StepNs/2
+		if at < 0 {
+			continue
+		}
+		first = min(first, i)
+		out.Seconds = append(out.Seconds, round(float64(at)/1e9))
+	}
+	for i := range m.Series {
+		s := &m.Series[i]
+		l := ServerLine{Name: s.Name, Title: s.Title, Unit: s.Unit, From: cleantext.Line(s.From), Of: cleantext.Line(s.Of), Values: make([]*float64, steps-first)}
+		if s.Known {
+			avg, most := round(s.Avg), round(s.Max)
+			l.Avg, l.Max = &avg, &most
+		}
+		for k := first; k < len(s.Values); k++ {
+			if v := s.Values[k]; v != nil {
+				shown := round(*v)
+				l.Values[k-first] = &shown
+			}
+		}
+		out.Lines = append(out.Lines, l)
+	}
+	return out
+}

@@ -1,0 +1,193 @@
+// Package otlp sends the numbers of a run to an OpenTelemetry collector while the run goes on, with the official SDK.
+//
+// The SDK's periodic reader asks for the points of a tally once per interval and exports them in its own goroutine. At most one
+// export is under way and nothing is queued, so a slow or dead collector costs the load nothing and memory does not grow. Failed
+// exports are counted. The variables OTEL_* are read by the SDK.
+package otlp
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetricgrpc"
+	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetrichttp"
+	"go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/resource"
+	"google.golang.org/grpc/credentials"
+
+	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/secret"
+	"github.com/redline-bench/redline/internal/telemetry"
+)
+
+// Interval is the time between two exports, unless OTEL_METRIC_EXPORT_INTERVAL gives another one.
+const Interval = time.Second
+
+// Limits of the retries of one export, and of the last export of a run.
+const (
+	firstRetry = 200 * time.Millisecond
+	nextRetry  = time.Second
+	allRetries = 3 * time.Second
+	lastExport = 3 * time.Second
+)
+
+// Config says where points go.
+type Config struct {
+	Endpoint string // see parse
+	Protocol string // OTEL_EXPORTER_OTLP_PROTOCOL
+	Headers  map[string]string
+	// CA is a PEM file of the authorities that the collector's certificate is checked against; empty: those of the system.
+	CA string
+	// Interval is 0 if OTEL_METRIC_EXPORT_INTERVAL decides.
+	Interval time.Duration
+	// Patience limits the last export of the run, which the user waits for; 0 means three seconds.
+	Patience time.Duration
+	Run      Run
+}
+
+// Run identifies the run in everything that is sent.
+type Run struct {
+	ID, Command, Label, Model, Version string
+}
+
+// Exporter sends the points of one run.
+type Exporter struct {
+	address  string
+	patience time.Duration
+	provider *metric.MeterProvider
+	sends    *sends
+}
+
+// Check reports what is wrong with an endpoint.
+func Check(endpoint, protocol string) error {
+	_, err := parse(endpoint, protocol)
+	return err
+}
+
+// Open starts to send. It connects in the background: a collector that is not there is found out later and reported by Close.
+func Open(ctx context.Context, cfg Config, tally *telemetry.Tally) (*Exporter, error) {
+	to, err := parse(cfg.Endpoint, cfg.Protocol)
+	if err != nil {
+		return nil, err
+	}
+	secure, err := clientTLS(cfg.CA)
+	if err != nil {
+		return nil, err
+	}
+	inner, err := newExporter(ctx, to, cfg.Headers, secure)
+	if err != nil {
+		return nil, fmt.Errorf("send to %s: %w", cfg.address(), err)
+	}
+	res, err := cfg.Run.resource(ctx)
+	if err != nil {
+		return nil, err
+	}
+	e := &Exporter{address: cfg.address(), patience: cfg.patience(), sends: &sends{Exporter: inner}}
+	options := []metric.PeriodicReaderOption{metric.WithProducer(producer{tally})}
+	if cfg.Interval > 0 {
+		options = append(options, metric.WithInterval(cfg.Interval))
+	}
+	e.provider = metric.NewMeterProvider(metric.WithResource(res), metric.WithReader(metric.NewPeriodicReader(e.sends, options...)))
+	return e, nil
+}
+
+// address names the collector without secrets.
+func (c *Config) address() string {
+	if c.Endpoint == Env {
+		return "the collector of the OTEL_ variables"
+	}
+	return secret.PublicURL(c.Endpoint)
+}
+
+func (c *Config) patience() time.Duration { return cmp.Or(c.Patience, lastExport) }
+
+// resource is the run in everything that is sent, with the attributes of OTEL_RESOURCE_ATTRIBUTES.
+func (r Run) resource(ctx context.Context) (*resource.Resource, error) {
+	res, err := resource.New(ctx, resource.WithFromEnv(), resource.WithTelemetrySDK(), resource.WithAttributes(r.attributes()...))
+	if err != nil && !errors.Is(err, resource.ErrPartialResource) {
+		return nil, err
+	}
+	return res, nil
+}
+
+func (r Run) attributes() []attribute.KeyValue {
+	list := []attribute.KeyValue{attribute.String("service.name", "redline"), attribute.String("redline.run.id", r.ID)}
+	for name, v := range map[string]string{"service.version": r.Version, "redline.command": r.Command, "redline.label": r.Label, "redline.model": r.Model} {
+		if v != "" {
+			list = append(list, attribute.String(name, v))
+		}
+	}
+	return list
+}
+
+// clientTLS reads the authorities of a file; nil for none.
+func clientTLS(file string) (*tls.Config, error) {
+	if file == "" {
+		return nil, nil // the exporter's own settings hold
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("read the certificates: %w", err)
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(text) {
+		return nil, fmt.Errorf("%s has no certificate in PEM form", file)
+	}
+	return &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}, nil
+}
+
+func newExporter(ctx context.Context, to target, headers map[string]string, secure *tls.Config) (metric.Exporter, error) {
+	if to.grpc {
+		options := []otlpmetricgrpc.Option{otlpmetricgrpc.WithRetry(otlpmetricgrpc.RetryConfig{Enabled: true, InitialInterval: firstRetry, MaxInterval: nextRetry, MaxElapsedTime: allRetries})}
+		if to.address != "" {
+			options = append(options, otlpmetricgrpc.WithEndpoint(to.address))
+			if to.insecure {
+				options = append(options, otlpmetricgrpc.WithInsecure())
+			}
+		}
+		if secure != nil {
+			options = append(options, otlpmetricgrpc.WithTLSCredentials(credentials.NewTLS(secure)))
+		}
+		if len(headers) > 0 {
+			options = append(options, otlpmetricgrpc.WithHeaders(headers))
+		}
+		return otlpmetricgrpc.New(ctx, options...)
+	}
+	options := []otlpmetrichttp.Option{otlpmetrichttp.WithRetry(otlpmetrichttp.RetryConfig{Enabled: true, InitialInterval: firstRetry, MaxInterval: nextRetry, MaxElapsedTime: allRetries})}
+	if to.base != "" {
+		options = append(options, otlpmetrichttp.WithEndpointURL(to.base+"/v1/metrics"))
+	}
+	if secure != nil {
+		options = append(options, otlpmetrichttp.WithTLSClientConfig(secure))
+	}
+	if len(headers) > 0 {
+		options = append(options, otlpmetrichttp.WithHeaders(headers))
+	}
+	return otlpmetrichttp.New(ctx, options...)
+}
+
+// Close sends the last points, waits a short time for the collector, and reports what arrived.
+func (e *Exporter) Close(ctx context.Context) result.Sent {
+	ctx, cancel := context.WithTimeout(ctx, e.patience)
+	defer cancel()
+	err := e.provider.Shutdown(ctx)
+	return e.sends.report(result.Sent{To: "OTLP metrics", Address: e.address}, err)
+}
+
+// report adds what is known of the exports. last is the error of the end.
+func (s *sends) report(out result.Sent, last error) result.Sent {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out.Sends, out.Failed, out.Complete = s.n, s.failed, s.lastOK && last == nil
+	if err := cmp.Or(s.first, last); err != nil {
+		out.Error = err.Error()
+	}
+	return out
+}

@@ -1,0 +1,89 @@
+// Package traceid chooses the requests of a run that are traced, and names their traces.
+//
+// The choice and the names are a function of the run's key, the slot and the send time, which no two requests share. So the
+// connection pool that writes the header and the collector that later makes the span agree without passing anything on, and a request
+// that is not traced costs one multiplication or two.
+package traceid
+
+import (
+	"encoding/hex"
+	"math"
+)
+
+// Sampler chooses requests. A nil Sampler chooses none.
+type Sampler struct {
+	key   uint64
+	limit uint64 // hashes up to it are chosen
+}
+
+// New makes a sampler of a share of the requests, from 0 to 1; nil for none. The key must differ from run to run.
+func New(share float64, key uint64) *Sampler {
+	switch {
+	case !(share > 0):
+		return nil
+	case share >= 1:
+		return &Sampler{key: key, limit: math.MaxUint64}
+	}
+	return &Sampler{key: key, limit: uint64(share * math.MaxUint64)}
+}
+
+// Of returns a sampler of the same share for one of several loads that run beside each other: their slots have the same numbers.
+func (s *Sampler) Of(name string) *Sampler {
+	if s == nil || name == "" {
+		return s
+	}
+	key := s.key
+	for i := range len(name) {
+		key = mix(key ^ uint64(name[i]))
+	}
+	return &Sampler{key: key, limit: s.limit}
+}
+
+// ID names a span by W3C's rules: the trace and the span in it.
+type ID struct {
+	Trace [16]byte
+	Span  [8]byte
+}
+
+// Pick reports whether a request is traced, and its name.
+func (s *Sampler) Pick(slot uint32, sent int64) (ID, bool) {
+	if s == nil {
+		return ID{}, false
+	}
+	h := mix(s.key ^ mix(uint64(sent)^uint64(slot)*0x9e3779b97f4a7c15))
+	if h > s.limit {
+		return ID{}, false
+	}
+	var id ID
+	put(id.Trace[:8], mix(h+s.key))
+	put(id.Trace[8:], mix(h^0xa5a5a5a5a5a5a5a5))
+	put(id.Span[:], mix(h+1)|1) // a name of zeros alone is not valid
+	return id, true
+}
+
+// mix is the finalizer of MurmurHash3: it spreads each bit over all.
+func mix(v uint64) uint64 {
+	v ^= v >> 33
+	v *= 0xff51afd7ed558ccd
+	v ^= v >> 33
+	v *= 0xc4ceb9fe1a85ec53
+	return v ^ v>>33
+}
+
+func put(b []byte, v uint64) {
+	for i := range b {
+		b[i] = byte(v >> (8 * i))
+	}
+}
+
+// ParentSize is the length of a traceparent.
+const ParentSize = 55
+
+// AppendParent appends the value of the header traceparent, with the flag that the trace is recorded.
+func (id ID) AppendParent(b []byte) []byte {
+	b = append(b, "00-"...)
+	b = hex.AppendEncode(b, id.Trace[:])
+	b = append(b, '-')
+	b = hex.AppendEncode(b, id.Span[:])
+	return append(b, "-01"...)
+}

@@ -1,0 +1,22 @@
+package unit
+
+import (
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Digits writes a number with n significant digits: without an exponent, and without zeros after the last digit. A large number
+// keeps all digits before its point.
+func Digits(v float64, n int) string {
+	size := math.Abs(v)
+	if size < 1e-6 || math.IsInf(v, 0) || math.IsNaN(v) {
+		return strconv.FormatFloat(v, 'g', n, 64)
+	}
+	decimals := max(0, n-1-int(math.Floor(math.Log10(size))))
+	text := strconv.FormatFloat(v, 'f', decimals, 64)
+	if decimals > 0 {
+		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
+	}
+	return text
+}
