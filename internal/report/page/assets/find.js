@@ -90,11 +90,13 @@ const finding = (() => {
       ctx.setLineDash([]);
     };
     const write = (text, x, y, align) => { ctx.textAlign = align; ctx.lineWidth = 4 * px; ctx.strokeStyle = css("--card"); ctx.strokeText(text, x, y); ctx.fillText(text, x, y); ctx.lineWidth = 1.5 * px; };
-    const upright = (v, row, name, dash) => {
-      const x = across(v), right = x > left + width * 0.7;
+    // The labels of capacity and knee stand on the sides of their lines that face away from each other, where there is room.
+    const upright = (v, row, name, dash, other) => {
+      const x = across(v), text = name + " " + num(v), w = ctx.measureText(text).width + 6 * px;
       if (x < left || x > left + width) return;
+      const before = other && other > v ? x - left >= w : left + width - x < w;
       line(dash, css("--ink"), [x, top], [x, top + height]);
-      write(name + " " + num(v), right ? x - 5 * px : x + 5 * px, top + (row + 0.5) * (size + 4 * px), right ? "right" : "left");
+      write(text, before ? x - 5 * px : x + 5 * px, top + (row + 0.5) * (size + 4 * px), before ? "right" : "left");
     };
     ctx.save();
     ctx.beginPath();
@@ -106,8 +108,8 @@ const finding = (() => {
     ctx.fillStyle = css("--ink");
     ctx.lineWidth = 1.5 * px;
     if (at.limit !== null) line([6, 3], css("--soft"), [left, up(at.limit)], [left + width, up(at.limit)]);
-    if (at.capacity) upright(at.capacity, 0, "capacity", []);
-    if (at.knee) upright(at.knee, 1, "knee", [2, 3]);
+    if (at.capacity) upright(at.capacity, 0, "capacity", [], at.knee);
+    if (at.knee) upright(at.knee, 1, "knee", [2, 3], at.capacity);
     for (const { p, g, d } of marks) if (g.interval) {
       const x = across(p.load), paint = css("--" + looks[d.decision][0]), low = up(g.interval.low), high = g.interval.high === null ? top : up(g.interval.high);
       line(g.interval.high === null ? [4, 3] : [], paint, [x, low], [x, high]); // dashed if it has no upper end
