@@ -79,7 +79,7 @@ func (f *form) media(name string, m llm.Media) error {
 	head, data, ok := strings.Cut(m.URL, ";base64,")
 	contentType, isData := strings.CutPrefix(head, "data:")
 	if !ok || !isData {
-		return fmt.Errorf("a form sends %s itself, not its address %q: put the file into the input, as data:TYPE;base64,...", m.Kind, excerpt([]byte(m.URL)))
+		return fmt.Errorf("a form sends %s itself, not its address %q: put the file into the input, as data:TYPE;base64,DATA", m.Kind, excerpt([]byte(m.URL)))
 	}
 	content, err := base64.StdEncoding.DecodeString(data)
 	if err != nil {

@@ -2,10 +2,12 @@ package openai
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"mime"
 	"mime/multipart"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -31,7 +33,7 @@ func (x *exchange) form() (*upload, error) {
 	out := &upload{map[string]string{}, map[string][]file{}}
 	for r := multipart.NewReader(bytes.NewReader(x.body), params["boundary"]); ; {
 		p, err := r.NextPart()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return out, nil
 		}
 		if err != nil {
@@ -96,7 +98,7 @@ func (h *Handler) edits(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	list := append(f.files["image"], f.files["image[]"]...)
+	list := slices.Concat(f.files["image"], f.files["image[]"])
 	for _, i := range list {
 		if !strings.HasPrefix(i.contentType, "image/") || i.size == 0 {
 			return bad("the file is %q with %d bytes, not an image", i.contentType, i.size)
