@@ -89,7 +89,7 @@
   const counted = (runs) => (runs.every(speaks) ? "requests" : runs.some(speaks) ? "requests or inferences" : "inferences");
 
   const tag = (run, runs) => (runs.length > 1 ? run.mark + " " : "");
-  const loadName = (runs) => (runs.every((r) => r.levels.every((l) => l.open)) ? "requested requests per second" : runs.some((r) => r.levels.some((l) => l.open)) ? "load" : "concurrency");
+  const loadName = (runs) => (runs.every((r) => r.levels.every((l) => l.open)) ? "requested rate" : runs.some((r) => r.levels.some((l) => l.open)) ? "load" : "concurrency");
 
   // overview draws all levels together: the figures of language models against the load first.
   function overview(runs) {
@@ -260,7 +260,7 @@
     const state = (l) => (run.live && !l.cdf[0].length ? { text: "running" } : { text: l.state, cls: l.state === "stable" ? "good" : trusted(l) ? "" : "warn" });
     const tails = (l, summary, list) => list.map((p) => pct(summary, p, l.requests));
     const rows = run.levels.map((l) => [l.name, state(l), num(l.requests), l.failed ? { text: num(l.failed), cls: "bad" } : "0", rate(l.throughput), dur(l.latency.avg), ...tails(l, l.latency, [50, 90, 95, 99, 99.9]), dur(l.latency.max), dur(l.latency.std)]);
-    const short = (name) => table([what, "avg", "p50", "p90", "p99", "max"], run.levels.filter((l) => l[name]).map((l) => [l.name, dur(l[name].avg), ...tails(l, l[name], [50, 90, 99]), dur(l[name].max)]));
+    const short = (name) => table([what, "avg", "p50", "p90", "p99", "max"], run.levels.filter((l) => l[name] && l[name].max > 0).map((l) => [l.name, dur(l[name].avg), ...tails(l, l[name], [50, 90, 99]), dur(l[name].max)]));
     const out = [table(head, rows, "full")];
     const held = run.levels.filter((l) => l.hold);
     if (held.length) out.push(el("p", { class: "note" }, "Held by the server: " + held.map((l) => l.name + ": " + l.hold).join("; ") + "."));
@@ -269,7 +269,7 @@
     const failures = run.levels.flatMap((l) => (l.failures || []).map((f) => [l.name, f.class, num(f.count), { text: f.text, cls: "text" }]));
     if (failures.length) out.push(el("h3", { class: "after" }, "Failures"), table([what, "kind", "count", "first text"], failures));
     const flying = run.levels.filter((l) => l.unfinished);
-    if (flying.length) out.push(el("details", {}, el("summary", {}, "In flight at the end: " + num(flying.reduce((n, l) => n + l.unfinished, 0)) + " requests, with unknown latency"),
+    if (flying.length) out.push(el("details", {}, el("summary", {}, "In flight at the end, with unknown latency: " + num(flying.reduce((n, l) => n + l.unfinished, 0))),
       table([what, "requests", "oldest"], flying.map((l) => [l.name, num(l.unfinished), dur(l.oldest)]))));
     const windows = el("details", {}, el("summary", {}, "Every window"));
     windows.append(table([what, "from", "to", "requests", "throughput /s", "avg", "p99", ""], run.levels.flatMap((l) => (l.windows || []).map((w) => [l.name, num(w.from) + " s", num(w.to) + " s", num(w.requests), rate(w.throughput), dur(w.avg), dur(w.p99), w.used ? "counts" : ""]))));
