@@ -20,7 +20,7 @@ export NATIVE_CGO := $(shell command -v $${CC:-cc} >/dev/null 2>&1 && echo 1 || 
 CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/redline
 export PATH := $(PATH):$(CACHE)/debian-mpiexec:$(CACHE)/debian-zsh:$(CACHE)/debian-fish
 
-.PHONY: help build redline demo test quick quick-scripts quick-unit flaky flaky-stage check unit unit-native tools peers e2e e2e-timed e2e-rest fmt generate bench test-heavy soak fuzz heavy-rest heavy-timed heavy-steady cover dist wheel clean
+.PHONY: help build redline demo test quick quick-scripts quick-unit flaky flaky-stage check unit unit-native tools peers e2e e2e-timed e2e-rest fmt generate bench test-heavy soak fuzz heavy-rest heavy-timed heavy-steady cover dist wheel site clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -144,6 +144,9 @@ dist: ## release files in dist/: archives, checksums, SBOM, .deb, .rpm, OCI imag
 
 wheel: ## Python wheels in dist/ for all platforms
 	@VERSION=$(VERSION) scripts/dist.sh wheels
+
+site: ## the manual as a site with search in out/site
+	@scripts/site.sh
 
 clean: ## remove the files that make created
 	rm -rf bin dist out coverage.out

@@ -35,9 +35,23 @@ func TestCompatPageIsTrue(t *testing.T) {
 	}
 }
 
-var link = regexp.MustCompile(`\]\(([^)#]+)\)`)
+var (
+	link    = regexp.MustCompile(`\]\(([^)#\s]*)(?:#([^)\s]*))?\)`)
+	heading = regexp.MustCompile(`(?m)^#+ +(.+)$`)
+	dropped = regexp.MustCompile(`[^\p{L}\p{N}_ -]`)
+)
 
-// Every link between documents names a file that exists.
+// anchors are the names of the headings of a page, as code hosts and the site form them.
+func anchors(text string) map[string]bool {
+	found := map[string]bool{}
+	for _, m := range heading.FindAllStringSubmatch(text, -1) {
+		plain := link.ReplaceAllString(strings.ToLower(m[1]), "")
+		found[strings.ReplaceAll(dropped.ReplaceAllString(plain, ""), " ", "-")] = true
+	}
+	return found
+}
+
+// Every link between documents names a file that exists, and a heading that it has.
 func TestDocLinks(t *testing.T) {
 	pages, err := filepath.Glob("docs/*.md")
 	if err != nil {
@@ -56,8 +70,14 @@ func TestDocLinks(t *testing.T) {
 			if strings.Contains(m[1], "://") {
 				continue
 			}
-			if _, err := os.Stat(filepath.Join(filepath.Dir(page), m[1])); err != nil {
+			target := page
+			if m[1] != "" {
+				target = filepath.Join(filepath.Dir(page), m[1])
+			}
+			if _, err := os.Stat(target); err != nil {
 				t.Errorf("%s: %v", page, err)
+			} else if m[2] != "" && !anchors(read(t, target))[m[2]] {
+				t.Errorf("%s: %s has no heading #%s", page, target, m[2])
 			}
 		}
 	}
@@ -94,6 +114,45 @@ func TestReliabilityPageIsTrue(t *testing.T) {
 			t.Errorf("%s names %s.%s, which does not exist", page, folder, test)
 		case isStatus && !strings.Contains(all, `status("`+status+`"`), !isStatus && part != "" && !strings.Contains(all, `"`+part+`"`):
 			t.Errorf("%s names %s.%s/%s, and there is no such case", page, folder, test, part)
+		}
+	}
+}
+
+// The lists of lab notes and decisions name every page of their folders.
+func TestListsOfPages(t *testing.T) {
+	for _, folder := range []string{"docs/lab", "docs/adr"} {
+		list := read(t, folder+"/README.md")
+		pages, err := filepath.Glob(folder + "/*.md")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, page := range pages {
+			if name := filepath.Base(page); name != "README.md" && !strings.Contains(list, "]("+name+")") {
+				t.Errorf("%s/README.md does not list %s", folder, name)
+			}
+		}
+	}
+}
+
+// Every picture of the manual is named in a script or program that makes it.
+func TestPicturesAreMade(t *testing.T) {
+	pictures, err := filepath.Glob("docs/img/*")
+	if err != nil || len(pictures) == 0 {
+		t.Fatal(pictures, err)
+	}
+	var makers strings.Builder
+	for _, pattern := range []string{"scripts/*", "bench/*.go", "e2e/browser/pictures/*.go"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range files {
+			makers.WriteString(read(t, f))
+		}
+	}
+	for _, p := range pictures {
+		if !strings.Contains(makers.String(), filepath.Base(p)) {
+			t.Errorf("no script makes %s", p)
 		}
 	}
 }

@@ -11,4 +11,7 @@ changed=0
 while IFS= read -r f; do
   cmp -s "$f" "$copy/$f" || { echo "stale, run make generate: $f"; changed=1; }
 done < <(cd "$copy" && find internal docs -type f \( -name '*.go' -o -name '*.md' \) | sort)
+if command -v python3 >/dev/null; then
+  python3 scripts/patterns.py | cmp -s - docs/img/patterns.svg || { echo "stale, run python3 scripts/patterns.py > docs/img/patterns.svg"; changed=1; }
+fi
 exit $changed

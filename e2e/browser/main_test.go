@@ -87,7 +87,14 @@ func needBrowser(t *testing.T) {
 	}
 }
 
+// open opens a page that Redline wrote.
 func open(t *testing.T, url string) *tab {
+	t.Helper()
+	return openAt(t, url, "header.top")
+}
+
+// openAt opens a page and waits until an element is visible.
+func openAt(t *testing.T, url, element string) *tab {
 	t.Helper()
 	needBrowser(t)
 	ctx, end := chromedp.NewContext(browser)
@@ -113,7 +120,7 @@ func open(t *testing.T, url string) *tab {
 			}
 		}
 	}()
-	p.do(chromedp.EmulateViewport(width, height), chromedp.Navigate(url), chromedp.WaitVisible(chromedp.CSS("header.top")))
+	p.do(chromedp.EmulateViewport(width, height), chromedp.Navigate(url), chromedp.WaitVisible(chromedp.CSS(element)))
 	return p
 }
 

@@ -80,6 +80,9 @@ const (
 	AIPerf        = "e2e/aiperf/aiperf.txt"
 )
 
+// Site is the list of the packages that build the site of docs/. scripts/site.sh installs them into the same folder.
+const Site = "scripts/site.txt"
+
 // InstallList makes a virtual environment of exactly the packages in a list of the source tree.
 func InstallList(ctx context.Context, list string) (string, error) {
 	path := filepath.Join(binary.Root(), filepath.FromSlash(list))

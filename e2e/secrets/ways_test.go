@@ -57,6 +57,9 @@ func profileWays() [][]string {
 		{"-H", secret(7)},
 		{"--header=Authorization: Bearer " + secret(8)}, // there is no such option
 		{"--api-key=" + secret(9)},
+		{"--target=http://someone:" + secret(15) + "@ADDRESS/?token=" + secret(16)}, // nor such one
+		{"http://someone:" + secret(17) + "@ADDRESS"},                               // -u was forgotten
+		{"--streaming=http://" + secret(18) + "@ADDRESS"},
 		{"--collect-metrics", "--metrics-url", "http://someone:" + secret(10) + "@PAGE/metrics"},
 		{"--collect-metrics", "--metrics-u=PAGE/metrics?token=" + secret(11)},
 		{"-i", "grpc", "-u", "GRPC", "-H", "authorization:Bearer " + secret(12), "--request-parameter", "api_key:" + secret(13) + ":string"},

@@ -20,7 +20,7 @@ import (
 
 // Process is the IO of the running process. A release names its version and commit; empty means what Go recorded in the binary.
 func Process(version, commit string) *command.IO {
-	secrets := &secret.Set{}
+	secrets := &secret.Set{Words: command.Words}
 	files := pending.New(secrets)
 	p := &command.IO{
 		Args: os.Args, Stdin: os.Stdin, Stdout: newStream(os.Stdout, files), Stderr: newStream(os.Stderr, files), Secrets: secrets, Files: files,

@@ -57,7 +57,7 @@ func commands() []row {
 		{"version", "print the version of this program", aboutVersion, runVersion},
 		{"completion", "print a completion script for a shell", about(completionHelp, option.Shells()...), runCompletion},
 		{"man", "print the manual page of a command", aboutMan, runMan},
-		{"help", "explain a command", aboutHelp, runHelp},
+		{"help", "explain a command or show how to do a task", aboutHelp, runHelp},
 	}
 }
 
@@ -68,6 +68,15 @@ func find(name string) (row, bool) {
 		return row{}, false
 	}
 	return list[i], true
+}
+
+// commandNames are the names of all commands.
+func commandNames() []string {
+	var names []string
+	for _, c := range commands() {
+		names = append(names, c.name)
+	}
+	return names
 }
 
 // do runs the command and prints its error or help.

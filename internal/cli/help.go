@@ -8,13 +8,13 @@ import (
 	"github.com/redline-bench/redline/internal/option"
 )
 
-// runHelp is `redline help [command [all]]`.
+// runHelp is `redline help [COMMAND [all] | TOPIC]`.
 func runHelp(p *command.IO, args []string) (int, error) {
 	all := len(args) == 2 && args[1] == "all"
 	if all {
 		args = args[:1]
 	}
-	rest, err := command.Parse(&option.Table{}, args, 0, 1, "name one command, or none")
+	rest, err := command.Parse(&option.Table{}, args, 0, 1, "name one command or topic, or none")
 	if err != nil {
 		return 0, err
 	}
@@ -22,18 +22,33 @@ func runHelp(p *command.IO, args []string) (int, error) {
 		fmt.Fprint(p.Stdout, overview())
 		return 0, nil
 	}
-	c, ok := find(rest[0])
-	if !ok {
-		return 0, noCommand(rest[0])
+	if c, ok := find(rest[0]); ok {
+		fmt.Fprint(p.Stdout, c.help(p, all))
+		return 0, nil
 	}
-	fmt.Fprint(p.Stdout, c.help(p, all))
-	return 0, nil
+	if t, ok := findTopic(rest[0]); ok {
+		fmt.Fprint(p.Stdout, t.text(p.Columns()))
+		return 0, nil
+	}
+	return 0, noTopic(rest[0])
+}
+
+// noTopic is the error of a word that is neither a command nor a topic.
+func noTopic(name string) error {
+	var names []string
+	for _, t := range topics() {
+		names = append(names, t.name)
+	}
+	if near := option.Near(name, names); len(near) > 0 {
+		return fmt.Errorf("unknown topic %q; did you mean 'redline help %s'?", name, strings.Join(near, "' or 'redline help "))
+	}
+	return noCommand(name)
 }
 
 func aboutHelp() option.Command {
-	var names []string
-	for _, c := range commands() {
-		names = append(names, c.name)
+	names := commandNames()
+	for _, t := range topics() {
+		names = append(names, t.name)
 	}
 	return option.Command{Intro: helpHelp, Words: names}
 }
@@ -48,9 +63,17 @@ func overview() string {
 	for _, c := range list {
 		fmt.Fprintf(&b, "  %-*s  %s\n", width, c.name, c.summary)
 	}
+	b.WriteString("\nTopics: how to do a task\n")
+	pages, width := topics(), 0
+	for _, t := range pages {
+		width = max(width, len(t.name))
+	}
+	for _, t := range pages {
+		fmt.Fprintf(&b, "  %-*s  %s\n", width, t.name, strings.ToLower(t.title[:1])+t.title[1:])
+	}
 	b.WriteString(`
-'redline help COMMAND' explains a command. If you start the program as perf_analyzer, for example through
-a link, it behaves like perf_analyzer.
+'redline help COMMAND' explains a command, 'redline help TOPIC' a task. If you start the
+program as perf_analyzer, for example through a link, it behaves like perf_analyzer.
 
 Examples
   redline profile --embedded -m simple -i grpc --concurrency-range 1:4
@@ -66,9 +89,10 @@ const (
 
 Prints the version of this program, the commit (if known), the Go version and the platform it was built for.
 `
-	helpHelp = `Usage: redline help [COMMAND [all]]
+	helpHelp = `Usage: redline help [COMMAND [all] | TOPIC]
 
-Explains a command with its most used options, or with all options; without COMMAND, lists all commands.
+Explains a command with its most used options, or with all options, or shows how to do a task. Without an
+argument, lists all commands and topics.
 `
 	completionHelp = `Usage: redline completion bash|zsh|fish
 

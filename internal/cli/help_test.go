@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/redline-bench/redline/internal/command"
+	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/result"
 )
 
@@ -48,7 +49,13 @@ func TestHelp(t *testing.T) {
 	f(command.ExitOK, "130  interrupted", "llm", "all")
 	f(command.ExitOK, "Usage: redline help", "--help")
 	f(command.ExitError, `unknown command "nope"`, "nope")
-	f(command.ExitError, "name one command", "profile", "llm")
+	f(command.ExitError, "name one command or topic", "profile", "llm")
+	for _, topic := range topics() {
+		f(command.ExitOK, "  "+topic.name)
+		f(command.ExitOK, topic.title, topic.name)
+		f(command.ExitOK, "docs/tasks/"+topic.name+".md", topic.name)
+	}
+	f(command.ExitError, "did you mean 'redline help capacity'?", "capacities")
 }
 
 func TestCompletion(t *testing.T) {
@@ -65,6 +72,9 @@ func TestCompletion(t *testing.T) {
 	f(command.ExitOK, "complete -F _redline redline perf_analyzer", "bash")
 	f(command.ExitOK, "#compdef redline perf_analyzer", "zsh")
 	f(command.ExitOK, "complete -c redline", "fish")
+	for _, shell := range option.Shells() {
+		f(command.ExitOK, "compare-builds", shell) // a topic of help
+	}
 	f(command.ExitOK, "Usage: redline completion", "--help")
 	f(command.ExitError, "bash, zsh or fish")
 	f(command.ExitError, `there is no completion for "tcsh"`, "tcsh")
@@ -138,4 +148,32 @@ func TestShortHelp(t *testing.T) {
 	f(false, "llm", "-m", "x", "-h")
 	f(true, "llm", "-h", "all")
 	f(true, "help", "profile", "all")
+}
+
+// A topic shows the opening of its page: what the reader can do, a command, and an explanation. No topic hides a command.
+func TestTopics(t *testing.T) {
+	list := topics()
+	if len(list) < 7 {
+		t.Errorf("%d topics", len(list))
+	}
+	for _, topic := range list {
+		if _, ok := find(topic.name); ok {
+			t.Errorf("the topic %s is also a command", topic.name)
+		}
+		text := topic.text(80)
+		if !strings.HasPrefix(topic.opening, "\n"+purpose) || !strings.Contains(text, "\n    redline ") {
+			t.Errorf("%s: the opening of the page does not say what the reader can do, or has no command:\n%s", topic.name, text)
+		}
+		if n := strings.Count(text, "\n"); n > 25 {
+			t.Errorf("%s: the short form has %d lines", topic.name, n)
+		}
+		for line := range strings.Lines(text) {
+			if !strings.HasPrefix(line, "    ") && len([]rune(line)) > 81 {
+				t.Errorf("%s: too wide: %q", topic.name, line)
+			}
+			if strings.Contains(line, "](") || !strings.HasPrefix(line, "    ") && strings.Contains(line, "`") {
+				t.Errorf("%s: Markdown in the text: %q", topic.name, line)
+			}
+		}
+	}
 }

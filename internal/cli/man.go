@@ -56,8 +56,7 @@ func runMan(p *command.IO, args []string) (int, error) {
 }
 
 func aboutMan() option.Command {
-	c := aboutHelp()
-	return option.Command{Intro: manHelp, Words: append(c.Words, "perf_analyzer"), Rows: new(manOptions).rows()}
+	return option.Command{Intro: manHelp, Words: append(commandNames(), "perf_analyzer"), Rows: new(manOptions).rows()}
 }
 
 // manPage is one manual page.

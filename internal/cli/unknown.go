@@ -6,14 +6,12 @@ import (
 	"strings"
 
 	"github.com/redline-bench/redline/internal/option"
+	"github.com/redline-bench/redline/internal/secret"
 )
 
 // noCommand is the error of a word that is no command. It names the command that the user may have meant.
 func noCommand(name string) error {
-	var names []string
-	for _, c := range commands() {
-		names = append(names, c.name)
-	}
+	name = secret.PublicURL(name)
 	hint := ""
 	switch instead := otherCommand(name); {
 	case strings.HasPrefix(name, "-"):
@@ -23,7 +21,7 @@ func noCommand(name string) error {
 	case instead != "":
 		hint = instead
 	default:
-		if near := option.Near(name, names); len(near) > 0 {
+		if near := option.Near(name, commandNames()); len(near) > 0 {
 			hint = fmt.Sprintf("did you mean 'redline %s'?", strings.Join(near, "' or 'redline "))
 		}
 	}

@@ -24,12 +24,15 @@ func TestWrongCommandLines(t *testing.T) {
 			Secrets: secrets, Files: pending.New(secrets),
 		}
 		code := Main(p)
-		text := errs.String()
+		text := secrets.Redact(errs.String()) // as the streams of the process do
 		if code != command.ExitError && code != command.ExitUsage || out.Len() > 0 {
 			t.Errorf("%s: exit code %d, stdout %q", line, code, out.String())
 		}
 		if n := strings.Count(text, "\n"); n < 1 || n > 2 {
 			t.Errorf("%s: %d lines:\n%s", line, n, text)
+		}
+		if strings.Contains(text, "hunter22") {
+			t.Errorf("%s: the answer has the secret:\n%s", line, text)
 		}
 		if !strings.Contains(text, want) {
 			t.Errorf("%s: answered\n%sand not with %s", line, text, want)
@@ -91,6 +94,10 @@ func TestWrongCommandLines(t *testing.T) {
 	f("redline profile -m simple -n 200", "--request-count N")
 	f("redline profile -m simple -q 50", "--request-rate-range N")
 	f("redline http://localhost:8000", "redline inspect -u http://localhost:8000")
+	f("redline http://me:hunter22@localhost:8000", "redline inspect -u http://***@localhost:8000")
+	f("redline profile -m simple http://me:hunter22@localhost:8000", "write -u before the address")
+	f("redline profile -m simple --target-url=http://me:hunter22@localhost:8000/?token=hunter22", "unknown option '--target-url'")
+	f("perf_analyzer -m simple --target-url=http://me:hunter22@localhost:8000/?token=hunter22", "Invalid long option '--target-url=http://me:***@localhost:8000/?token=***'")
 	f("redline -n 200 -c 10 http://localhost:8000", "options come after the command")
 	f("redline profile --insecure --call helloworld.Greeter/SayHello", "--ssl-grpc-use-ssl")
 	f("redline profile -m simple --threshold p99<50", "--assert 'p99<50ms'")

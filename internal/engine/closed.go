@@ -14,6 +14,8 @@ import (
 // while it runs.
 type Closed struct {
 	Concurrency int
+	// Whole is the concurrency of the whole load, of which other processes have the rest; 0 is Concurrency.
+	Whole int
 	// Limit is how many requests are sent in all; 0 is no limit.
 	Limit int
 	// LimitParts splits Limit into so many equal parts; slot i takes its requests from part i % LimitParts. With 0 all slots
@@ -77,7 +79,7 @@ func (c *Closed) next(s *slot, end int64) {
 	}
 	if s.loop != c {
 		s.loop = c
-		s.use(c.e.makeSource(s.call.Slot, c.Concurrency), s.call.Slot)
+		s.use(c.e.makeSource(s.call.Slot, cmp.Or(c.Whole, c.Concurrency)), s.call.Slot)
 	}
 	if !c.pauseOrPark(s, end) {
 		c.send(s)

@@ -22,13 +22,15 @@ import (
 	"github.com/redline-bench/redline/internal/minstd"
 	"github.com/redline-bench/redline/internal/pace"
 	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/segment"
 	"github.com/redline-bench/redline/internal/service"
 )
 
 // Config is what an engine works with.
 type Config struct {
 	Service service.Service
-	// Source makes source i of n. A closed loop has one source per slot and asks again when the number of slots changes.
+	// Source makes source i of n. A closed loop has one source per slot and asks again when the number of slots changes. n
+	// counts the sources of other processes too, where the loop names the size of the whole load.
 	Source func(i, n int) Source
 	// Collect receives each record, with its responses where Keep is set. They are valid until it returns. It is called
 	// by one goroutine at a time, see Sync. Nil drops the records.
@@ -40,9 +42,11 @@ type Config struct {
 	// Patience is how long the server may give no sign of life while requests are in flight. Then the load is given up.
 	// 0 is StallAfter, or Timeout if that is longer.
 	Patience time.Duration
-	// ThinkTime is how long a slot of a closed loop waits between two requests. It is drawn from Seed.
+	// ThinkTime is how long a slot of a closed loop waits between two requests. It is drawn from Seed, for each slot by the
+	// number that the slot has in the whole load; Segment is the part of that load.
 	ThinkTime pace.ThinkTime
 	Seed      uint64
+	Segment   segment.Segment
 	// StopOnFailure closes Failed at the first failed request, and the worker of that request sends nothing more.
 	// Otherwise that happens when GiveUpAfter requests in a row have failed, or when every connection failed for GoneAfter.
 	StopOnFailure bool
@@ -263,6 +267,11 @@ func (e *Engine) makeSource(i, n int) Source {
 	return src
 }
 
+// thinkTime draws the think times of a slot.
+func (e *Engine) thinkTime(slot int) func() time.Duration {
+	return e.cfg.ThinkTime.Slot(e.cfg.Seed, e.cfg.Segment.Number(slot))
+}
+
 // Restart resets sources, think times and random orders, so that the next load is as the first one. It is called between a
 // warm-up and the measurement. Nothing may be in flight.
 func (e *Engine) Restart() {
@@ -274,7 +283,7 @@ func (e *Engine) Restart() {
 		}
 	}
 	for _, s := range e.slots {
-		s.think = e.cfg.ThinkTime.Slot(e.cfg.Seed, s.call.Slot)
+		s.think = e.thinkTime(s.call.Slot)
 	}
 	e.draws = nil
 	if r, ok := e.tr.(service.Renewer); ok {

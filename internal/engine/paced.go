@@ -32,8 +32,10 @@ type Paced struct {
 	Schedule pace.Schedule
 	// Sources is how many sources fill in requests, Order says which of them is next. Seed is for a random order.
 	Sources int
-	Order   Order
-	Seed    uint64
+	// WholeSources is the number of sources of the whole load, of which other processes have the rest; 0 is Sources.
+	WholeSources int
+	Order        Order
+	Seed         uint64
 	// Workers is how many groups the sources form, each of neighbors; 0 is one group per source. When failures stop a
 	// worker, its sources send nothing more.
 	Workers int

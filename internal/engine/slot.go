@@ -54,7 +54,7 @@ func (e *Engine) grow(ctx context.Context, n int) error {
 		for len(e.shards) <= lane {
 			e.shards = append(e.shards, record.NewShard(e.cfg.Keep, e.collector.backlog))
 		}
-		s := &slot{shard: e.shards[lane], think: e.cfg.ThinkTime.Slot(e.cfg.Seed, i)}
+		s := &slot{shard: e.shards[lane], think: e.thinkTime(i)}
 		s.call.Slot, s.call.Owner = i, s
 		e.slots = append(e.slots, s)
 	}

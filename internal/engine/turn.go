@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"sync/atomic"
@@ -62,7 +63,7 @@ func newTurns(e *Engine, load *Paced) *turns {
 	t.working.Store(int64(workers))
 	for i := range t.sources {
 		w := WorkerOf(i, load.Sources, workers)
-		t.sources[i], t.worker[i], t.first[w+1] = e.makeSource(i, load.Sources), w, i+1
+		t.sources[i], t.worker[i], t.first[w+1] = e.makeSource(i, cmp.Or(load.WholeSources, load.Sources)), w, i+1
 	}
 	for len(e.draws) < workers {
 		e.draws = append(e.draws, minstd.New(load.Seed))

@@ -58,7 +58,7 @@ func (c *Command) Brief(width int) string {
 
 // Help is the whole help of the command, for a terminal of the given width.
 func (c *Command) Help(width int) string {
-	width = min(max(width, narrowest), widest)
+	width = TextWidth(width)
 	var b strings.Builder
 	b.WriteString(c.Intro)
 	if c.Examples != "" {
@@ -85,7 +85,7 @@ func (c *Command) closing(width int) string {
 	}
 	for _, e := range c.Exits {
 		left := fmt.Sprintf("  %-5d", e.Code)
-		for _, line := range fold(e.Meaning, width-len(left)) {
+		for _, line := range Fold(e.Meaning, width-len(left)) {
 			b.WriteString(left + line + "\n")
 			left = strings.Repeat(" ", len(left))
 		}
@@ -117,7 +117,7 @@ func (r *Row) help(b *strings.Builder, width int) {
 	if d := r.defaultText(); d != "" {
 		text = strings.TrimSpace(text + " (" + d + ")")
 	}
-	for _, line := range fold(text, width-column) {
+	for _, line := range Fold(text, width-column) {
 		if left+line != "" {
 			b.WriteString(strings.TrimRight(fmt.Sprintf("%-*s%s", column, left, line), " ") + "\n")
 		}
@@ -164,8 +164,11 @@ func (r *Row) meaning(more ...string) string {
 	return strings.Join(parts, "; ")
 }
 
-// fold breaks a text into lines between words.
-func fold(text string, width int) []string {
+// TextWidth is the width of the lines of a help text on a terminal of the given width.
+func TextWidth(terminal int) int { return min(max(terminal, narrowest), widest) }
+
+// Fold breaks a text into lines between words.
+func Fold(text string, width int) []string {
 	lines := []string{""}
 	for word := range strings.FieldsSeq(text) {
 		last := &lines[len(lines)-1]

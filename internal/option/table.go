@@ -45,6 +45,7 @@ func (t *Table) Parse(args []string) ([]string, error) {
 	if !slices.ContainsFunc(t.Rows, func(r Row) bool { return r.Long == "help" }) {
 		s.rows = append(slices.Clone(t.Rows), HelpRow())
 	}
+	t.reserveNames()
 	for {
 		g, ok, err := s.next()
 		if err != nil {
@@ -68,6 +69,18 @@ func (t *Table) Parse(args []string) ([]string, error) {
 			return nil, &ValueError{Row: g.row, Form: g.form, Value: g.value, Err: err}
 		}
 	}
+}
+
+// reserveNames keeps the names and the words of the options readable in files: a run is repeated with them.
+func (t *Table) reserveNames() {
+	if t.Secrets == nil {
+		return
+	}
+	var words []string
+	for i := range t.Rows {
+		words = append(append(words, t.Rows[i].longNames()...), t.Rows[i].To.Words...)
+	}
+	t.Secrets.Reserve(words...)
 }
 
 // HelpRow asks for help.
@@ -102,15 +115,26 @@ func isAddress(text string) bool {
 	return err == nil && number == nil
 }
 
-// collectUnknown collects the value of an unknown option that may be a secret, such as a header option of another tool.
+// collectUnknown collects the secrets in the value of an unknown option, such as a header or an address option of another tool.
 func (t *Table) collectUnknown(e *SyntaxError) {
-	if _, v, ok := strings.Cut(e.Raw, "="); ok && (secret.Sensitive(e.Name) || strings.Contains(e.Name, "header")) {
+	_, v, ok := strings.Cut(e.Raw, "=")
+	if !ok {
+		return
+	}
+	t.Secrets.Collect(secret.URL, v)
+	if secret.Sensitive(e.Name) || strings.Contains(e.Name, "header") {
 		t.Secrets.Collect(secret.Header, v)
 	}
 }
 
-// collectStrays collects arguments without an option if an option has a secret: the quotes of a header may be missing.
+// collectStrays collects the secrets of addresses without an option, and arguments without an option if an option has a secret:
+// the quotes of a header may be missing.
 func (t *Table) collectStrays(strays []string) {
+	for _, text := range strays {
+		if user, _, ok := strings.Cut(text, "@"); strings.Contains(text, "://") || ok && strings.Contains(user, ":") {
+			t.Secrets.Collect(secret.URL, text)
+		}
+	}
 	if !slices.ContainsFunc(t.given, func(g given) bool { return g.row.Secret == secret.Header || g.row.Secret == secret.Whole }) {
 		return
 	}

@@ -28,6 +28,11 @@ func (c *constant) Next() (time.Duration, bool) {
 	return time.Duration(c.n / c.rate * float64(time.Second)), true
 }
 
+func (c *constant) skip(n int) bool {
+	c.n += float64(n)
+	return true
+}
+
 // poisson draws independent gaps X with P(X > x) = exp(-rate·x): arrivals that know nothing of each other.
 type poisson struct {
 	rng  *rand.Rand

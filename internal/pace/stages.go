@@ -122,7 +122,7 @@ func StagesRate(stages []Stage) float64 {
 // independent.
 type staged struct {
 	stages []Stage
-	gap    func() float64 // the gap to the next arrival at one a second
+	gap    func() float64 // the gap to the next arrival at one a second; nil is 1
 	at     float64        // the sum of the gaps
 	stage  int
 	before float64       // Λ at the end of the stages before
@@ -132,15 +132,23 @@ type staged struct {
 // Stages follows the rates of stages, one after another, and ends with the last. gap draws the gaps between arrivals at one a
 // second; nil spaces requests evenly.
 func Stages(stages []Stage, gap func() float64) Schedule {
-	if gap == nil {
-		gap = func() float64 { return 1 }
-	}
 	return &staged{stages: stages, gap: gap}
+}
+
+func (c *staged) skip(n int) bool {
+	if c.gap == nil {
+		c.at += float64(n)
+	}
+	return c.gap == nil
 }
 
 // Next is the time of the next arrival.
 func (c *staged) Next() (time.Duration, bool) {
-	c.at += c.gap()
+	if c.gap == nil {
+		c.at++
+	} else {
+		c.at += c.gap()
+	}
 	for c.stage < len(c.stages) {
 		s := c.stages[c.stage]
 		in := c.at - c.before

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/internal/pace"
+	"github.com/redline-bench/redline/internal/segment"
 	"github.com/redline-bench/redline/internal/traceid"
 )
 
@@ -24,6 +25,9 @@ type Plan struct {
 	Input   Input   `json:"input"`
 	Measure Measure `json:"measure"`
 	Output  Output  `json:"output"`
+	// Segment is the part of the load that this process sends; the zero value is the whole. The rest of the plan, such as
+	// Load.Concurrency and Measure.RequestCount, is about the whole.
+	Segment segment.Segment `json:"segment,omitzero"`
 	// Outcome is what becomes of the result.
 	Outcome Outcome `json:"outcome,omitzero"`
 	// Verbose is 0, 1 (-v) or 2 (-v -v).

@@ -63,6 +63,7 @@ type levelRun struct {
 	load     measure.Load
 	failed   []engine.Failure // failures before this level
 	polling  bool             // the metrics poller is at work
+	wanted   int              // requests of a fixed number that this process sends; 0 if there is no such number
 	timeline *measure.Timeline
 }
 
@@ -95,15 +96,20 @@ func (m *levelRun) warmUp(ctx context.Context) error {
 	return nil
 }
 
-// start sets the load of a level.
+// start sets the load of a level, which ends after limit requests; 0 is no limit. Level and limit are those of the whole load: this
+// process sends its segment of it.
 func (m *levelRun) start(ctx context.Context, lv *result.Level, limit int) error {
+	deal := m.deal(lv)
+	m.wanted = deal.Count(limit)
+	m.lv.Idle = deal.Idle() || limit > 0 && m.wanted == 0
 	switch lv.Mode {
 	case plan.Concurrency:
-		m.load = measure.Load{Concurrency: lv.Concurrency}
-		return m.eng.Start(ctx, m.closedLoop(lv.Concurrency, limit))
+		loop := m.closedLoop(lv.Concurrency, m.wanted)
+		m.load = measure.Load{Concurrency: loop.Concurrency}
+		return m.eng.Start(ctx, loop)
 	case plan.SessionConcurrency: // pauses are part of it, so there is no number in flight to hold it to
 		m.load = measure.Load{}
-		return m.eng.Start(ctx, &engine.Closed{Concurrency: lv.Concurrency})
+		return m.eng.Start(ctx, &engine.Closed{Concurrency: deal.Own(), Whole: lv.Concurrency})
 	case plan.RequestRate, plan.CustomIntervals, plan.FixedSchedule, plan.PeriodicConcurrency:
 	}
 	return m.startOpen(ctx, lv, limit)
@@ -116,17 +122,26 @@ const (
 )
 
 func (m *levelRun) startOpen(ctx context.Context, lv *result.Level, limit int) error {
-	threads := max(1, m.Plan.Load.MaxThreads)
-	if lv.Mode == plan.FixedSchedule {
-		threads = min(threads, limit) // each time belongs to a step; threads take them in turn
+	deal := m.deal(lv)
+	part := deal.Segment
+	schedule := m.schedule(lv, limit)
+	m.load = measure.Load{Rate: deal.Rate(lv.Rate)}
+	if m.lv.Idle {
+		return nil
 	}
-	load := &engine.Paced{Schedule: m.schedule(lv, limit), Sources: threads, Limit: limit, Seed: m.Plan.Load.Seed}
+	threads := max(1, part.Share(m.Plan.Load.MaxThreads))
+	if lv.Mode == plan.FixedSchedule {
+		threads = min(threads, m.wanted) // each time belongs to a step; threads take them in turn
+	}
+	// Arrivals go to the sources in turn: source i of this process has every arrival that source i·Lanes + Index of threads·Lanes
+	// would have.
+	load := &engine.Paced{Schedule: schedule, Sources: threads, WholeSources: threads * deal.Lanes, Limit: m.wanted, Seed: part.Seed(m.Plan.Load.Seed)}
 	if m.Model.Sequential() {
-		load.Sources, load.Order = m.Plan.Input.Sequences, m.order()
+		load.Sources, load.WholeSources, load.Order = deal.Own(), deal.Lanes, m.order()
 		threads = min(threads, load.Sources)
 	}
 	load.Slots, load.Cap, load.Workers = threads, threads, threads
-	m.load = measure.Load{Rate: lv.Rate, Cap: threads, Serial: load.Order == engine.Serial}
+	m.load.Cap, m.load.Serial = threads, load.Order == engine.Serial
 	if m.Async {
 		load.Slots, load.Cap = max(threads, firstSlots), mostSlots
 		m.load.Cap = 0
@@ -136,7 +151,12 @@ func (m *levelRun) startOpen(ctx context.Context, lv *result.Level, limit int) e
 	return m.eng.Start(ctx, load)
 }
 
+// schedule is the part of a level's schedule that this process has.
 func (m *levelRun) schedule(lv *result.Level, limit int) pace.Schedule {
+	return pace.Part(m.wholeSchedule(lv, limit), m.deal(lv))
+}
+
+func (m *levelRun) wholeSchedule(lv *result.Level, limit int) pace.Schedule {
 	switch {
 	case lv.Mode == plan.FixedSchedule:
 		n := min(limit, len(m.Times))
@@ -211,6 +231,10 @@ func (m *levelRun) measure(ctx context.Context) error {
 // settled tells whether the passes so far decide the level.
 func (m *levelRun) settled() bool {
 	rules := &m.Plan.Measure
+	if m.lv.Idle {
+		m.lv.Stable, m.lv.Reason = true, ""
+		return true
+	}
 	if m.oneWindow() {
 		m.lv.Stable, m.lv.Untested = m.lv.Windows[0].Error == "", true
 		return true

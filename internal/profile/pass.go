@@ -217,7 +217,7 @@ func (m *levelRun) over(p *pass) bool {
 		return false // the idle signal ends it
 	}
 	if rules.Window == plan.CountWindows {
-		return p.win.Requests() >= uint64(rules.MinRequests)
+		return m.lv.Idle || p.win.Requests() >= uint64(m.minRequests())
 	}
 	return clock.Now() >= p.until
 }
@@ -382,7 +382,7 @@ func (m *levelRun) keep(p *pass, n int) {
 		slotTime, behind = slotTime*time.Duration(max(1, m.Plan.Load.MaxThreads)), p.win.Sending()
 	}
 	w.Client.OverheadPercent = p.win.Overhead(load.Concurrency, slotTime, behind)
-	if w.Client.Requests == 0 {
+	if w.Client.Requests == 0 && !m.lv.Idle {
 		w.Error = ErrNoRequests.Error()
 	}
 	if p.failed && m.Plan.Measure.Window == plan.CountWindows {
@@ -436,10 +436,10 @@ func (m *levelRun) progress(p *pass, n, trials int) Progress {
 	}
 	switch rules := &m.Plan.Measure; {
 	case rules.RequestCount > 0:
-		g.Wanted = uint64(rules.RequestCount)
+		g.Wanted = uint64(m.wanted)
 	case m.finite():
 	case rules.Window == plan.CountWindows:
-		g.Wanted = uint64(rules.MinRequests)
+		g.Wanted = uint64(m.minRequests())
 	default:
 		g.Window = rules.Interval
 	}
@@ -452,7 +452,7 @@ func (m *levelRun) live(g Progress) *result.Level {
 	lv := *m.lv
 	lv.Client = result.Client{Requests: g.Requests, Failed: g.Failed, InferPerSec: g.Rate, Latency: m.timeline.Latency()}
 	lv.Timeline = m.timeline.Result(clock.Now())
-	lv.Health.AchievedInFlight, lv.Health.AskedInFlight, lv.Health.AskedRate = float64(g.InFlight), float64(m.lv.Concurrency), m.lv.Rate
+	lv.Health.AchievedInFlight, lv.Health.AskedInFlight, lv.Health.AskedRate = float64(g.InFlight), float64(m.load.Concurrency), m.load.Rate
 	for _, w := range lv.Windows { // those that are over count too
 		lv.Client.Requests += w.Client.Requests
 		lv.Client.Failed += w.Client.Failed

@@ -14,9 +14,13 @@ import (
 )
 
 // periodic runs the mode that has no levels and no windows: all of its requests go to the export, and that is its
-// whole report.
+// whole report. Each step waits for responses to the requests of all steps before, so the load cannot be divided: the first segment
+// sends all of it.
 func (r *Runner) periodic(ctx context.Context) error {
 	load := &r.Plan.Load
+	if r.Plan.Segment.Index > 0 {
+		return nil
+	}
 	var exported error
 	if r.Exporter != nil {
 		exported = r.Exporter.Begin(plan.PeriodicConcurrency, 1, 0)

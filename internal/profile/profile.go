@@ -151,7 +151,7 @@ func (r *Runner) open(hard context.Context) error {
 	eng, err := engine.Open(hard, engine.Config{
 		Service: r.Service, Source: r.Source, Collect: r.take, Keep: r.Exporter != nil || r.Plan.Load.Mode == plan.SessionConcurrency,
 		Timeout: r.Plan.Target.Timeout, Patience: r.Patience, StopOnFailure: r.Plan.Measure.StopOnFailure,
-		ThinkTime: r.Plan.Load.ThinkTime, Seed: r.Plan.Load.Seed,
+		ThinkTime: r.Plan.Load.ThinkTime, Seed: r.Plan.Load.Seed, Segment: r.Plan.Segment,
 	})
 	if err != nil {
 		return err

@@ -4,10 +4,13 @@ import (
 	"github.com/redline-bench/redline/internal/engine"
 )
 
-// closedLoop is the closed loop of a level. Where the plan asks for it, the loop is split over threads: one thread carries one
+// closedLoop is this process's part of a closed loop, which ends after limit requests. Where the plan asks for it, the loop is split over threads: one thread carries one
 // synchronous request, or many asynchronous ones, on one stream where there are streams.
 func (m *levelRun) closedLoop(concurrency, limit int) *engine.Closed {
-	c := &engine.Closed{Concurrency: concurrency, Limit: limit}
+	c := &engine.Closed{Concurrency: m.Plan.Segment.Share(concurrency), Whole: concurrency, Limit: limit}
+	if m.lv.Idle {
+		c.Concurrency = 0
+	}
 	if !m.Plan.Load.PerThread {
 		return c
 	}

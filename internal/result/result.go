@@ -131,6 +131,8 @@ type Level struct {
 	Untested bool `json:"stability_untested,omitempty"`
 	// LatencyUnstable: only the throughput was stable (asynchronous calls accept that).
 	LatencyUnstable bool `json:"latency_unstable,omitempty"`
+	// Idle: this process had nothing to send at this level; the other segments of the load had all of it.
+	Idle bool `json:"idle,omitempty"`
 	// Unfinished: a failure or the user ended the level early.
 	Unfinished bool `json:"unfinished,omitempty"`
 	// OverLimit: the latency reached the limit that the user set.
@@ -371,6 +373,16 @@ const (
 	ServerFailed  State = "server-failed"  // too many requests failed
 	Interrupted   State = "interrupted"    // the user ended the run
 )
+
+// Words are the words that a result has for its states, and those of its plan.
+func Words() []string {
+	states := []State{Valid, Unstable, TooShort, ClientLimited, Failed, ServerFailed, Interrupted}
+	words := plan.Words()
+	for _, s := range states {
+		words = append(words, string(s))
+	}
+	return words
+}
 
 // Judged tells whether the rules of a run in this state can be judged. In the other states a missed rule may be the fault of the
 // client or of an interruption.

@@ -29,7 +29,7 @@ var (
 
 const (
 	defaultTimeout = 10 * time.Second
-	maxBody        = 64 << 20
+	defaultMaxBody = 64 << 20
 )
 
 // Config says what to poll.
@@ -43,6 +43,8 @@ type Config struct {
 	Keep func(name string) bool
 	// Expect names the metrics that Window.Missing reports if they are absent.
 	Expect []string
+	// MaxBody limits a page; a larger one is a failure. 0 means 64 MiB.
+	MaxBody int64
 	// Client sends the requests; nil means a client without proxies.
 	Client *http.Client
 }
@@ -72,6 +74,8 @@ type Poller struct {
 	conf   Config
 	url    string
 	client *http.Client
+	// turn has room for one poll: pages must come in the order in which they were requested, or counters would seem to fall.
+	turn chan struct{}
 
 	cancel context.CancelFunc
 	done   sync.WaitGroup
@@ -84,7 +88,7 @@ type Poller struct {
 
 // New makes a poller that is not polling yet.
 func New(conf Config) *Poller {
-	p := &Poller{conf: conf, url: conf.URL, client: conf.Client}
+	p := &Poller{conf: conf, url: conf.URL, client: conf.Client, turn: make(chan struct{}, 1)}
 	if !strings.Contains(p.url, "://") {
 		p.url = "http://" + p.url
 	}
@@ -93,6 +97,9 @@ func New(conf Config) *Poller {
 	}
 	if p.conf.Timeout <= 0 {
 		p.conf.Timeout = defaultTimeout
+	}
+	if p.conf.MaxBody <= 0 {
+		p.conf.MaxBody = defaultMaxBody
 	}
 	return p
 }
@@ -107,11 +114,9 @@ func (p *Poller) Start(ctx context.Context) error {
 	p.window, p.last = Window{}, nil
 	p.mu.Unlock()
 	begun := time.Now()
-	page, err := p.poll(ctx)
-	if err != nil {
+	if err := p.poll(ctx); err != nil {
 		return err
 	}
-	p.add(page)
 	ctx, p.cancel = context.WithCancel(ctx)
 	p.done.Go(func() { p.loop(ctx, begun) })
 	return nil
@@ -128,14 +133,11 @@ func (p *Poller) Stop() {
 	p.client.CloseIdleConnections()
 }
 
-// Poll reads the endpoint once more, at once. Its failure counts like that of any other poll.
+// Poll reads the endpoint once more, after a poll under way. Its failure counts like that of any other poll, unless ctx was canceled.
 func (p *Poller) Poll(ctx context.Context) {
-	page, err := p.poll(ctx)
-	if err != nil {
+	if err := p.poll(ctx); err != nil && !errors.Is(ctx.Err(), context.Canceled) {
 		p.fail(err)
-		return
 	}
-	p.add(page)
 }
 
 // Take returns what was collected since the last Take, and begins a new window.
@@ -158,7 +160,7 @@ func (p *Poller) loop(ctx context.Context, begun time.Time) {
 		case <-timer.C:
 		}
 		begun = time.Now()
-		page, err := p.poll(ctx)
+		err := p.poll(ctx)
 		if ctx.Err() != nil {
 			return
 		}
@@ -166,8 +168,6 @@ func (p *Poller) loop(ctx context.Context, begun time.Time) {
 			p.fail(err)
 			// A refused connection comes back at once: without the pause this would spin.
 			begun = time.Now()
-		} else {
-			p.add(page)
 		}
 		timer.Reset(p.conf.Interval - time.Since(begun))
 	}
@@ -201,9 +201,24 @@ func (p *Poller) fail(err error) {
 	p.window.Failed++
 }
 
-func (p *Poller) poll(ctx context.Context) (*Page, error) {
+// poll reads the endpoint and adds the page.
+func (p *Poller) poll(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, p.conf.Timeout)
 	defer cancel()
+	select {
+	case p.turn <- struct{}{}:
+		defer func() { <-p.turn }()
+	case <-ctx.Done():
+		return fmt.Errorf("%w: the poll before has not ended: %w", ErrConnect, ctx.Err())
+	}
+	page, err := p.read(ctx)
+	if err == nil {
+		p.add(page)
+	}
+	return err
+}
+
+func (p *Poller) read(ctx context.Context) (*Page, error) {
 	begun := time.Now()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.url, http.NoBody)
 	if err != nil {
@@ -220,8 +235,12 @@ func (p *Poller) poll(ctx context.Context) (*Page, error) {
 		return nil, fmt.Errorf("%w: get %s: status %s", ErrStatus, p.url, resp.Status)
 	}
 	body := new(strings.Builder)
-	if _, err := io.Copy(body, io.LimitReader(resp.Body, maxBody)); err != nil {
+	n, err := io.Copy(body, io.LimitReader(resp.Body, p.conf.MaxBody+1))
+	if err != nil {
 		return nil, fmt.Errorf("%w: read %s: %w", ErrConnect, p.url, err)
+	}
+	if n > p.conf.MaxBody { // a part of a page would lack counters
+		return nil, fmt.Errorf("the metrics page at %s has more than %d bytes", p.url, p.conf.MaxBody)
 	}
 	took := time.Since(begun)
 	// An invalid line is ignored; Missing names its metric if it was expected.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -186,6 +187,33 @@ func TestPollerCountsLaterFailures(t *testing.T) {
 		w := p.Take()
 		if len(w.Pages) != 2 || w.Failed != 3 || !errors.Is(w.Err, scrape.ErrConnect) {
 			t.Errorf("%d pages, %d failures, %v", len(w.Pages), w.Failed, w.Err)
+		}
+		p.Stop()
+	})
+}
+
+// Pages come in the order in which they were requested, so that counters do not seem to fall.
+func TestPollWaitsForThePollUnderWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := endpoint(func(n int) (int, string, time.Duration) {
+			delay := time.Duration(0)
+			if n == 2 {
+				delay = 400 * time.Millisecond
+			}
+			return 200, fmt.Sprintf("v %d\n", n), delay
+		})
+		p := scrape.New(scrape.Config{URL: "host", Interval: time.Second, Client: e.client()})
+		if err := p.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(1100 * time.Millisecond) // the second poll is under way
+		p.Poll(t.Context())
+		var got []float64
+		for _, page := range p.Take().Pages {
+			got = append(got, page.Samples[0].Value)
+		}
+		if !slices.Equal(got, []float64{1, 2, 3}) {
+			t.Errorf("the pages are %v", got)
 		}
 		p.Stop()
 	})

@@ -31,6 +31,20 @@ type pattern struct {
 	head int
 	// word: no letter or digit may be next to the text.
 	word bool
+	// keep is how many bytes at the beginning stay: the name before the secret.
+	keep int
+	// key: the text may be a key of JSON, as which it is not replaced. A file without its keys cannot be read.
+	key bool
+	// whole is the text with what must be seen to decide about it.
+	whole []byte
+}
+
+// keyEnd is what follows a key of JSON.
+var keyEnd = []byte(`":`)
+
+// isKey reports whether a text could be a key of the program's files: letters, digits and underscores.
+func isKey(text string) bool {
+	return strings.IndexFunc(text, func(r rune) bool { return r != '_' && (r < 'a' || r > 'z') && (r < '0' || r > '9') }) < 0
 }
 
 // patterns returns the spellings of a value. known: the text is also public.
@@ -42,7 +56,7 @@ func (v *value) patterns(known bool) []pattern {
 	}
 	var out []pattern
 	for _, form := range spellings(v.text) {
-		p := pattern{text: []byte(form), head: len(form), word: number || len(form) < longWord}
+		p := pattern{text: []byte(form), head: len(form), word: number || len(form) < longWord, key: isKey(form)}
 		if v.sure && !p.word && len(form) >= 2*longWord {
 			p.head = (len(form) + 1) / 2
 		}
@@ -59,7 +73,7 @@ func (v *value) behindName() []pattern {
 			continue
 		}
 		for _, between := range []string{":", ": ", "=", " ", `":"`, `": "`, `\":\"`, `\": \"`, `%3D`} {
-			out = append(out, pattern{text: []byte(name + between + v.text), head: len(name + between + v.text), word: true})
+			out = append(out, pattern{text: []byte(name + between + v.text), head: len(name + between + v.text), word: true, keep: len(name + between)})
 		}
 	}
 	return out
@@ -123,6 +137,9 @@ func (m *matcher) reduce() {
 	}
 	m.patterns = kept
 	for i := range kept {
+		if kept[i].whole = kept[i].text; kept[i].key {
+			kept[i].whole = slices.Concat(kept[i].text, keyEnd)
+		}
 		m.longest = max(m.longest, len(kept[i].text))
 	}
 }

@@ -34,9 +34,16 @@ const (
 
 // Set is the secrets of a process. The zero Set is empty, a nil Set stays empty. It is safe for concurrent use.
 type Set struct {
+	// Words returns words of the program's own files, such as "concurrency". It is called when the first secret is added; nil
+	// returns none. A secret that is such a word is replaced only after its name: it stands in the files anyway, and replacing it
+	// there would damage them.
+	Words func() []string
+
 	mu     sync.Mutex
 	values []value
 	public []string
+	words  []string                // of Words and Reserve
+	asked  bool                    // Words was called
 	match  atomic.Pointer[matcher] // nil while there are no secrets
 }
 
@@ -207,6 +214,19 @@ func (s *Set) collectObject(object map[string]any) {
 	}
 }
 
+// Reserve adds words to those of Words, such as the names of options.
+func (s *Set) Reserve(words ...string) {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.words = append(s.words, words...)
+	if len(s.values) > 0 {
+		s.compile()
+	}
+}
+
 func (s *Set) addPublic(text string) {
 	if s == nil || text == "" {
 		return
@@ -233,14 +253,24 @@ func (s *Set) add(v value) {
 
 // compile makes the matcher. The caller holds the lock.
 func (s *Set) compile() {
+	if s.Words != nil && !s.asked {
+		s.asked = true
+		s.words = append(s.words, s.Words()...)
+	}
 	m := &matcher{}
 	for _, v := range s.values {
-		known := !v.sure && slices.ContainsFunc(s.public, func(text string) bool { return strings.Contains(text, v.text) })
+		within := func(text string) bool { return strings.Contains(text, v.text) }
+		known := slices.ContainsFunc(s.words, within) || !v.sure && (isName(v.text) || slices.ContainsFunc(s.public, within))
 		m.patterns = append(m.patterns, v.patterns(known)...)
 	}
 	if m.reduce(); len(m.patterns) > 0 {
 		s.match.Store(m)
 	}
+}
+
+// isName reports whether a text is one word of letters, as the name of a team or of an environment is.
+func isName(text string) bool {
+	return strings.IndexFunc(text, func(r rune) bool { return r != '_' && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') }) < 0
 }
 
 // matcher is the patterns of the secrets; nil if there are none.
@@ -265,6 +295,6 @@ func (s *Set) RedactBytes(b []byte) []byte {
 	if m == nil || !m.any(b) {
 		return b
 	}
-	out, _, _ := m.replace(nil, b, 0, true)
+	out, _, _ := m.replace(nil, b, [2]byte{}, true)
 	return out
 }

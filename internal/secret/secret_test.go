@@ -63,7 +63,7 @@ func TestCollect(t *testing.T) {
 	f(secret.URL, "http://me:hunter22@host:1/v1", "dial http://me:hunter22@host:1: hunter22", "dial http://me:***@host:1: ***")
 	f(secret.URL, "a:1,http://KEY12345@b", "KEY12345@b a:1", "***@b a:1")
 	f(secret.URL, "http://me:p%40ssw0rd%21@host", "p@ssw0rd! p%40ssw0rd%21", "*** ***")
-	f(secret.URL, "http://host/x?api_key=KEY12345&v=1", "KEY12345 v=1 1", "*** *** 1")
+	f(secret.URL, "http://host/x?api_key=KEY12345&v=1", "KEY12345 v=1 1", "*** v=*** 1")
 	f(secret.URL, "http://host/x", "http://host/x", "http://host/x")
 	f(secret.Pair, "api_key:KEY12345", "KEY12345", "***")
 	f(secret.Pair, "temperature:KEY12345", "KEY12345", "KEY12345")
@@ -82,13 +82,46 @@ func TestShortSecretsAndNumbers(t *testing.T) {
 			t.Errorf("%s: %q becomes %q, want %q", header, text, got, want)
 		}
 	}
-	f("A: 1", `{"n":1,"A":"1"}`, `{"n":1,"***"}`)
-	f("X-Key: 123456", `{"latency":123456} X-Key: 123456`, `{"latency":123456} ***`)
+	f("A: 1", `{"n":1,"A":"1"}`, `{"n":1,"A":"***"}`)
+	f("X-Key: 123456", `{"latency":123456} X-Key: 123456`, `{"latency":123456} X-Key: ***`)
 	f("X-Key: true", `{"ok":true}`, `{"ok":true}`)
-	f("X-Env: prod", `products, "prod"`, `products, "***"`)
-	f("X-Model: llama-3-8b", `"llama-3-8b" X-Model: llama-3-8b`, `"llama-3-8b" ***`)
+	f("X-Env: prod1", `prod11, "prod1"`, `prod11, "***"`)
+	f("X-Env: prod", `<script id="prod"> "X-Env":"prod", x-env: prod`, `<script id="prod"> "X-Env":"***", x-env: ***`)
+	f("X-Model: llama-3-8b", `"llama-3-8b" X-Model: llama-3-8b`, `"llama-3-8b" X-Model: ***`)
 	f("Authorization: Bearer llama-3-8b", `"llama-3-8b"`, `"***"`)
 	f("X-Key: 123456789012345", `123456789012345`, `***`)
+}
+
+// A secret that is also a key or a word of the program's files must not damage them.
+func TestFilesStayReadable(t *testing.T) {
+	f := func(header, text, want string) {
+		t.Helper()
+		s := secret.Set{Words: func() []string { return []string{"client-limited", "concurrency"} }}
+		s.Reserve("streaming")
+		s.Collect(secret.Header, header)
+		if got := s.Redact(text); got != want {
+			t.Errorf("%s: %q becomes %q, want %q", header, text, got, want)
+		}
+		for size := 1; size < len(text); size++ {
+			var b bytes.Buffer
+			w := s.Writer(&b)
+			for i := 0; i < len(text); i += size {
+				if _, err := w.Write([]byte(text[i:min(i+size, len(text))])); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := w.Flush(); err != nil || b.String() != want {
+				t.Errorf("%s, in parts of %d: %q, %v", header, size, b.String(), err)
+			}
+		}
+	}
+	f("Authorization: levels", `{"levels":[1],"said":"levels","x":"levels: a","bad levels"`, `{"levels":[1],"said":"***","x":"***: a","bad ***"`)
+	f("Authorization: percentiles9", `{"percentiles9":{"a":"percentiles9"}}`, `{"percentiles9":{"a":"***"}}`)
+	f("Authorization: Bearer concurrency", `{"mode":"concurrency","text":"Bearer concurrency"}`, `{"mode":"concurrency","text":"***"}`)
+	f("Authorization: client", `{"state":"client-limited"}`, `{"state":"client-limited"}`)
+	f("Authorization: streaming", `["--streaming"] Authorization: streaming`, `["--streaming"] Authorization: ***`)
+	f("Authorization: streaming", `"sent:\nAuthorization: streaming\nA: 1"`, `"sent:\nAuthorization: ***\nA: 1"`)
+	f("X-Api-Key: S3CRET-key", `{"S3CRET-key":1}`, `{"***":1}`)
 }
 
 // A message may have been cut off within a secret.

@@ -37,8 +37,8 @@ func (m *matcher) unfinished(b []byte) int {
 	at := len(b)
 	for i := range m.patterns {
 		p := &m.patterns[i]
-		most := len(p.text) - 1
-		if p.word {
+		most := len(p.whole) - 1
+		if p.word && !p.key {
 			most++ // the byte after the match decides
 		}
 		for from := max(0, len(b)-most); from < at; from++ {
@@ -46,7 +46,7 @@ func (m *matcher) unfinished(b []byte) int {
 			if k < 0 {
 				break
 			}
-			if from += k; bytes.HasPrefix(p.text, b[from:]) {
+			if from += k; bytes.HasPrefix(p.whole, b[from:]) {
 				at = from
 				break
 			}
@@ -76,33 +76,44 @@ func (m *matcher) part(b []byte) int {
 }
 
 // replace appends b to dst with every secret replaced. It returns how much of b is done and the last byte of that; last
-// is false if more bytes follow, before is the byte before b.
-func (m *matcher) replace(dst, b []byte, before byte, last bool) (out []byte, done int, prev byte) {
+// is false if more bytes follow, before are the two bytes before b.
+func (m *matcher) replace(dst, b []byte, before [2]byte, last bool) (out []byte, done int, prev [2]byte) {
 	end := len(b)
 	if !last {
 		end = m.unfinished(b)
 	}
 	for done < end {
-		at, size := m.next(b, done, end, before)
+		at, size, keep := m.next(b, done, end, before)
 		if size == 0 {
 			break
 		}
-		dst = append(append(dst, b[done:at]...), Mask...)
+		dst = append(append(dst, b[done:at+keep]...), Mask...)
 		done = at + size
-		before = b[done-1]
 		if !last && done > end {
 			end = done + m.unfinished(b[done:])
 		}
 	}
 	if done < end {
 		dst = append(dst, b[done:end]...)
-		before, done = b[end-1], end
+		done = end
 	}
-	return dst, done, before
+	return dst, done, behind(b, done, before)
 }
 
-// next finds the first secret of b that starts from from on and before end, and the longest of those that start there.
-func (m *matcher) next(b []byte, from, end int, before byte) (at, size int) {
+// behind returns the two bytes before b[at]. before are those before b.
+func behind(b []byte, at int, before [2]byte) [2]byte {
+	switch at {
+	case 0:
+		return before
+	case 1:
+		return [2]byte{before[1], b[0]}
+	}
+	return [2]byte{b[at-2], b[at-1]}
+}
+
+// next finds the first secret of b that starts from from on and before end, and the longest of those that start there. The first
+// keep bytes of it are public.
+func (m *matcher) next(b []byte, from, end int, before [2]byte) (at, size, keep int) {
 	at = end
 	for i := range m.patterns {
 		p := &m.patterns[i]
@@ -116,11 +127,11 @@ func (m *matcher) next(b []byte, from, end int, before byte) (at, size int) {
 				break
 			}
 			n := p.extent(b[start:])
-			if p.word && !standsAlone(b, start, n, before) {
+			if p.word && !standsAlone(b, start, n, before) || p.key && standsAsKey(b, start, n, before) {
 				continue
 			}
 			if start < at || n > size {
-				at, size = start, n
+				at, size, keep = start, n, p.keep
 			}
 			break
 		}
@@ -128,11 +139,11 @@ func (m *matcher) next(b []byte, from, end int, before byte) (at, size int) {
 	for start := from; ; {
 		k := bytes.Index(b[start:], cut)
 		if k < 0 || start+k-at >= m.longest {
-			return at, size
+			return at, size, keep
 		}
 		start += k
 		if n := m.part(b[from:start]); n > 0 && start-n < end && (start-n < at || start-n == at && n > size) {
-			at, size = start-n, n
+			at, size, keep = start-n, n, 0
 		}
 		start++
 	}
@@ -147,12 +158,16 @@ func (p *pattern) extent(b []byte) int {
 	return n
 }
 
-// standsAlone reports whether no letter or digit touches a match.
-func standsAlone(b []byte, start, n int, before byte) bool {
-	if start > 0 {
-		before = b[start-1]
-	}
-	return !isWord(before) && (start+n == len(b) || !isWord(b[start+n]))
+// standsAlone reports whether no letter or digit touches a match. The n of an escaped new line is no letter.
+func standsAlone(b []byte, start, n int, before [2]byte) bool {
+	before = behind(b, start, before)
+	escape := before[0] == '\\' && (before[1] == 'n' || before[1] == 'r' || before[1] == 't')
+	return (escape || !isWord(before[1])) && (start+n == len(b) || !isWord(b[start+n]))
+}
+
+// standsAsKey reports whether a match is a key of JSON.
+func standsAsKey(b []byte, start, n int, before [2]byte) bool {
+	return behind(b, start, before)[1] == '"' && bytes.HasPrefix(b[start+n:], keyEnd)
 }
 
 func isWord(c byte) bool {
@@ -168,7 +183,7 @@ type Writer struct {
 	mu   sync.Mutex
 	held []byte // the end of what was written, which may be the start of a secret
 	buf  []byte
-	prev byte // the last byte before held
+	prev [2]byte // the last bytes before held
 }
 
 // Writer makes a writer to w. Flush must be called at the end.
@@ -217,8 +232,8 @@ func (w *Writer) pass(m *matcher, text []byte, last bool) error {
 	if m.any(text) {
 		w.buf, done, w.prev = m.replace(w.buf[:0], text, w.prev, last)
 		out = w.buf
-	} else if done > 0 {
-		w.prev = text[done-1]
+	} else {
+		w.prev = behind(text, done, w.prev)
 	}
 	if len(out) > 0 {
 		if _, err := w.w.Write(out); err != nil {

@@ -2,6 +2,7 @@ package watch
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -27,6 +28,7 @@ type endpoint struct {
 	lines                           map[string]*line // by quantity and GPU
 	others                          map[string]*other
 	left                            int // metrics that were too many to keep
+	leftLines                       int // lines that were too many to keep
 }
 
 // other is a metric without a common name.
@@ -35,13 +37,18 @@ type other struct {
 	cell
 }
 
-// mostOthers limits the metrics without a common name that are kept of one endpoint.
-const mostOthers = 400
+// Limits of what is kept of one endpoint, whatever its pages contain.
+const (
+	mostOthers   = 400    // metrics without a common name
+	mostLines    = 500    // quantities, times GPUs
+	mostCounters = 20_000 // counters that the last page does not have
+	mostValue    = 1e100  // sums of such values are finite
+)
 
 // begin starts a level: counters stay as they are.
 func (e *endpoint) begin() {
 	e.reads, e.failed, e.resets, e.restarts, e.failure, e.gap = 0, 0, 0, 0, nil, 0
-	e.lines, e.others, e.left = map[string]*line{}, map[string]*other{}, 0
+	e.lines, e.others, e.left, e.leftLines = map[string]*line{}, map[string]*other{}, 0, 0
 }
 
 // fold adds one page to the axis.
@@ -78,17 +85,17 @@ type page struct {
 
 // read compares the counters of the page with those before.
 func (g *page) read() {
-	smaller, larger := 0, 0
-	now := map[string]float64{}
+	smaller, larger, started := 0, 0, 0.0
+	now := make(map[string]float64, len(g.counters))
 	for i := range g.page.Samples {
 		s := &g.page.Samples[i]
-		if math.IsNaN(s.Value) || math.IsInf(s.Value, 0) || !g.ofModel(s) {
+		if !g.usable(s) {
 			continue
 		}
 		name := strings.TrimSuffix(s.Name, "_total")
 		g.byName[name] = append(g.byName[name], s)
 		if s.Name == startTime {
-			g.noteStart(s.Value)
+			started = max(started, s.Value) // a page may have several processes
 		}
 		if !g.counts(s) {
 			continue
@@ -108,19 +115,35 @@ func (g *page) read() {
 			larger++
 		}
 	}
-	g.counters = now
+	g.keepMissing(now)
+	g.noteStart(started)
 	g.judgeResets(smaller, larger)
 }
+
+// keepMissing makes now the counters. A counter that the page lacks keeps its value: when a later page has the counter again, the
+// increase counts from there and not from 0.
+func (g *page) keepMissing(now map[string]float64) {
+	for key, v := range g.counters {
+		if _, ok := now[key]; !ok && len(now) < mostCounters {
+			now[key] = v
+		}
+	}
+	g.counters = now
+}
+
+// usable reports whether a sample counts: it has a value, and it is of the model of the run.
+func (g *page) usable(s *scrape.Sample) bool { return math.Abs(s.Value) <= mostValue && g.ofModel(s) }
 
 // startTime is the metric of a process's start, which many servers have.
 const startTime = "process_start_time_seconds"
 
+// noteStart notes the start of the newest process; 0 if the page does not have it.
 func (g *page) noteStart(v float64) {
-	if g.started != 0 && v != g.started {
+	if g.started != 0 && v > g.started {
 		g.restarts++
 		g.restarted = g.page.At
 	}
-	g.started = v
+	g.started = max(g.started, v)
 }
 
 // judgeResets tells a restart, after which most counters are smaller, from counters that were reset.
@@ -192,8 +215,8 @@ func (g *page) add(q *quantity, src *source, used map[string]bool) bool {
 	for _, n := range src.per {
 		used[n] = true
 	}
-	for of, samples := range groups {
-		g.addGroup(q, src, of, samples)
+	for _, of := range slices.Sorted(maps.Keys(groups)) {
+		g.addGroup(q, src, of, groups[of])
 	}
 	return true
 }
@@ -202,6 +225,10 @@ func (g *page) addGroup(q *quantity, src *source, of string, samples []*scrape.S
 	key := q.name + "\x00" + of
 	l := g.lines[key]
 	if l == nil {
+		if len(g.lines) >= mostLines {
+			g.leftLines++
+			return
+		}
 		l = g.axis.add(&line{of: of, from: src.metric})
 		g.lines[key] = l
 	}
@@ -240,13 +267,12 @@ func (g *page) addGroup(q *quantity, src *source, of string, samples []*scrape.S
 	}
 }
 
-// addOthers adds the metrics that the table does not name. The buckets of histograms are left out: sum and count remain.
+// addOthers adds the metrics that the table does not name.
 func (g *page) addOthers(used map[string]bool) {
 	for i := range g.page.Samples {
 		s := &g.page.Samples[i]
 		base := strings.TrimSuffix(s.Name, "_total")
-		if used[base] || strings.HasSuffix(s.Name, "_bucket") || strings.HasSuffix(s.Name, "_created") || s.Name == startTime ||
-			s.Label("quantile") != "" || math.IsNaN(s.Value) || math.IsInf(s.Value, 0) || !g.ofModel(s) {
+		if used[base] || s.Name == startTime || s.Label("quantile") != "" || !g.usable(s) {
 			continue
 		}
 		key := identity(s)
@@ -260,9 +286,13 @@ func (g *page) addOthers(used map[string]bool) {
 			g.others[key] = o
 		}
 		if !o.counter {
-			o.sum, o.weight, o.max = o.sum+s.Value, o.weight+1, max(o.max, s.Value)
+			o.add(s.Value, 1, s.Value)
 		} else if d := seconds(g.at - g.from); g.from != 0 && d > 0 {
-			o.sum, o.weight, o.max = o.sum+g.grown[s], o.weight+d, max(o.max, g.grown[s]/d)
+			highest := g.grown[s] / d
+			if d < interval.Seconds()/2 { // too short for a rate
+				highest = o.max
+			}
+			o.add(g.grown[s], d, highest)
 		}
 	}
 }
@@ -280,6 +310,11 @@ func identity(s *scrape.Sample) string {
 	}
 	b.WriteByte('}')
 	return b.String()
+}
+
+// kept reports whether a metric is read. The buckets of histograms are left out: sum and count remain.
+func kept(name string) bool {
+	return !strings.HasSuffix(name, "_bucket") && !strings.HasSuffix(name, "_created")
 }
 
 func matches(s *scrape.Sample, where string) bool {

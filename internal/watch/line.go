@@ -1,8 +1,6 @@
 package watch
 
-import (
-	"time"
-)
+import "time"
 
 // mostSteps limits the steps of a level. If there are more, each two are merged.
 const mostSteps = 240
@@ -21,13 +19,22 @@ type line struct {
 	cells []cell
 }
 
+// cell is one step of a line. max is the highest value of a gauge in the step; rates and ratios have only the step's own value, because
+// two reads can be very close to each other.
 type cell struct{ sum, weight, max float64 }
 
-func (c *cell) value(scale float64) (float64, bool) {
+func (c *cell) value() (float64, bool) {
 	if c.weight <= 0 {
 		return 0, false
 	}
-	return c.sum / c.weight * scale, true
+	return c.sum / c.weight, true
+}
+
+func (c *cell) add(sum, weight, highest float64) {
+	if c.weight > 0 {
+		highest = max(highest, c.max)
+	}
+	c.sum, c.weight, c.max = c.sum+sum, c.weight+weight, highest
 }
 
 // add joins a line to the axis.
@@ -52,8 +59,9 @@ func (l *line) halve() {
 	for i := range n {
 		c := l.cells[2*i]
 		if 2*i+1 < len(l.cells) {
-			d := l.cells[2*i+1]
-			c.sum, c.weight, c.max = c.sum+d.sum, c.weight+d.weight, max(c.max, d.max)
+			if d := l.cells[2*i+1]; d.weight > 0 {
+				c.add(d.sum, d.weight, d.max)
+			}
 		}
 		l.cells[i] = c
 	}
@@ -70,8 +78,7 @@ func (l *line) at(i int) *cell {
 // point adds a value that holds at one time.
 func (a *axis) point(l *line, at int64, v float64) {
 	i := a.index(at) // it may merge steps, so it comes before the cell
-	c := l.at(i)
-	c.sum, c.weight, c.max = c.sum+v, c.weight+1, max(c.max, v)
+	l.at(i).add(v, 1, v)
 }
 
 // spread adds an increase from one time to another, in equal parts of time. A read that failed leaves a longer stretch, over

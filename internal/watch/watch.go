@@ -29,6 +29,8 @@ const (
 	interval = 500 * time.Millisecond
 	// lastRead limits the read at the end of a level, which the next level waits for.
 	lastRead = time.Second
+	// maxPage limits a page: reading a larger one twice a second would take CPU from the load.
+	maxPage = 16 << 20
 )
 
 // Watch reads addresses during a run. A nil Watch reads none.
@@ -42,14 +44,21 @@ type Watch struct {
 }
 
 // Start reads every address once, so that one that does not answer is known before the load, and continues until Stop. model is
-// the model of the run: samples of Triton for other models are left out. An address without a path is completed by /metrics.
+// the model of the run: samples of Triton for other models are left out. An address without a path is completed by /metrics. An
+// address that comes twice is read once: its values would be added twice.
 func Start(ctx context.Context, addresses []string, model string) (*Watch, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	w := &Watch{cancel: cancel, axis: newAxis()}
+	seen := map[string]bool{}
 	for _, address := range addresses {
+		page := withPath(address)
+		if seen[page] {
+			continue
+		}
+		seen[page] = true
 		e := &endpoint{url: secret.PublicURL(address), model: model, counters: map[string]float64{}}
 		e.begin()
-		e.poller = scrape.New(scrape.Config{URL: withPath(address), Interval: interval})
+		e.poller = scrape.New(scrape.Config{URL: page, Interval: interval, Keep: kept, MaxBody: maxPage})
 		if err := e.poller.Start(ctx); err != nil {
 			w.Stop()
 			return nil, fmt.Errorf("read the metrics of %s: %w", e.url, err)
@@ -123,9 +132,11 @@ func (w *Watch) Level(ctx context.Context, lv *result.Level) *result.ServerMetri
 	}
 	ctx, cancel := context.WithTimeout(ctx, lastRead)
 	defer cancel()
+	var polls sync.WaitGroup
 	for _, e := range w.endpoints {
-		e.poller.Poll(ctx)
+		polls.Go(func() { e.poller.Poll(ctx) })
 	}
+	polls.Wait()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.fold()
@@ -189,16 +200,17 @@ func (l *line) result(q *quantity, measured func(int) bool) result.ServerSeries 
 	out := result.ServerSeries{Name: q.name, Title: q.title, Unit: q.unit, From: l.from, Of: l.of, Values: make([]*float64, len(l.cells))}
 	var all cell
 	for i := range l.cells {
-		v, ok := l.cells[i].value(1)
+		c := &l.cells[i]
+		v, ok := c.value()
 		if !ok {
 			continue
 		}
 		out.Values[i] = &v
 		if measured(i) {
-			all.sum, all.weight, all.max = all.sum+l.cells[i].sum, all.weight+l.cells[i].weight, max(all.max, v, l.cells[i].max)
+			all.add(c.sum, c.weight, max(v, c.max))
 		}
 	}
-	out.Avg, out.Known = all.value(1)
+	out.Avg, out.Known = all.value()
 	out.Max = all.max
 	return out
 }
@@ -223,12 +235,15 @@ func (e *endpoint) report(out *result.ServerMetrics, start int64) {
 	if e.left > 0 {
 		note("%s has more than %d metrics without a common name; the others are left out", e.url, mostOthers)
 	}
+	if e.leftLines > 0 {
+		note("%s has more than %d quantities and GPUs; the others are left out", e.url, mostLines)
+	}
 	if e.reads > 0 && len(e.lines) == 0 {
 		note("no metric of %s has a common name", e.url)
 	}
 	for _, key := range slices.Sorted(maps.Keys(e.others)) {
 		o := e.others[key]
-		if avg, ok := o.value(1); ok {
+		if avg, ok := o.value(); ok {
 			v := result.ServerValue{Name: key, Avg: avg, Max: o.max}
 			if o.counter {
 				v.Unit = "/s"

@@ -1,6 +1,7 @@
 package watch_test
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"math"
@@ -171,6 +172,82 @@ func TestResetsRestartsAndGaps(t *testing.T) {
 	f("became smaller", 0, 1, 0, counters+"a 5\nb 7\nc 1\n", counters+"a 1\nb 8\nc 2\n")
 	f("1 of 1 reads", 0, 0, 1, "nv_inference_count 5\n", "nv_inference_count 6\n", "")
 	f("no metric of", 0, 0, 0, "x 1\n", "x 1\n")
+	// Two processes on one page are no restart; a newer one is.
+	f("", 0, 0, 0, "process_start_time_seconds{p=\"a\"} 100\nprocess_start_time_seconds{p=\"b\"} 200\n", "process_start_time_seconds{p=\"a\"} 100\nprocess_start_time_seconds{p=\"b\"} 200\n")
+	f("restarted", 1, 0, 0, "process_start_time_seconds{p=\"a\"} 100\nprocess_start_time_seconds{p=\"b\"} 200\n", "process_start_time_seconds{p=\"a\"} 300\nprocess_start_time_seconds{p=\"b\"} 200\n")
+}
+
+// A counter that a page lacks once has not begun again at 0 when it returns.
+func TestMissingCounters(t *testing.T) {
+	const types = "# TYPE a counter\n# TYPE b counter\n"
+	f := func(lacking string) {
+		t.Helper()
+		all := levels(t, "", &result.Level{}, types+"a 1000000\nb 1\n", lacking, types+"a 1000000\nb 1\n")
+		m := all[len(all)-1]
+		for _, o := range m.Others {
+			if o.Avg != 0 || o.Max != 0 {
+				t.Errorf("after the page %q %s grew by %v/s", lacking, o.Name, o.Avg)
+			}
+		}
+		if len(m.Others) != 2 || m.Resets != 0 || m.Restarts != 0 {
+			t.Errorf("after the page %q: %+v", lacking, m)
+		}
+	}
+	f(types + "b 1\n")
+	f(types + "a NaN\nb 1\n")
+	f("# nothing\n")
+}
+
+// Pages with very many series, with values that are no numbers or are too large to be added, and pages that are too large do not fill
+// the memory or spoil the numbers.
+func TestHostilePages(t *testing.T) {
+	var b strings.Builder
+	for i := range 3000 {
+		fmt.Fprintf(&b, "nv_gpu_power_usage{gpu_uuid=\"%d\"} 1e308\nnv_gpu_utilization{gpu_uuid=\"%d\"} 0.5\nother{n=\"%d\"} 1\n", i, i, i)
+	}
+	b.WriteString("vllm:num_requests_waiting +Inf\nvllm:num_requests_running -3\n")
+	m := levels(t, "", &result.Level{}, b.String(), b.String())[0]
+	notes := strings.Join(m.Notes, "\n")
+	if len(m.Series) > 500 || len(m.Others) > 400 || !strings.Contains(notes, "more than 500 quantities") || !strings.Contains(notes, "more than 400 metrics") {
+		t.Errorf("%d series, %d others, notes %q", len(m.Series), len(m.Others), notes)
+	}
+	if got := find(t, m, "requests_running"); m.PowerWatts != 0 || got.Avg != -3 || got.Max != -3 {
+		t.Errorf("%v W, %+v", m.PowerWatts, got)
+	}
+	all := levels(t, "", &result.Level{}, "vllm:num_requests_waiting 1\n", strings.Repeat("x 1\n", 5<<20))
+	if notes := strings.Join(all[0].Notes, "\n"); all[0].FailedReads == 0 || !strings.Contains(notes, "has more than 16777216 bytes") {
+		t.Errorf("notes %q", notes)
+	}
+}
+
+// An address that is given twice is read once: its power would count twice.
+func TestAddressesGivenTwice(t *testing.T) {
+	srv := httptest.NewServer(&server{pages: []string{"nv_gpu_power_usage{gpu_uuid=\"a\"} 300\n"}})
+	defer srv.Close()
+	w, err := watch.Start(t.Context(), []string{srv.URL, srv.URL + "/metrics", strings.TrimPrefix(srv.URL, "http://")}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Stop()
+	if m := w.Level(t.Context(), &result.Level{}); m.PowerWatts != 300 || len(m.Series) != 1 {
+		t.Errorf("%v W in %d series", m.PowerWatts, len(m.Series))
+	}
+}
+
+// A read that an interrupt ended is no failure of the server.
+func TestInterruptIsNoFailure(t *testing.T) {
+	srv := httptest.NewServer(&server{pages: []string{"tgi_queue_size 2\n"}})
+	defer srv.Close()
+	w, err := watch.Start(t.Context(), []string{srv.URL}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Stop()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if m := w.Level(ctx, &result.Level{}); m.FailedReads != 0 || len(m.Notes) != 0 {
+		t.Errorf("notes %q", m.Notes)
+	}
 }
 
 // Power divided by throughput is energy.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/segment"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/tensor"
 	"github.com/redline-bench/redline/internal/workload"
@@ -271,7 +272,7 @@ func TestCursor(t *testing.T) {
 func TestNextDoesNotAllocate(t *testing.T) {
 	r, _ := prepare(t, load(t, fromJSON(t, numbered(300)), model(tensor.Int32, 1)))
 	c := r.Cursor(3, 7, true)
-	s := r.Sequences(2).Cursor(1, 1, true)
+	s := r.Sequences(2, segment.Segment{}).Cursor(1, 1, true)
 	var call service.Call
 	if n := testing.AllocsPerRun(1000, func() { c.Next(&call) }); n != 0 {
 		t.Errorf("Cursor.Next: %v allocations", n)

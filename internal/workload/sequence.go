@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 	"sync"
@@ -9,6 +10,7 @@ import (
 	"github.com/redline-bench/redline/internal/minstd"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/segment"
 	"github.com/redline-bench/redline/internal/service"
 )
 
@@ -29,17 +31,31 @@ type Sequences struct {
 // as a 32-bit number.
 const ownIDs = 1 << 30
 
-// Sequences makes room for the sequences of that many slots.
-func (r *Requests) Sequences(slots int) *Sequences {
+// Sequences makes room for the sequences of that many slots. part is the segment of the load that has these slots: it has its own
+// part of the range of ids, and draws for itself.
+func (r *Requests) Sequences(slots int, part segment.Segment) *Sequences {
 	s := &Sequences{r: r, in: r.d.in, held: make([]atomic.Uint64, slots)}
-	s.draws, s.lengths = minstd.New(s.in.Seed), minstd.NewRand(s.in.Seed)
+	seed := part.Seed(s.in.Seed)
+	s.draws, s.lengths = minstd.New(seed), minstd.NewRand(seed)
 	for range r.d.randomBytes() { // perf_analyzer makes its random data with the same generator, before
 		s.lengths.Next()
 	}
-	if s.in.SequenceStartID == 0 && s.in.SequenceIDRange == 0 {
-		s.in.SequenceStartID, s.in.SequenceIDRange = 1+rand.Uint64N(ownIDs-1), ownIDs
-	}
+	s.setIDs(part)
 	return s
+}
+
+// setIDs sets the range of ids. Ranges of segments do not meet, also where they are chosen at random: then each segment has a
+// range of its own to choose from, twice as long as what it uses.
+func (s *Sequences) setIDs(part segment.Segment) {
+	if s.in.SequenceStartID != 0 || s.in.SequenceIDRange != 0 {
+		if s.in.SequenceIDRange != 0 || !part.Whole() {
+			first, count := part.Block(cmp.Or(s.in.SequenceIDRange, ownIDs))
+			s.in.SequenceStartID, s.in.SequenceIDRange = s.in.SequenceStartID+first, count
+		}
+		return
+	}
+	first, count := part.Block(2*ownIDs - 2)
+	s.in.SequenceStartID, s.in.SequenceIDRange = 1+first+rand.Uint64N(count/2), count/2
 }
 
 // draw chooses one of n streams.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/segment"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/tensor"
 	"github.com/redline-bench/redline/internal/workload"
@@ -48,7 +49,7 @@ func run(t *testing.T, c *workload.SequenceCursor) []service.Call {
 func TestSequenceLengths(t *testing.T) {
 	in := plan.Input{Batch: 1, Source: plan.Zero, SequenceLength: 20, SequenceLengthVariation: 20, SequenceStartID: 5, SequenceIDRange: 1 << 32}
 	r, _ := prepare(t, load(t, in, stateful()))
-	c := r.Sequences(1).Cursor(0, 0, false)
+	c := r.Sequences(1, segment.Segment{}).Cursor(0, 0, false)
 	seen := map[int]int{}
 	for i := range 2000 {
 		calls := run(t, c)
@@ -74,7 +75,7 @@ func TestSequenceLengthsArePerfAnalyzers(t *testing.T) {
 		t.Helper()
 		in := plan.Input{Batch: 1, Source: source, SequenceLength: 5, SequenceLengthVariation: variation, SequenceStartID: 1}
 		r, _ := prepare(t, load(t, in, stateful()))
-		all := r.Sequences(2)
+		all := r.Sequences(2, segment.Segment{})
 		cursors := []*workload.SequenceCursor{all.Cursor(0, 0, false), all.Cursor(1, 0, false)}
 		var got []int
 		for i := range want {
@@ -91,7 +92,7 @@ func TestSequenceLengthsArePerfAnalyzers(t *testing.T) {
 func TestSequenceOfOne(t *testing.T) {
 	in := plan.Input{Batch: 1, Source: plan.Zero, SequenceLength: 1, SequenceLengthVariation: 1000}
 	r, _ := prepare(t, load(t, in, stateful()))
-	c := r.Sequences(1).Cursor(0, 0, true)
+	c := r.Sequences(1, segment.Segment{}).Cursor(0, 0, true)
 	for i := range 100 {
 		if calls := run(t, c); i == 0 && (calls[0].Vars.ID != 0 || !calls[0].Vars.HasID) {
 			t.Errorf("first request id %+v", calls[0].Vars)
@@ -111,7 +112,7 @@ func TestSequencesOfFiles(t *testing.T) {
 			t.Error(d)
 		}
 	}
-	c := r.Sequences(1).Cursor(0, 0, false)
+	c := r.Sequences(1, segment.Segment{}).Cursor(0, 0, false)
 	first := map[uint32]int{}
 	for range 300 {
 		calls := run(t, c)
@@ -135,7 +136,7 @@ func TestSequencesOfFiles(t *testing.T) {
 
 	in.SequenceLength, in.SequenceLengthSet, in.SequenceLengthVariation = 6, true, 0
 	r, _ = prepare(t, load(t, in, stateful()))
-	calls := run(t, r.Sequences(1).Cursor(0, 0, false))
+	calls := run(t, r.Sequences(1, segment.Segment{}).Cursor(0, 0, false))
 	start := calls[0].Rec.Step
 	n := map[uint32]uint32{0: 4, 4: 3, 7: 2}[start]
 	for i, call := range calls {
@@ -148,7 +149,7 @@ func TestSequencesOfFiles(t *testing.T) {
 func TestCloseSequence(t *testing.T) {
 	in := plan.Input{Batch: 1, Source: plan.Zero, SequenceLength: 20}
 	r, _ := prepare(t, load(t, in, stateful()))
-	c := r.Sequences(1).Cursor(0, 0, false)
+	c := r.Sequences(1, segment.Segment{}).Cursor(0, 0, false)
 	var call service.Call
 	if c.Close(&call) {
 		t.Error("closed a sequence that never began")
@@ -169,7 +170,7 @@ func TestSequenceIDsInUse(t *testing.T) {
 	in := plan.Input{Batch: 1, Source: plan.Zero, SequenceLength: 3, SequenceLengthVariation: 100, SequenceStartID: 10, SequenceIDRange: 5, Seed: 3}
 	r, _ := prepare(t, load(t, in, stateful()))
 	const slots = 4
-	all := r.Sequences(slots)
+	all := r.Sequences(slots, segment.Segment{})
 	var cursors [slots]*workload.SequenceCursor
 	open := map[uint64]int{}
 	for i := range cursors {
@@ -200,7 +201,7 @@ func TestSequenceIDsConcurrently(t *testing.T) {
 	in := plan.Input{Batch: 1, Source: plan.Zero, SequenceLength: 1, SequenceStartID: 1, SequenceIDRange: 1 << 32}
 	r, _ := prepare(t, load(t, in, stateful()))
 	const slots, each = 8, 500
-	all := r.Sequences(slots)
+	all := r.Sequences(slots, segment.Segment{})
 	ids := make([][]uint64, slots)
 	var wg sync.WaitGroup
 	for slot := range slots {
@@ -231,7 +232,7 @@ func TestSequenceIDsOfTwoRuns(t *testing.T) {
 	seen := map[uint64]bool{}
 	for range 2 {
 		r, _ := prepare(t, load(t, in, stateful()))
-		c := r.Sequences(1).Cursor(0, 0, false)
+		c := r.Sequences(1, segment.Segment{}).Cursor(0, 0, false)
 		for range 1000 {
 			var call service.Call
 			c.Next(&call)

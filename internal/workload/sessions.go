@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/segment"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/tensor"
 	"github.com/redline-bench/redline/internal/tensor/jsonscan"
@@ -46,15 +47,16 @@ type Sessions struct {
 	d     *Data
 	body  int // index of the input that is the request's body
 	list  [][]int
+	deal  segment.Deal // which of them this process holds
 	next  atomic.Int64
 	keep  bool
 	spoke []atomic.Pointer[[]byte] // bodies as they were sent, where they are kept, by step
 }
 
-// Sessions groups the steps. At least least sessions must be there to be held at the same time. With keep, Inputs
-// knows what was sent.
-func (d *Data) Sessions(svc service.Messenger, least int, keep bool) (*Sessions, error) {
-	s := &Sessions{svc: svc, d: d, keep: keep, spoke: make([]atomic.Pointer[[]byte], len(d.turns))}
+// Sessions groups the steps. At least least sessions must be there to be held at the same time, in all segments together; part is
+// the segment of this process. With keep, Inputs knows what was sent.
+func (d *Data) Sessions(svc service.Messenger, least int, part segment.Segment, keep bool) (*Sessions, error) {
+	s := &Sessions{svc: svc, d: d, deal: part.Over(least), keep: keep, spoke: make([]atomic.Pointer[[]byte], len(d.turns))}
 	index := map[string]int{}
 	for i, t := range d.turns {
 		if _, err := s.messages(i); err != nil {
@@ -135,8 +137,8 @@ func (t *Talk) Pause() (time.Duration, bool) {
 	if t.turn < len(t.steps) {
 		return t.all.d.turns[t.steps[t.turn-1]].delay, true
 	}
-	i := t.all.next.Add(1) - 1
-	if i >= int64(len(t.all.list)) {
+	i := t.all.deal.Number(int(t.all.next.Add(1) - 1))
+	if i >= len(t.all.list) {
 		return 0, false
 	}
 	t.steps, t.turn, t.history = t.all.list[i], 0, t.history[:0]

@@ -11,6 +11,7 @@ import (
 
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/segment"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/tensor"
 	"github.com/redline-bench/redline/internal/workload"
@@ -47,7 +48,7 @@ func sessions(t *testing.T, svc service.Messenger, least int, text string) (*wor
 	if err != nil {
 		return nil, err
 	}
-	return d.Sessions(svc, least, true)
+	return d.Sessions(svc, least, segment.Segment{}, true)
 }
 
 func TestSessionsCarryTheirHistory(t *testing.T) {
@@ -189,5 +190,85 @@ func TestFixedScheduleOrdersByTime(t *testing.T) {
 	}
 	if d, err := workload.LoadFor(fromJSON(t, data(`{"IN":[1]}`)), model(tensor.Int32, 1), plan.Concurrency, 0); err != nil || d.Times() != nil {
 		t.Errorf("%v, %v", d, err)
+	}
+}
+
+// Each session is held by one segment, in the order of the file; the segments together hold all.
+func TestSegmentsShareSessions(t *testing.T) {
+	var steps []string
+	for i := range 23 {
+		steps = append(steps, step(fmt.Sprint(i), "", "x"))
+	}
+	for of := 1; of <= 8; of++ {
+		held := map[uint32]int{}
+		for i := range of {
+			const slots = 5
+			part := segment.Segment{Index: i, Of: of}
+			if part.Share(slots) == 0 {
+				continue // no slot asks for a session
+			}
+			d, err := workload.LoadFor(fromJSON(t, data(steps...)), chatModel(), plan.SessionConcurrency, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all, err := d.Sessions(&speaker{}, slots, part, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			last := -1
+			for talk := all.Talk(); ; {
+				if _, ok := talk.Pause(); !ok {
+					break
+				}
+				var c service.Call
+				talk.Next(&c)
+				held[c.Rec.Step]++
+				if int(c.Rec.Step) <= last {
+					t.Errorf("segment %v holds session %d after %d", part, c.Rec.Step, last)
+				}
+				last = int(c.Rec.Step)
+			}
+		}
+		for s := range uint32(len(steps)) {
+			if held[s] != 1 {
+				t.Errorf("%d segments: session %d is held %d times", of, s, held[s])
+			}
+		}
+	}
+}
+
+// Sequence ids of segments do not meet: those of a given range are parts of it, one after another; without a range each
+// segment chooses from a range of its own.
+func TestSegmentsShareSequenceIDs(t *testing.T) {
+	m := model(tensor.Int32, 1)
+	m.Scheduler, m.MaxBatch = service.SequenceBatcher, 0
+	for _, given := range []bool{true, false} {
+		in := fromJSON(t, `{"data":[{"IN":[1]}]}`)
+		if given {
+			in.SequenceStartID, in.SequenceIDRange = 100, 50
+		}
+		used := map[uint64]int{}
+		for i := range 7 {
+			d, err := workload.Load(in, m)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := workload.Prepare(t.Context(), &fake{}, d)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := r.Sequences(1, segment.Segment{Index: i, Of: 7}).Cursor(0, 0, false)
+			for range 100 {
+				var call service.Call
+				c.Next(&call)
+				if other, taken := used[call.Rec.SeqID]; taken && other != i || given && (call.Rec.SeqID < 100 || call.Rec.SeqID >= 150) {
+					t.Fatalf("segment %d has the id %d, which belongs to segment %d or to no segment", i, call.Rec.SeqID, other)
+				}
+				used[call.Rec.SeqID] = i
+			}
+		}
+		if given && len(used) != 50 {
+			t.Errorf("%d of 50 ids are used", len(used))
+		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/segment"
 	"github.com/redline-bench/redline/internal/service"
 )
 
@@ -25,6 +26,7 @@ type Sources struct {
 	sent      int  // how many it has sent: none, or all
 	open      bool // open loop: what is called a slot here takes turns with the others
 	threads   int  // 0: one for each slot
+	part      segment.Segment
 
 	mu      sync.Mutex
 	cursors map[int]*Cursor
@@ -50,22 +52,31 @@ func (c *common) Next(call *service.Call) {
 // threads.
 func NewSources(r *Requests, m *service.Model, p *plan.Plan, async bool, threadOf func(source, sources, threads int) int) *Sources {
 	f := &Sources{
-		requests: r, threadOf: threadOf, ids: async, once: p.Load.Mode == plan.FixedSchedule, warmups: p.Measure.WarmupCount,
+		requests: r, part: p.Segment, threadOf: threadOf, ids: async, once: p.Load.Mode == plan.FixedSchedule, warmups: p.Measure.WarmupCount,
 		cursors: map[int]*Cursor{}, common: map[int]*common{}, states: map[int]*SequenceCursor{},
 	}
 	f.open = p.Load.Mode != plan.Concurrency && p.Load.Mode != plan.PeriodicConcurrency
+	if deal := p.Arrivals(m.Sequential(), async); f.open {
+		f.part = deal.Segment
+		if deal.Count(f.warmups) == 0 { // other segments have the warm-up
+			f.sent = f.warmups
+		}
+	}
+	if p.Load.Mode == plan.PeriodicConcurrency { // it cannot be divided: the first segment has all of it
+		f.part = segment.Segment{}
+	}
 	levels := p.Load.Concurrency
 	beyond := max(levels.Start, levels.End) > p.Load.MaxThreads || levels.End == 0
 	if f.open || p.Load.PerThread && async && p.Load.Mode == plan.Concurrency && beyond {
 		f.threads = p.Load.MaxThreads
 	}
 	if m.Sequential() {
-		f.sequences = r.Sequences(sequenceSlots(p))
+		f.sequences = r.Sequences(f.part.Share(sequenceSlots(p)), f.part)
 	}
 	return f
 }
 
-// sequenceSlots is how many sequences may be open at once.
+// sequenceSlots is how many sequences may be open at once, in all segments together.
 func sequenceSlots(p *plan.Plan) int {
 	if p.Load.Mode == plan.Concurrency {
 		return max(p.Load.Concurrency.Start, p.Load.Concurrency.End)
@@ -73,14 +84,17 @@ func sequenceSlots(p *plan.Plan) int {
 	return p.Input.Sequences
 }
 
-// Source is the request source of a slot, one of active ones.
+// Source is the request source of a slot of this process. active is the number of slots of the whole load. A slot takes the requests
+// that it would take in a process that has all slots.
 func (f *Sources) Source(slot, active int) Source {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	own := slot
+	slot = f.part.Number(own)
 	if f.sequences != nil {
 		c := f.states[slot]
 		if c == nil {
-			c = f.sequences.Cursor(slot, f.thread(slot, active), f.ids)
+			c = f.sequences.Cursor(own, f.thread(slot, active), f.ids)
 			f.states[slot] = c
 		}
 		return c
@@ -93,7 +107,7 @@ func (f *Sources) Source(slot, active int) Source {
 	case c == nil:
 		c = f.requests.Cursor(slot, active, f.ids)
 		f.cursors[slot] = c
-	case f.once && slot == 0:
+	case f.once && own == 0:
 		f.sent = f.warmups
 		fallthrough
 	default:

@@ -37,7 +37,7 @@ func (r *release) commonFiles(ctx context.Context) ([]file, error) {
 		list = append(list, file{name: name, data: data, mode: 0o644})
 	}
 	err := filepath.WalkDir(filepath.Join(r.dir, "docs"), func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
+		if err != nil || d.IsDir() || filepath.Ext(path) == ".go" {
 			return err
 		}
 		data, err := os.ReadFile(path)

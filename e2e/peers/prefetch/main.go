@@ -60,7 +60,10 @@ func all(heavy bool) []peer {
 		of("Prometheus", peers.InstallPrometheus),
 		of("hypercorn", peers.InstallHypercorn),
 		of("rpm", peers.InstallRPM),
+		list("MkDocs", peers.Site),
 		of("pandas and validators of JSON", peers.InstallValidators),
+		of("helm", peers.InstallHelm),
+		of("schemas of Kubernetes", peers.InstallKubernetesSchemas),
 	}
 	if heavy {
 		peers = append(peers, heavyOnly()...)

@@ -11,8 +11,8 @@ import (
 	"github.com/redline-bench/redline/internal/scenario"
 )
 
-// kept are the options of a run's outcome that a saved scenario has. The others name files and pages, or concern the terminal.
-var kept = []string{"--assert", "--label", "--baseline", "--max-regression"}
+// kept are the options of the run as a whole that a saved scenario has. The others name files and pages, or concern the terminal.
+var kept = []string{"--segment", "--assert", "--label", "--baseline", "--max-regression"}
 
 // Outside are the options that a class cannot have because they are about the run as a whole: those of its outcome, and others
 // that the command names.
@@ -22,7 +22,7 @@ func Outside(others ...string) []string {
 	for i := range rows {
 		names = append(names, rows[i].Name())
 	}
-	return append(names, append(others, "--json", "--save-scenario")...)
+	return append(names, append(others, "--segment", "--json", "--save-scenario")...)
 }
 
 // Save writes a run as a scenario. outside are the options that a class cannot have.

@@ -49,6 +49,9 @@ func (o *options) check() error {
 	if err := o.checkLists(); err != nil {
 		return err
 	}
+	if err := o.checkSegment(); err != nil {
+		return err
+	}
 	if err := o.warm.check(); err != nil {
 		return err
 	}
@@ -56,6 +59,22 @@ func (o *options) check() error {
 		return err
 	}
 	return o.checkAnswers()
+}
+
+// checkSegment holds what processes that have parts of one load cannot do: they do not know how the others go on.
+func (o *options) checkSegment() error {
+	switch {
+	case o.segment.Whole():
+	case o.embedded:
+		return errors.New("--segment and --embedded exclude each other: each part would load a server of its own")
+	case o.several() || len(o.concurrency) > 1 || len(o.rates) > 1:
+		return errors.New("--segment needs a load with one level: the parts of a load do not begin the next level together")
+	case o.until != "":
+		return errors.New("--segment and --until exclude each other: the parts of a load do not know what the others measured")
+	case o.calibrate:
+		return errors.New("--segment and --calibrate exclude each other: run 'redline calibrate llm' on each machine")
+	}
+	return nil
 }
 
 // checkNames settles options that have two names.
@@ -283,7 +302,7 @@ func (o *options) loadOptions() (load.Options, error) {
 		ThinkTime: o.thinkTime, Cooldown: o.cooldown,
 		CancelShare: o.cancelRate / 100, CancelDelay: o.cancelDelay, CancelTokens: o.cancelTokens / 100,
 		Timeout: o.timeout, MaxErrors: o.maxErrors, MaxErrorShare: o.endingErrorRate(),
-		Confidence: o.confidence, Seed: o.data.Seed,
+		Confidence: o.confidence, Seed: o.data.Seed, Segment: o.segment,
 	}
 	if !o.table.Given("request-timeout-seconds") { // AIPerf's default of hours is no wish to wait so long for a sign of life
 		out.Patience = engine.StallAfter

@@ -61,7 +61,7 @@ func (r *run) problem(stopped string, err error) error {
 	switch {
 	case err != nil:
 		return err
-	case r.answers() == 0:
+	case r.answers() == 0 && !r.idle():
 		return r.noAnswer()
 	case stopped != "":
 		return errors.New(stopped)
@@ -146,7 +146,7 @@ func (r *run) verdict(limits [][]result.Reason, stopped string, err error) resul
 	case r.res.Interrupted:
 	case stopped != "":
 		run.Error, run.ServerGone = stopped, r.serverGone
-	case r.answers() == 0:
+	case r.answers() == 0 && !r.idle():
 		run.Error = r.noAnswer().Error()
 	}
 	v := measure.Conclude(run)
@@ -154,6 +154,11 @@ func (r *run) verdict(limits [][]result.Reason, stopped string, err error) resul
 		r.res.Levels[i].ServerFailed, r.res.Levels[i].TooShort = run.Levels[i].ServerFailed, run.Levels[i].TooShort
 	}
 	return v
+}
+
+// idle tells whether this process had nothing to send: other segments of the load had all of it.
+func (r *run) idle() bool {
+	return len(r.res.Levels) > 0 && !slices.ContainsFunc(r.res.Levels, func(lv result.Level) bool { return !lv.Idle })
 }
 
 // answers is the number of whole answers of all levels.

@@ -18,6 +18,7 @@ import (
 	"github.com/redline-bench/redline/internal/pace"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/secret"
+	"github.com/redline-bench/redline/internal/segment"
 )
 
 // options are the options of `redline llm`. Each field is set by one row of a table below.
@@ -64,6 +65,7 @@ type options struct {
 	userRate      float64
 	users         int
 	fixed, noFix  bool
+	segment       segment.Segment
 	requests      int
 	sessions      int
 	sessionCounts []int // a level each
@@ -227,6 +229,8 @@ func (o *options) loadRows() []option.Row {
 		{Long: "num-users", Arg: "N", Help: "number of users of --user-centric-rate", To: option.Int(&o.users, 0)},
 		{Long: "fixed-schedule", Help: "send each request at its timestamp in the input file", To: option.Switch(&o.fixed)},
 		{Long: "no-fixed-schedule", Help: "ignore timestamps in the input file", To: option.Switch(&o.noFix)},
+		{Long: "segment", Arg: "NUMBER/COUNT", Help: "send one part of the load: 2/5 is the second of five equal parts. Start all parts with the same options, on several " +
+			"machines; together they send exactly the requests of one run without this option", To: option.Parsed(&o.segment, segment.Parse)},
 		{Long: "replay-speedup", Also: "synthesis-speedup-ratio", Arg: "FACTOR", Help: "divide the times of a schedule by this factor", To: option.Float(&o.data.Trace.Speedup, 0, 1e9)},
 		{Long: "fixed-schedule-start-offset", Arg: "MS", Help: "skip requests of the schedule before this time", To: option.Time(&o.data.Trace.Start, time.Millisecond)},
 		{Long: "fixed-schedule-end-offset", Arg: "MS", Help: "skip requests of the schedule after this time", To: option.Time(&o.data.Trace.End, time.Millisecond)},

@@ -56,7 +56,7 @@ func NewProber(p *command.IO, args []string) (*Prober, error) {
 // chosen are the options whose values a search chooses; perLevel write files for each level.
 var (
 	chosen = []string{
-		"concurrency", "request-rate", "stages", "request-rate-series", "concurrency-stages", "user-centric-rate", "num-users", "fixed-schedule",
+		"concurrency", "request-rate", "stages", "request-rate-series", "concurrency-stages", "user-centric-rate", "num-users", "fixed-schedule", "segment",
 		"request-count", "num-conversations", "benchmark-duration", "measurement-interval", "cooldown-duration", "until", "runs", "max-errors", "calibrate",
 		"warmup-request-count", "num-warmup-sessions", "warmup-duration",
 	}

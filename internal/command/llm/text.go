@@ -9,6 +9,7 @@ import (
 	"github.com/redline-bench/redline/internal/llm/text"
 	"github.com/redline-bench/redline/internal/report"
 	"github.com/redline-bench/redline/internal/secret"
+	"github.com/redline-bench/redline/internal/segment"
 )
 
 // head prints what stands before the levels.
@@ -67,6 +68,10 @@ func joined(list []float64, one float64) string {
 
 // show prints a level.
 func (r *run) show(out *load.Outcome, lv load.Level) {
+	if out.Level.Idle {
+		fmt.Fprintf(r.Stdout, "\n%s%s\nIdle: other parts send all requests of this level\n", lv.String(), partName(r.opts.segment))
+		return
+	}
 	if r.opts.seed() {
 		fmt.Fprint(r.Stdout, text.Seed(out, lv))
 		if !r.opts.verbose {
@@ -74,7 +79,7 @@ func (r *run) show(out *load.Outcome, lv load.Level) {
 			return
 		}
 	}
-	fmt.Fprintf(r.Stdout, "\n%s\n", lv.String())
+	fmt.Fprintf(r.Stdout, "\n%s%s\n", lv.String(), partName(r.opts.segment))
 	list := out.Level.Metrics
 	if r.opts.verbose {
 		list = slices.Concat(list, out.Collector.Adjusted())
@@ -87,6 +92,14 @@ func (r *run) show(out *load.Outcome, lv load.Level) {
 		client.Client.Sent.Percentiles, client.Client.Due.Percentiles = nil, nil
 	}
 	report.Health(r.Stdout, &client, r.Style())
+}
+
+// partName names the part of a load that this process sends; empty for the whole.
+func partName(part segment.Segment) string {
+	if part.Whole() {
+		return ""
+	}
+	return fmt.Sprintf(", part %d of %d", part.Index+1, part.Of)
 }
 
 // showFailures says on stderr what a seed's block leaves out. Where nothing succeeded, the last line of the run says why.

@@ -261,7 +261,7 @@ func (r *traffic) target() error {
 	}
 	t.Tracing = r.tracing
 	r.plan = &plan.Plan{
-		Program: plan.Redline, Target: t, Load: plan.Load{ThinkTime: o.thinkTime}, Input: plan.Input{Batch: 1, SharedMemory: plan.NoSharedMemory},
+		Program: plan.Redline, Segment: o.segment, Target: t, Load: plan.Load{ThinkTime: o.thinkTime}, Input: plan.Input{Batch: 1, SharedMemory: plan.NoSharedMemory},
 	}
 	return nil
 }

@@ -155,6 +155,10 @@ func (w *classWatcher) Pass(int, *result.Window) {}
 // LevelEnds implements profile.Observer.
 func (w *classWatcher) LevelEnds(lv *result.Level) {
 	w.Console.Header(lv)
+	if lv.Idle {
+		w.WriteIdle()
+		return
+	}
 	if lv.Client.Requests > 0 {
 		w.Console.Level(lv)
 	}

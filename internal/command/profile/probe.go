@@ -30,6 +30,9 @@ type Prober struct {
 
 // NewProber reads the options of `redline profile`. rate: loads are rates of an open loop. Nothing is sent yet.
 func NewProber(p *command.IO, args []string, rate bool) (*Prober, error) {
+	if slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "--segment") }) {
+		return nil, errors.New("remove --segment: find chooses loads by the measurements of all parts")
+	}
 	pl, notes, err := flags.Parse(plan.Redline, "redline profile", args, p.Secrets)
 	for _, w := range notes.Warnings {
 		fmt.Fprintln(p.Stderr, w)

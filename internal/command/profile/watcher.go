@@ -43,6 +43,10 @@ func (w *watcher) LevelEnds(lv *result.Level) {
 	if w.Plan.Program == plan.Redline {
 		w.Line.EndLevel(term.Status{Rate: lv.Client.InferPerSec, Median: time.Duration(lv.Client.Latency.At(50))})
 		w.outcome.LevelEnds(w.Sigs.Hard, lv)
+		if lv.Idle {
+			w.WriteIdle()
+			return
+		}
 		if lv.Client.Requests > 0 {
 			w.Console.Level(lv)
 		}

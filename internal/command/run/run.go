@@ -18,12 +18,14 @@ import (
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/scenario"
 	"github.com/redline-bench/redline/internal/secret"
+	"github.com/redline-bench/redline/internal/segment"
 )
 
 // options are the options of the command.
 type options struct {
 	check, dry bool
 	json       string
+	segment    segment.Segment
 	outcome    plan.Outcome
 }
 
@@ -31,6 +33,8 @@ func (o *options) rows() []option.Row {
 	return slices.Concat(option.Group("Scenario", []option.Row{
 		{Long: "check", Help: "check the file and its options, with line and column of each fault; contact no server", To: option.Switch(&o.check)},
 		{Long: "dry-run", Help: "print the first request of each class as it would go on the wire; servers are asked for their models, and no inference is requested", To: option.Switch(&o.dry)},
+		{Long: "segment", Arg: "NUMBER/COUNT", Help: "send one part of the load of each class: 2/5 is the second of five equal parts. Start all parts " +
+			"with the same scenario, on several machines; together they send exactly the requests of one run without this option", To: option.Parsed(&o.segment, segment.Parse)},
 		{Long: "json", Arg: "FILE", Writes: true, Help: "write the whole result as JSON: each class, and all of them together", To: option.Text(&o.json)},
 	}), o.outcome.Rows())
 }
@@ -134,12 +138,16 @@ func (r *run) makeClasses() (faults []scenario.Fault, err error) {
 	for i := range s.Classes {
 		c := &s.Classes[i]
 		m := &member{Class: c}
+		args := c.Arguments()
+		if part := r.opts.segment; !part.Whole() {
+			args = append(args, "--segment="+part.String())
+		}
 		var one class.Class
 		switch alone := len(s.Classes) == 1; c.Command.Name {
 		case "profile":
-			one, err = profile.ParseClass(m.quiet(r), r.sigs, c.Arguments(), whole, alone)
+			one, err = profile.ParseClass(m.quiet(r), r.sigs, args, whole, alone)
 		default:
-			one, err = llm.ParseClass(m.quiet(r), r.sigs, c.Arguments(), alone)
+			one, err = llm.ParseClass(m.quiet(r), r.sigs, args, alone)
 		}
 		if errors.As(err, new(command.NativeError)) {
 			return nil, err

@@ -30,6 +30,16 @@ func (b *batched) size() int { return (b.origin.size() + b.n - 1) / b.n }
 
 func (b *batched) next() (*llm.Conversation, error) { return b.join(b.origin.next) }
 
+func (b *batched) skip() error {
+	err := b.origin.skip()
+	for k := 1; k < b.n && err == nil; k++ {
+		if err = b.origin.skip(); errors.Is(err, io.EOF) {
+			return nil
+		}
+	}
+	return err
+}
+
 func (b *batched) at(i int) (*llm.Conversation, error) {
 	k := i*b.n - 1
 	return b.join(func() (*llm.Conversation, error) {

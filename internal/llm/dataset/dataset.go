@@ -46,6 +46,8 @@ type origin interface {
 	// next returns the next conversation, io.EOF after the last; rewind goes back to the first.
 	next() (*llm.Conversation, error)
 	rewind() error
+	// skip passes over the next conversation without making it; io.EOF after the last.
+	skip() error
 	// at returns conversation i. It is called only if Sampling is not Sequential.
 	at(i int) (*llm.Conversation, error)
 	timed() bool
@@ -167,6 +169,38 @@ func (s *Source) Next() (*llm.Conversation, bool) {
 	return c, true
 }
 
+// Skip passes over n conversations: Next then returns what it would return after n calls. It is much faster than Next where
+// prompts are generated.
+func (s *Source) Skip(n int) {
+	for range n {
+		if s.err != nil || s.over() {
+			return
+		}
+		if err := s.pass(); err != nil {
+			if !errors.Is(err, io.EOF) {
+				s.err = err
+			}
+			return
+		}
+		s.taken++
+	}
+}
+
+// pass does what pick does, without making the conversation.
+func (s *Source) pass() error {
+	n := s.from.size()
+	if s.o.Sampling == Sequential || n < 0 || s.from.timed() {
+		if err := s.rewound(n); err != nil {
+			return err
+		}
+		return s.from.skip()
+	}
+	if s.choose(n); s.o.Sampling == Random && s.o.Bust == NoBust {
+		s.again(n)
+	}
+	return nil
+}
+
 // again reports whether the conversation that was picked last was taken before.
 func (s *Source) again(n int) bool {
 	if s.o.Sampling != Random {
@@ -191,16 +225,27 @@ func (s *Source) over() bool {
 func (s *Source) pick() (*llm.Conversation, error) {
 	n := s.from.size()
 	if s.o.Sampling == Sequential || n < 0 || s.from.timed() {
-		if n > 0 && s.taken > 0 && s.taken%n == 0 {
-			if err := s.from.rewind(); err != nil {
-				return nil, err
-			}
+		if err := s.rewound(n); err != nil {
+			return nil, err
 		}
 		return s.from.next()
 	}
+	return s.from.at(s.choose(n))
+}
+
+// rewound goes back to the first of n conversations after the last.
+func (s *Source) rewound(n int) error {
+	if n > 0 && s.taken > 0 && s.taken%n == 0 {
+		return s.from.rewind()
+	}
+	return nil
+}
+
+// choose returns the number of the next conversation, which is drawn or shuffled.
+func (s *Source) choose(n int) int {
 	if s.o.Sampling == Random {
 		s.last = s.rand.IntN(n)
-		return s.from.at(s.last)
+		return s.last
 	}
 	if s.taken%n == 0 {
 		if s.order == nil {
@@ -211,7 +256,7 @@ func (s *Source) pick() (*llm.Conversation, error) {
 		}
 		s.rand.Shuffle(n, func(i, k int) { s.order[i], s.order[k] = s.order[k], s.order[i] })
 	}
-	return s.from.at(int(s.order[s.taken%n]))
+	return int(s.order[s.taken%n])
 }
 
 // Err is the error that ended Next early: a file that changed since it was opened.

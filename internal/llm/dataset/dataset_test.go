@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/redline-bench/redline/internal/llm"
 	"github.com/redline-bench/redline/internal/llm/dataset"
 )
@@ -286,4 +288,47 @@ func TestCapturedRequests(t *testing.T) {
 	})
 	f("session_000000 1.25s between 0 false, session_000001 1.5s two 7 false", func(o *dataset.Options) { o.Trace.MaxInput = 20 })
 	f("session_000000 0s one 4 true", func(o *dataset.Options) { o.Trace.End, o.Trace.MaxOutput = time.Second, 4 })
+}
+
+// Skip passes over conversations: what follows is what follows after as many calls of Next.
+func TestSkip(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "prompts.jsonl")
+	var lines strings.Builder
+	for i := range 7 {
+		fmt.Fprintf(&lines, "{\"text\":\"prompt %d\"}\n", i)
+	}
+	if err := os.WriteFile(path, []byte(lines.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f := func(o dataset.Options) {
+		t.Helper()
+		open := func() *dataset.Source {
+			s, err := dataset.Open(t.Context(), o, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s
+		}
+		all, some := open(), open()
+		defer all.Close()
+		defer some.Close()
+		for step := range 6 {
+			some.Skip(step)
+			for range step {
+				all.Next()
+			}
+			want, ok1 := all.Next()
+			got, ok2 := some.Next()
+			if diff := cmp.Diff(want, got); diff != "" || ok1 != ok2 {
+				t.Errorf("%+v: after %d skipped: %v, %v, %s", o, step, ok1, ok2, diff)
+			}
+		}
+	}
+	for _, sampling := range []dataset.Sampling{dataset.Sequential, dataset.Shuffle, dataset.Random} {
+		f(dataset.Options{Path: path, Sampling: sampling})
+		f(dataset.Options{Input: dataset.Fixed(5), Entries: 4, Sampling: sampling, Seed: 3})
+		f(dataset.Options{Path: path, Batch: 3, Sampling: sampling})
+	}
+	f(dataset.Options{Path: path, Once: true})
+	f(dataset.Options{Input: dataset.Fixed(5), Turns: dataset.Fixed(2)})
 }

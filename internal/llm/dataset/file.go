@@ -288,21 +288,43 @@ func (s *fileSource) next() (*llm.Conversation, error) {
 		s.pos++
 		return s.at(s.pos - 1)
 	}
+	it, err := s.record()
+	if err != nil {
+		return nil, err
+	}
+	s.pos++
+	return s.settled(s.conversation(s.pos-1, it)), nil
+}
+
+func (s *fileSource) skip() error {
+	if s.pos >= s.n {
+		return io.EOF
+	}
+	if s.ix == nil {
+		if _, err := s.record(); err != nil {
+			return err
+		}
+	}
+	s.pos++
+	return nil
+}
+
+// record reads the next record that the bounds of the trace keep.
+func (s *fileSource) record() (item, error) {
 	for {
 		r, err := s.scan.scan()
 		if errors.Is(err, io.EOF) {
-			return nil, s.changed()
+			return item{}, s.changed()
 		}
 		var it item
 		if err == nil {
 			it, err = s.rd.read(r.raw)
 		}
 		if err != nil {
-			return nil, s.broken(r, err)
+			return item{}, s.broken(r, err)
 		}
 		if s.keep(&it) {
-			s.pos++
-			return s.settled(s.conversation(s.pos-1, it)), nil
+			return it, nil
 		}
 	}
 }

@@ -125,11 +125,18 @@ func (p *pools) rewind() error {
 }
 
 func (p *pools) next() (*llm.Conversation, error) {
+	if err := p.skip(); err != nil {
+		return nil, err
+	}
+	return p.at(p.pos - 1)
+}
+
+func (p *pools) skip() error {
 	if p.pos >= p.n {
-		return nil, io.EOF
+		return io.EOF
 	}
 	p.pos++
-	return p.at(p.pos - 1)
+	return nil
 }
 
 // at draws one record of each pool and joins them to conversation i. The name of a pool's file identifies queries and passages.
@@ -205,11 +212,18 @@ func (b *bodies) rewind() error {
 }
 
 func (b *bodies) next() (*llm.Conversation, error) {
+	if err := b.skip(); err != nil {
+		return nil, err
+	}
+	return b.at(b.pos - 1)
+}
+
+func (b *bodies) skip() error {
 	if b.pos >= b.n {
-		return nil, io.EOF
+		return io.EOF
 	}
 	b.pos++
-	return b.at(b.pos - 1)
+	return nil
 }
 
 func (b *bodies) at(i int) (*llm.Conversation, error) {
@@ -306,6 +320,11 @@ func (c *captures) rewind() error {
 		}
 	}
 	return nil
+}
+
+func (c *captures) skip() error {
+	_, err := c.next()
+	return err
 }
 
 // next returns the earliest of the files' next requests.

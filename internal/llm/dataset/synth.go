@@ -90,11 +90,18 @@ func (m *maker) size() int {
 }
 
 func (m *maker) next() (*llm.Conversation, error) {
+	if err := m.skip(); err != nil {
+		return nil, err
+	}
+	return m.at(m.n - 1)
+}
+
+func (m *maker) skip() error {
 	if n := m.size(); n >= 0 && m.n >= n {
-		return nil, io.EOF
+		return io.EOF
 	}
 	m.n++
-	return m.at(m.n - 1)
+	return nil
 }
 
 func (m *maker) rewind() error {

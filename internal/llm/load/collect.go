@@ -356,7 +356,8 @@ func (r *recentRate) at(now int64, sum float64) float64 {
 func (r *run) live() *result.Level {
 	lv := r.head()
 	lv.Client = result.Client{Requests: r.measured.Requests(), Failed: r.measured.Failed(), InferPerSec: r.rate, Latency: r.timeline.Latency()}
-	lv.Health.AchievedInFlight, lv.Health.AskedInFlight, lv.Health.AskedRate = float64(r.eng.InFlight()), float64(r.lv.Concurrency), r.lv.Rate
+	lv.Health.AchievedInFlight = float64(r.eng.InFlight())
+	lv.Health.AskedInFlight, lv.Health.AskedRate = r.now.Load().asked()
 	lv.Timeline = r.timeline.Result(clock.Now())
 	return &lv
 }
@@ -371,7 +372,8 @@ func (r *run) outcome() *Outcome {
 	p := r.now.Load()
 	lv := r.head()
 	from, to := r.measured.Span()
-	wall := time.Duration(p.ended - p.measured)
+	wall := max(1, time.Duration(p.ended-p.measured))
+	lv.Idle = p.none
 	d := time.Duration(to - from)
 	if d <= 0 {
 		d = wall

@@ -28,10 +28,10 @@ func (r *run) startOpen(ctx context.Context, p *phase) error {
 	case p.lv.Users > 0:
 		d.next = d.users()
 	default:
-		d.next = d.paced(newSchedule(&p.lv, &p.load, r.cfg.Options.Seed))
+		d.next = d.paced(pace.Part(newSchedule(&p.lv, &p.load, r.cfg.Options.Seed), p.deal))
 	}
 	loop := &engine.Paced{Arrivals: d, Begin: p.start, Slots: firstSlots, Cap: mostSlots}
-	if c := p.lv.Concurrency; c > 0 {
+	if c := p.deal.Segment.Share(p.lv.Concurrency); c > 0 {
 		loop.Slots, loop.Cap = c, c
 	}
 	p.pending.Add(1) // the dispatcher itself
@@ -189,20 +189,20 @@ const (
 // users keeps a number of conversations, each of which sends its turns at equal intervals; the first ones start one after
 // the other. A conversation that ends is followed by a new one with the same intervals.
 func (d *dispatcher) users() func(context.Context) (*job, bool) {
-	lv := &d.p.lv
+	lv, deal := &d.p.lv, d.p.deal
 	gap := time.Duration(float64(lv.Users) / lv.Rate * float64(time.Second))
 	d.r.turns.gap = gap
-	begun := 0
+	begun, users := 0, deal.Own()
 	return func(ctx context.Context) (*job, bool) {
 		for {
-			if begun < lv.Users {
-				due := d.p.start + int64(gap)*int64(begun)/int64(lv.Users)
+			if begun < users {
+				due := d.p.start + int64(gap)*int64(deal.Number(begun))/int64(lv.Users)
 				begun++
 				if t := d.p.converse(); t != nil {
 					j := d.job(t, due)
 					return j, j != nil
 				}
-				begun = lv.Users
+				begun = users
 			}
 			t, due := d.r.turns.earliest()
 			if d.ended() || ctx.Err() != nil {

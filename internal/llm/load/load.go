@@ -21,6 +21,7 @@ import (
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/segment"
 	"github.com/redline-bench/redline/internal/service"
 )
 
@@ -91,6 +92,8 @@ type Options struct {
 	Goodput       []metric.Objective
 	Confidence    float64 // level of intervals; 0 computes none
 	Seed          uint64
+	// Segment is the part of the load that this process sends. Levels and bounds are those of the whole load.
+	Segment segment.Segment
 }
 
 // Shape is how a load comes to its level, and what holds it.

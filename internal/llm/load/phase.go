@@ -9,6 +9,7 @@ import (
 	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/pace"
 	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/segment"
 	"github.com/redline-bench/redline/internal/vitals"
 )
 
@@ -19,6 +20,8 @@ type phase struct {
 	load            Shape
 	limit, sessions int64 // 0: none
 	duration, grace time.Duration
+	deal            segment.Deal // which conversations and arrivals this process has
+	none            bool         // it has nothing to send
 
 	start int64
 	// measured is when the measured time began: start, or later where a Watch lets the load settle. Requests that were
@@ -123,8 +126,9 @@ func (p *phase) converse() *session {
 
 // phase carries one phase out.
 func (r *run) phase(ctx, hard context.Context, p *phase) error {
+	p.divide(r.cfg.Options.Segment)
 	var err error
-	if p.supply, err = r.newSupply(p.warm); err != nil {
+	if p.supply, err = r.newSupply(p); err != nil {
 		return err
 	}
 	defer p.supply.close(ctx)
@@ -162,10 +166,13 @@ func (r *run) phase(ctx, hard context.Context, p *phase) error {
 // start begins the load of a phase. stop ends what starts requests.
 func (r *run) start(ctx context.Context, p *phase) (stop func(), err error) {
 	switch {
+	case p.none:
+		p.last.Store(true) // no conversation begins
+		return func() {}, nil
 	case p.lv.Mode == plan.Concurrency && len(p.lv.Stages) > 0:
 		return r.startStages(ctx, p)
 	case p.lv.Mode == plan.Concurrency:
-		return func() {}, r.setSessions(ctx, p.lv.Concurrency)
+		return func() {}, r.setSessions(ctx, p, p.lv.Concurrency)
 	}
 	return func() {}, r.startOpen(ctx, p)
 }
@@ -173,7 +180,7 @@ func (r *run) start(ctx context.Context, p *phase) (stop func(), err error) {
 // startStages changes the number of sessions as time goes on. A stage that rises or falls does so in steps.
 func (r *run) startStages(ctx context.Context, p *phase) (stop func(), err error) {
 	const step = 100 * time.Millisecond
-	if err := r.setSessions(ctx, max(1, int(p.lv.Stages[0].From))); err != nil {
+	if err := r.setSessions(ctx, p, max(1, int(p.lv.Stages[0].From))); err != nil {
 		return nil, err
 	}
 	p.duration = pace.Length(p.lv.Stages)
@@ -183,7 +190,7 @@ func (r *run) startStages(ctx context.Context, p *phase) (stop func(), err error
 		now := max(1, int(p.lv.Stages[0].From))
 		for clock.SleepUntil(ctx, clock.Now()+int64(step)) {
 			n := sessionsAt(p.lv.Stages, time.Duration(clock.Now()-p.start))
-			if n != now && r.setSessions(ctx, n) == nil {
+			if n != now && r.setSessions(ctx, p, n) == nil {
 				now = n
 			}
 		}

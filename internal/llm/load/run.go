@@ -26,6 +26,7 @@ type run struct {
 	mu      sync.Mutex // guards workers while they grow
 	workers []*worker
 	active  atomic.Int64 // workers in use in a closed loop
+	whole   atomic.Int64 // those of all segments
 	turns   turns
 
 	draw    sync.Mutex
@@ -38,7 +39,7 @@ type run struct {
 }
 
 func newRun(hard context.Context, cfg *Config, lv Level) (*run, error) {
-	r := &run{cfg: cfg, lv: lv, rng: rand.New(rand.NewPCG(cfg.Options.Seed, 0xc07)), ids: newIDs()}
+	r := &run{cfg: cfg, lv: lv, rng: rand.New(rand.NewPCG(cfg.Options.Segment.Seed(cfg.Options.Seed), 0xc07)), ids: newIDs()}
 	r.gate = newGate(max(cfg.Options.Prefill, cfg.Options.Warmup.Prefill), func(slot int) { r.eng.Wake(slot) })
 	watch := r.gate != nil || cfg.Options.CancelShare > 0 && cfg.Options.CancelTokens > 0
 	eng, err := engine.Open(hard, engine.Config{
@@ -65,10 +66,12 @@ func (r *run) close() {
 	_ = r.eng.Close()
 }
 
-// setSessions makes a closed loop have n sessions.
-func (r *run) setSessions(ctx context.Context, n int) error {
-	r.active.Store(int64(n))
-	return r.eng.Start(ctx, &engine.Closed{Concurrency: n})
+// setSessions makes a closed loop have n sessions, in all segments together.
+func (r *run) setSessions(ctx context.Context, p *phase, n int) error {
+	own := p.deal.Segment.Share(n)
+	r.whole.Store(int64(n))
+	r.active.Store(int64(own))
+	return r.eng.Start(ctx, &engine.Closed{Concurrency: own})
 }
 
 // at is the worker of a slot.
@@ -101,7 +104,7 @@ func (r *run) follow(w *worker, t *session, p *phase, ended int64) *job {
 		return nil
 	}
 	if ramp := p.load.Ramp; fresh && ramp > 0 {
-		j.from = p.start + int64(ramp)*int64(w.slot)/max(1, r.active.Load())
+		j.from = p.start + int64(ramp)*int64(p.deal.Segment.Number(w.slot))/max(1, r.whole.Load())
 	}
 	var pause time.Duration
 	if !fresh {

@@ -83,14 +83,21 @@ type supply struct {
 	told  sync.WaitGroup
 }
 
-// newSupply starts a supply. The conversations of a warm-up are not sent to begun: the measurement repeats them.
-func (r *run) newSupply(warm bool) (*supply, error) {
+// newSupply starts the supply of a phase. The conversations of a warm-up are not sent to begun: the measurement repeats them.
+func (r *run) newSupply(p *phase) (*supply, error) {
 	src, err := r.cfg.Open()
 	if err != nil {
 		return nil, err
 	}
 	s := &supply{out: make(chan ready, supplyAhead), quit: make(chan struct{})}
-	if r.cfg.Bodies != nil && !warm {
+	if p.none {
+		close(s.out)
+		return s, src.Close()
+	}
+	if !p.deal.Segment.Whole() {
+		src = &ownSource{Source: src, deal: p.deal}
+	}
+	if r.cfg.Bodies != nil && !p.warm {
 		s.begun = make(chan *session, supplyAhead)
 		s.told.Go(func() {
 			for t := range s.begun {

@@ -38,7 +38,7 @@ type worker struct {
 // thinkTime draws the next think time. Each phase draws from the beginning.
 func (w *worker) thinkTime(p *phase) time.Duration {
 	if o := &w.r.cfg.Options; w.thinks != p {
-		w.think, w.thinks = o.ThinkTime.Slot(o.Seed, w.slot), p
+		w.think, w.thinks = o.ThinkTime.Slot(o.Seed, p.deal.Segment.Number(w.slot)), p
 	}
 	if w.think == nil {
 		return 0

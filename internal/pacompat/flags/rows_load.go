@@ -6,6 +6,7 @@ import (
 	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/pace"
 	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/segment"
 )
 
 func (r *raw) loadRows() []option.Row {
@@ -82,6 +83,11 @@ func (r *raw) loadRows() []option.Row {
 			Long: "fixed-schedule",
 			Help: "send each request at its time in the input data: replays a recorded trace",
 			To:   option.Func(func(string) error { return r.take(plan.FixedSchedule, false) }),
+		}, {
+			Long: "segment", Arg: "NUMBER/COUNT", RedlineOnly: true,
+			Help: "send one part of the load: 2/5 is the second of five equal parts. Start all parts with the same options, on several " +
+				"machines; together they send exactly the requests of one run without this option",
+			To: option.Parsed(&r.plan.Segment, segment.Parse),
 		}, {
 			Long: "enable-mpi",
 			Help: "start levels together with the other ranks of an MPI job, to load several models at once",

@@ -14,7 +14,7 @@ import (
 func (r *raw) verify() error {
 	for _, rule := range []func() error{
 		r.verifyTarget, r.verifyNumbers, r.verifyCalls, r.verifyPeriodic, r.verifySearch,
-		r.verifyWarmup, r.verifyRequestCount, r.verifyKind, r.verifyMetrics, r.verifySessions, r.verifyThinkTime, r.verifyStages, r.verifyDuration, r.verifyEmbedded, r.verifyMethod,
+		r.verifyWarmup, r.verifyRequestCount, r.verifyKind, r.verifyMetrics, r.verifySessions, r.verifyThinkTime, r.verifyStages, r.verifyDuration, r.verifySegment, r.verifyEmbedded, r.verifyMethod,
 	} {
 		if err := rule(); err != nil {
 			return err
@@ -247,6 +247,29 @@ func (r *raw) verifyDuration() error {
 	}
 	m := &r.plan.Measure
 	m.Interval, m.OneWindow, m.MaxTrials = r.duration, true, 1
+	return nil
+}
+
+// verifySegment is redline's own. Processes that have parts of one load do not talk to each other, so the options alone must say
+// which levels there are and when they end.
+func (r *raw) verifySegment() error {
+	if r.plan.Segment.Whole() {
+		return nil
+	}
+	load, m := &r.plan.Load, &r.plan.Measure
+	c, rate := load.Concurrency, load.Rate
+	ends := m.RequestCount > 0 || m.OneWindow || len(load.Stages) > 0 ||
+		r.mode == plan.SessionConcurrency || r.mode == plan.FixedSchedule || r.mode == plan.PeriodicConcurrency
+	switch {
+	case r.plan.Target.Embedded:
+		return line("--segment and --embedded exclude each other: each part would load a server of its own")
+	case load.MPI:
+		return line("--segment and --enable-mpi exclude each other")
+	case r.mode == plan.Concurrency && (c.End == 0 || c.End > c.Start), r.mode == plan.RequestRate && (rate.End == 0 || rate.End > rate.Start):
+		return line("--segment needs a load with one level: the parts of a load do not know how the others measured a level")
+	case !ends:
+		return line("--segment needs a load with an end, so that all parts end together: add --duration, --request-count or --stages")
+	}
 	return nil
 }
 

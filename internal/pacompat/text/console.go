@@ -210,7 +210,7 @@ func Reported(p *plan.Plan, levels []result.Level) []result.Level {
 	}
 	var out []result.Level
 	for i := range levels {
-		if levels[i].Accepted || p.Program == plan.Redline && levels[i].Client.Requests > 0 {
+		if levels[i].Accepted && !levels[i].Idle || p.Program == plan.Redline && levels[i].Client.Requests > 0 {
 			out = append(out, levels[i])
 		}
 	}

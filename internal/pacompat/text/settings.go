@@ -28,6 +28,9 @@ func (c *Console) Settings() {
 		c.stabilization(&p)
 	}
 	c.limits(&p)
+	if !pl.Segment.Whole() {
+		p.linef("  Sending part %d of %d of the load; these settings are those of all parts together", pl.Segment.Index+1, pl.Segment.Of)
+	}
 	if pl.Load.Mode == plan.RequestRate {
 		word := string(pl.Load.Distribution)
 		if pl.Load.Distribution == plan.Constant && pl.Program == plan.PerfAnalyzer {

@@ -65,7 +65,7 @@ func (s *Traffic) CheckLimits() error {
 	if load.Mode != plan.Concurrency {
 		return nil
 	}
-	return target.CheckConnections(&s.Plan.Target, max(load.Concurrency.Start, load.Concurrency.End))
+	return target.CheckConnections(&s.Plan.Target, s.Plan.Segment.Share(max(load.Concurrency.Start, load.Concurrency.End)))
 }
 
 // StartServer starts the embedded server where the plan has one.
@@ -210,7 +210,7 @@ func (s *Traffic) loadSessions() error {
 		return rules.PlainError("Session concurrency mode is only supported with OpenAI service kind.")
 	}
 	var err error
-	s.Sessions, err = s.Data.Sessions(messenger, s.Plan.Load.Sessions, s.Plan.Output.Export != "")
+	s.Sessions, err = s.Data.Sessions(messenger, s.Plan.Load.Sessions, s.Plan.Segment, s.Plan.Output.Export != "")
 	if err != nil {
 		return rules.PlainError(err.Error())
 	}
