@@ -4,7 +4,6 @@ import (
 	"io"
 	"slices"
 
-	"github.com/redline-bench/redline/internal/cleantext"
 	"github.com/redline-bench/redline/internal/result"
 )
 
@@ -14,10 +13,12 @@ func Verdict(w io.Writer, r *result.Result, s Style) {
 	v := &r.Verdict
 	color, meaning := verdictWords(r)
 	p.linef("%s %s, %s", p.paint(bold, "Verdict:"), p.paint(color, string(v.State)), meaning)
-	for _, r := range v.Reasons {
-		p.linef("  %s", cleantext.Cut(r.What, 1000))
-		if r.Try != "" {
-			p.linef("    try: %s", cleantext.Line(r.Try))
+	for _, why := range Reasons(r) {
+		for _, what := range why.What {
+			p.linef("  %s", what)
+		}
+		if why.Try != "" {
+			p.linef("    try: %s", why.Try)
 		}
 	}
 	p.to(w)

@@ -34,6 +34,8 @@ type Result struct {
 	// RunID names the run in what is sent to other tools, Telemetry is what arrived there.
 	RunID     string `json:"run_id,omitempty"`
 	Telemetry []Sent `json:"telemetry,omitempty"`
+	// Scenario is the name that a scenario file gives itself; empty for other runs.
+	Scenario string `json:"scenario,omitempty"`
 	// GoodputBounds are the bounds that a good request keeps, as "time_to_first_token:200"; empty where none were given.
 	GoodputBounds string `json:"goodput_bounds,omitempty"`
 	// Options are those of the command line without secrets, such as "--concurrency=4", if Plan does not have all of the run.
