@@ -56,7 +56,7 @@ func Judge(lv *result.Level, l Load) (out []result.Reason) {
 		if l.Serial {
 			try = "lower the rate, or raise --num-of-sequences"
 		}
-		add(try, "1 %% of the requests were sent more than %s late", lag.Round(time.Microsecond))
+		add(try, "1 %% of the requests were sent more than %s late", roundTime(int64(lag)))
 		out[len(out)-1].Late = true
 	}
 	if h.AchievedInFlight < minInFlight*h.AskedInFlight {

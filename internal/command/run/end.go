@@ -49,7 +49,7 @@ func (r *run) result() *result.Result {
 	r.whole.pulse.Stop()
 	res := &result.Result{
 		Schema: result.Schema, Tool: "redline", Version: r.Version, StartUnixNs: r.began.UnixNano(), EndUnixNs: time.Now().UnixNano(),
-		Environment: profile.Environment(), Async: true, Verdict: result.Verdict{State: result.Valid}, Whole: r.whole.level(),
+		Environment: profile.Environment(), Async: true, Verdict: result.Verdict{State: result.Valid}, Whole: r.whole.level(), Scenario: r.scenario.Name,
 	}
 	var workloads []any
 	for _, m := range r.classes {
