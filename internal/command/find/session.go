@@ -230,7 +230,7 @@ func (s *session) judge(res *result.Result, a *find.Answer) {
 	for _, c := range a.Capacities {
 		if c.Outcome == find.ClientLimit && run.Unleveled == nil {
 			run.Unleveled = []result.Reason{{
-				What: fmt.Sprintf("the client reached its limit before the server did, above %s", s.load(c.Interval.Low)),
+				What: "the client reached its limit before the server did" + s.surelyHeld(c.Interval.Low),
 				Try:  "run the client on a machine of its own, or give it more CPU",
 			}}
 		}
