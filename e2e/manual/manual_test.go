@@ -69,10 +69,10 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-// world is what all pages share: the reference server, the links to this test binary, and files to copy.
+// world is what all pages share: a reference server, another one whose models redline tune may change, the links to this test binary, and files to copy.
 type world struct {
 	links, files string
-	addresses    string // of the reference server, as JSON
+	addresses    string // of the reference servers, as JSON
 }
 
 func newWorld(t *testing.T) *world {
@@ -97,10 +97,9 @@ func newWorld(t *testing.T) *world {
 	for _, name := range append(models, "simple", "custom_zero_1_int32", "torchserve") {
 		options = append(options, "--delay", name+"=2ms")
 	}
-	server, err := binary.StartServer(t.TempDir(), bin, options...)
-	must(t, err)
-	t.Cleanup(server.Stop)
-	addresses, err := json.Marshal(server.Ports)
+	server := start(t, options...)
+	tuned := start(t, append(options, "--model-control-mode", "explicit", "--load-model", "*")...)
+	addresses, err := json.Marshal(map[string]map[string]string{"": server.Ports, "tune": tuned.Ports})
 	must(t, err)
 	w.addresses = string(addresses)
 
@@ -108,6 +107,15 @@ func newWorld(t *testing.T) *world {
 	must(t, os.CopyFS(filepath.Join(w.files, "Llama-3-8B"), os.DirFS(testkit.ChatTokenizer(t))))
 	w.measure(t, server.GRPC)
 	return w
+}
+
+// start starts a reference server.
+func start(t *testing.T, options ...string) *binary.Server {
+	t.Helper()
+	server, err := binary.StartServer(t.TempDir(), bin, options...)
+	must(t, err)
+	t.Cleanup(server.Stop)
+	return server
 }
 
 // measure makes the results that the examples name, kept in a history and as files.

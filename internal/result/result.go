@@ -54,6 +54,8 @@ type Result struct {
 	// Tune is the search of 'redline tune'; nil for other commands. Find is then the search of its best candidate.
 	Tune        *Tune `json:"tune,omitempty"`
 	Interrupted bool  `json:"interrupted,omitempty"`
+	// Fleet is the fleet that made the load; nil where one process made it.
+	Fleet *Fleet `json:"fleet,omitempty"`
 	// Error is why the run ended early; empty if it did not.
 	Error string `json:"error,omitempty"`
 }
@@ -163,6 +165,8 @@ type Level struct {
 	Timeline  *Timeline  `json:"timeline,omitempty"`
 	// Batches divide the time of the merged windows into a few parts; empty if that time is too short.
 	Batches []Batch `json:"batches,omitempty"`
+	// Workers are what the workers of a fleet did in the merged windows, in the order of their numbers.
+	Workers []Worker `json:"workers,omitempty"`
 }
 
 // Window is one measurement window. Error is set if it could not be measured.
