@@ -87,7 +87,7 @@ func (v *Vary) Values(form Form) (Knob, error) {
 	k := Knob{Name: v.Name}
 	var list []value
 	at := v.at
-	for _, text := range strings.Split(v.text[v.at:], ",") {
+	for text := range strings.SplitSeq(v.text[v.at:], ",") {
 		it, err := v.item(text, at, form)
 		if err != nil {
 			return k, err
@@ -111,7 +111,7 @@ func (v *Vary) Values(form Form) (Knob, error) {
 		seen[one.text] = true
 	}
 	if form != Word {
-		slices.SortStableFunc(list, func(a, b value) int { return order(a, b) })
+		slices.SortStableFunc(list, order)
 	}
 	for _, one := range list {
 		k.Values = append(k.Values, one.text)

@@ -348,7 +348,7 @@ func at(level string) string {
 // keep adds the run to the history. A history that cannot be written is a remark, not a failure: the run is good.
 func (o *Outcome) keep(res *result.Result) {
 	store := runs.Store(o.IO)
-	if o.opts.NoHistory || len(res.Levels) == 0 && res.Find == nil || store == nil {
+	if o.opts.NoHistory || len(res.Levels) == 0 && res.Find == nil && res.Tune == nil || store == nil {
 		return
 	}
 	compact := func(res *result.Result) ([]byte, error) { return report.Encode(res, report.Compact) }

@@ -9,9 +9,7 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/internal/cleantext"
-	"github.com/redline-bench/redline/internal/command/outcome"
 	"github.com/redline-bench/redline/internal/option"
-	"github.com/redline-bench/redline/internal/plan"
 )
 
 // line is an error in one line.
@@ -48,16 +46,9 @@ func (s *session) ready(ctx context.Context, more []string, retry bool) (target,
 		if err != nil {
 			return nil, err
 		}
-		// Requests of candidates go to no file and to no other tool: each start connects an outcome of its own.
-		out, err := outcome.Open(s.quiet(), plan.DefaultOutcome(), "tune", "")
-		if err != nil {
-			return nil, err
-		}
-		if err = t.Start(s.quiet(), s.sigs, out); err == nil {
-			s.unheard = append(s.unheard, out)
+		if err = t.Start(s.quiet(), s.sigs, s.silent); err == nil {
 			return t, nil
 		}
-		out.Close()
 		t.Close()
 		if !retry || ctx.Err() != nil || time.Since(began) > s.opts.ready {
 			return nil, errors.New(t.Advise(err))

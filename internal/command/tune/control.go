@@ -35,12 +35,12 @@ func open(pl *plan.Plan) (service.Service, error) {
 	return kind.Open(pl.With(func(pl *plan.Plan) { pl.Target.Timeout = 0 }))
 }
 
-// errNoControl means that the server does not load models with a configuration of the client.
-type errNoControl struct{ why string }
+// noControlError means that the server does not load models with a configuration of the client.
+type noControlError struct{ why string }
 
-func (e errNoControl) Error() string { return e.why }
+func (e noControlError) Error() string { return e.why }
 
-// newControl reads the configuration that the server has. The error is an errNoControl where the server has no model control.
+// newControl reads the configuration that the server has. The error is an noControlError where the server has no model control.
 func newControl(ctx context.Context, pl *plan.Plan) (*control, error) {
 	svc, err := open(pl)
 	if err != nil {
@@ -65,7 +65,7 @@ func newControl(ctx context.Context, pl *plan.Plan) (*control, error) {
 func controlOf(svc service.Service) (*control, error) {
 	loader, ok := svc.(service.Controller)
 	if !ok {
-		return nil, errNoControl{"a server of this kind has no model control"}
+		return nil, noControlError{"a server of this kind has no model control"}
 	}
 	return &control{svc: svc, loader: loader, own: map[string]modelconfig.Config{}, loaded: map[string]modelconfig.Config{}}, nil
 }
@@ -94,7 +94,7 @@ func (c *control) read(ctx context.Context, model string) error {
 	// Loading a model with the configuration that it has changes nothing, and shows whether models can be loaded.
 	m := c.models[0]
 	if err := c.load(ctx, m, c.own[m]); err != nil {
-		return errNoControl{fmt.Sprintf("the server does not load models for clients: %s (Triton: --model-control-mode=explicit)", line(err))}
+		return noControlError{fmt.Sprintf("the server does not load models for clients: %s (Triton: --model-control-mode=explicit)", line(err))}
 	}
 	return nil
 }

@@ -17,8 +17,9 @@ import (
 	"github.com/redline-bench/redline/internal/tune"
 )
 
-// drainTime is the time that the requests in flight get after a load.
-const drainTime = 30 * time.Second
+// The requests in flight get this time after a load, by stage: a candidate that is only screened may leave a long queue, and a
+// new one is loaded after it.
+var drainTime = map[tune.Stage]time.Duration{tune.Screen: 5 * time.Second, tune.Refine: 10 * time.Second, tune.Find: 30 * time.Second}
 
 // bounds of the loads, in requests per second.
 const (
@@ -94,7 +95,7 @@ func (c *candidate) run(ctx context.Context, e *entry) error {
 		}
 		return err
 	}
-	defer c.stop(t)
+	defer t.Close()
 	c.target, c.started = t, true
 	c.batch = 1
 	if c.what == ofProfile {
@@ -125,15 +126,6 @@ func (c *candidate) run(ctx context.Context, e *entry) error {
 	return err
 }
 
-// stop ends the traffic of a candidate.
-func (s *session) stop(t target) {
-	t.Close()
-	for _, out := range s.unheard {
-		out.Close()
-	}
-	s.unheard = nil
-}
-
 // apply gives the server the configuration of the candidate.
 func (c *candidate) apply(ctx context.Context) error {
 	if c.control != nil {
@@ -151,7 +143,7 @@ func (c *candidate) apply(ctx context.Context) error {
 
 // send sends a load of the candidate's traffic.
 func (c *candidate) send(ctx context.Context, lv result.Level, first measure.Look, watch measure.Watch) error {
-	return c.target.Run(ctx, lv, drainTime, first, watch)
+	return c.target.Run(ctx, lv, drainTime[c.step.Stage], first, watch)
 }
 
 // warmRequests is how many requests are in flight while a candidate warms up.

@@ -65,12 +65,8 @@ func read(args []string, secrets *secret.Set) (o *options, rest []string, err er
 	o.table = &option.Table{Rows: o.rows(), Secrets: secrets}
 	own, rest := option.Split(o.table.Rows, args)
 	strays, err := o.table.Parse(own)
-	switch {
-	case err != nil:
-	case len(strays) > 0:
+	if err == nil && len(strays) > 0 {
 		err = fmt.Errorf("unexpected argument %q", strays[0])
-	default:
-		err = o.check()
 	}
 	return o, rest, err
 }

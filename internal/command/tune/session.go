@@ -31,12 +31,12 @@ type session struct {
 	server  string   // its address
 	tiers   []find.Tier
 	outcome *outcome.Outcome
+	silent  *outcome.Outcome // gets the requests of candidates, which go to no file and to no other tool
 	began   time.Time
 
-	control   *control           // nil without model control
-	noControl string             // why there is none
-	given     []knob             // those of --vary
-	unheard   []*outcome.Outcome // of the traffic that is started
+	control   *control // nil without model control
+	noControl string   // why there is none
+	given     []knob   // those of --vary
 	space     *space
 	note      *note
 	journal   *journal
@@ -61,6 +61,10 @@ func (s *session) run() (int, error) {
 	if opts.OTLP != "" || opts.RemoteWrite != "" || opts.OwnMetrics || len(opts.ServerMetrics) > 0 {
 		return 0, command.Usage(errors.New("remove --otlp, --prometheus-remote-write and --server-metrics: tune reports candidates, not their requests"))
 	}
+	if s.silent, err = outcome.Open(s.quiet(), plan.DefaultOutcome(), "tune", ""); err != nil {
+		return 0, err
+	}
+	defer s.silent.Close()
 	sample := s.base.Sample()
 	sample.Find = &result.Find{By: "rate"}
 	if err := out.CheckRules(sample); err != nil {
@@ -145,7 +149,7 @@ func (s *session) connect(ctx context.Context, pl *plan.Plan) error {
 	ctx, cancel := context.WithTimeout(ctx, s.opts.ready)
 	defer cancel()
 	c, err := newControl(ctx, pl)
-	if none := (errNoControl{}); errors.As(err, &none) {
+	if none := (noControlError{}); errors.As(err, &none) {
 		s.noControl = none.why
 		return nil
 	}

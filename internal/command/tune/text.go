@@ -41,6 +41,8 @@ func (s *session) head() {
 	}
 	size, first := s.search.Size(), s.search.Planned()
 	switch {
+	case size == 1:
+		fmt.Fprintf(s.Stdout, "  one candidate is measured")
 	case first >= size:
 		fmt.Fprintf(s.Stdout, "  all %d candidates are measured", size)
 	default:

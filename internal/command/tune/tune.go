@@ -53,11 +53,6 @@ func Run(p *command.IO, args []string) (int, error) {
 	if len(args) == 0 {
 		return 0, command.Usage(errors.New("name the model and an objective, such as -m resnet50 --slo 'p99<50ms'"))
 	}
-	for _, a := range args {
-		if a == "-h" || a == "--help" {
-			return 0, option.ErrHelp
-		}
-	}
 	sigs := p.WatchSignals(command.Preparing)
 	defer sigs.Stop()
 	o, rest, err := read(args, p.Secrets)
@@ -65,7 +60,10 @@ func Run(p *command.IO, args []string) (int, error) {
 		return 0, usage(err)
 	}
 	s := &session{IO: p, sigs: sigs, opts: o, what: what, rest: rest}
-	if s.base, err = s.target(nil); err != nil {
+	if s.base, err = s.target(nil); err == nil {
+		err = o.check()
+	}
+	if err != nil {
 		return 0, usage(err)
 	}
 	if s.tiers, err = o.objectives(); err == nil {
@@ -97,9 +95,20 @@ func usage(err error) error {
 	return command.Usage(err)
 }
 
+func exits() []option.Exit {
+	return []option.Exit{
+		{Code: command.ExitOK, Meaning: "a best candidate was found and confirmed"},
+		{Code: command.ExitUnstable, Meaning: "the time of --budget was over before a capacity was confirmed"},
+		{Code: command.ExitAssertion, Meaning: "no candidate holds the objectives, a rule of --assert does not hold, or the run is worse than --baseline allows"},
+		{Code: command.ExitInvalid, Meaning: "the client is the limit of the best candidate, or the run cannot be judged"},
+		{Code: command.ExitError, Meaning: "wrong options; the server cannot be reached, went away, or could not be restored; a file cannot be written"},
+		{Code: command.ExitInterrupted, Meaning: "interrupted; what was measured is reported"},
+	}
+}
+
 // Command describes the command.
 func Command() option.Command {
-	return option.Command{Exits: command.Exits(command.ExitOK, command.ExitUnstable, command.ExitAssertion, command.ExitInvalid, command.ExitError, command.ExitInterrupted), Rows: defaults().rows(), Words: []string{ofProfile, ofLLM}, Intro: `Usage: redline tune [profile] -m MODEL --slo RULE [options] [options of redline profile]
+	return option.Command{Exits: exits(), Rows: defaults().rows(), Words: []string{ofProfile, ofLLM}, Intro: `Usage: redline tune [profile] -m MODEL --slo RULE [options] [options of redline profile]
        redline tune llm -m MODEL --slo RULE --apply COMMAND --vary NAME=VALUES [options] [options of redline llm]
 
 Searches for the configuration of a model that takes the highest load while every objective holds, and prints it as a

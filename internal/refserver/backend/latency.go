@@ -60,8 +60,7 @@ func (l *latency) spend(ctx context.Context, start time.Time, jobs []*Job) {
 	for _, j := range jobs {
 		items += max(j.Batch, 1)
 	}
-	d := l.draw(l.mean) + time.Duration(max(0, items-l.freeItems))*l.perItem
-	d = time.Duration(float64(d) * (1 + l.crowd))
+	d := l.length(items)
 	if l.drift != 0 {
 		d = time.Duration(float64(d) * (1 + l.drift*math.Exp(-start.Sub(l.began).Seconds()/l.fades.Seconds())))
 	}
@@ -70,6 +69,12 @@ func (l *latency) spend(ctx context.Context, start time.Time, jobs []*Job) {
 	}
 	l.free = start.Add(d)
 	_ = l.clock.Until(ctx, l.free) // at shutdown the jobs end at once
+}
+
+// length is the time of an execution of so many elements.
+func (l *latency) length(items int) time.Duration {
+	d := l.draw(l.mean) + time.Duration(max(0, items-l.freeItems))*l.perItem
+	return time.Duration(float64(d) * (1 + l.crowd))
 }
 
 // waited tells whether all jobs were there before a time.

@@ -82,18 +82,18 @@ func writeMap(b *strings.Builder, f protoreflect.FieldDescriptor, m protoreflect
 }
 
 func scalar(f protoreflect.FieldDescriptor, v protoreflect.Value) string {
-	switch f.Kind() {
-	case protoreflect.StringKind:
+	switch kind := f.Kind(); {
+	case kind == protoreflect.StringKind:
 		return quote(v.String())
-	case protoreflect.BytesKind:
+	case kind == protoreflect.BytesKind:
 		return quote(string(v.Bytes()))
-	case protoreflect.EnumKind:
-		if value := f.Enum().Values().ByNumber(v.Enum()); value != nil {
-			return string(value.Name())
-		}
-		return strconv.Itoa(int(v.Enum()))
+	case kind != protoreflect.EnumKind:
+		return v.String()
 	}
-	return v.String()
+	if value := f.Enum().Values().ByNumber(v.Enum()); value != nil {
+		return string(value.Name())
+	}
+	return strconv.Itoa(int(v.Enum()))
 }
 
 // quote writes a text with the escapes of the text format: octal for what is not printable ASCII.
