@@ -231,21 +231,26 @@ func named(lv *result.Level, r result.Reason) result.Reason {
 
 // LevelName names a level as the reports do.
 func LevelName(lv *result.Level) string {
-	name := loadName(lv)
 	switch {
 	case lv.Class == "":
+		return LoadName(lv)
 	case lv.Mode == "" || len(lv.Stages) > 0: // all classes together, or the only level of a class
-		name = lv.Class
-	default:
-		name = lv.Class + ", " + name
+		return withPrompts(lv.Class, lv)
 	}
-	if lv.Prompts != "" {
-		name += ", " + lv.Prompts
-	}
-	return name
+	return lv.Class + ", " + LoadName(lv)
 }
 
-// loadName names the load of a level.
+// LoadName names a level without its traffic class.
+func LoadName(lv *result.Level) string { return withPrompts(loadName(lv), lv) }
+
+// withPrompts adds the prompts of a level if other levels differ in these.
+func withPrompts(name string, lv *result.Level) string {
+	if lv.Prompts == "" {
+		return name
+	}
+	return name + ", " + lv.Prompts
+}
+
 func loadName(lv *result.Level) string {
 	if len(lv.Stages) > 0 {
 		return stagesName(lv)

@@ -34,6 +34,9 @@ func verdictWords(r *result.Result) (color, meaning string) {
 	untested := slices.ContainsFunc(r.Levels, func(lv result.Level) bool { return lv.Untested })
 	switch r.Verdict.State {
 	case result.Valid:
+		if len(r.Levels) > 0 && !slices.ContainsFunc(r.Levels, func(lv result.Level) bool { return !lv.Idle }) {
+			return green, "this part of the load had nothing to send"
+		}
 		if untested {
 			return green, "the client kept up; stability was not tested"
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/redline-bench/redline/internal/command/llm"
 	"github.com/redline-bench/redline/internal/command/outcome"
 	"github.com/redline-bench/redline/internal/command/profile"
+	"github.com/redline-bench/redline/internal/find"
 	"github.com/redline-bench/redline/internal/gate"
 	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/option"
@@ -64,7 +65,7 @@ func Run(p *command.IO, args []string) (int, error) {
 	}
 	s := &session{IO: p, sigs: sigs, opts: o, what: what, target: t}
 	if s.tiers, err = o.objectives(); err == nil {
-		err = checkObjectives(s.tiers, t.Sample())
+		err = find.CheckObjectives(s.tiers, t.Sample())
 	}
 	if err != nil {
 		return 0, command.Usage(err)

@@ -143,6 +143,7 @@ func (s *session) answer(res *result.Result) {
 		fmt.Fprintf(s.Stdout, "The search is not complete: %s\n", cleantext.Line(f.Reason))
 	}
 	fmt.Fprintln(s.Stdout)
+	report.Fleet(s.Stdout, res.Fleet)
 	report.Verdict(s.Stdout, res, s.Style())
 }
 

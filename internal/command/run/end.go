@@ -119,9 +119,7 @@ func (r *run) table(res *result.Result) {
 	}
 	for i := range res.Levels {
 		lv := &res.Levels[i]
-		bare := *lv
-		bare.Class = ""
-		load := measure.LevelName(&bare)
+		load := measure.LoadName(lv)
 		if lv.Mode == plan.RequestRate && len(lv.Stages) > 1 {
 			load = fmt.Sprintf("%d stages", len(lv.Stages))
 		} else if len(lv.Stages) == 1 {

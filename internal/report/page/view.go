@@ -43,6 +43,7 @@ type View struct {
 	Lost        []string           `json:"lost,omitempty"` // what other tools did not get
 	Levels      []LevelView        `json:"levels"`
 	Find        *result.Find       `json:"find,omitempty"`
+	Tune        *result.Tune       `json:"tune,omitempty"`
 	// Classes are the traffic classes of a scenario, Whole is what all of them did together; other runs have neither.
 	Classes []ClassView     `json:"classes,omitempty"`
 	Whole   *LevelView      `json:"whole,omitempty"`
@@ -94,6 +95,8 @@ type LevelView struct {
 	Metrics  []result.Metric  `json:"metrics,omitempty"`
 	// ServerMetrics are the server's own metrics, on the time axis of Time.
 	ServerMetrics *ServerView `json:"server_metrics,omitempty"`
+	// Traces are the slowest requests with the spans of client and server.
+	Traces *TraceView `json:"traces,omitempty"`
 }
 
 // Summary is a distribution in milliseconds.
@@ -184,7 +187,7 @@ func NewView(name string, res *result.Result) *View {
 		v.Model, v.Target = p.Target.Model, p.Target.URL
 		v.Plan, _ = json.Marshal(p) // a plan is plain data
 	}
-	v.Find = cleanFind(res.Find)
+	v.Find, v.Tune = cleanFind(res.Find), cleanTune(res.Tune)
 	for i := range res.Telemetry {
 		if lost := res.Telemetry[i].Lost(); lost != "" {
 			v.Lost = append(v.Lost, cleantext.Line(lost))
@@ -271,7 +274,7 @@ func levelView(lv *result.Level) LevelView {
 		out.Time = times(lv.Timeline, out.Open)
 	}
 	out.Windows = windows(lv)
-	out.ServerMetrics = serverView(lv)
+	out.ServerMetrics, out.Traces = serverView(lv), traceView(lv.ServerTraces)
 	return out
 }
 

@@ -465,5 +465,5 @@ const charts = (() => {
     redraw();
   });
 
-  return { el, num, rate, dur, durTick, percent, lasted, css, color, table, lines, curve, heat, stack, join, key, cycle, even, top, redraw, sweep };
+  return { el, num, rate, dur, durTick, percent, lasted, css, color, table, lines, curve, heat, stack, join, key, figure, cycle, even, top, redraw, sweep };
 })();

@@ -241,11 +241,14 @@
     }).filter(Boolean);
   }
 
+  // withServer are the levels that have metrics of the server; in a scenario it is that of all classes.
+  const withServer = (run) => [...(run.whole ? [run.whole] : []), ...run.levels].filter((l) => l.server_metrics);
+
   // serverTable shows the server's metrics of all levels, energy, what is missing, and the metrics without a common name.
   function serverTable(run) {
-    const list = run.levels.filter((l) => l.server_metrics);
+    const list = withServer(run);
     const unit = (v, u) => (v === null || v === undefined ? "" : u === "ms" ? dur(v) : num(v) + (u === "requests" || u === "inferences" ? "" : " " + u));
-    const rows = list.flatMap((l) => l.server_metrics.lines.filter((s) => s.avg !== null).map((s) => [l.name, s.title, s.of || "", unit(s.avg, s.unit), unit(s.max, s.unit), { text: s.from, cls: "text" }]));
+    const rows = list.flatMap((l) => l.server_metrics.lines.filter((s) => s.avg !== null).map((s) => [l.name, { text: s.title, cls: "text" }, { text: s.of || "", cls: "text" }, unit(s.avg, s.unit), unit(s.max, s.unit), { text: s.from, cls: "text" }]));
     const energy = list.filter((l) => l.server_metrics.watts).map((l) => [l.name, num(l.server_metrics.watts) + " W", l.server_metrics.joules ? num(l.server_metrics.joules) + " J" : "", l.server_metrics.joules_token ? num(l.server_metrics.joules_token) + " J" : ""]);
     const notes = list.flatMap((l) => (l.server_metrics.notes || []).map((n) => el("li", {}, l.name + ": " + n)));
     const others = list.filter((l) => (l.server_metrics.others || []).length).map((l) => el("details", {}, el("summary", {}, "Other metrics at " + l.name), table(["metric", "average", "highest"], l.server_metrics.others.map((o) => [o.name, num(o.avg) + (o.unit || ""), num(o.max) + (o.unit || "")]))));
@@ -447,6 +450,7 @@
     const add = (id, name, ...rest) => { nav.append(el("a", { href: "#" + id }, name)); parts.push(section(id, name, ...rest)); };
     // A search begins with its answer, a scenario with its classes; its levels are then the confirmations, or the classes.
     const lead = (run, who, id) => {
+      if (run.tune) add("tune" + id, who + "Configurations", "The candidates that the search measured, and the best of them.", ...tuning.section(run.tune));
       if (run.find) add("capacity" + id, who + "Capacity", "The highest load at which the objectives hold.", finding.section(run.find));
       else parts.push(tiles(run));
       if (run.classes) add("classes" + id, who + "Classes", "", classing.section(run, pct));
@@ -469,7 +473,8 @@
       if (run.levels.some((l) => l.time)) add("time" + id, who + "Over time", "Drag across a chart to zoom in, double-click to go back.", levels(run));
       if (run.levels.length) add("levels" + id, who + (run.classes ? "Latencies" : "Levels"), "", levelTable(run));
       if (run.levels.some((l) => l.server && l.server.parts)) add("models" + id, who + "Composing models", "", composing(run));
-      if (run.levels.some((l) => l.server_metrics)) add("server" + id, who + "Server metrics", "What the server and its GPUs reported in the measured windows. The charts above show them over time.", serverTable(run));
+      if (run.levels.some((l) => l.traces)) add("traces" + id, who + "Slowest requests", "Where they spent their time, by the traces of client and server.", ...waterfalls.section(run));
+      if (withServer(run).length) add("server" + id, who + "Server metrics", "What the server and its GPUs reported in the measured windows. The charts above show them over time.", serverTable(run));
       if (run.levels.length && !run.live) add("client" + id, who + "Client health", "Whether the client kept up. A client at its limit measures itself, not the server.", health(run));
       add("run" + id, who + "Run", "", facts(run), run.plan ? el("details", {}, el("summary", {}, "The plan"), el("pre", {}, JSON.stringify(run.plan, null, 2))) : null,
         ...(run.classes || []).map((c) => el("details", {}, el("summary", {}, "The plan of " + c.name), el("pre", {}, JSON.stringify(c.plan, null, 2)))));
