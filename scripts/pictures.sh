@@ -78,15 +78,15 @@ for part; do
   case $part in
     report)
       measure report profile -m simple -u "$grpc" -i grpc --concurrency-range 1:7:2 -p 1s
-      "$pictures" "$out/report.html" "$to" report:1200:light report-dark:1200:dark report-phone:400:light
+      "$pictures" "$out/report.html" "$to" report.png:1200:light report-dark.png:1200:dark report-phone.png:400:light
       ;;
     scenario)
       measure scenario run assistant.yaml
-      "$pictures" "$out/scenario.html" "$to" scenario:1200:light:classes
+      "$pictures" "$out/scenario.html" "$to" scenario.png:1200:light:classes
       ;;
     find)
       measure find find profile -m resnet50 -u "$grpc" -i grpc --slo 'avg<250ms' --slo 'p95<500ms' --probe-max 20s --confirm 30s --resolution 5%
-      "$pictures" "$out/find.html" "$to" find:1200:light:capacity
+      "$pictures" "$out/find.html" "$to" find.png:1200:light:capacity
       ;;
     *) echo "unknown picture $part; use report, scenario or find" >&2; exit 2 ;;
   esac

@@ -1,8 +1,8 @@
 // Command pictures takes pictures of a page in Chromium.
 //
-//	pictures PAGE FOLDER NAME:WIDTH:SCHEME[:PART] ...
+//	pictures PAGE FOLDER FILE:WIDTH:SCHEME[:PART] ...
 //
-// PAGE is a file or an http address. Each picture becomes FOLDER/NAME.png, WIDTH pixels wide, in the color scheme light or
+// PAGE is a file or an http address. Each picture becomes FOLDER/FILE, a PNG, WIDTH pixels wide, in the color scheme light or
 // dark. It shows the top of the page, or PART of it: the id of a section, or "all" for the whole page.
 package main
 
@@ -35,7 +35,7 @@ const height = 1330
 
 func main() {
 	if len(os.Args) < 4 {
-		fmt.Fprintln(os.Stderr, "usage: pictures PAGE FOLDER NAME:WIDTH:SCHEME[:PART] ...")
+		fmt.Fprintln(os.Stderr, "usage: pictures PAGE FOLDER FILE:WIDTH:SCHEME[:PART] ...")
 		os.Exit(2)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -75,7 +75,7 @@ func run(ctx context.Context, page, folder string, wanted []string) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", p.name, err)
 		}
-		file := filepath.Join(folder, p.name+".png")
+		file := filepath.Join(folder, p.name)
 		if err := os.WriteFile(file, png, 0o644); err != nil {
 			return err
 		}
@@ -89,7 +89,7 @@ func parse(wanted []string) ([]picture, error) {
 	for _, w := range wanted {
 		f := strings.SplitN(w, ":", 4)
 		if len(f) < 3 {
-			return nil, fmt.Errorf("%q is not NAME:WIDTH:SCHEME[:PART]", w)
+			return nil, fmt.Errorf("%q is not FILE:WIDTH:SCHEME[:PART]", w)
 		}
 		width, err := strconv.ParseInt(f[1], 10, 32)
 		if err != nil {
