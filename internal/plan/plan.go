@@ -30,6 +30,8 @@ type Plan struct {
 	Segment segment.Segment `json:"segment,omitzero"`
 	// Outcome is what becomes of the result.
 	Outcome Outcome `json:"outcome,omitzero"`
+	// Fleet is which workers make the load.
+	Fleet Fleet `json:"fleet,omitzero"`
 	// Verbose is 0, 1 (-v) or 2 (-v -v).
 	Verbose int `json:"verbose,omitempty"`
 	// Secrets are the options whose values Public removed, as "-u" or "-H Authorization"; Complete takes the values again.

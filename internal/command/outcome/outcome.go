@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redline-bench/redline/internal/cleantext"
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/command/runs"
 	"github.com/redline-bench/redline/internal/compare"
@@ -141,7 +142,7 @@ func (o *Outcome) Connect(soft, hard context.Context, s Server) error {
 	}
 	if len(pages) > 0 {
 		w, err := watch.Start(soft, pages, s.Model)
-		if err != nil {
+		if err != nil && soft.Err() == nil { // after an interrupt the load ends as soon as it begins
 			return fmt.Errorf("--server-metrics: %w; give the address of the metrics, or leave out the option", err)
 		}
 		o.server = w
@@ -251,7 +252,7 @@ func (o *Outcome) Finish(res *result.Result, code int) int {
 	}
 	for i := range res.Telemetry {
 		if lost := res.Telemetry[i].Lost(); lost != "" {
-			fmt.Fprintf(o.Stderr, "warning: %s\n", lost)
+			fmt.Fprintf(o.Stderr, "warning: %s\n", cleantext.Line(lost)) // it may contain words of the receiver
 		}
 	}
 	if gated && g.Invalid != "" {

@@ -24,6 +24,7 @@ import (
 type session struct {
 	traffic.Traffic
 	world   *mpi.World // nil without --enable-mpi
+	fleet   muster
 	export  *export.Writer
 	outcome *outcome.Outcome // nil in perf_analyzer mode
 	// exportErr is why the export cannot be written; the run goes on and fails at its end.
@@ -35,6 +36,7 @@ type session struct {
 
 func (s *session) close() {
 	s.outcome.Close()
+	s.fleet.close()
 	if s.export != nil {
 		s.export.Abort() // does nothing after Commit
 	}
@@ -42,7 +44,7 @@ func (s *session) close() {
 }
 
 func (s *session) run() int {
-	for _, step := range []func() error{s.openOutcome, s.joinRanks, s.CheckLimits, s.StartServer, s.Describe, s.Check, s.Load, s.openOutputs, s.Stage, s.connect} {
+	for _, step := range []func() error{s.openOutcome, s.connectFleet, s.joinRanks, s.checkLimits, s.StartServer, s.Describe, s.Check, s.Load, s.openOutputs, s.Stage, s.connect, s.gather} {
 		if err := step(); err != nil {
 			return s.startFailed(err)
 		}
@@ -63,6 +65,9 @@ func (s *session) run() int {
 		Floor:  calibration.Stated(&s.Traffic), Times: s.Data.Times(), Streams: row.Streams, SharedStreams: row.SharedStreams,
 		Timeline: s.Plan.Program == plan.Redline, Tap: s.traces.tap(s.outcome.Tap(s.Plan.Measure.FromSend)),
 	}
+	if s.fleet.run != nil {
+		runner.Fleet, runner.Known, runner.Floor = s.fleet.run, s.fleet.run.Known(), nil
+	}
 	if s.outcome != nil {
 		s.outcome.Begin(s.Plan)
 	}
@@ -81,7 +86,10 @@ func (s *session) run() int {
 	s.Sigs.Enter(command.Writing)
 	s.Line.Clear()
 	res.Tool, res.Version = "redline", s.Version
-	if s.world == nil && (err == nil || errors.Is(err, profile.ErrUnstable)) {
+	if s.fleet.run != nil {
+		res.Fleet = s.fleet.run.Result()
+	}
+	if s.world == nil && s.fleet.run == nil && (err == nil || errors.Is(err, profile.ErrUnstable)) {
 		calibration.AfterRun(&s.Traffic, watch.Levels(res))
 	}
 	s.readTraces(res)
@@ -89,6 +97,18 @@ func (s *session) run() int {
 }
 
 // openOutcome finds out early whether what shall become of the result can be done.
+func (s *session) connectFleet() error { return s.fleet.connect(&s.Traffic) }
+
+func (s *session) gather() error { return s.fleet.gather(&s.Traffic, "profile", s.line) }
+
+// checkLimits looks at the connections of this machine, unless workers make them.
+func (s *session) checkLimits() error {
+	if s.fleet.bus != nil {
+		return nil
+	}
+	return s.CheckLimits()
+}
+
 func (s *session) openOutcome() (err error) {
 	if s.Plan.Program == plan.Redline {
 		s.outcome, err = outcome.Open(s.IO, s.Plan.Outcome, "profile", s.line)
@@ -149,7 +169,11 @@ func (s *session) openOutputs() error {
 func (s *session) finish(res *result.Result, err error) int {
 	s.result = res
 	if s.outcome != nil {
-		s.outcome.Sign(res, s.Fingerprint())
+		workload := ""
+		if s.Data != nil { // else nothing was sent
+			workload = s.Fingerprint()
+		}
+		s.outcome.Sign(res, workload)
 	}
 	s.explain(err)
 	s.Console.Summary(res.Levels)

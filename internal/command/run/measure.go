@@ -91,16 +91,9 @@ func (r *run) connect() error {
 		if s.Model != all.Model {
 			all.Model = ""
 		}
-		all.Own, all.More = append(all.Own, s.Own...), append(all.More, s.More...)
+		all.Own, all.More = slices.Concat(all.Own, s.Own), slices.Concat(all.More, s.More)
 	}
-	all.Own, all.More = unique(all.Own), unique(all.More)
 	return r.outcome.Connect(r.sigs.Soft, r.sigs.Hard, all)
-}
-
-// unique leaves out what comes again.
-func unique(list []string) []string {
-	slices.Sort(list)
-	return slices.Compact(list)
 }
 
 // dryRun prints the first request of each class.
