@@ -217,7 +217,7 @@ func (o *Outcome) closeRecords() error {
 func (o *Outcome) Sign(res *result.Result, workload string) {
 	o.identify(res)
 	res.Workload = workload
-	if lv := lastLevel(res); lv != nil && lv.ServerMetrics == nil { // a command without LevelEnds
+	if lv := unreadLevel(res); lv != nil {
 		lv.ServerMetrics = o.server.Level(context.Background(), lv)
 	}
 	res.Telemetry = o.telemetry.close(context.Background())
@@ -228,8 +228,14 @@ func (o *Outcome) Sign(res *result.Result, workload string) {
 	res.Checks = o.gate.Findings
 }
 
-// lastLevel is the level that has the server's metrics if none has them yet: that of all classes, or the last; nil without a level.
-func lastLevel(res *result.Result) *result.Level {
+// unreadLevel is the level that gets the server's metrics of the whole run: that of all classes, or the last; nil if LevelEnds has given
+// the levels their own.
+func unreadLevel(res *result.Result) *result.Level {
+	for i := range res.Levels {
+		if res.Levels[i].ServerMetrics != nil {
+			return nil
+		}
+	}
 	if n := len(res.Levels); res.Whole == nil && n > 0 {
 		return &res.Levels[n-1]
 	}

@@ -139,8 +139,12 @@ func (r *run) shared(m *member, s *start) class.Together {
 	if m.Command.Name == "llm" {
 		responses = r.outcome.Responses(m.Name)
 	}
+	var levelEnds func(*result.Level)
+	if len(r.classes) == 1 {
+		levelEnds = func(lv *result.Level) { r.outcome.LevelEnds(r.sigs.Hard, lv) }
+	}
 	return class.Together{
-		Name: m.Name, Responses: responses,
+		Name: m.Name, Responses: responses, LevelEnds: levelEnds,
 		Ready: func(ctx context.Context) error { return s.wait(ctx, m) },
 		Tap: func(fromSend bool) func(lv *result.Level, window int, rec *record.Record) error {
 			records := r.outcome.Tap(fromSend)
