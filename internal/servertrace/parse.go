@@ -50,8 +50,8 @@ func Parse(r io.Reader) ([]*Trace, error) {
 			}
 			e.addTo(t)
 		}
-		if _, err := dec.Token(); err != nil {
-			return order, nil // the list has no end yet
+		if end, _ := dec.Token(); end == nil { // the list has no end yet
+			return order, nil
 		}
 	}
 }

@@ -42,13 +42,14 @@ type Outcome struct {
 	telemetry *telemetries
 	runID     string
 	tracing   *traceid.Sampler
+	samplers  map[string]*traceid.Sampler // of tracing, by traffic class
 	// responses are the traffic classes whose spans come from Responses, not from records.
 	responses map[string]bool
 }
 
 // Open checks everything that can be checked before the load. line is the command line without secrets.
 func Open(p *command.IO, opts plan.Outcome, command, line string) (*Outcome, error) {
-	o := &Outcome{IO: p, opts: opts, command: command, line: line, runID: newRunID(), responses: map[string]bool{}}
+	o := &Outcome{IO: p, opts: opts, command: command, line: line, runID: newRunID(), responses: map[string]bool{}, samplers: map[string]*traceid.Sampler{}}
 	if err := checkTelemetry(p, &opts); err != nil {
 		return nil, err
 	}

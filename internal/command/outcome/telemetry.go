@@ -159,11 +159,13 @@ func newSampler(runID string, share float64) *traceid.Sampler {
 }
 
 // Tracing chooses the requests of a traffic class that are traced; nil chooses none. The class is empty in runs without classes.
+// It is called before the load, once for each class.
 func (o *Outcome) Tracing(class string) *traceid.Sampler {
 	if o == nil {
 		return nil
 	}
-	return o.tracing.Of(class)
+	o.samplers[class] = o.tracing.Of(class)
+	return o.samplers[class]
 }
 
 // trace sends the span of a record that is traced.
@@ -171,7 +173,7 @@ func (o *Outcome) trace(lv *result.Level, r *record.Record) {
 	if o.telemetry == nil || o.telemetry.tracer == nil {
 		return
 	}
-	if id, ok := o.tracing.Of(lv.Class).Pick(r.Slot, r.Sent); ok {
+	if id, ok := o.samplers[lv.Class].Pick(r.Slot, r.Sent); ok {
 		o.telemetry.tracer.Add(telemetry.Request{
 			ID: id, Class: lv.Class, Level: measure.LoadName(lv), Outcome: r.Class.String(), Due: r.Due, Sent: r.Sent, First: r.First, End: r.End, Responses: r.Responses,
 		})
