@@ -177,6 +177,11 @@ func TestImage(t *testing.T) {
 	cmd := command(t, root, id, image.Config.Entrypoint[0], load...)
 	cmd.Dir, cmd.Env = image.Config.WorkingDir, image.Config.Env
 	valid(t, cmd)
+	worker := command(t, root, id, image.Config.Entrypoint[0], "worker", "--help")
+	worker.Dir, worker.Env = image.Config.WorkingDir, image.Config.Env
+	if out, err := worker.CombinedOutput(); err != nil || !strings.HasPrefix(string(out), "Usage: redline worker") {
+		t.Errorf("redline worker --help: %v\n%s", err, out)
+	}
 }
 
 // blob reads a blob of an image and checks its digest.

@@ -21,6 +21,7 @@ import (
 	"github.com/redline-bench/redline/internal/command/stress"
 	"github.com/redline-bench/redline/internal/command/tokenize"
 	"github.com/redline-bench/redline/internal/command/trace"
+	"github.com/redline-bench/redline/internal/command/tune"
 	"github.com/redline-bench/redline/internal/command/worker"
 	"github.com/redline-bench/redline/internal/option"
 )
@@ -42,6 +43,7 @@ func commands() []row {
 		{"llm", "load a language model and measure it token by token", llm.Command, llm.Run},
 		{"run", "run a scenario file: several kinds of traffic at once, with stages", runscenario.Command, runscenario.Run},
 		{"find", "search for the highest load at which objectives hold", capacity.Command, capacity.Run},
+		{"tune", "search for the best configuration of a model, under objectives", tune.Command, tune.Run},
 		{"worker", "wait for runs with --workers and make a share of their load", worker.Command, worker.Run},
 		{"attach", "take up a run whose coordinator ended early", attach.Command, attach.Run},
 		{"calibrate", "measure the error of this client's times, which later reports state", calibrate.Command, calibrate.Run},

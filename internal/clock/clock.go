@@ -1,7 +1,7 @@
 // Package clock is the one time base of a run: monotonic nanoseconds since the process began to measure.
 //
-// Every record, schedule and window speaks in these numbers, so that they compare and subtract without
-// conversions, and a step of the system's wall clock cannot bend a latency. Wall turns such a number into
+// Every record, schedule and window has its times in these numbers, so that they compare and subtract without
+// conversions, and a step of the system's wall clock changes no latency. Wall turns such a number into
 // Unix time, for exports only.
 package clock
 

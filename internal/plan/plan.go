@@ -225,6 +225,7 @@ type Trace struct {
 	Rate         string `json:"rate,omitempty"`
 	Count        string `json:"count,omitempty"`
 	LogFrequency string `json:"log_frequency,omitempty"`
+	File         string `json:"file,omitempty"` // the server's trace file, as this machine sees it; empty: it is not read
 }
 
 // Metrics is the server's Prometheus endpoint.

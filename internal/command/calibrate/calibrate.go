@@ -44,7 +44,7 @@ func Command() option.Command {
 Measures the error of this client's latencies on this machine, so that later reports can state it.
 The command starts a reference server (redline serve), which delays each response and logs when it
 received the request and sent the response. The error is the client's latency minus the server's time
-for the same request, as p50 and p99, positive or negative.
+for the same request, as p50 and p99, positive or negative. It does not include the network to another machine.
 
 It is simpler to add --calibrate to 'redline profile' or 'redline llm': the run then measures its own
 error at the end, at its own pace.

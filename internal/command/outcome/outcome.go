@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redline-bench/redline/internal/cleantext"
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/command/runs"
 	"github.com/redline-bench/redline/internal/compare"
@@ -41,13 +42,14 @@ type Outcome struct {
 	telemetry *telemetries
 	runID     string
 	tracing   *traceid.Sampler
+	samplers  map[string]*traceid.Sampler // of tracing, by traffic class
 	// responses are the traffic classes whose spans come from Responses, not from records.
 	responses map[string]bool
 }
 
 // Open checks everything that can be checked before the load. line is the command line without secrets.
 func Open(p *command.IO, opts plan.Outcome, command, line string) (*Outcome, error) {
-	o := &Outcome{IO: p, opts: opts, command: command, line: line, runID: newRunID(), responses: map[string]bool{}}
+	o := &Outcome{IO: p, opts: opts, command: command, line: line, runID: newRunID(), responses: map[string]bool{}, samplers: map[string]*traceid.Sampler{}}
 	if err := checkTelemetry(p, &opts); err != nil {
 		return nil, err
 	}
@@ -141,7 +143,7 @@ func (o *Outcome) Connect(soft, hard context.Context, s Server) error {
 	}
 	if len(pages) > 0 {
 		w, err := watch.Start(soft, pages, s.Model)
-		if err != nil {
+		if err != nil && soft.Err() == nil { // after an interrupt the load ends as soon as it begins
 			return fmt.Errorf("--server-metrics: %w; give the address of the metrics, or leave out the option", err)
 		}
 		o.server = w
@@ -215,7 +217,7 @@ func (o *Outcome) closeRecords() error {
 func (o *Outcome) Sign(res *result.Result, workload string) {
 	o.identify(res)
 	res.Workload = workload
-	if lv := lastLevel(res); lv != nil && lv.ServerMetrics == nil { // a command without LevelEnds
+	if lv := unreadLevel(res); lv != nil {
 		lv.ServerMetrics = o.server.Level(context.Background(), lv)
 	}
 	res.Telemetry = o.telemetry.close(context.Background())
@@ -226,8 +228,14 @@ func (o *Outcome) Sign(res *result.Result, workload string) {
 	res.Checks = o.gate.Findings
 }
 
-// lastLevel is the level that has the server's metrics if none has them yet: that of all classes, or the last; nil without a level.
-func lastLevel(res *result.Result) *result.Level {
+// unreadLevel is the level that gets the server's metrics of the whole run: that of all classes, or the last; nil if LevelEnds has given
+// the levels their own.
+func unreadLevel(res *result.Result) *result.Level {
+	for i := range res.Levels {
+		if res.Levels[i].ServerMetrics != nil {
+			return nil
+		}
+	}
 	if n := len(res.Levels); res.Whole == nil && n > 0 {
 		return &res.Levels[n-1]
 	}
@@ -251,7 +259,7 @@ func (o *Outcome) Finish(res *result.Result, code int) int {
 	}
 	for i := range res.Telemetry {
 		if lost := res.Telemetry[i].Lost(); lost != "" {
-			fmt.Fprintf(o.Stderr, "warning: %s\n", lost)
+			fmt.Fprintf(o.Stderr, "warning: %s\n", cleantext.Line(lost)) // it may contain words of the receiver
 		}
 	}
 	if gated && g.Invalid != "" {
@@ -341,7 +349,7 @@ func at(level string) string {
 // keep adds the run to the history. A history that cannot be written is a remark, not a failure: the run is good.
 func (o *Outcome) keep(res *result.Result) {
 	store := runs.Store(o.IO)
-	if o.opts.NoHistory || len(res.Levels) == 0 && res.Find == nil || store == nil {
+	if o.opts.NoHistory || len(res.Levels) == 0 && res.Find == nil && res.Tune == nil || store == nil {
 		return
 	}
 	compact := func(res *result.Result) ([]byte, error) { return report.Encode(res, report.Compact) }

@@ -158,6 +158,9 @@ func (w *classWatcher) Pass(int, *result.Window) {}
 
 // LevelEnds implements profile.Observer.
 func (w *classWatcher) LevelEnds(lv *result.Level) {
+	if w.together.LevelEnds != nil {
+		w.together.LevelEnds(lv)
+	}
 	w.Console.Header(lv)
 	if lv.Idle {
 		w.WriteIdle()

@@ -45,6 +45,11 @@ func NewProber(p *command.IO, args []string, rate bool) (*Prober, error) {
 	if notes.SaveScenario != "" {
 		return nil, errors.New("remove --save-scenario: a scenario has loads, and find chooses them")
 	}
+	for _, arg := range notes.Options {
+		if name, _, _ := strings.Cut(arg, "="); slices.Contains(decided, name) {
+			return nil, fmt.Errorf("remove %s: find decides by intervals how long it measures, and does not calibrate", name)
+		}
+	}
 	if err := probeable(pl); err != nil {
 		return nil, err
 	}
@@ -65,6 +70,12 @@ func NewProber(p *command.IO, args []string, rate bool) (*Prober, error) {
 		}
 	})
 	return &Prober{Traffic: traffic.Traffic{IO: p, Plan: pl}, args: notes.Options}, nil
+}
+
+// decided are the options about windows, warm-up and calibration, which a search does not have.
+var decided = []string{
+	"--measurement-interval", "--duration", "--stability-percentage", "--max-trials", "--measurement-mode", "--measurement-request-count",
+	"--warmup-request-count", "--calibrate",
 }
 
 // probeable names the first option that sets what a search chooses, or that a search does not have.

@@ -15,7 +15,9 @@ import (
 	"github.com/redline-bench/redline/internal/pacompat/rules"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/profile"
+	"github.com/redline-bench/redline/internal/report"
 	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/servertrace"
 )
 
 // session is one run from the plan to the exit code.
@@ -29,6 +31,7 @@ type session struct {
 	exportErr error
 	line      string         // the command line without secrets
 	result    *result.Result // nil until the load has ended
+	traces    *serverTraces  // nil without --trace-file
 }
 
 func (s *session) close() {
@@ -52,12 +55,15 @@ func (s *session) run() int {
 	if s.NoSteps != nil {
 		return s.nothingToSend()
 	}
+	if s.Plan.Target.Trace.File != "" {
+		s.traces = &serverTraces{levels: map[string]*servertrace.Slowest{}}
+	}
 	row := kind.Of(s.Plan.Target.Kind)
 	runner := &profile.Runner{
 		Plan: s.Plan, Service: s.Service, Model: s.Model, Async: s.Async, Observer: &watcher{s},
 		Source: s.Source(),
 		Floor:  calibration.Stated(&s.Traffic), Times: s.Data.Times(), Streams: row.Streams, SharedStreams: row.SharedStreams,
-		Timeline: s.Plan.Program == plan.Redline, Tap: s.outcome.Tap(s.Plan.Measure.FromSend),
+		Timeline: s.Plan.Program == plan.Redline, Tap: s.traces.tap(s.outcome.Tap(s.Plan.Measure.FromSend)),
 	}
 	if s.fleet.run != nil {
 		runner.Fleet, runner.Known, runner.Floor = s.fleet.run, s.fleet.run.Known(), nil
@@ -86,6 +92,7 @@ func (s *session) run() int {
 	if s.world == nil && s.fleet.run == nil && (err == nil || errors.Is(err, profile.ErrUnstable)) {
 		calibration.AfterRun(&s.Traffic, watch.Levels(res))
 	}
+	s.readTraces(res)
 	return s.finish(res, err)
 }
 
@@ -172,6 +179,7 @@ func (s *session) finish(res *result.Result, err error) int {
 	s.Console.Summary(res.Levels)
 	if s.Plan.Program == plan.Redline {
 		s.Shapes(res)
+		report.Traces(s.Stdout, res, s.Style())
 	}
 	code := exitCode(err)
 	if res.Verdict.State == result.ServerFailed && s.Plan.Program == plan.Redline {

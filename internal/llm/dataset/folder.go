@@ -77,16 +77,40 @@ func below(dir string) ([]string, error) {
 	return files, err
 }
 
+// numbered yields n conversations by their numbers.
+type numbered struct {
+	n, pos int
+	pick   func(i int) (*llm.Conversation, error)
+}
+
+func (s *numbered) size() int   { return s.n }
+func (s *numbered) timed() bool { return false }
+
+func (s *numbered) next() (*llm.Conversation, error) {
+	if err := s.skip(); err != nil {
+		return nil, err
+	}
+	return s.pick(s.pos - 1)
+}
+
+func (s *numbered) skip() error {
+	if s.pos >= s.n {
+		return io.EOF
+	}
+	s.pos++
+	return nil
+}
+
 // pools draws one record of each file for every conversation.
 type pools struct {
+	numbered
 	o     *Options
 	files []*fileSource
-	n     int
-	pos   int
 }
 
 func openPools(ctx context.Context, o *Options, m *maker, paths []string, sum hash.Hash) (origin, error) {
 	p := &pools{o: o}
+	p.pick = p.at
 	for _, path := range paths {
 		l, err := sniff(path, Pool, "")
 		if err != nil {
@@ -116,26 +140,8 @@ func openPools(ctx context.Context, o *Options, m *maker, paths []string, sum ha
 	return p, nil
 }
 
-func (p *pools) size() int   { return p.n }
-func (p *pools) timed() bool { return false }
-
 func (p *pools) rewind() error {
 	p.pos = 0
-	return nil
-}
-
-func (p *pools) next() (*llm.Conversation, error) {
-	if err := p.skip(); err != nil {
-		return nil, err
-	}
-	return p.at(p.pos - 1)
-}
-
-func (p *pools) skip() error {
-	if p.pos >= p.n {
-		return io.EOF
-	}
-	p.pos++
 	return nil
 }
 
@@ -179,15 +185,15 @@ func (p *pools) Close() error { return closeAll(p.files) }
 
 // bodies makes one conversation of each file, whose lines are the bodies of its turns.
 type bodies struct {
+	numbered
 	o     *Options
 	m     *maker
 	files []string
-	n     int
-	pos   int
 }
 
 func openBodies(ctx context.Context, o *Options, m *maker, files []string, sum hash.Hash) (origin, error) {
-	b := &bodies{o: o, m: m, files: files, n: len(files)}
+	b := &bodies{o: o, m: m, files: files}
+	b.n, b.pick = len(files), b.at
 	for _, path := range files {
 		v := surveyor{}
 		if err := newFile(o, m, path, layout{format: RawBody}).each(ctx, sum, v.add); err != nil {
@@ -203,26 +209,8 @@ func openBodies(ctx context.Context, o *Options, m *maker, files []string, sum h
 	return b, nil
 }
 
-func (b *bodies) size() int   { return b.n }
-func (b *bodies) timed() bool { return false }
-
 func (b *bodies) rewind() error {
 	b.pos = 0
-	return nil
-}
-
-func (b *bodies) next() (*llm.Conversation, error) {
-	if err := b.skip(); err != nil {
-		return nil, err
-	}
-	return b.at(b.pos - 1)
-}
-
-func (b *bodies) skip() error {
-	if b.pos >= b.n {
-		return io.EOF
-	}
-	b.pos++
 	return nil
 }
 
